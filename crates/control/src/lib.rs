@@ -1,0 +1,1 @@
+//! Packet schedulers, path selectors and rate allocators, sans-IO

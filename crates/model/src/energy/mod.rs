@@ -1,0 +1,120 @@
+//! Energy models of interfaces and devices, as data, and the meters that integrate them.
+//!
+//! Units: power in watts, marginal energy in joules per bit, time in nanoseconds.
+
+use serde::Serialize;
+
+use crate::units::{JoulesPerBit, Nanos, Watts};
+
+/// The energy model of one interface of the device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct InterfaceEnergy {
+    /// Name of the profile, or `inline`.
+    pub profile: String,
+    /// What it computes.
+    pub model: InterfaceModel,
+}
+
+/// How one interface turns traffic into joules.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "model", rename_all = "snake_case")]
+pub enum InterfaceModel {
+    /// P = b x + θ (papers 000 and 001).
+    Linear {
+        /// b for received traffic.
+        down: JoulesPerBit,
+        /// b for sent traffic; 000 and 001 count received data only.
+        up: JoulesPerBit,
+        /// θ.
+        sunk: Watts,
+        /// When θ burns.
+        sunk_while: SunkWhile,
+    },
+    /// The radio resource control machine of Huang et al. (MobiSys 2012).
+    Rrc(RrcModel),
+    /// Per-slot cost of so-MPTCP (003, section III): `transfer` per bit while sending, `idle` in slots without traffic.
+    Slotted {
+        /// c^d.
+        transfer: JoulesPerBit,
+        /// c^e, burnt in every slot without traffic.
+        idle: Watts,
+        /// Length of a slot.
+        slot: Nanos,
+    },
+}
+
+/// When the sunk power of a linear model burns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SunkWhile {
+    /// For the whole run, used or not (000, table 1).
+    Always,
+    /// While a subflow is open on the interface.
+    Open,
+}
+
+/// IDLE → PROMOTION → ACTIVE → TAIL → IDLE; a packet during TAIL leads back to ACTIVE at once.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RrcModel {
+    /// α_d.
+    pub down: JoulesPerBit,
+    /// α_u.
+    pub up: JoulesPerBit,
+    /// β, while active.
+    pub active: Watts,
+    /// ACTIVE → TAIL after this long without a packet.
+    pub inactivity: Nanos,
+    /// IDLE → ACTIVE: power and duration; the first packet waits for it.
+    pub promotion: Stage,
+    /// The tail, in order (LTE: one stage; 3G: DCH then FACH). Power is the mean, DRX on-periods included.
+    pub tail: Vec<Stage>,
+    /// Mean power when idle, DRX or beacons included.
+    pub idle: Watts,
+}
+
+/// A constant power for a fixed time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Stage {
+    /// Mean power.
+    pub power: Watts,
+    /// Duration.
+    pub duration: Nanos,
+}
+
+/// What a device burns besides the sum of its interfaces.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DeviceEnergy {
+    /// Burns while at least one interface is active.
+    pub shared_base: Watts,
+    /// Interfaces' power is multiplied by this while two or more are active (1: additive).
+    pub sharing_factor: f64,
+    /// Host power (002), relative to a calibration point; replaces nothing, adds to the interfaces.
+    pub host: Option<HostModel>,
+}
+
+/// Host power relative to one calibration point (002, figs 1, 3, 4):
+/// P(R) (1 + η log2(1 + RTT / 10 ms) + ν (n − 1)) times `unit`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HostModel {
+    /// P as function of the device's total rate.
+    pub curve: HostCurve,
+    /// η: relative growth with the mean RTT (free parameter).
+    pub delay_weight: f64,
+    /// ν: relative growth with each further subflow (free parameter).
+    pub subflow_weight: f64,
+    /// Watts at P = 1.
+    pub unit: Watts,
+}
+
+/// Relative power of a host as function of its rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "medium", rename_all = "lowercase")]
+pub enum HostCurve {
+    /// 1 + 0.15 ((R − 200) / 800)^γ, R in Mbit/s, not below 1 − 0.15 (200/800)^γ.
+    Wired {
+        /// γ: 1 or, concave, 0.7.
+        exponent: f64,
+    },
+    /// (34.4 + R) / 44.4, R in Mbit/s: 1 at 10 Mbit/s, 1.9 at 50 Mbit/s.
+    Wifi,
+}

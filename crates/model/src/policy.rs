@@ -1,0 +1,124 @@
+//! A policy by name: `mptcp`, `mptcp[cc=olia]`, `ewtcp[a=1/sqrt(n)]`, `single:wifi`.
+//!
+//! Grammar: `name[:argument]['[' key=value {',' key=value} ']']`. What a name stands for, and which keys its parts accept, is
+//! decided where the parts are registered.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+
+/// A policy as a user writes it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Policy {
+    /// Registered name.
+    pub name: String,
+    /// What follows a colon, as in `single:wifi`.
+    pub argument: Option<String>,
+    /// Overrides in the order written.
+    pub overrides: Vec<(String, String)>,
+}
+
+/// Why a text is not a policy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a policy: {why}; write for example `mptcp[cc=olia]`")]
+pub struct PolicySyntax {
+    text: String,
+    why: &'static str,
+}
+
+impl FromStr for Policy {
+    type Err = PolicySyntax;
+
+    fn from_str(text: &str) -> Result<Self, PolicySyntax> {
+        let text = text.trim();
+        let fail = |why| PolicySyntax { text: text.to_owned(), why };
+        let (head, overrides) = match text.split_once('[') {
+            None => (text, ""),
+            Some((head, rest)) => {
+                (head, rest.strip_suffix(']').ok_or_else(|| fail("`]` is missing at the end"))?)
+            }
+        };
+        let (name, argument) = match head.split_once(':') {
+            None => (head, None),
+            Some((_, "")) => return Err(fail("nothing follows the colon")),
+            Some((name, argument)) => (name, Some(argument.to_owned())),
+        };
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) {
+            return Err(fail("the name must consist of letters, digits and hyphens"));
+        }
+        let overrides = overrides
+            .split(',')
+            .filter(|pair| !pair.trim().is_empty())
+            .map(|pair| {
+                let (key, value) =
+                    pair.split_once('=').ok_or_else(|| fail("an override is written key=value"))?;
+                Ok((key.trim().to_owned(), value.trim().to_owned()))
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Policy { name: name.to_owned(), argument, overrides })
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if let Some(argument) = &self.argument {
+            write!(f, ":{argument}")?;
+        }
+        if !self.overrides.is_empty() {
+            let pairs: Vec<_> = self.overrides.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            write!(f, "[{}]", pairs.join(","))?;
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for Policy {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Splits a comma-separated list of policies; commas within brackets do not separate.
+pub fn split_list(text: &str) -> Vec<&str> {
+    let mut depth = 0;
+    text.split(|c| {
+        match c {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            _ => {}
+        }
+        c == ',' && depth == 0
+    })
+    .map(str::trim)
+    .filter(|part| !part.is_empty())
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_survives_printing() {
+        for text in ["mptcp", "mptcp[cc=olia]", "single:wifi", "mptcp[cc=ewtcp,a=1/sqrt(n)]"] {
+            assert_eq!(text.parse::<Policy>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn commas_in_brackets_do_not_separate() {
+        assert_eq!(split_list("a[x=1,y=2], b"), ["a[x=1,y=2]", "b"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, why) in
+            [("mptcp[cc=olia", "`]`"), ("mptcp[cc]", "key=value"), ("single:", "colon"), ("a b", "name")]
+        {
+            let error = text.parse::<Policy>().unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

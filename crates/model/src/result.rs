@@ -1,0 +1,279 @@
+//! What a run yields, and what a comparison of policies shows. One schema for all engines.
+
+use serde::{Deserialize, Serialize};
+
+/// Outcome of one run: scenario × policy × engine × seed. Sums over the connections under test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// As the user wrote it.
+    pub policy: String,
+    /// The run's seed.
+    pub seed: u64,
+    /// Time over which rates and power are taken, in s: the measured interval, or until a file was complete.
+    pub measured_s: f64,
+    /// In-order data delivered to the application per second, bit/s.
+    pub goodput_bps: f64,
+    /// Energy of the devices in the measured interval, J.
+    pub energy_j: f64,
+    /// Mean power, W.
+    pub power_w: f64,
+    /// In-order data per joule, bit/J.
+    pub bits_per_joule: f64,
+    /// Where the energy went.
+    pub energy_split: EnergySplit,
+    /// Time until the last byte of a file arrived (mean over connections), s; none if there is no file or one did not complete.
+    pub completion_s: Option<f64>,
+    /// Delay of messages, writes or answers from the write (or the request) to complete in-order arrival, s.
+    pub delay: Option<DelayStats>,
+    /// Segments sent again on their subflow or on another one, divided by all data segments sent.
+    pub retransmission_ratio: f64,
+    /// Per path, in the scenario's order.
+    pub paths: Vec<PathResult>,
+    /// Goodput of the competitors together, bit/s.
+    pub competitors_bps: f64,
+    /// Goodput of each connection under test, bit/s.
+    pub connections_bps: Vec<f64>,
+    /// Counters of the engine.
+    pub counters: Counters,
+    /// Time series, where they were asked for.
+    pub series: Option<Series>,
+}
+
+/// Energy by cause, J.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EnergySplit {
+    /// Power that burns whether data flows or not: θ or β, idle power, shared base, host idle.
+    pub sunk_j: f64,
+    /// Proportional to traffic.
+    pub transfer_j: f64,
+    /// Promotions and tails.
+    pub tail_j: f64,
+}
+
+impl EnergySplit {
+    /// Sum of the parts.
+    pub fn total_j(&self) -> f64 {
+        self.sunk_j + self.transfer_j + self.tail_j
+    }
+}
+
+/// Distribution of a delay, s.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DelayStats {
+    /// How many were complete.
+    pub count: u64,
+    /// Mean.
+    pub mean_s: f64,
+    /// Median.
+    pub p50_s: f64,
+    /// 95th percentile.
+    pub p95_s: f64,
+    /// 99th percentile.
+    pub p99_s: f64,
+}
+
+/// One path's part in a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathResult {
+    /// Path name.
+    pub name: String,
+    /// Part of the payload that arrived over this path (first copies), 0 to 1.
+    pub share: f64,
+    /// Payload that arrived first over this path, bit/s.
+    pub goodput_bps: f64,
+    /// Energy of its interfaces, J.
+    pub energy_j: f64,
+    /// Data segments sent, retransmissions included.
+    pub segments: u64,
+    /// Retransmitted segments.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Mean of all RTT samples, s.
+    pub mean_rtt_s: Option<f64>,
+    /// Time-average congestion window, packets.
+    pub mean_cwnd: f64,
+    /// Loss events (fast retransmits, ECN reductions and timeouts) per data segment.
+    pub loss_event_rate: f64,
+}
+
+/// What the engine did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Packets that reached the far end of a link.
+    pub packet_hops: u64,
+    /// Events taken from the queue.
+    pub events: u64,
+    /// Packets dropped by full queues.
+    pub queue_drops: u64,
+    /// Packets lost on the wire.
+    pub wire_losses: u64,
+}
+
+/// Samples over time, all on the same instants. Inner vectors are by path, in the scenario's order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Instants, s.
+    pub time_s: Vec<f64>,
+    /// Goodput since the previous instant, bit/s.
+    pub goodput_bps: Vec<Vec<f64>>,
+    /// Congestion window, packets.
+    pub cwnd: Vec<Vec<f64>>,
+    /// Smoothed RTT, s; 0 before the first sample.
+    pub rtt_s: Vec<Vec<f64>>,
+    /// Queue of the path's slowest link in the data direction, packets.
+    pub queue: Vec<Vec<f64>>,
+    /// Mean power of the interface since the previous instant, W.
+    pub power_w: Vec<Vec<f64>>,
+}
+
+/// Mean with a confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Mean over seeds.
+    pub mean: f64,
+    /// Lower end of the 95 % interval.
+    pub lo: f64,
+    /// Upper end of the 95 % interval.
+    pub hi: f64,
+}
+
+/// What `compare` yields.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Title and identity of the scenario.
+    pub scenario: ScenarioRef,
+    /// Engine name.
+    pub engine: String,
+    /// Number of seeds asked for.
+    pub seeds: u32,
+    /// How to get the same numbers again.
+    pub manifest: Manifest,
+    /// What would be possible.
+    pub limits: Vec<Limit>,
+    /// One per policy.
+    pub rows: Vec<Row>,
+    /// Whether some runs are missing (interrupted).
+    pub partial: bool,
+}
+
+/// The scenario that was compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScenarioRef {
+    /// Title.
+    pub title: String,
+    /// File as given, or the name of a shipped scenario.
+    pub file: String,
+    /// Paper, section, table.
+    pub source: Option<String>,
+    /// Simulated seconds.
+    pub duration_s: f64,
+    /// Path names.
+    pub paths: Vec<String>,
+    /// `bulk`, `file`, `messages`, `stream`, `requests`, or `mixed`.
+    pub workload: String,
+}
+
+/// How to get the same numbers again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// SHA-256 of the scenario file and of the traces that it names.
+    pub scenario_sha256: String,
+    /// Version of Joulepath.
+    pub version: String,
+    /// Commit that it was built from, `-dirty` appended if the tree was changed; `unknown` outside a repository.
+    pub commit: String,
+    /// The seeds, in order.
+    pub seeds: Vec<u64>,
+    /// The command line.
+    pub command: String,
+}
+
+/// The best that any rates could reach.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    /// `tcp-friendly` or `link`.
+    pub kind: String,
+    /// For humans: which interfaces, which rates.
+    pub label: String,
+    /// Paths that carry data in the optimum.
+    pub paths: Vec<String>,
+    /// Rate on each path of the scenario, bit/s.
+    pub rates_bps: Vec<f64>,
+    /// Capacity of each path that was assumed, bit/s.
+    pub capacities_bps: Vec<f64>,
+    /// Total rate, bit/s.
+    pub goodput_bps: f64,
+    /// Mean power, W.
+    pub power_w: f64,
+    /// Best reachable efficiency, bit/J.
+    pub bits_per_joule: f64,
+    /// For a file: least energy, J.
+    pub energy_j: Option<f64>,
+}
+
+/// One policy's line of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// As the user wrote it.
+    pub policy: String,
+    /// For humans, with `(recon.)` where a part is reconstructed.
+    pub label: String,
+    /// What it is made of.
+    pub parts: String,
+    /// Number of runs behind the estimates.
+    pub n: u32,
+    /// In-order data per second, bit/s.
+    pub goodput_bps: Estimate,
+    /// Mean power, W.
+    pub power_w: Estimate,
+    /// Energy, J.
+    pub energy_j: Estimate,
+    /// Efficiency, bit/J.
+    pub bits_per_joule: Estimate,
+    /// Efficiency divided by the first policy's.
+    pub ratio: f64,
+    /// Completion time of files, s.
+    pub completion_s: Option<Estimate>,
+    /// Mean delay of messages, s.
+    pub delay_s: Option<Estimate>,
+    /// 95th percentile of the delay, s (mean over seeds).
+    pub delay_p95_s: Option<Estimate>,
+    /// Efficiency divided by the TCP-friendly limit's.
+    pub limit_share: Option<f64>,
+    /// Efficiency divided by the limit's under the links' own rates.
+    pub limit_share_link: Option<f64>,
+    /// Retransmitted part of the segments.
+    pub retransmission_ratio: Estimate,
+    /// Goodput of the competitors, bit/s.
+    pub competitors_bps: Option<Estimate>,
+    /// Mean energy by cause.
+    pub energy_split: EnergySplit,
+    /// Per path.
+    pub paths: Vec<PathRow>,
+    /// Series of the first seed, for the report.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
+    /// Every run behind the row, without series.
+    #[serde(skip)]
+    pub runs: Vec<RunResult>,
+}
+
+/// One path's part in a row: means over seeds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathRow {
+    /// Path name.
+    pub name: String,
+    /// Part of the payload, 0 to 1.
+    pub share: f64,
+    /// Payload per second, bit/s.
+    pub goodput_bps: f64,
+    /// Energy of the interface, J.
+    pub energy_j: f64,
+    /// Mean RTT, s.
+    pub mean_rtt_s: Option<f64>,
+    /// Mean window, packets.
+    pub mean_cwnd: f64,
+    /// Timeouts per run.
+    pub timeouts: f64,
+}

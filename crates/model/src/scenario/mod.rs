@@ -1,0 +1,240 @@
+//! A scenario: paths, workload, receiver, energy, duration. Validated once, immutable afterwards.
+//!
+//! [`Scenario`] is what engines run. How it is written in TOML is the business of the submodules.
+
+use serde::Serialize;
+
+use crate::energy::{DeviceEnergy, InterfaceEnergy};
+use crate::network::LinkSpec;
+use crate::policy::Policy;
+use crate::units::{BitRate, Bytes, Nanos};
+
+/// Index into [`Scenario::links`].
+pub type LinkIndex = usize;
+/// Index into [`Scenario::paths`].
+pub type PathIndex = usize;
+
+/// A validated scenario: every default filled in, every name resolved.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scenario {
+    /// One line for humans.
+    pub title: String,
+    /// Where it comes from (paper, section, table).
+    pub source: Option<String>,
+    /// Simulated time.
+    pub duration: Nanos,
+    /// Rates, power and shares are measured from here to the end. Files and messages are measured whole.
+    pub warm_up: Nanos,
+    /// What all TCP senders and receivers have in common.
+    pub transport: Transport,
+    /// Every link, named ones and those that belong to one path.
+    pub links: Vec<LinkSpec>,
+    /// What a subflow can travel on.
+    pub paths: Vec<PathSpec>,
+    /// What the device burns besides its interfaces.
+    pub device: DeviceEnergy,
+    /// The connections under test: they run the policies that are compared, each on a device of its own.
+    pub connections: Vec<ConnectionGroup>,
+    /// Single-path TCP connections that compete with them.
+    pub competitors: Vec<Competitor>,
+    /// Traffic that does not react.
+    pub cross: Vec<CrossTraffic>,
+    /// What `compare` does unless told otherwise.
+    pub compare: CompareDefaults,
+}
+
+/// One path from the device to the server.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PathSpec {
+    /// Unique within the scenario; names the interface, too.
+    pub name: String,
+    /// Links from the server to the device, in order.
+    pub down: Vec<LinkIndex>,
+    /// Links from the device to the server, in order.
+    pub up: Vec<LinkIndex>,
+    /// The link next to the device in each direction (down, up), which waits for the radio's promotion.
+    pub radio: (LinkIndex, LinkIndex),
+    /// Energy model of the device's interface.
+    pub energy: InterfaceEnergy,
+    /// The subflow is opened this long after the connection starts (and not before MP_JOIN allows).
+    pub start: Nanos,
+    /// Established as backup (RFC 8684, section 3.3.8): used only while no other subflow is usable.
+    pub backup: bool,
+}
+
+/// Parameters of TCP and MPTCP.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Transport {
+    /// Payload of a full segment.
+    pub mss: Bytes,
+    /// Headers on the wire of a data segment (IP, TCP, options).
+    pub header: Bytes,
+    /// Size on the wire of a segment without payload.
+    pub ack_size: Bytes,
+    /// Initial window in packets (RFC 6928: 10).
+    pub initial_window: u32,
+    /// Lower bound of the RTO (RFC 6298: 1 s; Linux: 200 ms).
+    pub rto_min: Nanos,
+    /// RTO before the first sample (RFC 6298: 1 s).
+    pub rto_initial: Nanos,
+    /// Upper bound of the RTO after backoff.
+    pub rto_max: Nanos,
+    /// A subflow is dead after this many timeouts in a row (Linux tcp_retries2: 15).
+    pub max_retries: u32,
+    /// Delay of an ACK for a lone in-order segment; none means that every segment is acknowledged at once.
+    pub delayed_ack: Option<Nanos>,
+    /// Loss recovery.
+    pub recovery: Recovery,
+    /// Whether senders set ECT and receivers echo.
+    pub ecn: bool,
+    /// TCP-level duplicate ACK threshold (RFC 5681: 3).
+    pub dup_threshold: u32,
+}
+
+/// Loss recovery of a subflow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Recovery {
+    /// RFC 6675 with three SACK blocks per ACK.
+    Sack,
+    /// RFC 6582.
+    NewReno,
+}
+
+/// Equal connections under test.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ConnectionGroup {
+    /// For reports.
+    pub name: String,
+    /// How many.
+    pub count: u32,
+    /// The paths over which each opens a subflow, the first one first.
+    pub paths: Vec<PathIndex>,
+    /// What the application does.
+    pub workload: Workload,
+    /// Which way the data goes.
+    pub direction: Direction,
+    /// Start of the first connection.
+    pub start: Nanos,
+    /// Connections start evenly spread over this period.
+    pub spread: Nanos,
+    /// Data-level receive buffer, shared by the subflows.
+    pub receive_buffer: Bytes,
+    /// Data-level send buffer.
+    pub send_buffer: Bytes,
+}
+
+/// Which way data goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From the server to the device.
+    Download,
+    /// From the device to the server.
+    Upload,
+}
+
+/// What an application does.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Workload {
+    /// Always more data.
+    Bulk,
+    /// One file, then close.
+    File {
+        /// Its size.
+        size: Bytes,
+    },
+    /// Messages at the instants of a Poisson process.
+    Messages {
+        /// Mean time between two.
+        mean_gap: Nanos,
+        /// Size of each.
+        size: Bytes,
+    },
+    /// Constant bit rate while on, silent while off, starting on.
+    Stream {
+        /// Rate while on.
+        rate: BitRate,
+        /// Time between two writes.
+        interval: Nanos,
+        /// Length of an on-period.
+        on: Nanos,
+        /// Length of an off-period; zero means always on.
+        off: Nanos,
+    },
+    /// The device asks, the server answers, the device thinks, and asks again.
+    Requests {
+        /// Size of an answer.
+        size: Bytes,
+        /// Time from the end of an answer to the next request.
+        think: Nanos,
+    },
+}
+
+/// Single-path TCP connections outside the policies, with bulk data from the server to the device.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Competitor {
+    /// For reports.
+    pub name: String,
+    /// How many.
+    pub count: u32,
+    /// Links from sender to receiver.
+    pub down: Vec<LinkIndex>,
+    /// Links of the ACKs.
+    pub up: Vec<LinkIndex>,
+    /// Congestion controller, by its registry name.
+    pub cc: String,
+    /// Start of the first one.
+    pub start: Nanos,
+    /// They start evenly spread over this period.
+    pub spread: Nanos,
+    /// Amount of data; none means bulk.
+    pub size: Option<Bytes>,
+}
+
+/// Unresponsive packets across one link.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CrossTraffic {
+    /// The link that carries them.
+    pub link: LinkIndex,
+    /// When they are sent.
+    pub pattern: CrossPattern,
+    /// Size on the wire of each packet.
+    pub packet: Bytes,
+    /// First packet not before.
+    pub start: Nanos,
+    /// No packet from here on.
+    pub stop: Nanos,
+}
+
+/// When cross traffic sends.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CrossPattern {
+    /// Evenly spaced packets.
+    Constant {
+        /// Rate on the wire.
+        rate: BitRate,
+    },
+    /// Bursts at a constant rate; lengths and gaps are Pareto distributed.
+    Pareto {
+        /// Rate on the wire within a burst.
+        rate: BitRate,
+        /// Mean length of a burst.
+        mean_burst: Nanos,
+        /// Mean gap between bursts.
+        mean_gap: Nanos,
+        /// Shape of both distributions, greater than 1.
+        shape: f64,
+    },
+}
+
+/// What `compare` does unless told otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CompareDefaults {
+    /// The policies, in the order of the table; ratios refer to the first.
+    pub policies: Vec<Policy>,
+    /// Number of seeds per policy.
+    pub seeds: u32,
+}

@@ -1,0 +1,454 @@
+//! Quantities with their units. A scenario never holds a bare number; arithmetic never guesses.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Mul, Sub};
+use std::str::FromStr;
+
+use serde::{Serialize, Serializer};
+
+/// A duration or an instant since the start of a run, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Nanos(pub u64);
+
+/// A data rate in bit/s (decimal prefixes).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BitRate(u64);
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+/// A probability in [0, 1].
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Probability(f64);
+
+/// Power in watts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Watts(pub f64);
+
+/// Energy in joules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct Joules(pub f64);
+
+/// Marginal energy of traffic in joules per bit. 1 mW/(Mbit/s) = 1 mJ/Mbit = 1e-9 J/bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
+pub struct JoulesPerBit(pub f64);
+
+impl Nanos {
+    /// Zero.
+    pub const ZERO: Nanos = Nanos(0);
+    /// Later than anything.
+    pub const MAX: Nanos = Nanos(u64::MAX);
+
+    /// From whole milliseconds.
+    pub const fn from_millis(ms: u64) -> Self {
+        Nanos(ms * 1_000_000)
+    }
+
+    /// From whole microseconds.
+    pub const fn from_micros(us: u64) -> Self {
+        Nanos(us * 1_000)
+    }
+
+    /// From whole seconds.
+    pub const fn from_secs(s: u64) -> Self {
+        Nanos(s * 1_000_000_000)
+    }
+
+    /// From seconds, rounded to the nanosecond; negative and NaN become zero.
+    pub fn from_secs_f64(s: f64) -> Self {
+        Nanos((s * 1e9).round() as u64)
+    }
+
+    /// In seconds.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// In whole microseconds, rounded down.
+    pub const fn as_micros(self) -> u64 {
+        self.0 / 1_000
+    }
+
+    /// `self - other`, zero if negative.
+    pub const fn saturating_sub(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(other.0))
+    }
+}
+
+impl BitRate {
+    /// From bit/s.
+    pub const fn from_bps(bps: u64) -> Self {
+        BitRate(bps)
+    }
+
+    /// In bit/s.
+    pub const fn bps(self) -> u64 {
+        self.0
+    }
+}
+
+impl Probability {
+    /// `None` outside [0, 1].
+    pub fn new(p: f64) -> Option<Self> {
+        (0.0..=1.0).contains(&p).then_some(Probability(p))
+    }
+
+    /// As a number in [0, 1].
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl JoulesPerBit {
+    /// From mW/(Mbit/s), the unit of the literature.
+    pub const fn from_mw_per_mbps(slope: f64) -> Self {
+        JoulesPerBit(slope * 1e-9)
+    }
+
+    /// In mW/(Mbit/s).
+    pub const fn mw_per_mbps(self) -> f64 {
+        self.0 * 1e9
+    }
+}
+
+impl Add for Nanos {
+    type Output = Nanos;
+    fn add(self, other: Nanos) -> Nanos {
+        Nanos(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Nanos {
+    fn add_assign(&mut self, other: Nanos) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Nanos;
+    fn sub(self, other: Nanos) -> Nanos {
+        Nanos(self.0 - other.0)
+    }
+}
+
+impl Mul<u64> for Nanos {
+    type Output = Nanos;
+    fn mul(self, factor: u64) -> Nanos {
+        Nanos(self.0 * factor)
+    }
+}
+
+/// Why a quantity could not be read. The message says what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnitError {
+    /// A number without unit.
+    #[error("`{text}` has no unit; write for example \"{text} {example}\"")]
+    Missing {
+        /// As written.
+        text: String,
+        /// A unit that would fit.
+        example: &'static str,
+    },
+    /// Not a number followed by a unit.
+    #[error("`{text}` is not a {quantity}; write for example \"{example}\"")]
+    Malformed {
+        /// As written.
+        text: String,
+        /// What was expected.
+        quantity: &'static str,
+        /// A correct value.
+        example: &'static str,
+    },
+    /// A unit of another quantity, or none that is known.
+    #[error("`{unit}` is not a unit of {quantity}; known: {known}")]
+    Unknown {
+        /// As written.
+        unit: String,
+        /// What was expected.
+        quantity: &'static str,
+        /// All units that are accepted.
+        known: String,
+    },
+    /// A number outside the range of the quantity.
+    #[error("`{text}` is out of range: a {quantity} is {range}")]
+    Range {
+        /// As written.
+        text: String,
+        /// What was expected.
+        quantity: &'static str,
+        /// The range in words.
+        range: &'static str,
+    },
+}
+
+/// How one quantity is written.
+struct Grammar {
+    quantity: &'static str,
+    example: &'static str,
+    example_unit: &'static str,
+    units: &'static [(&'static str, f64)],
+}
+
+impl Grammar {
+    /// The value in the base unit.
+    fn parse(&self, text: &str) -> Result<f64, UnitError> {
+        let text = text.trim();
+        let malformed =
+            || UnitError::Malformed { text: text.into(), quantity: self.quantity, example: self.example };
+        let split = text
+            .char_indices()
+            .find(|&(i, c)| {
+                !(c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-') || is_exponent(text, i))
+            })
+            .map_or(text.len(), |(i, _)| i);
+        let (number, unit) = (text[..split].replace('_', ""), text[split..].trim());
+        let value: f64 = number.parse().map_err(|_| malformed())?;
+        if unit.is_empty() {
+            return Err(UnitError::Missing { text: text.into(), example: self.example_unit });
+        }
+        let factor = self.units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| factor);
+        let factor = factor.ok_or_else(|| UnitError::Unknown {
+            unit: unit.into(),
+            quantity: self.quantity,
+            known: self.units.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
+        })?;
+        let value = value * factor;
+        if !value.is_finite() || value < 0.0 {
+            return Err(UnitError::Range {
+                text: text.into(),
+                quantity: self.quantity,
+                range: "finite and not negative",
+            });
+        }
+        Ok(value)
+    }
+}
+
+/// Whether the `e` at `i` stands between two parts of a number such as `1e-3`.
+fn is_exponent(text: &str, i: usize) -> bool {
+    let bytes = text.as_bytes();
+    matches!(bytes[i], b'e' | b'E')
+        && i > 0
+        && bytes[i - 1].is_ascii_digit()
+        && bytes.get(i + 1).is_some_and(|c| c.is_ascii_digit() || matches!(c, b'-' | b'+'))
+}
+
+const TIME: Grammar = Grammar {
+    quantity: "duration",
+    example: "70 ms",
+    example_unit: "ms",
+    units: &[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9), ("min", 6e10), ("h", 3.6e12)],
+};
+const RATE: Grammar = Grammar {
+    quantity: "data rate",
+    example: "10 Mbit/s",
+    example_unit: "Mbit/s",
+    units: &[
+        ("bit/s", 1.0),
+        ("kbit/s", 1e3),
+        ("Mbit/s", 1e6),
+        ("Gbit/s", 1e9),
+        ("bps", 1.0),
+        ("kbps", 1e3),
+        ("Mbps", 1e6),
+        ("Gbps", 1e9),
+        ("B/s", 8.0),
+        ("kB/s", 8e3),
+        ("MB/s", 8e6),
+    ],
+};
+const SIZE: Grammar = Grammar {
+    quantity: "size",
+    example: "64 KiB",
+    example_unit: "KiB",
+    units: &[
+        ("B", 1.0),
+        ("bytes", 1.0),
+        ("kB", 1e3),
+        ("KB", 1e3),
+        ("MB", 1e6),
+        ("GB", 1e9),
+        ("KiB", 1024.0),
+        ("MiB", 1_048_576.0),
+        ("GiB", 1_073_741_824.0),
+    ],
+};
+const RATIO: Grammar = Grammar {
+    quantity: "probability",
+    example: "0.1 %",
+    example_unit: "%",
+    units: &[("%", 0.01), ("permille", 1e-3), ("ppm", 1e-6)],
+};
+const POWER: Grammar = Grammar {
+    quantity: "power",
+    example: "132.9 mW",
+    example_unit: "mW",
+    units: &[("W", 1.0), ("mW", 1e-3), ("uW", 1e-6), ("µW", 1e-6)],
+};
+const SLOPE: Grammar = Grammar {
+    quantity: "energy per traffic",
+    example: "137 mW/Mbps",
+    example_unit: "mW/Mbps",
+    units: &[
+        ("mW/Mbps", 1e-9),
+        ("mW/(Mbit/s)", 1e-9),
+        ("mW", 1e-9),
+        ("mJ/Mbit", 1e-9),
+        ("W/Mbps", 1e-6),
+        ("J/Mbit", 1e-6),
+        ("nJ/bit", 1e-9),
+        ("J/bit", 1.0),
+    ],
+};
+
+impl FromStr for Nanos {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let value = TIME.parse(text)?;
+        Ok(Nanos(value.round() as u64))
+    }
+}
+
+impl FromStr for BitRate {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        RATE.parse(text).map(|bps| BitRate(bps.round() as u64))
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        SIZE.parse(text).map(|bytes| Bytes(bytes.round() as u64))
+    }
+}
+
+impl FromStr for Probability {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let p = RATIO.parse(text)?;
+        Probability::new(p).ok_or(UnitError::Range {
+            text: text.into(),
+            quantity: RATIO.quantity,
+            range: "between 0 % and 100 %",
+        })
+    }
+}
+
+impl FromStr for Watts {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        POWER.parse(text).map(Watts)
+    }
+}
+
+impl FromStr for JoulesPerBit {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        SLOPE.parse(text).map(JoulesPerBit)
+    }
+}
+
+/// The largest prefix that keeps the number at 1 or more, without trailing zeros.
+fn with_prefix(f: &mut fmt::Formatter<'_>, value: f64, units: &[(f64, &str)]) -> fmt::Result {
+    let (factor, unit) = units.iter().rev().find(|(factor, _)| value >= *factor).unwrap_or(&units[0]);
+    let scaled = format!("{:.6}", value / factor);
+    write!(f, "{} {unit}", scaled.trim_end_matches('0').trim_end_matches('.'))
+}
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        with_prefix(f, self.0 as f64, &[(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")])
+    }
+}
+
+impl fmt::Display for BitRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        with_prefix(f, self.0 as f64, &[(1.0, "bit/s"), (1e3, "kbit/s"), (1e6, "Mbit/s"), (1e9, "Gbit/s")])
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let binary = self.0 >= 1024 && self.0 % 1024 == 0;
+        let units: &[(f64, &str)] = if binary {
+            &[(1024.0, "KiB"), (1_048_576.0, "MiB"), (1_073_741_824.0, "GiB")]
+        } else {
+            &[(1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB")]
+        };
+        with_prefix(f, self.0 as f64, units)
+    }
+}
+
+impl fmt::Display for Probability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        with_prefix(f, self.0 * 100.0, &[(1.0, "%")])
+    }
+}
+
+impl fmt::Display for Watts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        with_prefix(f, self.0, &[(1e-3, "mW"), (1.0, "W")])
+    }
+}
+
+impl fmt::Display for JoulesPerBit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        with_prefix(f, self.mw_per_mbps(), &[(1.0, "mW/Mbps")])
+    }
+}
+
+/// Serialised as it is written in a scenario.
+macro_rules! serialize_as_text {
+    ($($quantity:ty),*) => {$(
+        impl Serialize for $quantity {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+    )*};
+}
+serialize_as_text!(Nanos, BitRate, Bytes, Probability, Watts, JoulesPerBit);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_read_with_their_units() {
+        assert_eq!("70 ms".parse(), Ok(Nanos::from_millis(70)));
+        assert_eq!("0.5s".parse(), Ok(Nanos::from_millis(500)));
+        assert_eq!("1e-3 s".parse(), Ok(Nanos::from_millis(1)));
+        assert_eq!("10 Mbit/s".parse(), Ok(BitRate::from_bps(10_000_000)));
+        assert_eq!("64 KiB".parse(), Ok(Bytes(65_536)));
+        assert_eq!("10 %".parse(), Ok(Probability(0.1)));
+        assert_eq!("137 mW/Mbps".parse(), Ok(JoulesPerBit::from_mw_per_mbps(137.0)));
+    }
+
+    #[test]
+    fn a_bare_number_is_told_its_unit() {
+        let error = "70".parse::<Nanos>().unwrap_err().to_string();
+        assert_eq!(error, "`70` has no unit; write for example \"70 ms\"");
+    }
+
+    #[test]
+    fn a_wrong_unit_is_told_the_known_ones() {
+        let error = "70 Mbit/s".parse::<Nanos>().unwrap_err().to_string();
+        assert!(error.contains("known: ns, us, µs, ms, s"), "{error}");
+        assert!("120 %".parse::<Probability>().is_err());
+        assert!("-1 s".parse::<Nanos>().is_err());
+    }
+
+    #[test]
+    fn what_is_printed_can_be_read_again() {
+        for text in ["70 ms", "1.5 s", "250 µs"] {
+            let value: Nanos = text.parse().unwrap();
+            assert_eq!(value.to_string().parse(), Ok(value));
+        }
+        for text in ["64 KiB", "1.5 MB", "40 B"] {
+            let value: Bytes = text.parse().unwrap();
+            assert_eq!(value.to_string().parse(), Ok(value));
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! The packet engine: a fast discrete-event simulator of MPTCP

@@ -1,0 +1,1 @@
+//! Result tables and the HTML report of Joulepath
