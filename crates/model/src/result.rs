@@ -233,8 +233,12 @@ pub struct Row {
     pub bits_per_joule: Estimate,
     /// Efficiency divided by the first policy's.
     pub ratio: f64,
-    /// Completion time of files, s.
+    /// 95 % interval of the ratio, seeds paired; none for the first policy and where fewer than two seeds are common to both.
+    pub ratio_interval: Option<Estimate>,
+    /// Completion time of files, s, over the runs in which every file was complete.
     pub completion_s: Option<Estimate>,
+    /// Number of those runs; none if there is no file.
+    pub completed: Option<u32>,
     /// Mean delay of messages, s.
     pub delay_s: Option<Estimate>,
     /// 95th percentile of the delay, s (mean over seeds).
