@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * mpcc.h - the contract of a multipath congestion controller.
+ *
+ * One C source for the simulator (native) and the kernel (eBPF): freestanding C11, no floats, no libc, no 128-bit
+ * integers, no signed division (the BPF target has none), no pointers in state, loops bounded by
+ * MPCC_MAX_SUBFLOWS. Every function is total: any bits in the state give a defined result.
+ *
+ * A controller is one header that supplies a `struct mpcc_ops`. Required is `increase`: the signed window change for
+ * ONE newly acknowledged packet in congestion avoidance. Everything else defaults to NewReno or to nothing.
+ * mpcc_run.h keeps the books (RTT, losses, rounds, fractions of a packet); slow start, loss recovery and RTO belong to
+ * whoever runs it.
+ *
+ * Pull-only: a controller reads all of `conn`, and writes nothing but conn->sub[self]. That is what the kernel allows:
+ * a sibling socket can be read, never written.
+ *
+ * Where this betters the plain sketch of the contract:
+ *   - `ssthresh` is told the kind of loss: DCTCP and Veno answer a mark, a loss and a timeout differently.
+ *   - an ACK is a struct (mpcc_event), not a row of booleans.
+ *   - there is no timer hook: a periodic rule (CWA) looks at now_us on its own ACKs; eBPF has no timer here either.
+ *   - a parameter is stored as its distance from the default, so a zeroed connection runs with the defaults.
+ *   - the runner may reuse an increase for `cache_acks` packets where the algorithm's paper permits it (LIA);
+ *     `increase` itself stays pure.
+ *
+ * Fixed point is written Qn: the integer is the value times 2^n.
+ */
+#ifndef MPCC_H
+#define MPCC_H
+
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int s32;
+typedef long long s64;
+
+#define MPCC_INLINE static inline __attribute__((always_inline))
+
+#define MPCC_MAX_SUBFLOWS  8           /* subflows: the kernel's limit per connection */
+#define MPCC_MAX_PARAMS    8           /* parameters of one controller */
+#define MPCC_PRIV_BYTES    104         /* bytes: icsk_ca_priv of a Linux socket */
+#define MPCC_CWND_MAX      (1U << 20)  /* packets: cap of every window */
+#define MPCC_SSTHRESH_MIN  2U          /* packets: RFC 5681, eq. (4) */
+#define MPCC_SSTHRESH_NONE 0x7fffffffU /* packets: no threshold yet (Linux TCP_INFINITE_SSTHRESH) */
+#define MPCC_RTT_MAX_US    10000000U   /* us: longer RTTs are taken as 10 s */
+
+#define MPCC_PACKET_BITS    32 /* Q32 packets: increases and the accumulator */
+#define MPCC_PACKET         (1LL << MPCC_PACKET_BITS)
+#define MPCC_AGGREGATE_BITS 16 /* Q16 packets: mpcc_aggregate() */
+#define MPCC_RATIO_BITS     27 /* Q27: a part of a whole, 0..1 */
+#define MPCC_RATIO_ONE      (1U << MPCC_RATIO_BITS)
+#define MPCC_COST_BITS      16 /* Q16: energy_cost, only ratios between siblings matter */
+#define MPCC_SHARE_BITS     20 /* Q20: target_share, 1.0 = all of the traffic */
+#define MPCC_PRICE_BITS     16 /* Q16: path_price, dimensionless */
+#define MPCC_LOSS_BITS      30 /* Q30: loss probability */
+
+enum mpcc_flags {
+	MPCC_ESTABLISHED = 1, /* may carry data; others are left out of every sum and maximum */
+	MPCC_RECOVERY = 2,    /* in fast recovery: its window counts as its ssthresh */
+	MPCC_LOSS = 4,        /* recovering from a timeout */
+};
+
+enum mpcc_loss_kind { MPCC_FAST_RETRANSMIT, MPCC_TIMEOUT, MPCC_ECN };
+
+enum mpcc_event_flags {
+	MPCC_ECE = 1,          /* this ACK echoes a congestion mark */
+	MPCC_CWND_LIMITED = 2, /* the sender was held by cwnd; otherwise no window grows */
+	MPCC_ROUND_END = 4,    /* one RTT round ends with this ACK */
+};
+
+/* One ACK. */
+struct mpcc_event {
+	u32 acked;  /* packets newly acknowledged */
+	u32 rtt_us; /* us: RTT sample, 0 = none */
+	u32 flags;  /* enum mpcc_event_flags */
+};
+
+/*
+ * What a subflow keeps for itself and shows to its siblings. Fits icsk_ca_priv.
+ * The runner keeps the upper part, the control plane writes the four marked (cp), the controller owns wide and word.
+ */
+struct mpcc_own {
+	s64 acc;                  /* Q32 packets: fraction not yet in cwnd, within (-1, 1) */
+	s64 cached_step;          /* Q32 packets: reusable increase, see mpcc_ops.cache_acks */
+	u64 rtt_sum_us;           /* us: sum of this round's RTT samples */
+	u64 wide[1];              /* private to the controller */
+	u32 rtt_count;            /* RTT samples in this round */
+	u32 rtt_min_us;           /* us: least RTT of this round, 0 = no sample */
+	u32 last_rtt_us;          /* us: latest RTT, 0 = no sample */
+	u32 base_rtt_us;          /* us: least RTT ever, 0 = no sample */
+	u32 acked_since_loss;     /* packets, saturating */
+	u32 acked_between_losses; /* packets between the last two losses, saturating */
+	u32 energy_cost; /* (cp) Q16: energy per delivered bit against the siblings', 0 = unknown */
+	u32 target_share; /* (cp) Q20: share of the traffic this path shall carry */
+	u32 path_price;   /* (cp) Q16: price of the path's queues and energy */
+	u32 loss;         /* (cp) Q30: loss probability, 0 = unknown: taken from the acked counts */
+	u32 round_end;    /* for whoever runs it: sequence number that ends the RTT round */
+	u32 cached_cwnd;  /* packets: window that cached_step is for */
+	u32 cache_left;   /* packets for which cached_step may still be used */
+	u32 word[5];      /* private to the controller */
+};
+_Static_assert(sizeof(struct mpcc_own) <= MPCC_PRIV_BYTES, "must fit icsk_ca_priv");
+
+struct mpcc_subflow {
+	u32 cwnd;     /* packets */
+	u32 ssthresh; /* packets */
+	u32 srtt_us;  /* us, 0 = no sample: left out of every sum and maximum */
+	u32 flags;    /* enum mpcc_flags */
+	struct mpcc_own own;
+};
+
+/* All zero is a valid start: no subflow, default parameters. */
+struct mpcc_conn {
+	u32 n; /* subflows in sub[] */
+	u32 reserved;
+	u64 now_us;                 /* us: monotonic clock */
+	s32 param[MPCC_MAX_PARAMS]; /* distance from the default, in the parameter's raw unit */
+	struct mpcc_subflow sub[MPCC_MAX_SUBFLOWS];
+};
+
+struct mpcc_ops {
+	const char *name;    /* file name, registry name */
+	const char *title;   /* as shown to people */
+	const char *paper;   /* source of the definition */
+	const char *summary; /* one sentence */
+	const char
+		*confidence; /* V verified, N recomputed, L from the literature, R reconstruction */
+	u32 min_cwnd;        /* packets: floor of a window that `increase` lowers */
+	u32 cache_acks;      /* packets for which one increase may be reused, 0 = never */
+
+	/* Required. Q32 packets for one newly acked packet in congestion avoidance. Pure. */
+	s64 (*increase)(const struct mpcc_conn *conn, u32 self);
+
+	/* Optional. Packets: the window after a loss; default mpcc_half(). Pure. */
+	u32 (*ssthresh)(const struct mpcc_conn *conn, u32 self, enum mpcc_loss_kind kind);
+	/* Optional. A subflow starts: set private state (it is zeroed before). */
+	void (*init)(struct mpcc_conn *conn, u32 self);
+	/* Optional. Each ACK, after the RTT bookkeeping and before any growth. */
+	void (*ack)(struct mpcc_conn *conn, u32 self, const struct mpcc_event *event);
+	/* Optional. Once per RTT round, after `ack`; the round's RTT statistics are cleared afterwards. */
+	void (*round)(struct mpcc_conn *conn, u32 self);
+	/* Optional. A loss episode starts; after `ssthresh` was asked, cwnd is still the old one. */
+	void (*loss)(struct mpcc_conn *conn, u32 self, enum mpcc_loss_kind kind);
+	/* Optional. Sending restarts after idle. */
+	void (*restart)(struct mpcc_conn *conn, u32 self);
+};
+
+/*
+ * Parameters: each header lists them once,
+ *   #define EWTCP_PARAMS(X) X(EWTCP_A, "a", default, min, max, scale, "word=raw word=raw", "what it does")
+ * raw = value * scale; words may stand outside [min, max]. From the list come the indices, the defaults, and (in the
+ * native glue) the table that the registry shows.
+ */
+#define MPCC_PARAM_ID(id, name, def, min, max, scale, words, doc)      id,
+#define MPCC_PARAM_DEFAULT(id, name, def, min, max, scale, words, doc) id##_DEFAULT = (def),
+#define MPCC_PARAM(conn, id)                                           ((conn)->param[id] + id##_DEFAULT)
+
+/* ---- arithmetic ------------------------------------------------------------------------------------------------ */
+
+MPCC_INLINE u32 mpcc_min(u32 a, u32 b)
+{
+	return a < b ? a : b;
+}
+
+MPCC_INLINE u32 mpcc_max(u32 a, u32 b)
+{
+	return a > b ? a : b;
+}
+
+MPCC_INLINE u32 mpcc_clamp(u32 v, u32 lo, u32 hi)
+{
+	return mpcc_min(mpcc_max(v, lo), hi);
+}
+
+MPCC_INLINE s64 mpcc_min_s64(s64 a, s64 b)
+{
+	return a < b ? a : b;
+}
+
+MPCC_INLINE u32 mpcc_add_saturating(u32 a, u32 b)
+{
+	return a + b < a ? 0xffffffffU : a + b;
+}
+
+/* Sign of a*b - c*d, exact to 96 bits: -1, 0 or 1. */
+MPCC_INLINE s32 mpcc_compare_products(u64 a, u32 b, u64 c, u32 d)
+{
+	u64 ab_low = (a & 0xffffffffU) * b, cd_low = (c & 0xffffffffU) * d;
+	u64 ab_high = (a >> 32) * b + (ab_low >> 32), cd_high = (c >> 32) * d + (cd_low >> 32);
+
+	if (ab_high != cd_high)
+		return ab_high > cd_high ? 1 : -1;
+	ab_low &= 0xffffffffU;
+	cd_low &= 0xffffffffU;
+	return ab_low > cd_low ? 1 : ab_low < cd_low ? -1 : 0;
+}
+
+/* part / whole in Q27 for part <= whole, any 64-bit size; 0 for an empty whole. */
+MPCC_INLINE u32 mpcc_ratio(u64 part, u64 whole)
+{
+	enum { WHOLE_BITS = 64 - MPCC_RATIO_BITS, STEP_BITS = 8, STEPS = 4 };
+
+	for (u32 step = 0; step < STEPS && whole >> WHOLE_BITS; step++) {
+		part >>= STEP_BITS;
+		whole >>= STEP_BITS;
+	}
+	if (!whole)
+		return 0;
+	return part >= whole ? MPCC_RATIO_ONE : (u32)((part << MPCC_RATIO_BITS) / whole);
+}
+
+/* step * num / den, Q32 packets, for a step of at most one packet; den 0 leaves it as it is. */
+MPCC_INLINE s64 mpcc_scale(s64 step, u32 num, u32 den)
+{
+	return den ? (s64)((u64)step * num / den) : step;
+}
+
+/* 1/w in Q32, rounded up so that w ACKs make one whole packet. */
+MPCC_INLINE s64 mpcc_reciprocal(u64 w)
+{
+	return w ? (s64)(((u64)MPCC_PACKET + w - 1) / w) : MPCC_PACKET;
+}
+
+/* ---- the connection -------------------------------------------------------------------------------------------- */
+
+/* Established and with an RTT sample: part of every sum and maximum. */
+MPCC_INLINE u32 mpcc_counts(const struct mpcc_subflow *sub)
+{
+	return (sub->flags & MPCC_ESTABLISHED) && sub->srtt_us;
+}
+
+/* Walks the subflows that count. */
+#define mpcc_for_each(conn, k)                                       \
+	for (u32 k = 0; k < MPCC_MAX_SUBFLOWS && k < (conn)->n; k++) \
+		if (mpcc_counts(&(conn)->sub[k]))
+
+/* w_r, packets: in fast recovery the ssthresh, not the inflated window. */
+MPCC_INLINE u32 mpcc_window(const struct mpcc_subflow *sub)
+{
+	return mpcc_clamp(sub->flags & MPCC_RECOVERY ? sub->ssthresh : sub->cwnd, 1, MPCC_CWND_MAX);
+}
+
+/* tau_r, us: smoothed RTT, 1 us .. 10 s. */
+MPCC_INLINE u32 mpcc_rtt(const struct mpcc_subflow *sub)
+{
+	return mpcc_clamp(sub->srtt_us, 1, MPCC_RTT_MAX_US);
+}
+
+/* n: subflows that count. */
+MPCC_INLINE u32 mpcc_established(const struct mpcc_conn *conn)
+{
+	u32 n = 0;
+
+	mpcc_for_each (conn, k)
+		n++;
+	return n;
+}
+
+/* Nothing to couple with: behave as NewReno. */
+MPCC_INLINE u32 mpcc_alone(const struct mpcc_conn *conn, u32 self)
+{
+	return !mpcc_counts(&conn->sub[self]) || mpcc_established(conn) < 2;
+}
+
+/* W, packets: sum of all windows. */
+MPCC_INLINE u32 mpcc_total_window(const struct mpcc_conn *conn)
+{
+	u32 total = 0;
+
+	mpcc_for_each (conn, k)
+		total += mpcc_window(&conn->sub[k]);
+	return total;
+}
+
+/* NewReno: 1/w_r. */
+MPCC_INLINE s64 mpcc_reno(const struct mpcc_conn *conn, u32 self)
+{
+	return mpcc_reciprocal(mpcc_window(&conn->sub[self]));
+}
+
+/* w_r/2, at least 2 packets. */
+MPCC_INLINE u32 mpcc_half(const struct mpcc_conn *conn, u32 self)
+{
+	return mpcc_max(mpcc_window(&conn->sub[self]) / 2, MPCC_SSTHRESH_MIN);
+}
+
+/* w_k * rtt / tau_k in Q16 packets: what k sends in rtt_us. At most 2^60. */
+MPCC_INLINE u64 mpcc_sends_in(const struct mpcc_subflow *sub, u32 rtt_us)
+{
+	u64 w = mpcc_window(sub);
+	u32 tau = mpcc_rtt(sub);
+
+	if (tau == rtt_us)
+		return w << MPCC_AGGREGATE_BITS;
+	return (w * rtt_us << MPCC_AGGREGATE_BITS) / tau;
+}
+
+/* X * rtt in Q16 packets: what the whole connection sends in rtt_us. At most 2^63. */
+MPCC_INLINE u64 mpcc_aggregate(const struct mpcc_conn *conn, u32 rtt_us)
+{
+	u64 sum = 0;
+
+	mpcc_for_each (conn, k)
+		sum += mpcc_sends_in(&conn->sub[k], rtt_us);
+	return sum;
+}
+
+/*
+ *          w / rtt^2            w            f^2                  w
+ *         -----------  =  --------------  = -----   with  f = ---------   (f <= 8 by the callers)
+ *             X^2          (X * rtt)^2        w               X * rtt
+ *
+ * Two divisions and no number above 2^63: f in Q27 keeps 17 significant bits wherever the result reaches 2^-20.
+ */
+MPCC_INLINE s64 mpcc_rate_share(u32 w, u64 aggregate)
+{
+	enum {
+		F_SHIFT = MPCC_RATIO_BITS + MPCC_AGGREGATE_BITS,
+		DROP = 2 * MPCC_RATIO_BITS - MPCC_PACKET_BITS
+	};
+	u64 f = aggregate ? ((u64)w << F_SHIFT) / aggregate : MPCC_RATIO_ONE;
+
+	return (s64)((f * f / w + (1ULL << (DROP - 1))) >> DROP);
+}
+
+/* arg max_k w_k / tau_k^2, compared exactly; self must count. */
+MPCC_INLINE u32 mpcc_best(const struct mpcc_conn *conn, u32 self)
+{
+	u32 best = self;
+	u32 best_w = mpcc_window(&conn->sub[self]), best_tau = mpcc_rtt(&conn->sub[self]);
+
+	mpcc_for_each (conn, k) {
+		u32 w = mpcc_window(&conn->sub[k]), tau = mpcc_rtt(&conn->sub[k]);
+
+		if (mpcc_compare_products((u64)w * best_tau, best_tau, (u64)best_w * tau, tau) >
+		    0) {
+			best = k;
+			best_w = w;
+			best_tau = tau;
+		}
+	}
+	return best;
+}
+
+#define MPCC_LOSS_INTERVAL_MIN 2U      /* packets: loss estimates stay at or below 0.5 */
+#define MPCC_LOSS_INTERVAL_MAX 100000U /* packets: and at or above 1e-5 */
+
+/* Packets between losses, 1/p_r: the control plane's estimate, else max(since, between), 2 .. 100000. */
+MPCC_INLINE u32 mpcc_loss_interval(const struct mpcc_own *own)
+{
+	u32 packets = own->loss ? (1U << MPCC_LOSS_BITS) / own->loss
+	                        : mpcc_max(own->acked_since_loss, own->acked_between_losses);
+
+	return mpcc_clamp(packets, MPCC_LOSS_INTERVAL_MIN, MPCC_LOSS_INTERVAL_MAX);
+}
+
+#endif

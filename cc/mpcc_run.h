@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * mpcc_run.h - the books around a controller: one source for the simulator's glue and the eBPF wrappers.
+ *
+ *   ACK  -> mpcc_observe()    RTT, rounds, packets since the last loss; hooks ack and round
+ *        -> mpcc_slow_start() while cwnd < ssthresh, +1 per packet (the kernel has its own)
+ *        -> mpcc_avoid()      congestion avoidance with what is left
+ *   loss -> mpcc_loss()       the new ssthresh; setting cwnd is up to the caller
+ *
+ * srtt_us, now_us and flags are written by whoever runs it, before the call.
+ */
+#ifndef MPCC_RUN_H
+#define MPCC_RUN_H
+
+#include "mpcc.h"
+
+/* A subflow starts in slot `self`. What the control plane wrote there stays. */
+MPCC_INLINE void mpcc_init(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self)
+{
+	struct mpcc_own *own = &conn->sub[self].own;
+
+	*own = (struct mpcc_own){
+		.energy_cost = own->energy_cost,
+		.target_share = own->target_share,
+		.path_price = own->path_price,
+		.loss = own->loss,
+	};
+	if (ops->init)
+		ops->init(conn, self);
+}
+
+/* RTT samples during loss recovery may belong to retransmissions: they stay out of the round's statistics. */
+MPCC_INLINE void mpcc_observe_rtt(struct mpcc_subflow *sub, u32 rtt_us)
+{
+	struct mpcc_own *own = &sub->own;
+
+	own->last_rtt_us = rtt_us;
+	if (!own->base_rtt_us || rtt_us < own->base_rtt_us)
+		own->base_rtt_us = rtt_us;
+	if (sub->flags & (MPCC_RECOVERY | MPCC_LOSS))
+		return;
+	if (!own->rtt_min_us || rtt_us < own->rtt_min_us)
+		own->rtt_min_us = rtt_us;
+	own->rtt_sum_us += rtt_us;
+	own->rtt_count++;
+}
+
+MPCC_INLINE void mpcc_observe(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self,
+                              const struct mpcc_event *event)
+{
+	struct mpcc_own *own = &conn->sub[self].own;
+
+	if (event->rtt_us)
+		mpcc_observe_rtt(&conn->sub[self], mpcc_min(event->rtt_us, MPCC_RTT_MAX_US));
+	own->acked_since_loss = mpcc_add_saturating(own->acked_since_loss, event->acked);
+	if (ops->ack)
+		ops->ack(conn, self, event);
+	if (event->flags & MPCC_ROUND_END) {
+		if (ops->round)
+			ops->round(conn, self);
+		own->rtt_sum_us = 0;
+		own->rtt_count = 0;
+		own->rtt_min_us = 0;
+	}
+}
+
+/* Grows cwnd by one per acked packet up to ssthresh; returns the packets left for congestion avoidance. */
+MPCC_INLINE u32 mpcc_slow_start(struct mpcc_subflow *sub, u32 acked)
+{
+	u32 limit = mpcc_min(sub->ssthresh, MPCC_CWND_MAX);
+	u32 room = sub->cwnd < limit ? limit - sub->cwnd : 0;
+	u32 used = mpcc_min(room, acked);
+
+	sub->cwnd += used;
+	return acked - used;
+}
+
+/* The increase for one packet, reused where the controller permits. */
+MPCC_INLINE s64 mpcc_step(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self, u32 acked)
+{
+	struct mpcc_subflow *sub = &conn->sub[self];
+	struct mpcc_own *own = &sub->own;
+
+	if (!ops->cache_acks)
+		return ops->increase(conn, self);
+	if (own->cache_left >= acked && own->cached_cwnd == sub->cwnd) {
+		own->cache_left -= acked;
+		return own->cached_step;
+	}
+	own->cached_step = ops->increase(conn, self);
+	own->cached_cwnd = sub->cwnd;
+	own->cache_left = ops->cache_acks - mpcc_min(ops->cache_acks, acked);
+	return own->cached_step;
+}
+
+/* Adds `acked` increases to the fraction and moves whole packets into cwnd. */
+MPCC_INLINE void mpcc_avoid(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self, u32 acked)
+{
+	struct mpcc_subflow *sub = &conn->sub[self];
+	struct mpcc_own *own = &sub->own;
+	u32 packets = mpcc_min(acked, MPCC_CWND_MAX);
+
+	if (!packets)
+		return;
+	own->acc += mpcc_step(ops, conn, self, packets) * (s64)packets;
+	if (own->acc >= MPCC_PACKET) {
+		u64 whole = (u64)own->acc >> MPCC_PACKET_BITS;
+
+		own->acc &= MPCC_PACKET - 1;
+		sub->cwnd = (u32)(sub->cwnd + whole < MPCC_CWND_MAX ? sub->cwnd + whole
+		                                                    : MPCC_CWND_MAX);
+	} else if (own->acc <= -MPCC_PACKET) {
+		u64 whole = (u64)-own->acc >> MPCC_PACKET_BITS;
+
+		own->acc += (s64)(whole << MPCC_PACKET_BITS);
+		sub->cwnd = sub->cwnd > whole + ops->min_cwnd ? (u32)(sub->cwnd - whole)
+		                                              : mpcc_min(sub->cwnd, ops->min_cwnd);
+	}
+}
+
+/* One ACK, slow start included. No window grows in fast recovery, nor while something else than cwnd is the limit. */
+MPCC_INLINE void mpcc_ack(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self,
+                          const struct mpcc_event *event)
+{
+	struct mpcc_subflow *sub = &conn->sub[self];
+
+	mpcc_observe(ops, conn, self, event);
+	if ((sub->flags & MPCC_RECOVERY) || !(event->flags & MPCC_CWND_LIMITED))
+		return;
+	mpcc_avoid(ops, conn, self, mpcc_slow_start(sub, event->acked));
+}
+
+/* The window after a loss, packets. Changes nothing. */
+MPCC_INLINE u32 mpcc_ssthresh(const struct mpcc_ops *ops, const struct mpcc_conn *conn, u32 self,
+                              enum mpcc_loss_kind kind)
+{
+	return ops->ssthresh ? ops->ssthresh(conn, self, kind) : mpcc_half(conn, self);
+}
+
+/*
+ * A loss episode starts: call it once per window of data, before cwnd and flags change. Returns the new ssthresh.
+ * The loss marks shift unless nothing was acked since the last one, or a timeout follows a timeout.
+ */
+MPCC_INLINE u32 mpcc_loss(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self,
+                          enum mpcc_loss_kind kind)
+{
+	struct mpcc_subflow *sub = &conn->sub[self];
+	struct mpcc_own *own = &sub->own;
+	u32 ssthresh = mpcc_ssthresh(ops, conn, self, kind);
+
+	if (ops->loss)
+		ops->loss(conn, self, kind);
+	if (own->acked_since_loss && !(kind == MPCC_TIMEOUT && (sub->flags & MPCC_LOSS))) {
+		own->acked_between_losses = own->acked_since_loss;
+		own->acked_since_loss = 0;
+	}
+	own->acc = 0;
+	own->cache_left = 0;
+	return ssthresh;
+}
+
+/* Sending restarts after idle: the round's statistics are stale. */
+MPCC_INLINE void mpcc_restart(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self)
+{
+	struct mpcc_own *own = &conn->sub[self].own;
+
+	own->rtt_sum_us = 0;
+	own->rtt_count = 0;
+	own->rtt_min_us = 0;
+	own->cache_left = 0;
+	if (ops->restart)
+		ops->restart(conn, self);
+}
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * NewReno on every subflow ("uncoupled"): RFC 5681, RFC 6582.
+ *
+ *             1
+ *   delta =  ---                    loss: w_r <- max(w_r / 2, 2)
+ *            w_r
+ *
+ * Deviations: none. At a shared bottleneck n subflows take the share of n TCPs.
+ */
+#ifndef MPCC_RENO_H
+#define MPCC_RENO_H
+
+#include "mpcc_run.h"
+
+#define RENO_PARAMS(X)
+
+static const struct mpcc_ops mpcc_ops_reno = {
+	.name = "reno",
+	.title = "Reno",
+	.paper = "RFC 5681, RFC 6582",
+	.summary = "NewReno on every subflow, uncoupled",
+	.confidence = "V",
+	.min_cwnd = 1,
+	.increase = mpcc_reno,
+};
+
+#endif

@@ -1,0 +1,39 @@
+//! Congestion controllers of Multipath TCP.
+//!
+//! The algorithms live in `cc/`, one freestanding C header each, so that the simulator and the kernel's eBPF run the
+//! same source. This crate builds them natively and wraps them:
+//!
+//! - [`Connection`], [`Subflow`], [`Own`]: the state, laid out as in `cc/mpcc.h`;
+//! - [`Controller`]: the registry and the calls (ACK, loss, restart, parameters).
+//!
+//! ```
+//! use joulepath_controllers::{AckFlags, Connection, Controller, LossKind, Subflow};
+//!
+//! let lia = Controller::by_name("lia")?;
+//! let mut connection = Connection::new(2);
+//! for (i, srtt_us) in [20_000, 80_000].into_iter().enumerate() {
+//!     connection.subflows[i] = Subflow { cwnd: 10, srtt_us, flags: Subflow::ESTABLISHED, ..Subflow::default() };
+//!     lia.init(&mut connection, i);
+//! }
+//! lia.on_ack(&mut connection, 0, 1, 20_000, AckFlags::CWND_LIMITED);
+//! assert_eq!(lia.on_loss(&mut connection, 0, LossKind::FastRetransmit), 5);
+//! # Ok::<(), joulepath_controllers::UnknownController>(())
+//! ```
+
+mod native;
+mod param;
+mod registry;
+mod state;
+
+pub use param::{Param, ParamError, ParamValue};
+pub use registry::{Confidence, Controller, UnknownController};
+pub use state::{AckFlags, Connection, LossKind, Own, Subflow};
+
+/// Most subflows of one connection (the kernel's limit).
+pub const MAX_SUBFLOWS: usize = 8;
+/// Most parameters of one controller.
+pub const MAX_PARAMS: usize = 8;
+/// Cap of every congestion window, packets.
+pub const CWND_MAX: u32 = 1 << 20;
+/// An ssthresh that stands for "none yet", packets.
+pub const SSTHRESH_NONE: u32 = 0x7fff_ffff;

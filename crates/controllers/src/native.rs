@@ -1,0 +1,97 @@
+//! What native/native.c exports.
+
+use std::ffi::{CStr, c_char};
+
+use crate::state::Connection;
+
+/// Head of `struct mpcc_ops`: what people read. Only ever used behind a pointer.
+#[repr(C)]
+pub(crate) struct Ops {
+    pub(crate) name: *const c_char,
+    pub(crate) title: *const c_char,
+    pub(crate) paper: *const c_char,
+    pub(crate) summary: *const c_char,
+    pub(crate) confidence: *const c_char,
+    pub(crate) min_cwnd: u32,
+}
+
+/// `struct jp_param`.
+#[repr(C)]
+pub(crate) struct NativeParam {
+    pub(crate) name: *const c_char,
+    pub(crate) words: *const c_char,
+    pub(crate) doc: *const c_char,
+    pub(crate) default: i32,
+    pub(crate) min: i32,
+    pub(crate) max: i32,
+    pub(crate) scale: i32,
+}
+
+/// `struct jp_controller`.
+#[repr(C)]
+pub(crate) struct NativeController {
+    pub(crate) ops: *const Ops,
+    pub(crate) params: *const NativeParam,
+    pub(crate) param_count: u64,
+    pub(crate) init: unsafe extern "C" fn(*mut Connection, u32),
+    pub(crate) ack: unsafe extern "C" fn(*mut Connection, u32, u32, u32, u32),
+    pub(crate) increase: unsafe extern "C" fn(*const Connection, u32) -> i64,
+    pub(crate) ssthresh: unsafe extern "C" fn(*const Connection, u32, u32) -> u32,
+    pub(crate) loss: unsafe extern "C" fn(*mut Connection, u32, u32) -> u32,
+    pub(crate) restart: unsafe extern "C" fn(*mut Connection, u32),
+}
+
+// SAFETY: the pointers lead to constants of native.c; nothing behind them ever changes.
+unsafe impl Sync for NativeController {}
+
+unsafe extern "C" {
+    fn jp_controllers_begin(count: *mut u64) -> *const NativeController;
+    #[cfg(test)]
+    fn jp_layout_begin(count: *mut u64) -> *const u64;
+}
+
+/// Every controller, in the order of `cc/all.h`.
+pub(crate) fn controllers() -> &'static [NativeController] {
+    let mut count = 0;
+    // SAFETY: returns the start of a constant array and writes its length.
+    unsafe {
+        let begin = jp_controllers_begin(&mut count);
+        std::slice::from_raw_parts(begin, length(count))
+    }
+}
+
+/// Sizes and offsets of the C structs.
+#[cfg(test)]
+pub(crate) fn layout() -> &'static [u64] {
+    let mut count = 0;
+    // SAFETY: returns the start of a constant array and writes its length.
+    unsafe {
+        let begin = jp_layout_begin(&mut count);
+        std::slice::from_raw_parts(begin, length(count))
+    }
+}
+
+impl NativeController {
+    pub(crate) fn ops(&self) -> &'static Ops {
+        // SAFETY: every row of the table points to a constant `struct mpcc_ops`, of which Ops is the head.
+        unsafe { &*self.ops }
+    }
+
+    pub(crate) fn params(&self) -> &'static [NativeParam] {
+        // SAFETY: `params` and `param_count` describe a constant array of native.c.
+        unsafe { std::slice::from_raw_parts(self.params, length(self.param_count)) }
+    }
+}
+
+fn length(count: u64) -> usize {
+    usize::try_from(count).expect("a table of native.c fits in memory")
+}
+
+/// A string constant of native.c.
+///
+/// # Safety
+/// `text` points to a NUL-terminated constant.
+pub(crate) unsafe fn text(text: *const c_char) -> &'static str {
+    // SAFETY: as the caller promises.
+    unsafe { CStr::from_ptr(text) }.to_str().expect("the texts of cc/ are UTF-8")
+}

@@ -1,0 +1,221 @@
+//! The state of a connection, laid out as in `cc/mpcc.h`.
+
+use std::ops::BitOr;
+
+use crate::{MAX_PARAMS, MAX_SUBFLOWS, SSTHRESH_NONE};
+
+/// What a subflow keeps for itself and shows to its siblings (`struct mpcc_own`, 104 bytes).
+///
+/// The runner and the controller keep it; the setters are for the control plane. 0 means "no sample" or "unknown".
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Own {
+    pub(crate) acc: i64,
+    cached_step: i64,
+    rtt_sum_us: u64,
+    wide: [u64; 1],
+    rtt_count: u32,
+    rtt_min_us: u32,
+    /// Latest RTT, µs; 0 = no sample.
+    pub last_rtt_us: u32,
+    /// Least RTT seen, µs; 0 = no sample.
+    pub base_rtt_us: u32,
+    /// Packets acknowledged since the last loss, saturating.
+    pub acked_since_loss: u32,
+    /// Packets acknowledged between the last two losses, saturating.
+    pub acked_between_losses: u32,
+    energy_cost: u32,
+    target_share: u32,
+    path_price: u32,
+    loss: u32,
+    /// Where the present RTT round ends: free for whoever runs the controller.
+    pub round_end: u32,
+    cached_cwnd: u32,
+    cache_left: u32,
+    word: [u32; 5],
+}
+
+/// 1.0 in the fixed-point formats of `cc/mpcc.h`.
+const COST_ONE: f64 = (1u64 << 16) as f64;
+const SHARE_ONE: f64 = (1u64 << 20) as f64;
+const PRICE_ONE: f64 = (1u64 << 16) as f64;
+const LOSS_ONE: f64 = (1u64 << 30) as f64;
+/// 1 packet in the increases and the accumulator.
+pub(crate) const PACKET: f64 = (1u64 << 32) as f64;
+
+impl Own {
+    /// Energy per delivered bit of this path, in any unit common to the siblings, up to 65 535; 0 = unknown.
+    pub fn energy_cost(&self) -> f64 {
+        f64::from(self.energy_cost) / COST_ONE
+    }
+
+    /// Sets [`energy_cost`](Self::energy_cost); resolution 1.5e-5, so keep the costs near or above 1. Saturates.
+    pub fn set_energy_cost(&mut self, cost: f64) {
+        self.energy_cost = fixed(cost, COST_ONE);
+    }
+
+    /// Share of the traffic that this path shall carry (the splitting ratio α of EEMPTCP), 0 to 1.
+    pub fn target_share(&self) -> f64 {
+        f64::from(self.target_share) / SHARE_ONE
+    }
+
+    /// Sets [`target_share`](Self::target_share), clamped to 0..=1.
+    pub fn set_target_share(&mut self, share: f64) {
+        self.target_share = fixed(share.min(1.0), SHARE_ONE);
+    }
+
+    /// Price `U_r` of the path's queues and energy (extended DTS), dimensionless, up to 65 535.
+    pub fn path_price(&self) -> f64 {
+        f64::from(self.path_price) / PRICE_ONE
+    }
+
+    /// Sets [`path_price`](Self::path_price). Saturates.
+    pub fn set_path_price(&mut self, price: f64) {
+        self.path_price = fixed(price, PRICE_ONE);
+    }
+
+    /// Loss probability told by the control plane; 0 = unknown, then taken from the acknowledged packets.
+    pub fn loss(&self) -> f64 {
+        f64::from(self.loss) / LOSS_ONE
+    }
+
+    /// Sets [`loss`](Self::loss), clamped to 0..=1.
+    pub fn set_loss(&mut self, probability: f64) {
+        self.loss = fixed(probability.min(1.0), LOSS_ONE);
+    }
+
+    /// Window growth not yet in cwnd, packets, within (−1, 1).
+    pub fn fraction(&self) -> f64 {
+        self.acc as f64 / PACKET
+    }
+}
+
+/// `value` times `one`, rounded and saturating; NaN counts as 0.
+fn fixed(value: f64, one: f64) -> u32 {
+    (value * one).round() as u32
+}
+
+/// One subflow: the canonical window, threshold and RTT, and its own state.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Subflow {
+    /// Congestion window, packets.
+    pub cwnd: u32,
+    /// Slow start threshold, packets.
+    pub ssthresh: u32,
+    /// Smoothed RTT, µs; 0 = no sample: the subflow is left out of every sum and maximum.
+    pub srtt_us: u32,
+    /// [`ESTABLISHED`](Self::ESTABLISHED), [`RECOVERY`](Self::RECOVERY), [`LOSS`](Self::LOSS).
+    pub flags: u32,
+    /// State of the controller and of the control plane.
+    pub own: Own,
+}
+
+impl Subflow {
+    /// Flag: may carry data.
+    pub const ESTABLISHED: u32 = 1;
+    /// Flag: in fast recovery; the window counts as its ssthresh, and nothing grows.
+    pub const RECOVERY: u32 = 2;
+    /// Flag: recovering from a timeout.
+    pub const LOSS: u32 = 4;
+}
+
+/// A connection (`struct mpcc_conn`): no pointers, fixed size, all zero is a valid start.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Connection {
+    /// Subflows in use, at most [`MAX_SUBFLOWS`]; more counts as that.
+    pub n: u32,
+    reserved: u32,
+    /// Monotonic clock, µs. Set it before each call.
+    pub now_us: u64,
+    pub(crate) param: [i32; MAX_PARAMS],
+    /// The subflows; those from `n` on are ignored.
+    pub subflows: [Subflow; MAX_SUBFLOWS],
+}
+
+impl Connection {
+    /// `n` subflows with zero windows, no threshold, and default parameters.
+    ///
+    /// # Panics
+    /// If `n` exceeds [`MAX_SUBFLOWS`].
+    pub fn new(n: usize) -> Self {
+        assert!(n <= MAX_SUBFLOWS, "a connection has at most {MAX_SUBFLOWS} subflows, not {n}");
+        let subflow = Subflow { ssthresh: SSTHRESH_NONE, ..Subflow::default() };
+        Self { n: n as u32, subflows: [subflow; MAX_SUBFLOWS], ..Self::default() }
+    }
+}
+
+/// What an ACK brings besides packets. Combine with `|`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckFlags(pub(crate) u32);
+
+impl AckFlags {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+    /// The ACK echoes a congestion mark (ECE).
+    pub const ECE: Self = Self(1);
+    /// The sender was held by cwnd; without it no window grows.
+    pub const CWND_LIMITED: Self = Self(2);
+    /// One RTT round ends with this ACK.
+    pub const ROUND_END: Self = Self(4);
+
+    /// Adds `flag` where `condition` holds.
+    #[inline]
+    #[must_use]
+    pub fn with(self, flag: Self, condition: bool) -> Self {
+        Self(self.0 | if condition { flag.0 } else { 0 })
+    }
+}
+
+impl BitOr for AckFlags {
+    type Output = Self;
+
+    #[inline]
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// Kinds of congestion episodes.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LossKind {
+    /// Lost packets found by duplicate ACKs or SACK.
+    FastRetransmit = 0,
+    /// Retransmission timeout.
+    Timeout = 1,
+    /// A congestion mark.
+    Ecn = 2,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::{offset_of, size_of};
+
+    use super::{Connection, Own, Subflow};
+
+    #[test]
+    fn rust_and_c_lay_the_state_out_alike() {
+        let rust = [
+            size_of::<Own>(),
+            size_of::<Subflow>(),
+            size_of::<Connection>(),
+            offset_of!(Own, wide),
+            offset_of!(Own, last_rtt_us),
+            offset_of!(Own, acked_since_loss),
+            offset_of!(Own, energy_cost),
+            offset_of!(Own, loss),
+            offset_of!(Own, round_end),
+            offset_of!(Own, word),
+            offset_of!(Subflow, flags),
+            offset_of!(Subflow, own),
+            offset_of!(Connection, now_us),
+            offset_of!(Connection, param),
+            offset_of!(Connection, subflows),
+        ]
+        .map(|bytes| bytes as u64);
+        assert_eq!(rust.as_slice(), crate::native::layout());
+        assert_eq!(size_of::<Own>(), 104, "the kernel's icsk_ca_priv");
+    }
+}
