@@ -1,1 +1,9 @@
-//! Packet schedulers, path selectors and rate allocators, sans-IO
+//! Floor 1 of Joulepath: packet schedulers, path selectors and rate allocators, sans-IO.
+//!
+//! Everything here works on a snapshot of the paths and holds no clock, no socket and no random stream: time and
+//! randomness are arguments. The packet engine and the daemon call the same code.
+
+mod options;
+pub mod schedule;
+
+pub use options::OptionError;

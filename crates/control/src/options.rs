@@ -1,0 +1,81 @@
+//! Options written `key=value`, and the nearest name to one that is misspelt.
+
+/// Why an option of a scheduler, selector or allocator cannot be used. The message says what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OptionError {
+    /// No part has this name.
+    #[error("there is no {kind} `{name}`; did you mean `{nearest}`? Known: {known}")]
+    UnknownName {
+        /// `scheduler`, `allocator`, …
+        kind: &'static str,
+        /// As written.
+        name: String,
+        /// The registered name that looks most like it.
+        nearest: String,
+        /// All registered names.
+        known: String,
+    },
+    /// The part has no such option.
+    #[error("`{part}` has no option `{option}`; it accepts {known}")]
+    UnknownOption {
+        /// Name of the part.
+        part: &'static str,
+        /// As written.
+        option: String,
+        /// What it accepts, in words.
+        known: String,
+    },
+    /// The option exists, the value does not fit.
+    #[error("`{option}={value}`: {option} is {expected}")]
+    BadValue {
+        /// Name of the option.
+        option: &'static str,
+        /// As written.
+        value: String,
+        /// What fits.
+        expected: &'static str,
+    },
+}
+
+impl OptionError {
+    pub(crate) fn unknown_name(kind: &'static str, name: &str, known: &[&str]) -> Self {
+        OptionError::UnknownName {
+            kind,
+            name: name.to_owned(),
+            nearest: nearest(name, known).to_owned(),
+            known: known.join(", "),
+        }
+    }
+
+    pub(crate) fn unknown_option(part: &'static str, option: &str, known: &[&str]) -> Self {
+        let known = if known.is_empty() { "no options".to_owned() } else { known.join(", ") };
+        OptionError::UnknownOption { part, option: option.to_owned(), known }
+    }
+}
+
+/// The name in `known` that looks most like `name`; `known` is not empty.
+pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> &'a str {
+    known
+        .iter()
+        .copied()
+        .max_by(|a, b| strsim::jaro_winkler(name, a).total_cmp(&strsim::jaro_winkler(name, b)))
+        .expect("a registry is never empty")
+}
+
+/// `on` or `off`.
+pub(crate) fn switch(option: &'static str, value: &str) -> Result<bool, OptionError> {
+    match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(OptionError::BadValue { option, value: value.to_owned(), expected: "`on` or `off`" }),
+    }
+}
+
+/// A whole number from 1 to `u16::MAX`.
+pub(crate) fn count(option: &'static str, value: &str) -> Result<u32, OptionError> {
+    value.parse::<u16>().ok().filter(|&n| n > 0).map(u32::from).ok_or_else(|| OptionError::BadValue {
+        option,
+        value: value.to_owned(),
+        expected: "a whole number from 1 to 65535",
+    })
+}

@@ -1,0 +1,166 @@
+use super::*;
+
+const MSS: u32 = 1460;
+
+fn scheduler(name: &str, options: &[(&str, &str)]) -> Scheduler {
+    let options: Vec<_> = options.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+    Scheduler::by_name(name, &options, MSS).unwrap()
+}
+
+/// An established subflow in congestion avoidance with an empty window.
+fn path(cwnd: u32, srtt_us: u32) -> PathView {
+    PathView { established: true, cwnd, ssthresh: cwnd, srtt_us, ..PathView::default() }
+}
+
+/// Sends until the scheduler refuses or `most` segments are out; nothing is acknowledged.
+fn fill(scheduler: &mut Scheduler, paths: &mut [PathView], most: usize) -> Vec<usize> {
+    let mut order = vec![];
+    while order.len() < most {
+        let Some(i) = scheduler.pick(paths, 0, MSS) else { break };
+        paths[i].in_flight = (paths[i].in_flight + 1).min(paths[i].cwnd);
+        paths[i].queued_bytes += MSS;
+        order.push(i);
+    }
+    order
+}
+
+#[test]
+fn minrtt_fills_the_faster_window_first() {
+    let mut paths = [path(2, 80_000), path(3, 20_000)];
+    assert_eq!(fill(&mut scheduler("minrtt", &[]), &mut paths, 99), [1, 1, 1, 0, 0]);
+}
+
+#[test]
+fn first_free_keeps_the_order_of_the_connection() {
+    let mut paths = [path(2, 80_000), path(3, 20_000)];
+    assert_eq!(fill(&mut scheduler("first-free", &[]), &mut paths, 99), [0, 0, 1, 1, 1]);
+}
+
+#[test]
+fn round_robin_takes_turns_and_skips_full_windows() {
+    let mut paths = [path(2, 1), path(4, 1)];
+    assert_eq!(fill(&mut scheduler("round-robin", &[]), &mut paths, 99), [0, 1, 0, 1, 1, 1]);
+    let mut paths = [path(4, 1), path(4, 1)];
+    let mut two_each = scheduler("round-robin", &[("num_segments", "2")]);
+    assert_eq!(fill(&mut two_each, &mut paths, 99), [0, 0, 1, 1, 0, 0, 1, 1]);
+}
+
+#[test]
+fn round_robin_without_cwnd_limit_waits_for_the_subflow_whose_turn_it_is() {
+    let mut paths = [path(1, 1), path(9, 1)];
+    let mut waits = scheduler("round-robin", &[("cwnd_limited", "off")]);
+    assert_eq!(fill(&mut waits, &mut paths, 99), [0, 1]);
+    paths[0].in_flight = 0;
+    assert_eq!(waits.pick(&paths, 0, MSS), Some(0));
+}
+
+#[test]
+fn backups_are_used_only_when_no_regular_subflow_is_usable() {
+    for name in ["minrtt", "first-free", "round-robin"] {
+        let mut paths = [path(1, 90_000), PathView { backup: true, ..path(5, 10_000) }];
+        assert_eq!(fill(&mut scheduler(name, &[]), &mut paths, 99), [0], "{name}");
+        paths[0].in_loss = true;
+        assert_eq!(scheduler(name, &[]).pick(&paths, 0, MSS), Some(1), "{name}");
+    }
+    let dead = PathView { established: false, ..path(1, 1) };
+    let backup = PathView { backup: true, ..path(5, 10_000) };
+    assert_eq!(scheduler("mainline", &[]).pick(&[path(1, 90_000), backup], 0, MSS), Some(0));
+    assert_eq!(scheduler("mainline", &[]).pick(&[dead, backup], 0, MSS), Some(1));
+}
+
+#[test]
+fn a_segment_goes_where_it_has_not_been_and_starts_over_when_it_has_been_everywhere() {
+    for name in ["minrtt", "first-free", "round-robin", "mainline"] {
+        let paths = [path(5, 10_000), path(5, 90_000)];
+        assert_eq!(scheduler(name, &[]).pick(&paths, 0b01, MSS), Some(1), "{name}");
+        assert_eq!(scheduler(name, &[]).pick(&paths, 0b11, MSS), Some(0), "{name}");
+    }
+    // The only subflow that has not carried it is full: wait for it.
+    let full = PathView { in_flight: 5, ..path(5, 90_000) };
+    assert_eq!(scheduler("minrtt", &[]).pick(&[path(5, 10_000), full], 0b01, MSS), None);
+}
+
+#[test]
+fn nothing_is_sent_where_nothing_can_go() {
+    let lost = PathView { in_loss: true, ..path(5, 10_000) };
+    let closed = PathView { established: false, ..path(5, 10_000) };
+    for name in ["minrtt", "first-free", "round-robin"] {
+        assert_eq!(scheduler(name, &[]).pick(&[lost, closed], 0, MSS), None, "{name}");
+        assert_eq!(scheduler(name, &[]).pick(&[], 0, MSS), None, "{name}");
+    }
+}
+
+#[test]
+fn mainline_sends_bursts_and_queues_beyond_the_window() {
+    // 65428 / 1460 = 44.8: a burst ends with the 45th segment. Send buffer 2 · 100 packets.
+    let mut paths = [path(100, 50_000), path(100, 50_000)];
+    let mut mainline = scheduler("mainline", &[]);
+    let order = fill(&mut mainline, &mut paths, 90);
+    assert_eq!(order[..45], [0; 45]);
+    assert_eq!(order[45..], [1; 45]);
+    // Twice the window is queued on each before it refuses.
+    assert_eq!(order.len() + fill(&mut mainline, &mut paths, 999).len(), 400);
+    assert!(mainline.queues_ahead() && !scheduler("minrtt", &[]).queues_ahead());
+}
+
+#[test]
+fn mainline_shares_by_pacing_rate() {
+    // Rates 4:1. With least queued/rate, the queues end up near 4:1: 20 windows' worth each side, within a burst.
+    let mut paths = [path(1000, 50_000), path(250, 50_000)];
+    let order = fill(&mut scheduler("mainline", &[]), &mut paths, 1125);
+    let slow = order.iter().filter(|&&i| i == 1).count();
+    assert!((225 - 45..=225 + 45).contains(&slow), "{slow}");
+}
+
+#[test]
+fn the_oldest_segment_is_rescued_by_a_faster_subflow() {
+    let blocked = PathView { in_flight: 20, ..path(20, 90_000) };
+    let paths = [path(10, 20_000), blocked];
+    let mut minrtt = scheduler("minrtt", &[]);
+    // 90 ms > 4 · 20 ms: send again on 0, cut 1.
+    let first = minrtt.rescue(&paths, Nanos::from_millis(1000), 0b10).unwrap();
+    assert_eq!(first, Rescue { retransmit_on: Some(0), penalise: 0b10 });
+    // Within 20 ms no second penalty.
+    let second = minrtt.rescue(&paths, Nanos::from_millis(1019), 0b10).unwrap();
+    assert_eq!(second, Rescue { retransmit_on: Some(0), penalise: 0 });
+    let third = minrtt.rescue(&paths, Nanos::from_millis(1020), 0b10).unwrap();
+    assert_eq!(third.penalise, 0b10);
+}
+
+#[test]
+fn nothing_is_rescued_from_a_subflow_that_is_fast_enough_or_recovering() {
+    // 80 ms is not more than 4 · 20 ms and the window is not tiny: penalise only.
+    let paths = [path(10, 20_000), PathView { in_flight: 20, ..path(20, 80_000) }];
+    let rescue = scheduler("minrtt", &[]).rescue(&paths, Nanos::ZERO, 0b10).unwrap();
+    assert_eq!(rescue, Rescue { retransmit_on: None, penalise: 0b10 });
+    // A subflow in recovery is not cut a second time.
+    let paths = [paths[0], PathView { in_recovery: true, ..paths[1] }];
+    assert_eq!(scheduler("minrtt", &[]).rescue(&paths, Nanos::ZERO, 0b10), None);
+    // A window of 4 is too small to wait for.
+    let paths = [paths[0], PathView { in_flight: 4, ..path(4, 30_000) }];
+    assert_eq!(scheduler("minrtt", &[]).rescue(&paths, Nanos::ZERO, 0b10).unwrap().retransmit_on, Some(0));
+    let off = [("opportunistic", "off"), ("penalise", "off")];
+    assert_eq!(scheduler("minrtt", &off).rescue(&paths, Nanos::ZERO, 0b10), None);
+    assert_eq!(scheduler("first-free", &[]).rescue(&paths, Nanos::ZERO, 0b10), None);
+}
+
+#[test]
+fn a_penalty_halves_and_spares_ssthresh_in_slow_start() {
+    assert_eq!(penalised(20, 20), (10, 10));
+    assert_eq!(penalised(20, 64), (10, 64));
+    assert_eq!(penalised(1, 2), (1, 2));
+    assert_eq!(penalised(3, 3), (1, 2));
+}
+
+#[test]
+fn a_wrong_name_or_option_is_told_the_right_one() {
+    let fails = |name: &str, options: &[(&str, &str)]| {
+        let options: Vec<_> = options.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect();
+        Scheduler::by_name(name, &options, MSS).unwrap_err().to_string()
+    };
+    assert!(fails("min-rtt", &[]).contains("did you mean `minrtt`"));
+    assert!(fails("minrtt", &[("penalize", "on")]).contains("accepts opportunistic, penalise"));
+    assert!(fails("first-free", &[("x", "1")]).contains("no options"));
+    assert!(fails("minrtt", &[("penalise", "yes")]).contains("`on` or `off`"));
+    assert!(fails("round-robin", &[("num_segments", "0")]).contains("1 to 65535"));
+}
