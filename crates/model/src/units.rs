@@ -371,7 +371,7 @@ impl fmt::Display for BitRate {
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let binary = self.0 >= 1024 && self.0 % 1024 == 0;
+        let binary = self.0 >= 1024 && self.0.is_multiple_of(1024);
         let units: &[(f64, &str)] = if binary {
             &[(1024.0, "KiB"), (1_048_576.0, "MiB"), (1_073_741_824.0, "GiB")]
         } else {

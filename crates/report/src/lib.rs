@@ -1,1 +1,15 @@
-//! Result tables and the HTML report of Joulepath
+//! What a comparison looks like: statistics over seeds, the terminal table, JSON, CSV and the HTML report.
+//!
+//! Every function is pure: it takes results and returns text. Writing files is the binary's business.
+
+mod bootstrap;
+mod machine;
+mod scale;
+mod sheet;
+mod summary;
+mod table;
+
+pub use bootstrap::{CONFIDENCE, RESAMPLES, estimate, ratio_estimate};
+pub use machine::{ReportError, runs_to_csv, to_csv, to_json};
+pub use summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, PolicyRuns, summarise};
+pub use table::table;

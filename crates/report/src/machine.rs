@@ -1,0 +1,151 @@
+//! Results for programs: JSON and CSV. Units stand in the names; what is unknown is null or empty, never 0.
+
+use joulepath_model::result::{Comparison, Estimate, Row, RunResult};
+use serde_json::Error as JsonError;
+
+/// Why results could not be written out.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// A number or a text that JSON cannot hold.
+    #[error("the results do not fit into JSON: {0}")]
+    Json(#[from] JsonError),
+    /// A record that CSV cannot hold.
+    #[error("the results do not fit into CSV: {0}")]
+    Csv(#[from] csv::Error),
+    /// The HTML template failed.
+    #[error("the HTML report could not be rendered: {0}")]
+    Html(#[from] askama::Error),
+}
+
+/// The comparison without time series, indented. The shape is that of [`Comparison`].
+pub fn to_json(comparison: &Comparison) -> Result<String, ReportError> {
+    let rows = comparison.rows.iter().map(|row| Row { series: None, runs: Vec::new(), ..row.clone() });
+    let summary = Comparison { rows: rows.collect(), ..comparison.clone() };
+    Ok(serde_json::to_string_pretty(&summary)? + "\n")
+}
+
+/// One line per policy; an estimate takes three columns: `_mean`, `_lo`, `_hi`.
+pub fn to_csv(comparison: &Comparison) -> Result<String, ReportError> {
+    write_records(comparison.rows.iter().map(|row| policy_record(comparison, row)))
+}
+
+/// One line per policy and seed.
+pub fn runs_to_csv(comparison: &Comparison) -> Result<String, ReportError> {
+    let records = comparison.rows.iter().flat_map(|row| row.runs.iter().map(run_record));
+    write_records(records)
+}
+
+/// Names and values of one line.
+#[derive(Default)]
+struct Record {
+    names: Vec<String>,
+    values: Vec<String>,
+}
+
+impl Record {
+    fn text(&mut self, name: impl Into<String>, value: impl ToString) {
+        self.names.push(name.into());
+        self.values.push(value.to_string());
+    }
+
+    /// Empty if unknown or not finite.
+    fn number(&mut self, name: impl Into<String>, value: impl Into<Option<f64>>) {
+        let value: Option<f64> = value.into();
+        self.text(name, value.filter(|v| v.is_finite()).map(|v| v.to_string()).unwrap_or_default());
+    }
+
+    fn estimate(&mut self, name: &str, estimate: impl Into<Option<Estimate>>) {
+        let estimate: Option<Estimate> = estimate.into();
+        self.number(format!("{name}_mean"), estimate.map(|e| e.mean));
+        self.number(format!("{name}_lo"), estimate.map(|e| e.lo));
+        self.number(format!("{name}_hi"), estimate.map(|e| e.hi));
+    }
+}
+
+fn policy_record(comparison: &Comparison, row: &Row) -> Record {
+    let mut record = Record::default();
+    record.text("scenario", &comparison.scenario.file);
+    record.text("engine", &comparison.engine);
+    record.text("policy", &row.policy);
+    record.text("label", &row.label);
+    record.text("n", row.n);
+    record.estimate("goodput_bps", row.goodput_bps);
+    record.estimate("power_w", row.power_w);
+    record.estimate("energy_j", row.energy_j);
+    record.estimate("bits_per_joule", row.bits_per_joule);
+    record.number("ratio", row.ratio);
+    record.number("ratio_lo", row.ratio_interval.map(|ratio| ratio.lo));
+    record.number("ratio_hi", row.ratio_interval.map(|ratio| ratio.hi));
+    record.estimate("completion_s", row.completion_s);
+    record.number("completed", row.completed.map(f64::from));
+    record.estimate("delay_s", row.delay_s);
+    record.estimate("delay_p95_s", row.delay_p95_s);
+    record.number("limit_share", row.limit_share);
+    record.number("limit_share_link", row.limit_share_link);
+    record.estimate("retransmission_ratio", row.retransmission_ratio);
+    record.estimate("competitors_bps", row.competitors_bps);
+    record.number("energy_sunk_j", row.energy_split.sunk_j);
+    record.number("energy_transfer_j", row.energy_split.transfer_j);
+    record.number("energy_tail_j", row.energy_split.tail_j);
+    for path in &row.paths {
+        let name = |metric: &str| format!("{}_{metric}", path.name);
+        record.number(name("share"), path.share);
+        record.number(name("goodput_bps"), path.goodput_bps);
+        record.number(name("energy_j"), path.energy_j);
+        record.number(name("mean_rtt_s"), path.mean_rtt_s);
+        record.number(name("mean_cwnd_packets"), path.mean_cwnd);
+        record.number(name("timeouts"), path.timeouts);
+    }
+    record
+}
+
+fn run_record(run: &RunResult) -> Record {
+    let mut record = Record::default();
+    record.text("policy", &run.policy);
+    record.text("seed", run.seed);
+    record.number("measured_s", run.measured_s);
+    record.number("goodput_bps", run.goodput_bps);
+    record.number("energy_j", run.energy_j);
+    record.number("power_w", run.power_w);
+    record.number("bits_per_joule", run.bits_per_joule);
+    record.number("energy_sunk_j", run.energy_split.sunk_j);
+    record.number("energy_transfer_j", run.energy_split.transfer_j);
+    record.number("energy_tail_j", run.energy_split.tail_j);
+    record.number("completion_s", run.completion_s);
+    record.number("delay_count", run.delay.map(|delay| delay.count as f64));
+    record.number("delay_mean_s", run.delay.map(|delay| delay.mean_s));
+    record.number("delay_p50_s", run.delay.map(|delay| delay.p50_s));
+    record.number("delay_p95_s", run.delay.map(|delay| delay.p95_s));
+    record.number("delay_p99_s", run.delay.map(|delay| delay.p99_s));
+    record.number("retransmission_ratio", run.retransmission_ratio);
+    record.number("competitors_bps", run.competitors_bps);
+    record.text("packet_hops", run.counters.packet_hops);
+    record.text("queue_drops", run.counters.queue_drops);
+    record.text("wire_losses", run.counters.wire_losses);
+    for path in &run.paths {
+        let name = |metric: &str| format!("{}_{metric}", path.name);
+        record.number(name("share"), path.share);
+        record.number(name("goodput_bps"), path.goodput_bps);
+        record.number(name("energy_j"), path.energy_j);
+        record.text(name("segments"), path.segments);
+        record.text(name("retransmissions"), path.retransmissions);
+        record.text(name("timeouts"), path.timeouts);
+        record.number(name("mean_rtt_s"), path.mean_rtt_s);
+        record.number(name("mean_cwnd_packets"), path.mean_cwnd);
+        record.number(name("loss_event_rate"), path.loss_event_rate);
+    }
+    record
+}
+
+/// The first record's names, then everyone's values; empty without records.
+fn write_records(records: impl Iterator<Item = Record>) -> Result<String, ReportError> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for (index, record) in records.enumerate() {
+        if index == 0 {
+            writer.write_record(&record.names)?;
+        }
+        writer.write_record(&record.values)?;
+    }
+    let bytes = writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
+    Ok(String::from_utf8(bytes).expect("only text was written"))
+}

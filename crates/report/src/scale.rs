@@ -1,0 +1,164 @@
+//! One prefix and one number of decimals per column, so that numbers can be compared at a glance.
+
+use joulepath_model::result::Estimate;
+
+/// What a column measures. Values are in SI base units (bit/s, W, J, bit/J, s) or plain ratios.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quantity {
+    Rate,
+    Power,
+    Energy,
+    Efficiency,
+    Time,
+    /// Shown in percent.
+    Share,
+    /// Shown as it is, always with two decimals.
+    Ratio,
+    /// Shown as it is: windows in packets, counts.
+    Plain,
+}
+
+impl Quantity {
+    /// Units by ascending factor.
+    fn units(self) -> &'static [(f64, &'static str)] {
+        match self {
+            Quantity::Rate => &[(1.0, "bit/s"), (1e3, "kbit/s"), (1e6, "Mbit/s"), (1e9, "Gbit/s")],
+            Quantity::Power => &[(1e-6, "µW"), (1e-3, "mW"), (1.0, "W"), (1e3, "kW")],
+            Quantity::Energy => &[(1e-6, "µJ"), (1e-3, "mJ"), (1.0, "J"), (1e3, "kJ"), (1e6, "MJ")],
+            Quantity::Efficiency => &[(1.0, "bit/J"), (1e3, "kbit/J"), (1e6, "Mbit/J"), (1e9, "Gbit/J")],
+            Quantity::Time => &[(1e-6, "µs"), (1e-3, "ms"), (1.0, "s")],
+            Quantity::Share => &[(0.01, "%")],
+            Quantity::Ratio | Quantity::Plain => &[(1.0, "")],
+        }
+    }
+}
+
+/// A value that may have an interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Value {
+    pub(crate) mean: f64,
+    /// Lower and upper end.
+    pub(crate) interval: Option<(f64, f64)>,
+}
+
+impl Value {
+    /// Without interval.
+    pub(crate) fn exact(mean: f64) -> Self {
+        Value { mean, interval: None }
+    }
+
+    /// With interval, if `runs` were more than one.
+    pub(crate) fn of(estimate: Estimate, runs: u32) -> Self {
+        Value { mean: estimate.mean, interval: (runs > 1).then_some((estimate.lo, estimate.hi)) }
+    }
+
+    fn half_width(self) -> Option<f64> {
+        self.interval.map(|(lo, hi)| (hi - lo) / 2.0)
+    }
+}
+
+/// How the numbers of one column are written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Scale {
+    pub(crate) unit: &'static str,
+    factor: f64,
+    decimals: usize,
+}
+
+/// Digits of a number beyond which a column gets no further decimals.
+const MAX_DIGITS: i32 = 5;
+
+impl Scale {
+    /// The largest prefix that leaves the largest value at 1 or more; three significant digits of the largest, two of
+    /// the smallest and one of the widest interval, as far as five digits allow.
+    pub(crate) fn of(quantity: Quantity, values: &[Value]) -> Scale {
+        let magnitudes = || values.iter().map(|value| value.mean.abs()).filter(|v| v.is_finite() && *v > 0.0);
+        let largest = magnitudes().fold(0.0, f64::max);
+        let smallest = magnitudes().fold(f64::INFINITY, f64::min);
+        let units = quantity.units();
+        let &(factor, unit) = units.iter().rev().find(|(factor, _)| largest >= *factor).unwrap_or(&units[0]);
+        if quantity == Quantity::Ratio {
+            return Scale { unit, factor, decimals: 2 };
+        }
+        if largest == 0.0 {
+            return Scale { unit, factor, decimals: 0 };
+        }
+        let (whole, least) = (digits_before_point(largest / factor), digits_before_point(smallest / factor));
+        let widest = values.iter().filter_map(|value| value.half_width()).filter(|half| half.is_finite());
+        let widest = Some(widest.fold(0.0, f64::max)).filter(|half| *half > 0.0);
+        let of_interval = widest.map_or(0, |half| 1 - digits_before_point(half / factor));
+        let wanted = (3 - whole).max(2 - least).max(of_interval);
+        let decimals = wanted.min(MAX_DIGITS - whole.max(1)).max(0) as usize;
+        Scale { unit, factor, decimals }
+    }
+
+    /// The number without its unit.
+    pub(crate) fn number(&self, value: f64) -> String {
+        let scaled = value / self.factor;
+        if scaled.is_finite() { format!("{scaled:.*}", self.decimals) } else { "–".into() }
+    }
+
+    /// Half of the interval's width, without sign and unit.
+    pub(crate) fn half_width(&self, value: Value) -> Option<String> {
+        value.half_width().filter(|half| half.is_finite()).map(|half| self.number(half))
+    }
+}
+
+/// 3 for 123.4, 1 for 1.234, 0 for 0.1234, -1 for 0.01234; of a positive, finite number.
+fn digits_before_point(value: f64) -> i32 {
+    // The exponent of the decimal notation is exact, a logarithm near a power of ten is not.
+    let scientific = format!("{value:e}");
+    let exponent = scientific.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok());
+    exponent.expect("the notation of a finite number has an exponent") + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(quantity: Quantity, values: &[f64]) -> (Vec<String>, &'static str) {
+        let values: Vec<_> = values.iter().copied().map(Value::exact).collect();
+        let scale = Scale::of(quantity, &values);
+        (values.iter().map(|value| scale.number(value.mean)).collect(), scale.unit)
+    }
+
+    #[test]
+    fn a_column_has_one_unit_and_one_number_of_decimals() {
+        assert_eq!(
+            written(Quantity::Rate, &[4_213_400.0, 812_000.0]),
+            (vec!["4.21".into(), "0.81".into()], "Mbit/s")
+        );
+        assert_eq!(
+            written(Quantity::Efficiency, &[999_400.0, 120_000.0]),
+            (vec!["999".into(), "120".into()], "kbit/J")
+        );
+        assert_eq!(written(Quantity::Ratio, &[12.345, 1.0]).0, ["12.35", "1.00"]);
+        assert_eq!(written(Quantity::Share, &[0.9876, 0.0123]), (vec!["98.8".into(), "1.2".into()], "%"));
+    }
+
+    #[test]
+    fn a_small_value_beside_a_large_one_keeps_its_digits_up_to_five() {
+        // 120.0 has three digits before the point, so two decimals are left: 0.05 and not 0.050.
+        assert_eq!(written(Quantity::Power, &[120.0, 0.05]).0, ["120.00", "0.05"]);
+    }
+
+    #[test]
+    fn an_interval_shows_at_least_one_digit() {
+        let value = Value { mean: 2.587, interval: Some((2.583, 2.591)) };
+        let scale = Scale::of(Quantity::Power, &[value]);
+        assert_eq!((scale.number(2.587), scale.half_width(value)), ("2.587".into(), Some("0.004".into())));
+    }
+
+    #[test]
+    fn what_is_not_a_number_is_a_dash() {
+        assert_eq!(written(Quantity::Energy, &[f64::INFINITY, 2.0]).0, ["–", "2.00"]);
+        assert_eq!(written(Quantity::Plain, &[0.0]).0, ["0"]);
+    }
+
+    #[test]
+    fn digits_are_counted_exactly_at_powers_of_ten() {
+        for (value, digits) in [(1000.0, 4), (999.999, 3), (1.0, 1), (0.1, 0), (0.01, -1)] {
+            assert_eq!(digits_before_point(value), digits, "{value}");
+        }
+    }
+}

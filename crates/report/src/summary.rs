@@ -1,0 +1,140 @@
+//! From the runs of each policy to the rows of a comparison.
+
+use joulepath_model::result::{EnergySplit, Estimate, Limit, PathRow, Row, RunResult, ScenarioRef};
+
+use crate::bootstrap::{estimate, ratio_estimate};
+
+/// [`Limit::kind`] of the optimum over rates that TCP would take on each path.
+pub const LIMIT_TCP_FRIENDLY: &str = "tcp-friendly";
+/// [`Limit::kind`] of the optimum over the links' own rates.
+pub const LIMIT_LINK: &str = "link";
+
+/// The runs of one policy, in the order of the seeds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicyRuns {
+    /// As the user wrote it.
+    pub policy: String,
+    /// For humans, with `(recon.)` where a part is reconstructed.
+    pub label: String,
+    /// What it is made of.
+    pub parts: String,
+    /// One per seed that was run.
+    pub runs: Vec<RunResult>,
+}
+
+/// One row per policy, in the order given; ratios refer to the first. A policy without runs has no row: whoever was
+/// interrupted before it marks the comparison as partial.
+pub fn summarise(scenario: &ScenarioRef, limits: &[Limit], policies: Vec<PolicyRuns>) -> Vec<Row> {
+    let policies: Vec<_> = policies.into_iter().filter(|policy| !policy.runs.is_empty()).collect();
+    let all_runs = || policies.iter().flat_map(|policy| &policy.runs);
+    let context = Context {
+        has_files: scenario.workload == "file" || all_runs().any(|run| run.completion_s.is_some()),
+        has_competitors: all_runs().any(|run| run.competitors_bps > 0.0),
+        first: policies.first().map(|policy| efficiencies(&policy.runs)).unwrap_or_default(),
+        limits,
+    };
+    policies.into_iter().enumerate().map(|(index, policy)| context.row(index, policy)).collect()
+}
+
+/// What the rows of a comparison have in common.
+struct Context<'a> {
+    has_files: bool,
+    has_competitors: bool,
+    /// Seed and efficiency of the first policy's runs.
+    first: Vec<(u64, f64)>,
+    limits: &'a [Limit],
+}
+
+impl Context<'_> {
+    fn row(&self, index: usize, policy: PolicyRuns) -> Row {
+        let PolicyRuns { policy, label, parts, mut runs } = policy;
+        let series = runs.iter_mut().fold(None, |first, run| {
+            let series = run.series.take();
+            first.or(series)
+        });
+        let bits_per_joule = over(&runs, |run| run.bits_per_joule);
+        let completed = runs.iter().filter(|run| run.completion_s.is_some()).count() as u32;
+        Row {
+            n: runs.len() as u32,
+            goodput_bps: over(&runs, |run| run.goodput_bps),
+            power_w: over(&runs, |run| run.power_w),
+            energy_j: over(&runs, |run| run.energy_j),
+            bits_per_joule,
+            ratio: bits_per_joule.mean / mean(self.first.iter().map(|&(_, efficiency)| efficiency)),
+            ratio_interval: if index == 0 { None } else { self.ratio_interval(&runs) },
+            completion_s: over_some(&runs, |run| run.completion_s),
+            completed: self.has_files.then_some(completed),
+            delay_s: over_some(&runs, |run| run.delay.map(|delay| delay.mean_s)),
+            delay_p95_s: over_some(&runs, |run| run.delay.map(|delay| delay.p95_s)),
+            limit_share: self.share_of_limit(LIMIT_TCP_FRIENDLY, bits_per_joule.mean),
+            limit_share_link: self.share_of_limit(LIMIT_LINK, bits_per_joule.mean),
+            retransmission_ratio: over(&runs, |run| run.retransmission_ratio),
+            competitors_bps: self.has_competitors.then(|| over(&runs, |run| run.competitors_bps)),
+            energy_split: EnergySplit {
+                sunk_j: mean(runs.iter().map(|run| run.energy_split.sunk_j)),
+                transfer_j: mean(runs.iter().map(|run| run.energy_split.transfer_j)),
+                tail_j: mean(runs.iter().map(|run| run.energy_split.tail_j)),
+            },
+            paths: path_rows(&runs),
+            policy,
+            label,
+            parts,
+            series,
+            runs,
+        }
+    }
+
+    fn share_of_limit(&self, kind: &str, bits_per_joule: f64) -> Option<f64> {
+        let limit = self.limits.iter().find(|limit| limit.kind == kind)?;
+        (limit.bits_per_joule > 0.0).then(|| bits_per_joule / limit.bits_per_joule)
+    }
+
+    /// Over the seeds that both this policy and the first one ran.
+    fn ratio_interval(&self, runs: &[RunResult]) -> Option<Estimate> {
+        let pairs: Vec<_> = efficiencies(runs)
+            .into_iter()
+            .filter_map(|(seed, own)| {
+                let &(_, first) = self.first.iter().find(|(other, _)| *other == seed)?;
+                Some((own, first))
+            })
+            .collect();
+        if pairs.len() < 2 { None } else { ratio_estimate(&pairs) }
+    }
+}
+
+fn efficiencies(runs: &[RunResult]) -> Vec<(u64, f64)> {
+    runs.iter().map(|run| (run.seed, run.bits_per_joule)).collect()
+}
+
+/// Estimate over all runs, of which there is at least one.
+fn over(runs: &[RunResult], metric: impl Fn(&RunResult) -> f64) -> Estimate {
+    over_some(runs, |run| Some(metric(run))).expect("a row has at least one run")
+}
+
+/// Estimate over the runs that have the metric.
+fn over_some(runs: &[RunResult], metric: impl Fn(&RunResult) -> Option<f64>) -> Option<Estimate> {
+    estimate(&runs.iter().filter_map(metric).collect::<Vec<_>>())
+}
+
+/// Mean; NaN without values.
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
+    sum / f64::from(count)
+}
+
+fn path_rows(runs: &[RunResult]) -> Vec<PathRow> {
+    let row = |path: usize| {
+        let paths = || runs.iter().filter_map(move |run| run.paths.get(path));
+        let rtts: Vec<f64> = paths().filter_map(|path| path.mean_rtt_s).collect();
+        PathRow {
+            name: runs[0].paths[path].name.clone(),
+            share: mean(paths().map(|path| path.share)),
+            goodput_bps: mean(paths().map(|path| path.goodput_bps)),
+            energy_j: mean(paths().map(|path| path.energy_j)),
+            mean_rtt_s: (!rtts.is_empty()).then(|| mean(rtts.into_iter())),
+            mean_cwnd: mean(paths().map(|path| path.mean_cwnd)),
+            timeouts: mean(paths().map(|path| path.timeouts as f64)),
+        }
+    };
+    (0..runs[0].paths.len()).map(row).collect()
+}

@@ -1,0 +1,117 @@
+//! Estimates and rows.
+
+mod common;
+
+use common::{Fake, Noise};
+use joulepath_model::result::ScenarioRef;
+use joulepath_report::{PolicyRuns, estimate, summarise};
+
+#[test]
+fn the_interval_covers_the_true_mean_about_95_times_in_100() {
+    let mut noise = Noise::new(1);
+    let trials = 500;
+    let covered = (0..trials).filter(|_| {
+        let sample: Vec<f64> = (0..30).map(|_| 10.0 + 3.0 * noise.normal()).collect();
+        let estimate = estimate(&sample).unwrap();
+        estimate.lo <= 10.0 && 10.0 <= estimate.hi
+    });
+    // With n = 30 the percentile bootstrap covers about 94 %; four standard deviations of 500 trials are 4.2 %.
+    let share = covered.count() as f64 / f64::from(trials);
+    assert!((0.90..=0.98).contains(&share), "{share}");
+}
+
+#[test]
+fn the_interval_is_as_wide_as_theory_says() {
+    let mut noise = Noise::new(2);
+    let sample: Vec<f64> = (0..400).map(|_| noise.normal()).collect();
+    let estimate = estimate(&sample).unwrap();
+    // 2 * 1.96 * 1 / sqrt(400) = 0.196; the sample's own deviation and the resampling are each good to a few percent.
+    assert!((estimate.hi - estimate.lo - 0.196).abs() < 0.03, "{estimate:?}");
+}
+
+#[test]
+fn the_same_runs_yield_the_same_bytes() {
+    let rows = || serde_json::to_string(&Fake::default().comparison().rows).unwrap();
+    assert_eq!(rows(), rows());
+}
+
+#[test]
+fn ratios_refer_to_the_first_policy() {
+    let comparison = Fake { policies: 2, ..Fake::default() }.comparison();
+    let [first, second] = comparison.rows.as_slice() else { panic!("two rows") };
+    assert_eq!((first.ratio, first.ratio_interval), (1.0, None));
+    assert_eq!(second.ratio, second.bits_per_joule.mean / first.bits_per_joule.mean);
+    let paired = second.ratio_interval.unwrap();
+    assert!(paired.lo < second.ratio && second.ratio < paired.hi);
+    // Most of the noise comes from the seed, which both share: deviations of 1.5 % each against 4.3 % each.
+    let unpaired = second.bits_per_joule.hi / first.bits_per_joule.lo
+        - second.bits_per_joule.lo / first.bits_per_joule.hi;
+    assert!(paired.hi - paired.lo < unpaired / 2.0, "{paired:?} against {unpaired}");
+}
+
+#[test]
+fn the_share_of_the_limit_is_efficiency_over_the_limits() {
+    let comparison = Fake { policies: 1, ..Fake::default() }.comparison();
+    let row = &comparison.rows[0];
+    for (limit, share) in comparison.limits.iter().zip([row.limit_share, row.limit_share_link]) {
+        assert_eq!(share.unwrap() * limit.bits_per_joule, row.bits_per_joule.mean);
+    }
+}
+
+#[test]
+fn completion_is_over_complete_runs_and_their_number_is_said() {
+    let comparison = Fake { workload: "file", policies: 1, seeds: 4, ..Fake::default() }.comparison();
+    let mut runs = comparison.rows[0].runs.clone();
+    for (run, completion) in runs.iter_mut().zip([Some(10.0), None, Some(14.0), Some(12.0)]) {
+        run.completion_s = completion;
+    }
+    let row = one_row(&comparison.scenario, runs);
+    assert_eq!((row.n, row.completed), (4, Some(3)));
+    assert_eq!(row.completion_s.unwrap().mean, 12.0);
+}
+
+#[test]
+fn a_file_that_never_completes_has_zero_complete_runs_and_no_time() {
+    let comparison = Fake { workload: "file", policies: 1, seeds: 3, ..Fake::default() }.comparison();
+    let mut runs = comparison.rows[0].runs.clone();
+    runs.iter_mut().for_each(|run| run.completion_s = None);
+    let row = one_row(&comparison.scenario, runs);
+    assert_eq!((row.completed, row.completion_s), (Some(0), None));
+}
+
+#[test]
+fn a_bulk_transfer_has_no_count_of_complete_files() {
+    assert_eq!(Fake { policies: 1, ..Fake::default() }.comparison().rows[0].completed, None);
+}
+
+#[test]
+fn the_first_series_moves_to_the_row() {
+    let comparison = Fake { policies: 1, samples: 10, ..Fake::default() }.comparison();
+    let row = &comparison.rows[0];
+    assert_eq!(row.series.as_ref().map(|series| series.time_s.len()), Some(10));
+    assert!(row.runs.iter().all(|run| run.series.is_none()));
+}
+
+#[test]
+fn a_policy_without_runs_has_no_row() {
+    let comparison = Fake { policies: 2, ..Fake::default() }.comparison();
+    let none = PolicyRuns { policy: "none".into(), label: "none".into(), parts: String::new(), runs: vec![] };
+    let second = &comparison.rows[1];
+    let some = PolicyRuns {
+        policy: "some".into(),
+        label: "some".into(),
+        parts: String::new(),
+        runs: second.runs.clone(),
+    };
+    let rows = summarise(&comparison.scenario, &[], vec![none, some]);
+    assert_eq!(rows.iter().map(|row| row.policy.as_str()).collect::<Vec<_>>(), ["some"]);
+    assert_eq!(rows[0].ratio, 1.0);
+}
+
+fn one_row(
+    scenario: &ScenarioRef,
+    runs: Vec<joulepath_model::result::RunResult>,
+) -> joulepath_model::result::Row {
+    let policy = PolicyRuns { policy: "p".into(), label: "p".into(), parts: String::new(), runs };
+    summarise(scenario, &[], vec![policy]).remove(0)
+}
