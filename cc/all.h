@@ -6,11 +6,41 @@
 #ifndef MPCC_ALL_H
 #define MPCC_ALL_H
 
-#include "reno.h"
+#include "balia.h"
+#include "coupled.h"
+#include "cubic.h"
+#include "cwa.h"
+#include "dctcp.h"
+#include "dts.h"
+#include "dwc.h"
+#include "ecmtcp.h"
+#include "edts.h"
+#include "eemptcp.h"
+#include "emreno.h"
+#include "ewtcp.h"
 #include "lia.h"
+#include "mveno.h"
+#include "olia.h"
+#include "reno.h"
+#include "wvegas.h"
 
 #define MPCC_CONTROLLERS(X) \
 	X(reno, RENO)       \
-	X(lia, LIA)
+	X(cubic, CUBIC)     \
+	X(dctcp, DCTCP)     \
+	X(ewtcp, EWTCP)     \
+	X(coupled, COUPLED) \
+	X(lia, LIA)         \
+	X(olia, OLIA)       \
+	X(balia, BALIA)     \
+	X(dwc, DWC)         \
+	X(wvegas, WVEGAS)   \
+	X(mveno, MVENO)     \
+	X(ecmtcp, ECMTCP)   \
+	X(emreno, EMRENO)   \
+	X(eemptcp, EEMPTCP) \
+	X(dts, DTS)         \
+	X(edts, EDTS)       \
+	X(cwa, CWA)
 
 #endif

@@ -135,8 +135,8 @@ struct mpcc_ops {
 	void (*init)(struct mpcc_conn *conn, u32 self);
 	/* Optional. Each ACK, after the RTT bookkeeping and before any growth. */
 	void (*ack)(struct mpcc_conn *conn, u32 self, const struct mpcc_event *event);
-	/* Optional. Once per RTT round, after `ack`; the round's RTT statistics are cleared afterwards. */
-	void (*round)(struct mpcc_conn *conn, u32 self);
+	/* Optional. The ACK that ends an RTT round, after `ack`; the round's RTT statistics are cleared afterwards. */
+	void (*round)(struct mpcc_conn *conn, u32 self, const struct mpcc_event *event);
 	/* Optional. A loss episode starts; after `ssthresh` was asked, cwnd is still the old one. */
 	void (*loss)(struct mpcc_conn *conn, u32 self, enum mpcc_loss_kind kind);
 	/* Optional. Sending restarts after idle. */
@@ -340,16 +340,54 @@ MPCC_INLINE u32 mpcc_best(const struct mpcc_conn *conn, u32 self)
 	return best;
 }
 
+/* arg max_k w_k / tau_k: the fastest path; self must count. */
+MPCC_INLINE u32 mpcc_fastest(const struct mpcc_conn *conn, u32 self)
+{
+	u32 fastest = self;
+
+	mpcc_for_each (conn, k) {
+		const struct mpcc_subflow *a = &conn->sub[k], *b = &conn->sub[fastest];
+
+		if ((u64)mpcc_window(a) * mpcc_rtt(b) > (u64)mpcc_window(b) * mpcc_rtt(a))
+			fastest = k;
+	}
+	return fastest;
+}
+
+/* min_k e_k, Q16: least known energy cost; 0 = none is known. */
+MPCC_INLINE u32 mpcc_cheapest(const struct mpcc_conn *conn)
+{
+	u32 cheapest = 0;
+
+	mpcc_for_each (conn, k) {
+		u32 cost = conn->sub[k].own.energy_cost;
+
+		if (cost && (!cheapest || cost < cheapest))
+			cheapest = cost;
+	}
+	return cheapest;
+}
+
+#define MPCC_LOSS_ONE          (1U << MPCC_LOSS_BITS)
 #define MPCC_LOSS_INTERVAL_MIN 2U      /* packets: loss estimates stay at or below 0.5 */
 #define MPCC_LOSS_INTERVAL_MAX 100000U /* packets: and at or above 1e-5 */
 
-/* Packets between losses, 1/p_r: the control plane's estimate, else max(since, between), 2 .. 100000. */
+/* l_r, packets: acked between the last two losses or since the last one, the larger. */
 MPCC_INLINE u32 mpcc_loss_interval(const struct mpcc_own *own)
 {
-	u32 packets = own->loss ? (1U << MPCC_LOSS_BITS) / own->loss
-	                        : mpcc_max(own->acked_since_loss, own->acked_between_losses);
+	return mpcc_max(own->acked_since_loss, own->acked_between_losses);
+}
 
-	return mpcc_clamp(packets, MPCC_LOSS_INTERVAL_MIN, MPCC_LOSS_INTERVAL_MAX);
+/* p_r in Q30, 1e-5 .. 0.5: what the control plane told, else 1 / l_r. */
+MPCC_INLINE u32 mpcc_loss_probability(const struct mpcc_own *own)
+{
+	u32 interval =
+		mpcc_clamp(mpcc_loss_interval(own), MPCC_LOSS_INTERVAL_MIN, MPCC_LOSS_INTERVAL_MAX);
+
+	if (!own->loss)
+		return MPCC_LOSS_ONE / interval;
+	return mpcc_clamp(own->loss, MPCC_LOSS_ONE / MPCC_LOSS_INTERVAL_MAX,
+	                  MPCC_LOSS_ONE / MPCC_LOSS_INTERVAL_MIN);
 }
 
 #endif

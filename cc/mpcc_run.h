@@ -57,7 +57,7 @@ MPCC_INLINE void mpcc_observe(const struct mpcc_ops *ops, struct mpcc_conn *conn
 		ops->ack(conn, self, event);
 	if (event->flags & MPCC_ROUND_END) {
 		if (ops->round)
-			ops->round(conn, self);
+			ops->round(conn, self, event);
 		own->rtt_sum_us = 0;
 		own->rtt_count = 0;
 		own->rtt_min_us = 0;
