@@ -22,3 +22,12 @@
 //! offered: one call, one answer, no timers. Time and seed are arguments; there is no clock and no I/O.
 
 pub mod random;
+
+mod link;
+mod loss;
+mod opportunities;
+mod queue;
+mod rate;
+mod wire;
+
+pub use link::{Link, Outcome};

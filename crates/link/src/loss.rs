@@ -1,0 +1,124 @@
+//! Random loss on the wire.
+
+use joulepath_model::network::LossSpec;
+
+use crate::random::Stream;
+
+/// Counts down to the next packet with which something happens; random numbers are drawn only then.
+#[derive(Clone, Debug)]
+pub(crate) struct Loss {
+    /// Packets that pass before the process has to be asked again.
+    quiet: u64,
+    process: Option<Box<Process>>,
+}
+
+#[derive(Clone, Debug)]
+enum Process {
+    Bernoulli { loss: f64, stream: Stream },
+    GilbertElliott(GilbertElliott),
+}
+
+/// The Markov chain of Gilbert (1960) and Elliott (1963). A packet meets the state as it is; then the chain steps.
+#[derive(Clone, Debug)]
+struct GilbertElliott {
+    good: State,
+    bad: State,
+    in_bad: bool,
+    /// Packets until the state changes, the coming one included; at least 1.
+    stay: u64,
+    /// Packets until the next loss, if the state lasts.
+    gap: u64,
+    stream: Stream,
+}
+
+/// Probabilities per packet.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    leave: f64,
+    loss: f64,
+}
+
+impl Loss {
+    pub(crate) fn new(spec: LossSpec, mut stream: Stream) -> Self {
+        match spec {
+            LossSpec::None => Loss { quiet: u64::MAX, process: None },
+            LossSpec::Bernoulli(loss) => {
+                let loss = loss.get();
+                let quiet = stream.geometric(loss);
+                Loss { quiet, process: Some(Box::new(Process::Bernoulli { loss, stream })) }
+            }
+            LossSpec::GilbertElliott { enter_bad, leave_bad, loss_good, loss_bad } => {
+                let good = State { leave: enter_bad.get(), loss: loss_good.get() };
+                let bad = State { leave: leave_bad.get(), loss: loss_bad.get() };
+                let mut chain = GilbertElliott::new(good, bad, stream);
+                let quiet = chain.skip_quiet();
+                Loss { quiet, process: Some(Box::new(Process::GilbertElliott(chain))) }
+            }
+        }
+    }
+
+    /// Whether the next packet is lost.
+    #[inline]
+    pub(crate) fn strikes(&mut self) -> bool {
+        if self.quiet > 0 {
+            self.quiet -= 1;
+            return false;
+        }
+        self.ask()
+    }
+
+    #[cold]
+    fn ask(&mut self) -> bool {
+        match self.process.as_deref_mut() {
+            None => false,
+            Some(Process::Bernoulli { loss, stream }) => {
+                self.quiet = stream.geometric(*loss);
+                true
+            }
+            Some(Process::GilbertElliott(chain)) => {
+                let lost = chain.step();
+                self.quiet = chain.skip_quiet();
+                lost
+            }
+        }
+    }
+}
+
+impl GilbertElliott {
+    /// In the long-run distribution of the states.
+    fn new(good: State, bad: State, mut stream: Stream) -> Self {
+        let in_bad = stream.uniform() * (good.leave + bad.leave) < good.leave;
+        let mut chain = GilbertElliott { good, bad, in_bad, stay: 0, gap: 0, stream };
+        chain.enter(in_bad);
+        chain
+    }
+
+    fn enter(&mut self, in_bad: bool) {
+        self.in_bad = in_bad;
+        let State { leave, loss } = if in_bad { self.bad } else { self.good };
+        self.stay = self.stream.geometric(leave).saturating_add(1);
+        self.gap = self.stream.geometric(loss);
+    }
+
+    /// The fate of one packet.
+    fn step(&mut self) -> bool {
+        let lost = self.gap == 0;
+        self.stay -= 1;
+        if self.stay == 0 {
+            self.enter(!self.in_bad);
+        } else if lost {
+            self.gap = self.stream.geometric(if self.in_bad { self.bad.loss } else { self.good.loss });
+        } else {
+            self.gap -= 1;
+        }
+        lost
+    }
+
+    /// Passes over the packets that are not lost and after which the state is the same; says how many.
+    fn skip_quiet(&mut self) -> u64 {
+        let quiet = self.gap.min(self.stay - 1);
+        self.gap -= quiet;
+        self.stay -= quiet;
+        quiet
+    }
+}

@@ -1,0 +1,177 @@
+//! The DropTail queue in front of the transmitter, kept as the instants at which packets leave it.
+
+use joulepath_model::network::QueueLimit;
+
+/// One accepted packet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    /// When its transmission starts, ns: it waits until then.
+    start_ns: u64,
+    /// Bytes accepted before it, modulo 2⁶⁴.
+    bytes_before: u64,
+}
+
+/// What the queue did with a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// It waits or goes straight to the transmitter; `congested` if the queue it found had reached the threshold.
+    Accepted { congested: bool },
+    /// There was no room.
+    Dropped,
+}
+
+/// A FIFO of known service times.
+///
+/// Transmissions start in order. So more than `limit` packets wait if and only if the packet accepted `limit` places
+/// before the newest has not started: one look into a ring of start times decides, and nothing is ever popped.
+#[derive(Clone, Debug)]
+pub(crate) struct Queue {
+    /// Power-of-two ring; place `accepted % len` is free for the next packet.
+    slots: Box<[Slot]>,
+    /// Packets accepted so far, modulo 2⁶⁴.
+    accepted: usize,
+    /// Bytes accepted so far, modulo 2⁶⁴.
+    bytes: u64,
+    /// Most packets that may wait.
+    limit: usize,
+    /// min(`limit`, ring length − 1): how far back to look.
+    look_back: usize,
+    /// Waiting packets at which a packet is marked.
+    mark_at: usize,
+}
+
+/// Limit and threshold of a queue that is measured in bytes. Apart, because this measure costs a search.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ByteLimits {
+    /// Most bytes that may wait.
+    capacity: u64,
+    /// Waiting bytes at which a packet is marked.
+    mark_at: u64,
+}
+
+/// Eight slots are two cache lines: links that never queue stay small.
+const FIRST_LENGTH: usize = 8;
+
+/// More than any ring can hold.
+const UNBOUNDED: usize = usize::MAX;
+
+impl ByteLimits {
+    /// `None` if neither the limit nor the threshold is in bytes.
+    pub(crate) fn new(limit: QueueLimit, ecn_threshold: Option<QueueLimit>) -> Option<Self> {
+        let bytes = |limit| match limit {
+            QueueLimit::Bytes(bytes) => bytes.0,
+            QueueLimit::Packets(_) => u64::MAX,
+        };
+        let limits = ByteLimits { capacity: bytes(limit), mark_at: ecn_threshold.map_or(u64::MAX, bytes) };
+        (limits.capacity.min(limits.mark_at) < u64::MAX).then_some(limits)
+    }
+}
+
+impl Queue {
+    /// With the limits in packets, where there are any.
+    pub(crate) fn new(limit: QueueLimit, ecn_threshold: Option<QueueLimit>) -> Self {
+        let packets = |limit| match limit {
+            QueueLimit::Packets(packets) => packets as usize,
+            QueueLimit::Bytes(_) => UNBOUNDED,
+        };
+        let limit = packets(limit);
+        Queue {
+            slots: vec![Slot::default(); FIRST_LENGTH].into(),
+            accepted: 0,
+            bytes: 0,
+            limit,
+            look_back: limit.min(FIRST_LENGTH - 1),
+            mark_at: ecn_threshold.map_or(UNBOUNDED, packets),
+        }
+    }
+
+    /// Offers a packet of `size` bytes whose transmission would start at `start_ns`. Neither `now` nor `start_ns` decreases.
+    #[inline]
+    pub(crate) fn admit(&mut self, now: u64, start_ns: u64, size: u32) -> Admission {
+        let place = self.place(0);
+        self.slots[place] = Slot { start_ns, bytes_before: self.bytes };
+        if self.start_ns(self.look_back) > now && !self.grow() {
+            return Admission::Dropped;
+        }
+        let congested = self.reaches_mark(now);
+        self.accepted = self.accepted.wrapping_add(1);
+        self.bytes = self.bytes.wrapping_add(u64::from(size));
+        Admission::Accepted { congested }
+    }
+
+    /// [`Queue::admit`], with limits in bytes on top.
+    pub(crate) fn admit_within(
+        &mut self,
+        limits: ByteLimits,
+        now: u64,
+        start_ns: u64,
+        size: u32,
+    ) -> Admission {
+        let waiting = self.waiting_bytes(now);
+        if start_ns > now && waiting + u64::from(size) > limits.capacity {
+            return Admission::Dropped;
+        }
+        match self.admit(now, start_ns, size) {
+            Admission::Accepted { congested } => {
+                Admission::Accepted { congested: congested || waiting >= limits.mark_at }
+            }
+            Admission::Dropped => Admission::Dropped,
+        }
+    }
+
+    /// Packets whose transmission has not started.
+    pub(crate) fn waiting_packets(&self, now: u64) -> usize {
+        // Binary search, newest first. The free place is left out: it may hold a packet that was dropped.
+        let (mut waiting, mut at_most) = (0, self.slots.len() - 1);
+        while waiting < at_most {
+            let middle = waiting + (at_most - waiting).div_ceil(2);
+            if self.start_ns(middle) > now {
+                waiting = middle;
+            } else {
+                at_most = middle - 1;
+            }
+        }
+        waiting
+    }
+
+    /// Bytes of the packets whose transmission has not started.
+    pub(crate) fn waiting_bytes(&self, now: u64) -> u64 {
+        match self.waiting_packets(now) {
+            0 => 0,
+            packets => self.bytes.wrapping_sub(self.slots[self.place(packets)].bytes_before),
+        }
+    }
+
+    /// Whether at least `mark_at` packets wait beside the one that was just put into the free place.
+    #[inline]
+    fn reaches_mark(&self, now: u64) -> bool {
+        self.mark_at == 0 || self.mark_at < self.slots.len() && self.start_ns(self.mark_at) > now
+    }
+
+    /// When the packet `back` places before the free one starts, ns.
+    #[inline]
+    fn start_ns(&self, back: usize) -> u64 {
+        self.slots[self.place(back)].start_ns
+    }
+
+    #[inline]
+    fn place(&self, back: usize) -> usize {
+        self.accepted.wrapping_sub(back) & (self.slots.len() - 1)
+    }
+
+    /// Doubles a ring that is full of waiting packets. False if the limit, not the ring, is reached.
+    #[cold]
+    fn grow(&mut self) -> bool {
+        if self.look_back == self.limit {
+            return false;
+        }
+        let mut slots = vec![Slot::default(); 2 * self.slots.len()];
+        let mask = slots.len() - 1;
+        for back in 0..self.slots.len() {
+            slots[self.accepted.wrapping_sub(back) & mask] = self.slots[self.place(back)];
+        }
+        self.slots = slots.into();
+        self.look_back = self.limit.min(mask);
+        true
+    }
+}

@@ -1,0 +1,192 @@
+//! Rates: one that is constant, and those that are constant for a while.
+
+use joulepath_model::units::{BitRate, Nanos};
+
+use crate::random::Stream;
+
+/// An instant that never comes.
+pub(crate) const NEVER_NS: u64 = u64::MAX;
+
+/// What a byte costs, in bit/s × ns: 8 bit × 1e9 ns/s.
+const WORK_PER_BYTE: u64 = 8_000_000_000;
+
+/// A constant rate, as the time per byte in fixed point: the only product on the hot path, and no division.
+///
+/// The time per byte is rounded up to 2⁻³⁰ ns, which makes the rate at most rate/8e9/2³⁰ too small: 1.2e-8 of it at
+/// 100 Gbit/s. The part of a nanosecond by which a departure was rounded up is given back to the next packet if it
+/// follows without a gap, so that roundings do not add up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConstantRate {
+    /// Time per byte, 2⁻³⁰ ns.
+    per_byte: u64,
+    /// What rounds the next departure up, less what the last one was rounded up by, 2⁻³⁰ ns.
+    phase: u64,
+}
+
+const FRACTION_BITS: u32 = 30;
+const FRACTION_MASK: u64 = (1 << FRACTION_BITS) - 1;
+
+impl ConstantRate {
+    /// Takes no time at all.
+    pub(crate) const UNLIMITED: Self = ConstantRate { per_byte: 0, phase: FRACTION_MASK };
+
+    /// `None` for a rate of 0.
+    pub(crate) fn new(rate: BitRate) -> Option<Self> {
+        // At most 8e9·2³⁰ = 8.6e18: fits.
+        let per_byte = (rate.bps() > 0).then(|| (WORK_PER_BYTE << FRACTION_BITS).div_ceil(rate.bps()))?;
+        Some(ConstantRate { per_byte, phase: FRACTION_MASK })
+    }
+
+    /// The next transmission does not follow the last one without a gap.
+    pub(crate) fn interrupt(&mut self) {
+        self.phase = FRACTION_MASK;
+    }
+
+    /// Time from the start of a transmission to its end, ns; `idle` if there was a gap before it.
+    #[inline]
+    pub(crate) fn transmission_ns(&mut self, idle: bool, size: u32) -> u64 {
+        let phase = if idle { FRACTION_MASK } else { self.phase };
+        let time = u128::from(self.per_byte) * u128::from(size) + u128::from(phase);
+        self.phase = time as u64 & FRACTION_MASK;
+        (time >> FRACTION_BITS) as u64
+    }
+}
+
+/// A rate that is constant on each of a sequence of pieces; transmissions integrate it exactly.
+#[derive(Clone, Debug)]
+pub(crate) struct PiecewiseRate {
+    bps: u64,
+    /// End of the current piece, ns.
+    until: u64,
+    pieces: Pieces,
+    /// End of the last transmission, ns, rounded up, and what could still have been sent by then, bit/s × ns.
+    last_finish: u64,
+    credit: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Pieces {
+    Steps { steps: Vec<(Nanos, BitRate)>, next: usize },
+    LogNormal(LogNormal),
+}
+
+impl PiecewiseRate {
+    /// # Panics
+    /// If the steps do not begin at time 0 or do not ascend.
+    pub(crate) fn steps(steps: &[(Nanos, BitRate)]) -> Self {
+        assert!(steps.first().is_some_and(|step| step.0 == Nanos::ZERO), "the first rate step is at time 0");
+        assert!(steps.is_sorted_by_key(|step| step.0), "rate steps ascend in time");
+        Self::starting_with(Pieces::Steps { steps: steps.to_vec(), next: 0 })
+    }
+
+    pub(crate) fn log_normal(process: LogNormal) -> Self {
+        Self::starting_with(Pieces::LogNormal(process))
+    }
+
+    fn starting_with(pieces: Pieces) -> Self {
+        let mut rate = PiecewiseRate { bps: 0, until: 0, pieces, last_finish: 0, credit: 0 };
+        rate.next_piece();
+        rate
+    }
+
+    /// When a transmission that starts at `start` ends, ns. Starts do not decrease.
+    pub(crate) fn finish(&mut self, start: u64, size: u32) -> u64 {
+        let mut work = u64::from(size) * WORK_PER_BYTE;
+        let mut at = start;
+        if start == self.last_finish {
+            let used = self.credit.min(work);
+            (work, self.credit) = (work - used, self.credit - used);
+        } else {
+            self.credit = 0;
+        }
+        self.last_finish = loop {
+            if at == NEVER_NS {
+                break NEVER_NS;
+            }
+            while self.until <= at {
+                self.next_piece();
+            }
+            let possible = self.bps.saturating_mul(self.until - at);
+            if possible >= work && self.bps > 0 {
+                break at + self.spend(work);
+            }
+            work -= possible;
+            at = self.until;
+        };
+        self.last_finish
+    }
+
+    /// Time for `work` at the current rate, ns, rounded up.
+    fn spend(&mut self, work: u64) -> u64 {
+        let time_ns = work.div_ceil(self.bps);
+        self.credit += time_ns * self.bps - work;
+        time_ns
+    }
+
+    fn next_piece(&mut self) {
+        match &mut self.pieces {
+            Pieces::Steps { steps, next } => {
+                self.bps = steps[*next].1.bps();
+                *next += 1;
+                self.until = steps.get(*next).map_or(NEVER_NS, |step| step.0.0);
+            }
+            Pieces::LogNormal(process) => {
+                self.bps = process.next_bps();
+                self.until += process.interval_ns;
+            }
+        }
+    }
+}
+
+/// A rate exp(X), where X is a Gaussian AR(1) process in steps of `interval`.
+#[derive(Clone, Debug)]
+pub(crate) struct LogNormal {
+    interval_ns: u64,
+    /// Mean and standard deviation of X.
+    mu: f64,
+    sigma: f64,
+    /// Correlation of neighbouring values of X.
+    rho: f64,
+    /// (X − mu)/sigma of the next value.
+    x: f64,
+    stream: Stream,
+}
+
+impl LogNormal {
+    /// For a rate of the given mean and standard deviation/mean, of which the logarithm is correlated with exp(−t/correlation).
+    ///
+    /// # Panics
+    /// If the mean or the interval is 0.
+    pub(crate) fn new(
+        mean: BitRate,
+        deviation: f64,
+        correlation: Nanos,
+        interval: Nanos,
+        mut stream: Stream,
+    ) -> Self {
+        assert!(mean.bps() > 0, "a log-normal rate has a mean above 0");
+        assert!(interval > Nanos::ZERO, "a log-normal rate has an interval above 0");
+        let sigma_squared = log_variance(deviation);
+        LogNormal {
+            interval_ns: interval.0,
+            mu: libm::log(mean.bps() as f64) - sigma_squared / 2.0,
+            sigma: libm::sqrt(sigma_squared),
+            rho: libm::exp(-(interval.0 as f64 / correlation.0 as f64)),
+            x: stream.normal(),
+            stream,
+        }
+    }
+
+    /// At least 1 bit/s, so that every transmission ends.
+    fn next_bps(&mut self) -> u64 {
+        let bps = libm::exp(self.mu + self.sigma * self.x);
+        let innovation = libm::sqrt(1.0 - self.rho * self.rho);
+        self.x = self.rho * self.x + innovation * self.stream.normal();
+        (bps + 0.5).max(1.0) as u64
+    }
+}
+
+/// σ² = ln(1 + (s/m)²): variance of the logarithm of a log-normal variable with mean m and standard deviation s.
+fn log_variance(deviation: f64) -> f64 {
+    libm::log1p(deviation * deviation)
+}

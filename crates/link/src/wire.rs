@@ -1,0 +1,87 @@
+//! What happens behind the transmitter, loss by chance apart: outages and the variation of the delay.
+
+use joulepath_model::network::{JitterSpec, Outage};
+
+use crate::random::Stream;
+
+/// Periods in which every packet is lost.
+#[derive(Clone, Debug)]
+pub(crate) struct Outages {
+    /// Ascending and disjoint, ns.
+    periods: Vec<(u64, u64)>,
+    /// The first that is not over.
+    next: usize,
+}
+
+impl Outages {
+    pub(crate) fn new(outages: &[Outage]) -> Self {
+        let mut sorted: Vec<_> = outages.iter().map(|outage| (outage.from.0, outage.until.0)).collect();
+        sorted.sort_unstable();
+        let mut periods: Vec<(u64, u64)> = Vec::with_capacity(sorted.len());
+        for (from, until) in sorted {
+            match periods.last_mut() {
+                Some(last) if from <= last.1 => last.1 = last.1.max(until),
+                _ => periods.push((from, until)),
+            }
+        }
+        Outages { periods, next: 0 }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.periods.is_empty()
+    }
+
+    /// Whether a transmission in [start, finish), or at the instant `start` if it takes no time, meets an outage.
+    /// `start` does not decrease.
+    pub(crate) fn meet(&mut self, start: u64, finish: u64) -> bool {
+        while self.periods.get(self.next).is_some_and(|&(_, until)| until <= start) {
+            self.next += 1;
+        }
+        self.periods.get(self.next).is_some_and(|&(from, _)| from <= start || from < finish)
+    }
+}
+
+/// The delay as a Gaussian process with exponential autocorrelation (Ornstein–Uhlenbeck), sampled at departures.
+#[derive(Clone, Debug)]
+pub(crate) struct Jitter {
+    deviation_ns: f64,
+    correlation_ns: f64,
+    /// Standard normal; its value at `sampled_at`.
+    x: f64,
+    sampled_at: u64,
+    /// Arrival of the packet before.
+    last_arrival: u64,
+    stream: Stream,
+}
+
+impl Jitter {
+    pub(crate) fn new(spec: JitterSpec, mut stream: Stream) -> Self {
+        Jitter {
+            deviation_ns: spec.deviation.0 as f64,
+            correlation_ns: spec.correlation.0 as f64,
+            x: stream.normal(),
+            sampled_at: 0,
+            last_arrival: 0,
+            stream,
+        }
+    }
+
+    /// When a packet arrives that departs now: never before it departs, never before the packet ahead.
+    pub(crate) fn arrival(&mut self, departure: u64, delay_ns: u64) -> u64 {
+        self.sample(departure);
+        let total_ns = delay_ns as f64 + self.deviation_ns * self.x;
+        // A negative total becomes 0 in the conversion.
+        let arrival = departure + (total_ns + 0.5) as u64;
+        self.last_arrival = self.last_arrival.max(arrival);
+        self.last_arrival
+    }
+
+    /// x(t + Δ) = ρ·x(t) + √(1 − ρ²)·n, ρ = exp(−Δ/correlation): exact for any Δ.
+    fn sample(&mut self, at: u64) {
+        let elapsed_ns = (at - self.sampled_at) as f64;
+        let independent = self.correlation_ns == 0.0;
+        let rho = if independent { 0.0 } else { libm::exp(-elapsed_ns / self.correlation_ns) };
+        self.x = rho * self.x + libm::sqrt(1.0 - rho * rho) * self.stream.normal();
+        self.sampled_at = at;
+    }
+}

@@ -1,0 +1,33 @@
+//! Links for tests.
+
+use joulepath_link::Outcome;
+use joulepath_model::network::{LinkSpec, LossSpec, QueueLimit, RateSpec};
+use joulepath_model::units::Nanos;
+
+/// Milliseconds.
+pub fn ms(n: u64) -> Nanos {
+    Nanos::from_millis(n)
+}
+
+/// No delay, 50 packets wait at most, nothing is lost on the wire.
+pub fn with_rate(rate: RateSpec) -> LinkSpec {
+    LinkSpec {
+        name: "under test".into(),
+        rate,
+        delay: Nanos::ZERO,
+        jitter: None,
+        queue: QueueLimit::Packets(50),
+        ecn_threshold: None,
+        loss: LossSpec::None,
+        outages: Vec::new(),
+    }
+}
+
+/// The delivery time of a packet that must not be lost.
+#[track_caller]
+pub fn delivered_at(outcome: Outcome) -> Nanos {
+    match outcome {
+        Outcome::Delivered { at, .. } => at,
+        lost => panic!("{lost:?}"),
+    }
+}
