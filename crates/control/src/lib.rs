@@ -3,7 +3,9 @@
 //! Everything here works on a snapshot of the paths and holds no clock, no socket and no random stream: time and
 //! randomness are arguments. The packet engine and the daemon call the same code.
 
+pub mod allocate;
 mod options;
+pub mod policy;
 pub mod schedule;
 
 pub use options::OptionError;
