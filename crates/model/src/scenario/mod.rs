@@ -2,7 +2,20 @@
 //!
 //! [`Scenario`] is what engines run. How it is written in TOML is the business of the submodules.
 
+mod document;
+mod error;
+mod forms;
+mod load;
+mod raw;
+mod read;
+mod resolve;
+mod schema;
+
 use serde::Serialize;
+
+pub use error::{Problem, ScenarioErrors, Span};
+pub use load::{Variant, load, load_with, variants};
+pub use schema::schema;
 
 use crate::energy::{DeviceEnergy, InterfaceEnergy};
 use crate::network::LinkSpec;
@@ -13,6 +26,15 @@ use crate::units::{BitRate, Bytes, Nanos};
 pub type LinkIndex = usize;
 /// Index into [`Scenario::paths`].
 pub type PathIndex = usize;
+
+/// Longest duration, and latest instant, of a scenario.
+pub const MAX_DURATION: Nanos = Nanos::from_secs(18 * 3600);
+/// Most subflows of a connection: the kernel's limit.
+pub const MAX_SUBFLOWS: usize = 8;
+/// Most connections of one group.
+pub const MAX_CONNECTIONS: u32 = 10_000;
+/// Most seeds of a comparison.
+pub const MAX_SEEDS: u32 = 100_000;
 
 /// A validated scenario: every default filled in, every name resolved.
 #[derive(Clone, Debug, PartialEq, Serialize)]

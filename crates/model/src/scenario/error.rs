@@ -1,0 +1,185 @@
+//! What is wrong with a scenario: each problem with its place, its cause and its mend.
+
+use std::fmt;
+use std::ops::Range;
+
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
+
+/// A range of bytes in the text of a scenario.
+pub type Span = Range<usize>;
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where, in bytes of [`ScenarioErrors::text`].
+    pub span: Span,
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead.
+    pub help: Option<String>,
+}
+
+/// Everything that is wrong with a scenario, in the order of the text.
+///
+/// As a [`miette::Diagnostic`] it carries its own source text, so that a binary can print each problem with its line
+/// underlined.
+#[derive(Debug)]
+pub struct ScenarioErrors {
+    problems: Vec<Problem>,
+    source: NamedSource<String>,
+}
+
+impl ScenarioErrors {
+    pub(super) fn new(text: String, mut problems: Vec<Problem>) -> Self {
+        let end = text.len();
+        for problem in &mut problems {
+            problem.span.end = problem.span.end.min(end);
+            problem.span.start = problem.span.start.min(problem.span.end);
+        }
+        problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
+        problems.dedup();
+        ScenarioErrors { problems, source: NamedSource::new("scenario", text) }
+    }
+
+    /// Names the file in what is printed.
+    #[must_use]
+    pub fn in_file(self, name: &str) -> Self {
+        let ScenarioErrors { problems, source } = self;
+        ScenarioErrors { problems, source: NamedSource::new(name, source.inner().clone()) }
+    }
+
+    /// The problems, in the order of the text; at least one.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// The text that the spans refer to: the scenario, followed by one line for each override.
+    pub fn text(&self) -> &str {
+        self.source.inner()
+    }
+
+    /// Line and column of a problem, both counted from 1; the column counts characters.
+    pub fn place(&self, problem: &Problem) -> (usize, usize) {
+        let before = &self.text().as_bytes()[..problem.span.start];
+        let line_start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        let column = 1 + String::from_utf8_lossy(&before[line_start..]).chars().count();
+        (line, column)
+    }
+}
+
+impl fmt::Display for ScenarioErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.problems.len() {
+            1 => write!(f, "the scenario has a problem"),
+            n => write!(f, "the scenario has {n} problems"),
+        }?;
+        for problem in &self.problems {
+            let (line, column) = self.place(problem);
+            write!(f, "\n  {}:{line}:{column}: {}", self.source.name(), problem.message)?;
+            if let Some(help) = &problem.help {
+                write!(f, "; {help}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ScenarioErrors {}
+
+impl Diagnostic for ScenarioErrors {
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(&self.source)
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        Some(Box::new(self.problems.iter().map(|problem| problem as &dyn Diagnostic)))
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+impl Diagnostic for Problem {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        Some(Box::new(std::iter::once(LabeledSpan::underline(self.span.clone()))))
+    }
+}
+
+/// Collects problems while a scenario is read.
+#[derive(Debug, Default)]
+pub(super) struct Problems(Vec<Problem>);
+
+impl Problems {
+    /// Notes a problem whose message says all.
+    pub(super) fn note(&mut self, span: &Span, message: impl Into<String>) {
+        self.0.push(Problem { span: span.clone(), message: message.into(), help: None });
+    }
+
+    /// Notes a problem and its mend.
+    pub(super) fn note_with_help(
+        &mut self,
+        span: &Span,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.0.push(Problem { span: span.clone(), message: message.into(), help: Some(help.into()) });
+    }
+
+    /// Notes an error of another module, whose text after a semicolon says what to write.
+    pub(super) fn note_error(&mut self, span: &Span, error: &dyn std::error::Error) {
+        let text = error.to_string();
+        match text.split_once("; ") {
+            Some((message, help)) => self.note_with_help(span, message, help),
+            None => self.note(span, text),
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// `Ok` with the value, unless there is a problem.
+    pub(super) fn finish<T>(self, text: String, value: Option<T>) -> Result<T, ScenarioErrors> {
+        match value {
+            Some(value) if self.0.is_empty() => Ok(value),
+            _ => Err(ScenarioErrors::new(text, self.0)),
+        }
+    }
+}
+
+/// Says which of the known names was probably meant, and lists them.
+pub(super) fn suggest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>, plural: &str) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    if known.is_empty() {
+        return format!("there are no {plural}");
+    }
+    let list = format!("known {plural}: {}", known.join(", "));
+    match nearest(written, &known) {
+        Some(name) => format!("did you mean `{name}`? {list}"),
+        None => list,
+    }
+}
+
+/// The known name nearest to what was written, if it is near at all.
+fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
+    /// Below this similarity (Jaro–Winkler, 0 to 1) a name is a different name, not a slip of the pen.
+    const LEAST_SIMILARITY: f64 = 0.7;
+    let lower = written.to_lowercase();
+    known
+        .iter()
+        .map(|name| (strsim::jaro_winkler(&lower, &name.to_lowercase()), *name))
+        .filter(|(similarity, _)| *similarity >= LEAST_SIMILARITY)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}

@@ -1,0 +1,372 @@
+//! From TOML nodes to typed values, noting every problem instead of stopping at the first.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::{Problems, Span, suggest};
+use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
+
+/// A TOML value and where it stands.
+pub(super) type Node<'t> = Spanned<DeValue<'t>>;
+
+/// A value and where it was written.
+#[derive(Clone, Debug)]
+pub(super) struct At<T> {
+    pub(super) value: T,
+    pub(super) span: Span,
+}
+
+/// What can be read from a TOML value.
+pub(super) trait Read: Sized {
+    /// How it is written, as TOML, for messages.
+    const EXAMPLE: &'static str;
+
+    /// The value, or `None` after noting why not.
+    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self>;
+
+    /// The value of a key that is not there; `None` where the key is mandatory.
+    fn absent() -> Option<Self> {
+        None
+    }
+
+    /// What to write where a mandatory key is missing.
+    fn mend(key: &str) -> String {
+        format!("write for example {key} = {}", Self::EXAMPLE)
+    }
+}
+
+impl<T: Read> Read for At<T> {
+    const EXAMPLE: &'static str = T::EXAMPLE;
+
+    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
+        T::read(node, out).map(|value| At { value, span: node.span() })
+    }
+
+    fn mend(key: &str) -> String {
+        T::mend(key)
+    }
+}
+
+impl<T: Read> Read for Option<T> {
+    const EXAMPLE: &'static str = T::EXAMPLE;
+
+    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
+        T::read(node, out).map(Some)
+    }
+
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+}
+
+/// A list; an absent one is empty.
+impl<T: Read> Read for Vec<T> {
+    const EXAMPLE: &'static str = "[…]";
+
+    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
+        let Some(items) = node.get_ref().as_array() else {
+            out.note_with_help(
+                &node.span(),
+                format!("a list is expected, not {}", kind_of(node)),
+                "write [\"…\", \"…\"]; a section that may stand several times has double brackets, as in [[path]]",
+            );
+            return None;
+        };
+        // Every item is read, so that every problem is noted, before one of them spoils the list.
+        let items: Vec<Option<T>> = items.iter().map(|item| T::read(item, out)).collect();
+        items.into_iter().collect()
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Vec::new())
+    }
+}
+
+/// A list of exactly two.
+impl<A: Read, B: Read> Read for (A, B) {
+    const EXAMPLE: &'static str = "[\"…\", \"…\"]";
+
+    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
+        match node.get_ref().as_array().map(|items| items.iter().collect::<Vec<_>>()).as_deref() {
+            Some(&[first, second]) => {
+                let (first, second) = (A::read(first, out), B::read(second, out));
+                Some((first?, second?))
+            }
+            _ => {
+                let message = "a pair is expected";
+                let help = format!("write for example [{}, {}]", A::EXAMPLE, B::EXAMPLE);
+                out.note_with_help(&node.span(), message, help);
+                None
+            }
+        }
+    }
+}
+
+impl Read for String {
+    const EXAMPLE: &'static str = "\"…\"";
+
+    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
+        let text = node.get_ref().as_str().map(str::to_owned);
+        if text.is_none() {
+            out.note(&node.span(), format!("a text in quotes is expected, not {}", kind_of(node)));
+        }
+        text
+    }
+}
+
+impl Read for bool {
+    const EXAMPLE: &'static str = "true";
+
+    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
+        let value = node.get_ref().as_bool();
+        if value.is_none() {
+            out.note(&node.span(), format!("true or false is expected, not {}", kind_of(node)));
+        }
+        value
+    }
+}
+
+/// A count: a bare integer.
+impl Read for u32 {
+    const EXAMPLE: &'static str = "10";
+
+    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
+        let count = node.get_ref().as_integer();
+        let count = count.and_then(|n| u32::from_str_radix(n.as_str(), n.radix()).ok());
+        if count.is_none() {
+            let message = format!("a count is expected, not {}", kind_of(node));
+            out.note_with_help(&node.span(), message, "write a bare number, for example 10");
+        }
+        count
+    }
+}
+
+/// A factor: a bare number.
+impl Read for f64 {
+    const EXAMPLE: &'static str = "0.8";
+
+    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
+        let number = bare_number(node).and_then(|text| text.replace('_', "").parse::<f64>().ok());
+        let number = number.filter(|number| number.is_finite());
+        if number.is_none() {
+            let message = format!("a factor is expected, not {}", kind_of(node));
+            out.note_with_help(&node.span(), message, "write a bare number, for example 0.8");
+        }
+        number
+    }
+}
+
+/// Quantities are texts with a unit, bounded by what an engine can still compute with.
+macro_rules! read_quantity {
+    ($($quantity:ty, $example:literal, $fits:expr, $limit:literal;)*) => {$(
+        impl Read for $quantity {
+            const EXAMPLE: &'static str = concat!("\"", $example, "\"");
+
+            fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
+                let text = quantity_text(node, $example, out)?;
+                let value: $quantity = text.parse().map_err(|e| out.note_error(&node.span(), &e)).ok()?;
+                let fits: fn(&$quantity) -> bool = $fits;
+                if !fits(&value) {
+                    out.note(&node.span(), format!("`{text}` is out of range: at most {}", $limit));
+                    return None;
+                }
+                Some(value)
+            }
+        }
+    )*};
+}
+read_quantity! {
+    Nanos, "70 ms", |t| *t <= super::MAX_DURATION, "18 h";
+    BitRate, "10 Mbit/s", |r| r.bps() <= 10_000_000_000_000, "10000 Gbit/s";
+    Bytes, "64 KiB", |b| b.0 <= 1_000_000_000_000_000, "1000000 GB";
+    Probability, "0.1 %", |_| true, "100 %";
+    Watts, "132.9 mW", |p| p.0 <= 1e6, "1000000 W";
+    JoulesPerBit, "137 mW/Mbps", |e| e.0 <= 1.0, "1 J/bit";
+}
+
+/// The text of a quantity; a bare number is passed on as text, whose parser says what is missing.
+pub(super) fn quantity_text(node: &Node<'_>, example: &str, out: &mut Problems) -> Option<String> {
+    let text = node.get_ref().as_str().map(str::to_owned).or_else(|| bare_number(node));
+    if text.is_none() {
+        let message = format!("a number with its unit is expected, not {}", kind_of(node));
+        out.note_with_help(&node.span(), message, format!("write for example \"{example}\""));
+    }
+    text
+}
+
+/// The digits of a number without quotes.
+fn bare_number(node: &Node<'_>) -> Option<String> {
+    match node.get_ref() {
+        DeValue::Integer(number) => Some(number.to_string()),
+        DeValue::Float(number) => Some(number.as_str().to_owned()),
+        _ => None,
+    }
+}
+
+/// What stands there, for messages.
+pub(super) fn kind_of(node: &Node<'_>) -> String {
+    match node.get_ref() {
+        DeValue::String(text) => format!("\"{text}\""),
+        DeValue::Integer(_) | DeValue::Float(_) => format!("{}", bare_number(node).unwrap_or_default()),
+        DeValue::Boolean(value) => value.to_string(),
+        DeValue::Datetime(_) => "a date".into(),
+        DeValue::Array(_) => "a list".into(),
+        DeValue::Table(_) => "a table".into(),
+    }
+}
+
+/// A TOML table that is being read.
+pub(super) struct Table<'n, 't> {
+    span: Span,
+    label: &'static str,
+    entries: &'n DeTable<'t>,
+}
+
+impl<'n, 't> Table<'n, 't> {
+    /// Checks that the node is a table and has no unknown keys.
+    pub(super) fn open(
+        node: &'n Node<'t>,
+        label: &'static str,
+        known: &[&str],
+        out: &mut Problems,
+    ) -> Option<Self> {
+        let Some(entries) = node.get_ref().as_table() else {
+            let keys = known.join(", ");
+            let message = format!("{label} is a table, not {}", kind_of(node));
+            out.note_with_help(
+                &node.span(),
+                message,
+                format!("write {{ key = value, … }}; known keys: {keys}"),
+            );
+            return None;
+        };
+        for key in entries.keys().filter(|key| !known.contains(&key.get_ref().as_ref())) {
+            let message = format!("`{}` is not a key of {label}", key.get_ref());
+            out.note_with_help(&key.span(), message, suggest(key.get_ref(), known.iter().copied(), "keys"));
+        }
+        Some(Table { span: node.span(), label, entries })
+    }
+
+    /// The value of a key, or what stands for an absent one: `default` (as TOML), or what the type says.
+    pub(super) fn get<T: Read>(
+        &self,
+        key: &str,
+        default: Option<&'static str>,
+        out: &mut Problems,
+    ) -> Option<T> {
+        if let Some(node) = self.entries.get(key) {
+            return T::read(node, out);
+        }
+        if let Some(default) = default {
+            return T::read(&self.default_node(default), out);
+        }
+        T::absent().or_else(|| {
+            out.note_with_help(&self.span, format!("{} needs the key `{key}`", self.label), T::mend(key));
+            None
+        })
+    }
+
+    /// A default as a node that stands where its table stands.
+    fn default_node(&self, toml: &'static str) -> Node<'static> {
+        let value = DeValue::parse(toml).expect("defaults are TOML literals").into_inner();
+        Spanned::new(self.span.clone(), value)
+    }
+}
+
+/// Declares a TOML table once: the struct, its reader and its JSON schema. `= literal` gives a key a default; `of kind`
+/// adds the key `kind`, whose value has already chosen the table.
+macro_rules! table {
+    (
+        $(#[$meta:meta])*
+        struct $name:ident in $label:literal $(of kind $kind:literal)? {
+            $( $(#[$field_meta:meta])* $field:ident : $type:ty $(= $default:tt)?, )*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, schemars::JsonSchema)]
+        #[schemars(deny_unknown_fields, transform = super::schema::defaulted_keys_are_optional)]
+        $(#[schemars(transform = super::schema::OfKind($kind))])?
+        pub(super) struct $name {
+            $(
+                $(#[$field_meta])*
+                $(#[schemars(extend("default" = serde_json::json!($default)))])?
+                pub(super) $field: $type,
+            )*
+        }
+
+        impl super::read::Read for $name {
+            const EXAMPLE: &'static str = "{ … }";
+
+            fn read(node: &super::read::Node<'_>, out: &mut super::error::Problems) -> Option<Self> {
+                const KEYS: &[&str] = &[$(super::read::kind_key!($kind),)? $(stringify!($field)),*];
+                let table = super::read::Table::open(node, $label, KEYS, out)?;
+                $( let $field = table.get(stringify!($field), super::read::default_text!($($default)?), out); )*
+                Some($name { $( $field: $field? ),* })
+            }
+        }
+    };
+}
+
+/// The key that tells tables of one place apart.
+macro_rules! kind_key {
+    ($kind:literal) => {
+        "kind"
+    };
+}
+
+/// The TOML text of a default, if there is one.
+macro_rules! default_text {
+    () => {
+        None
+    };
+    ($default:tt) => {
+        Some(stringify!($default))
+    };
+}
+
+/// Declares how the values of an enum are written: reader, JSON schema, and the way back.
+macro_rules! named {
+    ($type:ty, $what:literal, { $( $name:literal => $value:path, )* }) => {
+        impl super::read::Named for $type {
+            const NAMES: &'static [(&'static str, Self)] = &[$( ($name, $value) ),*];
+        }
+
+        impl super::read::Read for $type {
+            const EXAMPLE: &'static str = super::read::first_quoted!($($name),*);
+
+            fn read(node: &super::read::Node<'_>, out: &mut super::error::Problems) -> Option<Self> {
+                super::read::read_named(node, $what, out)
+            }
+        }
+    };
+}
+
+/// The first of some literals, in quotes.
+macro_rules! first_quoted {
+    ($first:literal $(, $rest:literal)*) => {
+        concat!("\"", $first, "\"")
+    };
+}
+pub(super) use {default_text, first_quoted, kind_key, named, table};
+
+/// An enum whose values are written as words.
+pub(super) trait Named: Copy + PartialEq + 'static {
+    /// Every value and its word.
+    const NAMES: &'static [(&'static str, Self)];
+
+    /// The word for a value.
+    fn word(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, value)| *value == self).map_or("", |(word, _)| word)
+    }
+}
+
+/// Reads one of the words of an enum.
+pub(super) fn read_named<T: Named>(node: &Node<'_>, what: &str, out: &mut Problems) -> Option<T> {
+    let word = String::read(node, out)?;
+    let value = T::NAMES.iter().find(|(name, _)| *name == word).map(|(_, value)| *value);
+    if value.is_none() {
+        let help = suggest(&word, T::NAMES.iter().map(|(name, _)| *name), "words");
+        out.note_with_help(&node.span(), format!("`{word}` is not {what}"), help);
+    }
+    value
+}

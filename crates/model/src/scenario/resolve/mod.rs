@@ -1,0 +1,188 @@
+//! From the tables as written to a [`Scenario`]: names resolved, values checked, nothing left open.
+
+mod energy;
+mod network;
+mod traffic;
+
+use std::collections::BTreeMap;
+
+use super::error::{Problems, Span};
+use super::raw::{RawCompare, RawScenario, RawTransport};
+use super::read::At;
+use super::{CompareDefaults, MAX_DURATION, MAX_SEEDS, Scenario, Transport};
+use crate::network::DeliveryTrace;
+use crate::policy::Policy;
+use crate::units::{Bytes, Nanos};
+
+/// Where traces come from.
+pub(super) type Traces<'f> = &'f dyn Fn(&str) -> Result<DeliveryTrace, String>;
+
+/// The name of the connection that a scenario has without any `[[connection]]`.
+pub(super) const ONLY_CONNECTION: &str = "main";
+
+/// The scenario, or `None` after noting why not.
+pub(super) fn scenario(raw: RawScenario, traces: Traces<'_>, out: &mut Problems) -> Option<Scenario> {
+    let duration = clock(&raw, out);
+    let transport = transport(&raw.transport, out);
+    let device = energy::device(&raw.device, out);
+    let network = network::network(&raw, transport.as_ref(), traces, out);
+    let compare = compare(&raw.compare, out);
+    unique(raw.variant.iter().map(|variant| &variant.name), "variant", out);
+    if raw.title.value.trim().is_empty() {
+        out.note(&raw.title.span, "the title is empty");
+    }
+    let (duration, transport, network) = (duration?, transport?, network?);
+    let traffic = traffic::traffic(&raw, duration, &transport, &network, out)?;
+    Some(Scenario {
+        title: raw.title.value,
+        source: raw.source,
+        duration,
+        warm_up: raw.warm_up.value,
+        transport,
+        links: network.links,
+        paths: network.paths,
+        device: device?,
+        connections: traffic.connections,
+        competitors: traffic.competitors,
+        cross: traffic.cross,
+        compare: compare?,
+    })
+}
+
+/// The duration, checked against the warm-up.
+fn clock(raw: &RawScenario, out: &mut Problems) -> Option<Nanos> {
+    let duration = raw.duration.value;
+    positive(&raw.duration, "the duration", out)?;
+    if raw.warm_up.value >= duration {
+        let message = format!("a warm-up of {} leaves nothing of {duration}", raw.warm_up.value);
+        out.note_with_help(&raw.warm_up.span, message, "make `warm_up` shorter than `duration`");
+        return None;
+    }
+    debug_assert!(duration <= MAX_DURATION, "durations are bounded when they are read");
+    Some(duration)
+}
+
+fn transport(raw: &RawTransport, out: &mut Problems) -> Option<Transport> {
+    /// What the length fields of IPv4 and IPv6 can express.
+    const LARGEST_PACKET: u64 = 65_535;
+    let before = out.len();
+    at_least(raw.mss.value.0, 1, &raw.mss.span, "the MSS", "1 B", out);
+    at_least(raw.ack_size.value.0, 1, &raw.ack_size.span, "the size of an ACK", "1 B", out);
+    for size in [raw.mss.value.0.saturating_add(raw.header.value.0), raw.ack_size.value.0] {
+        if size > LARGEST_PACKET {
+            let message = format!("a packet of {size} B is larger than IP allows ({LARGEST_PACKET} B)");
+            out.note(&raw.mss.span, message);
+        }
+    }
+    let window = &raw.initial_window;
+    at_least(window.value.0.into(), 1, &window.span, "the initial window", "1 packet", out);
+    at_least(raw.max_retries.value.into(), 1, &raw.max_retries.span, "`max_retries`", "1", out);
+    at_least(raw.dup_threshold.value.into(), 1, &raw.dup_threshold.span, "`dup_threshold`", "1", out);
+    positive(&raw.rto_min, "`rto_min`", out);
+    if let Some(delay) = &raw.delayed_ack {
+        positive(delay, "`delayed_ack`", out);
+    }
+    ordered(&raw.rto_min, "rto_min", &raw.rto_initial, "rto_initial", out);
+    ordered(&raw.rto_initial, "rto_initial", &raw.rto_max, "rto_max", out);
+    (out.len() == before).then(|| Transport {
+        mss: raw.mss.value,
+        header: raw.header.value,
+        ack_size: raw.ack_size.value,
+        initial_window: window.value.0,
+        rto_min: raw.rto_min.value,
+        rto_initial: raw.rto_initial.value,
+        rto_max: raw.rto_max.value,
+        max_retries: raw.max_retries.value,
+        delayed_ack: raw.delayed_ack.as_ref().map(|delay| delay.value),
+        recovery: raw.recovery,
+        ecn: raw.ecn,
+        dup_threshold: raw.dup_threshold.value,
+    })
+}
+
+fn compare(raw: &RawCompare, out: &mut Problems) -> Option<CompareDefaults> {
+    let before = out.len();
+    if raw.policies.value.is_empty() {
+        out.note_with_help(
+            &raw.policies.span,
+            "there are no policies to compare",
+            "write for example policies = [\"mptcp\", \"eemptcp\"], or leave the key out",
+        );
+    }
+    let mut policies: Vec<Policy> = Vec::new();
+    for text in &raw.policies.value {
+        match text.value.parse() {
+            Ok(policy) if policies.contains(&policy) => {
+                out.note(&text.span, format!("the policy `{policy}` stands twice"));
+            }
+            Ok(policy) => policies.push(policy),
+            Err(error) => out.note_error(&text.span, &error),
+        }
+    }
+    at_least(raw.seeds.value.into(), 1, &raw.seeds.span, "the number of seeds", "1", out);
+    if raw.seeds.value > MAX_SEEDS {
+        out.note(&raw.seeds.span, format!("{} seeds are more than {MAX_SEEDS}", raw.seeds.value));
+    }
+    (out.len() == before).then_some(CompareDefaults { policies, seeds: raw.seeds.value })
+}
+
+/// Notes a duration of zero.
+fn positive(duration: &At<Nanos>, what: &str, out: &mut Problems) -> Option<Nanos> {
+    if duration.value == Nanos::ZERO {
+        out.note_with_help(&duration.span, format!("{what} is zero"), "write for example \"10 s\"");
+        return None;
+    }
+    Some(duration.value)
+}
+
+/// Notes a number that is too small.
+fn at_least(value: u64, least: u64, span: &Span, what: &str, text: &str, out: &mut Problems) {
+    if value < least {
+        out.note(span, format!("{what} must be at least {text}"));
+    }
+}
+
+/// Notes a buffer that not even one segment fits into.
+fn holds_segment(buffer: &At<Bytes>, mss: Bytes, what: &str, out: &mut Problems) {
+    if buffer.value < mss {
+        let message = format!("{what} of {} cannot hold one segment of {mss}", buffer.value);
+        out.note_with_help(&buffer.span, message, "write for example \"64 KiB\"");
+    }
+}
+
+/// Notes two durations that stand in the wrong order.
+fn ordered(low: &At<Nanos>, low_name: &str, high: &At<Nanos>, high_name: &str, out: &mut Problems) {
+    if low.value > high.value {
+        // The later of the two in the text: the other one may be a default, which has no place.
+        let span = if low.span.start > high.span.start { &low.span } else { &high.span };
+        let message = format!("`{low_name}` ({}) is greater than `{high_name}` ({})", low.value, high.value);
+        out.note(span, message);
+    }
+}
+
+/// Notes names that stand twice.
+fn unique<'n>(names: impl Iterator<Item = &'n At<String>>, what: &str, out: &mut Problems) {
+    let mut seen = BTreeMap::new();
+    for name in names {
+        if seen.insert(name.value.as_str(), ()).is_some() {
+            out.note_with_help(
+                &name.span,
+                format!("there are two {what}s with the name `{}`", name.value),
+                "give each a name of its own",
+            );
+        }
+        check_name(name, out);
+    }
+}
+
+/// Notes a name that could not stand in a dotted key, a policy or a file name.
+fn check_name(name: &At<String>, out: &mut Problems) {
+    let allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    if name.value.is_empty() || !name.value.chars().all(allowed) {
+        out.note_with_help(
+            &name.span,
+            format!("{:?} cannot be a name", name.value),
+            "use letters, digits, `-` and `_`",
+        );
+    }
+}

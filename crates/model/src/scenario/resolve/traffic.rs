@@ -1,0 +1,325 @@
+//! Who sends: connections under test, competitors, cross traffic.
+
+use super::super::error::Problems;
+use super::super::forms::Workload as RawWorkload;
+use super::super::raw::{CrossKind, RawCompetitor, RawConnection, RawCross, RawScenario};
+use super::super::read::At;
+use super::super::{
+    Competitor, ConnectionGroup, CrossPattern, CrossTraffic, Direction, LinkIndex, MAX_CONNECTIONS,
+    MAX_SUBFLOWS, PathIndex, Transport, Workload,
+};
+use super::network::Network;
+use super::{ONLY_CONNECTION, at_least, holds_segment, positive, unique};
+use crate::units::{Bytes, Nanos};
+
+/// Everything that sends.
+pub(super) struct Traffic {
+    pub(super) connections: Vec<ConnectionGroup>,
+    pub(super) competitors: Vec<Competitor>,
+    pub(super) cross: Vec<CrossTraffic>,
+}
+
+/// What all senders are checked against.
+struct Frame<'r> {
+    raw: &'r RawScenario,
+    duration: Nanos,
+    transport: &'r Transport,
+    network: &'r Network,
+}
+
+/// Builds everything that sends.
+pub(super) fn traffic(
+    raw: &RawScenario,
+    duration: Nanos,
+    transport: &Transport,
+    network: &Network,
+    out: &mut Problems,
+) -> Option<Traffic> {
+    let before = out.len();
+    let frame = Frame { raw, duration, transport, network };
+    let groups = raw.connection.iter().map(|connection| &connection.value.name);
+    unique(groups, "connection", out);
+    unique(raw.competitor.iter().map(|competitor| &competitor.value.name), "competitor", out);
+    for path in &raw.path {
+        frame.starts_in_time(&path.value.start, Nanos::ZERO, out);
+    }
+    let connections = if raw.connection.is_empty() {
+        vec![frame.only_connection(out)]
+    } else {
+        raw.connection.iter().map(|connection| frame.connection(connection, out)).collect()
+    };
+    let competitors: Vec<_> = raw.competitor.iter().map(|raw| frame.competitor(raw, out)).collect();
+    let cross: Vec<_> = raw.cross.iter().map(|raw| frame.cross(raw, out)).collect();
+    if out.len() > before {
+        return None;
+    }
+    Some(Traffic {
+        connections: connections.into_iter().collect::<Option<_>>()?,
+        competitors: competitors.into_iter().collect::<Option<_>>()?,
+        cross: cross.into_iter().collect::<Option<_>>()?,
+    })
+}
+
+impl Frame<'_> {
+    /// The one connection of a scenario that lists none: over all paths.
+    fn only_connection(&self, out: &mut Problems) -> Option<ConnectionGroup> {
+        let paths: Vec<_> = (0..self.network.paths.len()).collect();
+        if paths.len() > MAX_SUBFLOWS {
+            let message =
+                format!("{} paths are more than the {MAX_SUBFLOWS} subflows of a connection", paths.len());
+            out.note_with_help(&(0..0), message, "name the paths of each connection in [[connection]]");
+        }
+        let (workload, direction) = self.workload(None, &(0..0), out)?;
+        let (receive, send) = (&self.raw.receiver.buffer, &self.raw.sender.buffer);
+        self.buffers(receive, send, out);
+        Some(ConnectionGroup {
+            name: ONLY_CONNECTION.into(),
+            count: 1,
+            paths,
+            workload,
+            direction,
+            start: Nanos::ZERO,
+            spread: Nanos::ZERO,
+            receive_buffer: receive.value,
+            send_buffer: send.value,
+        })
+    }
+
+    fn connection(&self, written: &At<RawConnection>, out: &mut Problems) -> Option<ConnectionGroup> {
+        let raw = &written.value;
+        let paths = self.subflows(&raw.paths, out);
+        count(&raw.count, out);
+        self.starts_in_time(&raw.start, raw.spread.value, out);
+        let receive = raw.receive_buffer.as_ref().unwrap_or(&self.raw.receiver.buffer);
+        let send = raw.send_buffer.as_ref().unwrap_or(&self.raw.sender.buffer);
+        self.buffers(receive, send, out);
+        let (workload, direction) = self.workload(raw.workload.as_ref(), &written.span, out)?;
+        Some(ConnectionGroup {
+            name: raw.name.value.clone(),
+            count: raw.count.value,
+            paths: paths?,
+            workload,
+            direction,
+            start: raw.start.value,
+            spread: raw.spread.value,
+            receive_buffer: receive.value,
+            send_buffer: send.value,
+        })
+    }
+
+    /// The paths of a connection; none named means all.
+    fn subflows(&self, written: &At<Vec<At<String>>>, out: &mut Problems) -> Option<Vec<PathIndex>> {
+        let named: Vec<_> = written.value.iter().map(|name| self.network.path(name, out)).collect();
+        let mut paths: Vec<PathIndex> = named.into_iter().collect::<Option<_>>()?;
+        if let Some(at) = (0..paths.len()).find(|&at| paths[..at].contains(&paths[at])) {
+            let name = &written.value[at];
+            out.note(&name.span, format!("the path `{}` stands twice", name.value));
+            return None;
+        }
+        if paths.is_empty() {
+            paths = (0..self.network.paths.len()).collect();
+        }
+        if paths.len() > MAX_SUBFLOWS {
+            let message = format!("{} subflows are more than {MAX_SUBFLOWS}", paths.len());
+            out.note_with_help(&written.span, message, "the kernel's limit: name fewer paths");
+            return None;
+        }
+        Some(paths)
+    }
+
+    fn buffers(&self, receive: &At<Bytes>, send: &At<Bytes>, out: &mut Problems) {
+        holds_segment(receive, self.transport.mss, "a receive buffer", out);
+        holds_segment(send, self.transport.mss, "a send buffer", out);
+    }
+
+    /// What the application does: its own workload, or that of the whole scenario.
+    fn workload(
+        &self,
+        own: Option<&RawWorkload>,
+        place: &std::ops::Range<usize>,
+        out: &mut Problems,
+    ) -> Option<(Workload, Direction)> {
+        let Some(raw) = own.or(self.raw.workload.as_ref()) else {
+            let help = "write [workload] and below it for example kind = \"bulk\"";
+            out.note_with_help(place, "the scenario does not say what the application does", help);
+            return None;
+        };
+        let before = out.len();
+        let workload = match raw {
+            RawWorkload::Bulk(_) => Workload::Bulk,
+            RawWorkload::File(file) => Workload::File { size: not_empty(&file.size, out) },
+            RawWorkload::Messages(messages) => {
+                positive(&messages.mean_gap, "`mean_gap`", out);
+                Workload::Messages { mean_gap: messages.mean_gap.value, size: not_empty(&messages.size, out) }
+            }
+            RawWorkload::Stream(stream) => self.stream(stream, out),
+            RawWorkload::Requests(requests) => {
+                Workload::Requests { size: not_empty(&requests.size, out), think: requests.think }
+            }
+        };
+        (out.len() == before).then_some((workload, raw.direction()))
+    }
+
+    fn stream(&self, raw: &super::super::raw::RawStream, out: &mut Problems) -> Workload {
+        positive(&raw.interval, "`interval`", out);
+        let (rate, interval) = (raw.rate.value, raw.interval.value);
+        if rate.bps() as f64 * interval.as_secs_f64() < 8.0 {
+            let message = format!("{rate} is less than one byte in each interval of {interval}");
+            out.note(&raw.rate.span, message);
+        }
+        if let Some(on) = &raw.on {
+            positive(on, "`on`", out);
+        } else if raw.off > Nanos::ZERO {
+            out.note_with_help(&raw.rate.span, "`off` needs `on`", "write for example on = \"10 s\"");
+        }
+        let on = raw.on.as_ref().map_or(self.duration, |on| on.value);
+        Workload::Stream { rate, interval, on, off: raw.off }
+    }
+
+    fn competitor(&self, written: &At<RawCompetitor>, out: &mut Problems) -> Option<Competitor> {
+        let raw = &written.value;
+        count(&raw.count, out);
+        self.starts_in_time(&raw.start, raw.spread.value, out);
+        if raw.cc.value.trim().is_empty() {
+            out.note_with_help(
+                &raw.cc.span,
+                "no congestion controller is named",
+                "write for example cc = \"reno\"",
+            );
+        }
+        let size = raw.size.as_ref().map(|size| not_empty(size, out));
+        let (down, up) = match (&raw.path, raw.via.value.as_slice()) {
+            (Some(path), []) => {
+                let path = &self.network.paths[self.network.path(path, out)?];
+                (path.down.clone(), path.up.clone())
+            }
+            (None, via) if !via.is_empty() => self.network.route(via, out)?,
+            _ => {
+                let help = "write either path = \"…\" or via = [\"…\"]";
+                out.note_with_help(&written.span, "[[competitor]] needs one route", help);
+                return None;
+            }
+        };
+        Some(Competitor {
+            name: raw.name.value.clone(),
+            count: raw.count.value,
+            down,
+            up,
+            cc: raw.cc.value.clone(),
+            start: raw.start.value,
+            spread: raw.spread.value,
+            size,
+        })
+    }
+
+    fn cross(&self, written: &At<RawCross>, out: &mut Problems) -> Option<CrossTraffic> {
+        let raw = &written.value;
+        let link = self.cross_link(written, out);
+        let pattern = cross_pattern(raw, out);
+        at_least(raw.packet.value.0, 1, &raw.packet.span, "a packet", "1 B", out);
+        if raw.packet.value > LARGEST_PACKET {
+            out.note(&raw.packet.span, format!("a packet is at most {LARGEST_PACKET}"));
+        }
+        let stop = raw.stop.as_ref().map_or(self.duration, |stop| stop.value);
+        if raw.start.value >= stop {
+            let span = raw.stop.as_ref().map_or(&raw.start.span, |stop| &stop.span);
+            out.note(span, format!("this traffic stops at {stop}, before it starts at {}", raw.start.value));
+        }
+        Some(CrossTraffic {
+            link: link?,
+            pattern: pattern?,
+            packet: raw.packet.value,
+            start: raw.start.value,
+            stop,
+        })
+    }
+
+    /// The link that carries cross traffic: a shared one, or a path's own.
+    fn cross_link(&self, written: &At<RawCross>, out: &mut Problems) -> Option<LinkIndex> {
+        let raw = &written.value;
+        let (down, up) = match (&raw.path, &raw.link) {
+            (Some(path), None) => self.network.paths[self.network.path(path, out)?].radio,
+            (None, Some(link)) => self.network.shared_link(link, out)?,
+            _ => {
+                let help = "write either path = \"…\" or link = \"…\"";
+                out.note_with_help(&written.span, "[[cross]] needs one link", help);
+                return None;
+            }
+        };
+        Some(match raw.direction {
+            Direction::Download => down,
+            Direction::Upload => up,
+        })
+    }
+
+    /// Notes a start that lies beyond the end.
+    fn starts_in_time(&self, start: &At<Nanos>, spread: Nanos, out: &mut Problems) {
+        let last = Nanos(start.value.0.saturating_add(spread.0));
+        if start.value > Nanos::ZERO && last >= self.duration || spread >= self.duration {
+            let message = format!("a start at {last} is not within the duration of {}", self.duration);
+            out.note(&start.span, message);
+        }
+    }
+}
+
+/// Largest packet of cross traffic: what the length field of IPv4 can express.
+const LARGEST_PACKET: Bytes = Bytes(65_535);
+
+fn cross_pattern(raw: &RawCross, out: &mut Problems) -> Option<CrossPattern> {
+    /// Shape of bursts and gaps where the scenario gives none: finite mean, infinite variance.
+    const DEFAULT_SHAPE: f64 = 1.5;
+    let before = out.len();
+    let rate = raw.rate.value;
+    if rate.bps() == 0 {
+        out.note_with_help(&raw.rate.span, "a rate of zero sends nothing", "write for example \"10 Mbit/s\"");
+    }
+    let bursts = [("mean_burst", &raw.mean_burst), ("mean_gap", &raw.mean_gap)];
+    if raw.kind.value == CrossKind::Constant {
+        for (key, value) in bursts {
+            if let Some(value) = value {
+                not_of_constant(key, &value.span, out);
+            }
+        }
+        if let Some(shape) = &raw.shape {
+            not_of_constant("shape", &shape.span, out);
+        }
+        return (out.len() == before).then_some(CrossPattern::Constant { rate });
+    }
+    for (key, value) in bursts {
+        match value {
+            None => {
+                let help = format!("write for example {key} = \"5 s\"");
+                out.note_with_help(&raw.kind.span, format!("pareto traffic needs the key `{key}`"), help);
+            }
+            Some(value) => {
+                positive(value, &format!("`{key}`"), out);
+            }
+        }
+    }
+    let shape = raw.shape.as_ref().map_or(DEFAULT_SHAPE, |shape| shape.value);
+    if let Some(written) = raw.shape.as_ref().filter(|written| written.value <= 1.0) {
+        let message = format!("a Pareto distribution of shape {shape} has no mean");
+        out.note_with_help(&written.span, message, "write a number greater than 1, for example 1.5");
+    }
+    let (mean_burst, mean_gap) = (raw.mean_burst.as_ref()?.value, raw.mean_gap.as_ref()?.value);
+    (out.len() == before).then_some(CrossPattern::Pareto { rate, mean_burst, mean_gap, shape })
+}
+
+fn not_of_constant(key: &str, span: &std::ops::Range<usize>, out: &mut Problems) {
+    let help = "leave it out, or write kind = \"pareto\"";
+    out.note_with_help(span, format!("`{key}` is not a key of constant traffic"), help);
+}
+
+/// Notes a size of zero.
+fn not_empty(size: &At<Bytes>, out: &mut Problems) -> Bytes {
+    at_least(size.value.0, 1, &size.span, "the size", "1 B", out);
+    size.value
+}
+
+/// Notes a count of zero, or one that no engine can hold.
+fn count(count: &At<u32>, out: &mut Problems) {
+    at_least(count.value.into(), 1, &count.span, "the count", "1", out);
+    if count.value > MAX_CONNECTIONS {
+        out.note(&count.span, format!("{} connections are more than {MAX_CONNECTIONS}", count.value));
+    }
+}

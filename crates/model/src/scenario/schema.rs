@@ -1,0 +1,120 @@
+//! The JSON schema of a scenario, for editors that complete and check TOML.
+
+use std::borrow::Cow;
+
+use schemars::transform::Transform;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::json;
+
+use super::forms::{Packets, Queue, VariantSet};
+use super::raw::{CrossKind, EnergyKind, Medium, RawScenario};
+use super::read::{At, Named, Read};
+use super::{Direction, Recovery};
+use crate::energy::SunkWhile;
+use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
+
+/// The JSON schema (draft 2020-12) of a scenario's TOML form.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(RawScenario).to_value()
+}
+
+/// A key with a default may be absent.
+pub(super) fn defaulted_keys_are_optional(schema: &mut Schema) {
+    let has_default = |properties: &serde_json::Value, key: &str| properties[key].get("default").is_some();
+    let Some(properties) = schema.get("properties").cloned() else { return };
+    if let Some(serde_json::Value::Array(required)) = schema.get_mut("required") {
+        required.retain(|key| key.as_str().is_some_and(|key| !has_default(&properties, key)));
+    }
+}
+
+/// Adds the mandatory key `kind` with the one value that chooses this table.
+#[derive(Clone, Copy)]
+pub(super) struct OfKind(pub(super) &'static str);
+
+impl Transform for OfKind {
+    fn transform(&mut self, schema: &mut Schema) {
+        let properties = schema.ensure_object().entry("properties").or_insert_with(|| json!({}));
+        properties["kind"] = json!({ "const": self.0 });
+        let required = schema.ensure_object().entry("required").or_insert_with(|| json!([]));
+        if let Some(required) = required.as_array_mut() {
+            required.insert(0, json!("kind"));
+        }
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for At<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
+/// Quantities are texts with a unit.
+macro_rules! quantity_schema {
+    ($($quantity:ty, $name:literal, $pattern:literal;)*) => {$(
+        impl JsonSchema for $quantity {
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({
+                    "type": "string",
+                    "pattern": concat!("^ *[0-9._eE+-]+ *(", $pattern, ") *$"),
+                    "examples": [<$quantity>::EXAMPLE.trim_matches('"')],
+                })
+            }
+        }
+    )*};
+}
+quantity_schema! {
+    Nanos, "Duration", "ns|us|µs|ms|s|min|h";
+    BitRate, "Rate", "(|k|M|G)(bit/s|bps)|(|k|M)B/s";
+    Bytes, "Size", "B|bytes|kB|KB|MB|GB|KiB|MiB|GiB";
+    Probability, "Probability", "%|permille|ppm";
+    Watts, "Power", "W|mW|uW|µW";
+    JoulesPerBit, "EnergyPerTraffic", "mW|mW/Mbps|mW/\\(Mbit/s\\)|mJ/Mbit|W/Mbps|J/Mbit|nJ/bit|J/bit";
+    Packets, "Packets", "packets?";
+    Queue, "QueueLength", "packets?|B|bytes|kB|KB|MB|GB|KiB|MiB|GiB";
+}
+
+/// Enums are words.
+macro_rules! word_schema {
+    ($($type:ty, $name:literal;)*) => {$(
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                let words: Vec<_> = <$type>::NAMES.iter().map(|(word, _)| *word).collect();
+                json_schema!({ "type": "string", "enum": words })
+            }
+        }
+    )*};
+}
+word_schema! {
+    Direction, "Direction";
+    Recovery, "Recovery";
+    SunkWhile, "SunkWhile";
+    Medium, "Medium";
+    CrossKind, "CrossKind";
+    EnergyKind, "EnergyKind";
+}
+
+impl JsonSchema for VariantSet {
+    fn schema_name() -> Cow<'static, str> {
+        "VariantSet".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "description": "Dotted keys, in quotes, and their values." })
+    }
+}
