@@ -2,6 +2,15 @@
 //!
 //! Units: power in watts, marginal energy in joules per bit, time in nanoseconds.
 
+pub mod constants;
+pub mod equations;
+pub mod meter;
+mod presets;
+mod profiles;
+
+pub use presets::{DevicePreset, device_preset, device_preset_names, device_presets, nearest_device_preset};
+pub use profiles::{Confidence, Profile, nearest, profile, profile_names, profiles};
+
 use serde::Serialize;
 
 use crate::units::{JoulesPerBit, Nanos, Watts};
@@ -43,6 +52,15 @@ pub enum InterfaceModel {
     },
 }
 
+/// Which way traffic passes an interface of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traffic {
+    /// Received by the device.
+    Down,
+    /// Sent by the device.
+    Up,
+}
+
 /// When the sunk power of a linear model burns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -62,11 +80,13 @@ pub struct RrcModel {
     pub up: JoulesPerBit,
     /// β, while active.
     pub active: Watts,
-    /// ACTIVE → TAIL after this long without a packet.
+    /// A gap between packets shorter than this (and than the first stage of the tail) is ACTIVE; a longer one is TAIL
+    /// from its first instant.
     pub inactivity: Nanos,
     /// IDLE → ACTIVE: power and duration; the first packet waits for it.
     pub promotion: Stage,
-    /// The tail, in order (LTE: one stage; 3G: DCH then FACH). Power is the mean, DRX on-periods included.
+    /// The tail, in order (LTE: one stage; 3G: DCH then FACH), timed from the last packet. Power is the mean, DRX
+    /// on-periods included. Without any stage the radio stays at `active` for `inactivity`.
     pub tail: Vec<Stage>,
     /// Mean power when idle, DRX or beacons included.
     pub idle: Watts,
@@ -86,10 +106,23 @@ pub struct Stage {
 pub struct DeviceEnergy {
     /// Burns while at least one interface is active.
     pub shared_base: Watts,
-    /// Interfaces' power is multiplied by this while two or more are active (1: additive).
+    /// κ: the power of all interfaces is multiplied by this while two or more are active (1: additive).
     pub sharing_factor: f64,
     /// Host power (002), relative to a calibration point; replaces nothing, adds to the interfaces.
     pub host: Option<HostModel>,
+}
+
+impl DeviceEnergy {
+    /// Nothing but the sum of the interfaces (000, 001, 003).
+    pub const fn additive() -> Self {
+        DeviceEnergy { shared_base: Watts(0.0), sharing_factor: 1.0, host: None }
+    }
+}
+
+impl Default for DeviceEnergy {
+    fn default() -> Self {
+        Self::additive()
+    }
 }
 
 /// Host power relative to one calibration point (002, figs 1, 3, 4):
@@ -110,7 +143,7 @@ pub struct HostModel {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "medium", rename_all = "lowercase")]
 pub enum HostCurve {
-    /// 1 + 0.15 ((R − 200) / 800)^γ, R in Mbit/s, not below 1 − 0.15 (200/800)^γ.
+    /// 1 + 0.15 ((R − 200) / 800)^γ, R in Mbit/s; odd about 200 Mbit/s, so that 0 gives 1 − 0.15 (200/800)^γ.
     Wired {
         /// γ: 1 or, concave, 0.7.
         exponent: f64,

@@ -1,0 +1,74 @@
+//! Sunk power θ of a linear model: while a subflow is open, or always.
+
+use super::clock::{Clock, Span, Stamp};
+use crate::energy::SunkWhile;
+use crate::result::EnergySplit;
+use crate::units::Watts;
+
+#[derive(Clone, Debug)]
+pub(super) struct LinearMeter {
+    sunk: Watts,
+    sunk_while: SunkWhile,
+    /// An interface without any cost is none of the device's: it never counts as active.
+    free: bool,
+    open: u32,
+    /// Where the charge of the present activity begins.
+    from: Option<Stamp>,
+    span: Span,
+}
+
+impl LinearMeter {
+    pub(super) fn new(sunk: Watts, sunk_while: SunkWhile, free: bool, clock: &mut Clock) -> Self {
+        let mut meter = LinearMeter { sunk, sunk_while, free, open: 0, from: None, span: Span::default() };
+        if sunk_while == SunkWhile::Always {
+            meter.begin(clock);
+        }
+        meter
+    }
+
+    fn begin(&mut self, clock: &mut Clock) {
+        self.from = Some(clock.stamp(clock.now()));
+        if !self.free {
+            clock.enter();
+        }
+    }
+
+    /// Stops burning at the clock's present.
+    pub(super) fn retire(&mut self, clock: &mut Clock) {
+        if let Some(from) = self.from.take() {
+            self.span.add(from, clock.stamp(clock.now()));
+            if !self.free {
+                clock.leave();
+            }
+        }
+    }
+
+    /// One more subflow at the clock's present.
+    pub(super) fn open(&mut self, clock: &mut Clock) {
+        self.open += 1;
+        if self.sunk_while == SunkWhile::Open && self.open == 1 {
+            self.begin(clock);
+        }
+    }
+
+    /// One subflow less at the clock's present.
+    pub(super) fn close(&mut self, clock: &mut Clock) {
+        debug_assert!(self.open > 0, "closed more often than opened");
+        self.open = self.open.saturating_sub(1);
+        if self.sunk_while == SunkWhile::Open && self.open == 0 {
+            self.retire(clock);
+        }
+    }
+
+    /// The measurement begins at `here`; open subflows stay open.
+    pub(super) fn restart(&mut self, here: Stamp) {
+        self.span = Span::default();
+        self.from = self.from.map(|_| here);
+    }
+
+    /// Energy without traffic from the begin of the measurement to `here`.
+    pub(super) fn read(&self, here: Stamp, sharing_factor: f64) -> EnergySplit {
+        let span = self.from.map_or(self.span, |from| self.span.and(from, here));
+        EnergySplit { sunk_j: self.sunk.0 * span.weighted_secs(sharing_factor), ..EnergySplit::default() }
+    }
+}

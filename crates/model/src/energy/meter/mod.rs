@@ -1,0 +1,324 @@
+//! The energy of one device, integrated over simulated time from the packets that pass its interfaces.
+//!
+//! The meter counts nanoseconds per state and bytes; joules appear only when it is read. So sums are exact, the same
+//! on every machine, and never fall. A packet costs a nanosecond or two: states are advanced lazily, without timers.
+//!
+//! Calls come in the order of simulated time; one that comes late counts at the time of the latest call that changed
+//! a state.
+
+mod clock;
+mod host;
+mod linear;
+mod rrc;
+mod slots;
+#[cfg(test)]
+mod tests;
+
+use self::clock::{Clock, Stamp};
+use self::host::HostMeter;
+use self::linear::LinearMeter;
+use self::rrc::RrcMeter;
+use self::slots::SlotMeter;
+use super::{DeviceEnergy, InterfaceModel, Traffic};
+use crate::result::EnergySplit;
+use crate::units::{BitRate, JoulesPerBit, Nanos, Watts};
+
+/// Integrates the energy of one device. Cloning it gives a meter that can be finished while the first one goes on.
+#[derive(Clone, Debug)]
+pub struct DeviceMeter {
+    interfaces: Vec<Interface>,
+    clock: Clock,
+    /// No interface changes its state before this unless a packet comes; later than the clock.
+    next_change: Nanos,
+    sharing_factor: f64,
+    shared_base: Watts,
+    host: Option<HostMeter>,
+}
+
+/// What a device has burnt since the begin of the measurement.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EnergyReading {
+    /// Each interface, in the order given to [`DeviceMeter::new`].
+    pub interfaces: Vec<EnergySplit>,
+    /// The base P0 that the interfaces share, J.
+    pub base_j: f64,
+    /// The host: its idle power as sunk, the rest as transfer.
+    pub host: EnergySplit,
+}
+
+#[derive(Clone, Debug)]
+struct Interface {
+    machine: Machine,
+    /// Bytes that passed: alone or while two or more interfaces were active; down or up.
+    bytes: [[u64; 2]; 2],
+    down: JoulesPerBit,
+    up: JoulesPerBit,
+}
+
+#[derive(Clone, Debug)]
+enum Machine {
+    Linear(LinearMeter),
+    Rrc(RrcMeter),
+    Slotted(SlotMeter),
+}
+
+impl DeviceMeter {
+    /// A device whose radios are idle at `start`, from where its energy counts.
+    pub fn new(interfaces: &[InterfaceModel], device: &DeviceEnergy, start: Nanos) -> Self {
+        let mut clock = Clock::new(start);
+        let interfaces = interfaces.iter().map(|model| Interface::new(model, &mut clock)).collect();
+        DeviceMeter {
+            interfaces,
+            clock,
+            next_change: Nanos::MAX,
+            sharing_factor: device.sharing_factor,
+            shared_base: device.shared_base,
+            host: device.host.clone().map(|model| HostMeter::new(model, start)),
+        }
+    }
+
+    /// A subflow opens on `interface`. Matters to linear models that burn θ while one is open; radios wait for packets.
+    pub fn open(&mut self, interface: usize, now: Nanos) {
+        self.settle(now);
+        if let Machine::Linear(linear) = &mut self.interfaces[interface].machine {
+            linear.open(&mut self.clock);
+        }
+    }
+
+    /// A subflow closes on `interface`.
+    pub fn close(&mut self, interface: usize, now: Nanos) {
+        self.settle(now);
+        if let Machine::Linear(linear) = &mut self.interfaces[interface].machine {
+            linear.close(&mut self.clock);
+        }
+    }
+
+    /// A packet is about to use `interface`, in either direction. Returns when the radio is ready for it: `now`, or
+    /// later if the radio must be promoted first.
+    #[inline]
+    pub fn wake(&mut self, interface: usize, now: Nanos) -> Nanos {
+        let now = now.max(self.clock.now());
+        if now >= self.next_change {
+            self.sweep(now);
+        }
+        let awake = match &mut self.interfaces[interface].machine {
+            Machine::Linear(_) => true,
+            Machine::Rrc(rrc) => rrc.touch_if_active(now, &self.clock),
+            Machine::Slotted(slots) => slots.is_busy(),
+        };
+        if awake { now } else { self.rouse(interface, now) }
+    }
+
+    /// A packet of `bytes` on the wire, headers included, passes `interface`. It wakes a radio that is idle.
+    #[inline]
+    pub fn on_packet(&mut self, interface: usize, now: Nanos, bytes: u32, direction: Traffic) {
+        self.wake(interface, now);
+        let shared = usize::from(self.clock.is_shared());
+        self.interfaces[interface].bytes[shared][direction as usize] += u64::from(bytes);
+    }
+
+    /// From the last sample (or the start) to `now` the host moved `rate` in total, over so many subflows. Sample
+    /// evenly, say every 100 ms: the curve is not linear. Without a host model nothing happens.
+    pub fn host_sample(&mut self, now: Nanos, rate: BitRate, mean_rtt: Nanos, subflows: u32) {
+        if let Some(host) = &mut self.host {
+            host.sample(now, rate, mean_rtt, subflows);
+        }
+    }
+
+    /// The warm-up is over: energy counts from `now`. The radios keep their states, open subflows stay open.
+    pub fn begin_measurement(&mut self, now: Nanos) {
+        let here = self.settle(now);
+        self.clock.restart_any();
+        for interface in &mut self.interfaces {
+            interface.restart(here);
+        }
+        if let Some(host) = &mut self.host {
+            host.settle(now);
+            host.restart();
+        }
+    }
+
+    /// Energy up to `now`; no part is ever less than in an earlier snapshot. What only the future can tell, such as
+    /// whether the present gap belongs to a transfer or to a tail, is left to a later one (at most `inactivity` or one
+    /// slot), and the host counts up to its last sample.
+    pub fn snapshot(&mut self, now: Nanos) -> EnergyReading {
+        let here = self.settle(now);
+        self.read(|_| here)
+    }
+
+    /// Energy up to `now`, where the observation ends amid traffic: the present gap counts as transfer, tails are cut.
+    pub fn finish(mut self, now: Nanos) -> EnergyReading {
+        let here = self.stop(now);
+        for interface in &mut self.interfaces {
+            if let Machine::Rrc(rrc) = &mut interface.machine {
+                rrc.close_gap(here);
+            }
+        }
+        self.read(|_| here)
+    }
+
+    /// Energy up to `now`, where the traffic ends, and that of the promotions and tails which are still to run out, with
+    /// the shared base meanwhile. No radio is charged for being idle after `now`.
+    pub fn finish_with_tails(mut self, now: Nanos) -> EnergyReading {
+        let here = self.stop(now);
+        while self.next_change < Nanos::MAX {
+            self.sweep(self.next_change);
+        }
+        self.read(|interface| interface.end(here))
+    }
+
+    /// A packet for an interface that is not in the midst of traffic.
+    #[cold]
+    fn rouse(&mut self, interface: usize, now: Nanos) -> Nanos {
+        self.advance(now);
+        let interface = &mut self.interfaces[interface];
+        let ready = match &mut interface.machine {
+            Machine::Linear(_) => now,
+            Machine::Rrc(rrc) => rrc.rouse(&mut self.clock),
+            Machine::Slotted(slots) => {
+                slots.rouse(&mut self.clock);
+                now
+            }
+        };
+        self.next_change = self.next_change.min(interface.due());
+        ready
+    }
+
+    /// Makes all changes that are due up to `now`, in their order.
+    #[cold]
+    fn sweep(&mut self, now: Nanos) {
+        while self.next_change <= now {
+            self.advance(self.next_change);
+            for interface in &mut self.interfaces {
+                interface.step(&mut self.clock);
+            }
+            self.next_change = self.interfaces.iter().map(Interface::due).min().unwrap_or(Nanos::MAX);
+        }
+    }
+
+    /// Moves the clock; no interface changes before `to`.
+    fn advance(&mut self, to: Nanos) {
+        for interface in &mut self.interfaces {
+            if let Machine::Slotted(slots) = &mut interface.machine {
+                slots.before_advance(to, &self.clock);
+            }
+        }
+        self.clock.advance(to);
+    }
+
+    /// Brings clock and states to `now`.
+    fn settle(&mut self, now: Nanos) -> Stamp {
+        let now = now.max(self.clock.now());
+        self.sweep(now);
+        self.advance(now);
+        self.clock.stamp(now)
+    }
+
+    /// Nothing happens after `now`, but radios still have to fall idle.
+    fn stop(&mut self, now: Nanos) -> Stamp {
+        let here = self.settle(now);
+        for interface in &mut self.interfaces {
+            match &mut interface.machine {
+                Machine::Linear(linear) => linear.retire(&mut self.clock),
+                Machine::Slotted(slots) => slots.retire(&mut self.clock),
+                Machine::Rrc(_) => {}
+            }
+        }
+        if let Some(host) = &mut self.host {
+            host.settle(now);
+        }
+        here
+    }
+
+    /// Each interface up to its own end.
+    fn read(&self, end: impl Fn(&Interface) -> Stamp) -> EnergyReading {
+        EnergyReading {
+            interfaces: self.interfaces.iter().map(|i| i.read(end(i), self.sharing_factor)).collect(),
+            base_j: self.shared_base.0 * self.clock.any().as_secs_f64(),
+            host: self.host.as_ref().map(HostMeter::energy).unwrap_or_default(),
+        }
+    }
+}
+
+impl Interface {
+    fn new(model: &InterfaceModel, clock: &mut Clock) -> Self {
+        let (down, up) = (model.slope(Traffic::Down), model.slope(Traffic::Up));
+        let start = clock.stamp(clock.now());
+        let machine = match model {
+            InterfaceModel::Linear { sunk, sunk_while, .. } => {
+                let free = [sunk.0, down.0, up.0] == [0.0; 3];
+                Machine::Linear(LinearMeter::new(*sunk, *sunk_while, free, clock))
+            }
+            InterfaceModel::Rrc(rrc) => Machine::Rrc(RrcMeter::new(rrc, start)),
+            InterfaceModel::Slotted { idle, slot, .. } => {
+                Machine::Slotted(SlotMeter::new(*idle, *slot, start))
+            }
+        };
+        Interface { machine, bytes: Default::default(), down, up }
+    }
+
+    fn due(&self) -> Nanos {
+        match &self.machine {
+            Machine::Linear(_) => Nanos::MAX,
+            Machine::Rrc(rrc) => rrc.due(),
+            Machine::Slotted(slots) => slots.due(),
+        }
+    }
+
+    fn step(&mut self, clock: &mut Clock) {
+        match &mut self.machine {
+            Machine::Linear(_) => {}
+            Machine::Rrc(rrc) => rrc.step(clock),
+            Machine::Slotted(slots) => slots.step(clock),
+        }
+    }
+
+    fn restart(&mut self, here: Stamp) {
+        self.bytes = Default::default();
+        match &mut self.machine {
+            Machine::Linear(linear) => linear.restart(here),
+            Machine::Rrc(rrc) => rrc.restart(here),
+            Machine::Slotted(slots) => slots.restart(here),
+        }
+    }
+
+    /// Where its account ends when the traffic ended at `here`.
+    fn end(&self, here: Stamp) -> Stamp {
+        match &self.machine {
+            Machine::Rrc(rrc) => rrc.end(here),
+            Machine::Linear(_) | Machine::Slotted(_) => here,
+        }
+    }
+
+    fn read(&self, here: Stamp, sharing_factor: f64) -> EnergySplit {
+        let split = match &self.machine {
+            Machine::Linear(linear) => linear.read(here, sharing_factor),
+            Machine::Rrc(rrc) => rrc.read(here, sharing_factor),
+            Machine::Slotted(slots) => slots.read(sharing_factor),
+        };
+        EnergySplit { transfer_j: self.transfer_joules(sharing_factor), ..split }
+    }
+
+    fn transfer_joules(&self, sharing_factor: f64) -> f64 {
+        let joules = |[down, up]: [u64; 2]| (down as f64 * self.down.0 + up as f64 * self.up.0) * 8.0;
+        let [alone, shared] = self.bytes.map(joules);
+        alone + sharing_factor * shared
+    }
+}
+
+impl EnergyReading {
+    /// Interfaces, base and host together; the base is sunk.
+    pub fn total(&self) -> EnergySplit {
+        let device = EnergySplit { sunk_j: self.base_j + self.host.sunk_j, ..self.host };
+        self.interfaces.iter().fold(device, |sum, part| EnergySplit {
+            sunk_j: sum.sunk_j + part.sunk_j,
+            transfer_j: sum.transfer_j + part.transfer_j,
+            tail_j: sum.tail_j + part.tail_j,
+        })
+    }
+
+    /// Joules of all causes.
+    pub fn total_j(&self) -> f64 {
+        self.total().total_j()
+    }
+}

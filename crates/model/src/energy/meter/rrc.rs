@@ -1,0 +1,196 @@
+//! The radio resource control machine of one interface (Huang et al. 2012), advanced lazily: it counts nanoseconds
+//! per state.
+//!
+//! ```text
+//!            packet               promoted            gap >= limit
+//!     IDLE ----------> PROMOTION ----------> ACTIVE ---------------> TAIL 0 ---> TAIL 1 ---> ...
+//!      ^                                     ^    |                    |           |          |
+//!      |                                     +----+ packet             |           |          |
+//!      |                                     ^                 packet  |           |          |
+//!      |                                     +-------------------------+-----------+          |
+//!      +------------------------------------------------------------------- last stage over --+
+//! ```
+//!
+//! All but IDLE is active in the sense of the device's sharing. The gap behind the last packet stays open until the
+//! next packet or the limit decides whether it was ACTIVE or TAIL; until then it is not charged. So no joule is ever
+//! taken back, and timers run from the last packet as in the radio.
+
+use super::clock::{Clock, Span, Stamp};
+use crate::energy::{RrcModel, Stage};
+use crate::result::EnergySplit;
+use crate::units::{Nanos, Watts};
+
+#[derive(Clone, Debug)]
+pub(super) struct RrcMeter {
+    model: Machine,
+    state: State,
+    idle: Span,
+    promotion: Span,
+    active: Span,
+    tail: Box<[Span]>,
+}
+
+/// The model, completed.
+#[derive(Clone, Debug)]
+struct Machine {
+    idle: Watts,
+    promotion: Stage,
+    active: Watts,
+    tail: Box<[Stage]>,
+    /// A gap of this length is TAIL.
+    limit: Nanos,
+}
+
+/// `from` is where the charge of the present state begins.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Idle { from: Stamp },
+    Promotion { from: Stamp, ready: Nanos },
+    Active { from: Stamp, last: Stamp },
+    Tail { stage: usize, from: Stamp, end: Nanos },
+}
+
+impl Machine {
+    fn new(model: &RrcModel) -> Self {
+        let mut tail: Box<[Stage]> =
+            model.tail.iter().copied().filter(|stage| stage.duration > Nanos::ZERO).collect();
+        if tail.is_empty() {
+            tail = Box::new([Stage { power: model.active, duration: model.inactivity }]);
+        }
+        let limit = model.inactivity.min(tail[0].duration);
+        Machine { idle: model.idle, promotion: model.promotion, active: model.active, tail, limit }
+    }
+}
+
+impl RrcMeter {
+    pub(super) fn new(model: &RrcModel, start: Stamp) -> Self {
+        let model = Machine::new(model);
+        let tail = vec![Span::default(); model.tail.len()].into();
+        let (idle, promotion, active) = Default::default();
+        RrcMeter { model, state: State::Idle { from: start }, idle, promotion, active, tail }
+    }
+
+    /// A packet in ACTIVE at `now`, not before the clock's present. False in any other state.
+    #[inline]
+    pub(super) fn touch_if_active(&mut self, now: Nanos, clock: &Clock) -> bool {
+        let State::Active { last, .. } = &mut self.state else { return false };
+        *last = clock.stamp(now);
+        true
+    }
+
+    /// A packet at the clock's present. Returns when the radio is ready for it.
+    pub(super) fn rouse(&mut self, clock: &mut Clock) -> Nanos {
+        let here = clock.stamp(clock.now());
+        match self.state {
+            State::Active { from, .. } => {
+                self.state = State::Active { from, last: here };
+                here.at
+            }
+            State::Promotion { ready, .. } => ready,
+            State::Tail { stage, from, .. } => {
+                self.tail[stage].add(from, here);
+                self.state = State::Active { from: here, last: here };
+                here.at
+            }
+            State::Idle { from } => {
+                self.idle.add(from, here);
+                clock.enter();
+                let ready = here.at + self.model.promotion.duration;
+                self.state = State::Promotion { from: here, ready };
+                ready
+            }
+        }
+    }
+
+    /// When the state changes unless a packet comes.
+    pub(super) fn due(&self) -> Nanos {
+        match self.state {
+            State::Idle { .. } => Nanos::MAX,
+            State::Promotion { ready, .. } => ready,
+            State::Active { last, .. } => last.at + self.model.limit,
+            State::Tail { end, .. } => end,
+        }
+    }
+
+    /// Makes the change that is due at the clock's present, if any.
+    pub(super) fn step(&mut self, clock: &mut Clock) {
+        if self.due() > clock.now() {
+            return;
+        }
+        let here = clock.stamp(clock.now());
+        match self.state {
+            State::Idle { .. } => {}
+            State::Promotion { from, .. } => {
+                self.promotion.add(from, here);
+                self.state = State::Active { from: here, last: here };
+            }
+            State::Active { from, last } => {
+                self.active.add(from, last);
+                let end = last.at + self.model.tail[0].duration;
+                self.state = State::Tail { stage: 0, from: last.max(from), end };
+            }
+            State::Tail { stage, from, end } => {
+                self.tail[stage].add(from, here);
+                self.state = match self.model.tail.get(stage + 1) {
+                    Some(next) => State::Tail { stage: stage + 1, from: here, end: end + next.duration },
+                    None => {
+                        clock.leave();
+                        State::Idle { from: here }
+                    }
+                };
+            }
+        }
+    }
+
+    /// The measurement begins at `here`; the state carries over.
+    pub(super) fn restart(&mut self, here: Stamp) {
+        (self.idle, self.promotion, self.active) = Default::default();
+        self.tail.fill(Span::default());
+        match &mut self.state {
+            State::Idle { from }
+            | State::Promotion { from, .. }
+            | State::Active { from, .. }
+            | State::Tail { from, .. } => *from = here,
+        }
+    }
+
+    /// The observation ends at `here`, within traffic: an open gap was ACTIVE.
+    pub(super) fn close_gap(&mut self, here: Stamp) {
+        if let State::Active { last, .. } = &mut self.state {
+            *last = here;
+        }
+    }
+
+    /// The instant at which the radio fell idle, if that is after `here`; otherwise `here`.
+    pub(super) fn end(&self, here: Stamp) -> Stamp {
+        match self.state {
+            State::Idle { from } => from.max(here),
+            _ => here,
+        }
+    }
+
+    /// Energy without traffic from the begin of the measurement to `here`, an open gap left out.
+    pub(super) fn read(&self, here: Stamp, sharing_factor: f64) -> EnergySplit {
+        let joules = |power: Watts, span: Span| power.0 * span.weighted_secs(sharing_factor);
+        let (mut idle, mut promotion, mut active) = (self.idle, self.promotion, self.active);
+        let mut open_tail = None;
+        match self.state {
+            State::Idle { from } => idle.add(from, here),
+            State::Promotion { from, .. } => promotion.add(from, here),
+            State::Active { from, last } => active.add(from, last),
+            State::Tail { stage, from, .. } => open_tail = Some((stage, from)),
+        }
+        let tail = self.model.tail.iter().zip(&self.tail).enumerate().map(|(i, (stage, span))| {
+            let span = match open_tail {
+                Some((open, from)) if open == i => span.and(from, here),
+                _ => *span,
+            };
+            joules(stage.power, span)
+        });
+        EnergySplit {
+            sunk_j: joules(self.model.idle, idle) + joules(self.model.active, active),
+            transfer_j: 0.0,
+            tail_j: tail.sum::<f64>() + joules(self.model.promotion.power, promotion),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The slotted cost of so-MPTCP (003): c^e Δt for every slot without traffic. Active from the first packet of a slot to
+//! its end.
+//!
+//! A slot is charged when it is over or has its first packet, since only then is known which of the two costs applies.
+
+use super::clock::{Clock, Span, Stamp};
+use crate::result::EnergySplit;
+use crate::units::{Nanos, Watts};
+
+#[derive(Clone, Debug)]
+pub(super) struct SlotMeter {
+    idle_power: Watts,
+    /// Δt, at least 1 ns.
+    slot: Nanos,
+    start: Nanos,
+    /// Begin of the latest slot that the clock has reached.
+    current: Stamp,
+    /// End of the slot whose traffic makes the interface active.
+    busy_until: Option<Nanos>,
+    /// What follows is without traffic and not charged yet.
+    idle_from: Stamp,
+    idle: Span,
+}
+
+impl SlotMeter {
+    pub(super) fn new(idle_power: Watts, slot: Nanos, start: Stamp) -> Self {
+        SlotMeter {
+            idle_power,
+            slot: slot.max(Nanos(1)),
+            start: start.at,
+            current: start,
+            busy_until: None,
+            idle_from: start,
+            idle: Span::default(),
+        }
+    }
+
+    /// The clock is about to move to `to`; until then no interface changes.
+    pub(super) fn before_advance(&mut self, to: Nanos, clock: &Clock) {
+        let into_slot = Nanos(to.saturating_sub(self.start).0 % self.slot.0);
+        let begin = to.saturating_sub(into_slot);
+        if begin > self.current.at {
+            self.current = clock.stamp(begin);
+        }
+    }
+
+    /// Whether the current slot has seen traffic.
+    pub(super) const fn is_busy(&self) -> bool {
+        self.busy_until.is_some()
+    }
+
+    /// The first packet of a slot, at the clock's present.
+    pub(super) fn rouse(&mut self, clock: &mut Clock) {
+        if self.busy_until.is_none() {
+            self.idle.add(self.idle_from, self.current);
+            self.busy_until = Some(self.current.at + self.slot);
+            clock.enter();
+        }
+    }
+
+    /// When the activity ends.
+    pub(super) fn due(&self) -> Nanos {
+        self.busy_until.unwrap_or(Nanos::MAX)
+    }
+
+    /// Ends the activity if that is due at the clock's present.
+    pub(super) fn step(&mut self, clock: &mut Clock) {
+        if self.due() <= clock.now() {
+            self.busy_until = None;
+            self.idle_from = self.current;
+            clock.leave();
+        }
+    }
+
+    /// The measurement begins at `here`; the state carries over.
+    pub(super) fn restart(&mut self, here: Stamp) {
+        self.idle = Span::default();
+        self.idle_from = here;
+    }
+
+    /// The observation ends at the clock's present, perhaps within a slot.
+    pub(super) fn retire(&mut self, clock: &mut Clock) {
+        let here = clock.stamp(clock.now());
+        if self.busy_until.take().is_some() {
+            clock.leave();
+        } else {
+            self.idle.add(self.idle_from, here);
+        }
+        (self.current, self.idle_from) = (here, here);
+    }
+
+    /// Energy without traffic from the begin of the measurement to the begin of the current slot.
+    pub(super) fn read(&self, sharing_factor: f64) -> EnergySplit {
+        let idle = if self.is_busy() { self.idle } else { self.idle.and(self.idle_from, self.current) };
+        EnergySplit {
+            sunk_j: self.idle_power.0 * idle.weighted_secs(sharing_factor),
+            ..EnergySplit::default()
+        }
+    }
+}
