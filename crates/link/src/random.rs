@@ -4,7 +4,9 @@
 //! Rust, because the system's libraries differ in the last bit. The starting states of the streams are hashes of
 //! (seed, domain, index), so adding a link or a flow leaves the numbers of all others as they were.
 
-use rand_core::Rng;
+use std::convert::Infallible;
+
+use rand_core::{Rng, TryRng};
 use rand_pcg::Pcg64Mcg;
 
 /// What a stream is for. Two domains never share numbers. The discriminants are part of the meaning of a seed: add, never renumber.
@@ -127,6 +129,23 @@ impl Stream {
         }
         // At failure = 1 the divisor is −∞ and the quotient 0; a quotient above u64::MAX saturates.
         (libm::log1p(-self.uniform()) / libm::log1p(-failure)) as u64
+    }
+}
+
+/// For libraries that take any generator.
+impl TryRng for Stream {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        self.generator.try_next_u32()
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        self.generator.try_next_u64()
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.generator.try_fill_bytes(bytes)
     }
 }
 

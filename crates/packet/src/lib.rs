@@ -1,1 +1,101 @@
-//! The packet engine: a fast discrete-event simulator of MPTCP
+//! The packet engine: a discrete-event simulator of MPTCP.
+//!
+//! | module | what |
+//! |---|---|
+//! | `event` | event queue and lazy timers |
+//! | `packet`, `network` | packets, rings, links, routes |
+//! | `scoreboard`, `rtt`, `sender` | the sending side of a subflow |
+//! | `reassembly`, `receive` | the receiving side |
+//! | `connection`, `handshake` | data level, MP_CAPABLE and MP_JOIN |
+//! | `application`, `cross`, `control` | who writes, who disturbs, who tells prices |
+//! | `build`, `engine`, `measure` | from scenario to result |
+//!
+//! A run is single-threaded and deterministic: same scenario, policy and seed, same bytes of result, on any machine.
+
+mod application;
+mod build;
+mod connection;
+mod control;
+mod cross;
+mod engine;
+mod event;
+mod events;
+mod handshake;
+mod measure;
+mod network;
+mod packet;
+mod reassembly;
+mod receive;
+mod rtt;
+mod scoreboard;
+mod sender;
+mod subflow;
+
+use joulepath_control::allocate::{Eemptcp, Infeasible};
+use joulepath_control::schedule::Scheduler;
+use joulepath_controllers::{Controller, ParamError, UnknownController};
+use joulepath_model::result::RunResult;
+use joulepath_model::scenario::{PathIndex, Scenario};
+
+/// A policy with its parts looked up.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// As the user wrote it; goes into the result.
+    pub policy: String,
+    /// Congestion controller of every subflow.
+    pub controller: Controller,
+    /// Its parameters: name and value.
+    pub controller_params: Vec<(String, String)>,
+    /// Packet scheduler, as it is before the first packet.
+    pub scheduler: Scheduler,
+    /// Where the target shares come from.
+    pub allocator: Option<Eemptcp>,
+    /// Only this path is used.
+    pub only_path: Option<PathIndex>,
+}
+
+/// What a run records besides its result.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunOptions {
+    /// Time series.
+    pub series: bool,
+}
+
+/// Why a run cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The clock of the engine ends.
+    #[error("the packet engine simulates at most 19.5 hours; shorten `duration`")]
+    TooLong,
+    /// The event queue numbers its sources with 18 bits.
+    #[error("the network has {sources} event sources, more than the packet engine can number (262144)")]
+    TooLarge {
+        /// Links, timers and generators.
+        sources: usize,
+    },
+    /// The selected path is not one of the connection's.
+    #[error("connection `{connection}` does not use the path that the policy selects")]
+    NoPath {
+        /// Name of the group.
+        connection: String,
+    },
+    /// A parameter that the controller does not have, or a value that it does not take.
+    #[error(transparent)]
+    Parameter(#[from] ParamError),
+    /// A competitor's controller.
+    #[error(transparent)]
+    Controller(#[from] UnknownController),
+    /// The allocator's problem has no solution.
+    #[error(transparent)]
+    Allocation(#[from] Infeasible),
+}
+
+/// Runs `scenario` under one policy with one seed.
+///
+/// # Errors
+/// If the scenario is out of the engine's bounds, or the policy does not fit the scenario.
+pub fn run(scenario: &Scenario, setup: &Setup, seed: u64, options: RunOptions) -> Result<RunResult, RunError> {
+    let mut engine = build::build(scenario, setup, seed, options)?;
+    engine.run();
+    Ok(engine.result(scenario, &setup.policy, seed))
+}

@@ -1,0 +1,313 @@
+//! From a scenario and a policy to an engine that is ready to run.
+
+use joulepath_control::allocate::{CapacityModel, CostedPath, Eemptcp, rate};
+use joulepath_control::schedule::{MAX_SUBFLOWS, PathView, Scheduler};
+use joulepath_controllers::{self as controllers, Controller};
+use joulepath_link::random::{Domain, Stream};
+use joulepath_model::energy::Traffic;
+use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
+use joulepath_model::energy::InterfaceModel;
+use joulepath_model::scenario::{
+    Competitor, ConnectionGroup, Direction, PathSpec, Scenario, Transport, Workload,
+};
+use joulepath_model::units::Nanos;
+
+use crate::application::Application;
+use crate::connection::{Connection, DataSender, Device};
+use crate::control::{ControlPlane, Needs};
+use crate::cross::CrossSource;
+use crate::engine::{Engine, Sources, WireSizes};
+use crate::event::{LazyTimer, MAX_SOURCES, MAX_TIME_NS};
+use crate::measure::Recorder;
+use crate::network::Network;
+use crate::reassembly::DataReceiver;
+use crate::subflow::{Placement, Subflow};
+use crate::{RunError, RunOptions, Setup};
+
+/// Assembles an [`Engine`].
+struct Builder<'a> {
+    scenario: &'a Scenario,
+    setup: &'a Setup,
+    seed: u64,
+    net: Network,
+    subflows: Vec<Subflow>,
+    connections: Vec<Connection>,
+}
+
+/// Builds the engine of one run.
+pub(crate) fn build(scenario: &Scenario, setup: &Setup, seed: u64, options: RunOptions) -> Result<Engine, RunError> {
+    if scenario.duration.0 > MAX_TIME_NS {
+        return Err(RunError::TooLong);
+    }
+    let mut builder = Builder {
+        scenario,
+        setup,
+        seed,
+        net: Network::new(&scenario.links, seed),
+        subflows: vec![],
+        connections: vec![],
+    };
+    for group in &scenario.connections {
+        for k in 0..group.count {
+            builder.add_connection(group, k)?;
+        }
+    }
+    let unfinished = builder.connections.len();
+    for competitor in &scenario.competitors {
+        for k in 0..competitor.count {
+            builder.add_competitor(competitor, k)?;
+        }
+    }
+    builder.finish(unfinished, options)
+}
+
+/// Start of number `k` of `count`, evenly spread.
+fn staggered(start: Nanos, spread: Nanos, k: u32, count: u32) -> u64 {
+    start.0 + spread.0 * u64::from(k) / u64::from(count.max(1))
+}
+
+fn traffic(direction: Direction) -> Traffic {
+    match direction {
+        Direction::Download => Traffic::Down,
+        Direction::Upload => Traffic::Up,
+    }
+}
+
+impl Builder<'_> {
+    fn add_connection(&mut self, group: &ConnectionGroup, k: u32) -> Result<(), RunError> {
+        let scenario = self.scenario;
+        let selected = |path: &usize| self.setup.only_path.is_none_or(|only| only == *path);
+        let paths: Vec<usize> = group.paths.iter().copied().filter(selected).collect();
+        if paths.is_empty() {
+            return Err(RunError::NoPath { connection: group.name.clone() });
+        }
+        let specs: Vec<&PathSpec> = paths.iter().map(|&p| &scenario.paths[p]).collect();
+        let downloads = group.direction == Direction::Download;
+        let routes = |spec: &PathSpec| {
+            let (down, up) = (spec.down.clone(), spec.up.clone());
+            if downloads { (down, up) } else { (up, down) }
+        };
+        let starts_at_ns = staggered(group.start, group.spread, k, group.count);
+        let controller = self.setup.controller;
+        let mut cc = controllers::Connection::new(paths.len());
+        for (name, value) in &self.setup.controller_params {
+            controller.set_param(&mut cc, name, value)?;
+        }
+        if let Some(allocator) = &self.setup.allocator {
+            let mut random = Stream::new(self.seed, Domain::Allocator, self.connections.len() as u64);
+            let costed: Vec<CostedPath> =
+                specs.iter().map(|spec| costed_path(scenario, spec, group.direction, allocator)).collect();
+            for (local, share) in allocator.shares(&costed, &mut random)?.into_iter().enumerate() {
+                cc.subflows[local].own.set_target_share(share);
+            }
+        }
+        let control = {
+            let routes: Vec<Vec<usize>> = specs.iter().map(|spec| routes(spec).0).collect();
+            let costs: Vec<_> =
+                specs.iter().zip(&routes).map(|(spec, route)| (&spec.energy.model, &route[..])).collect();
+            let needs = Needs::of(controller.name());
+            ControlPlane::new(needs, scenario, &costs, traffic(group.direction))
+        };
+        for (local, (&path, spec)) in paths.iter().zip(&specs).enumerate() {
+            let (data, acks) = routes(spec);
+            let place = Placement {
+                connection: self.connections.len() as u32,
+                local: local as u8,
+                path: Some(path as u16),
+                interface: group.paths.iter().position(|&p| p == path).unwrap_or(0) as u8,
+                data_route: self.net.add_route(&data),
+                ack_route: self.net.add_route(&acks),
+                radio: (spec.radio.0 as u32, spec.radio.1 as u32),
+                radio_sleeps: matches!(spec.energy.model, InterfaceModel::Rrc(_)),
+                opens_at_ns: starts_at_ns + spec.start.0,
+            };
+            self.subflows.push(Subflow::new(place, &scenario.transport));
+        }
+        let window = group.receive_buffer.0.min(group.send_buffer.0);
+        // Interfaces that the policy leaves alone belong to the device, too: they may burn while idle.
+        let interface = |&path: &usize| scenario.paths[path].energy.model.clone();
+        let models: Vec<InterfaceModel> = group.paths.iter().map(interface).collect();
+        let meter = DeviceMeter::new(&models, &scenario.device, Nanos(starts_at_ns));
+        let mut connection = self.connection(Parts {
+            n: paths.len(),
+            direction: group.direction,
+            controller,
+            cc,
+            scheduler: self.setup.scheduler.clone(),
+            window_bytes: window,
+            workload: group.workload,
+            starts_at_ns,
+        });
+        connection.control = control;
+        connection.device = Some(Device {
+            meter,
+            paths: group.paths.clone(),
+            latest: EnergyReading::default(),
+            finished_ns: None,
+        });
+        for (view, spec) in connection.views.iter_mut().zip(&specs) {
+            view.backup = spec.backup;
+        }
+        self.connections.push(connection);
+        Ok(())
+    }
+
+    fn add_competitor(&mut self, competitor: &Competitor, k: u32) -> Result<(), RunError> {
+        let place = Placement {
+            connection: self.connections.len() as u32,
+            local: 0,
+            path: None,
+            interface: 0,
+            data_route: self.net.add_route(&competitor.down),
+            ack_route: self.net.add_route(&competitor.up),
+            radio: (u32::MAX, u32::MAX),
+            radio_sleeps: false,
+            opens_at_ns: 0,
+        };
+        self.subflows.push(Subflow::new(place, &self.scenario.transport));
+        let connection = self.connection(Parts {
+            n: 1,
+            direction: Direction::Download,
+            controller: Controller::by_name(&competitor.cc)?,
+            cc: controllers::Connection::new(1),
+            scheduler: Scheduler::FirstFree,
+            window_bytes: COMPETITOR_BUFFER_BYTES,
+            workload: competitor.size.map_or(Workload::Bulk, |size| Workload::File { size }),
+            starts_at_ns: staggered(competitor.start, competitor.spread, k, competitor.count),
+        });
+        self.connections.push(connection);
+        Ok(())
+    }
+
+    /// A connection whose `parts.n` subflows are the last ones added.
+    fn connection(&self, parts: Parts) -> Connection {
+        let transport = &self.scenario.transport;
+        let window = u32::try_from(parts.window_bytes / transport.mss.0).unwrap_or(u32::MAX / 4).max(1);
+        let random = Stream::new(self.seed, Domain::Workload, self.connections.len() as u64);
+        Connection {
+            first: (self.subflows.len() - parts.n) as u32,
+            n: parts.n,
+            direction: parts.direction,
+            echoes_each_mark: parts.controller.name() == "dctcp",
+            controller: parts.controller,
+            cc: parts.cc,
+            views: [PathView::default(); MAX_SUBFLOWS],
+            scheduler: parts.scheduler,
+            committed: Default::default(),
+            sender: DataSender::new(window, parts.n),
+            receiver: DataReceiver::new(),
+            application: Application::new(parts.workload, transport.mss, random, self.scenario.warm_up),
+            application_timer: LazyTimer::new(),
+            control: ControlPlane::idle(),
+            control_timer: LazyTimer::new(),
+            starts_at_ns: parts.starts_at_ns,
+            joined: false,
+            started: false,
+            done: false,
+            before_bytes: 0,
+            device: None,
+        }
+    }
+
+    fn finish(self, unfinished: usize, options: RunOptions) -> Result<Engine, RunError> {
+        let scenario = self.scenario;
+        let sources = Sources::new(
+            scenario.links.len(),
+            self.subflows.len(),
+            self.connections.len(),
+            scenario.cross.len(),
+        );
+        if sources.count() > MAX_SOURCES {
+            return Err(RunError::TooLarge { sources: sources.count() });
+        }
+        let cross = |(i, spec)| CrossSource::new(spec, Stream::new(self.seed, Domain::CrossTraffic, i as u64));
+        let mut engine = Engine {
+            now_ns: 0,
+            end_ns: scenario.duration.0,
+            net: self.net,
+            subflows: self.subflows,
+            connections: self.connections,
+            cross: scenario.cross.iter().enumerate().map(cross).collect(),
+            sources,
+            transport: scenario.transport.clone(),
+            sizes: wire_sizes(&scenario.transport),
+            recorder: Recorder::new(scenario, options.series),
+            unfinished,
+        };
+        engine.schedule_start(scenario);
+        Ok(engine)
+    }
+}
+
+/// Buffers of competitors do not limit them, bytes.
+const COMPETITOR_BUFFER_BYTES: u64 = 1 << 30;
+
+/// What differs between connections.
+struct Parts {
+    n: usize,
+    direction: Direction,
+    controller: Controller,
+    cc: controllers::Connection,
+    scheduler: Scheduler,
+    window_bytes: u64,
+    workload: Workload,
+    starts_at_ns: u64,
+}
+
+fn wire_sizes(transport: &Transport) -> WireSizes {
+    WireSizes { header: transport.header.0 as u32, ack: transport.ack_size.0 as u32 }
+}
+
+/// b_r, θ_r and C_r of 000's problem (4)–(7), from what the scenario says of the path.
+fn costed_path(scenario: &Scenario, path: &PathSpec, direction: Direction, allocator: &Eemptcp) -> CostedPath {
+    let transport = &scenario.transport;
+    let route = if direction == Direction::Download { &path.down } else { &path.up };
+    let delay_s = |links: &[usize]| links.iter().map(|&l| scenario.links[l].delay.as_secs_f64()).sum::<f64>();
+    let rtt_s = delay_s(&path.down) + delay_s(&path.up);
+    let delivered: f64 = route.iter().map(|&l| 1.0 - scenario.links[l].loss.mean()).product();
+    let loss = 1.0 - delivered;
+    let mss = transport.mss.0 as f64;
+    let payload = mss / (mss + transport.header.0 as f64);
+    let link_bps = route
+        .iter()
+        .map(|&l| scenario.links[l].rate.mean_bps(scenario.duration) * payload)
+        .fold(f64::INFINITY, f64::min);
+    let friendly_bps = match allocator.capacity {
+        CapacityModel::Mathis => rate::mathis_bps(mss, rtt_s, loss),
+        CapacityModel::Pftk => {
+            let timeout_s = transport.rto_min.as_secs_f64().max(2.0 * rtt_s);
+            rate::pftk_pps(rtt_s, timeout_s, loss, 1.0) * mss * 8.0
+        }
+    };
+    CostedPath {
+        slope_j_per_bit: path.energy.model.slope(traffic(direction)).0,
+        sunk_w: path.energy.model.sunk_power().0,
+        capacity_bps: friendly_bps.min(link_bps),
+    }
+}
+
+impl Engine {
+    fn schedule_start(&mut self, scenario: &Scenario) {
+        for c in 0..self.connections.len() {
+            let connection = &mut self.connections[c];
+            let (s, at_ns) = (connection.first as usize, connection.starts_at_ns);
+            let first_path_ns = self.subflows[s].opens_at_ns;
+            self.subflows[s].rto.set(at_ns.max(first_path_ns), self.sources.rto(s), &mut self.net.queue);
+            if let Some(period) = self.connections[c].control.period() {
+                let source = self.sources.control(c);
+                self.connections[c].control_timer.set(at_ns + period.0, source, &mut self.net.queue);
+            }
+        }
+        for i in 0..self.cross.len() {
+            if let Some(at_ns) = self.cross[i].next_ns() {
+                self.net.queue.push(at_ns, self.sources.cross(i));
+            }
+        }
+        if scenario.warm_up > Nanos::ZERO {
+            self.net.queue.push(scenario.warm_up.0, self.sources.warm_up());
+        }
+        if let Some(at_ns) = self.recorder.first_ns() {
+            self.net.queue.push(at_ns, self.sources.sample());
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! State of one connection: data-level sender and receiver, controller, scheduler, application, device.
+
+use std::collections::VecDeque;
+
+use joulepath_control::schedule::{MAX_SUBFLOWS, PathView, Scheduler};
+use joulepath_controllers::{self as controllers, Controller};
+use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
+use joulepath_model::scenario::{Direction, PathIndex};
+
+use crate::application::Application;
+use crate::control::ControlPlane;
+use crate::event::LazyTimer;
+use crate::reassembly::DataReceiver;
+
+/// Set in a segment's record while it waits for reinjection; below it the mask of subflows that carried it.
+const WAITING: u16 = 1 << 8;
+
+/// The data-level sender. Sequence numbers count segments.
+pub(crate) struct DataSender {
+    /// Everything below is DATA_ACKed.
+    una: u32,
+    /// Next DSN that no subflow has carried.
+    next: u32,
+    /// Window from `una` on: the lesser of receive buffer and send buffer, segments.
+    window: u32,
+    /// Who carried what, by DSN; unused with a single subflow.
+    carriers: Box<[u16]>,
+    /// Segments to be sent again on another subflow, oldest first.
+    reinjections: VecDeque<u32>,
+}
+
+impl DataSender {
+    pub(crate) fn new(window: u32, subflows: usize) -> Self {
+        let records = if subflows > 1 { (window as usize + 1).next_power_of_two() } else { 0 };
+        DataSender {
+            una: 0,
+            next: 0,
+            window,
+            carriers: vec![0; records].into_boxed_slice(),
+            reinjections: VecDeque::new(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn una(&self) -> u32 {
+        self.una
+    }
+
+    /// First DSN that no subflow has carried.
+    #[inline]
+    pub(crate) fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// A DATA_ACK; whether it is news.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, dsn: u32) -> bool {
+        let news = dsn > self.una;
+        self.una = self.una.max(dsn);
+        news
+    }
+
+    /// Whether the next DSN fits the windows.
+    #[inline]
+    pub(crate) fn window_open(&self) -> bool {
+        self.next < self.una + self.window
+    }
+
+    #[inline]
+    fn record(&mut self, dsn: u32) -> Option<&mut u16> {
+        let mask = self.carriers.len().wrapping_sub(1);
+        self.carriers.get_mut(dsn as usize & mask)
+    }
+
+    /// Mask of the subflows that have carried `dsn`.
+    pub(crate) fn carried(&mut self, dsn: u32) -> u8 {
+        self.record(dsn).map_or(0, |record| *record as u8)
+    }
+
+    /// The next new segment goes to subflow `local`; returns its DSN.
+    #[inline]
+    pub(crate) fn take_new(&mut self, local: usize) -> u32 {
+        let dsn = self.next;
+        self.next += 1;
+        if let Some(record) = self.record(dsn) {
+            *record = 1 << local;
+        }
+        dsn
+    }
+
+    /// A segment goes to one more subflow.
+    pub(crate) fn carried_again(&mut self, dsn: u32, local: usize) {
+        if let Some(record) = self.record(dsn) {
+            *record = (*record | 1 << local) & !WAITING;
+        }
+    }
+
+    /// Queues a segment for reinjection unless it waits already or has arrived.
+    pub(crate) fn reinject(&mut self, dsn: u32) {
+        if dsn < self.una {
+            return;
+        }
+        let Some(record) = self.record(dsn) else { return };
+        if *record & WAITING == 0 {
+            *record |= WAITING;
+            self.reinjections.push_back(dsn);
+        }
+    }
+
+    /// The oldest segment that still needs reinjection.
+    #[inline]
+    pub(crate) fn reinjection(&mut self) -> Option<u32> {
+        while let Some(&dsn) = self.reinjections.front() {
+            if dsn >= self.una {
+                return Some(dsn);
+            }
+            self.reinjections.pop_front();
+        }
+        None
+    }
+
+    /// The oldest waiting segment goes to subflow `local`.
+    pub(crate) fn reinjected(&mut self, local: usize) {
+        if let Some(dsn) = self.reinjections.pop_front() {
+            self.carried_again(dsn, local);
+        }
+    }
+}
+
+/// What a connection under test has that a competitor has not.
+pub(crate) struct Device {
+    /// Energy of the device.
+    pub(crate) meter: DeviceMeter,
+    /// The scenario's path of each interface that the meter knows.
+    pub(crate) paths: Vec<PathIndex>,
+    /// The meter as last sampled.
+    pub(crate) latest: EnergyReading,
+    /// When the last byte arrived. The meter stands still from then on.
+    pub(crate) finished_ns: Option<u64>,
+}
+
+/// One MPTCP connection, or a TCP connection (one subflow).
+pub(crate) struct Connection {
+    /// Index of its first subflow; the others follow.
+    pub(crate) first: u32,
+    pub(crate) n: usize,
+    pub(crate) direction: Direction,
+    pub(crate) controller: Controller,
+    /// Windows live here: `cc.subflows[i].cwnd`.
+    pub(crate) cc: controllers::Connection,
+    pub(crate) views: [PathView; MAX_SUBFLOWS],
+    pub(crate) scheduler: Scheduler,
+    /// Segments that a scheduler has committed to a subflow ahead of its window, by subflow: (DSN, length).
+    pub(crate) committed: [VecDeque<(u32, u16)>; MAX_SUBFLOWS],
+    pub(crate) sender: DataSender,
+    pub(crate) receiver: DataReceiver,
+    pub(crate) application: Application,
+    pub(crate) application_timer: LazyTimer,
+    pub(crate) control: ControlPlane,
+    pub(crate) control_timer: LazyTimer,
+    /// Each mark is echoed at once instead of being latched until CWR (RFC 8257, section 3.2).
+    pub(crate) echoes_each_mark: bool,
+    pub(crate) starts_at_ns: u64,
+    pub(crate) joined: bool,
+    pub(crate) started: bool,
+    pub(crate) done: bool,
+    /// Bytes delivered before the end of the warm-up.
+    pub(crate) before_bytes: u64,
+    pub(crate) device: Option<Device>,
+}
+
+impl Connection {
+    /// Index of subflow `local` in the engine.
+    #[inline]
+    pub(crate) fn subflow(&self, local: usize) -> usize {
+        self.first as usize + local
+    }
+
+    /// Next segment and the subflow that shall carry it: (subflow, DSN, payload length). Reinjections come first, but only on a
+    /// subflow that has not carried the segment.
+    #[inline]
+    pub(crate) fn next_assignment(&mut self) -> Option<(usize, u32, u16)> {
+        if let Some(dsn) = self.sender.reinjection() {
+            let (carried, len) = (self.sender.carried(dsn), self.application.segment_len(dsn));
+            let views = &self.views[..self.n];
+            if let Some(local) = self.scheduler.pick(views, carried, len.into()).filter(|i| carried & (1 << i) == 0) {
+                self.sender.reinjected(local);
+                return Some((local, dsn, len));
+            }
+        }
+        if !self.has_new_data() || !self.sender.window_open() {
+            return None;
+        }
+        let len = self.application.segment_len(self.sender.next());
+        let local = if self.n == 1 {
+            (self.views[0].established && self.views[0].has_space()).then_some(0)
+        } else {
+            self.scheduler.pick(&self.views[..self.n], 0, len.into())
+        }?;
+        Some((local, self.sender.take_new(local), len))
+    }
+
+    /// Whether the application has written something that was never sent.
+    #[inline]
+    pub(crate) fn has_new_data(&self) -> bool {
+        self.sender.next() < self.application.written()
+    }
+}

@@ -1,0 +1,105 @@
+//! Sources of packets that react to nothing.
+
+use joulepath_link::random::Stream;
+use joulepath_model::scenario::{CrossPattern, CrossTraffic};
+use joulepath_model::units::{BitRate, Nanos};
+
+/// One source on one link.
+pub(crate) struct CrossSource {
+    spec: CrossTraffic,
+    random: Stream,
+    /// Time between two packets of a burst, ns.
+    gap_ns: f64,
+    /// When the next packet is due, ns; not rounded, so that the rate is exact.
+    due_ns: f64,
+    /// The current burst ends before this, ns.
+    burst_until_ns: f64,
+}
+
+impl CrossSource {
+    pub(crate) fn new(spec: &CrossTraffic, mut random: Stream) -> Self {
+        let rate = match spec.pattern {
+            CrossPattern::Constant { rate } | CrossPattern::Pareto { rate, .. } => rate,
+        };
+        let start_ns = spec.start.0 as f64;
+        // Bursts start in a gap, so that several sources are not in phase.
+        let (due_ns, burst_until_ns) = match spec.pattern {
+            CrossPattern::Constant { .. } => (start_ns, f64::INFINITY),
+            CrossPattern::Pareto { mean_burst, mean_gap, shape, .. } => {
+                let begin = start_ns + random.pareto(mean_gap.0 as f64, shape);
+                (begin, begin + random.pareto(mean_burst.0 as f64, shape))
+            }
+        };
+        CrossSource { spec: spec.clone(), random, gap_ns: spacing_ns(spec, rate), due_ns, burst_until_ns }
+    }
+
+    pub(crate) fn link(&self) -> u32 {
+        self.spec.link as u32
+    }
+
+    /// The instant of the next packet, ns.
+    pub(crate) fn next_ns(&self) -> Option<u64> {
+        let at_ns = self.due_ns as u64;
+        (Nanos(at_ns) < self.spec.stop).then_some(at_ns)
+    }
+
+    /// A packet is due: its size on the wire, bytes.
+    pub(crate) fn emit(&mut self, now_ns: u64) -> Option<u32> {
+        if self.next_ns()? > now_ns {
+            return None;
+        }
+        self.due_ns += self.gap_ns;
+        if let CrossPattern::Pareto { mean_burst, mean_gap, shape, .. } = self.spec.pattern {
+            if self.due_ns >= self.burst_until_ns {
+                self.due_ns = self.burst_until_ns + self.random.pareto(mean_gap.0 as f64, shape);
+                self.burst_until_ns = self.due_ns + self.random.pareto(mean_burst.0 as f64, shape);
+            }
+        }
+        Some(self.spec.packet.0 as u32)
+    }
+}
+
+fn spacing_ns(spec: &CrossTraffic, rate: BitRate) -> f64 {
+    spec.packet.0 as f64 * 8e9 / rate.bps() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_link::random::Domain;
+    use joulepath_model::units::Bytes;
+
+    use super::*;
+
+    fn packets(pattern: CrossPattern, stop: Nanos) -> Vec<u64> {
+        let spec = CrossTraffic { link: 0, pattern, packet: Bytes(1500), start: Nanos::ZERO, stop };
+        let mut source = CrossSource::new(&spec, Stream::new(7, Domain::CrossTraffic, 0));
+        let mut times = vec![];
+        while let Some(at) = source.next_ns() {
+            times.push(at);
+            assert_eq!(source.emit(at), Some(1500));
+        }
+        times
+    }
+
+    #[test]
+    fn constant_traffic_has_its_rate() {
+        let rate = BitRate::from_bps(7_000_000);
+        // 10 s × 7 Mbit/s / 12 kbit = 5833.3 packets
+        assert_eq!(packets(CrossPattern::Constant { rate }, Nanos::from_secs(10)).len(), 5834);
+    }
+
+    #[test]
+    fn bursts_have_their_mean_length_and_gap() {
+        let pattern = CrossPattern::Pareto {
+            rate: BitRate::from_bps(1_200_000),
+            mean_burst: Nanos::from_secs(5),
+            mean_gap: Nanos::from_secs(10),
+            shape: 2.5,
+        };
+        let times = packets(pattern, Nanos::from_secs(60_000));
+        let bursts = times.windows(2).filter(|pair| pair[1] - pair[0] > 11_000_000).count() as f64;
+        // One burst per 15 s, 100 packets per second within it: 4000 bursts of 500 packets.
+        assert!((bursts / 4000.0 - 1.0).abs() < 0.1, "{bursts}");
+        assert!((times.len() as f64 / 2e6 - 1.0).abs() < 0.1, "{}", times.len());
+    }
+}

@@ -1,0 +1,218 @@
+//! The event queue: a 4-ary heap of the next event of each source.
+//!
+//! A source is a link (its next arrival), a timer, a traffic generator. Keys are one word, time above source, so that events at
+//! the same instant fire in the order of their sources on every machine.
+
+/// Identifies what an event belongs to.
+pub(crate) type Source = u32;
+
+const SOURCE_BITS: u32 = 18;
+/// Sources that fit a key.
+pub(crate) const MAX_SOURCES: usize = 1 << SOURCE_BITS;
+/// The latest instant that fits a key, ns (19.5 hours).
+pub(crate) const MAX_TIME_NS: u64 = (1 << (64 - SOURCE_BITS)) - 1;
+
+const ARITY: usize = 4;
+
+/// Pending events, earliest first.
+#[derive(Default)]
+pub(crate) struct EventQueue {
+    keys: Vec<u64>,
+}
+
+#[inline]
+fn key(time_ns: u64, source: Source) -> u64 {
+    debug_assert!(time_ns <= MAX_TIME_NS && (source as usize) < MAX_SOURCES);
+    (time_ns << SOURCE_BITS) | u64::from(source)
+}
+
+impl EventQueue {
+    /// Time and source of the earliest event.
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<(u64, Source)> {
+        let &key = self.keys.first()?;
+        Some((key >> SOURCE_BITS, (key & (MAX_SOURCES as u64 - 1)) as Source))
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, time_ns: u64, source: Source) {
+        self.keys.push(key(time_ns, source));
+        self.sift_up(self.keys.len() - 1);
+    }
+
+    /// Removes the earliest event.
+    #[inline]
+    pub(crate) fn pop(&mut self) {
+        let last = self.keys.pop().expect("pop follows peek");
+        if !self.keys.is_empty() {
+            self.sift_down(last);
+        }
+    }
+
+    /// Replaces the earliest event by a later one of the same source: half the work of pop and push.
+    #[inline]
+    pub(crate) fn replace_top(&mut self, time_ns: u64, source: Source) {
+        self.sift_down(key(time_ns, source));
+    }
+
+    fn sift_up(&mut self, mut at: usize) {
+        let key = self.keys[at];
+        while at > 0 {
+            let parent = (at - 1) / ARITY;
+            if self.keys[parent] <= key {
+                break;
+            }
+            self.keys[at] = self.keys[parent];
+            at = parent;
+        }
+        self.keys[at] = key;
+    }
+
+    /// Puts `key` where the root was.
+    #[inline]
+    fn sift_down(&mut self, key: u64) {
+        let keys = &mut self.keys[..];
+        let mut at = 0;
+        loop {
+            let first = ARITY * at + 1;
+            if first >= keys.len() {
+                break;
+            }
+            let children = &keys[first..keys.len().min(first + ARITY)];
+            let (mut least, mut least_key) = (0, children[0]);
+            for (i, &child) in children.iter().enumerate().skip(1) {
+                if child < least_key {
+                    (least, least_key) = (i, child);
+                }
+            }
+            if key <= least_key {
+                break;
+            }
+            keys[at] = least_key;
+            at = first + least;
+        }
+        keys[at] = key;
+    }
+}
+
+/// A timer whose deadline moves far more often than it expires: moving it later costs one store.
+#[derive(Clone, Copy)]
+pub(crate) struct LazyTimer {
+    deadline_ns: u64,
+    /// When the queue will ask; `NEVER` if no event is pending.
+    asked_ns: u64,
+}
+
+const NEVER: u64 = u64::MAX;
+
+impl LazyTimer {
+    pub(crate) const fn new() -> Self {
+        LazyTimer { deadline_ns: NEVER, asked_ns: NEVER }
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        self.deadline_ns != NEVER
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, deadline_ns: u64, source: Source, queue: &mut EventQueue) {
+        self.deadline_ns = deadline_ns;
+        if deadline_ns < self.asked_ns {
+            self.asked_ns = deadline_ns;
+            queue.push(deadline_ns, source);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.deadline_ns = NEVER;
+    }
+
+    /// Called for each event of the timer's source, after it was popped: whether the timer expires now.
+    pub(crate) fn fires(&mut self, now_ns: u64, source: Source, queue: &mut EventQueue) -> bool {
+        if now_ns != self.asked_ns {
+            return false; // superseded by an earlier deadline
+        }
+        self.asked_ns = NEVER;
+        if self.deadline_ns > now_ns {
+            if self.deadline_ns != NEVER {
+                self.set(self.deadline_ns, source, queue);
+            }
+            return false;
+        }
+        self.deadline_ns = NEVER;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_out_by_time_then_source() {
+        let mut queue = EventQueue::default();
+        for (time, source) in [(5, 1), (3, 7), (3, 2), (9, 0), (1, 4)] {
+            queue.push(time, source);
+        }
+        let mut out = vec![];
+        while let Some(event) = queue.peek() {
+            out.push(event);
+            queue.pop();
+        }
+        assert_eq!(out, [(1, 4), (3, 2), (3, 7), (5, 1), (9, 0)]);
+    }
+
+    #[test]
+    fn replacing_the_top_keeps_the_order() {
+        let mut queue = EventQueue::default();
+        let mut state = 1u64;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            state >> 40
+        };
+        for source in 0..100 {
+            queue.push(next(), source);
+        }
+        let mut last = (0, 0);
+        for _ in 0..10_000 {
+            let (time, source) = queue.peek().unwrap();
+            assert!((time, source) >= last);
+            last = (time, source);
+            queue.replace_top(time + next(), source);
+        }
+    }
+
+    #[test]
+    fn a_timer_moved_later_fires_once_at_its_deadline() {
+        let mut queue = EventQueue::default();
+        let mut timer = LazyTimer::new();
+        timer.set(10, 0, &mut queue);
+        timer.set(30, 0, &mut queue);
+        timer.set(20, 0, &mut queue);
+        let mut fired = vec![];
+        while let Some((time, source)) = queue.peek() {
+            queue.pop();
+            if timer.fires(time, source, &mut queue) {
+                fired.push(time);
+            }
+        }
+        assert_eq!(fired, [20]);
+    }
+
+    #[test]
+    fn a_timer_moved_earlier_fires_early_and_not_again() {
+        let mut queue = EventQueue::default();
+        let mut timer = LazyTimer::new();
+        timer.set(30, 0, &mut queue);
+        timer.set(10, 0, &mut queue);
+        let mut fired = vec![];
+        while let Some((time, source)) = queue.peek() {
+            queue.pop();
+            if timer.fires(time, source, &mut queue) {
+                fired.push(time);
+            }
+        }
+        assert_eq!(fired, [10]);
+    }
+}

@@ -1,0 +1,117 @@
+//! Links with the packets on them, and the event queue that their heads stand in.
+
+use joulepath_link::{Link, Outcome};
+use joulepath_model::network::LinkSpec;
+use joulepath_model::result::Counters;
+use joulepath_model::units::Nanos;
+
+use crate::event::{EventQueue, Source};
+use crate::packet::{CE, ECT, Kind, Packet, PacketRing};
+use crate::reassembly::SackArena;
+
+/// One link of the network. Only the first packet on it stands in the event queue.
+pub(crate) struct Wire {
+    pub(crate) link: Link,
+    ring: PacketRing,
+}
+
+/// Links in the order in which packets cross them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Route {
+    start: u32,
+    len: u8,
+}
+
+impl Route {
+    /// Whether a packet that has crossed `hops` links has arrived.
+    #[inline]
+    pub(crate) fn is_complete(self, hops: u8) -> bool {
+        hops == self.len
+    }
+}
+
+/// The network and its clockwork.
+pub(crate) struct Network {
+    pub(crate) wires: Vec<Wire>,
+    routes: Vec<u32>,
+    pub(crate) queue: EventQueue,
+    pub(crate) sacks: SackArena,
+    pub(crate) counters: Counters,
+}
+
+impl Network {
+    /// The links of a scenario; link `i` draws from stream `i` of `seed` and is event source `i`.
+    pub(crate) fn new(links: &[LinkSpec], seed: u64) -> Self {
+        let wire = |(i, spec)| Wire { link: Link::new(spec, seed, i as u64), ring: PacketRing::new() };
+        Network {
+            wires: links.iter().enumerate().map(wire).collect(),
+            routes: vec![],
+            queue: EventQueue::default(),
+            sacks: SackArena::default(),
+            counters: Counters::default(),
+        }
+    }
+
+    pub(crate) fn add_route(&mut self, links: &[usize]) -> Route {
+        let start = self.routes.len() as u32;
+        self.routes.extend(links.iter().map(|&link| link as u32));
+        Route { start, len: u8::try_from(links.len()).expect("a route has at most 255 links") }
+    }
+
+    /// The link that a packet which has crossed `hops` links of its route enters next.
+    #[inline]
+    pub(crate) fn link_at(&self, route: Route, hops: u8) -> u32 {
+        self.routes[route.start as usize + hops as usize]
+    }
+
+    /// Offers a packet of `size` bytes to the next link of its route.
+    #[inline]
+    pub(crate) fn forward(&mut self, now_ns: u64, route: Route, packet: Packet, size: u32) {
+        let link = self.link_at(route, packet.hop);
+        self.offer(now_ns, link, packet, size);
+    }
+
+    #[inline]
+    pub(crate) fn offer(&mut self, now_ns: u64, link: u32, mut packet: Packet, size: u32) {
+        let wire = &mut self.wires[link as usize];
+        match wire.link.offer(Nanos(now_ns), size, packet.flags & ECT != 0) {
+            Outcome::Delivered { at, marked } => {
+                packet.arrival_ns = at.0;
+                if marked {
+                    packet.flags |= CE;
+                }
+                if wire.ring.is_empty() {
+                    self.queue.push(at.0, link);
+                }
+                wire.ring.push(packet);
+            }
+            Outcome::QueueDrop => {
+                self.counters.queue_drops += 1;
+                self.discard(packet);
+            }
+            Outcome::WireLoss => {
+                self.counters.wire_losses += 1;
+                self.discard(packet);
+            }
+        }
+    }
+
+    /// Takes the packet that has reached the end of link `link`, the earliest event.
+    #[inline]
+    pub(crate) fn arrive(&mut self, link: Source) -> Packet {
+        let (mut packet, next_ns) = self.wires[link as usize].ring.pop();
+        match next_ns {
+            Some(next_ns) => self.queue.replace_top(next_ns, link),
+            None => self.queue.pop(),
+        }
+        self.counters.packet_hops += 1;
+        packet.hop += 1;
+        packet
+    }
+
+    fn discard(&mut self, packet: Packet) {
+        if packet.kind == Kind::Ack && packet.aux != 0 {
+            self.sacks.take(packet.aux);
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! What a sender knows of its outstanding segments: SACKed, lost, retransmitted (RFC 6675), or duplicate ACKs (RFC 6582).
+//!
+//! ```text
+//!            SACK                        ACK
+//!   sent ─────────────► SACKED ─────────────► gone
+//!     │  3 SACKed above    ▲
+//!     └──────► LOST ───────┘  (a retransmission keeps LOST and adds RETRANSMITTED)
+//! ```
+
+/// An outstanding segment.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Segment {
+    pub(crate) dsn: u32,
+    /// Payload, bytes.
+    pub(crate) len: u16,
+    flags: u8,
+}
+
+const SACKED: u8 = 1;
+const LOST: u8 = 2;
+/// A retransmission is in flight.
+const RETRANSMITTED: u8 = 4;
+
+/// Most duplicate ACKs or SACKed segments that may be asked for before a segment counts as lost.
+pub(crate) const MAX_DUP_THRESHOLD: usize = 16;
+
+pub(crate) struct Scoreboard {
+    una: u32,
+    next: u32,
+    ring: Box<[Segment]>,
+    sacked: u32,
+    lost: u32,
+    retransmitted: u32,
+    /// Duplicate ACKs without SACK; each stands for a segment that has left the network.
+    dup_acks: u32,
+    /// The highest SACKed SSNs plus one, descending; as many as the threshold.
+    highest_sacked: [u32; MAX_DUP_THRESHOLD],
+    dup_threshold: usize,
+    /// Segments below are either SACKed or already judged lost.
+    judged: u32,
+    /// No lost segment that waits for retransmission lies below.
+    repair_from: u32,
+}
+
+impl Scoreboard {
+    pub(crate) fn new(dup_threshold: usize) -> Self {
+        Scoreboard {
+            una: 0,
+            next: 0,
+            ring: vec![Segment::default(); 64].into_boxed_slice(),
+            sacked: 0,
+            lost: 0,
+            retransmitted: 0,
+            dup_acks: 0,
+            highest_sacked: [0; MAX_DUP_THRESHOLD],
+            dup_threshold: dup_threshold.clamp(1, MAX_DUP_THRESHOLD),
+            judged: 0,
+            repair_from: 0,
+        }
+    }
+
+    /// Oldest unacknowledged SSN.
+    #[inline]
+    pub(crate) fn una(&self) -> u32 {
+        self.una
+    }
+
+    /// SSN of the next new segment.
+    #[inline]
+    pub(crate) fn next(&self) -> u32 {
+        self.next
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.una == self.next
+    }
+
+    /// The pipe of RFC 6675, packets.
+    #[inline]
+    pub(crate) fn in_flight(&self) -> u32 {
+        (self.next - self.una + self.retransmitted).saturating_sub(self.sacked + self.lost + self.dup_acks)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, ssn: u32) -> Segment {
+        self.ring[ssn as usize & (self.ring.len() - 1)]
+    }
+
+    #[inline]
+    fn slot(&mut self, ssn: u32) -> &mut Segment {
+        let mask = self.ring.len() - 1;
+        &mut self.ring[ssn as usize & mask]
+    }
+
+    /// Outstanding segments that were not SACKed, oldest first.
+    pub(crate) fn unsacked(&self) -> impl Iterator<Item = Segment> + '_ {
+        (self.una..self.next).map(|ssn| self.get(ssn)).filter(|segment| segment.flags & SACKED == 0)
+    }
+
+    /// A new segment is sent; returns its SSN.
+    #[inline]
+    pub(crate) fn push(&mut self, dsn: u32, len: u16) -> u32 {
+        if (self.next - self.una) as usize == self.ring.len() {
+            self.grow();
+        }
+        let ssn = self.next;
+        *self.slot(ssn) = Segment { dsn, len, flags: 0 };
+        self.next += 1;
+        ssn
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mut bigger = vec![Segment::default(); self.ring.len() * 2].into_boxed_slice();
+        let mask = bigger.len() - 1;
+        for ssn in self.una..self.next {
+            bigger[ssn as usize & mask] = self.get(ssn);
+        }
+        self.ring = bigger;
+    }
+
+    /// Everything below `ack` has arrived; returns how many segments that is news for.
+    #[inline]
+    pub(crate) fn advance(&mut self, ack: u32) -> u32 {
+        let ack = ack.min(self.next);
+        if ack <= self.una {
+            return 0;
+        }
+        let acked = ack - self.una;
+        if self.sacked | self.lost | self.retransmitted != 0 {
+            for ssn in self.una..ack {
+                let flags = self.get(ssn).flags;
+                self.sacked -= u32::from(flags & SACKED != 0);
+                self.lost -= u32::from(flags & LOST != 0);
+                self.retransmitted -= u32::from(flags & RETRANSMITTED != 0);
+            }
+        }
+        // Without SACK a cumulative ACK uses up the duplicates that its later segments caused.
+        self.dup_acks = self.dup_acks.saturating_sub(acked - 1);
+        self.una = ack;
+        self.judged = self.judged.max(ack);
+        self.repair_from = self.repair_from.max(ack);
+        acked
+    }
+
+    /// The receiver holds `ssn`; whether that is news.
+    pub(crate) fn sack(&mut self, ssn: u32) -> bool {
+        if ssn < self.una || ssn >= self.next {
+            return false;
+        }
+        let flags = self.get(ssn).flags;
+        if flags & SACKED != 0 {
+            return false;
+        }
+        self.sacked += 1;
+        self.lost -= u32::from(flags & LOST != 0);
+        self.retransmitted -= u32::from(flags & RETRANSMITTED != 0);
+        self.slot(ssn).flags = SACKED;
+        self.note_high(ssn + 1);
+        true
+    }
+
+    /// Keeps the highest SACKed numbers in descending order.
+    #[inline]
+    fn note_high(&mut self, end: u32) {
+        let top = &mut self.highest_sacked[..self.dup_threshold];
+        if end <= top[top.len() - 1] {
+            return;
+        }
+        let mut at = top.len() - 1;
+        while at > 0 && top[at - 1] < end {
+            top[at] = top[at - 1];
+            at -= 1;
+        }
+        top[at] = end;
+    }
+
+    /// IsLost of RFC 6675 for all segments at once: lost is what has `dup_threshold` SACKed segments above it.
+    /// Returns how many segments were newly judged lost.
+    pub(crate) fn judge(&mut self) -> u32 {
+        let edge = self.highest_sacked[self.dup_threshold - 1];
+        let before = self.lost;
+        for ssn in self.judged.max(self.una)..edge.min(self.next) {
+            self.mark_lost(ssn);
+        }
+        self.judged = self.judged.max(edge);
+        self.lost - before
+    }
+
+    fn mark_lost(&mut self, ssn: u32) {
+        let segment = self.slot(ssn);
+        if segment.flags & (SACKED | LOST) == 0 {
+            segment.flags |= LOST;
+            self.lost += 1;
+            self.repair_from = self.repair_from.min(ssn);
+        }
+    }
+
+    /// NewReno: the oldest segment is the lost one, now or again (partial ACK).
+    pub(crate) fn mark_head_lost(&mut self) {
+        if self.una < self.next {
+            self.mark_lost(self.una);
+        }
+    }
+
+    /// After a timeout nothing is trusted to be in the network but what was SACKed (RFC 6675, section 5.1).
+    pub(crate) fn mark_all_lost(&mut self) {
+        self.retransmitted = 0;
+        self.dup_acks = 0;
+        for ssn in self.una..self.next {
+            self.slot(ssn).flags &= !RETRANSMITTED;
+            self.mark_lost(ssn);
+        }
+        self.judged = self.next;
+        self.repair_from = self.una;
+    }
+
+    /// NewReno: another duplicate ACK; returns how many there are.
+    pub(crate) fn duplicate_ack(&mut self) -> u32 {
+        let outstanding = self.next - self.una;
+        self.dup_acks = (self.dup_acks + 1).min(outstanding - 1);
+        self.dup_acks
+    }
+
+    pub(crate) fn forget_duplicates(&mut self) {
+        self.dup_acks = 0;
+    }
+
+    /// NextSeg rule 1 of RFC 6675: the first lost segment that was not retransmitted.
+    #[inline]
+    pub(crate) fn next_repair(&mut self) -> Option<u32> {
+        if self.lost == 0 {
+            return None;
+        }
+        for ssn in self.repair_from.max(self.una)..self.next {
+            if self.get(ssn).flags & (SACKED | LOST | RETRANSMITTED) == LOST {
+                self.repair_from = ssn;
+                return Some(ssn);
+            }
+        }
+        self.repair_from = self.next;
+        None
+    }
+
+    /// NextSeg rule 3: with no new data to send, the first hole below the highest SACKed segment.
+    pub(crate) fn next_hole(&self) -> Option<u32> {
+        let top = self.highest_sacked[0].min(self.next);
+        (self.una..top).find(|&ssn| self.get(ssn).flags & (SACKED | RETRANSMITTED) == 0)
+    }
+
+    /// SACKed, or a retransmission of it is in flight.
+    pub(crate) fn is_settled(&self, ssn: u32) -> bool {
+        self.get(ssn).flags & (SACKED | RETRANSMITTED) != 0
+    }
+
+    /// A segment is sent again.
+    pub(crate) fn retransmit(&mut self, ssn: u32) -> Segment {
+        let segment = self.slot(ssn);
+        let again = segment.flags & RETRANSMITTED != 0;
+        // Rule 3 repairs a segment that is not yet judged: from now on its first copy counts as lost.
+        let judged = segment.flags & LOST != 0;
+        segment.flags |= RETRANSMITTED | LOST;
+        let segment = *segment;
+        self.retransmitted += u32::from(!again);
+        self.lost += u32::from(!judged);
+        segment
+    }
+
+    /// Whether anything was SACKed or duplicated: ACKs arrive out of order.
+    pub(crate) fn has_gaps(&self) -> bool {
+        self.sacked + self.dup_acks > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sent(n: u32) -> Scoreboard {
+        let mut board = Scoreboard::new(3);
+        for dsn in 0..n {
+            board.push(dsn, 1460);
+        }
+        board
+    }
+
+    #[test]
+    fn three_sacked_above_make_a_loss() {
+        let mut board = sent(10);
+        board.sack(1);
+        board.sack(2);
+        assert_eq!(board.judge(), 0);
+        board.sack(3);
+        assert_eq!(board.judge(), 1);
+        assert_eq!(board.next_repair(), Some(0));
+        // pipe = 10 outstanding - 3 SACKed - 1 lost
+        assert_eq!(board.in_flight(), 6);
+        board.retransmit(0);
+        assert_eq!(board.in_flight(), 7);
+        assert_eq!(board.next_repair(), None);
+        assert_eq!(board.advance(4), 4);
+        assert_eq!(board.in_flight(), 6);
+    }
+
+    #[test]
+    fn after_a_timeout_only_what_was_sacked_is_spared() {
+        let mut board = sent(6);
+        board.sack(2);
+        board.mark_all_lost();
+        assert_eq!(board.in_flight(), 0);
+        let mut repaired = vec![];
+        while let Some(ssn) = board.next_repair() {
+            board.retransmit(ssn);
+            repaired.push(ssn);
+        }
+        assert_eq!(repaired, [0, 1, 3, 4, 5]);
+    }
+
+    #[test]
+    fn a_partial_ack_without_sack_repairs_the_next_hole() {
+        let mut board = sent(8);
+        for _ in 0..3 {
+            board.duplicate_ack();
+        }
+        board.mark_head_lost();
+        board.retransmit(0);
+        // 8 outstanding, 1 lost and sent again, 3 gone
+        assert_eq!(board.in_flight(), 5);
+        board.advance(4);
+        board.mark_head_lost();
+        assert_eq!(board.next_repair(), Some(4));
+    }
+
+    proptest! {
+        /// The counters equal a count over the flags, whatever happens.
+        #[test]
+        fn counters_agree_with_the_segments(steps in prop::collection::vec((0u8..7, 0u32..40), 1..200)) {
+            let mut board = Scoreboard::new(3);
+            for (what, n) in steps {
+                match what {
+                    0 | 1 => { board.push(n, 1000); }
+                    2 => { board.advance(board.una + n % 5); }
+                    3 => { board.sack(board.una + n); }
+                    4 => { board.judge(); }
+                    5 => if let Some(ssn) = board.next_repair().or(board.next_hole()) { board.retransmit(ssn); },
+                    _ => if n == 0 { board.mark_all_lost() },
+                }
+                let count = |bit| (board.una..board.next).filter(|&s| board.get(s).flags & bit != 0).count() as u32;
+                prop_assert_eq!(board.sacked, count(SACKED));
+                prop_assert_eq!(board.lost, count(LOST));
+                prop_assert_eq!(board.retransmitted, count(RETRANSMITTED));
+                prop_assert!(board.in_flight() <= board.next - board.una + board.retransmitted);
+                let waiting = (board.una..board.next).find(|&s| board.get(s).flags & (LOST | RETRANSMITTED | SACKED) == LOST);
+                prop_assert_eq!(board.next_repair(), waiting);
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! State of one subflow: both of its ends.
+//!
+//! ```text
+//!  CLOSED ──open──► SYN_SENT ──SYN/ACK──► CONFIRMING ──third (fourth) packet──► ESTABLISHED ──retries──► DEAD
+//! ```
+
+use joulepath_model::scenario::Transport;
+
+use crate::event::LazyTimer;
+use crate::network::Route;
+use crate::reassembly::SubflowReceiver;
+use crate::rtt::{RtoBounds, RttEstimator};
+use crate::scoreboard::Scoreboard;
+
+/// Life of a subflow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Closed,
+    /// The device has sent its SYN.
+    SynSent,
+    /// The device has the SYN/ACK; the sender of data may not send yet.
+    Confirming,
+    Established,
+    /// Given up, or the connection is done.
+    Dead,
+}
+
+/// Congestion state of the sender, with the names of RFC 6675 and Linux.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Congestion {
+    Open,
+    /// Window reduced after an ECN echo, nothing lost.
+    Cwr,
+    /// Fast recovery.
+    Recovery,
+    /// After a retransmission timeout.
+    Loss,
+}
+
+/// What a run reports of a subflow.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct SubflowStats {
+    pub(crate) segments: u64,
+    /// Segments sent again on this subflow.
+    pub(crate) retransmissions: u64,
+    /// Segments that another subflow had carried before.
+    pub(crate) reinjections: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) loss_events: u64,
+    /// Payload whose first copy came this way, bytes.
+    pub(crate) first_copy_bytes: u64,
+    pub(crate) rtt_samples: u64,
+    pub(crate) rtt_sum_ns: u64,
+    /// Integral of cwnd over time, packets × ns.
+    pub(crate) cwnd_ns: u128,
+}
+
+/// One subflow, sender and receiver of data side by side.
+pub(crate) struct Subflow {
+    /// Index of the connection.
+    pub(crate) connection: u32,
+    /// Index within the connection.
+    pub(crate) local: u8,
+    /// Index of the scenario's path; none for competitors.
+    pub(crate) path: Option<u16>,
+    /// Index of the interface in the device's meter.
+    pub(crate) interface: u8,
+    pub(crate) phase: Phase,
+    pub(crate) congestion: Congestion,
+    /// Whether the radio may have to be woken up before a packet.
+    pub(crate) radio_sleeps: bool,
+    /// The link next to the device, on the route of the data and on that of the ACKs.
+    pub(crate) radio: (u32, u32),
+    /// Where data travels.
+    pub(crate) data_route: Route,
+    /// Where ACKs travel.
+    pub(crate) ack_route: Route,
+    pub(crate) board: Scoreboard,
+    pub(crate) rtt: RttEstimator,
+    /// Recovery, CWR and Loss end when everything below is acknowledged.
+    pub(crate) recover: u32,
+    /// NextSeg rule 4 has been used in this recovery.
+    pub(crate) rescued: bool,
+    /// The next data segment tells the receiver that the window was reduced.
+    pub(crate) cwr_pending: bool,
+    /// Serial number expected of the next ACK with SACK blocks.
+    pub(crate) sack_serial: u32,
+    pub(crate) last_send_ns: u64,
+    /// cwnd has been integrated up to here, ns.
+    pub(crate) cwnd_since_ns: u64,
+    /// Retransmission of data, or of the handshake while that lasts.
+    pub(crate) rto: LazyTimer,
+    pub(crate) receiver: SubflowReceiver,
+    pub(crate) delayed_ack: LazyTimer,
+    /// The subflow opens at this instant, once the connection allows it.
+    pub(crate) opens_at_ns: u64,
+    pub(crate) handshake_tries: u32,
+    pub(crate) stats: SubflowStats,
+    /// What had been counted at the end of the warm-up.
+    pub(crate) before: SubflowStats,
+}
+
+/// Where a subflow runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Placement {
+    pub(crate) connection: u32,
+    pub(crate) local: u8,
+    pub(crate) path: Option<u16>,
+    pub(crate) interface: u8,
+    pub(crate) data_route: Route,
+    pub(crate) ack_route: Route,
+    pub(crate) radio: (u32, u32),
+    pub(crate) radio_sleeps: bool,
+    pub(crate) opens_at_ns: u64,
+}
+
+impl Subflow {
+    pub(crate) fn new(place: Placement, transport: &Transport) -> Self {
+        let bounds = RtoBounds {
+            initial_ns: transport.rto_initial.0,
+            min_ns: transport.rto_min.0,
+            max_ns: transport.rto_max.0,
+        };
+        Subflow {
+            connection: place.connection,
+            local: place.local,
+            path: place.path,
+            interface: place.interface,
+            phase: Phase::Closed,
+            congestion: Congestion::Open,
+            radio_sleeps: place.radio_sleeps,
+            radio: place.radio,
+            data_route: place.data_route,
+            ack_route: place.ack_route,
+            board: Scoreboard::new(transport.dup_threshold as usize),
+            rtt: RttEstimator::new(bounds),
+            recover: 0,
+            rescued: false,
+            cwr_pending: false,
+            sack_serial: 0,
+            last_send_ns: 0,
+            cwnd_since_ns: 0,
+            rto: LazyTimer::new(),
+            receiver: SubflowReceiver::new(),
+            delayed_ack: LazyTimer::new(),
+            opens_at_ns: place.opens_at_ns,
+            handshake_tries: 0,
+            stats: SubflowStats::default(),
+            before: SubflowStats::default(),
+        }
+    }
+}
