@@ -41,8 +41,10 @@ impl FromStr for Policy {
         };
         let (name, argument) = match head.split_once(':') {
             None => (head, None),
-            Some((_, "")) => return Err(fail("nothing follows the colon")),
-            Some((name, argument)) => (name, Some(argument.to_owned())),
+            Some((_, argument)) if argument.trim().is_empty() => {
+                return Err(fail("nothing follows the colon"));
+            }
+            Some((name, argument)) => (name, Some(argument.trim().to_owned())),
         };
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) {
             return Err(fail("the name must consist of letters, digits and hyphens"));
