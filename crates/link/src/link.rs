@@ -86,7 +86,7 @@ impl Link {
         }
     }
 
-    /// Offers a packet of `size` bytes (below 2 GiB), headers included, at `now`, and says what will become of it.
+    /// Offers a packet of `size` bytes (below 1 GiB), headers included, at `now`, and says what will become of it.
     ///
     /// Calls come in the order of time: `now` does not decrease. Neither do the delivery times that are returned.
     #[inline]

@@ -10,45 +10,58 @@ pub(crate) const NEVER_NS: u64 = u64::MAX;
 /// What a byte costs, in bit/s × ns: 8 bit × 1e9 ns/s.
 const WORK_PER_BYTE: u64 = 8_000_000_000;
 
-/// A constant rate, as the time per byte in fixed point: the only product on the hot path, and no division.
+/// A constant rate: exact, and without a division on the hot path.
 ///
-/// The time per byte is rounded up to 2⁻³⁰ ns, which makes the rate at most rate/8e9/2³⁰ too small: 1.2e-8 of it at
-/// 100 Gbit/s. The part of a nanosecond by which a departure was rounded up is given back to the next packet if it
-/// follows without a gap, so that roundings do not add up.
+/// A departure is rounded up to the nanosecond; what it was rounded up by is given back to the next packet if that follows
+/// without a gap, so that roundings do not add up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConstantRate {
-    /// Time per byte, 2⁻³⁰ ns.
-    per_byte: u64,
-    /// What rounds the next departure up, less what the last one was rounded up by, 2⁻³⁰ ns.
+    /// [`WORK_PER_BYTE`], or 0 for a transmitter that takes no time.
+    work_per_byte: u64,
+    bps: u64,
+    /// ⌊(2⁶⁴ − 1)/bps⌋.
+    reciprocal: u64,
+    /// bps − 1, which rounds up, less what the last departure was rounded up by, bit/s × ns.
     phase: u64,
 }
 
-const FRACTION_BITS: u32 = 30;
-const FRACTION_MASK: u64 = (1 << FRACTION_BITS) - 1;
-
 impl ConstantRate {
     /// Takes no time at all.
-    pub(crate) const UNLIMITED: Self = ConstantRate { per_byte: 0, phase: FRACTION_MASK };
+    pub(crate) const UNLIMITED: Self =
+        ConstantRate { work_per_byte: 0, bps: 1, reciprocal: u64::MAX, phase: 0 };
 
     /// `None` for a rate of 0.
     pub(crate) fn new(rate: BitRate) -> Option<Self> {
-        // At most 8e9·2³⁰ = 8.6e18: fits.
-        let per_byte = (rate.bps() > 0).then(|| (WORK_PER_BYTE << FRACTION_BITS).div_ceil(rate.bps()))?;
-        Some(ConstantRate { per_byte, phase: FRACTION_MASK })
+        let bps = rate.bps();
+        let reciprocal = u64::MAX.checked_div(bps)?;
+        Some(ConstantRate { work_per_byte: WORK_PER_BYTE, bps, reciprocal, phase: bps - 1 })
     }
 
     /// The next transmission does not follow the last one without a gap.
+    #[inline]
     pub(crate) fn interrupt(&mut self) {
-        self.phase = FRACTION_MASK;
+        self.phase = self.bps - 1;
     }
 
-    /// Time from the start of a transmission to its end, ns; `idle` if there was a gap before it.
+    /// Time from the start of a transmission to its end, ns. `idle`: there was a gap before it.
     #[inline]
     pub(crate) fn transmission_ns(&mut self, idle: bool, size: u32) -> u64 {
-        let phase = if idle { FRACTION_MASK } else { self.phase };
-        let time = u128::from(self.per_byte) * u128::from(size) + u128::from(phase);
-        self.phase = time as u64 & FRACTION_MASK;
-        (time >> FRACTION_BITS) as u64
+        let (time_ns, rest) = self.divide(u64::from(size) * self.work_per_byte);
+        let phase = if idle { self.bps - 1 } else { self.phase } + rest;
+        let carry = phase >= self.bps;
+        self.phase = if carry { phase - self.bps } else { phase };
+        time_ns + u64::from(carry)
+    }
+
+    /// `work` / bps and the rest, for work below 2⁶³.
+    ///
+    /// The reciprocal is less than 1 below 2⁶⁴/bps, so the quotient that it gives is less than 1/2 below the true one before
+    /// both are rounded down, and at most 1 below it thereafter.
+    #[inline]
+    fn divide(&self, work: u64) -> (u64, u64) {
+        let quotient = (u128::from(work) * u128::from(self.reciprocal) >> 64) as u64;
+        let rest = work - quotient * self.bps;
+        if rest >= self.bps { (quotient + 1, rest - self.bps) } else { (quotient, rest) }
     }
 }
 
@@ -189,4 +202,21 @@ impl LogNormal {
 /// σ² = ln(1 + (s/m)²): variance of the logarithm of a log-normal variable with mean m and standard deviation s.
 fn log_variance(deviation: f64) -> f64 {
     libm::log1p(deviation * deviation)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn division_by_the_reciprocal_is_exact(bps in 1u64..=1 << 50, work in 0u64..1 << 63) {
+            let rate = ConstantRate::new(BitRate::from_bps(bps)).expect("above 0");
+            prop_assert_eq!(rate.divide(work), (work / bps, work % bps));
+            let multiple = work / bps * bps;
+            prop_assert_eq!(rate.divide(multiple), (work / bps, 0));
+        }
+    }
 }

@@ -5,12 +5,12 @@ use joulepath_model::network::{LinkSpec, LossSpec, QueueLimit, RateSpec};
 use joulepath_model::units::Nanos;
 
 /// Milliseconds.
-pub fn ms(n: u64) -> Nanos {
+pub(crate) fn ms(n: u64) -> Nanos {
     Nanos::from_millis(n)
 }
 
 /// No delay, 50 packets wait at most, nothing is lost on the wire.
-pub fn with_rate(rate: RateSpec) -> LinkSpec {
+pub(crate) fn with_rate(rate: RateSpec) -> LinkSpec {
     LinkSpec {
         name: "under test".into(),
         rate,
@@ -25,7 +25,7 @@ pub fn with_rate(rate: RateSpec) -> LinkSpec {
 
 /// The delivery time of a packet that must not be lost.
 #[track_caller]
-pub fn delivered_at(outcome: Outcome) -> Nanos {
+pub(crate) fn delivered_at(outcome: Outcome) -> Nanos {
     match outcome {
         Outcome::Delivered { at, .. } => at,
         lost => panic!("{lost:?}"),
