@@ -70,6 +70,11 @@ impl Nanos {
         self.0 / 1_000
     }
 
+    /// `self + other`, at most [`Nanos::MAX`].
+    pub const fn saturating_add(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(other.0))
+    }
+
     /// `self - other`, zero if negative.
     pub const fn saturating_sub(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(other.0))
