@@ -157,7 +157,7 @@ fn set_in_list<'t>(
         .iter()
         .position(|item| name_of(item).as_deref() == Some(wanted.get_ref()))
         .or_else(|| wanted.get_ref().parse().ok().filter(|index| *index < items.len()));
-    let Some(item) = position.and_then(|index| items.iter_mut().nth(index)) else {
+    let Some(item) = position.and_then(|index| items.get_mut(index)) else {
         let message = format!("there is no {} `{}`", list.get_ref(), wanted.get_ref());
         let help = suggest(wanted.get_ref(), names.iter().map(String::as_str), "names");
         out.note_with_help(&wanted.span(), message, help);

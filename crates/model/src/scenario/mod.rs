@@ -4,18 +4,21 @@
 
 mod document;
 mod error;
+mod exact;
 mod forms;
 mod load;
 mod raw;
 mod read;
 mod resolve;
 mod schema;
+mod show;
 
 use serde::Serialize;
 
 pub use error::{Problem, ScenarioErrors, Span};
 pub use load::{Variant, load, load_with, variants};
 pub use schema::schema;
+pub use show::show;
 
 use crate::energy::{DeviceEnergy, InterfaceEnergy};
 use crate::network::LinkSpec;

@@ -207,7 +207,7 @@ fn bare_number(node: &Node<'_>) -> Option<String> {
 pub(super) fn kind_of(node: &Node<'_>) -> String {
     match node.get_ref() {
         DeValue::String(text) => format!("\"{text}\""),
-        DeValue::Integer(_) | DeValue::Float(_) => format!("{}", bare_number(node).unwrap_or_default()),
+        DeValue::Integer(_) | DeValue::Float(_) => bare_number(node).unwrap_or_default(),
         DeValue::Boolean(value) => value.to_string(),
         DeValue::Datetime(_) => "a date".into(),
         DeValue::Array(_) => "a list".into(),

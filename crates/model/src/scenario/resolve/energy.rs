@@ -237,7 +237,7 @@ fn host(raw: &RawHost, out: &mut Problems) -> Option<HostModel> {
     for number in numbers.filter(|number| number.value < 0.0) {
         out.note(&number.span, "this number must not be negative");
     }
-    (out.len() == before).then(|| HostModel {
+    (out.len() == before).then_some(HostModel {
         curve,
         delay_weight: raw.delay_weight.value,
         subflow_weight: raw.subflow_weight.value,

@@ -14,6 +14,8 @@ use crate::network::DeliveryTrace;
 use crate::policy::Policy;
 use crate::units::{Bytes, Nanos};
 
+pub(super) use energy::CHANGED;
+
 /// Where traces come from.
 pub(super) type Traces<'f> = &'f dyn Fn(&str) -> Result<DeliveryTrace, String>;
 

@@ -56,13 +56,13 @@ impl Network {
         via: &[At<String>],
         out: &mut Problems,
     ) -> Option<(Vec<LinkIndex>, Vec<LinkIndex>)> {
-        let pairs: Vec<_> = via.iter().map(|name| self.shared_link(name, out)).collect();
-        let pairs: Vec<_> = pairs.into_iter().collect::<Option<_>>()?;
-        for (at, pair) in pairs.iter().enumerate().filter(|(at, pair)| pairs[..*at].contains(pair)) {
-            debug_assert!(pair.0 < self.links.len(), "links exist");
+        let twice = (0..via.len()).find(|&at| via[..at].iter().any(|name| name.value == via[at].value));
+        if let Some(at) = twice {
             out.note(&via[at].span, format!("the link `{}` stands twice", via[at].value));
             return None;
         }
+        let pairs: Vec<_> = via.iter().map(|name| self.shared_link(name, out)).collect();
+        let pairs: Vec<_> = pairs.into_iter().collect::<Option<_>>()?;
         let down = pairs.iter().map(|pair| pair.0).collect();
         let up = pairs.iter().rev().map(|pair| pair.1).collect();
         Some((down, up))
@@ -225,10 +225,26 @@ impl Builder<'_> {
     }
 
     fn link(&mut self, name: String, written: &Written<'_>, out: &mut Problems) -> Option<LinkSpec> {
-        let rate = written.rate.map_or(Some(RateSpec::Unlimited), |rate| self.rate(rate, out));
-        let queue = written.queue.map_or(Some(DEFAULT_QUEUE), |queue| self.queue(queue, out));
+        let delay = written.delay;
+        let jitter = written.jitter.and_then(jitter);
         let loss = written.loss.map_or(Some(LossSpec::None), |loss| self::loss(loss, out));
         let outages = outages(written.outages, out);
+        let Some(rate) = written.rate else {
+            // What is written of a queue belongs to the other direction.
+            let (rate, queue) = (RateSpec::Unlimited, DEFAULT_QUEUE);
+            return Some(LinkSpec {
+                name,
+                rate,
+                delay,
+                jitter,
+                queue,
+                ecn_threshold: None,
+                loss: loss?,
+                outages: outages?,
+            });
+        };
+        let rate = self.rate(rate, out);
+        let queue = written.queue.map_or(Some(DEFAULT_QUEUE), |queue| self.queue(queue, out));
         let ecn_threshold = written.ecn_threshold.map(|threshold| threshold.value.0);
         if let (Some(threshold), Some(queue)) = (written.ecn_threshold, queue) {
             never_reached(threshold, queue, out);
@@ -236,8 +252,8 @@ impl Builder<'_> {
         Some(LinkSpec {
             name,
             rate: rate?,
-            delay: written.delay,
-            jitter: written.jitter.and_then(jitter),
+            delay,
+            jitter,
             queue: queue?,
             ecn_threshold,
             loss: loss?,

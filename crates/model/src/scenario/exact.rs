@@ -1,0 +1,126 @@
+//! Quantities as texts that read back to exactly the same value. (`Display` rounds to what a human wants to see.)
+
+use std::str::FromStr;
+
+use crate::network::QueueLimit;
+use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
+
+/// A quantity with its unit, in quotes.
+pub(super) trait Exact {
+    /// TOML that reads back to the same value.
+    fn exact(&self) -> String;
+}
+
+impl Exact for Nanos {
+    fn exact(&self) -> String {
+        decimal(self.0, &[(0, "ns"), (3, "us"), (6, "ms"), (9, "s")], "s")
+    }
+}
+
+impl Exact for BitRate {
+    fn exact(&self) -> String {
+        decimal(self.bps(), &[(0, "bit/s"), (3, "kbit/s"), (6, "Mbit/s"), (9, "Gbit/s")], "bit/s")
+    }
+}
+
+impl Exact for Bytes {
+    fn exact(&self) -> String {
+        for (factor, unit) in [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] {
+            if self.0 > 0 && self.0.is_multiple_of(factor) {
+                return format!("\"{} {unit}\"", self.0 / factor);
+            }
+        }
+        decimal(self.0, &[(0, "B"), (3, "kB"), (6, "MB"), (9, "GB")], "B")
+    }
+}
+
+impl Exact for QueueLimit {
+    fn exact(&self) -> String {
+        match self {
+            QueueLimit::Packets(packets) => format!("\"{packets} packets\""),
+            QueueLimit::Bytes(bytes) => bytes.exact(),
+        }
+    }
+}
+
+impl Exact for Probability {
+    fn exact(&self) -> String {
+        float(*self, self.get(), &[(1e-2, "%"), (1e-3, "permille"), (1e-6, "ppm")])
+    }
+}
+
+impl Exact for Watts {
+    fn exact(&self) -> String {
+        let milli = (1e-3, "mW");
+        let units = [milli, (1.0, "W")];
+        float(*self, self.0, if self.0 < 1.0 { &units } else { &units[1..] })
+    }
+}
+
+impl Exact for JoulesPerBit {
+    fn exact(&self) -> String {
+        float(*self, self.0, &[(1e-9, "mW/Mbps"), (1.0, "J/bit")])
+    }
+}
+
+/// A whole number of base units, written with the largest prefix that leaves an integer part: 1500 as "1.5 k…".
+fn decimal(value: u64, units: &[(u32, &str)], zero_unit: &str) -> String {
+    let fits = |&&(exponent, _): &&(u32, &str)| value >= 10_u64.pow(exponent);
+    let Some(&(exponent, unit)) = units.iter().rev().find(fits) else {
+        return format!("\"0 {zero_unit}\"");
+    };
+    let factor = 10_u64.pow(exponent);
+    let fraction = format!("{:0width$}", value % factor, width = exponent as usize);
+    let text = format!("{}.{}", value / factor, if exponent == 0 { "" } else { &fraction });
+    format!("\"{} {unit}\"", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// The shortest decimal that reads back to `value`, in the first unit that has one.
+fn float<T: FromStr + PartialEq>(value: T, base: f64, units: &[(f64, &str)]) -> String {
+    /// Significant decimal digits that tell any two doubles apart.
+    const DIGITS: usize = 17;
+    for (factor, unit) in units {
+        let scaled = base / factor;
+        // Scaling rounds once here and once when it is read: the number that was written may be a neighbour.
+        let near = [scaled, scaled.next_up(), scaled.next_down()];
+        let texts = (0..DIGITS).flat_map(|digits| near.map(|number| format!("{number:.digits$e}")));
+        for number in texts.filter_map(|text| text.parse::<f64>().ok()) {
+            let text = format!("{number} {unit}");
+            if text.parse().is_ok_and(|read: T| read == value) {
+                return format!("\"{text}\"");
+            }
+        }
+    }
+    let (factor, unit) = units[0];
+    format!("\"{} {unit}\"", base / factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_keep_every_digit() {
+        assert_eq!(Nanos(1_234_567_891).exact(), "\"1.234567891 s\"");
+        assert_eq!(Nanos(70_000_000).exact(), "\"70 ms\"");
+        assert_eq!(Nanos(100_000_000_000).exact(), "\"100 s\"");
+        assert_eq!(Nanos(0).exact(), "\"0 s\"");
+        assert_eq!(BitRate::from_bps(12_500_000).exact(), "\"12.5 Mbit/s\"");
+        assert_eq!(Bytes(65_536).exact(), "\"64 KiB\"");
+        assert_eq!(Bytes(10).exact(), "\"10 B\"");
+    }
+
+    #[test]
+    fn probabilities_are_written_as_short_as_they_were() {
+        for text in ["0.1 %", "10 %", "57 %", "2.5 %", "0.00000001 %"] {
+            assert_eq!(text.parse::<Probability>().unwrap().exact(), format!("\"{text}\""));
+        }
+    }
+
+    #[test]
+    fn powers_are_written_as_short_as_they_were() {
+        assert_eq!("132.9 mW".parse::<Watts>().unwrap().exact(), "\"132.9 mW\"");
+        assert_eq!("1288.04 mW".parse::<Watts>().unwrap().exact(), "\"1.28804 W\"");
+        assert_eq!("137 mW".parse::<JoulesPerBit>().unwrap().exact(), "\"137 mW/Mbps\"");
+    }
+}

@@ -1,0 +1,332 @@
+//! A scenario as TOML with every default filled in; it loads again to the same scenario.
+
+use std::fmt::{self, Write};
+
+use super::document::quoted;
+use super::exact::Exact;
+use super::raw::{EnergyKind, Medium};
+use super::read::Named;
+use super::resolve::CHANGED;
+use super::{
+    Competitor, ConnectionGroup, CrossPattern, CrossTraffic, Direction, LinkIndex, Scenario, Transport,
+    Workload,
+};
+use crate::energy::{DeviceEnergy, HostCurve, InterfaceEnergy, InterfaceModel, RrcModel, Stage};
+use crate::network::{JitterSpec, LinkSpec, LossSpec, RateSpec};
+use crate::units::Probability;
+
+/// Everything that was understood of a scenario, as TOML: every default filled in, every name resolved.
+///
+/// What [`load`](super::load) returned loads again from this text to an equal scenario, given the same traces.
+pub fn show(scenario: &Scenario) -> String {
+    let mut page = Page(String::new());
+    page.scenario(scenario).expect("writing to a String does not fail");
+    page.0
+}
+
+/// TOML text that grows.
+struct Page(String);
+
+impl Page {
+    fn key(&mut self, key: &str, value: impl fmt::Display) -> fmt::Result {
+        writeln!(self.0, "{key} = {value}")
+    }
+
+    fn section(&mut self, header: &str) -> fmt::Result {
+        writeln!(self.0, "\n{header}")
+    }
+
+    fn scenario(&mut self, scenario: &Scenario) -> fmt::Result {
+        self.key("title", quoted(&scenario.title))?;
+        if let Some(source) = &scenario.source {
+            self.key("source", quoted(source))?;
+        }
+        self.key("duration", scenario.duration.exact())?;
+        self.key("warm_up", scenario.warm_up.exact())?;
+        for path in 0..scenario.paths.len() {
+            self.path(scenario, path)?;
+        }
+        for (down, up) in shared_links(scenario) {
+            self.section("[[link]]")?;
+            self.key("name", quoted(base_name(down)))?;
+            self.link(down)?;
+            self.section("[link.up]")?;
+            self.link(up)?;
+        }
+        self.transport(&scenario.transport)?;
+        self.device(&scenario.device)?;
+        for group in &scenario.connections {
+            self.connection(scenario, group)?;
+        }
+        for competitor in &scenario.competitors {
+            self.competitor(scenario, competitor)?;
+        }
+        for cross in &scenario.cross {
+            self.cross(scenario, cross)?;
+        }
+        self.section("[compare]")?;
+        self.key(
+            "policies",
+            list(scenario.compare.policies.iter().map(|policy| quoted(&policy.to_string()))),
+        )?;
+        self.key("seeds", scenario.compare.seeds)
+    }
+
+    fn path(&mut self, scenario: &Scenario, index: usize) -> fmt::Result {
+        let path = &scenario.paths[index];
+        self.section("[[path]]")?;
+        self.key("name", quoted(&path.name))?;
+        let via = path.down.iter().filter(|&&link| link != path.radio.0);
+        self.key("via", list(via.map(|&link| quoted(base_name(&scenario.links[link])))))?;
+        self.link(&scenario.links[path.radio.0])?;
+        self.key("start", path.start.exact())?;
+        self.key("backup", path.backup)?;
+        self.key("energy", energy(&path.energy))?;
+        self.section("[path.up]")?;
+        self.link(&scenario.links[path.radio.1])
+    }
+
+    fn link(&mut self, link: &LinkSpec) -> fmt::Result {
+        // An unlimited link has no queue, and a scenario that gave it one would be refused.
+        if link.rate != RateSpec::Unlimited {
+            self.key("rate", rate(&link.rate))?;
+            self.key("queue", link.queue.exact())?;
+        }
+        if let Some(threshold) = &link.ecn_threshold {
+            self.key("ecn_threshold", threshold.exact())?;
+        }
+        self.key("delay", link.delay.exact())?;
+        self.key("jitter", jitter(link.jitter))?;
+        self.key("loss", loss(&link.loss))?;
+        let outages = link.outages.iter().map(|o| format!("[{}, {}]", o.from.exact(), o.until.exact()));
+        self.key("outages", list(outages))
+    }
+
+    fn transport(&mut self, transport: &Transport) -> fmt::Result {
+        self.section("[transport]")?;
+        self.key("mss", transport.mss.exact())?;
+        self.key("header", transport.header.exact())?;
+        self.key("ack_size", transport.ack_size.exact())?;
+        self.key("initial_window", format!("\"{} packets\"", transport.initial_window))?;
+        self.key("rto_min", transport.rto_min.exact())?;
+        self.key("rto_initial", transport.rto_initial.exact())?;
+        self.key("rto_max", transport.rto_max.exact())?;
+        self.key("max_retries", transport.max_retries)?;
+        if let Some(delay) = transport.delayed_ack {
+            self.key("delayed_ack", delay.exact())?;
+        }
+        self.key("recovery", quoted(transport.recovery.word()))?;
+        self.key("ecn", transport.ecn)?;
+        self.key("dup_threshold", transport.dup_threshold)
+    }
+
+    fn device(&mut self, device: &DeviceEnergy) -> fmt::Result {
+        self.section("[device]")?;
+        self.key("shared_base", device.shared_base.exact())?;
+        self.key("sharing_factor", format!("{:?}", device.sharing_factor))?;
+        let Some(host) = &device.host else { return Ok(()) };
+        self.section("[device.host]")?;
+        match host.curve {
+            HostCurve::Wired { exponent } => {
+                self.key("medium", quoted(Medium::Wired.word()))?;
+                self.key("exponent", format!("{exponent:?}"))?;
+            }
+            HostCurve::Wifi => self.key("medium", quoted(Medium::Wifi.word()))?,
+        }
+        self.key("delay_weight", format!("{:?}", host.delay_weight))?;
+        self.key("subflow_weight", format!("{:?}", host.subflow_weight))?;
+        self.key("unit", host.unit.exact())
+    }
+
+    fn connection(&mut self, scenario: &Scenario, group: &ConnectionGroup) -> fmt::Result {
+        self.section("[[connection]]")?;
+        self.key("name", quoted(&group.name))?;
+        self.key("count", group.count)?;
+        self.key("paths", list(group.paths.iter().map(|&path| quoted(&scenario.paths[path].name))))?;
+        self.key("start", group.start.exact())?;
+        self.key("spread", group.spread.exact())?;
+        self.key("receive_buffer", group.receive_buffer.exact())?;
+        self.key("send_buffer", group.send_buffer.exact())?;
+        self.section("[connection.workload]")?;
+        self.workload(&group.workload)?;
+        self.key("direction", quoted(group.direction.word()))
+    }
+
+    fn workload(&mut self, workload: &Workload) -> fmt::Result {
+        match workload {
+            Workload::Bulk => self.key("kind", quoted("bulk")),
+            Workload::File { size } => {
+                self.key("kind", quoted("file"))?;
+                self.key("size", size.exact())
+            }
+            Workload::Messages { mean_gap, size } => {
+                self.key("kind", quoted("messages"))?;
+                self.key("mean_gap", mean_gap.exact())?;
+                self.key("size", size.exact())
+            }
+            Workload::Stream { rate, interval, on, off } => {
+                self.key("kind", quoted("stream"))?;
+                self.key("rate", rate.exact())?;
+                self.key("interval", interval.exact())?;
+                self.key("on", on.exact())?;
+                self.key("off", off.exact())
+            }
+            Workload::Requests { size, think } => {
+                self.key("kind", quoted("requests"))?;
+                self.key("size", size.exact())?;
+                self.key("think", think.exact())
+            }
+        }
+    }
+
+    fn competitor(&mut self, scenario: &Scenario, competitor: &Competitor) -> fmt::Result {
+        self.section("[[competitor]]")?;
+        self.key("name", quoted(&competitor.name))?;
+        self.key("count", competitor.count)?;
+        match scenario.paths.iter().find(|path| path.down == competitor.down) {
+            Some(path) => self.key("path", quoted(&path.name))?,
+            None => {
+                let via = competitor.down.iter().map(|&link| quoted(base_name(&scenario.links[link])));
+                self.key("via", list(via))?;
+            }
+        }
+        self.key("cc", quoted(&competitor.cc))?;
+        self.key("start", competitor.start.exact())?;
+        self.key("spread", competitor.spread.exact())?;
+        match competitor.size {
+            Some(size) => self.key("size", size.exact()),
+            None => Ok(()),
+        }
+    }
+
+    fn cross(&mut self, scenario: &Scenario, cross: &CrossTraffic) -> fmt::Result {
+        self.section("[[cross]]")?;
+        let of_path = |link| move |radio: (LinkIndex, LinkIndex)| radio.0 == link || radio.1 == link;
+        let key =
+            if scenario.paths.iter().any(|path| of_path(cross.link)(path.radio)) { "path" } else { "link" };
+        let link = &scenario.links[cross.link];
+        self.key(key, quoted(base_name(link)))?;
+        let upwards = link.name.ends_with(".up");
+        let direction = if upwards { Direction::Upload } else { Direction::Download };
+        self.key("direction", quoted(direction.word()))?;
+        match cross.pattern {
+            CrossPattern::Constant { rate } => {
+                self.key("kind", quoted("constant"))?;
+                self.key("rate", rate.exact())?;
+            }
+            CrossPattern::Pareto { rate, mean_burst, mean_gap, shape } => {
+                self.key("kind", quoted("pareto"))?;
+                self.key("rate", rate.exact())?;
+                self.key("mean_burst", mean_burst.exact())?;
+                self.key("mean_gap", mean_gap.exact())?;
+                self.key("shape", format!("{shape:?}"))?;
+            }
+        }
+        self.key("packet", cross.packet.exact())?;
+        self.key("start", cross.start.exact())?;
+        self.key("stop", cross.stop.exact())
+    }
+}
+
+/// Both directions of each link that is no path's own.
+fn shared_links(scenario: &Scenario) -> impl Iterator<Item = (&LinkSpec, &LinkSpec)> {
+    let own: Vec<LinkIndex> = scenario.paths.iter().flat_map(|path| [path.radio.0, path.radio.1]).collect();
+    let shared: Vec<&LinkSpec> = (0..scenario.links.len())
+        .filter(|link| !own.contains(link))
+        .map(|link| &scenario.links[link])
+        .collect();
+    let pairs: Vec<_> = shared.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
+    pairs.into_iter()
+}
+
+/// The name under which a scenario knows a link, without its direction.
+fn base_name(link: &LinkSpec) -> &str {
+    link.name.rsplit_once('.').map_or(&link.name, |(base, _)| base)
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(", "))
+}
+
+fn rate(rate: &RateSpec) -> String {
+    match rate {
+        RateSpec::Unlimited => unreachable!("an unlimited rate is written by leaving the key out"),
+        RateSpec::Constant(rate) => rate.exact(),
+        RateSpec::Steps(steps) => {
+            let steps = steps.iter().map(|(from, rate)| format!("[{}, {}]", from.exact(), rate.exact()));
+            format!("{{ steps = {} }}", list(steps))
+        }
+        RateSpec::LogNormal { mean, deviation, correlation, interval } => format!(
+            "{{ mean = {}, deviation = {}, correlation = {}, interval = {} }}",
+            mean.exact(),
+            Probability::new(*deviation).unwrap_or_default().exact(),
+            correlation.exact(),
+            interval.exact()
+        ),
+        RateSpec::Trace(trace) => format!("{{ trace = {} }}", quoted(&trace.source)),
+    }
+}
+
+fn jitter(jitter: Option<JitterSpec>) -> String {
+    match jitter {
+        None => "\"0 s\"".into(),
+        Some(JitterSpec { deviation, correlation }) => {
+            format!("{{ deviation = {}, correlation = {} }}", deviation.exact(), correlation.exact())
+        }
+    }
+}
+
+fn loss(loss: &LossSpec) -> String {
+    match loss {
+        LossSpec::None => "\"0 %\"".into(),
+        LossSpec::Bernoulli(p) => p.exact(),
+        LossSpec::GilbertElliott { enter_bad, leave_bad, loss_good, loss_bad } => format!(
+            "{{ enter_bad = {}, leave_bad = {}, loss_good = {}, loss_bad = {} }}",
+            enter_bad.exact(),
+            leave_bad.exact(),
+            loss_good.exact(),
+            loss_bad.exact()
+        ),
+    }
+}
+
+/// All numbers of a model, and the profile that they come from, if any.
+fn energy(energy: &InterfaceEnergy) -> String {
+    let base = energy.profile.strip_suffix(CHANGED).unwrap_or(&energy.profile);
+    let profile =
+        crate::energy::profile(base).map_or(String::new(), |_| format!("profile = {}, ", quoted(base)));
+    let (kind, numbers) = match &energy.model {
+        InterfaceModel::Linear { down, up, sunk, sunk_while } => {
+            let sunk_while = quoted(sunk_while.word());
+            let numbers = format!(
+                "per_mbps = {}, up_per_mbps = {}, active = {}, sunk_while = {sunk_while}",
+                down.exact(),
+                up.exact(),
+                sunk.exact()
+            );
+            (EnergyKind::Linear, numbers)
+        }
+        InterfaceModel::Rrc(model) => (EnergyKind::Rrc, rrc(model)),
+        InterfaceModel::Slotted { transfer, idle, slot } => {
+            let (transfer, idle, slot) = (transfer.exact(), idle.exact(), slot.exact());
+            (EnergyKind::Slotted, format!("per_mbps = {transfer}, idle = {idle}, slot = {slot}"))
+        }
+    };
+    format!("{{ {profile}model = {}, {numbers} }}", quoted(kind.word()))
+}
+
+fn rrc(model: &RrcModel) -> String {
+    let stage = |stage: &Stage| {
+        format!("{{ power = {}, duration = {} }}", stage.power.exact(), stage.duration.exact())
+    };
+    format!(
+        "per_mbps = {}, up_per_mbps = {}, active = {}, inactivity = {}, promotion = {}, tail = {}, idle = {}",
+        model.down.exact(),
+        model.up.exact(),
+        model.active.exact(),
+        model.inactivity.exact(),
+        stage(&model.promotion),
+        list(model.tail.iter().map(stage)),
+        model.idle.exact()
+    )
+}
