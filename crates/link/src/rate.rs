@@ -209,6 +209,59 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::random::Domain;
+
+    const VALUES: usize = 1 << 18;
+
+    /// 10 Mbit/s ± 40 %, correlated over two intervals: rho = exp(−1/2).
+    fn process(correlation: Nanos) -> LogNormal {
+        let stream = Stream::new(11, Domain::LinkRate, 0);
+        LogNormal::new(BitRate::from_bps(10_000_000), 0.4, correlation, Nanos::from_millis(100), stream)
+    }
+
+    fn mean(values: impl Iterator<Item = f64>) -> f64 {
+        values.sum::<f64>() / VALUES as f64
+    }
+
+    #[test]
+    fn a_log_normal_rate_has_mean_deviation_and_correlation_as_asked() {
+        let rho = (-0.5f64).exp();
+        let mut process = process(Nanos::from_millis(200));
+        let rates: Vec<f64> = (0..VALUES).map(|_| process.next_bps() as f64 / 1e7).collect();
+        // Standard error of the mean: 0.4·√((1 + rho)/(1 − rho)/2¹⁸) ≈ 0.0016; measured to five of them.
+        let first = mean(rates.iter().copied());
+        assert!((first - 1.0).abs() < 0.008, "mean {first}");
+        let deviation = mean(rates.iter().map(|r| (r - 1.0).powi(2))).sqrt();
+        assert!((deviation - 0.4).abs() < 0.01, "deviation {deviation}");
+        let logs: Vec<f64> = rates.iter().map(|r| r.ln()).collect();
+        let centre = mean(logs.iter().copied());
+        let variance = mean(logs.iter().map(|x| (x - centre).powi(2)));
+        // σ² = ln(1 + 0.16) = 0.14842, µ = −σ²/2.
+        assert!((variance - 0.14842).abs() < 0.004, "variance of the logarithm {variance}");
+        assert!((centre + 0.07421).abs() < 0.008, "mean of the logarithm {centre}");
+        for lag in [1, 2, 4] {
+            let covariance = mean(logs.windows(lag + 1).map(|w| (w[0] - centre) * (w[lag] - centre)));
+            let expected = rho.powi(lag as i32);
+            assert!((covariance / variance - expected).abs() < 0.015, "lag {lag}: {}", covariance / variance);
+        }
+    }
+
+    #[test]
+    fn without_correlation_neighbouring_rates_are_independent() {
+        let mut process = process(Nanos::ZERO);
+        let logs: Vec<f64> = (0..VALUES).map(|_| (process.next_bps() as f64 / 1e7).ln() + 0.07421).collect();
+        let covariance = mean(logs.windows(2).map(|w| w[0] * w[1]));
+        // Standard error σ²/√2¹⁸ = 0.14842/512 = 0.00029.
+        assert!(covariance.abs() < 0.0015, "{covariance}");
+    }
+
+    #[test]
+    fn without_deviation_the_rate_is_its_mean() {
+        let stream = Stream::new(1, Domain::LinkRate, 0);
+        let mean = BitRate::from_bps(7_654_321);
+        let mut process = LogNormal::new(mean, 0.0, Nanos::ZERO, Nanos::from_millis(1), stream);
+        assert!((0..100).all(|_| process.next_bps() == 7_654_321));
+    }
 
     proptest! {
         #[test]

@@ -1,0 +1,195 @@
+//! Mahimahi's packet-delivery traces: one line per opportunity, the milliseconds since the start.
+//!
+//! Format as read by Mahimahi's `mm-link` (Netravali et al., USENIX ATC 2015): decimal integers, one per line, never falling,
+//! the last one above 0; no comments and no blank lines. A missing newline at the end and CR LF are accepted.
+
+use joulepath_model::network::DeliveryTrace;
+
+/// Longest trace that is accepted: 10¹⁰ ms are 116 days. More is a trace in another unit.
+pub const MAX_MS: u64 = 10_000_000_000;
+
+/// Why a trace could not be read: the place, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TraceError {
+    /// No line at all.
+    #[error("{trace}: the trace is empty; write one line per 1500 bytes, the milliseconds since the start")]
+    Empty {
+        /// Where the trace came from.
+        trace: String,
+    },
+    /// A line that is not a decimal integer.
+    #[error(
+        "{trace}:{line}: `{text}` is not a whole number of milliseconds; write one per line, such as `17`, \
+         without blank lines and comments"
+    )]
+    NotANumber {
+        /// Where the trace came from.
+        trace: String,
+        /// From 1.
+        line: usize,
+        /// The start of the line.
+        text: String,
+    },
+    /// A line beyond [`MAX_MS`].
+    #[error(
+        "{trace}:{line}: `{text}` ms is more than {MAX_MS} ms (116 days); is the trace in µs or ns? divide it"
+    )]
+    TooLarge {
+        /// Where the trace came from.
+        trace: String,
+        /// From 1.
+        line: usize,
+        /// The start of the line.
+        text: String,
+    },
+    /// A line earlier than the one before.
+    #[error("{trace}:{line}: {ms} ms comes after {before_ms} ms; sort the lines in ascending order")]
+    Backwards {
+        /// Where the trace came from.
+        trace: String,
+        /// From 1.
+        line: usize,
+        /// This line.
+        ms: u64,
+        /// The line before.
+        before_ms: u64,
+    },
+    /// A trace without duration could not be repeated.
+    #[error(
+        "{trace}:{line}: the trace ends at 0 ms, so it has no duration to repeat it after; \
+         end it with a line above 0"
+    )]
+    NoDuration {
+        /// Where the trace came from.
+        trace: String,
+        /// From 1.
+        line: usize,
+    },
+}
+
+/// Reads a trace. `source` says where it came from, for messages and results.
+///
+/// # Errors
+/// The first line that is not as Mahimahi's format wants it.
+pub fn parse(text: impl AsRef<[u8]>, source: &str) -> Result<DeliveryTrace, TraceError> {
+    let text = text.as_ref();
+    if text.is_empty() {
+        return Err(TraceError::Empty { trace: source.into() });
+    }
+    let mut opportunities_ms = Vec::new();
+    for (index, line) in text.strip_suffix(b"\n").unwrap_or(text).split(|&byte| byte == b'\n').enumerate() {
+        let ms = parse_line(line.strip_suffix(b"\r").unwrap_or(line), source, index + 1)?;
+        match opportunities_ms.last() {
+            Some(&before_ms) if ms < before_ms => {
+                return Err(TraceError::Backwards { trace: source.into(), line: index + 1, ms, before_ms });
+            }
+            _ => opportunities_ms.push(ms),
+        }
+    }
+    if opportunities_ms.last() == Some(&0) {
+        return Err(TraceError::NoDuration { trace: source.into(), line: opportunities_ms.len() });
+    }
+    Ok(DeliveryTrace { source: source.into(), opportunities_ms })
+}
+
+fn parse_line(line: &[u8], source: &str, number: usize) -> Result<u64, TraceError> {
+    if line.is_empty() || !line.iter().all(u8::is_ascii_digit) {
+        return Err(TraceError::NotANumber { trace: source.into(), line: number, text: excerpt(line) });
+    }
+    let digits = line.iter().map(|byte| u64::from(byte - b'0'));
+    digits
+        .fold(Some(0u64), |ms, digit| ms?.checked_mul(10)?.checked_add(digit))
+        .filter(|&ms| ms <= MAX_MS)
+        .ok_or_else(|| TraceError::TooLarge { trace: source.into(), line: number, text: excerpt(line) })
+}
+
+/// What fits into a message, in printable characters.
+fn excerpt(line: &[u8]) -> String {
+    const LONGEST: usize = 24;
+    let text = String::from_utf8_lossy(line);
+    let mut excerpt: String = text.chars().take(LONGEST).flat_map(char::escape_default).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        excerpt.push('…');
+    }
+    excerpt
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(text: &str) -> String {
+        parse(text, "lte.down").expect_err("not a trace").to_string()
+    }
+
+    #[test]
+    fn a_trace_is_read_with_and_without_its_last_newline_and_from_windows() {
+        let expected = DeliveryTrace { source: "x".into(), opportunities_ms: vec![0, 3, 3, 10] };
+        for text in ["0\n3\n3\n10\n", "0\n3\n3\n10", "0\r\n3\r\n3\r\n10\r\n", "00\n03\n3\n0010\n"] {
+            assert_eq!(parse(text, "x").as_ref(), Ok(&expected), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_malformed_trace_is_told_the_place_and_the_mend() {
+        assert_eq!(
+            message(""),
+            "lte.down: the trace is empty; write one line per 1500 bytes, the milliseconds since the start"
+        );
+        assert_eq!(
+            message("1\n2.5\n"),
+            "lte.down:2: `2.5` is not a whole number of milliseconds; write one per line, such as `17`, \
+             without blank lines and comments"
+        );
+        assert_eq!(
+            message("1\n5\n4\n"),
+            "lte.down:3: 4 ms comes after 5 ms; sort the lines in ascending order"
+        );
+        assert_eq!(
+            message("0\n0\n"),
+            "lte.down:2: the trace ends at 0 ms, so it has no duration to repeat it after; \
+             end it with a line above 0"
+        );
+        assert_eq!(
+            message("10000000001\n"),
+            "lte.down:1: `10000000001` ms is more than 10000000000 ms (116 days); is the trace in µs or ns? \
+             divide it"
+        );
+    }
+
+    #[test]
+    fn blank_lines_comments_signs_and_spaces_are_not_numbers() {
+        for (text, line) in [
+            ("\n", 1),
+            ("1\n\n2\n", 2),
+            ("1\n\n", 2),
+            ("# x\n1\n", 1),
+            ("-1\n", 1),
+            ("+1\n", 1),
+            ("1\n 2\n", 2),
+        ] {
+            let error = parse(text, "x");
+            assert!(
+                matches!(error, Err(TraceError::NotANumber { line: at, .. }) if at == line),
+                "{text:?}: {error:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_largest_number_is_read_and_any_beyond_is_refused_without_overflow() {
+        assert!(parse("10000000000", "x").is_ok());
+        for text in ["18446744073709551615", "18446744073709551616", &"9".repeat(1000)] {
+            assert!(matches!(parse(text, "x"), Err(TraceError::TooLarge { line: 1, .. })), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_printed_is_escaped_and_cut() {
+        let Err(TraceError::NotANumber { text, .. }) = parse([0xFF, 0x1B, b'['].repeat(50), "x") else {
+            panic!("accepted garbage")
+        };
+        assert!(text.is_ascii() || text.ends_with('…'), "{text}");
+        assert!(!text.contains('\u{1b}') && text.chars().count() < 24 * 8 + 2, "{text}");
+    }
+}
