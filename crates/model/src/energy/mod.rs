@@ -7,8 +7,10 @@ pub mod equations;
 pub mod meter;
 mod presets;
 mod profiles;
+#[cfg(test)]
+mod tests;
 
-pub use presets::{DevicePreset, device_preset, device_preset_names, device_presets, nearest_device_preset};
+pub use presets::{DevicePreset, device_preset, device_preset_names, device_presets};
 pub use profiles::{Confidence, Profile, nearest, profile, profile_names, profiles};
 
 use serde::Serialize;

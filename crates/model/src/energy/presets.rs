@@ -1,7 +1,7 @@
 //! What a device burns besides its interfaces, by name, and the interface profiles that belong to it.
 
 use super::constants::{device, host, narayanan2021};
-use super::profiles::{Confidence, most_alike};
+use super::profiles::Confidence;
 use super::{DeviceEnergy, HostCurve, HostModel};
 use crate::units::Watts;
 
@@ -39,11 +39,6 @@ pub fn device_preset_names() -> impl Iterator<Item = &'static str> {
 /// The device called `name`.
 pub fn device_preset(name: &str) -> Option<DeviceEnergy> {
     device_presets().find(|preset| preset.name == name).map(DevicePreset::device)
-}
-
-/// The preset whose name is most like `name`, if one is alike enough to be what was meant.
-pub fn nearest_device_preset(name: &str) -> Option<&'static str> {
-    most_alike(name, device_preset_names())
 }
 
 const HUANG2012: &[&str] = &["wifi-huang2012", "lte-huang2012", "3g-huang2012"];

@@ -82,18 +82,14 @@ pub fn profile(name: &str) -> Option<InterfaceEnergy> {
 
 /// The profile whose name is most like `name`, if one is alike enough to be what was meant.
 pub fn nearest(name: &str) -> Option<&'static str> {
-    most_alike(name, profile_names())
-}
-
-/// The candidate most like `name`; none below a similarity of 0.75 (1 is equality).
-pub(super) fn most_alike<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    /// Jaro-Winkler similarity; 1 is equality.
     const ALIKE: f64 = 0.75;
     let name = name.to_ascii_lowercase();
-    candidates
-        .map(|candidate| (strsim::jaro_winkler(&name, candidate), candidate))
+    profile_names()
+        .map(|known| (strsim::jaro_winkler(&name, known), known))
         .filter(|(similarity, _)| *similarity >= ALIKE)
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
-        .map(|(_, candidate)| candidate)
+        .map(|(_, known)| known)
 }
 
 const SEED000: &str = "paper 000, section V (rounded from Huang et al. 2012)";

@@ -1,4 +1,4 @@
-//! The device's clocks: simulated time, and how much of it two or more interfaces, or any, were active.
+//! The device's clocks: simulated time, and how much of it two or more interfaces, or any at all, were active.
 
 use crate::units::Nanos;
 
@@ -6,11 +6,13 @@ use crate::units::Nanos;
 #[derive(Clone, Debug)]
 pub(super) struct Clock {
     now: Nanos,
-    /// Time so far with two or more active interfaces.
+    /// Time so far in which κ applied.
     shared: Nanos,
     /// Time since the begin of the measurement with an active interface.
     any: Nanos,
     active: u32,
+    /// Whether it matters that two interfaces are active.
+    sharing: bool,
 }
 
 /// An instant on the first two clocks.
@@ -28,17 +30,18 @@ pub(super) struct Span {
 }
 
 impl Clock {
-    pub(super) const fn new(start: Nanos) -> Self {
-        Clock { now: start, shared: Nanos::ZERO, any: Nanos::ZERO, active: 0 }
+    /// With κ = 1 nothing is shared, so that no interface's sums depend on another, not even in rounding.
+    pub(super) fn new(start: Nanos, sharing_factor: f64) -> Self {
+        Clock { now: start, shared: Nanos::ZERO, any: Nanos::ZERO, active: 0, sharing: sharing_factor != 1.0 }
     }
 
     pub(super) const fn now(&self) -> Nanos {
         self.now
     }
 
-    /// Whether two or more interfaces are active.
+    /// Whether two or more interfaces are active, and κ applies.
     pub(super) const fn is_shared(&self) -> bool {
-        self.active >= 2
+        self.active >= 2 && self.sharing
     }
 
     /// Time since the begin of the measurement with an active interface.

@@ -65,7 +65,7 @@ enum Machine {
 impl DeviceMeter {
     /// A device whose radios are idle at `start`, from where its energy counts.
     pub fn new(interfaces: &[InterfaceModel], device: &DeviceEnergy, start: Nanos) -> Self {
-        let mut clock = Clock::new(start);
+        let mut clock = Clock::new(start, device.sharing_factor);
         let interfaces = interfaces.iter().map(|model| Interface::new(model, &mut clock)).collect();
         DeviceMeter {
             interfaces,
@@ -294,7 +294,7 @@ impl Interface {
         let split = match &self.machine {
             Machine::Linear(linear) => linear.read(here, sharing_factor),
             Machine::Rrc(rrc) => rrc.read(here, sharing_factor),
-            Machine::Slotted(slots) => slots.read(sharing_factor),
+            Machine::Slotted(slots) => slots.read(here, sharing_factor),
         };
         EnergySplit { transfer_j: self.transfer_joules(sharing_factor), ..split }
     }

@@ -95,7 +95,7 @@ impl RrcMeter {
             State::Idle { from } => {
                 self.idle.add(from, here);
                 clock.enter();
-                let ready = here.at + self.model.promotion.duration;
+                let ready = here.at.saturating_add(self.model.promotion.duration);
                 self.state = State::Promotion { from: here, ready };
                 ready
             }
@@ -107,7 +107,7 @@ impl RrcMeter {
         match self.state {
             State::Idle { .. } => Nanos::MAX,
             State::Promotion { ready, .. } => ready,
-            State::Active { last, .. } => last.at + self.model.limit,
+            State::Active { last, .. } => last.at.saturating_add(self.model.limit),
             State::Tail { end, .. } => end,
         }
     }
@@ -126,13 +126,16 @@ impl RrcMeter {
             }
             State::Active { from, last } => {
                 self.active.add(from, last);
-                let end = last.at + self.model.tail[0].duration;
+                let end = last.at.saturating_add(self.model.tail[0].duration);
                 self.state = State::Tail { stage: 0, from: last.max(from), end };
             }
             State::Tail { stage, from, end } => {
                 self.tail[stage].add(from, here);
                 self.state = match self.model.tail.get(stage + 1) {
-                    Some(next) => State::Tail { stage: stage + 1, from: here, end: end + next.duration },
+                    Some(next) => {
+                        let end = end.saturating_add(next.duration);
+                        State::Tail { stage: stage + 1, from: here, end }
+                    }
                     None => {
                         clock.leave();
                         State::Idle { from: here }

@@ -53,7 +53,7 @@ impl SlotMeter {
     pub(super) fn rouse(&mut self, clock: &mut Clock) {
         if self.busy_until.is_none() {
             self.idle.add(self.idle_from, self.current);
-            self.busy_until = Some(self.current.at + self.slot);
+            self.busy_until = Some(self.current.at.saturating_add(self.slot));
             clock.enter();
         }
     }
@@ -89,9 +89,10 @@ impl SlotMeter {
         (self.current, self.idle_from) = (here, here);
     }
 
-    /// Energy without traffic from the begin of the measurement to the begin of the current slot.
-    pub(super) fn read(&self, sharing_factor: f64) -> EnergySplit {
-        let idle = if self.is_busy() { self.idle } else { self.idle.and(self.idle_from, self.current) };
+    /// Energy without traffic from the begin of the measurement to the begin of the current slot, at most to `here`.
+    pub(super) fn read(&self, here: Stamp, sharing_factor: f64) -> EnergySplit {
+        let settled = self.current.min(here);
+        let idle = if self.is_busy() { self.idle } else { self.idle.and(self.idle_from, settled) };
         EnergySplit {
             sunk_j: self.idle_power.0 * idle.weighted_secs(sharing_factor),
             ..EnergySplit::default()

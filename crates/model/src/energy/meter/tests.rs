@@ -1,1 +1,287 @@
+//! The meter against worked numbers; `oracle` holds it against an eager integration.
 
+mod oracle;
+
+use crate::energy::meter::{DeviceMeter, EnergyReading};
+use crate::energy::{
+    DeviceEnergy, InterfaceModel, RrcModel, Stage, SunkWhile, Traffic, device_preset, profile,
+};
+use crate::units::{BitRate, JoulesPerBit, Nanos, Watts};
+
+fn ms(millis: u64) -> Nanos {
+    Nanos::from_millis(millis)
+}
+
+fn secs(seconds: u64) -> Nanos {
+    Nanos::from_secs(seconds)
+}
+
+fn model(name: &str) -> InterfaceModel {
+    profile(name).expect("shipped profile").model
+}
+
+fn meter(names: &[&str], device: DeviceEnergy) -> DeviceMeter {
+    let models: Vec<_> = names.iter().map(|name| model(name)).collect();
+    DeviceMeter::new(&models, &device, Nanos::ZERO)
+}
+
+fn additive(names: &[&str]) -> DeviceMeter {
+    meter(names, DeviceEnergy::additive())
+}
+
+/// 0.1 s promotion at 3 W, 2 W active, tail of 1 s at 1 W and 2 s at 0.5 W, idle at 0.01 W, 1 nJ/bit down, 2 up.
+fn simple_radio() -> InterfaceModel {
+    InterfaceModel::Rrc(RrcModel {
+        down: JoulesPerBit(1e-9),
+        up: JoulesPerBit(2e-9),
+        active: Watts(2.0),
+        inactivity: ms(200),
+        promotion: Stage { power: Watts(3.0), duration: ms(100) },
+        tail: vec![
+            Stage { power: Watts(1.0), duration: secs(1) },
+            Stage { power: Watts(0.5), duration: secs(2) },
+        ],
+        idle: Watts(0.01),
+    })
+}
+
+fn simple_meter() -> DeviceMeter {
+    DeviceMeter::new(&[simple_radio()], &DeviceEnergy::additive(), Nanos::ZERO)
+}
+
+#[track_caller]
+fn assert_close(actual: f64, expected: f64, tolerance: f64) {
+    assert!((actual - expected).abs() <= tolerance, "{actual} is not {expected} ± {tolerance}");
+}
+
+#[track_caller]
+fn assert_split(reading: &EnergyReading, sunk: f64, transfer: f64, tail: f64) {
+    let split = reading.interfaces[0];
+    assert_close(split.sunk_j, sunk, 1e-9);
+    assert_close(split.transfer_j, transfer, 1e-9);
+    assert_close(split.tail_j, tail, 1e-9);
+}
+
+/// 10 MB in packets of 1250 B at `mbps`, from idle to the end of the tail.
+fn file_of_10_mb(name: &str, mbps: u64) -> f64 {
+    let mut meter = additive(&[name]);
+    let ready = meter.wake(0, Nanos::ZERO);
+    let packet_time = 10_000_000 / mbps; // 10^4 bit, in ns
+    let mut last = ready;
+    for packet in 1..=8_000 {
+        last = ready + Nanos(packet * packet_time);
+        meter.on_packet(0, last, 1250, Traffic::Down);
+    }
+    meter.finish_with_tails(last).total_j()
+}
+
+#[test]
+fn files_cost_what_the_closed_form_says() {
+    assert_close(file_of_10_mb("lte-huang2012", 10), 27.047, 1e-3);
+    assert_close(file_of_10_mb("wifi-huang2012", 10), 12.062, 1e-3);
+    assert_close(file_of_10_mb("3g-huang2012", 2), 49.866, 1e-3);
+}
+
+#[test]
+fn table_1_of_000_comes_out_of_packets() {
+    let mut meter = additive(&["wifi-seed000", "lte-seed000", "umts-seed000"]);
+    // 120 s at 415.66 kbit/s are 6 234 900 B, shared 0.18 / 0.43 / 0.39, in 100 parts each.
+    for (interface, bytes) in [11_222, 26_810, 24_316].into_iter().enumerate() {
+        for part in 0..100 {
+            meter.on_packet(interface, ms(1200 * part), bytes, Traffic::Down);
+            meter.on_packet(interface, ms(1200 * part), 40, Traffic::Up); // ACKs are free in 000
+        }
+    }
+    // 2.2781 W; with these shares rounded to bytes the same.
+    assert_close(meter.finish(secs(120)).total_j() / 120.0, 2.2781, 5e-5);
+}
+
+#[test]
+fn the_first_packet_waits_for_the_promotion() {
+    let mut meter = simple_meter();
+    assert_eq!(meter.wake(0, ms(500)), ms(600));
+    assert_eq!(meter.wake(0, ms(550)), ms(600), "a second packet waits for the same promotion");
+    assert_eq!(meter.wake(0, ms(650)), ms(650));
+    // Idle 0.5 s, promotion 0.1 s, active from 0.6 s to 0.65 s, tail 1 s and 2 s.
+    let reading = meter.finish_with_tails(ms(650));
+    assert_split(&reading, 0.01 * 0.5 + 2.0 * 0.05, 0.0, 3.0 * 0.1 + 1.0 * 1.0 + 0.5 * 2.0);
+}
+
+#[test]
+fn a_packet_cuts_the_tail_short() {
+    let mut meter = simple_meter();
+    meter.on_packet(0, ms(0), 1000, Traffic::Down); // ready at 100 ms
+    assert_eq!(meter.wake(0, ms(1600)), ms(1600), "no promotion out of a tail");
+    meter.on_packet(0, ms(1600), 1000, Traffic::Up);
+    // Tail from 0.1 s: 1 s in the first stage, 0.5 s in the second; then a whole tail.
+    let reading = meter.finish_with_tails(ms(1600));
+    let bits = 8000.0;
+    assert_split(&reading, 0.0, bits * 1e-9 + bits * 2e-9, 3.0 * 0.1 + 1.0 + 0.25 + 1.0 + 1.0);
+}
+
+#[test]
+fn a_short_gap_is_transfer_and_a_long_one_is_tail_from_its_first_instant() {
+    let run = |gap| {
+        let mut meter = simple_meter();
+        meter.on_packet(0, ms(0), 0, Traffic::Down); // ready at 100 ms
+        meter.on_packet(0, ms(100) + gap, 0, Traffic::Down);
+        meter.finish_with_tails(ms(100) + gap)
+    };
+    assert_split(&run(ms(199)), 2.0 * 0.199, 0.0, 0.3 + 2.0);
+    assert_split(&run(ms(200)), 0.0, 0.0, 0.3 + 0.2 * 1.0 + 2.0);
+}
+
+#[test]
+fn the_radio_is_idle_after_its_tail_and_must_be_promoted_again() {
+    let mut meter = simple_meter();
+    meter.on_packet(0, ms(0), 0, Traffic::Down); // tail from 100 ms to 3100 ms
+    assert_eq!(meter.wake(0, ms(5100)), ms(5200));
+    let reading = meter.finish_with_tails(ms(5100));
+    assert_split(&reading, 0.01 * 2.0, 0.0, 2.0 * (0.3 + 2.0));
+}
+
+#[test]
+fn an_end_amid_traffic_cuts_the_tail_and_counts_the_gap_as_transfer() {
+    let mut meter = simple_meter();
+    meter.on_packet(0, ms(0), 0, Traffic::Down);
+    assert_split(&meter.clone().finish(ms(50)), 0.0, 0.0, 3.0 * 0.05);
+    assert_split(&meter.clone().finish(ms(250)), 2.0 * 0.15, 0.0, 0.3);
+    assert_split(&meter.clone().finish(ms(600)), 0.0, 0.0, 0.3 + 0.5);
+    assert_split(&meter.clone().finish(ms(4100)), 0.01 * 1.0, 0.0, 0.3 + 2.0);
+    // A snapshot leaves the open gap to a later one.
+    assert_split(&meter.snapshot(ms(250)), 0.0, 0.0, 0.3);
+    assert_split(&meter.snapshot(ms(600)), 0.0, 0.0, 0.3 + 0.5);
+}
+
+#[test]
+fn a_radio_without_tail_stays_active_for_its_inactivity() {
+    let InterfaceModel::Rrc(mut rrc) = simple_radio() else { unreachable!("it is a radio") };
+    rrc.tail.clear();
+    let mut meter = DeviceMeter::new(&[InterfaceModel::Rrc(rrc)], &DeviceEnergy::additive(), Nanos::ZERO);
+    meter.on_packet(0, ms(0), 0, Traffic::Down);
+    assert_split(&meter.finish_with_tails(ms(100)), 0.0, 0.0, 0.3 + 2.0 * 0.2);
+}
+
+#[test]
+fn the_measurement_starts_within_any_state() {
+    for (begin, sunk, tail) in [
+        (50, 2.0 * 0.15, 3.0 * 0.05 + 2.0), // promotion
+        (150, 2.0 * 0.1, 2.0),              // gap that becomes transfer at 250 ms
+        (300, 0.0, 0.95 + 1.0),             // gap that becomes tail
+        (2000, 0.0, 0.5 * 1.25),            // second stage, which ends at 3250 ms
+        (3350, 0.0, 0.0),
+    ] {
+        let mut meter = simple_meter();
+        meter.on_packet(0, ms(0), 1000, Traffic::Down);
+        if begin < 250 {
+            meter.begin_measurement(ms(begin));
+            meter.on_packet(0, ms(250), 0, Traffic::Down);
+        } else {
+            meter.on_packet(0, ms(250), 0, Traffic::Down);
+            meter.begin_measurement(ms(begin));
+        }
+        assert_split(&meter.finish_with_tails(ms(begin.max(250))), sunk, 0.0, tail);
+    }
+}
+
+#[test]
+fn sunk_power_burns_while_any_subflow_is_open() {
+    let mut meter = additive(&["wlan-seed001", "wifi-seed000"]);
+    meter.open(0, secs(1));
+    meter.open(0, secs(2));
+    meter.close(0, secs(3));
+    meter.close(0, secs(5));
+    meter.open(0, secs(8));
+    let reading = meter.finish(secs(10));
+    // 1 s to 5 s and 8 s to 10 s; the other one always.
+    assert_close(reading.interfaces[0].sunk_j, 0.1329 * 6.0, 1e-12);
+    assert_close(reading.interfaces[1].sunk_j, 0.1329 * 10.0, 1e-12);
+}
+
+#[test]
+fn two_active_interfaces_share() {
+    let device = DeviceEnergy { shared_base: Watts(0.5), sharing_factor: 0.8, host: None };
+    let mut meter = meter(&["wlan-seed001", "3g-seed001"], device);
+    meter.open(0, secs(1));
+    meter.on_packet(0, secs(2), 125_000, Traffic::Down); // 1 Mbit alone
+    meter.open(1, secs(3));
+    meter.on_packet(0, secs(4), 125_000, Traffic::Down); // 1 Mbit while sharing
+    meter.close(0, secs(5));
+    let reading = meter.finish(secs(6));
+    // WLAN alone 2 s, sharing 2 s; 3G sharing 2 s, alone 1 s; base from 1 s to 6 s.
+    assert_close(reading.interfaces[0].sunk_j, 0.1329 * (2.0 + 0.8 * 2.0), 1e-12);
+    assert_close(reading.interfaces[0].transfer_j, 0.137 * (1.0 + 0.8), 1e-12);
+    assert_close(reading.interfaces[1].sunk_j, 0.8179 * (0.8 * 2.0 + 1.0), 1e-12);
+    assert_close(reading.base_j, 0.5 * 5.0, 1e-12);
+    assert_close(reading.total_j(), 0.1329 * 3.6 + 0.137 * 1.8 + 0.8179 * 2.6 + 2.5, 1e-12);
+}
+
+#[test]
+fn a_free_interface_shares_nothing() {
+    let mut meter = meter(&["free", "wlan-seed001"], device_preset("phone2015").expect("shipped"));
+    meter.open(0, secs(0));
+    meter.on_packet(0, secs(1), 1500, Traffic::Down);
+    assert_eq!(meter.snapshot(secs(2)).total_j(), 0.0);
+}
+
+#[test]
+fn slots_without_traffic_cost_c_e() {
+    let slotted = InterfaceModel::Slotted { transfer: JoulesPerBit(5e-6), idle: Watts(0.25), slot: secs(1) };
+    let mut meter = DeviceMeter::new(&[slotted], &DeviceEnergy::additive(), Nanos::ZERO);
+    meter.on_packet(0, ms(2500), 125_000, Traffic::Down); // slot 2: 1 Mbit, 5 J
+    meter.on_packet(0, ms(2900), 125_000, Traffic::Up); // same slot
+    meter.on_packet(0, ms(3000), 125_000, Traffic::Down); // slot 3
+    assert_split(&meter.snapshot(ms(5900)), 0.25 * 3.0, 15.0, 0.0); // slots 0, 1, 4; slot 5 is open
+    assert_split(&meter.finish(ms(5900)), 0.25 * 3.9, 15.0, 0.0);
+}
+
+#[test]
+fn a_host_is_charged_for_the_windows_that_were_sampled() {
+    let mut meter = meter(&["free"], device_preset("host-relative").expect("shipped"));
+    meter.host_sample(secs(10), BitRate::from_bps(200_000_000), Nanos::ZERO, 1);
+    assert_close(meter.snapshot(secs(10)).host.total_j(), 10.0, 1e-9);
+    meter.begin_measurement(secs(10));
+    meter.host_sample(secs(90), BitRate::from_bps(1_000_000_000), Nanos::ZERO, 1);
+    let reading = meter.finish(secs(90));
+    // 80 s at 1.15, of which 1 - 0.15 * 0.25 = 0.9625 would burn without traffic.
+    assert_close(reading.host.sunk_j, 80.0 * 0.9625, 1e-9);
+    assert_close(reading.total_j(), 80.0 * 1.15, 1e-9);
+}
+
+#[test]
+fn a_timer_longer_than_the_run_does_not_overflow() {
+    let InterfaceModel::Rrc(mut rrc) = simple_radio() else { unreachable!("it is a radio") };
+    rrc.tail[1].duration = Nanos::MAX;
+    let mut meter = DeviceMeter::new(&[InterfaceModel::Rrc(rrc)], &DeviceEnergy::additive(), Nanos::ZERO);
+    meter.on_packet(0, ms(0), 0, Traffic::Down);
+    assert_split(&meter.finish(ms(2100)), 0.0, 0.0, 0.3 + 1.0 + 0.5);
+}
+
+#[test]
+fn a_late_call_counts_at_the_present() {
+    let mut meter = additive(&["wlan-seed001", "3g-seed001"]);
+    meter.open(0, secs(2));
+    meter.open(1, secs(1));
+    let reading = meter.finish(secs(3));
+    assert_close(reading.interfaces[1].sunk_j, 0.8179, 1e-12);
+}
+
+#[test]
+fn sunk_while_open_and_always_differ_only_in_when() {
+    let linear = |sunk_while| InterfaceModel::Linear {
+        down: JoulesPerBit(1e-9),
+        up: JoulesPerBit(2e-9),
+        sunk: Watts(1.0),
+        sunk_while,
+    };
+    let models = [linear(SunkWhile::Always), linear(SunkWhile::Open)];
+    let mut meter = DeviceMeter::new(&models, &DeviceEnergy::additive(), Nanos::ZERO);
+    meter.open(1, Nanos::ZERO);
+    for interface in 0..2 {
+        assert_eq!(meter.wake(interface, ms(10)), ms(10));
+        meter.on_packet(interface, ms(10), 1500, Traffic::Up);
+    }
+    let reading = meter.finish(secs(1));
+    assert_eq!(reading.interfaces[0], reading.interfaces[1]);
+    assert_close(reading.interfaces[0].transfer_j, 12_000.0 * 2e-9, 1e-18);
+}
