@@ -24,11 +24,12 @@
 	  "classic=-1 seed=0 semicoupled=1000 uncoupled=2000",                                    \
 	  "member of the family: 0 fully coupled, 1 Semicoupled, 2 uncoupled; classic takes W/2 " \
 	  "off at a loss")
-enum coupled_form { /* epsilon in thousandths */
-	            COUPLED_CLASSIC = -1,
-	            COUPLED_SEED = 0,
-	            COUPLED_SEMICOUPLED = 1000,
-	            COUPLED_UNCOUPLED = 2000,
+/* epsilon in thousandths */
+enum coupled_form {
+	COUPLED_CLASSIC = -1,
+	COUPLED_SEED = 0,
+	COUPLED_SEMICOUPLED = 1000,
+	COUPLED_UNCOUPLED = 2000,
 };
 enum { COUPLED_PARAMS(MPCC_PARAM_ID) COUPLED_PARAM_COUNT };
 enum { COUPLED_PARAMS(MPCC_PARAM_DEFAULT) };

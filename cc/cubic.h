@@ -41,7 +41,7 @@ enum cubic_word {
 #define CUBIC_TIME_MAX  ((1ULL << 22) - 1) /* 2^-14 s: 256 s, cubes fit in 64 bits */
 #define CUBIC_EPOCH_MAX 256000000ULL       /* us: the same */
 #define CUBIC_CUBE_DROP 12                 /* bits dropped between square and cube */
-#define CUBIC_Q         16                 /* Q16 packets */
+#define CUBIC_Q         24                 /* Q24 packets */
 #define CUBIC_US_PER_S  1000000U
 #define CUBIC_ALPHA     ((u64)MPCC_PACKET * 9 / 17) /* Q32: 3 (1 - 0.7) / (1 + 0.7) */
 /* C = 2/5 and 1/C = 5/2 (RFC 9438, section 5) */
@@ -71,7 +71,7 @@ MPCC_INLINE u64 cubic_ticks(u64 us)
 	return (us << CUBIC_TIME_BITS) / CUBIC_US_PER_S;
 }
 
-/* W_cubic at `t` ticks into the epoch, Q16 packets: C (t - K)^3 + W_max. */
+/* W_cubic at `t` ticks into the epoch, Q24 packets: C (t - K)^3 + W_max. */
 MPCC_INLINE u64 cubic_window(u64 t, u64 k, u64 w_max)
 {
 	enum { CUBE_BITS = 3 * CUBIC_TIME_BITS - CUBIC_CUBE_DROP };

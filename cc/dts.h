@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * DTS, delay-based traffic shifting: ICDCS 2017, eq. (3) to (5), Algorithm 1.
+ * DTS, delay-based traffic shifting: Zhao, Liu and Wang, ICDCS 2017, eq. (3) and (5), Algorithm 1.
  *
  *                        w_r / tau_r^2                              2                           base RTT
  *   delta = c * eps_r * ---------------          eps_r  =  --------------------,         u  =  ----------
@@ -147,7 +147,7 @@ MPCC_INLINE s64 dts_increase(const struct mpcc_conn *conn, u32 self)
 static const struct mpcc_ops mpcc_ops_dts = {
 	.name = "dts",
 	.title = "DTS",
-	.paper = "DTS, ICDCS 2017",
+	.paper = "Zhao, Liu and Wang, ICDCS 2017",
 	.summary = "OLIA's balance weighed by how empty the path's queue is",
 	.confidence = "V",
 	.min_cwnd = 1,

@@ -14,6 +14,7 @@
  * lower of the two is taken, and that DTS' authors model it by p_r / p_h; that last form favours lossy paths.
  *
  * Deviations
+ *   - recomputed as rarely as LIA, see lia.h.
  *   - unknown costs (0) leave LIA's increase as it is.
  *   - without an estimate of the control plane p = 1 / (packets between losses), within 1e-5 .. 0.5.
  */
@@ -72,6 +73,7 @@ static const struct mpcc_ops mpcc_ops_ecmtcp = {
 	.summary = "LIA weighed down on paths that cost more energy per bit",
 	.confidence = "R",
 	.min_cwnd = 1,
+	.cache_acks = LIA_CACHE_ACKS,
 	.increase = ecmtcp_increase,
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Extended DTS: ICDCS 2017, eq. (6) to (9).
+ * Extended DTS: Zhao, Liu and Wang, ICDCS 2017, eq. (6) to (9).
  *
  *   delta = DTS - kappa * w_r * U_r                loss: w_r <- max(w_r / 2, 2)
  *
@@ -25,7 +25,10 @@
 enum { EDTS_BEFORE_OWN = DTS_PARAM_COUNT - 1, EDTS_OWN_PARAMS(MPCC_PARAM_ID) };
 enum { EDTS_OWN_PARAMS(MPCC_PARAM_DEFAULT) };
 
-/* kappa (1e-9) * U (Q16) to Q32: 2^16 / 1e9 = 4 / 61035.16 */
+#define EDTS_GUARD_BITS 10 /* the price of one packet is kept in Q42 */
+/* kappa (1e-9) * U (Q16) at which one packet's price is 1 packet: 1e9 * 2^16 < 2^46 */
+#define EDTS_PRODUCT_MAX (1ULL << 46)
+/* 2^(32 - 16) / 1e9 = 4 / 61035.16 takes the product to Q32 */
 #define EDTS_TO_Q32_NUM 4
 #define EDTS_TO_Q32_DEN 61035U
 
@@ -33,11 +36,13 @@ enum { EDTS_OWN_PARAMS(MPCC_PARAM_DEFAULT) };
 MPCC_INLINE s64 edts_price_term(const struct mpcc_conn *conn, u32 self)
 {
 	const struct mpcc_subflow *sub = &conn->sub[self];
-	u64 kappa = (u64)MPCC_PARAM(conn, EDTS_KAPPA);
-	u64 per_packet = kappa * sub->own.path_price * EDTS_TO_Q32_NUM / EDTS_TO_Q32_DEN;
+	u64 product = (u64)MPCC_PARAM(conn, EDTS_KAPPA) * sub->own.path_price, price;
 
-	per_packet = per_packet < (u64)MPCC_PACKET ? per_packet : (u64)MPCC_PACKET;
-	return mpcc_min_s64((s64)(per_packet * mpcc_window(sub)), MPCC_PACKET);
+	product = product < EDTS_PRODUCT_MAX ? product : EDTS_PRODUCT_MAX;
+	price = (product * EDTS_TO_Q32_NUM << EDTS_GUARD_BITS) / EDTS_TO_Q32_DEN;
+	price = price < (u64)MPCC_PACKET << EDTS_GUARD_BITS ? price
+	                                                    : (u64)MPCC_PACKET << EDTS_GUARD_BITS;
+	return mpcc_min_s64((s64)(price * mpcc_window(sub) >> EDTS_GUARD_BITS), MPCC_PACKET);
 }
 
 MPCC_INLINE s64 edts_increase(const struct mpcc_conn *conn, u32 self)
@@ -50,7 +55,7 @@ MPCC_INLINE s64 edts_increase(const struct mpcc_conn *conn, u32 self)
 static const struct mpcc_ops mpcc_ops_edts = {
 	.name = "edts",
 	.title = "Extended DTS",
-	.paper = "DTS, ICDCS 2017",
+	.paper = "Zhao, Liu and Wang, ICDCS 2017",
 	.summary = "DTS that also pays a price for the path's queues and energy",
 	.confidence = "V",
 	.min_cwnd = 1,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * EEMPTCP, energy-efficient MPTCP: IEEE Access, sections III and IV.
+ * EEMPTCP, energy-efficient MPTCP: Wang, Wang and Wang, IEEE Access 2018, section IV.C, eq. (8).
  *
  *                     1       beta_r                       omega_r       w_r
  *   delta = min( A , --- ) + --------         beta_r  =  ----------- -  -----        loss: w_r <- max(w_r / 2, 2)
@@ -12,6 +12,7 @@
  * Deviations
  *   - p_r is not told in the paper: 1 / l_r, or what the control plane tells; 1e-5 <= p_r <= 0.5.
  *   - before any target share is known (all 0) it is LIA.
+ *   - recomputed as rarely as LIA, see lia.h.
  *   - `cap_total` also holds the sum at 1/w_r, as goal 2 of RFC 6356 asks; literally only LIA's part is capped.
  */
 #ifndef MPCC_EEMPTCP_H
@@ -83,10 +84,11 @@ MPCC_INLINE s64 eemptcp_increase(const struct mpcc_conn *conn, u32 self)
 static const struct mpcc_ops mpcc_ops_eemptcp = {
 	.name = "eemptcp",
 	.title = "EEMPTCP",
-	.paper = "EEMPTCP, IEEE Access",
+	.paper = "Wang, Wang and Wang, IEEE Access 2018",
 	.summary = "LIA plus a shift of window towards the energy-optimal split",
 	.confidence = "V",
 	.min_cwnd = 1,
+	.cache_acks = LIA_CACHE_ACKS,
 	.increase = eemptcp_increase,
 };
 

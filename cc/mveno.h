@@ -14,6 +14,7 @@
  *
  * Deviations
  *   - rtt is the least of the last round (Linux tcp_veno), the smoothed one before the first round.
+ *   - recomputed as rarely as LIA, see lia.h.
  *   - "every second ACK" is half an increase on each.
  *   - 0.8 w is rounded down to whole packets. With a single subflow it is NewReno, not Veno.
  */
@@ -79,6 +80,7 @@ static const struct mpcc_ops mpcc_ops_mveno = {
 	.summary = "LIA that tells random from congestive losses by the backlog",
 	.confidence = "R",
 	.min_cwnd = 1,
+	.cache_acks = LIA_CACHE_ACKS,
 	.increase = mveno_increase,
 	.ssthresh = mveno_ssthresh,
 	.round = mveno_round,

@@ -4,7 +4,9 @@
 //! same source. This crate builds them natively and wraps them:
 //!
 //! - [`Connection`], [`Subflow`], [`Own`]: the state, laid out as in `cc/mpcc.h`;
-//! - [`Controller`]: the registry and the calls (ACK, loss, restart, parameters).
+//! - [`Controller`]: the registry and the calls (ACK, loss, restart, parameters);
+//! - [`explain`]: what every controller does in a given state;
+//! - [`formula`]: the same increases in floating point, straight from the definitions, as an independent witness.
 //!
 //! ```
 //! use joulepath_controllers::{AckFlags, Connection, Controller, LossKind, Subflow};
@@ -20,6 +22,8 @@
 //! # Ok::<(), joulepath_controllers::UnknownController>(())
 //! ```
 
+pub mod explain;
+pub mod formula;
 mod native;
 mod param;
 mod registry;
