@@ -4,7 +4,9 @@
 //! randomness are arguments. The packet engine and the daemon call the same code.
 
 pub mod allocate;
+pub mod limit;
 mod options;
+mod path;
 pub mod policy;
 pub mod schedule;
 

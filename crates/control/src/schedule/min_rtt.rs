@@ -60,7 +60,7 @@ impl MinRtt {
         let rescue = Rescue {
             retransmit_on: (self.opportunistic && self.should_retransmit(paths, free, carried))
                 .then_some(free),
-            penalise: if self.penalise { self.to_penalise(paths, now, free, others) } else { 0 },
+            penalise: if self.penalise { self.slower_carriers(paths, now, free, others) } else { 0 },
         };
         (rescue.retransmit_on.is_some() || rescue.penalise != 0).then_some(rescue)
     }
@@ -75,7 +75,7 @@ impl MinRtt {
     }
 
     /// The slower carriers in the Open state, at most once per RTT of `free`.
-    fn to_penalise(&mut self, paths: &[PathView], now: Nanos, free: usize, others: u8) -> u8 {
+    fn slower_carriers(&mut self, paths: &[PathView], now: Nanos, free: usize, others: u8) -> u8 {
         let rtt = Nanos::from_micros(paths[free].srtt_us.into());
         if self.last_penalty[free].is_some_and(|last| now.saturating_sub(last) < rtt) {
             return 0;

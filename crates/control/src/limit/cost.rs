@@ -1,0 +1,125 @@
+//! What a path costs, per bit of payload and per second.
+
+use joulepath_model::energy::{DeviceEnergy, HostModel, InterfaceModel, RrcModel, SunkWhile, Traffic};
+use joulepath_model::units::Nanos;
+
+/// Samples of a host's curve below which its chord is laid.
+const CHORD_SAMPLES: u32 = 512;
+
+/// Energy of one interface as the optimiser sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct InterfaceCost {
+    /// Per bit of payload, headers and ACKs included, J/bit.
+    pub slope_j_per_bit: f64,
+    /// While used, W.
+    pub used_w: f64,
+    /// While not used, W.
+    pub unused_w: f64,
+    /// Whether it may change between used and unused during a transfer, at once and for free.
+    pub sleeps: bool,
+    /// Promotion and tail of one use, J.
+    pub use_j: f64,
+    /// Length of the tail, s.
+    pub tail_s: f64,
+    /// Whether it counts as active in the device's sharing while used.
+    pub active_when_used: bool,
+    /// Whether it does so even while not used.
+    pub active_when_unused: bool,
+}
+
+/// Bits that pass the interface for one bit of payload delivered, in each direction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WireBits {
+    /// Received by the device.
+    pub down: f64,
+    /// Sent by the device.
+    pub up: f64,
+}
+
+/// How fast the link that feeds an interface is done with a segment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// Payload per second, bit/s; may be infinite.
+    pub payload_bps: f64,
+    /// Payload of a full segment, bits.
+    pub segment_bits: f64,
+}
+
+/// The cost of an interface through which `wire` bits pass per payload bit, at most at `pace`.
+pub fn interface_cost(model: &InterfaceModel, wire: WireBits, pace: Pace) -> InterfaceCost {
+    let slope = model.slope(Traffic::Down).0 * wire.down + model.slope(Traffic::Up).0 * wire.up;
+    let base = InterfaceCost { slope_j_per_bit: slope, active_when_used: true, ..InterfaceCost::default() };
+    match model {
+        InterfaceModel::Linear { down, up, sunk, sunk_while } => {
+            let costs = [down.0, up.0, sunk.0] != [0.0; 3];
+            let always = *sunk_while == SunkWhile::Always;
+            InterfaceCost {
+                used_w: sunk.0,
+                unused_w: if always { sunk.0 } else { 0.0 },
+                active_when_used: costs,
+                active_when_unused: always && costs,
+                ..base
+            }
+        }
+        InterfaceModel::Rrc(rrc) => {
+            let (used_w, active_slope) = while_used(rrc, pace);
+            InterfaceCost {
+                slope_j_per_bit: slope + active_slope,
+                used_w,
+                unused_w: rrc.idle.0,
+                sleeps: true,
+                use_j: use_joules(rrc),
+                tail_s: rrc.tail.iter().map(|stage| stage.duration.as_secs_f64()).sum(),
+                ..base
+            }
+        }
+        InterfaceModel::Slotted { idle, .. } => InterfaceCost { unused_w: idle.0, sleeps: true, ..base },
+    }
+}
+
+/// Least power of a radio that is not idle, W, and what being ACTIVE while packets pass adds per bit, J/bit.
+///
+/// A train of n packets, s apart, is ACTIVE for n − 1 spacings; the gap behind it, at least `inactivity`, is TAIL. That is
+/// no cheaper than ACTIVE for n spacings if tail power × inactivity ≥ active power × s. On slower links nothing is added.
+fn while_used(rrc: &RrcModel, pace: Pace) -> (f64, f64) {
+    let active_w = rrc.active.0;
+    let tail_w = rrc.tail.iter().map(|stage| stage.power.0).fold(active_w, f64::min);
+    let spacing_s = pace.segment_bits / pace.payload_bps;
+    let gap_s =
+        rrc.tail.first().map_or(rrc.inactivity, |stage| stage.duration.min(rrc.inactivity)).as_secs_f64();
+    let in_trains = tail_w * gap_s >= active_w * spacing_s;
+    (tail_w, if in_trains { (active_w - tail_w) / pace.payload_bps } else { 0.0 })
+}
+
+/// One promotion and one whole tail, J.
+fn use_joules(rrc: &RrcModel) -> f64 {
+    let stages = rrc.tail.iter().chain([&rrc.promotion]);
+    stages.map(|stage| stage.power.0 * stage.duration.as_secs_f64()).sum()
+}
+
+/// Power of the device besides its interfaces: affine in the rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Besides {
+    pub(super) power_w: f64,
+    pub(super) slope_j_per_bit: f64,
+}
+
+/// Shared base and host with `used` subflows of which the fastest has `rtt_s`, for rates up to `most_bps`.
+pub(super) fn besides(device: &DeviceEnergy, active: u32, used: u32, rtt_s: f64, most_bps: f64) -> Besides {
+    let base_w = if active > 0 { device.shared_base.0 } else { 0.0 };
+    let host = device.host.as_ref().map(|host| chord(host, used, rtt_s, most_bps));
+    let host = host.unwrap_or(Besides { power_w: 0.0, slope_j_per_bit: 0.0 });
+    Besides { power_w: base_w + host.power_w, ..host }
+}
+
+/// The steepest line from the host's power at rate 0 that stays below its curve up to `most_bps`; exact if that is affine.
+fn chord(host: &HostModel, used: u32, rtt_s: f64, most_bps: f64) -> Besides {
+    let power = |rate: f64| host.power(rate, Nanos::from_secs_f64(rtt_s), used).0;
+    let slope_to = |k: u32| {
+        let rate = most_bps * f64::from(k) / f64::from(CHORD_SAMPLES);
+        (power(rate) - power(0.0)) / rate
+    };
+    let bounded = most_bps > 0.0 && most_bps.is_finite();
+    let slope = (1..=CHORD_SAMPLES).map(slope_to).fold(f64::INFINITY, f64::min);
+    Besides { power_w: power(0.0), slope_j_per_bit: if bounded { slope } else { 0.0 } }
+}

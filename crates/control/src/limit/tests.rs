@@ -1,0 +1,306 @@
+use joulepath_model::energy::{DeviceEnergy, profile};
+use joulepath_model::scenario::load;
+use joulepath_model::units::Watts;
+use proptest::prelude::*;
+
+use super::*;
+use crate::allocate::{CostedPath, Problem};
+
+fn scenario(text: &str) -> Scenario {
+    load(text, &|name| Err(format!("no trace {name}"))).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[track_caller]
+fn assert_close(actual: f64, expected: f64, relative: f64) {
+    assert!((actual - expected).abs() <= relative * expected.abs(), "{actual} ≠ {expected}");
+}
+
+/// A linear interface: slope in mW/Mbps, θ in mW, burning while open.
+fn linear(slope: f64, sunk: f64) -> InterfaceCost {
+    InterfaceCost {
+        slope_j_per_bit: slope * 1e-9,
+        used_w: sunk * 1e-3,
+        active_when_used: true,
+        ..InterfaceCost::default()
+    }
+}
+
+/// The same with θ burning always.
+fn always(slope: f64, sunk: f64) -> InterfaceCost {
+    InterfaceCost { unused_w: sunk * 1e-3, active_when_unused: true, ..linear(slope, sunk) }
+}
+
+/// A radio that is idle at `idle` mW between uses.
+fn radio(slope: f64, used: f64, idle: f64) -> InterfaceCost {
+    InterfaceCost { unused_w: idle * 1e-3, sleeps: true, ..linear(slope, used) }
+}
+
+fn problem<'a>(
+    device: &'a DeviceEnergy,
+    costs: Vec<InterfaceCost>,
+    capacities_mbps: &[f64],
+) -> DeviceProblem<'a> {
+    let rtts_s = vec![0.05; costs.len()];
+    let capacities_bps = capacities_mbps.iter().map(|c| c * 1e6).collect();
+    DeviceProblem { costs, capacities_bps, rtts_s, shared: vec![], device }
+}
+
+const ADDITIVE: DeviceEnergy = DeviceEnergy::additive();
+
+#[test]
+fn additive_power_makes_one_interface_the_optimum() {
+    // WiFi: 10 / (0.1329 + 1.37) = 6.65 Mbit/J; LTE: 20 / (1.288 + 1.04) = 8.59; both lie between.
+    let both = problem(&ADDITIVE, vec![linear(137.0, 132.9), linear(52.0, 1288.0)], &[10.0, 20.0]);
+    let best = both.solve(Goal::Bulk).unwrap();
+    assert_eq!(best.rates_bps[0], 0.0);
+    assert_close(best.bits_per_joule(), 20e6 / 2.328, 1e-9);
+}
+
+#[test]
+fn a_shared_base_makes_both_interfaces_the_optimum() {
+    // With 1 W of base: WiFi 5 / (1 + 0.1329 + 0.685) = 2.75; LTE 2 / (1 + 1.288 + 0.104) = 0.836;
+    // cheap second radio: both WiFi and a second one at 100 mW: 10 / (1 + 0.2329 + 1.37).
+    let device = DeviceEnergy { shared_base: Watts(1.0), ..ADDITIVE };
+    let both = problem(&device, vec![linear(137.0, 132.9), linear(137.0, 100.0)], &[5.0, 5.0]);
+    assert_close(both.solve(Goal::Bulk).unwrap().bits_per_joule(), 10e6 / 2.6029, 1e-9);
+}
+
+#[test]
+fn a_sharing_factor_applies_to_two_active_interfaces_only() {
+    let device = DeviceEnergy { sharing_factor: 0.8, ..ADDITIVE };
+    let one = problem(&device, vec![linear(100.0, 500.0)], &[5.0]);
+    assert_close(one.solve(Goal::Bulk).unwrap().power_w, 1.0, 1e-9);
+    // Both: 0.8 · (0.5 + 0.5 + 0.5 + 0.5) W for 10 Mbit/s.
+    let two = problem(&device, vec![linear(100.0, 500.0); 2], &[5.0, 5.0]);
+    assert_close(two.solve(Goal::Bulk).unwrap().bits_per_joule(), 10e6 / 1.6, 1e-9);
+}
+
+#[test]
+fn a_file_pays_for_each_radio_that_it_wakes() {
+    // 10 MB at 10 Mbit/s over LTE of Huang et al.: 0.315 + 14.462 + 12.271 = 27.047 J (energy.md, 1.3); over WiFi 12.062 J.
+    let cost = |name: &str| {
+        let wire = WireBits { down: 1.0, up: 0.0 };
+        let pace = Pace { payload_bps: 10e6, segment_bits: 11_680.0 };
+        InterfaceCost { unused_w: 0.0, ..interface_cost(&profile(name).unwrap().model, wire, pace) }
+    };
+    let transfer = Goal::Transfer { bits: 80e6, waiting_s: 0.0, whole_use: true };
+    for (name, joules) in [("lte-huang2012", 27.047), ("wifi-huang2012", 12.062)] {
+        let one = problem(&ADDITIVE, vec![cost(name)], &[10.0]);
+        assert_close(one.solve(transfer).unwrap().energy_j.unwrap(), joules, 2e-4);
+    }
+    let both = problem(&ADDITIVE, vec![cost("lte-huang2012"), cost("wifi-huang2012")], &[10.0, 10.0]);
+    let best = both.solve(transfer).unwrap();
+    assert_eq!(best.rates_bps[0], 0.0, "WiFi alone is cheaper");
+}
+
+#[test]
+fn a_small_rate_takes_turns_between_transfer_and_sleep() {
+    // 1 of 10 Mbit/s: a tenth of the time at 1 W, the rest at 0.1 W, and 100 mJ/Mbit: 0.1 + 0.09 + 0.1 = 0.29 W.
+    let one = problem(&ADDITIVE, vec![radio(100.0, 1000.0, 100.0)], &[10.0]);
+    assert_close(one.solve(Goal::Rate { bps: 1e6 }).unwrap().power_w, 0.29, 1e-9);
+    // An interface that cannot sleep burns 1 W throughout.
+    let one = problem(&ADDITIVE, vec![linear(100.0, 1000.0)], &[10.0]);
+    assert_close(one.solve(Goal::Rate { bps: 1e6 }).unwrap().power_w, 1.1, 1e-9);
+}
+
+#[test]
+fn a_rate_beyond_the_capacity_is_cut_to_it() {
+    let two = problem(&ADDITIVE, vec![linear(100.0, 500.0); 2], &[5.0, 3.0]);
+    let best = two.solve(Goal::Rate { bps: 20e6 }).unwrap();
+    assert_close(best.goodput_bps, 8e6, 1e-6);
+    assert_close(best.power_w, 1.8, 1e-6);
+}
+
+#[test]
+fn eight_radios_are_solved() {
+    let costs = (0..8).map(|i| radio(50.0 + f64::from(i), 900.0 - 50.0 * f64::from(i), 20.0)).collect();
+    let eight = problem(&ADDITIVE, costs, &[2.0; 8]);
+    assert!(eight.solve(Goal::Bulk).is_some() && eight.solve(Goal::Rate { bps: 9e6 }).is_some());
+}
+
+#[test]
+fn the_limits_of_the_papers_first_table() {
+    let table1 = scenario(include_str!("../../../../scenarios/papers/000-table1.toml"));
+    let [friendly, link] = <[Limit; 2]>::try_from(limits(&table1)).unwrap();
+    // All θ burn always, so every path is used to its capacity: 536 B / (0.14 √(0.2/3)) = 118.63 kbit/s, 185.68, 154.73.
+    // Power 2.2388 W + 576/536 · (137 · 0.11863 + 52 · 0.18568 + 122.1 · 0.15473) mW = 2.28695 W.
+    assert_eq!(friendly.label, "wifi + lte + umts at 0.12 + 0.19 + 0.15 Mbit/s");
+    assert_close(friendly.goodput_bps, 459.04e3, 1e-4);
+    assert_close(friendly.power_w, 2.28695, 1e-4);
+    assert_close(friendly.bits_per_joule, 200.72e3, 1e-4);
+    // 64 KiB in flight: 524.288 kbit = 0.14 x₁ + 0.20 x₂ + 0.24 x₃, so WiFi, which has the shortest RTT, first.
+    assert_close(link.rates_bps[0], 524_288.0 / 0.14, 1e-6);
+    assert_eq!(link.paths, ["wifi"]);
+    assert!(link.bits_per_joule > friendly.bits_per_joule);
+}
+
+const TWO_PATHS: &str = r#"
+title = "two paths"
+duration = "60 s"
+
+[[path]]
+name = "wifi"
+rate = "10 Mbit/s"
+delay = "10 ms"
+queue = "50 packets"
+energy = { per_mbps = "137 mW", up_per_mbps = "283 mW", active = "132.9 mW", sunk_while = "open" }
+
+[[path]]
+name = "lte"
+rate = "20 Mbit/s"
+delay = "30 ms"
+queue = "50 packets"
+energy = { per_mbps = "52 mW", up_per_mbps = "438 mW", active = "1288 mW", sunk_while = "open" }
+
+[workload]
+kind = "bulk"
+
+[receiver]
+buffer = "4 MiB"
+
+[transport]
+mss = "1460 B"
+header = "40 B"
+"#;
+
+#[test]
+fn headers_and_acks_are_paid_for() {
+    let limits = limits(&scenario(TWO_PATHS));
+    let link = &limits[1];
+    // LTE alone: 20 · 1460/1500 = 19.467 Mbit/s of payload; 20 Mbit/s down; one ACK per 1460 bytes up.
+    assert_eq!(link.paths, ["lte"]);
+    assert_close(link.goodput_bps, 19.4667e6, 1e-5);
+    let ack = scenario(TWO_PATHS).transport.ack_size.0 as f64;
+    let per_segment = if scenario(TWO_PATHS).transport.delayed_ack.is_some() { 0.5 } else { 1.0 };
+    let up_mbps = per_segment * 20.0 * ack / 1500.0;
+    assert_close(link.power_w, 1.288 + 0.052 * 20.0 + 0.438 * up_mbps, 1e-6);
+}
+
+fn any_cost() -> impl Strategy<Value = InterfaceCost> {
+    (1.0..200.0, 10.0..1500.0, 0.0..50.0, 0..3).prop_map(|(slope, sunk, idle, kind)| match kind {
+        0 => linear(slope, sunk),
+        1 => always(slope, sunk),
+        _ => radio(slope, sunk, idle),
+    })
+}
+
+fn any_device() -> impl Strategy<Value = DeviceEnergy> {
+    (0.0..1.0, 0.7..=1.0).prop_map(|(base, sharing_factor)| DeviceEnergy {
+        shared_base: Watts(base),
+        sharing_factor,
+        ..ADDITIVE
+    })
+}
+
+/// Power of a set by the definition, written out for the test: W for given rates in Mbit/s.
+fn power_w(device: &DeviceEnergy, costs: &[InterfaceCost], used: u32, rates_mbps: &[f64]) -> f64 {
+    let is_used = |r: usize| used >> r & 1 == 1;
+    let active = (0..costs.len()).filter(|&r| is_used(r) || costs[r].active_when_unused).count();
+    let interfaces: f64 = costs
+        .iter()
+        .enumerate()
+        .map(
+            |(r, c)| {
+                if is_used(r) { c.used_w + c.slope_j_per_bit * 1e6 * rates_mbps[r] } else { c.unused_w }
+            },
+        )
+        .sum();
+    let base = if active >= 1 { device.shared_base.0 } else { 0.0 };
+    base + interfaces * if active >= 2 { device.sharing_factor } else { 1.0 }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Two paths that share a link of `link` Mbit/s: grid of 60 × 60 rates and all sets.
+    #[test]
+    fn no_point_of_a_grid_beats_the_bulk_limit_and_one_comes_close(
+        device in any_device(),
+        costs in prop::collection::vec(any_cost(), 2),
+        c in prop::array::uniform2(0.5..20.0),
+        link in 0.5..30.0,
+    ) {
+        let mut limit = problem(&device, costs.clone(), &c);
+        limit.shared.push(Shared { weights: vec![1.0, 1.3], most: link * 1e6 });
+        let best = limit.solve(Goal::Bulk).unwrap().bits_per_joule();
+        let mut found: f64 = 0.0;
+        for (i, j, used) in (0..=60).flat_map(|i| (0..=60).flat_map(move |j| (1..4).map(move |s| (i, j, s)))) {
+            let x = [c[0] * f64::from(i) / 60.0, c[1] * f64::from(j) / 60.0];
+            // Points beyond the shared link are pulled back onto it, so that its edge is on the grid.
+            let load = x[0] + 1.3 * x[1];
+            let x = if load > link { x.map(|x| x * link / load) } else { x };
+            if (used & 1 == 0 && x[0] > 0.0) || (used & 2 == 0 && x[1] > 0.0) || x[0] + x[1] == 0.0 {
+                continue;
+            }
+            found = found.max((x[0] + x[1]) * 1e6 / power_w(&device, &costs, used, &x));
+        }
+        prop_assert!(found <= best * (1.0 + 1e-6), "{found} > {best}");
+        prop_assert!(found >= best * 0.97, "{found} ≪ {best}");
+    }
+
+    /// Any schedule of the four modes of two interfaces that carries the rate.
+    #[test]
+    fn no_schedule_beats_the_limit_at_a_given_rate(
+        device in any_device(),
+        costs in prop::collection::vec(any_cost(), 2),
+        c in prop::array::uniform2(0.5..20.0),
+        schedule in prop::array::uniform4((0.0..1.0f64, 0.0..=1.0f64, 0.0..=1.0f64)),
+    ) {
+        let whole: f64 = schedule.iter().map(|part| part.0).sum();
+        // An interface that cannot sleep is used all the time if it is used at all.
+        let fixed = (0..2).filter(|&r| !costs[r].sleeps).fold(0, |mask, r| mask | 1 << r);
+        let (mut rate, mut power) = (0.0, 0.0);
+        for (used, (time, a, b)) in (0u32..).zip(schedule) {
+            let used = used | fixed;
+            let x = [a * c[0], b * c[1]];
+            let x = [0, 1].map(|r| if used >> r & 1 == 1 { x[r] } else { 0.0 });
+            rate += time / whole * (x[0] + x[1]);
+            power += time / whole * power_w(&device, &costs, used, &x);
+        }
+        let best = problem(&device, costs, &c).solve(Goal::Rate { bps: rate * 1e6 }).unwrap();
+        prop_assert!(best.power_w <= power * (1.0 + 1e-6), "{} > {power}", best.power_w);
+    }
+
+    /// Without sharing and without sleep: a fine grid over the split of the rate comes within its step.
+    #[test]
+    fn the_limit_at_a_given_rate_is_reached_by_a_grid(
+        costs in prop::collection::vec((1.0..200.0, 10.0..1500.0).prop_map(|(b, t)| linear(b, t)), 2),
+        c in prop::array::uniform2(0.5..20.0),
+        load in 0.05..0.95,
+    ) {
+        let rate: f64 = load * (c[0] + c[1]);
+        let best = problem(&ADDITIVE, costs.clone(), &c).solve(Goal::Rate { bps: rate * 1e6 }).unwrap().power_w;
+        let ends = [(rate - c[1]).max(0.0), rate.min(c[0])];
+        let grid = (0..=2000).map(|k| ends[0] + (ends[1] - ends[0]) * f64::from(k) / 2000.0);
+        let found = grid
+            .map(|x| {
+                let used = u32::from(x > 0.0) | u32::from(rate - x > 1e-12) << 1;
+                power_w(&ADDITIVE, &costs, used, &[x, rate - x])
+            })
+            .fold(f64::INFINITY, f64::min);
+        prop_assert!((found / best - 1.0).abs() < 1e-6, "{found} {best}");
+    }
+
+    /// On disjoint paths the linear program and the greedy solution of the allocator are two ways to one number.
+    #[test]
+    fn the_bulk_limit_equals_the_greedy_allocation(
+        costs in prop::collection::vec((1.0..200.0, 10.0..1500.0), 1..6),
+        c in prop::array::uniform5(0.5..20.0),
+    ) {
+        let n = costs.len();
+        let limit = problem(&ADDITIVE, costs.iter().map(|&(b, t)| linear(b, t)).collect(), &c[..n]);
+        let paths = costs.iter().zip(c).map(|(&(b, t), c)| CostedPath {
+            slope_j_per_bit: b * 1e-9,
+            sunk_w: t * 1e-3,
+            capacity_bps: c * 1e6,
+        });
+        let greedy = Problem {
+            paths: paths.collect(),
+            required_bps: 0.0,
+            max_power_w: f64::INFINITY,
+            unused_sleep: true,
+        };
+        let (lp, greedy) = (limit.solve(Goal::Bulk).unwrap().bits_per_joule(), greedy.solve().unwrap().bits_per_joule());
+        prop_assert!((lp / greedy - 1.0).abs() < 1e-6, "{lp} {greedy}");
+    }
+}

@@ -1,0 +1,169 @@
+//! What a path can carry, from the scenario alone: no queueing, no dynamics.
+
+use joulepath_model::energy::Traffic;
+use joulepath_model::network::{LinkSpec, RateSpec};
+use joulepath_model::scenario::{
+    ConnectionGroup, CrossPattern, CrossTraffic, Direction, LinkIndex, Scenario,
+};
+use joulepath_model::units::Nanos;
+
+use crate::allocate::rate::{mathis_bps, pftk_pps};
+use crate::allocate::{CapacityModel, CostedPath};
+
+/// Part of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub(crate) from: Nanos,
+    pub(crate) until: Nanos,
+}
+
+impl Window {
+    fn seconds(self) -> f64 {
+        self.until.saturating_sub(self.from).as_secs_f64()
+    }
+
+    /// The part of it between two instants, s.
+    fn overlap_s(self, from: Nanos, until: Nanos) -> f64 {
+        until.min(self.until).saturating_sub(from.max(self.from)).as_secs_f64()
+    }
+}
+
+/// Which links of a path carry a connection's data, and which its ACKs, in order.
+pub(crate) fn links_of<'a>(
+    scenario: &'a Scenario,
+    group: &ConnectionGroup,
+    path: usize,
+) -> (&'a [LinkIndex], &'a [LinkIndex]) {
+    let path = &scenario.paths[path];
+    match group.direction {
+        Direction::Download => (&path.down, &path.up),
+        Direction::Upload => (&path.up, &path.down),
+    }
+}
+
+/// The direction in which a connection's data passes the device's interfaces.
+pub(crate) fn traffic_of(group: &ConnectionGroup) -> Traffic {
+    match group.direction {
+        Direction::Download => Traffic::Down,
+        Direction::Upload => Traffic::Up,
+    }
+}
+
+/// Propagation there and back, s.
+pub(crate) fn base_rtt_s(scenario: &Scenario, path: usize) -> f64 {
+    let path = &scenario.paths[path];
+    path.down.iter().chain(&path.up).map(|&link| scenario.links[link].delay.as_secs_f64()).sum()
+}
+
+/// Π (1 − p) over `links`: what the wires deliver.
+pub(crate) fn delivered(scenario: &Scenario, links: &[LinkIndex]) -> f64 {
+    links.iter().map(|&link| 1.0 - scenario.links[link].loss.mean()).product()
+}
+
+/// Bits on the wire for one bit of payload in full segments.
+pub(crate) fn wire_per_payload(scenario: &Scenario) -> f64 {
+    let (mss, header) = (scenario.transport.mss.0 as f64, scenario.transport.header.0 as f64);
+    (mss + header) / mss
+}
+
+/// Mean rate of a link in `window` outside its outages, less the cross traffic that it carries, bit/s on the wire.
+pub(crate) fn available_bps(scenario: &Scenario, link: LinkIndex, window: Window) -> f64 {
+    let cross: f64 = scenario.cross.iter().filter(|c| c.link == link).map(|c| cross_bps(c, window)).sum();
+    (mean_rate_bps(&scenario.links[link], window) - cross).max(0.0)
+}
+
+/// Mean rate of cross traffic in `window`, bit/s on the wire.
+fn cross_bps(cross: &CrossTraffic, window: Window) -> f64 {
+    let while_on = match cross.pattern {
+        CrossPattern::Constant { rate } => rate.bps() as f64,
+        CrossPattern::Pareto { rate, mean_burst, mean_gap, .. } => {
+            rate.bps() as f64 * mean_burst.0 as f64 / (mean_burst.0 + mean_gap.0) as f64
+        }
+    };
+    while_on * window.overlap_s(cross.start, cross.stop) / window.seconds()
+}
+
+/// Mean rate of a link in `window`, its outages counting as rate 0, bit/s.
+fn mean_rate_bps(link: &LinkSpec, window: Window) -> f64 {
+    match &link.rate {
+        RateSpec::Unlimited => f64::INFINITY,
+        RateSpec::Trace(trace) => {
+            let period = *trace.opportunities_ms.last().expect("a trace has at least one line");
+            let passes = window.until.0 / Nanos::from_millis(period).0;
+            let served = (0..=passes)
+                .flat_map(|pass| trace.opportunities_ms.iter().map(move |ms| pass * period + ms))
+                .map(Nanos::from_millis)
+                .filter(|&at| (window.from..window.until).contains(&at) && !is_out(link, at))
+                .count();
+            served as f64 * f64::from(joulepath_model::network::DeliveryTrace::OPPORTUNITY_BYTES) * 8.0
+                / window.seconds()
+        }
+        RateSpec::Constant(rate) => piecewise_bps(link, &[(Nanos::ZERO, rate.bps() as f64)], window),
+        RateSpec::LogNormal { mean, .. } => piecewise_bps(link, &[(Nanos::ZERO, mean.bps() as f64)], window),
+        RateSpec::Steps(steps) => {
+            let steps: Vec<_> = steps.iter().map(|&(at, rate)| (at, rate.bps() as f64)).collect();
+            piecewise_bps(link, &steps, window)
+        }
+    }
+}
+
+fn is_out(link: &LinkSpec, at: Nanos) -> bool {
+    link.outages.iter().any(|outage| (outage.from..outage.until).contains(&at))
+}
+
+/// Mean over `window` of a piecewise constant rate, outages counting as 0.
+fn piecewise_bps(link: &LinkSpec, steps: &[(Nanos, f64)], window: Window) -> f64 {
+    let edges = link.outages.iter().flat_map(|outage| [outage.from, outage.until]);
+    let mut cuts: Vec<Nanos> = steps.iter().map(|&(at, _)| at).chain(edges).collect();
+    cuts.push(window.until);
+    cuts.sort();
+    let rate_at = |at: Nanos| steps.iter().rev().find(|(from, _)| *from <= at).map_or(0.0, |&(_, rate)| rate);
+    let bits: f64 = cuts
+        .windows(2)
+        .filter(|piece| !is_out(link, piece[0]))
+        .map(|piece| rate_at(piece[0]) * window.overlap_s(piece[0], piece[1]))
+        .sum();
+    bits / window.seconds()
+}
+
+/// b, θ and C of each path of a connection, as the EEMPTCP allocator wants them: C is the closed form of `capacity` with
+/// the path's random loss and propagation RTT, or the slowest link's payload rate where that is less.
+pub fn costed_paths(
+    scenario: &Scenario,
+    group: &ConnectionGroup,
+    capacity: CapacityModel,
+) -> Vec<CostedPath> {
+    let window = Window { from: Nanos::ZERO, until: scenario.duration };
+    let of_path = |&path: &usize| {
+        let (data, _) = links_of(scenario, group, path);
+        let slowest = data.iter().map(|&l| available_bps(scenario, l, window)).fold(f64::INFINITY, f64::min);
+        let model = &scenario.paths[path].energy.model;
+        CostedPath {
+            slope_j_per_bit: model.slope(traffic_of(group)).0,
+            sunk_w: model.sunk_power().0,
+            capacity_bps: tcp_bps(scenario, group, path, capacity).min(slowest / wire_per_payload(scenario)),
+        }
+    };
+    group.paths.iter().map(of_path).collect()
+}
+
+/// Rate of one TCP connection under the path's random loss alone, bit/s of payload; infinite without loss.
+pub(crate) fn tcp_bps(
+    scenario: &Scenario,
+    group: &ConnectionGroup,
+    path: usize,
+    capacity: CapacityModel,
+) -> f64 {
+    let (data, _) = links_of(scenario, group, path);
+    let (loss, rtt_s) = (1.0 - delivered(scenario, data), base_rtt_s(scenario, path));
+    let mss = scenario.transport.mss.0 as f64;
+    match capacity {
+        _ if loss <= 0.0 => f64::INFINITY,
+        CapacityModel::Mathis => mathis_bps(mss, rtt_s, loss),
+        CapacityModel::Pftk => {
+            let timeout_s = rtt_s.max(scenario.transport.rto_min.as_secs_f64());
+            let per_ack = if scenario.transport.delayed_ack.is_some() { 2.0 } else { 1.0 };
+            pftk_pps(rtt_s, timeout_s, loss, per_ack) * mss * 8.0
+        }
+    }
+}
