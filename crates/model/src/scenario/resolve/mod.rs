@@ -147,7 +147,7 @@ fn at_least(value: u64, least: u64, span: &Span, what: &str, text: &str, out: &m
 /// Notes a buffer that not even one segment fits into.
 fn holds_segment(buffer: &At<Bytes>, mss: Bytes, what: &str, out: &mut Problems) {
     if buffer.value < mss {
-        let message = format!("{what} of {} cannot hold one segment of {mss}", buffer.value);
+        let message = format!("{what} of {} B cannot hold one segment of {} B", buffer.value.0, mss.0);
         out.note_with_help(&buffer.span, message, "write for example \"64 KiB\"");
     }
 }

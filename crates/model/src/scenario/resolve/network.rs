@@ -122,6 +122,9 @@ fn add_path(network: &mut Network, builder: &mut Builder<'_>, path: &At<RawPath>
             );
         }
     }
+    if has_via && raw.rate.is_none() && raw.up.rate.is_none() {
+        refuse_queues(raw, out);
+    }
     let energy = energy::interface(&raw.energy, out);
     let pair = builder.pair(&raw.name.value, &Written::path(raw), out);
     let route = network.route(&raw.via, out);
@@ -138,6 +141,15 @@ fn add_path(network: &mut Network, builder: &mut Builder<'_>, path: &At<RawPath>
         start: raw.start.value,
         backup: raw.backup,
     });
+}
+
+/// Notes every queue of a path that has no rate in either direction.
+fn refuse_queues(raw: &RawPath, out: &mut Problems) {
+    let queues = [&raw.queue, &raw.ecn_threshold, &raw.up.queue, &raw.up.ecn_threshold];
+    for queue in queues.into_iter().flatten() {
+        let help = "give the path a `rate`, or leave the queue to the links in `via`";
+        out.note_with_help(&queue.span, "without a rate there is no queue", help);
+    }
 }
 
 /// What paths and shared links have in common.
@@ -212,13 +224,6 @@ impl Builder<'_> {
         written: &Written<'_>,
         out: &mut Problems,
     ) -> Option<(LinkSpec, LinkSpec)> {
-        if written.rate.is_none() && written.up.rate.is_none() {
-            let up = [written.up.queue.as_ref(), written.up.ecn_threshold.as_ref()];
-            for queue in [written.queue, written.ecn_threshold].into_iter().chain(up).flatten() {
-                let help = "give the link a `rate`, or leave the queue to the links in `via`";
-                out.note_with_help(&queue.span, "without a rate there is no queue", help);
-            }
-        }
         let down = self.link(format!("{name}.down"), written, out);
         let up = self.link(format!("{name}.up"), &written.reverse(), out);
         Some((down?, up?))
@@ -273,7 +278,7 @@ impl Builder<'_> {
                 None
             }
             QueueLimit::Bytes(bytes) if bytes.0 < segment => {
-                let message = format!("a queue of {bytes} cannot hold one segment of {segment} B");
+                let message = format!("a queue of {} B cannot hold one segment of {segment} B", bytes.0);
                 out.note_with_help(&queue.span, message, "write for example \"64 KiB\"");
                 None
             }
