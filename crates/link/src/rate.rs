@@ -59,7 +59,7 @@ impl ConstantRate {
     /// both are rounded down, and at most 1 below it thereafter.
     #[inline]
     fn divide(&self, work: u64) -> (u64, u64) {
-        let quotient = (u128::from(work) * u128::from(self.reciprocal) >> 64) as u64;
+        let quotient = ((u128::from(work) * u128::from(self.reciprocal)) >> 64) as u64;
         let rest = work - quotient * self.bps;
         if rest >= self.bps { (quotient + 1, rest - self.bps) } else { (quotient, rest) }
     }

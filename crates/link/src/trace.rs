@@ -96,9 +96,9 @@ fn parse_line(line: &[u8], source: &str, number: usize) -> Result<u64, TraceErro
     if line.is_empty() || !line.iter().all(u8::is_ascii_digit) {
         return Err(TraceError::NotANumber { trace: source.into(), line: number, text: excerpt(line) });
     }
-    let digits = line.iter().map(|byte| u64::from(byte - b'0'));
+    let mut digits = line.iter().map(|byte| u64::from(byte - b'0'));
     digits
-        .fold(Some(0u64), |ms, digit| ms?.checked_mul(10)?.checked_add(digit))
+        .try_fold(0u64, |ms, digit| ms.checked_mul(10)?.checked_add(digit))
         .filter(|&ms| ms <= MAX_MS)
         .ok_or_else(|| TraceError::TooLarge { trace: source.into(), line: number, text: excerpt(line) })
 }

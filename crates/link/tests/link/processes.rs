@@ -1,8 +1,6 @@
 //! Loss, rate and jitter against their closed forms. Seeds are fixed; bounds are five standard errors.
 
-mod common;
-
-use common::{delivered_at, ms, with_rate};
+use crate::common::{delivered_at, ms, with_rate};
 use joulepath_link::{Link, Outcome};
 use joulepath_model::network::{JitterSpec, LinkSpec, LossSpec, RateSpec};
 use joulepath_model::units::{BitRate, Nanos, Probability};

@@ -1,8 +1,6 @@
 //! Departures worked by hand.
 
-mod common;
-
-use common::{delivered_at, ms, with_rate};
+use crate::common::{delivered_at, ms, with_rate};
 use joulepath_link::{Link, Outcome};
 use joulepath_model::network::{JitterSpec, LinkSpec, LossSpec, Outage, QueueLimit, RateSpec};
 use joulepath_model::units::{BitRate, Bytes, Nanos, Probability};

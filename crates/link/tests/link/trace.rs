@@ -1,13 +1,12 @@
 //! Trace-driven links: byte-exact cases, recorded traces, and the parser under fire.
 
-mod common;
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use common::{delivered_at, ms, with_rate};
-use joulepath_link::{Link, Outcome, trace};
+use crate::common::{delivered_at, ms, with_rate};
+use joulepath_link::trace::parse;
+use joulepath_link::{Link, Outcome};
 use joulepath_model::network::{DeliveryTrace, LinkSpec, QueueLimit, RateSpec};
 use joulepath_model::units::Nanos;
 use proptest::prelude::*;
@@ -157,7 +156,7 @@ fn a_bulk_transfer_uses_the_opportunities_of_recorded_traces() {
     }
     for path in recorded {
         let text = std::fs::read(&path).expect("a readable trace");
-        assert_bulk_uses(trace::parse(text, &path.display().to_string()).expect("a valid trace"));
+        assert_bulk_uses(parse(text, &path.display().to_string()).expect("a valid trace"));
     }
 }
 
@@ -175,7 +174,7 @@ fn the_corpus_is_judged_as_its_names_say() {
     let corpus = corpus();
     assert!(corpus.len() >= 10, "the corpus is there");
     for (name, text) in corpus {
-        let result = trace::parse(&text, &name);
+        let result = parse(&text, &name);
         assert_eq!(result.is_ok(), name.starts_with("valid-"), "{name}: {result:?}");
     }
 }
@@ -186,8 +185,8 @@ fn written(trace: &DeliveryTrace) -> String {
 
 /// What is accepted makes a link that works, and reads the same when it is written again.
 fn assert_sane(text: &[u8]) {
-    let Ok(trace) = trace::parse(text, "fuzz") else { return };
-    assert_eq!(trace::parse(written(&trace), "fuzz").as_ref(), Ok(&trace));
+    let Ok(trace) = parse(text, "fuzz") else { return };
+    assert_eq!(parse(written(&trace), "fuzz").as_ref(), Ok(&trace));
     assert!(link_over(&trace.opportunities_ms).offer(ms(12_345), 1500, false) != Outcome::QueueDrop);
 }
 
@@ -229,6 +228,6 @@ proptest! {
         let mut opportunities_ms: Vec<u64> = gaps.iter().map(|gap| { at_ms += gap; at_ms }).collect();
         opportunities_ms.push(at_ms + last);
         let trace = DeliveryTrace { source: "round trip".into(), opportunities_ms };
-        prop_assert_eq!(trace::parse(written(&trace), "round trip"), Ok(trace));
+        prop_assert_eq!(parse(written(&trace), "round trip"), Ok(trace));
     }
 }

@@ -1,0 +1,7 @@
+//! A link seen from outside.
+
+mod arithmetic;
+mod common;
+mod processes;
+mod properties;
+mod trace;
