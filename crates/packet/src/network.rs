@@ -64,13 +64,7 @@ impl Network {
         self.routes[route.start as usize + hops as usize]
     }
 
-    /// Offers a packet of `size` bytes to the next link of its route.
-    #[inline]
-    pub(crate) fn forward(&mut self, now_ns: u64, route: Route, packet: Packet, size: u32) {
-        let link = self.link_at(route, packet.hop);
-        self.offer(now_ns, link, packet, size);
-    }
-
+    /// Offers a packet of `size` bytes to a link.
     #[inline]
     pub(crate) fn offer(&mut self, now_ns: u64, link: u32, mut packet: Packet, size: u32) {
         let wire = &mut self.wires[link as usize];

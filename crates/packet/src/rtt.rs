@@ -58,25 +58,17 @@ impl RttEstimator {
         (self.srtt_x8_ns / 8).div_ceil(1_000) as u32
     }
 
-    #[inline]
-    pub(crate) fn rttvar_us(&self) -> u32 {
-        (self.rttvar_x4_ns / 4_000) as u32
-    }
-
-    /// Smoothed RTT, ns.
-    #[inline]
-    pub(crate) fn srtt_ns(&self) -> u64 {
-        self.srtt_x8_ns / 8
-    }
-
-    /// Retransmission timeout, ns: srtt + 4 rttvar within the bounds, doubled by the backoff.
+    /// Retransmission timeout, ns: srtt + max(4 rttvar, minimum) up to the maximum, doubled by the backoff.
+    ///
+    /// As in Linux the minimum bounds the variation, not the sum: on a steady path with an RTT near the minimum, the sum would
+    /// expire before the ACK can arrive.
     #[inline]
     pub(crate) fn rto_ns(&self) -> u64 {
         let RtoBounds { initial_ns, min_ns, max_ns } = self.bounds;
         let base = if self.srtt_x8_ns == 0 {
             initial_ns
         } else {
-            (self.srtt_x8_ns / 8 + self.rttvar_x4_ns).clamp(min_ns, max_ns)
+            (self.srtt_x8_ns / 8 + self.rttvar_x4_ns.max(min_ns)).min(max_ns)
         };
         if self.backoff == 0 { base } else { base.saturating_mul(1 << self.backoff.min(16)).min(max_ns) }
     }
@@ -99,6 +91,9 @@ mod tests {
         rtt.sample(100 * MS);
         // srtt 100, rttvar 50: RTO = 100 + 4 * 50
         assert_eq!((rtt.srtt_us(), rtt.rto_ns()), (100_000, 300 * MS));
+        rtt.sample(100 * MS);
+        // rttvar 37.5: the minimum of 200 takes its place
+        assert_eq!(rtt.rto_ns(), 300 * MS);
     }
 
     #[test]
@@ -114,11 +109,11 @@ mod tests {
     fn timeouts_double_and_progress_ends_it() {
         let mut rtt = estimator();
         rtt.sample(10 * MS);
-        assert_eq!(rtt.rto_ns(), 200 * MS);
+        assert_eq!(rtt.rto_ns(), 210 * MS);
         rtt.back_off();
         rtt.back_off();
-        assert_eq!(rtt.rto_ns(), 800 * MS);
+        assert_eq!(rtt.rto_ns(), 840 * MS);
         rtt.progress();
-        assert_eq!(rtt.rto_ns(), 200 * MS);
+        assert_eq!(rtt.rto_ns(), 210 * MS);
     }
 }

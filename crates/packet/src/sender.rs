@@ -270,6 +270,10 @@ impl Engine {
         let subflow = &mut self.subflows[s];
         let segment = subflow.board.retransmit(ssn);
         subflow.stats.retransmissions += 1;
+        if ssn == subflow.board.una() {
+            // The oldest segment starts anew: its ACK needs another RTT (RFC 6582, section 3.2, step 3; Linux).
+            subflow.rto.clear();
+        }
         self.transmit(s, ssn, segment, RETRANSMISSION);
         self.refresh_view(s);
     }
