@@ -3,6 +3,7 @@
 //! Every function is pure: it takes results and returns text. Writing files is the binary's business.
 
 mod bootstrap;
+mod html;
 mod machine;
 mod scale;
 mod sheet;
@@ -10,6 +11,7 @@ mod summary;
 mod table;
 
 pub use bootstrap::{CONFIDENCE, RESAMPLES, estimate, ratio_estimate};
+pub use html::html;
 pub use machine::{ReportError, runs_to_csv, to_csv, to_json};
 pub use summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, PolicyRuns, summarise};
 pub use table::table;

@@ -61,7 +61,8 @@ impl Value {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Scale {
     pub(crate) unit: &'static str,
-    factor: f64,
+    /// The unit in SI base units.
+    pub(crate) factor: f64,
     decimals: usize,
 }
 

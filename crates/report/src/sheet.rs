@@ -148,8 +148,15 @@ pub(crate) struct Cell {
     pub(crate) text: String,
     /// Half of the 95 % interval's width, without sign.
     pub(crate) half_width: Option<String>,
-    /// The number in SI base units, for sorting; none if there is no single one.
-    pub(crate) sort: Option<f64>,
+    /// The number in SI base units; none if there is no single one.
+    pub(crate) value: Option<Value>,
+}
+
+impl Cell {
+    /// A policy's number that is not known, as opposed to a cell that makes no sense.
+    fn unknown() -> Cell {
+        Cell { text: "–".into(), ..Cell::default() }
+    }
 }
 
 /// One metric over all policies, then over all limits.
@@ -158,6 +165,8 @@ pub(crate) struct Column {
     pub(crate) metric: Metric,
     pub(crate) title: String,
     pub(crate) unit: String,
+    /// The unit in SI base units.
+    pub(crate) factor: f64,
     pub(crate) cells: Vec<Cell>,
 }
 
@@ -216,15 +225,22 @@ fn numbers(metric: Metric, comparison: &Comparison) -> Column {
     let of_limits = comparison.limits.iter().map(|limit| metric.of_limit(limit, first));
     let values: Vec<_> = comparison.rows.iter().map(|row| metric.of_row(row)).chain(of_limits).collect();
     let scale = Scale::of(metric.quantity(), &values.iter().flatten().copied().collect::<Vec<_>>());
-    let cell = |value: Option<Value>| {
-        value.map_or_else(Cell::default, |value| Cell {
+    let cell = |(line, value): (usize, Option<Value>)| {
+        let empty = || if line < comparison.rows.len() { Cell::unknown() } else { Cell::default() };
+        value.map_or_else(empty, |value| Cell {
             text: scale.number(value.mean),
             half_width: scale.half_width(value),
-            sort: value.mean.is_finite().then_some(value.mean),
+            value: value.mean.is_finite().then_some(value),
         })
     };
     let (title, unit) = metric.heading(scale);
-    Column { metric, title: title.into(), unit: unit.into(), cells: values.into_iter().map(cell).collect() }
+    Column {
+        metric,
+        title: title.into(),
+        unit: unit.into(),
+        factor: scale.factor,
+        cells: values.into_iter().enumerate().map(cell).collect(),
+    }
 }
 
 /// `62 / 30 /  8`, in the order of the scenario's paths.
@@ -250,6 +266,7 @@ fn shares(comparison: &Comparison) -> Column {
         metric: Metric::Shares,
         title: comparison.scenario.paths.join("/"),
         unit: "% of data".into(),
+        factor: 1.0,
         cells: lines.iter().map(|line| Cell { text: text(line), ..Cell::default() }).collect(),
     }
 }
@@ -260,7 +277,7 @@ fn completed(comparison: &Comparison) -> Column {
         row.completed.map_or_else(Cell::default, |completed| Cell {
             text: format!("{completed}/{}", row.n),
             half_width: None,
-            sort: Some(f64::from(completed) / f64::from(row.n)),
+            value: Some(Value::exact(f64::from(completed) / f64::from(row.n))),
         })
     };
     let of_limits = comparison.limits.iter().map(|_| Cell::default());
@@ -268,16 +285,18 @@ fn completed(comparison: &Comparison) -> Column {
         metric: Metric::Completed,
         title: Metric::Completed.name().into(),
         unit: "of runs".into(),
+        factor: 1.0,
         cells: comparison.rows.iter().map(of_row).chain(of_limits).collect(),
     }
 }
 
-/// What a reader must know about the numbers, one note a line: missing runs, incomplete files, intervals.
+/// Said of a comparison that is [`Comparison::partial`], before anything else.
+pub(crate) const INTERRUPTED: &str =
+    "Interrupted: some runs are missing. The numbers are those of the runs that are there.";
+
+/// What a reader must know about the numbers, one note a line: how many runs, incomplete files, intervals.
 pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
     let mut notes = Vec::new();
-    if comparison.partial {
-        notes.push("Interrupted: some runs are missing.".to_owned());
-    }
     for row in comparison.rows.iter().filter(|row| row.n != comparison.seeds) {
         notes.push(format!("{}: {} of {} runs.", row.label, row.n, comparison.seeds));
     }

@@ -56,7 +56,7 @@ fn no_line_is_wider_than_asked_for() {
 fn the_efficiency_is_shown_at_any_width() {
     let comparison = Fake::default().comparison();
     for width in 60..200 {
-        assert!(table(&comparison, width, false).contains("1.11"), "{width}");
+        assert!(table(&comparison, width, false).contains("1.45"), "{width}");
     }
 }
 
@@ -89,6 +89,24 @@ fn one_seed_has_no_intervals_and_says_so() {
     let text = table(&Fake { seeds: 1, policies: 2, ..Fake::default() }.comparison(), 120, false);
     assert!(text.contains("One seed: no confidence intervals."), "{text}");
     assert!(!text.contains('±'), "{text}");
+}
+
+#[test]
+fn a_comparison_without_any_run_is_still_a_table() {
+    let mut comparison = Fake { policies: 0, ..Fake::default() }.comparison();
+    comparison.partial = true;
+    let text = table(&comparison, 80, false);
+    assert!(text.contains("link-rate limit") && text.contains("Interrupted"), "{text}");
+}
+
+#[test]
+fn what_is_unknown_is_a_dash() {
+    let mut comparison = Fake { workload: "file", policies: 2, ..Fake::default() }.comparison();
+    (comparison.rows[1].completion_s, comparison.rows[1].completed) = (None, Some(0));
+    let text = table(&comparison, 80, false);
+    let line = text.lines().find(|line| line.starts_with("mptcp")).unwrap();
+    assert!(line.contains('–') && line.contains("0/30"), "{text}");
+    assert!(text.contains("mptcp (LIA): no run had every file complete."), "{text}");
 }
 
 #[test]

@@ -88,8 +88,8 @@ impl Fake {
             workload: self.workload.into(),
         };
         let limits = vec![
-            limit(LIMIT_TCP_FRIENDLY, "wifi + umts, at the rates that TCP would take", [1.61e6, 0.0, 0.42e6]),
-            limit(LIMIT_LINK, "wifi alone, at its link's rate", [9.2e6, 0.0, 0.0]),
+            limit(LIMIT_TCP_FRIENDLY, "wifi, at the rate that TCP would take", [0.9e6, 0.0, 0.0]),
+            limit(LIMIT_LINK, "wifi alone, at its link's rate", [1.9e6, 0.0, 0.0]),
         ];
         let policies = PLANS[..self.policies].iter().map(|plan| PolicyRuns {
             policy: plan.policy.into(),
@@ -125,7 +125,7 @@ impl Fake {
         let paths: Vec<_> =
             (0..3).map(|path| path_result(plan, path, goodput_bps, measured_s, &mut noise)).collect();
         let transfer_j = (0..3).map(|p| ENERGY[p].0 * paths[p].goodput_bps * measured_s).sum::<f64>();
-        let sunk_j = (0..3).map(|p| ENERGY[p].1 * measured_s).sum::<f64>();
+        let sunk_j = (0..3).map(|p| sunk_w(plan, p) * measured_s).sum::<f64>();
         let tail_j = 0.04 * sunk_j;
         let energy_j = transfer_j + sunk_j + tail_j;
         RunResult {
@@ -149,6 +149,11 @@ impl Fake {
     }
 }
 
+/// An unused interface sleeps; one with little traffic sleeps in between.
+fn sunk_w(plan: &Plan, path: usize) -> f64 {
+    ENERGY[path].1 * (2.0 * plan.shares[path]).min(1.0)
+}
+
 fn delay(mean_s: f64) -> DelayStats {
     DelayStats { count: 600, mean_s, p50_s: 0.9 * mean_s, p95_s: 2.1 * mean_s, p99_s: 3.4 * mean_s }
 }
@@ -160,7 +165,7 @@ fn path_result(plan: &Plan, path: usize, goodput_bps: f64, measured_s: f64, nois
         name: PATHS[path].into(),
         share,
         goodput_bps: path_bps,
-        energy_j: (ENERGY[path].0 * path_bps + ENERGY[path].1) * measured_s,
+        energy_j: (ENERGY[path].0 * path_bps + sunk_w(plan, path)) * measured_s,
         segments: (path_bps * measured_s / 11_200.0) as u64,
         retransmissions: (path_bps * measured_s / 11_200.0 * 0.03) as u64,
         timeouts: 3,
@@ -189,7 +194,7 @@ fn series(plan: &Plan, samples: usize, noise: &mut Noise) -> Series {
     let queue = by_path(&mut |p, t, noise| {
         if used(p) { (40.0 * (tooth(p, t) - 0.7) + noise.normal()).max(0.0).round() } else { 0.0 }
     });
-    let power_w = by_path(&mut |p, t, _| ENERGY[p].0 * rate(p, t) + ENERGY[p].1);
+    let power_w = by_path(&mut |p, t, _| ENERGY[p].0 * rate(p, t) + sunk_w(plan, p));
     Series { time_s, goodput_bps, cwnd, rtt_s, queue, power_w }
 }
 
@@ -203,7 +208,7 @@ fn limit(kind: &str, label: &str, rates_bps: [f64; 3]) -> Limit {
         label: label.into(),
         paths: (0..3).filter(used).map(|path| PATHS[path].into()).collect(),
         rates_bps: rates_bps.to_vec(),
-        capacities_bps: vec![1.61e6, 3.4e6, 0.42e6],
+        capacities_bps: vec![0.9e6, 3.4e6, 0.42e6],
         goodput_bps,
         power_w,
         bits_per_joule: goodput_bps / power_w,

@@ -1,0 +1,49 @@
+// Light and dark, and the colours that canvases need as plain values.
+
+const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+/** Colours of policies and of paths repeat after this many. */
+const PALETTE = 8;
+
+/** The present value of the style sheet's variable `--name`, with light-dark() resolved. */
+function colour(name) {
+  const probe = colour.probe ??= document.body.appendChild(element("span"));
+  probe.hidden = true;
+  probe.style.color = `var(--${name})`;
+  return getComputedStyle(probe).color;
+}
+
+const policyColour = index => colour(`policy-${index % PALETTE}`);
+const pathColour = index => colour(`path-${index % PALETTE}`);
+const causeColour = index => colour(`cause-${index}`);
+
+/** Sets up the button; `redraw` is called whenever colours change. `#dark` or `#light` in the address decides at first. */
+function theme(redraw) {
+  const root = document.documentElement;
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const button = document.getElementById("theme");
+  const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
+  const label = () => { button.textContent = isDark() ? "☀ Light" : "☾ Dark"; };
+  const asked = location.hash.slice(1);
+  if (asked === "dark" || asked === "light") root.dataset.theme = asked;
+  button.hidden = false;
+  label();
+  button.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    label();
+    redraw();
+  });
+  system.addEventListener("change", () => { label(); redraw(); });
+  // Paper is white: canvases are drawn anew for it, and once more afterwards.
+  let before;
+  addEventListener("beforeprint", () => { before = root.dataset.theme; root.dataset.theme = "light"; redraw(); });
+  addEventListener("afterprint", () => {
+    if (before) root.dataset.theme = before; else delete root.dataset.theme;
+    redraw();
+  });
+}
+
+/** Colours of a chart's axis. */
+function axisStyle() {
+  const grid = { stroke: colour("line"), width: 1 };
+  return { stroke: colour("dim"), font: FONT, grid, ticks: { ...grid, size: 4 } };
+}
