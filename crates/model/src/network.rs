@@ -27,6 +27,17 @@ pub struct LinkSpec {
     pub outages: Vec<Outage>,
 }
 
+impl LinkSpec {
+    /// Whether packets come out at once and unchanged.
+    pub fn is_transparent(&self) -> bool {
+        self.rate == RateSpec::Unlimited
+            && self.delay == Nanos::ZERO
+            && self.jitter.is_none()
+            && self.loss.mean() == 0.0
+            && self.outages.is_empty()
+    }
+}
+
 /// Length of a queue, in one of the two units in which queues are built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -19,7 +19,7 @@ use crate::cross::CrossSource;
 use crate::engine::{Engine, Sources, WireSizes};
 use crate::event::{LazyTimer, MAX_SOURCES, MAX_TIME_NS};
 use crate::measure::Recorder;
-use crate::network::Network;
+use crate::network::{Network, Route};
 use crate::reassembly::DataReceiver;
 use crate::subflow::{Placement, Subflow};
 use crate::{RunError, RunOptions, Setup};
@@ -115,8 +115,8 @@ impl Builder<'_> {
                 local: local as u8,
                 path: Some(path as u16),
                 interface: group.paths.iter().position(|&p| p == path).unwrap_or(0) as u8,
-                data_route: self.net.add_route(&data),
-                ack_route: self.net.add_route(&acks),
+                data_route: self.route(&data, spec),
+                ack_route: self.route(&acks, spec),
                 radio: (spec.radio.0 as u32, spec.radio.1 as u32),
                 radio_sleeps: matches!(spec.energy.model, InterfaceModel::Rrc(_)),
                 opens_at_ns: starts_at_ns + spec.start.0,
@@ -150,6 +150,15 @@ impl Builder<'_> {
         }
         self.connections.push(connection);
         Ok(())
+    }
+
+    /// A route without the links that do nothing: a path without a rate of its own has such a link next to the device. It stays if
+    /// a radio sleeps behind it, and if it is all that there is.
+    fn route(&mut self, links: &[usize], spec: &PathSpec) -> Route {
+        let sleeps = matches!(spec.energy.model, InterfaceModel::Rrc(_));
+        let acts = |&&l: &&usize| sleeps || !self.scenario.links[l].is_transparent();
+        let acting: Vec<usize> = links.iter().filter(acts).copied().collect();
+        self.net.add_route(if acting.is_empty() { links } else { &acting })
     }
 
     fn add_competitor(&mut self, competitor: &Competitor, k: u32) -> Result<(), RunError> {
