@@ -187,7 +187,7 @@ const RRC_WITHOUT_IDLE: &str = "{ model = \"rrc\", per_mbps = \"52 mW\", up_per_
 
 #[test]
 fn names_that_clash_are_told() {
-    expect("name = \"lte\"", "name = \"wifi\"", "\"wifi\"", &["two path or links with the name `wifi`"]);
+    expect("name = \"lte\"", "name = \"wifi\"", "\"wifi\"", &["two paths or links with the name `wifi`"]);
     expect("name = \"lte\"", "name = \"l.te\"", "\"l.te\"", &["cannot be a name"]);
     expect(
         "via = [\"shared\"] # tcp",

@@ -25,12 +25,13 @@ impl Exact for BitRate {
 
 impl Exact for Bytes {
     fn exact(&self) -> String {
-        for (factor, unit) in [(1_u64 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")] {
-            if self.0 > 0 && self.0.is_multiple_of(factor) {
-                return format!("\"{} {unit}\"", self.0 / factor);
-            }
-        }
-        decimal(self.0, &[(0, "B"), (3, "kB"), (6, "MB"), (9, "GB")], "B")
+        let units = [(0, "B"), (3, "kB"), (6, "MB"), (9, "GB")];
+        // Sizes of packets are told in bytes.
+        let decimal = decimal(self.0, if self.0 < 10_000 { &units[..1] } else { &units }, "B");
+        let divides = |&(factor, _): &(u64, &str)| self.0 > 0 && self.0.is_multiple_of(factor);
+        let binary = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")].into_iter().find(divides);
+        let binary = binary.map(|(factor, unit)| format!("\"{} {unit}\"", self.0 / factor));
+        binary.filter(|binary| binary.len() < decimal.len()).unwrap_or(decimal)
     }
 }
 
@@ -107,7 +108,8 @@ mod tests {
         assert_eq!(Nanos(0).exact(), "\"0 s\"");
         assert_eq!(BitRate::from_bps(12_500_000).exact(), "\"12.5 Mbit/s\"");
         assert_eq!(Bytes(65_536).exact(), "\"64 KiB\"");
-        assert_eq!(Bytes(10).exact(), "\"10 B\"");
+        assert_eq!(Bytes(1460).exact(), "\"1460 B\"");
+        assert_eq!(Bytes(16_000_000).exact(), "\"16 MB\"");
     }
 
     #[test]

@@ -21,7 +21,7 @@ table! {
         /// What a subflow can travel on.
         path: Vec<At<RawPath>>,
         /// Links that several paths share, by name.
-        link: Vec<At<RawLink>>,
+        link: Vec<At<RawLink>> = [],
         /// What the application of every connection does that does not say otherwise.
         workload: Option<Workload>,
         /// The receiving end.
@@ -33,15 +33,15 @@ table! {
         /// What the device burns besides its interfaces.
         device: At<RawDevice> = {},
         /// The connections under test; none means one connection over all paths.
-        connection: Vec<At<RawConnection>>,
+        connection: Vec<At<RawConnection>> = [],
         /// Single-path TCP connections that compete with them.
-        competitor: Vec<At<RawCompetitor>>,
+        competitor: Vec<At<RawCompetitor>> = [],
         /// Traffic that does not react.
-        cross: Vec<At<RawCross>>,
+        cross: Vec<At<RawCross>> = [],
         /// What `compare` does unless told otherwise.
         compare: RawCompare = {},
         /// Named sets of overrides.
-        variant: Vec<RawVariant>,
+        variant: Vec<RawVariant> = [],
     }
 }
 
@@ -67,7 +67,7 @@ table! {
         /// The way to the server; what is absent is as towards the device, except that nothing is lost at random.
         up: RawUp = {},
         /// Named links between the server and the path's own link, the one next to the server first.
-        via: Vec<At<String>>,
+        via: Vec<At<String>> = [],
         /// Energy model of the interface.
         energy: At<Energy>,
         /// The subflow is opened this long after its connection starts.

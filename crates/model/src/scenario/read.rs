@@ -59,7 +59,6 @@ impl<T: Read> Read for Option<T> {
     }
 }
 
-/// A list; an absent one is empty.
 impl<T: Read> Read for Vec<T> {
     const EXAMPLE: &'static str = "[…]";
 
@@ -77,8 +76,8 @@ impl<T: Read> Read for Vec<T> {
         items.into_iter().collect()
     }
 
-    fn absent() -> Option<Self> {
-        Some(Vec::new())
+    fn mend(key: &str) -> String {
+        format!("write [[{key}]] and its keys below it")
     }
 }
 

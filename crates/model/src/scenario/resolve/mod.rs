@@ -29,7 +29,7 @@ pub(super) fn scenario(raw: RawScenario, traces: Traces<'_>, out: &mut Problems)
     let device = energy::device(&raw.device, out);
     let network = network::network(&raw, transport.as_ref(), traces, out);
     let compare = compare(&raw.compare, out);
-    unique(raw.variant.iter().map(|variant| &variant.name), "variant", out);
+    unique(raw.variant.iter().map(|variant| &variant.name), "variants", out);
     if raw.title.value.trim().is_empty() {
         out.note(&raw.title.span, "the title is empty");
     }
@@ -169,7 +169,7 @@ fn unique<'n>(names: impl Iterator<Item = &'n At<String>>, what: &str, out: &mut
         if seen.insert(name.value.as_str(), ()).is_some() {
             out.note_with_help(
                 &name.span,
-                format!("there are two {what}s with the name `{}`", name.value),
+                format!("there are two {what} with the name `{}`", name.value),
                 "give each a name of its own",
             );
         }

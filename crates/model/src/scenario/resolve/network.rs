@@ -78,7 +78,7 @@ pub(super) fn network(
 ) -> Option<Network> {
     let before = out.len();
     let names = raw.link.iter().map(|link| &link.value.name);
-    unique(names.chain(raw.path.iter().map(|path| &path.value.name)), "path or link", out);
+    unique(names.chain(raw.path.iter().map(|path| &path.value.name)), "paths or links", out);
     let mut builder = Builder { transport, traces, known: BTreeMap::new() };
     let mut network = Network { links: Vec::new(), paths: Vec::new(), shared: Vec::new() };
     for link in &raw.link {
@@ -94,7 +94,7 @@ pub(super) fn network(
         out.note_with_help(
             &(0..0),
             "the scenario has no path",
-            "write [[path]] with name, rate, delay and energy below it",
+            "write [[path]] and below it name, rate, delay and energy",
         );
     }
     (out.len() == before).then_some(network)

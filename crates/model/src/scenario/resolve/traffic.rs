@@ -38,8 +38,8 @@ pub(super) fn traffic(
     let before = out.len();
     let frame = Frame { raw, duration, transport, network };
     let groups = raw.connection.iter().map(|connection| &connection.value.name);
-    unique(groups, "connection", out);
-    unique(raw.competitor.iter().map(|competitor| &competitor.value.name), "competitor", out);
+    unique(groups, "connections", out);
+    unique(raw.competitor.iter().map(|competitor| &competitor.value.name), "competitors", out);
     for path in &raw.path {
         frame.starts_in_time(&path.value.start, Nanos::ZERO, out);
     }
