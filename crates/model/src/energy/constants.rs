@@ -4,7 +4,7 @@
 //! **V** verified against the paper, a public tool's configuration or a published data set; **L** literature, not
 //! confirmed against the primary text; **R** chosen here.
 
-/// Papers 000 (section V) and 001 (section IV): rounded from Huang et al. 2012, downlink. All V.
+/// Papers 000 (section V-A) and 001 (table 2): rounded from Huang et al. 2012, downlink. All V.
 pub mod seed {
     /// b of WiFi (000) and WLAN (001), mW/(Mbit/s).
     pub const WIFI_DOWN: f64 = 137.0;

@@ -9,7 +9,7 @@ use crate::units::{Bytes, JoulesPerBit, Nanos, Watts};
 /// Rates below this are taken as this in [`energy_per_delivered_bit`], bit/s (algorithms.md, 2.12).
 pub const LEAST_RATE_BPS: f64 = 0.01e6;
 
-/// P(x) = b x + θ 1{x > 0} (000, section III; Huang et al. 2012 with θ = β).
+/// P(x) = b x + θ 1{x > 0} (000, section III-B, eq. 2; Huang et al. 2012 with θ = β).
 pub fn linear_power(b: JoulesPerBit, sunk: Watts, rate_bps: f64) -> Watts {
     if rate_bps > 0.0 { Watts(b.0 * rate_bps + sunk.0) } else { Watts(0.0) }
 }

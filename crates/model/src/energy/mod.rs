@@ -43,7 +43,7 @@ pub enum InterfaceModel {
     },
     /// The radio resource control machine of Huang et al. (MobiSys 2012).
     Rrc(RrcModel),
-    /// Per-slot cost of so-MPTCP (003, section III): `transfer` per bit while sending, `idle` in slots without traffic.
+    /// Per-slot cost of so-MPTCP (003, section 3, eq. 3): `transfer` per bit while sending, `idle` in slots without traffic.
     Slotted {
         /// c^d.
         transfer: JoulesPerBit,

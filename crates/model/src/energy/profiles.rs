@@ -92,8 +92,8 @@ pub fn nearest(name: &str) -> Option<&'static str> {
         .map(|(_, known)| known)
 }
 
-const SEED000: &str = "paper 000, section V (rounded from Huang et al. 2012)";
-const SEED001: &str = "paper 001, section IV (rounded from Huang et al. 2012)";
+const SEED000: &str = "paper 000, section V-A (rounded from Huang et al. 2012)";
+const SEED001: &str = "paper 001, table 2 (rounded from Huang et al. 2012)";
 const SEED003: &str = "paper 003, table 1";
 const HUANG: &str = "Huang et al., MobiSys 2012";
 const ARO: &str = "AT&T Application Resource Optimizer, Samsung i997";

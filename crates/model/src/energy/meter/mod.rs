@@ -143,7 +143,7 @@ impl DeviceMeter {
     /// slot), and the host counts up to its last sample.
     pub fn snapshot(&mut self, now: Nanos) -> EnergyReading {
         let here = self.settle(now);
-        self.read(|_| here)
+        self.read(here)
     }
 
     /// Energy up to `now`, where the observation ends amid traffic: the present gap counts as transfer, tails are cut.
@@ -154,7 +154,7 @@ impl DeviceMeter {
                 rrc.close_gap(here);
             }
         }
-        self.read(|_| here)
+        self.read(here)
     }
 
     /// Energy up to `now`, where the traffic ends, and that of the promotions and tails which are still to run out, with
@@ -164,7 +164,7 @@ impl DeviceMeter {
         while self.next_change < Nanos::MAX {
             self.sweep(self.next_change);
         }
-        self.read(|interface| interface.end(here))
+        self.read(here)
     }
 
     /// A packet for an interface that is not in the midst of traffic.
@@ -230,10 +230,9 @@ impl DeviceMeter {
         here
     }
 
-    /// Each interface up to its own end.
-    fn read(&self, end: impl Fn(&Interface) -> Stamp) -> EnergyReading {
+    fn read(&self, here: Stamp) -> EnergyReading {
         EnergyReading {
-            interfaces: self.interfaces.iter().map(|i| i.read(end(i), self.sharing_factor)).collect(),
+            interfaces: self.interfaces.iter().map(|i| i.read(here, self.sharing_factor)).collect(),
             base_j: self.shared_base.0 * self.clock.any().as_secs_f64(),
             host: self.host.as_ref().map(HostMeter::energy).unwrap_or_default(),
         }
@@ -279,14 +278,6 @@ impl Interface {
             Machine::Linear(linear) => linear.restart(here),
             Machine::Rrc(rrc) => rrc.restart(here),
             Machine::Slotted(slots) => slots.restart(here),
-        }
-    }
-
-    /// Where its account ends when the traffic ended at `here`.
-    fn end(&self, here: Stamp) -> Stamp {
-        match &self.machine {
-            Machine::Rrc(rrc) => rrc.end(here),
-            Machine::Linear(_) | Machine::Slotted(_) => here,
         }
     }
 

@@ -164,15 +164,8 @@ impl RrcMeter {
         }
     }
 
-    /// The instant at which the radio fell idle, if that is after `here`; otherwise `here`.
-    pub(super) fn end(&self, here: Stamp) -> Stamp {
-        match self.state {
-            State::Idle { from } => from.max(here),
-            _ => here,
-        }
-    }
-
-    /// Energy without traffic from the begin of the measurement to `here`, an open gap left out.
+    /// Energy without traffic from the begin of the measurement to `here`, an open gap left out. A machine that has run
+    /// ahead of `here` is charged for its tail, not for being idle.
     pub(super) fn read(&self, here: Stamp, sharing_factor: f64) -> EnergySplit {
         let joules = |power: Watts, span: Span| power.0 * span.weighted_secs(sharing_factor);
         let (mut idle, mut promotion, mut active) = (self.idle, self.promotion, self.active);

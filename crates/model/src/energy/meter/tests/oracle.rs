@@ -29,14 +29,14 @@ fn models() -> Vec<InterfaceModel> {
         sunk: Watts(sunk),
         sunk_while,
     };
-    // The tail's first stage is shorter than the inactivity, and burns more than the transfer.
+    // The tail's first real stage is shorter than the inactivity, and burns more than the transfer.
     let odd_radio = InterfaceModel::Rrc(RrcModel {
         down: JoulesPerBit(2e-7),
         up: JoulesPerBit(4e-7),
         active: Watts(0.9),
         inactivity: ms(30),
         promotion: stage(0.4, 25),
-        tail: vec![stage(1.1, 12), stage(0.0, 0), stage(0.2, 70)],
+        tail: vec![stage(0.0, 0), stage(1.1, 12), stage(0.2, 70)],
         idle: Watts(0.05),
     });
     let slotted = InterfaceModel::Slotted { transfer: JoulesPerBit(6e-7), idle: Watts(0.7), slot: ms(40) };
@@ -84,7 +84,9 @@ impl<'a> Radio<'a> {
             return (self.model.idle.0, 0.0, false);
         };
         let next = self.passed.iter().find(|passed| **passed > t).copied();
-        let limit = millis(self.model.inactivity).min(self.tail[0].0);
+        let mut stages = self.tail.iter().map(|(duration, _)| *duration);
+        let first_stage = stages.find(|duration| *duration > 0).expect("radios here have a tail");
+        let limit = millis(self.model.inactivity).min(first_stage);
         if next.or(end).is_some_and(|next| next.saturating_sub(*last) < limit) {
             return (self.model.active.0, 0.0, true);
         }
@@ -147,7 +149,7 @@ fn integrate(
 ) -> EnergyReading {
     const TAIL_HORIZON_MS: u64 = 4_000;
     let begins = history.iter().filter(|(_, action)| matches!(action, Action::BeginMeasurement));
-    let begin = begins.map(|(at, _)| *at).last().unwrap_or(0);
+    let begin = begins.map(|(at, _)| *at).next_back().unwrap_or(0);
     let mut reading =
         EnergyReading { interfaces: vec![EnergySplit::default(); models.len()], ..Default::default() };
     for t in begin..end + if tails { TAIL_HORIZON_MS } else { 0 } {
