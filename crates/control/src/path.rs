@@ -1,10 +1,8 @@
 //! What a path can carry, from the scenario alone: no queueing, no dynamics.
 
 use joulepath_model::energy::Traffic;
-use joulepath_model::network::{LinkSpec, RateSpec};
-use joulepath_model::scenario::{
-    ConnectionGroup, CrossPattern, CrossTraffic, Direction, LinkIndex, Scenario,
-};
+use joulepath_model::network::{DeliveryTrace, LinkSpec, RateSpec};
+use joulepath_model::scenario::{CrossPattern, CrossTraffic, Direction, LinkIndex, PathIndex, Scenario};
 use joulepath_model::units::Nanos;
 
 use crate::allocate::rate::{mathis_bps, pftk_pps};
@@ -28,29 +26,37 @@ impl Window {
     }
 }
 
-/// Which links of a path carry a connection's data, and which its ACKs, in order.
-pub(crate) fn links_of<'a>(
-    scenario: &'a Scenario,
-    group: &ConnectionGroup,
-    path: usize,
-) -> (&'a [LinkIndex], &'a [LinkIndex]) {
+/// Which links of a path carry the data, and which its ACKs, in order.
+pub(crate) fn links_of(
+    scenario: &Scenario,
+    direction: Direction,
+    path: PathIndex,
+) -> (&[LinkIndex], &[LinkIndex]) {
     let path = &scenario.paths[path];
-    match group.direction {
+    match direction {
         Direction::Download => (&path.down, &path.up),
         Direction::Upload => (&path.up, &path.down),
     }
 }
 
-/// The direction in which a connection's data passes the device's interfaces.
-pub(crate) fn traffic_of(group: &ConnectionGroup) -> Traffic {
-    match group.direction {
+/// Which way the data passes the device's interfaces.
+pub(crate) const fn traffic_of(direction: Direction) -> Traffic {
+    match direction {
         Direction::Download => Traffic::Down,
         Direction::Upload => Traffic::Up,
     }
 }
 
+/// Rate of the slowest link on the way of the data with nobody but cross traffic on it, bit/s of payload.
+pub(crate) fn slowest_bps(scenario: &Scenario, direction: Direction, path: PathIndex, window: Window) -> f64 {
+    let (data, _) = links_of(scenario, direction, path);
+    let slowest =
+        data.iter().map(|&link| available_bps(scenario, link, window)).fold(f64::INFINITY, f64::min);
+    slowest / wire_per_payload(scenario)
+}
+
 /// Propagation there and back, s.
-pub(crate) fn base_rtt_s(scenario: &Scenario, path: usize) -> f64 {
+pub(crate) fn base_rtt_s(scenario: &Scenario, path: PathIndex) -> f64 {
     let path = &scenario.paths[path];
     path.down.iter().chain(&path.up).map(|&link| scenario.links[link].delay.as_secs_f64()).sum()
 }
@@ -95,8 +101,7 @@ fn mean_rate_bps(link: &LinkSpec, window: Window) -> f64 {
                 .map(Nanos::from_millis)
                 .filter(|&at| (window.from..window.until).contains(&at) && !is_out(link, at))
                 .count();
-            served as f64 * f64::from(joulepath_model::network::DeliveryTrace::OPPORTUNITY_BYTES) * 8.0
-                / window.seconds()
+            served as f64 * f64::from(DeliveryTrace::OPPORTUNITY_BYTES) * 8.0 / window.seconds()
         }
         RateSpec::Constant(rate) => piecewise_bps(link, &[(Nanos::ZERO, rate.bps() as f64)], window),
         RateSpec::LogNormal { mean, .. } => piecewise_bps(link, &[(Nanos::ZERO, mean.bps() as f64)], window),
@@ -126,35 +131,32 @@ fn piecewise_bps(link: &LinkSpec, steps: &[(Nanos, f64)], window: Window) -> f64
     bits / window.seconds()
 }
 
-/// b, θ and C of each path of a connection, as the EEMPTCP allocator wants them: C is the closed form of `capacity` with
-/// the path's random loss and propagation RTT, or the slowest link's payload rate where that is less.
-pub fn costed_paths(
+/// b, θ and C of one path, as the EEMPTCP allocator wants them: C is the closed form of `capacity` with the path's random
+/// loss and propagation RTT, or the slowest link's payload rate where that is less.
+pub fn costed_path(
     scenario: &Scenario,
-    group: &ConnectionGroup,
+    direction: Direction,
+    path: PathIndex,
     capacity: CapacityModel,
-) -> Vec<CostedPath> {
+) -> CostedPath {
     let window = Window { from: Nanos::ZERO, until: scenario.duration };
-    let of_path = |&path: &usize| {
-        let (data, _) = links_of(scenario, group, path);
-        let slowest = data.iter().map(|&l| available_bps(scenario, l, window)).fold(f64::INFINITY, f64::min);
-        let model = &scenario.paths[path].energy.model;
-        CostedPath {
-            slope_j_per_bit: model.slope(traffic_of(group)).0,
-            sunk_w: model.sunk_power().0,
-            capacity_bps: tcp_bps(scenario, group, path, capacity).min(slowest / wire_per_payload(scenario)),
-        }
-    };
-    group.paths.iter().map(of_path).collect()
+    let model = &scenario.paths[path].energy.model;
+    let tcp = tcp_bps(scenario, direction, path, capacity);
+    CostedPath {
+        slope_j_per_bit: model.slope(traffic_of(direction)).0,
+        sunk_w: model.sunk_power().0,
+        capacity_bps: tcp.min(slowest_bps(scenario, direction, path, window)),
+    }
 }
 
 /// Rate of one TCP connection under the path's random loss alone, bit/s of payload; infinite without loss.
 pub(crate) fn tcp_bps(
     scenario: &Scenario,
-    group: &ConnectionGroup,
-    path: usize,
+    direction: Direction,
+    path: PathIndex,
     capacity: CapacityModel,
 ) -> f64 {
-    let (data, _) = links_of(scenario, group, path);
+    let (data, _) = links_of(scenario, direction, path);
     let (loss, rtt_s) = (1.0 - delivered(scenario, data), base_rtt_s(scenario, path));
     let mss = scenario.transport.mss.0 as f64;
     match capacity {

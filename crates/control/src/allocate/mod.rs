@@ -5,7 +5,7 @@ pub mod ga;
 pub mod rate;
 
 use crate::options::OptionError;
-pub use crate::path::costed_paths;
+pub use crate::path::costed_path;
 pub use eemptcp::{CostedPath, Infeasible, Problem, Reading, Solution};
 pub use ga::Genetic;
 

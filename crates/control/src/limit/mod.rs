@@ -9,12 +9,13 @@ mod optimum;
 
 use joulepath_model::energy::Traffic;
 use joulepath_model::result::Limit;
-use joulepath_model::scenario::{ConnectionGroup, LinkIndex, Scenario, Workload};
+use joulepath_model::scenario::{ConnectionGroup, LinkIndex, PathIndex, Scenario, Workload};
 use joulepath_model::units::Nanos;
 
 use crate::allocate::CapacityModel;
 use crate::path::{
-    Window, available_bps, base_rtt_s, delivered, links_of, tcp_bps, traffic_of, wire_per_payload,
+    Window, available_bps, base_rtt_s, delivered, links_of, slowest_bps, tcp_bps, traffic_of,
+    wire_per_payload,
 };
 pub use cost::{InterfaceCost, Pace, WireBits, interface_cost};
 pub use optimum::{DeviceProblem, Goal, Optimum, Shared};
@@ -162,7 +163,7 @@ pub fn device_problem<'a>(
     let link_bps: Vec<f64> = (0..group.paths.len()).map(alone).collect();
     let capacities_bps = group.paths.iter().zip(&link_bps).map(|(&path, &link)| match kind {
         Capacity::Link => link,
-        Capacity::TcpFriendly => link.min(tcp_bps(scenario, group, path, CapacityModel::Mathis)),
+        Capacity::TcpFriendly => link.min(tcp_bps(scenario, group.direction, path, CapacityModel::Mathis)),
     });
     let costs = group.paths.iter().map(|&path| {
         let model = &scenario.paths[path].energy.model;
@@ -183,13 +184,13 @@ pub fn device_problem<'a>(
 ///
 /// Data on the way down is counted where it arrives, data on the way up where it leaves, lost or not; likewise the ACKs, of
 /// which delayed ones spare every second.
-fn wire_bits(scenario: &Scenario, group: &ConnectionGroup, path: usize) -> WireBits {
-    let (data_links, ack_links) = links_of(scenario, group, path);
+fn wire_bits(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex) -> WireBits {
+    let (data_links, ack_links) = links_of(scenario, group.direction, path);
     let transport = &scenario.transport;
     let per_segment = if transport.delayed_ack.is_some() { 0.5 } else { 1.0 };
     let data = wire_per_payload(scenario);
     let acks = per_segment * transport.ack_size.0 as f64 / transport.mss.0 as f64;
-    match traffic_of(group) {
+    match traffic_of(group.direction) {
         Traffic::Down => WireBits { down: data, up: acks },
         Traffic::Up => WireBits {
             up: data / delivered(scenario, data_links),
@@ -207,7 +208,7 @@ fn link_constraints(
 ) -> Vec<Shared> {
     let crossed = |link: LinkIndex| {
         let weight = |&path: &usize| {
-            let (data, _) = links_of(scenario, group, path);
+            let (data, _) = links_of(scenario, group.direction, path);
             let at = data.iter().position(|&l| l == link)?;
             Some(wire_per_payload(scenario) / delivered(scenario, &data[at..]))
         };
@@ -221,7 +222,7 @@ fn link_constraints(
 /// Connections whose data crosses `link`: those under test, and with TCP-friendly rates the endless competitors.
 fn sharers(scenario: &Scenario, link: LinkIndex, kind: Capacity) -> u32 {
     let crosses = |group: &&ConnectionGroup| {
-        group.paths.iter().any(|&path| links_of(scenario, group, path).0.contains(&link))
+        group.paths.iter().any(|&path| links_of(scenario, group.direction, path).0.contains(&link))
     };
     let own: u32 = scenario.connections.iter().filter(crosses).map(|group| group.count).sum();
     let rivals = scenario.competitors.iter().filter(|c| c.size.is_none() && c.down.contains(&link));
@@ -240,12 +241,9 @@ fn flow_control(scenario: &Scenario, group: &ConnectionGroup) -> Shared {
 }
 
 /// How fast the path is done with a segment when nobody else is on its links.
-fn pace(scenario: &Scenario, group: &ConnectionGroup, path: usize, window: Window) -> Pace {
-    let (data, _) = links_of(scenario, group, path);
-    let slowest =
-        data.iter().map(|&link| available_bps(scenario, link, window)).fold(f64::INFINITY, f64::min);
+fn pace(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex, window: Window) -> Pace {
     Pace {
-        payload_bps: slowest / wire_per_payload(scenario),
+        payload_bps: slowest_bps(scenario, group.direction, path, window),
         segment_bits: scenario.transport.mss.0 as f64 * 8.0,
     }
 }

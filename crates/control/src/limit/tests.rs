@@ -176,6 +176,74 @@ fn headers_and_acks_are_paid_for() {
     assert_close(link.power_w, 1.288 + 0.052 * 20.0 + 0.438 * up_mbps, 1e-6);
 }
 
+/// The `link` limit of TWO_PATHS with more TOML behind it.
+fn link_limit(more: &str) -> Limit {
+    limits(&scenario(&format!("{TWO_PATHS}{more}"))).pop().unwrap()
+}
+
+#[test]
+fn cross_traffic_takes_its_mean_rate() {
+    // 16 Mbit/s for half of the minute: 20 − 8 = 12 Mbit/s on the wire, 12 · 1460/1500 of payload.
+    let cross = r#"
+[[cross]]
+path = "lte"
+kind = "constant"
+rate = "16 Mbit/s"
+start = "10 s"
+stop = "40 s"
+"#;
+    assert_close(link_limit(cross).capacities_bps[1], 11.68e6, 1e-9);
+}
+
+#[test]
+fn competitors_share_only_the_friendly_limit() {
+    let rivals = r#"
+[[competitor]]
+name = "rival"
+path = "lte"
+count = 3
+"#;
+    let limits = limits(&scenario(&format!("{TWO_PATHS}{rivals}")));
+    // A quarter of 20 · 1460/1500.
+    assert_close(limits[0].capacities_bps[1], 4.866_667e6, 1e-6);
+    assert_close(limits[1].capacities_bps[1], 19.466_667e6, 1e-6);
+}
+
+#[test]
+fn outages_and_steps_count_by_their_time() {
+    let outage =
+        TWO_PATHS.replace("rate = \"20 Mbit/s\"", "rate = \"20 Mbit/s\"\noutages = [[\"10 s\", \"25 s\"]]");
+    let limit = limits(&scenario(&outage)).pop().unwrap();
+    assert_close(limit.capacities_bps[1], 0.75 * 19.466_667e6, 1e-6);
+}
+
+#[test]
+fn uploads_pay_for_what_is_lost_on_the_way() {
+    let lossy = TWO_PATHS.replace("kind = \"bulk\"", "kind = \"bulk\"\ndirection = \"upload\"");
+    let lossy = lossy.replace("queue = \"50 packets\"", "queue = \"50 packets\"\nup = { loss = \"20 %\" }");
+    let scenario = scenario(&lossy);
+    let problem = device_problem(&scenario, &scenario.connections[0], Capacity::Link);
+    // 10 Mbit/s carry 10 · 0.8 · 1460/1500; a delivered bit is sent 1.25 · 1500/1460 times at 283 nJ, and ACKs come at 137 nJ.
+    assert_close(problem.capacities_bps[0], 7.786_667e6, 1e-6);
+    let per_segment = if scenario.transport.delayed_ack.is_some() { 0.5 } else { 1.0 };
+    let acks = per_segment * scenario.transport.ack_size.0 as f64 / 1460.0;
+    assert_close(problem.costs[0].slope_j_per_bit, 283e-9 * 1.25 * 1500.0 / 1460.0 + 137e-9 * acks, 1e-9);
+}
+
+#[test]
+fn a_file_and_a_stream_have_limits_of_their_own() {
+    let file = TWO_PATHS.replace("kind = \"bulk\"", "kind = \"file\"\nsize = \"1 MB\"");
+    let limit = limits(&scenario(&file)).pop().unwrap();
+    assert_close(limit.energy_j.unwrap(), 8e6 / limit.bits_per_joule, 1e-12);
+    let stream =
+        TWO_PATHS.replace("kind = \"bulk\"", "kind = \"stream\"\nrate = \"4 Mbit/s\"\ninterval = \"20 ms\"");
+    let limit = limits(&scenario(&stream)).pop().unwrap();
+    // WiFi alone: 132.9 + 4 · (137 · 1500/1460 + ACKs) mW, far below LTE's 1288 mW.
+    assert_eq!(limit.paths, ["wifi"]);
+    assert_close(limit.goodput_bps, 4e6, 1e-9);
+    assert!((0.69..0.78).contains(&limit.power_w), "{}", limit.power_w);
+}
+
 fn any_cost() -> impl Strategy<Value = InterfaceCost> {
     (1.0..200.0, 10.0..1500.0, 0.0..50.0, 0..3).prop_map(|(slope, sunk, idle, kind)| match kind {
         0 => linear(slope, sunk),

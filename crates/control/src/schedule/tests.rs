@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 const MSS: u32 = 1460;
@@ -163,4 +165,57 @@ fn a_wrong_name_or_option_is_told_the_right_one() {
     assert!(fails("first-free", &[("x", "1")]).contains("no options"));
     assert!(fails("minrtt", &[("penalise", "yes")]).contains("`on` or `off`"));
     assert!(fails("round-robin", &[("num_segments", "0")]).contains("1 to 65535"));
+}
+
+fn any_path() -> impl Strategy<Value = PathView> {
+    (any::<[bool; 4]>(), 0..30u32, 2..30u32, 0..30u32, 0..200_000u32, 0..60_000u32).prop_map(
+        |([established, backup, in_loss, in_recovery], cwnd, ssthresh, in_flight, srtt_us, queued_bytes)| {
+            PathView {
+                established,
+                backup,
+                in_loss,
+                in_recovery,
+                cwnd,
+                ssthresh,
+                in_flight,
+                srtt_us,
+                queued_bytes,
+            }
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn a_choice_is_always_one_that_may_be_made(
+        states in prop::collection::vec((prop::collection::vec(any_path(), 4), any::<u8>(), 1..=MSS), 1..60),
+        index in 0..SCHEDULERS.len(),
+    ) {
+        let mut scheduler = scheduler(SCHEDULERS[index].name, &[]);
+        let ahead = scheduler.queues_ahead();
+        let may = |path: &PathView| path.established && (ahead || !path.in_loss);
+        for (at, (paths, carried, bytes)) in states.iter().enumerate() {
+            if let Some(i) = scheduler.pick(paths, *carried, *bytes) {
+                prop_assert!(may(&paths[i]) && (ahead || paths[i].has_space()));
+                prop_assert!(!paths[i].backup || !paths.iter().any(|p| may(p) && !p.backup));
+                let fresh = |j: usize| may(&paths[j]) && paths[j].backup == paths[i].backup && carried >> j & 1 == 0;
+                prop_assert!(carried >> i & 1 == 0 || !(0..4).any(fresh), "{i} had carried it, another had not");
+            }
+            if let Some(rescue) = scheduler.rescue(paths, Nanos::from_millis(at as u64), *carried & 15) {
+                prop_assert!(rescue.retransmit_on.is_none_or(|i| paths[i].has_space() && carried >> i & 1 == 0));
+                prop_assert_eq!(rescue.penalise & !carried, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_usable_subflow_with_space_is_never_left_idle_by_new_data(
+        paths in prop::collection::vec(any_path(), 1..8),
+    ) {
+        let regular = paths.iter().any(|p| p.is_usable() && !p.backup);
+        let open = paths.iter().any(|p| p.is_usable() && p.has_space() && p.backup != regular);
+        for name in ["round-robin", "first-free", "minrtt"] {
+            prop_assert_eq!(scheduler(name, &[]).pick(&paths, 0, MSS).is_some(), open, "{}", name);
+        }
+    }
 }
