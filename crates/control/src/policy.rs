@@ -58,13 +58,7 @@ pub const POLICIES: [PolicyInfo; 9] = [
     minrtt("cwa", "CWA", "cwa", "004", "LIA that cuts the window of the slowest path"),
     PolicyInfo {
         scheduler: "mainline",
-        ..minrtt(
-            "linux",
-            "Linux default",
-            "cubic",
-            "Linux ≥ 5.19",
-            "what mainline Linux does: CUBIC, uncoupled",
-        )
+        ..minrtt("linux", "Linux default", "cubic", "Linux 6", "what mainline Linux does: CUBIC, uncoupled")
     },
     minrtt("single", "single", "reno", "baseline", "one path only: `single:wifi`"),
     minrtt("ecmtcp", "ecMTCP", "ecmtcp", "Le et al. 2012", "LIA bounded by the path's energy cost"),

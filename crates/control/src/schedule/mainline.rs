@@ -1,4 +1,4 @@
-//! The default scheduler of mainline Linux MPTCP (`mptcp_subflow_get_send`, 5.19 to 6.x).
+//! The default scheduler of mainline Linux MPTCP (`mptcp_subflow_get_send`, 6.x).
 //!
 //! ```text
 //!                 queued bytes (sent, not acknowledged + waiting)
@@ -17,7 +17,7 @@
 //! - all subflows have one MSS, so rates are in packets/s: the MSS cancels;
 //! - the socket's send buffer is twice the largest window so far, at least of [`INITIAL_WINDOW`] packets
 //!   (`tcp_sndbuf_expand`), without the limit of `tcp_wmem`;
-//! - a burst is not shortened by the data-level window;
+//! - a burst is not shortened by the data-level window, and goes on after a pause; Linux then chooses anew;
 //! - a reinjected segment goes to the best subflow that has not carried it; Linux sends it only on an idle one.
 
 use super::{MAX_SUBFLOWS, PathView, candidates, members, not_yet_carriers};
@@ -82,6 +82,7 @@ impl Mainline {
             || open & (1 << self.current) == 0
             || !self.has_memory(paths, self.current)
         {
+            self.burst_left_bytes = 0;
             self.current = self.choose(paths, open)?;
             self.burst_left_bytes = BURST_BYTES;
         }

@@ -110,7 +110,7 @@ pub enum Scheduler {
     FirstFree,
     /// `minrtt`: the subflow with the smallest smoothed RTT among those with space.
     MinRtt(MinRtt),
-    /// `mainline`: the default scheduler of Linux ≥ 5.19, least time to drain what is queued.
+    /// `mainline`: the default scheduler of Linux 6, least time to drain what is queued.
     Mainline(Mainline),
 }
 
