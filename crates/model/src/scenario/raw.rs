@@ -103,7 +103,7 @@ table! {
 
 table! {
     /// The way from the device to the server, where it differs.
-    struct RawUp in "[path.up]" {
+    struct RawUp in "`up`" {
         /// Rate.
         rate: Option<At<Rate>>,
         /// One-way propagation delay.
