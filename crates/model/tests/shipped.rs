@@ -8,7 +8,7 @@ use joulepath_model::scenario;
 fn shipped() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let mut files = Vec::new();
-    for folder in [root.clone(), root.join("papers")] {
+    for folder in [root.clone(), root.join("papers"), root.join("bench")] {
         let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
         files.extend(entries.filter(|path| path.extension().is_some_and(|end| end == "toml")));
     }
