@@ -32,6 +32,14 @@ enum { EEMPTCP_PARAMS(MPCC_PARAM_DEFAULT) };
 #define EEMPTCP_G_SHIFT    20 /* bits of headroom above tau * alpha (44 bits) */
 #define EEMPTCP_P_TO_SHIFT (MPCC_LOSS_BITS - EEMPTCP_G_SHIFT)
 
+/* volume / p, p in Q30, volume below 2^44: all bits kept where they fit. */
+MPCC_INLINE u64 eemptcp_over_loss(u64 volume, u32 p)
+{
+	if (volume >> (64 - MPCC_LOSS_BITS))
+		return (volume << EEMPTCP_G_SHIFT) / p << EEMPTCP_P_TO_SHIFT;
+	return (volume << MPCC_LOSS_BITS) / p;
+}
+
 /* omega_r in us * Q20 packets, at most 2^60. */
 MPCC_INLINE u64 eemptcp_target(const struct mpcc_conn *conn, u32 k)
 {
@@ -43,7 +51,7 @@ MPCC_INLINE u64 eemptcp_target(const struct mpcc_conn *conn, u32 k)
 	if (MPCC_PARAM(conn, EEMPTCP_G) == EEMPTCP_INV_DELIVERY)
 		return (volume << EEMPTCP_G_SHIFT) / ((MPCC_LOSS_ONE - p) >> EEMPTCP_P_TO_SHIFT);
 	if (sub->own.loss)
-		return (volume << EEMPTCP_G_SHIFT) / p << EEMPTCP_P_TO_SHIFT;
+		return eemptcp_over_loss(volume, p);
 	return volume * mpcc_clamp(mpcc_loss_interval(&sub->own), MPCC_LOSS_INTERVAL_MIN,
 	                           MPCC_LOSS_INTERVAL_MAX);
 }

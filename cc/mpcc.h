@@ -340,15 +340,17 @@ MPCC_INLINE u32 mpcc_best(const struct mpcc_conn *conn, u32 self)
 	return best;
 }
 
-/* arg max_k w_k / tau_k: the fastest path; self must count. */
+/* arg max_k w_k / tau_k: the fastest path, of equals the first; self must count. */
 MPCC_INLINE u32 mpcc_fastest(const struct mpcc_conn *conn, u32 self)
 {
 	u32 fastest = self;
 
 	mpcc_for_each (conn, k) {
 		const struct mpcc_subflow *a = &conn->sub[k], *b = &conn->sub[fastest];
+		u64 here = (u64)mpcc_window(a) * mpcc_rtt(b),
+		    best = (u64)mpcc_window(b) * mpcc_rtt(a);
 
-		if ((u64)mpcc_window(a) * mpcc_rtt(b) > (u64)mpcc_window(b) * mpcc_rtt(a))
+		if (here > best || (here == best && k < fastest))
 			fastest = k;
 	}
 	return fastest;

@@ -234,7 +234,7 @@ fn rate_term(paths: &[Path], r: usize) -> f64 {
 fn olia(paths: &[Path], r: usize, _: &Parameters<'_>) -> f64 {
     let quality = |path: &Path| path.l / path.tau.powi(2);
     let best_quality = maximum(paths.iter().map(quality));
-    let best: Vec<bool> = paths.iter().map(|path| quality(path) >= best_quality * (1.0 - 1e-9)).collect();
+    let best: Vec<bool> = paths.iter().map(|path| quality(path) >= best_quality * (1.0 - EQUAL)).collect();
     let largest_window = maximum(paths.iter().map(|path| path.w));
     let largest: Vec<bool> = paths.iter().map(|path| path.w == largest_window).collect();
     let collected = (0..paths.len()).filter(|&k| best[k] && !largest[k]).count() as f64;
@@ -258,7 +258,7 @@ fn balia(paths: &[Path], r: usize, _: &Parameters<'_>) -> f64 {
 
 fn balia_loss(paths: &[Path], r: usize, parameters: &Parameters<'_>) -> f64 {
     let exact = maximum(paths.iter().map(Path::x)) / paths[r].x();
-    let alpha = if parameters.is("kernel_quirk", "on") { exact.floor() } else { exact };
+    let alpha = if parameters.is("kernel_quirk", "on") { (exact * (1.0 + EQUAL)).floor() } else { exact };
     (paths[r].w - paths[r].w / 2.0 * alpha.min(1.5)).max(1.0)
 }
 
@@ -271,7 +271,10 @@ fn dwc(paths: &[Path], r: usize, parameters: &Parameters<'_>) -> f64 {
     }
 }
 
-/// Backlog with the latest RTT, packets.
+/// Relative difference below which two sides of a comparison count as equal: the integers compare exactly.
+const EQUAL: f64 = 1e-9;
+
+/// Packets queued on the path by its RTT.
 fn backlog(path: &Path, rtt: f64) -> f64 {
     path.w * (rtt - path.tau_base).max(0.0) / rtt
 }
@@ -293,12 +296,12 @@ fn wvegas(paths: &[Path], r: usize, parameters: &Parameters<'_>) -> f64 {
 }
 
 fn mveno(paths: &[Path], r: usize, parameters: &Parameters<'_>) -> f64 {
-    let congested = backlog(&paths[r], paths[r].tau) >= parameters.number("beta");
+    let congested = backlog(&paths[r], paths[r].tau) >= parameters.number("beta") * (1.0 - EQUAL);
     lia(paths, r, parameters) * if congested { 0.5 } else { 1.0 }
 }
 
 fn mveno_loss(paths: &[Path], r: usize, parameters: &Parameters<'_>) -> f64 {
-    let congested = backlog(&paths[r], paths[r].tau) >= parameters.number("beta");
+    let congested = backlog(&paths[r], paths[r].tau) >= parameters.number("beta") * (1.0 - EQUAL);
     (paths[r].w * if congested { 0.5 } else { parameters.number("random_keep") }).max(2.0)
 }
 
@@ -313,7 +316,7 @@ fn ecmtcp(paths: &[Path], r: usize, parameters: &Parameters<'_>) -> f64 {
         ParamValue::Word("delivery") => (1.0 - paths[r].p) / maximum(paths.iter().map(|path| 1.0 - path.p)),
         ParamValue::Word("seed002") => {
             let fastest = maximum(paths.iter().map(Path::x));
-            let h = paths.iter().position(|path| path.x() == fastest).unwrap_or(r);
+            let h = paths.iter().position(|path| path.x() >= fastest * (1.0 - EQUAL)).unwrap_or(r);
             paths[r].p / paths[h].p
         }
         _ => energy_ratio(paths, r),
