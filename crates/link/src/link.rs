@@ -41,6 +41,10 @@ pub struct Link {
     last_offer: Nanos,
 }
 
+/// Two cache lines: a network of a thousand links fits the second-level cache.
+#[cfg(not(debug_assertions))]
+const _: () = assert!(size_of::<Link>() <= 128);
+
 /// All that makes a link more than a queue of packets, a constant rate, a constant delay and random loss.
 #[derive(Clone, Debug)]
 struct Extras {

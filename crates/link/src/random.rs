@@ -59,7 +59,7 @@ impl Stream {
         let of_domain = mix(of_seed.wrapping_add(domain as u64));
         let low = mix(of_domain.wrapping_add(index));
         let high = mix(low.wrapping_add(GOLDEN_GAMMA));
-        let state = u128::from(high) << 64 | u128::from(low);
+        let state = (u128::from(high) << 64) | u128::from(low);
         Stream { generator: Pcg64Mcg::new(state), spare_normal: None }
     }
 

@@ -44,6 +44,27 @@ fn parts_of_a_nanosecond_do_not_add_up() {
 }
 
 #[test]
+fn a_packet_that_comes_the_moment_the_last_one_left_follows_without_a_gap() {
+    let mut link = Link::new(&with_rate(mbps(7)), 0, 0);
+    let mut now = Nanos::ZERO;
+    for _ in 0..7 {
+        now = delivered_at(link.offer(now, 100, false));
+    }
+    assert_eq!(now, Nanos(800_000));
+}
+
+#[test]
+fn a_hold_is_a_gap() {
+    // Three packets leave at 342 857.14 ns, rounded up by 0.86. A fourth that followed them would take 114 285 ns.
+    let mut link = Link::new(&with_rate(mbps(7)), 0, 0);
+    for _ in 0..3 {
+        delivered_at(link.offer(Nanos::ZERO, 100, false));
+    }
+    link.hold_until(ms(1));
+    assert_eq!(delivered_at(link.offer(Nanos::ZERO, 100, false)), Nanos(1_114_286));
+}
+
+#[test]
 fn the_long_run_rate_is_exact_to_a_millionth_from_1_kbps_to_100_gbps() {
     const PACKETS: u64 = 100_000;
     for bps in [1_000, 56_000, 7_654_321, 999_999_937, 100_000_000_000] {

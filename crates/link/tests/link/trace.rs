@@ -66,6 +66,14 @@ fn the_trace_repeats_after_its_last_line() {
 }
 
 #[test]
+fn after_a_pause_both_opportunities_at_the_seam_of_two_passes_are_there() {
+    let mut link = link_over(&[0, 4, 10]);
+    let now = Nanos(ms(1_000_010).0 - 1);
+    let arrivals = [(); 3].map(|()| delivered_at(link.offer(now, 1500, false)));
+    assert_eq!(arrivals, [ms(1_000_010), ms(1_000_010), ms(1_000_014)]);
+}
+
+#[test]
 fn the_queue_of_a_trace_counts_packets_of_which_nothing_was_sent() {
     let trace = DeliveryTrace { source: "test".into(), opportunities_ms: vec![5, 8, 20] };
     let spec = LinkSpec { queue: QueueLimit::Packets(2), ..with_rate(RateSpec::Trace(Arc::new(trace))) };
