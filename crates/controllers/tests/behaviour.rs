@@ -384,25 +384,97 @@ fn parameters_take_words_and_numbers_and_refuse_the_rest() {
 }
 
 #[test]
-fn no_parameter_is_ignored() {
-    // every non-default value changes what some test state does; here: the registry's table is sane
+fn the_default_of_every_parameter_is_what_a_new_connection_has() {
     for controller in Controller::all() {
         for param in controller.params() {
             let mut connection = Connection::new(1);
             assert!(!param.doc().is_empty() && !param.allowed().is_empty());
             let default = param.default().to_string();
             controller.set_param(&mut connection, param.name(), &default).expect("a default is allowed");
-            assert_eq!(
-                connection,
-                Connection::new(1),
-                "{}: the default of {} is zero",
-                controller,
-                param.name()
-            );
+            assert_eq!(connection, Connection::new(1), "{controller}: {}", param.name());
             for word in param.words() {
                 controller.set_param(&mut connection, param.name(), word).unwrap();
                 assert_eq!(controller.param_value(&connection, param.name()), Ok(ParamValue::Word(word)));
             }
+        }
+    }
+}
+
+/// Rounds with a queue, marks and two paths of unlike delay: a trace on which every parameter has something to do.
+fn trace(controller: Controller, params: &[(&str, &str)]) -> Vec<u32> {
+    let mut connection = established(controller, &[(60, 50_000), (240, 200_000)]);
+    for (name, value) in params {
+        controller.set_param(&mut connection, name, value).unwrap();
+    }
+    connection.subflows[0].ssthresh = 90;
+    for (i, (cost, share)) in [(1.0, 0.98), (3.0, 0.02)].into_iter().enumerate() {
+        let own = &mut connection.subflows[i].own;
+        own.set_energy_cost(cost);
+        own.set_target_share(share);
+        own.set_path_price(1.0);
+    }
+    let mut windows = Vec::new();
+    for step in 0..400u32 {
+        for (i, base_us) in [(0, 50_000), (1, 200_000)] {
+            connection.now_us += 20_000;
+            let rtt_us = base_us + 400 * (step % 50) * (1 + i as u32);
+            let flags = LIMITED.with(AckFlags::ROUND_END, step % 10 == 9).with(AckFlags::ECE, step % 7 == 0);
+            connection.subflows[i].srtt_us = base_us + 8_000;
+            controller.on_ack(&mut connection, i, 4, rtt_us, flags);
+            if (step + 40 * i as u32) % 97 == 96 {
+                let kind = if step % 2 == 0 { LossKind::FastRetransmit } else { LossKind::Ecn };
+                let ssthresh = controller.on_loss(&mut connection, i, kind);
+                (connection.subflows[i].cwnd, connection.subflows[i].ssthresh) = (ssthresh, ssthresh);
+            }
+            windows.push(connection.subflows[i].cwnd);
+        }
+    }
+    windows
+}
+
+#[test]
+fn no_parameter_is_ignored() {
+    type Changed = &'static [(&'static str, &'static str)];
+    let settings: &[(&str, &str, Changed)] = &[
+        ("cubic", "fast_convergence", &[("fast_convergence", "off")]),
+        ("dctcp", "g", &[("g", "0.5")]),
+        ("ewtcp", "a", &[("a", "0.9")]),
+        ("coupled", "epsilon", &[("epsilon", "1.5")]),
+        ("balia", "kernel_quirk", &[("kernel_quirk", "on")]),
+        ("dwc", "groups", &[("groups", "all")]),
+        ("wvegas", "total_alpha", &[("total_alpha", "40")]),
+        ("wvegas", "gamma", &[("gamma", "30")]),
+        ("mveno", "beta", &[("beta", "40")]),
+        ("mveno", "random_keep", &[("random_keep", "0.95"), ("beta", "9")]),
+        ("ecmtcp", "ratio", &[("ratio", "seed002")]),
+        ("eemptcp", "g", &[("g", "inv_delivery")]),
+        ("eemptcp", "cap_total", &[("cap_total", "on")]),
+        ("dts", "c", &[("c", "0.5")]),
+        ("dts", "rtt", &[("rtt", "smoothed")]),
+        ("dts", "shape", &[("shape", "literal")]),
+        ("edts", "c", &[("c", "0.5")]),
+        ("edts", "rtt", &[("rtt", "smoothed")]),
+        ("edts", "shape", &[("shape", "intended")]),
+        ("edts", "kappa", &[("kappa", "0.01")]),
+        ("cwa", "theta_min", &[("theta_min", "9"), ("theta_max", "10")]),
+        ("cwa", "theta_max", &[("theta_max", "10")]),
+        ("cwa", "m", &[("m", "1"), ("theta_max", "10")]),
+        ("cwa", "period", &[("period", "0.2"), ("theta_max", "10")]),
+        ("cwa", "beyond", &[("beyond", "divide")]),
+    ];
+    for &(name, param, changed) in settings {
+        // the same trace with every other setting alike
+        let reference: Vec<(&str, &str)> =
+            changed.iter().filter(|(name, _)| *name != param).copied().collect();
+        let controller = controller(name);
+        assert!(trace(controller, changed) != trace(controller, &reference), "{name} ignores {param}");
+    }
+    for controller in Controller::all() {
+        for param in controller.params() {
+            // `reset` of CWA needs a path that stops being the slowest: a test of its own above
+            let told =
+                settings.iter().any(|(name, known, _)| *name == controller.name() && *known == param.name());
+            assert!(told || param.name() == "reset", "{controller}: {} is untested", param.name());
         }
     }
 }
