@@ -16,12 +16,12 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    fn seconds(self) -> f64 {
+    pub(crate) fn seconds(self) -> f64 {
         self.until.saturating_sub(self.from).as_secs_f64()
     }
 
     /// The part of it between two instants, s.
-    fn overlap_s(self, from: Nanos, until: Nanos) -> f64 {
+    pub(crate) fn overlap_s(self, from: Nanos, until: Nanos) -> f64 {
         until.min(self.until).saturating_sub(from.max(self.from)).as_secs_f64()
     }
 }

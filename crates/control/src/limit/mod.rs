@@ -123,26 +123,45 @@ fn mbps(bps: f64) -> String {
 
 /// What the application wants, as the optimiser sees it.
 fn goal(scenario: &Scenario, group: &ConnectionGroup) -> Goal {
-    let rate = |bits: f64, per: Nanos| Goal::Rate { bps: bits / per.as_secs_f64() };
+    let window = window(scenario, group);
     match group.workload {
         Workload::Bulk => Goal::Bulk,
         Workload::File { size } => {
-            Goal::Transfer { bits: size.0 as f64 * 8.0, waiting_s: 0.0, whole_use: true }
+            Goal::Transfer { bits: size.0 as f64 * 8.0, waiting_s: 0.0, repeated_s: 0.0, whole_use: true }
         }
         Workload::Requests { size, think } => {
             let fastest = group.paths.iter().map(|&r| base_rtt_s(scenario, r)).fold(f64::INFINITY, f64::min);
             Goal::Transfer {
                 bits: size.0 as f64 * 8.0,
                 waiting_s: think.as_secs_f64() + fastest,
+                repeated_s: window.seconds(),
                 whole_use: false,
             }
         }
-        Workload::Messages { mean_gap, size } => rate(size.0 as f64 * 8.0, mean_gap),
-        Workload::Stream { rate: bps, on, off, .. } => {
-            let bits = bps.bps() as f64 * on.as_secs_f64();
-            if off == Nanos::ZERO { Goal::Rate { bps: bps.bps() as f64 } } else { rate(bits, on + off) }
+        Workload::Messages { mean_gap, size } => {
+            Goal::Rate { bps: size.0 as f64 * 8.0 / mean_gap.as_secs_f64() }
+        }
+        Workload::Stream { rate, on, off, .. } => {
+            Goal::Rate { bps: rate.bps() as f64 * on_fraction(group, window, on, off) }
         }
     }
+}
+
+/// Part of `window` in which a stream is on, on average over the connections of `group`.
+fn on_fraction(group: &ConnectionGroup, window: Window, on: Nanos, off: Nanos) -> f64 {
+    let starts =
+        (0..u64::from(group.count)).map(|i| group.start + Nanos(group.spread.0 / u64::from(group.count) * i));
+    let on_s: f64 = starts
+        .map(|start| match off {
+            Nanos::ZERO => window.overlap_s(start, window.until),
+            _ => {
+                let periods = 0..=window.until.0 / (on.0 + off.0);
+                let begins = periods.map(|k| start + Nanos(k * (on.0 + off.0)));
+                begins.map(|begin| window.overlap_s(begin, begin + on)).sum()
+            }
+        })
+        .sum();
+    on_s / (window.seconds() * f64::from(group.count))
 }
 
 /// The part of the run that counts: transfers are measured whole, everything else after the warm-up.

@@ -50,8 +50,10 @@ pub enum Goal {
     Transfer {
         /// Payload.
         bits: f64,
-        /// Time that passes without data, s.
+        /// Time without data between it and the next one, s.
         waiting_s: f64,
+        /// Time in which it is repeated as often as fits, s; 0: once.
+        repeated_s: f64,
         /// Whether promotions and tails belong to it.
         whole_use: bool,
     },
@@ -93,9 +95,13 @@ impl DeviceProblem<'_> {
     pub fn solve(&self, goal: Goal) -> Option<Optimum> {
         match goal {
             Goal::Bulk => self.best(|mask| self.steady(mask)),
-            Goal::Transfer { bits, waiting_s, whole_use } => {
-                self.best(|mask| Some(self.transfer(mask, self.steady(mask)?, bits, waiting_s, whole_use)))
-            }
+            Goal::Transfer { bits, waiting_s, repeated_s, whole_use } => self.best(|mask| {
+                let steady = self.steady(mask)?;
+                let seconds = bits / steady.goodput_bps;
+                // n transfers take n seconds and n − 1 waits.
+                let n = ((repeated_s + waiting_s) / (seconds + waiting_s)).max(1.0);
+                Some(self.transfer(mask, steady, bits, waiting_s * (n - 1.0) / n, whole_use))
+            }),
             Goal::Rate { bps } => {
                 let fixed = self.members(self.all()).filter(|&r| !self.costs[r].sleeps);
                 let fixed = fixed.fold(0, |mask, r| mask | 1 << r);

@@ -83,7 +83,7 @@ fn a_file_pays_for_each_radio_that_it_wakes() {
         let pace = Pace { payload_bps: 10e6, segment_bits: 11_680.0 };
         InterfaceCost { unused_w: 0.0, ..interface_cost(&profile(name).unwrap().model, wire, pace) }
     };
-    let transfer = Goal::Transfer { bits: 80e6, waiting_s: 0.0, whole_use: true };
+    let transfer = Goal::Transfer { bits: 80e6, waiting_s: 0.0, repeated_s: 0.0, whole_use: true };
     for (name, joules) in [("lte-huang2012", 27.047), ("wifi-huang2012", 12.062)] {
         let one = problem(&ADDITIVE, vec![cost(name)], &[10.0]);
         assert_close(one.solve(transfer).unwrap().energy_j.unwrap(), joules, 2e-4);
@@ -242,6 +242,22 @@ fn a_file_and_a_stream_have_limits_of_their_own() {
     assert_eq!(limit.paths, ["wifi"]);
     assert_close(limit.goodput_bps, 4e6, 1e-9);
     assert!((0.69..0.78).contains(&limit.power_w), "{}", limit.power_w);
+}
+
+#[test]
+fn a_stream_counts_the_periods_that_fall_into_the_run() {
+    // On from 0 to 2, 22 to 24 and 44 to 46 s of 60 s: 4 Mbit/s · 6/60.
+    let on_off = "kind = \"stream\"\nrate = \"4 Mbit/s\"\ninterval = \"40 ms\"\non = \"2 s\"\noff = \"20 s\"";
+    let limit = limits(&scenario(&TWO_PATHS.replace("kind = \"bulk\"", on_off))).pop().unwrap();
+    assert_close(limit.goodput_bps, 0.4e6, 1e-9);
+}
+
+#[test]
+fn requests_wait_once_less_than_they_are_answered() {
+    // 1 s of transfer at 1 W, 3 s at 0.1 W in between, 21 s: n = (21 + 3) / (1 + 3) = 6, so 6 · 1 W·s + 5 · 3 s · 0.1 W = 7.5 J.
+    let one = problem(&ADDITIVE, vec![radio(0.0, 1000.0, 100.0)], &[10.0]);
+    let goal = Goal::Transfer { bits: 10e6, waiting_s: 3.0, repeated_s: 21.0, whole_use: false };
+    assert_close(one.solve(goal).unwrap().bits_per_joule(), 60e6 / 7.5, 1e-9);
 }
 
 fn any_cost() -> impl Strategy<Value = InterfaceCost> {
