@@ -1,0 +1,48 @@
+# `make` lists what there is. What a target needs and the machine lacks is installed by scripts/setup.sh.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+# Where rustup and `cargo install` put their programs; not in PATH right after an installation.
+export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
+
+DEMO := scenarios/papers/000-table1.toml
+
+.PHONY: help setup build demo test bench bench-peers lint clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+setup: ## install what building, testing and linting need and this machine lacks
+	@scripts/setup.sh test
+	@scripts/setup.sh lint
+
+build: ## build target/release/joulepath
+	@scripts/setup.sh build
+	cargo build --release --locked --package joulepath
+
+demo: build ## compare seven policies on paper 000's three radios, 30 seeds; leave a report to look at
+	target/release/joulepath compare $(DEMO) --seeds 30 --report
+
+test: ## run all tests
+	@scripts/setup.sh test
+	cargo test --workspace --locked
+
+bench: ## measure the speed of controllers, links and the packet engine
+	@scripts/setup.sh build
+	cargo bench --workspace --locked --bench '*'
+
+bench-peers: ## the packet engine against ns-2 and ns-3, in one run
+	@scripts/setup.sh build
+	benches/peers/build.sh
+	cargo bench --locked --package joulepath-packet --bench workloads -- --peers
+
+lint: ## check formats, lints, licences of dependencies, documentation
+	@scripts/setup.sh lint
+	@scripts/lint.sh
+
+clean: ## remove what was built and the reports
+	cargo clean
+	rm -rf joulepath-report benches/peers/ns3/w

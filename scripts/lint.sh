@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Everything that is wrong without being run: formats, lints, licences, documentation. Stops at the first that fails.
+set -euo pipefail
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+readonly LONG=500      # lines: a longer file wants a reason
+readonly TOO_LONG=700  # lines: no reason is good enough
+
+# Crates whose numbers reach a result: the same on any machine, and without a clock below floor 2.
+readonly DETERMINISTIC=(model link control packet report)
+
+say() { printf 'lint: %s\n' "$*" >&2; }
+
+# files PATTERN...: those of the tree, without the vendored and the built ones.
+files() {
+    local patterns=() pattern
+    for pattern in "$@"; do
+        patterns+=(-o -name "$pattern")
+    done
+    find .ci benches cc crates scripts tests -type d \( -name vendor -o -name target \) -prune \
+        -o -type f \( "${patterns[@]:1}" \) -print | sort
+}
+
+rust_format() {
+    cargo fmt --all --check
+}
+
+c_format() {
+    local sources
+    mapfile -t sources < <(files '*.h' '*.c')
+    clang-format --dry-run -Werror "${sources[@]}"
+}
+
+shell() {
+    local scripts
+    mapfile -t scripts < <(files '*.sh' run)
+    shellcheck "${scripts[@]}"
+}
+
+file_lengths() {
+    local lines file failed=0
+    while read -r lines file; do
+        [[ $file == total ]] && continue
+        if ((lines > TOO_LONG)); then
+            say "$file has $lines lines, more than $TOO_LONG: split it"
+            failed=1
+        elif ((lines > LONG)); then
+            say "$file has $lines lines, more than $LONG: is there a reason?"
+        fi
+    done < <(files '*.rs' '*.h' '*.c' '*.sh' '*.js' '*.css' '*.html' | xargs wc -l)
+    return "$failed"
+}
+
+clippy() {
+    cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
+}
+
+# Without the tests, which may use the system's mathematics.
+determinism() {
+    local packages=("${DETERMINISTIC[@]/#/--package=joulepath-}")
+    CLIPPY_CONF_DIR=scripts/deterministic cargo clippy --quiet "${packages[@]}" --lib --locked -- \
+        -D clippy::disallowed_methods -D clippy::disallowed_types
+}
+
+documentation() {
+    RUSTDOCFLAGS='-D warnings' cargo doc --quiet --no-deps --workspace --locked
+}
+
+dependencies() {
+    cargo deny --locked --log-level error check --hide-inclusion-graph bans licenses sources
+    if cargo deny --log-level off fetch db >/dev/null 2>&1; then
+        cargo deny --locked --log-level error check --disable-fetch advisories
+    else
+        say 'SKIPPED: security advisories were NOT checked, their database cannot be fetched from here'
+    fi
+}
+
+for check in rust_format c_format shell file_lengths clippy determinism documentation dependencies; do
+    say "${check//_/ }"
+    "$check"
+done
+say 'all good'

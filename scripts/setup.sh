@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# Installs what is missing on a Debian or Ubuntu machine, and nothing else. Silent when nothing is.
+#   scripts/setup.sh build   a C compiler, make, and a Rust at least as new as Cargo.toml asks for
+#   scripts/setup.sh test    also clang, for the eBPF target
+#   scripts/setup.sh lint    also rustfmt, clippy, clang-format, shellcheck, cargo-deny
+set -euo pipefail
+
+readonly RUST_VERSION=1.95.0       # installed where Rust is missing or too old; the version that this tree is checked with
+readonly CARGO_DENY_VERSION=0.20.2
+
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+readonly root=${here%/*}
+export PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
+packages=()
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+die() {
+    say "$*"
+    exit 1
+}
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# want COMMAND PACKAGE...: the packages, unless the command is there.
+want() {
+    have "$1" || packages+=("${@:2}")
+}
+
+# Compiler, linker and the C library's headers: gcc alone does not pull in the last.
+links_c() {
+    local scratch status=0
+    scratch=$(mktemp -d)
+    printf '#include <stdio.h>\nint main(void) { return puts(""); }\n' >"$scratch/probe.c"
+    cc "$scratch/probe.c" -o "$scratch/probe" 2>/dev/null || status=1
+    rm -r -- "$scratch"
+    return "$status"
+}
+
+as_root() {
+    if ((EUID == 0)); then
+        "$@"
+    elif have sudo; then
+        sudo "$@"
+    else
+        die "needs root to install packages: run as root, install sudo, or install yourself: ${packages[*]}"
+    fi
+}
+
+install_packages() {
+    ((${#packages[@]})) || return 0
+    have apt-get || die "no apt-get here; install with your package manager: ${packages[*]}"
+    say "installing ${packages[*]}"
+    as_root apt-get -qq update
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${packages[@]}" >&2
+    packages=()
+}
+
+# The oldest Rust that the workspace builds with.
+oldest_rust() {
+    sed -n 's/^rust-version = "\(.*\)"$/\1/p' "$root/Cargo.toml"
+}
+
+# Whether cargo is there and at least as new as $1.
+cargo_suffices() {
+    local version
+    version=$(cargo --version 2>/dev/null | cut -d ' ' -f 2) && [[ -n $version ]] || return 1
+    [[ $(printf '%s\n%s\n' "$1" "$version" | sort -V | head -n 1) == "$1" ]]
+}
+
+install_rust() {
+    local oldest
+    oldest=$(oldest_rust)
+    [[ -n $oldest ]] || die "Cargo.toml names no rust-version"
+    cargo_suffices "$oldest" && return
+
+    say "Rust $oldest or newer is missing; installing $RUST_VERSION through rustup"
+    if ! have rustup && apt-cache show rustup >/dev/null 2>&1; then
+        packages=(rustup)
+        install_packages
+    fi
+    if have rustup; then
+        rustup toolchain install "$RUST_VERSION" --profile minimal --component rustfmt,clippy >&2
+        rustup default "$RUST_VERSION" >&2
+    else
+        want curl curl
+        [[ -e /etc/ssl/certs/ca-certificates.crt ]] || packages+=(ca-certificates)
+        install_packages
+        curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs |
+            sh -s -- -y -q --no-modify-path --profile minimal --component rustfmt,clippy \
+                --default-toolchain "$RUST_VERSION" >&2
+    fi
+    cargo_suffices "$oldest" || die "cargo is still older than $oldest: $(cargo --version 2>&1 || true)"
+    say "cargo is in ${CARGO_HOME:-$HOME/.cargo}/bin; make finds it there, your shell wants it in PATH"
+}
+
+install_rust_components() {
+    cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 && return
+    if have rustup; then
+        say "installing rustfmt and clippy"
+        rustup component add rustfmt clippy >&2
+    else
+        packages=(rustfmt rust-clippy)
+        install_packages
+    fi
+}
+
+install_cargo_deny() {
+    cargo deny --version >/dev/null 2>&1 && return
+    say "building cargo-deny $CARGO_DENY_VERSION (some minutes, once)"
+    cargo install --quiet --locked cargo-deny --version "$CARGO_DENY_VERSION" >&2
+}
+
+setup_build() {
+    links_c || packages+=(gcc libc6-dev)
+    want make make
+    install_packages
+    install_rust
+}
+
+setup_test() {
+    want clang clang
+    setup_build
+}
+
+setup_lint() {
+    want clang-format clang-format
+    want shellcheck shellcheck
+    setup_build
+    install_rust_components
+    install_cargo_deny
+}
+
+case ${1-} in
+build | test | lint) "setup_$1" ;;
+*)
+    echo "usage: scripts/setup.sh build|test|lint" >&2
+    exit 2
+    ;;
+esac
