@@ -18,6 +18,7 @@ use crate::control::{ControlPlane, Needs};
 use crate::cross::CrossSource;
 use crate::engine::{Engine, Sources, WireSizes};
 use crate::event::{LazyTimer, MAX_SOURCES, MAX_TIME_NS};
+use crate::lane::Common;
 use crate::measure::Recorder;
 use crate::network::{Network, Route};
 use crate::reassembly::DataReceiver;
@@ -118,7 +119,7 @@ impl Builder<'_> {
                 data_route: self.route(&data, spec),
                 ack_route: self.route(&acks, spec),
                 radio: (spec.radio.0 as u32, spec.radio.1 as u32),
-                radio_sleeps: matches!(spec.energy.model, InterfaceModel::Rrc(_)),
+                stays_awake_ns: stays_awake(&spec.energy.model),
                 opens_at_ns: starts_at_ns + spec.start.0,
             };
             self.subflows.push(Subflow::new(place, &scenario.transport));
@@ -155,7 +156,7 @@ impl Builder<'_> {
     /// A route without the links that do nothing: a path without a rate of its own has such a link next to the device. It stays if
     /// a radio sleeps behind it, and if it is all that there is.
     fn route(&mut self, links: &[usize], spec: &PathSpec) -> Route {
-        let sleeps = matches!(spec.energy.model, InterfaceModel::Rrc(_));
+        let sleeps = stays_awake(&spec.energy.model).is_some();
         let acts = |&&l: &&usize| sleeps || !self.scenario.links[l].is_transparent();
         let acting: Vec<usize> = links.iter().filter(acts).copied().collect();
         self.net.add_route(if acting.is_empty() { links } else { &acting })
@@ -170,7 +171,7 @@ impl Builder<'_> {
             data_route: self.net.add_route(&competitor.down),
             ack_route: self.net.add_route(&competitor.up),
             radio: (u32::MAX, u32::MAX),
-            radio_sleeps: false,
+            stays_awake_ns: None,
             opens_at_ns: 0,
         };
         self.subflows.push(Subflow::new(place, &self.scenario.transport));
@@ -201,6 +202,7 @@ impl Builder<'_> {
             controller: parts.controller,
             cc: parts.cc,
             views: [PathView::default(); MAX_SUBFLOWS],
+            queues_ahead: parts.scheduler.queues_ahead(),
             scheduler: parts.scheduler,
             committed: Default::default(),
             sender: DataSender::new(window, parts.n),
@@ -237,9 +239,11 @@ impl Builder<'_> {
             subflows: self.subflows,
             connections: self.connections,
             cross: scenario.cross.iter().enumerate().map(cross).collect(),
-            sources,
-            transport: scenario.transport.clone(),
-            sizes: wire_sizes(&scenario.transport),
+            common: Common {
+                transport: scenario.transport.clone(),
+                sizes: wire_sizes(&scenario.transport),
+                sources,
+            },
             recorder: Recorder::new(scenario, options.series),
             unfinished,
         };
@@ -261,6 +265,14 @@ struct Parts {
     window_bytes: u64,
     workload: Workload,
     starts_at_ns: u64,
+}
+
+/// How long a radio is certainly awake behind a packet, ns; none if it never sleeps.
+fn stays_awake(model: &InterfaceModel) -> Option<u64> {
+    match model {
+        InterfaceModel::Rrc(rrc) => Some(rrc.inactivity.0),
+        InterfaceModel::Linear { .. } | InterfaceModel::Slotted { .. } => None,
+    }
 }
 
 fn wire_sizes(transport: &Transport) -> WireSizes {
@@ -301,22 +313,22 @@ impl Engine {
             let connection = &mut self.connections[c];
             let (s, at_ns) = (connection.first as usize, connection.starts_at_ns);
             let first_path_ns = self.subflows[s].opens_at_ns;
-            self.subflows[s].rto.set(at_ns.max(first_path_ns), self.sources.rto(s), &mut self.net.queue);
+            self.subflows[s].rto.set(at_ns.max(first_path_ns), self.common.sources.rto(s), &mut self.net.queue);
             if let Some(period) = self.connections[c].control.period() {
-                let source = self.sources.control(c);
+                let source = self.common.sources.control(c);
                 self.connections[c].control_timer.set(at_ns + period.0, source, &mut self.net.queue);
             }
         }
         for i in 0..self.cross.len() {
             if let Some(at_ns) = self.cross[i].next_ns() {
-                self.net.queue.push(at_ns, self.sources.cross(i));
+                self.net.queue.push(at_ns, self.common.sources.cross(i));
             }
         }
         if scenario.warm_up > Nanos::ZERO {
-            self.net.queue.push(scenario.warm_up.0, self.sources.warm_up());
+            self.net.queue.push(scenario.warm_up.0, self.common.sources.warm_up());
         }
         if let Some(at_ns) = self.recorder.first_ns() {
-            self.net.queue.push(at_ns, self.sources.sample());
+            self.net.queue.push(at_ns, self.common.sources.sample());
         }
     }
 }

@@ -10,7 +10,10 @@ use joulepath_model::scenario::{Direction, PathIndex};
 use crate::application::Application;
 use crate::control::ControlPlane;
 use crate::event::LazyTimer;
+use crate::network::Route;
+use crate::packet::Kind;
 use crate::reassembly::DataReceiver;
+use crate::subflow::Subflow;
 
 /// Set in a segment's record while it waits for reinjection; below it the mask of subflows that carried it.
 const WAITING: u16 = 1 << 8;
@@ -150,6 +153,8 @@ pub(crate) struct Connection {
     pub(crate) cc: controllers::Connection,
     pub(crate) views: [PathView; MAX_SUBFLOWS],
     pub(crate) scheduler: Scheduler,
+    /// The scheduler commits segments to subflows ahead of their windows.
+    pub(crate) queues_ahead: bool,
     /// Segments that a scheduler has committed to a subflow ahead of its window, by subflow: (DSN, length).
     pub(crate) committed: [VecDeque<(u32, u16)>; MAX_SUBFLOWS],
     pub(crate) sender: DataSender,
@@ -170,10 +175,20 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Index of subflow `local` in the engine.
-    #[inline]
-    pub(crate) fn subflow(&self, local: usize) -> usize {
-        self.first as usize + local
+    /// Whether a packet without data is sent by the device.
+    pub(crate) fn is_from_device(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Syn | Kind::Third => true,
+            Kind::SynAck | Kind::Fourth => false,
+            // A request asks the sender of data to send.
+            _ => self.direction == Direction::Download,
+        }
+    }
+
+    /// The route of a packet without data.
+    pub(crate) fn route_of(&self, kind: Kind, subflow: &Subflow) -> Route {
+        let downloads = self.direction == Direction::Download;
+        if self.is_from_device(kind) == downloads { subflow.ack_route } else { subflow.data_route }
     }
 
     /// Next segment and the subflow that shall carry it: (subflow, DSN, payload length). Reinjections come first, but only on a

@@ -8,12 +8,16 @@ use joulepath_model::network::QueueLimit;
 use joulepath_model::scenario::Scenario;
 use joulepath_model::units::{BitRate, Bytes, JoulesPerBit, Nanos, Watts};
 
-use crate::engine::Engine;
+use crate::lane::Lane;
+use crate::network::Network;
 
 /// Time between two looks.
 const TICK: Nanos = Nanos::from_millis(100);
 /// Weight of the latest rate in its moving average: a time constant of about a second.
 const RATE_WEIGHT: f64 = 0.1;
+
+/// An estimated loss is at most one half.
+const MIN_BETWEEN_LOSSES: f64 = 2.0;
 
 /// What a connection's controller has to be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,23 +110,23 @@ fn half(queue: QueueLimit) -> QueueLimit {
     }
 }
 
-impl Engine {
-    pub(crate) fn control_tick(&mut self, c: usize) {
-        match self.connections[c].control.needs {
+impl Lane<'_> {
+    pub(crate) fn control_tick(&mut self) {
+        match self.connection.control.needs {
             Needs::Nothing => {}
-            Needs::EnergyCost => self.update_energy_costs(c),
-            Needs::PathPrice => self.update_path_prices(c),
+            Needs::EnergyCost => self.update_energy_costs(),
+            Needs::PathPrice => self.update_path_prices(),
         }
-        if self.connections[c].control.samples_host {
-            self.sample_host(c);
+        if self.connection.control.samples_host {
+            self.sample_host();
         }
-        let (at_ns, source) = (self.now_ns + TICK.0, self.sources.control(c));
-        self.connections[c].control_timer.set(at_ns, source, &mut self.net.queue);
+        let (at_ns, source) = (self.now_ns + TICK.0, self.common.sources.control(self.index));
+        self.connection.control_timer.set(at_ns, source, &mut self.net.queue);
     }
 
     /// Tells the host model how fast the device was since the last tick.
-    fn sample_host(&mut self, c: usize) {
-        let connection = &mut self.connections[c];
+    fn sample_host(&mut self) {
+        let connection = &mut *self.connection;
         let delivered = connection.receiver.delivered_bytes;
         let bytes = delivered - std::mem::replace(&mut connection.control.delivered_bytes, delivered);
         let rate = BitRate::from_bps(bytes * 8 * (1_000_000_000 / TICK.0));
@@ -134,40 +138,40 @@ impl Engine {
         }
     }
 
-    fn update_energy_costs(&mut self, c: usize) {
-        let connection = &mut self.connections[c];
-        for local in 0..connection.n {
-            let subflow = &self.subflows[connection.first as usize + local];
-            let path = &mut connection.control.paths[local];
-            let bytes = subflow.stats.first_copy_bytes - std::mem::replace(&mut path.seen_bytes, subflow.stats.first_copy_bytes);
+    fn update_energy_costs(&mut self) {
+        let connection = &mut *self.connection;
+        let windows = connection.cc.subflows.iter_mut();
+        for ((subflow, path), window) in self.subflows.iter().zip(&mut connection.control.paths).zip(windows) {
+            let seen = subflow.stats.first_copy_bytes;
+            let bytes = seen - std::mem::replace(&mut path.seen_bytes, seen);
             let rate_bps = bytes as f64 * 8.0 / TICK.as_secs_f64();
             path.rate_bps += RATE_WEIGHT * (rate_bps - path.rate_bps);
-            let own = &mut connection.cc.subflows[local].own;
-            let between_losses = own.acked_since_loss.max(own.acked_between_losses).max(1);
+            let own = &mut window.own;
+            let between_losses = f64::from(own.acked_since_loss.max(own.acked_between_losses));
             // A path that has never lost a packet has acknowledged all that it was given.
-            let loss = if subflow.stats.loss_events == 0 { 0.0 } else { 1.0 / f64::from(between_losses).max(2.0) };
+            let loss = if subflow.stats.loss_events == 0 { 0.0 } else { 1.0 / between_losses.max(MIN_BETWEEN_LOSSES) };
             let cost = equations::energy_per_delivered_bit(path.marginal, path.sunk, path.rate_bps, loss);
             own.set_energy_cost(cost.mw_per_mbps());
         }
     }
 
-    fn update_path_prices(&mut self, c: usize) {
-        let now = Nanos(self.now_ns);
-        let connection = &mut self.connections[c];
-        for (local, path) in connection.control.paths.iter().enumerate() {
-            let excess: f64 = path
-                .links
-                .iter()
-                .map(|&(l, target)| {
-                    let link = &mut self.net.wires[l as usize].link;
-                    let (queue, target) = match target {
-                        QueueLimit::Packets(packets) => (f64::from(link.queue_packets(now)), f64::from(packets)),
-                        QueueLimit::Bytes(bytes) => (link.queue_bytes(now) as f64, bytes.0 as f64),
-                    };
-                    (queue / target - 1.0).max(0.0)
-                })
-                .sum();
-            connection.cc.subflows[local].own.set_path_price(excess + path.relative_energy);
+    fn update_path_prices(&mut self) {
+        let connection = &mut *self.connection;
+        for (path, window) in connection.control.paths.iter().zip(&mut connection.cc.subflows) {
+            let excess: f64 = path.links.iter().map(|&(link, target)| self.net.excess(self.now_ns, link, target)).sum();
+            window.own.set_path_price(excess + path.relative_energy);
         }
+    }
+}
+
+impl Network {
+    /// (Q − Q̄)⁺/Q̄ of a link.
+    fn excess(&self, now_ns: u64, link: u32, target: QueueLimit) -> f64 {
+        let link = &self.wires[link as usize].link;
+        let (queue, target) = match target {
+            QueueLimit::Packets(packets) => (f64::from(link.queue_packets(Nanos(now_ns))), f64::from(packets)),
+            QueueLimit::Bytes(bytes) => (link.queue_bytes(Nanos(now_ns)) as f64, bytes.0 as f64),
+        };
+        (queue / target - 1.0).max(0.0)
     }
 }

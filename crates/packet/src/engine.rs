@@ -5,17 +5,14 @@
 //!              └──► timer     ──► RTO, delayed ACK, application, control plane, cross traffic, samples
 //! ```
 
-use joulepath_model::energy::Traffic;
-use joulepath_model::scenario::{Direction, Transport};
-use joulepath_model::units::Nanos;
-
 use crate::connection::Connection;
 use crate::cross::CrossSource;
 use crate::event::Source;
+use crate::lane::{Common, Lane};
 use crate::measure::Recorder;
 use crate::network::Network;
 use crate::packet::{Kind, Packet};
-use crate::subflow::{Phase, Subflow};
+use crate::subflow::Subflow;
 
 /// Sizes on the wire, bytes.
 #[derive(Clone, Copy)]
@@ -122,9 +119,7 @@ pub(crate) struct Engine {
     pub(crate) subflows: Vec<Subflow>,
     pub(crate) connections: Vec<Connection>,
     pub(crate) cross: Vec<CrossSource>,
-    pub(crate) sources: Sources,
-    pub(crate) transport: Transport,
-    pub(crate) sizes: WireSizes,
+    pub(crate) common: Common,
     pub(crate) recorder: Recorder,
     /// Connections under test that are not done. The run ends when there are none.
     pub(crate) unfinished: usize,
@@ -133,7 +128,7 @@ pub(crate) struct Engine {
 impl Engine {
     /// Runs to the end.
     pub(crate) fn run(&mut self) {
-        let first_timer = self.sources.subflows;
+        let first_timer = self.common.sources.subflows;
         while let Some((time_ns, source)) = self.net.queue.peek() {
             if time_ns > self.end_ns {
                 break;
@@ -155,100 +150,80 @@ impl Engine {
         self.now_ns = self.end_ns;
     }
 
+    /// Connection `c` with all that its events touch.
+    #[inline]
+    pub(crate) fn lane(&mut self, c: usize) -> Lane<'_> {
+        let connection = &mut self.connections[c];
+        let first = connection.first as usize;
+        let subflows = &mut self.subflows[first..first + connection.n];
+        Lane {
+            now_ns: self.now_ns,
+            common: &self.common,
+            net: &mut self.net,
+            connection,
+            subflows,
+            index: c,
+            unfinished: &mut self.unfinished,
+        }
+    }
+
     #[inline]
     fn dispatch(&mut self, packet: Packet) {
         if packet.kind == Kind::Cross {
             return;
         }
         let subflow = &self.subflows[packet.subflow as usize];
-        let data_way = self.travels_with_data(&packet, subflow);
-        let route = if data_way { subflow.data_route } else { subflow.ack_route };
+        let (c, i) = (subflow.connection as usize, subflow.local as usize);
+        let route = match packet.kind {
+            Kind::Data => subflow.data_route,
+            Kind::Ack => subflow.ack_route,
+            kind => self.connections[c].route_of(kind, subflow),
+        };
         if !route.is_complete(packet.hop) {
             let size = self.wire_size(&packet);
             let link = self.net.link_at(route, packet.hop);
-            self.wake_radio(packet.subflow as usize, link);
-            self.net.offer(self.now_ns, link, packet, size);
+            self.lane(c).offer(i, link, packet, size);
             return;
         }
         match packet.kind {
-            Kind::Data => self.receive_data(packet),
-            Kind::Ack => self.receive_ack(packet),
-            _ => self.receive_control(packet),
+            Kind::Data => self.lane(c).receive_data(i, packet),
+            Kind::Ack => self.lane(c).receive_ack(i, packet),
+            _ => self.lane(c).receive_control(i, packet),
         }
-    }
-
-    /// Whether a packet takes the route of the data. Handshakes and requests are sent by the device or the server.
-    #[inline]
-    fn travels_with_data(&self, packet: &Packet, subflow: &Subflow) -> bool {
-        match packet.kind {
-            Kind::Data => true,
-            Kind::Ack | Kind::Request | Kind::Cross => false,
-            Kind::Syn | Kind::Third => !self.downloads(subflow),
-            Kind::SynAck | Kind::Fourth => self.downloads(subflow),
-        }
-    }
-
-    pub(crate) fn downloads(&self, subflow: &Subflow) -> bool {
-        self.connections[subflow.connection as usize].direction == Direction::Download
     }
 
     #[inline]
-    pub(crate) fn wire_size(&self, packet: &Packet) -> u32 {
-        if packet.kind == Kind::Data { packet.aux + self.sizes.header } else { self.sizes.ack }
-    }
-
-    /// A packet is about to enter `link`: if that is the device's radio and the radio sleeps, the link waits for it.
-    #[inline]
-    pub(crate) fn wake_radio(&mut self, s: usize, link: u32) {
-        let subflow = &self.subflows[s];
-        if subflow.radio_sleeps && (link == subflow.radio.0 || link == subflow.radio.1) {
-            self.promote(s, link);
-        }
-    }
-
-    #[cold]
-    fn promote(&mut self, s: usize, link: u32) {
-        let subflow = &self.subflows[s];
-        let interface = subflow.interface as usize;
-        if let Some(device) = &mut self.connections[subflow.connection as usize].device {
-            let ready = device.meter.wake(interface, Nanos(self.now_ns));
-            if ready.0 > self.now_ns {
-                self.net.wires[link as usize].link.hold_until(ready);
-            }
-        }
-    }
-
-    /// A packet passes the device's interface.
-    #[inline]
-    pub(crate) fn meter(&mut self, s: usize, bytes: u32, traffic: Traffic) {
-        let subflow = &self.subflows[s];
-        if let Some(device) = &mut self.connections[subflow.connection as usize].device {
-            let now = Nanos(self.now_ns);
-            device.meter.on_packet(subflow.interface as usize, now, bytes, traffic);
-        }
+    fn wire_size(&self, packet: &Packet) -> u32 {
+        let sizes = &self.common.sizes;
+        if packet.kind == Kind::Data { packet.aux + sizes.header } else { sizes.ack }
     }
 
     fn expire(&mut self, source: Source) {
         let now_ns = self.now_ns;
-        match self.sources.timer(source) {
+        let queue = &mut self.net.queue;
+        match self.common.sources.timer(source) {
             Timer::Rto(s) => {
-                if self.subflows[s].rto.fires(now_ns, source, &mut self.net.queue) {
-                    self.retransmission_timer(s);
+                let subflow = &mut self.subflows[s];
+                let (c, i) = (subflow.connection as usize, subflow.local as usize);
+                if subflow.rto.fires(now_ns, source, queue) {
+                    self.lane(c).retransmission_timer(i);
                 }
             }
             Timer::DelayedAck(s) => {
-                if self.subflows[s].delayed_ack.fires(now_ns, source, &mut self.net.queue) {
-                    self.send_pending_ack(s);
+                let subflow = &mut self.subflows[s];
+                let (c, i) = (subflow.connection as usize, subflow.local as usize);
+                if subflow.delayed_ack.fires(now_ns, source, queue) {
+                    self.lane(c).send_pending_ack(i);
                 }
             }
             Timer::Application(c) => {
-                if self.connections[c].application_timer.fires(now_ns, source, &mut self.net.queue) {
-                    self.wake_application(c);
+                if self.connections[c].application_timer.fires(now_ns, source, queue) {
+                    self.lane(c).wake_application();
                 }
             }
             Timer::Control(c) => {
-                if self.connections[c].control_timer.fires(now_ns, source, &mut self.net.queue) {
-                    self.control_tick(c);
+                if self.connections[c].control_timer.fires(now_ns, source, queue) {
+                    self.lane(c).control_tick();
                 }
             }
             Timer::Cross(i) => self.send_cross(i),
@@ -257,13 +232,13 @@ impl Engine {
         }
     }
 
-    /// The timer of a subflow: it opens, repeats its handshake, or retransmits.
-    fn retransmission_timer(&mut self, s: usize) {
-        match self.subflows[s].phase {
-            Phase::Closed => self.open(s),
-            Phase::SynSent | Phase::Confirming => self.repeat_handshake(s),
-            Phase::Established => self.on_timeout(s),
-            Phase::Dead => {}
+    /// Brings the time integrals of all windows up to now.
+    pub(crate) fn integrate_windows(&mut self) {
+        for c in 0..self.connections.len() {
+            let mut lane = self.lane(c);
+            for i in 0..lane.subflows.len() {
+                lane.integrate_cwnd(i);
+            }
         }
     }
 }

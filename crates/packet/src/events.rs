@@ -4,69 +4,56 @@ use joulepath_model::units::Nanos;
 
 use crate::application::Next;
 use crate::engine::Engine;
+use crate::lane::Lane;
 use crate::packet::{Kind, Packet, Tick};
-use crate::subflow::Phase;
 
-impl Engine {
-    /// Does what the application of connection `c` wants.
-    pub(crate) fn follow(&mut self, c: usize, next: Next) {
-        let source = self.sources.application(c);
+impl Lane<'_> {
+    /// Does what the application wants.
+    pub(crate) fn follow(&mut self, next: Next) {
+        let source = self.common.sources.application(self.index);
         match next {
             Next::Nothing => {}
-            Next::At(at_ns) => self.connections[c].application_timer.set(at_ns, source, &mut self.net.queue),
+            Next::At(at_ns) => self.connection.application_timer.set(at_ns, source, &mut self.net.queue),
             Next::Ask { number, retry_ns } => {
-                self.connections[c].application_timer.set(retry_ns, source, &mut self.net.queue);
-                if let Some(s) = self.fastest_subflow(c) {
-                    self.send_control(s, Kind::Request, Tick::at(self.now_ns), number);
+                self.connection.application_timer.set(retry_ns, source, &mut self.net.queue);
+                if let Some(i) = self.fastest_subflow() {
+                    self.send_control(i, Kind::Request, Tick::at(self.now_ns), number);
                 }
             }
-            Next::Done => self.finish(c),
+            Next::Done => self.finish(),
         }
     }
 
-    pub(crate) fn wake_application(&mut self, c: usize) {
-        if self.connections[c].done {
+    pub(crate) fn wake_application(&mut self) {
+        if self.connection.done {
             return;
         }
-        let next = self.connections[c].application.wake(self.now_ns);
-        self.follow(c, next);
-        self.push(c);
+        let next = self.connection.application.wake(self.now_ns);
+        self.follow(next);
+        self.push();
     }
 
     /// The established subflow with the least smoothed RTT.
-    fn fastest_subflow(&self, c: usize) -> Option<usize> {
-        let connection = &self.connections[c];
-        (0..connection.n)
-            .filter(|&local| connection.views[local].established)
-            .min_by_key(|&local| connection.views[local].srtt_us)
-            .map(|local| connection.subflow(local))
+    fn fastest_subflow(&self) -> Option<usize> {
+        let views = &self.connection.views;
+        (0..self.subflows.len()).filter(|&i| views[i].established).min_by_key(|&i| views[i].srtt_us)
     }
 
     /// Everything has arrived: the connection closes. The exchange of FINs is not modelled.
-    fn finish(&mut self, c: usize) {
-        let connection = &mut self.connections[c];
-        connection.done = true;
-        connection.control_timer.clear();
-        let subflows = connection.first as usize..connection.first as usize + connection.n;
-        if let Some(device) = &mut connection.device {
-            device.finished_ns = Some(self.now_ns);
-            self.unfinished -= 1;
+    fn finish(&mut self) {
+        self.connection.done = true;
+        self.connection.control_timer.clear();
+        for i in 0..self.subflows.len() {
+            self.close(i);
         }
-        for s in subflows {
-            self.integrate_cwnd(s);
-            let subflow = &mut self.subflows[s];
-            let was_open = !matches!(subflow.phase, Phase::Closed | Phase::Dead);
-            subflow.phase = Phase::Dead;
-            subflow.rto.clear();
-            subflow.delayed_ack.clear();
-            let (local, interface) = (subflow.local as usize, subflow.interface as usize);
-            self.connections[c].views[local].established = false;
-            if let Some(device) = self.connections[c].device.as_mut().filter(|_| was_open) {
-                device.meter.close(interface, Nanos(self.now_ns));
-            }
+        if let Some(device) = &mut self.connection.device {
+            device.finished_ns = Some(self.now_ns);
+            *self.unfinished -= 1;
         }
     }
+}
 
+impl Engine {
     pub(crate) fn send_cross(&mut self, i: usize) {
         let source = &mut self.cross[i];
         if let Some(size) = source.emit(self.now_ns) {
@@ -85,15 +72,15 @@ impl Engine {
             self.net.offer(self.now_ns, link, packet, size);
         }
         if let Some(at_ns) = self.cross[i].next_ns() {
-            self.net.queue.push(at_ns, self.sources.cross(i));
+            self.net.queue.push(at_ns, self.common.sources.cross(i));
         }
     }
 
     /// The warm-up is over: statistics start from here.
     pub(crate) fn begin_measurement(&mut self) {
-        for s in 0..self.subflows.len() {
-            self.integrate_cwnd(s);
-            self.subflows[s].before = self.subflows[s].stats;
+        self.integrate_windows();
+        for subflow in &mut self.subflows {
+            subflow.before = subflow.stats;
         }
         for connection in &mut self.connections {
             connection.before_bytes = connection.receiver.delivered_bytes;

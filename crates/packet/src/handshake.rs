@@ -11,53 +11,60 @@
 
 use joulepath_controllers::Subflow as Window;
 use joulepath_model::energy::Traffic;
-use joulepath_model::scenario::Direction;
-use joulepath_model::units::Nanos;
 
-use crate::application::Next;
-use crate::engine::Engine;
+use crate::lane::Lane;
 use crate::packet::{Kind, Packet, Tick};
 use crate::subflow::Phase;
 
 /// SYNs are repeated this often before the subflow is given up (Linux tcp_syn_retries).
 const SYN_RETRIES: u32 = 6;
 
-impl Engine {
-    /// The device opens a subflow.
-    pub(crate) fn open(&mut self, s: usize) {
-        let subflow = &mut self.subflows[s];
-        subflow.phase = Phase::SynSent;
-        if let Some(device) = &mut self.connections[subflow.connection as usize].device {
-            device.meter.open(subflow.interface as usize, Nanos(self.now_ns));
+impl Lane<'_> {
+    /// The timer of a subflow: it opens, repeats its handshake, or retransmits.
+    pub(crate) fn retransmission_timer(&mut self, i: usize) {
+        match self.subflows[i].phase {
+            Phase::Closed => self.open(i),
+            Phase::SynSent | Phase::Confirming => self.repeat_handshake(i),
+            Phase::Established => self.on_timeout(i),
+            Phase::Dead => {}
         }
-        self.send_control(s, Kind::Syn, Tick::at(self.now_ns), 0);
-        self.set_handshake_timer(s);
     }
 
-    fn set_handshake_timer(&mut self, s: usize) {
-        let subflow = &mut self.subflows[s];
-        let wait_ns = self.transport.rto_initial.0 << subflow.handshake_tries.min(SYN_RETRIES);
-        subflow.rto.set(self.now_ns + wait_ns, self.sources.rto(s), &mut self.net.queue);
+    /// The device opens a subflow.
+    fn open(&mut self, i: usize) {
+        let now = self.now();
+        self.subflows[i].phase = Phase::SynSent;
+        if let Some(device) = &mut self.connection.device {
+            device.meter.open(self.subflows[i].interface as usize, now);
+        }
+        self.send_control(i, Kind::Syn, Tick::at(self.now_ns), 0);
+        self.set_handshake_timer(i);
     }
 
-    pub(crate) fn repeat_handshake(&mut self, s: usize) {
-        let subflow = &mut self.subflows[s];
+    fn set_handshake_timer(&mut self, i: usize) {
+        let source = self.common.sources.rto(self.global(i));
+        let subflow = &mut self.subflows[i];
+        let wait_ns = self.common.transport.rto_initial.0 << subflow.handshake_tries.min(SYN_RETRIES);
+        subflow.rto.set(self.now_ns + wait_ns, source, &mut self.net.queue);
+    }
+
+    fn repeat_handshake(&mut self, i: usize) {
+        let subflow = &mut self.subflows[i];
         subflow.handshake_tries += 1;
         if subflow.handshake_tries > SYN_RETRIES {
-            self.kill(s);
-            return;
+            return self.kill(i);
         }
         let kind = if subflow.phase == Phase::SynSent { Kind::Syn } else { Kind::Third };
-        self.send_control(s, kind, Tick::at(self.now_ns), 0);
-        self.set_handshake_timer(s);
+        self.send_control(i, kind, Tick::at(self.now_ns), 0);
+        self.set_handshake_timer(i);
     }
 
     /// Sends a packet without payload; `number` is that of a request.
-    pub(crate) fn send_control(&mut self, s: usize, kind: Kind, sent: Tick, number: u32) {
+    pub(crate) fn send_control(&mut self, i: usize, kind: Kind, sent: Tick, number: u32) {
         let packet = Packet {
             arrival_ns: 0,
             sent,
-            subflow: s as u32,
+            subflow: self.global(i) as u32,
             ssn: number,
             dsn: 0,
             aux: 0,
@@ -65,138 +72,107 @@ impl Engine {
             flags: 0,
             hop: 0,
         };
-        let subflow = &self.subflows[s];
-        let downloads = self.downloads(subflow);
-        let from_device = match kind {
-            Kind::Syn | Kind::Third => true,
-            Kind::Request => downloads,
-            _ => false,
-        };
-        let with_data = from_device != downloads;
-        let route = if with_data { subflow.data_route } else { subflow.ack_route };
+        let route = self.connection.route_of(kind, &self.subflows[i]);
         let link = self.net.link_at(route, 0);
-        self.wake_radio(s, link);
-        if from_device {
-            self.meter(s, self.sizes.ack, Traffic::Up);
+        let size = self.common.sizes.ack;
+        self.offer(i, link, packet, size);
+        if self.connection.is_from_device(kind) {
+            self.meter(i, size, Traffic::Up);
         }
-        self.net.offer(self.now_ns, link, packet, self.sizes.ack);
     }
 
     /// A packet without payload has arrived.
-    pub(crate) fn receive_control(&mut self, packet: Packet) {
-        let s = packet.subflow as usize;
-        let subflow = &self.subflows[s];
-        if subflow.phase == Phase::Dead {
+    pub(crate) fn receive_control(&mut self, i: usize, packet: Packet) {
+        if self.subflows[i].phase == Phase::Dead {
             return;
         }
-        let (c, local) = (subflow.connection as usize, subflow.local);
-        let downloads = self.downloads(subflow);
+        if !self.connection.is_from_device(packet.kind) {
+            self.meter(i, self.common.sizes.ack, Traffic::Down);
+        }
+        let established = self.subflows[i].phase == Phase::Established;
         match packet.kind {
             Kind::Syn => {
                 // The SYN/ACK carries the clock of the end that will need an RTT: the sender of data.
-                let sent = if downloads { Tick::at(self.now_ns) } else { packet.sent };
-                self.send_control(s, Kind::SynAck, sent, 0);
+                let sent = if self.downloads() { Tick::at(self.now_ns) } else { packet.sent };
+                self.send_control(i, Kind::SynAck, sent, 0);
             }
-            Kind::SynAck => {
-                self.meter(s, self.sizes.ack, Traffic::Down);
-                self.syn_acknowledged(s, packet);
-            }
-            Kind::Third => {
-                if downloads && self.subflows[s].phase != Phase::Established {
-                    self.sample_rtt(s, packet.sent);
-                    self.establish(s);
-                }
-                if !downloads && local > 0 {
-                    self.send_control(s, Kind::Fourth, Tick::at(self.now_ns), 0);
+            Kind::SynAck => self.syn_acknowledged(i, packet),
+            Kind::Third if self.downloads() => {
+                if !established {
+                    self.sample_rtt(i, packet.sent);
+                    self.establish(i);
                 }
             }
-            Kind::Fourth => {
-                self.meter(s, self.sizes.ack, Traffic::Down);
-                if self.subflows[s].phase != Phase::Established {
-                    self.establish(s);
-                }
-            }
+            Kind::Third if i > 0 => self.send_control(i, Kind::Fourth, Tick::at(self.now_ns), 0),
+            Kind::Fourth if !established => self.establish(i),
             Kind::Request => {
-                if !downloads {
-                    self.meter(s, self.sizes.ack, Traffic::Down);
-                }
-                if self.connections[c].application.answer(packet.ssn) {
-                    self.push(c);
+                if self.connection.application.answer(packet.ssn) {
+                    self.push();
                 }
             }
-            Kind::Data | Kind::Ack | Kind::Cross => unreachable!("dispatched elsewhere"),
+            _ => {}
         }
     }
 
-    fn syn_acknowledged(&mut self, s: usize, packet: Packet) {
-        let subflow = &mut self.subflows[s];
-        let c = subflow.connection as usize;
-        let first_time = subflow.phase == Phase::SynSent;
-        if first_time {
-            subflow.phase = Phase::Confirming;
-            subflow.handshake_tries = 0;
-        }
-        let uploads = self.connections[c].direction == Direction::Upload;
+    fn syn_acknowledged(&mut self, i: usize, packet: Packet) {
+        let first_time = self.subflows[i].phase == Phase::SynSent;
+        let uploads = !self.downloads();
         if uploads && first_time {
-            self.sample_rtt(s, packet.sent);
+            self.sample_rtt(i, packet.sent);
         }
-        self.send_control(s, Kind::Third, packet.sent, 0);
-        if first_time {
-            self.set_handshake_timer(s);
-            if !self.connections[c].joined {
-                self.join_others(c, s);
-            }
-            if uploads && s == self.connections[c].first as usize {
-                self.establish(s);
-            }
+        self.send_control(i, Kind::Third, packet.sent, 0);
+        if !first_time {
+            return;
+        }
+        let subflow = &mut self.subflows[i];
+        subflow.phase = Phase::Confirming;
+        subflow.handshake_tries = 0;
+        self.set_handshake_timer(i);
+        if !self.connection.joined {
+            self.join_others(i);
+        }
+        if uploads && i == 0 {
+            self.establish(i);
         }
     }
 
     /// The device knows that the server speaks MPTCP: the other subflows may be opened.
-    fn join_others(&mut self, c: usize, opened: usize) {
-        let connection = &mut self.connections[c];
-        connection.joined = true;
-        for s in connection.first as usize..connection.first as usize + connection.n {
-            if s != opened {
-                let at_ns = self.subflows[s].opens_at_ns.max(self.now_ns);
-                self.subflows[s].rto.set(at_ns, self.sources.rto(s), &mut self.net.queue);
-            }
+    fn join_others(&mut self, opened: usize) {
+        self.connection.joined = true;
+        for i in (0..self.subflows.len()).filter(|&i| i != opened) {
+            let source = self.common.sources.rto(self.global(i));
+            let subflow = &mut self.subflows[i];
+            subflow.rto.set(subflow.opens_at_ns.max(self.now_ns), source, &mut self.net.queue);
         }
     }
 
-    fn sample_rtt(&mut self, s: usize, sent: Tick) {
-        let subflow = &mut self.subflows[s];
+    fn sample_rtt(&mut self, i: usize, sent: Tick) {
+        let subflow = &mut self.subflows[i];
         subflow.rtt.sample(sent.elapsed_ns(self.now_ns));
         let srtt_us = subflow.rtt.srtt_us();
-        let connection = &mut self.connections[subflow.connection as usize];
-        connection.cc.subflows[subflow.local as usize].srtt_us = srtt_us;
+        self.window(i).srtt_us = srtt_us;
     }
 
     /// The sender of data may send.
-    fn establish(&mut self, s: usize) {
-        let subflow = &mut self.subflows[s];
+    fn establish(&mut self, i: usize) {
+        let subflow = &mut self.subflows[i];
         subflow.phase = Phase::Established;
         subflow.rto.clear();
         subflow.cwnd_since_ns = self.now_ns;
         subflow.last_send_ns = self.now_ns;
-        let (c, local) = (subflow.connection as usize, subflow.local as usize);
-        let connection = &mut self.connections[c];
-        let controller = connection.controller;
+        let connection = &mut *self.connection;
         connection.cc.now_us = self.now_ns / 1_000;
-        let window = &mut connection.cc.subflows[local];
-        window.cwnd = self.transport.initial_window;
+        let window = &mut connection.cc.subflows[i];
+        window.cwnd = self.common.transport.initial_window;
         window.flags = Window::ESTABLISHED;
-        controller.init(&mut connection.cc, local);
-        let first = connection.views[..connection.n].iter().all(|view| !view.established);
-        connection.views[local].established = true;
-        self.refresh_view(s);
-        let next = if first && !self.connections[c].started {
-            self.connections[c].started = true;
-            self.connections[c].application.start(self.now_ns)
-        } else {
-            Next::Nothing
-        };
-        self.follow(c, next);
-        self.push(c);
+        connection.controller.init(&mut connection.cc, i);
+        connection.views[i].established = true;
+        let starts = !std::mem::replace(&mut connection.started, true);
+        self.refresh_view(i);
+        if starts {
+            let next = self.connection.application.start(self.now_ns);
+            self.follow(next);
+        }
+        self.push();
     }
 }

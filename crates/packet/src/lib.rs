@@ -4,11 +4,11 @@
 //! |---|---|
 //! | `event` | event queue and lazy timers |
 //! | `packet`, `network` | packets, rings, links, routes |
-//! | `scoreboard`, `rtt`, `sender` | the sending side of a subflow |
+//! | `scoreboard`, `rtt`, `sender`, `transmit` | the sending side of a subflow |
 //! | `reassembly`, `receive` | the receiving side |
 //! | `connection`, `handshake` | data level, MP_CAPABLE and MP_JOIN |
 //! | `application`, `cross`, `control` | who writes, who disturbs, who tells prices |
-//! | `build`, `engine`, `measure` | from scenario to result |
+//! | `build`, `engine`, `lane`, `measure` | from scenario to result |
 //!
 //! A run is single-threaded and deterministic: same scenario, policy and seed, same bytes of result, on any machine.
 
@@ -21,6 +21,7 @@ mod engine;
 mod event;
 mod events;
 mod handshake;
+mod lane;
 mod measure;
 mod network;
 mod packet;
@@ -30,6 +31,7 @@ mod rtt;
 mod scoreboard;
 mod sender;
 mod subflow;
+mod transmit;
 
 use joulepath_control::allocate::{Eemptcp, Infeasible};
 use joulepath_control::schedule::Scheduler;

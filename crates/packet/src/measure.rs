@@ -168,7 +168,7 @@ impl Engine {
             *queue = self.net.wires[link].link.queue_packets(now);
         }
         self.recorder.keep(sample);
-        self.net.queue.push(self.now_ns + self.recorder.interval_ns, self.sources.sample());
+        self.net.queue.push(self.now_ns + self.recorder.interval_ns, self.common.sources.sample());
     }
 
     fn outcome(&self, connection: &Connection, warm_up: Nanos) -> Option<Outcome> {
@@ -190,9 +190,7 @@ impl Engine {
 
     /// The result of the run, after its end.
     pub(crate) fn result(mut self, scenario: &Scenario, policy: &str, seed: u64) -> RunResult {
-        for s in 0..self.subflows.len() {
-            self.integrate_cwnd(s);
-        }
+        self.integrate_windows();
         let outcomes: Vec<Outcome> =
             self.connections.iter().filter_map(|connection| self.outcome(connection, scenario.warm_up)).collect();
         let energy_split = total_split(&outcomes);

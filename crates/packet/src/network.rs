@@ -5,7 +5,7 @@ use joulepath_model::network::LinkSpec;
 use joulepath_model::result::Counters;
 use joulepath_model::units::Nanos;
 
-use crate::event::{EventQueue, Source};
+use crate::event::{EventQueue, MAX_TIME_NS, Source};
 use crate::packet::{CE, ECT, Kind, Packet, PacketRing};
 use crate::reassembly::SackArena;
 
@@ -69,6 +69,8 @@ impl Network {
     pub(crate) fn offer(&mut self, now_ns: u64, link: u32, mut packet: Packet, size: u32) {
         let wire = &mut self.wires[link as usize];
         match wire.link.offer(Nanos(now_ns), size, packet.flags & ECT != 0) {
+            // A link whose rate stays 0 delivers behind the end of time.
+            Outcome::Delivered { at, .. } if at.0 > MAX_TIME_NS => self.discard(packet),
             Outcome::Delivered { at, marked } => {
                 packet.arrival_ns = at.0;
                 if marked {

@@ -1,11 +1,10 @@
 //! The receiver of data: reassembly, delivery to the application, acknowledgements (RFC 5681, section 4.2).
 
 use joulepath_model::energy::Traffic;
-use joulepath_model::scenario::{Direction, Recovery};
-use joulepath_model::units::Nanos;
+use joulepath_model::scenario::Recovery;
 
 use crate::application::Next;
-use crate::engine::Engine;
+use crate::lane::Lane;
 use crate::packet::{CE, CWR, ECE, Kind, Packet, Tick};
 use crate::reassembly::Arrival;
 use crate::subflow::Phase;
@@ -13,84 +12,97 @@ use crate::subflow::Phase;
 /// An ACK at least for every second segment (RFC 5681).
 const SEGMENTS_PER_ACK: u32 = 2;
 
-impl Engine {
-    pub(crate) fn receive_data(&mut self, packet: Packet) {
-        let s = packet.subflow as usize;
-        let subflow = &mut self.subflows[s];
-        if subflow.phase == Phase::Dead {
+impl Lane<'_> {
+    pub(crate) fn receive_data(&mut self, i: usize, packet: Packet) {
+        if self.subflows[i].phase == Phase::Dead {
             return;
         }
-        let c = subflow.connection as usize;
-        let connection = &mut self.connections[c];
-        let downloads = connection.direction == Direction::Download;
-        if let Some(device) = connection.device.as_mut().filter(|_| downloads) {
-            let size = packet.aux + self.sizes.header;
-            device.meter.on_packet(subflow.interface as usize, Nanos(self.now_ns), size, Traffic::Down);
+        if self.downloads() {
+            self.meter(i, packet.aux + self.common.sizes.header, Traffic::Down);
         }
-
-        let had_holes = subflow.receiver.has_holes();
-        let arrival = subflow.receiver.accept(packet.ssn, packet.dsn, packet.aux as u16);
+        let receiver = &mut self.subflows[i].receiver;
+        let had_holes = receiver.has_holes();
+        let arrival = receiver.accept(packet.ssn, packet.dsn, packet.aux as u16);
         let mut next = Next::Nothing;
         if arrival == Arrival::InOrder {
-            let (mut dsn, mut len) = (packet.dsn, packet.aux as u16);
-            loop {
-                if connection.receiver.accept(dsn, len) {
-                    subflow.stats.first_copy_bytes += u64::from(len);
-                }
-                match subflow.receiver.next_in_order() {
-                    Some(held) => (dsn, len) = held,
-                    None => break,
-                }
-            }
-            next = connection.application.delivered(connection.receiver.next(), self.now_ns);
+            self.deliver(i, packet.dsn, packet.aux as u16);
+            next = self.connection.application.delivered(self.connection.receiver.next(), self.now_ns);
         }
+        let at_once = self.note_mark(i, &packet) || arrival != Arrival::InOrder || had_holes;
+        self.acknowledge(i, &packet, at_once);
+        if next != Next::Nothing {
+            self.follow(next);
+        }
+    }
 
+    /// A segment is in order on its subflow, and perhaps those that waited behind it.
+    #[inline]
+    fn deliver(&mut self, i: usize, mut dsn: u32, mut len: u16) {
+        let subflow = &mut self.subflows[i];
+        loop {
+            if self.connection.receiver.accept(dsn, len) {
+                subflow.stats.first_copy_bytes += u64::from(len);
+            }
+            match subflow.receiver.next_in_order() {
+                Some(held) => (dsn, len) = held,
+                None => break,
+            }
+        }
+    }
+
+    /// ECN at the receiver; whether the sender must hear of a change at once (RFC 8257, section 3.2).
+    #[inline]
+    fn note_mark(&mut self, i: usize, packet: &Packet) -> bool {
+        let receiver = &mut self.subflows[i].receiver;
         let marked = packet.flags & CE != 0;
-        let echo_changes = if connection.echoes_each_mark {
-            marked != std::mem::replace(&mut subflow.receiver.ece, marked)
-        } else {
-            subflow.receiver.ece = marked || (subflow.receiver.ece && packet.flags & CWR == 0);
-            false
-        };
+        if self.connection.echoes_each_mark {
+            return marked != std::mem::replace(&mut receiver.ece, marked);
+        }
+        receiver.ece = marked || (receiver.ece && packet.flags & CWR == 0);
+        false
+    }
 
-        if subflow.receiver.unacknowledged == 0 {
-            subflow.receiver.echo = packet.sent;
+    #[inline]
+    fn acknowledge(&mut self, i: usize, packet: &Packet, at_once: bool) {
+        let subflow = &mut self.subflows[i];
+        let Some(delay) = self.common.transport.delayed_ack else {
+            return self.send_ack(i, packet.sent, packet.ssn);
+        };
+        let receiver = &mut subflow.receiver;
+        if receiver.unacknowledged == 0 {
+            receiver.echo = packet.sent;
         }
-        subflow.receiver.unacknowledged += 1;
-        let at_once = arrival != Arrival::InOrder || had_holes || echo_changes;
-        match self.transport.delayed_ack {
-            Some(delay) if !at_once && subflow.receiver.unacknowledged < SEGMENTS_PER_ACK => {
-                let source = self.sources.delayed_ack(s);
-                subflow.delayed_ack.set(self.now_ns + delay.0, source, &mut self.net.queue);
-            }
-            _ => {
-                // Out of order the echo is the clock of the segment itself, so that its RTT is its own.
-                let echo = if at_once { packet.sent } else { subflow.receiver.echo };
-                self.send_ack(s, echo, packet.ssn);
-            }
+        receiver.unacknowledged += 1;
+        if at_once {
+            // The echo is the clock of the segment itself, so that its RTT is its own.
+            self.send_ack(i, packet.sent, packet.ssn);
+        } else if receiver.unacknowledged >= SEGMENTS_PER_ACK {
+            let echo = receiver.echo;
+            self.send_ack(i, echo, packet.ssn);
+        } else {
+            let source = self.common.sources.delayed_ack(self.connection.first as usize + i);
+            subflow.delayed_ack.set(self.now_ns + delay.0, source, &mut self.net.queue);
         }
-        self.follow(c, next);
     }
 
     /// The delayed-ACK timer expired.
-    pub(crate) fn send_pending_ack(&mut self, s: usize) {
-        let receiver = &self.subflows[s].receiver;
+    pub(crate) fn send_pending_ack(&mut self, i: usize) {
+        let receiver = &self.subflows[i].receiver;
         if receiver.unacknowledged > 0 {
             let (echo, trigger) = (receiver.echo, receiver.next());
-            self.send_ack(s, echo, trigger);
+            self.send_ack(i, echo, trigger);
         }
     }
 
     /// Acknowledges everything received; `trigger` is the segment that causes it.
     #[inline]
-    fn send_ack(&mut self, s: usize, echo: Tick, trigger: u32) {
-        let subflow = &mut self.subflows[s];
-        let connection = &self.connections[subflow.connection as usize];
+    fn send_ack(&mut self, i: usize, echo: Tick, trigger: u32) {
+        let global = self.global(i) as u32;
+        let subflow = &mut self.subflows[i];
         let receiver = &mut subflow.receiver;
         receiver.unacknowledged = 0;
         subflow.delayed_ack.clear();
-        let sacked = self.transport.recovery == Recovery::Sack;
-        let blocks = if sacked && receiver.has_holes() {
+        let blocks = if receiver.has_holes() && self.common.transport.recovery == Recovery::Sack {
             self.net.sacks.store(receiver.sack_blocks(trigger))
         } else {
             0
@@ -98,20 +110,19 @@ impl Engine {
         let packet = Packet {
             arrival_ns: 0,
             sent: echo,
-            subflow: s as u32,
+            subflow: global,
             ssn: receiver.next(),
-            dsn: connection.receiver.next(),
+            dsn: self.connection.receiver.next(),
             aux: blocks,
             kind: Kind::Ack,
             flags: if receiver.ece { ECE } else { 0 },
             hop: 0,
         };
-        let downloads = connection.direction == Direction::Download;
         let link = self.net.link_at(subflow.ack_route, 0);
-        self.wake_radio(s, link);
-        if downloads {
-            self.meter(s, self.sizes.ack, Traffic::Up);
+        let size = self.common.sizes.ack;
+        self.offer(i, link, packet, size);
+        if self.downloads() {
+            self.meter(i, size, Traffic::Up);
         }
-        self.net.offer(self.now_ns, link, packet, self.sizes.ack);
     }
 }

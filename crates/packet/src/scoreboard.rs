@@ -16,6 +16,12 @@ pub(crate) struct Segment {
     flags: u8,
 }
 
+impl Segment {
+    pub(crate) fn new(dsn: u32, len: u16) -> Self {
+        Segment { dsn, len, flags: 0 }
+    }
+}
+
 const SACKED: u8 = 1;
 const LOST: u8 = 2;
 /// A retransmission is in flight.
@@ -76,6 +82,11 @@ impl Scoreboard {
         self.una == self.next
     }
 
+    /// Segments sent and not cumulatively acknowledged.
+    pub(crate) fn outstanding(&self) -> u32 {
+        self.next - self.una
+    }
+
     /// The pipe of RFC 6675, packets.
     #[inline]
     pub(crate) fn in_flight(&self) -> u32 {
@@ -100,12 +111,12 @@ impl Scoreboard {
 
     /// A new segment is sent; returns its SSN.
     #[inline]
-    pub(crate) fn push(&mut self, dsn: u32, len: u16) -> u32 {
+    pub(crate) fn push(&mut self, segment: Segment) -> u32 {
         if (self.next - self.una) as usize == self.ring.len() {
             self.grow();
         }
         let ssn = self.next;
-        *self.slot(ssn) = Segment { dsn, len, flags: 0 };
+        *self.slot(ssn) = segment;
         self.next += 1;
         ssn
     }
@@ -281,7 +292,7 @@ mod tests {
     fn sent(n: u32) -> Scoreboard {
         let mut board = Scoreboard::new(3);
         for dsn in 0..n {
-            board.push(dsn, 1460);
+            board.push(Segment::new(dsn, 1460));
         }
         board
     }
@@ -340,7 +351,7 @@ mod tests {
             let mut board = Scoreboard::new(3);
             for (what, n) in steps {
                 match what {
-                    0 | 1 => { board.push(n, 1000); }
+                    0 | 1 => { board.push(Segment::new(n, 1000)); }
                     2 => { board.advance(board.una + n % 5); }
                     3 => { board.sack(board.una + n); }
                     4 => { board.judge(); }

@@ -67,8 +67,10 @@ pub(crate) struct Subflow {
     pub(crate) interface: u8,
     pub(crate) phase: Phase,
     pub(crate) congestion: Congestion,
-    /// Whether the radio may have to be woken up before a packet.
-    pub(crate) radio_sleeps: bool,
+    /// The radio is certainly awake until here, ns; `u64::MAX` if it never sleeps.
+    pub(crate) awake_until_ns: u64,
+    /// How long the radio stays awake behind a packet, ns.
+    stays_awake_ns: u64,
     /// The link next to the device, on the route of the data and on that of the ACKs.
     pub(crate) radio: (u32, u32),
     /// Where data travels.
@@ -110,7 +112,8 @@ pub(crate) struct Placement {
     pub(crate) data_route: Route,
     pub(crate) ack_route: Route,
     pub(crate) radio: (u32, u32),
-    pub(crate) radio_sleeps: bool,
+    /// How long the radio stays awake behind a packet, ns; none if it never sleeps.
+    pub(crate) stays_awake_ns: Option<u64>,
     pub(crate) opens_at_ns: u64,
 }
 
@@ -128,7 +131,8 @@ impl Subflow {
             interface: place.interface,
             phase: Phase::Closed,
             congestion: Congestion::Open,
-            radio_sleeps: place.radio_sleeps,
+            awake_until_ns: if place.stays_awake_ns.is_some() { 0 } else { u64::MAX },
+            stays_awake_ns: place.stays_awake_ns.unwrap_or(u64::MAX),
             radio: place.radio,
             data_route: place.data_route,
             ack_route: place.ack_route,
@@ -148,5 +152,10 @@ impl Subflow {
             stats: SubflowStats::default(),
             before: SubflowStats::default(),
         }
+    }
+    /// A packet has just passed the radio.
+    #[inline]
+    pub(crate) fn stay_awake(&mut self, now_ns: u64) {
+        self.awake_until_ns = now_ns.saturating_add(self.stays_awake_ns);
     }
 }
