@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Everything that is wrong without being run: formats, lints, licences, documentation. Stops at the first that fails.
+# Everything that can be wrong without being run. Stops at the first check that fails.
+#   scripts/lint.sh [CHECK...]   all of them, or those named
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
@@ -58,7 +59,7 @@ clippy() {
 # Without the tests, which may use the system's mathematics.
 determinism() {
     local packages=("${DETERMINISTIC[@]/#/--package=joulepath-}")
-    CLIPPY_CONF_DIR=scripts/deterministic cargo clippy --quiet "${packages[@]}" --lib --locked -- \
+    CLIPPY_CONF_DIR=scripts/deterministic cargo clippy --quiet --no-deps "${packages[@]}" --lib --locked -- \
         -D clippy::disallowed_methods -D clippy::disallowed_types
 }
 
@@ -75,7 +76,13 @@ dependencies() {
     fi
 }
 
-for check in rust_format c_format shell file_lengths clippy determinism documentation dependencies; do
+readonly CHECKS=(rust_format c_format shell file_lengths clippy determinism documentation dependencies)
+
+for check in "${@:-${CHECKS[@]}}"; do
+    [[ " ${CHECKS[*]} " == *" $check "* ]] || {
+        echo "usage: scripts/lint.sh [${CHECKS[*]}]" >&2
+        exit 2
+    }
     say "${check//_/ }"
     "$check"
 done

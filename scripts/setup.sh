@@ -52,8 +52,15 @@ install_packages() {
     have apt-get || die "no apt-get here; install with your package manager: ${packages[*]}"
     say "installing ${packages[*]}"
     as_root apt-get -qq update
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${packages[@]}" >&2
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${packages[@]}" >/dev/null
     packages=()
+}
+
+# Whether the distribution offers the package; being named by others does not count.
+offered() {
+    local candidate
+    candidate=$(apt-cache policy "$1" 2>/dev/null | sed -n 's/^ *Candidate: //p')
+    [[ -n $candidate && $candidate != '(none)' ]]
 }
 
 # The oldest Rust that the workspace builds with.
@@ -68,6 +75,20 @@ cargo_suffices() {
     [[ $(printf '%s\n%s\n' "$1" "$version" | sort -V | head -n 1) == "$1" ]]
 }
 
+# The official installer, checked against its published sum.
+run_rustup_init() {
+    local url scratch
+    url=https://static.rust-lang.org/rustup/dist/$(uname -m)-unknown-linux-gnu/rustup-init
+    scratch=$(mktemp -d)
+    curl --proto '=https' --tlsv1.2 -sSf --retry 3 -o "$scratch/rustup-init" "$url"
+    curl --proto '=https' --tlsv1.2 -sSf --retry 3 -o "$scratch/sum" "$url.sha256"
+    printf '%s %s\n' "$(cut -d ' ' -f 1 "$scratch/sum")" "$scratch/rustup-init" | sha256sum --check --quiet >&2
+    chmod +x "$scratch/rustup-init"
+    "$scratch/rustup-init" -y -q --no-modify-path --profile minimal --component rustfmt,clippy \
+        --default-toolchain "$RUST_VERSION" >&2
+    rm -r -- "$scratch"
+}
+
 install_rust() {
     local oldest
     oldest=$(oldest_rust)
@@ -75,7 +96,7 @@ install_rust() {
     cargo_suffices "$oldest" && return
 
     say "Rust $oldest or newer is missing; installing $RUST_VERSION through rustup"
-    if ! have rustup && apt-cache show rustup >/dev/null 2>&1; then
+    if ! have rustup && offered rustup; then
         packages=(rustup)
         install_packages
     fi
@@ -86,9 +107,7 @@ install_rust() {
         want curl curl
         [[ -e /etc/ssl/certs/ca-certificates.crt ]] || packages+=(ca-certificates)
         install_packages
-        curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs |
-            sh -s -- -y -q --no-modify-path --profile minimal --component rustfmt,clippy \
-                --default-toolchain "$RUST_VERSION" >&2
+        run_rustup_init
     fi
     cargo_suffices "$oldest" || die "cargo is still older than $oldest: $(cargo --version 2>&1 || true)"
     say "cargo is in ${CARGO_HOME:-$HOME/.cargo}/bin; make finds it there, your shell wants it in PATH"
