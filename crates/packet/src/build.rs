@@ -109,26 +109,27 @@ impl Builder<'_> {
             let needs = Needs::of(controller.name());
             ControlPlane::new(needs, scenario, &costs, traffic(group.direction))
         };
+        // Interfaces that the policy leaves alone belong to the device, too: they may burn while idle.
+        let interface = |&path: &usize| scenario.paths[path].energy.model.clone();
+        let models: Vec<InterfaceModel> = group.paths.iter().map(interface).collect();
+        let meter = DeviceMeter::new(&models, &scenario.device, Nanos(starts_at_ns));
         for (local, (&path, spec)) in paths.iter().zip(&specs).enumerate() {
+            let interface = group.paths.iter().position(|&p| p == path).expect("selected from the group's paths");
             let (data, acks) = routes(spec);
             let place = Placement {
                 connection: self.connections.len() as u32,
                 local: local as u8,
                 path: Some(path as u16),
-                interface: group.paths.iter().position(|&p| p == path).unwrap_or(0) as u8,
+                interface: interface as u8,
                 data_route: self.route(&data, spec),
                 ack_route: self.route(&acks, spec),
                 radio: (spec.radio.0 as u32, spec.radio.1 as u32),
-                stays_awake_ns: stays_awake(&spec.energy.model),
+                patience_ns: Some(meter.patience(interface).0),
                 opens_at_ns: starts_at_ns + spec.start.0,
             };
             self.subflows.push(Subflow::new(place, &scenario.transport));
         }
         let window = group.receive_buffer.0.min(group.send_buffer.0);
-        // Interfaces that the policy leaves alone belong to the device, too: they may burn while idle.
-        let interface = |&path: &usize| scenario.paths[path].energy.model.clone();
-        let models: Vec<InterfaceModel> = group.paths.iter().map(interface).collect();
-        let meter = DeviceMeter::new(&models, &scenario.device, Nanos(starts_at_ns));
         let mut connection = self.connection(Parts {
             n: paths.len(),
             direction: group.direction,
@@ -156,7 +157,7 @@ impl Builder<'_> {
     /// A route without the links that do nothing: a path without a rate of its own has such a link next to the device. It stays if
     /// a radio sleeps behind it, and if it is all that there is.
     fn route(&mut self, links: &[usize], spec: &PathSpec) -> Route {
-        let sleeps = stays_awake(&spec.energy.model).is_some();
+        let sleeps = matches!(spec.energy.model, InterfaceModel::Rrc(_));
         let acts = |&&l: &&usize| sleeps || !self.scenario.links[l].is_transparent();
         let acting: Vec<usize> = links.iter().filter(acts).copied().collect();
         self.net.add_route(if acting.is_empty() { links } else { &acting })
@@ -171,7 +172,7 @@ impl Builder<'_> {
             data_route: self.net.add_route(&competitor.down),
             ack_route: self.net.add_route(&competitor.up),
             radio: (u32::MAX, u32::MAX),
-            stays_awake_ns: None,
+            patience_ns: None,
             opens_at_ns: 0,
         };
         self.subflows.push(Subflow::new(place, &self.scenario.transport));
@@ -265,14 +266,6 @@ struct Parts {
     window_bytes: u64,
     workload: Workload,
     starts_at_ns: u64,
-}
-
-/// How long a radio is certainly awake behind a packet, ns; none if it never sleeps.
-fn stays_awake(model: &InterfaceModel) -> Option<u64> {
-    match model {
-        InterfaceModel::Rrc(rrc) => Some(rrc.inactivity.0),
-        InterfaceModel::Linear { .. } | InterfaceModel::Slotted { .. } => None,
-    }
 }
 
 fn wire_sizes(transport: &Transport) -> WireSizes {

@@ -191,33 +191,41 @@ impl Connection {
         if self.is_from_device(kind) == downloads { subflow.ack_route } else { subflow.data_route }
     }
 
-    /// Next segment and the subflow that shall carry it: (subflow, DSN, payload length). Reinjections come first, but only on a
-    /// subflow that has not carried the segment.
+    /// Next segment and the subflow that shall carry it: (subflow, DSN, payload length).
     #[inline]
     pub(crate) fn next_assignment(&mut self) -> Option<(usize, u32, u16)> {
-        if let Some(dsn) = self.sender.reinjection() {
-            let (carried, len) = (self.sender.carried(dsn), self.application.segment_len(dsn));
-            let views = &self.views[..self.n];
-            if let Some(local) = self.scheduler.pick(views, carried, len.into()).filter(|i| carried & (1 << i) == 0) {
-                self.sender.reinjected(local);
-                return Some((local, dsn, len));
-            }
+        if self.n > 1 {
+            return self.next_by_scheduler();
         }
-        if !self.has_new_data() || !self.sender.window_open() {
+        let view = &self.views[0];
+        if !view.has_space() || !view.established || !self.may_send_new() {
             return None;
         }
         let len = self.application.segment_len(self.sender.next());
-        let local = if self.n == 1 {
-            (self.views[0].established && self.views[0].has_space()).then_some(0)
-        } else {
-            self.scheduler.pick(&self.views[..self.n], 0, len.into())
-        }?;
-        Some((local, self.sender.take_new(local), len))
+        Some((0, self.sender.take_new(0), len))
     }
 
-    /// Whether the application has written something that was never sent.
+    /// Reinjections come first, but only on a subflow that has not carried the segment.
+    fn next_by_scheduler(&mut self) -> Option<(usize, u32, u16)> {
+        let views = &self.views[..self.n];
+        if let Some(dsn) = self.sender.reinjection() {
+            let (carried, len) = (self.sender.carried(dsn), self.application.segment_len(dsn));
+            if let Some(i) = self.scheduler.pick(views, carried, len.into()).filter(|i| carried & (1 << i) == 0) {
+                self.sender.reinjected(i);
+                return Some((i, dsn, len));
+            }
+        }
+        if !self.may_send_new() {
+            return None;
+        }
+        let len = self.application.segment_len(self.sender.next());
+        let i = self.scheduler.pick(views, 0, len.into())?;
+        Some((i, self.sender.take_new(i), len))
+    }
+
+    /// Whether there is new data, and the data-level windows admit it.
     #[inline]
-    pub(crate) fn has_new_data(&self) -> bool {
-        self.sender.next() < self.application.written()
+    pub(crate) fn may_send_new(&self) -> bool {
+        self.sender.next() < self.application.written() && self.sender.window_open()
     }
 }

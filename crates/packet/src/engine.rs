@@ -232,10 +232,11 @@ impl Engine {
         }
     }
 
-    /// Brings the time integrals of all windows up to now.
-    pub(crate) fn integrate_windows(&mut self) {
+    /// Brings the time integrals of all windows, and the meters, up to now.
+    pub(crate) fn settle(&mut self) {
         for c in 0..self.connections.len() {
             let mut lane = self.lane(c);
+            lane.catch_up();
             for i in 0..lane.subflows.len() {
                 lane.integrate_cwnd(i);
             }

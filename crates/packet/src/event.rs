@@ -14,10 +14,19 @@ pub(crate) const MAX_TIME_NS: u64 = (1 << (64 - SOURCE_BITS)) - 1;
 
 const ARITY: usize = 4;
 
+/// Larger than any key: fills the places behind the last one, so that every family has four members.
+const NOBODY: u64 = u64::MAX;
+
 /// Pending events, earliest first.
-#[derive(Default)]
 pub(crate) struct EventQueue {
     keys: Vec<u64>,
+    len: usize,
+}
+
+impl Default for EventQueue {
+    fn default() -> Self {
+        EventQueue { keys: vec![NOBODY; 1 + ARITY], len: 0 }
+    }
 }
 
 #[inline]
@@ -30,33 +39,18 @@ impl EventQueue {
     /// Time and source of the earliest event.
     #[inline]
     pub(crate) fn peek(&self) -> Option<(u64, Source)> {
-        let &key = self.keys.first()?;
-        Some((key >> SOURCE_BITS, (key & (MAX_SOURCES as u64 - 1)) as Source))
+        let key = self.keys[0];
+        (key != NOBODY).then_some((key >> SOURCE_BITS, (key & (MAX_SOURCES as u64 - 1)) as Source))
     }
 
     #[inline]
     pub(crate) fn push(&mut self, time_ns: u64, source: Source) {
-        self.keys.push(key(time_ns, source));
-        self.sift_up(self.keys.len() - 1);
-    }
-
-    /// Removes the earliest event.
-    #[inline]
-    pub(crate) fn pop(&mut self) {
-        let last = self.keys.pop().expect("pop follows peek");
-        if !self.keys.is_empty() {
-            self.sift_down(last);
+        if self.len + ARITY >= self.keys.len() {
+            self.keys.resize(2 * self.keys.len() + ARITY, NOBODY);
         }
-    }
-
-    /// Replaces the earliest event by a later one of the same source: half the work of pop and push.
-    #[inline]
-    pub(crate) fn replace_top(&mut self, time_ns: u64, source: Source) {
-        self.sift_down(key(time_ns, source));
-    }
-
-    fn sift_up(&mut self, mut at: usize) {
-        let key = self.keys[at];
+        let key = key(time_ns, source);
+        let mut at = self.len;
+        self.len += 1;
         while at > 0 {
             let parent = (at - 1) / ARITY;
             if self.keys[parent] <= key {
@@ -68,30 +62,38 @@ impl EventQueue {
         self.keys[at] = key;
     }
 
+    /// Removes the earliest event.
+    #[inline]
+    pub(crate) fn pop(&mut self) {
+        debug_assert!(self.len > 0);
+        self.len -= 1;
+        let last = std::mem::replace(&mut self.keys[self.len], NOBODY);
+        if self.len > 0 {
+            self.sift_down(last);
+        }
+    }
+
+    /// Replaces the earliest event by a later one of the same source: half the work of pop and push.
+    #[inline]
+    pub(crate) fn replace_top(&mut self, time_ns: u64, source: Source) {
+        self.sift_down(key(time_ns, source));
+    }
+
     /// Puts `key` where the root was.
     #[inline]
     fn sift_down(&mut self, key: u64) {
-        let keys = &mut self.keys[..];
         let mut at = 0;
-        loop {
-            let first = ARITY * at + 1;
-            if first >= keys.len() {
-                break;
-            }
-            let children = &keys[first..keys.len().min(first + ARITY)];
-            let (mut least, mut least_key) = (0, children[0]);
-            for (i, &child) in children.iter().enumerate().skip(1) {
-                if child < least_key {
-                    (least, least_key) = (i, child);
-                }
-            }
+        while let Some(children) = self.keys.get(ARITY * at + 1..ARITY * at + 1 + ARITY) {
+            let less = |a: usize, b: usize| if children[b] < children[a] { b } else { a };
+            let least = less(less(0, 1), less(2, 3));
+            let least_key = children[least];
             if key <= least_key {
                 break;
             }
-            keys[at] = least_key;
-            at = first + least;
+            self.keys[at] = least_key;
+            at = ARITY * at + 1 + least;
         }
-        keys[at] = key;
+        self.keys[at] = key;
     }
 }
 

@@ -78,7 +78,7 @@ impl Engine {
 
     /// The warm-up is over: statistics start from here.
     pub(crate) fn begin_measurement(&mut self) {
-        self.integrate_windows();
+        self.settle();
         for subflow in &mut self.subflows {
             subflow.before = subflow.stats;
         }

@@ -32,6 +32,7 @@ impl Lane<'_> {
 
     /// The device opens a subflow.
     fn open(&mut self, i: usize) {
+        self.catch_up();
         let now = self.now();
         self.subflows[i].phase = Phase::SynSent;
         if let Some(device) = &mut self.connection.device {

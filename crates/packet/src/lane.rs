@@ -61,25 +61,54 @@ impl Lane<'_> {
 
     #[cold]
     fn wake_radio(&mut self, i: usize, link: u32) {
-        let subflow = &self.subflows[i];
-        if link != subflow.radio.0 && link != subflow.radio.1 {
+        let (near, interface) = (self.subflows[i].radio, self.subflows[i].interface as usize);
+        if link != near.0 && link != near.1 {
             return;
         }
+        self.catch_up();
         if let Some(device) = &mut self.connection.device {
-            let ready = device.meter.wake(subflow.interface as usize, Nanos(self.now_ns));
+            let ready = device.meter.wake(interface, Nanos(self.now_ns));
             if ready.0 > self.now_ns {
                 self.net.wires[link as usize].link.hold_until(ready);
             }
         }
     }
 
-    /// A packet passes the device's interface.
+    /// A packet passes the device's interface. While the radio is certainly awake the meter hears of it later.
     #[inline]
     pub(crate) fn meter(&mut self, i: usize, bytes: u32, traffic: Traffic) {
-        if let Some(device) = &mut self.connection.device {
-            let subflow = &mut self.subflows[i];
-            device.meter.on_packet(subflow.interface as usize, Nanos(self.now_ns), bytes, traffic);
-            subflow.stay_awake(self.now_ns);
+        let subflow = &mut self.subflows[i];
+        if self.now_ns < subflow.awake_until_ns {
+            subflow.unmetered[traffic as usize] += u64::from(bytes);
+            subflow.last_packet_ns = self.now_ns;
+            subflow.awake_until_ns = self.now_ns.saturating_add(subflow.patience_ns);
+        } else {
+            self.meter_now(i, bytes, traffic);
+        }
+    }
+
+    /// The first packet after a gap.
+    #[cold]
+    fn meter_now(&mut self, i: usize, bytes: u32, traffic: Traffic) {
+        self.catch_up();
+        let Some(device) = &mut self.connection.device else { return };
+        let subflow = &mut self.subflows[i];
+        let (interface, now) = (subflow.interface as usize, Nanos(self.now_ns));
+        let ready = device.meter.wake(interface, now);
+        device.meter.on_packet(interface, now, bytes, traffic);
+        if ready <= now {
+            subflow.awake_until_ns = self.now_ns.saturating_add(subflow.patience_ns);
+        }
+    }
+
+    /// Tells the meter of the packets that it has not heard of. Before every other call to it.
+    pub(crate) fn catch_up(&mut self) {
+        let Some(device) = &mut self.connection.device else { return };
+        for subflow in self.subflows.iter_mut() {
+            let bytes = std::mem::take(&mut subflow.unmetered);
+            if bytes != [0, 0] {
+                device.meter.on_burst(subflow.interface as usize, Nanos(subflow.last_packet_ns), bytes);
+            }
         }
     }
 }

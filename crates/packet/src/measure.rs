@@ -137,6 +137,7 @@ struct Outcome {
 impl Engine {
     /// Takes a sample and asks for the next one.
     pub(crate) fn sample(&mut self) {
+        self.settle();
         let paths = self.recorder.bottlenecks.len();
         let mut sample = Sample {
             time_ns: self.now_ns,
@@ -190,7 +191,7 @@ impl Engine {
 
     /// The result of the run, after its end.
     pub(crate) fn result(mut self, scenario: &Scenario, policy: &str, seed: u64) -> RunResult {
-        self.integrate_windows();
+        self.settle();
         let outcomes: Vec<Outcome> =
             self.connections.iter().filter_map(|connection| self.outcome(connection, scenario.warm_up)).collect();
         let energy_split = total_split(&outcomes);

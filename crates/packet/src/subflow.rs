@@ -67,10 +67,14 @@ pub(crate) struct Subflow {
     pub(crate) interface: u8,
     pub(crate) phase: Phase,
     pub(crate) congestion: Congestion,
-    /// The radio is certainly awake until here, ns; `u64::MAX` if it never sleeps.
+    /// The radio is certainly awake until here, and the meter need not hear of a packet at once, ns.
     pub(crate) awake_until_ns: u64,
-    /// How long the radio stays awake behind a packet, ns.
-    stays_awake_ns: u64,
+    /// How long that lasts behind a packet, ns (see `DeviceMeter::patience`).
+    pub(crate) patience_ns: u64,
+    /// Bytes that the meter has not heard of: received and sent by the device.
+    pub(crate) unmetered: [u64; 2],
+    /// When the last of them passed the interface, ns.
+    pub(crate) last_packet_ns: u64,
     /// The link next to the device, on the route of the data and on that of the ACKs.
     pub(crate) radio: (u32, u32),
     /// Where data travels.
@@ -112,8 +116,8 @@ pub(crate) struct Placement {
     pub(crate) data_route: Route,
     pub(crate) ack_route: Route,
     pub(crate) radio: (u32, u32),
-    /// How long the radio stays awake behind a packet, ns; none if it never sleeps.
-    pub(crate) stays_awake_ns: Option<u64>,
+    /// How late the meter may hear of a packet, ns; none without a meter.
+    pub(crate) patience_ns: Option<u64>,
     pub(crate) opens_at_ns: u64,
 }
 
@@ -131,8 +135,10 @@ impl Subflow {
             interface: place.interface,
             phase: Phase::Closed,
             congestion: Congestion::Open,
-            awake_until_ns: if place.stays_awake_ns.is_some() { 0 } else { u64::MAX },
-            stays_awake_ns: place.stays_awake_ns.unwrap_or(u64::MAX),
+            awake_until_ns: if place.patience_ns.is_some() { 0 } else { u64::MAX },
+            patience_ns: place.patience_ns.unwrap_or(u64::MAX),
+            unmetered: [0; 2],
+            last_packet_ns: 0,
             radio: place.radio,
             data_route: place.data_route,
             ack_route: place.ack_route,
@@ -152,10 +158,4 @@ impl Subflow {
             stats: SubflowStats::default(),
             before: SubflowStats::default(),
         }
-    }
-    /// A packet has just passed the radio.
-    #[inline]
-    pub(crate) fn stay_awake(&mut self, now_ns: u64) {
-        self.awake_until_ns = now_ns.saturating_add(self.stays_awake_ns);
-    }
-}
+    }}

@@ -29,9 +29,8 @@ impl Lane<'_> {
     /// Without new data, holes and the tail are repaired on suspicion (RFC 6675, NextSeg rules 3 and 4).
     fn rescue_tail(&mut self, i: usize) {
         let subflow = &mut self.subflows[i];
-        let may_send_new = self.connection.has_new_data() && self.connection.sender.window_open();
         let sack = self.common.transport.recovery == Recovery::Sack;
-        if may_send_new || subflow.congestion != Congestion::Recovery || !sack {
+        if self.connection.may_send_new() || subflow.congestion != Congestion::Recovery || !sack {
             return;
         }
         if let Some(ssn) = subflow.board.next_hole() {
@@ -204,6 +203,7 @@ impl Lane<'_> {
     /// No packet leaves this subflow from now on, and none is taken in.
     pub(crate) fn close(&mut self, i: usize) {
         self.integrate_cwnd(i);
+        self.catch_up();
         let now = self.now();
         let subflow = &mut self.subflows[i];
         let was_open = !matches!(subflow.phase, Phase::Closed | Phase::Dead);

@@ -117,6 +117,35 @@ impl DeviceMeter {
         self.interfaces[interface].bytes[shared][direction as usize] += u64::from(bytes);
     }
 
+    /// How much later than it happened the meter may hear of traffic on `interface`, through [`Self::on_burst`]: as long as
+    /// no gap between packets is longer, it changes nothing. Zero where each packet must be told at once.
+    pub fn patience(&self, interface: usize) -> Nanos {
+        if self.sharing_factor != 1.0 {
+            return Nanos::ZERO; // who shares with whom is decided packet by packet
+        }
+        match &self.interfaces[interface].machine {
+            Machine::Linear(_) => Nanos::MAX,
+            Machine::Rrc(rrc) => rrc.limit(),
+            Machine::Slotted(_) => Nanos::ZERO,
+        }
+    }
+
+    /// Packets have passed `interface` since the last call for it, the last one at `last`, without a gap of
+    /// [`Self::patience`]: `bytes` down and up. Tell the bursts of all interfaces before any other call.
+    pub fn on_burst(&mut self, interface: usize, last: Nanos, bytes: [u64; 2]) {
+        let shared = usize::from(self.clock.is_shared());
+        let entry = &mut self.interfaces[interface];
+        let awake = match &mut entry.machine {
+            Machine::Rrc(rrc) => rrc.touch_if_active(last, &self.clock),
+            Machine::Linear(_) => true,
+            Machine::Slotted(_) => false,
+        };
+        debug_assert!(awake, "a burst follows a packet that found the radio awake");
+        for (sum, bytes) in entry.bytes[shared].iter_mut().zip(bytes) {
+            *sum += bytes;
+        }
+    }
+
     /// From the last sample (or the start) to `now` the host moved `rate` in total, over so many subflows. Sample
     /// evenly, say every 100 ms: the curve is not linear. Without a host model nothing happens.
     pub fn host_sample(&mut self, now: Nanos, rate: BitRate, mean_rtt: Nanos, subflows: u32) {

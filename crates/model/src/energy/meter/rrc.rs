@@ -70,6 +70,11 @@ impl RrcMeter {
         RrcMeter { model, state: State::Idle { from: start }, idle, promotion, active, tail }
     }
 
+    /// A gap of this length ends ACTIVE.
+    pub(super) fn limit(&self) -> Nanos {
+        self.model.limit
+    }
+
     /// A packet in ACTIVE at `now`, not before the clock's present. False in any other state.
     #[inline]
     pub(super) fn touch_if_active(&mut self, now: Nanos, clock: &Clock) -> bool {
