@@ -93,6 +93,12 @@ impl Scoreboard {
         (self.next - self.una + self.retransmitted).saturating_sub(self.sacked + self.lost + self.dup_acks)
     }
 
+    /// Segments that the receiver is known to hold, ever.
+    #[inline]
+    pub(crate) fn delivered(&self) -> u32 {
+        self.una + self.sacked + self.dup_acks
+    }
+
     #[inline]
     pub(crate) fn get(&self, ssn: u32) -> Segment {
         self.ring[ssn as usize & (self.ring.len() - 1)]

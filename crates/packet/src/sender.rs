@@ -38,6 +38,7 @@ impl Lane<'_> {
         subflow.stats.rtt_sum_ns += rtt_ns;
 
         let prior_in_flight = subflow.board.in_flight();
+        let before = subflow.board.delivered();
         let acked = subflow.board.advance(packet.ssn);
         if acked > 0 {
             subflow.rtt.progress();
@@ -50,11 +51,13 @@ impl Lane<'_> {
         }
         let in_order = packet.aux == 0 && acked > 0;
         let newly_lost = !in_order && self.note_gaps(i, &packet, acked);
+        // The ACK that fills a hole covers what SACKs have told before: only news makes a window grow.
+        let delivered = self.subflows[i].board.delivered().saturating_sub(before);
         let echo = packet.flags & ECE != 0;
         if self.subflows[i].congestion != Congestion::Open || newly_lost || echo {
             self.turn_congestion_state(i, acked, newly_lost, echo);
         }
-        self.control_congestion(i, echo, acked, rtt_ns, prior_in_flight);
+        self.control_congestion(i, echo, delivered, rtt_ns, prior_in_flight);
         if self.subflows[i].congestion != Congestion::Open {
             self.repair(i);
         }
