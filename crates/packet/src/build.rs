@@ -1,6 +1,6 @@
 //! From a scenario and a policy to an engine that is ready to run.
 
-use joulepath_control::allocate::{CapacityModel, CostedPath, Eemptcp, rate};
+use joulepath_control::allocate::{CostedPath, costed_path};
 use joulepath_control::schedule::{MAX_SUBFLOWS, PathView, Scheduler};
 use joulepath_controllers::{self as controllers, Controller};
 use joulepath_link::random::{Domain, Stream};
@@ -96,8 +96,8 @@ impl Builder<'_> {
         }
         if let Some(allocator) = &self.setup.allocator {
             let mut random = Stream::new(self.seed, Domain::Allocator, self.connections.len() as u64);
-            let costed: Vec<CostedPath> =
-                specs.iter().map(|spec| costed_path(scenario, spec, group.direction, allocator)).collect();
+            let cost = |&path: &usize| costed_path(scenario, group.direction, path, allocator.capacity);
+            let costed: Vec<CostedPath> = paths.iter().map(cost).collect();
             for (local, share) in allocator.shares(&costed, &mut random)?.into_iter().enumerate() {
                 cc.subflows[local].own.set_target_share(share);
             }
@@ -270,34 +270,6 @@ struct Parts {
 
 fn wire_sizes(transport: &Transport) -> WireSizes {
     WireSizes { header: transport.header.0 as u32, ack: transport.ack_size.0 as u32 }
-}
-
-/// b_r, θ_r and C_r of 000's problem (4)–(7), from what the scenario says of the path.
-fn costed_path(scenario: &Scenario, path: &PathSpec, direction: Direction, allocator: &Eemptcp) -> CostedPath {
-    let transport = &scenario.transport;
-    let route = if direction == Direction::Download { &path.down } else { &path.up };
-    let delay_s = |links: &[usize]| links.iter().map(|&l| scenario.links[l].delay.as_secs_f64()).sum::<f64>();
-    let rtt_s = delay_s(&path.down) + delay_s(&path.up);
-    let delivered: f64 = route.iter().map(|&l| 1.0 - scenario.links[l].loss.mean()).product();
-    let loss = 1.0 - delivered;
-    let mss = transport.mss.0 as f64;
-    let payload = mss / (mss + transport.header.0 as f64);
-    let link_bps = route
-        .iter()
-        .map(|&l| scenario.links[l].rate.mean_bps(scenario.duration) * payload)
-        .fold(f64::INFINITY, f64::min);
-    let friendly_bps = match allocator.capacity {
-        CapacityModel::Mathis => rate::mathis_bps(mss, rtt_s, loss),
-        CapacityModel::Pftk => {
-            let timeout_s = transport.rto_min.as_secs_f64().max(2.0 * rtt_s);
-            rate::pftk_pps(rtt_s, timeout_s, loss, 1.0) * mss * 8.0
-        }
-    };
-    CostedPath {
-        slope_j_per_bit: path.energy.model.slope(traffic(direction)).0,
-        sunk_w: path.energy.model.sunk_power().0,
-        capacity_bps: friendly_bps.min(link_bps),
-    }
 }
 
 impl Engine {

@@ -192,21 +192,10 @@ impl Connection {
     }
 
     /// Next segment and the subflow that shall carry it: (subflow, DSN, payload length).
+    ///
+    /// Reinjections come first, but only on a subflow that has not carried the segment.
     #[inline]
     pub(crate) fn next_assignment(&mut self) -> Option<(usize, u32, u16)> {
-        if self.n > 1 {
-            return self.next_by_scheduler();
-        }
-        let view = &self.views[0];
-        if !view.has_space() || !view.established || !self.may_send_new() {
-            return None;
-        }
-        let len = self.application.segment_len(self.sender.next());
-        Some((0, self.sender.take_new(0), len))
-    }
-
-    /// Reinjections come first, but only on a subflow that has not carried the segment.
-    fn next_by_scheduler(&mut self) -> Option<(usize, u32, u16)> {
         let views = &self.views[..self.n];
         if let Some(dsn) = self.sender.reinjection() {
             let (carried, len) = (self.sender.carried(dsn), self.application.segment_len(dsn));

@@ -51,7 +51,7 @@ impl Lane<'_> {
     }
 
     /// A packet of subflow `i` enters `link`: if that is the device's radio and the radio sleeps, the link waits for it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn offer(&mut self, i: usize, link: u32, packet: Packet, size: u32) {
         if self.now_ns >= self.subflows[i].awake_until_ns {
             self.wake_radio(i, link);

@@ -65,7 +65,7 @@ impl Network {
     }
 
     /// Offers a packet of `size` bytes to a link.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn offer(&mut self, now_ns: u64, link: u32, mut packet: Packet, size: u32) {
         let wire = &mut self.wires[link as usize];
         match wire.link.offer(Nanos(now_ns), size, packet.flags & ECT != 0) {

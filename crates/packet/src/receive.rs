@@ -62,7 +62,7 @@ impl Lane<'_> {
         false
     }
 
-    #[inline]
+    #[inline(always)]
     fn acknowledge(&mut self, i: usize, packet: &Packet, at_once: bool) {
         let subflow = &mut self.subflows[i];
         let Some(delay) = self.common.transport.delayed_ack else {

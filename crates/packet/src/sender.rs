@@ -180,7 +180,9 @@ impl Lane<'_> {
             .with(AckFlags::ROUND_END, round_ends);
         let rtt_us = rtt_ns.div_ceil(1_000) as u32;
         connection.controller.on_ack(&mut connection.cc, i, acked, rtt_us, flags);
-        self.refresh_view(i);
+        if self.connection.n > 1 {
+            self.refresh_view(i);
+        }
     }
 
     /// Adds cwnd × time to the statistics; before every change of cwnd.

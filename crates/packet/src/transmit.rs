@@ -58,6 +58,7 @@ impl Lane<'_> {
     }
 
     /// A new segment on this subflow.
+    #[inline]
     pub(crate) fn send_new(&mut self, i: usize, dsn: u32, len: u16) {
         let subflow = &mut self.subflows[i];
         if subflow.board.is_empty() && self.now_ns - subflow.last_send_ns > subflow.rtt.rto_ns() {
@@ -89,7 +90,7 @@ impl Lane<'_> {
         self.refresh_view(i);
     }
 
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, i: usize, ssn: u32, segment: Segment, mut flags: u8) {
         let global = self.global(i);
         let subflow = &mut self.subflows[i];
@@ -125,17 +126,34 @@ impl Lane<'_> {
     }
 
     /// Sends whatever windows and scheduler admit.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self) {
+        if self.connection.n == 1 && !self.connection.queues_ahead {
+            while self.connection.may_send_new() && self.has_space(0) {
+                let len = self.connection.application.segment_len(self.connection.sender.next());
+                let dsn = self.connection.sender.take_new(0);
+                self.send_new(0, dsn, len);
+            }
+        } else {
+            self.push_by_scheduler();
+        }
+    }
+
+    /// Whether subflow `i` may send one more segment.
+    #[inline]
+    fn has_space(&self, i: usize) -> bool {
+        let subflow = &self.subflows[i];
+        subflow.board.in_flight() < self.connection.cc.subflows[i].cwnd && subflow.phase == Phase::Established
+    }
+
+    fn push_by_scheduler(&mut self) {
         if self.connection.queues_ahead {
             return self.push_ahead();
         }
         while let Some((i, dsn, len)) = self.connection.next_assignment() {
             self.send_new(i, dsn, len);
         }
-        if self.connection.n > 1 {
-            self.rescue();
-        }
+        self.rescue();
     }
 
     /// The scheduler commits segments to subflows before their windows admit them.
@@ -151,7 +169,7 @@ impl Lane<'_> {
     }
 
     fn send_committed(&mut self, i: usize) {
-        while self.connection.views[i].has_space() {
+        while self.has_space(i) {
             let Some((dsn, len)) = self.connection.committed[i].pop_front() else { return };
             self.send_new(i, dsn, len);
         }
@@ -165,6 +183,9 @@ impl Lane<'_> {
             return;
         }
         let carried = connection.sender.carried(una);
+        if connection.n == 1 {
+            return;
+        }
         let views = &connection.views[..connection.n];
         let Some(rescue) = connection.scheduler.rescue(views, Nanos(self.now_ns), carried) else { return };
         for i in (0..self.subflows.len()).filter(|i| rescue.penalise & (1 << i) != 0) {
