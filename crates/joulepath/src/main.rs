@@ -1,1 +1,59 @@
-fn main() {}
+//! The command line of Joulepath: parse, dispatch to an engine, report.
+//!
+//! | module | what |
+//! |---|---|
+//! | `cli` | commands and options |
+//! | `source`, `shipped` | where a scenario comes from |
+//! | `contenders` | policies, looked up and checked against a scenario |
+//! | `study`, `progress`, `journal`, `interrupt` | many runs: on all cores, watched, kept, stopped |
+//! | `compare`, `outputs` | the main job and what it writes |
+//! | `list`, `describe`, `show`, `explain` | the other commands |
+//! | `failure`, `terminal`, `nearest` | what all of them say, and how |
+
+mod cli;
+mod compare;
+mod contenders;
+mod describe;
+mod explain;
+mod failure;
+mod interrupt;
+mod journal;
+mod list;
+mod nearest;
+mod outputs;
+mod progress;
+mod shipped;
+mod show;
+mod source;
+mod study;
+mod terminal;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use cli::{Cli, Command};
+use failure::{Exit, Failure};
+
+fn main() -> ExitCode {
+    let exit = run(Cli::parse().command).unwrap_or_else(|failure| {
+        failure.print();
+        failure.exit()
+    });
+    exit.into()
+}
+
+fn run(command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Compare(options) => compare::compare(options),
+        Command::List(options) => list::list(&options),
+        Command::Show(options) => show::show(&options),
+        Command::Schema => show::schema(),
+        Command::Explain(options) => explain::explain(&options),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "joulepath", &mut script);
+            terminal::print(&String::from_utf8_lossy(&script))
+        }
+    }
+}

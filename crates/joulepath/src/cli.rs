@@ -1,0 +1,226 @@
+//! Commands and options.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use joulepath_model::scenario::MAX_SEEDS;
+
+/// Version, and the commit that it was built from.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("JOULEPATH_COMMIT"), ")");
+
+const EXAMPLES: &str = "\
+Examples:
+  joulepath list scenarios
+  joulepath compare papers/000-table1 --seeds 5
+  joulepath compare home-wifi-lte --policies 'single:wifi,mptcp,mptcp[cc=olia]' --report
+  joulepath show quick > my.toml
+
+Exit codes: 0 ok, 1 failed, 2 usage, 3 not supported here, 4 permission, 5 partly done.";
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  joulepath compare home-wifi-lte
+  joulepath compare my.toml --policies 'uncoupled,mptcp,mptcp[cc=olia],eemptcp' --seeds 30 --report
+  joulepath compare my.toml --set path.wifi.loss='2 %' --set workload.size='1 MB'
+  joulepath compare papers/001-3g-wlan --variant 64kB --json
+  joulepath compare papers/002-fig17 --all-variants --csv all.csv
+
+SCENARIO is a file, or the name of a shipped scenario (`joulepath list scenarios`).
+A policy is the name of a bundle or of a controller, with overrides in brackets: `mptcp[cc=ewtcp,a=1/sqrt(n)]`.
+The first policy is what the others are compared with. Every policy runs with the same seeds.
+Ctrl-C once: no new runs; those that have finished are reported, exit code 5. Twice: stop at once.";
+
+const EXPLAIN_EXAMPLES: &str = "\
+Example:
+  echo '{\"subflows\": [{\"cwnd\": 12, \"srtt_us\": 50000}, {\"cwnd\": 30, \"srtt_us\": 80000}]}' |
+    joulepath explain lia --state -
+
+Fields of a subflow: cwnd (packets) and srtt_us are required; base_rtt_us, last_rtt_us, acked_since_loss,
+acked_between_losses (packets), target_share, loss (0 to 1), energy_cost and path_price are optional.";
+
+/// Multipath TCP that spends fewer joules per bit: compare policies on a scenario.
+#[derive(Debug, Parser)]
+#[command(name = "joulepath", version = VERSION, about, after_help = EXAMPLES, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run policies on a scenario and set them side by side: goodput, energy, joules per bit, share of the limit.
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(Box<CompareOptions>),
+    /// Name what there is: policies, controllers, schedulers, energy profiles, shipped scenarios.
+    List(ListOptions),
+    /// Print what was understood of a scenario, with every default filled in, as TOML that loads again.
+    Show(ShowOptions),
+    /// Print the JSON schema of the scenario file, for editors.
+    Schema,
+    /// Show what a congestion controller does in a given state: the code beside the formula.
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(ExplainOptions),
+    /// Print a completion script for a shell.
+    Completions {
+        /// Which shell.
+        shell: Shell,
+    },
+}
+
+/// Which scenario, and what is changed in it.
+#[derive(Debug, Args)]
+pub(crate) struct Changes {
+    /// Change one key of the scenario: a dotted key and its value. May be repeated.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Use this variant of the scenario (`joulepath list scenarios` names them).
+    #[arg(long, value_name = "NAME")]
+    pub(crate) variant: Option<String>,
+}
+
+/// Options of `compare`.
+#[derive(Debug, Args)]
+#[command(override_usage = "joulepath compare <SCENARIO> [OPTIONS]")]
+pub(crate) struct CompareOptions {
+    /// A scenario file, or the name of a shipped scenario.
+    #[arg(value_name = "SCENARIO", required_unless_present_any = ["json", "csv", "report"])]
+    pub(crate) scenario: Option<String>,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+    /// Compare every variant of the scenario.
+    #[arg(long, conflicts_with = "variant")]
+    pub(crate) all_variants: bool,
+    /// Policies, separated by commas; those of the scenario if absent.
+    #[arg(short, long, value_name = "LIST")]
+    pub(crate) policies: Option<String>,
+    /// Number of seeds for each policy; the scenario's if absent.
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SEEDS)))]
+    pub(crate) seeds: Option<u32>,
+    /// The first seed.
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    pub(crate) first_seed: u64,
+    /// Simulated time, as in the scenario file: the same as --set duration=….
+    #[arg(long, value_name = "TIME")]
+    pub(crate) duration: Option<String>,
+    /// What runs the scenario.
+    #[arg(long, value_enum, default_value_t = Engine::Packet)]
+    pub(crate) engine: Engine,
+    /// Number of runs at a time; all cores if absent. The results do not depend on it.
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Write an HTML page: into a folder, or to a file that ends in .html.
+    #[arg(long, value_name = "DIR|FILE", num_args = 0..=1, default_missing_value = "joulepath-report")]
+    pub(crate) report: Option<PathBuf>,
+    /// JSON instead of the table, or to a file beside it.
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub(crate) json: Option<Option<PathBuf>>,
+    /// CSV instead of the table, or to a file beside it: one line for each policy.
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub(crate) csv: Option<Option<PathBuf>>,
+    /// CSV with one line for each run.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) runs_csv: Option<PathBuf>,
+    /// Show every column, however wide the table becomes.
+    #[arg(long)]
+    pub(crate) wide: bool,
+    /// Say nothing on stderr but errors.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// What can run a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Engine {
+    /// Every segment, ACK, queue and timer, simulated.
+    Packet,
+    /// The differential equations. Not in this version.
+    Fluid,
+    /// The machine's own MPTCP stack over emulated links. Not in this version.
+    Kernel,
+    /// The machine's real interfaces. Not in this version.
+    Live,
+}
+
+/// Options of `list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListOptions {
+    /// What to name.
+    #[arg(value_enum)]
+    pub(crate) what: Listed,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Listed {
+    /// Bundles of controller, scheduler, path selection and rate allocation.
+    Policies,
+    /// Congestion controllers with their parameters.
+    Controllers,
+    /// Packet schedulers with their options.
+    Schedulers,
+    /// Energy models of interfaces and devices.
+    Energy,
+    /// Scenarios in this binary.
+    Scenarios,
+}
+
+/// Options of `show`.
+#[derive(Debug, Args)]
+pub(crate) struct ShowOptions {
+    /// A scenario file, or the name of a shipped scenario.
+    pub(crate) scenario: String,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `explain`.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainOptions {
+    /// A congestion controller (`joulepath list controllers`).
+    pub(crate) controller: String,
+    /// The state of a connection as JSON; `-` reads it from stdin.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: PathBuf,
+    /// Set a parameter of the controller. May be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = key_value)]
+    pub(crate) param: Vec<(String, String)>,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `key=value`; the value may contain more equals signs.
+fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim().to_owned())),
+        _ => Err("write a key, an equals sign and a value".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_value_may_contain_equals_signs() {
+        assert_eq!(key_value("a.b = x=y"), Ok(("a.b".to_owned(), "x=y".to_owned())));
+        assert!(key_value("a.b").is_err() && key_value("=1").is_err());
+    }
+}

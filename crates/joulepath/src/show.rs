@@ -1,0 +1,37 @@
+//! `joulepath show` and `joulepath schema`.
+
+use joulepath_model::scenario;
+
+use crate::cli::ShowOptions;
+use crate::failure::{Exit, Failure};
+use crate::source;
+use crate::terminal;
+
+/// Prints what was understood of a scenario.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn show(options: &ShowOptions) -> Result<Exit, Failure> {
+    let scenario = source::load(&options.scenario, &options.changes)?;
+    match options.json {
+        true => print_json(&scenario),
+        false => terminal::print(&scenario::show(&scenario)),
+    }
+}
+
+/// Prints the JSON schema of the scenario file.
+///
+/// # Errors
+/// If stdout cannot take it.
+pub(crate) fn schema() -> Result<Exit, Failure> {
+    print_json(&scenario::schema())
+}
+
+/// Prints indented JSON.
+///
+/// # Errors
+/// If it is no JSON, or stdout cannot take it.
+pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<Exit, Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(|error| Failure::new(Exit::Failed, error))?;
+    terminal::print(&(text + "\n"))
+}
