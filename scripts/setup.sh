@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing on a Debian or Ubuntu machine, and nothing else. Silent when nothing is.
 #   scripts/setup.sh build   a C compiler, make, and a Rust at least as new as Cargo.toml asks for
-#   scripts/setup.sh test    also clang, for the eBPF target
-#   scripts/setup.sh lint    also rustfmt, clippy, clang-format, shellcheck, cargo-deny
+#   scripts/setup.sh test    that, and clang for the eBPF target
+#   scripts/setup.sh lint    that of build, and rustfmt, clippy, clang-format, shellcheck, git, cargo-deny
 set -euo pipefail
 
 readonly RUST_VERSION=1.95.0       # installed where Rust is missing or too old; the version that this tree is checked with
@@ -85,8 +85,9 @@ run_rustup_init() {
     printf '%s %s\n' "$(cut -d ' ' -f 1 "$scratch/sum")" "$scratch/rustup-init" | sha256sum --check --quiet >&2
     chmod +x "$scratch/rustup-init"
     "$scratch/rustup-init" -y -q --no-modify-path --profile minimal --component rustfmt,clippy \
-        --default-toolchain "$RUST_VERSION" >&2
+        --default-toolchain "$RUST_VERSION" >/dev/null
     rm -r -- "$scratch"
+    say "cargo is in ${CARGO_HOME:-$HOME/.cargo}/bin; make finds it there, your shell wants it in PATH"
 }
 
 install_rust() {
@@ -96,21 +97,15 @@ install_rust() {
     cargo_suffices "$oldest" && return
 
     say "Rust $oldest or newer is missing; installing $RUST_VERSION through rustup"
-    if ! have rustup && offered rustup; then
-        packages=(rustup)
-        install_packages
-    fi
+    have rustup || { offered rustup && packages+=(rustup); } || want curl curl
+    install_packages
     if have rustup; then
         rustup toolchain install "$RUST_VERSION" --profile minimal --component rustfmt,clippy >&2
         rustup default "$RUST_VERSION" >&2
     else
-        want curl curl
-        [[ -e /etc/ssl/certs/ca-certificates.crt ]] || packages+=(ca-certificates)
-        install_packages
         run_rustup_init
     fi
     cargo_suffices "$oldest" || die "cargo is still older than $oldest: $(cargo --version 2>&1 || true)"
-    say "cargo is in ${CARGO_HOME:-$HOME/.cargo}/bin; make finds it there, your shell wants it in PATH"
 }
 
 install_rust_components() {
@@ -133,6 +128,7 @@ install_cargo_deny() {
 setup_build() {
     links_c || packages+=(gcc libc6-dev)
     want make make
+    [[ -e /etc/ssl/certs/ca-certificates.crt ]] || packages+=(ca-certificates)
     install_packages
     install_rust
 }
@@ -145,6 +141,7 @@ setup_test() {
 setup_lint() {
     want clang-format clang-format
     want shellcheck shellcheck
+    want git git # cargo-deny fetches the advisories with it
     setup_build
     install_rust_components
     install_cargo_deny
