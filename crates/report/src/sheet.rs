@@ -10,7 +10,10 @@ use crate::summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY};
 pub(crate) enum Metric {
     Goodput,
     Power,
+    /// Of whole transfers: what counts for a file.
     Energy,
+    /// Of the measured time, where there are no files: power says the same.
+    RunEnergy,
     Efficiency,
     Ratio,
     Completion,
@@ -25,10 +28,11 @@ pub(crate) enum Metric {
 }
 
 impl Metric {
-    const ALL: [Metric; 14] = [
+    const ALL: [Metric; 15] = [
         Metric::Goodput,
         Metric::Power,
         Metric::Energy,
+        Metric::RunEnergy,
         Metric::Efficiency,
         Metric::Ratio,
         Metric::Completion,
@@ -56,7 +60,7 @@ impl Metric {
         match self {
             Metric::Goodput => "goodput",
             Metric::Power => "power",
-            Metric::Energy => "energy",
+            Metric::Energy | Metric::RunEnergy => "energy",
             Metric::Efficiency => "efficiency",
             Metric::Ratio => "× first",
             Metric::Completion => "completion",
@@ -75,7 +79,7 @@ impl Metric {
         match self {
             Metric::Goodput | Metric::Competitors => Quantity::Rate,
             Metric::Power => Quantity::Power,
-            Metric::Energy => Quantity::Energy,
+            Metric::Energy | Metric::RunEnergy => Quantity::Energy,
             Metric::Efficiency => Quantity::Efficiency,
             Metric::Completion | Metric::Delay | Metric::DelayP95 => Quantity::Time,
             Metric::Shares | Metric::OfLimit | Metric::OfLinkLimit | Metric::Retransmissions => {
@@ -91,7 +95,7 @@ impl Metric {
         match self {
             Metric::Goodput => Some(value(row.goodput_bps)),
             Metric::Power => Some(value(row.power_w)),
-            Metric::Energy => Some(value(row.energy_j)),
+            Metric::Energy | Metric::RunEnergy => Some(value(row.energy_j)),
             Metric::Efficiency => Some(value(row.bits_per_joule)),
             Metric::Ratio => Some(Value {
                 mean: row.ratio,
@@ -130,8 +134,8 @@ impl Metric {
         match self {
             Metric::Goodput | Metric::Power | Metric::Efficiency | Metric::Ratio => true,
             Metric::Retransmissions => true,
-            Metric::Energy => any(|row| row.completed.is_some()),
-            Metric::Completion => any(|row| row.completed.is_some()),
+            Metric::Energy | Metric::Completion => any(|row| row.completed.is_some()),
+            Metric::RunEnergy => !any(|row| row.completed.is_some()),
             Metric::Completed => any(|row| row.completed.is_some_and(|completed| completed < row.n)),
             Metric::Delay | Metric::DelayP95 => any(|row| row.delay_s.is_some()),
             Metric::Shares => comparison.scenario.paths.len() > 1,
@@ -224,7 +228,9 @@ fn numbers(metric: Metric, comparison: &Comparison) -> Column {
     let first = comparison.rows.first().map_or(f64::NAN, |row| row.bits_per_joule.mean);
     let of_limits = comparison.limits.iter().map(|limit| metric.of_limit(limit, first));
     let values: Vec<_> = comparison.rows.iter().map(|row| metric.of_row(row)).chain(of_limits).collect();
-    let scale = Scale::of(metric.quantity(), &values.iter().flatten().copied().collect::<Vec<_>>());
+    // The policies choose the unit: a limit far away must not blur them.
+    let shown = if comparison.rows.is_empty() { &values[..] } else { &values[..comparison.rows.len()] };
+    let scale = Scale::of(metric.quantity(), &shown.iter().flatten().copied().collect::<Vec<_>>());
     let cell = |(line, value): (usize, Option<Value>)| {
         let empty = || if line < comparison.rows.len() { Cell::unknown() } else { Cell::default() };
         value.map_or_else(empty, |value| Cell {

@@ -6,11 +6,13 @@ use joulepath_model::result::Comparison;
 use crate::sheet::{Column, INTERRUPTED, Metric, Sheet, limit_name, notes};
 
 /// What is left out of a table that is too wide, the least important first.
-const SACRIFICES: [Sacrifice; 20] = [
+const SACRIFICES: [Sacrifice; 22] = [
+    Sacrifice::Interval(Metric::RunEnergy),
     Sacrifice::Interval(Metric::Power),
     Sacrifice::Interval(Metric::Retransmissions),
     Sacrifice::Interval(Metric::Ratio),
     Sacrifice::Interval(Metric::Competitors),
+    Sacrifice::Column(Metric::RunEnergy),
     Sacrifice::Column(Metric::Retransmissions),
     Sacrifice::Interval(Metric::DelayP95),
     Sacrifice::Interval(Metric::Goodput),
