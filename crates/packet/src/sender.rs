@@ -89,7 +89,11 @@ impl Lane<'_> {
     #[inline]
     fn turn_congestion_state(&mut self, i: usize, acked: u32, newly_lost: bool, echo: bool) {
         let subflow = &mut self.subflows[i];
-        if subflow.congestion != Congestion::Open && subflow.board.una() >= subflow.recover {
+        // The mark is echoed until the first segment behind `recover` tells the receiver of the reduction (CWR): its own ACK is the
+        // first whose echo is news.
+        let una = subflow.board.una();
+        let over = if subflow.congestion == Congestion::Cwr { una > subflow.recover } else { una >= subflow.recover };
+        if subflow.congestion != Congestion::Open && over {
             self.leave_recovery(i);
         }
         let subflow = &mut self.subflows[i];
