@@ -1,0 +1,51 @@
+//! The packet engine against closed forms, fixed points, and arithmetic by hand.
+//!
+//! `cargo test -p joulepath-packet --test validation -- --nocapture` prints what was measured beside what was expected;
+//! docs/models/packet.md has these numbers.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod buffers;
+mod dctcp;
+mod determinism;
+mod energy;
+mod equilibria;
+mod handshake;
+mod ideal;
+mod multipath;
+mod recovery;
+mod reno;
+mod sawtooth;
+mod shares;
+mod workloads;
+
+use joulepath_model::result::RunResult;
+use joulepath_packet::RunOptions;
+
+/// Payload and wire size of a full segment, bits.
+const MSS_BITS: f64 = 1460.0 * 8.0;
+const WIRE_BITS: f64 = 1500.0 * 8.0;
+
+fn simulate(toml: &str, policy: &str, seed: u64) -> RunResult {
+    common::simulate(toml, policy, seed, RunOptions::default())
+}
+
+fn simulate_with_series(toml: &str, policy: &str, seed: u64) -> RunResult {
+    common::simulate(toml, policy, seed, RunOptions { series: true })
+}
+
+/// Prints measured and expected; fails if they differ by more than `tolerance`, relative.
+#[track_caller]
+fn assert_near(what: &str, measured: f64, expected: f64, tolerance: f64) {
+    let deviation = measured / expected - 1.0;
+    println!("{what}: measured {measured:.5}, expected {expected:.5}, deviation {:+.2} %", deviation * 100.0);
+    assert!(deviation.abs() <= tolerance, "{what}: {measured} is not within {tolerance} of {expected}");
+}
+
+/// As [`assert_near`], for values between two bounds.
+#[track_caller]
+fn assert_between(what: &str, measured: f64, low: f64, high: f64) {
+    println!("{what}: measured {measured:.5}, bounds {low:.5} to {high:.5}");
+    assert!((low..=high).contains(&measured), "{what}: {measured} is not between {low} and {high}");
+}

@@ -1,0 +1,140 @@
+//! Loss recovery, timeouts, acknowledgements, and what bounds the window.
+
+use joulepath_model::result::RunResult;
+
+use crate::{MSS_BITS, assert_between, assert_near, simulate, simulate_with_series};
+
+/// 1 ms per data packet down, 0.1 ms per ACK up, 20 ms each way: an RTT of 41.1 ms.
+fn scenario(path: &str, rest: &str) -> String {
+    format!(
+        r#"
+        duration = "60 s"
+        [[path]]
+        name = "only"
+        rate = "12 Mbit/s"
+        delay = "20 ms"
+        queue = "500 packets"
+        energy = "free"
+        up = {{ rate = "3.2 Mbit/s" }}
+        {path}
+        {rest}
+        "#
+    )
+}
+
+const BULK: &str = "[workload]\nkind = \"bulk\"\n";
+const RTT_S: f64 = 0.0411;
+
+fn run(path: &str, rest: &str) -> RunResult {
+    simulate(&scenario(path, rest), "uncoupled", 1)
+}
+
+#[test]
+fn the_receive_window_bounds_the_rate_to_one_window_per_round_trip() {
+    // 20 segments per 41.1 ms; the pipe would take 41.
+    let result = run("", &format!("{BULK}[receiver]\nbuffer = \"29200 B\""));
+    assert_near("goodput, Mbit/s", result.goodput_bps / 1e6, 20.0 * MSS_BITS / RTT_S / 1e6, 0.005);
+    // The send buffer bounds alike.
+    let result = run("", &format!("{BULK}[sender]\nbuffer = \"29200 B\""));
+    assert_near(
+        "goodput under a send buffer, Mbit/s",
+        result.goodput_bps / 1e6,
+        20.0 * MSS_BITS / RTT_S / 1e6,
+        0.005,
+    );
+    // The window may not grow to more than twice of what is in flight (slow start asks for half).
+    assert_between("window behind a buffer of 20, packets", result.paths[0].mean_cwnd, 20.0, 41.0);
+}
+
+#[test]
+fn delayed_acks_halve_the_number_of_acks() {
+    let hops_per_segment = |transport: &str| {
+        let result = run("", &format!("{BULK}[receiver]\nbuffer = \"29200 B\"\n[transport]\n{transport}"));
+        result.counters.packet_hops as f64 / result.paths[0].segments as f64
+    };
+    // One data packet over one link, one ACK over the other; half an ACK.
+    assert_near("packet-hops per segment", hops_per_segment(""), 2.0, 0.002);
+    assert_near(
+        "packet-hops per segment, delayed ACKs",
+        hops_per_segment("delayed_ack = \"40 ms\""),
+        1.5,
+        0.002,
+    );
+}
+
+#[test]
+fn a_lone_segment_waits_for_the_delayed_ack_timer() {
+    // 13 segments with an initial window of 1: 1, 2, 4, 6. The first ACK is late by 40 ms; the second covers both of its round and
+    // grows the window by two: 1 -> 2 -> 4 -> ...
+    let completion = |transport: &str| {
+        let rest = format!(
+            "[workload]\nkind = \"file\"\nsize = \"{} B\"\n[transport]\ninitial_window = \"1 packets\"\n{transport}",
+            3 * 1460
+        );
+        run("", &rest).completion_s.expect("complete")
+    };
+    let late = completion("delayed_ack = \"40 ms\"") - completion("");
+    assert_near("one delayed ACK, ms", late * 1e3, 40.0, 1e-6);
+}
+
+/// A file through a window of 20 segments. An outage of 4 ms destroys 4 packets in a row; 16 arrive behind them.
+fn file_with_four_holes(recovery: &str, outage: &str) -> RunResult {
+    let rest = format!(
+        "[workload]\nkind = \"file\"\nsize = \"2920000 B\"\n[receiver]\nbuffer = \"29200 B\"\n[transport]\nrecovery = \"{recovery}\""
+    );
+    run(outage, &rest)
+}
+
+#[test]
+fn sack_repairs_all_holes_in_one_round_trip_and_newreno_one_in_each() {
+    // The window is sent in 20 ms of each 41.1 ms: 4 ms within the burst hit 4 packets.
+    let outage = outage_within_a_burst();
+    let clean = file_with_four_holes("sack", "");
+    let sack = file_with_four_holes("sack", &outage);
+    let newreno = file_with_four_holes("newreno", &outage);
+    // With nothing new to send, SACK also tries the last segment once (RFC 6675, NextSeg rule 4).
+    for (name, result, retransmissions) in [("SACK", &sack, 5), ("NewReno", &newreno, 4)] {
+        println!(
+            "{name}: {} retransmissions, {} timeouts",
+            result.paths[0].retransmissions, result.paths[0].timeouts
+        );
+        assert_eq!(
+            (result.paths[0].retransmissions, result.paths[0].timeouts),
+            (retransmissions, 0),
+            "{name}"
+        );
+    }
+    let rtts = |result: &RunResult| (result.completion_s.unwrap() - clean.completion_s.unwrap()) / RTT_S;
+    // The window of 20 holds nothing new until the last hole is filled: SACK stalls one RTT for the repair (less or more by where in the
+    // burst the holes are), NewReno for four.
+    assert_between("SACK: RTTs lost to 4 holes", rtts(&sack), 0.5, 2.0);
+    assert_near("NewReno: RTTs more than SACK", rtts(&newreno) - rtts(&sack), 3.0, 0.15);
+}
+
+/// Bursts of 20 packets start every 41.1 ms, the first at 60.227 ms (handshake.rs) with 10. In the steady state burst n occupies the
+/// transmitter for 20 ms from its start.
+fn outage_within_a_burst() -> String {
+    let start_ms = 60.227 + 20.0 * 41.1 + 3.0;
+    format!("outages = [[\"{start_ms:.3} ms\", \"{:.3} ms\"]]", start_ms + 3.0)
+}
+
+#[test]
+fn each_timeout_in_a_row_waits_twice_as_long() {
+    // RTO = srtt + 200 ms = 0.241 s. In an outage of 10 s timeouts come at 0.241 × (1, 3, 7, 15, 31, 63): five within, the sixth at
+    // 15.2 s gets through. Without backoff there would be 41.
+    let result = run("outages = [[\"20 s\", \"30 s\"]]", &format!("{BULK}[receiver]\nbuffer = \"29200 B\""));
+    assert_eq!(result.paths[0].timeouts, 6);
+    // Silence from 20 s to 20 + 15.2 s of the 60 s, then slow start from one packet.
+    let expected = 20.0 * MSS_BITS / RTT_S * (60.0 - 15.2) / 60.0 / 1e6;
+    assert_near("goodput with the silence, Mbit/s", result.goodput_bps / 1e6, expected, 0.01);
+}
+
+#[test]
+fn an_application_below_the_window_does_not_grow_it() {
+    // 12.5 kB every 100 ms are 9 segments. Slow start may double what is in flight: 18, and one more ACK before the rule sees it.
+    let stream = "[workload]\nkind = \"stream\"\nrate = \"1 Mbit/s\"";
+    let result = simulate_with_series(&scenario("", stream), "uncoupled", 1);
+    let largest = result.series.expect("asked for").cwnd[0].iter().fold(0.0_f64, |a, &b| a.max(b));
+    assert_between("window of a stream of 9 segments per write", largest, 10.0, 19.0);
+    assert_near("goodput of the stream, Mbit/s", result.goodput_bps / 1e6, 1.0, 0.005);
+}

@@ -1,0 +1,72 @@
+//! One Reno connection under random loss: the square-root law, and Padhye's formula where timeouts rule.
+
+use joulepath_control::allocate::rate::pftk_pps;
+use joulepath_model::result::RunResult;
+
+use crate::{MSS_BITS, assert_between, assert_near, simulate};
+
+const RTT_S: f64 = 0.1;
+
+/// A path without queueing: 10 Gbit/s, 50 ms each way.
+fn lossy(loss_percent: f64, duration_s: u64) -> RunResult {
+    let toml = format!(
+        r#"
+        duration = "{duration_s} s"
+        warm_up = "60 s"
+        [[path]]
+        name = "only"
+        rate = "10 Gbit/s"
+        delay = "50 ms"
+        loss = "{loss_percent} %"
+        queue = "100000 packets"
+        energy = "free"
+        [workload]
+        kind = "bulk"
+        "#
+    );
+    simulate(&toml, "uncoupled", 1)
+}
+
+/// The mean-field model dw/dt = 1/τ − p w²/(2τ) has its fixed point at √(2/p). With Bernoulli loss the window is the random
+/// process that grows by 1 per RTT and is halved at rate p w/τ. Its generator applied to w gives E[1/τ − (w/2) p w/τ] = 0:
+/// √(2/p) is exactly the root mean square. Its mean is lower, 1.3098/√p (Ott, Kemperman, Mathis: The stationary behavior of
+/// ideal TCP congestion avoidance, 1996); periodic loss would give √(3/2)/√p = 1.2247/√p (Mathis et al., CCR 1997).
+///
+/// Fast recovery holds the window for one RTT per loss event; events come every 1/(p w) RTTs, so that 1/τ above becomes
+/// (1 − p w)/τ on average, and the mean 1.3098 √((1 − p w)/p) with w the mean itself. The window is halved to a whole packet,
+/// which takes a quarter of a packet per cycle: below 1 % here. The standard error is about 0.7 √(3/events): 2 % and less.
+#[test]
+fn reno_obeys_the_square_root_law() {
+    for (loss, duration_s) in [(1e-4, 16_000), (5e-4, 14_000), (1e-3, 14_000), (5e-3, 8_000)] {
+        let result = lossy(loss * 100.0, duration_s);
+        let sent = result.goodput_bps / MSS_BITS / (1.0 - loss) * RTT_S;
+        let held = 1.0 - loss * result.paths[0].mean_cwnd;
+        let expected = 1.3098 * (held / loss).sqrt();
+        println!(
+            "p = {loss}: constant {:.4} of 1/sqrt(p); sqrt(2/p) = {:.2}",
+            sent * loss.sqrt(),
+            (2.0 / loss).sqrt()
+        );
+        assert_near(&format!("mean window at p = {loss}"), result.paths[0].mean_cwnd, expected, 0.03);
+        // What leaves per RTT is the window, up to the pause while the pipe drains.
+        assert_near(&format!("packets per RTT at p = {loss}"), sent, result.paths[0].mean_cwnd, 0.03);
+    }
+}
+
+/// Padhye et al. assume that behind a lost packet the whole rest of its round is lost, and that there is no SACK; Bernoulli losses
+/// come alone. So their formula is a lower bound, near where timeouts are few; the law without timeouts, 1.3098/√p, is the upper
+/// one. T₀ = srtt + the minimum of 200 ms, as the RTT does not vary.
+#[test]
+fn at_high_loss_reno_is_between_padhye_and_the_law_without_timeouts() {
+    for loss in [0.02, 0.05, 0.1] {
+        let result = lossy(loss * 100.0, 20_000);
+        let sent_pps = result.paths[0].segments as f64 / result.measured_s;
+        let pftk = pftk_pps(RTT_S, RTT_S + 0.2, loss, 1.0);
+        let without_timeouts = 1.3098 / loss.sqrt() / RTT_S;
+        println!("p = {loss}: rate / PFTK {:.3}, timeouts {}", sent_pps / pftk, result.paths[0].timeouts);
+        assert_between(&format!("packets/s at p = {loss}"), sent_pps, pftk, without_timeouts);
+        if loss < 0.03 {
+            assert_near("the same against PFTK", sent_pps, pftk, 0.15);
+        }
+    }
+}

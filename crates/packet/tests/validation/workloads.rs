@@ -1,0 +1,121 @@
+//! Applications and other traffic.
+
+use crate::{MSS_BITS, assert_between, assert_near, simulate};
+
+/// 1 ms per data packet down, 0.1 ms per ACK up, 20 ms each way.
+fn scenario(duration: &str, rest: &str) -> String {
+    format!(
+        r#"
+        duration = "{duration}"
+        warm_up = "10 s"
+        [[path]]
+        name = "only"
+        rate = "12 Mbit/s"
+        delay = "20 ms"
+        queue = "1000 packets"
+        energy = "free"
+        up = {{ rate = "3.2 Mbit/s" }}
+        {rest}
+        "#
+    )
+}
+
+/// Messages of one segment at Poisson instants through a transmitter that takes 1 ms for each: M/D/1. Waiting time
+/// ρ/(2(1 − ρ)) × 1 ms, then 1 ms and 20 ms. With ρ = 1/2: 21.5 ms. Standard error of the wait over 2·10⁵ correlated messages: about 1 %.
+#[test]
+fn poisson_messages_have_their_rate_and_the_delay_of_a_queue_m_d_1() {
+    let toml = scenario("410 s", "[workload]\nkind = \"messages\"\nmean_gap = \"2 ms\"\nsize = \"1460 B\"");
+    let delay = simulate(&toml, "uncoupled", 1).delay.expect("messages");
+    // 400 s / 2 ms, standard deviation √200 000 = 447.
+    assert_near("messages", delay.count as f64, 200_000.0, 0.007);
+    assert_near("wait in M/D/1, ms", delay.mean_s * 1e3 - 21.0, 0.5, 0.05);
+}
+
+#[test]
+fn an_answer_takes_one_round_trip() {
+    // Request up 20.1 ms, answer of one segment down 21 ms; then 58.9 ms of thought: one per 100 ms.
+    let toml = scenario("110 s", "[workload]\nkind = \"requests\"\nsize = \"1460 B\"\nthink = \"58.9 ms\"");
+    let delay = simulate(&toml, "uncoupled", 1).delay.expect("answers");
+    assert_near("delay of an answer, ms", delay.mean_s * 1e3, 41.1, 1e-6);
+    assert_near("longest delay of an answer, ms", delay.p99_s * 1e3, 41.1, 1e-6);
+    assert_between("answers in 100 s", delay.count as f64, 999.0, 1001.0);
+}
+
+#[test]
+fn a_lost_request_is_asked_again_after_a_second() {
+    // Established at 60.2 ms, first answer at 101.3 ms; the second request at 1101.3 ms meets the outage and is repeated 1 s later.
+    let toml = scenario(
+        "3 s",
+        "outages = [[\"1.05 s\", \"1.2 s\"]]\n[workload]\nkind = \"requests\"\nsize = \"1460 B\"\nthink = \"1 s\"",
+    );
+    let delay = simulate(&toml.replace("10 s", "0 s"), "uncoupled", 1).delay.expect("answers");
+    assert_eq!(delay.count, 2);
+    assert_near("mean of 41.1 and 1041.1 ms", delay.mean_s * 1e3, 541.1, 1e-6);
+}
+
+#[test]
+fn unresponsive_traffic_keeps_its_part_of_the_link() {
+    let cross =
+        "[workload]\nkind = \"bulk\"\n[[cross]]\npath = \"only\"\nkind = \"constant\"\nrate = \"4 Mbit/s\"";
+    let toml = scenario("100 s", cross);
+    let expected = 8e6 * 1460.0 / 1500.0;
+    // The queue of 1000 packets never empties, and few of the constant packets are dropped.
+    assert_near("goodput beside 4 of 12 Mbit/s", simulate(&toml, "uncoupled", 1).goodput_bps, expected, 0.01);
+    // Bursts of 12 Mbit/s for 1 s in 4: a quarter of the link on average, within the spread of Pareto bursts in 2000 s.
+    let bursts = "[workload]\nkind = \"bulk\"\n[[cross]]\npath = \"only\"\nkind = \"pareto\"\nrate = \"6 Mbit/s\"\nmean_burst = \"1 s\"\nmean_gap = \"1 s\"\nshape = 2.5";
+    let toml = scenario("2000 s", bursts);
+    let expected = 9e6 * 1460.0 / 1500.0;
+    assert_near(
+        "goodput beside bursts of 6 Mbit/s for half of the time",
+        simulate(&toml, "uncoupled", 1).goodput_bps,
+        expected,
+        0.03,
+    );
+}
+
+#[test]
+fn competitors_of_one_kind_share_alike() {
+    let toml = scenario(
+        "300 s",
+        "[workload]\nkind = \"bulk\"\n[[competitor]]\nname = \"tcp\"\npath = \"only\"\ncount = 3\n",
+    )
+    .replace("queue = \"1000 packets\"", "queue = \"60 packets\"\nloss = \"0.02 %\"");
+    let result = simulate(&toml, "uncoupled", 1);
+    let total = result.goodput_bps + result.competitors_bps;
+    assert_near("goodput of four TCPs", total, 12e6 / 1500.0 / 8.0 * MSS_BITS, 0.01);
+    assert_between("share of one of four TCPs", result.goodput_bps / total, 0.2, 0.3);
+}
+
+#[test]
+fn the_window_of_a_finished_connection_counts_no_more() {
+    let toml = r#"
+        duration = "60 s"
+        [[path]]
+        name = "a"
+        rate = "12 Mbit/s"
+        delay = "20 ms"
+        energy = "free"
+        [[path]]
+        name = "b"
+        rate = "12 Mbit/s"
+        delay = "20 ms"
+        energy = "free"
+        [[connection]]
+        name = "short"
+        paths = ["a"]
+        workload = { kind = "file", size = "100 kB" }
+        [[connection]]
+        name = "long"
+        paths = ["b"]
+        workload = { kind = "file", size = "30 MB" }
+    "#;
+    let result = simulate(toml, "uncoupled", 1);
+    // At most 80 packets for 0.2 s of more than 20 s, and half of that, as means are per connection.
+    assert!(result.measured_s > 20.0);
+    assert_between(
+        "mean window on the path of the short file, packets",
+        result.paths[0].mean_cwnd,
+        0.05,
+        0.4,
+    );
+}
