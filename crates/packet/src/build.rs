@@ -49,22 +49,17 @@ pub(crate) fn build(scenario: &Scenario, setup: &Setup, seed: u64, options: RunO
         connections: vec![],
     };
     for group in &scenario.connections {
-        for k in 0..group.count {
-            builder.add_connection(group, k)?;
+        for _ in 0..group.count {
+            builder.add_connection(group)?;
         }
     }
     let unfinished = builder.connections.len();
     for competitor in &scenario.competitors {
-        for k in 0..competitor.count {
-            builder.add_competitor(competitor, k)?;
+        for _ in 0..competitor.count {
+            builder.add_competitor(competitor)?;
         }
     }
     builder.finish(unfinished, options)
-}
-
-/// Start of number `k` of `count`, evenly spread.
-fn staggered(start: Nanos, spread: Nanos, k: u32, count: u32) -> u64 {
-    start.0 + spread.0 * u64::from(k) / u64::from(count.max(1))
 }
 
 fn traffic(direction: Direction) -> Traffic {
@@ -75,7 +70,7 @@ fn traffic(direction: Direction) -> Traffic {
 }
 
 impl Builder<'_> {
-    fn add_connection(&mut self, group: &ConnectionGroup, k: u32) -> Result<(), RunError> {
+    fn add_connection(&mut self, group: &ConnectionGroup) -> Result<(), RunError> {
         let scenario = self.scenario;
         let selected = |path: &usize| self.setup.only_path.is_none_or(|only| only == *path);
         let paths: Vec<usize> = group.paths.iter().copied().filter(selected).collect();
@@ -88,7 +83,7 @@ impl Builder<'_> {
             let (down, up) = (spec.down.clone(), spec.up.clone());
             if downloads { (down, up) } else { (up, down) }
         };
-        let starts_at_ns = staggered(group.start, group.spread, k, group.count);
+        let starts_at_ns = self.start_within(group.start, group.spread);
         let controller = self.setup.controller;
         let mut cc = controllers::Connection::new(paths.len());
         for (name, value) in &self.setup.controller_params {
@@ -163,7 +158,7 @@ impl Builder<'_> {
         self.net.add_route(if acting.is_empty() { links } else { &acting })
     }
 
-    fn add_competitor(&mut self, competitor: &Competitor, k: u32) -> Result<(), RunError> {
+    fn add_competitor(&mut self, competitor: &Competitor) -> Result<(), RunError> {
         let place = Placement {
             connection: self.connections.len() as u32,
             local: 0,
@@ -184,10 +179,16 @@ impl Builder<'_> {
             scheduler: Scheduler::FirstFree,
             window_bytes: COMPETITOR_BUFFER_BYTES,
             workload: competitor.size.map_or(Workload::Bulk, |size| Workload::File { size }),
-            starts_at_ns: staggered(competitor.start, competitor.spread, k, competitor.count),
+            starts_at_ns: self.start_within(competitor.start, competitor.spread),
         });
         self.connections.push(connection);
         Ok(())
+    }
+
+    /// Start of the next connection: uniform in the period, so that flows are not in phase and seeds differ.
+    fn start_within(&self, start: Nanos, spread: Nanos) -> u64 {
+        let mut random = Stream::new(self.seed, Domain::Start, self.connections.len() as u64);
+        start.0 + random.below(spread.0.max(1))
     }
 
     /// A connection whose `parts.n` subflows are the last ones added.

@@ -141,7 +141,7 @@ pub struct ConnectionGroup {
     pub direction: Direction,
     /// Start of the first connection.
     pub start: Nanos,
-    /// Connections start evenly spread over this period.
+    /// Each connection starts at a random instant of this period.
     pub spread: Nanos,
     /// Data-level receive buffer, shared by the subflows.
     pub receive_buffer: Bytes,
@@ -212,7 +212,7 @@ pub struct Competitor {
     pub cc: String,
     /// Start of the first one.
     pub start: Nanos,
-    /// They start evenly spread over this period.
+    /// Each starts at a random instant of this period.
     pub spread: Nanos,
     /// Amount of data; none means bulk.
     pub size: Option<Bytes>,

@@ -219,7 +219,7 @@ table! {
         workload: Option<Workload>,
         /// Start of the first connection.
         start: At<Nanos> = "0 s",
-        /// Connections start evenly spread over this period.
+        /// Each connection starts at a random instant of this period.
         spread: At<Nanos> = "0 s",
         /// Data-level receive buffer; absent: as in [receiver].
         receive_buffer: Option<At<Bytes>>,
@@ -243,7 +243,7 @@ table! {
         cc: At<String> = "reno",
         /// Start of the first one.
         start: At<Nanos> = "0 s",
-        /// They start evenly spread over this period.
+        /// Each starts at a random instant of this period.
         spread: At<Nanos> = "0 s",
         /// Amount of data of each; absent: without end.
         size: Option<At<Bytes>>,
