@@ -81,8 +81,16 @@ impl Lane<'_> {
             subflow.sack_serial = blocks.serial.wrapping_add(1);
             return subflow.board.judge() > 0;
         }
-        let counts = self.common.transport.recovery == Recovery::NewReno && acked == 0 && !subflow.board.is_empty();
-        counts && subflow.board.duplicate_ack() >= self.common.transport.dup_threshold
+        if self.common.transport.recovery != Recovery::NewReno || acked > 0 || subflow.board.is_empty() {
+            return false;
+        }
+        // Copies that a timeout sent in vain cause duplicates, too: only above `recover` do they tell of a loss (RFC 6582, section 3.2,
+        // step 2).
+        let over = matches!(subflow.congestion, Congestion::Open | Congestion::Loss);
+        if over && subflow.recover > 0 && subflow.board.una() <= subflow.recover {
+            return false;
+        }
+        subflow.board.duplicate_ack() >= self.common.transport.dup_threshold
     }
 
     /// Moves between Open, CWR, Recovery and Loss.
