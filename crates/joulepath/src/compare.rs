@@ -31,8 +31,14 @@ const ENGINE: &str = "packet";
 /// Whatever keeps the study from starting. What goes wrong later is said, and told by the exit code.
 pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
     let (options, argument) = settle(*options)?;
-    if options.engine != Engine::Packet {
-        return Err(Failure::message(Exit::Unsupported, "this version has the packet engine only")
+    let unsupported = match options.engine {
+        Engine::Packet => None,
+        Engine::Fluid => Some("fluid"),
+        Engine::Kernel => Some("kernel"),
+        Engine::Live => Some("live"),
+    };
+    if let Some(engine) = unsupported {
+        return Err(Failure::message(Exit::Unsupported, format!("this version has no {engine} engine"))
             .help("use `--engine packet`"));
     }
     let source = Source::open(&argument)?;
@@ -96,7 +102,9 @@ fn cases(source: &Source, options: &CompareOptions) -> Result<Vec<Case>, Failure
         None => vec![(None, vec![])],
     };
     if variants.is_empty() {
-        return Err(Failure::usage(format!("`{}` has no variants", source.name)).help("leave --all-variants out"));
+        return Err(
+            Failure::usage(format!("`{}` has no variants", source.name)).help("leave --all-variants out")
+        );
     }
     variants.into_iter().map(|(variant, set)| case(source, options, variant, set)).collect()
 }
@@ -112,10 +120,6 @@ fn case(
     let scenario = source.load(&overrides)?;
     let contenders = match &options.policies {
         Some(list) => contenders::prepare(&contenders::parse(list)?, &scenario, Exit::Usage)?,
-        None if scenario.compare.policies.is_empty() => {
-            return Err(Failure::usage(format!("`{}` names no policies", source.name))
-                .help("name some: --policies 'uncoupled,mptcp', or `policies` under [compare]"));
-        }
         None => contenders::prepare(&scenario.compare.policies, &scenario, Exit::Failed)?,
     };
     let seeds = seeds(options, scenario.compare.seeds)?;
@@ -213,7 +217,8 @@ impl Session<'_> {
 
     fn study(&self, case: &Case, page: Option<&Path>) -> Result<Comparison, Failure> {
         let tasks = study::tasks(case.contenders.len(), &case.seeds, page.is_some());
-        let mut journal = page.or(self.outputs.files().next()).map(Journal::beside).transpose()?;
+        let beside = page.or(self.outputs.files().next());
+        let mut journal = beside.map(Journal::beside).transpose()?.flatten();
         if let Some(journal) = &mut journal {
             journal.begin(&case.manifest);
         }
@@ -222,7 +227,8 @@ impl Session<'_> {
         let work = |task: &Task| {
             let setup = &case.contenders[task.policy].setup;
             let options = RunOptions { series: task.series };
-            joulepath_packet::run(&case.scenario, setup, task.seed, options).map_err(|error| error.to_string())
+            joulepath_packet::run(&case.scenario, setup, task.seed, options)
+                .map_err(|error| error.to_string())
         };
         let on_done = |_: &Task, outcome: &Outcome| {
             progress.advance();
@@ -314,7 +320,7 @@ fn collect(case: &Case, done: Vec<(Task, Outcome)>) -> Vec<Vec<RunResult>> {
             0 => String::new(),
             more => format!(" (and {more} more runs of this policy)"),
         };
-        terminal::say(&format!("error: `{}`, seed {seed}: {error}{more}", contender.policy));
+        terminal::tell(&format!("error: `{}`, seed {seed}: {error}{more}", contender.policy));
     }
     runs
 }

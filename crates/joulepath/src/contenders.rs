@@ -28,23 +28,33 @@ pub(crate) struct Contender {
 /// The policies of a comma-separated list.
 ///
 /// # Errors
-/// If one of them is malformed, or there is none.
+/// If one of them is malformed or stands twice, or there is none.
 pub(crate) fn parse(list: &str) -> Result<Vec<Policy>, Failure> {
-    let policies: Result<Vec<Policy>, _> = split_list(list).into_iter().map(str::parse).collect();
-    match policies {
-        Ok(policies) if policies.is_empty() => {
-            Err(Failure::usage("the list of policies is empty").help("write for example `uncoupled,mptcp`"))
+    let mut policies: Vec<Policy> = Vec::new();
+    for text in split_list(list) {
+        let policy = text.parse().map_err(Failure::usage)?;
+        if policies.contains(&policy) {
+            return Err(Failure::usage(format!("`{policy}` stands twice in the list of policies")));
         }
-        Ok(policies) => Ok(policies),
-        Err(error) => Err(Failure::usage(error)),
+        policies.push(policy);
     }
+    if policies.is_empty() {
+        return Err(
+            Failure::usage("the list of policies is empty").help("write for example `uncoupled,mptcp`")
+        );
+    }
+    Ok(policies)
 }
 
 /// Every policy, ready to run on `scenario`. `wrong` is the exit code if one does not fit: who wrote it?
 ///
 /// # Errors
 /// The first policy that does not exist or does not fit, or a competitor that could not run.
-pub(crate) fn prepare(policies: &[Policy], scenario: &Scenario, wrong: Exit) -> Result<Vec<Contender>, Failure> {
+pub(crate) fn prepare(
+    policies: &[Policy],
+    scenario: &Scenario,
+    wrong: Exit,
+) -> Result<Vec<Contender>, Failure> {
     for competitor in &scenario.competitors {
         controller(&competitor.cc, Exit::Failed)?;
     }
@@ -119,7 +129,8 @@ impl Check<'_> {
                 let mut known: Vec<&str> = bundles.chain(controllers).collect();
                 known.sort_unstable();
                 known.dedup();
-                Failure::message(self.wrong, format!("there is no policy `{name}`")).help(suggest(&name, &known))
+                Failure::message(self.wrong, format!("there is no policy `{name}`"))
+                    .help(suggest(&name, &known))
             }
             PolicyError::UnknownController { name } => match controller(&name, self.wrong) {
                 Err(failure) => failure,
@@ -205,7 +216,15 @@ mod tests {
 
     #[test]
     fn a_policy_that_does_not_fit_is_a_usage_error() {
-        for list in ["mtpcp", "mptcp[cc=oila]", "single:wfi", "dts[shpe=intended]", "mptcp[", "", "linux[penalise=off]"] {
+        for list in [
+            "mtpcp",
+            "mptcp[cc=oila]",
+            "single:wfi",
+            "dts[shpe=intended]",
+            "mptcp[",
+            "",
+            "linux[penalise=off]",
+        ] {
             assert_eq!(prepared(list).expect_err(list).exit(), Exit::Usage, "{list}");
         }
     }

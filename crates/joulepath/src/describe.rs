@@ -1,6 +1,8 @@
 //! Energy models in words, with their constants.
 
-use joulepath_model::energy::{DeviceEnergy, HostCurve, HostModel, InterfaceModel, RrcModel, Stage, SunkWhile};
+use joulepath_model::energy::{
+    DeviceEnergy, HostCurve, HostModel, InterfaceModel, RrcModel, Stage, SunkWhile,
+};
 use joulepath_model::units::JoulesPerBit;
 
 /// The constants of an interface's model.
@@ -71,11 +73,11 @@ mod tests {
 
     #[test]
     fn constants_carry_their_units() {
-        // Paper 000, table 1: b = 137.01 mW per Mbit/s, θ = 132.86 mW.
+        // Paper 000, section V-A: b = 137 mW per Mbit/s, θ = 132.9 mW.
         let wifi = interface(&profile("wifi-seed000").unwrap().model);
-        assert!(wifi.contains("137.01 ") && wifi.contains("132.86 mW always"), "{wifi}");
-        // Huang et al. 2012: LTE's β = 1288 mW, tail 1060 mW for 11.576 s.
+        assert_eq!(wifi, "137 mW/Mbps down, 0 mW/Mbps up; 132.9 mW always");
+        // Huang et al. 2012: LTE's β = 1288.04 mW, tail of 1060 mW for 11.576 s.
         let lte = interface(&profile("lte-huang2012").unwrap().model);
-        assert!(lte.contains("active 1.288 W") && lte.contains("for 11.576 s"), "{lte}");
+        assert!(lte.contains("active 1.28804 W") && lte.contains("tail 1.06 W for 11.576 s"), "{lte}");
     }
 }

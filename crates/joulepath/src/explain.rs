@@ -1,7 +1,7 @@
 //! `joulepath explain`: what a controller does in a given state, the code beside the formula.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
@@ -16,8 +16,7 @@ use crate::show::print_json;
 use crate::terminal;
 
 /// What to write into the state's file.
-const EXAMPLE: &str =
-    r#"write for example {"subflows": [{"cwnd": 12, "srtt_us": 50000}]}; `joulepath explain --help` names the fields"#;
+const EXAMPLE: &str = r#"write for example {"subflows": [{"cwnd": 12, "srtt_us": 50000}]}; `joulepath explain --help` names the fields"#;
 
 /// Runs the command.
 ///
@@ -30,7 +29,7 @@ pub(crate) fn explain(options: &ExplainOptions) -> Result<Exit, Failure> {
         options.param.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let explanation = explain::explain(controller, &state, &params).map_err(|error| match error {
         ExplainError::Param(error) => contenders::parameter_failure(controller, &error, Exit::Usage),
-        other => Failure::message(Exit::Failed, format!("{}: {other}", options.state.display())),
+        other => Failure::message(Exit::Failed, format!("{}: {other}", name(&options.state))),
     })?;
     match options.json {
         true => print_json(&Machine::of(controller, &options.param, &explanation)),
@@ -39,15 +38,21 @@ pub(crate) fn explain(options: &ExplainOptions) -> Result<Exit, Failure> {
 }
 
 fn read_state(path: &Path) -> Result<State, Failure> {
-    let mut text = String::new();
-    let read = match path.as_os_str() == "-" {
-        true => io::stdin().read_to_string(&mut text).map(|_| text),
+    let text = match is_stdin(path) {
+        true => io::read_to_string(io::stdin()),
         false => fs::read_to_string(path),
     };
-    let text = read.map_err(|error| Failure::io(format!("cannot read the state {}", path.display()), error))?;
-    serde_json::from_str(&text).map_err(|error| {
-        Failure::message(Exit::Failed, format!("{}: not a state: {error}", path.display())).help(EXAMPLE)
-    })
+    let text = text.map_err(|error| Failure::io(format!("cannot read the state {}", name(path)), error))?;
+    serde_json::from_str(&text)
+        .map_err(|error| Failure::message(Exit::Failed, format!("{}: {error}", name(path))).help(EXAMPLE))
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+fn name(path: &Path) -> String {
+    if is_stdin(path) { "stdin".to_owned() } else { path.display().to_string() }
 }
 
 /// The form for scripts. Windows are in packets, one number for each subflow.
@@ -80,17 +85,29 @@ impl<'a> Machine<'a> {
     }
 }
 
-fn page(controller: Controller, params: &[(String, String)], state: &State, explanation: &Explanation) -> String {
+fn page(
+    controller: Controller,
+    params: &[(String, String)],
+    state: &State,
+    explanation: &Explanation,
+) -> String {
     let formula = &explanation.formula;
     let mut table = Table::new();
     let rule = LineStyle::none().fill('─').junction('─');
     table.load_style(TableStyle::new().header_separator(rule)).force_no_tty();
     table.set_header([
-        "subflow", "cwnd", "srtt, ms", "increase", "by formula", "difference", "after loss", "by formula",
+        "sub-\nflow",
+        "cwnd",
+        "srtt\nms",
+        "increase\nby code",
+        "increase\nby formula",
+        "diff.\n%",
+        "after loss\nby code",
+        "after loss\nby formula",
     ]);
     for (i, subflow) in state.subflows.iter().enumerate() {
         table.add_row([
-            (i + 1).to_string(),
+            i.to_string(),
             subflow.cwnd.to_string(),
             (f64::from(subflow.srtt_us) / 1e3).to_string(),
             packets(explanation.increase[i]),
@@ -106,10 +123,11 @@ fn page(controller: Controller, params: &[(String, String)], state: &State, expl
     }
     let rows: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     let params: String = params.iter().map(|(name, value)| format!(", {name} = {value}")).collect();
-    let title = format!("{} ({}{params}), {}", controller.display_name(), controller.name(), controller.paper());
-    let legend = "Windows in packets. increase and after loss: the fixed-point code, the window after a fast \
-                  retransmit in whole packets. by formula: the definition in floating point. difference: of the \
-                  increases, relative to the formula.";
+    let title =
+        format!("{} ({}{params}), {}", controller.display_name(), controller.name(), controller.paper());
+    let legend = "Windows in packets. By code: what runs in the simulator and the kernel, in fixed point. By formula: \
+                  the definition in floating point. diff.: of the increases, relative to the formula. After loss: \
+                  the window after a fast retransmit, in whole packets by code.";
     let formula = format!("formula: {}", formula.text);
     format!(
         "{}\n\n{}\n\n{}\n{}\n",
@@ -132,11 +150,12 @@ fn packets(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
+/// Percent of the formula.
 fn difference(code: f64, formula: f64) -> String {
     match formula {
-        0.0 if code == 0.0 => "0 %".to_owned(),
+        0.0 if code == 0.0 => "0".to_owned(),
         0.0 => "–".to_owned(),
-        formula => format!("{:+.4} %", (code / formula - 1.0) * 100.0),
+        formula => format!("{:+.4}", (code / formula - 1.0) * 100.0),
     }
 }
 
@@ -160,8 +179,8 @@ mod tests {
 
     #[test]
     fn the_difference_is_relative_to_the_formula() {
-        assert_eq!(difference(1.01, 1.0), "+1.0000 %");
-        assert_eq!(difference(-0.99, -1.0), "-1.0000 %");
-        assert_eq!((difference(0.0, 0.0).as_str(), difference(0.1, 0.0).as_str()), ("0 %", "–"));
+        assert_eq!(difference(1.01, 1.0), "+1.0000");
+        assert_eq!(difference(-0.99, -1.0), "-1.0000");
+        assert_eq!((difference(0.0, 0.0).as_str(), difference(0.1, 0.0).as_str()), ("0", "–"));
     }
 }

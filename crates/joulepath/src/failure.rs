@@ -105,12 +105,12 @@ impl Failure {
                 for cause in error.chain().skip(1) {
                     text += &format!(": {cause}");
                 }
-                terminal::say(&text);
+                terminal::tell(&text);
             }
             What::Scenario(errors) => print_problems(errors),
         }
         if let Some(help) = &self.help {
-            terminal::say(&format!("help: {help}"));
+            terminal::tell(&format!("help: {help}"));
         }
     }
 }

@@ -17,15 +17,18 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Starts a journal beside `output`: `a/b.html` has `a/b.runs.jsonl`.
+    /// Starts a journal beside `output`: `a/b.html` has `a/b.runs.jsonl`. A device or a pipe has none.
     ///
     /// # Errors
     /// If the file cannot be created: better now than after the study.
-    pub(crate) fn beside(output: &Path) -> Result<Self, Failure> {
+    pub(crate) fn beside(output: &Path) -> Result<Option<Self>, Failure> {
+        if output.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            return Ok(None);
+        }
         let path = output.with_extension("runs.jsonl");
         let file = File::create(&path)
             .map_err(|error| Failure::io(format!("cannot write the runs to {}", path.display()), error))?;
-        Ok(Journal { file, path, broken: false })
+        Ok(Some(Journal { file, path, broken: false }))
     }
 
     /// How to get the runs again.

@@ -56,7 +56,9 @@ fn note(what: Listed) -> Option<&'static str> {
             "Every controller's name is a policy, too: that controller with minrtt. Parts are replaced in brackets, \
              `mptcp[cc=olia,scheduler=round-robin]`, and so are their options, `mptcp[cc=ewtcp,a=0.5]`.",
         ),
-        Listed::Controllers => Some("Use one as a policy, `olia`, or in one, `mptcp[cc=dts,shape=intended]`."),
+        Listed::Controllers => {
+            Some("Use one as a policy, `olia`, or in one, `mptcp[cc=dts,shape=intended]`.")
+        }
         Listed::Schedulers => Some("Use one in a policy: `mptcp[scheduler=round-robin,num_segments=2]`."),
         Listed::Energy => Some("Use one in a scenario: `energy = \"lte-huang2012\"`."),
         Listed::Scenarios => Some("`joulepath compare NAME` runs one; `joulepath show NAME` prints it."),
@@ -118,11 +120,9 @@ fn controller(controller: Controller) -> Entry {
         controller.summary().to_owned(),
         format!("{} · {} · {confidence}", controller.display_name(), controller.paper()),
     ];
-    lines.extend(
-        controller
-            .params()
-            .map(|param| format!("{} = {} ({}): {}", param.name(), param.default(), param.allowed(), param.doc())),
-    );
+    lines.extend(controller.params().map(|param| {
+        format!("{} = {} ({}): {}", param.name(), param.default(), param.allowed(), param.doc())
+    }));
     let params: Vec<Value> = controller
         .params()
         .map(|param| {

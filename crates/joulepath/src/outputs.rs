@@ -130,7 +130,9 @@ fn write_to(path: &Path, text: &str) -> io::Result<()> {
     let before = fs::metadata(&path).ok();
     match &before {
         // Devices and pipes are not replaced by files.
-        Some(old) if !old.is_file() => return fs::OpenOptions::new().write(true).open(&path)?.write_all(text.as_bytes()),
+        Some(old) if !old.is_file() => {
+            return fs::OpenOptions::new().write(true).open(&path)?.write_all(text.as_bytes());
+        }
         Some(old) if old.permissions().readonly() => {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
         }

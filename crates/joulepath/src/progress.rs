@@ -20,7 +20,8 @@ impl Progress {
     pub(crate) fn new(runs: usize, quiet: bool) -> Self {
         let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs, {eta} left {msg}")
             .expect("the template is well-formed");
-        let bar = ProgressBar::with_draw_target(Some(runs as u64), ProgressDrawTarget::hidden()).with_style(style);
+        let bar =
+            ProgressBar::with_draw_target(Some(runs as u64), ProgressDrawTarget::hidden()).with_style(style);
         Progress { bar, since: Instant::now(), may_show: !quiet && io::stderr().is_terminal() }
     }
 

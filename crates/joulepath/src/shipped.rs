@@ -35,7 +35,8 @@ mod tests {
 
     #[test]
     fn a_shipped_scenario_is_found_by_name_and_by_its_path_in_the_repository() {
-        for name in ["papers/000-table1", "scenarios/papers/000-table1.toml", "./scenarios/papers/000-table1"] {
+        for name in ["papers/000-table1", "scenarios/papers/000-table1.toml", "./scenarios/papers/000-table1"]
+        {
             assert_eq!(find(name).map(|(name, _)| name), Some("papers/000-table1"));
         }
         assert_eq!(find("papers/000"), None);

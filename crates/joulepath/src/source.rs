@@ -106,9 +106,8 @@ impl Source {
     pub(crate) fn variant(&self, name: &str) -> Result<Overrides, Failure> {
         let variants = self.variants()?;
         let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
-        let unknown = || {
-            Failure::usage(format!("`{}` has no variant `{name}`", self.name)).help(suggest(name, &names))
-        };
+        let unknown =
+            || Failure::usage(format!("`{}` has no variant `{name}`", self.name)).help(suggest(name, &names));
         variants.iter().find(|variant| variant.name == name).map(|v| v.set.clone()).ok_or_else(unknown)
     }
 
@@ -131,12 +130,14 @@ impl Source {
             return Ok(trace.clone());
         }
         let Some(folder) = &self.folder else {
-            return Err(format!("a shipped scenario has no folder to find `{name}` in; save it as a file first"));
+            return Err(format!(
+                "a shipped scenario has no folder to find `{name}` in; save it as a file first"
+            ));
         };
         let path = folder.join(name);
         let bytes = read_bytes(&path, MAX_TRACE_BYTES).map_err(|error| {
             self.denied.set(self.denied.get() || error.kind() == io::ErrorKind::PermissionDenied);
-            format!("cannot read the trace {}: {error}", path.display())
+            format!("{}: {error}; its path is relative to the scenario", path.display())
         })?;
         let trace = trace::parse(&bytes, name).map_err(|error| error.to_string())?;
         let digested = (bytes.len() as u64, Sha256::digest(&bytes).into());
@@ -154,11 +155,11 @@ fn trace_of(rate: &RateSpec) -> Option<&str> {
 }
 
 fn missing(argument: &str) -> Failure {
-    let failure = Failure::usage(format!("there is no scenario `{argument}`: neither a file nor a shipped one"));
+    let failure =
+        Failure::usage(format!("there is no scenario `{argument}`: neither a file nor a shipped one"));
     match shipped::most_like(argument) {
-        Some(nearest) => {
-            failure.help(format!("did you mean `{nearest}`? `joulepath list scenarios` names the shipped ones"))
-        }
+        Some(nearest) => failure
+            .help(format!("did you mean `{nearest}`? `joulepath list scenarios` names the shipped ones")),
         None => failure.help("check the path; `joulepath list scenarios` names the shipped ones"),
     }
 }
@@ -212,6 +213,9 @@ pub(crate) fn looks_like_scenario(word: &str) -> bool {
 /// Says which file or shipped scenario is used, where the two could be confused.
 pub(crate) fn announce(source: &Source, argument: &str) {
     if source.folder.is_none() && argument != source.name {
-        terminal::say(&format!("note: {argument} is not a file here; using the shipped scenario {}", source.name));
+        terminal::say(&format!(
+            "note: {argument} is not a file here; using the shipped scenario {}",
+            source.name
+        ));
     }
 }

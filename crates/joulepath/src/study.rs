@@ -51,7 +51,8 @@ pub(crate) fn run(
         while !stop.load(Ordering::SeqCst) {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(task) = tasks.get(index) else { break };
-            let outcome = catch_unwind(AssertUnwindSafe(|| work(task))).unwrap_or_else(|panic| Err(said(&*panic)));
+            let outcome =
+                catch_unwind(AssertUnwindSafe(|| work(task))).unwrap_or_else(|panic| Err(said(&*panic)));
             // The receiver outlives the threads.
             let _ = sender.send((index, outcome));
         }
@@ -74,7 +75,8 @@ pub(crate) fn run(
 
 /// The message of a panic, which has stood on stderr with its place already.
 fn said(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    let text =
+        panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     format!("a defect of Joulepath: {}; please report it with the command line", text.unwrap_or("panic"))
 }
 

@@ -1,6 +1,6 @@
 //! stdout is data, stderr is progress and diagnostics.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use terminal_size::terminal_size_of;
@@ -47,6 +47,14 @@ pub(crate) fn print(data: &str) -> Result<Exit, Failure> {
 /// Writes a line to stderr. If not even that works there is nobody left to tell.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// Writes a sentence to stderr: wrapped on a terminal, in one line elsewhere, where programs search it.
+pub(crate) fn tell(sentence: &str) {
+    match io::stderr().is_terminal() {
+        true => say(&textwrap::fill(sentence, textwrap::Options::new(stderr().0).subsequent_indent("  "))),
+        false => say(sentence),
+    }
 }
 
 /// Text as paragraphs for stdout: wrapped to its width, each line after the first indented.

@@ -1,0 +1,193 @@
+//! Whatever is wrong is told with its place and its mend, and with the right exit code.
+
+use std::fs;
+use std::path::Path;
+
+use crate::run::{QUICK, folder, joulepath_in};
+
+/// Runs each command and writes down what it says.
+fn transcript(folder: &Path, cases: &[(i32, &[&str])]) -> String {
+    let mut transcript = String::new();
+    for (code, arguments) in cases {
+        let said = joulepath_in(folder, arguments);
+        assert_eq!(said.code, Some(*code), "{arguments:?}: {}", said.stderr);
+        assert_eq!(said.stdout, "", "{arguments:?} has no data to show");
+        let command = shlex::try_join(arguments.iter().copied()).unwrap();
+        transcript += &format!("$ joulepath {command}\n{}exit {code}\n\n", said.stderr);
+    }
+    transcript
+}
+
+/// The quick scenario with one text replaced everywhere.
+fn changed(from: &str, to: &str) -> String {
+    assert!(QUICK.contains(from), "{from}");
+    QUICK.replace(from, to)
+}
+
+#[test]
+fn a_scenario_that_cannot_be_is_shown_with_its_line_underlined() {
+    let folder = folder();
+    let rate = "rate = \"10 Mbit/s\"";
+    let files = [
+        ("malformed.toml", changed("[[path]]", "[[path]")),
+        ("no-unit.toml", changed(rate, "rate = 10")),
+        ("loss.toml", changed(rate, "rate = \"10 Mbit/s\"\nloss = \"1.2\"")),
+        ("loss-percent.toml", changed(rate, "rate = \"10 Mbit/s\"\nloss = \"120 %\"")),
+        ("rate-zero.toml", changed(rate, "rate = \"0 Mbit/s\"")),
+        ("unknown-key.toml", changed("queue =", "qeue =")),
+        ("unknown-energy.toml", changed("wifi-huang2012", "wifi-huang2021")),
+        (
+            "unknown-path.toml",
+            format!("{QUICK}\n[[connection]]\nname = \"phone\"\npaths = [\"wifi\", \"umts\"]\n"),
+        ),
+        ("no-subflow.toml", "title = \"nothing\"\nduration = \"1 s\"\npath = []\n".to_owned()),
+        ("no-path.toml", "title = \"nothing\"\nduration = \"1 s\"\n".to_owned()),
+        ("empty.toml", String::new()),
+    ];
+    for (name, text) in &files {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    fs::write(folder.path().join("not-text.toml"), [b't', 0xFF, 0xFE]).unwrap();
+    let mut transcripts = String::new();
+    for name in files.iter().map(|(name, _)| *name).chain(["not-text.toml"]) {
+        transcripts += &transcript(folder.path(), &[(1, &["compare", name])]);
+    }
+    insta::assert_snapshot!(transcripts);
+}
+
+#[test]
+fn a_trace_that_cannot_be_is_told_with_its_line() {
+    let folder = folder();
+    for (name, trace) in [("empty", ""), ("backwards", "5\n3\n"), ("word", "5\nsix\n")] {
+        let text = changed("rate = \"10 Mbit/s\"", &format!("rate = {{ trace = \"{name}.down\" }}"));
+        fs::write(folder.path().join(format!("{name}.toml")), text).unwrap();
+        fs::write(folder.path().join(format!("{name}.down")), trace).unwrap();
+    }
+    fs::rename(folder.path().join("word.toml"), folder.path().join("words.toml")).unwrap();
+    fs::write(
+        folder.path().join("missing.toml"),
+        changed("rate = \"10 Mbit/s\"", "rate = { trace = \"nowhere.down\" }"),
+    )
+    .unwrap();
+    insta::assert_snapshot!(transcript(
+        folder.path(),
+        &[
+            (1, &["compare", "empty.toml"]),
+            (1, &["compare", "backwards.toml"]),
+            (1, &["compare", "words.toml"]),
+            (1, &["compare", "missing.toml"]),
+        ]
+    ));
+}
+
+#[test]
+fn a_wrong_command_line_is_told_what_would_be_right() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("results")).unwrap();
+    insta::assert_snapshot!(transcript(
+        folder.path(),
+        &[
+            (2, &["compare"]),
+            (2, &["compare", "nowhere.toml"]),
+            (2, &["compare", "quikc"]),
+            (2, &["compare", "000-table1"]),
+            (2, &["compare", "results"]),
+            (2, &["compare", "quick", "--policies", "mtpcp"]),
+            (2, &["compare", "quick", "--policies", "oila"]),
+            (2, &["compare", "quick", "--policies", "mptcp[cc=ollia]"]),
+            (2, &["compare", "quick", "--policies", "mptcp[cc=dts,shpe=intended]"]),
+            (2, &["compare", "quick", "--policies", "dts[shape=round]"]),
+            (2, &["compare", "quick", "--policies", "mptcp[scheduler=min-rtt]"]),
+            (2, &["compare", "quick", "--policies", "linux[penalise=off]"]),
+            (2, &["compare", "quick", "--policies", "eemptcp[reading=Z]"]),
+            (2, &["compare", "quick", "--policies", "mptcp[cc=olia"]),
+            (2, &["compare", "quick", "--policies", "single:wfi"]),
+            (2, &["compare", "quick", "--policies", "single"]),
+            (2, &["compare", "quick", "--policies", ""]),
+            (2, &["compare", "quick", "--policies", "mptcp,lia,mptcp"]),
+            (2, &["compare", "quick", "--set", "duration=2"]),
+            (2, &["compare", "quick", "--set", "path.wfi.loss=2 %"]),
+            (2, &["compare", "quick", "--set", "duration"]),
+            (2, &["compare", "quick", "--duration", "soon"]),
+            (2, &["compare", "quick", "--variant", "large"]),
+            (2, &["compare", "papers/001-3g-wlan", "--variant", "64KB"]),
+            (2, &["compare", "quick", "--all-variants"]),
+            (2, &["compare", "quick", "--seeds", "0"]),
+            (2, &["compare", "quick", "--seeds", "1000000"]),
+            (2, &["compare", "quick", "--first-seed", "18446744073709551615"]),
+            (2, &["compare", "quick", "--jobs", "0"]),
+            (2, &["compare", "quick", "--engine", "packets"]),
+            (2, &["compare", "quick", "--json", "--csv"]),
+            (2, &["compare", "quick", "--json", "other.toml"]),
+            (2, &["compare", "quick", "--json", "a.txt", "--csv", "a.txt"]),
+            (2, &["list", "controler"]),
+            (2, &["explain", "oila", "--state", "state.json"]),
+            (2, &["show", "quick", "--set", "path.lte.rate=fast"]),
+        ]
+    ));
+}
+
+#[test]
+fn an_engine_that_is_not_there_yet_is_said_to_be_so() {
+    for engine in ["kernel", "fluid", "live"] {
+        let said = joulepath_in(folder().path(), &["compare", "quick", "--engine", engine]);
+        assert_eq!(said.code, Some(3));
+        assert_eq!(
+            said.stderr,
+            format!("error: this version has no {engine} engine\nhelp: use `--engine packet`\n")
+        );
+    }
+}
+
+#[test]
+fn a_policy_of_the_scenario_that_does_not_fit_is_no_usage_error() {
+    let folder = folder();
+    fs::write(folder.path().join("policy.toml"), changed("\"mptcp\"", "\"mtpcp\"")).unwrap();
+    let rival = "\n[[competitor]]\nname = \"rival\"\npath = \"lte\"\ncc = \"renno\"\n";
+    fs::write(folder.path().join("competitor.toml"), format!("{QUICK}{rival}")).unwrap();
+    insta::assert_snapshot!(transcript(
+        folder.path(),
+        &[(1, &["compare", "policy.toml"]), (1, &["compare", "competitor.toml"]),]
+    ));
+}
+
+#[test]
+fn nothing_runs_before_every_policy_of_every_variant_is_right() {
+    let folder = folder();
+    let said = joulepath_in(
+        folder.path(),
+        &[
+            "compare",
+            "papers/001-3g-wlan",
+            "--all-variants",
+            "--policies",
+            "mptcp,single:lte",
+            "--json",
+            "all.json",
+        ],
+    );
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was written either");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_may_not_be_read_is_a_matter_of_permission() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder();
+    let secret = folder.path().join("secret.toml");
+    fs::write(&secret, QUICK).unwrap();
+    fs::set_permissions(&secret, fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::read(&secret).is_ok() {
+        eprintln!("skipped: this user may read everything (root)");
+        return;
+    }
+    insta::assert_snapshot!(transcript(folder.path(), &[(4, &["compare", "secret.toml"])]));
+}
+
+#[test]
+fn what_is_too_long_to_be_a_scenario_is_not_read_to_its_end() {
+    let said = joulepath_in(folder().path(), &["show", "/dev/zero"]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.stderr.contains("it has more than 16 MiB, so it is something else"), "{}", said.stderr);
+}

@@ -1,0 +1,173 @@
+//! What `compare` says of a study.
+
+use serde_json::Value;
+
+use crate::run::{QUICK, folder, joulepath, joulepath_in};
+
+/// An estimate has a mean within its interval.
+#[track_caller]
+fn assert_estimate(value: &Value) {
+    let [mean, lo, hi] = ["mean", "lo", "hi"].map(|key| value[key].as_f64().expect(key));
+    assert!(lo <= mean && mean <= hi && mean > 0.0, "{value}");
+}
+
+#[test]
+fn the_json_form_is_the_one_that_scripts_rely_on() {
+    let json = joulepath(&["compare", "quick", "--seeds", "3", "--duration", "20 s", "--json"]).json();
+    assert_eq!(json["scenario"]["title"], "WiFi + LTE, one second");
+    assert_eq!(
+        (&json["engine"], &json["seeds"], &json["partial"]),
+        (&"packet".into(), &3.into(), &false.into())
+    );
+    let manifest = &json["manifest"];
+    // SHA-256 of the file, as `sha256sum` prints it.
+    assert_eq!(manifest["scenario_sha256"].as_str().unwrap().len(), 64);
+    assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(manifest["seeds"], serde_json::json!([1, 2, 3]));
+    assert_eq!(manifest["command"], "joulepath compare quick --seeds 3 --duration '20 s' --json");
+    assert!(manifest["commit"].as_str().is_some_and(|commit| !commit.is_empty()));
+    for limit in json["limits"].as_array().unwrap() {
+        assert!(["tcp-friendly", "link"].contains(&limit["kind"].as_str().unwrap()), "{limit}");
+        assert!(limit["bits_per_joule"].as_f64().unwrap() > 0.0);
+    }
+    let rows = json["rows"].as_array().unwrap();
+    assert_eq!(
+        rows.iter().map(|row| row["policy"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["uncoupled", "mptcp"]
+    );
+    for row in rows {
+        for key in ["goodput_bps", "power_w", "energy_j", "bits_per_joule"] {
+            assert_estimate(&row[key]);
+        }
+        assert!(row["completion_s"].is_null(), "a bulk transfer is never complete");
+        // Nobody beats the optimum.
+        assert!((0.0..=1.0).contains(&row["limit_share"].as_f64().unwrap()));
+        let paths = row["paths"].as_array().unwrap();
+        assert_eq!(
+            paths.iter().map(|path| path["name"].as_str().unwrap()).collect::<Vec<_>>(),
+            ["wifi", "lte"]
+        );
+        let sum = |key: &str| paths.iter().map(|path| path[key].as_f64().unwrap()).sum::<f64>();
+        assert!((sum("share") - 1.0).abs() < 1e-9);
+        // In order at the connection and first arrivals on the paths: the same bytes but for those still out of order.
+        assert!((sum("goodput_bps") / row["goodput_bps"]["mean"].as_f64().unwrap() - 1.0).abs() < 0.02);
+        assert!(sum("energy_j") <= row["energy_j"]["mean"].as_f64().unwrap() * (1.0 + 1e-9));
+    }
+}
+
+#[test]
+fn a_file_has_a_completion_time() {
+    let json = joulepath(&[
+        "compare",
+        "papers/001-3g-wlan",
+        "--variant",
+        "64kB",
+        "--seeds",
+        "2",
+        "--policies",
+        "mptcp",
+        "--json",
+    ])
+    .json();
+    assert_estimate(&json["rows"][0]["completion_s"]);
+    assert_eq!(json["scenario"]["file"], "papers/001-3g-wlan#64kB");
+}
+
+#[test]
+fn the_results_do_not_depend_on_the_number_of_jobs() {
+    let rows = |jobs: &str| {
+        let arguments =
+            ["compare", "papers/000-table1", "--seeds", "3", "--duration", "5 s", "--json", "--jobs", jobs];
+        joulepath(&arguments).json()["rows"].to_string()
+    };
+    assert_eq!(rows("1"), rows("2"));
+}
+
+#[test]
+fn other_seeds_give_other_results_and_the_same_seeds_the_same() {
+    let rows = |first: &str| {
+        let arguments = [
+            "compare",
+            "papers/000-table1",
+            "--seeds",
+            "2",
+            "--first-seed",
+            first,
+            "--duration",
+            "5 s",
+            "--json",
+        ];
+        joulepath(&arguments).json()["rows"].to_string()
+    };
+    assert_eq!(rows("1"), rows("1"));
+    assert_ne!(rows("1"), rows("2"));
+}
+
+#[test]
+fn an_option_before_the_scenario_does_not_swallow_it() {
+    for flag in ["--json", "--csv", "--report"] {
+        let folder = folder();
+        std::fs::write(folder.path().join("my.toml"), QUICK).unwrap();
+        let said = joulepath_in(folder.path(), &["compare", "--seeds", "1", flag, "my.toml"]);
+        assert_eq!(said.code, Some(0), "{flag}: {}", said.stderr);
+        assert_eq!(std::fs::read_to_string(folder.path().join("my.toml")).unwrap(), QUICK);
+    }
+    assert_eq!(joulepath(&["compare", "--seeds", "1", "--json", "quick"]).json()["seeds"], 1);
+}
+
+#[test]
+fn changes_on_the_command_line_count() {
+    let json = joulepath(&[
+        "compare",
+        "quick",
+        "--seeds",
+        "1",
+        "--duration",
+        "2 s",
+        "--set",
+        "path.wifi.rate=1 Mbit/s",
+        "--json",
+    ])
+    .json();
+    assert_eq!(json["scenario"]["duration_s"], 2.0);
+    let wifi = json["rows"][0]["paths"][0]["goodput_bps"].as_f64().unwrap();
+    assert!((0.5e6..1e6).contains(&wifi), "{wifi} bit/s over 1 Mbit/s");
+}
+
+#[test]
+fn variants_are_compared_one_after_the_other() {
+    let arguments = ["compare", "home-wifi-lte", "--all-variants", "--seeds", "1", "--duration", "3 s"];
+    let with = |more: &[&str]| joulepath(&[&arguments[..], &["--policies", "mptcp"], more].concat());
+    let json = with(&["--json"]).json();
+    let files: Vec<&str> =
+        json.as_array().unwrap().iter().map(|one| one["scenario"]["file"].as_str().unwrap()).collect();
+    assert_eq!(files, ["home-wifi-lte#1MB", "home-wifi-lte#200MB"]);
+    let csv = with(&["--csv"]).ok();
+    assert_eq!(csv.lines().count(), 3, "one header, one line for each variant: {csv}");
+    let tables = with(&[]).ok();
+    assert_eq!(tables.matches("· packet engine ·").count(), 2, "{tables}");
+}
+
+#[test]
+fn the_table_fits_into_80_columns_where_there_is_no_terminal_and_wide_shows_all() {
+    let arguments = ["compare", "papers/000-table1", "--seeds", "2", "--duration", "5 s"];
+    let table = joulepath(&arguments).ok();
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    assert!(!table.contains('\u{1b}'), "no colours: {table}");
+    let wide = joulepath(&[&arguments[..], &["--wide"]].concat()).ok();
+    assert!(wide.lines().any(|line| line.chars().count() > 100) && wide.contains("retrans"), "{wide}");
+    for policy in ["uncoupled", "MPTCP [cc=ecmtcp]", "(recon.)", "EEMPTCP", "limit"] {
+        assert!(table.contains(policy), "{policy}: {table}");
+    }
+}
+
+#[test]
+fn nothing_but_data_goes_to_stdout_and_quiet_keeps_stderr_empty() {
+    let folder = folder();
+    let arguments = ["compare", "quick", "--seeds", "1", "--json", "--report"];
+    let said = joulepath_in(folder.path(), &arguments);
+    assert!(said.stderr.contains("report: joulepath-report/quick.html"), "{}", said.stderr);
+    said.json();
+    let said = joulepath_in(folder.path(), &[&arguments[..], &["--quiet"]].concat());
+    assert_eq!(said.stderr, "");
+}

@@ -1,0 +1,74 @@
+//! Ctrl-C in a study: what has finished is kept, and shown.
+#![cfg(unix)]
+
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::run::{Said, command, folder};
+
+/// Longest time that anything here may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A study that takes minutes, once `runs` runs have finished.
+fn study(folder: &Path, runs: usize) -> Child {
+    let arguments =
+        ["compare", "papers/000-table1", "--seeds", "5000", "--jobs", "2", "--json", "all.json", "--report"];
+    let child =
+        command(folder, &arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let journal = folder.join("joulepath-report/000-table1.runs.jsonl");
+    let since = Instant::now();
+    while fs::read_to_string(&journal).map_or(0, |text| text.lines().count()) <= runs {
+        assert!(since.elapsed() < PATIENCE, "no run has finished");
+        thread::sleep(Duration::from_millis(20));
+    }
+    child
+}
+
+fn interrupt(child: &Child) {
+    let id = Pid::from_raw(child.id() as i32).expect("a process has an id");
+    kill_process(id, Signal::INT).expect("it runs");
+}
+
+#[test]
+fn after_ctrl_c_the_finished_runs_are_reported() {
+    let folder = folder();
+    let child = study(folder.path(), 20);
+    interrupt(&child);
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!(said.code, Some(5), "{}", said.stderr);
+    assert!(said.stderr.contains("stopping: runs under way are finished and reported"), "{}", said.stderr);
+    assert!(said.stdout.contains("Interrupted") && said.stdout.contains("EEMPTCP"), "{}", said.stdout);
+    let json: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("all.json")).unwrap()).unwrap();
+    assert_eq!((&json["partial"], &json["seeds"]), (&true.into(), &5000.into()));
+    let counts: Vec<u64> =
+        json["rows"].as_array().unwrap().iter().map(|row| row["n"].as_u64().unwrap()).collect();
+    // All policies take turns on each seed: none is ahead by more than one run and what two threads have in hand.
+    let (fewest, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
+    assert!(*fewest >= 2 && most - fewest <= 2, "{counts:?}");
+    // Nothing that had finished is missing.
+    let journal = fs::read_to_string(folder.path().join("joulepath-report/000-table1.runs.jsonl")).unwrap();
+    assert_eq!(counts.iter().sum::<u64>() + 1, journal.lines().count() as u64);
+    assert!(folder.path().join("joulepath-report/000-table1.html").is_file());
+}
+
+#[test]
+fn a_second_ctrl_c_stops_at_once() {
+    let folder = folder();
+    let arguments =
+        ["compare", "papers/002-fig5b", "--seeds", "1", "--duration", "10 h", "--policies", "mptcp"];
+    let child =
+        command(folder.path(), &arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    thread::sleep(Duration::from_millis(500));
+    interrupt(&child);
+    thread::sleep(Duration::from_millis(200));
+    interrupt(&child);
+    let since = Instant::now();
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert!(since.elapsed() < Duration::from_secs(5));
+    assert_eq!((said.code, said.stdout.as_str()), (Some(130), ""), "{}", said.stderr);
+}

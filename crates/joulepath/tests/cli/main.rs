@@ -1,0 +1,10 @@
+//! The command line as its users see it: what goes in, what comes out, with which exit code.
+
+mod bad_input;
+mod compare;
+mod explain;
+mod interrupt;
+mod list;
+mod run;
+mod scenarios;
+mod writing;

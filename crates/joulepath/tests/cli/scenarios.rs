@@ -1,0 +1,101 @@
+//! Shipped scenarios: shown, checked by the schema, and run with every controller.
+
+use std::fs;
+
+use joulepath_controllers::Controller;
+use serde_json::Value;
+
+use crate::run::{folder, joulepath, joulepath_in};
+
+fn shipped() -> Vec<String> {
+    let json = joulepath(&["list", "scenarios", "--json"]).json();
+    let names: Vec<String> =
+        json.as_array().unwrap().iter().map(|entry| entry["name"].as_str().unwrap().to_owned()).collect();
+    assert!(names.len() >= 14 && names.contains(&"papers/000-table1".to_owned()), "{names:?}");
+    names
+}
+
+#[test]
+fn every_shipped_scenario_runs_with_every_controller() {
+    let controllers: Vec<&str> = Controller::all().map(|controller| controller.name()).collect();
+    for name in shipped() {
+        let json = joulepath(&[
+            "compare",
+            &name,
+            "--seeds",
+            "1",
+            "--duration",
+            "2 s",
+            "--set",
+            "warm_up=0 s",
+            "--policies",
+            &controllers.join(","),
+            "--json",
+        ])
+        .json();
+        let rows = json["rows"].as_array().unwrap();
+        assert_eq!(rows.len(), controllers.len(), "{name}");
+        for row in rows {
+            let [goodput, energy] = ["goodput_bps", "energy_j"].map(|key| row[key]["mean"].as_f64().unwrap());
+            assert!(goodput > 0.0 && energy > 0.0, "{name}, {}: {goodput} bit/s, {energy} J", row["policy"]);
+        }
+    }
+}
+
+#[test]
+fn what_is_shown_loads_again_to_the_same() {
+    let folder = folder();
+    for name in shipped() {
+        let shown = joulepath(&["show", &name]).ok();
+        fs::write(folder.path().join("again.toml"), &shown).unwrap();
+        assert_eq!(joulepath_in(folder.path(), &["show", "again.toml"]).ok(), shown, "{name}");
+    }
+}
+
+#[test]
+fn show_takes_variants_and_changes_and_speaks_json() {
+    let shown =
+        joulepath(&["show", "papers/001-3g-wlan", "--variant", "64kB", "--set", "duration=7 s", "--json"]);
+    let json = shown.json();
+    assert_eq!(json["connections"][0]["workload"]["kind"], "file");
+    assert_eq!(json["connections"][0]["workload"]["size"], "64 kB");
+    assert_eq!(json["paths"].as_array().unwrap().len(), 2);
+    assert_eq!(json["duration"], "7 s");
+}
+
+#[test]
+fn the_schema_is_valid_and_every_shipped_scenario_and_what_is_shown_of_it_conform() {
+    let schema = joulepath(&["schema"]).json();
+    jsonschema::meta::validate(&schema).expect("a JSON schema");
+    let validator = jsonschema::validator_for(&schema).expect("a JSON schema");
+    let as_json = |text: &str| toml::from_str::<Value>(text).expect("TOML");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/");
+    for name in shipped() {
+        let written = fs::read_to_string(format!("{root}{name}.toml")).unwrap();
+        for text in [written, joulepath(&["show", &name]).ok()] {
+            let errors: Vec<String> = validator
+                .iter_errors(&as_json(&text))
+                .map(|error| format!("{error} at {}", error.instance_path()))
+                .collect();
+            assert!(errors.is_empty(), "{name}: {errors:#?}");
+        }
+    }
+    let wrong = as_json("title = \"x\"\nduration = 2\npath = []\n");
+    assert!(!validator.is_valid(&wrong), "a bare number is no duration");
+}
+
+#[test]
+fn a_trace_is_found_beside_the_scenario_and_counts_in_the_hash() {
+    let folder = folder();
+    let text = crate::run::QUICK.replacen("rate = \"10 Mbit/s\"", "rate = { trace = \"wifi.down\" }", 1);
+    fs::create_dir(folder.path().join("sub")).unwrap();
+    fs::write(folder.path().join("sub/traced.toml"), text).unwrap();
+    let hash_with = |trace: &str| {
+        fs::write(folder.path().join("sub/wifi.down"), trace).unwrap();
+        let said = joulepath_in(folder.path(), &["compare", "sub/traced.toml", "--seeds", "1", "--json"]);
+        said.json()["manifest"]["scenario_sha256"].to_string()
+    };
+    // 1500 bytes every 2 ms and every 3 ms: 6 and 4 Mbit/s.
+    assert_eq!(hash_with("2\n"), hash_with("2\n"));
+    assert_ne!(hash_with("2\n"), hash_with("3\n"));
+}

@@ -1,0 +1,154 @@
+//! Files that `compare` writes.
+
+use std::fs;
+use std::path::Path;
+
+use crate::run::{command, folder, joulepath_in};
+
+/// Names of the files in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn every_form_can_be_had_in_one_go() {
+    let folder = folder();
+    let said = joulepath_in(
+        folder.path(),
+        &[
+            "compare",
+            "quick",
+            "--report",
+            "--json",
+            "out/quick.json",
+            "--csv",
+            "out/quick.csv",
+            "--runs-csv",
+            "out/runs.csv",
+        ],
+    );
+    let table = said.ok();
+    assert!(table.ends_with("report: joulepath-report/quick.html\n"), "{table}");
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let page = read("joulepath-report/quick.html");
+    assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"), "{page:.100}");
+    let json: serde_json::Value = serde_json::from_str(&read("out/quick.json")).unwrap();
+    assert_eq!(json["rows"].as_array().unwrap().len(), 2);
+    // A header, and a line for each of 2 policies, and of 2 policies times 2 seeds.
+    assert_eq!((read("out/quick.csv").lines().count(), read("out/runs.csv").lines().count()), (3, 5));
+    // Every run was kept as it finished: the manifest and 4 runs.
+    let journal = read("joulepath-report/quick.runs.jsonl");
+    let lines: Vec<serde_json::Value> =
+        journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 5);
+    assert_eq!(lines[0]["seeds"], serde_json::json!([1, 2]));
+    assert!(
+        lines[1..].iter().all(|run| run["goodput_bps"].as_f64().unwrap() > 0.0 && run["series"].is_null())
+    );
+    assert_eq!(names(&folder.path().join("joulepath-report")), ["quick.html", "quick.runs.jsonl"]);
+}
+
+#[test]
+fn a_page_goes_where_it_is_wanted() {
+    for (place, page) in [("pages", "pages/quick.html"), ("a/my.html", "a/my.html")] {
+        let folder = folder();
+        let said = joulepath_in(folder.path(), &["compare", "quick", "--seeds", "1", "--report", place]);
+        assert!(said.ok().ends_with(&format!("report: {page}\n")));
+        assert!(folder.path().join(page).is_file());
+    }
+}
+
+#[test]
+fn a_dash_is_stdout() {
+    let folder = folder();
+    joulepath_in(folder.path(), &["compare", "quick", "--seeds", "1", "--json", "-"]).json();
+    assert!(names(folder.path()).is_empty());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn on_a_full_disk_the_table_is_still_printed() {
+    let said = joulepath_in(folder().path(), &["compare", "quick", "--seeds", "1", "--json", "/dev/full"]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.stdout.contains("uncoupled") && said.stdout.contains("Mbit/s"), "{}", said.stdout);
+    assert_eq!(
+        said.stderr,
+        "error: cannot write /dev/full: No space left on device (os error 28)\n\
+         help: free some space, or write to another place\n"
+    );
+    use std::os::unix::fs::FileTypeExt;
+    assert!(fs::metadata("/dev/full").unwrap().file_type().is_char_device(), "the device is still one");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_system_that_fills_up_leaves_the_old_page_and_no_debris() {
+    use std::process::Command;
+    let folder = folder();
+    let disk = folder.path().join("disk");
+    fs::create_dir(&disk).unwrap();
+    let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&disk).output();
+    if !mount.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: this user may not mount a small file system");
+        return;
+    }
+    let disk = Mounted(disk);
+    fs::write(disk.0.join("quick.html"), "old").unwrap();
+    let said = joulepath_in(folder.path(), &["compare", "quick", "--seeds", "1", "--report", "disk"]);
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert!(said.stdout.contains("uncoupled"), "{}", said.stdout);
+    assert!(said.stderr.contains("cannot write disk/quick.html: No space left on device"), "{}", said.stderr);
+    assert_eq!(fs::read_to_string(disk.0.join("quick.html")).unwrap(), "old");
+    assert_eq!(names(&disk.0), ["quick.html", "quick.runs.jsonl"]);
+
+    /// Unmounts, also if the test fails.
+    struct Mounted(std::path::PathBuf);
+    impl Drop for Mounted {
+        fn drop(&mut self) {
+            let status = Command::new("umount").arg("--lazy").arg(&self.0).status();
+            assert!(status.is_ok_and(|status| status.success()), "{} stays mounted", self.0.display());
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_read_only_file_is_not_replaced() {
+    let folder = folder();
+    let file = folder.path().join("kept.json");
+    fs::write(&file, "mine").unwrap();
+    let mut permissions = fs::metadata(&file).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&file, permissions).unwrap();
+    let said = joulepath_in(folder.path(), &["compare", "quick", "--seeds", "1", "--json", "kept.json"]);
+    assert_eq!(said.code, Some(4), "{}", said.stderr);
+    assert!(said.stderr.contains("cannot write kept.json: the file is read-only"), "{}", said.stderr);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_link_stays_a_link() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("far")).unwrap();
+    fs::write(folder.path().join("far/real.json"), "old").unwrap();
+    std::os::unix::fs::symlink("far/real.json", folder.path().join("link.json")).unwrap();
+    joulepath_in(folder.path(), &["compare", "quick", "--seeds", "1", "--json", "link.json"]).ok();
+    assert!(folder.path().join("link.json").is_symlink());
+    assert!(fs::read_to_string(folder.path().join("far/real.json")).unwrap().contains("goodput_bps"));
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_error() {
+    let mut child = command(folder().path(), &["list", "controllers"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    assert!(child.wait().unwrap().success());
+}
