@@ -76,6 +76,8 @@ fn every_controller_settles_where_its_definition_says() {
         case("lia", "lia", [715.5, 178.9], 0.02),
         case("olia", "olia", [894.0, 0.0], 0.03),
         case("balia", "balia", [800.8, 93.6], 0.02),
+        // No queue: every loss counts as random and leaves 0.8 of the window; LIA's shares of √(1/(0.2 p))/τ = 1414.2.
+        case("mveno", "mveno", [1131.4, 282.8], 0.02),
         case("ecmtcp", "ecmtcp", [795.0, 99.4], 0.02),
         case("emreno", "emreno", [894.0, 0.0], 0.03),
         Case { params: &[("groups", "all")], ..case("dwc[groups=all]", "dwc", [447.2, 223.6], 0.02) },
