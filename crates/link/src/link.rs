@@ -93,7 +93,7 @@ impl Link {
     /// Offers a packet of `size` bytes (below 1 GiB), headers included, at `now`, and says what will become of it.
     ///
     /// Calls come in the order of time: `now` does not decrease. Neither do the delivery times that are returned.
-    #[inline]
+    #[inline(always)]
     pub fn offer(&mut self, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
         #[cfg(debug_assertions)]
         {

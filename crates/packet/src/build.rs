@@ -4,9 +4,9 @@ use joulepath_control::allocate::{CostedPath, costed_path};
 use joulepath_control::schedule::{MAX_SUBFLOWS, PathView, Scheduler};
 use joulepath_controllers::{self as controllers, Controller};
 use joulepath_link::random::{Domain, Stream};
+use joulepath_model::energy::InterfaceModel;
 use joulepath_model::energy::Traffic;
 use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
-use joulepath_model::energy::InterfaceModel;
 use joulepath_model::scenario::{
     Competitor, ConnectionGroup, Direction, PathSpec, Scenario, Transport, Workload,
 };
@@ -36,7 +36,12 @@ struct Builder<'a> {
 }
 
 /// Builds the engine of one run.
-pub(crate) fn build(scenario: &Scenario, setup: &Setup, seed: u64, options: RunOptions) -> Result<Engine, RunError> {
+pub(crate) fn build(
+    scenario: &Scenario,
+    setup: &Setup,
+    seed: u64,
+    options: RunOptions,
+) -> Result<Engine, RunError> {
     if scenario.duration.0 > MAX_TIME_NS {
         return Err(RunError::TooLong);
     }
@@ -109,7 +114,8 @@ impl Builder<'_> {
         let models: Vec<InterfaceModel> = group.paths.iter().map(interface).collect();
         let meter = DeviceMeter::new(&models, &scenario.device, Nanos(starts_at_ns));
         for (local, (&path, spec)) in paths.iter().zip(&specs).enumerate() {
-            let interface = group.paths.iter().position(|&p| p == path).expect("selected from the group's paths");
+            let interface =
+                group.paths.iter().position(|&p| p == path).expect("selected from the group's paths");
             let (data, acks) = routes(spec);
             let place = Placement {
                 connection: self.connections.len() as u32,
@@ -233,7 +239,8 @@ impl Builder<'_> {
         if sources.count() > MAX_SOURCES {
             return Err(RunError::TooLarge { sources: sources.count() });
         }
-        let cross = |(i, spec)| CrossSource::new(spec, Stream::new(self.seed, Domain::CrossTraffic, i as u64));
+        let cross =
+            |(i, spec)| CrossSource::new(spec, Stream::new(self.seed, Domain::CrossTraffic, i as u64));
         let mut engine = Engine {
             now_ns: 0,
             end_ns: scenario.duration.0,
@@ -279,7 +286,11 @@ impl Engine {
             let connection = &mut self.connections[c];
             let (s, at_ns) = (connection.first as usize, connection.starts_at_ns);
             let first_path_ns = self.subflows[s].opens_at_ns;
-            self.subflows[s].rto.set(at_ns.max(first_path_ns), self.common.sources.rto(s), &mut self.net.queue);
+            self.subflows[s].rto.set(
+                at_ns.max(first_path_ns),
+                self.common.sources.rto(s),
+                &mut self.net.queue,
+            );
             if let Some(period) = self.connections[c].control.period() {
                 let source = self.common.sources.control(c);
                 self.connections[c].control_timer.set(at_ns + period.0, source, &mut self.net.queue);

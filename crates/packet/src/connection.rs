@@ -110,21 +110,25 @@ impl DataSender {
         }
     }
 
-    /// The oldest segment that still needs reinjection.
     #[inline]
-    pub(crate) fn reinjection(&mut self) -> Option<u32> {
-        while let Some(&dsn) = self.reinjections.front() {
-            if dsn >= self.una {
-                return Some(dsn);
-            }
-            self.reinjections.pop_front();
-        }
-        None
+    fn has_reinjections(&self) -> bool {
+        !self.reinjections.is_empty()
     }
 
-    /// The oldest waiting segment goes to subflow `local`.
-    pub(crate) fn reinjected(&mut self, local: usize) {
-        if let Some(dsn) = self.reinjections.pop_front() {
+    /// The oldest segment that waits for reinjection and has not been carried by all of `usable`: place in the queue and DSN.
+    fn reinjection(&mut self, usable: u8) -> Option<(usize, u32)> {
+        while self.reinjections.front().is_some_and(|&dsn| dsn < self.una) {
+            self.reinjections.pop_front();
+        }
+        let mask = self.carriers.len() - 1;
+        let carried = |dsn: u32| self.carriers[dsn as usize & mask] as u8;
+        let waits = |&(_, &dsn): &(usize, &u32)| dsn >= self.una && usable & !carried(dsn) != 0;
+        self.reinjections.iter().enumerate().find(waits).map(|(place, &dsn)| (place, dsn))
+    }
+
+    /// The waiting segment at `place` goes to subflow `local`.
+    fn reinjected(&mut self, place: usize, local: usize) {
+        if let Some(dsn) = self.reinjections.remove(place) {
             self.carried_again(dsn, local);
         }
     }
@@ -196,20 +200,31 @@ impl Connection {
     /// Reinjections come first, but only on a subflow that has not carried the segment.
     #[inline]
     pub(crate) fn next_assignment(&mut self) -> Option<(usize, u32, u16)> {
-        let views = &self.views[..self.n];
-        if let Some(dsn) = self.sender.reinjection() {
-            let (carried, len) = (self.sender.carried(dsn), self.application.segment_len(dsn));
-            if let Some(i) = self.scheduler.pick(views, carried, len.into()).filter(|i| carried & (1 << i) == 0) {
-                self.sender.reinjected(i);
-                return Some((i, dsn, len));
-            }
+        if let Some(assignment) = self.next_reinjection() {
+            return Some(assignment);
         }
         if !self.may_send_new() {
             return None;
         }
         let len = self.application.segment_len(self.sender.next());
-        let i = self.scheduler.pick(views, 0, len.into())?;
+        let i = self.scheduler.pick(&self.views[..self.n], 0, len.into())?;
         Some((i, self.sender.take_new(i), len))
+    }
+
+    #[inline]
+    fn next_reinjection(&mut self) -> Option<(usize, u32, u16)> {
+        if !self.sender.has_reinjections() {
+            return None;
+        }
+        let views = &self.views[..self.n];
+        let usable = |mask, (i, view): (usize, &PathView)| mask | u8::from(view.is_usable()) << i;
+        let (place, dsn) = self.sender.reinjection(views.iter().enumerate().fold(0, usable))?;
+        let (carried, len) = (self.sender.carried(dsn), self.application.segment_len(dsn));
+        // A backup may be the only one that has not carried it: then the scheduler starts over, and the segment waits.
+        let fresh = |i: &usize| carried & (1 << i) == 0;
+        let i = self.scheduler.pick(views, carried, len.into()).filter(fresh)?;
+        self.sender.reinjected(place, i);
+        Some((i, dsn, len))
     }
 
     /// Whether there is new data, and the data-level windows admit it.

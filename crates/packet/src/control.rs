@@ -81,7 +81,8 @@ impl ControlPlane {
             let rates = route.iter().map(|&l| links[l].rate.mean_bps(scenario.duration));
             model.slope(traffic).0 + model.sunk_power().0 / rates.fold(f64::INFINITY, f64::min)
         };
-        let cheapest = paths.iter().map(|(model, route)| energy_per_bit(model, route)).fold(f64::INFINITY, f64::min);
+        let cheapest =
+            paths.iter().map(|(model, route)| energy_per_bit(model, route)).fold(f64::INFINITY, f64::min);
         let paths = paths
             .iter()
             .map(|&(model, route)| PathCost {
@@ -141,7 +142,8 @@ impl Lane<'_> {
     fn update_energy_costs(&mut self) {
         let connection = &mut *self.connection;
         let windows = connection.cc.subflows.iter_mut();
-        for ((subflow, path), window) in self.subflows.iter().zip(&mut connection.control.paths).zip(windows) {
+        for ((subflow, path), window) in self.subflows.iter().zip(&mut connection.control.paths).zip(windows)
+        {
             let seen = subflow.stats.first_copy_bytes;
             let bytes = seen - std::mem::replace(&mut path.seen_bytes, seen);
             let rate_bps = bytes as f64 * 8.0 / TICK.as_secs_f64();
@@ -149,7 +151,11 @@ impl Lane<'_> {
             let own = &mut window.own;
             let between_losses = f64::from(own.acked_since_loss.max(own.acked_between_losses));
             // A path that has never lost a packet has acknowledged all that it was given.
-            let loss = if subflow.stats.loss_events == 0 { 0.0 } else { 1.0 / between_losses.max(MIN_BETWEEN_LOSSES) };
+            let loss = if subflow.stats.loss_events == 0 {
+                0.0
+            } else {
+                1.0 / between_losses.max(MIN_BETWEEN_LOSSES)
+            };
             let cost = equations::energy_per_delivered_bit(path.marginal, path.sunk, path.rate_bps, loss);
             own.set_energy_cost(cost.mw_per_mbps());
         }
@@ -158,7 +164,8 @@ impl Lane<'_> {
     fn update_path_prices(&mut self) {
         let connection = &mut *self.connection;
         for (path, window) in connection.control.paths.iter().zip(&mut connection.cc.subflows) {
-            let excess: f64 = path.links.iter().map(|&(link, target)| self.net.excess(self.now_ns, link, target)).sum();
+            let excess: f64 =
+                path.links.iter().map(|&(link, target)| self.net.excess(self.now_ns, link, target)).sum();
             window.own.set_path_price(excess + path.relative_energy);
         }
     }
@@ -169,7 +176,9 @@ impl Network {
     fn excess(&self, now_ns: u64, link: u32, target: QueueLimit) -> f64 {
         let link = &self.wires[link as usize].link;
         let (queue, target) = match target {
-            QueueLimit::Packets(packets) => (f64::from(link.queue_packets(Nanos(now_ns))), f64::from(packets)),
+            QueueLimit::Packets(packets) => {
+                (f64::from(link.queue_packets(Nanos(now_ns))), f64::from(packets))
+            }
             QueueLimit::Bytes(bytes) => (link.queue_bytes(Nanos(now_ns)) as f64, bytes.0 as f64),
         };
         (queue / target - 1.0).max(0.0)

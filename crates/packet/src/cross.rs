@@ -49,11 +49,11 @@ impl CrossSource {
             return None;
         }
         self.due_ns += self.gap_ns;
-        if let CrossPattern::Pareto { mean_burst, mean_gap, shape, .. } = self.spec.pattern {
-            if self.due_ns >= self.burst_until_ns {
-                self.due_ns = self.burst_until_ns + self.random.pareto(mean_gap.0 as f64, shape);
-                self.burst_until_ns = self.due_ns + self.random.pareto(mean_burst.0 as f64, shape);
-            }
+        if let CrossPattern::Pareto { mean_burst, mean_gap, shape, .. } = self.spec.pattern
+            && self.due_ns >= self.burst_until_ns
+        {
+            self.due_ns = self.burst_until_ns + self.random.pareto(mean_gap.0 as f64, shape);
+            self.burst_until_ns = self.due_ns + self.random.pareto(mean_burst.0 as f64, shape);
         }
         Some(self.spec.packet.0 as u32)
     }

@@ -198,6 +198,7 @@ impl Engine {
         if packet.kind == Kind::Data { packet.aux + sizes.header } else { sizes.ack }
     }
 
+    #[cold]
     fn expire(&mut self, source: Source) {
         let now_ns = self.now_ns;
         let queue = &mut self.net.queue;

@@ -83,6 +83,7 @@ impl Lane<'_> {
     }
 
     /// A packet without payload has arrived.
+    #[cold]
     pub(crate) fn receive_control(&mut self, i: usize, packet: Packet) {
         if self.subflows[i].phase == Phase::Dead {
             return;
@@ -98,19 +99,15 @@ impl Lane<'_> {
                 self.send_control(i, Kind::SynAck, sent, 0);
             }
             Kind::SynAck => self.syn_acknowledged(i, packet),
-            Kind::Third if self.downloads() => {
-                if !established {
-                    self.sample_rtt(i, packet.sent);
-                    self.establish(i);
-                }
+            Kind::Third if self.downloads() && !established => {
+                self.sample_rtt(i, packet.sent);
+                self.establish(i);
             }
-            Kind::Third if i > 0 => self.send_control(i, Kind::Fourth, Tick::at(self.now_ns), 0),
+            Kind::Third if !self.downloads() && i > 0 => {
+                self.send_control(i, Kind::Fourth, Tick::at(self.now_ns), 0)
+            }
             Kind::Fourth if !established => self.establish(i),
-            Kind::Request => {
-                if self.connection.application.answer(packet.ssn) {
-                    self.push();
-                }
-            }
+            Kind::Request if self.connection.application.answer(packet.ssn) => self.push(),
             _ => {}
         }
     }

@@ -96,7 +96,12 @@ pub enum RunError {
 ///
 /// # Errors
 /// If the scenario is out of the engine's bounds, or the policy does not fit the scenario.
-pub fn run(scenario: &Scenario, setup: &Setup, seed: u64, options: RunOptions) -> Result<RunResult, RunError> {
+pub fn run(
+    scenario: &Scenario,
+    setup: &Setup,
+    seed: u64,
+    options: RunOptions,
+) -> Result<RunResult, RunError> {
     let mut engine = build::build(scenario, setup, seed, options)?;
     engine.run();
     Ok(engine.result(scenario, &setup.policy, seed))

@@ -36,7 +36,8 @@ struct Sample {
 
 impl Recorder {
     pub(crate) fn new(scenario: &Scenario, enabled: bool) -> Self {
-        let downloads = scenario.connections.first().is_none_or(|group| group.direction == Direction::Download);
+        let downloads =
+            scenario.connections.first().is_none_or(|group| group.direction == Direction::Download);
         let slowest = |links: &[usize]| {
             let rate = |&l: &usize| scenario.links[l].rate.mean_bps(scenario.duration);
             links.iter().copied().min_by(|a, b| rate(a).total_cmp(&rate(b))).unwrap_or(0)
@@ -74,7 +75,8 @@ impl Recorder {
             time_s: self.samples.iter().map(|sample| sample.time_ns as f64 / 1e9).collect(),
             ..Series::default()
         };
-        let plain = |value: fn(&Sample, usize) -> f64, p: usize| self.samples.iter().map(|s| value(s, p)).collect();
+        let plain =
+            |value: fn(&Sample, usize) -> f64, p: usize| self.samples.iter().map(|s| value(s, p)).collect();
         let rate = |value: fn(&Sample, usize) -> f64, p: usize| {
             let mut last = (0.0, 0);
             let per_second = |sample: &Sample| {
@@ -192,8 +194,11 @@ impl Engine {
     /// The result of the run, after its end.
     pub(crate) fn result(mut self, scenario: &Scenario, policy: &str, seed: u64) -> RunResult {
         self.settle();
-        let outcomes: Vec<Outcome> =
-            self.connections.iter().filter_map(|connection| self.outcome(connection, scenario.warm_up)).collect();
+        let outcomes: Vec<Outcome> = self
+            .connections
+            .iter()
+            .filter_map(|connection| self.outcome(connection, scenario.warm_up))
+            .collect();
         let energy_split = total_split(&outcomes);
         let energy_j = energy_split.total_j();
         let bits: f64 = outcomes.iter().map(|outcome| outcome.bytes as f64 * 8.0).sum();
@@ -202,8 +207,11 @@ impl Engine {
         };
         let connections_bps: Vec<f64> =
             outcomes.iter().map(|outcome| per_second(outcome.bytes as f64 * 8.0, outcome)).collect();
-        let delays: Vec<f64> =
-            self.connections.iter().flat_map(|connection| connection.application.delays_s().iter().copied()).collect();
+        let delays: Vec<f64> = self
+            .connections
+            .iter()
+            .flat_map(|connection| connection.application.delays_s().iter().copied())
+            .collect();
         let (paths, totals) = self.path_results(scenario, &outcomes);
         RunResult {
             policy: policy.to_owned(),
@@ -228,7 +236,9 @@ impl Engine {
     fn path_results(&self, scenario: &Scenario, outcomes: &[Outcome]) -> (Vec<PathResult>, SubflowStats) {
         let mut by_path = vec![SubflowStats::default(); scenario.paths.len()];
         let mut all = SubflowStats::default();
-        let on_path = |subflow: &Subflow| subflow.path.map(|path| (usize::from(path), subflow.stats.since(subflow.before)));
+        let on_path = |subflow: &Subflow| {
+            subflow.path.map(|path| (usize::from(path), subflow.stats.since(subflow.before)))
+        };
         for (path, stats) in self.subflows.iter().filter_map(on_path) {
             by_path[path].add(stats);
             all.add(stats);
@@ -242,18 +252,20 @@ impl Engine {
             };
             outcomes.iter().map(of_device).sum()
         };
-        let results = scenario.paths.iter().zip(&by_path).enumerate().map(|(path, (spec, stats))| PathResult {
-            name: spec.name.clone(),
-            share: ratio(stats.first_copy_bytes, all.first_copy_bytes),
-            goodput_bps: rate(stats.first_copy_bytes as f64 * 8.0),
-            energy_j: energy_j(path),
-            segments: stats.segments,
-            retransmissions: stats.retransmissions + stats.reinjections,
-            timeouts: stats.timeouts,
-            mean_rtt_s: (stats.rtt_samples > 0).then(|| stats.rtt_sum_ns as f64 / stats.rtt_samples as f64 / 1e9),
-            mean_cwnd: rate(stats.cwnd_ns as f64 / 1e9) / outcomes.len().max(1) as f64,
-            loss_event_rate: ratio(stats.loss_events, stats.segments),
-        });
+        let results =
+            scenario.paths.iter().zip(&by_path).enumerate().map(|(path, (spec, stats))| PathResult {
+                name: spec.name.clone(),
+                share: ratio(stats.first_copy_bytes, all.first_copy_bytes),
+                goodput_bps: rate(stats.first_copy_bytes as f64 * 8.0),
+                energy_j: energy_j(path),
+                segments: stats.segments,
+                retransmissions: stats.retransmissions + stats.reinjections,
+                timeouts: stats.timeouts,
+                mean_rtt_s: (stats.rtt_samples > 0)
+                    .then(|| stats.rtt_sum_ns as f64 / stats.rtt_samples as f64 / 1e9),
+                mean_cwnd: rate(stats.cwnd_ns as f64 / 1e9) / outcomes.len().max(1) as f64,
+                loss_event_rate: ratio(stats.loss_events, stats.segments),
+            });
         (results.collect(), all)
     }
 

@@ -206,13 +206,11 @@ pub(crate) struct DataReceiver {
     held_count: u32,
     /// In-order payload, bytes.
     pub(crate) delivered_bytes: u64,
-    /// Longest reordering queue so far, segments.
-    pub(crate) peak_held: u32,
 }
 
 impl DataReceiver {
     pub(crate) fn new() -> Self {
-        DataReceiver { next: 0, held: Box::default(), held_count: 0, delivered_bytes: 0, peak_held: 0 }
+        DataReceiver { next: 0, held: Box::default(), held_count: 0, delivered_bytes: 0 }
     }
 
     /// Next DSN expected: the data-level ACK.
@@ -247,7 +245,6 @@ impl DataReceiver {
         }
         *slot = len;
         self.held_count += 1;
-        self.peak_held = self.peak_held.max(self.held_count);
         true
     }
 

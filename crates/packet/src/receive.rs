@@ -95,7 +95,7 @@ impl Lane<'_> {
     }
 
     /// Acknowledges everything received; `trigger` is the segment that causes it.
-    #[inline]
+    #[inline(always)]
     fn send_ack(&mut self, i: usize, echo: Tick, trigger: u32) {
         let global = self.global(i) as u32;
         let subflow = &mut self.subflows[i];

@@ -65,6 +65,7 @@ impl Lane<'_> {
     }
 
     /// What an ACK says about segments above a hole; whether something was judged lost.
+    #[cold]
     fn note_gaps(&mut self, i: usize, packet: &Packet, acked: u32) -> bool {
         let subflow = &mut self.subflows[i];
         if packet.aux != 0 {
@@ -94,13 +95,17 @@ impl Lane<'_> {
     }
 
     /// Moves between Open, CWR, Recovery and Loss.
-    #[inline]
+    #[cold]
     fn turn_congestion_state(&mut self, i: usize, acked: u32, newly_lost: bool, echo: bool) {
         let subflow = &mut self.subflows[i];
         // The mark is echoed until the first segment behind `recover` tells the receiver of the reduction (CWR): its own ACK is the
         // first whose echo is news.
         let una = subflow.board.una();
-        let over = if subflow.congestion == Congestion::Cwr { una > subflow.recover } else { una >= subflow.recover };
+        let over = if subflow.congestion == Congestion::Cwr {
+            una > subflow.recover
+        } else {
+            una >= subflow.recover
+        };
         if subflow.congestion != Congestion::Open && over {
             self.leave_recovery(i);
         }

@@ -158,4 +158,5 @@ impl Subflow {
             stats: SubflowStats::default(),
             before: SubflowStats::default(),
         }
-    }}
+    }
+}

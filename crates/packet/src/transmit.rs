@@ -12,6 +12,7 @@ use crate::subflow::{Congestion, Phase};
 
 impl Lane<'_> {
     /// Retransmits what the window admits.
+    #[cold]
     pub(crate) fn repair(&mut self, i: usize) {
         loop {
             let cwnd = self.window(i).cwnd;
@@ -58,7 +59,7 @@ impl Lane<'_> {
     }
 
     /// A new segment on this subflow.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send_new(&mut self, i: usize, dsn: u32, len: u16) {
         let subflow = &mut self.subflows[i];
         if subflow.board.is_empty() && self.now_ns - subflow.last_send_ns > subflow.rtt.rto_ns() {
@@ -94,7 +95,8 @@ impl Lane<'_> {
     fn transmit(&mut self, i: usize, ssn: u32, segment: Segment, mut flags: u8) {
         let global = self.global(i);
         let subflow = &mut self.subflows[i];
-        if self.common.transport.ecn {
+        // Retransmissions are not ECN-capable (RFC 3168, section 6.1.5).
+        if self.common.transport.ecn && flags & RETRANSMISSION == 0 {
             flags |= ECT;
             if std::mem::take(&mut subflow.cwr_pending) {
                 flags |= CWR;
@@ -157,6 +159,7 @@ impl Lane<'_> {
     }
 
     /// The scheduler commits segments to subflows before their windows admit them.
+    #[cold]
     fn push_ahead(&mut self) {
         for i in 0..self.subflows.len() {
             self.send_committed(i);
