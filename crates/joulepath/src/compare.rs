@@ -49,7 +49,9 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
     let cases = cases(&source, &options)?;
     outputs.make_folders()?;
     let stop = interrupt::flag();
-    let mut session = Session { options: &options, outputs: &outputs, stop, worst: Exit::Ok, done: vec![] };
+    let journal = outputs.files().next().map(Journal::beside).transpose()?.flatten();
+    let mut session =
+        Session { options: &options, outputs: &outputs, stop, journal, worst: Exit::Ok, done: vec![] };
     for (index, case) in cases.iter().enumerate() {
         session.case(index, case)?;
         if stop.load(Ordering::SeqCst) {
@@ -190,6 +192,7 @@ struct Session<'a> {
     options: &'a CompareOptions,
     outputs: &'a Outputs,
     stop: &'a AtomicBool,
+    journal: Option<Journal>,
     worst: Exit,
     done: Vec<Comparison>,
 }
@@ -198,7 +201,7 @@ impl Session<'_> {
     /// Runs one case; shows its table and writes its page.
     fn case(&mut self, index: usize, case: &Case) -> Result<(), Failure> {
         let page = self.outputs.report_of(case.variant.as_deref().filter(|_| self.options.all_variants));
-        let comparison = self.study(case, page.as_deref())?;
+        let comparison = self.study(case, page.is_some());
         if comparison.partial {
             self.worst = Exit::Partial;
         }
@@ -215,12 +218,11 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn study(&self, case: &Case, page: Option<&Path>) -> Result<Comparison, Failure> {
-        let tasks = study::tasks(case.contenders.len(), &case.seeds, page.is_some());
-        let beside = page.or(self.outputs.files().next());
-        let mut journal = beside.map(Journal::beside).transpose()?.flatten();
-        if let Some(journal) = &mut journal {
-            journal.begin(&case.manifest);
+    /// Does every run of a case. Time series are recorded if there will be a page.
+    fn study(&mut self, case: &Case, series: bool) -> Comparison {
+        let tasks = study::tasks(case.contenders.len(), &case.seeds, series);
+        if let Some(journal) = &mut self.journal {
+            journal.begin(&case.reference, &case.manifest);
         }
         let mut progress = Progress::new(tasks.len(), self.options.quiet);
         let threads = self.options.jobs.or_else(|| thread::available_parallelism().ok());
@@ -232,17 +234,14 @@ impl Session<'_> {
         };
         let on_done = |_: &Task, outcome: &Outcome| {
             progress.advance();
-            if let (Some(journal), Ok(run)) = (&mut journal, outcome) {
+            if let (Some(journal), Ok(run)) = (&mut self.journal, outcome) {
                 journal.add(run);
             }
         };
         let done = study::run(&tasks, threads.unwrap_or(NonZeroUsize::MIN), self.stop, work, on_done);
         progress.finish();
-        if let Some(journal) = journal.filter(|_| !self.options.quiet) {
-            terminal::say(&format!("runs: {}", journal.path().display()));
-        }
         let partial = done.iter().filter(|(_, outcome)| outcome.is_ok()).count() < tasks.len();
-        Ok(comparison(case, collect(case, done), partial))
+        comparison(case, collect(case, done), partial)
     }
 
     fn write_page(&mut self, comparison: &Comparison, page: &Path) -> Result<(), Failure> {
@@ -293,6 +292,9 @@ impl Session<'_> {
         if let Some(path) = &self.outputs.runs_csv {
             let csv = text(csv(&self.done, report::runs_to_csv))?;
             deliver(&mut self, &Sink::File(path.clone()), &csv)?;
+        }
+        if let Some(journal) = self.journal.as_ref().filter(|_| !self.options.quiet) {
+            terminal::say(&format!("runs: {}", journal.path().display()));
         }
         let nothing = self.done.iter().all(|comparison| comparison.rows.is_empty());
         let interrupted = self.stop.load(Ordering::SeqCst);

@@ -4,12 +4,14 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use joulepath_model::result::{Manifest, RunResult};
+use joulepath_model::result::{Manifest, RunResult, ScenarioRef};
+use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::terminal;
 
-/// The journal of one study. The first line is the manifest, every other line a run without its series.
+/// The journal of a session. A line with scenario and manifest, then a line for each of its runs, without series; then the next
+/// variant's.
 pub(crate) struct Journal {
     file: File,
     path: PathBuf,
@@ -31,9 +33,14 @@ impl Journal {
         Ok(Some(Journal { file, path, broken: false }))
     }
 
-    /// How to get the runs again.
-    pub(crate) fn begin(&mut self, manifest: &Manifest) {
-        self.line(manifest);
+    /// What the runs below are of, and how to get them again.
+    pub(crate) fn begin(&mut self, scenario: &ScenarioRef, manifest: &Manifest) {
+        #[derive(Serialize)]
+        struct Head<'a> {
+            scenario: &'a ScenarioRef,
+            manifest: &'a Manifest,
+        }
+        self.line(&Head { scenario, manifest });
     }
 
     /// One finished run.
@@ -42,7 +49,7 @@ impl Journal {
     }
 
     /// Appends a line; the first failure is said, and then no more is written: the study goes on.
-    fn line(&mut self, value: &impl serde::Serialize) {
+    fn line(&mut self, value: &impl Serialize) {
         if self.broken {
             return;
         }

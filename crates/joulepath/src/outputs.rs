@@ -93,8 +93,11 @@ impl Outputs {
     /// If one cannot be created.
     pub(crate) fn make_folders(&self) -> Result<(), Failure> {
         for folder in self.files().filter_map(Path::parent) {
-            fs::create_dir_all(folder).map_err(|error| {
-                Failure::io(format!("cannot create the folder {}", folder.display()), error)
+            let what = format!("cannot create the folder {}", folder.display());
+            fs::create_dir_all(folder).map_err(|error| match error.kind() {
+                io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => Failure::io(what, error)
+                    .help("a file is in the way; the name of a page ends in .html, other names are folders"),
+                _ => Failure::io(what, error),
             })?;
         }
         Ok(())

@@ -3,6 +3,7 @@
 mod bad_input;
 mod compare;
 mod explain;
+mod guide;
 mod interrupt;
 mod list;
 mod run;

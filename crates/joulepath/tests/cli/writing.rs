@@ -46,11 +46,29 @@ fn every_form_can_be_had_in_one_go() {
     let lines: Vec<serde_json::Value> =
         journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 5);
-    assert_eq!(lines[0]["seeds"], serde_json::json!([1, 2]));
+    assert_eq!(lines[0]["manifest"]["seeds"], serde_json::json!([1, 2]));
     assert!(
         lines[1..].iter().all(|run| run["goodput_bps"].as_f64().unwrap() > 0.0 && run["series"].is_null())
     );
     assert_eq!(names(&folder.path().join("joulepath-report")), ["quick.html", "quick.runs.jsonl"]);
+}
+
+#[test]
+fn each_variant_has_its_page_and_the_runs_of_all_are_kept() {
+    let folder = folder();
+    let arguments =
+        ["compare", "home-wifi-lte", "--all-variants", "--policies", "mptcp,olia", "--seeds", "2"];
+    let said = joulepath_in(folder.path(), &[&arguments[..], &["--duration", "2 s", "--report"]].concat());
+    assert_eq!(said.stderr, "runs: joulepath-report/home-wifi-lte.runs.jsonl\n");
+    let reports = folder.path().join("joulepath-report");
+    assert_eq!(
+        names(&reports),
+        ["home-wifi-lte-1MB.html", "home-wifi-lte-200MB.html", "home-wifi-lte.runs.jsonl"]
+    );
+    let journal = fs::read_to_string(reports.join("home-wifi-lte.runs.jsonl")).unwrap();
+    // For each variant a head and 2 policies times 2 seeds.
+    assert_eq!(journal.lines().count(), 2 * 5);
+    assert_eq!(journal.lines().filter(|line| line.starts_with(r#"{"scenario":"#)).count(), 2);
 }
 
 #[test]
@@ -61,6 +79,16 @@ fn a_page_goes_where_it_is_wanted() {
         assert!(said.ok().ends_with(&format!("report: {page}\n")));
         assert!(folder.path().join(page).is_file());
     }
+}
+
+#[test]
+fn a_file_in_the_way_of_a_folder_is_told_before_anything_runs() {
+    let folder = folder();
+    fs::write(folder.path().join("pages"), "mine").unwrap();
+    let said = joulepath_in(folder.path(), &["compare", "quick", "--report", "pages"]);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""));
+    assert!(said.stderr.contains("a file is in the way"), "{}", said.stderr);
+    assert_eq!(names(folder.path()), ["pages"]);
 }
 
 #[test]
