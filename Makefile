@@ -28,7 +28,7 @@ demo: build ## compare seven policies on paper 000's three radios, 30 seeds; lea
 
 test: ## run all tests
 	@scripts/setup.sh test
-	cargo test --workspace --locked
+	cargo test --workspace --locked --no-fail-fast
 
 bench: ## measure the speed of controllers, links and the packet engine
 	@scripts/setup.sh build
