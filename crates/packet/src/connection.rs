@@ -195,6 +195,12 @@ impl Connection {
         if self.is_from_device(kind) == downloads { subflow.ack_route } else { subflow.data_route }
     }
 
+    /// Whether any subflow has space in its window: cheaper to ask than the scheduler, and mostly the answer is no.
+    #[inline]
+    pub(crate) fn has_space(&self) -> bool {
+        self.views[..self.n].iter().any(PathView::has_space)
+    }
+
     /// Next segment and the subflow that shall carry it: (subflow, DSN, payload length).
     ///
     /// Reinjections come first, but only on a subflow that has not carried the segment.

@@ -179,11 +179,11 @@ impl Lane<'_> {
     /// Tells the controller of the ACK.
     #[inline]
     fn control_congestion(&mut self, i: usize, echo: bool, acked: u32, rtt_ns: u64, prior_in_flight: u32) {
-        self.integrate_cwnd(i);
         let subflow = &mut self.subflows[i];
         let connection = &mut *self.connection;
         connection.cc.now_us = self.now_ns / 1_000;
         let window = &mut connection.cc.subflows[i];
+        let before = window.cwnd;
         window.srtt_us = subflow.rtt.srtt_us();
         let limited = prior_in_flight >= window.cwnd
             || (window.cwnd < window.ssthresh && 2 * prior_in_flight >= window.cwnd);
@@ -197,18 +197,17 @@ impl Lane<'_> {
             .with(AckFlags::ROUND_END, round_ends);
         let rtt_us = rtt_ns.div_ceil(1_000) as u32;
         connection.controller.on_ack(&mut connection.cc, i, acked, rtt_us, flags);
+        if connection.cc.subflows[i].cwnd != before {
+            subflow.integrate_cwnd(before, self.now_ns);
+        }
         if self.connection.n > 1 {
             self.refresh_view(i);
         }
     }
 
     /// Adds cwnd × time to the statistics; before every change of cwnd.
-    #[inline]
     pub(crate) fn integrate_cwnd(&mut self, i: usize) {
-        let subflow = &mut self.subflows[i];
-        let since_ns = std::mem::replace(&mut subflow.cwnd_since_ns, self.now_ns);
-        let cwnd = u64::from(self.connection.cc.subflows[i].cwnd);
-        subflow.stats.cwnd_ns += u128::from(cwnd * (self.now_ns - since_ns));
+        self.subflows[i].integrate_cwnd(self.connection.cc.subflows[i].cwnd, self.now_ns);
     }
 
     /// Shows the scheduler how the subflow stands.

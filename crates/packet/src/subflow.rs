@@ -159,4 +159,11 @@ impl Subflow {
             before: SubflowStats::default(),
         }
     }
+
+    /// cwnd was `cwnd` packets since it last changed: adds cwnd × time to the statistics.
+    #[inline]
+    pub(crate) fn integrate_cwnd(&mut self, cwnd: u32, now_ns: u64) {
+        let since_ns = std::mem::replace(&mut self.cwnd_since_ns, now_ns);
+        self.stats.cwnd_ns += u128::from(u64::from(cwnd) * (now_ns - since_ns));
+    }
 }

@@ -152,7 +152,9 @@ impl Lane<'_> {
         if self.connection.queues_ahead {
             return self.push_ahead();
         }
-        while let Some((i, dsn, len)) = self.connection.next_assignment() {
+        while self.connection.has_space()
+            && let Some((i, dsn, len)) = self.connection.next_assignment()
+        {
             self.send_new(i, dsn, len);
         }
         self.rescue();
