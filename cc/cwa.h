@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * CWA-MPTCP, congestion window adaptation: Zhou and Song, CCNC 2013, Algorithm 1, on top of LIA.
+ * CWA-MPTCP, congestion window adaptation: Zhou, Song and Shi, CCNC 2013, Algorithm 1, on top of LIA.
  *
  *   every period:  theta = max_k D_k / min_k D_k;   the slowest path i, if theta_min <= theta <= theta_max:
  *                  cnt_i < m:  w_i <- max(w_i / theta, 2), ssthresh_i <- min(ssthresh_i, w_i), cnt_i + 1
@@ -127,7 +127,7 @@ MPCC_INLINE void cwa_ack(struct mpcc_conn *conn, u32 self, const struct mpcc_eve
 static const struct mpcc_ops mpcc_ops_cwa = {
 	.name = "cwa",
 	.title = "CWA-MPTCP",
-	.paper = "Zhou and Song, CCNC 2013",
+	.paper = "Zhou, Song and Shi, CCNC 2013",
 	.summary = "LIA that shrinks the slowest path's window to align delays",
 	.confidence = "V",
 	.min_cwnd = 1,

@@ -18,7 +18,7 @@ files() {
     for pattern in "$@"; do
         patterns+=(-o -name "$pattern")
     done
-    find .ci benches cc crates scripts tests -type d \( -name vendor -o -name target \) -prune \
+    find .ci benches cc crates scripts -type d \( -name vendor -o -name target \) -prune \
         -o -type f \( "${patterns[@]:1}" \) -print | sort
 }
 

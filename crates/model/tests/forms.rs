@@ -224,3 +224,12 @@ fn the_schema_names_every_key_and_requires_those_without_default() {
         schema["required"].as_array().unwrap().iter().map(|key| key.as_str().unwrap()).collect();
     assert_eq!(required, ["title", "duration", "path"]);
 }
+
+#[test]
+fn a_scenario_that_names_no_workload_is_a_bulk_download() {
+    let text = "title = \"x\"\nduration = \"12 s\"\n[[path]]\nname = \"wifi\"\nrate = \"7 Mbit/s\"\n\
+                delay = \"10 ms\"\nenergy = \"wifi-huang2012\"\n";
+    let scenario = load(text);
+    assert_eq!(scenario.connections[0].workload, Workload::Bulk);
+    assert_eq!(scenario.connections[0].direction, Direction::Download);
+}

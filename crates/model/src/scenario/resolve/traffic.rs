@@ -69,7 +69,7 @@ impl Frame<'_> {
                 format!("{} paths are more than the {MAX_SUBFLOWS} subflows of a connection", paths.len());
             out.note_with_help(&(0..0), message, "name the paths of each connection in [[connection]]");
         }
-        let (workload, direction) = self.workload(None, &(0..0), out)?;
+        let (workload, direction) = self.workload(None, out)?;
         let (receive, send) = (&self.raw.receiver.buffer, &self.raw.sender.buffer);
         self.buffers(receive, send, out);
         Some(ConnectionGroup {
@@ -93,7 +93,7 @@ impl Frame<'_> {
         let receive = raw.receive_buffer.as_ref().unwrap_or(&self.raw.receiver.buffer);
         let send = raw.send_buffer.as_ref().unwrap_or(&self.raw.sender.buffer);
         self.buffers(receive, send, out);
-        let (workload, direction) = self.workload(raw.workload.as_ref(), &written.span, out)?;
+        let (workload, direction) = self.workload(raw.workload.as_ref(), out)?;
         Some(ConnectionGroup {
             name: raw.name.value.clone(),
             count: raw.count.value,
@@ -132,17 +132,10 @@ impl Frame<'_> {
         holds_segment(send, self.transport.mss, "a send buffer", out);
     }
 
-    /// What the application does: its own workload, or that of the whole scenario.
-    fn workload(
-        &self,
-        own: Option<&RawWorkload>,
-        place: &std::ops::Range<usize>,
-        out: &mut Problems,
-    ) -> Option<(Workload, Direction)> {
+    /// What the application does: its own workload, or that of the whole scenario, or a bulk download.
+    fn workload(&self, own: Option<&RawWorkload>, out: &mut Problems) -> Option<(Workload, Direction)> {
         let Some(raw) = own.or(self.raw.workload.as_ref()) else {
-            let help = "write [workload] and below it for example kind = \"bulk\"";
-            out.note_with_help(place, "the scenario does not say what the application does", help);
-            return None;
+            return Some((Workload::Bulk, Direction::Download));
         };
         let before = out.len();
         let workload = match raw {
