@@ -54,6 +54,7 @@ impl Context<'_> {
         });
         let bits_per_joule = over(&runs, |run| run.bits_per_joule);
         let completed = runs.iter().filter(|run| run.completion_s.is_some()).count() as u32;
+        let whole = !self.has_files || completed as usize == runs.len();
         Row {
             n: runs.len() as u32,
             goodput_bps: over(&runs, |run| run.goodput_bps),
@@ -66,8 +67,11 @@ impl Context<'_> {
             completed: self.has_files.then_some(completed),
             delay_s: over_some(&runs, |run| run.delay.map(|delay| delay.mean_s)),
             delay_p95_s: over_some(&runs, |run| run.delay.map(|delay| delay.p95_s)),
-            limit_share: self.share_of_limit(LIMIT_TCP_FRIENDLY, bits_per_joule.mean),
-            limit_share_link: self.share_of_limit(LIMIT_LINK, bits_per_joule.mean),
+            // The limit is that of whole files, tails included: what was cut short cannot be held against it.
+            limit_share: whole
+                .then(|| self.share_of_limit(LIMIT_TCP_FRIENDLY, bits_per_joule.mean))
+                .flatten(),
+            limit_share_link: whole.then(|| self.share_of_limit(LIMIT_LINK, bits_per_joule.mean)).flatten(),
             retransmission_ratio: over(&runs, |run| run.retransmission_ratio),
             competitors_bps: self.has_competitors.then(|| over(&runs, |run| run.competitors_bps)),
             energy_split: EnergySplit {

@@ -113,13 +113,13 @@ impl DeviceProblem<'_> {
         }
     }
 
-    /// The most efficient of all sets; the first of equals.
+    /// The most efficient of all sets; the first of equals. None if one carries data for nothing: then there is no bound.
     fn best(&self, solve: impl Fn(u32) -> Option<Optimum>) -> Option<Optimum> {
         let better = |best: Option<Optimum>, next: Optimum| match best {
             Some(best) if next.bits_per_joule() <= best.bits_per_joule() * (1.0 + TOLERANCE) => Some(best),
             _ => Some(next),
         };
-        (0..=self.all()).filter_map(solve).fold(None, better)
+        (0..=self.all()).filter_map(solve).fold(None, better).filter(|best| best.bits_per_joule().is_finite())
     }
 
     fn all(&self) -> u32 {
@@ -177,6 +177,14 @@ impl DeviceProblem<'_> {
     /// (a) for the set `mask`.
     fn steady(&self, mask: u32) -> Option<Optimum> {
         let mode = self.mode(mask);
+        let is_free =
+            |&r: &usize| mode.power_w == 0.0 && mode.slopes[r] == 0.0 && self.capacities_bps[r] > 0.0;
+        if let Some(free) = self.members(mask).find(is_free) {
+            // The ratio has no bound, and the programme no solution.
+            let mut rates_bps = vec![0.0; self.costs.len()];
+            rates_bps[free] = self.capacities_bps[free].min(MEGA);
+            return self.optimum(rates_bps, |_| 0.0);
+        }
         let mut lp = Lp::new(OptimizationDirection::Maximize);
         let t = lp.add_var(0.0, (0.0, f64::INFINITY));
         let y: Vec<_> = self.members(mask).map(|r| (r, lp.add_var(1.0, (0.0, f64::INFINITY)))).collect();
@@ -240,14 +248,14 @@ impl DeviceProblem<'_> {
         self.optimum(rates_bps, |_| solution.objective())
     }
 
-    /// Drops rounding errors from the rates; none unless there is traffic at a finite rate and a positive power.
+    /// Drops rounding errors from the rates; none unless there is traffic at a finite rate.
     fn optimum(&self, mut rates_bps: Vec<f64>, power_w: impl Fn(&[f64]) -> f64) -> Option<Optimum> {
         let floor = TOLERANCE * rates_bps.iter().sum::<f64>();
         for rate in rates_bps.iter_mut().filter(|rate| **rate < floor) {
             *rate = 0.0;
         }
-        let (goodput_bps, power_w) = (rates_bps.iter().sum::<f64>(), power_w(&rates_bps));
-        let sound = goodput_bps.is_finite() && goodput_bps > 0.0 && power_w > 0.0;
+        let (goodput_bps, power_w) = (rates_bps.iter().sum::<f64>(), power_w(&rates_bps).max(0.0));
+        let sound = goodput_bps.is_finite() && goodput_bps > 0.0 && power_w.is_finite();
         sound.then_some(Optimum { rates_bps, goodput_bps, power_w, energy_j: None })
     }
 }

@@ -389,3 +389,15 @@ proptest! {
         prop_assert!((lp / greedy - 1.0).abs() < 1e-6, "{lp} {greedy}");
     }
 }
+
+#[test]
+fn a_path_that_costs_nothing_leaves_no_limit() {
+    // At any goal the free path alone carries everything for 0 W: a dearer set is no bound of it.
+    let free = problem(&ADDITIVE, vec![linear(0.0, 0.0), linear(137.0, 132.9)], &[5.0, 10.0]);
+    let transfer = Goal::Transfer { bits: 1e6, waiting_s: 0.0, repeated_s: 0.0, whole_use: true };
+    for goal in [Goal::Bulk, Goal::Rate { bps: 1e6 }, transfer] {
+        assert_eq!(free.solve(goal), None, "{goal:?}");
+    }
+    // Where it is too slow for the rate, the rest has its price.
+    assert_close(free.solve(Goal::Rate { bps: 8e6 }).unwrap().power_w, 0.1329 + 3.0 * 0.137, 1e-6);
+}
