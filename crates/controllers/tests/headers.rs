@@ -74,24 +74,18 @@ fn all_controllers_compile_for_bpf_without_library_calls() {
     }
 }
 
+/// What a freestanding source must pass without a word.
+const STRICT: [&str; 8] =
+    ["-std=c11", "-ffreestanding", "-O2", "-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Werror"];
+
 #[test]
 fn each_header_stands_alone_and_is_clean_under_every_warning() {
     for header in headers() {
         let source = temporary(&format!("{header}.c"));
         fs::write(&source, format!("#include \"{header}\"\nint stands_alone;\n")).unwrap();
         let source = source.to_str().unwrap();
-        let strict = [
-            "-std=c11",
-            "-ffreestanding",
-            "-O2",
-            "-fsyntax-only",
-            "-Wall",
-            "-Wextra",
-            "-Wconversion",
-            "-Werror",
-        ];
         for (compiler, target) in [("gcc", &[][..]), ("clang", &[][..]), ("clang", &["-target", "bpf"][..])] {
-            let args: Vec<&str> = strict.iter().chain(target).copied().chain([source]).collect();
+            let args: Vec<&str> = STRICT.iter().chain(target).copied().chain([source]).collect();
             if let Some(output) = run(compiler, &args) {
                 assert_clean(&format!("{compiler} {target:?} {header}"), &output);
             }
@@ -103,17 +97,7 @@ fn each_header_stands_alone_and_is_clean_under_every_warning() {
 fn the_native_glue_is_clean_under_every_warning() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("native/native.c");
     for compiler in ["gcc", "clang"] {
-        let args = [
-            "-std=c11",
-            "-ffreestanding",
-            "-O2",
-            "-fsyntax-only",
-            "-Wall",
-            "-Wextra",
-            "-Wconversion",
-            "-Werror",
-        ];
-        let args: Vec<&str> = args.into_iter().chain([source.to_str().unwrap()]).collect();
+        let args: Vec<&str> = STRICT.into_iter().chain([source.to_str().unwrap()]).collect();
         if let Some(output) = run(compiler, &args) {
             assert_clean(compiler, &output);
         }

@@ -1,17 +1,6 @@
 //! What was probably meant.
 
-/// The name in `known` that is most like `name`, if one is alike enough to be what was meant.
-pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    /// Jaro-Winkler similarity; 1 is equality.
-    const ALIKE: f64 = 0.7;
-    let name = name.to_lowercase();
-    known
-        .into_iter()
-        .map(|known| (strsim::jaro_winkler(&name, &known.to_lowercase()), known))
-        .filter(|(likeness, _)| *likeness >= ALIKE)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
-        .map(|(_, known)| known)
-}
+pub(crate) use joulepath_model::names::nearest;
 
 /// `did you mean …? ` with the nearest name, and then all that there are.
 pub(crate) fn suggest(name: &str, known: &[&str]) -> String {

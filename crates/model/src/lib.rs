@@ -3,6 +3,7 @@
 //! Nothing here reads a clock, a file or a random stream: those are arguments or belong to higher floors.
 
 pub mod energy;
+pub mod names;
 pub mod network;
 pub mod policy;
 pub mod result;

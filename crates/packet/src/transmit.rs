@@ -188,9 +188,6 @@ impl Lane<'_> {
             return;
         }
         let carried = connection.sender.carried(una);
-        if connection.n == 1 {
-            return;
-        }
         let views = &connection.views[..connection.n];
         let Some(rescue) = connection.scheduler.rescue(views, Nanos(self.now_ns), carried) else { return };
         for i in (0..self.subflows.len()).filter(|i| rescue.penalise & (1 << i) != 0) {

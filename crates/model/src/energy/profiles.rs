@@ -5,6 +5,7 @@ use std::fmt;
 use super::constants::{aro_i997, huang2012, narayanan2021, seed, seed003};
 use super::equations::duty_cycle_mean;
 use super::{InterfaceEnergy, InterfaceModel, RrcModel, Stage, SunkWhile};
+use crate::names;
 use crate::units::{JoulesPerBit, Nanos, Watts};
 
 /// A named energy model of an interface.
@@ -82,14 +83,7 @@ pub fn profile(name: &str) -> Option<InterfaceEnergy> {
 
 /// The profile whose name is most like `name`, if one is alike enough to be what was meant.
 pub fn nearest(name: &str) -> Option<&'static str> {
-    /// Jaro-Winkler similarity; 1 is equality.
-    const ALIKE: f64 = 0.75;
-    let name = name.to_ascii_lowercase();
-    profile_names()
-        .map(|known| (strsim::jaro_winkler(&name, known), known))
-        .filter(|(similarity, _)| *similarity >= ALIKE)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
-        .map(|(_, known)| known)
+    names::nearest(name, profile_names())
 }
 
 const SEED000: &str = "paper 000, section V-A (rounded from Huang et al. 2012)";

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode};
 
+use crate::names;
+
 /// A range of bytes in the text of a scenario.
 pub type Span = Range<usize>;
 
@@ -165,28 +167,8 @@ pub(super) fn suggest<'a>(written: &str, known: impl IntoIterator<Item = &'a str
         return format!("there are no {plural}");
     }
     let list = format!("known {plural}: {}", known.join(", "));
-    match nearest(written, &known) {
+    match names::nearest(written, known.iter().copied()) {
         Some(name) => format!("did you mean `{name}`? {list}"),
         None => list,
     }
-}
-
-/// The known name nearest to what was written, if it is near at all.
-fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
-    /// Below this similarity (Jaro–Winkler, 0 to 1) a name is a different name, not a slip of the pen.
-    const LEAST_SIMILARITY: f64 = 0.7;
-    /// Similarity of names that differ by one slip, which Jaro–Winkler underrates in short ones such as `let` for `lte`.
-    const ONE_SLIP: f64 = 0.9;
-    let lower = written.to_lowercase();
-    let similarity = |name: &str| {
-        let name = name.to_lowercase();
-        let slip = if strsim::damerau_levenshtein(&lower, &name) <= 1 { ONE_SLIP } else { 0.0 };
-        strsim::jaro_winkler(&lower, &name).max(slip)
-    };
-    known
-        .iter()
-        .map(|name| (similarity(name), *name))
-        .filter(|(similarity, _)| *similarity >= LEAST_SIMILARITY)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, name)| name)
 }
