@@ -10,10 +10,10 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 DEMO := scenarios/papers/000-table1.toml
 
-.PHONY: help setup build demo test bench bench-peers lint clean
+.PHONY: help setup build demo test test-kernels bench bench-peers lint clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install what building, testing and linting need and this machine lacks
 	@scripts/setup.sh test
@@ -21,14 +21,17 @@ setup: ## install what building, testing and linting need and this machine lacks
 
 build: ## build target/release/joulepath
 	@scripts/setup.sh build
-	cargo build --release --locked --package joulepath
+	@scripts/cargo.sh build --release --locked --package joulepath
 
 demo: build ## compare seven policies on paper 000's three radios, 30 seeds; leave a report to look at
 	target/release/joulepath compare $(DEMO) --seeds 30 --report
 
 test: ## run all tests
 	@scripts/setup.sh test
-	cargo test --workspace --locked --no-fail-fast
+	@scripts/cargo.sh test --workspace --locked --no-fail-fast
+
+test-kernels: ## boot stock kernels 6.1 and 6.12 under QEMU and test the kernel engine in them
+	@scripts/test-kernels.sh
 
 bench: ## measure the speed of controllers, links and the packet engine
 	@scripts/setup.sh build

@@ -53,7 +53,7 @@ file_lengths() {
 }
 
 clippy() {
-    cargo clippy --quiet --workspace --all-targets --locked -- -D warnings
+    scripts/cargo.sh clippy --quiet --workspace --all-targets --locked -- -D warnings
 }
 
 # Without the tests, which may use the system's mathematics.
@@ -64,7 +64,7 @@ determinism() {
 }
 
 documentation() {
-    RUSTDOCFLAGS='-D warnings' cargo doc --quiet --no-deps --workspace --locked
+    RUSTDOCFLAGS='-D warnings' scripts/cargo.sh doc --quiet --no-deps --workspace --locked
 }
 
 dependencies() {

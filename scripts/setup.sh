@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing on a Debian or Ubuntu machine, and nothing else. Silent when nothing is.
-#   scripts/setup.sh build   a C compiler, make, and a Rust at least as new as Cargo.toml asks for
-#   scripts/setup.sh test    that, and clang for the eBPF target
+#   scripts/setup.sh build   a C compiler, make, a Rust at least as new as Cargo.toml asks for; for the kernel engine: clang, libelf, zlib
+#   scripts/setup.sh test    the same
 #   scripts/setup.sh lint    that of build, and rustfmt, clippy, clang-format, shellcheck, git, cargo-deny
+#   scripts/setup.sh kernels that of build, and QEMU, busybox, kmod, xz to boot other kernels
 set -euo pipefail
 
 readonly RUST_VERSION=1.95.0       # installed where Rust is missing or too old; the version that this tree is checked with
@@ -125,16 +126,33 @@ install_cargo_deny() {
     cargo install --quiet --locked cargo-deny --version "$CARGO_DENY_VERSION" >&2
 }
 
+# What scripts/cargo.sh looks for. Elsewhere than on Debian it says what is missing, and builds without the kernel engine.
+want_kernel_engine() {
+    [[ $(uname -s) == Linux ]] && have apt-get || return 0
+    want clang clang
+    [[ -e $(cc -print-file-name=libelf.a) && -e /usr/include/libelf.h ]] || packages+=(libelf-dev)
+    [[ -e $(cc -print-file-name=libz.a) && -e /usr/include/zlib.h ]] || packages+=(zlib1g-dev)
+}
+
 setup_build() {
     links_c || packages+=(gcc libc6-dev)
     want make make
     [[ -e /etc/ssl/certs/ca-certificates.crt ]] || packages+=(ca-certificates)
     install_packages
+    want_kernel_engine # asks the compiler
+    install_packages
     install_rust
 }
 
 setup_test() {
-    want clang clang
+    setup_build
+}
+
+setup_kernels() {
+    want qemu-system-x86_64 qemu-system-x86
+    want busybox busybox-static
+    want depmod kmod
+    want xz xz-utils
     setup_build
 }
 
@@ -148,9 +166,9 @@ setup_lint() {
 }
 
 case ${1-} in
-build | test | lint) "setup_$1" ;;
+build | test | lint | kernels) "setup_$1" ;;
 *)
-    echo "usage: scripts/setup.sh build|test|lint" >&2
+    echo "usage: scripts/setup.sh build|test|lint|kernels" >&2
     exit 2
     ;;
 esac
