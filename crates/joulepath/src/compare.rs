@@ -8,11 +8,11 @@ use std::thread;
 use joulepath_control::limit::limits;
 use joulepath_model::result::{Comparison, Manifest, RunResult, ScenarioRef};
 use joulepath_model::scenario::{Scenario, Workload};
-use joulepath_packet::RunOptions;
 use joulepath_report::{self as report, PolicyRuns};
 
-use crate::cli::{CompareOptions, Engine};
+use crate::cli::CompareOptions;
 use crate::contenders::{self, Contender};
+use crate::engine::{self, Runner};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::journal::Journal;
@@ -22,36 +22,31 @@ use crate::source::{self, Overrides, Source};
 use crate::study::{self, Outcome, Task};
 use crate::terminal;
 
-/// Name of the engine in results.
-const ENGINE: &str = "packet";
-
 /// Runs the command.
 ///
 /// # Errors
 /// Whatever keeps the study from starting. What goes wrong later is said, and told by the exit code.
 pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
     let (options, argument) = settle(*options)?;
-    let unsupported = match options.engine {
-        Engine::Packet => None,
-        Engine::Fluid => Some("fluid"),
-        Engine::Kernel => Some("kernel"),
-        Engine::Live => Some("live"),
-    };
-    if let Some(engine) = unsupported {
-        return Err(Failure::message(Exit::Unsupported, format!("this version has no {engine} engine"))
-            .help("use `--engine packet`"));
-    }
+    let engine = engine::open(options.engine)?;
     let source = Source::open(&argument)?;
     if !options.quiet {
         source::announce(&source, &argument);
     }
     let outputs = Outputs::plan(&options, &source.stem())?;
-    let cases = cases(&source, &options)?;
+    let cases = cases(&source, &options, &*engine)?;
     outputs.make_folders()?;
     let stop = interrupt::flag();
     let journal = outputs.files().next().map(Journal::beside).transpose()?.flatten();
-    let mut session =
-        Session { options: &options, outputs: &outputs, stop, journal, worst: Exit::Ok, done: vec![] };
+    let mut session = Session {
+        options: &options,
+        engine: &*engine,
+        outputs: &outputs,
+        stop,
+        journal,
+        worst: Exit::Ok,
+        done: vec![],
+    };
     for (index, case) in cases.iter().enumerate() {
         session.case(index, case)?;
         if stop.load(Ordering::SeqCst) {
@@ -95,7 +90,7 @@ struct Case {
 }
 
 /// Every case, loaded and checked: nothing runs before all are right.
-fn cases(source: &Source, options: &CompareOptions) -> Result<Vec<Case>, Failure> {
+fn cases(source: &Source, options: &CompareOptions, engine: &dyn Runner) -> Result<Vec<Case>, Failure> {
     let variants: Vec<(Option<String>, Overrides)> = match &options.changes.variant {
         _ if options.all_variants => {
             source.variants()?.into_iter().map(|variant| (Some(variant.name), variant.set)).collect()
@@ -108,12 +103,13 @@ fn cases(source: &Source, options: &CompareOptions) -> Result<Vec<Case>, Failure
             Failure::usage(format!("`{}` has no variants", source.name)).help("leave --all-variants out")
         );
     }
-    variants.into_iter().map(|(variant, set)| case(source, options, variant, set)).collect()
+    variants.into_iter().map(|(variant, set)| case(source, options, engine, variant, set)).collect()
 }
 
 fn case(
     source: &Source,
     options: &CompareOptions,
+    engine: &dyn Runner,
     variant: Option<String>,
     mut overrides: Overrides,
 ) -> Result<Case, Failure> {
@@ -124,7 +120,9 @@ fn case(
         Some(list) => contenders::prepare(&contenders::parse(list)?, &scenario, Exit::Usage)?,
         None => contenders::prepare(&scenario.compare.policies, &scenario, Exit::Failed)?,
     };
-    let seeds = seeds(options, scenario.compare.seeds)?;
+    engine.check(&scenario, &contenders)?;
+    let seeds =
+        if engine.draws() { seeds(options, scenario.compare.seeds)? } else { vec![options.first_seed] };
     let manifest = Manifest {
         scenario_sha256: source.sha256(&scenario),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -190,6 +188,7 @@ fn workload(scenario: &Scenario) -> &'static str {
 /// What is being compared, and what has become of it so far.
 struct Session<'a> {
     options: &'a CompareOptions,
+    engine: &'a dyn Runner,
     outputs: &'a Outputs,
     stop: &'a AtomicBool,
     journal: Option<Journal>,
@@ -225,23 +224,20 @@ impl Session<'_> {
             journal.begin(&case.reference, &case.manifest);
         }
         let mut progress = Progress::new(tasks.len(), self.options.quiet);
-        let threads = self.options.jobs.or_else(|| thread::available_parallelism().ok());
-        let work = |task: &Task| {
-            let setup = &case.contenders[task.policy].setup;
-            let options = RunOptions { series: task.series };
-            joulepath_packet::run(&case.scenario, setup, task.seed, options)
-                .map_err(|error| error.to_string())
-        };
+        let cores = self.options.jobs.or_else(|| thread::available_parallelism().ok());
+        let cores = cores.unwrap_or(NonZeroUsize::MIN);
+        let threads = self.engine.most_at_a_time().map_or(cores, |most| most.min(cores));
+        let work = |task: &Task| self.engine.run(&case.scenario, &case.contenders[task.policy], task);
         let on_done = |_: &Task, outcome: &Outcome| {
             progress.advance();
             if let (Some(journal), Ok(run)) = (&mut self.journal, outcome) {
                 journal.add(run);
             }
         };
-        let done = study::run(&tasks, threads.unwrap_or(NonZeroUsize::MIN), self.stop, work, on_done);
+        let done = study::run(&tasks, threads, self.stop, work, on_done);
         progress.finish();
         let partial = done.iter().filter(|(_, outcome)| outcome.is_ok()).count() < tasks.len();
-        comparison(case, collect(case, done), partial)
+        comparison(case, self.engine.name(), collect(case, done), partial)
     }
 
     fn write_page(&mut self, comparison: &Comparison, page: &Path) -> Result<(), Failure> {
@@ -327,7 +323,7 @@ fn collect(case: &Case, done: Vec<(Task, Outcome)>) -> Vec<Vec<RunResult>> {
     runs
 }
 
-fn comparison(case: &Case, runs: Vec<Vec<RunResult>>, partial: bool) -> Comparison {
+fn comparison(case: &Case, engine: &str, runs: Vec<Vec<RunResult>>, partial: bool) -> Comparison {
     let limits = limits(&case.scenario);
     let of_policy = |(contender, runs): (&Contender, Vec<RunResult>)| PolicyRuns {
         policy: contender.policy.clone(),
@@ -339,7 +335,7 @@ fn comparison(case: &Case, runs: Vec<Vec<RunResult>>, partial: bool) -> Comparis
     Comparison {
         rows: report::summarise(&case.reference, &limits, policies),
         scenario: case.reference.clone(),
-        engine: ENGINE.to_owned(),
+        engine: engine.to_owned(),
         // At most MAX_SEEDS.
         seeds: case.seeds.len() as u32,
         manifest: case.manifest.clone(),

@@ -5,6 +5,7 @@
 //! | `cli` | commands and options |
 //! | `source`, `shipped` | where a scenario comes from |
 //! | `contenders` | policies, looked up and checked against a scenario |
+//! | `engine` | what can run a scenario |
 //! | `study`, `progress`, `journal`, `interrupt` | many runs: on all cores, watched, kept, stopped |
 //! | `compare`, `outputs` | the main job and what it writes |
 //! | `list`, `describe`, `show`, `explain` | the other commands |
@@ -14,6 +15,7 @@ mod cli;
 mod compare;
 mod contenders;
 mod describe;
+mod engine;
 mod explain;
 mod failure;
 mod interrupt;
