@@ -1,0 +1,10 @@
+//! What `joulepath` becomes when it starts itself again; apart, so that tests and other programs need no command line.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    joulepath_linux::worker::run_if_asked().unwrap_or_else(|| {
+        eprintln!("joulepath-worker is started by other programs, never by hand");
+        ExitCode::from(2)
+    })
+}
