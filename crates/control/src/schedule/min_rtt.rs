@@ -31,6 +31,13 @@ impl Default for MinRtt {
     }
 }
 
+impl MinRtt {
+    /// Retransmits opportunistically, penalises nobody.
+    pub(super) fn without_penalty() -> Self {
+        MinRtt { penalise: false, ..Self::default() }
+    }
+}
+
 /// What to do about the oldest segment that holds up the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rescue {

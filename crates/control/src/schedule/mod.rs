@@ -6,21 +6,57 @@
 //! ```
 //!
 //! A scheduler is asked once per segment, so it dispatches over an enum and never allocates. It sees what the old
-//! out-of-tree Linux MPTCP shows its schedulers; [`PathView`] is that view.
+//! out-of-tree Linux MPTCP shows its schedulers; [`PathView`] is that view of a subflow, [`Backlog`] that of the data.
+//!
+//! New data is asked about with [`Scheduler::place`], which may answer with a later segment than the next one; segments that are sent
+//! again with [`Scheduler::pick`].
 
+mod allotted;
+mod blest;
+mod daps;
+mod ecf;
+mod emtcp;
 mod mainline;
 mod min_rtt;
+mod proactive;
+mod redundant;
+mod registry;
 mod round_robin;
+mod sttf;
 
 use joulepath_model::units::Nanos;
 
-use crate::options::{self, OptionError};
+pub use allotted::Allotted;
+pub use blest::Blest;
+pub use daps::Daps;
+pub use ecf::Ecf;
+pub use emtcp::Emtcp;
 pub use mainline::Mainline;
 pub use min_rtt::{MinRtt, Rescue, penalised};
+pub use proactive::Proactive;
+pub use redundant::Redundant;
+pub use registry::{SCHEDULERS, SchedulerInfo};
 pub use round_robin::RoundRobin;
+pub use sttf::Sttf;
 
 /// The most subflows that a connection has; path masks are `u8`.
 pub const MAX_SUBFLOWS: usize = 8;
+
+/// From here on ssthresh means "none yet" (Linux: `TCP_INFINITE_SSTHRESH`), packets.
+pub const NO_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// RTT of a subflow beyond its smoothed one, µs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RttView {
+    /// Latest sample.
+    pub last_us: u32,
+    /// Least sample.
+    pub min_us: u32,
+    /// Greatest sample.
+    pub max_us: u32,
+    /// Mean deviation (RFC 6298: RTTVAR).
+    pub var_us: u32,
+}
 
 /// One subflow as a scheduler sees it. Bit `i` of every path mask is the subflow at index `i`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,6 +79,55 @@ pub struct PathView {
     pub srtt_us: u32,
     /// Bytes handed to the subflow and not yet acknowledged: waiting for window space or in flight.
     pub queued_bytes: u32,
+    /// Kept up to date only for a scheduler that [`Scheduler::watches_rtt`].
+    pub rtt: RttView,
+}
+
+/// The data that waits at the sender, in segments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// The present.
+    pub now: Nanos,
+    /// Everything below is DATA_ACKed.
+    pub una: u32,
+    /// First DSN that no subflow has carried.
+    pub next: u32,
+    /// Segments in the send buffer from `next` on; none of them beyond the data-level window.
+    pub unsent: u32,
+    /// The whole data-level window, from `una` on.
+    pub window: u32,
+}
+
+/// Where new data goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// The subflow.
+    pub path: usize,
+    /// The segment that it shall carry. If that has been sent, the next one that has not; if there is none, the first unsent.
+    pub dsn: u32,
+}
+
+/// What a path costs, for schedulers that rank by it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PathCost {
+    /// θ, W.
+    pub sunk_w: f64,
+    /// b, J/bit.
+    pub slope_j_per_bit: f64,
+}
+
+/// How a scheduler deals with data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// The next segment, on a subflow with space.
+    Plain,
+    /// The next segment, perhaps on a subflow without space: it then waits in that subflow's own queue, and no other subflow takes it from
+    /// there.
+    Queues,
+    /// Perhaps a later segment than the next.
+    Places,
+    /// Copies of what other subflows carry.
+    Copies,
 }
 
 impl PathView {
@@ -101,8 +186,13 @@ fn members(mut mask: u8) -> impl Iterator<Item = usize> {
     })
 }
 
+/// The usable subflow with the smallest smoothed RTT, with space or without; the first of equals.
+fn fastest(paths: &[PathView]) -> Option<usize> {
+    members(candidates(paths, PathView::is_usable)).min_by_key(|&i| paths[i].srtt_us)
+}
+
 /// A packet scheduler with its state: one per connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Scheduler {
     /// `round-robin`: turns of equal length.
     RoundRobin(RoundRobin),
@@ -112,112 +202,124 @@ pub enum Scheduler {
     MinRtt(MinRtt),
     /// `mainline`: the default scheduler of Linux 6, least time to drain what is queued.
     Mainline(Mainline),
+    /// `blest`: waits for the fast subflow rather than block the window.
+    Blest(Blest),
+    /// `ecf`: earliest completion first.
+    Ecf(Ecf),
+    /// `daps`: in the order of arrival.
+    Daps(Daps),
+    /// `sttf`: shortest transfer time first.
+    Sttf(Sttf),
+    /// `redundant`: everything everywhere.
+    Redundant(Redundant),
+    /// `emtcp`: cheapest interface first.
+    Emtcp(Emtcp),
+    /// `proactive`: slow paths carry later segments.
+    Proactive(Proactive),
+    /// `allotted`: spends what an allocator allots.
+    Allotted(Allotted),
 }
-
-/// A scheduler as the registry lists it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SchedulerInfo {
-    /// Name on the command line.
-    pub name: &'static str,
-    /// One line for humans.
-    pub summary: &'static str,
-    /// Names of its options.
-    pub options: &'static [&'static str],
-}
-
-/// Every scheduler.
-pub const SCHEDULERS: [SchedulerInfo; 4] = [
-    SchedulerInfo {
-        name: "round-robin",
-        summary: "turns of num_segments segments each; skips subflows without window space unless cwnd_limited=off",
-        options: &["num_segments", "cwnd_limited"],
-    },
-    SchedulerInfo { name: "first-free", summary: "first subflow with window space", options: &[] },
-    SchedulerInfo {
-        name: "minrtt",
-        summary: "smallest smoothed RTT with window space, with opportunistic retransmission and penalisation",
-        options: &["opportunistic", "penalise"],
-    },
-    SchedulerInfo {
-        name: "mainline",
-        summary: "Linux's default: least queued bytes per pacing rate, in bursts of 65428 bytes",
-        options: &[],
-    },
-];
 
 impl Scheduler {
-    /// The scheduler called `name`, with `options` in the order written. `mss_bytes` is the payload of a full segment.
-    ///
-    /// # Errors
-    /// An unknown name or option, or a value that does not fit; the message names what would be right.
-    pub fn by_name(name: &str, options: &[(String, String)], mss_bytes: u32) -> Result<Self, OptionError> {
-        let Some(info) = SCHEDULERS.iter().find(|info| info.name == name) else {
-            let known = SCHEDULERS.map(|info| info.name);
-            return Err(OptionError::unknown_name("scheduler", name, &known));
-        };
-        let mut scheduler = match name {
-            "round-robin" => Scheduler::RoundRobin(RoundRobin::default()),
-            "first-free" => Scheduler::FirstFree,
-            "minrtt" => Scheduler::MinRtt(MinRtt::default()),
-            "mainline" => Scheduler::Mainline(Mainline::new(mss_bytes)),
-            other => unreachable!("`{other}` is in the registry"),
-        };
-        for (key, value) in options {
-            scheduler.set(info, key, value)?;
+    /// How it deals with data.
+    pub fn style(&self) -> Style {
+        match self {
+            Scheduler::Mainline(_) => Style::Queues,
+            Scheduler::Sttf(_) | Scheduler::Proactive(_) => Style::Places,
+            Scheduler::Redundant(_) => Style::Copies,
+            _ => Style::Plain,
         }
-        Ok(scheduler)
     }
 
-    fn set(&mut self, info: &SchedulerInfo, key: &str, value: &str) -> Result<(), OptionError> {
-        match (self, key) {
-            (Scheduler::RoundRobin(s), "num_segments") => {
-                s.num_segments = options::count("num_segments", value)?;
-            }
-            (Scheduler::RoundRobin(s), "cwnd_limited") => {
-                s.cwnd_limited = options::switch("cwnd_limited", value)?;
-            }
-            (Scheduler::MinRtt(s), "opportunistic") => {
-                s.opportunistic = options::switch("opportunistic", value)?;
-            }
-            (Scheduler::MinRtt(s), "penalise") => s.penalise = options::switch("penalise", value)?,
-            _ => return Err(OptionError::unknown_option(info.name, key, info.options)),
-        }
-        Ok(())
-    }
-
-    /// Whether [`Scheduler::pick`] may name a subflow without window space. The segment then waits in that subflow's own
-    /// queue, and no other subflow takes it from there.
+    /// Whether [`Scheduler::pick`] may name a subflow without window space.
     #[inline]
     pub fn queues_ahead(&self) -> bool {
-        matches!(self, Scheduler::Mainline(_))
+        self.style() == Style::Queues
     }
 
-    /// The subflow for the next segment; `None`: nothing may be sent now.
+    /// Whether it reads [`PathView::rtt`].
+    pub fn watches_rtt(&self) -> bool {
+        matches!(self, Scheduler::Blest(_) | Scheduler::Ecf(_) | Scheduler::Sttf(_))
+    }
+
+    /// Whether [`Scheduler::allot`] must be called before it sends anything.
+    pub fn wants_allotment(&self) -> bool {
+        matches!(self, Scheduler::Allotted(_))
+    }
+
+    /// What the paths cost, in the order of the subflows. Only `emtcp` cares.
+    pub fn learn_costs(&mut self, costs: &[PathCost]) {
+        if let Scheduler::Emtcp(scheduler) = self {
+            scheduler.rank_by(costs);
+        }
+    }
+
+    /// A slot begins in which each path may carry so many packets. Only `allotted` cares.
+    pub fn allot(&mut self, packets: &[f64]) {
+        if let Scheduler::Allotted(scheduler) = self {
+            scheduler.allot(packets);
+        }
+    }
+
+    /// The subflow for a segment that those in the mask `carried` have carried already; `None`: it has to wait.
     ///
-    /// `carried` is the mask of subflows that have already carried this segment: 0 for new data. `Some` is a commitment:
-    /// the caller hands the segment of `segment_bytes` to that subflow, so it checks the data-level window before it asks.
+    /// `Some` is a commitment: the caller hands the segment of `segment_bytes` to that subflow.
     #[inline]
     pub fn pick(&mut self, paths: &[PathView], carried: u8, segment_bytes: u32) -> Option<usize> {
         debug_assert!(paths.len() <= MAX_SUBFLOWS);
+        let open = || not_yet_carriers(candidates(paths, PathView::is_usable), carried);
         match self {
             Scheduler::MinRtt(_) => min_rtt::pick(paths, carried),
             Scheduler::Mainline(scheduler) => scheduler.pick(paths, carried, segment_bytes),
             Scheduler::RoundRobin(scheduler) => scheduler.pick(paths, carried),
-            Scheduler::FirstFree => {
-                let open = not_yet_carriers(candidates(paths, PathView::is_usable), carried);
-                members(open).find(|&i| paths[i].has_space())
-            }
+            Scheduler::FirstFree | Scheduler::Proactive(_) => members(open()).find(|&i| paths[i].has_space()),
+            Scheduler::Emtcp(scheduler) => scheduler.pick(paths, carried),
+            Scheduler::Sttf(_) => sttf::pick(paths, open()),
+            Scheduler::Blest(_)
+            | Scheduler::Ecf(_)
+            | Scheduler::Daps(_)
+            | Scheduler::Redundant(_)
+            | Scheduler::Allotted(_) => min_rtt::pick(paths, carried),
+        }
+    }
+
+    /// The subflow for new data and which segment; `None`: nothing may be sent now.
+    ///
+    /// `Some` is a commitment, as in [`Scheduler::pick`]. There is something to send: `backlog.unsent` > 0, except for
+    /// [`Style::Copies`].
+    #[inline]
+    pub fn place(&mut self, paths: &[PathView], segment_bytes: u32, backlog: &Backlog) -> Option<Placement> {
+        let path = match self {
+            Scheduler::Blest(scheduler) => scheduler.place(paths, backlog),
+            Scheduler::Ecf(scheduler) => scheduler.place(paths, backlog),
+            Scheduler::Daps(scheduler) => scheduler.place(paths),
+            Scheduler::Allotted(scheduler) => scheduler.place(paths),
+            Scheduler::Sttf(scheduler) => return scheduler.place(paths, backlog),
+            Scheduler::Proactive(scheduler) => return scheduler.place(paths, backlog),
+            Scheduler::Redundant(scheduler) => return scheduler.place(paths, backlog),
+            _ => self.pick(paths, 0, segment_bytes),
+        };
+        Some(Placement { path: path?, dsn: backlog.next })
+    }
+
+    /// What became of a [`Placement`]: `dsn` is the segment that was sent.
+    #[inline]
+    pub fn placed(&mut self, placement: Placement) {
+        if let Scheduler::Proactive(scheduler) = self {
+            scheduler.placed(placement);
         }
     }
 
     /// What to do about the oldest segment without DATA_ACK, carried by the subflows in `oldest_carried`, when the
-    /// data-level window is full (or the send buffer is full and everything in it has been sent).
-    ///
-    /// `None`: nothing. Only `minrtt` ever rescues.
+    /// data-level window is full (or the send buffer is full and everything in it has been sent). `None`: nothing.
     #[inline]
     pub fn rescue(&mut self, paths: &[PathView], now: Nanos, oldest_carried: u8) -> Option<Rescue> {
         match self {
             Scheduler::MinRtt(scheduler) => scheduler.rescue(paths, now, oldest_carried),
+            Scheduler::Blest(scheduler) => scheduler.rescue(paths, now, oldest_carried),
+            Scheduler::Ecf(scheduler) => scheduler.rescue(paths, now, oldest_carried),
+            Scheduler::Sttf(scheduler) => scheduler.rescue(paths, now, oldest_carried),
+            Scheduler::Daps(scheduler) => scheduler.rescue(paths, oldest_carried),
             _ => None,
         }
     }
@@ -225,3 +327,5 @@ impl Scheduler {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_placing;

@@ -180,6 +180,12 @@ fn any_path() -> impl Strategy<Value = PathView> {
                 in_flight,
                 srtt_us,
                 queued_bytes,
+                rtt: RttView {
+                    last_us: srtt_us,
+                    min_us: srtt_us / 2,
+                    max_us: 2 * srtt_us,
+                    var_us: srtt_us / 4,
+                },
             }
         },
     )

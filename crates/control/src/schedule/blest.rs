@@ -1,0 +1,96 @@
+//! BLEST, blocking estimation (Ferlin, Alay, Mehani, Boreli, IFIP Networking 2016), as the out-of-tree Linux module `blest`.
+//!
+//! ```text
+//!   f: smallest RTT of all    s: smallest RTT with window space    T: time that the segment lingers on s
+//!
+//!   λ · (packets that f would send within T)  >  data-level window − (in flight on s + 1)   ⇒   wait for f
+//! ```
+//! λ grows when the connection was blocked all the same, and falls when it was not.
+//!
+//! Deviations: packets stand for bytes (all subflows have one MSS).
+
+use joulepath_model::units::Nanos;
+
+use super::{Backlog, MinRtt, NO_SSTHRESH, PathView, Rescue, fastest, min_rtt};
+
+/// λ in thousandths: start, bounds, and what an RTT with or without blocking changes.
+const LAMBDA_START: u64 = 1_200;
+const LAMBDA_MIN: u64 = 1_000;
+const LAMBDA_MAX: u64 = 1_300;
+const LAMBDA_RISE: u64 = 40;
+const LAMBDA_FALL: u64 = 10;
+const LAMBDA_ONE: u64 = 1_000;
+/// Doublings of a window that are looked ahead.
+const MAX_DOUBLINGS: u64 = 16;
+
+/// Waits for the fast subflow rather than block the window with a slow segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blest {
+    /// Opportunistic retransmission and penalisation, kept from `minrtt`.
+    pub rescue: MinRtt,
+    lambda: u64,
+    updated: Nanos,
+    /// The rescue had to act since λ was last updated.
+    blocked: bool,
+}
+
+impl Default for Blest {
+    fn default() -> Self {
+        Blest { rescue: MinRtt::default(), lambda: LAMBDA_START, updated: Nanos::ZERO, blocked: false }
+    }
+}
+
+/// Packets that `f` sends in the `rounds` of its RTT.
+fn packets_within(f: &PathView, rounds: u64) -> u64 {
+    let (cwnd, ssthresh) = (u64::from(f.cwnd), u64::from(f.ssthresh));
+    if f.ssthresh >= NO_SSTHRESH {
+        return cwnd * ((1 << rounds.min(MAX_DOUBLINGS)) - 1);
+    }
+    // w rises by one each round from max(w, ssthresh + 1) on: the sum of an arithmetic series.
+    (2 * cwnd.max(ssthresh + 1) + rounds - 1) * rounds / 2
+}
+
+/// How long a segment stays on `s`, µs: between its least and its greatest RTT, by how full its window is.
+fn linger_us(s: &PathView) -> u64 {
+    let span = u64::from(s.rtt.max_us.saturating_sub(s.rtt.min_us));
+    let filled = span * u64::from(s.in_flight + 1) / u64::from(s.cwnd.max(1));
+    (u64::from(s.rtt.min_us) + filled).max(u64::from(s.srtt_us))
+}
+
+impl Blest {
+    pub(super) fn place(&mut self, paths: &[PathView], backlog: &Backlog) -> Option<usize> {
+        let s = min_rtt::pick(paths, 0)?;
+        let f = fastest(paths)?;
+        if s == f {
+            return Some(s);
+        }
+        self.update_lambda(&paths[s], backlog.now);
+        (!self.would_block(&paths[f], &paths[s], backlog)).then_some(s)
+    }
+
+    /// Whether sending on `s` leaves too little of the window for what `f` could send meanwhile.
+    fn would_block(&self, f: &PathView, s: &PathView, backlog: &Backlog) -> bool {
+        let mean_us = (u64::from(f.rtt.min_us) + u64::from(f.rtt.max_us)) / 2;
+        let rounds = linger_us(s) / mean_us.max(1) + 1;
+        let left = u64::from(backlog.window).saturating_sub(u64::from(s.in_flight) + 1);
+        self.lambda * packets_within(f, rounds) > LAMBDA_ONE * left
+    }
+
+    fn update_lambda(&mut self, s: &PathView, now: Nanos) {
+        if now.saturating_sub(self.updated) < Nanos::from_micros(s.rtt.min_us.into()) {
+            return;
+        }
+        self.updated = now;
+        self.lambda = if std::mem::take(&mut self.blocked) {
+            (self.lambda + LAMBDA_RISE).min(LAMBDA_MAX)
+        } else {
+            (self.lambda - LAMBDA_FALL).max(LAMBDA_MIN)
+        };
+    }
+
+    pub(super) fn rescue(&mut self, paths: &[PathView], now: Nanos, carried: u8) -> Option<Rescue> {
+        let rescue = self.rescue.rescue(paths, now, carried);
+        self.blocked |= rescue.is_some();
+        rescue
+    }
+}

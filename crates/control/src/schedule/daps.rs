@@ -1,0 +1,106 @@
+//! DAPS, delay-aware packet scheduling (Kuhn, Lochin, Mifdaoui, Sarwar, Mehani, Boreli, ICC 2014), as its port to Linux MPTCP.
+//!
+//! ```text
+//!   D_i = τ_i/2 in steps of 4 ms, at least one;   H = lcm(D_i)
+//!   plan:  t = 1 … H, paths by RTT:   t mod D_i = 0   ⇒   the next w_i segments go to path i
+//! ```
+//! The plan is executed in order; a path without space is passed over; at its end a new one is made.
+//!
+//! Deviations: the plan is not stored but stepped through, so its length needs no bound but that of [`LONGEST_PLAN`]; RTTs are
+//! microseconds (the port takes them for milliseconds).
+
+use super::{MAX_SUBFLOWS, PathView, Rescue, candidates, members, min_rtt};
+
+/// Step of the forward delays, µs.
+const STEP_US: u32 = 4_000;
+/// Steps after which a plan is renewed, whatever the least common multiple is.
+const LONGEST_PLAN: u64 = 1 << 20;
+/// The averaged window moves by one part in this many.
+const WINDOW_WEIGHT: u32 = 8;
+
+/// Sends in the order in which segments would arrive.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Daps {
+    /// Paths that the plan counts with.
+    members: u8,
+    /// Forward delays, steps.
+    delay: [u64; MAX_SUBFLOWS],
+    /// Place of each path by RTT.
+    rank: [u8; MAX_SUBFLOWS],
+    /// Averaged windows, eighths of a packet; 0 before the first plan.
+    window_x8: [u32; MAX_SUBFLOWS],
+    horizon: u64,
+    /// Where the plan stands: step, path, and what is left of its turn.
+    step: u64,
+    path: usize,
+    left: u32,
+}
+
+impl Daps {
+    pub(super) fn place(&mut self, paths: &[PathView]) -> Option<usize> {
+        let usable = candidates(paths, PathView::is_usable);
+        let free = members(usable).filter(|&i| paths[i].has_space()).fold(0, |mask, i| mask | 1 << i);
+        if free == 0 {
+            return None;
+        }
+        if self.members != usable {
+            self.plan(paths, usable);
+        }
+        if self.left == 0 || free & (1 << self.path) == 0 {
+            self.next_turn(paths, usable, free);
+        }
+        self.left -= 1;
+        Some(self.path)
+    }
+
+    /// A new plan for the paths in `usable`, which is not empty.
+    fn plan(&mut self, paths: &[PathView], usable: u8) {
+        self.members = usable;
+        self.horizon = 1;
+        for i in members(usable) {
+            self.delay[i] = u64::from((paths[i].srtt_us / 2 + STEP_US / 2) / STEP_US).max(1);
+            self.horizon = lcm(self.horizon, self.delay[i]).min(LONGEST_PLAN);
+            self.rank[i] =
+                members(usable).filter(|&k| (paths[k].srtt_us, k) < (paths[i].srtt_us, i)).count() as u8;
+            let window = &mut self.window_x8[i];
+            *window = match *window {
+                0 => paths[i].cwnd * WINDOW_WEIGHT,
+                average => average - average / WINDOW_WEIGHT + paths[i].cwnd,
+            };
+        }
+        (self.step, self.left) = (0, 0);
+        self.path = members(usable).max_by_key(|&i| self.rank[i]).unwrap_or(0);
+    }
+
+    /// Goes on to the next turn of a path in `free`.
+    fn next_turn(&mut self, paths: &[PathView], usable: u8, free: u8) {
+        let here = (self.step, self.rank[self.path]);
+        let turn = |i: usize| {
+            let this_step =
+                (self.step, self.rank[i]) > here && self.step > 0 && self.step % self.delay[i] == 0;
+            let step = if this_step { self.step } else { (self.step / self.delay[i] + 1) * self.delay[i] };
+            (step, self.rank[i], i)
+        };
+        let (step, _, path) = members(free).map(turn).min().expect("some path is free");
+        if step > self.horizon && self.step > 0 {
+            self.plan(paths, usable);
+            return self.next_turn(paths, usable, free);
+        }
+        (self.step, self.path) = (step, path);
+        self.left = (self.window_x8[path] / WINDOW_WEIGHT).max(1);
+    }
+
+    /// The window is full: the oldest segment once more on the fastest free path.
+    pub(super) fn rescue(&self, paths: &[PathView], carried: u8) -> Option<Rescue> {
+        let free = min_rtt::pick(paths, 0).filter(|free| carried & (1 << free) == 0)?;
+        Some(Rescue { retransmit_on: Some(free), penalise: 0 })
+    }
+}
+
+fn lcm(a: u64, b: u64) -> u64 {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    a / x * b
+}

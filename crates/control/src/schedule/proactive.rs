@@ -1,0 +1,64 @@
+//! The proactive scheduler of 004, Algorithm 2: a slow path carries segments that are due when they arrive.
+//!
+//! ```text
+//!   path: the first with space.         D_i = τ_i/2,  t_i = τ_i/w_i,  fast: the least D
+//!   fast:  DSN = F + 1,                            F ← DSN
+//!   slow:  DSN = F + max(1, round((D_s − D_f)/t_f))          + round(j t_s/t_f)  with `spaced`
+//! ```
+//! F is the last DSN of the fast path, j the number of segments that the slow path has taken since F moved. The literal algorithm puts
+//! consecutive slow segments next to each other, although they arrive t_s apart: `spaced` mends that. A DSN that was sent already
+//! moves on by one; one beyond data or window falls back to the first unsent.
+//!
+//! Deviations: more than two paths have one fast and several slow ones; τ/2 stands for the one-way delay.
+
+use super::{Backlog, MAX_SUBFLOWS, PathView, Placement, candidates, fastest, members};
+
+/// Segments for slow paths are taken from ahead.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proactive {
+    /// Consecutive slow segments are as far apart as they arrive.
+    pub spaced: bool,
+    /// DSN behind F.
+    after_fast: u32,
+    fast: usize,
+    /// Segments that each path has taken since F moved.
+    taken: [u32; MAX_SUBFLOWS],
+}
+
+/// a/b to the nearest integer, b > 0.
+fn rounded(a: u64, b: u64) -> u32 {
+    u32::try_from((2 * a + b) / (2 * b)).unwrap_or(u32::MAX)
+}
+
+impl Proactive {
+    pub(super) fn place(&mut self, paths: &[PathView], backlog: &Backlog) -> Option<Placement> {
+        let usable = candidates(paths, PathView::is_usable);
+        let path = members(usable).find(|&i| paths[i].has_space())?;
+        self.fast = fastest(paths)?;
+        let behind = self.after_fast.max(backlog.next);
+        let ahead = if path == self.fast { 0 } else { self.increment(paths, path) - 1 };
+        Some(Placement { path, dsn: behind.saturating_add(ahead) })
+    }
+
+    /// Δ_dsn of a slow path, at least 1.
+    fn increment(&self, paths: &[PathView], slow: usize) -> u32 {
+        let (f, s) = (&paths[self.fast], &paths[slow]);
+        let [w_f, w_s] = [f, s].map(|path| u64::from(path.cwnd.max(1)));
+        let [tau_f, tau_s] = [f, s].map(|path| u64::from(path.srtt_us.max(1)));
+        let delay = rounded((tau_s - tau_f) * w_f, 2 * tau_f).max(1);
+        if !self.spaced {
+            return delay;
+        }
+        delay.saturating_add(rounded(u64::from(self.taken[slow]) * tau_s * w_f, w_s * tau_f))
+    }
+
+    /// The segment went to `path` with this DSN.
+    pub(super) fn placed(&mut self, placement: Placement) {
+        if placement.path == self.fast {
+            self.after_fast = placement.dsn + 1;
+            self.taken = [0; MAX_SUBFLOWS];
+        } else {
+            self.taken[placement.path] += 1;
+        }
+    }
+}

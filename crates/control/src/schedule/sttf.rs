@@ -1,0 +1,68 @@
+//! STTF, shortest transfer time first (Hurtig, Grinnemo, Brunstrom, Ferlin, Alay, Kuhn, ToN 2019), as in the Karlstad kernel tree.
+//!
+//! ```text
+//!   transfer time of a segment with q segments before it on a path:
+//!       q < free window:  τ/2
+//!       otherwise:        τ per window that must go before, doubling in slow start and +1 in congestion avoidance, and τ/2
+//! ```
+//! Each unsent segment, in order, belongs to the path that brings it soonest, even if that path has no space now. A path with space
+//! therefore gets the first segment that no full path would bring sooner: earlier ones are left for the faster paths. Plans are
+//! made anew for every segment, which is the limit of re-planning whenever the assignment changes.
+//!
+//! Deviations: there are no queues below the data level, so only the plan itself waits; packets stand for bytes.
+
+use joulepath_model::units::Nanos;
+
+use super::{Backlog, MinRtt, PathView, Placement, Rescue, candidates, members};
+
+/// Shortest transfer time first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sttf {
+    /// Opportunistic retransmission, kept from `minrtt`; penalisation is off.
+    pub rescue: MinRtt,
+}
+
+impl Default for Sttf {
+    fn default() -> Self {
+        Sttf { rescue: MinRtt::without_penalty() }
+    }
+}
+
+/// Latest RTT, µs.
+fn rtt_us(path: &PathView) -> u64 {
+    path.rtt.last_us.into()
+}
+
+/// Segments that a full path brings sooner than `limit_x2`/2 µs from now.
+fn brought_sooner(path: &PathView, limit_x2: u64, most: u64) -> u64 {
+    let (rtt, mut window, mut sum) = (rtt_us(path).max(1), u64::from(path.cwnd), 0);
+    // The windows go at τ, 2τ, …; each takes τ/2 to arrive.
+    let mut arrival_x2 = 3 * rtt;
+    while arrival_x2 < limit_x2 && sum < most {
+        sum += window;
+        window = if window < u64::from(path.ssthresh) { 2 * window } else { window + 1 };
+        arrival_x2 += 2 * rtt;
+    }
+    sum
+}
+
+impl Sttf {
+    pub(super) fn place(&self, paths: &[PathView], backlog: &Backlog) -> Option<Placement> {
+        let usable = candidates(paths, PathView::is_usable);
+        let path = pick(paths, usable)?;
+        let limit_x2 = rtt_us(&paths[path]);
+        let full = members(usable).filter(|&i| !paths[i].has_space());
+        let most = u64::from(backlog.unsent);
+        let before: u64 = full.map(|i| brought_sooner(&paths[i], limit_x2, most)).sum();
+        (before < most).then(|| Placement { path, dsn: backlog.next + before as u32 })
+    }
+
+    pub(super) fn rescue(&mut self, paths: &[PathView], now: Nanos, carried: u8) -> Option<Rescue> {
+        self.rescue.rescue(paths, now, carried)
+    }
+}
+
+/// Of the paths in `open`, the one with space and the least latest RTT; the first of equals.
+pub(super) fn pick(paths: &[PathView], open: u8) -> Option<usize> {
+    members(open).filter(|&i| paths[i].has_space()).min_by_key(|&i| rtt_us(&paths[i]))
+}
