@@ -1,8 +1,9 @@
 //! From a scenario and a policy to an engine that is ready to run.
 
 use joulepath_control::allocate::{CostedPath, costed_path};
-use joulepath_control::schedule::{MAX_SUBFLOWS, PathView, Scheduler};
+use joulepath_control::schedule::{MAX_SUBFLOWS, PathView, Scheduler, Style};
 use joulepath_controllers::{self as controllers, Controller};
+use joulepath_link::cross::CrossSource;
 use joulepath_link::random::{Domain, Stream};
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::energy::Traffic;
@@ -15,7 +16,6 @@ use joulepath_model::units::Nanos;
 use crate::application::Application;
 use crate::connection::{Connection, DataSender, Device};
 use crate::control::{ControlPlane, Needs};
-use crate::cross::CrossSource;
 use crate::engine::{Engine, Sources, WireSizes};
 use crate::event::{LazyTimer, MAX_SOURCES, MAX_TIME_NS};
 use crate::lane::Common;
@@ -202,6 +202,7 @@ impl Builder<'_> {
         let transport = &self.scenario.transport;
         let window = u32::try_from(parts.window_bytes / transport.mss.0).unwrap_or(u32::MAX / 4).max(1);
         let random = Stream::new(self.seed, Domain::Workload, self.connections.len() as u64);
+        let style = parts.scheduler.style();
         Connection {
             first: (self.subflows.len() - parts.n) as u32,
             n: parts.n,
@@ -210,10 +211,13 @@ impl Builder<'_> {
             controller: parts.controller,
             cc: parts.cc,
             views: [PathView::default(); MAX_SUBFLOWS],
+            style,
             queues_ahead: parts.scheduler.queues_ahead(),
+            is_scheduled: parts.n > 1 || parts.scheduler.wants_allotment(),
+            watches_rtt: parts.scheduler.watches_rtt(),
             scheduler: parts.scheduler,
             committed: Default::default(),
-            sender: DataSender::new(window, parts.n),
+            sender: DataSender::new(window, parts.n, style == Style::Places),
             receiver: DataReceiver::new(),
             application: Application::new(parts.workload, transport.mss, random, self.scenario.warm_up),
             application_timer: LazyTimer::new(),
@@ -239,8 +243,7 @@ impl Builder<'_> {
         if sources.count() > MAX_SOURCES {
             return Err(RunError::TooLarge { sources: sources.count() });
         }
-        let cross =
-            |(i, spec)| CrossSource::new(spec, Stream::new(self.seed, Domain::CrossTraffic, i as u64));
+        let cross = |(i, spec)| CrossSource::new(spec, self.seed, i as u64);
         let mut engine = Engine {
             now_ns: 0,
             end_ns: scenario.duration.0,

@@ -2,10 +2,11 @@
 
 use std::collections::VecDeque;
 
-use joulepath_control::schedule::{MAX_SUBFLOWS, PathView, Scheduler};
+use joulepath_control::schedule::{Backlog, MAX_SUBFLOWS, PathView, Placement, Scheduler, Style};
 use joulepath_controllers::{self as controllers, Controller};
 use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
 use joulepath_model::scenario::{Direction, PathIndex};
+use joulepath_model::units::Nanos;
 
 use crate::application::Application;
 use crate::control::ControlPlane;
@@ -30,17 +31,22 @@ pub(crate) struct DataSender {
     carriers: Box<[u16]>,
     /// Segments to be sent again on another subflow, oldest first.
     reinjections: VecDeque<u32>,
+    /// Which segments beyond `next` have been carried, a bit each by DSN; unused unless the scheduler goes ahead.
+    ahead: Box<[u64]>,
 }
 
 impl DataSender {
-    pub(crate) fn new(window: u32, subflows: usize) -> Self {
-        let records = if subflows > 1 { (window as usize + 1).next_power_of_two() } else { 0 };
+    pub(crate) fn new(window: u32, subflows: usize, goes_ahead: bool) -> Self {
+        let span = (window as usize + 1).next_power_of_two();
+        let records = if subflows > 1 { span } else { 0 };
+        let bits = if goes_ahead { span.div_ceil(u64::BITS as usize) } else { 0 };
         DataSender {
             una: 0,
             next: 0,
             window,
             carriers: vec![0; records].into_boxed_slice(),
             reinjections: VecDeque::new(),
+            ahead: vec![0; bits].into_boxed_slice(),
         }
     }
 
@@ -89,6 +95,44 @@ impl DataSender {
             *record = 1 << local;
         }
         dsn
+    }
+
+    /// The new segment `wish` goes to subflow `local`, or the next one that has not been carried, or else the last before it; all of
+    /// them below `end`, which is above `next`. Returns its DSN.
+    fn take_ahead(&mut self, wish: u32, end: u32, local: usize) -> u32 {
+        let wish = wish.clamp(self.next, end - 1);
+        let unsent = |dsn: &u32| !self.is_ahead(*dsn);
+        let dsn = (wish..end).find(unsent).or_else(|| (self.next..wish).rev().find(unsent));
+        let dsn = dsn.expect("`next` has not been carried");
+        if dsn == self.next {
+            self.take_new(local);
+            while self.is_ahead(self.next) {
+                self.flip_ahead(self.next);
+                self.next += 1;
+            }
+            return dsn;
+        }
+        self.flip_ahead(dsn);
+        if let Some(record) = self.record(dsn) {
+            *record = 1 << local;
+        }
+        dsn
+    }
+
+    /// Whether a segment from `next` on has been carried.
+    fn is_ahead(&self, dsn: u32) -> bool {
+        let (word, bit) = self.ahead_bit(dsn);
+        self.ahead[word] & bit != 0
+    }
+
+    fn flip_ahead(&mut self, dsn: u32) {
+        let (word, bit) = self.ahead_bit(dsn);
+        self.ahead[word] ^= bit;
+    }
+
+    fn ahead_bit(&self, dsn: u32) -> (usize, u64) {
+        let words = self.ahead.len();
+        (dsn as usize / u64::BITS as usize & (words - 1), 1 << (dsn % u64::BITS))
     }
 
     /// A segment goes to one more subflow.
@@ -157,8 +201,13 @@ pub(crate) struct Connection {
     pub(crate) cc: controllers::Connection,
     pub(crate) views: [PathView; MAX_SUBFLOWS],
     pub(crate) scheduler: Scheduler,
+    pub(crate) style: Style,
     /// The scheduler commits segments to subflows ahead of their windows.
     pub(crate) queues_ahead: bool,
+    /// The scheduler is asked: there is a choice of subflows, or of when.
+    pub(crate) is_scheduled: bool,
+    /// The scheduler reads [`PathView::rtt`].
+    pub(crate) watches_rtt: bool,
     /// Segments that a scheduler has committed to a subflow ahead of its window, by subflow: (DSN, length).
     pub(crate) committed: [VecDeque<(u32, u16)>; MAX_SUBFLOWS],
     pub(crate) sender: DataSender,
@@ -205,7 +254,10 @@ impl Connection {
     ///
     /// Reinjections come first, but only on a subflow that has not carried the segment.
     #[inline]
-    pub(crate) fn next_assignment(&mut self) -> Option<(usize, u32, u16)> {
+    pub(crate) fn next_assignment(&mut self, now: Nanos) -> Option<(usize, u32, u16)> {
+        if self.style == Style::Copies {
+            return self.next_copy(now);
+        }
         if let Some(assignment) = self.next_reinjection() {
             return Some(assignment);
         }
@@ -213,8 +265,41 @@ impl Connection {
             return None;
         }
         let len = self.application.segment_len(self.sender.next());
-        let i = self.scheduler.pick(&self.views[..self.n], 0, len.into())?;
-        Some((i, self.sender.take_new(i), len))
+        let backlog = self.backlog(now);
+        let placement = self.scheduler.place(&self.views[..self.n], len.into(), &backlog)?;
+        if self.style == Style::Places {
+            return Some(self.take_ahead(placement, &backlog));
+        }
+        Some((placement.path, self.sender.take_new(placement.path), len))
+    }
+
+    /// The scheduler goes ahead.
+    fn take_ahead(&mut self, wish: Placement, backlog: &Backlog) -> (usize, u32, u16) {
+        let dsn = self.sender.take_ahead(wish.dsn, backlog.next + backlog.unsent, wish.path);
+        self.scheduler.placed(Placement { dsn, ..wish });
+        (wish.path, dsn, self.application.segment_len(dsn))
+    }
+
+    /// New data, or what another subflow has carried already.
+    #[cold]
+    fn next_copy(&mut self, now: Nanos) -> Option<(usize, u32, u16)> {
+        let backlog = self.backlog(now);
+        let full = self.application.segment_len(self.sender.next());
+        let Placement { path, dsn } = self.scheduler.place(&self.views[..self.n], full.into(), &backlog)?;
+        if dsn == backlog.next {
+            self.sender.take_new(path);
+        } else {
+            self.sender.carried_again(dsn, path);
+        }
+        Some((path, dsn, self.application.segment_len(dsn)))
+    }
+
+    /// The data that waits.
+    #[inline]
+    pub(crate) fn backlog(&self, now: Nanos) -> Backlog {
+        let DataSender { una, next, window, .. } = self.sender;
+        let unsent = self.application.written().min(una + window).saturating_sub(next);
+        Backlog { now, una, next, unsent, window }
     }
 
     #[inline]

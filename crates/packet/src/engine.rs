@@ -5,8 +5,9 @@
 //!              └──► timer     ──► RTO, delayed ACK, application, control plane, cross traffic, samples
 //! ```
 
+use joulepath_link::cross::CrossSource;
+
 use crate::connection::Connection;
-use crate::cross::CrossSource;
 use crate::event::Source;
 use crate::lane::{Common, Lane};
 use crate::measure::Recorder;

@@ -68,7 +68,7 @@ impl Engine {
                 flags: 0,
                 hop: 0,
             };
-            let link = source.link();
+            let link = source.link() as u32;
             self.net.offer(self.now_ns, link, packet, size);
         }
         if let Some(at_ns) = self.cross[i].next_ns() {

@@ -7,7 +7,7 @@
 //! | `scoreboard`, `rtt`, `sender`, `transmit` | the sending side of a subflow |
 //! | `reassembly`, `receive` | the receiving side |
 //! | `connection`, `handshake` | data level, MP_CAPABLE and MP_JOIN |
-//! | `application`, `cross`, `control` | who writes, who disturbs, who tells prices |
+//! | `application`, `control` | who writes, who tells prices |
 //! | `build`, `engine`, `lane`, `measure` | from scenario to result |
 //!
 //! A run is single-threaded and deterministic: same scenario, policy and seed, same bytes of result, on any machine.
@@ -16,7 +16,6 @@ mod application;
 mod build;
 mod connection;
 mod control;
-mod cross;
 mod engine;
 mod event;
 mod events;

@@ -58,6 +58,11 @@ impl RttEstimator {
         (self.srtt_x8_ns / 8).div_ceil(1_000) as u32
     }
 
+    /// RTT variation, µs (RFC 6298: RTTVAR).
+    pub(crate) fn variation_us(&self) -> u32 {
+        (self.rttvar_x4_ns / 4_000) as u32
+    }
+
     /// Retransmission timeout, ns: srtt + max(4 rttvar, minimum) up to the maximum, doubled by the backoff.
     ///
     /// As in Linux the minimum bounds the variation, not the sum: on a steady path with an RTT near the minimum, the sum would

@@ -200,7 +200,7 @@ impl Lane<'_> {
         if connection.cc.subflows[i].cwnd != before {
             subflow.integrate_cwnd(before, self.now_ns);
         }
-        if self.connection.n > 1 {
+        if self.connection.is_scheduled {
             self.refresh_view(i);
         }
     }
@@ -226,6 +226,12 @@ impl Lane<'_> {
         if connection.queues_ahead {
             let packets = subflow.board.outstanding() + connection.committed[i].len() as u32;
             view.queued_bytes = packets.saturating_mul(self.common.transport.mss.0 as u32);
+        }
+        if connection.watches_rtt {
+            view.rtt.last_us = window.own.last_rtt_us;
+            view.rtt.min_us = window.own.base_rtt_us;
+            view.rtt.max_us = view.rtt.max_us.max(window.own.last_rtt_us);
+            view.rtt.var_us = subflow.rtt.variation_us();
         }
     }
 

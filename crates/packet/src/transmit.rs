@@ -1,6 +1,6 @@
 //! The sender of data, segments out: retransmissions, new data by the scheduler's choice, reinjection, rescue.
 
-use joulepath_control::schedule::penalised;
+use joulepath_control::schedule::{Style, penalised};
 use joulepath_model::energy::Traffic;
 use joulepath_model::scenario::Recovery;
 use joulepath_model::units::Nanos;
@@ -130,7 +130,7 @@ impl Lane<'_> {
     /// Sends whatever windows and scheduler admit.
     #[inline(always)]
     pub(crate) fn push(&mut self) {
-        if self.connection.n == 1 && !self.connection.queues_ahead {
+        if !self.connection.is_scheduled && !self.connection.queues_ahead {
             while self.connection.may_send_new() && self.has_space(0) {
                 let len = self.connection.application.segment_len(self.connection.sender.next());
                 let dsn = self.connection.sender.take_new(0);
@@ -153,7 +153,7 @@ impl Lane<'_> {
             return self.push_ahead();
         }
         while self.connection.has_space()
-            && let Some((i, dsn, len)) = self.connection.next_assignment()
+            && let Some((i, dsn, len)) = self.connection.next_assignment(Nanos(self.now_ns))
         {
             self.send_new(i, dsn, len);
         }
@@ -166,7 +166,7 @@ impl Lane<'_> {
         for i in 0..self.subflows.len() {
             self.send_committed(i);
         }
-        while let Some((i, dsn, len)) = self.connection.next_assignment() {
+        while let Some((i, dsn, len)) = self.connection.next_assignment(Nanos(self.now_ns)) {
             self.connection.committed[i].push_back((dsn, len));
             self.send_committed(i);
             self.refresh_view(i);
@@ -206,7 +206,7 @@ impl Lane<'_> {
 
     /// Everything that this subflow holds may travel on another one.
     pub(crate) fn reinject_all(&mut self, i: usize) {
-        if self.connection.n > 1 {
+        if self.connection.n > 1 && self.connection.style != Style::Copies {
             for segment in self.subflows[i].board.unsacked() {
                 self.connection.sender.reinject(segment.dsn);
             }

@@ -77,7 +77,7 @@ impl Daps {
         let here = (self.step, self.rank[self.path]);
         let turn = |i: usize| {
             let this_step =
-                (self.step, self.rank[i]) > here && self.step > 0 && self.step % self.delay[i] == 0;
+                (self.step, self.rank[i]) > here && self.step > 0 && self.step.is_multiple_of(self.delay[i]);
             let step = if this_step { self.step } else { (self.step / self.delay[i] + 1) * self.delay[i] };
             (step, self.rank[i], i)
         };

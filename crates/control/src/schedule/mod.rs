@@ -103,7 +103,7 @@ pub struct Backlog {
 pub struct Placement {
     /// The subflow.
     pub path: usize,
-    /// The segment that it shall carry. If that has been sent, the next one that has not; if there is none, the first unsent.
+    /// The segment that it shall carry. If that has been sent, the next one that has not; if there is none, the last before it.
     pub dsn: u32,
 }
 

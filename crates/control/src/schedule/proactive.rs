@@ -7,7 +7,7 @@
 //! ```
 //! F is the last DSN of the fast path, j the number of segments that the slow path has taken since F moved. The literal algorithm puts
 //! consecutive slow segments next to each other, although they arrive t_s apart: `spaced` mends that. A DSN that was sent already
-//! moves on by one; one beyond data or window falls back to the first unsent.
+//! moves on by one; one beyond data or window moves back to the last unsent.
 //!
 //! Deviations: more than two paths have one fast and several slow ones; τ/2 stands for the one-way delay.
 
