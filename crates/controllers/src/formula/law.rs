@@ -89,7 +89,18 @@ pub enum Law {
         kappa: f64,
     },
     /// 004, Algorithm 1: LIA between its periods.
-    Cwa,
+    Cwa {
+        /// Ratio of delays from which on the slowest path yields.
+        theta_min: f64,
+        /// Ratio of delays up to which it yields.
+        theta_max: f64,
+        /// Above `theta_max` it divides by that; otherwise it does nothing.
+        beyond: bool,
+        /// Reductions in a row before one period is skipped.
+        m: f64,
+        /// Time between two looks, s.
+        period: f64,
+    },
 }
 
 /// By what ecMTCP multiplies LIA's increase.
@@ -188,7 +199,13 @@ impl Law {
             "eemptcp" => Law::Eemptcp { inverse_loss: is("g", "inv_p"), cap_total: is("cap_total", "on") },
             "dts" => dts(0.0),
             "edts" => dts(number("kappa")),
-            "cwa" => Law::Cwa,
+            "cwa" => Law::Cwa {
+                theta_min: number("theta_min"),
+                theta_max: number("theta_max"),
+                beyond: is("beyond", "divide"),
+                m: number("m"),
+                period: number("period"),
+            },
             _ => Law::Reno,
         }
     }
@@ -214,7 +231,7 @@ impl Law {
             Law::Eemptcp { .. } => "min(A, 1/w_r) + β_r/w_r per ACK, β_r = ω_r/Σω − w_r/W",
             Law::Dts { kappa: 0.0, .. } => "c ε_r (w_r/τ_r²)/X² per ACK",
             Law::Dts { .. } => "c ε_r (w_r/τ_r²)/X² − κ w_r U_r per ACK",
-            Law::Cwa => "min(A, 1/w_r) per ACK as LIA; each period the slowest path also divides w by θ",
+            Law::Cwa { .. } => "min(A, 1/w_r) per ACK as LIA; each period the slowest path also divides w by θ",
         }
     }
 
@@ -237,7 +254,7 @@ impl Law {
             Law::Coupled { epsilon, .. } => {
                 libm::pow(paths[r].w, 1.0 - epsilon) / libm::pow(total_window(paths), 2.0 - epsilon)
             }
-            Law::Lia | Law::Cwa => lia(paths, r),
+            Law::Lia | Law::Cwa { .. } => lia(paths, r),
             Law::Olia => rate_term(paths, r) + olia_alpha(paths, r) / paths[r].w,
             Law::Balia { .. } => {
                 let alpha = fastest(paths) / paths[r].x();

@@ -1,0 +1,318 @@
+//! The differential equations: 002, eq. (3), for every route of every user, and the queue of every link.
+//!
+//! ```text
+//!   dw_r/dt = x_r (δ_r − drain_r) − β_r p_r w_r x_r − yielding_r w_r      x_r = w_r/τ_r
+//!   dq_l/dt = y_l (1 − p_l(q_l)) − C_l,  y_l = Σ x_r over l               τ_r = τ⁰_r + Σ_l q_l/C_l
+//! ```
+//! With constant τ the first line divided by τ_r is eq. (3): δ = ψ w/(τ²X²), φ = drain x/τ. λ_r = p_r, the loss of the
+//! route: 1 − (1 − wire) Π (1 − p_l). The state holds ln w, so that windows stay positive, then q.
+//!
+//! Bounds are projections: a window at its least, or a queue at 0, does not fall.
+//!
+//! A connection that its buffer limits sends at X = buffer/max τ: what is sent on the slowest route must have arrived
+//! before the window moves on. Its windows stop growing.
+//!
+//! Slow start is a mean field, too: as long as a route is expected to have lost no packet its window grows by one per
+//! packet, δ = e^(−L) · 1 + (1 − e^(−L)) δ_r, dL_r/dt = p_r x_r.
+
+use std::ops::Range;
+
+use joulepath_controllers::formula::Path;
+use joulepath_model::energy::equations::energy_per_delivered_bit;
+
+use crate::network::{LinkIndex, Network, Price, Route, User};
+
+/// A connection limited by its buffer goes on growing until its windows hold this much more than the buffer.
+const OVERSHOOT: f64 = 0.05;
+/// Losses that the controllers' estimates may take (000; `cc/mpcc.h`).
+const LEAST_LOSS: f64 = 1e-5;
+const MOST_LOSS: f64 = 0.5;
+
+/// The equations of a network, with room to evaluate them without allocating.
+#[derive(Clone, Debug)]
+pub struct Dynamics<'a> {
+    pub(crate) network: &'a Network,
+    slow_start: bool,
+    routes: usize,
+    /// The link of each queue in the state.
+    queues: Vec<LinkIndex>,
+    /// Logarithm of each user's least window.
+    least_log: Vec<f64>,
+    pub(crate) flows: Vec<Flow>,
+    link_loss: Vec<f64>,
+    link_delay_s: Vec<f64>,
+    /// Packets/s that arrive at each link.
+    pub(crate) load_pps: Vec<f64>,
+    paths: Vec<Path>,
+    /// Position in the state of each of `paths`.
+    members: Vec<usize>,
+}
+
+/// One route at one state.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Flow {
+    /// w_r, packets.
+    pub window: f64,
+    /// τ_r, s.
+    pub rtt_s: f64,
+    /// x_r, packets/s sent.
+    pub rate_pps: f64,
+    /// p_r = λ_r.
+    pub loss: f64,
+    /// Part of the window per second that is gained, and that is lost: equal at an equilibrium.
+    pub(crate) gain: f64,
+    pub(crate) loss_rate: f64,
+}
+
+impl Flow {
+    /// Packets/s that arrive.
+    pub fn delivered_pps(&self) -> f64 {
+        self.rate_pps * (1.0 - self.loss)
+    }
+}
+
+impl<'a> Dynamics<'a> {
+    /// The equations of `network` in congestion avoidance.
+    pub fn new(network: &'a Network) -> Self {
+        let queues: Vec<_> = (0..network.links.len()).filter(|&l| network.links[l].price.queues()).collect();
+        Dynamics {
+            network,
+            slow_start: false,
+            routes: network.routes(),
+            queues,
+            least_log: network.users.iter().map(|user| libm::log(user.least_window)).collect(),
+            flows: vec![Flow::default(); network.routes()],
+            link_loss: vec![0.0; network.links.len()],
+            link_delay_s: vec![0.0; network.links.len()],
+            load_pps: vec![0.0; network.links.len()],
+            paths: vec![],
+            members: vec![],
+        }
+    }
+
+    /// The same, with slow start until the first loss.
+    pub fn with_slow_start(network: &'a Network) -> Self {
+        Dynamics { slow_start: true, ..Self::new(network) }
+    }
+
+    /// Numbers in a state.
+    pub fn dimension(&self) -> usize {
+        self.routes * (1 + usize::from(self.slow_start)) + self.queues.len()
+    }
+
+    /// Where the logarithms of the windows stand in a state.
+    pub(crate) fn windows(&self) -> Range<usize> {
+        0..self.routes
+    }
+
+    /// Where the queues stand in a state.
+    pub(crate) fn queues(&self) -> Range<usize> {
+        self.routes..self.routes + self.queues.len()
+    }
+
+    /// The link of the queue at `position` of a state.
+    pub(crate) fn link_at(&self, position: usize) -> LinkIndex {
+        self.queues[position - self.routes]
+    }
+
+    /// The state with these windows (packets, by user and route), empty queues and nothing lost yet.
+    pub fn state(&self, windows: &[f64]) -> Vec<f64> {
+        let mut state = vec![0.0; self.dimension()];
+        for (log, window) in state.iter_mut().zip(windows) {
+            *log = libm::log(*window);
+        }
+        state
+    }
+
+    /// The routes at the state last evaluated, user by user.
+    pub fn flows(&self) -> &[Flow] {
+        &self.flows
+    }
+
+    /// Moves what is out of bounds onto the bounds.
+    pub(crate) fn project(&self, state: &mut [f64]) {
+        let mut first = 0;
+        for (user, &least) in self.network.users.iter().zip(&self.least_log) {
+            for log in &mut state[first..first + user.routes.len()] {
+                *log = log.max(least);
+            }
+            first += user.routes.len();
+        }
+        for queue in &mut state[self.queues()] {
+            *queue = queue.max(0.0);
+        }
+    }
+
+    /// Largest imbalance at the state last evaluated: of what a window gains and loses, of what a queue gets and serves; relative.
+    /// A bound that holds back what would fall is in balance.
+    pub(crate) fn residual(&self, derivative: &[f64]) -> f64 {
+        let of_window = |r: usize| {
+            let scale = self.flows[r].gain.max(self.flows[r].loss_rate);
+            if scale > 0.0 { derivative[r].abs() / scale } else { 0.0 }
+        };
+        let of_queue = |position: usize| {
+            derivative[position].abs() / self.network.links[self.link_at(position)].capacity_pps
+        };
+        let all = self.windows().map(of_window).chain(self.queues().map(of_queue));
+        all.fold(0.0, |most, one| if one > most || one.is_nan() { one } else { most })
+    }
+
+    /// Whether `state[position]` lies on its bound and would fall through it.
+    pub(crate) fn is_held(&self, state: &[f64], derivative: &[f64], position: usize) -> bool {
+        let at_bound = if position < self.routes {
+            state[position] <= self.least_of(position)
+        } else {
+            state[position] <= 0.0
+        };
+        at_bound && derivative[position] <= 0.0
+    }
+
+    fn least_of(&self, route: usize) -> f64 {
+        let mut first = 0;
+        for (user, &least) in self.network.users.iter().zip(&self.least_log) {
+            first += user.routes.len();
+            if route < first {
+                return least;
+            }
+        }
+        f64::NEG_INFINITY
+    }
+
+    /// Writes the time derivative of `state` into `derivative`.
+    pub fn evaluate(&mut self, state: &[f64], derivative: &mut [f64]) {
+        self.look_at_links(state);
+        self.look_at_routes(state);
+        let network = self.network;
+        let mut first = 0;
+        for (u, user) in network.users.iter().enumerate() {
+            self.move_windows(user, self.least_log[u], first, state, derivative);
+            first += user.routes.len();
+        }
+        for (position, &link) in self.queues().zip(&self.queues) {
+            let entering = self.load_pps[link] * (1.0 - self.link_loss[link]);
+            let change = entering - network.links[link].capacity_pps;
+            derivative[position] = if state[position] <= 0.0 { change.max(0.0) } else { change };
+        }
+    }
+
+    fn look_at_links(&mut self, state: &[f64]) {
+        for (link, spec) in self.network.links.iter().enumerate() {
+            if let Price::Fixed { loss } = spec.price {
+                (self.link_loss[link], self.link_delay_s[link]) = (loss, 0.0);
+            }
+        }
+        for (position, &link) in self.queues().zip(&self.queues) {
+            let (spec, queue) = (&self.network.links[link], state[position].max(0.0));
+            self.link_loss[link] = spec.price.loss(queue);
+            self.link_delay_s[link] = queue / spec.capacity_pps;
+        }
+    }
+
+    /// RTT, loss and rate of every route; load of every link.
+    fn look_at_routes(&mut self, state: &[f64]) {
+        self.load_pps.fill(0.0);
+        let mut first = 0;
+        for user in &self.network.users {
+            let own = first..first + user.routes.len();
+            for (route, r) in user.routes.iter().zip(own.clone()) {
+                self.flows[r] = self.flow(route, state[r]);
+            }
+            let buffer_factor = (user.buffer / self.in_flight(own.clone())).min(1.0);
+            for (route, r) in user.routes.iter().zip(own) {
+                self.flows[r].rate_pps *= buffer_factor;
+                for &link in &route.links {
+                    self.load_pps[link] += user.count * self.flows[r].rate_pps;
+                }
+            }
+            first += user.routes.len();
+        }
+    }
+
+    fn flow(&self, route: &Route, log_window: f64) -> Flow {
+        if !route.active {
+            return Flow { rtt_s: route.base_rtt_s, ..Flow::default() };
+        }
+        let delay_s: f64 = route.links.iter().map(|&link| self.link_delay_s[link]).sum();
+        let delivered: f64 = route.links.iter().map(|&link| 1.0 - self.link_loss[link]).product();
+        let (window, rtt_s) = (libm::exp(log_window), route.base_rtt_s + delay_s);
+        Flow {
+            window,
+            rtt_s,
+            rate_pps: window / rtt_s,
+            loss: 1.0 - (1.0 - route.loss) * delivered,
+            ..Flow::default()
+        }
+    }
+
+    /// Packets that a connection has under way when its windows are full, those included that wait for the slowest route.
+    fn in_flight(&self, own: Range<usize>) -> f64 {
+        let active = || self.flows[own.clone()].iter().filter(|flow| flow.rate_pps > 0.0);
+        active().map(|flow| flow.rate_pps).sum::<f64>() * active().map(|flow| flow.rtt_s).fold(0.0, f64::max)
+    }
+
+    fn move_windows(&mut self, user: &User, least: f64, first: usize, state: &[f64], derivative: &mut [f64]) {
+        self.paths.clear();
+        self.members.clear();
+        let mut limited = 0.0;
+        for (i, route) in user.routes.iter().enumerate() {
+            derivative[first + i] = 0.0;
+            if route.active {
+                let path = self.path(route, &self.flows[first + i], state);
+                limited = 1.0 - self.flows[first + i].rate_pps * path.tau / path.w;
+                self.paths.push(path);
+                self.members.push(first + i);
+            }
+        }
+        // No growth when the window is not the limit (RFC 9293, section 3.8; RFC 7661).
+        let may_grow = (1.0 - limited / OVERSHOOT).max(0.0);
+        for (i, &r) in self.members.iter().enumerate() {
+            let forces = user.form.forces(&self.paths, i);
+            let flow = &mut self.flows[r];
+            let mut growth = forces.growth;
+            if self.slow_start {
+                let position = self.routes + self.queues.len() + r;
+                let untouched = libm::exp(-state[position]);
+                growth = untouched + (1.0 - untouched) * growth;
+                derivative[position] = flow.loss * flow.rate_pps;
+            }
+            if growth > 0.0 {
+                growth *= may_grow;
+            }
+            let per_packet = flow.rate_pps / flow.window;
+            flow.gain = per_packet * growth.max(0.0);
+            flow.loss_rate = flow.rate_pps * flow.loss * forces.decrease
+                + per_packet * (forces.drain - growth.min(0.0))
+                + forces.yielding;
+            let change = flow.gain - flow.loss_rate;
+            derivative[r] = if state[r] <= least { change.max(0.0) } else { change };
+        }
+    }
+
+    fn path(&self, route: &Route, flow: &Flow, state: &[f64]) -> Path {
+        let loss = flow.loss.clamp(LEAST_LOSS, MOST_LOSS);
+        let cost = &route.cost;
+        let rate_bps =
+            if cost.packet_bits > 0.0 { flow.delivered_pps() * cost.packet_bits } else { f64::INFINITY };
+        Path {
+            w: flow.window,
+            tau: flow.rtt_s,
+            tau_last: flow.rtt_s,
+            tau_base: route.base_rtt_s,
+            l: 1.0 / loss,
+            p: loss,
+            e: energy_per_delivered_bit(cost.slope, cost.sunk, rate_bps, flow.loss.min(MOST_LOSS)).0,
+            alpha: cost.share,
+            u: self.excess(route, state) + cost.relative_energy,
+            group: route.group,
+        }
+    }
+
+    /// Σ (Q − Q̄)⁺/Q̄ over the links of a route.
+    fn excess(&self, route: &Route, state: &[f64]) -> f64 {
+        let of_link = |&link: &LinkIndex| {
+            let Some(queue) = self.queues.iter().position(|&l| l == link) else { return 0.0 };
+            (state[self.routes + queue] / self.network.links[link].price.target() - 1.0).max(0.0)
+        };
+        route.links.iter().map(of_link).sum()
+    }
+}

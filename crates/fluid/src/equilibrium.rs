@@ -1,0 +1,224 @@
+//! Equilibria: roots of the dynamics, each with a certificate.
+//!
+//! Pseudo-transient continuation (Kelley and Keyes 1998): implicit Euler steps that become longer as the imbalance falls, so that
+//! it follows the dynamics from a start to where they settle, and ends as Newton's method. Windows and queues at their
+//! bounds are left out while they press against them.
+
+use nalgebra::{DMatrix, DVector, Dyn, LU};
+
+use crate::dynamics::{Dynamics, Flow};
+use crate::network::{LinkIndex, Network};
+
+/// Imbalance at which a root counts as found, relative.
+const TOLERANCE: f64 = 1e-10;
+/// More steps than this lead nowhere.
+const MOST_STEPS: usize = 400;
+/// Longest move of a window in one step, e-folds; the steps of queues are bounded likewise.
+const LONGEST: f64 = 1.5;
+/// Relative difference of the derivative's approximation.
+const DIFFERENCE: f64 = 1e-7;
+/// Equilibria whose windows differ by less than this are one, e-folds.
+const SAME: f64 = 1e-4;
+
+/// A point where nothing moves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Equilibrium {
+    /// Every route, user by user.
+    pub flows: Vec<Flow>,
+    /// Every link with a queue, and the packets in it.
+    pub queues: Vec<(LinkIndex, f64)>,
+    /// How near it is.
+    pub certificate: Certificate,
+    /// As the dynamics have it.
+    pub(crate) state: Vec<f64>,
+}
+
+/// Evidence that a point is an equilibrium.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Certificate {
+    /// Largest imbalance of a window's gains and losses, or of a queue's arrivals and departures, relative.
+    pub residual: f64,
+    /// Length of the next Newton step, e-folds or packets: about the distance from the exact root.
+    pub distance: f64,
+    /// Windows and queues that press against their bounds.
+    pub held: usize,
+    /// Steps that it took.
+    pub steps: usize,
+}
+
+/// No equilibrium was found.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("no equilibrium found: the imbalance is {residual:.2e} after {steps} steps")]
+pub struct NotFound {
+    /// Imbalance of the last point, relative.
+    pub residual: f64,
+    /// Steps done.
+    pub steps: usize,
+}
+
+impl Equilibrium {
+    /// Packets/s sent by all routes together.
+    pub fn total_pps(&self) -> f64 {
+        self.flows.iter().map(|flow| flow.rate_pps).sum()
+    }
+}
+
+impl Network {
+    /// The equilibrium to which the network settles from moderate windows.
+    ///
+    /// # Errors
+    /// If it settles nowhere.
+    pub fn equilibrium(&self) -> Result<Equilibrium, NotFound> {
+        let mut dynamics = Dynamics::new(self);
+        let start = self.moderate_windows();
+        let state = dynamics.state(&start);
+        Solver::new(&mut dynamics).settle(state)
+    }
+
+    /// Every equilibrium that is reached from one of many starts: moderate, small and large windows, and each route far above
+    /// the others. The first is that of [`Self::equilibrium`].
+    pub fn equilibria(&self) -> Vec<Equilibrium> {
+        let mut dynamics = Dynamics::new(self);
+        let moderate = self.moderate_windows();
+        let scaled = |factor: f64| moderate.iter().map(|w| w * factor).collect::<Vec<_>>();
+        let favoured = |favourite: usize| {
+            let one = |(r, w): (usize, &f64)| if r == favourite { w * 30.0 } else { w / 30.0 };
+            moderate.iter().enumerate().map(one).collect::<Vec<_>>()
+        };
+        let starts = [moderate.clone(), scaled(0.05), scaled(20.0)]
+            .into_iter()
+            .chain((0..moderate.len()).map(favoured));
+        let mut found: Vec<Equilibrium> = vec![];
+        for windows in starts {
+            let state = dynamics.state(&windows);
+            if let Ok(equilibrium) = Solver::new(&mut dynamics).settle(state)
+                && !found.iter().any(|known| known.is_near(&equilibrium))
+            {
+                found.push(equilibrium);
+            }
+        }
+        found
+    }
+
+    /// Windows of a TCP under the routes' fixed loss; 20 packets where there is none.
+    fn moderate_windows(&self) -> Vec<f64> {
+        let window = |loss: f64| if loss > 0.0 { (2.0 / loss).sqrt() } else { 20.0 };
+        self.users.iter().flat_map(|user| user.routes.iter().map(move |route| window(route.loss))).collect()
+    }
+}
+
+impl Equilibrium {
+    fn is_near(&self, other: &Equilibrium) -> bool {
+        self.state.iter().zip(&other.state).all(|(a, b)| (a - b).abs() <= SAME * (1.0 + a.abs()))
+    }
+}
+
+/// One search.
+struct Solver<'d, 'n> {
+    dynamics: &'d mut Dynamics<'n>,
+    derivative: Vec<f64>,
+    moved: Vec<f64>,
+    /// Positions that are not held by their bounds.
+    free: Vec<usize>,
+}
+
+impl<'d, 'n> Solver<'d, 'n> {
+    fn new(dynamics: &'d mut Dynamics<'n>) -> Self {
+        let n = dynamics.dimension();
+        Solver { dynamics, derivative: vec![0.0; n], moved: vec![0.0; n], free: vec![] }
+    }
+
+    fn settle(mut self, mut state: Vec<f64>) -> Result<Equilibrium, NotFound> {
+        self.dynamics.project(&mut state);
+        let mut residual = self.look(&state);
+        // As long as the fastest window takes to change by half of itself.
+        let fastest =
+            self.derivative[self.dynamics.windows()].iter().fold(1e-9, |most: f64, d| most.max(d.abs()));
+        let mut time_s = 0.5 / fastest;
+        for steps in 0..MOST_STEPS {
+            if residual <= TOLERANCE {
+                return Ok(self.certified(state, residual, steps));
+            }
+            let before = residual;
+            if let Some(step) = self.implicit_step(&state, time_s) {
+                self.advance(&mut state, &step);
+                residual = self.look(&state);
+            }
+            let faster = (before / residual).clamp(0.3, 10.0);
+            time_s *= if residual < 1e-2 { faster * 4.0 } else { faster.max(1.3) };
+            if !residual.is_finite() {
+                break;
+            }
+        }
+        Err(NotFound { residual, steps: MOST_STEPS })
+    }
+
+    /// Evaluates the dynamics; returns the residual and notes what is free.
+    fn look(&mut self, state: &[f64]) -> f64 {
+        self.dynamics.evaluate(state, &mut self.derivative);
+        let residual = self.dynamics.residual(&self.derivative);
+        let (dynamics, derivative) = (&self.dynamics, &self.derivative);
+        self.free.clear();
+        self.free.extend((0..state.len()).filter(|&i| !dynamics.is_held(state, derivative, i)));
+        residual
+    }
+
+    /// d with (1/h − J) d = f.
+    fn implicit_step(&mut self, state: &[f64], time_s: f64) -> Option<DVector<f64>> {
+        let mut step = DVector::from_iterator(self.free.len(), self.free.iter().map(|&i| self.derivative[i]));
+        let mut matrix = -self.jacobian(state);
+        for i in 0..self.free.len() {
+            matrix[(i, i)] += 1.0 / time_s;
+        }
+        LU::<f64, Dyn, Dyn>::new(matrix).solve_mut(&mut step).then_some(step)
+    }
+
+    /// Derivatives of the free by the free, by forward differences.
+    fn jacobian(&mut self, state: &[f64]) -> DMatrix<f64> {
+        let n = self.free.len();
+        let mut matrix = DMatrix::zeros(n, n);
+        let mut nearby = state.to_vec();
+        for (column, &j) in self.free.iter().enumerate() {
+            let width = DIFFERENCE * (1.0 + state[j].abs());
+            nearby[j] = state[j] + width;
+            self.dynamics.evaluate(&nearby, &mut self.moved);
+            nearby[j] = state[j];
+            for (row, &i) in self.free.iter().enumerate() {
+                matrix[(row, column)] = (self.moved[i] - self.derivative[i]) / width;
+            }
+        }
+        matrix
+    }
+
+    /// Moves along `step`, not too far, and back onto the bounds.
+    fn advance(&mut self, state: &mut [f64], step: &DVector<f64>) {
+        let windows = self.dynamics.windows();
+        for (&i, &change) in self.free.iter().zip(step.iter()) {
+            let longest = if windows.contains(&i) { LONGEST } else { LONGEST * (10.0 + state[i]) };
+            state[i] += change.clamp(-longest, longest);
+        }
+        self.dynamics.project(state);
+    }
+
+    fn certified(mut self, state: Vec<f64>, residual: f64, steps: usize) -> Equilibrium {
+        let last = self.implicit_step(&state, f64::INFINITY);
+        let distance =
+            last.map_or(f64::INFINITY, |step| step.iter().fold(0.0, |most: f64, d| most.max(d.abs())));
+        self.dynamics.evaluate(&state, &mut self.derivative);
+        let queues = self.dynamics.queues();
+        Equilibrium {
+            flows: self.dynamics.flows().to_vec(),
+            queues: queues.map(|i| (self.dynamics.link_at(i), state[i])).collect(),
+            certificate: Certificate { residual, distance, held: state.len() - self.free.len(), steps },
+            state,
+        }
+    }
+}
+
+/// The Jacobian of the dynamics at an equilibrium, and the positions that it is about: those not held by a bound.
+pub(crate) fn jacobian_at(network: &Network, equilibrium: &Equilibrium) -> DMatrix<f64> {
+    let mut dynamics = Dynamics::new(network);
+    let mut solver = Solver::new(&mut dynamics);
+    solver.look(&equilibrium.state);
+    solver.jacobian(&equilibrium.state)
+}

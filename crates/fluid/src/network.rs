@@ -1,0 +1,161 @@
+//! The network of 002, section IV, as data: links, routes, users. Rates in packets/s, windows and queues in packets.
+
+use joulepath_model::units::{JoulesPerBit, Watts};
+
+use crate::form::Form;
+
+/// Index into [`Network::links`].
+pub type LinkIndex = usize;
+
+/// Links and the users who share them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Network {
+    /// Every link on which somebody's packets may queue or be lost.
+    pub links: Vec<Link>,
+    /// Multipath and single-path users.
+    pub users: Vec<User>,
+}
+
+/// A link with a finite rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    /// Rate, packets/s.
+    pub capacity_pps: f64,
+    /// How it signals congestion.
+    pub price: Price,
+}
+
+/// Loss probability of a link, by the packets that wait in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Price {
+    /// Always the same, whatever arrives; nothing waits.
+    Fixed {
+        /// Loss probability.
+        loss: f64,
+    },
+    /// DropTail, in the mean over its sawtooth: no loss up to `knee` packets; then as much as keeps the queue near it.
+    DropTail {
+        /// Mean queue of the saturated link, packets.
+        knee: f64,
+        /// This many packets above the knee nothing gets through.
+        ramp: f64,
+    },
+    /// Gentle RED on the queue itself: 0 up to `min`, `most` at `max`, 1 at twice `max`.
+    Red {
+        /// Queue up to which nothing is dropped, packets.
+        min: f64,
+        /// Queue at which `most` is dropped, packets.
+        max: f64,
+        /// Loss probability at `max`.
+        most: f64,
+    },
+}
+
+impl Price {
+    /// Loss probability with `queue` packets waiting.
+    pub fn loss(&self, queue: f64) -> f64 {
+        match *self {
+            Price::Fixed { loss } => loss,
+            Price::DropTail { knee, ramp } => ((queue - knee) / ramp).clamp(0.0, 1.0),
+            Price::Red { min, max, most } if queue <= max => {
+                most * ((queue - min) / (max - min)).clamp(0.0, 1.0)
+            }
+            Price::Red { max, most, .. } => (most + (1.0 - most) * (queue - max) / max).min(1.0),
+        }
+    }
+
+    /// Whether packets wait there.
+    pub fn queues(&self) -> bool {
+        !matches!(self, Price::Fixed { .. })
+    }
+
+    /// Q̄ of extended DTS' price: the queue from which on it costs, packets.
+    pub(crate) fn target(&self) -> f64 {
+        match *self {
+            Price::Fixed { .. } => f64::INFINITY,
+            Price::DropTail { ramp, .. } => ramp / 2.0,
+            Price::Red { max, .. } => max / 2.0,
+        }
+    }
+}
+
+/// Equal connections.
+#[derive(Clone, Debug, PartialEq)]
+pub struct User {
+    /// Their controller.
+    pub form: Form,
+    /// How many there are.
+    pub count: f64,
+    /// A route for each subflow.
+    pub routes: Vec<Route>,
+    /// What may be on its way, in all subflows together, before the receiver stops the sender, packets.
+    pub buffer: f64,
+    /// No window falls below this, packets.
+    pub least_window: f64,
+}
+
+/// What one subflow travels on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Route {
+    /// RTT without queues, s.
+    pub base_rtt_s: f64,
+    /// Loss on the wire, whatever the load.
+    pub loss: f64,
+    /// Links with queues, in order.
+    pub links: Vec<LinkIndex>,
+    /// Whether it carries data.
+    pub active: bool,
+    /// What the controllers are told of its cost.
+    pub cost: Cost,
+    /// Subflows of one user with the same number share a bottleneck (DWC).
+    pub group: usize,
+}
+
+/// What the control plane says of a route.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cost {
+    /// b_r.
+    pub slope: JoulesPerBit,
+    /// θ_r.
+    pub sunk: Watts,
+    /// Payload of a packet, bit; 0: θ_r does not count.
+    pub packet_bits: f64,
+    /// α_r, the share of the traffic that it shall carry.
+    pub share: f64,
+    /// ρ_r, energy per bit against the cheapest route (002, section V-C).
+    pub relative_energy: f64,
+}
+
+impl Route {
+    /// A route with fixed loss and RTT.
+    pub fn fixed(loss: f64, rtt_s: f64) -> Self {
+        Route { base_rtt_s: rtt_s, loss, links: vec![], active: true, cost: Cost::default(), group: 0 }
+    }
+
+    /// A route over `links`.
+    pub fn over(links: &[LinkIndex], rtt_s: f64) -> Self {
+        Route { links: links.to_vec(), ..Self::fixed(0.0, rtt_s) }
+    }
+}
+
+impl User {
+    /// One connection over `routes` that nothing but congestion limits. Windows may fall as far as `LEAST_WINDOW`.
+    pub fn new(form: impl Into<Form>, routes: Vec<Route>) -> Self {
+        User { form: form.into(), count: 1.0, routes, buffer: f64::INFINITY, least_window: LEAST_WINDOW }
+    }
+}
+
+/// In the theory a window that tends to 0 gets as far as this, packets.
+pub const LEAST_WINDOW: f64 = 1e-3;
+
+impl Network {
+    /// One user on routes of fixed loss and RTT.
+    pub fn of_one(form: impl Into<Form>, routes: Vec<Route>) -> Self {
+        Network { links: vec![], users: vec![User::new(form, routes)] }
+    }
+
+    /// Number of routes of all users.
+    pub fn routes(&self) -> usize {
+        self.users.iter().map(|user| user.routes.len()).sum()
+    }
+}
