@@ -46,7 +46,7 @@ static const u32 coupled_roots_of_two[COUPLED_LOG_BITS] = {
 };
 
 /* log2(x) in Q16, x >= 1: one bit per squaring. */
-MPCC_INLINE u64 coupled_log2(u32 x)
+MPCC_FUNC u64 coupled_log2(u32 x)
 {
 	u64 mantissa = x, log = COUPLED_ONE_BITS;
 
@@ -66,7 +66,7 @@ MPCC_INLINE u64 coupled_log2(u32 x)
 }
 
 /* 2^-y in Q32, y in Q16. */
-MPCC_INLINE u64 coupled_exp2_negative(u64 y)
+MPCC_FUNC u64 coupled_exp2_negative(u64 y)
 {
 	u64 up = (y >> COUPLED_LOG_BITS) + 1,
 	    fraction = (up << COUPLED_LOG_BITS) - y; /* y = up - fraction */

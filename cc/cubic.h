@@ -48,20 +48,20 @@ enum cubic_word {
 #define CUBIC_C_NUM 2
 #define CUBIC_C_DEN 5
 
-/* Integer cube root, 22 steps. */
-MPCC_INLINE u64 cubic_root(u64 x)
+/* Integer cube root, 22 steps without a branch: the verifier would follow both arms of each. */
+MPCC_FUNC u64 cubic_root(u64 x)
 {
 	u64 root = 0;
 
 	for (s32 bit = 63; bit >= 0; bit -= 3) {
-		u64 step;
+		u64 step, fits;
 
 		root *= 2;
 		step = 3 * root * (root + 1) + 1;
-		if (x >> bit >= step) {
-			x -= step << bit;
-			root++;
-		}
+		/* 1 where x >> bit >= step: both are below 2^63 */
+		fits = 1 ^ ((x >> bit) - step) >> 63;
+		x -= step * fits << bit;
+		root += fits;
 	}
 	return root;
 }
@@ -72,7 +72,7 @@ MPCC_INLINE u64 cubic_ticks(u64 us)
 }
 
 /* W_cubic at `t` ticks into the epoch, Q24 packets: C (t - K)^3 + W_max. */
-MPCC_INLINE u64 cubic_window(u64 t, u64 k, u64 w_max)
+MPCC_FUNC u64 cubic_window(u64 t, u64 k, u64 w_max)
 {
 	enum { CUBE_BITS = 3 * CUBIC_TIME_BITS - CUBIC_CUBE_DROP };
 	u64 d = t > k ? t - k : k - t, cube, change;

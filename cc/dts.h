@@ -49,7 +49,7 @@ static const u32 dts_sigmoid[(1 << DTS_TABLE_BITS) + 1] = {
 	113644, 117850, 121129, 123646, 125555, 126990, 128060, 128855, 129443, 129876, 130195,
 };
 
-MPCC_INLINE s64 dts_epsilon_table(u32 u)
+MPCC_FUNC s64 dts_epsilon_table(u32 u)
 {
 	u32 index = mpcc_min(u >> DTS_STEP_BITS, (1U << DTS_TABLE_BITS) - 1);
 	u32 left = dts_sigmoid[index], right = dts_sigmoid[index + 1];
@@ -82,7 +82,7 @@ MPCC_INLINE s64 dts_cube(s64 z)
 }
 
 /* N = 100 (1 + z) + 50 z^2 + 17 z^3 for z >= 0; eps(-z) = 2 - eps(z). */
-MPCC_INLINE s64 dts_epsilon_intended(s64 z)
+MPCC_FUNC s64 dts_epsilon_intended(s64 z)
 {
 	s64 size = z < 0 ? -z : z;
 	s64 n = 100 * ((1LL << DTS_Z_BITS) + size) + 50 * dts_square(size) + 17 * dts_cube(size);
@@ -91,7 +91,7 @@ MPCC_INLINE s64 dts_epsilon_intended(s64 z)
 }
 
 /* N = 100 (1 + z + 50 z^2 + 17 z^3), as printed. */
-MPCC_INLINE s64 dts_epsilon_literal(s64 z)
+MPCC_FUNC s64 dts_epsilon_literal(s64 z)
 {
 	return dts_fraction(100 *
 	                    ((1LL << DTS_Z_BITS) + z + 50 * dts_square(z) + 17 * dts_cube(z)));

@@ -44,9 +44,10 @@ enum dwc_word {
 #define DWC_MISS_MASK  3U
 #define DWC_MISS_LIMIT 3U /* losses without a sign until the sibling leaves */
 
-MPCC_INLINE u32 dwc_grouped(const struct mpcc_conn *conn, u32 i, u32 j)
+MPCC_FUNC u32 dwc_grouped(const struct mpcc_conn *conn, u32 i, u32 j)
 {
-	const struct mpcc_own *a = &conn->sub[i].own, *b = &conn->sub[j].own;
+	MPCC_REQUIRE(conn);
+	const struct mpcc_own *a = &conn->sub[MPCC_SLOT(i)].own, *b = &conn->sub[MPCC_SLOT(j)].own;
 	u32 a_says = a->word[DWC_MEMBERS] >> j & 1, b_says = b->word[DWC_MEMBERS] >> i & 1;
 
 	if (a->wide[DWC_VERDICT] != b->wide[DWC_VERDICT])
@@ -55,9 +56,10 @@ MPCC_INLINE u32 dwc_grouped(const struct mpcc_conn *conn, u32 i, u32 j)
 }
 
 /* Losses in a row that the pair has seen apart, by the later verdict. */
-MPCC_INLINE u32 dwc_misses(const struct mpcc_conn *conn, u32 i, u32 j)
+MPCC_FUNC u32 dwc_misses(const struct mpcc_conn *conn, u32 i, u32 j)
 {
-	const struct mpcc_own *a = &conn->sub[i].own, *b = &conn->sub[j].own;
+	MPCC_REQUIRE(conn);
+	const struct mpcc_own *a = &conn->sub[MPCC_SLOT(i)].own, *b = &conn->sub[MPCC_SLOT(j)].own;
 
 	if (a->wide[DWC_VERDICT] >= b->wide[DWC_VERDICT])
 		return a->word[DWC_MISSES] >> (DWC_MISS_BITS * j) & DWC_MISS_MASK;
@@ -65,17 +67,27 @@ MPCC_INLINE u32 dwc_misses(const struct mpcc_conn *conn, u32 i, u32 j)
 }
 
 /* Does j show congestion around a loss of i, now? */
-MPCC_INLINE u32 dwc_sign(const struct mpcc_conn *conn, u32 i, u32 j)
+MPCC_FUNC u32 dwc_sign(const struct mpcc_conn *conn, u32 i, u32 j)
 {
-	const struct mpcc_subflow *sub = &conn->sub[j];
+	MPCC_REQUIRE(conn);
+	const struct mpcc_subflow *sub = &conn->sub[MPCC_SLOT(j)];
 	const struct mpcc_own *own = &sub->own;
-	u32 window_us = mpcc_max(mpcc_rtt(&conn->sub[i]), mpcc_rtt(sub));
+	u32 window_us = mpcc_max(mpcc_rtt(&conn->sub[MPCC_SLOT(i)]), mpcc_rtt(sub));
 	u32 rtt_max = own->word[DWC_RTT_MAX], base = own->base_rtt_us;
 
 	if ((own->word[DWC_MEMBERS] & DWC_HAS_LOST) &&
 	    conn->now_us + 1 - own->wide[DWC_VERDICT] <= window_us)
 		return 1;
 	return rtt_max > base && own->last_rtt_us > base + (rtt_max - base) / 2;
+}
+
+/* Whether k, a sibling, is in the group of self. */
+MPCC_FUNC u32 dwc_coupled(const struct mpcc_conn *conn, u32 self, u32 k)
+{
+	MPCC_REQUIRE(conn);
+	if (k == self || !mpcc_counts(&conn->sub[MPCC_SLOT(k)]))
+		return 0;
+	return MPCC_PARAM(conn, DWC_GROUPS) == DWC_ALL || dwc_grouped(conn, self, k);
 }
 
 MPCC_INLINE s64 dwc_increase(const struct mpcc_conn *conn, u32 self)
@@ -85,13 +97,13 @@ MPCC_INLINE s64 dwc_increase(const struct mpcc_conn *conn, u32 self)
 
 	if (mpcc_alone(conn, self))
 		return mpcc_reno(conn, self);
-	mpcc_for_each (conn, k) {
-		if (k != self &&
-		    (MPCC_PARAM(conn, DWC_GROUPS) == DWC_ALL || dwc_grouped(conn, self, k))) {
-			members++;
-			total += mpcc_window(&conn->sub[k]);
-			tau_min = mpcc_min(tau_min, mpcc_rtt(&conn->sub[k]));
-		}
+	for (u32 k = 0; k < MPCC_MAX_SUBFLOWS && k < conn->n; k++) {
+		u32 coupled = dwc_coupled(conn, self, k);
+		const struct mpcc_subflow *sub = &conn->sub[coupled ? k : self];
+
+		members += coupled;
+		total += coupled * mpcc_window(sub);
+		tau_min = mpcc_min(tau_min, mpcc_rtt(sub));
 	}
 	if (members == 1)
 		return mpcc_reno(conn, self);

@@ -32,8 +32,9 @@ enum { ECMTCP_PARAMS(MPCC_PARAM_ID) ECMTCP_PARAM_COUNT };
 enum { ECMTCP_PARAMS(MPCC_PARAM_DEFAULT) };
 
 /* max_k (1 - p_k) in Q30. */
-MPCC_INLINE u32 ecmtcp_best_delivery(const struct mpcc_conn *conn)
+MPCC_FUNC u32 ecmtcp_best_delivery(const struct mpcc_conn *conn)
 {
+	MPCC_REQUIRE(conn);
 	u32 best = 0;
 
 	mpcc_for_each (conn, k)

@@ -41,9 +41,10 @@ MPCC_INLINE u64 eemptcp_over_loss(u64 volume, u32 p)
 }
 
 /* omega_r in us * Q20 packets, at most 2^60. */
-MPCC_INLINE u64 eemptcp_target(const struct mpcc_conn *conn, u32 k)
+MPCC_FUNC u64 eemptcp_target(const struct mpcc_conn *conn, u32 k)
 {
-	const struct mpcc_subflow *sub = &conn->sub[k];
+	MPCC_REQUIRE(conn);
+	const struct mpcc_subflow *sub = &conn->sub[MPCC_SLOT(k)];
 	u64 share = mpcc_min(sub->own.target_share, 1U << MPCC_SHARE_BITS);
 	u64 volume = mpcc_rtt(sub) * share;
 	u32 p = mpcc_loss_probability(&sub->own);

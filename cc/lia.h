@@ -21,8 +21,10 @@
 #define LIA_CACHE_ACKS 16 /* packets: a sibling's change is seen this late at worst */
 
 /* A in Q32 packets; self must count. */
-MPCC_INLINE s64 lia_coupled_increase(const struct mpcc_conn *conn, u32 self)
+MPCC_FUNC s64 lia_coupled_increase(const struct mpcc_conn *conn, u32 self)
 {
+	MPCC_REQUIRE(conn);
+	self = MPCC_SLOT(self);
 	const struct mpcc_subflow *best = &conn->sub[mpcc_best(conn, self)];
 
 	/*

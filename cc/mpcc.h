@@ -34,6 +34,22 @@ typedef long long s64;
 
 #define MPCC_INLINE static inline __attribute__((always_inline))
 
+/*
+ * The kernel's verifier walks every path through a program, and loops over subflows multiply them. A global function it
+ * takes once, on its own, and forgets everything about what it returned: hence MPCC_FUNC for what loops or branches
+ * much. Such a function starts with MPCC_REQUIRE for each pointer, and an index that it returns goes through MPCC_SLOT.
+ */
+#ifdef __bpf__
+#define MPCC_FUNC __attribute__((noinline))
+#define MPCC_REQUIRE(pointer) \
+	if (!(pointer))       \
+	return 0
+#else
+#define MPCC_FUNC             MPCC_INLINE
+#define MPCC_REQUIRE(pointer) (void)0
+#endif
+#define MPCC_SLOT(index) ((index) & (MPCC_MAX_SUBFLOWS - 1))
+
 #define MPCC_MAX_SUBFLOWS  8           /* subflows: the kernel's limit per connection */
 #define MPCC_MAX_PARAMS    8           /* parameters of one controller */
 #define MPCC_PRIV_BYTES    104         /* bytes: icsk_ca_priv of a Linux socket */
@@ -181,7 +197,7 @@ MPCC_INLINE u32 mpcc_add_saturating(u32 a, u32 b)
 }
 
 /* Sign of a*b - c*d, exact to 96 bits: -1, 0 or 1. */
-MPCC_INLINE s32 mpcc_compare_products(u64 a, u32 b, u64 c, u32 d)
+MPCC_FUNC s32 mpcc_compare_products(u64 a, u32 b, u64 c, u32 d)
 {
 	u64 ab_low = (a & 0xffffffffU) * b, cd_low = (c & 0xffffffffU) * d;
 	u64 ab_high = (a >> 32) * b + (ab_low >> 32), cd_high = (c >> 32) * d + (cd_low >> 32);
@@ -194,7 +210,7 @@ MPCC_INLINE s32 mpcc_compare_products(u64 a, u32 b, u64 c, u32 d)
 }
 
 /* part / whole in Q27 for part <= whole, any 64-bit size; 0 for an empty whole. */
-MPCC_INLINE u32 mpcc_ratio(u64 part, u64 whole)
+MPCC_FUNC u32 mpcc_ratio(u64 part, u64 whole)
 {
 	enum { WHOLE_BITS = 64 - MPCC_RATIO_BITS, STEP_BITS = 8, STEPS = 4 };
 
@@ -233,8 +249,9 @@ MPCC_INLINE u32 mpcc_counts(const struct mpcc_subflow *sub)
 		if (mpcc_counts(&(conn)->sub[k]))
 
 /* w_r, packets: in fast recovery the ssthresh, not the inflated window. */
-MPCC_INLINE u32 mpcc_window(const struct mpcc_subflow *sub)
+MPCC_FUNC u32 mpcc_window(const struct mpcc_subflow *sub)
 {
+	MPCC_REQUIRE(sub);
 	return mpcc_clamp(sub->flags & MPCC_RECOVERY ? sub->ssthresh : sub->cwnd, 1, MPCC_CWND_MAX);
 }
 
@@ -245,8 +262,9 @@ MPCC_INLINE u32 mpcc_rtt(const struct mpcc_subflow *sub)
 }
 
 /* n: subflows that count. */
-MPCC_INLINE u32 mpcc_established(const struct mpcc_conn *conn)
+MPCC_FUNC u32 mpcc_established(const struct mpcc_conn *conn)
 {
+	MPCC_REQUIRE(conn);
 	u32 n = 0;
 
 	mpcc_for_each (conn, k)
@@ -261,8 +279,9 @@ MPCC_INLINE u32 mpcc_alone(const struct mpcc_conn *conn, u32 self)
 }
 
 /* W, packets: sum of all windows. */
-MPCC_INLINE u32 mpcc_total_window(const struct mpcc_conn *conn)
+MPCC_FUNC u32 mpcc_total_window(const struct mpcc_conn *conn)
 {
+	MPCC_REQUIRE(conn);
 	u32 total = 0;
 
 	mpcc_for_each (conn, k)
@@ -283,8 +302,9 @@ MPCC_INLINE u32 mpcc_half(const struct mpcc_conn *conn, u32 self)
 }
 
 /* w_k * rtt / tau_k in Q16 packets: what k sends in rtt_us. At most 2^60. */
-MPCC_INLINE u64 mpcc_sends_in(const struct mpcc_subflow *sub, u32 rtt_us)
+MPCC_FUNC u64 mpcc_sends_in(const struct mpcc_subflow *sub, u32 rtt_us)
 {
+	MPCC_REQUIRE(sub);
 	u64 w = mpcc_window(sub);
 	u32 tau = mpcc_rtt(sub);
 
@@ -294,8 +314,9 @@ MPCC_INLINE u64 mpcc_sends_in(const struct mpcc_subflow *sub, u32 rtt_us)
 }
 
 /* X * rtt in Q16 packets: what the whole connection sends in rtt_us. At most 2^63. */
-MPCC_INLINE u64 mpcc_aggregate(const struct mpcc_conn *conn, u32 rtt_us)
+MPCC_FUNC u64 mpcc_aggregate(const struct mpcc_conn *conn, u32 rtt_us)
 {
+	MPCC_REQUIRE(conn);
 	u64 sum = 0;
 
 	mpcc_for_each (conn, k)
@@ -310,7 +331,7 @@ MPCC_INLINE u64 mpcc_aggregate(const struct mpcc_conn *conn, u32 rtt_us)
  *
  * Two divisions and no number above 2^63: f in Q27 keeps 17 significant bits wherever the result reaches 2^-20.
  */
-MPCC_INLINE s64 mpcc_rate_share(u32 w, u64 aggregate)
+MPCC_FUNC s64 mpcc_rate_share(u32 w, u64 aggregate)
 {
 	enum {
 		F_SHIFT = MPCC_RATIO_BITS + MPCC_AGGREGATE_BITS,
@@ -322,9 +343,10 @@ MPCC_INLINE s64 mpcc_rate_share(u32 w, u64 aggregate)
 }
 
 /* arg max_k w_k / tau_k^2, compared exactly; self must count. */
-MPCC_INLINE u32 mpcc_best(const struct mpcc_conn *conn, u32 self)
+MPCC_FUNC u32 mpcc_find_best(const struct mpcc_conn *conn, u32 self)
 {
-	u32 best = self;
+	MPCC_REQUIRE(conn);
+	u32 best = self = MPCC_SLOT(self);
 	u32 best_w = mpcc_window(&conn->sub[self]), best_tau = mpcc_rtt(&conn->sub[self]);
 
 	mpcc_for_each (conn, k) {
@@ -340,13 +362,19 @@ MPCC_INLINE u32 mpcc_best(const struct mpcc_conn *conn, u32 self)
 	return best;
 }
 
-/* arg max_k w_k / tau_k: the fastest path, of equals the first; self must count. */
-MPCC_INLINE u32 mpcc_fastest(const struct mpcc_conn *conn, u32 self)
+MPCC_INLINE u32 mpcc_best(const struct mpcc_conn *conn, u32 self)
 {
-	u32 fastest = self;
+	return MPCC_SLOT(mpcc_find_best(conn, self));
+}
+
+/* arg max_k w_k / tau_k: the fastest path, of equals the first; self must count. */
+MPCC_FUNC u32 mpcc_find_fastest(const struct mpcc_conn *conn, u32 self)
+{
+	MPCC_REQUIRE(conn);
+	u32 fastest = MPCC_SLOT(self);
 
 	mpcc_for_each (conn, k) {
-		const struct mpcc_subflow *a = &conn->sub[k], *b = &conn->sub[fastest];
+		const struct mpcc_subflow *a = &conn->sub[k], *b = &conn->sub[MPCC_SLOT(fastest)];
 		u64 here = (u64)mpcc_window(a) * mpcc_rtt(b),
 		    best = (u64)mpcc_window(b) * mpcc_rtt(a);
 
@@ -356,9 +384,15 @@ MPCC_INLINE u32 mpcc_fastest(const struct mpcc_conn *conn, u32 self)
 	return fastest;
 }
 
-/* min_k e_k, Q16: least known energy cost; 0 = none is known. */
-MPCC_INLINE u32 mpcc_cheapest(const struct mpcc_conn *conn)
+MPCC_INLINE u32 mpcc_fastest(const struct mpcc_conn *conn, u32 self)
 {
+	return MPCC_SLOT(mpcc_find_fastest(conn, self));
+}
+
+/* min_k e_k, Q16: least known energy cost; 0 = none is known. */
+MPCC_FUNC u32 mpcc_cheapest(const struct mpcc_conn *conn)
+{
+	MPCC_REQUIRE(conn);
 	u32 cheapest = 0;
 
 	mpcc_for_each (conn, k) {
@@ -381,8 +415,9 @@ MPCC_INLINE u32 mpcc_loss_interval(const struct mpcc_own *own)
 }
 
 /* p_r in Q30, 1e-5 .. 0.5: what the control plane told, else 1 / l_r. */
-MPCC_INLINE u32 mpcc_loss_probability(const struct mpcc_own *own)
+MPCC_FUNC u32 mpcc_loss_probability(const struct mpcc_own *own)
 {
+	MPCC_REQUIRE(own);
 	u32 interval =
 		mpcc_clamp(mpcc_loss_interval(own), MPCC_LOSS_INTERVAL_MIN, MPCC_LOSS_INTERVAL_MAX);
 

@@ -35,9 +35,10 @@ enum { MVENO_PARAMS(MPCC_PARAM_DEFAULT) };
 enum mveno_word { MVENO_ROUND_RTT /* us: least RTT of the last round, 0 = none yet */ };
 
 /* N >= beta */
-MPCC_INLINE u32 mveno_congested(const struct mpcc_conn *conn, u32 self)
+MPCC_FUNC u32 mveno_congested(const struct mpcc_conn *conn, u32 self)
 {
-	const struct mpcc_subflow *sub = &conn->sub[self];
+	MPCC_REQUIRE(conn);
+	const struct mpcc_subflow *sub = &conn->sub[MPCC_SLOT(self)];
 	u64 rtt = sub->own.word[MVENO_ROUND_RTT] ? sub->own.word[MVENO_ROUND_RTT] : mpcc_rtt(sub);
 	u64 base = sub->own.base_rtt_us && sub->own.base_rtt_us < rtt ? sub->own.base_rtt_us : rtt;
 
@@ -51,7 +52,7 @@ MPCC_INLINE s64 mveno_increase(const struct mpcc_conn *conn, u32 self)
 
 	if (mpcc_alone(conn, self))
 		return linked;
-	return mveno_congested(conn, self) ? linked / 2 : linked;
+	return mveno_congested(conn, self) ? (s64)((u64)linked / 2) : linked;
 }
 
 MPCC_INLINE u32 mveno_ssthresh(const struct mpcc_conn *conn, u32 self, enum mpcc_loss_kind kind)

@@ -28,42 +28,83 @@ MPCC_INLINE s64 olia_rate_term(const struct mpcc_conn *conn, u32 self)
 	return mpcc_rate_share(mpcc_window(sub), mpcc_aggregate(conn, mpcc_rtt(sub)));
 }
 
-/* alpha_r / w_r in Q32 packets: moves window from the largest paths to better ones. */
-MPCC_INLINE s64 olia_shift_term(const struct mpcc_conn *conn, u32 self)
+/* arg max_k l_k / tau_k^2, compared exactly; self must count. */
+MPCC_FUNC u32 olia_find_best(const struct mpcc_conn *conn, u32 self)
 {
-	u32 n = 0, w_max = 0, best_l = 0, best_tau = 1; /* l / tau^2 of the best so far */
-	u32 best = 0, largest = 0;                      /* sets as bit masks */
-	u32 in_set, members = 0;
-	u64 denominator;
+	MPCC_REQUIRE(conn);
+	u32 best = MPCC_SLOT(self);
+	u32 best_l = mpcc_loss_interval(&conn->sub[best].own),
+	    best_tau = mpcc_rtt(&conn->sub[best]);
 
 	mpcc_for_each (conn, k) {
-		const struct mpcc_subflow *sub = &conn->sub[k];
-		u32 l = mpcc_loss_interval(&sub->own), tau = mpcc_rtt(sub), w = mpcc_window(sub);
-		s32 order =
-			mpcc_compare_products((u64)l * best_tau, best_tau, (u64)best_l * tau, tau);
+		u32 l = mpcc_loss_interval(&conn->sub[k].own), tau = mpcc_rtt(&conn->sub[k]);
 
-		n++;
-		if (!best || order > 0) {
-			best = 1U << k;
+		if (mpcc_compare_products((u64)l * best_tau, best_tau, (u64)best_l * tau, tau) >
+		    0) {
+			best = k;
 			best_l = l;
 			best_tau = tau;
-		} else if (order == 0) {
-			best |= 1U << k;
 		}
-		if (w > w_max)
-			largest = 0;
-		if (w >= w_max)
-			largest |= 1U << k;
-		w_max = mpcc_max(w, w_max);
 	}
-	best &= ~largest;
-	if (!best || !((best | largest) >> self & 1))
+	return best;
+}
+
+/* max_k w_k, packets */
+MPCC_FUNC u32 olia_largest_window(const struct mpcc_conn *conn)
+{
+	MPCC_REQUIRE(conn);
+	u32 largest = 0;
+
+	mpcc_for_each (conn, k)
+		largest = mpcc_max(largest, mpcc_window(&conn->sub[k]));
+	return largest;
+}
+
+enum olia_sets { OLIA_COUNTS = 1, OLIA_LARGEST = 2, OLIA_COLLECTED = 4 };
+
+/* The sets of which k is a member: those of the largest window, and the best ones of smaller window. */
+MPCC_FUNC u32 olia_sets_of(const struct mpcc_conn *conn, u32 k, u32 best, u32 largest_window)
+{
+	MPCC_REQUIRE(conn);
+	const struct mpcc_subflow *sub = &conn->sub[MPCC_SLOT(k)],
+				  *other = &conn->sub[MPCC_SLOT(best)];
+	u64 l = mpcc_loss_interval(&sub->own), best_l = mpcc_loss_interval(&other->own);
+	u32 tau = mpcc_rtt(sub), best_tau = mpcc_rtt(other);
+
+	if (k >= conn->n || !mpcc_counts(sub))
 		return 0;
-	in_set = best >> self & 1 ? best : largest;
-	for (u32 k = 0; k < MPCC_MAX_SUBFLOWS; k++)
-		members += in_set >> k & 1;
-	denominator = (u64)n * members * mpcc_window(&conn->sub[self]);
-	return in_set == best ? mpcc_reciprocal(denominator) : -mpcc_reciprocal(denominator);
+	if (mpcc_window(sub) >= largest_window)
+		return OLIA_COUNTS | OLIA_LARGEST;
+	if (mpcc_compare_products(l * best_tau, best_tau, best_l * tau, tau) >= 0)
+		return OLIA_COUNTS | OLIA_COLLECTED;
+	return OLIA_COUNTS;
+}
+
+/* alpha_r / w_r in Q32 packets: moves window from the largest paths to better ones. */
+MPCC_FUNC s64 olia_shift_term(const struct mpcc_conn *conn, u32 self)
+{
+	MPCC_REQUIRE(conn);
+	u32 best = olia_find_best(conn, self), w_max = olia_largest_window(conn), mine;
+	u32 n = 0, largest = 0, collected = 0;
+	u64 w;
+
+	for (u32 k = 0; k < MPCC_MAX_SUBFLOWS; k++) {
+		u32 sets = olia_sets_of(conn, k, best, w_max);
+
+		n += sets & OLIA_COUNTS;
+		largest += sets / OLIA_LARGEST & 1;
+		collected += sets / OLIA_COLLECTED & 1;
+	}
+	if (!collected)
+		return 0;
+	self = MPCC_SLOT(self);
+	mine = olia_sets_of(conn, self, best, w_max);
+	w = mpcc_window(&conn->sub[self]);
+	if (mine & OLIA_COLLECTED)
+		return mpcc_reciprocal(n * collected * w);
+	if (mine & OLIA_LARGEST)
+		return -mpcc_reciprocal(n * largest * w);
+	return 0;
 }
 
 MPCC_INLINE s64 olia_increase(const struct mpcc_conn *conn, u32 self)

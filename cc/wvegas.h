@@ -53,8 +53,10 @@ MPCC_INLINE void wvegas_init(struct mpcc_conn *conn, u32 self)
 }
 
 /* max(2, total_alpha * x_r / X), rounded down. */
-MPCC_INLINE u32 wvegas_weighted_alpha(const struct mpcc_conn *conn, u32 self, u32 mean_us)
+MPCC_FUNC u32 wvegas_weighted_alpha(const struct mpcc_conn *conn, u32 self, u32 mean_us)
 {
+	MPCC_REQUIRE(conn);
+	self = MPCC_SLOT(self);
 	u64 own = (u64)mpcc_window(&conn->sub[self]) << MPCC_AGGREGATE_BITS, all = own;
 	u64 total_alpha = (u64)MPCC_PARAM(conn, WVEGAS_TOTAL_ALPHA);
 

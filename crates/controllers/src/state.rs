@@ -144,6 +144,11 @@ impl Connection {
         let subflow = Subflow { ssthresh: SSTHRESH_NONE, ..Subflow::default() };
         Self { n: n as u32, subflows: [subflow; MAX_SUBFLOWS], ..Self::default() }
     }
+
+    /// The controller's parameters as C keeps them: distances from the defaults, in raw units.
+    pub fn parameters(&self) -> [i32; MAX_PARAMS] {
+        self.param
+    }
 }
 
 /// What an ACK brings besides packets. Combine with `|`.

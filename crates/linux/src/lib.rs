@@ -2,18 +2,27 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | `cc` | the congestion controllers as eBPF programs (feature `bpf`) |
+//! | [`emulator`] | links in real time, joules of their packets |
 //! | [`error`] | what can go wrong here, and its remedy |
+//! | [`mptcp`] | MPTCP sockets, their statistics, path manager, listing |
 //! | [`namespace`] | network namespaces that leave no trace |
 //! | [`probe`] | what this machine can do |
 //! | [`route`] | devices, addresses, routes |
+//! | [`tun`] | devices whose packets a process carries |
 //! | [`worker`] | processes that are this program again |
 
 #![cfg(target_os = "linux")]
 
+#[cfg(feature = "bpf")]
+pub mod cc;
+pub mod emulator;
 pub mod error;
+pub mod mptcp;
 pub mod namespace;
 pub mod probe;
 pub mod route;
+pub mod tun;
 pub mod worker;
 
 pub use error::{Error, Result};

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * controller.bpf.c - one controller of cc/ as the kernel's tcp_congestion_ops. Compiled once per controller:
+ * JP_NAME is its name, JP_HEADER its header.
+ *
+ * Slow start, loss recovery and RTO stay the kernel's. What is done here:
+ *   gather    the connection from the sockets of its subflows into this socket's scratch
+ *   arithmetic in global functions, which the verifier takes one by one
+ *   write     the own window and the own 104 bytes back
+ *
+ * A socket without siblings (plain TCP, MPTCP after a fallback) is a connection of one subflow: NewReno where the
+ * controller couples.
+ */
+#include "maps.h"
+#include "mpcc_run.h"
+#include JP_HEADER
+
+#define JP_PASTE_(a, b) a##b
+#define JP_PASTE(a, b)  JP_PASTE_(a, b)
+#define JP_QUOTE_(a)    #a
+#define JP_QUOTE(a)     JP_QUOTE_(a)
+#define JP_OPS          JP_PASTE(mpcc_ops_, JP_NAME)
+
+#define SRTT_BITS 3 /* tcp_sock.srtt_us is 8 times the smoothed RTT */
+
+char _license[] SEC("license") = "Dual MIT/GPL";
+
+/* ---- the connection -------------------------------------------------------------------------------------------- */
+
+MPCC_INLINE struct mpcc_own *jp_own(struct tcp_sock *tp)
+{
+	return (struct mpcc_own *)tp->inet_conn.icsk_ca_priv;
+}
+
+MPCC_INLINE u32 jp_flags(struct tcp_sock *tp)
+{
+	u32 state = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state), flags = 0;
+
+	if (tp->inet_conn.icsk_inet.sk.__sk_common.skc_state == TCP_ESTABLISHED)
+		flags |= MPCC_ESTABLISHED;
+	if (state == TCP_CA_CWR || state == TCP_CA_RECOVERY)
+		flags |= MPCC_RECOVERY;
+	if (state == TCP_CA_LOSS)
+		flags |= MPCC_LOSS;
+	return flags;
+}
+
+MPCC_INLINE void jp_copy_own(struct mpcc_own *to, const void *from)
+{
+	const u64 *words = from;
+
+	_Static_assert(sizeof(struct mpcc_own) == 8 * CA_PRIV_WORDS, "copied by words");
+#pragma unroll
+	for (u32 i = 0; i < CA_PRIV_WORDS; i++)
+		((u64 *)to)[i] = words[i];
+}
+
+MPCC_INLINE void jp_read(struct mpcc_subflow *sub, struct tcp_sock *tp)
+{
+	sub->cwnd = tp->snd_cwnd;
+	sub->ssthresh = tp->snd_ssthresh;
+	sub->srtt_us = tp->srtt_us >> SRTT_BITS;
+	sub->flags = jp_flags(tp);
+	jp_copy_own(&sub->own, tp->inet_conn.icsk_ca_priv);
+}
+
+/* Carries data: neither waiting as a backup nor given up by the scheduler. */
+MPCC_INLINE bool jp_in_use(struct mptcp_subflow_context *subflow)
+{
+	return !(BPF_CORE_READ_BITFIELD(subflow, request_bkup) |
+	         BPF_CORE_READ_BITFIELD(subflow, backup) | BPF_CORE_READ_BITFIELD(subflow, stale) |
+	         BPF_CORE_READ_BITFIELD(subflow, closing));
+}
+
+#define jp_cast(type, object) ((type *)bpf_rdonly_cast((object), bpf_core_type_id_kernel(type)))
+
+/*
+ * Fills conn.sub[] from the list of the connection's subflows. Nothing is locked: a sibling may change meanwhile, so
+ * every value is one that it had at some instant, and reads of what is gone give zero.
+ */
+MPCC_INLINE void jp_walk(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp)
+{
+	struct mptcp_subflow_context *mine, *subflow;
+	const struct tcp_congestion_ops *ops = tp->inet_conn.icsk_ca_ops;
+	struct list_head *head, *node;
+	u32 n = 0, self = MPCC_MAX_SUBFLOWS;
+
+	mine = jp_cast(struct mptcp_subflow_context, tp->inet_conn.icsk_ulp_data);
+	head = &jp_cast(struct mptcp_sock, mine->conn)->conn_list;
+	node = head->next;
+#pragma unroll
+	for (u32 i = 0; i < MPCC_MAX_SUBFLOWS; i++) {
+		struct mpcc_subflow *sub = &s->conn.sub[i];
+		struct tcp_sock *other;
+
+		if (!node || node == head)
+			break;
+		subflow = jp_cast(struct mptcp_subflow_context, node);
+		node = subflow->node.next;
+		other = jp_cast(struct tcp_sock, subflow->tcp_sock);
+		jp_read(sub, other);
+		if ((struct sock *)other == sk)
+			self = i;
+		else if (!jp_in_use(subflow))
+			sub->flags = 0;
+		if (other->inet_conn.icsk_ca_ops != ops)
+			sub->own = (struct mpcc_own){};
+		n = i + 1;
+	}
+	s->conn.n = n;
+	s->self = self;
+}
+
+/* The connection as this socket sees it now. */
+MPCC_INLINE void jp_gather(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp)
+{
+	s->conn.now_us = tp->tcp_mstamp;
+	s->self = MPCC_MAX_SUBFLOWS;
+	if (tp->is_mptcp)
+		jp_walk(s, sk, tp);
+	/* plain TCP, or the list does not hold this socket (any more): alone */
+	if (s->self >= MPCC_MAX_SUBFLOWS) {
+		s->conn.n = 1;
+		s->self = 0;
+		jp_read(&s->conn.sub[0], tp);
+	}
+}
+
+/* ---- arithmetic ------------------------------------------------------------------------------------------------ */
+
+__noinline int jp_init(struct jp_scratch *s)
+{
+	if (!s)
+		return 0;
+	mpcc_init(&JP_OPS, &s->conn, s->self & (MPCC_MAX_SUBFLOWS - 1));
+	return 0;
+}
+
+__noinline int jp_observe(struct jp_scratch *s, u32 acked, u32 rtt_us, u32 flags)
+{
+	struct mpcc_event event = { .acked = acked, .rtt_us = rtt_us, .flags = flags };
+
+	if (!s)
+		return 0;
+	mpcc_observe(&JP_OPS, &s->conn, s->self & (MPCC_MAX_SUBFLOWS - 1), &event);
+	return 0;
+}
+
+__noinline int jp_avoid(struct jp_scratch *s, u32 acked)
+{
+	if (!s)
+		return 0;
+	mpcc_avoid(&JP_OPS, &s->conn, s->self & (MPCC_MAX_SUBFLOWS - 1), acked);
+	return 0;
+}
+
+__noinline u32 jp_loss(struct jp_scratch *s, u32 kind)
+{
+	if (!s)
+		return MPCC_SSTHRESH_MIN;
+	return mpcc_loss(&JP_OPS, &s->conn, s->self & (MPCC_MAX_SUBFLOWS - 1), kind);
+}
+
+__noinline int jp_restart(struct jp_scratch *s)
+{
+	if (!s)
+		return 0;
+	mpcc_restart(&JP_OPS, &s->conn, s->self & (MPCC_MAX_SUBFLOWS - 1));
+	return 0;
+}
+
+/* ---- user space ------------------------------------------------------------------------------------------------ */
+
+MPCC_INLINE void jp_address(u32 to[4], u32 family, u32 v4, const struct in6_addr *v6)
+{
+	to[0] = to[1] = 0;
+	to[2] = bpf_htonl(0xffff);
+	to[3] = v4;
+	if (family != AF_INET) {
+#pragma unroll
+		for (u32 i = 0; i < 4; i++)
+			to[i] = v6->in6_u.u6_addr32[i];
+	}
+}
+
+MPCC_INLINE struct mptcp_subflow_context *jp_subflow_of(struct tcp_sock *tp)
+{
+	return jp_cast(struct mptcp_subflow_context, tp->inet_conn.icsk_ulp_data);
+}
+
+MPCC_INLINE u32 jp_netns(struct tcp_sock *tp)
+{
+	return tp->inet_conn.icsk_inet.sk.__sk_common.skc_net.net->ns.inum;
+}
+
+/* The control plane's word, copied into the own state. */
+MPCC_INLINE void jp_obey(struct mpcc_own *own, struct jp_subflow *shown)
+{
+	struct jp_control_key key = { .netns = shown->netns };
+	struct jp_control *control = 0;
+
+	if (shown->token) {
+		key.kind = JP_BY_CONNECTION;
+		key.id = shown->token;
+		key.local_id = shown->local_id;
+		control = bpf_map_lookup_elem(&jp_controls, &key);
+		key.local_id = 0;
+	}
+	if (!control) {
+		key.kind = JP_BY_ADDRESS;
+		key.id = 0;
+		__builtin_memcpy(key.address, shown->local, sizeof(key.address));
+		control = bpf_map_lookup_elem(&jp_controls, &key);
+		__builtin_memset(key.address, 0, sizeof(key.address));
+	}
+	if (!control) {
+		key.kind = JP_BY_INTERFACE;
+		key.id = shown->ifindex;
+		control = bpf_map_lookup_elem(&jp_controls, &key);
+	}
+	shown->control = control ? *control : (struct jp_control){};
+	own->energy_cost = shown->control.energy_cost;
+	own->target_share = shown->control.target_share;
+	own->path_price = shown->control.path_price;
+	own->loss = shown->control.loss;
+}
+
+/* What does not change while the subflow lives. */
+MPCC_INLINE void jp_describe(struct jp_subflow *shown, struct tcp_sock *tp)
+{
+	struct sock_common *common = &tp->inet_conn.icsk_inet.sk.__sk_common;
+	u32 family = common->skc_family;
+
+	shown->netns = jp_netns(tp);
+	shown->local_port = common->skc_num;
+	shown->remote_port = bpf_ntohs(common->skc_dport);
+	jp_address(shown->local, family, common->skc_rcv_saddr, &common->skc_v6_rcv_saddr);
+	jp_address(shown->remote, family, common->skc_daddr, &common->skc_v6_daddr);
+}
+
+/* What may: the token of a connection is known only some time after its first subflow, a route may move. */
+MPCC_INLINE void jp_show(struct jp_subflow *shown, struct jp_scratch *s, struct tcp_sock *tp)
+{
+	struct mpcc_subflow *sub = &s->conn.sub[s->self & (MPCC_MAX_SUBFLOWS - 1)];
+
+	shown->ifindex = tp->inet_conn.icsk_inet.sk.sk_rx_dst_ifindex;
+	shown->token = 0;
+	if (tp->is_mptcp) {
+		struct mptcp_subflow_context *subflow = jp_subflow_of(tp);
+
+		shown->token = subflow->token;
+		shown->local_id = (u8)BPF_CORE_READ_BITFIELD(subflow, local_id);
+	}
+	shown->siblings = mpcc_established(&s->conn);
+	shown->cwnd = sub->cwnd;
+	shown->ssthresh = sub->ssthresh;
+	shown->srtt_us = sub->srtt_us;
+	shown->base_rtt_us = sub->own.base_rtt_us;
+	shown->delivered = tp->delivered;
+	shown->losses = s->losses;
+	shown->updated_us = s->conn.now_us;
+}
+
+/* Once per round trip: what user space says and what it sees. */
+MPCC_INLINE void jp_exchange(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp)
+{
+	u64 key = (u64)sk;
+	struct jp_subflow *shown = bpf_map_lookup_elem(&jp_subflows, &key);
+
+	if (!shown)
+		return;
+	jp_show(shown, s, tp);
+	jp_obey(&s->conn.sub[s->self & (MPCC_MAX_SUBFLOWS - 1)].own, shown);
+}
+
+/* ---- tcp_congestion_ops ---------------------------------------------------------------------------------------- */
+
+MPCC_INLINE struct jp_scratch *jp_scratch_of(struct sock *sk, u64 flags)
+{
+	return bpf_sk_storage_get(&jp_scratches, sk, 0, flags);
+}
+
+MPCC_INLINE void jp_keep_own(struct tcp_sock *tp, const struct jp_scratch *s)
+{
+	jp_copy_own(jp_own(tp), &s->conn.sub[s->self & (MPCC_MAX_SUBFLOWS - 1)].own);
+}
+
+SEC("struct_ops")
+void BPF_PROG(jp_op_init, struct sock *sk)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct jp_scratch *s = jp_scratch_of(sk, BPF_SK_STORAGE_GET_F_CREATE);
+	struct jp_subflow shown = {};
+	u64 key = (u64)sk;
+
+	if (!s)
+		return;
+	s->delivered = tp->delivered;
+	s->delivered_ce = tp->delivered_ce;
+	s->prior_rcv_nxt = tp->rcv_nxt;
+#pragma unroll
+	for (u32 i = 0; i < MPCC_MAX_PARAMS; i++)
+		s->conn.param[i] = jp_params[i];
+	jp_gather(s, sk, tp);
+	jp_describe(&shown, tp);
+	jp_show(&shown, s, tp);
+	jp_obey(&s->conn.sub[s->self & (MPCC_MAX_SUBFLOWS - 1)].own, &shown);
+	jp_init(s);
+	bpf_map_update_elem(&jp_subflows, &key, &shown, BPF_ANY);
+	jp_keep_own(tp, s);
+}
+
+SEC("struct_ops")
+void BPF_PROG(jp_op_release, struct sock *sk)
+{
+	u64 key = (u64)sk;
+
+	bpf_map_delete_elem(&jp_subflows, &key);
+	bpf_sk_storage_delete(&jp_scratches, sk);
+}
+
+/* tcp_is_cwnd_limited(): in slow start the window may grow to twice what was in flight. */
+MPCC_INLINE bool jp_cwnd_limited(struct tcp_sock *tp)
+{
+	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
+		return 1;
+	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
+}
+
+/* A round ends when what is in flight at its start was delivered. */
+MPCC_INLINE bool jp_round_ends(struct mpcc_own *own, struct tcp_sock *tp)
+{
+	if ((s32)(tp->delivered - own->round_end) < 0)
+		return 0;
+	own->round_end = tp->delivered + tp->packets_out;
+	return 1;
+}
+
+SEC("struct_ops")
+void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct jp_scratch *s = jp_scratch_of(sk, 0);
+	struct mpcc_subflow *sub;
+	u32 limited = jp_cwnd_limited(tp), grow = limited ? acked : 0, flags = 0, delivered;
+
+	if (!s)
+		return;
+	if (grow && tp->snd_cwnd < tp->snd_ssthresh)
+		grow = tcp_slow_start(tp, grow);
+	jp_gather(s, sk, tp);
+	sub = &s->conn.sub[s->self & (MPCC_MAX_SUBFLOWS - 1)];
+	delivered = tp->delivered - s->delivered;
+	s->delivered = tp->delivered;
+	if (limited)
+		flags |= MPCC_CWND_LIMITED;
+	if (tp->delivered_ce != s->delivered_ce)
+		flags |= MPCC_ECE;
+	s->delivered_ce = tp->delivered_ce;
+	if (jp_round_ends(&sub->own, tp)) {
+		flags |= MPCC_ROUND_END;
+		jp_exchange(s, sk, tp);
+	}
+	jp_observe(s, delivered, tp->rack.rtt_us, flags);
+	jp_avoid(s, grow);
+	tp->snd_cwnd = mpcc_min(sub->cwnd, tp->snd_cwnd_clamp);
+	tp->snd_ssthresh = sub->ssthresh;
+	jp_keep_own(tp, s);
+}
+
+/*
+ * The kernel asks once per loss episode, before it changes window and state. A timeout is known by its timer, which is
+ * no longer pending while it is handled; a mark by the count of marked packets.
+ */
+SEC("struct_ops")
+u32 BPF_PROG(jp_op_ssthresh, struct sock *sk)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct jp_scratch *s = jp_scratch_of(sk, 0);
+	u32 kind = MPCC_FAST_RETRANSMIT, ssthresh;
+
+	if (!s)
+		return mpcc_max(tp->snd_cwnd >> 1, MPCC_SSTHRESH_MIN);
+	if (!tp->inet_conn.icsk_pending)
+		kind = MPCC_TIMEOUT;
+	else if (tp->delivered_ce != s->delivered_ce)
+		kind = MPCC_ECN;
+	s->delivered_ce = tp->delivered_ce;
+	s->losses++;
+	jp_gather(s, sk, tp);
+	ssthresh = jp_loss(s, kind);
+	jp_keep_own(tp, s);
+	return ssthresh;
+}
+
+SEC("struct_ops")
+void BPF_PROG(jp_op_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct jp_scratch *s;
+
+	if (event != CA_EVENT_CWND_RESTART)
+		return;
+	s = jp_scratch_of(sk, 0);
+	if (!s)
+		return;
+	jp_gather(s, sk, tp);
+	jp_restart(s);
+	jp_keep_own(tp, s);
+}
+
+SEC("struct_ops")
+u32 BPF_PROG(jp_op_undo_cwnd, struct sock *sk)
+{
+	return tcp_reno_undo_cwnd(sk);
+}
+
+/* The loader writes the name: jp_NAME when it stays, another while it serves one lab. */
+SEC(".struct_ops.link")
+struct tcp_congestion_ops jp_ops = {
+	.init = (void *)jp_op_init,
+	.release = (void *)jp_op_release,
+	.cong_avoid = (void *)jp_op_cong_avoid,
+	.ssthresh = (void *)jp_op_ssthresh,
+	.cwnd_event = (void *)jp_op_cwnd_event,
+	.undo_cwnd = (void *)jp_op_undo_cwnd,
+	.flags = TCP_CONG_NON_RESTRICTED,
+	.name = "jp_" JP_QUOTE(JP_NAME),
+};
