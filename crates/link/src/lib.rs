@@ -21,6 +21,7 @@
 //! Queues are FIFO and the future of the rate is known to the link, so the whole fate of a packet is computed when it is
 //! offered: one call, one answer, no timers. Time and seed are arguments; there is no clock and no I/O.
 
+pub mod cross;
 pub mod random;
 pub mod trace;
 

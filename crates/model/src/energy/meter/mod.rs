@@ -14,6 +14,8 @@ mod slots;
 #[cfg(test)]
 mod tests;
 
+use serde::{Deserialize, Serialize};
+
 use self::clock::{Clock, Stamp};
 use self::host::HostMeter;
 use self::linear::LinearMeter;
@@ -36,7 +38,7 @@ pub struct DeviceMeter {
 }
 
 /// What a device has burnt since the begin of the measurement.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EnergyReading {
     /// Each interface, in the order given to [`DeviceMeter::new`].
     pub interfaces: Vec<EnergySplit>,
