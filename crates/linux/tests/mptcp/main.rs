@@ -1,0 +1,8 @@
+//! MPTCP between two namespaces: sockets, statistics, path manager, traffic.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod net;
+mod path_manager;
+mod socket;

@@ -1,0 +1,107 @@
+//! A client and a server namespace with a cable per path, for tests that need paths but no radios.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::process::Command;
+
+use joulepath_linux::Namespace;
+use joulepath_linux::route::{Route, Routing};
+
+/// Client and server, joined by veth devices. The server has one address; the client has one per path, and packets leave
+/// through the device of their source address.
+pub(crate) struct Net {
+    pub(crate) client: Namespace,
+    pub(crate) server: Namespace,
+    pub(crate) paths: Vec<Path>,
+    pub(crate) server_ip: IpAddr,
+}
+
+/// One cable, from the client's side.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Path {
+    pub(crate) ip: IpAddr,
+    /// Index of the client's device.
+    pub(crate) device: u32,
+}
+
+impl Net {
+    pub(crate) fn v4(paths: u8) -> Self {
+        let ip = |host: u8| IpAddr::V4(Ipv4Addr::new(198, 18, 0, host));
+        Self::new(paths, ip)
+    }
+
+    pub(crate) fn v6(paths: u8) -> Self {
+        let ip = |host: u8| IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, host.into()));
+        Self::new(paths, ip)
+    }
+
+    fn new(paths: u8, ip: impl Fn(u8) -> IpAddr) -> Self {
+        let (client, server) = (Namespace::new().unwrap(), Namespace::new().unwrap());
+        let server_ip = ip(1);
+        server.enter_thread(|| Routing::open()?.add_loopback_address(server_ip)).unwrap().unwrap();
+        let mut net = Net { client, server, paths: vec![], server_ip };
+        for k in 0..paths {
+            net.add_path(k, ip(2 + k));
+        }
+        net
+    }
+
+    fn add_path(&mut self, k: u8, client_ip: IpAddr) {
+        let (c, s) = (format!("c{k}"), format!("s{k}"));
+        // Without ARP a device addresses its own hardware address: both ends have the same one.
+        let mac = format!("02:00:00:00:00:{k:02x}");
+        let server = self.server.path();
+        ip_in(
+            &self.client,
+            &["link", "add", &c, "address", &mac, "type", "veth", "peer", "name", &s, "address", &mac],
+        );
+        ip_in(&self.client, &["link", "set", &s, "netns", server.to_str().unwrap()]);
+        ip_in(&self.client, &["link", "set", &c, "arp", "off", "up"]);
+        ip_in(&self.server, &["link", "set", &s, "arp", "off", "up"]);
+        let (device, peer) = (index(&self.client, &c), index(&self.server, &s));
+        let table = 100 + u32::from(k);
+        let server_ip = self.server_ip;
+        let route = |destination, source, device, table| Route {
+            destination,
+            source,
+            device,
+            table,
+            metrics: vec![],
+        };
+        let of_client = self.client.enter_thread(|| {
+            let routing = Routing::open()?;
+            routing.add_address(device, client_ip)?;
+            routing.add_source_rule(client_ip, table)?;
+            routing.add_route(&route(None, client_ip, device, Some(table)))
+        });
+        of_client.unwrap().unwrap();
+        let of_server = self
+            .server
+            .enter_thread(|| Routing::open()?.add_route(&route(Some(client_ip), server_ip, peer, None)));
+        of_server.unwrap().unwrap();
+        self.paths.push(Path { ip: client_ip, device });
+    }
+
+    pub(crate) fn server_at(&self, port: u16) -> SocketAddr {
+        (self.server_ip, port).into()
+    }
+
+    /// The client's address on a path, with any port.
+    pub(crate) fn client_at(&self, path: usize) -> SocketAddr {
+        (self.paths[path].ip, 0).into()
+    }
+}
+
+fn ip_in(namespace: &Namespace, arguments: &[&str]) {
+    let output = namespace.enter_thread(|| Command::new("ip").args(arguments).output()).unwrap();
+    let output = output.expect("iproute2 is installed");
+    assert!(output.status.success(), "ip {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn index(namespace: &Namespace, device: &str) -> u32 {
+    namespace
+        .enter_thread(|| {
+            let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
+            rustix::net::netdevice::name_to_index(&socket, device).unwrap()
+        })
+        .unwrap()
+}
