@@ -5,6 +5,7 @@
 //! | `cc` | the congestion controllers as eBPF programs (feature `bpf`) |
 //! | [`emulator`] | links in real time, joules of their packets |
 //! | [`error`] | what can go wrong here, and its remedy |
+//! | [`lab`] | two namespaces joined by emulated radios |
 //! | [`mptcp`] | MPTCP sockets, their statistics, path manager, listing |
 //! | [`namespace`] | network namespaces that leave no trace |
 //! | [`probe`] | what this machine can do |
@@ -18,6 +19,7 @@
 pub mod cc;
 pub mod emulator;
 pub mod error;
+pub mod lab;
 pub mod mptcp;
 pub mod namespace;
 pub mod probe;

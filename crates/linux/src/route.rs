@@ -27,12 +27,12 @@ const METRIC_LOCK: u16 = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Metric {
+    /// Most bytes of a connection's data that its receiver lets be in flight.
+    ReceiveWindow = 3,
     /// Initial congestion window, packets.
     InitialWindow = 11,
     /// Lower bound of the RTO, ms.
     MinRto = 13,
-    /// Initial receive window, packets.
-    InitialReceiveWindow = 14,
     /// 1: every segment is acknowledged at once.
     QuickAck = 15,
 }
@@ -48,6 +48,8 @@ pub struct Route {
     pub device: u32,
     /// Routing table; none means the main one.
     pub table: Option<u32>,
+    /// Of several routes to one destination in one table that with the least counts.
+    pub priority: u32,
     /// What TCP is told.
     pub metrics: Vec<(Metric, u32)>,
 }
@@ -165,6 +167,7 @@ impl Routing {
         attributes.push(attribute(Rta::Oif, route.device));
         attributes.push(attribute(Rta::Prefsrc, octets(route.source)));
         attributes.push(attribute(Rta::Table, route.table.unwrap_or(libc::RT_TABLE_MAIN.into())));
+        attributes.push(attribute(Rta::Priority, route.priority));
         if !route.metrics.is_empty() {
             attributes.push(attribute(Rta::Metrics, metrics(&route.metrics)));
         }

@@ -23,6 +23,7 @@ use rustix::process::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::emulator;
 use crate::error::{Doing, Error, Result};
 use crate::namespace::{self, Namespace};
 
@@ -35,7 +36,7 @@ const GRACE: Duration = Duration::from_secs(2);
 pub type Role = fn(&mut Parent) -> Result<()>;
 
 /// Every role there is.
-const ROLES: &[(&str, Role)] = &[];
+const ROLES: &[(&str, Role)] = &[("emulator", emulator::run)];
 
 /// Takes over if this process was started as a worker: call it first thing in `main`.
 pub fn run_if_asked() -> Option<ExitCode> {

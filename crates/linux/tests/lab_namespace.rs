@@ -64,11 +64,18 @@ fn routes_carry_what_tcp_is_told() {
         routing.add_loopback_address(source)?;
         routing.add_source_rule(source, 101)?;
         let metrics = vec![(Metric::InitialWindow, 20), (Metric::MinRto, 300), (Metric::QuickAck, 1)];
-        routing.add_route(&Route { destination: None, source, device: 1, table: Some(101), metrics })
+        routing.add_route(&Route {
+            destination: None,
+            source,
+            device: 1,
+            table: Some(101),
+            priority: 0,
+            metrics,
+        })
     });
     configured.unwrap().unwrap();
     // What the kernel refuses is said with the kernel's own words.
-    let nowhere = Route { destination: None, source, device: 999, table: None, metrics: vec![] };
+    let nowhere = Route { destination: None, source, device: 999, table: None, priority: 0, metrics: vec![] };
     let refused = namespace.enter_thread(|| Routing::open()?.add_route(&nowhere)).unwrap().unwrap_err();
     assert!(refused.to_string().contains("routing through device 999"), "{refused}");
     // The kernel lists every table that has a route.

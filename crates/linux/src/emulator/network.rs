@@ -1,0 +1,318 @@
+//! The links of a scenario with real packets on them. No clock and no I/O: time is an argument.
+//!
+//! ```text
+//!   enter(now, line, direction) ─► link ─► link ─► … ─► Arrival { due, bytes }
+//!                                    ▲
+//!                    cross traffic ──┘   (phantoms: a size, no bytes)
+//! ```
+//!
+//! A packet meets the links of its line one after the other, each at the instant at which the one before delivers it, however
+//! late the caller asks: lateness does not add up along a route.
+
+use std::collections::VecDeque;
+
+use joulepath_link::cross::CrossSource;
+use joulepath_link::{Link, Outcome};
+use joulepath_model::energy::Traffic;
+use joulepath_model::scenario::{LinkIndex, Scenario};
+use joulepath_model::units::Nanos;
+
+use super::device::Device;
+use super::messages::Flow;
+use super::packet::{self, Headers};
+
+/// No event is due.
+const NEVER: u64 = u64::MAX;
+
+/// What packets of one TUN pair travel on.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    /// Links by direction (down, up), in the order in which packets cross them.
+    pub(super) routes: [Vec<LinkIndex>; 2],
+    /// The link next to the device in each direction, and the device's interface behind it.
+    pub(super) radio: Option<([LinkIndex; 2], usize)>,
+}
+
+/// What one packet is charged, and whose it is.
+#[derive(Debug)]
+struct Packet {
+    line: usize,
+    direction: Traffic,
+    /// Links that it has crossed.
+    hops: usize,
+    /// Bytes on the wire, as the simulator counts them.
+    size: u32,
+    payload: u32,
+    ecn_capable: bool,
+    entered_ns: u64,
+    bytes: Vec<u8>,
+}
+
+/// A packet that has reached its end.
+#[derive(Debug)]
+pub(super) struct Arrival {
+    pub(super) line: usize,
+    pub(super) direction: Traffic,
+    /// When, ns.
+    pub(super) due_ns: u64,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// One link and what is on it, each packet with the instant of its delivery, ns.
+struct Wire {
+    link: Link,
+    ring: VecDeque<(u64, Packet)>,
+    /// Most packets that waited.
+    high_water: u32,
+}
+
+/// Sizes that the simulator gives to segments, bytes.
+#[derive(Clone, Copy, Debug)]
+struct WireSizes {
+    header: u32,
+    ack: u32,
+}
+
+/// All links, all packets.
+pub(super) struct Network {
+    wires: Vec<Wire>,
+    cross: Vec<CrossSource>,
+    lines: Vec<Line>,
+    sizes: WireSizes,
+    /// When each link delivers next, then when each source of cross traffic sends next, ns.
+    due: Vec<u64>,
+    /// By line and direction.
+    flows: Vec<[Flow; 2]>,
+    /// Down and up of each line, whether packets pass.
+    open: Vec<bool>,
+    pub(super) device: Device,
+    /// Packets that have arrived and wait for the caller.
+    pub(super) arrivals: VecDeque<Arrival>,
+    /// Buffers to be used again.
+    spare: Vec<Vec<u8>>,
+}
+
+impl Network {
+    /// Links with the simulator's random numbers for this seed: link `i` draws from stream `i`, source `i` from stream `i`.
+    pub(super) fn new(scenario: &Scenario, seed: u64, lines: Vec<Line>, device: Device) -> Self {
+        let wire =
+            |(i, spec)| Wire { link: Link::new(spec, seed, i as u64), ring: VecDeque::new(), high_water: 0 };
+        let wires: Vec<Wire> = scenario.links.iter().enumerate().map(wire).collect();
+        let cross = |(i, spec)| CrossSource::new(spec, seed, i as u64);
+        let cross: Vec<CrossSource> = scenario.cross.iter().enumerate().map(cross).collect();
+        let mut due = vec![NEVER; wires.len()];
+        due.extend(cross.iter().map(|source| source.next_ns().unwrap_or(NEVER)));
+        let (header, ack) = (scenario.transport.header.0 as u32, scenario.transport.ack_size.0 as u32);
+        Network {
+            wires,
+            cross,
+            due,
+            flows: vec![Default::default(); lines.len()],
+            open: vec![true; lines.len()],
+            lines,
+            sizes: WireSizes { header, ack },
+            device,
+            arrivals: VecDeque::new(),
+            spare: vec![],
+        }
+    }
+
+    /// The instant of the next event, ns.
+    pub(super) fn next_ns(&self) -> Option<u64> {
+        self.earliest().map(|(due_ns, _)| due_ns)
+    }
+
+    /// Everything that happens up to `now_ns`, in its order; at one instant in the order of the sources, as in the simulator.
+    pub(super) fn advance(&mut self, now_ns: u64) {
+        while let Some((due_ns, source)) = self.earliest().filter(|&(due_ns, _)| due_ns <= now_ns) {
+            if source < self.wires.len() {
+                self.leave(source, due_ns);
+            } else {
+                self.send_cross(source - self.wires.len(), due_ns);
+            }
+        }
+    }
+
+    /// A packet enters a line. Call [`Self::advance`] with the same `now_ns` before.
+    pub(super) fn enter(
+        &mut self,
+        now_ns: u64,
+        line: usize,
+        direction: Traffic,
+        bytes: &[u8],
+        headers: &Headers,
+    ) {
+        let flow = &mut self.flows[line][direction as usize];
+        flow.packets += 1;
+        let size = self.sizes.charge(headers);
+        flow.bytes += u64::from(size);
+        if !self.open[line] {
+            flow.interrupted += 1;
+            return;
+        }
+        self.device.watch(now_ns, line, direction, headers);
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        buffer.clear();
+        buffer.extend_from_slice(&bytes[..headers.length]);
+        self.offer(
+            now_ns,
+            Packet {
+                line,
+                direction,
+                hops: 0,
+                size,
+                payload: headers.tcp.map_or(0, |tcp| tcp.payload as u32),
+                ecn_capable: headers.ecn_capable,
+                entered_ns: now_ns,
+                bytes: buffer,
+            },
+        );
+        if direction == Traffic::Up {
+            self.device.meter(now_ns, line, direction, size);
+        }
+    }
+
+    /// The line's interface goes down, and what is on the line is lost; or it comes up again.
+    pub(super) fn set_open(&mut self, line: usize, open: bool) {
+        self.open[line] = open;
+    }
+
+    /// Takes back a buffer.
+    pub(super) fn recycle(&mut self, bytes: Vec<u8>) {
+        /// More than are ever on the links of a laptop's emulation at once.
+        const KEPT: usize = 4096;
+        if self.spare.len() < KEPT {
+            self.spare.push(bytes);
+        }
+    }
+
+    /// Counts from here.
+    pub(super) fn begin_measurement(&mut self, now_ns: u64) {
+        self.flows.fill_with(Default::default);
+        self.wires.iter_mut().for_each(|wire| wire.high_water = 0);
+        self.device.begin_measurement(now_ns);
+    }
+
+    /// Counters of a line, down and up.
+    pub(super) fn flows(&self, line: usize) -> [Flow; 2] {
+        let mut flows = self.flows[line];
+        for (flow, route) in flows.iter_mut().zip(&self.lines[line].routes) {
+            let marks = route.iter().map(|&link| self.wires[link].high_water);
+            flow.queue_high_water = marks.max().unwrap_or(0);
+        }
+        flows
+    }
+
+    /// How many lines there are.
+    pub(super) fn lines(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Of all interfaces of the device: payload that was delivered, bytes; packets and their times on the way, ns, by direction.
+    pub(super) fn device_totals(&self) -> (u64, [u64; 2], [u64; 2]) {
+        let own = self.lines.iter().zip(&self.flows).filter(|(line, _)| line.radio.is_some());
+        own.fold((0, [0; 2], [0; 2]), |(mut payload, mut packets, mut transit_ns), (_, flows)| {
+            for (way, flow) in flows.iter().enumerate() {
+                payload += flow.delivered_payload;
+                packets[way] += flow.delivered_packets;
+                transit_ns[way] += flow.transit_ns;
+            }
+            (payload, packets, transit_ns)
+        })
+    }
+
+    /// Packets that wait in front of a link.
+    pub(super) fn queue_packets(&self, link: LinkIndex, now_ns: u64) -> u32 {
+        self.wires[link].link.queue_packets(Nanos(now_ns))
+    }
+
+    fn earliest(&self) -> Option<(u64, usize)> {
+        // min_by_key returns the first of equals. Some dozens of sources: a heap would not be faster.
+        let (source, &due_ns) = self.due.iter().enumerate().min_by_key(|(_, due_ns)| **due_ns)?;
+        (due_ns != NEVER).then_some((due_ns, source))
+    }
+
+    /// The first packet of a link reaches its end.
+    fn leave(&mut self, link: LinkIndex, due_ns: u64) {
+        let ring = &mut self.wires[link].ring;
+        let (_, mut packet) = ring.pop_front().expect("a link that is due has a packet");
+        self.due[link] = ring.front().map_or(NEVER, |&(at_ns, _)| at_ns);
+        if !self.open[packet.line] {
+            self.flows[packet.line][packet.direction as usize].interrupted += 1;
+            return self.recycle(packet.bytes);
+        }
+        packet.hops += 1;
+        if packet.hops < self.lines[packet.line].routes[packet.direction as usize].len() {
+            return self.offer(due_ns, packet);
+        }
+        let Packet { line, direction, size, payload, entered_ns, bytes, .. } = packet;
+        let flow = &mut self.flows[line][direction as usize];
+        flow.delivered_packets += 1;
+        flow.delivered_bytes += u64::from(size);
+        flow.delivered_payload += u64::from(payload);
+        flow.transit_ns += due_ns - entered_ns;
+        if direction == Traffic::Down {
+            self.device.meter(due_ns, line, direction, size);
+        }
+        self.arrivals.push_back(Arrival { line, direction, due_ns, bytes });
+    }
+
+    fn offer(&mut self, now_ns: u64, mut packet: Packet) {
+        let line = &self.lines[packet.line];
+        let link = line.routes[packet.direction as usize][packet.hops];
+        let wire = &mut self.wires[link];
+        if let Some((radios, interface)) = line.radio
+            && radios.contains(&link)
+        {
+            let ready = self.device.wake(now_ns, interface);
+            if ready.0 > now_ns {
+                wire.link.hold_until(ready);
+            }
+        }
+        let outcome = wire.link.offer(Nanos(now_ns), packet.size, packet.ecn_capable);
+        let flow = &mut self.flows[packet.line][packet.direction as usize];
+        match outcome {
+            Outcome::Delivered { at: Nanos::MAX, .. } | Outcome::WireLoss => flow.wire_losses += 1,
+            Outcome::QueueDrop => flow.queue_drops += 1,
+            Outcome::Delivered { at, marked } => {
+                if marked {
+                    flow.marks += 1;
+                    packet::mark(&mut packet.bytes);
+                }
+                wire.high_water = wire.high_water.max(wire.link.queue_packets(Nanos(now_ns)));
+                return self.carry(link, at.0, packet);
+            }
+        }
+        self.recycle(packet.bytes);
+    }
+
+    fn carry(&mut self, link: LinkIndex, at_ns: u64, packet: Packet) {
+        let ring = &mut self.wires[link].ring;
+        if ring.is_empty() {
+            self.due[link] = at_ns;
+        }
+        ring.push_back((at_ns, packet));
+    }
+
+    /// A source of cross traffic sends a phantom: it takes room and time on one link.
+    fn send_cross(&mut self, index: usize, now_ns: u64) {
+        let source = &mut self.cross[index];
+        let (size, link) = (source.emit(now_ns), source.link());
+        self.due[self.wires.len() + index] = source.next_ns().unwrap_or(NEVER);
+        let Some(size) = size else { return };
+        // Its fate is of interest to nobody, so it needs not stand on the link.
+        self.wires[link].link.offer(Nanos(now_ns), size, false);
+    }
+}
+
+impl WireSizes {
+    /// Bytes that a packet takes on a link. A TCP segment takes what the scenario says, whatever options this kernel writes;
+    /// any other packet its length.
+    fn charge(self, headers: &Headers) -> u32 {
+        match headers.tcp {
+            Some(tcp) if tcp.payload > 0 => tcp.payload as u32 + self.header,
+            Some(_) => self.ack,
+            None => headers.length as u32,
+        }
+    }
+}

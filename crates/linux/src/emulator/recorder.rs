@@ -1,0 +1,95 @@
+//! Time series: queues and power, thinned out as those of the simulator are.
+
+use joulepath_model::energy::meter::EnergyReading;
+use joulepath_model::result::EnergySplit;
+use joulepath_model::scenario::{Direction, LinkIndex, Scenario};
+
+use super::messages::{End, Series};
+use super::network::{Line, Network};
+
+/// Samples are thinned out when there are this many.
+const MAX_SAMPLES: usize = 1024;
+/// The first interval between samples is this part of the duration, at least 10 ms.
+const FINEST: u64 = 1 << 13;
+const LEAST_INTERVAL_NS: u64 = 10_000_000;
+
+/// Running totals at an instant.
+struct Sample {
+    time_ns: u64,
+    energy_j: Vec<f64>,
+    queue: Vec<u32>,
+}
+
+pub(super) struct Recorder {
+    interval_ns: u64,
+    due_ns: u64,
+    samples: Vec<Sample>,
+    /// The slowest link of each line, in the data's direction.
+    bottlenecks: Vec<LinkIndex>,
+}
+
+impl Recorder {
+    pub(super) fn new(scenario: &Scenario, lines: &[Line]) -> Self {
+        let group = scenario.connections.first();
+        let direction = usize::from(group.is_some_and(|group| group.direction == Direction::Upload));
+        let slowest = |line: &Line| {
+            let rate = |&link: &LinkIndex| scenario.links[link].rate.mean_bps(scenario.duration);
+            let route = line.routes[direction].iter().copied();
+            route.min_by(|a, b| rate(a).total_cmp(&rate(b))).unwrap_or(0)
+        };
+        let interval_ns = (scenario.duration.0 / FINEST).max(LEAST_INTERVAL_NS);
+        Recorder {
+            interval_ns,
+            due_ns: interval_ns,
+            samples: vec![],
+            bottlenecks: lines.iter().map(slowest).collect(),
+        }
+    }
+
+    /// When the next sample is due, ns.
+    pub(super) fn due_ns(&self) -> u64 {
+        self.due_ns
+    }
+
+    pub(super) fn sample(&mut self, network: &mut Network, now_ns: u64) {
+        let EnergyReading { interfaces, .. } = network.device.read(now_ns, End::Running);
+        self.samples.push(Sample {
+            time_ns: now_ns,
+            energy_j: interfaces.iter().map(EnergySplit::total_j).collect(),
+            queue: self.bottlenecks.iter().map(|&link| network.queue_packets(link, now_ns)).collect(),
+        });
+        if self.samples.len() >= MAX_SAMPLES {
+            let mut nth = 0;
+            self.samples.retain(|_| {
+                nth += 1;
+                nth % 2 == 0
+            });
+            self.interval_ns *= 2;
+        }
+        self.due_ns = now_ns + self.interval_ns;
+    }
+
+    /// Energy starts at 0 again; samples of the warm-up are dropped, because their totals have another origin.
+    pub(super) fn begin_measurement(&mut self) {
+        self.samples.clear();
+    }
+
+    pub(super) fn series(&self) -> Series {
+        let interfaces = self.samples.first().map_or(0, |sample| sample.energy_j.len());
+        let power = |i: usize| {
+            let pair = |pair: &[Sample]| {
+                let joules = pair[1].energy_j[i] - pair[0].energy_j[i];
+                joules / ((pair[1].time_ns - pair[0].time_ns) as f64 / 1e9)
+            };
+            self.samples.windows(2).map(pair).collect()
+        };
+        let later = || self.samples.iter().skip(1);
+        Series {
+            time_s: later().map(|sample| sample.time_ns as f64 / 1e9).collect(),
+            power_w: (0..interfaces).map(power).collect(),
+            queue: (0..self.bottlenecks.len())
+                .map(|line| later().map(|sample| f64::from(sample.queue[line])).collect())
+                .collect(),
+        }
+    }
+}
