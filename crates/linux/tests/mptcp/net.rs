@@ -65,6 +65,7 @@ impl Net {
             source,
             device,
             table,
+            priority: 0,
             metrics: vec![],
         };
         let of_client = self.client.enter_thread(|| {
