@@ -9,5 +9,6 @@ mod options;
 mod path;
 pub mod policy;
 pub mod schedule;
+pub mod select;
 
 pub use options::OptionError;

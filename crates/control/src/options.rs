@@ -35,6 +35,16 @@ pub enum OptionError {
         /// What fits.
         expected: &'static str,
     },
+    /// The value names a path that the connection does not have.
+    #[error("`{option}={value}`: the connection has no path `{value}`; it has {known}")]
+    NoPath {
+        /// Name of the option.
+        option: &'static str,
+        /// As written.
+        value: String,
+        /// The paths that it has.
+        known: String,
+    },
 }
 
 impl OptionError {
@@ -77,5 +87,14 @@ pub(crate) fn count(option: &'static str, value: &str) -> Result<u32, OptionErro
         option,
         value: value.to_owned(),
         expected: "a whole number from 1 to 65535",
+    })
+}
+
+/// A positive number.
+pub(crate) fn positive(option: &'static str, value: &str) -> Result<f64, OptionError> {
+    value.parse::<f64>().ok().filter(|&n| n > 0.0 && n < 1e12).ok_or_else(|| OptionError::BadValue {
+        option,
+        value: value.to_owned(),
+        expected: "a positive number",
     })
 }

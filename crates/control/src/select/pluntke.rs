@@ -1,0 +1,249 @@
+//! The scheduler of Pluntke, Eggert and Kiukkonen (MobiArch 2011), reconstructed: a Markov decision process over the radios' states, what
+//! the channels give and what the application wants, solved for the least long-run cost.
+//!
+//! ```text
+//!   state:   radio of WiFi and of cellular (idle, active, tail) × channel class of each × class of the application
+//!   action:  WiFi, cellular (or both, `both=on`) for the next slot of 1 s
+//!   cost:    energy of the slot, with promotion and tail  +  μ · bits that were not carried
+//! ```
+//! Transitions of channels and application are counted, each starting from one. The average-cost optimum is found by relative value iteration
+//! and renewed every ten slots. The path that is not chosen becomes a backup.
+//!
+//! Deviations: only the abstract was at hand; the formulation, its classes and μ are ours. The paper solves once, off line, from a user's
+//! history; here the history is the connection's own.
+
+use joulepath_model::units::Nanos;
+
+use super::{Demand, PathEnergy, Snapshot, Use, Uses, only};
+
+/// Length of a slot.
+pub(super) const SLOT: Nanos = Nanos::from_secs(1);
+/// Slots between two solutions.
+const RENEWAL: u32 = 10;
+/// Relative value iteration stops when no difference moves by more than this, J.
+const TOLERANCE: f64 = 1e-6;
+/// …or after so many steps.
+const MAX_STEPS: usize = 2_000;
+/// Classes of channels and of the application.
+const CLASSES: usize = 3;
+/// What a channel of each class gives, and where the next class begins, bit/s.
+const CHANNEL_BPS: [f64; CLASSES] = [0.3e6, 2.5e6, 10e6];
+const CHANNEL_EDGES_BPS: [f64; CLASSES - 1] = [1e6, 5e6];
+/// What an application of each class wants, and where the next class begins, bit/s.
+const DEMAND_BPS: [f64; CLASSES] = [0.0, 0.5e6, 10e6];
+const DEMAND_EDGES_BPS: [f64; CLASSES - 1] = [1e3, 1e6];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Radio {
+    Idle,
+    Active,
+    Tail,
+}
+
+const RADIOS: [Radio; 3] = [Radio::Idle, Radio::Active, Radio::Tail];
+const STATES: usize = 3 * 3 * CLASSES * CLASSES * CLASSES;
+
+/// Transitions of a class, counted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct History([[f64; CLASSES]; CLASSES]);
+
+impl History {
+    const NONE: History = History([[1.0; CLASSES]; CLASSES]);
+
+    fn probability(&self, from: usize, to: usize) -> f64 {
+        self.0[from][to] / self.0[from].iter().sum::<f64>()
+    }
+}
+
+/// A state, taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct State {
+    radio: [Radio; 2],
+    channel: [usize; 2],
+    demand: usize,
+}
+
+impl State {
+    fn index(self) -> usize {
+        let [w, c] = self.radio.map(|radio| radio as usize);
+        (((w * 3 + c) * CLASSES + self.channel[0]) * CLASSES + self.channel[1]) * CLASSES + self.demand
+    }
+
+    fn at(index: usize) -> Self {
+        let (rest, demand) = (index / CLASSES, index % CLASSES);
+        let (rest, second) = (rest / CLASSES, rest % CLASSES);
+        let (rest, first) = (rest / CLASSES, rest % CLASSES);
+        State { radio: [RADIOS[rest / 3], RADIOS[rest % 3]], channel: [first, second], demand }
+    }
+}
+
+/// The selector.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pluntke {
+    /// μ: cost of a bit that was not carried, J.
+    pub unserved_j_per_bit: f64,
+    /// Both interfaces at once is an action, too.
+    pub both: bool,
+    history: [History; 3],
+    state: State,
+    /// The best action in each state, as mask of WiFi and cellular.
+    table: Vec<u8>,
+    slots: u32,
+    pair: Option<[usize; 2]>,
+    delivered_bytes: u64,
+}
+
+impl Default for Pluntke {
+    fn default() -> Self {
+        Pluntke {
+            unserved_j_per_bit: 1e-6,
+            both: false,
+            history: [History::NONE; 3],
+            state: State { radio: [Radio::Idle; 2], channel: [CLASSES - 1; 2], demand: CLASSES - 1 },
+            table: vec![],
+            slots: 0,
+            pair: None,
+            delivered_bytes: 0,
+        }
+    }
+}
+
+fn class(value: f64, edges: [f64; CLASSES - 1]) -> usize {
+    edges.iter().filter(|&&edge| value >= edge).count()
+}
+
+impl Pluntke {
+    pub(super) fn want(&mut self, snapshot: &Snapshot) -> Uses {
+        let Some(pair) = self.pair.or_else(|| cheapest_two(snapshot)) else { return only(&[0], Use::Closed) };
+        self.pair = Some(pair);
+        self.observe(snapshot, pair);
+        let energies = pair.map(|i| snapshot.paths[i].energy);
+        if self.slots.is_multiple_of(RENEWAL) {
+            self.table = self.solve(&energies);
+        }
+        self.slots += 1;
+        let action = self.table[self.state.index()];
+        let idle = self.state.demand == 0;
+        for (side, radio) in self.state.radio.iter_mut().enumerate() {
+            *radio = match (action >> side & 1 == 1 && !idle, *radio) {
+                (true, _) => Radio::Active,
+                (false, Radio::Idle) => Radio::Idle,
+                (false, _) => Radio::Tail,
+            };
+        }
+        let chosen: Vec<usize> =
+            (0..2).filter(|side| action >> side & 1 == 1).map(|side| pair[side]).collect();
+        let dead = chosen.iter().all(|&i| !snapshot.paths[i].usable);
+        let mut uses = only(&[], Use::Closed);
+        for i in pair {
+            uses[i] = if dead || chosen.contains(&i) { Use::Regular } else { Use::Backup };
+        }
+        uses
+    }
+
+    /// The classes as they are now, and one more transition of each.
+    fn observe(&mut self, snapshot: &Snapshot, pair: [usize; 2]) {
+        let before = self.state;
+        for (side, &i) in pair.iter().enumerate() {
+            if let Some(rate) = snapshot.paths[i].busy_bps {
+                self.state.channel[side] = class(rate, CHANNEL_EDGES_BPS);
+                self.history[side].0[before.channel[side]][self.state.channel[side]] += 1.0;
+            }
+        }
+        let delivered: u64 = snapshot.paths.iter().map(|path| path.delivered_bytes).sum();
+        let carried = (delivered - std::mem::replace(&mut self.delivered_bytes, delivered)) as f64;
+        self.state.demand = match snapshot.demand {
+            Demand::Endless => CLASSES - 1,
+            Demand::Bytes(bytes) => class((bytes + carried) * 8.0 / SLOT.as_secs_f64(), DEMAND_EDGES_BPS),
+        };
+        self.history[2].0[before.demand][self.state.demand] += 1.0;
+    }
+
+    /// Relative value iteration: the best action in each state.
+    fn solve(&self, energies: &[PathEnergy; 2]) -> Vec<u8> {
+        let actions: &[u8] = if self.both { &[0b01, 0b10, 0b11] } else { &[0b01, 0b10] };
+        let mut value = vec![0.0; STATES];
+        let mut table = vec![actions[0]; STATES];
+        for _ in 0..MAX_STEPS {
+            let expected = self.expected_over_classes(&value);
+            let mut next = vec![0.0; STATES];
+            for index in 0..STATES {
+                let costs = actions.iter().map(|&action| self.cost(index, action, energies, &expected));
+                let (best, cost) =
+                    costs.enumerate().fold((0, f64::INFINITY), |a, b| if b.1 < a.1 { b } else { a });
+                (table[index], next[index]) = (actions[best], cost);
+            }
+            let reference = next[0];
+            let moved = next.iter().zip(&value).map(|(a, b)| (a - reference - b).abs()).fold(0.0, f64::max);
+            value = next.into_iter().map(|cost| cost - reference).collect();
+            if moved < TOLERANCE {
+                break;
+            }
+        }
+        table
+    }
+
+    /// For each pair of radio states and present classes, the mean of `value` over the classes of the next slot.
+    fn expected_over_classes(&self, value: &[f64]) -> Vec<f64> {
+        let mean = |index: usize| {
+            let from = State::at(index);
+            let classes = (0..CLASSES.pow(3)).map(|k| [k / 9, k / 3 % 3, k % 3]);
+            let term = |[w, c, demand]: [usize; 3]| {
+                let probability = self.history[0].probability(from.channel[0], w)
+                    * self.history[1].probability(from.channel[1], c)
+                    * self.history[2].probability(from.demand, demand);
+                probability * value[State { channel: [w, c], demand, ..from }.index()]
+            };
+            classes.map(term).sum()
+        };
+        (0..STATES).map(mean).collect()
+    }
+
+    /// Cost of a slot and of all that follows, J.
+    fn cost(&self, index: usize, action: u8, energies: &[PathEnergy; 2], expected: &[f64]) -> f64 {
+        let state = State::at(index);
+        let mut left_bps = DEMAND_BPS[state.demand];
+        let mut cost_j = 0.0;
+        // Next state of each radio, and the probability that it has fallen idle instead.
+        let mut radio = state.radio;
+        let mut falls_idle = [0.0; 2];
+        for side in 0..2 {
+            let energy = &energies[side];
+            if action >> side & 1 == 1 && DEMAND_BPS[state.demand] > 0.0 {
+                let rate_bps = left_bps.min(CHANNEL_BPS[state.channel[side]]);
+                left_bps -= rate_bps;
+                cost_j += energy.power_w(rate_bps) * SLOT.as_secs_f64();
+                cost_j += if state.radio[side] == Radio::Idle { energy.wake_j } else { 0.0 };
+                radio[side] = Radio::Active;
+            } else if state.radio[side] != Radio::Idle {
+                cost_j += energy.tail_w * energy.tail_s.min(SLOT.as_secs_f64());
+                radio[side] = Radio::Tail;
+                falls_idle[side] = 1.0 / energy.tail_s.max(SLOT.as_secs_f64());
+            }
+        }
+        cost_j += self.unserved_j_per_bit * left_bps * SLOT.as_secs_f64();
+        for combination in 0..4u8 {
+            let mut probability = 1.0;
+            let mut next = radio;
+            for side in 0..2 {
+                let idle = combination >> side & 1 == 1;
+                probability *= if idle { falls_idle[side] } else { 1.0 - falls_idle[side] };
+                if idle {
+                    next[side] = Radio::Idle;
+                }
+            }
+            if probability > 0.0 {
+                cost_j += probability * expected[State { radio: next, ..state }.index()];
+            }
+        }
+        cost_j
+    }
+}
+
+/// The two cheapest paths, the cheaper one first; none if there is only one.
+fn cheapest_two(snapshot: &Snapshot) -> Option<[usize; 2]> {
+    match snapshot.by_cost()[..] {
+        [first, second, ..] => Some([first, second]),
+        _ => None,
+    }
+}

@@ -1,0 +1,74 @@
+//! Selectors that need no model: one path, one path with backups, a quota.
+
+use joulepath_model::units::Nanos;
+
+use super::{Snapshot, Use, Uses, only};
+
+/// Another path must be so much cheaper to replace the present one.
+const BETTER: f64 = 1.1;
+/// The present path is kept at least so long, unless it fails.
+const HOLD: Nanos = Nanos::from_secs(5);
+
+/// `single-best`: the path with the least energy per bit, alone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SingleBest {
+    /// The path and since when it is used.
+    current: Option<(usize, Nanos)>,
+}
+
+impl SingleBest {
+    pub(super) fn want(&mut self, snapshot: &Snapshot) -> Uses {
+        let best = snapshot.by_cost()[0];
+        let current = match self.current {
+            Some(current) if self.keeps(current, best, snapshot) => current,
+            _ => (best, snapshot.now),
+        };
+        self.current = Some(current);
+        only(&[current.0], Use::Closed)
+    }
+
+    fn keeps(&self, (path, since): (usize, Nanos), best: usize, snapshot: &Snapshot) -> bool {
+        let better = snapshot.paths[best].cost() * BETTER < snapshot.paths[path].cost();
+        snapshot.paths[path].usable && !(better && snapshot.now >= since.saturating_add(HOLD))
+    }
+}
+
+/// `backup`: one regular path, the others as backups that carry data only while it does not answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Backup {
+    /// The regular one; the cheapest if none.
+    pub primary: Option<usize>,
+}
+
+impl Backup {
+    pub(super) fn want(&mut self, snapshot: &Snapshot) -> Uses {
+        let primary = *self.primary.get_or_insert_with(|| snapshot.by_cost()[0]);
+        only(&[primary], Use::Backup)
+    }
+}
+
+/// `quota`: all paths, but one of them carries no more than so many bytes before it becomes the last resort.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Quota {
+    /// The metered path; the dearest if none.
+    pub on: Option<usize>,
+    /// What it may carry.
+    pub bytes: u64,
+}
+
+impl Default for Quota {
+    fn default() -> Self {
+        Quota { on: None, bytes: 100_000_000 }
+    }
+}
+
+impl Quota {
+    pub(super) fn want(&mut self, snapshot: &Snapshot) -> Uses {
+        let on = *self.on.get_or_insert_with(|| *snapshot.by_cost().last().expect("a connection has paths"));
+        let mut uses = only(&Vec::from_iter(0..snapshot.paths.len()), Use::Regular);
+        if snapshot.paths[on].delivered_bytes >= self.bytes {
+            uses[on] = Use::Backup;
+        }
+        uses
+    }
+}
