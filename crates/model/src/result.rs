@@ -72,6 +72,24 @@ pub struct DelayStats {
     pub p99_s: f64,
 }
 
+impl DelayStats {
+    /// Statistics of delays, s; none if there are none.
+    pub fn of(mut delays_s: Vec<f64>) -> Option<Self> {
+        if delays_s.is_empty() {
+            return None;
+        }
+        delays_s.sort_by(f64::total_cmp);
+        let quantile = |q: f64| delays_s[((delays_s.len() - 1) as f64 * q).round() as usize];
+        Some(DelayStats {
+            count: delays_s.len() as u64,
+            mean_s: delays_s.iter().sum::<f64>() / delays_s.len() as f64,
+            p50_s: quantile(0.5),
+            p95_s: quantile(0.95),
+            p99_s: quantile(0.99),
+        })
+    }
+}
+
 /// One path's part in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathResult {

@@ -4,10 +4,9 @@
 
 use std::collections::VecDeque;
 
-use joulepath_link::random::Stream;
-use joulepath_model::result::DelayStats;
+use joulepath_link::demand::{self, Demand};
 use joulepath_model::scenario::Workload;
-use joulepath_model::units::{BitRate, Bytes, Nanos};
+use joulepath_model::units::{Bytes, Nanos};
 
 /// DSNs of an endless source.
 const ENDLESS: u32 = u32::MAX / 2;
@@ -29,6 +28,7 @@ struct Write {
 /// The application of one connection, at both of its ends.
 pub(crate) struct Application {
     workload: Workload,
+    demand: Demand,
     mss: u16,
     /// First DSN that was not written yet.
     written: u32,
@@ -36,11 +36,6 @@ pub(crate) struct Application {
     writes: VecDeque<Write>,
     /// How many at the front have arrived in full.
     arrived: usize,
-    random: Stream,
-    /// Payload that a constant bit rate owes, bits.
-    owed_bits: f64,
-    /// Start of the current on-period of a stream, ns.
-    on_since_ns: u64,
     /// Requests issued so far.
     requests: u32,
     /// When the latest was issued, ns.
@@ -72,16 +67,15 @@ pub(crate) enum Next {
 }
 
 impl Application {
-    pub(crate) fn new(workload: Workload, mss: Bytes, random: Stream, measure_from: Nanos) -> Self {
+    pub(crate) fn new(demand: Demand, mss: Bytes, measure_from: Nanos) -> Self {
+        let workload = demand.workload();
         Application {
             workload,
+            demand,
             mss: u16::try_from(mss.0).expect("the scenario limits the MSS"),
             written: if workload == Workload::Bulk { ENDLESS } else { 0 },
             writes: VecDeque::new(),
             arrived: 0,
-            random,
-            owed_bits: 0.0,
-            on_since_ns: 0,
             requests: 0,
             asked_ns: 0,
             answered: 0,
@@ -99,32 +93,25 @@ impl Application {
 
     /// The connection is established.
     pub(crate) fn start(&mut self, now_ns: u64) -> Next {
-        match self.workload {
-            Workload::Bulk => Next::Nothing,
-            Workload::File { size } => {
-                self.write(size.0, now_ns);
-                Next::Nothing
-            }
-            Workload::Messages { mean_gap, .. } => Next::At(self.after_gap(now_ns, mean_gap)),
-            Workload::Stream { .. } => {
-                self.on_since_ns = now_ns;
-                Next::At(now_ns)
-            }
-            Workload::Requests { .. } => self.ask(now_ns),
+        if let Workload::Requests { .. } = self.workload {
+            return self.ask(now_ns);
         }
+        let first = self.demand.start(Nanos(now_ns));
+        self.act(first, now_ns)
     }
 
     /// An instant that was asked for has come.
     pub(crate) fn wake(&mut self, now_ns: u64) -> Next {
-        match self.workload {
-            Workload::Bulk | Workload::File { .. } => Next::Nothing,
-            Workload::Messages { mean_gap, size } => {
-                self.write(size.0, now_ns);
-                Next::At(self.after_gap(now_ns, mean_gap))
-            }
-            Workload::Stream { rate, interval, on, off } => self.stream(now_ns, rate, interval, on, off),
-            Workload::Requests { .. } => self.ask(now_ns),
+        if let Workload::Requests { .. } = self.workload {
+            return self.ask(now_ns);
         }
+        let next = self.demand.wake(Nanos(now_ns));
+        self.act(next, now_ns)
+    }
+
+    fn act(&mut self, write: demand::Write, now_ns: u64) -> Next {
+        self.write(write.bytes.0, now_ns);
+        write.next.map_or(Next::Nothing, |at| Next::At(at.0))
     }
 
     /// A new request, or the last one again if it never reached the server.
@@ -137,24 +124,6 @@ impl Application {
             return Next::Nothing;
         }
         Next::Ask { number: self.requests, retry_ns: now_ns + REQUEST_RETRY_NS }
-    }
-
-    fn after_gap(&mut self, now_ns: u64, mean_gap: Nanos) -> u64 {
-        now_ns + (self.random.exponential(mean_gap.0 as f64) as u64).max(1)
-    }
-
-    fn stream(&mut self, now_ns: u64, rate: BitRate, interval: Nanos, on: Nanos, off: Nanos) -> Next {
-        self.owed_bits += rate.bps() as f64 * interval.as_secs_f64();
-        let bytes = (self.owed_bits / 8.0) as u64;
-        self.owed_bits -= (bytes * 8) as f64;
-        self.write(bytes, now_ns);
-        let next_ns = now_ns + interval.0;
-        let on_until_ns = self.on_since_ns + on.0;
-        if off.0 == 0 || next_ns < on_until_ns {
-            return Next::At(next_ns);
-        }
-        self.on_since_ns = on_until_ns + off.0;
-        Next::At(self.on_since_ns)
     }
 
     /// The server has received request number `number` (from 1); whether it answers: not to a copy.
@@ -234,20 +203,4 @@ impl Application {
             _ => &self.delays_s,
         }
     }
-}
-
-/// Statistics of delays, s; none if there are none.
-pub(crate) fn delay_stats(mut delays_s: Vec<f64>) -> Option<DelayStats> {
-    if delays_s.is_empty() {
-        return None;
-    }
-    delays_s.sort_by(f64::total_cmp);
-    let quantile = |q: f64| delays_s[((delays_s.len() - 1) as f64 * q).round() as usize];
-    Some(DelayStats {
-        count: delays_s.len() as u64,
-        mean_s: delays_s.iter().sum::<f64>() / delays_s.len() as f64,
-        p50_s: quantile(0.5),
-        p95_s: quantile(0.95),
-        p99_s: quantile(0.99),
-    })
 }

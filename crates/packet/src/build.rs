@@ -4,6 +4,7 @@ use joulepath_control::allocate::{CostedPath, costed_path};
 use joulepath_control::schedule::{MAX_SUBFLOWS, PathView, Scheduler, Style};
 use joulepath_controllers::{self as controllers, Controller};
 use joulepath_link::cross::CrossSource;
+use joulepath_link::demand::{Demand, start_within};
 use joulepath_link::random::{Domain, Stream};
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::energy::Traffic;
@@ -191,17 +192,16 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Start of the next connection: uniform in the period, so that flows are not in phase and seeds differ.
+    /// Start of the next connection, ns.
     fn start_within(&self, start: Nanos, spread: Nanos) -> u64 {
-        let mut random = Stream::new(self.seed, Domain::Start, self.connections.len() as u64);
-        start.0 + random.below(spread.0.max(1))
+        start_within(self.seed, self.connections.len() as u64, start, spread).0
     }
 
     /// A connection whose `parts.n` subflows are the last ones added.
     fn connection(&self, parts: Parts) -> Connection {
         let transport = &self.scenario.transport;
         let window = u32::try_from(parts.window_bytes / transport.mss.0).unwrap_or(u32::MAX / 4).max(1);
-        let random = Stream::new(self.seed, Domain::Workload, self.connections.len() as u64);
+        let demand = Demand::new(parts.workload, self.seed, self.connections.len() as u64);
         let style = parts.scheduler.style();
         Connection {
             first: (self.subflows.len() - parts.n) as u32,
@@ -219,7 +219,7 @@ impl Builder<'_> {
             committed: Default::default(),
             sender: DataSender::new(window, parts.n, style == Style::Places),
             receiver: DataReceiver::new(),
-            application: Application::new(parts.workload, transport.mss, random, self.scenario.warm_up),
+            application: Application::new(demand, transport.mss, self.scenario.warm_up),
             application_timer: LazyTimer::new(),
             control: ControlPlane::idle(),
             control_timer: LazyTimer::new(),

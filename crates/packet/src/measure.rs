@@ -1,11 +1,10 @@
 //! What a run reports: sums at the end, samples over time.
 
 use joulepath_model::energy::meter::EnergyReading;
-use joulepath_model::result::{EnergySplit, PathResult, RunResult, Series};
+use joulepath_model::result::{DelayStats, EnergySplit, PathResult, RunResult, Series};
 use joulepath_model::scenario::{Direction, PathIndex, Scenario, Workload};
 use joulepath_model::units::Nanos;
 
-use crate::application::delay_stats;
 use crate::connection::Connection;
 use crate::engine::Engine;
 use crate::subflow::{Subflow, SubflowStats};
@@ -223,7 +222,7 @@ impl Engine {
             bits_per_joule: if energy_j > 0.0 { bits / energy_j } else { 0.0 },
             energy_split,
             completion_s: mean_completion(scenario, &outcomes),
-            delay: delay_stats(delays),
+            delay: DelayStats::of(delays),
             retransmission_ratio: ratio(totals.retransmissions + totals.reinjections, totals.segments),
             paths,
             competitors_bps: self.competitors_bps(scenario),
