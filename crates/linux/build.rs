@@ -80,7 +80,9 @@ mod bpf {
         match status {
             Ok(status) if status.success() => {}
             Ok(status) => panic!("{clang:?} failed on the controller {name}: {status}"),
-            Err(error) => panic!("{clang:?} compiles the eBPF controllers: {error}; install clang or set CLANG"),
+            Err(error) => {
+                panic!("{clang:?} compiles the eBPF controllers: {error}; install clang or set CLANG")
+            }
         }
         let mut linker = Linker::new(&object).expect("OUT_DIR can be written");
         linker.add_file(&full).expect("clang's own output");

@@ -40,6 +40,19 @@ Example:
 Fields of a subflow: cwnd (packets) and srtt_us are required; base_rtt_us, last_rtt_us, acked_since_loss,
 acked_between_losses (packets), target_share, loss (0 to 1), energy_cost and path_price are optional.";
 
+const DOCTOR_HELP: &str = "\
+Nothing is changed by looking. Exit codes: 0 the kernel engine can run, 3 something is missing, 4 only rights are.";
+
+const CC_HELP: &str = "\
+Examples:
+  joulepath cc load olia lia
+  joulepath cc default olia
+  joulepath cc status
+  joulepath cc unload --all
+
+A loaded controller is chosen by the name jp_NAME: by setsockopt TCP_CONGESTION, or as the default of a namespace.
+On plain TCP, and where MPTCP has fallen back to it, the coupled ones behave as NewReno.";
+
 /// Multipath TCP that spends fewer joules per bit: compare policies on a scenario.
 #[derive(Debug, Parser)]
 #[command(name = "joulepath", version = VERSION, about, after_help = EXAMPLES, disable_help_subcommand = true)]
@@ -64,6 +77,12 @@ pub(crate) enum Command {
     /// Show what a congestion controller does in a given state: the code beside the formula.
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainOptions),
+    /// Say what of Joulepath this machine can run, why not, and what mends it.
+    #[command(after_help = DOCTOR_HELP)]
+    Doctor(DoctorOptions),
+    /// Load our congestion controllers into the running kernel, for any program to choose.
+    #[command(subcommand, after_help = CC_HELP)]
+    Cc(CcCommand),
     /// Print a completion script for a shell.
     Completions {
         /// Which shell.
@@ -137,7 +156,7 @@ pub(crate) struct CompareOptions {
 pub(crate) enum Engine {
     /// Every segment, ACK, queue and timer, simulated.
     Packet,
-    /// The differential equations. Not in this version.
+    /// The differential equations: means only, no packets. One run of each policy says all.
     Fluid,
     /// The machine's own MPTCP stack over emulated links. Not in this version.
     Kernel,
@@ -194,6 +213,61 @@ pub(crate) struct ExplainOptions {
     /// Set a parameter of the controller. May be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = key_value)]
     pub(crate) param: Vec<(String, String)>,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorOptions {
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the udev rule that lets the group `joulepath` read RAPL's energy counters, and nothing else.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) udev_rule: bool,
+}
+
+/// What `cc` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CcCommand {
+    /// Name the controllers, and say which are loaded.
+    List(CcJson),
+    /// Load some; one that is loaded is replaced by this program's, in one step. They stay until they are unloaded.
+    Load(CcNames),
+    /// Take some out of the kernel's list. Sockets that use one keep it until they close.
+    Unload(CcNames),
+    /// Say or set what new sockets of this network namespace get; what it was is remembered.
+    Default(CcDefaultOptions),
+    /// Show who uses the loaded ones: connections, and of each subflow window, RTT, rate, target share and cost.
+    Status(CcJson),
+}
+
+/// Controllers by name.
+#[derive(Debug, Args)]
+pub(crate) struct CcNames {
+    /// Names: `olia`, or `jp_olia` as the kernel calls it.
+    #[arg(required_unless_present = "all", value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// All of them.
+    #[arg(long, conflicts_with = "names")]
+    pub(crate) all: bool,
+}
+
+/// Options of `cc default`.
+#[derive(Debug, Args)]
+pub(crate) struct CcDefaultOptions {
+    /// A controller of the kernel, or a loaded one of ours. Without: print the default.
+    pub(crate) name: Option<String>,
+    /// Put back what it was before it was set here.
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) restore: bool,
+}
+
+/// For scripts.
+#[derive(Debug, Args)]
+pub(crate) struct CcJson {
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -85,6 +85,13 @@ impl Failure {
         Failure { exit, what: What::Error(error), help: help.map(str::to_owned) }
     }
 
+    /// The command needs what this program was built without.
+    #[cfg(not(feature = "kernel"))]
+    pub(crate) fn without_kernel_engine() -> Self {
+        Self::message(Exit::Unsupported, "this joulepath was built without the kernel engine")
+            .help("on Linux, install clang, libelf-dev and zlib1g-dev, then `make build`")
+    }
+
     /// With what to do next.
     #[must_use]
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
@@ -112,6 +119,20 @@ impl Failure {
         if let Some(help) = &self.help {
             terminal::tell(&format!("help: {help}"));
         }
+    }
+}
+
+#[cfg(feature = "kernel")]
+impl From<joulepath_linux::Error> for Failure {
+    fn from(error: joulepath_linux::Error) -> Self {
+        use joulepath_linux::Error;
+        let exit = match error {
+            Error::Permission { .. } => Exit::Permission,
+            Error::Unsupported { .. } => Exit::Unsupported,
+            Error::Io { .. } | Error::Run(_) => Exit::Failed,
+        };
+        let help = error.remedy().map(str::to_owned);
+        Failure { help, ..Failure::new(exit, error) }
     }
 }
 

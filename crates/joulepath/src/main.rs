@@ -9,12 +9,18 @@
 //! | `study`, `progress`, `journal`, `interrupt` | many runs: on all cores, watched, kept, stopped |
 //! | `compare`, `outputs` | the main job and what it writes |
 //! | `list`, `describe`, `show`, `explain` | the other commands |
+//! | `cc` | our controllers in the running kernel |
+//! | `doctor` | what this machine can run |
 //! | `failure`, `terminal`, `nearest` | what all of them say, and how |
 
+#[cfg(feature = "kernel")]
+mod cc;
 mod cli;
 mod compare;
 mod contenders;
 mod describe;
+#[cfg(feature = "kernel")]
+mod doctor;
 mod engine;
 mod explain;
 mod failure;
@@ -52,6 +58,14 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Show(options) => show::show(&options),
         Command::Schema => show::schema(),
         Command::Explain(options) => explain::explain(&options),
+        #[cfg(feature = "kernel")]
+        Command::Doctor(options) => doctor::doctor(&options),
+        #[cfg(not(feature = "kernel"))]
+        Command::Doctor(_) => Err(Failure::without_kernel_engine()),
+        #[cfg(feature = "kernel")]
+        Command::Cc(command) => cc::cc(&command),
+        #[cfg(not(feature = "kernel"))]
+        Command::Cc(_) => Err(Failure::without_kernel_engine()),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "joulepath", &mut script);

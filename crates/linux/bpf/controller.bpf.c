@@ -256,7 +256,9 @@ MPCC_INLINE void jp_show(struct jp_subflow *shown, struct jp_scratch *s, struct 
 	shown->ssthresh = sub->ssthresh;
 	shown->srtt_us = sub->srtt_us;
 	shown->base_rtt_us = sub->own.base_rtt_us;
+	shown->mss = tp->mss_cache;
 	shown->delivered = tp->delivered;
+	shown->retransmitted = tp->total_retrans;
 	shown->losses = s->losses;
 	shown->updated_us = s->conn.now_us;
 }

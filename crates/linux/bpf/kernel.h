@@ -118,6 +118,7 @@ struct tcp_rack {
 
 struct tcp_sock {
 	struct inet_connection_sock inet_conn;
+	u32 mss_cache;
 	u32 snd_cwnd;
 	u32 snd_cwnd_clamp;
 	u32 snd_ssthresh;
@@ -127,6 +128,7 @@ struct tcp_sock {
 	u32 delivered;
 	u32 delivered_ce;
 	u32 rcv_nxt;
+	u32 total_retrans;
 	u64 tcp_mstamp;
 	u8 ecn_flags;
 	u8 is_cwnd_limited : 1;

@@ -37,16 +37,17 @@ struct jp_subflow {
 	u32 ifindex;
 	u32 local[4]; /* as in struct jp_control_key */
 	u32 remote[4];
-	u16 local_port, remote_port; /* host order */
-	u32 siblings;                /* subflows coupled with, itself included */
-	u32 cwnd, ssthresh;          /* packets */
-	u32 srtt_us, base_rtt_us;    /* us */
-	u32 delivered;               /* packets, wraps */
-	u32 losses;                  /* loss episodes */
-	u64 updated_us;              /* us: monotonic clock */
-	s64 increase; /* Q32 packets per ACK: the last step in congestion avoidance */
+	u16 local_port, remote_port;  /* host order */
+	u32 siblings;                 /* subflows coupled with, itself included */
+	u32 cwnd, ssthresh;           /* packets */
+	u32 srtt_us, base_rtt_us;     /* us */
+	u32 mss;                      /* bytes */
+	u32 delivered, retransmitted; /* packets, wrap */
+	u32 losses;                   /* loss episodes */
 	struct jp_control control;
+	u64 updated_us; /* us: monotonic clock */
 };
+_Static_assert(sizeof(struct jp_subflow) == 112, "as in maps.rs");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

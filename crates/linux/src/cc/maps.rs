@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
+use libbpf_rs::{MapCore, MapFlags};
+
 /// Fraction bits of the fields of [`Control`] (`cc/mpcc.h`).
 const COST_BITS: i32 = 16;
 const SHARE_BITS: i32 = 20;
@@ -46,7 +48,9 @@ impl ControlKey {
     /// `struct jp_control_key`.
     pub(super) fn to_bytes(self) -> [u8; 32] {
         let (kind, netns, id, local_id, address): (u32, _, _, _, _) = match self {
-            ControlKey::Connection { netns, token, local_id } => (1, netns, token, u32::from(local_id), [0; 16]),
+            ControlKey::Connection { netns, token, local_id } => {
+                (1, netns, token, u32::from(local_id), [0; 16])
+            }
             ControlKey::Address { netns, local } => (2, netns, 0, 0, in_v6(local).octets()),
             ControlKey::Interface { netns, ifindex } => (3, netns, ifindex, 0, [0; 16]),
         };
@@ -125,8 +129,12 @@ pub struct SubflowState {
     pub srtt_us: u32,
     /// Least RTT, µs; 0: no sample.
     pub base_rtt_us: u32,
+    /// Maximum segment size, bytes.
+    pub mss: u32,
     /// Packets delivered, wraps.
     pub delivered: u32,
+    /// Packets sent again, wraps.
+    pub retransmitted: u32,
     /// Loss episodes.
     pub losses: u32,
     /// Monotonic clock at the time of writing, µs.
@@ -139,6 +147,14 @@ pub struct SubflowState {
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
 impl SubflowState {
+    /// What the window allows, bit/s: cwnd · MSS / srtt; 0 without an RTT sample.
+    pub fn rate_bps(&self) -> f64 {
+        if self.srtt_us == 0 {
+            return 0.0;
+        }
+        f64::from(self.cwnd) * f64::from(self.mss) * 8.0 / (f64::from(self.srtt_us) / 1e6)
+    }
+
     /// Size of `struct jp_subflow`, bytes.
     pub(super) const BYTES: usize = 112;
 
@@ -162,12 +178,20 @@ impl SubflowState {
             ssthresh: Some(words.u32()).filter(|&packets| packets < NO_THRESHOLD),
             srtt_us: words.u32(),
             base_rtt_us: words.u32(),
+            mss: words.u32(),
             delivered: words.u32(),
+            retransmitted: words.u32(),
             losses: words.u32(),
             control: Control::read(&mut words),
             updated_us: words.u64(),
         })
     }
+}
+
+/// All entries of a map of subflows; those that end meanwhile are left out.
+pub(super) fn read_subflows(map: &impl MapCore) -> Vec<SubflowState> {
+    let values = map.keys().filter_map(|key| map.lookup(&key, MapFlags::ANY).ok().flatten());
+    values.filter_map(|value| SubflowState::from_bytes(&value)).collect()
 }
 
 /// Reads a structure field by field.

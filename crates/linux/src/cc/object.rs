@@ -1,11 +1,15 @@
 //! One eBPF object: loaded, verified, registered.
 
-use std::mem;
+use std::path::PathBuf;
+use std::sync::Once;
+use std::{mem, slice};
 
 use joulepath_controllers::{Connection, Controller};
-use libbpf_rs::{ErrorKind, Link, Map, MapCore, MapFlags, MapMut, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{
+    ErrorKind, Link, Map, MapCore, MapFlags, MapMut, Object, ObjectBuilder, OpenMapMut, OpenObject,
+};
 
-use super::maps::{Control, ControlKey, SubflowState};
+use super::maps::{Control, ControlKey, SubflowState, read_subflows};
 use crate::{Error, Result};
 
 include!(concat!(env!("OUT_DIR"), "/objects.rs"));
@@ -15,27 +19,93 @@ const NAME_BYTES: usize = 16;
 /// Where `name` stands in bpf/kernel.h's `struct tcp_congestion_ops`: behind four pointers.
 const NAME_OFFSET: usize = 4 * mem::size_of::<u64>();
 
+/// The map of what the control plane says.
+pub(super) const CONTROLS: &str = "jp_controls";
+/// The map of what subflows show.
+pub(super) const SUBFLOWS: &str = "jp_subflows";
+const OPS: &str = "jp_ops";
+const PARAMETERS: &str = ".rodata.params";
+
+/// Maps of an earlier load, to be used again.
+pub(super) struct SharedMaps {
+    /// Where they are pinned, by their names.
+    pub(super) folder: PathBuf,
+}
+
+/// An object that the verifier took, in no list yet.
+pub(super) struct Loaded {
+    what: String,
+    object: Object,
+}
+
+impl Loaded {
+    pub(super) fn new(
+        controller: Controller,
+        parameters: &Connection,
+        name: &str,
+        shared: Option<&SharedMaps>,
+    ) -> Result<Self> {
+        quiet();
+        let what = format!("the controller {} as {name}", controller.name());
+        let mut open = open(controller)?;
+        set_name(&mut open, name);
+        set_parameters(&mut open, parameters);
+        if let Some(shared) = shared {
+            for map in [CONTROLS, SUBFLOWS] {
+                find(&mut open, map)
+                    .reuse_pinned_map(shared.folder.join(map))
+                    .map_err(|error| refused(what.clone(), "keep the maps of", &error))?;
+            }
+        }
+        let object = open.load().map_err(|error| refused(what.clone(), "load", &error))?;
+        Ok(Loaded { what, object })
+    }
+
+    /// Puts it into the kernel's list, until the link is dropped.
+    pub(super) fn register(&mut self) -> Result<Link> {
+        let link = self.ops().attach_struct_ops();
+        link.map_err(|error| refused(self.what.clone(), "register", &error))
+    }
+
+    pub(super) fn ops(&mut self) -> MapMut<'_> {
+        self.map_mut(OPS)
+    }
+
+    pub(super) fn map_mut(&mut self, name: &str) -> MapMut<'_> {
+        self.object
+            .maps_mut()
+            .find(|map| map.name() == name)
+            .unwrap_or_else(|| panic!("the object has a map {name}"))
+    }
+
+    fn map(&self, name: &str) -> Map<'_> {
+        self.object
+            .maps()
+            .find(|map| map.name() == name)
+            .unwrap_or_else(|| panic!("the object has a map {name}"))
+    }
+}
+
 /// A controller in the kernel's list, until the value is dropped. Sockets that use it then keep it until they close.
 pub struct Registered {
     name: String,
-    object: Object,
+    loaded: Loaded,
     _link: Link,
 }
 
 impl Registered {
-    /// Loads `controller` with the parameters of `connection` and registers it as `name`, of at most 15 bytes.
+    /// Loads `controller` with the parameters of `connection` and registers it as `name`.
     ///
     /// # Errors
     /// [`Error::Permission`] without the capabilities; [`Error::Unsupported`] if the kernel cannot do it, or if the name
     /// is taken.
+    ///
+    /// # Panics
+    /// If `name` is empty or longer than 15 bytes.
     pub fn new(controller: Controller, parameters: &Connection, name: &str) -> Result<Self> {
-        let mut open = open(controller)?;
-        set_name(&mut open, name);
-        set_parameters(&mut open, parameters);
-        let what = || format!("the controller {} as {name}", controller.name());
-        let mut object = open.load().map_err(|error| refused(what(), "load", &error))?;
-        let link = ops(&mut object).attach_struct_ops().map_err(|error| refused(what(), "register", &error))?;
-        Ok(Registered { name: name.to_owned(), object, _link: link })
+        let mut loaded = Loaded::new(controller, parameters, name, None)?;
+        let link = loaded.register()?;
+        Ok(Registered { name: name.to_owned(), loaded, _link: link })
     }
 
     /// The name to give to `TCP_CONGESTION`.
@@ -45,15 +115,22 @@ impl Registered {
 
     /// The control plane's words, see [`Control`].
     pub fn controls(&self) -> Controls<'_> {
-        Controls(map(&self.object, "jp_controls"))
+        Controls(self.loaded.map(CONTROLS))
     }
 
     /// All subflows that use it now, in any namespace.
     pub fn subflows(&self) -> Vec<SubflowState> {
-        let map = map(&self.object, "jp_subflows");
-        let values = map.keys().filter_map(|key| map.lookup(&key, MapFlags::ANY).ok().flatten());
-        values.filter_map(|value| SubflowState::from_bytes(&value)).collect()
+        read_subflows(&self.loaded.map(SUBFLOWS))
     }
+}
+
+/// Loads and registers a controller for an instant: whether this kernel can.
+///
+/// # Errors
+/// As [`Registered::new`].
+pub fn probe() -> Result<()> {
+    let reno = Controller::by_name("reno").expect("reno is in the registry");
+    Registered::new(reno, &Connection::new(1), &format!("jp{}", std::process::id())).map(drop)
 }
 
 /// A map that a controller reads.
@@ -99,40 +176,46 @@ fn set_name(open: &mut OpenObject, name: &str) {
     assert!(!name.is_empty() && name.len() < NAME_BYTES, "{name:?} is no name of a congestion controller");
     let mut padded = [0; NAME_BYTES];
     padded[..name.len()].copy_from_slice(name.as_bytes());
-    initial_value(open, "jp_ops")[NAME_OFFSET..][..NAME_BYTES].copy_from_slice(&padded);
+    initial_value(open, OPS)[NAME_OFFSET..][..NAME_BYTES].copy_from_slice(&padded);
 }
 
 fn set_parameters(open: &mut OpenObject, connection: &Connection) {
-    for (to, value) in initial_value(open, ".rodata.params").chunks_exact_mut(4).zip(connection.parameters()) {
+    for (to, value) in initial_value(open, PARAMETERS).chunks_exact_mut(4).zip(connection.parameters()) {
         to.copy_from_slice(&value.to_ne_bytes());
     }
 }
 
 /// What a section of the object starts with.
 fn initial_value<'a>(open: &'a mut OpenObject, section: &str) -> &'a mut [u8] {
-    let map = open.maps_mut().find(|map| map.name() == section);
     let (pointer, length) = {
-        let mut map = map.unwrap_or_else(|| panic!("the object has a section {section}"));
+        let mut map = find(open, section);
         let value = map.initial_value_mut().expect("the section has contents");
         (value.as_mut_ptr(), value.len())
     };
     // SAFETY: the memory belongs to `open`, which stays borrowed for as long as the slice lives.
-    unsafe { std::slice::from_raw_parts_mut(pointer, length) }
+    unsafe { slice::from_raw_parts_mut(pointer, length) }
 }
 
-fn map<'a>(object: &'a Object, name: &str) -> Map<'a> {
-    object.maps().find(|map| map.name() == name).unwrap_or_else(|| panic!("the object has a map {name}"))
+fn find<'a>(open: &'a mut OpenObject, map: &str) -> OpenMapMut<'a> {
+    open.maps_mut().find(|found| found.name() == map).unwrap_or_else(|| panic!("the object has {map}"))
 }
 
-fn ops(object: &mut Object) -> MapMut<'_> {
-    object.maps_mut().find(|map| map.name() == "jp_ops").expect("the object has jp_ops")
-}
-
-fn refused(what: String, doing: &str, error: &libbpf_rs::Error) -> Error {
-    match error.kind() {
-        ErrorKind::PermissionDenied => {
-            Error::Permission { doing: format!("to {doing} {what}"), remedy: "run it as root, for instance with sudo".into() }
+/// libbpf's own messages, the verifier's log among them, are for those who change a controller: `JOULEPATH_BPF_LOG=1`.
+fn quiet() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if std::env::var_os("JOULEPATH_BPF_LOG").is_none() {
+            libbpf_rs::set_print(None);
         }
+    });
+}
+
+pub(super) fn refused(what: String, doing: &str, error: &libbpf_rs::Error) -> Error {
+    match error.kind() {
+        ErrorKind::PermissionDenied => Error::Permission {
+            doing: format!("to {doing} {what}"),
+            remedy: "run it as root, for instance with sudo".into(),
+        },
         ErrorKind::AlreadyExists => Error::Unsupported {
             what: format!("to {doing} {what}"),
             why: "a congestion controller of that name is there already".into(),
