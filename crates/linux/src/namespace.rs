@@ -4,7 +4,7 @@
 //! it, devices, addresses, routes and sysctls.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
@@ -111,13 +111,10 @@ impl Namespace {
     pub fn set_sysctl(&self, name: &str, value: &str) -> Result<()> {
         let path = sysctl_path(name);
         // Without O_CREAT, so that a missing one is "not found" and not "permission denied".
-        let write = || {
-            fs::OpenOptions::new()
-                .write(true)
-                .open(&path)
-                .and_then(|mut file| io::Write::write_all(&mut file, value.as_bytes()))
-        };
-        self.enter_thread(write)?.map_err(|error| sysctl_error(&format!("writing {value:?} to"), name, error))
+        let open = || fs::OpenOptions::new().write(true).open(&path);
+        let mut file = self.enter_thread(open)?.map_err(|error| sysctl_error("opening", name, error))?;
+        // The file belongs to the namespace in which it was opened.
+        file.write_all(value.as_bytes()).doing(format!("setting the sysctl {name} to {value}"))
     }
 }
 

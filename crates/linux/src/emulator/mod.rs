@@ -51,7 +51,8 @@ pub(crate) fn run(parent: &mut Parent) -> Result<()> {
     let Some(spec) = parent.receive::<Spec>()? else { return Ok(()) };
     let scenario = spec.scenario()?;
     let (client, server) = (Namespace::at(&spec.client)?, Namespace::at(&spec.server)?);
-    let pairs: Vec<Pair> = spec.lines.iter().map(|line| pair(line, &client, &server)).collect::<Result<_>>()?;
+    let pairs: Vec<Pair> =
+        spec.lines.iter().map(|line| pair(line, &client, &server)).collect::<Result<_>>()?;
     // A real-time process must leave the stack some time: it does at the rates of radios, not at those of wires.
     let realtime = spec.realtime && priority::is_modest(&scenario, &spec.lines) && priority::acquire();
     let devices = pairs.iter().map(|pair| pair.each_ref().map(Tun::index)).collect();

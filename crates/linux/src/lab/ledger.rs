@@ -131,7 +131,12 @@ impl Process {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
         // The second field is the name in parentheses, which may hold anything; the 22nd is the start (proc_pid_stat(5)).
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        let started = after_name.split_whitespace().nth(22 - 3).and_then(|field| field.parse().ok());
+        let mut fields = after_name.split_whitespace();
+        if fields.next() == Some("Z") {
+            // Only its parent has still to hear of its end.
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let started = fields.nth(22 - 4).and_then(|field| field.parse().ok());
         let started =
             started.ok_or_else(|| io::Error::other(format!("/proc/{pid}/stat has another form")))?;
         Ok(Process { pid, started })

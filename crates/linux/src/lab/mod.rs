@@ -21,6 +21,7 @@ mod plan;
 mod stack;
 
 use std::net::IpAddr;
+use std::process::Child;
 use std::time::Duration;
 
 use joulepath_model::scenario::PathIndex;
@@ -29,11 +30,11 @@ pub use ledger::{Remains, clean};
 pub use plan::LabSpec;
 
 use crate::emulator::messages::{Command, End, Event, Reading};
-use crate::error::{Error, Result};
+use crate::error::{Doing, Error, Result};
 use crate::mptcp::path_manager::{Endpoint, Limits, PathManager};
 use crate::namespace::Namespace;
 use crate::route::Routing;
-use crate::worker::{Program, Worker};
+use crate::worker::{Program, Worker, launch};
 
 use self::ledger::Entry;
 use self::plan::Plan;
@@ -123,12 +124,12 @@ impl Lab {
         &self.lines
     }
 
-    /// A word that programs of this lab find in the variable [`Lab::VARIABLE`]: by it their remains are recognised.
+    /// The lab's name in the ledger. Its programs find it in the variable [`Lab::VARIABLE`]: by it their remains are recognised.
     pub fn id(&self) -> &str {
         self.entry.id()
     }
 
-    /// Environment variable with the lab's id, which every program of the lab must be given.
+    /// Environment variable with the lab's id.
     pub const VARIABLE: &str = "JOULEPATH_LAB";
 
     /// What the scenario asks for and this kernel cannot do exactly, one sentence each.
@@ -209,12 +210,16 @@ impl Lab {
         self.client.enter_thread(|| PathManager::open()?.add(&endpoint))?
     }
 
-    /// Remembers a process of the lab, so that it is ended with the lab even after a crash.
+    /// Starts a program on the device. It is killed when this process ends; what it put into the background ends with the lab.
     ///
     /// # Errors
-    /// If the ledger cannot be written.
-    pub fn remember(&mut self, pid: u32) -> Result<()> {
-        self.entry.add(pid)
+    /// If it cannot be started.
+    pub fn launch(&mut self, mut command: std::process::Command) -> Result<Child> {
+        let doing = format!("starting {}", command.get_program().to_string_lossy());
+        command.env(Self::VARIABLE, self.id());
+        let child = launch(command, Some(&self.client)).doing(doing)?;
+        self.entry.add(child.id())?;
+        Ok(child)
     }
 
     /// Whether the emulator runs. Without it no packet arrives.

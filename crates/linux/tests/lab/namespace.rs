@@ -1,7 +1,5 @@
 //! Namespaces: what is done in one stays in it, and ends with it.
 
-mod common;
-
 use std::fs;
 use std::net::{IpAddr, TcpListener, TcpStream};
 
@@ -12,7 +10,7 @@ const ECN: &str = "net.ipv4.tcp_ecn";
 
 #[test]
 fn a_sysctl_of_a_namespace_is_not_the_machines() {
-    let Some(_machine) = common::machine() else { return };
+    let Some(_machine) = crate::common::machine() else { return };
     let outside = fs::read_to_string("/proc/sys/net/ipv4/tcp_ecn").unwrap();
     let inside = Namespace::new().unwrap();
     for value in ["0", "1"] {
@@ -24,7 +22,7 @@ fn a_sysctl_of_a_namespace_is_not_the_machines() {
 
 #[test]
 fn a_sysctl_that_is_missing_is_named() {
-    let Some(_machine) = common::machine() else { return };
+    let Some(_machine) = crate::common::machine() else { return };
     let error = Namespace::new().unwrap().set_sysctl("net.ipv4.tcp_no_such_thing", "1").unwrap_err();
     assert!(
         matches!(&error, Error::Unsupported { what, .. } if what.contains("tcp_no_such_thing")),
@@ -34,7 +32,7 @@ fn a_sysctl_that_is_missing_is_named() {
 
 #[test]
 fn sockets_of_two_namespaces_do_not_meet() {
-    let Some(_machine) = common::machine() else { return };
+    let Some(_machine) = crate::common::machine() else { return };
     let (one, two) = (Namespace::new().unwrap(), Namespace::new().unwrap());
     let listener = one.enter_thread(|| TcpListener::bind("127.0.0.1:0")).unwrap().unwrap();
     let address = listener.local_addr().unwrap();
@@ -46,7 +44,7 @@ fn sockets_of_two_namespaces_do_not_meet() {
 
 #[test]
 fn a_namespace_is_found_again_by_its_path() {
-    let Some(_machine) = common::machine() else { return };
+    let Some(_machine) = crate::common::machine() else { return };
     let namespace = Namespace::new().unwrap();
     let again = Namespace::at(&namespace.path()).unwrap();
     namespace.set_sysctl(ECN, "0").unwrap();
@@ -56,7 +54,7 @@ fn a_namespace_is_found_again_by_its_path() {
 
 #[test]
 fn routes_carry_what_tcp_is_told() {
-    let Some(_machine) = common::machine() else { return };
+    let Some(_machine) = crate::common::machine() else { return };
     let source: IpAddr = "198.18.0.2".parse().unwrap();
     let namespace = Namespace::new().unwrap();
     let configured = namespace.enter_thread(|| {

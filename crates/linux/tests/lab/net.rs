@@ -1,6 +1,6 @@
 //! Labs for tests, and traffic in them.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -9,6 +9,22 @@ use joulepath_linux::Program;
 use joulepath_linux::lab::{Lab, LabSpec};
 use joulepath_linux::mptcp::socket::{self, Options, Protocol};
 use joulepath_model::scenario::{self, Scenario};
+
+/// Two radios, 30 Mbit/s in all.
+pub(crate) const TWO_PATHS: &str = r#"
+title = "two paths"
+duration = "30 s"
+[[path]]
+name = "wifi"
+rate = "20 Mbit/s"
+delay = "10 ms"
+energy = { per_mbps = "100 mW", active = "1 W" }
+[[path]]
+name = "lte"
+rate = "10 Mbit/s"
+delay = "20 ms"
+energy = "lte-huang2012"
+"#;
 
 /// This crate's worker program.
 pub(crate) fn program() -> Program {
@@ -57,30 +73,38 @@ fn blocking(socket: OwnedFd) -> TcpStream {
     stream
 }
 
-/// The server sends as much as it can for so long; returns the bytes that the client received by then.
+/// The server sends as much as it can for so long; returns the bytes that the client received by then. What is on the way
+/// then is left for the next call.
 pub(crate) fn download(pair: &mut Pair, duration: Duration) -> u64 {
     let Pair { client, server, .. } = pair;
     let deadline = Instant::now() + duration;
+    client.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    server.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
     std::thread::scope(|scope| {
-        let closer = server.try_clone().unwrap();
         scope.spawn(move || {
             let chunk = [7; 1 << 16];
-            // Until the receiver has closed.
-            while server.write_all(&chunk).is_ok() {}
+            while Instant::now() < deadline {
+                match server.write(&chunk) {
+                    Ok(_) => {}
+                    Err(error) if is_timeout(&error) => {}
+                    Err(error) => panic!("the server cannot write: {error}"),
+                }
+            }
         });
         let mut buffer = vec![0; 1 << 18];
         let mut total = 0;
-        client.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
         while Instant::now() < deadline {
             match client.read(&mut buffer) {
-                Ok(0) => break,
+                Ok(0) => panic!("the server has closed"),
                 Ok(n) => total += n as u64,
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+                Err(error) if is_timeout(&error) => {}
                 Err(error) => panic!("the client cannot read: {error}"),
             }
         }
-        // Wakes the sender, even if nothing passes any more.
-        let _ = closer.shutdown(std::net::Shutdown::Both);
         total
     })
+}
+
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
