@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod compare;
+mod doctor;
 mod explain;
 mod guide;
 mod interrupt;

@@ -19,34 +19,36 @@ const BPFFS: &str = "/sys/fs/bpf";
 
 /// The running kernel, as it calls itself.
 pub(super) fn release(system: &dyn System) -> String {
-    system.read("/proc/sys/kernel/osrelease").map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
+    system
+        .read("/proc/sys/kernel/osrelease")
+        .map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
 pub(super) fn kernel(system: &dyn System) -> Finding {
     let release = release(system);
     match Version::parse(&release) {
         Some(version) if version >= OLDEST_KERNEL => Finding::ok(release),
-        Some(_) => Finding::missing(format!("{release} is older than {OLDEST_KERNEL}")).mend(newer_kernel(system)),
+        Some(_) => Finding::missing(format!("{release} is older than {OLDEST_KERNEL}")).newer_kernel(system),
         None => Finding::limited(format!("{release:?} is no version; {OLDEST_KERNEL} or newer is needed")),
     }
 }
 
-/// How this distribution gets a newer kernel.
-fn newer_kernel(system: &dyn System) -> String {
-    let text = system.read("/etc/os-release").unwrap_or_default();
-    let field = |name: &str| {
-        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
-        value.unwrap_or_default().trim_matches('"')
-    };
-    let process = Process::of(system);
-    match (field("ID"), field("VERSION_CODENAME"), field("VERSION_ID")) {
-        ("debian", codename @ ("bullseye" | "bookworm"), _) => {
-            process.as_root(&format!("apt install -t {codename}-backports linux-image-amd64"))
-        }
-        ("ubuntu", _, version) => process.as_root(&format!("apt install linux-generic-hwe-{version}")),
-        ("fedora", ..) => process.as_root("dnf upgrade --refresh kernel"),
-        ("arch", ..) => process.as_root("pacman -Syu linux"),
-        _ => format!("boot Linux {OLDEST_KERNEL} or newer"),
+impl Finding {
+    /// With how this distribution gets a newer kernel.
+    fn newer_kernel(self, system: &dyn System) -> Self {
+        let text = system.read("/etc/os-release").unwrap_or_default();
+        let field = |name: &str| {
+            let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+            value.unwrap_or_default().trim_matches('"')
+        };
+        let command = match (field("ID"), field("VERSION_CODENAME"), field("VERSION_ID")) {
+            ("debian", "bookworm", _) => "apt install -t bookworm-backports linux-image-amd64".to_owned(),
+            ("ubuntu", _, version) => format!("apt install linux-generic-hwe-{version}"),
+            ("fedora", ..) => "dnf upgrade --refresh kernel".to_owned(),
+            ("arch", ..) => "pacman -Syu linux".to_owned(),
+            _ => return self.advise(format!("boot Linux {OLDEST_KERNEL} or newer")),
+        };
+        self.mend(Process::of(system).as_root(&command))
     }
 }
 
@@ -54,7 +56,8 @@ pub(super) fn mptcp(system: &dyn System) -> Finding {
     let enabled = match system.read("/proc/sys/net/mptcp/enabled") {
         Ok(text) => text.trim() != "0",
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Finding::missing("this kernel was built without CONFIG_MPTCP").mend("boot a distribution's kernel");
+            return Finding::missing("this kernel was built without CONFIG_MPTCP")
+                .advise("boot a distribution's kernel");
         }
         Err(error) => return Error::io("reading net.mptcp.enabled", error).into(),
     };
@@ -70,9 +73,11 @@ pub(super) fn mptcp(system: &dyn System) -> Finding {
 
 pub(super) fn btf(system: &dyn System) -> Finding {
     match system.list(BTF_FOLDER) {
-        Ok(names) if names.iter().any(|name| name == "vmlinux") => Finding::ok(format!("{BTF_FOLDER}/vmlinux")),
+        Ok(names) if names.iter().any(|name| name == "vmlinux") => {
+            Finding::ok(format!("{BTF_FOLDER}/vmlinux"))
+        }
         _ => Finding::missing("this kernel does not describe its types: built without CONFIG_DEBUG_INFO_BTF")
-            .mend("boot a distribution's kernel"),
+            .advise("boot a distribution's kernel"),
     }
 }
 
@@ -84,7 +89,8 @@ pub(super) fn jit(system: &dyn System) -> Finding {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             Finding::limited("only root sees whether it is on").mend("sudo joulepath doctor")
         }
-        Err(_) => Finding::missing("this kernel was built without CONFIG_BPF_JIT").mend("boot a distribution's kernel"),
+        Err(_) => Finding::missing("this kernel was built without CONFIG_BPF_JIT")
+            .advise("boot a distribution's kernel"),
     }
 }
 
@@ -96,11 +102,12 @@ pub(super) fn capabilities(system: &dyn System) -> Finding {
         return Finding::ok(all.join(", "));
     }
     if !process.is_root() {
-        return Finding::denied(format!("this user lacks {}", lacking.join(", "))).mend("sudo joulepath doctor");
+        return Finding::denied(format!("this user lacks {}", lacking.join(", ")))
+            .mend("sudo joulepath doctor");
     }
     let options: String = lacking.iter().map(|name| format!(" --cap-add {name}")).collect();
     Finding::denied(format!("root, but without {}: a container", lacking.join(", ")))
-        .mend(format!("docker run{options} --device /dev/net/tun …"))
+        .advise(format!("start the container with{options} --device /dev/net/tun"))
 }
 
 pub(super) fn controllers(system: &dyn System) -> Finding {

@@ -36,7 +36,9 @@ pub(super) fn mptcpd(system: &dyn System) -> Finding {
 fn runs(system: &dyn System, program: &str) -> bool {
     let names = system.list("/proc").unwrap_or_default();
     let processes = names.iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
-    processes.map(|pid| system.read(&format!("/proc/{pid}/comm"))).any(|name| name.is_ok_and(|name| name.trim() == program))
+    processes
+        .map(|pid| system.read(&format!("/proc/{pid}/comm")))
+        .any(|name| name.is_ok_and(|name| name.trim() == program))
 }
 
 /// NetworkManager keeps its plugins in a folder that is named after its version: `/usr/lib/ARCH/NetworkManager/1.42.4`.

@@ -10,7 +10,8 @@ use crate::error::Error;
 /// Coarser steps than this show in the delay of a packet.
 const COARSE: Duration = Duration::from_micros(50);
 /// Clocks that are read without entering the kernel, or nearly so.
-const FAST_CLOCKS: [&str; 6] = ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "xen", "timebase"];
+const FAST_CLOCKS: [&str; 6] =
+    ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "xen", "timebase"];
 /// One for the emulator, one for the traffic.
 const CORES: usize = 2;
 
@@ -31,7 +32,8 @@ pub(super) fn tun(system: &dyn System) -> Finding {
         Err(Error::Io { source, .. })
             if matches!(source.raw_os_error(), Some(libc::ENOENT | libc::ENODEV | libc::ENXIO)) =>
         {
-            Finding::missing(format!("/dev/net/tun: {source}")).mend(Process::of(system).as_root("modprobe tun"))
+            Finding::missing(format!("/dev/net/tun: {source}"))
+                .mend(Process::of(system).as_root("modprobe tun"))
         }
         Err(error) => error.into(),
     }
@@ -40,12 +42,15 @@ pub(super) fn tun(system: &dyn System) -> Finding {
 pub(super) fn ipv6(system: &dyn System) -> Finding {
     match system.read("/proc/net/if_inet6") {
         Ok(_) => Finding::ok("paths can be IPv4 or IPv6"),
-        Err(_) => Finding::limited("this kernel has none: no IPv6 paths").mend("boot without ipv6.disable=1"),
+        Err(_) => {
+            Finding::limited("this kernel has none: no IPv6 paths").advise("boot without ipv6.disable=1")
+        }
     }
 }
 
 pub(super) fn congestion_controls(system: &dyn System) -> Finding {
-    let read = |name: &str| system.read(&format!("/proc/sys/net/ipv4/{name}")).unwrap_or_default().trim().to_owned();
+    let read =
+        |name: &str| system.read(&format!("/proc/sys/net/ipv4/{name}")).unwrap_or_default().trim().to_owned();
     let (offered, default) = (read("tcp_available_congestion_control"), read("tcp_congestion_control"));
     match offered.is_empty() {
         true => Finding::limited("net.ipv4.tcp_available_congestion_control cannot be read"),
@@ -69,7 +74,8 @@ pub(super) fn path_managers(system: &dyn System) -> Finding {
     // Until 6.15 both were always there and had numbers: 0 kernel, 1 userspace; before 5.19 there was one.
     match read("pm_type") {
         Ok(_) => Finding::ok("kernel, userspace"),
-        Err(_) => Finding::missing("this kernel has no path manager that programs steer").mend("boot Linux 5.19 or newer"),
+        Err(_) => Finding::missing("this kernel has no path manager that programs steer")
+            .advise("boot Linux 5.19 or newer"),
     }
 }
 
@@ -78,8 +84,10 @@ pub(super) fn clock(system: &dyn System) -> Finding {
     let source = source.as_deref().map_or("unknown", str::trim);
     let resolution = system.timer_resolution();
     if resolution > COARSE {
-        return Finding::limited(format!("{source}, timers in steps of {resolution:?}: delays are that coarse"))
-            .mend("boot without highres=off");
+        return Finding::limited(format!(
+            "{source}, timers in steps of {resolution:?}: delays are that coarse"
+        ))
+        .advise("boot without highres=off");
     }
     match FAST_CLOCKS.contains(&source) {
         true => Finding::ok(format!("{source}, timers in steps of {resolution:?}")),
@@ -90,7 +98,9 @@ pub(super) fn clock(system: &dyn System) -> Finding {
 pub(super) fn cores(system: &dyn System) -> Finding {
     match Process::of(system).cores() {
         Some(cores) if cores >= CORES => Finding::ok(cores.to_string()),
-        Some(cores) => Finding::limited(format!("{cores}: emulator and traffic share it, delays are less exact")),
+        Some(cores) => {
+            Finding::limited(format!("{cores}: emulator and traffic share it, delays are less exact"))
+        }
         None => Finding::limited("/proc/self/status does not say how many"),
     }
 }

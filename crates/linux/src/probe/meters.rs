@@ -20,7 +20,8 @@ RUN+=\"/bin/chgrp joulepath /sys%p/energy_uj\", RUN+=\"/bin/chmod g+r /sys%p/ene
 
 pub(super) fn rapl(system: &dyn System) -> Finding {
     let names = system.list(POWERCAP).unwrap_or_default();
-    let zones: Vec<_> = names.iter().filter(|name| name.starts_with("intel-rapl") && name.contains(':')).collect();
+    let zones: Vec<_> =
+        names.iter().filter(|name| name.starts_with("intel-rapl") && name.contains(':')).collect();
     if zones.is_empty() {
         return no_rapl(system);
     }
@@ -42,7 +43,10 @@ fn rapl_denied(system: &dyn System, labels: &str) -> Finding {
     Finding::denied(format!("{labels}: only root may read"))
         .mend(process.as_root("groupadd --force --system joulepath"))
         .mend(process.as_root("usermod --append --groups joulepath $USER"))
-        .mend(format!("joulepath doctor --udev-rule | {}", process.as_root("tee /etc/udev/rules.d/60-joulepath.rules")))
+        .mend(format!(
+            "joulepath doctor --udev-rule | {}",
+            process.as_root("tee /etc/udev/rules.d/60-rapl.rules")
+        ))
         .mend(process.as_root("udevadm control --reload"))
         .mend(process.as_root("udevadm trigger --subsystem-match=powercap"))
 }
@@ -71,12 +75,14 @@ pub(super) fn battery(system: &dyn System) -> Finding {
         return Finding::missing("none");
     };
     let has = |file| read(name, file).is_ok();
-    if !has("power_now") && !(has("current_now") && has("voltage_now")) {
+    let tells_power = has("power_now") || has("current_now") && has("voltage_now");
+    if !tells_power {
         return Finding::limited(format!("{name} tells no power"));
     }
     match read(name, "status").unwrap_or_default().trim() {
         "Discharging" => Finding::ok(format!("{name}, discharging")),
-        _ => Finding::limited(format!("{name} shows what the device draws only on battery")).mend("pull the plug"),
+        _ => Finding::limited(format!("{name} shows what the device draws only on battery"))
+            .advise("pull the plug"),
     }
 }
 
@@ -95,7 +101,8 @@ pub(super) fn hwmon(system: &dyn System) -> Finding {
     match (sensors.is_empty(), denied) {
         (true, _) => Finding::missing("no sensor of energy or power"),
         (false, false) => Finding::ok(sensors.join(", ")),
-        (false, true) => Finding::denied(format!("{}: only root may read", sensors.join(", "))).mend("sudo joulepath doctor"),
+        (false, true) => Finding::denied(format!("{}: only root may read", sensors.join(", ")))
+            .mend("sudo joulepath doctor"),
     }
 }
 

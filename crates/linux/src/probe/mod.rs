@@ -96,8 +96,10 @@ pub struct Finding {
     pub status: Status,
     /// What is there, or why it is not.
     pub detail: String,
-    /// The commands that mend it, one after the other; a sentence where there is no command.
+    /// The commands that mend it, one after the other.
     pub mend: Vec<String>,
+    /// What to do about it where no command does.
+    pub advice: Option<String>,
 }
 
 impl Finding {
@@ -118,12 +120,18 @@ impl Finding {
     }
 
     fn new(status: Status, detail: impl Into<String>) -> Self {
-        Finding { status, detail: detail.into(), mend: Vec::new() }
+        Finding { status, detail: detail.into(), mend: Vec::new(), advice: None }
     }
 
     /// With the next command that mends it.
     fn mend(mut self, command: impl Into<String>) -> Self {
         self.mend.push(command.into());
+        self
+    }
+
+    /// With what to do about it.
+    fn advise(mut self, sentence: impl Into<String>) -> Self {
+        self.advice = Some(sentence.into());
         self
     }
 }
@@ -135,7 +143,7 @@ impl From<Error> for Finding {
             Error::Unsupported { why, .. } => (Status::Missing, why.clone()),
             Error::Io { .. } | Error::Run(_) => (Status::Missing, error.to_string()),
         };
-        Finding { status, detail, mend: error.remedy().map(str::to_owned).into_iter().collect() }
+        Finding { advice: error.remedy().map(str::to_owned), ..Finding::new(status, detail) }
     }
 }
 
@@ -194,9 +202,21 @@ const MEASURED: &str = "measured energy";
 /// Every fact, in the order of the table.
 const CHECKS: [Check; 20] = {
     const fn engine(name: &'static str, title: &'static str, find: fn(&dyn System) -> Finding) -> Check {
-        Check { name, title, group: Group::KernelEngine, needed_for: &[COMPARE, CC, LAB], essential: true, find }
+        Check {
+            name,
+            title,
+            group: Group::KernelEngine,
+            needed_for: &[COMPARE, CC, LAB],
+            essential: true,
+            find,
+        }
     }
-    const fn lab(name: &'static str, title: &'static str, essential: bool, find: fn(&dyn System) -> Finding) -> Check {
+    const fn lab(
+        name: &'static str,
+        title: &'static str,
+        essential: bool,
+        find: fn(&dyn System) -> Finding,
+    ) -> Check {
         Check { name, title, group: Group::Lab, needed_for: &[COMPARE, LAB], essential, find }
     }
     const fn meter(name: &'static str, title: &'static str, find: fn(&dyn System) -> Finding) -> Check {
@@ -223,7 +243,7 @@ const CHECKS: [Check; 20] = {
         lab("namespaces", "namespaces", true, lab::namespaces),
         lab("tun", "TUN", true, lab::tun),
         lab("ipv6", "IPv6", false, lab::ipv6),
-        lab("congestion_controls", "kernel's controls", false, lab::congestion_controls),
+        lab("congestion_controls", "congestion control", false, lab::congestion_controls),
         lab("schedulers", "schedulers", false, lab::schedulers),
         lab("path_managers", "path managers", false, lab::path_managers),
         lab("clock", "clock", false, lab::clock),

@@ -39,7 +39,11 @@ impl Process {
     /// Those of [`NEEDED`] that are not in effect.
     pub(super) fn lacks(&self) -> Vec<&'static str> {
         let effective = self.field("CapEff").and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or(0);
-        NEEDED.iter().filter(|capability| effective >> capability.bit & 1 == 0).map(|capability| capability.name).collect()
+        NEEDED
+            .iter()
+            .filter(|capability| effective >> capability.bit & 1 == 0)
+            .map(|capability| capability.name)
+            .collect()
     }
 
     /// How many cores it may run on.

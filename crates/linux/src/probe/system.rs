@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::net::{AddressFamily, SocketType};
 use rustix::time::{ClockId, clock_getres};
 
-use crate::error::{Doing, Error, Result};
+use crate::error::{Doing, Result};
 use crate::namespace::Namespace;
 
 /// What can be looked at and tried. [`Machine`] is the real one.
@@ -90,14 +90,18 @@ impl System for Machine {
 impl Default for Machine {
     /// With the controllers that this build has.
     fn default() -> Self {
-        Machine::new(load_controller)
+        #[cfg(feature = "bpf")]
+        return Machine::new(crate::cc::probe);
+        #[cfg(not(feature = "bpf"))]
+        return Machine::new(not_built);
     }
 }
 
-fn load_controller() -> Result<()> {
-    Err(Error::Unsupported {
+#[cfg(not(feature = "bpf"))]
+fn not_built() -> Result<()> {
+    Err(crate::Error::Unsupported {
         what: "loading a congestion controller".into(),
-        why: "this joulepath was built without its eBPF programs".into(),
+        why: "this build is without the eBPF programs".into(),
         remedy: "install clang, libelf-dev and zlib1g-dev, then `make build`".into(),
     })
 }

@@ -1,0 +1,75 @@
+//! What a user learns about the machine.
+
+use crate::run::{Said, joulepath};
+
+#[cfg(feature = "kernel")]
+mod with_the_kernel_engine {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn report() -> (Said, Value) {
+        let said = joulepath(&["doctor", "--json"]);
+        let json = serde_json::from_str(&said.stdout).expect("stdout is JSON");
+        (said, json)
+    }
+
+    #[test]
+    fn the_exit_code_says_whether_the_kernel_engine_can_run() {
+        let (said, report) = report();
+        let expected = match report["kernel_engine"].as_str().unwrap() {
+            "ready" => 0,
+            "missing" => 3,
+            "denied" => 4,
+            other => panic!("{other}"),
+        };
+        assert_eq!(said.code, Some(expected));
+        assert_eq!(said.stderr, "");
+        let blocked = report["facts"].as_array().unwrap().iter().any(|fact| {
+            fact["essential"] == true && ["missing", "denied"].contains(&fact["status"].as_str().unwrap())
+        });
+        assert_eq!(blocked, expected != 0);
+    }
+
+    #[test]
+    fn the_documented_fields_are_there() {
+        let (_, report) = report();
+        assert_eq!(report["schema"], 1);
+        assert!(report["release"].is_string() && report["root"].is_boolean());
+        for fact in report["facts"].as_array().unwrap() {
+            for field in ["name", "title", "group", "status", "detail"] {
+                assert!(fact[field].is_string(), "{field}: {fact}");
+            }
+            assert!(fact["needed_for"].as_array().is_some_and(|commands| !commands.is_empty()), "{fact}");
+            assert!(fact["mend"].is_array() && fact.get("advice").is_some(), "{fact}");
+        }
+    }
+
+    #[test]
+    fn the_table_has_the_same_facts_in_eighty_columns() {
+        let (_, report) = report();
+        let table = joulepath(&["doctor"]).stdout;
+        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+        for fact in report["facts"].as_array().unwrap() {
+            let start =
+                format!("  {:9}{} ", fact["status"].as_str().unwrap(), fact["title"].as_str().unwrap());
+            assert!(table.lines().any(|line| line.starts_with(&start)), "{start:?}: {table}");
+        }
+        assert!(table.trim_end().lines().last().unwrap().starts_with("The kernel engine "), "{table}");
+    }
+
+    #[test]
+    fn the_udev_rule_is_a_rule_for_a_group_and_not_for_everybody() {
+        let rule = joulepath(&["doctor", "--udev-rule"]).ok();
+        assert!(rule.starts_with("ACTION==") && rule.contains("chgrp joulepath"), "{rule}");
+        assert!(!rule.contains("o+r") && !rule.contains("a+r"), "{rule}");
+    }
+}
+
+#[cfg(not(feature = "kernel"))]
+#[test]
+fn without_the_kernel_engine_doctor_says_how_to_get_it() {
+    let Said { code, stderr, .. } = joulepath(&["doctor"]);
+    assert_eq!(code, Some(3));
+    assert!(stderr.contains("without the kernel engine") && stderr.contains("make build"), "{stderr}");
+}
