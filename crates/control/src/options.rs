@@ -1,5 +1,7 @@
 //! Options written `key=value`, and the nearest name to one that is misspelt.
 
+use joulepath_model::units::Nanos;
+
 /// Why an option of a scheduler, selector or allocator cannot be used. The message says what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
@@ -97,4 +99,34 @@ pub(crate) fn positive(option: &'static str, value: &str) -> Result<f64, OptionE
         value: value.to_owned(),
         expected: "a positive number",
     })
+}
+
+/// A number with one of the units of `units`.
+fn with_unit(
+    option: &'static str,
+    value: &str,
+    units: &[(&str, f64)],
+    expected: &'static str,
+) -> Result<f64, OptionError> {
+    let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = value[digits.len()..].trim();
+    let factor = units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor);
+    let number = digits.trim().parse::<f64>().ok().filter(|number| (0.0..1e12).contains(number));
+    match (number, factor) {
+        (Some(number), Some(factor)) => Ok(number * factor),
+        _ => Err(OptionError::BadValue { option, value: value.to_owned(), expected }),
+    }
+}
+
+/// An amount of data, bytes.
+pub(crate) fn bytes(option: &'static str, value: &str) -> Result<u64, OptionError> {
+    let units = [("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)];
+    let bytes = with_unit(option, value, &units, "an amount of data, as `50 MB`")?;
+    Ok(bytes as u64)
+}
+
+/// A time.
+pub(crate) fn time(option: &'static str, value: &str) -> Result<Nanos, OptionError> {
+    let seconds = with_unit(option, value, &[("ms", 1e-3), ("s", 1.0)], "a time, as `3 s`")?;
+    Ok(Nanos::from_secs_f64(seconds.min(1e6)))
 }

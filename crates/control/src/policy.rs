@@ -10,59 +10,16 @@
 
 use std::fmt;
 
+use joulepath_model::energy::Confidence;
 use joulepath_model::policy::Policy;
 
-use crate::allocate::{EEMPTCP_OPTIONS, Eemptcp};
+use crate::allocate::{ALLOCATORS, Allocator};
 use crate::options::{OptionError, nearest};
 use crate::schedule::{SCHEDULERS, Scheduler, SchedulerInfo};
+use crate::select::{SELECTORS, SelectorSpec};
 
-/// A registered bundle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PolicyInfo {
-    /// Name on the command line.
-    pub name: &'static str,
-    /// As shown in tables.
-    pub title: &'static str,
-    /// Congestion controller, by its registry name.
-    pub cc: &'static str,
-    /// Packet scheduler, by its registry name.
-    pub scheduler: &'static str,
-    /// Whether the EEMPTCP allocator sets the target shares.
-    pub allocates: bool,
-    /// Where the bundle comes from.
-    pub paper: &'static str,
-    /// One line for humans.
-    pub summary: &'static str,
-}
-
-const fn minrtt(
-    name: &'static str,
-    title: &'static str,
-    cc: &'static str,
-    paper: &'static str,
-    summary: &'static str,
-) -> PolicyInfo {
-    PolicyInfo { name, title, cc, scheduler: "minrtt", allocates: false, paper, summary }
-}
-
-/// Every bundle. `single` takes the path's name: `single:wifi`.
-pub const POLICIES: [PolicyInfo; 9] = [
-    minrtt("uncoupled", "uncoupled", "reno", "baseline", "NewReno on every subflow"),
-    minrtt("mptcp", "MPTCP", "lia", "RFC 6356", "standard MPTCP as the papers use it"),
-    PolicyInfo {
-        allocates: true,
-        ..minrtt("eemptcp", "EEMPTCP", "eemptcp", "000", "LIA drawn towards the most efficient rate split")
-    },
-    minrtt("dts", "DTS", "dts", "002", "traffic shifts to paths with little queueing delay"),
-    minrtt("edts", "extended DTS", "edts", "002", "DTS that also pays for queues and energy in the network"),
-    minrtt("cwa", "CWA", "cwa", "004", "LIA that cuts the window of the slowest path"),
-    PolicyInfo {
-        scheduler: "mainline",
-        ..minrtt("linux", "Linux default", "cubic", "Linux 6", "what mainline Linux does: CUBIC, uncoupled")
-    },
-    minrtt("single", "single", "reno", "baseline", "one path only: `single:wifi`"),
-    minrtt("ecmtcp", "ecMTCP", "ecmtcp", "Le et al. 2012", "LIA bounded by the path's energy cost"),
-];
+mod bundles;
+pub use bundles::{POLICIES, PolicyInfo};
 
 /// Which paths carry data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +28,8 @@ pub enum Selector {
     All,
     /// One path, by its name.
     Single(String),
+    /// As the traffic wants it.
+    Dynamic(SelectorSpec),
 }
 
 /// The parts of a policy, checked as far as this crate knows them.
@@ -84,10 +43,10 @@ pub struct PolicyParts {
     pub scheduler: String,
     /// Its options, checked.
     pub scheduler_options: Vec<(String, String)>,
-    /// Which paths carry data. Whoever knows the scenario checks the path's name.
+    /// Which paths carry data. Whoever knows the scenario checks the paths' names.
     pub selector: Selector,
-    /// Sets the controller's target shares α, if any does.
-    pub allocator: Option<Eemptcp>,
+    /// Sets the controller's target shares, or the scheduler's allotments, if any does.
+    pub allocator: Option<Allocator>,
     /// Title without the overrides.
     title: String,
     /// Overrides as written.
@@ -152,7 +111,15 @@ pub enum PolicyError {
         /// The key.
         key: String,
     },
-    /// A scheduler or one of its options, or an option of the allocator.
+    /// The scheduler waits for what no allocator gives, or the other way round.
+    #[error("`{policy}`: scheduler `allotted` and allocator `so-mptcp` belong together; add `{mend}`")]
+    Unmatched {
+        /// The policy as written.
+        policy: String,
+        /// The override that would make it fit.
+        mend: &'static str,
+    },
+    /// A scheduler, selector or allocator, or one of its options.
     #[error(transparent)]
     Option(#[from] OptionError),
 }
@@ -164,8 +131,15 @@ impl PolicyParts {
             cc_params: vec![],
             scheduler: info.scheduler.to_owned(),
             scheduler_options: vec![],
-            selector: Selector::All,
-            allocator: info.allocates.then(Eemptcp::default),
+            selector: match info.selector {
+                "all" => Selector::All,
+                name => {
+                    Selector::Dynamic(SelectorSpec::by_name(name).expect("bundles name registered selectors"))
+                }
+            },
+            allocator: info
+                .allocator
+                .map(|name| Allocator::by_name(name, &[]).expect("bundles name registered allocators")),
             title: info.title.to_owned(),
             overrides: vec![],
         }
@@ -242,15 +216,26 @@ fn replace(
         ("cc", name) => parts.cc = name.to_owned(),
         ("scheduler", name) => parts.scheduler = scheduler_info(name)?.name.to_owned(),
         ("selector", "all") => parts.selector = Selector::All,
-        ("selector", value) => match value.strip_prefix("single:").filter(|path| !path.is_empty()) {
-            Some(path) => parts.selector = Selector::Single(path.to_owned()),
-            None => return wrong("selector", "`all` or `single:PATH`"),
-        },
-        ("allocator", "eemptcp") => parts.allocator = Some(Eemptcp::default()),
+        ("selector", "single") => return wrong("selector", "the path, too: `single:PATH`"),
+        ("selector", value) => {
+            parts.selector = match value.strip_prefix("single:").filter(|path| !path.is_empty()) {
+                Some(path) => Selector::Single(path.to_owned()),
+                None => Selector::Dynamic(selector_spec(value)?),
+            }
+        }
         ("allocator", "none") => parts.allocator = None,
-        _ => return wrong("allocator", "`eemptcp` or `none`"),
+        _ => parts.allocator = Some(Allocator::by_name(value, &[])?),
     }
     Ok(())
+}
+
+/// The selector called `name`, or an error that knows the ones without registry, too.
+fn selector_spec(name: &str) -> Result<SelectorSpec, OptionError> {
+    SelectorSpec::by_name(name).map_err(|_| {
+        let known: Vec<&str> =
+            ["all", "single:PATH"].into_iter().chain(SELECTORS.iter().map(|info| info.name)).collect();
+        OptionError::unknown_name("selector", name, &known)
+    })
 }
 
 /// Gives each remaining key to the part that it belongs to.
@@ -260,27 +245,52 @@ fn distribute(
     rest: Vec<(String, String)>,
 ) -> Result<(), PolicyError> {
     let info = scheduler_info(&parts.scheduler)?;
+    let allocator = parts.allocator.map(|allocator| allocator.name());
     let mut allocator_options = vec![];
     for (key, value) in rest {
-        if info.options.contains(&key.as_str()) {
+        let accepts = |options: &[&str]| options.contains(&key.as_str());
+        if accepts(info.options) {
             parts.scheduler_options.push((key, value));
-        } else if EEMPTCP_OPTIONS.contains(&key.as_str()) {
-            if parts.allocator.is_none() {
-                return Err(misplaced(key, policy, "allocator", "eemptcp"));
-            }
+        } else if let Selector::Dynamic(selector) = &mut parts.selector
+            && accepts(selector.info().options)
+        {
+            selector.options.push((key, value));
+        } else if allocator.is_some_and(|name| accepts(Allocator::option_names(name))) {
             allocator_options.push((key, value));
-        } else if let Some(owner) = SCHEDULERS.iter().find(|other| other.options.contains(&key.as_str())) {
-            return Err(misplaced(key, policy, "scheduler", owner.name));
+        } else if let Some((kind, owner)) = owner_of(&key) {
+            return Err(misplaced(key, policy, kind, owner));
         } else {
             parts.cc_params.push((key, value));
         }
     }
-    if let Some(allocator) = &mut parts.allocator {
-        *allocator = Eemptcp::from_options(&allocator_options)?;
+    if let Some(name) = allocator {
+        parts.allocator = Some(Allocator::by_name(name, &allocator_options)?);
+    }
+    if let Selector::Dynamic(selector) = &parts.selector {
+        selector.check()?;
     }
     // The segment size does not matter to whether the options are valid.
-    Scheduler::by_name(&parts.scheduler, &parts.scheduler_options, 1)?;
-    Ok(())
+    let scheduler = Scheduler::by_name(&parts.scheduler, &parts.scheduler_options, 1)?;
+    match (scheduler.wants_allotment(), matches!(parts.allocator, Some(Allocator::SoMptcp(_)))) {
+        (true, false) => {
+            Err(PolicyError::Unmatched { policy: policy.to_string(), mend: "allocator=so-mptcp" })
+        }
+        (false, true) => {
+            Err(PolicyError::Unmatched { policy: policy.to_string(), mend: "scheduler=allotted" })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A part that has an option of this name.
+fn owner_of(key: &str) -> Option<(&'static str, &'static str)> {
+    let scheduler = SCHEDULERS.iter().find(|info| info.options.contains(&key));
+    let selector = SELECTORS.iter().find(|info| info.options.contains(&key));
+    let allocator = ALLOCATORS.into_iter().find(|name| Allocator::option_names(name).contains(&key));
+    scheduler
+        .map(|info| ("scheduler", info.name))
+        .or(selector.map(|info| ("selector", info.name)))
+        .or(allocator.map(|name| ("allocator", name)))
 }
 
 fn misplaced(key: String, policy: &Policy, kind: &str, owner: &str) -> PolicyError {
@@ -299,14 +309,25 @@ fn scheduler_info(name: &str) -> Result<&'static SchedulerInfo, OptionError> {
         .ok_or_else(|| OptionError::unknown_name("scheduler", name, &SCHEDULERS.map(|info| info.name)))
 }
 
-/// The policy for humans: title, overrides, and `(recon.)` if its controller is a reconstruction.
+/// How sure the definition of its scheduler and selector is: that of the less sure one.
+pub fn weakest(parts: &PolicyParts) -> Confidence {
+    let scheduler = SCHEDULERS.iter().find(|info| info.name == parts.scheduler).map(|info| info.confidence);
+    let selector = match &parts.selector {
+        Selector::Dynamic(spec) => Some(spec.info().confidence),
+        Selector::All | Selector::Single(_) => None,
+    };
+    let of_both = scheduler.into_iter().chain(selector);
+    of_both.max_by_key(|&confidence| confidence as u8).unwrap_or(Confidence::Verified)
+}
+
+/// The policy for humans: title, overrides, and `(recon.)` if one of its parts is a reconstruction.
 pub fn label(parts: &PolicyParts, is_reconstructed: &dyn Fn(&str) -> bool) -> String {
     let mut label = parts.title.clone();
     if !parts.overrides.is_empty() {
         let pairs: Vec<_> = parts.overrides.iter().map(|(key, value)| format!("{key}={value}")).collect();
         label = format!("{label} [{}]", pairs.join(", "));
     }
-    if is_reconstructed(&parts.cc) {
+    if is_reconstructed(&parts.cc) || weakest(parts) == Confidence::Reconstruction {
         label.push_str(" (recon.)");
     }
     label
@@ -316,11 +337,13 @@ impl fmt::Display for PolicyParts {
     /// The parts, as in `lia + minrtt` or `eemptcp + minrtt + eemptcp allocator`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} + {}", self.cc, self.scheduler)?;
-        if let Selector::Single(path) = &self.selector {
-            write!(f, " on {path}")?;
+        match &self.selector {
+            Selector::All => {}
+            Selector::Single(path) => write!(f, " on {path}")?,
+            Selector::Dynamic(selector) => write!(f, " + {} selector", selector.name)?,
         }
-        if self.allocator.is_some() {
-            write!(f, " + eemptcp allocator")?;
+        if let Some(allocator) = &self.allocator {
+            write!(f, " + {} allocator", allocator.name())?;
         }
         Ok(())
     }
@@ -348,7 +371,8 @@ mod tests {
             assert!(CONTROLLERS.contains(&info.cc) && scheduler_info(info.scheduler).is_ok(), "{info:?}");
             let text = if info.name == "single" { "single:wifi" } else { info.name };
             let found = parts(text).unwrap();
-            assert_eq!((found.cc.as_str(), found.allocator.is_some()), (info.cc, info.allocates));
+            let allocator = found.allocator.map(|allocator| allocator.name());
+            assert_eq!((found.cc.as_str(), allocator), (info.cc, info.allocator));
         }
     }
 
@@ -363,6 +387,10 @@ mod tests {
             ("olia", "olia + minrtt"),
             ("mptcp[cc=olia,scheduler=round-robin]", "olia + round-robin"),
             ("mptcp[selector=single:umts]", "lia + minrtt on umts"),
+            ("es-mptcp", "lia + minrtt + es-mptcp selector"),
+            ("so-mptcp", "lia + allotted + so-mptcp allocator"),
+            ("cwa-proactive", "cwa + proactive"),
+            ("linux[selector=backup]", "cubic + mainline + backup selector"),
         ] {
             assert_eq!(parts(text).unwrap().to_string(), expected, "{text}");
         }
@@ -373,8 +401,14 @@ mod tests {
         let found = parts("eemptcp[g=1/(1-p),reading=D,solver=ga,penalise=off]").unwrap();
         assert_eq!(found.cc_params, [("g".to_owned(), "1/(1-p)".to_owned())]);
         assert_eq!(found.scheduler_options, [("penalise".to_owned(), "off".to_owned())]);
-        let allocator = found.allocator.unwrap();
+        let Some(Allocator::Eemptcp(allocator)) = found.allocator else { panic!("{found:?}") };
         assert_eq!((allocator.reading, allocator.solver), (Reading::D, Solver::Genetic));
+        let found = parts("es-mptcp[mu=2,penalise=off,objective=literal_W,cc=olia]").unwrap();
+        let Selector::Dynamic(selector) = found.selector else { panic!("{found:?}") };
+        assert_eq!((selector.name, selector.options.len()), ("es-mptcp", 2));
+        assert_eq!((found.cc.as_str(), found.scheduler_options.len()), ("olia", 1));
+        // `period` is a parameter of CWA, whatever selectors exist.
+        assert_eq!(parts("cwa[period=1]").unwrap().cc_params.len(), 1);
         // The order of keys does not matter: the scheduler is replaced before its options are read.
         let found = parts("mptcp[num_segments=4,scheduler=round-robin]").unwrap();
         assert_eq!(found.scheduler_options.len(), 1);
@@ -390,8 +424,15 @@ mod tests {
             ("mptcp[reading=B]", "add `allocator=eemptcp`"),
             ("linux[penalise=off]", "add `scheduler=minrtt`"),
             ("eemptcp[reading=Z]", "`A`, `B`, `C` or `D`"),
-            ("mptcp[selector=wifi]", "`all` or `single:PATH`"),
-            ("mptcp[allocator=x]", "`eemptcp` or `none`"),
+            ("mptcp[selector=wifi]", "all, single:PATH, single-best"),
+            ("mptcp[selector=single]", "`single:PATH`"),
+            ("mptcp[allocator=x]", "Known: eemptcp, so-mptcp"),
+            ("mptcp[unused=close]", "add `selector=es-mptcp`"),
+            ("mptcp[V=1]", "add `allocator=so-mptcp`"),
+            ("so-mptcp[V=-1]", "a number from 0 on"),
+            ("so-mptcp[scheduler=minrtt]", "add `scheduler=allotted`"),
+            ("mptcp[scheduler=allotted]", "add `allocator=so-mptcp`"),
+            ("emptcp[check=yes]", "`on` or `off`"),
             ("mptcp[cc=olia,cc=lia]", "twice"),
             ("single", "single:wifi"),
             ("mptcp:wifi", "nothing after a colon"),
@@ -407,5 +448,12 @@ mod tests {
         assert_eq!(label(&parts("ecmtcp").unwrap(), &recon), "ecMTCP (recon.)");
         assert_eq!(label(&parts("mptcp[cc=ecmtcp]").unwrap(), &recon), "MPTCP [cc=ecmtcp] (recon.)");
         assert_eq!(label(&parts("single:wifi").unwrap(), &recon), "wifi only");
+        assert_eq!(label(&parts("emtcp").unwrap(), &recon), "eMTCP (recon.)");
+        assert_eq!(label(&parts("pluntke").unwrap(), &recon), "Pluntke (recon.)");
+        assert_eq!(
+            label(&parts("mptcp[scheduler=emtcp]").unwrap(), &recon),
+            "MPTCP [scheduler=emtcp] (recon.)"
+        );
+        assert_eq!(label(&parts("emptcp").unwrap(), &recon), "eMPTCP");
     }
 }

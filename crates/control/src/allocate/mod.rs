@@ -2,12 +2,18 @@
 
 pub mod eemptcp;
 pub mod ga;
+pub mod online;
 pub mod rate;
+pub mod so_mptcp;
 
-use crate::options::OptionError;
+use joulepath_model::units::Nanos;
+
+use crate::options::{self, OptionError};
 pub use crate::path::costed_path;
 pub use eemptcp::{CostedPath, Infeasible, Problem, Reading, Solution};
 pub use ga::Genetic;
+pub use online::Resolver;
+pub use so_mptcp::{EnergyShape, SlotPath, SoMptcp};
 
 /// How the EEMPTCP allocator solves its problem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,10 +44,103 @@ pub struct Eemptcp {
     pub solver: Solver,
     /// Mathis or PFTK.
     pub capacity: CapacityModel,
+    /// Solved again when the estimates move; 000 solves once, before the transfer.
+    pub online: bool,
 }
 
-/// Names of the allocator's options.
-pub const EEMPTCP_OPTIONS: [&str; 3] = ["reading", "solver", "capacity"];
+/// Names of the options of `eemptcp`.
+pub const EEMPTCP_OPTIONS: [&str; 4] = ["reading", "solver", "capacity", "solve"];
+
+/// The so-MPTCP allocator of 003 as a part of a policy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SoMptcpOptions {
+    /// V, packets per joule-per-packet: see [`so_mptcp`].
+    pub v: f64,
+    /// Δt.
+    pub slot: Nanos,
+    /// Linear or convex energy.
+    pub shape: EnergyShape,
+}
+
+/// Names of the options of `so-mptcp`.
+pub const SO_MPTCP_OPTIONS: [&str; 3] = ["V", "slot", "energy"];
+
+impl Default for SoMptcpOptions {
+    /// V = 100 as the paper's initialisation; it prints no slot.
+    fn default() -> Self {
+        SoMptcpOptions { v: 100.0, slot: Nanos::from_millis(10), shape: EnergyShape::Linear }
+    }
+}
+
+impl SoMptcpOptions {
+    fn set(&mut self, key: &str, value: &str) -> Result<(), OptionError> {
+        let bad = |option, expected| Err(OptionError::BadValue { option, value: value.to_owned(), expected });
+        match (key, value) {
+            ("V", _) => {
+                let v = value.parse::<f64>().ok().filter(|v| (0.0..1e12).contains(v));
+                self.v = match v {
+                    Some(v) => v,
+                    None => return bad("V", "a number from 0 on"),
+                };
+            }
+            ("slot", _) => self.slot = options::time("slot", value)?.max(Nanos::from_millis(1)),
+            ("energy", "linear") => self.shape = EnergyShape::Linear,
+            ("energy", "convex") => self.shape = EnergyShape::Convex,
+            ("energy", _) => return bad("energy", "`linear` or `convex`"),
+            _ => return Err(OptionError::unknown_option("so-mptcp", key, &SO_MPTCP_OPTIONS)),
+        }
+        Ok(())
+    }
+}
+
+/// A rate allocator.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Allocator {
+    /// Target shares for the controller `eemptcp`.
+    Eemptcp(Eemptcp),
+    /// Packets per slot for the scheduler `allotted`.
+    SoMptcp(SoMptcpOptions),
+}
+
+/// Names of the allocators.
+pub const ALLOCATORS: [&str; 2] = ["eemptcp", "so-mptcp"];
+
+impl Allocator {
+    /// The allocator called `name`, with `options` in the order written.
+    ///
+    /// # Errors
+    /// An unknown name or option, or a value that does not fit.
+    pub fn by_name(name: &str, options: &[(String, String)]) -> Result<Self, OptionError> {
+        match name {
+            "eemptcp" => Ok(Allocator::Eemptcp(Eemptcp::from_options(options)?)),
+            "so-mptcp" => {
+                let mut allocator = SoMptcpOptions::default();
+                for (key, value) in options {
+                    allocator.set(key, value)?;
+                }
+                Ok(Allocator::SoMptcp(allocator))
+            }
+            _ => Err(OptionError::unknown_name("allocator", name, &ALLOCATORS)),
+        }
+    }
+
+    /// Its name in the registry.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Allocator::Eemptcp(_) => "eemptcp",
+            Allocator::SoMptcp(_) => "so-mptcp",
+        }
+    }
+
+    /// Names of its options.
+    pub fn option_names(name: &str) -> &'static [&'static str] {
+        match name {
+            "eemptcp" => &EEMPTCP_OPTIONS,
+            "so-mptcp" => &SO_MPTCP_OPTIONS,
+            _ => &[],
+        }
+    }
+}
 
 impl Eemptcp {
     /// From options in the order written.
@@ -70,6 +169,9 @@ impl Eemptcp {
             ("capacity", "mathis") => self.capacity = CapacityModel::Mathis,
             ("capacity", "pftk") => self.capacity = CapacityModel::Pftk,
             ("capacity", _) => return bad("capacity", "`mathis` or `pftk`"),
+            ("solve", "once") => self.online = false,
+            ("solve", "online") => self.online = true,
+            ("solve", _) => return bad("solve", "`once` or `online`"),
             _ => return Err(OptionError::unknown_option("eemptcp", key, &EEMPTCP_OPTIONS)),
         }
         Ok(())
@@ -103,3 +205,5 @@ pub fn window_shares(shares: &[f64], rtt_s: &[f64], loss: &[f64], g: impl Fn(f64
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_slotted;

@@ -1,5 +1,7 @@
 //! The schedulers by name, and their options.
 
+use joulepath_model::energy::Confidence;
+
 use super::{
     Allotted, Blest, Daps, Ecf, Emtcp, Mainline, MinRtt, Proactive, Redundant, RoundRobin, Scheduler, Sttf,
 };
@@ -16,8 +18,8 @@ pub struct SchedulerInfo {
     pub options: &'static [&'static str],
     /// Where it comes from.
     pub paper: &'static str,
-    /// Its text was not available: it is rebuilt from what others say of it.
-    pub reconstructed: bool,
+    /// How sure its definition is.
+    pub confidence: Confidence,
 }
 
 const fn info(
@@ -26,7 +28,7 @@ const fn info(
     options: &'static [&'static str],
     paper: &'static str,
 ) -> SchedulerInfo {
-    SchedulerInfo { name, summary, options, paper, reconstructed: false }
+    SchedulerInfo { name, summary, options, paper, confidence: Confidence::Verified }
 }
 
 /// Options of those that keep the rescue of `minrtt`.
@@ -79,7 +81,7 @@ pub const SCHEDULERS: [SchedulerInfo; 12] = [
     ),
     info("redundant", "every segment on every subflow", &[], "out-of-tree Linux MPTCP v0.95"),
     SchedulerInfo {
-        reconstructed: true,
+        confidence: Confidence::Reconstruction,
         ..info(
             "emtcp",
             "the interface with the least sunk power that has window space",

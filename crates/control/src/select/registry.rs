@@ -1,6 +1,6 @@
 //! The selectors by name, and their options.
 
-use joulepath_model::units::Nanos;
+use joulepath_model::energy::Confidence;
 
 use super::{Backup, Emptcp, Es, Objective, Overflow, Quota, Selector, SingleBest, Subsets, Use};
 use crate::options::{self, OptionError};
@@ -16,8 +16,8 @@ pub struct SelectorInfo {
     pub options: &'static [&'static str],
     /// Where it comes from.
     pub paper: &'static str,
-    /// Its text was not available: it is rebuilt from what others say of it.
-    pub reconstructed: bool,
+    /// How sure its definition is.
+    pub confidence: Confidence,
 }
 
 const fn info(
@@ -26,7 +26,7 @@ const fn info(
     options: &'static [&'static str],
     paper: &'static str,
 ) -> SelectorInfo {
-    SelectorInfo { name, summary, options, paper, reconstructed: false }
+    SelectorInfo { name, summary, options, paper, confidence: Confidence::Verified }
 }
 
 /// Every selector that follows the traffic. `all` and `single:PATH` need no registry.
@@ -44,14 +44,17 @@ pub const SELECTORS: [SelectorInfo; 7] = [
         &["objective", "subsets", "mu", "unused"],
         "001",
     ),
-    info(
-        "emptcp",
-        "WiFi, cellular or both by forecast rates; the cellular subflow opens late",
-        &["open_bytes", "open_after", "check"],
-        "Lim et al. 2015",
-    ),
     SelectorInfo {
-        reconstructed: true,
+        confidence: Confidence::Literature,
+        ..info(
+            "emptcp",
+            "WiFi, cellular or both by forecast rates; the cellular subflow opens late",
+            &["open_bytes", "open_after", "check"],
+            "Lim et al. 2015",
+        )
+    },
+    SelectorInfo {
+        confidence: Confidence::Reconstruction,
         ..info(
             "pluntke",
             "one of the two cheapest paths for each second, by a Markov decision process",
@@ -144,12 +147,16 @@ fn set(
         (Selector::Es(es), _) => return set_es(es, info, key, value),
         (Selector::Backup(backup), "primary") => backup.primary = path("primary", value, paths)?,
         (Selector::Quota(quota), "on") => quota.on = path("on", value, paths)?,
-        (Selector::Quota(quota), "bytes") => quota.bytes = bytes("bytes", value)?,
-        (Selector::Emptcp(emptcp), "open_bytes") => emptcp.open_bytes = bytes("open_bytes", value)?,
-        (Selector::Emptcp(emptcp), "open_after") => emptcp.open_after = time("open_after", value)?,
+        (Selector::Quota(quota), "bytes") => quota.bytes = options::bytes("bytes", value)?,
+        (Selector::Emptcp(emptcp), "open_bytes") => emptcp.open_bytes = options::bytes("open_bytes", value)?,
+        (Selector::Emptcp(emptcp), "open_after") => emptcp.open_after = options::time("open_after", value)?,
         (Selector::Emptcp(emptcp), "check") => emptcp.check = options::switch("check", value)?,
-        (Selector::Overflow(overflow), "full_after") => overflow.full_after = time("full_after", value)?,
-        (Selector::Overflow(overflow), "close_after") => overflow.close_after = time("close_after", value)?,
+        (Selector::Overflow(overflow), "full_after") => {
+            overflow.full_after = options::time("full_after", value)?
+        }
+        (Selector::Overflow(overflow), "close_after") => {
+            overflow.close_after = options::time("close_after", value)?
+        }
         (Selector::Pluntke(pluntke), "unserved") => {
             pluntke.unserved_j_per_bit = options::positive("unserved", value)? * 1e-6;
         }
@@ -184,32 +191,4 @@ fn path(option: &'static str, value: &str, paths: Option<&[&str]>) -> Result<Opt
     let place = paths.iter().position(|&path| path == value);
     let unknown = || OptionError::NoPath { option, value: value.to_owned(), known: paths.join(", ") };
     place.map(Some).ok_or_else(unknown)
-}
-
-/// A number with one of the units of `units`.
-fn with_unit(
-    option: &'static str,
-    value: &str,
-    units: &[(&str, f64)],
-    expected: &'static str,
-) -> Result<f64, OptionError> {
-    let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = value[digits.len()..].trim();
-    let factor = units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor);
-    let number = digits.trim().parse::<f64>().ok().filter(|number| (0.0..1e12).contains(number));
-    match (number, factor) {
-        (Some(number), Some(factor)) => Ok(number * factor),
-        _ => Err(OptionError::BadValue { option, value: value.to_owned(), expected }),
-    }
-}
-
-fn bytes(option: &'static str, value: &str) -> Result<u64, OptionError> {
-    let units = [("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)];
-    let bytes = with_unit(option, value, &units, "an amount of data, as `50 MB`")?;
-    Ok(bytes as u64)
-}
-
-fn time(option: &'static str, value: &str) -> Result<Nanos, OptionError> {
-    let seconds = with_unit(option, value, &[("ms", 1e-3), ("s", 1.0)], "a time, as `3 s`")?;
-    Ok(Nanos::from_secs_f64(seconds.min(1e6)))
 }

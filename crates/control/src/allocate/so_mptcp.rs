@@ -1,0 +1,179 @@
+//! so-MPTCP (003): how much each path carries in each slot, by drift plus penalty.
+//!
+//! ```text
+//!   g_i = x_i − x̄_i,   x̄_i = (1 − p_i) w_i Δt/τ_i        what the path's windows carry in a slot
+//!   W_i ← (W_i + g_i)⁺      Q ← (Q + a − Σ x_i)⁺
+//!
+//!   min  V E(x) + Σ W_i g_i + Q (a − Σ x_i)     over  0 ≤ x_i ≤ x̄_i,  Σ x_i ≤ Q + a
+//! ```
+//! With E linear, h_i = V c_i + W_i − Q is what a packet on path i adds: paths fill up in ascending order of h while it is negative. A path is
+//! used when Q > V c_i + W_i: larger V means less energy and a longer queue.
+//!
+//! Deviations: one Q (003-1), projected (003-2); the exact minimiser instead of step 5's "E⁻¹", which does not exist for linear E (003-5): with
+//! `convex` E_i = c_i x + (c_i/x̄_i) x²/2 has one; c^e is charged to slots without traffic, as printed (003-9). Q, W and x in packets
+//! (003-13), c in joules per packet: the scale of V follows from it.
+
+use crate::schedule::MAX_SUBFLOWS;
+
+/// One path in one slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SlotPath {
+    /// c^d, J/packet.
+    pub cost_j: f64,
+    /// c^e Δt, J for a slot without traffic.
+    pub idle_j: f64,
+    /// x̄, packets.
+    pub capacity: f64,
+}
+
+/// Shape of the energy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EnergyShape {
+    /// c x, as printed.
+    #[default]
+    Linear,
+    /// c x + (c/x̄) x²/2: the marginal cost doubles up to full use.
+    Convex,
+}
+
+/// The allocator with its queues.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SoMptcp {
+    /// V.
+    pub v: f64,
+    /// Shape of E.
+    pub shape: EnergyShape,
+    /// W_i, packets.
+    virtual_queues: [f64; MAX_SUBFLOWS],
+}
+
+/// Halvings when the price of the data's limit is sought.
+const BISECTIONS: u32 = 100;
+
+impl SoMptcp {
+    /// Empty queues.
+    pub fn new(v: f64, shape: EnergyShape) -> Self {
+        SoMptcp { v, shape, virtual_queues: [0.0; MAX_SUBFLOWS] }
+    }
+
+    /// W_i, packets.
+    pub fn virtual_queues(&self) -> &[f64; MAX_SUBFLOWS] {
+        &self.virtual_queues
+    }
+
+    /// x for one slot, packets: the exact minimiser, with `queue` = Q and `arrivals` = a. Updates W.
+    ///
+    /// # Panics
+    /// With more than [`MAX_SUBFLOWS`] paths.
+    pub fn allocate(&mut self, paths: &[SlotPath], queue: f64, arrivals: f64) -> [f64; MAX_SUBFLOWS] {
+        assert!(paths.len() <= MAX_SUBFLOWS, "a connection has at most {MAX_SUBFLOWS} subflows");
+        let most = queue + arrivals;
+        let x = match self.shape {
+            EnergyShape::Linear => self.linear(paths, queue, most),
+            EnergyShape::Convex => self.convex(paths, queue, most),
+        };
+        for ((w, path), x) in self.virtual_queues.iter_mut().zip(paths).zip(x) {
+            *w = (*w + x - path.capacity).max(0.0);
+        }
+        x
+    }
+
+    /// h_i with a price on the data's limit.
+    fn marginal(&self, i: usize, path: &SlotPath, queue: f64) -> f64 {
+        self.v * path.cost_j + self.virtual_queues[i] - queue
+    }
+
+    fn linear(&self, paths: &[SlotPath], queue: f64, most: f64) -> [f64; MAX_SUBFLOWS] {
+        let h = |i: usize| self.marginal(i, &paths[i], queue);
+        // Where a packet costs less than an idle slot, one is sent although it does not pay by itself.
+        let pays = |&i: &usize| h(i) < 0.0 || h(i) < self.v * paths[i].idle_j;
+        let mut order: Vec<usize> = (0..paths.len()).filter(pays).collect();
+        order.sort_by(|&i, &j| h(i).total_cmp(&h(j)));
+        let mut x = [0.0; MAX_SUBFLOWS];
+        let mut left = most;
+        for i in order {
+            let wanted = if h(i) < 0.0 { paths[i].capacity } else { paths[i].capacity.min(1.0) };
+            x[i] = wanted.min(left);
+            left -= x[i];
+        }
+        x
+    }
+
+    /// x_i = [(Q − W_i − V c_i − λ)/(2 V d_i)] within 0 and x̄_i, 2 d_i = c_i/x̄_i; λ ≥ 0 keeps Σ x within the data.
+    fn convex(&self, paths: &[SlotPath], queue: f64, most: f64) -> [f64; MAX_SUBFLOWS] {
+        let at = |price: f64| {
+            let mut x = [0.0; MAX_SUBFLOWS];
+            for (i, path) in paths.iter().enumerate() {
+                let gain = -self.marginal(i, path, queue) - price;
+                let curvature = self.v * path.cost_j / path.capacity;
+                let free = if curvature > 0.0 { gain / curvature } else { f64::INFINITY * gain.signum() };
+                x[i] = if gain > 0.0 && path.capacity > 0.0 { free.min(path.capacity) } else { 0.0 };
+            }
+            x
+        };
+        let unpriced = at(0.0);
+        if unpriced.iter().sum::<f64>() <= most {
+            return unpriced;
+        }
+        let (mut low, mut high) = (0.0, queue.max(0.0));
+        for _ in 0..BISECTIONS {
+            let middle = 0.5 * (low + high);
+            if at(middle).iter().sum::<f64>() > most { low = middle } else { high = middle }
+        }
+        // A path without curvature jumps at its price: the last bit between the two sides is shared out.
+        let (under, over) = (at(high), at(low));
+        let (sum_under, sum_over): (f64, f64) = (under.iter().sum(), over.iter().sum());
+        let part = if sum_over > sum_under { (most - sum_under) / (sum_over - sum_under) } else { 0.0 };
+        std::array::from_fn(|i| under[i] + part * (over[i] - under[i]))
+    }
+
+    /// V E(x) + Σ W_i g_i + Q (a − Σ x_i) for given x: what [`SoMptcp::allocate`] minimises.
+    pub fn objective(&self, paths: &[SlotPath], queue: f64, arrivals: f64, x: &[f64]) -> f64 {
+        let path = |(i, (path, &x)): (usize, (&SlotPath, &f64))| {
+            self.v * energy_j(path, self.shape, x) + self.virtual_queues[i] * (x - path.capacity)
+        };
+        let total: f64 = x.iter().sum();
+        paths.iter().zip(x).enumerate().map(path).sum::<f64>() + queue * (arrivals - total)
+    }
+}
+
+/// E_i(x) of one slot, J.
+pub fn energy_j(path: &SlotPath, shape: EnergyShape, x: f64) -> f64 {
+    match shape {
+        _ if x <= 0.0 => path.idle_j,
+        EnergyShape::Linear => path.cost_j * x,
+        EnergyShape::Convex => path.cost_j * (x + 0.5 * x * x / path.capacity),
+    }
+}
+
+/// What a run of the slotted model comes to, per slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SlotMeans {
+    /// Energy, J.
+    pub energy_j: f64,
+    /// Backlog Q, packets.
+    pub queue: f64,
+    /// Carried, packets.
+    pub carried: f64,
+}
+
+/// The simulation of 003: `allocator` on `paths` that stay as they are, with `arrivals` in packets, one for each slot.
+pub fn simulate(
+    allocator: &mut SoMptcp,
+    paths: &[SlotPath],
+    arrivals: impl IntoIterator<Item = f64>,
+) -> SlotMeans {
+    let (mut queue, mut sums, mut slots) = (0.0, SlotMeans::default(), 0.0);
+    for a in arrivals {
+        let x = allocator.allocate(paths, queue, a);
+        let total: f64 = x.iter().sum();
+        queue = f64::max(queue + a - total, 0.0);
+        let spent = |(path, x): (&SlotPath, &f64)| energy_j(path, allocator.shape, *x);
+        sums.energy_j += paths.iter().zip(&x).map(spent).sum::<f64>();
+        sums.queue += queue;
+        sums.carried += total;
+        slots += 1.0;
+    }
+    let SlotMeans { energy_j, queue, carried } = sums;
+    SlotMeans { energy_j: energy_j / slots, queue: queue / slots, carried: carried / slots }
+}
