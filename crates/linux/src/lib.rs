@@ -11,6 +11,7 @@
 //! | [`probe`] | what this machine can do |
 //! | [`route`] | devices, addresses, routes |
 //! | [`tun`] | devices whose packets a process carries |
+//! | [`traffic`] | server and client of every workload |
 //! | [`worker`] | processes that are this program again |
 
 #![cfg(target_os = "linux")]
@@ -24,6 +25,7 @@ pub mod mptcp;
 pub mod namespace;
 pub mod probe;
 pub mod route;
+pub mod traffic;
 pub mod tun;
 pub mod worker;
 

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use crate::emulator;
 use crate::error::{Doing, Error, Result};
 use crate::namespace::{self, Namespace};
+use crate::traffic;
 
 /// First argument of a program that is to be a worker; the role is the second.
 const FLAG: &str = "--joulepath-worker";
@@ -36,7 +37,8 @@ const GRACE: Duration = Duration::from_secs(2);
 pub type Role = fn(&mut Parent) -> Result<()>;
 
 /// Every role there is.
-const ROLES: &[(&str, Role)] = &[("emulator", emulator::run)];
+const ROLES: &[(&str, Role)] =
+    &[("emulator", emulator::run), (traffic::SERVER, traffic::serve), (traffic::CLIENT, traffic::connect)];
 
 /// Takes over if this process was started as a worker: call it first thing in `main`.
 pub fn run_if_asked() -> Option<ExitCode> {

@@ -6,3 +6,4 @@ mod common;
 mod net;
 mod path_manager;
 mod socket;
+mod traffic;

@@ -1,0 +1,58 @@
+//! The traffic of a run: a server and a client, each a worker process in a namespace of its own.
+//!
+//! ```text
+//!   parent                      traffic-server                     traffic-client
+//!     │  Spec ─────────────────────►│ listens                           │
+//!     │  Spec ──────────────────────┼──────────────────────────────────►│ path manager
+//!     │◄──────────────────── Ready ─┤◄─────────────────────────── Ready ┤
+//!     │  Begin { at_ns } ──────────►│◄════════ connections ════════════►│
+//!     │◄──────────── Done(Report) ──┤◄──────────────────── Done(Report) ┤
+//!     │  Close ────────────────────►│                                   │
+//! ```
+//! [`Pair`] is that parent; [`outcome`] puts the two reports together. What is measured, and how it differs from the simulator:
+//! `docs/models/kernel-traffic.md`.
+
+mod flow;
+mod join;
+mod outcome;
+mod pair;
+mod pattern;
+mod receiver;
+mod report;
+mod run;
+mod samples;
+mod sender;
+mod spec;
+mod tracker;
+
+pub use outcome::{Outcome, PathOutcome, outcome};
+pub use pair::Pair;
+pub use report::{ConnectionReport, Delivery, PathReport, Report, Sample};
+pub use run::clock_ns;
+pub use spec::{
+    Command, ConnectionSpec, Event, MAX_CONNECTIONS, MPTCP_PORT, PathSpec, Spec, TCP_PORT, Workload,
+};
+
+use crate::error::Result;
+use crate::worker::Parent;
+
+/// Role of the worker that answers.
+pub const SERVER: &str = "traffic-server";
+/// Role of the worker that connects.
+pub const CLIENT: &str = "traffic-client";
+
+/// What the worker [`SERVER`] does.
+///
+/// # Errors
+/// What makes the run worthless: a fallback, a damaged byte, an end that is gone.
+pub fn serve(parent: &mut Parent) -> Result<()> {
+    run::work(parent, flow::Side::Server)
+}
+
+/// What the worker [`CLIENT`] does.
+///
+/// # Errors
+/// As [`serve`], and a subflow that did not come up.
+pub fn connect(parent: &mut Parent) -> Result<()> {
+    run::work(parent, flow::Side::Client)
+}

@@ -1,0 +1,117 @@
+//! The parent's side of the two workers.
+
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+use crate::namespace::Namespace;
+use crate::worker::{Program, Worker};
+
+use super::report::Report;
+use super::spec::{Command, Event, Spec};
+use super::{CLIENT, Outcome, SERVER, outcome};
+
+/// How long a worker may take to be ready.
+const READY_WITHIN: Duration = Duration::from_secs(20);
+/// How long one worker is listened to before the other has its turn.
+const TURN: Duration = Duration::from_millis(20);
+/// How long the second report may take after the first one, and both after the end.
+const LATE_WITHIN: Duration = Duration::from_secs(20);
+/// How long the other worker's reason is waited for when one has failed.
+const REASON_WITHIN: Duration = Duration::from_millis(500);
+
+/// Server and client of one run. Dropped, both end.
+#[derive(Debug)]
+pub struct Pair {
+    /// The one that answers.
+    pub server: Worker,
+    /// The one that connects.
+    pub client: Worker,
+    spec: Spec,
+}
+
+impl Pair {
+    /// Starts both in their namespaces, and waits until both are ready. The namespaces' path managers are changed.
+    ///
+    /// # Errors
+    /// If one cannot start, or the kernel lacks what the traffic needs.
+    pub fn start(spec: Spec, server: &Namespace, client: &Namespace, program: &Program) -> Result<Self> {
+        let start = |role, namespace| -> Result<Worker> {
+            let mut worker = Worker::spawn(role, &spec, Some(namespace), program)?;
+            match worker.receive::<Event>(READY_WITHIN)? {
+                Event::Ready => Ok(worker),
+                Event::Done(_) => Err(Error::Run(format!("the {role} was done before it began"))),
+            }
+        };
+        let (server, client) = (start(SERVER, server)?, start(CLIENT, client)?);
+        Ok(Pair { server, client, spec })
+    }
+
+    /// Says when the run's time 0 is, on [`super::clock_ns`].
+    ///
+    /// # Errors
+    /// If a worker is gone.
+    pub fn begin(&mut self, at_ns: u64) -> Result<()> {
+        self.server.send(&Command::Begin { at_ns })?;
+        self.client.send(&Command::Begin { at_ns })
+    }
+
+    /// Waits for the end, closes the connections and puts the ends together.
+    ///
+    /// # Errors
+    /// What made the run worthless; `interrupted` said so.
+    pub fn finish(mut self, mut interrupted: impl FnMut() -> bool) -> Result<Outcome> {
+        let mut deadline = Instant::now() + Duration::from_nanos(self.spec.duration_ns) + LATE_WITHIN;
+        let (mut server, mut client) = (None, None);
+        while server.is_none() || client.is_none() {
+            let news = self.listen(&mut server, &mut client);
+            if news? {
+                deadline = deadline.min(Instant::now() + LATE_WITHIN);
+            }
+            if interrupted() {
+                return Err(Error::Run("interrupted".into()));
+            }
+            if Instant::now() > deadline {
+                let silent = if server.is_none() { SERVER } else { CLIENT };
+                return Err(Error::Run(format!("the {silent} does not report")));
+            }
+        }
+        for worker in [&mut self.server, &mut self.client] {
+            worker.send(&Command::Close)?;
+        }
+        let both = server.zip(client).expect("both have reported");
+        outcome(&self.spec, &both.0, &both.1)
+    }
+
+    /// Listens to those that have not reported; whether one has now.
+    fn listen(&mut self, server: &mut Option<Report>, client: &mut Option<Report>) -> Result<bool> {
+        let mut news = false;
+        for is_server in [true, false] {
+            let (worker, other, report) = if is_server {
+                (&mut self.server, &mut self.client, &mut *server)
+            } else {
+                (&mut self.client, &mut self.server, &mut *client)
+            };
+            if report.is_some() {
+                continue;
+            }
+            match worker.receive_within::<Event>(TURN) {
+                Ok(Some(Event::Done(done))) => (*report, news) = (Some(*done), true),
+                Ok(Some(Event::Ready) | None) => {}
+                Err(error) => return Err(both_reasons(error, other)),
+            }
+        }
+        Ok(news)
+    }
+}
+
+/// When one end fails the other loses its connections: what it says may be the cause or the consequence, so both are told.
+fn both_reasons(first: Error, other: &mut Worker) -> Error {
+    if !matches!(first, Error::Run(_)) {
+        return first;
+    }
+    match other.receive_within::<Event>(REASON_WITHIN) {
+        Err(second) if matches!(second, Error::Run(_)) => Error::Run(format!("{first}; {second}")),
+        Err(second) => second,
+        Ok(_) => first,
+    }
+}
