@@ -35,6 +35,7 @@ mod bpf {
         println!("cargo::rerun-if-env-changed=CLANG");
         let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo"));
         let include = libbpf_headers();
+        println!("cargo::rustc-env=JOULEPATH_BPF_HEADERS={}", include.display());
 
         let mut table = String::from("pub(super) static OBJECTS: &[(&str, &[u8])] = &[\n");
         for name in controllers() {

@@ -1,0 +1,8 @@
+//! Our congestion controllers in the running kernel.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../mptcp/net.rs"]
+mod net;
+mod parity;
+mod running;
