@@ -1,8 +1,9 @@
 //! Policies, looked up and checked against a scenario before anything runs.
 
-use joulepath_control::allocate::costed_path;
+use joulepath_control::allocate::{Allocator, costed_path};
 use joulepath_control::policy::{self, POLICIES, PolicyError, PolicyParts, Selector};
 use joulepath_control::schedule::Scheduler;
+use joulepath_control::select::SelectorSpec;
 use joulepath_controllers::{Connection, Controller, ParamError};
 use joulepath_link::random::{Domain, Stream};
 use joulepath_model::policy::{Policy, split_list};
@@ -114,7 +115,18 @@ impl Check<'_> {
                 controller,
                 controller_params: parts.cc_params,
                 scheduler,
-                allocator: parts.allocator,
+                allocator: match parts.allocator {
+                    Some(Allocator::Eemptcp(allocator)) => Some(allocator),
+                    _ => None,
+                },
+                slots: match parts.allocator {
+                    Some(Allocator::SoMptcp(options)) => Some(options),
+                    _ => None,
+                },
+                selector: match parts.selector {
+                    Selector::Dynamic(selector) => Some(selector),
+                    Selector::All | Selector::Single(_) => None,
+                },
                 only_path,
             },
         })
@@ -153,7 +165,11 @@ impl Check<'_> {
 
     /// The path of `single:PATH`, which every connection must have.
     fn only_path(&self, selector: &Selector) -> Result<Option<PathIndex>, Failure> {
-        let Selector::Single(name) = selector else { return Ok(None) };
+        let name = match selector {
+            Selector::All => return Ok(None),
+            Selector::Dynamic(spec) => return self.check_selector(spec).map(|()| None),
+            Selector::Single(name) => name,
+        };
         let names: Vec<&str> = self.scenario.paths.iter().map(|path| path.name.as_str()).collect();
         let unknown = || {
             Failure::message(self.wrong, format!("`{}`: the scenario has no path `{name}`", self.policy))
@@ -171,9 +187,20 @@ impl Check<'_> {
         }
     }
 
+    /// Whether every connection has the paths that the selector's options name.
+    fn check_selector(&self, spec: &SelectorSpec) -> Result<(), Failure> {
+        for group in &self.scenario.connections {
+            let names: Vec<&str> =
+                group.paths.iter().map(|&path| self.scenario.paths[path].name.as_str()).collect();
+            spec.bind(&names)
+                .map_err(|error| Failure::message(self.wrong, format!("`{}`: {error}", self.policy)))?;
+        }
+        Ok(())
+    }
+
     /// Whether the allocator's problem has a solution on every connection's paths.
     fn check_allocation(&self, parts: &PolicyParts, only_path: Option<PathIndex>) -> Result<(), Failure> {
-        let Some(allocator) = &parts.allocator else { return Ok(()) };
+        let Some(Allocator::Eemptcp(allocator)) = &parts.allocator else { return Ok(()) };
         for group in &self.scenario.connections {
             let used = group.paths.iter().copied().filter(|path| only_path.is_none_or(|only| only == *path));
             let costed: Vec<_> = used

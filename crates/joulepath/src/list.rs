@@ -93,8 +93,15 @@ fn policy(info: &PolicyInfo) -> Entry {
     let argument = (info.name == "single").then(|| "PATH".to_owned());
     let usage = argument.as_ref().map_or(info.name.to_owned(), |path| format!("{}:{path}", info.name));
     let written = Policy { name: info.name.to_owned(), argument, overrides: vec![] };
-    let parts = policy::resolve(&written, &exists).expect("bundles consist of registered parts").to_string();
-    let confidence = confidence(Controller::by_name(info.cc).expect("bundles name registered controllers"));
+    let parts = policy::resolve(&written, &exists).expect("bundles consist of registered parts");
+    let confidence = match policy::weakest(&parts) {
+        energy::Confidence::Verified => {
+            confidence(Controller::by_name(info.cc).expect("bundles name registered controllers"))
+        }
+        energy::Confidence::Literature => "literature",
+        energy::Confidence::Reconstruction => "recon.",
+    };
+    let parts = parts.to_string();
     let summary = capitalised(info.summary);
     Entry::new(
         &usage,
@@ -106,7 +113,8 @@ fn policy(info: &PolicyInfo) -> Entry {
             "parts": parts,
             "cc": info.cc,
             "scheduler": info.scheduler,
-            "allocator": info.allocates.then_some("eemptcp"),
+            "selector": info.selector,
+            "allocator": info.allocator,
             "paper": info.paper,
             "confidence": confidence,
             "summary": info.summary,
@@ -151,11 +159,18 @@ fn controller(controller: Controller) -> Entry {
 
 fn schedulers() -> Vec<Entry> {
     let entry = |info: &joulepath_control::schedule::SchedulerInfo| {
-        let mut lines = vec![format!("{}.", capitalised(info.summary))];
+        let source = format!("{} · {}", info.paper, info.confidence);
+        let mut lines = vec![format!("{}.", capitalised(info.summary)), source];
         if !info.options.is_empty() {
             lines.push(format!("options: {}", info.options.join(", ")));
         }
-        let machine = json!({ "name": info.name, "summary": info.summary, "options": info.options });
+        let machine = json!({
+            "name": info.name,
+            "summary": info.summary,
+            "options": info.options,
+            "paper": info.paper,
+            "confidence": info.confidence.to_string(),
+        });
         Entry::new(info.name, lines, machine)
     };
     SCHEDULERS.iter().map(entry).collect()

@@ -34,6 +34,8 @@ fn setup(controller: &str, mss: u64) -> Setup {
         controller_params: vec![],
         scheduler: Scheduler::by_name("minrtt", &[], mss as u32).expect("registered"),
         allocator: None,
+        slots: None,
+        selector: None,
         only_path: None,
     }
 }

@@ -91,6 +91,16 @@ impl Application {
         self.written
     }
 
+    /// What it does.
+    pub(crate) fn workload(&self) -> Workload {
+        self.workload
+    }
+
+    /// Whether it always has more to send.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.written == ENDLESS
+    }
+
     /// The connection is established.
     pub(crate) fn start(&mut self, now_ns: u64) -> Next {
         if let Workload::Requests { .. } = self.workload {

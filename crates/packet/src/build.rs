@@ -1,7 +1,8 @@
 //! From a scenario and a policy to an engine that is ready to run.
 
-use joulepath_control::allocate::{CostedPath, costed_path};
-use joulepath_control::schedule::{MAX_SUBFLOWS, PathView, Scheduler, Style};
+use joulepath_control::allocate::{CostedPath, Resolver, SoMptcp, costed_path};
+use joulepath_control::schedule::{MAX_SUBFLOWS, PathCost, PathView, Scheduler, Style};
+use joulepath_control::select::{Observer, PathEnergy, Use};
 use joulepath_controllers::{self as controllers, Controller};
 use joulepath_link::cross::CrossSource;
 use joulepath_link::demand::{Demand, start_within};
@@ -16,13 +17,14 @@ use joulepath_model::units::Nanos;
 
 use crate::application::Application;
 use crate::connection::{Connection, DataSender, Device};
-use crate::control::{ControlPlane, Needs};
+use crate::control::{ControlPlane, Needs, Slots};
 use crate::engine::{Engine, Sources, WireSizes};
 use crate::event::{LazyTimer, MAX_SOURCES, MAX_TIME_NS};
 use crate::lane::Common;
 use crate::measure::Recorder;
 use crate::network::{Network, Route};
 use crate::reassembly::DataReceiver;
+use crate::select::Selection;
 use crate::subflow::{Placement, Subflow};
 use crate::{RunError, RunOptions, Setup};
 
@@ -91,6 +93,10 @@ impl Builder<'_> {
         };
         let starts_at_ns = self.start_within(group.start, group.spread);
         let controller = self.setup.controller;
+        let direction = traffic(group.direction);
+        let energies: Vec<PathEnergy> =
+            specs.iter().map(|spec| PathEnergy::of(&spec.energy.model, direction)).collect();
+        let mut resolver = None;
         let mut cc = controllers::Connection::new(paths.len());
         for (name, value) in &self.setup.controller_params {
             controller.set_param(&mut cc, name, value)?;
@@ -102,14 +108,25 @@ impl Builder<'_> {
             for (local, share) in allocator.shares(&costed, &mut random)?.into_iter().enumerate() {
                 cc.subflows[local].own.set_target_share(share);
             }
+            if allocator.online {
+                let solved_bps = costed.iter().map(|path| path.capacity_bps).collect();
+                let observer = Observer::new(&energies, scenario.transport.mss.0 as f64);
+                resolver = Some((Resolver::new(*allocator, solved_bps), observer, random));
+            }
         }
-        let control = {
+        let mut control = {
             let routes: Vec<Vec<usize>> = specs.iter().map(|spec| routes(spec).0).collect();
             let costs: Vec<_> =
                 specs.iter().zip(&routes).map(|(spec, route)| (&spec.energy.model, &route[..])).collect();
             let needs = Needs::of(controller.name());
-            ControlPlane::new(needs, scenario, &costs, traffic(group.direction))
+            ControlPlane::new(needs, scenario, &costs, direction)
         };
+        control.resolver = resolver;
+        control.slots = self.setup.slots.map(|options| Slots {
+            allocator: SoMptcp::new(options.v, options.shape),
+            slot: options.slot,
+            energies: energies.clone(),
+        });
         // Interfaces that the policy leaves alone belong to the device, too: they may burn while idle.
         let interface = |&path: &usize| scenario.paths[path].energy.model.clone();
         let models: Vec<InterfaceModel> = group.paths.iter().map(interface).collect();
@@ -149,8 +166,21 @@ impl Builder<'_> {
             latest: EnergyReading::default(),
             finished_ns: None,
         });
+        let costs: Vec<PathCost> = energies
+            .iter()
+            .map(|energy| PathCost { sunk_w: energy.sunk_w, slope_j_per_bit: energy.slope_j_per_bit })
+            .collect();
+        connection.scheduler.learn_costs(&costs);
         for (view, spec) in connection.views.iter_mut().zip(&specs) {
             view.backup = spec.backup;
+        }
+        if let Some(selector) = &self.setup.selector {
+            let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+            connection.selection = Some(Selection {
+                selector: selector.bind(&names)?,
+                observer: Observer::new(&energies, scenario.transport.mss.0 as f64),
+                base_w: scenario.device.shared_base.0,
+            });
         }
         self.connections.push(connection);
         Ok(())
@@ -223,7 +253,11 @@ impl Builder<'_> {
             application_timer: LazyTimer::new(),
             control: ControlPlane::idle(),
             control_timer: LazyTimer::new(),
+            selection: None,
+            look_timer: LazyTimer::new(),
+            slot_timer: LazyTimer::new(),
             starts_at_ns: parts.starts_at_ns,
+            opener: Some(0),
             joined: false,
             started: false,
             done: false,
@@ -283,11 +317,29 @@ fn wire_sizes(transport: &Transport) -> WireSizes {
     WireSizes { header: transport.header.0 as u32, ack: transport.ack_size.0 as u32 }
 }
 
+/// A selector looks for the first time so long after the connection starts.
+const FIRST_LOOK: Nanos = Nanos::from_millis(10);
+
 impl Engine {
+    /// Which subflows open from the start, and which of them carries MP_CAPABLE: the first regular one.
+    fn select_first(&mut self, c: usize) {
+        let connection = &mut self.connections[c];
+        let Some(selection) = &mut connection.selection else { return };
+        let uses = selection.start(connection.application.workload(), &self.common);
+        let first = connection.first as usize;
+        for (i, &wanted) in uses.iter().enumerate() {
+            self.subflows[first + i].wanted = wanted != Use::Closed;
+            connection.views[i].backup = wanted == Use::Backup;
+        }
+        connection.opener = Some(uses.iter().position(|&wanted| wanted == Use::Regular).unwrap_or(0));
+    }
+
     fn schedule_start(&mut self, scenario: &Scenario) {
         for c in 0..self.connections.len() {
+            self.select_first(c);
             let connection = &mut self.connections[c];
-            let (s, at_ns) = (connection.first as usize, connection.starts_at_ns);
+            let at_ns = connection.starts_at_ns;
+            let s = connection.first as usize + connection.opener.unwrap_or(0);
             let first_path_ns = self.subflows[s].opens_at_ns;
             self.subflows[s].rto.set(
                 at_ns.max(first_path_ns),
@@ -297,6 +349,16 @@ impl Engine {
             if let Some(period) = self.connections[c].control.period() {
                 let source = self.common.sources.control(c);
                 self.connections[c].control_timer.set(at_ns + period.0, source, &mut self.net.queue);
+            }
+            if self.connections[c].control.slots.is_some() {
+                self.connections[c].slot_timer.set(at_ns, self.common.sources.slot(c), &mut self.net.queue);
+            }
+            if self.connections[c].selection.is_some() {
+                self.connections[c].look_timer.set(
+                    at_ns + FIRST_LOOK.0,
+                    self.common.sources.look(c),
+                    &mut self.net.queue,
+                );
             }
         }
         for i in 0..self.cross.len() {

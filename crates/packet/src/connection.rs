@@ -14,6 +14,7 @@ use crate::event::LazyTimer;
 use crate::network::Route;
 use crate::packet::Kind;
 use crate::reassembly::DataReceiver;
+use crate::select::Selection;
 use crate::subflow::Subflow;
 
 /// Set in a segment's record while it waits for reinjection; below it the mask of subflows that carried it.
@@ -218,7 +219,13 @@ pub(crate) struct Connection {
     pub(crate) control_timer: LazyTimer,
     /// Each mark is echoed at once instead of being latched until CWR (RFC 8257, section 3.2).
     pub(crate) echoes_each_mark: bool,
+    /// What chooses the paths, if the policy leaves it open.
+    pub(crate) selection: Option<Selection>,
+    pub(crate) look_timer: LazyTimer,
+    pub(crate) slot_timer: LazyTimer,
     pub(crate) starts_at_ns: u64,
+    /// The subflow that carries MP_CAPABLE; none once it has been closed.
+    pub(crate) opener: Option<usize>,
     pub(crate) joined: bool,
     pub(crate) started: bool,
     pub(crate) done: bool,
@@ -231,7 +238,7 @@ impl Connection {
     /// Whether a packet without data is sent by the device.
     pub(crate) fn is_from_device(&self, kind: Kind) -> bool {
         match kind {
-            Kind::Syn | Kind::Third => true,
+            Kind::Syn | Kind::Third | Kind::Priority | Kind::Leave => true,
             Kind::SynAck | Kind::Fourth => false,
             // A request asks the sender of data to send.
             _ => self.direction == Direction::Download,
@@ -292,6 +299,11 @@ impl Connection {
             self.sender.carried_again(dsn, path);
         }
         Some((path, dsn, self.application.segment_len(dsn)))
+    }
+
+    /// Q of so-MPTCP: segments written and carried by no subflow.
+    pub(crate) fn waiting(&self) -> f64 {
+        f64::from(self.application.written() - self.sender.next())
     }
 
     /// The data that waits.

@@ -3,6 +3,9 @@
 //! Sources: energy per delivered bit `e_r = (b_r + θ_r/x_r)/(1 − p_r)` of ecMTCP and emReno; price
 //! `U_r = Σ_l (Q_l − Q̄_l)⁺/Q̄_l + ρ_r` of extended DTS (002, section V-C, with the queue excess normalised).
 
+use joulepath_control::allocate::{Resolver, SlotPath, SoMptcp};
+use joulepath_control::select::{Observer, PathEnergy};
+use joulepath_link::random::Stream;
 use joulepath_model::energy::{InterfaceModel, Traffic, equations};
 use joulepath_model::network::QueueLimit;
 use joulepath_model::scenario::Scenario;
@@ -10,6 +13,7 @@ use joulepath_model::units::{BitRate, Bytes, JoulesPerBit, Nanos, Watts};
 
 use crate::lane::Lane;
 use crate::network::Network;
+use crate::select::counters;
 
 /// Time between two looks.
 const TICK: Nanos = Nanos::from_millis(100);
@@ -61,12 +65,32 @@ pub(crate) struct ControlPlane {
     paths: Vec<PathCost>,
     /// Delivered at the last tick, bytes.
     delivered_bytes: u64,
+    /// EEMPTCP's problem on line, what it sees, and what its genetic solver draws.
+    pub(crate) resolver: Option<(Resolver, Observer, Stream)>,
+    /// so-MPTCP's slots.
+    pub(crate) slots: Option<Slots>,
+}
+
+/// so-MPTCP's allocator in a connection.
+pub(crate) struct Slots {
+    pub(crate) allocator: SoMptcp,
+    /// Δt.
+    pub(crate) slot: Nanos,
+    /// b and θ of each path.
+    pub(crate) energies: Vec<PathEnergy>,
 }
 
 impl ControlPlane {
     /// A connection whose controller needs nothing.
     pub(crate) fn idle() -> Self {
-        ControlPlane { needs: Needs::Nothing, samples_host: false, paths: vec![], delivered_bytes: 0 }
+        ControlPlane {
+            needs: Needs::Nothing,
+            samples_host: false,
+            paths: vec![],
+            delivered_bytes: 0,
+            resolver: None,
+            slots: None,
+        }
     }
 
     /// `paths`: energy model and links of the data's route, by subflow.
@@ -94,12 +118,12 @@ impl ControlPlane {
                 seen_bytes: 0,
             })
             .collect();
-        ControlPlane { needs, samples_host: scenario.device.host.is_some(), paths, delivered_bytes: 0 }
+        ControlPlane { needs, samples_host: scenario.device.host.is_some(), paths, ..Self::idle() }
     }
 
     /// Whether it wants to be called.
     pub(crate) fn period(&self) -> Option<Nanos> {
-        (self.needs != Needs::Nothing || self.samples_host).then_some(TICK)
+        (self.needs != Needs::Nothing || self.samples_host || self.resolver.is_some()).then_some(TICK)
     }
 }
 
@@ -121,6 +145,7 @@ impl Lane<'_> {
         if self.connection.control.samples_host {
             self.sample_host();
         }
+        self.solve_again();
         let (at_ns, source) = (self.now_ns + TICK.0, self.common.sources.control(self.index));
         self.connection.control_timer.set(at_ns, source, &mut self.net.queue);
     }
@@ -137,6 +162,55 @@ impl Lane<'_> {
         if let Some(device) = connection.device.as_mut().filter(|device| device.finished_ns.is_none()) {
             device.meter.host_sample(Nanos(self.now_ns), rate, mean_rtt, subflows);
         }
+    }
+
+    /// New target shares, if EEMPTCP's problem is solved on line and its estimates have moved.
+    fn solve_again(&mut self) {
+        let Some((mut resolver, mut observer, mut random)) = self.connection.control.resolver.take() else {
+            return;
+        };
+        observer.observe(self.now(), &counters(self.connection, self.subflows), self.demand());
+        let mss_bytes = self.common.transport.mss.0 as f64;
+        if let Some(shares) = resolver.solve(self.now(), observer.paths(), mss_bytes, &mut random) {
+            for (window, share) in self.connection.cc.subflows.iter_mut().zip(shares) {
+                window.own.set_target_share(share);
+            }
+        }
+        self.connection.control.resolver = Some((resolver, observer, random));
+    }
+
+    /// A slot of so-MPTCP begins: how much each path may carry in it.
+    pub(crate) fn slot(&mut self) {
+        let packet_bits = self.common.transport.mss.0 as f64 * 8.0;
+        let backlog = self.connection.waiting();
+        let Some(slots) = &mut self.connection.control.slots else { return };
+        let slot_s = slots.slot.as_secs_f64();
+        let path = |(i, energy): (usize, &PathEnergy)| {
+            let (view, own) = (&self.connection.views[i], &self.connection.cc.subflows[i].own);
+            let between = f64::from(own.acked_since_loss.max(own.acked_between_losses));
+            let loss = if self.subflows[i].stats.loss_events == 0 {
+                0.0
+            } else {
+                1.0 / between.max(MIN_BETWEEN_LOSSES)
+            };
+            let per_s = f64::from(view.cwnd) * 1e6 / f64::from(view.srtt_us.max(1));
+            let usable = view.established && view.srtt_us > 0;
+            let capacity = if usable { (1.0 - loss) * per_s * slot_s } else { 0.0 };
+            // V weighs joules per Mbit against packets, as the paper's own numbers do.
+            let cost_j = if usable { energy.per_bit(per_s * packet_bits) * 1e6 } else { f64::INFINITY };
+            SlotPath { cost_j, idle_j: 0.0, capacity }
+        };
+        let paths: Vec<SlotPath> = slots.energies.iter().enumerate().map(path).collect();
+        // V c of the cheapest path is kept as a place-holder: without it so much would never be sent.
+        let cheapest_j = paths.iter().map(|path| path.cost_j).fold(f64::INFINITY, f64::min);
+        if cheapest_j.is_finite() {
+            let allotted = slots.allocator.allocate(&paths, backlog + slots.allocator.v * cheapest_j, 0.0);
+            self.connection.scheduler.allot(&allotted[..paths.len()]);
+        }
+        let at_ns = self.now_ns + slots.slot.0;
+        let source = self.common.sources.slot(self.index);
+        self.connection.slot_timer.set(at_ns, source, &mut self.net.queue);
+        self.push();
     }
 
     fn update_energy_costs(&mut self) {

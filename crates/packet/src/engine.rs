@@ -24,7 +24,7 @@ pub(crate) struct WireSizes {
     pub(crate) ack: u32,
 }
 
-/// Event sources in the order of their numbers: links, two timers per subflow, two per connection, cross traffic, marks.
+/// Event sources in the order of their numbers: links, two timers per subflow, four per connection, cross traffic, marks.
 #[derive(Clone, Copy)]
 pub(crate) struct Sources {
     subflows: Source,
@@ -33,7 +33,10 @@ pub(crate) struct Sources {
     marks: Source,
 }
 
-const TIMERS: u32 = 2;
+/// Timers of a subflow.
+const SUBFLOW_TIMERS: u32 = 2;
+/// Timers of a connection.
+const CONNECTION_TIMERS: u32 = 4;
 
 /// Who a timer event is for.
 enum Timer {
@@ -41,6 +44,8 @@ enum Timer {
     DelayedAck(usize),
     Application(usize),
     Control(usize),
+    Look(usize),
+    Slot(usize),
     Cross(usize),
     WarmUp,
     Sample,
@@ -49,8 +54,8 @@ enum Timer {
 impl Sources {
     pub(crate) fn new(links: usize, subflows: usize, connections: usize, cross: usize) -> Self {
         let subflows_at = links as u32;
-        let connections_at = subflows_at + TIMERS * subflows as u32;
-        let cross_at = connections_at + TIMERS * connections as u32;
+        let connections_at = subflows_at + SUBFLOW_TIMERS * subflows as u32;
+        let cross_at = connections_at + CONNECTION_TIMERS * connections as u32;
         Sources {
             subflows: subflows_at,
             connections: connections_at,
@@ -66,7 +71,7 @@ impl Sources {
 
     #[inline]
     pub(crate) fn rto(self, subflow: usize) -> Source {
-        self.subflows + TIMERS * subflow as u32
+        self.subflows + SUBFLOW_TIMERS * subflow as u32
     }
 
     #[inline]
@@ -75,11 +80,21 @@ impl Sources {
     }
 
     pub(crate) fn application(self, connection: usize) -> Source {
-        self.connections + TIMERS * connection as u32
+        self.connections + CONNECTION_TIMERS * connection as u32
     }
 
     pub(crate) fn control(self, connection: usize) -> Source {
         self.application(connection) + 1
+    }
+
+    /// The selector of a connection.
+    pub(crate) fn look(self, connection: usize) -> Source {
+        self.application(connection) + 2
+    }
+
+    /// The slots of a connection's allocator.
+    pub(crate) fn slot(self, connection: usize) -> Source {
+        self.application(connection) + 3
     }
 
     pub(crate) fn cross(self, index: usize) -> Source {
@@ -95,18 +110,23 @@ impl Sources {
     }
 
     fn timer(self, source: Source) -> Timer {
-        let pair = |base: Source| ((source - base) / TIMERS) as usize;
-        let second = |base: Source| (source - base) % TIMERS == 1;
         if source >= self.marks {
             if source == self.marks { Timer::WarmUp } else { Timer::Sample }
         } else if source >= self.cross {
             Timer::Cross((source - self.cross) as usize)
         } else if source >= self.connections {
-            let connection = pair(self.connections);
-            if second(self.connections) { Timer::Control(connection) } else { Timer::Application(connection) }
+            let offset = source - self.connections;
+            let connection = (offset / CONNECTION_TIMERS) as usize;
+            match offset % CONNECTION_TIMERS {
+                0 => Timer::Application(connection),
+                1 => Timer::Control(connection),
+                2 => Timer::Look(connection),
+                _ => Timer::Slot(connection),
+            }
         } else {
-            let subflow = pair(self.subflows);
-            if second(self.subflows) { Timer::DelayedAck(subflow) } else { Timer::Rto(subflow) }
+            let offset = source - self.subflows;
+            let subflow = (offset / SUBFLOW_TIMERS) as usize;
+            if offset % SUBFLOW_TIMERS == 1 { Timer::DelayedAck(subflow) } else { Timer::Rto(subflow) }
         }
     }
 }
@@ -186,10 +206,21 @@ impl Engine {
             self.lane(c).offer(i, link, packet, size);
             return;
         }
+        if packet.epoch != subflow.epoch {
+            return self.discard(packet);
+        }
         match packet.kind {
             Kind::Data => self.lane(c).receive_data(i, packet),
             Kind::Ack => self.lane(c).receive_ack(i, packet),
             _ => self.lane(c).receive_control(i, packet),
+        }
+    }
+
+    /// A packet of a subflow that has been closed meanwhile.
+    #[cold]
+    fn discard(&mut self, packet: Packet) {
+        if packet.kind == Kind::Ack && packet.aux != 0 {
+            self.net.sacks.take(packet.aux);
         }
     }
 
@@ -226,6 +257,16 @@ impl Engine {
             Timer::Control(c) => {
                 if self.connections[c].control_timer.fires(now_ns, source, queue) {
                     self.lane(c).control_tick();
+                }
+            }
+            Timer::Look(c) => {
+                if self.connections[c].look_timer.fires(now_ns, source, queue) {
+                    self.lane(c).look();
+                }
+            }
+            Timer::Slot(c) => {
+                if self.connections[c].slot_timer.fires(now_ns, source, queue) {
+                    self.lane(c).slot();
                 }
             }
             Timer::Cross(i) => self.send_cross(i),

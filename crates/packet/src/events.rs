@@ -43,6 +43,8 @@ impl Lane<'_> {
     fn finish(&mut self) {
         self.connection.done = true;
         self.connection.control_timer.clear();
+        self.connection.look_timer.clear();
+        self.connection.slot_timer.clear();
         for i in 0..self.subflows.len() {
             self.close(i);
         }
@@ -67,6 +69,7 @@ impl Engine {
                 kind: Kind::Cross,
                 flags: 0,
                 hop: 0,
+                epoch: 0,
             };
             let link = source.link() as u32;
             self.net.offer(self.now_ns, link, packet, size);

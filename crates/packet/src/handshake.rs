@@ -9,11 +9,12 @@
 //! ```
 //! Deviation: the device repeats its last packet until both ends are established; the server does not repeat its own.
 
-use joulepath_controllers::Subflow as Window;
+use joulepath_controllers::{self as controllers, Subflow as Window};
 use joulepath_model::energy::Traffic;
 
 use crate::lane::Lane;
 use crate::packet::{Kind, Packet, Tick};
+use crate::select::STALLED_AFTER;
 use crate::subflow::Phase;
 
 /// SYNs are repeated this often before the subflow is given up (Linux tcp_syn_retries).
@@ -26,8 +27,48 @@ impl Lane<'_> {
             Phase::Closed => self.open(i),
             Phase::SynSent | Phase::Confirming => self.repeat_handshake(i),
             Phase::Established => self.on_timeout(i),
+            Phase::Closing => self.abandon(i),
             Phase::Dead => {}
         }
+    }
+
+    /// The selector wants a subflow on a path that has none.
+    pub(crate) fn open_again(&mut self, i: usize) {
+        let had_one = self.subflows[i].epoch > 0 || self.subflows[i].phase == Phase::Dead;
+        self.subflows[i].wanted = true;
+        if !self.connection.joined {
+            let Some(first) = self.connection.opener else { return };
+            if first == i || self.subflows[first].handshake_tries < STALLED_AFTER {
+                return; // opens with the others, as soon as the server has answered
+            }
+            // The server has not answered on the path that was tried first: this one is tried.
+            self.finish_closing(first);
+            self.connection.opener = Some(i);
+        }
+        if had_one {
+            self.renew(i);
+        }
+        if self.now_ns >= self.subflows[i].opens_at_ns {
+            self.open(i);
+        } else {
+            let (at_ns, source) = (self.subflows[i].opens_at_ns, self.common.sources.rto(self.global(i)));
+            self.subflows[i].rto.set(at_ns, source, &mut self.net.queue);
+        }
+    }
+
+    /// A new subflow starts with a new window; what the control plane told of the path stays.
+    fn renew(&mut self, i: usize) {
+        self.subflows[i].renew(&self.common.transport);
+        if self.connection.joined && self.connection.opener == Some(i) {
+            self.connection.opener = None;
+        }
+        let own = self.window(i).own;
+        let mut window = controllers::Connection::new(1).subflows[0];
+        window.own.set_target_share(own.target_share());
+        window.own.set_energy_cost(own.energy_cost());
+        window.own.set_path_price(own.path_price());
+        *self.window(i) = window;
+        self.refresh_view(i);
     }
 
     /// The device opens a subflow.
@@ -72,6 +113,7 @@ impl Lane<'_> {
             kind,
             flags: 0,
             hop: 0,
+            epoch: self.subflows[i].epoch,
         };
         let route = self.connection.route_of(kind, &self.subflows[i]);
         let link = self.net.link_at(route, 0);
@@ -85,7 +127,7 @@ impl Lane<'_> {
     /// A packet without payload has arrived.
     #[cold]
     pub(crate) fn receive_control(&mut self, i: usize, packet: Packet) {
-        if self.subflows[i].phase == Phase::Dead {
+        if matches!(self.subflows[i].phase, Phase::Closed | Phase::Dead) {
             return;
         }
         if !self.connection.is_from_device(packet.kind) {
@@ -103,10 +145,11 @@ impl Lane<'_> {
                 self.sample_rtt(i, packet.sent);
                 self.establish(i);
             }
-            Kind::Third if !self.downloads() && i > 0 => {
+            Kind::Third if !self.downloads() && self.connection.opener != Some(i) => {
                 self.send_control(i, Kind::Fourth, Tick::at(self.now_ns), 0)
             }
             Kind::Fourth if !established => self.establish(i),
+            Kind::Priority | Kind::Leave => self.receive_wish(i, packet),
             Kind::Request if self.connection.application.answer(packet.ssn) => self.push(),
             _ => {}
         }
@@ -129,7 +172,7 @@ impl Lane<'_> {
         if !self.connection.joined {
             self.join_others(i);
         }
-        if uploads && i == 0 {
+        if uploads && self.connection.opener == Some(i) {
             self.establish(i);
         }
     }
@@ -137,7 +180,10 @@ impl Lane<'_> {
     /// The device knows that the server speaks MPTCP: the other subflows may be opened.
     fn join_others(&mut self, opened: usize) {
         self.connection.joined = true;
-        for i in (0..self.subflows.len()).filter(|&i| i != opened) {
+        for i in 0..self.subflows.len() {
+            if i == opened || !self.subflows[i].wanted {
+                continue;
+            }
             let source = self.common.sources.rto(self.global(i));
             let subflow = &mut self.subflows[i];
             subflow.rto.set(subflow.opens_at_ns.max(self.now_ns), source, &mut self.net.queue);

@@ -6,7 +6,7 @@
 //! | `packet`, `network` | packets, rings, links, routes |
 //! | `scoreboard`, `rtt`, `sender`, `transmit` | the sending side of a subflow |
 //! | `reassembly`, `receive` | the receiving side |
-//! | `connection`, `handshake` | data level, MP_CAPABLE and MP_JOIN |
+//! | `connection`, `handshake`, `select` | data level; MP_CAPABLE and MP_JOIN; which paths |
 //! | `application`, `control` | who writes, who tells prices |
 //! | `build`, `engine`, `lane`, `measure` | from scenario to result |
 //!
@@ -28,12 +28,15 @@ mod reassembly;
 mod receive;
 mod rtt;
 mod scoreboard;
+mod select;
 mod sender;
 mod subflow;
 mod transmit;
 
-use joulepath_control::allocate::{Eemptcp, Infeasible};
+use joulepath_control::OptionError;
+use joulepath_control::allocate::{Eemptcp, Infeasible, SoMptcpOptions};
 use joulepath_control::schedule::Scheduler;
+use joulepath_control::select::SelectorSpec;
 use joulepath_controllers::{Controller, ParamError, UnknownController};
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::{PathIndex, Scenario};
@@ -51,6 +54,10 @@ pub struct Setup {
     pub scheduler: Scheduler,
     /// Where the target shares come from.
     pub allocator: Option<Eemptcp>,
+    /// Where the allotments of the scheduler `allotted` come from.
+    pub slots: Option<SoMptcpOptions>,
+    /// Chooses the paths; without it all of them are used.
+    pub selector: Option<SelectorSpec>,
     /// Only this path is used.
     pub only_path: Option<PathIndex>,
 }
@@ -86,6 +93,9 @@ pub enum RunError {
     /// A competitor's controller.
     #[error(transparent)]
     Controller(#[from] UnknownController),
+    /// An option of the selector.
+    #[error(transparent)]
+    Selector(#[from] OptionError),
     /// The allocator's problem has no solution.
     #[error(transparent)]
     Allocation(#[from] Infeasible),

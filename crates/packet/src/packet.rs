@@ -19,6 +19,8 @@ pub(crate) struct Packet {
     pub(crate) flags: u8,
     /// Links of the route that lie behind it.
     pub(crate) hop: u8,
+    /// Which of the subflows that the path has had one after the other.
+    pub(crate) epoch: u8,
 }
 
 const _: () = assert!(size_of::<Packet>() == 32);
@@ -38,6 +40,10 @@ pub(crate) enum Kind {
     Fourth,
     /// A request of the device's application.
     Request,
+    /// MP_PRIO: the subflow becomes a backup (number 1) or a regular one (0).
+    Priority,
+    /// The device closes the subflow.
+    Leave,
     Cross,
 }
 
@@ -88,6 +94,7 @@ const NOTHING: Packet = Packet {
     kind: Kind::Cross,
     flags: 0,
     hop: 0,
+    epoch: 0,
 };
 
 impl PacketRing {

@@ -14,7 +14,7 @@ const SEGMENTS_PER_ACK: u32 = 2;
 
 impl Lane<'_> {
     pub(crate) fn receive_data(&mut self, i: usize, packet: Packet) {
-        if self.subflows[i].phase == Phase::Dead {
+        if matches!(self.subflows[i].phase, Phase::Closed | Phase::Dead) {
             return;
         }
         if self.downloads() {
@@ -117,6 +117,7 @@ impl Lane<'_> {
             kind: Kind::Ack,
             flags: if receiver.ece { ECE } else { 0 },
             hop: 0,
+            epoch: subflow.epoch,
         };
         let link = self.net.link_at(subflow.ack_route, 0);
         let size = self.common.sizes.ack;

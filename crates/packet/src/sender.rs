@@ -19,7 +19,7 @@ use crate::subflow::{Congestion, Phase};
 impl Lane<'_> {
     pub(crate) fn receive_ack(&mut self, i: usize, packet: Packet) {
         let subflow = &mut self.subflows[i];
-        if subflow.phase != Phase::Established {
+        if !matches!(subflow.phase, Phase::Established | Phase::Closing) {
             if packet.aux != 0 {
                 self.net.sacks.take(packet.aux);
             }
@@ -60,6 +60,9 @@ impl Lane<'_> {
         self.control_congestion(i, echo, delivered, rtt_ns, prior_in_flight);
         if self.subflows[i].congestion != Congestion::Open {
             self.repair(i);
+        }
+        if self.subflows[i].phase == Phase::Closing {
+            self.close_if_drained(i);
         }
         self.push();
     }

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //!  CLOSED ──open──► SYN_SENT ──SYN/ACK──► CONFIRMING ──third (fourth) packet──► ESTABLISHED ──retries──► DEAD
+//!    ▲                                                                              │ the selector closes it
+//!    └───────────────────── everything acknowledged, or a timeout ────── CLOSING ◄──┘
 //! ```
 
 use joulepath_model::scenario::Transport;
@@ -21,6 +23,8 @@ pub(crate) enum Phase {
     /// The device has the SYN/ACK; the sender of data may not send yet.
     Confirming,
     Established,
+    /// Repeats what is lost, takes nothing new.
+    Closing,
     /// Given up, or the connection is done.
     Dead,
 }
@@ -101,6 +105,12 @@ pub(crate) struct Subflow {
     /// The subflow opens at this instant, once the connection allows it.
     pub(crate) opens_at_ns: u64,
     pub(crate) handshake_tries: u32,
+    /// The policy wants it; it opens once the connection allows it.
+    pub(crate) wanted: bool,
+    /// Counts the subflows that the path has had; packets of earlier ones are nobody's.
+    pub(crate) epoch: u8,
+    /// Until then a wish of the selector may still be on its way, ns.
+    pub(crate) asked_until_ns: u64,
     pub(crate) stats: SubflowStats,
     /// What had been counted at the end of the warm-up.
     pub(crate) before: SubflowStats,
@@ -121,13 +131,16 @@ pub(crate) struct Placement {
     pub(crate) opens_at_ns: u64,
 }
 
+fn bounds(transport: &Transport) -> RtoBounds {
+    RtoBounds {
+        initial_ns: transport.rto_initial.0,
+        min_ns: transport.rto_min.0,
+        max_ns: transport.rto_max.0,
+    }
+}
+
 impl Subflow {
     pub(crate) fn new(place: Placement, transport: &Transport) -> Self {
-        let bounds = RtoBounds {
-            initial_ns: transport.rto_initial.0,
-            min_ns: transport.rto_min.0,
-            max_ns: transport.rto_max.0,
-        };
         Subflow {
             connection: place.connection,
             local: place.local,
@@ -143,7 +156,7 @@ impl Subflow {
             data_route: place.data_route,
             ack_route: place.ack_route,
             board: Scoreboard::new(transport.dup_threshold as usize),
-            rtt: RttEstimator::new(bounds),
+            rtt: RttEstimator::new(bounds(transport)),
             recover: 0,
             rescued: false,
             cwr_pending: false,
@@ -155,9 +168,26 @@ impl Subflow {
             delayed_ack: LazyTimer::new(),
             opens_at_ns: place.opens_at_ns,
             handshake_tries: 0,
+            wanted: true,
+            epoch: 0,
+            asked_until_ns: 0,
             stats: SubflowStats::default(),
             before: SubflowStats::default(),
         }
+    }
+
+    /// The path gets a new subflow: nothing of the transport survives, what was counted does.
+    pub(crate) fn renew(&mut self, transport: &Transport) {
+        self.phase = Phase::Closed;
+        self.congestion = Congestion::Open;
+        self.board = Scoreboard::new(transport.dup_threshold as usize);
+        self.rtt = RttEstimator::new(bounds(transport));
+        self.receiver = SubflowReceiver::new();
+        (self.recover, self.rescued, self.cwr_pending) = (0, false, false);
+        (self.sack_serial, self.handshake_tries) = (0, 0);
+        self.asked_until_ns = 0;
+        self.epoch = self.epoch.wrapping_add(1);
+        self.wanted = true;
     }
 
     /// cwnd was `cwnd` packets since it last changed: adds cwnd × time to the statistics.

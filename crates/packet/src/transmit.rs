@@ -118,6 +118,7 @@ impl Lane<'_> {
             kind: Kind::Data,
             flags,
             hop: 0,
+            epoch: subflow.epoch,
         };
         let size = u32::from(segment.len) + self.common.sizes.header;
         let link = self.net.link_at(subflow.data_route, 0);

@@ -1,5 +1,6 @@
 //! From the text of a scenario and the name of a policy to a result.
 
+use joulepath_control::allocate::Allocator;
 use joulepath_control::policy::{Selector, resolve};
 use joulepath_control::schedule::Scheduler;
 use joulepath_controllers::Controller;
@@ -15,7 +16,7 @@ fn setup(scenario: &Scenario, policy: &str) -> Setup {
         Selector::Single(name) => {
             Some(scenario.paths.iter().position(|path| path.name == *name).expect("a path"))
         }
-        Selector::All => None,
+        Selector::All | Selector::Dynamic(_) => None,
     };
     Setup {
         policy: policy.to_owned(),
@@ -23,7 +24,18 @@ fn setup(scenario: &Scenario, policy: &str) -> Setup {
         controller_params: parts.cc_params,
         scheduler: Scheduler::by_name(&parts.scheduler, &parts.scheduler_options, mss)
             .expect("resolve checks it"),
-        allocator: parts.allocator,
+        allocator: match parts.allocator {
+            Some(Allocator::Eemptcp(allocator)) => Some(allocator),
+            _ => None,
+        },
+        slots: match parts.allocator {
+            Some(Allocator::SoMptcp(options)) => Some(options),
+            _ => None,
+        },
+        selector: match parts.selector {
+            Selector::Dynamic(selector) => Some(selector),
+            _ => None,
+        },
         only_path,
     }
 }
