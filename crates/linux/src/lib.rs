@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `cc` | the congestion controllers as eBPF programs (feature `bpf`) |
 //! | [`emulator`] | links in real time, joules of their packets |
+//! | `engine` | runs of a scenario, as the packet engine's (feature `bpf`) |
 //! | [`error`] | what can go wrong here, and its remedy |
 //! | [`lab`] | two namespaces joined by emulated radios |
 //! | [`mptcp`] | MPTCP sockets, their statistics, path manager, listing |
@@ -19,6 +20,8 @@
 #[cfg(feature = "bpf")]
 pub mod cc;
 pub mod emulator;
+#[cfg(feature = "bpf")]
+pub mod engine;
 pub mod error;
 pub mod lab;
 pub mod mptcp;

@@ -158,6 +158,20 @@ impl Worker {
         })
     }
 
+    /// Waits until one of `workers` has said something, or has ended; false if that was not before the deadline.
+    ///
+    /// # Errors
+    /// If it cannot be waited for.
+    pub fn any_readable_until(workers: &[&Worker], deadline: Instant) -> Result<bool> {
+        let mut watched: Vec<PollFd<'_>> =
+            workers.iter().map(|w| PollFd::from_borrowed_fd(w.inbox.source.as_fd(), PollFlags::IN)).collect();
+        retry(|| {
+            let left = Timespec::try_from(deadline.saturating_duration_since(Instant::now())).ok();
+            Ok(poll(&mut watched, left.as_ref())? > 0)
+        })
+        .doing("waiting for workers")
+    }
+
     /// Whether the process runs.
     pub fn is_alive(&mut self) -> bool {
         self.reap(Duration::ZERO).is_none()

@@ -63,6 +63,8 @@ pub enum Command {
     Measure,
     /// Tell all counters.
     Read(End),
+    /// Tell what waits in front of each link.
+    Queues,
     /// Take a line down, with what is on it, or up.
     SetLine {
         /// Its index.
@@ -104,8 +106,19 @@ pub enum Event {
     Measuring,
     /// All counters.
     Reading(Box<Reading>),
+    /// What waits in front of each link of the scenario.
+    Queues(Vec<Backlog>),
     /// The line is down or up.
     LineSet,
+}
+
+/// What waits in front of a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Backlog {
+    /// Packets, without the one in transmission.
+    pub packets: u32,
+    /// Their bytes.
+    pub bytes: u64,
 }
 
 /// All counters since the start, or since the measurement began.
@@ -125,6 +138,17 @@ pub struct Reading {
     pub anomalies: Anomalies,
     /// Time series, if they were asked for.
     pub series: Option<Series>,
+}
+
+impl Lateness {
+    /// Up to here one packet in a hundred may be late, ns. RTTs are milliseconds and more: above, the emulator adds to them what
+    /// no link has, and a run should not be counted.
+    pub const BOUND_NS: u64 = 1_000_000;
+
+    /// Whether the emulator kept up.
+    pub fn is_within_bound(&self) -> bool {
+        self.p99_ns <= Self::BOUND_NS
+    }
 }
 
 /// What went one way on one line. Bytes are those that the simulator would count.

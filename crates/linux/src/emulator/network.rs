@@ -18,7 +18,7 @@ use joulepath_model::scenario::{LinkIndex, Scenario};
 use joulepath_model::units::Nanos;
 
 use super::device::Device;
-use super::messages::Flow;
+use super::messages::{Backlog, Flow};
 use super::packet::{self, Headers};
 
 /// No event is due.
@@ -224,6 +224,15 @@ impl Network {
     /// Packets that wait in front of a link.
     pub(super) fn queue_packets(&self, link: LinkIndex, now_ns: u64) -> u32 {
         self.wires[link].link.queue_packets(Nanos(now_ns))
+    }
+
+    /// What waits in front of every link.
+    pub(super) fn backlogs(&self, now_ns: u64) -> Vec<Backlog> {
+        let backlog = |wire: &Wire| Backlog {
+            packets: wire.link.queue_packets(Nanos(now_ns)),
+            bytes: wire.link.queue_bytes(Nanos(now_ns)),
+        };
+        self.wires.iter().map(backlog).collect()
     }
 
     fn earliest(&self) -> Option<(u64, usize)> {

@@ -221,6 +221,7 @@ impl<'a> Pump<'a> {
         match command {
             Command::Start => return Event::Started { monotonic_ns: now_ns },
             Command::Measure => run.begin_measurement(time_ns),
+            Command::Queues => return Event::Queues(run.network.backlogs(time_ns)),
             Command::SetLine { line, open } => {
                 run.network.set_open(line, open);
                 return Event::LineSet;

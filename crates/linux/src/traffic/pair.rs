@@ -12,7 +12,7 @@ use super::{CLIENT, Outcome, SERVER, outcome};
 
 /// How long a worker may take to be ready.
 const READY_WITHIN: Duration = Duration::from_secs(20);
-/// How long one worker is listened to before the other has its turn.
+/// Time between two looks at whether to go on.
 const TURN: Duration = Duration::from_millis(20);
 /// How long the second report may take after the first one, and both after the end.
 const LATE_WITHIN: Duration = Duration::from_secs(20);
@@ -27,6 +27,8 @@ pub struct Pair {
     /// The one that connects.
     pub client: Worker,
     spec: Spec,
+    /// The server's report, the client's.
+    reported: [Option<Report>; 2],
 }
 
 impl Pair {
@@ -43,7 +45,7 @@ impl Pair {
             }
         };
         let (server, client) = (start(SERVER, server)?, start(CLIENT, client)?);
-        Ok(Pair { server, client, spec })
+        Ok(Pair { server, client, spec, reported: [None, None] })
     }
 
     /// Says when the run's time 0 is, on [`super::clock_ns`].
@@ -61,46 +63,71 @@ impl Pair {
     /// What made the run worthless; `interrupted` said so.
     pub fn finish(mut self, mut interrupted: impl FnMut() -> bool) -> Result<Outcome> {
         let mut deadline = Instant::now() + Duration::from_nanos(self.spec.duration_ns) + LATE_WITHIN;
-        let (mut server, mut client) = (None, None);
-        while server.is_none() || client.is_none() {
-            let news = self.listen(&mut server, &mut client);
-            if news? {
+        while self.reports() < 2 {
+            if self.listen_until(Instant::now() + TURN)? {
                 deadline = deadline.min(Instant::now() + LATE_WITHIN);
             }
             if interrupted() {
                 return Err(Error::Run("interrupted".into()));
             }
             if Instant::now() > deadline {
-                let silent = if server.is_none() { SERVER } else { CLIENT };
+                let silent = if self.reported[0].is_none() { SERVER } else { CLIENT };
                 return Err(Error::Run(format!("the {silent} does not report")));
             }
         }
-        for worker in [&mut self.server, &mut self.client] {
-            worker.send(&Command::Close)?;
-        }
-        let both = server.zip(client).expect("both have reported");
-        outcome(&self.spec, &both.0, &both.1)
+        self.close()
     }
 
-    /// Listens to those that have not reported; whether one has now.
-    fn listen(&mut self, server: &mut Option<Report>, client: &mut Option<Report>) -> Result<bool> {
+    /// How many of the two have reported: the traffic is over when one has.
+    pub fn reports(&self) -> usize {
+        self.reported.iter().flatten().count()
+    }
+
+    /// Listens to both until one reports, then at once true, or until the deadline.
+    ///
+    /// # Errors
+    /// What made the run worthless.
+    pub fn listen_until(&mut self, deadline: Instant) -> Result<bool> {
+        let waits: Vec<&Worker> = [&self.server, &self.client]
+            .into_iter()
+            .zip(&self.reported)
+            .filter_map(|(worker, report)| report.is_none().then_some(worker))
+            .collect();
+        if !Worker::any_readable_until(&waits, deadline)? {
+            return Ok(false);
+        }
         let mut news = false;
-        for is_server in [true, false] {
-            let (worker, other, report) = if is_server {
-                (&mut self.server, &mut self.client, &mut *server)
-            } else {
-                (&mut self.client, &mut self.server, &mut *client)
+        for is_client in [false, true] {
+            let [server, client] = &mut self.reported;
+            let (worker, other, report) = match is_client {
+                false => (&mut self.server, &mut self.client, server),
+                true => (&mut self.client, &mut self.server, client),
             };
             if report.is_some() {
                 continue;
             }
-            match worker.receive_within::<Event>(TURN) {
+            match worker.receive_within::<Event>(Duration::ZERO) {
                 Ok(Some(Event::Done(done))) => (*report, news) = (Some(*done), true),
                 Ok(Some(Event::Ready) | None) => {}
                 Err(error) => return Err(both_reasons(error, other)),
             }
         }
         Ok(news)
+    }
+
+    /// Closes the connections and puts the ends together.
+    ///
+    /// # Errors
+    /// If one has not reported, or the reports contradict each other.
+    pub fn close(mut self) -> Result<Outcome> {
+        let [Some(server), Some(client)] = &self.reported else {
+            return Err(Error::Run("the traffic is not over".into()));
+        };
+        let outcome = outcome(&self.spec, server, client);
+        for worker in [&mut self.server, &mut self.client] {
+            worker.send(&Command::Close)?;
+        }
+        outcome
     }
 }
 

@@ -1,0 +1,301 @@
+//! What the controllers are told: target shares before the run, energy costs and path prices ten times a second while it goes.
+//!
+//! The numbers are those of the packet engine (`crates/packet/src/control.rs`). They are said by interface of the data's sender, which
+//! is a path and a direction: at the server all subflows have the same local address.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use joulepath_control::allocate::costed_path;
+use joulepath_link::random::{Domain, Stream};
+use joulepath_model::energy::equations;
+use joulepath_model::network::QueueLimit;
+use joulepath_model::scenario::{ConnectionGroup, Direction, LinkIndex, PathIndex, Scenario};
+use joulepath_model::units::{Bytes, JoulesPerBit, Watts};
+
+use super::controllers::Controllers;
+use super::plan::{chosen, traffic_of};
+use super::setup::Setup;
+use crate::cc::{Control, ControlKey, Registered, SubflowState};
+use crate::emulator::messages::Backlog;
+use crate::error::{Doing, Error, Result};
+use crate::lab::Lab;
+use crate::namespace::Namespace;
+
+/// Time between two looks.
+const TICK: Duration = Duration::from_millis(100);
+/// Weight of the latest rate in its moving average: a time constant of about a second.
+const RATE_WEIGHT: f64 = 0.1;
+/// An estimated loss is at most one half.
+const LEAST_BETWEEN_LOSSES: f64 = 2.0;
+
+/// What a controller has to be told while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needs {
+    Nothing,
+    EnergyCost,
+    PathPrice,
+}
+
+/// Speaks to the controller under test.
+pub(super) struct ControlPlane {
+    needs: Needs,
+    senders: Vec<Sender>,
+    due: Option<Instant>,
+    /// What is known of each subflow, by both its ends.
+    seen: HashMap<Ends, Seen>,
+}
+
+type Ends = ((IpAddr, u16), (IpAddr, u16));
+
+/// The interface from which the data of some subflows leaves.
+struct Sender {
+    path: PathIndex,
+    direction: Direction,
+    netns: u32,
+    interface: u32,
+    /// b_r.
+    marginal: JoulesPerBit,
+    /// θ_r.
+    sunk: Watts,
+    /// ρ_r: energy per bit at the link's rate, relative to the cheapest path.
+    relative_energy: f64,
+    /// Links of the data's route and the queue above which they cost.
+    links: Vec<(LinkIndex, QueueLimit)>,
+}
+
+/// A subflow at the last look.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    delivered: u32,
+    /// x_r, smoothed, bit/s.
+    rate_bps: f64,
+    losses: u32,
+    /// Packets delivered when the last loss was seen, and between the last two.
+    delivered_at_loss: u32,
+    between_losses: u32,
+}
+
+impl Needs {
+    fn of(controller: &str) -> Self {
+        match controller {
+            "ecmtcp" | "emreno" => Needs::EnergyCost,
+            "edts" => Needs::PathPrice,
+            _ => Needs::Nothing,
+        }
+    }
+}
+
+impl ControlPlane {
+    /// Says what stands before the run.
+    pub(super) fn new(
+        scenario: &Scenario,
+        setup: &Setup,
+        seed: u64,
+        lab: &Lab,
+        controllers: &Controllers,
+    ) -> Result<Self> {
+        let mut senders = vec![];
+        for group in &scenario.connections {
+            add_senders(&mut senders, scenario, setup, group, lab)?;
+        }
+        if let Some(registered) = controllers.registered() {
+            for (path, direction, share) in target_shares(scenario, setup, seed)? {
+                let sender = senders.iter().find(|s| s.path == path && s.direction == direction);
+                let sender = sender.expect("shares are of the paths in use");
+                let control = Control { target_share: share, ..Control::default() };
+                registered.controls().set(sender.key(), control)?;
+            }
+        }
+        let needs = controllers.registered().map_or(Needs::Nothing, |_| Needs::of(setup.controller.name()));
+        let due = (needs != Needs::Nothing).then(|| Instant::now() + TICK);
+        Ok(ControlPlane { needs, senders, due, seen: HashMap::new() })
+    }
+
+    /// When it wants to act again.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// Acts, if it is time.
+    pub(super) fn act(&mut self, lab: &mut Lab, controllers: &Controllers) -> Result<()> {
+        let Some(registered) = controllers.registered() else { return Ok(()) };
+        let now = Instant::now();
+        match self.due {
+            Some(due) if due <= now => {
+                // After a pause of the machine: no burst of looks.
+                let next = due + TICK;
+                self.due = Some(if next > now { next } else { now + TICK });
+            }
+            _ => return Ok(()),
+        }
+        match self.needs {
+            Needs::Nothing => Ok(()),
+            Needs::EnergyCost => self.tell_energy_costs(registered),
+            Needs::PathPrice => self.tell_path_prices(registered, &lab.backlogs()?),
+        }
+    }
+
+    /// e_r = (b_r + θ_r/x_r)/(1 − p_r), the mean over the subflows of an interface.
+    fn tell_energy_costs(&mut self, registered: &Registered) -> Result<()> {
+        let subflows = registered.subflows();
+        for sender in &self.senders {
+            let own = subflows.iter().filter(|s| s.netns == sender.netns && s.ifindex == sender.interface);
+            let costs = own.map(|subflow| {
+                let seen = self.seen.entry((subflow.local, subflow.remote)).or_default();
+                let (rate_bps, loss) = seen.look(subflow);
+                let cost = equations::energy_per_delivered_bit(sender.marginal, sender.sunk, rate_bps, loss);
+                cost.mw_per_mbps()
+            });
+            let (n, sum) = costs.fold((0, 0.0), |(n, sum), cost| (n + 1, sum + cost));
+            if n > 0 {
+                let control = Control { energy_cost: sum / f64::from(n), ..Control::default() };
+                registered.controls().set(sender.key(), control)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// U_r = Σ_l (Q_l − Q̄_l)⁺/Q̄_l + ρ_r.
+    fn tell_path_prices(&self, registered: &Registered, backlogs: &[Backlog]) -> Result<()> {
+        for sender in &self.senders {
+            let excess: f64 = sender.links.iter().map(|&(link, target)| excess(backlogs[link], target)).sum();
+            let control = Control { path_price: excess + sender.relative_energy, ..Control::default() };
+            registered.controls().set(sender.key(), control)?;
+        }
+        Ok(())
+    }
+}
+
+impl Sender {
+    fn key(&self) -> ControlKey {
+        ControlKey::Interface { netns: self.netns, ifindex: self.interface }
+    }
+}
+
+impl Seen {
+    /// Rate, bit/s, and loss probability.
+    fn look(&mut self, subflow: &SubflowState) -> (f64, f64) {
+        let packets = subflow.delivered.wrapping_sub(self.delivered);
+        let rate_bps = f64::from(packets) * f64::from(subflow.mss) * 8.0 / TICK.as_secs_f64();
+        self.rate_bps += RATE_WEIGHT * (rate_bps - self.rate_bps);
+        if subflow.losses != self.losses {
+            self.between_losses = subflow.delivered.wrapping_sub(self.delivered_at_loss);
+            (self.losses, self.delivered_at_loss) = (subflow.losses, subflow.delivered);
+        }
+        self.delivered = subflow.delivered;
+        // A path that has never lost a packet has acknowledged all that it was given.
+        if self.losses == 0 {
+            return (self.rate_bps, 0.0);
+        }
+        let since = subflow.delivered.wrapping_sub(self.delivered_at_loss);
+        (self.rate_bps, 1.0 / f64::from(since.max(self.between_losses)).max(LEAST_BETWEEN_LOSSES))
+    }
+}
+
+/// (Q − Q̄)⁺/Q̄ of a link.
+fn excess(backlog: Backlog, target: QueueLimit) -> f64 {
+    let (queue, target) = match target {
+        QueueLimit::Packets(packets) => (f64::from(backlog.packets), f64::from(packets)),
+        QueueLimit::Bytes(bytes) => (backlog.bytes as f64, bytes.0 as f64),
+    };
+    (queue / target - 1.0).max(0.0)
+}
+
+/// Q̄: half of the buffer.
+fn half(queue: QueueLimit) -> QueueLimit {
+    match queue {
+        QueueLimit::Packets(packets) => QueueLimit::Packets((packets / 2).max(1)),
+        QueueLimit::Bytes(bytes) => QueueLimit::Bytes(Bytes((bytes.0 / 2).max(1))),
+    }
+}
+
+/// The interfaces from which a group's data leaves.
+fn add_senders(
+    senders: &mut Vec<Sender>,
+    scenario: &Scenario,
+    setup: &Setup,
+    group: &ConnectionGroup,
+    lab: &Lab,
+) -> Result<()> {
+    let traffic = traffic_of(group.direction);
+    let netns = inode(if group.direction == Direction::Download { lab.server() } else { lab.client() })?;
+    let route = |path: PathIndex| {
+        let path = &scenario.paths[path];
+        if group.direction == Direction::Download { &path.down } else { &path.up }
+    };
+    let energy_per_bit = |path: PathIndex| {
+        let rates = route(path).iter().map(|&l| scenario.links[l].rate.mean_bps(scenario.duration));
+        let model = &scenario.paths[path].energy.model;
+        model.slope(traffic).0 + model.sunk_power().0 / rates.fold(f64::INFINITY, f64::min)
+    };
+    let paths: Vec<PathIndex> = chosen(scenario, setup, group)?.into_iter().map(|(path, _)| path).collect();
+    let cheapest = paths.iter().map(|&path| energy_per_bit(path)).fold(f64::INFINITY, f64::min);
+    for path in paths {
+        if senders.iter().any(|sender| sender.path == path && sender.direction == group.direction) {
+            continue;
+        }
+        let line = lab.lines().iter().find(|line| line.path == Some(path));
+        let line = line.ok_or_else(|| Error::Run(format!("the lab lacks the path {path}")))?;
+        let model = &scenario.paths[path].energy.model;
+        senders.push(Sender {
+            path,
+            direction: group.direction,
+            netns,
+            interface: match group.direction {
+                Direction::Download => line.server_device,
+                Direction::Upload => line.client_device,
+            },
+            marginal: model.slope(traffic),
+            sunk: model.sunk_power(),
+            relative_energy: if cheapest > 0.0 { energy_per_bit(path) / cheapest } else { 1.0 },
+            links: route(path).iter().map(|&link| (link, half(scenario.links[link].queue))).collect(),
+        });
+    }
+    Ok(())
+}
+
+/// Target shares by path and direction, as the policy's allocator gives them; empty without one.
+///
+/// # Errors
+/// If two groups would get different ones on the same path.
+pub(super) fn target_shares(
+    scenario: &Scenario,
+    setup: &Setup,
+    seed: u64,
+) -> Result<Vec<(PathIndex, Direction, f64)>> {
+    let Some(allocator) = &setup.allocator else { return Ok(vec![]) };
+    let mut all: Vec<(PathIndex, Direction, f64)> = vec![];
+    let mut index = 0;
+    for group in &scenario.connections {
+        let paths = chosen(scenario, setup, group)?;
+        let cost =
+            |&(path, _): &(PathIndex, bool)| costed_path(scenario, group.direction, path, allocator.capacity);
+        let costed: Vec<_> = paths.iter().map(cost).collect();
+        let mut random = Stream::new(seed, Domain::Allocator, index);
+        let shares = allocator.shares(&costed, &mut random).map_err(|error| Error::Run(error.to_string()))?;
+        for (&(path, _), share) in paths.iter().zip(shares) {
+            match all.iter().find(|(p, direction, _)| *p == path && *direction == group.direction) {
+                None => all.push((path, group.direction, share)),
+                Some((_, _, other)) if *other == share => {}
+                Some(_) => {
+                    return Err(Error::Unsupported {
+                        what: format!("`{}` on groups of connections that share some paths", setup.policy()),
+                        why: "in the kernel engine a path has one target share for all".into(),
+                        remedy: "give all groups the same paths, or use `--engine packet`".into(),
+                    });
+                }
+            }
+        }
+        index += u64::from(group.count);
+    }
+    Ok(all)
+}
+
+/// By which the kernel tells namespaces apart.
+fn inode(namespace: &Namespace) -> Result<u32> {
+    let file = rustix::fs::fstat(namespace.as_fd()).doing("asking for a namespace's number")?;
+    u32::try_from(file.st_ino).map_err(|_| Error::Run("a namespace's number has 32 bits".into()))
+}
