@@ -9,11 +9,12 @@
 //!
 //! Bounds are projections: a window at its least, or a queue at 0, does not fall.
 //!
-//! A connection that its buffer limits sends at X = buffer/max τ: what is sent on the slowest route must have arrived
-//! before the window moves on. Its windows stop growing.
+//! A connection whose buffer is smaller than its windows fills the routes in the order of their RTT, as a scheduler that prefers
+//! short ones does; and X ≤ buffer/max τ: what was sent on the slowest route in use must have arrived before the data-level
+//! window moves on. Windows that are not used up do not grow.
 //!
-//! Slow start is a mean field, too: as long as a route is expected to have lost no packet its window grows by one per
-//! packet, δ = e^(−L) · 1 + (1 − e^(−L)) δ_r, dL_r/dt = p_r x_r.
+//! Slow start is a mean field, too: e^(−L) is the probability that no packet was lost yet, dL_r/dt = p_r x_r, and so long the
+//! window doubles per RTT: δ = e^(−L) ln 2 + (1 − e^(−L)) δ_r.
 
 use std::ops::Range;
 
@@ -22,8 +23,10 @@ use joulepath_model::energy::equations::energy_per_delivered_bit;
 
 use crate::network::{LinkIndex, Network, Price, Route, User};
 
-/// A connection limited by its buffer goes on growing until its windows hold this much more than the buffer.
+/// A window that the buffer does not let be used up goes on growing until this part of it is unused.
 const OVERSHOOT: f64 = 0.05;
+/// Imbalances are relative to what is gained and lost, at least to this part of one packet per RTT.
+const LEAST_SCALE: f64 = 1e-3;
 /// Losses that the controllers' estimates may take (000; `cc/mpcc.h`).
 const LEAST_LOSS: f64 = 1e-5;
 const MOST_LOSS: f64 = 0.5;
@@ -110,6 +113,11 @@ impl<'a> Dynamics<'a> {
         self.routes..self.routes + self.queues.len()
     }
 
+    /// Where the expected losses stand in a state with slow start.
+    pub(crate) fn losses(&self) -> Range<usize> {
+        self.queues().end..self.dimension()
+    }
+
     /// The link of the queue at `position` of a state.
     pub(crate) fn link_at(&self, position: usize) -> LinkIndex {
         self.queues[position - self.routes]
@@ -127,6 +135,15 @@ impl<'a> Dynamics<'a> {
     /// The routes at the state last evaluated, user by user.
     pub fn flows(&self) -> &[Flow] {
         &self.flows
+    }
+
+    /// The routes of user `u` that carry data in `state`, as its controller sees them.
+    pub(crate) fn paths_of(&mut self, u: usize, state: &[f64]) -> Vec<Path> {
+        self.look_at_links(state);
+        self.look_at_routes(state);
+        let first: usize = self.network.users[..u].iter().map(|user| user.routes.len()).sum();
+        let routes = self.network.users[u].routes.iter().zip(&self.flows[first..]);
+        routes.filter(|(route, _)| route.active).map(|(route, flow)| self.path(route, flow, state)).collect()
     }
 
     /// Moves what is out of bounds onto the bounds.
@@ -147,7 +164,10 @@ impl<'a> Dynamics<'a> {
     /// A bound that holds back what would fall is in balance.
     pub(crate) fn residual(&self, derivative: &[f64]) -> f64 {
         let of_window = |r: usize| {
-            let scale = self.flows[r].gain.max(self.flows[r].loss_rate);
+            let Flow { gain, loss_rate, rate_pps, window, .. } = self.flows[r];
+            // wVegas gains and loses nothing where it settles.
+            let unit = rate_pps / window / window.max(1.0);
+            let scale = gain.max(loss_rate).max(LEAST_SCALE * unit);
             if scale > 0.0 { derivative[r].abs() / scale } else { 0.0 }
         };
         let of_queue = |position: usize| {
@@ -217,9 +237,8 @@ impl<'a> Dynamics<'a> {
             for (route, r) in user.routes.iter().zip(own.clone()) {
                 self.flows[r] = self.flow(route, state[r]);
             }
-            let buffer_factor = (user.buffer / self.in_flight(own.clone())).min(1.0);
+            self.limit(own.clone(), user.buffer);
             for (route, r) in user.routes.iter().zip(own) {
-                self.flows[r].rate_pps *= buffer_factor;
                 for &link in &route.links {
                     self.load_pps[link] += user.count * self.flows[r].rate_pps;
                 }
@@ -244,41 +263,64 @@ impl<'a> Dynamics<'a> {
         }
     }
 
-    /// Packets that a connection has under way when its windows are full, those included that wait for the slowest route.
-    fn in_flight(&self, own: Range<usize>) -> f64 {
-        let active = || self.flows[own.clone()].iter().filter(|flow| flow.rate_pps > 0.0);
-        active().map(|flow| flow.rate_pps).sum::<f64>() * active().map(|flow| flow.rtt_s).fold(0.0, f64::max)
+    /// Takes from the rates of one connection what its buffer (packets) has no room for.
+    fn limit(&mut self, own: Range<usize>, buffer: f64) {
+        let flows = &mut self.flows[own];
+        let longest_s = flows.iter().map(|flow| flow.rtt_s).fold(0.0, f64::max);
+        let total: f64 = flows.iter().map(|flow| flow.rate_pps).sum();
+        if total * longest_s <= buffer {
+            return;
+        }
+        let mut left = buffer;
+        let mut slowest_s: f64 = 0.0;
+        let mut filled_s = 0.0;
+        while let Some(next_s) = next_after(flows, filled_s) {
+            for flow in flows.iter_mut().filter(|flow| flow.rtt_s == next_s) {
+                let under_way = flow.window.min(left);
+                left -= under_way;
+                flow.rate_pps = under_way / flow.rtt_s;
+                // A route with less than a packet under way holds up nothing.
+                slowest_s = slowest_s.max(flow.rtt_s * under_way.min(1.0));
+            }
+            filled_s = next_s;
+        }
+        let waiting = flows.iter().map(|flow| flow.rate_pps).sum::<f64>() * slowest_s;
+        if waiting > buffer {
+            flows.iter_mut().for_each(|flow| flow.rate_pps *= buffer / waiting);
+        }
     }
 
     fn move_windows(&mut self, user: &User, least: f64, first: usize, state: &[f64], derivative: &mut [f64]) {
         self.paths.clear();
         self.members.clear();
-        let mut limited = 0.0;
         for (i, route) in user.routes.iter().enumerate() {
             derivative[first + i] = 0.0;
+            if self.slow_start {
+                derivative[self.losses().start + first + i] = 0.0;
+            }
             if route.active {
                 let path = self.path(route, &self.flows[first + i], state);
-                limited = 1.0 - self.flows[first + i].rate_pps * path.tau / path.w;
                 self.paths.push(path);
                 self.members.push(first + i);
             }
         }
-        // No growth when the window is not the limit (RFC 9293, section 3.8; RFC 7661).
-        let may_grow = (1.0 - limited / OVERSHOOT).max(0.0);
+        let losses = self.losses();
         for (i, &r) in self.members.iter().enumerate() {
             let forces = user.form.forces(&self.paths, i);
             let flow = &mut self.flows[r];
             let mut growth = forces.growth;
             if self.slow_start {
-                let position = self.routes + self.queues.len() + r;
+                let position = losses.start + r;
                 let untouched = libm::exp(-state[position]);
-                growth = untouched + (1.0 - untouched) * growth;
+                growth = untouched * std::f64::consts::LN_2 + (1.0 - untouched) * growth;
                 derivative[position] = flow.loss * flow.rate_pps;
             }
-            if growth > 0.0 {
-                growth *= may_grow;
-            }
             let per_packet = flow.rate_pps / flow.window;
+            if growth > 0.0 {
+                // No growth where the window is not the limit (RFC 7661).
+                let unused = 1.0 - per_packet * flow.rtt_s;
+                growth *= (1.0 - unused / OVERSHOOT).clamp(0.0, 1.0);
+            }
             flow.gain = per_packet * growth.max(0.0);
             flow.loss_rate = flow.rate_pps * flow.loss * forces.decrease
                 + per_packet * (forces.drain - growth.min(0.0))
@@ -315,4 +357,10 @@ impl<'a> Dynamics<'a> {
         };
         route.links.iter().map(of_link).sum()
     }
+}
+
+/// The next longer RTT among the routes in use, s.
+fn next_after(flows: &[Flow], rtt_s: f64) -> Option<f64> {
+    let longer = flows.iter().filter(|flow| flow.window > 0.0 && flow.rtt_s > rtt_s);
+    longer.map(|flow| flow.rtt_s).min_by(f64::total_cmp)
 }

@@ -13,8 +13,12 @@ use crate::network::{LinkIndex, Network};
 const TOLERANCE: f64 = 1e-10;
 /// More steps than this lead nowhere.
 const MOST_STEPS: usize = 400;
+/// After so many steps differences are taken to both sides.
+const PATIENT_STEPS: usize = 60;
 /// Longest move of a window in one step, e-folds; the steps of queues are bounded likewise.
 const LONGEST: f64 = 1.5;
+/// How long the dynamics are followed when steps of any length lead nowhere, s.
+const PATIENCE_S: f64 = 300.0;
 /// Relative difference of the derivative's approximation.
 const DIFFERENCE: f64 = 1e-7;
 /// Equilibria whose windows differ by less than this are one, e-folds.
@@ -70,9 +74,8 @@ impl Network {
     /// If it settles nowhere.
     pub fn equilibrium(&self) -> Result<Equilibrium, NotFound> {
         let mut dynamics = Dynamics::new(self);
-        let start = self.moderate_windows();
-        let state = dynamics.state(&start);
-        Solver::new(&mut dynamics).settle(state)
+        let state = dynamics.state(&self.moderate_windows());
+        settle(&mut dynamics, state)
     }
 
     /// Every equilibrium that is reached from one of many starts: moderate, small and large windows, and each route far above
@@ -91,7 +94,7 @@ impl Network {
         let mut found: Vec<Equilibrium> = vec![];
         for windows in starts {
             let state = dynamics.state(&windows);
-            if let Ok(equilibrium) = Solver::new(&mut dynamics).settle(state)
+            if let Ok(equilibrium) = settle(&mut dynamics, state)
                 && !found.iter().any(|known| known.is_near(&equilibrium))
             {
                 found.push(equilibrium);
@@ -113,6 +116,19 @@ impl Equilibrium {
     }
 }
 
+/// Settles from `state`; where the steps go astray, as between thresholds, only after following the dynamics for a while.
+fn settle(dynamics: &mut Dynamics<'_>, state: Vec<f64>) -> Result<Equilibrium, NotFound> {
+    let missed = match Solver::new(dynamics).settle(state.clone()) {
+        Ok(found) => return Ok(found),
+        Err(missed) => missed,
+    };
+    let later = dynamics.trajectory(&state, &[0.0, PATIENCE_S]).map_err(|_| missed)?;
+    match later.states.into_iter().next_back() {
+        Some(state) => Solver::new(dynamics).settle(state),
+        None => Err(missed),
+    }
+}
+
 /// One search.
 struct Solver<'d, 'n> {
     dynamics: &'d mut Dynamics<'n>,
@@ -120,12 +136,14 @@ struct Solver<'d, 'n> {
     moved: Vec<f64>,
     /// Positions that are not held by their bounds.
     free: Vec<usize>,
+    /// Differences to both sides.
+    central: bool,
 }
 
 impl<'d, 'n> Solver<'d, 'n> {
     fn new(dynamics: &'d mut Dynamics<'n>) -> Self {
         let n = dynamics.dimension();
-        Solver { dynamics, derivative: vec![0.0; n], moved: vec![0.0; n], free: vec![] }
+        Solver { dynamics, derivative: vec![0.0; n], moved: vec![0.0; n], free: vec![], central: false }
     }
 
     fn settle(mut self, mut state: Vec<f64>) -> Result<Equilibrium, NotFound> {
@@ -139,6 +157,7 @@ impl<'d, 'n> Solver<'d, 'n> {
             if residual <= TOLERANCE {
                 return Ok(self.certified(state, residual, steps));
             }
+            self.central = steps >= PATIENT_STEPS;
             let before = residual;
             if let Some(step) = self.implicit_step(&state, time_s) {
                 self.advance(&mut state, &step);
@@ -173,7 +192,8 @@ impl<'d, 'n> Solver<'d, 'n> {
         LU::<f64, Dyn, Dyn>::new(matrix).solve_mut(&mut step).then_some(step)
     }
 
-    /// Derivatives of the free by the free, by forward differences.
+    /// Derivatives of the free by the free, by forward differences, or by central ones: between the pieces of a maximum only these
+    /// say what happens when both its arguments move.
     fn jacobian(&mut self, state: &[f64]) -> DMatrix<f64> {
         let n = self.free.len();
         let mut matrix = DMatrix::zeros(n, n);
@@ -182,10 +202,18 @@ impl<'d, 'n> Solver<'d, 'n> {
             let width = DIFFERENCE * (1.0 + state[j].abs());
             nearby[j] = state[j] + width;
             self.dynamics.evaluate(&nearby, &mut self.moved);
-            nearby[j] = state[j];
             for (row, &i) in self.free.iter().enumerate() {
                 matrix[(row, column)] = (self.moved[i] - self.derivative[i]) / width;
             }
+            if self.central {
+                nearby[j] = state[j] - width;
+                self.dynamics.evaluate(&nearby, &mut self.moved);
+                for (row, &i) in self.free.iter().enumerate() {
+                    let below = (self.derivative[i] - self.moved[i]) / width;
+                    matrix[(row, column)] = 0.5 * (matrix[(row, column)] + below);
+                }
+            }
+            nearby[j] = state[j];
         }
         matrix
     }
@@ -219,6 +247,7 @@ impl<'d, 'n> Solver<'d, 'n> {
 pub(crate) fn jacobian_at(network: &Network, equilibrium: &Equilibrium) -> DMatrix<f64> {
     let mut dynamics = Dynamics::new(network);
     let mut solver = Solver::new(&mut dynamics);
+    solver.central = true;
     solver.look(&equilibrium.state);
     solver.jacobian(&equilibrium.state)
 }

@@ -1,0 +1,124 @@
+//! The fluid engine against the packet engine: every controller on 20 random two-path scenarios.
+//!
+//! `cargo run --release -p joulepath-fluid --example gap` prints the table of docs/models/fluid.md. Always the same scenarios:
+//! 2 to 20 Mbit/s, RTTs of 20 to 160 ms, buffers of 0.5 to 2 times the bandwidth-delay product; in every second one losses
+//! of 0.02 to 1 % on the wire, too. 200 s, the first 50 s do not count; three seeds of the packet engine.
+
+use joulepath_control::schedule::Scheduler;
+use joulepath_controllers::Controller;
+use joulepath_fluid::{RunOptions, Setup};
+use joulepath_link::random::{Domain, Stream};
+use joulepath_model::result::RunResult;
+use joulepath_model::scenario::{Scenario, load};
+
+const SCENARIOS: u64 = 20;
+const SEEDS: u64 = 3;
+/// All but DCTCP, which is NewReno here.
+const POLICIES: [&str; 16] = [
+    "reno", "cubic", "ewtcp", "coupled", "lia", "olia", "balia", "dwc", "wvegas", "mveno", "ecmtcp",
+    "emreno", "eemptcp", "dts", "edts", "cwa",
+];
+
+/// A number from `low` to `high`, all sizes alike.
+fn between(random: &mut Stream, low: f64, high: f64) -> f64 {
+    (low.ln() + (high.ln() - low.ln()) * random.uniform()).exp()
+}
+
+fn scenario(index: u64) -> Scenario {
+    let mut random = Stream::new(index, Domain::Workload, 0);
+    let mut toml = "title = \"random\"\nduration = \"200 s\"\nwarm_up = \"50 s\"\n".to_owned();
+    for name in ["a", "b"] {
+        let rate_bps = between(&mut random, 2e6, 20e6);
+        let rtt_s = between(&mut random, 0.02, 0.16);
+        let queue = (between(&mut random, 0.5, 2.0) * rate_bps * rtt_s / 12_000.0).round().max(5.0);
+        let loss = between(&mut random, 2e-4, 1e-2) * (index % 2) as f64;
+        toml += &format!(
+            "[[path]]\nname = \"{name}\"\nrate = \"{rate_bps:.0} bit/s\"\ndelay = \"{:.0} us\"\nqueue = \"{queue} packets\"\n\
+             loss = \"{:.4} %\"\nenergy = {{ per_mbps = \"{:.0} mW\", active = \"500 mW\" }}\n",
+            rtt_s / 2.0 * 1e6,
+            loss * 100.0,
+            between(&mut random, 50.0, 500.0),
+        );
+    }
+    toml += "[workload]\nkind = \"bulk\"\n[receiver]\nbuffer = \"16 MiB\"\n";
+    load(&toml, &|name| Err(format!("no trace {name}"))).unwrap_or_else(|errors| panic!("{errors}\n{toml}"))
+}
+
+fn fluid(scenario: &Scenario, controller: Controller, shares: bool) -> RunResult {
+    let setup = Setup {
+        policy: controller.name().to_owned(),
+        controller,
+        controller_params: vec![],
+        allocator: shares.then(Default::default),
+        only_path: None,
+    };
+    joulepath_fluid::run(scenario, &setup, 1, RunOptions::default()).expect("the fluid engine runs it")
+}
+
+fn packets(scenario: &Scenario, controller: Controller, shares: bool, seed: u64) -> RunResult {
+    let mss_bytes = scenario.transport.mss.0 as u32;
+    let setup = joulepath_packet::Setup {
+        policy: controller.name().to_owned(),
+        controller,
+        controller_params: vec![],
+        scheduler: Scheduler::by_name("minrtt", &[], mss_bytes).expect("a scheduler"),
+        allocator: shares.then(Default::default),
+        only_path: None,
+    };
+    joulepath_packet::run(scenario, &setup, seed, joulepath_packet::RunOptions::default())
+        .expect("the packet engine runs it")
+}
+
+/// What is compared, of one scenario.
+struct Seen {
+    share: f64,
+    goodput_bps: f64,
+    power_w: f64,
+}
+
+fn seen(results: &[RunResult]) -> Seen {
+    let mean = |of: fn(&RunResult) -> f64| results.iter().map(of).sum::<f64>() / results.len() as f64;
+    Seen {
+        share: mean(|r| r.paths[0].share),
+        goodput_bps: mean(|r| r.goodput_bps),
+        power_w: mean(|r| r.power_w),
+    }
+}
+
+fn quantile(values: &mut [f64], part: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let at = part * (values.len() - 1) as f64;
+    let (low, high) = (values[at.floor() as usize], values[at.ceil() as usize]);
+    low + (high - low) * at.fract()
+}
+
+fn main() {
+    let scenarios: Vec<Scenario> = (0..SCENARIOS).map(scenario).collect();
+    println!("| controller | share, median | 90 % | goodput, median | 90 % | bias | power, median | 90 % |");
+    println!("|---|---|---|---|---|---|---|---|");
+    for name in POLICIES {
+        let controller = Controller::by_name(name).expect("a controller");
+        let (mut shares, mut rates, mut signed, mut powers) = (vec![], vec![], vec![], vec![]);
+        // EEMPTCP's shares come from an allocator.
+        let allocates = name == "eemptcp";
+        for scenario in &scenarios {
+            let packet: Vec<RunResult> =
+                (1..=SEEDS).map(|seed| packets(scenario, controller, allocates, seed)).collect();
+            let (packet, fluid) = (seen(&packet), seen(&[fluid(scenario, controller, allocates)]));
+            shares.push((fluid.share - packet.share).abs() * 100.0);
+            signed.push((fluid.goodput_bps / packet.goodput_bps - 1.0) * 100.0);
+            rates.push((fluid.goodput_bps / packet.goodput_bps - 1.0).abs() * 100.0);
+            powers.push((fluid.power_w / packet.power_w - 1.0).abs() * 100.0);
+        }
+        println!(
+            "| {name} | {:.1} | {:.1} | {:.1} % | {:.1} % | {:+.1} % | {:.1} % | {:.1} % |",
+            quantile(&mut shares, 0.5),
+            quantile(&mut shares, 0.9),
+            quantile(&mut rates, 0.5),
+            quantile(&mut rates, 0.9),
+            quantile(&mut signed, 0.5),
+            quantile(&mut powers, 0.5),
+            quantile(&mut powers, 0.9),
+        );
+    }
+}

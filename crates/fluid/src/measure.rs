@@ -1,0 +1,268 @@
+//! From the history of a run to its result, in the schema of all engines.
+
+use std::ops::Range;
+
+use joulepath_model::energy::meter::EnergyReading;
+use joulepath_model::result::{Counters, EnergySplit, PathResult, RunResult, Series};
+use joulepath_model::scenario::Workload;
+
+use crate::energy::Metering;
+use crate::represent::Member;
+use crate::run::{History, Sample};
+
+/// One user over the measured interval: integrals over time.
+#[derive(Clone, Copy, Default)]
+struct Totals {
+    sent: f64,
+    lost: f64,
+    delivered: f64,
+    window_s: f64,
+    /// RTT weighted by what was sent, s.
+    rtt_sent_s: f64,
+}
+
+impl Totals {
+    fn add(&mut self, other: Totals, count: f64) {
+        self.sent += count * other.sent;
+        self.lost += count * other.lost;
+        self.delivered += count * other.delivered;
+        self.window_s += count * other.window_s;
+        self.rtt_sent_s += count * other.rtt_sent_s;
+    }
+}
+
+/// A group under test with what one of its devices did.
+struct Tested<'a> {
+    member: &'a Member<'a>,
+    count: f64,
+    measured_s: f64,
+    completion_s: Option<f64>,
+    routes: Vec<Totals>,
+    energy: EnergyReading,
+    over_time: Vec<EnergyReading>,
+    /// Paths of the readings.
+    paths: &'a [usize],
+}
+
+impl History<'_> {
+    /// The result of the run.
+    pub(crate) fn result(&self, policy: &str, seed: u64, series: bool) -> RunResult {
+        let scenario = self.what.scenario;
+        let packet_bits = scenario.transport.mss.0 as f64 * 8.0;
+        let tested = self.tested(series);
+        let bits_of = |t: &Tested<'_>| t.routes.iter().map(|r| r.delivered).sum::<f64>() * packet_bits;
+        let per_second =
+            |amount: f64, t: &Tested<'_>| if t.measured_s > 0.0 { amount / t.measured_s } else { 0.0 };
+        let energy_split = total_split(&tested);
+        let energy_j = energy_split.total_j();
+        let bits: f64 = tested.iter().map(|t| t.count * bits_of(t)).sum();
+        let each = |t: &Tested<'_>| vec![per_second(bits_of(t), t); t.count as usize];
+        let connections_bps: Vec<f64> = tested.iter().flat_map(each).collect();
+        let (paths, all) = self.paths(&tested, packet_bits);
+        RunResult {
+            policy: policy.to_owned(),
+            seed,
+            measured_s: tested.iter().map(|t| t.measured_s).fold(0.0, f64::max),
+            goodput_bps: connections_bps.iter().sum(),
+            energy_j,
+            power_w: tested.iter().map(|t| t.count * per_second(t.energy.total_j(), t)).sum(),
+            bits_per_joule: if energy_j > 0.0 { bits / energy_j } else { 0.0 },
+            energy_split,
+            completion_s: mean_completion(&tested),
+            delay: None,
+            retransmission_ratio: ratio(all.lost, all.sent),
+            paths,
+            competitors_bps: self.competitors_bps(packet_bits),
+            connections_bps,
+            counters: Counters { events: self.steps as u64, ..Counters::default() },
+            series: series.then(|| self.series(&tested, packet_bits)),
+        }
+    }
+
+    fn tested(&self, series: bool) -> Vec<Tested<'_>> {
+        let scenario = self.what.scenario;
+        let mut found = vec![];
+        for (u, (member, own)) in self.what.members.iter().zip(self.ranges()).enumerate() {
+            let Some(group) = member.group else { continue };
+            let completed_s = self.completed_s[u];
+            let from_s = member.start_s.max(scenario.warm_up.as_secs_f64());
+            let until_s = completed_s.unwrap_or(scenario.duration.as_secs_f64());
+            let metering = Metering { scenario, group, member, first: own.start, completed_s };
+            let (energy, over_time) = metering.run(&self.samples, series);
+            // Files are measured whole.
+            let whole = matches!(group.workload, Workload::File { .. });
+            let data_from_s = if whole { 0.0 } else { from_s };
+            found.push(Tested {
+                member,
+                count: f64::from(group.count),
+                measured_s: (until_s - from_s).max(0.0),
+                completion_s: completed_s.map(|at_s| at_s - member.start_s),
+                routes: own.map(|r| self.totals(r, data_from_s, until_s)).collect(),
+                energy,
+                over_time,
+                paths: &group.paths,
+            });
+        }
+        found
+    }
+
+    /// Where each user's routes stand in a sample.
+    fn ranges(&self) -> Vec<Range<usize>> {
+        let mut first = 0;
+        let range = |member: &Member<'_>| {
+            first += member.opens_s.len();
+            first - member.opens_s.len()..first
+        };
+        self.what.members.iter().map(range).collect()
+    }
+
+    /// Integrals of route `r` between two instants, by trapezia.
+    fn totals(&self, r: usize, from_s: f64, until_s: f64) -> Totals {
+        let mut totals = Totals::default();
+        for pair in self.samples.windows(2) {
+            let (a, b) = (&pair[0].flows[r], &pair[1].flows[r]);
+            let whole_s = pair[1].time_s - pair[0].time_s;
+            let seconds = pair[1].time_s.min(until_s) - pair[0].time_s.max(from_s);
+            if whole_s <= 0.0 || seconds <= 0.0 {
+                continue;
+            }
+            let mean = |a: f64, b: f64| (a + b) / 2.0 * seconds;
+            totals.sent += mean(a.rate_pps, b.rate_pps);
+            totals.lost += mean(a.rate_pps * a.loss, b.rate_pps * b.loss);
+            totals.delivered += mean(a.delivered_pps(), b.delivered_pps());
+            totals.window_s += mean(a.window, b.window);
+            totals.rtt_sent_s += mean(a.rate_pps * a.rtt_s, b.rate_pps * b.rtt_s);
+        }
+        totals
+    }
+
+    fn paths(&self, tested: &[Tested<'_>], packet_bits: f64) -> (Vec<PathResult>, Totals) {
+        let scenario = self.what.scenario;
+        let mut by_path = vec![Totals::default(); scenario.paths.len()];
+        let mut energy_j = vec![0.0; scenario.paths.len()];
+        let mut all = Totals::default();
+        for t in tested {
+            for (&path, &route) in t.member.paths.iter().zip(&t.routes) {
+                by_path[path].add(route, t.count);
+                all.add(route, t.count);
+            }
+            for (&path, split) in t.paths.iter().zip(&t.energy.interfaces) {
+                energy_j[path] += t.count * split.total_j();
+            }
+        }
+        let measured_s = tested.iter().map(|t| t.measured_s).fold(0.0, f64::max);
+        let connections: f64 = tested.iter().map(|t| t.count).sum();
+        let result =
+            |(path, (spec, totals)): (usize, (&joulepath_model::scenario::PathSpec, &Totals))| PathResult {
+                name: spec.name.clone(),
+                share: ratio(totals.delivered, all.delivered),
+                goodput_bps: ratio(totals.delivered * packet_bits, measured_s),
+                energy_j: energy_j[path],
+                segments: totals.sent.round() as u64,
+                retransmissions: totals.lost.round() as u64,
+                timeouts: 0,
+                mean_rtt_s: (totals.sent > 0.0).then(|| totals.rtt_sent_s / totals.sent),
+                mean_cwnd: ratio(totals.window_s, measured_s) / connections.max(1.0),
+                loss_event_rate: ratio(totals.lost, totals.sent),
+            };
+        (scenario.paths.iter().zip(&by_path).enumerate().map(result).collect(), all)
+    }
+
+    fn competitors_bps(&self, packet_bits: f64) -> f64 {
+        let scenario = self.what.scenario;
+        let (from_s, until_s) = (scenario.warm_up.as_secs_f64(), scenario.duration.as_secs_f64());
+        let end_s = self.samples.last().map_or(0.0, |sample| sample.time_s).min(until_s);
+        let members = self.what.members.iter().zip(self.ranges()).zip(self.counts());
+        let of = |((_, own), count): ((&Member<'_>, Range<usize>), f64)| {
+            own.map(|r| count * self.totals(r, from_s, end_s).delivered).sum::<f64>()
+        };
+        let packets: f64 = members.filter(|((member, _), _)| member.group.is_none()).map(of).sum();
+        ratio(packets * packet_bits, end_s - from_s)
+    }
+
+    fn counts(&self) -> Vec<f64> {
+        self.what
+            .network(0.0, &vec![false; self.what.members.len()])
+            .users
+            .iter()
+            .map(|user| user.count)
+            .collect()
+    }
+
+    fn series(&self, tested: &[Tested<'_>], packet_bits: f64) -> Series {
+        let paths = self.what.scenario.paths.len();
+        let shown: Vec<(usize, &[Sample])> =
+            self.samples.windows(2).enumerate().filter(|(_, pair)| pair[1].time_s > pair[0].time_s).collect();
+        let mut series =
+            Series { time_s: shown.iter().map(|(_, pair)| pair[1].time_s).collect(), ..Series::default() };
+        for path in 0..paths {
+            let routes: Vec<(usize, f64)> = self.routes_on(path, tested);
+            let flow = |sample: &Sample, of: fn(&crate::Flow) -> f64| {
+                routes.first().map_or(0.0, |&(r, _)| of(&sample.flows[r]))
+            };
+            let rate = |(_, pair): &(usize, &[Sample])| {
+                let at = |sample: &Sample| -> f64 {
+                    routes.iter().map(|&(r, count)| count * sample.flows[r].delivered_pps()).sum()
+                };
+                (at(&pair[0]) + at(&pair[1])) / 2.0 * packet_bits
+            };
+            series.goodput_bps.push(shown.iter().map(rate).collect());
+            series.cwnd.push(shown.iter().map(|(_, pair)| flow(&pair[1], |f| f.window)).collect());
+            series.rtt_s.push(shown.iter().map(|(_, pair)| flow(&pair[1], |f| f.rtt_s)).collect());
+            series.queue.push(shown.iter().map(|(_, pair)| self.queue_on(path, &pair[1])).collect());
+            series.power_w.push(shown.iter().map(|(i, pair)| power_w(tested, path, *i, pair)).collect());
+        }
+        series
+    }
+
+    /// Routes over `path` in a sample, with the number of connections behind each.
+    fn routes_on(&self, path: usize, tested: &[Tested<'_>]) -> Vec<(usize, f64)> {
+        let groups = self.what.members.iter().zip(self.ranges()).filter(|(member, _)| member.group.is_some());
+        let pairs = groups
+            .zip(tested)
+            .flat_map(|((member, own), t)| member.paths.iter().zip(own).map(move |(&p, r)| (p, r, t.count)));
+        pairs.filter(|&(p, _, _)| p == path).map(|(_, r, count)| (r, count)).collect()
+    }
+
+    /// Packets in the fullest queue of a path.
+    fn queue_on(&self, path: usize, sample: &Sample) -> f64 {
+        let spec = &self.what.scenario.paths[path];
+        let on_path = |link: &usize| spec.down.contains(link) || spec.up.contains(link);
+        let queues = self.what.links.iter().zip(&sample.queues).filter(|(link, _)| on_path(link));
+        queues.map(|(_, queue)| *queue).fold(0.0, f64::max)
+    }
+}
+
+/// Power of the interfaces on `path` between samples `i` and `i + 1`, W.
+fn power_w(tested: &[Tested<'_>], path: usize, i: usize, pair: &[Sample]) -> f64 {
+    let joules = |t: &Tested<'_>, at: usize| -> f64 {
+        let Some(reading) = t.over_time.get(at) else { return 0.0 };
+        let on_path = t.paths.iter().zip(&reading.interfaces).filter(|(p, _)| **p == path);
+        t.count * on_path.map(|(_, split)| split.total_j()).sum::<f64>()
+    };
+    let spent = |t: &Tested<'_>| joules(t, i) - if i > 0 { joules(t, i - 1) } else { 0.0 };
+    tested.iter().map(spent).sum::<f64>().max(0.0) / (pair[1].time_s - pair[0].time_s)
+}
+
+fn total_split(tested: &[Tested<'_>]) -> EnergySplit {
+    tested.iter().fold(EnergySplit::default(), |sum, t| {
+        let one = t.energy.total();
+        EnergySplit {
+            sunk_j: sum.sunk_j + t.count * one.sunk_j,
+            transfer_j: sum.transfer_j + t.count * one.transfer_j,
+            tail_j: sum.tail_j + t.count * one.tail_j,
+        }
+    })
+}
+
+/// Mean completion time of the files, s; none unless every connection has one that arrived.
+fn mean_completion(tested: &[Tested<'_>]) -> Option<f64> {
+    let times: Option<Vec<(f64, f64)>> = tested.iter().map(|t| Some((t.completion_s?, t.count))).collect();
+    let times = times.filter(|times| !times.is_empty())?;
+    let connections: f64 = times.iter().map(|(_, count)| count).sum();
+    Some(times.iter().map(|(time, count)| time * count).sum::<f64>() / connections)
+}
+
+fn ratio(part: f64, whole: f64) -> f64 {
+    if whole > 0.0 { part / whole } else { 0.0 }
+}

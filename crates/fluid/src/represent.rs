@@ -1,0 +1,363 @@
+//! From a scenario and a policy to networks: one for each period in which nothing changes from outside.
+//!
+//! What varies at random counts with its mean: log-normal rates, bursts of cross traffic, jitter (0), bursts of losses. ACKs take
+//! no rate. Every DropTail queue becomes its [`sawtooth`]. A connection starts in the middle of its `spread`.
+
+use joulepath_control::allocate::{CostedPath, costed_path};
+use joulepath_controllers::formula::Law;
+use joulepath_controllers::{Connection, Controller};
+use joulepath_link::random::{Domain, Stream};
+use joulepath_model::energy::{InterfaceModel, Traffic};
+use joulepath_model::network::{LinkSpec, QueueLimit, RateSpec};
+use joulepath_model::scenario::{
+    Competitor, ConnectionGroup, CrossPattern, Direction, LinkIndex, PathIndex, Scenario, Workload,
+};
+use joulepath_model::units::Nanos;
+
+use crate::network::{Cost, Link, Network, Price, Route, User};
+use crate::sawtooth::sawtooth;
+use crate::{RunError, Setup, Unsupported};
+
+/// Recorded links are averaged over this, ns.
+const TRACE_BIN_NS: u64 = 1_000_000_000;
+/// No link is slower, packets/s.
+const LEAST_RATE_PPS: f64 = 1.0;
+
+/// A scenario as the fluid engine sees it, at all times.
+pub(crate) struct Represented<'a> {
+    pub(crate) scenario: &'a Scenario,
+    /// Users as they are when all their routes are open.
+    users: Vec<User>,
+    /// Who they are.
+    pub(crate) members: Vec<Member<'a>>,
+    /// The scenario's link behind each of the networks' links.
+    pub(crate) links: Vec<LinkIndex>,
+    /// Bits on the wire of a full segment.
+    wire_bits: f64,
+}
+
+/// Who a user is.
+#[derive(Clone)]
+pub(crate) struct Member<'a> {
+    /// The connections under test, or none for competitors.
+    pub(crate) group: Option<&'a ConnectionGroup>,
+    /// Start of the connection, s.
+    pub(crate) start_s: f64,
+    /// From when on each route delivers data, s.
+    pub(crate) opens_s: Vec<f64>,
+    /// Path of each route; none for competitors.
+    pub(crate) paths: Vec<PathIndex>,
+    /// Links that must be up, for each route.
+    needs: Vec<Vec<LinkIndex>>,
+    /// Bits of a file.
+    pub(crate) file_bits: Option<f64>,
+}
+
+/// Refuses what the engine cannot represent.
+pub(crate) fn check(scenario: &Scenario, setup: &Setup) -> Result<(), Unsupported> {
+    for group in &scenario.connections {
+        let workload = match group.workload {
+            Workload::Bulk | Workload::File { .. } => continue,
+            Workload::Messages { .. } => "messages",
+            Workload::Stream { .. } => "a stream",
+            Workload::Requests { .. } => "requests",
+        };
+        return Err(Unsupported::Workload { connection: group.name.clone(), workload });
+    }
+    if let Some(competitor) = scenario.competitors.iter().find(|competitor| competitor.size.is_some()) {
+        return Err(Unsupported::ShortCompetitor { competitor: competitor.name.clone() });
+    }
+    let marks = |link: &&LinkSpec| scenario.transport.ecn && link.ecn_threshold.is_some();
+    if let Some(link) = scenario.links.iter().find(marks) {
+        return Err(Unsupported::Marking { link: link.name.clone() });
+    }
+    let backup = scenario.paths.iter().find(|path| path.backup && setup.only_path.is_none());
+    let breaks = scenario.links.iter().any(|link| !link.outages.is_empty());
+    match backup {
+        Some(path) if breaks => Err(Unsupported::Backup { path: path.name.clone() }),
+        _ => Ok(()),
+    }
+}
+
+impl<'a> Represented<'a> {
+    pub(crate) fn new(scenario: &'a Scenario, setup: &Setup, seed: u64) -> Result<Self, RunError> {
+        check(scenario, setup)?;
+        let transport = &scenario.transport;
+        let wire_bits = (transport.mss.0 + transport.header.0) as f64 * 8.0;
+        let mut this = Represented { scenario, users: vec![], members: vec![], links: vec![], wire_bits };
+        for (index, group) in scenario.connections.iter().enumerate() {
+            this.add_group(group, setup, Stream::new(seed, Domain::Allocator, index as u64))?;
+        }
+        for competitor in &scenario.competitors {
+            this.add_competitor(competitor)?;
+        }
+        Ok(this)
+    }
+
+    fn add_group(
+        &mut self,
+        group: &'a ConnectionGroup,
+        setup: &Setup,
+        mut random: Stream,
+    ) -> Result<(), RunError> {
+        let scenario = self.scenario;
+        let selected =
+            |path: &usize| setup.only_path.map_or(!scenario.paths[*path].backup, |only| only == *path);
+        let paths: Vec<usize> = group.paths.iter().copied().filter(selected).collect();
+        if paths.is_empty() {
+            return Err(RunError::NoPath { connection: group.name.clone() });
+        }
+        let mut connection = Connection::new(paths.len());
+        for (name, value) in &setup.controller_params {
+            setup.controller.set_param(&mut connection, name, value)?;
+        }
+        let shares = match &setup.allocator {
+            None => vec![0.0; paths.len()],
+            Some(allocator) => {
+                let cost = |&path: &usize| costed_path(scenario, group.direction, path, allocator.capacity);
+                let costed: Vec<CostedPath> = paths.iter().map(cost).collect();
+                allocator.shares(&costed, &mut random)?
+            }
+        };
+        let directed = |path: usize| match group.direction {
+            Direction::Download => (&scenario.paths[path].down, &scenario.paths[path].up),
+            Direction::Upload => (&scenario.paths[path].up, &scenario.paths[path].down),
+        };
+        let mut routes: Vec<Route> =
+            paths.iter().map(|&path| self.route(directed(path).0, directed(path).1)).collect();
+        let energy: Vec<f64> = paths.iter().map(|&path| self.energy_per_bit(path, group.direction)).collect();
+        let cheapest = energy.iter().copied().fold(f64::INFINITY, f64::min);
+        for (i, (route, &path)) in routes.iter_mut().zip(&paths).enumerate() {
+            let model = &scenario.paths[path].energy.model;
+            route.cost = Cost {
+                slope: model.slope(traffic(group.direction)),
+                sunk: model.sunk_power(),
+                packet_bits: scenario.transport.mss.0 as f64 * 8.0,
+                share: shares[i],
+                relative_energy: if cheapest > 0.0 { energy[i] / cheapest } else { 1.0 },
+            };
+        }
+        self.group_by_bottleneck(&mut routes);
+        let start_s = (group.start + Nanos(group.spread.0 / 2)).as_secs_f64();
+        let needs = paths.iter().map(|&path| [&directed(path).0[..], &directed(path).1[..]].concat());
+        self.members.push(Member {
+            group: Some(group),
+            start_s,
+            opens_s: self.openings(start_s, group.direction, &paths, &routes),
+            paths: paths.clone(),
+            needs: needs.collect(),
+            file_bits: match group.workload {
+                Workload::File { size } => Some(size.0 as f64 * 8.0),
+                _ => None,
+            },
+        });
+        self.users.push(User {
+            form: Law::of(setup.controller, &connection).into(),
+            count: f64::from(group.count),
+            routes,
+            buffer: group.receive_buffer.0.min(group.send_buffer.0) as f64 / scenario.transport.mss.0 as f64,
+            least_window: f64::from(setup.controller.min_cwnd()),
+        });
+        Ok(())
+    }
+
+    fn add_competitor(&mut self, competitor: &'a Competitor) -> Result<(), RunError> {
+        let controller = Controller::by_name(&competitor.cc)?;
+        let route = self.route(&competitor.down, &competitor.up);
+        let start_s = (competitor.start + Nanos(competitor.spread.0 / 2)).as_secs_f64();
+        self.members.push(Member {
+            group: None,
+            start_s,
+            opens_s: vec![start_s + 2.0 * route.base_rtt_s],
+            paths: vec![],
+            needs: vec![[&competitor.down[..], &competitor.up[..]].concat()],
+            file_bits: None,
+        });
+        self.users.push(User {
+            count: f64::from(competitor.count),
+            least_window: f64::from(controller.min_cwnd()),
+            ..User::new(Law::of(controller, &Connection::new(1)), vec![route])
+        });
+        Ok(())
+    }
+
+    /// RTT and loss of a route, with the links that have a rate.
+    fn route(&mut self, data: &[LinkIndex], acks: &[LinkIndex]) -> Route {
+        let links = &self.scenario.links;
+        let wire = |&link: &LinkIndex, bits: f64| {
+            let rate = links[link].rate.mean_bps(self.scenario.duration);
+            links[link].delay.as_secs_f64() + if rate > 0.0 { bits / rate } else { 0.0 }
+        };
+        let ack_bits = self.scenario.transport.ack_size.0 as f64 * 8.0;
+        let there: f64 = data.iter().map(|link| wire(link, self.wire_bits)).sum();
+        let back: f64 = acks.iter().map(|link| wire(link, ack_bits)).sum();
+        let delivered: f64 = data.iter().map(|&link| 1.0 - links[link].loss.mean()).product();
+        let limited = data.iter().filter(|&&link| links[link].rate != RateSpec::Unlimited);
+        let limited: Vec<usize> = limited.map(|&link| self.link(link)).collect();
+        Route { loss: 1.0 - delivered, ..Route::over(&limited, there + back) }
+    }
+
+    /// The network's index of a scenario's link.
+    fn link(&mut self, link: LinkIndex) -> usize {
+        self.links.iter().position(|&known| known == link).unwrap_or_else(|| {
+            self.links.push(link);
+            self.links.len() - 1
+        })
+    }
+
+    /// Energy per bit at the rate of the slowest link, J/bit.
+    fn energy_per_bit(&self, path: PathIndex, direction: Direction) -> f64 {
+        let spec = &self.scenario.paths[path];
+        let data = if direction == Direction::Download { &spec.down } else { &spec.up };
+        let rates = data.iter().map(|&link| self.scenario.links[link].rate.mean_bps(self.scenario.duration));
+        let model = &spec.energy.model;
+        model.slope(traffic(direction)).0 + model.sunk_power().0 / rates.fold(f64::INFINITY, f64::min)
+    }
+
+    /// Subflows over one link share a bottleneck, as DWC would find out.
+    fn group_by_bottleneck(&self, routes: &mut [Route]) {
+        for r in 0..routes.len() {
+            let shares = |k: &usize| routes[*k].links.iter().any(|link| routes[r].links.contains(link));
+            routes[r].group = (0..r).find(shares).map_or(r, |k| routes[k].group);
+        }
+    }
+
+    /// When data begins to arrive on each route: after promotion, MP_CAPABLE or MP_JOIN, and the way of the first segment.
+    fn openings(&self, start_s: f64, direction: Direction, paths: &[usize], routes: &[Route]) -> Vec<f64> {
+        let promotion_s = |path: usize| match &self.scenario.paths[path].energy.model {
+            InterfaceModel::Rrc(rrc) => rrc.promotion.duration.as_secs_f64(),
+            _ => 0.0,
+        };
+        let begins_s =
+            |path: usize| start_s + self.scenario.paths[path].start.as_secs_f64() + promotion_s(path);
+        let first_answered_s = begins_s(paths[0]) + routes[0].base_rtt_s;
+        let open = |(i, &path): (usize, &usize)| {
+            let rtt_s = routes[i].base_rtt_s;
+            match (i, direction) {
+                (0, Direction::Download) => begins_s(path) + 2.0 * rtt_s,
+                (0, Direction::Upload) => begins_s(path) + 1.5 * rtt_s,
+                (_, Direction::Download) => begins_s(path).max(first_answered_s) + 2.0 * rtt_s,
+                (_, Direction::Upload) => begins_s(path).max(first_answered_s) + 2.5 * rtt_s,
+            }
+        };
+        paths.iter().enumerate().map(open).collect()
+    }
+
+    /// Every instant at which something changes from outside, ascending, from 0 to the end, s.
+    pub(crate) fn changes_s(&self) -> Vec<f64> {
+        let end_s = self.scenario.duration.as_secs_f64();
+        let mut at: Vec<f64> = vec![0.0, self.scenario.warm_up.as_secs_f64(), end_s];
+        at.extend(self.members.iter().flat_map(|member| member.opens_s.iter().copied()));
+        at.extend(self.scenario.cross.iter().flat_map(|c| [c.start.as_secs_f64(), c.stop.as_secs_f64()]));
+        for link in &self.scenario.links {
+            at.extend(link.outages.iter().flat_map(|o| [o.from.as_secs_f64(), o.until.as_secs_f64()]));
+            match &link.rate {
+                RateSpec::Steps(steps) => at.extend(steps.iter().map(|(from, _)| from.as_secs_f64())),
+                RateSpec::Trace(_) => {
+                    let bins = 0..self.scenario.duration.0 / TRACE_BIN_NS;
+                    at.extend(bins.map(|bin| Nanos(bin * TRACE_BIN_NS).as_secs_f64()));
+                }
+                _ => {}
+            }
+        }
+        at.retain(|t| (0.0..=end_s).contains(t));
+        at.sort_by(f64::total_cmp);
+        at.dedup();
+        at
+    }
+
+    /// The network from `from_s` on, until something changes; `done` tells which users have finished.
+    pub(crate) fn network(&self, from_s: f64, done: &[bool]) -> Network {
+        let rates: Vec<f64> =
+            (0..self.scenario.links.len()).map(|link| self.rate_bps(link, from_s)).collect();
+        let mut users = self.users.clone();
+        for (u, (user, member)) in users.iter_mut().zip(&self.members).enumerate() {
+            for (r, route) in user.routes.iter_mut().enumerate() {
+                let up = member.needs[r].iter().all(|&link| rates[link] > 0.0);
+                route.active = !done[u] && up && member.opens_s[r] <= from_s;
+            }
+        }
+        let links = self.links.iter().enumerate().map(|(l, &link)| {
+            let capacity_pps = (rates[link] / self.wire_bits).max(LEAST_RATE_PPS);
+            self.drop_tail(capacity_pps, &self.scenario.links[link].queue, l, &users)
+        });
+        Network { links: links.collect(), users }
+    }
+
+    /// A link with the sawtooth of those who use it.
+    fn drop_tail(&self, capacity_pps: f64, queue: &QueueLimit, l: usize, users: &[User]) -> Link {
+        let buffer = match *queue {
+            QueueLimit::Packets(packets) => f64::from(packets),
+            QueueLimit::Bytes(bytes) => bytes.0 as f64 * 8.0 / self.wire_bits,
+        }
+        .max(1.0);
+        let (mut flows, mut rtts_s) = (0.0, 0.0);
+        for user in users {
+            for route in user.routes.iter().filter(|route| route.active && route.links.contains(&l)) {
+                flows += user.count;
+                rtts_s += user.count * route.base_rtt_s;
+            }
+        }
+        if flows == 0.0 {
+            return Link { capacity_pps, price: Price::DropTail { knee: buffer, ramp: buffer } };
+        }
+        let mean = sawtooth(capacity_pps, buffer, rtts_s / flows, flows);
+        Link {
+            capacity_pps: capacity_pps * mean.utilisation,
+            price: Price::DropTail { knee: mean.queue, ramp: buffer },
+        }
+    }
+
+    /// What a link offers from `from_s` on, less cross traffic, bit/s; 0 during an outage.
+    fn rate_bps(&self, link: LinkIndex, from_s: f64) -> f64 {
+        let spec = &self.scenario.links[link];
+        let is = |from: Nanos, until: Nanos| (from.as_secs_f64()..until.as_secs_f64()).contains(&from_s);
+        if spec.outages.iter().any(|outage| is(outage.from, outage.until)) {
+            return 0.0;
+        }
+        let offered = match &spec.rate {
+            RateSpec::Steps(steps) => {
+                let current = steps.iter().rev().find(|(from, _)| from.as_secs_f64() <= from_s);
+                current.map_or(0.0, |(_, rate)| rate.bps() as f64)
+            }
+            RateSpec::Trace(trace) => {
+                let period_ms = *trace.opportunities_ms.last().expect("a trace has at least one line") as f64;
+                let bin_ms = TRACE_BIN_NS as f64 / 1e6;
+                let from_ms = (from_s * 1e3 / bin_ms).floor() * bin_ms % period_ms;
+                let in_bin = |&&ms: &&u64| {
+                    let at = ms as f64;
+                    (from_ms..from_ms + bin_ms).contains(&at)
+                        || (from_ms..from_ms + bin_ms).contains(&(at + period_ms))
+                };
+                let served = trace.opportunities_ms.iter().filter(in_bin).count() as f64;
+                let bits = f64::from(joulepath_model::network::DeliveryTrace::OPPORTUNITY_BYTES) * 8.0;
+                // A recording that pauses for a second still answers.
+                (served * bits / (bin_ms / 1e3)).max(LEAST_RATE_PPS * self.wire_bits)
+            }
+            other => other.mean_bps(self.scenario.duration),
+        };
+        if offered <= 0.0 {
+            return 0.0;
+        }
+        let cross = self.scenario.cross.iter().filter(|c| c.link == link && is(c.start, c.stop));
+        let taken: f64 = cross.map(|c| mean_bps(&c.pattern)).sum();
+        (offered - taken).max(LEAST_RATE_PPS * self.wire_bits)
+    }
+}
+
+/// Rate of cross traffic over time, bit/s.
+fn mean_bps(pattern: &CrossPattern) -> f64 {
+    match *pattern {
+        CrossPattern::Constant { rate } => rate.bps() as f64,
+        CrossPattern::Pareto { rate, mean_burst, mean_gap, .. } => {
+            rate.bps() as f64 * mean_burst.0 as f64 / (mean_burst.0 + mean_gap.0) as f64
+        }
+    }
+}
+
+pub(crate) const fn traffic(direction: Direction) -> Traffic {
+    match direction {
+        Direction::Download => Traffic::Down,
+        Direction::Upload => Traffic::Up,
+    }
+}

@@ -1,0 +1,116 @@
+//! Whole scenarios: from TOML to results.
+
+use joulepath_controllers::Controller;
+use joulepath_fluid::{RunOptions, Setup, Unsupported, check, run};
+use joulepath_model::result::RunResult;
+use joulepath_model::scenario::{Scenario, load};
+
+use crate::assert_near;
+
+fn scenario(toml: &str) -> Scenario {
+    let text = format!("title = \"test\"\n{toml}");
+    load(&text, &|name| Err(format!("no trace {name}"))).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
+}
+
+fn setup(controller: &str) -> Setup {
+    Setup {
+        policy: controller.to_owned(),
+        controller: Controller::by_name(controller).expect("a controller"),
+        controller_params: vec![],
+        allocator: None,
+        only_path: None,
+    }
+}
+
+fn simulate(toml: &str, controller: &str) -> RunResult {
+    run(&scenario(toml), &setup(controller), 1, RunOptions { series: true }).expect("the scenario runs")
+}
+
+/// 12 Mbit/s, 1000 packets/s of 1500 B; RTT 40 ms; one BDP of buffer.
+const SATURATED: &str = r#"
+    duration = "200 s"
+    warm_up = "50 s"
+    [[path]]
+    name = "only"
+    rate = "12 Mbit/s"
+    delay = "20 ms"
+    queue = "40 packets"
+    energy = { per_mbps = "100 mW", up_per_mbps = "300 mW", active = "2 W" }
+    [workload]
+    kind = "bulk"
+"#;
+
+/// Goodput 1000 · 1460 B; energy 2 W, 12 Mbit/s down at 100 mW, 1000 ACKs of 40 B up at 300 mW.
+#[test]
+fn a_saturated_link_delivers_its_rate_and_the_model_its_joules() {
+    let result = simulate(SATURATED, "reno");
+    // One flow, B = C τ: all of the rate is used (a little over 40 packets of pipe: 0.9998).
+    assert_near("goodput", result.goodput_bps, 1000.0 * 1460.0 * 8.0, 2e-3);
+    let power_w = 2.0 + 0.1 * 12.0 + 0.3 * 1000.0 * 40.0 * 8.0 / 1e6;
+    assert_near("power", result.power_w, power_w, 2e-3);
+    assert_near("measured", result.measured_s, 150.0, 1e-12);
+    assert_near("efficiency", result.bits_per_joule, result.goodput_bps / result.power_w, 1e-9);
+    assert_near("connections", result.connections_bps[0], result.goodput_bps, 1e-12);
+    let series = result.series.expect("asked for");
+    assert_near("power over time", *series.power_w[0].last().expect("samples"), power_w, 1e-2);
+}
+
+/// 10 MB at 1000 packets/s: 6.85 s and a start of a few RTTs.
+#[test]
+fn a_file_takes_its_size_over_the_rate_and_its_handshake() {
+    let toml = SATURATED
+        .replace("kind = \"bulk\"", "kind = \"file\"\n    size = \"10 MB\"")
+        .replace("warm_up = \"50 s\"", "");
+    let result = simulate(&toml, "reno");
+    let seconds = result.completion_s.expect("complete");
+    let least = 10e6 / 1460.0 / 1000.0;
+    assert!((least..least + 0.5).contains(&seconds), "{seconds} s, at least {least}");
+    assert_near("measured", result.measured_s, seconds, 1e-9);
+    assert_near("goodput", result.goodput_bps * seconds, 80e6, 2e-3);
+}
+
+/// A radio sleeps before and after; during a download it is active: Huang's LTE, β = 1288.04 mW, 51.97 mW/Mbit/s.
+#[test]
+fn a_radio_is_active_while_data_flows() {
+    let lte = SATURATED.replace(
+        "{ per_mbps = \"100 mW\", up_per_mbps = \"300 mW\", active = \"2 W\" }",
+        "\"lte-huang2012\"",
+    );
+    let result = simulate(&lte, "reno");
+    let power_w = 1.28804 + 0.05197 * 12.0 + 0.43839 * 0.32;
+    assert_near("power", result.power_w, power_w, 5e-3);
+}
+
+/// The rate halves at 100 s: 50 s of either in the measured interval.
+#[test]
+fn steps_of_the_rate_are_followed() {
+    let steps = r#"rate = { steps = [["0 s", "12 Mbit/s"], ["100 s", "6 Mbit/s"]] }"#;
+    let toml = SATURATED.replace("rate = \"12 Mbit/s\"", steps);
+    let result = simulate(&toml, "reno");
+    assert_near("goodput", result.goodput_bps, (1000.0 * 50.0 + 500.0 * 100.0) / 150.0 * 1460.0 * 8.0, 1e-2);
+}
+
+/// A buffer of 20 packets on 40 packets of pipe: half of the rate.
+#[test]
+fn the_receive_buffer_bounds_the_goodput() {
+    let toml = format!("{SATURATED}\n[receiver]\nbuffer = \"29200 B\"\n");
+    let result = simulate(&toml, "reno");
+    // Base RTT: 40 ms, and 1 ms for a segment, 0.027 ms for an ACK.
+    assert_near("goodput", result.goodput_bps, 20.0 * 1460.0 * 8.0 / 0.041_027, 1e-2);
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes() {
+    let bytes = || serde_json::to_string(&simulate(SATURATED, "dts")).expect("it serialises");
+    assert_eq!(bytes(), bytes());
+}
+
+#[test]
+fn what_it_cannot_represent_is_refused_by_name() {
+    let refused = |toml: &str| check(&scenario(toml), &setup("reno")).expect_err("refused");
+    let stream = SATURATED.replace("kind = \"bulk\"", "kind = \"stream\"\n    rate = \"1 Mbit/s\"");
+    assert!(matches!(refused(&stream), Unsupported::Workload { workload: "a stream", .. }));
+    let rival = format!("{SATURATED}\n[[competitor]]\nname = \"tcp\"\npath = \"only\"\nsize = \"1 MB\"\n");
+    assert_eq!(refused(&rival), Unsupported::ShortCompetitor { competitor: "tcp".to_owned() });
+    assert!(check(&scenario(SATURATED), &setup("reno")).is_ok());
+}
