@@ -14,10 +14,12 @@
 //! |---|---|
 //! | `plan` | from a scenario to lines and addresses |
 //! | `stack` | sysctls, addresses, rules, routes |
+//! | `serve` | servers of the outside, shared into the lab |
 //! | `ledger` | which labs run, and what one that crashed has left |
 
 mod ledger;
 mod plan;
+mod serve;
 mod stack;
 
 use std::net::IpAddr;
@@ -28,8 +30,9 @@ use joulepath_model::scenario::PathIndex;
 
 pub use ledger::{Remains, clean};
 pub use plan::LabSpec;
+pub use serve::Serving;
 
-use crate::emulator::messages::{Command, End, Event, Reading};
+use crate::emulator::messages::{Backlog, Command, End, Event, Reading};
 use crate::error::{Doing, Error, Result};
 use crate::mptcp::path_manager::{Endpoint, Limits, PathManager};
 use crate::namespace::Namespace;
@@ -119,7 +122,7 @@ impl Lab {
         self.server_address
     }
 
-    /// The paths, in the order of the scenario, and then one line for each competitor.
+    /// The paths in the order of the connections that use them, and then one line for each competitor.
     pub fn lines(&self) -> &[Line] {
         &self.lines
     }
@@ -180,6 +183,17 @@ impl Lab {
     pub fn read(&mut self, end: End) -> Result<Reading> {
         match self.ask(Command::Read(end))? {
             Event::Reading(reading) => Ok(*reading),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// What waits in front of each link of the scenario, by its index.
+    ///
+    /// # Errors
+    /// If the emulator has died.
+    pub fn backlogs(&mut self) -> Result<Vec<Backlog>> {
+        match self.ask(Command::Queues)? {
+            Event::Queues(backlogs) => Ok(backlogs),
             other => Err(unexpected(&other)),
         }
     }

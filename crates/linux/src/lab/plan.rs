@@ -3,9 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use joulepath_model::network::RateSpec;
-use joulepath_model::scenario::{self, LinkIndex, PathIndex, Scenario};
+use joulepath_model::scenario::{self, PathIndex, PathSpec, Scenario};
 
 use super::Line;
+use super::stack::Stack;
 use crate::emulator::messages::{LineSpec, Spec, Trace};
 use crate::error::{Error, Result};
 use crate::namespace::Namespace;
@@ -25,8 +26,10 @@ const MAX_NAME: usize = 15;
 /// What a lab is to be.
 #[derive(Clone, Debug)]
 pub struct LabSpec {
-    pub(super) scenario: Scenario,
-    seed: u64,
+    /// What the links, the stack and the meter are.
+    pub scenario: Scenario,
+    /// Which random numbers the links draw.
+    pub seed: u64,
     /// IPv6 instead of IPv4.
     pub ipv6: bool,
     /// Congestion controller of every socket that does not choose one.
@@ -61,6 +64,19 @@ impl LabSpec {
         }
     }
 
+    /// Whether there can be such a lab, as far as that can be seen without building it.
+    ///
+    /// # Errors
+    /// If the kernel cannot send segments of the scenario's size.
+    pub fn check(&self) -> Result<()> {
+        Plan::of(self).map(drop)
+    }
+
+    /// What the scenario asks for and the kernel cannot do exactly, one sentence each.
+    pub fn differences(&self) -> Vec<String> {
+        Stack::of(self).differences().to_vec()
+    }
+
     pub(super) fn title(&self) -> String {
         self.scenario.title.clone()
     }
@@ -69,12 +85,10 @@ impl LabSpec {
 impl Plan {
     pub(super) fn of(spec: &LabSpec) -> Result<Self> {
         let scenario = &spec.scenario;
-        let used = |path: &PathIndex| scenario.connections.iter().any(|group| group.paths.contains(path));
-        let paths = (0..scenario.paths.len()).filter(used);
         let mut lines: Vec<LineSpec> = vec![];
-        for path in paths {
-            let PathRoutes { name, down, up } = PathRoutes::of_path(scenario, path);
-            lines.push(LineSpec { name: name.to_owned(), mtu: spec.mtu(true)?, down, up, path: Some(path) });
+        for path in paths_in_use(scenario) {
+            let PathSpec { name, down, up, .. } = scenario.paths[path].clone();
+            lines.push(LineSpec { name, mtu: spec.mtu(true)?, down, up, path: Some(path) });
         }
         for competitor in &scenario.competitors {
             lines.push(LineSpec {
@@ -136,18 +150,15 @@ impl LabSpec {
     }
 }
 
-/// A path without what only the simulator needs.
-struct PathRoutes<'a> {
-    name: &'a str,
-    down: Vec<LinkIndex>,
-    up: Vec<LinkIndex>,
-}
-
-impl<'a> PathRoutes<'a> {
-    fn of_path(scenario: &'a Scenario, path: PathIndex) -> Self {
-        let path = &scenario.paths[path];
-        PathRoutes { name: &path.name, down: path.down.clone(), up: path.up.clone() }
+/// Those of the connections under test, in their order: the first is where a connection begins.
+fn paths_in_use(scenario: &Scenario) -> Vec<PathIndex> {
+    let mut paths = vec![];
+    for &path in scenario.connections.iter().flat_map(|group| &group.paths) {
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
     }
+    paths
 }
 
 fn trace(rate: &RateSpec) -> Option<Trace> {
