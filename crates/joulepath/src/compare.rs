@@ -87,6 +87,7 @@ struct Case {
     reference: ScenarioRef,
     seeds: Vec<u64>,
     manifest: Manifest,
+    notes: Vec<String>,
 }
 
 /// Every case, loaded and checked: nothing runs before all are right.
@@ -122,7 +123,7 @@ fn case(
     };
     engine.check(&scenario, &contenders)?;
     let seeds =
-        if engine.draws() { seeds(options, scenario.compare.seeds)? } else { vec![options.first_seed] };
+        if engine.draws() { seeds(options, scenario.compare.seeds.min(engine.most_seeds()))? } else { vec![options.first_seed] };
     let manifest = Manifest {
         scenario_sha256: source.sha256(&scenario),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -131,7 +132,8 @@ fn case(
         command: command_line(),
     };
     let reference = reference(source, variant.as_deref(), &scenario);
-    Ok(Case { variant, scenario, contenders, reference, seeds, manifest })
+    let notes = engine.notes(&scenario, &contenders)?;
+    Ok(Case { variant, scenario, contenders, reference, seeds, manifest, notes })
 }
 
 /// A time from the command line as TOML text.
@@ -223,7 +225,8 @@ impl Session<'_> {
         if let Some(journal) = &mut self.journal {
             journal.begin(&case.reference, &case.manifest);
         }
-        let mut progress = Progress::new(tasks.len(), self.options.quiet);
+        let takes = self.engine.takes(&case.scenario);
+        let mut progress = Progress::new(tasks.len(), takes, self.options.quiet);
         let cores = self.options.jobs.or_else(|| thread::available_parallelism().ok());
         let cores = cores.unwrap_or(NonZeroUsize::MIN);
         let threads = self.engine.most_at_a_time().map_or(cores, |most| most.min(cores));
@@ -340,6 +343,7 @@ fn comparison(case: &Case, engine: &str, runs: Vec<Vec<RunResult>>, partial: boo
         seeds: case.seeds.len() as u32,
         manifest: case.manifest.clone(),
         limits,
+        notes: case.notes.clone(),
         partial,
     }
 }

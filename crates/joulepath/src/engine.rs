@@ -2,8 +2,13 @@
 //!
 //! `compare` knows no engine: a further one is a type here (or in a module of its own), and an arm of [`open`].
 
-use std::num::NonZeroUsize;
+#[cfg(feature = "kernel")]
+mod kernel;
 
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use joulepath_control::schedule::Scheduler;
 use joulepath_model::scenario::Scenario;
 use joulepath_packet::RunOptions;
 
@@ -25,6 +30,24 @@ pub(crate) trait Runner: Sync {
     /// Most runs at a time; none if only the cores set a bound.
     fn most_at_a_time(&self) -> Option<NonZeroUsize> {
         None
+    }
+
+    /// Most seeds, unless more are asked for.
+    fn most_seeds(&self) -> u32 {
+        u32::MAX
+    }
+
+    /// How long a run takes; none if nobody knows before.
+    fn takes(&self, _scenario: &Scenario) -> Option<Duration> {
+        None
+    }
+
+    /// What whoever reads the results has to know.
+    ///
+    /// # Errors
+    /// As [`Runner::check`].
+    fn notes(&self, _scenario: &Scenario, _contenders: &[Contender]) -> Result<Vec<String>, Failure> {
+        Ok(vec![])
     }
 
     /// Refuses what it cannot run, before anything runs.
@@ -50,8 +73,11 @@ pub(crate) fn open(engine: Engine) -> Result<Box<dyn Runner>, Failure> {
     };
     match engine {
         Engine::Packet => Ok(Box::new(Packet)),
-        Engine::Fluid => missing("fluid"),
-        Engine::Kernel => missing("kernel"),
+        Engine::Fluid => Ok(Box::new(Fluid)),
+        #[cfg(feature = "kernel")]
+        Engine::Kernel => Ok(Box::new(kernel::Kernel)),
+        #[cfg(not(feature = "kernel"))]
+        Engine::Kernel => Err(Failure::without_kernel_engine()),
         Engine::Live => missing("live"),
     }
 }
@@ -68,5 +94,63 @@ impl Runner for Packet {
         let options = RunOptions { series: task.series };
         joulepath_packet::run(scenario, &contender.setup, task.seed, options)
             .map_err(|error| error.to_string())
+    }
+}
+
+/// The differential equations.
+struct Fluid;
+
+impl Fluid {
+    /// The parts of a policy that have a place in the equations.
+    fn setup(contender: &Contender) -> joulepath_fluid::Setup {
+        let setup = &contender.setup;
+        joulepath_fluid::Setup {
+            policy: setup.policy.clone(),
+            controller: setup.controller,
+            controller_params: setup.controller_params.clone(),
+            allocator: setup.allocator,
+            only_path: setup.only_path,
+        }
+    }
+}
+
+impl Runner for Fluid {
+    fn name(&self) -> &'static str {
+        "fluid"
+    }
+
+    fn draws(&self) -> bool {
+        false
+    }
+
+    fn check(&self, scenario: &Scenario, contenders: &[Contender]) -> Result<(), Failure> {
+        let refuse =
+            |what: String| Failure::message(Exit::Unsupported, what).help("use `--engine packet`, which can");
+        for contender in contenders {
+            if let Some(part) = not_in_the_fluid(contender) {
+                let policy = &contender.policy;
+                return Err(refuse(format!("`{policy}` uses {part}, which the fluid engine does not know")));
+            }
+            joulepath_fluid::check(scenario, &Self::setup(contender))
+                .map_err(|error| refuse(error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    fn run(&self, scenario: &Scenario, contender: &Contender, task: &Task) -> Outcome {
+        let options = joulepath_fluid::RunOptions { series: task.series };
+        joulepath_fluid::run(scenario, &Self::setup(contender), task.seed, options)
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// A part of the policy that decides what arrives, and that the equations leave out.
+fn not_in_the_fluid(contender: &Contender) -> Option<&'static str> {
+    let setup = &contender.setup;
+    match setup.scheduler {
+        _ if setup.selector.is_some() => Some("a selector that opens and closes subflows"),
+        _ if setup.slots.is_some() => Some("an allocator of slots"),
+        Scheduler::Redundant(_) => Some("the redundant scheduler"),
+        _ => None,
     }
 }

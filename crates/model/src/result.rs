@@ -171,6 +171,9 @@ pub struct Comparison {
     pub limits: Vec<Limit>,
     /// One per policy.
     pub rows: Vec<Row>,
+    /// What a reader has to know of how the engine ran it, one sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Whether some runs are missing (interrupted).
     pub partial: bool,
 }

@@ -317,6 +317,7 @@ pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
         }
     }
     notes.extend(interval_note(&comparison.rows));
+    notes.extend(comparison.notes.iter().cloned());
     notes
 }
 

@@ -100,12 +100,10 @@ impl Run {
         program: &Program,
     ) -> Result<Self> {
         let controllers = Controllers::register(scenario, setup)?;
-        let spec = LabSpec {
-            ipv6: options.ipv6,
-            default_cc: controllers.under_test().to_owned(),
-            series: options.series,
-            ..LabSpec::of(scenario, seed)
-        };
+        let mut spec = LabSpec::of(scenario, seed);
+        spec.ipv6 = options.ipv6;
+        controllers.under_test().clone_into(&mut spec.default_cc);
+        spec.series = options.series;
         let lab = Lab::start(&spec, program)?;
         let control = ControlPlane::new(scenario, setup, seed, &lab, &controllers)?;
         let traffic = plan::traffic(scenario, setup, seed, options.series, &lab, &controllers)?;

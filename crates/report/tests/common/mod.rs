@@ -110,6 +110,7 @@ impl Fake {
                 command: "joulepath compare scenarios/papers/000-table1.toml".into(),
             },
             limits,
+            notes: vec![],
             partial: false,
         }
     }

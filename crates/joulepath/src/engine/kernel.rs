@@ -1,0 +1,62 @@
+//! The machine's own MPTCP stack over emulated links, in real time.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use joulepath_linux::Program;
+use joulepath_linux::engine::{self, RunOptions, Setup};
+use joulepath_model::policy::Policy;
+use joulepath_model::scenario::Scenario;
+
+use super::Runner;
+use crate::contenders::Contender;
+use crate::failure::Failure;
+use crate::study::{Outcome, Task};
+
+/// Namespaces, controllers and processes of a run come and go in about this time.
+const AROUND: Duration = Duration::from_millis(400);
+
+/// A run takes as long as the scenario says, and needs the machine for itself.
+pub(super) struct Kernel;
+
+impl Runner for Kernel {
+    fn name(&self) -> &'static str {
+        "kernel"
+    }
+
+    fn most_at_a_time(&self) -> Option<NonZeroUsize> {
+        Some(NonZeroUsize::MIN)
+    }
+
+    fn most_seeds(&self) -> u32 {
+        3
+    }
+
+    fn takes(&self, scenario: &Scenario) -> Option<Duration> {
+        Some(Duration::from_nanos(scenario.duration.0) + AROUND)
+    }
+
+    fn check(&self, scenario: &Scenario, contenders: &[Contender]) -> Result<(), Failure> {
+        Ok(engine::check(scenario, &setups(scenario, contenders)?)?)
+    }
+
+    fn notes(&self, scenario: &Scenario, contenders: &[Contender]) -> Result<Vec<String>, Failure> {
+        Ok(engine::notes(scenario, &setups(scenario, contenders)?))
+    }
+
+    fn run(&self, scenario: &Scenario, contender: &Contender, task: &Task) -> Outcome {
+        let options = RunOptions { series: task.series, ..RunOptions::default() };
+        setup(scenario, contender)
+            .and_then(|setup| engine::run(scenario, &setup, task.seed, options, &Program::current()))
+            .map_err(|error| error.to_string())
+    }
+}
+
+fn setups(scenario: &Scenario, contenders: &[Contender]) -> Result<Vec<Setup>, Failure> {
+    contenders.iter().map(|contender| Ok(setup(scenario, contender)?)).collect()
+}
+
+fn setup(scenario: &Scenario, contender: &Contender) -> joulepath_linux::Result<Setup> {
+    let policy: Policy = contender.policy.parse().expect("it was a policy before");
+    Setup::of(&policy, scenario)
+}
