@@ -17,6 +17,7 @@ mod join;
 mod outcome;
 mod pair;
 mod pattern;
+mod plan;
 mod receiver;
 mod report;
 mod run;
@@ -27,6 +28,7 @@ mod tracker;
 
 pub use outcome::{Outcome, PathOutcome, outcome};
 pub use pair::Pair;
+pub use plan::Stack;
 pub use report::{ConnectionReport, Delivery, PathReport, Report, Sample};
 pub use run::clock_ns;
 pub use spec::{

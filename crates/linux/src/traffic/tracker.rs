@@ -1,7 +1,7 @@
 //! Counters of a connection's subflows over time. The kernel forgets a subflow when it closes; this does not.
 
-use crate::mptcp::TcpInfo;
 use crate::mptcp::info::{FullInfo, SubflowInfo};
+use crate::mptcp::{TcpInfo, TcpState};
 
 use super::report::PathReport;
 
@@ -56,7 +56,10 @@ impl Tracker {
             };
             self.reinjected = Some((before, counters.reinjected));
         }
-        for subflow in &info.subflows {
+        // One whose SYN has no answer is listed, too.
+        let established =
+            |s: &&SubflowInfo| !matches!(s.tcp.state, TcpState::SynSent | TcpState::SynReceived);
+        for subflow in info.subflows.iter().filter(established) {
             let ends = (subflow.local, subflow.remote);
             match self.subflows.iter_mut().find(|tracked| tracked.ends == ends) {
                 Some(tracked) => tracked.take(&subflow.tcp, if self.measuring { elapsed_s } else { 0.0 }),

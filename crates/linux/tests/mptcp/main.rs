@@ -5,5 +5,6 @@ mod common;
 
 mod net;
 mod path_manager;
+mod radios;
 mod socket;
 mod traffic;

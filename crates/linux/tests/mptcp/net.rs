@@ -21,6 +21,8 @@ pub(crate) struct Path {
     pub(crate) ip: IpAddr,
     /// Index of the client's device.
     pub(crate) device: u32,
+    /// Index of the server's device.
+    peer: u32,
 }
 
 impl Net {
@@ -79,11 +81,17 @@ impl Net {
             .server
             .enter_thread(|| Routing::open()?.add_route(&route(Some(client_ip), server_ip, peer, None)));
         of_server.unwrap().unwrap();
-        self.paths.push(Path { ip: client_ip, device });
+        self.paths.push(Path { ip: client_ip, device, peer });
     }
 
     pub(crate) fn server_at(&self, port: u16) -> SocketAddr {
         (self.server_ip, port).into()
+    }
+
+    /// Cuts a path's cable at the server, or mends it: what the client sends is lost, and it does not know.
+    pub(crate) fn set_cable(&self, path: usize, up: bool) {
+        let device = self.paths[path].peer;
+        self.server.enter_thread(|| Routing::open()?.set_up(device, up)).unwrap().unwrap();
     }
 
     /// The client's address on a path, with any port.

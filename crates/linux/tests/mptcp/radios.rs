@@ -1,0 +1,126 @@
+//! Traffic of a scenario over emulated radios, against closed forms.
+
+use joulepath_linux::Program;
+use joulepath_linux::lab::{Lab, LabSpec};
+use joulepath_linux::mptcp::socket::Protocol;
+use joulepath_linux::traffic::{Outcome, Pair, Spec, Stack};
+use joulepath_model::scenario;
+
+use crate::common::machine;
+
+/// The scenario's traffic in a lab, with Reno.
+fn run(text: &str) -> Outcome {
+    let scenario = scenario::load(text, &|name| Err(format!("no trace {name}"))).unwrap();
+    let program = Program::at(env!("CARGO_BIN_EXE_joulepath-worker"));
+    let mut lab = Lab::start(&LabSpec::of(&scenario, 1), &program).unwrap();
+    let stack = Stack {
+        protocol: Protocol::Mptcp,
+        congestion: "reno".into(),
+        only_path: None,
+        kernel_name: &|name| name.to_owned(),
+    };
+    let spec = Spec::of(&scenario, 1, &stack, lab.lines(), lab.server_address()).unwrap();
+    let mut pair = Pair::start(spec, lab.server(), lab.client(), &program).unwrap();
+    pair.begin(lab.start_clock().unwrap()).unwrap();
+    pair.finish(|| false).unwrap()
+}
+
+#[test]
+fn two_radios_are_filled_in_proportion_to_their_rates() {
+    let Some(_machine) = machine() else { return };
+    let outcome = run(r#"
+        title = "two radios"
+        duration = "8 s"
+        warm_up = "3 s"
+        [[path]]
+        name = "wifi"
+        rate = "20 Mbit/s"
+        delay = "10 ms"
+        energy = "wifi-seed000"
+        [[path]]
+        name = "lte"
+        rate = "10 Mbit/s"
+        delay = "20 ms"
+        energy = "lte-huang2012"
+    "#);
+    // 1460 of 1500 bytes or so are payload: 29.2 Mbit/s, and what waited for its order when the warm-up ended. A queue of a
+    // bandwidth-delay product keeps Reno busy.
+    let part = outcome.goodput_bps / 30e6;
+    eprintln!(
+        "two radios: {part:.3} of the rate, shares {:.3} {:.3}",
+        outcome.paths[0].share, outcome.paths[1].share
+    );
+    assert!((0.80..1.02).contains(&part), "{outcome:#?}");
+    assert!((outcome.paths[0].share - 2.0 / 3.0).abs() < 0.08, "{outcome:#?}");
+    // The RTT is that of the wire and up to a full queue of 100 packets of 1500 bytes: 60 ms and 120 ms.
+    for (path, (least_s, most_s)) in outcome.paths.iter().zip([(0.020, 0.090), (0.040, 0.180)]) {
+        assert!((least_s..most_s).contains(&path.mean_rtt_s.unwrap()), "{outcome:#?}");
+    }
+}
+
+#[test]
+fn a_receive_buffer_bounds_the_rate_to_a_window_per_rtt() {
+    let Some(_machine) = machine() else { return };
+    let outcome = run(r#"
+        title = "a small buffer"
+        duration = "6 s"
+        warm_up = "2 s"
+        [[path]]
+        name = "far"
+        rate = "50 Mbit/s"
+        delay = "50 ms"
+        energy = "wifi-seed000"
+        [receiver]
+        buffer = "64 KiB"
+    "#);
+    // 65,536 · 8 bit / 0.1 s = 5.24 Mbit/s.
+    let part = outcome.goodput_bps / 5.24e6;
+    eprintln!("a small buffer: {part:.3} of a window per RTT");
+    assert!((0.85..1.1).contains(&part), "{outcome:#?}");
+    assert!((0.100..0.110).contains(&outcome.paths[0].mean_rtt_s.unwrap()), "{outcome:#?}");
+}
+
+#[test]
+fn a_lone_message_takes_its_way_and_its_serialisation() {
+    let Some(_machine) = machine() else { return };
+    let outcome = run(r#"
+        title = "messages"
+        duration = "8 s"
+        [[path]]
+        name = "radio"
+        rate = "10 Mbit/s"
+        delay = "20 ms"
+        energy = "wifi-seed000"
+        [workload]
+        kind = "messages"
+        mean_gap = "100 ms"
+        size = "10 kB"
+    "#);
+    let delay = outcome.delay.unwrap();
+    // 10 000 bytes and 7 headers at 10 Mbit/s: 8.3 ms, and 20 ms of way. One in twelve finds another before it.
+    eprintln!("messages: p50 {:.2} ms, mean {:.2} ms", delay.p50_s * 1e3, delay.mean_s * 1e3);
+    assert!((0.0282..0.0320).contains(&delay.p50_s), "{delay:?}");
+    assert!((30..140).contains(&delay.count), "{delay:?}");
+}
+
+#[test]
+fn a_file_is_complete_after_slow_start_has_carried_it() {
+    let Some(_machine) = machine() else { return };
+    let outcome = run(r#"
+        title = "a file"
+        duration = "30 s"
+        [[path]]
+        name = "radio"
+        rate = "100 Mbit/s"
+        delay = "50 ms"
+        energy = "wifi-seed000"
+        [workload]
+        kind = "file"
+        size = "100 kB"
+    "#);
+    // 69 segments from a window of 10: 10, 20, 39 in three rounds. The handshake takes 150 ms until the server may send; the last
+    // round arrives two RTTs and a way later: 400 ms, and 8.3 ms of serialisation of which most is hidden.
+    let completion_s = outcome.completion_s.unwrap();
+    eprintln!("a file: {completion_s:.4} s");
+    assert!((0.395..0.440).contains(&completion_s), "{outcome:#?}");
+}
