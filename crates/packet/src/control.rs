@@ -4,6 +4,7 @@
 //! `U_r = Σ_l (Q_l − Q̄_l)⁺/Q̄_l + ρ_r` of extended DTS (002, section V-C, with the queue excess normalised).
 
 use joulepath_control::allocate::{Resolver, SlotPath, SoMptcp};
+use joulepath_control::schedule::MAX_SUBFLOWS;
 use joulepath_control::select::{Observer, PathEnergy};
 use joulepath_link::random::Stream;
 use joulepath_model::energy::{InterfaceModel, Traffic, equations};
@@ -200,12 +201,17 @@ impl Lane<'_> {
             let cost_j = if usable { energy.per_bit(per_s * packet_bits) * 1e6 } else { f64::INFINITY };
             SlotPath { cost_j, idle_j: 0.0, capacity }
         };
-        let paths: Vec<SlotPath> = slots.energies.iter().enumerate().map(path).collect();
+        let n = slots.energies.len();
+        let mut paths = [SlotPath::default(); MAX_SUBFLOWS];
+        for (slot, path) in paths.iter_mut().zip(slots.energies.iter().enumerate().map(path)) {
+            *slot = path;
+        }
+        let paths = &paths[..n];
         // V c of the cheapest path is kept as a place-holder: without it so much would never be sent.
         let cheapest_j = paths.iter().map(|path| path.cost_j).fold(f64::INFINITY, f64::min);
         if cheapest_j.is_finite() {
-            let allotted = slots.allocator.allocate(&paths, backlog + slots.allocator.v * cheapest_j, 0.0);
-            self.connection.scheduler.allot(&allotted[..paths.len()]);
+            let allotted = slots.allocator.allocate(paths, backlog + slots.allocator.v * cheapest_j, 0.0);
+            self.connection.scheduler.allot(&allotted[..n]);
         }
         let at_ns = self.now_ns + slots.slot.0;
         let source = self.common.sources.slot(self.index);

@@ -71,7 +71,12 @@ fn cost(policy: &str, seconds: u32) -> (u64, u64) {
 /// for a rare longer excursion: less than one per 100 000 packet-hops.
 #[test]
 fn a_longer_run_allocates_no_more() {
-    for policy in ["lia", "uncoupled", "olia[scheduler=round-robin]", "linux"] {
+    let waiting =
+        ["mptcp[scheduler=blest]", "mptcp[scheduler=ecf]", "mptcp[scheduler=daps]", "emtcp", "so-mptcp"];
+    let ahead = ["mptcp[scheduler=sttf]", "cwa-proactive[spaced=on]", "redundant"];
+    for policy in
+        ["lia", "uncoupled", "olia[scheduler=round-robin]", "linux"].into_iter().chain(waiting).chain(ahead)
+    {
         let (short, short_hops) = cost(policy, 200);
         let (long, long_hops) = cost(policy, 400);
         let per_hop = (long as f64 - short as f64) / (long_hops - short_hops) as f64;

@@ -86,12 +86,13 @@ impl SoMptcp {
     fn linear(&self, paths: &[SlotPath], queue: f64, most: f64) -> [f64; MAX_SUBFLOWS] {
         let h = |i: usize| self.marginal(i, &paths[i], queue);
         // Where a packet costs less than an idle slot, one is sent although it does not pay by itself.
-        let pays = |&i: &usize| h(i) < 0.0 || h(i) < self.v * paths[i].idle_j;
-        let mut order: Vec<usize> = (0..paths.len()).filter(pays).collect();
-        order.sort_by(|&i, &j| h(i).total_cmp(&h(j)));
+        let pays = |i: usize| h(i) < 0.0 || h(i) < self.v * paths[i].idle_j;
+        let mut order: [usize; MAX_SUBFLOWS] = std::array::from_fn(|i| i);
+        let order = &mut order[..paths.len()];
+        order.sort_unstable_by(|&i, &j| h(i).total_cmp(&h(j)).then(i.cmp(&j)));
         let mut x = [0.0; MAX_SUBFLOWS];
         let mut left = most;
-        for i in order {
+        for &i in order.iter().filter(|&&i| pays(i)) {
             let wanted = if h(i) < 0.0 { paths[i].capacity } else { paths[i].capacity.min(1.0) };
             x[i] = wanted.min(left);
             left -= x[i];

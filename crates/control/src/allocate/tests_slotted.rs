@@ -19,7 +19,7 @@ fn paths() -> [SlotPath; 3] {
 fn poisson(random: &mut Pcg64Mcg, mean: f64) -> f64 {
     let (limit, mut product, mut count) = (libm::exp(-mean), 1.0, -1.0);
     while product > limit {
-        product *= random.next_u32() as f64 / f64::from(u32::MAX);
+        product *= f64::from(random.next_u32()) / f64::from(u32::MAX);
         count += 1.0;
     }
     count

@@ -3,9 +3,11 @@
 //! ```text
 //!                  data waits longer than PATIENCE, for `full_after`
 //!      k paths  ─────────────────────────────────────────────────────►  k + 1 paths
-//!               ◄─────────────────────────────────────────────────────
-//!                  rate below 80 % of what the first k carry, for `close_after`
+//!         ▲                                                              │     ▲
+//!         │ TRIAL has passed                  nothing waits, `close_after`│     │ data waits: the next trial
+//!         └──────────────────────  trial: the last is a backup  ◄────────┘─────┘ comes twice as late
 //! ```
+//! A trial, because what the others could carry is not known while they do not have to: their estimates date from when they were full.
 //! Not from a paper: what users of multi-homed devices ask for, and no stock system gives them.
 
 use joulepath_model::units::Nanos;
@@ -14,22 +16,28 @@ use super::{Demand, Snapshot, Use, Uses, only};
 
 /// Data that would take longer than this to drain is too much for the paths, s.
 const PATIENCE_S: f64 = 0.5;
-/// A path closes when the others would be less busy than this.
-const FITS: f64 = 0.8;
+/// How long the last path is a backup before it closes.
+const TRIAL: Nanos = Nanos::from_secs(2);
+/// Longest time between two trials.
+const RAREST_TRIAL: Nanos = Nanos::from_secs(60);
 
 /// Fills the cheapest paths first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overflow {
     /// The next path opens after the others were full for so long.
     pub full_after: Nanos,
-    /// The last path closes after the others would have sufficed for so long.
+    /// The last path is tried as a backup after nothing has waited for so long.
     pub close_after: Nanos,
     /// Paths in use, the cheapest ones.
     used: usize,
     /// The order in which they are used: the cheapest first, as far as was known at the start.
     order: Vec<usize>,
     full_since: Option<Nanos>,
-    fits_since: Option<Nanos>,
+    idle_since: Option<Nanos>,
+    /// Since when the last path is a backup.
+    trial: Option<Nanos>,
+    /// Time without waiting data before the next trial, if it differs from `close_after`.
+    retry: Option<Nanos>,
 }
 
 impl Default for Overflow {
@@ -40,7 +48,9 @@ impl Default for Overflow {
             used: 1,
             order: vec![],
             full_since: None,
-            fits_since: None,
+            idle_since: None,
+            trial: None,
+            retry: None,
         }
     }
 }
@@ -62,19 +72,34 @@ impl Overflow {
         let usable = snapshot.usable();
         let order: Vec<usize> = self.order.iter().copied().filter(|i| usable.contains(i)).collect();
         self.used = self.used.clamp(1, order.len());
-        let (now, used) = (snapshot.now, &order[..self.used]);
-        let full = is_full(snapshot, used);
-        if lasted(&mut self.full_since, full, now, self.full_after) && self.used < order.len() {
-            self.used += 1;
-            (self.full_since, self.fits_since) = (None, None);
-        } else {
-            let fits = self.used > 1 && !full && would_fit(snapshot, &order[..self.used - 1]);
-            if lasted(&mut self.fits_since, fits, now, self.close_after) {
-                self.used -= 1;
-                (self.full_since, self.fits_since) = (None, None);
-            }
+        let full = is_full(snapshot, &order[..self.used]);
+        self.step(snapshot.now, full, order.len());
+        let mut uses = only(&order[..self.used], Use::Closed);
+        if self.trial.is_some() {
+            uses[order[self.used - 1]] = Use::Backup;
         }
-        only(&order[..self.used], Use::Closed)
+        uses
+    }
+
+    fn step(&mut self, now: Nanos, full: bool, paths: usize) {
+        let wait = self.retry.unwrap_or(self.close_after);
+        let is_full = lasted(&mut self.full_since, full, now, self.full_after);
+        let is_idle = lasted(&mut self.idle_since, !full, now, wait);
+        match self.trial {
+            Some(_) if is_full => {
+                self.trial = None;
+                self.retry = Some(Nanos(wait.0.saturating_mul(2)).min(RAREST_TRIAL.max(self.close_after)));
+            }
+            Some(since) if !full && now.saturating_sub(since) >= TRIAL => {
+                self.used -= 1;
+                (self.trial, self.retry) = (None, None);
+            }
+            Some(_) => return,
+            None if is_full && self.used < paths => self.used += 1,
+            None if is_idle && self.used > 1 => self.trial = Some(now),
+            None => return,
+        }
+        (self.full_since, self.idle_since) = (None, None);
     }
 }
 
@@ -83,10 +108,4 @@ fn is_full(snapshot: &Snapshot, used: &[usize]) -> bool {
     let Demand::Bytes(bytes) = snapshot.demand else { return true };
     let rate_bps: f64 = used.iter().map(|&i| snapshot.paths[i].rate_bps).sum();
     bytes * 8.0 > PATIENCE_S * rate_bps && bytes > snapshot.initial_window * snapshot.mss_bytes
-}
-
-/// Whether all paths together carry less than `fewer` could.
-fn would_fit(snapshot: &Snapshot, fewer: &[usize]) -> bool {
-    let rate_bps: f64 = snapshot.paths.iter().map(|path| path.rate_bps).sum();
-    rate_bps < FITS * fewer.iter().map(|&i| snapshot.paths[i].capacity_bps).sum::<f64>()
 }

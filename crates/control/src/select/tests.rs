@@ -122,15 +122,26 @@ fn overflow_opens_the_next_path_when_the_first_is_full_and_closes_it_when_the_lo
     assert_eq!(want(&mut overflow, &at(1.0, much, &one)), WIFI_ONLY);
     assert_eq!(want(&mut overflow, &at(1.9, much, &one)), WIFI_ONLY);
     assert_eq!(want(&mut overflow, &at(2.0, much, &one)), BOTH);
-    // Both carry 10 Mbit/s: more than 80 % of WiFi's 8.
+    // Nothing waits for five seconds: LTE becomes a backup on trial.
     let two = [wifi, open("lte-huang2012", 2.0)];
-    assert_eq!(want(&mut overflow, &at(9.0, little, &two)), BOTH);
-    // 6.3 Mbit/s in all fit, for five seconds.
-    let none = Demand::Bytes(0.0);
-    let fits = [PathSnapshot { rate_bps: 4.3e6, ..wifi }, two[1]];
-    assert_eq!(want(&mut overflow, &at(10.0, none, &fits)), BOTH);
-    assert_eq!(want(&mut overflow, &at(14.9, none, &fits)), BOTH);
-    assert_eq!(want(&mut overflow, &at(15.0, none, &fits)), WIFI_ONLY);
+    let more = Demand::Bytes(626e3);
+    for (seconds, demand, expected) in [
+        (3.0, little, BOTH),
+        (7.9, little, BOTH),
+        (8.0, little, LTE_BACKUP),
+        // WiFi alone is full for a second: back, and the next trial comes after ten.
+        (9.0, more, LTE_BACKUP),
+        (9.9, more, LTE_BACKUP),
+        (10.0, more, BOTH),
+        (11.0, little, BOTH),
+        (20.9, little, BOTH),
+        (21.0, little, LTE_BACKUP),
+        // Two seconds without waiting data: LTE closes.
+        (22.9, little, LTE_BACKUP),
+        (23.0, little, WIFI_ONLY),
+    ] {
+        assert_eq!(want(&mut overflow, &at(seconds, demand, &two)), expected, "{seconds} s");
+    }
 }
 
 #[test]

@@ -30,7 +30,8 @@ const RESTLESS: &str = r#"
     size = "10 kB"
 "#;
 
-const POLICIES: [&str; 4] = ["lia", "olia", "dts", "linux"];
+const POLICIES: [&str; 8] =
+    ["lia", "olia", "dts", "linux", "es-mptcp", "so-mptcp", "pluntke", "mptcp[scheduler=sttf]"];
 
 fn bytes(policy: &str, seed: u64) -> String {
     serde_json::to_string(&simulate_with_series(RESTLESS, policy, seed)).expect("a result is plain data")

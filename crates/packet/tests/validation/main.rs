@@ -17,6 +17,8 @@ mod multipath;
 mod recovery;
 mod reno;
 mod sawtooth;
+mod schedulers;
+mod selection;
 mod shares;
 mod workloads;
 

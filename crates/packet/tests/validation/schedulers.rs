@@ -1,0 +1,114 @@
+//! Schedulers in the engine: nothing is lost, and each does what it is for.
+
+use joulepath_control::schedule::SCHEDULERS;
+
+use crate::simulate;
+
+/// A fast and a slow path with losses.
+fn two_paths(duration_s: u32, rest: &str) -> String {
+    format!(
+        r#"
+        duration = "{duration_s} s"
+        [[path]]
+        name = "fast"
+        rate = "10 Mbit/s"
+        delay = "10 ms"
+        loss = "1 %"
+        energy = "wifi-huang2012"
+        [[path]]
+        name = "slow"
+        rate = "4 Mbit/s"
+        delay = "80 ms"
+        loss = "1 %"
+        energy = "lte-huang2012"
+        {rest}
+        "#
+    )
+}
+
+#[test]
+fn every_scheduler_brings_a_file_home_in_both_directions() {
+    for direction in ["download", "upload"] {
+        let file = format!("[workload]\nkind = \"file\"\nsize = \"2 MB\"\ndirection = \"{direction}\"");
+        let toml = two_paths(60, &file);
+        for info in SCHEDULERS {
+            let policy = match info.name {
+                "allotted" => "so-mptcp".to_owned(),
+                name => format!("uncoupled[scheduler={name}]"),
+            };
+            let result = simulate(&toml, &policy, 1);
+            assert!(result.completion_s.is_some(), "{policy} {direction}: {result:?}");
+            let bytes = result.goodput_bps * result.measured_s / 8.0;
+            assert!((bytes - 2e6).abs() < 1.0, "{policy} {direction}: {bytes}");
+        }
+    }
+}
+
+#[test]
+fn redundant_copies_cost_energy_and_carry_no_more_than_the_fast_path() {
+    let toml = two_paths(30, "[workload]\nkind = \"bulk\"");
+    let redundant = simulate(&toml, "redundant[cc=reno]", 1);
+    let uncoupled = simulate(&toml, "uncoupled", 1);
+    let alone = simulate(&toml, "single:fast", 1);
+    assert!(redundant.goodput_bps < 0.9 * uncoupled.goodput_bps, "{}", redundant.goodput_bps);
+    assert!(redundant.goodput_bps > 0.9 * alone.goodput_bps, "{}", redundant.goodput_bps);
+    assert!(redundant.bits_per_joule < uncoupled.bits_per_joule);
+    // Both paths have sent, but next to nothing comes first over the slow one.
+    assert!(redundant.paths[1].segments > 1000 && redundant.paths[1].share < 0.1, "{:?}", redundant.paths);
+}
+
+/// A buffer of half the slow path's bandwidth-delay product: whoever sends on the slow path blocks the fast one.
+#[test]
+fn waiting_schedulers_lose_less_to_a_small_buffer_than_minrtt_without_rescue() {
+    let toml = two_paths(60, "[workload]\nkind = \"bulk\"\n[receiver]\nbuffer = \"60 kB\"");
+    let mean =
+        |policy: &str| (1..=5).map(|seed| simulate(&toml, policy, seed).goodput_bps).sum::<f64>() / 5.0;
+    let minrtt = mean("uncoupled[opportunistic=off,penalise=off]");
+    for scheduler in ["blest", "ecf", "sttf"] {
+        let waits = mean(&format!("uncoupled[scheduler={scheduler},opportunistic=off,penalise=off]"));
+        println!("{scheduler}: {waits:.0} bit/s, minrtt {minrtt:.0}");
+        assert!(waits > minrtt, "{scheduler}: {waits} against {minrtt}");
+    }
+}
+
+/// Steady delays, windows limited by loss: the slow path carries segments that are due when they arrive, so the buffer that both share
+/// blocks less. (With queues that fill, half of the RTT is no estimate of the delay, and the gain is gone: see docs/models/schedulers.md.)
+#[test]
+fn the_proactive_scheduler_is_blocked_less_by_a_small_buffer_than_first_free() {
+    let toml = r#"
+        duration = "120 s"
+        [[path]]
+        name = "fast"
+        rate = "100 Mbit/s"
+        delay = "20 ms"
+        loss = "0.5 %"
+        energy = "free"
+        [[path]]
+        name = "slow"
+        rate = "100 Mbit/s"
+        delay = "60 ms"
+        loss = "0.5 %"
+        energy = "free"
+        [workload]
+        kind = "bulk"
+        [receiver]
+        buffer = "70 kB"
+    "#;
+    let mean = |policy: &str| (1..=5).map(|seed| simulate(toml, policy, seed).goodput_bps).sum::<f64>() / 5.0;
+    let first_free = mean("uncoupled[scheduler=first-free]");
+    let proactive = mean("uncoupled[scheduler=proactive]");
+    let spaced = mean("uncoupled[scheduler=proactive,spaced=on]");
+    println!("first-free {first_free:.0}, proactive {proactive:.0}, spaced {spaced:.0} bit/s");
+    assert!(proactive > first_free && spaced > first_free);
+}
+
+#[test]
+fn so_mptcp_leaves_the_dear_path_alone_until_the_queue_is_worth_it() {
+    let messages = "[workload]\nkind = \"messages\"\nmean_gap = \"50 ms\"\nsize = \"12 kB\"";
+    let toml = two_paths(60, messages);
+    let eager = simulate(&toml, "so-mptcp[V=0]", 1);
+    let patient = simulate(&toml, "so-mptcp[V=1000]", 1);
+    println!("{:?}\n{:?}", eager.paths, patient.paths);
+    assert!(patient.paths[1].share < 0.5 * eager.paths[1].share, "{:?}", patient.paths);
+    assert!(patient.delay.as_ref().unwrap().count > 1000);
+}
