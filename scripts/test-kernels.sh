@@ -136,7 +136,7 @@ build_binary() {
 
 # Packs what the guest boots into: busybox, modules, the files asked for, and the command.
 pack() {
-    local kernel=$1 tree=$work/tree image=$2
+    local kernel=$1 tree=$work/tree
     rm -rf -- "$tree"
     mkdir -p "$tree"/{bin,dev,proc,sys,run,tmp,etc}
     cp -- "$(command -v busybox)" "$tree/bin/busybox"
@@ -150,18 +150,18 @@ pack() {
         cp -- "$binary" "$tree/bin/joulepath"
         strip -- "$tree/bin/joulepath"
     fi
-    (cd "$tree" && find . | busybox cpio -o -H newc 2>/dev/null) >"$image"
+    (cd "$tree" && find . | busybox cpio -o -H newc 2>/dev/null) >"$work/$kernel/initramfs"
 }
 
 # Boots; what the command says goes to stdout, its exit code is returned. 124: it took too long. 125: the kernel did not get there.
 boot() {
     local kernel=$1 directory=$work/$1 release status
     release=$(<"$directory/release")
-    pack "$kernel" "$directory/initramfs"
     : >"$directory/status"
     # Three serial lines: the kernel's console, what the command says, its exit code.
+    # Without cx16: QEMU 7.2 sometimes leaves garbage in EFLAGS after cmpxchg16b, which 6.12 uses, and the kernel panics.
     status=0
-    timeout --foreground "$timeout_s" qemu-system-x86_64 -accel tcg -cpu max -smp 2 -m "$MEMORY" -nodefaults -no-user-config \
+    timeout --foreground "$timeout_s" qemu-system-x86_64 -accel tcg -cpu max,-cx16 -smp 2 -m "$MEMORY" -nodefaults -no-user-config \
         -display none -no-reboot -kernel "$directory/boot/vmlinuz-$release" -initrd "$directory/initramfs" \
         -append 'console=ttyS0 panic=-1 quiet' -serial "file:$directory/console.log" -serial stdio \
         -serial "file:$directory/status" </dev/null || status=$?
@@ -185,6 +185,8 @@ main() {
     parse "$@"
     "$here/setup.sh" kernels
     mkdir -p "$work"
+    exec 9>"$work/lock"
+    flock 9 # one at a time
     for kernel in "${kernels[@]}"; do
         [[ -e $work/$kernel/release ]] || missing+=("$kernel")
     done
@@ -201,7 +203,8 @@ main() {
     for kernel in "${kernels[@]}"; do
         say "booting Linux $(<"$work/$kernel/release")"
         started=$SECONDS
-        status=0
+        pack "$kernel"
+        status=0 # from here on bash does not stop at errors
         boot "$kernel" || status=$?
         ((status == 0)) || worst=$status
         rows+=("$(printf '%-6s %-28s %-12s %4d s' "$kernel" "$(<"$work/$kernel/release")" \

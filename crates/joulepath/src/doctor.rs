@@ -95,6 +95,14 @@ impl Page {
         if self.color { format!("{style}{text}{PLAIN}") } else { text.to_owned() }
     }
 
+    /// Text is broken at blanks only: paths and options stay whole.
+    fn indented<'a>(&self, first: &'a str, further: &'a str) -> textwrap::Options<'a> {
+        textwrap::Options::new(self.width)
+            .initial_indent(first)
+            .subsequent_indent(further)
+            .word_separator(textwrap::WordSeparator::AsciiSpace)
+    }
+
     /// A line: how it stands, its name, and what was found, wrapped.
     fn fact(&self, fact: &Fact, usual: &[&str]) -> String {
         let status = fact.finding.status;
@@ -114,8 +122,7 @@ impl Page {
             detail += &format!(" (for {})", fact.needed_for.join(", "));
         }
         let indent = " ".repeat(MARGIN.len() + STATUS_WIDTH + TITLE_WIDTH);
-        let options = textwrap::Options::new(self.width).initial_indent(&indent).subsequent_indent(&indent);
-        let lines = textwrap::fill(&detail, options);
+        let lines = textwrap::fill(&detail, self.indented(&indent, &indent));
         let word = self.paint(style, status.name());
         let gap = " ".repeat(STATUS_WIDTH - status.name().len());
         format!("{MARGIN}{word}{gap}{:TITLE_WIDTH$}{}\n", fact.title, lines.trim_start())
@@ -132,9 +139,7 @@ impl Page {
         let mut text: String =
             commands.iter().map(|command| format!("{MARGIN}{MARGIN}→ {command}\n")).collect();
         if let Some(advice) = fact.finding.advice.as_deref().filter(|advice| fresh(advice)) {
-            let options =
-                textwrap::Options::new(self.width).initial_indent("    → ").subsequent_indent("      ");
-            text += &format!("{}\n", textwrap::fill(advice, options));
+            text += &format!("{}\n", textwrap::fill(advice, self.indented("    → ", "      ")));
         }
         text
     }
@@ -153,10 +158,7 @@ impl Page {
                 (RED, format!("The kernel engine cannot run here: {}.", failing(Status::Missing)))
             }
         };
-        self.paint(
-            style,
-            &textwrap::fill(&sentence, textwrap::Options::new(self.width).subsequent_indent("  ")),
-        )
+        self.paint(style, &textwrap::fill(&sentence, self.indented("", "  ")))
     }
 }
 
@@ -209,10 +211,10 @@ Lab: namespaces with emulated links (for lab)
 
 Energy meters (for lab)
   missing  RAPL                no zones
-  limited  battery             shows
-                               something else
-                               (for measured
-                               energy, sleep)
+  limited  battery             shows something
+                               else (for
+                               measured energy,
+                               sleep)
     → pull the plug
 
 The kernel engine may not run here: namespaces,
