@@ -53,6 +53,16 @@ Examples:
 A loaded controller is chosen by the name jp_NAME: by setsockopt TCP_CONGESTION, or as the default of a namespace.
 On plain TCP, and where MPTCP has fallen back to it, the coupled ones behave as NewReno.";
 
+const LAB_HELP: &str = "\
+Examples:
+  joulepath lab home-wifi-lte --serve 8000 -- curl -o /dev/null 'http://{server}:8000/file'
+  joulepath lab my.toml --policy olia --set path.wifi.loss='2 %' -- iperf3 -c '{server}' -R
+  joulepath lab clean
+
+{server} in the command becomes the address of the lab's server, which is also in $JOULEPATH_SERVER. The lab has no way to
+the outside but what --serve shares. The command speaks MPTCP if `mptcpize` is installed, or if it asks for it itself.
+stdin and stdout are the command's; the bill goes to stderr, or with --json to stdout. Needs root.";
+
 /// Multipath TCP that spends fewer joules per bit: compare policies on a scenario.
 #[derive(Debug, Parser)]
 #[command(name = "joulepath", version = VERSION, about, after_help = EXAMPLES, disable_help_subcommand = true)]
@@ -83,6 +93,9 @@ pub(crate) enum Command {
     /// Load our congestion controllers into the running kernel, for any program to choose.
     #[command(subcommand, after_help = CC_HELP)]
     Cc(CcCommand),
+    /// Run any program inside the emulated radios of a scenario, and say what it cost in joules and bytes.
+    #[command(after_help = LAB_HELP, args_conflicts_with_subcommands = true)]
+    Lab(LabOptions),
     /// Print a completion script for a shell.
     Completions {
         /// Which shell.
@@ -116,7 +129,7 @@ pub(crate) struct CompareOptions {
     /// Policies, separated by commas; those of the scenario if absent.
     #[arg(short, long, value_name = "LIST")]
     pub(crate) policies: Option<String>,
-    /// Number of seeds for each policy; the scenario's if absent.
+    /// Number of seeds for each policy; the scenario's if absent, of the kernel engine at most 3.
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SEEDS)))]
     pub(crate) seeds: Option<u32>,
     /// The first seed.
@@ -128,7 +141,7 @@ pub(crate) struct CompareOptions {
     /// What runs the scenario.
     #[arg(long, value_enum, default_value_t = Engine::Packet)]
     pub(crate) engine: Engine,
-    /// Number of runs at a time; all cores if absent. The results do not depend on it.
+    /// Number of runs at a time; all cores if absent. The results do not depend on it. The kernel engine does one at a time.
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Write an HTML page: into a folder, or to a file that ends in .html.
@@ -158,7 +171,7 @@ pub(crate) enum Engine {
     Packet,
     /// The differential equations: means only, no packets. One run of each policy says all.
     Fluid,
-    /// The machine's own MPTCP stack over emulated links. Not in this version.
+    /// The machine's own MPTCP stack over emulated links, in real time. Needs root.
     Kernel,
     /// The machine's real interfaces. Not in this version.
     Live,
@@ -213,6 +226,52 @@ pub(crate) struct ExplainOptions {
     /// Set a parameter of the controller. May be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = key_value)]
     pub(crate) param: Vec<(String, String)>,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `lab`.
+#[derive(Debug, Args)]
+#[command(override_usage = "joulepath lab <SCENARIO> [OPTIONS] -- <COMMAND>...\n       joulepath lab clean [--json]")]
+pub(crate) struct LabOptions {
+    #[command(subcommand)]
+    pub(crate) command: Option<LabCommand>,
+    /// A scenario file, or the name of a shipped scenario.
+    #[arg(value_name = "SCENARIO")]
+    pub(crate) scenario: Option<String>,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+    /// The policy. Its congestion controller runs as eBPF; the packet scheduler is the kernel's.
+    #[arg(short, long, value_name = "POLICY", default_value = "mptcp")]
+    pub(crate) policy: String,
+    /// Which random numbers the links draw.
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// IPv6 instead of IPv4.
+    #[arg(long)]
+    pub(crate) ipv6: bool,
+    /// Share the TCP server at 127.0.0.1:PORT of this machine into the lab. May be repeated.
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) serve: Vec<u16>,
+    /// The bill as JSON on stdout; what the command prints goes to stderr.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The program to run, and its arguments.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) run: Vec<String>,
+}
+
+/// What else `lab` can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabCommand {
+    /// End what labs have left behind that were killed.
+    Clean(LabCleanOptions),
+}
+
+/// Options of `lab clean`.
+#[derive(Debug, Args)]
+pub(crate) struct LabCleanOptions {
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -11,6 +11,7 @@
 //! | `list`, `describe`, `show`, `explain` | the other commands |
 //! | `cc` | our controllers in the running kernel |
 //! | `doctor` | what this machine can run |
+//! | `lab` | any program inside emulated radios |
 //! | `failure`, `terminal`, `nearest` | what all of them say, and how |
 
 #[cfg(feature = "kernel")]
@@ -26,6 +27,8 @@ mod explain;
 mod failure;
 mod interrupt;
 mod journal;
+#[cfg(feature = "kernel")]
+mod lab;
 mod list;
 mod nearest;
 mod outputs;
@@ -44,6 +47,10 @@ use cli::{Cli, Command};
 use failure::{Exit, Failure};
 
 fn main() -> ExitCode {
+    #[cfg(feature = "kernel")]
+    if let Some(exit) = joulepath_linux::worker::run_if_asked() {
+        return exit;
+    }
     let exit = run(Cli::parse().command).unwrap_or_else(|failure| {
         failure.print();
         failure.exit()
@@ -62,6 +69,10 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Doctor(options) => doctor::doctor(&options),
         #[cfg(not(feature = "kernel"))]
         Command::Doctor(_) => Err(Failure::without_kernel_engine()),
+        #[cfg(feature = "kernel")]
+        Command::Lab(options) => lab::lab(&options),
+        #[cfg(not(feature = "kernel"))]
+        Command::Lab(_) => Err(Failure::without_kernel_engine()),
         #[cfg(feature = "kernel")]
         Command::Cc(command) => cc::cc(&command),
         #[cfg(not(feature = "kernel"))]

@@ -1,0 +1,186 @@
+//! What a command cost: joules and bytes by path.
+
+use std::process::ExitStatus;
+
+use comfy_table::{CellAlignment, Table, TableStyle};
+use joulepath_linux::emulator::messages::{Anomalies, Flow, Lateness, Reading};
+use joulepath_linux::lab::Lab;
+use joulepath_model::result::EnergySplit;
+use joulepath_model::scenario::Scenario;
+use serde::Serialize;
+
+use crate::contenders::Contender;
+
+/// Everything that is told at the end, and as JSON.
+#[derive(Debug, Serialize)]
+pub(super) struct Bill {
+    title: String,
+    policy: String,
+    label: String,
+    seed: u64,
+    /// From the start of the command to its end.
+    seconds: f64,
+    exit_code: Option<i32>,
+    /// Modelled, tails that were to run out included.
+    energy: Energy,
+    paths: Vec<PathBill>,
+    emulator: Emulator,
+}
+
+#[derive(Debug, Serialize)]
+struct Energy {
+    quality: &'static str,
+    total_j: f64,
+    /// What the interfaces share.
+    base_j: f64,
+    host: EnergySplit,
+}
+
+#[derive(Debug, Serialize)]
+struct PathBill {
+    name: String,
+    energy_j: f64,
+    energy_split: EnergySplit,
+    down: Flow,
+    up: Flow,
+}
+
+/// How far the emulation can be trusted.
+#[derive(Debug, Serialize)]
+struct Emulator {
+    realtime: bool,
+    lateness: Lateness,
+    kept_up: bool,
+    anomalies: Anomalies,
+    differences: Vec<String>,
+}
+
+impl Bill {
+    pub(super) fn new(
+        scenario: &Scenario,
+        contender: &Contender,
+        seed: u64,
+        lab: &Lab,
+        reading: &Reading,
+        ended: ExitStatus,
+    ) -> Self {
+        let lines = lab.lines().iter().zip(&reading.lines);
+        let paths = lines.filter_map(|(line, flows)| Some((line.path?, *flows)));
+        let path = |((path, [down, up]), split): ((usize, [Flow; 2]), &EnergySplit)| PathBill {
+            name: scenario.paths[path].name.clone(),
+            energy_j: split.total_j(),
+            energy_split: *split,
+            down,
+            up,
+        };
+        Bill {
+            title: scenario.title.clone(),
+            policy: contender.policy.clone(),
+            label: contender.label.clone(),
+            seed,
+            seconds: reading.measured_s,
+            exit_code: ended.code(),
+            energy: Energy {
+                quality: "modelled",
+                total_j: reading.energy.total_j(),
+                base_j: reading.energy.base_j,
+                host: reading.energy.host,
+            },
+            paths: paths.zip(&reading.energy.interfaces).map(path).collect(),
+            emulator: Emulator {
+                realtime: lab.is_realtime(),
+                lateness: reading.lateness,
+                kept_up: reading.lateness.is_within_bound(),
+                anomalies: reading.anomalies,
+                differences: lab.differences().to_vec(),
+            },
+        }
+    }
+
+    /// At most 80 columns, unless the scenario's names are long.
+    pub(super) fn table(&self) -> String {
+        let mut table = Table::new();
+        table.load_style(TableStyle::new());
+        table.set_header(["path", "", "delivered", "packets", "dropped", "lost", "marked", "energy"]);
+        for path in &self.paths {
+            for (name, way, flow, energy) in [
+                (path.name.as_str(), "down", &path.down, joules(path.energy_j)),
+                ("", "up", &path.up, "".into()),
+            ] {
+                let lost = flow.wire_losses + flow.interrupted;
+                let counts = [flow.delivered_packets, flow.queue_drops, lost, flow.marks];
+                let [packets, dropped, lost, marked] = counts.map(|count| count.to_string());
+                let delivered = bytes(flow.delivered_bytes);
+                table.add_row([name, way, &delivered, &packets, &dropped, &lost, &marked, &energy]);
+            }
+        }
+        for (index, column) in table.column_iter_mut().enumerate() {
+            column.set_padding((0, 2));
+            if index >= 2 {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        format!("\n{} · lab · {}\n\n{}\n\n{}", self.title, self.label, table.trim_fmt(), self.summary())
+    }
+
+    fn summary(&self) -> String {
+        let Bill { seconds, energy, emulator, .. } = self;
+        let (base, host) = (energy.base_j, energy.host.total_j());
+        let rest = match base + host > 0.0 {
+            true => {
+                format!("\nof it {} shared by the interfaces, {} of the host", joules(base), joules(host))
+            }
+            false => String::new(),
+        };
+        let payload: u64 =
+            self.paths.iter().map(|path| path.down.delivered_payload + path.up.delivered_payload).sum();
+        let per_bit = match payload {
+            0 => String::new(),
+            bytes => format!(", {:.1} kbit/J", bytes as f64 * 8e-3 / energy.total_j),
+        };
+        let [p50, p99, max] = [emulator.lateness.p50_ns, emulator.lateness.p99_ns, emulator.lateness.max_ns]
+            .map(|ns| format!("{:.2} ms", ns as f64 / 1e6));
+        let priority = if emulator.realtime { "real-time" } else { "ordinary" };
+        format!(
+            "{seconds:.1} s, {} modelled, tails included{per_bit}{rest}\n\
+             emulator: median {p50} late, 99 % {p99}, at most {max}; {priority} priority",
+            joules(energy.total_j)
+        )
+    }
+
+    /// Why the bill may be wrong.
+    pub(super) fn doubts(&self) -> Vec<String> {
+        let Emulator { lateness, kept_up, anomalies, .. } = &self.emulator;
+        let mut doubts = vec![];
+        if !kept_up {
+            let bound_ms = Lateness::BOUND_NS as f64 / 1e6;
+            let late_ms = lateness.p99_ns as f64 / 1e6;
+            doubts.push(format!(
+                "the emulator fell behind: one packet in a hundred was {late_ms:.1} ms late or more, {bound_ms:.1} ms are the \
+                 bound; close other programs, or lower the rates"
+            ));
+        }
+        if anomalies.oversized > 0 {
+            doubts
+                .push(format!("{} packets were longer than the MTU: an offload is on", anomalies.oversized));
+        }
+        doubts
+    }
+}
+
+fn joules(joules: f64) -> String {
+    match joules {
+        _ if joules >= 100.0 => format!("{joules:.0} J"),
+        _ if joules >= 1.0 => format!("{joules:.2} J"),
+        _ => format!("{:.1} mJ", joules * 1e3),
+    }
+}
+
+fn bytes(bytes: u64) -> String {
+    match bytes as f64 {
+        bytes if bytes >= 1e8 => format!("{:.0} MB", bytes / 1e6),
+        bytes if bytes >= 1e6 => format!("{:.2} MB", bytes / 1e6),
+        bytes if bytes >= 1e3 => format!("{:.1} kB", bytes / 1e3),
+        bytes => format!("{bytes} B"),
+    }
+}
