@@ -11,14 +11,15 @@ fn main() {
     // A link to the folder at the top of the repository; a package on the registry holds the files themselves.
     let scenarios = crate_root.join("scenarios");
     println!("cargo:rerun-if-changed={}", scenarios.display());
-    fs::write(out.join("shipped.rs"), shipped(&scenarios)).expect("OUT_DIR can be written");
+    fs::write(out.join("shipped.rs"), shipped(&scenarios, "toml")).expect("OUT_DIR can be written");
+    fs::write(out.join("traces.rs"), shipped(&scenarios, "trace")).expect("OUT_DIR can be written");
     println!("cargo:rustc-env=JOULEPATH_COMMIT={}", commit(&crate_root));
 }
 
-/// The table of shipped scenarios as Rust: name and text, sorted by name.
-fn shipped(root: &Path) -> String {
+/// The table of shipped files with this extension as Rust: name and text, sorted by name.
+fn shipped(root: &Path, extension: &str) -> String {
     let mut files = Vec::new();
-    collect(root, &mut files);
+    collect(root, extension, &mut files);
     files.sort();
     let mut table = String::from("&[\n");
     for file in files {
@@ -29,15 +30,15 @@ fn shipped(root: &Path) -> String {
     table + "]\n"
 }
 
-/// The scenarios below `folder`. Those of the benchmarks are of no use outside the repository.
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+/// The files below `folder`. Those of the benchmarks are of no use outside the repository.
+fn collect(folder: &Path, extension: &str, files: &mut Vec<PathBuf>) {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("cannot read {}: {error}", folder.display()));
     for entry in entries {
         let path = entry.expect("a readable folder").path();
         if path.is_dir() && !path.ends_with("bench") {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "toml") {
+            collect(&path, extension, files);
+        } else if path.extension().is_some_and(|found| found == extension) {
             files.push(path);
         }
     }

@@ -11,6 +11,7 @@
 //! | `list`, `describe`, `show`, `explain` | the other commands |
 //! | `cc` | our controllers in the running kernel |
 //! | `doctor` | what this machine can run |
+//! | `gap` | how far simulator and kernel are apart |
 //! | `lab` | any program inside emulated radios |
 //! | `failure`, `terminal`, `nearest` | what all of them say, and how |
 
@@ -25,6 +26,8 @@ mod doctor;
 mod engine;
 mod explain;
 mod failure;
+#[cfg(feature = "kernel")]
+mod gap;
 mod interrupt;
 mod journal;
 #[cfg(feature = "kernel")]
@@ -77,6 +80,10 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Cc(command) => cc::cc(&command),
         #[cfg(not(feature = "kernel"))]
         Command::Cc(_) => Err(Failure::without_kernel_engine()),
+        #[cfg(feature = "kernel")]
+        Command::Gap(options) => gap::gap(&options),
+        #[cfg(not(feature = "kernel"))]
+        Command::Gap(_) => Err(Failure::without_kernel_engine()),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "joulepath", &mut script);

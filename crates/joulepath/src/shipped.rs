@@ -5,6 +5,16 @@ use crate::nearest::nearest;
 /// Name and text, sorted by name.
 pub(crate) static SCENARIOS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/shipped.rs"));
 
+/// Recorded links beside them: name without extension, and text.
+static TRACES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/traces.rs"));
+
+/// The text of a trace as a shipped scenario names it, beside itself.
+pub(crate) fn trace(scenario: &str, name: &str) -> Option<&'static str> {
+    let folder = scenario.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+    let wanted = folder + name.strip_suffix(".trace")?;
+    TRACES.iter().find(|(known, _)| *known == wanted).map(|(_, text)| *text)
+}
+
 /// Name and text of a shipped scenario: `quick`, `papers/000-table1`, `scenarios/papers/000-table1.toml`.
 pub(crate) fn find(name: &str) -> Option<(&'static str, &'static str)> {
     let bare = bare(name);

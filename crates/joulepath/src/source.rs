@@ -129,16 +129,19 @@ impl Source {
         if let Some((trace, _)) = self.traces.borrow().get(name) {
             return Ok(trace.clone());
         }
-        let Some(folder) = &self.folder else {
-            return Err(format!(
-                "a shipped scenario has no folder to find `{name}` in; save it as a file first"
-            ));
+        let bytes = match &self.folder {
+            None => shipped::trace(&self.name, name).map(|text| text.as_bytes().to_vec()).ok_or_else(|| {
+                format!("a shipped scenario has no folder to find `{name}` in; save it as a file first")
+            })?,
+            Some(folder) => {
+                let path = folder.join(name);
+                read_bytes(&path, MAX_TRACE_BYTES).map_err(|error| {
+                    let denied = error.kind() == io::ErrorKind::PermissionDenied;
+                    self.denied.set(self.denied.get() || denied);
+                    format!("{}: {error}; its path is relative to the scenario", path.display())
+                })?
+            }
         };
-        let path = folder.join(name);
-        let bytes = read_bytes(&path, MAX_TRACE_BYTES).map_err(|error| {
-            self.denied.set(self.denied.get() || error.kind() == io::ErrorKind::PermissionDenied);
-            format!("{}: {error}; its path is relative to the scenario", path.display())
-        })?;
         let trace = trace::parse(&bytes, name).map_err(|error| error.to_string())?;
         let digested = (bytes.len() as u64, Sha256::digest(&bytes).into());
         self.traces.borrow_mut().insert(name.to_owned(), (trace.clone(), digested));

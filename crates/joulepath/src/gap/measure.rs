@@ -1,0 +1,230 @@
+//! Differences between the two engines.
+
+use joulepath_model::policy::Policy;
+use joulepath_model::result::RunResult;
+use serde::Serialize;
+
+/// What is compared. Differences are the kernel's value over the simulator's, less one; of shares: points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Quantity {
+    /// In-order data per second.
+    Goodput,
+    /// Part of the data by path: the largest difference of a path, with its sign.
+    Share,
+    /// Mean RTT of the paths, weighted by what they carried.
+    Rtt,
+    /// Joules of the run.
+    Energy,
+}
+
+impl Quantity {
+    pub(crate) const ALL: [Quantity; 4] =
+        [Quantity::Goodput, Quantity::Share, Quantity::Rtt, Quantity::Energy];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Quantity::Goodput => "goodput",
+            Quantity::Share => "share",
+            Quantity::Rtt => "mean RTT",
+            Quantity::Energy => "energy",
+        }
+    }
+}
+
+/// What one engine measured: means over its runs.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Means {
+    /// How many runs.
+    pub(crate) runs: usize,
+    /// bit/s.
+    pub(crate) goodput_bps: f64,
+    /// Standard deviation over the runs, relative to the mean.
+    pub(crate) goodput_spread: f64,
+    /// 0 to 1, by path.
+    pub(crate) shares: Vec<f64>,
+    /// s, by path.
+    pub(crate) rtt_s: Vec<Option<f64>>,
+    /// J.
+    pub(crate) energy_j: f64,
+    /// Segments sent again, relative to all.
+    pub(crate) retransmission_ratio: f64,
+    /// bit/s.
+    pub(crate) competitors_bps: f64,
+}
+
+/// One policy on one scenario.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Case {
+    pub(crate) scenario: String,
+    pub(crate) policy: String,
+    pub(crate) packet: Means,
+    pub(crate) kernel: Means,
+    /// In the order of [`Quantity::ALL`].
+    #[serde(serialize_with = "by_name")]
+    pub(crate) differences: [f64; 4],
+}
+
+/// Everything.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Gap {
+    pub(crate) release: String,
+    pub(crate) packet_seeds: u64,
+    pub(crate) kernel_seeds: u32,
+    pub(crate) cases: Vec<Case>,
+    pub(crate) summary: Vec<Summary>,
+}
+
+/// One quantity over all cases: absolute differences.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Summary {
+    pub(crate) quantity: Quantity,
+    pub(crate) median: f64,
+    pub(crate) worst: f64,
+    /// Where the worst is.
+    pub(crate) scenario: String,
+    pub(crate) policy: String,
+}
+
+impl Means {
+    fn of(runs: &[RunResult]) -> Option<Self> {
+        let first = runs.first()?;
+        let n = runs.len() as f64;
+        let mean = |of: &dyn Fn(&RunResult) -> f64| runs.iter().map(of).sum::<f64>() / n;
+        let goodput_bps = mean(&|run| run.goodput_bps);
+        let variance = mean(&|run| (run.goodput_bps - goodput_bps).powi(2)) * n / (n - 1.0).max(1.0);
+        let paths = 0..first.paths.len();
+        let rtt = |path: usize| {
+            let all: Vec<f64> = runs.iter().filter_map(|run| run.paths[path].mean_rtt_s).collect();
+            (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+        };
+        Some(Means {
+            runs: runs.len(),
+            goodput_bps,
+            goodput_spread: if goodput_bps > 0.0 { variance.sqrt() / goodput_bps } else { 0.0 },
+            shares: paths.clone().map(|path| mean(&|run| run.paths[path].share)).collect(),
+            rtt_s: paths.map(rtt).collect(),
+            energy_j: mean(&|run| run.energy_j),
+            retransmission_ratio: mean(&|run| run.retransmission_ratio),
+            competitors_bps: mean(&|run| run.competitors_bps),
+        })
+    }
+}
+
+impl Case {
+    /// None unless both engines have a run.
+    pub(crate) fn of(
+        scenario: &str,
+        policy: &Policy,
+        packet: &[RunResult],
+        kernel: &[RunResult],
+    ) -> Option<Self> {
+        let (packet, kernel) = (Means::of(packet)?, Means::of(kernel)?);
+        let differences = Quantity::ALL.map(|quantity| difference(quantity, &packet, &kernel));
+        Some(Case { scenario: scenario.to_owned(), policy: policy.to_string(), packet, kernel, differences })
+    }
+}
+
+fn difference(quantity: Quantity, packet: &Means, kernel: &Means) -> f64 {
+    match quantity {
+        Quantity::Goodput => relative(kernel.goodput_bps, packet.goodput_bps),
+        Quantity::Energy => relative(kernel.energy_j, packet.energy_j),
+        Quantity::Share => {
+            let points = kernel.shares.iter().zip(&packet.shares).map(|(kernel, packet)| kernel - packet);
+            points.fold(0.0, |most: f64, points| if points.abs() > most.abs() { points } else { most })
+        }
+        Quantity::Rtt => {
+            let both = kernel.rtt_s.iter().zip(&packet.rtt_s).zip(&packet.shares);
+            let known = both.filter_map(|((kernel, packet), share)| Some(((*kernel)?, (*packet)?, *share)));
+            let (weighted, weights) = known.fold((0.0, 0.0), |(sum, weights), (kernel, packet, share)| {
+                (sum + share * relative(kernel, packet), weights + share)
+            });
+            if weights > 0.0 { weighted / weights } else { 0.0 }
+        }
+    }
+}
+
+/// What cannot be compared is wholly different.
+fn relative(kernel: f64, packet: f64) -> f64 {
+    match packet {
+        0.0 if kernel == 0.0 => 0.0,
+        0.0 => 1.0,
+        packet => kernel / packet - 1.0,
+    }
+}
+
+impl Gap {
+    pub(crate) fn of(cases: Vec<Case>, packet_seeds: u64, kernel_seeds: u32) -> Self {
+        let summary = Quantity::ALL.into_iter().enumerate().filter_map(|(i, quantity)| {
+            let mut order: Vec<&Case> = cases.iter().collect();
+            order.sort_by(|a, b| a.differences[i].abs().total_cmp(&b.differences[i].abs()));
+            let worst = order.last()?;
+            let middle = [order[(order.len() - 1) / 2], order[order.len() / 2]];
+            Some(Summary {
+                quantity,
+                median: middle.iter().map(|case| case.differences[i].abs()).sum::<f64>() / 2.0,
+                worst: worst.differences[i],
+                scenario: worst.scenario.clone(),
+                policy: worst.policy.clone(),
+            })
+        });
+        let summary = summary.collect();
+        let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        Gap { release: release.trim().to_owned(), packet_seeds, kernel_seeds, cases, summary }
+    }
+}
+
+fn by_name<S: serde::Serializer>(differences: &[f64; 4], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(Quantity::ALL.iter().zip(differences))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn means(goodput_bps: f64, shares: [f64; 2], rtt_s: [f64; 2], energy_j: f64) -> Means {
+        Means {
+            runs: 1,
+            goodput_bps,
+            goodput_spread: 0.0,
+            shares: shares.to_vec(),
+            rtt_s: rtt_s.map(Some).to_vec(),
+            energy_j,
+            retransmission_ratio: 0.0,
+            competitors_bps: 0.0,
+        }
+    }
+
+    #[test]
+    fn differences_are_the_kernels_over_the_simulators() {
+        let packet = means(10e6, [0.75, 0.25], [0.1, 0.2], 50.0);
+        let kernel = means(9e6, [0.8, 0.2], [0.11, 0.2], 55.0);
+        let is = |quantity, expected: f64| {
+            let found = difference(quantity, &packet, &kernel);
+            assert!((found - expected).abs() < 1e-12, "{quantity:?}: {found}");
+        };
+        is(Quantity::Goodput, -0.1);
+        is(Quantity::Energy, 0.1);
+        // Both paths are off by five points: the first one counts.
+        is(Quantity::Share, 0.05);
+        // 0.75 · 10 % + 0.25 · 0 %
+        is(Quantity::Rtt, 0.075);
+    }
+
+    #[test]
+    fn what_one_engine_does_not_deliver_is_wholly_different() {
+        assert_eq!((relative(0.0, 0.0), relative(5.0, 0.0), relative(0.0, 5.0)), (0.0, 1.0, -1.0));
+    }
+
+    #[test]
+    fn the_median_is_of_absolute_values() {
+        let case = |goodput_bps: f64| {
+            let (packet, kernel) = (means(1.0, [1.0, 0.0], [0.1; 2], 1.0), means(goodput_bps, [1.0, 0.0], [0.1; 2], 1.0));
+            let differences = Quantity::ALL.map(|quantity| difference(quantity, &packet, &kernel));
+            Case { scenario: "s".into(), policy: "p".into(), packet, kernel, differences }
+        };
+        let gap = Gap::of(vec![case(0.9), case(1.02), case(1.04)], 1, 1);
+        assert!((gap.summary[0].median - 0.04).abs() < 1e-12);
+        assert!((gap.summary[0].worst + 0.1).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,146 @@
+//! The gap as text and as Markdown.
+
+use super::measure::{Case, Gap, Quantity, Summary};
+
+/// Where the tables of a page begin and end.
+pub(crate) const BEGIN: &str = "<!-- gap: begin -->";
+pub(crate) const END: &str = "<!-- gap: end -->";
+/// Longest names of scenarios and policies: the table has 80 columns.
+const SCENARIO: usize = 15;
+const POLICY: usize = 20;
+
+/// For a terminal.
+pub(crate) fn text(gap: &Gap) -> String {
+    let mut text = format!("{}\n\n", title(gap));
+    text += &format!(
+        "{:SCENARIO$} {:POLICY$} {:>8} {:>8}{:>6}{:>6}{:>6}{:>7}\n",
+        "", "", "packet", "kernel", "good", "share", "RTT", "energy"
+    );
+    text += &format!(
+        "{:SCENARIO$} {:POLICY$} {:>8} {:>8}{:>6}{:>6}{:>6}{:>7}\n{}\n",
+        "scenario",
+        "policy",
+        "Mbit/s",
+        "Mbit/s",
+        "%",
+        "pts",
+        "%",
+        "%",
+        "─".repeat(79)
+    );
+    let mut last = "";
+    for case in &gap.cases {
+        let scenario = if case.scenario == last { "" } else { &case.scenario };
+        let [goodput, share, rtt, energy] = case.differences.map(percent);
+        text += &format!(
+            "{:SCENARIO$} {:POLICY$} {:>8.2} {:>8.2}{goodput:>6}{share:>6}{rtt:>6}{energy:>7}\n",
+            cut(scenario, SCENARIO),
+            cut(&case.policy, POLICY),
+            case.packet.goodput_bps / 1e6,
+            case.kernel.goodput_bps / 1e6,
+        );
+        last = &case.scenario;
+    }
+    text += "\n";
+    for summary in &gap.summary {
+        text += &format!("{}\n", sentence(summary));
+    }
+    text
+}
+
+/// For docs/fidelity.md.
+pub(crate) fn markdown(gap: &Gap) -> String {
+    let mut text = format!("{}.\n\n| | median | worst | where |\n|---|---|---|---|\n", title(gap));
+    for summary in &gap.summary {
+        text += &format!(
+            "| {} | {} | {} | {}, `{}` |\n",
+            summary.quantity.name(),
+            with_unit(summary.quantity, summary.median, false),
+            with_unit(summary.quantity, summary.worst, true),
+            summary.scenario,
+            summary.policy
+        );
+    }
+    text += "\n| scenario | policy | packet, Mbit/s | kernel, Mbit/s | goodput, % | share, points | mean RTT, % | energy, % |\n";
+    text += "|---|---|---:|---:|---:|---:|---:|---:|\n";
+    for case in &gap.cases {
+        let [goodput, share, rtt, energy] = case.differences.map(percent);
+        text += &format!(
+            "| {} | `{}` | {} | {} | {goodput} | {share} | {rtt} | {energy} |\n",
+            case.scenario,
+            case.policy,
+            with_spread(case, true),
+            with_spread(case, false),
+        );
+    }
+    text
+}
+
+/// `page` with `tables` between the marks; none if it has no marks.
+pub(crate) fn between_marks(page: &str, tables: &str) -> Option<String> {
+    let begin = page.find(BEGIN)? + BEGIN.len();
+    let end = begin + page[begin..].find(END)?;
+    Some(format!("{}\n{}\n{}", &page[..begin], tables.trim_end(), &page[end..]))
+}
+
+fn title(gap: &Gap) -> String {
+    let seeds = |n: u64| if n == 1 { "1 seed".to_owned() } else { format!("{n} seeds") };
+    format!(
+        "Kernel {} ({}) against the packet engine ({}), {} cases",
+        gap.release,
+        seeds(gap.kernel_seeds.into()),
+        seeds(gap.packet_seeds),
+        gap.cases.len()
+    )
+}
+
+fn with_spread(case: &Case, packet: bool) -> String {
+    let means = if packet { &case.packet } else { &case.kernel };
+    let mbps = means.goodput_bps / 1e6;
+    match means.runs {
+        1 => format!("{mbps:.2}"),
+        _ => format!("{mbps:.2} ± {:.2}", mbps * means.goodput_spread),
+    }
+}
+
+fn sentence(summary: &Summary) -> String {
+    format!(
+        "{:9} median {:>7}, worst {:>8} ({}, {})",
+        summary.quantity.name(),
+        with_unit(summary.quantity, summary.median, false),
+        with_unit(summary.quantity, summary.worst, true),
+        summary.scenario,
+        summary.policy
+    )
+}
+
+fn with_unit(quantity: Quantity, difference: f64, signed: bool) -> String {
+    let unit = if quantity == Quantity::Share { "points" } else { "%" };
+    let value = difference * 100.0;
+    if signed { format!("{value:+.1} {unit}") } else { format!("{value:.1} {unit}") }
+}
+
+fn percent(difference: f64) -> String {
+    format!("{:+.1}", difference * 100.0)
+}
+
+fn cut(text: &str, length: usize) -> String {
+    if text.chars().count() <= length {
+        return text.to_owned();
+    }
+    text.chars().take(length - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_replaced_between_the_marks_and_nowhere_else() {
+        let page = format!("before\n{BEGIN}\nold\n{END}\nafter\n");
+        let new = between_marks(&page, "new\n").unwrap();
+        assert_eq!(new, format!("before\n{BEGIN}\nnew\n{END}\nafter\n"));
+        assert_eq!(between_marks(&new, "new\n").unwrap(), new);
+        assert_eq!(between_marks("no marks", "new"), None);
+    }
+}
