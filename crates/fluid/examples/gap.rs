@@ -63,6 +63,8 @@ fn packets(scenario: &Scenario, controller: Controller, shares: bool, seed: u64)
         controller_params: vec![],
         scheduler: Scheduler::by_name("minrtt", &[], mss_bytes).expect("a scheduler"),
         allocator: shares.then(Default::default),
+        slots: None,
+        selector: None,
         only_path: None,
     };
     joulepath_packet::run(scenario, &setup, seed, joulepath_packet::RunOptions::default())

@@ -4,6 +4,7 @@ mod bad_input;
 mod compare;
 mod doctor;
 mod explain;
+mod fluid;
 mod guide;
 mod interrupt;
 mod list;
