@@ -19,6 +19,8 @@ readonly work=${CARGO_TARGET_DIR:-$root/target}/kernels
 # Which Debian release has which kernel as its own: the cloud flavour, which knows virtual machines only and is small.
 declare -rA SUITES=([6.1]=bookworm [6.12]=trixie)
 readonly ALL_KERNELS=(6.1 6.12)
+# What is expected of them: `joulepath doctor` knows the oldest that is supported.
+declare -rA EXPECTED=([6.1]=refused [6.12]=supported)
 readonly MODULES=(tun veth sch_netem tcp_bbr) # in the kernel or absent is fine; the check says what it misses
 readonly MEMORY=768M
 readonly TARGET=x86_64-unknown-linux-gnu
@@ -141,7 +143,8 @@ pack() {
     mkdir -p "$tree"/{bin,dev,proc,sys,run,tmp,etc}
     cp -- "$(command -v busybox)" "$tree/bin/busybox"
     cp -- "$here/kernels/init.sh" "$tree/init"
-    printf '%s\n' "$command" >"$tree/command"
+    cp -- "$here/kernels/check.sh" "$tree/check.sh"
+    printf '%s\n' "${command:-exec sh /check.sh ${EXPECTED[$kernel]}}" >"$tree/command"
     copy_modules "$kernel" "$tree/modules"
     if ((${#files[@]})); then
         cp -r -- "${files[@]}" "$tree/"
@@ -195,11 +198,6 @@ main() {
         fetch "$kernel"
     done
     [[ -n $binary ]] || build_binary
-    if [[ -z $command ]]; then
-        command='exec sh /check.sh'
-        files+=("$here/kernels/check.sh")
-    fi
-
     for kernel in "${kernels[@]}"; do
         say "booting Linux $(<"$work/$kernel/release")"
         started=$SECONDS

@@ -111,9 +111,14 @@ pub(super) fn capabilities(system: &dyn System) -> Finding {
 }
 
 pub(super) fn controllers(system: &dyn System) -> Finding {
-    match system.attempt(Attempt::Controller) {
-        Ok(()) => Finding::ok("the kernel took one by struct_ops"),
-        Err(error) => error.into(),
+    let error = match system.attempt(Attempt::Controller) {
+        Ok(()) => return Finding::ok("the kernel took one by struct_ops"),
+        Err(error) => error,
+    };
+    let old = Version::parse(&release(system)).is_some_and(|version| version < OLDEST_KERNEL);
+    match error {
+        Error::Unsupported { why, .. } if old => Finding::missing(why).newer_kernel(system),
+        error => error.into(),
     }
 }
 
