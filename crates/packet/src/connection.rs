@@ -143,6 +143,13 @@ impl DataSender {
         }
     }
 
+    /// Subflow `local` has been closed: the next one on its path has carried nothing.
+    pub(crate) fn forget_carrier(&mut self, local: usize) {
+        for record in &mut self.carriers {
+            *record &= !(1 << local);
+        }
+    }
+
     /// Queues a segment for reinjection unless it waits already or has arrived.
     pub(crate) fn reinject(&mut self, dsn: u32) {
         if dsn < self.una {

@@ -59,6 +59,8 @@ impl Lane<'_> {
     /// A new subflow starts with a new window; what the control plane told of the path stays.
     fn renew(&mut self, i: usize) {
         self.subflows[i].renew(&self.common.transport);
+        self.connection.sender.forget_carrier(i);
+        self.connection.scheduler.forget(i);
         if self.connection.joined && self.connection.opener == Some(i) {
             self.connection.opener = None;
         }

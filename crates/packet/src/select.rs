@@ -184,7 +184,7 @@ impl Lane<'_> {
 
     /// What a closing subflow could not bring in time travels on another one.
     pub(crate) fn abandon(&mut self, i: usize) {
-        self.reinject_all(i);
+        self.reinject_outstanding(i);
         self.finish_closing(i);
         self.push();
     }
@@ -195,5 +195,7 @@ impl Lane<'_> {
         subflow.phase = Phase::Closed;
         subflow.wanted = false;
         subflow.epoch = subflow.epoch.wrapping_add(1);
+        self.connection.sender.forget_carrier(i);
+        self.connection.scheduler.forget(i);
     }
 }

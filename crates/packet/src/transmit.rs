@@ -214,9 +214,19 @@ impl Lane<'_> {
         }
     }
 
+    /// Everything that this subflow has not delivered travels on another one: what was SACKed, too, for it waits at a receiver that goes.
+    pub(crate) fn reinject_outstanding(&mut self, i: usize) {
+        if self.connection.n > 1 && self.connection.style != Style::Copies {
+            let board = &self.subflows[i].board;
+            for ssn in board.una()..board.next() {
+                self.connection.sender.reinject(board.get(ssn).dsn);
+            }
+        }
+    }
+
     /// The subflow is given up; what it carried travels on.
     pub(crate) fn kill(&mut self, i: usize) {
-        self.reinject_all(i);
+        self.reinject_outstanding(i);
         for (dsn, _) in std::mem::take(&mut self.connection.committed[i]) {
             self.connection.sender.reinject(dsn);
         }

@@ -254,6 +254,13 @@ impl Scheduler {
         }
     }
 
+    /// The subflow has been closed; a later one on its path has carried nothing. Only `redundant` cares.
+    pub fn forget(&mut self, path: usize) {
+        if let Scheduler::Redundant(scheduler) = self {
+            scheduler.forget(path);
+        }
+    }
+
     /// A slot begins in which each path may carry so many packets. Only `allotted` cares.
     pub fn allot(&mut self, packets: &[f64]) {
         if let Scheduler::Allotted(scheduler) = self {

@@ -12,6 +12,10 @@ pub struct Redundant {
 }
 
 impl Redundant {
+    pub(super) fn forget(&mut self, path: usize) {
+        self.reached[path] = 0;
+    }
+
     /// New data (`dsn` = `backlog.next`) or a copy (below it).
     pub(super) fn place(&mut self, paths: &[PathView], backlog: &Backlog) -> Option<Placement> {
         let end = backlog.next + u32::from(backlog.unsent > 0);

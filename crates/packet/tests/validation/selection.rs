@@ -151,3 +151,18 @@ fn a_connection_starts_on_another_path_when_the_first_does_not_answer() {
     // SYNs at 0, 1, 3 s; then the other one.
     assert!(result.completion_s.is_some_and(|seconds| (3.0..9.0).contains(&seconds)), "{result:?}");
 }
+
+/// A subflow that is closed amid losses takes with it what it has SACKed, and its path's next subflow may carry what it has carried.
+#[test]
+fn what_a_closed_subflow_had_not_delivered_travels_on() {
+    let wlan = |name: &str| {
+        format!(
+            "[[path]]\nname = \"{name}\"\nrate = \"25 Mbit/s\"\ndelay = \"12.5 ms\"\nloss = \"4 %\"\nenergy = \"wlan-seed001\"\n"
+        )
+    };
+    let toml = format!("duration = \"60 s\"\n{}{}{}", wlan("a"), wlan("b"), file(2));
+    for seed in 1..=60 {
+        let result = simulate(&toml, "es-mptcp", seed);
+        assert!(result.completion_s.is_some(), "seed {seed}: {result:?}");
+    }
+}
