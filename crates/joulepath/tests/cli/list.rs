@@ -43,6 +43,22 @@ fn policies_are_listed_with_what_they_are_made_of() {
     );
     assert_eq!(find("mptcp")["allocator"], Value::Null);
     assert_eq!(find("single")["usage"], "single:PATH");
+    let es = find("es-mptcp");
+    assert_eq!(
+        ["selector", "paper", "confidence"].map(|key| es[key].as_str().unwrap()),
+        ["es-mptcp", "001", "verified"]
+    );
+    assert_eq!(find("so-mptcp")["parts"], "lia + allotted + so-mptcp allocator");
+    // The least sure part decides.
+    assert_eq!(
+        ["emtcp", "pluntke", "emptcp"].map(|name| find(name)["confidence"].clone()),
+        ["recon.", "recon.", "literature"]
+    );
+}
+
+#[test]
+fn the_policies_are_these() {
+    insta::assert_snapshot!(joulepath(&["list", "policies"]).ok());
 }
 
 #[test]
