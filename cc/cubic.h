@@ -183,6 +183,7 @@ static const struct mpcc_ops mpcc_ops_cubic = {
 	.paper = "RFC 9438",
 	.summary = "CUBIC on every subflow, uncoupled: the default of mainline Linux",
 	.confidence = "L",
+	.uncoupled = 1,
 	.min_cwnd = 1,
 	.increase = cubic_increase,
 	.ssthresh = cubic_ssthresh,

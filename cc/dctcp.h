@@ -82,6 +82,7 @@ static const struct mpcc_ops mpcc_ops_dctcp = {
 	.paper = "RFC 8257",
 	.summary = "NewReno that answers the fraction of marked packets, uncoupled",
 	.confidence = "L",
+	.uncoupled = 1,
 	.min_cwnd = 1,
 	.increase = mpcc_reno,
 	.ssthresh = dctcp_ssthresh,

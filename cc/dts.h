@@ -51,7 +51,7 @@ static const u32 dts_sigmoid[(1 << DTS_TABLE_BITS) + 1] = {
 
 MPCC_FUNC s64 dts_epsilon_table(u32 u)
 {
-	u32 index = mpcc_min(u >> DTS_STEP_BITS, (1U << DTS_TABLE_BITS) - 1);
+	u32 last = (1U << DTS_TABLE_BITS) - 1, index = mpcc_min(u >> DTS_STEP_BITS, last) & last;
 	u32 left = dts_sigmoid[index], right = dts_sigmoid[index + 1];
 
 	return left + (s64)((u64)(right - left) * (u - (index << DTS_STEP_BITS)) >> DTS_STEP_BITS);

@@ -39,8 +39,7 @@ MPCC_INLINE s64 ewtcp_increase(const struct mpcc_conn *conn, u32 self)
 		return mpcc_reno(conn, self);
 	if (a == EWTCP_INVERSE_SQUARE)
 		return mpcc_reciprocal((u64)n * n * w);
-	millionths = a == EWTCP_INVERSE_ROOT ? ewtcp_inverse_root[mpcc_min(n, MPCC_MAX_SUBFLOWS)]
-	                                     : (u32)a;
+	millionths = a == EWTCP_INVERSE_ROOT ? ewtcp_inverse_root[1 + MPCC_SLOT(n - 1)] : (u32)a;
 	/*   a / w   */
 	return (s64)((millionths << MPCC_PACKET_BITS) / ((u64)w * EWTCP_WEIGHT_SCALE));
 }

@@ -141,6 +141,7 @@ struct mpcc_ops {
 		*confidence; /* V verified, N recomputed, L from the literature, R reconstruction */
 	u32 min_cwnd;        /* packets: floor of a window that `increase` lowers */
 	u32 cache_acks;      /* packets for which one increase may be reused, 0 = never */
+	u32 uncoupled; /* 1: reads nothing of its siblings, so that they need not be gathered */
 
 	/* Required. Q32 packets for one newly acked packet in congestion avoidance. Pure. */
 	s64 (*increase)(const struct mpcc_conn *conn, u32 self);
@@ -171,6 +172,32 @@ struct mpcc_ops {
 
 /* ---- arithmetic ------------------------------------------------------------------------------------------------ */
 
+#ifdef __bpf__
+/* Without a branch, which the verifier would follow to both sides; the empty asm keeps clang from putting it back. */
+MPCC_INLINE u32 mpcc_min(u32 a, u32 b)
+{
+	s64 less = (s64)a - b;
+
+	__asm__("" : "+r"(less));
+	return b + (u32)(less & less >> 63);
+}
+
+MPCC_INLINE u32 mpcc_max(u32 a, u32 b)
+{
+	s64 less = (s64)a - b;
+
+	__asm__("" : "+r"(less));
+	return a - (u32)(less & less >> 63);
+}
+
+MPCC_INLINE u32 mpcc_select(u32 bit, u32 if_set, u32 if_clear)
+{
+	u32 mask = 0 - bit;
+
+	__asm__("" : "+r"(mask));
+	return (if_set & mask) | (if_clear & ~mask);
+}
+#else
 MPCC_INLINE u32 mpcc_min(u32 a, u32 b)
 {
 	return a < b ? a : b;
@@ -180,6 +207,13 @@ MPCC_INLINE u32 mpcc_max(u32 a, u32 b)
 {
 	return a > b ? a : b;
 }
+
+/* bit is 0 or 1 */
+MPCC_INLINE u32 mpcc_select(u32 bit, u32 if_set, u32 if_clear)
+{
+	return bit ? if_set : if_clear;
+}
+#endif
 
 MPCC_INLINE u32 mpcc_clamp(u32 v, u32 lo, u32 hi)
 {
@@ -197,7 +231,7 @@ MPCC_INLINE u32 mpcc_add_saturating(u32 a, u32 b)
 }
 
 /* Sign of a*b - c*d, exact to 96 bits: -1, 0 or 1. */
-MPCC_FUNC s32 mpcc_compare_products(u64 a, u32 b, u64 c, u32 d)
+MPCC_INLINE s32 mpcc_compare_products(u64 a, u32 b, u64 c, u32 d)
 {
 	u64 ab_low = (a & 0xffffffffU) * b, cd_low = (c & 0xffffffffU) * d;
 	u64 ab_high = (a >> 32) * b + (ab_low >> 32), cd_high = (c >> 32) * d + (cd_low >> 32);
@@ -249,10 +283,11 @@ MPCC_INLINE u32 mpcc_counts(const struct mpcc_subflow *sub)
 		if (mpcc_counts(&(conn)->sub[k]))
 
 /* w_r, packets: in fast recovery the ssthresh, not the inflated window. */
-MPCC_FUNC u32 mpcc_window(const struct mpcc_subflow *sub)
+MPCC_INLINE u32 mpcc_window(const struct mpcc_subflow *sub)
 {
-	MPCC_REQUIRE(sub);
-	return mpcc_clamp(sub->flags & MPCC_RECOVERY ? sub->ssthresh : sub->cwnd, 1, MPCC_CWND_MAX);
+	u32 recovers = (sub->flags & MPCC_RECOVERY) / MPCC_RECOVERY;
+
+	return mpcc_clamp(mpcc_select(recovers, sub->ssthresh, sub->cwnd), 1, MPCC_CWND_MAX);
 }
 
 /* tau_r, us: smoothed RTT, 1 us .. 10 s. */
@@ -302,9 +337,8 @@ MPCC_INLINE u32 mpcc_half(const struct mpcc_conn *conn, u32 self)
 }
 
 /* w_k * rtt / tau_k in Q16 packets: what k sends in rtt_us. At most 2^60. */
-MPCC_FUNC u64 mpcc_sends_in(const struct mpcc_subflow *sub, u32 rtt_us)
+MPCC_INLINE u64 mpcc_sends_in(const struct mpcc_subflow *sub, u32 rtt_us)
 {
-	MPCC_REQUIRE(sub);
 	u64 w = mpcc_window(sub);
 	u32 tau = mpcc_rtt(sub);
 
@@ -331,7 +365,7 @@ MPCC_FUNC u64 mpcc_aggregate(const struct mpcc_conn *conn, u32 rtt_us)
  *
  * Two divisions and no number above 2^63: f in Q27 keeps 17 significant bits wherever the result reaches 2^-20.
  */
-MPCC_FUNC s64 mpcc_rate_share(u32 w, u64 aggregate)
+MPCC_INLINE s64 mpcc_rate_share(u32 w, u64 aggregate)
 {
 	enum {
 		F_SHIFT = MPCC_RATIO_BITS + MPCC_AGGREGATE_BITS,

@@ -68,14 +68,18 @@ MPCC_FUNC u32 olia_sets_of(const struct mpcc_conn *conn, u32 k, u32 best, u32 la
 	MPCC_REQUIRE(conn);
 	const struct mpcc_subflow *sub = &conn->sub[MPCC_SLOT(k)],
 				  *other = &conn->sub[MPCC_SLOT(best)];
-	u64 l = mpcc_loss_interval(&sub->own), best_l = mpcc_loss_interval(&other->own);
-	u32 tau = mpcc_rtt(sub), best_tau = mpcc_rtt(other);
+	u32 tau, best_tau;
 
-	if (k >= conn->n || !mpcc_counts(sub))
+	if (!mpcc_counts(sub))
 		return 0;
 	if (mpcc_window(sub) >= largest_window)
 		return OLIA_COUNTS | OLIA_LARGEST;
-	if (mpcc_compare_products(l * best_tau, best_tau, best_l * tau, tau) >= 0)
+	if (k == best)
+		return OLIA_COUNTS | OLIA_COLLECTED;
+	tau = mpcc_rtt(sub);
+	best_tau = mpcc_rtt(other);
+	if (mpcc_compare_products((u64)mpcc_loss_interval(&sub->own) * best_tau, best_tau,
+	                          (u64)mpcc_loss_interval(&other->own) * tau, tau) >= 0)
 		return OLIA_COUNTS | OLIA_COLLECTED;
 	return OLIA_COUNTS;
 }
@@ -88,7 +92,7 @@ MPCC_FUNC s64 olia_shift_term(const struct mpcc_conn *conn, u32 self)
 	u32 n = 0, largest = 0, collected = 0;
 	u64 w;
 
-	for (u32 k = 0; k < MPCC_MAX_SUBFLOWS; k++) {
+	for (u32 k = 0; k < MPCC_MAX_SUBFLOWS && k < conn->n; k++) {
 		u32 sets = olia_sets_of(conn, k, best, w_max);
 
 		n += sets & OLIA_COUNTS;

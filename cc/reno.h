@@ -21,6 +21,7 @@ static const struct mpcc_ops mpcc_ops_reno = {
 	.paper = "RFC 5681, RFC 6582",
 	.summary = "NewReno on every subflow, uncoupled",
 	.confidence = "V",
+	.uncoupled = 1,
 	.min_cwnd = 1,
 	.increase = mpcc_reno,
 };

@@ -116,7 +116,7 @@ MPCC_INLINE void jp_gather(struct jp_scratch *s, struct sock *sk, struct tcp_soc
 {
 	s->conn.now_us = tp->tcp_mstamp;
 	s->self = MPCC_MAX_SUBFLOWS;
-	if (tp->is_mptcp)
+	if (tp->is_mptcp && !JP_OPS.uncoupled)
 		jp_walk(s, sk, tp);
 	/* plain TCP, or the list does not hold this socket (any more): alone */
 	if (s->self >= MPCC_MAX_SUBFLOWS) {
@@ -126,13 +126,20 @@ MPCC_INLINE void jp_gather(struct jp_scratch *s, struct sock *sk, struct tcp_soc
 	}
 }
 
+/* The own part only; the siblings stay as they were last seen. */
+MPCC_INLINE void jp_refresh(struct jp_scratch *s, struct tcp_sock *tp)
+{
+	s->conn.now_us = tp->tcp_mstamp;
+	jp_read(&s->conn.sub[MPCC_SLOT(s->self)], tp);
+}
+
 /* ---- arithmetic ------------------------------------------------------------------------------------------------ */
 
 __noinline int jp_init(struct jp_scratch *s)
 {
 	if (!s)
 		return 0;
-	mpcc_init(&JP_OPS, &s->conn, s->self & (MPCC_MAX_SUBFLOWS - 1));
+	mpcc_init(&JP_OPS, &s->conn, MPCC_SLOT(s->self));
 	return 0;
 }
 
@@ -142,7 +149,7 @@ __noinline int jp_observe(struct jp_scratch *s, u32 acked, u32 rtt_us, u32 flags
 
 	if (!s)
 		return 0;
-	mpcc_observe(&JP_OPS, &s->conn, s->self & (MPCC_MAX_SUBFLOWS - 1), &event);
+	mpcc_observe(&JP_OPS, &s->conn, MPCC_SLOT(s->self), &event);
 	return 0;
 }
 
@@ -150,7 +157,7 @@ __noinline int jp_avoid(struct jp_scratch *s, u32 acked)
 {
 	if (!s)
 		return 0;
-	mpcc_avoid(&JP_OPS, &s->conn, s->self & (MPCC_MAX_SUBFLOWS - 1), acked);
+	mpcc_avoid(&JP_OPS, &s->conn, MPCC_SLOT(s->self), acked);
 	return 0;
 }
 
@@ -158,14 +165,14 @@ __noinline u32 jp_loss(struct jp_scratch *s, u32 kind)
 {
 	if (!s)
 		return MPCC_SSTHRESH_MIN;
-	return mpcc_loss(&JP_OPS, &s->conn, s->self & (MPCC_MAX_SUBFLOWS - 1), kind);
+	return mpcc_loss(&JP_OPS, &s->conn, MPCC_SLOT(s->self), kind);
 }
 
 __noinline int jp_restart(struct jp_scratch *s)
 {
 	if (!s)
 		return 0;
-	mpcc_restart(&JP_OPS, &s->conn, s->self & (MPCC_MAX_SUBFLOWS - 1));
+	mpcc_restart(&JP_OPS, &s->conn, MPCC_SLOT(s->self));
 	return 0;
 }
 
@@ -241,7 +248,7 @@ MPCC_INLINE void jp_describe(struct jp_subflow *shown, struct tcp_sock *tp)
 /* What may: the token of a connection is known only some time after its first subflow, a route may move. */
 MPCC_INLINE void jp_show(struct jp_subflow *shown, struct jp_scratch *s, struct tcp_sock *tp)
 {
-	struct mpcc_subflow *sub = &s->conn.sub[s->self & (MPCC_MAX_SUBFLOWS - 1)];
+	struct mpcc_subflow *sub = &s->conn.sub[MPCC_SLOT(s->self)];
 
 	shown->ifindex = tp->inet_conn.icsk_inet.sk.sk_rx_dst_ifindex;
 	shown->token = 0;
@@ -272,7 +279,7 @@ MPCC_INLINE void jp_exchange(struct jp_scratch *s, struct sock *sk, struct tcp_s
 	if (!shown)
 		return;
 	jp_show(shown, s, tp);
-	jp_obey(&s->conn.sub[s->self & (MPCC_MAX_SUBFLOWS - 1)].own, shown);
+	jp_obey(&s->conn.sub[MPCC_SLOT(s->self)].own, shown);
 }
 
 /* ---- tcp_congestion_ops ---------------------------------------------------------------------------------------- */
@@ -284,7 +291,7 @@ MPCC_INLINE struct jp_scratch *jp_scratch_of(struct sock *sk, u64 flags)
 
 MPCC_INLINE void jp_keep_own(struct tcp_sock *tp, const struct jp_scratch *s)
 {
-	jp_copy_own(jp_own(tp), &s->conn.sub[s->self & (MPCC_MAX_SUBFLOWS - 1)].own);
+	jp_copy_own(jp_own(tp), &s->conn.sub[MPCC_SLOT(s->self)].own);
 }
 
 SEC("struct_ops")
@@ -306,7 +313,7 @@ void BPF_PROG(jp_op_init, struct sock *sk)
 	jp_gather(s, sk, tp);
 	jp_describe(&shown, tp);
 	jp_show(&shown, s, tp);
-	jp_obey(&s->conn.sub[s->self & (MPCC_MAX_SUBFLOWS - 1)].own, &shown);
+	jp_obey(&s->conn.sub[MPCC_SLOT(s->self)].own, &shown);
 	jp_init(s);
 	bpf_map_update_elem(&jp_subflows, &key, &shown, BPF_ANY);
 	jp_keep_own(tp, s);
@@ -338,33 +345,51 @@ MPCC_INLINE bool jp_round_ends(struct mpcc_own *own, struct tcp_sock *tp)
 	return 1;
 }
 
+/* Whether this ACK makes the controller look at its siblings: their walk is what costs most. */
+MPCC_INLINE bool jp_looks(const struct mpcc_own *own, struct tcp_sock *tp, u32 grow)
+{
+	if (JP_OPS.ack)
+		return 1;
+	if (!grow)
+		return 0;
+	return !JP_OPS.cache_acks || own->cache_left < grow || own->cached_cwnd != tp->snd_cwnd;
+}
+
 SEC("struct_ops")
 void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct jp_scratch *s = jp_scratch_of(sk, 0);
+	u32 limited = jp_cwnd_limited(tp), grow = limited ? acked : 0, flags = 0;
+	u32 delivered, marked;
 	struct mpcc_subflow *sub;
-	u32 limited = jp_cwnd_limited(tp), grow = limited ? acked : 0, flags = 0, delivered;
+	bool round_ends;
 
 	if (!s)
 		return;
 	if (grow && tp->snd_cwnd < tp->snd_ssthresh)
 		grow = tcp_slow_start(tp, grow);
-	jp_gather(s, sk, tp);
-	sub = &s->conn.sub[s->self & (MPCC_MAX_SUBFLOWS - 1)];
-	delivered = tp->delivered - s->delivered;
-	s->delivered = tp->delivered;
-	if (limited)
-		flags |= MPCC_CWND_LIMITED;
-	if (tp->delivered_ce != s->delivered_ce)
-		flags |= MPCC_ECE;
-	s->delivered_ce = tp->delivered_ce;
-	if (jp_round_ends(&sub->own, tp)) {
+	round_ends = jp_round_ends(jp_own(tp), tp);
+	if (round_ends || jp_looks(jp_own(tp), tp, grow))
+		jp_gather(s, sk, tp);
+	else
+		jp_refresh(s, tp);
+	if (round_ends) {
 		flags |= MPCC_ROUND_END;
 		jp_exchange(s, sk, tp);
 	}
-	jp_observe(s, delivered, tp->rack.rtt_us, flags);
-	jp_avoid(s, grow);
+	if (limited)
+		flags |= MPCC_CWND_LIMITED;
+	delivered = tp->delivered - s->delivered;
+	marked = mpcc_min(tp->delivered_ce - s->delivered_ce, delivered);
+	s->delivered = tp->delivered;
+	s->delivered_ce = tp->delivered_ce;
+	if (marked)
+		jp_observe(s, marked, 0, (flags & MPCC_CWND_LIMITED) | MPCC_ECE);
+	jp_observe(s, delivered - marked, tp->rack.rtt_us, flags);
+	if (grow)
+		jp_avoid(s, grow);
+	sub = &s->conn.sub[MPCC_SLOT(s->self)];
 	tp->snd_cwnd = mpcc_min(sub->cwnd, tp->snd_cwnd_clamp);
 	tp->snd_ssthresh = sub->ssthresh;
 	jp_keep_own(tp, s);
@@ -395,17 +420,51 @@ u32 BPF_PROG(jp_op_ssthresh, struct sock *sk)
 	return ssthresh;
 }
 
+#ifdef MPCC_DCTCP_H
+#define JP_FLAGS (TCP_CONG_NON_RESTRICTED | TCP_CONG_NEEDS_ECN)
+
+/*
+ * The receiver's part of DCTCP (RFC 8257, section 3.2): every ACK says whether the packets it acknowledges were marked,
+ * so one that waits is sent before the state changes.
+ */
+MPCC_INLINE void jp_receive_mark(struct jp_scratch *s, struct tcp_sock *tp, u32 marked)
+{
+	if (s->ce_state != marked) {
+		if (tp->inet_conn.icsk_ack.pending & ICSK_ACK_TIMER)
+			bpf_tcp_send_ack(tp, s->prior_rcv_nxt);
+		tp->inet_conn.icsk_ack.pending |= ICSK_ACK_NOW;
+	}
+	s->prior_rcv_nxt = tp->rcv_nxt;
+	s->ce_state = marked;
+	if (marked)
+		tp->ecn_flags |= TCP_ECN_DEMAND_CWR;
+	else
+		tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
+}
+#else
+#define JP_FLAGS TCP_CONG_NON_RESTRICTED
+
+MPCC_INLINE void jp_receive_mark(struct jp_scratch *s, struct tcp_sock *tp, u32 marked)
+{
+}
+#endif
+
 SEC("struct_ops")
 void BPF_PROG(jp_op_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct jp_scratch *s;
 
-	if (event != CA_EVENT_CWND_RESTART)
+	if (event != CA_EVENT_CWND_RESTART && event != CA_EVENT_ECN_NO_CE &&
+	    event != CA_EVENT_ECN_IS_CE)
 		return;
 	s = jp_scratch_of(sk, 0);
 	if (!s)
 		return;
+	if (event != CA_EVENT_CWND_RESTART) {
+		jp_receive_mark(s, tp, event == CA_EVENT_ECN_IS_CE);
+		return;
+	}
 	jp_gather(s, sk, tp);
 	jp_restart(s);
 	jp_keep_own(tp, s);
@@ -426,6 +485,6 @@ struct tcp_congestion_ops jp_ops = {
 	.ssthresh = (void *)jp_op_ssthresh,
 	.cwnd_event = (void *)jp_op_cwnd_event,
 	.undo_cwnd = (void *)jp_op_undo_cwnd,
-	.flags = TCP_CONG_NON_RESTRICTED,
+	.flags = JP_FLAGS,
 	.name = "jp_" JP_QUOTE(JP_NAME),
 };

@@ -45,6 +45,7 @@ typedef _Bool bool;
 #define TCP_CONG_NEEDS_ECN          2
 #define TCP_ECN_DEMAND_CWR          4
 #define ICSK_ACK_TIMER              2
+#define ICSK_ACK_NOW                16
 
 enum tcp_ca_event {
 	CA_EVENT_TX_START,

@@ -4,10 +4,12 @@
 //! list of congestion controllers under a name, for as long as the value lives; [`pinned::load`] until it is unloaded.
 //! Every program of the machine can then choose it: by `TCP_CONGESTION`, or as a namespace's default.
 
+mod cost;
 pub mod default;
 mod maps;
 mod object;
 pub mod pinned;
 
+pub use cost::{Cost, Counting};
 pub use maps::{Control, ControlKey, SubflowState};
 pub use object::{Controls, Registered, probe};

@@ -9,6 +9,7 @@ use libbpf_rs::{
     ErrorKind, Link, Map, MapCore, MapFlags, MapMut, Object, ObjectBuilder, OpenMapMut, OpenObject,
 };
 
+use super::cost::{Cost, cost_of};
 use super::maps::{Control, ControlKey, SubflowState, read_subflows};
 use crate::{Error, Result};
 
@@ -116,6 +117,17 @@ impl Registered {
     /// The control plane's words, see [`Control`].
     pub fn controls(&self) -> Controls<'_> {
         Controls(self.loaded.map(CONTROLS))
+    }
+
+    /// What its programs have cost while a [`Counting`](super::Counting) lived: name and counters.
+    ///
+    /// # Errors
+    /// If the kernel does not tell.
+    pub fn costs(&self) -> Result<Vec<(String, Cost)>> {
+        let programs = self.loaded.object.progs();
+        programs
+            .map(|program| Ok((program.name().to_string_lossy().into_owned(), cost_of(&program)?)))
+            .collect()
     }
 
     /// All subflows that use it now, in any namespace.
