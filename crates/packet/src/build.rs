@@ -244,6 +244,7 @@ impl Builder<'_> {
             style,
             queues_ahead: parts.scheduler.queues_ahead(),
             is_scheduled: parts.n > 1 || parts.scheduler.wants_allotment(),
+            weighs_backlog: parts.scheduler.weighs_backlog(),
             watches_rtt: parts.scheduler.watches_rtt(),
             scheduler: parts.scheduler,
             committed: Default::default(),

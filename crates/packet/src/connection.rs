@@ -133,7 +133,7 @@ impl DataSender {
 
     fn ahead_bit(&self, dsn: u32) -> (usize, u64) {
         let words = self.ahead.len();
-        (dsn as usize / u64::BITS as usize & (words - 1), 1 << (dsn % u64::BITS))
+        ((dsn as usize / u64::BITS as usize) & (words - 1), 1 << (dsn % u64::BITS))
     }
 
     /// A segment goes to one more subflow.
@@ -214,6 +214,8 @@ pub(crate) struct Connection {
     pub(crate) queues_ahead: bool,
     /// The scheduler is asked: there is a choice of subflows, or of when.
     pub(crate) is_scheduled: bool,
+    /// The scheduler looks at what waits.
+    pub(crate) weighs_backlog: bool,
     /// The scheduler reads [`PathView::rtt`].
     pub(crate) watches_rtt: bool,
     /// Segments that a scheduler has committed to a subflow ahead of its window, by subflow: (DSN, length).
@@ -279,6 +281,15 @@ impl Connection {
             return None;
         }
         let len = self.application.segment_len(self.sender.next());
+        if !self.weighs_backlog {
+            let i = self.scheduler.pick(&self.views[..self.n], 0, len.into())?;
+            return Some((i, self.sender.take_new(i), len));
+        }
+        self.next_placement(now, len)
+    }
+
+    /// The scheduler weighs what waits.
+    fn next_placement(&mut self, now: Nanos, len: u16) -> Option<(usize, u32, u16)> {
         let backlog = self.backlog(now);
         let placement = self.scheduler.place(&self.views[..self.n], len.into(), &backlog)?;
         if self.style == Style::Places {

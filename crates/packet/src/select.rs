@@ -128,16 +128,19 @@ impl Lane<'_> {
 
     fn ask_to_close(&mut self, i: usize) {
         match self.subflows[i].phase {
-            Phase::Established => {
-                if self.may_ask(i) {
-                    self.send_control(i, Kind::Leave, Tick::at(self.now_ns), 0);
-                    if !self.downloads() {
-                        self.begin_closing(i);
-                    }
-                }
-            }
+            Phase::Established => self.send_leave(i),
             Phase::SynSent | Phase::Confirming => self.finish_closing(i),
             _ => {}
+        }
+    }
+
+    fn send_leave(&mut self, i: usize) {
+        if !self.may_ask(i) {
+            return;
+        }
+        self.send_control(i, Kind::Leave, Tick::at(self.now_ns), 0);
+        if !self.downloads() {
+            self.begin_closing(i);
         }
     }
 

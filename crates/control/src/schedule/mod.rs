@@ -237,6 +237,18 @@ impl Scheduler {
         self.style() == Style::Queues
     }
 
+    /// Whether [`Scheduler::place`] looks at the backlog; without it, it is [`Scheduler::pick`].
+    pub fn weighs_backlog(&self) -> bool {
+        !matches!(
+            self,
+            Scheduler::RoundRobin(_)
+                | Scheduler::FirstFree
+                | Scheduler::MinRtt(_)
+                | Scheduler::Mainline(_)
+                | Scheduler::Emtcp(_)
+        )
+    }
+
     /// Whether it reads [`PathView::rtt`].
     pub fn watches_rtt(&self) -> bool {
         matches!(self, Scheduler::Blest(_) | Scheduler::Ecf(_) | Scheduler::Sttf(_))
