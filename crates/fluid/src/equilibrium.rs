@@ -12,9 +12,13 @@ use crate::network::{LinkIndex, Network};
 /// Imbalance at which a root counts as found, relative.
 const TOLERANCE: f64 = 1e-10;
 /// More steps than this lead nowhere.
-const MOST_STEPS: usize = 400;
+const MOST_STEPS: usize = 1000;
 /// After so many steps differences are taken to both sides.
 const PATIENT_STEPS: usize = 60;
+/// A step of this length is Newton's, s.
+const NEWTON_S: f64 = 1e12;
+/// Longest step after the first leap to and fro, s; half of it after the second, and so on.
+const LONGEST_AFTER_LEAP_S: f64 = 1e4;
 /// Longest move of a window in one step, e-folds; the steps of queues are bounded likewise.
 const LONGEST: f64 = 1.5;
 /// How long the dynamics are followed when steps of any length lead nowhere, s.
@@ -153,6 +157,7 @@ impl<'d, 'n> Solver<'d, 'n> {
         let fastest =
             self.derivative[self.dynamics.windows()].iter().fold(1e-9, |most: f64, d| most.max(d.abs()));
         let mut time_s = 0.5 / fastest;
+        let mut longest_s = NEWTON_S;
         for steps in 0..MOST_STEPS {
             if residual <= TOLERANCE {
                 return Ok(self.certified(state, residual, steps));
@@ -163,8 +168,13 @@ impl<'d, 'n> Solver<'d, 'n> {
                 self.advance(&mut state, &step);
                 residual = self.look(&state);
             }
+            if self.central && residual > before {
+                // Steps that leap between the pieces of a maximum: follow the dynamics more closely from now on.
+                longest_s = 0.5 * longest_s.min(LONGEST_AFTER_LEAP_S);
+            }
             let faster = (before / residual).clamp(0.3, 10.0);
             time_s *= if residual < 1e-2 { faster * 4.0 } else { faster.max(1.3) };
+            time_s = time_s.min(longest_s);
             if !residual.is_finite() {
                 break;
             }

