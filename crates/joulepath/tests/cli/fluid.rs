@@ -36,8 +36,7 @@ fn every_scenario_in_the_binary_is_run_or_refused() {
     let listed = joulepath(&["list", "scenarios", "--json"]).json();
     for scenario in listed.as_array().expect("a list") {
         let name = scenario["name"].as_str().expect("a name");
-        let arguments =
-            ["compare", name, "--engine", "fluid", "--policies", "mptcp", "--duration", "20 s", "--json"];
+        let arguments = ["compare", name, "--engine", "fluid", "--policies", "mptcp", "--json"];
         let said = joulepath_in(folder().path(), &arguments);
         assert!(matches!(said.code, Some(0 | 3)), "{name}: {:?} {}", said.code, said.stderr);
     }
