@@ -17,6 +17,8 @@ const FIRST_TABLE: u32 = 1000;
 const BUFFER_PER_WINDOW: u64 = 4;
 /// The kernel counts the memory of what waits to be sent, which is up to twice its bytes.
 const BUFFER_PER_SENT: u64 = 2;
+/// Where the kernel begins to let a send buffer grow, bytes: its own default.
+const FIRST_SEND_BUFFER: u64 = 16_384;
 /// What the kernel does about an ACK for a lone segment, if it delays any.
 const KERNEL_DELAYED_ACK: Nanos = Nanos::from_millis(40);
 /// The kernel's RTO before the first sample.
@@ -107,7 +109,7 @@ impl Stack {
                     device: line.server_device,
                     table: None,
                     priority: 0,
-                    metrics: self.metrics.clone(),
+                    metrics: self.metrics(line),
                 })?;
             }
             Ok(())
@@ -123,11 +125,17 @@ impl Stack {
             device: line.client_device,
             table,
             priority,
-            metrics: self.metrics.clone(),
+            metrics: self.metrics(line),
         };
         routing.add_route(&route(None, Some(FIRST_TABLE + line.client_device), 0))?;
         routing.add_route(&route(Some(server_address), None, line.client_device))?;
         routing.add_route(&route(None, None, line.client_device))
+    }
+
+    /// A competitor's window is limited by nothing but its buffer.
+    fn metrics(&self, line: &Line) -> Vec<(Metric, u32)> {
+        let keeps = |(metric, _): &(Metric, u32)| line.path.is_some() || *metric != Metric::ReceiveWindow;
+        self.metrics.iter().copied().filter(keeps).collect()
     }
 
     fn set(&mut self, name: &str, value: impl ToString) {
@@ -141,7 +149,6 @@ impl Stack {
     fn set_transport(&mut self, scenario: &Scenario) {
         let transport = &scenario.transport;
         let (receive, send) = buffers(scenario);
-        let three = |bytes: u64| format!("4096 {bytes} {bytes}");
         self.set("net.mptcp.enabled", 1);
         // What one connection learns must not reach the next.
         self.set("net.ipv4.tcp_no_metrics_save", 1);
@@ -149,8 +156,10 @@ impl Stack {
         self.set("net.ipv4.tcp_sack", u8::from(transport.recovery == Recovery::Sack));
         self.set("net.ipv4.tcp_reordering", transport.dup_threshold);
         self.set("net.ipv4.tcp_retries2", transport.max_retries);
-        self.set("net.ipv4.tcp_rmem", three(receive));
-        self.set("net.ipv4.tcp_wmem", three(send));
+        self.set("net.ipv4.tcp_rmem", format!("4096 {receive} {receive}"));
+        // The kernel gives a subflow room for two windows of unsent data, as they grow. A fixed buffer would have the packet scheduler queue
+        // all of it on a subflow that was fast for a moment.
+        self.set("net.ipv4.tcp_wmem", format!("4096 {} {send}", FIRST_SEND_BUFFER.min(send)));
         // The buffer is as large as the scenario says from the first packet on.
         self.set("net.ipv4.tcp_moderate_rcvbuf", 0);
         let rto_max_ms = (transport.rto_max.0 / 1_000_000).clamp(*RTO_MAX_MS.start(), *RTO_MAX_MS.end());

@@ -62,13 +62,15 @@ impl Spec {
         }
         let starts =
             |index: usize, start: Nanos, spread: Nanos| start_within(seed, index as u64, start, spread).0;
+        // Up to it the lab lets a send buffer grow with the windows, which a fixed one does not.
+        let largest = scenario.connections.iter().map(|group| group.send_buffer).max().unwrap_or(Bytes(0));
         for group in &scenario.connections {
             let used =
                 group.paths.iter().copied().filter(|path| stack.only_path.is_none_or(|only| only == *path));
             let places = used.map(place_of).collect::<Result<Vec<usize>>>()?;
             for _ in 0..group.count {
                 let start_ns = starts(connections.len(), group.start, group.spread);
-                connections.push(under_test(group, stack, &places, start_ns)?);
+                connections.push(under_test(group, stack, &places, start_ns, largest)?);
             }
         }
         let competitors =
@@ -103,6 +105,7 @@ fn under_test(
     stack: &Stack<'_>,
     places: &[usize],
     start_ns: u64,
+    largest: Bytes,
 ) -> Result<ConnectionSpec> {
     let first = places.first().ok_or_else(|| Error::Run(format!("{} has no path", group.name)))?;
     Ok(ConnectionSpec {
@@ -115,7 +118,7 @@ fn under_test(
         download: group.direction == Direction::Download,
         start_ns,
         receive_buffer_bytes: Some(group.receive_buffer.0),
-        send_buffer_bytes: Some(group.send_buffer.0),
+        send_buffer_bytes: (group.send_buffer < largest).then_some(group.send_buffer.0),
     })
 }
 
@@ -130,6 +133,6 @@ fn competing(competitor: &Competitor, stack: &Stack<'_>, place: usize, start_ns:
         download: true,
         start_ns,
         receive_buffer_bytes: Some(COMPETITOR_BUFFER.0),
-        send_buffer_bytes: Some(COMPETITOR_BUFFER.0),
+        send_buffer_bytes: None,
     }
 }
