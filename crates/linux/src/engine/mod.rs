@@ -70,8 +70,33 @@ pub fn run(
     options: RunOptions,
     program: &Program,
 ) -> Result<RunResult> {
+    run_watched(scenario, setup, seed, options, program, &mut |_| Ok(()))
+}
+
+/// A run under way, for whoever watches it or interferes.
+pub struct Moment<'a> {
+    /// Since the traffic's time 0.
+    pub time: Duration,
+    /// Links can be taken down, and the emulator asked.
+    pub lab: &'a mut Lab,
+    /// Processes of the traffic: server and client.
+    pub workers: [u32; 2],
+}
+
+/// As [`run`]; `watch` is called some twenty times a second, and ends the run by an error.
+///
+/// # Errors
+/// As [`run`], and those of `watch`.
+pub fn run_watched(
+    scenario: &Scenario,
+    setup: &Setup,
+    seed: u64,
+    options: RunOptions,
+    program: &Program,
+    watch: &mut dyn FnMut(Moment<'_>) -> Result<()>,
+) -> Result<RunResult> {
     let mut run = Run::start(scenario, setup, seed, options, program)?;
-    let (outcome, ended) = run.to_the_end(scenario)?;
+    let (outcome, ended) = run.to_the_end(scenario, watch)?;
     check_lateness(&ended.reading)?;
     Ok(merge::result(scenario, setup.policy(), seed, run.lab.lines(), &outcome, &ended))
 }
@@ -111,7 +136,11 @@ impl Run {
         Ok(Run { traffic, pair: Some(pair), control, lab, controllers })
     }
 
-    fn to_the_end(&mut self, scenario: &Scenario) -> Result<(Outcome, Ended)> {
+    fn to_the_end(
+        &mut self,
+        scenario: &Scenario,
+        watch: &mut dyn FnMut(Moment<'_>) -> Result<()>,
+    ) -> Result<(Outcome, Ended)> {
         let mut pair = self.pair.take().expect("a run is done once");
         let began = Instant::now() + LEAD;
         let began_ns = self.lab.start_clock()? + LEAD.as_nanos() as u64;
@@ -133,6 +162,8 @@ impl Run {
             } else if ended.is_none() {
                 self.control.act(&mut self.lab, &self.controllers)?;
                 self.check_emulator()?;
+                let time = Instant::now().saturating_duration_since(began);
+                watch(Moment { time, lab: &mut self.lab, workers: [pair.server.pid(), pair.client.pid()] })?;
             }
             if Instant::now() > deadline {
                 return Err(Error::Run("the traffic does not end".into()));
