@@ -93,16 +93,13 @@ MPCC_INLINE s64 mpcc_step(const struct mpcc_ops *ops, struct mpcc_conn *conn, u3
 	return own->cached_step;
 }
 
-/* Adds `acked` increases to the fraction and moves whole packets into cwnd. */
-MPCC_INLINE void mpcc_avoid(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self, u32 acked)
+/* Adds `packets` increases to the fraction and moves whole packets into cwnd. */
+MPCC_INLINE void mpcc_add(const struct mpcc_ops *ops, struct mpcc_subflow *sub, s64 step,
+                          u32 packets)
 {
-	struct mpcc_subflow *sub = &conn->sub[self];
 	struct mpcc_own *own = &sub->own;
-	u32 packets = mpcc_min(acked, MPCC_CWND_MAX);
 
-	if (!packets)
-		return;
-	own->acc += mpcc_step(ops, conn, self, packets) * (s64)packets;
+	own->acc += step * (s64)packets;
 	if (own->acc >= MPCC_PACKET) {
 		u64 whole = (u64)own->acc >> MPCC_PACKET_BITS;
 
@@ -116,6 +113,15 @@ MPCC_INLINE void mpcc_avoid(const struct mpcc_ops *ops, struct mpcc_conn *conn, 
 		sub->cwnd = sub->cwnd > whole + ops->min_cwnd ? (u32)(sub->cwnd - whole)
 		                                              : mpcc_min(sub->cwnd, ops->min_cwnd);
 	}
+}
+
+/* Congestion avoidance for `acked` packets. */
+MPCC_INLINE void mpcc_avoid(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self, u32 acked)
+{
+	u32 packets = mpcc_min(acked, MPCC_CWND_MAX);
+
+	if (packets)
+		mpcc_add(ops, &conn->sub[self], mpcc_step(ops, conn, self, packets), packets);
 }
 
 /* One ACK, slow start included. No window grows in fast recovery, nor while something else than cwnd is the limit. */

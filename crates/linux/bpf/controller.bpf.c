@@ -22,6 +22,8 @@
 #define JP_OPS          JP_PASTE(mpcc_ops_, JP_NAME)
 
 #define SRTT_BITS 3 /* tcp_sock.srtt_us is 8 times the smoothed RTT */
+#define LOOKS_PER_RTT \
+	8 /* a walk over the siblings costs as much as all else, and no window changes much in between */
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
@@ -115,6 +117,7 @@ MPCC_INLINE void jp_walk(struct jp_scratch *s, struct sock *sk, struct tcp_sock 
 MPCC_INLINE void jp_gather(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp)
 {
 	s->conn.now_us = tp->tcp_mstamp;
+	s->look_us = s->conn.now_us + (tp->srtt_us >> SRTT_BITS) / LOOKS_PER_RTT;
 	s->self = MPCC_MAX_SUBFLOWS;
 	if (tp->is_mptcp && !JP_OPS.uncoupled)
 		jp_walk(s, sk, tp);
@@ -153,11 +156,19 @@ __noinline int jp_observe(struct jp_scratch *s, u32 acked, u32 rtt_us, u32 flags
 	return 0;
 }
 
-__noinline int jp_avoid(struct jp_scratch *s, u32 acked)
+/* A step is as good as new until the siblings are read again, or the own window has changed. */
+__noinline int jp_avoid(struct jp_scratch *s, u32 acked, u32 again)
 {
+	struct mpcc_subflow *sub;
+
 	if (!s)
 		return 0;
-	mpcc_avoid(&JP_OPS, &s->conn, MPCC_SLOT(s->self), acked);
+	sub = &s->conn.sub[MPCC_SLOT(s->self)];
+	if (!again || sub->own.cached_cwnd != sub->cwnd) {
+		sub->own.cached_step = JP_OPS.increase(&s->conn, MPCC_SLOT(s->self));
+		sub->own.cached_cwnd = sub->cwnd;
+	}
+	mpcc_add(&JP_OPS, sub, sub->own.cached_step, mpcc_min(acked, MPCC_CWND_MAX));
 	return 0;
 }
 
@@ -345,16 +356,6 @@ MPCC_INLINE bool jp_round_ends(struct mpcc_own *own, struct tcp_sock *tp)
 	return 1;
 }
 
-/* Whether this ACK makes the controller look at its siblings: their walk is what costs most. */
-MPCC_INLINE bool jp_looks(const struct mpcc_own *own, struct tcp_sock *tp, u32 grow)
-{
-	if (JP_OPS.ack)
-		return 1;
-	if (!grow)
-		return 0;
-	return !JP_OPS.cache_acks || own->cache_left < grow || own->cached_cwnd != tp->snd_cwnd;
-}
-
 SEC("struct_ops")
 void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
@@ -363,14 +364,15 @@ void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	u32 limited = jp_cwnd_limited(tp), grow = limited ? acked : 0, flags = 0;
 	u32 delivered, marked;
 	struct mpcc_subflow *sub;
-	bool round_ends;
+	bool round_ends, looks;
 
 	if (!s)
 		return;
 	if (grow && tp->snd_cwnd < tp->snd_ssthresh)
 		grow = tcp_slow_start(tp, grow);
 	round_ends = jp_round_ends(jp_own(tp), tp);
-	if (round_ends || jp_looks(jp_own(tp), tp, grow))
+	looks = JP_OPS.uncoupled || round_ends || tp->tcp_mstamp >= s->look_us;
+	if (looks)
 		jp_gather(s, sk, tp);
 	else
 		jp_refresh(s, tp);
@@ -388,7 +390,7 @@ void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		jp_observe(s, marked, 0, (flags & MPCC_CWND_LIMITED) | MPCC_ECE);
 	jp_observe(s, delivered - marked, tp->rack.rtt_us, flags);
 	if (grow)
-		jp_avoid(s, grow);
+		jp_avoid(s, grow, !looks);
 	sub = &s->conn.sub[MPCC_SLOT(s->self)];
 	tp->snd_cwnd = mpcc_min(sub->cwnd, tp->snd_cwnd_clamp);
 	tp->snd_ssthresh = sub->ssthresh;
@@ -414,6 +416,7 @@ u32 BPF_PROG(jp_op_ssthresh, struct sock *sk)
 		kind = MPCC_ECN;
 	s->delivered_ce = tp->delivered_ce;
 	s->losses++;
+	s->look_us = 0;
 	jp_gather(s, sk, tp);
 	ssthresh = jp_loss(s, kind);
 	jp_keep_own(tp, s);

@@ -72,6 +72,7 @@ struct {
  */
 struct jp_scratch {
 	struct mpcc_conn conn;
+	u64 look_us;      /* us: when the siblings are read again */
 	u32 self;         /* slot of this socket in conn.sub[] */
 	u32 delivered;    /* tcp_sock.delivered at the last ACK seen */
 	u32 delivered_ce; /* the same of marks, at the last ACK or loss */
