@@ -83,14 +83,18 @@ MPCC_FUNC u64 coupled_exp2_negative(u64 y)
 
 MPCC_INLINE s64 coupled_increase(const struct mpcc_conn *conn, u32 self)
 {
-	u32 w = mpcc_window(&conn->sub[self]), total = mpcc_total_window(conn);
 	s32 epsilon = MPCC_PARAM(conn, COUPLED_EPSILON);
 	u64 log_w, log_total, y;
+	u32 w, total;
 
-	if (mpcc_alone(conn, self) || epsilon == COUPLED_UNCOUPLED)
+	if (!mpcc_counts(&conn->sub[self]) || epsilon == COUPLED_UNCOUPLED)
 		return mpcc_reno(conn, self);
+	total = mpcc_total_window(conn);
 	if (epsilon == COUPLED_CLASSIC || epsilon == COUPLED_SEMICOUPLED)
-		return mpcc_reciprocal(total);
+		return mpcc_reciprocal(total); /* alone: NewReno */
+	if (mpcc_alone(conn, self))
+		return mpcc_reno(conn, self);
+	w = mpcc_window(&conn->sub[self]);
 	if (epsilon == COUPLED_SEED)
 		return mpcc_rate_share(w, (u64)total << MPCC_AGGREGATE_BITS);
 	/*   -log2 delta = (2 - eps) log2 W + (eps - 1) log2 w   */
