@@ -246,7 +246,9 @@ pub(crate) struct ExplainOptions {
 
 /// Options of `lab`.
 #[derive(Debug, Args)]
-#[command(override_usage = "joulepath lab <SCENARIO> [OPTIONS] -- <COMMAND>...\n       joulepath lab clean [--json]")]
+#[command(
+    override_usage = "joulepath lab <SCENARIO> [OPTIONS] -- <COMMAND>...\n       joulepath lab clean [--json]"
+)]
 pub(crate) struct LabOptions {
     #[command(subcommand)]
     pub(crate) command: Option<LabCommand>,

@@ -122,8 +122,11 @@ fn case(
         None => contenders::prepare(&scenario.compare.policies, &scenario, Exit::Failed)?,
     };
     engine.check(&scenario, &contenders)?;
-    let seeds =
-        if engine.draws() { seeds(options, scenario.compare.seeds.min(engine.most_seeds()))? } else { vec![options.first_seed] };
+    let seeds = if engine.draws() {
+        seeds(options, scenario.compare.seeds.min(engine.most_seeds()))?
+    } else {
+        vec![options.first_seed]
+    };
     let manifest = Manifest {
         scenario_sha256: source.sha256(&scenario),
         version: env!("CARGO_PKG_VERSION").to_owned(),

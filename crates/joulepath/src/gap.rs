@@ -52,7 +52,8 @@ pub(crate) fn gap(options: &GapOptions) -> Result<Exit, Failure> {
     let simulated = simulate(&plans, &*packet, stop);
     let seeds: Vec<u64> = (options.first_seed..).take(options.seeds as usize).collect();
     let all = seeds.len() * plans.iter().map(|plan| plan.policies.len()).sum::<usize>();
-    let mut progress = Progress::new(all, plans.first().and_then(|p| kernel.takes(&p.scenario)), options.quiet);
+    let mut progress =
+        Progress::new(all, plans.first().and_then(|p| kernel.takes(&p.scenario)), options.quiet);
     let mut session = Session { kernel: &*kernel, kept: &mut kept, progress: &mut progress, stop, failed: 0 };
     let mut cases = vec![];
     for (plan, simulated) in plans.iter().zip(simulated) {
@@ -194,8 +195,11 @@ fn tell(options: &GapOptions, gap: &Gap) -> Result<(), Failure> {
         let text = std::fs::read_to_string(page)
             .map_err(|error| Failure::io(format!("cannot read {}", page.display()), error))?;
         let text = table::between_marks(&text, &table::markdown(gap)).ok_or_else(|| {
-            Failure::usage(format!("{} has no place for the tables", page.display()))
-                .help(format!("write two lines `{}` and `{}` where they shall stand", table::BEGIN, table::END))
+            Failure::usage(format!("{} has no place for the tables", page.display())).help(format!(
+                "write two lines `{}` and `{}` where they shall stand",
+                table::BEGIN,
+                table::END
+            ))
         })?;
         outputs::write(page, &text)?;
     }

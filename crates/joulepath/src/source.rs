@@ -130,9 +130,11 @@ impl Source {
             return Ok(trace.clone());
         }
         let bytes = match &self.folder {
-            None => shipped::trace(&self.name, name).map(|text| text.as_bytes().to_vec()).ok_or_else(|| {
-                format!("a shipped scenario has no folder to find `{name}` in; save it as a file first")
-            })?,
+            None => {
+                shipped::trace(&self.name, name).map(|text| text.as_bytes().to_vec()).ok_or_else(|| {
+                    format!("a shipped scenario has no folder to find `{name}` in; save it as a file first")
+                })?
+            }
             Some(folder) => {
                 let path = folder.join(name);
                 read_bytes(&path, MAX_TRACE_BYTES).map_err(|error| {

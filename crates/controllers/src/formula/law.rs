@@ -231,7 +231,9 @@ impl Law {
             Law::Eemptcp { .. } => "min(A, 1/w_r) + β_r/w_r per ACK, β_r = ω_r/Σω − w_r/W",
             Law::Dts { kappa: 0.0, .. } => "c ε_r (w_r/τ_r²)/X² per ACK",
             Law::Dts { .. } => "c ε_r (w_r/τ_r²)/X² − κ w_r U_r per ACK",
-            Law::Cwa { .. } => "min(A, 1/w_r) per ACK as LIA; each period the slowest path also divides w by θ",
+            Law::Cwa { .. } => {
+                "min(A, 1/w_r) per ACK as LIA; each period the slowest path also divides w by θ"
+            }
         }
     }
 

@@ -47,8 +47,11 @@ impl Kept {
         let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
         let line = |(number, line): (usize, &str)| {
             serde_json::from_str(line).map_err(|error| {
-                Failure::new(Exit::Failed, error)
-                    .help(format!("line {} of {} is no run; name another file", number + 1, path.display()))
+                Failure::new(Exit::Failed, error).help(format!(
+                    "line {} of {} is no run; name another file",
+                    number + 1,
+                    path.display()
+                ))
             })
         };
         let lines = whole.lines().enumerate().map(line).collect::<Result<_, _>>()?;

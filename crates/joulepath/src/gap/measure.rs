@@ -219,7 +219,8 @@ mod tests {
     #[test]
     fn the_median_is_of_absolute_values() {
         let case = |goodput_bps: f64| {
-            let (packet, kernel) = (means(1.0, [1.0, 0.0], [0.1; 2], 1.0), means(goodput_bps, [1.0, 0.0], [0.1; 2], 1.0));
+            let (packet, kernel) =
+                (means(1.0, [1.0, 0.0], [0.1; 2], 1.0), means(goodput_bps, [1.0, 0.0], [0.1; 2], 1.0));
             let differences = Quantity::ALL.map(|quantity| difference(quantity, &packet, &kernel));
             Case { scenario: "s".into(), policy: "p".into(), packet, kernel, differences }
         };

@@ -7,6 +7,7 @@ mod explain;
 mod fluid;
 mod guide;
 mod interrupt;
+mod kernel;
 mod list;
 mod run;
 mod scenarios;
