@@ -37,6 +37,8 @@ const FOLDER: &str = "fidelity/";
 /// What `--quick` leaves of them.
 const QUICK_SCENARIOS: [&str; 3] = ["fidelity/twins", "fidelity/loss", "fidelity/file"];
 const QUICK_POLICIES: usize = 2;
+/// How often a run is tried.
+const ATTEMPTS: usize = 3;
 /// Runs of the simulator for each case: they cost little, and their mean is near the truth.
 const SIMULATED: u64 = 20;
 
@@ -169,24 +171,33 @@ impl Session<'_> {
         let mut runs = vec![];
         for &seed in seeds {
             let key = Key { scenario: &plan.sha256, policy: &pair.kernel.policy, seed };
-            if let Some(run) = self.kept.find(&key) {
-                runs.push(run.clone());
-            } else if !self.stop.load(Ordering::SeqCst) {
-                let task = Task { policy: place, seed, series: false };
-                match self.kernel.run(&plan.scenario, &pair.kernel, &task) {
-                    Ok(run) => {
-                        self.kept.add(&key, &run);
-                        runs.push(run);
-                    }
-                    Err(error) => {
-                        self.failed += 1;
-                        told_failure(plan, place, "kernel", seed, &error);
-                    }
-                }
-            }
+            let run = self.kept.find(&key).cloned().or_else(|| {
+                let run = self.attempts(plan, place, seed)?;
+                self.kept.add(&key, &run);
+                Some(run)
+            });
+            runs.extend(run);
             self.progress.advance();
         }
         runs
+    }
+}
+
+impl Session<'_> {
+    /// One run; again if it fails, because a moment's load is enough for that.
+    fn attempts(&mut self, plan: &Plan, place: usize, seed: u64) -> Option<RunResult> {
+        let task = Task { policy: place, seed, series: false };
+        for _ in 0..ATTEMPTS {
+            if self.stop.load(Ordering::SeqCst) {
+                return None;
+            }
+            match self.kernel.run(&plan.scenario, &plan.policies[place].kernel, &task) {
+                Ok(run) => return Some(run),
+                Err(error) => told_failure(plan, place, "kernel", seed, &error),
+            }
+        }
+        self.failed += 1;
+        None
     }
 }
 

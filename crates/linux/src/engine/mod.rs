@@ -96,7 +96,7 @@ pub fn run_watched(
     watch: &mut dyn FnMut(Moment<'_>) -> Result<()>,
 ) -> Result<RunResult> {
     let mut run = Run::start(scenario, setup, seed, options, program)?;
-    let (outcome, ended) = run.to_the_end(scenario, watch)?;
+    let (outcome, ended) = run.until_the_end(scenario, watch)?;
     check_lateness(&ended.reading)?;
     Ok(merge::result(scenario, setup.policy(), seed, run.lab.lines(), &outcome, &ended))
 }
@@ -127,7 +127,10 @@ impl Run {
         let controllers = Controllers::register(scenario, setup)?;
         let mut spec = LabSpec::of(scenario, seed);
         spec.ipv6 = options.ipv6;
-        controllers.under_test().clone_into(&mut spec.default_cc);
+        // Sockets choose theirs. As a namespace's default the kernel takes ours, and of its own not all.
+        if let Some(registered) = controllers.registered() {
+            registered.name().clone_into(&mut spec.default_cc);
+        }
         spec.series = options.series;
         let lab = Lab::start(&spec, program)?;
         let control = ControlPlane::new(scenario, setup, seed, &lab, &controllers)?;
@@ -136,7 +139,7 @@ impl Run {
         Ok(Run { traffic, pair: Some(pair), control, lab, controllers })
     }
 
-    fn to_the_end(
+    fn until_the_end(
         &mut self,
         scenario: &Scenario,
         watch: &mut dyn FnMut(Moment<'_>) -> Result<()>,

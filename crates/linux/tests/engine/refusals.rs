@@ -31,7 +31,8 @@ fn schedulers_that_someone_asked_for_are_refused() {
 #[test]
 fn bundles_that_say_nothing_of_the_scheduler_get_the_kernels_and_are_told() {
     let scenario = scenario(TWO_PATHS);
-    for policy in ["mptcp", "uncoupled", "dts", "eemptcp", "olia", "single:wifi", "backup", "mptcp[cc=balia]"] {
+    for policy in ["mptcp", "uncoupled", "dts", "eemptcp", "olia", "single:wifi", "backup", "mptcp[cc=balia]"]
+    {
         let notes = engine::notes(&scenario, &[setup(policy, &scenario)]);
         assert!(notes[0].contains("kernel's own") && notes[0].contains("`minrtt`"), "{policy}: {notes:?}");
     }
@@ -56,8 +57,8 @@ fn scenarios_beyond_this_machine_are_refused() {
     };
     let fast = changed(TWO_PATHS, &[("path.wifi.rate", "\"2 Gbit/s\"")]);
     assert!(check(&fast).contains("2010 Mbit/s in all"));
-    let large = changed(TWO_PATHS, &[("transport.mss", "\"100 kB\"")]);
-    assert!(check(&large).contains("segments of 100000 B"));
+    let small = changed(TWO_PATHS, &[("transport.mss", "\"100 B\"")]);
+    assert!(check(&small).contains("segments of 100 B"));
     let many = scenario(&format!("{TWO_PATHS}[[connection]]\nname = \"a\"\ncount = 600\n"));
     assert!(check(&many).contains("600 connections"));
 }
