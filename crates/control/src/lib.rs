@@ -3,6 +3,7 @@
 //! Everything here works on a snapshot of the paths and holds no clock, no socket and no random stream: time and
 //! randomness are arguments. The packet engine and the daemon call the same code.
 
+pub mod advise;
 pub mod allocate;
 pub mod limit;
 mod options;

@@ -1,0 +1,163 @@
+//! Piecewise linear functions: the least energy of each set of paths over time or size, and the lowest of them.
+
+use super::radio::Device;
+use super::set::Point;
+
+/// Relative differences below this are rounding.
+pub(super) const TOLERANCE: f64 = 1e-9;
+/// Plans that cost the same but for this part are equal: programmes are solved to a little better.
+const EQUAL: f64 = 1e-7;
+
+/// Energy of one set as a convex function of x: straight between its points.
+#[derive(Clone, Debug)]
+pub(super) struct Chain {
+    pub(super) set: u32,
+    /// x and what is done there, x ascending.
+    pub(super) points: Vec<(f64, Point)>,
+    /// Whether what can be had at x can be had at any larger x.
+    pub(super) lasts: bool,
+}
+
+impl Chain {
+    /// All corners between two: `solve(slope)` finds the point that lies furthest below a line of that slope.
+    pub(super) fn between(
+        set: u32,
+        lasts: bool,
+        ends: [(f64, Point); 2],
+        solve: &dyn Fn(f64) -> Option<(f64, Point)>,
+    ) -> Self {
+        let [first, last] = ends;
+        let mut points = vec![first];
+        refine(&mut points, last, solve);
+        Chain { set, points, lasts }
+    }
+
+    /// The two points around x, and how far it is from the first to the second.
+    fn around(&self, x: f64) -> Option<(&Point, &Point, f64)> {
+        let above = self.points.partition_point(|(at, _)| *at <= x);
+        let (before, after) = (above.checked_sub(1)?, above);
+        let (x0, p0) = &self.points[before];
+        match self.points.get(after) {
+            Some((x1, p1)) => Some((p0, p1, (x - x0) / (x1 - x0))),
+            None if self.lasts || x == *x0 => Some((p0, p0, 0.0)),
+            None => None,
+        }
+    }
+
+    pub(super) fn joules(&self, x: f64) -> Option<f64> {
+        self.around(x).map(|(a, b, part)| a.joules + (b.joules - a.joules) * part)
+    }
+
+    pub(super) fn point(&self, x: f64, device: &Device) -> Option<Point> {
+        self.around(x).map(|(a, b, part)| a.towards(b, part, device, self.set))
+    }
+
+    /// Straight parts as (x, J) of both ends; the last may be endless.
+    fn parts(&self) -> impl Iterator<Item = [(f64, f64); 2]> {
+        let inner =
+            self.points.windows(2).map(|pair| [(pair[0].0, pair[0].1.joules), (pair[1].0, pair[1].1.joules)]);
+        let (x, point) = self.points.last().expect("a chain has a point");
+        let rest = self.lasts.then_some([(*x, point.joules), (f64::INFINITY, point.joules)]);
+        inner.chain(rest)
+    }
+}
+
+/// Appends the corners behind the last of `points` up to `last`.
+fn refine(points: &mut Vec<(f64, Point)>, last: (f64, Point), solve: &dyn Fn(f64) -> Option<(f64, Point)>) {
+    let (x0, y0) = points.last().map(|(x, point)| (*x, point.joules)).expect("there is a first point");
+    let (x1, y1) = (last.0, last.1.joules);
+    if x1 - x0 <= TOLERANCE * x1.abs() {
+        // Nothing between; of two at one place the cheaper stays.
+        if y1 < y0 {
+            points.pop();
+            points.push(last);
+        }
+        return;
+    }
+    let slope = (y1 - y0) / (x1 - x0);
+    if let Some((x, point)) = solve(slope) {
+        let line = y0 + slope * (x - x0);
+        let inside = x > x0 + TOLERANCE * x1 && x < x1 - TOLERANCE * x1;
+        if inside && point.joules < line - TOLERANCE * (y0.abs() + y1.abs()) {
+            refine(points, (x, point), solve);
+            return refine(points, last, solve);
+        }
+    }
+    points.push(last);
+}
+
+/// The lowest of all chains.
+pub(super) struct Envelope<'a> {
+    chains: &'a [Chain],
+    /// Places where it may bend or change hands, ascending.
+    pub(super) places: Vec<f64>,
+}
+
+impl<'a> Envelope<'a> {
+    pub(super) fn of(chains: &'a [Chain]) -> Self {
+        let corners = chains.iter().flat_map(|chain| chain.points.iter().map(|(x, _)| *x));
+        let mut places: Vec<f64> = corners.collect();
+        for (i, one) in chains.iter().enumerate() {
+            for other in &chains[..i] {
+                places.extend(one.parts().flat_map(|a| other.parts().filter_map(move |b| crossing(a, b))));
+            }
+        }
+        places.sort_by(f64::total_cmp);
+        // Of places that are one, the last: there every chain that begins at it has begun.
+        places.dedup_by(|next, kept| {
+            let same = *next - *kept <= TOLERANCE * next.abs();
+            *kept = if same { *next } else { *kept };
+            same
+        });
+        Envelope { chains, places }
+    }
+
+    /// The lowest chain at x; the first of equals.
+    pub(super) fn lowest(&self, x: f64) -> Option<&'a Chain> {
+        let lower = |best: Option<(f64, &'a Chain)>, (joules, chain)| match best {
+            Some((least, _)) if joules >= least - EQUAL * least.abs() => best,
+            _ => Some((joules, chain)),
+        };
+        let all = self.chains.iter().filter_map(|chain| Some((chain.joules(x)?, chain)));
+        all.fold(None, lower).map(|(_, chain)| chain)
+    }
+
+    /// Where the lowest chain changes from one set to another, with both.
+    pub(super) fn changes(&self) -> Vec<(f64, u32, u32)> {
+        let middles = self.places.windows(2).filter_map(|pair| {
+            let chain = self.lowest((pair[0] + pair[1]) / 2.0)?;
+            Some((pair[0], chain.set))
+        });
+        let middles: Vec<(f64, u32)> = middles.collect();
+        let pairs = middles.windows(2).filter(|pair| pair[0].1 != pair[1].1);
+        pairs.map(|pair| (pair[1].0, pair[0].1, pair[1].1)).collect()
+    }
+
+    /// Corners of the lowest chain at which it is lower than anywhere before.
+    pub(super) fn descent(&self, device: &Device) -> Vec<(u32, Point)> {
+        let changes: Vec<f64> = self.changes().into_iter().map(|(x, ..)| x).collect();
+        let mut kept: Vec<(u32, Point)> = vec![];
+        for &x in &self.places {
+            let Some(chain) = self.lowest(x) else { continue };
+            let is_corner = chain.points.iter().any(|(at, _)| (at - x).abs() <= TOLERANCE * x.abs());
+            if !is_corner && !changes.contains(&x) {
+                continue;
+            }
+            let point = chain.point(x, device).expect("the lowest chain is defined here");
+            let lower = |(_, last): &(u32, Point)| point.joules < last.joules * (1.0 - EQUAL);
+            if kept.last().is_none_or(lower) {
+                kept.push((chain.set, point));
+            }
+        }
+        kept
+    }
+}
+
+/// Where two straight parts cross.
+fn crossing(a: [(f64, f64); 2], b: [(f64, f64); 2]) -> Option<f64> {
+    let slope = |[p, q]: [(f64, f64); 2]| (q.1 - p.1) / (q.0 - p.0);
+    let (slope_a, slope_b) = (slope(a), slope(b));
+    let x = a[0].0 + (b[0].1 + slope_b * (a[0].0 - b[0].0) - a[0].1) / (slope_a - slope_b);
+    let inside = |[p, q]: [(f64, f64); 2]| x > p.0 && x < q.0;
+    (x.is_finite() && inside(a) && inside(b)).then_some(x)
+}

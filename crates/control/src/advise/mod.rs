@@ -1,0 +1,304 @@
+//! What to do with a transfer, before it starts: which interfaces, what split, how many joules and seconds.
+//!
+//! The exact optimum of the energy model, sunk power, promotion, tail and shared base included: all sets of interfaces,
+//! for each a linear programme. Dynamics cost nothing: no handshake, no slow start, no queues, no retransmissions. Downloads
+//! only. Model, scope and deviations: docs/advise.md.
+
+mod chain;
+mod radio;
+mod reason;
+mod set;
+
+use joulepath_model::energy::InterfaceModel;
+use joulepath_model::units::{BitRate, Bytes, Nanos, Probability, Watts};
+
+use self::chain::{Chain, Envelope, TOLERANCE};
+use self::radio::{Device, Load, Radio};
+use self::set::{Bounds, Point, Weights};
+use crate::limit::Capacity;
+pub use reason::significant;
+
+/// Most paths that are advised on: the time doubles and more with each.
+pub const MOST_PATHS: usize = 5;
+/// Break-even sizes are looked for up to this, bits.
+const MOST_BITS: f64 = 8e11;
+/// A path with a smaller share is not used: that is what programmes leave by rounding.
+const LEAST_SHARE: f64 = 1e-6;
+
+/// A path of the device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    /// As the advice calls it.
+    pub name: String,
+    /// Of the link, headers included.
+    pub rate: BitRate,
+    /// There and back.
+    pub rtt: Nanos,
+    /// Random loss of the link, less than 1.
+    pub loss: Probability,
+    /// Of the interface.
+    pub energy: InterfaceModel,
+}
+
+/// When the data must be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Within {
+    /// Energy alone counts.
+    Whenever,
+    /// At most so long after the start.
+    Deadline(Nanos),
+    /// It is made, or played, at this rate, and so neither faster nor slower.
+    Rate(BitRate),
+}
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// 1 to [`MOST_PATHS`].
+    pub paths: Vec<Path>,
+    /// Payload.
+    pub size: Bytes,
+    /// When.
+    pub within: Within,
+    /// Burns while at least one interface is active.
+    pub base: Watts,
+    /// What bounds a path's rate: the limits' two kinds.
+    pub capacity: Capacity,
+}
+
+/// What one path does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// Which of the question's paths.
+    pub path: usize,
+    /// Of the data.
+    pub share: f64,
+    /// Payload per second while its data flows.
+    pub rate_bps: f64,
+}
+
+/// A way to do it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// From the first promotion to the end of the last tail.
+    pub energy_j: f64,
+    /// From the start to the last byte.
+    pub seconds: f64,
+    /// The paths used, in the question's order.
+    pub paths: Vec<Part>,
+}
+
+/// A size at which the advice changes, everything else equal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BreakEven {
+    /// Payload, bytes.
+    pub size_bytes: f64,
+    /// The paths to use for less.
+    pub below: Vec<usize>,
+    /// The paths to use for more.
+    pub above: Vec<usize>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Advice {
+    /// The least energy in time.
+    pub best: Plan,
+    /// Corners of the time–energy Pareto front, the fastest first; the deadline does not cut it.
+    pub front: Vec<Plan>,
+    /// Ascending.
+    pub break_even: Vec<BreakEven>,
+    /// One sentence.
+    pub reason: String,
+}
+
+/// Why there is no advice.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum Impossible {
+    /// All paths together are too slow.
+    #[error("all paths together need {fastest_s:.3} s")]
+    Deadline {
+        /// Least time, s.
+        fastest_s: f64,
+    },
+    /// All paths together carry less.
+    #[error("all paths together carry {most_bps:.0} bit/s")]
+    Rate {
+        /// Their sum, bit/s of payload.
+        most_bps: f64,
+    },
+    /// A path carries nothing, or there are none or too many, or nothing is to be carried.
+    #[error("there must be 1 to {MOST_PATHS} paths that carry data, and data")]
+    Degenerate,
+}
+
+/// Answers `question`.
+///
+/// # Errors
+/// If nothing meets it.
+pub fn advise(question: &Question) -> Result<Advice, Impossible> {
+    let radios: Vec<Radio> = question.paths.iter().map(|path| Radio::new(path, question.capacity)).collect();
+    let sound = (1..=MOST_PATHS).contains(&radios.len())
+        && radios.iter().all(|radio| radio.rate_bps > 0.0 && radio.rate_bps.is_finite())
+        && question.size.0 > 0
+        && question.within != Within::Rate(BitRate::from_bps(0));
+    if !sound {
+        return Err(Impossible::Degenerate);
+    }
+    Solver { question, bits: question.size.0 as f64 * 8.0, device: Device { radios, base: question.base } }
+        .advice()
+}
+
+struct Solver<'a> {
+    question: &'a Question,
+    device: Device,
+    bits: f64,
+}
+
+impl Solver<'_> {
+    fn advice(&self) -> Result<Advice, Impossible> {
+        let over_time: Vec<Chain> =
+            self.device.sets().into_iter().filter_map(|set| self.over_time(set)).collect();
+        let envelope = Envelope::of(&over_time);
+        let front = envelope.descent(&self.device);
+        let most_bps = self.device.radios.iter().map(|radio| radio.rate_bps).sum();
+        let (Some((_, fastest)), Some(cheapest)) = (front.first(), front.last()) else {
+            return Err(Impossible::Rate { most_bps });
+        };
+        let best = match self.question.within {
+            Within::Deadline(deadline) if cheapest.1.seconds > deadline.as_secs_f64() => {
+                let x = deadline.as_secs_f64() * (1.0 + TOLERANCE);
+                let late = Impossible::Deadline { fastest_s: fastest.seconds };
+                let chain = envelope.lowest(x).ok_or(late)?;
+                (chain.set, chain.point(x, &self.device).ok_or(late)?)
+            }
+            _ => cheapest.clone(),
+        };
+        let (best, cheapest, fastest) = (self.plan(&best.1), self.plan(&cheapest.1), self.plan(fastest));
+        let reason = reason::Reason {
+            paths: &self.question.paths,
+            best: &best,
+            cheapest: &cheapest,
+            fastest: &fastest,
+            rival: self.rival(&over_time, &best),
+            within: self.question.within,
+        };
+        Ok(Advice {
+            reason: reason.sentence(),
+            front: front.iter().map(|(_, point)| self.plan(point)).collect(),
+            break_even: self.break_even(),
+            best,
+        })
+    }
+
+    /// The least energy of `set` over the time that it takes.
+    fn over_time(&self, set: u32) -> Option<Chain> {
+        if let Within::Rate(rate) = self.question.within {
+            let point = self.at_rate(set, rate, self.bits)?;
+            return Some(Chain { set, lasts: true, points: vec![(point.seconds, point)] });
+        }
+        let free = Bounds { bits: (self.bits, self.bits), most_s: f64::INFINITY, most_j: f64::INFINITY };
+        let solve =
+            |energy, time, bounds| self.device.solve(set, Weights { energy, time, bits: 0.0 }, bounds);
+        let fastest = solve(0.0, 1.0, free)?;
+        let cheapest = solve(1.0, 0.0, free)?;
+        // Of equally cheap ones the fastest.
+        let most_j = cheapest.joules * (1.0 + TOLERANCE);
+        let cheapest = solve(0.0, 1.0, Bounds { most_j, ..free }).unwrap_or(cheapest);
+        let ends = [fastest, cheapest].map(|point| (point.seconds, point));
+        let corner = |slope: f64| solve(1.0, -slope, free).map(|point| (point.seconds, point));
+        Some(Chain::between(set, true, ends, &corner))
+    }
+
+    /// The least energy of `set` over the size, up to what it can carry in time.
+    fn over_size(&self, set: u32) -> Option<Chain> {
+        let most_s = match self.question.within {
+            Within::Rate(rate) => {
+                let ends = [0.0, MOST_BITS].map(|bits| Some((bits, self.at_rate(set, rate, bits)?)));
+                let points: Option<Vec<_>> = ends.into_iter().collect();
+                return Some(Chain { set, lasts: false, points: points? });
+            }
+            Within::Deadline(deadline) => deadline.as_secs_f64(),
+            Within::Whenever => f64::INFINITY,
+        };
+        let carries = |r: usize| (most_s - self.device.radios[r].wake_s) * self.device.radios[r].rate_bps;
+        let most: f64 = self.device.members(set).map(carries).sum::<f64>().min(MOST_BITS);
+        let solve = |slope: f64, bits: (f64, f64)| {
+            let weights = Weights { energy: 1.0, time: 0.0, bits: -slope };
+            let bounds = Bounds { bits, most_s, most_j: f64::INFINITY };
+            self.device.solve(set, weights, bounds).map(|point| (point.bits, point))
+        };
+        let ends = [solve(0.0, (0.0, 0.0))?, solve(0.0, (most, most))?];
+        Some(Chain::between(set, false, ends, &|slope| solve(slope, (0.0, most))))
+    }
+
+    /// `set` at a given total rate, the cheapest bits first; none if it carries less.
+    fn at_rate(&self, set: u32, rate: BitRate, bits: f64) -> Option<Point> {
+        let mut members: Vec<usize> = self.device.members(set).collect();
+        let slope = |r: &usize| self.device.radios[*r].slope_j_per_bit;
+        members.sort_by(|a, b| slope(a).total_cmp(&slope(b)));
+        let rate = rate.bps() as f64;
+        let mut left = rate;
+        let mut loads = vec![Load::default(); self.device.radios.len()];
+        for r in members {
+            let part = left.min(self.device.radios[r].rate_bps);
+            left -= part;
+            loads[r] = Load { bits: bits * part / rate, busy_s: bits / rate };
+        }
+        (left <= rate * TOLERANCE).then(|| Point::of(&self.device, set, loads))
+    }
+
+    fn plan(&self, point: &Point) -> Plan {
+        let parts = point.loads.iter().enumerate().map(|(path, load)| Part {
+            path,
+            share: load.bits / point.bits,
+            rate_bps: load.bits / load.busy_s,
+        });
+        Plan {
+            energy_j: point.joules,
+            seconds: point.seconds,
+            paths: parts.filter(|part| part.share > LEAST_SHARE).collect(),
+        }
+    }
+
+    /// The cheapest plan in time that uses other paths than `best`, and what it spends on promotions and tails, J.
+    fn rival(&self, chains: &[Chain], best: &Plan) -> Option<(Plan, f64)> {
+        let most_s = match self.question.within {
+            Within::Deadline(deadline) => deadline.as_secs_f64(),
+            Within::Whenever | Within::Rate(_) => f64::INFINITY,
+        };
+        let of_best = mask(best);
+        let plans = chains.iter().filter_map(|chain| {
+            let last = &chain.points.last()?.1;
+            let point =
+                if last.seconds <= most_s { last.clone() } else { chain.point(most_s, &self.device)? };
+            let plan = self.plan(&point);
+            let uses_all = mask(&plan) == chain.set;
+            let uses_j = self.device.members(chain.set).map(|r| self.device.radios[r].use_j).sum();
+            (uses_all && chain.set != of_best).then_some((plan, uses_j))
+        });
+        plans.min_by(|a, b| a.0.energy_j.total_cmp(&b.0.energy_j))
+    }
+
+    fn break_even(&self) -> Vec<BreakEven> {
+        let over_size: Vec<Chain> =
+            self.device.sets().into_iter().filter_map(|set| self.over_size(set)).collect();
+        let paths = |set: u32| self.device.members(set).collect();
+        let changes = Envelope::of(&over_size).changes().into_iter();
+        changes
+            .map(|(bits, below, above)| BreakEven {
+                size_bytes: bits / 8.0,
+                below: paths(below),
+                above: paths(above),
+            })
+            .collect()
+    }
+}
+
+/// The paths of a plan as a set.
+fn mask(plan: &Plan) -> u32 {
+    plan.paths.iter().fold(0, |mask, part| mask | 1 << part.path)
+}
+
+#[cfg(test)]
+mod tests;

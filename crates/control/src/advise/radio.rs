@@ -1,0 +1,138 @@
+//! What one interface costs, and what a whole plan costs by definition.
+
+use joulepath_model::energy::InterfaceModel;
+use joulepath_model::units::Watts;
+
+use super::Path;
+use crate::allocate::rate::mathis_bps;
+use crate::limit::{Capacity, Pace, WireBits, interface_cost};
+
+/// Payload of a full segment, its headers and its ACK, bytes: the defaults of scenarios.
+const MSS_BYTES: f64 = 1460.0;
+const HEADER_BYTES: f64 = 40.0;
+const ACK_BYTES: f64 = 40.0;
+
+/// One path with its interface.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Radio {
+    /// Payload while data flows, bit/s.
+    pub(super) rate_bps: f64,
+    /// Per bit of payload, headers and ACKs included, J/bit.
+    pub(super) slope_j_per_bit: f64,
+    /// θ or β, W.
+    pub(super) used_w: f64,
+    /// Whether θ burns until all is done rather than until this path's part is.
+    pub(super) until_end: bool,
+    /// While neither waking, nor carrying data, nor in its tail, W.
+    pub(super) unused_w: f64,
+    /// Promotion before the first byte, s.
+    pub(super) wake_s: f64,
+    /// Promotion and tail of one use, J.
+    pub(super) use_j: f64,
+    /// Length of the tail, s.
+    pub(super) tail_s: f64,
+    /// Whether it keeps the shared base burning while used.
+    pub(super) active_when_used: bool,
+    /// Whether it does so even while not used.
+    pub(super) active_when_unused: bool,
+}
+
+impl Radio {
+    pub(super) fn new(path: &Path, capacity: Capacity) -> Self {
+        let per_payload = (MSS_BYTES + HEADER_BYTES) / MSS_BYTES;
+        let wire = WireBits { down: per_payload, up: ACK_BYTES / MSS_BYTES };
+        // A link faster than anything adds nothing for gaps between packets: β burns throughout, see below.
+        let pace = Pace { payload_bps: f64::INFINITY, segment_bits: 8.0 * MSS_BYTES };
+        let cost = interface_cost(&path.energy, wire, pace);
+        let wake_s = match &path.energy {
+            InterfaceModel::Rrc(rrc) => rrc.promotion.duration.as_secs_f64(),
+            InterfaceModel::Linear { .. } | InterfaceModel::Slotted { .. } => 0.0,
+        };
+        Radio {
+            rate_bps: payload_bps(path, capacity, per_payload),
+            slope_j_per_bit: cost.slope_j_per_bit,
+            used_w: path.energy.sunk_power().0,
+            until_end: !cost.sleeps,
+            unused_w: cost.unused_w,
+            wake_s,
+            use_j: cost.use_j,
+            tail_s: cost.tail_s,
+            active_when_used: cost.active_when_used,
+            active_when_unused: cost.active_when_unused,
+        }
+    }
+}
+
+/// What the link delivers, or what TCP takes under its loss if that is less, bit/s of payload.
+fn payload_bps(path: &Path, capacity: Capacity, per_payload: f64) -> f64 {
+    let loss = path.loss.get();
+    let link = path.rate.bps() as f64 * (1.0 - loss) / per_payload;
+    match capacity {
+        Capacity::TcpFriendly if loss > 0.0 => link.min(mathis_bps(MSS_BYTES, path.rtt.as_secs_f64(), loss)),
+        Capacity::TcpFriendly | Capacity::Link => link,
+    }
+}
+
+/// What one path does in a plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Load {
+    /// Payload.
+    pub(super) bits: f64,
+    /// How long data flows, s.
+    pub(super) busy_s: f64,
+}
+
+/// The device: its paths and its shared base.
+#[derive(Clone, Debug)]
+pub(super) struct Device {
+    pub(super) radios: Vec<Radio>,
+    pub(super) base: Watts,
+}
+
+impl Device {
+    /// Sets of paths, the small ones first: so that of equals the smaller is taken.
+    pub(super) fn sets(&self) -> Vec<u32> {
+        let mut sets: Vec<u32> = (1..1 << self.radios.len()).collect();
+        sets.sort_by_key(|set| (set.count_ones(), *set));
+        sets
+    }
+
+    /// The paths of `set`.
+    pub(super) fn members(&self, set: u32) -> impl Iterator<Item = usize> + use<> {
+        (0..self.radios.len()).filter(move |r| set >> r & 1 == 1)
+    }
+
+    /// Until when a plan lasts, s.
+    pub(super) fn seconds(&self, set: u32, loads: &[Load]) -> f64 {
+        self.members(set).map(|r| self.radios[r].wake_s + loads[r].busy_s).fold(0.0, f64::max)
+    }
+
+    /// Energy from the first promotion to the end of the last tail, J. All interfaces of `set` wake at 0.
+    pub(super) fn joules(&self, set: u32, loads: &[Load]) -> f64 {
+        let seconds = self.seconds(set, loads);
+        let mut joules = 0.0;
+        let mut active_s = 0.0;
+        for (r, (radio, load)) in self.radios.iter().zip(loads).enumerate() {
+            if radio.active_when_unused {
+                active_s = f64::max(active_s, seconds);
+            }
+            if set >> r & 1 == 0 {
+                joules += radio.unused_w * seconds;
+                continue;
+            }
+            let asleep_s = radio.wake_s + load.busy_s + radio.tail_s;
+            let (used_s, unused_s, end_s) = match radio.until_end {
+                true => (seconds, 0.0, seconds),
+                false => (load.busy_s, (seconds - asleep_s).max(0.0), asleep_s),
+            };
+            joules += radio.use_j
+                + radio.slope_j_per_bit * load.bits
+                + radio.used_w * used_s
+                + radio.unused_w * unused_s;
+            if radio.active_when_used {
+                active_s = f64::max(active_s, end_s);
+            }
+        }
+        joules + self.base.0 * active_s
+    }
+}

@@ -1,0 +1,96 @@
+//! Why the advice is what it is, in one sentence.
+
+use super::{Path, Plan, Within, mask};
+
+/// A rival's promotions and tails are named if they are at least this part of its energy.
+const WORTH_NAMING: f64 = 0.1;
+
+/// What the sentence is made of.
+pub(super) struct Reason<'a> {
+    pub(super) paths: &'a [Path],
+    pub(super) best: &'a Plan,
+    /// Without a deadline.
+    pub(super) cheapest: &'a Plan,
+    pub(super) fastest: &'a Plan,
+    /// The cheapest with other paths, and its promotions and tails in J.
+    pub(super) rival: Option<(Plan, f64)>,
+    pub(super) within: Within,
+}
+
+impl Reason<'_> {
+    pub(super) fn sentence(&self) -> String {
+        let best = self.best;
+        let mut text = format!("{} costs {} J", capitalised(self.names(best)), significant(best.energy_j));
+        match (&self.rival, self.within) {
+            (_, Within::Deadline(deadline))
+                if self.cheapest.seconds > deadline.as_secs_f64() * (1.0 + 1e-6) =>
+            {
+                text += &format!(
+                    " and keeps the deadline of {deadline}; {} would cost {} J, but take {} s",
+                    self.names(self.cheapest),
+                    significant(self.cheapest.energy_j),
+                    significant(self.cheapest.seconds)
+                );
+            }
+            (Some((rival, uses_j)), _) => {
+                text += &format!(
+                    "; the next best, {}, would cost {} J",
+                    self.names(rival),
+                    significant(rival.energy_j)
+                );
+                if *uses_j >= WORTH_NAMING * rival.energy_j {
+                    text += &format!(", {} J of them for promotion and tail", significant(*uses_j));
+                }
+            }
+            (None, Within::Rate(_)) if self.paths.len() > 1 => text += "; nothing else carries the rate",
+            (None, Within::Deadline(_)) if self.paths.len() > 1 => text += "; nothing else is in time",
+            (None, _) => text += "; there is no other path",
+        }
+        if self.fastest.seconds < best.seconds * (1.0 - 1e-6) {
+            text += &format!(
+                ", and the fastest, {}, saves {} s for {} J more",
+                self.split(self.fastest),
+                significant(best.seconds - self.fastest.seconds),
+                significant(self.fastest.energy_j - best.energy_j)
+            );
+        }
+        text + "."
+    }
+
+    /// `wifi alone`, `wifi and lte together`.
+    fn names(&self, plan: &Plan) -> String {
+        let names: Vec<&str> = plan.paths.iter().map(|part| self.paths[part.path].name.as_str()).collect();
+        match names.as_slice() {
+            [name] => format!("{name} alone"),
+            names => format!("{} together", names.join(" and ")),
+        }
+    }
+
+    /// The same, or the shares if the best uses the same paths.
+    fn split(&self, plan: &Plan) -> String {
+        if mask(plan) != mask(self.best) {
+            return self.names(plan);
+        }
+        let shares: Vec<String> =
+            plan.paths.iter().map(|part| format!("{:.0}", part.share * 100.0)).collect();
+        format!("split {} %", shares.join("/"))
+    }
+}
+
+fn capitalised(text: String) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+/// Three significant digits, all digits before the point.
+pub fn significant(value: f64) -> String {
+    let decimals = match value.abs() {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        v if v >= 0.9995 => 2,
+        v if v >= 0.099_95 => 3,
+        v if v > 0.0 => 4,
+        _ => 0,
+    };
+    format!("{value:.decimals$}")
+}

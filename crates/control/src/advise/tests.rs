@@ -1,0 +1,269 @@
+use joulepath_model::energy::{InterfaceModel, RrcModel, Stage, SunkWhile, profile};
+use joulepath_model::units::JoulesPerBit;
+use proptest::prelude::*;
+
+use super::*;
+
+fn path(name: &str, mbps: f64, energy: InterfaceModel) -> Path {
+    Path {
+        name: name.to_owned(),
+        rate: BitRate::from_bps((mbps * 1e6) as u64),
+        rtt: Nanos::from_millis(30),
+        loss: Probability::default(),
+        energy,
+    }
+}
+
+fn named(name: &str) -> InterfaceModel {
+    profile(name).unwrap().model
+}
+
+fn wifi_and_lte() -> Question {
+    Question {
+        paths: vec![path("wifi", 20.0, named("wifi-huang2012")), path("lte", 10.0, named("lte-huang2012"))],
+        size: Bytes(10_000_000),
+        within: Within::Whenever,
+        base: Watts(0.0),
+        capacity: Capacity::TcpFriendly,
+    }
+}
+
+fn used(plan: &Plan) -> Vec<usize> {
+    plan.paths.iter().map(|part| part.path).collect()
+}
+
+#[track_caller]
+fn assert_close(actual: f64, expected: f64, relative: f64) {
+    assert!((actual - expected).abs() <= relative * expected.abs(), "{actual} ≠ {expected}");
+}
+
+/// 1 W while used, `mw_per_mbps`, no headers counted: the radio's part of what follows.
+fn linear(mw_per_mbps: f64, mw: f64) -> InterfaceModel {
+    InterfaceModel::Linear {
+        down: JoulesPerBit::from_mw_per_mbps(mw_per_mbps),
+        up: JoulesPerBit(0.0),
+        sunk: Watts(mw * 1e-3),
+        sunk_while: SunkWhile::Open,
+    }
+}
+
+#[test]
+fn one_radio_costs_what_huang_et_al_say() {
+    // 10 MB over WiFi at 10 Mbit/s of payload: 10 · 1500/1460 on the wire, 8 s: promotion 79.1 ms · 124.4 mW = 9.84 mJ,
+    // 8 · 132.86 mW = 1.0629 J, tail 238.1 ms · 119.3 mW = 28.4 mJ, 80 Mbit · (137.01 · 1500 + 283.17 · 40)/1460 mJ = 11.882 J.
+    let mut question = wifi_and_lte();
+    question.paths.truncate(1);
+    question.paths[0].rate = BitRate::from_bps(10_273_973);
+    let advice = advise(&question).unwrap();
+    assert_close(advice.best.energy_j, 0.00984 + 1.0629 + 0.0284 + 11.8818, 1e-4);
+    assert_close(advice.best.seconds, 8.0791, 1e-4);
+    assert_eq!((advice.front.len(), advice.break_even.len()), (1, 0));
+}
+
+#[test]
+fn a_deadline_buys_the_least_of_the_dear_path() {
+    // In 3 s WiFi carries 20 · 1460/1500 · (3 − 0.0791) = 56.86 of 80 Mbit; LTE the other 28.9 %.
+    let question = Question { within: Within::Deadline(Nanos::from_secs(3)), ..wifi_and_lte() };
+    let advice = advise(&question).unwrap();
+    assert_eq!(used(&advice.best), [0, 1]);
+    assert_close(advice.best.seconds, 3.0, 1e-6);
+    assert_close(advice.best.paths[0].share, 0.7107, 1e-3);
+    assert!(advice.reason.contains("deadline of 3 s"), "{}", advice.reason);
+    let late = Question { within: Within::Deadline(Nanos::from_secs(1)), ..wifi_and_lte() };
+    // Both until t: 19.467 (t − 0.0791) + 9.733 (t − 0.2601) = 80.
+    let fastest_s = (80.0 + 19.4667 * 0.0791 + 9.7333 * 0.2601) / 29.2;
+    match advise(&late) {
+        Err(Impossible::Deadline { fastest_s: said }) => assert_close(said, fastest_s, 1e-5),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_advice_changes_where_a_saved_second_is_worth_a_promotion() {
+    // θ 0.1 W and 10 mJ/Mbit at 1 Mbit/s, against a radio that wakes for 2 J and then costs nothing but 10 mJ/Mbit more:
+    // N (0.1 + …) = 2 + N · …: with equal slopes s and β = 0: 0.1 N = 2, N = 20 Mbit of payload = 2.5 MB.
+    let stage = |w: f64, ms| Stage { power: Watts(w), duration: Nanos::from_millis(ms) };
+    let wake = RrcModel {
+        down: JoulesPerBit::from_mw_per_mbps(10.0),
+        up: JoulesPerBit(0.0),
+        active: Watts(0.0),
+        inactivity: Nanos::from_millis(100),
+        promotion: stage(2.0, 1000),
+        tail: vec![],
+        idle: Watts(0.0),
+    };
+    let mut question = wifi_and_lte();
+    question.paths = vec![
+        path("open", 1500.0 / 1460.0, linear(10.0, 100.0)),
+        path("radio", 5.0, InterfaceModel::Rrc(wake)),
+    ];
+    let advice = advise(&question).unwrap();
+    let [change] = advice.break_even.as_slice() else { panic!("{:?}", advice.break_even) };
+    assert_close(change.size_bytes, 2.5e6, 1e-5);
+    assert_eq!((change.below.as_slice(), change.above.as_slice()), ([0].as_slice(), [1].as_slice()));
+}
+
+#[test]
+fn a_shared_base_makes_two_radios_cheaper_than_one() {
+    let mut question = Question { base: Watts(2.0), ..wifi_and_lte() };
+    question.paths = vec![path("a", 10.0, linear(50.0, 100.0)), path("b", 10.0, linear(50.0, 100.0))];
+    let advice = advise(&question).unwrap();
+    // 80 Mbit at 2 · 9.733 Mbit/s take 4.1096 s: (2 + 0.2) W, and 50 · 1500/1460 mJ/Mbit.
+    assert_close(advice.best.energy_j, 4.109_59 * 2.2 + 80.0 * 0.05 * 1500.0 / 1460.0, 1e-5);
+    assert_close(advice.best.paths[1].share, 0.5, 1e-6);
+}
+
+#[test]
+fn a_stream_takes_its_rate_and_no_more() {
+    let question = Question { within: Within::Rate(BitRate::from_bps(4_000_000)), ..wifi_and_lte() };
+    let advice = advise(&question).unwrap();
+    assert_eq!(used(&advice.best), [0]);
+    assert_close(advice.best.paths[0].rate_bps, 4e6, 1e-9);
+    assert_close(advice.best.seconds, 20.0791, 1e-6);
+    let much = Question { within: Within::Rate(BitRate::from_bps(60_000_000)), ..wifi_and_lte() };
+    assert!(matches!(advise(&much), Err(Impossible::Rate { .. })));
+}
+
+#[test]
+fn loss_bounds_the_rate_unless_the_link_is_asked_for() {
+    // Mathis: 1460 · 8 / (0.03 √(2 · 0.005 / 3)) = 6.743 Mbit/s; the link: 20 · 0.995 · 1460/1500.
+    let mut question = wifi_and_lte();
+    question.paths.truncate(1);
+    question.paths[0].loss = Probability::new(0.005).unwrap();
+    assert_close(advise(&question).unwrap().best.paths[0].rate_bps, 6.7433e6, 1e-4);
+    question.capacity = Capacity::Link;
+    assert_close(advise(&question).unwrap().best.paths[0].rate_bps, 19.3693e6, 1e-4);
+}
+
+fn any_energy() -> impl Strategy<Value = InterfaceModel> {
+    let wakes = (0.0..400.0, 0.0..2.0, 0.0..2.0, 0u64..3000, 0.0..1.0, 0u64..12_000, 0.0..0.2);
+    (wakes, 0..3).prop_map(|((slope, watts, promotion_w, promotion_ms, tail_w, tail_ms, idle), kind)| {
+        let down = JoulesPerBit::from_mw_per_mbps(slope);
+        let stage = |w: f64, ms| Stage { power: Watts(w), duration: Nanos::from_millis(ms) };
+        match kind {
+            0 => linear(slope, watts * 1e3),
+            1 => InterfaceModel::Linear {
+                down,
+                up: JoulesPerBit(0.0),
+                sunk: Watts(watts),
+                sunk_while: SunkWhile::Always,
+            },
+            _ => InterfaceModel::Rrc(RrcModel {
+                down,
+                up: down,
+                active: Watts(watts),
+                inactivity: Nanos::from_millis(100),
+                promotion: stage(promotion_w, promotion_ms),
+                tail: vec![stage(tail_w + idle, tail_ms)],
+                idle: Watts(idle),
+            }),
+        }
+    })
+}
+
+fn any_question(paths: usize) -> impl Strategy<Value = Question> {
+    let path = (any_energy(), 1.0..50.0).prop_map(|(energy, mbps)| path("p", mbps, energy));
+    (prop::collection::vec(path, paths), 10_000u64..20_000_000, 0.0..2.0).prop_map(|(paths, size, base)| {
+        Question { paths, size: Bytes(size), base: Watts(base), ..wifi_and_lte() }
+    })
+}
+
+/// Least (J, s) of all points of a grid of splits, and of all sets, that end in time.
+fn brute_force(question: &Question, most_s: f64, steps: u32) -> f64 {
+    let radios: Vec<Radio> = question.paths.iter().map(|path| Radio::new(path, question.capacity)).collect();
+    let device = Device { radios, base: question.base };
+    let bits = question.size.0 as f64 * 8.0;
+    let n = question.paths.len();
+    let mut least = f64::INFINITY;
+    let mut ticks = vec![0; n];
+    loop {
+        if ticks.iter().sum::<u32>() == steps {
+            let set = ticks.iter().enumerate().fold(0, |set, (r, &k)| set | u32::from(k > 0) << r);
+            let load = |(&k, radio): (&u32, &Radio)| {
+                let bits = bits * f64::from(k) / f64::from(steps);
+                Load { bits, busy_s: bits / radio.rate_bps }
+            };
+            let loads: Vec<Load> = ticks.iter().zip(&device.radios).map(load).collect();
+            if device.seconds(set, &loads) <= most_s {
+                least = least.min(device.joules(set, &loads));
+            }
+        }
+        let Some(r) = (0..n).find(|&r| ticks[r] < steps) else { return least };
+        ticks[..r].fill(0);
+        ticks[r] += 1;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Nothing on a grid of splits beats the advice, and the grid comes near it: power is at most 2 · 2 + 2 + … W, so that a
+    /// step of 1/400 of the data costs at most that part of the time and of the slopes.
+    #[test]
+    fn the_advice_for_two_paths_is_the_best_of_a_fine_grid(question in any_question(2), slack in 1.0..4.0) {
+        let unbound = advise(&question).unwrap();
+        let fastest_s = unbound.front[0].seconds;
+        let cases = [(f64::INFINITY, unbound.best.energy_j), {
+            let within = Within::Deadline(Nanos::from_secs_f64(fastest_s * slack) + Nanos(1));
+            let best = advise(&Question { within, ..question.clone() }).unwrap().best;
+            (fastest_s * slack, best.energy_j)
+        }];
+        for (most_s, best) in cases {
+            let grid = brute_force(&question, most_s, 400);
+            prop_assert!(best <= grid * (1.0 + 2e-7), "{best} > {grid}");
+            // With a deadline near the fastest no point of the grid may be in time.
+            let coarse = brute_force(&question, most_s, 200);
+            prop_assert!(!grid.is_finite() || coarse < grid || best >= grid * 0.97, "{best} {grid}");
+        }
+    }
+
+    #[test]
+    fn nothing_on_a_grid_beats_the_advice_for_three_paths(question in any_question(3)) {
+        let best = advise(&question).unwrap().best.energy_j;
+        let grid = brute_force(&question, f64::INFINITY, 30);
+        prop_assert!(best <= grid * (1.0 + 2e-7) && best >= 0.7 * grid, "{best} {grid}");
+    }
+
+    /// Each point of the front costs what the grid says is the least in its time; later ones cost less.
+    #[test]
+    fn the_front_falls_and_nothing_lies_below_it(question in any_question(2)) {
+        let front = advise(&question).unwrap().front;
+        for pair in front.windows(2) {
+            prop_assert!(pair[1].seconds > pair[0].seconds && pair[1].energy_j < pair[0].energy_j);
+        }
+        for point in &front {
+            let grid = brute_force(&question, point.seconds * (1.0 - 1e-9), 300);
+            prop_assert!(point.energy_j <= grid * (1.0 + 2e-7), "{point:?} {grid}");
+        }
+    }
+
+    /// The advice for a size just below and just above a break-even uses what is said there.
+    #[test]
+    fn break_even_sizes_are_where_the_advice_changes(question in any_question(2)) {
+        let said = advise(&question).unwrap().break_even;
+        let mut ends: Vec<f64> = said.iter().map(|change| change.size_bytes).collect();
+        ends.insert(0, 1e3);
+        ends.push(1e10);
+        for (k, pair) in ends.windows(2).enumerate().filter(|(_, pair)| pair[1] > 1.02 * pair[0]) {
+            let size = Bytes(((pair[0] * pair[1]).sqrt()) as u64);
+            let at = advise(&Question { size, ..question.clone() }).unwrap().best;
+            let paths = if k == 0 { said.first().map(|c| &c.below) } else { Some(&said[k - 1].above) };
+            if let Some(paths) = paths {
+                prop_assert_eq!(&used(&at), paths, "{} {:?} {:?}", size, said, at);
+            }
+        }
+    }
+}
+
+#[test]
+fn five_paths_are_answered() {
+    let mut question = wifi_and_lte();
+    for (k, name) in ["3g-huang2012", "5g-lowband-2021", "lte-2021"].iter().enumerate() {
+        question.paths.push(path(name, 15.0 + k as f64, named(name)));
+    }
+    (question.base, question.size) = (Watts(0.5), Bytes(100_000_000));
+    let advice = advise(&question).unwrap();
+    assert_eq!(used(&advice.front[0]).len(), 5, "the fastest uses all");
+    question.paths.push(path("sixth", 1.0, linear(1.0, 1.0)));
+    assert_eq!(advise(&question), Err(Impossible::Degenerate));
+}
