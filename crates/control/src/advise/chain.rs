@@ -1,5 +1,6 @@
 //! Piecewise linear functions: the least energy of each set of paths over time or size, and the lowest of them.
 
+use super::LEAST_SHARE;
 use super::radio::Device;
 use super::set::Point;
 
@@ -144,8 +145,10 @@ impl<'a> Envelope<'a> {
                 continue;
             }
             let point = chain.point(x, device).expect("the lowest chain is defined here");
+            // A set's chain may end where one of its paths has nothing left to do: that is a smaller set's point.
+            let at_work = device.members(chain.set).all(|r| point.loads[r].bits > LEAST_SHARE * point.bits);
             let lower = |(_, last): &(u32, Point)| point.joules < last.joules * (1.0 - EQUAL);
-            if kept.last().is_none_or(lower) {
+            if at_work && kept.last().is_none_or(lower) {
                 kept.push((chain.set, point));
             }
         }

@@ -122,7 +122,7 @@ pub enum Impossible {
         fastest_s: f64,
     },
     /// All paths together carry less.
-    #[error("all paths together carry {most_bps:.0} bit/s")]
+    #[error("all paths together carry {:.3} Mbit/s", .most_bps / 1e6)]
     Rate {
         /// Their sum, bit/s of payload.
         most_bps: f64,

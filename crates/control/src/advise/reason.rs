@@ -20,13 +20,13 @@ pub(super) struct Reason<'a> {
 impl Reason<'_> {
     pub(super) fn sentence(&self) -> String {
         let best = self.best;
-        let mut text = format!("{} costs {} J", capitalised(self.names(best)), significant(best.energy_j));
+        let mut text = format!("Use {}: {} J", self.names(best), significant(best.energy_j));
         match (&self.rival, self.within) {
             (_, Within::Deadline(deadline))
                 if self.cheapest.seconds > deadline.as_secs_f64() * (1.0 + 1e-6) =>
             {
                 text += &format!(
-                    " and keeps the deadline of {deadline}; {} would cost {} J, but take {} s",
+                    " within the deadline of {deadline}; {} would cost {} J, but take {} s",
                     self.names(self.cheapest),
                     significant(self.cheapest.energy_j),
                     significant(self.cheapest.seconds)
@@ -75,11 +75,6 @@ impl Reason<'_> {
             plan.paths.iter().map(|part| format!("{:.0}", part.share * 100.0)).collect();
         format!("split {} %", shares.join("/"))
     }
-}
-
-fn capitalised(text: String) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
 /// Three significant digits, all digits before the point.
