@@ -40,6 +40,17 @@ Example:
 Fields of a subflow: cwnd (packets) and srtt_us are required; base_rtt_us, last_rtt_us, acked_since_loss,
 acked_between_losses (packets), target_share, loss (0 to 1), energy_cost and path_price are optional.";
 
+const ADVISE_HELP: &str = "\
+Examples:
+  joulepath advise --path wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012 \\
+                   --path lte:rate=40Mbit/s,rtt=50ms,energy=lte-huang2012 --size 10MB --deadline 8s
+  joulepath advise --path a:rate=10Mbit/s,rtt=30ms,energy=137mW/Mbps+132.9mW \\
+                   --path b:rate=20Mbit/s,rtt=60ms,energy=52mW/Mbps+1288mW --size 1MB --device phone2015 --json
+
+A path is NAME:rate=…,rtt=…,loss=…,energy=… with units; without loss there is none. Energy is a profile
+(`joulepath list energy`), or slope+power while used. Nothing is simulated; a path's rate is what TCP would get under
+its loss and RTT, or the link's if that is less.";
+
 const DOCTOR_HELP: &str = "\
 Nothing is changed by looking. Exit codes: 0 the kernel engine can run, 3 something is missing, 4 only rights are.";
 
@@ -97,6 +108,9 @@ pub(crate) enum Command {
     /// Show what a congestion controller does in a given state: the code beside the formula.
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainOptions),
+    /// Say which interfaces to use for a transfer, with which split, at how many joules and seconds.
+    #[command(after_help = ADVISE_HELP)]
+    Advise(AdviseOptions),
     /// Say what of Joulepath this machine can run, why not, and what mends it.
     #[command(after_help = DOCTOR_HELP)]
     Doctor(DoctorOptions),
@@ -239,6 +253,32 @@ pub(crate) struct ExplainOptions {
     /// Set a parameter of the controller. May be repeated.
     #[arg(long, value_name = "NAME=VALUE", value_parser = key_value)]
     pub(crate) param: Vec<(String, String)>,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Options of `advise`.
+#[derive(Debug, Args)]
+pub(crate) struct AdviseOptions {
+    /// A path of the device and what it costs. May be repeated.
+    #[arg(long, value_name = "NAME:KEY=VALUE,…", required = true)]
+    pub(crate) path: Vec<String>,
+    /// How much is to be downloaded.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) size: String,
+    /// When it must be there.
+    #[arg(long, value_name = "TIME", conflicts_with = "rate")]
+    pub(crate) deadline: Option<String>,
+    /// At which rate it is made or played: neither faster nor slower.
+    #[arg(long, value_name = "RATE")]
+    pub(crate) rate: Option<String>,
+    /// A device (`joulepath list energy`), or a power, that burns while any interface is active; nothing if absent.
+    #[arg(long, value_name = "NAME|POWER")]
+    pub(crate) device: Option<String>,
+    /// Count on the rates of the links, whatever their loss would leave to TCP.
+    #[arg(long)]
+    pub(crate) link_rates: bool,
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,

@@ -9,12 +9,14 @@
 //! | `study`, `progress`, `journal`, `interrupt` | many runs: on all cores, watched, kept, stopped |
 //! | `compare`, `outputs` | the main job and what it writes |
 //! | `list`, `describe`, `show`, `explain` | the other commands |
+//! | `advise` | which interfaces for a transfer |
 //! | `cc` | our controllers in the running kernel |
 //! | `doctor` | what this machine can run |
 //! | `gap` | how far simulator and kernel are apart |
 //! | `lab` | any program inside emulated radios |
 //! | `failure`, `terminal`, `nearest` | what all of them say, and how |
 
+mod advise;
 #[cfg(feature = "kernel")]
 mod cc;
 mod cli;
@@ -67,6 +69,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::List(options) => list::list(&options),
         Command::Show(options) => show::show(&options),
         Command::Schema => show::schema(),
+        Command::Advise(options) => advise::advise(&options),
         Command::Explain(options) => explain::explain(&options),
         #[cfg(feature = "kernel")]
         Command::Doctor(options) => doctor::doctor(&options),

@@ -1,5 +1,6 @@
 //! The command line as its users see it: what goes in, what comes out, with which exit code.
 
+mod advise;
 mod bad_input;
 mod compare;
 mod doctor;

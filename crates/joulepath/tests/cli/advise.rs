@@ -1,0 +1,41 @@
+//! `advise` as its users see it.
+
+use crate::run::joulepath;
+
+const WIFI: &str = "wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012";
+const LTE: &str = "lte:rate=40Mbit/s,rtt=50ms,energy=lte-huang2012";
+
+#[test]
+fn advice_is_json_for_programs() {
+    let advice = joulepath(&["advise", "--path", WIFI, "--path", LTE, "--size", "10MB", "--json"]).json();
+    assert_eq!(advice["best"]["paths"][0]["name"], "wifi");
+    assert_eq!(advice["best"]["paths"][0]["share"], 1.0);
+    let front = advice["front"].as_array().unwrap();
+    assert_eq!(front.last().unwrap(), &advice["best"], "without a deadline the cheapest is the best");
+    assert_eq!(advice["break_even"][0]["below"][0], "wifi");
+    assert!(advice["reason"].as_str().unwrap().starts_with("Use wifi alone: "));
+    assert_eq!(advice.as_object().unwrap().len(), 4);
+}
+
+#[test]
+fn whatever_is_wrong_with_a_question_is_told_with_its_option() {
+    let cases: [(&[&str], &str); 6] = [
+        (
+            &["--path", "wifi:rate=20,rtt=30ms,energy=free", "--size", "1MB"],
+            "--path wifi: rate: `20` has no unit",
+        ),
+        (&["--path", "wifi:rtt=30ms,energy=free", "--size", "1MB"], "--path wifi has no rate"),
+        (&["--path", WIFI, "--path", WIFI, "--size", "1MB"], "two paths are called `wifi`"),
+        (&["--path", WIFI, "--size", "0B"], "--size is 0"),
+        (&["--path", WIFI, "--size", "10MB", "--deadline", "1s"], "--deadline 1 s cannot be met"),
+        (
+            &["--path", WIFI, "--size", "10MB", "--rate", "90Mbit/s"],
+            "--rate 90 Mbit/s is more than the paths carry",
+        ),
+    ];
+    for (arguments, message) in cases {
+        let said = joulepath(&[&["advise"][..], arguments].concat());
+        assert_eq!((said.code, said.stdout.as_str()), (Some(2), ""), "{arguments:?}");
+        assert!(said.stderr.contains(message), "{arguments:?}: {}", said.stderr);
+    }
+}
