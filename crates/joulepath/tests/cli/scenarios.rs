@@ -45,6 +45,8 @@ fn every_shipped_scenario_runs_with_every_controller() {
 #[test]
 fn what_is_shown_loads_again_to_the_same() {
     let folder = folder();
+    let traces = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/fidelity/cellular.trace");
+    fs::copy(traces, folder.path().join("cellular.trace")).unwrap();
     for name in shipped() {
         let shown = joulepath(&["show", &name]).ok();
         fs::write(folder.path().join("again.toml"), &shown).unwrap();
