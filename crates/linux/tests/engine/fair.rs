@@ -58,12 +58,13 @@ fn part(policy: &str, seed: u64) -> f64 {
 fn coupled_controllers_leave_a_tcp_its_half_and_uncoupled_ones_do_not() {
     let Some(_machine) = machine() else { return };
     // Two Reno flows against one: 2/3 with equal RTTs; a flow more in the sawtooth costs a little. Measured over 40 s on such a link:
-    // 0.63 uncoupled, 0.48 to 0.50 LIA. Ten seconds spread by about 0.06.
+    // 0.63 uncoupled, 0.48 to 0.50 LIA. Ten seconds hold a dozen sawteeth: LIA was seen from 0.40 to 0.47 there, OLIA from 0.32 to 0.47.
     let uncoupled = part("uncoupled", 1);
     assert!((0.52..0.78).contains(&uncoupled), "uncoupled takes {uncoupled}");
     for policy in ["mptcp", "olia"] {
         let coupled = part(policy, 1);
-        assert!((0.33..0.62).contains(&coupled), "{policy} takes {coupled}");
+        assert!((0.22..0.60).contains(&coupled), "{policy} takes {coupled}");
+        assert!(coupled < uncoupled, "{policy} takes {coupled}, uncoupled {uncoupled}");
     }
 }
 
