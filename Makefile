@@ -33,9 +33,9 @@ test: ## run all tests
 test-kernels: ## boot stock kernels 6.1 and 6.12 under QEMU and test the kernel engine in them
 	@scripts/test-kernels.sh
 
-bench: ## measure the speed of controllers, links and the packet engine
+bench: ## measure the speed of controllers, links, engines, and what the kernel's controllers cost
 	@scripts/setup.sh build
-	cargo bench --workspace --locked --bench '*'
+	@scripts/cargo.sh bench --workspace --locked --bench '*'
 
 bench-peers: ## the packet engine against ns-2 and ns-3, in one run
 	@scripts/setup.sh build
