@@ -131,7 +131,7 @@ impl Lane<'_> {
     /// Sends whatever windows and scheduler admit.
     #[inline(always)]
     pub(crate) fn push(&mut self) {
-        if !self.connection.is_scheduled && !self.connection.queues_ahead {
+        if !self.connection.is_scheduled {
             while self.connection.may_send_new() && self.has_space(0) {
                 let len = self.connection.application.segment_len(self.connection.sender.next());
                 let dsn = self.connection.sender.take_new(0);

@@ -45,6 +45,25 @@ fn every_scheduler_brings_a_file_home_in_both_directions() {
 }
 
 #[test]
+fn over_one_path_every_scheduler_carries_the_same() {
+    let toml = r#"
+        duration = "10 s"
+        [[path]]
+        name = "only"
+        rate = "10 Mbit/s"
+        delay = "20 ms"
+        energy = "wifi-huang2012"
+        "#;
+    let expected = simulate(toml, "uncoupled", 1).goodput_bps;
+    assert!(expected > 9e6, "{expected}");
+    for info in SCHEDULERS.iter().filter(|info| info.name != "allotted") {
+        let policy = format!("uncoupled[scheduler={}]", info.name);
+        let goodput_bps = simulate(toml, &policy, 1).goodput_bps;
+        assert!((goodput_bps / expected - 1.0).abs() < 0.02, "{policy}: {goodput_bps} against {expected}");
+    }
+}
+
+#[test]
 fn redundant_copies_cost_energy_and_carry_no_more_than_the_fast_path() {
     let toml = two_paths(30, "[workload]\nkind = \"bulk\"");
     let redundant = simulate(&toml, "redundant[cc=reno]", 1);
