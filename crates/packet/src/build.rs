@@ -243,9 +243,7 @@ impl Builder<'_> {
             views: [PathView::default(); MAX_SUBFLOWS],
             style,
             queues_ahead: parts.scheduler.queues_ahead(),
-            is_scheduled: parts.n > 1
-                || parts.scheduler.wants_allotment()
-                || parts.scheduler.queues_ahead(),
+            is_scheduled: parts.n > 1 || parts.scheduler.wants_allotment() || parts.scheduler.queues_ahead(),
             weighs_backlog: parts.scheduler.weighs_backlog(),
             watches_rtt: parts.scheduler.watches_rtt(),
             scheduler: parts.scheduler,
