@@ -12,4 +12,4 @@ pub mod policy;
 pub mod schedule;
 pub mod select;
 
-pub use options::OptionError;
+pub use options::{OptionError, PartInfo};

@@ -1,6 +1,45 @@
-//! Options written `key=value`, and the nearest name to one that is misspelt.
+//! Parts as their registries list them, options written `key=value`, and the nearest name to one that is misspelt.
 
+use joulepath_model::energy::Confidence;
 use joulepath_model::units::Nanos;
+
+/// A scheduler or a selector as its registry lists it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartInfo {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// One line for humans.
+    pub summary: &'static str,
+    /// Names of its options.
+    pub options: &'static [&'static str],
+    /// Where it comes from.
+    pub paper: &'static str,
+    /// How sure its definition is.
+    pub confidence: Confidence,
+}
+
+impl PartInfo {
+    pub(crate) const fn verified(
+        name: &'static str,
+        summary: &'static str,
+        options: &'static [&'static str],
+        paper: &'static str,
+    ) -> Self {
+        PartInfo { name, summary, options, paper, confidence: Confidence::Verified }
+    }
+}
+
+/// The part called `name`; `kind` is what the registry lists.
+pub(crate) fn find<const N: usize>(
+    kind: &'static str,
+    registry: &'static [PartInfo; N],
+    name: &str,
+) -> Result<&'static PartInfo, OptionError> {
+    registry
+        .iter()
+        .find(|info| info.name == name)
+        .ok_or_else(|| OptionError::unknown_name(kind, name, &registry.map(|info| info.name)))
+}
 
 /// Why an option of a scheduler, selector or allocator cannot be used. The message says what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -15,7 +15,7 @@ use joulepath_model::policy::Policy;
 
 use crate::allocate::{ALLOCATORS, Allocator};
 use crate::options::{OptionError, nearest};
-use crate::schedule::{SCHEDULERS, Scheduler, SchedulerInfo};
+use crate::schedule::{self, SCHEDULERS, Scheduler};
 use crate::select::{SELECTORS, SelectorSpec};
 
 mod bundles;
@@ -214,7 +214,7 @@ fn replace(
             return Err(PolicyError::UnknownController { name: name.to_owned() });
         }
         ("cc", name) => parts.cc = name.to_owned(),
-        ("scheduler", name) => parts.scheduler = scheduler_info(name)?.name.to_owned(),
+        ("scheduler", name) => parts.scheduler = schedule::info(name)?.name.to_owned(),
         ("selector", "all") => parts.selector = Selector::All,
         ("selector", "single") => return wrong("selector", "the path, too: `single:PATH`"),
         ("selector", value) => {
@@ -244,7 +244,7 @@ fn distribute(
     policy: &Policy,
     rest: Vec<(String, String)>,
 ) -> Result<(), PolicyError> {
-    let info = scheduler_info(&parts.scheduler)?;
+    let info = schedule::info(&parts.scheduler)?;
     let allocator = parts.allocator.map(|allocator| allocator.name());
     let mut allocator_options = vec![];
     for (key, value) in rest {
@@ -302,16 +302,9 @@ fn misplaced(key: String, policy: &Policy, kind: &str, owner: &str) -> PolicyErr
     }
 }
 
-fn scheduler_info(name: &str) -> Result<&'static SchedulerInfo, OptionError> {
-    SCHEDULERS
-        .iter()
-        .find(|info| info.name == name)
-        .ok_or_else(|| OptionError::unknown_name("scheduler", name, &SCHEDULERS.map(|info| info.name)))
-}
-
 /// How sure the definition of its scheduler and selector is: that of the less sure one.
 pub fn weakest(parts: &PolicyParts) -> Confidence {
-    let scheduler = SCHEDULERS.iter().find(|info| info.name == parts.scheduler).map(|info| info.confidence);
+    let scheduler = schedule::info(&parts.scheduler).ok().map(|info| info.confidence);
     let selector = match &parts.selector {
         Selector::Dynamic(spec) => Some(spec.info().confidence),
         Selector::All | Selector::Single(_) => None,
@@ -368,7 +361,7 @@ mod tests {
     #[test]
     fn every_bundle_is_made_of_registered_parts() {
         for info in POLICIES {
-            assert!(CONTROLLERS.contains(&info.cc) && scheduler_info(info.scheduler).is_ok(), "{info:?}");
+            assert!(CONTROLLERS.contains(&info.cc) && schedule::info(info.scheduler).is_ok(), "{info:?}");
             let text = if info.name == "single" { "single:wifi" } else { info.name };
             let found = parts(text).unwrap();
             let allocator = found.allocator.map(|allocator| allocator.name());

@@ -158,7 +158,7 @@ fn controller(controller: Controller) -> Entry {
 }
 
 fn schedulers() -> Vec<Entry> {
-    let entry = |info: &joulepath_control::schedule::SchedulerInfo| {
+    let entry = |info: &joulepath_control::PartInfo| {
         let source = format!("{} · {}", info.paper, info.confidence);
         let mut lines = vec![format!("{}.", capitalised(info.summary)), source];
         if !info.options.is_empty() {

@@ -35,7 +35,8 @@ pub use mainline::Mainline;
 pub use min_rtt::{MinRtt, Rescue, penalised};
 pub use proactive::Proactive;
 pub use redundant::Redundant;
-pub use registry::{SCHEDULERS, SchedulerInfo};
+pub use registry::SCHEDULERS;
+pub(crate) use registry::info;
 pub use round_robin::RoundRobin;
 pub use sttf::Sttf;
 

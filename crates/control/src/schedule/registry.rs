@@ -5,98 +5,84 @@ use joulepath_model::energy::Confidence;
 use super::{
     Allotted, Blest, Daps, Ecf, Emtcp, Mainline, MinRtt, Proactive, Redundant, RoundRobin, Scheduler, Sttf,
 };
-use crate::options::{self, OptionError};
-
-/// A scheduler as the registry lists it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SchedulerInfo {
-    /// Name on the command line.
-    pub name: &'static str,
-    /// One line for humans.
-    pub summary: &'static str,
-    /// Names of its options.
-    pub options: &'static [&'static str],
-    /// Where it comes from.
-    pub paper: &'static str,
-    /// How sure its definition is.
-    pub confidence: Confidence,
-}
-
-const fn info(
-    name: &'static str,
-    summary: &'static str,
-    options: &'static [&'static str],
-    paper: &'static str,
-) -> SchedulerInfo {
-    SchedulerInfo { name, summary, options, paper, confidence: Confidence::Verified }
-}
+use crate::options::{self, OptionError, PartInfo};
 
 /// Options of those that keep the rescue of `minrtt`.
 const RESCUE: &[&str] = &["opportunistic", "penalise"];
 
 /// Every scheduler.
-pub const SCHEDULERS: [SchedulerInfo; 12] = [
-    info(
+pub static SCHEDULERS: [PartInfo; 12] = [
+    PartInfo::verified(
         "round-robin",
         "turns of num_segments segments each; skips subflows without window space unless cwnd_limited=off",
         &["num_segments", "cwnd_limited"],
         "out-of-tree Linux MPTCP v0.95",
     ),
-    info("first-free", "first subflow with window space", &[], "004"),
-    info(
+    PartInfo::verified("first-free", "first subflow with window space", &[], "004"),
+    PartInfo::verified(
         "minrtt",
         "smallest smoothed RTT with window space, with opportunistic retransmission and penalisation",
         RESCUE,
         "out-of-tree Linux MPTCP v0.95",
     ),
-    info(
+    PartInfo::verified(
         "mainline",
         "Linux's default: least queued bytes per pacing rate, in bursts of 65428 bytes",
         &[],
         "Linux 6",
     ),
-    info(
+    PartInfo::verified(
         "blest",
         "waits for the fastest subflow where a slow segment would block the window",
         RESCUE,
         "Ferlin et al. 2016",
     ),
-    info(
+    PartInfo::verified(
         "ecf",
         "waits for the fastest subflow where it completes sooner than a free slow one",
         RESCUE,
         "Lim et al. 2017",
     ),
-    info(
+    PartInfo::verified(
         "daps",
         "a plan in which segments arrive in order: fast paths take several turns for one of a slow one",
         &[],
         "Kuhn et al. 2014",
     ),
-    info(
+    PartInfo::verified(
         "sttf",
         "each segment belongs to the subflow that brings it soonest, even if that one has no space yet",
         RESCUE,
         "Hurtig et al. 2019",
     ),
-    info("redundant", "every segment on every subflow", &[], "out-of-tree Linux MPTCP v0.95"),
-    SchedulerInfo {
+    PartInfo::verified("redundant", "every segment on every subflow", &[], "out-of-tree Linux MPTCP v0.95"),
+    PartInfo {
         confidence: Confidence::Reconstruction,
-        ..info(
+        ..PartInfo::verified(
             "emtcp",
             "the interface with the least sunk power that has window space",
             &[],
             "Chen, Yuan, Muntean 2013",
         )
     },
-    info(
+    PartInfo::verified(
         "proactive",
         "first subflow with space; slow ones carry segments that are due when they arrive",
         &["spaced"],
         "004, Algorithm 2",
     ),
-    info("allotted", "spends what the allocator so-mptcp allots to each subflow, slot by slot", &[], "003"),
+    PartInfo::verified(
+        "allotted",
+        "spends what the allocator so-mptcp allots to each subflow, slot by slot",
+        &[],
+        "003",
+    ),
 ];
+
+/// What the registry says of a scheduler.
+pub(crate) fn info(name: &str) -> Result<&'static PartInfo, OptionError> {
+    options::find("scheduler", &SCHEDULERS, name)
+}
 
 impl Scheduler {
     /// The scheduler called `name`, with `options` in the order written. `mss_bytes` is the payload of a full segment.
@@ -104,10 +90,7 @@ impl Scheduler {
     /// # Errors
     /// An unknown name or option, or a value that does not fit; the message names what would be right.
     pub fn by_name(name: &str, options: &[(String, String)], mss_bytes: u32) -> Result<Self, OptionError> {
-        let Some(info) = SCHEDULERS.iter().find(|info| info.name == name) else {
-            let known = SCHEDULERS.map(|info| info.name);
-            return Err(OptionError::unknown_name("scheduler", name, &known));
-        };
+        let info = info(name)?;
         let mut scheduler = match name {
             "round-robin" => Scheduler::RoundRobin(RoundRobin::default()),
             "first-free" => Scheduler::FirstFree,
@@ -129,7 +112,7 @@ impl Scheduler {
         Ok(scheduler)
     }
 
-    fn set(&mut self, info: &SchedulerInfo, key: &str, value: &str) -> Result<(), OptionError> {
+    fn set(&mut self, info: &PartInfo, key: &str, value: &str) -> Result<(), OptionError> {
         if let Some(rescue) = self.rescue_options().filter(|_| RESCUE.contains(&key)) {
             match key {
                 "opportunistic" => rescue.opportunistic = options::switch("opportunistic", value)?,

@@ -28,7 +28,7 @@ pub use lia::{LossyPath, lia_rates_pps};
 pub use observe::{Counters, Observer};
 pub use overflow::Overflow;
 pub use pluntke::Pluntke;
-pub use registry::{SELECTORS, SelectorInfo, SelectorSpec};
+pub use registry::{SELECTORS, SelectorSpec};
 pub use simple::{Backup, Quota, SingleBest};
 
 /// Rate of a path that has never carried anything, bit/s: for comparing costs only.

@@ -3,72 +3,48 @@
 use joulepath_model::energy::Confidence;
 
 use super::{Backup, Emptcp, Es, Objective, Overflow, Quota, Selector, SingleBest, Subsets, Use};
-use crate::options::{self, OptionError};
-
-/// A selector as the registry lists it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SelectorInfo {
-    /// Name on the command line.
-    pub name: &'static str,
-    /// One line for humans.
-    pub summary: &'static str,
-    /// Names of its options.
-    pub options: &'static [&'static str],
-    /// Where it comes from.
-    pub paper: &'static str,
-    /// How sure its definition is.
-    pub confidence: Confidence,
-}
-
-const fn info(
-    name: &'static str,
-    summary: &'static str,
-    options: &'static [&'static str],
-    paper: &'static str,
-) -> SelectorInfo {
-    SelectorInfo { name, summary, options, paper, confidence: Confidence::Verified }
-}
+use crate::options::{self, OptionError, PartInfo};
 
 /// Every selector that follows the traffic. `all` and `single:PATH` need no registry.
-pub const SELECTORS: [SelectorInfo; 7] = [
-    info("single-best", "the path with the least energy per bit, alone", &[], "baseline"),
-    info(
+pub static SELECTORS: [PartInfo; 7] = [
+    PartInfo::verified("single-best", "the path with the least energy per bit, alone", &[], "baseline"),
+    PartInfo::verified(
         "backup",
         "one path, the cheapest or primary=PATH; the others as backups",
         &["primary"],
         "RFC 8684, section 3.3.8",
     ),
-    info(
+    PartInfo::verified(
         "es-mptcp",
         "the paths with the best trade of throughput for energy, anew every round",
         &["objective", "subsets", "mu", "unused"],
         "001",
     ),
-    SelectorInfo {
+    PartInfo {
         confidence: Confidence::Literature,
-        ..info(
+        ..PartInfo::verified(
             "emptcp",
             "WiFi, cellular or both by forecast rates; the cellular subflow opens late",
             &["open_bytes", "open_after", "check"],
             "Lim et al. 2015",
         )
     },
-    SelectorInfo {
+    PartInfo {
         confidence: Confidence::Reconstruction,
-        ..info(
+        ..PartInfo::verified(
             "pluntke",
             "one of the two cheapest paths for each second, by a Markov decision process",
             &["unserved", "both"],
             "Pluntke et al. 2011",
         )
     },
-    info(
+    PartInfo::verified(
         "overflow",
         "the cheapest path; the next only while the cheaper ones are full",
         &["full_after", "close_after"],
         "Joulepath",
     ),
-    info(
+    PartInfo::verified(
         "quota",
         "all paths; the dearest, or on=PATH, only as last resort once it has carried its bytes",
         &["on", "bytes"],
@@ -91,15 +67,13 @@ impl SelectorSpec {
     /// # Errors
     /// An unknown name; the message says which one is near.
     pub fn by_name(name: &str) -> Result<Self, OptionError> {
-        let info = SELECTORS.iter().find(|info| info.name == name);
-        let info = info
-            .ok_or_else(|| OptionError::unknown_name("selector", name, &SELECTORS.map(|info| info.name)))?;
+        let info = options::find("selector", &SELECTORS, name)?;
         Ok(SelectorSpec { name: info.name, options: vec![] })
     }
 
     /// What the registry says of it.
-    pub fn info(&self) -> &'static SelectorInfo {
-        SELECTORS.iter().find(|info| info.name == self.name).expect("made by name")
+    pub fn info(&self) -> &'static PartInfo {
+        options::find("selector", &SELECTORS, self.name).expect("made by name")
     }
 
     /// Whether the options fit. Names of paths are taken as they are.
@@ -138,7 +112,7 @@ impl SelectorSpec {
 
 fn set(
     selector: &mut Selector,
-    info: &SelectorInfo,
+    info: &PartInfo,
     key: &str,
     value: &str,
     paths: Option<&[&str]>,
@@ -166,7 +140,7 @@ fn set(
     Ok(())
 }
 
-fn set_es(es: &mut Es, info: &SelectorInfo, key: &str, value: &str) -> Result<(), OptionError> {
+fn set_es(es: &mut Es, info: &PartInfo, key: &str, value: &str) -> Result<(), OptionError> {
     let bad = |option, expected| Err(OptionError::BadValue { option, value: value.to_owned(), expected });
     match (key, value) {
         ("objective", "normalised") => es.objective = Objective::Normalised,
