@@ -9,6 +9,7 @@ pub mod limit;
 mod options;
 mod path;
 pub mod policy;
+pub mod price;
 pub mod schedule;
 pub mod select;
 

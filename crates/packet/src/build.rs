@@ -1,6 +1,7 @@
 //! From a scenario and a policy to an engine that is ready to run.
 
 use joulepath_control::allocate::{CostedPath, Resolver, SoMptcp, costed_path};
+use joulepath_control::price::Needs;
 use joulepath_control::schedule::{MAX_SUBFLOWS, PathCost, PathView, Scheduler, Style};
 use joulepath_control::select::{Observer, PathEnergy, Use};
 use joulepath_controllers::{self as controllers, Controller};
@@ -17,7 +18,7 @@ use joulepath_model::units::Nanos;
 
 use crate::application::Application;
 use crate::connection::{Connection, DataSender, Device};
-use crate::control::{ControlPlane, Needs, Slots};
+use crate::control::{ControlPlane, Slots};
 use crate::engine::{Engine, Sources, WireSizes};
 use crate::event::{LazyTimer, MAX_SOURCES, MAX_TIME_NS};
 use crate::lane::Common;
@@ -114,13 +115,8 @@ impl Builder<'_> {
                 resolver = Some((Resolver::new(*allocator, solved_bps), observer, random));
             }
         }
-        let mut control = {
-            let routes: Vec<Vec<usize>> = specs.iter().map(|spec| routes(spec).0).collect();
-            let costs: Vec<_> =
-                specs.iter().zip(&routes).map(|(spec, route)| (&spec.energy.model, &route[..])).collect();
-            let needs = Needs::of(controller.name());
-            ControlPlane::new(needs, scenario, &costs, direction)
-        };
+        let needs = Needs::of(controller.name());
+        let mut control = ControlPlane::new(needs, scenario, group.direction, &paths);
         control.resolver = resolver;
         control.slots = self.setup.slots.map(|options| Slots {
             allocator: SoMptcp::new(options.v, options.shape),

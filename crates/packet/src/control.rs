@@ -1,58 +1,20 @@
-//! What the control plane tells the controllers: energy costs and path prices, several times a second.
-//!
-//! Sources: energy per delivered bit `e_r = (b_r + θ_r/x_r)/(1 − p_r)` of ecMTCP and emReno; price
-//! `U_r = Σ_l (Q_l − Q̄_l)⁺/Q̄_l + ρ_r` of extended DTS (002, section V-C, with the queue excess normalised).
+//! What the control plane tells the controllers: energy costs and path prices ([`price`]), several times a second.
 
 use joulepath_control::allocate::{Resolver, SlotPath, SoMptcp};
+use joulepath_control::price::{self, Needs, TICK};
 use joulepath_control::schedule::MAX_SUBFLOWS;
 use joulepath_control::select::{Observer, PathEnergy};
 use joulepath_link::random::Stream;
-use joulepath_model::energy::{InterfaceModel, Traffic, equations};
-use joulepath_model::network::QueueLimit;
-use joulepath_model::scenario::Scenario;
-use joulepath_model::units::{BitRate, Bytes, JoulesPerBit, Nanos, Watts};
+use joulepath_model::scenario::{Direction, PathIndex, Scenario};
+use joulepath_model::units::{BitRate, Nanos};
 
 use crate::lane::Lane;
 use crate::network::Network;
 use crate::select::counters;
 
-/// Time between two looks.
-const TICK: Nanos = Nanos::from_millis(100);
-/// Weight of the latest rate in its moving average: a time constant of about a second.
-const RATE_WEIGHT: f64 = 0.1;
-
-/// An estimated loss is at most one half.
-const MIN_BETWEEN_LOSSES: f64 = 2.0;
-
-/// What a connection's controller has to be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Needs {
-    Nothing,
-    EnergyCost,
-    PathPrice,
-}
-
-impl Needs {
-    /// By the controller's name.
-    pub(crate) fn of(controller: &str) -> Self {
-        match controller {
-            "ecmtcp" | "emreno" => Needs::EnergyCost,
-            "edts" => Needs::PathPrice,
-            _ => Needs::Nothing,
-        }
-    }
-}
-
 /// One subflow as the control plane knows it.
 pub(crate) struct PathCost {
-    /// b_r in the direction of the data.
-    marginal: JoulesPerBit,
-    /// θ_r.
-    sunk: Watts,
-    /// Links of the data's route with the queue length above which they cost, in the unit of their limit.
-    links: Vec<(u32, QueueLimit)>,
-    /// ρ_r: energy per bit at the link's rate, relative to the cheapest path.
-    relative_energy: f64,
+    cost: price::PathCost,
     /// x_r, smoothed, bit/s.
     rate_bps: f64,
     seen_bytes: u64,
@@ -94,45 +56,16 @@ impl ControlPlane {
         }
     }
 
-    /// `paths`: energy model and links of the data's route, by subflow.
-    pub(crate) fn new(
-        needs: Needs,
-        scenario: &Scenario,
-        paths: &[(&InterfaceModel, &[usize])],
-        traffic: Traffic,
-    ) -> Self {
-        let links = &scenario.links;
-        let energy_per_bit = |model: &InterfaceModel, route: &[usize]| {
-            let rates = route.iter().map(|&l| links[l].rate.mean_bps(scenario.duration));
-            model.slope(traffic).0 + model.sunk_power().0 / rates.fold(f64::INFINITY, f64::min)
-        };
-        let cheapest =
-            paths.iter().map(|(model, route)| energy_per_bit(model, route)).fold(f64::INFINITY, f64::min);
-        let paths = paths
-            .iter()
-            .map(|&(model, route)| PathCost {
-                marginal: model.slope(traffic),
-                sunk: model.sunk_power(),
-                links: route.iter().map(|&l| (l as u32, half(links[l].queue))).collect(),
-                relative_energy: if cheapest > 0.0 { energy_per_bit(model, route) / cheapest } else { 1.0 },
-                rate_bps: 0.0,
-                seen_bytes: 0,
-            })
-            .collect();
+    /// Of a connection on `paths`, by subflow.
+    pub(crate) fn new(needs: Needs, scenario: &Scenario, direction: Direction, paths: &[PathIndex]) -> Self {
+        let costs = price::PathCost::of(scenario, direction, paths).into_iter();
+        let paths = costs.map(|cost| PathCost { cost, rate_bps: 0.0, seen_bytes: 0 }).collect();
         ControlPlane { needs, samples_host: scenario.device.host.is_some(), paths, ..Self::idle() }
     }
 
     /// Whether it wants to be called.
     pub(crate) fn period(&self) -> Option<Nanos> {
         (self.needs != Needs::Nothing || self.samples_host || self.resolver.is_some()).then_some(TICK)
-    }
-}
-
-/// Q̄: half of the buffer (energy.md leaves it open).
-fn half(queue: QueueLimit) -> QueueLimit {
-    match queue {
-        QueueLimit::Packets(packets) => QueueLimit::Packets((packets / 2).max(1)),
-        QueueLimit::Bytes(bytes) => QueueLimit::Bytes(Bytes((bytes.0 / 2).max(1))),
     }
 }
 
@@ -189,11 +122,7 @@ impl Lane<'_> {
         let path = |(i, energy): (usize, &PathEnergy)| {
             let (view, own) = (&self.connection.views[i], &self.connection.cc.subflows[i].own);
             let between = f64::from(own.acked_since_loss.max(own.acked_between_losses));
-            let loss = if self.subflows[i].stats.loss_events == 0 {
-                0.0
-            } else {
-                1.0 / between.max(MIN_BETWEEN_LOSSES)
-            };
+            let loss = price::loss_probability(self.subflows[i].stats.loss_events > 0, between);
             let per_s = f64::from(view.cwnd) * 1e6 / f64::from(view.srtt_us.max(1));
             let usable = view.established && view.srtt_us > 0;
             let capacity = if usable { (1.0 - loss) * per_s * slot_s } else { 0.0 };
@@ -226,41 +155,26 @@ impl Lane<'_> {
         {
             let seen = subflow.stats.first_copy_bytes;
             let bytes = seen - std::mem::replace(&mut path.seen_bytes, seen);
-            let rate_bps = bytes as f64 * 8.0 / TICK.as_secs_f64();
-            path.rate_bps += RATE_WEIGHT * (rate_bps - path.rate_bps);
+            path.rate_bps = price::smoothed_bps(path.rate_bps, bytes as f64);
             let own = &mut window.own;
-            let between_losses = f64::from(own.acked_since_loss.max(own.acked_between_losses));
-            // A path that has never lost a packet has acknowledged all that it was given.
-            let loss = if subflow.stats.loss_events == 0 {
-                0.0
-            } else {
-                1.0 / between_losses.max(MIN_BETWEEN_LOSSES)
-            };
-            let cost = equations::energy_per_delivered_bit(path.marginal, path.sunk, path.rate_bps, loss);
-            own.set_energy_cost(cost.mw_per_mbps());
+            let between = f64::from(own.acked_since_loss.max(own.acked_between_losses));
+            let loss = price::loss_probability(subflow.stats.loss_events > 0, between);
+            own.set_energy_cost(path.cost.energy_cost(path.rate_bps, loss));
         }
     }
 
     fn update_path_prices(&mut self) {
         let connection = &mut *self.connection;
         for (path, window) in connection.control.paths.iter().zip(&mut connection.cc.subflows) {
-            let excess: f64 =
-                path.links.iter().map(|&(link, target)| self.net.excess(self.now_ns, link, target)).sum();
-            window.own.set_path_price(excess + path.relative_energy);
+            window.own.set_path_price(path.cost.price(|link| self.net.queue_of(self.now_ns, link)));
         }
     }
 }
 
 impl Network {
-    /// (Q − Q̄)⁺/Q̄ of a link.
-    fn excess(&self, now_ns: u64, link: u32, target: QueueLimit) -> f64 {
-        let link = &self.wires[link as usize].link;
-        let (queue, target) = match target {
-            QueueLimit::Packets(packets) => {
-                (f64::from(link.queue_packets(Nanos(now_ns))), f64::from(packets))
-            }
-            QueueLimit::Bytes(bytes) => (link.queue_bytes(Nanos(now_ns)) as f64, bytes.0 as f64),
-        };
-        (queue / target - 1.0).max(0.0)
+    /// What waits in a link: packets, bytes.
+    fn queue_of(&self, now_ns: u64, link: usize) -> (u32, u64) {
+        let link = &self.wires[link].link;
+        (link.queue_packets(Nanos(now_ns)), link.queue_bytes(Nanos(now_ns)))
     }
 }

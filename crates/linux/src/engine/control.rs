@@ -1,6 +1,6 @@
 //! What the controllers are told: target shares before the run, energy costs and path prices ten times a second while it goes.
 //!
-//! The numbers are those of the packet engine (`crates/packet/src/control.rs`). They are said by interface of the data's sender, which
+//! The arithmetic is the packet engine's ([`joulepath_control::price`]). The numbers are said by interface of the data's sender, which
 //! is a path and a direction: at the server all subflows have the same local address.
 
 use std::collections::HashMap;
@@ -9,14 +9,12 @@ use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use joulepath_control::allocate::costed_path;
+use joulepath_control::price::{self, Needs, PathCost};
 use joulepath_link::random::{Domain, Stream};
-use joulepath_model::energy::equations;
-use joulepath_model::network::QueueLimit;
-use joulepath_model::scenario::{ConnectionGroup, Direction, LinkIndex, PathIndex, Scenario};
-use joulepath_model::units::{Bytes, JoulesPerBit, Watts};
+use joulepath_model::scenario::{ConnectionGroup, Direction, PathIndex, Scenario};
 
 use super::controllers::Controllers;
-use super::plan::{chosen, traffic_of};
+use super::plan::chosen;
 use super::setup::Setup;
 use crate::cc::{Control, ControlKey, Registered, SubflowState};
 use crate::emulator::messages::Backlog;
@@ -25,19 +23,7 @@ use crate::lab::Lab;
 use crate::namespace::Namespace;
 
 /// Time between two looks.
-const TICK: Duration = Duration::from_millis(100);
-/// Weight of the latest rate in its moving average: a time constant of about a second.
-const RATE_WEIGHT: f64 = 0.1;
-/// An estimated loss is at most one half.
-const LEAST_BETWEEN_LOSSES: f64 = 2.0;
-
-/// What a controller has to be told while it runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Needs {
-    Nothing,
-    EnergyCost,
-    PathPrice,
-}
+const TICK: Duration = Duration::from_nanos(price::TICK.0);
 
 /// Speaks to the controller under test.
 pub(super) struct ControlPlane {
@@ -56,14 +42,7 @@ struct Sender {
     direction: Direction,
     netns: u32,
     interface: u32,
-    /// b_r.
-    marginal: JoulesPerBit,
-    /// θ_r.
-    sunk: Watts,
-    /// ρ_r: energy per bit at the link's rate, relative to the cheapest path.
-    relative_energy: f64,
-    /// Links of the data's route and the queue above which they cost.
-    links: Vec<(LinkIndex, QueueLimit)>,
+    cost: PathCost,
 }
 
 /// A subflow at the last look.
@@ -76,16 +55,6 @@ struct Seen {
     /// Packets delivered when the last loss was seen, and between the last two.
     delivered_at_loss: u32,
     between_losses: u32,
-}
-
-impl Needs {
-    fn of(controller: &str) -> Self {
-        match controller {
-            "ecmtcp" | "emreno" => Needs::EnergyCost,
-            "edts" => Needs::PathPrice,
-            _ => Needs::Nothing,
-        }
-    }
 }
 
 impl ControlPlane {
@@ -146,8 +115,7 @@ impl ControlPlane {
             let costs = own.map(|subflow| {
                 let seen = self.seen.entry((subflow.local, subflow.remote)).or_default();
                 let (rate_bps, loss) = seen.look(subflow);
-                let cost = equations::energy_per_delivered_bit(sender.marginal, sender.sunk, rate_bps, loss);
-                cost.mw_per_mbps()
+                sender.cost.energy_cost(rate_bps, loss)
             });
             let (n, sum) = costs.fold((0, 0.0), |(n, sum), cost| (n + 1, sum + cost));
             if n > 0 {
@@ -161,8 +129,8 @@ impl ControlPlane {
     /// U_r = Σ_l (Q_l − Q̄_l)⁺/Q̄_l + ρ_r.
     fn tell_path_prices(&self, registered: &Registered, backlogs: &[Backlog]) -> Result<()> {
         for sender in &self.senders {
-            let excess: f64 = sender.links.iter().map(|&(link, target)| excess(backlogs[link], target)).sum();
-            let control = Control { path_price: excess + sender.relative_energy, ..Control::default() };
+            let path_price = sender.cost.price(|link| (backlogs[link].packets, backlogs[link].bytes));
+            let control = Control { path_price, ..Control::default() };
             registered.controls().set(sender.key(), control)?;
         }
         Ok(())
@@ -179,36 +147,15 @@ impl Seen {
     /// Rate, bit/s, and loss probability.
     fn look(&mut self, subflow: &SubflowState) -> (f64, f64) {
         let packets = subflow.delivered.wrapping_sub(self.delivered);
-        let rate_bps = f64::from(packets) * f64::from(subflow.mss) * 8.0 / TICK.as_secs_f64();
-        self.rate_bps += RATE_WEIGHT * (rate_bps - self.rate_bps);
+        self.rate_bps = price::smoothed_bps(self.rate_bps, f64::from(packets) * f64::from(subflow.mss));
         if subflow.losses != self.losses {
             self.between_losses = subflow.delivered.wrapping_sub(self.delivered_at_loss);
             (self.losses, self.delivered_at_loss) = (subflow.losses, subflow.delivered);
         }
         self.delivered = subflow.delivered;
-        // A path that has never lost a packet has acknowledged all that it was given.
-        if self.losses == 0 {
-            return (self.rate_bps, 0.0);
-        }
         let since = subflow.delivered.wrapping_sub(self.delivered_at_loss);
-        (self.rate_bps, 1.0 / f64::from(since.max(self.between_losses)).max(LEAST_BETWEEN_LOSSES))
-    }
-}
-
-/// (Q − Q̄)⁺/Q̄ of a link.
-fn excess(backlog: Backlog, target: QueueLimit) -> f64 {
-    let (queue, target) = match target {
-        QueueLimit::Packets(packets) => (f64::from(backlog.packets), f64::from(packets)),
-        QueueLimit::Bytes(bytes) => (backlog.bytes as f64, bytes.0 as f64),
-    };
-    (queue / target - 1.0).max(0.0)
-}
-
-/// Q̄: half of the buffer.
-fn half(queue: QueueLimit) -> QueueLimit {
-    match queue {
-        QueueLimit::Packets(packets) => QueueLimit::Packets((packets / 2).max(1)),
-        QueueLimit::Bytes(bytes) => QueueLimit::Bytes(Bytes((bytes.0 / 2).max(1))),
+        let between = f64::from(since.max(self.between_losses));
+        (self.rate_bps, price::loss_probability(self.losses > 0, between))
     }
 }
 
@@ -220,26 +167,15 @@ fn add_senders(
     group: &ConnectionGroup,
     lab: &Lab,
 ) -> Result<()> {
-    let traffic = traffic_of(group.direction);
     let netns = inode(if group.direction == Direction::Download { lab.server() } else { lab.client() })?;
-    let route = |path: PathIndex| {
-        let path = &scenario.paths[path];
-        if group.direction == Direction::Download { &path.down } else { &path.up }
-    };
-    let energy_per_bit = |path: PathIndex| {
-        let rates = route(path).iter().map(|&l| scenario.links[l].rate.mean_bps(scenario.duration));
-        let model = &scenario.paths[path].energy.model;
-        model.slope(traffic).0 + model.sunk_power().0 / rates.fold(f64::INFINITY, f64::min)
-    };
     let paths: Vec<PathIndex> = chosen(scenario, setup, group)?.into_iter().map(|(path, _)| path).collect();
-    let cheapest = paths.iter().map(|&path| energy_per_bit(path)).fold(f64::INFINITY, f64::min);
-    for path in paths {
+    let costs = PathCost::of(scenario, group.direction, &paths);
+    for (path, cost) in paths.into_iter().zip(costs) {
         if senders.iter().any(|sender| sender.path == path && sender.direction == group.direction) {
             continue;
         }
         let line = lab.lines().iter().find(|line| line.path == Some(path));
         let line = line.ok_or_else(|| Error::Run(format!("the lab lacks the path {path}")))?;
-        let model = &scenario.paths[path].energy.model;
         senders.push(Sender {
             path,
             direction: group.direction,
@@ -248,10 +184,7 @@ fn add_senders(
                 Direction::Download => line.server_device,
                 Direction::Upload => line.client_device,
             },
-            marginal: model.slope(traffic),
-            sunk: model.sunk_power(),
-            relative_energy: if cheapest > 0.0 { energy_per_bit(path) / cheapest } else { 1.0 },
-            links: route(path).iter().map(|&link| (link, half(scenario.links[link].queue))).collect(),
+            cost,
         });
     }
     Ok(())

@@ -1,0 +1,153 @@
+//! What controllers are told while they run: energy costs and path prices, several times a second.
+//!
+//! Sources: energy per delivered bit e_r = (b_r + θ_r/x_r)/(1 − p_r) of ecMTCP and emReno; price U_r = Σ_l (Q_l − Q̄_l)⁺/Q̄_l + ρ_r of
+//! extended DTS (002, section V-C, with the queue excess normalised). The packet engine and the kernel engine share the arithmetic and
+//! differ in where rates, losses and queues are seen.
+
+use joulepath_model::energy::{InterfaceModel, Traffic, equations};
+use joulepath_model::network::QueueLimit;
+use joulepath_model::scenario::{Direction, LinkIndex, PathIndex, Scenario};
+use joulepath_model::units::{Bytes, JoulesPerBit, Nanos, Watts};
+
+use crate::path::{links_of, traffic_of};
+
+/// Time between two looks.
+pub const TICK: Nanos = Nanos::from_millis(100);
+/// Weight of the latest rate in its moving average: a time constant of about a second.
+const RATE_WEIGHT: f64 = 0.1;
+/// An estimated loss is at most one half.
+const LEAST_BETWEEN_LOSSES: f64 = 2.0;
+
+/// What a controller has to be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// It decides alone.
+    Nothing,
+    /// e_r of each subflow.
+    EnergyCost,
+    /// U_r of each subflow.
+    PathPrice,
+}
+
+impl Needs {
+    /// By the controller's name.
+    pub fn of(controller: &str) -> Self {
+        match controller {
+            "ecmtcp" | "emreno" => Needs::EnergyCost,
+            "edts" => Needs::PathPrice,
+            _ => Needs::Nothing,
+        }
+    }
+}
+
+/// What a path costs, as far as the scenario tells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathCost {
+    /// b_r in the direction of the data.
+    pub marginal: JoulesPerBit,
+    /// θ_r.
+    pub sunk: Watts,
+    /// Links of the data's route, and Q̄: the queue above which they cost, in the unit of their limit.
+    pub links: Vec<(LinkIndex, QueueLimit)>,
+    /// ρ_r: energy per bit at the link's rate, relative to the cheapest path.
+    pub relative_energy: f64,
+}
+
+impl PathCost {
+    /// Of the paths that one connection uses.
+    pub fn of(scenario: &Scenario, direction: Direction, paths: &[PathIndex]) -> Vec<Self> {
+        let traffic = traffic_of(direction);
+        let model = |path: PathIndex| &scenario.paths[path].energy.model;
+        let route = |path: PathIndex| links_of(scenario, direction, path).0;
+        let per_bit = |path: PathIndex| energy_per_bit(scenario, model(path), route(path), traffic);
+        let cheapest = paths.iter().map(|&path| per_bit(path)).fold(f64::INFINITY, f64::min);
+        let cost = |&path: &PathIndex| PathCost {
+            marginal: model(path).slope(traffic),
+            sunk: model(path).sunk_power(),
+            links: route(path).iter().map(|&link| (link, half(scenario.links[link].queue))).collect(),
+            relative_energy: if cheapest > 0.0 { per_bit(path) / cheapest } else { 1.0 },
+        };
+        paths.iter().map(cost).collect()
+    }
+
+    /// e_r at a rate of x_r bit/s with a loss probability p_r, mW per Mbit/s.
+    pub fn energy_cost(&self, rate_bps: f64, loss: f64) -> f64 {
+        equations::energy_per_delivered_bit(self.marginal, self.sunk, rate_bps, loss).mw_per_mbps()
+    }
+
+    /// U_r, with what waits in each link by its index, packets and bytes.
+    pub fn price(&self, queue: impl Fn(LinkIndex) -> (u32, u64)) -> f64 {
+        let excess = |&(link, target): &(LinkIndex, QueueLimit)| excess(queue(link), target);
+        self.links.iter().map(excess).sum::<f64>() + self.relative_energy
+    }
+}
+
+/// b + θ/x at the rate of the slowest link, J/bit.
+fn energy_per_bit(scenario: &Scenario, model: &InterfaceModel, route: &[LinkIndex], traffic: Traffic) -> f64 {
+    let rates = route.iter().map(|&link| scenario.links[link].rate.mean_bps(scenario.duration));
+    model.slope(traffic).0 + model.sunk_power().0 / rates.fold(f64::INFINITY, f64::min)
+}
+
+/// x_r with the bytes of the last [`TICK`] taken in, bit/s.
+pub fn smoothed_bps(before_bps: f64, bytes: f64) -> f64 {
+    let rate_bps = bytes * 8.0 / TICK.as_secs_f64();
+    before_bps + RATE_WEIGHT * (rate_bps - before_bps)
+}
+
+/// p_r where losses are so many packets apart. A path that has never lost a packet has acknowledged all that it was given.
+pub fn loss_probability(has_lost: bool, packets_between: f64) -> f64 {
+    if has_lost { 1.0 / packets_between.max(LEAST_BETWEEN_LOSSES) } else { 0.0 }
+}
+
+/// Q̄: half of the buffer (002 leaves it open).
+fn half(queue: QueueLimit) -> QueueLimit {
+    match queue {
+        QueueLimit::Packets(packets) => QueueLimit::Packets((packets / 2).max(1)),
+        QueueLimit::Bytes(bytes) => QueueLimit::Bytes(Bytes((bytes.0 / 2).max(1))),
+    }
+}
+
+/// (Q − Q̄)⁺/Q̄ of a link with so many packets and bytes in its queue.
+fn excess((packets, bytes): (u32, u64), target: QueueLimit) -> f64 {
+    let (queue, target) = match target {
+        QueueLimit::Packets(target) => (f64::from(packets), f64::from(target)),
+        QueueLimit::Bytes(target) => (bytes as f64, target.0 as f64),
+    };
+    (queue / target - 1.0).max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_costs_what_it_exceeds_half_of_the_buffer() {
+        // Buffers of 40 packets and 3000 bytes: 30 of 20 packets, 1000 of 1500 bytes.
+        assert_eq!(excess((30, 0), half(QueueLimit::Packets(40))), 0.5);
+        assert_eq!(excess((9, 1000), half(QueueLimit::Bytes(Bytes(3000)))), 0.0);
+        // No buffer has a half of nothing.
+        assert_eq!(half(QueueLimit::Packets(1)), QueueLimit::Packets(1));
+    }
+
+    #[test]
+    fn a_price_is_what_queues_and_energy_add_up_to() {
+        let cost = PathCost {
+            marginal: JoulesPerBit(1e-7),
+            sunk: Watts(1.0),
+            links: vec![(0, QueueLimit::Packets(10)), (3, QueueLimit::Packets(20))],
+            relative_energy: 1.5,
+        };
+        // 15 of 10 and 30 of 20 packets: 0.5 + 0.5 + 1.5.
+        assert_eq!(cost.price(|link| if link == 0 { (15, 0) } else { (30, 0) }), 2.5);
+        // 100 mW per Mbit/s and 1 W at 10 Mbit/s; half is lost: (100 + 100)/0.5.
+        assert!((cost.energy_cost(10e6, 0.5) - 400.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn rates_are_smoothed_and_losses_bounded() {
+        // 125 000 bytes in 0.1 s: 10 Mbit/s, of which a tenth counts.
+        assert!((smoothed_bps(0.0, 125_000.0) - 1e6).abs() < 1e-6);
+        assert_eq!(loss_probability(false, 1.0), 0.0);
+        assert_eq!([1.0, 50.0].map(|between| loss_probability(true, between)), [0.5, 0.02]);
+    }
+}
