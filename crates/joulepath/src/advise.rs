@@ -5,29 +5,45 @@
 //! | `question` | the options as a question |
 //! | `table` | the answer for a terminal |
 //! | `machine` | the answer as JSON |
+//! | `page` | the answer as an HTML page |
 
 mod machine;
+mod page;
 mod question;
 mod table;
 
 use joulepath_control::advise::{Impossible, Question, Within, advise as answer, significant};
+use joulepath_report::advice_html;
 
 use crate::cli::AdviseOptions;
 use crate::failure::{Exit, Failure};
+use crate::outputs;
 use crate::show::print_json;
 use crate::terminal;
 
 /// Runs the command.
 ///
 /// # Errors
-/// If an option is wrong, or nothing meets the demand.
+/// If an option is wrong, nothing meets the demand, or the page cannot be written.
 pub(crate) fn advise(options: &AdviseOptions) -> Result<Exit, Failure> {
     let question = question::parse(options)?;
     let advice = answer(&question).map_err(|error| impossible(&question, &error))?;
+    let exit = match options.json {
+        true => print_json(&machine::Answer::of(&question, &advice))?,
+        false => terminal::print(&table::text(&question, &advice))?,
+    };
+    let Some(place) = &options.report else { return Ok(exit) };
+    let file = outputs::page(place, "advice");
+    outputs::make_folder(&file)?;
+    let html = advice_html(&page::of(options, &question, &advice))
+        .map_err(|error| Failure::new(Exit::Failed, error))?;
+    outputs::write(&file, &html)?;
     match options.json {
-        true => print_json(&machine::Answer::of(&question, &advice)),
-        false => terminal::print(&table::text(&question, &advice)),
+        // stdout is for programs.
+        true => terminal::say(&format!("report: {}", file.display())),
+        false => drop(terminal::print(&format!("report: {}\n", file.display()))?),
     }
+    Ok(exit)
 }
 
 fn impossible(question: &Question, error: &Impossible) -> Failure {

@@ -279,6 +279,9 @@ pub(crate) struct AdviseOptions {
     /// Count on the rates of the links, whatever their loss would leave to TCP.
     #[arg(long)]
     pub(crate) link_rates: bool,
+    /// Write an HTML page with the front as a plot: into a folder, or to a file that ends in .html.
+    #[arg(long, value_name = "DIR|FILE", num_args = 0..=1, default_missing_value = "joulepath-report")]
+    pub(crate) report: Option<PathBuf>,
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,

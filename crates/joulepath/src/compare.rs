@@ -154,7 +154,7 @@ fn seeds(options: &CompareOptions, default: u32) -> Result<Vec<u64>, Failure> {
 }
 
 /// The command line, quoted for a shell.
-fn command_line() -> String {
+pub(crate) fn command_line() -> String {
     let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
     let words: Vec<String> = std::iter::once("joulepath".to_owned()).chain(arguments).collect();
     // Arguments of a process hold no NUL, the only thing that cannot be quoted.

@@ -92,16 +92,22 @@ impl Outputs {
     /// # Errors
     /// If one cannot be created.
     pub(crate) fn make_folders(&self) -> Result<(), Failure> {
-        for folder in self.files().filter_map(Path::parent) {
-            let what = format!("cannot create the folder {}", folder.display());
-            fs::create_dir_all(folder).map_err(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => Failure::io(what, error)
-                    .help("a file is in the way; the name of a page ends in .html, other names are folders"),
-                _ => Failure::io(what, error),
-            })?;
-        }
-        Ok(())
+        self.files().try_for_each(make_folder)
     }
+}
+
+/// Creates the folder that `file` is in.
+///
+/// # Errors
+/// If it cannot be created.
+pub(crate) fn make_folder(file: &Path) -> Result<(), Failure> {
+    let Some(folder) = file.parent() else { return Ok(()) };
+    let what = format!("cannot create the folder {}", folder.display());
+    fs::create_dir_all(folder).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => Failure::io(what, error)
+            .help("a file is in the way; the name of a page ends in .html, other names are folders"),
+        _ => Failure::io(what, error),
+    })
 }
 
 fn sink(file: Option<PathBuf>) -> Sink {
@@ -112,7 +118,7 @@ fn sink(file: Option<PathBuf>) -> Sink {
 }
 
 /// The page itself, or the page called `stem` in a folder.
-fn page(place: &Path, stem: &str) -> PathBuf {
+pub(crate) fn page(place: &Path, stem: &str) -> PathBuf {
     match place.extension().and_then(|extension| extension.to_str()) {
         Some("html" | "htm") => place.to_path_buf(),
         _ => place.join(format!("{stem}.html")),

@@ -1,4 +1,5 @@
-//! What a comparison looks like: statistics over seeds, the terminal table, JSON, CSV and the HTML report.
+//! What a comparison looks like: statistics over seeds, the terminal table, JSON, CSV and the HTML report; and the page of an
+//! advice.
 //!
 //! Every function is pure: it takes results and returns text. Writing files is the binary's business.
 
@@ -11,6 +12,7 @@ mod summary;
 mod table;
 
 pub use bootstrap::{CONFIDENCE, RESAMPLES, estimate, ratio_estimate};
+pub use html::advice::{AdvicePage, AdviceRange, AdviceTable, AdviceWay, advice_html};
 pub use html::html;
 pub use machine::{ReportError, runs_to_csv, to_csv, to_json};
 pub use summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, PolicyRuns, summarise};

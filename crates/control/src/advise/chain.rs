@@ -87,6 +87,23 @@ fn refine(points: &mut Vec<(f64, Point)>, last: (f64, Point), solve: &dyn Fn(f64
     points.push(last);
 }
 
+/// The front: what is done at its corners, the fastest first, and its line.
+#[derive(Debug, Default)]
+pub(super) struct Front {
+    /// With the set of each.
+    pub(super) corners: Vec<(u32, Point)>,
+    /// Seconds and joules; it drops where a new set comes in.
+    pub(super) line: Vec<[f64; 2]>,
+}
+
+impl Front {
+    fn push(&mut self, x: f64, set: u32, point: Point, before_j: Option<f64>) {
+        self.line.extend(before_j.map(|joules| [x, joules]));
+        self.line.push([x, point.joules]);
+        self.corners.push((set, point));
+    }
+}
+
 /// The lowest of all chains.
 pub(super) struct Envelope<'a> {
     chains: &'a [Chain],
@@ -135,9 +152,9 @@ impl<'a> Envelope<'a> {
     }
 
     /// Corners of the lowest chain at which it is lower than anywhere before.
-    pub(super) fn descent(&self, device: &Device) -> Vec<(u32, Point)> {
+    pub(super) fn descent(&self, device: &Device) -> Front {
         let changes: Vec<f64> = self.changes().into_iter().map(|(x, ..)| x).collect();
-        let mut kept: Vec<(u32, Point)> = vec![];
+        let mut front = Front::default();
         for &x in &self.places {
             let Some(chain) = self.lowest(x) else { continue };
             let is_corner = chain.points.iter().any(|(at, _)| (at - x).abs() <= TOLERANCE * x.abs());
@@ -147,12 +164,18 @@ impl<'a> Envelope<'a> {
             let point = chain.point(x, device).expect("the lowest chain is defined here");
             // A set's chain may end where one of its paths has nothing left to do: that is a smaller set's point.
             let at_work = device.members(chain.set).all(|r| point.loads[r].bits > LEAST_SHARE * point.bits);
-            let lower = |(_, last): &(u32, Point)| point.joules < last.joules * (1.0 - EQUAL);
-            if at_work && kept.last().is_none_or(lower) {
-                kept.push((chain.set, point));
+            let last = front.corners.last();
+            if !at_work || last.is_some_and(|(_, last)| point.joules >= last.joules * (1.0 - EQUAL)) {
+                continue;
             }
+            // Up to here the set of the last corner was the lowest.
+            let before = last.filter(|(set, _)| *set != chain.set).and_then(|(set, last)| {
+                let before = self.chains.iter().find(|chain| chain.set == *set)?;
+                before.joules(x).map(|joules| joules.min(last.joules))
+            });
+            front.push(x, chain.set, point, before);
         }
-        kept
+        front
     }
 }
 

@@ -106,6 +106,8 @@ pub struct Advice {
     pub best: Plan,
     /// Corners of the time–energy Pareto front, the fastest first; the deadline does not cut it.
     pub front: Vec<Plan>,
+    /// The front as a line through its corners: seconds and joules. Vertical where other interfaces come in.
+    pub line: Vec<[f64; 2]>,
     /// Ascending.
     pub break_even: Vec<BreakEven>,
     /// One sentence.
@@ -162,7 +164,7 @@ impl Solver<'_> {
         let envelope = Envelope::of(&over_time);
         let front = envelope.descent(&self.device);
         let most_bps = self.device.radios.iter().map(|radio| radio.rate_bps).sum();
-        let (Some((_, fastest)), Some(cheapest)) = (front.first(), front.last()) else {
+        let (Some((_, fastest)), Some(cheapest)) = (front.corners.first(), front.corners.last()) else {
             return Err(Impossible::Rate { most_bps });
         };
         let best = match self.question.within {
@@ -185,7 +187,8 @@ impl Solver<'_> {
         };
         Ok(Advice {
             reason: reason.sentence(),
-            front: front.iter().map(|(_, point)| self.plan(point)).collect(),
+            front: front.corners.iter().map(|(_, point)| self.plan(point)).collect(),
+            line: front.line,
             break_even: self.break_even(),
             best,
         })

@@ -104,6 +104,25 @@ fn the_advice_changes_where_a_saved_second_is_worth_a_promotion() {
 }
 
 #[test]
+fn the_line_of_the_front_passes_its_corners_and_never_rises() {
+    let mut question = wifi_and_lte();
+    question.paths.push(path("5g", 80.0, named("5g-lowband-2021")));
+    let Advice { front, line, .. } = advise(&question).unwrap();
+    assert!(line.is_sorted_by(|a, b| a[0] <= b[0] && a[1] >= b[1]), "{line:?}");
+    let corners: Vec<[f64; 2]> = front.iter().map(|plan| [plan.seconds, plan.energy_j]).collect();
+    for corner in &corners {
+        let on_it = line.iter().any(|at| {
+            (at[0] / corner[0] - 1.0).abs() < 1e-9 && (at[1] / corner[1] - 1.0).abs() < 1e-9
+        });
+        assert!(on_it, "{corner:?} is not on {line:?}");
+    }
+    // All else of it stands right above a corner: another set comes in there.
+    let drops = line.windows(2).filter(|pair| pair[0][0] == pair[1][0]).count();
+    assert_eq!(line.len(), corners.len() + drops);
+    assert!(drops > 0 && line[0] == corners[0] && line.last() == corners.last());
+}
+
+#[test]
 fn a_shared_base_makes_two_radios_cheaper_than_one() {
     let mut question = Question { base: Watts(2.0), ..wifi_and_lte() };
     question.paths = vec![path("a", 10.0, linear(50.0, 100.0)), path("b", 10.0, linear(50.0, 100.0))];

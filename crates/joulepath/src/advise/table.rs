@@ -22,17 +22,8 @@ fn plans(question: &Question, advice: &Advice) -> String {
     table.load_style(TableStyle::new().header_separator(rule)).force_no_tty();
     table.set_header(["", "interfaces", "share\n%", "rate\nMbit/s", "time\ns", "energy\nJ"]);
     for (plan, is_best) in rows(advice) {
-        let numbers = |number: &dyn Fn(f64, f64) -> String| {
-            plan.paths.iter().map(|part| number(part.share, part.rate_bps)).collect::<Vec<_>>().join("/")
-        };
-        table.add_row([
-            if is_best { "best" } else { "" }.to_owned(),
-            names(question, plan.paths.iter().map(|part| part.path)),
-            numbers(&|share, _| significant(100.0 * share)),
-            numbers(&|_, rate| significant(rate / 1e6)),
-            significant(plan.seconds),
-            significant(plan.energy_j),
-        ]);
+        let best = if is_best { "best" } else { "" }.to_owned();
+        table.add_row([[best].as_slice(), &cells(question, plan)].concat());
     }
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 2));
@@ -42,6 +33,20 @@ fn plans(question: &Question, advice: &Advice) -> String {
     }
     let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     lines.join("\n")
+}
+
+/// Interfaces, shares in %, rates in Mbit/s, seconds and joules.
+pub(super) fn cells(question: &Question, plan: &Plan) -> [String; 5] {
+    let numbers = |number: &dyn Fn(f64, f64) -> String| {
+        plan.paths.iter().map(|part| number(part.share, part.rate_bps)).collect::<Vec<_>>().join("/")
+    };
+    [
+        names(question, plan.paths.iter().map(|part| part.path)),
+        numbers(&|share, _| significant(100.0 * share)),
+        numbers(&|_, rate| significant(rate / 1e6)),
+        significant(plan.seconds),
+        significant(plan.energy_j),
+    ]
 }
 
 /// The front by time; the best plan is marked, and put in if the deadline lies between two corners.
@@ -54,20 +59,27 @@ pub(super) fn rows(advice: &Advice) -> Vec<(&Plan, bool)> {
     rows
 }
 
-/// One line for each range of sizes.
-pub(super) fn break_evens(question: &Question, changes: &[BreakEven]) -> Vec<String> {
+/// Ranges of sizes and what is advised for them, ascending.
+pub(super) fn ranges(question: &Question, changes: &[BreakEven]) -> Vec<(String, String)> {
     let names = |paths: &[usize]| names(question, paths.iter().copied());
-    let mut lines: Vec<String> =
-        changes.iter().map(|at| format!("below {}: {}", size(at.size_bytes), names(&at.below))).collect();
-    match changes.last() {
-        Some(last) => lines.push(format!("above: {}", names(&last.above))),
-        None => lines.push("The same interfaces at any size up to 100 GB.".to_owned()),
-    }
-    lines
+    let below = |at: &BreakEven| (format!("below {}", size(at.size_bytes)), names(&at.below));
+    let above = changes.last().map(|last| ("above".to_owned(), names(&last.above)));
+    changes.iter().map(below).chain(above).collect()
 }
 
+/// One line for each range of sizes.
+fn break_evens(question: &Question, changes: &[BreakEven]) -> Vec<String> {
+    if changes.is_empty() {
+        return vec![format!("{SAME_AT_ANY_SIZE}.")];
+    }
+    ranges(question, changes).into_iter().map(|(sizes, names)| format!("{sizes}: {names}")).collect()
+}
+
+/// Where there is no break-even size.
+pub(super) const SAME_AT_ANY_SIZE: &str = "The same interfaces at any size up to 100 GB";
+
 /// `wifi alone`, `wifi + lte`.
-fn names(question: &Question, paths: impl Iterator<Item = usize>) -> String {
+pub(super) fn names(question: &Question, paths: impl Iterator<Item = usize>) -> String {
     let names: Vec<&str> = paths.map(|path| question.paths[path].name.as_str()).collect();
     match names.as_slice() {
         [name] => format!("{name} alone"),

@@ -39,3 +39,29 @@ fn whatever_is_wrong_with_a_question_is_told_with_its_option() {
         assert!(said.stderr.contains(message), "{arguments:?}: {}", said.stderr);
     }
 }
+
+#[test]
+fn the_report_is_a_page_beside_the_table_or_the_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("deep/advice.html");
+    let place = page.to_str().unwrap();
+    let question = ["advise", "--path", WIFI, "--path", LTE, "--size", "10MB", "--deadline", "8s"];
+    let said = joulepath(&[&question[..], &["--report", place]].concat());
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(said.stdout.ends_with(&format!("report: {place}\n")), "{}", said.stdout);
+    let html = std::fs::read_to_string(&page).unwrap();
+    let advice = joulepath(&[&question[..], &["--json"]].concat()).json();
+    assert!(html.contains(advice["reason"].as_str().unwrap()));
+    assert!(html.contains("below 6.68 MB") && html.contains("\"deadline_s\":8.0"), "{html}");
+    // With --json stdout is for programs; a folder gets `advice.html`.
+    let said = joulepath(&[&question[..], &["--json", "--report", folder.path().to_str().unwrap()]].concat());
+    assert_eq!(said.json()["best"], advice["best"]);
+    assert!(said.stderr.contains("advice.html") && folder.path().join("advice.html").exists());
+}
+
+#[test]
+fn a_page_that_cannot_be_written_is_told() {
+    let said = joulepath(&["advise", "--path", WIFI, "--size", "1MB", "--report", "/dev/null/advice.html"]);
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert!(said.stderr.contains("cannot create the folder /dev/null"), "{}", said.stderr);
+}

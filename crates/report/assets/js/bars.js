@@ -7,20 +7,6 @@ const LINE = 15; // height of a line of text
 /** A limit further off than this many times the longest bar would squeeze the bars; it is told beneath instead. */
 const FAR = 3;
 
-/** A card with a title. All cards of a grid must be there before the first is measured. */
-function card(container, title, hint) {
-  const node = container.appendChild(element("div", "chart"));
-  const head = node.appendChild(element("h3", null, title));
-  if (hint) head.append(element("small", null, hint));
-  return node;
-}
-
-/** Width of a card's inside, CSS pixels. */
-function insideWidth(node) {
-  const style = getComputedStyle(node);
-  return node.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
-}
-
 /** What all charts with one line per policy have in common. */
 function barOptions(width, policies, max, unit, top, reserve) {
   const label = Math.min(Math.ceil(widest(policies, FONT)), Math.round(0.4 * width));
@@ -147,11 +133,6 @@ function limitLines(u, limits) {
     ctx.fillText(limit.name, x - 4 * px, top + LINE * px);
   });
   ctx.restore();
-}
-
-/** The axis font in canvas pixels. */
-function scaledFont() {
-  return FONT.replace("12px", `${12 * uPlot.pxRatio}px`);
 }
 
 /** One bar a policy, made of the keys' parts. */

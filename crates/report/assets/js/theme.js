@@ -47,3 +47,8 @@ function axisStyle() {
   const grid = { stroke: colour("line"), width: 1 };
   return { stroke: colour("dim"), font: FONT, grid, ticks: { ...grid, size: 4 } };
 }
+
+/** The axis font in canvas pixels. */
+function scaledFont() {
+  return FONT.replace("12px", `${12 * uPlot.pxRatio}px`);
+}

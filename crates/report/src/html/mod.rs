@@ -3,6 +3,7 @@
 //! The numbers are written out here, so that the page shows what the terminal shows and is readable without scripts;
 //! the scripts sort the table and draw.
 
+pub(crate) mod advice;
 mod payload;
 
 use askama::Template;
@@ -13,9 +14,10 @@ use crate::scale::{Quantity, Scale, Value};
 use crate::sheet::{Cell, Column, Metric, Sheet, limit_name, notes};
 
 /// The page's scripts, in the order in which they need each other.
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 7] = [
     include_str!("../../assets/js/format.js"),
     include_str!("../../assets/js/theme.js"),
+    include_str!("../../assets/js/card.js"),
     include_str!("../../assets/js/table.js"),
     include_str!("../../assets/js/bars.js"),
     include_str!("../../assets/js/series.js"),

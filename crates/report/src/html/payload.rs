@@ -78,7 +78,7 @@ pub(super) fn json(comparison: &Comparison, sheet: &Sheet) -> Result<String, Rep
 }
 
 /// No `<` that could end the script element or begin a comment, nor line ends that scripts of old did not know.
-fn escape(json: &str) -> String {
+pub(super) fn escape(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for c in json.chars() {
         match c {

@@ -1,0 +1,15 @@
+// Cards that hold charts.
+
+/** A card with a title. All cards of a grid must be there before the first is measured. */
+function card(container, title, hint) {
+  const node = container.appendChild(element("div", "chart"));
+  const head = node.appendChild(element("h3", null, title));
+  if (hint) head.append(element("small", null, hint));
+  return node;
+}
+
+/** Width of a card's inside, CSS pixels. */
+function insideWidth(node) {
+  const style = getComputedStyle(node);
+  return node.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+}

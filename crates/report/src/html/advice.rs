@@ -1,0 +1,132 @@
+//! The page of an advice: the time–energy front as a plot, its points and the break-even sizes as tables.
+
+use askama::Template;
+use serde::Serialize;
+
+use super::payload::escape;
+use crate::machine::ReportError;
+
+/// The page's scripts, in the order in which they need each other.
+const SCRIPTS: [&str; 5] = [
+    include_str!("../../assets/js/format.js"),
+    include_str!("../../assets/js/theme.js"),
+    include_str!("../../assets/js/card.js"),
+    include_str!("../../assets/js/front.js"),
+    include_str!("../../assets/js/advice.js"),
+];
+
+/// An advice, in the words and with the digits of the terminal.
+#[derive(Clone, Debug)]
+pub struct AdvicePage {
+    /// What is asked, for the heading.
+    pub title: String,
+    /// Deadline, device and the like, one each.
+    pub chips: Vec<String>,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// The corners of the front by time, with the advice among them.
+    pub ways: Vec<AdviceWay>,
+    /// The front as a line: seconds and joules.
+    pub line: Vec<[f64; 2]>,
+    /// By when it must be done, s.
+    pub deadline_s: Option<f64>,
+    /// Ranges of sizes, ascending.
+    pub ranges: Vec<AdviceRange>,
+    /// What was asked of each path.
+    pub paths: AdviceTable,
+    /// What the numbers rest on.
+    pub notes: Vec<String>,
+    /// The command line.
+    pub command: String,
+    /// Of Joulepath.
+    pub version: String,
+    /// That it was built from.
+    pub commit: String,
+}
+
+/// One way to do it.
+#[derive(Clone, Debug, Serialize)]
+pub struct AdviceWay {
+    /// `wifi + lte`.
+    pub interfaces: String,
+    /// `71/29`, %.
+    pub split: String,
+    /// `19.5/9.7`, Mbit/s of payload while it flows.
+    pub rates: String,
+    /// Time, with its digits, s.
+    pub time: String,
+    /// Energy, with its digits, J.
+    pub energy: String,
+    /// Time, s.
+    pub seconds: f64,
+    /// Energy, J.
+    pub joules: f64,
+    /// Whether it is the advice.
+    pub is_best: bool,
+}
+
+/// What is advised for a range of sizes.
+#[derive(Clone, Debug)]
+pub struct AdviceRange {
+    /// `below 340 kB`.
+    pub sizes: String,
+    /// `wifi alone`.
+    pub interfaces: String,
+}
+
+/// A table whose first column is names.
+#[derive(Clone, Debug)]
+pub struct AdviceTable {
+    /// Title and unit of the columns behind the name.
+    pub heads: Vec<(&'static str, &'static str)>,
+    /// Names and cells.
+    pub rows: Vec<(String, Vec<String>)>,
+}
+
+/// One self-contained page, as [`crate::html`].
+///
+/// # Errors
+/// If a number fits no JSON.
+pub fn advice_html(advice: &AdvicePage) -> Result<String, ReportError> {
+    let drawn = Drawn { ways: &advice.ways, line: &advice.line, deadline_s: advice.deadline_s };
+    let page = Page {
+        advice,
+        data: escape(&serde_json::to_string(&drawn)?),
+        uplot_js: include_str!("../../assets/vendor/uplot/uPlot.iife.min.js"),
+        uplot_css: include_str!("../../assets/vendor/uplot/uPlot.min.css"),
+        css: include_str!("../../assets/report.css"),
+        js: SCRIPTS.join("\n"),
+    };
+    Ok(page.render()?)
+}
+
+/// What the page's scripts draw.
+#[derive(Serialize)]
+struct Drawn<'a> {
+    ways: &'a [AdviceWay],
+    line: &'a [[f64; 2]],
+    deadline_s: Option<f64>,
+}
+
+/// What the template shows. Text is escaped by the template unless it says `safe`.
+#[derive(Template)]
+#[template(path = "advice.html")]
+struct Page<'a> {
+    advice: &'a AdvicePage,
+    data: String,
+    uplot_js: &'static str,
+    uplot_css: &'static str,
+    css: &'static str,
+    js: String,
+}
+
+impl Page<'_> {
+    fn best(&self) -> Option<&AdviceWay> {
+        self.advice.ways.iter().find(|way| way.is_best)
+    }
+
+    /// The fastest, if that is not the advice.
+    fn fastest(&self) -> Option<&AdviceWay> {
+        self.advice.ways.first().filter(|way| !way.is_best)
+    }
+}
