@@ -159,8 +159,7 @@ struct Solver<'a> {
 
 impl Solver<'_> {
     fn advice(&self) -> Result<Advice, Impossible> {
-        let over_time: Vec<Chain> =
-            self.device.sets().into_iter().filter_map(|set| self.over_time(set)).collect();
+        let (over_time, beaten) = self.all_over_time();
         let envelope = Envelope::of(&over_time);
         let front = envelope.descent(&self.device);
         let most_bps = self.device.radios.iter().map(|radio| radio.rate_bps).sum();
@@ -182,7 +181,7 @@ impl Solver<'_> {
             best: &best,
             cheapest: &cheapest,
             fastest: &fastest,
-            rival: self.rival(&over_time, &best),
+            rival: self.rival(&over_time, &beaten, &best),
             within: self.question.within,
         };
         Ok(Advice {
@@ -194,16 +193,38 @@ impl Solver<'_> {
         })
     }
 
+    /// The least energy of every set over the time that it takes, but for the sets that are beaten by a smaller one
+    /// at any time: those with a bound below it, J.
+    fn all_over_time(&self) -> (Vec<Chain>, Vec<(u32, f64)>) {
+        let (mut chains, mut beaten): (Vec<Chain>, _) = (vec![], vec![]);
+        for set in self.device.sets() {
+            let fastest_s = self.device.fastest(set, self.bits).seconds;
+            let least_j = self.device.least_joules(set, self.bits);
+            let beats = |chain: &Chain| chain.joules(fastest_s).is_some_and(|joules| joules <= least_j);
+            match self.question.within {
+                Within::Whenever | Within::Deadline(_) if chains.iter().any(beats) => {
+                    beaten.push((set, least_j));
+                }
+                _ => chains.extend(self.over_time(set)),
+            }
+        }
+        (chains, beaten)
+    }
+
     /// The least energy of `set` over the time that it takes.
     fn over_time(&self, set: u32) -> Option<Chain> {
         if let Within::Rate(rate) = self.question.within {
             let point = self.at_rate(set, rate, self.bits)?;
             return Some(Chain { set, lasts: true, points: vec![(point.seconds, point)] });
         }
+        let fastest = self.device.fastest(set, self.bits);
+        if set.count_ones() == 1 {
+            // There is nothing to choose.
+            return Some(Chain { set, lasts: true, points: vec![(fastest.seconds, fastest)] });
+        }
         let free = Bounds { bits: (self.bits, self.bits), most_s: f64::INFINITY, most_j: f64::INFINITY };
         let solve =
             |energy, time, bounds| self.device.solve(set, Weights { energy, time, bits: 0.0 }, bounds);
-        let fastest = solve(0.0, 1.0, free)?;
         let cheapest = solve(1.0, 0.0, free)?;
         // Of equally cheap ones the fastest.
         let most_j = cheapest.joules * (1.0 + TOLERANCE);
@@ -215,24 +236,42 @@ impl Solver<'_> {
 
     /// The least energy of `set` over the size, up to what it can carry in time.
     fn over_size(&self, set: u32) -> Option<Chain> {
-        let most_s = match self.question.within {
-            Within::Rate(rate) => {
-                let ends = [0.0, MOST_BITS].map(|bits| Some((bits, self.at_rate(set, rate, bits)?)));
-                let points: Option<Vec<_>> = ends.into_iter().collect();
-                return Some(Chain { set, lasts: false, points: points? });
-            }
-            Within::Deadline(deadline) => deadline.as_secs_f64(),
-            Within::Whenever => f64::INFINITY,
+        let most = self.most_bits(set);
+        let nothing = self.device.fastest(set, 0.0);
+        if nothing.seconds > self.most_s() {
+            return None;
+        }
+        let straight = match self.question.within {
+            Within::Rate(rate) => Some([0.0, most].map(|bits| self.at_rate(set, rate, bits))),
+            // There is nothing to choose.
+            _ if set.count_ones() == 1 => Some([0.0, most].map(|bits| Some(self.device.fastest(set, bits)))),
+            Within::Deadline(_) | Within::Whenever => None,
         };
-        let carries = |r: usize| (most_s - self.device.radios[r].wake_s) * self.device.radios[r].rate_bps;
-        let most: f64 = self.device.members(set).map(carries).sum::<f64>().min(MOST_BITS);
+        if let Some([first, last]) = straight {
+            return Some(Chain { set, lasts: false, points: vec![(0.0, first?), (most, last?)] });
+        }
         let solve = |slope: f64, bits: (f64, f64)| {
             let weights = Weights { energy: 1.0, time: 0.0, bits: -slope };
-            let bounds = Bounds { bits, most_s, most_j: f64::INFINITY };
+            let bounds = Bounds { bits, most_s: self.most_s(), most_j: f64::INFINITY };
             self.device.solve(set, weights, bounds).map(|point| (point.bits, point))
         };
-        let ends = [solve(0.0, (0.0, 0.0))?, solve(0.0, (most, most))?];
+        let ends = [(0.0, nothing), solve(0.0, (most, most))?];
         Some(Chain::between(set, false, ends, &|slope| solve(slope, (0.0, most))))
+    }
+
+    /// When all must be done, s.
+    fn most_s(&self) -> f64 {
+        match self.question.within {
+            Within::Deadline(deadline) => deadline.as_secs_f64(),
+            Within::Whenever | Within::Rate(_) => f64::INFINITY,
+        }
+    }
+
+    /// The largest size that is of interest and that `set` carries in time, bits.
+    fn most_bits(&self, set: u32) -> f64 {
+        let radio = |r: usize| &self.device.radios[r];
+        let carries = |r: usize| (self.most_s() - radio(r).wake_s).max(0.0) * radio(r).rate_bps;
+        self.device.members(set).map(carries).sum::<f64>().min(MOST_BITS)
     }
 
     /// `set` at a given total rate, the cheapest bits first; none if it carries less.
@@ -265,29 +304,52 @@ impl Solver<'_> {
     }
 
     /// The cheapest plan in time that uses other paths than `best`, and what it spends on promotions and tails, J.
-    fn rival(&self, chains: &[Chain], best: &Plan) -> Option<(Plan, f64)> {
-        let most_s = match self.question.within {
-            Within::Deadline(deadline) => deadline.as_secs_f64(),
-            Within::Whenever | Within::Rate(_) => f64::INFINITY,
-        };
+    fn rival(&self, chains: &[Chain], beaten: &[(u32, f64)], best: &Plan) -> Option<(Plan, f64)> {
         let of_best = mask(best);
-        let plans = chains.iter().filter_map(|chain| {
-            let last = &chain.points.last()?.1;
-            let point =
-                if last.seconds <= most_s { last.clone() } else { chain.point(most_s, &self.device)? };
-            let plan = self.plan(&point);
-            let uses_all = mask(&plan) == chain.set;
-            let uses_j = self.device.members(chain.set).map(|r| self.device.radios[r].use_j).sum();
-            (uses_all && chain.set != of_best).then_some((plan, uses_j))
-        });
-        plans.min_by(|a, b| a.0.energy_j.total_cmp(&b.0.energy_j))
+        let mut cheapest: Option<(Plan, f64)> = None;
+        let mut offer = |rival: Option<(Plan, f64)>| {
+            let least_j = cheapest.as_ref().map_or(f64::INFINITY, |(plan, _)| plan.energy_j);
+            if let Some(rival) = rival.filter(|(plan, _)| plan.energy_j < least_j) {
+                cheapest = Some(rival);
+            }
+            cheapest.as_ref().map_or(f64::INFINITY, |(plan, _)| plan.energy_j)
+        };
+        let mut most_j = f64::INFINITY;
+        for chain in chains.iter().filter(|chain| chain.set != of_best) {
+            most_j = offer(self.in_time(chain));
+        }
+        for &(set, least_j) in beaten {
+            if set != of_best && least_j < most_j {
+                most_j = offer(self.over_time(set).and_then(|chain| self.in_time(&chain)));
+            }
+        }
+        cheapest
     }
 
+    /// The cheapest plan in time that uses all paths of `chain`, and what it spends on promotions and tails, J.
+    fn in_time(&self, chain: &Chain) -> Option<(Plan, f64)> {
+        let most_s = self.most_s();
+        let last = &chain.points.last()?.1;
+        let point = if last.seconds <= most_s { last.clone() } else { chain.point(most_s, &self.device)? };
+        let plan = self.plan(&point);
+        let uses_j = self.device.members(chain.set).map(|r| self.device.radios[r].use_j).sum();
+        (mask(&plan) == chain.set).then_some((plan, uses_j))
+    }
+
+    /// Break-even sizes. A set that is beaten by a smaller one at any size takes no part.
     fn break_even(&self) -> Vec<BreakEven> {
-        let over_size: Vec<Chain> =
-            self.device.sets().into_iter().filter_map(|set| self.over_size(set)).collect();
+        let mut chains: Vec<Chain> = vec![];
+        for set in self.device.sets() {
+            // Below a straight line at both ends, and convex, is below it throughout.
+            let ends = [0.0, self.most_bits(set)].map(|bits| (bits, self.device.least_joules(set, bits)));
+            let below = |chain: &Chain, (bits, least_j)| chain.joules(bits).is_some_and(|j| j <= least_j);
+            let beats = |chain: &Chain| ends.iter().all(|&end| below(chain, end));
+            if !chains.iter().any(beats) {
+                chains.extend(self.over_size(set));
+            }
+        }
         let paths = |set: u32| self.device.members(set).collect();
-        let changes = Envelope::of(&over_size).changes().into_iter();
+        let changes = Envelope::of(&chains).changes().into_iter();
         changes
             .map(|(bits, below, above)| BreakEven {
                 size_bytes: bits / 8.0,

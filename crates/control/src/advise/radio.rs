@@ -4,6 +4,7 @@ use joulepath_model::energy::InterfaceModel;
 use joulepath_model::units::Watts;
 
 use super::Path;
+use super::set::Point;
 use crate::allocate::rate::mathis_bps;
 use crate::limit::{Capacity, Pace, WireBits, interface_cost};
 
@@ -55,7 +56,8 @@ impl Radio {
             until_end: !cost.sleeps,
             unused_w: cost.unused_w,
             wake_s,
-            use_j: cost.use_j,
+            // No less than idle meanwhile: else waking an interface for nothing would be a saving.
+            use_j: f64::max(cost.use_j, cost.unused_w * (wake_s + cost.tail_s)),
             tail_s: cost.tail_s,
             active_when_used: cost.active_when_used,
             active_when_unused: cost.active_when_unused,
@@ -100,6 +102,53 @@ impl Device {
     /// The paths of `set`.
     pub(super) fn members(&self, set: u32) -> impl Iterator<Item = usize> + use<> {
         (0..self.radios.len()).filter(move |r| set >> r & 1 == 1)
+    }
+
+    /// The fastest way to carry `bits` over all of `set`: each path is busy until the end.
+    pub(super) fn fastest(&self, set: u32, bits: f64) -> Point {
+        let mut members: Vec<&Radio> = self.members(set).map(|r| &self.radios[r]).collect();
+        members.sort_by(|a, b| a.wake_s.total_cmp(&b.wake_s));
+        // With the first k awake: Σ C (T − wake) = bits. One more helps as long as it wakes before T.
+        let (mut rate, mut asleep_bits, mut end_s) = (0.0, 0.0, f64::INFINITY);
+        for radio in members {
+            if radio.wake_s >= end_s {
+                break;
+            }
+            rate += radio.rate_bps;
+            asleep_bits += radio.rate_bps * radio.wake_s;
+            end_s = (bits + asleep_bits) / rate;
+        }
+        let mut loads = vec![Load::default(); self.radios.len()];
+        for r in self.members(set) {
+            let busy_s = (end_s - self.radios[r].wake_s).max(0.0);
+            loads[r] = Load { bits: busy_s * self.radios[r].rate_bps, busy_s };
+        }
+        Point::of(self, set, loads)
+    }
+
+    /// No plan for `bits` over `set` costs less, J: one use of each path, and all bits at the best ratio of power to rate.
+    pub(super) fn least_joules(&self, set: u32, bits: f64) -> f64 {
+        let mut members: Vec<&Radio> = self.members(set).map(|r| &self.radios[r]).collect();
+        let per_bit = |radio: &Radio| {
+            radio.slope_j_per_bit + if radio.until_end { 0.0 } else { radio.used_w / radio.rate_bps }
+        };
+        members.sort_by(|a, b| per_bit(a).total_cmp(&per_bit(b)));
+        let always = self.radios.iter().any(|radio| radio.active_when_unused);
+        let active = members.iter().all(|radio| radio.active_when_used);
+        let base_w = if always || active { self.base.0 } else { 0.0 };
+        let fixed_w = self.power_until_end(set) + base_w;
+        // With the cheapest k at work; a dearer one beside them lowers the ratio as long as it is below it.
+        let (mut rate, mut power, mut ratio) = (0.0, fixed_w, f64::INFINITY);
+        for radio in &members {
+            rate += radio.rate_bps;
+            power += per_bit(radio) * radio.rate_bps;
+            ratio = f64::min(ratio, power / rate);
+        }
+        let least =
+            |of: fn(&Radio) -> f64| members.iter().map(|radio| of(radio)).fold(f64::INFINITY, f64::min);
+        let tail_j = if active { self.base.0 * least(|radio| radio.tail_s) } else { 0.0 };
+        let uses_j: f64 = members.iter().map(|radio| radio.use_j).sum();
+        uses_j + fixed_w * least(|radio| radio.wake_s) + ratio * bits + tail_j
     }
 
     /// Until when a plan lasts, s.

@@ -118,7 +118,7 @@ impl Device {
     }
 
     /// Power that burns from 0 to the end whatever the loads, W.
-    fn power_until_end(&self, set: u32) -> f64 {
+    pub(super) fn power_until_end(&self, set: u32) -> f64 {
         let power = |(r, radio): (usize, &super::radio::Radio)| match (set >> r & 1 == 1, radio.until_end) {
             (false, _) => radio.unused_w,
             (true, true) => radio.used_w,

@@ -111,9 +111,9 @@ fn the_line_of_the_front_passes_its_corners_and_never_rises() {
     assert!(line.is_sorted_by(|a, b| a[0] <= b[0] && a[1] >= b[1]), "{line:?}");
     let corners: Vec<[f64; 2]> = front.iter().map(|plan| [plan.seconds, plan.energy_j]).collect();
     for corner in &corners {
-        let on_it = line.iter().any(|at| {
-            (at[0] / corner[0] - 1.0).abs() < 1e-9 && (at[1] / corner[1] - 1.0).abs() < 1e-9
-        });
+        let on_it = line
+            .iter()
+            .any(|at| (at[0] / corner[0] - 1.0).abs() < 1e-9 && (at[1] / corner[1] - 1.0).abs() < 1e-9);
         assert!(on_it, "{corner:?} is not on {line:?}");
     }
     // All else of it stands right above a corner: another set comes in there.
