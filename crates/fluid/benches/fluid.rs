@@ -5,16 +5,24 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use joulepath_controllers::formula::{Law, Shape};
-use joulepath_fluid::{Dynamics, Link, Network, Price, Route, User};
+use joulepath_controllers::formula::Law;
+use joulepath_controllers::{Connection, Controller};
+use joulepath_fluid::{Cost, Dynamics, Link, Network, Price, Route, User};
+use joulepath_model::units::JoulesPerBit;
 
-/// Two paths of fixed loss, a little different each time.
+/// Two paths of fixed loss, a little different each time; the second costs twice the energy, and shall carry less.
 fn two_paths(law: Law, i: u32) -> Network {
     let part = f64::from(i % 1000) / 1000.0;
-    Network::of_one(
-        law,
-        vec![Route::fixed(0.001 + 0.002 * part, 0.05), Route::fixed(0.002, 0.1 - 0.05 * part)],
-    )
+    let costing = |route: Route, joules_per_bit, share| {
+        let slope = JoulesPerBit(joules_per_bit);
+        Route {
+            cost: Cost { slope, share, relative_energy: joules_per_bit - 1.0, ..Cost::default() },
+            ..route
+        }
+    };
+    let first = costing(Route::fixed(0.001 + 0.002 * part, 0.05), 1.0, 0.7);
+    let second = costing(Route::fixed(0.002, 0.1 - 0.05 * part), 2.0, 0.3);
+    Network::of_one(law, vec![first, second])
 }
 
 /// Two DropTail links, each with a TCP beside the multipath user.
@@ -30,20 +38,14 @@ fn two_links(law: Law) -> Network {
     }
 }
 
-const LAWS: [(&str, Law); 4] = [
-    ("reno", Law::Reno),
-    ("lia", Law::Lia),
-    ("balia", Law::Balia { kernel_quirk: false }),
-    ("dts", Law::Dts { c: 1.0, shape: Shape::Sigmoid, latest: false, kappa: 0.0 }),
-];
-
 fn equilibria(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("equilibria of two paths");
     group.throughput(Throughput::Elements(1));
-    for (name, law) in LAWS {
+    for controller in Controller::all() {
+        let law = Law::of(controller, &Connection::new(2));
         let networks: Vec<Network> = (0..1000).map(|i| two_paths(law, i)).collect();
         let mut next = 0;
-        group.bench_function(name, |bencher| {
+        group.bench_function(controller.name(), |bencher| {
             bencher.iter(|| {
                 next = (next + 1) % networks.len();
                 black_box(networks[next].equilibrium())

@@ -187,7 +187,8 @@ impl<'a> Dynamics<'a> {
         at_bound && derivative[position] <= 0.0
     }
 
-    fn least_of(&self, route: usize) -> f64 {
+    /// Logarithm of the least window of `route`.
+    pub(crate) fn least_of(&self, route: usize) -> f64 {
         let mut first = 0;
         for (user, &least) in self.network.users.iter().zip(&self.least_log) {
             first += user.routes.len();

@@ -3,6 +3,9 @@
 //! Pseudo-transient continuation (Kelley and Keyes 1998): implicit Euler steps that become longer as the imbalance falls, so that
 //! it follows the dynamics from a start to where they settle, and ends as Newton's method. Windows and queues at their
 //! bounds are left out while they press against them.
+//!
+//! Where a controller gives all to one path, the others' windows decay, dw/dt ∝ −w², and Newton's method in ln w takes an e-fold per
+//! step. So a first, hasty search puts a window that would fall at its least as well on it at once.
 
 use nalgebra::{DMatrix, DVector, Dyn, LU};
 
@@ -13,12 +16,14 @@ use crate::network::{LinkIndex, Network};
 const TOLERANCE: f64 = 1e-10;
 /// More steps than this lead nowhere.
 const MOST_STEPS: usize = 1000;
-/// After so many steps differences are taken to both sides.
+/// A hasty search takes no more steps; a patient one takes differences to both sides after as many.
 const PATIENT_STEPS: usize = 60;
 /// A step of this length is Newton's, s.
 const NEWTON_S: f64 = 1e12;
 /// Longest step after the first leap to and fro, s; half of it after the second, and so on.
 const LONGEST_AFTER_LEAP_S: f64 = 1e4;
+/// A step that leaves more than this part of the imbalance goes along with a decay.
+const STALLED: f64 = 0.8;
 /// Longest move of a window in one step, e-folds; the steps of queues are bounded likewise.
 const LONGEST: f64 = 1.5;
 /// How long the dynamics are followed when steps of any length lead nowhere, s.
@@ -122,6 +127,10 @@ impl Equilibrium {
 
 /// Settles from `state`; where the steps go astray, as between thresholds, only after following the dynamics for a while.
 fn settle(dynamics: &mut Dynamics<'_>, state: Vec<f64>) -> Result<Equilibrium, NotFound> {
+    let hasty = Solver { hasty: true, ..Solver::new(dynamics) };
+    if let Ok(found) = hasty.settle(state.clone()) {
+        return Ok(found);
+    }
     let missed = match Solver::new(dynamics).settle(state.clone()) {
         Ok(found) => return Ok(found),
         Err(missed) => missed,
@@ -142,12 +151,21 @@ struct Solver<'d, 'n> {
     free: Vec<usize>,
     /// Differences to both sides.
     central: bool,
+    /// Windows that decay are put on their least.
+    hasty: bool,
 }
 
 impl<'d, 'n> Solver<'d, 'n> {
     fn new(dynamics: &'d mut Dynamics<'n>) -> Self {
         let n = dynamics.dimension();
-        Solver { dynamics, derivative: vec![0.0; n], moved: vec![0.0; n], free: vec![], central: false }
+        Solver {
+            dynamics,
+            derivative: vec![0.0; n],
+            moved: vec![0.0; n],
+            free: vec![],
+            central: false,
+            hasty: false,
+        }
     }
 
     fn settle(mut self, mut state: Vec<f64>) -> Result<Equilibrium, NotFound> {
@@ -158,7 +176,8 @@ impl<'d, 'n> Solver<'d, 'n> {
             self.derivative[self.dynamics.windows()].iter().fold(1e-9, |most: f64, d| most.max(d.abs()));
         let mut time_s = 0.5 / fastest;
         let mut longest_s = NEWTON_S;
-        for steps in 0..MOST_STEPS {
+        let most_steps = if self.hasty { PATIENT_STEPS } else { MOST_STEPS };
+        for steps in 0..most_steps {
             if residual <= TOLERANCE {
                 return Ok(self.certified(state, residual, steps));
             }
@@ -166,6 +185,13 @@ impl<'d, 'n> Solver<'d, 'n> {
             let before = residual;
             if let Some(step) = self.implicit_step(&state, time_s) {
                 self.advance(&mut state, &step);
+                residual = self.look(&state);
+            }
+            if self.hasty
+                && residual > STALLED * before
+                && let Some(loser) = self.loser(&state)
+            {
+                state[loser] = self.dynamics.least_of(loser);
                 residual = self.look(&state);
             }
             if self.central && residual > before {
@@ -179,7 +205,7 @@ impl<'d, 'n> Solver<'d, 'n> {
                 break;
             }
         }
-        Err(NotFound { residual, steps: MOST_STEPS })
+        Err(NotFound { residual, steps: most_steps })
     }
 
     /// Evaluates the dynamics; returns the residual and notes what is free.
@@ -190,6 +216,20 @@ impl<'d, 'n> Solver<'d, 'n> {
         self.free.clear();
         self.free.extend((0..state.len()).filter(|&i| !dynamics.is_held(state, derivative, i)));
         residual
+    }
+
+    /// Of the windows that fall, the one that gains least of what it loses, if that is so at its least as well.
+    fn loser(&mut self, state: &[f64]) -> Option<usize> {
+        let (flows, derivative) = (&self.dynamics.flows, &self.derivative);
+        let part_gained = |&i: &usize| flows[i].gain / flows[i].loss_rate;
+        let windows = self.dynamics.windows();
+        let falling = self.free.iter().copied().filter(|i| windows.contains(i) && derivative[*i] < 0.0);
+        let loser = falling.min_by(|a, b| part_gained(a).total_cmp(&part_gained(b)))?;
+        let mut lower = state.to_vec();
+        lower[loser] = self.dynamics.least_of(loser);
+        self.dynamics.evaluate(&lower, &mut self.moved);
+        let Flow { gain, loss_rate, .. } = self.dynamics.flows[loser];
+        (gain < loss_rate).then_some(loser)
     }
 
     /// d with (1/h − J) d = f.
