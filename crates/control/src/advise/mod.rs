@@ -199,16 +199,31 @@ impl Solver<'_> {
         let (mut chains, mut beaten): (Vec<Chain>, _) = (vec![], vec![]);
         for set in self.device.sets() {
             let fastest_s = self.device.fastest(set, self.bits).seconds;
-            let least_j = self.device.least_joules(set, self.bits);
-            let beats = |chain: &Chain| chain.joules(fastest_s).is_some_and(|joules| joules <= least_j);
-            match self.question.within {
-                Within::Whenever | Within::Deadline(_) if chains.iter().any(beats) => {
-                    beaten.push((set, least_j));
-                }
-                _ => chains.extend(self.over_time(set)),
+            let beaten_at = |least_j: f64| {
+                let beats = |chain: &Chain| chain.joules(fastest_s).is_some_and(|joules| joules <= least_j);
+                chains.iter().any(beats).then_some((set, least_j))
+            };
+            let is_free = !matches!(self.question.within, Within::Rate(_));
+            // First the cheap bound, then the best one.
+            let bounds = [|s: &Self, set| s.device.least_joules(set, s.bits), Self::cheapest_joules];
+            let found = bounds.iter().filter(|_| is_free).find_map(|bound| beaten_at(bound(self, set)));
+            match found {
+                Some(found) => beaten.push(found),
+                None => chains.extend(self.over_time(set)),
             }
         }
         (chains, beaten)
+    }
+
+    /// The least energy of `set`, whenever it is done, J.
+    fn cheapest_joules(&self, set: u32) -> f64 {
+        let cheapest = self.device.solve(set, Weights { energy: 1.0, ..Weights::default() }, self.all_bits());
+        cheapest.map_or(f64::INFINITY, |point| point.joules)
+    }
+
+    /// All of the data, in any time.
+    fn all_bits(&self) -> Bounds {
+        Bounds { bits: (self.bits, self.bits), most_s: f64::INFINITY, most_j: f64::INFINITY }
     }
 
     /// The least energy of `set` over the time that it takes.
@@ -222,7 +237,7 @@ impl Solver<'_> {
             // There is nothing to choose.
             return Some(Chain { set, lasts: true, points: vec![(fastest.seconds, fastest)] });
         }
-        let free = Bounds { bits: (self.bits, self.bits), most_s: f64::INFINITY, most_j: f64::INFINITY };
+        let free = self.all_bits();
         let solve =
             |energy, time, bounds| self.device.solve(set, Weights { energy, time, bits: 0.0 }, bounds);
         let cheapest = solve(1.0, 0.0, free)?;
@@ -336,15 +351,33 @@ impl Solver<'_> {
         (mask(&plan) == chain.set).then_some((plan, uses_j))
     }
 
+    /// Whether at each size that `set` carries one of `chains` costs less than its bound.
+    fn is_beaten_at_any_size(&self, set: u32, chains: &[Chain]) -> bool {
+        let most = self.most_bits(set);
+        let below = |chain: &Chain, bits: f64| {
+            chain.joules(bits).is_some_and(|joules| joules <= self.device.least_joules(set, bits))
+        };
+        let mut from = 0.0;
+        // The bound is straight, chains are convex: below it at two sizes is below it between them.
+        while from < most {
+            let ends = chains.iter().filter(|chain| below(chain, from)).filter_map(|chain| {
+                let end = chain.points.last()?.0.min(most);
+                below(chain, end).then_some(end)
+            });
+            let end = ends.fold(from, f64::max);
+            if end <= from {
+                return false;
+            }
+            from = end;
+        }
+        true
+    }
+
     /// Break-even sizes. A set that is beaten by a smaller one at any size takes no part.
     fn break_even(&self) -> Vec<BreakEven> {
         let mut chains: Vec<Chain> = vec![];
         for set in self.device.sets() {
-            // Below a straight line at both ends, and convex, is below it throughout.
-            let ends = [0.0, self.most_bits(set)].map(|bits| (bits, self.device.least_joules(set, bits)));
-            let below = |chain: &Chain, (bits, least_j)| chain.joules(bits).is_some_and(|j| j <= least_j);
-            let beats = |chain: &Chain| ends.iter().all(|&end| below(chain, end));
-            if !chains.iter().any(beats) {
+            if !self.is_beaten_at_any_size(set, &chains) {
                 chains.extend(self.over_size(set));
             }
         }
