@@ -30,11 +30,7 @@ pub(crate) struct Selection {
 impl Selection {
     /// How it wants the paths used before anything is known.
     pub(crate) fn start(&mut self, workload: Workload, common: &Common) -> Vec<Use> {
-        let demand = match workload {
-            Workload::Bulk => Demand::Endless,
-            Workload::File { size } => Demand::Bytes(size.0 as f64),
-            _ => Demand::Bytes(0.0),
-        };
+        let demand = Demand::before(workload);
         let Selection { selector, observer, base_w } = self;
         let uses = selector.want(&snapshot(common, *base_w, Nanos::ZERO, demand, observer));
         uses[..observer.paths().len()].to_vec()

@@ -19,6 +19,7 @@ mod simple;
 mod tests;
 
 use joulepath_model::energy::{InterfaceModel, Traffic};
+use joulepath_model::scenario::Workload;
 use joulepath_model::units::Nanos;
 
 use crate::schedule::MAX_SUBFLOWS;
@@ -135,6 +136,17 @@ pub enum Demand {
     Endless,
     /// So many bytes are written and not yet delivered.
     Bytes(f64),
+}
+
+impl Demand {
+    /// What is known of it before the connection opens.
+    pub fn before(workload: Workload) -> Self {
+        match workload {
+            Workload::Bulk => Demand::Endless,
+            Workload::File { size } => Demand::Bytes(size.0 as f64),
+            _ => Demand::Bytes(0.0),
+        }
+    }
 }
 
 /// A connection at one instant.

@@ -71,16 +71,19 @@ impl ControlPlane {
             add_senders(&mut senders, scenario, setup, group, lab)?;
         }
         if let Some(registered) = controllers.registered() {
-            for (path, direction, share) in target_shares(scenario, setup, seed)? {
-                let sender = senders.iter().find(|s| s.path == path && s.direction == direction);
-                let sender = sender.expect("shares are of the paths in use");
-                let control = Control { target_share: share, ..Control::default() };
-                registered.controls().set(sender.key(), control)?;
-            }
+            tell_shares(&senders, registered, &target_shares(scenario, setup, seed)?)?;
         }
         let needs = controllers.registered().map_or(Needs::Nothing, |_| Needs::of(setup.controller.name()));
         let due = (needs != Needs::Nothing).then(|| Instant::now() + TICK);
         Ok(ControlPlane { needs, senders, due, seen: HashMap::new() })
+    }
+
+    /// Says target shares that are new.
+    pub(super) fn tell_shares(&self, controllers: &Controllers, shares: &[Share]) -> Result<()> {
+        match controllers.registered() {
+            Some(registered) => tell_shares(&self.senders, registered, shares),
+            None => Ok(()),
+        }
     }
 
     /// When it wants to act again.
@@ -137,6 +140,18 @@ impl ControlPlane {
     }
 }
 
+/// α_r of a path and a direction.
+pub(super) type Share = (PathIndex, Direction, f64);
+
+fn tell_shares(senders: &[Sender], registered: &Registered, shares: &[Share]) -> Result<()> {
+    for &(path, direction, target_share) in shares {
+        let sender = senders.iter().find(|s| s.path == path && s.direction == direction);
+        let sender = sender.expect("shares are of the paths in use");
+        registered.controls().set(sender.key(), Control { target_share, ..Control::default() })?;
+    }
+    Ok(())
+}
+
 impl Sender {
     fn key(&self) -> ControlKey {
         ControlKey::Interface { netns: self.netns, ifindex: self.interface }
@@ -168,7 +183,7 @@ fn add_senders(
     lab: &Lab,
 ) -> Result<()> {
     let netns = inode(if group.direction == Direction::Download { lab.server() } else { lab.client() })?;
-    let paths: Vec<PathIndex> = chosen(scenario, setup, group)?.into_iter().map(|(path, _)| path).collect();
+    let paths = chosen(scenario, setup, group)?;
     let costs = PathCost::of(scenario, group.direction, &paths);
     for (path, cost) in paths.into_iter().zip(costs) {
         if senders.iter().any(|sender| sender.path == path && sender.direction == group.direction) {
@@ -194,22 +209,17 @@ fn add_senders(
 ///
 /// # Errors
 /// If two groups would get different ones on the same path.
-pub(super) fn target_shares(
-    scenario: &Scenario,
-    setup: &Setup,
-    seed: u64,
-) -> Result<Vec<(PathIndex, Direction, f64)>> {
+pub(super) fn target_shares(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Vec<Share>> {
     let Some(allocator) = &setup.allocator else { return Ok(vec![]) };
-    let mut all: Vec<(PathIndex, Direction, f64)> = vec![];
+    let mut all: Vec<Share> = vec![];
     let mut index = 0;
     for group in &scenario.connections {
         let paths = chosen(scenario, setup, group)?;
-        let cost =
-            |&(path, _): &(PathIndex, bool)| costed_path(scenario, group.direction, path, allocator.capacity);
+        let cost = |&path: &PathIndex| costed_path(scenario, group.direction, path, allocator.capacity);
         let costed: Vec<_> = paths.iter().map(cost).collect();
         let mut random = Stream::new(seed, Domain::Allocator, index);
         let shares = allocator.shares(&costed, &mut random).map_err(|error| Error::Run(error.to_string()))?;
-        for (&(path, _), share) in paths.iter().zip(shares) {
+        for (&path, share) in paths.iter().zip(shares) {
             match all.iter().find(|(p, direction, _)| *p == path && *direction == group.direction) {
                 None => all.push((path, group.direction, share)),
                 Some((_, _, other)) if *other == share => {}

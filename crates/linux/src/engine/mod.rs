@@ -17,6 +17,9 @@
 //! | `controllers` | congestion controllers by the names of one run |
 //! | `plan` | from the scenario's connections to the traffic's |
 //! | `control` | what the controllers are told while the run goes |
+//! | `view` | what both ends see of a connection |
+//! | `steer` | what a selector wants, done by the path manager |
+//! | `resolve` | an allocator's shares, solved again |
 //! | `merge` | from what traffic and emulator saw to a result |
 //!
 //! What is exact and what is not: `docs/models/kernel-engine.md`.
@@ -26,13 +29,18 @@ mod control;
 mod controllers;
 mod merge;
 mod plan;
+mod resolve;
 mod setup;
+mod steer;
+mod steering;
+mod view;
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::Scenario;
+use joulepath_model::units::Nanos;
 
 pub use check::{check, notes};
 pub use setup::Setup;
@@ -45,6 +53,7 @@ use crate::worker::Program;
 
 use self::control::ControlPlane;
 use self::controllers::Controllers;
+use self::steering::Steering;
 
 /// Time between the start of the emulator's clock and that of the traffic: the workers have to hear of it.
 const LEAD: Duration = Duration::from_millis(10);
@@ -112,6 +121,7 @@ struct Run {
     traffic: Spec,
     pair: Option<Pair>,
     control: ControlPlane,
+    steering: Steering,
     lab: Lab,
     controllers: Controllers,
 }
@@ -134,9 +144,10 @@ impl Run {
         spec.series = options.series;
         let lab = Lab::start(&spec, program)?;
         let control = ControlPlane::new(scenario, setup, seed, &lab, &controllers)?;
-        let traffic = plan::traffic(scenario, setup, seed, options.series, &lab, &controllers)?;
+        let (traffic, steered) = plan::traffic(scenario, setup, seed, options.series, &lab, &controllers)?;
         let pair = Pair::start(traffic.clone(), lab.server(), lab.client(), program)?;
-        Ok(Run { traffic, pair: Some(pair), control, lab, controllers })
+        let steering = Steering::new(scenario, setup, seed, &lab, steered)?;
+        Ok(Run { traffic, pair: Some(pair), control, steering, lab, controllers })
     }
 
     fn until_the_end(
@@ -153,7 +164,8 @@ impl Run {
         let mut warm_up = Some(at(scenario.warm_up.0));
         let mut ended = None;
         while pair.reports() < 2 {
-            let wakes = [warm_up, self.control.due()].into_iter().flatten();
+            let look = self.steering.due().map(|due| at(due.0));
+            let wakes = [warm_up, self.control.due(), look].into_iter().flatten();
             let until = wakes.fold(Instant::now() + LOOK, Instant::min);
             pair.listen_until(until)?;
             if let Some(due) = warm_up.filter(|due| Instant::now() >= *due) {
@@ -164,6 +176,8 @@ impl Run {
                 ended = Some(self.read(clock_ns() >= began_ns + scenario.duration.0)?);
             } else if ended.is_none() {
                 self.control.act(&mut self.lab, &self.controllers)?;
+                let now = Nanos(clock_ns().saturating_sub(began_ns));
+                self.steering.act(now, &mut pair, &self.traffic, &self.control, &self.controllers)?;
                 self.check_emulator()?;
                 let time = Instant::now().saturating_duration_since(began);
                 watch(Moment { time, lab: &mut self.lab, workers: [pair.server.pid(), pair.client.pid()] })?;

@@ -1,18 +1,19 @@
 //! From the scenario's connections to the traffic's.
 
-use joulepath_control::select::{Demand, PathEnergy, PathSnapshot, Selector, Snapshot, Use};
+use joulepath_control::select::{Demand, Observer, PathEnergy, Selector, SelectorSpec, Use};
 use joulepath_model::energy::Traffic;
 use joulepath_model::scenario::{ConnectionGroup, Direction, PathIndex, Scenario};
 use joulepath_model::units::Nanos;
 
 use super::controllers::Controllers;
 use super::setup::{Selection, Setup};
+use super::steer::{Road, Steered, Surroundings, local};
 use crate::error::{Error, Result};
 use crate::lab::Lab;
 use crate::mptcp::socket::Protocol;
 use crate::traffic::{Spec, Stack};
 
-/// The traffic of a run.
+/// The traffic of a run, and its connections that a selector steers.
 pub(super) fn traffic(
     scenario: &Scenario,
     setup: &Setup,
@@ -20,7 +21,7 @@ pub(super) fn traffic(
     series: bool,
     lab: &Lab,
     controllers: &Controllers,
-) -> Result<Spec> {
+) -> Result<(Spec, Vec<(usize, Steered)>)> {
     let stack = Stack {
         protocol: Protocol::Mptcp,
         congestion: controllers.under_test().to_owned(),
@@ -29,35 +30,40 @@ pub(super) fn traffic(
     };
     let mut spec = Spec::of(scenario, seed, &stack, lab.lines(), lab.server_address())?;
     spec.series = series;
-    let mut connections = spec.connections.iter_mut();
+    let mut all_steered = vec![];
+    let mut index = 0;
     for group in &scenario.connections {
-        let chosen = chosen(scenario, setup, group)?;
-        let place = |path: PathIndex| lab.lines().iter().position(|line| line.path == Some(path));
-        let places: Vec<usize> = chosen.iter().filter_map(|&(path, _)| place(path)).collect();
-        for connection in connections.by_ref().take(group.count as usize) {
-            connection.paths.clone_from(&places);
+        let paths = chosen(scenario, setup, group)?;
+        let place = |path: &PathIndex| lab.lines().iter().position(|line| line.path == Some(*path));
+        let places: Vec<usize> = paths.iter().filter_map(place).collect();
+        for connection in index..index + group.count as usize {
+            spec.connections[connection].paths.clone_from(&places);
+            if let Selection::Dynamic(selector) = &setup.selection
+                && places.len() > 1
+            {
+                let steered = steered(scenario, group, selector, &mut spec, connection)?;
+                all_steered.push((connection, steered));
+            }
         }
-        for place in chosen.iter().filter(|(_, backup)| *backup).filter_map(|&(path, _)| place(path)) {
-            spec.paths[place].backup = true;
-        }
+        index += group.count as usize;
     }
-    Ok(spec)
+    if !all_steered.is_empty() {
+        spec.steered = true;
+        // A path that is not chosen has no subflow.
+        spec.join_within_ns = None;
+    }
+    Ok((spec, all_steered))
 }
 
-/// The paths of a group that the policy uses, and which of them as backups.
-pub(super) fn chosen(
-    scenario: &Scenario,
-    setup: &Setup,
-    group: &ConnectionGroup,
-) -> Result<Vec<(PathIndex, bool)>> {
-    let all = || group.paths.iter().copied();
-    let chosen: Vec<(PathIndex, bool)> = match &setup.selection {
-        Selection::All => all().map(|path| (path, false)).collect(),
-        Selection::Only(only) => all().filter(|path| path == only).map(|path| (path, false)).collect(),
-        Selection::Once(spec) => {
-            let names: Vec<&str> = all().map(|path| scenario.paths[path].name.as_str()).collect();
-            let selector = spec.bind(&names).map_err(|error| Error::Run(error.to_string()))?;
-            once(scenario, group, selector)
+/// The paths of a group that the policy may use.
+pub(super) fn chosen(scenario: &Scenario, setup: &Setup, group: &ConnectionGroup) -> Result<Vec<PathIndex>> {
+    let all = group.paths.iter().copied();
+    let chosen: Vec<PathIndex> = match &setup.selection {
+        Selection::All => all.collect(),
+        Selection::Only(only) => all.filter(|path| path == only).collect(),
+        Selection::Dynamic(spec) => {
+            bind(scenario, group, spec)?;
+            all.collect()
         }
     };
     if chosen.is_empty() {
@@ -70,29 +76,54 @@ pub(super) fn chosen(
     Ok(chosen)
 }
 
-/// What a selector wants before anything is open.
-fn once(scenario: &Scenario, group: &ConnectionGroup, mut selector: Selector) -> Vec<(PathIndex, bool)> {
-    let traffic = traffic_of(group.direction);
-    let closed = |&path: &PathIndex| PathSnapshot {
-        usable: true,
-        energy: PathEnergy::of(&scenario.paths[path].energy.model, traffic),
-        ..PathSnapshot::default()
-    };
-    let paths: Vec<PathSnapshot> = group.paths.iter().map(closed).collect();
-    let uses = selector.want(&Snapshot {
-        now: Nanos::ZERO,
+fn bind(scenario: &Scenario, group: &ConnectionGroup, spec: &SelectorSpec) -> Result<Selector> {
+    let names: Vec<&str> = group.paths.iter().map(|&path| scenario.paths[path].name.as_str()).collect();
+    spec.bind(&names).map_err(|error| Error::Run(error.to_string()))
+}
+
+/// A connection whose selector has been asked for the first time: it begins on the first path that is to be regular.
+fn steered(
+    scenario: &Scenario,
+    group: &ConnectionGroup,
+    spec: &SelectorSpec,
+    traffic: &mut Spec,
+    index: usize,
+) -> Result<Steered> {
+    let mut selector = bind(scenario, group, spec)?;
+    let surroundings = Surroundings {
         mss_bytes: scenario.transport.mss.0 as f64,
         initial_window: f64::from(scenario.transport.initial_window),
-        base_w: 0.0,
-        demand: Demand::Endless,
-        paths: &paths,
-    });
-    let used = group.paths.iter().zip(uses).filter(|(_, wanted)| *wanted != Use::Closed);
-    used.map(|(&path, wanted)| (path, wanted == Use::Backup)).collect()
+        base_w: scenario.device.shared_base.0,
+    };
+    let observer = Observer::new(&energies(scenario, group.direction, &group.paths), surroundings.mss_bytes);
+    let before = surroundings.snapshot(Nanos::ZERO, Demand::before(group.workload), &observer);
+    let uses = selector.want(&before);
+    let paths = uses[..group.paths.len()].iter();
+    let first = paths.clone().position(|&wanted| wanted == Use::Regular).unwrap_or(0);
+    let connection = &mut traffic.connections[index];
+    connection.paths[..=first].rotate_right(1);
+    // The first one has moved to place 0, those before it one further.
+    let place = |i: usize| if i == first { 0 } else { i + usize::from(i < first) };
+    let start_ns = connection.start_ns;
+    let road = |i: usize| {
+        let path = &traffic.paths[traffic.connections[index].paths[place(i)]];
+        let from = Nanos(start_ns + path.start_ns);
+        Road { place: place(i), local: local(place(i), path.client, path.interface), from }
+    };
+    let roads = (0..group.paths.len()).map(road).collect();
+    let remote = traffic.ends(index).1;
+    Ok(Steered::new(selector, observer, surroundings, roads, remote, Nanos(start_ns), &uses))
+}
+
+/// What the interfaces of some paths cost for data in one direction.
+pub(super) fn energies(scenario: &Scenario, direction: Direction, paths: &[PathIndex]) -> Vec<PathEnergy> {
+    let energy =
+        |&path: &PathIndex| PathEnergy::of(&scenario.paths[path].energy.model, traffic_of(direction));
+    paths.iter().map(energy).collect()
 }
 
 /// Which way the data passes the device's interfaces.
-pub(super) fn traffic_of(direction: Direction) -> Traffic {
+fn traffic_of(direction: Direction) -> Traffic {
     match direction {
         Direction::Download => Traffic::Down,
         Direction::Upload => Traffic::Up,

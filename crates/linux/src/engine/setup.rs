@@ -13,8 +13,6 @@ use crate::error::{Error, Result};
 pub(super) const MAINLINE: &str = "mainline";
 /// The scheduler of bundles that say nothing about it: it gives way to the kernel's.
 const ORDINARY: &str = "minrtt";
-/// Selectors whose choice stands before the first packet.
-const STATIC_SELECTORS: [&str; 2] = ["single-best", "backup"];
 
 /// A policy that the kernel can run.
 #[derive(Clone, Debug)]
@@ -37,8 +35,8 @@ pub struct Setup {
 pub(super) enum Selection {
     All,
     Only(PathIndex),
-    /// Chosen once, before the connection opens.
-    Once(SelectorSpec),
+    /// As the traffic wants it.
+    Dynamic(SelectorSpec),
 }
 
 impl Setup {
@@ -98,24 +96,14 @@ fn selection(policy: &Policy, parts: &PolicyParts, scenario: &Scenario) -> Resul
             let unknown = || Error::Run(format!("`{policy}`: the scenario has no path `{name}`"));
             path.map(Selection::Only).ok_or_else(unknown)
         }
-        Selector::Dynamic(spec) if STATIC_SELECTORS.contains(&spec.name) => Ok(Selection::Once(spec.clone())),
-        Selector::Dynamic(spec) => Err(Error::Unsupported {
-            what: format!("`{policy}` with the selector `{}`", spec.name),
-            why: "it opens and closes paths while the run goes, and this engine chooses them before".into(),
-            remedy: "use `--engine packet`".into(),
-        }),
+        Selector::Dynamic(spec) => Ok(Selection::Dynamic(spec.clone())),
     }
 }
 
 fn allocator(policy: &Policy, parts: &PolicyParts) -> Result<Option<Eemptcp>> {
     match parts.allocator {
         None => Ok(None),
-        Some(Allocator::Eemptcp(allocator)) if !allocator.online => Ok(Some(allocator)),
-        Some(Allocator::Eemptcp(_)) => Err(Error::Unsupported {
-            what: format!("`{policy}` with shares that are solved anew while the run goes"),
-            why: "this engine solves them once, from the scenario".into(),
-            remedy: "leave `solve` out, or use `--engine packet`".into(),
-        }),
+        Some(Allocator::Eemptcp(allocator)) => Ok(Some(allocator)),
         Some(other) => Err(Error::Unsupported {
             what: format!("`{policy}` with the allocator `{}`", other.name()),
             why: "it decides about single packets, which mainline Linux leaves to its own scheduler".into(),

@@ -4,7 +4,7 @@
 //! is a subflow says so in its ULP information, with the token of its connection; the kernel tells that only with
 //! `CAP_NET_ADMIN`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -149,6 +149,16 @@ impl Listing {
             }
         }
         all
+    }
+}
+
+impl Listing {
+    /// Subflows that one of both ends has declared backups: own address, the other end's.
+    pub(crate) fn backups(&self) -> HashSet<(SocketAddr, SocketAddr)> {
+        let subflows = self.connections.iter().flat_map(|connection| &connection.subflows);
+        let is_backup =
+            |socket: &&TcpSocket| socket.membership.is_some_and(|m| m.backup_locally || m.backup_remotely);
+        subflows.filter(is_backup).map(|socket| (socket.local, socket.remote)).collect()
     }
 }
 

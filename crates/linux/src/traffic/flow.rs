@@ -13,9 +13,10 @@ use joulepath_link::demand::Demand;
 use rustix::net::Shutdown;
 
 use crate::error::{Doing, Error, Result};
-use crate::mptcp::info::{SubflowInfo, full_info};
+use crate::mptcp::info::{ConnectionInfo, FullInfo, SubflowInfo, full_info};
 use crate::mptcp::socket::Protocol;
 
+use super::look::{ConnectionLook, PathLook, SubflowLook, Waiting};
 use super::pattern::Pattern;
 use super::receiver::{Read, Receiver};
 use super::report::ConnectionReport;
@@ -219,18 +220,62 @@ impl Flow {
         // A finished connection keeps its socket, and its subflows, until both ends have reported.
         let Some(socket) = self.socket.as_ref().filter(|_| self.opened_ns.is_some()) else { return Ok(()) };
         let info = full_info(socket)?;
+        self.take(spec, now_ns, &info)
+    }
+
+    fn take(&mut self, spec: &Spec, now_ns: u64, info: &FullInfo) -> Result<()> {
         if self.phase == Phase::Open && self.protocol == Protocol::Mptcp && info.is_plain_tcp() {
             return Err(Error::Run(format!("{} fell back to plain TCP", self.name)));
         }
-        let connection: &ConnectionSpec = &spec.connections[self.index];
-        let side = self.side;
-        let place = |subflow: &SubflowInfo| {
+        let place = self.places(spec);
+        self.tracker.look(now_ns, info, place);
+        Ok(())
+    }
+
+    /// On which of the connection's paths a subflow is.
+    fn places<'a>(&self, spec: &'a Spec) -> impl Fn(&SubflowInfo) -> Option<usize> + use<'a> {
+        let (connection, side): (&ConnectionSpec, _) = (&spec.connections[self.index], self.side);
+        move |subflow| {
             let client = if side == Side::Client { subflow.local } else { subflow.remote };
             let path = spec.path_of(client.ip())?;
             connection.paths.iter().position(|of_connection| *of_connection == path)
-        };
-        self.tracker.look(now_ns, &info, place);
-        Ok(())
+        }
+    }
+
+    /// Looks, and tells what there is. `is_backup` knows subflows by their own port and the other end.
+    pub(crate) fn tell(
+        &mut self,
+        spec: &Spec,
+        now_ns: u64,
+        is_backup: impl Fn(&SubflowInfo) -> bool,
+    ) -> Result<ConnectionLook> {
+        let Some(socket) = self.open_socket() else { return Ok(ConnectionLook::default()) };
+        let info = full_info(socket)?;
+        self.take(spec, now_ns, &info)?;
+        let mut paths = vec![PathLook::default(); self.paths];
+        let place = self.places(spec);
+        for subflow in &info.subflows {
+            let look = SubflowLook::of(subflow.local, subflow.remote, is_backup(subflow), &subflow.tcp);
+            if let (Some(place), Some(look)) = (place(subflow), look) {
+                paths[place].subflow = Some(look);
+            }
+        }
+        for (place, path) in paths.iter_mut().enumerate() {
+            (path.acked_bytes, path.loss_events) = self.tracker.progress(place);
+        }
+        let connection = info.connection.as_ref();
+        Ok(ConnectionLook {
+            token: connection.map(|connection| connection.token),
+            waiting: self.waiting(connection),
+            paths,
+        })
+    }
+
+    /// What the kernel has not taken, and what it has and the other end has not.
+    fn waiting(&self, connection: Option<&ConnectionInfo>) -> Option<Waiting> {
+        let Application::Sends(sender) = &self.application else { return None };
+        let unacked = connection.map_or(0, |known| known.write_dsn.wrapping_sub(known.unacked_dsn));
+        Some(sender.backlog().map_or(Waiting::Endless, |backlog| Waiting::Bytes(backlog + unacked)))
     }
 
     /// The first path on which a subflow is overdue.

@@ -2,7 +2,7 @@
 //!
 //! If all connections want the same subflows at once the in-kernel path manager opens them, as it would for any program. If not
 //! (groups over different paths, paths that begin later, a first path that is a backup) it is told nothing, and each
-//! connection gets its own from user space.
+//! connection gets its own from user space. Where the parent steers it also is told nothing, and nothing is done here.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -55,7 +55,7 @@ impl Joiner {
     /// Sets the path manager of this network namespace up.
     pub(crate) fn prepare(spec: &Spec) -> Result<Self> {
         let mut manager = PathManager::open()?;
-        if !spec.is_uniform() {
+        if spec.steered || !spec.is_uniform() {
             // Where a process looks, it sees its own namespace's sysctls.
             fs::write("/proc/sys/net/mptcp/pm_type", "1").doing("choosing the user-space path manager")?;
             return Ok(Joiner::User { manager, waiting: vec![] });
@@ -75,7 +75,7 @@ impl Joiner {
     pub(crate) fn opened(&mut self, connection: usize, spec: &Spec, now_ns: u64) {
         let Joiner::User { waiting, .. } = self else { return };
         let paths = &spec.connections[connection].paths;
-        if spec.connections[connection].protocol == Protocol::Tcp {
+        if spec.steered || spec.connections[connection].protocol == Protocol::Tcp {
             return;
         }
         let want = |what, due_ns| Wanted { connection, what, due_ns, failure: None };

@@ -6,6 +6,8 @@
 //!     │  Spec ──────────────────────┼──────────────────────────────────►│ path manager
 //!     │◄──────────────────── Ready ─┤◄─────────────────────────── Ready ┤
 //!     │  Begin { at_ns } ──────────►│◄════════ connections ════════════►│
+//!     │  Look ─────────────────────►│                                   │   as often as it likes,
+//!     │◄─────────────────── Looked ─┤                                   │   at both ends
 //!     │◄──────────── Done(Report) ──┤◄──────────────────── Done(Report) ┤
 //!     │  Close ────────────────────►│                                   │
 //! ```
@@ -14,6 +16,7 @@
 
 mod flow;
 mod join;
+mod look;
 mod outcome;
 mod pair;
 mod pattern;
@@ -26,6 +29,7 @@ mod sender;
 mod spec;
 mod tracker;
 
+pub use look::{ConnectionLook, PathLook, SubflowLook, Waiting};
 pub use outcome::{Outcome, PathOutcome, outcome};
 pub use pair::Pair;
 pub use plan::Stack;

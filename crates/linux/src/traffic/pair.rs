@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::namespace::Namespace;
 use crate::worker::{Program, Worker};
 
+use super::look::ConnectionLook;
 use super::report::Report;
 use super::spec::{Command, Event, Spec};
 use super::{CLIENT, Outcome, SERVER, outcome};
@@ -29,6 +30,8 @@ pub struct Pair {
     spec: Spec,
     /// The server's report, the client's.
     reported: [Option<Report>; 2],
+    /// What the server was last asked for and has seen, what the client has.
+    looked: [Option<Vec<ConnectionLook>>; 2],
 }
 
 impl Pair {
@@ -41,11 +44,13 @@ impl Pair {
             let mut worker = Worker::spawn(role, &spec, Some(namespace), program)?;
             match worker.receive::<Event>(READY_WITHIN)? {
                 Event::Ready => Ok(worker),
-                Event::Done(_) => Err(Error::Run(format!("the {role} was done before it began"))),
+                Event::Done(_) | Event::Looked(_) => {
+                    Err(Error::Run(format!("the {role} was done before it began")))
+                }
             }
         };
         let (server, client) = (start(SERVER, server)?, start(CLIENT, client)?);
-        Ok(Pair { server, client, spec, reported: [None, None] })
+        Ok(Pair { server, client, spec, reported: [None, None], looked: [None, None] })
     }
 
     /// Says when the run's time 0 is, on [`super::clock_ns`].
@@ -78,12 +83,29 @@ impl Pair {
         self.close()
     }
 
+    /// Asks both what they see: [`Self::looks`] has it when both have answered.
+    ///
+    /// # Errors
+    /// If a worker is gone.
+    pub fn look(&mut self) -> Result<()> {
+        self.looked = [None, None];
+        self.server.send(&Command::Look)?;
+        self.client.send(&Command::Look)
+    }
+
+    /// What the server and the client saw, once, by connection.
+    pub fn looks(&mut self) -> Option<[Vec<ConnectionLook>; 2]> {
+        let [Some(_), Some(_)] = &self.looked else { return None };
+        let [server, client] = std::mem::take(&mut self.looked);
+        server.zip(client).map(|(server, client)| [server, client])
+    }
+
     /// How many of the two have reported: the traffic is over when one has.
     pub fn reports(&self) -> usize {
         self.reported.iter().flatten().count()
     }
 
-    /// Listens to both until one reports, then at once true, or until the deadline.
+    /// Listens to both until one reports or both have looked, then at once true, or until the deadline.
     ///
     /// # Errors
     /// What made the run worthless.
@@ -98,16 +120,20 @@ impl Pair {
         }
         let mut news = false;
         for is_client in [false, true] {
-            let [server, client] = &mut self.reported;
-            let (worker, other, report) = match is_client {
-                false => (&mut self.server, &mut self.client, server),
-                true => (&mut self.client, &mut self.server, client),
+            let (worker, other) = match is_client {
+                false => (&mut self.server, &mut self.client),
+                true => (&mut self.client, &mut self.server),
             };
-            if report.is_some() {
+            let place = usize::from(is_client);
+            if self.reported[place].is_some() {
                 continue;
             }
             match worker.receive_within::<Event>(Duration::ZERO) {
-                Ok(Some(Event::Done(done))) => (*report, news) = (Some(*done), true),
+                Ok(Some(Event::Done(done))) => (self.reported[place], news) = (Some(*done), true),
+                Ok(Some(Event::Looked(looks))) => {
+                    self.looked[place] = Some(looks);
+                    news |= self.looked.iter().all(Option::is_some);
+                }
                 Ok(Some(Event::Ready) | None) => {}
                 Err(error) => return Err(both_reasons(error, other)),
             }

@@ -92,6 +92,7 @@ impl Spec {
                 .iter()
                 .all(|link| link.outages.is_empty())
                 .then_some(JOIN_WITHIN_NS),
+            steered: false,
             paths,
             connections,
         };

@@ -12,12 +12,14 @@ use rustix::time::{
 };
 
 use crate::error::{Doing, Error, Result};
-use crate::mptcp::info::canonical;
+use crate::mptcp::diag;
+use crate::mptcp::info::{SubflowInfo, canonical};
 use crate::mptcp::socket::{self, Protocol};
 use crate::worker::Parent;
 
 use super::flow::{Flow, Phase, Side};
 use super::join::{self, Joiner};
+use super::look::ConnectionLook;
 use super::report::Report;
 use super::samples::Samples;
 use super::spec::{Command, Event, Spec};
@@ -67,7 +69,7 @@ pub(crate) fn work(parent: &mut Parent, side: Side) -> Result<()> {
     parent.send(&Event::Ready)?;
     match parent.receive::<Command>()? {
         Some(Command::Begin { at_ns }) => run.begin_ns = at_ns,
-        Some(Command::Close) | None => return Ok(()),
+        Some(Command::Look | Command::Close) | None => return Ok(()),
     }
     run.add(parent.as_fd(), PARENT, EventFlags::IN).doing("watching the parent")?;
     if !run.until_end(parent)? {
@@ -76,7 +78,13 @@ pub(crate) fn work(parent: &mut Parent, side: Side) -> Result<()> {
     let (report, sockets) = run.report();
     parent.send(&Event::Done(Box::new(report)))?;
     // Nobody may miss a subflow that the other end has not counted yet.
-    let closed = parent.receive::<Command>();
+    let closed = loop {
+        match parent.receive::<Command>() {
+            // Asked before it heard of the end.
+            Ok(Some(Command::Look)) => {}
+            other => break other,
+        }
+    };
     drop(sockets);
     closed.map(|_| ())
 }
@@ -173,7 +181,7 @@ impl Run {
                 }
                 match event.data.u64() {
                     PARENT => {
-                        if !parent.fill()? || parent.received::<Command>()?.is_some() {
+                        if !self.hear(parent)? {
                             return Ok(false);
                         }
                     }
@@ -185,6 +193,30 @@ impl Run {
             self.run_timers()?;
         }
         Ok(true)
+    }
+
+    /// False if the parent wants no more than that.
+    fn hear(&mut self, parent: &mut Parent) -> Result<bool> {
+        let open = parent.fill()?;
+        while let Some(command) = parent.received::<Command>()? {
+            match command {
+                Command::Look => parent.send(&Event::Looked(self.tell()?))?,
+                Command::Begin { .. } | Command::Close => return Ok(false),
+            }
+        }
+        Ok(open)
+    }
+
+    /// The connections under test as they are.
+    fn tell(&mut self) -> Result<Vec<ConnectionLook>> {
+        let now_ns = self.now_ns();
+        let backups = diag::list()?.backups();
+        let is_backup = |subflow: &SubflowInfo| backups.contains(&(subflow.local, subflow.remote));
+        let tell = |flow: &mut Flow| match flow.under_test {
+            true => flow.tell(&self.spec, now_ns, is_backup),
+            false => Ok(ConnectionLook::default()),
+        };
+        self.flows.iter_mut().map(tell).collect()
     }
 
     fn set_timer(&self) -> rustix::io::Result<()> {

@@ -80,6 +80,11 @@ impl Sender {
         matches!(self.demand.workload(), Workload::File { .. }) && !self.is_pending()
     }
 
+    /// What the kernel has not taken yet, bytes; none if there is always more.
+    pub(crate) fn backlog(&self) -> Option<u64> {
+        (self.offered != u64::MAX).then(|| self.offered - self.sent)
+    }
+
     /// What the kernel has taken, bytes.
     pub(crate) fn sent(&self) -> u64 {
         self.sent

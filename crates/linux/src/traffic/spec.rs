@@ -35,6 +35,8 @@ pub struct Spec {
     pub series: bool,
     /// Every subflow must be there this long after it was due, or the run fails; none lets missing ones be missing, ns.
     pub join_within_ns: Option<u64>,
+    /// Whether further subflows are the parent's: it opens and closes them from outside.
+    pub steered: bool,
     /// What subflows travel on.
     pub paths: Vec<PathSpec>,
     /// The connections. Their places are their numbers in random streams, as in the simulator.
@@ -257,6 +259,8 @@ pub enum Command {
         /// On the monotonic clock, ns; best a little ahead.
         at_ns: u64,
     },
+    /// Look at the connections under test and tell: [`Event::Looked`].
+    Look,
     /// Close the connections: both ends have reported.
     Close,
 }
@@ -267,6 +271,8 @@ pub enum Command {
 pub enum Event {
     /// The server waits for connections, or the client can make them.
     Ready,
+    /// What [`Command::Look`] asked for: the connections, in the order of the [`Spec`]; those that compete are left empty.
+    Looked(Vec<super::look::ConnectionLook>),
     /// The run is over. Connections stand until [`Command::Close`].
     Done(Box<super::report::Report>),
 }

@@ -26,6 +26,8 @@ struct Tracked {
     /// At the beginning of the measurement; none if it came later.
     before: Option<Box<TcpInfo>>,
     now: Box<TcpInfo>,
+    /// Reductions of the window since it opened.
+    loss_events: u64,
     gauges: Gauges,
 }
 
@@ -69,6 +71,7 @@ impl Tracker {
                     opened_ns: now_ns,
                     before: None,
                     now: Box::new(subflow.tcp.clone()),
+                    loss_events: 0,
                     gauges: Gauges::default(),
                 })),
             }
@@ -102,6 +105,14 @@ impl Tracker {
     /// Payload received on a path since the connection began, bytes.
     pub(crate) fn received_bytes(&self, path: usize) -> u64 {
         self.on(path).map(|tracked| tracked.now.received_bytes).sum()
+    }
+
+    /// Payload acknowledged on a path (bytes) and reductions of its window, since the connection began.
+    pub(crate) fn progress(&self, path: usize) -> (u64, u64) {
+        let sums = |(bytes, events): (u64, u64), tracked: &Tracked| {
+            (bytes + tracked.now.acked_bytes, events + tracked.loss_events)
+        };
+        self.on(path).fold((0, 0), sums)
     }
 
     /// The latest window (packets) and smoothed RTT (µs) on a path.
@@ -149,6 +160,7 @@ impl Tracked {
         let repaired = tcp.retransmitted_segments != before.retransmitted_segments;
         if !before.recovery.is_reduction() && (tcp.recovery.is_reduction() || repaired) {
             self.gauges.loss_events += 1;
+            self.loss_events += 1;
         }
         if before.backoff == 0 && tcp.backoff > 0 {
             self.gauges.timeouts += 1;

@@ -8,6 +8,7 @@ mod fair;
 mod integrity;
 mod refusals;
 mod roads;
+mod selectors;
 mod whole;
 
 use joulepath_linux::engine::{self, RunOptions, Setup};

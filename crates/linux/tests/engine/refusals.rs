@@ -42,13 +42,6 @@ fn bundles_that_say_nothing_of_the_scheduler_get_the_kernels_and_are_told() {
 }
 
 #[test]
-fn selectors_that_act_during_a_run_are_refused() {
-    for policy in ["es-mptcp", "emptcp", "pluntke", "overflow", "quota"] {
-        assert!(refused(policy).contains("selector"), "{policy}");
-    }
-}
-
-#[test]
 fn scenarios_beyond_this_machine_are_refused() {
     let check = |scenario: &joulepath_model::scenario::Scenario| {
         let error = engine::check(scenario, &[setup("mptcp", scenario)]).unwrap_err();

@@ -38,6 +38,7 @@ fn spec(net: &Net, duration_ns: u64) -> Spec {
         sample_every_ns: 10 * MS,
         series: false,
         join_within_ns: Some(10 * S),
+        steered: false,
         paths: net.paths.iter().enumerate().map(path).collect(),
         connections: vec![bulk(net.paths.len())],
     }
