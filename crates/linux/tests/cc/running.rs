@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,14 +13,18 @@ use joulepath_controllers::{Connection, Controller};
 use joulepath_linux::Error;
 use joulepath_linux::cc::pinned::available;
 use joulepath_linux::cc::{Control, ControlKey, Registered, SubflowState};
+use joulepath_linux::mptcp::info::full_info;
 use joulepath_linux::mptcp::path_manager::{Endpoint, Limits, PathManager};
 use joulepath_linux::mptcp::socket::{Options, Protocol, accept_within, connect_within, listen};
 
 use crate::common::machine;
 use crate::net::Net;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+/// For what happens within milliseconds on a machine that has nothing else to do.
+const PATIENCE: Duration = Duration::from_secs(120);
 const PORT: u16 = 5001;
+/// Bytes.
+const BURST: usize = 1_000_000;
 
 fn named(name: &str) -> Controller {
     Controller::by_name(name).unwrap()
@@ -87,7 +92,7 @@ fn using(registered: &Registered) -> Options {
 }
 
 /// The client's subflows, once `right` says that they are as they should be. Data is sent meanwhile, for a controller shows
-/// itself once per round trip.
+/// itself once per round trip: as much as one subflow alone does not take, and no more than a slow machine carries in a moment.
 fn eventually(
     pair: &Pair,
     net: &Net,
@@ -97,12 +102,33 @@ fn eventually(
     let deadline = Instant::now() + PATIENCE;
     let ours: BTreeSet<IpAddr> = net.paths.iter().map(|path| path.ip).collect();
     loop {
-        pair.send(4_000_000);
+        pair.send(BURST);
         let mut subflows = registered.subflows();
         subflows.retain(|subflow| ours.contains(&subflow.local.0));
         subflows.sort_by_key(|subflow| subflow.local.0);
-        if right(&subflows) || Instant::now() > deadline {
+        if right(&subflows) {
             return subflows;
+        }
+        thread::sleep(Duration::from_millis(2));
+        if Instant::now() > deadline {
+            explain(pair, net, &subflows);
+            return subflows;
+        }
+    }
+}
+
+/// What the kernel says of a connection that is not as it should be.
+fn explain(pair: &Pair, net: &Net, subflows: &[SubflowState]) {
+    eprintln!("shown: {subflows:#?}\nMPTCP_FULL_INFO: {:#?}", full_info(&pair.client));
+    for (end, namespace) in [("client", &net.client), ("server", &net.server)] {
+        for arguments in [["ss", "-tniM"], ["nstat", "-asz"]] {
+            let said =
+                namespace.enter_thread(|| Command::new(arguments[0]).arg(arguments[1]).output()).unwrap();
+            let said = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+            let lines = said.iter().flat_map(|text| text.lines());
+            let kept = lines
+                .filter(|line| arguments[0] == "ss" || line.starts_with("MPTcp") && !line.contains(" 0 "));
+            eprintln!("{end}, {arguments:?}:\n{}", kept.collect::<Vec<_>>().join("\n"));
         }
     }
 }

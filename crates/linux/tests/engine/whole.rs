@@ -1,5 +1,7 @@
 //! A run says all that the packet engine says.
 
+use std::thread;
+
 use joulepath_linux::engine::{self, RunOptions};
 
 use crate::common::machine;
@@ -63,9 +65,12 @@ fn the_energy_aware_controllers_hear_the_control_plane() {
         .replace("rate = \"10 Mbit/s\"", "rate = \"20 Mbit/s\"")
         .replace("delay = \"20 ms\"", "delay = \"10 ms\"");
     let scenario = scenario(&text);
-    let lte = |policy: &str| run_seed(&scenario, policy, 2).unwrap().paths[1].share;
-    // Equal paths: LIA gives half to each. EEMPTCP's allocator wants all on WiFi; ecMTCP divides by the costs.
-    let (lia, eemptcp, ecmtcp) = (lte("mptcp"), lte("eemptcp"), lte("ecmtcp"));
+    // Equal paths: LIA gives half to each. EEMPTCP's allocator wants all on WiFi; ecMTCP divides by the costs. Three labs at once.
+    let [lia, eemptcp, ecmtcp] = thread::scope(|scope| {
+        let lte = |policy| run_seed(&scenario, policy, 2).unwrap().paths[1].share;
+        let runs = ["mptcp", "eemptcp", "ecmtcp"].map(|policy| scope.spawn(move || lte(policy)));
+        runs.map(|run| run.join().unwrap())
+    });
     assert!((0.3..0.7).contains(&lia), "LIA puts {lia} on LTE");
     assert!(eemptcp < 0.75 * lia, "EEMPTCP puts {eemptcp} on LTE, LIA {lia}");
     assert!(ecmtcp < 0.9 * lia, "ecMTCP puts {ecmtcp} on LTE, LIA {lia}");

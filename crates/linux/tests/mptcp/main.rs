@@ -1,5 +1,7 @@
 //! MPTCP between two namespaces: sockets, statistics, path manager, traffic.
 
+#[path = "../common/attempts.rs"]
+mod attempts;
 #[path = "../common/mod.rs"]
 mod common;
 
