@@ -78,6 +78,25 @@ fn prices_and_yielding_take_from_a_path() {
     assert!(cwa[1].rate_pps < 0.9 * lia[1].rate_pps, "{cwa:?} {lia:?}");
 }
 
+/// U of extended DTS: queues of 60 and a little on links of 80 packets, Q̄ = 40, cost 60/40 − 1 = 0.5. Two equal paths, so X = 2 x:
+/// ε/(4 w) gained per packet, p w/2 + κ w U lost; w = 1000 · 0.11, u = 0.05/0.11, ε = 0.7766: p = ε/(2 w²) − 2 κ U = 1.2·10⁻⁵.
+#[test]
+fn a_queue_above_half_of_the_buffer_costs_extended_dts_its_window() {
+    let link = Link { capacity_pps: 1000.0, price: Price::DropTail { knee: 60.0, ramp: 80.0 } };
+    let kappa = 2e-5;
+    let routes = vec![Route::over(&[0], 0.05), Route::over(&[1], 0.05)];
+    let users = vec![User::new(law("edts", &[("kappa", "0.00002")]), routes)];
+    let equilibrium = Network { links: vec![link; 2], users }.equilibrium().expect("an equilibrium");
+    for (flow, (_, queue)) in equilibrium.flows.iter().zip(&equilibrium.queues) {
+        let epsilon = 2.0 / (1.0 + (5.0 - 10.0 * 0.05 / flow.rtt_s).exp());
+        let price = queue / 40.0 - 1.0;
+        assert_near("price", price, 0.5, 1e-3);
+        let loss = epsilon / (2.0 * flow.window * flow.window) - 2.0 * kappa * price;
+        assert_near("loss", flow.loss, loss, 1e-4);
+        assert_near("loss", flow.loss, 1.2e-5, 0.05);
+    }
+}
+
 /// wVegas keeps α_total = 10 packets in all queues together: on 1000 and 2000 packets/s both delays are 10/3000 s, and the queues 3.33
 /// and 6.67 packets; the rates are those of the links.
 #[test]
@@ -216,7 +235,7 @@ proptest! {
     #[test]
     fn certified_equilibria_stand_still(routes in proptest::collection::vec(any_route(), 2..=4)) {
         let balia = law("balia", &[]);
-        for law in [Law::Reno, Law::Lia, balia, law("dwc", &[("groups", "all")])] {
+        for law in [Law::Reno, Law::Lia, Law::Olia, DTS, balia, law("dwc", &[("groups", "all")])] {
             let network = Network::of_one(law, routes.clone());
             let equilibrium = match network.equilibrium() {
                 // Between its kinks one in 2500 is not found; what is not certified is said to be so.

@@ -107,6 +107,8 @@ proptest! {
                 };
                 let allowed = 5e-4 * terms + 2e-9;
                 prop_assert!((got - want).abs() <= allowed, "{name}, path {r}: C {got}, ψ {want}");
+                let defined = law.increase(&held, r);
+                prop_assert!((got - defined).abs() <= allowed, "{name}, path {r}: C {got}, definition {defined}");
             }
         }
     }
