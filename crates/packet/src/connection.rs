@@ -28,6 +28,10 @@ pub(crate) struct DataSender {
     next: u32,
     /// Window from `una` on: the lesser of receive buffer and send buffer, segments.
     window: u32,
+    /// First DSN that does not fit a send buffer that grows with the windows.
+    buffered: u32,
+    /// The application has found that buffer full.
+    writer_waits: bool,
     /// Who carried what, by DSN; unused with a single subflow.
     carriers: Box<[u16]>,
     /// Segments to be sent again on another subflow, oldest first.
@@ -45,6 +49,8 @@ impl DataSender {
             una: 0,
             next: 0,
             window,
+            buffered: u32::MAX,
+            writer_waits: false,
             carriers: vec![0; records].into_boxed_slice(),
             reinjections: VecDeque::new(),
             ahead: vec![0; bits].into_boxed_slice(),
@@ -73,7 +79,24 @@ impl DataSender {
     /// Whether the next DSN fits the windows.
     #[inline]
     pub(crate) fn window_open(&self) -> bool {
-        self.next < self.una + self.window
+        self.next < self.end()
+    }
+
+    /// First DSN beyond the windows.
+    #[inline]
+    fn end(&self) -> u32 {
+        (self.una + self.window).min(self.buffered)
+    }
+
+    /// The application writes until a send buffer of so many segments is full. A writer that waits is woken when a third of it is free
+    /// (`sk_stream_is_writeable` in Linux).
+    fn fill(&mut self, segments: u32, written: u32) {
+        let held = u64::from(self.buffered.saturating_sub(self.una));
+        if self.writer_waits && 3 * held > 2 * u64::from(segments) {
+            return;
+        }
+        self.buffered = (self.una + segments).max(self.next);
+        self.writer_waits = written > self.buffered;
     }
 
     #[inline]
@@ -328,8 +351,16 @@ impl Connection {
     #[inline]
     pub(crate) fn backlog(&self, now: Nanos) -> Backlog {
         let DataSender { una, next, window, .. } = self.sender;
-        let unsent = self.application.written().min(una + window).saturating_sub(next);
+        let unsent = self.application.written().min(self.sender.end()).saturating_sub(next);
         Backlog { now, una, next, unsent, window }
+    }
+
+    /// The application writes what a send buffer that grows with the windows takes.
+    pub(crate) fn fill_send_buffer(&mut self, mss_bytes: u64) {
+        if let Some(bytes) = self.scheduler.send_buffer_bytes(&self.views[..self.n]) {
+            let segments = u32::try_from(bytes / mss_bytes).unwrap_or(u32::MAX / 4);
+            self.sender.fill(segments, self.application.written());
+        }
     }
 
     #[inline]

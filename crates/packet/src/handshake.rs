@@ -26,7 +26,7 @@ impl Lane<'_> {
         match self.subflows[i].phase {
             Phase::Closed => self.open(i),
             Phase::SynSent | Phase::Confirming => self.repeat_handshake(i),
-            Phase::Established => self.on_timeout(i),
+            Phase::Established => self.on_timer(i),
             Phase::Closing => self.abandon(i),
             Phase::Dead => {}
         }

@@ -24,6 +24,7 @@ mod lane;
 mod measure;
 mod network;
 mod packet;
+mod rack;
 mod reassembly;
 mod receive;
 mod rtt;

@@ -59,7 +59,7 @@ pub(crate) const CWR: u8 = 8;
 pub(crate) const RETRANSMISSION: u8 = 16;
 
 /// A coarse clock that fits a word of the packet: 16 ns, wraps after 68 s, far above any RTT.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tick(u32);
 
 const TICK_SHIFT: u32 = 4;

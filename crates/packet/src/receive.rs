@@ -1,7 +1,6 @@
 //! The receiver of data: reassembly, delivery to the application, acknowledgements (RFC 5681, section 4.2).
 
 use joulepath_model::energy::Traffic;
-use joulepath_model::scenario::Recovery;
 
 use crate::application::Next;
 use crate::lane::Lane;
@@ -102,7 +101,7 @@ impl Lane<'_> {
         let receiver = &mut subflow.receiver;
         receiver.unacknowledged = 0;
         subflow.delayed_ack.clear();
-        let blocks = if receiver.has_holes() && self.common.transport.recovery == Recovery::Sack {
+        let blocks = if receiver.has_holes() && self.common.transport.recovery.has_sack() {
             self.net.sacks.store(receiver.sack_blocks(trigger))
         } else {
             0

@@ -7,6 +7,10 @@
 //!     └──────► LOST ───────┘  (a retransmission keeps LOST and adds RETRANSMITTED)
 //! ```
 
+use std::collections::VecDeque;
+
+use crate::packet::Tick;
+
 /// An outstanding segment.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Segment {
@@ -14,12 +18,21 @@ pub(crate) struct Segment {
     /// Payload, bytes.
     pub(crate) len: u16,
     flags: u8,
+    /// When its latest copy left.
+    sent: Tick,
 }
 
 impl Segment {
-    pub(crate) fn new(dsn: u32, len: u16) -> Self {
-        Segment { dsn, len, flags: 0 }
+    pub(crate) fn new(dsn: u32, len: u16, sent: Tick) -> Self {
+        Segment { dsn, len, flags: 0, sent }
     }
+}
+
+/// The copy sent last among those that are known to have arrived (RFC 8985, section 6.2: RACK.xmit_ts, RACK.rtt).
+#[derive(Clone, Copy, Default)]
+pub(crate) struct LatestArrival {
+    sent: Tick,
+    rtt_ns: u64,
 }
 
 const SACKED: u8 = 1;
@@ -46,6 +59,9 @@ pub(crate) struct Scoreboard {
     judged: u32,
     /// No lost segment that waits for retransmission lies below.
     repair_from: u32,
+    latest: LatestArrival,
+    /// Retransmissions in flight, in the order in which they left: SSN and when.
+    resent: VecDeque<(u32, Tick)>,
 }
 
 impl Scoreboard {
@@ -62,7 +78,19 @@ impl Scoreboard {
             dup_threshold: dup_threshold.clamp(1, MAX_DUP_THRESHOLD),
             judged: 0,
             repair_from: 0,
+            latest: LatestArrival::default(),
+            resent: VecDeque::new(),
         }
+    }
+
+    /// Segments judged lost, whether or not they have been sent again.
+    pub(crate) fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// SACKed segments.
+    pub(crate) fn sacked(&self) -> u32 {
+        self.sacked
     }
 
     /// Oldest unacknowledged SSN.
@@ -146,6 +174,9 @@ impl Scoreboard {
         }
         let acked = ack - self.una;
         if self.sacked | self.lost | self.retransmitted != 0 {
+            while self.resent.front().is_some_and(|&(ssn, _)| ssn < ack) {
+                self.resent.pop_front();
+            }
             for ssn in self.una..ack {
                 let flags = self.get(ssn).flags;
                 self.sacked -= u32::from(flags & SACKED != 0);
@@ -205,6 +236,64 @@ impl Scoreboard {
         self.lost - before
     }
 
+    /// A copy that left at `sent` has arrived, as an ACK says at `now_ns`.
+    #[inline]
+    pub(crate) fn arrived(&mut self, sent: Tick, now_ns: u64) {
+        let rtt_ns = sent.elapsed_ns(now_ns);
+        if rtt_ns <= self.latest.sent.elapsed_ns(now_ns) {
+            self.latest = LatestArrival { sent, rtt_ns };
+        }
+    }
+
+    /// RACK (RFC 8985, section 6.2, step 5): lost is what left before the latest copy that arrived, and has been on its way for longer
+    /// than that one's RTT and `reordering_ns`. Returns how many copies were newly judged lost, and how long to wait until
+    /// the next ones may be, ns.
+    pub(crate) fn judge_by_time(&mut self, reordering_ns: u64, now_ns: u64) -> (u32, Option<u64>) {
+        let latest_ns = self.latest.sent.elapsed_ns(now_ns);
+        let patience_ns = self.latest.rtt_ns + reordering_ns;
+        let (mut lost, mut wait_ns) = (0, None);
+        let mut at = self.judged.max(self.una);
+        while at < self.next {
+            let Segment { flags, sent, .. } = self.get(at);
+            if flags & (SACKED | LOST) == 0 {
+                let age_ns = sent.elapsed_ns(now_ns);
+                if age_ns <= latest_ns {
+                    break;
+                }
+                if age_ns < patience_ns {
+                    wait_ns = Some(patience_ns - age_ns);
+                } else {
+                    self.mark_lost(at);
+                    lost += 1;
+                }
+            }
+            at += 1;
+            if wait_ns.is_none() {
+                self.judged = at;
+            }
+        }
+        while let Some(&(ssn, sent)) = self.resent.front() {
+            let segment = self.get(ssn);
+            let in_flight = ssn >= self.una && segment.flags & RETRANSMITTED != 0 && segment.sent == sent;
+            if in_flight {
+                let age_ns = sent.elapsed_ns(now_ns);
+                if age_ns <= latest_ns {
+                    break;
+                }
+                if age_ns < patience_ns {
+                    wait_ns = wait_ns.max(Some(patience_ns - age_ns));
+                    break;
+                }
+                self.slot(ssn).flags &= !RETRANSMITTED;
+                self.retransmitted -= 1;
+                self.repair_from = self.repair_from.min(ssn);
+                lost += 1;
+            }
+            self.resent.pop_front();
+        }
+        (lost, wait_ns)
+    }
+
     fn mark_lost(&mut self, ssn: u32) {
         let segment = self.slot(ssn);
         if segment.flags & (SACKED | LOST) == 0 {
@@ -224,6 +313,7 @@ impl Scoreboard {
     /// After a timeout nothing is trusted to be in the network but what was SACKed (RFC 6675, section 5.1).
     pub(crate) fn mark_all_lost(&mut self) {
         self.retransmitted = 0;
+        self.resent.clear();
         self.dup_acks = 0;
         for ssn in self.una..self.next {
             self.slot(ssn).flags &= !RETRANSMITTED;
@@ -272,8 +362,10 @@ impl Scoreboard {
     }
 
     /// A segment is sent again.
-    pub(crate) fn retransmit(&mut self, ssn: u32) -> Segment {
+    pub(crate) fn retransmit(&mut self, ssn: u32, now: Tick) -> Segment {
+        self.resent.push_back((ssn, now));
         let segment = self.slot(ssn);
+        segment.sent = now;
         let again = segment.flags & RETRANSMITTED != 0;
         // Rule 3 repairs a segment that is not yet judged: from now on its first copy counts as lost.
         let judged = segment.flags & LOST != 0;
@@ -281,6 +373,18 @@ impl Scoreboard {
         let segment = *segment;
         self.retransmitted += u32::from(!again);
         self.lost += u32::from(!judged);
+        segment
+    }
+
+    /// A second copy of a segment is sent that does not count as lost.
+    pub(crate) fn copy(&mut self, ssn: u32, now: Tick) -> Segment {
+        self.resent.push_back((ssn, now));
+        let segment = self.slot(ssn);
+        let again = segment.flags & RETRANSMITTED != 0;
+        segment.flags |= RETRANSMITTED;
+        segment.sent = now;
+        let segment = *segment;
+        self.retransmitted += u32::from(!again);
         segment
     }
 
@@ -298,7 +402,7 @@ mod tests {
     fn sent(n: u32) -> Scoreboard {
         let mut board = Scoreboard::new(3);
         for dsn in 0..n {
-            board.push(Segment::new(dsn, 1460));
+            board.push(Segment::new(dsn, 1460, Tick::at(0)));
         }
         board
     }
@@ -314,11 +418,37 @@ mod tests {
         assert_eq!(board.next_repair(), Some(0));
         // pipe = 10 outstanding - 3 SACKed - 1 lost
         assert_eq!(board.in_flight(), 6);
-        board.retransmit(0);
+        board.retransmit(0, Tick::at(0));
         assert_eq!(board.in_flight(), 7);
         assert_eq!(board.next_repair(), None);
         assert_eq!(board.advance(4), 4);
         assert_eq!(board.in_flight(), 6);
+    }
+
+    #[test]
+    fn what_was_overtaken_is_lost_after_the_reordering_window() {
+        const MS: u64 = 1_000_000;
+        let mut board = Scoreboard::new(3);
+        for n in 0..4 {
+            board.push(Segment::new(n, 1460, Tick::at(u64::from(n) * MS)));
+        }
+        // Sent at 2 ms, there after an RTT of 20 ms; those of 0 and 1 ms were overtaken, that of 3 ms was not.
+        board.sack(2);
+        board.arrived(Tick::at(2 * MS), 22 * MS);
+        // With 5 ms of patience they are given up at 25 and 26 ms: sent + 20 + 5. The clock ticks in 16 ns.
+        let (lost, wait_ns) = board.judge_by_time(5 * MS, 22 * MS);
+        assert_eq!((lost, wait_ns.unwrap().div_ceil(MS)), (0, 4));
+        let (lost, wait_ns) = board.judge_by_time(5 * MS, 25 * MS);
+        assert_eq!((lost, wait_ns.unwrap().div_ceil(MS)), (1, 1));
+        assert_eq!(board.judge_by_time(5 * MS, 26 * MS), (1, None));
+        assert_eq!((board.lost(), board.next_repair()), (2, Some(0)));
+        // A retransmission is given up when a later one has arrived, without patience.
+        board.retransmit(0, Tick::at(26 * MS));
+        board.retransmit(1, Tick::at(27 * MS));
+        board.sack(1);
+        board.arrived(Tick::at(27 * MS), 47 * MS);
+        assert_eq!(board.judge_by_time(0, 47 * MS), (2, None), "the one of 3 ms, too");
+        assert_eq!(board.next_repair(), Some(0));
     }
 
     #[test]
@@ -329,7 +459,7 @@ mod tests {
         assert_eq!(board.in_flight(), 0);
         let mut repaired = vec![];
         while let Some(ssn) = board.next_repair() {
-            board.retransmit(ssn);
+            board.retransmit(ssn, Tick::at(0));
             repaired.push(ssn);
         }
         assert_eq!(repaired, [0, 1, 3, 4, 5]);
@@ -342,7 +472,7 @@ mod tests {
             board.duplicate_ack();
         }
         board.mark_head_lost();
-        board.retransmit(0);
+        board.retransmit(0, Tick::at(0));
         // 8 outstanding, 1 lost and sent again, 3 gone
         assert_eq!(board.in_flight(), 5);
         board.advance(4);
@@ -353,15 +483,21 @@ mod tests {
     proptest! {
         /// The counters equal a count over the flags, whatever happens.
         #[test]
-        fn counters_agree_with_the_segments(steps in prop::collection::vec((0u8..7, 0u32..40), 1..200)) {
+        fn counters_agree_with_the_segments(steps in prop::collection::vec((0u8..10, 0u32..40), 1..200)) {
             let mut board = Scoreboard::new(3);
+            let mut now_ns = 0;
             for (what, n) in steps {
+                now_ns += 1_000;
+                let now = Tick::at(now_ns);
                 match what {
-                    0 | 1 => { board.push(Segment::new(n, 1000)); }
+                    0 | 1 => { board.push(Segment::new(n, 1000, now)); }
                     2 => { board.advance(board.una + n % 5); }
                     3 => { board.sack(board.una + n); }
                     4 => { board.judge(); }
-                    5 => if let Some(ssn) = board.next_repair().or(board.next_hole()) { board.retransmit(ssn); },
+                    5 => if let Some(ssn) = board.next_repair().or(board.next_hole()) { board.retransmit(ssn, now); },
+                    6 => board.arrived(Tick::at(now_ns.saturating_sub(u64::from(n) * 500)), now_ns),
+                    7 => { board.judge_by_time(u64::from(n) * 100, now_ns); }
+                    8 => if !board.is_empty() { board.copy(board.next() - 1, now); },
                     _ => if n == 0 { board.mark_all_lost() },
                 }
                 let count = |bit| (board.una..board.next).filter(|&s| board.get(s).flags & bit != 0).count() as u32;

@@ -1,4 +1,4 @@
-//! The sender of data, ACKs in: RTT, window and loss recovery (RFC 5681, 6298, 6582, 6675).
+//! The sender of data, ACKs in: RTT, window and loss recovery (RFC 5681, 6298, 6582, 6675; `rack.rs`: RFC 8985, 9937).
 //!
 //! ```text
 //!             3 dupacks / SACK rule            timeout (from every state)
@@ -14,7 +14,7 @@ use joulepath_model::scenario::Recovery;
 
 use crate::lane::Lane;
 use crate::packet::{ECE, Packet};
-use crate::subflow::{Congestion, Phase};
+use crate::subflow::{Congestion, Phase, Waiting};
 
 impl Lane<'_> {
     pub(crate) fn receive_ack(&mut self, i: usize, packet: Packet) {
@@ -42,14 +42,14 @@ impl Lane<'_> {
         let acked = subflow.board.advance(packet.ssn);
         if acked > 0 {
             subflow.rtt.progress();
-            if subflow.board.is_empty() {
-                subflow.rto.clear();
-            } else {
-                let source = self.common.sources.rto(self.connection.first as usize + i);
-                subflow.rto.set(self.now_ns + subflow.rtt.rto_ns(), source, &mut self.net.queue);
-            }
+            self.arm(i);
         }
-        let in_order = packet.aux == 0 && acked > 0;
+        let rack = self.is_rack();
+        let subflow = &mut self.subflows[i];
+        if rack {
+            subflow.board.arrived(packet.sent, self.now_ns);
+        }
+        let in_order = packet.aux == 0 && acked > 0 && subflow.congestion == Congestion::Open;
         let newly_lost = !in_order && self.note_gaps(i, &packet, acked);
         // The ACK that fills a hole covers what SACKs have told before: only news makes a window grow.
         let delivered = self.subflows[i].board.delivered().saturating_sub(before);
@@ -59,12 +59,20 @@ impl Lane<'_> {
         }
         self.control_congestion(i, echo, delivered, rtt_ns, prior_in_flight);
         if self.subflows[i].congestion != Congestion::Open {
+            self.reduce_proportionally(i, delivered, acked > 0 && !newly_lost);
             self.repair(i);
+        }
+        if self.subflows[i].probe.is_some() {
+            self.weigh_probe(i, &packet);
         }
         if self.subflows[i].phase == Phase::Closing {
             self.close_if_drained(i);
         }
         self.push();
+        if self.connection.queues_ahead {
+            self.refresh_view(i);
+            self.connection.scheduler.acknowledged(i, &self.connection.views[i]);
+        }
     }
 
     /// What an ACK says about segments above a hole; whether something was judged lost.
@@ -83,9 +91,13 @@ impl Lane<'_> {
                 }
             }
             subflow.sack_serial = blocks.serial.wrapping_add(1);
-            return subflow.board.judge() > 0;
         }
-        if self.common.transport.recovery != Recovery::NewReno || acked > 0 || subflow.board.is_empty() {
+        match self.common.transport.recovery {
+            Recovery::Rack => return self.judge_by_time(i),
+            Recovery::Sack => return packet.aux != 0 && subflow.board.judge() > 0,
+            Recovery::NewReno => {}
+        }
+        if acked > 0 || subflow.board.is_empty() {
             return false;
         }
         // Copies that a timeout sent in vain cause duplicates, too: only above `recover` do they tell of a loss (RFC 6582, section 3.2,
@@ -112,7 +124,10 @@ impl Lane<'_> {
         if subflow.congestion != Congestion::Open && over {
             self.leave_recovery(i);
         }
+        let rack = self.is_rack();
         let subflow = &mut self.subflows[i];
+        // What was sent in recovery and got lost starts another one.
+        let newly_lost = newly_lost || (rack && subflow.board.lost() > 0);
         match subflow.congestion {
             Congestion::Open if newly_lost => self.enter_recovery(i),
             Congestion::Cwr if newly_lost => self.enter_recovery(i),
@@ -136,9 +151,9 @@ impl Lane<'_> {
         ssthresh
     }
 
-    fn enter_recovery(&mut self, i: usize) {
+    pub(crate) fn enter_recovery(&mut self, i: usize) {
         if self.subflows[i].congestion != Congestion::Cwr {
-            self.window(i).cwnd = self.reduce(i, LossKind::FastRetransmit);
+            self.begin_reduction(i, LossKind::FastRetransmit);
         }
         self.window(i).flags |= Window::RECOVERY;
         let subflow = &mut self.subflows[i];
@@ -146,6 +161,13 @@ impl Lane<'_> {
         subflow.recover = subflow.board.next();
         subflow.rescued = false;
         subflow.cwr_pending = true;
+        if self.is_rack() {
+            if self.subflows[i].waiting != Waiting::Retransmission {
+                self.arm(i);
+            }
+            return; // PRR admits the first retransmission
+        }
+        let subflow = &mut self.subflows[i];
         if self.common.transport.recovery == Recovery::NewReno {
             subflow.board.mark_head_lost();
         }
@@ -156,10 +178,8 @@ impl Lane<'_> {
     }
 
     fn reduce_for_mark(&mut self, i: usize) {
-        let ssthresh = self.reduce(i, LossKind::Ecn);
-        let window = self.window(i);
-        window.cwnd = ssthresh;
-        window.flags |= Window::RECOVERY;
+        self.begin_reduction(i, LossKind::Ecn);
+        self.window(i).flags |= Window::RECOVERY;
         let subflow = &mut self.subflows[i];
         subflow.congestion = Congestion::Cwr;
         subflow.recover = subflow.board.next();
@@ -169,7 +189,8 @@ impl Lane<'_> {
     fn leave_recovery(&mut self, i: usize) {
         self.integrate_cwnd(i);
         let subflow = &mut self.subflows[i];
-        let reduced = subflow.congestion == Congestion::Recovery;
+        let reduced = subflow.congestion == Congestion::Recovery
+            || (subflow.congestion == Congestion::Cwr && self.common.transport.recovery == Recovery::Rack);
         subflow.congestion = Congestion::Open;
         subflow.board.forget_duplicates();
         let window = self.window(i);
@@ -238,14 +259,28 @@ impl Lane<'_> {
         }
     }
 
+    /// The timer of the sender expired.
+    pub(crate) fn on_timer(&mut self, i: usize) {
+        match std::mem::replace(&mut self.subflows[i].waiting, Waiting::Retransmission) {
+            Waiting::Retransmission => self.on_timeout(i),
+            Waiting::Probe => self.probe_tail(i),
+            Waiting::Reordering => self.give_up_overtaken(i),
+        }
+    }
+
     /// The retransmission timer expired (RFC 6298, section 5; RFC 5681, section 3.1, eq. 4).
-    pub(crate) fn on_timeout(&mut self, i: usize) {
+    fn on_timeout(&mut self, i: usize) {
         let subflow = &mut self.subflows[i];
         if subflow.board.is_empty() {
             return;
         }
         subflow.stats.timeouts += 1;
-        let first = subflow.congestion != Congestion::Loss || subflow.rtt.timeouts_in_a_row() == 0;
+        // One reduction for one flight: Linux does not reduce again for what recovery was about.
+        let reduced = self.common.transport.recovery == Recovery::Rack
+            && subflow.congestion == Congestion::Recovery
+            && subflow.board.una() < subflow.recover;
+        let first =
+            !reduced && (subflow.congestion != Congestion::Loss || subflow.rtt.timeouts_in_a_row() == 0);
         subflow.rtt.back_off();
         if subflow.rtt.timeouts_in_a_row() > self.common.transport.max_retries {
             return self.kill(i);
@@ -262,6 +297,7 @@ impl Lane<'_> {
         subflow.recover = subflow.board.next();
         subflow.cwr_pending = true;
         subflow.board.mark_all_lost();
+        subflow.probe = None;
         subflow.rto.clear();
         self.refresh_view(i);
         self.reinject_all(i);

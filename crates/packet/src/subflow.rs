@@ -10,6 +10,7 @@ use joulepath_model::scenario::Transport;
 
 use crate::event::LazyTimer;
 use crate::network::Route;
+use crate::packet::Tick;
 use crate::reassembly::SubflowReceiver;
 use crate::rtt::{RtoBounds, RttEstimator};
 use crate::scoreboard::Scoreboard;
@@ -39,6 +40,37 @@ pub(crate) enum Congestion {
     Recovery,
     /// After a retransmission timeout.
     Loss,
+}
+
+/// What the timer of a sender waits for; one timer for all, as in Linux.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    /// The RTO (RFC 6298), or the next try of a handshake.
+    Retransmission,
+    /// The tail of a flight is probed (RFC 8985, section 7).
+    Probe,
+    /// A segment that was overtaken is given up (RFC 8985, section 6.2).
+    Reordering,
+}
+
+/// Proportional rate reduction since the latest reduction began, packets (RFC 9937).
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Reduction {
+    /// Window before (RecoverFS; Linux takes the window).
+    pub(crate) prior_cwnd: u32,
+    /// prr_delivered.
+    pub(crate) delivered: u32,
+    /// prr_out.
+    pub(crate) out: u32,
+}
+
+/// A tail loss probe that no ACK has answered.
+#[derive(Clone, Copy)]
+pub(crate) struct Probe {
+    /// Everything sent before it ends here.
+    pub(crate) end: u32,
+    /// When it left, if it was a retransmission.
+    pub(crate) copied_at: Option<Tick>,
 }
 
 /// What a run reports of a subflow.
@@ -91,6 +123,10 @@ pub(crate) struct Subflow {
     pub(crate) recover: u32,
     /// NextSeg rule 4 has been used in this recovery.
     pub(crate) rescued: bool,
+    pub(crate) reduction: Reduction,
+    pub(crate) probe: Option<Probe>,
+    /// What `rto` stands for.
+    pub(crate) waiting: Waiting,
     /// The next data segment tells the receiver that the window was reduced.
     pub(crate) cwr_pending: bool,
     /// Serial number expected of the next ACK with SACK blocks.
@@ -98,7 +134,7 @@ pub(crate) struct Subflow {
     pub(crate) last_send_ns: u64,
     /// cwnd has been integrated up to here, ns.
     pub(crate) cwnd_since_ns: u64,
-    /// Retransmission of data, or of the handshake while that lasts.
+    /// Retransmission of data, or of the handshake while that lasts; see [`Waiting`].
     pub(crate) rto: LazyTimer,
     pub(crate) receiver: SubflowReceiver,
     pub(crate) delayed_ack: LazyTimer,
@@ -159,6 +195,9 @@ impl Subflow {
             rtt: RttEstimator::new(bounds(transport)),
             recover: 0,
             rescued: false,
+            reduction: Reduction::default(),
+            probe: None,
+            waiting: Waiting::Retransmission,
             cwr_pending: false,
             sack_serial: 0,
             last_send_ns: 0,
@@ -184,6 +223,7 @@ impl Subflow {
         self.rtt = RttEstimator::new(bounds(transport));
         self.receiver = SubflowReceiver::new();
         (self.recover, self.rescued, self.cwr_pending) = (0, false, false);
+        (self.reduction, self.probe, self.waiting) = (Reduction::default(), None, Waiting::Retransmission);
         (self.sack_serial, self.handshake_tries) = (0, 0);
         self.asked_until_ns = 0;
         self.epoch = self.epoch.wrapping_add(1);

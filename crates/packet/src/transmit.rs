@@ -8,7 +8,7 @@ use joulepath_model::units::Nanos;
 use crate::lane::Lane;
 use crate::packet::{CWR, ECT, Kind, Packet, RETRANSMISSION, Tick};
 use crate::scoreboard::Segment;
-use crate::subflow::{Congestion, Phase};
+use crate::subflow::{Congestion, Phase, Waiting};
 
 impl Lane<'_> {
     /// Retransmits what the window admits.
@@ -48,12 +48,21 @@ impl Lane<'_> {
 
     pub(crate) fn retransmit(&mut self, i: usize, ssn: u32) {
         let subflow = &mut self.subflows[i];
-        let segment = subflow.board.retransmit(ssn);
+        let segment = subflow.board.retransmit(ssn, Tick::at(self.now_ns));
         subflow.stats.retransmissions += 1;
         if ssn == subflow.board.una() {
             // The oldest segment starts anew: its ACK needs another RTT (RFC 6582, section 3.2, step 3; Linux).
             subflow.rto.clear();
         }
+        self.transmit(i, ssn, segment, RETRANSMISSION);
+        self.refresh_view(i);
+    }
+
+    /// A second copy of a segment that may well be on its way.
+    pub(crate) fn copy(&mut self, i: usize, ssn: u32) {
+        let subflow = &mut self.subflows[i];
+        let segment = subflow.board.copy(ssn, Tick::at(self.now_ns));
+        subflow.stats.retransmissions += 1;
         self.transmit(i, ssn, segment, RETRANSMISSION);
         self.refresh_view(i);
     }
@@ -65,7 +74,7 @@ impl Lane<'_> {
         if subflow.board.is_empty() && self.now_ns - subflow.last_send_ns > subflow.rtt.rto_ns() {
             self.restart_after_idle(i);
         }
-        let segment = Segment::new(dsn, len);
+        let segment = Segment::new(dsn, len, Tick::at(self.now_ns));
         let ssn = self.subflows[i].board.push(segment);
         self.connection.views[i].in_flight += 1;
         self.transmit(i, ssn, segment, 0);
@@ -104,10 +113,11 @@ impl Lane<'_> {
         }
         subflow.stats.segments += 1;
         subflow.last_send_ns = self.now_ns;
-        if !subflow.rto.is_set() {
-            let source = self.common.sources.rto(global);
-            subflow.rto.set(self.now_ns + subflow.rtt.rto_ns(), source, &mut self.net.queue);
+        subflow.reduction.out += 1;
+        if !subflow.rto.is_set() || subflow.waiting == Waiting::Probe {
+            self.arm(i);
         }
+        let subflow = &mut self.subflows[i];
         let packet = Packet {
             arrival_ns: 0,
             sent: Tick::at(self.now_ns),
@@ -164,6 +174,7 @@ impl Lane<'_> {
     /// The scheduler commits segments to subflows before their windows admit them.
     #[cold]
     fn push_ahead(&mut self) {
+        self.connection.fill_send_buffer(self.common.transport.mss.0);
         for i in 0..self.subflows.len() {
             self.send_committed(i);
         }

@@ -12,11 +12,18 @@
 //! It looks at no window: data may be queued on a subflow that cannot send it yet, and stays there. That is the known
 //! weakness of this scheduler, and why [`super::Scheduler::queues_ahead`] is true for it alone.
 //!
+//! What bounds it is memory, and memory makes the connection wait for its slowest subflow:
+//!
+//! ```text
+//!   send buffer of a subflow     2 · (largest window so far) · memory that Linux plans for a segment
+//!   send buffer of the connection     the sum of the subflows' (`mptcp_sync_sndbuf`); holds all data without DATA_ACK
+//! ```
+//! A writer that has found the latter full is woken once it is two thirds full (`sk_stream_is_writeable`).
+//!
 //! Deviations:
-//! - payload bytes are counted, where Linux counts the memory of the buffers; both sides of the comparisons scale alike;
 //! - all subflows have one MSS, so rates are in packets/s: the MSS cancels;
-//! - the socket's send buffer is twice the largest window so far, at least of [`INITIAL_WINDOW`] packets
-//!   (`tcp_sndbuf_expand`), without the limit of `tcp_wmem`;
+//! - each segment lies in memory by itself, as it does on a device without segmentation offload;
+//! - send buffers are without the limit of `tcp_wmem`;
 //! - a burst is not shortened by the data-level window, and goes on after a pause; Linux then chooses anew;
 //! - a reinjected segment goes to the best subflow that has not carried it; Linux sends it only on an idle one.
 
@@ -28,6 +35,18 @@ const BURST_BYTES: u32 = 65_536 - 20 - 40 - 40 - 8;
 const INITIAL_WINDOW: u32 = 10;
 /// The send buffer holds this many windows (`sndbuf_expand` of Reno and CUBIC).
 const BUFFER_WINDOWS: u64 = 2;
+/// What `tcp_sndbuf_expand` adds to a segment before it rounds up to a power of two, bytes: MAX_TCP_HEADER, `skb_shared_info`.
+const PLANNED_HEADERS: u64 = 192 + 320;
+/// And after it: `sk_buff`, bytes.
+const PLANNED_RECORD: u64 = 256;
+/// What a segment occupies beside its payload, bytes (measured, Linux 6.18: 832 for payloads of 1460).
+const SEGMENT_OVERHEAD: u64 = 832;
+/// Send buffer of a connection without subflows (`tcp_wmem[0]`), bytes.
+const LEAST_BUFFER: u64 = 4096;
+/// What a writer writes lies in pages of this size (`sk_page_frag_refill`), bytes.
+const PAGE_BYTES: i32 = 32 * 1024;
+/// A writer fills pages until it sees the buffer full: on average half of one is beyond it.
+const WRITTEN_BEYOND: u64 = PAGE_BYTES as u64 / 2;
 /// Pacing rate in slow start below half of ssthresh, percent (`tcp_pacing_ss_ratio`).
 const PACING_SLOW_START_PERCENT: u64 = 200;
 /// Pacing rate otherwise, percent (`tcp_pacing_ca_ratio`).
@@ -39,12 +58,14 @@ pub struct Mainline {
     mss_bytes: u32,
     /// Averaged pacing rate of each subflow, 1/100 packet/s; 0 before it was first looked at.
     average_rate: [u64; MAX_SUBFLOWS],
-    /// Largest window of each subflow so far, packets.
-    peak_window: [u32; MAX_SUBFLOWS],
+    /// Window for which each subflow's send buffer is made, packets.
+    buffered_window: [u32; MAX_SUBFLOWS],
     /// Where the present burst goes.
     current: usize,
     /// What is left of it.
     burst_left_bytes: u32,
+    /// What is left of the page that is being sent: a burst ends, and memory is looked at, between pages only.
+    page_left_bytes: i32,
 }
 
 /// `tcp_update_pacing_rate` in 1/100 packet/s; a subflow without RTT sample counts as one with 1 µs.
@@ -63,29 +84,30 @@ impl Mainline {
         Mainline {
             mss_bytes,
             average_rate: [0; MAX_SUBFLOWS],
-            peak_window: [INITIAL_WINDOW; MAX_SUBFLOWS],
+            buffered_window: [INITIAL_WINDOW; MAX_SUBFLOWS],
             current: 0,
             burst_left_bytes: 0,
+            page_left_bytes: 0,
         }
     }
 
     #[inline]
     pub(super) fn pick(&mut self, paths: &[PathView], carried: u8, segment_bytes: u32) -> Option<usize> {
-        for (peak, path) in self.peak_window.iter_mut().zip(paths) {
-            *peak = (*peak).max(path.cwnd);
-        }
         let mut open = candidates(paths, is_active);
         if carried != 0 {
             open = not_yet_carriers(open, carried);
         }
-        if self.burst_left_bytes == 0
-            || open & (1 << self.current) == 0
-            || !self.has_memory(paths, self.current)
-        {
-            self.burst_left_bytes = 0;
+        let page_ends = self.page_left_bytes <= 0;
+        let over = page_ends && (self.burst_left_bytes == 0 || !self.has_memory(paths, self.current));
+        if over || open & (1 << self.current) == 0 {
+            (self.burst_left_bytes, self.page_left_bytes) = (0, 0);
             self.current = self.choose(paths, open)?;
             self.burst_left_bytes = BURST_BYTES;
         }
+        if self.page_left_bytes <= 0 {
+            self.page_left_bytes += PAGE_BYTES;
+        }
+        self.page_left_bytes -= segment_bytes as i32;
         self.burst_left_bytes = self.burst_left_bytes.saturating_sub(segment_bytes);
         Some(self.current)
     }
@@ -107,9 +129,33 @@ impl Mainline {
         Some(best)
     }
 
+    /// An ACK has been dealt with: the send buffer grows with the window, and never shrinks.
+    pub(super) fn acknowledged(&mut self, i: usize, path: &PathView) {
+        self.buffered_window[i] = self.buffered_window[i].max(path.cwnd);
+    }
+
+    /// The subflow has been closed; the next one on its path starts anew.
+    pub(super) fn forget(&mut self, i: usize) {
+        self.buffered_window[i] = INITIAL_WINDOW;
+        self.average_rate[i] = 0;
+    }
+
+    /// Payload that the connection keeps until it is DATA_ACKed, bytes.
+    pub(super) fn send_buffer_bytes(&self, paths: &[PathView]) -> u64 {
+        let established = (0..paths.len()).filter(|&i| paths[i].established);
+        LEAST_BUFFER + established.map(|i| self.buffer_bytes(i)).sum::<u64>() + WRITTEN_BEYOND
+    }
+
+    /// Send buffer of a subflow, bytes of memory (`tcp_sndbuf_expand`).
+    fn buffer_bytes(&self, i: usize) -> u64 {
+        let planned = (u64::from(self.mss_bytes) + PLANNED_HEADERS).next_power_of_two() + PLANNED_RECORD;
+        BUFFER_WINDOWS * u64::from(self.buffered_window[i]) * planned
+    }
+
     /// `sk_stream_memory_free`: less is queued than the send buffer holds.
     fn has_memory(&self, paths: &[PathView], i: usize) -> bool {
-        let buffer = BUFFER_WINDOWS * u64::from(self.peak_window[i]) * u64::from(self.mss_bytes);
-        u64::from(paths[i].queued_bytes) < buffer
+        let mss = u64::from(self.mss_bytes);
+        let used = u64::from(paths[i].queued_bytes) * (mss + SEGMENT_OVERHEAD) / mss;
+        used < self.buffer_bytes(i)
     }
 }

@@ -267,10 +267,28 @@ impl Scheduler {
         }
     }
 
-    /// The subflow has been closed; a later one on its path has carried nothing. Only `redundant` cares.
+    /// The subflow has been closed; a later one on its path has carried nothing.
     pub fn forget(&mut self, path: usize) {
-        if let Scheduler::Redundant(scheduler) = self {
-            scheduler.forget(path);
+        match self {
+            Scheduler::Redundant(scheduler) => scheduler.forget(path),
+            Scheduler::Mainline(scheduler) => scheduler.forget(path),
+            _ => {}
+        }
+    }
+
+    /// An ACK for subflow `path` has been dealt with, and what it admits has been sent. Only `mainline` cares.
+    pub fn acknowledged(&mut self, path: usize, view: &PathView) {
+        if let Scheduler::Mainline(scheduler) = self {
+            scheduler.acknowledged(path, view);
+        }
+    }
+
+    /// How much the socket takes from the application before the first of it is DATA_ACKed, bytes of payload; none: as much as the
+    /// scenario's buffers allow. Only `mainline` knows: Linux' send buffers grow with the windows.
+    pub fn send_buffer_bytes(&self, paths: &[PathView]) -> Option<u64> {
+        match self {
+            Scheduler::Mainline(scheduler) => Some(scheduler.send_buffer_bytes(paths)),
+            _ => None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use joulepath_model::scenario::{Recovery, Scenario};
+use joulepath_model::scenario::Scenario;
 use joulepath_model::units::Nanos;
 
 use super::{LabSpec, Line};
@@ -153,7 +153,7 @@ impl Stack {
         // What one connection learns must not reach the next.
         self.set("net.ipv4.tcp_no_metrics_save", 1);
         self.set("net.ipv4.tcp_ecn", u8::from(transport.ecn));
-        self.set("net.ipv4.tcp_sack", u8::from(transport.recovery == Recovery::Sack));
+        self.set("net.ipv4.tcp_sack", u8::from(transport.recovery.has_sack()));
         self.set("net.ipv4.tcp_reordering", transport.dup_threshold);
         self.set("net.ipv4.tcp_retries2", transport.max_retries);
         self.set("net.ipv4.tcp_rmem", format!("4096 {receive} {receive}"));

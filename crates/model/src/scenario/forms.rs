@@ -243,6 +243,7 @@ named!(Direction, "a direction", {
     "upload" => Direction::Upload,
 });
 named!(Recovery, "a loss recovery", {
+    "rack" => Recovery::Rack,
     "sack" => Recovery::Sack,
     "newreno" => Recovery::NewReno,
 });

@@ -120,10 +120,19 @@ pub struct Transport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Recovery {
+    /// As Linux: RACK and tail loss probes (RFC 8985) find losses, PRR (RFC 9937) reduces the window; three SACK blocks per ACK.
+    Rack,
     /// RFC 6675 with three SACK blocks per ACK.
     Sack,
     /// RFC 6582.
     NewReno,
+}
+
+impl Recovery {
+    /// Whether ACKs carry SACK blocks.
+    pub fn has_sack(self) -> bool {
+        self != Recovery::NewReno
+    }
 }
 
 /// Equal connections under test.

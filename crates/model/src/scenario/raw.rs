@@ -159,7 +159,7 @@ table! {
         /// Delay of the ACK for a lone in-order segment; absent: every segment is acknowledged at once.
         delayed_ack: Option<At<Nanos>>,
         /// Loss recovery.
-        recovery: Recovery = "sack",
+        recovery: Recovery = "rack",
         /// Whether senders set ECT and receivers echo marks.
         ecn: bool = false,
         /// Duplicate ACKs that signal a loss.

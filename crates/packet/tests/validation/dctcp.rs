@@ -47,6 +47,8 @@ fn dctcp_keeps_its_queue_at_the_threshold() {
 /// Reno answers a marked window once (RFC 3168, section 6.1.2): the sawtooth of sawtooth.rs without loss. B = 200 packets, marks
 /// from a queue of 200 on: the window goes from 200 to 400 in 200 RTTs of 150 ms on average, 30 s. 900 s: 30 reductions.
 /// At one packet per RTT = w/C the time spent at w is as w: mean (2/3)(400³ − 200³)/(400² − 200²) = 311.1.
+///
+/// Without PRR, which sends on while the queue is still above the threshold, so that some windows are halved twice.
 #[test]
 fn reno_halves_once_per_marked_window_and_loses_nothing() {
     let toml = r#"
@@ -61,6 +63,7 @@ fn reno_halves_once_per_marked_window_and_loses_nothing() {
         energy = "free"
         [transport]
         ecn = true
+        recovery = "sack"
         [workload]
         kind = "bulk"
     "#;

@@ -63,7 +63,7 @@ fn every_byte_of_a_file_arrives_exactly_once_under_loss_outage_and_reinjection()
     ];
     for (first, second) in nets {
         for policy in policies {
-            for recovery in ["sack", "newreno"] {
+            for recovery in ["rack", "sack", "newreno"] {
                 let toml =
                     format!("{}[transport]\nrecovery = \"{recovery}\"\n", two_paths(first, second, FILE));
                 let result = simulate(&toml, policy, 3);

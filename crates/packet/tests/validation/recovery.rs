@@ -118,6 +118,64 @@ fn outage_within_a_burst() -> String {
     format!("outages = [[\"{start_ms:.3} ms\", \"{:.3} ms\"]]", start_ms + 3.0)
 }
 
+/// A file of 40 segments through a window of two; both leave within 2 ms of each 41.1 ms.
+fn file_through_a_window_of_two(recovery: &str, outage: &str) -> RunResult {
+    let rest = format!(
+        "[workload]\nkind = \"file\"\nsize = \"58400 B\"\n[receiver]\nbuffer = \"2920 B\"\n[transport]\nrecovery = \"{recovery}\""
+    );
+    run(outage, &rest)
+}
+
+/// The transmitter of the link is off from `from_ms` to `to_ms` after the start of the round with number `round`.
+fn outage_in_round(round: u32, from_ms: f64, to_ms: f64) -> String {
+    let start_ms = 60.227 + f64::from(round) * 41.1;
+    format!("outages = [[\"{:.3} ms\", \"{:.3} ms\"]]", start_ms + from_ms, start_ms + to_ms)
+}
+
+#[test]
+fn rack_finds_a_loss_that_too_few_duplicates_tell_of() {
+    // The first of two packets is lost. Its successor is one duplicate ACK: RFC 6675 waits for three, and so for the timeout. RACK
+    // gives it up a quarter of an RTT after it should have arrived.
+    let outage = outage_in_round(10, -0.5, 0.5);
+    let clean = file_through_a_window_of_two("rack", "");
+    let (rack, sack) =
+        (file_through_a_window_of_two("rack", &outage), file_through_a_window_of_two("sack", &outage));
+    let outcome = |result: &RunResult| (result.paths[0].retransmissions, result.paths[0].timeouts);
+    assert_eq!(outcome(&rack), (1, 0));
+    assert_eq!(sack.paths[0].timeouts, 1);
+    let late_s = |result: &RunResult| result.completion_s.unwrap() - clean.completion_s.unwrap();
+    // One round for the repair, a quarter for the wait; the packets of a round leave 1 ms apart.
+    assert_near("RACK: RTTs lost", late_s(&rack) / RTT_S, 1.25, 0.05);
+    // srtt + 200 ms, of which the round would have been used, and the repair.
+    assert_between("RFC 6675: seconds lost", late_s(&sack), 0.2, 0.2 + 2.0 * RTT_S);
+}
+
+#[test]
+fn a_probe_finds_the_loss_of_a_tail() {
+    // Rounds 0 to 19 carry two segments each. Both of the last round are lost: no ACK will ever tell.
+    let outage = outage_in_round(19, -0.5, 2.5);
+    let clean = file_through_a_window_of_two("rack", "");
+    let (rack, sack) =
+        (file_through_a_window_of_two("rack", &outage), file_through_a_window_of_two("sack", &outage));
+    assert_eq!((rack.paths[0].timeouts, sack.paths[0].timeouts), (0, 1));
+    let late_s = |result: &RunResult| result.completion_s.unwrap() - clean.completion_s.unwrap();
+    // The probe leaves two RTTs behind the last segment, and shows at once (its ACK is an RTT later) that the one before it is lost, too.
+    assert_near("RTTs lost to the tail", late_s(&rack) / RTT_S, 3.0, 0.06);
+    assert!(late_s(&sack) > late_s(&rack) + 0.05, "{} s, {} s", late_s(&sack), late_s(&rack));
+}
+
+#[test]
+fn rack_finds_lost_retransmissions() {
+    // 5 % lost: windows of some six packets, and every twentieth retransmission is lost, too.
+    let timeouts = |recovery: &str| {
+        let rest = format!("{BULK}[transport]\nrecovery = \"{recovery}\"");
+        let path = &run("loss = \"5 %\"", &rest).paths[0];
+        path.timeouts as f64 / path.retransmissions as f64
+    };
+    let (rack, sack) = (timeouts("rack"), timeouts("sack"));
+    assert!(rack < 0.6 * sack, "timeouts per retransmission: RACK {rack}, RFC 6675 {sack}");
+}
+
 #[test]
 fn each_timeout_in_a_row_waits_twice_as_long() {
     // RTO = srtt + 200 ms = 0.241 s. In an outage of 10 s timeouts come at 0.241 × (1, 3, 7, 15, 31, 63): five within, the sixth at

@@ -77,7 +77,7 @@ fn at_high_loss_reno_is_between_padhye_and_the_law_without_timeouts() {
 /// (Without the guard of RFC 6582, section 3.2, step 2, the duplicates of one timeout cause spurious recoveries for tens of seconds.)
 #[test]
 fn only_what_was_lost_is_retransmitted() {
-    for recovery in ["sack", "newreno"] {
+    for recovery in ["rack", "sack", "newreno"] {
         let result = lossy(0.1, 14_000, recovery);
         let ratio = result.paths[0].retransmissions as f64 / result.counters.wire_losses as f64;
         assert_between(&format!("{recovery}: retransmissions / losses"), ratio, 0.99, 1.05);
