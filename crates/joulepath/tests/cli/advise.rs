@@ -55,8 +55,8 @@ fn the_report_is_a_page_beside_the_table_or_the_json() {
     assert!(html.contains("below 6.68 MB") && html.contains("\"deadline_s\":8.0"), "{html}");
     // With --json stdout is for programs; a folder gets `advice.html`.
     let said = joulepath(&[&question[..], &["--json", "--report", folder.path().to_str().unwrap()]].concat());
-    assert_eq!(said.json()["best"], advice["best"]);
     assert!(said.stderr.contains("advice.html") && folder.path().join("advice.html").exists());
+    assert_eq!(said.json()["best"], advice["best"]);
 }
 
 #[test]
