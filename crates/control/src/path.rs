@@ -75,7 +75,7 @@ pub(crate) fn wire_per_payload(scenario: &Scenario) -> f64 {
 /// Mean rate of a link in `window` outside its outages, less the cross traffic that it carries, bit/s on the wire.
 pub(crate) fn available_bps(scenario: &Scenario, link: LinkIndex, window: Window) -> f64 {
     let cross: f64 = scenario.cross.iter().filter(|c| c.link == link).map(|c| cross_bps(c, window)).sum();
-    (mean_rate_bps(&scenario.links[link], window) - cross).max(0.0)
+    (carried_bps(&scenario.links[link], window) - cross).max(0.0)
 }
 
 /// Mean rate of cross traffic in `window`, bit/s on the wire.
@@ -90,7 +90,7 @@ fn cross_bps(cross: &CrossTraffic, window: Window) -> f64 {
 }
 
 /// Mean rate of a link in `window`, its outages counting as rate 0, bit/s.
-fn mean_rate_bps(link: &LinkSpec, window: Window) -> f64 {
+pub(crate) fn carried_bps(link: &LinkSpec, window: Window) -> f64 {
     match &link.rate {
         RateSpec::Unlimited => f64::INFINITY,
         RateSpec::Trace(trace) => {
@@ -103,32 +103,87 @@ fn mean_rate_bps(link: &LinkSpec, window: Window) -> f64 {
                 .count();
             served as f64 * f64::from(DeliveryTrace::OPPORTUNITY_BYTES) * 8.0 / window.seconds()
         }
-        RateSpec::Constant(rate) => piecewise_bps(link, &[(Nanos::ZERO, rate.bps() as f64)], window),
-        RateSpec::LogNormal { mean, .. } => piecewise_bps(link, &[(Nanos::ZERO, mean.bps() as f64)], window),
-        RateSpec::Steps(steps) => {
-            let steps: Vec<_> = steps.iter().map(|&(at, rate)| (at, rate.bps() as f64)).collect();
-            piecewise_bps(link, &steps, window)
+        _ => {
+            let pieces = pieces(link, window);
+            pieces.iter().map(|(piece, bps)| bps * piece.seconds()).sum::<f64>() / window.seconds()
         }
     }
+}
+
+/// Traces have the rate of this long, at most: shorter bursts cost a radio no less.
+const BURST: Nanos = Nanos::from_millis(100);
+
+/// Highest rate of a link in `window`, bit/s; that of a trace over 100 ms.
+pub(crate) fn peak_bps(link: &LinkSpec, window: Window) -> f64 {
+    match &link.rate {
+        RateSpec::Unlimited => f64::INFINITY,
+        RateSpec::Trace(trace) => trace_peak_bps(trace, window),
+        _ => pieces(link, window).iter().map(|(_, bps)| *bps).fold(0.0, f64::max),
+    }
+}
+
+/// Lowest rate above 0 of a link in `window`, bit/s; none if the link is a trace's: then it is a matter of bursts.
+pub(crate) fn trough_bps(link: &LinkSpec, window: Window) -> Option<f64> {
+    let pieces = match &link.rate {
+        RateSpec::Unlimited => return Some(f64::INFINITY),
+        RateSpec::Trace(_) => return None,
+        _ => pieces(link, window),
+    };
+    Some(pieces.iter().map(|(_, bps)| *bps).filter(|bps| *bps > 0.0).fold(f64::INFINITY, f64::min))
+}
+
+/// The most opportunities of any [`BURST`] that begins in `window`, or just before it.
+fn trace_peak_bps(trace: &DeliveryTrace, window: Window) -> f64 {
+    let lines = &trace.opportunities_ms;
+    let (period, burst) = (lines[lines.len() - 1], BURST.0 / 1_000_000);
+    let (from, until) = ((window.from.0 / 1_000_000).saturating_sub(burst), window.until.0 / 1_000_000);
+    let until = until.min(from + period + burst);
+    // The lines of this pass and of those that a window may reach into.
+    let at = |index: u64| {
+        let line = (index % lines.len() as u64) as usize;
+        index / lines.len() as u64 * period + lines[line]
+    };
+    let pass = from.saturating_sub(1) / period;
+    let mut first = pass * lines.len() as u64 + lines.partition_point(|&ms| ms < from - pass * period) as u64;
+    let (mut end, mut most) = (first, 0);
+    while at(first) <= until {
+        end = end.max(first);
+        while at(end) < at(first) + burst {
+            end += 1;
+        }
+        most = most.max(end - first);
+        first += 1;
+    }
+    most as f64 * f64::from(DeliveryTrace::OPPORTUNITY_BYTES) * 8.0 / BURST.as_secs_f64()
 }
 
 fn is_out(link: &LinkSpec, at: Nanos) -> bool {
     link.outages.iter().any(|outage| (outage.from..outage.until).contains(&at))
 }
 
-/// Mean over `window` of a piecewise constant rate, outages counting as 0.
-fn piecewise_bps(link: &LinkSpec, steps: &[(Nanos, f64)], window: Window) -> f64 {
-    let edges = link.outages.iter().flat_map(|outage| [outage.from, outage.until]);
-    let mut cuts: Vec<Nanos> = steps.iter().map(|&(at, _)| at).chain(edges).collect();
-    cuts.push(window.until);
+/// `window` in pieces of constant rate, bit/s, outages counting as 0; a random rate has its mean.
+fn pieces(link: &LinkSpec, window: Window) -> Vec<(Window, f64)> {
+    let steps: Vec<(Nanos, f64)> = match &link.rate {
+        RateSpec::Constant(rate) | RateSpec::LogNormal { mean: rate, .. } => {
+            vec![(Nanos::ZERO, rate.bps() as f64)]
+        }
+        RateSpec::Steps(steps) => steps.iter().map(|&(at, rate)| (at, rate.bps() as f64)).collect(),
+        RateSpec::Unlimited | RateSpec::Trace(_) => vec![],
+    };
+    let within = |at: &Nanos| *at > window.from && *at < window.until;
+    let outages = link.outages.iter().flat_map(|outage| [outage.from, outage.until]);
+    let mut cuts: Vec<Nanos> = steps.iter().map(|&(at, _)| at).chain(outages).filter(within).collect();
+    cuts.extend([window.from, window.until]);
     cuts.sort();
-    let rate_at = |at: Nanos| steps.iter().rev().find(|(from, _)| *from <= at).map_or(0.0, |&(_, rate)| rate);
-    let bits: f64 = cuts
-        .windows(2)
-        .filter(|piece| !is_out(link, piece[0]))
-        .map(|piece| rate_at(piece[0]) * window.overlap_s(piece[0], piece[1]))
-        .sum();
-    bits / window.seconds()
+    let rate_at = |at: Nanos| match steps.partition_point(|(from, _)| *from <= at) {
+        0 => 0.0,
+        after => steps[after - 1].1,
+    };
+    let piece = |pair: &[Nanos]| {
+        let bps = if is_out(link, pair[0]) { 0.0 } else { rate_at(pair[0]) };
+        (Window { from: pair[0], until: pair[1] }, bps)
+    };
+    cuts.windows(2).map(piece).collect()
 }
 
 /// b, θ and C of one path, as the EEMPTCP allocator wants them: C is the closed form of `capacity` with the path's random

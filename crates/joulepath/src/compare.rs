@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use joulepath_control::limit::limits;
-use joulepath_model::result::{Comparison, Manifest, RunResult, ScenarioRef};
+use joulepath_control::limit::{limits, mean_limits};
+use joulepath_model::result::{Comparison, Limit, Manifest, RunResult, ScenarioRef};
 use joulepath_model::scenario::{Scenario, Workload};
 use joulepath_report::{self as report, PolicyRuns};
 
@@ -243,7 +243,7 @@ impl Session<'_> {
         let done = study::run(&tasks, threads, self.stop, work, on_done);
         progress.finish();
         let partial = done.iter().filter(|(_, outcome)| outcome.is_ok()).count() < tasks.len();
-        comparison(case, self.engine.name(), collect(case, done), partial)
+        comparison(case, self.engine, collect(case, done), partial)
     }
 
     fn write_page(&mut self, comparison: &Comparison, page: &Path) -> Result<(), Failure> {
@@ -329,8 +329,18 @@ fn collect(case: &Case, done: Vec<(Task, Outcome)>) -> Vec<Vec<RunResult>> {
     runs
 }
 
-fn comparison(case: &Case, engine: &str, runs: Vec<Vec<RunResult>>, partial: bool) -> Comparison {
-    let limits = limits(&case.scenario);
+/// What would be possible; with random rates, those that the runs met.
+fn limits_of(case: &Case, engine: &dyn Runner) -> Vec<Limit> {
+    let met = |&seed: &u64| joulepath_link::realised(&case.scenario, seed);
+    let met: Option<Vec<Scenario>> = case.seeds.iter().map(met).collect();
+    match met.filter(|_| engine.draws()) {
+        Some(met) => mean_limits(&met),
+        None => limits(&case.scenario),
+    }
+}
+
+fn comparison(case: &Case, engine: &dyn Runner, runs: Vec<Vec<RunResult>>, partial: bool) -> Comparison {
+    let limits = limits_of(case, engine);
     let of_policy = |(contender, runs): (&Contender, Vec<RunResult>)| PolicyRuns {
         policy: contender.policy.clone(),
         label: contender.label.clone(),
@@ -341,7 +351,7 @@ fn comparison(case: &Case, engine: &str, runs: Vec<Vec<RunResult>>, partial: boo
     Comparison {
         rows: report::summarise(&case.reference, &limits, policies),
         scenario: case.reference.clone(),
-        engine: engine.to_owned(),
+        engine: engine.name().to_owned(),
         // At most MAX_SEEDS.
         seeds: case.seeds.len() as u32,
         manifest: case.manifest.clone(),

@@ -33,4 +33,4 @@ mod queue;
 mod rate;
 mod wire;
 
-pub use link::{Link, Outcome};
+pub use link::{Link, Outcome, realised};

@@ -1,6 +1,7 @@
 //! One link: what becomes of a packet that is offered to it.
 
 use joulepath_model::network::{LinkSpec, RateSpec};
+use joulepath_model::scenario::Scenario;
 use joulepath_model::units::{BitRate, Nanos};
 
 use crate::loss::Loss;
@@ -188,6 +189,21 @@ impl Extras {
             && self.outages.is_empty()
             && self.jitter.is_none()
     }
+}
+
+/// The scenario as a run with `seed` meets it: random rates are the steps that they take. None if no rate is random.
+pub fn realised(scenario: &Scenario, seed: u64) -> Option<Scenario> {
+    let mut realised = scenario.clone();
+    let mut any = false;
+    for (index, link) in (0..).zip(&mut realised.links) {
+        if let RateSpec::LogNormal { mean, deviation, correlation, interval } = link.rate {
+            let stream = Stream::new(seed, Domain::LinkRate, index);
+            let process = LogNormal::new(mean, deviation, correlation, interval, stream);
+            link.rate = RateSpec::Steps(process.steps(scenario.duration));
+            any = true;
+        }
+    }
+    any.then_some(realised)
 }
 
 fn transmitter(spec: &RateSpec, stream: Stream) -> (ConstantRate, Service) {

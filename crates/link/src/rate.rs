@@ -190,6 +190,12 @@ impl LogNormal {
         }
     }
 
+    /// What the process yields until `until`.
+    pub(crate) fn steps(mut self, until: Nanos) -> Vec<(Nanos, BitRate)> {
+        let starts = (0..until.0.max(1)).step_by(self.interval_ns as usize);
+        starts.map(|at| (Nanos(at), BitRate::from_bps(self.next_bps()))).collect()
+    }
+
     /// At least 1 bit/s, so that every transmission ends.
     fn next_bps(&mut self) -> u64 {
         let bps = libm::exp(self.mu + self.sigma * self.x);

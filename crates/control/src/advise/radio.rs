@@ -1,6 +1,5 @@
 //! What one interface costs, and what a whole plan costs by definition.
 
-use joulepath_model::energy::InterfaceModel;
 use joulepath_model::units::Watts;
 
 use super::Path;
@@ -43,12 +42,10 @@ impl Radio {
         let per_payload = (MSS_BYTES + HEADER_BYTES) / MSS_BYTES;
         let wire = WireBits { down: per_payload, up: ACK_BYTES / MSS_BYTES };
         // A link faster than anything adds nothing for gaps between packets: β burns throughout, see below.
-        let pace = Pace { payload_bps: f64::INFINITY, segment_bits: 8.0 * MSS_BYTES };
+        let pace =
+            Pace { payload_bps: f64::INFINITY, slowest_bps: f64::INFINITY, segment_bits: 8.0 * MSS_BYTES };
         let cost = interface_cost(&path.energy, wire, pace);
-        let wake_s = match &path.energy {
-            InterfaceModel::Rrc(rrc) => rrc.promotion.duration.as_secs_f64(),
-            InterfaceModel::Linear { .. } | InterfaceModel::Slotted { .. } => 0.0,
-        };
+        let wake_s = cost.wake_s;
         Radio {
             rate_bps: payload_bps(path, capacity, per_payload),
             slope_j_per_bit: cost.slope_j_per_bit,

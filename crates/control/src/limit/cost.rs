@@ -17,6 +17,10 @@ pub struct InterfaceCost {
     pub unused_w: f64,
     /// Whether it may change between used and unused during a transfer, at once and for free.
     pub sleeps: bool,
+    /// Whether it burns nothing once its subflow is closed.
+    pub closes: bool,
+    /// Promotion before the first byte, s.
+    pub wake_s: f64,
     /// Promotion and tail of one use, J.
     pub use_j: f64,
     /// Length of the tail, s.
@@ -39,8 +43,10 @@ pub struct WireBits {
 /// How fast the link that feeds an interface is done with a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// Payload per second, bit/s; may be infinite.
+    /// Payload per second at its highest rate, bit/s; may be infinite.
     pub payload_bps: f64,
+    /// The same at its lowest.
+    pub slowest_bps: f64,
     /// Payload of a full segment, bits.
     pub segment_bits: f64,
 }
@@ -56,6 +62,7 @@ pub fn interface_cost(model: &InterfaceModel, wire: WireBits, pace: Pace) -> Int
             InterfaceCost {
                 used_w: sunk.0,
                 unused_w: if always { sunk.0 } else { 0.0 },
+                closes: !always,
                 active_when_used: costs,
                 active_when_unused: always && costs,
                 ..base
@@ -68,6 +75,7 @@ pub fn interface_cost(model: &InterfaceModel, wire: WireBits, pace: Pace) -> Int
                 used_w,
                 unused_w: rrc.idle.0,
                 sleeps: true,
+                wake_s: rrc.promotion.duration.as_secs_f64(),
                 use_j: use_joules(rrc),
                 tail_s: rrc.tail.iter().map(|stage| stage.duration.as_secs_f64()).sum(),
                 ..base
@@ -80,11 +88,12 @@ pub fn interface_cost(model: &InterfaceModel, wire: WireBits, pace: Pace) -> Int
 /// Least power of a radio that is not idle, W, and what being ACTIVE while packets pass adds per bit, J/bit.
 ///
 /// A train of n packets, s apart, is ACTIVE for n − 1 spacings; the gap behind it, at least `inactivity`, is TAIL. That is
-/// no cheaper than ACTIVE for n spacings if tail power × inactivity ≥ active power × s. On slower links nothing is added.
+/// no cheaper than ACTIVE for n spacings if tail power × inactivity ≥ active power × s. On slower links nothing is added, on links
+/// of varying rate what the highest adds.
 fn while_used(rrc: &RrcModel, pace: Pace) -> (f64, f64) {
     let active_w = rrc.active.0;
     let tail_w = rrc.tail.iter().map(|stage| stage.power.0).fold(active_w, f64::min);
-    let spacing_s = pace.segment_bits / pace.payload_bps;
+    let spacing_s = pace.segment_bits / pace.slowest_bps;
     let gap_s =
         rrc.tail.first().map_or(rrc.inactivity, |stage| stage.duration.min(rrc.inactivity)).as_secs_f64();
     let in_trains = tail_w * gap_s >= active_w * spacing_s;

@@ -1,11 +1,14 @@
 //! The physical limit: the best efficiency that any rates could reach on a scenario.
 //!
 //! Two kinds of capacity: `tcp-friendly` (what one TCP connection would get on each path, Mathis et al. 1997, and a fair share
-//! of shared links) and `link` (all that the links carry). Dynamics cost nothing: no slow start, no queues, no retransmissions,
-//! and a radio sleeps and wakes at once. Scope and deviations: docs/models/limits.md.
+//! of shared links) and `link` (all that the links carry, whoever else is on them: a bound on every run). Dynamics cost
+//! nothing: no slow start, no queues, no retransmissions, and a radio sleeps and wakes at once, but for files, which pay for
+//! one promotion and one tail of each radio. Scope and deviations: docs/models/limits.md.
 
 mod cost;
 mod optimum;
+mod slots;
+mod varying;
 
 use joulepath_model::energy::Traffic;
 use joulepath_model::result::Limit;
@@ -14,11 +17,11 @@ use joulepath_model::units::Nanos;
 
 use crate::allocate::CapacityModel;
 use crate::path::{
-    Window, available_bps, base_rtt_s, delivered, links_of, slowest_bps, tcp_bps, traffic_of,
-    wire_per_payload,
+    Window, base_rtt_s, delivered, links_of, peak_bps, tcp_bps, traffic_of, trough_bps, wire_per_payload,
 };
 pub use cost::{InterfaceCost, Pace, WireBits, interface_cost};
 pub use optimum::{DeviceProblem, Goal, Optimum, Shared};
+pub use slots::Slot;
 
 /// What bounds the rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +48,48 @@ pub fn limits(scenario: &Scenario) -> Vec<Limit> {
     [Capacity::TcpFriendly, Capacity::Link].into_iter().filter_map(|kind| limit(scenario, kind)).collect()
 }
 
+/// Means of the limits of several realisations of one scenario: each bounds the runs with its seed, so their mean bounds
+/// the mean of those. A kind that is missing in one is left out.
+pub fn mean_limits(realisations: &[Scenario]) -> Vec<Limit> {
+    let all: Vec<Vec<Limit>> = realisations.iter().map(limits).collect();
+    let of_kind = |kind: Capacity| {
+        let same = all.iter().filter_map(|limits| limits.iter().find(|limit| limit.kind == kind.name()));
+        let same: Vec<&Limit> = same.collect();
+        (same.len() == realisations.len()).then(|| mean(realisations.first()?, &same)).flatten()
+    };
+    [Capacity::TcpFriendly, Capacity::Link].into_iter().filter_map(of_kind).collect()
+}
+
+fn mean(scenario: &Scenario, limits: &[&Limit]) -> Option<Limit> {
+    let n = limits.len() as f64;
+    let of = |value: &dyn Fn(&Limit) -> f64| limits.iter().map(|limit| value(limit)).sum::<f64>() / n;
+    let energies: Option<Vec<f64>> = limits.iter().map(|limit| limit.energy_j).collect();
+    let first = *limits.first()?;
+    let paths = 0..first.rates_bps.len();
+    let rates_bps: Vec<f64> = paths.clone().map(|r| of(&|limit| limit.rates_bps[r])).collect();
+    let (paths_used, label) = label(scenario, &rates_bps);
+    Some(Limit {
+        kind: first.kind.clone(),
+        label,
+        paths: paths_used,
+        capacities_bps: paths.map(|r| of(&|limit| limit.capacities_bps[r])).collect(),
+        rates_bps,
+        goodput_bps: of(&|limit| limit.goodput_bps),
+        power_w: of(&|limit| limit.power_w),
+        bits_per_joule: of(&|limit| limit.bits_per_joule),
+        energy_j: energies.map(|energies| energies.iter().sum::<f64>() / n),
+    })
+}
+
+/// The paths that carry data, and these with their rates.
+fn label(scenario: &Scenario, rates_bps: &[f64]) -> (Vec<String>, String) {
+    let used: Vec<usize> = (0..rates_bps.len()).filter(|&r| rates_bps[r] > 0.0).collect();
+    let paths: Vec<String> = used.iter().map(|&r| scenario.paths[r].name.clone()).collect();
+    let rates: Vec<String> = used.iter().map(|&r| mbps(rates_bps[r])).collect();
+    let label = format!("{} at {} Mbit/s", paths.join(" + "), rates.join(" + "));
+    (paths, label)
+}
+
 fn limit(scenario: &Scenario, kind: Capacity) -> Option<Limit> {
     let mut sum = Totals::new(scenario.paths.len());
     for group in &scenario.connections {
@@ -63,6 +108,8 @@ struct Totals {
     power_w: f64,
     bits: f64,
     energy_j: Option<f64>,
+    /// Of the best connection, bit/J.
+    best: f64,
 }
 
 impl Totals {
@@ -74,6 +121,7 @@ impl Totals {
             power_w: 0.0,
             bits: 0.0,
             energy_j: Some(0.0),
+            best: 0.0,
         }
     }
 
@@ -83,6 +131,7 @@ impl Totals {
             self.rates_bps[path] += count * optimum.rates_bps[i];
             self.capacities_bps[path] += count * problem.alone_bps(i);
         }
+        self.best = self.best.max(optimum.bits_per_joule());
         self.goodput_bps += count * optimum.goodput_bps;
         self.power_w += count * optimum.power_w;
         self.energy_j = match (self.energy_j, group.workload, optimum.energy_j) {
@@ -95,16 +144,15 @@ impl Totals {
     }
 
     fn into_limit(self, scenario: &Scenario, kind: Capacity) -> Limit {
-        let used: Vec<usize> = (0..self.rates_bps.len()).filter(|&r| self.rates_bps[r] > 0.0).collect();
-        let paths: Vec<String> = used.iter().map(|&r| scenario.paths[r].name.clone()).collect();
-        let rates: Vec<String> = used.iter().map(|&r| mbps(self.rates_bps[r])).collect();
+        let (paths, label) = label(scenario, &self.rates_bps);
+        let mean = self.energy_j.map_or(self.goodput_bps / self.power_w, |energy_j| self.bits / energy_j);
+        // Groups that may take all from one another together do no better than the best of them would alone.
+        let rivals = kind == Capacity::Link && scenario.connections.len() > 1;
         Limit {
             kind: kind.name().to_owned(),
-            label: format!("{} at {} Mbit/s", paths.join(" + "), rates.join(" + ")),
+            label,
             paths,
-            bits_per_joule: self
-                .energy_j
-                .map_or(self.goodput_bps / self.power_w, |energy_j| self.bits / energy_j),
+            bits_per_joule: if rivals { mean.max(self.best) } else { mean },
             rates_bps: self.rates_bps,
             capacities_bps: self.capacities_bps,
             goodput_bps: self.goodput_bps,
@@ -177,24 +225,25 @@ pub fn device_problem<'a>(
     kind: Capacity,
 ) -> DeviceProblem<'a> {
     let window = window(scenario, group);
-    let links = link_constraints(scenario, group, kind, window);
-    let alone = |i: usize| links.iter().map(|link| link.alone(i)).fold(f64::INFINITY, f64::min);
-    let link_bps: Vec<f64> = (0..group.paths.len()).map(alone).collect();
-    let capacities_bps = group.paths.iter().zip(&link_bps).map(|(&path, &link)| match kind {
-        Capacity::Link => link,
-        Capacity::TcpFriendly => link.min(tcp_bps(scenario, group.direction, path, CapacityModel::Mathis)),
+    let parts = |link| parts(scenario, group, link, kind);
+    let capacities_bps = group.paths.iter().map(|&path| match kind {
+        Capacity::Link => f64::INFINITY,
+        Capacity::TcpFriendly => tcp_bps(scenario, group.direction, path, CapacityModel::Mathis),
     });
     let costs = group.paths.iter().map(|&path| {
         let model = &scenario.paths[path].energy.model;
         interface_cost(model, wire_bits(scenario, group, path), pace(scenario, group, path, window))
     });
-    let mut shared: Vec<Shared> = links.iter().filter(|link| link.crossings() >= 2).cloned().collect();
-    shared.push(flow_control(scenario, group));
     DeviceProblem {
         costs: costs.collect(),
         capacities_bps: capacities_bps.collect(),
         rtts_s: group.paths.iter().map(|&path| base_rtt_s(scenario, path)).collect(),
-        shared,
+        shared: vec![flow_control(scenario, group)],
+        slots: match group.workload {
+            // Repeated, and as if each were at the best time.
+            Workload::Requests { .. } => vec![slots::at_best(scenario, group, kind, window, &parts)],
+            _ => slots::slots(scenario, group, kind, window, &parts),
+        },
         device: &scenario.device,
     }
 }
@@ -218,36 +267,19 @@ fn wire_bits(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex) -> W
     }
 }
 
-/// One constraint per link that the connection's data crosses: bits on that link per bit delivered, and the connection's part.
-fn link_constraints(
-    scenario: &Scenario,
-    group: &ConnectionGroup,
-    kind: Capacity,
-    window: Window,
-) -> Vec<Shared> {
-    let crossed = |link: LinkIndex| {
-        let weight = |&path: &usize| {
-            let (data, _) = links_of(scenario, group.direction, path);
-            let at = data.iter().position(|&l| l == link)?;
-            Some(wire_per_payload(scenario) / delivered(scenario, &data[at..]))
-        };
-        let weights: Vec<f64> = group.paths.iter().map(|path| weight(path).unwrap_or(0.0)).collect();
-        let most = available_bps(scenario, link, window) / f64::from(sharers(scenario, link, kind).max(1));
-        Shared { weights, most }
-    };
-    (0..scenario.links.len()).map(crossed).filter(|shared| shared.crossings() > 0).collect()
-}
-
-/// Connections whose data crosses `link`: those under test, and with TCP-friendly rates the endless competitors.
-fn sharers(scenario: &Scenario, link: LinkIndex, kind: Capacity) -> u32 {
+/// Among how many connections `link` is divided at any instant, and on average. Fair shares are those of all whose data
+/// crosses it, at any instant. A link that is filled by one of a group serves the others at another time, and a transfer that
+/// has an end may have it alone meanwhile.
+fn parts(scenario: &Scenario, group: &ConnectionGroup, link: LinkIndex, kind: Capacity) -> [f64; 2] {
     let crosses = |group: &&ConnectionGroup| {
         group.paths.iter().any(|&path| links_of(scenario, group.direction, path).0.contains(&link))
     };
     let own: u32 = scenario.connections.iter().filter(crosses).map(|group| group.count).sum();
     let rivals = scenario.competitors.iter().filter(|c| c.size.is_none() && c.down.contains(&link));
+    let ends = matches!(group.workload, Workload::File { .. } | Workload::Requests { .. });
     match kind {
-        Capacity::Link => own,
-        Capacity::TcpFriendly => own + rivals.map(|c| c.count).sum::<u32>(),
+        Capacity::Link => [1.0, if ends { 1.0 } else { f64::from(group.count) }],
+        Capacity::TcpFriendly => [f64::from(own + rivals.map(|c| c.count).sum::<u32>()); 2],
     }
 }
 
@@ -261,17 +293,22 @@ fn flow_control(scenario: &Scenario, group: &ConnectionGroup) -> Shared {
 
 /// How fast the path is done with a segment when nobody else is on its links.
 fn pace(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex, window: Window) -> Pace {
+    let (data, _) = links_of(scenario, group.direction, path);
+    let least = |rate: &dyn Fn(LinkIndex) -> f64| {
+        data.iter().map(|&link| rate(link)).fold(f64::INFINITY, f64::min) / wire_per_payload(scenario)
+    };
+    let in_bursts = data.iter().any(|&link| trough_bps(&scenario.links[link], window).is_none());
     Pace {
-        payload_bps: slowest_bps(scenario, group.direction, path, window),
+        payload_bps: match in_bursts {
+            true => f64::INFINITY,
+            false => least(&|link| peak_bps(&scenario.links[link], window)),
+        },
+        slowest_bps: least(&|link| trough_bps(&scenario.links[link], window).unwrap_or(f64::INFINITY)),
         segment_bits: scenario.transport.mss.0 as f64 * 8.0,
     }
 }
 
 impl Shared {
-    fn crossings(&self) -> usize {
-        self.weights.iter().filter(|weight| **weight > 0.0).count()
-    }
-
     /// Most that path `i` could have alone.
     fn alone(&self, i: usize) -> f64 {
         if self.weights[i] > 0.0 { self.most / self.weights[i] } else { f64::INFINITY }
@@ -279,9 +316,13 @@ impl Shared {
 }
 
 impl DeviceProblem<'_> {
-    /// Most that path `i` could carry with nothing on the others, bit/s.
+    /// Most that path `i` could carry on average with nothing on the others, bit/s.
     pub fn alone_bps(&self, i: usize) -> f64 {
-        self.shared.iter().map(|shared| shared.alone(i)).fold(self.capacities_bps[i], f64::min)
+        let least = |bounds: &[Shared]| bounds.iter().map(|b| b.alone(i)).fold(f64::INFINITY, f64::min);
+        let own = least(&self.shared).min(self.capacities_bps[i]);
+        let of_slot = |slot: &Slot| slot.seconds * least(&slot.peak).min(least(&slot.mean)).min(own);
+        let seconds: f64 = self.slots.iter().map(|slot| slot.seconds).sum();
+        self.slots.iter().map(of_slot).sum::<f64>() / seconds
     }
 }
 

@@ -2,20 +2,22 @@
 //!
 //! ```text
 //!   (a) bulk        max Σx / (P_S + Σ b x)                      Charnes–Cooper: y = t x, t > 0
-//!   (b) file of N   min N (P_S + Σ b x) / Σx + K_S              same rates as (a); K_S: promotions, tails, waiting
-//!   (c) rate R      min Σ_M τ_M P_{U∪M} + Σ b y                 Σ τ = 1, Σ y = R: modes M of sleeping radios share the time
+//!   (b) requests    min N (P_S + Σ b x) / Σx + waiting          same rates as (a)
+//!   (c) rate R      min Σ_M τ_M P_M + Σ b y                     Σ τ = 1, Σ y = R: modes M share the time
 //! ```
 //! One set suffices in (a) and (b): energy and bits are sums over modes, so the ratio of a mixture lies between its parts'.
+//! Files, and capacities that vary: `varying`.
 
 use joulepath_model::energy::DeviceEnergy;
 use microlp::{ComparisonOp, OptimizationDirection, Problem as Lp, SolveOutcome, Variable};
 
 use super::cost::{Besides, InterfaceCost, besides};
+use super::slots::Slot;
 
 /// Linear programs are in Mbit/s and W, so that all numbers are near 1.
-const MEGA: f64 = 1e6;
+pub(super) const MEGA: f64 = 1e6;
 /// A set must be better by this much to replace one found earlier; rates below this part of the total are 0.
-const TOLERANCE: f64 = 1e-9;
+pub(super) const TOLERANCE: f64 = 1e-9;
 
 /// One device with the paths of one connection.
 #[derive(Clone, Debug)]
@@ -28,6 +30,8 @@ pub struct DeviceProblem<'a> {
     pub rtts_s: Vec<f64>,
     /// What several paths share.
     pub shared: Vec<Shared>,
+    /// The run in slots with capacities of their own, besides the above; at least one.
+    pub slots: Vec<Slot>,
     /// Base, sharing factor, host.
     pub device: &'a DeviceEnergy,
 }
@@ -54,7 +58,7 @@ pub enum Goal {
         waiting_s: f64,
         /// Time in which it is repeated as often as fits, s; 0: once.
         repeated_s: f64,
-        /// Whether promotions and tails belong to it.
+        /// Whether it is a file: once, with promotions and tails.
         whole_use: bool,
     },
     /// A mean rate, or as much of it as fits, at the least power.
@@ -85,25 +89,33 @@ impl Optimum {
 }
 
 /// Power of one set of used interfaces: P_S and b_r.
-struct Mode {
-    power_w: f64,
-    slopes: Vec<f64>,
+pub(super) struct Mode {
+    pub(super) power_w: f64,
+    pub(super) slopes: Vec<f64>,
+    /// κ, if it applies.
+    pub(super) sharing: f64,
+    /// Whether any interface is active.
+    pub(super) active: bool,
 }
 
 impl DeviceProblem<'_> {
     /// The optimum; none if nothing can be carried, or if energy or rates have no bound.
     pub fn solve(&self, goal: Goal) -> Option<Optimum> {
         match goal {
-            Goal::Bulk => self.best(|mask| self.steady(mask)),
-            Goal::Transfer { bits, waiting_s, repeated_s, whole_use } => self.best(|mask| {
+            Goal::Bulk if self.is_even() => self.best(|mask| self.steady(mask)),
+            Goal::Bulk => self.bulk_over_slots(),
+            Goal::Transfer { bits, whole_use: true, .. } => self.file(bits),
+            Goal::Transfer { bits, waiting_s, repeated_s, .. } => self.best(|mask| {
                 let steady = self.steady(mask)?;
                 let seconds = bits / steady.goodput_bps;
                 // n transfers take n seconds and n − 1 waits.
                 let n = ((repeated_s + waiting_s) / (seconds + waiting_s)).max(1.0);
-                Some(self.transfer(mask, steady, bits, waiting_s * (n - 1.0) / n, whole_use))
+                Some(self.transfer(mask, steady, bits, waiting_s * (n - 1.0) / n))
             }),
+            Goal::Rate { bps } if !self.is_even() => self.rate_over_slots(bps),
             Goal::Rate { bps } => {
-                let fixed = self.members(self.all()).filter(|&r| !self.costs[r].sleeps);
+                let rests = |r: usize| self.costs[r].sleeps || self.costs[r].closes;
+                let fixed = self.members(self.all()).filter(|&r| !rests(r));
                 let fixed = fixed.fold(0, |mask, r| mask | 1 << r);
                 let bps = bps.min(self.most_bps() * (1.0 - TOLERANCE));
                 self.best(|mask| {
@@ -113,8 +125,13 @@ impl DeviceProblem<'_> {
         }
     }
 
+    /// Whether capacities are the same throughout.
+    fn is_even(&self) -> bool {
+        self.slots.len() == 1 && self.slots[0].mean.is_empty()
+    }
+
     /// The most efficient of all sets; the first of equals. None if one carries data for nothing: then there is no bound.
-    fn best(&self, solve: impl Fn(u32) -> Option<Optimum>) -> Option<Optimum> {
+    pub(super) fn best(&self, solve: impl Fn(u32) -> Option<Optimum>) -> Option<Optimum> {
         let better = |best: Option<Optimum>, next: Optimum| match best {
             Some(best) if next.bits_per_joule() <= best.bits_per_joule() * (1.0 + TOLERANCE) => Some(best),
             _ => Some(next),
@@ -122,16 +139,16 @@ impl DeviceProblem<'_> {
         (0..=self.all()).filter_map(solve).fold(None, better).filter(|best| best.bits_per_joule().is_finite())
     }
 
-    fn all(&self) -> u32 {
+    pub(super) fn all(&self) -> u32 {
         (1 << self.costs.len()) - 1
     }
 
-    fn members(&self, mask: u32) -> impl Iterator<Item = usize> + use<> {
+    pub(super) fn members(&self, mask: u32) -> impl Iterator<Item = usize> + use<> {
         (0..self.costs.len()).filter(move |r| mask & (1 << r) != 0)
     }
 
     /// Power and slopes when exactly the interfaces in `mask` are used.
-    fn mode(&self, mask: u32) -> Mode {
+    pub(super) fn mode(&self, mask: u32) -> Mode {
         let used = |r: usize| mask & (1 << r) != 0;
         let is_active =
             |(r, c): &(usize, &InterfaceCost)| c.active_when_unused || (used(*r) && c.active_when_used);
@@ -147,31 +164,48 @@ impl DeviceProblem<'_> {
         Mode {
             power_w: sharing * interfaces + power_w,
             slopes: self.costs.iter().map(|c| sharing * c.slope_j_per_bit + slope_j_per_bit).collect(),
+            sharing,
+            active: active > 0,
         }
     }
 
-    /// Adds y_r ≤ C_r t and the shared constraints; `paths` are the indices behind `y`.
+    /// Adds y_r ≤ C_r t and all bounds of a problem of one slot; `y` has the paths' indices.
     fn constrain(&self, lp: &mut Lp, t: Variable, y: &[(usize, Variable)]) {
+        let peak = self.slots.iter().flat_map(|slot| &slot.peak);
+        self.constrain_by(lp, t, y, self.shared.iter().chain(peak));
+    }
+
+    /// Adds y_r ≤ C_r t and `shared`.
+    pub(super) fn constrain_by<'s>(
+        &self,
+        lp: &mut Lp,
+        t: Variable,
+        y: &[(usize, Variable)],
+        shared: impl Iterator<Item = &'s Shared>,
+    ) {
         for &(r, y) in y {
             if self.capacities_bps[r].is_finite() {
                 lp.add_constraint([(y, 1.0), (t, -self.capacities_bps[r] / MEGA)], ComparisonOp::Le, 0.0);
             }
         }
-        for shared in self.shared.iter().filter(|shared| shared.most.is_finite()) {
+        for shared in shared.filter(|shared| shared.most.is_finite()) {
             let mut terms: Vec<_> = y.iter().map(|&(r, y)| (y, shared.weights[r])).collect();
             terms.push((t, -shared.most / MEGA));
             lp.add_constraint(terms.as_slice(), ComparisonOp::Le, 0.0);
         }
     }
 
-    /// The largest total rate, bit/s; infinite if it has no bound.
+    /// The largest total rate of any slot, bit/s; infinite if it has no bound.
     fn most_bps(&self) -> f64 {
-        let mut lp = Lp::new(OptimizationDirection::Maximize);
-        let t = lp.add_var(0.0, (1.0, 1.0));
-        let y: Vec<_> =
-            self.members(self.all()).map(|r| (r, lp.add_var(1.0, (0.0, f64::INFINITY)))).collect();
-        self.constrain(&mut lp, t, &y);
-        solution(&lp).map_or(f64::INFINITY, |solution| solution.objective() * MEGA)
+        let of_slot = |slot: &Slot| {
+            let mut lp = Lp::new(OptimizationDirection::Maximize);
+            let t = lp.add_var(0.0, (1.0, 1.0));
+            let y: Vec<_> =
+                self.members(self.all()).map(|r| (r, lp.add_var(1.0, (0.0, f64::INFINITY)))).collect();
+            self.constrain_by(&mut lp, t, &y, self.shared.iter().chain(&slot.peak));
+            solution(&lp).map_or(f64::INFINITY, |solution| solution.objective() * MEGA)
+        };
+        self.slots.iter().map(of_slot).fold(0.0, f64::max)
     }
 
     /// (a) for the set `mask`.
@@ -202,17 +236,10 @@ impl DeviceProblem<'_> {
     }
 
     /// (b) for the set `mask`, whose most efficient rates are `steady`.
-    fn transfer(&self, mask: u32, steady: Optimum, bits: f64, waiting_s: f64, whole_use: bool) -> Optimum {
+    fn transfer(&self, mask: u32, steady: Optimum, bits: f64, waiting_s: f64) -> Optimum {
         let seconds = bits / steady.goodput_bps;
         let awake = self.members(mask).filter(|&r| !self.costs[r].sleeps).fold(0, |awake, r| awake | 1 << r);
-        let mut energy_j = seconds * steady.power_w + waiting_s * self.mode(awake).power_w;
-        if whole_use {
-            let uses: f64 = self.members(mask).map(|r| self.costs[r].use_j).sum();
-            let tail_s = self.members(mask).map(|r| self.costs[r].tail_s).fold(0.0, f64::max);
-            let shared = mask.count_ones() >= 2;
-            let sharing = if shared { self.device.sharing_factor.min(1.0) } else { 1.0 };
-            energy_j += sharing * uses + self.device.shared_base.0 * tail_s;
-        }
+        let energy_j = seconds * steady.power_w + waiting_s * self.mode(awake).power_w;
         let whole_s = seconds + waiting_s;
         Optimum {
             rates_bps: steady.rates_bps,
@@ -226,7 +253,10 @@ impl DeviceProblem<'_> {
     fn at_rate(&self, fixed: u32, sleeping: u32, bps: f64) -> Option<Optimum> {
         let mut lp = Lp::new(OptimizationDirection::Minimize);
         let (mut time, mut total) = (vec![], vec![]);
-        for mask in (0..=self.all()).filter(|mask| mask & !sleeping == fixed) {
+        // Where all interfaces burn while open, one of them is.
+        let rests = self.costs.iter().any(|cost| !cost.closes);
+        let masks = (0..=self.all()).filter(|mask| mask & !sleeping == fixed && (rests || *mask != 0));
+        for mask in masks {
             let mode = self.mode(mask);
             let t = lp.add_var(mode.power_w, (0.0, 1.0));
             let y: Vec<_> = self
@@ -249,7 +279,11 @@ impl DeviceProblem<'_> {
     }
 
     /// Drops rounding errors from the rates; none unless there is traffic at a finite rate.
-    fn optimum(&self, mut rates_bps: Vec<f64>, power_w: impl Fn(&[f64]) -> f64) -> Option<Optimum> {
+    pub(super) fn optimum(
+        &self,
+        mut rates_bps: Vec<f64>,
+        power_w: impl Fn(&[f64]) -> f64,
+    ) -> Option<Optimum> {
         let floor = TOLERANCE * rates_bps.iter().sum::<f64>();
         for rate in rates_bps.iter_mut().filter(|rate| **rate < floor) {
             *rate = 0.0;
@@ -265,7 +299,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// The optimum of `lp`; none if it is infeasible or unbounded.
-fn solution(lp: &Lp) -> Option<microlp::Solution> {
+pub(super) fn solution(lp: &Lp) -> Option<microlp::Solution> {
     match lp.solve() {
         Ok(SolveOutcome::Solution(solution)) => Some(solution),
         Ok(SolveOutcome::Interrupted(_)) => unreachable!("no limit of time was set"),

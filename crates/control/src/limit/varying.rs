@@ -1,0 +1,215 @@
+//! The optimum over slots, by one linear programme (files: one for each set of radios that are woken).
+//!
+//! ```text
+//!   τ_kM      time of slot k in which exactly the interfaces M are used;  Σ_M τ_kM = length of the slot
+//!   y_kMr     bits over path r meanwhile;  Σ_r a_lr y_kMr ≤ peak_l τ_kM,  Σ_Mr a_lr y_kMr ≤ mean_l · length
+//!
+//!   bulk      max Σy / (Σ P_M τ + Σ b y)                       Charnes–Cooper
+//!   rate      min Σ P_M τ + Σ b y      Σy = R
+//!   file      min Σ P_M τ + Σ b y + K_S + P₀ A    M ⊆ S, Σy = N, the slots before the end whole, of those behind it none
+//! ```
+
+use microlp::{ComparisonOp, OptimizationDirection, Problem as Lp, Variable};
+
+use super::optimum::{DeviceProblem, MEGA, Mode, Optimum, Shared, TOLERANCE, solution};
+use super::slots::Slot;
+
+/// Modes of one slot.
+struct Part {
+    /// Mode and its time, s.
+    times: Vec<(usize, Variable)>,
+    /// Path and Mbit.
+    bits: Vec<(usize, Variable)>,
+}
+
+impl DeviceProblem<'_> {
+    /// Bits per joule over all slots, in any mixture of modes.
+    pub(super) fn bulk_over_slots(&self) -> Option<Optimum> {
+        let seconds: f64 = self.slots.iter().map(|slot| slot.seconds).sum();
+        let modes = self.modes(self.all(), |mask| self.mode(mask));
+        let mut lp = Lp::new(OptimizationDirection::Maximize);
+        let t = lp.add_var(0.0, (0.0, f64::INFINITY));
+        let parts: Vec<Part> =
+            self.slots.iter().map(|slot| self.add(&mut lp, slot, &modes, |_| [0.0, 1.0])).collect();
+        let mut cost = vec![];
+        for (slot, part) in self.slots.iter().zip(&parts) {
+            self.bound(&mut lp, slot, part, (t, slot.seconds / seconds));
+            cost.extend(part.times.iter().map(|&(m, time)| (time, modes[m].1.power_w)));
+            cost.extend(part.priced(&modes));
+        }
+        lp.add_constraint(cost.as_slice(), ComparisonOp::Eq, 1.0);
+        let solution = solution(&lp)?;
+        let t = solution.var_value(t);
+        let rates = self.sums(&parts, |y| MEGA * solution.var_value(y) / t);
+        let power_w = 1.0 / t;
+        self.optimum(rates, |_| power_w)
+    }
+
+    /// The least power for a mean rate over all slots, or for as much of it as fits.
+    pub(super) fn rate_over_slots(&self, bps: f64) -> Option<Optimum> {
+        let seconds: f64 = self.slots.iter().map(|slot| slot.seconds).sum();
+        let modes = self.modes(self.all(), |mask| self.mode(mask));
+        let solve = |least_power: bool, rate: f64| {
+            let direction =
+                if least_power { OptimizationDirection::Minimize } else { OptimizationDirection::Maximize };
+            let mut lp = Lp::new(direction);
+            let t = lp.add_var(0.0, (1.0, 1.0));
+            let price = |mode: &Mode| match least_power {
+                true => [mode.power_w, 0.0],
+                false => [0.0, 1.0],
+            };
+            let parts: Vec<Part> =
+                self.slots.iter().map(|slot| self.add(&mut lp, slot, &modes, price)).collect();
+            let mut all = vec![];
+            for (slot, part) in self.slots.iter().zip(&parts) {
+                self.bound(&mut lp, slot, part, (t, slot.seconds / seconds));
+                all.extend(part.bits.iter().map(|&(_, y)| (y, 1.0)));
+            }
+            if least_power {
+                lp.add_constraint(all.as_slice(), ComparisonOp::Eq, rate / MEGA);
+            }
+            let solution = solution(&lp)?;
+            let rates = self.sums(&parts, |y| MEGA * solution.var_value(y));
+            Some((rates, solution.objective()))
+        };
+        let (most, _) = solve(false, 0.0)?;
+        let most: f64 = most.iter().sum();
+        let (rates, power_w) = solve(true, bps.min(most * (1.0 - TOLERANCE)))?;
+        self.optimum(rates, |_| power_w)
+    }
+
+    /// A file of `bits`: the best of all sets of interfaces that are used at all.
+    pub(super) fn file(&self, bits: f64) -> Option<Optimum> {
+        self.best(|set| if set == 0 { None } else { self.file_over(set, bits) })
+    }
+
+    /// A file over `set`, each interface of which is promoted and left to its tail once.
+    fn file_over(&self, set: u32, bits: f64) -> Option<Optimum> {
+        let base_w = self.device.shared_base.0;
+        let modes = self.modes(set, |mask| self.mode_within(mask, set));
+        let least = |of: &dyn Fn(usize) -> f64| self.members(set).map(of).fold(f64::INFINITY, f64::min);
+        let wake_s = least(&|r| self.costs[r].wake_s);
+        let mut lp = Lp::new(OptimizationDirection::Minimize);
+        let all_active = self.members(set).all(|r| self.costs[r].active_when_used);
+        // How long the shared base burns: while anything is used, and from the first promotion to the last tail.
+        let awake = lp.add_var(base_w, (0.0, f64::INFINITY));
+        let mut burns = vec![(awake, 1.0)];
+        let price = |mode: &Mode| [mode.power_w, 0.0];
+        let parts: Vec<Part> = self.slots.iter().map(|slot| self.add(&mut lp, slot, &modes, price)).collect();
+        let endless = self.slots.len() == 1;
+        let mut before: Option<(Variable, f64)> = None;
+        let mut elapsed = vec![];
+        for (slot, part) in self.slots.iter().zip(&parts) {
+            let length = if endless { f64::INFINITY } else { slot.seconds };
+            let s = lp.add_var(0.0, (0.0, length));
+            self.bound(&mut lp, slot, part, (s, 1.0));
+            if let Some((before, length)) = before {
+                // Before the end each slot is passed whole: so of a later one no larger part than of an earlier one.
+                lp.add_constraint([(s, length), (before, -slot.seconds)], ComparisonOp::Le, 0.0);
+            }
+            before = Some((s, slot.seconds));
+            elapsed.push(s);
+            burns.extend(part.times.iter().filter(|(m, _)| modes[*m].1.active).map(|&(_, t)| (t, -1.0)));
+        }
+        let around_s = if all_active { wake_s + least(&|r| self.costs[r].tail_s) } else { 0.0 };
+        lp.add_constraint(burns.as_slice(), ComparisonOp::Ge, around_s);
+        let on = |r: usize| parts.iter().flat_map(move |part| part.bits.iter().filter(move |(p, _)| *p == r));
+        for r in self.members(set).filter(|&r| self.costs[r].active_when_used) {
+            let (peak_bps, cost) = (self.peak_bps(r), &self.costs[r]);
+            let busy = on(r).map(|&(_, y)| (y, -MEGA / peak_bps)).filter(|_| peak_bps.is_finite());
+            let terms: Vec<_> = busy.chain([(awake, 1.0)]).collect();
+            lp.add_constraint(terms.as_slice(), ComparisonOp::Ge, cost.wake_s + cost.tail_s);
+        }
+        let total: Vec<_> = parts.iter().flat_map(|part| &part.bits).map(|&(_, y)| (y, 1.0)).collect();
+        lp.add_constraint(total.as_slice(), ComparisonOp::Eq, bits / MEGA);
+        let solution = solution(&lp)?;
+        let uses: f64 = self.members(set).map(|r| self.costs[r].use_j).sum();
+        let sharing = if set.count_ones() >= 2 { self.device.sharing_factor.min(1.0) } else { 1.0 };
+        let waiting_w: f64 = self.members(self.all() & !set).map(|r| self.costs[r].unused_w).sum();
+        let energy_j = solution.objective() + sharing * (uses + waiting_w * wake_s);
+        let seconds = wake_s + elapsed.iter().map(|&s| solution.var_value(s)).sum::<f64>();
+        let rates = self.sums(&parts, |y| MEGA * solution.var_value(y) / seconds);
+        let found = self.optimum(rates, |_| energy_j / seconds)?;
+        Some(Optimum { energy_j: Some(energy_j), goodput_bps: bits / seconds, ..found })
+    }
+
+    /// The modes within `set`. A connection without any open subflow is none: where all interfaces burn while they are
+    /// open, one of them does.
+    fn modes(&self, set: u32, mode: impl Fn(u32) -> Mode) -> Vec<(u32, Mode)> {
+        let rests = self.costs.iter().any(|cost| !cost.closes);
+        let masks = (0..=self.all()).filter(|mask| mask & !set == 0 && (rests || *mask != 0));
+        masks.map(|mask| (mask, mode(mask))).collect()
+    }
+
+    /// As [`Self::mode`], but what is within `set` and not used costs nothing (its tail is paid for), and without base.
+    fn mode_within(&self, mask: u32, set: u32) -> Mode {
+        let mut mode = self.mode(mask);
+        let paid = self.members(set & !mask).filter(|&r| self.costs[r].sleeps);
+        let paid_w: f64 = paid.map(|r| self.costs[r].unused_w).sum();
+        mode.power_w -= mode.sharing * paid_w;
+        if mode.active {
+            mode.power_w -= self.device.shared_base.0;
+        }
+        mode
+    }
+
+    /// Adds the variables of a slot; `price` of a mode's time, and of bits besides their slopes (maximising: of bits alone).
+    fn add(
+        &self,
+        lp: &mut Lp,
+        slot: &Slot,
+        modes: &[(u32, Mode)],
+        price: impl Fn(&Mode) -> [f64; 2],
+    ) -> Part {
+        let mut part = Part { times: vec![], bits: vec![] };
+        for (index, (mask, mode)) in modes.iter().enumerate() {
+            let [of_time, of_bits] = price(mode);
+            let time = lp.add_var(of_time, (0.0, f64::INFINITY));
+            part.times.push((index, time));
+            let of_bits = |r: usize| if of_bits == 0.0 { mode.slopes[r] * MEGA } else { of_bits };
+            let y: Vec<_> =
+                self.members(*mask).map(|r| (r, lp.add_var(of_bits(r), (0.0, f64::INFINITY)))).collect();
+            self.constrain_by(lp, time, &y, self.shared.iter().chain(&slot.peak));
+            part.bits.extend(y);
+        }
+        part
+    }
+
+    /// The times of a slot's modes make `part` of `whole`, and so do its bits.
+    fn bound(&self, lp: &mut Lp, slot: &Slot, part: &Part, (whole, of_it): (Variable, f64)) {
+        let mut time: Vec<_> = part.times.iter().map(|&(_, t)| (t, 1.0)).collect();
+        time.push((whole, -of_it));
+        lp.add_constraint(time.as_slice(), ComparisonOp::Eq, 0.0);
+        for Shared { weights, most } in &slot.mean {
+            let mut terms: Vec<_> = part.bits.iter().map(|&(r, y)| (y, weights[r])).collect();
+            terms.push((whole, -most * of_it / MEGA));
+            lp.add_constraint(terms.as_slice(), ComparisonOp::Le, 0.0);
+        }
+    }
+
+    /// Sums of the bits of each path.
+    fn sums(&self, parts: &[Part], value: impl Fn(Variable) -> f64) -> Vec<f64> {
+        let mut sums = vec![0.0; self.costs.len()];
+        for &(r, y) in parts.iter().flat_map(|part| &part.bits) {
+            sums[r] += value(y).max(0.0);
+        }
+        sums
+    }
+
+    /// The highest rate of path `r` in any slot, bit/s.
+    fn peak_bps(&self, r: usize) -> f64 {
+        let own = self.shared.iter().map(|shared| shared.alone(r)).fold(self.capacities_bps[r], f64::min);
+        let of_slot = |slot: &Slot| slot.peak.iter().map(|shared| shared.alone(r)).fold(own, f64::min);
+        self.slots.iter().map(of_slot).fold(0.0, f64::max)
+    }
+}
+
+impl Part {
+    /// Each mode's bits with their price, J/Mbit.
+    fn priced<'a>(&'a self, modes: &'a [(u32, Mode)]) -> impl Iterator<Item = (Variable, f64)> + 'a {
+        let masks = modes.iter().flat_map(|(mask, mode)| {
+            (0..mode.slopes.len()).filter(move |r| mask >> r & 1 == 1).map(move |r| mode.slopes[r] * MEGA)
+        });
+        self.bits.iter().map(|&(_, y)| y).zip(masks)
+    }
+}
