@@ -27,8 +27,6 @@ const METRIC_LOCK: u16 = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Metric {
-    /// Most bytes of a connection's data that its receiver lets be in flight.
-    ReceiveWindow = 3,
     /// Initial congestion window, packets.
     InitialWindow = 11,
     /// Lower bound of the RTO, ms.

@@ -7,14 +7,12 @@ use joulepath_model::units::Nanos;
 
 use super::{LabSpec, Line};
 use crate::error::{Error, Result};
+use crate::mptcp::socket::memory_per_window;
 use crate::namespace::Namespace;
 use crate::route::{Metric, Route, Routing};
 
 /// The table of line `i` is this plus `i`: above those of the kernel, which end at 255.
 const FIRST_TABLE: u32 = 1000;
-/// The kernel gives a connection a quarter (older: a half) of its buffer as window before it has seen a packet; the route says where
-/// the window ends.
-const BUFFER_PER_WINDOW: u64 = 4;
 /// The kernel counts the memory of what waits to be sent, which is up to twice its bytes.
 const BUFFER_PER_SENT: u64 = 2;
 /// Where the kernel begins to let a send buffer grow, bytes: its own default.
@@ -109,7 +107,7 @@ impl Stack {
                     device: line.server_device,
                     table: None,
                     priority: 0,
-                    metrics: self.metrics(line),
+                    metrics: self.metrics.clone(),
                 })?;
             }
             Ok(())
@@ -125,17 +123,11 @@ impl Stack {
             device: line.client_device,
             table,
             priority,
-            metrics: self.metrics(line),
+            metrics: self.metrics.clone(),
         };
         routing.add_route(&route(None, Some(FIRST_TABLE + line.client_device), 0))?;
         routing.add_route(&route(Some(server_address), None, line.client_device))?;
         routing.add_route(&route(None, None, line.client_device))
-    }
-
-    /// A competitor's window is limited by nothing but its buffer.
-    fn metrics(&self, line: &Line) -> Vec<(Metric, u32)> {
-        let keeps = |(metric, _): &(Metric, u32)| line.path.is_some() || *metric != Metric::ReceiveWindow;
-        self.metrics.iter().copied().filter(keeps).collect()
     }
 
     fn set(&mut self, name: &str, value: impl ToString) {
@@ -212,15 +204,14 @@ fn buffers(scenario: &Scenario) -> (u64, u64) {
         (receive.max(group.receive_buffer.0), send.max(group.send_buffer.0))
     });
     let most = i32::MAX as u64;
-    ((receive * BUFFER_PER_WINDOW).min(most), (send * BUFFER_PER_SENT).min(most))
+    // Such a buffer makes a window of the scenario's size; the route's metric `window` would end with the first full segment.
+    let receive = (receive as f64 * memory_per_window()) as u64;
+    (receive.min(most), (send * BUFFER_PER_SENT).min(most))
 }
 
 fn metrics(scenario: &Scenario) -> Vec<(Metric, u32)> {
     let transport = &scenario.transport;
-    let groups = scenario.connections.iter();
-    let window = groups.map(|group| group.receive_buffer.0).max().unwrap_or(u64::MAX);
     let mut metrics = vec![
-        (Metric::ReceiveWindow, u32::try_from(window).unwrap_or(u32::MAX)),
         (Metric::InitialWindow, transport.initial_window),
         (Metric::MinRto, u32::try_from(transport.rto_min.0 / 1_000_000).unwrap_or(u32::MAX)),
     ];

@@ -109,7 +109,7 @@ pub fn configure(socket: impl AsFd, options: &Options) -> Result<()> {
 }
 
 /// Memory for a byte of window, as far as packets of 1500 bytes are concerned.
-fn memory_per_window() -> f64 {
+pub(crate) fn memory_per_window() -> f64 {
     /// `SKB_TRUESIZE` of a packet whose data lies in 2048 bytes, and its payload with timestamps.
     const MEASURED: f64 = 2304.0 / 1448.0;
     /// `tcp_adv_win_scale` = 1.

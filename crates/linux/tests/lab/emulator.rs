@@ -5,9 +5,11 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use joulepath_link::{Link, Outcome};
+use joulepath_linux::emulator::messages::{Flow, Reading};
 use joulepath_linux::lab::Lab;
 use joulepath_model::units::Nanos;
 
+use crate::attempts::attempts;
 use crate::net::{lab, scenario};
 
 /// IPv4 and UDP headers, bytes.
@@ -87,10 +89,18 @@ energy = "free"
 fn rates_are_kept_up_to_200_mbit_s_in_all() {
     let Some(_machine) = crate::common::machine() else { return };
     let lab = lab(FAST, |_| {});
+    // The aim is 2 %, and the usual error 0.01 %; the receiving thread may be stopped for some 10 ms of 1.5 s at either end.
+    let right = |rates: &[f64; 2]| rates.iter().all(|rate| (rate - 1.0).abs() < 0.02);
+    let rates = attempts(|| rates_of(&lab), right);
+    println!("measured rate / rate: {rates:?}");
+    assert!(right(&rates), "{rates:?}");
+}
+
+/// Measured rates of both lines, in parts of their rates.
+fn rates_of(lab: &Lab) -> [f64; 2] {
     // A quarter more than fits, for about two seconds: the queues stay full.
-    let rates = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let measure = |line, bps: f64| {
-            let lab = &lab;
             scope.spawn(move || {
                 let arrived = through(lab, line, (2.0 * bps / 12_000.0) as u32, 1.25 * bps);
                 // From the fiftieth on, when the queue is there, to the last but 1000, which found it full.
@@ -101,13 +111,11 @@ fn rates_are_kept_up_to_200_mbit_s_in_all() {
         };
         let threads = [measure(0, 120e6), measure(1, 80e6)];
         threads.map(|thread| thread.join().unwrap())
-    });
-    println!("measured rate / rate: {rates:?}");
-    // The aim is 2 %, and the usual error 0.01 %; the receiving thread may be stopped for some 10 ms of 1.5 s at either end.
-    assert!(rates.iter().all(|rate| (rate - 1.0).abs() < 0.02), "{rates:?}");
+    })
 }
 
-/// 100 Mbit/s and 20 ms; the packets come at 30 Mbit/s and find no queue.
+/// 100 Mbit/s and 20 ms; the packets come at 30 Mbit/s and find no queue, unless the sender was stopped: then there is room for
+/// what it catches up on.
 const SLOW: &str = r#"
 title = "delay"
 duration = "10 s"
@@ -115,21 +123,29 @@ duration = "10 s"
 name = "a"
 rate = "100 Mbit/s"
 delay = "20 ms"
+queue = "5000 packets"
 energy = "free"
 "#;
 
 #[test]
 fn packets_leave_when_they_are_due() {
     let Some(_machine) = crate::common::machine() else { return };
-    let mut lab = lab(SLOW, |_| {});
-    assert_eq!(through(&lab, 0, 5000, 30e6).len(), 5000);
-    let reading = lab.snapshot().unwrap();
-    let down = reading.lines[0][0];
-    println!("{:?}", reading.lateness);
+    let measure = || {
+        let mut lab = lab(SLOW, |_| {});
+        assert_eq!(through(&lab, 0, 5000, 30e6).len(), 5000);
+        lab.snapshot().unwrap()
+    };
     // 1500 B at 100 Mbit/s take 120 µs, then 20 ms. Two packets that the sender catches up on meet: at most a few more.
-    let mean_ms = down.transit_ns as f64 / down.delivered_packets as f64 / 1e6;
-    assert!((20.12..21.0).contains(&mean_ms), "{mean_ms} ms");
+    let mean_ms = |reading: &Reading| {
+        let down = reading.lines[0][0];
+        down.transit_ns as f64 / down.delivered_packets as f64 / 1e6
+    };
+    let in_time = |reading: &Reading| (20.12..21.0).contains(&mean_ms(reading));
     // Calm, p99 is below 0.1 ms. Half of the packets are on time on any machine that is not unusable.
+    let right = |reading: &Reading| in_time(reading) && reading.lateness.p50_ns < 1_000_000;
+    let reading = attempts(measure, right);
+    println!("{:?}", reading.lateness);
+    assert!(in_time(&reading), "{} ms", mean_ms(&reading));
     assert_eq!(reading.lateness.packets, 5000);
     assert!(reading.lateness.p50_ns < 1_000_000, "{:?}", reading.lateness);
     assert_eq!(reading.anomalies.oversized + reading.anomalies.malformed + reading.anomalies.refused, 0);
@@ -160,23 +176,27 @@ fn a_full_queue_drops_and_a_long_one_marks() {
     let Some(_machine) = crate::common::machine() else { return };
     let text = SLOW
         .replace("100 Mbit/s", "10 Mbit/s")
-        .replace("energy", "queue = \"50 packets\"\necn_threshold = \"20 packets\"\nenergy");
-    let mut lab = lab(&text, |_| {});
-    let datagrams = Datagrams::new(&lab, 0);
-    const ECT_0: u8 = 0b10;
-    rustix::net::sockopt::set_ip_tos(&datagrams.sender, ECT_0).unwrap();
-    // 1.2 ms each: all 200 come before the second has left, if the sender is not stopped for long.
-    datagrams.send(200, 1e9);
-    let arrived = datagrams.receive().len() as u64;
-    let [down, _] = lab.snapshot().unwrap().lines[0];
+        .replace("\"5000 packets\"", "\"50 packets\"\necn_threshold = \"20 packets\"");
+    let measure = || {
+        let mut lab = lab(&text, |_| {});
+        let datagrams = Datagrams::new(&lab, 0);
+        const ECT_0: u8 = 0b10;
+        rustix::net::sockopt::set_ip_tos(&datagrams.sender, ECT_0).unwrap();
+        // 1.2 ms each: all 200 come before the second has left, if the sender is not stopped for long.
+        datagrams.send(200, 1e9);
+        let arrived = datagrams.receive().len() as u64;
+        (lab.snapshot().unwrap().lines[0][0], arrived)
+    };
+    // One is sent, fifty wait: of these thirty found twenty or more and are marked, and whatever had room later. A sender that
+    // is stopped for some milliseconds lets a few leave meanwhile.
+    let right =
+        |(down, arrived): &(Flow, u64)| down.queue_drops > 100 && (25..=arrived - 21).contains(&down.marks);
+    let (down, arrived) = attempts(measure, right);
     println!("{down:?}");
     assert_eq!(down.packets, 200);
     assert_eq!(down.queue_drops + arrived, 200);
     assert_eq!(down.queue_high_water, 50);
-    // One is sent, fifty wait: of these thirty found twenty or more and are marked, and whatever had room later. A sender that
-    // is stopped for some milliseconds lets a few leave meanwhile.
-    assert!(down.queue_drops > 100, "{down:?}");
-    assert!((25..=arrived - 21).contains(&down.marks), "{down:?}");
+    assert!(right(&(down, arrived)), "{down:?}, {arrived} arrived");
 }
 
 #[test]
@@ -186,11 +206,16 @@ fn cross_traffic_takes_its_part_of_a_link() {
         "{}[[cross]]\npath = \"a\"\nkind = \"constant\"\nrate = \"6 Mbit/s\"\n",
         SLOW.replace("100 Mbit/s", "10 Mbit/s")
     );
-    let lab = lab(&text, |_| {});
-    let arrived = through(&lab, 0, 2000, 12e6);
-    let counted = &arrived[100..arrived.len() - 100];
-    let seconds = (counted[counted.len() - 1].1 - counted[0].1).as_secs_f64();
-    let bps = (counted.len() - 1) as f64 * 12_000.0 / seconds;
-    // 12 and 6 Mbit/s share 10 Mbit/s behind one DropTail queue: between 10 − 6 and 10·12/18 Mbit/s.
-    assert!((3.9e6..7.5e6).contains(&bps), "{bps}");
+    let measure = || {
+        let lab = lab(&text, |_| {});
+        let arrived = through(&lab, 0, 2000, 7e6);
+        assert_eq!(arrived.len(), 2000);
+        let (_, last) = arrived[arrived.len() - 1];
+        (arrived.len() - 1) as f64 * 12_000.0 / (last - arrived[0].1).as_secs_f64()
+    };
+    // 7 and 6 Mbit/s come to a queue that has room for all of them, so they leave in proportion: 10·7/13 = 5.4 Mbit/s. Alone, it
+    // would be 7.
+    let right = |bps: &f64| (5.1e6..5.7e6).contains(bps);
+    let bps = attempts(measure, right);
+    assert!(right(&bps), "{bps}");
 }

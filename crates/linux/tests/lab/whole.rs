@@ -15,35 +15,42 @@ const MSS: u64 = 1460;
 #[test]
 fn a_connection_fills_both_paths_over_ipv4_and_ipv6() {
     let Some(_machine) = machine() else { return };
-    for ipv6 in [false, true] {
-        let mut lab = lab(TWO_PATHS, |spec| spec.ipv6 = ipv6);
-        lab.announce(1, false).unwrap();
-        let mut pair = connect(&lab, 0, Protocol::Mptcp);
-        download(&mut pair, Duration::from_secs(1));
-        lab.begin_measurement().unwrap();
-        download(&mut pair, Duration::from_secs(4));
-        let full = info::full_info(&pair.client).unwrap();
-        assert!(!full.is_plain_tcp());
-        assert_eq!(full.subflows.len(), 2);
-        let reading = lab.snapshot().unwrap();
-        for (line, rate) in [(0, 20e6), (1, 10e6)] {
-            let [down, up] = reading.lines[line];
-            // Reno behind a queue of a hundred packets keeps a link busy; 60 % allow for a loss in slow start.
-            let part = down.delivered_bytes as f64 * 8.0 / reading.measured_s / rate;
-            assert!((0.6..1.01).contains(&part), "ipv6 {ipv6}, line {line}: {part} of the rate");
-            // A full segment has the scenario's payload and is charged the scenario's size.
-            let per_packet = down.delivered_payload / down.delivered_packets;
-            assert!((MSS - 30..=MSS).contains(&per_packet), "{per_packet} B of payload per packet");
-            assert!(up.delivered_bytes < down.delivered_bytes / 10);
+    // Two labs at once.
+    std::thread::scope(|scope| {
+        for ipv6 in [false, true] {
+            scope.spawn(move || fill_both_paths(ipv6));
         }
-        let anomalies = reading.anomalies;
-        assert_eq!((anomalies.oversized, anomalies.malformed, anomalies.refused), (0, 0, 0));
-        // wifi: 1 W while the subflow is open, 100 mW per Mbit/s.
-        let wifi = reading.energy.interfaces[0];
-        assert!((wifi.sunk_j / reading.measured_s - 1.0).abs() < 0.01, "{wifi:?}");
-        let megabits = reading.lines[0][0].delivered_bytes as f64 * 8e-6;
-        assert!((wifi.transfer_j / (0.1 * megabits) - 1.0).abs() < 0.05, "{wifi:?}");
+    });
+}
+
+fn fill_both_paths(ipv6: bool) {
+    let mut lab = lab(TWO_PATHS, |spec| spec.ipv6 = ipv6);
+    lab.announce(1, false).unwrap();
+    let mut pair = connect(&lab, 0, Protocol::Mptcp);
+    download(&mut pair, Duration::from_secs(1));
+    lab.begin_measurement().unwrap();
+    download(&mut pair, Duration::from_secs(4));
+    let full = info::full_info(&pair.client).unwrap();
+    assert!(!full.is_plain_tcp());
+    assert_eq!(full.subflows.len(), 2);
+    let reading = lab.snapshot().unwrap();
+    for (line, rate) in [(0, 20e6), (1, 10e6)] {
+        let [down, up] = reading.lines[line];
+        // Reno behind a queue of a hundred packets keeps a link busy; 60 % allow for a loss in slow start.
+        let part = down.delivered_bytes as f64 * 8.0 / reading.measured_s / rate;
+        assert!((0.6..1.01).contains(&part), "ipv6 {ipv6}, line {line}: {part} of the rate");
+        // A full segment has the scenario's payload and is charged the scenario's size.
+        let per_packet = down.delivered_payload / down.delivered_packets;
+        assert!((MSS - 30..=MSS).contains(&per_packet), "{per_packet} B of payload per packet");
+        assert!(up.delivered_bytes < down.delivered_bytes / 10);
     }
+    let anomalies = reading.anomalies;
+    assert_eq!((anomalies.oversized, anomalies.malformed, anomalies.refused), (0, 0, 0));
+    // wifi: 1 W while the subflow is open, 100 mW per Mbit/s.
+    let wifi = reading.energy.interfaces[0];
+    assert!((wifi.sunk_j / reading.measured_s - 1.0).abs() < 0.01, "{wifi:?}");
+    let megabits = reading.lines[0][0].delivered_bytes as f64 * 8e-6;
+    assert!((wifi.transfer_j / (0.1 * megabits) - 1.0).abs() < 0.05, "{wifi:?}");
 }
 
 #[test]
@@ -137,6 +144,34 @@ name = "other"
 via = ["bottleneck"]
 cc = "reno"
 "#;
+
+/// A window of 64 KiB and 50 Mbit/s, of which it fills a tenth.
+const FAR: &str = r#"
+title = "a small buffer"
+duration = "10 s"
+[[path]]
+name = "far"
+rate = "50 Mbit/s"
+delay = "50 ms"
+energy = "free"
+[receiver]
+buffer = "64 KiB"
+"#;
+
+#[test]
+fn a_program_that_sets_no_buffer_has_the_scenarios() {
+    let Some(_machine) = machine() else { return };
+    let mut lab = lab(FAR, |_| {});
+    let mut pair = connect(&lab, 0, Protocol::Mptcp);
+    download(&mut pair, Duration::from_secs(1));
+    lab.begin_measurement().unwrap();
+    download(&mut pair, Duration::from_secs(2));
+    let reading = lab.snapshot().unwrap();
+    let payload = reading.lines[0][0].delivered_payload;
+    // 65,536 · 8 bit / 0.1 s = 5.24 Mbit/s.
+    let part = payload as f64 * 8.0 / reading.measured_s / 5.24e6;
+    assert!((0.8..1.15).contains(&part), "{part} of a window per RTT");
+}
 
 #[test]
 fn what_the_kernel_cannot_do_is_said() {
