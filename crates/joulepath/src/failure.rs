@@ -16,22 +16,32 @@ const MAX_PROBLEMS: usize = 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// All is done.
-    Ok = 0,
+    Ok,
     /// It did not work.
-    Failed = 1,
+    Failed,
     /// The command line is wrong.
-    Usage = 2,
+    Usage,
     /// This version or this machine cannot do it.
-    Unsupported = 3,
+    Unsupported,
     /// A file or a device may not be used.
-    Permission = 4,
+    Permission,
     /// Some of it is done.
-    Partial = 5,
+    Partial,
+    /// As the user's own command ended.
+    Command(u8),
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        ExitCode::from(exit as u8)
+        ExitCode::from(match exit {
+            Exit::Ok => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Unsupported => 3,
+            Exit::Permission => 4,
+            Exit::Partial => 5,
+            Exit::Command(code) => code,
+        })
     }
 }
 

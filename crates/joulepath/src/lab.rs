@@ -6,7 +6,7 @@ mod watch;
 use std::env;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
 use joulepath_control::schedule::Scheduler;
 use joulepath_controllers::Connection;
@@ -85,7 +85,14 @@ fn run(
     if ended.success() {
         return Ok(Exit::Ok);
     }
-    Err(Failure::message(Exit::Failed, format!("{} ended with {ended}", options.run[0])))
+    Err(Failure::message(exit_of(ended), format!("{} ended with {ended}", options.run[0])))
+}
+
+/// As a shell says it: the command's own code, or 128 and the signal that killed it.
+fn exit_of(ended: ExitStatus) -> Exit {
+    use std::os::unix::process::ExitStatusExt;
+    let code = ended.code().or_else(|| Some(128 + ended.signal()?));
+    code.and_then(|code| u8::try_from(code).ok()).map_or(Exit::Failed, Exit::Command)
 }
 
 fn clean_up(json: bool) -> Result<Exit, Failure> {

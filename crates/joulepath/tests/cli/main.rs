@@ -9,7 +9,11 @@ mod fluid;
 mod guide;
 mod interrupt;
 mod kernel;
+#[cfg(feature = "kernel")]
+mod lab;
 mod list;
+#[cfg(feature = "kernel")]
+mod machine;
 mod run;
 mod scenarios;
 mod writing;
