@@ -344,10 +344,10 @@ pub(crate) struct GapOptions {
     /// Policies, separated by commas; those of each scenario if absent.
     #[arg(short, long, value_name = "LIST")]
     pub(crate) policies: Option<String>,
-    /// Number of runs in the kernel for each scenario and policy. The simulator always does 20.
+    /// Number of seeds, the same for both engines.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) seeds: u32,
-    /// The kernel's first seed.
+    /// The first seed.
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub(crate) first_seed: u64,
     /// Three scenarios under two policies: less than two minutes.

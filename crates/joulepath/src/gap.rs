@@ -39,8 +39,6 @@ const QUICK_SCENARIOS: [&str; 3] = ["fidelity/twins", "fidelity/loss", "fidelity
 const QUICK_POLICIES: usize = 2;
 /// How often a run is tried.
 const ATTEMPTS: usize = 3;
-/// Runs of the simulator for each case: they cost little, and their mean is near the truth.
-const SIMULATED: u64 = 20;
 
 /// Runs the command.
 ///
@@ -51,8 +49,8 @@ pub(crate) fn gap(options: &GapOptions) -> Result<Exit, Failure> {
     let plans = plans(options, &*kernel)?;
     let mut kept = options.runs.as_deref().map(Kept::open).transpose()?.unwrap_or_default();
     let stop = interrupt::flag();
-    let simulated = simulate(&plans, &*packet, stop);
     let seeds: Vec<u64> = (options.first_seed..).take(options.seeds as usize).collect();
+    let simulated = simulate(&plans, &seeds, &*packet, stop);
     let all = seeds.len() * plans.iter().map(|plan| plan.policies.len()).sum::<usize>();
     let mut progress =
         Progress::new(all, plans.first().and_then(|p| kernel.takes(&p.scenario)), options.quiet);
@@ -67,7 +65,7 @@ pub(crate) fn gap(options: &GapOptions) -> Result<Exit, Failure> {
     }
     let failed = session.failed;
     progress.finish();
-    let gap = Gap::of(cases, SIMULATED, options.seeds);
+    let gap = Gap::of(cases, options.seeds);
     tell(options, &gap)?;
     Ok(match () {
         () if gap.cases.is_empty() => Exit::Failed,
@@ -132,11 +130,15 @@ fn with_mainline(policy: &Policy) -> Policy {
 }
 
 /// Every simulated run, by scenario and policy, on all cores.
-fn simulate(plans: &[Plan], packet: &dyn Runner, stop: &AtomicBool) -> Vec<Vec<Vec<RunResult>>> {
+fn simulate(
+    plans: &[Plan],
+    seeds: &[u64],
+    packet: &dyn Runner,
+    stop: &AtomicBool,
+) -> Vec<Vec<Vec<RunResult>>> {
     let cores = thread::available_parallelism().unwrap_or(std::num::NonZeroUsize::MIN);
     let of_plan = |plan: &Plan| {
-        let seeds: Vec<u64> = (1..=SIMULATED).collect();
-        let tasks = study::tasks(plan.policies.len(), &seeds, false);
+        let tasks = study::tasks(plan.policies.len(), seeds, false);
         let work = |task: &Task| packet.run(&plan.scenario, &plan.policies[task.policy].packet, task);
         let mut runs = vec![vec![]; plan.policies.len()];
         for (task, outcome) in study::run(&tasks, cores, stop, work, |_, _| {}) {

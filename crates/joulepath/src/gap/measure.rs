@@ -69,8 +69,7 @@ pub(crate) struct Case {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Gap {
     pub(crate) release: String,
-    pub(crate) packet_seeds: u64,
-    pub(crate) kernel_seeds: u32,
+    pub(crate) seeds: u32,
     pub(crate) cases: Vec<Case>,
     pub(crate) summary: Vec<Summary>,
 }
@@ -112,14 +111,19 @@ impl Means {
 }
 
 impl Case {
-    /// None unless both engines have a run.
+    /// Of the seeds that both engines have: a seed fixes which packets of a link get lost, so chance is the same on both sides. None if
+    /// there is no such seed.
     pub(crate) fn of(
         scenario: &str,
         policy: &Policy,
         packet: &[RunResult],
         kernel: &[RunResult],
     ) -> Option<Self> {
-        let (packet, kernel) = (Means::of(packet)?, Means::of(kernel)?);
+        let having = |runs: &[RunResult], others: &[RunResult]| -> Vec<RunResult> {
+            let both = runs.iter().filter(|run| others.iter().any(|other| other.seed == run.seed));
+            both.cloned().collect()
+        };
+        let (packet, kernel) = (Means::of(&having(packet, kernel))?, Means::of(&having(kernel, packet))?);
         let differences = Quantity::ALL.map(|quantity| difference(quantity, &packet, &kernel));
         Some(Case { scenario: scenario.to_owned(), policy: policy.to_string(), packet, kernel, differences })
     }
@@ -154,7 +158,7 @@ fn relative(kernel: f64, packet: f64) -> f64 {
 }
 
 impl Gap {
-    pub(crate) fn of(cases: Vec<Case>, packet_seeds: u64, kernel_seeds: u32) -> Self {
+    pub(crate) fn of(cases: Vec<Case>, seeds: u32) -> Self {
         let summary = Quantity::ALL.into_iter().enumerate().filter_map(|(i, quantity)| {
             let mut order: Vec<&Case> = cases.iter().collect();
             order.sort_by(|a, b| a.differences[i].abs().total_cmp(&b.differences[i].abs()));
@@ -170,7 +174,7 @@ impl Gap {
         });
         let summary = summary.collect();
         let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-        Gap { release: release.trim().to_owned(), packet_seeds, kernel_seeds, cases, summary }
+        Gap { release: release.trim().to_owned(), seeds, cases, summary }
     }
 }
 
@@ -224,7 +228,7 @@ mod tests {
             let differences = Quantity::ALL.map(|quantity| difference(quantity, &packet, &kernel));
             Case { scenario: "s".into(), policy: "p".into(), packet, kernel, differences }
         };
-        let gap = Gap::of(vec![case(0.9), case(1.02), case(1.04)], 1, 1);
+        let gap = Gap::of(vec![case(0.9), case(1.02), case(1.04)], 1);
         assert!((gap.summary[0].median - 0.04).abs() < 1e-12);
         assert!((gap.summary[0].worst + 0.1).abs() < 1e-12);
     }

@@ -84,14 +84,8 @@ pub(crate) fn between_marks(page: &str, tables: &str) -> Option<String> {
 }
 
 fn title(gap: &Gap) -> String {
-    let seeds = |n: u64| if n == 1 { "1 seed".to_owned() } else { format!("{n} seeds") };
-    format!(
-        "Kernel {} ({}) against the packet engine ({}), {} cases",
-        gap.release,
-        seeds(gap.kernel_seeds.into()),
-        seeds(gap.packet_seeds),
-        gap.cases.len()
-    )
+    let seeds = if gap.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", gap.seeds) };
+    format!("Kernel {} against the packet engine, {seeds}, {} cases", gap.release, gap.cases.len())
 }
 
 fn with_spread(case: &Case, packet: bool) -> String {
