@@ -8,7 +8,7 @@ use joulepath_model::result::RunResult;
 use joulepath_model::scenario::{Scenario, load};
 use joulepath_packet::{RunOptions, Setup, run};
 
-fn setup(scenario: &Scenario, policy: &str) -> Setup {
+pub(crate) fn setup(scenario: &Scenario, policy: &str) -> Setup {
     let known = |name: &str| Controller::by_name(name).is_ok();
     let parts = resolve(&policy.parse().expect("a policy"), &known).expect("a known policy");
     let mss = scenario.transport.mss.0 as u32;

@@ -13,6 +13,7 @@ mod energy;
 mod equilibria;
 mod handshake;
 mod ideal;
+mod limits;
 mod multipath;
 mod recovery;
 mod reno;

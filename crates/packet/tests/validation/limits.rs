@@ -1,0 +1,220 @@
+//! No policy beats the limit of the links: on the shipped scenarios, cut short, and on random ones.
+//!
+//! Each run is held against the limit of the rates that it met (`joulepath_link::realised`), and where data is made at a rate
+//! against the limit at the rate that it delivered.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use joulepath_control::limit::{Capacity, Goal, device_problem, limits};
+use joulepath_control::policy::POLICIES;
+use joulepath_link::random::{Domain, Stream};
+use joulepath_link::{realised, trace};
+use joulepath_model::network::{LinkSpec, LossSpec};
+use joulepath_model::result::RunResult;
+use joulepath_model::scenario::{Scenario, Workload, load};
+use joulepath_model::units::{Bytes, Nanos};
+use joulepath_packet::{RunOptions, run};
+
+use crate::common::setup;
+
+/// Standard deviations of luck that a run may have with random loss.
+const LUCK: f64 = 5.0;
+
+/// What a seed of a scenario is held against.
+struct Bound {
+    /// With the rates that the seed draws.
+    met: Scenario,
+    bits_per_joule: Option<f64>,
+}
+
+impl Bound {
+    fn of(scenario: &Scenario, seed: u64) -> Self {
+        let met = realised(scenario, seed).unwrap_or_else(|| scenario.clone());
+        let link = limits(&met).into_iter().find(|limit| limit.kind == Capacity::Link.name());
+        Bound { bits_per_joule: link.map(|limit| limit.bits_per_joule), met }
+    }
+
+    /// Efficiency of a run over that of the limit; none if there is no limit, or what it limits was not done.
+    fn share(&self, result: &RunResult) -> Option<f64> {
+        let group = &self.met.connections[0];
+        let best = match group.workload {
+            Workload::Messages { .. } | Workload::Stream { .. } => {
+                let bps = result.goodput_bps / f64::from(group.count);
+                device_problem(&self.met, group, Capacity::Link).solve(Goal::Rate { bps })?.bits_per_joule()
+            }
+            _ => self.bits_per_joule?,
+        };
+        let is_whole = !matches!(group.workload, Workload::File { .. }) || result.completion_s.is_some();
+        is_whole.then_some(result.bits_per_joule / best)
+    }
+}
+
+/// By how much a run may pass the limit: the loss that it met may be less than the mean, by five standard deviations of the
+/// number of lost packets (bursts of n packets weigh like n times fewer packets); a link may have a packet in transmission at
+/// the start and at the end.
+fn tolerance(scenario: &Scenario, result: &RunResult) -> f64 {
+    let packets = result.paths.iter().map(|path| path.segments).sum::<u64>().max(1) as f64;
+    let burst = |spec: &LossSpec| match *spec {
+        LossSpec::GilbertElliott { leave_bad, .. } => 2.0 / leave_bad.get(),
+        _ => 1.0,
+    };
+    let variance = |link: &LinkSpec| {
+        let p = link.loss.mean();
+        p / (1.0 - p) * burst(&link.loss) / packets
+    };
+    let luck = scenario.links.iter().map(variance).fold(0.0, f64::max).sqrt();
+    1e-6 + LUCK * luck + scenario.paths.len() as f64 / packets
+}
+
+/// A run and the share of its limit that it reached.
+struct Tried {
+    what: String,
+    share: f64,
+    tolerance: f64,
+}
+
+/// Runs all policies on each scenario with its seed, on all cores. What a policy refuses is left out.
+fn try_all(cases: &[(String, Scenario, u64)]) -> Vec<Tried> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut tried = vec![];
+        while let Some((name, scenario, seed)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let bound = Bound::of(scenario, *seed);
+            for policy in policies(scenario) {
+                let result = run(scenario, &setup(scenario, &policy), *seed, RunOptions::default());
+                let Ok(result) = result else { continue };
+                let what = format!("{name}, {policy}, seed {seed}");
+                let tolerance = tolerance(scenario, &result);
+                tried.extend(bound.share(&result).map(|share| Tried { what, share, tolerance }));
+            }
+        }
+        tried
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("no run panics")).collect()
+    })
+}
+
+/// Fails if a limit is beaten, or if so few come near that a wrong limit would go unseen.
+#[track_caller]
+fn assert_unbeaten(tried: &[Tried], least_tried: usize) {
+    let beaten: Vec<String> = tried
+        .iter()
+        .filter(|run| run.share > 1.0 + run.tolerance)
+        .map(|run| format!("{}: {:.4} of the limit, {:.4} allowed", run.what, run.share, 1.0 + run.tolerance))
+        .collect();
+    let close = tried.iter().filter(|run| run.share > 0.96 + run.tolerance).count();
+    println!("{} runs, {close} of them above 96 % of the limit", tried.len());
+    assert!(beaten.is_empty(), "{} runs beat it:\n{}", beaten.len(), beaten.join("\n"));
+    assert!(tried.len() >= least_tried && close >= 10, "{} runs, {close} close", tried.len());
+}
+
+/// Scenarios that ship, but those for speed.
+fn shipped() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let folders = [root.clone(), root.join("papers"), root.join("fidelity")];
+    let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("the folder is there"));
+    let mut files: Vec<PathBuf> = files.map(|entry| entry.expect("an entry").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    files
+}
+
+fn open(file: &Path) -> Scenario {
+    let text = std::fs::read_to_string(file).expect("the scenario is there");
+    let folder = file.parent().expect("a file is in a folder");
+    let read = |name: &str| {
+        let text = std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string())?;
+        trace::parse(text, name).map_err(|error| error.to_string())
+    };
+    load(&text, &read).unwrap_or_else(|errors| panic!("{}: {errors}", file.display()))
+}
+
+/// So that a run takes milliseconds: 2 s, files of 500 kB within 20 s; and without a warm-up, before which data may have come.
+fn cut_short(mut scenario: Scenario) -> Scenario {
+    scenario.warm_up = Nanos::ZERO;
+    let mut most = Nanos::from_secs(2);
+    for group in &mut scenario.connections {
+        group.count = group.count.min(4);
+        if let Workload::File { size } = &mut group.workload {
+            *size = Bytes(size.0.min(500_000));
+            most = Nanos::from_secs(20);
+        }
+    }
+    scenario.duration = scenario.duration.min(most);
+    scenario
+}
+
+fn policies(scenario: &Scenario) -> Vec<String> {
+    let single = scenario.paths.iter().take(2).map(|path| format!("single:{}", path.name));
+    let named = POLICIES.iter().filter(|info| info.name != "single").map(|info| info.name.to_owned());
+    single.chain(named).collect()
+}
+
+#[test]
+fn no_policy_beats_the_limit_of_a_shipped_scenario() {
+    let mut cases = vec![];
+    for file in shipped() {
+        let name = file.file_stem().expect("a file has a name").to_string_lossy().into_owned();
+        let scenario = cut_short(open(&file));
+        cases.extend([1, 2].map(|seed| (name.clone(), scenario.clone(), seed)));
+    }
+    assert_unbeaten(&try_all(&cases), 500);
+}
+
+/// Two paths with any energy, rates that change in any way, any workload; no loss, so that nothing is a matter of luck.
+fn random(index: u64) -> Scenario {
+    let mut draws = Stream::new(7, Domain::Workload, index);
+    let mut between = |least: f64, most: f64| least + (most - least) * draws.uniform();
+    let mut text = format!("title = \"random {index}\"\nduration = \"6 s\"\nwarm_up = \"0 s\"\n");
+    for name in ["a", "b"] {
+        let mbps = between(2.0, 15.0);
+        let (at, later) = (between(0.5, 5.0), between(0.2, 2.0) * mbps);
+        let rate = match between(0.0, 4.0) as u32 {
+            0 => format!("\"{mbps:.3} Mbit/s\""),
+            1 => format!("{{ mean = \"{mbps:.3} Mbit/s\", deviation = \"40 %\", correlation = \"1 s\" }}"),
+            _ => format!(
+                "{{ steps = [[\"0 s\", \"{mbps:.3} Mbit/s\"], [\"{at:.3} s\", \"{later:.3} Mbit/s\"]] }}"
+            ),
+        };
+        let outages = match between(0.0, 3.0) as u32 {
+            0 => format!("outages = [[\"{at:.3} s\", \"{:.3} s\"]]\n", at + between(0.1, 2.0)),
+            _ => String::new(),
+        };
+        let energy = match between(0.0, 4.0) as u32 {
+            0 => "\"wifi-huang2012\"".to_owned(),
+            1 => "\"lte-huang2012\"".to_owned(),
+            kind => format!(
+                "{{ per_mbps = \"{:.1} mW\", active = \"{:.1} mW\", sunk_while = \"{}\" }}",
+                between(5.0, 200.0),
+                between(10.0, 1500.0),
+                if kind == 2 { "open" } else { "always" }
+            ),
+        };
+        let delay = between(2.0, 40.0);
+        text += &format!(
+            "[[path]]\nname = \"{name}\"\nrate = {rate}\ndelay = \"{delay:.3} ms\"\nqueue = \"100 packets\"\n{outages}energy = {energy}\n"
+        );
+    }
+    text += match between(0.0, 6.0) as u32 {
+        0 => "[workload]\nkind = \"file\"\nsize = \"1500 kB\"\n",
+        1 => "[workload]\nkind = \"stream\"\nrate = \"2 Mbit/s\"\ninterval = \"20 ms\"\n",
+        2 => "[workload]\nkind = \"requests\"\nsize = \"100 kB\"\nthink = \"300 ms\"\n",
+        _ => "[workload]\nkind = \"bulk\"\n",
+    };
+    if between(0.0, 2.0) < 1.0 {
+        text += "[device]\nshared_base = \"400 mW\"\n";
+    }
+    load(&text, &|name| Err(format!("no trace {name}"))).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
+}
+
+#[test]
+fn no_policy_beats_the_limit_of_a_random_scenario() {
+    let cases = (0..40).map(random).zip(1..);
+    let cases: Vec<_> = cases.map(|(scenario, seed)| (scenario.title.clone(), scenario, seed)).collect();
+    assert_unbeaten(&try_all(&cases), 700);
+}
