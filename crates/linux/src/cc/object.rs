@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Once;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::{mem, slice};
 
 use joulepath_controllers::{Connection, Controller};
@@ -142,7 +143,10 @@ impl Registered {
 /// As [`Registered::new`].
 pub fn probe() -> Result<()> {
     let reno = Controller::by_name("reno").expect("reno is in the registry");
-    Registered::new(reno, &Connection::new(1), &format!("jp{}", std::process::id())).map(drop)
+    // Another name each time: the kernel takes the last probe's controller out in its own time, and two threads may probe at once.
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let name = format!("jp{:x}p{:x}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    Registered::new(reno, &Connection::new(1), &name).map(drop)
 }
 
 /// A map that a controller reads.
