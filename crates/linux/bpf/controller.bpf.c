@@ -21,7 +21,8 @@
 #define JP_QUOTE(a)     JP_QUOTE_(a)
 #define JP_OPS          JP_PASTE(mpcc_ops_, JP_NAME)
 
-#define SRTT_BITS 3 /* tcp_sock.srtt_us is 8 times the smoothed RTT */
+#define DEAD_AFTER 4 /* timeouts without an answer: as net.mptcp.stale_loss_cnt has it */
+#define SRTT_BITS  3 /* tcp_sock.srtt_us is 8 times the smoothed RTT */
 #define LOOKS_PER_RTT \
 	8 /* a walk over the siblings costs as much as all else, and no window changes much in between */
 
@@ -66,9 +67,15 @@ MPCC_INLINE void jp_read(struct mpcc_subflow *sub, struct tcp_sock *tp)
 	jp_copy_own(&sub->own, tp->inet_conn.icsk_ca_priv);
 }
 
-/* Carries data: neither waiting as a backup nor given up by the scheduler. */
-MPCC_INLINE bool jp_in_use(struct mptcp_subflow_context *subflow)
+/*
+ * Carries data: neither waiting as a backup nor given up by the scheduler, nor dead. The scheduler gives a subflow up when
+ * the connection had to send again what was on it, a few times; one whose data another subflow has brought at once can time
+ * out for ever without that.
+ */
+MPCC_INLINE bool jp_in_use(struct mptcp_subflow_context *subflow, struct tcp_sock *tp)
 {
+	if (tp->inet_conn.icsk_retransmits >= DEAD_AFTER)
+		return 0;
 	return !(BPF_CORE_READ_BITFIELD(subflow, request_bkup) |
 	         BPF_CORE_READ_BITFIELD(subflow, backup) | BPF_CORE_READ_BITFIELD(subflow, stale) |
 	         BPF_CORE_READ_BITFIELD(subflow, closing));
@@ -103,7 +110,7 @@ MPCC_INLINE void jp_walk(struct jp_scratch *s, struct sock *sk, struct tcp_sock 
 		jp_read(sub, other);
 		if ((struct sock *)other == sk)
 			self = i;
-		else if (!jp_in_use(subflow))
+		else if (!jp_in_use(subflow, other))
 			sub->flags = 0;
 		if (other->inet_conn.icsk_ca_ops != ops)
 			sub->own = (struct mpcc_own){};
@@ -281,6 +288,20 @@ MPCC_INLINE void jp_show(struct jp_subflow *shown, struct jp_scratch *s, struct 
 	shown->updated_us = s->conn.now_us;
 }
 
+/*
+ * A limit on the rate at which segments leave. The rate itself would not stay: after cong_avoid the kernel computes it
+ * anew from the window, and cuts it at this limit. Setting one starts the timer of TCP itself: no qdisc is needed.
+ */
+MPCC_INLINE void jp_pace(struct jp_scratch *s, struct sock *sk, u32 pacing)
+{
+	u32 limit = pacing ? pacing : ~0U;
+
+	if (s->pacing == pacing)
+		return;
+	if (!bpf_setsockopt(sk, SOL_SOCKET, SO_MAX_PACING_RATE, &limit, sizeof(limit)))
+		s->pacing = pacing;
+}
+
 /* Once per round trip: what user space says and what it sees. */
 MPCC_INLINE void jp_exchange(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp)
 {
@@ -291,6 +312,7 @@ MPCC_INLINE void jp_exchange(struct jp_scratch *s, struct sock *sk, struct tcp_s
 		return;
 	jp_show(shown, s, tp);
 	jp_obey(&s->conn.sub[MPCC_SLOT(s->self)].own, shown);
+	jp_pace(s, sk, shown->control.pacing);
 }
 
 /* ---- tcp_congestion_ops ---------------------------------------------------------------------------------------- */

@@ -41,6 +41,8 @@ typedef _Bool bool;
 #define BPF_F_NO_PREALLOC           1
 #define BPF_ANY                     0
 #define BPF_SK_STORAGE_GET_F_CREATE 1
+#define SOL_SOCKET                  1
+#define SO_MAX_PACING_RATE          47
 #define TCP_CONG_NON_RESTRICTED     1
 #define TCP_CONG_NEEDS_ECN          2
 #define TCP_ECN_DEMAND_CWR          4
@@ -106,6 +108,7 @@ struct inet_connection_sock {
 	const struct tcp_congestion_ops *icsk_ca_ops;
 	void *icsk_ulp_data;
 	u8 icsk_ca_state : 5;
+	u8 icsk_retransmits;
 	u8 icsk_pending;
 	struct {
 		u8 pending;

@@ -27,6 +27,7 @@ struct jp_control {
 	u32 target_share; /* Q20 */
 	u32 path_price;   /* Q16 */
 	u32 loss;         /* Q30 */
+	u32 pacing;       /* bytes/s; 0: as fast as the window lets it */
 };
 
 /* What a subflow shows, written once per round trip. */
@@ -45,9 +46,10 @@ struct jp_subflow {
 	u32 delivered, retransmitted; /* packets, wrap */
 	u32 losses;                   /* loss episodes */
 	struct jp_control control;
+	u32 reserved;
 	u64 updated_us; /* us: monotonic clock */
 };
-_Static_assert(sizeof(struct jp_subflow) == 112, "as in maps.rs");
+_Static_assert(sizeof(struct jp_subflow) == 120, "as in maps.rs");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -79,6 +81,7 @@ struct jp_scratch {
 	u32 losses;
 	u32 prior_rcv_nxt; /* DCTCP: receiver's state */
 	u32 ce_state;
+	u32 pacing; /* bytes/s: the limit in force, 0: none */
 };
 
 struct {

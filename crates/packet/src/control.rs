@@ -125,10 +125,7 @@ impl Lane<'_> {
             let loss = price::loss_probability(self.subflows[i].stats.loss_events > 0, between);
             let per_s = f64::from(view.cwnd) * 1e6 / f64::from(view.srtt_us.max(1));
             let usable = view.established && view.srtt_us > 0;
-            let capacity = if usable { (1.0 - loss) * per_s * slot_s } else { 0.0 };
-            // V weighs joules per Mbit against packets, as the paper's own numbers do.
-            let cost_j = if usable { energy.per_bit(per_s * packet_bits) * 1e6 } else { f64::INFINITY };
-            SlotPath { cost_j, idle_j: 0.0, capacity }
+            SlotPath::of(energy, usable, per_s, loss, slot_s, packet_bits)
         };
         let n = slots.energies.len();
         let mut paths = [SlotPath::default(); MAX_SUBFLOWS];
@@ -136,10 +133,7 @@ impl Lane<'_> {
             *slot = path;
         }
         let paths = &paths[..n];
-        // V c of the cheapest path is kept as a place-holder: without it so much would never be sent.
-        let cheapest_j = paths.iter().map(|path| path.cost_j).fold(f64::INFINITY, f64::min);
-        if cheapest_j.is_finite() {
-            let allotted = slots.allocator.allocate(paths, backlog + slots.allocator.v * cheapest_j, 0.0);
+        if let Some(allotted) = slots.allocator.allot(paths, backlog) {
             self.connection.scheduler.allot(&allotted[..n]);
         }
         let at_ns = self.now_ns + slots.slot.0;

@@ -3,6 +3,7 @@
 pub mod eemptcp;
 pub mod ga;
 pub mod online;
+pub mod paced;
 pub mod rate;
 pub mod so_mptcp;
 
@@ -13,6 +14,7 @@ pub use crate::path::costed_path;
 pub use eemptcp::{CostedPath, Infeasible, Problem, Reading, Solution};
 pub use ga::Genetic;
 pub use online::Resolver;
+pub use paced::Paced;
 pub use so_mptcp::{EnergyShape, SlotPath, SoMptcp};
 
 /// How the EEMPTCP allocator solves its problem.
@@ -36,7 +38,7 @@ pub enum CapacityModel {
 }
 
 /// The EEMPTCP allocator of 000, section III.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Eemptcp {
     /// Which reading of problem (4)–(7).
     pub reading: Reading,
@@ -44,8 +46,19 @@ pub struct Eemptcp {
     pub solver: Solver,
     /// Mathis or PFTK.
     pub capacity: CapacityModel,
-    /// Solved again when the estimates move; 000 solves once, before the transfer.
+    /// Solved again when the estimates move. 000 solves once, before the transfer: `solve=once`.
     pub online: bool,
+}
+
+impl Default for Eemptcp {
+    fn default() -> Self {
+        Eemptcp {
+            reading: Reading::default(),
+            solver: Solver::default(),
+            capacity: CapacityModel::default(),
+            online: true,
+        }
+    }
 }
 
 /// Names of the options of `eemptcp`.

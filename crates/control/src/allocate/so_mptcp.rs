@@ -14,6 +14,7 @@
 //! (003-13), c in joules per packet: the scale of V follows from it.
 
 use crate::schedule::MAX_SUBFLOWS;
+use crate::select::PathEnergy;
 
 /// One path in one slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -24,6 +25,25 @@ pub struct SlotPath {
     pub idle_j: f64,
     /// x̄, packets.
     pub capacity: f64,
+}
+
+impl SlotPath {
+    /// A path whose window sends `per_s` packets per second, of which `loss` get lost; unusable: nothing fits in. V weighs joules per Mbit
+    /// against packets, as the paper's own numbers do.
+    pub fn of(
+        energy: &PathEnergy,
+        is_usable: bool,
+        per_s: f64,
+        loss: f64,
+        slot_s: f64,
+        packet_bits: f64,
+    ) -> Self {
+        if !is_usable {
+            return SlotPath { cost_j: f64::INFINITY, idle_j: 0.0, capacity: 0.0 };
+        }
+        let cost_j = energy.per_bit(per_s * packet_bits) * 1e6;
+        SlotPath { cost_j, idle_j: 0.0, capacity: (1.0 - loss) * per_s * slot_s }
+    }
 }
 
 /// Shape of the energy.
@@ -76,6 +96,13 @@ impl SoMptcp {
             *w = (*w + x - path.capacity).max(0.0);
         }
         x
+    }
+
+    /// x of a sender that always has `backlog` packets, or none if no path is usable: V c of the cheapest path is kept as a place-holder,
+    /// because without it so much would never be sent.
+    pub fn allot(&mut self, paths: &[SlotPath], backlog: f64) -> Option<[f64; MAX_SUBFLOWS]> {
+        let cheapest_j = paths.iter().map(|path| path.cost_j).fold(f64::INFINITY, f64::min);
+        cheapest_j.is_finite().then(|| self.allocate(paths, backlog + self.v * cheapest_j, 0.0))
     }
 
     /// h_i with a price on the data's limit.

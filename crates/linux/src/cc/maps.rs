@@ -82,15 +82,18 @@ pub struct Control {
     pub path_price: f64,
     /// Loss probability, 0..=1.
     pub loss: f64,
+    /// Rate at which segments may leave, bytes/s; 0: as fast as the window lets them.
+    pub pacing: u32,
 }
 
 impl Control {
     const FIELDS: [i32; 4] = [COST_BITS, SHARE_BITS, PRICE_BITS, LOSS_BITS];
 
     /// `struct jp_control`; what does not fit is cut off at the largest value that does.
-    pub(super) fn to_bytes(self) -> [u8; 16] {
+    pub(super) fn to_bytes(self) -> [u8; 20] {
         let values = [self.energy_cost, self.target_share, self.path_price, self.loss];
-        let mut bytes = [0; 16];
+        let mut bytes = [0; 20];
+        bytes[16..].copy_from_slice(&self.pacing.to_ne_bytes());
         for ((to, value), bits) in bytes.chunks_exact_mut(4).zip(values).zip(Self::FIELDS) {
             to.copy_from_slice(&((value * one(bits)).round() as u32).to_ne_bytes());
         }
@@ -100,7 +103,7 @@ impl Control {
     fn read(words: &mut Words) -> Self {
         let [energy_cost, target_share, path_price, loss] =
             Self::FIELDS.map(|bits| f64::from(words.u32()) / one(bits));
-        Control { energy_cost, target_share, path_price, loss }
+        Control { energy_cost, target_share, path_price, loss, pacing: words.u32() }
     }
 }
 
@@ -156,7 +159,7 @@ impl SubflowState {
     }
 
     /// Size of `struct jp_subflow`, bytes.
-    pub(super) const BYTES: usize = 112;
+    pub(super) const BYTES: usize = 120;
 
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut words = Words(bytes.get(..Self::BYTES)?);
@@ -183,7 +186,7 @@ impl SubflowState {
             retransmitted: words.u32(),
             losses: words.u32(),
             control: Control::read(&mut words),
-            updated_us: words.u64(),
+            updated_us: words.after_padding().u64(),
         })
     }
 }
@@ -202,6 +205,12 @@ impl Words<'_> {
         let (head, tail) = self.0.split_at(N);
         self.0 = tail;
         head.try_into().expect("split at N")
+    }
+
+    /// Where a u64 follows an odd number of u32.
+    fn after_padding(&mut self) -> &mut Self {
+        self.take::<4>();
+        self
     }
 
     fn u16(&mut self) -> u16 {
@@ -227,7 +236,13 @@ mod tests {
 
     #[test]
     fn a_control_survives_the_fixed_point() {
-        let control = Control { energy_cost: 2.5, target_share: 0.25, path_price: 0.125, loss: 1.0 / 1024.0 };
+        let control = Control {
+            energy_cost: 2.5,
+            target_share: 0.25,
+            path_price: 0.125,
+            loss: 1.0 / 1024.0,
+            pacing: 9,
+        };
         let bytes = control.to_bytes();
         assert_eq!(Control::read(&mut Words(&bytes)), control);
     }

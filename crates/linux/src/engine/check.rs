@@ -62,6 +62,11 @@ pub fn notes(scenario: &Scenario, setups: &[Setup]) -> Vec<String> {
         "Joules are modelled by the scenario's energy profiles, from the times of the emulated packets."
             .into(),
     );
+    if setups.iter().any(|setup| setup.paced.is_some()) {
+        notes.push(
+            "so-MPTCP's allotments act as pacing rates and backup flags, from means over a second.".into(),
+        );
+    }
     let connections: u32 = scenario.connections.iter().map(|group| group.count).sum();
     if connections > 1 {
         notes.push(format!(

@@ -86,6 +86,17 @@ impl ControlPlane {
         }
     }
 
+    /// Says at which rates subflows may send, bit/s of payload.
+    pub(super) fn tell_limits(&self, controllers: &Controllers, limits: &[Limit]) -> Result<()> {
+        let Some(registered) = controllers.registered() else { return Ok(()) };
+        for &(path, direction, limit_bps) in limits {
+            let pacing = limit_bps.map_or(0, |bps| (bps / 8.0).ceil() as u32);
+            let key = sender(&self.senders, path, direction).key();
+            registered.controls().set(key, Control { pacing, ..Control::default() })?;
+        }
+        Ok(())
+    }
+
     /// When it wants to act again.
     pub(super) fn due(&self) -> Option<Instant> {
         self.due
@@ -140,14 +151,21 @@ impl ControlPlane {
     }
 }
 
+/// Rate at which each subflow of a path and a direction may send, bit/s; none: as its window lets it.
+pub(super) type Limit = (PathIndex, Direction, Option<f64>);
+
+fn sender(senders: &[Sender], path: PathIndex, direction: Direction) -> &Sender {
+    let found = senders.iter().find(|sender| sender.path == path && sender.direction == direction);
+    found.expect("only paths in use are told anything")
+}
+
 /// α_r of a path and a direction.
 pub(super) type Share = (PathIndex, Direction, f64);
 
 fn tell_shares(senders: &[Sender], registered: &Registered, shares: &[Share]) -> Result<()> {
     for &(path, direction, target_share) in shares {
-        let sender = senders.iter().find(|s| s.path == path && s.direction == direction);
-        let sender = sender.expect("shares are of the paths in use");
-        registered.controls().set(sender.key(), Control { target_share, ..Control::default() })?;
+        let key = sender(senders, path, direction).key();
+        registered.controls().set(key, Control { target_share, ..Control::default() })?;
     }
     Ok(())
 }

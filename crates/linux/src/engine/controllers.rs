@@ -30,7 +30,9 @@ struct Name {
 impl Controllers {
     pub(super) fn register(scenario: &Scenario, setup: &Setup) -> Result<Self> {
         let mut registered = vec![];
-        let under_test = name(&mut registered, setup.controller, &setup.parameters, setup.is_tuned)?;
+        // The kernel's own take no pacing rate from us.
+        let is_ours = setup.is_tuned || setup.paced.is_some();
+        let under_test = name(&mut registered, setup.controller, &setup.parameters, is_ours)?;
         let mut competitors: Vec<(String, Name)> = vec![];
         for competitor in &scenario.competitors {
             if competitors.iter().any(|(known, _)| *known == competitor.cc) {

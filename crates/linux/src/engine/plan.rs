@@ -1,5 +1,6 @@
 //! From the scenario's connections to the traffic's.
 
+use joulepath_control::allocate::Paced;
 use joulepath_control::select::{Demand, Observer, PathEnergy, Selector, SelectorSpec, Use};
 use joulepath_model::energy::Traffic;
 use joulepath_model::scenario::{ConnectionGroup, Direction, PathIndex, Scenario};
@@ -7,7 +8,7 @@ use joulepath_model::units::Nanos;
 
 use super::controllers::Controllers;
 use super::setup::{Selection, Setup};
-use super::steer::{Road, Steered, Surroundings, local};
+use super::steer::{Chooser, Road, Steered, Surroundings, local};
 use crate::error::{Error, Result};
 use crate::lab::Lab;
 use crate::mptcp::socket::Protocol;
@@ -38,11 +39,9 @@ pub(super) fn traffic(
         let places: Vec<usize> = paths.iter().filter_map(place).collect();
         for connection in index..index + group.count as usize {
             spec.connections[connection].paths.clone_from(&places);
-            if let Selection::Dynamic(selector) = &setup.selection
-                && places.len() > 1
-            {
-                let steered = steered(scenario, group, selector, &mut spec, connection)?;
-                all_steered.push((connection, steered));
+            let chooser = chooser(scenario, setup, group)?.filter(|_| places.len() > 1);
+            if let Some(chooser) = chooser {
+                all_steered.push((connection, steered(scenario, group, chooser, &mut spec, connection)));
             }
         }
         index += group.count as usize;
@@ -81,15 +80,25 @@ fn bind(scenario: &Scenario, group: &ConnectionGroup, spec: &SelectorSpec) -> Re
     spec.bind(&names).map_err(|error| Error::Run(error.to_string()))
 }
 
+/// Who opens and closes the subflows of a connection, if that is not the kernel.
+fn chooser(scenario: &Scenario, setup: &Setup, group: &ConnectionGroup) -> Result<Option<Chooser>> {
+    if let Some(options) = setup.paced {
+        return Ok(Some(Chooser::Paced(Box::new(Paced::new(options)))));
+    }
+    match &setup.selection {
+        Selection::Dynamic(spec) => Ok(Some(Chooser::Selector(bind(scenario, group, spec)?))),
+        Selection::All | Selection::Only(_) => Ok(None),
+    }
+}
+
 /// A connection whose selector has been asked for the first time: it begins on the first path that is to be regular.
 fn steered(
     scenario: &Scenario,
     group: &ConnectionGroup,
-    spec: &SelectorSpec,
+    mut chooser: Chooser,
     traffic: &mut Spec,
     index: usize,
-) -> Result<Steered> {
-    let mut selector = bind(scenario, group, spec)?;
+) -> Steered {
     let surroundings = Surroundings {
         mss_bytes: scenario.transport.mss.0 as f64,
         initial_window: f64::from(scenario.transport.initial_window),
@@ -97,7 +106,7 @@ fn steered(
     };
     let observer = Observer::new(&energies(scenario, group.direction, &group.paths), surroundings.mss_bytes);
     let before = surroundings.snapshot(Nanos::ZERO, Demand::before(group.workload), &observer);
-    let uses = selector.want(&before);
+    let uses = chooser.want(&before);
     let paths = uses[..group.paths.len()].iter();
     let first = paths.clone().position(|&wanted| wanted == Use::Regular).unwrap_or(0);
     let connection = &mut traffic.connections[index];
@@ -108,11 +117,16 @@ fn steered(
     let road = |i: usize| {
         let path = &traffic.paths[traffic.connections[index].paths[place(i)]];
         let from = Nanos(start_ns + path.start_ns);
-        Road { place: place(i), local: local(place(i), path.client, path.interface), from }
+        Road {
+            path: group.paths[i],
+            place: place(i),
+            local: local(place(i), path.client, path.interface),
+            from,
+        }
     };
     let roads = (0..group.paths.len()).map(road).collect();
     let remote = traffic.ends(index).1;
-    Ok(Steered::new(selector, observer, surroundings, roads, remote, Nanos(start_ns), &uses))
+    Steered::new(chooser, observer, surroundings, roads, remote, Nanos(start_ns), &uses)
 }
 
 /// What the interfaces of some paths cost for data in one direction.

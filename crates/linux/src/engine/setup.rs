@@ -1,6 +1,6 @@
 //! A policy, as far as this kernel can do it.
 
-use joulepath_control::allocate::{Allocator, Eemptcp};
+use joulepath_control::allocate::{Allocator, Eemptcp, SoMptcpOptions};
 use joulepath_control::policy::{self, PolicyParts, Selector};
 use joulepath_control::select::SelectorSpec;
 use joulepath_controllers::{Connection, Controller};
@@ -26,6 +26,8 @@ pub struct Setup {
     /// Where target shares come from.
     pub(super) allocator: Option<Eemptcp>,
     pub(super) selection: Selection,
+    /// so-MPTCP's allotments, as pacing rates and backup flags.
+    pub(super) paced: Option<SoMptcpOptions>,
     /// The policy's own scheduler, where the kernel's takes its place.
     pub(super) replaced_scheduler: Option<String>,
 }
@@ -61,7 +63,11 @@ impl Setup {
             is_tuned: !parts.cc_params.is_empty(),
             replaced_scheduler: scheduler(policy, &parts)?,
             selection: selection(policy, &parts, scenario)?,
-            allocator: allocator(policy, &parts)?,
+            paced: paced(policy, &parts)?,
+            allocator: match parts.allocator {
+                Some(Allocator::Eemptcp(allocator)) => Some(allocator),
+                Some(Allocator::SoMptcp(_)) | None => None,
+            },
             policy: name,
         })
     }
@@ -78,7 +84,9 @@ fn scheduler(policy: &Policy, parts: &PolicyParts) -> Result<Option<String>> {
     if parts.scheduler == MAINLINE {
         return Ok(None);
     }
-    if parts.scheduler == ORDINARY && !is_asked_for && parts.scheduler_options.is_empty() {
+    // so-MPTCP's own only carries out what its allocator says: see `paced`.
+    let gives_way = parts.scheduler == ORDINARY || matches!(parts.allocator, Some(Allocator::SoMptcp(_)));
+    if gives_way && !is_asked_for && parts.scheduler_options.is_empty() {
         return Ok(Some(parts.scheduler.clone()));
     }
     Err(Error::Unsupported {
@@ -100,14 +108,15 @@ fn selection(policy: &Policy, parts: &PolicyParts, scenario: &Scenario) -> Resul
     }
 }
 
-fn allocator(policy: &Policy, parts: &PolicyParts) -> Result<Option<Eemptcp>> {
-    match parts.allocator {
-        None => Ok(None),
-        Some(Allocator::Eemptcp(allocator)) => Ok(Some(allocator)),
-        Some(other) => Err(Error::Unsupported {
-            what: format!("`{policy}` with the allocator `{}`", other.name()),
-            why: "it decides about single packets, which mainline Linux leaves to its own scheduler".into(),
-            remedy: "use `--engine packet`".into(),
+/// so-MPTCP sets the same backup flags as a selector would.
+fn paced(policy: &Policy, parts: &PolicyParts) -> Result<Option<SoMptcpOptions>> {
+    let Some(Allocator::SoMptcp(options)) = parts.allocator else { return Ok(None) };
+    match &parts.selector {
+        Selector::All | Selector::Single(_) => Ok(Some(options)),
+        Selector::Dynamic(spec) => Err(Error::Unsupported {
+            what: format!("`{policy}` with the allocator `so-mptcp` and the selector `{}`", spec.name),
+            why: "in the kernel engine both would set the backup flags of the same subflows".into(),
+            remedy: "leave one of the two out, or use `--engine packet`".into(),
         }),
     }
 }

@@ -10,9 +10,11 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use joulepath_control::allocate::Paced;
 use joulepath_control::select::{
     Action, Counters, Demand, Observer, PathState, Selector, Snapshot, Use, Uses,
 };
+use joulepath_model::scenario::PathIndex;
 use joulepath_model::units::Nanos;
 
 use super::view::View;
@@ -80,6 +82,8 @@ impl Surroundings {
 /// Where a path's subflows begin and end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Road {
+    /// Which path of the scenario it is.
+    pub(super) path: PathIndex,
     /// Place in the traffic's connection.
     pub(super) place: usize,
     /// The device's end.
@@ -88,15 +92,46 @@ pub(super) struct Road {
     pub(super) from: Nanos,
 }
 
-/// One connection under a selector.
+/// Who says how the paths shall be used.
+pub(super) enum Chooser {
+    /// A selector.
+    Selector(Selector),
+    /// so-MPTCP's allotments.
+    Paced(Box<Paced>),
+}
+
+impl Chooser {
+    pub(super) fn want(&mut self, snapshot: &Snapshot) -> Uses {
+        match self {
+            Chooser::Selector(selector) => selector.want(snapshot),
+            Chooser::Paced(paced) => paced.want(snapshot),
+        }
+    }
+
+    fn decide(&mut self, snapshot: &Snapshot, unsent: Demand) -> Vec<Action> {
+        match self {
+            Chooser::Selector(selector) => selector.decide(snapshot),
+            Chooser::Paced(paced) => paced.decide_on(&Snapshot { demand: unsent, ..*snapshot }),
+        }
+    }
+
+    fn period(&self, snapshot: &Snapshot) -> Nanos {
+        match self {
+            Chooser::Selector(selector) => selector.period(snapshot),
+            Chooser::Paced(paced) => paced.period(),
+        }
+    }
+}
+
+/// One connection whose subflows are ours.
 pub(super) struct Steered {
-    pub(super) selector: Selector,
-    pub(super) observer: Observer,
-    pub(super) surroundings: Surroundings,
+    chooser: Chooser,
+    observer: Observer,
+    surroundings: Surroundings,
     /// By the connection's paths, in the scenario's order.
-    pub(super) roads: Vec<Road>,
+    roads: Vec<Road>,
     /// The server's address.
-    pub(super) remote: SocketAddr,
+    remote: SocketAddr,
     lanes: Vec<Lane>,
     due: Nanos,
     /// Since when the kernel refuses something.
@@ -119,7 +154,7 @@ struct Lane {
 impl Steered {
     /// `uses`: how the selector wanted the paths before anything was open.
     pub(super) fn new(
-        selector: Selector,
+        chooser: Chooser,
         observer: Observer,
         surroundings: Surroundings,
         roads: Vec<Road>,
@@ -130,7 +165,7 @@ impl Steered {
         let lane = |wanted: &Use| Lane { backup: *wanted == Use::Backup, ..Lane::default() };
         let lanes = uses[..roads.len()].iter().map(lane).collect();
         let due = start.saturating_add(FIRST_LOOK);
-        Steered { selector, observer, surroundings, roads, remote, lanes, due, refused_since: None }
+        Steered { chooser, observer, surroundings, roads, remote, lanes, due, refused_since: None }
     }
 
     /// When it wants to be called.
@@ -154,8 +189,8 @@ impl Steered {
             let counters = self.counters(view);
             self.observer.observe(now, &counters, view.demand);
             let snapshot = self.surroundings.snapshot(now, view.demand, &self.observer);
-            let actions = self.selector.decide(&snapshot);
-            self.due = now.saturating_add(self.selector.period(&snapshot));
+            let actions = self.chooser.decide(&snapshot, view.unsent());
+            self.due = now.saturating_add(self.chooser.period(&snapshot));
             // What was wanted before is wanted again or no more.
             self.lanes.iter_mut().for_each(|lane| lane.wanted = false);
             for action in actions {
@@ -164,6 +199,12 @@ impl Steered {
         }
         refusal = self.open(now, view, subflows).err().or(refusal);
         self.judge(now, refusal)
+    }
+
+    /// The rates at which the paths may send, bit/s; none: as their windows let them. Empty if nobody limits any.
+    pub(super) fn limits(&self) -> Vec<(PathIndex, Option<f64>)> {
+        let Chooser::Paced(paced) = &self.chooser else { return vec![] };
+        self.roads.iter().zip(paced.limits_bps()).map(|(road, &limit)| (road.path, limit)).collect()
     }
 
     /// The paths as the selector shall see them.
@@ -238,7 +279,7 @@ impl Steered {
             match path.ends {
                 None => *lane = Lane::default(),
                 // The order is given again until the subflow is gone.
-                Some(ends) if !path.owes && path.counters.backup || now >= deadline => {
+                Some(ends) if path.outstanding_bytes == 0 && path.counters.backup || now >= deadline => {
                     done = subflows.close(view.token, ends).and(done);
                 }
                 Some(_) => {}

@@ -1,9 +1,9 @@
 //! The part of the control plane that looks at the running connections: selectors, and allocators that solve anew.
 
-use joulepath_model::scenario::Scenario;
+use joulepath_model::scenario::{Direction, PathIndex, Scenario};
 use joulepath_model::units::Nanos;
 
-use super::control::ControlPlane;
+use super::control::{ControlPlane, Limit};
 use super::controllers::Controllers;
 use super::resolve::Resolvers;
 use super::setup::Setup;
@@ -18,6 +18,8 @@ use crate::traffic::{ConnectionLook, Pair, Spec};
 pub(super) struct Steering {
     steered: Vec<(usize, Steered)>,
     resolvers: Resolvers,
+    /// What the controllers were last told.
+    limits: Vec<Limit>,
     /// The device's path manager, if any subflow is ours to open.
     manager: Option<PathManager>,
     /// Both ends are asked and have not answered.
@@ -39,7 +41,8 @@ impl Steering {
             false => Some(lab.client().enter_thread(PathManager::open)??),
         };
         let resolvers = Resolvers::new(scenario, setup, seed)?;
-        let mut steering = Steering { steered, resolvers, manager, is_looking: false, due: None };
+        let mut steering =
+            Steering { steered, resolvers, limits: vec![], manager, is_looking: false, due: None };
         steering.due = steering.next(Nanos::ZERO);
         Ok(steering)
     }
@@ -63,6 +66,7 @@ impl Steering {
             self.steer(now, |i| view(traffic, &server, &client, i))?;
             let shares = self.resolvers.act(now, |i| view(traffic, &server, &client, i));
             control.tell_shares(controllers, &shares)?;
+            self.limit(traffic, control, controllers)?;
             self.due = self.next(now);
         }
         if self.due().is_some_and(|due| due <= now) {
@@ -79,6 +83,31 @@ impl Steering {
                 Some(view) => steered.act(now, &view, manager)?,
                 None => steered.wait(now),
             }
+        }
+        Ok(())
+    }
+
+    /// Says pacing rates that have changed: of a path that several connections use, the mean over those that are limited.
+    fn limit(&mut self, traffic: &Spec, control: &ControlPlane, controllers: &Controllers) -> Result<()> {
+        let mut sums: Vec<(PathIndex, Direction, f64, f64)> = vec![];
+        for (connection, steered) in &self.steered {
+            let direction = traffic.connections[*connection].direction();
+            for (path, limit_bps) in steered.limits() {
+                let known = sums.iter().position(|sum| (sum.0, sum.1) == (path, direction));
+                let place = known.unwrap_or(sums.len());
+                if known.is_none() {
+                    sums.push((path, direction, 0.0, 0.0));
+                }
+                let (_, _, sum, n) = &mut sums[place];
+                limit_bps.into_iter().for_each(|bps| (*sum, *n) = (*sum + bps, *n + 1.0));
+            }
+        }
+        let mean =
+            |(path, direction, sum, n): (_, _, f64, f64)| (path, direction, (n > 0.0).then(|| sum / n));
+        let limits: Vec<Limit> = sums.into_iter().map(mean).collect();
+        if limits != self.limits {
+            control.tell_limits(controllers, &limits)?;
+            self.limits = limits;
         }
         Ok(())
     }

@@ -31,8 +31,8 @@ pub(super) struct PathView {
     pub(super) counters: Counters,
     /// The device's subflow.
     pub(super) ends: Option<Ends>,
-    /// Whether the sender has given it something that is not acknowledged.
-    pub(super) owes: bool,
+    /// What the sender has given it and has no acknowledgement of.
+    pub(super) outstanding_bytes: u64,
     /// The sender's retransmission timeout.
     pub(super) rto: Nanos,
 }
@@ -46,6 +46,17 @@ impl View {
         };
         let paths = device.paths.iter().zip(&sender.paths).map(|(device, sender)| path(device, sender));
         Some(View { token: device.token?, demand, paths: paths.collect() })
+    }
+}
+
+impl View {
+    /// What waits and no subflow has been given yet.
+    pub(super) fn unsent(&self) -> Demand {
+        let given: u64 = self.paths.iter().map(|path| path.outstanding_bytes).sum();
+        match self.demand {
+            Demand::Endless => Demand::Endless,
+            Demand::Bytes(bytes) => Demand::Bytes((bytes - given as f64).max(0.0)),
+        }
     }
 }
 
@@ -70,7 +81,7 @@ fn path(device: &PathLook, sender: &PathLook) -> PathView {
             loss_events: sender.loss_events,
         },
         ends: own.map(|subflow| Ends { local: subflow.local, remote: subflow.remote }),
-        owes: theirs.is_some_and(|subflow| subflow.owes),
+        outstanding_bytes: theirs.map_or(0, |subflow| subflow.outstanding_bytes),
         rto: Nanos::from_micros(of_sender(|s| s.rto_us).into()),
     }
 }
@@ -89,7 +100,7 @@ mod tests {
             srtt_us,
             rto_us: 200_000,
             cwnd_packets: 12,
-            owes: true,
+            outstanding_bytes: 3000,
         })
     }
 

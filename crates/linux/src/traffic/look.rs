@@ -57,8 +57,8 @@ pub struct SubflowLook {
     pub rto_us: u32,
     /// Congestion window, packets.
     pub cwnd_packets: u32,
-    /// Whether something that it was given is not acknowledged.
-    pub owes: bool,
+    /// Payload that it was given and that is not acknowledged, bytes; in whole segments.
+    pub outstanding_bytes: u64,
 }
 
 impl SubflowLook {
@@ -78,7 +78,8 @@ impl SubflowLook {
             srtt_us: tcp.srtt_us,
             rto_us: tcp.rto_us,
             cwnd_packets: tcp.cwnd_packets,
-            owes: tcp.unacked_packets > 0 || tcp.not_sent_bytes > 0,
+            outstanding_bytes: u64::from(tcp.unacked_packets) * u64::from(tcp.send_mss_bytes)
+                + u64::from(tcp.not_sent_bytes),
         })
     }
 }

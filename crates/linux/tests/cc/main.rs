@@ -4,5 +4,6 @@
 mod common;
 #[path = "../mptcp/net.rs"]
 mod net;
+mod pacing;
 mod parity;
 mod running;

@@ -31,26 +31,26 @@ fn named(name: &str) -> Controller {
 }
 
 /// Registered under a name that no other test, and no user, has.
-fn register(controller: &str) -> Registered {
+pub(crate) fn register(controller: &str) -> Registered {
     let name = format!("t{}_{controller}", std::process::id() % 100_000);
     Registered::new(named(controller), &Connection::new(1), &name).unwrap()
 }
 
 /// Client and server sockets of one connection that uses `name` on both ends.
-struct Pair {
+pub(crate) struct Pair {
     client: TcpStream,
     server: TcpStream,
 }
 
-struct Listener(OwnedFd);
+pub(crate) struct Listener(OwnedFd);
 
-fn listener(net: &Net, options: &Options) -> Listener {
+pub(crate) fn listener(net: &Net, options: &Options) -> Listener {
     let at = net.server_at(PORT);
     Listener(net.server.enter_thread(|| listen(Protocol::Mptcp, at, options, 512)).unwrap().unwrap())
 }
 
 impl Pair {
-    fn open(net: &Net, listener: &Listener, protocol: Protocol, options: &Options) -> Self {
+    pub(crate) fn open(net: &Net, listener: &Listener, protocol: Protocol, options: &Options) -> Self {
         let (from, to) = (net.client_at(0), net.server_at(PORT));
         let client = net.client.enter_thread(|| connect_within(protocol, from, to, options, PATIENCE));
         let (server, _) = accept_within(&listener.0, PATIENCE).unwrap();
@@ -58,7 +58,7 @@ impl Pair {
     }
 
     /// `bytes` from client to server, which reads them all.
-    fn send(&self, bytes: usize) {
+    pub(crate) fn send(&self, bytes: usize) {
         thread::scope(|scope| {
             let mut client = &self.client;
             scope.spawn(move || client.write_all(&vec![7; bytes]).unwrap());
@@ -87,7 +87,7 @@ fn join_all_paths(net: &Net) {
     }
 }
 
-fn using(registered: &Registered) -> Options {
+pub(crate) fn using(registered: &Registered) -> Options {
     Options { congestion: Some(registered.name().to_owned()), ..Options::default() }
 }
 
@@ -133,7 +133,7 @@ fn explain(pair: &Pair, net: &Net, subflows: &[SubflowState]) {
     }
 }
 
-fn netns(net: &Net) -> u32 {
+pub(crate) fn netns(net: &Net) -> u32 {
     net.client.enter_thread(|| std::fs::metadata("/proc/thread-self/ns/net").unwrap().ino()).unwrap() as u32
 }
 
@@ -211,7 +211,7 @@ fn a_path_that_has_gone_dead_no_longer_counts() {
     let both = eventually(&pair, &net, &registered, |subflows| first_sees(subflows) == Some(2));
     assert_eq!(first_sees(&both), Some(2));
     net.set_cable(1, false);
-    // The scheduler gives a subflow up after net.mptcp.stale_loss_cnt timeouts.
+    // After a few timeouts, of the connection or of the subflow alone.
     let one = eventually(&pair, &net, &registered, |subflows| first_sees(subflows) == Some(1));
     assert_eq!(first_sees(&one), Some(1));
 }
@@ -239,7 +239,8 @@ fn a_subflow_hears_the_most_particular_word_of_the_control_plane() {
     let listener = listener(&net, &options);
     let pair = Pair::open(&net, &listener, Protocol::Mptcp, &options);
     let netns = netns(&net);
-    let control = |energy_cost| Control { energy_cost, target_share: 0.5, path_price: 0.25, loss: 0.125 };
+    let control =
+        |energy_cost| Control { energy_cost, target_share: 0.5, path_price: 0.25, loss: 0.125, pacing: 0 };
     let costs =
         |subflows: &[SubflowState]| subflows.iter().map(|s| s.control.energy_cost).collect::<Vec<_>>();
     let controls = registered.controls();

@@ -20,7 +20,7 @@ fn schedulers_that_someone_asked_for_are_refused() {
         ("mptcp[scheduler=minrtt]", "`minrtt`"),
         ("mptcp[penalise=off]", "`minrtt`"),
         ("redundant", "`redundant`"),
-        ("so-mptcp", "`allotted`"),
+        ("mptcp[scheduler=allotted,allocator=so-mptcp]", "`allotted`"),
     ] {
         let error = refused(policy);
         assert!(error.contains(name) && error.contains("one packet scheduler"), "{error}");

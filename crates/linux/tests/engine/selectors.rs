@@ -149,3 +149,21 @@ fn subflows_that_come_and_go_lose_nothing() {
         assert!(result.paths.iter().all(|path| path.share > 0.02), "{direction}: {:#?}", result.paths);
     }
 }
+
+#[test]
+fn so_mptcp_lets_the_dear_path_wait_and_paces_it() {
+    let Some(_machine) = machine() else { return };
+    let stream = |mbps: u32| {
+        format!(
+            "[workload]\nkind = \"stream\"\nrate = \"{mbps} Mbit/s\"\ninterval = \"40 ms\"\non = \"1 s\"\noff = \"0 s\""
+        )
+    };
+    // WiFi can do 5 Mbit/s alone: LTE is open, and a backup from the first looks on.
+    let (result, series) = run(&two_paths(6, TEN, &stream(5)), "so-mptcp[V=1000]");
+    assert!(megabytes(&series, 1, 3.0, 6.0) < 0.1, "{:?}", series.goodput_bps[1]);
+    assert!(result.goodput_bps > 4.5e6, "{result:#?}");
+    // 14 Mbit/s it cannot: a queue of V (c_LTE − c_WiFi), some 150 packets or 0.2 MB, is worth LTE, which then carries the rest, 4 of 14.
+    let (result, series) = run(&two_paths(8, TEN, &stream(14)), "so-mptcp[V=1000]");
+    assert!(megabytes(&series, 1, 3.0, 8.0) > 1.0, "{:?}", series.goodput_bps[1]);
+    assert!(result.goodput_bps > 10.5e6, "{result:#?}");
+}

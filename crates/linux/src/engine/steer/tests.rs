@@ -72,10 +72,11 @@ fn bench(name: &str, options: &[(&str, &str)], demand: Demand) -> Bench {
     let observer = Observer::new(&energies(), 1000.0);
     let surroundings = Surroundings { mss_bytes: 1000.0, initial_window: 10.0, base_w: 0.0 };
     let uses = selector.want(&surroundings.snapshot(Nanos::ZERO, demand, &observer));
-    let road = |place| Road { place, local: local(place, address(place), 1), from: Nanos::ZERO };
+    let road = |place| Road { path: place, place, local: local(place, address(place), 1), from: Nanos::ZERO };
     let remote = "10.0.1.1:5001".parse().unwrap();
     let roads = vec![road(0), road(1)];
-    let steered = Steered::new(selector, observer, surroundings, roads, remote, Nanos::ZERO, &uses);
+    let chooser = Chooser::Selector(selector);
+    let steered = Steered::new(chooser, observer, surroundings, roads, remote, Nanos::ZERO, &uses);
     let view = View { token: Token(7), demand, paths: vec![PathView::default(); 2] };
     let mut bench = Bench { steered, kernel: Kernel::default(), view };
     bench.opened(0);
@@ -94,7 +95,7 @@ impl Bench {
         let counters = Counters { state: PathState::Open, cwnd: 10, ..self.view.paths[path].counters };
         let counters = Counters { srtt: Nanos::from_millis(20), ..counters };
         self.view.paths[path] =
-            PathView { counters, ends: Some(ends), owes: true, rto: Nanos::from_millis(200) };
+            PathView { counters, ends: Some(ends), outstanding_bytes: 1000, rto: Nanos::from_millis(200) };
     }
 
     fn closed(&mut self, path: usize) {
@@ -156,7 +157,7 @@ fn a_path_gets_nothing_new_before_it_closes_and_opens_again_afterwards() {
     assert_eq!(told.first(), Some(&Told::Backup(1, true)));
     assert!(!told.contains(&Told::Close(1)), "{told:?}");
     assert!(bench.steered.lanes[1].closing.is_some(), "{told:?}");
-    bench.view.paths[1].owes = false;
+    bench.view.paths[1].outstanding_bytes = 0;
     assert_eq!(bench.act(2710), [Told::Close(1)]);
     bench.closed(1);
     assert_eq!(bench.act(2800), []);
