@@ -1,7 +1,10 @@
 //! `joulepath list`: what there is, and how sure it is.
 
+use joulepath_control::PartInfo;
+use joulepath_control::allocate::ALLOCATORS;
 use joulepath_control::policy::{self, POLICIES, PolicyInfo};
 use joulepath_control::schedule::SCHEDULERS;
+use joulepath_control::select::SELECTORS;
 use joulepath_controllers::{Confidence, Controller};
 use joulepath_model::energy;
 use joulepath_model::policy::Policy;
@@ -35,7 +38,9 @@ pub(crate) fn list(options: &ListOptions) -> Result<Exit, Failure> {
     let entries = match options.what {
         Listed::Policies => POLICIES.iter().map(policy).collect(),
         Listed::Controllers => Controller::all().map(controller).collect(),
-        Listed::Schedulers => schedulers(),
+        Listed::Schedulers => parts(&SCHEDULERS),
+        Listed::Selectors => parts(&SELECTORS),
+        Listed::Allocators => ALLOCATORS.iter().map(|name| allocator(name)).collect(),
         Listed::Energy => energies(),
         Listed::Scenarios => scenarios()?,
     };
@@ -60,7 +65,15 @@ fn note(what: Listed) -> Option<&'static str> {
             Some("Use one as a policy, `olia`, or in one, `mptcp[cc=dts,shape=intended]`.")
         }
         Listed::Schedulers => Some("Use one in a policy: `mptcp[scheduler=round-robin,num_segments=2]`."),
-        Listed::Energy => Some("Use one in a scenario: `energy = \"lte-huang2012\"`."),
+        Listed::Selectors => Some(
+            "Use one in a policy: `mptcp[selector=overflow]`. Without one all paths are used (`all`), or a single one \
+             (`single:PATH`).",
+        ),
+        Listed::Allocators => Some("Use one in a policy: `mptcp[allocator=eemptcp]`."),
+        Listed::Energy => Some(
+            "Use one in a scenario: `energy = \"lte-huang2012\"`; or in a question, those of interfaces as \
+             `joulepath advise --path lte:…,energy=lte-huang2012`, those of devices as `--device phone2015`.",
+        ),
         Listed::Scenarios => Some("`joulepath compare NAME` runs one; `joulepath show NAME` prints it."),
     }
 }
@@ -157,8 +170,9 @@ fn controller(controller: Controller) -> Entry {
     )
 }
 
-fn schedulers() -> Vec<Entry> {
-    let entry = |info: &joulepath_control::PartInfo| {
+/// Schedulers or selectors.
+fn parts(infos: &[PartInfo]) -> Vec<Entry> {
+    let entry = |info: &PartInfo| {
         let source = format!("{} · {}", info.paper, info.confidence);
         let mut lines = vec![format!("{}.", capitalised(info.summary)), source];
         if !info.options.is_empty() {
@@ -173,7 +187,16 @@ fn schedulers() -> Vec<Entry> {
         });
         Entry::new(info.name, lines, machine)
     };
-    SCHEDULERS.iter().map(entry).collect()
+    infos.iter().map(entry).collect()
+}
+
+/// An allocator, and the policies that come with it.
+fn allocator(name: &&str) -> Entry {
+    let with = POLICIES.iter().filter(|info| info.allocator == Some(*name));
+    let policies: Vec<&str> = with.clone().map(|info| info.name).collect();
+    let papers: Vec<&str> = with.map(|info| info.paper).collect();
+    let lines = vec![format!("Part of {}.", policies.join(", ")), papers.join(", ")];
+    Entry::new(name, lines, json!({ "name": name, "policies": policies, "papers": papers }))
 }
 
 fn energies() -> Vec<Entry> {

@@ -404,3 +404,93 @@ fn a_path_that_costs_nothing_leaves_no_limit() {
     // Where it is too slow for the rate, the rest has its price.
     assert_close(free.solve(Goal::Rate { bps: 8e6 }).unwrap().power_w, 0.1329 + 3.0 * 0.137, 1e-6);
 }
+
+/// The question that a file over TWO_PATHS with the radios of Huang et al. is to `advise`, and that scenario's limit.
+fn as_question(energies: [&str; 2], size: &str, base_w: f64) -> (crate::advise::Question, Limit) {
+    let energy = |text: &str, k: usize| {
+        let from = [
+            "{ per_mbps = \"137 mW\", up_per_mbps = \"283 mW\", active = \"132.9 mW\", sunk_while = \"open\" }",
+            "{ per_mbps = \"52 mW\", up_per_mbps = \"438 mW\", active = \"1288 mW\", sunk_while = \"open\" }",
+        ][k];
+        text.replace(from, &format!("\"{}\"", energies[k]))
+    };
+    let file = format!("kind = \"file\"\nsize = \"{size}\"");
+    let text = energy(&energy(TWO_PATHS, 0), 1).replace("kind = \"bulk\"", &file);
+    let text = format!("{text}\n[device]\nshared_base = \"{base_w} W\"\n");
+    let scenario = scenario(&text);
+    let paths = scenario.paths.iter().zip([10, 20]).map(|(path, mbps)| crate::advise::Path {
+        name: path.name.clone(),
+        rate: joulepath_model::units::BitRate::from_bps(mbps * 1_000_000),
+        rtt: Nanos::from_millis(50),
+        loss: Default::default(),
+        energy: path.energy.model.clone(),
+    });
+    let question = crate::advise::Question {
+        paths: paths.collect(),
+        size: size.parse().unwrap(),
+        within: crate::advise::Within::Whenever,
+        base: Watts(base_w),
+        capacity: Capacity::Link,
+    };
+    (question, limits(&scenario).pop().unwrap())
+}
+
+#[test]
+fn the_limit_of_a_file_is_what_advise_says() {
+    // Huang's radios, alone or together, cost at least the limit; and just that where one radio is best.
+    for (size, base_w) in [("100 kB", 0.0), ("1 MB", 0.5), ("20 MB", 0.5), ("20 MB", 3.0), ("500 MB", 1.0)] {
+        let (question, limit) = as_question(["wifi-huang2012", "lte-huang2012"], size, base_w);
+        let advice = crate::advise::advise(&question).unwrap().best;
+        let (limit_j, advised_j) = (limit.energy_j.unwrap(), advice.energy_j);
+        assert!(limit_j <= advised_j * (1.0 + 1e-6), "{size}: {limit_j} > {advised_j}");
+        let close = if advice.paths.len() == 1 { 1e-6 } else { 0.05 };
+        assert_close(limit_j, advised_j, close);
+    }
+}
+
+#[test]
+fn a_radio_that_sleeps_takes_the_better_part_of_a_varying_rate() {
+    // β = 1 W less tail power is nothing here; 10 mJ/Mbit; idle at 0.1 W. 10 Mbit/s for 20 s, then 1 Mbit/s for 40 s.
+    // The good part alone: 200 Mbit for 20 · 1 + 40 · 0.1 + 2 = 26 J; all: 240 Mbit for 60 + 2.4 J, less per joule.
+    let mut one = problem(&ADDITIVE, vec![radio(10.0, 1000.0, 100.0)], &[f64::INFINITY]);
+    let slot = |seconds: f64, mbps: f64| Slot {
+        seconds,
+        peak: vec![Shared { weights: vec![1.0], most: mbps * 1e6 }],
+        mean: vec![],
+    };
+    one.slots = vec![slot(20.0, 10.0), slot(40.0, 1.0)];
+    let best = one.solve(Goal::Bulk).unwrap();
+    assert_close(best.bits_per_joule(), 200e6 / 26.0, 1e-9);
+    // 3 Mbit/s are 180 Mbit, all of them in the good part: 18 s at 1 W, 42 s at 0.1 W, 1.8 J.
+    let best = one.solve(Goal::Rate { bps: 3e6 }).unwrap();
+    assert_close(best.power_w, (18.0 + 4.2 + 1.8) / 60.0, 1e-9);
+    // A file of 210 Mbit has to go through the bad part, too: 10 Mbit more at 1 Mbit/s, 30 s at 1 W, 2.1 J.
+    let file = Goal::Transfer { bits: 210e6, waiting_s: 0.0, repeated_s: 0.0, whole_use: true };
+    assert_close(one.solve(file).unwrap().energy_j.unwrap(), 32.1, 1e-9);
+    // One that waits for a good part idles meanwhile: 10 Mbit of it come after 20 s of next to nothing.
+    one.slots = vec![slot(20.0, 1e-6), slot(40.0, 10.0)];
+    let file = Goal::Transfer { bits: 10e6, waiting_s: 0.0, repeated_s: 0.0, whole_use: true };
+    assert_close(one.solve(file).unwrap().energy_j.unwrap(), 1.1, 1e-4);
+}
+
+#[test]
+fn a_mean_below_the_peak_bounds_the_whole_slot() {
+    // At most 10 Mbit/s at any instant, 2 on average: a fifth of the time at 1 W, 10 mJ/Mbit, idle at 0.1 W.
+    let mut one = problem(&ADDITIVE, vec![radio(10.0, 1000.0, 100.0)], &[f64::INFINITY]);
+    let bound = |mbps: f64| vec![Shared { weights: vec![1.0], most: mbps * 1e6 }];
+    one.slots = vec![Slot { seconds: 5.0, peak: bound(10.0), mean: bound(2.0) }];
+    assert_close(one.solve(Goal::Bulk).unwrap().bits_per_joule(), 2e6 / (0.2 + 0.08 + 0.02), 1e-9);
+}
+
+#[test]
+fn a_trace_counts_in_slots_of_a_hundredth_of_the_run() {
+    // 3 opportunities at 10 ms, repeated: 3.6 Mbit/s on the wire on average, in bursts of no length.
+    let text = TWO_PATHS.replace("rate = \"20 Mbit/s\"", "rate = { trace = \"t\" }");
+    let trace = |_: &str| {
+        Ok(joulepath_model::network::DeliveryTrace { source: "t".into(), opportunities_ms: vec![10, 10, 10] })
+    };
+    let scenario = load(&text, &trace).unwrap();
+    let problem = device_problem(&scenario, &scenario.connections[0], Capacity::Link);
+    assert!(problem.slots.len() > 90 && problem.slots.len() <= 100, "{}", problem.slots.len());
+    assert_close(problem.alone_bps(1), 3.6e6 * 1460.0 / 1500.0, 1e-3);
+}

@@ -12,7 +12,7 @@ fn names(what: &str) -> Vec<String> {
 
 #[test]
 fn everything_that_is_listed_can_be_read_and_parsed() {
-    for what in ["policies", "controllers", "schedulers", "energy", "scenarios"] {
+    for what in ["policies", "controllers", "schedulers", "selectors", "allocators", "energy", "scenarios"] {
         let text = joulepath(&["list", what]).ok();
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         for name in names(what) {
@@ -29,6 +29,16 @@ fn controllers_are_listed_with_paper_confidence_and_parameters() {
     assert_eq!(ecmtcp["confidence"], "recon.");
     assert!(ecmtcp["params"].as_array().unwrap().iter().any(|param| param["name"] == "ratio"), "{ecmtcp}");
     assert!(joulepath(&["list", "controllers"]).ok().contains("ecMTCP (recon.)"));
+}
+
+#[test]
+fn selectors_and_allocators_are_listed_with_what_they_can() {
+    for name in ["es-mptcp", "emptcp", "pluntke", "overflow", "quota", "backup"] {
+        assert!(names("selectors").iter().any(|listed| listed == name), "{name}");
+    }
+    let json = joulepath(&["list", "allocators", "--json"]).json();
+    let eemptcp = json.as_array().unwrap().iter().find(|entry| entry["name"] == "eemptcp").unwrap();
+    assert!(eemptcp["policies"].as_array().unwrap().iter().any(|policy| policy == "eemptcp"), "{eemptcp}");
 }
 
 #[test]
