@@ -224,6 +224,10 @@ pub(crate) enum Listed {
     Controllers,
     /// Packet schedulers with their options.
     Schedulers,
+    /// Path selectors with their options.
+    Selectors,
+    /// Rate allocators.
+    Allocators,
     /// Energy models of interfaces and devices.
     Energy,
     /// Scenarios in this binary.
