@@ -106,29 +106,12 @@ impl Check<'_> {
             .map_err(|error| Failure::message(self.wrong, error))?;
         let is_reconstructed =
             |name: &str| Controller::by_name(name).is_ok_and(|c| c.display_name().ends_with("(recon.)"));
+        let policy = self.policy.to_string();
         Ok(Contender {
-            policy: self.policy.to_string(),
             label: policy::label(&parts, &is_reconstructed),
             parts: parts.to_string(),
-            setup: Setup {
-                policy: self.policy.to_string(),
-                controller,
-                controller_params: parts.cc_params,
-                scheduler,
-                allocator: match parts.allocator {
-                    Some(Allocator::Eemptcp(allocator)) => Some(allocator),
-                    _ => None,
-                },
-                slots: match parts.allocator {
-                    Some(Allocator::SoMptcp(options)) => Some(options),
-                    _ => None,
-                },
-                selector: match parts.selector {
-                    Selector::Dynamic(selector) => Some(selector),
-                    Selector::All | Selector::Single(_) => None,
-                },
-                only_path,
-            },
+            setup: Setup::new(&policy, parts, controller, scheduler, only_path),
+            policy,
         })
     }
 

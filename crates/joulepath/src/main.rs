@@ -32,6 +32,7 @@ mod failure;
 mod gap;
 mod interrupt;
 mod journal;
+mod json_lines;
 #[cfg(feature = "kernel")]
 mod lab;
 mod list;

@@ -82,29 +82,10 @@ fn said(panic: &(dyn Any + Send)) -> String {
 
 #[cfg(test)]
 mod tests {
-    use joulepath_model::result::{Counters, EnergySplit};
-
     use super::*;
 
     fn result(task: &Task) -> RunResult {
-        RunResult {
-            policy: task.policy.to_string(),
-            seed: task.seed,
-            measured_s: 1.0,
-            goodput_bps: 1.0,
-            energy_j: 1.0,
-            power_w: 1.0,
-            bits_per_joule: 1.0,
-            energy_split: EnergySplit::default(),
-            completion_s: None,
-            delay: None,
-            retransmission_ratio: 0.0,
-            paths: vec![],
-            competitors_bps: 0.0,
-            connections_bps: vec![],
-            counters: Counters::default(),
-            series: None,
-        }
+        RunResult { policy: task.policy.to_string(), seed: task.seed, ..RunResult::default() }
     }
 
     fn threads(n: usize) -> NonZeroUsize {

@@ -7,5 +7,6 @@ pub mod names;
 pub mod network;
 pub mod policy;
 pub mod result;
+pub mod samples;
 pub mod scenario;
 pub mod units;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Outcome of one run: scenario × policy × engine × seed. Sums over the connections under test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunResult {
     /// As the user wrote it.
     pub policy: String,

@@ -35,7 +35,8 @@ mod subflow;
 mod transmit;
 
 use joulepath_control::OptionError;
-use joulepath_control::allocate::{Eemptcp, Infeasible, SoMptcpOptions};
+use joulepath_control::allocate::{Allocator, Eemptcp, Infeasible, SoMptcpOptions};
+use joulepath_control::policy::{PolicyParts, Selector};
 use joulepath_control::schedule::Scheduler;
 use joulepath_control::select::SelectorSpec;
 use joulepath_controllers::{Controller, ParamError, UnknownController};
@@ -61,6 +62,30 @@ pub struct Setup {
     pub selector: Option<SelectorSpec>,
     /// Only this path is used.
     pub only_path: Option<PathIndex>,
+}
+
+impl Setup {
+    /// The setup of `policy`, made of `parts`: the controller and the scheduler that they name, and the path that a selector of a
+    /// single path does.
+    pub fn new(
+        policy: &str,
+        parts: PolicyParts,
+        controller: Controller,
+        scheduler: Scheduler,
+        only_path: Option<PathIndex>,
+    ) -> Self {
+        let (allocator, slots) = match parts.allocator {
+            Some(Allocator::Eemptcp(allocator)) => (Some(allocator), None),
+            Some(Allocator::SoMptcp(options)) => (None, Some(options)),
+            None => (None, None),
+        };
+        let selector = match parts.selector {
+            Selector::Dynamic(selector) => Some(selector),
+            Selector::All | Selector::Single(_) => None,
+        };
+        let (policy, controller_params) = (policy.to_owned(), parts.cc_params);
+        Setup { policy, controller, controller_params, scheduler, allocator, slots, selector, only_path }
+    }
 }
 
 /// What a run records besides its result.

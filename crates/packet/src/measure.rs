@@ -2,6 +2,7 @@
 
 use joulepath_model::energy::meter::EnergyReading;
 use joulepath_model::result::{DelayStats, EnergySplit, PathResult, RunResult, Series};
+use joulepath_model::samples::Samples;
 use joulepath_model::scenario::{Direction, PathIndex, Scenario, Workload};
 use joulepath_model::units::Nanos;
 
@@ -9,21 +10,18 @@ use crate::connection::Connection;
 use crate::engine::Engine;
 use crate::subflow::{Subflow, SubflowStats};
 
-/// Samples are thinned out when there are this many, so that a short transfer in a long scenario has as many as a full one.
-const MAX_SAMPLES: usize = 1024;
 /// The first interval between samples is this part of the duration, at least 1 ms.
 const FINEST: u64 = 1 << 16;
 
 /// Time series of a run.
 pub(crate) struct Recorder {
     enabled: bool,
-    interval_ns: u64,
-    samples: Vec<Sample>,
+    samples: Samples<Sample>,
     /// The link with the least rate on each path, in the data's direction.
     bottlenecks: Vec<usize>,
 }
 
-/// Running totals at an instant, by path. Differences are taken at the end, so that thinning out loses nothing.
+/// Running totals at an instant, by path.
 struct Sample {
     time_ns: u64,
     bytes: Vec<u64>,
@@ -43,8 +41,7 @@ impl Recorder {
         };
         Recorder {
             enabled,
-            interval_ns: (scenario.duration.0 / FINEST).max(1_000_000),
-            samples: vec![],
+            samples: Samples::every((scenario.duration.0 / FINEST).max(1_000_000)),
             bottlenecks: scenario
                 .paths
                 .iter()
@@ -54,28 +51,17 @@ impl Recorder {
     }
 
     pub(crate) fn first_ns(&self) -> Option<u64> {
-        self.enabled.then_some(self.interval_ns)
-    }
-
-    fn keep(&mut self, sample: Sample) {
-        self.samples.push(sample);
-        if self.samples.len() >= MAX_SAMPLES {
-            let mut nth = 0;
-            self.samples.retain(|_| {
-                nth += 1;
-                nth % 2 == 0
-            });
-            self.interval_ns *= 2;
-        }
+        self.enabled.then_some(self.samples.interval_ns())
     }
 
     fn series(&self, paths: usize) -> Series {
+        let samples = self.samples.kept();
         let mut series = Series {
-            time_s: self.samples.iter().map(|sample| sample.time_ns as f64 / 1e9).collect(),
+            time_s: samples.iter().map(|sample| sample.time_ns as f64 / 1e9).collect(),
             ..Series::default()
         };
         let plain =
-            |value: fn(&Sample, usize) -> f64, p: usize| self.samples.iter().map(|s| value(s, p)).collect();
+            |value: fn(&Sample, usize) -> f64, p: usize| samples.iter().map(|s| value(s, p)).collect();
         let rate = |value: fn(&Sample, usize) -> f64, p: usize| {
             let mut last = (0.0, 0);
             let per_second = |sample: &Sample| {
@@ -83,7 +69,7 @@ impl Recorder {
                 let (before, since_ns) = std::mem::replace(&mut last, now);
                 (now.0 - before) / ((now.1 - since_ns) as f64 / 1e9)
             };
-            self.samples.iter().map(per_second).collect()
+            samples.iter().map(per_second).collect()
         };
         for p in 0..paths {
             series.goodput_bps.push(rate(|s, p| s.bytes[p] as f64 * 8.0, p));
@@ -169,8 +155,8 @@ impl Engine {
         for (queue, &link) in sample.queue.iter_mut().zip(&self.recorder.bottlenecks) {
             *queue = self.net.wires[link].link.queue_packets(now);
         }
-        self.recorder.keep(sample);
-        self.net.queue.push(self.now_ns + self.recorder.interval_ns, self.common.sources.sample());
+        self.recorder.samples.push(sample);
+        self.net.queue.push(self.now_ns + self.recorder.samples.interval_ns(), self.common.sources.sample());
     }
 
     fn outcome(&self, connection: &Connection, warm_up: Nanos) -> Option<Outcome> {

@@ -211,15 +211,20 @@ mod tests {
         [path(energy(137.0, 132.9), 0.025, 0.01, 25e6), path(energy(122.1, 817.9), 0.065, 0.0, 5e6)]
     }
 
-    fn objectives(objective: Objective, bytes: f64) -> Vec<f64> {
-        let snapshot = Snapshot {
+    fn snapshot(bytes: f64, paths: &[PathSnapshot]) -> Snapshot<'_> {
+        Snapshot {
             now: Nanos::ZERO,
             mss_bytes: 1460.0,
             initial_window: 10.0,
             base_w: 0.0,
             demand: Demand::Bytes(bytes),
-            paths: &paths(),
-        };
+            paths,
+        }
+    }
+
+    fn objectives(objective: Objective, bytes: f64) -> Vec<f64> {
+        let paths = paths();
+        let snapshot = snapshot(bytes, &paths);
         let sets = [vec![0], vec![0, 1]].map(|set| expectation(&snapshot, set));
         Es { objective, ..Es::default() }.objectives(&sets)
     }
@@ -258,16 +263,8 @@ mod tests {
     #[test]
     fn the_wlan_alone_is_chosen_for_all_but_what_the_literal_form_makes_of_tiny_files() {
         let want = |objective, bytes| {
-            let snapshot = Snapshot {
-                now: Nanos::ZERO,
-                mss_bytes: 1460.0,
-                initial_window: 10.0,
-                base_w: 0.0,
-                demand: Demand::Bytes(bytes),
-                paths: &paths(),
-            };
             let mut es = Es { objective, ..Es::default() };
-            es.want(&snapshot)[..2].to_vec()
+            es.want(&snapshot(bytes, &paths()))[..2].to_vec()
         };
         let (wlan, both) = ([Use::Regular, Use::Closed], [Use::Regular, Use::Regular]);
         assert_eq!(want(Objective::Normalised, 16e3), wlan);

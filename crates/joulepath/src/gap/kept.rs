@@ -1,14 +1,14 @@
 //! Finished runs of the kernel engine in a file, one JSON line each.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::OpenOptions;
+use std::io;
 use std::path::Path;
 
 use joulepath_model::result::RunResult;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::{Exit, Failure};
-use crate::terminal;
+use crate::json_lines::JsonLines;
 
 /// Which run it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +28,8 @@ struct Line {
 /// What has been run before, and where new runs go.
 #[derive(Default)]
 pub(crate) struct Kept {
-    file: Option<File>,
     lines: Vec<Line>,
+    new: Option<JsonLines>,
 }
 
 impl Kept {
@@ -57,7 +57,7 @@ impl Kept {
         let lines = whole.lines().enumerate().map(line).collect::<Result<_, _>>()?;
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(io)?;
         file.set_len(whole.len() as u64).map_err(io)?;
-        Ok(Kept { file: Some(file), lines })
+        Ok(Kept { lines, new: Some(JsonLines::new(file, path)) })
     }
 
     pub(crate) fn find(&self, key: &Key<'_>) -> Option<&RunResult> {
@@ -67,45 +67,22 @@ impl Kept {
         found.map(|line| &line.run)
     }
 
-    /// Appends a run; the first failure is said, and then no more is kept: the runs go on.
+    /// Appends a run.
     pub(crate) fn add(&mut self, key: &Key<'_>, run: &RunResult) {
-        let Some(file) = &mut self.file else { return };
-        let line = Line { scenario_sha256: key.scenario.to_owned(), run: run.clone() };
-        let written = serde_json::to_string(&line)
-            .map_err(io::Error::from)
-            .and_then(|text| file.write_all((text + "\n").as_bytes()));
-        if let Err(error) = written {
-            terminal::say(&format!("warning: finished runs are no longer kept: {error}"));
-            self.file = None;
+        if let Some(new) = &mut self.new {
+            new.add(&Line { scenario_sha256: key.scenario.to_owned(), run: run.clone() });
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use joulepath_model::result::{Counters, EnergySplit};
+    use std::io::Write;
 
     use super::*;
 
     fn run(seed: u64) -> RunResult {
-        RunResult {
-            policy: "mptcp".into(),
-            seed,
-            measured_s: 1.0,
-            goodput_bps: 1.0,
-            energy_j: 1.0,
-            power_w: 1.0,
-            bits_per_joule: 1.0,
-            energy_split: EnergySplit::default(),
-            completion_s: None,
-            delay: None,
-            retransmission_ratio: 0.0,
-            paths: vec![],
-            competitors_bps: 0.0,
-            connections_bps: vec![],
-            counters: Counters::default(),
-            series: None,
-        }
+        RunResult { policy: "mptcp".into(), seed, ..RunResult::default() }
     }
 
     #[test]

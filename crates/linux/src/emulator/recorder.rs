@@ -2,13 +2,12 @@
 
 use joulepath_model::energy::meter::EnergyReading;
 use joulepath_model::result::EnergySplit;
+use joulepath_model::samples::Samples;
 use joulepath_model::scenario::{Direction, LinkIndex, Scenario};
 
 use super::messages::{End, Series};
 use super::network::{Line, Network};
 
-/// Samples are thinned out when there are this many.
-const MAX_SAMPLES: usize = 1024;
 /// The first interval between samples is this part of the duration, at least 10 ms.
 const FINEST: u64 = 1 << 13;
 const LEAST_INTERVAL_NS: u64 = 10_000_000;
@@ -21,9 +20,8 @@ struct Sample {
 }
 
 pub(super) struct Recorder {
-    interval_ns: u64,
     due_ns: u64,
-    samples: Vec<Sample>,
+    samples: Samples<Sample>,
     /// The slowest link of each line, in the data's direction.
     bottlenecks: Vec<LinkIndex>,
 }
@@ -39,9 +37,8 @@ impl Recorder {
         };
         let interval_ns = (scenario.duration.0 / FINEST).max(LEAST_INTERVAL_NS);
         Recorder {
-            interval_ns,
             due_ns: interval_ns,
-            samples: vec![],
+            samples: Samples::every(interval_ns),
             bottlenecks: lines.iter().map(slowest).collect(),
         }
     }
@@ -58,15 +55,7 @@ impl Recorder {
             energy_j: interfaces.iter().map(EnergySplit::total_j).collect(),
             queue: self.bottlenecks.iter().map(|&link| network.queue_packets(link, now_ns)).collect(),
         });
-        if self.samples.len() >= MAX_SAMPLES {
-            let mut nth = 0;
-            self.samples.retain(|_| {
-                nth += 1;
-                nth % 2 == 0
-            });
-            self.interval_ns *= 2;
-        }
-        self.due_ns = now_ns + self.interval_ns;
+        self.due_ns = now_ns + self.samples.interval_ns();
     }
 
     /// Energy starts at 0 again; samples of the warm-up are dropped, because their totals have another origin.
@@ -75,15 +64,16 @@ impl Recorder {
     }
 
     pub(super) fn series(&self) -> Series {
-        let interfaces = self.samples.first().map_or(0, |sample| sample.energy_j.len());
+        let samples = self.samples.kept();
+        let interfaces = samples.first().map_or(0, |sample| sample.energy_j.len());
         let power = |i: usize| {
             let pair = |pair: &[Sample]| {
                 let joules = pair[1].energy_j[i] - pair[0].energy_j[i];
                 joules / ((pair[1].time_ns - pair[0].time_ns) as f64 / 1e9)
             };
-            self.samples.windows(2).map(pair).collect()
+            samples.windows(2).map(pair).collect()
         };
-        let later = || self.samples.iter().skip(1);
+        let later = || samples.iter().skip(1);
         Series {
             time_s: later().map(|sample| sample.time_ns as f64 / 1e9).collect(),
             power_w: (0..interfaces).map(power).collect(),

@@ -1,6 +1,5 @@
 //! From the text of a scenario and the name of a policy to a result.
 
-use joulepath_control::allocate::Allocator;
 use joulepath_control::policy::{Selector, resolve};
 use joulepath_control::schedule::Scheduler;
 use joulepath_controllers::Controller;
@@ -18,26 +17,10 @@ pub(crate) fn setup(scenario: &Scenario, policy: &str) -> Setup {
         }
         Selector::All | Selector::Dynamic(_) => None,
     };
-    Setup {
-        policy: policy.to_owned(),
-        controller: Controller::by_name(&parts.cc).expect("resolve checks it"),
-        controller_params: parts.cc_params,
-        scheduler: Scheduler::by_name(&parts.scheduler, &parts.scheduler_options, mss)
-            .expect("resolve checks it"),
-        allocator: match parts.allocator {
-            Some(Allocator::Eemptcp(allocator)) => Some(allocator),
-            _ => None,
-        },
-        slots: match parts.allocator {
-            Some(Allocator::SoMptcp(options)) => Some(options),
-            _ => None,
-        },
-        selector: match parts.selector {
-            Selector::Dynamic(selector) => Some(selector),
-            _ => None,
-        },
-        only_path,
-    }
+    let controller = Controller::by_name(&parts.cc).expect("resolve checks it");
+    let scheduler =
+        Scheduler::by_name(&parts.scheduler, &parts.scheduler_options, mss).expect("resolve checks it");
+    Setup::new(policy, parts, controller, scheduler, only_path)
 }
 
 /// Runs the scenario written in `toml` (all but its title) under `policy`.
