@@ -37,7 +37,7 @@ fn a_process_that_is_killed_fails_the_run_and_leaves_nothing() {
         let error = outcome.unwrap_err();
         assert!(matches!(error, Error::Run(_)), "{error}");
         assert!(error.to_string().contains(&format!("the {name} was killed by signal 9")), "{error}");
-        assert!(began.elapsed() < Duration::from_secs(10), "{name}: {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(40), "{name}: {:?}", began.elapsed());
         for pid in others {
             assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "{name}: {pid} lives");
         }
@@ -89,5 +89,5 @@ fn whoever_watches_can_end_a_run() {
     };
     let outcome = engine::run_watched(&scenario, &setup, 1, RunOptions::default(), &program(), &mut { stop });
     assert_eq!(outcome.unwrap_err().to_string(), "enough");
-    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(began.elapsed() < Duration::from_secs(40));
 }

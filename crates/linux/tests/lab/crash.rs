@@ -25,7 +25,8 @@ fn without_its_emulator_a_lab_says_so_and_leaves_nothing() {
     assert!(!lab.is_alive());
     let id = lab.id().to_owned();
     drop(lab);
-    assert_eq!(with_mark(&id), [0; 0]);
+    // A process that was killed goes in its own time.
+    wait_until("nothing carries the lab's mark", || with_mark(&id).is_empty());
     assert!(!fs::exists(ledger(&id)).unwrap());
     end(background);
 }
@@ -116,7 +117,7 @@ fn ledger(id: &str) -> String {
 }
 
 fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !done() {
         assert!(Instant::now() < deadline, "in vain: {what}");
         std::thread::sleep(Duration::from_millis(20));
