@@ -5,6 +5,7 @@
 //!                                                  LEAST ≤ r_i:          regular, paced at r_i
 //!                                                  below:                a backup, not paced
 //! ```
+//! The cheapest path is always regular, and not paced.
 //! A backup is not paced, so that what its subflow holds can leave: a subflow that is muted by its rate would hold up all that comes after.
 //! For the same reason nothing is paced below LEAST: Linux gives a subflow up to 64 kB at once.
 
@@ -107,13 +108,13 @@ impl Paced {
         }
     }
 
-    /// The path with the largest mean is never a backup: something must carry.
+    /// The cheapest path is never limited: what pays nowhere else waits for it, and with an empty queue nothing is allotted at all.
     fn decide(&mut self, slots: &[SlotPath], packet_bits: f64) {
-        let rates = &self.means[..slots.len()];
-        let largest = rates.iter().map(|&(rate, _)| rate).fold(0.0, f64::max);
-        for (i, &(rate, most)) in rates.iter().enumerate() {
-            let is_used = rate >= largest || rate * packet_bits >= LEAST_BPS;
-            let is_paced = is_used && rate < FULL * most && rate * packet_bits >= LEAST_BPS;
+        let cheaper = |a: usize, b: usize| if slots[b].cost_j < slots[a].cost_j { b } else { a };
+        let cheapest = (0..slots.len()).fold(0, cheaper);
+        for (i, &(rate, most)) in self.means[..slots.len()].iter().enumerate() {
+            let is_used = i == cheapest || rate * packet_bits >= LEAST_BPS;
+            let is_paced = is_used && i != cheapest && rate < FULL * most;
             self.uses[i] = if is_used { Use::Regular } else { Use::Backup };
             self.limits_bps[i] = is_paced.then_some(rate * packet_bits);
         }
@@ -158,8 +159,10 @@ mod tests {
     #[test]
     fn the_dear_path_waits_for_a_queue_that_is_worth_it() {
         // V = 100: thresholds of 100 and 500 packets; the place-holder adds the 100.
-        let (uses, limits) = wanted(EnergyShape::Linear, &[50.0]);
-        assert_eq!((uses[0], uses[1], limits), (Use::Regular, Use::Backup, [None, None]));
+        for packets in [0.0, 50.0] {
+            let (uses, limits) = wanted(EnergyShape::Linear, &[packets]);
+            assert_eq!((uses[0], uses[1], limits), (Use::Regular, Use::Backup, [None, None]), "{packets}");
+        }
         let (uses, limits) = wanted(EnergyShape::Linear, &[450.0]);
         assert_eq!((uses[0], uses[1], limits), (Use::Regular, Use::Regular, [None, None]));
         let (uses, _) = wanted(EnergyShape::Linear, &[f64::INFINITY]);

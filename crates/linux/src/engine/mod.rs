@@ -146,7 +146,7 @@ impl Run {
         let control = ControlPlane::new(scenario, setup, seed, &lab, &controllers)?;
         let (traffic, steered) = plan::traffic(scenario, setup, seed, options.series, &lab, &controllers)?;
         let pair = Pair::start(traffic.clone(), lab.server(), lab.client(), program)?;
-        let steering = Steering::new(scenario, setup, seed, &lab, steered)?;
+        let steering = Steering::new(scenario, setup, seed, &lab, &traffic, steered)?;
         Ok(Run { traffic, pair: Some(pair), control, steering, lab, controllers })
     }
 

@@ -12,12 +12,16 @@ use super::plan::{chosen, energies};
 use super::setup::Setup;
 use super::view::View;
 use crate::error::Result;
+use crate::lab::Line;
+use crate::traffic::Spec;
 
 /// One connection.
 struct Resolving {
     connection: usize,
     direction: Direction,
     paths: Vec<PathIndex>,
+    /// Where they are in the traffic's connection: one that is steered begins with another path.
+    places: Vec<usize>,
     observer: Observer,
     resolver: Resolver,
     random: Stream,
@@ -34,7 +38,13 @@ pub(super) struct Resolvers {
 
 impl Resolvers {
     /// Empty unless the policy's allocator is on line.
-    pub(super) fn new(scenario: &Scenario, setup: &Setup, seed: u64) -> Result<Self> {
+    pub(super) fn new(
+        scenario: &Scenario,
+        setup: &Setup,
+        seed: u64,
+        traffic: &Spec,
+        lines: &[Line],
+    ) -> Result<Self> {
         let mss_bytes = scenario.transport.mss.0 as f64;
         let mut resolvers = Resolvers { all: vec![], mss_bytes, due: TICK };
         let Some(allocator) = setup.allocator.filter(|allocator| allocator.online) else {
@@ -49,10 +59,14 @@ impl Resolvers {
             };
             let solved_bps: Vec<f64> = paths.iter().map(capacity).collect();
             for _ in 0..group.count {
+                let of_traffic = &traffic.connections[connection].paths;
+                let is_on = |path: &PathIndex, line: &usize| lines[*line].path == Some(*path);
+                let place = |path: &PathIndex| of_traffic.iter().position(|line| is_on(path, line));
                 resolvers.all.push(Resolving {
                     connection,
                     direction: group.direction,
                     paths: paths.clone(),
+                    places: paths.iter().filter_map(place).collect(),
                     observer: Observer::new(&energies, mss_bytes),
                     resolver: Resolver::new(allocator, solved_bps.clone()),
                     random: Stream::new(seed, Domain::Allocator, connection as u64),
@@ -103,11 +117,78 @@ impl Resolvers {
 impl Resolving {
     /// Whether the shares are new.
     fn solve(&mut self, now: Nanos, view: &View, mss_bytes: f64) -> bool {
-        let counters: Vec<Counters> = view.paths.iter().map(|path| path.counters).collect();
+        let counters: Vec<Counters> = self.places.iter().map(|&place| view.paths[place].counters).collect();
         self.observer.observe(now, &counters, view.demand);
         let shares = self.resolver.solve(now, self.observer.paths(), mss_bytes, &mut self.random);
         let is_new = shares.is_some();
         self.shares = shares.or(self.shares.take());
         is_new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_control::allocate::Eemptcp;
+    use joulepath_control::select::{Demand, PathEnergy, PathState};
+
+    use super::super::view::PathView;
+    use super::*;
+    use crate::mptcp::Token;
+
+    /// Two paths of 10 Mbit/s, the first three times as dear; the traffic's connection begins on the second.
+    fn resolvers(connections: usize) -> Resolvers {
+        let energies =
+            [3e-7, 1e-7].map(|slope_j_per_bit| PathEnergy { slope_j_per_bit, ..PathEnergy::default() });
+        let resolving = |connection| Resolving {
+            connection,
+            direction: Direction::Download,
+            paths: vec![4, 7],
+            places: vec![1, 0],
+            observer: Observer::new(&energies, 1250.0),
+            resolver: Resolver::new(Eemptcp::default(), vec![10e6; 2]),
+            random: Stream::new(1, Domain::Allocator, connection as u64),
+            shares: None,
+        };
+        Resolvers { all: (0..connections).map(resolving).collect(), mss_bytes: 1250.0, due: TICK }
+    }
+
+    /// 100 ms, and a loss every so many packets on the cheap path, none on the dear one.
+    fn view(packets: u64, losses: u64) -> View {
+        let path = |delivered_bytes, loss_events| {
+            let counters =
+                Counters { state: PathState::Open, cwnd: 10, delivered_bytes, ..Counters::default() };
+            let counters = Counters { srtt: Nanos::from_millis(100), loss_events, ..counters };
+            PathView { counters, ..PathView::default() }
+        };
+        let paths = vec![path(1250 * packets, losses), path(1250 * packets, 0)];
+        View { token: Token(1), demand: Demand::Endless, unsent: Demand::Endless, paths }
+    }
+
+    #[test]
+    fn a_capacity_that_falls_moves_the_shares_to_the_other_path() {
+        let mut resolvers = resolvers(1);
+        assert_eq!(resolvers.act(Nanos::from_millis(50), |_| Some(view(0, 0))), []);
+        // A loss every 600 packets: Mathis gives 1250 · 8/(0.1 √(2/(3 · 600))) = 3 Mbit/s. R = 10: the dear path carries 7 of 10.
+        let shares: Vec<Share> = (1..=30)
+            .flat_map(|i| resolvers.act(Nanos::from_millis(100 * i), |_| Some(view(600 * i, i))))
+            .collect();
+        let last = &shares[shares.len() - 2..];
+        assert_eq!((last[0].0, last[1].0), (4, 7));
+        assert!((last[0].2 - 0.7).abs() < 0.01 && (last[1].2 - 0.3).abs() < 0.01, "{last:?}");
+        // Nothing moves any more: nothing is said.
+        let later = resolvers.act(Nanos::from_secs(5), |_| Some(view(600 * 30, 30)));
+        assert_eq!(later, []);
+    }
+
+    #[test]
+    fn a_path_that_two_connections_use_gets_the_mean() {
+        let mut resolvers = resolvers(2);
+        // Only the first one has lost anything; the second one keeps what it had, and says nothing.
+        let lossy = |i: usize, t: u64| Some(view(600 * t, if i == 0 { t } else { 0 }));
+        let shares: Vec<Share> =
+            (1..=30).flat_map(|t| resolvers.act(Nanos::from_millis(100 * t), |i| lossy(i, t))).collect();
+        assert!(shares.iter().all(|share| share.1 == Direction::Download), "{shares:?}");
+        let last = shares.last().unwrap();
+        assert!(last.0 == 7 && (last.2 - 0.3).abs() < 0.01, "{last:?}");
     }
 }

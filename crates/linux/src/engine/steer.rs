@@ -189,7 +189,7 @@ impl Steered {
             let counters = self.counters(view);
             self.observer.observe(now, &counters, view.demand);
             let snapshot = self.surroundings.snapshot(now, view.demand, &self.observer);
-            let actions = self.chooser.decide(&snapshot, view.unsent());
+            let actions = self.chooser.decide(&snapshot, view.unsent);
             self.due = now.saturating_add(self.chooser.period(&snapshot));
             // What was wanted before is wanted again or no more.
             self.lanes.iter_mut().for_each(|lane| lane.wanted = false);

@@ -34,13 +34,14 @@ impl Steering {
         setup: &Setup,
         seed: u64,
         lab: &Lab,
+        traffic: &Spec,
         steered: Vec<(usize, Steered)>,
     ) -> Result<Self> {
         let manager = match steered.is_empty() {
             true => None,
             false => Some(lab.client().enter_thread(PathManager::open)??),
         };
-        let resolvers = Resolvers::new(scenario, setup, seed)?;
+        let resolvers = Resolvers::new(scenario, setup, seed, traffic, lab.lines())?;
         let mut steering =
             Steering { steered, resolvers, limits: vec![], manager, is_looking: false, due: None };
         steering.due = steering.next(Nanos::ZERO);

@@ -20,6 +20,8 @@ pub(super) struct View {
     pub(super) token: Token,
     /// What waits at the sender.
     pub(super) demand: Demand,
+    /// The part of it that no subflow has been given yet.
+    pub(super) unsent: Demand,
     /// One per path of the traffic's connection, in its order.
     pub(super) paths: Vec<PathView>,
 }
@@ -45,18 +47,17 @@ impl View {
             Waiting::Bytes(bytes) => Demand::Bytes(bytes as f64),
         };
         let paths = device.paths.iter().zip(&sender.paths).map(|(device, sender)| path(device, sender));
-        Some(View { token: device.token?, demand, paths: paths.collect() })
-    }
-}
-
-impl View {
-    /// What waits and no subflow has been given yet.
-    pub(super) fn unsent(&self) -> Demand {
-        let given: u64 = self.paths.iter().map(|path| path.outstanding_bytes).sum();
-        match self.demand {
-            Demand::Endless => Demand::Endless,
-            Demand::Bytes(bytes) => Demand::Bytes((bytes - given as f64).max(0.0)),
-        }
+        let paths: Vec<PathView> = paths.collect();
+        let unsent = match (demand, sender.unsent_bytes) {
+            (Demand::Endless, _) => Demand::Endless,
+            (Demand::Bytes(_), Some(bytes)) => Demand::Bytes(bytes as f64),
+            // Too much by what waits for its order at the receiver.
+            (Demand::Bytes(bytes), None) => {
+                let given: u64 = paths.iter().map(|path| path.outstanding_bytes).sum();
+                Demand::Bytes((bytes - given as f64).max(0.0))
+            }
+        };
+        Some(View { token: device.token?, demand, unsent, paths })
     }
 }
 
@@ -106,7 +107,7 @@ mod tests {
 
     fn look(subflow: Option<SubflowLook>, waiting: Option<Waiting>) -> ConnectionLook {
         let path = PathLook { subflow, acked_bytes: 7, loss_events: 3 };
-        ConnectionLook { token: Some(Token(9)), waiting, paths: vec![path] }
+        ConnectionLook { token: Some(Token(9)), waiting, unsent_bytes: None, paths: vec![path] }
     }
 
     #[test]
@@ -124,6 +125,17 @@ mod tests {
         assert_eq!((syn.state, syn.stalled), (PathState::Opening, true));
         // What the device has closed is closed, even if the server has not heard of it.
         assert_eq!(path(None, subflow(true, 0, 1)).state, PathState::Closed);
+    }
+
+    #[test]
+    fn what_is_on_its_way_is_not_unsent() {
+        let view = |unsent_bytes| {
+            let sender = look(subflow(true, 0, 1), Some(Waiting::Bytes(5000)));
+            View::of(&look(None, None), &ConnectionLook { unsent_bytes, ..sender }).unwrap().unsent
+        };
+        assert_eq!(view(Some(1500)), Demand::Bytes(1500.0));
+        // An older kernel: 5000 less the 3000 that are outstanding.
+        assert_eq!(view(None), Demand::Bytes(2000.0));
     }
 
     #[test]

@@ -267,6 +267,7 @@ impl Flow {
         Ok(ConnectionLook {
             token: connection.map(|connection| connection.token),
             waiting: self.waiting(connection),
+            unsent_bytes: self.unsent(connection),
             paths,
         })
     }
@@ -276,6 +277,13 @@ impl Flow {
         let Application::Sends(sender) = &self.application else { return None };
         let unacked = connection.map_or(0, |known| known.write_dsn.wrapping_sub(known.unacked_dsn));
         Some(sender.backlog().map_or(Waiting::Endless, |backlog| Waiting::Bytes(backlog + unacked)))
+    }
+
+    /// What the kernel has not taken, and what it has and no subflow was given.
+    fn unsent(&self, connection: Option<&ConnectionInfo>) -> Option<u64> {
+        let Application::Sends(sender) = &self.application else { return None };
+        let given = connection?.counters?.sent;
+        Some(sender.backlog()? + sender.sent().saturating_sub(given))
     }
 
     /// The first path on which a subflow is overdue.

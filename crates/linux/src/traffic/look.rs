@@ -13,6 +13,8 @@ pub struct ConnectionLook {
     pub token: Option<Token>,
     /// What waits at this end; none at the end that receives.
     pub waiting: Option<Waiting>,
+    /// The part of it that no subflow has been given yet, bytes; none if there is always more, or before Linux 6.5.
+    pub unsent_bytes: Option<u64>,
     /// One per path of the connection, in its order.
     pub paths: Vec<PathLook>,
 }

@@ -77,7 +77,7 @@ fn bench(name: &str, options: &[(&str, &str)], demand: Demand) -> Bench {
     let roads = vec![road(0), road(1)];
     let chooser = Chooser::Selector(selector);
     let steered = Steered::new(chooser, observer, surroundings, roads, remote, Nanos::ZERO, &uses);
-    let view = View { token: Token(7), demand, paths: vec![PathView::default(); 2] };
+    let view = View { token: Token(7), demand, unsent: demand, paths: vec![PathView::default(); 2] };
     let mut bench = Bench { steered, kernel: Kernel::default(), view };
     bench.opened(0);
     bench
