@@ -64,13 +64,17 @@ pub(crate) fn run_seed(scenario: &Scenario, policy: &str, seed: u64) -> Result<R
     patiently(|| engine::run(scenario, &setup, seed, RunOptions::default(), &program()))
 }
 
-/// A run that another process of this machine has made late is no run: it is done again.
+/// A run that another process of this machine has made late is no run: it is done again, after a pause that grows.
 pub(crate) fn patiently(mut run: impl FnMut() -> Result<RunResult>) -> Result<RunResult> {
     let is_late = |outcome: &Result<RunResult>| {
         outcome.as_ref().is_err_and(|error| error.to_string().contains("this machine was too busy"))
     };
-    (0..ATTEMPTS).map(|_| run()).find(|outcome| !is_late(outcome)).unwrap_or_else(run)
+    let attempt = |number| {
+        std::thread::sleep(std::time::Duration::from_secs(2 * number));
+        run()
+    };
+    (0..ATTEMPTS).map(attempt).find(|outcome| !is_late(outcome)).unwrap_or_else(run)
 }
 
 /// How often at most, before what the last one says counts.
-const ATTEMPTS: usize = 4;
+const ATTEMPTS: u64 = 6;
