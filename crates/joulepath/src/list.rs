@@ -40,7 +40,7 @@ pub(crate) fn list(options: &ListOptions) -> Result<Exit, Failure> {
         Listed::Controllers => Controller::all().map(controller).collect(),
         Listed::Schedulers => parts(&SCHEDULERS),
         Listed::Selectors => parts(&SELECTORS),
-        Listed::Allocators => ALLOCATORS.iter().map(|name| allocator(name)).collect(),
+        Listed::Allocators => ALLOCATORS.iter().map(allocator).collect(),
         Listed::Energy => energies(),
         Listed::Scenarios => scenarios()?,
     };
