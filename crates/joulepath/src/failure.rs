@@ -28,6 +28,7 @@ pub(crate) enum Exit {
     /// Some of it is done.
     Partial,
     /// As the user's own command ended.
+    #[cfg(feature = "kernel")]
     Command(u8),
 }
 
@@ -40,6 +41,7 @@ impl From<Exit> for ExitCode {
             Exit::Unsupported => 3,
             Exit::Permission => 4,
             Exit::Partial => 5,
+            #[cfg(feature = "kernel")]
             Exit::Command(code) => code,
         })
     }
