@@ -3,7 +3,7 @@
 use comfy_table::{Attribute, Cell, CellAlignment, Color, LineStyle, Table, TableStyle};
 use joulepath_model::result::Comparison;
 
-use crate::sheet::{Column, INTERRUPTED, Metric, Sheet, limit_name, notes};
+use crate::sheet::{Column, Metric, PARTIAL, Sheet, limit_name, notes};
 
 /// What is left out of a table that is too wide, the least important first.
 const SACRIFICES: [Sacrifice; 22] = [
@@ -62,7 +62,7 @@ pub fn table(comparison: &Comparison, width: usize, color: bool) -> String {
     let title = wrap(&title(comparison), width);
     let mut blocks = vec![if color { format!("{BOLD}{title}{PLAIN}") } else { title }];
     if comparison.partial {
-        blocks.push(wrap(INTERRUPTED, width));
+        blocks.push(wrap(PARTIAL, width));
     }
     blocks.push(lines);
     let mut remarks: Vec<String> = comparison
