@@ -163,6 +163,10 @@ impl Worker {
     /// # Errors
     /// If it cannot be waited for.
     pub fn any_readable_until(workers: &[&Worker], deadline: Instant) -> Result<bool> {
+        // What came together with an earlier event is no longer in the pipe.
+        if workers.iter().any(|worker| worker.inbox.has_line()) {
+            return Ok(true);
+        }
         let mut watched: Vec<PollFd<'_>> =
             workers.iter().map(|w| PollFd::from_borrowed_fd(w.inbox.source.as_fd(), PollFlags::IN)).collect();
         retry(|| {
@@ -360,6 +364,11 @@ struct Inbox<R> {
 impl<R: AsFd> Inbox<R> {
     fn new(source: R) -> Self {
         Inbox { source, bytes: vec![], searched: 0 }
+    }
+
+    /// Whether [`Self::line`] has one without another read.
+    fn has_line(&self) -> bool {
+        self.bytes[self.searched..].contains(&b'\n')
     }
 
     /// The next line that is complete.
