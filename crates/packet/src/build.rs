@@ -253,6 +253,7 @@ impl Builder<'_> {
             selection: None,
             look_timer: LazyTimer::new(),
             slot_timer: LazyTimer::new(),
+            data_timer: LazyTimer::new(),
             starts_at_ns: parts.starts_at_ns,
             opener: Some(0),
             joined: false,

@@ -255,6 +255,8 @@ pub(crate) struct Connection {
     pub(crate) selection: Option<Selection>,
     pub(crate) look_timer: LazyTimer,
     pub(crate) slot_timer: LazyTimer,
+    /// Retransmission of data that waits behind a slow subflow; only with a scheduler that queues ahead.
+    pub(crate) data_timer: LazyTimer,
     pub(crate) starts_at_ns: u64,
     /// The subflow that carries MP_CAPABLE; none once it has been closed.
     pub(crate) opener: Option<usize>,

@@ -36,7 +36,7 @@ pub(crate) struct Sources {
 /// Timers of a subflow.
 const SUBFLOW_TIMERS: u32 = 2;
 /// Timers of a connection.
-const CONNECTION_TIMERS: u32 = 4;
+const CONNECTION_TIMERS: u32 = 5;
 
 /// Who a timer event is for.
 enum Timer {
@@ -46,6 +46,7 @@ enum Timer {
     Control(usize),
     Look(usize),
     Slot(usize),
+    Data(usize),
     Cross(usize),
     WarmUp,
     Sample,
@@ -92,6 +93,11 @@ impl Sources {
         self.application(connection) + 2
     }
 
+    /// The retransmission timer of a connection's data level.
+    pub(crate) fn data(self, connection: usize) -> Source {
+        self.application(connection) + 4
+    }
+
     /// The slots of a connection's allocator.
     pub(crate) fn slot(self, connection: usize) -> Source {
         self.application(connection) + 3
@@ -121,7 +127,8 @@ impl Sources {
                 0 => Timer::Application(connection),
                 1 => Timer::Control(connection),
                 2 => Timer::Look(connection),
-                _ => Timer::Slot(connection),
+                3 => Timer::Slot(connection),
+                _ => Timer::Data(connection),
             }
         } else {
             let offset = source - self.subflows;
@@ -262,6 +269,11 @@ impl Engine {
             Timer::Look(c) => {
                 if self.connections[c].look_timer.fires(now_ns, source, queue) {
                     self.lane(c).look();
+                }
+            }
+            Timer::Data(c) => {
+                if self.connections[c].data_timer.fires(now_ns, source, queue) {
+                    self.lane(c).retransmit_data();
                 }
             }
             Timer::Slot(c) => {

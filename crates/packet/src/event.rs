@@ -116,6 +116,11 @@ impl LazyTimer {
         self.deadline_ns != NEVER
     }
 
+    /// Time until it expires, ns; none if it is not set.
+    pub(crate) fn left_ns(&self, now_ns: u64) -> Option<u64> {
+        self.is_set().then(|| self.deadline_ns.saturating_sub(now_ns))
+    }
+
     #[inline]
     pub(crate) fn set(&mut self, deadline_ns: u64, source: Source, queue: &mut EventQueue) {
         self.deadline_ns = deadline_ns;

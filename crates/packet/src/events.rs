@@ -45,6 +45,7 @@ impl Lane<'_> {
         self.connection.control_timer.clear();
         self.connection.look_timer.clear();
         self.connection.slot_timer.clear();
+        self.connection.data_timer.clear();
         for i in 0..self.subflows.len() {
             self.close(i);
         }

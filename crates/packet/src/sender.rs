@@ -16,6 +16,10 @@ use crate::lane::Lane;
 use crate::packet::{ECE, Packet};
 use crate::subflow::{Congestion, Phase, Waiting};
 
+/// Timeouts in a row after which a scheduler that queues ahead gives a subflow's data to others (`stale_loss_cnt` of Linux counts its own
+/// timer, four times 200 ms).
+const STALE_AFTER: u32 = 2;
+
 impl Lane<'_> {
     pub(crate) fn receive_ack(&mut self, i: usize, packet: Packet) {
         let subflow = &mut self.subflows[i];
@@ -30,6 +34,9 @@ impl Lane<'_> {
         }
         if self.connection.sender.acknowledge(packet.dsn) {
             self.connection.application.forget(packet.dsn);
+            if self.connection.queues_ahead {
+                self.arm_data();
+            }
         }
         let subflow = &mut self.subflows[i];
         let rtt_ns = packet.sent.elapsed_ns(self.now_ns);
@@ -300,7 +307,10 @@ impl Lane<'_> {
         subflow.probe = None;
         subflow.rto.clear();
         self.refresh_view(i);
-        self.reinject_all(i);
+        // Linux does that when it declares the subflow stale, and until then as `retransmit_data` says.
+        if !self.connection.queues_ahead || self.subflows[i].rtt.timeouts_in_a_row() >= STALE_AFTER {
+            self.reinject_all(i);
+        }
         self.repair(i);
         self.push();
     }

@@ -10,6 +10,9 @@ use crate::packet::{CWR, ECT, Kind, Packet, RETRANSMISSION, Tick};
 use crate::scoreboard::Segment;
 use crate::subflow::{Congestion, Phase, Waiting};
 
+/// What Linux keeps together at the data level, bytes.
+const PAGE_BYTES: u64 = 32 * 1024;
+
 impl Lane<'_> {
     /// Retransmits what the window admits.
     #[cold]
@@ -183,6 +186,48 @@ impl Lane<'_> {
             self.send_committed(i);
             self.refresh_view(i);
         }
+        if !self.connection.data_timer.is_set() {
+            self.arm_data();
+        }
+    }
+
+    /// Sets the timer of the data level: for as long as the subflows' timers have left, if they have not expired yet (`mptcp_set_timeout`).
+    #[cold]
+    pub(crate) fn arm_data(&mut self) {
+        let sender = &self.connection.sender;
+        if sender.una() == sender.next() {
+            return self.connection.data_timer.clear();
+        }
+        let waiting = self.subflows.iter().filter(|subflow| subflow.rtt.timeouts_in_a_row() == 0);
+        let left_ns = waiting.filter_map(|subflow| subflow.rto.left_ns(self.now_ns)).max();
+        let wait_ns = left_ns.filter(|&left_ns| left_ns > 0).unwrap_or(self.common.transport.rto_min.0);
+        let source = self.common.sources.data(self.index);
+        self.connection.data_timer.set(self.now_ns + wait_ns, source, &mut self.net.queue);
+    }
+
+    /// No DATA_ACK for as long as [`Self::arm_data`] says: a subflow that has nothing to do carries the oldest page again
+    /// (`__mptcp_retrans`).
+    #[cold]
+    pub(crate) fn retransmit_data(&mut self) {
+        let idle = |i: &usize| {
+            let subflow = &self.subflows[*i];
+            let unused = subflow.board.is_empty() && self.connection.committed[*i].is_empty();
+            subflow.phase == Phase::Established && unused && !self.connection.views[*i].backup
+        };
+        if let Some(i) = (0..self.subflows.len()).find(idle) {
+            let una = self.connection.sender.una();
+            let page = |dsn: u32| u64::from(dsn) * self.common.transport.mss.0 / PAGE_BYTES;
+            let end = (una..self.connection.sender.next()).find(|&dsn| page(dsn) > page(una));
+            for dsn in una..end.unwrap_or(self.connection.sender.next()) {
+                self.connection.sender.carried_again(dsn, i);
+                let len = self.connection.application.segment_len(dsn);
+                self.connection.committed[i].push_back((dsn, len));
+                self.subflows[i].stats.reinjections += 1;
+            }
+            self.send_committed(i);
+            self.refresh_view(i);
+        }
+        self.arm_data();
     }
 
     fn send_committed(&mut self, i: usize) {

@@ -25,7 +25,8 @@
 //! - each segment lies in memory by itself, as it does on a device without segmentation offload;
 //! - send buffers are without the limit of `tcp_wmem`;
 //! - a burst is not shortened by the data-level window, and goes on after a pause; Linux then chooses anew;
-//! - a reinjected segment goes to the best subflow that has not carried it; Linux sends it only on an idle one.
+//! - what a subflow holds is reinjected at its second timeout in a row, on the best subflow that has not carried it; Linux waits for
+//!   `stale_loss_cnt` expiries of its own timer. Before that the oldest page travels again on an idle subflow, as in Linux.
 
 use super::{MAX_SUBFLOWS, PathView, candidates, members, not_yet_carriers};
 

@@ -147,3 +147,40 @@ fn a_policy_of_one_path_leaves_the_other_alone() {
     assert_eq!(result.paths[0].segments, 0);
     assert_between("second path alone, Mbit/s", result.goodput_bps / 1e6, 7.2, 7.79);
 }
+
+/// The first path loses nothing and has nothing to repeat of its own. Mainline's connection stands still behind each loss of the second
+/// path, and once the first one has nothing to do it carries the page of 32 KiB again that all wait for.
+#[test]
+fn an_idle_subflow_carries_again_what_the_connection_waits_for() {
+    let toml = r#"
+        duration = "60 s"
+        [[path]]
+        name = "first"
+        rate = "10 Mbit/s"
+        delay = "30 ms"
+        queue = "500 packets"
+        energy = "free"
+        [[path]]
+        name = "second"
+        rate = "10 Mbit/s"
+        delay = "50 ms"
+        loss = "2 %"
+        queue = "500 packets"
+        energy = "free"
+        [workload]
+        kind = "bulk"
+        [receiver]
+        buffer = "300 kB"
+    "#;
+    let again = |policy: &str| {
+        let result = simulate(toml, policy, 1);
+        println!(
+            "{policy}: {} timeouts, {} again",
+            result.paths[1].timeouts, result.paths[0].retransmissions
+        );
+        result.paths[0].retransmissions
+    };
+    // Pages of 22 or 23 segments of 1460 bytes.
+    assert!(again("mptcp[scheduler=mainline]") >= 22);
+    assert_eq!(again("mptcp[scheduler=first-free]"), 0);
+}
