@@ -298,7 +298,7 @@ fn completed(comparison: &Comparison) -> Column {
 
 /// Said of a comparison that is [`Comparison::partial`], before anything else.
 pub(crate) const PARTIAL: &str =
-    "Some runs failed or were not done. The numbers are those of the runs that are there.";
+    "Interrupted or failed: some runs are missing. The numbers are those of the runs that are there.";
 
 /// What a reader must know about the numbers, one note a line: how many runs, incomplete files, intervals.
 pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {

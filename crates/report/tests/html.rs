@@ -97,7 +97,7 @@ fn without_series_there_is_no_empty_section() {
 fn missing_runs_are_said() {
     let mut comparison = Fake { policies: 2, ..Fake::default() }.comparison();
     comparison.partial = true;
-    assert!(html(&comparison).unwrap().contains("Some runs failed or were not done."));
+    assert!(html(&comparison).unwrap().contains("Interrupted or failed: some runs are missing."));
 }
 
 #[test]

@@ -115,6 +115,6 @@ fn missing_runs_are_said() {
     comparison.seeds = 30;
     comparison.partial = true;
     let text = table(&comparison, 80, false);
-    assert!(text.contains("Some runs failed or were not done."), "{text}");
+    assert!(text.contains("Interrupted or failed: some runs are missing."), "{text}");
     assert!(text.contains("uncoupled: 12 of 30 runs."), "{text}");
 }
