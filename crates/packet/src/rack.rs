@@ -132,9 +132,10 @@ impl Lane<'_> {
     /// PRR with the slow start bound (RFC 9937, section 5; `tcp_cwnd_reduction`): the window that admits what may be sent in answer to
     /// an ACK for `delivered` packets. A `safe` ACK advances and tells of no loss.
     pub(crate) fn reduce_proportionally(&mut self, i: usize, delivered: u32, safe: bool) {
+        let rack = self.is_rack();
         let subflow = &mut self.subflows[i];
         let reducing = matches!(subflow.congestion, Congestion::Recovery | Congestion::Cwr);
-        if !reducing || delivered == 0 || self.common.transport.recovery != Recovery::Rack {
+        if !rack || !reducing || delivered == 0 {
             return;
         }
         let in_flight = subflow.board.in_flight();

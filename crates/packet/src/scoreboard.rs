@@ -363,17 +363,12 @@ impl Scoreboard {
 
     /// A segment is sent again.
     pub(crate) fn retransmit(&mut self, ssn: u32, now: Tick) -> Segment {
-        self.resent.push_back((ssn, now));
-        let segment = self.slot(ssn);
-        segment.sent = now;
-        let again = segment.flags & RETRANSMITTED != 0;
         // Rule 3 repairs a segment that is not yet judged: from now on its first copy counts as lost.
+        let segment = self.slot(ssn);
         let judged = segment.flags & LOST != 0;
-        segment.flags |= RETRANSMITTED | LOST;
-        let segment = *segment;
-        self.retransmitted += u32::from(!again);
+        segment.flags |= LOST;
         self.lost += u32::from(!judged);
-        segment
+        self.copy(ssn, now)
     }
 
     /// A second copy of a segment is sent that does not count as lost.

@@ -195,9 +195,10 @@ impl Lane<'_> {
 
     fn leave_recovery(&mut self, i: usize) {
         self.integrate_cwnd(i);
+        let rack = self.is_rack();
         let subflow = &mut self.subflows[i];
-        let reduced = subflow.congestion == Congestion::Recovery
-            || (subflow.congestion == Congestion::Cwr && self.common.transport.recovery == Recovery::Rack);
+        let reduced =
+            subflow.congestion == Congestion::Recovery || (rack && subflow.congestion == Congestion::Cwr);
         subflow.congestion = Congestion::Open;
         subflow.board.forget_duplicates();
         let window = self.window(i);
@@ -277,15 +278,15 @@ impl Lane<'_> {
 
     /// The retransmission timer expired (RFC 6298, section 5; RFC 5681, section 3.1, eq. 4).
     fn on_timeout(&mut self, i: usize) {
+        let rack = self.is_rack();
         let subflow = &mut self.subflows[i];
         if subflow.board.is_empty() {
             return;
         }
         subflow.stats.timeouts += 1;
         // One reduction for one flight: Linux does not reduce again for what recovery was about.
-        let reduced = self.common.transport.recovery == Recovery::Rack
-            && subflow.congestion == Congestion::Recovery
-            && subflow.board.una() < subflow.recover;
+        let reduced =
+            rack && subflow.congestion == Congestion::Recovery && subflow.board.una() < subflow.recover;
         let first =
             !reduced && (subflow.congestion != Congestion::Loss || subflow.rtt.timeouts_in_a_row() == 0);
         subflow.rtt.back_off();

@@ -1,6 +1,6 @@
 //! The sender of data, segments out: retransmissions, new data by the scheduler's choice, reinjection, rescue.
 
-use joulepath_control::schedule::{Style, penalised};
+use joulepath_control::schedule::{PAGE_BYTES, Style, penalised};
 use joulepath_model::energy::Traffic;
 use joulepath_model::scenario::Recovery;
 use joulepath_model::units::Nanos;
@@ -9,9 +9,6 @@ use crate::lane::Lane;
 use crate::packet::{CWR, ECT, Kind, Packet, RETRANSMISSION, Tick};
 use crate::scoreboard::Segment;
 use crate::subflow::{Congestion, Phase, Waiting};
-
-/// What Linux keeps together at the data level, bytes.
-const PAGE_BYTES: u64 = 32 * 1024;
 
 impl Lane<'_> {
     /// Retransmits what the window admits.
@@ -216,7 +213,7 @@ impl Lane<'_> {
         };
         if let Some(i) = (0..self.subflows.len()).find(idle) {
             let una = self.connection.sender.una();
-            let page = |dsn: u32| u64::from(dsn) * self.common.transport.mss.0 / PAGE_BYTES;
+            let page = |dsn: u32| u64::from(dsn) * self.common.transport.mss.0 / u64::from(PAGE_BYTES);
             let end = (una..self.connection.sender.next()).find(|&dsn| page(dsn) > page(una));
             for dsn in una..end.unwrap_or(self.connection.sender.next()) {
                 self.connection.sender.carried_again(dsn, i);

@@ -45,7 +45,7 @@ const SEGMENT_OVERHEAD: u64 = 832;
 /// Send buffer of a connection without subflows (`tcp_wmem[0]`), bytes.
 const LEAST_BUFFER: u64 = 4096;
 /// What a writer writes lies in pages of this size (`sk_page_frag_refill`), bytes.
-const PAGE_BYTES: i32 = 32 * 1024;
+pub const PAGE_BYTES: u32 = 32 * 1024;
 /// A writer fills pages until it sees the buffer full: on average half of one is beyond it.
 const WRITTEN_BEYOND: u64 = PAGE_BYTES as u64 / 2;
 /// Pacing rate in slow start below half of ssthresh, percent (`tcp_pacing_ss_ratio`).
@@ -106,7 +106,7 @@ impl Mainline {
             self.burst_left_bytes = BURST_BYTES;
         }
         if self.page_left_bytes <= 0 {
-            self.page_left_bytes += PAGE_BYTES;
+            self.page_left_bytes += PAGE_BYTES as i32;
         }
         self.page_left_bytes -= segment_bytes as i32;
         self.burst_left_bytes = self.burst_left_bytes.saturating_sub(segment_bytes);

@@ -31,7 +31,7 @@ pub use blest::Blest;
 pub use daps::Daps;
 pub use ecf::Ecf;
 pub use emtcp::Emtcp;
-pub use mainline::Mainline;
+pub use mainline::{Mainline, PAGE_BYTES};
 pub use min_rtt::{MinRtt, Rescue, penalised};
 pub use proactive::Proactive;
 pub use redundant::Redundant;
