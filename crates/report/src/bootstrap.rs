@@ -65,7 +65,7 @@ fn below(generator: &mut Pcg32, n: usize) -> usize {
 }
 
 /// Quantile of a sorted, non-empty sample, linear between order statistics (type 7 of Hyndman and Fan, 1996).
-fn quantile(sorted: &[f64], p: f64) -> f64 {
+pub(crate) fn quantile(sorted: &[f64], p: f64) -> f64 {
     let position = p * (sorted.len() - 1) as f64;
     let below = position as usize;
     let above = (below + 1).min(sorted.len() - 1);

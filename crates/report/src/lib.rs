@@ -1,11 +1,12 @@
-//! What a comparison looks like: statistics over seeds, the terminal table, JSON, CSV and the HTML report; and the page of an
-//! advice.
+//! What a comparison looks like: statistics over seeds, the terminal table, JSON, CSV and the HTML report; the page of an
+//! advice; the scoreboard of the papers' experiments.
 //!
 //! Every function is pure: it takes results and returns text. Writing files is the binary's business.
 
 mod bootstrap;
 mod html;
 mod machine;
+mod reproduction;
 mod scale;
 mod sheet;
 mod summary;
@@ -15,5 +16,9 @@ pub use bootstrap::{CONFIDENCE, RESAMPLES, estimate, ratio_estimate};
 pub use html::advice::{AdvicePage, AdviceRange, AdviceTable, AdviceWay, advice_html};
 pub use html::html;
 pub use machine::{ReportError, runs_to_csv, to_csv, to_json};
+pub use reproduction::{
+    Bars, Boxes, Figure, Finding, FiveNumbers, Line, Plot, Report, Reproduction, Rule, SecondMeasurement, Verdict,
+    reproduction_markdown, reproduction_table,
+};
 pub use summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, PolicyRuns, summarise};
 pub use table::table;

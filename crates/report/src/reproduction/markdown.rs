@@ -1,0 +1,92 @@
+//! Results of one paper, for its page in `docs/papers`.
+
+use super::rule::number;
+use super::{Finding, Report, Reproduction};
+
+/// The tables of the experiments whose id starts with `paper`; empty if there are none.
+pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
+    let reports: Vec<&Report> =
+        all.experiments.iter().filter(|report| report.id.starts_with(paper)).collect();
+    if reports.is_empty() {
+        return String::new();
+    }
+    let mut text = format!(
+        "`{}`, {} runs, {:.0} minutes of one core. Intervals are 95 %, by bootstrap over seeds.\n\n| experiment | claim | verdict |\n|---|---|---|\n",
+        all.command,
+        all.runs,
+        (all.run_s / 60.0).ceil()
+    );
+    for report in &reports {
+        text += &format!("| `{}` | {} | {} |\n", report.id, cell(&report.claim), report.verdict.name());
+    }
+    for report in reports {
+        text += &section(report);
+    }
+    text
+}
+
+fn section(report: &Report) -> String {
+    let mut text = format!(
+        "\n### `{}`: {}\n\n{}. {} **{}.** {}\n",
+        report.id,
+        report.title,
+        report.source,
+        sentence(&report.claim),
+        capital(report.verdict.name()),
+        report.reason
+    );
+    if report.missing > 0 {
+        text += &format!("\n{} of its runs are missing.\n", report.missing);
+    }
+    if !report.findings.is_empty() {
+        text += "\n| | stated | measured | n | verdict |\n|---|---|---|---|---|\n";
+        text.extend(report.findings.iter().map(|finding| row(finding, "")));
+        if let Some(kernel) = &report.kernel {
+            text.extend(kernel.findings.iter().map(|finding| row(finding, " (kernel)")));
+        }
+    }
+    if let Some(kernel) = &report.kernel {
+        let agrees = if kernel.agrees { "agrees" } else { "does not agree" };
+        text += &format!("\nThe real stack {agrees}: {}.\n", kernel.verdict.name());
+    }
+    if !report.set_up.is_empty() {
+        text += "\nRuns:\n\n";
+        text.extend(report.set_up.iter().map(|line| format!("- {line}\n")));
+    }
+    text
+}
+
+fn row(finding: &Finding, where_from: &str) -> String {
+    let unit = if finding.unit.is_empty() { String::new() } else { format!(", {}", finding.unit) };
+    format!(
+        "| {}{where_from}{unit} | {} | {} | {} | {} |\n",
+        cell(&finding.what),
+        finding.rule.stated(),
+        measured(finding),
+        finding.n,
+        finding.verdict.name()
+    )
+}
+
+/// Mean and interval.
+pub(super) fn measured(finding: &Finding) -> String {
+    match finding.measured {
+        None => "–".to_owned(),
+        Some(ours) if ours.lo == ours.hi => number(ours.mean),
+        Some(ours) => format!("{} [{}, {}]", number(ours.mean), number(ours.lo), number(ours.hi)),
+    }
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+fn sentence(text: &str) -> String {
+    let text = capital(text);
+    if text.ends_with('.') { text } else { text + "." }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
