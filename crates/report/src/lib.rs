@@ -15,10 +15,11 @@ mod table;
 pub use bootstrap::{CONFIDENCE, RESAMPLES, estimate, ratio_estimate};
 pub use html::advice::{AdvicePage, AdviceRange, AdviceTable, AdviceWay, advice_html};
 pub use html::html;
+pub use html::reproduction::reproduction_html;
 pub use machine::{ReportError, runs_to_csv, to_csv, to_json};
 pub use reproduction::{
-    Bars, Boxes, Figure, Finding, FiveNumbers, Line, Plot, Report, Reproduction, Rule, SecondMeasurement, Verdict,
-    reproduction_markdown, reproduction_table,
+    Bars, Boxes, Figure, Finding, FiveNumbers, Line, Plot, Report, Reproduction, Rule, SecondMeasurement,
+    Verdict, reproduction_markdown, reproduction_table,
 };
 pub use summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, PolicyRuns, summarise};
 pub use table::table;

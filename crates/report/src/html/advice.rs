@@ -3,14 +3,15 @@
 use askama::Template;
 use serde::Serialize;
 
-use super::payload::escape;
+use super::assets::Assets;
 use crate::machine::ReportError;
 
 /// The page's scripts, in the order in which they need each other.
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 6] = [
     include_str!("../../assets/js/format.js"),
     include_str!("../../assets/js/theme.js"),
     include_str!("../../assets/js/card.js"),
+    include_str!("../../assets/js/tip.js"),
     include_str!("../../assets/js/front.js"),
     include_str!("../../assets/js/advice.js"),
 ];
@@ -89,14 +90,7 @@ pub struct AdviceTable {
 /// If a number fits no JSON.
 pub fn advice_html(advice: &AdvicePage) -> Result<String, ReportError> {
     let drawn = Drawn { ways: &advice.ways, line: &advice.line, deadline_s: advice.deadline_s };
-    let page = Page {
-        advice,
-        data: escape(&serde_json::to_string(&drawn)?),
-        uplot_js: include_str!("../../assets/vendor/uplot/uPlot.iife.min.js"),
-        uplot_css: include_str!("../../assets/vendor/uplot/uPlot.min.css"),
-        css: include_str!("../../assets/report.css"),
-        js: SCRIPTS.join("\n"),
-    };
+    let page = Page { advice, assets: Assets::new(&[], &SCRIPTS, &drawn)? };
     Ok(page.render()?)
 }
 
@@ -113,11 +107,7 @@ struct Drawn<'a> {
 #[template(path = "advice.html")]
 struct Page<'a> {
     advice: &'a AdvicePage,
-    data: String,
-    uplot_js: &'static str,
-    uplot_css: &'static str,
-    css: &'static str,
-    js: String,
+    assets: Assets,
 }
 
 impl Page<'_> {

@@ -4,9 +4,13 @@
 //! the scripts sort the table and draw.
 
 pub(crate) mod advice;
+mod assets;
+mod figures;
 mod payload;
+pub(crate) mod reproduction;
 
 use askama::Template;
+use assets::Assets;
 use joulepath_model::result::{Comparison, Limit, PathRow};
 
 use crate::machine::ReportError;
@@ -29,6 +33,7 @@ const SCRIPTS: [&str; 7] = [
 pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
     let sheet = Sheet::of(comparison);
     let (policies, limits) = overview(comparison, &sheet);
+    let assets = Assets::new(&[], &SCRIPTS, &payload::payload(comparison, &sheet))?;
     let page = Page {
         comparison,
         policies,
@@ -39,11 +44,7 @@ pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
         path_table: path_table(comparison),
         limit_table: limit_table(comparison),
         has_series: comparison.rows.iter().any(|row| row.series.is_some()),
-        data: payload::json(comparison, &sheet)?,
-        uplot_js: include_str!("../../assets/vendor/uplot/uPlot.iife.min.js"),
-        uplot_css: include_str!("../../assets/vendor/uplot/uPlot.min.css"),
-        css: include_str!("../../assets/report.css"),
-        js: SCRIPTS.join("\n"),
+        assets,
         sheet,
     };
     Ok(page.render()?)
@@ -63,11 +64,7 @@ struct Page<'a> {
     path_table: Grid,
     limit_table: Grid,
     has_series: bool,
-    data: String,
-    uplot_js: &'static str,
-    uplot_css: &'static str,
-    css: &'static str,
-    js: String,
+    assets: Assets,
 }
 
 impl Page<'_> {

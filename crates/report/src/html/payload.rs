@@ -5,7 +5,6 @@ use serde::Serialize;
 use serde_json::{Number, Value as Json};
 
 use super::{Column, Metric, Sheet, with_interval};
-use crate::machine::ReportError;
 
 /// Digits of a sample: a screen has not ten thousand pixels.
 const SERIES_DIGITS: usize = 5;
@@ -65,16 +64,15 @@ struct Samples {
     power_w: Vec<Vec<Json>>,
 }
 
-/// The payload of the page for `comparison`.
-pub(super) fn json(comparison: &Comparison, sheet: &Sheet) -> Result<String, ReportError> {
-    let payload = Payload {
+/// What the page for `comparison` draws.
+pub(super) fn payload<'a>(comparison: &'a Comparison, sheet: &'a Sheet) -> impl Serialize {
+    Payload {
         policies: comparison.rows.iter().map(|row| row.label.as_str()).collect(),
         paths: &comparison.scenario.paths,
         bars: by_importance(sheet).filter_map(|column| bars(column, sheet)).collect(),
         stacks: vec![shares(comparison), causes(comparison)],
         series: comparison.rows.iter().map(|row| row.series.as_ref().map(samples)).collect(),
-    };
-    Ok(escape(&serde_json::to_string(&payload)?))
+    }
 }
 
 /// No `<` that could end the script element or begin a comment, nor line ends that scripts of old did not know.
@@ -173,12 +171,12 @@ fn samples(series: &Series) -> Samples {
 }
 
 fn rounded(values: &[f64]) -> Vec<Json> {
-    values.iter().map(|&value| round(value)).collect()
+    values.iter().map(|&value| round(value, SERIES_DIGITS)).collect()
 }
 
-/// To [`SERIES_DIGITS`] significant digits, without `.0`; null if not finite.
-fn round(value: f64) -> Json {
-    let text = format!("{value:.*e}", SERIES_DIGITS - 1);
+/// To so many significant digits, without `.0`; null if not finite.
+pub(super) fn round(value: f64, digits: usize) -> Json {
+    let text = format!("{value:.*e}", digits - 1);
     let Some(rounded) = text.parse::<f64>().ok().filter(|rounded| rounded.is_finite()) else {
         return Json::Null;
     };
@@ -195,10 +193,10 @@ mod tests {
 
     #[test]
     fn samples_keep_five_digits() {
-        assert_eq!(round(1_234_567.0).to_string(), "1234600");
-        assert_eq!(round(0.012_345_678).to_string(), "0.012346");
-        assert_eq!(round(40.0).to_string(), "40");
-        assert_eq!(round(f64::NAN).to_string(), "null");
+        assert_eq!(round(1_234_567.0, 5).to_string(), "1234600");
+        assert_eq!(round(0.012_345_678, 5).to_string(), "0.012346");
+        assert_eq!(round(40.0, 5).to_string(), "40");
+        assert_eq!(round(f64::NAN, 5).to_string(), "null");
     }
 
     #[test]

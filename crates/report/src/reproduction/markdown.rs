@@ -17,7 +17,8 @@ pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
         (all.run_s / 60.0).ceil()
     );
     for report in &reports {
-        text += &format!("| `{}` | {} | {} |\n", report.id, cell(&report.claim), report.verdict.name());
+        text +=
+            &format!("| `{}` | {} | {} |\n", cell(&report.id), cell(&report.claim), report.verdict.name());
     }
     for report in reports {
         text += &section(report);
@@ -57,7 +58,7 @@ fn section(report: &Report) -> String {
 }
 
 fn row(finding: &Finding, where_from: &str) -> String {
-    let unit = if finding.unit.is_empty() { String::new() } else { format!(", {}", finding.unit) };
+    let unit = if finding.unit.is_empty() { String::new() } else { format!(", {}", cell(&finding.unit)) };
     format!(
         "| {}{where_from}{unit} | {} | {} | {} | {} |\n",
         cell(&finding.what),
@@ -69,7 +70,7 @@ fn row(finding: &Finding, where_from: &str) -> String {
 }
 
 /// Mean and interval.
-pub(super) fn measured(finding: &Finding) -> String {
+fn measured(finding: &Finding) -> String {
     match finding.measured {
         None => "–".to_owned(),
         Some(ours) if ours.lo == ours.hi => number(ours.mean),

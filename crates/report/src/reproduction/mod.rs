@@ -14,6 +14,7 @@ use joulepath_model::result::Estimate;
 use serde::{Deserialize, Serialize};
 
 pub use markdown::reproduction_markdown;
+pub(crate) use rule::number;
 pub use rule::{Rule, Verdict};
 pub use table::reproduction_table;
 
@@ -98,7 +99,13 @@ pub struct Finding {
 
 impl Finding {
     /// Judges `measured`, the estimate of `n` values in `unit`.
-    pub fn new(what: impl Into<String>, unit: &str, rule: Rule, measured: Option<Estimate>, n: usize) -> Self {
+    pub fn new(
+        what: impl Into<String>,
+        unit: &str,
+        rule: Rule,
+        measured: Option<Estimate>,
+        n: usize,
+    ) -> Self {
         let verdict = rule.judge(measured);
         Finding { what: what.into(), unit: unit.to_owned(), rule, measured, n: n as u32, verdict }
     }

@@ -1,61 +1,134 @@
 //! The scoreboard for the terminal.
 
-use comfy_table::{Attribute, Cell, Color, LineStyle, Table, TableStyle};
+use comfy_table::{Attribute, Cell, CellAlignment, Color, LineStyle, Table, TableStyle};
+use joulepath_model::result::Estimate;
 
-use super::markdown::measured;
-use super::{Finding, Report, Reproduction, Verdict};
+use super::rule::number;
+use super::{Finding, Report, Reproduction, Rule, Verdict};
 
 const BOLD: &str = "\u{1b}[1m";
 const PLAIN: &str = "\u{1b}[0m";
 /// Under the header.
 const RULE: char = '─';
+/// Between two columns.
+const GAP: usize = 2;
+/// What is said of a finding takes no more than this, and no less than that.
+const WORDS: std::ops::RangeInclusive<usize> = 18..=70;
+/// Where what is said of a finding has fewer characters than this, intervals stand on a line of their own.
+const NARROW: usize = 40;
 
-/// One line for each experiment: verdict, and the finding that decided it. At most `width` characters wide, if that is enough for the
-/// identities and verdicts; with `color`, verdicts stand out.
+/// The finding that decided each experiment. At most `width` characters wide, if that is enough for the identities, the verdicts and
+/// the numbers; with `color`, verdicts stand out.
 pub fn reproduction_table(all: &Reproduction, width: usize, color: bool) -> String {
-    let title = format!("Experiments of the five papers · {} · {} runs", all.extent, all.runs);
+    let title = format!("Experiments of the papers · {} · {} runs", all.extent, all.runs);
     let mut text = if color { format!("{BOLD}{title}{PLAIN}\n\n") } else { format!("{title}\n\n") };
     if all.partial {
         text += "PARTIAL: some runs are missing; the same command goes on.\n\n";
     }
-    text += &lines(all, width, color);
+    let lines: Vec<Line> = all.experiments.iter().map(|report| Line::of(report, " ")).collect();
+    text += &if room_for_words(&lines, width) >= NARROW {
+        draw(&lines, width, color)
+    } else {
+        draw(&all.experiments.iter().map(|report| Line::of(report, "\n")).collect::<Vec<_>>(), width, color)
+    };
     let counts = Verdict::ALL.map(|verdict| format!("{} {}", all.count(verdict), verdict.name()));
     text += &format!("\n\n{}\n", counts.join(", "));
     text
 }
 
-fn lines(all: &Reproduction, width: usize, color: bool) -> String {
-    let mut table = Table::new();
-    table.set_style(TableStyle {
-        header_separator: Some(LineStyle { horizontal: RULE, ..LineStyle::default() }),
-        ..TableStyle::default()
-    });
-    if width < usize::from(u16::MAX) {
-        table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
-        table.set_width(width as u16);
-    }
-    table.set_header(["experiment", "verdict", "what decided", "stated", "measured"]);
-    for report in &all.experiments {
-        let verdict = Cell::new(short(report));
-        let verdict = if color { paint(verdict, report.verdict) } else { verdict };
+/// One experiment.
+struct Line {
+    /// Its own, for the colour.
+    judged: Verdict,
+    id: String,
+    verdict: String,
+    words: String,
+    stated: String,
+    measured: String,
+}
+
+impl Line {
+    /// With `apart` between a mean and its interval, and between the kernel and its verdict.
+    fn of(report: &Report, apart: &str) -> Line {
         let decided = deciding(report);
-        let (what, stated, ours) = decided.map_or_else(
+        let (words, stated, measured) = decided.map_or_else(
             || (report.reason.clone(), String::new(), String::new()),
-            |finding| (described(finding), finding.rule.stated(), measured(finding)),
+            |finding| (described(finding), finding.rule.stated(), measured(finding, apart)),
         );
-        table.add_row([Cell::new(&report.id), verdict, Cell::new(what), Cell::new(stated), Cell::new(ours)]);
+        Line {
+            judged: report.verdict,
+            id: report.id.clone(),
+            verdict: short(report, apart),
+            words,
+            stated,
+            measured,
+        }
     }
-    let drawn = table.to_string();
-    drawn.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+}
+
+const WORDS_HEAD: &str = "what decided";
+const HEADS: [&str; 5] = ["experiment", "verdict", WORDS_HEAD, "stated", "measured"];
+
+/// Display width of the widest line of `cells`; every character of ours is one column wide.
+fn widest<'a>(cells: impl Iterator<Item = &'a str>) -> usize {
+    cells.flat_map(str::lines).map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+/// What the other columns leave to the words.
+fn room_for_words(lines: &[Line], width: usize) -> usize {
+    let others: [fn(&Line) -> &str; 4] =
+        [|line| &line.id, |line| &line.verdict, |line| &line.stated, |line| &line.measured];
+    let heads = HEADS.into_iter().filter(|head| *head != WORDS_HEAD);
+    let taken: usize =
+        heads.zip(others).map(|(head, get)| widest(lines.iter().map(get).chain([head])) + GAP).sum();
+    width.saturating_sub(taken).clamp(*WORDS.start(), *WORDS.end())
+}
+
+fn draw(lines: &[Line], width: usize, color: bool) -> String {
+    let room = room_for_words(lines, width);
+    let mut table = Table::new();
+    table.load_style(TableStyle::new().header_separator(LineStyle::none().fill(RULE).junction(RULE)));
+    if color {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
+    }
+    table.set_header(HEADS);
+    for line in lines {
+        let verdict = Cell::new(&line.verdict);
+        let verdict = if color { paint(verdict, line.judged) } else { verdict };
+        let words = textwrap::fill(&line.words, room);
+        table.add_row([
+            Cell::new(&line.id),
+            verdict,
+            Cell::new(words),
+            Cell::new(&line.stated),
+            Cell::new(&line.measured),
+        ]);
+    }
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, GAP as u16));
+        column.set_cell_alignment(if index == 3 { CellAlignment::Right } else { CellAlignment::Left });
+    }
+    // comfy-table's own rule sticks out by the last column's padding.
+    let widths = table.column_max_content_widths();
+    let drawn_width =
+        widths.iter().map(|&width| usize::from(width)).sum::<usize>() + GAP * (widths.len() - 1);
+    let drawn = table.lines().map(|line| match line.starts_with(RULE) {
+        true => RULE.to_string().repeat(drawn_width),
+        false => line.trim_end().to_owned(),
+    });
+    drawn.collect::<Vec<_>>().join("\n")
 }
 
 /// The verdict, and what the real stack says where it differs.
-fn short(report: &Report) -> String {
+fn short(report: &Report, apart: &str) -> String {
     match &report.kernel {
         Some(kernel) if !kernel.agrees => {
-            format!("{}; kernel: {}", report.verdict.name(), kernel.verdict.name())
+            format!("{}\nkernel:{apart}{}", report.verdict.name(), kernel.verdict.name())
         }
-        _ => report.verdict.name().to_owned(),
+        Some(_) => format!("{}\nkernel agrees", report.verdict.name()),
+        None => report.verdict.name().to_owned(),
     }
 }
 
@@ -63,9 +136,20 @@ fn described(finding: &Finding) -> String {
     if finding.unit.is_empty() { finding.what.clone() } else { format!("{}, {}", finding.what, finding.unit) }
 }
 
-/// The first finding that has the experiment's verdict.
+fn measured(finding: &Finding, apart: &str) -> String {
+    match finding.measured {
+        None => "–".to_owned(),
+        Some(Estimate { mean, lo, hi }) if lo == hi => number(mean),
+        Some(Estimate { mean, lo, hi }) => {
+            format!("{}{apart}[{}, {}]", number(mean), number(lo), number(hi))
+        }
+    }
+}
+
+/// The first finding that has the experiment's verdict; what is only shown decides nothing.
 fn deciding(report: &Report) -> Option<&Finding> {
-    report.findings.iter().find(|finding| finding.verdict == report.verdict)
+    let judged = report.findings.iter().filter(|finding| finding.rule != Rule::Shown);
+    judged.into_iter().find(|finding| finding.verdict == report.verdict)
 }
 
 fn paint(cell: Cell, verdict: Verdict) -> Cell {

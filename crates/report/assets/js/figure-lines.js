@@ -1,0 +1,131 @@
+// Lines over numbers: ours with bands, the paper's dashed.
+
+/** Beyond the palette, colours come again with other dashes, CSS pixels. */
+const DASHES = [[], [2, 3], [10, 3, 2, 3]];
+const STATED_DASH = [6, 4];
+/** Lines with more points than this have no dots. */
+const FEW = 30;
+
+/** `LIA (paper)` and `LIA` are about the same thing. */
+const subject = name => name.replace(/\(?\b(the )?paper(['’]s)?\b\)?:?/gi, "").replace(/^[\s,·:]+|[\s,·:]+$/g, "");
+
+/** Colour and dashes of each line: what the paper states of something has the colour of ours. */
+function lineLooks(lines) {
+  const ours = lines.filter(line => !line.stated).map(line => subject(line.name));
+  const subjects = [...new Set([...ours, ...lines.map(line => subject(line.name))])];
+  return lines.map(line => {
+    const index = subjects.indexOf(subject(line.name));
+    const again = Math.min(DASHES.length - 1, Math.floor(index / PALETTE));
+    return { colour: `policy-${index % PALETTE}`, dash: line.stated ? STATED_DASH : DASHES[again] };
+  });
+}
+
+function lineLegend(node, { lines }) {
+  const looks = lineLooks(lines);
+  legendOf(node, lines.map((line, index) => {
+    const { colour, dash } = looks[index];
+    const stroke = `var(--${colour})`;
+    const shapes = [["path", { d: "M0 6H24" }, { stroke, strokeWidth: "2px", strokeDasharray: dash.join(" ") || "none" }]];
+    if (line.stated) shapes.push([...DIAMOND, { fill: stroke }]);
+    return { name: line.stated && !/paper/i.test(line.name) ? `${line.name} (paper)` : line.name, shapes };
+  }));
+}
+
+/** Abscissae that the line before has, too, are written once. */
+function abscissae(lines) {
+  let x = [];
+  return lines.map(line => (x = line.x ?? x));
+}
+
+function drawLinePlot(node, figure) {
+  const { lines } = figure;
+  const looks = lineLooks(lines);
+  const xs = abscissae(lines);
+  const tables = lines.map((line, index) => (line.lo ? [xs[index], line.y, line.lo, line.hi] : [xs[index], line.y]));
+  const series = [{}];
+  const bands = [];
+  const places = lines.map((line, index) => {
+    const place = series.push(lineSeries(line, looks[index], xs[index].length)) - 1;
+    if (line.lo) {
+      const hidden = { width: 0, points: { show: false } };
+      const lo = series.push(hidden) - 1;
+      const hi = series.push({ ...hidden }) - 1;
+      bands.push({ series: [hi, lo], fill: faint(looks[index].colour, 0.2) });
+    }
+    return place;
+  });
+  const all = xs.flat();
+  const few = all.length <= FEW * lines.length;
+  const options = {
+    scales: {
+      x: { time: false, distr: figure.log_x ? 3 : 1, range: horizontalEnds(all, few, figure.log_x) },
+      y: { range: verticalEnds(lines.flatMap(line => [...line.y, ...(line.lo ?? []), ...(line.hi ?? [])]), 0.06) },
+    },
+    axes: [
+      { ...axisStyle(), size: 26, gap: 2, space: 50, ...axisLabel(figure.x), values: (_, ticks) => ticks.map(tick => (tick == null ? "" : brief(tick))) },
+      verticalAxis(),
+    ],
+    cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 }, dataIdx: nearestValue },
+    series,
+    bands,
+    hooks: { setCursor: [u => tellLines(u, figure, places)] },
+  };
+  const chart = figureChart(node, options, uPlot.join(tables), linesInWords(figure, xs));
+  chart.tip = tipOf(chart);
+  return chart;
+}
+
+function lineSeries(line, look, length) {
+  return {
+    stroke: colour(look.colour),
+    width: line.stated ? 1.5 : 2,
+    dash: look.dash,
+    points: { show: length <= FEW, size: line.stated ? 7 : 5, fill: colour(look.colour), width: 0 },
+  };
+}
+
+/** Room for the dots at both ends. */
+function horizontalEnds(all, few, log) {
+  const [lo, hi] = [all.reduce((a, b) => Math.min(a, b), Infinity), all.reduce((a, b) => Math.max(a, b), -Infinity)];
+  if (!Number.isFinite(lo)) return [0, 1];
+  if (log) {
+    const factor = (hi / lo) ** 0.03 || 1;
+    return hi > lo ? [lo / factor, hi * factor] : [lo / 2, hi * 2];
+  }
+  const room = hi > lo ? (few ? 0.02 * (hi - lo) : 0) : 0.5 * Math.abs(hi) || 1;
+  return [lo - room, hi + room];
+}
+
+/** A line may have no point where its neighbour has one. */
+function nearestValue(u, series, closest) {
+  const values = u.data[series];
+  for (let step = 0; step < values.length; step += 1) {
+    for (const index of [closest - step, closest + step]) if (values[index] != null) return index;
+  }
+  return closest;
+}
+
+function tellLines(u, { x, lines }, places) {
+  const { left, top, idxs } = u.cursor;
+  if (!u.tip) return;
+  u.tip.hidden = left == null || left < 0;
+  if (u.tip.hidden) return;
+  const what = x ? `${x}: ` : "";
+  placeTip(u.tip, u, left, top, [
+    element("strong", null, what + brief(u.posToVal(left, "x"))),
+    ...lines.map((line, index) => {
+      const values = u.data[places[index]];
+      return element("span", line.stated ? "dim" : null, `${line.name}: ${brief(values[idxs[places[index]]])}`);
+    }),
+  ]);
+}
+
+function linesInWords({ x, lines }, xs) {
+  return lines.map((line, index) => {
+    const known = line.y.map((_, i) => i).filter(i => line.y[i] != null);
+    if (known.length === 0) return `${line.name}: no value`;
+    const at = i => `${brief(line.y[i])} at ${brief(xs[index][i])}`;
+    const [first, last] = [known[0], known.at(-1)];
+    return `${line.name}${line.stated ? " (paper)" : ""}: ${first === last ? at(first) : `${at(first)} to ${at(last)}`}`;
+  }).join("; ") + (x ? `; along ${x}` : "");
+}

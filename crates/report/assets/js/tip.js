@@ -1,0 +1,19 @@
+// What is said of the thing at the pointer.
+
+/** An empty box within a chart. */
+function tipOf(chart) {
+  const tip = chart.root.querySelector(".u-wrap").appendChild(element("div", "tip"));
+  tip.hidden = true;
+  tip.setAttribute("aria-hidden", "true");
+  return tip;
+}
+
+/** Puts the box with `lines` beside (x, y), CSS pixels of the chart's inside; where there is room. */
+function placeTip(tip, u, x, y, lines) {
+  tip.hidden = false;
+  tip.replaceChildren(...lines);
+  const { offsetLeft, offsetTop } = u.over;
+  const room = u.over.clientWidth - x;
+  tip.style.left = `${offsetLeft + (room < tip.offsetWidth + 16 ? Math.max(0, x - tip.offsetWidth - 14) : x + 14)}px`;
+  tip.style.top = `${offsetTop + Math.max(0, y - tip.offsetHeight - 14)}px`;
+}

@@ -1,0 +1,6 @@
+//! The scoreboard of the papers' experiments: page, terminal, Markdown.
+
+mod fixture;
+mod html;
+mod markdown;
+mod table;
