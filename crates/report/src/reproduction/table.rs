@@ -10,8 +10,10 @@ const BOLD: &str = "\u{1b}[1m";
 const PLAIN: &str = "\u{1b}[0m";
 /// Under the header.
 const RULE: char = '─';
+/// Right of each column, beside comfy-table's own space.
+const PADDING: u16 = 1;
 /// Between two columns.
-const GAP: usize = 2;
+const GAP: usize = PADDING as usize + 1;
 /// What is said of a finding takes no more than this, and no less than that.
 const WORDS: std::ops::RangeInclusive<usize> = 18..=70;
 /// Where what is said of a finding has fewer characters than this, intervals stand on a line of their own.
@@ -107,7 +109,7 @@ fn draw(lines: &[Line], width: usize, color: bool) -> String {
         ]);
     }
     for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, GAP as u16));
+        column.set_padding((0, PADDING));
         column.set_cell_alignment(if index == 3 { CellAlignment::Right } else { CellAlignment::Left });
     }
     // comfy-table's own rule sticks out by the last column's padding.
