@@ -3,6 +3,8 @@
 /** Part of a group's width that its bars take. */
 const FILLED = 0.8;
 const WIDEST_BAR = 44;
+const LINE_HEIGHT = 18;
+const LONGEST_NAME = 140;
 
 const columnsOf = figure => figure.bars ?? figure.boxes;
 
@@ -46,12 +48,6 @@ function verticalWhisker(ctx, x, from, to, half) {
   ctx.stroke();
 }
 
-function diamond(ctx, x, y, size) {
-  ctx.beginPath();
-  ctx.moveTo(x, y - size); ctx.lineTo(x + size, y); ctx.lineTo(x, y + size); ctx.lineTo(x - size, y);
-  ctx.closePath();
-}
-
 function drawBarsInside(u, figure) {
   const { ctx } = u;
   const px = uPlot.pxRatio;
@@ -60,6 +56,7 @@ function drawBarsInside(u, figure) {
   ctx.font = scaledFont();
   ctx.textAlign = "center";
   ctx.textBaseline = "bottom";
+  const marked = figure.bars.some(isStated);
   eachColumn(u, figure, (bars, group, column, x, width) => {
     const value = bars.values[group];
     const stated = bars.stated[group];
@@ -68,9 +65,12 @@ function drawBarsInside(u, figure) {
       const [mean, lo, hi] = value;
       ctx.fillStyle = faint(`policy-${column % PALETTE}`, fillOf(column));
       ctx.fillRect(x - width / 2, Math.min(at(mean), at(0)), width, Math.abs(at(mean) - at(0)));
-      ctx.strokeStyle = colour("text");
-      ctx.lineWidth = 1.5 * px;
-      if (lo !== hi) verticalWhisker(ctx, x, at(lo), at(hi), Math.min(5 * px, width / 3));
+      // A pale rim, or it would not be seen upon the bar.
+      for (const [name, thickness] of lo === hi ? [] : [["card", 3.5], ["text", 1.5]]) {
+        ctx.strokeStyle = colour(name);
+        ctx.lineWidth = thickness * px;
+        verticalWhisker(ctx, x, at(lo), at(hi), Math.min(5 * px, width / 3));
+      }
       top = Math.min(at(mean), at(hi), at(lo));
     }
     if (stated != null) {
@@ -80,12 +80,14 @@ function drawBarsInside(u, figure) {
       ctx.lineWidth = 2 * px;
       ctx.stroke();
       ctx.fill();
-      top = Math.min(top, at(stated) - 6 * px);
     }
     const text = value ? brief(+value[0].toPrecision(3)) : "";
     if (!text || ctx.measureText(text).width > width) return;
-    ctx.fillStyle = colour("text");
-    ctx.fillText(text, x, top - 3 * px);
+    // A number above the paper's mark would look like the paper's: it stands at the bar's foot.
+    const isInside = marked && at(0) - Math.max(...value.map(at)) > LINE_HEIGHT * px;
+    if (marked && !isInside) return;
+    ctx.fillStyle = colour(isInside ? "on-fill" : "text");
+    ctx.fillText(text, x, (isInside ? at(0) : top) - 3 * px);
   });
   ctx.restore();
 }
@@ -128,12 +130,14 @@ function groupAxis(figure, width) {
   const slot = (width - 60) / figure.groups.length;
   const named = widest(figure.groups, FONT);
   const isTight = named + 8 > slot;
-  const most = Math.min(150, (40 + slot / 2) / Math.cos(TURN * Math.PI / 180));
-  const names = isTight ? figure.groups.map(name => ellipsis(name, most, FONT)) : figure.groups;
-  const turned = Math.min(named, most) * Math.sin(TURN * Math.PI / 180);
+  const angle = TURN * Math.PI / 180;
+  // A turned name ends beneath its group, and must begin within the chart.
+  const most = group => Math.min(LONGEST_NAME, (40 + (group + 0.5) * slot) / Math.cos(angle));
+  const names = isTight ? figure.groups.map((name, group) => ellipsis(name, most(group), FONT)) : figure.groups;
+  const turned = widest(names, FONT) * Math.sin(angle);
   return {
     ...axisStyle(), stroke: colour("text"), gap: isTight ? 4 : 6, grid: { show: false }, ticks: { show: false },
-    size: isTight ? Math.ceil(turned) + 20 : 26, ...(isTight ? { rotate: -TURN } : {}), ...axisLabel(figure.x),
+    size: isTight ? Math.ceil(turned) + 20 : 26, ...(isTight ? { rotate: TURN } : {}), ...axisLabel(figure.x),
     splits: () => names.map((_, index) => index), values: () => names,
   };
 }

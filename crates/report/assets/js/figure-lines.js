@@ -20,6 +20,9 @@ function lineLooks(lines) {
   });
 }
 
+/** What the paper states says so. */
+const lineName = line => (line.stated && !/paper/i.test(line.name) ? `${line.name} (paper)` : line.name);
+
 function lineLegend(node, { lines }) {
   const looks = lineLooks(lines);
   legendOf(node, lines.map((line, index) => {
@@ -27,7 +30,7 @@ function lineLegend(node, { lines }) {
     const stroke = `var(--${colour})`;
     const shapes = [["path", { d: "M0 6H24" }, { stroke, strokeWidth: "2px", strokeDasharray: dash.join(" ") || "none" }]];
     if (line.stated) shapes.push([...DIAMOND, { fill: stroke }]);
-    return { name: line.stated && !/paper/i.test(line.name) ? `${line.name} (paper)` : line.name, shapes };
+    return { name: lineName(line), shapes };
   }));
 }
 
@@ -61,14 +64,11 @@ function drawLinePlot(node, figure) {
       x: { time: false, distr: figure.log_x ? 3 : 1, range: horizontalEnds(all, few, figure.log_x) },
       y: { range: verticalEnds(lines.flatMap(line => [...line.y, ...(line.lo ?? []), ...(line.hi ?? [])]), 0.06) },
     },
-    axes: [
-      { ...axisStyle(), size: 26, gap: 2, space: 50, ...axisLabel(figure.x), values: (_, ticks) => ticks.map(tick => (tick == null ? "" : brief(tick))) },
-      verticalAxis(),
-    ],
+    axes: [horizontalAxis(figure), verticalAxis()],
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 }, dataIdx: nearestValue },
     series,
     bands,
-    hooks: { setCursor: [u => tellLines(u, figure, places)] },
+    hooks: { draw: [u => statedDots(u, lines, xs)], setCursor: [u => tellLines(u, figure, places)] },
   };
   const chart = figureChart(node, options, uPlot.join(tables), linesInWords(figure, xs));
   chart.tip = tipOf(chart);
@@ -80,8 +80,44 @@ function lineSeries(line, look, length) {
     stroke: colour(look.colour),
     width: line.stated ? 1.5 : 2,
     dash: look.dash,
-    points: { show: length <= FEW, size: line.stated ? 7 : 5, fill: colour(look.colour), width: 0 },
+    points: { show: !line.stated && length <= FEW, size: 5, fill: colour(look.colour), width: 0 },
   };
+}
+
+/** What the paper states at few places is marked as in bars. */
+function statedDots(u, lines, xs) {
+  const { ctx } = u;
+  const looks = lineLooks(lines);
+  ctx.save();
+  lines.forEach((line, index) => {
+    if (!line.stated || line.y.length > FEW) return;
+    ctx.fillStyle = colour(looks[index].colour);
+    line.y.forEach((y, i) => {
+      if (y == null) return;
+      diamond(ctx, u.valToPos(xs[index][i], "x", true), u.valToPos(y, "y", true), 4.5 * uPlot.pxRatio);
+      ctx.fill();
+    });
+  });
+  ctx.restore();
+}
+
+/** A logarithmic axis has its numbers at 1, 2 and 5, or at powers of ten if those are too many. */
+function horizontalAxis(figure) {
+  const axis = {
+    ...axisStyle(), size: 26, gap: 2, space: 50, ...axisLabel(figure.x),
+    values: (_, ticks) => ticks.map(tick => (tick == null ? "" : brief(tick))),
+  };
+  if (!figure.log_x) return axis;
+  const splits = (u, _, lo, hi) => {
+    const decades = Math.log10(hi / lo);
+    const steps = 3 * decades * axis.space <= u.width ? [1, 2, 5] : [1];
+    const ticks = [];
+    for (let power = Math.floor(Math.log10(lo)); 10 ** power <= hi; power += 1) {
+      for (const step of steps) ticks.push(+(step * 10 ** power).toPrecision(2));
+    }
+    return ticks.filter(tick => lo <= tick && tick <= hi);
+  };
+  return { ...axis, splits, filter: (_, ticks) => ticks };
 }
 
 /** Room for the dots at both ends. */
@@ -115,7 +151,7 @@ function tellLines(u, { x, lines }, places) {
     element("strong", null, what + brief(u.posToVal(left, "x"))),
     ...lines.map((line, index) => {
       const values = u.data[places[index]];
-      return element("span", line.stated ? "dim" : null, `${line.name}: ${brief(values[idxs[places[index]]])}`);
+      return element("span", line.stated ? "dim" : null, `${lineName(line)}: ${brief(values[idxs[places[index]]])}`);
     }),
   ]);
 }
@@ -123,9 +159,9 @@ function tellLines(u, { x, lines }, places) {
 function linesInWords({ x, lines }, xs) {
   return lines.map((line, index) => {
     const known = line.y.map((_, i) => i).filter(i => line.y[i] != null);
-    if (known.length === 0) return `${line.name}: no value`;
+    if (known.length === 0) return `${lineName(line)}: no value`;
     const at = i => `${brief(line.y[i])} at ${brief(xs[index][i])}`;
     const [first, last] = [known[0], known.at(-1)];
-    return `${line.name}${line.stated ? " (paper)" : ""}: ${first === last ? at(first) : `${at(first)} to ${at(last)}`}`;
+    return `${lineName(line)}: ${first === last ? at(first) : `${at(first)} to ${at(last)}`}`;
   }).join("; ") + (x ? `; along ${x}` : "");
 }

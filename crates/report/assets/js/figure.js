@@ -32,6 +32,13 @@ function sample(shapes) {
 /** A diamond around (12, 6): what the paper states. */
 const DIAMOND = ["path", { d: "M12 1L17 6L12 11L7 6Z" }];
 
+/** The path of a diamond around (x, y). */
+function diamond(ctx, x, y, size) {
+  ctx.beginPath();
+  ctx.moveTo(x, y - size); ctx.lineTo(x + size, y); ctx.lineTo(x, y + size); ctx.lineTo(x - size, y);
+  ctx.closePath();
+}
+
 /** Names with samples. */
 function legendOf(node, items) {
   const legend = node.appendChild(element("div", "legend"));

@@ -33,10 +33,16 @@ function theme(redraw) {
     redraw();
   });
   system.addEventListener("change", () => { label(); redraw(); });
-  // Paper is white: canvases are drawn anew for it, and once more afterwards.
+  // Paper is white and narrow: canvases are drawn anew for it, and once more afterwards.
   let before;
-  addEventListener("beforeprint", () => { before = root.dataset.theme; root.dataset.theme = "light"; redraw(); });
+  addEventListener("beforeprint", () => {
+    before = root.dataset.theme;
+    root.dataset.theme = "light";
+    root.classList.add("printing");
+    redraw();
+  });
   addEventListener("afterprint", () => {
+    root.classList.remove("printing");
     if (before) root.dataset.theme = before; else delete root.dataset.theme;
     redraw();
   });

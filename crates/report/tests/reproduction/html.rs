@@ -67,9 +67,9 @@ fn findings_stand_beside_what_was_stated() {
     let page = page(&scoreboard());
     let section = section(&page, "000-fig4");
     for text in [
-        "<td>416</td>",
-        "<td>398 <span class=\"pm\">[392, 404]</span></td>",
-        "<td>30</td>",
+        "<td role=\"cell\">416</td>",
+        "<td role=\"cell\">398 <span class=\"pm\">[392, 404]</span></td>",
+        "<td role=\"cell\">30</td>",
         "widened by 10 % of the stated effect",
         "3 of its runs are missing.",
         "The real stack does not agree.",
@@ -87,7 +87,7 @@ fn findings_stand_beside_what_was_stated() {
 fn what_could_not_be_measured_is_a_dash() {
     let page = page(&scoreboard());
     let section = section(&page, "003-thm1");
-    assert!(section.contains("<td>–</td>") && section.contains("cannot be"), "{section}");
+    assert!(section.contains("<td role=\"cell\">–</td>") && section.contains("cannot be"), "{section}");
     assert!(!section.contains("<figure"), "{section}");
 }
 
@@ -169,4 +169,16 @@ fn a_scoreboard_of_nothing_is_still_a_page() {
 #[test]
 fn the_same_scoreboard_is_the_same_page() {
     assert_eq!(page(&scoreboard()), page(&scoreboard()));
+}
+
+#[test]
+fn sixty_experiments_with_time_series_stay_below_two_megabytes() {
+    let one = scoreboard().experiments.swap_remove(0);
+    let experiments = (0..60).map(|n| joulepath_report::Report { id: format!("000-fig{n}"), ..one.clone() });
+    let page = page(&Reproduction { experiments: experiments.collect(), ..scoreboard() });
+    if let Some(path) = std::env::var_os("REPRODUCTION_PAGE") {
+        std::fs::write(std::path::Path::new(&path).with_extension("large.html"), &page).unwrap();
+    }
+    assert!(page.len() < 2_000_000, "{}", page.len());
+    assert!(page.len() > 500_000, "{}: the figures are missing", page.len());
 }
