@@ -23,11 +23,8 @@ fn poisson(random: &mut Pcg64Mcg) -> f64 {
 
 fn main() {
     // 20, 30 and 60 packets per slot for 5, 10 and 20 J each.
-    let paths = [(5.0, 20.0), (10.0, 30.0), (20.0, 60.0)].map(|(cost_j, capacity)| SlotPath {
-        cost_j,
-        capacity,
-        idle_j: 0.0,
-    });
+    let paths = [(5.0, 20.0), (10.0, 30.0), (20.0, 60.0)]
+        .map(|(cost_j, capacity)| SlotPath::within(cost_j, capacity));
     println!("{:>6} {:>8} {:>14} {:>15}", "V", "shape", "energy J/slot", "queue, packets");
     for shape in [EnergyShape::Linear, EnergyShape::Convex] {
         for v in [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0] {

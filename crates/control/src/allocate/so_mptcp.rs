@@ -4,10 +4,10 @@
 //!   g_i = x_i − x̄_i,   x̄_i = (1 − p_i) w_i Δt/τ_i        what the path's windows carry in a slot
 //!   W_i ← (W_i + g_i)⁺      Q ← (Q + a − Σ x_i)⁺
 //!
-//!   min  V E(x) + Σ W_i g_i + Q (a − Σ x_i)     over  0 ≤ x_i ≤ x̄_i,  Σ x_i ≤ Q + a
+//!   min  V E(x) + Σ W_i g_i + Q (a − Σ x_i)     over  x ∈ X: 0 ≤ x_i ≤ most_i,  Σ x_i ≤ Q + a
 //! ```
 //! With E linear, h_i = V c_i + W_i − Q is what a packet on path i adds: paths fill up in ascending order of h while it is negative. A path is
-//! used when Q > V c_i + W_i: larger V means less energy and a longer queue.
+//! used when Q > V c_i + W_i: larger V means less energy and a longer queue. The paper leaves X open: with most_i = x̄_i no W_i ever leaves 0.
 //!
 //! Deviations: one Q (003-1), projected (003-2); the exact minimiser instead of step 5's "E⁻¹", which does not exist for linear E (003-5): with
 //! `convex` E_i = c_i x + (c_i/x̄_i) x²/2 has one; c^e is charged to slots without traffic, as printed (003-9). Q, W and x in packets
@@ -25,6 +25,8 @@ pub struct SlotPath {
     pub idle_j: f64,
     /// x̄, packets.
     pub capacity: f64,
+    /// The largest x of the set X, packets: x̄ itself, or more, where x ≤ x̄ is to hold on average only and W keeps the account.
+    pub most: f64,
 }
 
 impl SlotPath {
@@ -39,10 +41,15 @@ impl SlotPath {
         packet_bits: f64,
     ) -> Self {
         if !is_usable {
-            return SlotPath { cost_j: f64::INFINITY, idle_j: 0.0, capacity: 0.0 };
+            return SlotPath { cost_j: f64::INFINITY, ..SlotPath::default() };
         }
         let cost_j = energy.per_bit(per_s * packet_bits) * 1e6;
-        SlotPath { cost_j, idle_j: 0.0, capacity: (1.0 - loss) * per_s * slot_s }
+        SlotPath::within(cost_j, (1.0 - loss) * per_s * slot_s)
+    }
+
+    /// A path that costs nothing while it is idle and carries at most `capacity` packets in any slot.
+    pub fn within(cost_j: f64, capacity: f64) -> Self {
+        SlotPath { cost_j, idle_j: 0.0, capacity, most: capacity }
     }
 }
 
@@ -120,14 +127,14 @@ impl SoMptcp {
         let mut x = [0.0; MAX_SUBFLOWS];
         let mut left = most;
         for &i in order.iter().filter(|&&i| pays(i)) {
-            let wanted = if h(i) < 0.0 { paths[i].capacity } else { paths[i].capacity.min(1.0) };
+            let wanted = if h(i) < 0.0 { paths[i].most } else { paths[i].most.min(1.0) };
             x[i] = wanted.min(left);
             left -= x[i];
         }
         x
     }
 
-    /// x_i = [(Q − W_i − V c_i − λ)/(2 V d_i)] within 0 and x̄_i, 2 d_i = c_i/x̄_i; λ ≥ 0 keeps Σ x within the data.
+    /// x_i = [(Q − W_i − V c_i − λ)/(2 V d_i)] within 0 and most_i, 2 d_i = c_i/x̄_i; λ ≥ 0 keeps Σ x within the data.
     fn convex(&self, paths: &[SlotPath], queue: f64, most: f64) -> [f64; MAX_SUBFLOWS] {
         let at = |price: f64| {
             let mut x = [0.0; MAX_SUBFLOWS];
@@ -135,7 +142,7 @@ impl SoMptcp {
                 let gain = -self.marginal(i, path, queue) - price;
                 let curvature = self.v * path.cost_j / path.capacity;
                 let free = if curvature > 0.0 { gain / curvature } else { f64::INFINITY * gain.signum() };
-                x[i] = if gain > 0.0 && path.capacity > 0.0 { free.min(path.capacity) } else { 0.0 };
+                x[i] = if gain > 0.0 && path.capacity > 0.0 { free.min(path.most) } else { 0.0 };
             }
             x
         };
@@ -172,6 +179,20 @@ pub fn energy_j(path: &SlotPath, shape: EnergyShape, x: f64) -> f64 {
         EnergyShape::Linear => path.cost_j * x,
         EnergyShape::Convex => path.cost_j * (x + 0.5 * x * x / path.capacity),
     }
+}
+
+/// The least energy per slot that carries `rate` packets per slot in the mean, J; infinite if the paths cannot: the cheapest path fills up
+/// first. It is the optimum of the linear programme min Σ c_i x_i, Σ x_i ≥ rate, 0 ≤ x_i ≤ x̄_i, hence of every stationary policy.
+pub fn least_energy_j(paths: &[SlotPath], rate: f64) -> f64 {
+    let mut paths = paths.to_vec();
+    paths.sort_by(|a, b| a.cost_j.total_cmp(&b.cost_j));
+    let (mut left, mut energy_j) = (rate, 0.0);
+    for path in paths {
+        let sent = left.min(path.capacity);
+        left -= sent;
+        energy_j += path.cost_j * sent;
+    }
+    if left > 1e-9 * rate { f64::INFINITY } else { energy_j }
 }
 
 /// What a run of the slotted model comes to, per slot.

@@ -12,7 +12,7 @@ use crate::select::{PathEnergy, PathSnapshot};
 const PATHS: [(f64, f64); 3] = [(5.0, 20.0), (10.0, 30.0), (20.0, 60.0)];
 
 fn paths() -> [SlotPath; 3] {
-    PATHS.map(|(cost_j, capacity)| SlotPath { cost_j, capacity, idle_j: 0.0 })
+    PATHS.map(|(cost_j, capacity)| SlotPath::within(cost_j, capacity))
 }
 
 /// A Poisson variate by Knuth's product of uniforms.
@@ -83,11 +83,7 @@ fn a_path_is_used_when_the_queue_exceeds_v_times_its_cost() {
 }
 
 fn any_path() -> impl Strategy<Value = SlotPath> {
-    (1u8..10, 0u8..8).prop_map(|(cost, capacity)| SlotPath {
-        cost_j: cost.into(),
-        capacity: capacity.into(),
-        idle_j: 0.0,
-    })
+    (1u8..10, 0u8..8).prop_map(|(cost, capacity)| SlotPath::within(cost.into(), capacity.into()))
 }
 
 proptest! {
@@ -119,7 +115,7 @@ proptest! {
 
     #[test]
     fn energy_is_that_of_the_slots(x in 0.0..10.0f64) {
-        let path = SlotPath { cost_j: 3.0, idle_j: 0.5, capacity: 10.0 };
+        let path = SlotPath { idle_j: 0.5, ..SlotPath::within(3.0, 10.0) };
         prop_assert_eq!(energy_j(&path, EnergyShape::Linear, 0.0), 0.5);
         prop_assert!(energy_j(&path, EnergyShape::Convex, x) >= energy_j(&path, EnergyShape::Linear, x));
     }

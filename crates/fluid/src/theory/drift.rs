@@ -21,7 +21,7 @@
 //! W_i are 0. Its theorem 2 bounds the gap by B + (B + V ΔE)/ε, which does not fall with V, and its text has the effect of V
 //! the wrong way round (003-6, 003-7).
 
-use joulepath_control::allocate::so_mptcp::{EnergyShape, SlotPath, SoMptcp, energy_j};
+use joulepath_control::allocate::so_mptcp::{self, EnergyShape, SlotPath, SoMptcp, energy_j};
 
 /// The slotted model with linear energy, and paths that stay as they are.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,15 +50,7 @@ pub struct Averages {
 impl Slots {
     /// The least energy per slot that carries `rate` packets per slot in the mean, E*, J; infinite if the paths cannot.
     pub fn least_energy_j(&self, rate: f64) -> f64 {
-        let mut paths = self.paths.clone();
-        paths.sort_by(|a, b| a.cost_j.total_cmp(&b.cost_j));
-        let (mut left, mut energy_j) = (rate, 0.0);
-        for path in paths {
-            let sent = left.min(path.capacity);
-            left -= sent;
-            energy_j += path.cost_j * sent;
-        }
-        if left > 1e-9 * rate { f64::INFINITY } else { energy_j }
+        so_mptcp::least_energy_j(&self.paths, rate)
     }
 
     /// What `arrivals` (packets per slot) lead to.

@@ -7,11 +7,7 @@ use proptest::prelude::*;
 
 /// An instance: paths (cost, capacity), load as part of the capacity, and a seed for the arrivals.
 fn instance() -> impl Strategy<Value = (Vec<SlotPath>, f64, u64)> {
-    let path = (1.0..20.0f64, 5.0..50.0f64).prop_map(|(cost_j, capacity)| SlotPath {
-        cost_j,
-        capacity,
-        idle_j: 0.0,
-    });
+    let path = (1.0..20.0f64, 5.0..50.0f64).prop_map(|(cost_j, capacity)| SlotPath::within(cost_j, capacity));
     (proptest::collection::vec(path, 2..=4), 0.2..0.85f64, any::<u64>())
 }
 
@@ -66,8 +62,9 @@ proptest! {
 /// packets, V = 100 249 J and 998. Here with arrivals uniform on 0 to 70: E* = 20 · 5 + 15 · 10 = 250 J.
 #[test]
 fn three_paths_at_35_packets_cost_250_joules() {
-    let path = |cost_j, capacity| SlotPath { cost_j, capacity, idle_j: 0.0 };
-    let paths = vec![path(5.0, 20.0), path(10.0, 30.0), path(20.0, 60.0)];
+    let paths = [(5.0, 20.0), (10.0, 30.0), (20.0, 60.0)]
+        .map(|(cost_j, capacity)| SlotPath::within(cost_j, capacity))
+        .to_vec();
     let at = |v: f64| Slots { paths: paths.clone(), v }.run(arrivals(35.0, 1));
     for (v, queue) in [(10.0, 99.0), (100.0, 998.0)] {
         let averages = at(v);

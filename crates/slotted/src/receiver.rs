@@ -1,0 +1,57 @@
+//! Data in order: what is measured of each packet.
+
+use std::collections::VecDeque;
+
+/// A packet of data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Packet {
+    /// Place in the data, from 0.
+    pub(crate) number: u64,
+    /// When the application wrote it, s.
+    pub(crate) written_s: f64,
+}
+
+/// A packet that the application has got.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Delivered {
+    /// When it was written, s.
+    pub(crate) written_s: f64,
+    /// When it and everything before it had arrived, s.
+    pub(crate) at_s: f64,
+}
+
+/// The receiving end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Receiver {
+    /// What has arrived out of order: element k is packet `next + k`, with its arrival.
+    pending: VecDeque<Option<(Packet, f64)>>,
+    next: u64,
+    latest_s: f64,
+}
+
+impl Receiver {
+    /// `packet` arrives at `at_s`; `deliver` gets what is in order by it.
+    pub(crate) fn arrive(&mut self, packet: Packet, at_s: f64, mut deliver: impl FnMut(Delivered)) {
+        let place = (packet.number - self.next) as usize;
+        if place >= self.pending.len() {
+            self.pending.resize(place + 1, None);
+        }
+        self.pending[place] = Some((packet, at_s));
+        while let Some(Some((packet, at_s))) = self.pending.front().copied() {
+            self.pending.pop_front();
+            self.next += 1;
+            self.latest_s = self.latest_s.max(at_s);
+            deliver(Delivered { written_s: packet.written_s, at_s: self.latest_s });
+        }
+    }
+
+    /// Packets that are in order.
+    pub(crate) fn in_order(&self) -> u64 {
+        self.next
+    }
+
+    /// Packets that wait for one before them.
+    pub(crate) fn out_of_order(&self) -> u64 {
+        self.pending.iter().flatten().count() as u64
+    }
+}

@@ -1,0 +1,11 @@
+//! The slotted system against known values, its own books, and theory.
+
+mod known;
+mod properties;
+mod windows;
+
+use joulepath_slotted::{Params, Policy, SlottedResult, run};
+
+fn ran(params: &Params, policy: Policy, seed: u64) -> SlottedResult {
+    run(params, policy, seed).expect("the parameters fit")
+}
