@@ -1,5 +1,6 @@
 //! The slotted system against known values, its own books, and theory.
 
+mod engines;
 mod known;
 mod properties;
 mod windows;

@@ -89,14 +89,14 @@ proptest! {
         factor in 1.5..10.0f64,
         seed in any::<u64>(),
     ) {
-        let mut params = Params::fixed_windows(20_000);
+        let mut params = Params::fixed_windows(5_000);
         let capacity: f64 = windows.iter().sum();
         params.load = BitRate::from_bps((part * capacity * 1e6) as u64);
         params.windows = Windows::Fixed(windows.to_vec());
         let at = |v: f64| ran(&params, Policy::so_mptcp(v), seed).means;
         let (small, large) = (at(v), at(v * factor));
         prop_assert!(large.j_per_mbit.unwrap() <= small.j_per_mbit.unwrap() * 1.02, "{:?} {:?}", small, large);
-        prop_assert!(large.backlog_packets >= small.backlog_packets * 0.98 - 1.0, "{:?} {:?}", small, large);
+        prop_assert!(large.backlog_packets >= small.backlog_packets * 0.97 - 1.0, "{:?} {:?}", small, large);
     }
 }
 

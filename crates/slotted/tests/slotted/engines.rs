@@ -1,0 +1,74 @@
+//! The slots against the packet engine on scenarios/papers/003-three-radios.toml.
+
+use joulepath_control::allocate::{EnergyShape, SoMptcpOptions};
+use joulepath_control::schedule::Scheduler;
+use joulepath_controllers::Controller;
+use joulepath_model::result::RunResult;
+use joulepath_model::scenario::{Scenario, load};
+use joulepath_model::units::Nanos;
+use joulepath_slotted::{Feasible, Means, Params, Policy};
+
+use crate::ran;
+
+const SEEDS: [u64; 3] = [1, 2, 3];
+const V: f64 = 100.0;
+
+fn scenario() -> Scenario {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/papers/003-three-radios.toml");
+    let text = std::fs::read_to_string(path).expect("the shipped scenario");
+    load(&text, &|name| Err(format!("no trace {name}"))).expect("the shipped scenario loads")
+}
+
+fn packets(scheduler: &str, slots: Option<SoMptcpOptions>) -> Vec<RunResult> {
+    let scenario = scenario();
+    let mss_bytes = scenario.transport.mss.0 as u32;
+    let setup = joulepath_packet::Setup {
+        policy: scheduler.to_owned(),
+        controller: Controller::by_name("lia").unwrap(),
+        controller_params: vec![],
+        scheduler: Scheduler::by_name(scheduler, &[], mss_bytes).expect("a scheduler"),
+        allocator: None,
+        slots,
+        selector: None,
+        only_path: None,
+    };
+    let options = joulepath_packet::RunOptions::default();
+    SEEDS.map(|seed| joulepath_packet::run(&scenario, &setup, seed, options).expect("it runs")).to_vec()
+}
+
+fn slots(policy: Policy) -> Vec<Means> {
+    let mut params = Params::three_radios(35);
+    (params.duration, params.warm_up) = (Nanos::from_secs(60), Nanos::from_secs(5));
+    SEEDS.map(|seed| ran(&params, policy, seed).means).to_vec()
+}
+
+fn mean<T>(values: &[T], of: impl Fn(&T) -> f64) -> f64 {
+    values.iter().map(of).sum::<f64>() / values.len() as f64
+}
+
+/// Power, rate: slots by packets.
+fn ratios(slots: &[Means], packets: &[RunResult]) -> [f64; 2] {
+    let (power, rate) = (mean(slots, |r| r.power_w), mean(slots, |r| r.throughput_mbps));
+    println!("slots {power} J/s {rate} Mbit/s delay {} s", mean(slots, |r| r.delay_s.unwrap()));
+    println!(
+        "packets {} W {} bit/s delay {} s",
+        mean(packets, |r| r.power_w),
+        mean(packets, |r| r.goodput_bps),
+        mean(packets, |r| r.delay.expect("messages have delays").mean_s)
+    );
+    [power / mean(packets, |r| r.power_w), rate * 1e6 / mean(packets, |r| r.goodput_bps)]
+}
+
+#[test]
+fn slots_and_packets_agree_on_energy_and_throughput() {
+    let so =
+        Policy::SoMptcp { v: V, shape: EnergyShape::Linear, feasible: Feasible::Window, place_holder: true };
+    let options = SoMptcpOptions { v: V, ..SoMptcpOptions::default() };
+    for [power, rate] in [
+        ratios(&slots(Policy::Mptcp), &packets("minrtt", None)),
+        ratios(&slots(so), &packets("allotted", Some(options))),
+    ] {
+        assert!((rate - 1.0).abs() < 0.05, "throughput: {rate}");
+        assert!((power - 1.0).abs() < 0.15, "power: {power}");
+    }
+}
