@@ -1,7 +1,7 @@
 // Which experiments are shown.
 
-/** Shows what the form's lists choose; `shown` is called after each change. */
-function filter(form, shown) {
+/** Shows what the form's lists choose. */
+function filter(form) {
   const items = [...document.querySelectorAll("[data-paper]")];
   const rows = items.filter(item => item.tagName === "TR");
   const apply = () => {
@@ -12,7 +12,6 @@ function filter(form, shown) {
     }
     const count = rows.filter(row => !row.hidden).length;
     form.querySelector("output").textContent = count === rows.length ? "" : `${count} of ${rows.length} experiments`;
-    shown();
   };
   form.hidden = false;
   form.addEventListener("change", apply);

@@ -1,11 +1,16 @@
 // Puts the page of the experiments together. Charts are drawn as they come near the screen: there may be hundreds.
 
 const figures = JSON.parse(document.getElementById("data").textContent);
-const places = [...document.querySelectorAll("[data-figure]")];
+const figureOf = place => figures[place.dataset.figure];
+/** Where all runs are missing, there is nothing to draw. */
+const hasValues = ({ lines, bars, boxes }) => (lines ?? bars ?? boxes)
+  .some(({ y, values, stated }) => [...(y ?? values), ...(y ? [] : stated ?? [])].some(value => value != null));
+
+const all = [...document.querySelectorAll("[data-figure]")];
+const places = all.filter(place => hasValues(figureOf(place)));
+const empty = all.filter(place => !hasValues(figureOf(place)));
 const charts = new Map();
 let isPrinting = false;
-
-const figureOf = place => figures[place.dataset.figure];
 
 /** Everything but the chart, with room for it: anchors must not move when it is drawn. */
 function prepare(place) {
@@ -39,7 +44,8 @@ function render() {
 }
 
 places.forEach(prepare);
-filter(document.getElementById("filter"), () => {});
+for (const place of empty) place.append(element("p", "dim", "No run of this figure is there yet."));
+filter(document.getElementById("filter"));
 addEventListener("beforeprint", () => { isPrinting = true; });
 addEventListener("afterprint", () => { isPrinting = false; });
 theme(render);

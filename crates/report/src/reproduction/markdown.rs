@@ -1,7 +1,7 @@
 //! Results of one paper, for its page in `docs/papers`.
 
 use super::rule::number;
-use super::{Finding, Report, Reproduction};
+use super::{Finding, Report, Reproduction, Rule};
 
 /// The tables of the experiments whose id starts with `paper`; empty if there are none.
 pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
@@ -27,8 +27,8 @@ pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
 }
 
 fn section(report: &Report) -> String {
-    let mut text = format!(
-        "\n### `{}`: {}\n\n{}. {} **{}.** {}\n",
+    let text = format!(
+        "\n### `{}`: {}\n\n{}. {} **{}.** {}",
         report.id,
         report.title,
         report.source,
@@ -36,6 +36,7 @@ fn section(report: &Report) -> String {
         capital(report.verdict.name()),
         report.reason
     );
+    let mut text = text.trim_end().to_owned() + "\n";
     if report.missing > 0 {
         text += &format!("\n{} of its runs are missing.\n", report.missing);
     }
@@ -59,13 +60,13 @@ fn section(report: &Report) -> String {
 
 fn row(finding: &Finding, where_from: &str) -> String {
     let unit = if finding.unit.is_empty() { String::new() } else { format!(", {}", cell(&finding.unit)) };
+    let verdict = if finding.rule == Rule::Shown { "not judged" } else { finding.verdict.name() };
     format!(
-        "| {}{where_from}{unit} | {} | {} | {} | {} |\n",
+        "| {}{unit}{where_from} | {} | {} | {} | {verdict} |\n",
         cell(&finding.what),
         finding.rule.stated(),
         measured(finding),
         finding.n,
-        finding.verdict.name()
     )
 }
 
