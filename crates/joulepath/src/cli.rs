@@ -84,6 +84,18 @@ Differences are the kernel's value over the simulator's; of shares, the points o
 uses the kernel's packet scheduler. All shipped scenarios take about 18 minutes in real time, one run at a time, and the
 machine should have nothing else to do. Needs root.";
 
+const REPRODUCE_HELP: &str = "\
+Examples:
+  joulepath reproduce --list
+  joulepath reproduce 000 --quick
+  joulepath reproduce 000-fig4 004 --full
+  joulepath reproduce --full --docs docs/papers
+
+ID is an experiment, or how its name begins: `000`, `002-fig1`. Each has a claim, a rule that was fixed before anything ran, and
+a verdict: reproduced, direction only, not reproduced, cannot be. The same command goes on where it was interrupted: finished
+runs are kept in the folder --out. Two- and three-radio experiments are measured a second time in the kernel's own stack
+(--full only; needs root).";
+
 /// Multipath TCP that spends fewer joules per bit: compare policies on a scenario.
 #[derive(Debug, Parser)]
 #[command(name = "joulepath", version = VERSION, about, after_help = EXAMPLES, disable_help_subcommand = true)]
@@ -123,6 +135,9 @@ pub(crate) enum Command {
     /// Run the same scenarios in the simulator and in the kernel, and say how far apart they are.
     #[command(after_help = GAP_HELP)]
     Gap(GapOptions),
+    /// Say which claims of the five papers hold: run their experiments, with intervals and verdicts.
+    #[command(after_help = REPRODUCE_HELP)]
+    Reproduce(ReproduceOptions),
     /// Print a completion script for a shell.
     Completions {
         /// Which shell.
@@ -364,6 +379,41 @@ pub(crate) struct GapOptions {
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
     /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Say nothing on stderr but errors.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Options of `reproduce`.
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceOptions {
+    /// Experiments, by name or by how it begins; all of them if absent.
+    #[arg(value_name = "ID")]
+    pub(crate) ids: Vec<String>,
+    /// Some experiments with few seeds, in less than two minutes. This is the default.
+    #[arg(long, conflicts_with = "full")]
+    pub(crate) quick: bool,
+    /// All experiments with all seeds, and the second measurement in the kernel.
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Leave the second measurement out.
+    #[arg(long)]
+    pub(crate) no_kernel: bool,
+    /// Name the experiments with claim and source, and run nothing.
+    #[arg(long)]
+    pub(crate) list: bool,
+    /// Simulated runs at a time; all cores if absent.
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Folder for results, page and finished runs.
+    #[arg(short, long, value_name = "DIR", default_value = "joulepath-reproduction")]
+    pub(crate) out: PathBuf,
+    /// Write the results into the papers' pages (000.md …) of this folder, too.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) docs: Option<PathBuf>,
+    /// As JSON on stdout.
     #[arg(long)]
     pub(crate) json: bool,
     /// Say nothing on stderr but errors.

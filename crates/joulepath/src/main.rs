@@ -14,6 +14,7 @@
 //! | `doctor` | what this machine can run |
 //! | `gap` | how far simulator and kernel are apart |
 //! | `lab` | any program inside emulated radios |
+//! | `reproduce` | which claims of the papers hold |
 //! | `failure`, `terminal`, `nearest` | what all of them say, and how |
 
 mod advise;
@@ -33,12 +34,15 @@ mod gap;
 mod interrupt;
 mod journal;
 mod json_lines;
+mod kept;
 #[cfg(feature = "kernel")]
 mod lab;
 mod list;
+mod marks;
 mod nearest;
 mod outputs;
 mod progress;
+mod reproduce;
 mod shipped;
 mod show;
 mod source;
@@ -88,6 +92,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Gap(options) => gap::gap(&options),
         #[cfg(not(feature = "kernel"))]
         Command::Gap(_) => Err(Failure::without_kernel_engine()),
+        Command::Reproduce(options) => reproduce::reproduce(&options),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "joulepath", &mut script);

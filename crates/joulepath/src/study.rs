@@ -38,16 +38,16 @@ pub(crate) fn tasks(policies: usize, seeds: &[u64], series: bool) -> Vec<Task> {
 /// Does the tasks on `threads` threads until all are done or `stop` is set; then those under way are finished.
 ///
 /// `on_done` sees each outcome as it comes, in no particular order. Returned is what was done, in the order of the tasks.
-pub(crate) fn run(
-    tasks: &[Task],
+pub(crate) fn run<T: Copy + Sync, R: Send>(
+    tasks: &[T],
     threads: NonZeroUsize,
     stop: &AtomicBool,
-    work: impl Fn(&Task) -> Outcome + Sync,
-    mut on_done: impl FnMut(&Task, &Outcome),
-) -> Vec<(Task, Outcome)> {
+    work: impl Fn(&T) -> Result<R, String> + Sync,
+    mut on_done: impl FnMut(&T, &Result<R, String>),
+) -> Vec<(T, Result<R, String>)> {
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
-    let take = |sender: mpsc::Sender<(usize, Outcome)>| {
+    let take = |sender: mpsc::Sender<(usize, Result<R, String>)>| {
         while !stop.load(Ordering::SeqCst) {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(task) = tasks.get(index) else { break };
@@ -57,7 +57,7 @@ pub(crate) fn run(
             let _ = sender.send((index, outcome));
         }
     };
-    let mut done: Vec<(usize, Outcome)> = Vec::with_capacity(tasks.len());
+    let mut done: Vec<(usize, Result<R, String>)> = Vec::with_capacity(tasks.len());
     thread::scope(|scope| {
         for _ in 0..threads.get().min(tasks.len()) {
             let sender = sender.clone();

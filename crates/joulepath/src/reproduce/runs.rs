@@ -1,0 +1,315 @@
+//! Every run that the experiments ask for, once: planned, kept, done.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use joulepath_model::policy::Policy;
+use joulepath_model::result::RunResult;
+use joulepath_model::scenario::Scenario;
+
+use super::evidence::Evidence;
+use super::experiment::{Experiment, Extent, InKernel, Study};
+use crate::contenders::{self, Contender};
+use crate::engine::Runner;
+use crate::failure::{Exit, Failure};
+use crate::kept::{Kept, Key};
+use crate::progress::Progress;
+use crate::source::{Overrides, Source};
+use crate::study::{self, Outcome, Task};
+use crate::terminal;
+
+/// How often a run of the kernel is tried: a moment's load is enough to spoil one.
+const ATTEMPTS: usize = 3;
+
+/// Which engine a run is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum On {
+    /// The simulator.
+    Packet,
+    /// The machine's own stack.
+    Kernel,
+}
+
+/// A scenario with its overrides, loaded once.
+struct Case {
+    scenario: Scenario,
+    sha256: String,
+    overrides: Overrides,
+    contenders: Vec<Contender>,
+}
+
+/// One run.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    case: usize,
+    /// Index of the contender.
+    policy: usize,
+    seed: u64,
+    series: bool,
+    on: On,
+}
+
+/// What all experiments need.
+pub(crate) struct Plan {
+    extent: Extent,
+    cases: Vec<Case>,
+    /// By scenario name and overrides.
+    known: BTreeMap<(String, Overrides), usize>,
+    runs: Vec<Run>,
+    /// Index of a run by case, policy, seed and engine.
+    places: BTreeMap<(usize, usize, u64, On), usize>,
+}
+
+/// What has become of the runs.
+pub(crate) struct Done {
+    results: Vec<Option<RunResult>>,
+    /// Time that they took, together.
+    pub(crate) took: Duration,
+    /// How many failed.
+    pub(crate) failed: u64,
+}
+
+impl Plan {
+    /// The runs of `experiments`; with those of the kernel if `kernel` is there.
+    ///
+    /// # Errors
+    /// A scenario, variant, key or policy that does not exist.
+    pub(crate) fn of(
+        experiments: &[Experiment],
+        extent: Extent,
+        kernel: Option<&dyn Runner>,
+    ) -> Result<Self, Failure> {
+        let mut plan =
+            Plan { extent, cases: vec![], known: BTreeMap::new(), runs: vec![], places: BTreeMap::new() };
+        for study in experiments.iter().flat_map(|experiment| &experiment.studies) {
+            plan.add(study, &study.policies, On::Packet)?;
+            if let (Some(in_kernel), Some(kernel)) = (&study.kernel, kernel) {
+                let case = plan.add(&study.in_kernel(in_kernel), &in_kernel.policies, On::Kernel)?;
+                kernel.check(&plan.cases[case].scenario, &plan.cases[case].contenders)?;
+            }
+        }
+        // The kernel's runs come last: they want the machine for themselves.
+        Ok(plan)
+    }
+
+    fn add(&mut self, study: &Study, policies: &[String], on: On) -> Result<usize, Failure> {
+        let case = self.case(study)?;
+        let seeds = if on == On::Kernel { study.seeds } else { study.seeds_of(self.extent) };
+        for seed in 1..=u64::from(seeds) {
+            for policy in policies {
+                let policy = self.contender(case, policy)?;
+                let series = on == On::Packet && seed <= u64::from(study.series);
+                let next = self.runs.len();
+                let place = *self.places.entry((case, policy, seed, on)).or_insert(next);
+                match self.runs.get_mut(place) {
+                    Some(run) => run.series |= series,
+                    None => self.runs.push(Run { case, policy, seed, series, on }),
+                }
+            }
+        }
+        Ok(case)
+    }
+
+    fn case(&mut self, study: &Study) -> Result<usize, Failure> {
+        let source = Source::open(study.scenario)?;
+        let mut overrides = match &study.variant {
+            Some(variant) => source.variant(variant)?,
+            None => vec![],
+        };
+        overrides.extend(study.set.iter().cloned());
+        let identity = (study.scenario.to_owned(), overrides);
+        if let Some(&case) = self.known.get(&identity) {
+            return Ok(case);
+        }
+        let scenario = source.load(&identity.1)?;
+        let sha256 = source.sha256(&scenario);
+        self.cases.push(Case { scenario, sha256, overrides: identity.1.clone(), contenders: vec![] });
+        self.known.insert(identity, self.cases.len() - 1);
+        Ok(self.cases.len() - 1)
+    }
+
+    fn contender(&mut self, case: usize, policy: &str) -> Result<usize, Failure> {
+        let case = &mut self.cases[case];
+        let policy: Policy = policy.parse().map_err(|error| Failure::message(Exit::Failed, error))?;
+        let written = policy.to_string();
+        if let Some(place) = case.contenders.iter().position(|known| known.policy == written) {
+            return Ok(place);
+        }
+        case.contenders.extend(contenders::prepare(&[policy], &case.scenario, Exit::Failed)?);
+        Ok(case.contenders.len() - 1)
+    }
+
+    /// How many runs there are.
+    pub(crate) fn len(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// Does what `kept` does not have: the simulator's on `jobs` cores, then the kernel's one by one.
+    pub(crate) fn execute(
+        &self,
+        packet: &dyn Runner,
+        kernel: Option<&dyn Runner>,
+        kept: &mut Kept,
+        jobs: NonZeroUsize,
+        stop: &AtomicBool,
+        quiet: bool,
+    ) -> Done {
+        let mut done = Done { results: vec![None; self.runs.len()], took: Duration::ZERO, failed: 0 };
+        let mut progress = Progress::new(self.runs.len(), None, quiet);
+        for (place, run) in self.runs.iter().enumerate() {
+            let found = kept.find(&self.key(run)).filter(|found| found.run.series.is_some() || !run.series);
+            if let Some(found) = found {
+                done.took += found.took;
+                done.results[place] = Some(found.run.clone());
+                progress.advance();
+            }
+        }
+        for (runner, on, jobs) in [(Some(packet), On::Packet, jobs), (kernel, On::Kernel, NonZeroUsize::MIN)]
+        {
+            let Some(runner) = runner else { continue };
+            let left: Vec<usize> =
+                (0..self.runs.len()).filter(|&i| done.results[i].is_none() && self.runs[i].on == on).collect();
+            let work = |&place: &usize| self.attempt(runner, &self.runs[place], stop);
+            study::run(&left, jobs, stop, work, |&place, outcome| {
+                progress.advance();
+                match outcome {
+                    Ok((run, took)) => {
+                        kept.add(&self.key(&self.runs[place]), run, *took);
+                        done.took += *took;
+                        done.results[place] = Some(run.clone());
+                    }
+                    Err(error) => {
+                        done.failed += 1;
+                        let run = &self.runs[place];
+                        let case = &self.cases[run.case];
+                        terminal::tell(&format!(
+                            "error: {}, `{}`, {} engine, seed {}: {error}",
+                            case.scenario.title,
+                            case.contenders[run.policy].policy,
+                            runner.name(),
+                            run.seed
+                        ));
+                    }
+                }
+            });
+        }
+        progress.finish();
+        done
+    }
+
+    fn attempt(
+        &self,
+        runner: &dyn Runner,
+        run: &Run,
+        stop: &AtomicBool,
+    ) -> Result<(RunResult, Duration), String> {
+        let case = &self.cases[run.case];
+        let task = Task { policy: run.policy, seed: run.seed, series: run.series };
+        let attempts = if run.on == On::Kernel { ATTEMPTS } else { 1 };
+        let mut last = Err("it was not tried".to_owned());
+        for _ in 0..attempts {
+            if last.is_ok() || (stop.load(Ordering::SeqCst) && run.on == On::Kernel) {
+                break;
+            }
+            let since = Instant::now();
+            let outcome: Outcome = runner.run(&case.scenario, &case.contenders[run.policy], &task);
+            last = outcome.map(|run| (run, since.elapsed()));
+        }
+        last
+    }
+
+    fn key(&self, run: &Run) -> Key<'_> {
+        let case = &self.cases[run.case];
+        Key {
+            scenario: &case.sha256,
+            overrides: &case.overrides,
+            engine: if run.on == On::Kernel { "kernel" } else { "packet" },
+            policy: &case.contenders[run.policy].policy,
+            seed: run.seed,
+        }
+    }
+
+    /// The runs of one experiment on an engine, and how many of them are missing.
+    ///
+    /// # Errors
+    /// As [`Plan::of`], where they would have shown before.
+    pub(crate) fn evidence<'a>(
+        &self,
+        studies: &'a [Study],
+        done: &'a Done,
+        on: On,
+    ) -> Result<(Evidence<'a>, u64), Failure> {
+        let mut missing = 0;
+        let mut all = vec![];
+        for study in studies {
+            let (study_on, ran) = match on {
+                On::Packet => (study.clone(), &study.policies),
+                On::Kernel => match &study.kernel {
+                    Some(in_kernel) => (study.in_kernel(in_kernel), &in_kernel.policies),
+                    None => (study.clone(), &study.policies),
+                },
+            };
+            let absent = on == On::Kernel && study.kernel.is_none();
+            let seeds = if on == On::Kernel { study_on.seeds } else { study.seeds_of(self.extent) };
+            let mut by_policy = vec![];
+            for policy in &study.policies {
+                let mut runs = vec![];
+                if !absent && ran.contains(policy) {
+                    for seed in 1..=u64::from(seeds) {
+                        match self.place(&study_on, policy, seed, on)?.and_then(|at| done.results[at].as_ref())
+                        {
+                            Some(run) => runs.push(run),
+                            None => missing += 1,
+                        }
+                    }
+                }
+                by_policy.push(runs);
+            }
+            all.push(by_policy);
+        }
+        Ok((Evidence::new(studies, all), missing))
+    }
+
+    fn place(&self, study: &Study, policy: &str, seed: u64, on: On) -> Result<Option<usize>, Failure> {
+        let mut overrides = match &study.variant {
+            Some(variant) => Source::open(study.scenario)?.variant(variant)?,
+            None => vec![],
+        };
+        overrides.extend(study.set.iter().cloned());
+        let Some(&case) = self.known.get(&(study.scenario.to_owned(), overrides)) else { return Ok(None) };
+        let policy: Policy = policy.parse().map_err(|error| Failure::message(Exit::Failed, error))?;
+        let written = policy.to_string();
+        let contender = self.cases[case].contenders.iter().position(|known| known.policy == written);
+        Ok(contender.and_then(|at| self.places.get(&(case, at, seed, on)).copied()))
+    }
+}
+
+impl Study {
+    /// What the kernel runs of it.
+    fn in_kernel(&self, in_kernel: &InKernel) -> Study {
+        let study = Study { seeds: in_kernel.seeds, series: 0, ..self.clone() };
+        match in_kernel.duration {
+            Some(duration) => study.set("duration", &serde_json::Value::from(duration).to_string()),
+            None => study,
+        }
+    }
+}
+
+/// Asks the kernel engine whether it can run here, with the first scenario that it shall.
+///
+/// # Errors
+/// What is missing.
+pub(crate) fn probe(study: Study, kernel: &dyn Runner) -> Result<(), Failure> {
+    let Some(in_kernel) = study.kernel.clone() else { return Ok(()) };
+    let mut plan = Plan {
+        extent: Extent::Full,
+        cases: vec![],
+        known: BTreeMap::new(),
+        runs: vec![],
+        places: BTreeMap::new(),
+    };
+    let case = plan.add(&study.in_kernel(&in_kernel), &in_kernel.policies, On::Kernel)?;
+    kernel.check(&plan.cases[case].scenario, &plan.cases[case].contenders)
+}
