@@ -74,6 +74,8 @@ impl History<'_> {
             paths,
             competitors_bps: self.competitors_bps(packet_bits),
             connections_bps,
+            blocks: None,
+            receive_buffer: None,
             counters: Counters { events: self.steps as u64, ..Counters::default() },
             series: series.then(|| self.series(&tested, packet_bits)),
         }

@@ -33,6 +33,12 @@ pub struct RunResult {
     pub competitors_bps: f64,
     /// Goodput of each connection under test, bit/s.
     pub connections_bps: Vec<f64>,
+    /// Reception in blocks of 100 segments; none where the engine does not see segments, and for workloads other than bulk and file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<BlockStats>,
+    /// Segments that wait out of order at the receivers, weighted by time; none where the engine does not see segments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<Spread>,
     /// Counters of the engine.
     pub counters: Counters,
     /// Time series, where they were asked for.
@@ -90,6 +96,65 @@ impl DelayStats {
     }
 }
 
+/// Distribution of a quantity.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Mean.
+    pub mean: f64,
+    /// Least.
+    pub min: f64,
+    /// 5th percentile.
+    pub p5: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+impl Spread {
+    /// Of values with weights; none if the weights sum to 0. A percentile is the least value that at least so much of the weight does not
+    /// exceed.
+    pub fn of(mut weighted: Vec<(f64, f64)>) -> Option<Self> {
+        weighted.retain(|&(_, weight)| weight > 0.0);
+        weighted.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (min, max) = (weighted.first()?.0, weighted.last()?.0);
+        let total: f64 = weighted.iter().map(|&(_, weight)| weight).sum();
+        let percentile = |q: f64| {
+            let mut below = 0.0;
+            let reached = |&&(_, weight): &&(f64, f64)| {
+                below += weight;
+                below >= q * total
+            };
+            weighted.iter().find(reached).map_or(max, |&(value, _)| value)
+        };
+        Some(Spread {
+            mean: weighted.iter().map(|&(value, weight)| value * weight).sum::<f64>() / total,
+            min,
+            p5: percentile(0.05),
+            p50: percentile(0.5),
+            p95: percentile(0.95),
+            max,
+        })
+    }
+}
+
+/// Reception in blocks of consecutive segments (004, section IV).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BlockStats {
+    /// Segments in a block.
+    pub segments: u32,
+    /// Complete blocks.
+    pub count: u64,
+    /// A block's payload divided by the time from the arrival of its first segment, in order or not, to that of its last, bit/s
+    /// (004, eq. 1).
+    pub goodput_bps: Spread,
+    /// Segments from the block's first on that have arrived when the block is complete: what a buffer must hold that is emptied block by
+    /// block.
+    pub buffer: Spread,
+}
+
 /// One path's part in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathResult {
@@ -143,6 +208,23 @@ pub struct Series {
     pub queue: Vec<Vec<f64>>,
     /// Mean power of the interface since the previous instant, W.
     pub power_w: Vec<Vec<f64>>,
+    /// Segments that wait out of order at the receivers; empty where the engine does not see segments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub receive_buffer: Vec<f64>,
+    /// The blocks of the first connection, at instants of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<BlockSeries>,
+}
+
+/// Blocks of consecutive segments in the order of their completion: all of them, or every second, fourth, … of a long run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BlockSeries {
+    /// When the block was complete, s.
+    pub time_s: Vec<f64>,
+    /// As [`BlockStats::goodput_bps`].
+    pub goodput_bps: Vec<f64>,
+    /// As [`BlockStats::buffer`].
+    pub buffer: Vec<f64>,
 }
 
 /// Mean with a confidence interval.

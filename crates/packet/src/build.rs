@@ -25,6 +25,7 @@ use crate::lane::Common;
 use crate::measure::Recorder;
 use crate::network::{Network, Route};
 use crate::reassembly::DataReceiver;
+use crate::reception::Reception;
 use crate::select::Selection;
 use crate::subflow::{Placement, Subflow};
 use crate::{RunError, RunOptions, Setup};
@@ -34,6 +35,7 @@ struct Builder<'a> {
     scenario: &'a Scenario,
     setup: &'a Setup,
     seed: u64,
+    options: RunOptions,
     net: Network,
     subflows: Vec<Subflow>,
     connections: Vec<Connection>,
@@ -53,6 +55,7 @@ pub(crate) fn build(
         scenario,
         setup,
         seed,
+        options,
         net: Network::new(&scenario.links, seed),
         subflows: vec![],
         connections: vec![],
@@ -68,7 +71,7 @@ pub(crate) fn build(
             builder.add_competitor(competitor)?;
         }
     }
-    builder.finish(unfinished, options)
+    builder.finish(unfinished)
 }
 
 fn traffic(direction: Direction) -> Traffic {
@@ -160,6 +163,7 @@ impl Builder<'_> {
             meter,
             paths: group.paths.clone(),
             latest: EnergyReading::default(),
+            reception: Reception::new(self.options.series && self.connections.is_empty(), starts_at_ns),
             finished_ns: None,
         });
         let costs: Vec<PathCost> = energies
@@ -264,7 +268,7 @@ impl Builder<'_> {
         }
     }
 
-    fn finish(self, unfinished: usize, options: RunOptions) -> Result<Engine, RunError> {
+    fn finish(self, unfinished: usize) -> Result<Engine, RunError> {
         let scenario = self.scenario;
         let sources = Sources::new(
             scenario.links.len(),
@@ -288,7 +292,7 @@ impl Builder<'_> {
                 sizes: wire_sizes(&scenario.transport),
                 sources,
             },
-            recorder: Recorder::new(scenario, options.series),
+            recorder: Recorder::new(scenario, self.options.series),
             unfinished,
         };
         engine.schedule_start(scenario);

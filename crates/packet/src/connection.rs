@@ -14,6 +14,7 @@ use crate::event::LazyTimer;
 use crate::network::Route;
 use crate::packet::Kind;
 use crate::reassembly::DataReceiver;
+use crate::reception::Reception;
 use crate::select::Selection;
 use crate::subflow::Subflow;
 
@@ -217,6 +218,8 @@ pub(crate) struct Device {
     pub(crate) paths: Vec<PathIndex>,
     /// The meter as last sampled.
     pub(crate) latest: EnergyReading,
+    /// In which order the data arrives.
+    pub(crate) reception: Reception,
     /// When the last byte arrived. The meter stands still from then on.
     pub(crate) finished_ns: Option<u64>,
 }

@@ -51,6 +51,7 @@ impl Lane<'_> {
         }
         if let Some(device) = &mut self.connection.device {
             device.finished_ns = Some(self.now_ns);
+            device.reception.bring_up(self.now_ns);
             *self.unfinished -= 1;
         }
     }
@@ -90,6 +91,7 @@ impl Engine {
             connection.before_bytes = connection.receiver.delivered_bytes;
             if let Some(device) = &mut connection.device {
                 device.meter.begin_measurement(Nanos(self.now_ns));
+                device.reception.begin_measurement(self.now_ns);
             }
         }
     }

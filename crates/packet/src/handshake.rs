@@ -58,6 +58,9 @@ impl Lane<'_> {
 
     /// A new subflow starts with a new window; what the control plane told of the path stays.
     fn renew(&mut self, i: usize) {
+        if let Some(device) = &mut self.connection.device {
+            device.reception.held_by_subflows -= self.subflows[i].receiver.held();
+        }
         self.subflows[i].renew(&self.common.transport);
         self.connection.sender.forget_carrier(i);
         self.connection.scheduler.forget(i);

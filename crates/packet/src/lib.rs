@@ -5,7 +5,7 @@
 //! | `event` | event queue and lazy timers |
 //! | `packet`, `network` | packets, rings, links, routes |
 //! | `scoreboard`, `rtt`, `sender`, `transmit` | the sending side of a subflow |
-//! | `reassembly`, `receive` | the receiving side |
+//! | `reassembly`, `receive`, `reception` | the receiving side |
 //! | `connection`, `handshake`, `select` | data level; MP_CAPABLE and MP_JOIN; which paths |
 //! | `application`, `control` | who writes, who tells prices |
 //! | `build`, `engine`, `lane`, `measure` | from scenario to result |
@@ -27,6 +27,7 @@ mod packet;
 mod rack;
 mod reassembly;
 mod receive;
+mod reception;
 mod rtt;
 mod scoreboard;
 mod select;

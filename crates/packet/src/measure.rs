@@ -6,8 +6,9 @@ use joulepath_model::samples::Samples;
 use joulepath_model::scenario::{Direction, PathIndex, Scenario, Workload};
 use joulepath_model::units::Nanos;
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Device};
 use crate::engine::Engine;
+use crate::reception;
 use crate::subflow::{Subflow, SubflowStats};
 
 /// The first interval between samples is this part of the duration, at least 1 ms.
@@ -29,6 +30,8 @@ struct Sample {
     cwnd: Vec<u32>,
     srtt_us: Vec<u32>,
     queue: Vec<u32>,
+    /// Of all connections, segments.
+    held: u32,
 }
 
 impl Recorder {
@@ -58,6 +61,7 @@ impl Recorder {
         let samples = self.samples.kept();
         let mut series = Series {
             time_s: samples.iter().map(|sample| sample.time_ns as f64 / 1e9).collect(),
+            receive_buffer: samples.iter().map(|sample| f64::from(sample.held)).collect(),
             ..Series::default()
         };
         let plain =
@@ -133,6 +137,7 @@ impl Engine {
             cwnd: vec![0; paths],
             srtt_us: vec![0; paths],
             queue: vec![0; paths],
+            held: 0,
         };
         for subflow in self.subflows.iter().rev() {
             let Some(path) = subflow.path.map(usize::from) else { continue };
@@ -147,6 +152,7 @@ impl Engine {
                 device.latest = device.meter.snapshot(now);
             }
             if let Some(device) = &connection.device {
+                sample.held += device.reception.held();
                 for (&path, split) in device.paths.iter().zip(&device.latest.interfaces) {
                     sample.energy_j[path] += split.total_j();
                 }
@@ -198,6 +204,13 @@ impl Engine {
             .flat_map(|connection| connection.application.delays_s().iter().copied())
             .collect();
         let (paths, totals) = self.path_results(scenario, &outcomes);
+        let mss_bytes = scenario.transport.mss.0;
+        for device in self.connections.iter_mut().filter_map(|connection| connection.device.as_mut()) {
+            if device.finished_ns.is_none() {
+                device.reception.bring_up(self.end_ns);
+            }
+        }
+        let receptions = || self.devices().map(|device| &device.reception);
         RunResult {
             policy: policy.to_owned(),
             seed,
@@ -213,8 +226,15 @@ impl Engine {
             paths,
             competitors_bps: self.competitors_bps(scenario),
             connections_bps,
+            blocks: has_blocks(scenario).then(|| reception::blocks(receptions(), mss_bytes)).flatten(),
+            receive_buffer: reception::held(receptions()),
             counters: self.net.counters,
-            series: self.recorder.enabled.then(|| self.recorder.series(scenario.paths.len())),
+            series: self.recorder.enabled.then(|| Series {
+                blocks: has_blocks(scenario)
+                    .then(|| reception::block_series(receptions(), mss_bytes))
+                    .flatten(),
+                ..self.recorder.series(scenario.paths.len())
+            }),
         }
     }
 
@@ -254,6 +274,10 @@ impl Engine {
         (results.collect(), all)
     }
 
+    fn devices(&self) -> impl Iterator<Item = &Device> + Clone {
+        self.connections.iter().filter_map(|connection| connection.device.as_ref())
+    }
+
     /// Goodput of all competitors in the measured interval, bit/s.
     fn competitors_bps(&self, scenario: &Scenario) -> f64 {
         let interval_s = self.end_ns.saturating_sub(scenario.warm_up.0) as f64 / 1e9;
@@ -265,6 +289,11 @@ impl Engine {
             .sum();
         if interval_s > 0.0 { bytes as f64 * 8.0 / interval_s } else { 0.0 }
     }
+}
+
+/// Whether every segment is a full one, but for the last of a file.
+fn has_blocks(scenario: &Scenario) -> bool {
+    scenario.connections.iter().all(|group| matches!(group.workload, Workload::Bulk | Workload::File { .. }))
 }
 
 fn ratio(part: u64, whole: u64) -> f64 {

@@ -102,6 +102,12 @@ impl SubflowReceiver {
         self.next
     }
 
+    /// Segments that wait for one before them.
+    #[inline]
+    pub(crate) fn held(&self) -> u32 {
+        self.held_count
+    }
+
     #[inline]
     pub(crate) fn has_holes(&self) -> bool {
         self.held_count > 0
@@ -217,6 +223,12 @@ impl DataReceiver {
     #[inline]
     pub(crate) fn next(&self) -> u32 {
         self.next
+    }
+
+    /// Segments that wait for one before them.
+    #[inline]
+    pub(crate) fn held(&self) -> u32 {
+        self.held_count
     }
 
     /// Takes a segment; whether it is the first copy.

@@ -20,12 +20,20 @@ impl Lane<'_> {
             self.meter(i, packet.aux + self.common.sizes.header, Traffic::Down);
         }
         let receiver = &mut self.subflows[i].receiver;
-        let had_holes = receiver.has_holes();
+        let held = receiver.held();
+        let had_holes = held > 0;
         let arrival = receiver.accept(packet.ssn, packet.dsn, packet.aux as u16);
         let mut next = Next::Nothing;
         if arrival == Arrival::InOrder {
             self.deliver(i, packet.dsn, packet.aux as u16);
             next = self.connection.application.delivered(self.connection.receiver.next(), self.now_ns);
+        }
+        if let Some(device) = &mut self.connection.device {
+            let (data, reception) = (&self.connection.receiver, &mut device.reception);
+            reception.arrive(packet.dsn, self.now_ns);
+            let gained = self.subflows[i].receiver.held().wrapping_sub(held);
+            reception.held_by_subflows = reception.held_by_subflows.wrapping_add(gained);
+            reception.settle(data.next(), data.held(), self.now_ns);
         }
         let at_once = self.note_mark(i, &packet) || arrival != Arrival::InOrder || had_holes;
         self.acknowledge(i, &packet, at_once);

@@ -38,6 +38,8 @@ pub(super) fn result(
         paths: paths(scenario, lines, &traffic.paths, &energy),
         competitors_bps: traffic.competitors_bps,
         connections_bps: traffic.connections_bps.clone(),
+        blocks: None,
+        receive_buffer: None,
         counters: counters(&reading.lines),
         series: traffic.series.as_ref().map(|series| {
             let emulated = reading.series.clone().unwrap_or_default();
@@ -128,6 +130,7 @@ fn together(traffic: &Series, emulated: &messages::Series) -> Series {
         rtt_s: of_traffic(&traffic.rtt_s),
         queue: of_emulator(&emulated.queue),
         power_w: of_emulator(&emulated.power_w),
+        ..Series::default()
     }
 }
 
@@ -148,6 +151,7 @@ fn by_path(scenario: &Scenario, lines: &[Line], series: &Series) -> Series {
         rtt_s: order(&series.rtt_s),
         queue: order(&series.queue),
         power_w: order(&series.power_w),
+        ..Series::default()
     }
 }
 

@@ -15,6 +15,7 @@ mod handshake;
 mod ideal;
 mod limits;
 mod multipath;
+mod reception;
 mod recovery;
 mod reno;
 mod sawtooth;

@@ -144,6 +144,8 @@ impl Fake {
             paths,
             competitors_bps: 0.0,
             connections_bps: vec![goodput_bps],
+            blocks: None,
+            receive_buffer: None,
             counters: Counters { packet_hops: 60_000, events: 61_000, queue_drops: 410, wire_losses: 2_900 },
             series: (seed == 1 && self.samples > 0).then(|| series(plan, self.samples, &mut noise)),
         }
@@ -196,7 +198,7 @@ fn series(plan: &Plan, samples: usize, noise: &mut Noise) -> Series {
         if used(p) { (40.0 * (tooth(p, t) - 0.7) + noise.normal()).max(0.0).round() } else { 0.0 }
     });
     let power_w = by_path(&mut |p, t, _| ENERGY[p].0 * rate(p, t) + sunk_w(plan, p));
-    Series { time_s, goodput_bps, cwnd, rtt_s, queue, power_w }
+    Series { time_s, goodput_bps, cwnd, rtt_s, queue, power_w, ..Series::default() }
 }
 
 fn limit(kind: &str, label: &str, rates_bps: [f64; 3]) -> Limit {
