@@ -98,13 +98,12 @@ fn choose(all: Vec<Experiment>, ids: &[String]) -> Result<Vec<Experiment>, Failu
     for id in ids {
         if !all.iter().any(|experiment| experiment.id.starts_with(id.as_str())) {
             let known: Vec<&str> = all.iter().map(|experiment| experiment.id).collect();
-            return Err(
-                Failure::usage(format!("there is no experiment `{id}`")).help(suggest(id, &known))
-            );
+            return Err(Failure::usage(format!("there is no experiment `{id}`")).help(suggest(id, &known)));
         }
     }
-    let wanted =
-        |experiment: &Experiment| ids.is_empty() || ids.iter().any(|id| experiment.id.starts_with(id.as_str()));
+    let wanted = |experiment: &Experiment| {
+        ids.is_empty() || ids.iter().any(|id| experiment.id.starts_with(id.as_str()))
+    };
     Ok(all.into_iter().filter(wanted).collect())
 }
 
@@ -159,8 +158,8 @@ fn kernel(options: &ReproduceOptions, extent: Extent, chosen: &[Experiment]) -> 
     let probed = engine::open(Engine::Kernel).and_then(|kernel| {
         // Whether it can run is asked with the first study that it shall run.
         let studies = chosen.iter().flat_map(|experiment| &experiment.studies);
-        let first = studies.filter(|study| study.kernel.is_some()).take(1).cloned().collect::<Vec<_>>();
-        let probe = first.into_iter().map(|study| runs::probe(study, &*kernel)).collect::<Result<(), _>>();
+        let first = studies.filter(|study| study.kernel.is_some()).take(1).cloned();
+        let probe = first.into_iter().try_for_each(|study| runs::probe(study, &*kernel));
         probe.map(|()| kernel)
     });
     match probed {
@@ -251,10 +250,8 @@ fn write(
     place: &dyn Fn(&str) -> PathBuf,
 ) -> Result<(), Failure> {
     let json = serde_json::to_string(reproduction).map_err(|error| Failure::new(Exit::Failed, error))?;
-    let (json_at, page_at) = (
-        place(&format!("{}.json", reproduction.extent)),
-        place(&format!("{}.html", reproduction.extent)),
-    );
+    let (json_at, page_at) =
+        (place(&format!("{}.json", reproduction.extent)), place(&format!("{}.html", reproduction.extent)));
     outputs::write(&json_at, &(json + "\n"))?;
     let html = reproduction_html(reproduction).map_err(|error| Failure::new(Exit::Failed, error))?;
     outputs::write(&page_at, &html)?;

@@ -5,7 +5,7 @@ use joulepath_link::random::{Domain, Stream};
 use joulepath_model::result::{RunResult, Series};
 use joulepath_report::{Bars, Figure, Finding, Line, Plot, Rule, estimate};
 
-use super::evidence::{Evidence, leads_from, level, lines, running_mean, total};
+use super::evidence::{Evidence, Metric, leads_from, level, lines, running_mean, total};
 use super::experiment::{Examined, Experiment, OF_A_NUMBER, OF_AN_EFFECT, Study};
 use crate::source::Source;
 
@@ -136,7 +136,7 @@ fn numbers(
     (name, unit): (&str, &str),
     stated: [f64; 3],
     tolerance: f64,
-    metric: fn(&RunResult) -> f64,
+    metric: Metric,
 ) -> Vec<Finding> {
     let of = |(&(policy, label), stated): (&(&str, &str), f64)| {
         let rule = Rule::Value { stated, tolerance };
@@ -153,13 +153,7 @@ fn numbers(
     findings
 }
 
-fn to_mptcp(
-    evidence: &Evidence<'_>,
-    name: &str,
-    policy: usize,
-    stated: f64,
-    metric: fn(&RunResult) -> f64,
-) -> Finding {
+fn to_mptcp(evidence: &Evidence<'_>, name: &str, policy: usize, stated: f64, metric: Metric) -> Finding {
     let (policy, label) = POLICIES[policy];
     let rule = Rule::Ratio { stated, tolerance: OF_AN_EFFECT };
     evidence.ratio(&format!("{name} of {label} ÷ MPTCP's"), rule, &["table 1"], (policy, MPTCP), metric)
@@ -202,8 +196,7 @@ fn scaled(values: Vec<f64>, factor: f64) -> Vec<f64> {
 fn throughput(evidence: &Evidence<'_>) -> Examined {
     let mut findings = vec![to_mptcp(evidence, "goodput", 0, GOODPUT_KBPS[0] / GOODPUT_KBPS[1], goodput)];
     findings.extend(numbers(evidence, ("goodput", "kbit/s"), GOODPUT_KBPS, OF_A_NUMBER, goodput));
-    let figure =
-        averages(evidence, "Average goodput since the start", "kbit/s", GOODPUT_KBPS, mean_goodput);
+    let figure = averages(evidence, "Average goodput since the start", "kbit/s", GOODPUT_KBPS, mean_goodput);
     Examined { findings, figures: vec![figure] }
 }
 
@@ -244,7 +237,7 @@ fn summary(evidence: &Evidence<'_>) -> Examined {
     let mut findings = numbers(evidence, ("goodput", "kbit/s"), GOODPUT_KBPS, OF_A_NUMBER, goodput);
     findings.extend(numbers(evidence, ("power", "W"), POWER_W, OF_POWER, watts));
     findings.extend(numbers(evidence, ("efficiency", "kbit/J"), KBIT_PER_J, OF_A_NUMBER, kbit_per_joule));
-    let bars = |(title, unit, stated, metric): (&str, &str, [f64; 3], fn(&RunResult) -> f64)| {
+    let bars = |title: &str, unit: &str, stated: [f64; 3], metric: Metric| {
         let values = POLICIES.map(|(policy, _)| evidence.mean("table 1", policy, metric)).to_vec();
         let stated = stated.into_iter().map(Some).chain([None]).collect();
         let plot = Plot::Bars {
@@ -254,9 +247,9 @@ fn summary(evidence: &Evidence<'_>) -> Examined {
         Figure { title: title.to_owned(), x: String::new(), y: unit.to_owned(), plot }
     };
     let figures = vec![
-        bars(("Goodput", "kbit/s", GOODPUT_KBPS, goodput)),
-        bars(("Power", "W", POWER_W, watts)),
-        bars(("Energy efficiency", "kbit/J", KBIT_PER_J, kbit_per_joule)),
+        bars("Goodput", "kbit/s", GOODPUT_KBPS, goodput),
+        bars("Power", "W", POWER_W, watts),
+        bars("Energy efficiency", "kbit/J", KBIT_PER_J, kbit_per_joule),
     ];
     Examined { findings, figures }
 }
@@ -300,7 +293,8 @@ fn shares(evidence: &Evidence<'_>, policy: &str, stated: [f64; 3], lead_s: f64) 
 
 /// The exact solution beside the genetic algorithm's, in the readings that have one.
 fn splitting(_: &Evidence<'_>) -> Examined {
-    let scenario = Source::open(TABLE1).and_then(|source| source.load(&[])).expect("a shipped scenario loads");
+    let scenario =
+        Source::open(TABLE1).and_then(|source| source.load(&[])).expect("a shipped scenario loads");
     let direction = scenario.connections[0].direction;
     let costed: Vec<_> = (0..scenario.paths.len())
         .map(|path| costed_path(&scenario, direction, path, CapacityModel::Mathis))
@@ -326,7 +320,8 @@ fn splitting(_: &Evidence<'_>) -> Examined {
         ));
         let shares = genetic.iter().map(|found| found.shares()).collect::<Vec<_>>();
         let of_path = |path: usize| estimate(&shares.iter().map(|shares| shares[path]).collect::<Vec<_>>());
-        let point = |value: f64| Some(joulepath_model::result::Estimate { mean: value, lo: value, hi: value });
+        let point =
+            |value: f64| Some(joulepath_model::result::Estimate { mean: value, lo: value, hi: value });
         let plot = Plot::Bars {
             groups: scenario.paths.iter().map(|path| path.name.clone()).collect(),
             bars: vec![

@@ -169,8 +169,9 @@ impl Plan {
         for (runner, on, jobs) in [(Some(packet), On::Packet, jobs), (kernel, On::Kernel, NonZeroUsize::MIN)]
         {
             let Some(runner) = runner else { continue };
-            let left: Vec<usize> =
-                (0..self.runs.len()).filter(|&i| done.results[i].is_none() && self.runs[i].on == on).collect();
+            let left: Vec<usize> = (0..self.runs.len())
+                .filter(|&i| done.results[i].is_none() && self.runs[i].on == on)
+                .collect();
             let work = |&place: &usize| self.attempt(runner, &self.runs[place], stop);
             study::run(&left, jobs, stop, work, |&place, outcome| {
                 progress.advance();
@@ -258,7 +259,9 @@ impl Plan {
                 let mut runs = vec![];
                 if !absent && ran.contains(policy) {
                     for seed in 1..=u64::from(seeds) {
-                        match self.place(&study_on, policy, seed, on)?.and_then(|at| done.results[at].as_ref())
+                        match self
+                            .place(&study_on, policy, seed, on)?
+                            .and_then(|at| done.results[at].as_ref())
                         {
                             Some(run) => runs.push(run),
                             None => missing += 1,
