@@ -55,6 +55,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             studies: saving(),
             examine: saved,
         },
+        super::paper003::claim(),
         Experiment {
             id: "claim-6",
             title: "CWA comes near the aggregate goodput",

@@ -5,6 +5,7 @@
 //! | `experiment` | what an experiment is |
 //! | `paper000` … `paper004`, `claims` | the experiments |
 //! | `runs` | what has to run: planned, kept, done |
+//! | `slots` | what has to run for 003, apart from scenarios |
 //! | `evidence` | what ran, as an examination sees it |
 
 mod claims;
@@ -16,6 +17,7 @@ mod paper002;
 mod paper003;
 mod paper004;
 mod runs;
+mod slots;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
