@@ -1,11 +1,19 @@
 //! Commands and options.
 
+mod league;
+mod map;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use joulepath_model::scenario::MAX_SEEDS;
+
+use league::LEAGUE_HELP;
+pub(crate) use league::LeagueOptions;
+use map::MAP_HELP;
+pub(crate) use map::{MapMetric, MapOptions};
 
 /// Version, and the commit that it was built from.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("JOULEPATH_COMMIT"), ")");
@@ -138,6 +146,12 @@ pub(crate) enum Command {
     /// Say which claims of the five papers hold: run their experiments, with intervals and verdicts.
     #[command(after_help = REPRODUCE_HELP)]
     Reproduce(ReproduceOptions),
+    /// Run all policies on all of the papers' scenarios: joules per bit, goodput, fairness to TCP, in one order.
+    #[command(after_help = LEAGUE_HELP)]
+    League(LeagueOptions),
+    /// Draw which policy wins where, over two keys of a scenario.
+    #[command(after_help = MAP_HELP)]
+    Map(Box<MapOptions>),
     /// Print a completion script for a shell.
     Completions {
         /// Which shell.

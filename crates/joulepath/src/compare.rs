@@ -1,9 +1,7 @@
 //! `joulepath compare`: policies on a scenario, side by side.
 
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 
 use joulepath_control::limit::{limits, mean_limits};
 use joulepath_model::result::{Comparison, Limit, Manifest, RunResult, ScenarioRef};
@@ -230,8 +228,7 @@ impl Session<'_> {
         }
         let takes = self.engine.takes(&case.scenario);
         let mut progress = Progress::new(tasks.len(), takes, self.options.quiet);
-        let cores = self.options.jobs.or_else(|| thread::available_parallelism().ok());
-        let cores = cores.unwrap_or(NonZeroUsize::MIN);
+        let cores = study::cores(self.options.jobs);
         let threads = self.engine.most_at_a_time().map_or(cores, |most| most.min(cores));
         let work = |task: &Task| self.engine.run(&case.scenario, &case.contenders[task.policy], task);
         let on_done = |_: &Task, outcome: &Outcome| {
@@ -329,18 +326,18 @@ fn collect(case: &Case, done: Vec<(Task, Outcome)>) -> Vec<Vec<RunResult>> {
     runs
 }
 
-/// What would be possible; with random rates, those that the runs met.
-fn limits_of(case: &Case, engine: &dyn Runner) -> Vec<Limit> {
-    let met = |&seed: &u64| joulepath_link::realised(&case.scenario, seed);
-    let met: Option<Vec<Scenario>> = case.seeds.iter().map(met).collect();
+/// What would be possible; with random rates, those that the runs with these seeds met.
+pub(crate) fn limits_of(scenario: &Scenario, seeds: &[u64], engine: &dyn Runner) -> Vec<Limit> {
+    let met = |&seed: &u64| joulepath_link::realised(scenario, seed);
+    let met: Option<Vec<Scenario>> = seeds.iter().map(met).collect();
     match met.filter(|_| engine.draws()) {
         Some(met) => mean_limits(&met),
-        None => limits(&case.scenario),
+        None => limits(scenario),
     }
 }
 
 fn comparison(case: &Case, engine: &dyn Runner, runs: Vec<Vec<RunResult>>, partial: bool) -> Comparison {
-    let limits = limits_of(case, engine);
+    let limits = limits_of(&case.scenario, &case.seeds, engine);
     let of_policy = |(contender, runs): (&Contender, Vec<RunResult>)| PolicyRuns {
         policy: contender.policy.clone(),
         label: contender.label.clone(),

@@ -116,6 +116,16 @@ impl Failure {
         self.exit
     }
 
+    /// What is wrong, in one line.
+    pub(crate) fn text(&self) -> String {
+        match &self.what {
+            What::Error(error) => format!("{error:#}"),
+            What::Scenario(errors) => {
+                errors.problems().iter().map(|p| p.to_string()).collect::<Vec<_>>().join("; ")
+            }
+        }
+    }
+
     /// Says it on stderr.
     pub(crate) fn print(&self) {
         match &self.what {

@@ -3,28 +3,27 @@
 //! | module | what |
 //! |---|---|
 //! | `measure` | differences of one case, and of all together |
-//! | `kept` | finished runs in a file, so that what was begun can be gone on with |
 //! | `table` | text, Markdown, JSON |
 
-mod kept;
 mod measure;
 mod table;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use joulepath_model::policy::Policy;
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::Scenario;
 
-use self::kept::{Kept, Key};
 use self::measure::{Case, Gap};
 use crate::cli::{Engine, GapOptions};
 use crate::contenders::{self, Contender};
 use crate::engine::{self, Runner};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::outputs;
+use crate::kept::{Kept, Key};
+use crate::marks;
 use crate::progress::Progress;
 use crate::shipped;
 use crate::show::print_json;
@@ -172,10 +171,16 @@ impl Session<'_> {
         let pair = &plan.policies[place];
         let mut runs = vec![];
         for &seed in seeds {
-            let key = Key { scenario: &plan.sha256, policy: &pair.kernel.policy, seed };
-            let run = self.kept.find(&key).cloned().or_else(|| {
-                let run = self.attempts(plan, place, seed)?;
-                self.kept.add(&key, &run);
+            let key = Key {
+                scenario: &plan.sha256,
+                overrides: &[],
+                engine: self.kernel.name(),
+                policy: &pair.kernel.policy,
+                seed,
+            };
+            let run = self.kept.find(&key).map(|finished| finished.run.clone()).or_else(|| {
+                let (run, took) = self.attempts(plan, place, seed)?;
+                self.kept.add(&key, &run, took);
                 Some(run)
             });
             runs.extend(run);
@@ -186,15 +191,16 @@ impl Session<'_> {
 }
 
 impl Session<'_> {
-    /// One run; again if it fails, because a moment's load is enough for that.
-    fn attempts(&mut self, plan: &Plan, place: usize, seed: u64) -> Option<RunResult> {
+    /// One run and the time that it took; again if it fails, because a moment's load is enough for that.
+    fn attempts(&mut self, plan: &Plan, place: usize, seed: u64) -> Option<(RunResult, Duration)> {
         let task = Task { policy: place, seed, series: false };
         for _ in 0..ATTEMPTS {
             if self.stop.load(Ordering::SeqCst) {
                 return None;
             }
+            let since = Instant::now();
             match self.kernel.run(&plan.scenario, &plan.policies[place].kernel, &task) {
-                Ok(run) => return Some(run),
+                Ok(run) => return Some((run, since.elapsed())),
                 Err(error) => told_failure(plan, place, "kernel", seed, &error),
             }
         }
@@ -205,16 +211,7 @@ impl Session<'_> {
 
 fn tell(options: &GapOptions, gap: &Gap) -> Result<(), Failure> {
     if let Some(page) = &options.markdown {
-        let text = std::fs::read_to_string(page)
-            .map_err(|error| Failure::io(format!("cannot read {}", page.display()), error))?;
-        let text = table::between_marks(&text, &table::markdown(gap)).ok_or_else(|| {
-            Failure::usage(format!("{} has no place for the tables", page.display())).help(format!(
-                "write two lines `{}` and `{}` where they shall stand",
-                table::BEGIN,
-                table::END
-            ))
-        })?;
-        outputs::write(page, &text)?;
+        marks::write(page, table::MARK, &table::markdown(gap))?;
     }
     if options.json {
         return print_json(gap).map(drop);

@@ -8,11 +8,14 @@
 //! | `engine` | what can run a scenario |
 //! | `study`, `progress`, `journal`, `interrupt` | many runs: on all cores, watched, kept, stopped |
 //! | `compare`, `outputs` | the main job and what it writes |
+//! | `kept`, `marks` | finished runs in a file; tables written into pages |
 //! | `list`, `describe`, `show`, `explain` | the other commands |
 //! | `advise` | which interfaces for a transfer |
 //! | `cc` | our controllers in the running kernel |
 //! | `doctor` | what this machine can run |
 //! | `gap` | how far simulator and kernel are apart |
+//! | `league` | all policies on all of the papers' scenarios |
+//! | `map` | where in a plane of two keys which policy wins |
 //! | `lab` | any program inside emulated radios |
 //! | `reproduce` | which claims of the papers hold |
 //! | `failure`, `terminal`, `nearest` | what all of them say, and how |
@@ -37,7 +40,9 @@ mod json_lines;
 mod kept;
 #[cfg(feature = "kernel")]
 mod lab;
+mod league;
 mod list;
+mod map;
 mod marks;
 mod nearest;
 mod outputs;
@@ -93,6 +98,8 @@ fn run(command: Command) -> Result<Exit, Failure> {
         #[cfg(not(feature = "kernel"))]
         Command::Gap(_) => Err(Failure::without_kernel_engine()),
         Command::Reproduce(options) => reproduce::reproduce(&options),
+        Command::League(options) => league::league(&options),
+        Command::Map(options) => map::map(&options),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "joulepath", &mut script);

@@ -26,6 +26,11 @@ pub(crate) struct Task {
 /// What became of a run, or why it failed.
 pub(crate) type Outcome = Result<RunResult, String>;
 
+/// How many threads: as asked for, or as many as there are cores.
+pub(crate) fn cores(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
+    jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+}
+
 /// Every run of a study: all policies on the first seed, then all on the next, so that an interrupted study has compared like
 /// with like. Series are recorded for the first seed, if at all.
 pub(crate) fn tasks(policies: usize, seeds: &[u64], series: bool) -> Vec<Task> {

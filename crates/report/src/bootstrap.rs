@@ -20,7 +20,7 @@ const GENERATOR: (u64, u64) = (42, 54);
 /// Mean of `samples` with its 95 % interval, in the samples' unit; none without samples. One sample is its own interval.
 pub fn estimate(samples: &[f64]) -> Option<Estimate> {
     let mean_of = |indices: &[usize]| indices.iter().map(|&i| samples[i]).sum::<f64>() / indices.len() as f64;
-    bootstrap(samples.len(), mean_of)
+    resample(samples.len(), mean_of)
 }
 
 /// Ratio of the means of `pairs` (numerator, denominator), resampled pair by pair; none without pairs.
@@ -35,11 +35,11 @@ pub fn ratio_estimate(pairs: &[(f64, f64)]) -> Option<Estimate> {
         });
         above / below
     };
-    bootstrap(pairs.len(), ratio_of)
+    resample(pairs.len(), ratio_of)
 }
 
-/// `statistic` of the indices 0..n, and the percentiles of the same statistic of indices drawn with replacement.
-fn bootstrap(n: usize, statistic: impl Fn(&[usize]) -> f64) -> Option<Estimate> {
+/// `statistic` of the indices 0..n, and the percentiles of the same statistic of indices drawn with replacement; none if `n` is 0.
+pub fn resample(n: usize, statistic: impl Fn(&[usize]) -> f64) -> Option<Estimate> {
     if n == 0 {
         return None;
     }

@@ -12,9 +12,10 @@ mod sheet;
 mod summary;
 mod table;
 
-pub use bootstrap::{CONFIDENCE, RESAMPLES, estimate, ratio_estimate};
+pub use bootstrap::{CONFIDENCE, RESAMPLES, estimate, ratio_estimate, resample};
 pub use html::advice::{AdvicePage, AdviceRange, AdviceTable, AdviceWay, advice_html};
 pub use html::html;
+pub use html::map::{MapAxis, MapPage, map_html};
 pub use html::reproduction::reproduction_html;
 pub use machine::{ReportError, runs_to_csv, to_csv, to_json};
 pub use reproduction::{

@@ -2,9 +2,8 @@
 
 use super::measure::{Case, Gap, Quantity, Summary};
 
-/// Where the tables of a page begin and end.
-pub(crate) const BEGIN: &str = "<!-- gap: begin -->";
-pub(crate) const END: &str = "<!-- gap: end -->";
+/// Name of the marks between which a page has the tables.
+pub(crate) const MARK: &str = "gap";
 /// Longest names of scenarios and policies: the table has 80 columns.
 const SCENARIO: usize = 15;
 const POLICY: usize = 20;
@@ -76,13 +75,6 @@ pub(crate) fn markdown(gap: &Gap) -> String {
     text
 }
 
-/// `page` with `tables` between the marks; none if it has no marks.
-pub(crate) fn between_marks(page: &str, tables: &str) -> Option<String> {
-    let begin = page.find(BEGIN)? + BEGIN.len();
-    let end = begin + page[begin..].find(END)?;
-    Some(format!("{}\n{}\n{}", &page[..begin], tables.trim_end(), &page[end..]))
-}
-
 fn title(gap: &Gap) -> String {
     let seeds = if gap.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", gap.seeds) };
     format!("Kernel {} against the packet engine, {seeds}, {} cases", gap.release, gap.cases.len())
@@ -123,18 +115,4 @@ fn cut(text: &str, length: usize) -> String {
         return text.to_owned();
     }
     text.chars().take(length - 1).chain(['…']).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tables_are_replaced_between_the_marks_and_nowhere_else() {
-        let page = format!("before\n{BEGIN}\nold\n{END}\nafter\n");
-        let new = between_marks(&page, "new\n").unwrap();
-        assert_eq!(new, format!("before\n{BEGIN}\nnew\n{END}\nafter\n"));
-        assert_eq!(between_marks(&new, "new\n").unwrap(), new);
-        assert_eq!(between_marks("no marks", "new"), None);
-    }
 }

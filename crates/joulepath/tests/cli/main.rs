@@ -11,9 +11,11 @@ mod interrupt;
 mod kernel;
 #[cfg(feature = "kernel")]
 mod lab;
+mod league;
 mod list;
 #[cfg(feature = "kernel")]
 mod machine;
+mod map;
 mod run;
 mod scenarios;
 mod writing;

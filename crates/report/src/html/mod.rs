@@ -6,6 +6,7 @@
 pub(crate) mod advice;
 mod assets;
 mod figures;
+pub(crate) mod map;
 mod payload;
 pub(crate) mod reproduction;
 

@@ -1,0 +1,77 @@
+//! Options of `map`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::{Changes, Engine};
+
+pub(super) const MAP_HELP: &str = "\
+Examples:
+  joulepath map papers/000-table1 --x path.wifi.loss='0.1 %..10 %:24log' --y path.lte.loss='0.1 %..10 %:24log' --spot-check 12
+  joulepath map papers/002-fig17 --x path.4g.delay='40 ms..400 ms' --y path.wifi.queue,path.4g.queue='5..200 packets:16log' --report
+  joulepath map quick --x path.lte.rate='1..20 Mbit/s:8' --y path.lte.delay='5..100 ms:8' --policies uncoupled,dts --csv
+
+An axis is KEY=LO..HI, with :N for the number of points (24 if absent) and `log` for equal ratios; several keys, separated by
+commas, get the same value. Policies within 1 % of the best are ties. The points of the spot check are always the same ones.";
+
+/// Options of `map`.
+#[derive(Debug, Args)]
+pub(crate) struct MapOptions {
+    /// A scenario file, or the name of a shipped scenario.
+    #[arg(value_name = "SCENARIO")]
+    pub(crate) scenario: String,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+    /// What varies from left to right.
+    #[arg(long, value_name = "KEY=LO..HI[:N][log]")]
+    pub(crate) x: String,
+    /// What varies from bottom to top.
+    #[arg(long, value_name = "KEY=LO..HI[:N][log]")]
+    pub(crate) y: String,
+    /// Policies, separated by commas; those of the scenario if absent.
+    #[arg(short, long, value_name = "LIST")]
+    pub(crate) policies: Option<String>,
+    /// What is compared.
+    #[arg(long, value_enum, default_value_t = MapMetric::BitsPerJoule)]
+    pub(crate) metric: MapMetric,
+    /// What runs every point: `fluid`, or `packet` for few points.
+    #[arg(long, value_enum, default_value_t = Engine::Fluid)]
+    pub(crate) engine: Engine,
+    /// Run this many of the points in the packet engine, too.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub(crate) spot_check: u32,
+    /// Seeds of each run of the packet engine.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) seeds: u32,
+    /// Number of runs at a time; all cores if absent. The results do not depend on it.
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Write an HTML page: into a folder, or to a file that ends in .html.
+    #[arg(long, value_name = "DIR|FILE", num_args = 0..=1, default_missing_value = "joulepath-report")]
+    pub(crate) report: Option<PathBuf>,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// As CSV: one line for each policy at each point.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    /// Say nothing on stderr but errors.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// What policies are compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(crate) enum MapMetric {
+    /// Data per joule.
+    BitsPerJoule,
+    /// Data per second.
+    Goodput,
+    /// Joules: the least wins.
+    Energy,
+    /// Time until files are complete: the least wins.
+    Completion,
+}

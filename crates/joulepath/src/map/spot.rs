@@ -1,0 +1,116 @@
+//! The packet engine at some of the points, to see whether it names the same winners.
+
+use joulepath_link::random::{Domain, Stream};
+
+use super::winners::Verdict;
+use crate::cli::MapMetric;
+
+/// Which points are drawn: always the same.
+const SEED: u64 = 1;
+
+/// `count` of `points`, without repetition, ascending; all if there are fewer.
+pub(super) fn draw(points: usize, count: usize) -> Vec<usize> {
+    let mut stream = Stream::new(SEED, Domain::Placement, 0);
+    let mut all: Vec<usize> = (0..points).collect();
+    let count = count.min(points);
+    // The first `count` steps of a shuffle (Fisher and Yates).
+    for i in 0..count {
+        let other = i + stream.below((points - i) as u64) as usize;
+        all.swap(i, other);
+    }
+    all.truncate(count);
+    all.sort_unstable();
+    all
+}
+
+/// One point in both engines.
+pub(super) struct Checked {
+    pub(super) point: usize,
+    pub(super) map: Verdict,
+    pub(super) packet: Verdict,
+}
+
+/// What became of it.
+pub(super) struct SpotCheck {
+    pub(super) points: Vec<Checked>,
+    /// The same best policy.
+    pub(super) same: usize,
+    /// Another one, which is a tie in one of the engines.
+    pub(super) ties: usize,
+    /// Of the packet engine's value from the map's, relative, over policies and points: median of the absolute values.
+    pub(super) median: Option<f64>,
+    /// The farthest, with its sign: difference, policy, point.
+    pub(super) worst: Option<(f64, usize, usize)>,
+}
+
+impl SpotCheck {
+    /// Of the map's `values` by policy and point, and the packet engine's by policy and place in `chosen`.
+    pub(super) fn of(
+        chosen: &[usize],
+        values: &[Vec<Option<f64>>],
+        packet: &[Vec<Option<f64>>],
+        metric: MapMetric,
+    ) -> Self {
+        let column =
+            |values: &[Vec<Option<f64>>], at: usize| values.iter().map(|v| v[at]).collect::<Vec<_>>();
+        let check = |(place, &point): (usize, &usize)| Checked {
+            point,
+            map: Verdict::of(&column(values, point), metric),
+            packet: Verdict::of(&column(packet, place), metric),
+        };
+        let points: Vec<Checked> = chosen.iter().enumerate().map(check).collect();
+        let is_same = |c: &&Checked| c.map.best.is_some() && c.map.best == c.packet.best;
+        let is_tie = |c: &&Checked| {
+            let holds = |verdict: &Verdict, best: Option<usize>| {
+                best.is_some_and(|best| verdict.ties.contains(&best))
+            };
+            !is_same(c) && (holds(&c.map, c.packet.best) || holds(&c.packet, c.map.best))
+        };
+        let mut differences = vec![];
+        for (policy, packet) in packet.iter().enumerate() {
+            for (&point, packet) in chosen.iter().zip(packet) {
+                if let (Some(packet), Some(map @ f64::MIN_POSITIVE..)) = (*packet, values[policy][point]) {
+                    differences.push((packet / map - 1.0, policy, point));
+                }
+            }
+        }
+        differences.sort_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
+        let middle = |n: usize| (differences[(n - 1) / 2].0.abs() + differences[n / 2].0.abs()) / 2.0;
+        SpotCheck {
+            same: points.iter().filter(is_same).count(),
+            ties: points.iter().filter(is_tie).count(),
+            median: (!differences.is_empty()).then(|| middle(differences.len())),
+            worst: differences.last().copied(),
+            points,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_drawn_once_each_and_always_the_same() {
+        let drawn = draw(576, 20);
+        assert_eq!((drawn.len(), &drawn), (20, &draw(576, 20)));
+        assert!(drawn.windows(2).all(|pair| pair[0] < pair[1]) && drawn[19] < 576, "{drawn:?}");
+        assert_eq!(draw(3, 5), [0, 1, 2]);
+        // Not only from one end.
+        assert!(drawn[0] < 200 && drawn[19] > 376, "{drawn:?}");
+    }
+
+    #[test]
+    fn winners_agree_differ_or_tie() {
+        let of = |values: [f64; 3]| values.map(Some).to_vec();
+        let map = [of([10.0, 10.0, 10.0]), of([9.0, 9.0, 9.0])];
+        // The same winner; another one by far; another one by half a hundredth.
+        let packet = [of([11.0, 9.0, 10.0]), of([9.0, 10.0, 10.05])];
+        let spot = SpotCheck::of(&[0, 1, 2], &map, &packet, MapMetric::Goodput);
+        assert_eq!((spot.same, spot.ties), (1, 1));
+        // Differences: +0.1, −0.1, 0 and 0, 1/9, 1.05/9: the median of 0, 0, 0.1, 0.1, 0.111, 0.1167 is 0.1.
+        assert!((spot.median.unwrap() - 0.1).abs() < 1e-12);
+        let (worst, policy, point) = spot.worst.unwrap();
+        assert!((worst - 1.05 / 9.0).abs() < 1e-12 && (policy, point) == (1, 2));
+    }
+}
