@@ -17,11 +17,11 @@ const TOO_MUCH: &str = "†";
 pub(super) fn text(league: &League) -> String {
     let line = |cells: [&str; 9]| {
         let [rank, label, limit, worst, link, goodput, least, share, most] = cells;
-        let numbers = format!("{limit:>10}{worst:>6}{link:>7}{goodput:>7}{least:>6}{share:>6}{most:>6}");
+        let numbers = format!("{limit:>10}{worst:>6}{link:>7}{goodput:>8}{least:>6}{share:>7}{most:>6}");
         format!("{rank:>2} {label:LABEL$} {numbers}").trim_end().to_owned() + "\n"
     };
     let mut text = format!("{}\n\n", title(league));
-    text += &line(["", "", "of limit,", "%", "links", "goodput", "", "TCPs", ""]).replace("links", "links");
+    text += &line(["", "", "of limit", "%", "links %", "goodput", "", "TCPs", ""]);
     text += &line(["", "policy", "median", "worst", "median", "median", "worst", "median", "most"]);
     text += &format!("{}\n", "─".repeat(80));
     for policy in &league.policies {
