@@ -87,6 +87,12 @@ pub enum Unsupported {
         /// Its name.
         link: String,
     },
+    /// A shared channel: contention is no equation of a link.
+    #[error("path `{path}` has a relay; the fluid engine has no shared channels")]
+    Relay {
+        /// Its name.
+        path: String,
+    },
     /// A backup that may be needed.
     #[error("path `{path}` is a backup, and links go down; the fluid engine does not switch between paths")]
     Backup {

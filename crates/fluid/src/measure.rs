@@ -76,6 +76,8 @@ impl History<'_> {
             connections_bps,
             blocks: None,
             receive_buffer: None,
+            channels: vec![],
+            relays: vec![],
             counters: Counters { events: self.steps as u64, ..Counters::default() },
             series: series.then(|| self.series(&tested, packet_bits)),
         }

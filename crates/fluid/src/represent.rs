@@ -71,6 +71,9 @@ pub(crate) fn check(scenario: &Scenario, setup: &Setup) -> Result<(), Unsupporte
     if let Some(link) = scenario.links.iter().find(marks) {
         return Err(Unsupported::Marking { link: link.name.clone() });
     }
+    if let Some(path) = scenario.paths.iter().find(|path| path.relay.is_some()) {
+        return Err(Unsupported::Relay { path: path.name.clone() });
+    }
     let backup = scenario.paths.iter().find(|path| path.backup && setup.only_path.is_none());
     let breaks = scenario.links.iter().any(|link| !link.outages.is_empty());
     match backup {

@@ -22,6 +22,7 @@
 //! offered: one call, one answer, no timers. Time and seed are arguments; there is no clock and no I/O.
 
 pub mod cross;
+pub mod csma;
 pub mod demand;
 pub mod random;
 pub mod trace;

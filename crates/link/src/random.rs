@@ -31,6 +31,8 @@ pub enum Domain {
     Routing = 8,
     /// Choice of the ends of flows in a topology.
     Placement = 9,
+    /// Backoff and errors on a shared channel.
+    Channel = 10,
 }
 
 /// One reproducible sequence of random numbers.

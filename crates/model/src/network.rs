@@ -38,6 +38,112 @@ impl LinkSpec {
     }
 }
 
+/// A short-range channel that stations share by CSMA/CA (IEEE 802.11, distributed coordination function).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ChannelSpec {
+    /// Unique among paths, links and channels.
+    pub name: String,
+    /// Rate at which frames are sent behind their PHY header.
+    pub rate: BitRate,
+    /// Intervals, windows and headers.
+    pub timing: ChannelTiming,
+    /// Frames that a station holds, the one it sends included.
+    pub queue: u32,
+    /// Transmissions of a frame before it is given up.
+    pub retry_limit: u32,
+    /// Loss of a frame that did not collide.
+    pub frame_error: Probability,
+}
+
+/// Intervals, contention windows and headers of a CSMA/CA channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ChannelTiming {
+    /// Backoff counters count slots of this length.
+    pub slot: Nanos,
+    /// Between a frame and its ACK.
+    pub sifs: Nanos,
+    /// Idle time before counters run.
+    pub difs: Nanos,
+    /// Idle time before that behind a frame that nobody could read: EIFS − DIFS.
+    pub unread: Nanos,
+    /// Counters are drawn from 0 to this at first.
+    pub cw_min: u32,
+    /// And from 0 to this after many collisions.
+    pub cw_max: u32,
+    /// Preamble and PHY header of a frame.
+    pub phy_header: Nanos,
+    /// MAC header and checksum of a frame.
+    pub mac_header: Bytes,
+    /// An ACK, its PHY header included.
+    pub ack: Nanos,
+    /// From one station to another.
+    pub propagation: Nanos,
+}
+
+impl ChannelTiming {
+    /// The presets: name and timing.
+    pub const PRESETS: [(&str, ChannelTiming); 3] =
+        [("802.11b", Self::DSSS), ("802.11g", Self::ERP_OFDM), ("bianchi2000-fhss", Self::BIANCHI_FHSS)];
+
+    /// IEEE 802.11b with long preamble, ACKs at 1 Mbit/s: DSSS PHY characteristics (slot, SIFS, CWmin, CWmax), preamble and PLCP header of
+    /// 144 + 48 µs, MAC header, FCS and LLC/SNAP of 24 + 4 + 8 B, ACK of 14 B, EIFS = SIFS + DIFS + ACK.
+    const DSSS: Self = ChannelTiming {
+        slot: Nanos::from_micros(20),
+        sifs: Nanos::from_micros(10),
+        difs: Nanos::from_micros(50),
+        unread: Nanos::from_micros(10 + 192 + 112),
+        cw_min: 31,
+        cw_max: 1023,
+        phy_header: Nanos::from_micros(192),
+        mac_header: Bytes(36),
+        ack: Nanos::from_micros(192 + 112),
+        propagation: Nanos::from_micros(1),
+    };
+
+    /// IEEE 802.11g without 802.11b stations: ERP-OFDM, short slot, preamble and SIGNAL of 20 µs and signal extension of 6 µs, ACK of 14 B at
+    /// 24 Mbit/s (28 + 6 µs), in EIFS at 6 Mbit/s (44 + 6 µs). That a frame ends with a symbol of 4 µs is left out.
+    const ERP_OFDM: Self = ChannelTiming {
+        slot: Nanos::from_micros(9),
+        sifs: Nanos::from_micros(10),
+        difs: Nanos::from_micros(28),
+        unread: Nanos::from_micros(10 + 44 + 6),
+        cw_min: 15,
+        cw_max: 1023,
+        phy_header: Nanos::from_micros(20 + 6),
+        mac_header: Bytes(36),
+        ack: Nanos::from_micros(28 + 6),
+        propagation: Nanos::from_micros(1),
+    };
+
+    /// Bianchi, IEEE JSAC 18(3), 2000, table II, with W = 32 and m = 3; behind a collision only DIFS (eq. 14).
+    const BIANCHI_FHSS: Self = ChannelTiming {
+        slot: Nanos::from_micros(50),
+        sifs: Nanos::from_micros(28),
+        difs: Nanos::from_micros(128),
+        unread: Nanos::ZERO,
+        cw_min: 31,
+        cw_max: 255,
+        phy_header: Nanos::from_micros(128),
+        mac_header: Bytes(34),
+        ack: Nanos::from_micros(112 + 128),
+        propagation: Nanos::from_micros(1),
+    };
+
+    /// The preset of that name.
+    pub fn preset(name: &str) -> Option<Self> {
+        Self::PRESETS.iter().find(|(known, _)| *known == name).map(|&(_, timing)| timing)
+    }
+}
+
+impl ChannelSpec {
+    /// How long a frame of `size` bytes, the headers of IP and TCP included, is under way, its PHY and MAC headers included.
+    pub fn airtime(&self, size: u32) -> Nanos {
+        let bits = (u64::from(size) + self.timing.mac_header.0) * 8;
+        let sent_ns = (u128::from(bits) * 1_000_000_000).div_ceil(u128::from(self.rate.bps())) as u64;
+        Nanos(self.timing.phy_header.0 + sent_ns + self.timing.propagation.0)
+    }
+}
+
 /// Length of a queue, in one of the two units in which queues are built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

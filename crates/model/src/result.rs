@@ -39,10 +39,48 @@ pub struct RunResult {
     /// Segments that wait out of order at the receivers, weighted by time; none where the engine does not see segments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<Spread>,
+    /// Shared channels, in the scenario's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub channels: Vec<ChannelResult>,
+    /// TCP relays, in the order of the scenario's paths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub relays: Vec<RelayResult>,
     /// Counters of the engine.
     pub counters: Counters,
     /// Time series, where they were asked for.
     pub series: Option<Series>,
+}
+
+/// What happened on a shared channel in the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ChannelResult {
+    /// Its name.
+    pub name: String,
+    /// Transmissions of frames, ACKs not counted.
+    pub transmissions: u64,
+    /// Part of them that met another one.
+    pub collision_ratio: f64,
+    /// Frames that arrived.
+    pub delivered: u64,
+    /// Frames that the MAC layer gave up; a TCP relay sends them again.
+    pub given_up: u64,
+    /// Frames that found a full station.
+    pub queue_drops: u64,
+    /// Mean time from when a frame was its station's oldest to the start of the transmission that arrived, s.
+    pub mean_access_s: f64,
+    /// Part of the time in which frames or ACKs were on the air.
+    pub busy_ratio: f64,
+}
+
+/// The buffer of a TCP relay in the whole run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RelayResult {
+    /// Name of its path.
+    pub path: String,
+    /// Mean over time (and connections), segments.
+    pub mean_buffer: f64,
+    /// Maximum, segments.
+    pub max_buffer: f64,
 }
 
 /// Energy by cause, J.

@@ -187,7 +187,12 @@ const RRC_WITHOUT_IDLE: &str = "{ model = \"rrc\", per_mbps = \"52 mW\", up_per_
 
 #[test]
 fn names_that_clash_are_told() {
-    expect("name = \"lte\"", "name = \"wifi\"", "\"wifi\"", &["two paths or links with the name `wifi`"]);
+    expect(
+        "name = \"lte\"",
+        "name = \"wifi\"",
+        "\"wifi\"",
+        &["two paths, links or channels with the name `wifi`"],
+    );
     expect("name = \"lte\"", "name = \"l.te\"", "\"l.te\"", &["cannot be a name"]);
     expect(
         "via = [\"shared\"] # tcp",
@@ -229,6 +234,63 @@ fn a_queue_needs_a_rate() {
         "delay = \"1 ms\"\nqueue = \"9 packets\"",
         "\"9 packets\"",
         &["without a rate there is no queue"],
+    );
+}
+
+#[test]
+fn a_relay_that_cannot_be_is_told_why() {
+    let ip = "relay = { kind = \"ip\", channel = \"short\" }";
+    let with = |relay: &str, underlined: &str, said: &[&str]| expect(ip, relay, underlined, said);
+    with(
+        "relay = { kind = \"ip\", channel = \"shrt\" }",
+        "\"shrt\"",
+        &["no channel `shrt`", "did you mean `short`?"],
+    );
+    with(
+        "relay = { kind = \"udp\", channel = \"short\" }",
+        "\"udp\"",
+        &["`udp` is not a kind of relay", "ip, tcp"],
+    );
+    with(
+        "relay = { kind = \"ip\", channel = \"short\", buffer = \"33 packets\" }",
+        "\"33 packets\"",
+        &["no buffer of its own", "`queue` of [[channel]]"],
+    );
+    let no_buffer = "{ kind = \"tcp\", channel = \"short\" }";
+    with(&format!("relay = {no_buffer}"), no_buffer, &["needs the key `buffer`", "33 packets"]);
+    with(
+        "relay = { kind = \"tcp\", channel = \"short\", buffer = \"0 packets\" }",
+        "\"0 packets\"",
+        &["at least \"1 packets\""],
+    );
+    // The connection `talk` uploads over all paths.
+    let tcp = "{ kind = \"tcp\", channel = \"short\", buffer = \"33 packets\" }";
+    with(&format!("relay = {tcp}"), tcp, &["`talk` sends up", "kind = \"ip\""]);
+    expect(
+        "energy = { profile = \"lte-seed000\", active = \"140 mW\" }",
+        "energy = \"lte-huang2012\"",
+        "\"lte-huang2012\"",
+        &["the radio behind the relay of `cell` cannot sleep", "wifi-huang2012-linear"],
+    );
+}
+
+#[test]
+fn a_channel_that_cannot_be_is_told_why() {
+    expect(
+        "timing = \"802.11b\"",
+        "timing = \"802.11\"",
+        "\"802.11\"",
+        &["no timing `802.11`", "did you mean `802.11b`?"],
+    );
+    expect("rate = \"11 Mbit/s\"", "rate = \"0 bit/s\"", "\"0 bit/s\"", &["a rate of zero"]);
+    expect("queue = \"30 packets\"", "queue = \"0 packets\"", "\"0 packets\"", &["queue of a station"]);
+    expect("retry_limit = 4", "retry_limit = 0", "0", &["`retry_limit` must be at least 1"]);
+    expect("frame_error = \"2 %\"", "frame_error = \"100 %\"", "\"100 %\"", &["every frame is lost"]);
+    expect(
+        "[[channel]]",
+        "[[channel]]\nname = \"wifi\"\nrate = \"1 Mbit/s\"\n\n[[channel]]",
+        "\"wifi\"",
+        &["two paths, links or channels with the name `wifi`"],
     );
 }
 

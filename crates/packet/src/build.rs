@@ -11,6 +11,7 @@ use joulepath_link::random::{Domain, Stream};
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::energy::Traffic;
 use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
+use joulepath_model::network::LinkSpec;
 use joulepath_model::scenario::{
     Competitor, ConnectionGroup, Direction, PathSpec, Scenario, Transport, Workload,
 };
@@ -26,6 +27,7 @@ use crate::measure::Recorder;
 use crate::network::{Network, Route};
 use crate::reassembly::DataReceiver;
 use crate::reception::Reception;
+use crate::relay::Relay;
 use crate::select::Selection;
 use crate::subflow::{Placement, Subflow};
 use crate::{RunError, RunOptions, Setup};
@@ -37,6 +39,8 @@ struct Builder<'a> {
     seed: u64,
     options: RunOptions,
     net: Network,
+    /// Station of each path's relay.
+    relay_stations: Vec<Option<usize>>,
     subflows: Vec<Subflow>,
     connections: Vec<Connection>,
 }
@@ -56,10 +60,12 @@ pub(crate) fn build(
         setup,
         seed,
         options,
-        net: Network::new(&scenario.links, seed),
+        net: Network::new(&scenario.links, &scenario.channels, seed),
+        relay_stations: vec![],
         subflows: vec![],
         connections: vec![],
     };
+    builder.add_relay_stations();
     for group in &scenario.connections {
         for _ in 0..group.count {
             builder.add_connection(group)?;
@@ -91,10 +97,7 @@ impl Builder<'_> {
         }
         let specs: Vec<&PathSpec> = paths.iter().map(|&p| &scenario.paths[p]).collect();
         let downloads = group.direction == Direction::Download;
-        let routes = |spec: &PathSpec| {
-            let (down, up) = (spec.down.clone(), spec.up.clone());
-            if downloads { (down, up) } else { (up, down) }
-        };
+        let mut sinks = vec![None; scenario.channels.len()];
         let starts_at_ns = self.start_within(group.start, group.spread);
         let controller = self.setup.controller;
         let direction = traffic(group.direction);
@@ -133,7 +136,11 @@ impl Builder<'_> {
         for (local, (&path, spec)) in paths.iter().zip(&specs).enumerate() {
             let interface =
                 group.paths.iter().position(|&p| p == path).expect("selected from the group's paths");
-            let (data, acks) = routes(spec);
+            let (down, up) = self.whole_route(path, &mut sinks);
+            let relay = self.relay(path, &down, &up, group, &paths);
+            // A TCP relay ends the subflow: its data and ACKs travel on the links alone.
+            let (down, up) = if relay.is_some() { (spec.down.clone(), spec.up.clone()) } else { (down, up) };
+            let (data, acks) = if downloads { (down, up) } else { (up, down) };
             let place = Placement {
                 connection: self.connections.len() as u32,
                 local: local as u8,
@@ -141,11 +148,19 @@ impl Builder<'_> {
                 interface: interface as u8,
                 data_route: self.route(&data, spec),
                 ack_route: self.route(&acks, spec),
-                radio: (spec.radio.0 as u32, spec.radio.1 as u32),
+                // Behind a relay no radio of the device sleeps.
+                radio: spec
+                    .relay
+                    .map_or((spec.radio.0 as u32, spec.radio.1 as u32), |_| (u32::MAX, u32::MAX)),
                 patience_ns: Some(meter.patience(interface).0),
                 opens_at_ns: starts_at_ns + spec.start.0,
             };
-            self.subflows.push(Subflow::new(place, &scenario.transport));
+            let mut subflow = Subflow::new(place, &scenario.transport);
+            subflow.relay = relay.map(Box::new);
+            if let Some(relay) = &mut subflow.relay {
+                subflow.window_end = relay.first_window();
+            }
+            self.subflows.push(subflow);
         }
         let window = group.receive_buffer.0.min(group.send_buffer.0);
         let mut connection = self.connection(Parts {
@@ -190,9 +205,50 @@ impl Builder<'_> {
     /// a radio sleeps behind it, and if it is all that there is.
     fn route(&mut self, links: &[usize], spec: &PathSpec) -> Route {
         let sleeps = matches!(spec.energy.model, InterfaceModel::Rrc(_));
-        let acts = |&&l: &&usize| sleeps || !self.scenario.links[l].is_transparent();
+        let is_transparent = |l: usize| self.scenario.links.get(l).is_some_and(LinkSpec::is_transparent);
+        let acts = |&&l: &&usize| sleeps || !is_transparent(l);
         let acting: Vec<usize> = links.iter().filter(acts).copied().collect();
         self.net.add_route(if acting.is_empty() { links } else { &acting })
+    }
+
+    /// One station for each relay: all connections share it.
+    fn add_relay_stations(&mut self) {
+        for path in &self.scenario.paths {
+            let station = path.relay.map(|relay| self.net.add_station(relay.channel));
+            self.relay_stations.push(station);
+        }
+    }
+
+    /// Links and stations from the server to the device and back. `sinks` are the device's stations, by channel.
+    fn whole_route(&mut self, path: usize, sinks: &mut [Option<usize>]) -> (Vec<usize>, Vec<usize>) {
+        let spec = &self.scenario.paths[path];
+        let (mut down, mut up) = (spec.down.clone(), spec.up.clone());
+        if let (Some(relay), Some(station)) = (spec.relay, self.relay_stations[path]) {
+            let sink = *sinks[relay.channel].get_or_insert_with(|| self.net.add_station(relay.channel));
+            down.push(station);
+            up.insert(0, sink);
+        }
+        (down, up)
+    }
+
+    /// The TCP relay of a path, if that is what it has, of a connection over `paths`. MAX − MIN is what the relays leave of the receive
+    /// buffer.
+    fn relay(
+        &mut self,
+        path: usize,
+        down: &[usize],
+        up: &[usize],
+        group: &ConnectionGroup,
+        paths: &[usize],
+    ) -> Option<Relay> {
+        let buffer = |path: &usize| self.scenario.paths[*path].relay.and_then(|relay| relay.kind.buffer());
+        let (capacity, station) = (buffer(&path)?, self.relay_stations[path]?);
+        let relays: u64 = paths.iter().filter_map(buffer).map(u64::from).sum();
+        let sink = group.receive_buffer.0 / self.scenario.transport.mss.0;
+        let range = u32::try_from(sink.saturating_sub(relays)).unwrap_or(u32::MAX / 4).max(1);
+        let spec = &self.scenario.paths[path];
+        let routes = [self.route(down, spec), self.route(up, spec), self.net.add_route(&[station])];
+        Some(Relay::new(routes, station as u32, capacity, range))
     }
 
     fn add_competitor(&mut self, competitor: &Competitor) -> Result<(), RunError> {
@@ -275,6 +331,7 @@ impl Builder<'_> {
             self.subflows.len(),
             self.connections.len(),
             scenario.cross.len(),
+            scenario.channels.len(),
         );
         if sources.count() > MAX_SOURCES {
             return Err(RunError::TooLarge { sources: sources.count() });
@@ -295,6 +352,9 @@ impl Builder<'_> {
             recorder: Recorder::new(scenario, self.options.series),
             unfinished,
         };
+        for (i, channel) in engine.net.channels.iter_mut().enumerate() {
+            channel.source = sources.channel(i);
+        }
         engine.schedule_start(scenario);
         Ok(engine)
     }

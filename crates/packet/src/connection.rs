@@ -275,15 +275,23 @@ impl Connection {
     /// Whether a packet without data is sent by the device.
     pub(crate) fn is_from_device(&self, kind: Kind) -> bool {
         match kind {
-            Kind::Syn | Kind::Third | Kind::Priority | Kind::Leave => true,
+            Kind::Syn | Kind::Third | Kind::Priority | Kind::Leave | Kind::DataAck => true,
             Kind::SynAck | Kind::Fourth => false,
             // A request asks the sender of data to send.
             _ => self.direction == Direction::Download,
         }
     }
 
-    /// The route of a packet without data.
+    /// The route of a packet that is neither data nor an ACK of a subflow.
     pub(crate) fn route_of(&self, kind: Kind, subflow: &Subflow) -> Route {
+        if let Some(relay) = &subflow.relay {
+            return match kind {
+                Kind::Relayed => relay.last,
+                Kind::RelayAck => subflow.ack_route,
+                _ if self.is_from_device(kind) => relay.up,
+                _ => relay.down,
+            };
+        }
         let downloads = self.direction == Direction::Download;
         if self.is_from_device(kind) == downloads { subflow.ack_route } else { subflow.data_route }
     }

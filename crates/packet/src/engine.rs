@@ -24,12 +24,13 @@ pub(crate) struct WireSizes {
     pub(crate) ack: u32,
 }
 
-/// Event sources in the order of their numbers: links, two timers per subflow, four per connection, cross traffic, marks.
+/// Event sources in the order of their numbers: links, two timers per subflow, five per connection, cross traffic, channels, marks.
 #[derive(Clone, Copy)]
 pub(crate) struct Sources {
     subflows: Source,
     connections: Source,
     cross: Source,
+    channels: Source,
     marks: Source,
 }
 
@@ -48,12 +49,19 @@ enum Timer {
     Slot(usize),
     Data(usize),
     Cross(usize),
+    Channel(usize),
     WarmUp,
     Sample,
 }
 
 impl Sources {
-    pub(crate) fn new(links: usize, subflows: usize, connections: usize, cross: usize) -> Self {
+    pub(crate) fn new(
+        links: usize,
+        subflows: usize,
+        connections: usize,
+        cross: usize,
+        channels: usize,
+    ) -> Self {
         let subflows_at = links as u32;
         let connections_at = subflows_at + SUBFLOW_TIMERS * subflows as u32;
         let cross_at = connections_at + CONNECTION_TIMERS * connections as u32;
@@ -61,7 +69,8 @@ impl Sources {
             subflows: subflows_at,
             connections: connections_at,
             cross: cross_at,
-            marks: cross_at + cross as u32,
+            channels: cross_at + cross as u32,
+            marks: cross_at + (cross + channels) as u32,
         }
     }
 
@@ -107,6 +116,10 @@ impl Sources {
         self.cross + index as u32
     }
 
+    pub(crate) fn channel(self, index: usize) -> Source {
+        self.channels + index as u32
+    }
+
     pub(crate) fn warm_up(self) -> Source {
         self.marks
     }
@@ -118,6 +131,8 @@ impl Sources {
     fn timer(self, source: Source) -> Timer {
         if source >= self.marks {
             if source == self.marks { Timer::WarmUp } else { Timer::Sample }
+        } else if source >= self.channels {
+            Timer::Channel((source - self.channels) as usize)
         } else if source >= self.cross {
             Timer::Cross((source - self.cross) as usize)
         } else if source >= self.connections {
@@ -196,7 +211,7 @@ impl Engine {
     }
 
     #[inline]
-    fn dispatch(&mut self, packet: Packet) {
+    pub(crate) fn dispatch(&mut self, packet: Packet) {
         if packet.kind == Kind::Cross {
             return;
         }
@@ -214,20 +229,23 @@ impl Engine {
             return;
         }
         if packet.epoch != subflow.epoch {
-            return self.discard(packet);
+            return self.discard(c, i, packet);
         }
         match packet.kind {
             Kind::Data => self.lane(c).receive_data(i, packet),
             Kind::Ack => self.lane(c).receive_ack(i, packet),
+            Kind::Relayed | Kind::RelayAck | Kind::DataAck => self.lane(c).receive_of_relay(i, packet),
             _ => self.lane(c).receive_control(i, packet),
         }
     }
 
-    /// A packet of a subflow that has been closed meanwhile.
+    /// A packet of a subflow that has been closed meanwhile. What a relay passes on belongs to the connection.
     #[cold]
-    fn discard(&mut self, packet: Packet) {
-        if packet.kind == Kind::Ack && packet.aux != 0 {
-            self.net.sacks.take(packet.aux);
+    fn discard(&mut self, c: usize, i: usize, packet: Packet) {
+        match packet.kind {
+            Kind::Relayed => self.lane(c).receive_relayed(i, &packet),
+            Kind::DataAck => self.lane(c).receive_data_ack(packet.dsn),
+            kind => self.net.discard(kind, packet.aux),
         }
     }
 
@@ -282,6 +300,11 @@ impl Engine {
                 }
             }
             Timer::Cross(i) => self.send_cross(i),
+            Timer::Channel(i) => {
+                if self.net.channels[i].timer.fires(now_ns, source, queue) {
+                    self.channel_event(i);
+                }
+            }
             Timer::WarmUp => self.begin_measurement(),
             Timer::Sample => self.sample(),
         }

@@ -58,7 +58,7 @@ impl Lane<'_> {
 
     /// A new subflow starts with a new window; what the control plane told of the path stays.
     fn renew(&mut self, i: usize) {
-        if let Some(device) = &mut self.connection.device {
+        if let Some(device) = self.connection.device.as_mut().filter(|_| self.subflows[i].relay.is_none()) {
             device.reception.held_by_subflows -= self.subflows[i].receiver.held();
         }
         self.subflows[i].renew(&self.common.transport);

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `event` | event queue and lazy timers |
 //! | `packet`, `network` | packets, rings, links, routes |
+//! | `channel`, `relay` | shared channels, TCP relays |
 //! | `scoreboard`, `rtt`, `sender`, `transmit` | the sending side of a subflow |
 //! | `reassembly`, `receive`, `reception` | the receiving side |
 //! | `connection`, `handshake`, `select` | data level; MP_CAPABLE and MP_JOIN; which paths |
@@ -14,6 +15,7 @@
 
 mod application;
 mod build;
+mod channel;
 mod connection;
 mod control;
 mod engine;
@@ -28,6 +30,7 @@ mod rack;
 mod reassembly;
 mod receive;
 mod reception;
+mod relay;
 mod rtt;
 mod scoreboard;
 mod select;

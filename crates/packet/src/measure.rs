@@ -1,7 +1,9 @@
 //! What a run reports: sums at the end, samples over time.
 
 use joulepath_model::energy::meter::EnergyReading;
-use joulepath_model::result::{DelayStats, EnergySplit, PathResult, RunResult, Series};
+use joulepath_model::result::{
+    ChannelResult, DelayStats, EnergySplit, PathResult, RelayResult, RunResult, Series,
+};
 use joulepath_model::samples::Samples;
 use joulepath_model::scenario::{Direction, PathIndex, Scenario, Workload};
 use joulepath_model::units::Nanos;
@@ -210,6 +212,7 @@ impl Engine {
                 device.reception.bring_up(self.end_ns);
             }
         }
+        let relays = self.relay_results(scenario);
         let receptions = || self.devices().map(|device| &device.reception);
         RunResult {
             policy: policy.to_owned(),
@@ -228,6 +231,8 @@ impl Engine {
             connections_bps,
             blocks: has_blocks(scenario).then(|| reception::blocks(receptions(), mss_bytes)).flatten(),
             receive_buffer: reception::held(receptions()),
+            channels: self.channel_results(scenario),
+            relays,
             counters: self.net.counters,
             series: self.recorder.enabled.then(|| Series {
                 blocks: has_blocks(scenario)
@@ -272,6 +277,31 @@ impl Engine {
                 loss_event_rate: ratio(stats.loss_events, stats.segments),
             });
         (results.collect(), all)
+    }
+
+    fn channel_results(&self, scenario: &Scenario) -> Vec<ChannelResult> {
+        let duration_s = self.end_ns as f64 / 1e9;
+        let channels = scenario.channels.iter().zip(&self.net.channels);
+        channels.map(|(spec, channel)| channel.result(&spec.name, duration_s)).collect()
+    }
+
+    fn relay_results(&mut self, scenario: &Scenario) -> Vec<RelayResult> {
+        let mut results = vec![];
+        for (p, path) in scenario.paths.iter().enumerate() {
+            let relays = self.subflows.iter_mut().filter(|subflow| subflow.path == Some(p as u16));
+            let buffers: Vec<(f64, f64)> = relays
+                .filter_map(|subflow| subflow.relay.as_mut())
+                .map(|relay| relay.buffer(self.end_ns))
+                .collect();
+            if !buffers.is_empty() {
+                results.push(RelayResult {
+                    path: path.name.clone(),
+                    mean_buffer: buffers.iter().map(|buffer| buffer.0).sum::<f64>() / buffers.len() as f64,
+                    max_buffer: buffers.iter().map(|buffer| buffer.1).fold(0.0, f64::max),
+                });
+            }
+        }
+        results
     }
 
     fn devices(&self) -> impl Iterator<Item = &Device> + Clone {

@@ -1,10 +1,11 @@
 //! Links with the packets on them, and the event queue that their heads stand in.
 
 use joulepath_link::{Link, Outcome};
-use joulepath_model::network::LinkSpec;
+use joulepath_model::network::{ChannelSpec, LinkSpec};
 use joulepath_model::result::Counters;
 use joulepath_model::units::Nanos;
 
+use crate::channel::SharedChannel;
 use crate::event::{EventQueue, MAX_TIME_NS, Source};
 use crate::packet::{CE, ECT, Kind, Packet, PacketRing};
 use crate::reassembly::SackArena;
@@ -33,6 +34,9 @@ impl Route {
 /// The network and its clockwork.
 pub(crate) struct Network {
     pub(crate) wires: Vec<Wire>,
+    pub(crate) channels: Vec<SharedChannel>,
+    /// Channel and place of each station. Stations are numbered behind the links.
+    pub(crate) stations: Vec<(u32, u32)>,
     routes: Vec<u32>,
     pub(crate) queue: EventQueue,
     pub(crate) sacks: SackArena,
@@ -40,11 +44,13 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// The links of a scenario; link `i` draws from stream `i` of `seed` and is event source `i`.
-    pub(crate) fn new(links: &[LinkSpec], seed: u64) -> Self {
+    /// The links and channels of a scenario; each draws from the stream of `seed` with its index, and link `i` is event source `i`.
+    pub(crate) fn new(links: &[LinkSpec], channels: &[ChannelSpec], seed: u64) -> Self {
         let wire = |(i, spec)| Wire { link: Link::new(spec, seed, i as u64), ring: PacketRing::new() };
         Network {
             wires: links.iter().enumerate().map(wire).collect(),
+            channels: channels.iter().zip(0..).map(|(spec, i)| SharedChannel::new(spec, seed, i)).collect(),
+            stations: vec![],
             routes: vec![],
             queue: EventQueue::default(),
             sacks: SackArena::default(),
@@ -64,10 +70,12 @@ impl Network {
         self.routes[route.start as usize + hops as usize]
     }
 
-    /// Offers a packet of `size` bytes to a link.
+    /// Offers a packet of `size` bytes to a link or a station.
     #[inline(always)]
     pub(crate) fn offer(&mut self, now_ns: u64, link: u32, mut packet: Packet, size: u32) {
-        let wire = &mut self.wires[link as usize];
+        let Some(wire) = self.wires.get_mut(link as usize) else {
+            return self.offer_to_station(now_ns, link, packet, size);
+        };
         match wire.link.offer(Nanos(now_ns), size, packet.flags & ECT != 0) {
             // A link whose rate stays 0 delivers behind the end of time.
             Outcome::Delivered { at, .. } if at.0 > MAX_TIME_NS => self.discard(packet.kind, packet.aux),
@@ -107,8 +115,8 @@ impl Network {
 
     /// Takes two words, not the packet: so that a packet never has to leave the registers on its way into the ring.
     #[cold]
-    fn discard(&mut self, kind: Kind, aux: u32) {
-        if kind == Kind::Ack && aux != 0 {
+    pub(crate) fn discard(&mut self, kind: Kind, aux: u32) {
+        if matches!(kind, Kind::Ack | Kind::RelayAck) && aux != 0 {
             self.sacks.take(aux);
         }
     }

@@ -44,6 +44,12 @@ pub(crate) enum Kind {
     Priority,
     /// The device closes the subflow.
     Leave,
+    /// Data between a TCP relay and the device.
+    Relayed,
+    /// Acknowledgement of a TCP relay: SSN as in an ACK; in place of the DSN the first SSN beyond its window.
+    RelayAck,
+    /// DATA_ACK of a device behind a TCP relay: DSN as in an ACK; behind the relay the SSN is the first beyond its window.
+    DataAck,
     Cross,
 }
 
@@ -57,6 +63,8 @@ pub(crate) const ECE: u8 = 4;
 pub(crate) const CWR: u8 = 8;
 /// The segment is a retransmission on its subflow.
 pub(crate) const RETRANSMISSION: u8 = 16;
+/// A RelayAck that only tells the window.
+pub(crate) const WINDOW: u8 = 32;
 
 /// A coarse clock that fits a word of the packet: 16 ns, wraps after 68 s, far above any RTT.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

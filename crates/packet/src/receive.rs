@@ -16,6 +16,9 @@ impl Lane<'_> {
         if matches!(self.subflows[i].phase, Phase::Closed | Phase::Dead) {
             return;
         }
+        if self.subflows[i].relay.is_some() {
+            return self.receive_at_relay(i, packet);
+        }
         if self.downloads() {
             self.meter(i, packet.aux + self.common.sizes.header, Traffic::Down);
         }
@@ -59,7 +62,7 @@ impl Lane<'_> {
 
     /// ECN at the receiver; whether the sender must hear of a change at once (RFC 8257, section 3.2).
     #[inline]
-    fn note_mark(&mut self, i: usize, packet: &Packet) -> bool {
+    pub(crate) fn note_mark(&mut self, i: usize, packet: &Packet) -> bool {
         let receiver = &mut self.subflows[i].receiver;
         let marked = packet.flags & CE != 0;
         if self.connection.echoes_each_mark {

@@ -249,7 +249,8 @@ impl Lane<'_> {
         let connection = &mut *self.connection;
         let window = &connection.cc.subflows[i];
         let view = &mut connection.views[i];
-        view.cwnd = window.cwnd;
+        let room = subflow.window_end.saturating_sub(subflow.board.next());
+        view.cwnd = window.cwnd.min(subflow.board.in_flight().saturating_add(room));
         view.ssthresh = window.ssthresh;
         view.srtt_us = window.srtt_us;
         view.in_flight = subflow.board.in_flight();

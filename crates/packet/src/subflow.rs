@@ -12,6 +12,7 @@ use crate::event::LazyTimer;
 use crate::network::Route;
 use crate::packet::Tick;
 use crate::reassembly::SubflowReceiver;
+use crate::relay::Relay;
 use crate::rtt::{RtoBounds, RttEstimator};
 use crate::scoreboard::Scoreboard;
 
@@ -137,6 +138,10 @@ pub(crate) struct Subflow {
     /// Retransmission of data, or of the handshake while that lasts; see [`Waiting`].
     pub(crate) rto: LazyTimer,
     pub(crate) receiver: SubflowReceiver,
+    /// The receiver sits there, if the subflow ends before the device.
+    pub(crate) relay: Option<Box<Relay>>,
+    /// First SSN that the relay has no room for.
+    pub(crate) window_end: u32,
     pub(crate) delayed_ack: LazyTimer,
     /// The subflow opens at this instant, once the connection allows it.
     pub(crate) opens_at_ns: u64,
@@ -204,6 +209,8 @@ impl Subflow {
             cwnd_since_ns: 0,
             rto: LazyTimer::new(),
             receiver: SubflowReceiver::new(),
+            relay: None,
+            window_end: u32::MAX,
             delayed_ack: LazyTimer::new(),
             opens_at_ns: place.opens_at_ns,
             handshake_tries: 0,
@@ -226,6 +233,9 @@ impl Subflow {
         (self.reduction, self.probe, self.waiting) = (Reduction::default(), None, Waiting::Retransmission);
         (self.sack_serial, self.handshake_tries) = (0, 0);
         self.asked_until_ns = 0;
+        if let Some(relay) = &mut self.relay {
+            self.window_end = relay.first_window();
+        }
         self.epoch = self.epoch.wrapping_add(1);
         self.wanted = true;
     }

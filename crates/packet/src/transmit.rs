@@ -156,7 +156,9 @@ impl Lane<'_> {
     #[inline]
     fn has_space(&self, i: usize) -> bool {
         let subflow = &self.subflows[i];
-        subflow.board.in_flight() < self.connection.cc.subflows[i].cwnd && subflow.phase == Phase::Established
+        subflow.board.in_flight() < self.connection.cc.subflows[i].cwnd
+            && subflow.phase == Phase::Established
+            && subflow.board.next() < subflow.window_end
     }
 
     fn push_by_scheduler(&mut self) {
@@ -206,6 +208,9 @@ impl Lane<'_> {
     /// (`__mptcp_retrans`).
     #[cold]
     pub(crate) fn retransmit_data(&mut self) {
+        if self.has_relays() && !self.connection.queues_ahead {
+            return self.repeat_behind_relays();
+        }
         let idle = |i: &usize| {
             let subflow = &self.subflows[*i];
             let unused = subflow.board.is_empty() && self.connection.committed[*i].is_empty();

@@ -112,5 +112,8 @@ fn what_it_cannot_represent_is_refused_by_name() {
     assert!(matches!(refused(&stream), Unsupported::Workload { workload: "a stream", .. }));
     let rival = format!("{SATURATED}\n[[competitor]]\nname = \"tcp\"\npath = \"only\"\nsize = \"1 MB\"\n");
     assert_eq!(refused(&rival), Unsupported::ShortCompetitor { competitor: "tcp".to_owned() });
+    let relay = SATURATED.replacen("energy =", "relay = { kind = \"ip\", channel = \"c\" }\n    energy =", 1)
+        + "\n[[channel]]\nname = \"c\"\nrate = \"11 Mbit/s\"\n";
+    assert_eq!(refused(&relay), Unsupported::Relay { path: "only".to_owned() });
     assert!(check(&scenario(SATURATED), &setup("reno")).is_ok());
 }

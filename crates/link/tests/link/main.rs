@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod common;
+mod csma;
 mod processes;
 mod properties;
 mod trace;

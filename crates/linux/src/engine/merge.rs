@@ -40,6 +40,8 @@ pub(super) fn result(
         connections_bps: traffic.connections_bps.clone(),
         blocks: None,
         receive_buffer: None,
+        channels: vec![],
+        relays: vec![],
         counters: counters(&reading.lines),
         series: traffic.series.as_ref().map(|series| {
             let emulated = reading.series.clone().unwrap_or_default();

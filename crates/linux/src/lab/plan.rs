@@ -87,6 +87,13 @@ impl Plan {
         let scenario = &spec.scenario;
         let mut lines: Vec<LineSpec> = vec![];
         for path in paths_in_use(scenario) {
+            if scenario.paths[path].relay.is_some() {
+                return Err(Error::Unsupported {
+                    what: format!("the relay of the path `{}`", scenario.paths[path].name),
+                    why: "the emulator has links, but no relays and no shared channels".into(),
+                    remedy: "use `--engine packet`, or leave `relay` out".into(),
+                });
+            }
             let PathSpec { name, down, up, .. } = scenario.paths[path].clone();
             lines.push(LineSpec { name, mtu: spec.mtu(true)?, down, up, path: Some(path) });
         }

@@ -52,6 +52,12 @@ fn scenarios_beyond_this_machine_are_refused() {
     assert!(check(&fast).contains("2010 Mbit/s in all"));
     let small = changed(TWO_PATHS, &[("transport.mss", "\"100 B\"")]);
     assert!(check(&small).contains("segments of 100 B"));
+    let channel = "[[channel]]\nname = \"c\"\nrate = \"11 Mbit/s\"\n";
+    let relayed = changed(
+        &format!("{TWO_PATHS}{channel}"),
+        &[("path.wifi.relay", "{ kind = \"ip\", channel = \"c\" }")],
+    );
+    assert!(check(&relayed).contains("the relay of the path `wifi`"));
     let many = scenario(&format!("{TWO_PATHS}[[connection]]\nname = \"a\"\ncount = 600\n"));
     assert!(check(&many).contains("600 connections"));
 }

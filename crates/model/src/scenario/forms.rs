@@ -3,7 +3,7 @@
 use super::error::{Problems, Span};
 use super::raw::{
     CrossKind, EnergyKind, Medium, RawBulk, RawBurstLoss, RawEnergy, RawFile, RawJitter, RawMessages,
-    RawRequests, RawSteps, RawStream, RawTrace, RawVarying,
+    RawRequests, RawSteps, RawStream, RawTrace, RawVarying, RelayWord,
 };
 use super::read::{Node, Read, kind_of, named, quantity_text};
 use super::{Direction, Recovery};
@@ -258,6 +258,10 @@ named!(Medium, "a medium", {
 named!(CrossKind, "a kind of cross traffic", {
     "constant" => CrossKind::Constant,
     "pareto" => CrossKind::Pareto,
+});
+named!(RelayWord, "a kind of relay", {
+    "ip" => RelayWord::Ip,
+    "tcp" => RelayWord::Tcp,
 });
 named!(EnergyKind, "an energy model", {
     "linear" => EnergyKind::Linear,

@@ -21,7 +21,7 @@ pub use schema::schema;
 pub use show::show;
 
 use crate::energy::{DeviceEnergy, InterfaceEnergy};
-use crate::network::LinkSpec;
+use crate::network::{ChannelSpec, LinkSpec};
 use crate::policy::Policy;
 use crate::units::{BitRate, Bytes, Nanos};
 
@@ -29,6 +29,9 @@ use crate::units::{BitRate, Bytes, Nanos};
 pub type LinkIndex = usize;
 /// Index into [`Scenario::paths`].
 pub type PathIndex = usize;
+
+/// Index into [`Scenario::channels`].
+pub type ChannelIndex = usize;
 
 /// Longest duration, and latest instant, of a scenario.
 pub const MAX_DURATION: Nanos = Nanos::from_secs(18 * 3600);
@@ -56,6 +59,9 @@ pub struct Scenario {
     pub links: Vec<LinkSpec>,
     /// What a subflow can travel on.
     pub paths: Vec<PathSpec>,
+    /// Short-range channels that relays share with the devices.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub channels: Vec<ChannelSpec>,
     /// What the device burns besides its interfaces.
     pub device: DeviceEnergy,
     /// The connections under test: they run the policies that are compared, each on a device of its own.
@@ -85,6 +91,41 @@ pub struct PathSpec {
     pub start: Nanos,
     /// Established as backup (RFC 8684, section 3.3.8): used only while no other subflow is usable.
     pub backup: bool,
+    /// Where the path ends before the device: the links are those between server and relay then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relay: Option<RelaySpec>,
+}
+
+/// A neighbour that receives for the device and passes on over a shared channel (004, section IV-A).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct RelaySpec {
+    /// Between relay and device.
+    pub channel: ChannelIndex,
+    /// What it passes on.
+    pub kind: RelayKind,
+}
+
+/// What a relay passes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RelayKind {
+    /// Packets: the channel is one more hop.
+    Ip,
+    /// Segments of a subflow that ends at the relay.
+    Tcp {
+        /// Segments that it holds.
+        buffer: u32,
+    },
+}
+
+impl RelayKind {
+    /// The buffer of a TCP relay, segments.
+    pub fn buffer(self) -> Option<u32> {
+        match self {
+            RelayKind::Ip => None,
+            RelayKind::Tcp { buffer } => Some(buffer),
+        }
+    }
 }
 
 /// Parameters of TCP and MPTCP.

@@ -22,6 +22,8 @@ table! {
         path: Vec<At<RawPath>>,
         /// Links that several paths share, by name.
         link: Vec<At<RawLink>> = [],
+        /// Short-range channels that relays share with the device, by name.
+        channel: Vec<At<RawChannel>> = [],
         /// What the application of every connection does that does not say otherwise.
         workload: Option<Workload>,
         /// The receiving end.
@@ -74,6 +76,47 @@ table! {
         start: At<Nanos> = "0 s",
         /// Used only while no other subflow is usable (RFC 8684).
         backup: bool = false,
+        /// The path ends at a relay, and a shared channel is its last hop; absent: at the device.
+        relay: Option<At<RawRelay>>,
+    }
+}
+
+table! {
+    /// A neighbour that receives for the device and passes on over a shared channel.
+    struct RawRelay in "a relay" {
+        /// What it passes on.
+        kind: RelayWord,
+        /// The channel between relay and device.
+        channel: At<String>,
+        /// Segments that a TCP relay holds.
+        buffer: Option<At<Packets>>,
+    }
+}
+
+/// What a relay passes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RelayWord {
+    /// Packets.
+    Ip,
+    /// What arrives on a subflow that ends there.
+    Tcp,
+}
+
+table! {
+    /// A short-range channel that relays and the device share by CSMA/CA.
+    struct RawChannel in "[[channel]]" {
+        /// Unique among paths, links and channels.
+        name: At<String>,
+        /// Rate at which frames are sent behind their PHY header.
+        rate: At<BitRate>,
+        /// Intervals, contention windows and headers: a preset by name.
+        timing: At<String> = "802.11b",
+        /// Frames that a station holds, the one it sends included.
+        queue: At<Packets> = "50 packets",
+        /// Transmissions of a frame before it is given up.
+        retry_limit: At<u32> = 7,
+        /// Loss of a frame that did not collide.
+        frame_error: At<Probability> = "0 %",
     }
 }
 

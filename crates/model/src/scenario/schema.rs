@@ -7,7 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
 use super::forms::{Packets, Queue, VariantSet};
-use super::raw::{CrossKind, EnergyKind, Medium, RawScenario};
+use super::raw::{CrossKind, EnergyKind, Medium, RawScenario, RelayWord};
 use super::read::{At, Named, Read};
 use super::{Direction, Recovery};
 use crate::energy::SunkWhile;
@@ -107,6 +107,7 @@ word_schema! {
     Medium, "Medium";
     CrossKind, "CrossKind";
     EnergyKind, "EnergyKind";
+    RelayWord, "RelayKind";
 }
 
 impl JsonSchema for VariantSet {

@@ -4,15 +4,15 @@ use std::fmt::{self, Write};
 
 use super::document::quoted;
 use super::exact::Exact;
-use super::raw::{EnergyKind, Medium};
+use super::raw::{EnergyKind, Medium, RelayWord};
 use super::read::Named;
 use super::resolve::CHANGED;
 use super::{
-    Competitor, ConnectionGroup, CrossPattern, CrossTraffic, Direction, LinkIndex, Scenario, Transport,
-    Workload,
+    Competitor, ConnectionGroup, CrossPattern, CrossTraffic, Direction, LinkIndex, RelayKind, RelaySpec,
+    Scenario, Transport, Workload,
 };
 use crate::energy::{DeviceEnergy, HostCurve, InterfaceEnergy, InterfaceModel, RrcModel, Stage};
-use crate::network::{JitterSpec, LinkSpec, LossSpec, RateSpec};
+use crate::network::{ChannelSpec, ChannelTiming, JitterSpec, LinkSpec, LossSpec, RateSpec};
 use crate::units::Probability;
 
 /// Everything that was understood of a scenario, as TOML: every default filled in, every name resolved.
@@ -45,6 +45,9 @@ impl Page {
         self.key("warm_up", scenario.warm_up.exact())?;
         for path in 0..scenario.paths.len() {
             self.path(scenario, path)?;
+        }
+        for channel in &scenario.channels {
+            self.channel(channel)?;
         }
         for (down, up) in shared_links(scenario) {
             self.section("[[link]]")?;
@@ -82,6 +85,9 @@ impl Page {
         self.key("start", path.start.exact())?;
         self.key("backup", path.backup)?;
         self.key("energy", energy(&path.energy))?;
+        if let Some(relay) = path.relay {
+            self.key("relay", self::relay(relay, &scenario.channels))?;
+        }
         self.section("[path.up]")?;
         self.link(&scenario.links[path.radio.1])
     }
@@ -100,6 +106,17 @@ impl Page {
         self.key("loss", loss(&link.loss))?;
         let outages = link.outages.iter().map(|o| format!("[{}, {}]", o.from.exact(), o.until.exact()));
         self.key("outages", list(outages))
+    }
+
+    fn channel(&mut self, channel: &ChannelSpec) -> fmt::Result {
+        self.section("[[channel]]")?;
+        self.key("name", quoted(&channel.name))?;
+        self.key("rate", channel.rate.exact())?;
+        let preset = ChannelTiming::PRESETS.iter().find(|(_, timing)| *timing == channel.timing);
+        self.key("timing", quoted(preset.map_or("", |&(name, _)| name)))?;
+        self.key("queue", format!("\"{} packets\"", channel.queue))?;
+        self.key("retry_limit", channel.retry_limit)?;
+        self.key("frame_error", channel.frame_error.exact())
     }
 
     fn transport(&mut self, transport: &Transport) -> fmt::Result {
@@ -242,6 +259,17 @@ fn shared_links(scenario: &Scenario) -> impl Iterator<Item = (&LinkSpec, &LinkSp
 /// The name under which a scenario knows a link, without its direction.
 fn base_name(link: &LinkSpec) -> &str {
     link.name.rsplit_once('.').map_or(&link.name, |(base, _)| base)
+}
+
+fn relay(relay: RelaySpec, channels: &[ChannelSpec]) -> String {
+    let channel = quoted(&channels[relay.channel].name);
+    match relay.kind {
+        RelayKind::Ip => format!("{{ kind = {}, channel = {channel} }}", quoted(RelayWord::Ip.word())),
+        RelayKind::Tcp { buffer } => {
+            let kind = quoted(RelayWord::Tcp.word());
+            format!("{{ kind = {kind}, channel = {channel}, buffer = \"{buffer} packets\" }}")
+        }
+    }
 }
 
 fn list(items: impl Iterator<Item = String>) -> String {

@@ -17,6 +17,7 @@ mod limits;
 mod multipath;
 mod reception;
 mod recovery;
+mod relays;
 mod reno;
 mod sawtooth;
 mod schedulers;

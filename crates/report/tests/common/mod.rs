@@ -146,6 +146,8 @@ impl Fake {
             connections_bps: vec![goodput_bps],
             blocks: None,
             receive_buffer: None,
+            channels: vec![],
+            relays: vec![],
             counters: Counters { packet_hops: 60_000, events: 61_000, queue_drops: 410, wire_losses: 2_900 },
             series: (seed == 1 && self.samples > 0).then(|| series(plan, self.samples, &mut noise)),
         }

@@ -2,6 +2,7 @@
 
 mod energy;
 mod network;
+mod relay;
 mod traffic;
 
 use std::collections::BTreeMap;
@@ -43,6 +44,7 @@ pub(super) fn scenario(raw: RawScenario, traces: Traces<'_>, out: &mut Problems)
         transport,
         links: network.links,
         paths: network.paths,
+        channels: network.channels,
         device: device?,
         connections: traffic.connections,
         competitors: traffic.competitors,

@@ -8,8 +8,10 @@ use super::super::forms::{Jitter, Loss, Queue, Rate};
 use super::super::raw::{RawLink, RawPath, RawScenario, RawSteps, RawUp};
 use super::super::read::At;
 use super::super::{LinkIndex, PathSpec, Transport};
-use super::{Traces, energy, unique};
-use crate::network::{DeliveryTrace, JitterSpec, LinkSpec, LossSpec, Outage, QueueLimit, RateSpec};
+use super::{Traces, energy, relay, unique};
+use crate::network::{
+    ChannelSpec, DeliveryTrace, JitterSpec, LinkSpec, LossSpec, Outage, QueueLimit, RateSpec,
+};
 use crate::units::{BitRate, Nanos};
 
 /// The queue of a link whose scenario gives none.
@@ -19,6 +21,7 @@ const DEFAULT_QUEUE: QueueLimit = QueueLimit::Packets(100);
 pub(super) struct Network {
     pub(super) links: Vec<LinkSpec>,
     pub(super) paths: Vec<PathSpec>,
+    pub(super) channels: Vec<ChannelSpec>,
     /// Name of each shared link with its two directions (down, up), in the order written.
     pub(super) shared: Vec<(String, (LinkIndex, LinkIndex))>,
 }
@@ -78,9 +81,16 @@ pub(super) fn network(
 ) -> Option<Network> {
     let before = out.len();
     let names = raw.link.iter().map(|link| &link.value.name);
-    unique(names.chain(raw.path.iter().map(|path| &path.value.name)), "paths or links", out);
+    let names = names.chain(raw.path.iter().map(|path| &path.value.name));
+    unique(
+        names.chain(raw.channel.iter().map(|channel| &channel.value.name)),
+        "paths, links or channels",
+        out,
+    );
     let mut builder = Builder { transport, traces, known: BTreeMap::new() };
-    let mut network = Network { links: Vec::new(), paths: Vec::new(), shared: Vec::new() };
+    let channels = raw.channel.iter().filter_map(|channel| relay::channel(&channel.value, out)).collect();
+    let names: Vec<At<String>> = raw.channel.iter().map(|channel| channel.value.name.clone()).collect();
+    let mut network = Network { links: Vec::new(), paths: Vec::new(), channels, shared: Vec::new() };
     for link in &raw.link {
         let pair = builder.pair(&link.value.name.value, &Written::link(&link.value), out);
         let pair = pair.map(|pair| network.add(pair));
@@ -88,7 +98,7 @@ pub(super) fn network(
         network.shared.push((link.value.name.value.clone(), pair.unwrap_or((0, 0))));
     }
     for path in &raw.path {
-        add_path(&mut network, &mut builder, path, out);
+        add_path(&mut network, &mut builder, path, &names, out);
     }
     if raw.path.is_empty() {
         out.note_with_help(
@@ -108,7 +118,13 @@ impl Network {
     }
 }
 
-fn add_path(network: &mut Network, builder: &mut Builder<'_>, path: &At<RawPath>, out: &mut Problems) {
+fn add_path(
+    network: &mut Network,
+    builder: &mut Builder<'_>,
+    path: &At<RawPath>,
+    channels: &[At<String>],
+    out: &mut Problems,
+) {
     let raw = &path.value;
     let has_via = !raw.via.is_empty();
     for (key, example, missing) in
@@ -128,7 +144,10 @@ fn add_path(network: &mut Network, builder: &mut Builder<'_>, path: &At<RawPath>
     let energy = energy::interface(&raw.energy, out);
     let pair = builder.pair(&raw.name.value, &Written::path(raw), out);
     let route = network.route(&raw.via, out);
-    let (Some(energy), Some(pair), Some((mut down, up))) = (energy, pair, route) else { return };
+    let relay = energy.as_ref().and_then(|energy| relay::relay(raw, &energy.model, channels, out));
+    let (Some(energy), Some(pair), Some((mut down, up)), Some(relay)) = (energy, pair, route, relay) else {
+        return;
+    };
     let radio = network.add(pair);
     down.push(radio.0);
     let up = std::iter::once(radio.1).chain(up).collect();
@@ -140,6 +159,7 @@ fn add_path(network: &mut Network, builder: &mut Builder<'_>, path: &At<RawPath>
         energy,
         start: raw.start.value,
         backup: raw.backup,
+        relay,
     });
 }
 
@@ -332,7 +352,7 @@ fn usable(trace: &DeliveryTrace) -> Result<(), String> {
 }
 
 /// Notes a rate of zero.
-fn moving(rate: BitRate, span: &std::ops::Range<usize>, out: &mut Problems) -> Option<BitRate> {
+pub(super) fn moving(rate: BitRate, span: &std::ops::Range<usize>, out: &mut Problems) -> Option<BitRate> {
     if rate.bps() == 0 {
         out.note_with_help(
             span,

@@ -6,7 +6,7 @@ use super::super::raw::{CrossKind, RawCompetitor, RawConnection, RawCross, RawSc
 use super::super::read::At;
 use super::super::{
     Competitor, ConnectionGroup, CrossPattern, CrossTraffic, Direction, LinkIndex, MAX_CONNECTIONS,
-    MAX_SUBFLOWS, PathIndex, Transport, Workload,
+    MAX_SUBFLOWS, PathIndex, RelayKind, Transport, Workload,
 };
 use super::network::Network;
 use super::{ONLY_CONNECTION, at_least, holds_segment, positive, unique};
@@ -48,6 +48,9 @@ pub(super) fn traffic(
     } else {
         raw.connection.iter().map(|connection| frame.connection(connection, out)).collect()
     };
+    for group in connections.iter().flatten().filter(|group| group.direction == Direction::Upload) {
+        frame.refuse_tcp_relays(group, out);
+    }
     let competitors: Vec<_> = raw.competitor.iter().map(|raw| frame.competitor(raw, out)).collect();
     let cross: Vec<_> = raw.cross.iter().map(|raw| frame.cross(raw, out)).collect();
     if out.len() > before {
@@ -105,6 +108,18 @@ impl Frame<'_> {
             receive_buffer: receive.value,
             send_buffer: send.value,
         })
+    }
+
+    /// Notes TCP relays of a connection whose data goes up.
+    fn refuse_tcp_relays(&self, group: &ConnectionGroup, out: &mut Problems) {
+        let is_tcp = |path: &PathIndex| {
+            self.network.paths[*path].relay.is_some_and(|relay| relay.kind != RelayKind::Ip)
+        };
+        for path in group.paths.iter().copied().filter(is_tcp) {
+            let message = format!("`{}` sends up, and a TCP relay passes on what comes down", group.name);
+            let span = self.raw.path[path].value.relay.as_ref().map_or(0..0, |relay| relay.span.clone());
+            out.note_with_help(&span, message, "write kind = \"ip\", or direction = \"download\"");
+        }
     }
 
     /// The paths of a connection; none named means all.
