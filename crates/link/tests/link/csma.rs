@@ -95,8 +95,8 @@ fn saturation_throughput_is_bianchis() {
                 expected_bps / spec.rate.bps() as f64,
                 deviation * 100.0,
             );
-            assert!(deviation.abs() < 0.02, "{name}, {stations}: {bps} against {expected_bps}");
-            assert!((collided - expected).abs() < 0.015, "{name}, {stations}: {collided} against {expected}");
+            assert!(deviation.abs() < 0.03, "{name}, {stations}: {bps} against {expected_bps}");
+            assert!((collided - expected).abs() < 0.03, "{name}, {stations}: {collided} against {expected}");
         }
     }
 }

@@ -114,7 +114,8 @@ fn a_file_arrives_whole_over_lossy_links_and_channels() {
 }
 
 /// Small relays and a sink that takes ten segments: MAX = MIN + 1. Both relays fill with what the sink cannot take yet, and the segment
-/// that it waits for gets lost now and then, on the links and on the channel, as DATA_ACKs and windows do. Nothing may stall.
+/// that it waits for gets lost now and then, on the links and on the channel, as DATA_ACKs and windows do: each that is lost costs two RTOs, but
+/// nothing may stall.
 #[test]
 fn full_relays_do_not_block_each_other() {
     for buffer in ["1 packets", "2 packets", "4 packets", "33 packets"] {
@@ -123,7 +124,7 @@ fn full_relays_do_not_block_each_other() {
             path: "loss = \"5 %\"\nup = { loss = \"10 %\" }",
             channel: "frame_error = \"20 %\"\nretry_limit = 1",
             buffer: "14600 B",
-            workload: "kind = \"file\"\nsize = \"300 kB\"",
+            workload: "kind = \"file\"\nsize = \"100 kB\"",
         };
         for seed in 1..=5 {
             for policy in ["mptcp", "cwa-proactive", "mptcp[opportunistic=off,penalise=off]"] {
@@ -171,9 +172,12 @@ fn a_run_with_relays_repeats_itself() {
 fn contention_on_the_shipped_channel_is_rare_and_short() {
     let text = include_str!("../../../../scenarios/papers/004-relays.toml");
     let no_traces = |name: &str| Err(format!("no trace {name}"));
-    let tcp =
-        scenario::variants(text).unwrap().into_iter().find(|variant| variant.name == "tcp").unwrap().set;
-    for (kind, set) in [("IP", vec![]), ("TCP", tcp)] {
+    let variants = scenario::variants(text).unwrap();
+    for kind in ["", "tcp", "g", "g-tcp"] {
+        let set = variants
+            .iter()
+            .find(|variant| variant.name == kind)
+            .map_or(vec![], |variant| variant.set.clone());
         let scenario =
             scenario::load_with(text, &set, &no_traces).unwrap_or_else(|errors| panic!("{errors}"));
         for policy in ["mptcp", "cwa"] {
@@ -197,8 +201,8 @@ fn contention_on_the_shipped_channel_is_rare_and_short() {
                 result.relays.iter().map(|relay| (relay.mean_buffer, relay.max_buffer)).collect::<Vec<_>>(),
                 result.paths.iter().map(|path| path.mean_rtt_s.unwrap() * 1e3).collect::<Vec<_>>(),
             );
-            assert_between("collided", channel.collision_ratio, 0.005, 0.15);
-            assert_between("mean access, ms", channel.mean_access_s * 1e3, 0.1, 5.0);
+            assert_between("collided", channel.collision_ratio, 0.0003, 0.15);
+            assert_between("mean access, ms", channel.mean_access_s * 1e3, 0.03, 5.0);
         }
     }
 }
