@@ -15,7 +15,7 @@ use joulepath_model::policy::Policy;
 
 use crate::allocate::{ALLOCATORS, Allocator};
 use crate::options::{OptionError, nearest};
-use crate::schedule::{self, SCHEDULERS, Scheduler};
+use crate::schedule::{self, MAX_SUBFLOWS, SCHEDULERS, Scheduler};
 use crate::select::{SELECTORS, SelectorSpec};
 
 mod bundles;
@@ -47,6 +47,8 @@ pub struct PolicyParts {
     pub selector: Selector,
     /// Sets the controller's target shares, or the scheduler's allotments, if any does.
     pub allocator: Option<Allocator>,
+    /// Subflows of each connection in a topology, if the policy says how many.
+    pub subflows: Option<u32>,
     /// Title without the overrides.
     title: String,
     /// Overrides as written.
@@ -83,7 +85,7 @@ pub enum PolicyError {
         /// The policy's name.
         name: String,
     },
-    /// `selector=` or `allocator=` with a value that does not exist.
+    /// `selector=`, `allocator=` or `subflows=` with a value that does not exist.
     #[error("`{key}={value}`: write {expected}")]
     Part {
         /// The key.
@@ -140,6 +142,7 @@ impl PolicyParts {
             allocator: info
                 .allocator
                 .map(|name| Allocator::by_name(name, &[]).expect("bundles name registered allocators")),
+            subflows: None,
             title: info.title.to_owned(),
             overrides: vec![],
         }
@@ -153,11 +156,9 @@ impl PolicyParts {
 /// scheduler nor allocator are handed over in [`PolicyParts::cc_params`]: the controllers' registry checks them.
 pub fn resolve(policy: &Policy, known_controller: &dyn Fn(&str) -> bool) -> Result<PolicyParts, PolicyError> {
     let mut parts = base(policy, known_controller)?;
-    let (replacing, rest): (Vec<_>, Vec<_>) = policy
-        .overrides
-        .iter()
-        .cloned()
-        .partition(|(key, _)| matches!(key.as_str(), "cc" | "scheduler" | "selector" | "allocator"));
+    let (replacing, rest): (Vec<_>, Vec<_>) = policy.overrides.iter().cloned().partition(|(key, _)| {
+        matches!(key.as_str(), "cc" | "scheduler" | "selector" | "allocator" | "subflows")
+    });
     for (i, (key, _)) in policy.overrides.iter().enumerate() {
         if policy.overrides[..i].iter().any(|(earlier, _)| earlier == key) {
             return Err(PolicyError::Twice { key: key.clone() });
@@ -223,6 +224,10 @@ fn replace(
                 None => Selector::Dynamic(selector_spec(value)?),
             }
         }
+        ("subflows", value) => match value.parse() {
+            Ok(n) if (1..=MAX_SUBFLOWS as u32).contains(&n) => parts.subflows = Some(n),
+            _ => return wrong("subflows", "a number from 1 to 8"),
+        },
         ("allocator", "none") => parts.allocator = None,
         _ => parts.allocator = Some(Allocator::by_name(value, &[])?),
     }

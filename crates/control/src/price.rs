@@ -5,7 +5,7 @@
 //! differ in where rates, losses and queues are seen.
 
 use joulepath_model::energy::{InterfaceModel, Traffic, equations};
-use joulepath_model::network::QueueLimit;
+use joulepath_model::network::{LinkSpec, QueueLimit};
 use joulepath_model::scenario::{Direction, LinkIndex, PathIndex, Scenario};
 use joulepath_model::units::{Bytes, JoulesPerBit, Nanos, Watts};
 
@@ -68,6 +68,26 @@ impl PathCost {
             relative_energy: if cheapest > 0.0 { per_bit(path) / cheapest } else { 1.0 },
         };
         paths.iter().map(cost).collect()
+    }
+
+    /// Of a subflow in a topology, on `path` of the device and across `between`, the links from switch to switch of its data's route
+    /// (L' of 002; links of hosts are not among them). Ports of switches burn alike and these links have one rate, so each is the
+    /// cheapest: ρ is 1 per link.
+    pub fn in_topology(
+        scenario: &Scenario,
+        direction: Direction,
+        path: PathIndex,
+        between: impl Iterator<Item = LinkIndex>,
+        links: &[LinkSpec],
+    ) -> Self {
+        let model = &scenario.paths[path].energy.model;
+        let links: Vec<_> = between.map(|link| (link, half(links[link].queue))).collect();
+        PathCost {
+            marginal: model.slope(traffic_of(direction)),
+            sunk: model.sunk_power(),
+            relative_energy: links.len() as f64,
+            links,
+        }
     }
 
     /// e_r at a rate of x_r bit/s with a loss probability p_r, mW per Mbit/s.

@@ -66,6 +66,7 @@ fn packets(scenario: &Scenario, controller: Controller, shares: bool, seed: u64)
         slots: None,
         selector: None,
         only_path: None,
+        subflows: None,
     };
     joulepath_packet::run(scenario, &setup, seed, joulepath_packet::RunOptions::default())
         .expect("the packet engine runs it")

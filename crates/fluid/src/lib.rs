@@ -67,6 +67,9 @@ pub struct Setup {
 /// What of a scenario the fluid engine cannot represent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsupported {
+    /// Its routes are drawn per seed.
+    #[error("the fluid engine knows paths, not a [topology]")]
+    Topology,
     /// What is sent depends on the packet scheduler and on gaps between writes.
     #[error("connection `{connection}` carries {workload}; the fluid engine knows bulk data and files")]
     Workload {

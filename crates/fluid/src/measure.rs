@@ -73,6 +73,7 @@ impl History<'_> {
             retransmission_ratio: ratio(all.lost, all.sent),
             paths,
             competitors_bps: self.competitors_bps(packet_bits),
+            network: None,
             connections_bps,
             blocks: None,
             receive_buffer: None,

@@ -55,6 +55,9 @@ pub(crate) struct Member<'a> {
 
 /// Refuses what the engine cannot represent.
 pub(crate) fn check(scenario: &Scenario, setup: &Setup) -> Result<(), Unsupported> {
+    if scenario.topology.is_some() {
+        return Err(Unsupported::Topology);
+    }
     for group in &scenario.connections {
         let workload = match group.workload {
             Workload::Bulk | Workload::File { .. } => continue,

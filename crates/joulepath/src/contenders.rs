@@ -100,6 +100,7 @@ impl Check<'_> {
         self.check_parameters(controller, &parts)?;
         let only_path = self.only_path(&parts.selector)?;
         self.check_allocation(&parts, only_path)?;
+        self.check_subflows(&parts)?;
         // The parameters' validity was part of resolving; a full segment fits 32 bits.
         let mss_bytes = self.scenario.transport.mss.0 as u32;
         let scheduler = Scheduler::by_name(&parts.scheduler, &parts.scheduler_options, mss_bytes)
@@ -179,6 +180,19 @@ impl Check<'_> {
                 .map_err(|error| Failure::message(self.wrong, format!("`{}`: {error}", self.policy)))?;
         }
         Ok(())
+    }
+
+    /// How many subflows there are is for paths to say, or for a topology.
+    fn check_subflows(&self, parts: &PolicyParts) -> Result<(), Failure> {
+        if parts.subflows.is_none() || self.scenario.topology.is_some() {
+            return Ok(());
+        }
+        let message = format!(
+            "`{}`: `subflows` chooses routes in a [topology], which this scenario has not",
+            self.policy
+        );
+        Err(Failure::message(self.wrong, message)
+            .help("leave `subflows` out: there is one subflow on each path"))
     }
 
     /// Whether the allocator's problem has a solution on every connection's paths.

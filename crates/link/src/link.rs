@@ -134,6 +134,11 @@ impl Link {
         self.queue.waiting_bytes(now.0)
     }
 
+    /// Bytes of all packets whose transmission has started by `now`, modulo 2⁶⁴.
+    pub fn sent_bytes(&self, now: Nanos) -> u64 {
+        self.queue.accepted_bytes().wrapping_sub(self.queue.waiting_bytes(now.0))
+    }
+
     /// Sends a packet at the constant rate, as soon as the transmitter is free.
     #[inline]
     fn transmit(&mut self, now: u64, size: u32) {

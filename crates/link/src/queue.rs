@@ -134,6 +134,11 @@ impl Queue {
         waiting
     }
 
+    /// Bytes accepted so far, modulo 2⁶⁴.
+    pub(crate) fn accepted_bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Bytes of the packets whose transmission has not started.
     pub(crate) fn waiting_bytes(&self, now: u64) -> u64 {
         match self.waiting_packets(now) {

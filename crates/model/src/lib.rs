@@ -9,4 +9,5 @@ pub mod policy;
 pub mod result;
 pub mod samples;
 pub mod scenario;
+pub mod topology;
 pub mod units;

@@ -45,6 +45,9 @@ pub struct RunResult {
     /// TCP relays, in the order of the scenario's paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relays: Vec<RelayResult>,
+    /// What the network between the hosts did and burnt; only in a topology.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkResult>,
     /// Counters of the engine.
     pub counters: Counters,
     /// Time series, where they were asked for.
@@ -81,6 +84,39 @@ pub struct RelayResult {
     pub mean_buffer: f64,
     /// Maximum, segments.
     pub max_buffer: f64,
+}
+
+/// The network of a topology in the measured interval. Links are unidirectional.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NetworkResult {
+    /// Energy of the switches' ports without traffic: P_idle, J.
+    pub idle_j: f64,
+    /// What traffic adds: (P_max − P_idle) × utilisation, J.
+    pub traffic_j: f64,
+    /// Time average of U_ep of 002, section V-C: Σ (Q − Q̄)⁺ + ρ Σ y over links between switches, packets.
+    pub price_packets: f64,
+    /// Layers of links, from the hosts up.
+    pub layers: Vec<LayerResult>,
+}
+
+impl NetworkResult {
+    /// Energy of the switches, J.
+    pub fn energy_j(&self) -> f64 {
+        self.idle_j + self.traffic_j
+    }
+}
+
+/// The links of one layer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LayerResult {
+    /// `host-edge`, `edge-aggregation`, …
+    pub name: String,
+    /// How many.
+    pub links: u32,
+    /// Part of the time in which they send, 0 to 1: mean over the links.
+    pub utilisation: f64,
+    /// That of the busiest one.
+    pub busiest: f64,
 }
 
 /// Energy by cause, J.
@@ -392,6 +428,12 @@ pub struct Row {
     pub retransmission_ratio: Estimate,
     /// Goodput of the competitors, bit/s.
     pub competitors_bps: Option<Estimate>,
+    /// Energy of the network's switches, J; only in a topology.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_j: Option<Estimate>,
+    /// The network, means over seeds; only in a topology.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkResult>,
     /// Mean energy by cause.
     pub energy_split: EnergySplit,
     /// Per path.

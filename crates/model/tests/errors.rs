@@ -346,3 +346,52 @@ fn a_diagnostic_carries_text_labels_and_help() {
     let label = related[0].labels().unwrap().next().unwrap();
     assert_eq!(&errors.text()[label.offset()..label.offset() + label.len()], "0");
 }
+
+/// A correct topology, of which one text is replaced.
+const DATA_CENTRE: &str =
+    "title = \"x\"\nduration = \"1 s\"\n[topology]\nkind = \"fat-tree\"\nk = 4\nrate = \"100 Mbit/s\"\n";
+
+#[track_caller]
+fn expect_of_topology(from: &str, to: &str, underlined: &str, said: &[&str]) {
+    let errors = errors(&DATA_CENTRE.replace(from, to));
+    let [problem] = errors.problems() else { panic!("one problem was expected:\n{errors}") };
+    assert!(errors.text()[problem.span.clone()].starts_with(underlined), "{errors}");
+    let told = format!("{}; {}", problem.message, problem.help.as_deref().unwrap_or_default());
+    for part in said {
+        assert!(told.contains(part), "`{part}` is not in: {told}");
+    }
+}
+
+#[test]
+fn a_topology_that_cannot_be_built_is_told_why() {
+    scenario::load(DATA_CENTRE, &traces).unwrap_or_else(|errors| panic!("{errors}"));
+    expect_of_topology("fat-tree", "fattree", "\"fattree\"", &["did you mean `fat-tree`?", "bcube"]);
+    expect_of_topology("k = 4\n", "", "", &["`fat-tree` needs the key `k`", "k = 8"]);
+    expect_of_topology("k = 4", "k = 5", "5", &["an even number of at least 2"]);
+    expect_of_topology("k = 4", "k = 4\nn = 5", "5", &["`n` is not a size of `fat-tree`"]);
+    expect_of_topology("k = 4", "k = 64", "", &["65536 hosts, more than 10000"]);
+    expect_of_topology("k = 4", "k = 4000000", "", &["more hosts than can be counted"]);
+    expect_of_topology("\"100 Mbit/s\"", "\"0 bit/s\"", "\"0 bit/s\"", &["never delivers"]);
+    expect_of_topology("\"100 Mbit/s\"", "100", "100", &["no unit"]);
+    expect_of_topology("k = 4", "k = 4\nsubflows = 9", "9", &["1 to 8 subflows"]);
+    expect_of_topology("k = 4", "k = 4\nrouting = \"ecpm\"", "\"ecpm\"", &["did you mean `ecmp`?"]);
+    expect_of_topology("k = 4", "k = 4\nenergy = \"lte-huang2012\"", "\"lte-huang2012\"", &["linear"]);
+    expect_of_topology("k = 4", "k = 4\nspread = \"2 s\"", "\"2 s\"", &["not within the duration"]);
+    expect_of_topology("k = 4", "k = 4\nqueue = \"0 packets\"", "\"0 packets\"", &["drops every burst"]);
+    expect_of_topology("k = 4", "k = 4\nswitch = { idle = 0.1 }", "0.1", &["no unit"]);
+}
+
+#[test]
+fn what_has_no_place_in_a_topology_is_refused() {
+    let link = "\n[[link]]\nname = \"l\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n";
+    expect_of_topology(
+        "\"100 Mbit/s\"\n",
+        &format!("\"100 Mbit/s\"{link}"),
+        "",
+        &["[[link]] and [topology] exclude"],
+    );
+    let bcube = "bcube\"\nn = 2\nswitch_rate = \"1 Gbit/s";
+    expect_of_topology("fat-tree", bcube, "\"1 Gbit/s\"", &["`bcube` has no links between switches"]);
+    let vpc = "vpc\"\nhosts = 4\ninterfaces = 9 #";
+    expect_of_topology("fat-tree\"\nk = 4", vpc, "", &["9 interfaces are more than the 8 subflows"]);
+}

@@ -222,7 +222,7 @@ fn the_schema_names_every_key_and_requires_those_without_default() {
     assert_eq!(schema["properties"]["receiver"]["default"], serde_json::json!({}));
     let required: Vec<_> =
         schema["required"].as_array().unwrap().iter().map(|key| key.as_str().unwrap()).collect();
-    assert_eq!(required, ["title", "duration", "path"]);
+    assert_eq!(required, ["title", "duration"]);
 }
 
 #[test]

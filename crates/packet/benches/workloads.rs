@@ -37,6 +37,7 @@ fn setup(controller: &str, mss: u64) -> Setup {
         slots: None,
         selector: None,
         only_path: None,
+        subflows: None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! From a scenario and a policy to an engine that is ready to run.
 
 use joulepath_control::allocate::{CostedPath, Resolver, SoMptcp, costed_path};
-use joulepath_control::price::Needs;
+use joulepath_control::price::{Needs, PathCost as Price};
 use joulepath_control::schedule::{MAX_SUBFLOWS, PathCost, PathView, Scheduler, Style};
 use joulepath_control::select::{Observer, PathEnergy, Use};
 use joulepath_controllers::{self as controllers, Controller};
@@ -13,15 +13,17 @@ use joulepath_model::energy::Traffic;
 use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
 use joulepath_model::network::LinkSpec;
 use joulepath_model::scenario::{
-    Competitor, ConnectionGroup, Direction, PathSpec, Scenario, Transport, Workload,
+    Competitor, ConnectionGroup, Direction, LinkIndex, PathIndex, PathSpec, Scenario, Transport, Workload,
 };
-use joulepath_model::units::Nanos;
+use joulepath_model::units::{JoulesPerBit, Nanos};
+use joulepath_topology::{Network as Topology, SubflowRoute};
 
 use crate::application::Application;
 use crate::connection::{Connection, DataSender, Device};
 use crate::control::{ControlPlane, Slots};
 use crate::engine::{Engine, Sources, WireSizes};
 use crate::event::{LazyTimer, MAX_SOURCES, MAX_TIME_NS};
+use crate::fabric::{self, Fabric};
 use crate::lane::Common;
 use crate::measure::Recorder;
 use crate::network::{Network, Route};
@@ -32,12 +34,23 @@ use crate::select::Selection;
 use crate::subflow::{Placement, Subflow};
 use crate::{RunError, RunOptions, Setup};
 
+/// One subflow of a connection under test: the interface that it uses, and its links.
+struct Leg {
+    path: PathIndex,
+    down: Vec<LinkIndex>,
+    up: Vec<LinkIndex>,
+    /// How many hosts' interfaces a packet passes in either direction beyond the device's and the peer's, plus one.
+    crossings: u32,
+}
+
 /// Assembles an [`Engine`].
 struct Builder<'a> {
     scenario: &'a Scenario,
     setup: &'a Setup,
     seed: u64,
     options: RunOptions,
+    /// The data centre, in place of the scenario's own links.
+    topology: Option<&'a Topology>,
     net: Network,
     /// Station of each path's relay.
     relay_stations: Vec<Option<usize>>,
@@ -55,22 +68,21 @@ pub(crate) fn build(
     if scenario.duration.0 > MAX_TIME_NS {
         return Err(RunError::TooLong);
     }
+    let topology = scenario.topology.as_ref().map(Topology::new);
+    let links = topology.as_ref().map_or(&scenario.links, |topology| &topology.links);
     let mut builder = Builder {
         scenario,
         setup,
         seed,
         options,
-        net: Network::new(&scenario.links, &scenario.channels, seed),
+        topology: topology.as_ref(),
+        net: Network::new(links, &scenario.channels, seed),
         relay_stations: vec![],
         subflows: vec![],
         connections: vec![],
     };
     builder.add_relay_stations();
-    for group in &scenario.connections {
-        for _ in 0..group.count {
-            builder.add_connection(group)?;
-        }
-    }
+    builder.add_connections()?;
     let unfinished = builder.connections.len();
     for competitor in &scenario.competitors {
         for _ in 0..competitor.count {
@@ -88,10 +100,42 @@ fn traffic(direction: Direction) -> Traffic {
 }
 
 impl Builder<'_> {
-    fn add_connection(&mut self, group: &ConnectionGroup) -> Result<(), RunError> {
+    /// Every connection under test.
+    fn add_connections(&mut self) -> Result<(), RunError> {
         let scenario = self.scenario;
-        let selected = |path: &usize| self.setup.only_path.is_none_or(|only| only == *path);
-        let paths: Vec<usize> = group.paths.iter().copied().filter(selected).collect();
+        let Some((topology, spec)) = self.topology.zip(scenario.topology.as_ref()) else {
+            for group in &scenario.connections {
+                for _ in 0..group.count {
+                    let leg = |&path: &PathIndex| self.leg(path);
+                    let legs = group.paths.iter().map(leg).collect();
+                    self.add_connection(group, legs)?;
+                }
+            }
+            return Ok(());
+        };
+        let subflows = self.setup.subflows.unwrap_or(spec.subflows);
+        for flow in topology.draw(self.seed, subflows) {
+            let leg = |route: SubflowRoute| Leg {
+                path: route.interface,
+                down: route.down,
+                up: route.up,
+                crossings: 1 + route.relays,
+            };
+            self.add_connection(&scenario.connections[0], flow.routes.into_iter().map(leg).collect())?;
+        }
+        Ok(())
+    }
+
+    /// A subflow on one of the scenario's paths.
+    fn leg(&self, path: PathIndex) -> Leg {
+        let spec = &self.scenario.paths[path];
+        Leg { path, down: spec.down.clone(), up: spec.up.clone(), crossings: 1 }
+    }
+
+    fn add_connection(&mut self, group: &ConnectionGroup, mut legs: Vec<Leg>) -> Result<(), RunError> {
+        let scenario = self.scenario;
+        legs.retain(|leg| self.setup.only_path.is_none_or(|only| only == leg.path));
+        let paths: Vec<usize> = legs.iter().map(|leg| leg.path).collect();
         if paths.is_empty() {
             return Err(RunError::NoPath { connection: group.name.clone() });
         }
@@ -122,7 +166,7 @@ impl Builder<'_> {
             }
         }
         let needs = Needs::of(controller.name());
-        let mut control = ControlPlane::new(needs, scenario, group.direction, &paths);
+        let mut control = ControlPlane::new(needs, scenario, self.costs(group.direction, &legs));
         control.resolver = resolver;
         control.slots = self.setup.slots.map(|options| Slots {
             allocator: SoMptcp::new(options.v, options.shape),
@@ -130,32 +174,35 @@ impl Builder<'_> {
             energies: energies.clone(),
         });
         // Interfaces that the policy leaves alone belong to the device, too: they may burn while idle.
-        let interface = |&path: &usize| scenario.paths[path].energy.model.clone();
+        let interface = |&path: &usize| self.interface(path);
         let models: Vec<InterfaceModel> = group.paths.iter().map(interface).collect();
         let meter = DeviceMeter::new(&models, &scenario.device, Nanos(starts_at_ns));
-        for (local, (&path, spec)) in paths.iter().zip(&specs).enumerate() {
+        for (local, (leg, spec)) in legs.iter().zip(&specs).enumerate() {
             let interface =
-                group.paths.iter().position(|&p| p == path).expect("selected from the group's paths");
-            let (down, up) = self.whole_route(path, &mut sinks);
-            let relay = self.relay(path, &down, &up, group, &paths);
+                group.paths.iter().position(|&p| p == leg.path).expect("selected from the group's paths");
+            let (down, up) = self.whole_route(leg, &mut sinks);
+            let relay = self.relay(leg.path, &down, &up, group, &paths);
             // A TCP relay ends the subflow: its data and ACKs travel on the links alone.
             let (down, up) = if relay.is_some() { (spec.down.clone(), spec.up.clone()) } else { (down, up) };
             let (data, acks) = if downloads { (down, up) } else { (up, down) };
             let place = Placement {
                 connection: self.connections.len() as u32,
                 local: local as u8,
-                path: Some(path as u16),
+                path: Some(leg.path as u16),
                 interface: interface as u8,
                 data_route: self.route(&data, spec),
                 ack_route: self.route(&acks, spec),
-                // Behind a relay no radio of the device sleeps.
-                radio: spec
-                    .relay
-                    .map_or((spec.radio.0 as u32, spec.radio.1 as u32), |_| (u32::MAX, u32::MAX)),
+                // Behind a relay no radio of the device sleeps, and in a topology none at all.
+                radio: if self.topology.is_some() || spec.relay.is_some() {
+                    NO_RADIO
+                } else {
+                    (spec.radio.0 as u32, spec.radio.1 as u32)
+                },
                 patience_ns: Some(meter.patience(interface).0),
+                crossings: leg.crossings,
                 opens_at_ns: starts_at_ns + spec.start.0,
             };
-            let mut subflow = Subflow::new(place, &scenario.transport);
+            let mut subflow = self.subflow(place);
             subflow.relay = relay.map(Box::new);
             if let Some(relay) = &mut subflow.relay {
                 subflow.window_end = relay.first_window();
@@ -211,6 +258,37 @@ impl Builder<'_> {
         self.net.add_route(if acting.is_empty() { links } else { &acting })
     }
 
+    /// The energy model of an interface. In a topology every byte that leaves one host's interface enters another's: both count.
+    fn interface(&self, path: PathIndex) -> InterfaceModel {
+        let model = self.scenario.paths[path].energy.model.clone();
+        match model {
+            InterfaceModel::Linear { down, up, sunk, sunk_while } if self.topology.is_some() => {
+                let both = JoulesPerBit(down.0 + up.0);
+                InterfaceModel::Linear { down: both, up: both, sunk, sunk_while }
+            }
+            model => model,
+        }
+    }
+
+    /// What each subflow's way costs.
+    fn costs(&self, direction: Direction, legs: &[Leg]) -> Vec<Price> {
+        let Some(topology) = self.topology else {
+            let paths: Vec<PathIndex> = legs.iter().map(|leg| leg.path).collect();
+            return Price::of(self.scenario, direction, &paths);
+        };
+        let cost = |leg: &Leg| {
+            let data = if direction == Direction::Download { &leg.down } else { &leg.up };
+            let between = data.iter().copied().filter(|&link| topology.is_between_switches(link));
+            Price::in_topology(self.scenario, direction, leg.path, between, &topology.links)
+        };
+        legs.iter().map(cost).collect()
+    }
+
+    fn subflow(&mut self, place: Placement) -> Subflow {
+        self.net.add_way(place.data_route, place.ack_route, place.radio);
+        Subflow::new(place, &self.scenario.transport)
+    }
+
     /// One station for each relay: all connections share it.
     fn add_relay_stations(&mut self) {
         for path in &self.scenario.paths {
@@ -220,10 +298,10 @@ impl Builder<'_> {
     }
 
     /// Links and stations from the server to the device and back. `sinks` are the device's stations, by channel.
-    fn whole_route(&mut self, path: usize, sinks: &mut [Option<usize>]) -> (Vec<usize>, Vec<usize>) {
-        let spec = &self.scenario.paths[path];
-        let (mut down, mut up) = (spec.down.clone(), spec.up.clone());
-        if let (Some(relay), Some(station)) = (spec.relay, self.relay_stations[path]) {
+    fn whole_route(&mut self, leg: &Leg, sinks: &mut [Option<usize>]) -> (Vec<usize>, Vec<usize>) {
+        let spec = &self.scenario.paths[leg.path];
+        let (mut down, mut up) = (leg.down.clone(), leg.up.clone());
+        if let (Some(relay), Some(station)) = (spec.relay, self.relay_stations[leg.path]) {
             let sink = *sinks[relay.channel].get_or_insert_with(|| self.net.add_station(relay.channel));
             down.push(station);
             up.insert(0, sink);
@@ -259,11 +337,13 @@ impl Builder<'_> {
             interface: 0,
             data_route: self.net.add_route(&competitor.down),
             ack_route: self.net.add_route(&competitor.up),
-            radio: (u32::MAX, u32::MAX),
+            radio: NO_RADIO,
             patience_ns: None,
+            crossings: 1,
             opens_at_ns: 0,
         };
-        self.subflows.push(Subflow::new(place, &self.scenario.transport));
+        let subflow = self.subflow(place);
+        self.subflows.push(subflow);
         let connection = self.connection(Parts {
             n: 1,
             direction: Direction::Download,
@@ -327,7 +407,7 @@ impl Builder<'_> {
     fn finish(self, unfinished: usize) -> Result<Engine, RunError> {
         let scenario = self.scenario;
         let sources = Sources::new(
-            scenario.links.len(),
+            self.net.wires.len(),
             self.subflows.len(),
             self.connections.len(),
             scenario.cross.len(),
@@ -337,7 +417,9 @@ impl Builder<'_> {
             return Err(RunError::TooLarge { sources: sources.count() });
         }
         let cross = |(i, spec)| CrossSource::new(spec, self.seed, i as u64);
+        let fabric = self.topology.zip(scenario.topology.as_ref());
         let mut engine = Engine {
+            fabric: fabric.map(|(topology, spec)| Fabric::new(topology, spec)),
             now_ns: 0,
             end_ns: scenario.duration.0,
             net: self.net,
@@ -359,6 +441,9 @@ impl Builder<'_> {
         Ok(engine)
     }
 }
+
+/// No link is next to a radio.
+const NO_RADIO: (u32, u32) = (u32::MAX, u32::MAX);
 
 /// Buffers of competitors do not limit them, bytes.
 const COMPETITOR_BUFFER_BYTES: u64 = 1 << 30;
@@ -430,6 +515,9 @@ impl Engine {
         }
         if scenario.warm_up > Nanos::ZERO {
             self.net.queue.push(scenario.warm_up.0, self.common.sources.warm_up());
+        }
+        if self.fabric.is_some() {
+            self.net.queue.push(scenario.warm_up.0 + fabric::TICK.0, self.common.sources.fabric());
         }
         if let Some(at_ns) = self.recorder.first_ns() {
             self.net.queue.push(at_ns, self.common.sources.sample());

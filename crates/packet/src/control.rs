@@ -5,7 +5,7 @@ use joulepath_control::price::{self, Needs, TICK};
 use joulepath_control::schedule::MAX_SUBFLOWS;
 use joulepath_control::select::{Observer, PathEnergy};
 use joulepath_link::random::Stream;
-use joulepath_model::scenario::{Direction, PathIndex, Scenario};
+use joulepath_model::scenario::Scenario;
 use joulepath_model::units::{BitRate, Nanos};
 
 use crate::lane::Lane;
@@ -56,10 +56,9 @@ impl ControlPlane {
         }
     }
 
-    /// Of a connection on `paths`, by subflow.
-    pub(crate) fn new(needs: Needs, scenario: &Scenario, direction: Direction, paths: &[PathIndex]) -> Self {
-        let costs = price::PathCost::of(scenario, direction, paths).into_iter();
-        let paths = costs.map(|cost| PathCost { cost, rate_bps: 0.0, seen_bytes: 0 }).collect();
+    /// Of a connection whose subflows cost so much.
+    pub(crate) fn new(needs: Needs, scenario: &Scenario, costs: Vec<price::PathCost>) -> Self {
+        let paths = costs.into_iter().map(|cost| PathCost { cost, rate_bps: 0.0, seen_bytes: 0 }).collect();
         ControlPlane { needs, samples_host: scenario.device.host.is_some(), paths, ..Self::idle() }
     }
 

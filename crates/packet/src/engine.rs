@@ -9,9 +9,10 @@ use joulepath_link::cross::CrossSource;
 
 use crate::connection::Connection;
 use crate::event::Source;
+use crate::fabric::Fabric;
 use crate::lane::{Common, Lane};
 use crate::measure::Recorder;
-use crate::network::Network;
+use crate::network::{Network, Route};
 use crate::packet::{Kind, Packet};
 use crate::subflow::Subflow;
 
@@ -52,6 +53,7 @@ enum Timer {
     Channel(usize),
     WarmUp,
     Sample,
+    Fabric,
 }
 
 impl Sources {
@@ -76,7 +78,7 @@ impl Sources {
 
     /// How many numbers are in use.
     pub(crate) fn count(self) -> usize {
-        self.marks as usize + 2
+        self.marks as usize + 3
     }
 
     #[inline]
@@ -128,9 +130,18 @@ impl Sources {
         self.marks + 1
     }
 
+    /// A look at the switches of a topology.
+    pub(crate) fn fabric(self) -> Source {
+        self.marks + 2
+    }
+
     fn timer(self, source: Source) -> Timer {
         if source >= self.marks {
-            if source == self.marks { Timer::WarmUp } else { Timer::Sample }
+            match source - self.marks {
+                0 => Timer::WarmUp,
+                1 => Timer::Sample,
+                _ => Timer::Fabric,
+            }
         } else if source >= self.channels {
             Timer::Channel((source - self.channels) as usize)
         } else if source >= self.cross {
@@ -164,6 +175,8 @@ pub(crate) struct Engine {
     pub(crate) cross: Vec<CrossSource>,
     pub(crate) common: Common,
     pub(crate) recorder: Recorder,
+    /// The switches of a topology.
+    pub(crate) fabric: Option<Fabric>,
     /// Connections under test that are not done. The run ends when there are none.
     pub(crate) unfinished: usize,
 }
@@ -215,19 +228,23 @@ impl Engine {
         if packet.kind == Kind::Cross {
             return;
         }
-        let subflow = &self.subflows[packet.subflow as usize];
-        let (c, i) = (subflow.connection as usize, subflow.local as usize);
+        let s = packet.subflow;
         let route = match packet.kind {
-            Kind::Data => subflow.data_route,
-            Kind::Ack => subflow.ack_route,
-            kind => self.connections[c].route_of(kind, subflow),
+            Kind::Data => self.net.way(s, true),
+            Kind::Ack => self.net.way(s, false),
+            kind => self.route_of(kind, s),
         };
         if !route.is_complete(packet.hop) {
             let size = self.wire_size(&packet);
             let link = self.net.link_at(route, packet.hop);
-            self.lane(c).offer(i, link, packet, size);
+            if self.net.wires.get(link as usize).is_some_and(|wire| wire.by_radio) {
+                self.rouse_radio(s, link);
+            }
+            self.net.offer(self.now_ns, link, packet, size);
             return;
         }
+        let subflow = &self.subflows[s as usize];
+        let (c, i) = (subflow.connection as usize, subflow.local as usize);
         if packet.epoch != subflow.epoch {
             return self.discard(c, i, packet);
         }
@@ -236,6 +253,22 @@ impl Engine {
             Kind::Ack => self.lane(c).receive_ack(i, packet),
             Kind::Relayed | Kind::RelayAck | Kind::DataAck => self.lane(c).receive_of_relay(i, packet),
             _ => self.lane(c).receive_control(i, packet),
+        }
+    }
+
+    #[cold]
+    fn route_of(&self, kind: Kind, s: u32) -> Route {
+        let subflow = &self.subflows[s as usize];
+        self.connections[subflow.connection as usize].route_of(kind, subflow)
+    }
+
+    /// A packet on its way enters a link that may be next to the subflow's radio.
+    #[inline]
+    fn rouse_radio(&mut self, s: u32, link: u32) {
+        let subflow = &self.subflows[s as usize];
+        if self.now_ns >= subflow.awake_until_ns {
+            let (c, i) = (subflow.connection as usize, subflow.local as usize);
+            self.lane(c).wake_radio(i, link);
         }
     }
 
@@ -307,6 +340,7 @@ impl Engine {
             }
             Timer::WarmUp => self.begin_measurement(),
             Timer::Sample => self.sample(),
+            Timer::Fabric => self.look_at_fabric(),
         }
     }
 

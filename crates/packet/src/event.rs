@@ -1,7 +1,13 @@
-//! The event queue: a 4-ary heap of the next event of each source.
+//! The event queue: the next event of each source, in a 4-ary heap, with a timing wheel behind it where the network is large.
 //!
 //! A source is a link (its next arrival), a timer, a traffic generator. Keys are one word, time above source, so that events at
 //! the same instant fire in the order of their sources on every machine.
+
+mod heap;
+mod wheel;
+
+use heap::{Heap, NOBODY};
+use wheel::Wheel;
 
 /// Identifies what an event belongs to.
 pub(crate) type Source = u32;
@@ -12,20 +18,22 @@ pub(crate) const MAX_SOURCES: usize = 1 << SOURCE_BITS;
 /// The latest instant that fits a key, ns (19.5 hours).
 pub(crate) const MAX_TIME_NS: u64 = (1 << (64 - SOURCE_BITS)) - 1;
 
-const ARITY: usize = 4;
+/// Links from which on a wheel pays.
+const LARGE: usize = 256;
 
-/// Larger than any key: fills the places behind the last one, so that every family has four members.
-const NOBODY: u64 = u64::MAX;
-
-/// Pending events, earliest first.
+/// Pending events, earliest first: a heap, and in large networks a timing wheel behind it that feeds the heap bucket by bucket. What
+/// comes out is the same with and without the wheel.
 pub(crate) struct EventQueue {
-    keys: Vec<u64>,
-    len: usize,
+    /// What is due next.
+    due: Heap,
+    /// Keys from here on wait in the wheel.
+    later: u64,
+    wheel: Option<Box<Wheel>>,
 }
 
 impl Default for EventQueue {
     fn default() -> Self {
-        EventQueue { keys: vec![NOBODY; 1 + ARITY], len: 0 }
+        EventQueue { due: Heap::default(), later: NOBODY, wheel: None }
     }
 }
 
@@ -36,64 +44,68 @@ fn key(time_ns: u64, source: Source) -> u64 {
 }
 
 impl EventQueue {
+    /// For a network of so many links: a heap of a few hundred keys is faster than a wheel, and a wheel than a heap of thousands.
+    pub(crate) fn for_links(links: usize) -> Self {
+        if links < LARGE { Self::default() } else { Self::with_wheel() }
+    }
+
+    fn with_wheel() -> Self {
+        let wheel = Wheel::new();
+        EventQueue { due: Heap::default(), later: wheel.begin(), wheel: Some(Box::new(wheel)) }
+    }
+
     /// Time and source of the earliest event.
     #[inline]
     pub(crate) fn peek(&self) -> Option<(u64, Source)> {
-        let key = self.keys[0];
+        let key = self.due.least();
         (key != NOBODY).then_some((key >> SOURCE_BITS, (key & (MAX_SOURCES as u64 - 1)) as Source))
     }
 
     #[inline]
     pub(crate) fn push(&mut self, time_ns: u64, source: Source) {
-        if self.len + ARITY >= self.keys.len() {
-            self.keys.resize(2 * self.keys.len() + ARITY, NOBODY);
-        }
         let key = key(time_ns, source);
-        let mut at = self.len;
-        self.len += 1;
-        while at > 0 {
-            let parent = (at - 1) / ARITY;
-            if self.keys[parent] <= key {
-                break;
-            }
-            self.keys[at] = self.keys[parent];
-            at = parent;
+        if key < self.later {
+            self.due.push(key);
+        } else {
+            self.push_later(key);
         }
-        self.keys[at] = key;
     }
 
     /// Removes the earliest event.
     #[inline]
     pub(crate) fn pop(&mut self) {
-        debug_assert!(self.len > 0);
-        self.len -= 1;
-        let last = std::mem::replace(&mut self.keys[self.len], NOBODY);
-        if self.len > 0 {
-            self.sift_down(last);
+        self.due.pop();
+        if self.due.is_empty() {
+            self.turn();
         }
     }
 
     /// Replaces the earliest event by a later one of the same source: half the work of pop and push.
     #[inline]
     pub(crate) fn replace_top(&mut self, time_ns: u64, source: Source) {
-        self.sift_down(key(time_ns, source));
+        let key = key(time_ns, source);
+        if key < self.later {
+            self.due.replace_least(key);
+        } else {
+            self.due.pop();
+            self.push_later(key);
+        }
     }
 
-    /// Puts `key` where the root was.
-    #[inline]
-    fn sift_down(&mut self, key: u64) {
-        let mut at = 0;
-        while let Some(children) = self.keys.get(ARITY * at + 1..ARITY * at + 1 + ARITY) {
-            let less = |a: usize, b: usize| if children[b] < children[a] { b } else { a };
-            let least = less(less(0, 1), less(2, 3));
-            let least_key = children[least];
-            if key <= least_key {
-                break;
-            }
-            self.keys[at] = least_key;
-            at = ARITY * at + 1 + least;
+    /// The heap is never empty while the wheel is not.
+    fn push_later(&mut self, key: u64) {
+        let Some(wheel) = &mut self.wheel else { unreachable!("no key is as large as NOBODY") };
+        wheel.insert(key);
+        if self.due.is_empty() {
+            self.turn();
         }
-        self.keys[at] = key;
+    }
+
+    fn turn(&mut self) {
+        if let Some(wheel) = &mut self.wheel {
+            wheel.hand_over(&mut self.due);
+            self.later = wheel.begin();
+        }
     }
 }
 
@@ -187,6 +199,50 @@ mod tests {
             assert!((time, source) >= last);
             last = (time, source);
             queue.replace_top(time + next(), source);
+        }
+    }
+
+    /// Random pushes, pops and replacements, near, far and beyond the circle of the wheel.
+    #[test]
+    fn a_wheel_hands_out_what_a_heap_does() {
+        for seed in 0..50 {
+            let (mut heap, mut wheel) = (EventQueue::default(), EventQueue::with_wheel());
+            let mut state: u64 = seed;
+            let mut next = |below: u64| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 33) % below
+            };
+            let mut now = 0;
+            for _ in 0..20_000 {
+                assert_eq!(heap.peek(), wheel.peek());
+                let spans = [1, 100, 10_000, 524_288, 3_000_000, 1 << 30];
+                let span = spans[next(spans.len() as u64) as usize];
+                let time = now + next(span);
+                let source = next(1000) as Source;
+                match (heap.peek(), next(5)) {
+                    (Some((at, _)), 0 | 1) => {
+                        now = at;
+                        heap.pop();
+                        wheel.pop();
+                    }
+                    (Some((at, source)), 2) => {
+                        now = at;
+                        let time = time.max(at);
+                        heap.replace_top(time, source);
+                        wheel.replace_top(time, source);
+                    }
+                    _ => {
+                        heap.push(time, source);
+                        wheel.push(time, source);
+                    }
+                }
+            }
+            while let Some(event) = heap.peek() {
+                assert_eq!(wheel.peek(), Some(event));
+                heap.pop();
+                wheel.pop();
+            }
+            assert_eq!(wheel.peek(), None);
         }
     }
 

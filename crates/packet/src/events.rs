@@ -84,6 +84,9 @@ impl Engine {
     /// The warm-up is over: statistics start from here.
     pub(crate) fn begin_measurement(&mut self) {
         self.settle();
+        if let Some(fabric) = &mut self.fabric {
+            fabric.begin_measurement(Nanos(self.now_ns), &self.net);
+        }
         for subflow in &mut self.subflows {
             subflow.before = subflow.stats;
         }

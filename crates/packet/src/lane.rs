@@ -60,7 +60,7 @@ impl Lane<'_> {
     }
 
     #[cold]
-    fn wake_radio(&mut self, i: usize, link: u32) {
+    pub(crate) fn wake_radio(&mut self, i: usize, link: u32) {
         let (near, interface) = (self.subflows[i].radio, self.subflows[i].interface as usize);
         if link != near.0 && link != near.1 {
             return;
@@ -95,7 +95,7 @@ impl Lane<'_> {
         let subflow = &mut self.subflows[i];
         let (interface, now) = (subflow.interface as usize, Nanos(self.now_ns));
         let ready = device.meter.wake(interface, now);
-        device.meter.on_packet(interface, now, bytes, traffic);
+        device.meter.on_packet(interface, now, bytes * subflow.crossings, traffic);
         if ready <= now {
             subflow.awake_until_ns = self.now_ns.saturating_add(subflow.patience_ns);
         }
@@ -107,6 +107,7 @@ impl Lane<'_> {
         for subflow in self.subflows.iter_mut() {
             let bytes = std::mem::take(&mut subflow.unmetered);
             if bytes != [0, 0] {
+                let bytes = bytes.map(|bytes| bytes * u64::from(subflow.crossings));
                 device.meter.on_burst(subflow.interface as usize, Nanos(subflow.last_packet_ns), bytes);
             }
         }

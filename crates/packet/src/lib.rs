@@ -10,6 +10,7 @@
 //! | `connection`, `handshake`, `select` | data level; MP_CAPABLE and MP_JOIN; which paths |
 //! | `application`, `control` | who writes, who tells prices |
 //! | `build`, `engine`, `lane`, `measure` | from scenario to result |
+//! | `fabric` | what the switches of a topology carry and burn |
 //!
 //! A run is single-threaded and deterministic: same scenario, policy and seed, same bytes of result, on any machine.
 
@@ -21,6 +22,7 @@ mod control;
 mod engine;
 mod event;
 mod events;
+mod fabric;
 mod handshake;
 mod lane;
 mod measure;
@@ -66,6 +68,8 @@ pub struct Setup {
     pub selector: Option<SelectorSpec>,
     /// Only this path is used.
     pub only_path: Option<PathIndex>,
+    /// Subflows of each connection in a topology; none: as many as the topology says.
+    pub subflows: Option<u32>,
 }
 
 impl Setup {
@@ -87,8 +91,17 @@ impl Setup {
             Selector::Dynamic(selector) => Some(selector),
             Selector::All | Selector::Single(_) => None,
         };
-        let (policy, controller_params) = (policy.to_owned(), parts.cc_params);
-        Setup { policy, controller, controller_params, scheduler, allocator, slots, selector, only_path }
+        Setup {
+            policy: policy.to_owned(),
+            controller,
+            controller_params: parts.cc_params,
+            scheduler,
+            allocator,
+            slots,
+            selector,
+            only_path,
+            subflows: parts.subflows,
+        }
     }
 }
 

@@ -161,7 +161,8 @@ impl Engine {
             }
         }
         for (queue, &link) in sample.queue.iter_mut().zip(&self.recorder.bottlenecks) {
-            *queue = self.net.wires[link].link.queue_packets(now);
+            // The links of a path are the first ones, except in a topology: there routes differ by connection.
+            *queue = if self.fabric.is_some() { 0 } else { self.net.wires[link].link.queue_packets(now) };
         }
         self.recorder.samples.push(sample);
         self.net.queue.push(self.now_ns + self.recorder.samples.interval_ns(), self.common.sources.sample());
@@ -233,6 +234,7 @@ impl Engine {
             receive_buffer: reception::held(receptions()),
             channels: self.channel_results(scenario),
             relays,
+            network: self.fabric.as_ref().map(|fabric| fabric.result(Nanos(self.end_ns), &self.net)),
             counters: self.net.counters,
             series: self.recorder.enabled.then(|| Series {
                 blocks: has_blocks(scenario)

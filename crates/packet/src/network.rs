@@ -14,6 +14,8 @@ use crate::reassembly::SackArena;
 pub(crate) struct Wire {
     pub(crate) link: Link,
     ring: PacketRing,
+    /// A device's radio is next to it, and may sleep.
+    pub(crate) by_radio: bool,
 }
 
 /// Links in the order in which packets cross them.
@@ -31,6 +33,13 @@ impl Route {
     }
 }
 
+/// Where the packets of a subflow travel.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    data: Route,
+    acks: Route,
+}
+
 /// The network and its clockwork.
 pub(crate) struct Network {
     pub(crate) wires: Vec<Wire>,
@@ -38,6 +47,8 @@ pub(crate) struct Network {
     /// Channel and place of each station. Stations are numbered behind the links.
     pub(crate) stations: Vec<(u32, u32)>,
     routes: Vec<u32>,
+    /// Of each subflow, apart from everything else: all that a packet on its way needs.
+    ways: Vec<Way>,
     pub(crate) queue: EventQueue,
     pub(crate) sacks: SackArena,
     pub(crate) counters: Counters,
@@ -46,13 +57,18 @@ pub(crate) struct Network {
 impl Network {
     /// The links and channels of a scenario; each draws from the stream of `seed` with its index, and link `i` is event source `i`.
     pub(crate) fn new(links: &[LinkSpec], channels: &[ChannelSpec], seed: u64) -> Self {
-        let wire = |(i, spec)| Wire { link: Link::new(spec, seed, i as u64), ring: PacketRing::new() };
+        let wire = |(i, spec)| Wire {
+            link: Link::new(spec, seed, i as u64),
+            ring: PacketRing::new(),
+            by_radio: false,
+        };
         Network {
             wires: links.iter().enumerate().map(wire).collect(),
             channels: channels.iter().zip(0..).map(|(spec, i)| SharedChannel::new(spec, seed, i)).collect(),
             stations: vec![],
             routes: vec![],
-            queue: EventQueue::default(),
+            ways: vec![],
+            queue: EventQueue::for_links(links.len()),
             sacks: SackArena::default(),
             counters: Counters::default(),
         }
@@ -62,6 +78,23 @@ impl Network {
         let start = self.routes.len() as u32;
         self.routes.extend(links.iter().map(|&link| link as u32));
         Route { start, len: u8::try_from(links.len()).expect("a route has at most 255 links") }
+    }
+
+    /// The next subflow's routes, of which both start or end at the links of `radio`.
+    pub(crate) fn add_way(&mut self, data: Route, acks: Route, radio: (u32, u32)) {
+        self.ways.push(Way { data, acks });
+        for link in [radio.0, radio.1] {
+            if let Some(wire) = self.wires.get_mut(link as usize) {
+                wire.by_radio = true;
+            }
+        }
+    }
+
+    /// Where data, or else ACKs, of a subflow travel.
+    #[inline]
+    pub(crate) fn way(&self, subflow: u32, is_data: bool) -> Route {
+        let way = &self.ways[subflow as usize];
+        if is_data { way.data } else { way.acks }
     }
 
     /// The link that a packet which has crossed `hops` links of its route enters next.

@@ -85,6 +85,9 @@ impl Tick {
     }
 }
 
+/// Four cache lines: links that carry little stay small.
+const FIRST_LENGTH: usize = 8;
+
 /// A growable ring of packets; never allocates while no longer than it has been.
 pub(crate) struct PacketRing {
     slots: Box<[Packet]>,
@@ -107,7 +110,7 @@ const NOTHING: Packet = Packet {
 
 impl PacketRing {
     pub(crate) fn new() -> Self {
-        PacketRing { slots: vec![NOTHING; 64].into_boxed_slice(), head: 0, len: 0 }
+        PacketRing { slots: vec![NOTHING; FIRST_LENGTH].into_boxed_slice(), head: 0, len: 0 }
     }
 
     #[inline]

@@ -110,6 +110,8 @@ pub(crate) struct Subflow {
     pub(crate) patience_ns: u64,
     /// Bytes that the meter has not heard of: received and sent by the device.
     pub(crate) unmetered: [u64; 2],
+    /// By how much the bytes count: every host that relays burns, too.
+    pub(crate) crossings: u32,
     /// When the last of them passed the interface, ns.
     pub(crate) last_packet_ns: u64,
     /// The link next to the device, on the route of the data and on that of the ACKs.
@@ -169,6 +171,8 @@ pub(crate) struct Placement {
     pub(crate) radio: (u32, u32),
     /// How late the meter may hear of a packet, ns; none without a meter.
     pub(crate) patience_ns: Option<u64>,
+    /// Hosts whose interfaces each packet enters or leaves, the two ends counting as one.
+    pub(crate) crossings: u32,
     pub(crate) opens_at_ns: u64,
 }
 
@@ -192,6 +196,7 @@ impl Subflow {
             awake_until_ns: if place.patience_ns.is_some() { 0 } else { u64::MAX },
             patience_ns: place.patience_ns.unwrap_or(u64::MAX),
             unmetered: [0; 2],
+            crossings: place.crossings,
             last_packet_ns: 0,
             radio: place.radio,
             data_route: place.data_route,

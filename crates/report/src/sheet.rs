@@ -14,6 +14,8 @@ pub(crate) enum Metric {
     Energy,
     /// Of the measured time, where there are no files: power says the same.
     RunEnergy,
+    /// Of the switches of a topology.
+    Network,
     Efficiency,
     Ratio,
     Completion,
@@ -28,11 +30,12 @@ pub(crate) enum Metric {
 }
 
 impl Metric {
-    const ALL: [Metric; 15] = [
+    const ALL: [Metric; 16] = [
         Metric::Goodput,
         Metric::Power,
         Metric::Energy,
         Metric::RunEnergy,
+        Metric::Network,
         Metric::Efficiency,
         Metric::Ratio,
         Metric::Completion,
@@ -61,6 +64,7 @@ impl Metric {
             Metric::Goodput => "goodput",
             Metric::Power => "power",
             Metric::Energy | Metric::RunEnergy => "energy",
+            Metric::Network => "network energy",
             Metric::Efficiency => "efficiency",
             Metric::Ratio => "× first",
             Metric::Completion => "completion",
@@ -79,7 +83,7 @@ impl Metric {
         match self {
             Metric::Goodput | Metric::Competitors => Quantity::Rate,
             Metric::Power => Quantity::Power,
-            Metric::Energy | Metric::RunEnergy => Quantity::Energy,
+            Metric::Energy | Metric::RunEnergy | Metric::Network => Quantity::Energy,
             Metric::Efficiency => Quantity::Efficiency,
             Metric::Completion | Metric::Delay | Metric::DelayP95 => Quantity::Time,
             Metric::Shares | Metric::OfLimit | Metric::OfLinkLimit | Metric::Retransmissions => {
@@ -96,6 +100,7 @@ impl Metric {
             Metric::Goodput => Some(value(row.goodput_bps)),
             Metric::Power => Some(value(row.power_w)),
             Metric::Energy | Metric::RunEnergy => Some(value(row.energy_j)),
+            Metric::Network => row.network_j.map(value),
             Metric::Efficiency => Some(value(row.bits_per_joule)),
             Metric::Ratio => Some(Value {
                 mean: row.ratio,
@@ -136,6 +141,7 @@ impl Metric {
             Metric::Retransmissions => true,
             Metric::Energy | Metric::Completion => any(|row| row.completed.is_some()),
             Metric::RunEnergy => !any(|row| row.completed.is_some()),
+            Metric::Network => any(|row| row.network_j.is_some()),
             Metric::Completed => any(|row| row.completed.is_some_and(|completed| completed < row.n)),
             Metric::Delay | Metric::DelayP95 => any(|row| row.delay_s.is_some()),
             Metric::Shares => comparison.scenario.paths.len() > 1,

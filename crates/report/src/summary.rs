@@ -1,6 +1,8 @@
 //! From the runs of each policy to the rows of a comparison.
 
-use joulepath_model::result::{EnergySplit, Estimate, Limit, PathRow, Row, RunResult, ScenarioRef};
+use joulepath_model::result::{
+    EnergySplit, Estimate, LayerResult, Limit, NetworkResult, PathRow, Row, RunResult, ScenarioRef,
+};
 
 use crate::bootstrap::{estimate, ratio_estimate};
 
@@ -74,6 +76,8 @@ impl Context<'_> {
             limit_share_link: whole.then(|| self.share_of_limit(LIMIT_LINK, bits_per_joule.mean)).flatten(),
             retransmission_ratio: over(&runs, |run| run.retransmission_ratio),
             competitors_bps: self.has_competitors.then(|| over(&runs, |run| run.competitors_bps)),
+            network_j: over_some(&runs, |run| run.network.as_ref().map(NetworkResult::energy_j)),
+            network: network(&runs),
             energy_split: EnergySplit {
                 sunk_j: mean(runs.iter().map(|run| run.energy_split.sunk_j)),
                 transfer_j: mean(runs.iter().map(|run| run.energy_split.transfer_j)),
@@ -124,6 +128,23 @@ fn over_some(runs: &[RunResult], metric: impl Fn(&RunResult) -> Option<f64>) -> 
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
     sum / f64::from(count)
+}
+
+/// Means over the runs; none without a topology.
+fn network(runs: &[RunResult]) -> Option<NetworkResult> {
+    let all: Vec<&NetworkResult> = runs.iter().filter_map(|run| run.network.as_ref()).collect();
+    let of = |value: &dyn Fn(&NetworkResult) -> f64| mean(all.iter().map(|network| value(network)));
+    let layer = |(index, layer): (usize, &LayerResult)| LayerResult {
+        utilisation: of(&|network| network.layers[index].utilisation),
+        busiest: of(&|network| network.layers[index].busiest),
+        ..layer.clone()
+    };
+    Some(NetworkResult {
+        idle_j: of(&|network| network.idle_j),
+        traffic_j: of(&|network| network.traffic_j),
+        price_packets: of(&|network| network.price_packets),
+        layers: all.first()?.layers.iter().enumerate().map(layer).collect(),
+    })
 }
 
 fn path_rows(runs: &[RunResult]) -> Vec<PathRow> {

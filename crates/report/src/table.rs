@@ -6,12 +6,13 @@ use joulepath_model::result::Comparison;
 use crate::sheet::{Column, Metric, PARTIAL, Sheet, limit_name, notes};
 
 /// What is left out of a table that is too wide, the least important first.
-const SACRIFICES: [Sacrifice; 22] = [
+const SACRIFICES: [Sacrifice; 24] = [
     Sacrifice::Interval(Metric::RunEnergy),
     Sacrifice::Interval(Metric::Power),
     Sacrifice::Interval(Metric::Retransmissions),
     Sacrifice::Interval(Metric::Ratio),
     Sacrifice::Interval(Metric::Competitors),
+    Sacrifice::Interval(Metric::Network),
     Sacrifice::Column(Metric::RunEnergy),
     Sacrifice::Column(Metric::Retransmissions),
     Sacrifice::Interval(Metric::DelayP95),
@@ -25,6 +26,7 @@ const SACRIFICES: [Sacrifice; 22] = [
     Sacrifice::Column(Metric::DelayP95),
     Sacrifice::Column(Metric::Shares),
     Sacrifice::Column(Metric::Competitors),
+    Sacrifice::Column(Metric::Network),
     Sacrifice::Column(Metric::OfLimit),
     Sacrifice::Column(Metric::Goodput),
     Sacrifice::Column(Metric::Completed),

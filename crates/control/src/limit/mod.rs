@@ -45,6 +45,9 @@ impl Capacity {
 /// Both limits of a scenario, `tcp-friendly` first. A kind is left out if rates or efficiency have no bound there, or if some
 /// connection cannot carry anything.
 pub fn limits(scenario: &Scenario) -> Vec<Limit> {
+    if scenario.topology.is_some() {
+        return vec![]; // hosts share links that no path names
+    }
     [Capacity::TcpFriendly, Capacity::Link].into_iter().filter_map(|kind| limit(scenario, kind)).collect()
 }
 

@@ -81,6 +81,13 @@ pub fn notes(scenario: &Scenario, setups: &[Setup]) -> Vec<String> {
 }
 
 fn check_size(scenario: &Scenario) -> Result<()> {
+    if scenario.topology.is_some() {
+        return Err(Error::Unsupported {
+            what: "a [topology]".into(),
+            why: "the kernel engine emulates the links of one device, not a data centre".into(),
+            remedy: "use `--engine packet`".into(),
+        });
+    }
     let too_many = |what: String, most: String| {
         Err(Error::Unsupported {
             what,

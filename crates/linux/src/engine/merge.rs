@@ -37,6 +37,7 @@ pub(super) fn result(
         retransmission_ratio: traffic.retransmission_ratio,
         paths: paths(scenario, lines, &traffic.paths, &energy),
         competitors_bps: traffic.competitors_bps,
+        network: None,
         connections_bps: traffic.connections_bps.clone(),
         blocks: None,
         receive_buffer: None,

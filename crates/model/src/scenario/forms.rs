@@ -3,12 +3,13 @@
 use super::error::{Problems, Span};
 use super::raw::{
     CrossKind, EnergyKind, Medium, RawBulk, RawBurstLoss, RawEnergy, RawFile, RawJitter, RawMessages,
-    RawRequests, RawSteps, RawStream, RawTrace, RawVarying, RelayWord,
+    RawRequests, RawSteps, RawStream, RawTrace, RawVarying, RelayWord, TopologyWord,
 };
 use super::read::{Node, Read, kind_of, named, quantity_text};
 use super::{Direction, Recovery};
 use crate::energy::SunkWhile;
 use crate::network::QueueLimit;
+use crate::topology::{Routing, TrafficPattern};
 use crate::units::{BitRate, Nanos, Probability};
 
 /// A rate.
@@ -267,4 +268,18 @@ named!(EnergyKind, "an energy model", {
     "linear" => EnergyKind::Linear,
     "rrc" => EnergyKind::Rrc,
     "slotted" => EnergyKind::Slotted,
+});
+named!(TopologyWord, "a kind of topology", {
+    "fat-tree" => TopologyWord::FatTree,
+    "vl2" => TopologyWord::Vl2,
+    "bcube" => TopologyWord::Bcube,
+    "vpc" => TopologyWord::Vpc,
+});
+named!(Routing, "a routing", {
+    "distinct" => Routing::Distinct,
+    "ecmp" => Routing::Ecmp,
+});
+named!(TrafficPattern, "a traffic pattern", {
+    "permutation" => TrafficPattern::Permutation,
+    "random" => TrafficPattern::Random,
 });

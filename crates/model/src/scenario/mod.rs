@@ -23,6 +23,7 @@ pub use show::show;
 use crate::energy::{DeviceEnergy, InterfaceEnergy};
 use crate::network::{ChannelSpec, LinkSpec};
 use crate::policy::Policy;
+use crate::topology::TopologySpec;
 use crate::units::{BitRate, Bytes, Nanos};
 
 /// Index into [`Scenario::links`].
@@ -57,11 +58,14 @@ pub struct Scenario {
     pub transport: Transport,
     /// Every link, named ones and those that belong to one path.
     pub links: Vec<LinkSpec>,
-    /// What a subflow can travel on.
+    /// What a subflow can travel on; in a topology the interfaces of a host, each with the link behind it alone.
     pub paths: Vec<PathSpec>,
     /// Short-range channels that relays share with the devices.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<ChannelSpec>,
+    /// The data-centre network between the hosts, in place of paths. It gives each connection its routes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub topology: Option<TopologySpec>,
     /// What the device burns besides its interfaces.
     pub device: DeviceEnergy,
     /// The connections under test: they run the policies that are compared, each on a device of its own.

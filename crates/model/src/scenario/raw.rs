@@ -5,6 +5,7 @@ use super::forms::{Energy, Jitter, Loss, Packets, Queue, Rate, VariantSet, Workl
 use super::read::{At, table};
 use super::{Direction, Recovery};
 use crate::energy::SunkWhile;
+use crate::topology::{Routing, TrafficPattern};
 use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
 
 table! {
@@ -19,7 +20,9 @@ table! {
         /// Rates, power and shares are measured from here to the end; files and messages are measured whole.
         warm_up: At<Nanos> = "0 s",
         /// What a subflow can travel on.
-        path: Vec<At<RawPath>>,
+        path: Vec<At<RawPath>> = [],
+        /// A data-centre network in place of paths.
+        topology: Option<At<RawTopology>>,
         /// Links that several paths share, by name.
         link: Vec<At<RawLink>> = [],
         /// Short-range channels that relays share with the device, by name.
@@ -141,6 +144,69 @@ table! {
         outages: At<Vec<At<(Nanos, Nanos)>>> = [],
         /// The way to the server; what is absent is as towards the devices, except that nothing is lost at random.
         up: RawUp = {},
+    }
+}
+
+table! {
+    /// A data-centre network in place of paths. Every host has one connection under test.
+    struct RawTopology in "[topology]" {
+        /// Which network.
+        kind: At<TopologyWord>,
+        /// Fat-tree: ports of a switch, even. BCube: the highest level.
+        k: Option<At<u32>>,
+        /// BCube: ports of a switch.
+        n: Option<At<u32>>,
+        /// VL2: ports of an aggregation switch, even.
+        d_a: Option<At<u32>>,
+        /// VL2: ports of an intermediate switch, even.
+        d_i: Option<At<u32>>,
+        /// VL2: hosts behind each top-of-rack switch.
+        hosts_per_tor: Option<At<u32>>,
+        /// Virtual private cloud: hosts.
+        hosts: Option<At<u32>>,
+        /// Virtual private cloud: interfaces of each host, and subnets.
+        interfaces: Option<At<u32>>,
+        /// Rate of links that end at a host.
+        rate: At<BitRate>,
+        /// Rate of links between switches; absent: as `rate`.
+        switch_rate: Option<At<BitRate>>,
+        /// One-way propagation delay of each link.
+        delay: Nanos = "100 us",
+        /// DropTail queue of each link.
+        queue: At<Queue> = "100 packets",
+        /// Mark ECN-capable packets when the queue found on arrival is at least this long.
+        ecn_threshold: Option<At<Queue>>,
+        /// Subflows of each connection, unless the policy says otherwise.
+        subflows: At<u32> = 8,
+        /// How subflows get their routes.
+        routing: Routing = "distinct",
+        /// Who talks to whom.
+        traffic: TrafficPattern = "permutation",
+        /// Each connection starts at a random instant of this period.
+        spread: At<Nanos> = "0 s",
+        /// Energy model of each interface of a host; linear.
+        energy: At<Energy> = "free",
+        /// What the switches burn.
+        switch: RawSwitch = {},
+    }
+}
+
+/// The kinds of topology.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TopologyWord {
+    FatTree,
+    Vl2,
+    Bcube,
+    Vpc,
+}
+
+table! {
+    /// Power of the switches, which grows with what their ports carry.
+    struct RawSwitch in "[topology.switch]" {
+        /// Power of one port at full load.
+        port: Watts = "1 W",
+        /// Part of it that burns without traffic.
+        idle: Probability = "10 %",
     }
 }
 

@@ -7,10 +7,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
 use super::forms::{Packets, Queue, VariantSet};
-use super::raw::{CrossKind, EnergyKind, Medium, RawScenario, RelayWord};
+use super::raw::{CrossKind, EnergyKind, Medium, RawScenario, RelayWord, TopologyWord};
 use super::read::{At, Named, Read};
 use super::{Direction, Recovery};
 use crate::energy::SunkWhile;
+use crate::topology::{Routing, TrafficPattern};
 use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
 
 /// The JSON schema (draft 2020-12) of a scenario's TOML form.
@@ -108,6 +109,9 @@ word_schema! {
     CrossKind, "CrossKind";
     EnergyKind, "EnergyKind";
     RelayWord, "RelayKind";
+    TopologyWord, "TopologyKind";
+    Routing, "Routing";
+    TrafficPattern, "TrafficPattern";
 }
 
 impl JsonSchema for VariantSet {

@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use super::document::quoted;
 use super::exact::Exact;
-use super::raw::{EnergyKind, Medium, RelayWord};
+use super::raw::{EnergyKind, Medium, RelayWord, TopologyWord};
 use super::read::Named;
 use super::resolve::CHANGED;
 use super::{
@@ -13,6 +13,7 @@ use super::{
 };
 use crate::energy::{DeviceEnergy, HostCurve, InterfaceEnergy, InterfaceModel, RrcModel, Stage};
 use crate::network::{ChannelSpec, ChannelTiming, JitterSpec, LinkSpec, LossSpec, RateSpec};
+use crate::topology::{TopologyKind, TopologySpec};
 use crate::units::Probability;
 
 /// Everything that was understood of a scenario, as TOML: every default filled in, every name resolved.
@@ -43,22 +44,13 @@ impl Page {
         }
         self.key("duration", scenario.duration.exact())?;
         self.key("warm_up", scenario.warm_up.exact())?;
-        for path in 0..scenario.paths.len() {
-            self.path(scenario, path)?;
-        }
-        for channel in &scenario.channels {
-            self.channel(channel)?;
-        }
-        for (down, up) in shared_links(scenario) {
-            self.section("[[link]]")?;
-            self.key("name", quoted(base_name(down)))?;
-            self.link(down)?;
-            self.section("[link.up]")?;
-            self.link(up)?;
+        match &scenario.topology {
+            Some(topology) => self.topology(scenario, topology)?,
+            None => self.network(scenario)?,
         }
         self.transport(&scenario.transport)?;
         self.device(&scenario.device)?;
-        for group in &scenario.connections {
+        for group in scenario.connections.iter().filter(|_| scenario.topology.is_none()) {
             self.connection(scenario, group)?;
         }
         for competitor in &scenario.competitors {
@@ -73,6 +65,76 @@ impl Page {
             list(scenario.compare.policies.iter().map(|policy| quoted(&policy.to_string()))),
         )?;
         self.key("seeds", scenario.compare.seeds)
+    }
+
+    fn network(&mut self, scenario: &Scenario) -> fmt::Result {
+        for path in 0..scenario.paths.len() {
+            self.path(scenario, path)?;
+        }
+        for channel in &scenario.channels {
+            self.channel(channel)?;
+        }
+        for (down, up) in shared_links(scenario) {
+            self.section("[[link]]")?;
+            self.key("name", quoted(base_name(down)))?;
+            self.link(down)?;
+            self.section("[link.up]")?;
+            self.link(up)?;
+        }
+        Ok(())
+    }
+
+    /// The topology, and what its connections have in common.
+    fn topology(&mut self, scenario: &Scenario, topology: &TopologySpec) -> fmt::Result {
+        let group = &scenario.connections[0];
+        self.section("[topology]")?;
+        let word = |word: TopologyWord| quoted(word.word());
+        match topology.kind {
+            TopologyKind::FatTree { k } => {
+                self.key("kind", word(TopologyWord::FatTree))?;
+                self.key("k", k)?;
+            }
+            TopologyKind::Vl2 { d_a, d_i, hosts_per_tor } => {
+                self.key("kind", word(TopologyWord::Vl2))?;
+                self.key("d_a", d_a)?;
+                self.key("d_i", d_i)?;
+                self.key("hosts_per_tor", hosts_per_tor)?;
+            }
+            TopologyKind::Bcube { n, k } => {
+                self.key("kind", word(TopologyWord::Bcube))?;
+                self.key("n", n)?;
+                self.key("k", k)?;
+            }
+            TopologyKind::Vpc { hosts, interfaces } => {
+                self.key("kind", word(TopologyWord::Vpc))?;
+                self.key("hosts", hosts)?;
+                self.key("interfaces", interfaces)?;
+            }
+        }
+        self.key("rate", topology.rate.exact())?;
+        if topology.kind.has_switch_links() {
+            self.key("switch_rate", topology.switch_rate.exact())?;
+        }
+        self.key("delay", topology.delay.exact())?;
+        self.key("queue", topology.queue.exact())?;
+        if let Some(threshold) = &topology.ecn_threshold {
+            self.key("ecn_threshold", threshold.exact())?;
+        }
+        self.key("subflows", topology.subflows)?;
+        self.key("routing", quoted(topology.routing.word()))?;
+        self.key("traffic", quoted(topology.traffic.word()))?;
+        self.key("spread", group.spread.exact())?;
+        self.key("energy", energy(&scenario.paths[0].energy))?;
+        let switch = &topology.switch;
+        let text = format!("{{ port = {}, idle = {} }}", switch.port.exact(), switch.idle.exact());
+        self.key("switch", text)?;
+        self.section("[receiver]")?;
+        self.key("buffer", group.receive_buffer.exact())?;
+        self.section("[sender]")?;
+        self.key("buffer", group.send_buffer.exact())?;
+        self.section("[workload]")?;
+        self.workload(&group.workload)?;
+        self.key("direction", quoted(group.direction.word()))
     }
 
     fn path(&mut self, scenario: &Scenario, index: usize) -> fmt::Result {

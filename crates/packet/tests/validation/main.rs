@@ -23,6 +23,7 @@ mod sawtooth;
 mod schedulers;
 mod selection;
 mod shares;
+mod topologies;
 mod workloads;
 
 use joulepath_model::result::RunResult;

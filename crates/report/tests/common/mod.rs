@@ -143,6 +143,7 @@ impl Fake {
             retransmission_ratio: noise.around(0.031, 0.1),
             paths,
             competitors_bps: 0.0,
+            network: None,
             connections_bps: vec![goodput_bps],
             blocks: None,
             receive_buffer: None,

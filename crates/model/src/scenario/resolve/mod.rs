@@ -3,6 +3,7 @@
 mod energy;
 mod network;
 mod relay;
+mod topology;
 mod traffic;
 
 use std::collections::BTreeMap;
@@ -45,6 +46,7 @@ pub(super) fn scenario(raw: RawScenario, traces: Traces<'_>, out: &mut Problems)
         links: network.links,
         paths: network.paths,
         channels: network.channels,
+        topology: network.topology,
         device: device?,
         connections: traffic.connections,
         competitors: traffic.competitors,

@@ -8,10 +8,11 @@ use super::super::forms::{Jitter, Loss, Queue, Rate};
 use super::super::raw::{RawLink, RawPath, RawScenario, RawSteps, RawUp};
 use super::super::read::At;
 use super::super::{LinkIndex, PathSpec, Transport};
-use super::{Traces, energy, relay, unique};
+use super::{Traces, energy, relay, topology, unique};
 use crate::network::{
     ChannelSpec, DeliveryTrace, JitterSpec, LinkSpec, LossSpec, Outage, QueueLimit, RateSpec,
 };
+use crate::topology::TopologySpec;
 use crate::units::{BitRate, Nanos};
 
 /// The queue of a link whose scenario gives none.
@@ -24,6 +25,8 @@ pub(super) struct Network {
     pub(super) channels: Vec<ChannelSpec>,
     /// Name of each shared link with its two directions (down, up), in the order written.
     pub(super) shared: Vec<(String, (LinkIndex, LinkIndex))>,
+    /// What stands in place of paths; `paths` are the interfaces of a host then.
+    pub(super) topology: Option<TopologySpec>,
 }
 
 impl Network {
@@ -79,6 +82,9 @@ pub(super) fn network(
     traces: Traces<'_>,
     out: &mut Problems,
 ) -> Option<Network> {
+    if let Some(written) = &raw.topology {
+        return topology::network(raw, written, transport, out);
+    }
     let before = out.len();
     let names = raw.link.iter().map(|link| &link.value.name);
     let names = names.chain(raw.path.iter().map(|path| &path.value.name));
@@ -90,7 +96,8 @@ pub(super) fn network(
     let mut builder = Builder { transport, traces, known: BTreeMap::new() };
     let channels = raw.channel.iter().filter_map(|channel| relay::channel(&channel.value, out)).collect();
     let names: Vec<At<String>> = raw.channel.iter().map(|channel| channel.value.name.clone()).collect();
-    let mut network = Network { links: Vec::new(), paths: Vec::new(), channels, shared: Vec::new() };
+    let mut network =
+        Network { links: Vec::new(), paths: Vec::new(), channels, shared: Vec::new(), topology: None };
     for link in &raw.link {
         let pair = builder.pair(&link.value.name.value, &Written::link(&link.value), out);
         let pair = pair.map(|pair| network.add(pair));
@@ -104,14 +111,14 @@ pub(super) fn network(
         out.note_with_help(
             &(0..0),
             "the scenario has no path",
-            "write [[path]] and below it name, rate, delay and energy",
+            "write [[path]] and below it name, rate, delay and energy; or [topology] for a data centre",
         );
     }
     (out.len() == before).then_some(network)
 }
 
 impl Network {
-    fn add(&mut self, (down, up): (LinkSpec, LinkSpec)) -> (LinkIndex, LinkIndex) {
+    pub(super) fn add(&mut self, (down, up): (LinkSpec, LinkSpec)) -> (LinkIndex, LinkIndex) {
         let first = self.links.len();
         self.links.extend([down, up]);
         (first, first + 1)
@@ -287,23 +294,7 @@ impl Builder<'_> {
     }
 
     fn queue(&self, queue: &At<Queue>, out: &mut Problems) -> Option<QueueLimit> {
-        let segment = self.transport.map_or(1, |t| t.mss.0 + t.header.0);
-        match queue.value.0 {
-            QueueLimit::Packets(0) => {
-                out.note_with_help(
-                    &queue.span,
-                    "a queue of no packets drops every burst",
-                    "write at least \"1 packets\"",
-                );
-                None
-            }
-            QueueLimit::Bytes(bytes) if bytes.0 < segment => {
-                let message = format!("a queue of {} B cannot hold one segment of {segment} B", bytes.0);
-                out.note_with_help(&queue.span, message, "write for example \"64 KiB\"");
-                None
-            }
-            limit => Some(limit),
-        }
+        usable_queue(queue, self.transport, out)
     }
 
     fn rate(&mut self, rate: &At<Rate>, out: &mut Problems) -> Option<RateSpec> {
@@ -337,6 +328,31 @@ impl Builder<'_> {
                 None
             }
         }
+    }
+}
+
+/// The limit of a queue, if a segment fits it.
+pub(super) fn usable_queue(
+    queue: &At<Queue>,
+    transport: Option<&Transport>,
+    out: &mut Problems,
+) -> Option<QueueLimit> {
+    let segment = transport.map_or(1, |t| t.mss.0 + t.header.0);
+    match queue.value.0 {
+        QueueLimit::Packets(0) => {
+            out.note_with_help(
+                &queue.span,
+                "a queue of no packets drops every burst",
+                "write at least \"1 packets\"",
+            );
+            None
+        }
+        QueueLimit::Bytes(bytes) if bytes.0 < segment => {
+            let message = format!("a queue of {} B cannot hold one segment of {segment} B", bytes.0);
+            out.note_with_help(&queue.span, message, "write for example \"64 KiB\"");
+            None
+        }
+        limit => Some(limit),
     }
 }
 
@@ -427,7 +443,7 @@ fn outages(periods: &Periods, out: &mut Problems) -> Option<Vec<Outage>> {
 }
 
 /// Notes an ECN threshold that the queue is too short to reach.
-fn never_reached(threshold: &At<Queue>, queue: QueueLimit, out: &mut Problems) {
+pub(super) fn never_reached(threshold: &At<Queue>, queue: QueueLimit, out: &mut Problems) {
     let beyond = match (threshold.value.0, queue) {
         (QueueLimit::Packets(threshold), QueueLimit::Packets(queue)) => threshold > queue,
         (QueueLimit::Bytes(threshold), QueueLimit::Bytes(queue)) => threshold > queue,

@@ -10,7 +10,11 @@ use super::super::{
 };
 use super::network::Network;
 use super::{ONLY_CONNECTION, at_least, holds_segment, positive, unique};
+use crate::topology::TopologySpec;
 use crate::units::{Bytes, Nanos};
+
+/// The name of the connections of a topology.
+const HOSTS: &str = "hosts";
 
 /// Everything that sends.
 pub(super) struct Traffic {
@@ -43,7 +47,9 @@ pub(super) fn traffic(
     for path in &raw.path {
         frame.starts_in_time(&path.value.start, Nanos::ZERO, out);
     }
-    let connections = if raw.connection.is_empty() {
+    let connections = if let Some(topology) = &network.topology {
+        vec![frame.hosts(topology, out)]
+    } else if raw.connection.is_empty() {
         vec![frame.only_connection(out)]
     } else {
         raw.connection.iter().map(|connection| frame.connection(connection, out)).collect()
@@ -83,6 +89,26 @@ impl Frame<'_> {
             direction,
             start: Nanos::ZERO,
             spread: Nanos::ZERO,
+            receive_buffer: receive.value,
+            send_buffer: send.value,
+        })
+    }
+
+    /// One connection for each host of a topology.
+    fn hosts(&self, topology: &TopologySpec, out: &mut Problems) -> Option<ConnectionGroup> {
+        let spread = &self.raw.topology.as_ref()?.value.spread;
+        self.starts_in_time(spread, spread.value, out);
+        let (workload, direction) = self.workload(None, out)?;
+        let (receive, send) = (&self.raw.receiver.buffer, &self.raw.sender.buffer);
+        self.buffers(receive, send, out);
+        Some(ConnectionGroup {
+            name: HOSTS.into(),
+            count: topology.kind.hosts()?,
+            paths: (0..self.network.paths.len()).collect(),
+            workload,
+            direction,
+            start: Nanos::ZERO,
+            spread: spread.value,
             receive_buffer: receive.value,
             send_buffer: send.value,
         })

@@ -1,0 +1,65 @@
+//! Hosts, switches, and the links between them.
+
+use std::collections::BTreeMap;
+
+use joulepath_model::network::{LinkSpec, LossSpec, RateSpec};
+use joulepath_model::scenario::LinkIndex;
+use joulepath_model::topology::TopologySpec;
+
+/// Hosts come first, then switches.
+pub type Node = u32;
+
+/// One direction of a cable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arc {
+    /// Who sends.
+    pub from: Node,
+    /// Who receives.
+    pub to: Node,
+    /// Index into [`crate::Network::layers`].
+    pub layer: usize,
+}
+
+/// A network that grows by cables.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Graph {
+    pub(crate) arcs: Vec<Arc>,
+    links: BTreeMap<(Node, Node), LinkIndex>,
+}
+
+impl Graph {
+    /// A cable: two links.
+    pub(crate) fn connect(&mut self, a: Node, b: Node, layer: usize) {
+        for (from, to) in [(a, b), (b, a)] {
+            self.links.insert((from, to), self.arcs.len());
+            self.arcs.push(Arc { from, to, layer });
+        }
+    }
+
+    /// The links of a walk over neighbours.
+    pub(crate) fn route(&self, nodes: &[Node]) -> Vec<LinkIndex> {
+        nodes.windows(2).map(|pair| self.links[&(pair[0], pair[1])]).collect()
+    }
+
+    /// Every link as the simulator wants it; those of a host have another rate than those between switches.
+    pub(crate) fn specs(&self, spec: &TopologySpec, hosts: u32) -> Vec<LinkSpec> {
+        let link = |arc: &Arc| {
+            let at_host = arc.from < hosts || arc.to < hosts;
+            LinkSpec {
+                name: format!("{}-{}", name(arc.from, hosts), name(arc.to, hosts)),
+                rate: RateSpec::Constant(if at_host { spec.rate } else { spec.switch_rate }),
+                delay: spec.delay,
+                jitter: None,
+                queue: spec.queue,
+                ecn_threshold: spec.ecn_threshold,
+                loss: LossSpec::None,
+                outages: vec![],
+            }
+        };
+        self.arcs.iter().map(link).collect()
+    }
+}
+
+fn name(node: Node, hosts: u32) -> String {
+    if node < hosts { format!("h{node}") } else { format!("s{}", node - hosts) }
+}

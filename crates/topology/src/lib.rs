@@ -1,0 +1,183 @@
+//! Data-centre networks: the links of a [`TopologySpec`], and the connections and routes that a seed draws on it.
+//!
+//! ```text
+//!   TopologySpec ──► Network { links, layers }        the same for every seed
+//!                       │ draw(seed, subflows)
+//!                       ▼
+//!                    Flow { device, peer, routes }     one per host
+//! ```
+//!
+//! Everything is a pure function of the specification and the seed.
+
+mod cube;
+mod draw;
+mod graph;
+mod tree;
+
+use joulepath_link::random::{Domain, Stream};
+use joulepath_model::network::LinkSpec;
+use joulepath_model::scenario::LinkIndex;
+use joulepath_model::topology::{Routing, TopologyKind, TopologySpec};
+
+use cube::{Bcube, Vpc};
+use draw::{peers, some_of};
+use graph::Graph;
+pub use graph::{Arc, Node};
+use tree::{FatTree, Vl2};
+
+/// The links of a topology.
+#[derive(Clone, Debug)]
+pub struct Network {
+    spec: TopologySpec,
+    shape: Shape,
+    graph: Graph,
+    /// How many hosts: nodes 0 to `hosts` − 1.
+    pub hosts: u32,
+    /// How many switches, which follow.
+    pub switches: u32,
+    /// Every unidirectional link.
+    pub links: Vec<LinkSpec>,
+    /// Names of the layers, from the hosts up.
+    pub layers: Vec<String>,
+}
+
+/// Who knows the routes.
+#[derive(Clone, Copy, Debug)]
+enum Shape {
+    FatTree(FatTree),
+    Vl2(Vl2),
+    Bcube(Bcube),
+    Vpc(Vpc),
+}
+
+/// One connection and the routes of its subflows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// The host whose connection it is.
+    pub device: Node,
+    /// The far end.
+    pub peer: Node,
+    /// One per subflow.
+    pub routes: Vec<SubflowRoute>,
+}
+
+/// The way of one subflow, both ways over the same nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubflowRoute {
+    /// Index of the device's interface.
+    pub interface: usize,
+    /// Links from the peer to the device.
+    pub down: Vec<LinkIndex>,
+    /// Links from the device to the peer.
+    pub up: Vec<LinkIndex>,
+    /// Hosts between the two ends that relay.
+    pub relays: u32,
+}
+
+impl Network {
+    /// The network of a specification that a scenario's parser has let pass.
+    ///
+    /// # Panics
+    /// If it has too many hosts to be counted, which no parser lets pass.
+    pub fn new(spec: &TopologySpec) -> Self {
+        let hosts = spec.kind.hosts().expect("a parser bounds the number of hosts");
+        let by_level =
+            |what: &str, count: u32| (0..count).map(|index| format!("{what} {index}")).collect::<Vec<_>>();
+        let named = |names: [&str; 3]| names.map(str::to_owned).to_vec();
+        let (shape, graph, switches, layers) = match spec.kind {
+            TopologyKind::FatTree { k } => {
+                let tree = FatTree::new(k);
+                let layers = named(["host-edge", "edge-aggregation", "aggregation-core"]);
+                (Shape::FatTree(tree), tree.graph(), tree.switches(), layers)
+            }
+            TopologyKind::Vl2 { d_a, d_i, hosts_per_tor } => {
+                let vl2 = Vl2::new(d_a, d_i, hosts_per_tor);
+                let layers = named(["host-tor", "tor-aggregation", "aggregation-intermediate"]);
+                (Shape::Vl2(vl2), vl2.graph(), vl2.switches(), layers)
+            }
+            TopologyKind::Bcube { n, k } => {
+                let bcube = Bcube::new(n, k);
+                (Shape::Bcube(bcube), bcube.graph(), bcube.switches(), by_level("level", k + 1))
+            }
+            TopologyKind::Vpc { hosts, interfaces } => {
+                let vpc = Vpc { hosts, interfaces };
+                (Shape::Vpc(vpc), vpc.graph(), interfaces, by_level("subnet", interfaces))
+            }
+        };
+        let links = graph.specs(spec, hosts);
+        Network { spec: spec.clone(), shape, graph, hosts, switches, links, layers }
+    }
+
+    /// Both ends and the layer of each link.
+    pub fn arcs(&self) -> &[Arc] {
+        &self.graph.arcs
+    }
+
+    /// Whether a link runs from switch to switch (L' of 002, section V-C).
+    pub fn is_between_switches(&self, link: LinkIndex) -> bool {
+        let arc = self.graph.arcs[link];
+        arc.from >= self.hosts && arc.to >= self.hosts
+    }
+
+    /// How many of a link's ends are ports of switches.
+    pub fn switch_ports(&self, link: LinkIndex) -> u32 {
+        let arc = self.graph.arcs[link];
+        u32::from(arc.from >= self.hosts) + u32::from(arc.to >= self.hosts)
+    }
+
+    /// The connections under test, one per host, each with at most `subflows` subflows. Who talks to whom depends on the seed alone;
+    /// with distinct routes, fewer subflows take the first of those that more subflows take.
+    pub fn draw(&self, seed: u64, subflows: u32) -> Vec<Flow> {
+        let peers = peers(self.spec.traffic, self.hosts, &mut Stream::new(seed, Domain::Placement, 0));
+        let flow = |(device, peer): (Node, Node)| {
+            let mut stream = Stream::new(seed, Domain::Routing, u64::from(device));
+            let walks = self.walks(device, peer, subflows, &mut stream);
+            Flow { device, peer, routes: walks.iter().map(|walk| self.route(walk)).collect() }
+        };
+        (0..self.hosts).zip(peers).map(flow).collect()
+    }
+
+    /// Number of routes of least cost between two hosts: what distinct routing draws from. Of BCube: the parallel ones, beyond which there are longer ones.
+    pub fn choices(&self, a: Node, b: Node) -> u32 {
+        match self.shape {
+            Shape::FatTree(tree) => tree.choices(a, b),
+            Shape::Vl2(vl2) => vl2.choices(a, b),
+            Shape::Bcube(_) | Shape::Vpc(_) => self.spec.kind.interfaces(),
+        }
+    }
+
+    /// The nodes that each subflow passes.
+    fn walks(&self, a: Node, b: Node, subflows: u32, stream: &mut Stream) -> Vec<Vec<Node>> {
+        if let Shape::Bcube(bcube) = self.shape {
+            return match self.spec.routing {
+                Routing::Ecmp => (0..subflows).map(|_| bcube.shortest(a, b, stream)).collect(),
+                Routing::Distinct => bcube.distinct(a, b, subflows as usize, stream),
+            };
+        }
+        let of = self.choices(a, b);
+        let chosen = match self.spec.routing {
+            Routing::Distinct => some_of(of, subflows, stream),
+            Routing::Ecmp => (0..subflows).map(|_| stream.below(u64::from(of)) as u32).collect(),
+        };
+        let walk = |choice: u32| match self.shape {
+            Shape::FatTree(tree) => tree.path(a, b, choice),
+            Shape::Vl2(vl2) => vl2.path(a, b, choice),
+            Shape::Vpc(vpc) => vpc.path(a, b, choice),
+            Shape::Bcube(_) => unreachable!("handled above"),
+        };
+        chosen.into_iter().map(walk).collect()
+    }
+
+    fn route(&self, walk: &[Node]) -> SubflowRoute {
+        let up = self.graph.route(walk);
+        let back: Vec<Node> = walk.iter().rev().copied().collect();
+        let interface = match self.shape {
+            Shape::FatTree(_) | Shape::Vl2(_) => 0,
+            // The layers of these are the interfaces.
+            Shape::Bcube(_) | Shape::Vpc(_) => self.graph.arcs[up[0]].layer,
+        };
+        let between = &walk[1..walk.len() - 1];
+        let relays = between.iter().filter(|&&node| node < self.hosts).count() as u32;
+        SubflowRoute { interface, down: self.graph.route(&back), up, relays }
+    }
+}
