@@ -31,6 +31,7 @@ fn packets(scheduler: &str, slots: Option<SoMptcpOptions>) -> Vec<RunResult> {
         slots,
         selector: None,
         only_path: None,
+        subflows: None,
     };
     let options = joulepath_packet::RunOptions::default();
     SEEDS.map(|seed| joulepath_packet::run(&scenario, &setup, seed, options).expect("it runs")).to_vec()

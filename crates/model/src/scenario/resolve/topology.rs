@@ -139,10 +139,13 @@ fn switch_rate(raw: &RawTopology, out: &mut Problems) -> Option<BitRate> {
     moving(written.value, &written.span, out)
 }
 
+/// A key, what is written, and the kinds that it is a size of.
+type Size<'r> = (&'static str, &'r Option<At<u32>>, &'static [TopologyWord]);
+
 /// Kind and size; notes sizes that are missing, misplaced or impossible.
 fn kind(raw: &RawTopology, span: &Span, out: &mut Problems) -> Option<TopologyKind> {
     let word = raw.kind.value;
-    let keys: [(&str, &Option<At<u32>>, &[TopologyWord]); 7] = [
+    let keys: [Size<'_>; 7] = [
         ("k", &raw.k, &[TopologyWord::FatTree, TopologyWord::Bcube]),
         ("n", &raw.n, &[TopologyWord::Bcube]),
         ("d_a", &raw.d_a, &[TopologyWord::Vl2]),
