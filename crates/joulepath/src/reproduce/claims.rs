@@ -3,7 +3,7 @@
 use joulepath_control::allocate::{CostedPath, Genetic, Problem, Reading};
 use joulepath_link::random::{Domain, Stream};
 use joulepath_model::result::{Estimate, RunResult};
-use joulepath_report::{Finding, Rule};
+use joulepath_report::{Figure, Finding, Line, Plot, Rule};
 
 use super::evidence::{Evidence, lines};
 use super::experiment::{Examined, Experiment, OF_AN_EFFECT, Study};
@@ -56,6 +56,17 @@ pub(super) fn experiments() -> Vec<Experiment> {
             examine: saved,
         },
         super::paper003::claim(),
+        Experiment {
+            id: "claim-4",
+            title: "extended DTS saves in data centres and over radios",
+            source: "002, abstract and section VI",
+            claim: "extended DTS saves up to 20 % of energy against LIA in data centres and up to 30 % over radios",
+            reason: "the price moves windows away from queues and costly links. It cannot lower what hosts and radios burn anyway, and a κ that bites \
+                     costs throughput, so that the energy per bit rises",
+            is_open: false,
+            studies: prices(),
+            examine: priced,
+        },
         Experiment {
             id: "claim-6",
             title: "CWA comes near the aggregate goodput",
@@ -168,6 +179,73 @@ fn saved(evidence: &Evidence<'_>) -> Examined {
             per_bit,
         )],
     }
+}
+
+/// κ of extended DTS, per packet and unit of price.
+const KAPPAS: [(f64, &str); 4] = [
+    (1e-5, "edts[kappa=0.00001]"),
+    (1e-4, "edts[kappa=0.0001]"),
+    (1e-3, "edts[kappa=0.001]"),
+    (1e-2, "edts[kappa=0.01]"),
+];
+const PLACES: [&str; 2] = ["FatTree", "radios"];
+
+fn prices() -> Vec<Study> {
+    let policies: Vec<&str> = [LIA].into_iter().chain(KAPPAS.iter().map(|(_, policy)| *policy)).collect();
+    vec![
+        Study::of("papers/002-fattree", &policies).named(PLACES[0]).seeds(3, 0),
+        Study::of("papers/002-fig17", &policies).named(PLACES[1]).variant("4MB").seeds(20, 0),
+    ]
+}
+
+fn priced(evidence: &Evidence<'_>) -> Examined {
+    let per_bit = |run: &RunResult| 1e9 / run.bits_per_joule;
+    let mut examined = Examined::default();
+    for (place, stated) in [(PLACES[0], 0.8), (PLACES[1], 0.7)] {
+        let rule = Rule::UpTo { stated, tolerance: OF_AN_EFFECT };
+        let ratios: Vec<Finding> = KAPPAS
+            .iter()
+            .map(|(kappa, policy)| {
+                let what = format!("energy per bit, extended DTS with κ = {kappa} ÷ LIA, {place}");
+                evidence.ratio(&what, rule, &[place], (policy, LIA), per_bit)
+            })
+            .collect();
+        // Stated is the best case: the κ with the least energy stands for the claim, the others are shown.
+        let mean = |finding: &Finding| finding.measured.map_or(f64::INFINITY, |ours| ours.mean);
+        let best = (0..ratios.len()).min_by(|&a, &b| mean(&ratios[a]).total_cmp(&mean(&ratios[b])));
+        for (index, finding) in ratios.into_iter().enumerate() {
+            let judged = Some(index) == best;
+            examined.findings.push(if judged {
+                finding
+            } else {
+                Finding { rule: Rule::Shown, verdict: None, ..finding }
+            });
+        }
+        let ratio = |metric: fn(&RunResult) -> f64| -> Vec<Option<f64>> {
+            let of = |(_, policy): &(f64, &str)| {
+                let finding = evidence.ratio("", Rule::Shown, &[place], (policy, LIA), metric);
+                finding.measured.map(|ours| ours.mean)
+            };
+            KAPPAS.iter().map(of).collect()
+        };
+        let line = |name: &str, y: Vec<Option<f64>>| Line {
+            name: name.to_owned(),
+            x: KAPPAS.iter().map(|(kappa, _)| *kappa).collect(),
+            y,
+            interval: vec![],
+            stated: false,
+        };
+        examined.figures.push(Figure {
+            title: format!("Extended DTS ÷ LIA over κ, {place}"),
+            x: "κ".to_owned(),
+            y: "ratio".to_owned(),
+            plot: Plot::Lines {
+                lines: vec![line("energy per bit", ratio(per_bit)), line("goodput", ratio(goodput))],
+                log_x: true,
+            },
+        });
+    }
+    examined
 }
 
 fn buffers() -> Vec<Study> {

@@ -95,6 +95,26 @@ impl<'a> Evidence<'a> {
         Finding::new(what, "", rule, ratio_estimate(&pairs), pairs.len())
     }
 
+    /// A finding on the ratio of two policies on two studies, seeds paired.
+    pub(crate) fn between(
+        &self,
+        what: &str,
+        rule: Rule,
+        above: (&str, &str),
+        below: (&str, &str),
+        metric: Metric,
+    ) -> Finding {
+        let of = |run: &&&RunResult| Some((run.seed, metric(run))).filter(|(_, value)| value.is_finite());
+        let rivals: Vec<(u64, f64)> = self.of(below.0, below.1).iter().filter_map(|run| of(&run)).collect();
+        let pairs: Vec<(f64, f64)> = self
+            .of(above.0, above.1)
+            .iter()
+            .filter_map(|run| of(&run))
+            .filter_map(|(seed, ours)| Some((ours, rivals.iter().find(|(other, _)| *other == seed)?.1)))
+            .collect();
+        Finding::new(what, "", rule, ratio_estimate(&pairs), pairs.len())
+    }
+
     /// A finding on the study at which the ratio of two policies is farthest on the side of 1 that `rule` states.
     pub(crate) fn best_ratio(
         &self,

@@ -14,6 +14,7 @@ mod experiment;
 mod paper000;
 mod paper001;
 mod paper002;
+mod paper002_data_centre;
 mod paper003;
 mod paper004;
 mod runs;
@@ -55,6 +56,7 @@ fn experiments() -> Vec<Experiment> {
         paper000::experiments(),
         paper001::experiments(),
         paper002::experiments(),
+        paper002_data_centre::experiments(),
         paper003::experiments(),
         paper004::experiments(),
         claims::experiments(),
@@ -207,7 +209,7 @@ fn report(
 ) -> Result<Report, Failure> {
     let (evidence, mut missing) = plan.evidence(&experiment.studies, done, On::Packet)?;
     let examined = (experiment.examine)(&evidence);
-    let judged = || examined.findings.iter().map(|finding| finding.verdict);
+    let judged = || examined.findings.iter().filter_map(|finding| finding.verdict);
     let verdict = if experiment.is_open { Verdict::CannotBe } else { Verdict::weakest(judged()) };
     let mut kernel = None;
     if with_kernel && experiment.studies.iter().any(|study| study.kernel.is_some()) {
@@ -237,11 +239,11 @@ fn second(
 ) -> Option<SecondMeasurement> {
     let pairs: Vec<_> =
         measured.iter().zip(simulated).filter(|(real, _)| real.measured.is_some() && real.n > 1).collect();
-    if pairs.is_empty() {
+    if pairs.iter().all(|(real, _)| real.verdict.is_none()) {
         return None;
     }
-    let verdict = Verdict::weakest(pairs.iter().map(|(real, _)| real.verdict));
-    let of_simulator = Verdict::weakest(pairs.iter().map(|(_, simulated)| simulated.verdict));
+    let verdict = Verdict::weakest(pairs.iter().filter_map(|(real, _)| real.verdict));
+    let of_simulator = Verdict::weakest(pairs.iter().filter_map(|(_, simulated)| simulated.verdict));
     let findings = pairs.iter().map(|(real, _)| (*real).clone()).collect();
     Some(SecondMeasurement { findings, verdict, agrees: verdict == of_simulator })
 }

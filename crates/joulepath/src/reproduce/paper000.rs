@@ -172,7 +172,7 @@ fn averages(
         .map(|(policy, label)| evidence.over_time(label, ("table 1", policy), value))
         .collect();
     for ((_, label), stated) in POLICIES.iter().zip(stated) {
-        all.push(level(&format!("{label}, paper"), 0.0, DURATION_S, stated));
+        all.push(level(&format!("{label} (paper)"), 0.0, DURATION_S, stated));
     }
     lines(title, "time, s", y, all)
 }
@@ -272,7 +272,7 @@ fn shares(evidence: &Evidence<'_>, policy: &str, stated: [f64; 3], lead_s: f64) 
         let what = format!("share of {radio} at the end");
         findings.push(evidence.finding(&what, "", rule, ("table 1", policy), BY_PATH[path]));
         drawn.push(evidence.over_time(radio, ("table 1", policy), |series| share_so_far(series, path)));
-        drawn.push(level(&format!("{radio}, paper"), 0.0, DURATION_S, stated[path]));
+        drawn.push(level(&format!("{radio} (paper)"), 0.0, DURATION_S, stated[path]));
     }
     let leads: Vec<f64> = evidence
         .of("table 1", policy)

@@ -11,6 +11,14 @@ const WIRED: &str = "papers/004-wired";
 const MPTCP: &str = "mptcp";
 const CWA: &str = "cwa";
 const PROACTIVE: &str = "cwa-proactive";
+const RELAYS: &str = "papers/004-relays";
+/// Radio of the last hop and kind of the relays: the study, and the scenario's variant.
+const HOPS: [(&str, Option<&str>); 4] = [
+    ("802.11b, IP relays", None),
+    ("802.11b, TCP relays", Some("tcp")),
+    ("802.11g, IP relays", Some("g")),
+    ("802.11g, TCP relays", Some("g-tcp")),
+];
 /// The upper bound: both links together.
 const AGGREGATE_MBPS: f64 = 6.0;
 /// A tenth above the slow link's rate.
@@ -67,6 +75,27 @@ pub(super) fn experiments() -> Vec<Experiment> {
             examine: |evidence| buffer_of_blocks(evidence, &[(MPTCP, "MPTCP"), (CWA, "CWA")]),
         },
         Experiment {
+            id: "004-fig7",
+            title: "goodput through cooperative relays",
+            source: "004, section IV-A, figures 6 and 7",
+            claim: "CWA has more goodput than MPTCP through IP relays and through TCP relays; TCP relays are better than IP relays",
+            reason: "CWA holds the slow path down here as it does without relays. What TCP relays gain is the last hop's delay in the control loop, \
+                     and that is small beside the wide-area paths'",
+            is_open: false,
+            studies: through_relays(),
+            examine: |evidence| relayed(evidence, "goodput", true),
+        },
+        Experiment {
+            id: "004-fig8",
+            title: "receive buffer with cooperative relays",
+            source: "004, section IV-A, figure 8",
+            claim: "CWA needs less receive buffer than MPTCP with either relay, and less with TCP relays than with IP relays",
+            reason: "what the sink of TCP relays is spared waits in the relays, which put segments in order by the announced window",
+            is_open: false,
+            studies: through_relays(),
+            examine: |evidence| relayed(evidence, "receive buffer", false),
+        },
+        Experiment {
             id: "004-fig9",
             title: "goodput over wired links",
             source: "004, section IV-B, figure 9",
@@ -103,6 +132,57 @@ fn over_links(scenario: &'static str, policies: &[&str]) -> Vec<Study> {
         }
     };
     SINKS.iter().map(study).collect()
+}
+
+fn through_relays() -> Vec<Study> {
+    let study = |(name, variant): &(&'static str, Option<&str>)| {
+        let study = Study::of(RELAYS, &[MPTCP, CWA]).named(*name).seeds(10, 0).series(1);
+        variant.map_or(study.clone(), |variant| study.variant(variant))
+    };
+    HOPS.iter().map(study).collect()
+}
+
+/// Goodput by block (more is better) or buffer (less is better), CWA beside MPTCP and TCP relays beside IP relays.
+fn relayed(evidence: &Evidence<'_>, name: &str, more: bool) -> Examined {
+    let (metric, unit): (Metric, &str) =
+        if more { (block_goodput, "Mbit/s") } else { (block_buffer, "packets") };
+    let better = if more { Rule::Above { than: 1.0 } } else { Rule::Below { than: 1.0 } };
+    let policies = [(MPTCP, "MPTCP"), (CWA, "CWA")];
+    let mut examined = Examined::default();
+    for (hop, _) in HOPS {
+        let what = format!("{name} by block, CWA ÷ MPTCP, {hop}");
+        examined.findings.push(evidence.ratio(&what, better, &[hop], (CWA, MPTCP), metric));
+    }
+    for (ip, tcp, radio) in [(0, 1, "802.11b"), (2, 3, "802.11g")] {
+        let (ip, tcp) = (HOPS[ip].0, HOPS[tcp].0);
+        let what = format!("{name} by block of CWA, TCP ÷ IP relays, {radio}");
+        examined.findings.push(evidence.between(&what, better, (tcp, CWA), (ip, CWA), metric));
+        if more {
+            let what = format!("long-run goodput of CWA, TCP ÷ IP relays, {radio}");
+            examined.findings.push(evidence.between(&what, Rule::Shown, (tcp, CWA), (ip, CWA), goodput));
+        }
+        let value: fn(&BlockSeries) -> Vec<f64> = match more {
+            true => |blocks| blocks.goodput_bps.iter().map(|bps| bps / 1e6).collect(),
+            false => |blocks| blocks.buffer.clone(),
+        };
+        let drawn = [(ip, "IP relays"), (tcp, "TCP relays")].into_iter().flat_map(|(hop, relay)| {
+            policies
+                .map(|(policy, label)| by_block(evidence, hop, (policy, &format!("{label}, {relay}")), value))
+        });
+        let title = format!("{name} of each block, {radio}, first seed");
+        examined.figures.push(lines(&title, "time, s", unit, drawn.collect()));
+    }
+    let hops = HOPS.map(|(name, _)| name);
+    examined.figures.push(evidence.bars(
+        (&format!("Mean {name} of a block"), unit),
+        &hops,
+        &policies,
+        metric,
+    ));
+    if more {
+        examined.figures.push(evidence.bars(("Long-run goodput", "Mbit/s"), &hops, &policies, goodput));
+    }
+    examined
 }
 
 fn goodput(run: &RunResult) -> f64 {
@@ -295,7 +375,7 @@ fn blocks() -> Examined {
             "ΔD / τ1",
             "packets per τ1",
             vec![
-                line("equation (2)", &of_equation_2, true),
+                line("equation (2) (paper)", &of_equation_2, true),
                 line("a block, counted", &of_block, false),
                 line("long run, counted", &long_run, false),
             ],
@@ -321,7 +401,7 @@ fn blocking_time() -> Examined {
         interval: vec![],
         stated: false,
     };
-    let stated = [level("paper, least", 1.0, 3.0, 170.0), level("paper, most", 1.0, 3.0, 340.0)];
+    let stated = [level("least (paper)", 1.0, 3.0, 170.0), level("most (paper)", 1.0, 3.0, 340.0)];
     Examined {
         findings: vec![at(1.0, 170.0), at(3.0, 340.0)],
         figures: vec![lines("Blocking time", "θ", "ms", [line].into_iter().chain(stated).collect())],

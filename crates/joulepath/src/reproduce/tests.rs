@@ -77,7 +77,7 @@ fn every_row_of_the_experiments_has_one_entry() {
     let distinct: BTreeSet<&str> = entries.iter().copied().collect();
     assert_eq!(distinct.len(), entries.len(), "an id stands twice");
     let rows: BTreeSet<&str> = ROWS.into_iter().collect();
-    assert!(distinct.is_subset(&rows), "{:?}", distinct.difference(&rows));
+    assert_eq!(distinct, rows);
 }
 
 #[test]

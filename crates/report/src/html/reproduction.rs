@@ -85,12 +85,6 @@ struct Row<'a> {
     is_kernel: bool,
 }
 
-impl Row<'_> {
-    fn is_judged(&self) -> bool {
-        self.finding.rule != Rule::Shown
-    }
-}
-
 fn sections(all: &Reproduction) -> Vec<Section<'_>> {
     let mut place = 0..;
     let mut section = |report| Section {

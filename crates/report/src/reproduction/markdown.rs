@@ -1,7 +1,7 @@
 //! Results of one paper, for its page in `docs/papers`.
 
 use super::rule::number;
-use super::{Finding, Report, Reproduction, Rule};
+use super::{Finding, Report, Reproduction, Verdict};
 
 /// The tables of the experiments whose id starts with `paper`; empty if there are none.
 pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
@@ -60,7 +60,7 @@ fn section(report: &Report) -> String {
 
 fn row(finding: &Finding, where_from: &str) -> String {
     let unit = if finding.unit.is_empty() { String::new() } else { format!(", {}", cell(&finding.unit)) };
-    let verdict = if finding.rule == Rule::Shown { "not judged" } else { finding.verdict.name() };
+    let verdict = finding.verdict.map_or("not judged", Verdict::name);
     format!(
         "| {}{unit}{where_from} | {} | {} | {} | {verdict} |\n",
         cell(&finding.what),

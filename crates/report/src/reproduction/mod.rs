@@ -93,8 +93,8 @@ pub struct Finding {
     pub measured: Option<Estimate>,
     /// Number of values behind it.
     pub n: u32,
-    /// What follows.
-    pub verdict: Verdict,
+    /// What follows; none if it is shown without being judged.
+    pub verdict: Option<Verdict>,
 }
 
 impl Finding {

@@ -85,8 +85,12 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// The verdict on `measured`.
-    pub fn judge(&self, measured: Option<Estimate>) -> Verdict {
+    /// The verdict on `measured`; none if it is only shown.
+    pub fn judge(&self, measured: Option<Estimate>) -> Option<Verdict> {
+        (*self != Rule::Shown).then(|| self.judged(measured))
+    }
+
+    fn judged(&self, measured: Option<Estimate>) -> Verdict {
         let Some(Estimate { mean, lo, hi }) = measured.filter(|ours| ours.mean.is_finite()) else {
             return Verdict::CannotBe;
         };
@@ -118,7 +122,7 @@ impl Rule {
             Rule::Above { than } => when(lo > than),
             Rule::Below { than } => when(hi < than),
             Rule::Within { low, high } => when(low <= lo && hi <= high),
-            Rule::Shown => Verdict::Reproduced,
+            Rule::Shown => Verdict::CannotBe,
         }
     }
 
@@ -186,38 +190,44 @@ mod tests {
     #[test]
     fn a_value_is_reproduced_if_the_widened_interval_holds_it() {
         let rule = Rule::Value { stated: 100.0, tolerance: 0.1 };
-        assert_eq!(rule.judge(between(105.0, 109.0)), Verdict::Reproduced);
-        assert_eq!(rule.judge(between(111.0, 120.0)), Verdict::NotReproduced);
-        assert_eq!(rule.judge(None), Verdict::CannotBe);
+        assert_eq!(rule.judged(between(105.0, 109.0)), Verdict::Reproduced);
+        assert_eq!(rule.judged(between(111.0, 120.0)), Verdict::NotReproduced);
+        assert_eq!(rule.judged(None), Verdict::CannotBe);
     }
 
     #[test]
     fn a_ratio_of_the_right_sign_and_the_wrong_size_is_a_direction() {
         let rule = Rule::Ratio { stated: 2.0, tolerance: 0.1 };
-        assert_eq!(rule.judge(between(1.85, 1.95)), Verdict::Reproduced);
-        assert_eq!(rule.judge(between(1.05, 1.15)), Verdict::DirectionOnly);
-        assert_eq!(rule.judge(between(0.95, 1.15)), Verdict::NotReproduced);
-        assert_eq!(rule.judge(between(0.5, 0.9)), Verdict::NotReproduced);
+        assert_eq!(rule.judged(between(1.85, 1.95)), Verdict::Reproduced);
+        assert_eq!(rule.judged(between(1.05, 1.15)), Verdict::DirectionOnly);
+        assert_eq!(rule.judged(between(0.95, 1.15)), Verdict::NotReproduced);
+        assert_eq!(rule.judged(between(0.5, 0.9)), Verdict::NotReproduced);
         // An interval so wide that it holds everything shows nothing.
-        assert_eq!(rule.judge(between(0.5, 3.5)), Verdict::NotReproduced);
+        assert_eq!(rule.judged(between(0.5, 3.5)), Verdict::NotReproduced);
     }
 
     #[test]
     fn up_to_asks_for_the_effect_and_more_is_no_harm() {
         // "up to 20 % less".
         let rule = Rule::UpTo { stated: 0.8, tolerance: 0.1 };
-        assert_eq!(rule.judge(between(0.60, 0.70)), Verdict::Reproduced);
-        assert_eq!(rule.judge(between(0.79, 0.83)), Verdict::Reproduced);
-        assert_eq!(rule.judge(between(0.90, 0.95)), Verdict::DirectionOnly);
-        assert_eq!(rule.judge(between(0.95, 1.01)), Verdict::NotReproduced);
+        assert_eq!(rule.judged(between(0.60, 0.70)), Verdict::Reproduced);
+        assert_eq!(rule.judged(between(0.79, 0.83)), Verdict::Reproduced);
+        assert_eq!(rule.judged(between(0.90, 0.95)), Verdict::DirectionOnly);
+        assert_eq!(rule.judged(between(0.95, 1.01)), Verdict::NotReproduced);
     }
 
     #[test]
     fn an_order_needs_the_whole_interval_on_its_side() {
-        assert_eq!(Rule::Above { than: 1.0 }.judge(between(1.01, 1.2)), Verdict::Reproduced);
-        assert_eq!(Rule::Above { than: 1.0 }.judge(between(0.99, 1.2)), Verdict::NotReproduced);
-        assert_eq!(Rule::Below { than: 1.0 }.judge(between(0.8, 0.99)), Verdict::Reproduced);
-        assert_eq!(Rule::Within { low: 0.9, high: 1.1 }.judge(between(0.95, 1.2)), Verdict::NotReproduced);
+        assert_eq!(Rule::Above { than: 1.0 }.judged(between(1.01, 1.2)), Verdict::Reproduced);
+        assert_eq!(Rule::Above { than: 1.0 }.judged(between(0.99, 1.2)), Verdict::NotReproduced);
+        assert_eq!(Rule::Below { than: 1.0 }.judged(between(0.8, 0.99)), Verdict::Reproduced);
+        assert_eq!(Rule::Within { low: 0.9, high: 1.1 }.judged(between(0.95, 1.2)), Verdict::NotReproduced);
+    }
+
+    #[test]
+    fn what_is_only_shown_has_no_verdict() {
+        assert_eq!(Rule::Shown.judge(between(1.0, 2.0)), None);
+        assert_eq!(Rule::Above { than: 0.5 }.judge(between(1.0, 2.0)), Some(Verdict::Reproduced));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, LineStyle, Table, Table
 use joulepath_model::result::Estimate;
 
 use super::rule::number;
-use super::{Finding, Report, Reproduction, Rule, Verdict};
+use super::{Finding, Report, Reproduction, Verdict};
 
 const BOLD: &str = "\u{1b}[1m";
 const PLAIN: &str = "\u{1b}[0m";
@@ -150,8 +150,7 @@ fn measured(finding: &Finding, apart: &str) -> String {
 
 /// The first finding that has the experiment's verdict; what is only shown decides nothing.
 fn deciding(report: &Report) -> Option<&Finding> {
-    let judged = report.findings.iter().filter(|finding| finding.rule != Rule::Shown);
-    judged.into_iter().find(|finding| finding.verdict == report.verdict)
+    report.findings.iter().find(|finding| finding.verdict == Some(report.verdict))
 }
 
 fn paint(cell: Cell, verdict: Verdict) -> Cell {

@@ -40,7 +40,7 @@ fn report(id: &str, title: &str, claim: &str, findings: Vec<Finding>, figures: V
         title: title.into(),
         source: format!("Paper {paper}, section V, {part}"),
         claim: claim.into(),
-        verdict: Verdict::weakest(findings.iter().map(|finding| finding.verdict)),
+        verdict: Verdict::weakest(findings.iter().filter_map(|finding| finding.verdict)),
         reason: String::new(),
         set_up: vec![format!(
             "scenarios/papers/{id}.toml --policy lia --policy eemptcp, 30 seeds, packet engine"
@@ -97,7 +97,7 @@ fn throughput() -> Report {
         reason: "Losses of 10 % make every window a few packets: timeouts decide, not the rule of increase."
             .into(),
         kernel: Some(SecondMeasurement {
-            verdict: in_the_kernel.verdict,
+            verdict: in_the_kernel.verdict.expect("it is judged"),
             agrees: false,
             findings: vec![in_the_kernel],
         }),
