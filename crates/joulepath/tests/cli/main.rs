@@ -16,6 +16,7 @@ mod list;
 #[cfg(feature = "kernel")]
 mod machine;
 mod map;
+mod reproduce;
 mod run;
 mod scenarios;
 mod writing;
