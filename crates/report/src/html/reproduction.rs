@@ -5,7 +5,7 @@ use askama::Template;
 use super::assets::Assets;
 use super::figures::drawn;
 use crate::machine::ReportError;
-use crate::reproduction::{Figure, Finding, Report, Reproduction, Rule, Verdict};
+use crate::reproduction::{Figure, Finding, Report, Reproduction, Verdict};
 
 /// The page's scripts, in the order in which they need each other.
 const SCRIPTS: [&str; 9] = [
