@@ -115,7 +115,7 @@ pub(super) fn table1() -> Study {
         .named("table 1")
         .seeds(30, 5)
         .series(SERIES)
-        .kernel(&[EEMPTCP, MPTCP, UNCOUPLED], 5, Some("60 s"))
+        .kernel(&[EEMPTCP, MPTCP, UNCOUPLED], 5, Some("40 s"))
 }
 
 fn goodput(run: &RunResult) -> f64 {

@@ -190,7 +190,7 @@ fn sizes(scenario: &'static str, policies: &[&str], real: &[&str]) -> Vec<Study>
         let study = if *name == BASE { study } else { study.variant(*name) };
         // The kernel runs the sizes at which the paper's claims turn.
         let in_kernel = ["256kB", BASE, "900kB"].contains(name) && !real.is_empty();
-        if in_kernel { study.kernel(real, 20, None) } else { study }
+        if in_kernel { study.kernel(real, 15, None) } else { study }
     };
     SIZES.iter().map(study).collect()
 }

@@ -158,11 +158,11 @@ pub(super) fn bursts() -> Study {
 pub(super) fn radios() -> Vec<Study> {
     let policies = [LIA, DTS, EDTS];
     vec![
-        Study::of(RADIOS, &policies).named("64 KiB").seeds(20, 3).kernel(&[LIA, DTS], 4, Some("60 s")),
+        Study::of(RADIOS, &policies).named("64 KiB").seeds(20, 3).kernel(&[LIA, DTS], 4, Some("40 s")),
         Study::of(RADIOS, &policies).named("4 MiB").variant("4MB").seeds(20, 3).kernel(
             &[LIA, DTS],
             4,
-            Some("60 s"),
+            Some("40 s"),
         ),
     ]
 }

@@ -127,7 +127,7 @@ fn over_links(scenario: &'static str, policies: &[&str]) -> Vec<Study> {
     let study = |(name, buffer): &(&'static str, Option<&str>)| {
         let study = Study::of(scenario, policies).named(*name).seeds(20, 3).series(1);
         match buffer {
-            Some(buffer) => study.set("receiver.buffer", buffer).kernel(&[MPTCP, CWA], 3, Some("60 s")),
+            Some(buffer) => study.set("receiver.buffer", buffer).kernel(&[MPTCP, CWA], 3, Some("40 s")),
             None => study,
         }
     };
