@@ -47,7 +47,8 @@ impl<'a> Evidence<'a> {
         self.of(study, policy).iter().map(|run| metric(run)).filter(|value| value.is_finite()).collect()
     }
 
-    /// Metric of `above` and of `below` for every seed that both have, summed over `studies`: small effects on many sizes add up.
+    /// Metric of `above` and of `below` for every seed that both have, summed over those of `studies` that ran: small effects on many
+    /// sizes add up.
     pub(crate) fn pairs(
         &self,
         studies: &[&str],
@@ -55,6 +56,8 @@ impl<'a> Evidence<'a> {
         below: &str,
         metric: Metric,
     ) -> Vec<(f64, f64)> {
+        let ran = |study: &&str| !self.of(study, above).is_empty() && !self.of(study, below).is_empty();
+        let studies: Vec<&str> = studies.iter().copied().filter(ran).collect();
         let of_seed = |seed: u64| {
             let sum = |policy: &str| -> Option<f64> {
                 let of_study = |study: &&str| {
