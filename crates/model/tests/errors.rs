@@ -278,9 +278,9 @@ fn a_relay_that_cannot_be_is_told_why() {
 fn a_channel_that_cannot_be_is_told_why() {
     expect(
         "timing = \"802.11b\"",
-        "timing = \"802.11\"",
-        "\"802.11\"",
-        &["no timing `802.11`", "did you mean `802.11b`?"],
+        "timing = \"802.11-b\"",
+        "\"802.11-b\"",
+        &["no timing `802.11-b`", "did you mean `802.11b`?"],
     );
     expect("rate = \"11 Mbit/s\"", "rate = \"0 bit/s\"", "\"0 bit/s\"", &["a rate of zero"]);
     expect("queue = \"30 packets\"", "queue = \"0 packets\"", "\"0 packets\"", &["queue of a station"]);
