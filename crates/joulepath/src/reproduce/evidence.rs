@@ -11,7 +11,7 @@ use super::experiment::Study;
 pub(crate) type Metric = fn(&RunResult) -> f64;
 
 /// Most points of a line: more than a figure has pixels.
-const MOST_POINTS: usize = 400;
+pub(crate) const MOST_POINTS: usize = 400;
 
 /// What has run. What is missing is missing in every estimate.
 pub(crate) struct Evidence<'a> {

@@ -27,7 +27,7 @@ use std::thread;
 
 use joulepath_report::{
     Report, Reproduction, SecondMeasurement, Verdict, reproduction_html, reproduction_markdown,
-    reproduction_table,
+    reproduction_summary, reproduction_table,
 };
 use serde::Serialize;
 
@@ -47,8 +47,17 @@ use crate::terminal;
 
 /// Name of the marks between which the results stand in the papers' pages.
 const MARKS: &str = "results";
-/// Papers that have a page.
-const PAPERS: [&str; 5] = ["000", "001", "002", "003", "004"];
+/// How the ids of a page's experiments begin, and the page.
+const PAGES: [(&str, &str); 6] = [
+    ("000", "000.md"),
+    ("001", "001.md"),
+    ("002", "002.md"),
+    ("003", "003.md"),
+    ("004", "004.md"),
+    ("claim", "claims.md"),
+];
+/// Where all of them stand in one table.
+const SUMMARY: &str = "README.md";
 
 /// All experiments, in the order of the papers.
 fn experiments() -> Vec<Experiment> {
@@ -253,10 +262,11 @@ fn write(
     reproduction: &Reproduction,
     place: &dyn Fn(&str) -> PathBuf,
 ) -> Result<(), Failure> {
-    let json = serde_json::to_string(reproduction).map_err(|error| Failure::new(Exit::Failed, error))?;
+    let mut json = serde_json::to_value(reproduction).map_err(|error| Failure::new(Exit::Failed, error))?;
+    round(&mut json);
     let (json_at, page_at) =
         (place(&format!("{}.json", reproduction.extent)), place(&format!("{}.html", reproduction.extent)));
-    outputs::write(&json_at, &(json + "\n"))?;
+    outputs::write(&json_at, &format!("{json}\n"))?;
     let html = reproduction_html(reproduction).map_err(|error| Failure::new(Exit::Failed, error))?;
     outputs::write(&page_at, &html)?;
     if let Some(folder) = &options.docs {
@@ -271,13 +281,33 @@ fn write(
     Ok(())
 }
 
-/// Puts each paper's results between the marks of its page.
+/// Leaves six significant digits of every number: more than any interval supports, and a file that a repository can hold.
+fn round(json: &mut serde_json::Value) {
+    use serde_json::Value;
+    match json {
+        Value::Number(number) if number.is_f64() => {
+            let exact = number.as_f64().unwrap_or_default();
+            let short = format!("{exact:.5e}").parse().unwrap_or(exact);
+            if let Some(short) = serde_json::Number::from_f64(short) {
+                *number = short;
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(round),
+        Value::Object(members) => members.values_mut().for_each(round),
+        _ => {}
+    }
+}
+
+/// Puts each paper's results between the marks of its page; the table of all of them only if all have run.
 fn fill_pages(folder: &Path, reproduction: &Reproduction) -> Result<(), Failure> {
-    for paper in PAPERS {
+    for (paper, page) in PAGES {
         let tables = reproduction_markdown(reproduction, paper);
         if !tables.is_empty() {
-            marks::write(&folder.join(format!("{paper}.md")), MARKS, &tables)?;
+            marks::write(&folder.join(page), MARKS, &tables)?;
         }
+    }
+    if reproduction.experiments.len() == experiments().len() {
+        marks::write(&folder.join(SUMMARY), MARKS, &reproduction_summary(reproduction))?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use joulepath_model::result::{BlockSeries, Estimate, RunResult};
 use joulepath_report::{Finding, Line, Rule};
 
-use super::evidence::{Evidence, Metric, level, lines};
+use super::evidence::{Evidence, MOST_POINTS, Metric, level, lines};
 use super::experiment::{Examined, Experiment, OF_A_NUMBER, Study};
 
 const WIRELESS: &str = "papers/004-wireless";
@@ -201,7 +201,7 @@ fn block_buffer(run: &RunResult) -> f64 {
     run.blocks.map_or(f64::NAN, |blocks| blocks.buffer.mean)
 }
 
-/// Block by block, of the first seed.
+/// Block by block, of the first seed; of very many every second, third, ….
 fn by_block(
     evidence: &Evidence<'_>,
     study: &str,
@@ -214,8 +214,10 @@ fn by_block(
         .find_map(|run| run.series.as_ref()?.blocks.as_ref())
         .cloned()
         .unwrap_or_default();
-    let y = value(&blocks).into_iter().map(Some).collect();
-    Line { name: name.to_owned(), x: blocks.time_s, y, interval: vec![], stated: false }
+    let step = blocks.time_s.len().div_ceil(MOST_POINTS).max(1);
+    let y = value(&blocks).into_iter().step_by(step).map(Some).collect();
+    let x = blocks.time_s.into_iter().step_by(step).collect();
+    Line { name: name.to_owned(), x, y, interval: vec![], stated: false }
 }
 
 /// The last of `policies` is the paper's, the first MPTCP.

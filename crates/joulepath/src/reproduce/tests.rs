@@ -118,3 +118,10 @@ fn studies_of_an_experiment_have_names_of_their_own() {
         assert_eq!(names.len(), experiment.studies.len(), "{}", experiment.id);
     }
 }
+
+#[test]
+fn numbers_in_files_have_six_digits() {
+    let mut json = serde_json::json!({"a": [0.123_456_789, 1_234_567.8], "n": 7, "text": "0.123456789"});
+    round(&mut json);
+    assert_eq!(json, serde_json::json!({"a": [0.123_457, 1_234_570.0], "n": 7, "text": "0.123456789"}));
+}

@@ -26,6 +26,50 @@ pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
     text
 }
 
+/// All experiments by paper: how many have which verdict, and each with its claim. Links lead to the papers' pages.
+pub fn reproduction_summary(all: &Reproduction) -> String {
+    let paper = |report: &Report| report.id.split('-').next().unwrap_or_default().to_owned();
+    let mut papers: Vec<String> = all.experiments.iter().map(paper).collect();
+    papers.dedup();
+    let mut text = format!(
+        "`{}`: {} runs, {:.0} minutes of one core.\n\n| paper | {} |\n|---|{}\n",
+        all.command,
+        all.runs,
+        (all.run_s / 60.0).ceil(),
+        Verdict::ALL.map(Verdict::name).join(" | "),
+        "---:|".repeat(Verdict::ALL.len())
+    );
+    let count = |wanted: Option<&str>| {
+        let of_paper = |report: &&Report| wanted.is_none_or(|wanted| paper(report) == wanted);
+        let many = |verdict| {
+            all.experiments
+                .iter()
+                .filter(of_paper)
+                .filter(|report| report.verdict == verdict)
+                .count()
+                .to_string()
+        };
+        Verdict::ALL.map(many).join(" | ")
+    };
+    for name in &papers {
+        let page = if name == "claim" { "claims" } else { name };
+        text += &format!("| [{page}]({page}.md) | {} |\n", count(Some(name)));
+    }
+    text += &format!(
+        "| all | {} |\n\n| experiment | claim | verdict | kernel |\n|---|---|---|---|\n",
+        count(None)
+    );
+    for report in &all.experiments {
+        let kernel = report.kernel.as_ref().map_or("", |second| match second.agrees {
+            true => "agrees",
+            false => second.verdict.name(),
+        });
+        let (id, claim) = (cell(&report.id), cell(&report.claim));
+        text += &format!("| `{id}` | {claim} | {} | {kernel} |\n", report.verdict.name());
+    }
+    text
+}
+
 fn section(report: &Report) -> String {
     let text = format!(
         "\n### `{}`: {}\n\n{}. {} **{}.** {}",

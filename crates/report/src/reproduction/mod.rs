@@ -13,7 +13,7 @@ mod table;
 use joulepath_model::result::Estimate;
 use serde::{Deserialize, Serialize};
 
-pub use markdown::reproduction_markdown;
+pub use markdown::{reproduction_markdown, reproduction_summary};
 pub(crate) use rule::number;
 pub use rule::{Rule, Verdict};
 pub use table::reproduction_table;
