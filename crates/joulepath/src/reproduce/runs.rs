@@ -86,8 +86,7 @@ impl Plan {
         for study in experiments.iter().flat_map(|experiment| &experiment.studies) {
             plan.add(study, &study.policies, On::Packet)?;
             if let (Some(in_kernel), Some(kernel)) = (&study.kernel, kernel) {
-                let case = plan.add(&study.in_kernel(in_kernel), &in_kernel.policies, On::Kernel)?;
-                kernel.check(&plan.cases[case].scenario, &plan.cases[case].contenders)?;
+                plan.add_checked(&study.in_kernel(in_kernel), in_kernel, kernel)?;
             }
         }
         // The kernel's runs come last: they want the machine for themselves.
@@ -110,6 +109,22 @@ impl Plan {
             }
         }
         Ok(case)
+    }
+
+    /// Adds what the kernel shall run, if it can.
+    fn add_checked(
+        &mut self,
+        study: &Study,
+        in_kernel: &InKernel,
+        kernel: &dyn Runner,
+    ) -> Result<(), Failure> {
+        let case = self.add(study, &in_kernel.policies, On::Kernel)?;
+        let places: Vec<usize> =
+            in_kernel.policies.iter().map(|policy| self.contender(case, policy)).collect::<Result<_, _>>()?;
+        // The same scenario may have policies that only the simulator runs.
+        let case = &self.cases[case];
+        let contenders: Vec<Contender> = places.iter().map(|&at| case.contenders[at].clone()).collect();
+        kernel.check(&case.scenario, &contenders)
     }
 
     fn case(&mut self, study: &Study) -> Result<usize, Failure> {
@@ -313,6 +328,5 @@ pub(crate) fn probe(study: Study, kernel: &dyn Runner) -> Result<(), Failure> {
         runs: vec![],
         places: BTreeMap::new(),
     };
-    let case = plan.add(&study.in_kernel(&in_kernel), &in_kernel.policies, On::Kernel)?;
-    kernel.check(&plan.cases[case].scenario, &plan.cases[case].contenders)
+    plan.add_checked(&study.in_kernel(&in_kernel), &in_kernel, kernel)
 }
