@@ -48,4 +48,4 @@ lint: ## check formats, lints, licences of dependencies, documentation
 
 clean: ## remove what was built and the reports
 	cargo clean
-	rm -rf joulepath-report benches/peers/ns3/w
+	rm -rf joulepath-report joulepath-reproduction benches/peers/ns3/w
