@@ -138,7 +138,7 @@ impl Span {
 
     /// To [`DIGITS`] digits, and to more where the axis shows a narrow range: steps must not be seen.
     fn round(&self, value: f64) -> Json {
-        let zoom = (value.abs() / self.width).log10().floor();
+        let zoom = libm::floor(libm::log10(value.abs() / self.width));
         let more = if zoom.is_finite() { (zoom as i32 + 1).max(0) } else { 0 };
         round(value, (DIGITS + more).min(MOST_DIGITS) as usize)
     }

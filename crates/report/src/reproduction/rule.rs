@@ -173,7 +173,7 @@ pub(crate) fn number(value: f64) -> String {
         () if size >= 10.0 => 1,
         () if size >= 1.0 => 2,
         () if size >= 0.1 => 3,
-        () => (2.0 - size.log10().floor()).min(9.0) as usize,
+        () => (2.0 - libm::floor(libm::log10(size))).min(9.0) as usize,
     };
     let text = format!("{value:.digits$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
