@@ -21,7 +21,7 @@ fn section<'a>(page: &'a str, id: &str) -> &'a str {
     rest.split_once("</section>").unwrap().0
 }
 
-/// To look at by eye: `REPRODUCTION_PAGE=/tmp/page.html cargo test -p joulepath-report --test reproduction`.
+/// To look at by eye: `REPRODUCTION_PAGE=page.html cargo test -p joulepath-report --test reproduction`.
 #[test]
 fn nothing_is_loaded_from_elsewhere() {
     let page = page(&scoreboard());
