@@ -260,7 +260,7 @@ fn a_subflow_hears_the_most_particular_word_of_the_control_plane() {
     join_all_paths(&net);
     let options = using(&registered);
     let listener = listener(&net, &options);
-    let pair = Pair::open(&net, &listener, Protocol::Mptcp, &options);
+    let (pair, _) = joined(&net, &registered, &listener, &options);
     let netns = netns(&net);
     let control =
         |energy_cost| Control { energy_cost, target_share: 0.5, path_price: 0.25, loss: 0.125, pacing: 0 };
