@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use joulepath_model::scenario::MAX_SEEDS;
+use joulepath_model::units::Nanos;
 
 use league::LEAGUE_HELP;
 pub(crate) use league::LeagueOptions;
@@ -170,6 +171,15 @@ pub(crate) struct Changes {
     pub(crate) variant: Option<String>,
 }
 
+/// What an engine in real time is forgiven.
+#[derive(Debug, Args)]
+pub(crate) struct Timekeeping {
+    /// Latest that packets may leave the kernel engine's emulated links; a run in which one in a hundred was later has failed.
+    /// 1 ms if absent; more on a machine that others keep busy.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) max_lateness: Option<Nanos>,
+}
+
 /// Options of `compare`.
 #[derive(Debug, Args)]
 #[command(override_usage = "joulepath compare <SCENARIO> [OPTIONS]")]
@@ -197,6 +207,8 @@ pub(crate) struct CompareOptions {
     /// What runs the scenario.
     #[arg(long, value_enum, default_value_t = Engine::Packet)]
     pub(crate) engine: Engine,
+    #[command(flatten)]
+    pub(crate) timekeeping: Timekeeping,
     /// Number of runs at a time; all cores if absent. The results do not depend on it. The kernel engine does one at a time.
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
@@ -383,6 +395,8 @@ pub(crate) struct GapOptions {
     /// The first seed.
     #[arg(long, value_name = "K", default_value_t = 1)]
     pub(crate) first_seed: u64,
+    #[command(flatten)]
+    pub(crate) timekeeping: Timekeeping,
     /// Three scenarios under two policies: less than two minutes.
     #[arg(long)]
     pub(crate) quick: bool,

@@ -26,7 +26,7 @@ use crate::terminal;
 /// Whatever keeps the study from starting. What goes wrong later is said, and told by the exit code.
 pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
     let (options, argument) = settle(*options)?;
-    let engine = engine::open(options.engine)?;
+    let engine = engine::open(options.engine, options.timekeeping.max_lateness)?;
     let source = Source::open(&argument)?;
     if !options.quiet {
         source::announce(&source, &argument);

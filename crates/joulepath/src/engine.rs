@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use joulepath_control::schedule::Scheduler;
 use joulepath_model::scenario::Scenario;
+use joulepath_model::units::Nanos;
 use joulepath_packet::RunOptions;
 
 use crate::cli::Engine;
@@ -62,11 +63,15 @@ pub(crate) trait Runner: Sync {
     fn run(&self, scenario: &Scenario, contender: &Contender, task: &Task) -> Outcome;
 }
 
-/// The engine called `engine`.
+/// The engine called `engine`; `max_lateness` is how late its emulated links may be, if not its own bound.
 ///
 /// # Errors
-/// If this version or this machine has no such engine.
-pub(crate) fn open(engine: Engine) -> Result<Box<dyn Runner>, Failure> {
+/// If this version or this machine has no such engine, or if an engine without a clock is to keep time.
+pub(crate) fn open(engine: Engine, max_lateness: Option<Nanos>) -> Result<Box<dyn Runner>, Failure> {
+    if max_lateness.is_some() && engine != Engine::Kernel {
+        return Err(Failure::usage("--max-lateness is for emulated links, which other engines do not have")
+            .help("leave it out, or add `--engine kernel`"));
+    }
     let missing = |name: &str| {
         Err(Failure::message(Exit::Unsupported, format!("this version has no {name} engine"))
             .help("use `--engine packet`"))
@@ -75,7 +80,7 @@ pub(crate) fn open(engine: Engine) -> Result<Box<dyn Runner>, Failure> {
         Engine::Packet => Ok(Box::new(Packet)),
         Engine::Fluid => Ok(Box::new(Fluid)),
         #[cfg(feature = "kernel")]
-        Engine::Kernel => Ok(Box::new(kernel::Kernel)),
+        Engine::Kernel => Ok(Box::new(kernel::Kernel::new(max_lateness))),
         #[cfg(not(feature = "kernel"))]
         Engine::Kernel => Err(Failure::without_kernel_engine()),
         Engine::Live => missing("live"),

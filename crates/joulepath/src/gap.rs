@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use joulepath_model::policy::Policy;
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::Scenario;
+use joulepath_model::units::Nanos;
 
 use self::measure::{Case, Gap};
 use crate::cli::{Engine, GapOptions};
@@ -44,7 +45,8 @@ const ATTEMPTS: usize = 3;
 /// # Errors
 /// Whatever keeps it from starting. A run that fails later is said and left out.
 pub(crate) fn gap(options: &GapOptions) -> Result<Exit, Failure> {
-    let (packet, kernel) = (engine::open(Engine::Packet)?, engine::open(Engine::Kernel)?);
+    let packet = engine::open(Engine::Packet, None)?;
+    let kernel = engine::open(Engine::Kernel, options.timekeeping.max_lateness)?;
     let plans = plans(options, &*kernel)?;
     let mut kept = options.runs.as_deref().map(Kept::open).transpose()?.unwrap_or_default();
     let stop = interrupt::flag();
@@ -53,7 +55,14 @@ pub(crate) fn gap(options: &GapOptions) -> Result<Exit, Failure> {
     let all = seeds.len() * plans.iter().map(|plan| plan.policies.len()).sum::<usize>();
     let mut progress =
         Progress::new(all, plans.first().and_then(|p| kernel.takes(&p.scenario)), options.quiet);
-    let mut session = Session { kernel: &*kernel, kept: &mut kept, progress: &mut progress, stop, failed: 0 };
+    let mut session = Session {
+        kernel: &*kernel,
+        max_lateness: options.timekeeping.max_lateness,
+        kept: &mut kept,
+        progress: &mut progress,
+        stop,
+        failed: 0,
+    };
     let mut cases = vec![];
     for (plan, simulated) in plans.iter().zip(simulated) {
         for (place, packet_runs) in simulated.into_iter().enumerate() {
@@ -64,7 +73,7 @@ pub(crate) fn gap(options: &GapOptions) -> Result<Exit, Failure> {
     }
     let failed = session.failed;
     progress.finish();
-    let gap = Gap::of(cases, options.seeds);
+    let gap = Gap::of(cases, options.seeds, options.timekeeping.max_lateness);
     tell(options, &gap)?;
     Ok(match () {
         () if gap.cases.is_empty() => Exit::Failed,
@@ -159,6 +168,7 @@ fn told_failure(plan: &Plan, place: usize, engine: &str, seed: u64, error: &str)
 /// Runs in real time, one after the other.
 struct Session<'a> {
     kernel: &'a dyn Runner,
+    max_lateness: Option<Nanos>,
     kept: &'a mut Kept,
     progress: &'a mut Progress,
     stop: &'a AtomicBool,
@@ -169,11 +179,13 @@ impl Session<'_> {
     /// The runs of one policy on one scenario; those that are kept are not done again.
     fn real(&mut self, plan: &Plan, place: usize, seeds: &[u64]) -> Vec<RunResult> {
         let pair = &plan.policies[place];
+        // What was allowed to be late does not pass for what was not.
+        let allowed = self.max_lateness.map(|bound| ("--max-lateness".to_owned(), bound.to_string()));
         let mut runs = vec![];
         for &seed in seeds {
             let key = Key {
                 scenario: &plan.sha256,
-                overrides: &[],
+                overrides: allowed.as_slice(),
                 engine: self.kernel.name(),
                 policy: &pair.kernel.policy,
                 seed,

@@ -38,7 +38,7 @@ const SEEDS_QUICK: u32 = 2;
 /// # Errors
 /// Whatever keeps it from starting. A run that fails later is said, and missing.
 pub(crate) fn league(options: &LeagueOptions) -> Result<Exit, Failure> {
-    let engine = engine::open(Engine::Packet)?;
+    let engine = engine::open(Engine::Packet, None)?;
     let (cases, left_out) = cases::cases(options.quick)?;
     let seeds = options.seeds.unwrap_or(if options.quick { SEEDS_QUICK } else { SEEDS });
     let mut kept = options.runs.as_deref().map(Kept::open).transpose()?.unwrap_or_default();

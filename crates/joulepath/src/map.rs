@@ -53,7 +53,7 @@ pub(crate) fn map(options: &MapOptions) -> Result<Exit, Failure> {
         return Err(Failure::usage("a map has hundreds of points: they are simulated")
             .help("use `--engine fluid`, or `--engine packet` with few points"));
     }
-    let engine = engine::open(options.engine)?;
+    let engine = engine::open(options.engine, None)?;
     let axes = [Axis::parse("x", &options.x)?, Axis::parse("y", &options.y)?];
     let source = Source::open(&options.scenario)?;
     if !options.quiet {
@@ -73,7 +73,7 @@ pub(crate) fn map(options: &MapOptions) -> Result<Exit, Failure> {
     let spot = match options.spot_check {
         0 => None,
         count => {
-            let packet = engine::open(Engine::Packet)?;
+            let packet = engine::open(Engine::Packet, None)?;
             let chosen = spot::draw(plane.points.len(), count as usize);
             let (real, failed) = plane.values(&chosen, options.seeds, &*packet, options, stop);
             partial |= failed || stop.load(Ordering::SeqCst);

@@ -4,9 +4,11 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use joulepath_linux::Program;
+use joulepath_linux::emulator::messages::Lateness;
 use joulepath_linux::engine::{self, RunOptions, Setup};
 use joulepath_model::policy::Policy;
 use joulepath_model::scenario::Scenario;
+use joulepath_model::units::Nanos;
 
 use super::Runner;
 use crate::contenders::Contender;
@@ -17,7 +19,16 @@ use crate::study::{Outcome, Task};
 const AROUND: Duration = Duration::from_millis(400);
 
 /// A run takes as long as the scenario says, and needs the machine for itself.
-pub(super) struct Kernel;
+pub(super) struct Kernel {
+    /// A run whose links were later than this has failed.
+    max_lateness: Nanos,
+}
+
+impl Kernel {
+    pub(super) fn new(max_lateness: Option<Nanos>) -> Self {
+        Kernel { max_lateness: max_lateness.unwrap_or(Lateness::BOUND) }
+    }
+}
 
 impl Runner for Kernel {
     fn name(&self) -> &'static str {
@@ -41,11 +52,20 @@ impl Runner for Kernel {
     }
 
     fn notes(&self, scenario: &Scenario, contenders: &[Contender]) -> Result<Vec<String>, Failure> {
-        Ok(engine::notes(scenario, &setups(scenario, contenders)?))
+        let mut notes = engine::notes(scenario, &setups(scenario, contenders)?);
+        if self.max_lateness > Lateness::BOUND {
+            notes.push(format!(
+                "The emulated links may have been up to {} late (one packet in a hundred more); {} are the usual bound.",
+                self.max_lateness,
+                Lateness::BOUND
+            ));
+        }
+        Ok(notes)
     }
 
     fn run(&self, scenario: &Scenario, contender: &Contender, task: &Task) -> Outcome {
-        let options = RunOptions { series: task.series, ..RunOptions::default() };
+        let options =
+            RunOptions { series: task.series, max_lateness: self.max_lateness, ..RunOptions::default() };
         setup(scenario, contender)
             .and_then(|setup| engine::run(scenario, &setup, task.seed, options, &Program::current()))
             .map_err(|error| error.to_string())

@@ -2,6 +2,7 @@
 
 use joulepath_model::policy::Policy;
 use joulepath_model::result::RunResult;
+use joulepath_model::units::Nanos;
 use serde::Serialize;
 
 /// What is compared. Differences are the kernel's value over the simulator's, less one; of shares: points.
@@ -70,6 +71,9 @@ pub(crate) struct Case {
 pub(crate) struct Gap {
     pub(crate) release: String,
     pub(crate) seeds: u32,
+    /// How late one packet in a hundred was allowed to be, if more than usual, s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_lateness_s: Option<f64>,
     pub(crate) cases: Vec<Case>,
     pub(crate) summary: Vec<Summary>,
 }
@@ -158,7 +162,7 @@ fn relative(kernel: f64, packet: f64) -> f64 {
 }
 
 impl Gap {
-    pub(crate) fn of(cases: Vec<Case>, seeds: u32) -> Self {
+    pub(crate) fn of(cases: Vec<Case>, seeds: u32, max_lateness: Option<Nanos>) -> Self {
         let summary = Quantity::ALL.into_iter().enumerate().filter_map(|(i, quantity)| {
             let mut order: Vec<&Case> = cases.iter().collect();
             order.sort_by(|a, b| a.differences[i].abs().total_cmp(&b.differences[i].abs()));
@@ -174,7 +178,8 @@ impl Gap {
         });
         let summary = summary.collect();
         let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-        Gap { release: release.trim().to_owned(), seeds, cases, summary }
+        let max_lateness_s = max_lateness.map(Nanos::as_secs_f64);
+        Gap { release: release.trim().to_owned(), seeds, max_lateness_s, cases, summary }
     }
 }
 
@@ -228,7 +233,7 @@ mod tests {
             let differences = Quantity::ALL.map(|quantity| difference(quantity, &packet, &kernel));
             Case { scenario: "s".into(), policy: "p".into(), packet, kernel, differences }
         };
-        let gap = Gap::of(vec![case(0.9), case(1.02), case(1.04)], 1);
+        let gap = Gap::of(vec![case(0.9), case(1.02), case(1.04)], 1, None);
         assert!((gap.summary[0].median - 0.04).abs() < 1e-12);
         assert!((gap.summary[0].worst + 0.1).abs() < 1e-12);
     }

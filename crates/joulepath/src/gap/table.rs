@@ -1,5 +1,7 @@
 //! The gap as text and as Markdown.
 
+use joulepath_model::units::Nanos;
+
 use super::measure::{Case, Gap, Quantity, Summary};
 
 /// Name of the marks between which a page has the tables.
@@ -10,7 +12,7 @@ const POLICY: usize = 20;
 
 /// For a terminal.
 pub(crate) fn text(gap: &Gap) -> String {
-    let mut text = format!("{}\n\n", title(gap));
+    let mut text = format!("{}\n{}\n", title(gap), lateness(gap));
     text += &format!(
         "{:SCENARIO$} {:POLICY$} {:>8} {:>8}{:>6}{:>6}{:>6}{:>7}\n",
         "", "", "packet", "kernel", "good", "share", "RTT", "energy"
@@ -49,7 +51,8 @@ pub(crate) fn text(gap: &Gap) -> String {
 
 /// For docs/fidelity.md.
 pub(crate) fn markdown(gap: &Gap) -> String {
-    let mut text = format!("{}.\n\n| | median | worst | where |\n|---|---|---|---|\n", title(gap));
+    let mut text =
+        format!("{}.\n{}\n| | median | worst | where |\n|---|---|---|---|\n", title(gap), lateness(gap));
     for summary in &gap.summary {
         text += &format!(
             "| {} | {} | {} | {}, `{}` |\n",
@@ -78,6 +81,12 @@ pub(crate) fn markdown(gap: &Gap) -> String {
 fn title(gap: &Gap) -> String {
     let seeds = if gap.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", gap.seeds) };
     format!("Kernel {} against the packet engine, {seeds}, {} cases", gap.release, gap.cases.len())
+}
+
+/// A line for what was forgiven.
+fn lateness(gap: &Gap) -> String {
+    let told = |bound| format!("Emulated links were allowed to be {} late.\n", Nanos::from_secs_f64(bound));
+    gap.max_lateness_s.map(told).unwrap_or_default()
 }
 
 fn with_spread(case: &Case, packet: bool) -> String {

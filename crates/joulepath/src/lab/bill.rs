@@ -90,7 +90,7 @@ impl Bill {
             emulator: Emulator {
                 realtime: lab.is_realtime(),
                 lateness: reading.lateness,
-                kept_up: reading.lateness.is_within_bound(),
+                kept_up: reading.lateness.is_within(Lateness::BOUND),
                 anomalies: reading.anomalies,
                 differences: lab.differences().to_vec(),
             },
@@ -153,10 +153,10 @@ impl Bill {
         let Emulator { lateness, kept_up, anomalies, .. } = &self.emulator;
         let mut doubts = vec![];
         if !kept_up {
-            let bound_ms = Lateness::BOUND_NS as f64 / 1e6;
+            let bound = Lateness::BOUND;
             let late_ms = lateness.p99_ns as f64 / 1e6;
             doubts.push(format!(
-                "the emulator fell behind: one packet in a hundred was {late_ms:.1} ms late or more, {bound_ms:.1} ms are the \
+                "the emulator fell behind: one packet in a hundred was {late_ms:.1} ms late or more, {bound} are the \
                  bound; close other programs, or lower the rates"
             ));
         }

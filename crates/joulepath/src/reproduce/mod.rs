@@ -88,7 +88,7 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
     if chosen.is_empty() {
         return Err(Failure::usage("none of these experiments is part of --quick").help("write --full"));
     }
-    let packet = engine::open(Engine::Packet)?;
+    let packet = engine::open(Engine::Packet, None)?;
     let kernel = kernel(options, extent, &chosen);
     let plan = Plan::of(&chosen, extent, kernel.as_deref())?;
     let place = |name: &str| options.out.join(name);
@@ -168,7 +168,7 @@ fn kernel(options: &ReproduceOptions, extent: Extent, chosen: &[Experiment]) -> 
     if !wanted {
         return None;
     }
-    let probed = engine::open(Engine::Kernel).and_then(|kernel| {
+    let probed = engine::open(Engine::Kernel, None).and_then(|kernel| {
         // Whether it can run is asked with the first study that it shall run.
         let studies = chosen.iter().flat_map(|experiment| &experiment.studies);
         let first = studies.filter(|study| study.kernel.is_some()).take(1).cloned();

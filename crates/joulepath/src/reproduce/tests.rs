@@ -103,11 +103,11 @@ fn scenarios_variants_keys_and_policies_exist() {
 
 #[test]
 fn an_examination_bears_missing_runs() {
-    for experiment in experiments() {
+    for experiment in experiments().into_iter().filter(|experiment| !experiment.studies.is_empty()) {
         let nothing = experiment.studies.iter().map(|study| vec![vec![]; study.policies.len()]).collect();
         let examined = (experiment.examine)(&Evidence::new(&experiment.studies, nothing));
         let measured = examined.findings.iter().any(|finding| finding.measured.is_some());
-        assert!(experiment.studies.is_empty() || !measured, "{} measured what did not run", experiment.id);
+        assert!(!measured, "{} measured what did not run", experiment.id);
     }
 }
 

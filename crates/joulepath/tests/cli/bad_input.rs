@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use crate::run::{QUICK, folder, joulepath_in};
+use crate::QUICK;
+use crate::run::{folder, joulepath_in};
 
 /// Runs each command and writes down what it says.
 fn transcript(folder: &Path, cases: &[(i32, &[&str])]) -> String {
@@ -117,6 +118,8 @@ fn a_wrong_command_line_is_told_what_would_be_right() {
             (2, &["compare", "quick", "--first-seed", "18446744073709551615"]),
             (2, &["compare", "quick", "--jobs", "0"]),
             (2, &["compare", "quick", "--engine", "packets"]),
+            (2, &["compare", "quick", "--max-lateness", "5 ms"]),
+            (2, &["compare", "quick", "--engine", "kernel", "--max-lateness", "soon"]),
             (2, &["compare", "quick", "--json", "--csv"]),
             (2, &["compare", "quick", "--json", "other.toml"]),
             (2, &["compare", "quick", "--json", "a.txt", "--csv", "a.txt"]),

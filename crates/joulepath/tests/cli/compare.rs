@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::run::{QUICK, folder, joulepath, joulepath_in};
+use crate::QUICK;
+use crate::run::{folder, joulepath, joulepath_in};
 
 /// An estimate has a mean within its interval.
 #[track_caller]

@@ -8,15 +8,16 @@ mod explain;
 mod fluid;
 mod guide;
 mod interrupt;
-mod kernel;
-#[cfg(feature = "kernel")]
-mod lab;
 mod league;
 mod list;
-#[cfg(feature = "kernel")]
-mod machine;
 mod map;
 mod reproduce;
+#[path = "../common/run.rs"]
 mod run;
 mod scenarios;
+#[cfg(not(feature = "kernel"))]
+mod without_kernel;
 mod writing;
+
+/// Two paths for one second.
+const QUICK: &str = include_str!("../../scenarios/quick.toml");

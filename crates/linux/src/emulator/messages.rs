@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use joulepath_model::energy::meter::EnergyReading;
 use joulepath_model::scenario::{LinkIndex, PathIndex};
+use joulepath_model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 pub use super::lateness::Lateness;
@@ -141,13 +142,13 @@ pub struct Reading {
 }
 
 impl Lateness {
-    /// Up to here one packet in a hundred may be late, ns. RTTs are milliseconds and more: above, the emulator adds to them what
-    /// no link has, and a run should not be counted.
-    pub const BOUND_NS: u64 = 1_000_000;
+    /// Up to here one packet in a hundred may be later, unless somebody allows more. RTTs are milliseconds and more: above, the
+    /// emulator adds to them what no link has, and a run should not be counted.
+    pub const BOUND: Nanos = Nanos::from_millis(1);
 
-    /// Whether the emulator kept up.
-    pub fn is_within_bound(&self) -> bool {
-        self.p99_ns <= Self::BOUND_NS
+    /// Whether the emulator kept up, if so much is allowed.
+    pub fn is_within(&self, bound: Nanos) -> bool {
+        self.p99_ns <= bound.0
     }
 }
 

@@ -60,12 +60,20 @@ const LEAD: Duration = Duration::from_millis(10);
 /// Longest time between two looks at emulator and control plane.
 const LOOK: Duration = Duration::from_millis(50);
 /// What a run records besides its result, and how it is done.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct RunOptions {
     /// Time series.
     pub series: bool,
     /// IPv6 instead of IPv4.
     pub ipv6: bool,
+    /// One packet in a hundred may leave the emulated links later than this; beyond, the run has failed.
+    pub max_lateness: Nanos,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        RunOptions { series: false, ipv6: false, max_lateness: Lateness::BOUND }
+    }
 }
 
 /// Runs `scenario` under one policy with one seed; takes as long as the scenario says. `program` becomes emulator and traffic.
@@ -106,7 +114,7 @@ pub fn run_watched(
 ) -> Result<RunResult> {
     let mut run = Run::start(scenario, setup, seed, options, program)?;
     let (outcome, ended) = run.until_the_end(scenario, watch)?;
-    check_lateness(&ended.reading)?;
+    check_lateness(&ended.reading, options.max_lateness)?;
     Ok(merge::result(scenario, setup.policy(), seed, run.lab.lines(), &outcome, &ended))
 }
 
@@ -213,14 +221,13 @@ impl Run {
 /// How long the reports may take after the end, on a machine that is busy beyond use.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn check_lateness(reading: &Reading) -> Result<()> {
-    if reading.lateness.is_within_bound() {
+fn check_lateness(reading: &Reading, bound: Nanos) -> Result<()> {
+    if reading.lateness.is_within(bound) {
         return Ok(());
     }
     Err(Error::Run(format!(
-        "the emulated links were {:.1} ms late (99th percentile; {} ms are allowed): this machine was too busy",
-        reading.lateness.p99_ns as f64 / 1e6,
-        Lateness::BOUND_NS / 1_000_000
+        "the emulated links were {:.1} ms late (99th percentile; {bound} are allowed): this machine was too busy",
+        reading.lateness.p99_ns as f64 / 1e6
     )))
 }
 

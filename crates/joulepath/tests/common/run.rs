@@ -56,6 +56,3 @@ pub(crate) fn joulepath(arguments: &[&str]) -> Said {
 pub(crate) fn folder() -> TempDir {
     TempDir::new().expect("a temporary folder")
 }
-
-/// Two paths for one second.
-pub(crate) const QUICK: &str = include_str!("../../scenarios/quick.toml");

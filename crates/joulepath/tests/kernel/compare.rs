@@ -1,0 +1,115 @@
+//! `compare --engine kernel` and `gap` as their users see them.
+
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::machine::{Unprivileged, is_running, machine, workers_of};
+use crate::run::{Said, command, folder, joulepath, joulepath_in};
+
+/// For tests that a busy machine must not fail: what they look at is right however late the links are.
+const HOWEVER_LATE: [&str; 2] = ["--max-lateness", "10 s"];
+
+#[test]
+fn a_comparison_has_the_table_and_the_notes_of_its_engine() {
+    let Some(_machine) = machine() else { return };
+    let folder = folder();
+    let arguments =
+        ["compare", "quick", "--engine", "kernel", "-p", "mptcp,olia", "-n", "1", "--json", "k.json"];
+    let table = joulepath_in(folder.path(), &[&arguments[..], &HOWEVER_LATE].concat()).ok();
+    assert!(table.contains("kernel engine · 1 seed"), "{table}");
+    assert!(table.contains("kernel's own (`mainline`)") && table.contains("modelled"), "{table}");
+    let json: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("k.json")).unwrap()).unwrap();
+    assert_eq!(json["engine"], "kernel");
+    let notes: Vec<&str> =
+        json["notes"].as_array().unwrap().iter().filter_map(|note| note.as_str()).collect();
+    assert!(notes.iter().any(|note| note.contains("up to 10 s late")), "{notes:?}");
+    // 15 Mbit/s of links for a second, slow start included.
+    let goodput = json["rows"][0]["goodput_bps"]["mean"].as_f64().unwrap();
+    assert!((6e6..15e6).contains(&goodput), "{goodput}");
+}
+
+#[test]
+fn after_ctrl_c_the_run_under_way_is_reported_and_nothing_is_left() {
+    let Some(_machine) = machine() else { return };
+    let folder = folder();
+    let arguments = ["compare", "quick", "--engine", "kernel", "--duration", "2 s", "-n", "100"];
+    let arguments = [&arguments[..], &HOWEVER_LATE].concat();
+    let child = command(folder.path(), &arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.unwrap();
+    let workers = workers_of(child.id(), 3);
+    let since = Instant::now();
+    kill_process(Pid::from_raw(child.id() as i32).unwrap(), Signal::INT).unwrap();
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!(said.code, Some(5), "{}", said.stderr);
+    assert!(said.stdout.contains("Interrupted"), "{}", said.stdout);
+    assert!(said.stdout.contains("uncoupled"), "{}{}", said.stdout, said.stderr);
+    // A hundred runs of every policy take minutes.
+    assert!(since.elapsed() < Duration::from_secs(60), "{:?}", since.elapsed());
+    assert!(workers.iter().all(|&pid| !is_running(pid)), "{workers:?}");
+}
+
+#[test]
+fn a_run_that_came_too_late_does_not_count() {
+    let Some(_machine) = machine() else { return };
+    let said = joulepath(&[
+        "compare",
+        "quick",
+        "--engine",
+        "kernel",
+        "-p",
+        "mptcp",
+        "-n",
+        "1",
+        "--max-lateness",
+        "1 ns",
+    ]);
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert!(said.stderr.contains("(99th percentile; 1 ns are allowed)"), "{}", said.stderr);
+}
+
+#[test]
+fn what_mainline_linux_cannot_do_has_exit_code_3() {
+    for (policy, name) in [("mptcp[scheduler=round-robin]", "round-robin"), ("redundant", "redundant")] {
+        let said = joulepath(&["compare", "quick", "--engine", "kernel", "-p", policy]);
+        assert_eq!(said.code, Some(3), "{}", said.stderr);
+        assert!(said.stderr.contains(name) && said.stderr.contains("--engine packet"), "{}", said.stderr);
+    }
+}
+
+#[test]
+fn without_root_it_is_exit_code_4_and_the_remedy() {
+    let Some(nobody) = Unprivileged::new() else { return };
+    for arguments in [&["compare", "quick", "--engine", "kernel"][..], &["gap", "quick", "-p", "mptcp"]] {
+        let said = Said::of(nobody.command(arguments).output().unwrap());
+        assert_eq!(said.code, Some(4), "{}", said.stderr);
+        assert!(said.stderr.contains("sudo"), "{}", said.stderr);
+    }
+}
+
+#[test]
+fn the_gap_is_shown_kept_and_written_into_a_page() {
+    let Some(_machine) = machine() else { return };
+    let folder = folder();
+    fs::write(folder.path().join("page.md"), "# A\n<!-- gap: begin -->\n<!-- gap: end -->\nZ\n").unwrap();
+    let arguments = ["gap", "quick", "-p", "mptcp", "--runs", "runs.jsonl", "--markdown", "page.md"];
+    let gap = || joulepath_in(folder.path(), &[&arguments[..], &HOWEVER_LATE].concat());
+    let first = gap().ok();
+    assert!(first.contains("allowed to be 10 s late"), "{first}");
+    assert!(
+        first.contains("goodput   median") && first.lines().all(|line| line.chars().count() <= 80),
+        "{first}"
+    );
+    let page = fs::read_to_string(folder.path().join("page.md")).unwrap();
+    assert!(
+        page.starts_with("# A\n") && page.ends_with("Z\n") && page.contains("| quick | `mptcp` |"),
+        "{page}"
+    );
+    // Again: nothing has to be run.
+    let runs = fs::read(folder.path().join("runs.jsonl")).unwrap();
+    assert_eq!(first, gap().ok());
+    assert_eq!(runs, fs::read(folder.path().join("runs.jsonl")).unwrap());
+}

@@ -1,0 +1,9 @@
+//! The commands that need the kernel engine, as their users see them.
+//!
+//! A program of tests by itself: emulated links keep time, and the other tests of the command line want every core.
+
+mod compare;
+mod lab;
+mod machine;
+#[path = "../common/run.rs"]
+mod run;
