@@ -17,7 +17,8 @@ fn a_path_that_loses_everything_for_five_seconds_comes_back() {
     let scenario = scenario(&text);
     let setup = setup("mptcp", &scenario);
     let options = RunOptions { series: true, ..RunOptions::default() };
-    let result = patiently(|| engine::run(&scenario, &setup, 1, options, &program())).unwrap();
+    let result =
+        patiently(options, |options| engine::run(&scenario, &setup, 1, options, &program())).unwrap();
     let series = result.series.unwrap();
     let wifi_bits = |from: f64, until: f64| -> f64 {
         let pieces = series.time_s.windows(2).enumerate();
@@ -38,13 +39,13 @@ fn an_interface_that_goes_down_and_up_does_not_end_the_run() {
     let Some(_machine) = machine() else { return };
     let scenario = changed(TWO_PATHS, &[("duration", "\"5 s\"")]);
     let setup = setup("mptcp", &scenario);
-    let result = patiently(|| {
+    let result = patiently(RunOptions::default(), |options| {
         let mut switches = [(1500, false), (3000, true)].into_iter().peekable();
         let mut watch = |moment: Moment<'_>| {
             let is_due = |&(ms, _): &(u64, bool)| moment.time > Duration::from_millis(ms);
             switches.next_if(is_due).map_or(Ok(()), |(_, up)| moment.lab.set_line(1, up))
         };
-        let done = engine::run_watched(&scenario, &setup, 1, RunOptions::default(), &program(), &mut watch);
+        let done = engine::run_watched(&scenario, &setup, 1, options, &program(), &mut watch);
         assert!(done.is_err() || switches.next().is_none(), "not switched off and on");
         done
     });
@@ -66,7 +67,8 @@ fn eight_subflows_over_ipv6_all_carry() {
     let scenario = scenario(&text);
     let setup = setup("mptcp[cc=olia]", &scenario);
     let options = RunOptions { ipv6: true, ..RunOptions::default() };
-    let result = patiently(|| engine::run(&scenario, &setup, 1, options, &program())).unwrap();
+    let result =
+        patiently(options, |options| engine::run(&scenario, &setup, 1, options, &program())).unwrap();
     assert!(result.paths.iter().all(|path| path.goodput_bps > 0.2e6), "{:#?}", result.paths);
     // 32 Mbit/s of links.
     assert!(result.goodput_bps > 16e6, "{result:#?}");

@@ -42,7 +42,8 @@ fn run(text: &str, policy: &str) -> (RunResult, Series) {
     let setup = setup(policy, &scenario);
     engine::check(&scenario, std::slice::from_ref(&setup)).unwrap();
     let options = RunOptions { series: true, ..RunOptions::default() };
-    let mut result = patiently(|| engine::run(&scenario, &setup, 1, options, &program())).unwrap();
+    let mut result =
+        patiently(options, |options| engine::run(&scenario, &setup, 1, options, &program())).unwrap();
     let series = result.series.take().unwrap();
     println!("{policy}: {:#?}", result.paths);
     (result, series)

@@ -13,7 +13,8 @@ fn a_run_fills_the_whole_result() {
     let scenario = scenario(TWO_PATHS);
     let setup = setup("mptcp", &scenario);
     let options = RunOptions { series: true, ..RunOptions::default() };
-    let result = patiently(|| engine::run(&scenario, &setup, 1, options, &program())).unwrap();
+    let result =
+        patiently(options, |options| engine::run(&scenario, &setup, 1, options, &program())).unwrap();
     assert_eq!((result.policy.as_str(), result.seed), ("mptcp", 1));
     assert!((result.measured_s - 3.0).abs() < 1e-9);
     // 30 Mbit/s of links, of which 1460 of 1500 bytes are payload: 29.2. Queues of one bandwidth-delay product keep links busy; a
