@@ -9,7 +9,6 @@ mod measure;
 mod table;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use joulepath_model::policy::Policy;
@@ -144,12 +143,11 @@ fn simulate(
     packet: &dyn Runner,
     stop: &AtomicBool,
 ) -> Vec<Vec<Vec<RunResult>>> {
-    let cores = thread::available_parallelism().unwrap_or(std::num::NonZeroUsize::MIN);
     let of_plan = |plan: &Plan| {
         let tasks = study::tasks(plan.policies.len(), seeds, false);
         let work = |task: &Task| packet.run(&plan.scenario, &plan.policies[task.policy].packet, task);
         let mut runs = vec![vec![]; plan.policies.len()];
-        for (task, outcome) in study::run(&tasks, cores, stop, work, |_, _| {}) {
+        for (task, outcome) in study::run(&tasks, study::cores(None), stop, work, |_, _| {}) {
             match outcome {
                 Ok(run) => runs[task.policy].push(run),
                 Err(error) => told_failure(plan, task.policy, "packet", task.seed, &error),

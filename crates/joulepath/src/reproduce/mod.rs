@@ -20,10 +20,8 @@ mod paper004;
 mod runs;
 mod slots;
 
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::thread;
 
 use joulepath_report::{
     Report, Reproduction, SecondMeasurement, Verdict, reproduction_html, reproduction_markdown,
@@ -43,6 +41,7 @@ use crate::marks;
 use crate::nearest::suggest;
 use crate::outputs;
 use crate::show::print_json;
+use crate::study;
 use crate::terminal;
 
 /// Name of the marks between which the results stand in the papers' pages.
@@ -95,7 +94,7 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
     outputs::make_folder(&place("x"))?;
     let mut kept = Kept::open(&place(&format!("{}.runs.jsonl", extent.name())))?;
     let stop = interrupt::flag();
-    let cores = options.jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
+    let cores = study::cores(options.jobs);
     if !options.quiet {
         terminal::say(&format!("{} runs for {} experiments", plan.len(), chosen.len()));
     }
@@ -203,7 +202,7 @@ fn examine(
         command: command_line(),
         run_s: done.took.as_secs_f64(),
         runs: plan.len() as u64,
-        cores: thread::available_parallelism().map_or(1, NonZeroUsize::get) as u32,
+        cores: study::cores(None).get() as u32,
         partial: reports.iter().any(|report| report.missing > 0),
         experiments: reports,
     })
