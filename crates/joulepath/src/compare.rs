@@ -90,19 +90,16 @@ struct Case {
 
 /// Every case, loaded and checked: nothing runs before all are right.
 fn cases(source: &Source, options: &CompareOptions, engine: &dyn Runner) -> Result<Vec<Case>, Failure> {
-    let variants: Vec<(Option<String>, Overrides)> = match &options.changes.variant {
-        _ if options.all_variants => {
-            source.variants()?.into_iter().map(|variant| (Some(variant.name), variant.set)).collect()
-        }
-        Some(name) => vec![(Some(name.clone()), source.variant(name)?)],
-        None => vec![(None, vec![])],
+    let variants: Vec<Option<String>> = match options.all_variants {
+        true => source.variants()?.into_iter().map(|variant| Some(variant.name)).collect(),
+        false => vec![options.changes.variant.clone()],
     };
     if variants.is_empty() {
         return Err(
             Failure::usage(format!("`{}` has no variants", source.name)).help("leave --all-variants out")
         );
     }
-    variants.into_iter().map(|(variant, set)| case(source, options, engine, variant, set)).collect()
+    variants.into_iter().map(|variant| case(source, options, engine, variant)).collect()
 }
 
 fn case(
@@ -110,11 +107,10 @@ fn case(
     options: &CompareOptions,
     engine: &dyn Runner,
     variant: Option<String>,
-    mut overrides: Overrides,
 ) -> Result<Case, Failure> {
-    overrides.extend(options.duration.iter().map(|duration| ("duration".to_owned(), quoted(duration))));
-    overrides.extend(options.changes.set.iter().cloned());
-    let scenario = source.load(&overrides)?;
+    let duration = options.duration.iter().map(|duration| ("duration".to_owned(), quoted(duration)));
+    let set: Overrides = duration.chain(options.changes.set.iter().cloned()).collect();
+    let scenario = source.load(&source.overrides(variant.as_deref(), &set)?)?;
     let contenders = match &options.policies {
         Some(list) => contenders::prepare(&contenders::parse(list)?, &scenario, Exit::Usage)?,
         None => contenders::prepare(&scenario.compare.policies, &scenario, Exit::Failed)?,

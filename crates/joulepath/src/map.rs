@@ -29,7 +29,7 @@ use crate::engine;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::outputs;
-use crate::source::{self, Overrides, Source};
+use crate::source::{self, Source};
 use crate::terminal;
 
 /// A map with all that was found.
@@ -59,8 +59,8 @@ pub(crate) fn map(options: &MapOptions) -> Result<Exit, Failure> {
     if !options.quiet {
         source::announce(&source, &options.scenario);
     }
-    let plane =
-        Plane::load(&source, changes(&source, options)?, axes, options.policies.as_deref(), &*engine)?;
+    let set = source.overrides(options.changes.variant.as_deref(), &options.changes.set)?;
+    let plane = Plane::load(&source, set, axes, options.policies.as_deref(), &*engine)?;
     if let Some(place) = &options.report {
         outputs::make_folder(&outputs::page(place, &stem(&source)))?;
     }
@@ -87,16 +87,6 @@ pub(crate) fn map(options: &MapOptions) -> Result<Exit, Failure> {
 
 fn stem(source: &Source) -> String {
     format!("{}-map", source.stem())
-}
-
-/// What is set at every point.
-fn changes(source: &Source, options: &MapOptions) -> Result<Overrides, Failure> {
-    let mut overrides = match &options.changes.variant {
-        Some(name) => source.variant(name)?,
-        None => vec![],
-    };
-    overrides.extend(options.changes.set.iter().cloned());
-    Ok(overrides)
 }
 
 fn tell(map: &Map<'_>, stem: &str) -> Result<(), Failure> {

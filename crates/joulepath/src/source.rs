@@ -99,10 +99,20 @@ impl Source {
             .map_err(|errors| Failure::scenario(Exit::Failed, errors.in_file(&self.name)))
     }
 
-    /// What the variant called `name` sets.
+    /// What a variant sets, if one is named, and then `set`.
     ///
     /// # Errors
     /// If there is no such variant.
+    pub(crate) fn overrides(
+        &self,
+        variant: Option<&str>,
+        set: &[(String, String)],
+    ) -> Result<Overrides, Failure> {
+        let mut overrides = variant.map_or(Ok(vec![]), |name| self.variant(name))?;
+        overrides.extend_from_slice(set);
+        Ok(overrides)
+    }
+
     pub(crate) fn variant(&self, name: &str) -> Result<Overrides, Failure> {
         let variants = self.variants()?;
         let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
@@ -202,12 +212,7 @@ fn read_bytes(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// If it cannot be opened or loaded.
 pub(crate) fn load(argument: &str, changes: &crate::cli::Changes) -> Result<Scenario, Failure> {
     let source = Source::open(argument)?;
-    let mut overrides = match &changes.variant {
-        Some(name) => source.variant(name)?,
-        None => vec![],
-    };
-    overrides.extend(changes.set.iter().cloned());
-    source.load(&overrides)
+    source.load(&source.overrides(changes.variant.as_deref(), &changes.set)?)
 }
 
 /// Whether a word on the command line names a scenario rather than a file to write.
