@@ -113,7 +113,7 @@ impl Source {
         Ok(overrides)
     }
 
-    pub(crate) fn variant(&self, name: &str) -> Result<Overrides, Failure> {
+    fn variant(&self, name: &str) -> Result<Overrides, Failure> {
         let variants = self.variants()?;
         let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
         let unknown =

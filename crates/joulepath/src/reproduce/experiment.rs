@@ -146,6 +146,16 @@ impl Study {
         Study { kernel: Some(InKernel { policies, seeds, duration }), ..self }
     }
 
+    /// What the kernel runs of it, if anything.
+    pub(crate) fn in_kernel(&self) -> Option<Study> {
+        let InKernel { policies, seeds, duration } = self.kernel.clone()?;
+        let study = Study { policies, seeds, series: 0, kernel: None, ..self.clone() };
+        Some(match duration {
+            Some(duration) => study.set("duration", &serde_json::Value::from(duration).to_string()),
+            None => study,
+        })
+    }
+
     /// How many seeds `extent` asks for.
     pub(crate) fn seeds_of(&self, extent: Extent) -> u32 {
         match extent {

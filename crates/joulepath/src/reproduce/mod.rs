@@ -29,7 +29,7 @@ use joulepath_report::{
 };
 use serde::Serialize;
 
-use self::experiment::{Experiment, Extent};
+use self::experiment::{Experiment, Extent, Study};
 use self::runs::{Done, On, Plan};
 use crate::cli::{Engine, ReproduceOptions};
 use crate::compare::command_line;
@@ -99,7 +99,7 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
         terminal::say(&format!("{} runs for {} experiments", plan.len(), chosen.len()));
     }
     let done = plan.execute(&*packet, kernel.as_deref(), &mut kept, cores, stop, options.quiet);
-    let reproduction = examine(&chosen, &plan, &done, extent, kernel.is_some())?;
+    let reproduction = examine(&chosen, &plan, &done, extent, kernel.is_some());
     write(options, &reproduction, &place)?;
     let interrupted = stop.load(Ordering::SeqCst);
     Ok(if interrupted || reproduction.partial { Exit::Partial } else { Exit::Ok })
@@ -161,20 +161,12 @@ fn list(experiments: &[Experiment], json: bool) -> Result<Exit, Failure> {
 
 /// The kernel engine, where the second measurement is wanted and possible; says so if it is only wanted.
 fn kernel(options: &ReproduceOptions, extent: Extent, chosen: &[Experiment]) -> Option<Box<dyn Runner>> {
-    let wanted = extent == Extent::Full
-        && !options.no_kernel
-        && chosen.iter().flat_map(|experiment| &experiment.studies).any(|study| study.kernel.is_some());
-    if !wanted {
-        return None;
-    }
-    let probed = engine::open(Engine::Kernel, None).and_then(|kernel| {
-        // Whether it can run is asked with the first study that it shall run.
-        let studies = chosen.iter().flat_map(|experiment| &experiment.studies);
-        let first = studies.filter(|study| study.kernel.is_some()).take(1).cloned();
-        let probe = first.into_iter().try_for_each(|study| runs::probe(study, &*kernel));
-        probe.map(|()| kernel)
-    });
-    match probed {
+    let mut studies = chosen.iter().flat_map(|experiment| &experiment.studies);
+    // Whether it can run is asked with the first study that it shall run.
+    let first =
+        studies.find_map(Study::in_kernel).filter(|_| extent == Extent::Full && !options.no_kernel)?;
+    let opened = engine::open(Engine::Kernel, None);
+    match opened.and_then(|kernel| runs::probe(&first, &*kernel).map(|()| kernel)) {
         Ok(kernel) => Some(kernel),
         Err(failure) => {
             failure.print();
@@ -190,12 +182,10 @@ fn examine(
     done: &Done,
     extent: Extent,
     with_kernel: bool,
-) -> Result<Reproduction, Failure> {
-    let mut reports = vec![];
-    for experiment in chosen {
-        reports.push(report(experiment, plan, done, extent, with_kernel)?);
-    }
-    Ok(Reproduction {
+) -> Reproduction {
+    let reports: Vec<Report> =
+        chosen.iter().map(|experiment| report(experiment, plan, done, extent, with_kernel)).collect();
+    Reproduction {
         extent: extent.name().to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: env!("JOULEPATH_COMMIT").to_owned(),
@@ -205,27 +195,21 @@ fn examine(
         cores: study::cores(None).get() as u32,
         partial: reports.iter().any(|report| report.missing > 0),
         experiments: reports,
-    })
+    }
 }
 
-fn report(
-    experiment: &Experiment,
-    plan: &Plan,
-    done: &Done,
-    extent: Extent,
-    with_kernel: bool,
-) -> Result<Report, Failure> {
-    let (evidence, mut missing) = plan.evidence(&experiment.studies, done, On::Packet)?;
+fn report(experiment: &Experiment, plan: &Plan, done: &Done, extent: Extent, with_kernel: bool) -> Report {
+    let (evidence, mut missing) = plan.evidence(experiment, done, On::Packet);
     let examined = (experiment.examine)(&evidence);
     let judged = || examined.findings.iter().filter_map(|finding| finding.verdict);
     let verdict = if experiment.is_open { Verdict::CannotBe } else { Verdict::weakest(judged()) };
     let mut kernel = None;
     if with_kernel && experiment.studies.iter().any(|study| study.kernel.is_some()) {
-        let (evidence, lacking) = plan.evidence(&experiment.studies, done, On::Kernel)?;
+        let (evidence, lacking) = plan.evidence(experiment, done, On::Kernel);
         missing += lacking;
         kernel = second(&(experiment.examine)(&evidence).findings, &examined.findings);
     }
-    Ok(Report {
+    Report {
         id: experiment.id.to_owned(),
         title: experiment.title.to_owned(),
         source: experiment.source.to_owned(),
@@ -237,7 +221,7 @@ fn report(
         kernel,
         figures: examined.figures,
         missing,
-    })
+    }
 }
 
 /// What the real stack says of those findings that it could measure. It agrees if on these the simulator's weakest verdict is the same.

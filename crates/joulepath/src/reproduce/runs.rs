@@ -10,7 +10,7 @@ use joulepath_model::result::RunResult;
 use joulepath_model::scenario::Scenario;
 
 use super::evidence::Evidence;
-use super::experiment::{Experiment, Extent, InKernel, Study};
+use super::experiment::{Experiment, Extent, Study};
 use crate::contenders::{self, Contender};
 use crate::engine::Runner;
 use crate::failure::{Exit, Failure};
@@ -51,15 +51,20 @@ struct Run {
     on: On,
 }
 
+/// Indices of the runs of a study: by policy, in the order of the seeds.
+type Wanted = BTreeMap<String, Vec<usize>>;
+
 /// What all experiments need.
 pub(crate) struct Plan {
     extent: Extent,
     cases: Vec<Case>,
     /// By scenario name and overrides.
-    known: BTreeMap<(String, Overrides), usize>,
+    known: BTreeMap<(&'static str, Overrides), usize>,
     runs: Vec<Run>,
     /// Index of a run by case, policy, seed and engine.
     places: BTreeMap<(usize, usize, u64, On), usize>,
+    /// By experiment, index of its study, and engine.
+    wanted: BTreeMap<(&'static str, usize, On), Wanted>,
 }
 
 /// What has become of the runs.
@@ -67,8 +72,6 @@ pub(crate) struct Done {
     results: Vec<Option<RunResult>>,
     /// Time that they took, together.
     pub(crate) took: Duration,
-    /// How many failed.
-    pub(crate) failed: u64,
 }
 
 impl Plan {
@@ -81,60 +84,66 @@ impl Plan {
         extent: Extent,
         kernel: Option<&dyn Runner>,
     ) -> Result<Self, Failure> {
-        let mut plan =
-            Plan { extent, cases: vec![], known: BTreeMap::new(), runs: vec![], places: BTreeMap::new() };
-        for study in experiments.iter().flat_map(|experiment| &experiment.studies) {
-            plan.add(study, &study.policies, On::Packet)?;
-            if let (Some(in_kernel), Some(kernel)) = (&study.kernel, kernel) {
-                plan.add_checked(&study.in_kernel(in_kernel), in_kernel, kernel)?;
+        let mut plan = Plan::new(extent);
+        for experiment in experiments {
+            for (index, study) in experiment.studies.iter().enumerate() {
+                let case = plan.case(study)?;
+                let wanted = plan.add(case, study, On::Packet)?;
+                plan.wanted.insert((experiment.id, index, On::Packet), wanted);
+                if let (Some(real), Some(kernel)) = (study.in_kernel(), kernel) {
+                    let wanted = plan.add_checked(&real, kernel)?;
+                    plan.wanted.insert((experiment.id, index, On::Kernel), wanted);
+                }
             }
         }
         // The kernel's runs come last: they want the machine for themselves.
         Ok(plan)
     }
 
-    fn add(&mut self, study: &Study, policies: &[String], on: On) -> Result<usize, Failure> {
-        let case = self.case(study)?;
-        let seeds = if on == On::Kernel { study.seeds } else { study.seeds_of(self.extent) };
-        for seed in 1..=u64::from(seeds) {
-            for policy in policies {
-                let policy = self.contender(case, policy)?;
-                let series = on == On::Packet && seed <= u64::from(study.series);
+    fn new(extent: Extent) -> Self {
+        Plan {
+            extent,
+            cases: vec![],
+            known: BTreeMap::new(),
+            runs: vec![],
+            places: BTreeMap::new(),
+            wanted: BTreeMap::new(),
+        }
+    }
+
+    fn add(&mut self, case: usize, study: &Study, on: On) -> Result<Wanted, Failure> {
+        let mut wanted = Wanted::new();
+        for seed in 1..=u64::from(study.seeds_of(self.extent)) {
+            for policy in &study.policies {
+                let contender = self.contender(case, policy)?;
+                let series = seed <= u64::from(study.series);
                 let next = self.runs.len();
-                let place = *self.places.entry((case, policy, seed, on)).or_insert(next);
+                let place = *self.places.entry((case, contender, seed, on)).or_insert(next);
                 match self.runs.get_mut(place) {
                     Some(run) => run.series |= series,
-                    None => self.runs.push(Run { case, policy, seed, series, on }),
+                    None => self.runs.push(Run { case, policy: contender, seed, series, on }),
                 }
+                wanted.entry(policy.clone()).or_default().push(place);
             }
         }
-        Ok(case)
+        Ok(wanted)
     }
 
     /// Adds what the kernel shall run, if it can.
-    fn add_checked(
-        &mut self,
-        study: &Study,
-        in_kernel: &InKernel,
-        kernel: &dyn Runner,
-    ) -> Result<(), Failure> {
-        let case = self.add(study, &in_kernel.policies, On::Kernel)?;
+    fn add_checked(&mut self, study: &Study, kernel: &dyn Runner) -> Result<Wanted, Failure> {
+        let case = self.case(study)?;
+        let wanted = self.add(case, study, On::Kernel)?;
         let places: Vec<usize> =
-            in_kernel.policies.iter().map(|policy| self.contender(case, policy)).collect::<Result<_, _>>()?;
+            study.policies.iter().map(|policy| self.contender(case, policy)).collect::<Result<_, _>>()?;
         // The same scenario may have policies that only the simulator runs.
         let case = &self.cases[case];
         let contenders: Vec<Contender> = places.iter().map(|&at| case.contenders[at].clone()).collect();
-        kernel.check(&case.scenario, &contenders)
+        kernel.check(&case.scenario, &contenders).map(|()| wanted)
     }
 
     fn case(&mut self, study: &Study) -> Result<usize, Failure> {
         let source = Source::open(study.scenario)?;
-        let mut overrides = match &study.variant {
-            Some(variant) => source.variant(variant)?,
-            None => vec![],
-        };
-        overrides.extend(study.set.iter().cloned());
-        let identity = (study.scenario.to_owned(), overrides);
+        let identity = (study.scenario, source.overrides(study.variant.as_deref(), &study.set)?);
         if let Some(&case) = self.known.get(&identity) {
             return Ok(case);
         }
@@ -171,7 +180,7 @@ impl Plan {
         stop: &AtomicBool,
         quiet: bool,
     ) -> Done {
-        let mut done = Done { results: vec![None; self.runs.len()], took: Duration::ZERO, failed: 0 };
+        let mut done = Done { results: vec![None; self.runs.len()], took: Duration::ZERO };
         let mut progress = Progress::new(self.runs.len(), None, quiet);
         for (place, run) in self.runs.iter().enumerate() {
             let found = kept.find(&self.key(run)).filter(|found| found.run.series.is_some() || !run.series);
@@ -197,7 +206,6 @@ impl Plan {
                         done.results[place] = Some(run.clone());
                     }
                     Err(error) => {
-                        done.failed += 1;
                         let run = &self.runs[place];
                         let case = &self.cases[run.case];
                         terminal::tell(&format!(
@@ -248,85 +256,33 @@ impl Plan {
     }
 
     /// The runs of one experiment on an engine, and how many of them are missing.
-    ///
-    /// # Errors
-    /// As [`Plan::of`], where they would have shown before.
     pub(crate) fn evidence<'a>(
         &self,
-        studies: &'a [Study],
+        experiment: &'a Experiment,
         done: &'a Done,
         on: On,
-    ) -> Result<(Evidence<'a>, u64), Failure> {
+    ) -> (Evidence<'a>, u64) {
         let mut missing = 0;
-        let mut all = vec![];
-        for study in studies {
-            let (study_on, ran) = match on {
-                On::Packet => (study.clone(), &study.policies),
-                On::Kernel => match &study.kernel {
-                    Some(in_kernel) => (study.in_kernel(in_kernel), &in_kernel.policies),
-                    None => (study.clone(), &study.policies),
-                },
-            };
-            let absent = on == On::Kernel && study.kernel.is_none();
-            let seeds = if on == On::Kernel { study_on.seeds } else { study.seeds_of(self.extent) };
-            let mut by_policy = vec![];
-            for policy in &study.policies {
-                let mut runs = vec![];
-                if !absent && ran.contains(policy) {
-                    for seed in 1..=u64::from(seeds) {
-                        match self
-                            .place(&study_on, policy, seed, on)?
-                            .and_then(|at| done.results[at].as_ref())
-                        {
-                            Some(run) => runs.push(run),
-                            None => missing += 1,
-                        }
-                    }
-                }
-                by_policy.push(runs);
-            }
-            all.push(by_policy);
-        }
-        Ok((Evidence::new(studies, all), missing))
-    }
-
-    fn place(&self, study: &Study, policy: &str, seed: u64, on: On) -> Result<Option<usize>, Failure> {
-        let mut overrides = match &study.variant {
-            Some(variant) => Source::open(study.scenario)?.variant(variant)?,
-            None => vec![],
+        let mut done_of = |places: &[usize]| {
+            let runs: Vec<&RunResult> = places.iter().filter_map(|&at| done.results[at].as_ref()).collect();
+            missing += (places.len() - runs.len()) as u64;
+            runs
         };
-        overrides.extend(study.set.iter().cloned());
-        let Some(&case) = self.known.get(&(study.scenario.to_owned(), overrides)) else { return Ok(None) };
-        let policy: Policy = policy.parse().map_err(|error| Failure::message(Exit::Failed, error))?;
-        let written = policy.to_string();
-        let contender = self.cases[case].contenders.iter().position(|known| known.policy == written);
-        Ok(contender.and_then(|at| self.places.get(&(case, at, seed, on)).copied()))
+        let of_study = |(index, study): (usize, &Study)| {
+            let wanted = self.wanted.get(&(experiment.id, index, on));
+            let places =
+                |policy: &String| wanted.and_then(|wanted| wanted.get(policy)).map_or(&[][..], |p| p);
+            study.policies.iter().map(|policy| done_of(places(policy))).collect()
+        };
+        let runs = experiment.studies.iter().enumerate().map(of_study).collect();
+        (Evidence::new(&experiment.studies, runs), missing)
     }
 }
 
-impl Study {
-    /// What the kernel runs of it.
-    fn in_kernel(&self, in_kernel: &InKernel) -> Study {
-        let study = Study { seeds: in_kernel.seeds, series: 0, ..self.clone() };
-        match in_kernel.duration {
-            Some(duration) => study.set("duration", &serde_json::Value::from(duration).to_string()),
-            None => study,
-        }
-    }
-}
-
-/// Asks the kernel engine whether it can run here, with the first scenario that it shall.
+/// Asks the kernel engine whether it can run a study here.
 ///
 /// # Errors
 /// What is missing.
-pub(crate) fn probe(study: Study, kernel: &dyn Runner) -> Result<(), Failure> {
-    let Some(in_kernel) = study.kernel.clone() else { return Ok(()) };
-    let mut plan = Plan {
-        extent: Extent::Full,
-        cases: vec![],
-        known: BTreeMap::new(),
-        runs: vec![],
-        places: BTreeMap::new(),
-    };
-    plan.add_checked(&study.in_kernel(&in_kernel), &in_kernel, kernel)
+pub(crate) fn probe(study: &Study, kernel: &dyn Runner) -> Result<(), Failure> {
+    Plan::new(Extent::Full).add_checked(study, kernel).map(drop)
 }
