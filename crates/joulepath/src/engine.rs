@@ -6,9 +6,11 @@
 mod kernel;
 
 use std::num::NonZeroUsize;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use joulepath_control::schedule::Scheduler;
+use joulepath_model::result::RunResult;
 use joulepath_model::scenario::Scenario;
 use joulepath_model::units::Nanos;
 use joulepath_packet::RunOptions;
@@ -31,6 +33,11 @@ pub(crate) trait Runner: Sync {
     /// Most runs at a time; none if only the cores set a bound.
     fn most_at_a_time(&self) -> Option<NonZeroUsize> {
         None
+    }
+
+    /// How often [`attempt`] tries a run.
+    fn attempts(&self) -> usize {
+        1
     }
 
     /// Most seeds, unless more are asked for.
@@ -84,6 +91,31 @@ pub(crate) fn open(engine: Engine, max_lateness: Option<Nanos>) -> Result<Box<dy
         #[cfg(not(feature = "kernel"))]
         Engine::Kernel => Err(Failure::without_kernel_engine()),
         Engine::Live => missing("live"),
+    }
+}
+
+/// One run and the time that it took. If it fails it is tried again, as often as the engine may be asked, unless `stop` is set; `failed`
+/// hears of all failures but the last.
+///
+/// # Errors
+/// Why it failed the last time.
+pub(crate) fn attempt(
+    engine: &dyn Runner,
+    scenario: &Scenario,
+    contender: &Contender,
+    task: &Task,
+    stop: &AtomicBool,
+    failed: impl Fn(&str),
+) -> Result<(RunResult, Duration), String> {
+    let mut left = engine.attempts();
+    loop {
+        let since = Instant::now();
+        let outcome = engine.run(scenario, contender, task);
+        left -= 1;
+        match outcome {
+            Err(error) if left > 0 && !stop.load(Ordering::SeqCst) => failed(&error),
+            outcome => return outcome.map(|run| (run, since.elapsed())),
+        }
     }
 }
 

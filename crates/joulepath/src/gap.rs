@@ -9,7 +9,7 @@ mod measure;
 mod table;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use joulepath_model::policy::Policy;
 use joulepath_model::result::RunResult;
@@ -36,8 +36,6 @@ const FOLDER: &str = "fidelity/";
 /// What `--quick` leaves of them.
 const QUICK_SCENARIOS: [&str; 3] = ["fidelity/twins", "fidelity/loss", "fidelity/file"];
 const QUICK_POLICIES: usize = 2;
-/// How often a run is tried.
-const ATTEMPTS: usize = 3;
 
 /// Runs the command.
 ///
@@ -189,7 +187,7 @@ impl Session<'_> {
                 seed,
             };
             let run = self.kept.find(&key).map(|finished| finished.run.clone()).or_else(|| {
-                let (run, took) = self.attempts(plan, place, seed)?;
+                let (run, took) = self.attempt(plan, place, seed)?;
                 self.kept.add(&key, &run, took);
                 Some(run)
             });
@@ -198,24 +196,23 @@ impl Session<'_> {
         }
         runs
     }
-}
 
-impl Session<'_> {
-    /// One run and the time that it took; again if it fails, because a moment's load is enough for that.
-    fn attempts(&mut self, plan: &Plan, place: usize, seed: u64) -> Option<(RunResult, Duration)> {
+    /// One run and the time that it took, unless it fails.
+    fn attempt(&mut self, plan: &Plan, place: usize, seed: u64) -> Option<(RunResult, Duration)> {
+        if self.stop.load(Ordering::SeqCst) {
+            return None;
+        }
         let task = Task { policy: place, seed, series: false };
-        for _ in 0..ATTEMPTS {
-            if self.stop.load(Ordering::SeqCst) {
-                return None;
-            }
-            let since = Instant::now();
-            match self.kernel.run(&plan.scenario, &plan.policies[place].kernel, &task) {
-                Ok(run) => return Some((run, since.elapsed())),
-                Err(error) => told_failure(plan, place, "kernel", seed, &error),
+        let told = |error: &str| told_failure(plan, place, "kernel", seed, error);
+        let contender = &plan.policies[place].kernel;
+        match engine::attempt(self.kernel, &plan.scenario, contender, &task, self.stop, told) {
+            Ok(done) => Some(done),
+            Err(error) => {
+                told(&error);
+                self.failed += 1;
+                None
             }
         }
-        self.failed += 1;
-        None
     }
 }
 

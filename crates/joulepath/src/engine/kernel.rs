@@ -39,6 +39,11 @@ impl Runner for Kernel {
         Some(NonZeroUsize::MIN)
     }
 
+    /// A moment's load is enough to spoil a run.
+    fn attempts(&self) -> usize {
+        3
+    }
+
     fn most_seeds(&self) -> u32 {
         3
     }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use joulepath_model::policy::Policy;
 use joulepath_model::result::RunResult;
@@ -12,16 +12,13 @@ use joulepath_model::scenario::Scenario;
 use super::evidence::Evidence;
 use super::experiment::{Experiment, Extent, Study};
 use crate::contenders::{self, Contender};
-use crate::engine::Runner;
+use crate::engine::{self, Runner};
 use crate::failure::{Exit, Failure};
 use crate::kept::{Kept, Key};
 use crate::progress::Progress;
 use crate::source::{Overrides, Source};
-use crate::study::{self, Outcome, Task};
+use crate::study::{self, Task};
 use crate::terminal;
-
-/// How often a run of the kernel is tried: a moment's load is enough to spoil one.
-const ATTEMPTS: usize = 3;
 
 /// Which engine a run is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -170,7 +167,7 @@ impl Plan {
         self.runs.len()
     }
 
-    /// Does what `kept` does not have: the simulator's on `jobs` cores, then the kernel's one by one.
+    /// Does what `kept` does not have: the simulator's runs, then the kernel's, on `jobs` cores if the engine can.
     pub(crate) fn execute(
         &self,
         packet: &dyn Runner,
@@ -182,26 +179,32 @@ impl Plan {
     ) -> Done {
         let mut done = Done { results: vec![None; self.runs.len()], took: Duration::ZERO };
         let mut progress = Progress::new(self.runs.len(), None, quiet);
-        for (place, run) in self.runs.iter().enumerate() {
-            let found = kept.find(&self.key(run)).filter(|found| found.run.series.is_some() || !run.series);
-            if let Some(found) = found {
-                done.took += found.took;
-                done.results[place] = Some(found.run.clone());
-                progress.advance();
-            }
-        }
-        for (runner, on, jobs) in [(Some(packet), On::Packet, jobs), (kernel, On::Kernel, NonZeroUsize::MIN)]
-        {
+        for (runner, on) in [(Some(packet), On::Packet), (kernel, On::Kernel)] {
             let Some(runner) = runner else { continue };
-            let left: Vec<usize> = (0..self.runs.len())
-                .filter(|&i| done.results[i].is_none() && self.runs[i].on == on)
-                .collect();
-            let work = |&place: &usize| self.attempt(runner, &self.runs[place], stop);
+            let mut left = vec![];
+            for (place, run) in self.runs.iter().enumerate().filter(|(_, run)| run.on == on) {
+                let found = kept.find(&self.key(run, runner));
+                match found.filter(|found| found.run.series.is_some() || !run.series) {
+                    None => left.push(place),
+                    Some(found) => {
+                        done.took += found.took;
+                        done.results[place] = Some(found.run.clone());
+                        progress.advance();
+                    }
+                }
+            }
+            let jobs = runner.most_at_a_time().map_or(jobs, |most| most.min(jobs));
+            let work = |&place: &usize| {
+                let run = &self.runs[place];
+                let case = &self.cases[run.case];
+                let task = Task { policy: run.policy, seed: run.seed, series: run.series };
+                engine::attempt(runner, &case.scenario, &case.contenders[run.policy], &task, stop, |_| {})
+            };
             study::run(&left, jobs, stop, work, |&place, outcome| {
                 progress.advance();
                 match outcome {
                     Ok((run, took)) => {
-                        kept.add(&self.key(&self.runs[place]), run, *took);
+                        kept.add(&self.key(&self.runs[place], runner), run, *took);
                         done.took += *took;
                         done.results[place] = Some(run.clone());
                     }
@@ -223,33 +226,12 @@ impl Plan {
         done
     }
 
-    fn attempt(
-        &self,
-        runner: &dyn Runner,
-        run: &Run,
-        stop: &AtomicBool,
-    ) -> Result<(RunResult, Duration), String> {
-        let case = &self.cases[run.case];
-        let task = Task { policy: run.policy, seed: run.seed, series: run.series };
-        let attempts = if run.on == On::Kernel { ATTEMPTS } else { 1 };
-        let mut last = Err("it was not tried".to_owned());
-        for _ in 0..attempts {
-            if last.is_ok() || (stop.load(Ordering::SeqCst) && run.on == On::Kernel) {
-                break;
-            }
-            let since = Instant::now();
-            let outcome: Outcome = runner.run(&case.scenario, &case.contenders[run.policy], &task);
-            last = outcome.map(|run| (run, since.elapsed()));
-        }
-        last
-    }
-
-    fn key(&self, run: &Run) -> Key<'_> {
+    fn key(&self, run: &Run, runner: &dyn Runner) -> Key<'_> {
         let case = &self.cases[run.case];
         Key {
             scenario: &case.sha256,
             overrides: &case.overrides,
-            engine: if run.on == On::Kernel { "kernel" } else { "packet" },
+            engine: runner.name(),
             policy: &case.contenders[run.policy].policy,
             seed: run.seed,
         }
