@@ -62,3 +62,11 @@ pub(crate) fn wrapped(text: &str, indent: &str) -> String {
     let options = textwrap::Options::new(stdout().0).subsequent_indent(indent);
     textwrap::fill(text, options)
 }
+
+/// As much of `text` as `length` characters hold, with a mark where there was more.
+pub(crate) fn cut(text: &str, length: usize) -> String {
+    if text.chars().count() <= length {
+        return text.to_owned();
+    }
+    text.chars().take(length - 1).chain(['…']).collect()
+}

@@ -3,6 +3,7 @@
 use joulepath_model::units::Nanos;
 
 use super::measure::{Case, Gap, Quantity, Summary};
+use crate::terminal;
 
 /// Name of the marks between which a page has the tables.
 pub(crate) const MARK: &str = "gap";
@@ -35,8 +36,8 @@ pub(crate) fn text(gap: &Gap) -> String {
         let [goodput, share, rtt, energy] = case.differences.map(percent);
         text += &format!(
             "{:SCENARIO$} {:POLICY$} {:>8.2} {:>8.2}{goodput:>6}{share:>6}{rtt:>6}{energy:>7}\n",
-            cut(scenario, SCENARIO),
-            cut(&case.policy, POLICY),
+            terminal::cut(scenario, SCENARIO),
+            terminal::cut(&case.policy, POLICY),
             case.packet.goodput_bps / 1e6,
             case.kernel.goodput_bps / 1e6,
         );
@@ -117,11 +118,4 @@ fn with_unit(quantity: Quantity, difference: f64, signed: bool) -> String {
 
 fn percent(difference: f64) -> String {
     format!("{:+.1}", difference * 100.0)
-}
-
-fn cut(text: &str, length: usize) -> String {
-    if text.chars().count() <= length {
-        return text.to_owned();
-    }
-    text.chars().take(length - 1).chain(['…']).collect()
 }

@@ -74,7 +74,7 @@ fn cells(policy: &Line) -> [String; 9] {
         (|summary: &SummaryLine| summary.median.mean, |summary: &SummaryLine| summary.worst);
     [
         policy.rank.map_or_else(|| "–".to_owned(), |rank| rank.to_string()),
-        cut(&policy.label),
+        terminal::cut(&policy.label, LABEL),
         policy.of_limit.as_ref().map_or_else(|| "–".to_owned(), |limit| with_interval(limit.median)),
         percent(&policy.of_limit, worst),
         percent(&policy.of_link_limit, median),
@@ -89,13 +89,6 @@ fn cells(policy: &Line) -> [String; 9] {
 fn with_interval(share: Rounded) -> String {
     let half = (share.hi - share.lo) / 2.0;
     format!("{:.1} ±{:.1}", share.mean * 100.0, half * 100.0)
-}
-
-fn cut(label: &str) -> String {
-    if label.chars().count() <= LABEL {
-        return label.to_owned();
-    }
-    label.chars().take(LABEL - 1).chain(['…']).collect()
 }
 
 /// How to read it, and what is missing.
