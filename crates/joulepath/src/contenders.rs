@@ -47,6 +47,21 @@ pub(crate) fn parse(list: &str) -> Result<Vec<Policy>, Failure> {
     Ok(policies)
 }
 
+/// What `policy` is made of.
+///
+/// # Errors
+/// If it does not exist, or names a part that does not.
+pub(crate) fn resolve(policy: &Policy) -> Result<PolicyParts, PolicyError> {
+    policy::resolve(policy, &|name| Controller::by_name(name).is_ok())
+}
+
+/// How a policy of these parts is shown.
+pub(crate) fn label(parts: &PolicyParts) -> String {
+    let is_reconstructed =
+        |name: &str| Controller::by_name(name).is_ok_and(|c| c.display_name().ends_with("(recon.)"));
+    policy::label(parts, &is_reconstructed)
+}
+
 /// Every policy, ready to run on `scenario`. `wrong` is the exit code if one does not fit: who wrote it?
 ///
 /// # Errors
@@ -94,8 +109,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn contender(&self) -> Result<Contender, Failure> {
-        let exists = |name: &str| Controller::by_name(name).is_ok();
-        let parts = policy::resolve(self.policy, &exists).map_err(|error| self.unresolved(error))?;
+        let parts = resolve(self.policy).map_err(|error| self.unresolved(error))?;
         let controller = controller(&parts.cc, self.wrong)?;
         self.check_parameters(controller, &parts)?;
         let only_path = self.only_path(&parts.selector)?;
@@ -105,11 +119,9 @@ impl Check<'_> {
         let mss_bytes = self.scenario.transport.mss.0 as u32;
         let scheduler = Scheduler::by_name(&parts.scheduler, &parts.scheduler_options, mss_bytes)
             .map_err(|error| Failure::message(self.wrong, error))?;
-        let is_reconstructed =
-            |name: &str| Controller::by_name(name).is_ok_and(|c| c.display_name().ends_with("(recon.)"));
         let policy = self.policy.to_string();
         Ok(Contender {
-            label: policy::label(&parts, &is_reconstructed),
+            label: label(&parts),
             parts: parts.to_string(),
             setup: Setup::new(&policy, parts, controller, scheduler, only_path),
             policy,

@@ -1,6 +1,6 @@
 //! Who plays: every bundle of the registry, every congestion controller that no bundle has, and single paths.
 
-use joulepath_control::policy::{POLICIES, resolve};
+use joulepath_control::policy::{POLICIES, PolicyInfo};
 use joulepath_controllers::Controller;
 use joulepath_model::policy::Policy;
 use joulepath_model::scenario::Scenario;
@@ -21,9 +21,8 @@ pub(super) fn policies(quick: bool) -> Vec<Policy> {
     let names = bundles.map(|bundle| bundle.name.to_owned());
     // What only works together with an allocator has a bundle; so has the carrier's own controller.
     let has_bundle = |cc: &str| {
-        let alike = |bundle: &&joulepath_control::policy::PolicyInfo| {
-            bundle.cc == cc && (bundle.allocator.is_some() || is_carrier_like(bundle))
-        };
+        let alike =
+            |bundle: &&PolicyInfo| bundle.cc == cc && (bundle.allocator.is_some() || is_carrier_like(bundle));
         POLICIES.iter().find(alike).is_some()
     };
     let others = Controller::all().map(|controller| controller.name()).filter(|cc| !has_bundle(cc));
@@ -33,21 +32,16 @@ pub(super) fn policies(quick: bool) -> Vec<Policy> {
 }
 
 /// Whether the bundle is the carrier but for its controller.
-fn is_carrier_like(bundle: &joulepath_control::policy::PolicyInfo) -> bool {
+fn is_carrier_like(bundle: &PolicyInfo) -> bool {
     let carrier = POLICIES.iter().find(|known| known.name == CARRIER).expect("the carrier is registered");
-    let parts = |bundle: &joulepath_control::policy::PolicyInfo| {
-        (bundle.scheduler, bundle.selector, bundle.allocator)
-    };
+    let parts = |bundle: &PolicyInfo| (bundle.scheduler, bundle.selector, bundle.allocator);
     parts(bundle) == parts(carrier)
 }
 
 /// How a policy is shown, and what it is made of.
 pub(super) fn described(policy: &Policy) -> (String, String) {
-    let exists = |name: &str| Controller::by_name(name).is_ok();
-    let parts = resolve(policy, &exists).expect("policies of the registries resolve");
-    let is_reconstructed =
-        |name: &str| Controller::by_name(name).is_ok_and(|c| c.display_name().ends_with("(recon.)"));
-    (joulepath_control::policy::label(&parts, &is_reconstructed), parts.to_string())
+    let parts = contenders::resolve(policy).expect("policies of the registries resolve");
+    (contenders::label(&parts), parts.to_string())
 }
 
 /// One policy on one scenario, or why it cannot run there.
