@@ -1,8 +1,8 @@
 //! From runs to the table: what each policy did on each scenario, and over all of them.
 
-use joulepath_model::result::{Estimate, RunResult};
+use joulepath_model::result::{Estimate, Limit, RunResult};
 use joulepath_model::scenario::Scenario;
-use joulepath_report::resample;
+use joulepath_report::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, resample};
 use serde::Serialize;
 
 /// Who takes more than this many TCPs where it shares a bottleneck is marked: a fifth above RFC 6356, goal 2.
@@ -53,10 +53,15 @@ pub(super) struct Yardstick {
 }
 
 impl Yardstick {
-    /// How many single-path TCPs without end `scenario` has.
-    pub(super) fn tcps(scenario: &Scenario) -> u32 {
+    /// For `scenario` with its `limits`.
+    pub(super) fn of(scenario: &Scenario, limits: &[Limit]) -> Self {
+        let limit = |kind: &str| limits.iter().find(|limit| limit.kind == kind).map(|l| l.bits_per_joule);
         let endless = scenario.competitors.iter().filter(|competitor| competitor.size.is_none());
-        endless.map(|competitor| competitor.count).sum()
+        Yardstick {
+            tcp_friendly: limit(LIMIT_TCP_FRIENDLY),
+            link: limit(LIMIT_LINK),
+            tcps: endless.map(|competitor| competitor.count).sum(),
+        }
     }
 }
 

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 use joulepath_model::policy::Policy;
-use joulepath_model::result::{Limit, RunResult};
+use joulepath_model::result::RunResult;
 use joulepath_model::scenario::Workload;
-use joulepath_report::{LIMIT_LINK, LIMIT_TCP_FRIENDLY};
 
 use super::cases::Case;
 use super::field;
@@ -16,7 +14,7 @@ use super::standing::{Baseline, Player, ScenarioLine};
 use crate::cli::LeagueOptions;
 use crate::compare::limits_of;
 use crate::contenders::Contender;
-use crate::engine::Runner;
+use crate::engine::{self, Runner};
 use crate::kept::{Kept, Key};
 use crate::progress::Progress;
 use crate::study::{self, Task};
@@ -90,9 +88,8 @@ impl<'a> Season<'a> {
         let work = |m: &Match| {
             let Round { case, lineup } = &self.rounds[m.round];
             let contender = lineup[m.place].as_ref().map_err(Clone::clone)?;
-            let since = Instant::now();
             let task = Task { policy: m.place, seed: m.seed, series: false };
-            self.engine.run(&case.scenario, contender, &task).map(|run| (run, since.elapsed()))
+            engine::attempt(self.engine, &case.scenario, contender, &task, stop, |_| {})
         };
         study::run(&matches, study::cores(options.jobs), stop, work, |m, outcome| {
             progress.advance();
@@ -133,19 +130,13 @@ impl<'a> Season<'a> {
         let singles: Vec<Vec<RunResult>> = paths.filter_map(|place| runs(place).ok()).collect();
         let fastest = best_single(&singles, |run| run.goodput_bps).map(|i| singles[i].as_slice());
         let thriftiest = best_single(&singles, |run| run.bits_per_joule).map(|i| singles[i].as_slice());
-        let limits = limits_of(&case.scenario, &self.seeds, self.engine);
-        let limit = |kind: &str| limits.iter().find(|limit| limit.kind == kind);
-        let yardstick = Yardstick {
-            tcp_friendly: limit(LIMIT_TCP_FRIENDLY).map(|limit| limit.bits_per_joule),
-            link: limit(LIMIT_LINK).map(|limit| limit.bits_per_joule),
-            tcps: Yardstick::tcps(&case.scenario),
-        };
+        let yardstick = Yardstick::of(&case.scenario, &limits_of(&case.scenario, &self.seeds, self.engine));
         let cell = |runs: &[RunResult]| Cell::of(runs, fastest.unwrap_or_default(), yardstick);
         let of_single =
             |runs: Option<&[RunResult]>| runs.map(cell).ok_or_else(|| "no single path has run".to_owned());
         let baselines = [of_single(thriftiest), of_single(fastest)];
         RoundResult {
-            line: line(case, &limits, [thriftiest, fastest]),
+            line: line(case, yardstick, [thriftiest, fastest]),
             cells: policies.map(|place| runs(place).map(|runs| cell(&runs))).chain(baselines).collect(),
         }
     }
@@ -176,8 +167,7 @@ impl<'a> Season<'a> {
     }
 }
 
-fn line(case: &Case, limits: &[Limit], [thriftiest, fastest]: [Option<&[RunResult]>; 2]) -> ScenarioLine {
-    let bits_per_joule = |kind: &str| limits.iter().find(|l| l.kind == kind).map(|l| l.bits_per_joule);
+fn line(case: &Case, with: Yardstick, [thriftiest, fastest]: [Option<&[RunResult]>; 2]) -> ScenarioLine {
     let policy = |runs: Option<&[RunResult]>| Some(runs?.first()?.policy.clone());
     ScenarioLine {
         name: case.name.clone(),
@@ -185,10 +175,10 @@ fn line(case: &Case, limits: &[Limit], [thriftiest, fastest]: [Option<&[RunResul
         source: case.scenario.source.clone(),
         sha256: case.sha256.clone(),
         set: case.overrides.iter().cloned().collect(),
-        tcp_friendly_limit_bits_per_joule: bits_per_joule(LIMIT_TCP_FRIENDLY),
-        link_limit_bits_per_joule: bits_per_joule(LIMIT_LINK),
+        tcp_friendly_limit_bits_per_joule: with.tcp_friendly,
+        link_limit_bits_per_joule: with.link,
         thriftiest_path: policy(thriftiest),
         fastest_path: policy(fastest),
-        competing_tcps: Yardstick::tcps(&case.scenario),
+        competing_tcps: with.tcps,
     }
 }
