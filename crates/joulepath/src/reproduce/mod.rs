@@ -95,6 +95,7 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
     let mut kept = Kept::open(&place(&format!("{}.runs.jsonl", extent.name())))?;
     let stop = interrupt::flag();
     let cores = study::cores(options.jobs);
+    slots::limit_to(cores);
     if !options.quiet {
         terminal::say(&format!("{} runs for {} experiments", plan.len(), chosen.len()));
     }

@@ -1,15 +1,15 @@
-//! Paper 003's slotted system (docs/models/slotted.md): its runs, done once and on all cores, and what is read off them. A run takes a fraction of
+//! Paper 003's slotted system (docs/models/slotted.md): its runs, done once and on many cores, and what is read off them. A run takes a fraction of
 //! a second, so none is kept.
 
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread;
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+use std::sync::{LazyLock, OnceLock};
 
 use joulepath_report::{Bars, Figure, Finding, Line, Plot, Rule, estimate, ratio_estimate};
 use joulepath_slotted::{Params, Policy, SlottedResult, run};
 
 use super::experiment::OF_A_NUMBER;
+use crate::study;
 
 /// λ of the paper, read as Mbit/s (003-12).
 pub(super) const LOADS: [u64; 2] = [35, 45];
@@ -52,31 +52,26 @@ fn policy(who: Who) -> Policy {
 pub(super) type Runs = Vec<SlottedResult>;
 pub(super) type Metric = fn(&SlottedResult) -> f64;
 
-/// Every case with every seed, on all cores.
+/// On how many threads; on all cores if that has not been said.
+static JOBS: OnceLock<NonZeroUsize> = OnceLock::new();
+
+/// From now on no more than `jobs` runs at a time.
+pub(super) fn limit_to(jobs: NonZeroUsize) {
+    // A process reproduces once.
+    let _ = JOBS.set(jobs);
+}
+
+/// Every case with every seed.
 fn all(cases: &[(Params, Policy)], seeds: u64) -> Vec<Runs> {
-    let (next, (send, receive)) = (AtomicUsize::new(0), mpsc::channel());
-    let many = cases.len() * seeds as usize;
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, |cores| cores.get()) {
-            let (next, send) = (&next, send.clone());
-            scope.spawn(move || {
-                loop {
-                    let i = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((params, policy)) = cases.get(i / seeds as usize).filter(|_| i < many) else {
-                        break;
-                    };
-                    let seed = i as u64 % seeds + 1;
-                    let result = run(params, *policy, seed).expect("constants that fit");
-                    // The receiver outlives the threads.
-                    let _ = send.send((i, result));
-                }
-            });
-        }
-    });
-    drop(send);
-    let mut results: Vec<(usize, SlottedResult)> = receive.into_iter().collect();
-    results.sort_by_key(|&(i, _)| i);
-    let mut results = results.into_iter().map(|(_, result)| result);
+    let tasks: Vec<(usize, u64)> =
+        (0..cases.len()).flat_map(|case| (1..=seeds).map(move |seed| (case, seed))).collect();
+    let work = |&(case, seed): &(usize, u64)| {
+        let (params, policy) = &cases[case];
+        run(params, *policy, seed).map_err(|error| error.to_string())
+    };
+    let never = AtomicBool::new(false);
+    let done = study::run(&tasks, study::cores(JOBS.get().copied()), &never, work, |_, _| {});
+    let mut results = done.into_iter().map(|(_, outcome)| outcome.expect("constants that fit"));
     cases.iter().map(|_| results.by_ref().take(seeds as usize).collect()).collect()
 }
 
