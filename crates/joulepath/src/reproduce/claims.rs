@@ -2,10 +2,10 @@
 
 use joulepath_control::allocate::{CostedPath, Genetic, Problem, Reading};
 use joulepath_link::random::{Domain, Stream};
-use joulepath_model::result::{Estimate, RunResult};
+use joulepath_model::result::RunResult;
 use joulepath_report::{Figure, Finding, Line, Plot, Rule};
 
-use super::evidence::{Evidence, lines};
+use super::evidence::{Evidence, exactly, lines};
 use super::experiment::{Examined, Experiment, OF_AN_EFFECT, Study};
 use super::{paper000, paper001};
 
@@ -296,10 +296,6 @@ fn aggregate(evidence: &Evidence<'_>) -> Examined {
             ],
         )],
     }
-}
-
-fn exactly(value: f64) -> Option<Estimate> {
-    Some(Estimate { mean: value, lo: value, hi: value })
 }
 
 /// A number between the bounds, uniform in its logarithm.

@@ -224,6 +224,11 @@ impl<'a> Evidence<'a> {
     }
 }
 
+/// What chance has no part in.
+pub(crate) fn exactly(value: f64) -> Option<Estimate> {
+    Some(Estimate { mean: value, lo: value, hi: value })
+}
+
 /// A figure of lines.
 pub(crate) fn lines(title: &str, x: &str, y: &str, lines: Vec<Line>) -> Figure {
     Figure {

@@ -5,7 +5,7 @@ use joulepath_link::random::{Domain, Stream};
 use joulepath_model::result::{RunResult, Series};
 use joulepath_report::{Bars, Figure, Finding, Line, Plot, Rule, estimate};
 
-use super::evidence::{Evidence, Metric, leads_from, level, lines, running_mean, total};
+use super::evidence::{Evidence, Metric, exactly, leads_from, level, lines, running_mean, total};
 use super::experiment::{Examined, Experiment, OF_A_NUMBER, OF_AN_EFFECT, Study};
 use crate::source::Source;
 
@@ -320,14 +320,12 @@ fn splitting(_: &Evidence<'_>) -> Examined {
         ));
         let shares = genetic.iter().map(|found| found.shares()).collect::<Vec<_>>();
         let of_path = |path: usize| estimate(&shares.iter().map(|shares| shares[path]).collect::<Vec<_>>());
-        let point =
-            |value: f64| Some(joulepath_model::result::Estimate { mean: value, lo: value, hi: value });
         let plot = Plot::Bars {
             groups: scenario.paths.iter().map(|path| path.name.clone()).collect(),
             bars: vec![
                 Bars {
                     name: "exact".to_owned(),
-                    values: exact.shares().into_iter().map(point).collect(),
+                    values: exact.shares().into_iter().map(exactly).collect(),
                     stated: vec![],
                 },
                 Bars {

@@ -1,9 +1,9 @@
 //! Paper 004: CWA-MPTCP, its proactive scheduler, relays.
 
-use joulepath_model::result::{BlockSeries, Estimate, RunResult};
+use joulepath_model::result::{BlockSeries, RunResult};
 use joulepath_report::{Finding, Line, Rule};
 
-use super::evidence::{Evidence, MOST_POINTS, Metric, level, lines};
+use super::evidence::{Evidence, MOST_POINTS, Metric, exactly, level, lines};
 use super::experiment::{Examined, Experiment, OF_A_NUMBER, Study};
 
 const WIRELESS: &str = "papers/004-wireless";
@@ -316,10 +316,6 @@ fn arrivals(blocks: usize, per_block: usize, delay_difference: f64) -> Vec<f64> 
 fn in_order_rate(arrivals: &[f64]) -> f64 {
     let last = arrivals.iter().copied().fold(0.0, f64::max);
     arrivals.len() as f64 / last
-}
-
-fn exactly(value: f64) -> Option<Estimate> {
-    Some(Estimate { mean: value, lo: value, hi: value })
 }
 
 fn blocks() -> Examined {
