@@ -5,7 +5,7 @@ use joulepath_link::random::{Domain, Stream};
 use joulepath_model::result::RunResult;
 use joulepath_report::{Figure, Finding, Line, Plot, Rule};
 
-use super::evidence::{Evidence, exactly, lines};
+use super::evidence::{Evidence, Metric, exactly, lines};
 use super::experiment::{Examined, Experiment, OF_AN_EFFECT, Study};
 use super::{paper000, paper001};
 
@@ -221,26 +221,19 @@ fn priced(evidence: &Evidence<'_>) -> Examined {
                 Finding { rule: Rule::Shown, verdict: None, ..finding }
             });
         }
-        let ratio = |metric: fn(&RunResult) -> f64| -> Vec<Option<f64>> {
-            let of = |(_, policy): &(f64, &str)| {
+        let ratio = |name: &str, metric: Metric| {
+            let of = |(kappa, policy): (f64, &str)| {
                 let finding = evidence.ratio("", Rule::Shown, &[place], (policy, LIA), metric);
-                finding.measured.map(|ours| ours.mean)
+                (kappa, finding.measured.map(|ours| ours.mean))
             };
-            KAPPAS.iter().map(of).collect()
-        };
-        let line = |name: &str, y: Vec<Option<f64>>| Line {
-            name: name.to_owned(),
-            x: KAPPAS.iter().map(|(kappa, _)| *kappa).collect(),
-            y,
-            interval: vec![],
-            stated: false,
+            Line::new(name, KAPPAS.map(of))
         };
         examined.figures.push(Figure {
             title: format!("Extended DTS ÷ LIA over κ, {place}"),
             x: "κ".to_owned(),
             y: "ratio".to_owned(),
             plot: Plot::Lines {
-                lines: vec![line("energy per bit", ratio(per_bit)), line("goodput", ratio(goodput))],
+                lines: vec![ratio("energy per bit", per_bit), ratio("goodput", goodput)],
                 log_x: true,
             },
         });

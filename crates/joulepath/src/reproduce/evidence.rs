@@ -186,14 +186,7 @@ impl<'a> Evidence<'a> {
 
     /// A line of a metric over a swept quantity: `points` are its values and the studies that have them.
     pub(crate) fn sweep(&self, name: &str, points: &[(f64, &str)], policy: &str, metric: Metric) -> Line {
-        let estimates: Vec<_> = points.iter().map(|(_, study)| self.mean(study, policy, metric)).collect();
-        Line {
-            name: name.to_owned(),
-            x: points.iter().map(|(x, _)| *x).collect(),
-            y: estimates.iter().map(|estimate| estimate.map(|ours| ours.mean)).collect(),
-            interval: estimates.iter().map(|e| e.map_or((f64::NAN, f64::NAN), |e| (e.lo, e.hi))).collect(),
-            stated: false,
-        }
+        Line::with_band(name, points.iter().map(|&(x, study)| (x, self.mean(study, policy, metric))))
     }
 
     /// A line over time: the mean, over the seeds that have series, of what `value` makes of one.
@@ -213,14 +206,8 @@ impl<'a> Evidence<'a> {
             let finite: Vec<f64> = values.iter().map(|v| v[i]).filter(|v| v.is_finite()).collect();
             (!finite.is_empty()).then(|| finite.iter().sum::<f64>() / finite.len() as f64)
         };
-        let chosen: Vec<usize> = (0..length).skip(step - 1).step_by(step).collect();
-        Line {
-            name: name.to_owned(),
-            x: chosen.iter().map(|&i| series[0].time_s[i]).collect(),
-            y: chosen.iter().map(|&i| at(i)).collect(),
-            interval: vec![],
-            stated: false,
-        }
+        let chosen = (0..length).skip(step - 1).step_by(step);
+        Line::new(name, chosen.map(|i| (series[0].time_s[i], at(i))))
     }
 }
 
@@ -241,13 +228,7 @@ pub(crate) fn lines(title: &str, x: &str, y: &str, lines: Vec<Line>) -> Figure {
 
 /// What the paper states, as a level line beside ours.
 pub(crate) fn level(name: &str, from: f64, until: f64, value: f64) -> Line {
-    Line {
-        name: name.to_owned(),
-        x: vec![from, until],
-        y: vec![Some(value); 2],
-        interval: vec![],
-        stated: true,
-    }
+    Line { stated: true, ..Line::new(name, [from, until].map(|x| (x, Some(value)))) }
 }
 
 /// Sum over the paths, by instant.

@@ -1,7 +1,7 @@
 //! Paper 002 in data centres: a virtual private cloud, BCube, FatTree, VL2.
 
 use joulepath_model::result::RunResult;
-use joulepath_report::{Finding, Rule};
+use joulepath_report::{Finding, Line, Rule};
 
 use super::evidence::{Evidence, lines};
 use super::experiment::{Examined, Experiment, OF_AN_EFFECT, Study};
@@ -162,16 +162,8 @@ fn by_subflows(evidence: &Evidence<'_>, rule: Rule) -> Examined {
         evidence.ratio(&what, rule, &["subflows"], (LIA, SUBFLOWS[0].1), metric)
     };
     let over = |title: &str, unit: &str, metric: fn(&RunResult) -> f64| {
-        let estimates: Vec<_> =
-            SUBFLOWS.iter().map(|(_, policy)| evidence.mean("subflows", policy, metric)).collect();
-        let line = joulepath_report::Line {
-            name: "LIA".to_owned(),
-            x: SUBFLOWS.iter().map(|(n, _)| *n).collect(),
-            y: estimates.iter().map(|ours| ours.map(|ours| ours.mean)).collect(),
-            interval: estimates.iter().map(|e| e.map_or((f64::NAN, f64::NAN), |e| (e.lo, e.hi))).collect(),
-            stated: false,
-        };
-        lines(title, "subflows", unit, vec![line])
+        let points = SUBFLOWS.map(|(n, policy)| (n, evidence.mean("subflows", policy, metric)));
+        lines(title, "subflows", unit, vec![Line::with_band("LIA", points)])
     };
     Examined {
         findings: vec![

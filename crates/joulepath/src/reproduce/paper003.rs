@@ -175,15 +175,8 @@ fn printed_gap_j(run: &SlottedResult) -> f64 {
 
 /// A line over V with its intervals.
 fn over_v(name: &str, v: &[f64], cases: &[Runs], metric: Metric) -> Line {
-    let estimates: Vec<_> =
-        cases.iter().map(|runs| estimate(&runs.iter().map(metric).collect::<Vec<_>>())).collect();
-    Line {
-        name: name.to_owned(),
-        x: v.to_vec(),
-        y: estimates.iter().map(|estimate| estimate.map(|ours| ours.mean)).collect(),
-        interval: estimates.iter().map(|e| e.map_or((f64::NAN, f64::NAN), |e| (e.lo, e.hi))).collect(),
-        stated: false,
-    }
+    let mean = |runs: &Runs| estimate(&runs.iter().map(metric).collect::<Vec<_>>());
+    Line::with_band(name, v.iter().zip(cases).map(|(&v, runs)| (v, mean(runs))))
 }
 
 fn over_log_v(title: &str, y: &str, lines: Vec<Line>) -> Figure {

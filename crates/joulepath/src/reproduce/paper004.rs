@@ -215,9 +215,8 @@ fn by_block(
         .cloned()
         .unwrap_or_default();
     let step = blocks.time_s.len().div_ceil(MOST_POINTS).max(1);
-    let y = value(&blocks).into_iter().step_by(step).map(Some).collect();
-    let x = blocks.time_s.into_iter().step_by(step).collect();
-    Line { name: name.to_owned(), x, y, interval: vec![], stated: false }
+    let values = value(&blocks).into_iter().map(Some);
+    Line::new(name, blocks.time_s.into_iter().zip(values).step_by(step))
 }
 
 /// The last of `policies` is the paper's, the first MPTCP.
@@ -331,13 +330,12 @@ fn blocks() -> Examined {
     let between = arrivals(1, RATIO + 1, 3.0).iter().filter(|&&at| 0.0 < at && at < 3.0).count();
     let number = |stated: f64| Rule::Value { stated, tolerance: OF_A_NUMBER };
     let finding = |what: &str, rule: Rule, value: f64| Finding::new(what, "", rule, exactly(value), 1);
-    let differences: Vec<f64> = (4..=24).map(|quarter| f64::from(quarter) / 4.0).collect();
-    let line = |name: &str, value: &dyn Fn(f64) -> f64, stated: bool| Line {
-        name: name.to_owned(),
-        x: differences.clone(),
-        y: differences.iter().map(|&difference| Some(value(difference))).collect(),
-        interval: vec![],
-        stated,
+    let line = |name: &str, value: &dyn Fn(f64) -> f64, stated: bool| {
+        let differences = (4..=24).map(|quarter| f64::from(quarter) / 4.0);
+        Line {
+            stated,
+            ..Line::new(name, differences.map(|difference| (difference, Some(value(difference)))))
+        }
     };
     Examined {
         findings: vec![
@@ -391,14 +389,8 @@ fn blocking_time() -> Examined {
         let rule = Rule::Value { stated, tolerance: OF_A_NUMBER };
         Finding::new(format!("ΔT at θ = {theta}"), "ms", rule, exactly(blocking_ms(100.0, theta, 5.0)), 1)
     };
-    let thetas: Vec<f64> = (20..=60).map(|theta| f64::from(theta) / 20.0).collect();
-    let line = Line {
-        name: "equation (5)".to_owned(),
-        y: thetas.iter().map(|&theta| Some(blocking_ms(100.0, theta, 5.0))).collect(),
-        x: thetas,
-        interval: vec![],
-        stated: false,
-    };
+    let thetas = (20..=60).map(|theta| f64::from(theta) / 20.0);
+    let line = Line::new("equation (5)", thetas.map(|theta| (theta, Some(blocking_ms(100.0, theta, 5.0)))));
     let stated = [level("least (paper)", 1.0, 3.0, 170.0), level("most (paper)", 1.0, 3.0, 340.0)];
     Examined {
         findings: vec![at(1.0, 170.0), at(3.0, 340.0)],

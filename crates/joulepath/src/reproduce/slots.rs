@@ -177,14 +177,7 @@ pub(super) fn over_time(
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     };
     // Every second point: a figure has no more pixels.
-    let shown: Vec<usize> = (0..time_s.len()).step_by(2).collect();
-    Line {
-        name: name.to_owned(),
-        x: shown.iter().map(|&i| time_s[i]).collect(),
-        y: shown.iter().map(|&i| at(i)).collect(),
-        interval: vec![],
-        stated: false,
-    }
+    Line::new(name, (0..time_s.len()).step_by(2).map(|i| (time_s[i], at(i))))
 }
 
 /// A value of a second.

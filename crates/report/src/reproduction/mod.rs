@@ -169,6 +169,25 @@ pub struct Line {
     pub stated: bool,
 }
 
+impl Line {
+    /// Ours, through `points`.
+    pub fn new(name: impl Into<String>, points: impl IntoIterator<Item = (f64, Option<f64>)>) -> Self {
+        let (x, y) = points.into_iter().unzip();
+        Line { name: name.into(), x, y, interval: vec![], stated: false }
+    }
+
+    /// Ours, through means, with a band of their intervals.
+    pub fn with_band(
+        name: impl Into<String>,
+        points: impl IntoIterator<Item = (f64, Option<Estimate>)>,
+    ) -> Self {
+        let (x, estimates): (Vec<f64>, Vec<Option<Estimate>>) = points.into_iter().unzip();
+        let ends = |ours: &Option<Estimate>| ours.map_or((f64::NAN, f64::NAN), |ours| (ours.lo, ours.hi));
+        let means = estimates.iter().map(|ours| ours.map(|ours| ours.mean));
+        Line { interval: estimates.iter().map(ends).collect(), ..Line::new(name, x.into_iter().zip(means)) }
+    }
+}
+
 /// Bars of one colour.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bars {
