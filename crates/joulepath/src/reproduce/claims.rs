@@ -7,6 +7,7 @@ use joulepath_report::{Figure, Finding, Line, Plot, Rule};
 
 use super::evidence::{Evidence, Metric, exactly, lines};
 use super::experiment::{Examined, Experiment, OF_AN_EFFECT, Study};
+use super::metrics::{goodput_mbps, joules_per_gbit, kbit_per_joule};
 use super::{paper000, paper001};
 
 const LIA: &str = "mptcp";
@@ -101,14 +102,6 @@ pub(super) fn experiments() -> Vec<Experiment> {
     ]
 }
 
-fn efficiency(run: &RunResult) -> f64 {
-    run.bits_per_joule / 1e3
-}
-
-fn goodput(run: &RunResult) -> f64 {
-    run.goodput_bps / 1e6
-}
-
 fn doubling() -> Vec<Study> {
     let policies = [EEMPTCP, LIA, UNCOUPLED, OLIA, BALIA];
     let table1 = paper000::table1();
@@ -121,10 +114,10 @@ fn doubling() -> Vec<Study> {
 fn doubled(evidence: &Evidence<'_>) -> Examined {
     let rule = Rule::Ratio { stated: 2.0, tolerance: OF_AN_EFFECT };
     let mut findings =
-        vec![evidence.ratio("efficiency, EEMPTCP ÷ LIA", rule, &["table 1"], (EEMPTCP, LIA), efficiency)];
+        vec![evidence.ratio("efficiency, EEMPTCP ÷ LIA", rule, &["table 1"], (EEMPTCP, LIA), kbit_per_joule)];
     for (rival, label) in [(UNCOUPLED, "uncoupled Reno"), (OLIA, "OLIA"), (BALIA, "Balia")] {
         let what = format!("efficiency, EEMPTCP ÷ {label}");
-        findings.push(evidence.ratio(&what, Rule::Shown, &["table 1"], (EEMPTCP, rival), efficiency));
+        findings.push(evidence.ratio(&what, Rule::Shown, &["table 1"], (EEMPTCP, rival), kbit_per_joule));
     }
     let named =
         [(EEMPTCP, "EEMPTCP"), (LIA, "LIA"), (UNCOUPLED, "uncoupled Reno"), (OLIA, "OLIA"), (BALIA, "Balia")];
@@ -136,7 +129,7 @@ fn doubled(evidence: &Evidence<'_>) -> Examined {
     Examined {
         findings,
         figures: vec![
-            evidence.bars(("Energy efficiency", "kbit/J"), &["table 1"], &named, efficiency),
+            evidence.bars(("Energy efficiency", "kbit/J"), &["table 1"], &named, kbit_per_joule),
             evidence.bars(("TCP shares at a shared bottleneck", ""), &["fairness"], &named, shares),
         ],
     }
@@ -155,18 +148,23 @@ fn saving() -> Vec<Study> {
 }
 
 fn saved(evidence: &Evidence<'_>) -> Examined {
-    let per_bit = |run: &RunResult| 1e9 / run.bits_per_joule;
     let mut findings = vec![];
     for (policy, label) in VERSIONS {
         let judged = policy == DTS;
         let rule = |rule: Rule| if judged { rule } else { Rule::Shown };
         let less = rule(Rule::UpTo { stated: 0.8, tolerance: OF_AN_EFFECT });
         let what = format!("energy per bit, {label} ÷ LIA");
-        findings.push(evidence.best_ratio(&what, less, &["bursts", "radios"], (policy, LIA), per_bit));
+        findings.push(evidence.best_ratio(
+            &what,
+            less,
+            &["bursts", "radios"],
+            (policy, LIA),
+            joules_per_gbit,
+        ));
         for study in ["bursts", "radios"] {
             let what = format!("goodput, {label} ÷ LIA, {study}");
             let kept = rule(Rule::Above { than: 0.95 });
-            findings.push(evidence.ratio(&what, kept, &[study], (policy, LIA), goodput));
+            findings.push(evidence.ratio(&what, kept, &[study], (policy, LIA), goodput_mbps));
         }
     }
     let named = [(LIA, "LIA"), VERSIONS[0], VERSIONS[1], VERSIONS[2]];
@@ -176,7 +174,7 @@ fn saved(evidence: &Evidence<'_>) -> Examined {
             ("Energy per gigabit", "J/Gbit"),
             &["bursts", "radios"],
             &named,
-            per_bit,
+            joules_per_gbit,
         )],
     }
 }
@@ -199,7 +197,6 @@ fn prices() -> Vec<Study> {
 }
 
 fn priced(evidence: &Evidence<'_>) -> Examined {
-    let per_bit = |run: &RunResult| 1e9 / run.bits_per_joule;
     let mut examined = Examined::default();
     for (place, stated) in [(PLACES[0], 0.8), (PLACES[1], 0.7)] {
         let rule = Rule::UpTo { stated, tolerance: OF_AN_EFFECT };
@@ -207,7 +204,7 @@ fn priced(evidence: &Evidence<'_>) -> Examined {
             .iter()
             .map(|(kappa, policy)| {
                 let what = format!("energy per bit, extended DTS with κ = {kappa} ÷ LIA, {place}");
-                evidence.ratio(&what, rule, &[place], (policy, LIA), per_bit)
+                evidence.ratio(&what, rule, &[place], (policy, LIA), joules_per_gbit)
             })
             .collect();
         // Stated is the best case: the κ with the least energy stands for the claim, the others are shown.
@@ -233,7 +230,7 @@ fn priced(evidence: &Evidence<'_>) -> Examined {
             x: "κ".to_owned(),
             y: "ratio".to_owned(),
             plot: Plot::Lines {
-                lines: vec![ratio("energy per bit", per_bit), ratio("goodput", goodput)],
+                lines: vec![ratio("energy per bit", joules_per_gbit), ratio("goodput", goodput_mbps)],
                 log_x: true,
             },
         });
@@ -256,27 +253,27 @@ fn aggregate(evidence: &Evidence<'_>) -> Examined {
     let near = Rule::Above { than: 0.9 * 6.0 };
     Examined {
         findings: vec![
-            evidence.finding("goodput of CWA, 100 segments", "Mbit/s", near, ("100", "cwa"), goodput),
+            evidence.finding("goodput of CWA, 100 segments", "Mbit/s", near, ("100", "cwa"), goodput_mbps),
             evidence.ratio(
                 "goodput, CWA ÷ MPTCP, 100 segments",
                 Rule::Above { than: 1.0 },
                 &["100"],
                 ("cwa", "mptcp"),
-                goodput,
+                goodput_mbps,
             ),
             evidence.ratio(
                 "goodput, CWA ÷ MPTCP, 16 segments",
                 Rule::Shown,
                 &["16"],
                 ("cwa", "mptcp"),
-                goodput,
+                goodput_mbps,
             ),
             evidence.ratio(
                 "goodput, CWA ÷ MPTCP, 1000 segments",
                 Rule::Shown,
                 &["1000"],
                 ("cwa", "mptcp"),
-                goodput,
+                goodput_mbps,
             ),
         ],
         figures: vec![lines(
@@ -284,8 +281,8 @@ fn aggregate(evidence: &Evidence<'_>) -> Examined {
             "segments",
             "Mbit/s",
             vec![
-                evidence.sweep("MPTCP", &BUFFERS, "mptcp", goodput),
-                evidence.sweep("CWA", &BUFFERS, "cwa", goodput),
+                evidence.sweep("MPTCP", &BUFFERS, "mptcp", goodput_mbps),
+                evidence.sweep("CWA", &BUFFERS, "cwa", goodput_mbps),
             ],
         )],
     }

@@ -211,7 +211,7 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// What chance has no part in.
+/// A number without chance: its own interval.
 pub(crate) fn exactly(value: f64) -> Option<Estimate> {
     Some(Estimate { mean: value, lo: value, hi: value })
 }

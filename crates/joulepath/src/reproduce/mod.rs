@@ -6,11 +6,12 @@
 //! | `paper000` … `paper004`, `claims` | the experiments |
 //! | `runs` | what has to run: planned, kept, done |
 //! | `slots` | what has to run for 003, apart from scenarios |
-//! | `evidence` | what ran, as an examination sees it |
+//! | `evidence`, `metrics` | what ran, as an examination sees it |
 
 mod claims;
 mod evidence;
 mod experiment;
+mod metrics;
 mod paper000;
 mod paper001;
 mod paper002;

@@ -7,6 +7,7 @@ use joulepath_report::{Bars, Figure, Finding, Line, Plot, Rule, estimate};
 
 use super::evidence::{Evidence, Metric, exactly, leads_from, level, lines, running_mean, total};
 use super::experiment::{Examined, Experiment, OF_A_NUMBER, OF_AN_EFFECT, Study};
+use super::metrics::{goodput_kbps, kbit_per_joule, watts};
 use crate::source::Source;
 
 const TABLE1: &str = "papers/000-table1";
@@ -118,18 +119,6 @@ pub(super) fn table1() -> Study {
         .kernel(&[EEMPTCP, MPTCP, UNCOUPLED], 5, Some("40 s"))
 }
 
-fn goodput(run: &RunResult) -> f64 {
-    run.goodput_bps / 1e3
-}
-
-fn kbit_per_joule(run: &RunResult) -> f64 {
-    run.bits_per_joule / 1e3
-}
-
-fn watts(run: &RunResult) -> f64 {
-    run.power_w
-}
-
 /// Ours and the paper's three numbers, and the ratio to MPTCP that they make.
 fn numbers(
     evidence: &Evidence<'_>,
@@ -194,8 +183,9 @@ fn scaled(values: Vec<f64>, factor: f64) -> Vec<f64> {
 }
 
 fn throughput(evidence: &Evidence<'_>) -> Examined {
-    let mut findings = vec![to_mptcp(evidence, "goodput", 0, GOODPUT_KBPS[0] / GOODPUT_KBPS[1], goodput)];
-    findings.extend(numbers(evidence, ("goodput", "kbit/s"), GOODPUT_KBPS, OF_A_NUMBER, goodput));
+    let mut findings =
+        vec![to_mptcp(evidence, "goodput", 0, GOODPUT_KBPS[0] / GOODPUT_KBPS[1], goodput_kbps)];
+    findings.extend(numbers(evidence, ("goodput", "kbit/s"), GOODPUT_KBPS, OF_A_NUMBER, goodput_kbps));
     let figure = averages(evidence, "Average goodput since the start", "kbit/s", GOODPUT_KBPS, mean_goodput);
     Examined { findings, figures: vec![figure] }
 }
@@ -234,7 +224,7 @@ fn efficiency(evidence: &Evidence<'_>) -> Examined {
 }
 
 fn summary(evidence: &Evidence<'_>) -> Examined {
-    let mut findings = numbers(evidence, ("goodput", "kbit/s"), GOODPUT_KBPS, OF_A_NUMBER, goodput);
+    let mut findings = numbers(evidence, ("goodput", "kbit/s"), GOODPUT_KBPS, OF_A_NUMBER, goodput_kbps);
     findings.extend(numbers(evidence, ("power", "W"), POWER_W, OF_POWER, watts));
     findings.extend(numbers(evidence, ("efficiency", "kbit/J"), KBIT_PER_J, OF_A_NUMBER, kbit_per_joule));
     let bars = |title: &str, unit: &str, stated: [f64; 3], metric: Metric| {
@@ -247,7 +237,7 @@ fn summary(evidence: &Evidence<'_>) -> Examined {
         Figure { title: title.to_owned(), x: String::new(), y: unit.to_owned(), plot }
     };
     let figures = vec![
-        bars("Goodput", "kbit/s", GOODPUT_KBPS, goodput),
+        bars("Goodput", "kbit/s", GOODPUT_KBPS, goodput_kbps),
         bars("Power", "W", POWER_W, watts),
         bars("Energy efficiency", "kbit/J", KBIT_PER_J, kbit_per_joule),
     ];

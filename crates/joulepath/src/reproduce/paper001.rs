@@ -5,6 +5,7 @@ use joulepath_report::{Figure, Finding, Rule, ratio_estimate};
 
 use super::evidence::{Evidence, Metric, lines};
 use super::experiment::{Examined, Experiment, OF_AN_EFFECT, Study};
+use super::metrics::{goodput_mbps, joules};
 
 const MIXED: &str = "papers/001-3g-wlan";
 const EQUAL: &str = "papers/001-wlan-wlan";
@@ -54,9 +55,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             reason: same,
             is_open: false,
             studies: mixed(&[LOW_RTT, EMTCP]),
-            examine: |evidence| {
-                compared(evidence, ("energy", "J"), |run| run.energy_j, Rule::Above { than: 1.0 })
-            },
+            examine: |evidence| compared(evidence, ("energy", "J"), joules, Rule::Above { than: 1.0 }),
         },
         Experiment {
             id: "001-fig2b",
@@ -66,7 +65,9 @@ pub(super) fn experiments() -> Vec<Experiment> {
             reason: same,
             is_open: false,
             studies: mixed(&[LOW_RTT, EMTCP]),
-            examine: |evidence| compared(evidence, ("goodput", "Mbit/s"), goodput, Rule::Below { than: 1.0 }),
+            examine: |evidence| {
+                compared(evidence, ("goodput", "Mbit/s"), goodput_mbps, Rule::Below { than: 1.0 })
+            },
         },
         Experiment {
             id: "001-fig3",
@@ -132,9 +133,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
                      the large sizes is larger than the paper's",
             is_open: false,
             studies: mixed(&[LOW_RTT, EMTCP, ES]),
-            examine: |evidence| {
-                up_to(evidence, ("energy", "J"), |run| run.energy_j, (1.0 - 0.162, 1.0 - 0.162))
-            },
+            examine: |evidence| up_to(evidence, ("energy", "J"), joules, (1.0 - 0.162, 1.0 - 0.162)),
         },
         Experiment {
             id: "001-fig8b",
@@ -144,7 +143,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             reason: "leaving one of two paths out cannot carry more: where 3G is not used the file takes as long as before or longer",
             is_open: false,
             studies: mixed(&[LOW_RTT, EMTCP, ES]),
-            examine: |evidence| up_to(evidence, ("goodput", "Mbit/s"), goodput, (1.136, 1.136)),
+            examine: |evidence| up_to(evidence, ("goodput", "Mbit/s"), goodput_mbps, (1.136, 1.136)),
         },
         Experiment {
             id: "001-fig8c",
@@ -201,10 +200,6 @@ pub(super) fn mixed(policies: &[&str]) -> Vec<Study> {
     // A comparison with eMTCP alone has nothing for the kernel.
     let real = if real.len() > 1 { real } else { vec![] };
     sizes(MIXED, policies, &real)
-}
-
-fn goodput(run: &RunResult) -> f64 {
-    run.goodput_bps / 1e6
 }
 
 fn completion(run: &RunResult) -> f64 {
@@ -269,7 +264,6 @@ fn up_to(
 }
 
 fn alone(evidence: &Evidence<'_>) -> Examined {
-    let joules: Metric = |run| run.energy_j;
     let small = ["256kB", "512kB", "600kB", "700kB"];
     let large = ["900kB", "1000kB"];
     let ratio = |name: &str, metric: Metric, studies: &[&str], what: &str, rule: Rule| {
@@ -278,13 +272,13 @@ fn alone(evidence: &Evidence<'_>) -> Examined {
     let (above, below) = (Rule::Above { than: 1.0 }, Rule::Below { than: 1.0 });
     Examined {
         findings: vec![
-            ratio("goodput", goodput, &large, "900 and 1000 kB", above),
-            ratio("goodput", goodput, &small, "256 to 700 kB", below),
+            ratio("goodput", goodput_mbps, &large, "900 and 1000 kB", above),
+            ratio("goodput", goodput_mbps, &small, "256 to 700 kB", below),
             ratio("energy", joules, &large, "900 and 1000 kB", below),
             ratio("energy", joules, &small, "256 to 700 kB", above),
         ],
         figures: vec![
-            over_sizes(evidence, ("goodput", "Mbit/s"), &[(WLAN, "WLAN"), (UMTS, "3G")], goodput),
+            over_sizes(evidence, ("goodput", "Mbit/s"), &[(WLAN, "WLAN"), (UMTS, "3G")], goodput_mbps),
             over_sizes(evidence, ("energy", "J"), &[(WLAN, "WLAN"), (UMTS, "3G")], joules),
         ],
     }
@@ -292,24 +286,22 @@ fn alone(evidence: &Evidence<'_>) -> Examined {
 
 fn equal(evidence: &Evidence<'_>) -> Examined {
     let pair = (ES, LOW_RTT);
-    let joules: Metric = |run| run.energy_j;
     let what = |name: &str| format!("{name}, ES-MPTCP ÷ lowRTT, all sizes");
     let both = [(LOW_RTT, "lowRTT"), (ES, "ES-MPTCP")];
     Examined {
         findings: vec![
             evidence.ratio(&what("energy"), Rule::Below { than: 1.0 }, &names(), pair, joules),
-            evidence.ratio(&what("goodput"), Rule::Above { than: 1.0 }, &names(), pair, goodput),
+            evidence.ratio(&what("goodput"), Rule::Above { than: 1.0 }, &names(), pair, goodput_mbps),
         ],
         figures: vec![
             over_sizes(evidence, ("energy", "J"), &both, joules),
-            over_sizes(evidence, ("goodput", "Mbit/s"), &both, goodput),
+            over_sizes(evidence, ("goodput", "Mbit/s"), &both, goodput_mbps),
         ],
     }
 }
 
 /// Both headline numbers, for the claim across papers.
 pub(super) fn headline(evidence: &Evidence<'_>) -> Examined {
-    let joules: Metric = |run| run.energy_j;
     let rule = |stated: f64| Rule::UpTo { stated, tolerance: OF_AN_EFFECT };
     let best = |name: &str, metric: Metric, stated: f64, (rival, label): (&str, &str)| {
         let what = format!("{name}, ES-MPTCP ÷ {label}");
@@ -320,8 +312,8 @@ pub(super) fn headline(evidence: &Evidence<'_>) -> Examined {
         findings: vec![
             best("energy", joules, 1.0 - 0.162, NAMES[0]),
             best("energy", joules, 1.0 - 0.162, NAMES[1]),
-            best("goodput", goodput, 1.136, NAMES[0]),
-            best("goodput", goodput, 1.136, NAMES[1]),
+            best("goodput", goodput_mbps, 1.136, NAMES[0]),
+            best("goodput", goodput_mbps, 1.136, NAMES[1]),
             Finding::new(
                 "efficiency, eMTCP ÷ lowRTT (section III says below 1, section V implies 1.025)",
                 "",

@@ -1,10 +1,10 @@
 //! Paper 002: DTS and extended DTS. Hosts, two bottlenecks, bursts, radios; the data centres are in `paper002_data_centre`.
 
-use joulepath_model::result::RunResult;
 use joulepath_report::{Figure, Line, Rule};
 
 use super::evidence::{Evidence, Metric, lines, running_mean, total};
 use super::experiment::{Examined, Experiment, OF_AN_EFFECT, Study};
+use super::metrics::{goodput_mbps, joules, joules_per_gbit, watts};
 
 const TWO_BOTTLENECKS: &str = "papers/002-fig5a";
 const BURSTS: &str = "papers/002-fig5b";
@@ -168,18 +168,6 @@ pub(super) fn radios() -> Vec<Study> {
     ]
 }
 
-fn joules(run: &RunResult) -> f64 {
-    run.energy_j
-}
-
-fn joules_per_gbit(run: &RunResult) -> f64 {
-    1e9 / run.bits_per_joule
-}
-
-fn goodput(run: &RunResult) -> f64 {
-    run.goodput_bps / 1e6
-}
-
 fn two_bottlenecks(evidence: &Evidence<'_>) -> Examined {
     let names = USERS.map(|(_, name)| name);
     let mut findings = vec![];
@@ -256,8 +244,8 @@ pub(super) fn wireless(evidence: &Evidence<'_>) -> Examined {
         findings,
         figures: vec![
             bars(("Energy per gigabit", "J/Gbit"), joules_per_gbit),
-            bars(("Goodput", "Mbit/s"), goodput),
-            bars(("Power", "W"), |run| run.power_w),
+            bars(("Goodput", "Mbit/s"), goodput_mbps),
+            bars(("Power", "W"), watts),
         ],
     }
 }

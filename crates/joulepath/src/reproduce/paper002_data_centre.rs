@@ -5,6 +5,7 @@ use joulepath_report::{Finding, Line, Rule};
 
 use super::evidence::{Evidence, lines};
 use super::experiment::{Examined, Experiment, OF_AN_EFFECT, Study};
+use super::metrics::{goodput_gbps, joules, joules_per_gbit};
 
 const CLOUD: &str = "papers/002-fig10";
 const BCUBE: &str = "papers/002-bcube";
@@ -91,7 +92,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             studies: extended(),
             examine: |evidence| {
                 let rule = Rule::UpTo { stated: 0.8, tolerance: OF_AN_EFFECT };
-                extended_against_lia(evidence, "energy of the hosts per bit", rule, host_energy)
+                extended_against_lia(evidence, "energy of the hosts per bit", rule, joules_per_gbit)
             },
         },
         Experiment {
@@ -115,10 +116,6 @@ fn extended() -> Vec<Study> {
     [("FatTree", FAT_TREE), ("VL2", VL2)].map(study).to_vec()
 }
 
-fn host_energy(run: &RunResult) -> f64 {
-    1e9 / run.bits_per_joule
-}
-
 /// Energy of the switches per gigabit that arrives, J.
 fn network_energy(run: &RunResult) -> f64 {
     let bits = run.goodput_bps * run.measured_s;
@@ -130,12 +127,7 @@ fn price(run: &RunResult) -> f64 {
     run.network.as_ref().map_or(f64::NAN, |network| network.price_packets)
 }
 
-fn goodput(run: &RunResult) -> f64 {
-    run.goodput_bps / 1e9
-}
-
 fn cloud(evidence: &Evidence<'_>) -> Examined {
-    let joules = |run: &RunResult| run.energy_j;
     let less = Rule::UpTo { stated: 0.3, tolerance: OF_AN_EFFECT };
     let similar = Rule::Within { low: 0.9, high: 1.1 };
     let ratio = |what: &str, rule: Rule, rival: &str| {
@@ -151,7 +143,7 @@ fn cloud(evidence: &Evidence<'_>) -> Examined {
         ],
         figures: vec![
             evidence.bars(("Energy of all hosts", "J (relative)"), &["cloud"], &named, joules),
-            evidence.bars(("Goodput of all hosts", "Gbit/s"), &["cloud"], &named, goodput),
+            evidence.bars(("Goodput of all hosts", "Gbit/s"), &["cloud"], &named, goodput_gbps),
         ],
     }
 }
@@ -167,14 +159,14 @@ fn by_subflows(evidence: &Evidence<'_>, rule: Rule) -> Examined {
     };
     Examined {
         findings: vec![
-            ratio("energy of the hosts per bit", rule, host_energy),
+            ratio("energy of the hosts per bit", rule, joules_per_gbit),
             ratio("energy of the switches per bit", Rule::Shown, network_energy),
-            ratio("goodput", Rule::Shown, goodput),
+            ratio("goodput", Rule::Shown, goodput_gbps),
         ],
         figures: vec![
-            over("Energy of the hosts per gigabit", "J/Gbit (relative)", host_energy),
+            over("Energy of the hosts per gigabit", "J/Gbit (relative)", joules_per_gbit),
             over("Energy of the switches per gigabit", "J/Gbit", network_energy),
-            over("Goodput of all hosts", "Gbit/s", goodput),
+            over("Goodput of all hosts", "Gbit/s", goodput_gbps),
         ],
     }
 }
@@ -205,7 +197,7 @@ fn extended_against_lia(
                 ("Energy of the hosts per gigabit", "J/Gbit (relative)"),
                 &topologies,
                 &named,
-                host_energy,
+                joules_per_gbit,
             ),
             evidence.bars(
                 ("Energy of the switches per gigabit", "J/Gbit"),
@@ -213,7 +205,7 @@ fn extended_against_lia(
                 &named,
                 network_energy,
             ),
-            evidence.bars(("Goodput of all hosts", "Gbit/s"), &topologies, &named, goodput),
+            evidence.bars(("Goodput of all hosts", "Gbit/s"), &topologies, &named, goodput_gbps),
         ],
     }
 }

@@ -5,6 +5,7 @@ use joulepath_report::{Finding, Line, Rule};
 
 use super::evidence::{Evidence, MOST_POINTS, Metric, exactly, level, lines};
 use super::experiment::{Examined, Experiment, OF_A_NUMBER, Study};
+use super::metrics::goodput_mbps;
 
 const WIRELESS: &str = "papers/004-wireless";
 const WIRED: &str = "papers/004-wired";
@@ -159,7 +160,7 @@ fn relayed(evidence: &Evidence<'_>, name: &str, more: bool) -> Examined {
         examined.findings.push(evidence.between(&what, better, (tcp, CWA), (ip, CWA), metric));
         if more {
             let what = format!("long-run goodput of CWA, TCP ÷ IP relays, {radio}");
-            examined.findings.push(evidence.between(&what, Rule::Shown, (tcp, CWA), (ip, CWA), goodput));
+            examined.findings.push(evidence.between(&what, Rule::Shown, (tcp, CWA), (ip, CWA), goodput_mbps));
         }
         let value: fn(&BlockSeries) -> Vec<f64> = match more {
             true => |blocks| blocks.goodput_bps.iter().map(|bps| bps / 1e6).collect(),
@@ -180,13 +181,9 @@ fn relayed(evidence: &Evidence<'_>, name: &str, more: bool) -> Examined {
         metric,
     ));
     if more {
-        examined.figures.push(evidence.bars(("Long-run goodput", "Mbit/s"), &hops, &policies, goodput));
+        examined.figures.push(evidence.bars(("Long-run goodput", "Mbit/s"), &hops, &policies, goodput_mbps));
     }
     examined
-}
-
-fn goodput(run: &RunResult) -> f64 {
-    run.goodput_bps / 1e6
 }
 
 fn block_goodput(run: &RunResult) -> f64 {
@@ -230,10 +227,12 @@ pub(super) fn goodput_of_blocks(evidence: &Evidence<'_>, policies: &[(&str, &str
             examined.findings.push(evidence.finding(&what, "Mbit/s", rule, (sink, policy), metric));
         };
         add(format!("goodput by block of {name}, sink of {sink}"), aggregate, ours, block_goodput);
-        add(format!("long-run goodput of {name}, sink of {sink}"), aggregate, ours, goodput);
+        add(format!("long-run goodput of {name}, sink of {sink}"), aggregate, ours, goodput_mbps);
         let near = Rule::Below { than: NEAR_SLOW_MBPS };
         add(format!("slowest twentieth of MPTCP's blocks, sink of {sink}"), near, rival, slow_blocks);
-        for (what, metric) in [("goodput by block", block_goodput as Metric), ("long-run goodput", goodput)] {
+        for (what, metric) in
+            [("goodput by block", block_goodput as Metric), ("long-run goodput", goodput_mbps)]
+        {
             let what = format!("{what}, {name} ÷ MPTCP, sink of {sink}");
             let above = Rule::Above { than: 1.0 };
             examined.findings.push(evidence.ratio(&what, above, &[sink], (ours, rival), metric));
@@ -251,7 +250,7 @@ pub(super) fn goodput_of_blocks(evidence: &Evidence<'_>, policies: &[(&str, &str
         examined.figures.push(lines(&title, "time, s", "Mbit/s", drawn));
     }
     let sinks = SINKS.map(|(name, _)| name);
-    examined.figures.push(evidence.bars(("Long-run goodput", "Mbit/s"), &sinks, policies, goodput));
+    examined.figures.push(evidence.bars(("Long-run goodput", "Mbit/s"), &sinks, policies, goodput_mbps));
     examined.figures.push(evidence.bars(
         ("Mean goodput of a block", "Mbit/s"),
         &sinks,
