@@ -22,5 +22,6 @@ pub use reproduction::{
     Bars, Boxes, Figure, Finding, FiveNumbers, Line, Plot, Report, Reproduction, Rule, SecondMeasurement,
     Verdict, reproduction_markdown, reproduction_summary, reproduction_table,
 };
+pub use scale::rounded;
 pub use summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, PolicyRuns, summarise};
 pub use table::table;

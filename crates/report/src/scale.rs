@@ -105,6 +105,11 @@ impl Scale {
     }
 }
 
+/// To so many significant digits.
+pub fn rounded(value: f64, digits: usize) -> f64 {
+    format!("{value:.*e}", digits - 1).parse().expect("a printed number is a number")
+}
+
 /// 3 for 123.4, 1 for 1.234, 0 for 0.1234, -1 for 0.01234; of a positive, finite number.
 fn digits_before_point(value: f64) -> i32 {
     // The exponent of the decimal notation is exact, a logarithm near a power of ten is not.

@@ -162,7 +162,7 @@ impl From<Estimate> for Rounded {
 
 /// Four significant digits.
 pub(super) fn rounded(value: f64) -> f64 {
-    format!("{value:.3e}").parse().expect("a printed number is a number")
+    joulepath_report::rounded(value, 4)
 }
 
 #[cfg(test)]

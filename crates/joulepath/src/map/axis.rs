@@ -1,5 +1,7 @@
 //! A key of the scenario and the values that it takes: `path.wifi.loss=0.1 %..10 %:24log`.
 
+use joulepath_report::rounded;
+
 use crate::failure::Failure;
 
 /// Points of an axis that does not say how many.
@@ -8,6 +10,8 @@ const POINTS: usize = 24;
 const MOST_POINTS: usize = 200;
 const FORM: &str = "write KEY=LO..HI, KEY=LO..HI:N for N points, KEY=LO..HI:Nlog for equal ratios; \
                     for example path.wifi.loss='0.1 %..10 %:24log'";
+/// Significant digits of a value.
+const DIGITS: usize = 4;
 /// Units of which there are no parts.
 const WHOLE: [&str; 4] = ["", "packets", "segments", "B"];
 /// Units whose parts are not whole bytes.
@@ -87,7 +91,7 @@ impl Axis {
         let part = |i: usize| i as f64 / (points - 1) as f64;
         let at = |i: usize| if log { low * (high / low).powf(part(i)) } else { low + (high - low) * part(i) };
         let is_whole = WHOLE.contains(&unit) && low.fract() == 0.0 && high.fract() == 0.0;
-        let round = |value: f64| if is_whole { value.round() } else { four_digits(value) };
+        let round = |value: f64| if is_whole { value.round() } else { rounded(value, DIGITS) };
         let mut numbers: Vec<f64> = (0..points).map(|i| round(at(i))).collect();
         numbers.dedup();
         if numbers.len() < points {
@@ -130,10 +134,6 @@ fn quantity(text: &str) -> Option<(f64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+')).unwrap_or(text.len());
     let number: f64 = text[..end].parse().ok()?;
     number.is_finite().then(|| (number, text[end..].trim()))
-}
-
-fn four_digits(value: f64) -> f64 {
-    format!("{value:.3e}").parse().expect("a printed number is a number")
 }
 
 #[cfg(test)]

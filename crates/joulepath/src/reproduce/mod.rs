@@ -26,7 +26,7 @@ use std::sync::atomic::Ordering;
 
 use joulepath_report::{
     Report, Reproduction, SecondMeasurement, Verdict, reproduction_html, reproduction_markdown,
-    reproduction_summary, reproduction_table,
+    reproduction_summary, reproduction_table, rounded,
 };
 use serde::Serialize;
 
@@ -272,8 +272,7 @@ fn round(json: &mut serde_json::Value) {
     match json {
         Value::Number(number) if number.is_f64() => {
             let exact = number.as_f64().unwrap_or_default();
-            let short = format!("{exact:.5e}").parse().unwrap_or(exact);
-            if let Some(short) = serde_json::Number::from_f64(short) {
+            if let Some(short) = serde_json::Number::from_f64(rounded(exact, 6)) {
                 *number = short;
             }
         }

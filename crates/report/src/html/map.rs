@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::assets::Assets;
 use crate::machine::ReportError;
+use crate::scale::rounded;
 
 /// The page's scripts, in the order in which they need each other.
 const SCRIPTS: [&str; 4] = [
@@ -15,6 +16,9 @@ const SCRIPTS: [&str; 4] = [
 ];
 
 const STYLES: [&str; 1] = [include_str!("../../assets/map.css")];
+
+/// Significant digits of a value.
+const DIGITS: usize = 5;
 
 /// A map, in the words and with the digits of the terminal.
 #[derive(Clone, Debug)]
@@ -69,8 +73,8 @@ pub struct MapAxis {
 /// # Errors
 /// If a number fits no JSON.
 pub fn map_html(map: &MapPage) -> Result<String, ReportError> {
-    let digits = |value: f64| format!("{value:.4e}").parse::<f64>().ok();
-    let of_policy = |values: &Vec<Option<f64>>| values.iter().map(|value| value.and_then(digits)).collect();
+    let short = |value: &Option<f64>| value.map(|value| rounded(value, DIGITS));
+    let of_policy = |values: &Vec<Option<f64>>| values.iter().map(short).collect();
     let drawn = Drawn {
         metric: &map.metric,
         more_is_better: map.more_is_better,

@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::{Number, Value as Json};
 
 use super::{Column, Metric, Sheet, with_interval};
+use crate::scale;
 
 /// Digits of a sample: a screen has not ten thousand pixels.
 const SERIES_DIGITS: usize = 5;
@@ -176,10 +177,7 @@ fn rounded(values: &[f64]) -> Vec<Json> {
 
 /// To so many significant digits, without `.0`; null if not finite.
 pub(super) fn round(value: f64, digits: usize) -> Json {
-    let text = format!("{value:.*e}", digits - 1);
-    let Some(rounded) = text.parse::<f64>().ok().filter(|rounded| rounded.is_finite()) else {
-        return Json::Null;
-    };
+    let rounded = scale::rounded(value, digits);
     // Integers below 2⁵³ are exact.
     if rounded.fract() == 0.0 && rounded.abs() < 9.0e15 {
         return Json::Number(Number::from(rounded as i64));
