@@ -64,6 +64,14 @@ fn below(generator: &mut Pcg32, n: usize) -> usize {
     ((u64::from(generator.next_u32()) * n as u64) >> u32::BITS) as usize
 }
 
+/// Median; none without values.
+pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.into_iter().collect();
+    values.sort_by(f64::total_cmp);
+    let last = values.len().checked_sub(1)?;
+    Some((values[last / 2] + values[last.div_ceil(2)]) / 2.0)
+}
+
 /// Quantile of a sorted, non-empty sample, linear between order statistics (type 7 of Hyndman and Fan, 1996).
 pub(crate) fn quantile(sorted: &[f64], p: f64) -> f64 {
     let position = p * (sorted.len() - 1) as f64;

@@ -12,7 +12,7 @@ mod sheet;
 mod summary;
 mod table;
 
-pub use bootstrap::{CONFIDENCE, RESAMPLES, estimate, ratio_estimate, resample};
+pub use bootstrap::{CONFIDENCE, RESAMPLES, estimate, median, ratio_estimate, resample};
 pub use html::advice::{AdvicePage, AdviceRange, AdviceTable, AdviceWay, advice_html};
 pub use html::html;
 pub use html::map::{MapAxis, MapPage, map_html};

@@ -3,6 +3,7 @@
 use joulepath_model::policy::Policy;
 use joulepath_model::result::RunResult;
 use joulepath_model::units::Nanos;
+use joulepath_report::median;
 use serde::Serialize;
 
 /// What is compared. Differences are the kernel's value over the simulator's, less one; of shares: points.
@@ -164,13 +165,11 @@ fn relative(kernel: f64, packet: f64) -> f64 {
 impl Gap {
     pub(crate) fn of(cases: Vec<Case>, seeds: u32, max_lateness: Option<Nanos>) -> Self {
         let summary = Quantity::ALL.into_iter().enumerate().filter_map(|(i, quantity)| {
-            let mut order: Vec<&Case> = cases.iter().collect();
-            order.sort_by(|a, b| a.differences[i].abs().total_cmp(&b.differences[i].abs()));
-            let worst = order.last()?;
-            let middle = [order[(order.len() - 1) / 2], order[order.len() / 2]];
+            let size = |case: &&Case| case.differences[i].abs();
+            let worst = cases.iter().max_by(|a, b| size(a).total_cmp(&size(b)))?;
             Some(Summary {
                 quantity,
-                median: middle.iter().map(|case| case.differences[i].abs()).sum::<f64>() / 2.0,
+                median: median(cases.iter().map(|case| size(&case)))?,
                 worst: worst.differences[i],
                 scenario: worst.scenario.clone(),
                 policy: worst.policy.clone(),

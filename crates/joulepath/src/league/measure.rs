@@ -2,7 +2,7 @@
 
 use joulepath_model::result::{Estimate, Limit, RunResult};
 use joulepath_model::scenario::Scenario;
-use joulepath_report::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, resample};
+use joulepath_report::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, median, resample};
 use serde::Serialize;
 
 /// Who takes more than this many TCPs where it shares a bottleneck is marked: a fifth above RFC 6356, goal 2.
@@ -125,18 +125,9 @@ pub(super) fn summary(cells: &[Option<Cell>], metric: Metric, seeds: usize) -> O
     };
     let means = values(&all);
     let worst = means.iter().copied().reduce(|a, b| if metric.is_worse(b.1, a.1) { b } else { a })?;
-    let median = resample(seeds, |indices| median(values(indices).into_iter().map(|(_, value)| value)))?;
+    let of_drawn = |indices: &[usize]| median(values(indices).into_iter().map(|(_, value)| value));
+    let median = resample(seeds, |indices| of_drawn(indices).unwrap_or(f64::NAN))?;
     Some(Summary { median, worst: worst.1, worst_at: worst.0 })
-}
-
-/// Median; NaN without values.
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => f64::NAN,
-        n => (values[(n - 1) / 2] + values[n / 2]) / 2.0,
-    }
 }
 
 /// Which of several runs per path have the highest mean of `metric`.

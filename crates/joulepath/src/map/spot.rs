@@ -1,6 +1,7 @@
 //! The packet engine at some of the points, to see whether it names the same winners.
 
 use joulepath_link::random::{Domain, Stream};
+use joulepath_report::median;
 
 use super::winners::Verdict;
 use crate::cli::MapMetric;
@@ -74,13 +75,12 @@ impl SpotCheck {
                 }
             }
         }
-        differences.sort_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
-        let middle = |n: usize| (differences[(n - 1) / 2].0.abs() + differences[n / 2].0.abs()) / 2.0;
+        let size = |(difference, ..): &(f64, usize, usize)| difference.abs();
         SpotCheck {
             same: points.iter().filter(is_same).count(),
             ties: points.iter().filter(is_tie).count(),
-            median: (!differences.is_empty()).then(|| middle(differences.len())),
-            worst: differences.last().copied(),
+            median: median(differences.iter().map(size)),
+            worst: differences.iter().copied().max_by(|a, b| size(a).total_cmp(&size(b))),
             points,
         }
     }
