@@ -20,7 +20,7 @@ pub use html::reproduction::reproduction_html;
 pub use machine::{ReportError, runs_to_csv, to_csv, to_json};
 pub use reproduction::{
     Bars, Boxes, Figure, Finding, FiveNumbers, Line, Plot, Report, Reproduction, Rule, SecondMeasurement,
-    Verdict, reproduction_markdown, reproduction_summary, reproduction_table,
+    Verdict, capital, reproduction_markdown, reproduction_summary, reproduction_table,
 };
 pub use scale::rounded;
 pub use summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, PolicyRuns, summarise};

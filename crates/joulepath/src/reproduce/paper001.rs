@@ -1,7 +1,7 @@
 //! Paper 001: ES-MPTCP, files over 3G and WLAN.
 
 use joulepath_model::result::RunResult;
-use joulepath_report::{Figure, Finding, Rule, ratio_estimate};
+use joulepath_report::{Figure, Finding, Rule, capital, ratio_estimate};
 
 use super::evidence::{Evidence, Metric, lines};
 use super::experiment::{Examined, Experiment, OF_AN_EFFECT, Study};
@@ -219,11 +219,6 @@ fn over_sizes(
 ) -> Figure {
     let line = |(policy, label): &(&str, &str)| evidence.sweep(label, &SIZES, policy, metric);
     lines(&capital(name), "size, kB", unit, policies.iter().map(line).collect())
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// eMTCP beside lowRTT: over all sizes together, and at the two of figure 3.

@@ -29,7 +29,7 @@ pub fn reproduction_html(all: &Reproduction) -> Result<String, ReportError> {
     let page = Page {
         all,
         sections: sections(all),
-        papers: papers(all),
+        papers: all.papers(),
         assets: Assets::new(&[include_str!("../../assets/reproduction.css")], &SCRIPTS, &figures)?,
     };
     Ok(page.render()?)
@@ -108,22 +108,6 @@ fn rows(report: &Report) -> Vec<Row<'_>> {
     let alone = |other: &&Finding| report.findings.iter().all(|finding| finding.what != other.what);
     rows.extend(second.iter().filter(alone).map(real));
     rows
-}
-
-/// What stands before the first dash of the identities.
-fn papers(all: &Reproduction) -> Vec<&str> {
-    let mut papers: Vec<&str> = Vec::new();
-    for report in &all.experiments {
-        let paper = paper(report);
-        if !papers.contains(&paper) {
-            papers.push(paper);
-        }
-    }
-    papers
-}
-
-fn paper(report: &Report) -> &str {
-    report.id.split_once('-').map_or(report.id.as_str(), |(paper, _)| paper)
 }
 
 /// For style sheets and filters.

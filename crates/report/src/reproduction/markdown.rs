@@ -28,9 +28,6 @@ pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
 
 /// All experiments by paper: how many have which verdict, and each with its claim. Links lead to the papers' pages.
 pub fn reproduction_summary(all: &Reproduction) -> String {
-    let paper = |report: &Report| report.id.split('-').next().unwrap_or_default().to_owned();
-    let mut papers: Vec<String> = all.experiments.iter().map(paper).collect();
-    papers.dedup();
     let mut text = format!(
         "`{}`: {} runs, {:.0} minutes of one core.\n\n| paper | {} |\n|---|{}\n",
         all.command,
@@ -40,7 +37,7 @@ pub fn reproduction_summary(all: &Reproduction) -> String {
         "---:|".repeat(Verdict::ALL.len())
     );
     let count = |wanted: Option<&str>| {
-        let of_paper = |report: &&Report| wanted.is_none_or(|wanted| paper(report) == wanted);
+        let of_paper = |report: &&Report| wanted.is_none_or(|wanted| report.paper() == wanted);
         let many = |verdict| {
             all.experiments
                 .iter()
@@ -51,7 +48,7 @@ pub fn reproduction_summary(all: &Reproduction) -> String {
         };
         Verdict::ALL.map(many).join(" | ")
     };
-    for name in &papers {
+    for name in all.papers() {
         let page = if name == "claim" { "claims" } else { name };
         text += &format!("| [{page}]({page}.md) | {} |\n", count(Some(name)));
     }
@@ -132,7 +129,8 @@ fn sentence(text: &str) -> String {
     if text.ends_with('.') { text } else { text + "." }
 }
 
-fn capital(text: &str) -> String {
+/// With a capital as its first letter.
+pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -13,7 +13,7 @@ mod table;
 use joulepath_model::result::Estimate;
 use serde::{Deserialize, Serialize};
 
-pub use markdown::{reproduction_markdown, reproduction_summary};
+pub use markdown::{capital, reproduction_markdown, reproduction_summary};
 pub(crate) use rule::number;
 pub use rule::{Rule, Verdict};
 pub use table::reproduction_table;
@@ -239,7 +239,21 @@ impl FiveNumbers {
     }
 }
 
+impl Report {
+    /// `000`: what stands before the first dash of the identity.
+    pub(crate) fn paper(&self) -> &str {
+        self.id.split_once('-').map_or(self.id.as_str(), |(paper, _)| paper)
+    }
+}
+
 impl Reproduction {
+    /// Each paper once, in the order of the experiments.
+    pub(crate) fn papers(&self) -> Vec<&str> {
+        let mut papers: Vec<&str> = self.experiments.iter().map(Report::paper).collect();
+        papers.dedup();
+        papers
+    }
+
     /// How many experiments have `verdict`.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.experiments.iter().filter(|report| report.verdict == verdict).count()
