@@ -9,7 +9,7 @@ use joulepath_linux::cc::pinned::{self, Change};
 use joulepath_linux::cc::{SubflowState, default};
 use serde_json::{Value, json};
 
-use crate::cli::{CcCommand, CcDefaultOptions, CcJson, CcNames};
+use crate::cli::cc::{CcCommand, CcDefaultOptions, CcJson, CcNames};
 use crate::failure::{Exit, Failure};
 use crate::show::print_json;
 use crate::terminal;

@@ -17,7 +17,7 @@ use joulepath_linux::worker::Program;
 use joulepath_model::scenario::Scenario;
 
 use self::bill::Bill;
-use crate::cli::{LabCommand, LabOptions};
+use crate::cli::lab::{LabCommand, LabOptions};
 use crate::contenders::{self, Contender};
 use crate::failure::{Exit, Failure};
 use crate::show::print_json;

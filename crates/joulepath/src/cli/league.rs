@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-pub(super) const LEAGUE_HELP: &str = "\
+pub(super) const HELP: &str = "\
 Examples:
   joulepath league --quick
   joulepath league --runs league.jsonl --markdown README.md --json > results/league.json

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::{Changes, Engine};
 
-pub(super) const MAP_HELP: &str = "\
+pub(super) const HELP: &str = "\
 Examples:
   joulepath map papers/000-table1 --x path.wifi.loss='0.1 %..10 %:24log' --y path.lte.loss='0.1 %..10 %:24log' --spot-check 12
   joulepath map papers/002-fig17 --x path.4g.delay='40 ms..400 ms' --y path.wifi.queue,path.4g.queue='5..200 packets:16log' --report

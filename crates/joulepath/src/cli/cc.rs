@@ -1,0 +1,57 @@
+//! Options of `cc`.
+
+use clap::{Args, Subcommand};
+
+pub(super) const HELP: &str = "\
+Examples:
+  joulepath cc load olia lia
+  joulepath cc default olia
+  joulepath cc status
+  joulepath cc unload --all
+
+A loaded controller is chosen by the name jp_NAME: by setsockopt TCP_CONGESTION, or as the default of a namespace.
+On plain TCP, and where MPTCP has fallen back to it, the coupled ones behave as NewReno.";
+
+/// What `cc` does.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CcCommand {
+    /// Name the controllers, and say which are loaded.
+    List(CcJson),
+    /// Load some; one that is loaded is replaced by this program's, in one step. They stay until they are unloaded.
+    Load(CcNames),
+    /// Take some out of the kernel's list. Sockets that use one keep it until they close.
+    Unload(CcNames),
+    /// Say or set what new sockets of this network namespace get; what it was is remembered.
+    Default(CcDefaultOptions),
+    /// Show who uses the loaded ones: connections, and of each subflow window, RTT, rate, target share and cost.
+    Status(CcJson),
+}
+
+/// Controllers by name.
+#[derive(Debug, Args)]
+pub(crate) struct CcNames {
+    /// Names: `olia`, or `jp_olia` as the kernel calls it.
+    #[arg(required_unless_present = "all", value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+    /// All of them.
+    #[arg(long, conflicts_with = "names")]
+    pub(crate) all: bool,
+}
+
+/// Options of `cc default`.
+#[derive(Debug, Args)]
+pub(crate) struct CcDefaultOptions {
+    /// A controller of the kernel, or a loaded one of ours. Without: print the default.
+    pub(crate) name: Option<String>,
+    /// Put back what it was before it was set here.
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) restore: bool,
+}
+
+/// For scripts.
+#[derive(Debug, Args)]
+pub(crate) struct CcJson {
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,74 @@
+//! Options of `compare`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+use joulepath_model::scenario::MAX_SEEDS;
+
+use super::{Changes, Engine, Timekeeping};
+
+pub(super) const HELP: &str = "\
+Examples:
+  joulepath compare home-wifi-lte
+  joulepath compare my.toml --policies 'uncoupled,mptcp,mptcp[cc=olia],eemptcp' --seeds 30 --report
+  joulepath compare my.toml --set path.wifi.loss='2 %' --set workload.size='1 MB'
+  joulepath compare papers/001-3g-wlan --variant 64kB --json
+  joulepath compare papers/002-fig17 --all-variants --csv all.csv
+
+SCENARIO is a file, or the name of a shipped scenario (`joulepath list scenarios`).
+A policy is the name of a bundle or of a controller, with overrides in brackets: `mptcp[cc=ewtcp,a=1/sqrt(n)]`.
+The first policy is what the others are compared with. Every policy runs with the same seeds.
+Ctrl-C once: no new runs; those that have finished are reported, exit code 5. Twice: stop at once.";
+
+/// Options of `compare`.
+#[derive(Debug, Args)]
+#[command(override_usage = "joulepath compare <SCENARIO> [OPTIONS]")]
+pub(crate) struct CompareOptions {
+    /// A scenario file, or the name of a shipped scenario.
+    #[arg(value_name = "SCENARIO", required_unless_present_any = ["json", "csv", "report"])]
+    pub(crate) scenario: Option<String>,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+    /// Compare every variant of the scenario.
+    #[arg(long, conflicts_with = "variant")]
+    pub(crate) all_variants: bool,
+    /// Policies, separated by commas; those of the scenario if absent.
+    #[arg(short, long, value_name = "LIST")]
+    pub(crate) policies: Option<String>,
+    /// Number of seeds for each policy; the scenario's if absent, of the kernel engine at most 3.
+    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SEEDS)))]
+    pub(crate) seeds: Option<u32>,
+    /// The first seed.
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    pub(crate) first_seed: u64,
+    /// Simulated time, as in the scenario file: the same as --set duration=….
+    #[arg(long, value_name = "TIME")]
+    pub(crate) duration: Option<String>,
+    /// What runs the scenario.
+    #[arg(long, value_enum, default_value_t = Engine::Packet)]
+    pub(crate) engine: Engine,
+    #[command(flatten)]
+    pub(crate) timekeeping: Timekeeping,
+    /// Number of runs at a time; all cores if absent. The results do not depend on it. The kernel engine does one at a time.
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Write an HTML page: into a folder, or to a file that ends in .html.
+    #[arg(long, value_name = "DIR|FILE", num_args = 0..=1, default_missing_value = "joulepath-report")]
+    pub(crate) report: Option<PathBuf>,
+    /// JSON instead of the table, or to a file beside it.
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub(crate) json: Option<Option<PathBuf>>,
+    /// CSV instead of the table, or to a file beside it: one line for each policy.
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    pub(crate) csv: Option<Option<PathBuf>>,
+    /// CSV with one line for each run.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) runs_csv: Option<PathBuf>,
+    /// Show every column, however wide the table becomes.
+    #[arg(long)]
+    pub(crate) wide: bool,
+    /// Say nothing on stderr but errors.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}

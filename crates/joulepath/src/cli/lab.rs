@@ -1,0 +1,63 @@
+//! Options of `lab`.
+
+use clap::{Args, Subcommand};
+
+use super::Changes;
+
+pub(super) const HELP: &str = "\
+Examples:
+  joulepath lab home-wifi-lte --serve 8000 -- curl -o /dev/null 'http://{server}:8000/file'
+  joulepath lab my.toml --policy olia --set path.wifi.loss='2 %' -- iperf3 -c '{server}' -R
+  joulepath lab clean
+
+{server} in the command becomes the address of the lab's server, which is also in $JOULEPATH_SERVER. The lab has no way to
+the outside but what --serve shares. The command speaks MPTCP if `mptcpize` is installed, or if it asks for it itself.
+stdin and stdout are the command's; the bill goes to stderr, or with --json to stdout. Needs root.";
+
+/// Options of `lab`.
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "joulepath lab <SCENARIO> [OPTIONS] -- <COMMAND>...\n       joulepath lab clean [--json]"
+)]
+pub(crate) struct LabOptions {
+    #[command(subcommand)]
+    pub(crate) command: Option<LabCommand>,
+    /// A scenario file, or the name of a shipped scenario.
+    #[arg(value_name = "SCENARIO")]
+    pub(crate) scenario: Option<String>,
+    #[command(flatten)]
+    pub(crate) changes: Changes,
+    /// The policy. Its congestion controller runs as eBPF; the packet scheduler is the kernel's.
+    #[arg(short, long, value_name = "POLICY", default_value = "mptcp")]
+    pub(crate) policy: String,
+    /// Which random numbers the links draw.
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// IPv6 instead of IPv4.
+    #[arg(long)]
+    pub(crate) ipv6: bool,
+    /// Share the TCP server at 127.0.0.1:PORT of this machine into the lab. May be repeated.
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) serve: Vec<u16>,
+    /// The bill as JSON on stdout; what the command prints goes to stderr.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The program to run, and its arguments.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) run: Vec<String>,
+}
+
+/// What else `lab` can do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabCommand {
+    /// End what labs have left behind that were killed.
+    Clean(LabCleanOptions),
+}
+
+/// Options of `lab clean`.
+#[derive(Debug, Args)]
+pub(crate) struct LabCleanOptions {
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
