@@ -138,13 +138,7 @@ function limitLines(u, limits) {
 /** One bar a policy, made of the keys' parts. */
 function drawStack(node, spec, policies) {
   const colourOf = spec.colours === "path" ? pathColour : causeColour;
-  const legend = node.appendChild(element("div", "legend"));
-  spec.keys.forEach((key, index) => {
-    const item = legend.appendChild(element("span", null, key));
-    const swatch = element("i", "swatch");
-    swatch.style.background = colourOf(index);
-    item.prepend(swatch);
-  });
+  legend(node, spec.keys.map((key, index) => [colourOf(index), key]));
   const sums = [policies.map(() => 0)];
   for (const part of spec.values) sums.push(part.map((value, i) => sums.at(-1)[i] + value));
   const options = barOptions(insideWidth(node), policies, Math.max(...sums.at(-1)), spec.unit, 6, 4);

@@ -13,3 +13,13 @@ function insideWidth(node) {
   const style = getComputedStyle(node);
   return node.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
 }
+
+/** Names with their colours. */
+function legend(node, entries) {
+  const list = node.appendChild(element("div", "legend"));
+  for (const [colour, text] of entries) {
+    const item = list.appendChild(element("span"));
+    item.append(element("i", "swatch"), text);
+    item.firstChild.style.background = colour;
+  }
+}

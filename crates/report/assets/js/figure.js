@@ -17,16 +17,9 @@ const faint = (name, alpha) => colour(name).replace("rgb(", "rgba(").replace(")"
 
 /** Nodes of a legend's samples are drawn with the style sheet's colours: a new theme needs no new legend. */
 function sample(shapes) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("width", 24);
-  svg.setAttribute("height", 12);
-  svg.setAttribute("aria-hidden", "true");
-  for (const [tag, attributes, style] of shapes) {
-    const shape = svg.appendChild(document.createElementNS(svg.namespaceURI, tag));
-    for (const [name, value] of Object.entries(attributes)) shape.setAttribute(name, value);
-    Object.assign(shape.style, style);
-  }
-  return svg;
+  const drawing = svg("svg", { width: 24, height: 12, "aria-hidden": "true" });
+  for (const [tag, attributes, style] of shapes) Object.assign(drawing.appendChild(svg(tag, attributes)).style, style);
+  return drawing;
 }
 
 /** A diamond around (12, 6): what the paper states. */

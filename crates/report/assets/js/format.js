@@ -45,3 +45,11 @@ function element(tag, className, text) {
   if (text != null) node.textContent = text;
   return node;
 }
+
+/** A part of a drawing. */
+function svg(name, attributes, text) {
+  const node = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  if (text != null) node.textContent = text;
+  return node;
+}

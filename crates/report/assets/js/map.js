@@ -9,13 +9,6 @@ const [LEFT, BOTTOM, EDGE] = [64, 34, 8];
 
 const policyFill = policy => `var(--policy-${policy % PALETTE})`;
 
-function svg(name, attributes, text) {
-  const node = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  if (text != null) node.textContent = text;
-  return node;
-}
-
 /** A card with a map; `fill` gives a point's colour and opacity, `tell` the lines of its tip. */
 function drawMap(title, hint, fill, tell, marks) {
   const node = card(document.getElementById("maps"), title, hint);
@@ -73,16 +66,6 @@ function labels(drawing, width, height) {
     drawing.append(svg("text", { x: LEFT - 6, y: EDGE + (rows - 0.5 - i) * CELL + 4, "text-anchor": "end" }, data.y.values[i]));
   }
   drawing.append(svg("text", { x: LEFT + width / 2, y: EDGE + height + 31, "text-anchor": "middle", class: "axis" }, data.x.title));
-}
-
-/** A legend below a map. */
-function legend(node, entries) {
-  const list = node.appendChild(element("div", "legend"));
-  for (const [colour, text] of entries) {
-    const item = list.appendChild(element("span"));
-    item.append(element("i", "swatch"), text);
-    item.firstChild.style.background = colour;
-  }
 }
 
 const percent = ratio => `${ratio >= 1 ? "+" : "−"}${compact(Math.abs(ratio - 1) * 100)} %`;
