@@ -96,20 +96,29 @@ struct Pair {
 }
 
 fn plans(options: &GapOptions, kernel: &dyn Runner) -> Result<Vec<Plan>, Failure> {
-    let names: Vec<String> = match options.scenarios.is_empty() {
-        true if options.quick => QUICK_SCENARIOS.map(str::to_owned).to_vec(),
-        true => {
-            let names = shipped::SCENARIOS.iter().map(|(name, _)| (*name).to_owned());
-            names.filter(|name| name.starts_with(FOLDER)).collect()
-        }
-        false => options.scenarios.clone(),
-    };
     let asked = options.policies.as_deref().map(contenders::parse).transpose()?;
-    names.iter().map(|name| plan(name, asked.as_deref(), options.quick, kernel)).collect()
+    let plan = |source: &Source| plan(source, asked.as_deref(), options.quick, kernel);
+    sources(options)?.iter().map(plan).collect()
 }
 
-fn plan(name: &str, asked: Option<&[Policy]>, quick: bool, kernel: &dyn Runner) -> Result<Plan, Failure> {
-    let source = Source::open(name)?;
+/// What is named, a file before a shipped scenario; if nothing is, shipped ones whatever files there are.
+fn sources(options: &GapOptions) -> Result<Vec<Source>, Failure> {
+    match options.scenarios.as_slice() {
+        [] if options.quick => QUICK_SCENARIOS.iter().map(|name| Source::named(name)).collect(),
+        [] => {
+            let all = shipped::SCENARIOS.iter().filter(|(name, _)| name.starts_with(FOLDER));
+            Ok(all.map(|&shipped| Source::shipped(shipped)).collect())
+        }
+        named => named.iter().map(|name| Source::open(name)).collect(),
+    }
+}
+
+fn plan(
+    source: &Source,
+    asked: Option<&[Policy]>,
+    quick: bool,
+    kernel: &dyn Runner,
+) -> Result<Plan, Failure> {
     let scenario = source.load(&[])?;
     let all = asked.unwrap_or(&scenario.compare.policies);
     let most = if quick && asked.is_none() { QUICK_POLICIES } else { all.len() };
@@ -121,7 +130,7 @@ fn plan(name: &str, asked: Option<&[Policy]>, quick: bool, kernel: &dyn Runner) 
     let pairs = chosen.iter().zip(as_asked).zip(simulated);
     let policies =
         pairs.map(|((policy, kernel), packet)| Pair { policy: policy.clone(), kernel, packet }).collect();
-    let name = name.rsplit('/').next().unwrap_or(name).trim_end_matches(".toml").to_owned();
+    let name = source.name.rsplit('/').next().unwrap_or(&source.name).trim_end_matches(".toml").to_owned();
     Ok(Plan { name, sha256: source.sha256(&scenario), scenario, policies })
 }
 

@@ -58,6 +58,14 @@ impl Source {
         }
     }
 
+    /// The shipped scenario of that name, whatever files there are.
+    ///
+    /// # Errors
+    /// If none has it.
+    pub(crate) fn named(name: &str) -> Result<Self, Failure> {
+        shipped::find(name).map(Self::shipped).ok_or_else(|| missing(name))
+    }
+
     /// A shipped scenario: its name and its text.
     pub(crate) fn shipped((name, text): (&str, &str)) -> Self {
         Self::new(name, text.to_owned(), None)

@@ -284,7 +284,7 @@ fn shares(evidence: &Evidence<'_>, policy: &str, stated: [f64; 3], lead_s: f64) 
 /// The exact solution beside the genetic algorithm's, in the readings that have one.
 fn splitting(_: &Evidence<'_>) -> Examined {
     let scenario =
-        Source::open(TABLE1).and_then(|source| source.load(&[])).expect("a shipped scenario loads");
+        Source::named(TABLE1).and_then(|source| source.load(&[])).expect("a shipped scenario loads");
     let direction = scenario.connections[0].direction;
     let costed: Vec<_> = (0..scenario.paths.len())
         .map(|path| costed_path(&scenario, direction, path, CapacityModel::Mathis))

@@ -139,7 +139,7 @@ impl Plan {
     }
 
     fn case(&mut self, study: &Study) -> Result<usize, Failure> {
-        let source = Source::open(study.scenario)?;
+        let source = Source::named(study.scenario)?;
         let identity = (study.scenario, source.overrides(study.variant.as_deref(), &study.set)?);
         if let Some(&case) = self.known.get(&identity) {
             return Ok(case);

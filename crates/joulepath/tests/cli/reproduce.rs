@@ -65,6 +65,16 @@ fn an_interrupted_session_goes_on_and_the_result_is_the_same() {
 }
 
 #[test]
+fn files_with_the_names_of_shipped_scenarios_do_not_count() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("papers")).unwrap();
+    fs::write(folder.path().join("papers/000-table1"), "garbage").unwrap();
+    let table =
+        joulepath_in(folder.path(), &["reproduce", "000-fig4", "000-alg1", "--quick", "--quiet"]).ok();
+    assert!(table.contains("000-fig4") && !table.contains("PARTIAL"), "{table}");
+}
+
+#[test]
 fn the_list_names_claim_and_source_of_each_experiment() {
     let list: Value = serde_json::from_str(&joulepath(&["reproduce", "--list", "--json"]).ok()).unwrap();
     let experiments = list["experiments"].as_array().unwrap();
