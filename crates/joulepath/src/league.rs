@@ -47,7 +47,7 @@ pub(crate) fn league(options: &LeagueOptions) -> Result<Exit, Failure> {
     let failures = season.play(options, stop, &mut kept);
     let results = season.results(&kept, &failures);
     let partial = stop.load(Ordering::SeqCst) || !failures.is_empty();
-    let league = League::of(&season.players(), &results, left_out, seeds, partial);
+    let league = League::of(&season.players(), &results, left_out, engine.name(), seeds, partial);
     tell(options, &league)?;
     Ok(if partial { Exit::Partial } else { Exit::Ok })
 }

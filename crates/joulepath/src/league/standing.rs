@@ -153,7 +153,7 @@ pub(super) struct League {
     version: &'static str,
     commit: &'static str,
     command: String,
-    engine: &'static str,
+    pub(super) engine: &'static str,
     pub(super) seeds: u32,
     /// Some runs are missing.
     pub(super) partial: bool,
@@ -168,6 +168,7 @@ impl League {
         players: &[Player],
         results: &[RoundResult],
         left_out: Vec<LeftOut>,
+        engine: &'static str,
         seeds: u32,
         partial: bool,
     ) -> Self {
@@ -181,7 +182,7 @@ impl League {
             version: env!("CARGO_PKG_VERSION"),
             commit: env!("JOULEPATH_COMMIT"),
             command: command_line(),
-            engine: "packet",
+            engine,
             seeds,
             partial,
             rule: format!(

@@ -58,7 +58,8 @@ fn title(league: &League) -> String {
     let scenarios = league.scenarios.len();
     let seeds = if league.seeds == 1 { "1 seed".to_owned() } else { format!("{} seeds", league.seeds) };
     let partial = if league.partial { ", INCOMPLETE" } else { "" };
-    format!("The papers' scenarios, {scenarios} of them, packet engine, {seeds} each{partial}")
+    let engine = league.engine;
+    format!("The papers' scenarios, {scenarios} of them, {engine} engine, {seeds} each{partial}")
 }
 
 fn cells(policy: &Line) -> [String; 9] {
