@@ -104,7 +104,7 @@ fn row(finding: &Finding, where_from: &str) -> String {
     let verdict = finding.verdict.map_or("not judged", Verdict::name);
     format!(
         "| {}{unit}{where_from} | {} | {} | {} | {verdict} |\n",
-        cell(&finding.what),
+        cell(&finding.what_and_where()),
         finding.rule.stated(),
         measured(finding),
         finding.n,

@@ -85,6 +85,9 @@ pub struct SecondMeasurement {
 pub struct Finding {
     /// What is measured: `EEMPTCP's goodput ÷ LIA's`.
     pub what: String,
+    /// Where the best of a sweep is: `256kB`. Not in `what`, since the kernel's best may be elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best_at: Option<String>,
     /// Of the numbers; empty for ratios.
     pub unit: String,
     /// How the verdict is found; fixed before anything ran.
@@ -107,7 +110,16 @@ impl Finding {
         n: usize,
     ) -> Self {
         let verdict = rule.judge(measured);
-        Finding { what: what.into(), unit: unit.to_owned(), rule, measured, n: n as u32, verdict }
+        let (what, unit) = (what.into(), unit.to_owned());
+        Finding { what, best_at: None, unit, rule, measured, n: n as u32, verdict }
+    }
+
+    /// What is measured, and in a sweep where.
+    pub(crate) fn what_and_where(&self) -> String {
+        match &self.best_at {
+            Some(place) => format!("{}, best at {place}", self.what),
+            None => self.what.clone(),
+        }
     }
 }
 

@@ -135,7 +135,8 @@ fn short(report: &Report, apart: &str) -> String {
 }
 
 fn described(finding: &Finding) -> String {
-    if finding.unit.is_empty() { finding.what.clone() } else { format!("{}, {}", finding.what, finding.unit) }
+    let what = finding.what_and_where();
+    if finding.unit.is_empty() { what } else { format!("{what}, {}", finding.unit) }
 }
 
 fn measured(finding: &Finding, apart: &str) -> String {

@@ -315,7 +315,7 @@ pub(crate) fn with_text_everywhere(text: &str) -> Reproduction {
             .for_each(set);
         let second = report.kernel.iter_mut().flat_map(|kernel| &mut kernel.findings);
         for finding in report.findings.iter_mut().chain(second) {
-            [&mut finding.what, &mut finding.unit].into_iter().for_each(set);
+            [&mut finding.what, &mut finding.unit].into_iter().chain(&mut finding.best_at).for_each(set);
         }
         for figure in &mut report.figures {
             [&mut figure.title, &mut figure.x, &mut figure.y].into_iter().for_each(set);

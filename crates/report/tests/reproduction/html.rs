@@ -84,6 +84,21 @@ fn findings_stand_beside_what_was_stated() {
 }
 
 #[test]
+fn the_best_of_a_sweep_in_the_kernel_stands_beneath_the_simulators_wherever_it_is() {
+    let mut all = scoreboard();
+    let report = &mut all.experiments[0];
+    let kernel = report.kernel.as_mut().unwrap();
+    let pair = report.findings.iter_mut().find(|finding| finding.what == kernel.findings[0].what).unwrap();
+    (pair.best_at, kernel.findings[0].best_at) = (Some("1000kB".into()), Some("256kB".into()));
+    let page = page(&all);
+    let section = section(&page, "000-fig4");
+    let at = |text: &str| section.find(text).unwrap_or_else(|| panic!("{text} in\n{section}"));
+    let places =
+        [at(", best at 1000kB<"), at(", best at 256kB <span class=\"badge\">"), at("retransmissions")];
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+#[test]
 fn what_could_not_be_measured_is_a_dash() {
     let page = page(&scoreboard());
     let section = section(&page, "003-thm1");
