@@ -32,6 +32,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             reason: "EEMPTCP gains 11 %. Uncoupled Reno doubles it without any knowledge of energy, at the price of two TCP shares at a \
                      shared bottleneck",
             is_open: false,
+            slots: vec![],
             studies: doubling(),
             examine: doubled,
         },
@@ -42,6 +43,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "ES-MPTCP needs up to 16.2 % less energy and has up to 13.6 % more throughput",
             reason: "the energy follows from leaving 3G off; the throughput contradicts it: one path carries less than two",
             is_open: false,
+            slots: vec![],
             studies: paper001::mixed(&["mptcp", "emtcp", "es-mptcp"]),
             examine: paper001::headline,
         },
@@ -53,6 +55,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             reason: "no throughput is lost, but per bit only the two percent are saved that DTS carries more: the host's power hardly depends on the \
                      split. With c = 1/2, which would be fair to TCP, even these are gone; with the printed polynomial nothing changes",
             is_open: false,
+            slots: vec![],
             studies: saving(),
             examine: saved,
         },
@@ -65,6 +68,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             reason: "the price moves windows away from queues and costly links. It cannot lower what hosts and radios burn anyway, and a κ that bites \
                      costs throughput, so that the energy per bit rises",
             is_open: false,
+            slots: vec![],
             studies: prices(),
             examine: priced,
         },
@@ -76,6 +80,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             reason: "CWA's reductions, every half second because every ratio of delays is above 1 (defect 004-3), cost the slow path more than \
                      reordering costs MPTCP, with any buffer",
             is_open: false,
+            slots: vec![],
             studies: buffers(),
             examine: aggregate,
         },
@@ -86,6 +91,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "if power adds up over interfaces, the energy per bit of two lies between those of each",
             reason: "a theorem; it fails as soon as interfaces share a base power",
             is_open: false,
+            slots: vec![],
             studies: vec![],
             examine: |_| mediant(),
         },
@@ -96,6 +102,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "no split that the genetic algorithm finds is better than the exact one",
             reason: "the problem is a ratio of affine functions over a polytope: the greedy fill by marginal cost is optimal",
             is_open: false,
+            slots: vec![],
             studies: vec![],
             examine: |_| exact_against_genetic(),
         },

@@ -3,6 +3,7 @@
 use joulepath_report::{Figure, Finding};
 
 use super::evidence::Evidence;
+use super::slots::Batch;
 
 /// Part of a stated number by which ours may miss it. One for all experiments, so that none has its own.
 pub(crate) const OF_A_NUMBER: f64 = 0.1;
@@ -25,6 +26,8 @@ pub(crate) struct Experiment {
     pub(crate) is_open: bool,
     /// What has to run.
     pub(crate) studies: Vec<Study>,
+    /// What has to run on 003's slotted system.
+    pub(crate) slots: Vec<&'static Batch>,
     /// From the runs to findings and figures; runs may be missing.
     pub(crate) examine: fn(&Evidence<'_>) -> Examined,
 }

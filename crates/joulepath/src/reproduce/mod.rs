@@ -96,11 +96,11 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
     let mut kept = Kept::open(&place(&format!("{}.runs.jsonl", extent.name())))?;
     let stop = interrupt::flag();
     let cores = study::cores(options.jobs);
-    slots::limit_to(cores);
     if !options.quiet {
         terminal::say(&format!("{} runs for {} experiments", plan.len(), chosen.len()));
     }
     let done = plan.execute(&*packet, kernel.as_deref(), &mut kept, cores, stop, options.quiet);
+    chosen.iter().flat_map(|experiment| &experiment.slots).for_each(|batch| batch.execute(cores, stop));
     let reproduction = examine(&chosen, &plan, &done, extent, kernel.is_some());
     write(options, &reproduction, &place)?;
     let interrupted = stop.load(Ordering::SeqCst);
@@ -202,6 +202,7 @@ fn examine(
 
 fn report(experiment: &Experiment, plan: &Plan, done: &Done, extent: Extent, with_kernel: bool) -> Report {
     let (evidence, mut missing) = plan.evidence(experiment, done, On::Packet);
+    missing += experiment.slots.iter().map(|batch| batch.missing()).sum::<u64>();
     let examined = (experiment.examine)(&evidence);
     let judged = || examined.findings.iter().filter_map(|finding| finding.verdict);
     let verdict = if experiment.is_open { Verdict::CannotBe } else { Verdict::weakest(judged()) };

@@ -44,6 +44,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "a comparison over 3G + 3G is announced",
             reason: "no result is shown, and none of its parameters is given",
             is_open: true,
+            slots: vec![],
             studies: vec![],
             examine: |_| Examined::default(),
         },
@@ -54,6 +55,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "eMTCP needs more energy than lowRTT on 3G + WLAN",
             reason: same,
             is_open: false,
+            slots: vec![],
             studies: mixed(&[LOW_RTT, EMTCP]),
             examine: |evidence| compared(evidence, ("energy", "J"), joules, Rule::Above { than: 1.0 }),
         },
@@ -64,6 +66,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "eMTCP has less goodput than lowRTT on 3G + WLAN",
             reason: same,
             is_open: false,
+            slots: vec![],
             studies: mixed(&[LOW_RTT, EMTCP]),
             examine: |evidence| {
                 compared(evidence, ("goodput", "Mbit/s"), goodput_mbps, Rule::Below { than: 1.0 })
@@ -76,6 +79,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "at 800 and 900 KB eMTCP sends a larger part over the WLAN than lowRTT",
             reason: same,
             is_open: false,
+            slots: vec![],
             studies: mixed(&[LOW_RTT, EMTCP]),
             examine: |evidence| {
                 compared(
@@ -93,6 +97,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "the WLAN path has less goodput under eMTCP than under lowRTT",
             reason: same,
             is_open: false,
+            slots: vec![],
             studies: mixed(&[LOW_RTT, EMTCP]),
             examine: |evidence| {
                 let wlan: Metric = |run| run.paths[0].goodput_bps / 1e6;
@@ -106,6 +111,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "eMTCP retransmits more than lowRTT",
             reason: same,
             is_open: false,
+            slots: vec![],
             studies: mixed(&[LOW_RTT, EMTCP]),
             examine: |evidence| {
                 let percent: Metric = |run| 100.0 * run.retransmission_ratio;
@@ -119,6 +125,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "eMTCP takes longer than lowRTT",
             reason: same,
             is_open: false,
+            slots: vec![],
             studies: mixed(&[LOW_RTT, EMTCP]),
             examine: |evidence| {
                 compared(evidence, ("completion time", "s"), completion, Rule::Above { than: 1.0 })
@@ -132,6 +139,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             reason: "size and rival of the 16.2 % are not told. ES-MPTCP leaves 3G off, whose θ is six times the WLAN's: with θ as given the saving at \
                      the large sizes is larger than the paper's",
             is_open: false,
+            slots: vec![],
             studies: mixed(&[LOW_RTT, EMTCP, ES]),
             examine: |evidence| up_to(evidence, ("energy", "J"), joules, (1.0 - 0.162, 1.0 - 0.162)),
         },
@@ -142,6 +150,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "ES-MPTCP improves goodput by up to 13.6 %, clearly from 600 KB on",
             reason: "leaving one of two paths out cannot carry more: where 3G is not used the file takes as long as before or longer",
             is_open: false,
+            slots: vec![],
             studies: mixed(&[LOW_RTT, EMTCP, ES]),
             examine: |evidence| up_to(evidence, ("goodput", "Mbit/s"), goodput_mbps, (1.136, 1.136)),
         },
@@ -152,6 +161,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "ES-MPTCP has up to 20 % more efficiency than eMTCP and 23 % more than lowRTT",
             reason: "follows from the energy: the same bytes for fewer joules",
             is_open: false,
+            slots: vec![],
             studies: mixed(&[LOW_RTT, EMTCP, ES]),
             examine: |evidence| {
                 up_to(evidence, ("efficiency", "Mbit/J"), |run| run.bits_per_joule / 1e6, (1.20, 1.23))
@@ -165,6 +175,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             reason: "under 1 % of loss and 25 ms the WLAN carries 6 Mbit/s in the mean, 3G 5 Mbit/s at most and at five times the power: no \
                      size turns that round (defect 001-9)",
             is_open: false,
+            slots: vec![],
             studies: mixed(&[WLAN, UMTS]),
             examine: alone,
         },
@@ -176,6 +187,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             reason: "on two equal paths the selector either keeps both and is lowRTT, or gives one up and halves the rate: it cannot be better in \
                      both. The second WLAN's parameters are not given",
             is_open: false,
+            slots: vec![],
             studies: sizes(EQUAL, &[LOW_RTT, ES], &[LOW_RTT, ES]),
             examine: equal,
         },

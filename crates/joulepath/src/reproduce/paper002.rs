@@ -28,6 +28,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
         claim,
         reason,
         is_open: true,
+        slots: vec![],
         studies: vec![],
         examine: |_| Examined::default(),
     };
@@ -77,6 +78,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             reason: "energy follows the time that a user's 16 MB take, and that is the share of the bottlenecks which the algorithm takes from the TCP users. With \
                      10 and 20 users OLIA takes most; with 50 and 100 windows are a few packets and LIA takes more. Rates, buffers and runs are not given",
             is_open: false,
+            slots: vec![],
             studies: users(),
             examine: two_bottlenecks,
         },
@@ -88,6 +90,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             reason: "the host's power hardly depends on the rate, so whoever carries most needs least per bit: OLIA, by one percent. Wired interfaces cost \
                      nothing here, and with equal costs ecMTCP (recon.) is LIA",
             is_open: false,
+            slots: vec![],
             studies: vec![bursts()],
             examine: existing,
         },
@@ -98,6 +101,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "DTS loses no throughput against LIA",
             reason: "ε is above 1 where the queue is short: DTS is a little more aggressive than LIA",
             is_open: false,
+            slots: vec![],
             studies: vec![bursts()],
             examine: traces,
         },
@@ -109,6 +113,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             reason: "both fill two paths of 100 Mbit/s, and the host burns nearly the same power whatever they carry: what DTS saves per bit \
                      is what it carries more. The volume and the runs are not given",
             is_open: false,
+            slots: vec![],
             studies: vec![bursts()],
             examine: |evidence| {
                 let rule = Rule::UpTo { stated: 0.8, tolerance: OF_AN_EFFECT };
@@ -137,6 +142,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             reason: "with 64 KiB of receive buffer the window, not the algorithm, sets the rate; with 4 MiB DTS shifts little because the \
                      radios' θ burns on both paths anyway. Cross traffic, radio model and which DTS are not given",
             is_open: false,
+            slots: vec![],
             studies: radios(),
             examine: wireless,
         },

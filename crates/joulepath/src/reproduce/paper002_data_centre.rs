@@ -33,6 +33,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
         claim,
         reason,
         is_open: false,
+        slots: vec![],
         studies: vec![
             Study::of(scenario, &SUBFLOWS.map(|(_, policy)| policy)).named("subflows").seeds(SEEDS, 0),
         ],
@@ -52,6 +53,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             reason: "four interfaces end a transfer four times as fast, and the host's power hardly grows with its rate: the saving is that of multipath, \
                      not of DTS",
             is_open: false,
+            slots: vec![],
             studies: vec![Study::of(CLOUD, &[TCP, DCTCP, LIA, DTS]).named("cloud").seeds(10, 0)],
             examine: cloud,
         },
@@ -89,6 +91,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "with 8 subflows extended DTS needs up to 20 % less energy than LIA",
             reason: "the hosts' power does not depend on which of the equal paths carries the data; Q̄, ρ, κ and c are not given",
             is_open: false,
+            slots: vec![],
             studies: extended(),
             examine: |evidence| {
                 let rule = Rule::UpTo { stated: 0.8, tolerance: OF_AN_EFFECT };
@@ -102,6 +105,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "with 8 subflows extended DTS has about the throughput of LIA",
             reason: "the price takes windows from long queues that LIA would fill, and the other paths take them over",
             is_open: false,
+            slots: vec![],
             studies: extended(),
             examine: |evidence| {
                 let similar = Rule::Within { low: 0.95, high: 1.05 };

@@ -8,7 +8,7 @@ use super::evidence::{level, lines};
 use super::experiment::{Examined, Experiment};
 use super::slots::Who::{Emptcp, Mptcp, So, SoWithinLinks};
 use super::slots::{
-    BOUNDED_V, DURATION_S, FIGURES, FIXED, LESS, LOADS, LOSSY, MORE, Metric, Runs, SWEEP, SWEPT_V,
+    BOUNDED_V, Batch, DURATION_S, FIGURES, FIXED, LESS, LOADS, LOSSY, MORE, Metric, RUNS, SWEEP, SWEPT_V,
     against_both, averages, backlog, by_policy, delay, finding, over_time, peak_power, power,
     power_deviation, ratio, runs, start, stated, throughput,
 };
@@ -27,8 +27,8 @@ fn throughputs(load: u64, numbers: [f64; 3]) -> Examined {
     }
     findings.extend(against_both("throughput", MORE, &[load], throughput));
     findings.push(finding("so-MPTCP's first 30 s ÷ the rest", "", LESS, runs(load, So), start));
-    let lossy = LOADS.iter().position(|&known| known == load).map(|i| &LOSSY[i * FIGURES.len()..]);
-    for ((_, name), runs) in FIGURES.into_iter().zip(lossy.into_iter().flatten()) {
+    let other_loads = LOADS.iter().take_while(|&&known| known != load).count();
+    for ((_, name), runs) in FIGURES.into_iter().zip(LOSSY.iter().skip(other_loads * FIGURES.len())) {
         let what = format!("throughput of {name} with losses of 1, 0.5 and 2 %");
         findings.push(finding(what, "Mbit/s", Rule::Shown, runs, throughput));
     }
@@ -174,9 +174,9 @@ fn printed_gap_j(run: &SlottedResult) -> f64 {
 }
 
 /// A line over V with its intervals.
-fn over_v(name: &str, v: &[f64], cases: &[Runs], metric: Metric) -> Line {
-    let mean = |runs: &Runs| estimate(&runs.iter().map(metric).collect::<Vec<_>>());
-    Line::with_band(name, v.iter().zip(cases).map(|(&v, runs)| (v, mean(runs))))
+fn over_v(name: &str, v: &[f64], cases: &Batch, metric: Metric) -> Line {
+    let mean = |runs: &[SlottedResult]| estimate(&runs.iter().map(metric).collect::<Vec<_>>());
+    Line::with_band(name, v.iter().zip(cases.iter()).map(|(&v, runs)| (v, mean(runs))))
 }
 
 fn over_log_v(title: &str, y: &str, lines: Vec<Line>) -> Figure {
@@ -186,7 +186,7 @@ fn over_log_v(title: &str, y: &str, lines: Vec<Line>) -> Figure {
 
 fn theorem_1() -> Examined {
     let mut findings = vec![];
-    for (v, runs) in BOUNDED_V.iter().zip(&*FIXED) {
+    for (v, runs) in BOUNDED_V.iter().zip(FIXED.iter()) {
         let pairs: Vec<(f64, f64)> = runs.iter().map(|run| (backlog(run), backlog_bound(run))).collect();
         let what = format!("mean queue ÷ bound (15), V = {v}");
         findings.push(Finding::new(what, "", LESS, ratio_estimate(&pairs), pairs.len()));
@@ -205,7 +205,7 @@ fn theorem_1() -> Examined {
 fn theorem_2() -> Examined {
     const STANDARD: Metric = |run| bounds::gap(run.means.drift, run.v.unwrap_or(0.0));
     let mut findings = vec![];
-    for (v, runs) in BOUNDED_V.iter().zip(&*FIXED) {
+    for (v, runs) in BOUNDED_V.iter().zip(FIXED.iter()) {
         for (name, bound) in [("the printed bound", printed_gap_j as Metric), ("B/V", STANDARD)] {
             let pairs: Vec<(f64, f64)> = runs.iter().map(|run| (gap_j(run), bound(run))).collect();
             let what = format!("gap to the best stationary policy ÷ {name}, V = {v}");
@@ -224,7 +224,7 @@ fn theorem_2() -> Examined {
 }
 
 fn sweep_of_v() -> Examined {
-    let at = |v: f64| &SWEEP[SWEPT_V.iter().position(|&known| known == v).expect("a swept V")];
+    let at = |v: f64| SWEEP.case(SWEPT_V.iter().position(|&known| known == v).expect("a swept V"));
     let mut findings = vec![];
     for load in LOADS {
         let (so, all) = (runs(load, So), runs(load, Mptcp));
@@ -268,13 +268,14 @@ const WIFI_ALONE: &str = "with the energy linear in the data, WiFi costs least p
                           does: a scheduler cannot carry more than the windows let through";
 
 pub(super) fn experiments() -> Vec<Experiment> {
-    let entry = |id, title, source, claim, reason, examine| Experiment {
+    let entry = |id, title, source, claim, reason, slots, examine| Experiment {
         id,
         title,
         source,
         claim,
         reason,
         is_open: false,
+        slots,
         studies: vec![],
         examine,
     };
@@ -286,6 +287,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             "the mean queue is at most (B + V (ψ(ε) − Ē))/ε",
             "holds on fixed windows of 20, 30 and 60 packets, as it must: it is the standard drift bound. LIA's windows answer to what they \
              are given, so its assumption of windows that the policy cannot move does not hold for them",
+            vec![&RUNS, &FIXED],
             |_| theorem_1(),
         ),
         entry(
@@ -295,6 +297,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             "energy exceeds the least possible by at most B + (B + V (E_max − E_min))/ε",
             "holds and says nothing: the printed bound grows with V while the gap falls. The standard bound B/V holds as well and is the \
              one that shows what V does (003-7)",
+            vec![&FIXED],
             |_| theorem_2(),
         ),
         entry(
@@ -303,6 +306,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             "003, section VII, figure 2a",
             "so-MPTCP carries about 35 Mbit/s, eMPTCP up to 35, MPTCP up to 32, the lowest; less in the first 30 s",
             WIFI_ALONE,
+            vec![&RUNS, &LOSSY],
             |_| throughputs(35, [35.0, 35.0, 32.0]),
         ),
         entry(
@@ -312,6 +316,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             "so-MPTCP carries up to 44 Mbit/s, eMPTCP 40, MPTCP 37, the lowest",
             "at 45 Mbit/s LIA's windows are full whatever the policy: so-MPTCP and MPTCP carry the same, and WiFi alone, all that eMPTCP uses, \
              carries 30",
+            vec![&RUNS, &LOSSY],
             |_| throughputs(45, [44.0, 40.0, 37.0]),
         ),
         entry(
@@ -321,6 +326,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             "so-MPTCP has the highest average throughput at both loads",
             "MPTCP carries what so-MPTCP carries: the whole load at 35, full windows at 45. A scheduler cannot carry more than the windows let \
              through, and MPTCP uses them all",
+            vec![&RUNS],
             |_| Examined {
                 findings: against_both("throughput", MORE, &LOADS, throughput),
                 figures: vec![averages("Average throughput", "Mbit/s", throughput)],
@@ -332,6 +338,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             "003, section VII, figure 3a",
             "so-MPTCP delays by 0.4 to 0.5 s, the others by 0.9 to 1.9 s",
             THRESHOLD,
+            vec![&RUNS],
             |_| delays(35),
         ),
         entry(
@@ -340,6 +347,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             "003, section VII, figure 3b",
             "so-MPTCP has the lowest delay; all are higher than at λ = 35",
             NO_WINDOWS,
+            vec![&RUNS],
             |_| delays(45),
         ),
         entry(
@@ -348,6 +356,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             "003, section VII, figure 3c",
             "so-MPTCP has the lowest average delay at both loads",
             THRESHOLD,
+            vec![&RUNS],
             |_| Examined {
                 findings: against_both("delay", LESS, &LOADS, delay),
                 figures: vec![averages("Average delay", "s", delay)],
@@ -360,6 +369,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             "MPTCP costs most, with peaks up to 1100 J/s at λ = 45; eMPTCP varies more than so-MPTCP",
             "WiFi alone is both the cheapest and the steadiest, so eMPTCP does not vary more; at 45 Mbit/s all windows are full and so-MPTCP has \
              nothing to choose. A second's peak depends on losses, which the paper does not print",
+            vec![&RUNS],
             |_| both(costs),
         ),
         entry(
@@ -368,6 +378,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             "003, section VII, figure 4c",
             "so-MPTCP has the lowest average energy cost at both loads",
             "at 35 Mbit/s it saves a fifth of MPTCP's cost; WiFi alone costs less, at the price of a queue without end",
+            vec![&RUNS],
             |_| Examined {
                 findings: against_both("energy cost", LESS, &LOADS, power),
                 figures: vec![averages("Average energy cost", "J/s", power)],
@@ -380,6 +391,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             "mmWave has the shortest window queue",
             "a path's queue follows Q − V c: the dearest path gets data last and least, whatever its RTT. The queues exist only if a slot may give a \
              path more than its window carries; the paper does not say (set X)",
+            vec![&RUNS],
             |_| window_queues(),
         ),
     ]
@@ -394,6 +406,7 @@ pub(super) fn claim() -> Experiment {
         claim: "so-MPTCP has lower delay and lower energy cost than MPTCP; a larger V has a shorter queue and less throughput",
         reason: THRESHOLD,
         is_open: false,
+        slots: vec![&RUNS, &SWEEP],
         studies: vec![],
         examine: |_| sweep_of_v(),
     }

@@ -40,6 +40,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             reason: "equation (2) takes the block to last ΔD even where the fast path alone needs τ2 > ΔD, and then exceeds the aggregate; and blocks \
                      follow one another without a gap, so that the long-run in-order rate is the aggregate whatever ΔD is (defects 004-1, 004-2)",
             is_open: false,
+            slots: vec![],
             studies: vec![],
             examine: |_| blocks(),
         },
@@ -50,6 +51,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "for 1 ≤ θ ≤ 3, τ = 5 ms and a window of 100 packets, ΔT ranges from 170 to 340 ms",
             reason: "equation (5) gives 0 at θ = 1 and 333 ms at θ = 3; 167 ms is its value at θ = 1.5 (defect 004-5)",
             is_open: false,
+            slots: vec![],
             studies: vec![],
             examine: |_| blocking_time(),
         },
@@ -62,6 +64,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
                      path for good. Block by block and with much buffer CWA is a little ahead of MPTCP, as claimed; in the long run MPTCP carries more \
                      (defect 004-2)",
             is_open: false,
+            slots: vec![],
             studies: over_links(WIRELESS, &[MPTCP, CWA]),
             examine: |evidence| goodput_of_blocks(evidence, &[(MPTCP, "MPTCP"), (CWA, "CWA")]),
         },
@@ -72,6 +75,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "CWA needs about the least receive buffer that a block of 100 packets can have; MPTCP more",
             reason: "a slow path that is held down by CWA leaves little to put in order: the buffer is near its least, at the price of goodput",
             is_open: false,
+            slots: vec![],
             studies: over_links(WIRELESS, &[MPTCP, CWA]),
             examine: |evidence| buffer_of_blocks(evidence, &[(MPTCP, "MPTCP"), (CWA, "CWA")]),
         },
@@ -83,6 +87,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             reason: "CWA holds the slow path down here as it does without relays. What TCP relays take out of the control loop, the last hop's delay, is small \
                      beside the wide-area paths', and what they buffer is taken from the window that the sink announces",
             is_open: false,
+            slots: vec![],
             studies: through_relays(),
             examine: |evidence| relayed(evidence, "goodput", true),
         },
@@ -93,6 +98,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "CWA needs less receive buffer than MPTCP with either relay, and less with TCP relays than with IP relays",
             reason: "CWA needs less in every case, as claimed; TCP relays need two percent more than IP relays, not less",
             is_open: false,
+            slots: vec![],
             studies: through_relays(),
             examine: |evidence| relayed(evidence, "receive buffer", false),
         },
@@ -103,6 +109,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "CWA with the proactive scheduler almost reaches 6 Mbit/s, with a few short dips; MPTCP and CWA alone have less",
             reason: "as over wireless links: the order is better, the goodput is lost to CWA's reductions of the slow path",
             is_open: false,
+            slots: vec![],
             studies: over_links(WIRED, &[MPTCP, CWA, PROACTIVE]),
             examine: |evidence| {
                 goodput_of_blocks(evidence, &[(MPTCP, "MPTCP"), (CWA, "CWA"), (PROACTIVE, "CWA + proactive")])
@@ -115,6 +122,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             claim: "CWA with the proactive scheduler needs the least receive buffer, that of a block of 100 packets",
             reason: "what arrives in order needs no buffer beyond the block; the goodput is another matter",
             is_open: false,
+            slots: vec![],
             studies: over_links(WIRED, &[MPTCP, CWA, PROACTIVE]),
             examine: |evidence| {
                 buffer_of_blocks(evidence, &[(MPTCP, "MPTCP"), (CWA, "CWA"), (PROACTIVE, "CWA + proactive")])

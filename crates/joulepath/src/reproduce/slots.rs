@@ -1,9 +1,9 @@
 //! Paper 003's slotted system (docs/models/slotted.md): its runs, done once and on many cores, and what is read off them. A run takes a fraction of
-//! a second, so none is kept.
+//! a second, so none is kept for another session.
 
 use std::num::NonZeroUsize;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
-use std::sync::{LazyLock, OnceLock};
 
 use joulepath_report::{Bars, Figure, Finding, Line, Plot, Rule, estimate, ratio_estimate};
 use joulepath_slotted::{Params, Policy, SlottedResult, run};
@@ -49,56 +49,92 @@ fn policy(who: Who) -> Policy {
 }
 
 /// Runs of one system and policy, in the order of the seeds.
-pub(super) type Runs = Vec<SlottedResult>;
+type Runs = Vec<SlottedResult>;
 pub(super) type Metric = fn(&SlottedResult) -> f64;
 
-/// On how many threads; on all cores if that has not been said.
-static JOBS: OnceLock<NonZeroUsize> = OnceLock::new();
-
-/// From now on no more than `jobs` runs at a time.
-pub(super) fn limit_to(jobs: NonZeroUsize) {
-    // A process reproduces once.
-    let _ = JOBS.set(jobs);
+/// Systems and policies that run together, once in a process.
+pub(crate) struct Batch {
+    cases: fn() -> Vec<(Params, Policy)>,
+    seeds: u64,
+    /// By case; a case that lacks a run has none.
+    done: OnceLock<Vec<Runs>>,
 }
 
-/// Every case with every seed.
-fn all(cases: &[(Params, Policy)], seeds: u64) -> Vec<Runs> {
+impl Batch {
+    const fn new(cases: fn() -> Vec<(Params, Policy)>, seeds: u64) -> Self {
+        Batch { cases, seeds, done: OnceLock::new() }
+    }
+
+    /// Every case with every seed on `jobs` cores, unless that has been done; after a `stop` no more begins.
+    pub(super) fn execute(&self, jobs: NonZeroUsize, stop: &AtomicBool) {
+        self.done.get_or_init(|| all(&(self.cases)(), self.seeds, jobs, stop));
+    }
+
+    /// How many runs there should be and are not.
+    pub(super) fn missing(&self) -> u64 {
+        let there: usize = self.iter().map(<[_]>::len).sum();
+        (self.cases)().len() as u64 * self.seeds - there as u64
+    }
+
+    /// The runs of a case; all of them, or none.
+    pub(super) fn case(&self, case: usize) -> &[SlottedResult] {
+        self.done.get().map_or(&[], |done| &done[case])
+    }
+
+    /// Case by case.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[SlottedResult]> {
+        (0..(self.cases)().len()).map(|case| self.case(case))
+    }
+}
+
+/// Every case with every seed. A case that `stop` has kept from having them all has none: its mean would be of other seeds.
+fn all(cases: &[(Params, Policy)], seeds: u64, jobs: NonZeroUsize, stop: &AtomicBool) -> Vec<Runs> {
     let tasks: Vec<(usize, u64)> =
         (0..cases.len()).flat_map(|case| (1..=seeds).map(move |seed| (case, seed))).collect();
     let work = |&(case, seed): &(usize, u64)| {
         let (params, policy) = &cases[case];
         run(params, *policy, seed).map_err(|error| error.to_string())
     };
-    let never = AtomicBool::new(false);
-    let done = study::run(&tasks, study::cores(JOBS.get().copied()), &never, work, |_, _| {});
-    let mut results = done.into_iter().map(|(_, outcome)| outcome.expect("constants that fit"));
-    cases.iter().map(|_| results.by_ref().take(seeds as usize).collect()).collect()
+    let mut by_case = vec![vec![]; cases.len()];
+    for ((case, _), outcome) in study::run(&tasks, jobs, stop, work, |_, _| {}) {
+        by_case[case].push(outcome.expect("constants that fit"));
+    }
+    by_case.iter_mut().filter(|runs| (runs.len() as u64) < seeds).for_each(Runs::clear);
+    by_case
 }
 
 /// By load and policy.
-static RUNS: LazyLock<Vec<Runs>> = LazyLock::new(|| {
-    let case = |load| ALL.map(move |who| (Params::three_radios(load), policy(who)));
-    all(&LOADS.into_iter().flat_map(case).collect::<Vec<_>>(), SEEDS)
-});
+pub(super) static RUNS: Batch = Batch::new(
+    || {
+        let case = |load| ALL.map(move |who| (Params::three_radios(load), policy(who)));
+        LOADS.into_iter().flat_map(case).collect()
+    },
+    SEEDS,
+);
 
 /// The same with losses of 1, 0.5 and 2 %.
-pub(super) static LOSSY: LazyLock<Vec<Runs>> = LazyLock::new(|| {
-    let case = |load| FIGURES.map(move |(who, _)| (Params::three_radios_lossy(load), policy(who)));
-    all(&LOADS.into_iter().flat_map(case).collect::<Vec<_>>(), SWEEP_SEEDS)
-});
+pub(super) static LOSSY: Batch = Batch::new(
+    || {
+        let case = |load| FIGURES.map(move |(who, _)| (Params::three_radios_lossy(load), policy(who)));
+        LOADS.into_iter().flat_map(case).collect()
+    },
+    SWEEP_SEEDS,
+);
 
-pub(super) static SWEEP: LazyLock<Vec<Runs>> = LazyLock::new(|| {
-    all(&SWEPT_V.map(|v| (Params::three_radios(LOADS[0]), Policy::so_mptcp(v))), SWEEP_SEEDS)
-});
+pub(super) static SWEEP: Batch = Batch::new(
+    || SWEPT_V.map(|v| (Params::three_radios(LOADS[0]), Policy::so_mptcp(v))).to_vec(),
+    SWEEP_SEEDS,
+);
 
-pub(super) static FIXED: LazyLock<Vec<Runs>> = LazyLock::new(|| {
-    all(&BOUNDED_V.map(|v| (Params::fixed_windows(FIXED_SLOTS), Policy::so_mptcp(v))), SWEEP_SEEDS)
-});
+pub(super) static FIXED: Batch = Batch::new(
+    || BOUNDED_V.map(|v| (Params::fixed_windows(FIXED_SLOTS), Policy::so_mptcp(v))).to_vec(),
+    SWEEP_SEEDS,
+);
 
-pub(super) fn runs(load: u64, who: Who) -> &'static Runs {
+pub(super) fn runs(load: u64, who: Who) -> &'static [SlottedResult] {
     let load = LOADS.iter().position(|&known| known == load).expect("one of the paper's loads");
     let who = ALL.iter().position(|&known| known == who).expect("one of the policies");
-    &RUNS[load * ALL.len() + who]
+    RUNS.case(load * ALL.len() + who)
 }
 
 pub(super) fn finding(
@@ -171,7 +207,7 @@ pub(super) fn over_time(
     runs: &[SlottedResult],
     value: impl Fn(&SlottedResult, usize) -> Option<f64>,
 ) -> Line {
-    let time_s = &runs[0].series.time_s;
+    let time_s = runs.first().map_or(&[][..], |run| &run.series.time_s);
     let at = |second: usize| {
         let values: Vec<f64> = runs.iter().filter_map(|run| value(run, second)).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)

@@ -1,6 +1,7 @@
 //! Ctrl-C in a study: what has finished is kept, and shown.
 #![cfg(unix)]
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -54,6 +55,38 @@ fn after_ctrl_c_the_finished_runs_are_reported() {
     let journal = fs::read_to_string(folder.path().join("joulepath-report/000-table1.runs.jsonl")).unwrap();
     assert_eq!(counts.iter().sum::<u64>() + 1, journal.lines().count() as u64);
     assert!(folder.path().join("joulepath-report/000-table1.html").is_file());
+}
+
+#[test]
+fn after_ctrl_c_slotted_runs_do_not_go_on_and_a_system_that_lacks_some_is_not_measured() {
+    let folder = folder();
+    let mut child = command(folder.path(), &["reproduce", "003", "--full", "--jobs", "1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    // From here on Ctrl-C is caught; the slotted runs begin.
+    let mut said = String::new();
+    BufReader::new(child.stderr.as_mut().expect("piped")).read_line(&mut said).unwrap();
+    assert!(said.contains("runs for 11 experiments"), "{said}");
+    thread::sleep(Duration::from_millis(100));
+    interrupt(&child);
+    let since = Instant::now();
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
+    assert_eq!(said.code, Some(5), "{}", said.stderr);
+    assert!(said.stdout.contains("PARTIAL") && said.stdout.contains("20 missing"), "{}", said.stdout);
+    let text = fs::read_to_string(folder.path().join("joulepath-reproduction/full.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(json["partial"], true);
+    for experiment in json["experiments"].as_array().unwrap() {
+        assert!(experiment["missing"].as_u64().unwrap() > 0, "{}", experiment["id"]);
+        assert_eq!(experiment["verdict"], "cannot-be", "{}", experiment["id"]);
+        for finding in experiment["findings"].as_array().unwrap() {
+            let n = finding["n"].as_u64().unwrap();
+            assert!(n == 0 && finding["measured"].is_null() || n == 10, "{finding}");
+        }
+    }
 }
 
 #[test]

@@ -123,15 +123,15 @@ fn draw(lines: &[Line], width: usize, color: bool) -> String {
     drawn.collect::<Vec<_>>().join("\n")
 }
 
-/// The verdict, and what the real stack says where it differs.
+/// The verdict, what the real stack says where it differs, and how many runs are missing.
 fn short(report: &Report, apart: &str) -> String {
-    match &report.kernel {
-        Some(kernel) if !kernel.agrees => {
-            format!("{}\nkernel:{apart}{}", report.verdict.name(), kernel.verdict.name())
-        }
-        Some(_) => format!("{}\nkernel agrees", report.verdict.name()),
-        None => report.verdict.name().to_owned(),
-    }
+    let kernel = match &report.kernel {
+        Some(kernel) if !kernel.agrees => format!("\nkernel:{apart}{}", kernel.verdict.name()),
+        Some(_) => "\nkernel agrees".to_owned(),
+        None => String::new(),
+    };
+    let missing = if report.missing > 0 { format!("\n{} missing", report.missing) } else { String::new() };
+    format!("{}{kernel}{missing}", report.verdict.name())
 }
 
 fn described(finding: &Finding) -> String {

@@ -74,7 +74,8 @@ fn colour_changes_nothing_but_the_colour() {
 #[test]
 fn missing_runs_are_said() {
     let all = Reproduction { partial: true, ..scoreboard() };
-    assert!(reproduction_table(&all, 80, false).contains("PARTIAL: some runs are missing"));
+    let text = reproduction_table(&all, 80, false);
+    assert!(text.contains("PARTIAL: some runs are missing") && text.contains("3 missing"), "{text}");
 }
 
 #[test]
