@@ -28,7 +28,7 @@ pub(crate) enum Admission {
 pub(crate) struct Queue {
     /// Power-of-two ring; place `accepted % len` is free for the next packet.
     slots: Box<[Slot]>,
-    /// Packets accepted so far, modulo 2⁶⁴.
+    /// Packets accepted since the transmitter was last idle, modulo 2⁶⁴.
     accepted: usize,
     /// Bytes accepted so far, modulo 2⁶⁴.
     bytes: u64,
@@ -88,6 +88,10 @@ impl Queue {
     /// Offers a packet of `size` bytes whose transmission would start at `start_ns`. Neither `now` nor `start_ns` decreases.
     #[inline]
     pub(crate) fn admit(&mut self, now: u64, start_ns: u64, size: u32) -> Admission {
+        if start_ns == now {
+            // Nobody waits, so that every place is free: the same ones again, while they are in the cache.
+            self.accepted = 0;
+        }
         let place = self.place(0);
         self.slots[place] = Slot { start_ns, bytes_before: self.bytes };
         if self.start_ns(self.look_back) > now && !self.grow() {

@@ -355,3 +355,45 @@ impl Engine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use joulepath_control::schedule::Scheduler;
+    use joulepath_controllers::Controller;
+
+    use crate::event::EventQueue;
+    use crate::{RunOptions, Setup, build};
+
+    /// A data centre with timers, losses and sixteen connections of eight subflows.
+    #[test]
+    fn a_run_is_the_same_with_a_wheel_and_with_a_heap() {
+        let text = "title = \"tree\"\nduration = \"300 ms\"\n[topology]\nkind = \"fat-tree\"\nk = 4\nrate = \"100 Mbit/s\"\nqueue = \"20 packets\"\n\
+                    spread = \"50 ms\"\n";
+        let scenario =
+            joulepath_model::scenario::load(text, &|trace| Err(format!("no trace {trace}"))).unwrap();
+        let setup = Setup {
+            policy: "mptcp".into(),
+            controller: Controller::by_name("lia").unwrap(),
+            controller_params: vec![],
+            scheduler: Scheduler::by_name("minrtt", &[], 1460).unwrap(),
+            allocator: None,
+            slots: None,
+            selector: None,
+            only_path: None,
+            subflows: None,
+        };
+        let run = |queue: EventQueue| {
+            let mut engine = build::build(&scenario, &setup, 1, RunOptions { series: true }).unwrap();
+            let mut first = std::mem::replace(&mut engine.net.queue, queue);
+            while let Some((time_ns, source)) = first.peek() {
+                first.pop();
+                engine.net.queue.push(time_ns, source);
+            }
+            engine.run();
+            engine.result(&scenario, "mptcp", 1)
+        };
+        let (heap, wheel) = (run(EventQueue::heap()), run(EventQueue::wheel()));
+        assert!(heap.counters.queue_drops > 0 && heap.counters.packet_hops > 100_000, "{:?}", heap.counters);
+        assert_eq!(heap, wheel);
+    }
+}

@@ -1,4 +1,4 @@
-//! The event queue: the next event of each source, in a 4-ary heap, with a timing wheel behind it where the network is large.
+//! The event queue: the next event of each source, in a 4-ary heap, or in a timing wheel where the network is large.
 //!
 //! A source is a link (its next arrival), a timer, a traffic generator. Keys are one word, time above source, so that events at
 //! the same instant fire in the order of their sources on every machine.
@@ -18,23 +18,15 @@ pub(crate) const MAX_SOURCES: usize = 1 << SOURCE_BITS;
 /// The latest instant that fits a key, ns (19.5 hours).
 pub(crate) const MAX_TIME_NS: u64 = (1 << (64 - SOURCE_BITS)) - 1;
 
-/// Links from which on a wheel pays.
+/// Links from which on a wheel is faster than a heap.
 const LARGE: usize = 256;
 
-/// Pending events, earliest first: a heap, and in large networks a timing wheel behind it that feeds the heap bucket by bucket. What
-/// comes out is the same with and without the wheel.
-pub(crate) struct EventQueue {
-    /// What is due next.
-    due: Heap,
-    /// Keys from here on wait in the wheel.
-    later: u64,
-    wheel: Option<Box<Wheel>>,
-}
-
-impl Default for EventQueue {
-    fn default() -> Self {
-        EventQueue { due: Heap::default(), later: NOBODY, wheel: None }
-    }
+/// Pending events, earliest first. Both kinds hand out the same.
+pub(crate) enum EventQueue {
+    /// Of hundreds of sources.
+    Heap(Heap),
+    /// Of thousands.
+    Wheel(Box<Wheel>),
 }
 
 #[inline]
@@ -44,39 +36,44 @@ fn key(time_ns: u64, source: Source) -> u64 {
 }
 
 impl EventQueue {
-    /// For a network of so many links: a heap of a few hundred keys is faster than a wheel, and a wheel than a heap of thousands.
+    /// For a network of so many links.
     pub(crate) fn for_links(links: usize) -> Self {
-        if links < LARGE { Self::default() } else { Self::with_wheel() }
+        if links < LARGE { Self::heap() } else { Self::wheel() }
     }
 
-    fn with_wheel() -> Self {
-        let wheel = Wheel::new();
-        EventQueue { due: Heap::default(), later: wheel.begin(), wheel: Some(Box::new(wheel)) }
+    pub(crate) fn heap() -> Self {
+        EventQueue::Heap(Heap::default())
+    }
+
+    pub(crate) fn wheel() -> Self {
+        EventQueue::Wheel(Box::new(Wheel::new()))
     }
 
     /// Time and source of the earliest event.
     #[inline]
     pub(crate) fn peek(&self) -> Option<(u64, Source)> {
-        let key = self.due.least();
+        let key = match self {
+            EventQueue::Heap(heap) => heap.least(),
+            EventQueue::Wheel(wheel) => wheel.least(),
+        };
         (key != NOBODY).then_some((key >> SOURCE_BITS, (key & (MAX_SOURCES as u64 - 1)) as Source))
     }
 
     #[inline]
     pub(crate) fn push(&mut self, time_ns: u64, source: Source) {
         let key = key(time_ns, source);
-        if key < self.later {
-            self.due.push(key);
-        } else {
-            self.push_later(key);
+        match self {
+            EventQueue::Heap(heap) => heap.push(key),
+            EventQueue::Wheel(wheel) => wheel.push(key),
         }
     }
 
     /// Removes the earliest event.
     #[inline]
     pub(crate) fn pop(&mut self) {
-        self.due.pop();
-        if self.due.is_empty() {
-            self.turn();
+        match self {
+            EventQueue::Heap(heap) => heap.pop(),
+            EventQueue::Wheel(wheel) => wheel.pop(),
         }
     }
 
@@ -84,27 +81,9 @@ impl EventQueue {
     #[inline]
     pub(crate) fn replace_top(&mut self, time_ns: u64, source: Source) {
         let key = key(time_ns, source);
-        if key < self.later {
-            self.due.replace_least(key);
-        } else {
-            self.due.pop();
-            self.push_later(key);
-        }
-    }
-
-    /// The heap is never empty while the wheel is not.
-    fn push_later(&mut self, key: u64) {
-        let Some(wheel) = &mut self.wheel else { unreachable!("no key is as large as NOBODY") };
-        wheel.insert(key);
-        if self.due.is_empty() {
-            self.turn();
-        }
-    }
-
-    fn turn(&mut self) {
-        if let Some(wheel) = &mut self.wheel {
-            wheel.hand_over(&mut self.due);
-            self.later = wheel.begin();
+        match self {
+            EventQueue::Heap(heap) => heap.replace_least(key),
+            EventQueue::Wheel(wheel) => wheel.replace_least(key),
         }
     }
 }
@@ -170,7 +149,7 @@ mod tests {
 
     #[test]
     fn events_come_out_by_time_then_source() {
-        let mut queue = EventQueue::default();
+        let mut queue = EventQueue::heap();
         for (time, source) in [(5, 1), (3, 7), (3, 2), (9, 0), (1, 4)] {
             queue.push(time, source);
         }
@@ -184,7 +163,7 @@ mod tests {
 
     #[test]
     fn replacing_the_top_keeps_the_order() {
-        let mut queue = EventQueue::default();
+        let mut queue = EventQueue::heap();
         let mut state = 1u64;
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -206,7 +185,7 @@ mod tests {
     #[test]
     fn a_wheel_hands_out_what_a_heap_does() {
         for seed in 0..50 {
-            let (mut heap, mut wheel) = (EventQueue::default(), EventQueue::with_wheel());
+            let (mut heap, mut wheel) = (EventQueue::heap(), EventQueue::wheel());
             let mut state: u64 = seed;
             let mut next = |below: u64| {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -248,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_timer_moved_later_fires_once_at_its_deadline() {
-        let mut queue = EventQueue::default();
+        let mut queue = EventQueue::heap();
         let mut timer = LazyTimer::new();
         timer.set(10, 0, &mut queue);
         timer.set(30, 0, &mut queue);
@@ -265,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_timer_moved_earlier_fires_early_and_not_again() {
-        let mut queue = EventQueue::default();
+        let mut queue = EventQueue::heap();
         let mut timer = LazyTimer::new();
         timer.set(30, 0, &mut queue);
         timer.set(10, 0, &mut queue);

@@ -2,6 +2,7 @@
 
 /// A packet on a link.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 pub(crate) struct Packet {
     /// When it reaches the far end of the link that it is on, ns.
     pub(crate) arrival_ns: u64,
@@ -131,6 +132,9 @@ impl PacketRing {
         let packet = self.slots[self.head & mask];
         self.head = (self.head + 1) & mask;
         self.len -= 1;
+        if self.len == 0 {
+            self.head = 0;
+        }
         (packet, (self.len > 0).then(|| self.slots[self.head & mask].arrival_ns))
     }
 

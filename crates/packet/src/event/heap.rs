@@ -6,7 +6,7 @@ const ARITY: usize = 4;
 pub(super) const NOBODY: u64 = u64::MAX;
 
 /// Keys, least first.
-pub(super) struct Heap {
+pub(crate) struct Heap {
     keys: Vec<u64>,
     len: usize,
 }
@@ -18,11 +18,6 @@ impl Default for Heap {
 }
 
 impl Heap {
-    #[inline]
-    pub(super) fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
     /// The least key, [`NOBODY`] if there is none.
     #[inline]
     pub(super) fn least(&self) -> u64 {

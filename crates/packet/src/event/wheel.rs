@@ -1,16 +1,16 @@
-//! A timing wheel for what is not due at once: buckets in a circle, a bit for each that holds something, and a heap for what lies
-//! beyond the circle.
+//! A timing wheel: buckets in a circle, a bit for each that holds something. The bucket that is due is sorted; what lies beyond the
+//! circle waits in a heap.
 //!
 //! ```text
-//!   heap of the queue │ bucket │ bucket │ … 4096 in all, 128 ns each … │ overflow
-//!   up to here ───────┘                                    0.5 ms ────►│
+//!   due, sorted │ bucket │ bucket │ … 4096 in all, 1 µs each … │ overflow
+//!   current ────┘                                   4 ms ─────►│
 //! ```
 
 use super::SOURCE_BITS;
 use super::heap::{Heap, NOBODY};
 
-/// Width of a bucket: 2⁷ ns. A network of a thousand busy links has about one event in it.
-const BUCKET_BITS: u32 = SOURCE_BITS + 7;
+/// Width of a bucket: 2¹⁰ ns. A network of a thousand busy links has about ten events in it.
+const BUCKET_BITS: u32 = SOURCE_BITS + 10;
 /// Words of the bitmap, as many as a word has bits: one more word tells which of them are not empty.
 const WORDS: usize = u64::BITS as usize;
 const BUCKETS: usize = WORDS * u64::BITS as usize;
@@ -18,11 +18,12 @@ const BUCKETS: usize = WORDS * u64::BITS as usize;
 const NIL: u32 = u32::MAX;
 
 /// Keys by the time in which they are due.
-pub(super) struct Wheel {
-    /// The latest bucket that has been handed over.
+pub(crate) struct Wheel {
+    /// Keys up to the end of the current bucket, greatest first. Empty only if there are no keys at all.
+    due: Vec<u64>,
     current: u64,
     /// First entry of each bucket's list.
-    heads: Box<[u32]>,
+    heads: Box<[u32; BUCKETS]>,
     occupied: [u64; WORDS],
     /// Which words of `occupied` are not 0.
     summary: u64,
@@ -49,8 +50,9 @@ fn slot_of(bucket: u64) -> usize {
 impl Wheel {
     pub(super) fn new() -> Self {
         Wheel {
+            due: vec![],
             current: 0,
-            heads: vec![NIL; BUCKETS].into(),
+            heads: Box::new([NIL; BUCKETS]),
             occupied: [0; WORDS],
             summary: 0,
             entries: vec![],
@@ -59,73 +61,105 @@ impl Wheel {
         }
     }
 
-    /// The least key that belongs here and not into the heap of the queue.
-    pub(super) fn begin(&self) -> u64 {
-        (self.current + 1) << BUCKET_BITS
+    /// The least key, [`NOBODY`] if there is none.
+    #[inline]
+    pub(super) fn least(&self) -> u64 {
+        self.due.last().copied().unwrap_or(NOBODY)
     }
 
-    /// Takes a key that is not below [`Self::begin`].
     #[inline]
-    pub(super) fn insert(&mut self, key: u64) {
-        let bucket = bucket_of(key);
-        if bucket - self.current >= BUCKETS as u64 {
-            return self.overflow.push(key);
+    pub(super) fn push(&mut self, key: u64) {
+        self.place(key);
+        if self.due.is_empty() {
+            self.turn();
         }
-        let slot = slot_of(bucket);
-        let entry = Entry { key, next: self.heads[slot] };
-        let at = if self.free == NIL {
-            self.entries.push(entry);
-            self.entries.len() as u32 - 1
+    }
+
+    /// Removes the least key.
+    #[inline]
+    pub(super) fn pop(&mut self) {
+        self.due.pop();
+        if self.due.is_empty() {
+            self.turn();
+        }
+    }
+
+    /// Replaces the least key by a greater one.
+    #[inline]
+    pub(super) fn replace_least(&mut self, key: u64) {
+        self.due.pop();
+        self.push(key);
+    }
+
+    #[inline]
+    fn place(&mut self, key: u64) {
+        let bucket = bucket_of(key);
+        // Not for what is due: that wraps around.
+        if bucket.wrapping_sub(self.current).wrapping_sub(1) < BUCKETS as u64 - 1 {
+            self.insert(slot_of(bucket), key);
         } else {
-            let at = self.free;
-            self.free = std::mem::replace(&mut self.entries[at as usize], entry).next;
-            at
+            self.place_elsewhere(key);
+        }
+    }
+
+    /// Into the bucket of a slot.
+    #[inline]
+    fn insert(&mut self, slot: usize, key: u64) {
+        let entry = Entry { key, next: self.heads[slot] };
+        self.heads[slot] = match self.entries.get_mut(self.free as usize) {
+            Some(unused) => std::mem::replace(&mut self.free, std::mem::replace(unused, entry).next),
+            None => self.add_entry(entry),
         };
-        self.heads[slot] = at;
         self.occupied[slot / WORDS] |= 1 << (slot % WORDS);
         self.summary |= 1 << (slot / WORDS);
     }
 
-    /// Hands the keys of the next bucket over to an empty heap, if there are any.
-    #[inline]
-    pub(super) fn hand_over(&mut self, due: &mut Heap) {
-        if self.summary == 0 {
-            let next = self.overflow.least();
-            if next == NOBODY {
-                return;
-            }
-            self.advance(bucket_of(next));
-            while self.overflow.least() < self.begin() {
-                due.push(self.overflow.least());
-                self.overflow.pop();
-            }
+    #[cold]
+    fn add_entry(&mut self, entry: Entry) -> u32 {
+        self.entries.push(entry);
+        self.entries.len() as u32 - 1
+    }
+
+    /// What is due at once, or not for long.
+    #[cold]
+    fn place_elsewhere(&mut self, key: u64) {
+        if bucket_of(key) <= self.current {
+            let at = self.due.partition_point(|&other| other > key);
+            self.due.insert(at, key);
         } else {
+            self.overflow.push(key);
+        }
+    }
+
+    /// Makes the next bucket that holds something the current one. The one before is empty.
+    #[inline(never)]
+    fn turn(&mut self) {
+        if self.summary != 0 {
             let slot = self.next_slot();
             let ahead = slot.wrapping_sub(slot_of(self.current + 1)) % BUCKETS;
-            self.advance(self.current + 1 + ahead as u64);
-            self.empty(slot, due);
+            self.current += 1 + ahead as u64;
+            self.take(slot);
+        } else if self.overflow.least() != NOBODY {
+            self.current = bucket_of(self.overflow.least());
         }
+        self.due.sort_unstable_by(|a, b| b.cmp(a));
+        // What the circle has come to.
         while self.overflow.least() != NOBODY
             && bucket_of(self.overflow.least()) - self.current < BUCKETS as u64
         {
             let key = self.overflow.least();
             self.overflow.pop();
-            self.insert(key);
+            self.place(key);
         }
     }
 
-    fn advance(&mut self, bucket: u64) {
-        self.current = bucket;
-    }
-
-    fn empty(&mut self, slot: usize, due: &mut Heap) {
+    /// Makes the keys of a bucket due.
+    fn take(&mut self, slot: usize) {
         let mut at = std::mem::replace(&mut self.heads[slot], NIL);
-        while at != NIL {
-            let Entry { key, next } = self.entries[at as usize];
-            due.push(key);
-            self.entries[at as usize].next = self.free;
-            self.free = at;
-            at = next;
+        while let Some(entry) = self.entries.get_mut(at as usize) {
+            self.due.push(entry.key);
+            let next = std::mem::replace(&mut entry.next, self.free);
+            self.free = std::mem::replace(&mut at, next);
         }
         let word = slot / WORDS;
         self.occupied[word] &= !(1 << (slot % WORDS));
