@@ -138,8 +138,8 @@ impl Bill {
             0 => String::new(),
             bytes => format!(", {:.1} kbit/J", bytes as f64 * 8e-3 / energy.total_j),
         };
-        let [p50, p99, max] = [emulator.lateness.p50_ns, emulator.lateness.p99_ns, emulator.lateness.max_ns]
-            .map(|ns| format!("{:.2} ms", ns as f64 / 1e6));
+        let [p50, p99, max] =
+            [emulator.lateness.p50_ns, emulator.lateness.p99_ns, emulator.lateness.max_ns].map(milliseconds);
         let priority = if emulator.realtime { "real-time" } else { "ordinary" };
         format!(
             "{seconds:.1} s, {} modelled, tails included{per_bit}{rest}\n\
@@ -182,5 +182,27 @@ fn bytes(bytes: u64) -> String {
         bytes if bytes >= 1e6 => format!("{:.2} MB", bytes / 1e6),
         bytes if bytes >= 1e3 => format!("{:.1} kB", bytes / 1e3),
         bytes => format!("{bytes} B"),
+    }
+}
+
+/// Four digits and a point at most, up to ten seconds.
+fn milliseconds(ns: u64) -> String {
+    let ms = ns as f64 / 1e6;
+    let decimals = match ms {
+        ..9.995 => 2,
+        ..99.95 => 1,
+        _ => 0,
+    };
+    format!("{ms:.decimals$} ms")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lateness_takes_no_more_room_when_it_is_large() {
+        let shown = [20_000, 8_140_000, 9_999_000, 35_400_000, 2_345_600_000].map(milliseconds);
+        assert_eq!(shown, ["0.02 ms", "8.14 ms", "10.0 ms", "35.4 ms", "2346 ms"]);
     }
 }

@@ -44,8 +44,9 @@ struct Running {
 impl Running {
     fn start(script: &str) -> Self {
         let folder = folder();
-        let arguments = ["lab", "quick", "--json", "--", "sh", "-c", script];
-        let mut command = command(folder.path(), &arguments);
+        // As from a terminal: a shell cannot trap what whoever started the tests has told them to ignore.
+        let script = ["env", "--default-signal=INT", "sh", "-c", script];
+        let mut command = command(folder.path(), &[&["lab", "quick", "--json", "--"], &script[..]].concat());
         let command = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         let child = command.spawn().unwrap();
         let ready = folder.path().join("ready");
