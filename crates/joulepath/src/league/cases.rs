@@ -84,6 +84,7 @@ fn unfit(scenario: &Scenario) -> Option<String> {
     let paths = scenario.paths.len();
     let connections: u32 = scenario.connections.iter().map(|group| group.count).sum();
     match () {
+        () if scenario.topology.is_some() => Some("a data centre: a network, not a device".to_owned()),
         () if paths < 2 => Some("it has only one path".to_owned()),
         () if connections > MOST_CONNECTIONS => {
             Some(format!("{connections} connections: a network, not a device"))
@@ -132,6 +133,7 @@ mod tests {
         let why =
             |name: &str| left_out.iter().find(|left| left.scenario == name).map(|left| left.why.as_str());
         assert_eq!(why("000-table1-mss1460"), Some("another reading of 000-table1"));
+        assert_eq!(why("002-fig10"), Some("a data centre: a network, not a device"));
     }
 
     #[test]
