@@ -104,6 +104,11 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
     let reproduction = examine(&chosen, &plan, &done, extent, kernel.is_some());
     write(options, &reproduction, &place)?;
     let interrupted = stop.load(Ordering::SeqCst);
+    match &options.docs {
+        Some(_) if interrupted => terminal::tell("the papers' pages are left as they are until all has run"),
+        Some(folder) => fill_pages(folder, &reproduction)?,
+        None => {}
+    }
     Ok(if interrupted || reproduction.partial { Exit::Partial } else { Exit::Ok })
 }
 
@@ -255,9 +260,6 @@ fn write(
     outputs::write(&json_at, &format!("{json}\n"))?;
     let html = reproduction_html(reproduction).map_err(|error| Failure::new(Exit::Failed, error))?;
     outputs::write(&page_at, &html)?;
-    if let Some(folder) = &options.docs {
-        fill_pages(folder, reproduction)?;
-    }
     if options.json {
         return print_json(reproduction).map(drop);
     }

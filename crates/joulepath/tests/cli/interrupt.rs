@@ -60,7 +60,9 @@ fn after_ctrl_c_the_finished_runs_are_reported() {
 #[test]
 fn after_ctrl_c_slotted_runs_do_not_go_on_and_a_system_that_lacks_some_is_not_measured() {
     let folder = folder();
-    let mut child = command(folder.path(), &["reproduce", "003", "--full", "--jobs", "1"])
+    let page = "# 003\n<!-- results: begin -->\nof a whole session\n<!-- results: end -->\n";
+    fs::write(folder.path().join("003.md"), page).unwrap();
+    let mut child = command(folder.path(), &["reproduce", "003", "--full", "--jobs", "1", "--docs", "."])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -76,6 +78,8 @@ fn after_ctrl_c_slotted_runs_do_not_go_on_and_a_system_that_lacks_some_is_not_me
     assert!(since.elapsed() < Duration::from_secs(5), "{:?}", since.elapsed());
     assert_eq!(said.code, Some(5), "{}", said.stderr);
     assert!(said.stdout.contains("PARTIAL") && said.stdout.contains("20 missing"), "{}", said.stdout);
+    assert!(said.stderr.contains("pages are left as they are"), "{}", said.stderr);
+    assert_eq!(fs::read_to_string(folder.path().join("003.md")).unwrap(), page);
     let text = fs::read_to_string(folder.path().join("joulepath-reproduction/full.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(json["partial"], true);
