@@ -9,7 +9,7 @@ use super::experiment::{Examined, Experiment};
 use super::slots::Who::{Emptcp, Mptcp, So, SoWithinLinks};
 use super::slots::{
     BOUNDED_V, Batch, DURATION_S, FIGURES, FIXED, LESS, LOADS, LOSSY, MORE, Metric, RUNS, SWEEP, SWEPT_V,
-    against_both, averages, backlog, by_policy, delay, finding, over_time, peak_power, power,
+    against_both, averages, backlog, by_policy, delay, finding, lossy_runs, over_time, peak_power, power,
     power_deviation, ratio, runs, start, stated, throughput,
 };
 
@@ -27,8 +27,7 @@ fn throughputs(load: u64, numbers: [f64; 3]) -> Examined {
     }
     findings.extend(against_both("throughput", MORE, &[load], throughput));
     findings.push(finding("so-MPTCP's first 30 s ÷ the rest", "", LESS, runs(load, So), start));
-    let other_loads = LOADS.iter().take_while(|&&known| known != load).count();
-    for ((_, name), runs) in FIGURES.into_iter().zip(LOSSY.iter().skip(other_loads * FIGURES.len())) {
+    for ((_, name), runs) in FIGURES.into_iter().zip(lossy_runs(load)) {
         let what = format!("throughput of {name} with losses of 1, 0.5 and 2 %");
         findings.push(finding(what, "Mbit/s", Rule::Shown, runs, throughput));
     }

@@ -131,10 +131,19 @@ pub(super) static FIXED: Batch = Batch::new(
     SWEEP_SEEDS,
 );
 
+/// Index of a load.
+fn place(load: u64) -> usize {
+    LOADS.iter().position(|&known| known == load).expect("one of the paper's loads")
+}
+
 pub(super) fn runs(load: u64, who: Who) -> &'static [SlottedResult] {
-    let load = LOADS.iter().position(|&known| known == load).expect("one of the paper's loads");
     let who = ALL.iter().position(|&known| known == who).expect("one of the policies");
-    RUNS.case(load * ALL.len() + who)
+    RUNS.case(place(load) * ALL.len() + who)
+}
+
+/// With losses, in the order of [`FIGURES`].
+pub(super) fn lossy_runs(load: u64) -> [&'static [SlottedResult]; FIGURES.len()] {
+    std::array::from_fn(|who| LOSSY.case(place(load) * FIGURES.len() + who))
 }
 
 pub(super) fn finding(
