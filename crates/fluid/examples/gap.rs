@@ -57,16 +57,10 @@ fn fluid(scenario: &Scenario, controller: Controller, shares: bool) -> RunResult
 
 fn packets(scenario: &Scenario, controller: Controller, shares: bool, seed: u64) -> RunResult {
     let mss_bytes = scenario.transport.mss.0 as u32;
+    let scheduler = Scheduler::by_name("minrtt", &[], mss_bytes).expect("a scheduler");
     let setup = joulepath_packet::Setup {
-        policy: controller.name().to_owned(),
-        controller,
-        controller_params: vec![],
-        scheduler: Scheduler::by_name("minrtt", &[], mss_bytes).expect("a scheduler"),
         allocator: shares.then(Default::default),
-        slots: None,
-        selector: None,
-        only_path: None,
-        subflows: None,
+        ..joulepath_packet::Setup::plain(controller, scheduler)
     };
     joulepath_packet::run(scenario, &setup, seed, joulepath_packet::RunOptions::default())
         .expect("the packet engine runs it")

@@ -40,18 +40,11 @@ fn main() {
         let set = set.map(|(key, value)| (key.to_owned(), value));
         let scenario = load_with(&text, &set, &|trace| Err(format!("no traces here: {trace}")))
             .unwrap_or_else(|errors| panic!("{errors}"));
-        let setup = Setup {
-            policy: "mptcp".into(),
-            controller: Controller::by_name("lia").expect("registered"),
-            controller_params: vec![],
-            scheduler: Scheduler::by_name("minrtt", &[], scenario.transport.mss.0 as u32)
-                .expect("registered"),
-            allocator: None,
-            slots: None,
-            selector: None,
-            only_path: None,
-            subflows: None,
-        };
+        let mss_bytes = scenario.transport.mss.0 as u32;
+        let setup = Setup::plain(
+            Controller::by_name("lia").expect("registered"),
+            Scheduler::by_name("minrtt", &[], mss_bytes).expect("registered"),
+        );
         let start = ProcessTime::now();
         let result = run(&scenario, &setup, 1, RunOptions::default()).expect("a FatTree runs");
         let seconds = start.elapsed().as_secs_f64();

@@ -28,17 +28,8 @@ fn scenario(file: &str) -> Scenario {
 }
 
 fn setup(controller: &str, mss: u64) -> Setup {
-    Setup {
-        policy: controller.to_owned(),
-        controller: Controller::by_name(controller).expect("registered"),
-        controller_params: vec![],
-        scheduler: Scheduler::by_name("minrtt", &[], mss as u32).expect("registered"),
-        allocator: None,
-        slots: None,
-        selector: None,
-        only_path: None,
-        subflows: None,
-    }
+    let scheduler = Scheduler::by_name("minrtt", &[], mss as u32).expect("registered");
+    Setup::plain(Controller::by_name(controller).expect("registered"), scheduler)
 }
 
 /// Packet-hops, and CPU seconds of each repetition.

@@ -371,17 +371,8 @@ mod tests {
                     spread = \"50 ms\"\n";
         let scenario =
             joulepath_model::scenario::load(text, &|trace| Err(format!("no trace {trace}"))).unwrap();
-        let setup = Setup {
-            policy: "mptcp".into(),
-            controller: Controller::by_name("lia").unwrap(),
-            controller_params: vec![],
-            scheduler: Scheduler::by_name("minrtt", &[], 1460).unwrap(),
-            allocator: None,
-            slots: None,
-            selector: None,
-            only_path: None,
-            subflows: None,
-        };
+        let scheduler = Scheduler::by_name("minrtt", &[], scenario.transport.mss.0 as u32).unwrap();
+        let setup = Setup::plain(Controller::by_name("lia").unwrap(), scheduler);
         let run = |queue: EventQueue| {
             let mut engine = build::build(&scenario, &setup, 1, RunOptions { series: true }).unwrap();
             let mut first = std::mem::replace(&mut engine.net.queue, queue);

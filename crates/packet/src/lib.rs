@@ -73,6 +73,21 @@ pub struct Setup {
 }
 
 impl Setup {
+    /// A controller with its defaults and a scheduler, and nothing else; the policy's name is the controller's.
+    pub fn plain(controller: Controller, scheduler: Scheduler) -> Self {
+        Setup {
+            policy: controller.name().to_owned(),
+            controller,
+            controller_params: vec![],
+            scheduler,
+            allocator: None,
+            slots: None,
+            selector: None,
+            only_path: None,
+            subflows: None,
+        }
+    }
+
     /// The setup of `policy`, made of `parts`: the controller and the scheduler that they name, and the path that a selector of a
     /// single path does.
     pub fn new(

@@ -2,7 +2,7 @@
 
 /// A packet on a link.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
+#[repr(align(32))] // two in a cache line, none across
 pub(crate) struct Packet {
     /// When it reaches the far end of the link that it is on, ns.
     pub(crate) arrival_ns: u64,

@@ -22,17 +22,9 @@ fn scenario() -> Scenario {
 fn packets(scheduler: &str, slots: Option<SoMptcpOptions>) -> Vec<RunResult> {
     let scenario = scenario();
     let mss_bytes = scenario.transport.mss.0 as u32;
-    let setup = joulepath_packet::Setup {
-        policy: scheduler.to_owned(),
-        controller: Controller::by_name("lia").unwrap(),
-        controller_params: vec![],
-        scheduler: Scheduler::by_name(scheduler, &[], mss_bytes).expect("a scheduler"),
-        allocator: None,
-        slots,
-        selector: None,
-        only_path: None,
-        subflows: None,
-    };
+    let scheduler = Scheduler::by_name(scheduler, &[], mss_bytes).expect("a scheduler");
+    let plain = joulepath_packet::Setup::plain(Controller::by_name("lia").unwrap(), scheduler);
+    let setup = joulepath_packet::Setup { slots, ..plain };
     let options = joulepath_packet::RunOptions::default();
     SEEDS.map(|seed| joulepath_packet::run(&scenario, &setup, seed, options).expect("it runs")).to_vec()
 }
