@@ -72,7 +72,7 @@ pub(crate) struct Case {
 pub(crate) struct Gap {
     pub(crate) release: String,
     pub(crate) seeds: u32,
-    /// How late one packet in a hundred was allowed to be, if more than usual, s.
+    /// How late one packet in a hundred was allowed to be, if it was said, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_lateness_s: Option<f64>,
     pub(crate) cases: Vec<Case>,
