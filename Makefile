@@ -10,7 +10,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 DEMO := scenarios/papers/000-table1.toml
 
-.PHONY: help setup build demo test test-kernels bench bench-peers lint clean
+.PHONY: help setup build demo test test-kernels test-upstream bench bench-peers lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -19,19 +19,24 @@ setup: ## install what building, testing and linting need and this machine lacks
 	@scripts/setup.sh test
 	@scripts/setup.sh lint
 
-build: ## build target/release/joulepath
+build: ## build target/release/joulepath, fully optimised
 	@scripts/setup.sh build
 	@scripts/cargo.sh build --release --locked --package joulepath
 
-demo: build ## compare seven policies on paper 000's three radios, 30 seeds; leave a report to look at
-	target/release/joulepath compare $(DEMO) --seeds 30 --report
+demo: ## compare seven policies on paper 000's three radios, 30 seeds; leave a report to look at
+	@scripts/setup.sh build
+	@scripts/cargo.sh build --locked --package joulepath
+	target/debug/joulepath compare $(DEMO) --seeds 30 --report
 
 test: ## run all tests
 	@scripts/setup.sh test
-	@scripts/cargo.sh test --workspace --locked --no-fail-fast
+	@scripts/test.sh
 
 test-kernels: ## boot stock kernels 6.1 and 6.12 under QEMU and test the kernel engine in them
 	@scripts/test-kernels.sh
+
+test-upstream: build ## run the kernel's own MPTCP selftests with each of our controllers; as root, an hour (ARGS=--quick: minutes)
+	@scripts/test-upstream.sh $(ARGS)
 
 bench: ## measure the speed of controllers, links, engines, and what the kernel's controllers cost
 	@scripts/setup.sh build

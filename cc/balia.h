@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * Balia, balanced linked adaptation: Peng, Walid, Hwang and Low, ToN 2016; draft-walid-mptcp-congestion-control-04.
+ * Balia, balanced linked adaptation: Peng, Walid, Hwang and Low, ToN 2016;
+ * draft-walid-mptcp-congestion-control-04.
  *
  *                x_r        1 + alpha_r     4 + alpha_r                max_k x_k
  *   delta =  ------------ * ----------- * -------------     alpha_r = -----------
@@ -9,8 +10,8 @@
  *   loss: w_r <- max( w_r - w_r / 2 * min(alpha_r, 1.5), 1 )
  *
  * Deviations
- *   - alpha_r of the decrease is exact. Linux' module takes the integer quotient, so that it takes off 1/2 or 3/4 and
- *     nothing between: option `kernel_quirk`.
+ *   - alpha_r of the decrease is exact. Linux' module takes the integer quotient, so that it takes off 1/2 or
+ *     3/4 and nothing between: option `kernel_quirk`.
  */
 #ifndef MPCC_BALIA_H
 #define MPCC_BALIA_H
@@ -67,12 +68,15 @@ MPCC_INLINE u32 balia_ssthresh(const struct mpcc_conn *conn, u32 self, enum mpcc
 	return w > decrease ? (u32)(w - decrease) : 1;
 }
 
+MPCC_CAPABILITIES(balia, 0);
+
 static const struct mpcc_ops mpcc_ops_balia = {
 	.name = "balia",
 	.title = "Balia",
 	.paper = "Peng et al., ToN 2016; draft-walid-mptcp-congestion-control-04",
 	.summary = "balances friendliness, responsiveness and window oscillation",
 	.confidence = "V",
+	.capabilities = mpcc_capabilities_balia,
 	.min_cwnd = 1,
 	.increase = balia_increase,
 	.ssthresh = balia_ssthresh,

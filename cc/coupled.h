@@ -8,7 +8,8 @@
  *   epsilon = 0 .. 2:    delta = ---------------  loss: w_r <- max(w_r / 2, 2)
  *                                  W^(2 - eps)
  *
- *   epsilon 0: w_r / W^2, the form of DTS' fluid model (seed); 1: 1 / W, Semicoupled with a = 1; 2: 1 / w_r, uncoupled.
+ *   epsilon 0: w_r / W^2, the form of DTS' fluid model (seed); 1: 1 / W, Semicoupled with a = 1; 2: 1 / w_r,
+ *   uncoupled.
  *
  * Deviations
  *   - classic and `seed` have the same fixed points; their dynamics differ by the factor w_r / W.
@@ -118,12 +119,15 @@ MPCC_INLINE u32 coupled_ssthresh(const struct mpcc_conn *conn, u32 self, enum mp
 	return w > decrease ? w - decrease : 1;
 }
 
+MPCC_CAPABILITIES(coupled, 0);
+
 static const struct mpcc_ops mpcc_ops_coupled = {
 	.name = "coupled",
 	.title = "Coupled",
 	.paper = "Kelly and Voice 2005; Han et al. 2006; Wischik et al., NSDI 2011",
 	.summary = "all windows act as one: traffic moves to the paths of least loss",
 	.confidence = "V",
+	.capabilities = mpcc_capabilities_coupled,
 	.min_cwnd = 1,
 	.increase = coupled_increase,
 	.ssthresh = coupled_ssthresh,

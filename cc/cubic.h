@@ -8,13 +8,13 @@
  *   delta = ------------------------------------      target within [w, 1.5 w]         loss: w <- 0.7 w
  *                            w
  *
- *   W_est grows by alpha / w per ACK, alpha = 3 (1 - beta) / (1 + beta) = 9/17, and 1 once it has reached the window
- *   before the loss. Fast convergence: W_max <- w (1 + beta) / 2 if w < W_max at a loss.
+ *   W_est grows by alpha / w per ACK, alpha = 3 (1 - beta) / (1 + beta) = 9/17, and 1 once it has reached the
+ *   window before the loss. Fast convergence: W_max <- w (1 + beta) / 2 if w < W_max at a loss.
  *
  * Deviations
  *   - W_est is approached over one window of ACKs, as Linux does, not set at once (section 4.3).
- *   - an ACK that is not cwnd-limited ends the epoch; the next one starts another at the present window, so that no time
- *     spent application-limited counts (section 5.8).
+ *   - an ACK that is not cwnd-limited ends the epoch; the next one starts another at the present window, so
+ *     that no time spent application-limited counts (section 5.8).
  *   - an epoch's time counts up to 256 s, in steps of 61 us.
  */
 #ifndef MPCC_CUBIC_H
@@ -177,13 +177,15 @@ MPCC_INLINE void cubic_restart(struct mpcc_conn *conn, u32 self)
 	conn->sub[self].own.wide[CUBIC_EPOCH] = 0;
 }
 
+MPCC_CAPABILITIES(cubic, MPCC_UNCOUPLED);
+
 static const struct mpcc_ops mpcc_ops_cubic = {
 	.name = "cubic",
 	.title = "CUBIC",
 	.paper = "RFC 9438",
 	.summary = "CUBIC on every subflow, uncoupled: the default of mainline Linux",
 	.confidence = "L",
-	.uncoupled = 1,
+	.capabilities = mpcc_capabilities_cubic,
 	.min_cwnd = 1,
 	.increase = cubic_increase,
 	.ssthresh = cubic_ssthresh,

@@ -6,15 +6,16 @@
  *                  cnt_i < m:  w_i <- max(w_i / theta, 2), ssthresh_i <- min(ssthresh_i, w_i), cnt_i + 1
  *                  else:       cnt_i <- 0, skipped
  *
- *   D_k: mean RTT over the period (ratios of delays are taken as ratios of RTTs).   loss: w_r <- max(w_r / 2, 2)
+ *   D_k: mean RTT over the period (ratios of delays are taken as ratios of RTTs).
+ *   loss: w_r <- max(w_r / 2, 2)
  *
  * Deviations
- *   - pull-only: each subflow looks at its own clock when an ACK arrives, publishes its mean delay, reads the others', and
- *     acts if it is the slowest itself. Ties go to the lower index.
+ *   - pull-only: each subflow looks at its own clock when an ACK arrives, publishes its mean delay, reads the
+ *     others', and acts if it is the slowest itself. Ties go to the lower index.
  *   - a period without a sample uses the smoothed RTT.
- *   - theta above theta_max is left alone as printed; `beyond = divide` divides by theta_max. cnt is reset only at the
- *     limit as printed; `reset = faster` also resets it when another path is the slowest. theta_min = 1 as printed is
- *     always true; 1.1 avoids spending cnt on reductions by nothing.
+ *   - theta above theta_max is left alone as printed; `beyond = divide` divides by theta_max. cnt is reset
+ *     only at the limit as printed; `reset = faster` also resets it when another path is the slowest.
+ *     theta_min = 1 as printed is always true; 1.1 avoids spending cnt on reductions by nothing.
  */
 #ifndef MPCC_CWA_H
 #define MPCC_CWA_H
@@ -124,12 +125,15 @@ MPCC_INLINE void cwa_ack(struct mpcc_conn *conn, u32 self, const struct mpcc_eve
 		cwa_look(conn, self);
 }
 
+MPCC_CAPABILITIES(cwa, MPCC_READS_DELAY);
+
 static const struct mpcc_ops mpcc_ops_cwa = {
 	.name = "cwa",
 	.title = "CWA-MPTCP",
 	.paper = "Zhou, Song and Shi, CCNC 2013",
 	.summary = "LIA that shrinks the slowest path's window to align delays",
 	.confidence = "V",
+	.capabilities = mpcc_capabilities_cwa,
 	.min_cwnd = 1,
 	.cache_acks = LIA_CACHE_ACKS,
 	.increase = lia_increase,

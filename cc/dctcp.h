@@ -76,13 +76,15 @@ MPCC_INLINE u32 dctcp_ssthresh(const struct mpcc_conn *conn, u32 self, enum mpcc
 	                MPCC_SSTHRESH_MIN);
 }
 
+MPCC_CAPABILITIES(dctcp, MPCC_UNCOUPLED | MPCC_READS_MARKS);
+
 static const struct mpcc_ops mpcc_ops_dctcp = {
 	.name = "dctcp",
 	.title = "DCTCP",
 	.paper = "RFC 8257",
 	.summary = "NewReno that answers the fraction of marked packets, uncoupled",
 	.confidence = "L",
-	.uncoupled = 1,
+	.capabilities = mpcc_capabilities_dctcp,
 	.min_cwnd = 1,
 	.increase = mpcc_reno,
 	.ssthresh = dctcp_ssthresh,

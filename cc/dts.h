@@ -9,11 +9,11 @@
  *   loss: w_r <- max(w_r / 2, 2)
  *
  * Deviations
- *   - eps from a table of 33 points of the exact sigmoid, interpolated: error below 0.0024. The paper's integer
- *     polynomial misplaces a bracket; it is the shape `literal`, what was meant the shape `intended`.
+ *   - eps from a table of 33 points of the exact sigmoid, interpolated: error below 0.0024. The paper's
+ *     integer polynomial misplaces a bracket; it is the shape `literal`, what was meant the shape `intended`.
  *   - base RTT starts at the first sample; started at 0, as printed, u would stay 0.
- *   - 1/tau_r^2 and u use the latest RTT as Algorithm 1 does, X the smoothed ones; `rtt = smoothed` uses those throughout.
- *     The latest RTT counts as at least an eighth of the smoothed one.
+ *   - 1/tau_r^2 and u use the latest RTT as Algorithm 1 does, X the smoothed ones; `rtt = smoothed` uses
+ *     those throughout. The latest RTT counts as at least an eighth of the smoothed one.
  *   - at most one packet per ACK up or down; the polynomials' eps is held within -4 .. 4 (they have poles).
  */
 #ifndef MPCC_DTS_H
@@ -144,12 +144,15 @@ MPCC_INLINE s64 dts_increase(const struct mpcc_conn *conn, u32 self)
 	return epsilon < 0 ? -(s64)size : (s64)size;
 }
 
+MPCC_CAPABILITIES(dts, MPCC_READS_DELAY);
+
 static const struct mpcc_ops mpcc_ops_dts = {
 	.name = "dts",
 	.title = "DTS",
 	.paper = "Zhao, Liu and Wang, ICDCS 2017",
 	.summary = "OLIA's balance weighed by how empty the path's queue is",
 	.confidence = "V",
+	.capabilities = mpcc_capabilities_dts,
 	.min_cwnd = 1,
 	.increase = dts_increase,
 };

@@ -6,15 +6,17 @@
  *   delta =  ----------------- * -------------            loss: w_r <- max(w_r / 2, 2)
  *             min_{k in g} tau_k    n_g * W_g
  *
- *   g: the subflows that share a bottleneck with r, n_g of them, W_g their windows. Alone in its group: NewReno.
+ *   g: the subflows that share a bottleneck with r, n_g of them, W_g their windows. Alone in its group:
+ *   NewReno.
  *
- * Reconstruction: only the increase is known from print (fluid form). Detection: at a loss on i, j joins if within
- * max(tau_i, tau_j) before it j lost too, or if j's latest RTT exceeds tau0_j + (taumax_j - tau0_j) / 2; j leaves after 3
- * losses of i in a row without either sign.
+ * Reconstruction: only the increase is known from print (fluid form). Detection: at a loss on i, j joins if
+ * within max(tau_i, tau_j) before it j lost too, or if j's latest RTT exceeds tau0_j + (taumax_j - tau0_j) /
+ * 2; j leaves after 3 losses of i in a row without either sign.
  *
  * Deviations
- *   - pull-only: each subflow keeps its own verdicts on the others. For a pair counts the verdict of the one that lost
- *     last (both, if at the same microsecond), so that the relation is symmetric without writing to a sibling.
+ *   - pull-only: each subflow keeps its own verdicts on the others. For a pair counts the verdict of the one
+ *     that lost last (both, if at the same microsecond), so that the relation is symmetric without writing to
+ *     a sibling.
  *   - a loss of j shortly after the one of i is seen by j's own verdict.
  *   - groups are a subflow and its direct companions, without their companions.
  *   - a join scales no windows: W_g is the plain sum and does not change by joining.
@@ -27,7 +29,7 @@
 
 #define DWC_PARAMS(X)                                                  \
 	X(DWC_GROUPS, "groups", DWC_DETECT, 1, 0, 1, "detect=0 all=1", \
-	  "who is coupled: those that seem to share a bottleneck, or all")
+	  "which subflows are coupled: those that seem to share a bottleneck, or all")
 enum dwc_groups { DWC_DETECT, DWC_ALL };
 enum { DWC_PARAMS(MPCC_PARAM_ID) DWC_PARAM_COUNT };
 enum { DWC_PARAMS(MPCC_PARAM_DEFAULT) };
@@ -147,12 +149,15 @@ MPCC_INLINE void dwc_loss(struct mpcc_conn *conn, u32 self, enum mpcc_loss_kind 
 	own->wide[DWC_VERDICT] = conn->now_us + 1;
 }
 
+MPCC_CAPABILITIES(dwc, MPCC_READS_DELAY);
+
 static const struct mpcc_ops mpcc_ops_dwc = {
 	.name = "dwc",
 	.title = "DWC",
 	.paper = "Hassayoun, Iyengar and Ros, ICNP 2011",
 	.summary = "couples only the subflows that seem to share a bottleneck",
 	.confidence = "R",
+	.capabilities = mpcc_capabilities_dwc,
 	.min_cwnd = 1,
 	.increase = dwc_increase,
 	.init = dwc_init,

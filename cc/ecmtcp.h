@@ -10,8 +10,9 @@
  *   ratio = delivery:  e_r = 1 / (1 - p_r)
  *   ratio = seed002:   factor p_r / p_h instead, h = arg max x_k; may exceed 1
  *
- * Reconstruction: the primary text was not available. Known is that an energy-dependent bound is added to LIA, that the
- * lower of the two is taken, and that DTS' authors model it by p_r / p_h; that last form favours lossy paths.
+ * Reconstruction: the primary text was not available. Known is that an energy-dependent bound is added to
+ * LIA, that the lower of the two is taken, and that DTS' authors model it by p_r / p_h; that last form
+ * favours lossy paths.
  *
  * Deviations
  *   - recomputed as rarely as LIA, see lia.h.
@@ -67,12 +68,15 @@ MPCC_INLINE s64 ecmtcp_increase(const struct mpcc_conn *conn, u32 self)
 	return mpcc_min_s64(weighted, mpcc_reno(conn, self));
 }
 
+MPCC_CAPABILITIES(ecmtcp, MPCC_READS_ENERGY_COST);
+
 static const struct mpcc_ops mpcc_ops_ecmtcp = {
 	.name = "ecmtcp",
 	.title = "ecMTCP",
 	.paper = "Le et al., IEEE Communications Letters 2012",
 	.summary = "LIA weighed down on paths that cost more energy per bit",
 	.confidence = "R",
+	.capabilities = mpcc_capabilities_ecmtcp,
 	.min_cwnd = 1,
 	.cache_acks = LIA_CACHE_ACKS,
 	.increase = ecmtcp_increase,

@@ -4,9 +4,9 @@
  *
  *   delta = DTS - kappa * w_r * U_r                loss: w_r <- max(w_r / 2, 2)
  *
- *   U_r: price of the path (path_price), summed over its links by the control plane: queue in excess of its target, in
- *   units of the target, plus the link's energy cost rho. The extra term equals an extra loss probability of 2 kappa U_r;
- *   kappa U_r of 1e-4 .. 1e-3 is sensible.
+ *   U_r: price of the path (path_price), summed over its links by the control plane: queue in excess of its
+ *   target, in units of the target, plus the link's energy cost rho. The extra term equals an extra loss
+ *   probability of 2 kappa U_r; kappa U_r of 1e-4 .. 1e-3 is sensible.
  *
  * Deviations
  *   - the price stands for the derivative of the queue by the rate, which does not exist.
@@ -52,12 +52,15 @@ MPCC_INLINE s64 edts_increase(const struct mpcc_conn *conn, u32 self)
 	return dts_increase(conn, self) - edts_price_term(conn, self);
 }
 
+MPCC_CAPABILITIES(edts, MPCC_READS_DELAY | MPCC_READS_PATH_PRICE);
+
 static const struct mpcc_ops mpcc_ops_edts = {
 	.name = "edts",
 	.title = "Extended DTS",
 	.paper = "Zhao, Liu and Wang, ICDCS 2017",
 	.summary = "DTS that also pays a price for the path's queues and energy",
 	.confidence = "V",
+	.capabilities = mpcc_capabilities_edts,
 	.min_cwnd = 1,
 	.increase = edts_increase,
 };

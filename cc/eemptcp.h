@@ -2,9 +2,9 @@
 /*
  * EEMPTCP, energy-efficient MPTCP: Wang, Wang and Wang, IEEE Access 2018, section IV.C, eq. (8).
  *
- *                     1       beta_r                       omega_r       w_r
- *   delta = min( A , --- ) + --------         beta_r  =  ----------- -  -----        loss: w_r <- max(w_r / 2, 2)
- *                    w_r       w_r                        sum omega       W
+ *                     1       beta_r                    omega_r       w_r
+ *   delta = min( A , --- ) + --------      beta_r  =  ----------- -  -----      loss: w_r <- max(w_r / 2, 2)
+ *                    w_r       w_r                     sum omega       W
  *
  *   omega_r = tau_r * alpha_r * g(p_r):  the window that would carry the target share alpha_r (target_share)
  *   g = inv_p (literal):  1 / p_r = l_r, packets between losses        g = inv_delivery:  1 / (1 - p_r)
@@ -13,7 +13,8 @@
  *   - p_r is not told in the paper: 1 / l_r, or what the control plane tells; 1e-5 <= p_r <= 0.5.
  *   - before any target share is known (all 0) it is LIA.
  *   - recomputed as rarely as LIA, see lia.h.
- *   - `cap_total` also holds the sum at 1/w_r, as goal 2 of RFC 6356 asks; literally only LIA's part is capped.
+ *   - `cap_total` also holds the sum at 1/w_r, as goal 2 of RFC 6356 asks; literally only LIA's part is
+ *     capped.
  */
 #ifndef MPCC_EEMPTCP_H
 #define MPCC_EEMPTCP_H
@@ -90,12 +91,15 @@ MPCC_INLINE s64 eemptcp_increase(const struct mpcc_conn *conn, u32 self)
 	return MPCC_PARAM(conn, EEMPTCP_CAP_TOTAL) ? mpcc_min_s64(total, cap) : total;
 }
 
+MPCC_CAPABILITIES(eemptcp, MPCC_READS_TARGET_SHARE);
+
 static const struct mpcc_ops mpcc_ops_eemptcp = {
 	.name = "eemptcp",
 	.title = "EEMPTCP",
 	.paper = "Wang, Wang and Wang, IEEE Access 2018",
 	.summary = "LIA plus a shift of window towards the energy-optimal split",
 	.confidence = "V",
+	.capabilities = mpcc_capabilities_eemptcp,
 	.min_cwnd = 1,
 	.cache_acks = LIA_CACHE_ACKS,
 	.increase = eemptcp_increase,

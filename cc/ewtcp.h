@@ -7,8 +7,8 @@
  *            w_r
  *
  * Deviations
- *   - a = 1/n^2 by default: n subflows with one RTT then share a bottleneck like one TCP (n sqrt(a) = 1). The usually
- *     quoted a = 1/sqrt(n) takes n^(3/4) TCPs; it is the option `1/sqrt(n)`.
+ *   - a = 1/n^2 by default: n subflows with one RTT then share a bottleneck like one TCP (n sqrt(a) = 1). The
+ *     usually quoted a = 1/sqrt(n) takes n^(3/4) TCPs; it is the option `1/sqrt(n)`.
  */
 #ifndef MPCC_EWTCP_H
 #define MPCC_EWTCP_H
@@ -44,12 +44,15 @@ MPCC_INLINE s64 ewtcp_increase(const struct mpcc_conn *conn, u32 self)
 	return (s64)((millionths << MPCC_PACKET_BITS) / ((u64)w * EWTCP_WEIGHT_SCALE));
 }
 
+MPCC_CAPABILITIES(ewtcp, 0);
+
 static const struct mpcc_ops mpcc_ops_ewtcp = {
 	.name = "ewtcp",
 	.title = "EWTCP",
 	.paper = "Honda et al., PFLDNeT 2009; Wischik et al., NSDI 2011",
 	.summary = "NewReno on every subflow, each weighted down to a share of one TCP",
 	.confidence = "V",
+	.capabilities = mpcc_capabilities_ewtcp,
 	.min_cwnd = 1,
 	.increase = ewtcp_increase,
 };

@@ -8,8 +8,9 @@
  *
  * Deviations
  *   - counted in packets: all subflows are taken to have one MSS.
- *   - A is recomputed whenever the own window changed, after a loss, and at the latest after LIA_CACHE_ACKS packets;
- *     the RFC leaves the frequency open (section 4.1), Linux' old module waits for the window to grow.
+ *   - A is recomputed whenever the own window changed, after a loss, and at the latest after LIA_CACHE_ACKS
+ *     packets; the RFC leaves the frequency open (section 4.1), Linux' old module waits for the window to
+ *     grow.
  */
 #ifndef MPCC_LIA_H
 #define MPCC_LIA_H
@@ -42,12 +43,15 @@ MPCC_INLINE s64 lia_increase(const struct mpcc_conn *conn, u32 self)
 	return mpcc_min_s64(lia_coupled_increase(conn, self), mpcc_reno(conn, self));
 }
 
+MPCC_CAPABILITIES(lia, 0);
+
 static const struct mpcc_ops mpcc_ops_lia = {
 	.name = "lia",
 	.title = "LIA",
 	.paper = "RFC 6356",
 	.summary = "linked increases: together no more than one TCP on the best path",
 	.confidence = "V",
+	.capabilities = mpcc_capabilities_lia,
 	.min_cwnd = 1,
 	.cache_acks = LIA_CACHE_ACKS,
 	.increase = lia_increase,

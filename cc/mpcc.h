@@ -2,22 +2,23 @@
 /*
  * mpcc.h - the contract of a multipath congestion controller.
  *
- * One C source for the simulator (native) and the kernel (eBPF): freestanding C11, no floats, no libc, no 128-bit
- * integers, no signed division (the BPF target has none), no pointers in state, loops bounded by
+ * One C source for the simulator (native) and the kernel (eBPF): freestanding C11, no floats, no libc, no
+ * 128-bit integers, no signed division (the BPF target has none), no pointers in state, loops bounded by
  * MPCC_MAX_SUBFLOWS. Every function is total: any bits in the state give a defined result.
  *
- * A controller is one header that supplies a `struct mpcc_ops`. Required is `increase`: the signed window change for
- * ONE newly acknowledged packet in congestion avoidance. Everything else defaults to NewReno or to nothing.
- * mpcc_run.h keeps the books (RTT, losses, rounds, fractions of a packet); slow start, loss recovery and RTO belong to
- * whoever runs it.
+ * A controller is one header that supplies a `struct mpcc_ops`. Required is `increase`: the signed window
+ * change for ONE newly acknowledged packet in congestion avoidance. Everything else defaults to NewReno or to
+ * nothing. mpcc_run.h keeps the books (RTT, losses, rounds, fractions of a packet); slow start, loss recovery
+ * and RTO belong to whoever runs it.
  *
- * Pull-only: a controller reads all of `conn`, and writes nothing but conn->sub[self]. That is what the kernel allows:
- * a sibling socket can be read, never written.
+ * Pull-only: a controller reads all of `conn`, and writes nothing but conn->sub[self]. That is what the
+ * kernel allows: a sibling socket can be read, never written.
  *
  * Where this betters the plain sketch of the contract:
  *   - `ssthresh` is told the kind of loss: DCTCP and Veno answer a mark, a loss and a timeout differently.
  *   - an ACK is a struct (mpcc_event), not a row of booleans.
- *   - there is no timer hook: a periodic rule (CWA) looks at now_us on its own ACKs; eBPF has no timer here either.
+ *   - there is no timer hook: a periodic rule (CWA) looks at now_us on its own ACKs; eBPF has no timer here
+ *     either.
  *   - a parameter is stored as its distance from the default, so a zeroed connection runs with the defaults.
  *   - the runner may reuse an increase for `cache_acks` packets where the algorithm's paper permits it (LIA);
  *     `increase` itself stays pure.
@@ -35,9 +36,10 @@ typedef long long s64;
 #define MPCC_INLINE static inline __attribute__((always_inline))
 
 /*
- * The kernel's verifier walks every path through a program, and loops over subflows multiply them. A global function it
- * takes once, on its own, and forgets everything about what it returned: hence MPCC_FUNC for what loops or branches
- * much. Such a function starts with MPCC_REQUIRE for each pointer, and an index that it returns goes through MPCC_SLOT.
+ * The kernel's verifier walks every path through a program, and loops over subflows multiply them. A global
+ * function it takes once, on its own, and forgets everything about what it returned: hence MPCC_FUNC for what
+ * loops or branches much. Such a function starts with MPCC_REQUIRE for each pointer, and an index that it
+ * returns goes through MPCC_SLOT.
  */
 #ifdef __bpf__
 #define MPCC_FUNC __attribute__((noinline))
@@ -91,7 +93,8 @@ struct mpcc_event {
 
 /*
  * What a subflow keeps for itself and shows to its siblings. Fits icsk_ca_priv.
- * The runner keeps the upper part, the control plane writes the four marked (cp), the controller owns wide and word.
+ * The runner keeps the upper part, the control plane writes the four marked (cp), the controller owns wide
+ * and word.
  */
 struct mpcc_own {
 	s64 acc;                  /* Q32 packets: fraction not yet in cwnd, within (-1, 1) */
@@ -108,7 +111,7 @@ struct mpcc_own {
 	u32 target_share; /* (cp) Q20: share of the traffic this path shall carry */
 	u32 path_price;   /* (cp) Q16: price of the path's queues and energy */
 	u32 loss;         /* (cp) Q30: loss probability, 0 = unknown: taken from the acked counts */
-	u32 round_end;    /* for whoever runs it: sequence number that ends the RTT round */
+	u32 round_end;    /* for the runner: sequence number that ends the RTT round */
 	u32 cached_cwnd;  /* packets: window that cached_step is for */
 	u32 cache_left;   /* packets for which cached_step may still be used */
 	u32 word[5];      /* private to the controller */
@@ -132,6 +135,35 @@ struct mpcc_conn {
 	struct mpcc_subflow sub[MPCC_MAX_SUBFLOWS];
 };
 
+/*
+ * What a controller reads of others, and how it acts. Whoever runs a controller asks for these flags, never
+ * for its name. Each header declares the sum of those that hold, as a constant that static initialisers may
+ * use:
+ *
+ *   MPCC_CAPABILITIES(edts, MPCC_READS_DELAY | MPCC_READS_PATH_PRICE);
+ *
+ * A controller whose flag is missing is not told what it reads. crates/controllers/tests/properties.rs
+ * compares the flags with what the code does.
+ *
+ *   READS_ENERGY_COST    own.energy_cost, which the control plane has to write
+ *   READS_PATH_PRICE     own.path_price, likewise
+ *   READS_TARGET_SHARE   own.target_share, likewise
+ *   READS_MARKS          every mark: the receiver echoes each one by itself (RFC 8257, section 3.2)
+ *   READS_DELAY          how far RTT samples lie above the least one: it answers a queue before it overflows
+ *   UNCOUPLED            reads nothing of its siblings, so that they need not be gathered
+ *   ACTS_BY_ROUND        `increase` is 0: the window changes when an RTT round ends
+ */
+enum mpcc_capability {
+	MPCC_READS_ENERGY_COST = 1,
+	MPCC_READS_PATH_PRICE = 2,
+	MPCC_READS_TARGET_SHARE = 4,
+	MPCC_READS_MARKS = 8,
+	MPCC_READS_DELAY = 16,
+	MPCC_UNCOUPLED = 32,
+	MPCC_ACTS_BY_ROUND = 64,
+};
+#define MPCC_CAPABILITIES(name, flags) enum { mpcc_capabilities_##name = (flags) }
+
 struct mpcc_ops {
 	const char *name;    /* file name, registry name */
 	const char *title;   /* as shown to people */
@@ -141,7 +173,7 @@ struct mpcc_ops {
 		*confidence; /* V verified, N recomputed, L from the literature, R reconstruction */
 	u32 min_cwnd;        /* packets: floor of a window that `increase` lowers */
 	u32 cache_acks;      /* packets for which one increase may be reused, 0 = never */
-	u32 uncoupled; /* 1: reads nothing of its siblings, so that they need not be gathered */
+	u32 capabilities;    /* enum mpcc_capability: what it reads, and how it acts */
 
 	/* Required. Q32 packets for one newly acked packet in congestion avoidance. Pure. */
 	s64 (*increase)(const struct mpcc_conn *conn, u32 self);
@@ -152,7 +184,9 @@ struct mpcc_ops {
 	void (*init)(struct mpcc_conn *conn, u32 self);
 	/* Optional. Each ACK, after the RTT bookkeeping and before any growth. */
 	void (*ack)(struct mpcc_conn *conn, u32 self, const struct mpcc_event *event);
-	/* Optional. The ACK that ends an RTT round, after `ack`; the round's RTT statistics are cleared afterwards. */
+	/*
+	 * Optional. The ACK that ends an RTT round, after `ack`; the round's RTT statistics are cleared afterwards.
+	 */
 	void (*round)(struct mpcc_conn *conn, u32 self, const struct mpcc_event *event);
 	/* Optional. A loss episode starts; after `ssthresh` was asked, cwnd is still the old one. */
 	void (*loss)(struct mpcc_conn *conn, u32 self, enum mpcc_loss_kind kind);
@@ -163,17 +197,20 @@ struct mpcc_ops {
 /*
  * Parameters: each header lists them once,
  *   #define EWTCP_PARAMS(X) X(EWTCP_A, "a", default, min, max, scale, "word=raw word=raw", "what it does")
- * raw = value * scale; words may stand outside [min, max]. From the list come the indices, the defaults, and (in the
- * native glue) the table that the registry shows.
+ * raw = value * scale; words may stand outside [min, max]. From the list come the indices, the defaults, and
+ * (in the native glue) the table that the registry shows.
  */
 #define MPCC_PARAM_ID(id, name, def, min, max, scale, words, doc)      id,
 #define MPCC_PARAM_DEFAULT(id, name, def, min, max, scale, words, doc) id##_DEFAULT = (def),
 #define MPCC_PARAM(conn, id)                                           ((conn)->param[id] + id##_DEFAULT)
 
-/* ---- arithmetic ------------------------------------------------------------------------------------------------ */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 #ifdef __bpf__
-/* Without a branch, which the verifier would follow to both sides; the empty asm keeps clang from putting it back. */
+/*
+ * Without a branch, which the verifier would follow to both sides; the empty asm keeps clang from putting it
+ * back.
+ */
 MPCC_INLINE u32 mpcc_min(u32 a, u32 b)
 {
 	s64 less = (s64)a - b;
@@ -269,7 +306,7 @@ MPCC_INLINE s64 mpcc_reciprocal(u64 w)
 	return w ? (s64)(((u64)MPCC_PACKET + w - 1) / w) : MPCC_PACKET;
 }
 
-/* ---- the connection -------------------------------------------------------------------------------------------- */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 /* Established and with an RTT sample: part of every sum and maximum. */
 MPCC_INLINE u32 mpcc_counts(const struct mpcc_subflow *sub)
@@ -363,7 +400,8 @@ MPCC_FUNC u64 mpcc_aggregate(const struct mpcc_conn *conn, u32 rtt_us)
  *         -----------  =  --------------  = -----   with  f = ---------   (f <= 8 by the callers)
  *             X^2          (X * rtt)^2        w               X * rtt
  *
- * Two divisions and no number above 2^63: f in Q27 keeps 17 significant bits wherever the result reaches 2^-20.
+ * Two divisions and no number above 2^63: f in Q27 keeps 17 significant bits wherever the result reaches
+ * 2^-20.
  */
 MPCC_INLINE s64 mpcc_rate_share(u32 w, u64 aggregate)
 {

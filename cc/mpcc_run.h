@@ -7,7 +7,7 @@
  *        -> mpcc_avoid()      congestion avoidance with what is left
  *   loss -> mpcc_loss()       the new ssthresh; setting cwnd is up to the caller
  *
- * srtt_us, now_us and flags are written by whoever runs it, before the call.
+ * srtt_us, now_us and flags are written by the engine or the kernel's wrapper, before the call.
  */
 #ifndef MPCC_RUN_H
 #define MPCC_RUN_H
@@ -124,7 +124,10 @@ MPCC_INLINE void mpcc_avoid(const struct mpcc_ops *ops, struct mpcc_conn *conn, 
 		mpcc_add(ops, &conn->sub[self], mpcc_step(ops, conn, self, packets), packets);
 }
 
-/* One ACK, slow start included. No window grows in fast recovery, nor while something else than cwnd is the limit. */
+/*
+ * One ACK, slow start included. No window grows in fast recovery, nor while something else than cwnd is the
+ * limit.
+ */
 MPCC_INLINE void mpcc_ack(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self,
                           const struct mpcc_event *event)
 {
@@ -144,8 +147,8 @@ MPCC_INLINE u32 mpcc_ssthresh(const struct mpcc_ops *ops, const struct mpcc_conn
 }
 
 /*
- * A loss episode starts: call it once per window of data, before cwnd and flags change. Returns the new ssthresh.
- * The loss marks shift unless nothing was acked since the last one, or a timeout follows a timeout.
+ * A loss episode starts: call it once per window of data, before cwnd and flags change. Returns the new
+ * ssthresh. The loss marks shift unless nothing was acked since the last one, or a timeout follows a timeout.
  */
 MPCC_INLINE u32 mpcc_loss(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self,
                           enum mpcc_loss_kind kind)

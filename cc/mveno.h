@@ -9,8 +9,8 @@
  *   fast retransmit: w_r <- random_keep * w_r  where N < beta (a random loss),  else w_r / 2;  at least 2
  *   mark, timeout:   w_r <- max(w_r / 2, 2)
  *
- * Reconstruction: from print is known that Veno's increase is coupled and that random losses weigh less. LIA's A is
- * taken because it stays friendly for any decrease factor that the single path has too.
+ * Reconstruction: from print is known that Veno's increase is coupled and that random losses weigh less.
+ * LIA's A is taken because it stays friendly for any decrease factor that the single path has too.
  *
  * Deviations
  *   - rtt is the least of the last round (Linux tcp_veno), the smoothed one before the first round.
@@ -74,12 +74,15 @@ MPCC_INLINE void mveno_round(struct mpcc_conn *conn, u32 self, const struct mpcc
 		own->word[MVENO_ROUND_RTT] = own->rtt_min_us;
 }
 
+MPCC_CAPABILITIES(mveno, MPCC_READS_DELAY);
+
 static const struct mpcc_ops mpcc_ops_mveno = {
 	.name = "mveno",
 	.title = "mVeno",
 	.paper = "Dong et al., IEEE Trans. Commun. 2016",
 	.summary = "LIA that tells random from congestive losses by the backlog",
 	.confidence = "R",
+	.capabilities = mpcc_capabilities_mveno,
 	.min_cwnd = 1,
 	.cache_acks = LIA_CACHE_ACKS,
 	.increase = mveno_increase,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * OLIA, opportunistic linked increases: Khalili et al., CoNEXT 2012; draft-khalili-mptcp-congestion-control-05.
+ * OLIA, opportunistic linked increases: Khalili et al., CoNEXT 2012;
+ * draft-khalili-mptcp-congestion-control-05.
  *
  *             w_r / tau_r^2         alpha_r
  *   delta =  ----------------  +   ---------           loss: w_r <- max(w_r / 2, 1)
@@ -126,12 +127,15 @@ MPCC_INLINE u32 olia_ssthresh(const struct mpcc_conn *conn, u32 self, enum mpcc_
 	return mpcc_max(mpcc_window(&conn->sub[self]) / 2, 1);
 }
 
+MPCC_CAPABILITIES(olia, 0);
+
 static const struct mpcc_ops mpcc_ops_olia = {
 	.name = "olia",
 	.title = "OLIA",
 	.paper = "Khalili et al., CoNEXT 2012; draft-khalili-mptcp-congestion-control-05",
 	.summary = "Pareto-optimal coupling that also probes the best paths",
 	.confidence = "V",
+	.capabilities = mpcc_capabilities_olia,
 	.min_cwnd = 1,
 	.increase = olia_increase,
 	.ssthresh = olia_ssthresh,

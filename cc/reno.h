@@ -15,13 +15,15 @@
 
 #define RENO_PARAMS(X)
 
+MPCC_CAPABILITIES(reno, MPCC_UNCOUPLED);
+
 static const struct mpcc_ops mpcc_ops_reno = {
 	.name = "reno",
 	.title = "Reno",
 	.paper = "RFC 5681, RFC 6582",
 	.summary = "NewReno on every subflow, uncoupled",
 	.confidence = "V",
-	.uncoupled = 1,
+	.capabilities = mpcc_capabilities_reno,
 	.min_cwnd = 1,
 	.increase = mpcc_reno,
 };

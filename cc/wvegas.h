@@ -14,7 +14,8 @@
  *
  * Deviations
  *   - rates of siblings are w_k / tau_k (smoothed), those of their last round in the Linux module.
- *   - q = 0 never drains (the literal rule would halve an uncongested path), and no base RTT yet is 0, not 0x7fffffff.
+ *   - q = 0 never drains (the literal rule would halve an uncongested path), and no base RTT yet is 0, not
+ *     0x7fffffff.
  *   - a round not limited by cwnd does not raise the window; while a loss is repaired no round is judged.
  *   - `increase` is 0: everything happens at the end of a round.
  */
@@ -121,12 +122,15 @@ MPCC_INLINE void wvegas_round(struct mpcc_conn *conn, u32 self, const struct mpc
 	sub->ssthresh = mpcc_max(sub->ssthresh, mpcc_window(sub) * 3 / 4);
 }
 
+MPCC_CAPABILITIES(wvegas, MPCC_READS_DELAY | MPCC_ACTS_BY_ROUND);
+
 static const struct mpcc_ops mpcc_ops_wvegas = {
 	.name = "wvegas",
 	.title = "wVegas",
 	.paper = "Cao, Xu and Fu, ICNP 2012; draft-xu-mptcp-congestion-control-05",
 	.summary = "delay-based: equalises queueing delay over the paths",
 	.confidence = "V",
+	.capabilities = mpcc_capabilities_wvegas,
 	.min_cwnd = WVEGAS_MIN_CWND,
 	.increase = wvegas_increase,
 	.init = wvegas_init,

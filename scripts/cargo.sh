@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # cargo with the kernel engine, where this machine can build it, and without it elsewhere.
 #   scripts/cargo.sh COMMAND [ARGUMENT...]   for commands that take --features, on the workspace or on the package joulepath
+#   scripts/cargo.sh --lacks                 what building the kernel engine lacks here; nothing if it can be built
 set -euo pipefail
 
 say() { printf 'cargo.sh: %s\n' "$*" >&2; }
@@ -17,6 +18,10 @@ lacks() {
 }
 
 lacking=$(lacks)
+if [[ ${1-} == --lacks ]]; then
+    printf '%s' "$lacking"
+    exit
+fi
 if [[ -n $lacking ]]; then
     say "WITHOUT the kernel engine: $lacking"
     exec cargo "$@"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs what is missing on a Debian or Ubuntu machine, and nothing else. Silent when nothing is.
 #   scripts/setup.sh build   a C compiler, make, a Rust at least as new as Cargo.toml asks for; for the kernel engine: clang, libelf, zlib
-#   scripts/setup.sh test    the same
-#   scripts/setup.sh lint    that of build, and rustfmt, clippy, clang-format, shellcheck, git, cargo-deny
+#   scripts/setup.sh test    that of build, and iproute2
+#   scripts/setup.sh lint    that of build, and rustfmt, clippy, clang-format, shellcheck, git, python3, cargo-deny
 #   scripts/setup.sh kernels that of build, and QEMU, busybox, kmod, xz to boot other kernels
+#   scripts/setup.sh upstream that of build, and what the kernel's own MPTCP selftests call
 set -euo pipefail
 
 readonly RUST_VERSION=1.95.0       # installed where Rust is missing or too old; the version that this tree is checked with
@@ -145,6 +146,7 @@ setup_build() {
 }
 
 setup_test() {
+    want ip iproute2 # tests of the kernel join namespaces with it
     setup_build
 }
 
@@ -156,19 +158,32 @@ setup_kernels() {
     setup_build
 }
 
+setup_upstream() {
+    want xz xz-utils
+    want jq jq
+    want ip iproute2
+    want ps procps
+    want ping iputils-ping
+    want iptables iptables
+    want nft nftables
+    want ethtool ethtool
+    setup_build
+}
+
 setup_lint() {
     want clang-format clang-format
     want shellcheck shellcheck
     want git git # cargo-deny fetches the advisories with it
+    want python3 python3 # scripts/house.py
     setup_build
     install_rust_components
     install_cargo_deny
 }
 
 case ${1-} in
-build | test | lint | kernels) "setup_$1" ;;
+build | test | lint | kernels | upstream) "setup_$1" ;;
 *)
-    echo "usage: scripts/setup.sh build|test|lint|kernels" >&2
+    echo "usage: scripts/setup.sh build|test|lint|kernels|upstream" >&2
     exit 2
     ;;
 esac

@@ -1,7 +1,7 @@
 //! Compiles native/native.c, which includes every header of cc/.
 //!
-//! `cc` in this folder is a symbolic link to the workspace's `cc/`, so that a published package carries the headers.
-//! Debug builds (tests) trap on undefined behaviour such as signed overflow.
+//! `cc` in this folder is a symbolic link to the workspace's `cc/`, so that a published package carries the
+//! headers. Debug builds (tests) trap on undefined behaviour such as signed overflow.
 
 use std::{env, path::Path};
 

@@ -1,50 +1,16 @@
-//! Puts the shipped scenarios and the commit into the binary.
+//! Puts the commit into the binary.
 
-use std::fmt::Write as _;
+use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs};
 
 fn main() {
     let crate_root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
-    // A link to the folder at the top of the repository; a package on the registry holds the files themselves.
-    let scenarios = crate_root.join("scenarios");
-    println!("cargo:rerun-if-changed={}", scenarios.display());
-    fs::write(out.join("shipped.rs"), shipped(&scenarios, "toml")).expect("OUT_DIR can be written");
-    fs::write(out.join("traces.rs"), shipped(&scenarios, "trace")).expect("OUT_DIR can be written");
     println!("cargo:rustc-env=JOULEPATH_COMMIT={}", commit(&crate_root));
 }
 
-/// The table of shipped files with this extension as Rust: name and text, sorted by name.
-fn shipped(root: &Path, extension: &str) -> String {
-    let mut files = Vec::new();
-    collect(root, extension, &mut files);
-    files.sort();
-    let mut table = String::from("&[\n");
-    for file in files {
-        let name = file.strip_prefix(root).expect("found below the root").with_extension("");
-        let name = name.to_str().expect("names of scenarios are ASCII");
-        writeln!(table, "    ({name:?}, include_str!({file:?})),").expect("a String takes it");
-    }
-    table + "]\n"
-}
-
-/// The files below `folder`. Those of the benchmarks are of no use outside the repository.
-fn collect(folder: &Path, extension: &str, files: &mut Vec<PathBuf>) {
-    let entries =
-        fs::read_dir(folder).unwrap_or_else(|error| panic!("cannot read {}: {error}", folder.display()));
-    for entry in entries {
-        let path = entry.expect("a readable folder").path();
-        if path.is_dir() && !path.ends_with("bench") {
-            collect(&path, extension, files);
-        } else if path.extension().is_some_and(|found| found == extension) {
-            files.push(path);
-        }
-    }
-}
-
-/// The commit, `-dirty` behind it if files differ from it; `unknown` outside the project's own repository.
+/// The commit, with `-dirty` appended if files differ from it; `unknown` outside the project's own
+/// repository.
 fn commit(crate_root: &Path) -> String {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").arg("-C").arg(crate_root).args(arguments).output().ok()?;
@@ -72,7 +38,7 @@ fn commit(crate_root: &Path) -> String {
 
 /// The commit that `cargo package` noted.
 fn packaged_commit(crate_root: &Path) -> Option<String> {
-    let note = fs::read_to_string(crate_root.join(".cargo_vcs_info.json")).ok()?;
+    let note = std::fs::read_to_string(crate_root.join(".cargo_vcs_info.json")).ok()?;
     let (_, rest) = note.split_once("\"sha1\":")?;
     rest.split('"').nth(1).map(|hash| hash.chars().take(12).collect())
 }

@@ -1,16 +1,24 @@
-//! Floor 1 of Joulepath: packet schedulers, path selectors and rate allocators, sans-IO.
+//! Floor 1 of Joulepath: packet schedulers, path selectors and rate allocators, sans-IO; policies that are
+//! made of them.
 //!
-//! Everything here works on a snapshot of the paths and holds no clock, no socket and no random stream: time and
-//! randomness are arguments. The packet engine and the daemon call the same code.
+//! Everything here works on a snapshot of the paths and holds no clock, no socket and no random stream: time
+//! and randomness are arguments. The packet engine and the daemon call the same code.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod advise;
 pub mod allocate;
+mod connection;
+mod energy;
 pub mod limit;
 mod options;
-mod path;
+pub mod path;
 pub mod policy;
 pub mod price;
 pub mod schedule;
 pub mod select;
+mod setup;
 
+pub use connection::{Shares, competitor_controller};
 pub use options::{OptionError, PartInfo};
+pub use setup::{Setup, SetupError};

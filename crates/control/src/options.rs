@@ -1,4 +1,5 @@
-//! Parts as their registries list them, options written `key=value`, and the nearest name to one that is misspelt.
+//! Parts as their registries list them, options written `key=value`, and the nearest name to one that is
+//! misspelt.
 
 use joulepath_model::energy::Confidence;
 use joulepath_model::units::Nanos;
@@ -30,18 +31,19 @@ impl PartInfo {
 }
 
 /// The part called `name`; `kind` is what the registry lists.
-pub(crate) fn find<const N: usize>(
+pub(crate) fn find(
     kind: &'static str,
-    registry: &'static [PartInfo; N],
+    registry: &'static [PartInfo],
     name: &str,
 ) -> Result<&'static PartInfo, OptionError> {
-    registry
-        .iter()
-        .find(|info| info.name == name)
-        .ok_or_else(|| OptionError::unknown_name(kind, name, &registry.map(|info| info.name)))
+    registry.iter().find(|info| info.name == name).ok_or_else(|| {
+        let known: Vec<&str> = registry.iter().map(|info| info.name).collect();
+        OptionError::unknown_name(kind, name, &known)
+    })
 }
 
-/// Why an option of a scheduler, selector or allocator cannot be used. The message says what to write instead.
+/// Why an option of a scheduler, selector or allocator cannot be used. The message says what to write
+/// instead.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
     /// No part has this name.

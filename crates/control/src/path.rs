@@ -5,9 +5,6 @@ use joulepath_model::network::{DeliveryTrace, LinkSpec, RateSpec};
 use joulepath_model::scenario::{CrossPattern, CrossTraffic, Direction, LinkIndex, PathIndex, Scenario};
 use joulepath_model::units::Nanos;
 
-use crate::allocate::rate::{mathis_bps, pftk_pps};
-use crate::allocate::{CapacityModel, CostedPath};
-
 /// Part of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
@@ -27,11 +24,7 @@ impl Window {
 }
 
 /// Which links of a path carry the data, and which its ACKs, in order.
-pub(crate) fn links_of(
-    scenario: &Scenario,
-    direction: Direction,
-    path: PathIndex,
-) -> (&[LinkIndex], &[LinkIndex]) {
+pub fn links_of(scenario: &Scenario, direction: Direction, path: PathIndex) -> (&[LinkIndex], &[LinkIndex]) {
     let path = &scenario.paths[path];
     match direction {
         Direction::Download => (&path.down, &path.up),
@@ -40,19 +33,37 @@ pub(crate) fn links_of(
 }
 
 /// Which way the data passes the device's interfaces.
-pub(crate) const fn traffic_of(direction: Direction) -> Traffic {
+pub const fn traffic_of(direction: Direction) -> Traffic {
     match direction {
         Direction::Download => Traffic::Down,
         Direction::Upload => Traffic::Up,
     }
 }
 
-/// Rate of the slowest link on the way of the data with nobody but cross traffic on it, bit/s of payload.
+/// The link with the least mean rate over the whole run, the first of equals; none if there are no links.
+pub fn slowest_link(scenario: &Scenario, links: impl IntoIterator<Item = LinkIndex>) -> Option<LinkIndex> {
+    let rate = |link: LinkIndex| scenario.links[link].rate.mean_bps(scenario.duration);
+    links.into_iter().min_by(|&a, &b| rate(a).total_cmp(&rate(b)))
+}
+
+/// The least of a rate that each of `links` has; infinite if there are no links.
+pub(crate) fn least_over(links: &[LinkIndex], rate: impl Fn(LinkIndex) -> f64) -> f64 {
+    links.iter().map(|&link| rate(link)).fold(f64::INFINITY, f64::min)
+}
+
+/// Energy per bit on `path` at the mean rate of its slowest link, b + θ/x, J/bit.
+pub fn energy_per_bit(scenario: &Scenario, direction: Direction, path: PathIndex) -> f64 {
+    let (data, _) = links_of(scenario, direction, path);
+    let model = &scenario.paths[path].energy.model;
+    let rate_bps = least_over(data, |link| scenario.links[link].rate.mean_bps(scenario.duration));
+    model.slope(traffic_of(direction)).0 + model.sunk_power().0 / rate_bps
+}
+
+/// What the slowest link of the data's route carries in `window` with nothing but cross traffic on it, bit/s
+/// of payload.
 pub(crate) fn slowest_bps(scenario: &Scenario, direction: Direction, path: PathIndex, window: Window) -> f64 {
     let (data, _) = links_of(scenario, direction, path);
-    let slowest =
-        data.iter().map(|&link| available_bps(scenario, link, window)).fold(f64::INFINITY, f64::min);
-    slowest / wire_per_payload(scenario)
+    least_over(data, |link| available_bps(scenario, link, window)) / wire_per_payload(scenario)
 }
 
 /// Propagation there and back, s.
@@ -72,7 +83,8 @@ pub(crate) fn wire_per_payload(scenario: &Scenario) -> f64 {
     (mss + header) / mss
 }
 
-/// Mean rate of a link in `window` outside its outages, less the cross traffic that it carries, bit/s on the wire.
+/// Mean rate of a link in `window` outside its outages, less the cross traffic that it carries, bit/s on the
+/// wire.
 pub(crate) fn available_bps(scenario: &Scenario, link: LinkIndex, window: Window) -> f64 {
     let cross: f64 = scenario.cross.iter().filter(|c| c.link == link).map(|c| cross_bps(c, window)).sum();
     (carried_bps(&scenario.links[link], window) - cross).max(0.0)
@@ -122,7 +134,8 @@ pub(crate) fn peak_bps(link: &LinkSpec, window: Window) -> f64 {
     }
 }
 
-/// Lowest rate above 0 of a link in `window`, bit/s; none if the link is a trace's: then it is a matter of bursts.
+/// Lowest rate above 0 of a link in `window`, bit/s; none if the link is a trace's: then it is a matter of
+/// bursts.
 pub(crate) fn trough_bps(link: &LinkSpec, window: Window) -> Option<f64> {
     let pieces = match &link.rate {
         RateSpec::Unlimited => return Some(f64::INFINITY),
@@ -184,43 +197,4 @@ fn pieces(link: &LinkSpec, window: Window) -> Vec<(Window, f64)> {
         (Window { from: pair[0], until: pair[1] }, bps)
     };
     cuts.windows(2).map(piece).collect()
-}
-
-/// b, θ and C of one path, as the EEMPTCP allocator wants them: C is the closed form of `capacity` with the path's random
-/// loss and propagation RTT, or the slowest link's payload rate where that is less.
-pub fn costed_path(
-    scenario: &Scenario,
-    direction: Direction,
-    path: PathIndex,
-    capacity: CapacityModel,
-) -> CostedPath {
-    let window = Window { from: Nanos::ZERO, until: scenario.duration };
-    let model = &scenario.paths[path].energy.model;
-    let tcp = tcp_bps(scenario, direction, path, capacity);
-    CostedPath {
-        slope_j_per_bit: model.slope(traffic_of(direction)).0,
-        sunk_w: model.sunk_power().0,
-        capacity_bps: tcp.min(slowest_bps(scenario, direction, path, window)),
-    }
-}
-
-/// Rate of one TCP connection under the path's random loss alone, bit/s of payload; infinite without loss.
-pub(crate) fn tcp_bps(
-    scenario: &Scenario,
-    direction: Direction,
-    path: PathIndex,
-    capacity: CapacityModel,
-) -> f64 {
-    let (data, _) = links_of(scenario, direction, path);
-    let (loss, rtt_s) = (1.0 - delivered(scenario, data), base_rtt_s(scenario, path));
-    let mss = scenario.transport.mss.0 as f64;
-    match capacity {
-        _ if loss <= 0.0 => f64::INFINITY,
-        CapacityModel::Mathis => mathis_bps(mss, rtt_s, loss),
-        CapacityModel::Pftk => {
-            let timeout_s = rtt_s.max(scenario.transport.rto_min.as_secs_f64());
-            let per_ack = if scenario.transport.delayed_ack.is_some() { 2.0 } else { 1.0 };
-            pftk_pps(rtt_s, timeout_s, loss, per_ack) * mss * 8.0
-        }
-    }
 }

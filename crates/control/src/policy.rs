@@ -7,14 +7,18 @@
 //!     │      └── replaces a part
 //!     └── registered bundle, or the name of any controller: that controller with minrtt
 //! ```
+//!
+//! Whether a policy fits a scenario is the business of [`crate::Setup`].
 
 use std::fmt;
 
+use joulepath_controllers::{self as controllers, Connection, Controller, ParamError};
 use joulepath_model::energy::Confidence;
+use joulepath_model::names::{nearest, suggest};
 use joulepath_model::policy::Policy;
 
 use crate::allocate::{ALLOCATORS, Allocator};
-use crate::options::{OptionError, nearest};
+use crate::options::OptionError;
 use crate::schedule::{self, MAX_SUBFLOWS, SCHEDULERS, Scheduler};
 use crate::select::{SELECTORS, SelectorSpec};
 
@@ -23,7 +27,7 @@ pub use bundles::{POLICIES, PolicyInfo};
 
 /// Which paths carry data.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Selector {
+pub enum PathSelection {
     /// Every path of the connection.
     All,
     /// One path, by its name.
@@ -32,20 +36,20 @@ pub enum Selector {
     Dynamic(SelectorSpec),
 }
 
-/// The parts of a policy, checked as far as this crate knows them.
+/// The parts of a policy, checked as far as that can be done without a scenario. Made by [`resolve`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicyParts {
-    /// Congestion controller, by its registry name.
-    pub cc: String,
-    /// Its parameters; whoever knows the controller checks them.
-    pub cc_params: Vec<(String, String)>,
+    /// Congestion controller of every subflow.
+    pub controller: Controller,
+    /// The controller's parameters, set in a connection of one subflow.
+    pub parameters: Connection,
     /// Packet scheduler, by its registry name.
-    pub scheduler: String,
-    /// Its options, checked.
+    pub scheduler: &'static str,
+    /// The scheduler's options.
     pub scheduler_options: Vec<(String, String)>,
-    /// Which paths carry data. Whoever knows the scenario checks the paths' names.
-    pub selector: Selector,
-    /// Sets the controller's target shares, or the scheduler's allotments, if any does.
+    /// Which paths carry data. The names of paths are checked against a scenario by [`crate::Setup::of`].
+    pub paths: PathSelection,
+    /// Sets the controller's target shares, or the scheduler's allotments, if the policy has an allocator.
     pub allocator: Option<Allocator>,
     /// Subflows of each connection in a topology, if the policy says how many.
     pub subflows: Option<u32>,
@@ -55,31 +59,33 @@ pub struct PolicyParts {
     overrides: Vec<(String, String)>,
 }
 
-/// Why a policy cannot be resolved. The message says what to write instead.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// Why a policy cannot be resolved. [`PolicyError::help`] says what to write instead, where the message does
+/// not.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PolicyError {
     /// Neither a bundle nor a controller.
-    #[error(
-        "there is no policy `{name}`; did you mean `{nearest}`? Known: {known}, and every controller's name"
-    )]
+    #[error("there is no policy `{name}`")]
     UnknownPolicy {
         /// As written.
         name: String,
-        /// The registered name that looks most like it.
-        nearest: String,
-        /// All bundles.
-        known: String,
     },
-    /// `cc=` names no controller.
-    #[error("there is no congestion controller `{name}`; `joulepath list` names all of them")]
+    /// No controller has this name.
+    #[error("there is no congestion controller `{name}`")]
     UnknownController {
         /// As written.
         name: String,
     },
+    /// A parameter that the controller does not have, or a value that does not fit it.
+    #[error(transparent)]
+    Parameter {
+        /// What is wrong.
+        #[from]
+        error: ParamError,
+    },
     /// `single` without a path.
     #[error("`single` needs the path's name; write for example `single:wifi`")]
     NoPath,
-    /// A colon behind a name that takes none.
+    /// A colon after a name that takes none.
     #[error("`{name}` takes nothing after a colon; only `single:PATH` does")]
     Argument {
         /// The policy's name.
@@ -113,7 +119,7 @@ pub enum PolicyError {
         /// The key.
         key: String,
     },
-    /// The scheduler waits for what no allocator gives, or the other way round.
+    /// The scheduler waits for allotments that no allocator gives, or the other way round.
     #[error("`{policy}`: scheduler `allotted` and allocator `so-mptcp` belong together; add `{mend}`")]
     Unmatched {
         /// The policy as written.
@@ -126,18 +132,53 @@ pub enum PolicyError {
     Option(#[from] OptionError),
 }
 
+impl PolicyError {
+    /// What to write instead, where the message does not say it: the name that looks most like what was
+    /// written, or where all names are listed.
+    pub fn help(&self) -> Option<String> {
+        let controllers = || Controller::all().map(|controller| controller.name());
+        match self {
+            PolicyError::UnknownPolicy { name } => {
+                let bundles = POLICIES.iter().map(|info| info.name);
+                let mut known: Vec<&str> = bundles.chain(controllers()).collect();
+                known.sort_unstable();
+                known.dedup();
+                Some(suggest(name, &known))
+            }
+            PolicyError::UnknownController { name } => {
+                Some(suggest(name, &controllers().collect::<Vec<_>>()))
+            }
+            PolicyError::Parameter { error } => parameter_help(error),
+            _ => Some(
+                "`joulepath list policies` and `joulepath list schedulers` show what can be written".into(),
+            ),
+        }
+    }
+}
+
+/// What to do about a parameter that could not be set, where the message does not say it.
+pub fn parameter_help(error: &ParamError) -> Option<String> {
+    let ParamError::Unknown { controller, name, .. } = error else { return None };
+    let known = Controller::all().find(|known| known.name() == *controller);
+    let params = known.iter().flat_map(|controller| controller.params().map(|param| param.name()));
+    Some(match nearest(name, params.collect::<Vec<_>>()) {
+        Some(nearest) => format!("did you mean `{nearest}`?"),
+        None => "`joulepath list controllers` names every controller's parameters".to_owned(),
+    })
+}
+
 impl PolicyParts {
     fn of(info: &PolicyInfo) -> Self {
         PolicyParts {
-            cc: info.cc.to_owned(),
-            cc_params: vec![],
-            scheduler: info.scheduler.to_owned(),
+            controller: Controller::by_name(info.cc).expect("bundles name registered controllers"),
+            parameters: Connection::new(1),
+            scheduler: info.scheduler,
             scheduler_options: vec![],
-            selector: match info.selector {
-                "all" => Selector::All,
-                name => {
-                    Selector::Dynamic(SelectorSpec::by_name(name).expect("bundles name registered selectors"))
-                }
+            paths: match info.selector {
+                "all" => PathSelection::All,
+                name => PathSelection::Dynamic(
+                    SelectorSpec::by_name(name).expect("bundles name registered selectors"),
+                ),
             },
             allocator: info
                 .allocator
@@ -147,15 +188,58 @@ impl PolicyParts {
             overrides: vec![],
         }
     }
+
+    /// Whether the policy changes a parameter of its controller.
+    pub fn is_tuned(&self) -> bool {
+        self.parameters.parameters().iter().any(|distance| *distance != 0)
+    }
+
+    /// Whether the policy itself names its scheduler or sets one of its options: one that it only inherits
+    /// from a bundle may be replaced where there is no choice.
+    pub fn insists_on_scheduler(&self) -> bool {
+        !self.scheduler_options.is_empty() || self.overrides.iter().any(|(key, _)| key == "scheduler")
+    }
+
+    /// How sure the definition of its scheduler and selector is: that of the less sure one.
+    pub fn confidence(&self) -> Confidence {
+        let scheduler = schedule::info(self.scheduler).ok().map(|info| info.confidence);
+        let selector = match &self.paths {
+            PathSelection::Dynamic(spec) => Some(spec.info().confidence),
+            PathSelection::All | PathSelection::Single(_) => None,
+        };
+        let of_both = scheduler.into_iter().chain(selector);
+        of_both.max_by_key(|&confidence| confidence as u8).unwrap_or(Confidence::Verified)
+    }
+
+    /// The policy for humans: title, overrides, and `(recon.)` if one of its parts is a reconstruction.
+    pub fn label(&self) -> String {
+        let mut label = self.title.clone();
+        if !self.overrides.is_empty() {
+            let pairs: Vec<_> = self.overrides.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            label = format!("{label} [{}]", pairs.join(", "));
+        }
+        let controller = self.controller.confidence() == controllers::Confidence::Reconstructed;
+        if controller || self.confidence() == Confidence::Reconstruction {
+            label.push_str(" (recon.)");
+        }
+        label
+    }
+}
+
+/// The congestion controller called `name`.
+///
+/// # Errors
+/// [`PolicyError::UnknownController`] if none has this name.
+pub fn controller(name: &str) -> Result<Controller, PolicyError> {
+    Controller::by_name(name).map_err(|unknown| PolicyError::UnknownController { name: unknown.name })
 }
 
 /// What `policy` is made of.
 ///
 /// # Errors
-/// An unknown policy, part or option, each with the nearest name or with what would fit. Keys that belong to neither
-/// scheduler nor allocator are handed over in [`PolicyParts::cc_params`]: the controllers' registry checks them.
-pub fn resolve(policy: &Policy, known_controller: &dyn Fn(&str) -> bool) -> Result<PolicyParts, PolicyError> {
-    let mut parts = base(policy, known_controller)?;
+/// An unknown policy, part, option or parameter. [`PolicyError::help`] has the nearest name.
+pub fn resolve(policy: &Policy) -> Result<PolicyParts, PolicyError> {
+    let mut parts = base(policy)?;
     let (replacing, rest): (Vec<_>, Vec<_>) = policy.overrides.iter().cloned().partition(|(key, _)| {
         matches!(key.as_str(), "cc" | "scheduler" | "selector" | "allocator" | "subflows")
     });
@@ -165,7 +249,7 @@ pub fn resolve(policy: &Policy, known_controller: &dyn Fn(&str) -> bool) -> Resu
         }
     }
     for (key, value) in &replacing {
-        replace(&mut parts, key, value, known_controller)?;
+        replace(&mut parts, key, value)?;
     }
     distribute(&mut parts, policy, rest)?;
     parts.overrides = policy.overrides.clone();
@@ -173,26 +257,18 @@ pub fn resolve(policy: &Policy, known_controller: &dyn Fn(&str) -> bool) -> Resu
 }
 
 /// The bundle or the controller that the policy's name stands for, with its argument.
-fn base(policy: &Policy, known_controller: &dyn Fn(&str) -> bool) -> Result<PolicyParts, PolicyError> {
+fn base(policy: &Policy) -> Result<PolicyParts, PolicyError> {
     let name = policy.name.as_str();
-    let mut parts = match POLICIES.iter().find(|info| info.name == name) {
-        Some(info) => PolicyParts::of(info),
-        None if known_controller(name) => {
-            PolicyParts { cc: name.to_owned(), title: name.to_owned(), ..PolicyParts::of(&POLICIES[0]) }
+    let mut parts = match (POLICIES.iter().find(|info| info.name == name), Controller::by_name(name)) {
+        (Some(info), _) => PolicyParts::of(info),
+        (None, Ok(controller)) => {
+            PolicyParts { controller, title: name.to_owned(), ..PolicyParts::of(&POLICIES[0]) }
         }
-        None => {
-            let known = POLICIES.map(|info| info.name);
-            let nearest = nearest(name, &known).to_owned();
-            return Err(PolicyError::UnknownPolicy {
-                name: name.to_owned(),
-                nearest,
-                known: known.join(", "),
-            });
-        }
+        (None, Err(_)) => return Err(PolicyError::UnknownPolicy { name: name.to_owned() }),
     };
     match (name, &policy.argument) {
         ("single", Some(path)) => {
-            parts.selector = Selector::Single(path.clone());
+            parts.paths = PathSelection::Single(path.clone());
             parts.title = format!("{path} only");
         }
         ("single", None) => return Err(PolicyError::NoPath),
@@ -203,25 +279,17 @@ fn base(policy: &Policy, known_controller: &dyn Fn(&str) -> bool) -> Result<Poli
 }
 
 /// Replaces one part.
-fn replace(
-    parts: &mut PolicyParts,
-    key: &str,
-    value: &str,
-    known_controller: &dyn Fn(&str) -> bool,
-) -> Result<(), PolicyError> {
+fn replace(parts: &mut PolicyParts, key: &str, value: &str) -> Result<(), PolicyError> {
     let wrong = |key, expected| Err(PolicyError::Part { key, value: value.to_owned(), expected });
     match (key, value) {
-        ("cc", name) if !known_controller(name) => {
-            return Err(PolicyError::UnknownController { name: name.to_owned() });
-        }
-        ("cc", name) => parts.cc = name.to_owned(),
-        ("scheduler", name) => parts.scheduler = schedule::info(name)?.name.to_owned(),
-        ("selector", "all") => parts.selector = Selector::All,
+        ("cc", name) => parts.controller = controller(name)?,
+        ("scheduler", name) => parts.scheduler = schedule::info(name)?.name,
+        ("selector", "all") => parts.paths = PathSelection::All,
         ("selector", "single") => return wrong("selector", "the path, too: `single:PATH`"),
         ("selector", value) => {
-            parts.selector = match value.strip_prefix("single:").filter(|path| !path.is_empty()) {
-                Some(path) => Selector::Single(path.to_owned()),
-                None => Selector::Dynamic(selector_spec(value)?),
+            parts.paths = match value.strip_prefix("single:").filter(|path| !path.is_empty()) {
+                Some(path) => PathSelection::Single(path.to_owned()),
+                None => PathSelection::Dynamic(selector_spec(value)?),
             }
         }
         ("subflows", value) => match value.parse() {
@@ -234,7 +302,7 @@ fn replace(
     Ok(())
 }
 
-/// The selector called `name`, or an error that knows the ones without registry, too.
+/// The selector called `name`, or an error that also knows those without a registry.
 fn selector_spec(name: &str) -> Result<SelectorSpec, OptionError> {
     SelectorSpec::by_name(name).map_err(|_| {
         let known: Vec<&str> =
@@ -249,14 +317,14 @@ fn distribute(
     policy: &Policy,
     rest: Vec<(String, String)>,
 ) -> Result<(), PolicyError> {
-    let info = schedule::info(&parts.scheduler)?;
+    let info = schedule::info(parts.scheduler)?;
     let allocator = parts.allocator.map(|allocator| allocator.name());
-    let mut allocator_options = vec![];
+    let (mut allocator_options, mut parameters) = (vec![], vec![]);
     for (key, value) in rest {
         let accepts = |options: &[&str]| options.contains(&key.as_str());
         if accepts(info.options) {
             parts.scheduler_options.push((key, value));
-        } else if let Selector::Dynamic(selector) = &mut parts.selector
+        } else if let PathSelection::Dynamic(selector) = &mut parts.paths
             && accepts(selector.info().options)
         {
             selector.options.push((key, value));
@@ -265,26 +333,27 @@ fn distribute(
         } else if let Some((kind, owner)) = owner_of(&key) {
             return Err(misplaced(key, policy, kind, owner));
         } else {
-            parts.cc_params.push((key, value));
+            parameters.push((key, value));
         }
     }
     if let Some(name) = allocator {
         parts.allocator = Some(Allocator::by_name(name, &allocator_options)?);
     }
-    if let Selector::Dynamic(selector) = &parts.selector {
+    if let PathSelection::Dynamic(selector) = &parts.paths {
         selector.check()?;
     }
     // The segment size does not matter to whether the options are valid.
-    let scheduler = Scheduler::by_name(&parts.scheduler, &parts.scheduler_options, 1)?;
-    match (scheduler.wants_allotment(), matches!(parts.allocator, Some(Allocator::SoMptcp(_)))) {
-        (true, false) => {
-            Err(PolicyError::Unmatched { policy: policy.to_string(), mend: "allocator=so-mptcp" })
-        }
-        (false, true) => {
-            Err(PolicyError::Unmatched { policy: policy.to_string(), mend: "scheduler=allotted" })
-        }
-        _ => Ok(()),
+    let scheduler = Scheduler::by_name(parts.scheduler, &parts.scheduler_options, 1)?;
+    let unmatched = |mend| Err(PolicyError::Unmatched { policy: policy.to_string(), mend });
+    match (scheduler.features().wants_allotment, matches!(parts.allocator, Some(Allocator::SoMptcp(_)))) {
+        (true, false) => return unmatched("allocator=so-mptcp"),
+        (false, true) => return unmatched("scheduler=allotted"),
+        _ => {}
     }
+    for (name, value) in &parameters {
+        parts.controller.set_param(&mut parts.parameters, name, value)?;
+    }
+    Ok(())
 }
 
 /// A part that has an option of this name.
@@ -307,38 +376,14 @@ fn misplaced(key: String, policy: &Policy, kind: &str, owner: &str) -> PolicyErr
     }
 }
 
-/// How sure the definition of its scheduler and selector is: that of the less sure one.
-pub fn weakest(parts: &PolicyParts) -> Confidence {
-    let scheduler = schedule::info(&parts.scheduler).ok().map(|info| info.confidence);
-    let selector = match &parts.selector {
-        Selector::Dynamic(spec) => Some(spec.info().confidence),
-        Selector::All | Selector::Single(_) => None,
-    };
-    let of_both = scheduler.into_iter().chain(selector);
-    of_both.max_by_key(|&confidence| confidence as u8).unwrap_or(Confidence::Verified)
-}
-
-/// The policy for humans: title, overrides, and `(recon.)` if one of its parts is a reconstruction.
-pub fn label(parts: &PolicyParts, is_reconstructed: &dyn Fn(&str) -> bool) -> String {
-    let mut label = parts.title.clone();
-    if !parts.overrides.is_empty() {
-        let pairs: Vec<_> = parts.overrides.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        label = format!("{label} [{}]", pairs.join(", "));
-    }
-    if is_reconstructed(&parts.cc) || weakest(parts) == Confidence::Reconstruction {
-        label.push_str(" (recon.)");
-    }
-    label
-}
-
 impl fmt::Display for PolicyParts {
     /// The parts, as in `lia + minrtt` or `eemptcp + minrtt + eemptcp allocator`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} + {}", self.cc, self.scheduler)?;
-        match &self.selector {
-            Selector::All => {}
-            Selector::Single(path) => write!(f, " on {path}")?,
-            Selector::Dynamic(selector) => write!(f, " + {} selector", selector.name)?,
+        write!(f, "{} + {}", self.controller.name(), self.scheduler)?;
+        match &self.paths {
+            PathSelection::All => {}
+            PathSelection::Single(path) => write!(f, " on {path}")?,
+            PathSelection::Dynamic(selector) => write!(f, " + {} selector", selector.name)?,
         }
         if let Some(allocator) = &self.allocator {
             write!(f, " + {} allocator", allocator.name())?;
@@ -352,25 +397,23 @@ mod tests {
     use super::*;
     use crate::allocate::{Reading, Solver};
 
-    const CONTROLLERS: [&str; 9] =
-        ["reno", "lia", "olia", "eemptcp", "dts", "edts", "cwa", "cubic", "ecmtcp"];
-
     fn parts(text: &str) -> Result<PolicyParts, PolicyError> {
-        resolve(&text.parse().unwrap(), &|name| CONTROLLERS.contains(&name))
+        resolve(&text.parse().unwrap())
     }
 
-    fn error(text: &str) -> String {
-        parts(text).unwrap_err().to_string()
+    /// The value of a parameter of the policy's controller.
+    fn parameter(parts: &PolicyParts, name: &str) -> String {
+        parts.controller.param_value(&parts.parameters, name).unwrap().to_string()
     }
 
     #[test]
     fn every_bundle_is_made_of_registered_parts() {
         for info in POLICIES {
-            assert!(CONTROLLERS.contains(&info.cc) && schedule::info(info.scheduler).is_ok(), "{info:?}");
+            assert!(controller(info.cc).is_ok() && schedule::info(info.scheduler).is_ok(), "{info:?}");
             let text = if info.name == "single" { "single:wifi" } else { info.name };
             let found = parts(text).unwrap();
             let allocator = found.allocator.map(|allocator| allocator.name());
-            assert_eq!((found.cc.as_str(), allocator), (info.cc, info.allocator));
+            assert_eq!((found.controller.name(), allocator), (info.cc, info.allocator));
         }
     }
 
@@ -396,17 +439,17 @@ mod tests {
 
     #[test]
     fn each_key_goes_to_the_part_that_it_belongs_to() {
-        let found = parts("eemptcp[g=1/(1-p),reading=D,solver=ga,penalise=off]").unwrap();
-        assert_eq!(found.cc_params, [("g".to_owned(), "1/(1-p)".to_owned())]);
+        let found = parts("eemptcp[g=inv_delivery,reading=D,solver=ga,penalise=off]").unwrap();
+        assert_eq!((parameter(&found, "g").as_str(), found.is_tuned()), ("inv_delivery", true));
         assert_eq!(found.scheduler_options, [("penalise".to_owned(), "off".to_owned())]);
         let Some(Allocator::Eemptcp(allocator)) = found.allocator else { panic!("{found:?}") };
         assert_eq!((allocator.reading, allocator.solver), (Reading::D, Solver::Genetic));
         let found = parts("es-mptcp[mu=2,penalise=off,objective=literal_W,cc=olia]").unwrap();
-        let Selector::Dynamic(selector) = found.selector else { panic!("{found:?}") };
+        let PathSelection::Dynamic(selector) = found.paths else { panic!("{found:?}") };
         assert_eq!((selector.name, selector.options.len()), ("es-mptcp", 2));
-        assert_eq!((found.cc.as_str(), found.scheduler_options.len()), ("olia", 1));
+        assert_eq!((found.controller.name(), found.scheduler_options.len()), ("olia", 1));
         // `period` is a parameter of CWA, whatever selectors exist.
-        assert_eq!(parts("cwa[period=1]").unwrap().cc_params.len(), 1);
+        assert_eq!(parameter(&parts("cwa[period=1]").unwrap(), "period"), "1");
         // The order of keys does not matter: the scheduler is replaced before its options are read.
         let found = parts("mptcp[num_segments=4,scheduler=round-robin]").unwrap();
         assert_eq!(found.scheduler_options.len(), 1);
@@ -417,6 +460,9 @@ mod tests {
         for (text, hint) in [
             ("mtcp", "did you mean `mptcp`"),
             ("mptcp[cc=foo]", "no congestion controller `foo`"),
+            ("mptcp[cc=oila]", "did you mean `olia`?"),
+            ("dts[shpe=intended]", "did you mean `shape`?"),
+            ("dts[shape=round]", "is no value of dts's `shape`"),
             ("mptcp[scheduler=min-rtt]", "did you mean `minrtt`"),
             ("mptcp[penalise=maybe]", "`on` or `off`"),
             ("mptcp[reading=B]", "add `allocator=eemptcp`"),
@@ -435,23 +481,21 @@ mod tests {
             ("single", "single:wifi"),
             ("mptcp:wifi", "nothing after a colon"),
         ] {
-            let message = error(text);
+            let error = parts(text).unwrap_err();
+            let message = format!("{error}; {}", error.help().unwrap_or_default());
             assert!(message.contains(hint), "{text}: {message}");
         }
     }
 
     #[test]
     fn a_reconstruction_says_so() {
-        let recon = |name: &str| name == "ecmtcp";
-        assert_eq!(label(&parts("ecmtcp").unwrap(), &recon), "ecMTCP (recon.)");
-        assert_eq!(label(&parts("mptcp[cc=ecmtcp]").unwrap(), &recon), "MPTCP [cc=ecmtcp] (recon.)");
-        assert_eq!(label(&parts("single:wifi").unwrap(), &recon), "wifi only");
-        assert_eq!(label(&parts("emtcp").unwrap(), &recon), "eMTCP (recon.)");
-        assert_eq!(label(&parts("pluntke").unwrap(), &recon), "Pluntke (recon.)");
-        assert_eq!(
-            label(&parts("mptcp[scheduler=emtcp]").unwrap(), &recon),
-            "MPTCP [scheduler=emtcp] (recon.)"
-        );
-        assert_eq!(label(&parts("emptcp").unwrap(), &recon), "eMPTCP");
+        let label = |text: &str| parts(text).unwrap().label();
+        assert_eq!(label("ecmtcp"), "ecMTCP (recon.)");
+        assert_eq!(label("mptcp[cc=ecmtcp]"), "MPTCP [cc=ecmtcp] (recon.)");
+        assert_eq!(label("single:wifi"), "wifi only");
+        assert_eq!(label("emtcp"), "eMTCP (recon.)");
+        assert_eq!(label("pluntke"), "Pluntke (recon.)");
+        assert_eq!(label("mptcp[scheduler=emtcp]"), "MPTCP [scheduler=emtcp] (recon.)");
+        assert_eq!(label("emptcp"), "eMPTCP");
     }
 }

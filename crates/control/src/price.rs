@@ -1,15 +1,16 @@
 //! What controllers are told while they run: energy costs and path prices, several times a second.
 //!
-//! Sources: energy per delivered bit e_r = (b_r + θ_r/x_r)/(1 − p_r) of ecMTCP and emReno; price U_r = Σ_l (Q_l − Q̄_l)⁺/Q̄_l + ρ_r of
-//! extended DTS (002, section V-C, with the queue excess normalised). The packet engine and the kernel engine share the arithmetic and
-//! differ in where rates, losses and queues are seen.
+//! Sources: energy per delivered bit e_r = (b_r + θ_r/x_r)/(1 − p_r) of ecMTCP and emReno; price U_r = Σ_l
+//! (Q_l − Q̄_l)⁺/Q̄_l + ρ_r of extended DTS (002, section V-C, with the queue excess normalised). The packet
+//! engine and the kernel engine share the arithmetic and differ in where rates, losses and queues are seen.
 
-use joulepath_model::energy::{InterfaceModel, Traffic, equations};
+use joulepath_controllers::{Capability, Controller};
+use joulepath_model::energy::equations;
 use joulepath_model::network::{LinkSpec, QueueLimit};
 use joulepath_model::scenario::{Direction, LinkIndex, PathIndex, Scenario};
 use joulepath_model::units::{Bytes, JoulesPerBit, Nanos, Watts};
 
-use crate::path::{links_of, traffic_of};
+use crate::path::{energy_per_bit, links_of, traffic_of};
 
 /// Time between two looks.
 pub const TICK: Nanos = Nanos::from_millis(100);
@@ -18,25 +19,27 @@ const RATE_WEIGHT: f64 = 0.1;
 /// An estimated loss is at most one half.
 const LEAST_BETWEEN_LOSSES: f64 = 2.0;
 
-/// What a controller has to be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needs {
-    /// It decides alone.
-    Nothing,
+/// What a controller has to be told while it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
     /// e_r of each subflow.
-    EnergyCost,
+    pub energy_cost: bool,
     /// U_r of each subflow.
-    PathPrice,
+    pub path_price: bool,
 }
 
 impl Needs {
-    /// By the controller's name.
-    pub fn of(controller: &str) -> Self {
-        match controller {
-            "ecmtcp" | "emreno" => Needs::EnergyCost,
-            "edts" => Needs::PathPrice,
-            _ => Needs::Nothing,
+    /// What `controller` reads of the control plane while it runs.
+    pub fn of(controller: Controller) -> Self {
+        Needs {
+            energy_cost: controller.has(Capability::ReadsEnergyCost),
+            path_price: controller.has(Capability::ReadsPathPrice),
         }
+    }
+
+    /// Whether it needs anything at all.
+    pub fn any(self) -> bool {
+        self.energy_cost || self.path_price
     }
 }
 
@@ -59,7 +62,7 @@ impl PathCost {
         let traffic = traffic_of(direction);
         let model = |path: PathIndex| &scenario.paths[path].energy.model;
         let route = |path: PathIndex| links_of(scenario, direction, path).0;
-        let per_bit = |path: PathIndex| energy_per_bit(scenario, model(path), route(path), traffic);
+        let per_bit = |path: PathIndex| energy_per_bit(scenario, direction, path);
         let cheapest = paths.iter().map(|&path| per_bit(path)).fold(f64::INFINITY, f64::min);
         let cost = |&path: &PathIndex| PathCost {
             marginal: model(path).slope(traffic),
@@ -70,9 +73,9 @@ impl PathCost {
         paths.iter().map(cost).collect()
     }
 
-    /// Of a subflow in a topology, on `path` of the device and across `between`, the links from switch to switch of its data's route
-    /// (L' of 002; links of hosts are not among them). Ports of switches burn alike and these links have one rate, so each is the
-    /// cheapest: ρ is 1 per link.
+    /// Of a subflow in a topology, on `path` of the device and across `between`, the links from switch to
+    /// switch of its data's route (L' of 002; links of hosts are not among them). Ports of switches burn
+    /// alike and these links have one rate, so each is the cheapest: ρ is 1 per link.
     pub fn in_topology(
         scenario: &Scenario,
         direction: Direction,
@@ -102,19 +105,14 @@ impl PathCost {
     }
 }
 
-/// b + θ/x at the rate of the slowest link, J/bit.
-fn energy_per_bit(scenario: &Scenario, model: &InterfaceModel, route: &[LinkIndex], traffic: Traffic) -> f64 {
-    let rates = route.iter().map(|&link| scenario.links[link].rate.mean_bps(scenario.duration));
-    model.slope(traffic).0 + model.sunk_power().0 / rates.fold(f64::INFINITY, f64::min)
-}
-
 /// x_r with the bytes of the last [`TICK`] taken in, bit/s.
 pub fn smoothed_bps(before_bps: f64, bytes: f64) -> f64 {
     let rate_bps = bytes * 8.0 / TICK.as_secs_f64();
     before_bps + RATE_WEIGHT * (rate_bps - before_bps)
 }
 
-/// p_r where losses are so many packets apart. A path that has never lost a packet has acknowledged all that it was given.
+/// p_r where losses are so many packets apart. A path that has never lost a packet has acknowledged all that
+/// it was given.
 pub fn loss_probability(has_lost: bool, packets_between: f64) -> f64 {
     if has_lost { 1.0 / packets_between.max(LEAST_BETWEEN_LOSSES) } else { 0.0 }
 }

@@ -2,8 +2,8 @@
 /*
  * native.c - the controllers of cc/ for the host.
  *
- * Each controller gets its own set of functions with its ops as a compile-time constant, so that the compiler sees
- * through every hook; jp_controllers[] tells src/registry.rs their parameters.
+ * Each controller gets its own set of functions with its ops as a compile-time constant, so that the compiler
+ * sees through every hook; jp_controllers[] tells src/registry.rs their parameters.
  */
 #include <stddef.h>
 
@@ -98,7 +98,7 @@ const struct jp_controller *jp_controllers_begin(u64 *count)
 	return jp_controllers;
 }
 
-/* Sizes and offsets, in the order of the layout test in src/state.rs. */
+/* Sizes, offsets and flags, in the order of the layout test in src/state.rs. */
 static const u64 jp_layout[] = {
 	sizeof(struct mpcc_own),
 	sizeof(struct mpcc_subflow),
@@ -115,6 +115,14 @@ static const u64 jp_layout[] = {
 	offsetof(struct mpcc_conn, now_us),
 	offsetof(struct mpcc_conn, param),
 	offsetof(struct mpcc_conn, sub),
+	offsetof(struct mpcc_ops, capabilities),
+	MPCC_READS_ENERGY_COST,
+	MPCC_READS_PATH_PRICE,
+	MPCC_READS_TARGET_SHARE,
+	MPCC_READS_MARKS,
+	MPCC_READS_DELAY,
+	MPCC_UNCOUPLED,
+	MPCC_ACTS_BY_ROUND,
 };
 
 const u64 *jp_layout_begin(u64 *count);

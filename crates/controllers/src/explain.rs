@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AckFlags, Connection, Controller, MAX_SUBFLOWS, ParamError, SSTHRESH_NONE, Subflow,
+    AckFlags, Capability, Connection, Controller, MAX_SUBFLOWS, ParamError, SSTHRESH_NONE, Subflow,
     formula::{self, Formula},
 };
 
-/// A connection in congestion avoidance, as people write it down (JSON: `{"subflows": [{"cwnd": 12, "srtt_us": 50000}]}`).
+/// A connection in congestion avoidance, as users write it (JSON: `{"subflows": [{"cwnd": 12, "srtt_us":
+/// 50000}]}`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct State {
@@ -52,18 +53,19 @@ pub struct SubflowState {
 /// What a controller does in a [`State`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
-    /// Change of each window, packets, by the fixed-point code: per ACK, for wVegas per RTT round.
+    /// Change of each window, packets, by the fixed-point code: per ACK, or per RTT round if the controller
+    /// acts by the round.
     pub increase: Vec<f64>,
     /// Each window after a fast retransmit, whole packets, by the fixed-point code.
     pub window_after_loss: Vec<f64>,
-    /// The same from the definition in floating point.
+    /// The same numbers from the definition in floating point.
     pub formula: Formula,
 }
 
 /// A state that cannot be explained.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExplainError {
-    /// Wrong number of subflows.
+    /// The number of subflows is not from 1 to 8.
     #[error("a state has 1 to {MAX_SUBFLOWS} subflows, this one has {0}")]
     Subflows(usize),
     /// A number out of its range.
@@ -73,7 +75,7 @@ pub enum ExplainError {
         subflow: usize,
         /// The field.
         field: &'static str,
-        /// What it may be.
+        /// Values that the field may have.
         range: &'static str,
     },
     /// A parameter that could not be set.
@@ -102,10 +104,11 @@ impl SubflowState {
 }
 
 impl State {
-    /// The connection in this state: in congestion avoidance, with what the control plane told.
+    /// The connection in this state: in congestion avoidance, with what the control plane has told.
     ///
     /// # Errors
-    /// If a number is out of its range.
+    /// [`ExplainError::Subflows`] if their number, [`ExplainError::Range`] if one of their values is out of
+    /// its range.
     pub fn connection(&self, controller: Controller) -> Result<Connection, ExplainError> {
         if !(1..=MAX_SUBFLOWS).contains(&self.subflows.len()) {
             return Err(ExplainError::Subflows(self.subflows.len()));
@@ -135,10 +138,10 @@ impl State {
     }
 }
 
-/// What `controller` does in `state`, with `params` (name, value) set.
+/// What `controller` does in `state`, with its parameters set to `params` (name, value).
 ///
 /// # Errors
-/// If the state or a parameter is out of its range.
+/// As [`State::connection`]; [`ExplainError::Param`] if a parameter cannot be set.
 pub fn explain(
     controller: Controller,
     state: &State,
@@ -152,9 +155,9 @@ pub fn explain(
     Ok(Explanation {
         increase: subflows
             .clone()
-            .map(|i| match controller.name() {
-                "wvegas" => change_in_a_round(controller, connection, i),
-                _ => controller.increase(&connection, i),
+            .map(|i| match controller.has(Capability::ActsByRound) {
+                true => change_in_a_round(controller, connection, i),
+                false => controller.increase(&connection, i),
             })
             .collect(),
         window_after_loss: subflows.map(|i| f64::from(controller.ssthresh(&connection, i))).collect(),
@@ -162,7 +165,8 @@ pub fn explain(
     })
 }
 
-/// Plays one RTT round of three samples at the latest RTT: enough for a controller that acts by the round.
+/// Plays one RTT round of three samples at the latest RTT, which is enough for a controller that acts by the
+/// round.
 fn change_in_a_round(controller: Controller, mut connection: Connection, i: usize) -> f64 {
     let before = connection.subflows[i].cwnd;
     let rtt_us = connection.subflows[i].own.last_rtt_us;

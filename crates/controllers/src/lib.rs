@@ -1,12 +1,14 @@
 //! Congestion controllers of Multipath TCP.
 //!
-//! The algorithms live in `cc/`, one freestanding C header each, so that the simulator and the kernel's eBPF run the
-//! same source. This crate builds them natively and wraps them:
+//! The algorithms are in `cc/`, one freestanding C header each, so that the simulator and the kernel's eBPF
+//! run the same source. This crate builds them natively and wraps them:
 //!
 //! - [`Connection`], [`Subflow`], [`Own`]: the state, laid out as in `cc/mpcc.h`;
-//! - [`Controller`]: the registry and the calls (ACK, loss, restart, parameters);
+//! - [`Controller`]: the registry and the calls (ACK, loss, restart, parameters); [`Capability`]: what a
+//!   controller reads;
 //! - [`explain`]: what every controller does in a given state;
-//! - [`formula`]: the same increases in floating point, straight from the definitions, as an independent witness.
+//! - [`formula`]: the same increases in floating point, straight from the definitions, as an independent
+//!   witness.
 //!
 //! ```
 //! use joulepath_controllers::{AckFlags, Connection, Controller, LossKind, Subflow};
@@ -14,7 +16,8 @@
 //! let lia = Controller::by_name("lia")?;
 //! let mut connection = Connection::new(2);
 //! for (i, srtt_us) in [20_000, 80_000].into_iter().enumerate() {
-//!     connection.subflows[i] = Subflow { cwnd: 10, srtt_us, flags: Subflow::ESTABLISHED, ..Subflow::default() };
+//!     let flags = Subflow::ESTABLISHED;
+//!     connection.subflows[i] = Subflow { cwnd: 10, srtt_us, flags, ..Subflow::default() };
 //!     lia.init(&mut connection, i);
 //! }
 //! lia.on_ack(&mut connection, 0, 1, 20_000, AckFlags::CWND_LIMITED);
@@ -30,7 +33,7 @@ mod registry;
 mod state;
 
 pub use param::{Param, ParamError, ParamValue};
-pub use registry::{Confidence, Controller, UnknownController};
+pub use registry::{Capability, Confidence, Controller, UnknownController};
 pub use state::{AckFlags, Connection, LossKind, Own, Subflow};
 
 /// Most subflows of one connection (the kernel's limit).

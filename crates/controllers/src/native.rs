@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char};
 
 use crate::state::Connection;
 
-/// Head of `struct mpcc_ops`: what people read. Only ever used behind a pointer.
+/// Head of `struct mpcc_ops`: all members that are not functions. It is only used through a pointer.
 #[repr(C)]
 pub(crate) struct Ops {
     pub(crate) name: *const c_char,
@@ -13,6 +13,8 @@ pub(crate) struct Ops {
     pub(crate) summary: *const c_char,
     pub(crate) confidence: *const c_char,
     pub(crate) min_cwnd: u32,
+    pub(crate) cache_acks: u32,
+    pub(crate) capabilities: u32,
 }
 
 /// `struct jp_param`.
@@ -41,7 +43,7 @@ pub(crate) struct NativeController {
     pub(crate) restart: unsafe extern "C" fn(*mut Connection, u32),
 }
 
-// SAFETY: the pointers lead to constants of native.c; nothing behind them ever changes.
+// SAFETY: the pointers lead to constants of native.c, which never change.
 unsafe impl Sync for NativeController {}
 
 unsafe extern "C" {
@@ -60,7 +62,7 @@ pub(crate) fn controllers() -> &'static [NativeController] {
     }
 }
 
-/// Sizes and offsets of the C structs.
+/// Sizes and offsets of the C structs, and the flags of `enum mpcc_capability`.
 #[cfg(test)]
 pub(crate) fn layout() -> &'static [u64] {
     let mut count = 0;
@@ -92,6 +94,6 @@ fn length(count: u64) -> usize {
 /// # Safety
 /// `text` points to a NUL-terminated constant.
 pub(crate) unsafe fn text(text: *const c_char) -> &'static str {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises it.
     unsafe { CStr::from_ptr(text) }.to_str().expect("the texts of cc/ are UTF-8")
 }

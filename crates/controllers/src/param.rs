@@ -1,4 +1,4 @@
-//! Parameters of controllers: declared once in each C header, shown and set here.
+//! Parameters of controllers: each C header declares them once, this shows and sets them.
 
 use std::fmt;
 
@@ -35,7 +35,7 @@ pub enum ParamError {
         /// The names that exist, or "none".
         known: String,
     },
-    /// Neither a word of the parameter nor a number in its range.
+    /// The value is neither a word of the parameter nor a number in its range.
     #[error("`{value}` is no value of {controller}'s `{name}`; write {allowed}")]
     Value {
         /// The controller.

@@ -22,29 +22,65 @@ pub enum Confidence {
     Reconstructed,
 }
 
+/// A flag of `enum mpcc_capability` in `cc/mpcc.h`: what a controller reads of others, or how it acts.
+///
+/// Code that runs a controller asks for these and never for the controller's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum Capability {
+    /// It reads [`energy_cost`](crate::Own::energy_cost), which the control plane has to write.
+    ReadsEnergyCost = 1,
+    /// It reads [`path_price`](crate::Own::path_price), which the control plane has to write.
+    ReadsPathPrice = 2,
+    /// It reads [`target_share`](crate::Own::target_share), which the control plane has to write.
+    ReadsTargetShare = 4,
+    /// It reads every mark, so that the receiver has to echo each one by itself (RFC 8257, section 3.2).
+    ReadsMarks = 8,
+    /// It reads how far RTT samples lie above the least one: it answers a queue before the queue overflows.
+    ReadsDelay = 16,
+    /// It reads nothing of the other subflows.
+    Uncoupled = 32,
+    /// Its window changes when an RTT round ends, and [`Controller::increase`] is 0.
+    ActsByRound = 64,
+}
+
+impl Capability {
+    /// Every capability, in the order of the flags.
+    pub const ALL: [Self; 7] = [
+        Self::ReadsEnergyCost,
+        Self::ReadsPathPrice,
+        Self::ReadsTargetShare,
+        Self::ReadsMarks,
+        Self::ReadsDelay,
+        Self::Uncoupled,
+        Self::ActsByRound,
+    ];
+}
+
 /// No controller of that name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no congestion controller `{name}`; did you mean `{nearest}`? There are: {known}")]
 pub struct UnknownController {
     /// What was asked for.
     pub name: String,
-    /// The most similar name.
+    /// The name that is most similar.
     pub nearest: &'static str,
     /// All names.
     pub known: String,
 }
 
-/// A congestion controller. Cheap to copy; its state lives in the [`Connection`].
+/// A congestion controller. It is cheap to copy; its state is in the [`Connection`].
 ///
-/// Calls take the index `i` of the subflow that they are for and panic if it is not below [`MAX_SUBFLOWS`].
+/// Functions take the index `i` of the subflow that they are for and panic if it is not below
+/// [`MAX_SUBFLOWS`].
 #[derive(Clone, Copy)]
 pub struct Controller(&'static NativeController);
 
 impl Controller {
-    /// Looks a controller up, e.g. `lia`.
+    /// The controller of this name, for example `lia`.
     ///
     /// # Errors
-    /// Names the most similar controller and all that there are.
+    /// If there is none. The error has the most similar name and the names of all controllers.
     pub fn by_name(name: &str) -> Result<Self, UnknownController> {
         Self::all().find(|controller| controller.name() == name).ok_or_else(|| UnknownController {
             name: name.to_owned(),
@@ -56,18 +92,18 @@ impl Controller {
         })
     }
 
-    /// Every controller, baselines first.
+    /// All controllers, baselines first.
     pub fn all() -> impl Iterator<Item = Self> {
         controllers().iter().map(Self)
     }
 
-    /// The name: of the C header, of the page in docs/models, on the command line.
+    /// The name of the C header and of the page in docs/models, which is also the name on the command line.
     pub fn name(&self) -> &'static str {
         // SAFETY: the texts of the ops table are constants.
         unsafe { text(self.0.ops().name) }
     }
 
-    /// The name as shown in tables, e.g. `DTS`, with `(recon.)` behind a reconstruction.
+    /// The name in tables, for example `DTS`. A reconstruction has `(recon.)` after its name.
     pub fn display_name(&self) -> String {
         // SAFETY: the texts of the ops table are constants.
         let title = unsafe { text(self.0.ops().title) };
@@ -77,13 +113,13 @@ impl Controller {
         }
     }
 
-    /// Where the definition comes from.
+    /// The source of the definition.
     pub fn paper(&self) -> &'static str {
         // SAFETY: the texts of the ops table are constants.
         unsafe { text(self.0.ops().paper) }
     }
 
-    /// One sentence.
+    /// What the controller does, one sentence.
     pub fn summary(&self) -> &'static str {
         // SAFETY: the texts of the ops table are constants.
         unsafe { text(self.0.ops().summary) }
@@ -100,9 +136,21 @@ impl Controller {
         }
     }
 
-    /// Floor of a window that the controller lowers by itself, packets. (After a timeout cwnd is 1 all the same.)
+    /// Floor of a window that the controller lowers by itself, packets. (After a timeout cwnd is 1
+    /// nevertheless.)
     pub fn min_cwnd(&self) -> u32 {
         self.0.ops().min_cwnd
+    }
+
+    /// Whether the controller has this capability.
+    pub fn has(&self, capability: Capability) -> bool {
+        self.0.ops().capabilities & capability as u32 != 0
+    }
+
+    /// What the controller reads of others, and how it acts.
+    pub fn capabilities(&self) -> impl Iterator<Item = Capability> + use<> {
+        let controller = *self;
+        Capability::ALL.into_iter().filter(move |&capability| controller.has(capability))
     }
 
     /// The parameters.
@@ -113,7 +161,8 @@ impl Controller {
     /// Sets a parameter of this connection to a number or one of its words.
     ///
     /// # Errors
-    /// If there is no such parameter, or the value is neither a word of it nor in its range.
+    /// [`ParamError::Unknown`] if there is no such parameter, [`ParamError::Value`] if the value is neither a
+    /// word of it nor in its range.
     pub fn set_param(&self, connection: &mut Connection, name: &str, value: &str) -> Result<(), ParamError> {
         let param = self.param(name)?;
         let raw = param.parse(value).ok_or_else(|| ParamError::Value {
@@ -129,7 +178,7 @@ impl Controller {
     /// The value of a parameter in this connection.
     ///
     /// # Errors
-    /// If there is no such parameter.
+    /// [`ParamError::Unknown`] if there is no such parameter.
     pub fn param_value(&self, connection: &Connection, name: &str) -> Result<ParamValue, ParamError> {
         let param = self.param(name)?;
         Ok(param.value(connection.param[param.index].saturating_add(param.default_raw())))
@@ -146,18 +195,21 @@ impl Controller {
         })
     }
 
-    /// Subflow `i` starts. Keeps what the control plane wrote; cwnd, ssthresh, srtt_us and flags are the caller's.
+    /// Starts subflow `i`. What the control plane wrote stays; cwnd, ssthresh, srtt_us and flags are up to
+    /// the caller.
     pub fn init(&self, connection: &mut Connection, i: usize) {
         let i = index(i);
-        // SAFETY: `i` is within `subflows`, and the state has the layout of struct mpcc_conn (tested in state.rs).
+        // SAFETY: `i` is within `subflows`, and the state has the layout of struct mpcc_conn (tested in
+        // state.rs).
         unsafe { (self.0.init)(connection, i) }
     }
 
-    /// An ACK on subflow `i`: `acked` packets, an RTT sample in µs (0 = none).
+    /// Takes an ACK on subflow `i`: `acked` packets, and an RTT sample in µs (0 = none).
     ///
-    /// Keeps the RTT and loss statistics; grows cwnd by slow start and congestion avoidance unless the subflow is in
-    /// [`RECOVERY`](crate::Subflow::RECOVERY) or the ACK lacks [`AckFlags::CWND_LIMITED`]. Set `now_us`, `srtt_us`
-    /// and `flags` before. A mark ([`AckFlags::ECE`]) is only counted here; answer it once per window of data by
+    /// It updates the RTT and loss statistics and lets cwnd grow by slow start and congestion avoidance,
+    /// unless the subflow is in [`RECOVERY`](crate::Subflow::RECOVERY) or the ACK lacks
+    /// [`AckFlags::CWND_LIMITED`]. The caller sets `now_us`, `srtt_us` and `flags` before. A mark
+    /// ([`AckFlags::ECE`]) is only counted here; the caller answers it once per window of data by
     /// [`on_loss`](Self::on_loss) with [`LossKind::Ecn`].
     #[inline]
     pub fn on_ack(&self, connection: &mut Connection, i: usize, acked: u32, rtt_us: u32, flags: AckFlags) {
@@ -166,36 +218,39 @@ impl Controller {
         unsafe { (self.0.ack)(connection, i, acked, rtt_us, flags.0) }
     }
 
-    /// The window change for one newly acknowledged packet in congestion avoidance, packets. Changes nothing.
+    /// The window change for one newly acknowledged packet in congestion avoidance, packets. The state stays
+    /// as it is.
     pub fn increase(&self, connection: &Connection, i: usize) -> f64 {
         let i = index(i);
         // SAFETY: as in `init`; reads only.
         unsafe { (self.0.increase)(connection, i) as f64 / PACKET }
     }
 
-    /// The window after a fast retransmit, packets. Changes nothing.
+    /// The window after a fast retransmit, packets. The state stays as it is.
     pub fn ssthresh(&self, connection: &Connection, i: usize) -> u32 {
         self.ssthresh_after(connection, i, LossKind::FastRetransmit)
     }
 
-    /// The window after a loss of this kind, packets. Changes nothing.
+    /// The window after a loss of this kind, packets. The state stays as it is.
     pub fn ssthresh_after(&self, connection: &Connection, i: usize, kind: LossKind) -> u32 {
         let i = index(i);
         // SAFETY: as in `init`; reads only.
         unsafe { (self.0.ssthresh)(connection, i, kind as u32) }
     }
 
-    /// A loss episode starts on subflow `i`; returns the new ssthresh in packets.
+    /// Begins a loss episode on subflow `i`; returns the new ssthresh in packets.
     ///
-    /// Call it once per window of data, before cwnd and flags change. It leaves cwnd and ssthresh alone: set
-    /// cwnd = ssthresh after a fast retransmit or a mark, cwnd = 1 after a timeout.
+    /// The caller calls it once per window of data, before cwnd and flags change. It does not change cwnd and
+    /// ssthresh: the caller sets cwnd = ssthresh after a fast retransmit or a mark, and cwnd = 1 after a
+    /// timeout.
     pub fn on_loss(&self, connection: &mut Connection, i: usize, kind: LossKind) -> u32 {
         let i = index(i);
         // SAFETY: as in `init`.
         unsafe { (self.0.loss)(connection, i, kind as u32) }
     }
 
-    /// Subflow `i` sends again after idle (RFC 9293's restart): forgets what has gone stale.
+    /// Tells that subflow `i` sends again after it was idle (RFC 9293's restart): state that is out of date
+    /// is forgotten.
     pub fn on_restart(&self, connection: &mut Connection, i: usize) {
         let i = index(i);
         // SAFETY: as in `init`.

@@ -4,9 +4,10 @@ use std::ops::BitOr;
 
 use crate::{MAX_PARAMS, MAX_SUBFLOWS, SSTHRESH_NONE};
 
-/// What a subflow keeps for itself and shows to its siblings (`struct mpcc_own`, 104 bytes).
+/// State of a subflow that its siblings may read (`struct mpcc_own`, 104 bytes).
 ///
-/// The runner and the controller keep it; the setters are for the control plane. 0 means "no sample" or "unknown".
+/// The runner and the controller write it; the setters are for the control plane. 0 means "no sample" or
+/// "unknown".
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Own {
@@ -28,7 +29,7 @@ pub struct Own {
     target_share: u32,
     path_price: u32,
     loss: u32,
-    /// Where the present RTT round ends: free for whoever runs the controller.
+    /// Where the present RTT round ends. The engine that runs the controller may use it as it likes.
     pub round_end: u32,
     cached_cwnd: u32,
     cache_left: u32,
@@ -44,12 +45,13 @@ const LOSS_ONE: f64 = (1u64 << 30) as f64;
 pub(crate) const PACKET: f64 = (1u64 << 32) as f64;
 
 impl Own {
-    /// Energy per delivered bit of this path, in any unit common to the siblings, up to 65 535; 0 = unknown.
+    /// Energy per delivered bit of this path, up to 65 535, in any unit that all subflows share; 0 = unknown.
     pub fn energy_cost(&self) -> f64 {
         f64::from(self.energy_cost) / COST_ONE
     }
 
-    /// Sets [`energy_cost`](Self::energy_cost); resolution 1.5e-5, so keep the costs near or above 1. Saturates.
+    /// Sets [`energy_cost`](Self::energy_cost). The resolution is 1.5e-5, so costs should be near or above 1.
+    /// Larger values than the largest count as that.
     pub fn set_energy_cost(&mut self, cost: f64) {
         self.energy_cost = fixed(cost, COST_ONE);
     }
@@ -69,12 +71,13 @@ impl Own {
         f64::from(self.path_price) / PRICE_ONE
     }
 
-    /// Sets [`path_price`](Self::path_price). Saturates.
+    /// Sets [`path_price`](Self::path_price). Larger values than the largest count as that.
     pub fn set_path_price(&mut self, price: f64) {
         self.path_price = fixed(price, PRICE_ONE);
     }
 
-    /// Loss probability told by the control plane; 0 = unknown, then taken from the acknowledged packets.
+    /// Loss probability that the control plane tells. If it is 0, unknown, it is estimated from the
+    /// acknowledged packets.
     pub fn loss(&self) -> f64 {
         f64::from(self.loss) / LOSS_ONE
     }
@@ -84,7 +87,7 @@ impl Own {
         self.loss = fixed(probability.min(1.0), LOSS_ONE);
     }
 
-    /// Window growth not yet in cwnd, packets, within (−1, 1).
+    /// Growth of the window that is not in cwnd yet, packets, within (−1, 1).
     pub fn fraction(&self) -> f64 {
         self.acc as f64 / PACKET
     }
@@ -95,7 +98,7 @@ fn fixed(value: f64, one: f64) -> u32 {
     (value * one).round() as u32
 }
 
-/// One subflow: the canonical window, threshold and RTT, and its own state.
+/// One subflow: window, threshold and RTT, and the state of its own.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Subflow {
@@ -103,7 +106,7 @@ pub struct Subflow {
     pub cwnd: u32,
     /// Slow start threshold, packets.
     pub ssthresh: u32,
-    /// Smoothed RTT, µs; 0 = no sample: the subflow is left out of every sum and maximum.
+    /// Smoothed RTT, µs. Without a sample it is 0, and the subflow is left out of every sum and maximum.
     pub srtt_us: u32,
     /// [`ESTABLISHED`](Self::ESTABLISHED), [`RECOVERY`](Self::RECOVERY), [`LOSS`](Self::LOSS).
     pub flags: u32,
@@ -112,22 +115,22 @@ pub struct Subflow {
 }
 
 impl Subflow {
-    /// Flag: may carry data.
+    /// Flag: the subflow may carry data.
     pub const ESTABLISHED: u32 = 1;
-    /// Flag: in fast recovery; the window counts as its ssthresh, and nothing grows.
+    /// Flag: the subflow is in fast recovery. Its window counts as its ssthresh and does not grow.
     pub const RECOVERY: u32 = 2;
-    /// Flag: recovering from a timeout.
+    /// Flag: the subflow recovers from a timeout.
     pub const LOSS: u32 = 4;
 }
 
-/// A connection (`struct mpcc_conn`): no pointers, fixed size, all zero is a valid start.
+/// A connection (`struct mpcc_conn`). It has no pointers and a fixed size; all zeros are a valid start.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Connection {
-    /// Subflows in use, at most [`MAX_SUBFLOWS`]; more counts as that.
+    /// Number of subflows in use. More than [`MAX_SUBFLOWS`] count as that.
     pub n: u32,
     reserved: u32,
-    /// Monotonic clock, µs. Set it before each call.
+    /// Monotonic clock, µs. The caller sets it before each call.
     pub now_us: u64,
     pub(crate) param: [i32; MAX_PARAMS],
     /// The subflows; those from `n` on are ignored.
@@ -135,7 +138,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// `n` subflows with zero windows, no threshold, and default parameters.
+    /// A connection of `n` subflows with windows of 0, no threshold, and default parameters.
     ///
     /// # Panics
     /// If `n` exceeds [`MAX_SUBFLOWS`].
@@ -145,13 +148,13 @@ impl Connection {
         Self { n: n as u32, subflows: [subflow; MAX_SUBFLOWS], ..Self::default() }
     }
 
-    /// The controller's parameters as C keeps them: distances from the defaults, in raw units.
+    /// The controller's parameters as C stores them: differences from the defaults, in raw units.
     pub fn parameters(&self) -> [i32; MAX_PARAMS] {
         self.param
     }
 }
 
-/// What an ACK brings besides packets. Combine with `|`.
+/// What an ACK tells besides the number of packets. Flags are combined with `|`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckFlags(pub(crate) u32);
 
@@ -160,12 +163,12 @@ impl AckFlags {
     pub const NONE: Self = Self(0);
     /// The ACK echoes a congestion mark (ECE).
     pub const ECE: Self = Self(1);
-    /// The sender was held by cwnd; without it no window grows.
+    /// The sender was limited by cwnd. Without this flag no window grows.
     pub const CWND_LIMITED: Self = Self(2);
     /// One RTT round ends with this ACK.
     pub const ROUND_END: Self = Self(4);
 
-    /// Adds `flag` where `condition` holds.
+    /// Adds `flag` if `condition` holds.
     #[inline]
     #[must_use]
     pub fn with(self, flag: Self, condition: bool) -> Self {
@@ -199,10 +202,12 @@ mod tests {
     use std::mem::{offset_of, size_of};
 
     use super::{Connection, Own, Subflow};
+    use crate::Capability;
+    use crate::native::Ops;
 
     #[test]
-    fn rust_and_c_lay_the_state_out_alike() {
-        let rust = [
+    fn rust_and_c_lay_the_state_out_alike_and_have_the_same_flags() {
+        let offsets = [
             size_of::<Own>(),
             size_of::<Subflow>(),
             size_of::<Connection>(),
@@ -218,8 +223,10 @@ mod tests {
             offset_of!(Connection, now_us),
             offset_of!(Connection, param),
             offset_of!(Connection, subflows),
-        ]
-        .map(|bytes| bytes as u64);
+            offset_of!(Ops, capabilities),
+        ];
+        let offsets = offsets.into_iter().map(|bytes| bytes as u64);
+        let rust: Vec<u64> = offsets.chain(Capability::ALL.map(|flag| flag as u64)).collect();
         assert_eq!(rust.as_slice(), crate::native::layout());
         assert_eq!(size_of::<Own>(), 104, "the kernel's icsk_ca_priv");
     }

@@ -1,13 +1,12 @@
 //! The fluid engine against the packet engine: every controller on 20 random two-path scenarios.
 //!
-//! `cargo run --release -p joulepath-fluid --example gap` prints the table of docs/models/fluid.md. Always the same scenarios:
-//! 2 to 20 Mbit/s, RTTs of 20 to 160 ms, buffers of 0.5 to 2 times the bandwidth-delay product; in every second one losses
-//! of 0.02 to 1 % on the wire, too. 200 s, the first 50 s do not count; three seeds of the packet engine.
+//! `cargo run --release -p joulepath-fluid --example gap` prints the table of docs/models/fluid.md. Always
+//! the same scenarios: 2 to 20 Mbit/s, RTTs of 20 to 160 ms, buffers of 0.5 to 2 times the bandwidth-delay
+//! product; in every second one losses of 0.02 to 1 % on the wire, too. 200 s, the first 50 s do not count;
+//! three seeds of the packet engine.
 
-use joulepath_control::schedule::Scheduler;
-use joulepath_controllers::Controller;
-use joulepath_fluid::{RunOptions, Setup};
-use joulepath_link::random::{Domain, Stream};
+use joulepath_control::Setup;
+use joulepath_model::random::{Domain, Stream};
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::{Scenario, load};
 
@@ -33,7 +32,8 @@ fn scenario(index: u64) -> Scenario {
         let queue = (between(&mut random, 0.5, 2.0) * rate_bps * rtt_s / 12_000.0).round().max(5.0);
         let loss = between(&mut random, 2e-4, 1e-2) * (index % 2) as f64;
         toml += &format!(
-            "[[path]]\nname = \"{name}\"\nrate = \"{rate_bps:.0} bit/s\"\ndelay = \"{:.0} us\"\nqueue = \"{queue} packets\"\n\
+            "[[path]]\nname = \"{name}\"\nrate = \"{rate_bps:.0} bit/s\"\ndelay = \"{:.0} us\"\n\
+             queue = \"{queue} packets\"\n\
              loss = \"{:.4} %\"\nenergy = {{ per_mbps = \"{:.0} mW\", active = \"500 mW\" }}\n",
             rtt_s / 2.0 * 1e6,
             loss * 100.0,
@@ -44,25 +44,13 @@ fn scenario(index: u64) -> Scenario {
     load(&toml, &|name| Err(format!("no trace {name}"))).unwrap_or_else(|errors| panic!("{errors}\n{toml}"))
 }
 
-fn fluid(scenario: &Scenario, controller: Controller, shares: bool) -> RunResult {
-    let setup = Setup {
-        policy: controller.name().to_owned(),
-        controller,
-        controller_params: vec![],
-        allocator: shares.then(Default::default),
-        only_path: None,
-    };
-    joulepath_fluid::run(scenario, &setup, 1, RunOptions::default()).expect("the fluid engine runs it")
+fn fluid(scenario: &Scenario, setup: &Setup) -> RunResult {
+    joulepath_fluid::run(scenario, setup, 1, joulepath_fluid::RunOptions::default())
+        .expect("the fluid engine runs it")
 }
 
-fn packets(scenario: &Scenario, controller: Controller, shares: bool, seed: u64) -> RunResult {
-    let mss_bytes = scenario.transport.mss.0 as u32;
-    let scheduler = Scheduler::by_name("minrtt", &[], mss_bytes).expect("a scheduler");
-    let setup = joulepath_packet::Setup {
-        allocator: shares.then(Default::default),
-        ..joulepath_packet::Setup::plain(controller, scheduler)
-    };
-    joulepath_packet::run(scenario, &setup, seed, joulepath_packet::RunOptions::default())
+fn packets(scenario: &Scenario, setup: &Setup, seed: u64) -> RunResult {
+    joulepath_packet::run(scenario, setup, seed, joulepath_packet::RunOptions::default())
         .expect("the packet engine runs it")
 }
 
@@ -94,14 +82,13 @@ fn main() {
     println!("| controller | share, median | 90 % | goodput, median | 90 % | bias | power, median | 90 % |");
     println!("|---|---|---|---|---|---|---|---|");
     for name in POLICIES {
-        let controller = Controller::by_name(name).expect("a controller");
+        // Every controller's name is a policy; that of EEMPTCP comes with its allocator.
+        let policy = name.parse().expect("the name of a controller is a policy");
         let (mut shares, mut rates, mut signed, mut powers) = (vec![], vec![], vec![], vec![]);
-        // EEMPTCP's shares come from an allocator.
-        let allocates = name == "eemptcp";
         for scenario in &scenarios {
-            let packet: Vec<RunResult> =
-                (1..=SEEDS).map(|seed| packets(scenario, controller, allocates, seed)).collect();
-            let (packet, fluid) = (seen(&packet), seen(&[fluid(scenario, controller, allocates)]));
+            let setup = Setup::of(&policy, scenario).expect("the policy fits two paths");
+            let packet: Vec<RunResult> = (1..=SEEDS).map(|seed| packets(scenario, &setup, seed)).collect();
+            let (packet, fluid) = (seen(&packet), seen(&[fluid(scenario, &setup)]));
             shares.push((fluid.share - packet.share).abs() * 100.0);
             signed.push((fluid.goodput_bps / packet.goodput_bps - 1.0) * 100.0);
             rates.push((fluid.goodput_bps / packet.goodput_bps - 1.0).abs() * 100.0);

@@ -4,17 +4,19 @@
 //!   dw_r/dt = x_r (δ_r − drain_r) − β_r p_r w_r x_r − yielding_r w_r      x_r = w_r/τ_r
 //!   dq_l/dt = y_l (1 − p_l(q_l)) − C_l,  y_l = Σ x_r over l               τ_r = τ⁰_r + Σ_l q_l/C_l
 //! ```
-//! With constant τ the first line divided by τ_r is eq. (3): δ = ψ w/(τ²X²), φ = drain x/τ. λ_r = p_r, the loss of the
-//! route: 1 − (1 − wire) Π (1 − p_l). The state holds ln w, so that windows stay positive, then q.
+//! With constant τ the first line divided by τ_r is eq. (3): δ = ψ w/(τ²X²), φ = drain x/τ. λ_r = p_r, the
+//! loss of the route: 1 − (1 − wire) Π (1 − p_l). The state has ln w in place of w, so that windows stay
+//! positive; the queues q follow.
 //!
-//! Bounds are projections: a window at its least, or a queue at 0, does not fall.
+//! Bounds are projections: a window at its minimum does not fall, nor does a queue at 0.
 //!
-//! A connection whose buffer is smaller than its windows fills the routes in the order of their RTT, as a scheduler that prefers
-//! short ones does; and X ≤ buffer/max τ: what was sent on the slowest route in use must have arrived before the data-level
-//! window moves on. Windows that are not used up do not grow.
+//! If the buffer of a connection is smaller than its windows, it fills the routes in the order of their RTT,
+//! as a scheduler does that prefers short ones. Besides, X ≤ buffer/max τ: what was sent on the slowest route
+//! in use must have arrived before the window of the data level moves on. Windows that are not used up do not
+//! grow.
 //!
-//! Slow start is a mean field, too: e^(−L) is the probability that no packet was lost yet, dL_r/dt = p_r x_r, and so long the
-//! window doubles per RTT: δ = e^(−L) ln 2 + (1 − e^(−L)) δ_r.
+//! Slow start is a mean field, too. e^(−L) is the probability that no packet was lost yet, with dL_r/dt = p_r
+//! x_r. With that probability the window doubles per RTT: δ = e^(−L) ln 2 + (1 − e^(−L)) δ_r.
 
 use std::ops::Range;
 
@@ -23,15 +25,16 @@ use joulepath_model::energy::equations::energy_per_delivered_bit;
 
 use crate::network::{LinkIndex, Network, Price, Route, User};
 
-/// A window that the buffer does not let be used up goes on growing until this part of it is unused.
+/// If the buffer keeps a window from being used up, the window goes on growing until this part of it is
+/// unused.
 const OVERSHOOT: f64 = 0.05;
-/// Imbalances are relative to what is gained and lost, at least to this part of one packet per RTT.
+/// Imbalances are relative to what is gained and lost, but at least to this part of one packet per RTT.
 const LEAST_SCALE: f64 = 1e-3;
-/// Losses that the controllers' estimates may take (000; `cc/mpcc.h`).
+/// Least loss that the controllers' estimates may have (000; `cc/mpcc.h`).
 const LEAST_LOSS: f64 = 1e-5;
 const MOST_LOSS: f64 = 0.5;
 
-/// The equations of a network, with room to evaluate them without allocating.
+/// The equations of a network, with the memory to evaluate them without allocating.
 #[derive(Clone, Debug)]
 pub struct Dynamics<'a> {
     pub(crate) network: &'a Network,
@@ -51,24 +54,25 @@ pub struct Dynamics<'a> {
     members: Vec<usize>,
 }
 
-/// One route at one state.
+/// One route in one state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Flow {
     /// w_r, packets.
     pub window: f64,
     /// τ_r, s.
     pub rtt_s: f64,
-    /// x_r, packets/s sent.
+    /// x_r: packets/s that are sent.
     pub rate_pps: f64,
     /// p_r = λ_r.
     pub loss: f64,
-    /// Part of the window per second that is gained, and that is lost: equal at an equilibrium.
+    /// The part of the window that is gained per second, and the part that is lost; they are equal at an
+    /// equilibrium.
     pub(crate) gain: f64,
     pub(crate) loss_rate: f64,
 }
 
 impl Flow {
-    /// Packets/s that arrive.
+    /// Packets/s that reach the receiver.
     pub fn delivered_pps(&self) -> f64 {
         self.rate_pps * (1.0 - self.loss)
     }
@@ -93,37 +97,37 @@ impl<'a> Dynamics<'a> {
         }
     }
 
-    /// The same, with slow start until the first loss.
+    /// The equations of `network` with slow start until the first loss.
     pub fn with_slow_start(network: &'a Network) -> Self {
         Dynamics { slow_start: true, ..Self::new(network) }
     }
 
-    /// Numbers in a state.
+    /// How many numbers a state has.
     pub fn dimension(&self) -> usize {
         self.routes * (1 + usize::from(self.slow_start)) + self.queues.len()
     }
 
-    /// Where the logarithms of the windows stand in a state.
+    /// Positions of the windows' logarithms in a state.
     pub(crate) fn windows(&self) -> Range<usize> {
         0..self.routes
     }
 
-    /// Where the queues stand in a state.
+    /// Positions of the queues in a state.
     pub(crate) fn queues(&self) -> Range<usize> {
         self.routes..self.routes + self.queues.len()
     }
 
-    /// Where the expected losses stand in a state with slow start.
+    /// Positions of the expected losses in a state with slow start.
     pub(crate) fn losses(&self) -> Range<usize> {
         self.queues().end..self.dimension()
     }
 
-    /// The link of the queue at `position` of a state.
+    /// The link whose queue is at `position` of a state.
     pub(crate) fn link_at(&self, position: usize) -> LinkIndex {
         self.queues[position - self.routes]
     }
 
-    /// The state with these windows (packets, by user and route), empty queues and nothing lost yet.
+    /// The state with these windows (packets, by user and route), empty queues and no losses yet.
     pub fn state(&self, windows: &[f64]) -> Vec<f64> {
         let mut state = vec![0.0; self.dimension()];
         for (log, window) in state.iter_mut().zip(windows) {
@@ -132,7 +136,7 @@ impl<'a> Dynamics<'a> {
         state
     }
 
-    /// The routes at the state last evaluated, user by user.
+    /// The routes in the state that was evaluated last, user by user.
     pub fn flows(&self) -> &[Flow] {
         &self.flows
     }
@@ -146,7 +150,7 @@ impl<'a> Dynamics<'a> {
         routes.filter(|(route, _)| route.active).map(|(route, flow)| self.path(route, flow, state)).collect()
     }
 
-    /// Moves what is out of bounds onto the bounds.
+    /// Moves windows and queues that are out of bounds onto their bounds.
     pub(crate) fn project(&self, state: &mut [f64]) {
         let mut first = 0;
         for (user, &least) in self.network.users.iter().zip(&self.least_log) {
@@ -160,12 +164,13 @@ impl<'a> Dynamics<'a> {
         }
     }
 
-    /// Largest imbalance at the state last evaluated: of what a window gains and loses, of what a queue gets and serves; relative.
-    /// A bound that holds back what would fall is in balance.
+    /// Largest relative imbalance in the state that was evaluated last: between what a window gains and
+    /// loses, or between what a queue gets and serves. A window or a queue that its bound keeps from falling
+    /// is in balance.
     pub(crate) fn residual(&self, derivative: &[f64]) -> f64 {
         let of_window = |r: usize| {
             let Flow { gain, loss_rate, rate_pps, window, .. } = self.flows[r];
-            // wVegas gains and loses nothing where it settles.
+            // wVegas gains nothing and loses nothing where it settles.
             let unit = rate_pps / window / window.max(1.0);
             let scale = gain.max(loss_rate).max(LEAST_SCALE * unit);
             if scale > 0.0 { derivative[r].abs() / scale } else { 0.0 }
@@ -177,7 +182,7 @@ impl<'a> Dynamics<'a> {
         all.fold(0.0, |most, one| if one > most || one.is_nan() { one } else { most })
     }
 
-    /// Whether `state[position]` lies on its bound and would fall through it.
+    /// Whether `state[position]` is on its bound and would fall below it.
     pub(crate) fn is_held(&self, state: &[f64], derivative: &[f64], position: usize) -> bool {
         let at_bound = if position < self.routes {
             state[position] <= self.least_of(position)
@@ -229,7 +234,7 @@ impl<'a> Dynamics<'a> {
         }
     }
 
-    /// RTT, loss and rate of every route; load of every link.
+    /// Finds RTT, loss and rate of every route, and the load of every link.
     fn look_at_routes(&mut self, state: &[f64]) {
         self.load_pps.fill(0.0);
         let mut first = 0;
@@ -264,7 +269,7 @@ impl<'a> Dynamics<'a> {
         }
     }
 
-    /// Takes from the rates of one connection what its buffer (packets) has no room for.
+    /// Takes away what the buffer of a connection (packets) has no room for from the rates of the routes.
     fn limit(&mut self, own: Range<usize>, buffer: f64) {
         let flows = &mut self.flows[own];
         let longest_s = flows.iter().map(|flow| flow.rtt_s).fold(0.0, f64::max);
@@ -280,7 +285,7 @@ impl<'a> Dynamics<'a> {
                 let under_way = flow.window.min(left);
                 left -= under_way;
                 flow.rate_pps = under_way / flow.rtt_s;
-                // A route with less than a packet under way holds up nothing.
+                // A route with less than a packet on its way does not hold up the others.
                 slowest_s = slowest_s.max(flow.rtt_s * under_way.min(1.0));
             }
             filled_s = next_s;
@@ -318,7 +323,7 @@ impl<'a> Dynamics<'a> {
             }
             let per_packet = flow.rate_pps / flow.window;
             if growth > 0.0 {
-                // No growth where the window is not the limit (RFC 7661).
+                // A window that is not the limit does not grow (RFC 7661).
                 let unused = 1.0 - per_packet * flow.rtt_s;
                 growth *= (1.0 - unused / OVERSHOOT).clamp(0.0, 1.0);
             }
@@ -360,7 +365,7 @@ impl<'a> Dynamics<'a> {
     }
 }
 
-/// The next longer RTT among the routes in use, s.
+/// The shortest RTT above `rtt_s` among the routes in use, s.
 fn next_after(flows: &[Flow], rtt_s: f64) -> Option<f64> {
     let longer = flows.iter().filter(|flow| flow.window > 0.0 && flow.rtt_s > rtt_s);
     longer.map(|flow| flow.rtt_s).min_by(f64::total_cmp)

@@ -1,8 +1,9 @@
-//! Energy of a run: the meter of the packet engine, fed with the mean rates of the fluid.
+//! Energy of a run: the meter of the packet engine gets the mean rates of the fluid.
 //!
-//! Every tick the bytes that the rates amount to pass the meter as one burst per interface and direction, at least one
-//! packet each: so a radio is active, idle or in its tail as it would be, and slower than one packet per tick it hears of
-//! every packet. Ticks are shorter than any gap that the models tell from continuous traffic.
+//! In every tick the meter gets the bytes of the tick as one burst per interface and direction, of at least
+//! one packet. So a radio is active, idle or in its tail as it would be with packets. At less than one packet
+//! per tick the meter gets every packet by itself. Ticks are shorter than any gap that the models distinguish
+//! from continuous traffic.
 
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::energy::Traffic;
@@ -14,17 +15,17 @@ use crate::dynamics::Flow;
 use crate::represent::Member;
 use crate::run::Sample;
 
-/// Longest tick, s: that of the packet engine's control plane.
+/// Longest tick, s: the same as the tick of the packet engine's control plane.
 const LONGEST_TICK_S: f64 = 0.1;
 /// Shortest tick, s.
 const SHORTEST_TICK_S: f64 = 1e-3;
 
-/// One device of a group, and what is to be metered on it.
+/// One device of a group, and what its meter shall get.
 pub(crate) struct Metering<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) group: &'a ConnectionGroup,
     pub(crate) member: &'a Member<'a>,
-    /// Where the routes of the user stand in a sample.
+    /// Position of the user's first route in a sample.
     pub(crate) first: usize,
     /// When its file was complete, s.
     pub(crate) completed_s: Option<f64>,
@@ -38,7 +39,7 @@ struct Pending {
 }
 
 impl Metering<'_> {
-    /// What one device burns, and over the samples what it had burnt at each, by the group's paths, J.
+    /// The energy of one device, and the energy that it had used at each sample by the paths of the group, J.
     pub(crate) fn run(&self, samples: &[Sample], each: bool) -> (EnergyReading, Vec<EnergyReading>) {
         let specs = &self.scenario.paths;
         let model = |&path: &usize| specs[path].energy.model.clone();
@@ -102,7 +103,7 @@ impl Metering<'_> {
         least.max(SHORTEST_TICK_S)
     }
 
-    /// Subflows open, and their radios wake up, when their handshakes begin.
+    /// Wakes the radios of the subflows whose handshakes begin now.
     fn open(&self, meter: &mut DeviceMeter, opened: &mut [bool], at_s: f64) {
         for (route, opened) in opened.iter_mut().enumerate() {
             let path = self.member.paths[route];
@@ -126,7 +127,7 @@ impl Metering<'_> {
         pair[0].flows[own.clone()].iter().zip(&pair[1].flows[own]).map(mixed).collect()
     }
 
-    /// Data and ACKs of one tick.
+    /// Meters the data and ACKs of one tick.
     fn pass(
         &self,
         meter: &mut DeviceMeter,
@@ -142,7 +143,7 @@ impl Metering<'_> {
         let ack_bytes = flow.delivered_pps() * acks * transport.ack_size.0 as f64 * tick_s;
         let least_ack = transport.ack_size.0 as f64;
         let (least_down, least_up) = match self.group.direction {
-            // Where the device receives, what was lost did not pass.
+            // If the device receives, lost packets did not pass its interface.
             Direction::Download => {
                 pending.down += flow.delivered_pps() * segment * tick_s;
                 pending.up += ack_bytes;

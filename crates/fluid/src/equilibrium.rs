@@ -1,61 +1,63 @@
 //! Equilibria: roots of the dynamics, each with a certificate.
 //!
-//! Pseudo-transient continuation (Kelley and Keyes 1998): implicit Euler steps that become longer as the imbalance falls, so that
-//! it follows the dynamics from a start to where they settle, and ends as Newton's method. Windows and queues at their
-//! bounds are left out while they press against them.
+//! Pseudo-transient continuation (Kelley and Keyes 1998): implicit Euler steps that become longer as the
+//! imbalance falls. So the search follows the dynamics from a start to where they settle, and ends as
+//! Newton's method. Windows and queues that their bounds keep from falling are left out.
 //!
-//! Where a controller gives all to one path, the others' windows decay, dw/dt ∝ −w², and Newton's method in ln w takes an e-fold per
-//! step. So a first, hasty search puts a window that would fall at its least as well on it at once.
+//! If a controller gives everything to one path, the windows of the others decay, dw/dt ∝ −w², and Newton's
+//! method in ln w takes one step for each e-fold. So the first search is a hasty one: a window that would
+//! still fall at its minimum is set to its minimum at once.
 
 use nalgebra::{DMatrix, DVector, Dyn, LU};
 
 use crate::dynamics::{Dynamics, Flow};
 use crate::network::{LinkIndex, Network};
 
-/// Imbalance at which a root counts as found, relative.
+/// Relative imbalance below which a root counts as found.
 const TOLERANCE: f64 = 1e-10;
-/// More steps than this lead nowhere.
+/// A search with more steps than this is given up.
 const MOST_STEPS: usize = 1000;
-/// A hasty search takes no more steps; a patient one takes differences to both sides after as many.
+/// A hasty search has at most so many steps; a patient one takes central differences after so many.
 const PATIENT_STEPS: usize = 60;
-/// A step of this length is Newton's, s.
+/// A step of this length is a Newton step, s.
 const NEWTON_S: f64 = 1e12;
-/// Longest step after the first leap to and fro, s; half of it after the second, and so on.
+/// Longest step after the search has jumped forth and back for the first time, s; half of it after the second
+/// time, and so on.
 const LONGEST_AFTER_LEAP_S: f64 = 1e4;
-/// A step that leaves more than this part of the imbalance goes along with a decay.
+/// If a step leaves more than this part of the imbalance, a window is decaying.
 const STALLED: f64 = 0.8;
-/// Longest move of a window in one step, e-folds; the steps of queues are bounded likewise.
+/// Longest move of a window in one step, e-folds. The moves of queues are bounded in the same way.
 const LONGEST: f64 = 1.5;
-/// How long the dynamics are followed when steps of any length lead nowhere, s.
+/// How long the dynamics are followed if no step length leads to a root, s.
 const PATIENCE_S: f64 = 300.0;
-/// Relative difference of the derivative's approximation.
+/// Relative step of the differences that approximate the derivatives.
 const DIFFERENCE: f64 = 1e-7;
-/// Equilibria whose windows differ by less than this are one, e-folds.
+/// Equilibria count as one if their windows differ by less than this, e-folds.
 const SAME: f64 = 1e-4;
 
-/// A point where nothing moves.
+/// A state that does not change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Equilibrium {
     /// Every route, user by user.
     pub flows: Vec<Flow>,
     /// Every link with a queue, and the packets in it.
     pub queues: Vec<(LinkIndex, f64)>,
-    /// How near it is.
+    /// Evidence that the state is an equilibrium.
     pub certificate: Certificate,
-    /// As the dynamics have it.
+    /// The state of the dynamics.
     pub(crate) state: Vec<f64>,
 }
 
-/// Evidence that a point is an equilibrium.
+/// Evidence that a state is an equilibrium.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Certificate {
-    /// Largest imbalance of a window's gains and losses, or of a queue's arrivals and departures, relative.
+    /// Largest relative imbalance between a window's gains and losses, or a queue's arrivals and departures.
     pub residual: f64,
     /// Length of the next Newton step, e-folds or packets: about the distance from the exact root.
     pub distance: f64,
-    /// Windows and queues that press against their bounds.
+    /// Number of windows and queues that their bounds keep from falling.
     pub held: usize,
-    /// Steps that it took.
+    /// Number of steps of the search.
     pub steps: usize,
 }
 
@@ -63,9 +65,9 @@ pub struct Certificate {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("no equilibrium found: the imbalance is {residual:.2e} after {steps} steps")]
 pub struct NotFound {
-    /// Imbalance of the last point, relative.
+    /// Relative imbalance of the last state.
     pub residual: f64,
-    /// Steps done.
+    /// Number of steps of the search.
     pub steps: usize,
 }
 
@@ -77,18 +79,18 @@ impl Equilibrium {
 }
 
 impl Network {
-    /// The equilibrium to which the network settles from moderate windows.
+    /// The equilibrium at which the network settles from moderate windows.
     ///
     /// # Errors
-    /// If it settles nowhere.
+    /// [`NotFound`] if the network does not settle, or if the search does not find where.
     pub fn equilibrium(&self) -> Result<Equilibrium, NotFound> {
         let mut dynamics = Dynamics::new(self);
         let state = dynamics.state(&self.moderate_windows());
         settle(&mut dynamics, state)
     }
 
-    /// Every equilibrium that is reached from one of many starts: moderate, small and large windows, and each route far above
-    /// the others. The first is that of [`Self::equilibrium`].
+    /// All equilibria that are reached from one of many starts: moderate, small and large windows, and each
+    /// route's window far above the others. The first is that of [`Self::equilibrium`].
     pub fn equilibria(&self) -> Vec<Equilibrium> {
         let mut dynamics = Dynamics::new(self);
         let moderate = self.moderate_windows();
@@ -112,7 +114,7 @@ impl Network {
         found
     }
 
-    /// Windows of a TCP under the routes' fixed loss; 20 packets where there is none.
+    /// Windows of a TCP under the fixed loss of each route; 20 packets for a route without loss.
     fn moderate_windows(&self) -> Vec<f64> {
         let window = |loss: f64| if loss > 0.0 { (2.0 / loss).sqrt() } else { 20.0 };
         self.users.iter().flat_map(|user| user.routes.iter().map(move |route| window(route.loss))).collect()
@@ -125,7 +127,8 @@ impl Equilibrium {
     }
 }
 
-/// Settles from `state`; where the steps go astray, as between thresholds, only after following the dynamics for a while.
+/// Settles from `state`. If the steps do not converge, as between thresholds, the dynamics are followed for a
+/// while before the search goes on.
 fn settle(dynamics: &mut Dynamics<'_>, state: Vec<f64>) -> Result<Equilibrium, NotFound> {
     let hasty = Solver { hasty: true, ..Solver::new(dynamics) };
     if let Ok(found) = hasty.settle(state.clone()) {
@@ -147,11 +150,11 @@ struct Solver<'d, 'n> {
     dynamics: &'d mut Dynamics<'n>,
     derivative: Vec<f64>,
     moved: Vec<f64>,
-    /// Positions that are not held by their bounds.
+    /// Positions of the state that no bound holds.
     free: Vec<usize>,
-    /// Differences to both sides.
+    /// Whether differences are central.
     central: bool,
-    /// Windows that decay are put on their least.
+    /// Whether windows that decay are set to their minimum.
     hasty: bool,
 }
 
@@ -171,7 +174,7 @@ impl<'d, 'n> Solver<'d, 'n> {
     fn settle(mut self, mut state: Vec<f64>) -> Result<Equilibrium, NotFound> {
         self.dynamics.project(&mut state);
         let mut residual = self.look(&state);
-        // As long as the fastest window takes to change by half of itself.
+        // The first step is as long as the fastest window takes to change by half of itself.
         let fastest =
             self.derivative[self.dynamics.windows()].iter().fold(1e-9, |most: f64, d| most.max(d.abs()));
         let mut time_s = 0.5 / fastest;
@@ -195,7 +198,8 @@ impl<'d, 'n> Solver<'d, 'n> {
                 residual = self.look(&state);
             }
             if self.central && residual > before {
-                // Steps that leap between the pieces of a maximum: follow the dynamics more closely from now on.
+                // The steps jump forth and back between the branches of a maximum: from now on they follow
+                // the dynamics more closely.
                 longest_s = 0.5 * longest_s.min(LONGEST_AFTER_LEAP_S);
             }
             let faster = (before / residual).clamp(0.3, 10.0);
@@ -208,7 +212,7 @@ impl<'d, 'n> Solver<'d, 'n> {
         Err(NotFound { residual, steps: most_steps })
     }
 
-    /// Evaluates the dynamics; returns the residual and notes what is free.
+    /// Evaluates the dynamics, notes which positions are free, and returns the residual.
     fn look(&mut self, state: &[f64]) -> f64 {
         self.dynamics.evaluate(state, &mut self.derivative);
         let residual = self.dynamics.residual(&self.derivative);
@@ -218,7 +222,8 @@ impl<'d, 'n> Solver<'d, 'n> {
         residual
     }
 
-    /// Of the windows that fall, the one that gains least of what it loses, if that is so at its least as well.
+    /// Among the windows that fall and would fall at their minimum as well, the one that gains the least part
+    /// of what it loses.
     fn loser(&mut self, state: &[f64]) -> Option<usize> {
         let (flows, derivative) = (&self.dynamics.flows, &self.derivative);
         let part_gained = |&i: &usize| flows[i].gain / flows[i].loss_rate;
@@ -232,7 +237,7 @@ impl<'d, 'n> Solver<'d, 'n> {
         (gain < loss_rate).then_some(loser)
     }
 
-    /// d with (1/h − J) d = f.
+    /// The solution d of (1/h − J) d = f.
     fn implicit_step(&mut self, state: &[f64], time_s: f64) -> Option<DVector<f64>> {
         let mut step = DVector::from_iterator(self.free.len(), self.free.iter().map(|&i| self.derivative[i]));
         let mut matrix = -self.jacobian(state);
@@ -242,8 +247,8 @@ impl<'d, 'n> Solver<'d, 'n> {
         LU::<f64, Dyn, Dyn>::new(matrix).solve_mut(&mut step).then_some(step)
     }
 
-    /// Derivatives of the free by the free, by forward differences, or by central ones: between the pieces of a maximum only these
-    /// say what happens when both its arguments move.
+    /// Derivatives of the free positions by the free positions, by forward or by central differences. Between
+    /// the branches of a maximum only central ones say what happens when both its arguments change.
     fn jacobian(&mut self, state: &[f64]) -> DMatrix<f64> {
         let n = self.free.len();
         let mut matrix = DMatrix::zeros(n, n);
@@ -268,7 +273,7 @@ impl<'d, 'n> Solver<'d, 'n> {
         matrix
     }
 
-    /// Moves along `step`, not too far, and back onto the bounds.
+    /// Moves `state` along `step`, at most as far as allowed, and back onto the bounds.
     fn advance(&mut self, state: &mut [f64], step: &DVector<f64>) {
         let windows = self.dynamics.windows();
         for (&i, &change) in self.free.iter().zip(step.iter()) {
@@ -293,7 +298,7 @@ impl<'d, 'n> Solver<'d, 'n> {
     }
 }
 
-/// The Jacobian of the dynamics at an equilibrium, and the positions that it is about: those not held by a bound.
+/// The Jacobian of the dynamics at an equilibrium, for the positions that no bound holds.
 pub(crate) fn jacobian_at(network: &Network, equilibrium: &Equilibrium) -> DMatrix<f64> {
     let mut dynamics = Dynamics::new(network);
     let mut solver = Solver::new(&mut dynamics);

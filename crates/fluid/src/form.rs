@@ -1,11 +1,11 @@
 //! The fluid form of each controller: its definition ([`Law`]) as a mean field.
 //!
-//! Most definitions are their own fluid form, ψ = δ τ² X²/w (002, eq. 3). Where one is not, because it acts by the round, by
-//! thresholds, or by the time since a loss, this is what stands for it:
+//! Most definitions are their own fluid form, ψ = δ τ² X²/w (002, eq. 3). A controller that acts by the
+//! round, by thresholds, or by the time since a loss has this form in place of its definition:
 //!
 //! | controller | form |
 //! |---|---|
-//! | CUBIC | the increase whose balance with losses is the response function of RFC 9438, eq. 5, at least the Reno-friendly one |
+//! | CUBIC | balances losses at RFC 9438's response function (eq. 5), or the Reno-friendly one if larger |
 //! | OLIA | ψ = 1: α_r is 0 where the best path has the largest window, and so at every equilibrium |
 //! | wVegas | dw/dt = sat(α_r − d_r)/τ_r, α_r = α_total x_r/X, d_r the backlog; no draining, no least α |
 //! | mVeno | its threshold on the backlog is a ramp, one packet wide |
@@ -19,7 +19,7 @@ const CUBIC_DECREASE: f64 = 0.3;
 const CUBIC_RESPONSE: f64 = 1.0724;
 /// RFC 9438, section 4.3: α_cubic = 3 (1 − β)/(1 + β).
 const CUBIC_FRIENDLY: f64 = 0.9 / 1.7;
-/// Width of what replaces a threshold on a backlog, packets.
+/// Width of the ramp that replaces a threshold on a backlog, packets.
 const RAMP: f64 = 1.0;
 
 /// A controller in the fluid model.
@@ -28,16 +28,16 @@ pub struct Form {
     law: Law,
 }
 
-/// What moves one window: per packet acknowledged, per packet lost, and by itself.
+/// The forces on one window: per packet acknowledged, per packet lost, and per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forces {
     /// `δ_r` without the drain, packets per packet sent.
     pub growth: f64,
     /// `β_r`, part of the window per packet lost.
     pub decrease: f64,
-    /// Packets per packet sent: extended DTS.
+    /// The drain of extended DTS, packets per packet sent.
     pub drain: f64,
-    /// Part of the window per second: CWA.
+    /// Part of the window that CWA gives up per second.
     pub yielding: f64,
 }
 
@@ -48,12 +48,12 @@ impl From<Law> for Form {
 }
 
 impl Form {
-    /// The definition behind it.
+    /// The definition whose mean field this is.
     pub fn law(&self) -> Law {
         self.law
     }
 
-    /// What moves the window of `paths[r]`.
+    /// The forces on the window of `paths[r]`.
     pub fn forces(&self, paths: &[Path], r: usize) -> Forces {
         let path = &paths[r];
         let plain = |growth, decrease| Forces { growth, decrease, drain: 0.0, yielding: 0.0 };
@@ -76,7 +76,7 @@ impl Form {
         }
     }
 
-    /// `ψ_r` of 002, eq. (3), as this form has it.
+    /// `ψ_r` of 002, eq. (3), for this form.
     pub fn psi(&self, paths: &[Path], r: usize) -> f64 {
         self.forces(paths, r).growth / rate_term(paths, r)
     }
@@ -98,7 +98,7 @@ impl Form {
     }
 }
 
-/// Packets queued on the path by its RTT.
+/// Packets that are queued on the path, according to its RTT.
 fn backlog(path: &Path) -> f64 {
     path.w * (path.tau - path.tau_base).max(0.0) / path.tau
 }

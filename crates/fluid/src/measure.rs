@@ -1,4 +1,4 @@
-//! From the history of a run to its result, in the schema of all engines.
+//! The result of a run, from its history, in the schema of all engines.
 
 use std::ops::Range;
 
@@ -10,14 +10,14 @@ use crate::energy::Metering;
 use crate::represent::Member;
 use crate::run::{History, Sample};
 
-/// One user over the measured interval: integrals over time.
+/// One user over the measured interval, as integrals over time.
 #[derive(Clone, Copy, Default)]
 struct Totals {
     sent: f64,
     lost: f64,
     delivered: f64,
     window_s: f64,
-    /// RTT weighted by what was sent, s.
+    /// RTT weighted by what was sent, s × packets.
     rtt_sent_s: f64,
 }
 
@@ -31,7 +31,7 @@ impl Totals {
     }
 }
 
-/// A group under test with what one of its devices did.
+/// A group under test, with what one of its devices did.
 struct Tested<'a> {
     member: &'a Member<'a>,
     count: f64,
@@ -40,7 +40,7 @@ struct Tested<'a> {
     routes: Vec<Totals>,
     energy: EnergyReading,
     over_time: Vec<EnergyReading>,
-    /// Paths of the readings.
+    /// The path of each reading.
     paths: &'a [usize],
 }
 
@@ -94,7 +94,7 @@ impl History<'_> {
             let until_s = completed_s.unwrap_or(scenario.duration.as_secs_f64());
             let metering = Metering { scenario, group, member, first: own.start, completed_s };
             let (energy, over_time) = metering.run(&self.samples, series);
-            // Files are measured whole.
+            // A file is measured from its start to its end.
             let whole = matches!(group.workload, Workload::File { .. });
             let data_from_s = if whole { 0.0 } else { from_s };
             found.push(Tested {
@@ -111,7 +111,7 @@ impl History<'_> {
         found
     }
 
-    /// Where each user's routes stand in a sample.
+    /// Positions of each user's routes in a sample.
     fn ranges(&self) -> Vec<Range<usize>> {
         let mut first = 0;
         let range = |member: &Member<'_>| {
@@ -121,7 +121,7 @@ impl History<'_> {
         self.what.members.iter().map(range).collect()
     }
 
-    /// Integrals of route `r` between two instants, by trapezia.
+    /// Integrals of route `r` between two instants, by the trapezium rule.
     fn totals(&self, r: usize, from_s: f64, until_s: f64) -> Totals {
         let mut totals = Totals::default();
         for pair in self.samples.windows(2) {
@@ -220,7 +220,7 @@ impl History<'_> {
         series
     }
 
-    /// Routes over `path` in a sample, with the number of connections behind each.
+    /// Routes over `path` in a sample, with the number of connections that each stands for.
     fn routes_on(&self, path: usize, tested: &[Tested<'_>]) -> Vec<(usize, f64)> {
         let groups = self.what.members.iter().zip(self.ranges()).filter(|(member, _)| member.group.is_some());
         let pairs = groups
@@ -260,7 +260,7 @@ fn total_split(tested: &[Tested<'_>]) -> EnergySplit {
     })
 }
 
-/// Mean completion time of the files, s; none unless every connection has one that arrived.
+/// Mean completion time of the files, s; none unless every connection has a file that arrived.
 fn mean_completion(tested: &[Tested<'_>]) -> Option<f64> {
     let times: Option<Vec<(f64, f64)>> = tested.iter().map(|t| Some((t.completion_s?, t.count))).collect();
     let times = times.filter(|times| !times.is_empty())?;

@@ -1,4 +1,5 @@
-//! The network of 002, section IV, as data: links, routes, users. Rates in packets/s, windows and queues in packets.
+//! The network of 002, section IV, as data: links, routes, users. Rates in packets/s, windows and queues in
+//! packets.
 
 use joulepath_model::units::{JoulesPerBit, Watts};
 
@@ -7,10 +8,10 @@ use crate::form::Form;
 /// Index into [`Network::links`].
 pub type LinkIndex = usize;
 
-/// Links and the users who share them.
+/// Links, and the users that share them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Network {
-    /// Every link on which somebody's packets may queue or be lost.
+    /// Every link on which packets may queue or be lost.
     pub links: Vec<Link>,
     /// Multipath and single-path users.
     pub users: Vec<User>,
@@ -25,26 +26,27 @@ pub struct Link {
     pub price: Price,
 }
 
-/// Loss probability of a link, by the packets that wait in it.
+/// Loss probability of a link as a function of the packets that wait in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Price {
-    /// Always the same, whatever arrives; nothing waits.
+    /// A constant loss probability; no packets wait.
     Fixed {
         /// Loss probability.
         loss: f64,
     },
-    /// DropTail, in the mean over its sawtooth: no loss up to `knee` packets; then as much as keeps the queue near it.
+    /// The mean of DropTail over its sawtooth: no loss up to `knee` packets, above it as much as keeps the
+    /// queue near it.
     DropTail {
         /// Mean queue of the saturated link, packets.
         knee: f64,
-        /// This many packets above the knee nothing gets through.
+        /// With this many packets above the knee every packet is lost.
         ramp: f64,
     },
     /// Gentle RED on the queue itself: 0 up to `min`, `most` at `max`, 1 at twice `max`.
     Red {
-        /// Queue up to which nothing is dropped, packets.
+        /// Up to this queue no packet is dropped, packets.
         min: f64,
-        /// Queue at which `most` is dropped, packets.
+        /// At this queue the loss probability is `most`, packets.
         max: f64,
         /// Loss probability at `max`.
         most: f64,
@@ -52,7 +54,7 @@ pub enum Price {
 }
 
 impl Price {
-    /// Loss probability with `queue` packets waiting.
+    /// Loss probability while `queue` packets wait.
     pub fn loss(&self, queue: f64) -> f64 {
         match *self {
             Price::Fixed { loss } => loss,
@@ -64,12 +66,12 @@ impl Price {
         }
     }
 
-    /// Whether packets wait there.
+    /// Whether packets wait at the link.
     pub fn queues(&self) -> bool {
         !matches!(self, Price::Fixed { .. })
     }
 
-    /// Q̄ of extended DTS' price: the queue from which on it costs, packets.
+    /// Q̄ of extended DTS' price: a queue costs only what it is above this, packets.
     pub(crate) fn target(&self) -> f64 {
         match *self {
             Price::Fixed { .. } => f64::INFINITY,
@@ -79,7 +81,7 @@ impl Price {
     }
 }
 
-/// Equal connections.
+/// Connections that are alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct User {
     /// Their controller.
@@ -88,41 +90,41 @@ pub struct User {
     pub count: f64,
     /// A route for each subflow.
     pub routes: Vec<Route>,
-    /// What may be on its way, in all subflows together, before the receiver stops the sender, packets.
+    /// Most packets that all subflows together may have on their way before the receiver stops the sender.
     pub buffer: f64,
     /// No window falls below this, packets.
     pub least_window: f64,
 }
 
-/// What one subflow travels on.
+/// The route of one subflow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route {
     /// RTT without queues, s.
     pub base_rtt_s: f64,
-    /// Loss on the wire, whatever the load.
+    /// Loss on the wire, which does not depend on the load.
     pub loss: f64,
     /// Links with queues, in order.
     pub links: Vec<LinkIndex>,
     /// Whether it carries data.
     pub active: bool,
-    /// What the controllers are told of its cost.
+    /// What the controllers are told about its cost.
     pub cost: Cost,
     /// Subflows of one user with the same number share a bottleneck (DWC).
     pub group: usize,
 }
 
-/// What the control plane says of a route.
+/// What the control plane tells about a route.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
     /// b_r.
     pub slope: JoulesPerBit,
     /// θ_r.
     pub sunk: Watts,
-    /// Payload of a packet, bit; 0: θ_r does not count.
+    /// Payload of a packet, bit; with 0, θ_r does not count.
     pub packet_bits: f64,
     /// α_r, the share of the traffic that it shall carry.
     pub share: f64,
-    /// ρ_r, energy per bit against the cheapest route (002, section V-C).
+    /// ρ_r: energy per bit relative to the cheapest route (002, section V-C).
     pub relative_energy: f64,
 }
 
@@ -139,13 +141,13 @@ impl Route {
 }
 
 impl User {
-    /// One connection over `routes` that nothing but congestion limits. Windows may fall as far as `LEAST_WINDOW`.
+    /// One connection over `routes` that only congestion limits. Its windows may fall to [`LEAST_WINDOW`].
     pub fn new(form: impl Into<Form>, routes: Vec<Route>) -> Self {
         User { form: form.into(), count: 1.0, routes, buffer: f64::INFINITY, least_window: LEAST_WINDOW }
     }
 }
 
-/// In the theory a window that tends to 0 gets as far as this, packets.
+/// The lower bound in theory of a window that tends to 0, packets.
 pub const LEAST_WINDOW: f64 = 1e-3;
 
 impl Network {

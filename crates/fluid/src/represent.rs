@@ -1,60 +1,67 @@
-//! From a scenario and a policy to networks: one for each period in which nothing changes from outside.
+//! From a scenario and a policy to networks: one network for each period in which the scenario does not
+//! change.
 //!
-//! What varies at random counts with its mean: log-normal rates, bursts of cross traffic, jitter (0), bursts of losses. ACKs take
-//! no rate. Every DropTail queue becomes its [`sawtooth`]. A connection starts in the middle of its `spread`.
+//! What varies at random counts with its mean: log-normal rates, bursts of cross traffic, jitter (0), bursts
+//! of losses. ACKs take no rate. Every DropTail queue becomes its [`sawtooth`]. A connection starts in the
+//! middle of its `spread`.
 
-use joulepath_control::allocate::{CostedPath, costed_path};
+use joulepath_control::path::{energy_per_bit, links_of, traffic_of};
+use joulepath_control::schedule::Style;
+use joulepath_control::{Setup, competitor_controller};
+use joulepath_controllers::Connection;
 use joulepath_controllers::formula::Law;
-use joulepath_controllers::{Connection, Controller};
-use joulepath_link::random::{Domain, Stream};
-use joulepath_model::energy::{InterfaceModel, Traffic};
+use joulepath_model::energy::InterfaceModel;
 use joulepath_model::network::{LinkSpec, QueueLimit, RateSpec};
+use joulepath_model::random::{Domain, Stream};
 use joulepath_model::scenario::{
     Competitor, ConnectionGroup, CrossPattern, Direction, LinkIndex, PathIndex, Scenario, Workload,
 };
 use joulepath_model::units::Nanos;
 
+use crate::error::{RunError, Unsupported};
 use crate::network::{Cost, Link, Network, Price, Route, User};
 use crate::sawtooth::sawtooth;
-use crate::{RunError, Setup, Unsupported};
 
-/// Recorded links are averaged over this, ns.
+/// Recorded links have their mean rate over periods of this length, ns.
 const TRACE_BIN_NS: u64 = 1_000_000_000;
-/// No link is slower, packets/s.
+/// Least rate of a link, packets/s.
 const LEAST_RATE_PPS: f64 = 1.0;
 
-/// A scenario as the fluid engine sees it, at all times.
+/// A scenario as the fluid engine sees it, for all periods.
 pub(crate) struct Represented<'a> {
     pub(crate) scenario: &'a Scenario,
     /// Users as they are when all their routes are open.
     users: Vec<User>,
-    /// Who they are.
+    /// What each of them stands for.
     pub(crate) members: Vec<Member<'a>>,
-    /// The scenario's link behind each of the networks' links.
+    /// The scenario's link that each of the networks' links stands for.
     pub(crate) links: Vec<LinkIndex>,
     /// Bits on the wire of a full segment.
     wire_bits: f64,
 }
 
-/// Who a user is.
+/// What a user stands for.
 #[derive(Clone)]
 pub(crate) struct Member<'a> {
     /// The connections under test, or none for competitors.
     pub(crate) group: Option<&'a ConnectionGroup>,
     /// Start of the connection, s.
     pub(crate) start_s: f64,
-    /// From when on each route delivers data, s.
+    /// When each route begins to deliver data, s.
     pub(crate) opens_s: Vec<f64>,
     /// Path of each route; none for competitors.
     pub(crate) paths: Vec<PathIndex>,
-    /// Links that must be up, for each route.
+    /// The links that must be up for each route.
     needs: Vec<Vec<LinkIndex>>,
-    /// Bits of a file.
+    /// Size of a file, bits.
     pub(crate) file_bits: Option<f64>,
 }
 
 /// Refuses what the engine cannot represent.
 pub(crate) fn check(scenario: &Scenario, setup: &Setup) -> Result<(), Unsupported> {
+    if let Some(part) = part_without_equations(setup) {
+        return Err(Unsupported::Policy { policy: setup.policy().to_owned(), part });
+    }
     if scenario.topology.is_some() {
         return Err(Unsupported::Topology);
     }
@@ -77,11 +84,32 @@ pub(crate) fn check(scenario: &Scenario, setup: &Setup) -> Result<(), Unsupporte
     if let Some(path) = scenario.paths.iter().find(|path| path.relay.is_some()) {
         return Err(Unsupported::Relay { path: path.name.clone() });
     }
-    let backup = scenario.paths.iter().find(|path| path.backup && setup.only_path.is_none());
+    let only_backups = |group: &&ConnectionGroup| regular_paths(scenario, setup, group).is_empty();
+    if let Some(group) = scenario.connections.iter().find(only_backups) {
+        return Err(Unsupported::BackupsOnly { connection: group.name.clone() });
+    }
+    let backup = scenario.paths.iter().find(|path| path.backup && setup.only_path().is_none());
     let breaks = scenario.links.iter().any(|link| !link.outages.is_empty());
     match backup {
         Some(path) if breaks => Err(Unsupported::Backup { path: path.name.clone() }),
         _ => Ok(()),
+    }
+}
+
+/// The paths of a connection that carry data while all links are up. The only path of a policy may be a
+/// backup, too.
+fn regular_paths(scenario: &Scenario, setup: &Setup, group: &ConnectionGroup) -> Vec<PathIndex> {
+    let regular = |path: &PathIndex| setup.only_path().is_some() || !scenario.paths[*path].backup;
+    group.paths.iter().copied().filter(regular).collect()
+}
+
+/// A part of the policy that decides what arrives and that the equations do not have.
+fn part_without_equations(setup: &Setup) -> Option<String> {
+    match setup.scheduler().features().style {
+        _ if setup.selector().is_some() => Some("a selector that opens and closes subflows".to_owned()),
+        _ if setup.slots().is_some() => Some("an allocator of slots".to_owned()),
+        Style::Copies => Some(format!("the {} scheduler", setup.parts().scheduler)),
+        Style::Plain | Style::Queues | Style::Places => None,
     }
 }
 
@@ -107,36 +135,20 @@ impl<'a> Represented<'a> {
         mut random: Stream,
     ) -> Result<(), RunError> {
         let scenario = self.scenario;
-        let selected =
-            |path: &usize| setup.only_path.map_or(!scenario.paths[*path].backup, |only| only == *path);
-        let paths: Vec<usize> = group.paths.iter().copied().filter(selected).collect();
-        if paths.is_empty() {
-            return Err(RunError::NoPath { connection: group.name.clone() });
-        }
-        let mut connection = Connection::new(paths.len());
-        for (name, value) in &setup.controller_params {
-            setup.controller.set_param(&mut connection, name, value)?;
-        }
-        let shares = match &setup.allocator {
-            None => vec![0.0; paths.len()],
-            Some(allocator) => {
-                let cost = |&path: &usize| costed_path(scenario, group.direction, path, allocator.capacity);
-                let costed: Vec<CostedPath> = paths.iter().map(cost).collect();
-                allocator.shares(&costed, &mut random)?
-            }
-        };
-        let directed = |path: usize| match group.direction {
-            Direction::Download => (&scenario.paths[path].down, &scenario.paths[path].up),
-            Direction::Upload => (&scenario.paths[path].up, &scenario.paths[path].down),
-        };
+        let paths = setup.used(group, regular_paths(scenario, setup, group), |&path| path)?;
+        let connection = setup.connection(paths.len());
+        let shares = setup.shares(scenario, group.direction, &paths, &mut random)?;
+        let shares = shares.map_or_else(|| vec![0.0; paths.len()], |shares| shares.of_paths);
+        let directed = |path: usize| links_of(scenario, group.direction, path);
         let mut routes: Vec<Route> =
             paths.iter().map(|&path| self.route(directed(path).0, directed(path).1)).collect();
-        let energy: Vec<f64> = paths.iter().map(|&path| self.energy_per_bit(path, group.direction)).collect();
+        let energy: Vec<f64> =
+            paths.iter().map(|&path| energy_per_bit(scenario, group.direction, path)).collect();
         let cheapest = energy.iter().copied().fold(f64::INFINITY, f64::min);
         for (i, (route, &path)) in routes.iter_mut().zip(&paths).enumerate() {
             let model = &scenario.paths[path].energy.model;
             route.cost = Cost {
-                slope: model.slope(traffic(group.direction)),
+                slope: model.slope(traffic_of(group.direction)),
                 sunk: model.sunk_power(),
                 packet_bits: scenario.transport.mss.0 as f64 * 8.0,
                 share: shares[i],
@@ -145,7 +157,7 @@ impl<'a> Represented<'a> {
         }
         self.group_by_bottleneck(&mut routes);
         let start_s = (group.start + Nanos(group.spread.0 / 2)).as_secs_f64();
-        let needs = paths.iter().map(|&path| [&directed(path).0[..], &directed(path).1[..]].concat());
+        let needs = paths.iter().map(|&path| [directed(path).0, directed(path).1].concat());
         self.members.push(Member {
             group: Some(group),
             start_s,
@@ -158,17 +170,17 @@ impl<'a> Represented<'a> {
             },
         });
         self.users.push(User {
-            form: Law::of(setup.controller, &connection).into(),
+            form: Law::of(setup.controller(), &connection).into(),
             count: f64::from(group.count),
             routes,
             buffer: group.receive_buffer.0.min(group.send_buffer.0) as f64 / scenario.transport.mss.0 as f64,
-            least_window: f64::from(setup.controller.min_cwnd()),
+            least_window: f64::from(setup.controller().min_cwnd()),
         });
         Ok(())
     }
 
     fn add_competitor(&mut self, competitor: &'a Competitor) -> Result<(), RunError> {
-        let controller = Controller::by_name(&competitor.cc)?;
+        let controller = competitor_controller(competitor)?;
         let route = self.route(&competitor.down, &competitor.up);
         let start_s = (competitor.start + Nanos(competitor.spread.0 / 2)).as_secs_f64();
         self.members.push(Member {
@@ -187,7 +199,7 @@ impl<'a> Represented<'a> {
         Ok(())
     }
 
-    /// RTT and loss of a route, with the links that have a rate.
+    /// A route with its RTT, its loss, and those of its links that have a rate.
     fn route(&mut self, data: &[LinkIndex], acks: &[LinkIndex]) -> Route {
         let links = &self.scenario.links;
         let wire = |&link: &LinkIndex, bits: f64| {
@@ -211,16 +223,7 @@ impl<'a> Represented<'a> {
         })
     }
 
-    /// Energy per bit at the rate of the slowest link, J/bit.
-    fn energy_per_bit(&self, path: PathIndex, direction: Direction) -> f64 {
-        let spec = &self.scenario.paths[path];
-        let data = if direction == Direction::Download { &spec.down } else { &spec.up };
-        let rates = data.iter().map(|&link| self.scenario.links[link].rate.mean_bps(self.scenario.duration));
-        let model = &spec.energy.model;
-        model.slope(traffic(direction)).0 + model.sunk_power().0 / rates.fold(f64::INFINITY, f64::min)
-    }
-
-    /// Subflows over one link share a bottleneck, as DWC would find out.
+    /// Puts subflows over one link into one group: they share a bottleneck, as DWC would detect.
     fn group_by_bottleneck(&self, routes: &mut [Route]) {
         for r in 0..routes.len() {
             let shares = |k: &usize| routes[*k].links.iter().any(|link| routes[r].links.contains(link));
@@ -228,7 +231,8 @@ impl<'a> Represented<'a> {
         }
     }
 
-    /// When data begins to arrive on each route: after promotion, MP_CAPABLE or MP_JOIN, and the way of the first segment.
+    /// When data begins to arrive on each route: after the promotion of the radio, MP_CAPABLE or MP_JOIN, and
+    /// the travel time of the first segment.
     fn openings(&self, start_s: f64, direction: Direction, paths: &[usize], routes: &[Route]) -> Vec<f64> {
         let promotion_s = |path: usize| match &self.scenario.paths[path].energy.model {
             InterfaceModel::Rrc(rrc) => rrc.promotion.duration.as_secs_f64(),
@@ -249,7 +253,7 @@ impl<'a> Represented<'a> {
         paths.iter().enumerate().map(open).collect()
     }
 
-    /// Every instant at which something changes from outside, ascending, from 0 to the end, s.
+    /// Every instant at which the scenario changes, ascending, from 0 to the end, s.
     pub(crate) fn changes_s(&self) -> Vec<f64> {
         let end_s = self.scenario.duration.as_secs_f64();
         let mut at: Vec<f64> = vec![0.0, self.scenario.warm_up.as_secs_f64(), end_s];
@@ -272,7 +276,7 @@ impl<'a> Represented<'a> {
         at
     }
 
-    /// The network from `from_s` on, until something changes; `done` tells which users have finished.
+    /// The network from `from_s` until the scenario changes; `done` tells which users have finished.
     pub(crate) fn network(&self, from_s: f64, done: &[bool]) -> Network {
         let rates: Vec<f64> =
             (0..self.scenario.links.len()).map(|link| self.rate_bps(link, from_s)).collect();
@@ -290,7 +294,7 @@ impl<'a> Represented<'a> {
         Network { links: links.collect(), users }
     }
 
-    /// A link with the sawtooth of those who use it.
+    /// A link with the sawtooth of the users that share it.
     fn drop_tail(&self, capacity_pps: f64, queue: &QueueLimit, l: usize, users: &[User]) -> Link {
         let buffer = match *queue {
             QueueLimit::Packets(packets) => f64::from(packets),
@@ -314,7 +318,7 @@ impl<'a> Represented<'a> {
         }
     }
 
-    /// What a link offers from `from_s` on, less cross traffic, bit/s; 0 during an outage.
+    /// What a link offers from `from_s` on without its cross traffic, bit/s; 0 during an outage.
     fn rate_bps(&self, link: LinkIndex, from_s: f64) -> f64 {
         let spec = &self.scenario.links[link];
         let is = |from: Nanos, until: Nanos| (from.as_secs_f64()..until.as_secs_f64()).contains(&from_s);
@@ -337,7 +341,7 @@ impl<'a> Represented<'a> {
                 };
                 let served = trace.opportunities_ms.iter().filter(in_bin).count() as f64;
                 let bits = f64::from(joulepath_model::network::DeliveryTrace::OPPORTUNITY_BYTES) * 8.0;
-                // A recording that pauses for a second still answers.
+                // A recording may pause for a second; its rate still is not 0.
                 (served * bits / (bin_ms / 1e3)).max(LEAST_RATE_PPS * self.wire_bits)
             }
             other => other.mean_bps(self.scenario.duration),
@@ -351,19 +355,12 @@ impl<'a> Represented<'a> {
     }
 }
 
-/// Rate of cross traffic over time, bit/s.
+/// Mean rate of cross traffic, bit/s.
 fn mean_bps(pattern: &CrossPattern) -> f64 {
     match *pattern {
         CrossPattern::Constant { rate } => rate.bps() as f64,
         CrossPattern::Pareto { rate, mean_burst, mean_gap, .. } => {
             rate.bps() as f64 * mean_burst.0 as f64 / (mean_burst.0 + mean_gap.0) as f64
         }
-    }
-}
-
-pub(crate) const fn traffic(direction: Direction) -> Traffic {
-    match direction {
-        Direction::Download => Traffic::Down,
-        Direction::Upload => Traffic::Up,
     }
 }

@@ -1,14 +1,16 @@
-//! One run: the trajectory of a scenario, period by period, until its end or until its files are there.
+//! One run: the trajectory of a scenario, period by period, until its end or until its files have arrived.
 
+use joulepath_control::Setup;
+use joulepath_model::cancel::Cancel;
 use joulepath_model::scenario::Scenario;
 
 use crate::dynamics::{Dynamics, Flow};
+use crate::error::RunError;
 use crate::represent::Represented;
-use crate::{RunError, Setup};
 
-/// Samples of a run, evenly spaced; periods end with one of their own.
+/// Number of samples of a run, evenly spaced. Each period ends with a sample besides.
 const SAMPLES: f64 = 1000.0;
-/// After an outage a window begins anew with this, packets.
+/// Window of a route after an outage, packets.
 const WINDOW_AFTER_OUTAGE: f64 = 1.0;
 
 /// All routes of all users at one instant.
@@ -21,30 +23,35 @@ pub(crate) struct Sample {
     pub(crate) queues: Vec<f64>,
 }
 
-/// What became of a scenario.
+/// What happened in a scenario.
 pub(crate) struct History<'a> {
     pub(crate) what: Represented<'a>,
     pub(crate) samples: Vec<Sample>,
     /// When each user's file was complete, s.
     pub(crate) completed_s: Vec<Option<f64>>,
-    /// Steps of the solver.
+    /// Number of steps of the solver.
     pub(crate) steps: usize,
 }
 
-/// What goes on from one period to the next.
+/// The state that one period hands to the next.
 struct Progress {
     windows: Vec<f64>,
     /// Expected losses of each route so far.
     losses: Vec<f64>,
     queues: Vec<f64>,
     was_active: Vec<bool>,
-    /// Bits that each user has got.
+    /// Bits that each user has received.
     delivered_bits: Vec<f64>,
     done: Vec<bool>,
 }
 
-/// Integrates `scenario` under the policy of `setup`.
-pub(crate) fn history<'a>(scenario: &'a Scenario, setup: &Setup, seed: u64) -> Result<History<'a>, RunError> {
+/// Integrates `scenario` under the policy of `setup`, unless `cancel` is set before the end.
+pub(crate) fn history<'a>(
+    scenario: &'a Scenario,
+    setup: &Setup,
+    seed: u64,
+    cancel: &Cancel,
+) -> Result<History<'a>, RunError> {
     let what = Represented::new(scenario, setup, seed)?;
     let users = what.members.len();
     let routes = what.network(0.0, &vec![false; users]).routes();
@@ -61,7 +68,7 @@ pub(crate) fn history<'a>(scenario: &'a Scenario, setup: &Setup, seed: u64) -> R
     for period in changes.windows(2) {
         let mut from_s = period[0];
         while from_s < period[1] {
-            from_s = history.advance(&mut progress, from_s, period[1])?;
+            from_s = history.advance(&mut progress, from_s, period[1], cancel)?;
             if history.is_over() {
                 return Ok(history);
             }
@@ -71,20 +78,27 @@ pub(crate) fn history<'a>(scenario: &'a Scenario, setup: &Setup, seed: u64) -> R
 }
 
 impl History<'_> {
-    /// Whether every connection under test carried a file, and all have arrived.
+    /// Whether every connection under test carried a file and all files have arrived.
     fn is_over(&self) -> bool {
         let mut tested = self.what.members.iter().zip(&self.completed_s).filter(|(m, _)| m.group.is_some());
         tested.all(|(_, completed)| completed.is_some())
     }
 
-    /// Goes on from `from_s` to `until_s`, or until a file is complete; returns how far it got.
-    fn advance(&mut self, progress: &mut Progress, from_s: f64, until_s: f64) -> Result<f64, RunError> {
+    /// Goes on from `from_s` to `until_s`, or until a file is complete; returns the instant that it reached,
+    /// s.
+    fn advance(
+        &mut self,
+        progress: &mut Progress,
+        from_s: f64,
+        until_s: f64,
+        cancel: &Cancel,
+    ) -> Result<f64, RunError> {
         let network = self.what.network(from_s, &progress.done);
         let mut dynamics = Dynamics::with_slow_start(&network);
         let routes: Vec<bool> =
             network.users.iter().flat_map(|user| user.routes.iter().map(|route| route.active)).collect();
         for (r, &active) in routes.iter().enumerate() {
-            // A route that had carried data and comes back after an outage.
+            // The route had carried data and comes back after an outage.
             if active && !progress.was_active[r] && progress.losses[r] > 0.0 {
                 (progress.windows[r], progress.losses[r]) = (WINDOW_AFTER_OUTAGE, 0.0);
             }
@@ -94,7 +108,8 @@ impl History<'_> {
         let (queues, losses) = (dynamics.queues(), dynamics.losses());
         start[queues.clone()].copy_from_slice(&progress.queues);
         start[losses.clone()].copy_from_slice(&progress.losses);
-        let trajectory = dynamics.trajectory(&start, &self.instants(from_s, until_s))?;
+        let instants = self.instants(from_s, until_s);
+        let trajectory = dynamics.trajectory_unless(cancel, &start, &instants)?.ok_or(RunError::Cancelled)?;
         self.steps += trajectory.steps;
         for (state, &time_s) in trajectory.states.iter().zip(&trajectory.times_s) {
             let sample = Sample {
@@ -122,7 +137,7 @@ impl History<'_> {
         (0..steps as u32).map(at).chain([until_s]).collect()
     }
 
-    /// Adds what has arrived since the last sample; returns the instant if that completed a file.
+    /// Adds what has arrived since the last sample. Returns the instant if that completed a file.
     fn deliver(&mut self, progress: &mut Progress, sample: &Sample, from_s: f64) -> Option<f64> {
         let last = self.samples.last().filter(|last| last.time_s >= from_s)?;
         let seconds = sample.time_s - last.time_s;

@@ -1,26 +1,28 @@
-//! What a DropTail queue is in the mean: the queue that stands in it, and the part of its rate that is used.
+//! The mean of a DropTail queue: the packets that wait in it, and the part of its rate that is used.
 //!
-//! n windows of equal size, out of step, fill pipe and buffer, W = C τ + B, when one of them loses a packet and halves:
-//! together they swing between W (1 − 1/(2n)) and W. They grow by n packets per RTT, which is τ while the queue is empty
-//! and W/C when it is not. With n = 1 the use is 1 − (1 − β)²/(4 (1 + β + β²)), β = B/(C τ) ≤ 1.
+//! n windows of equal size, out of step, fill pipe and buffer, W = C τ + B, when one of them loses a packet
+//! and halves. Their sum swings between W (1 − 1/(2n)) and W. It grows by n packets per RTT, which is τ while
+//! the queue is empty and W/C when it is not. With n = 1 the utilisation is 1 − (1 − β)²/(4 (1 + β + β²)), β
+//! = B/(C τ) ≤ 1.
 
 /// Means over a sawtooth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sawtooth {
     /// Part of the rate that is used.
     pub utilisation: f64,
-    /// Packets that wait, in the mean over time.
+    /// Mean number of packets that wait.
     pub queue: f64,
 }
 
-/// The sawtooth of `flows` windows over a link of `capacity_pps` with a buffer of `buffer` packets, `rtt_s` without queues.
+/// The sawtooth of `flows` windows over a link of `capacity_pps` with a buffer of `buffer` packets; the RTT
+/// without queues is `rtt_s`.
 pub fn sawtooth(capacity_pps: f64, buffer: f64, rtt_s: f64, flows: f64) -> Sawtooth {
     let pipe = capacity_pps * rtt_s;
     let top = pipe + buffer;
     let bottom = top * (1.0 - 0.5 / flows.max(1.0));
     let squares = |from: f64, to: f64| to * to - from * from;
     let cubes = |from: f64, to: f64| to * to * to - from * from * from;
-    // Below the pipe: time is ∝ τ dW, and W/τ is sent. Above: time is ∝ W/C dW, and C is sent.
+    // Below the pipe, time is ∝ τ dW and W/τ is sent. Above it, time is ∝ W/C dW and C is sent.
     let empty_s = rtt_s * (pipe - bottom).max(0.0);
     let sent_empty = squares(bottom, pipe.max(bottom)) / 2.0;
     let from = bottom.max(pipe);
@@ -47,7 +49,8 @@ mod tests {
 
     #[test]
     fn the_queue_lies_between_the_ends_of_the_sawtooth() {
-        // One flow, B = C τ = 100: W from 100 to 200, W² grows evenly: mean W = (2/3)(8 − 1)/(4 − 1) · 100 = 155.56.
+        // One flow, B = C τ = 100: W from 100 to 200, W² grows evenly: mean W = (2/3)(8 − 1)/(4 − 1) · 100 =
+        // 155.56.
         let one = sawtooth(1000.0, 100.0, 0.1, 1.0);
         assert!((one.queue - 55.555_556).abs() < 1e-5, "{one:?}");
         // Many flows out of step leave the queue nearly full.

@@ -1,4 +1,4 @@
-//! How a network behaves around an equilibrium: linear stability, and how fast it comes back.
+//! How a network behaves around an equilibrium: its linear stability, and how fast it comes back.
 
 use nalgebra::Complex;
 
@@ -7,10 +7,10 @@ use crate::equilibrium::{Equilibrium, jacobian_at};
 use crate::network::Network;
 use crate::trajectory::Stuck;
 
-/// Instants at which a trajectory is looked at while it settles.
+/// Number of instants at which a trajectory is looked at while it settles.
 const LOOKS: u32 = 4000;
 
-/// The linearised dynamics at an equilibrium. What presses against a bound is held there and does not count.
+/// The dynamics linearised at an equilibrium. Windows and queues that a bound holds are left out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stability {
     /// Eigenvalues of the Jacobian, 1/s, the slowest first.
@@ -18,7 +18,8 @@ pub struct Stability {
 }
 
 impl Stability {
-    /// Largest real part, 1/s: small deviations grow if it is positive. −∞ if nothing can move.
+    /// Largest real part, 1/s. If it is positive, small deviations grow. −∞ if no window and no queue can
+    /// move.
     pub fn abscissa(&self) -> f64 {
         self.eigenvalues.first().map_or(f64::NEG_INFINITY, |value| value.re)
     }
@@ -28,7 +29,7 @@ impl Stability {
         self.abscissa() < 0.0
     }
 
-    /// Time in which a small deviation falls to 1/e at last, s; infinite if it does not.
+    /// Time in which a small deviation falls to 1/e in the end, s; infinite if it does not fall.
     pub fn time_constant_s(&self) -> f64 {
         if self.is_stable() { -1.0 / self.abscissa() } else { f64::INFINITY }
     }
@@ -46,11 +47,12 @@ impl Network {
         Stability { eigenvalues }
     }
 
-    /// Responsiveness: the time from which on every rate stays within `tolerance` of the total rate around its equilibrium, when
-    /// the windows start at `windows` and queues are empty, s; none if that takes longer than `patience_s`.
+    /// Responsiveness: the time after which every rate stays within `tolerance` of the total rate around its
+    /// equilibrium, if the windows start at `windows` and the queues are empty, s. `None` if that takes
+    /// longer than `patience_s`.
     ///
     /// # Errors
-    /// If the equations cannot be integrated.
+    /// [`Stuck`] if the equations cannot be integrated.
     pub fn settling_time_s(
         &self,
         equilibrium: &Equilibrium,

@@ -1,22 +1,26 @@
 //! Trajectories: the dynamics from a state onwards.
 //!
-//! Dormand and Prince's 5th-order method with adaptive steps; where it reports stiffness, Radau IIA takes over.
+//! The method is Dormand and Prince's of 5th order with adaptive steps. If it reports stiffness, Radau IIA
+//! takes over.
 
 use std::cell::RefCell;
 
+use differential_equations::control::ControlFlag;
 use differential_equations::error::Error;
+use differential_equations::interpolate::Interpolation;
 use differential_equations::methods::{ExplicitRungeKutta, ImplicitRungeKutta};
 use differential_equations::ode::{ODE, solve_ode};
-use differential_equations::solout::TEvalSolout;
+use differential_equations::solout::{Solout, TEvalSolout};
 use differential_equations::solution::Solution;
+use joulepath_model::cancel::Cancel;
 
 use crate::dynamics::{Dynamics, Flow};
 
-/// Error of a step, relative; states are logarithms of windows, and packets.
+/// Tolerated error of a step, relative. States are logarithms of windows, and packets.
 const RELATIVE: f64 = 1e-7;
-/// Error of a step, absolute: e-folds of windows, packets.
+/// Tolerated error of a step, absolute: e-folds of windows, packets.
 const ABSOLUTE: f64 = 1e-7;
-/// More steps than this between two instants lead nowhere.
+/// The solver gives up after so many steps between two instants.
 const MOST_STEPS: usize = 2_000_000;
 
 /// States at instants.
@@ -24,9 +28,9 @@ const MOST_STEPS: usize = 2_000_000;
 pub struct Trajectory {
     /// Instants, s.
     pub times_s: Vec<f64>,
-    /// The state at each.
+    /// The state at each instant.
     pub states: Vec<Vec<f64>>,
-    /// Steps of the solver.
+    /// Number of steps of the solver.
     pub steps: usize,
 }
 
@@ -34,7 +38,7 @@ pub struct Trajectory {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("the equations could not be integrated beyond {reached_s:.6} s: {why}")]
 pub struct Stuck {
-    /// How far it got, s.
+    /// The instant that it reached, s.
     pub reached_s: f64,
     /// What the solver says.
     pub why: &'static str,
@@ -49,20 +53,62 @@ impl ODE<f64, Vec<f64>> for System<'_, '_> {
     }
 }
 
+/// Keeps the states at the wanted instants, and ends the integration once the token is set.
+struct Wanted<'a> {
+    instants: TEvalSolout<f64>,
+    cancel: &'a Cancel,
+}
+
+impl Solout<f64, Vec<f64>> for Wanted<'_> {
+    fn solout<I>(
+        &mut self,
+        t_curr: f64,
+        t_prev: f64,
+        y_curr: &Vec<f64>,
+        y_prev: &Vec<f64>,
+        interpolator: &mut I,
+        solution: &mut Solution<f64, Vec<f64>>,
+    ) -> ControlFlag<f64, Vec<f64>>
+    where
+        I: Interpolation<f64, Vec<f64>> + ?Sized,
+    {
+        match self.cancel.is_set() {
+            true => ControlFlag::Terminate,
+            false => self.instants.solout(t_curr, t_prev, y_curr, y_prev, interpolator, solution),
+        }
+    }
+}
+
 impl Dynamics<'_> {
-    /// The states at `times_s` (ascending), beginning with `start` at the first of them.
+    /// The states at `times_s` (ascending), from `start` at the first of them on.
     ///
     /// # Errors
-    /// If the solver does not get through.
+    /// [`Stuck`] if the solver gives up before the last instant.
     pub fn trajectory(&mut self, start: &[f64], times_s: &[f64]) -> Result<Trajectory, Stuck> {
-        let (&[from_s, ..], &[.., until_s]) = (times_s, times_s) else { return Ok(Trajectory::default()) };
+        let whole = self.trajectory_unless(&Cancel::new(), start, times_s)?;
+        Ok(whole.expect("nobody else has the token"))
+    }
+
+    /// As [`Dynamics::trajectory`]; `None` if `cancel` was set before the end.
+    ///
+    /// # Errors
+    /// [`Stuck`] if the solver gives up before the last instant.
+    pub fn trajectory_unless(
+        &mut self,
+        cancel: &Cancel,
+        start: &[f64],
+        times_s: &[f64],
+    ) -> Result<Option<Trajectory>, Stuck> {
+        let (&[from_s, ..], &[.., until_s]) = (times_s, times_s) else {
+            return Ok(Some(Trajectory::default()));
+        };
         let mut start = start.to_vec();
         self.project(&mut start);
         if until_s <= from_s {
-            return Ok(Trajectory { times_s: vec![from_s], states: vec![start], steps: 0 });
+            return Ok(Some(Trajectory { times_s: vec![from_s], states: vec![start], steps: 0 }));
         }
         let system = System(RefCell::new(self));
-        let wanted = || TEvalSolout::new(times_s, from_s, until_s);
+        let wanted = || Wanted { instants: TEvalSolout::new(times_s, from_s, until_s), cancel };
         let mut explicit = ExplicitRungeKutta::dopri5().rtol(RELATIVE).atol(ABSOLUTE).max_steps(MOST_STEPS);
         let solved = solve_ode(&mut explicit, &system, from_s, until_s, &start, &mut wanted());
         let solved = match solved {
@@ -73,7 +119,11 @@ impl Dynamics<'_> {
             }
             other => other,
         };
-        solved.map(Trajectory::from).map_err(|error| stuck(&error))
+        match solved {
+            _ if cancel.is_set() => Ok(None),
+            Ok(solution) => Ok(Some(Trajectory::from(solution))),
+            Err(error) => Err(stuck(&error)),
+        }
     }
 
     /// The routes in `state`.

@@ -8,12 +8,12 @@ pub(crate) mod lab;
 mod league;
 mod map;
 mod reproduce;
+mod shared;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use joulepath_model::units::Nanos;
 
 pub(crate) use advise::AdviseOptions;
 use cc::CcCommand;
@@ -23,6 +23,8 @@ use lab::LabOptions;
 pub(crate) use league::LeagueOptions;
 pub(crate) use map::{MapMetric, MapOptions};
 pub(crate) use reproduce::ReproduceOptions;
+use shared::key_value;
+pub(crate) use shared::{Changes, Engine};
 
 /// Version, and the commit that it was built from.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("JOULEPATH_COMMIT"), ")");
@@ -44,12 +46,13 @@ Example:
 Fields of a subflow: cwnd (packets) and srtt_us are required; base_rtt_us, last_rtt_us, acked_since_loss,
 acked_between_losses (packets), target_share, loss (0 to 1), energy_cost and path_price are optional.";
 
-const DOCTOR_HELP: &str = "\
-Nothing is changed by looking. Exit codes: 0 the kernel engine can run, 3 something is missing, 4 only rights are.";
+const DOCTOR_HELP: &str = "Nothing is changed by looking. Exit codes: 0 the kernel engine can run, 3 \
+                           something is missing, 4 only rights are.";
 
 /// Multipath TCP that spends fewer joules per bit: compare policies on a scenario.
 #[derive(Debug, Parser)]
-#[command(name = "joulepath", version = VERSION, about, after_help = EXAMPLES, disable_help_subcommand = true)]
+#[command(name = "joulepath", version = VERSION, about, after_help = EXAMPLES)]
+#[command(disable_help_subcommand = true)]
 pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -59,7 +62,8 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run policies on a scenario and set them side by side: goodput, energy, joules per bit, share of the limit.
+    /// Run policies on a scenario and set them side by side: goodput, energy, joules per bit, share of the
+    /// limit.
     #[command(after_help = compare::HELP)]
     Compare(Box<CompareOptions>),
     /// Name what there is: policies, controllers, schedulers, energy profiles, shipped scenarios.
@@ -89,7 +93,8 @@ pub(crate) enum Command {
     /// Say which claims of the five papers hold: run their experiments, with intervals and verdicts.
     #[command(after_help = reproduce::HELP)]
     Reproduce(ReproduceOptions),
-    /// Run all policies on all of the papers' scenarios: joules per bit, goodput, fairness to TCP, in one order.
+    /// Run all policies on all of the papers' scenarios: joules per bit, goodput, fairness to TCP, in one
+    /// order.
     #[command(after_help = league::HELP)]
     League(LeagueOptions),
     /// Draw which policy wins where, over two keys of a scenario.
@@ -100,39 +105,6 @@ pub(crate) enum Command {
         /// Which shell.
         shell: Shell,
     },
-}
-
-/// Which scenario, and what is changed in it.
-#[derive(Debug, Args)]
-pub(crate) struct Changes {
-    /// Change one key of the scenario: a dotted key and its value. May be repeated.
-    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
-    pub(crate) set: Vec<(String, String)>,
-    /// Use this variant of the scenario (`joulepath list scenarios` names them).
-    #[arg(long, value_name = "NAME")]
-    pub(crate) variant: Option<String>,
-}
-
-/// What an engine in real time is forgiven.
-#[derive(Debug, Args)]
-pub(crate) struct Timekeeping {
-    /// Latest that packets may leave the kernel engine's emulated links; a run in which one in a hundred was later has failed.
-    /// 1 ms if absent; more on a machine that others keep busy.
-    #[arg(long, value_name = "TIME")]
-    pub(crate) max_lateness: Option<Nanos>,
-}
-
-/// What can run a scenario.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Engine {
-    /// Every segment, ACK, queue and timer, simulated.
-    Packet,
-    /// The differential equations: means only, no packets. One run of each policy says all.
-    Fluid,
-    /// The machine's own MPTCP stack over emulated links, in real time. Needs root.
-    Kernel,
-    /// The machine's real interfaces. Not in this version.
-    Live,
 }
 
 /// Options of `list`.
@@ -204,14 +176,6 @@ pub(crate) struct DoctorOptions {
     pub(crate) udev_rule: bool,
 }
 
-/// `key=value`; the value may contain more equals signs.
-fn key_value(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim().to_owned())),
-        _ => Err("write a key, an equals sign and a value".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -221,11 +185,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn a_value_may_contain_equals_signs() {
-        assert_eq!(key_value("a.b = x=y"), Ok(("a.b".to_owned(), "x=y".to_owned())));
-        assert!(key_value("a.b").is_err() && key_value("=1").is_err());
     }
 }

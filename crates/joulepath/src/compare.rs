@@ -1,23 +1,25 @@
 //! `joulepath compare`: policies on a scenario, side by side.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use joulepath_control::limit::{limits, mean_limits};
-use joulepath_model::result::{Comparison, Limit, Manifest, RunResult, ScenarioRef};
-use joulepath_model::scenario::{Scenario, Workload};
-use joulepath_report::{self as report, PolicyRuns};
+use joulepath_model::result::Comparison;
+use joulepath_report::{self as report, ReportError};
+use joulepath_study::compare::{Compared, Plan, Request, Variants};
+use joulepath_study::event::FailedRun;
+use joulepath_study::files;
+use joulepath_study::journal::Journal;
+use joulepath_study::policies;
+use joulepath_study::source::{Overrides, Source, looks_like_scenario};
 
 use crate::cli::CompareOptions;
-use crate::contenders::{self, Contender};
-use crate::engine::{self, Runner};
+use crate::diagnose;
+use crate::engine;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::journal::Journal;
-use crate::outputs::{self, Outputs, Sink};
-use crate::progress::Progress;
-use crate::source::{self, Overrides, Source};
-use crate::study::{self, Outcome, Task};
+use crate::outputs::{Outputs, Sink};
+use crate::progress::Watcher;
+use crate::provenance::provenance;
+use crate::scenario::announce;
 use crate::terminal;
 
 /// Runs the command.
@@ -29,38 +31,33 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
     let engine = engine::open(options.engine, options.timekeeping.max_lateness)?;
     let source = Source::open(&argument)?;
     if !options.quiet {
-        source::announce(&source, &argument);
+        announce(&source, &argument);
     }
     let outputs = Outputs::plan(&options, &source.stem())?;
-    let cases = cases(&source, &options, &*engine)?;
-    outputs.make_folders()?;
-    let stop = interrupt::flag();
-    let journal = outputs.files().next().map(Journal::beside).transpose()?.flatten();
-    let mut session = Session {
-        options: &options,
-        engine: &*engine,
-        outputs: &outputs,
-        stop,
-        journal,
-        worst: Exit::Ok,
-        done: vec![],
-    };
-    for (index, case) in cases.iter().enumerate() {
-        session.case(index, case)?;
-        if stop.load(Ordering::SeqCst) {
+    let plan = Plan::of(&source, &request(&options, &outputs)?, engine, &provenance())?;
+    outputs.prepare()?;
+    let cancel = interrupt::token();
+    let mut journal = outputs.files().next().map(Journal::beside).transpose()?.flatten();
+    let mut session = Session { options: &options, outputs: &outputs, worst: Exit::Ok, done: vec![] };
+    for case in plan.cases() {
+        let mut watcher = Watcher::silent_on_failures(options.quiet);
+        let compared = plan.run(case, journal.as_mut(), &mut |event| watcher.hear(event), &cancel);
+        watcher.finish();
+        session.show(compared, case.variant())?;
+        if cancel.is_set() {
             break;
         }
     }
-    session.finish(cases.len())
+    session.finish(plan.cases().len(), cancel.is_set(), journal.as_ref())
 }
 
-/// The options, and the scenario that they are about. `--json SCENARIO` reads as if SCENARIO were the file to write; what
-/// looks like a scenario is taken for one.
+/// The options, and the scenario that they are about. `--json SCENARIO` reads as if SCENARIO were the file to
+/// write; what looks like a scenario is taken for one.
 fn settle(mut options: CompareOptions) -> Result<(CompareOptions, String), Failure> {
     if let Some(scenario) = options.scenario.take() {
         return Ok((options, scenario));
     }
-    let is_scenario = |path: &Path| path.to_str().is_some_and(source::looks_like_scenario);
+    let is_scenario = |path: &Path| path.to_str().is_some_and(looks_like_scenario);
     let taken = [&mut options.json, &mut options.csv]
         .into_iter()
         .flatten()
@@ -77,60 +74,22 @@ fn settle(mut options: CompareOptions) -> Result<(CompareOptions, String), Failu
     }
 }
 
-/// One scenario that is compared: the scenario itself, or a variant of it.
-struct Case {
-    variant: Option<String>,
-    scenario: Scenario,
-    contenders: Vec<Contender>,
-    reference: ScenarioRef,
-    seeds: Vec<u64>,
-    manifest: Manifest,
-    notes: Vec<String>,
-}
-
-/// Every case, loaded and checked: nothing runs before all are right.
-fn cases(source: &Source, options: &CompareOptions, engine: &dyn Runner) -> Result<Vec<Case>, Failure> {
-    let variants: Vec<Option<String>> = match options.all_variants {
-        true => source.variants()?.into_iter().map(|variant| Some(variant.name)).collect(),
-        false => vec![options.changes.variant.clone()],
-    };
-    if variants.is_empty() {
-        return Err(
-            Failure::usage(format!("`{}` has no variants", source.name)).help("leave --all-variants out")
-        );
-    }
-    variants.into_iter().map(|variant| case(source, options, engine, variant)).collect()
-}
-
-fn case(
-    source: &Source,
-    options: &CompareOptions,
-    engine: &dyn Runner,
-    variant: Option<String>,
-) -> Result<Case, Failure> {
+fn request(options: &CompareOptions, outputs: &Outputs) -> Result<Request, Failure> {
     let duration = options.duration.iter().map(|duration| ("duration".to_owned(), quoted(duration)));
     let set: Overrides = duration.chain(options.changes.set.iter().cloned()).collect();
-    let scenario = source.load(&source.overrides(variant.as_deref(), &set)?)?;
-    let contenders = match &options.policies {
-        Some(list) => contenders::prepare(&contenders::parse(list)?, &scenario, Exit::Usage)?,
-        None => contenders::prepare(&scenario.compare.policies, &scenario, Exit::Failed)?,
-    };
-    engine.check(&scenario, &contenders)?;
-    let seeds = if engine.draws() {
-        seeds(options, scenario.compare.seeds.min(engine.most_seeds()))?
-    } else {
-        vec![options.first_seed]
-    };
-    let manifest = Manifest {
-        scenario_sha256: source.sha256(&scenario),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        commit: env!("JOULEPATH_COMMIT").to_owned(),
-        seeds: seeds.clone(),
-        command: command_line(),
-    };
-    let reference = reference(source, variant.as_deref(), &scenario);
-    let notes = engine.notes(&scenario, &contenders)?;
-    Ok(Case { variant, scenario, contenders, reference, seeds, manifest, notes })
+    Ok(Request {
+        variants: match &options.changes.variant {
+            _ if options.all_variants => Variants::All,
+            Some(name) => Variants::One(name.clone()),
+            None => Variants::Plain,
+        },
+        set,
+        policies: options.policies.as_deref().map(policies::parse).transpose()?,
+        seeds: options.seeds,
+        first_seed: options.first_seed,
+        jobs: options.jobs,
+        series: outputs.report.is_some(),
+    })
 }
 
 /// A time from the command line as TOML text.
@@ -138,111 +97,39 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-fn seeds(options: &CompareOptions, default: u32) -> Result<Vec<u64>, Failure> {
-    let count = u64::from(options.seeds.unwrap_or(default));
-    match options.first_seed.checked_add(count) {
-        Some(end) => Ok((options.first_seed..end).collect()),
-        None => Err(Failure::usage(format!("seed {} and {count} more are beyond 2^64", options.first_seed))
-            .help("choose a smaller --first-seed")),
-    }
-}
-
-/// The command line, quoted for a shell.
-pub(crate) fn command_line() -> String {
-    let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
-    let words: Vec<String> = std::iter::once("joulepath".to_owned()).chain(arguments).collect();
-    // Arguments of a process hold no NUL, the only thing that cannot be quoted.
-    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
-}
-
-fn reference(source: &Source, variant: Option<&str>, scenario: &Scenario) -> ScenarioRef {
-    let (mut title, mut file) = (scenario.title.clone(), source.name.clone());
-    if let Some(variant) = variant {
-        title = format!("{title} · {variant}");
-        file = format!("{file}#{variant}");
-    }
-    ScenarioRef {
-        title,
-        file,
-        source: scenario.source.clone(),
-        duration_s: scenario.duration.as_secs_f64(),
-        paths: scenario.paths.iter().map(|path| path.name.clone()).collect(),
-        workload: workload(scenario).to_owned(),
-    }
-}
-
-fn workload(scenario: &Scenario) -> &'static str {
-    let name = |workload: &Workload| match workload {
-        Workload::Bulk => "bulk",
-        Workload::File { .. } => "file",
-        Workload::Messages { .. } => "messages",
-        Workload::Stream { .. } => "stream",
-        Workload::Requests { .. } => "requests",
-    };
-    let mut names = scenario.connections.iter().map(|group| name(&group.workload));
-    let first = names.next().unwrap_or("mixed");
-    if names.all(|other| other == first) { first } else { "mixed" }
-}
-
-/// What is being compared, and what has become of it so far.
+/// What has become of the cases so far.
 struct Session<'a> {
     options: &'a CompareOptions,
-    engine: &'a dyn Runner,
     outputs: &'a Outputs,
-    stop: &'a AtomicBool,
-    journal: Option<Journal>,
     worst: Exit,
     done: Vec<Comparison>,
 }
 
 impl Session<'_> {
-    /// Runs one case; shows its table and writes its page.
-    fn case(&mut self, index: usize, case: &Case) -> Result<(), Failure> {
-        let page = self.outputs.report_of(case.variant.as_deref().filter(|_| self.options.all_variants));
-        let comparison = self.study(case, page.is_some());
+    /// Shows the table of a case, and writes its page.
+    fn show(&mut self, compared: Compared, variant: Option<&str>) -> Result<(), Failure> {
+        let Compared { comparison, failures } = compared;
+        tell_failures(&failures);
         if comparison.partial {
             self.worst = Exit::Partial;
         }
         if self.outputs.shows_table() {
             let (width, color) = terminal::stdout();
             let width = if self.options.wide { usize::MAX } else { width };
-            let gap = if index > 0 { "\n" } else { "" };
+            let gap = if self.done.is_empty() { "" } else { "\n" };
             terminal::print(&format!("{gap}{}", report::table(&comparison, width, color)))?;
         }
-        if let Some(page) = page {
+        if let Some(page) = self.outputs.report_of(variant.filter(|_| self.options.all_variants)) {
             self.write_page(&comparison, &page)?;
         }
         self.done.push(comparison);
         Ok(())
     }
 
-    /// Does every run of a case. Time series are recorded if there will be a page.
-    fn study(&mut self, case: &Case, series: bool) -> Comparison {
-        let tasks = study::tasks(case.contenders.len(), &case.seeds, series);
-        if let Some(journal) = &mut self.journal {
-            journal.begin(&case.reference, &case.manifest);
-        }
-        let takes = self.engine.takes(&case.scenario);
-        let mut progress = Progress::new(tasks.len(), takes, self.options.quiet);
-        let cores = study::cores(self.options.jobs);
-        let threads = self.engine.most_at_a_time().map_or(cores, |most| most.min(cores));
-        let work = |task: &Task| self.engine.run(&case.scenario, &case.contenders[task.policy], task);
-        let on_done = |_: &Task, outcome: &Outcome| {
-            progress.advance();
-            if let (Some(journal), Ok(run)) = (&mut self.journal, outcome) {
-                journal.add(run);
-            }
-        };
-        let done = study::run(&tasks, threads, self.stop, work, on_done);
-        progress.finish();
-        let partial = done.iter().filter(|(_, outcome)| outcome.is_ok()).count() < tasks.len();
-        comparison(case, self.engine, collect(case, done), partial)
-    }
-
     fn write_page(&mut self, comparison: &Comparison, page: &Path) -> Result<(), Failure> {
-        let html = report::html(comparison).map_err(|error| Failure::new(Exit::Failed, error))?;
-        match outputs::write(page, &html) {
-            Err(failure) => self.failed(&failure),
+        let html = report::html(comparison)?;
+        match files::write(page, &html) {
+            Err(error) => self.failed(&error.into()),
             Ok(()) => {
                 let line = format!("report: {}\n", page.display());
                 match self.outputs.shows_table() {
@@ -257,42 +144,41 @@ impl Session<'_> {
 
     /// Something could not be written: what else there is, is still written.
     fn failed(&mut self, failure: &Failure) {
-        failure.print();
+        diagnose::tell(failure);
         if self.worst == Exit::Ok || self.worst == Exit::Partial {
             self.worst = failure.exit();
         }
     }
 
-    /// Writes what covers all cases.
-    fn finish(mut self, cases: usize) -> Result<Exit, Failure> {
-        let text = |result: Result<String, _>| {
-            result.map_err(|error: report::ReportError| Failure::new(Exit::Failed, error))
-        };
-        let deliver = |session: &mut Self, sink: &Sink, text: &str| match sink {
-            Sink::Stdout => terminal::print(text).map(drop),
+    fn deliver(&mut self, sink: &Sink, text: &str) -> Result<(), Failure> {
+        match sink {
+            Sink::Stdout => drop(terminal::print(text)?),
             Sink::File(path) => {
-                outputs::write(path, text).unwrap_or_else(|failure| session.failed(&failure));
-                Ok(())
+                files::write(path, text).unwrap_or_else(|error| self.failed(&error.into()));
             }
-        };
-        let is_list = self.options.all_variants;
-        if let Some(sink) = &self.outputs.json {
-            let json = text(json(&self.done, is_list))?;
-            deliver(&mut self, sink, &json)?;
         }
-        if let Some(sink) = &self.outputs.csv {
-            let csv = text(csv(&self.done, report::to_csv))?;
-            deliver(&mut self, sink, &csv)?;
+        Ok(())
+    }
+
+    /// Writes what covers all cases, of which there should be so many.
+    fn finish(mut self, cases: usize, interrupted: bool, journal: Option<&Journal>) -> Result<Exit, Failure> {
+        let outputs = self.outputs;
+        if let Some(sink) = &outputs.json {
+            let text = json(&self.done, self.options.all_variants)?;
+            self.deliver(sink, &text)?;
         }
-        if let Some(path) = &self.outputs.runs_csv {
-            let csv = text(csv(&self.done, report::runs_to_csv))?;
-            deliver(&mut self, &Sink::File(path.clone()), &csv)?;
+        if let Some(sink) = &outputs.csv {
+            let text = csv(&self.done, report::to_csv)?;
+            self.deliver(sink, &text)?;
         }
-        if let Some(journal) = self.journal.as_ref().filter(|_| !self.options.quiet) {
+        if let Some(path) = &outputs.runs_csv {
+            let text = csv(&self.done, report::runs_to_csv)?;
+            self.deliver(&Sink::File(path.clone()), &text)?;
+        }
+        if let Some(journal) = journal.filter(|_| !self.options.quiet) {
             terminal::say(&format!("runs: {}", journal.path().display()));
         }
         let nothing = self.done.iter().all(|comparison| comparison.rows.is_empty());
-        let interrupted = self.stop.load(Ordering::SeqCst);
         Ok(match self.worst {
             Exit::Partial if nothing && !interrupted => Exit::Failed,
             Exit::Ok if self.done.len() < cases => Exit::Partial,
@@ -301,71 +187,35 @@ impl Session<'_> {
     }
 }
 
-/// The runs of each policy; says which ones failed, and why.
-fn collect(case: &Case, done: Vec<(Task, Outcome)>) -> Vec<Vec<RunResult>> {
-    let mut runs = vec![vec![]; case.contenders.len()];
-    let mut failures: Vec<Vec<(u64, String)>> = vec![vec![]; case.contenders.len()];
-    for (task, outcome) in done {
-        match outcome {
-            Ok(run) => runs[task.policy].push(run),
-            Err(error) => failures[task.policy].push((task.seed, error)),
+/// Says which runs failed, and why: one sentence for each policy.
+fn tell_failures(failures: &[FailedRun]) {
+    let mut told: Vec<&str> = vec![];
+    for FailedRun { policy, seed, error, .. } in failures {
+        if told.contains(&policy.as_str()) {
+            continue;
         }
-    }
-    for (contender, failures) in case.contenders.iter().zip(failures) {
-        let Some((seed, error)) = failures.first() else { continue };
-        let more = match failures.len() - 1 {
+        told.push(policy);
+        let more = match failures.iter().filter(|other| other.policy == *policy).count() - 1 {
             0 => String::new(),
             more => format!(" (and {more} more runs of this policy)"),
         };
-        terminal::tell(&format!("error: `{}`, seed {seed}: {error}{more}", contender.policy));
-    }
-    runs
-}
-
-/// What would be possible; with random rates, those that the runs with these seeds met.
-pub(crate) fn limits_of(scenario: &Scenario, seeds: &[u64], engine: &dyn Runner) -> Vec<Limit> {
-    let met = |&seed: &u64| joulepath_link::realised(scenario, seed);
-    let met: Option<Vec<Scenario>> = seeds.iter().map(met).collect();
-    match met.filter(|_| engine.draws()) {
-        Some(met) => mean_limits(&met),
-        None => limits(scenario),
-    }
-}
-
-fn comparison(case: &Case, engine: &dyn Runner, runs: Vec<Vec<RunResult>>, partial: bool) -> Comparison {
-    let limits = limits_of(&case.scenario, &case.seeds, engine);
-    let of_policy = |(contender, runs): (&Contender, Vec<RunResult>)| PolicyRuns {
-        policy: contender.policy.clone(),
-        label: contender.label.clone(),
-        parts: contender.parts.clone(),
-        runs,
-    };
-    let policies = case.contenders.iter().zip(runs).map(of_policy).collect();
-    Comparison {
-        rows: report::summarise(&case.reference, &limits, policies),
-        scenario: case.reference.clone(),
-        engine: engine.name().to_owned(),
-        // At most MAX_SEEDS.
-        seeds: case.seeds.len() as u32,
-        manifest: case.manifest.clone(),
-        limits,
-        notes: case.notes.clone(),
-        partial,
+        terminal::tell(&format!("error: `{policy}`, seed {seed}: {error}{more}"));
     }
 }
 
 /// One comparison as an object, those of all variants as a list.
-fn json(done: &[Comparison], is_list: bool) -> Result<String, report::ReportError> {
+fn json(done: &[Comparison], is_list: bool) -> Result<String, ReportError> {
     let objects: Vec<String> = done.iter().map(report::to_json).collect::<Result<_, _>>()?;
     let objects: Vec<&str> = objects.iter().map(|object| object.trim_end()).collect();
     Ok(if is_list { format!("[\n{}\n]\n", objects.join(",\n")) } else { objects.concat() + "\n" })
 }
 
-/// The lines of all comparisons under one header; under a new one after a blank line where the columns differ.
+/// The lines of all comparisons under one header; under a new one after a blank line where the columns
+/// differ.
 fn csv(
     done: &[Comparison],
-    format: impl Fn(&Comparison) -> Result<String, report::ReportError>,
-) -> Result<String, report::ReportError> {
+    format: impl Fn(&Comparison) -> Result<String, ReportError>,
+) -> Result<String, ReportError> {
     let mut all = String::new();
     let mut header = String::new();
     for comparison in done {

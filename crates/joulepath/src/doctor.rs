@@ -1,6 +1,6 @@
 //! `joulepath doctor`: what of Joulepath this machine can run, why not, and what mends it.
 
-use joulepath_linux::probe::{self, Fact, Group, Machine, RAPL_RULE, Report, Status, Verdict};
+use joulepath_kernel::probe::{self, Fact, Group, Machine, RAPL_RULE, Report, Status, Verdict};
 use serde::Serialize;
 
 use crate::cli::DoctorOptions;
@@ -80,7 +80,7 @@ fn text(report: &Report, width: usize, color: bool) -> String {
             text += &page.mends(fact, &mut said);
         }
     }
-    format!("{text}\n{}\n", page.verdict(report))
+    format!("{text}\n{}\n{}\n", page.wrapped(of_cc(report)), page.verdict(report))
 }
 
 /// Where the report is shown.
@@ -158,13 +158,25 @@ impl Page {
                 (RED, format!("The kernel engine cannot run here: {}.", failing(Status::Missing)))
             }
         };
-        self.paint(style, &textwrap::fill(&sentence, self.indented("", "  ")))
+        self.paint(style, &self.wrapped(&sentence))
+    }
+
+    fn wrapped(&self, sentence: &str) -> String {
+        textwrap::fill(sentence, self.indented("", "  "))
+    }
+}
+
+fn of_cc(report: &Report) -> &'static str {
+    match report.cc {
+        Verdict::Ready => "Controllers can be loaded to stay (cc load).",
+        Verdict::Denied => "Controllers may not be loaded to stay by this user (cc load).",
+        Verdict::Missing => "Controllers cannot be loaded to stay here (cc load).",
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use joulepath_linux::probe::Finding;
+    use joulepath_kernel::probe::Finding;
 
     use super::*;
 
@@ -189,7 +201,13 @@ mod tests {
             fact("RAPL", Group::EnergyMeters, false, Status::Missing, "no zones"),
             battery,
         ];
-        Report { release: "6.12.1".to_owned(), root: false, kernel_engine: Verdict::Denied, facts }
+        Report {
+            release: "6.12.1".to_owned(),
+            root: false,
+            kernel_engine: Verdict::Denied,
+            cc: Verdict::Ready,
+            facts,
+        }
     }
 
     #[test]
@@ -217,6 +235,7 @@ Energy meters (for lab)
                                sleep)
     → pull the plug
 
+Controllers can be loaded to stay (cc load).
 The kernel engine may not run here: namespaces,
   TUN.
 ";

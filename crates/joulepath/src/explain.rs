@@ -5,30 +5,31 @@ use std::io;
 use std::path::Path;
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use joulepath_control::policy;
 use joulepath_controllers::Controller;
 use joulepath_controllers::explain::{self, ExplainError, Explanation, State};
 use serde::Serialize;
 
 use crate::cli::ExplainOptions;
-use crate::contenders;
 use crate::failure::{Exit, Failure};
 use crate::show::print_json;
 use crate::terminal;
 
 /// What to write into the state's file.
-const EXAMPLE: &str = r#"write for example {"subflows": [{"cwnd": 12, "srtt_us": 50000}]}; `joulepath explain --help` names the fields"#;
+const EXAMPLE: &str = "write for example {\"subflows\": [{\"cwnd\": 12, \"srtt_us\": 50000}]}; \
+                       `joulepath explain --help` names the fields";
 
 /// Runs the command.
 ///
 /// # Errors
 /// An unknown controller or parameter, or a state that is malformed or out of range.
 pub(crate) fn explain(options: &ExplainOptions) -> Result<Exit, Failure> {
-    let controller = contenders::controller(&options.controller, Exit::Usage)?;
+    let controller = policy::controller(&options.controller).map_err(|error| Failure::policy(&error))?;
     let state = read_state(&options.state)?;
     let params: Vec<(&str, &str)> =
         options.param.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let explanation = explain::explain(controller, &state, &params).map_err(|error| match error {
-        ExplainError::Param(error) => contenders::parameter_failure(controller, &error, Exit::Usage),
+        ExplainError::Param(error) => Failure::policy(&error.into()),
         other => Failure::message(Exit::Failed, format!("{}: {other}", name(&options.state))),
     })?;
     match options.json {
@@ -125,9 +126,9 @@ fn page(
     let params: String = params.iter().map(|(name, value)| format!(", {name} = {value}")).collect();
     let title =
         format!("{} ({}{params}), {}", controller.display_name(), controller.name(), controller.paper());
-    let legend = "Windows in packets. By code: what runs in the simulator and the kernel, in fixed point. By formula: \
-                  the definition in floating point. diff.: of the increases, relative to the formula. After loss: \
-                  the window after a fast retransmit, in whole packets by code.";
+    let legend = "Windows in packets. By code: what runs in the simulator and the kernel, in fixed point. By \
+                  formula: the definition in floating point. diff.: of the increases, relative to the \
+                  formula. After loss: the window after a fast retransmit, in whole packets by code.";
     let formula = format!("formula: {}", formula.text);
     format!(
         "{}\n\n{}\n\n{}\n{}\n",

@@ -1,16 +1,13 @@
-//! Exit codes, and errors as they are shown.
+//! Exit codes, and why a command ends early.
 
+use std::error::Error;
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-use joulepath_model::scenario::{Problem, ScenarioErrors};
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
-
-use crate::terminal;
-
-/// Problems of one scenario that are shown; a binary file has thousands.
-const MAX_PROBLEMS: usize = 20;
+use joulepath_control::policy::PolicyError;
+use joulepath_model::scenario::ScenarioErrors;
+use joulepath_study::error::{self as study, Kind};
 
 /// How the process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,25 +48,19 @@ impl From<Exit> for ExitCode {
 #[derive(Debug)]
 pub(crate) struct Failure {
     exit: Exit,
-    what: What,
+    error: Box<dyn Error + Send + Sync>,
     help: Option<String>,
-}
-
-#[derive(Debug)]
-enum What {
-    Error(anyhow::Error),
-    Scenario(Box<ScenarioErrors>),
 }
 
 impl Failure {
     /// An error with its causes.
-    pub(crate) fn new(exit: Exit, error: impl Into<anyhow::Error>) -> Self {
-        Failure { exit, what: What::Error(error.into()), help: None }
+    pub(crate) fn new(exit: Exit, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Failure { exit, error: error.into(), help: None }
     }
 
     /// A sentence.
     pub(crate) fn message(exit: Exit, message: impl fmt::Display) -> Self {
-        Self::new(exit, anyhow::anyhow!("{message}"))
+        Self::new(exit, message.to_string())
     }
 
     /// The command line is wrong.
@@ -77,24 +68,14 @@ impl Failure {
         Self::message(Exit::Usage, message)
     }
 
-    /// The scenario is wrong.
-    pub(crate) fn scenario(exit: Exit, errors: ScenarioErrors) -> Self {
-        Failure { exit, what: What::Scenario(Box::new(errors)), help: None }
+    /// A part of a policy, named on the command line, does not exist.
+    pub(crate) fn policy(error: &PolicyError) -> Self {
+        Failure { help: error.help(), ..Self::usage(error) }
     }
 
     /// A file could not be read or written; `what` says which and what for.
     pub(crate) fn io(what: impl fmt::Display, error: io::Error) -> Self {
-        use io::ErrorKind as Kind;
-        let exit = if error.kind() == Kind::PermissionDenied { Exit::Permission } else { Exit::Failed };
-        let help = match error.kind() {
-            Kind::NotFound => Some("check the path"),
-            Kind::PermissionDenied => Some("check who may use it with `ls -l`"),
-            Kind::StorageFull | Kind::QuotaExceeded => Some("free some space, or write to another place"),
-            Kind::ReadOnlyFilesystem => Some("write to another place"),
-            _ => None,
-        };
-        let error = anyhow::Error::new(error).context(what.to_string());
-        Failure { exit, what: What::Error(error), help: help.map(str::to_owned) }
+        study::Error::file(what.to_string(), error).into()
     }
 
     /// The command needs what this program was built without.
@@ -116,90 +97,68 @@ impl Failure {
         self.exit
     }
 
-    /// What is wrong, in one line.
-    pub(crate) fn text(&self) -> String {
-        match &self.what {
-            What::Error(error) => format!("{error:#}"),
-            What::Scenario(errors) => {
-                errors.problems().iter().map(|p| p.to_string()).collect::<Vec<_>>().join("; ")
-            }
-        }
+    /// What to do next, if that is known.
+    pub(crate) fn next_step(&self) -> Option<&str> {
+        self.help.as_deref()
     }
 
-    /// Says it on stderr.
-    pub(crate) fn print(&self) {
-        match &self.what {
-            What::Error(error) => {
-                let mut text = format!("error: {error}");
-                for cause in error.chain().skip(1) {
-                    text += &format!(": {cause}");
-                }
-                terminal::tell(&text);
+    /// The mistakes of a scenario, if that is what is wrong.
+    pub(crate) fn scenario(&self) -> Option<&ScenarioErrors> {
+        self.error.downcast_ref::<study::Error>()?.scenario()
+    }
+
+    /// What is wrong, with its causes, in one line.
+    pub(crate) fn text(&self) -> String {
+        let mut text = self.error.to_string();
+        let mut cause = self.error.source();
+        while let Some(error) = cause {
+            let said = error.to_string();
+            // Some messages contain that of their cause.
+            if !text.ends_with(&said) {
+                text += &format!(": {said}");
             }
-            What::Scenario(errors) => print_problems(errors),
+            cause = error.source();
         }
-        if let Some(help) = &self.help {
-            terminal::tell(&format!("help: {help}"));
+        text
+    }
+}
+
+impl From<Kind> for Exit {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Failed => Exit::Failed,
+            Kind::Usage => Exit::Usage,
+            Kind::Unsupported => Exit::Unsupported,
+            Kind::Permission => Exit::Permission,
         }
+    }
+}
+
+impl From<study::Error> for Failure {
+    fn from(error: study::Error) -> Self {
+        Failure { exit: error.kind().into(), help: error.help(), error: error.into() }
     }
 }
 
 #[cfg(feature = "kernel")]
-impl From<joulepath_linux::Error> for Failure {
-    fn from(error: joulepath_linux::Error) -> Self {
-        use joulepath_linux::Error;
-        let exit = match error {
-            Error::Permission { .. } => Exit::Permission,
-            Error::Unsupported { .. } => Exit::Unsupported,
-            Error::Io { .. } | Error::Run(_) => Exit::Failed,
-        };
-        let help = error.remedy().map(str::to_owned);
-        Failure { help, ..Failure::new(exit, error) }
+impl From<joulepath_kernel::Error> for Failure {
+    fn from(error: joulepath_kernel::Error) -> Self {
+        study::Error::from(error).into()
     }
 }
 
-/// Each problem with its line underlined.
-fn print_problems(errors: &ScenarioErrors) {
-    let (width, color) = terminal::stderr();
-    let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-    let handler = GraphicalReportHandler::new_themed(theme).with_width(width);
-    let problems = errors.problems();
-    for problem in &problems[..problems.len().min(MAX_PROBLEMS)] {
-        let mut text = String::new();
-        let shown = handler.render_report(&mut text, &Placed { problem, errors });
-        shown.expect("writing to a String does not fail");
-        terminal::say(text.trim_end());
-    }
-    if let Some(more @ 1..) = problems.len().checked_sub(MAX_PROBLEMS) {
-        terminal::say(&format!("… and {more} more"));
+#[cfg(feature = "kernel")]
+impl From<joulepath_lab::Error> for Failure {
+    fn from(error: joulepath_lab::Error) -> Self {
+        if let joulepath_lab::Error::Cancelled = error {
+            return Failure::new(Exit::Partial, error);
+        }
+        study::Error::from(error).into()
     }
 }
 
-/// A problem together with the text that it is in.
-#[derive(Debug)]
-struct Placed<'a> {
-    problem: &'a Problem,
-    errors: &'a ScenarioErrors,
-}
-
-impl fmt::Display for Placed<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.problem.fmt(f)
-    }
-}
-
-impl std::error::Error for Placed<'_> {}
-
-impl Diagnostic for Placed<'_> {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.problem.help()
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        self.problem.labels()
-    }
-
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.errors.source_code()
+impl From<joulepath_report::ReportError> for Failure {
+    fn from(error: joulepath_report::ReportError) -> Self {
+        study::Error::from(error).into()
     }
 }

@@ -8,20 +8,23 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 
+use joulepath_control::price::Needs;
 use joulepath_control::schedule::Scheduler;
-use joulepath_controllers::Connection;
-use joulepath_linux::cc::Registered;
-use joulepath_linux::emulator::messages::End;
-use joulepath_linux::lab::{Lab, LabSpec, Serving, clean};
-use joulepath_linux::worker::Program;
+use joulepath_kernel::cc::{Registered, unique_name};
+use joulepath_lab::emulator::messages::End;
+use joulepath_lab::hosts::{Clean, Process, Remains, Serving, clean};
+use joulepath_lab::{Lab, LabSpec, Program};
 use joulepath_model::scenario::Scenario;
+use joulepath_study::error::Kind;
+use joulepath_study::policies;
 
 use self::bill::Bill;
+use self::watch::Signals;
 use crate::cli::lab::{LabCommand, LabOptions};
-use crate::contenders::{self, Contender};
 use crate::failure::{Exit, Failure};
 use crate::show::print_json;
-use crate::{source, terminal};
+use crate::{scenario, terminal};
+use joulepath_control::Setup;
 
 /// Stands for the server's address in the command.
 const SERVER: &str = "{server}";
@@ -37,17 +40,17 @@ pub(crate) fn lab(options: &LabOptions) -> Result<Exit, Failure> {
         return clean_up(options.json);
     }
     let (Some(argument), false) = (&options.scenario, options.run.is_empty()) else {
-        return Err(Failure::usage("name a scenario and, behind `--`, a command to run in it")
+        return Err(Failure::usage("name a scenario and, after `--`, a command to run in it")
             .help("for example: joulepath lab home-wifi-lte --serve 8000 -- curl http://{server}:8000/"));
     };
-    let scenario = source::load(argument, &options.changes)?;
-    let policies = contenders::parse(&options.policy)?;
+    let scenario = scenario::load(argument, &options.changes)?;
+    let policies = policies::parse(&options.policy)?;
     let [policy] = policies.as_slice() else {
         return Err(Failure::usage("a lab has one policy").help("compare several with `joulepath compare`"));
     };
-    let contender = contenders::prepare(std::slice::from_ref(policy), &scenario, Exit::Usage)?.remove(0);
-    tell_what_is_missing(&scenario, &contender);
-    let controller = Controller::of(&contender)?;
+    let setup = policies::setup(policy, &scenario, Kind::Usage)?;
+    tell_what_is_missing(&scenario, &setup);
+    let controller = Controller::of(&setup)?;
     let mut spec = LabSpec::of(&scenario, options.seed);
     spec.ipv6 = options.ipv6;
     spec.default_cc = controller.name().to_owned();
@@ -55,25 +58,25 @@ pub(crate) fn lab(options: &LabOptions) -> Result<Exit, Failure> {
     for difference in lab.differences() {
         warn(difference);
     }
-    run(lab, &scenario, &contender, options)
+    run(lab, &scenario, &setup, options)
 }
 
-fn run(
-    mut lab: Lab,
-    scenario: &Scenario,
-    contender: &Contender,
-    options: &LabOptions,
-) -> Result<Exit, Failure> {
+fn run(mut lab: Lab, scenario: &Scenario, setup: &Setup, options: &LabOptions) -> Result<Exit, Failure> {
     let shared = options.serve.iter().map(|&port| lab.serve(port));
     let _shared: Vec<Serving> = shared.collect::<Result<_, _>>()?;
-    let mut openings = watch::openings(&mut lab, scenario, contender.setup.only_path)?;
+    let mut openings = watch::openings(&mut lab, scenario, setup.only_path())?;
     let command = command(&options.run, lab.server_address(), options.json);
+    let signals = Signals::caught()?;
     lab.start_clock()?;
     let mut child = lab.launch(command)?;
-    let ended = watch::until_end(&mut lab, &mut child, &mut openings)?;
+    let ended = watch::until_end(&mut lab, &mut child, &mut openings, signals)?;
     let reading = lab.read(End::Tails)?;
-    let bill = Bill::new(scenario, contender, options.seed, &lab, &reading, ended);
-    drop(lab);
+    let bill = Bill::new(scenario, setup, options.seed, &lab, &reading, ended);
+    let remains = lab.end().unwrap_or_else(|error| {
+        warn(&format!("{error}: connections of the lab may still be closing"));
+        Remains::default()
+    });
+    let bill = bill.with_remains(remains);
     if options.json {
         print_json(&bill)?;
     } else {
@@ -81,6 +84,9 @@ fn run(
     }
     for doubt in bill.doubts() {
         warn(&doubt);
+    }
+    for sentence in what_remains(bill.remains()) {
+        terminal::tell(&sentence);
     }
     if ended.success() {
         return Ok(Exit::Ok);
@@ -95,16 +101,66 @@ fn exit_of(ended: ExitStatus) -> Exit {
     code.and_then(|code| u8::try_from(code).ok()).map_or(Exit::Failed, Exit::Command)
 }
 
-fn clean_up(json: bool) -> Result<Exit, Failure> {
-    let remains = clean()?;
-    if json {
-        return print_json(&remains);
+/// What there was to end after the command, and what could not be ended.
+fn what_remains(remains: &Remains) -> Vec<String> {
+    let mut sentences = vec![];
+    if !remains.ended.is_empty() {
+        sentences.push(format!("ended with the lab: {}", named(&remains.ended)));
     }
-    let line = |lab: &joulepath_linux::lab::Remains| {
-        format!("lab {} ({}): {} processes ended\n", lab.id, lab.title, lab.ended.len())
+    if !remains.holders.is_empty() {
+        sentences.push(format!(
+            "warning: these processes have entered the lab's network from outside, \
+             and it lives until they end: {}",
+            named(&remains.holders)
+        ));
+    }
+    if remains.connections > 0 {
+        sentences.push(format!(
+            "warning: {} connections of the lab are still closing, for two minutes at most; \
+             until then they hold its network and its congestion controller",
+            remains.connections
+        ));
+    }
+    sentences
+}
+
+/// `123 (sleep 600), 124 (sh -c …)`: commands are cut to a length that fits a line.
+fn named(processes: &[Process]) -> String {
+    const LONGEST: usize = 60;
+    let one = |process: &Process| {
+        let cut: String = process.command.chars().take(LONGEST).collect();
+        let dots = if cut.len() < process.command.len() { "…" } else { "" };
+        format!("{} ({cut}{dots})", process.pid)
     };
-    let lines: String = remains.iter().map(line).collect();
-    terminal::print(if lines.is_empty() { "nothing was left behind\n" } else { &lines })
+    processes.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn clean_up(json: bool) -> Result<Exit, Failure> {
+    let found = clean()?;
+    if json { print_json(&found) } else { terminal::print(&told(&found)) }
+}
+
+fn told(found: &Clean) -> String {
+    let mut lines = String::new();
+    for lab in &found.removed {
+        lines += &format!(
+            "lab {} ({}): was killed; nothing of it runs, and its entry is removed\n",
+            lab.id, lab.title
+        );
+        if !lab.holders.is_empty() {
+            lines += &format!(
+                "  others are inside its network, which lives until they end: {}\n",
+                named(&lab.holders)
+            );
+        }
+    }
+    for lab in &found.running {
+        lines += &format!("lab {} ({}): runs, and was left alone\n", lab.id, lab.title);
+    }
+    if found.removed.is_empty() {
+        lines += "nothing was left behind\n";
+    }
+    lines
 }
 
 /// The policy's congestion controller, in the kernel for as long as the lab.
@@ -116,19 +172,14 @@ enum Controller {
 impl Controller {
     /// # Errors
     /// If the kernel does not take it.
-    fn of(contender: &Contender) -> Result<Self, Failure> {
-        let setup = &contender.setup;
-        if joulepath_linux::cc::pinned::built_in(setup.controller)? && setup.controller_params.is_empty() {
-            return Ok(Controller::Kernels(setup.controller.name().to_owned()));
-        }
-        let mut parameters = Connection::new(1);
-        for (name, value) in &setup.controller_params {
-            let set = setup.controller.set_param(&mut parameters, name, value);
-            set.map_err(|error| contenders::parameter_failure(setup.controller, &error, Exit::Usage))?;
+    fn of(setup: &Setup) -> Result<Self, Failure> {
+        let controller = setup.controller();
+        if joulepath_kernel::cc::built_in(controller)? && !setup.parts().is_tuned() {
+            return Ok(Controller::Kernels(controller.name().to_owned()));
         }
         // A name of its own: two labs may have the same controller with other parameters.
-        let name = format!("jplab{}", std::process::id());
-        Ok(Controller::Loaded(Box::new(Registered::new(setup.controller, &parameters, &name)?)))
+        let name = unique_name();
+        Ok(Controller::Loaded(Box::new(Registered::new(controller, &setup.connection(1), &name)?)))
     }
 
     fn name(&self) -> &str {
@@ -140,14 +191,14 @@ impl Controller {
 }
 
 /// What of scenario and policy has no place in a lab.
-fn tell_what_is_missing(scenario: &Scenario, contender: &Contender) {
-    if !matches!(contender.setup.scheduler, Scheduler::Mainline(_)) && contender.setup.only_path.is_none() {
+fn tell_what_is_missing(scenario: &Scenario, setup: &Setup) {
+    if !matches!(setup.scheduler(), Scheduler::Mainline(_)) && setup.only_path().is_none() {
         warn("the kernel's own packet scheduler runs, not the policy's");
     }
-    if contender.setup.allocator.is_some() {
+    if setup.allocator().is_some() {
         warn("nobody writes target shares in a lab: the controller runs without them");
     }
-    if matches!(contender.setup.controller.name(), "ecmtcp" | "emreno" | "edts") {
+    if Needs::of(setup.controller()).any() {
         warn("nobody writes energy costs and path prices in a lab: the controller runs without them");
     }
     if !scenario.competitors.is_empty() {
@@ -166,9 +217,7 @@ fn command(words: &[String], server: IpAddr, stdout_is_ours: bool) -> Command {
     if find_program("mptcpize").is_some() {
         words.splice(0..0, ["mptcpize".to_owned(), "run".to_owned()]);
     } else {
-        warn(
-            "mptcpize is not installed: the command speaks MPTCP only if it asks for it itself (Go programs do)",
-        );
+        warn("mptcpize is not installed: a command speaks MPTCP only if it asks for it (Go programs do)");
     }
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).env(SERVER_VARIABLE, server.to_string()).env("GODEBUG", go_debug());

@@ -7,18 +7,17 @@ use joulepath_control::schedule::SCHEDULERS;
 use joulepath_control::select::SELECTORS;
 use joulepath_controllers::{Confidence, Controller};
 use joulepath_model::energy;
+use joulepath_model::names::capitalised;
 use joulepath_model::policy::Policy;
 use joulepath_model::scenario::Variant;
+use joulepath_study::shipped;
+use joulepath_study::source::Source;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::{ListOptions, Listed};
-use crate::describe;
 use crate::failure::{Exit, Failure};
-use crate::nearest::capitalised;
-use crate::shipped;
 use crate::show::print_json;
-use crate::source::Source;
 use crate::terminal;
 
 /// One thing that has a name.
@@ -38,8 +37,8 @@ pub(crate) fn list(options: &ListOptions) -> Result<Exit, Failure> {
     let entries = match options.what {
         Listed::Policies => POLICIES.iter().map(policy).collect(),
         Listed::Controllers => Controller::all().map(controller).collect(),
-        Listed::Schedulers => parts(&SCHEDULERS),
-        Listed::Selectors => parts(&SELECTORS),
+        Listed::Schedulers => parts(SCHEDULERS),
+        Listed::Selectors => parts(SELECTORS),
         Listed::Allocators => ALLOCATORS.iter().map(allocator).collect(),
         Listed::Energy => energies(),
         Listed::Scenarios => scenarios()?,
@@ -58,16 +57,17 @@ pub(crate) fn list(options: &ListOptions) -> Result<Exit, Failure> {
 fn note(what: Listed) -> Option<&'static str> {
     match what {
         Listed::Policies => Some(
-            "Every controller's name is a policy, too: that controller with minrtt. Parts are replaced in brackets, \
-             `mptcp[cc=olia,scheduler=round-robin]`, and so are their options, `mptcp[cc=ewtcp,a=0.5]`.",
+            "Every controller's name is a policy, too: that controller with minrtt. Parts are replaced in \
+             brackets, `mptcp[cc=olia,scheduler=round-robin]`, and so are their options, \
+             `mptcp[cc=ewtcp,a=0.5]`.",
         ),
         Listed::Controllers => {
             Some("Use one as a policy, `olia`, or in one, `mptcp[cc=dts,shape=intended]`.")
         }
         Listed::Schedulers => Some("Use one in a policy: `mptcp[scheduler=round-robin,num_segments=2]`."),
         Listed::Selectors => Some(
-            "Use one in a policy: `mptcp[selector=overflow]`. Without one all paths are used (`all`), or a single one \
-             (`single:PATH`).",
+            "Use one in a policy: `mptcp[selector=overflow]`. Without one all paths are used (`all`), or a \
+             single one (`single:PATH`).",
         ),
         Listed::Allocators => Some("Use one in a policy: `mptcp[allocator=eemptcp]`."),
         Listed::Energy => Some(
@@ -101,13 +101,12 @@ fn confidence(controller: Controller) -> &'static str {
 }
 
 fn policy(info: &PolicyInfo) -> Entry {
-    let exists = |name: &str| Controller::by_name(name).is_ok();
     // `single` stands for one policy for each path; its parts are those of any.
     let argument = (info.name == "single").then(|| "PATH".to_owned());
     let usage = argument.as_ref().map_or(info.name.to_owned(), |path| format!("{}:{path}", info.name));
     let written = Policy { name: info.name.to_owned(), argument, overrides: vec![] };
-    let parts = policy::resolve(&written, &exists).expect("bundles consist of registered parts");
-    let confidence = match policy::weakest(&parts) {
+    let parts = policy::resolve(&written).expect("bundles consist of registered parts");
+    let confidence = match parts.confidence() {
         energy::Confidence::Verified => {
             confidence(Controller::by_name(info.cc).expect("bundles name registered controllers"))
         }
@@ -201,7 +200,7 @@ fn allocator(name: &&str) -> Entry {
 
 fn energies() -> Vec<Entry> {
     let interface = |profile: &energy::Profile| {
-        let constants = describe::interface(&profile.model());
+        let constants = profile.model().to_string();
         Entry::new(
             profile.name,
             vec![
@@ -221,7 +220,7 @@ fn energies() -> Vec<Entry> {
         )
     };
     let device = |preset: &energy::DevicePreset| {
-        let constants = describe::device(&preset.device());
+        let constants = preset.device().to_string();
         let interfaces = preset.interfaces.join(", ");
         Entry::new(
             &format!("{} (device)", preset.name),

@@ -3,30 +3,22 @@
 //! | module | what |
 //! |---|---|
 //! | `cli` | commands and options |
-//! | `source`, `shipped` | where a scenario comes from |
-//! | `contenders` | policies, looked up and checked against a scenario |
-//! | `engine` | what can run a scenario |
-//! | `study`, `progress`, `journal`, `interrupt` | many runs: on all cores, watched, kept, stopped |
-//! | `compare`, `outputs` | the main job and what it writes |
-//! | `kept`, `marks` | finished runs in a file; tables written into pages |
-//! | `list`, `describe`, `show`, `explain` | the other commands |
-//! | `advise` | which interfaces for a transfer |
+//! | `compare`, `map`, `league`, `gap`, `reproduce`, `advise` | what `joulepath_study` does, for a terminal |
+//! | `list`, `show`, `explain` | what there is, what was understood, what a controller does |
 //! | `cc` | our controllers in the running kernel |
 //! | `doctor` | what this machine can run |
-//! | `gap` | how far simulator and kernel are apart |
-//! | `league` | all policies on all of the papers' scenarios |
-//! | `map` | where in a plane of two keys which policy wins |
 //! | `lab` | any program inside emulated radios |
-//! | `reproduce` | which claims of the papers hold |
-//! | `failure`, `terminal`, `nearest` | what all of them say, and how |
+//! | `scenario`, `engine` | scenarios and engines as the command line names them |
+//! | `outputs`, `marks` | where results go; tables written into pages |
+//! | `progress`, `interrupt`, `provenance` | what happens meanwhile, what stops it, what it is known by |
+//! | `failure`, `diagnose`, `terminal` | what all of them say, and how |
 
 mod advise;
 #[cfg(feature = "kernel")]
 mod cc;
 mod cli;
 mod compare;
-mod contenders;
-mod describe;
+mod diagnose;
 #[cfg(feature = "kernel")]
 mod doctor;
 mod engine;
@@ -35,23 +27,18 @@ mod failure;
 #[cfg(feature = "kernel")]
 mod gap;
 mod interrupt;
-mod journal;
-mod json_lines;
-mod kept;
 #[cfg(feature = "kernel")]
 mod lab;
 mod league;
 mod list;
 mod map;
 mod marks;
-mod nearest;
 mod outputs;
 mod progress;
+mod provenance;
 mod reproduce;
-mod shipped;
+mod scenario;
 mod show;
-mod source;
-mod study;
 mod terminal;
 
 use std::process::ExitCode;
@@ -63,11 +50,11 @@ use failure::{Exit, Failure};
 
 fn main() -> ExitCode {
     #[cfg(feature = "kernel")]
-    if let Some(exit) = joulepath_linux::worker::run_if_asked() {
+    if let Some(exit) = joulepath_lab::worker::run_if_asked(joulepath_lab::ROLES) {
         return exit;
     }
     let exit = run(Cli::parse().command).unwrap_or_else(|failure| {
-        failure.print();
+        diagnose::tell(&failure);
         failure.exit()
     });
     exit.into()

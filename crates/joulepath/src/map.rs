@@ -1,109 +1,105 @@
 //! `joulepath map`: where in a plane of two scenario keys which policy wins.
-//!
-//! | module | what |
-//! |---|---|
-//! | `axis` | a key and its values |
-//! | `plane` | every scenario of the plane, run under every policy |
-//! | `winners` | who wins where, ties, regions |
-//! | `spot` | the packet engine at some of the points |
-//! | `table`, `machine`, `page` | text, JSON and CSV, HTML |
 
-mod axis;
-mod machine;
-mod page;
-mod plane;
-mod spot;
-mod table;
-mod winners;
+use joulepath_report::map::{Map, Metric, csv, html, json, table};
+use joulepath_study::event::{Event, FailedRun};
+use joulepath_study::files;
+use joulepath_study::map::{Plan, Request, map as run, parse_axis};
+use joulepath_study::policies;
+use joulepath_study::source::Source;
 
-use std::sync::atomic::Ordering;
-
-use joulepath_report::map_html;
-
-use self::axis::Axis;
-use self::plane::Plane;
-use self::spot::SpotCheck;
-use self::winners::Winners;
-use crate::cli::{Engine, MapOptions};
+use crate::cli::{Engine, MapMetric, MapOptions};
 use crate::engine;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::outputs;
-use crate::source::{self, Source};
+use crate::progress::Watcher;
+use crate::provenance::provenance;
+use crate::scenario::announce;
 use crate::terminal;
-
-/// A map with all that was found.
-struct Map<'a> {
-    options: &'a MapOptions,
-    plane: Plane,
-    /// By policy, then point by point, row by row from the lowest y.
-    values: Vec<Vec<Option<f64>>>,
-    winners: Winners,
-    spot: Option<SpotCheck>,
-    engine: &'static str,
-    partial: bool,
-}
 
 /// Runs the command.
 ///
 /// # Errors
-/// If an option is wrong, or the engine cannot run some scenario of the plane. A run that fails later is said, and left out.
+/// If an option is wrong, or the engine cannot run some scenario of the plane. A run that fails later is
+/// said, and left out.
 pub(crate) fn map(options: &MapOptions) -> Result<Exit, Failure> {
     if !matches!(options.engine, Engine::Fluid | Engine::Packet) {
         return Err(Failure::usage("a map has hundreds of points: they are simulated")
             .help("use `--engine fluid`, or `--engine packet` with few points"));
     }
     let engine = engine::open(options.engine, None)?;
-    let axes = [Axis::parse("x", &options.x)?, Axis::parse("y", &options.y)?];
+    let packet = engine::open(Engine::Packet, None)?;
+    let axes = [parse_axis("x", &options.x)?, parse_axis("y", &options.y)?];
     let source = Source::open(&options.scenario)?;
     if !options.quiet {
-        source::announce(&source, &options.scenario);
+        announce(&source, &options.scenario);
     }
-    let set = source.overrides(options.changes.variant.as_deref(), &options.changes.set)?;
-    let plane = Plane::load(&source, set, axes, options.policies.as_deref(), &*engine)?;
-    if let Some(place) = &options.report {
-        outputs::make_folder(&outputs::page(place, &stem(&source)))?;
-    }
-    let stop = interrupt::flag();
-    let seeds = if engine.draws() { options.seeds } else { 1 };
-    let all: Vec<usize> = (0..plane.points.len()).collect();
-    let (values, failed) = plane.values(&all, seeds, &*engine, options, stop);
-    let winners = Winners::of(&values, options.metric);
-    let mut partial = failed || stop.load(Ordering::SeqCst);
-    let spot = match options.spot_check {
-        0 => None,
-        count => {
-            let packet = engine::open(Engine::Packet, None)?;
-            let chosen = spot::draw(plane.points.len(), count as usize);
-            let (real, failed) = plane.values(&chosen, options.seeds, &*packet, options, stop);
-            partial |= failed || stop.load(Ordering::SeqCst);
-            Some(SpotCheck::of(&chosen, &values, &real, options.metric))
-        }
+    let request = Request {
+        axes,
+        variant: options.changes.variant.clone(),
+        set: options.changes.set.clone(),
+        policies: options.policies.as_deref().map(policies::parse).transpose()?,
+        metric: options.metric.into(),
+        spot_check: options.spot_check,
+        seeds: options.seeds,
+        jobs: options.jobs,
     };
-    let map = Map { options, plane, values, winners, spot, engine: engine.name(), partial };
-    tell(&map, &stem(&source))?;
-    Ok(if partial { Exit::Partial } else { Exit::Ok })
+    let plan = Plan::of(&source, &request, &*engine, &*packet)?;
+    let stem = format!("{}-map", source.stem());
+    if let Some(place) = &options.report {
+        files::prepare(&outputs::page(place, &stem))?;
+    }
+    let cancel = interrupt::token();
+    let mut watcher = Watcher::silent_on_failures(options.quiet);
+    let mut failures: Vec<FailedRun> = vec![];
+    let mut hear = |event: Event<'_>| {
+        if let Event::Failed(failed) = &event {
+            failures.push((*failed).clone());
+        }
+        watcher.hear(event);
+    };
+    let map = run(&plan, &provenance(), &mut hear, &cancel)?;
+    watcher.finish();
+    tell_failures(&failures);
+    tell(options, &map, &stem)?;
+    Ok(if map.partial { Exit::Partial } else { Exit::Ok })
 }
 
-fn stem(source: &Source) -> String {
-    format!("{}-map", source.stem())
+impl From<MapMetric> for Metric {
+    fn from(metric: MapMetric) -> Self {
+        match metric {
+            MapMetric::BitsPerJoule => Metric::BitsPerJoule,
+            MapMetric::Goodput => Metric::Goodput,
+            MapMetric::Energy => Metric::Energy,
+            MapMetric::Completion => Metric::Completion,
+        }
+    }
 }
 
-fn tell(map: &Map<'_>, stem: &str) -> Result<(), Failure> {
-    let (_, color) = terminal::stdout();
+/// Says that runs failed, and why one of them did.
+fn tell_failures(failures: &[FailedRun]) {
+    let Some(FailedRun { scenario, policy, engine, error, .. }) = failures.first() else { return };
+    let more = match failures.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more runs)"),
+    };
+    terminal::tell(&format!("error: `{policy}` at {scenario}, {engine} engine: {error}{more}"));
+}
+
+fn tell(options: &MapOptions, map: &Map, stem: &str) -> Result<(), Failure> {
+    let (width, color) = terminal::stdout();
     let text = match () {
-        () if map.options.json => machine::json(map)?,
-        () if map.options.csv => machine::csv(map),
-        () => table::text(map, color),
+        () if options.json => json(map)?,
+        () if options.csv => csv(map),
+        () => table(map, width, color),
     };
     terminal::print(&text)?;
-    let Some(place) = &map.options.report else { return Ok(()) };
+    let Some(place) = &options.report else { return Ok(()) };
     let file = outputs::page(place, stem);
-    let html = map_html(&page::of(map)).map_err(|error| Failure::new(Exit::Failed, error))?;
-    outputs::write(&file, &html)?;
+    files::write(&file, &html(map)?)?;
     let line = format!("report: {}", file.display());
-    match map.options.json || map.options.csv {
-        true if map.options.quiet => Ok(()),
+    match options.json || options.csv {
+        true if options.quiet => Ok(()),
         true => {
             terminal::say(&line);
             Ok(())

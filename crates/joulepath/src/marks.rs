@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use joulepath_study::files;
+
 use crate::failure::Failure;
-use crate::outputs;
 
 /// Writes `tables` into `page` between the marks of `name`.
 ///
@@ -17,7 +18,7 @@ pub(crate) fn write(page: &Path, name: &str, tables: &str) -> Result<(), Failure
         Failure::usage(format!("{} has no place for the tables", page.display()))
             .help(format!("write two lines `{begin}` and `{end}` where they shall stand"))
     })?;
-    outputs::write(page, &text)
+    Ok(files::write(page, &text)?)
 }
 
 fn marks(name: &str) -> [String; 2] {

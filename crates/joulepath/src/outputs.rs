@@ -1,10 +1,8 @@
 //! What `compare` writes, and where.
 
-use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::Builder;
+use joulepath_study::files;
 
 use crate::cli::CompareOptions;
 use crate::failure::Failure;
@@ -87,27 +85,14 @@ impl Outputs {
         Some(page.with_file_name(format!("{stem}-{variant}.{extension}")))
     }
 
-    /// Creates the folders: whoever may not write learns it before the study.
+    /// Creates the folders, and checks that the files may be written: an error comes before the study, not
+    /// after.
     ///
     /// # Errors
-    /// If one cannot be created.
-    pub(crate) fn make_folders(&self) -> Result<(), Failure> {
-        self.files().try_for_each(make_folder)
+    /// If one cannot be created, or a file is a symbolic link.
+    pub(crate) fn prepare(&self) -> Result<(), Failure> {
+        Ok(self.files().try_for_each(files::prepare)?)
     }
-}
-
-/// Creates the folder that `file` is in.
-///
-/// # Errors
-/// If it cannot be created.
-pub(crate) fn make_folder(file: &Path) -> Result<(), Failure> {
-    let Some(folder) = file.parent() else { return Ok(()) };
-    let what = format!("cannot create the folder {}", folder.display());
-    fs::create_dir_all(folder).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => Failure::io(what, error)
-            .help("a file is in the way; the name of a page ends in .html, other names are folders"),
-        _ => Failure::io(what, error),
-    })
 }
 
 fn sink(file: Option<PathBuf>) -> Sink {
@@ -123,41 +108,4 @@ pub(crate) fn page(place: &Path, stem: &str) -> PathBuf {
         Some("html" | "htm") => place.to_path_buf(),
         _ => place.join(format!("{stem}.html")),
     }
-}
-
-/// Writes a file whole or not at all: a reader never sees half of it, and a full disk leaves the old one.
-///
-/// # Errors
-/// If it cannot be written.
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    write_to(path, text).map_err(|error| Failure::io(format!("cannot write {}", path.display()), error))
-}
-
-fn write_to(path: &Path, text: &str) -> io::Result<()> {
-    // What a link points to is replaced, not the link.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let before = fs::metadata(&path).ok();
-    match &before {
-        // Devices and pipes are not replaced by files.
-        Some(old) if !old.is_file() => {
-            return fs::OpenOptions::new().write(true).open(&path)?.write_all(text.as_bytes());
-        }
-        Some(old) if old.permissions().readonly() => {
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
-        }
-        _ => {}
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = Builder::new();
-    builder.prefix(".joulepath-");
-    #[cfg(unix)]
-    let builder = builder.permissions(match before {
-        Some(old) => old.permissions(),
-        None => std::os::unix::fs::PermissionsExt::from_mode(0o666),
-    });
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(&path).map_err(|error| error.error)?;
-    Ok(())
 }

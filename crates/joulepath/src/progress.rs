@@ -1,30 +1,97 @@
-//! A progress bar on stderr, for what lasts.
+//! What happens while runs are done, on stderr: a progress bar for what lasts, and what goes wrong.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use joulepath_study::event::{Event, FailedRun};
+
+use crate::terminal;
 
 /// Nothing is shown before this.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// Hears of everything that happens.
+pub(crate) struct Watcher {
+    quiet: bool,
+    /// Whether failed runs are told as they come. If not, the command tells them together with its results.
+    tells_failures: bool,
+    bar: Option<Bar>,
+}
+
+impl Watcher {
+    /// Without bar if `quiet`.
+    pub(crate) fn new(quiet: bool) -> Self {
+        Watcher { quiet, tells_failures: true, bar: None }
+    }
+
+    /// For commands that tell failed runs together with their results.
+    pub(crate) fn silent_on_failures(quiet: bool) -> Self {
+        Watcher { tells_failures: false, ..Watcher::new(quiet) }
+    }
+
+    /// Hears of an event.
+    pub(crate) fn hear(&mut self, event: Event<'_>) {
+        match event {
+            Event::Begin { runs, takes } => {
+                self.finish();
+                self.bar = Some(Bar::new(runs, takes, self.quiet));
+            }
+            Event::Finished(_) | Event::Step => self.advance(),
+            Event::Again(failed) => self.tell(&format!("note: {}; it is tried again", in_words(failed))),
+            Event::Failed(failed) => {
+                self.advance();
+                if self.tells_failures {
+                    self.tell(&format!("error: {}", in_words(failed)));
+                }
+            }
+            Event::Note(note) => self.tell(&format!("note: {note}")),
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn finish(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.bar.finish_and_clear();
+        }
+    }
+
+    fn advance(&mut self) {
+        if let Some(bar) = &mut self.bar {
+            bar.advance();
+        }
+    }
+
+    /// A sentence, above the bar.
+    fn tell(&self, sentence: &str) {
+        match &self.bar {
+            Some(bar) => bar.bar.suspend(|| terminal::tell(sentence)),
+            None => terminal::tell(sentence),
+        }
+    }
+}
+
+fn in_words(failed: &FailedRun) -> String {
+    let FailedRun { scenario, policy, engine, seed, error } = failed;
+    format!("{scenario}, `{policy}`, {engine} engine, seed {seed}: {error}")
+}
+
 /// Counts runs; shown only on a terminal, and only once it lasts.
-pub(crate) struct Progress {
+struct Bar {
     bar: ProgressBar,
     since: Instant,
     may_show: bool,
 }
 
-impl Progress {
+impl Bar {
     /// For `runs` runs, of which each takes `takes` if that is known; never shown if `quiet`.
-    pub(crate) fn new(runs: usize, takes: Option<Duration>, quiet: bool) -> Self {
+    fn new(runs: usize, takes: Option<Duration>, quiet: bool) -> Self {
         let left = if takes.is_some() { "about {msg} in all, {elapsed} of it gone" } else { "{eta} left" };
         let style = ProgressStyle::with_template(&format!("{{bar:30}} {{pos}}/{{len}} runs, {left}"))
             .expect("the template is well-formed");
         let bar =
             ProgressBar::with_draw_target(Some(runs as u64), ProgressDrawTarget::hidden()).with_style(style);
-        let mut progress =
-            Progress { bar, since: Instant::now(), may_show: !quiet && io::stderr().is_terminal() };
+        let mut progress = Bar { bar, since: Instant::now(), may_show: !quiet && io::stderr().is_terminal() };
         if let Some(takes) = takes {
             let all = takes.saturating_mul(u32::try_from(runs).unwrap_or(u32::MAX));
             progress.bar.set_message(HumanDuration(all).to_string());
@@ -37,7 +104,7 @@ impl Progress {
     }
 
     /// One more run is done.
-    pub(crate) fn advance(&mut self) {
+    fn advance(&mut self) {
         if self.since.elapsed() > PATIENCE {
             self.show();
         }
@@ -48,10 +115,5 @@ impl Progress {
         if std::mem::take(&mut self.may_show) {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
-    }
-
-    /// Takes the bar away.
-    pub(crate) fn finish(self) {
-        self.bar.finish_and_clear();
     }
 }

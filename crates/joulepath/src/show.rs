@@ -4,7 +4,7 @@ use joulepath_model::scenario;
 
 use crate::cli::ShowOptions;
 use crate::failure::{Exit, Failure};
-use crate::source;
+use crate::scenario::load;
 use crate::terminal;
 
 /// Prints what was understood of a scenario.
@@ -12,7 +12,7 @@ use crate::terminal;
 /// # Errors
 /// What is wrong with it.
 pub(crate) fn show(options: &ShowOptions) -> Result<Exit, Failure> {
-    let scenario = source::load(&options.scenario, &options.changes)?;
+    let scenario = load(&options.scenario, &options.changes)?;
     match options.json {
         true => print_json(&scenario),
         false => terminal::print(&scenario::show(&scenario)),

@@ -44,7 +44,7 @@ pub(crate) fn print(data: &str) -> Result<Exit, Failure> {
     }
 }
 
-/// Writes a line to stderr. If not even that works there is nobody left to tell.
+/// Writes a line to stderr. An error is ignored: there is no other place to report it.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
@@ -61,12 +61,4 @@ pub(crate) fn tell(sentence: &str) {
 pub(crate) fn wrapped(text: &str, indent: &str) -> String {
     let options = textwrap::Options::new(stdout().0).subsequent_indent(indent);
     textwrap::fill(text, options)
-}
-
-/// As much of `text` as `length` characters hold, with a mark where there was more.
-pub(crate) fn cut(text: &str, length: usize) -> String {
-    if text.chars().count() <= length {
-        return text.to_owned();
-    }
-    text.chars().take(length - 1).chain(['…']).collect()
 }

@@ -1,10 +1,10 @@
-//! Sources of packets that react to nothing. Like a link they have no clock: the simulator and the emulator ask when the next
-//! packet is due.
+//! Sources of packets that do not react to anything. Like a link they have no clock: the simulator and the
+//! emulator ask when the next packet is due.
 
 use joulepath_model::scenario::{CrossPattern, CrossTraffic, LinkIndex};
 use joulepath_model::units::{BitRate, Nanos};
 
-use crate::random::{Domain, Stream};
+use joulepath_model::random::{Domain, Stream};
 
 /// One source on one link.
 #[derive(Clone, Debug)]
@@ -15,7 +15,7 @@ pub struct CrossSource {
     gap_ns: f64,
     /// When the next packet is due, ns; not rounded, so that the rate is exact.
     due_ns: f64,
-    /// The current burst ends before this, ns.
+    /// The current burst ends before this instant, ns.
     burst_until_ns: f64,
 }
 
@@ -38,7 +38,7 @@ impl CrossSource {
         CrossSource { spec: spec.clone(), random, gap_ns: spacing_ns(spec, rate), due_ns, burst_until_ns }
     }
 
-    /// The link that it feeds.
+    /// The link that the source feeds.
     pub fn link(&self) -> LinkIndex {
         self.spec.link
     }

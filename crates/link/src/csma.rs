@@ -1,4 +1,5 @@
-//! A channel that stations share by CSMA/CA: the distributed coordination function of IEEE 802.11, basic access.
+//! A channel that stations share by CSMA/CA: the distributed coordination function of IEEE 802.11, basic
+//! access.
 //!
 //! ```text
 //!            origin                 start              end       free
@@ -6,25 +7,26 @@
 //!                └ counters run ────┘      counters stand still
 //! ```
 //!
-//! Each station has a FIFO queue and a backoff counter. Counters run in idle slots; who reaches 0 with a frame sends, and two in the same
-//! slot collide. Nothing is simulated per slot: the least counter says when the next transmission begins and ends, and arrivals before
-//! it begins move it forward. Time and seed are arguments. docs/models/csma.md has the equations.
+//! Each station has a FIFO queue and a backoff counter. Counters run in idle slots. A station whose counter
+//! reaches 0 sends its frame, and two that reach 0 in the same slot collide. No slot is simulated by itself:
+//! the least counter says when the next transmission begins and ends, and a frame that arrives before it
+//! begins may move it forward. Time and seed are arguments. docs/models/csma.md has the equations.
 
 use std::collections::VecDeque;
 
 use joulepath_model::network::ChannelSpec;
 use joulepath_model::units::Nanos;
 
-use crate::random::{Domain, Stream};
+use joulepath_model::random::{Domain, Stream};
 
 /// Where a station's backoff stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Backoff {
-    /// Over: a frame that finds the channel idle is sent at the next slot.
+    /// The backoff is over: a frame that finds the channel idle is sent at the next slot.
     Done,
-    /// It ends in that slot of the present idle period.
+    /// The backoff ends in this slot of the present idle period.
     Ends(u64),
-    /// That many slots of the next idle period.
+    /// The backoff takes this many slots of the next idle period.
     Later(u64),
 }
 
@@ -36,7 +38,7 @@ struct Station {
     backoff: Backoff,
     /// Failed transmissions of the oldest frame.
     failures: u32,
-    /// Since when the oldest frame is the oldest, ns.
+    /// When the frame that is now the oldest became the oldest, ns.
     head_since_ns: u64,
 }
 
@@ -53,26 +55,27 @@ struct Plan {
 pub struct ChannelCounters {
     /// Transmissions of frames.
     pub transmissions: u64,
-    /// Of them, those that met another one.
+    /// Transmissions that met another one.
     pub collided: u64,
-    /// Of them, those that were lost alone.
+    /// Transmissions that met no other one and were lost all the same.
     pub corrupted: u64,
-    /// Frames that arrived.
+    /// Frames that reached their receiver.
     pub delivered: u64,
     /// Frames that were given up after the last retry.
     pub given_up: u64,
     /// Frames that found a full queue.
     pub queue_drops: u64,
-    /// Time from when a frame became its station's oldest to the start of the transmission that arrived, over all that arrived, ns.
+    /// Access delay, summed over all frames that arrived, ns: from when a frame became its station's oldest
+    /// to the start of the transmission that succeeded.
     pub access_ns: u64,
     /// Time in which frames and ACKs were on the air, ns.
     pub busy_ns: u64,
 }
 
-/// The end of a transmission.
+/// A frame that arrived at the end of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Whose oldest frame has arrived.
+    /// The station that sent it.
     pub station: usize,
     /// Its size, bytes.
     pub size: u32,
@@ -92,7 +95,8 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// The `index`-th channel of a scenario, idle at time 0. Its random numbers depend on `seed` and `index` alone.
+    /// The `index`-th channel of a scenario, idle at time 0. Its random numbers depend on `seed` and `index`
+    /// alone.
     pub fn new(spec: &ChannelSpec, stations: usize, seed: u64, index: u64) -> Self {
         let mut channel = Channel {
             spec: spec.clone(),
@@ -109,7 +113,7 @@ impl Channel {
         channel
     }
 
-    /// One station more; its number.
+    /// Adds a station; returns its number.
     pub fn add_station(&mut self) -> usize {
         let station =
             Station { queue: VecDeque::new(), backoff: Backoff::Done, failures: 0, head_since_ns: 0 };
@@ -117,9 +121,10 @@ impl Channel {
         self.stations.len() - 1
     }
 
-    /// Offers a frame of `size` bytes, without PHY and MAC headers, to the queue of `station`; whether there is room.
+    /// Offers a frame of `size` bytes, without PHY and MAC headers, to the queue of `station`. Returns
+    /// whether there was room.
     ///
-    /// Calls of this and of [`Self::end`] come in the order of time.
+    /// Calls of this function and of [`Self::end`] come in the order of time.
     pub fn offer(&mut self, now: Nanos, station: usize, size: u32) -> bool {
         let sender = &mut self.stations[station];
         if sender.queue.len() >= self.spec.queue as usize {
@@ -134,7 +139,7 @@ impl Channel {
         true
     }
 
-    /// A station whose queue was empty has a frame.
+    /// Starts the backoff of a station whose queue was empty and now has a frame.
     fn contend(&mut self, now_ns: u64, station: usize) {
         let sending = self.plan.filter(|plan| now_ns > plan.start_ns);
         let over = match self.stations[station].backoff {
@@ -163,14 +168,15 @@ impl Channel {
         self.replan();
     }
 
-    /// A backoff after so many failures in a row: uniform in 0 … min(2^failures (CWmin + 1) − 1, CWmax) (IEEE 802.11, DCF).
+    /// The backoff after `failures` failed transmissions in a row: uniform in 0 … min(2^failures (CWmin + 1)
+    /// − 1, CWmax) (IEEE 802.11, DCF).
     fn draw(&mut self, failures: u32) -> u64 {
         let timing = &self.spec.timing;
         let doubled = (u64::from(timing.cw_min) + 1) << failures.min(32);
         self.random.below(doubled.min(u64::from(timing.cw_max) + 1))
     }
 
-    /// The station with a frame whose counter ends first sends next.
+    /// Finds the next transmission: it is that of the station with a frame whose counter ends first.
     fn replan(&mut self) {
         let slots = self.stations.iter().filter(|station| !station.queue.is_empty());
         let ends = slots.filter_map(|station| match station.backoff {
@@ -185,16 +191,18 @@ impl Channel {
         });
     }
 
-    /// When the present or next transmission ends, as far as is known; it changes with [`Self::offer`] and [`Self::end`].
+    /// When the present or the next transmission ends, as far as is known now. [`Self::offer`] and
+    /// [`Self::end`] may change it.
     pub fn next_end(&self) -> Option<Nanos> {
         self.plan.map(|plan| Nanos(plan.end_ns))
     }
 
-    /// The transmission of [`Self::next_end`] ends: what has arrived, unless frames have collided or an error struck. The frames in
-    /// [`Self::given_up`] have left their queues, too.
+    /// Ends the transmission of [`Self::next_end`]. Returns the frame that has arrived; `None` if frames have
+    /// collided or the frame was lost. The frames of the stations in [`Self::given_up`] have left their
+    /// queues, too.
     ///
     /// # Panics
-    /// If there is none.
+    /// If no transmission is planned.
     pub fn end(&mut self) -> Option<Arrival> {
         let plan = self.plan.take().expect("a transmission is under way");
         let sends =
@@ -240,7 +248,7 @@ impl Channel {
         self.stations[station].queue.len()
     }
 
-    /// A station that did not send keeps what is left of its counter for the next idle period.
+    /// Stops the counter of a station that did not send: what is left of it is for the next idle period.
     fn stand_still(&mut self, at: usize, slot: u64) {
         let station = &mut self.stations[at];
         station.backoff = match station.backoff {
@@ -268,12 +276,13 @@ impl Channel {
         }
     }
 
-    /// The oldest frame leaves; a backoff follows, also before an empty queue.
+    /// Removes a station's oldest frame, returns its size, and draws the next backoff. There is one even if
+    /// the queue is empty now.
     fn release(&mut self, at: usize, now_ns: u64) -> u32 {
         self.stations[at].backoff = Backoff::Ends(self.draw(0));
         let station = &mut self.stations[at];
         station.failures = 0;
         station.head_since_ns = now_ns;
-        station.queue.pop_front().expect("who sends has a frame")
+        station.queue.pop_front().expect("a station that sends has a frame")
     }
 }

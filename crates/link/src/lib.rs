@@ -18,14 +18,15 @@
 //!         Delivered { at, marked }
 //! ```
 //!
-//! Queues are FIFO and the future of the rate is known to the link, so the whole fate of a packet is computed when it is
-//! offered: one call, one answer, no timers. Time and seed are arguments; there is no clock and no I/O.
+//! Queues are FIFO and the link knows the future of its rate. So the whole fate of a packet is computed when
+//! it is offered: one call, one answer, no timers. Time and seed are arguments; there is no clock and no I/O.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod cross;
 pub mod csma;
-pub mod demand;
-pub mod random;
 pub mod trace;
+pub mod writes;
 
 mod link;
 mod loss;

@@ -7,9 +7,9 @@ use joulepath_model::units::{BitRate, Nanos};
 use crate::loss::Loss;
 use crate::opportunities::Opportunities;
 use crate::queue::{Admission, ByteLimits, Queue};
-use crate::random::{Domain, Stream};
 use crate::rate::{ConstantRate, LogNormal, NEVER_NS, PiecewiseRate};
 use crate::wire::{Jitter, Outages};
+use joulepath_model::random::{Domain, Stream};
 
 /// What becomes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,26 +23,26 @@ pub enum Outcome {
     },
     /// The queue was full.
     QueueDrop,
-    /// It was sent, and lost on the wire by chance or in an outage.
+    /// It was sent, but lost on the wire: by chance or in an outage.
     WireLoss,
 }
 
 /// A unidirectional link as a state machine: a DropTail queue, a transmitter, a wire.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// When the transmitter has sent all that was accepted, ns.
+    /// When the transmitter will have sent all packets that were accepted, ns.
     free_ns: u64,
     rate: ConstantRate,
     delay_ns: u64,
     queue: Queue,
     loss: Loss,
-    /// What most links do without.
+    /// The parts that most links do not have.
     extras: Option<Box<Extras>>,
     #[cfg(debug_assertions)]
     last_offer: Nanos,
 }
 
-/// Two cache lines: a network of a thousand links fits the second-level cache.
+/// At most two cache lines: a network of a thousand links fits into the second-level cache.
 #[cfg(not(debug_assertions))]
 const _: () = assert!(size_of::<Link>() <= 128);
 
@@ -58,18 +58,19 @@ struct Extras {
 /// How the transmitter works.
 #[derive(Clone, Debug)]
 enum Service {
-    /// As [`Link::rate`] says.
+    /// At the constant rate [`Link::rate`].
     Constant,
     Piecewise(PiecewiseRate),
     Trace(Opportunities),
 }
 
 impl Link {
-    /// The `index`-th link of a scenario, idle at time 0. Its random numbers depend on `seed` and `index` alone.
+    /// The `index`-th link of a scenario, idle at time 0. Its random numbers depend on `seed` and `index`
+    /// alone.
     ///
     /// # Panics
-    /// If `spec` is one that no scenario's parser lets pass: rate steps that do not ascend from time 0, a log-normal rate
-    /// with mean or interval 0, an empty or descending trace.
+    /// If `spec` is one that no scenario's parser accepts: rate steps that do not ascend from time 0, a
+    /// log-normal rate whose mean or interval is 0, a trace that is empty or descends.
     pub fn new(spec: &LinkSpec, seed: u64, index: u64) -> Self {
         let stream = |domain| Stream::new(seed, domain, index);
         let (rate, service) = transmitter(&spec.rate, stream(Domain::LinkRate));
@@ -91,9 +92,11 @@ impl Link {
         }
     }
 
-    /// Offers a packet of `size` bytes (below 1 GiB), headers included, at `now`, and says what will become of it.
+    /// Offers a packet of `size` bytes (below 1 GiB), headers included, at `now`, and says what will become
+    /// of it.
     ///
-    /// Calls come in the order of time: `now` does not decrease. Neither do the delivery times that are returned.
+    /// Calls come in the order of time: `now` does not decrease. Neither do the delivery times that are
+    /// returned.
     #[inline(always)]
     pub fn offer(&mut self, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
         #[cfg(debug_assertions)]
@@ -115,8 +118,8 @@ impl Link {
         Outcome::Delivered { at: Nanos(self.free_ns + self.delay_ns), marked: congested & ecn_capable }
     }
 
-    /// Blocks the transmitter until `t`, for example while a radio is promoted. Packets that were accepted before keep the
-    /// delivery times that they were given.
+    /// Blocks the transmitter until `t`, for example while a radio is promoted. Packets that were accepted
+    /// before this call keep their delivery times.
     pub fn hold_until(&mut self, t: Nanos) {
         if t.0 > self.free_ns {
             self.free_ns = t.0;
@@ -124,7 +127,8 @@ impl Link {
         }
     }
 
-    /// Packets that wait at `now`, which is not before the last offer. The one in transmission does not count.
+    /// Packets that wait at `now`, which is not before the last offer. The one in transmission does not
+    /// count.
     pub fn queue_packets(&self, now: Nanos) -> u32 {
         u32::try_from(self.queue.waiting_packets(now.0)).unwrap_or(u32::MAX)
     }
@@ -139,7 +143,7 @@ impl Link {
         self.queue.accepted_bytes().wrapping_sub(self.queue.waiting_bytes(now.0))
     }
 
-    /// Sends a packet at the constant rate, as soon as the transmitter is free.
+    /// Sends a packet at the constant rate as soon as the transmitter is free.
     #[inline]
     fn transmit(&mut self, now: u64, size: u32) {
         let idle = self.free_ns < now;
@@ -157,7 +161,7 @@ impl Link {
     fn offer_through(&mut self, extras: &mut Extras, now: u64, size: u32, ecn_capable: bool) -> Outcome {
         let start = match &mut extras.service {
             Service::Constant | Service::Piecewise(_) => self.free_ns.max(now),
-            // A packet that arrives at the instant of an opportunity has missed it.
+            // A packet that arrives at the same instant as an opportunity has missed it.
             Service::Trace(opportunities) => opportunities.seek(self.free_ns.max(now + 1)),
         };
         let admission = match extras.byte_limits {
@@ -177,7 +181,7 @@ impl Link {
         Outcome::Delivered { at: Nanos(self.arrival(extras)), marked: congested & ecn_capable }
     }
 
-    /// When the packet arrives that leaves the transmitter last.
+    /// When the packet that is the last to leave the transmitter arrives at the far end.
     fn arrival(&self, extras: &mut Extras) -> u64 {
         match &mut extras.jitter {
             _ if self.free_ns == NEVER_NS => NEVER_NS,
@@ -196,7 +200,8 @@ impl Extras {
     }
 }
 
-/// The scenario as a run with `seed` meets it: random rates are the steps that they take. None if no rate is random.
+/// The scenario as a run with `seed` meets it: every random rate is replaced by the steps that it takes.
+/// `None` if no rate is random.
 pub fn realised(scenario: &Scenario, seed: u64) -> Option<Scenario> {
     let mut realised = scenario.clone();
     let mut any = false;

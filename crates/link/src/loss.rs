@@ -2,9 +2,9 @@
 
 use joulepath_model::network::LossSpec;
 
-use crate::random::Stream;
+use joulepath_model::random::Stream;
 
-/// Counts down to the next packet with which something happens; random numbers are drawn only then.
+/// Counts down to the next packet that is lost or changes the state. Random numbers are drawn only then.
 #[derive(Clone, Debug)]
 pub(crate) struct Loss {
     /// Packets that pass before the process has to be asked again.
@@ -18,15 +18,16 @@ enum Process {
     GilbertElliott(GilbertElliott),
 }
 
-/// The Markov chain of Gilbert (1960) and Elliott (1963). A packet meets the state as it is; then the chain steps.
+/// The Markov chain of Gilbert (1960) and Elliott (1963). A packet is lost with the probability of the
+/// present state; then the chain takes a step.
 #[derive(Clone, Debug)]
 struct GilbertElliott {
     good: State,
     bad: State,
     in_bad: bool,
-    /// Packets until the state changes, the coming one included; at least 1.
+    /// Packets until the state changes, including the next one; at least 1.
     stay: u64,
-    /// Packets until the next loss, if the state lasts.
+    /// Packets until the next loss if the state does not change before.
     gap: u64,
     stream: Stream,
 }
@@ -85,7 +86,7 @@ impl Loss {
 }
 
 impl GilbertElliott {
-    /// In the long-run distribution of the states.
+    /// Starts in a state that is drawn from the long-run distribution.
     fn new(good: State, bad: State, mut stream: Stream) -> Self {
         let in_bad = stream.uniform() * (good.leave + bad.leave) < good.leave;
         let mut chain = GilbertElliott { good, bad, in_bad, stay: 0, gap: 0, stream };
@@ -100,7 +101,7 @@ impl GilbertElliott {
         self.gap = self.stream.geometric(loss);
     }
 
-    /// The fate of one packet.
+    /// Decides about one packet: whether it is lost.
     fn step(&mut self) -> bool {
         let lost = self.gap == 0;
         self.stay -= 1;
@@ -114,7 +115,7 @@ impl GilbertElliott {
         lost
     }
 
-    /// Passes over the packets that are not lost and after which the state is the same; says how many.
+    /// Skips the packets that are not lost and do not change the state; returns how many they are.
     fn skip_quiet(&mut self) -> u64 {
         let quiet = self.gap.min(self.stay - 1);
         self.gap -= quiet;

@@ -6,20 +6,20 @@ use joulepath_model::network::DeliveryTrace;
 
 const NS_PER_MS: u64 = 1_000_000;
 
-/// A place in an endlessly repeated trace.
+/// A position in a trace that is repeated without end.
 #[derive(Clone, Debug)]
 pub(crate) struct Opportunities {
     trace: Arc<DeliveryTrace>,
     /// Start of the current pass through the trace, ns.
     pass_ns: u64,
-    /// The opportunity in use: its line, and the bytes that it still lets through, at least 1.
+    /// The line of the opportunity in use, and how many bytes it still lets through: at least 1.
     line: usize,
     left: u32,
 }
 
 impl Opportunities {
     /// # Panics
-    /// If the trace is empty, ends at 0 or goes backwards; [`crate::trace::parse`] lets none of these pass.
+    /// If the trace is empty, ends at 0 or goes backwards. [`crate::trace::parse`] refuses such traces.
     pub(crate) fn new(trace: Arc<DeliveryTrace>) -> Self {
         let lines = &trace.opportunities_ms;
         assert!(lines.last().is_some_and(|&last| last > 0), "a trace ends after time 0");
@@ -27,7 +27,7 @@ impl Opportunities {
         Opportunities { trace, pass_ns: 0, line: 0, left: DeliveryTrace::OPPORTUNITY_BYTES }
     }
 
-    /// Wastes what lies before `from`, then says when the opportunity in use is, ns.
+    /// Skips the opportunities before `from`, which are wasted; returns the instant of the one in use, ns.
     pub(crate) fn seek(&mut self, from: u64) -> u64 {
         if self.at() < from {
             self.advance();
@@ -38,7 +38,7 @@ impl Opportunities {
         self.at()
     }
 
-    /// Sends `size` bytes; the instant of the opportunity that takes the last of them, ns.
+    /// Sends `size` bytes; returns the instant of the opportunity that takes the last of them, ns.
     pub(crate) fn send(&mut self, mut size: u32) -> u64 {
         while size > self.left {
             size -= self.left;
@@ -69,9 +69,10 @@ impl Opportunities {
         }
     }
 
-    /// To the first opportunity at or after `from`, which is later than the current one.
+    /// Goes to the first opportunity at or after `from`, which is later than the current one.
     fn jump(&mut self, from: u64) {
-        // The end of a pass and the start of the next are one instant: the end comes first.
+        // The end of a pass and the start of the next are the same instant. The opportunity at the end comes
+        // first.
         let passes = (from - self.pass_ns - 1) / self.period_ns();
         self.pass_ns += passes * self.period_ns();
         let from_ms = (from - self.pass_ns).div_ceil(NS_PER_MS);

@@ -1,11 +1,11 @@
-//! The DropTail queue in front of the transmitter, kept as the instants at which packets leave it.
+//! The DropTail queue before the transmitter. It is stored as the instants at which packets leave it.
 
 use joulepath_model::network::QueueLimit;
 
 /// One accepted packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
-    /// When its transmission starts, ns: it waits until then.
+    /// When its transmission starts, ns; the packet waits until then.
     start_ns: u64,
     /// Bytes accepted before it, modulo 2⁶⁴.
     bytes_before: u64,
@@ -14,19 +14,21 @@ struct Slot {
 /// What the queue did with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// It waits or goes straight to the transmitter; `congested` if the queue it found had reached the threshold.
+    /// The packet waits or goes straight to the transmitter. `congested`: the queue that it found had reached
+    /// the threshold of marking.
     Accepted { congested: bool },
-    /// There was no room.
+    /// The queue was full.
     Dropped,
 }
 
-/// A FIFO of known service times.
+/// A FIFO queue whose service times are known.
 ///
-/// Transmissions start in order. So more than `limit` packets wait if and only if the packet accepted `limit` places
-/// before the newest has not started: one look into a ring of start times decides, and nothing is ever popped.
+/// Transmissions start in order. So more than `limit` packets wait if and only if the packet that was
+/// accepted `limit` packets before the newest has not started. One look into a ring of start times decides,
+/// and nothing is ever removed.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
-    /// Power-of-two ring; place `accepted % len` is free for the next packet.
+    /// A ring whose length is a power of two; slot `accepted % len` is free for the next packet.
     slots: Box<[Slot]>,
     /// Packets accepted since the transmitter was last idle, modulo 2⁶⁴.
     accepted: usize,
@@ -34,22 +36,22 @@ pub(crate) struct Queue {
     bytes: u64,
     /// Most packets that may wait.
     limit: usize,
-    /// min(`limit`, ring length − 1): how far back to look.
+    /// min(`limit`, length of the ring − 1): how many packets back the decision looks.
     look_back: usize,
-    /// Waiting packets at which a packet is marked.
+    /// A packet is marked if this many packets wait.
     mark_at: usize,
 }
 
-/// Limit and threshold of a queue that is measured in bytes. Apart, because this measure costs a search.
+/// Limit and threshold in bytes. They are apart from those in packets because they cost a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ByteLimits {
     /// Most bytes that may wait.
     capacity: u64,
-    /// Waiting bytes at which a packet is marked.
+    /// A packet is marked if this many bytes wait.
     mark_at: u64,
 }
 
-/// Eight slots are two cache lines: links that never queue stay small.
+/// Eight slots are two cache lines: a link that never queues stays small.
 const FIRST_LENGTH: usize = 8;
 
 /// More than any ring can hold.
@@ -68,7 +70,7 @@ impl ByteLimits {
 }
 
 impl Queue {
-    /// With the limits in packets, where there are any.
+    /// Makes a queue with those of the limits that are in packets.
     pub(crate) fn new(limit: QueueLimit, ecn_threshold: Option<QueueLimit>) -> Self {
         let packets = |limit| match limit {
             QueueLimit::Packets(packets) => packets as usize,
@@ -85,11 +87,12 @@ impl Queue {
         }
     }
 
-    /// Offers a packet of `size` bytes whose transmission would start at `start_ns`. Neither `now` nor `start_ns` decreases.
+    /// Offers a packet of `size` bytes whose transmission would start at `start_ns`. Neither `now` nor
+    /// `start_ns` decreases.
     #[inline]
     pub(crate) fn admit(&mut self, now: u64, start_ns: u64, size: u32) -> Admission {
         if start_ns == now {
-            // Nobody waits, so that every place is free: the same ones again, while they are in the cache.
+            // The queue is empty: start again at slot 0, which is still in the cache.
             self.accepted = 0;
         }
         let place = self.place(0);
@@ -103,7 +106,7 @@ impl Queue {
         Admission::Accepted { congested }
     }
 
-    /// [`Queue::admit`], with limits in bytes on top.
+    /// As [`Queue::admit`], but limits in bytes apply, too.
     pub(crate) fn admit_within(
         &mut self,
         limits: ByteLimits,
@@ -123,9 +126,10 @@ impl Queue {
         }
     }
 
-    /// Packets whose transmission has not started.
+    /// Number of packets whose transmission has not started at `now`.
     pub(crate) fn waiting_packets(&self, now: u64) -> usize {
-        // Binary search, newest first. The free place is left out: it may hold a packet that was dropped.
+        // Binary search from the newest packet on. The free slot is left out: it may hold a packet that was
+        // dropped.
         let (mut waiting, mut at_most) = (0, self.slots.len() - 1);
         while waiting < at_most {
             let middle = waiting + (at_most - waiting).div_ceil(2);
@@ -151,13 +155,13 @@ impl Queue {
         }
     }
 
-    /// Whether at least `mark_at` packets wait beside the one that was just put into the free place.
+    /// Whether at least `mark_at` packets wait besides the one that was just put into the free slot.
     #[inline]
     fn reaches_mark(&self, now: u64) -> bool {
         self.mark_at == 0 || self.mark_at < self.slots.len() && self.start_ns(self.mark_at) > now
     }
 
-    /// When the packet `back` places before the free one starts, ns.
+    /// When the packet `back` slots before the free one starts, ns.
     #[inline]
     fn start_ns(&self, back: usize) -> u64 {
         self.slots[self.place(back)].start_ns
@@ -168,7 +172,8 @@ impl Queue {
         self.accepted.wrapping_sub(back) & (self.slots.len() - 1)
     }
 
-    /// Doubles a ring that is full of waiting packets. False if the limit, not the ring, is reached.
+    /// Doubles the ring when it is full of waiting packets. Returns false if the queue's limit is reached and
+    /// not the ring's.
     #[cold]
     fn grow(&mut self) -> bool {
         if self.look_back == self.limit {

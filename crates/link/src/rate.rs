@@ -1,19 +1,19 @@
-//! Rates: one that is constant, and those that are constant for a while.
+//! Rates of transmitters: constant, or constant for some time.
 
 use joulepath_model::units::{BitRate, Nanos};
 
-use crate::random::Stream;
+use joulepath_model::random::Stream;
 
 /// An instant that never comes.
 pub(crate) const NEVER_NS: u64 = u64::MAX;
 
-/// What a byte costs, in bit/s × ns: 8 bit × 1e9 ns/s.
+/// What a byte costs, bit/s × ns: 8 bit × 1e9 ns/s.
 const WORK_PER_BYTE: u64 = 8_000_000_000;
 
-/// A constant rate: exact, and without a division on the hot path.
+/// A constant rate, exact and without a division on the hot path.
 ///
-/// A departure is rounded up to the nanosecond; what it was rounded up by is given back to the next packet if that follows
-/// without a gap, so that roundings do not add up.
+/// The end of a transmission is rounded up to a nanosecond. If the next packet follows without a gap, it gets
+/// back what was rounded up, so that roundings do not add up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConstantRate {
     /// [`WORK_PER_BYTE`], or 0 for a transmitter that takes no time.
@@ -21,12 +21,13 @@ pub(crate) struct ConstantRate {
     bps: u64,
     /// ⌊(2⁶⁴ − 1)/bps⌋.
     reciprocal: u64,
-    /// bps − 1, which rounds up, less what the last departure was rounded up by, bit/s × ns.
+    /// What is added to the work of the next transmission, bit/s × ns: bps − 1, which rounds its end up, less
+    /// what the last end was rounded up by.
     phase: u64,
 }
 
 impl ConstantRate {
-    /// Takes no time at all.
+    /// The rate of a transmitter that takes no time.
     pub(crate) const UNLIMITED: Self =
         ConstantRate { work_per_byte: 0, bps: 1, reciprocal: u64::MAX, phase: 0 };
 
@@ -37,7 +38,7 @@ impl ConstantRate {
         Some(ConstantRate { work_per_byte: WORK_PER_BYTE, bps, reciprocal, phase: bps - 1 })
     }
 
-    /// The next transmission does not follow the last one without a gap.
+    /// There is a gap between the last transmission and the next.
     #[inline]
     pub(crate) fn interrupt(&mut self) {
         self.phase = self.bps - 1;
@@ -53,10 +54,10 @@ impl ConstantRate {
         time_ns + u64::from(carry)
     }
 
-    /// `work` / bps and the rest, for work below 2⁶³.
+    /// Quotient and remainder of `work` / bps, for `work` below 2⁶³.
     ///
-    /// The reciprocal is less than 1 below 2⁶⁴/bps, so the quotient that it gives is less than 1/2 below the true one before
-    /// both are rounded down, and at most 1 below it thereafter.
+    /// The reciprocal is less than 1 below 2⁶⁴/bps. So the quotient that it gives is less than 1/2 below the
+    /// true one before both are rounded down, and at most 1 below it after that.
     #[inline]
     fn divide(&self, work: u64) -> (u64, u64) {
         let quotient = ((u128::from(work) * u128::from(self.reciprocal)) >> 64) as u64;
@@ -72,7 +73,8 @@ pub(crate) struct PiecewiseRate {
     /// End of the current piece, ns.
     until: u64,
     pieces: Pieces,
-    /// End of the last transmission, ns, rounded up, and what could still have been sent by then, bit/s × ns.
+    /// End of the last transmission, rounded up, ns; and the work that could still have been done by then,
+    /// bit/s × ns.
     last_finish: u64,
     credit: u64,
 }
@@ -102,7 +104,7 @@ impl PiecewiseRate {
         rate
     }
 
-    /// When a transmission that starts at `start` ends, ns. Starts do not decrease.
+    /// When a transmission that starts at `start` ends, ns. `start` does not decrease from call to call.
     pub(crate) fn finish(&mut self, start: u64, size: u32) -> u64 {
         let mut work = u64::from(size) * WORK_PER_BYTE;
         let mut at = start;
@@ -166,7 +168,8 @@ pub(crate) struct LogNormal {
 }
 
 impl LogNormal {
-    /// For a rate of the given mean and standard deviation/mean, of which the logarithm is correlated with exp(−t/correlation).
+    /// Makes a rate of the given mean and standard deviation/mean. The autocorrelation of its logarithm is
+    /// exp(−t/correlation).
     ///
     /// # Panics
     /// If the mean or the interval is 0.
@@ -190,7 +193,7 @@ impl LogNormal {
         }
     }
 
-    /// What the process yields until `until`.
+    /// The steps that the process takes until `until`.
     pub(crate) fn steps(mut self, until: Nanos) -> Vec<(Nanos, BitRate)> {
         let starts = (0..until.0.max(1)).step_by(self.interval_ns as usize);
         starts.map(|at| (Nanos(at), BitRate::from_bps(self.next_bps()))).collect()
@@ -205,7 +208,8 @@ impl LogNormal {
     }
 }
 
-/// σ² = ln(1 + (s/m)²): variance of the logarithm of a log-normal variable with mean m and standard deviation s.
+/// σ² = ln(1 + (s/m)²): variance of the logarithm of a log-normal variable with mean m and standard deviation
+/// s.
 fn log_variance(deviation: f64) -> f64 {
     libm::log1p(deviation * deviation)
 }
@@ -215,7 +219,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::random::Domain;
+    use joulepath_model::random::Domain;
 
     const VALUES: usize = 1 << 18;
 
@@ -234,7 +238,7 @@ mod tests {
         let rho = (-0.5f64).exp();
         let mut process = process(Nanos::from_millis(200));
         let rates: Vec<f64> = (0..VALUES).map(|_| process.next_bps() as f64 / 1e7).collect();
-        // Standard error of the mean: 0.4·√((1 + rho)/(1 − rho)/2¹⁸) ≈ 0.0016; measured to five of them.
+        // Standard error of the mean: 0.4·√((1 + rho)/(1 − rho)/2¹⁸) ≈ 0.0016; five of them are tolerated.
         let first = mean(rates.iter().copied());
         assert!((first - 1.0).abs() < 0.008, "mean {first}");
         let deviation = mean(rates.iter().map(|r| (r - 1.0).powi(2))).sqrt();

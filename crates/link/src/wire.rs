@@ -1,15 +1,15 @@
-//! What happens behind the transmitter, loss by chance apart: outages and the variation of the delay.
+//! What happens after the transmitter, apart from random loss: outages and the variation of the delay.
 
 use joulepath_model::network::{JitterSpec, Outage};
 
-use crate::random::Stream;
+use joulepath_model::random::Stream;
 
 /// Periods in which every packet is lost.
 #[derive(Clone, Debug)]
 pub(crate) struct Outages {
     /// Ascending and disjoint, ns.
     periods: Vec<(u64, u64)>,
-    /// The first that is not over.
+    /// Index of the first one that is not over.
     next: usize,
 }
 
@@ -31,8 +31,8 @@ impl Outages {
         self.periods.is_empty()
     }
 
-    /// Whether a transmission in [start, finish), or at the instant `start` if it takes no time, meets an outage.
-    /// `start` does not decrease.
+    /// Whether a transmission in [start, finish), or at the instant `start` if it takes no time, meets an
+    /// outage. `start` does not decrease.
     pub(crate) fn meet(&mut self, start: u64, finish: u64) -> bool {
         while self.periods.get(self.next).is_some_and(|&(_, until)| until <= start) {
             self.next += 1;
@@ -41,15 +41,16 @@ impl Outages {
     }
 }
 
-/// The delay as a Gaussian process with exponential autocorrelation (Ornstein–Uhlenbeck), sampled at departures.
+/// The delay as a Gaussian process with exponential autocorrelation (Ornstein–Uhlenbeck), sampled at
+/// departures.
 #[derive(Clone, Debug)]
 pub(crate) struct Jitter {
     deviation_ns: f64,
     correlation_ns: f64,
-    /// Standard normal; its value at `sampled_at`.
+    /// A standard normal variable: its value at `sampled_at`.
     x: f64,
     sampled_at: u64,
-    /// Arrival of the packet before.
+    /// When the packet before arrives.
     last_arrival: u64,
     stream: Stream,
 }
@@ -66,7 +67,8 @@ impl Jitter {
         }
     }
 
-    /// When a packet arrives that departs now: never before it departs, never before the packet ahead.
+    /// When a packet that departs now arrives: not before it departs, and not before the packet that departed
+    /// before it.
     pub(crate) fn arrival(&mut self, departure: u64, delay_ns: u64) -> u64 {
         self.sample(departure);
         let total_ns = delay_ns as f64 + self.deviation_ns * self.x;

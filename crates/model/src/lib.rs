@@ -1,11 +1,16 @@
-//! Floor 0 of Joulepath: units, energy models, the vocabulary of scenarios and policies, and the result schema.
+//! Floor 0 of Joulepath: units, random streams, energy models, the vocabulary of scenarios and policies, and
+//! the result schema.
 //!
-//! Nothing here reads a clock, a file or a random stream: those are arguments or belong to higher floors.
+//! Nothing here reads a clock, a file or a generator of its own: time, texts and seeds are arguments.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
+pub mod cancel;
 pub mod energy;
 pub mod names;
 pub mod network;
 pub mod policy;
+pub mod random;
 pub mod result;
 pub mod samples;
 pub mod scenario;

@@ -1,10 +1,11 @@
-//! Which known name was probably meant.
+//! Which known name was probably meant, and how to say so.
 
 /// The name in `known` that is most like `written`, case aside, if one is like it at all.
 pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     /// Below this similarity (Jaro–Winkler, 0 to 1) a name is a different name, not a slip of the pen.
     const LEAST_SIMILARITY: f64 = 0.7;
-    /// Similarity of names that differ by one slip, which Jaro–Winkler underrates in short ones such as `let` for `lte`.
+    /// Similarity of names that differ by one slip, which Jaro–Winkler underrates in short ones such as `let`
+    /// for `lte`.
     const ONE_SLIP: f64 = 0.9;
     let lower = written.to_lowercase();
     let similarity = |name: &str| {
@@ -18,4 +19,41 @@ pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> O
         .filter(|(similarity, _)| *similarity >= LEAST_SIMILARITY)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
+}
+
+/// What to tell whoever wrote `name` instead of one of `known`: the nearest one, if one is like it, and all
+/// that there are.
+pub fn suggest(name: &str, known: &[&str]) -> String {
+    let all = match known {
+        [] => "there are none".to_owned(),
+        known => format!("there are: {}", known.join(", ")),
+    };
+    match nearest(name, known.iter().copied()) {
+        Some(nearest) => format!("did you mean `{nearest}`? {}", capitalised(&all)),
+        None => all,
+    }
+}
+
+/// `text` with a capital letter at the beginning.
+pub fn capitalised(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_recognised_and_a_strange_word_is_not() {
+        assert_eq!(nearest("oila", ["lia", "olia", "balia"]), Some("olia"));
+        assert_eq!(nearest("WiFi", ["wifi", "lte"]), Some("wifi"));
+        assert_eq!(nearest("zzz", ["lia", "olia"]), None);
+    }
+
+    #[test]
+    fn all_names_stand_after_the_nearest() {
+        assert_eq!(suggest("lie", &["lia", "reno"]), "did you mean `lia`? There are: lia, reno");
+        assert_eq!(suggest("x", &[]), "there are none");
+    }
 }

@@ -6,20 +6,21 @@ use serde::Serialize;
 
 use crate::units::{BitRate, Bytes, Nanos, Probability};
 
-/// One unidirectional link: a queue with a wire behind it.
+/// One unidirectional link: a queue and the wire after it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LinkSpec {
     /// Unique within a scenario.
     pub name: String,
     /// Service rate of the queue over time.
     pub rate: RateSpec,
-    /// Propagation delay behind the queue.
+    /// Propagation delay after the queue.
     pub delay: Nanos,
     /// Variation of the propagation delay; never reorders.
     pub jitter: Option<JitterSpec>,
     /// Capacity of the DropTail queue. The packet in transmission does not count.
     pub queue: QueueLimit,
-    /// Mark ECN-capable packets when the queue found on arrival is at least this long (RFC 8257, section 3.1).
+    /// Mark ECN-capable packets when the queue found on arrival is at least this long (RFC 8257, section
+    /// 3.1).
     pub ecn_threshold: Option<QueueLimit>,
     /// Loss on the wire: a lost packet has used queue and rate.
     pub loss: LossSpec,
@@ -43,7 +44,7 @@ impl LinkSpec {
 pub struct ChannelSpec {
     /// Unique among paths, links and channels.
     pub name: String,
-    /// Rate at which frames are sent behind their PHY header.
+    /// Rate at which frames are sent after their PHY header.
     pub rate: BitRate,
     /// Intervals, windows and headers.
     pub timing: ChannelTiming,
@@ -64,7 +65,7 @@ pub struct ChannelTiming {
     pub sifs: Nanos,
     /// Idle time before counters run.
     pub difs: Nanos,
-    /// Idle time before that behind a frame that nobody could read: EIFS − DIFS.
+    /// Idle time before that, after a frame that nobody could read: EIFS − DIFS.
     pub unread: Nanos,
     /// Counters are drawn from 0 to this at first.
     pub cw_min: u32,
@@ -85,8 +86,9 @@ impl ChannelTiming {
     pub const PRESETS: [(&str, ChannelTiming); 3] =
         [("802.11b", Self::DSSS), ("802.11g", Self::ERP_OFDM), ("bianchi2000-fhss", Self::BIANCHI_FHSS)];
 
-    /// IEEE 802.11b with long preamble, ACKs at 1 Mbit/s: DSSS PHY characteristics (slot, SIFS, CWmin, CWmax), preamble and PLCP header of
-    /// 144 + 48 µs, MAC header, FCS and LLC/SNAP of 24 + 4 + 8 B, ACK of 14 B, EIFS = SIFS + DIFS + ACK.
+    /// IEEE 802.11b with long preamble, ACKs at 1 Mbit/s: DSSS PHY characteristics (slot, SIFS, CWmin,
+    /// CWmax), preamble and PLCP header of 144 + 48 µs, MAC header, FCS and LLC/SNAP of 24 + 4 + 8 B, ACK of
+    /// 14 B, EIFS = SIFS + DIFS + ACK.
     const DSSS: Self = ChannelTiming {
         slot: Nanos::from_micros(20),
         sifs: Nanos::from_micros(10),
@@ -100,8 +102,9 @@ impl ChannelTiming {
         propagation: Nanos::from_micros(1),
     };
 
-    /// IEEE 802.11g without 802.11b stations: ERP-OFDM, short slot, preamble and SIGNAL of 20 µs and signal extension of 6 µs, ACK of 14 B at
-    /// 24 Mbit/s (28 + 6 µs), in EIFS at 6 Mbit/s (44 + 6 µs). That a frame ends with a symbol of 4 µs is left out.
+    /// IEEE 802.11g without 802.11b stations: ERP-OFDM, short slot, preamble and SIGNAL of 20 µs and signal
+    /// extension of 6 µs, ACK of 14 B at 24 Mbit/s (28 + 6 µs), in EIFS at 6 Mbit/s (44 + 6 µs). That a frame
+    /// ends with a symbol of 4 µs is left out.
     const ERP_OFDM: Self = ChannelTiming {
         slot: Nanos::from_micros(9),
         sifs: Nanos::from_micros(10),
@@ -115,7 +118,8 @@ impl ChannelTiming {
         propagation: Nanos::from_micros(1),
     };
 
-    /// Bianchi, IEEE JSAC 18(3), 2000, table II, with W = 32 and m = 3; behind a collision only DIFS (eq. 14).
+    /// Bianchi, IEEE JSAC 18(3), 2000, table II, with W = 32 and m = 3; after a collision only DIFS (eq.
+    /// 14).
     const BIANCHI_FHSS: Self = ChannelTiming {
         slot: Nanos::from_micros(50),
         sifs: Nanos::from_micros(28),
@@ -136,7 +140,8 @@ impl ChannelTiming {
 }
 
 impl ChannelSpec {
-    /// How long a frame of `size` bytes, the headers of IP and TCP included, is under way, its PHY and MAC headers included.
+    /// How long a frame of `size` bytes, the headers of IP and TCP included, is under way, its PHY and MAC
+    /// headers included.
     pub fn airtime(&self, size: u32) -> Nanos {
         let bits = (u64::from(size) + self.timing.mac_header.0) * 8;
         let sent_ns = (u128::from(bits) * 1_000_000_000).div_ceil(u128::from(self.rate.bps())) as u64;
@@ -164,8 +169,8 @@ pub enum RateSpec {
     Constant(BitRate),
     /// Piecewise constant: from each instant on, that rate. The first entry is at time 0; rate 0 is a pause.
     Steps(Vec<(Nanos, BitRate)>),
-    /// exp of a Gaussian AR(1) sampled every `interval`, with the given mean and standard deviation of the rate itself
-    /// and autocorrelation exp(-interval/correlation).
+    /// exp of a Gaussian AR(1) sampled every `interval`, with the given mean and standard deviation of the
+    /// rate itself and autocorrelation exp(-interval/correlation).
     LogNormal {
         /// Mean rate.
         mean: BitRate,
@@ -180,8 +185,8 @@ pub enum RateSpec {
     Trace(Arc<DeliveryTrace>),
 }
 
-/// Packet-delivery opportunities in Mahimahi's format: at each listed millisecond up to 1500 bytes may leave the queue;
-/// an opportunity that finds no packet is wasted; after the last line the trace starts again.
+/// Packet-delivery opportunities in Mahimahi's format: at each listed millisecond up to 1500 bytes may leave
+/// the queue; an opportunity that finds no packet is wasted; after the last line the trace starts again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DeliveryTrace {
     /// Where it came from, as written in the scenario.

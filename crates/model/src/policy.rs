@@ -1,7 +1,7 @@
 //! A policy by name: `mptcp`, `mptcp[cc=olia]`, `ewtcp[a=1/sqrt(n)]`, `single:wifi`.
 //!
-//! Grammar: `name[:argument]['[' key=value {',' key=value} ']']`. What a name stands for, and which keys its parts accept, is
-//! decided where the parts are registered.
+//! Grammar: `name[:argument]['[' key=value {',' key=value} ']']`. What a name stands for, and which keys its
+//! parts accept, is decided where the parts are registered.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,6 +1,10 @@
 //! What a run yields, and what a comparison of policies shows. One schema for all engines.
 
+mod over_time;
+
 use serde::{Deserialize, Serialize};
+
+pub use over_time::{Band, OverTime};
 
 /// Outcome of one run: scenario × policy × engine × seed. Sums over the connections under test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -21,7 +25,8 @@ pub struct RunResult {
     pub bits_per_joule: f64,
     /// Where the energy went.
     pub energy_split: EnergySplit,
-    /// Time until the last byte of a file arrived (mean over connections), s; none if there is no file or one did not complete.
+    /// Time until the last byte of a file arrived (mean over connections), s; none if there is no file or one
+    /// did not complete.
     pub completion_s: Option<f64>,
     /// Delay of messages, writes or answers from the write (or the request) to complete in-order arrival, s.
     pub delay: Option<DelayStats>,
@@ -33,10 +38,12 @@ pub struct RunResult {
     pub competitors_bps: f64,
     /// Goodput of each connection under test, bit/s.
     pub connections_bps: Vec<f64>,
-    /// Reception in blocks of 100 segments; none where the engine does not see segments, and for workloads other than bulk and file.
+    /// Reception in blocks of 100 segments; none where the engine does not see segments, and for workloads
+    /// other than bulk and file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<BlockStats>,
-    /// Segments that wait out of order at the receivers, weighted by time; none where the engine does not see segments.
+    /// Segments that wait out of order at the receivers, weighted by time; none where the engine does not see
+    /// segments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_buffer: Option<Spread>,
     /// Shared channels, in the scenario's order.
@@ -188,8 +195,8 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of values with weights; none if the weights sum to 0. A percentile is the least value that at least so much of the weight does not
-    /// exceed.
+    /// Of values with weights; none if the weights sum to 0. A percentile is the least value that at least so
+    /// much of the weight does not exceed.
     pub fn of(mut weighted: Vec<(f64, f64)>) -> Option<Self> {
         weighted.retain(|&(_, weight)| weight > 0.0);
         weighted.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -221,11 +228,11 @@ pub struct BlockStats {
     pub segments: u32,
     /// Complete blocks.
     pub count: u64,
-    /// A block's payload divided by the time from the arrival of its first segment, in order or not, to that of its last, bit/s
-    /// (004, eq. 1).
+    /// A block's payload divided by the time from the arrival of its first segment, in order or not, to that
+    /// of its last, bit/s (004, eq. 1).
     pub goodput_bps: Spread,
-    /// Segments from the block's first on that have arrived when the block is complete: what a buffer must hold that is emptied block by
-    /// block.
+    /// Segments from the block's first on that have arrived when the block is complete: what a buffer must
+    /// hold that is emptied block by block.
     pub buffer: Spread,
 }
 
@@ -290,7 +297,8 @@ pub struct Series {
     pub blocks: Option<BlockSeries>,
 }
 
-/// Blocks of consecutive segments in the order of their completion: all of them, or every second, fourth, … of a long run.
+/// Blocks of consecutive segments in the order of their completion: all of them, or every second, fourth, …
+/// of a long run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BlockSeries {
     /// When the block was complete, s.
@@ -349,6 +357,22 @@ pub struct ScenarioRef {
     pub paths: Vec<String>,
     /// `bulk`, `file`, `messages`, `stream`, `requests`, or `mixed`.
     pub workload: String,
+    /// TCP connections that compete at a bottleneck of all paths: see
+    /// [`Scenario::rivals`](crate::scenario::Scenario::rivals).
+    #[serde(default)]
+    pub rivals: u32,
+}
+
+/// Which program made a result, and what it was asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// Version of Joulepath.
+    pub version: String,
+    /// Commit that it was built from, `-dirty` appended if the tree was changed; `unknown` outside a
+    /// repository.
+    pub commit: String,
+    /// The command line, or what stands for it.
+    pub command: String,
 }
 
 /// How to get the same numbers again.
@@ -358,7 +382,8 @@ pub struct Manifest {
     pub scenario_sha256: String,
     /// Version of Joulepath.
     pub version: String,
-    /// Commit that it was built from, `-dirty` appended if the tree was changed; `unknown` outside a repository.
+    /// Commit that it was built from, `-dirty` appended if the tree was changed; `unknown` outside a
+    /// repository.
     pub commit: String,
     /// The seeds, in order.
     pub seeds: Vec<u64>,
@@ -398,7 +423,11 @@ pub struct Row {
     pub label: String,
     /// What it is made of.
     pub parts: String,
-    /// Number of runs behind the estimates.
+    /// Whether each of its subflows is a TCP of its own: n of them take the share of n TCPs where they meet
+    /// at one bottleneck.
+    #[serde(default)]
+    pub uncoupled: bool,
+    /// Number of runs that the estimates are of.
     pub n: u32,
     /// In-order data per second, bit/s.
     pub goodput_bps: Estimate,
@@ -410,7 +439,8 @@ pub struct Row {
     pub bits_per_joule: Estimate,
     /// Efficiency divided by the first policy's.
     pub ratio: f64,
-    /// 95 % interval of the ratio, seeds paired; none for the first policy and where fewer than two seeds are common to both.
+    /// 95 % interval of the ratio, seeds paired; none for the first policy and where fewer than two seeds are
+    /// common to both.
     pub ratio_interval: Option<Estimate>,
     /// Completion time of files, s, over the runs in which every file was complete.
     pub completion_s: Option<Estimate>,
@@ -428,6 +458,10 @@ pub struct Row {
     pub retransmission_ratio: Estimate,
     /// Goodput of the competitors, bit/s.
     pub competitors_bps: Option<Estimate>,
+    /// Mean goodput of a connection under test over that of one of the scenario's rivals, seeds paired; none
+    /// without rivals.
+    #[serde(default)]
+    pub tcp_share: Option<Estimate>,
     /// Energy of the network's switches, J; only in a topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_j: Option<Estimate>,
@@ -438,10 +472,10 @@ pub struct Row {
     pub energy_split: EnergySplit,
     /// Per path.
     pub paths: Vec<PathRow>,
-    /// Series of the first seed, for the report.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub series: Option<Series>,
-    /// Every run behind the row, without series.
+    /// Over time, for the report; none where no series were recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_time: Option<OverTime>,
+    /// Every run of the row, without series.
     #[serde(skip)]
     pub runs: Vec<RunResult>,
 }

@@ -3,8 +3,9 @@
 /// How many are kept at most.
 const MOST: usize = 1024;
 
-/// Samples at a steady interval. When there are 1024, every other one goes and the interval doubles: a short transfer in a long
-/// scenario has as many as a full one. They hold running totals, whose differences are taken at the end: thinning out loses nothing.
+/// Samples at a steady interval. When there are 1024, every other one goes and the interval doubles: a short
+/// transfer in a long scenario has as many as a full one. They hold running totals, whose differences are
+/// taken at the end: thinning out loses nothing.
 #[derive(Clone, Debug)]
 pub struct Samples<T> {
     interval_ns: u64,
@@ -58,7 +59,8 @@ mod tests {
             now_ns += samples.interval_ns();
             samples.push(now_ns);
         }
-        // The 1024th sample doubles the interval, and so does every 512th after it: 1 + ⌊(5000 − 1024)/512⌋ = 8 times.
+        // The 1024th sample doubles the interval, and so does every 512th after it: 1 + ⌊(5000 − 1024)/512⌋ =
+        // 8 times.
         assert_eq!(samples.interval_ns(), 10 << 8);
         let kept = samples.kept();
         assert!((512..1024).contains(&kept.len()));

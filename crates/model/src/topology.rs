@@ -1,5 +1,5 @@
-//! A data-centre network, as data: its kind and size, how connections are routed, what its switches burn. The links and
-//! routes are the `topology` crate's.
+//! A data-centre network, as data: its kind and size, how connections are routed, what its switches burn. The
+//! links and routes are the `topology` crate's.
 
 use serde::Serialize;
 
@@ -41,16 +41,18 @@ pub enum TopologyKind {
         /// Ports of a switch, even.
         k: u32,
     },
-    /// Folded Clos (Greenberg et al., SIGCOMM 2009): D_A·D_I/4 ToR, D_I aggregation and D_A/2 intermediate switches.
+    /// Folded Clos (Greenberg et al., SIGCOMM 2009): D_A·D_I/4 ToR, D_I aggregation and D_A/2 intermediate
+    /// switches.
     Vl2 {
         /// Ports of an aggregation switch, even.
         d_a: u32,
         /// Ports of an intermediate switch, even.
         d_i: u32,
-        /// Hosts behind each top-of-rack switch.
+        /// Hosts below each top-of-rack switch.
         hosts_per_tor: u32,
     },
-    /// Hosts with k + 1 interfaces relay for each other (Guo et al., SIGCOMM 2009): n^(k+1) hosts, (k + 1)·n^k switches.
+    /// Hosts with k + 1 interfaces relay for each other (Guo et al., SIGCOMM 2009): n^(k+1) hosts, (k +
+    /// 1)·n^k switches.
     Bcube {
         /// Ports of a switch.
         n: u32,
@@ -98,7 +100,8 @@ impl TopologyKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Routing {
-    /// Each subflow on a route of its own, drawn from all routes of least cost; as many subflows as there are such routes, at most.
+    /// Each subflow on a route of its own, drawn from all routes of least cost; as many subflows as there are
+    /// such routes, at most.
     Distinct,
     /// Each subflow on a route drawn for itself, as ECMP's hash of ports does; two may meet.
     Ecmp,

@@ -1,15 +1,15 @@
-//! Speed and memory of the packet engine in FatTrees, one core: how they grow with hosts, subflows and simulated time.
+//! Speed and memory of the packet engine in FatTrees, one core: how they grow with hosts, subflows and
+//! simulated time.
 //!
-//! `cargo bench -p joulepath-packet --bench fabric [-- --quick]`. CPU time of this process; `VmHWM` is the most memory that it has had
-//! so far, so the networks come in the order of their size.
+//! `cargo bench -p joulepath-packet --bench fabric [-- --quick]`. CPU time of this process; `VmHWM` is the
+//! most memory that it has had so far, so the networks come in the order of their size.
 
 use std::path::Path;
 
 use cpu_time::ProcessTime;
-use joulepath_control::schedule::Scheduler;
-use joulepath_controllers::Controller;
+use joulepath_control::Setup;
 use joulepath_model::scenario::load_with;
-use joulepath_packet::{RunOptions, Setup, run};
+use joulepath_packet::{RunOptions, run};
 
 /// Ports of a switch, subflows, simulated time.
 const CASES: [(u32, u32, &str); 9] = [
@@ -40,17 +40,15 @@ fn main() {
         let set = set.map(|(key, value)| (key.to_owned(), value));
         let scenario = load_with(&text, &set, &|trace| Err(format!("no traces here: {trace}")))
             .unwrap_or_else(|errors| panic!("{errors}"));
-        let mss_bytes = scenario.transport.mss.0 as u32;
-        let setup = Setup::plain(
-            Controller::by_name("lia").expect("registered"),
-            Scheduler::by_name("minrtt", &[], mss_bytes).expect("registered"),
-        );
+        let policy = "lia".parse().expect("the name of a controller is a policy");
+        let setup = Setup::of(&policy, &scenario).expect("the policy fits a FatTree");
         let start = ProcessTime::now();
         let result = run(&scenario, &setup, 1, RunOptions::default()).expect("a FatTree runs");
         let seconds = start.elapsed().as_secs_f64();
         let hosts = result.connections_bps.len();
         println!(
-            "{k:2} {hosts:6} {subflows:9} {duration:>10} {seconds:7.2} {:8.2} {:9.2} {:11.2} {:>9} {:8.1} Mbit/s",
+            "{k:2} {hosts:6} {subflows:9} {duration:>10} {seconds:7.2} {:8.2} {:9.2} {:11.2} {:>9} \
+             {:8.1} Mbit/s",
             scenario.duration.as_secs_f64() / seconds,
             result.counters.packet_hops as f64 / seconds / 1e6,
             result.counters.events as f64 / seconds / 1e6,

@@ -1,16 +1,16 @@
 //! Packet-hops per second of the packet engine on the three workloads that the peers run, one core.
 //!
-//! `cargo bench -p joulepath-packet --bench workloads [-- --peers] [--repeat N]`. A packet-hop is a packet (data or ACK) that
-//! reaches the far end of a link. Time is the CPU time of this process; for the peers it is what `benches/peers/run.sh` reports.
+//! `cargo bench -p joulepath-packet --bench workloads [-- --peers] [--repeat N]`. A packet-hop is a packet
+//! (data or ACK) that reaches the far end of a link. Time is the CPU time of this process; for the peers it
+//! is what `benches/peers/run.sh` reports.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cpu_time::ProcessTime;
-use joulepath_control::schedule::Scheduler;
-use joulepath_controllers::Controller;
+use joulepath_control::Setup;
 use joulepath_model::scenario::{Scenario, load};
-use joulepath_packet::{RunOptions, Setup, run};
+use joulepath_packet::{RunOptions, run};
 
 /// Name, scenario file, congestion controller.
 const WORKLOADS: [(&str, &str, &str); 3] = [("W1", "w1", "reno"), ("W2", "w2", "reno"), ("W3", "w3", "lia")];
@@ -27,9 +27,10 @@ fn scenario(file: &str) -> Scenario {
     load(&text, &|trace| Err(format!("no traces here: {trace}"))).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-fn setup(controller: &str, mss: u64) -> Setup {
-    let scheduler = Scheduler::by_name("minrtt", &[], mss as u32).expect("registered");
-    Setup::plain(Controller::by_name(controller).expect("registered"), scheduler)
+/// The controller of that name with `minrtt`.
+fn setup(controller: &str, scenario: &Scenario) -> Setup {
+    let policy = controller.parse().expect("the name of a controller is a policy");
+    Setup::of(&policy, scenario).expect("the policy fits the workloads")
 }
 
 /// Packet-hops, and CPU seconds of each repetition.
@@ -71,7 +72,7 @@ fn main() {
     let peers = arguments.iter().any(|argument| argument == "--peers");
     for (workload, file, controller) in WORKLOADS {
         let scenario = scenario(file);
-        let (hops, seconds) = measure(&scenario, &setup(controller, scenario.transport.mss.0), repeat);
+        let (hops, seconds) = measure(&scenario, &setup(controller, &scenario), repeat);
         let best = seconds.iter().copied().fold(f64::INFINITY, f64::min);
         let typical = median(seconds);
         let rate = hops as f64 / typical / 1e6;
@@ -84,7 +85,8 @@ fn main() {
         for engine in PEERS.into_iter().filter(|_| peers) {
             match peer(workload, engine) {
                 Some((gross, net)) => println!(
-                    "    {engine}: {gross:.2} M packet-hops/s ({net:.2} without its set-up): {:.1} times ({:.1})",
+                    "    {engine}: {gross:.2} M packet-hops/s ({net:.2} without its set-up): \
+                     {:.1} times ({:.1})",
                     rate / gross,
                     rate / net
                 ),

@@ -1,168 +1,35 @@
-//! The main loop: takes the earliest event and hands it to who it is for.
+//! The main loop: it takes the earliest event and calls the handler of its source.
 //!
 //! ```text
-//!   event queue ──► link head ──► dispatch ──► receive_data ──► ACK ──► receive_ack ──► push ──► links
-//!              └──► timer     ──► RTO, delayed ACK, application, control plane, cross traffic, samples
+//!   event queue ──► head of a link ──► dispatch ──► receiver: data ──► ACK
+//!              │                           └────────► sender: ACK ──► push ──► links
+//!              └──► timer ───────────► RTO, delayed ACK, application, control plane, cross traffic, samples
 //! ```
+//! A packet that arrives touches one end of its connection, the network and the device's interface. Opening,
+//! closing and steering a connection touches both ends.
 
 use joulepath_link::cross::CrossSource;
+use joulepath_model::cancel::Cancel;
 
+use crate::application::Next;
+use crate::config::Config;
 use crate::connection::Connection;
+use crate::context::Context;
+use crate::device::{Device, Interface};
+use crate::endpoints::Endpoints;
+use crate::error::RunError;
 use crate::event::Source;
 use crate::fabric::Fabric;
-use crate::lane::{Common, Lane};
-use crate::measure::Recorder;
-use crate::network::{Network, Route};
+use crate::network::{Hop, Network, Route};
 use crate::packet::{Kind, Packet};
+use crate::receiver::{Receiver, SubflowReceiver};
+use crate::recorder::Recorder;
+use crate::sender::{Progress, Sender, SubflowSender};
+use crate::sources::Timer;
 use crate::subflow::Subflow;
 
-/// Sizes on the wire, bytes.
-#[derive(Clone, Copy)]
-pub(crate) struct WireSizes {
-    /// Headers of a data segment.
-    pub(crate) header: u32,
-    /// A segment without payload.
-    pub(crate) ack: u32,
-}
-
-/// Event sources in the order of their numbers: links, two timers per subflow, five per connection, cross traffic, channels, marks.
-#[derive(Clone, Copy)]
-pub(crate) struct Sources {
-    subflows: Source,
-    connections: Source,
-    cross: Source,
-    channels: Source,
-    marks: Source,
-}
-
-/// Timers of a subflow.
-const SUBFLOW_TIMERS: u32 = 2;
-/// Timers of a connection.
-const CONNECTION_TIMERS: u32 = 5;
-
-/// Who a timer event is for.
-enum Timer {
-    Rto(usize),
-    DelayedAck(usize),
-    Application(usize),
-    Control(usize),
-    Look(usize),
-    Slot(usize),
-    Data(usize),
-    Cross(usize),
-    Channel(usize),
-    WarmUp,
-    Sample,
-    Fabric,
-}
-
-impl Sources {
-    pub(crate) fn new(
-        links: usize,
-        subflows: usize,
-        connections: usize,
-        cross: usize,
-        channels: usize,
-    ) -> Self {
-        let subflows_at = links as u32;
-        let connections_at = subflows_at + SUBFLOW_TIMERS * subflows as u32;
-        let cross_at = connections_at + CONNECTION_TIMERS * connections as u32;
-        Sources {
-            subflows: subflows_at,
-            connections: connections_at,
-            cross: cross_at,
-            channels: cross_at + cross as u32,
-            marks: cross_at + (cross + channels) as u32,
-        }
-    }
-
-    /// How many numbers are in use.
-    pub(crate) fn count(self) -> usize {
-        self.marks as usize + 3
-    }
-
-    #[inline]
-    pub(crate) fn rto(self, subflow: usize) -> Source {
-        self.subflows + SUBFLOW_TIMERS * subflow as u32
-    }
-
-    #[inline]
-    pub(crate) fn delayed_ack(self, subflow: usize) -> Source {
-        self.rto(subflow) + 1
-    }
-
-    pub(crate) fn application(self, connection: usize) -> Source {
-        self.connections + CONNECTION_TIMERS * connection as u32
-    }
-
-    pub(crate) fn control(self, connection: usize) -> Source {
-        self.application(connection) + 1
-    }
-
-    /// The selector of a connection.
-    pub(crate) fn look(self, connection: usize) -> Source {
-        self.application(connection) + 2
-    }
-
-    /// The retransmission timer of a connection's data level.
-    pub(crate) fn data(self, connection: usize) -> Source {
-        self.application(connection) + 4
-    }
-
-    /// The slots of a connection's allocator.
-    pub(crate) fn slot(self, connection: usize) -> Source {
-        self.application(connection) + 3
-    }
-
-    pub(crate) fn cross(self, index: usize) -> Source {
-        self.cross + index as u32
-    }
-
-    pub(crate) fn channel(self, index: usize) -> Source {
-        self.channels + index as u32
-    }
-
-    pub(crate) fn warm_up(self) -> Source {
-        self.marks
-    }
-
-    pub(crate) fn sample(self) -> Source {
-        self.marks + 1
-    }
-
-    /// A look at the switches of a topology.
-    pub(crate) fn fabric(self) -> Source {
-        self.marks + 2
-    }
-
-    fn timer(self, source: Source) -> Timer {
-        if source >= self.marks {
-            match source - self.marks {
-                0 => Timer::WarmUp,
-                1 => Timer::Sample,
-                _ => Timer::Fabric,
-            }
-        } else if source >= self.channels {
-            Timer::Channel((source - self.channels) as usize)
-        } else if source >= self.cross {
-            Timer::Cross((source - self.cross) as usize)
-        } else if source >= self.connections {
-            let offset = source - self.connections;
-            let connection = (offset / CONNECTION_TIMERS) as usize;
-            match offset % CONNECTION_TIMERS {
-                0 => Timer::Application(connection),
-                1 => Timer::Control(connection),
-                2 => Timer::Look(connection),
-                3 => Timer::Slot(connection),
-                _ => Timer::Data(connection),
-            }
-        } else {
-            let offset = source - self.subflows;
-            let subflow = (offset / SUBFLOW_TIMERS) as usize;
-            if offset % SUBFLOW_TIMERS == 1 { Timer::DelayedAck(subflow) } else { Timer::Rto(subflow) }
-        }
-    }
-}
+/// Number of events between two looks at the token that may cancel a run: about ten milliseconds of work.
+const EVENTS_PER_LOOK: u64 = 1 << 15;
 
 /// A run in progress.
 pub(crate) struct Engine {
@@ -170,26 +37,39 @@ pub(crate) struct Engine {
     /// Nothing happens after this instant.
     pub(crate) end_ns: u64,
     pub(crate) net: Network,
+    pub(crate) config: Config,
+    /// The subflows of all connections, those of a connection side by side: the sending ends, the receiving
+    /// ends, the device's interfaces, and the rest.
+    pub(crate) senders: Vec<SubflowSender>,
+    pub(crate) receivers: Vec<SubflowReceiver>,
+    pub(crate) interfaces: Vec<Interface>,
     pub(crate) subflows: Vec<Subflow>,
     pub(crate) connections: Vec<Connection>,
+    /// The device of each connection; competitors have none.
+    pub(crate) devices: Vec<Option<Device>>,
     pub(crate) cross: Vec<CrossSource>,
-    pub(crate) common: Common,
     pub(crate) recorder: Recorder,
     /// The switches of a topology.
     pub(crate) fabric: Option<Fabric>,
-    /// Connections under test that are not done. The run ends when there are none.
+    /// Number of connections under test that are not done. The run ends when there are none.
     pub(crate) unfinished: usize,
 }
 
 impl Engine {
-    /// Runs to the end.
-    pub(crate) fn run(&mut self) {
-        let first_timer = self.common.sources.subflows;
+    /// Runs until the end.
+    ///
+    /// # Errors
+    /// [`RunError::Cancelled`] soon after `cancel` has been set.
+    pub(crate) fn run(&mut self, cancel: &Cancel) -> Result<(), RunError> {
+        let first_timer = self.config.sources.first_timer();
         while let Some((time_ns, source)) = self.net.queue.peek() {
             if time_ns > self.end_ns {
                 break;
             }
             self.now_ns = time_ns;
+            if self.net.counters.events.is_multiple_of(EVENTS_PER_LOOK) && cancel.is_set() {
+                return Err(RunError::Cancelled);
+            }
             self.net.counters.events += 1;
             if source < first_timer {
                 let packet = self.net.arrive(source);
@@ -204,138 +84,250 @@ impl Engine {
             }
         }
         self.now_ns = self.end_ns;
+        Ok(())
     }
 
-    /// Connection `c` with all that its events touch.
-    #[inline]
-    pub(crate) fn lane(&mut self, c: usize) -> Lane<'_> {
+    /// The sending end of connection `c`.
+    #[inline(always)]
+    fn sender(&mut self, c: usize) -> Sender<'_> {
         let connection = &mut self.connections[c];
-        let first = connection.first as usize;
-        let subflows = &mut self.subflows[first..first + connection.n];
-        Lane {
-            now_ns: self.now_ns,
-            common: &self.common,
-            net: &mut self.net,
+        let subflows = connection.subflows();
+        Sender {
+            cx: Context {
+                now_ns: self.now_ns,
+                config: &self.config,
+                net: &mut self.net,
+                device: &mut self.devices[c],
+                interfaces: &mut self.interfaces[subflows.clone()],
+                downloads: connection.downloads(),
+                connection: c as u32,
+                first_subflow: connection.first,
+            },
+            end: &mut connection.sender,
+            subflows: &mut self.senders[subflows],
+        }
+    }
+
+    /// The receiving end of connection `c`.
+    #[inline(always)]
+    pub(crate) fn receiver(&mut self, c: usize) -> Receiver<'_> {
+        let connection = &mut self.connections[c];
+        let subflows = connection.subflows();
+        Receiver {
+            cx: Context {
+                now_ns: self.now_ns,
+                config: &self.config,
+                net: &mut self.net,
+                device: &mut self.devices[c],
+                interfaces: &mut self.interfaces[subflows.clone()],
+                downloads: connection.downloads(),
+                connection: c as u32,
+                first_subflow: connection.first,
+            },
+            end: &mut connection.receiver,
+            subflows: &mut self.receivers[subflows],
+        }
+    }
+
+    /// Both ends of connection `c`.
+    pub(crate) fn endpoints(&mut self, c: usize) -> Endpoints<'_> {
+        let connection = &mut self.connections[c];
+        let subflows = connection.subflows();
+        Endpoints {
+            cx: Context {
+                now_ns: self.now_ns,
+                config: &self.config,
+                net: &mut self.net,
+                device: &mut self.devices[c],
+                interfaces: &mut self.interfaces[subflows.clone()],
+                downloads: connection.downloads(),
+                connection: c as u32,
+                first_subflow: connection.first,
+            },
             connection,
-            subflows,
-            index: c,
+            subflows: &mut self.subflows[subflows.clone()],
+            senders: &mut self.senders[subflows.clone()],
+            receivers: &mut self.receivers[subflows],
             unfinished: &mut self.unfinished,
         }
     }
 
-    #[inline]
-    pub(crate) fn dispatch(&mut self, packet: Packet) {
-        if packet.kind == Kind::Cross {
-            return;
-        }
-        let s = packet.subflow;
-        let route = match packet.kind {
-            Kind::Data => self.net.way(s, true),
-            Kind::Ack => self.net.way(s, false),
-            kind => self.route_of(kind, s),
-        };
-        if !route.is_complete(packet.hop) {
-            let size = self.wire_size(&packet);
-            let link = self.net.link_at(route, packet.hop);
-            if self.net.wires.get(link as usize).is_some_and(|wire| wire.by_radio) {
-                self.rouse_radio(s, link);
+    /// Handles a packet that has passed a hop: it enters the next one, or it has arrived.
+    #[inline(always)]
+    fn dispatch(&mut self, packet: Packet) {
+        match packet.kind {
+            Kind::Cross => {}
+            Kind::Data => {
+                let route = self.net.routes(packet.subflow).data;
+                if route.is_complete(packet.hop) {
+                    self.data_arrives(packet);
+                } else {
+                    let size = packet.aux + self.config.sizes.header;
+                    self.forward(route, packet, size);
+                }
             }
-            self.net.offer(self.now_ns, link, packet, size);
+            Kind::Ack => {
+                let route = self.net.routes(packet.subflow).acks;
+                if route.is_complete(packet.hop) {
+                    self.ack_arrives(packet);
+                } else {
+                    self.forward(route, packet, self.config.sizes.ack);
+                }
+            }
+            _ => self.dispatch_other(packet),
+        }
+    }
+
+    /// A packet enters the next hop of its route.
+    #[inline(always)]
+    fn forward(&mut self, route: Route, packet: Packet, size: u32) {
+        let hop = self.net.hop(route, packet.hop);
+        if let Hop::Radio(_) = hop {
+            self.rouse_radio(packet.subflow, hop);
+        }
+        self.net.offer(self.now_ns, hop, packet, size);
+    }
+
+    /// Wakes the device's radio if the next hop is the link there: a packet is about to enter it.
+    #[inline]
+    fn rouse_radio(&mut self, s: u32, hop: Hop) {
+        if self.now_ns >= self.interfaces[s as usize].awake_until_ns {
+            let id = self.senders[s as usize].id;
+            self.endpoints(id.connection as usize).cx.rouse_radio(id.index(), hop);
+        }
+    }
+
+    #[inline(always)]
+    fn data_arrives(&mut self, packet: Packet) {
+        let id = self.receivers[packet.subflow as usize].id;
+        if packet.epoch != id.epoch {
             return;
         }
-        let subflow = &self.subflows[s as usize];
-        let (c, i) = (subflow.connection as usize, subflow.local as usize);
-        if packet.epoch != subflow.epoch {
-            return self.discard(c, i, packet);
-        }
-        match packet.kind {
-            Kind::Data => self.lane(c).receive_data(i, packet),
-            Kind::Ack => self.lane(c).receive_ack(i, packet),
-            Kind::Relayed | Kind::RelayAck | Kind::DataAck => self.lane(c).receive_of_relay(i, packet),
-            _ => self.lane(c).receive_control(i, packet),
+        let c = id.connection as usize;
+        let next = self.receiver(c).receive_data(id.index(), packet);
+        if next != Next::Nothing {
+            self.endpoints(c).follow(next);
         }
     }
 
+    #[inline(always)]
+    fn ack_arrives(&mut self, packet: Packet) {
+        let id = self.senders[packet.subflow as usize].id;
+        if packet.epoch != id.epoch {
+            return self.net.discard(packet.kind, packet.aux);
+        }
+        let (c, i) = (id.connection as usize, id.index());
+        let mut sender = self.sender(c);
+        match sender.receive_ack(i, packet) {
+            Progress::Taken => sender.push_after(i),
+            Progress::Drained => self.endpoints(c).close_drained(i),
+            Progress::Ignored => {}
+        }
+    }
+
+    /// Handles the arrival of a packet that is neither data nor an ACK of a subflow.
     #[cold]
-    fn route_of(&self, kind: Kind, s: u32) -> Route {
-        let subflow = &self.subflows[s as usize];
-        self.connections[subflow.connection as usize].route_of(kind, subflow)
-    }
-
-    /// A packet on its way enters a link that may be next to the subflow's radio.
-    #[inline]
-    fn rouse_radio(&mut self, s: u32, link: u32) {
-        let subflow = &self.subflows[s as usize];
-        if self.now_ns >= subflow.awake_until_ns {
-            let (c, i) = (subflow.connection as usize, subflow.local as usize);
-            self.lane(c).wake_radio(i, link);
+    fn dispatch_other(&mut self, packet: Packet) {
+        let s = packet.subflow as usize;
+        let (id, kind) = (self.receivers[s].id, packet.kind);
+        let (c, i) = (id.connection as usize, id.index());
+        let relay = self.receivers[s].relay.as_deref();
+        let route = self.connections[c].route_of(kind, self.net.routes(packet.subflow), relay);
+        if !route.is_complete(packet.hop) {
+            return self.forward(route, packet, self.config.sizes.ack);
+        }
+        match kind {
+            Kind::Relayed | Kind::RelayAck | Kind::DataAck if packet.epoch == id.epoch => {
+                self.endpoints(c).receive_relayed(i, packet);
+            }
+            // A packet of a subflow that has been closed meanwhile is dropped. What a relay passes on belongs
+            // to the connection.
+            Kind::Relayed => self.endpoints(c).receive_relayed(i, packet),
+            Kind::DataAck => self.endpoints(c).receive_data_ack(packet.dsn),
+            _ if packet.epoch != id.epoch => self.net.discard(kind, packet.aux),
+            _ => self.endpoints(c).receive_control(i, packet),
         }
     }
 
-    /// A packet of a subflow that has been closed meanwhile. What a relay passes on belongs to the connection.
+    /// Ends the transmission on a channel: what was given up is sent again or lost, and what has arrived goes
+    /// on.
     #[cold]
-    fn discard(&mut self, c: usize, i: usize, packet: Packet) {
-        match packet.kind {
-            Kind::Relayed => self.lane(c).receive_relayed(i, &packet),
-            Kind::DataAck => self.lane(c).receive_data_ack(packet.dsn),
-            kind => self.net.discard(kind, packet.aux),
+    fn end_transmission(&mut self, channel: usize) {
+        let (arrived, lost) = self.net.end_transmission(channel);
+        for packet in lost {
+            if packet.kind == Kind::Relayed {
+                let id = self.receivers[packet.subflow as usize].id;
+                self.receiver(id.connection as usize).relay_again(id.index(), packet);
+            } else {
+                self.net.discard(packet.kind, packet.aux);
+            }
         }
+        let Some(mut packet) = arrived else { return };
+        let id = self.receivers[packet.subflow as usize].id;
+        let (c, i) = (id.connection as usize, id.index());
+        match packet.kind {
+            Kind::Relayed => self.receiver(c).relay_delivered(i),
+            Kind::DataAck => self.receiver(c).overhear(i, &mut packet),
+            _ => {}
+        }
+        self.dispatch_from_channel(packet);
     }
 
-    #[inline]
-    fn wire_size(&self, packet: &Packet) -> u32 {
-        let sizes = &self.common.sizes;
-        if packet.kind == Kind::Data { packet.aux + sizes.header } else { sizes.ack }
+    /// [`Self::dispatch`] for packets from a channel. It is a function of its own so that the compiler
+    /// inlines `dispatch` into the main loop only.
+    #[cold]
+    fn dispatch_from_channel(&mut self, packet: Packet) {
+        self.dispatch(packet);
     }
 
     #[cold]
     fn expire(&mut self, source: Source) {
         let now_ns = self.now_ns;
         let queue = &mut self.net.queue;
-        match self.common.sources.timer(source) {
+        match self.config.sources.timer(source) {
             Timer::Rto(s) => {
-                let subflow = &mut self.subflows[s];
-                let (c, i) = (subflow.connection as usize, subflow.local as usize);
-                if subflow.rto.fires(now_ns, source, queue) {
-                    self.lane(c).retransmission_timer(i);
+                let sender = &mut self.senders[s];
+                let id = sender.id;
+                if sender.timer.fires(now_ns, source, queue) {
+                    self.endpoints(id.connection as usize).subflow_timer(id.index());
                 }
             }
             Timer::DelayedAck(s) => {
-                let subflow = &mut self.subflows[s];
-                let (c, i) = (subflow.connection as usize, subflow.local as usize);
-                if subflow.delayed_ack.fires(now_ns, source, queue) {
-                    self.lane(c).send_pending_ack(i);
+                let receiver = &mut self.receivers[s];
+                let id = receiver.id;
+                if receiver.delayed_ack.fires(now_ns, source, queue) {
+                    self.receiver(id.connection as usize).send_pending_ack(id.index());
                 }
             }
             Timer::Application(c) => {
                 if self.connections[c].application_timer.fires(now_ns, source, queue) {
-                    self.lane(c).wake_application();
+                    self.endpoints(c).wake_application();
                 }
             }
             Timer::Control(c) => {
                 if self.connections[c].control_timer.fires(now_ns, source, queue) {
-                    self.lane(c).control_tick();
+                    self.endpoints(c).control_tick();
                 }
             }
             Timer::Look(c) => {
                 if self.connections[c].look_timer.fires(now_ns, source, queue) {
-                    self.lane(c).look();
+                    self.endpoints(c).look();
                 }
             }
             Timer::Data(c) => {
-                if self.connections[c].data_timer.fires(now_ns, source, queue) {
-                    self.lane(c).retransmit_data();
+                if self.connections[c].sender.data_timer.fires(now_ns, source, queue) {
+                    self.sender(c).retransmit_data();
                 }
             }
             Timer::Slot(c) => {
                 if self.connections[c].slot_timer.fires(now_ns, source, queue) {
-                    self.lane(c).slot();
+                    self.endpoints(c).slot();
                 }
             }
             Timer::Cross(i) => self.send_cross(i),
             Timer::Channel(i) => {
                 if self.net.channels[i].timer.fires(now_ns, source, queue) {
-                    self.channel_event(i);
+                    self.end_transmission(i);
                 }
             }
             Timer::WarmUp => self.begin_measurement(),
@@ -343,44 +335,42 @@ impl Engine {
             Timer::Fabric => self.look_at_fabric(),
         }
     }
-
-    /// Brings the time integrals of all windows, and the meters, up to now.
-    pub(crate) fn settle(&mut self) {
-        for c in 0..self.connections.len() {
-            let mut lane = self.lane(c);
-            lane.catch_up();
-            for i in 0..lane.subflows.len() {
-                lane.integrate_cwnd(i);
-            }
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use joulepath_control::schedule::Scheduler;
-    use joulepath_controllers::Controller;
+    use joulepath_control::Setup;
+    use joulepath_model::cancel::Cancel;
 
     use crate::event::EventQueue;
-    use crate::{RunOptions, Setup, build};
+    use crate::{RunOptions, build};
+
+    const TREE: &str = r#"
+        title = "tree"
+        duration = "300 ms"
+        [topology]
+        kind = "fat-tree"
+        k = 4
+        rate = "100 Mbit/s"
+        queue = "20 packets"
+        spread = "50 ms"
+    "#;
 
     /// A data centre with timers, losses and sixteen connections of eight subflows.
     #[test]
     fn a_run_is_the_same_with_a_wheel_and_with_a_heap() {
-        let text = "title = \"tree\"\nduration = \"300 ms\"\n[topology]\nkind = \"fat-tree\"\nk = 4\nrate = \"100 Mbit/s\"\nqueue = \"20 packets\"\n\
-                    spread = \"50 ms\"\n";
         let scenario =
-            joulepath_model::scenario::load(text, &|trace| Err(format!("no trace {trace}"))).unwrap();
-        let scheduler = Scheduler::by_name("minrtt", &[], scenario.transport.mss.0 as u32).unwrap();
-        let setup = Setup::plain(Controller::by_name("lia").unwrap(), scheduler);
+            joulepath_model::scenario::load(TREE, &|trace| Err(format!("no trace {trace}"))).unwrap();
+        let setup = Setup::of(&"mptcp".parse().unwrap(), &scenario).unwrap();
         let run = |queue: EventQueue| {
-            let mut engine = build::build(&scenario, &setup, 1, RunOptions { series: true }).unwrap();
+            let options = RunOptions { series: true, ..RunOptions::default() };
+            let mut engine = build::build(&scenario, &setup, 1, &options).unwrap();
             let mut first = std::mem::replace(&mut engine.net.queue, queue);
             while let Some((time_ns, source)) = first.peek() {
                 first.pop();
                 engine.net.queue.push(time_ns, source);
             }
-            engine.run();
+            engine.run(&Cancel::new()).unwrap();
             engine.result(&scenario, "mptcp", 1)
         };
         let (heap, wheel) = (run(EventQueue::heap()), run(EventQueue::wheel()));

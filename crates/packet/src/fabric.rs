@@ -1,4 +1,4 @@
-//! What the switches of a topology carry, hold and burn.
+//! What the switches of a topology carry, how much waits in them, and what they burn.
 
 use joulepath_model::network::{QueueLimit, RateSpec};
 use joulepath_model::result::{LayerResult, NetworkResult};
@@ -6,13 +6,12 @@ use joulepath_model::topology::{SwitchPower, TopologySpec};
 use joulepath_model::units::Nanos;
 use joulepath_topology::Network as Topology;
 
-use crate::engine::Engine;
-use crate::network::Network;
+use crate::network::{Network, Wire};
 
 /// Time between two looks at the queues.
 pub(crate) const TICK: Nanos = Nanos::from_millis(10);
 
-/// Switches and links, and what has been seen of them.
+/// The switches and links, and what has been seen of them.
 pub(crate) struct Fabric {
     power: SwitchPower,
     links: Vec<FabricLink>,
@@ -28,11 +27,11 @@ pub(crate) struct Fabric {
 struct FabricLink {
     rate_bps: f64,
     layer: usize,
-    /// Ends that are ports of switches.
+    /// How many of its ends are ports of switches.
     ports: u32,
-    /// Q̄ of a link between switches, packets; none of a host's.
+    /// Q̄ of a link between switches, packets; `None` for a link of a host.
     target_packets: Option<f64>,
-    /// Sent when the measurement began, bytes.
+    /// Bytes sent before the measurement began.
     before: u64,
 }
 
@@ -65,8 +64,8 @@ impl Fabric {
         }
     }
 
-    /// Σ (Q − Q̄)⁺ over links between switches, now.
-    fn look(&mut self, now: Nanos, net: &Network) {
+    /// Adds the present Σ (Q − Q̄)⁺ over links between switches.
+    pub(crate) fn look(&mut self, now: Nanos, net: &Network) {
         let pairs = self.links.iter().zip(&net.wires);
         let excess = pairs.filter_map(|(link, wire)| {
             let target = link.target_packets?;
@@ -78,9 +77,9 @@ impl Fabric {
 
     pub(crate) fn result(&self, now: Nanos, net: &Network) -> NetworkResult {
         let time_s = now.saturating_sub(self.since).as_secs_f64();
-        let utilisation = |(link, wire): (&FabricLink, &crate::network::Wire)| {
+        let utilisation = |(link, wire): (&FabricLink, &Wire)| {
             let bits = wire.link.sent_bytes(now).wrapping_sub(link.before) as f64 * 8.0;
-            // The packet in transmission at the end counts whole.
+            // The packet that is in transmission at the end counts in full.
             if time_s > 0.0 { (bits / link.rate_bps / time_s).min(1.0) } else { 0.0 }
         };
         let used: Vec<f64> = self.links.iter().zip(&net.wires).map(utilisation).collect();
@@ -107,7 +106,7 @@ impl Fabric {
         }
     }
 
-    /// ρ Σ y over links between switches, where ρ y is 1 packet on the slowest of them at full load.
+    /// ρ Σ y over links between switches, where ρ y is 1 packet on the slowest of these links at full load.
     fn load(&self, used: &[f64]) -> f64 {
         let between = || self.links.iter().zip(used).filter(|(link, _)| link.target_packets.is_some());
         let slowest = between().map(|(link, _)| link.rate_bps).fold(f64::INFINITY, f64::min);
@@ -115,7 +114,8 @@ impl Fabric {
     }
 }
 
-/// A port sends and receives: each direction of a cable is half of the port at either end.
+/// Power of one direction of a cable: a port sends and receives, so each direction is half of the port at
+/// either end.
 fn direction_power(port_w: f64, ports: f64) -> f64 {
     port_w * ports / 2.0
 }
@@ -126,15 +126,5 @@ fn half_packets(queue: QueueLimit) -> f64 {
     match queue {
         QueueLimit::Packets(packets) => f64::from(packets) / 2.0,
         QueueLimit::Bytes(bytes) => bytes.0 as f64 / FULL_PACKET_BYTES / 2.0,
-    }
-}
-
-impl Engine {
-    /// Looks at the queues of the switches and asks for the next look.
-    pub(crate) fn look_at_fabric(&mut self) {
-        if let Some(fabric) = &mut self.fabric {
-            fabric.look(Nanos(self.now_ns), &self.net);
-            self.net.queue.push(self.now_ns + TICK.0, self.common.sources.fabric());
-        }
     }
 }

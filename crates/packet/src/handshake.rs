@@ -1,4 +1,4 @@
-//! Opening subflows: MP_CAPABLE for the first, MP_JOIN for the others (RFC 8684, sections 3.1 and 3.2).
+//! Opening subflows: MP_CAPABLE on the first one, MP_JOIN on the others (RFC 8684, sections 3.1 and 3.2).
 //!
 //! ```text
 //!   device                                   server
@@ -7,63 +7,77 @@
 //!     │ ── third packet ──────────────────────► │     a download may start
 //!     │ ◄──── fourth packet (MP_JOIN only) ──── │     an upload over a joined subflow may start
 //! ```
-//! Deviation: the device repeats its last packet until both ends are established; the server does not repeat its own.
+//! Deviation: the device repeats its last packet until both ends are established; the server does not repeat
+//! its own.
 
 use joulepath_controllers::{self as controllers, Subflow as Window};
 use joulepath_model::energy::Traffic;
+use joulepath_model::units::Nanos;
 
-use crate::lane::Lane;
+use crate::endpoints::Endpoints;
 use crate::packet::{Kind, Packet, Tick};
-use crate::select::STALLED_AFTER;
-use crate::subflow::Phase;
+use crate::selection::STALLED_AFTER;
+use crate::sender::Fate;
+use crate::subflow::{Phase, SubflowId};
 
-/// SYNs are repeated this often before the subflow is given up (Linux tcp_syn_retries).
+/// How often a SYN is repeated before the subflow is given up (Linux: tcp_syn_retries).
 const SYN_RETRIES: u32 = 6;
 
-impl Lane<'_> {
-    /// The timer of a subflow: it opens, repeats its handshake, or retransmits.
-    pub(crate) fn retransmission_timer(&mut self, i: usize) {
-        match self.subflows[i].phase {
+impl Endpoints<'_> {
+    /// Handles the timer of a subflow: the subflow opens, repeats its handshake, or retransmits.
+    pub(crate) fn subflow_timer(&mut self, i: usize) {
+        match self.senders[i].phase {
             Phase::Closed => self.open(i),
             Phase::SynSent | Phase::Confirming => self.repeat_handshake(i),
-            Phase::Established => self.on_timer(i),
+            Phase::Established => {
+                if self.sender().on_timer(i) == Fate::GivenUp {
+                    self.kill(i);
+                }
+            }
             Phase::Closing => self.abandon(i),
             Phase::Dead => {}
         }
     }
 
-    /// The selector wants a subflow on a path that has none.
+    /// Opens a subflow that the selector wants on a path that has none.
     pub(crate) fn open_again(&mut self, i: usize) {
-        let had_one = self.subflows[i].epoch > 0 || self.subflows[i].phase == Phase::Dead;
+        let had_one = self.senders[i].id.epoch > 0 || self.senders[i].phase == Phase::Dead;
         self.subflows[i].wanted = true;
         if !self.connection.joined {
             let Some(first) = self.connection.opener else { return };
             if first == i || self.subflows[first].handshake_tries < STALLED_AFTER {
                 return; // opens with the others, as soon as the server has answered
             }
-            // The server has not answered on the path that was tried first: this one is tried.
+            // The server has not answered on the path that was tried first, so this path is tried.
             self.finish_closing(first);
             self.connection.opener = Some(i);
         }
         if had_one {
             self.renew(i);
         }
-        if self.now_ns >= self.subflows[i].opens_at_ns {
+        if self.cx.now_ns >= self.subflows[i].opens_at_ns {
             self.open(i);
         } else {
-            let (at_ns, source) = (self.subflows[i].opens_at_ns, self.common.sources.rto(self.global(i)));
-            self.subflows[i].rto.set(at_ns, source, &mut self.net.queue);
+            self.set_subflow_timer(i, self.subflows[i].opens_at_ns);
         }
     }
 
-    /// A new subflow starts with a new window; what the control plane told of the path stays.
+    fn set_subflow_timer(&mut self, i: usize, at_ns: u64) {
+        let source = self.cx.config.sources.rto(self.cx.global(i));
+        self.senders[i].timer.set(at_ns, source, &mut self.cx.net.queue);
+    }
+
+    /// Gives the new subflow a new window. What the control plane has told of the path stays.
     fn renew(&mut self, i: usize) {
-        if let Some(device) = self.connection.device.as_mut().filter(|_| self.subflows[i].relay.is_none()) {
-            device.reception.held_by_subflows -= self.subflows[i].receiver.held();
+        let (receiver, reception) = (&mut self.receivers[i], &mut self.connection.receiver.reception);
+        if let Some(reception) = reception.as_mut().filter(|_| receiver.relay.is_none()) {
+            reception.held_by_subflows -= receiver.order.held();
         }
-        self.subflows[i].renew(&self.common.transport);
+        let id = SubflowId { epoch: receiver.id.epoch.wrapping_add(1), ..receiver.id };
+        let window_end = receiver.renew(id).unwrap_or(u32::MAX);
+        self.senders[i].renew(id, window_end, &self.cx.config.transport);
+        self.subflows[i].renew();
         self.connection.sender.forget_carrier(i);
-        self.connection.scheduler.forget(i);
         if self.connection.joined && self.connection.opener == Some(i) {
             self.connection.opener = None;
         }
@@ -73,96 +87,83 @@ impl Lane<'_> {
         window.own.set_energy_cost(own.energy_cost());
         window.own.set_path_price(own.path_price());
         *self.window(i) = window;
-        self.refresh_view(i);
+        self.sender().refresh_view(i);
     }
 
-    /// The device opens a subflow.
+    /// Opens a subflow from the device.
     fn open(&mut self, i: usize) {
-        self.catch_up();
-        let now = self.now();
-        self.subflows[i].phase = Phase::SynSent;
-        if let Some(device) = &mut self.connection.device {
-            device.meter.open(self.subflows[i].interface as usize, now);
+        self.cx.catch_up();
+        self.set_phase(i, Phase::SynSent);
+        if let Some(device) = self.cx.device {
+            device.meter.open(self.cx.interfaces[i].index.into(), Nanos(self.cx.now_ns));
         }
-        self.send_control(i, Kind::Syn, Tick::at(self.now_ns), 0);
+        self.send_control(i, Kind::Syn, Tick::at(self.cx.now_ns), 0);
         self.set_handshake_timer(i);
     }
 
     fn set_handshake_timer(&mut self, i: usize) {
-        let source = self.common.sources.rto(self.global(i));
-        let subflow = &mut self.subflows[i];
-        let wait_ns = self.common.transport.rto_initial.0 << subflow.handshake_tries.min(SYN_RETRIES);
-        subflow.rto.set(self.now_ns + wait_ns, source, &mut self.net.queue);
+        let tries = self.subflows[i].handshake_tries.min(SYN_RETRIES);
+        let wait_ns = self.cx.config.transport.rto_initial.0 << tries;
+        self.set_subflow_timer(i, self.cx.now_ns + wait_ns);
     }
 
     fn repeat_handshake(&mut self, i: usize) {
-        let subflow = &mut self.subflows[i];
-        subflow.handshake_tries += 1;
-        if subflow.handshake_tries > SYN_RETRIES {
+        self.subflows[i].handshake_tries += 1;
+        if self.subflows[i].handshake_tries > SYN_RETRIES {
             return self.kill(i);
         }
-        let kind = if subflow.phase == Phase::SynSent { Kind::Syn } else { Kind::Third };
-        self.send_control(i, kind, Tick::at(self.now_ns), 0);
+        let kind = if self.senders[i].phase == Phase::SynSent { Kind::Syn } else { Kind::Third };
+        self.send_control(i, kind, Tick::at(self.cx.now_ns), 0);
         self.set_handshake_timer(i);
     }
 
-    /// Sends a packet without payload; `number` is that of a request.
+    /// Sends a packet without payload; `number` is the number of a request.
     pub(crate) fn send_control(&mut self, i: usize, kind: Kind, sent: Tick, number: u32) {
-        let packet = Packet {
-            arrival_ns: 0,
-            sent,
-            subflow: self.global(i) as u32,
-            ssn: number,
-            dsn: 0,
-            aux: 0,
-            kind,
-            flags: 0,
-            hop: 0,
-            epoch: self.subflows[i].epoch,
-        };
-        let route = self.connection.route_of(kind, &self.subflows[i]);
-        let link = self.net.link_at(route, 0);
-        let size = self.common.sizes.ack;
-        self.offer(i, link, packet, size);
+        let (global, receiver) = (self.cx.global(i) as u32, &self.receivers[i]);
+        let packet = Packet { ssn: number, ..Packet::new(kind, global, receiver.id.epoch, sent) };
+        let route = self.connection.route_of(kind, self.cx.net.routes(global), receiver.relay.as_deref());
+        let size = self.cx.config.sizes.ack;
+        self.cx.send(i, self.cx.net.hop(route, 0), packet, size);
         if self.connection.is_from_device(kind) {
-            self.meter(i, size, Traffic::Up);
+            self.cx.meter(i, size, Traffic::Up);
         }
     }
 
-    /// A packet without payload has arrived.
+    /// Handles a packet without payload that has arrived.
     #[cold]
     pub(crate) fn receive_control(&mut self, i: usize, packet: Packet) {
-        if matches!(self.subflows[i].phase, Phase::Closed | Phase::Dead) {
+        let phase = self.senders[i].phase;
+        if !phase.is_open() {
             return;
         }
         if !self.connection.is_from_device(packet.kind) {
-            self.meter(i, self.common.sizes.ack, Traffic::Down);
+            self.cx.meter(i, self.cx.config.sizes.ack, Traffic::Down);
         }
-        let established = self.subflows[i].phase == Phase::Established;
+        let (now, downloads) = (Tick::at(self.cx.now_ns), self.cx.downloads);
+        let established = phase == Phase::Established;
         match packet.kind {
             Kind::Syn => {
                 // The SYN/ACK carries the clock of the end that will need an RTT: the sender of data.
-                let sent = if self.downloads() { Tick::at(self.now_ns) } else { packet.sent };
-                self.send_control(i, Kind::SynAck, sent, 0);
+                self.send_control(i, Kind::SynAck, if downloads { now } else { packet.sent }, 0);
             }
             Kind::SynAck => self.syn_acknowledged(i, packet),
-            Kind::Third if self.downloads() && !established => {
+            Kind::Third if downloads && !established => {
                 self.sample_rtt(i, packet.sent);
                 self.establish(i);
             }
-            Kind::Third if !self.downloads() && self.connection.opener != Some(i) => {
-                self.send_control(i, Kind::Fourth, Tick::at(self.now_ns), 0)
+            Kind::Third if !downloads && self.connection.opener != Some(i) => {
+                self.send_control(i, Kind::Fourth, now, 0)
             }
             Kind::Fourth if !established => self.establish(i),
             Kind::Priority | Kind::Leave => self.receive_wish(i, packet),
-            Kind::Request if self.connection.application.answer(packet.ssn) => self.push(),
+            Kind::Request if self.connection.sender.writer.answer(packet.ssn) => self.sender().push(),
             _ => {}
         }
     }
 
     fn syn_acknowledged(&mut self, i: usize, packet: Packet) {
-        let first_time = self.subflows[i].phase == Phase::SynSent;
-        let uploads = !self.downloads();
+        let first_time = self.senders[i].phase == Phase::SynSent;
+        let uploads = !self.cx.downloads;
         if uploads && first_time {
             self.sample_rtt(i, packet.sent);
         }
@@ -170,9 +171,8 @@ impl Lane<'_> {
         if !first_time {
             return;
         }
-        let subflow = &mut self.subflows[i];
-        subflow.phase = Phase::Confirming;
-        subflow.handshake_tries = 0;
+        self.set_phase(i, Phase::Confirming);
+        self.subflows[i].handshake_tries = 0;
         self.set_handshake_timer(i);
         if !self.connection.joined {
             self.join_others(i);
@@ -182,46 +182,39 @@ impl Lane<'_> {
         }
     }
 
-    /// The device knows that the server speaks MPTCP: the other subflows may be opened.
+    /// Opens the other subflows: the device knows now that the server speaks MPTCP.
     fn join_others(&mut self, opened: usize) {
         self.connection.joined = true;
         for i in 0..self.subflows.len() {
-            if i == opened || !self.subflows[i].wanted {
-                continue;
+            if i != opened && self.subflows[i].wanted {
+                self.set_subflow_timer(i, self.subflows[i].opens_at_ns.max(self.cx.now_ns));
             }
-            let source = self.common.sources.rto(self.global(i));
-            let subflow = &mut self.subflows[i];
-            subflow.rto.set(subflow.opens_at_ns.max(self.now_ns), source, &mut self.net.queue);
         }
     }
 
     fn sample_rtt(&mut self, i: usize, sent: Tick) {
-        let subflow = &mut self.subflows[i];
-        subflow.rtt.sample(sent.elapsed_ns(self.now_ns));
-        let srtt_us = subflow.rtt.srtt_us();
+        let sender = &mut self.senders[i];
+        sender.rtt.sample(sent.elapsed_ns(self.cx.now_ns));
+        let srtt_us = sender.rtt.srtt_us();
         self.window(i).srtt_us = srtt_us;
     }
 
-    /// The sender of data may send.
+    /// Establishes a subflow: the sender of data may send on it from now on.
     fn establish(&mut self, i: usize) {
-        let subflow = &mut self.subflows[i];
-        subflow.phase = Phase::Established;
-        subflow.rto.clear();
-        subflow.cwnd_since_ns = self.now_ns;
-        subflow.last_send_ns = self.now_ns;
-        let connection = &mut *self.connection;
-        connection.cc.now_us = self.now_ns / 1_000;
-        let window = &mut connection.cc.subflows[i];
-        window.cwnd = self.common.transport.initial_window;
+        self.set_phase(i, Phase::Established);
+        self.senders[i].establish(self.cx.now_ns);
+        let end = &mut self.connection.sender;
+        end.cc.now_us = self.cx.now_ns / 1_000;
+        let window = &mut end.cc.subflows[i];
+        window.cwnd = self.cx.config.transport.initial_window;
         window.flags = Window::ESTABLISHED;
-        connection.controller.init(&mut connection.cc, i);
-        connection.views[i].established = true;
-        let starts = !std::mem::replace(&mut connection.started, true);
-        self.refresh_view(i);
+        end.controller.init(&mut end.cc, i);
+        end.views[i].established = true;
+        let starts = !std::mem::replace(&mut self.connection.started, true);
+        self.sender().refresh_view(i);
         if starts {
-            let next = self.connection.application.start(self.now_ns);
-            self.follow(next);
+            self.start_application();
         }
-        self.push();
+        self.sender().push();
     }
 }

@@ -4,126 +4,54 @@ use joulepath_model::energy::meter::EnergyReading;
 use joulepath_model::result::{
     ChannelResult, DelayStats, EnergySplit, PathResult, RelayResult, RunResult, Series,
 };
-use joulepath_model::samples::Samples;
-use joulepath_model::scenario::{Direction, PathIndex, Scenario, Workload};
+use joulepath_model::scenario::{PathIndex, PathSpec, Scenario, Workload};
 use joulepath_model::units::Nanos;
 
-use crate::connection::{Connection, Device};
+use crate::connection::Connection;
+use crate::device::Device;
 use crate::engine::Engine;
-use crate::reception;
-use crate::subflow::{Subflow, SubflowStats};
+use crate::receiver::{Reception, SubflowReceiver, block_series, blocks, held};
+use crate::recorder::Sample;
+use crate::sender::{SenderStats, SubflowSender};
 
-/// The first interval between samples is this part of the duration, at least 1 ms.
-const FINEST: u64 = 1 << 16;
-
-/// Time series of a run.
-pub(crate) struct Recorder {
-    enabled: bool,
-    samples: Samples<Sample>,
-    /// The link with the least rate on each path, in the data's direction.
-    bottlenecks: Vec<usize>,
+/// What the subflows of a path have done since the warm-up.
+#[derive(Clone, Copy, Default)]
+struct PathTotals {
+    sent: SenderStats,
+    /// Payload whose first copy arrived on this path, bytes.
+    first_copy_bytes: u64,
 }
 
-/// Running totals at an instant, by path.
-struct Sample {
-    time_ns: u64,
-    bytes: Vec<u64>,
-    energy_j: Vec<f64>,
-    cwnd: Vec<u32>,
-    srtt_us: Vec<u32>,
-    queue: Vec<u32>,
-    /// Of all connections, segments.
-    held: u32,
-}
-
-impl Recorder {
-    pub(crate) fn new(scenario: &Scenario, enabled: bool) -> Self {
-        let downloads =
-            scenario.connections.first().is_none_or(|group| group.direction == Direction::Download);
-        let slowest = |links: &[usize]| {
-            let rate = |&l: &usize| scenario.links[l].rate.mean_bps(scenario.duration);
-            links.iter().copied().min_by(|a, b| rate(a).total_cmp(&rate(b))).unwrap_or(0)
-        };
-        Recorder {
-            enabled,
-            samples: Samples::every((scenario.duration.0 / FINEST).max(1_000_000)),
-            bottlenecks: scenario
-                .paths
-                .iter()
-                .map(|path| slowest(if downloads { &path.down } else { &path.up }))
-                .collect(),
-        }
+impl PathTotals {
+    /// Adds a subflow with both of its ends.
+    fn add(&mut self, sender: &SubflowSender, receiver: &SubflowReceiver) {
+        let (now, before) = (&sender.stats, &sender.before);
+        let sent = &mut self.sent;
+        sent.segments += now.segments - before.segments;
+        sent.retransmissions += now.retransmissions - before.retransmissions;
+        sent.reinjections += now.reinjections - before.reinjections;
+        sent.timeouts += now.timeouts - before.timeouts;
+        sent.loss_events += now.loss_events - before.loss_events;
+        sent.rtt_samples += now.rtt_samples - before.rtt_samples;
+        sent.rtt_sum_ns += now.rtt_sum_ns - before.rtt_sum_ns;
+        sent.cwnd_ns += now.cwnd_ns - before.cwnd_ns;
+        self.first_copy_bytes += receiver.first_copy_bytes - receiver.before_bytes;
     }
 
-    pub(crate) fn first_ns(&self) -> Option<u64> {
-        self.enabled.then_some(self.samples.interval_ns())
-    }
-
-    fn series(&self, paths: usize) -> Series {
-        let samples = self.samples.kept();
-        let mut series = Series {
-            time_s: samples.iter().map(|sample| sample.time_ns as f64 / 1e9).collect(),
-            receive_buffer: samples.iter().map(|sample| f64::from(sample.held)).collect(),
-            ..Series::default()
-        };
-        let plain =
-            |value: fn(&Sample, usize) -> f64, p: usize| samples.iter().map(|s| value(s, p)).collect();
-        let rate = |value: fn(&Sample, usize) -> f64, p: usize| {
-            let mut last = (0.0, 0);
-            let per_second = |sample: &Sample| {
-                let now = (value(sample, p), sample.time_ns);
-                let (before, since_ns) = std::mem::replace(&mut last, now);
-                (now.0 - before) / ((now.1 - since_ns) as f64 / 1e9)
-            };
-            samples.iter().map(per_second).collect()
-        };
-        for p in 0..paths {
-            series.goodput_bps.push(rate(|s, p| s.bytes[p] as f64 * 8.0, p));
-            series.power_w.push(rate(|s, p| s.energy_j[p], p));
-            series.cwnd.push(plain(|s, p| f64::from(s.cwnd[p]), p));
-            series.rtt_s.push(plain(|s, p| f64::from(s.srtt_us[p]) / 1e6, p));
-            series.queue.push(plain(|s, p| f64::from(s.queue[p]), p));
-        }
-        series
+    /// Number of segments that were sent again, on this subflow or after another one.
+    fn repeated(&self) -> u64 {
+        self.sent.retransmissions + self.sent.reinjections
     }
 }
 
-impl SubflowStats {
-    fn since(self, before: SubflowStats) -> SubflowStats {
-        SubflowStats {
-            segments: self.segments - before.segments,
-            retransmissions: self.retransmissions - before.retransmissions,
-            reinjections: self.reinjections - before.reinjections,
-            timeouts: self.timeouts - before.timeouts,
-            loss_events: self.loss_events - before.loss_events,
-            first_copy_bytes: self.first_copy_bytes - before.first_copy_bytes,
-            rtt_samples: self.rtt_samples - before.rtt_samples,
-            rtt_sum_ns: self.rtt_sum_ns - before.rtt_sum_ns,
-            cwnd_ns: self.cwnd_ns - before.cwnd_ns,
-        }
-    }
-
-    fn add(&mut self, other: SubflowStats) {
-        self.segments += other.segments;
-        self.retransmissions += other.retransmissions;
-        self.reinjections += other.reinjections;
-        self.timeouts += other.timeouts;
-        self.loss_events += other.loss_events;
-        self.first_copy_bytes += other.first_copy_bytes;
-        self.rtt_samples += other.rtt_samples;
-        self.rtt_sum_ns += other.rtt_sum_ns;
-        self.cwnd_ns += other.cwnd_ns;
-    }
-}
-
-/// One connection under test at the end.
+/// What became of one connection under test.
 struct Outcome {
-    /// Over which rate and power are taken, s.
+    /// The time over which rate and power are means, s.
     measured_s: f64,
     bytes: u64,
     completion_s: Option<f64>,
     energy: EnergyReading,
-    /// Path of each interface in `energy`.
+    /// The path of each interface in `energy`.
     paths: Vec<PathIndex>,
 }
 
@@ -141,57 +69,64 @@ impl Engine {
             queue: vec![0; paths],
             held: 0,
         };
-        for subflow in self.subflows.iter().rev() {
+        let ends = self.subflows.iter().zip(&self.receivers).rev();
+        for (subflow, receiver) in ends {
             let Some(path) = subflow.path.map(usize::from) else { continue };
-            let window = &self.connections[subflow.connection as usize].cc.subflows[subflow.local as usize];
-            sample.bytes[path] += subflow.stats.first_copy_bytes;
-            // The last one written is the first connection's: windows and RTTs of several do not add up.
+            let id = receiver.id;
+            let window = &self.connections[id.connection as usize].sender.cc.subflows[id.index()];
+            sample.bytes[path] += receiver.first_copy_bytes;
+            // The last value that is written is the first connection's, because windows and RTTs of several
+            // connections do not add up.
             (sample.cwnd[path], sample.srtt_us[path]) = (window.cwnd, window.srtt_us);
         }
         let now = Nanos(self.now_ns);
-        for connection in &mut self.connections {
-            if let Some(device) = connection.device.as_mut().filter(|device| device.finished_ns.is_none()) {
+        for device in self.devices.iter_mut().flatten() {
+            if device.finished_ns.is_none() {
                 device.latest = device.meter.snapshot(now);
             }
-            if let Some(device) = &connection.device {
-                sample.held += device.reception.held();
-                for (&path, split) in device.paths.iter().zip(&device.latest.interfaces) {
-                    sample.energy_j[path] += split.total_j();
-                }
+            for (&path, split) in device.paths.iter().zip(&device.latest.interfaces) {
+                sample.energy_j[path] += split.total_j();
             }
         }
+        sample.held = self.receptions().map(Reception::held).sum();
         for (queue, &link) in sample.queue.iter_mut().zip(&self.recorder.bottlenecks) {
-            // The links of a path are the first ones, except in a topology: there routes differ by connection.
+            // The links of the paths come first. In a topology there is no link of a path: routes differ from
+            // connection to connection.
             *queue = if self.fabric.is_some() { 0 } else { self.net.wires[link].link.queue_packets(now) };
         }
         self.recorder.samples.push(sample);
-        self.net.queue.push(self.now_ns + self.recorder.samples.interval_ns(), self.common.sources.sample());
+        self.net.queue.push(self.now_ns + self.recorder.samples.interval_ns(), self.config.sources.sample());
     }
 
-    fn outcome(&self, connection: &Connection, warm_up: Nanos) -> Option<Outcome> {
-        let device = connection.device.as_ref()?;
-        let bytes = connection.receiver.delivered_bytes - connection.before_bytes;
+    fn outcome(&self, connection: &Connection, device: &Device, warm_up: Nanos) -> Outcome {
+        let receiver = &connection.receiver;
+        let bytes = receiver.data.delivered_bytes - receiver.before_bytes;
         let from_ns = connection.starts_at_ns.max(warm_up.0);
         let (until_ns, energy) = match device.finished_ns {
             Some(at_ns) => (at_ns, device.meter.clone().finish_with_tails(Nanos(at_ns))),
             None => (self.end_ns, device.meter.clone().finish(Nanos(self.end_ns))),
         };
-        Some(Outcome {
+        Outcome {
             measured_s: until_ns.saturating_sub(from_ns) as f64 / 1e9,
             bytes,
             completion_s: device.finished_ns.map(|at_ns| (at_ns - connection.starts_at_ns) as f64 / 1e9),
             energy,
             paths: device.paths.clone(),
-        })
+        }
     }
 
-    /// The result of the run, after its end.
+    /// The connections under test with their devices.
+    fn tested(&self) -> impl Iterator<Item = (&Connection, &Device)> {
+        let pairs = self.connections.iter().zip(&self.devices);
+        pairs.filter_map(|(connection, device)| Some((connection, device.as_ref()?)))
+    }
+
+    /// The result of the run, once it has ended.
     pub(crate) fn result(mut self, scenario: &Scenario, policy: &str, seed: u64) -> RunResult {
         self.settle();
         let outcomes: Vec<Outcome> = self
-            .connections
-            .iter()
-            .filter_map(|connection| self.outcome(connection, scenario.warm_up))
+            .tested()
+            .map(|(connection, device)| self.outcome(connection, device, scenario.warm_up))
             .collect();
         let energy_split = total_split(&outcomes);
         let energy_j = energy_split.total_j();
@@ -204,17 +139,16 @@ impl Engine {
         let delays: Vec<f64> = self
             .connections
             .iter()
-            .flat_map(|connection| connection.application.delays_s().iter().copied())
+            .flat_map(|connection| connection.receiver.reader.delays_s().iter().copied())
             .collect();
         let (paths, totals) = self.path_results(scenario, &outcomes);
         let mss_bytes = scenario.transport.mss.0;
-        for device in self.connections.iter_mut().filter_map(|connection| connection.device.as_mut()) {
-            if device.finished_ns.is_none() {
-                device.reception.bring_up(self.end_ns);
+        for connection in self.connections.iter_mut().filter(|connection| !connection.receiver.done) {
+            if let Some(reception) = &mut connection.receiver.reception {
+                reception.bring_up(self.end_ns);
             }
         }
         let relays = self.relay_results(scenario);
-        let receptions = || self.devices().map(|device| &device.reception);
         RunResult {
             policy: policy.to_owned(),
             seed,
@@ -226,34 +160,31 @@ impl Engine {
             energy_split,
             completion_s: mean_completion(scenario, &outcomes),
             delay: DelayStats::of(delays),
-            retransmission_ratio: ratio(totals.retransmissions + totals.reinjections, totals.segments),
+            retransmission_ratio: ratio(totals.repeated(), totals.sent.segments),
             paths,
             competitors_bps: self.competitors_bps(scenario),
             connections_bps,
-            blocks: has_blocks(scenario).then(|| reception::blocks(receptions(), mss_bytes)).flatten(),
-            receive_buffer: reception::held(receptions()),
+            blocks: has_blocks(scenario).then(|| blocks(self.receptions(), mss_bytes)).flatten(),
+            receive_buffer: held(self.receptions()),
             channels: self.channel_results(scenario),
             relays,
             network: self.fabric.as_ref().map(|fabric| fabric.result(Nanos(self.end_ns), &self.net)),
             counters: self.net.counters,
             series: self.recorder.enabled.then(|| Series {
-                blocks: has_blocks(scenario)
-                    .then(|| reception::block_series(receptions(), mss_bytes))
-                    .flatten(),
+                blocks: has_blocks(scenario).then(|| block_series(self.receptions(), mss_bytes)).flatten(),
                 ..self.recorder.series(scenario.paths.len())
             }),
         }
     }
 
-    fn path_results(&self, scenario: &Scenario, outcomes: &[Outcome]) -> (Vec<PathResult>, SubflowStats) {
-        let mut by_path = vec![SubflowStats::default(); scenario.paths.len()];
-        let mut all = SubflowStats::default();
-        let on_path = |subflow: &Subflow| {
-            subflow.path.map(|path| (usize::from(path), subflow.stats.since(subflow.before)))
-        };
-        for (path, stats) in self.subflows.iter().filter_map(on_path) {
-            by_path[path].add(stats);
-            all.add(stats);
+    fn path_results(&self, scenario: &Scenario, outcomes: &[Outcome]) -> (Vec<PathResult>, PathTotals) {
+        let mut by_path = vec![PathTotals::default(); scenario.paths.len()];
+        let mut all = PathTotals::default();
+        let ends = self.senders.iter().zip(&self.receivers);
+        for (subflow, (sender, receiver)) in self.subflows.iter().zip(ends) {
+            let Some(path) = subflow.path else { continue };
+            by_path[usize::from(path)].add(sender, receiver);
+            all.add(sender, receiver);
         }
         let measured_s = outcomes.iter().map(|outcome| outcome.measured_s).fold(0.0, f64::max);
         let rate = |amount: f64| if measured_s > 0.0 { amount / measured_s } else { 0.0 };
@@ -264,21 +195,20 @@ impl Engine {
             };
             outcomes.iter().map(of_device).sum()
         };
-        let results =
-            scenario.paths.iter().zip(&by_path).enumerate().map(|(path, (spec, stats))| PathResult {
-                name: spec.name.clone(),
-                share: ratio(stats.first_copy_bytes, all.first_copy_bytes),
-                goodput_bps: rate(stats.first_copy_bytes as f64 * 8.0),
-                energy_j: energy_j(path),
-                segments: stats.segments,
-                retransmissions: stats.retransmissions + stats.reinjections,
-                timeouts: stats.timeouts,
-                mean_rtt_s: (stats.rtt_samples > 0)
-                    .then(|| stats.rtt_sum_ns as f64 / stats.rtt_samples as f64 / 1e9),
-                mean_cwnd: rate(stats.cwnd_ns as f64 / 1e9) / outcomes.len().max(1) as f64,
-                loss_event_rate: ratio(stats.loss_events, stats.segments),
-            });
-        (results.collect(), all)
+        let result = |(path, (spec, totals)): (usize, (&PathSpec, &PathTotals))| PathResult {
+            name: spec.name.clone(),
+            share: ratio(totals.first_copy_bytes, all.first_copy_bytes),
+            goodput_bps: rate(totals.first_copy_bytes as f64 * 8.0),
+            energy_j: energy_j(path),
+            segments: totals.sent.segments,
+            retransmissions: totals.repeated(),
+            timeouts: totals.sent.timeouts,
+            mean_rtt_s: (totals.sent.rtt_samples > 0)
+                .then(|| totals.sent.rtt_sum_ns as f64 / totals.sent.rtt_samples as f64 / 1e9),
+            mean_cwnd: rate(totals.sent.cwnd_ns as f64 / 1e9) / outcomes.len().max(1) as f64,
+            loss_event_rate: ratio(totals.sent.loss_events, totals.sent.segments),
+        };
+        (scenario.paths.iter().zip(&by_path).enumerate().map(result).collect(), all)
     }
 
     fn channel_results(&self, scenario: &Scenario) -> Vec<ChannelResult> {
@@ -290,9 +220,10 @@ impl Engine {
     fn relay_results(&mut self, scenario: &Scenario) -> Vec<RelayResult> {
         let mut results = vec![];
         for (p, path) in scenario.paths.iter().enumerate() {
-            let relays = self.subflows.iter_mut().filter(|subflow| subflow.path == Some(p as u16));
-            let buffers: Vec<(f64, f64)> = relays
-                .filter_map(|subflow| subflow.relay.as_mut())
+            let receivers = self.subflows.iter().zip(&mut self.receivers);
+            let buffers: Vec<(f64, f64)> = receivers
+                .filter(|(subflow, _)| subflow.path == Some(p as u16))
+                .filter_map(|(_, receiver)| receiver.relay.as_mut())
                 .map(|relay| relay.buffer(self.end_ns))
                 .collect();
             if !buffers.is_empty() {
@@ -306,24 +237,23 @@ impl Engine {
         results
     }
 
-    fn devices(&self) -> impl Iterator<Item = &Device> + Clone {
-        self.connections.iter().filter_map(|connection| connection.device.as_ref())
+    /// The order of arrival on each connection under test.
+    fn receptions(&self) -> impl Iterator<Item = &Reception> + Clone {
+        self.connections.iter().filter_map(|connection| connection.receiver.reception.as_ref())
     }
 
     /// Goodput of all competitors in the measured interval, bit/s.
     fn competitors_bps(&self, scenario: &Scenario) -> f64 {
         let interval_s = self.end_ns.saturating_sub(scenario.warm_up.0) as f64 / 1e9;
-        let bytes: u64 = self
-            .connections
-            .iter()
-            .filter(|connection| connection.device.is_none())
-            .map(|connection| connection.receiver.delivered_bytes - connection.before_bytes)
-            .sum();
+        let competitors = self.connections.iter().zip(&self.devices).filter(|(_, device)| device.is_none());
+        let receivers = competitors.map(|(connection, _)| &connection.receiver);
+        let bytes: u64 =
+            receivers.map(|receiver| receiver.data.delivered_bytes - receiver.before_bytes).sum();
         if interval_s > 0.0 { bytes as f64 * 8.0 / interval_s } else { 0.0 }
     }
 }
 
-/// Whether every segment is a full one, but for the last of a file.
+/// Whether every segment is full, except for the last one of a file.
 fn has_blocks(scenario: &Scenario) -> bool {
     scenario.connections.iter().all(|group| matches!(group.workload, Workload::Bulk | Workload::File { .. }))
 }
@@ -350,7 +280,7 @@ fn total_split(outcomes: &[Outcome]) -> EnergySplit {
     total
 }
 
-/// Mean completion time of the files, s; none unless every file has arrived.
+/// Mean completion time of the files, s; `None` unless every file has arrived.
 fn mean_completion(scenario: &Scenario, outcomes: &[Outcome]) -> Option<f64> {
     let files = scenario.connections.iter().all(|group| matches!(group.workload, Workload::File { .. }));
     let times: Option<Vec<f64>> = outcomes.iter().map(|outcome| outcome.completion_s).collect();

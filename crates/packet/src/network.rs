@@ -1,4 +1,4 @@
-//! Links with the packets on them, and the event queue that their heads stand in.
+//! Links with the packets on them, the routes over the links, and the event queue.
 
 use joulepath_link::{Link, Outcome};
 use joulepath_model::network::{ChannelSpec, LinkSpec};
@@ -7,18 +7,32 @@ use joulepath_model::units::Nanos;
 
 use crate::channel::SharedChannel;
 use crate::event::{EventQueue, MAX_TIME_NS, Source};
-use crate::packet::{CE, ECT, Kind, Packet, PacketRing};
-use crate::reassembly::SackArena;
+use crate::packet::{CE, ECT, Kind, Packet};
+use crate::ring::PacketRing;
+use crate::sack::SackArena;
 
-/// One link of the network. Only the first packet on it stands in the event queue.
+/// One link of the network. Only the first packet on it is in the event queue.
 pub(crate) struct Wire {
     pub(crate) link: Link,
     ring: PacketRing,
-    /// A device's radio is next to it, and may sleep.
-    pub(crate) by_radio: bool,
 }
 
-/// Links in the order in which packets cross them.
+/// What a packet enters next on its route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hop {
+    /// The link of this number.
+    Link(u32),
+    /// The link of this number, at one end of which is the radio of the subflow's device: the radio may
+    /// sleep.
+    Radio(u32),
+    /// The station of this number.
+    Station(u32),
+}
+
+/// Routes are read for every packet at every hop, so a hop is one word.
+const _: () = assert!(size_of::<Hop>() == 8);
+
+/// Hops in the order in which packets pass them. They are a part of [`Network`]'s list of hops.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Route {
     start: u32,
@@ -26,91 +40,93 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// Whether a packet that has crossed `hops` links has arrived.
+    /// Whether a packet that has passed `hops` hops has arrived.
     #[inline]
     pub(crate) fn is_complete(self, hops: u8) -> bool {
         hops == self.len
     }
 }
 
-/// Where the packets of a subflow travel.
+/// The routes of a subflow.
 #[derive(Clone, Copy, Debug)]
-struct Way {
-    data: Route,
-    acks: Route,
+pub(crate) struct Routes {
+    pub(crate) data: Route,
+    pub(crate) acks: Route,
 }
 
-/// The network and its clockwork.
+/// A station of a shared channel.
+#[derive(Clone, Copy, Debug)]
+struct Station {
+    channel: u32,
+    /// Its number on the channel.
+    place: u32,
+}
+
+/// The links and channels, the packets on them, and the event queue.
 pub(crate) struct Network {
     pub(crate) wires: Vec<Wire>,
     pub(crate) channels: Vec<SharedChannel>,
-    /// Channel and place of each station. Stations are numbered behind the links.
-    pub(crate) stations: Vec<(u32, u32)>,
-    routes: Vec<u32>,
-    /// Of each subflow, apart from everything else: all that a packet on its way needs.
-    ways: Vec<Way>,
+    stations: Vec<Station>,
+    /// The hops of all routes.
+    hops: Vec<Hop>,
+    /// The routes of each subflow. They are apart from the rest of a subflow because a packet on its way
+    /// needs nothing else.
+    routes: Vec<Routes>,
     pub(crate) queue: EventQueue,
     pub(crate) sacks: SackArena,
     pub(crate) counters: Counters,
 }
 
 impl Network {
-    /// The links and channels of a scenario; each draws from the stream of `seed` with its index, and link `i` is event source `i`.
+    /// The links and channels of a scenario. Each of them draws from the stream of `seed` that has its index,
+    /// and link `i` is event source `i`.
     pub(crate) fn new(links: &[LinkSpec], channels: &[ChannelSpec], seed: u64) -> Self {
-        let wire = |(i, spec)| Wire {
-            link: Link::new(spec, seed, i as u64),
-            ring: PacketRing::new(),
-            by_radio: false,
-        };
+        let wire = |(i, spec)| Wire { link: Link::new(spec, seed, i as u64), ring: PacketRing::new() };
         Network {
             wires: links.iter().enumerate().map(wire).collect(),
             channels: channels.iter().zip(0..).map(|(spec, i)| SharedChannel::new(spec, seed, i)).collect(),
             stations: vec![],
+            hops: vec![],
             routes: vec![],
-            ways: vec![],
             queue: EventQueue::for_links(links.len()),
             sacks: SackArena::default(),
             counters: Counters::default(),
         }
     }
 
-    pub(crate) fn add_route(&mut self, links: &[usize]) -> Route {
-        let start = self.routes.len() as u32;
-        self.routes.extend(links.iter().map(|&link| link as u32));
-        Route { start, len: u8::try_from(links.len()).expect("a route has at most 255 links") }
+    pub(crate) fn add_route(&mut self, hops: &[Hop]) -> Route {
+        let start = self.hops.len() as u32;
+        self.hops.extend(hops);
+        Route { start, len: u8::try_from(hops.len()).expect("a route has at most 255 hops") }
     }
 
-    /// The next subflow's routes, of which both start or end at the links of `radio`.
-    pub(crate) fn add_way(&mut self, data: Route, acks: Route, radio: (u32, u32)) {
-        self.ways.push(Way { data, acks });
-        for link in [radio.0, radio.1] {
-            if let Some(wire) = self.wires.get_mut(link as usize) {
-                wire.by_radio = true;
-            }
-        }
+    /// Adds the routes of the next subflow.
+    pub(crate) fn add_subflow(&mut self, routes: Routes) {
+        self.routes.push(routes);
     }
 
-    /// Where data, or else ACKs, of a subflow travel.
+    /// The routes of a subflow.
     #[inline]
-    pub(crate) fn way(&self, subflow: u32, is_data: bool) -> Route {
-        let way = &self.ways[subflow as usize];
-        if is_data { way.data } else { way.acks }
+    pub(crate) fn routes(&self, subflow: u32) -> &Routes {
+        &self.routes[subflow as usize]
     }
 
-    /// The link that a packet which has crossed `hops` links of its route enters next.
+    /// The hop that a packet enters after it has passed `hops` hops of its route.
     #[inline]
-    pub(crate) fn link_at(&self, route: Route, hops: u8) -> u32 {
-        self.routes[route.start as usize + hops as usize]
+    pub(crate) fn hop(&self, route: Route, hops: u8) -> Hop {
+        self.hops[route.start as usize + hops as usize]
     }
 
     /// Offers a packet of `size` bytes to a link or a station.
     #[inline(always)]
-    pub(crate) fn offer(&mut self, now_ns: u64, link: u32, mut packet: Packet, size: u32) {
-        let Some(wire) = self.wires.get_mut(link as usize) else {
-            return self.offer_to_station(now_ns, link, packet, size);
+    pub(crate) fn offer(&mut self, now_ns: u64, hop: Hop, mut packet: Packet, size: u32) {
+        let link = match hop {
+            Hop::Link(link) | Hop::Radio(link) => link,
+            Hop::Station(station) => return self.offer_to_station(now_ns, station, packet, size),
         };
+        let wire = &mut self.wires[link as usize];
         match wire.link.offer(Nanos(now_ns), size, packet.flags & ECT != 0) {
-            // A link whose rate stays 0 delivers behind the end of time.
+            // A link whose rate stays 0 would deliver the packet after the end of time.
             Outcome::Delivered { at, .. } if at.0 > MAX_TIME_NS => self.discard(packet.kind, packet.aux),
             Outcome::Delivered { at, marked } => {
                 packet.arrival_ns = at.0;
@@ -146,11 +162,53 @@ impl Network {
         packet
     }
 
-    /// Takes two words, not the packet: so that a packet never has to leave the registers on its way into the ring.
+    /// Counts a lost packet and frees its SACK blocks. The arguments are two words in place of the packet, so
+    /// that a packet stays in registers on its way into the ring.
     #[cold]
     pub(crate) fn discard(&mut self, kind: Kind, aux: u32) {
         if matches!(kind, Kind::Ack | Kind::RelayAck) && aux != 0 {
             self.sacks.take(aux);
         }
+    }
+
+    /// Adds a station to a channel.
+    pub(crate) fn add_station(&mut self, channel: usize) -> Hop {
+        let place = self.channels[channel].add_station();
+        self.stations.push(Station { channel: channel as u32, place: place as u32 });
+        Hop::Station(self.stations.len() as u32 - 1)
+    }
+
+    /// The channel of a station, and the station's number there.
+    fn place(&self, station: u32) -> (usize, usize) {
+        let Station { channel, place } = self.stations[station as usize];
+        (channel as usize, place as usize)
+    }
+
+    /// Whether `hop` takes one more packet. A station holds a limited number; a link takes all and drops what
+    /// does not fit.
+    pub(crate) fn has_room(&self, hop: Hop) -> bool {
+        let Hop::Station(station) = hop else { return true };
+        let (channel, place) = self.place(station);
+        self.channels[channel].has_room(place)
+    }
+
+    #[cold]
+    fn offer_to_station(&mut self, now_ns: u64, station: u32, packet: Packet, size: u32) {
+        let (channel, place) = self.place(station);
+        if !self.channels[channel].offer(now_ns, place, packet, size, &mut self.queue) {
+            self.counters.queue_drops += 1;
+            self.discard(packet.kind, packet.aux);
+        }
+    }
+
+    /// Ends the transmission on a channel. Returns the packet that has arrived, and those that were given up.
+    pub(crate) fn end_transmission(&mut self, channel: usize) -> (Option<Packet>, Vec<Packet>) {
+        let (mut arrived, lost) = self.channels[channel].end_transmission(&mut self.queue);
+        self.counters.wire_losses += lost.len() as u64;
+        if let Some(packet) = &mut arrived {
+            self.counters.packet_hops += 1;
+            packet.hop += 1;
+        }
+        (arrived, lost)
     }
 }

@@ -67,8 +67,8 @@ fn cost(policy: &str, seconds: u32) -> (u64, u64) {
     (ALLOCATIONS.load(Ordering::Relaxed) - before, result.counters.packet_hops)
 }
 
-/// Rings and tables grow while a run finds out how long its queues become, and stay. Twice the time then costs no more allocations, but
-/// for a rare longer excursion: less than one per 100 000 packet-hops.
+/// Rings and tables grow while a run finds out how long its queues become, and stay. Twice the time then
+/// costs no more allocations, but for a rare longer excursion: less than one per 100 000 packet-hops.
 #[test]
 fn a_longer_run_allocates_no_more() {
     let waiting =

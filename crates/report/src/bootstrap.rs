@@ -1,23 +1,24 @@
-//! Confidence intervals by the percentile bootstrap (Efron and Tibshirani, *An Introduction to the Bootstrap*, 1993,
-//! chapter 13).
+//! Confidence intervals by the percentile bootstrap (Efron and Tibshirani, *An Introduction to the
+//! Bootstrap*, 1993, chapter 13).
 //!
-//! No normality is assumed: completion times and shares of a bistable system are anything but normal. With fewer than
-//! about ten seeds the interval is too narrow, which the reports say.
+//! No normality is assumed: completion times and shares of a bistable system are anything but normal. With
+//! fewer than about ten seeds the interval is too narrow, which the reports say.
 
 use joulepath_model::result::Estimate;
 use rand_core::Rng;
 use rand_pcg::Pcg32;
 
-/// Resamples behind an interval. The Monte-Carlo error of its ends is then below a tenth of a standard error.
+/// Resamples for an interval. The Monte-Carlo error of its ends is then below a tenth of a standard error.
 pub const RESAMPLES: usize = 2000;
 /// Probability that an interval covers the mean.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// State and stream of the generator (those of PCG's own demonstration): every estimate draws the same indices, so
-/// that the same runs yield the same bytes, in whichever order metrics are computed.
+/// State and stream of the generator (those of PCG's own demonstration): every estimate draws the same
+/// indices, so that the same runs yield the same bytes, in whichever order metrics are computed.
 const GENERATOR: (u64, u64) = (42, 54);
 
-/// Mean of `samples` with its 95 % interval, in the samples' unit; none without samples. One sample is its own interval.
+/// Mean of `samples` with its 95 % interval, in the samples' unit; none without samples. One sample is its
+/// own interval.
 pub fn estimate(samples: &[f64]) -> Option<Estimate> {
     let mean_of = |indices: &[usize]| indices.iter().map(|&i| samples[i]).sum::<f64>() / indices.len() as f64;
     resample(samples.len(), mean_of)
@@ -25,8 +26,8 @@ pub fn estimate(samples: &[f64]) -> Option<Estimate> {
 
 /// Ratio of the means of `pairs` (numerator, denominator), resampled pair by pair; none without pairs.
 ///
-/// Two policies that ran with the same seed saw the same losses and the same cross traffic: what they have in common
-/// cancels in the ratio.
+/// Two policies that ran with the same seed saw the same losses and the same cross traffic: what they have in
+/// common cancels in the ratio.
 pub fn ratio_estimate(pairs: &[(f64, f64)]) -> Option<Estimate> {
     let ratio_of = |indices: &[usize]| {
         let (above, below) = indices.iter().fold((0.0, 0.0), |(above, below), &i| {
@@ -38,7 +39,8 @@ pub fn ratio_estimate(pairs: &[(f64, f64)]) -> Option<Estimate> {
     resample(pairs.len(), ratio_of)
 }
 
-/// `statistic` of the indices 0..n, and the percentiles of the same statistic of indices drawn with replacement; none if `n` is 0.
+/// `statistic` of the indices 0..n, and the percentiles of the same statistic of indices drawn with
+/// replacement; none if `n` is 0.
 pub fn resample(n: usize, statistic: impl Fn(&[usize]) -> f64) -> Option<Estimate> {
     if n == 0 {
         return None;
@@ -86,7 +88,8 @@ mod tests {
 
     #[test]
     fn a_quantile_lies_between_its_neighbours() {
-        // Position 0.25 * 4 = 1.0 is the second value; 0.625 * 4 = 2.5 is halfway between the third and the fourth.
+        // Position 0.25 * 4 = 1.0 is the second value; 0.625 * 4 = 2.5 is halfway between the third and the
+        // fourth.
         let sorted = [0.0, 10.0, 20.0, 40.0, 80.0];
         assert_eq!(quantile(&sorted, 0.25), 10.0);
         assert_eq!(quantile(&sorted, 0.625), 30.0);

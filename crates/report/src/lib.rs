@@ -1,16 +1,32 @@
-//! What a comparison looks like: statistics over seeds, the terminal table, JSON, CSV and the HTML report; the page of an
-//! advice; the scoreboard of the papers' experiments.
+//! What results look like: statistics over seeds, tables for the terminal, JSON, CSV and HTML pages.
 //!
-//! Every function is pure: it takes results and returns text. Writing files is the binary's business.
+//! | module | of what |
+//! |---|---|
+//! | `summary`, `table`, `machine`, `html` | a comparison of policies |
+//! | [`gap`] | simulator and kernel, side by side |
+//! | [`league`] | all policies on all of the papers' scenarios |
+//! | [`map`] | which policy wins where in a plane of two keys |
+//! | [`advice`] | which interfaces for a transfer |
+//! | `reproduction` | the papers' claims |
+//!
+//! Every function is pure: it takes results and returns data or text. Writing files is the caller's business.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
+pub mod advice;
 mod bootstrap;
+pub mod gap;
 mod html;
+pub mod league;
 mod machine;
+pub mod map;
+mod over_time;
 mod reproduction;
 mod scale;
 mod sheet;
 mod summary;
 mod table;
+mod text;
 
 pub use bootstrap::{CONFIDENCE, RESAMPLES, estimate, median, ratio_estimate, resample};
 pub use html::advice::{AdvicePage, AdviceRange, AdviceTable, AdviceWay, advice_html};
@@ -20,7 +36,7 @@ pub use html::reproduction::reproduction_html;
 pub use machine::{ReportError, runs_to_csv, to_csv, to_json};
 pub use reproduction::{
     Bars, Boxes, Figure, Finding, FiveNumbers, Line, Plot, Report, Reproduction, Rule, SecondMeasurement,
-    Verdict, capital, reproduction_markdown, reproduction_summary, reproduction_table,
+    Verdict, capital, reproduction_json, reproduction_markdown, reproduction_summary, reproduction_table,
 };
 pub use scale::rounded;
 pub use summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, PolicyRuns, summarise};

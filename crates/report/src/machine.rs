@@ -19,7 +19,7 @@ pub enum ReportError {
 
 /// The comparison without time series, indented. The shape is that of [`Comparison`].
 pub fn to_json(comparison: &Comparison) -> Result<String, ReportError> {
-    let rows = comparison.rows.iter().map(|row| Row { series: None, runs: Vec::new(), ..row.clone() });
+    let rows = comparison.rows.iter().map(|row| Row { over_time: None, runs: Vec::new(), ..row.clone() });
     let summary = Comparison { rows: rows.collect(), ..comparison.clone() };
     Ok(serde_json::to_string_pretty(&summary)? + "\n")
 }
@@ -84,6 +84,7 @@ fn policy_record(comparison: &Comparison, row: &Row) -> Record {
     record.number("limit_share_link", row.limit_share_link);
     record.estimate("retransmission_ratio", row.retransmission_ratio);
     record.estimate("competitors_bps", row.competitors_bps);
+    record.estimate("tcp_share", row.tcp_share);
     record.number("energy_sunk_j", row.energy_split.sunk_j);
     record.number("energy_transfer_j", row.energy_split.transfer_j);
     record.number("energy_tail_j", row.energy_split.tail_j);

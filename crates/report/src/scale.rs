@@ -2,13 +2,14 @@
 
 use joulepath_model::result::Estimate;
 
-/// What a column measures. Values are in SI base units (bit/s, W, J, bit/J, s) or plain ratios.
+/// What a column measures. Values are in SI base units (bit/s, W, J, bit/J, J/bit, s) or plain ratios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
     Rate,
     Power,
     Energy,
     Efficiency,
+    EnergyPerBit,
     Time,
     /// Shown in percent.
     Share,
@@ -26,6 +27,9 @@ impl Quantity {
             Quantity::Power => &[(1e-6, "µW"), (1e-3, "mW"), (1.0, "W"), (1e3, "kW")],
             Quantity::Energy => &[(1e-6, "µJ"), (1e-3, "mJ"), (1.0, "J"), (1e3, "kJ"), (1e6, "MJ")],
             Quantity::Efficiency => &[(1.0, "bit/J"), (1e3, "kbit/J"), (1e6, "Mbit/J"), (1e9, "Gbit/J")],
+            Quantity::EnergyPerBit => {
+                &[(1e-12, "pJ/bit"), (1e-9, "nJ/bit"), (1e-6, "µJ/bit"), (1e-3, "mJ/bit"), (1.0, "J/bit")]
+            }
             Quantity::Time => &[(1e-6, "µs"), (1e-3, "ms"), (1.0, "s")],
             Quantity::Share => &[(0.01, "%")],
             Quantity::Ratio | Quantity::Plain => &[(1.0, "")],
@@ -70,19 +74,20 @@ pub(crate) struct Scale {
 const MAX_DIGITS: i32 = 5;
 
 impl Scale {
-    /// The largest prefix that leaves the largest value at 1 or more; three significant digits of the largest, two of
-    /// the smallest and one of the widest interval, as far as five digits allow.
+    /// The largest prefix that leaves the largest value at 1 or more; three significant digits of the
+    /// largest, two of the smallest and one of the widest interval, as far as five digits allow.
     pub(crate) fn of(quantity: Quantity, values: &[Value]) -> Scale {
         let magnitudes = || values.iter().map(|value| value.mean.abs()).filter(|v| v.is_finite() && *v > 0.0);
         let largest = magnitudes().fold(0.0, f64::max);
         let smallest = magnitudes().fold(f64::INFINITY, f64::min);
         let units = quantity.units();
+        if largest == 0.0 {
+            let &(factor, unit) = units.iter().find(|(factor, _)| *factor == 1.0).unwrap_or(&units[0]);
+            return Scale { unit, factor, decimals: if quantity == Quantity::Ratio { 2 } else { 0 } };
+        }
         let &(factor, unit) = units.iter().rev().find(|(factor, _)| largest >= *factor).unwrap_or(&units[0]);
         if quantity == Quantity::Ratio {
             return Scale { unit, factor, decimals: 2 };
-        }
-        if largest == 0.0 {
-            return Scale { unit, factor, decimals: 0 };
         }
         let (whole, least) = (digits_before_point(largest / factor), digits_before_point(smallest / factor));
         let widest = values.iter().filter_map(|value| value.half_width()).filter(|half| half.is_finite());
@@ -91,6 +96,18 @@ impl Scale {
         let wanted = (3 - whole).max(2 - least).max(of_interval);
         let decimals = wanted.min(MAX_DIGITS - whole.max(1)).max(0) as usize;
         Scale { unit, factor, decimals }
+    }
+
+    /// For differences in percent: three digits of the largest and one of the smallest, at most two decimals.
+    /// The differences of several policies have little in common, so intervals have no say.
+    pub(crate) fn of_differences(values: &[Value]) -> Scale {
+        let digits = || {
+            let sizes = values.iter().map(|value| value.mean.abs());
+            sizes.filter(|size| size.is_finite() && *size > 0.0).map(digits_before_point)
+        };
+        let (largest, smallest) = (digits().max().unwrap_or(1), digits().min().unwrap_or(1));
+        let decimals = (3 - largest).max(1 - smallest).clamp(0, 2) as usize;
+        Scale { unit: "%", factor: 1.0, decimals }
     }
 
     /// The number without its unit.
@@ -103,6 +120,14 @@ impl Scale {
     pub(crate) fn half_width(&self, value: Value) -> Option<String> {
         value.half_width().filter(|half| half.is_finite()).map(|half| self.number(half))
     }
+}
+
+/// The least of …, 0.1, 0.2, 0.5, 1, 2, 5, 10, … that is not below `least`; none for what is not finite or
+/// out of reach.
+pub(crate) fn round_step(least: f64) -> Option<f64> {
+    let steps = (-12..=12).flat_map(|power| [1, 2, 5].map(|digit| format!("{digit}e{power}")));
+    let mut steps = steps.map(|text| text.parse::<f64>().expect("it is a decimal number"));
+    steps.find(|&step| step >= least)
 }
 
 /// To so many significant digits.
@@ -156,9 +181,29 @@ mod tests {
     }
 
     #[test]
+    fn differences_have_as_many_digits_as_the_smallest_needs() {
+        let written = |values: &[f64]| {
+            let values: Vec<_> = values.iter().copied().map(Value::exact).collect();
+            let scale = Scale::of_differences(&values);
+            values.iter().map(|value| scale.number(value.mean)).collect::<Vec<_>>()
+        };
+        assert_eq!(written(&[84.23, 0.0, 189.4]), ["84", "0", "189"]);
+        assert_eq!(written(&[-30.161, 0.641]), ["-30.2", "0.6"]);
+        assert_eq!(written(&[3.772, 0.004]), ["3.77", "0.00"]);
+    }
+
+    #[test]
     fn what_is_not_a_number_is_a_dash() {
         assert_eq!(written(Quantity::Energy, &[f64::INFINITY, 2.0]).0, ["–", "2.00"]);
         assert_eq!(written(Quantity::Plain, &[0.0]).0, ["0"]);
+        assert_eq!(written(Quantity::Power, &[0.0]), (vec!["0".into()], "W"));
+    }
+
+    #[test]
+    fn steps_are_round_numbers() {
+        let steps = [0.0125, 0.02, 1.5, 3.75, 80.0].map(|least| round_step(least).unwrap());
+        assert_eq!(steps, [0.02, 0.02, 2.0, 5.0, 100.0]);
+        assert_eq!((round_step(f64::NAN), round_step(f64::INFINITY)), (None, None));
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The numbers of a comparison, written out column by column. The terminal and the HTML report show the same sheet.
+//! The numbers of a comparison, written out column by column. The terminal and the HTML report show the same
+//! sheet.
 
 use joulepath_model::result::{Comparison, Estimate, Limit, Row};
 
@@ -27,10 +28,12 @@ pub(crate) enum Metric {
     OfLinkLimit,
     Retransmissions,
     Competitors,
+    /// Goodput of a connection over that of one competing TCP.
+    TcpShare,
 }
 
 impl Metric {
-    const ALL: [Metric; 16] = [
+    const ALL: [Metric; 17] = [
         Metric::Goodput,
         Metric::Power,
         Metric::Energy,
@@ -47,6 +50,7 @@ impl Metric {
         Metric::OfLinkLimit,
         Metric::Retransmissions,
         Metric::Competitors,
+        Metric::TcpShare,
     ];
 
     /// Title and unit of the column, where they are not the metric's name and the scale's unit.
@@ -54,6 +58,7 @@ impl Metric {
         match self {
             Metric::OfLimit => ("of limit", "TCP, %"),
             Metric::OfLinkLimit => ("of limit", "links, %"),
+            Metric::TcpShare => (self.name(), "1 is fair"),
             _ => (self.name(), scale.unit),
         }
     }
@@ -76,6 +81,7 @@ impl Metric {
             Metric::OfLinkLimit => "share of limit (links)",
             Metric::Retransmissions => "retrans.",
             Metric::Competitors => "competitors",
+            Metric::TcpShare => "TCPs",
         }
     }
 
@@ -89,7 +95,7 @@ impl Metric {
             Metric::Shares | Metric::OfLimit | Metric::OfLinkLimit | Metric::Retransmissions => {
                 Quantity::Share
             }
-            Metric::Ratio => Quantity::Ratio,
+            Metric::Ratio | Metric::TcpShare => Quantity::Ratio,
             Metric::Completed => Quantity::Plain,
         }
     }
@@ -101,7 +107,7 @@ impl Metric {
             Metric::Power => Some(value(row.power_w)),
             Metric::Energy | Metric::RunEnergy => Some(value(row.energy_j)),
             Metric::Network => row.network_j.map(value),
-            Metric::Efficiency => Some(value(row.bits_per_joule)),
+            Metric::Efficiency => costs_energy(row).then(|| value(row.bits_per_joule)),
             Metric::Ratio => Some(Value {
                 mean: row.ratio,
                 interval: row.ratio_interval.map(|ratio| (ratio.lo, ratio.hi)),
@@ -115,6 +121,7 @@ impl Metric {
             Metric::OfLinkLimit => row.limit_share_link.map(Value::exact),
             Metric::Retransmissions => Some(value(row.retransmission_ratio)),
             Metric::Competitors => row.competitors_bps.map(value),
+            Metric::TcpShare => row.tcp_share.map(value),
             Metric::Completed | Metric::Shares => None,
         }
     }
@@ -148,6 +155,7 @@ impl Metric {
             Metric::OfLimit => any(|row| row.limit_share.is_some()),
             Metric::OfLinkLimit => any(|row| row.limit_share_link.is_some()),
             Metric::Competitors => any(|row| row.competitors_bps.is_some()),
+            Metric::TcpShare => any(|row| row.tcp_share.is_some()),
         }
     }
 }
@@ -166,6 +174,11 @@ impl Cell {
     /// A policy's number that is not known, as opposed to a cell that makes no sense.
     fn unknown() -> Cell {
         Cell { text: "–".into(), ..Cell::default() }
+    }
+
+    /// `175 ±3`.
+    pub(crate) fn with_interval(&self) -> String {
+        self.half_width.as_ref().map_or_else(|| self.text.clone(), |half| format!("{} ±{half}", self.text))
     }
 }
 
@@ -215,9 +228,14 @@ pub(crate) fn limit_name(kind: &str) -> String {
     }
 }
 
+/// Where nothing costs energy there are no bits per joule.
+pub(crate) fn costs_energy(row: &Row) -> bool {
+    row.energy_j.mean > 0.0
+}
+
 fn best(rows: &[Row]) -> Option<usize> {
     let efficiency = |index: &usize| rows[*index].bits_per_joule.mean;
-    let finite = (0..rows.len()).filter(|index| efficiency(index).is_finite());
+    let finite = (0..rows.len()).filter(|index| costs_energy(&rows[*index]) && efficiency(index).is_finite());
     // The first of equals: `max_by` would take the last.
     finite.rev().max_by(|a, b| efficiency(a).total_cmp(&efficiency(b)))
 }

@@ -1,10 +1,11 @@
 //! From the runs of each policy to the rows of a comparison.
 
 use joulepath_model::result::{
-    EnergySplit, Estimate, LayerResult, Limit, NetworkResult, PathRow, Row, RunResult, ScenarioRef,
+    EnergySplit, Estimate, LayerResult, Limit, NetworkResult, PathRow, Row, RunResult, ScenarioRef, Series,
 };
 
 use crate::bootstrap::{estimate, ratio_estimate};
+use crate::over_time::{bin_length, over_time};
 
 /// [`Limit::kind`] of the optimum over rates that TCP would take on each path.
 pub const LIMIT_TCP_FRIENDLY: &str = "tcp-friendly";
@@ -20,18 +21,22 @@ pub struct PolicyRuns {
     pub label: String,
     /// What it is made of.
     pub parts: String,
+    /// As [`Row::uncoupled`].
+    pub uncoupled: bool,
     /// One per seed that was run.
     pub runs: Vec<RunResult>,
 }
 
-/// One row per policy, in the order given; ratios refer to the first. A policy without runs has no row: whoever was
-/// interrupted before it marks the comparison as partial.
+/// One row per policy, in the order given; ratios refer to the first. A policy without runs has no row:
+/// whoever was interrupted before it marks the comparison as partial.
 pub fn summarise(scenario: &ScenarioRef, limits: &[Limit], policies: Vec<PolicyRuns>) -> Vec<Row> {
     let policies: Vec<_> = policies.into_iter().filter(|policy| !policy.runs.is_empty()).collect();
     let all_runs = || policies.iter().flat_map(|policy| &policy.runs);
     let context = Context {
         has_files: scenario.workload == "file" || all_runs().any(|run| run.completion_s.is_some()),
         has_competitors: all_runs().any(|run| run.competitors_bps > 0.0),
+        rivals: scenario.rivals,
+        bin_s: bin_length(all_runs().filter_map(|run| run.series.as_ref())),
         first: policies.first().map(|policy| efficiencies(&policy.runs)).unwrap_or_default(),
         limits,
     };
@@ -42,6 +47,9 @@ pub fn summarise(scenario: &ScenarioRef, limits: &[Limit], policies: Vec<PolicyR
 struct Context<'a> {
     has_files: bool,
     has_competitors: bool,
+    rivals: u32,
+    /// Length of a bin over time, s; none without series.
+    bin_s: Option<f64>,
     /// Seed and efficiency of the first policy's runs.
     first: Vec<(u64, f64)>,
     limits: &'a [Limit],
@@ -49,11 +57,8 @@ struct Context<'a> {
 
 impl Context<'_> {
     fn row(&self, index: usize, policy: PolicyRuns) -> Row {
-        let PolicyRuns { policy, label, parts, mut runs } = policy;
-        let series = runs.iter_mut().fold(None, |first, run| {
-            let series = run.series.take();
-            first.or(series)
-        });
+        let PolicyRuns { policy, label, parts, uncoupled, mut runs } = policy;
+        let series: Vec<Series> = runs.iter_mut().filter_map(|run| run.series.take()).collect();
         let bits_per_joule = over(&runs, |run| run.bits_per_joule);
         let completed = runs.iter().filter(|run| run.completion_s.is_some()).count() as u32;
         let whole = !self.has_files || completed as usize == runs.len();
@@ -76,6 +81,7 @@ impl Context<'_> {
             limit_share_link: whole.then(|| self.share_of_limit(LIMIT_LINK, bits_per_joule.mean)).flatten(),
             retransmission_ratio: over(&runs, |run| run.retransmission_ratio),
             competitors_bps: self.has_competitors.then(|| over(&runs, |run| run.competitors_bps)),
+            tcp_share: self.tcp_share(&runs),
             network_j: over_some(&runs, |run| run.network.as_ref().map(NetworkResult::energy_j)),
             network: network(&runs),
             energy_split: EnergySplit {
@@ -87,7 +93,8 @@ impl Context<'_> {
             policy,
             label,
             parts,
-            series,
+            uncoupled,
+            over_time: self.bin_s.and_then(|bin_s| over_time(&series, bin_s)),
             runs,
         }
     }
@@ -95,6 +102,16 @@ impl Context<'_> {
     fn share_of_limit(&self, kind: &str, bits_per_joule: f64) -> Option<f64> {
         let limit = self.limits.iter().find(|limit| limit.kind == kind)?;
         (limit.bits_per_joule > 0.0).then(|| bits_per_joule / limit.bits_per_joule)
+    }
+
+    /// Connections under test are alike, and so are the rivals: means of each.
+    fn tcp_share(&self, runs: &[RunResult]) -> Option<Estimate> {
+        let of_run = |run: &RunResult| {
+            let own = mean(run.connections_bps.iter().copied());
+            (own, run.competitors_bps / f64::from(self.rivals))
+        };
+        let shares: Vec<(f64, f64)> = runs.iter().map(of_run).collect();
+        ratio_estimate(&shares).filter(|share| self.rivals > 0 && share.mean.is_finite())
     }
 
     /// Over the seeds that both this policy and the first one ran.

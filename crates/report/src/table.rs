@@ -6,12 +6,13 @@ use joulepath_model::result::Comparison;
 use crate::sheet::{Column, Metric, PARTIAL, Sheet, limit_name, notes};
 
 /// What is left out of a table that is too wide, the least important first.
-const SACRIFICES: [Sacrifice; 24] = [
+const SACRIFICES: [Sacrifice; 26] = [
     Sacrifice::Interval(Metric::RunEnergy),
     Sacrifice::Interval(Metric::Power),
     Sacrifice::Interval(Metric::Retransmissions),
     Sacrifice::Interval(Metric::Ratio),
     Sacrifice::Interval(Metric::Competitors),
+    Sacrifice::Interval(Metric::TcpShare),
     Sacrifice::Interval(Metric::Network),
     Sacrifice::Column(Metric::RunEnergy),
     Sacrifice::Column(Metric::Retransmissions),
@@ -26,6 +27,7 @@ const SACRIFICES: [Sacrifice; 24] = [
     Sacrifice::Column(Metric::DelayP95),
     Sacrifice::Column(Metric::Shares),
     Sacrifice::Column(Metric::Competitors),
+    Sacrifice::Column(Metric::TcpShare),
     Sacrifice::Column(Metric::Network),
     Sacrifice::Column(Metric::OfLimit),
     Sacrifice::Column(Metric::Goodput),
@@ -55,9 +57,9 @@ const RULE: char = '─';
 const BOLD: &str = "\u{1b}[1m";
 const PLAIN: &str = "\u{1b}[0m";
 
-/// Title, table and notes, at most `width` characters wide: columns and half-widths are left out in a fixed order, and
-/// the last line says which. `usize::MAX` shows everything. With `color`, the most efficient policy stands out; whether
-/// there is a terminal and whether NO_COLOR is set is for the caller to know.
+/// Title, table and notes, at most `width` characters wide: columns and half-widths are left out in a fixed
+/// order, and the last line says which. `usize::MAX` shows everything. With `color`, the most efficient
+/// policy stands out; whether there is a terminal and whether NO_COLOR is set is for the caller to know.
 pub fn table(comparison: &Comparison, width: usize, color: bool) -> String {
     let sheet = Sheet::of(comparison);
     let (lines, hidden) = fit(&sheet, width, color);

@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p joulepath-slotted --example figures [SEEDS]`
 
+use joulepath_model::cancel::Cancel;
 use joulepath_slotted::{Params, Policy, SlottedResult, run};
 
 /// Student's t for a two-sided 95 % interval, by degrees of freedom from 1 on.
@@ -16,8 +17,9 @@ fn interval(values: &[f64]) -> String {
 }
 
 fn show(name: &str, params: &Params, policy: Policy, seeds: u64) {
-    let results: Vec<SlottedResult> =
-        (1..=seeds).map(|seed| run(params, policy, seed).expect("the shipped parameters fit")).collect();
+    let results: Vec<SlottedResult> = (1..=seeds)
+        .map(|seed| run(params, policy, seed, &Cancel::new()).expect("the shipped parameters fit"))
+        .collect();
     let of = |value: &dyn Fn(&SlottedResult) -> f64| interval(&results.iter().map(value).collect::<Vec<_>>());
     let peak = |values: &[f64]| values.iter().copied().fold(0.0, f64::max);
     println!(

@@ -1,4 +1,5 @@
-//! The slotted system of so-MPTCP (003): Poisson arrivals, one backlog, three radios whose LIA windows evolve from slot to slot.
+//! The slotted system of so-MPTCP (003): Poisson arrivals, one backlog, three radios whose LIA windows evolve
+//! from slot to slot.
 //!
 //! ```text
 //!            ┌─ x_1 ─► subflow ─ w_1 Δt/τ_1 ─► link ─ τ_1/2, loss ─┐
@@ -13,21 +14,26 @@
 //! | `params` | the parameters with their units; the policies |
 //! | `run` | one slot after the other |
 //! | `path`, `windows`, `receiver` | what a window lets through; the windows; data in order |
-//! | `policy` | who carries how much: the project's allocator and selector |
+//! | `policy` | which path carries how much: the project's allocator and selector |
 //! | `result` | means and series |
 //! | [`bounds`] | theorems 1 and 2 |
 //!
-//! Same parameters, policy and seed: same result, on any machine. Policies of one seed meet the same arrivals.
+//! The same parameters, policy and seed give the same result on any machine. All policies with one seed meet
+//! the same arrivals.
 //!
 //! ```
+//! use joulepath_model::cancel::Cancel;
 //! use joulepath_slotted::{Params, Policy, run};
 //!
-//! // Fixed windows of 20, 30 and 60 packets per slot at 5, 10 and 20 J, 35 packets arriving: V = 10 costs 250 J and holds back 100.
-//! let result = run(&Params::fixed_windows(20_000), Policy::so_mptcp(10.0), 1)?;
+//! // Fixed windows of 20, 30 and 60 packets per slot at 5, 10 and 20 J, 35 packets arriving: V = 10 costs
+//! // 250 J and holds back 100.
+//! let result = run(&Params::fixed_windows(20_000), Policy::so_mptcp(10.0), 1, &Cancel::new())?;
 //! assert!((result.means.power_w - 250.0).abs() < 5.0);
 //! assert!((result.means.backlog_packets - 99.0).abs() < 5.0);
-//! # Ok::<(), joulepath_slotted::BadParams>(())
+//! # Ok::<(), joulepath_slotted::RunError>(())
 //! ```
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod bounds;
 mod params;
@@ -40,4 +46,4 @@ mod windows;
 
 pub use params::{BadParams, Feasible, Params, PathParams, Policy, Windows};
 pub use result::{Ledger, Means, Series, SlottedResult};
-pub use run::run;
+pub use run::{RunError, run};

@@ -1,4 +1,4 @@
-//! What a run is of: the parameters of 003, table 1, and those that it leaves open.
+//! The parameters of a run: those of 003, table 1, and those that it leaves open.
 
 use joulepath_control::allocate::EnergyShape;
 use joulepath_controllers::{CWND_MAX, Controller, MAX_SUBFLOWS};
@@ -11,7 +11,7 @@ pub struct PathParams {
     pub name: String,
     /// Rate of the link C.
     pub rate: BitRate,
-    /// Round-trip time τ without queueing, the transmission of a packet included.
+    /// Round-trip time τ without queueing; the transmission of a packet is included.
     pub rtt: Nanos,
     /// Probability p that a transmission is lost on the wire, independent of all others.
     pub loss: Probability,
@@ -26,66 +26,69 @@ pub struct PathParams {
 /// Where the congestion windows come from.
 #[derive(Clone, Debug)]
 pub enum Windows {
-    /// From a congestion controller of the project, fed with the ACKs and losses of the run.
+    /// A congestion controller of the project, which gets the ACKs and losses of the run.
     Controlled(Controller),
-    /// They stay as they are: packets, one for each path.
+    /// Constant windows: packets, one for each path.
     Fixed(Vec<f64>),
 }
 
-/// The system without its policy.
+/// The system without the policy.
 #[derive(Clone, Debug)]
 pub struct Params {
     /// The paths.
     pub paths: Vec<PathParams>,
     /// Δt.
     pub slot: Nanos,
-    /// MTU: every packet is as large, headers are not counted.
+    /// MTU. Every packet has this size; headers are not counted.
     pub mtu: Bytes,
     /// λ: mean rate of the Poisson arrivals.
     pub load: BitRate,
     /// The windows.
     pub windows: Windows,
-    /// Window at the start, packets; without meaning for fixed windows.
+    /// Window at the start, packets. It has no meaning for constant windows.
     pub initial_window: u32,
-    /// How long it runs.
+    /// Length of a run.
     pub duration: Nanos,
-    /// What the means leave out at the beginning: the paper sees a transient of 30 s.
+    /// The means do not count this time at the beginning. The paper sees a transient of 30 s.
     pub warm_up: Nanos,
 }
 
-/// The set X of step 3, which the paper leaves open: how much a path may be given in one slot.
+/// The set X of step 3, which the paper leaves open: how much may be given to a path in one slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Feasible {
-    /// What its window carries, x̄: constraint (5) holds in every slot, and W stays 0.
+    /// As much as the path's window carries, x̄: constraint (5) holds in every slot, and W stays 0.
     #[default]
     Window,
-    /// What its link carries, C Δt: (5) holds on average, W keeps the account, and packets wait at their subflow for the window.
+    /// As much as the path's link carries, C Δt: (5) holds on average, W keeps the account, and packets wait
+    /// at their subflow for the window.
     Link,
 }
 
-/// What decides which path carries how much.
+/// What decides how much each path carries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Policy {
-    /// 003: drift plus penalty in each slot.
+    /// The policy of 003: drift plus penalty in each slot.
     SoMptcp {
         /// V, packets per J/Mbit.
         v: f64,
-        /// The energy that it minimises; what is burnt is always linear.
+        /// The energy that it minimises. The energy that is used is always linear.
         shape: EnergyShape,
         /// X.
         feasible: Feasible,
-        /// Whether Q starts with V min c packets that are never sent, as in the packet engine. The paper knows none.
+        /// Whether Q starts with V min c packets that are never sent, as in the packet engine. The paper does
+        /// not have this.
         place_holder: bool,
     },
-    /// Lim et al. 2015, the project's selector: WiFi (the path with the least sunk power, here the first), and the cheapest other path where
-    /// both together cost less per bit. What it selects is used as by [`Policy::Mptcp`].
+    /// Lim et al. 2015, the project's selector: WiFi (the path with the least sunk power, here the first),
+    /// and the cheapest other path if both together cost less per bit. The selected paths are used as by
+    /// [`Policy::Mptcp`].
     Emptcp,
-    /// Every window is used, the one with the lowest RTT first.
+    /// Every window is used, on the path with the lowest RTT first.
     Mptcp,
 }
 
 impl Policy {
-    /// so-MPTCP as in the paper's initialisation, V = 100, within the windows.
+    /// so-MPTCP with the paper's initial value V = 100, within the windows.
     pub const SO_MPTCP: Policy = Policy::so_mptcp(100.0);
 
     /// so-MPTCP with linear energy, within the windows, without place-holder.
@@ -113,32 +116,34 @@ const TRANSFER_J_PER_MBIT: [f64; 3] = [5.0, 10.0, 20.0];
 const NAMES: [&str; 3] = ["wifi", "lte", "mmwave"];
 /// Table 1, Mbit/s.
 const RATE_MBPS: [u64; 3] = [300, 600, 2000];
-/// Chosen here, ms.
+/// RTTs, which the paper leaves open, ms.
 const RTT_MS: [u64; 3] = [20, 50, 10];
-/// Chosen here: LIA carries 12 Mbit/s over them.
+/// Losses, which the paper leaves open: LIA carries 12 Mbit/s with these.
 const LOSS: [f64; 3] = [0.01, 0.005, 0.02];
-/// The same by twenty: LIA carries 40 to 50 Mbit/s, so that loads of 35 and 45 come near what the windows allow.
+/// A twentieth of these losses: LIA carries 40 to 50 Mbit/s, so that loads of 35 and 45 Mbit/s come near what
+/// the windows allow.
 const LIGHT_LOSS: [f64; 3] = [0.0005, 0.000_25, 0.001];
 /// RFC 6928.
 const INITIAL_WINDOW: u32 = 10;
 
 impl Params {
-    /// Three radios as in table 1, with losses of 1, 0.5 and 2 %: the load is three times what LIA's windows carry, for any policy.
+    /// Three radios as in table 1, with losses of 1, 0.5 and 2 %: the load is three times what LIA's windows
+    /// carry, for any policy.
     ///
-    /// `load_mbps` is λ in Mbit/s. Chosen where the paper is silent: losses, RTTs of 20, 50 and 10 ms, Δt = 10 ms, 1500 B, LIA,
-    /// c^e = 0, buffers of one bandwidth-delay product.
+    /// `load_mbps` is λ in Mbit/s. The paper leaves open, and this chooses: losses, RTTs of 20, 50 and 10 ms,
+    /// Δt = 10 ms, 1500 B, LIA, c^e = 0, buffers of one bandwidth-delay product.
     pub fn three_radios_lossy(load_mbps: u64) -> Self {
         three_radios(load_mbps, LOSS)
     }
 
-    /// As [`Params::three_radios_lossy`] with a twentieth of the losses, those of `scenarios/papers/003-three-radios.toml`: the windows
-    /// carry about the loads of the paper.
+    /// As [`Params::three_radios_lossy`] with a twentieth of the losses, as in
+    /// `scenarios/papers/003-three-radios.toml`: the windows carry about the loads of the paper.
     pub fn three_radios(load_mbps: u64) -> Self {
         three_radios(load_mbps, LIGHT_LOSS)
     }
 
-    /// The degenerate system with known values: windows that carry 20, 30 and 60 packets of 1 Mbit per slot of 1 s at 5, 10 and 20 J each,
-    /// no loss, 35 packets arriving in a slot.
+    /// A degenerate system whose values are known: windows that carry 20, 30 and 60 packets of 1 Mbit per
+    /// slot of 1 s for 5, 10 and 20 J each, no loss, and 35 packets that arrive in a slot.
     pub fn fixed_windows(slots: u64) -> Self {
         let slot = Nanos::from_secs(1);
         let path = |i: usize| PathParams {
@@ -175,7 +180,7 @@ impl Params {
     /// Whether a run is possible.
     ///
     /// # Errors
-    /// The first parameter that is not.
+    /// The first parameter that makes a run impossible.
     pub fn check(&self) -> Result<(), BadParams> {
         let n = self.paths.len();
         let is_positive = |x: f64| x.is_finite() && x > 0.0;
@@ -250,7 +255,7 @@ pub enum BadParams {
     /// Too few or too many paths.
     #[error("{n} paths: give 1 to {MAX_SUBFLOWS}, as many as a connection has subflows")]
     Paths {
-        /// How many there are.
+        /// The number of paths.
         n: usize,
     },
     /// Fixed windows that do not fit the paths.
@@ -259,10 +264,10 @@ pub enum BadParams {
         /// Number of paths.
         n: usize,
     },
-    /// Something that must not be zero.
+    /// A parameter that is zero and must not be.
     #[error("{name} is zero: give more")]
     Zero {
-        /// Which.
+        /// The parameter.
         name: String,
     },
     /// A window above the controllers' cap.
@@ -271,19 +276,19 @@ pub enum BadParams {
         /// As given.
         window: u32,
     },
-    /// Nothing is left to be measured.
+    /// A run that ends within the warm-up, so that there is nothing to measure.
     #[error("duration: give at least one slot more than the warm-up of {warm_up_s} s")]
     Duration {
         /// The warm-up, s.
         warm_up_s: f64,
     },
-    /// A number of a path.
+    /// A path with a number that is impossible.
     #[error("path `{path}`: loss must be below 1; transfer, idle and buffer_bdp finite and not negative")]
     Path {
-        /// Its name.
+        /// Name of the path.
         path: String,
     },
-    /// V of the policy.
+    /// An impossible V.
     #[error("V is {v}: give a finite number from 0 on")]
     V {
         /// As given.

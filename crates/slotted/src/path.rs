@@ -1,8 +1,8 @@
-//! One path: what its window lets through, what its link holds, what is under way.
+//! One path: what its window admits, what its link holds, what is on its way.
 
 use std::collections::VecDeque;
 
-use joulepath_link::random::{Domain, Stream};
+use joulepath_model::random::{Domain, Stream};
 use joulepath_model::units::Nanos;
 
 use crate::params::{Params, PathParams};
@@ -23,24 +23,25 @@ pub(crate) struct Path {
     loss: f64,
     buffer_packets: f64,
     random: Stream,
-    /// Given to the subflow, not yet sent.
+    /// Packets that were given to the subflow and have not been sent.
     pub(crate) waiting: VecDeque<Packet>,
-    /// Lost, to be sent again.
+    /// Packets that were lost and are to be sent again.
     resend: VecDeque<Packet>,
-    /// Under way: the batch, what of it got lost, and the slot of its ACKs.
+    /// Batches on their way, each with the packets of it that were lost and the slot in which its ACKs
+    /// arrive.
     flights: VecDeque<(Batch, Vec<Packet>, u64)>,
-    /// Transmissions that the window still allows, packets.
+    /// Transmissions that the window still admits, packets.
     budget: f64,
-    /// In the link's buffer, packets.
+    /// Packets in the link's buffer.
     queue: f64,
 }
 
 /// What a path did in a slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Sent {
-    /// Transmissions.
+    /// Number of transmissions.
     pub(crate) packets: u32,
-    /// Those that arrive.
+    /// Number of transmissions that arrive.
     pub(crate) arriving: u32,
 }
 
@@ -64,7 +65,7 @@ impl Path {
         }
     }
 
-    /// τ with the queueing at present, s.
+    /// τ with the present queueing, s.
     pub(crate) fn rtt_s(&self) -> f64 {
         self.rtt_s + self.queueing_s()
     }
@@ -73,12 +74,12 @@ impl Path {
         self.queue / self.link_packets * self.slot_s
     }
 
-    /// x̄: what arrives of what a window of `w` sends in a slot, packets.
+    /// x̄: how many of the packets that a window of `w` packets sends in a slot arrive.
     pub(crate) fn capacity(&self, w: f64) -> f64 {
         (1.0 - self.loss) * window_packets(w, self.slot_s, self.rtt_s()).min(self.link_packets)
     }
 
-    /// The batch whose ACKs arrive in `slot`; what it lost is sent again from now on.
+    /// The batch whose ACKs arrive in `slot`. Its lost packets are sent again from now on.
     pub(crate) fn acknowledged(&mut self, slot: u64) -> Option<Batch> {
         if self.flights.front().is_none_or(|&(_, _, due)| due > slot) {
             return None;
@@ -88,24 +89,26 @@ impl Path {
         Some(batch)
     }
 
-    /// A slot begins: the window of `w` packets allows more. What it allowed before and was not used is gone but for a fraction of a packet.
+    /// Begins a slot: the window of `w` packets admits more. What it admitted before and was not used is
+    /// gone, except for a fraction of a packet.
     pub(crate) fn open_slot(&mut self, w: f64) {
         self.budget = self.budget.fract() + window_packets(w, self.slot_s, self.rtt_s());
     }
 
-    /// New packets that it can send in this slot besides what waits already.
+    /// How many new packets it can send in this slot besides those that wait already.
     pub(crate) fn room(&self) -> usize {
         (self.budget as usize).saturating_sub(self.resend.len() + self.waiting.len())
     }
 
-    /// Packets of the connection's data that are neither in the backlog nor delivered nor lost on the way: they wait at this subflow.
+    /// Packets of the connection that wait at this subflow: they are neither in the backlog nor delivered nor
+    /// lost.
     pub(crate) fn held(&self) -> u64 {
         let under_way: usize = self.flights.iter().map(|(_, lost, _)| lost.len()).sum();
         (self.waiting.len() + self.resend.len() + under_way) as u64
     }
 
-    /// Sends what the window allows, repetitions first, at the end of `slot`; `arrive` gets what arrives, with the instant. `is_filled`: it
-    /// was given all that its window carries.
+    /// Sends what the window admits at the end of `slot`, repetitions first. `arrive` gets the packets that
+    /// arrive, with the instant. `is_filled`: the path was given as much as its window carries.
     pub(crate) fn send(&mut self, slot: u64, is_filled: bool, mut arrive: impl FnMut(Packet, f64)) -> Sent {
         let leaves_s = (slot + 1) as f64 * self.slot_s;
         let rtt_s = self.rtt_s();
@@ -128,7 +131,7 @@ impl Path {
         self.queue = (self.queue - self.link_packets).max(0.0);
         if sent.packets > 0 {
             let acks = ((rtt_s / self.slot_s).round() as u64).max(1);
-            // A queue that shrinks must not let ACKs overtake.
+            // ACKs must not overtake each other when the queue becomes shorter.
             let due = self.flights.back().map_or(0, |&(_, _, due)| due).max(slot + acks);
             let batch = Batch {
                 slot,

@@ -1,9 +1,9 @@
-//! Who carries how much in a slot.
+//! Decides how much each path carries in a slot.
 
 use joulepath_control::allocate::so_mptcp::{SlotPath, SoMptcp};
 use joulepath_control::schedule::MAX_SUBFLOWS;
 use joulepath_control::select::{
-    Counters, Demand, Emptcp, Observer, PathEnergy, PathState, Selector, Snapshot, Use, Uses,
+    Counters, Demand, Observer, PathEnergy, PathState, Selector, Snapshot, Use, Uses,
 };
 use joulepath_model::units::Nanos;
 
@@ -20,18 +20,18 @@ pub(crate) struct PathView {
     pub(crate) capacity: f64,
     /// C Δt, packets.
     pub(crate) link_packets: f64,
-    /// Data that has arrived, bytes.
+    /// Bytes of data that have arrived.
     pub(crate) delivered_bytes: u64,
-    /// Reductions of the window.
+    /// Number of reductions of the window.
     pub(crate) loss_events: u64,
 }
 
-/// Packets for each path.
+/// What each path may carry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Allotment {
-    /// At most so many, wait they at the subflow or not; the x of the paper.
+    /// So many packets at most, whether or not they wait at the subflow; the x of the paper.
     Slots([f64; MAX_SUBFLOWS]),
-    /// Paths that are in use take what their windows carry.
+    /// As much as its window carries, for each path that is in use.
     Windows([bool; MAX_SUBFLOWS]),
 }
 
@@ -42,7 +42,7 @@ pub(crate) enum Decider {
     All,
 }
 
-/// A selector with what it has seen.
+/// A selector and what it has seen.
 pub(crate) struct Selecting {
     selector: Selector,
     observer: Observer,
@@ -61,7 +61,8 @@ impl Decider {
                 return Err(BadParams::V { v });
             }
             Policy::SoMptcp { v, shape, feasible, place_holder } => {
-                // J/Mbit and packets, as the thresholds V c of the paper; hence the idle energy per packet's Mbit as well.
+                // Units are J/Mbit and packets, as in the paper's thresholds V c. So the idle energy is
+                // divided by a packet's Mbit as well.
                 let packet_mbit = params.packet_bits() / 1e6;
                 let slot_s = params.slot.as_secs_f64();
                 let path = |path: &crate::PathParams| SlotPath {
@@ -75,7 +76,8 @@ impl Decider {
         })
     }
 
-    /// What each path may carry in the slot that begins at `now`, with `backlog` packets from before and `arrivals` in it.
+    /// Decides what each path may carry in the slot that begins at `now`. `backlog` packets are from before
+    /// the slot, `arrivals` come in it.
     pub(crate) fn decide(
         &mut self,
         now: Nanos,
@@ -131,7 +133,7 @@ impl Selecting {
         let energies: Vec<PathEnergy> = params.paths.iter().map(energy).collect();
         let mtu_bytes = params.mtu.0 as f64;
         Selecting {
-            selector: Selector::Emptcp(Emptcp::default()),
+            selector: Selector::Emptcp(Box::default()),
             observer: Observer::new(&energies, mtu_bytes),
             uses: [Use::Closed; MAX_SUBFLOWS],
             look_at: Nanos::ZERO,
@@ -144,7 +146,7 @@ impl Selecting {
         if now >= self.look_at {
             self.look(now, views, backlog);
         }
-        // A backup carries nothing: the paths of this system never fail.
+        // A backup carries nothing, because the paths of this system never fail.
         self.uses.map(|wanted| wanted == Use::Regular)
     }
 

@@ -1,36 +1,36 @@
-//! Data in order: what is measured of each packet.
+//! The receiver: it puts packets in order and measures each of them.
 
 use std::collections::VecDeque;
 
 /// A packet of data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Packet {
-    /// Place in the data, from 0.
+    /// Position in the data, from 0.
     pub(crate) number: u64,
     /// When the application wrote it, s.
     pub(crate) written_s: f64,
 }
 
-/// A packet that the application has got.
+/// A packet that the application has received.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Delivered {
     /// When it was written, s.
     pub(crate) written_s: f64,
-    /// When it and everything before it had arrived, s.
+    /// When this packet and all before it had arrived, s.
     pub(crate) at_s: f64,
 }
 
 /// The receiving end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Receiver {
-    /// What has arrived out of order: element k is packet `next + k`, with its arrival.
+    /// Packets that arrived out of order: element k is packet `next + k` with its arrival, s.
     pending: VecDeque<Option<(Packet, f64)>>,
     next: u64,
     latest_s: f64,
 }
 
 impl Receiver {
-    /// `packet` arrives at `at_s`; `deliver` gets what is in order by it.
+    /// Takes a packet that arrives at `at_s`. `deliver` gets the packets that are in order now.
     pub(crate) fn arrive(&mut self, packet: Packet, at_s: f64, mut deliver: impl FnMut(Delivered)) {
         let place = (packet.number - self.next) as usize;
         if place >= self.pending.len() {
@@ -45,12 +45,12 @@ impl Receiver {
         }
     }
 
-    /// Packets that are in order.
+    /// Number of packets that are in order.
     pub(crate) fn in_order(&self) -> u64 {
         self.next
     }
 
-    /// Packets that wait for one before them.
+    /// Number of packets that wait for an earlier one.
     pub(crate) fn out_of_order(&self) -> u64 {
         self.pending.iter().flatten().count() as u64
     }

@@ -1,4 +1,4 @@
-//! What a run yields.
+//! The result of a run.
 
 use joulepath_model::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::params::Params;
 use crate::receiver::Delivered;
 
-/// One run.
+/// The result of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SlottedResult {
     /// `so-mptcp`, `emptcp` or `mptcp`.
@@ -17,11 +17,11 @@ pub struct SlottedResult {
     pub load_mbps: f64,
     /// Seed of the random streams.
     pub seed: u64,
-    /// Names of the paths: the order of every list by path.
+    /// Names of the paths. Every list by path has this order.
     pub paths: Vec<String>,
     /// Averages after the warm-up.
     pub means: Means,
-    /// How it went.
+    /// The course of the run.
     pub series: Series,
     /// Where the packets are at the end.
     pub ledger: Ledger,
@@ -32,19 +32,19 @@ pub struct SlottedResult {
 pub struct Means {
     /// Data delivered in order, Mbit/s.
     pub throughput_mbps: f64,
-    /// From the write of a packet to its delivery in order, over those delivered, s; none if none was.
+    /// Mean time from the write of a packet to its delivery in order, s; none if no packet was delivered.
     pub delay_s: Option<f64>,
-    /// Median of that, s.
+    /// Median of this time, s.
     pub delay_median_s: Option<f64>,
-    /// Its 95th percentile, s.
+    /// 95th percentile of this time, s.
     pub delay_p95_s: Option<f64>,
     /// Energy cost, J/s.
     pub power_w: f64,
-    /// Energy by data delivered, J/Mbit; none without data.
+    /// Energy per data delivered, J/Mbit; none if no data was delivered.
     pub j_per_mbit: Option<f64>,
     /// Backlog Q of the sender at the end of slots, packets.
     pub backlog_packets: f64,
-    /// Virtual queues W_i, packets; 0 for policies that have none.
+    /// Virtual queues W_i, packets; 0 for policies without them.
     pub virtual_queue_packets: Vec<f64>,
     /// Packets that wait at the subflows for their windows.
     pub waiting_packets: Vec<f64>,
@@ -58,14 +58,14 @@ pub struct Means {
     pub drift: f64,
 }
 
-/// A value for each second of the run; the last may be shorter.
+/// A value for each second of the run. The last second may be shorter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// End of the second, s.
     pub time_s: Vec<f64>,
     /// Data delivered in order, Mbit/s.
     pub throughput_mbps: Vec<f64>,
-    /// Mean delay of what was delivered, s; none if nothing was.
+    /// Mean delay of the packets that were delivered, s; none if there were none.
     pub delay_s: Vec<Option<f64>>,
     /// Energy cost, J/s.
     pub power_w: Vec<f64>,
@@ -80,22 +80,22 @@ pub struct Series {
 /// Where the packets are at the end: `written` is the sum of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
-    /// Written by the application.
+    /// Packets that the application has written.
     pub written: u64,
-    /// In the sender's backlog.
+    /// Packets in the sender's backlog.
     pub backlog: u64,
-    /// Waiting at a subflow, or lost and not yet repeated.
+    /// Packets that wait at a subflow, or were lost and not sent again yet.
     pub at_subflows: u64,
-    /// Arrived, waiting for one before them.
+    /// Packets that have arrived and wait for an earlier one.
     pub out_of_order: u64,
-    /// Arrived in order, or about to without further loss.
+    /// Packets that have arrived in order, or will without further loss.
     pub in_order: u64,
 }
 
-/// What a slot came to.
+/// What happened in a slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SlotState<'a> {
-    /// Its end, s.
+    /// End of the slot, s.
     pub(crate) end_s: f64,
     pub(crate) energy_j: f64,
     pub(crate) backlog: usize,
@@ -114,13 +114,13 @@ pub(crate) struct PathSlot {
     pub(crate) waiting: f64,
 }
 
-/// Sums while the run goes.
+/// The sums of a run while it goes on.
 pub(crate) struct Recorder {
     warm_up_s: f64,
     duration_s: f64,
     slot_s: f64,
     packet_mbit: f64,
-    /// Sums over slots after the warm-up, turned into means at the end.
+    /// Sums over slots after the warm-up. At the end they become means.
     sums: Means,
     energy_j: f64,
     slots: f64,
@@ -178,7 +178,7 @@ impl Recorder {
     }
 
     pub(crate) fn slot(&mut self, slot: SlotState) {
-        // A slot belongs to the second in which its middle lies.
+        // A slot belongs to the second that contains its middle.
         let middle_s = slot.end_s - self.slot_s / 2.0;
         let bin = middle_s as usize;
         self.energy_bins[bin] += slot.energy_j;
@@ -243,13 +243,13 @@ impl Recorder {
     }
 }
 
-/// Whole slots of a run.
+/// Number of whole slots of a run.
 pub(crate) fn slots(params: &Params) -> u64 {
     let Nanos(duration) = params.duration;
     duration / params.slot.0
 }
 
-/// The value at `part` of sorted ones, of which there is at least one.
+/// The quantile `part` of sorted values; there is at least one.
 fn quantile(sorted: &[f64], part: f64) -> f64 {
     sorted[((sorted.len() - 1) as f64 * part).round() as usize]
 }

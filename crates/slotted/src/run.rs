@@ -1,9 +1,10 @@
-//! The slots, one after the other.
+//! The run: one slot after the other.
 
 use std::collections::VecDeque;
 
 use joulepath_control::schedule::MAX_SUBFLOWS;
-use joulepath_link::random::{Domain, Stream};
+use joulepath_model::cancel::Cancel;
+use joulepath_model::random::{Domain, Stream};
 use joulepath_model::units::Nanos;
 
 use crate::params::{BadParams, Feasible, Params, Policy};
@@ -13,7 +14,21 @@ use crate::receiver::{Packet, Receiver};
 use crate::result::{Ledger, PathSlot, Recorder, SlotState, SlottedResult, slots};
 use crate::windows::WindowState;
 
-/// Poisson arrivals by their gaps.
+/// Number of slots between two looks at the token. A thousand slots take about a millisecond.
+const LOOK: u64 = 1000;
+
+/// Why a run has no result.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RunError {
+    /// The parameters make a run impossible.
+    #[error(transparent)]
+    Params(#[from] BadParams),
+    /// The token was set before the end.
+    #[error("the run was cancelled")]
+    Cancelled,
+}
+
+/// Poisson arrivals, drawn as gaps.
 struct Arrivals {
     random: Stream,
     mean_gap_s: f64,
@@ -29,7 +44,7 @@ impl Arrivals {
         Arrivals { random, mean_gap_s, next_s, written: 0 }
     }
 
-    /// Puts what is written before `end_s` into the backlog; how many that were.
+    /// Puts the packets that are written before `end_s` into the backlog; returns how many they are.
     fn until(&mut self, end_s: f64, backlog: &mut VecDeque<Packet>) -> usize {
         let before = self.written;
         while self.next_s < end_s {
@@ -44,24 +59,25 @@ impl Arrivals {
 struct Run<'a> {
     params: &'a Params,
     decider: Decider,
-    /// Packets may wait at subflows.
+    /// Whether packets may wait at subflows.
     waits_at_subflows: bool,
     windows: WindowState,
     paths: Vec<Path>,
     views: Vec<PathView>,
     arrivals: Arrivals,
     backlog: VecDeque<Packet>,
-    /// Fractions of a packet that the allocator has given and that are not used yet.
+    /// Fractions of a packet that the allocator has given to each path and that have not been used yet.
     credit: [f64; MAX_SUBFLOWS],
     receiver: Receiver,
     recorder: Recorder,
 }
 
-/// Runs the system under one policy.
+/// Runs the system under one policy, until its end or until `cancel` is set.
 ///
 /// # Errors
-/// If the parameters make no system.
-pub fn run(params: &Params, policy: Policy, seed: u64) -> Result<SlottedResult, BadParams> {
+/// [`RunError::Params`] if the parameters make a run impossible, [`RunError::Cancelled`] if `cancel` was set
+/// before the end.
+pub fn run(params: &Params, policy: Policy, seed: u64, cancel: &Cancel) -> Result<SlottedResult, RunError> {
     params.check()?;
     let paths: Vec<Path> =
         params.paths.iter().enumerate().map(|(i, path)| Path::new(params, path, i, seed)).collect();
@@ -78,7 +94,12 @@ pub fn run(params: &Params, policy: Policy, seed: u64) -> Result<SlottedResult, 
         receiver: Receiver::default(),
         recorder: Recorder::new(params),
     };
-    (0..slots(params)).for_each(|slot| run.slot(slot));
+    for slot in 0..slots(params) {
+        if slot % LOOK == 0 && cancel.is_set() {
+            return Err(RunError::Cancelled);
+        }
+        run.slot(slot);
+    }
     let ledger = run.ledger();
     let (means, series) = run.recorder.finish();
     Ok(SlottedResult {
@@ -150,7 +171,7 @@ impl Run<'_> {
         }
     }
 
-    /// Moves packets from the backlog to the subflows, the oldest to the path with the lowest RTT.
+    /// Moves packets from the backlog to the subflows: the oldest go to the path with the lowest RTT.
     fn give(&mut self, allotment: &Allotment) -> [f64; MAX_SUBFLOWS] {
         let n = self.paths.len();
         let mut order: [usize; MAX_SUBFLOWS] = std::array::from_fn(|i| i);
@@ -176,7 +197,7 @@ impl Run<'_> {
         given
     }
 
-    /// Transmissions of path `i` in `slot`.
+    /// Sends on path `i` in `slot`; returns the number of transmissions.
     fn send(&mut self, i: usize, slot: u64, is_filled: bool) -> u32 {
         let Run { paths, receiver, recorder, views, params, .. } = self;
         let sent = paths[i].send(slot, is_filled, |packet, at_s| {
@@ -197,7 +218,7 @@ impl Run<'_> {
     }
 }
 
-/// E_i of a slot, J: y c^d x + (1 − y) c^e Δt (003, eq. 3), with x what was transmitted, bits.
+/// E_i of a slot, J: y c^d x + (1 − y) c^e Δt (003, eq. 3), where x is what was transmitted, bits.
 fn slot_energy_j(transfer_j_per_bit: f64, idle_w: f64, bits: f64, slot_s: f64) -> f64 {
     if bits > 0.0 { transfer_j_per_bit * bits } else { idle_w * slot_s }
 }

@@ -1,8 +1,8 @@
-//! The congestion windows: the project's controllers in steps of a slot.
+//! The congestion windows: the project's controllers act once per slot.
 //!
 //! ```text
-//!   batch sent in slot s ──one RTT──► its ACKs: cwnd grows, if the batch was held by the window and no recovery goes on
-//!                                └──► a loss: cwnd ← ssthresh, once per window of data; recovery until what was sent up to now is acked
+//!   batch sent in slot s ──one RTT──► its ACKs: cwnd grows if the window held the batch, outside recovery
+//!                                └──► a loss: cwnd ← ssthresh, once a window; recovery until it is acked
 //! ```
 //! Losses are always found by duplicate ACKs: there are no timeouts.
 
@@ -11,18 +11,18 @@ use joulepath_model::units::Nanos;
 
 use crate::params::{Params, Windows};
 
-/// What a path sent in one slot, when its ACKs are back.
+/// The packets that a path sent in one slot, when their ACKs have come back.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Batch {
-    /// The slot.
+    /// The slot in which they were sent.
     pub(crate) slot: u64,
-    /// Transmissions that arrived.
+    /// Number of transmissions that arrived.
     pub(crate) acked: u32,
-    /// Transmissions that were lost.
+    /// Number of transmissions that were lost.
     pub(crate) lost: u32,
-    /// The window, not the data, was the limit.
+    /// Whether the window was the limit, and not the data.
     pub(crate) is_held: bool,
-    /// RTT that it met.
+    /// The RTT that the packets met.
     pub(crate) rtt: Nanos,
 }
 
@@ -35,10 +35,11 @@ pub(crate) enum WindowState {
 pub(crate) struct Controlled {
     controller: Controller,
     connection: Connection,
-    /// For each path: the slot of the last reduction, and from which slot on the next round of an RTT is counted.
+    /// For each path: the slot of the last reduction, and the slot from which on the next RTT round is
+    /// counted.
     reduced: Vec<Option<u64>>,
     round_from: Vec<u64>,
-    /// Reductions so far.
+    /// Number of reductions of each path so far.
     pub(crate) loss_events: Vec<u64>,
 }
 
@@ -54,7 +55,7 @@ impl WindowState {
             let subflow = &mut connection.subflows[i];
             subflow.cwnd = params.initial_window;
             subflow.srtt_us = srtt_us(path.rtt);
-            // The selector decides later who stays.
+            // The selector decides later which subflows stay open.
             subflow.flags = Subflow::ESTABLISHED;
             controller.init(&mut connection, i);
         }
@@ -76,7 +77,7 @@ impl WindowState {
         }
     }
 
-    /// Reductions of path `i` so far.
+    /// Number of reductions of path `i` so far.
     pub(crate) fn loss_events(&self, i: usize) -> u64 {
         match self {
             WindowState::Fixed(_) => 0,
@@ -84,14 +85,14 @@ impl WindowState {
         }
     }
 
-    /// Whether path `i` has a subflow; the controllers couple those that have.
+    /// Sets whether path `i` has a subflow. Controllers couple the paths that have one.
     pub(crate) fn set_open(&mut self, i: usize, is_open: bool) {
         let WindowState::Controlled(state) = self else { return };
         let flags = &mut state.connection.subflows[i].flags;
         *flags = if is_open { *flags | Subflow::ESTABLISHED } else { *flags & !Subflow::ESTABLISHED };
     }
 
-    /// The ACKs of `batch` arrive at path `i` in slot `now`, at `now_us`.
+    /// Takes the ACKs of `batch`, which arrive at path `i` in slot `now`, at `now_us`.
     pub(crate) fn acknowledge(&mut self, i: usize, batch: Batch, now: u64, now_us: u64) {
         let WindowState::Controlled(state) = self else { return };
         state.connection.now_us = now_us;

@@ -1,14 +1,17 @@
-//! Networks in which hosts have several interfaces: BCube (Guo et al., SIGCOMM 2009) and a virtual private cloud.
+//! Networks in which hosts have several interfaces: BCube (Guo et al., SIGCOMM 2009) and a virtual private
+//! cloud.
 
-use joulepath_link::random::Stream;
+use joulepath_model::random::Stream;
 
 use crate::draw::shuffle;
 use crate::graph::{Graph, Node};
 
-/// Random paths that are looked at for each one wanted beyond the parallel ones, before there are taken to be no more.
+/// For each path that is wanted beyond the parallel ones, this many random paths are tried before the search
+/// ends.
 const TRIES: usize = 16;
 
-/// BCube(n, k): a host's address has k + 1 digits below n; the switch of level l connects the n hosts that differ in digit l alone.
+/// BCube(n, k). The address of a host has k + 1 digits below n. The switch of level l connects the n hosts
+/// whose addresses differ in digit l alone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bcube {
     n: u32,
@@ -32,7 +35,7 @@ impl Bcube {
         self.n.pow(self.levels - 1)
     }
 
-    /// The switch of `level` at `host`: the address without that digit.
+    /// The switch of `level` that `host` is connected to: its number is the address without that digit.
     fn switch(self, level: u32, host: Node) -> Node {
         let weight = self.n.pow(level);
         let rest = host / (weight * self.n) * weight + host % weight;
@@ -57,12 +60,12 @@ impl Bcube {
         graph
     }
 
-    /// Levels at which two hosts differ.
+    /// The levels at which the addresses of two hosts differ.
     fn differing(self, a: Node, b: Node) -> Vec<u32> {
         (0..self.levels).filter(|&level| self.digit(level, a) != self.digit(level, b)).collect()
     }
 
-    /// From `a` by digits of `b`, corrected in the order `levels`.
+    /// Goes on with `walk`: corrects the digits at `levels`, in this order, to those of `b`.
     fn correct(self, walk: &mut Vec<Node>, levels: &[u32], b: Node) {
         for &level in levels {
             let host = *walk.last().expect("a walk begins somewhere");
@@ -71,7 +74,7 @@ impl Bcube {
         }
     }
 
-    /// A path of least length: the digits in a random order.
+    /// A shortest path: it corrects the digits in a random order.
     pub(crate) fn shortest(self, a: Node, b: Node, stream: &mut Stream) -> Vec<Node> {
         let mut levels = self.differing(a, b);
         shuffle(&mut levels, stream);
@@ -80,8 +83,8 @@ impl Bcube {
         walk
     }
 
-    /// Different paths, at most `wanted`: first the k + 1 parallel ones of the BCube paper (BuildPathSet), in a random order, then
-    /// others that leave at random levels and correct the digits in random orders.
+    /// At most `wanted` paths, all different: first the k + 1 parallel ones of the BCube paper (BuildPathSet)
+    /// in a random order, then paths that leave at random levels and correct the digits in random orders.
     pub(crate) fn distinct(self, a: Node, b: Node, wanted: usize, stream: &mut Stream) -> Vec<Vec<Node>> {
         let mut firsts: Vec<u32> = (0..self.levels).collect();
         shuffle(&mut firsts, stream);
@@ -105,8 +108,8 @@ impl Bcube {
         paths
     }
 
-    /// A path that leaves `a` at level `first` and goes on in the order `rest`. Where the two hosts do not differ at that level, it
-    /// goes by way of a random neighbour there and corrects that digit last.
+    /// A path that leaves `a` at level `first` and goes on in the order `rest`. If the two hosts do not
+    /// differ at that level, the path goes to a random neighbour there and corrects that digit last.
     fn leaving_at(self, first: u32, rest: Vec<u32>, a: Node, b: Node, stream: &mut Stream) -> Vec<Node> {
         let differs = |level: &u32| self.digit(*level, a) != self.digit(*level, b);
         let rest = rest.into_iter().filter(differs);
@@ -125,7 +128,7 @@ impl Bcube {
     }
 }
 
-/// A virtual private cloud: interface i of every host stands in subnet i, which is one switch.
+/// A virtual private cloud: interface i of every host is in subnet i, which is one switch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Vpc {
     pub(crate) hosts: u32,

@@ -1,18 +1,19 @@
-//! Random choices: who talks to whom, and on which routes.
+//! Random choices: which hosts talk to each other, and over which routes.
 
-use joulepath_link::random::Stream;
+use joulepath_model::random::Stream;
 use joulepath_model::topology::TrafficPattern;
 
 use crate::graph::Node;
 
-/// Fisher and Yates.
+/// The shuffle of Fisher and Yates.
 pub(crate) fn shuffle<T>(items: &mut [T], stream: &mut Stream) {
     for i in (1..items.len()).rev() {
         items.swap(i, stream.below(i as u64 + 1) as usize);
     }
 }
 
-/// The first `wanted` of a random order of 0 … `of` − 1. Fewer wanted: the same ones, less the last.
+/// The first `wanted` of a random order of 0 … `of` − 1. With a smaller `wanted` they are the same ones,
+/// except for the last.
 pub(crate) fn some_of(of: u32, wanted: u32, stream: &mut Stream) -> Vec<u32> {
     let mut items: Vec<u32> = (0..of).collect();
     let wanted = wanted.min(of) as usize;
@@ -38,8 +39,8 @@ pub(crate) fn peers(pattern: TrafficPattern, hosts: u32, stream: &mut Stream) ->
     }
 }
 
-/// A permutation that leaves nobody in place, each with the same probability: uniform permutations until one is of that kind, e
-/// tries on the average.
+/// A permutation that leaves no host in its place; all such permutations have the same probability. Uniform
+/// permutations are drawn until one is such a permutation, which takes e draws on average.
 fn derangement(hosts: u32, stream: &mut Stream) -> Vec<Node> {
     loop {
         let mut peers: Vec<Node> = (0..hosts).collect();

@@ -6,21 +6,21 @@ use joulepath_model::network::{LinkSpec, LossSpec, RateSpec};
 use joulepath_model::scenario::LinkIndex;
 use joulepath_model::topology::TopologySpec;
 
-/// Hosts come first, then switches.
+/// Number of a host or a switch. Hosts come first.
 pub type Node = u32;
 
 /// One direction of a cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arc {
-    /// Who sends.
+    /// The node that sends.
     pub from: Node,
-    /// Who receives.
+    /// The node that receives.
     pub to: Node,
     /// Index into [`crate::Network::layers`].
     pub layer: usize,
 }
 
-/// A network that grows by cables.
+/// A network that is built cable by cable.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
     pub(crate) arcs: Vec<Arc>,
@@ -28,7 +28,7 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// A cable: two links.
+    /// Adds a cable, which is two links.
     pub(crate) fn connect(&mut self, a: Node, b: Node, layer: usize) {
         for (from, to) in [(a, b), (b, a)] {
             self.links.insert((from, to), self.arcs.len());
@@ -36,12 +36,12 @@ impl Graph {
         }
     }
 
-    /// The links of a walk over neighbours.
+    /// The links of a walk from neighbour to neighbour.
     pub(crate) fn route(&self, nodes: &[Node]) -> Vec<LinkIndex> {
         nodes.windows(2).map(|pair| self.links[&(pair[0], pair[1])]).collect()
     }
 
-    /// Every link as the simulator wants it; those of a host have another rate than those between switches.
+    /// Every link for the simulator. Links of hosts have another rate than links between switches.
     pub(crate) fn specs(&self, spec: &TopologySpec, hosts: u32) -> Vec<LinkSpec> {
         let link = |arc: &Arc| {
             let at_host = arc.from < hosts || arc.to < hosts;

@@ -1,21 +1,24 @@
-//! Data-centre networks: the links of a [`TopologySpec`], and the connections and routes that a seed draws on it.
+//! Data-centre networks: the links of a [`TopologySpec`], and the connections and routes that a seed draws on
+//! it.
 //!
 //! ```text
 //!   TopologySpec ──► Network { links, layers }        the same for every seed
 //!                       │ draw(seed, subflows)
 //!                       ▼
-//!                    Flow { device, peer, routes }     one per host
+//!                    Connection { device, peer, paths }     one per host
 //! ```
 //!
 //! Everything is a pure function of the specification and the seed.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod cube;
 mod draw;
 mod graph;
 mod tree;
 
-use joulepath_link::random::{Domain, Stream};
 use joulepath_model::network::LinkSpec;
+use joulepath_model::random::{Domain, Stream};
 use joulepath_model::scenario::LinkIndex;
 use joulepath_model::topology::{Routing, TopologyKind, TopologySpec};
 
@@ -31,9 +34,9 @@ pub struct Network {
     spec: TopologySpec,
     shape: Shape,
     graph: Graph,
-    /// How many hosts: nodes 0 to `hosts` − 1.
+    /// Number of hosts: they are the nodes 0 to `hosts` − 1.
     pub hosts: u32,
-    /// How many switches, which follow.
+    /// Number of switches: they are the nodes after the hosts.
     pub switches: u32,
     /// Every unidirectional link.
     pub links: Vec<LinkSpec>,
@@ -41,7 +44,7 @@ pub struct Network {
     pub layers: Vec<String>,
 }
 
-/// Who knows the routes.
+/// The kind of network. It knows the routes.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
     FatTree(FatTree),
@@ -50,35 +53,35 @@ enum Shape {
     Vpc(Vpc),
 }
 
-/// One connection and the routes of its subflows.
+/// One connection and the paths of its subflows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Flow {
+pub struct Connection {
     /// The host whose connection it is.
     pub device: Node,
     /// The far end.
     pub peer: Node,
-    /// One per subflow.
-    pub routes: Vec<SubflowRoute>,
+    /// The path of each subflow.
+    pub paths: Vec<Path>,
 }
 
-/// The way of one subflow, both ways over the same nodes.
+/// The path of one subflow: a route in each direction, over the same nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SubflowRoute {
+pub struct Path {
     /// Index of the device's interface.
     pub interface: usize,
     /// Links from the peer to the device.
     pub down: Vec<LinkIndex>,
     /// Links from the device to the peer.
     pub up: Vec<LinkIndex>,
-    /// Hosts between the two ends that relay.
+    /// Hosts between the two ends that forward the packets.
     pub relays: u32,
 }
 
 impl Network {
-    /// The network of a specification that a scenario's parser has let pass.
+    /// Builds the network of a specification.
     ///
     /// # Panics
-    /// If it has too many hosts to be counted, which no parser lets pass.
+    /// If there are too many hosts to be counted. A scenario's parser refuses such a specification.
     pub fn new(spec: &TopologySpec) -> Self {
         let hosts = spec.kind.hosts().expect("a parser bounds the number of hosts");
         let by_level =
@@ -108,12 +111,12 @@ impl Network {
         Network { spec: spec.clone(), shape, graph, hosts, switches, links, layers }
     }
 
-    /// Both ends and the layer of each link.
+    /// Both ends and the layer of each link, in the order of [`Self::links`].
     pub fn arcs(&self) -> &[Arc] {
         &self.graph.arcs
     }
 
-    /// Whether a link runs from switch to switch (L' of 002, section V-C).
+    /// Whether both ends of a link are switches (L' of 002, section V-C).
     pub fn is_between_switches(&self, link: LinkIndex) -> bool {
         let arc = self.graph.arcs[link];
         arc.from >= self.hosts && arc.to >= self.hosts
@@ -125,19 +128,21 @@ impl Network {
         u32::from(arc.from >= self.hosts) + u32::from(arc.to >= self.hosts)
     }
 
-    /// The connections under test, one per host, each with at most `subflows` subflows. Who talks to whom depends on the seed alone;
-    /// with distinct routes, fewer subflows take the first of those that more subflows take.
-    pub fn draw(&self, seed: u64, subflows: u32) -> Vec<Flow> {
+    /// Draws the connections under test: one per host, each with at most `subflows` subflows. Which hosts
+    /// talk to each other depends on the seed alone. With distinct routes, fewer subflows take the first of
+    /// the routes that more subflows take.
+    pub fn draw(&self, seed: u64, subflows: u32) -> Vec<Connection> {
         let peers = peers(self.spec.traffic, self.hosts, &mut Stream::new(seed, Domain::Placement, 0));
-        let flow = |(device, peer): (Node, Node)| {
+        let connection = |(device, peer): (Node, Node)| {
             let mut stream = Stream::new(seed, Domain::Routing, u64::from(device));
             let walks = self.walks(device, peer, subflows, &mut stream);
-            Flow { device, peer, routes: walks.iter().map(|walk| self.route(walk)).collect() }
+            Connection { device, peer, paths: walks.iter().map(|walk| self.path(walk)).collect() }
         };
-        (0..self.hosts).zip(peers).map(flow).collect()
+        (0..self.hosts).zip(peers).map(connection).collect()
     }
 
-    /// Number of routes of least cost between two hosts: what distinct routing draws from. Of BCube: the parallel ones, beyond which there are longer ones.
+    /// Number of routes of least cost between two hosts, from which distinct routing draws. In BCube these
+    /// are the parallel ones, and there are longer ones besides them.
     pub fn choices(&self, a: Node, b: Node) -> u32 {
         match self.shape {
             Shape::FatTree(tree) => tree.choices(a, b),
@@ -146,7 +151,7 @@ impl Network {
         }
     }
 
-    /// The nodes that each subflow passes.
+    /// The nodes that the path of each subflow passes.
     fn walks(&self, a: Node, b: Node, subflows: u32, stream: &mut Stream) -> Vec<Vec<Node>> {
         if let Shape::Bcube(bcube) = self.shape {
             return match self.spec.routing {
@@ -168,16 +173,16 @@ impl Network {
         chosen.into_iter().map(walk).collect()
     }
 
-    fn route(&self, walk: &[Node]) -> SubflowRoute {
+    fn path(&self, walk: &[Node]) -> Path {
         let up = self.graph.route(walk);
         let back: Vec<Node> = walk.iter().rev().copied().collect();
         let interface = match self.shape {
             Shape::FatTree(_) | Shape::Vl2(_) => 0,
-            // The layers of these are the interfaces.
+            // In these networks the layers are the interfaces.
             Shape::Bcube(_) | Shape::Vpc(_) => self.graph.arcs[up[0]].layer,
         };
         let between = &walk[1..walk.len() - 1];
         let relays = between.iter().filter(|&&node| node < self.hosts).count() as u32;
-        SubflowRoute { interface, down: self.graph.route(&back), up, relays }
+        Path { interface, down: self.graph.route(&back), up, relays }
     }
 }

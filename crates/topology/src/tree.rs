@@ -1,4 +1,5 @@
-//! Hierarchies of switches: FatTree (Al-Fares, Loukissas, Vahdat, SIGCOMM 2008) and VL2 (Greenberg et al., SIGCOMM 2009).
+//! Hierarchies of switches: FatTree (Al-Fares, Loukissas, Vahdat, SIGCOMM 2008) and VL2 (Greenberg et al.,
+//! SIGCOMM 2009).
 
 use crate::graph::{Graph, Node};
 
@@ -22,7 +23,7 @@ impl FatTree {
         5 * self.half * self.half
     }
 
-    /// The edge switches of all pods are numbered through.
+    /// Edge switches are numbered through all pods.
     fn edge(self, index: u32) -> Node {
         self.hosts() + index
     }
@@ -31,7 +32,7 @@ impl FatTree {
         self.hosts() + 2 * self.half * self.half + pod * self.half + index
     }
 
-    /// Core switch `index` of those that the `group`-th aggregation switch of each pod is connected to.
+    /// Core switch `index` among those that the `group`-th aggregation switch of each pod is connected to.
     fn core(self, group: u32, index: u32) -> Node {
         self.hosts() + 4 * self.half * self.half + group * self.half + index
     }
@@ -58,7 +59,7 @@ impl FatTree {
         graph
     }
 
-    /// Number of shortest paths: 1 behind one edge switch, k/2 within a pod, (k/2)² between pods.
+    /// Number of shortest paths: 1 below the same edge switch, k/2 within a pod, (k/2)² between pods.
     pub(crate) fn choices(self, a: Node, b: Node) -> u32 {
         let (edges, pods) = self.places(a, b);
         match () {
@@ -88,20 +89,21 @@ impl FatTree {
         ]
     }
 
-    /// Edge switches and pods of two hosts.
+    /// Edge switch and pod of each of two hosts.
     fn places(self, a: Node, b: Node) -> ((u32, u32), (u32, u32)) {
         let edges = (a / self.half, b / self.half);
         (edges, (edges.0 / self.half, edges.1 / self.half))
     }
 }
 
-/// VL2: each top-of-rack switch has two aggregation switches, each aggregation switch has all intermediate switches. Traffic
-/// between racks is spread over the intermediate switches (Valiant load balancing).
+/// VL2: each top-of-rack switch has two aggregation switches, each aggregation switch is connected to all
+/// intermediate switches. Traffic between racks is spread over the intermediate switches (Valiant load
+/// balancing).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Vl2 {
-    /// D_A/2: intermediate switches, and racks behind each pair of aggregation switches.
+    /// D_A/2: the number of intermediate switches, and of racks below each pair of aggregation switches.
     half_a: u32,
-    /// D_I: aggregation switches.
+    /// D_I: the number of aggregation switches.
     aggregations: u32,
     per_tor: u32,
 }
@@ -127,7 +129,7 @@ impl Vl2 {
         self.hosts() + index
     }
 
-    /// One of the two aggregation switches of a rack.
+    /// One of the two aggregation switches that a rack is connected to.
     fn aggregation(self, tor: u32, side: u32) -> Node {
         self.hosts() + self.tors() + self.pair(tor) * 2 + side
     }
@@ -159,8 +161,8 @@ impl Vl2 {
         graph
     }
 
-    /// 1 within a rack; otherwise every intermediate switch, each with 2 × 2 choices of aggregation switches, of which those that
-    /// would pass one switch twice are left out.
+    /// Number of paths: 1 within a rack. Between racks there is one for every intermediate switch and each of
+    /// 2 × 2 choices of aggregation switches, except those that would pass one switch twice.
     pub(crate) fn choices(self, a: Node, b: Node) -> u32 {
         let (from, to) = (a / self.per_tor, b / self.per_tor);
         match () {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use joulepath_model::network::QueueLimit;
 use joulepath_model::topology::{Routing, SwitchPower, TopologyKind, TopologySpec, TrafficPattern};
 use joulepath_model::units::{BitRate, Nanos, Probability, Watts};
-use joulepath_topology::{Flow, Network, Node};
+use joulepath_topology::{Connection, Network, Node};
 
 const FAT_TREE: TopologyKind = TopologyKind::FatTree { k: 8 };
 const VL2: TopologyKind = TopologyKind::Vl2 { d_a: 8, d_i: 8, hosts_per_tor: 8 };
@@ -41,7 +41,8 @@ fn network(kind: TopologyKind) -> Network {
 
 #[test]
 fn each_topology_has_the_hosts_switches_and_links_that_its_paper_says() {
-    // k³/4, 5k²/4; host links k³/4, as many from edge to aggregation, as many from there to the core; two directions.
+    // k³/4, 5k²/4; host links k³/4, as many from edge to aggregation, as many from there to the core; two
+    // directions.
     for (kind, hosts, switches, links) in [
         (FAT_TREE, 128, 80, 2 * 3 * 128),
         (TopologyKind::FatTree { k: 16 }, 1024, 320, 2 * 3 * 1024),
@@ -81,8 +82,8 @@ fn nodes(network: &Network, links: &[usize]) -> Vec<Node> {
     std::iter::once(arcs[0].from).chain(arcs.iter().map(|arc| arc.to)).collect()
 }
 
-fn all_routes(flow: &Flow) -> Vec<&Vec<usize>> {
-    flow.routes.iter().map(|route| &route.up).collect()
+fn all_routes(connection: &Connection) -> Vec<&Vec<usize>> {
+    connection.paths.iter().map(|route| &route.up).collect()
 }
 
 #[test]
@@ -90,11 +91,11 @@ fn routes_are_connected_and_free_of_loops_and_acks_go_back_the_same_way() {
     for kind in ALL {
         for routing in [Routing::Distinct, Routing::Ecmp] {
             let network = Network::new(&TopologySpec { routing, ..spec(kind) });
-            for flow in network.draw(7, 8) {
-                assert!(!flow.routes.is_empty());
-                for route in &flow.routes {
+            for connection in network.draw(7, 8) {
+                assert!(!connection.paths.is_empty());
+                for route in &connection.paths {
                     let up = nodes(&network, &route.up);
-                    assert_eq!((up[0], *up.last().unwrap()), (flow.device, flow.peer));
+                    assert_eq!((up[0], *up.last().unwrap()), (connection.device, connection.peer));
                     assert_eq!(
                         up.iter().collect::<BTreeSet<_>>().len(),
                         up.len(),
@@ -114,11 +115,11 @@ fn routes_are_connected_and_free_of_loops_and_acks_go_back_the_same_way() {
 fn distinct_routes_are_distinct_and_as_many_as_there_are() {
     for kind in ALL {
         let network = network(kind);
-        for flow in network.draw(3, 8) {
-            let routes = all_routes(&flow);
+        for connection in network.draw(3, 8) {
+            let routes = all_routes(&connection);
             let different: BTreeSet<_> = routes.iter().collect();
             assert_eq!(different.len(), routes.len(), "{kind:?}");
-            let there_are = network.choices(flow.device, flow.peer).min(8) as usize;
+            let there_are = network.choices(connection.device, connection.peer).min(8) as usize;
             match kind {
                 TopologyKind::Bcube { .. } => assert!((there_are..=8).contains(&routes.len())),
                 _ => assert_eq!(routes.len(), there_are, "{kind:?}"),
@@ -133,10 +134,12 @@ fn a_fat_tree_has_one_path_behind_an_edge_switch_four_in_a_pod_and_sixteen_betwe
     // Edge switches have 4 hosts, pods 16.
     for (b, choices, links) in [(1, 1, 2), (4, 4, 4), (16, 16, 6), (127, 16, 6)] {
         assert_eq!(network.choices(0, b), choices);
-        let flow =
-            network.draw(1, 8).into_iter().find(|flow| network.choices(flow.device, flow.peer) == choices);
-        if let Some(flow) = flow {
-            assert!(all_routes(&flow).iter().all(|route| route.len() == links), "{flow:?}");
+        let connection = network
+            .draw(1, 8)
+            .into_iter()
+            .find(|connection| network.choices(connection.device, connection.peer) == choices);
+        if let Some(connection) = connection {
+            assert!(all_routes(&connection).iter().all(|route| route.len() == links), "{connection:?}");
         }
     }
 }
@@ -144,19 +147,20 @@ fn a_fat_tree_has_one_path_behind_an_edge_switch_four_in_a_pod_and_sixteen_betwe
 #[test]
 fn vl2_goes_over_every_intermediate_switch_by_two_aggregation_switches_at_each_end() {
     let network = network(VL2);
-    // Racks 0 and 1 have the same pair of aggregation switches: the one that was used upwards is not used downwards.
+    // Racks 0 and 1 have the same pair of aggregation switches: the one that was used upwards is not used
+    // downwards.
     assert_eq!([1, 8, 127].map(|b| network.choices(0, b)), [1, 2 * 4, 4 * 4]);
 }
 
 #[test]
 fn the_first_paths_of_a_bcube_leave_and_enter_by_different_interfaces() {
     let network = network(BCUBE);
-    for flow in network.draw(5, 3) {
-        let routes = all_routes(&flow);
+    for connection in network.draw(5, 3) {
+        let routes = all_routes(&connection);
         assert_eq!(routes.len(), 3);
         let ends: BTreeSet<_> = routes.iter().flat_map(|route| [route[0], *route.last().unwrap()]).collect();
         assert_eq!(ends.len(), 6, "parallel paths share neither first nor last link");
-        let interfaces: BTreeSet<_> = flow.routes.iter().map(|route| route.interface).collect();
+        let interfaces: BTreeSet<_> = connection.paths.iter().map(|route| route.interface).collect();
         assert_eq!(interfaces, BTreeSet::from([0, 1, 2]));
     }
 }
@@ -164,10 +168,11 @@ fn the_first_paths_of_a_bcube_leave_and_enter_by_different_interfaces() {
 #[test]
 fn the_shortest_paths_of_a_bcube_have_two_links_for_each_digit_that_differs() {
     let network = Network::new(&TopologySpec { routing: Routing::Ecmp, ..spec(BCUBE) });
-    for flow in network.draw(2, 4) {
+    for connection in network.draw(2, 4) {
         let digits = |host: Node| [host % 5, host / 5 % 5, host / 25];
-        let differ = digits(flow.device).iter().zip(digits(flow.peer)).filter(|(a, b)| **a != *b).count();
-        assert!(all_routes(&flow).iter().all(|route| route.len() == 2 * differ));
+        let differ =
+            digits(connection.device).iter().zip(digits(connection.peer)).filter(|(a, b)| **a != *b).count();
+        assert!(all_routes(&connection).iter().all(|route| route.len() == 2 * differ));
     }
 }
 
@@ -175,10 +180,10 @@ fn the_shortest_paths_of_a_bcube_have_two_links_for_each_digit_that_differs() {
 fn a_permutation_has_every_host_once_and_none_in_its_place() {
     for kind in ALL {
         for seed in 0..20 {
-            let flows = network(kind).draw(seed, 1);
-            assert!(flows.iter().all(|flow| flow.device != flow.peer));
-            let peers: BTreeSet<_> = flows.iter().map(|flow| flow.peer).collect();
-            assert_eq!(peers.len(), flows.len(), "{kind:?}");
+            let connections = network(kind).draw(seed, 1);
+            assert!(connections.iter().all(|connection| connection.device != connection.peer));
+            let peers: BTreeSet<_> = connections.iter().map(|connection| connection.peer).collect();
+            assert_eq!(peers.len(), connections.len(), "{kind:?}");
         }
     }
 }
@@ -191,7 +196,7 @@ fn random_traffic_meets_every_other_host_alike() {
         let peer = network.draw(seed, 1)[0].peer;
         met[peer as usize] += 1;
     }
-    assert_eq!(met[0], 0, "nobody talks to himself");
+    assert_eq!(met[0], 0, "no host talks to itself");
     // 1000/39 = 25.6 each, deviation 5: within five of them.
     assert!(met[1..].iter().all(|&count| (1..=51).contains(&count)), "{met:?}");
 }
@@ -205,7 +210,7 @@ fn a_seed_means_the_same_network_and_fewer_subflows_are_the_first_of_more() {
         assert!(two_hosts || network.draw(4, 8) != network.draw(5, 8), "{kind:?}");
         for (few, many) in network.draw(4, 2).iter().zip(network.draw(4, 8)) {
             assert_eq!(few.peer, many.peer);
-            assert_eq!(few.routes[..], many.routes[..few.routes.len()], "{kind:?}");
+            assert_eq!(few.paths[..], many.paths[..few.paths.len()], "{kind:?}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Piecewise linear functions: the least energy of each set of paths over time or size, and the lowest of them.
+//! Piecewise linear functions: the least energy of each set of paths over time or size, and the lowest of
+//! them.
 
-use super::LEAST_SHARE;
-use super::radio::Device;
-use super::set::Point;
+use super::answer::LEAST_SHARE;
+use super::device::{Device, Point};
 
 /// Relative differences below this are rounding.
 pub(super) const TOLERANCE: f64 = 1e-9;
@@ -63,7 +63,7 @@ impl Chain {
     }
 }
 
-/// Appends the corners behind the last of `points` up to `last`.
+/// Appends the corners after the last of `points` up to `last`.
 fn refine(points: &mut Vec<(f64, Point)>, last: (f64, Point), solve: &dyn Fn(f64) -> Option<(f64, Point)>) {
     let (x0, y0) = points.last().map(|(x, point)| (*x, point.joules)).expect("there is a first point");
     let (x1, y1) = (last.0, last.1.joules);
@@ -162,7 +162,8 @@ impl<'a> Envelope<'a> {
                 continue;
             }
             let point = chain.point(x, device).expect("the lowest chain is defined here");
-            // A set's chain may end where one of its paths has nothing left to do: that is a smaller set's point.
+            // A set's chain may end where one of its paths has nothing left to do: that is a smaller set's
+            // point.
             let at_work = device.members(chain.set).all(|r| point.loads[r].bits > LEAST_SHARE * point.bits);
             let last = front.corners.last();
             if !at_work || last.is_some_and(|(_, last)| point.joules >= last.joules * (1.0 - EQUAL)) {

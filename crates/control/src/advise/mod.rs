@@ -1,138 +1,30 @@
 //! What to do with a transfer, before it starts: which interfaces, what split, how many joules and seconds.
 //!
-//! The exact optimum of the energy model, sunk power, promotion, tail and shared base included: all sets of interfaces,
-//! for each a linear programme. Dynamics cost nothing: no handshake, no slow start, no queues, no retransmissions. Downloads
-//! only. Model, scope and deviations: docs/advise.md.
+//! The exact optimum of the energy model, sunk power, promotion, tail and shared base included: all sets of
+//! interfaces, for each a linear programme. Dynamics cost nothing: no handshake, no slow start, no queues, no
+//! retransmissions. Downloads only. Model, scope and deviations: docs/advise.md.
 
+mod answer;
 mod chain;
+mod device;
+mod programme;
+mod question;
 mod radio;
 mod reason;
-mod set;
 
-use joulepath_model::energy::InterfaceModel;
-use joulepath_model::units::{BitRate, Bytes, Nanos, Probability, Watts};
+use joulepath_model::units::BitRate;
 
+use self::answer::LEAST_SHARE;
 use self::chain::{Chain, Envelope, TOLERANCE};
-use self::radio::{Device, Load, Radio};
-use self::set::{Bounds, Point, Weights};
-use crate::limit::Capacity;
+use self::device::{Device, Load, Point};
+use self::programme::{Bounds, Weights};
+use self::radio::Radio;
+pub use answer::{Advice, BreakEven, Part, Plan};
+pub use question::{Impossible, MOST_PATHS, Path, Question, Within};
 pub use reason::significant;
 
-/// Most paths that are advised on: the time doubles and more with each.
-pub const MOST_PATHS: usize = 5;
 /// Break-even sizes are looked for up to this, bits.
 const MOST_BITS: f64 = 8e11;
-/// A path with a smaller share is not used: that is what programmes leave by rounding.
-const LEAST_SHARE: f64 = 1e-6;
-
-/// A path of the device.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Path {
-    /// As the advice calls it.
-    pub name: String,
-    /// Of the link, headers included.
-    pub rate: BitRate,
-    /// There and back.
-    pub rtt: Nanos,
-    /// Random loss of the link, less than 1.
-    pub loss: Probability,
-    /// Of the interface.
-    pub energy: InterfaceModel,
-}
-
-/// When the data must be there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Within {
-    /// Energy alone counts.
-    Whenever,
-    /// At most so long after the start.
-    Deadline(Nanos),
-    /// It is made, or played, at this rate, and so neither faster nor slower.
-    Rate(BitRate),
-}
-
-/// What is asked.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Question {
-    /// 1 to [`MOST_PATHS`].
-    pub paths: Vec<Path>,
-    /// Payload.
-    pub size: Bytes,
-    /// When.
-    pub within: Within,
-    /// Burns while at least one interface is active.
-    pub base: Watts,
-    /// What bounds a path's rate: the limits' two kinds.
-    pub capacity: Capacity,
-}
-
-/// What one path does.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Part {
-    /// Which of the question's paths.
-    pub path: usize,
-    /// Of the data.
-    pub share: f64,
-    /// Payload per second while its data flows.
-    pub rate_bps: f64,
-}
-
-/// A way to do it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
-    /// From the first promotion to the end of the last tail.
-    pub energy_j: f64,
-    /// From the start to the last byte.
-    pub seconds: f64,
-    /// The paths used, in the question's order.
-    pub paths: Vec<Part>,
-}
-
-/// A size at which the advice changes, everything else equal.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BreakEven {
-    /// Payload, bytes.
-    pub size_bytes: f64,
-    /// The paths to use for less.
-    pub below: Vec<usize>,
-    /// The paths to use for more.
-    pub above: Vec<usize>,
-}
-
-/// The answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Advice {
-    /// The least energy in time.
-    pub best: Plan,
-    /// Corners of the time–energy Pareto front, the fastest first; the deadline does not cut it.
-    pub front: Vec<Plan>,
-    /// The front as a line through its corners: seconds and joules. Vertical where other interfaces come in.
-    pub line: Vec<[f64; 2]>,
-    /// Ascending.
-    pub break_even: Vec<BreakEven>,
-    /// One sentence.
-    pub reason: String,
-}
-
-/// Why there is no advice.
-#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum Impossible {
-    /// All paths together are too slow.
-    #[error("all paths together need {fastest_s:.3} s")]
-    Deadline {
-        /// Least time, s.
-        fastest_s: f64,
-    },
-    /// All paths together carry less.
-    #[error("all paths together carry {:.3} Mbit/s", .most_bps / 1e6)]
-    Rate {
-        /// Their sum, bit/s of payload.
-        most_bps: f64,
-    },
-    /// A path carries nothing, or there are none or too many, or nothing is to be carried.
-    #[error("there must be 1 to {MOST_PATHS} paths that carry data, and data")]
-    Degenerate,
-}
 
 /// Answers `question`.
 ///
@@ -193,8 +85,8 @@ impl Solver<'_> {
         })
     }
 
-    /// The least energy of every set over the time that it takes, but for the sets that are beaten by a smaller one
-    /// at any time: those with a bound below it, J.
+    /// The least energy of every set over the time that it takes, but for the sets that are beaten by a
+    /// smaller one at any time: those with a bound below it, J.
     fn all_over_time(&self) -> (Vec<Chain>, Vec<(u32, f64)>) {
         let (mut chains, mut beaten): (Vec<Chain>, _) = (vec![], vec![]);
         for set in self.device.sets() {
@@ -318,9 +210,10 @@ impl Solver<'_> {
         }
     }
 
-    /// The cheapest plan in time that uses other paths than `best`, and what it spends on promotions and tails, J.
+    /// The cheapest plan in time that uses other paths than `best`, and what it spends on promotions and
+    /// tails, J.
     fn rival(&self, chains: &[Chain], beaten: &[(u32, f64)], best: &Plan) -> Option<(Plan, f64)> {
-        let of_best = mask(best);
+        let of_best = best.set();
         let mut cheapest: Option<(Plan, f64)> = None;
         let mut offer = |rival: Option<(Plan, f64)>| {
             let least_j = cheapest.as_ref().map_or(f64::INFINITY, |(plan, _)| plan.energy_j);
@@ -341,14 +234,15 @@ impl Solver<'_> {
         cheapest
     }
 
-    /// The cheapest plan in time that uses all paths of `chain`, and what it spends on promotions and tails, J.
+    /// The cheapest plan in time that uses all paths of `chain`, and what it spends on promotions and tails,
+    /// J.
     fn in_time(&self, chain: &Chain) -> Option<(Plan, f64)> {
         let most_s = self.most_s();
         let last = &chain.points.last()?.1;
         let point = if last.seconds <= most_s { last.clone() } else { chain.point(most_s, &self.device)? };
         let plan = self.plan(&point);
         let uses_j = self.device.members(chain.set).map(|r| self.device.radios[r].use_j).sum();
-        (mask(&plan) == chain.set).then_some((plan, uses_j))
+        (plan.set() == chain.set).then_some((plan, uses_j))
     }
 
     /// Whether at each size that `set` carries one of `chains` costs less than its bound.
@@ -391,11 +285,6 @@ impl Solver<'_> {
             })
             .collect()
     }
-}
-
-/// The paths of a plan as a set.
-fn mask(plan: &Plan) -> u32 {
-    plan.paths.iter().fold(0, |mask, part| mask | 1 << part.path)
 }
 
 #[cfg(test)]

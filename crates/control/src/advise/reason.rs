@@ -1,6 +1,7 @@
 //! Why the advice is what it is, in one sentence.
 
-use super::{Path, Plan, Within, mask};
+use super::answer::Plan;
+use super::question::{Path, Within};
 
 /// A rival's promotions and tails are named if they are at least this part of its energy.
 const WORTH_NAMING: f64 = 0.1;
@@ -68,7 +69,7 @@ impl Reason<'_> {
 
     /// The same, or the shares if the best uses the same paths.
     fn split(&self, plan: &Plan) -> String {
-        if mask(plan) != mask(self.best) {
+        if plan.set() != self.best.set() {
             return self.names(plan);
         }
         let shares: Vec<String> =

@@ -1,8 +1,9 @@
 use joulepath_model::energy::{InterfaceModel, RrcModel, Stage, SunkWhile, profile};
-use joulepath_model::units::JoulesPerBit;
+use joulepath_model::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
 use proptest::prelude::*;
 
 use super::*;
+use crate::limit::Capacity;
 
 fn path(name: &str, mbps: f64, energy: InterfaceModel) -> Path {
     Path {
@@ -49,8 +50,9 @@ fn linear(mw_per_mbps: f64, mw: f64) -> InterfaceModel {
 
 #[test]
 fn one_radio_costs_what_huang_et_al_say() {
-    // 10 MB over WiFi at 10 Mbit/s of payload: 10 · 1500/1460 on the wire, 8 s: promotion 79.1 ms · 124.4 mW = 9.84 mJ,
-    // 8 · 132.86 mW = 1.0629 J, tail 238.1 ms · 119.3 mW = 28.4 mJ, 80 Mbit · (137.01 · 1500 + 283.17 · 40)/1460 mJ = 11.882 J.
+    // 10 MB over WiFi at 10 Mbit/s of payload: 10 · 1500/1460 on the wire, 8 s: promotion 79.1 ms · 124.4 mW
+    // = 9.84 mJ, 8 · 132.86 mW = 1.0629 J, tail 238.1 ms · 119.3 mW = 28.4 mJ, 80 Mbit · (137.01 · 1500 +
+    // 283.17 · 40)/1460 mJ = 11.882 J.
     let mut question = wifi_and_lte();
     question.paths.truncate(1);
     question.paths[0].rate = BitRate::from_bps(10_273_973);
@@ -80,8 +82,9 @@ fn a_deadline_buys_the_least_of_the_dear_path() {
 
 #[test]
 fn the_advice_changes_where_a_saved_second_is_worth_a_promotion() {
-    // θ 0.1 W and 10 mJ/Mbit at 1 Mbit/s, against a radio that wakes for 2 J and then costs nothing but 10 mJ/Mbit more:
-    // N (0.1 + …) = 2 + N · …: with equal slopes s and β = 0: 0.1 N = 2, N = 20 Mbit of payload = 2.5 MB.
+    // θ 0.1 W and 10 mJ/Mbit at 1 Mbit/s, against a radio that wakes for 2 J and then costs nothing but 10
+    // mJ/Mbit more: N (0.1 + …) = 2 + N · …: with equal slopes s and β = 0: 0.1 N = 2, N = 20 Mbit of payload
+    // = 2.5 MB.
     let stage = |w: f64, ms| Stage { power: Watts(w), duration: Nanos::from_millis(ms) };
     let wake = RrcModel {
         down: JoulesPerBit::from_mw_per_mbps(10.0),
@@ -216,8 +219,8 @@ fn brute_force(question: &Question, most_s: f64, steps: u32) -> f64 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Nothing on a grid of splits beats the advice, and the grid comes near it: power is at most 2 · 2 + 2 + … W, so that a
-    /// step of 1/400 of the data costs at most that part of the time and of the slopes.
+    /// Nothing on a grid of splits beats the advice, and the grid comes near it: power is at most 2 · 2 + 2 +
+    /// … W, so that a step of 1/400 of the data costs at most that part of the time and of the slopes.
     #[test]
     fn the_advice_for_two_paths_is_the_best_of_a_fine_grid(question in any_question(2), slack in 1.0..4.0) {
         let unbound = advise(&question).unwrap();
@@ -268,7 +271,10 @@ proptest! {
             let at = advise(&Question { size, ..question.clone() }).unwrap().best;
             let paths = if k == 0 { said.first().map(|c| &c.below) } else { Some(&said[k - 1].above) };
             if let Some(paths) = paths {
-                prop_assert_eq!(&used(&at), paths, "{} {:?} {:?}", size, said, at);
+                // Less than a byte in a hundred thousand is what rounding leaves at a corner of the front.
+                let mut used = used(&at);
+                used.retain(|&path| at.paths.iter().any(|part| part.path == path && part.share > 1e-5));
+                prop_assert_eq!(&used, paths, "{} {:?} {:?}", size, said, at);
             }
         }
     }

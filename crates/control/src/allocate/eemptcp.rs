@@ -5,13 +5,15 @@
 //!   max  ───────────────────    subject to
 //!         Θ_S + Σ_S b_r x_r                  Θ_S + Σ b_r x_r ≤ E_max,      Θ_S = Σ_S θ_r
 //! ```
-//! The cheapest way to carry a total rate X fills the paths in order of b; its cost is convex and piecewise linear in X,
-//! so X/cost(X) is quasi-concave, and filling while the marginal cost is below the average one, then clipping to the
-//! feasible interval, is optimal. 000 holds that no exact method applies and uses a genetic algorithm ([`super::ga`]).
+//! The cheapest way to carry a total rate X fills the paths in order of b; its cost is convex and piecewise
+//! linear in X, so X/cost(X) is quasi-concave, and filling while the marginal cost is below the average one,
+//! then clipping to the feasible interval, is optimal. 000 holds that no exact method applies and uses a
+//! genetic algorithm ([`super::ga`]).
 //!
-//! Deviations: the literal threshold (reading A) is infeasible for the paper's own paths, so C is the default (000-2).
+//! Deviations: the literal threshold (reading A) is infeasible for the paper's own paths, so C is the default
+//! (000-2).
 
-use crate::schedule::MAX_SUBFLOWS;
+use joulepath_controllers::MAX_SUBFLOWS;
 
 /// Relative slack of a feasibility test, for rounding.
 const TOLERANCE: f64 = 1e-12;

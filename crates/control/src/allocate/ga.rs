@@ -5,8 +5,9 @@
 //!         ▲                                  │ yes: re-seed                                            │
 //!         └──────────────────────────────────┘                    ◀── next generation ────────────────┘
 //! ```
-//! Deviations: the length of a code is ⌈log₂(C_r/unit)⌉, since ⌈log₂ x_r⌉ would need the unknown (000-7); a population
-//! that has become empty is drawn anew, which 000 does not mention; the best individual ever seen is returned.
+//! Deviations: the length of a code is ⌈log₂(C_r/unit)⌉, since ⌈log₂ x_r⌉ would need the unknown (000-7); a
+//! population that has become empty is drawn anew, which 000 does not mention; the best individual ever seen
+//! is returned.
 
 use rand_core::Rng;
 
@@ -126,7 +127,7 @@ fn roulette(parents: &[(f64, &Chromosome)], total: f64, random: &mut impl Rng) -
     (*genes).clone()
 }
 
-/// Exchanges the tails behind a random point.
+/// Exchanges the tails after a random point.
 fn cross([a, b]: &mut [Chromosome; 2], random: &mut impl Rng) {
     let point = (uniform(random) * a.len() as f64) as usize;
     a[point..].swap_with_slice(&mut b[point..]);

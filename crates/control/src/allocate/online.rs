@@ -3,8 +3,10 @@
 use joulepath_model::units::Nanos;
 use rand_core::Rng;
 
+use super::allocator::Eemptcp;
+use super::capacity::CapacityModel;
+use super::eemptcp::CostedPath;
 use super::rate::{mathis_bps, pftk_pps};
-use super::{CapacityModel, CostedPath, Eemptcp};
 use crate::select::PathSnapshot;
 
 /// Estimates are compared this often.
@@ -28,8 +30,8 @@ impl Resolver {
         Resolver { allocator, solved_bps, looked: Nanos::ZERO }
     }
 
-    /// New shares α_r if there are any: C_r follows from the measured loss and RTT, as at the start from the scenario's. A path that has lost
-    /// nothing yet keeps its capacity.
+    /// New shares α_r if there are any: C_r follows from the measured loss and RTT, as at the start from the
+    /// scenario's. A path that has lost nothing yet keeps its capacity.
     pub fn solve(
         &mut self,
         now: Nanos,

@@ -1,18 +1,20 @@
-//! so-MPTCP for a stack that schedules packets itself: mean rates and backup flags in place of packets per slot.
+//! so-MPTCP for a stack that schedules packets itself: mean rates and backup flags in place of packets per
+//! slot.
 //!
 //! ```text
-//!   x_i of a slot ──mean over a second──► r_i      r_i ≥ x̄_i/Δt, nearly: regular, as fast as its window lets it
+//!   x_i of a slot ──mean over a second──► r_i      r_i ≥ x̄_i/Δt, nearly: regular, as its window lets it
 //!                                                  LEAST ≤ r_i:          regular, paced at r_i
 //!                                                  below:                a backup, not paced
 //! ```
-//! The cheapest path is always regular, and not paced.
-//! A backup is not paced, so that what its subflow holds can leave: a subflow that is muted by its rate would hold up all that comes after.
-//! For the same reason nothing is paced below LEAST: Linux gives a subflow up to 64 kB at once.
+//! The cheapest path is always regular, and not paced. A backup is not paced, so that what its subflow holds
+//! can leave: a subflow that is muted by its rate would hold up all that comes after. For the same reason
+//! nothing is paced below LEAST: Linux gives a subflow up to 64 kB at once.
 
+use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
 
-use super::{SlotPath, SoMptcp, SoMptcpOptions};
-use crate::schedule::MAX_SUBFLOWS;
+use super::allocator::SoMptcpOptions;
+use super::so_mptcp::{SlotPath, SoMptcp};
 use crate::select::{Action, Demand, Snapshot, Use, Uses, differences};
 
 /// Time between two looks: MP_PRIO takes half an RTT, and a mean over a second does not move faster.
@@ -108,7 +110,8 @@ impl Paced {
         }
     }
 
-    /// The cheapest path is never limited: what pays nowhere else waits for it, and with an empty queue nothing is allotted at all.
+    /// The cheapest path is never limited: what pays nowhere else waits for it, and with an empty queue
+    /// nothing is allotted at all.
     fn decide(&mut self, slots: &[SlotPath], packet_bits: f64) {
         let cheaper = |a: usize, b: usize| if slots[b].cost_j < slots[a].cost_j { b } else { a };
         let cheapest = (0..slots.len()).fold(0, cheaper);

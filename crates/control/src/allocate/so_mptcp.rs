@@ -6,15 +6,18 @@
 //!
 //!   min  V E(x) + Σ W_i g_i + Q (a − Σ x_i)     over  x ∈ X: 0 ≤ x_i ≤ most_i,  Σ x_i ≤ Q + a
 //! ```
-//! With E linear, h_i = V c_i + W_i − Q is what a packet on path i adds: paths fill up in ascending order of h while it is negative. A path is
-//! used when Q > V c_i + W_i: larger V means less energy and a longer queue. The paper leaves X open: with most_i = x̄_i no W_i ever leaves 0.
+//! With E linear, h_i = V c_i + W_i − Q is what a packet on path i adds: paths fill up in ascending order of
+//! h while it is negative. A path is used when Q > V c_i + W_i: larger V means less energy and a longer
+//! queue. The paper leaves X open: with most_i = x̄_i no W_i ever leaves 0.
 //!
-//! Deviations: one Q (003-1), projected (003-2); the exact minimiser instead of step 5's "E⁻¹", which does not exist for linear E (003-5): with
-//! `convex` E_i = c_i x + (c_i/x̄_i) x²/2 has one; c^e is charged to slots without traffic, as printed (003-9). Q, W and x in packets
-//! (003-13), c in joules per packet: the scale of V follows from it.
+//! Deviations: one Q (003-1), projected (003-2); the exact minimiser instead of step 5's "E⁻¹", which does
+//! not exist for linear E (003-5): with `convex` E_i = c_i x + (c_i/x̄_i) x²/2 has one; c^e is charged to
+//! slots without traffic, as printed (003-9). Q, W and x in packets (003-13), c in joules per packet: the
+//! scale of V follows from it.
 
-use crate::schedule::MAX_SUBFLOWS;
-use crate::select::PathEnergy;
+use joulepath_controllers::MAX_SUBFLOWS;
+
+use crate::energy::PathEnergy;
 
 /// One path in one slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -25,13 +28,14 @@ pub struct SlotPath {
     pub idle_j: f64,
     /// x̄, packets.
     pub capacity: f64,
-    /// The largest x of the set X, packets: x̄ itself, or more, where x ≤ x̄ is to hold on average only and W keeps the account.
+    /// The largest x of the set X, packets: x̄ itself, or more, where x ≤ x̄ is to hold on average only and W
+    /// keeps the account.
     pub most: f64,
 }
 
 impl SlotPath {
-    /// A path whose window sends `per_s` packets per second, of which `loss` get lost; unusable: nothing fits in. V weighs joules per Mbit
-    /// against packets, as the paper's own numbers do.
+    /// A path whose window sends `per_s` packets per second, of which `loss` get lost; unusable: nothing fits
+    /// in. V weighs joules per Mbit against packets, as the paper's own numbers do.
     pub fn of(
         energy: &PathEnergy,
         is_usable: bool,
@@ -105,8 +109,8 @@ impl SoMptcp {
         x
     }
 
-    /// x of a sender that always has `backlog` packets, or none if no path is usable: V c of the cheapest path is kept as a place-holder,
-    /// because without it so much would never be sent.
+    /// x of a sender that always has `backlog` packets, or none if no path is usable: V c of the cheapest
+    /// path is kept as a place-holder, because without it so much would never be sent.
     pub fn allot(&mut self, paths: &[SlotPath], backlog: f64) -> Option<[f64; MAX_SUBFLOWS]> {
         let cheapest_j = paths.iter().map(|path| path.cost_j).fold(f64::INFINITY, f64::min);
         cheapest_j.is_finite().then(|| self.allocate(paths, backlog + self.v * cheapest_j, 0.0))
@@ -134,7 +138,8 @@ impl SoMptcp {
         x
     }
 
-    /// x_i = [(Q − W_i − V c_i − λ)/(2 V d_i)] within 0 and most_i, 2 d_i = c_i/x̄_i; λ ≥ 0 keeps Σ x within the data.
+    /// x_i = [(Q − W_i − V c_i − λ)/(2 V d_i)] within 0 and most_i, 2 d_i = c_i/x̄_i; λ ≥ 0 keeps Σ x within
+    /// the data.
     fn convex(&self, paths: &[SlotPath], queue: f64, most: f64) -> [f64; MAX_SUBFLOWS] {
         let at = |price: f64| {
             let mut x = [0.0; MAX_SUBFLOWS];
@@ -181,8 +186,9 @@ pub fn energy_j(path: &SlotPath, shape: EnergyShape, x: f64) -> f64 {
     }
 }
 
-/// The least energy per slot that carries `rate` packets per slot in the mean, J; infinite if the paths cannot: the cheapest path fills up
-/// first. It is the optimum of the linear programme min Σ c_i x_i, Σ x_i ≥ rate, 0 ≤ x_i ≤ x̄_i, hence of every stationary policy.
+/// The least energy per slot that carries `rate` packets per slot in the mean, J; infinite if the paths
+/// cannot: the cheapest path fills up first. It is the optimum of the linear programme min Σ c_i x_i, Σ x_i ≥
+/// rate, 0 ≤ x_i ≤ x̄_i, hence of every stationary policy.
 pub fn least_energy_j(paths: &[SlotPath], rate: f64) -> f64 {
     let mut paths = paths.to_vec();
     paths.sort_by(|a, b| a.cost_j.total_cmp(&b.cost_j));
@@ -206,7 +212,8 @@ pub struct SlotMeans {
     pub carried: f64,
 }
 
-/// The simulation of 003: `allocator` on `paths` that stay as they are, with `arrivals` in packets, one for each slot.
+/// The simulation of 003: `allocator` on `paths` that stay as they are, with `arrivals` in packets, one for
+/// each slot.
 pub fn simulate(
     allocator: &mut SoMptcp,
     paths: &[SlotPath],

@@ -7,6 +7,7 @@ use rand_pcg::Pcg64Mcg;
 use super::so_mptcp::{SlotMeans, energy_j, simulate};
 use super::*;
 use crate::select::{PathEnergy, PathSnapshot};
+use joulepath_model::units::Nanos;
 
 /// 20, 30 and 60 packets per slot for 5, 10 and 20 J each.
 const PATHS: [(f64, f64); 3] = [(5.0, 20.0), (10.0, 30.0), (20.0, 60.0)];
@@ -33,7 +34,8 @@ fn run(v: f64, shape: EnergyShape, slots: usize) -> SlotMeans {
 
 #[test]
 fn a_larger_v_costs_less_energy_and_a_longer_queue() {
-    // algorithms.md, 5.12, an independent implementation: V, energy per slot, queue. 003 prints the opposite (003-6).
+    // algorithms.md, 5.12, an independent implementation: V, energy per slot, queue. 003 prints the opposite
+    // (003-6).
     for (v, energy, queue) in [
         (0.0, 398.0, 17.0),
         (2.0, 312.0, 22.0),
@@ -49,7 +51,8 @@ fn a_larger_v_costs_less_energy_and_a_longer_queue() {
 
 #[test]
 fn the_energy_is_within_b_over_v_of_the_least_one() {
-    // The least: 20 packets at 5 J and 15 at 10 J. B = ½ (35² + Var + Σ x̄²) bounds the drift; theorem 2 in its standard form (003-7).
+    // The least: 20 packets at 5 J and 15 at 10 J. B = ½ (35² + Var + Σ x̄²) bounds the drift; theorem 2 in
+    // its standard form (003-7).
     let (least, b) = (20.0 * 5.0 + 15.0 * 10.0, 0.5 * (35.0 * 36.0 + 110.0 * 110.0));
     for v in [1.0, 10.0, 100.0, 1000.0] {
         let found = run(v, EnergyShape::Linear, 50_000);
@@ -61,13 +64,14 @@ fn the_energy_is_within_b_over_v_of_the_least_one() {
 
 #[test]
 fn convex_energy_spreads_the_load() {
-    // Marginal costs 5 (1 + x/20), 10 (1 + x/30): equal at 10 for x = 20 and 0; the load of 35 needs more of the others.
+    // Marginal costs 5 (1 + x/20), 10 (1 + x/30): equal at 10 for x = 20 and 0; the load of 35 needs more of
+    // the others.
     let found = run(20.0, EnergyShape::Convex, 50_000);
     assert!((found.carried - 35.0).abs() < 0.5, "{found:?}");
     let mut allocator = SoMptcp::new(1.0, EnergyShape::Convex);
     let x = allocator.allocate(&paths(), 12.5, 0.0);
-    // Q = 12.5: (12.5 − 5)/(5/20) = 30, bounded by 20; (12.5 − 10)/(10/30) = 7.5; together 27.5 > 12.5 of data: λ with
-    // 4 (7.5 − λ) + 3 (2.5 − λ)⁺ = 12.5: λ = 4.375, x = 12.5 and 0.
+    // Q = 12.5: (12.5 − 5)/(5/20) = 30, bounded by 20; (12.5 − 10)/(10/30) = 7.5; together 27.5 > 12.5 of
+    // data: λ with 4 (7.5 − λ) + 3 (2.5 − λ)⁺ = 12.5: λ = 4.375, x = 12.5 and 0.
     assert!((x[0] - 12.5).abs() < 1e-9 && x[1..].iter().all(|&x| x == 0.0), "{x:?}");
 }
 

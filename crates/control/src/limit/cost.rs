@@ -87,9 +87,9 @@ pub fn interface_cost(model: &InterfaceModel, wire: WireBits, pace: Pace) -> Int
 
 /// Least power of a radio that is not idle, W, and what being ACTIVE while packets pass adds per bit, J/bit.
 ///
-/// A train of n packets, s apart, is ACTIVE for n − 1 spacings; the gap behind it, at least `inactivity`, is TAIL. That is
-/// no cheaper than ACTIVE for n spacings if tail power × inactivity ≥ active power × s. On slower links nothing is added, on links
-/// of varying rate what the highest adds.
+/// A train of n packets, s apart, is ACTIVE for n − 1 spacings; the gap after it, at least `inactivity`, is
+/// TAIL. That is no cheaper than ACTIVE for n spacings if tail power × inactivity ≥ active power × s. On
+/// slower links nothing is added, on links of varying rate what the highest adds.
 fn while_used(rrc: &RrcModel, pace: Pace) -> (f64, f64) {
     let active_w = rrc.active.0;
     let tail_w = rrc.tail.iter().map(|stage| stage.power.0).fold(active_w, f64::min);
@@ -121,7 +121,8 @@ pub(super) fn besides(device: &DeviceEnergy, active: u32, used: u32, rtt_s: f64,
     Besides { power_w: base_w + host.power_w, ..host }
 }
 
-/// The steepest line from the host's power at rate 0 that stays below its curve up to `most_bps`; exact if that is affine.
+/// The steepest line from the host's power at rate 0 that stays below its curve up to `most_bps`; exact if
+/// that is affine.
 fn chord(host: &HostModel, used: u32, rtt_s: f64, most_bps: f64) -> Besides {
     let power = |rate: f64| host.power(rate, Nanos::from_secs_f64(rtt_s), used).0;
     let slope_to = |k: u32| {

@@ -1,13 +1,17 @@
 //! The physical limit: the best efficiency that any rates could reach on a scenario.
 //!
-//! Two kinds of capacity: `tcp-friendly` (what one TCP connection would get on each path, Mathis et al. 1997, and a fair share
-//! of shared links) and `link` (all that the links carry, whoever else is on them: a bound on every run). Dynamics cost
-//! nothing: no slow start, no queues, no retransmissions, and a radio sleeps and wakes at once, but for files, which pay for
-//! one promotion and one tail of each radio. Scope and deviations: docs/models/limits.md.
+//! Two kinds of capacity: `tcp-friendly` (what one TCP connection would get on each path, Mathis et al. 1997,
+//! and a fair share of shared links) and `link` (all that the links carry, whatever else is on them: a bound
+//! on every run). Dynamics cost nothing: no slow start, no queues, no retransmissions, and a radio sleeps and
+//! wakes at once, but for files, which pay for one promotion and one tail of each radio. Scope and
+//! deviations: docs/models/limits.md.
 
 mod cost;
 mod optimum;
+mod problem;
+mod programme;
 mod slots;
+mod steady;
 mod varying;
 
 use joulepath_model::energy::Traffic;
@@ -15,35 +19,15 @@ use joulepath_model::result::Limit;
 use joulepath_model::scenario::{ConnectionGroup, LinkIndex, PathIndex, Scenario, Workload};
 use joulepath_model::units::Nanos;
 
-use crate::allocate::CapacityModel;
+use crate::allocate::{CapacityModel, tcp_bps};
 use crate::path::{
-    Window, base_rtt_s, delivered, links_of, peak_bps, tcp_bps, traffic_of, trough_bps, wire_per_payload,
+    Window, base_rtt_s, delivered, least_over, links_of, peak_bps, traffic_of, trough_bps, wire_per_payload,
 };
 pub use cost::{InterfaceCost, Pace, WireBits, interface_cost};
-pub use optimum::{DeviceProblem, Goal, Optimum, Shared};
-pub use slots::Slot;
+pub use problem::{Capacity, DeviceProblem, Goal, Optimum, Shared, Slot};
 
-/// What bounds the rates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Capacity {
-    /// What TCP would take.
-    TcpFriendly,
-    /// What the links carry.
-    Link,
-}
-
-impl Capacity {
-    /// As in [`Limit::kind`].
-    pub const fn name(self) -> &'static str {
-        match self {
-            Capacity::TcpFriendly => "tcp-friendly",
-            Capacity::Link => "link",
-        }
-    }
-}
-
-/// Both limits of a scenario, `tcp-friendly` first. A kind is left out if rates or efficiency have no bound there, or if some
-/// connection cannot carry anything.
+/// Both limits of a scenario, `tcp-friendly` first. A kind is left out if rates or efficiency have no bound
+/// there, or if some connection cannot carry anything.
 pub fn limits(scenario: &Scenario) -> Vec<Limit> {
     if scenario.topology.is_some() {
         return vec![]; // hosts share links that no path names
@@ -51,8 +35,8 @@ pub fn limits(scenario: &Scenario) -> Vec<Limit> {
     [Capacity::TcpFriendly, Capacity::Link].into_iter().filter_map(|kind| limit(scenario, kind)).collect()
 }
 
-/// Means of the limits of several realisations of one scenario: each bounds the runs with its seed, so their mean bounds
-/// the mean of those. A kind that is missing in one is left out.
+/// Means of the limits of several realisations of one scenario: each bounds the runs with its seed, so their
+/// mean bounds the mean of those. A kind that is missing in one is left out.
 pub fn mean_limits(realisations: &[Scenario]) -> Vec<Limit> {
     let all: Vec<Vec<Limit>> = realisations.iter().map(limits).collect();
     let of_kind = |kind: Capacity| {
@@ -177,16 +161,13 @@ fn goal(scenario: &Scenario, group: &ConnectionGroup) -> Goal {
     let window = window(scenario, group);
     match group.workload {
         Workload::Bulk => Goal::Bulk,
-        Workload::File { size } => {
-            Goal::Transfer { bits: size.0 as f64 * 8.0, waiting_s: 0.0, repeated_s: 0.0, whole_use: true }
-        }
+        Workload::File { size } => Goal::File { bits: size.0 as f64 * 8.0 },
         Workload::Requests { size, think } => {
             let fastest = group.paths.iter().map(|&r| base_rtt_s(scenario, r)).fold(f64::INFINITY, f64::min);
-            Goal::Transfer {
+            Goal::Requests {
                 bits: size.0 as f64 * 8.0,
                 waiting_s: think.as_secs_f64() + fastest,
                 repeated_s: window.seconds(),
-                whole_use: false,
             }
         }
         Workload::Messages { mean_gap, size } => {
@@ -253,8 +234,8 @@ pub fn device_problem<'a>(
 
 /// Bits through the device's interface for one bit of payload that is delivered over `path`.
 ///
-/// Data on the way down is counted where it arrives, data on the way up where it leaves, lost or not; likewise the ACKs, of
-/// which delayed ones spare every second.
+/// Data on the way down is counted where it arrives, data on the way up where it leaves, lost or not;
+/// likewise the ACKs, of which delayed ones spare every second.
 fn wire_bits(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex) -> WireBits {
     let (data_links, ack_links) = links_of(scenario, group.direction, path);
     let transport = &scenario.transport;
@@ -270,9 +251,9 @@ fn wire_bits(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex) -> W
     }
 }
 
-/// Among how many connections `link` is divided at any instant, and on average. Fair shares are those of all whose data
-/// crosses it, at any instant. A link that is filled by one of a group serves the others at another time, and a transfer that
-/// has an end may have it alone meanwhile.
+/// Among how many connections `link` is divided at any instant, and on average. Fair shares are those of all
+/// whose data crosses it, at any instant. A link that is filled by one of a group serves the others at
+/// another time, and a transfer that has an end may have it alone meanwhile.
 fn parts(scenario: &Scenario, group: &ConnectionGroup, link: LinkIndex, kind: Capacity) -> [f64; 2] {
     let crosses = |group: &&ConnectionGroup| {
         group.paths.iter().any(|&path| links_of(scenario, group.direction, path).0.contains(&link))
@@ -294,12 +275,10 @@ fn flow_control(scenario: &Scenario, group: &ConnectionGroup) -> Shared {
     }
 }
 
-/// How fast the path is done with a segment when nobody else is on its links.
+/// How fast the path is done with a segment when nothing else is on its links.
 fn pace(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex, window: Window) -> Pace {
     let (data, _) = links_of(scenario, group.direction, path);
-    let least = |rate: &dyn Fn(LinkIndex) -> f64| {
-        data.iter().map(|&link| rate(link)).fold(f64::INFINITY, f64::min) / wire_per_payload(scenario)
-    };
+    let least = |rate: &dyn Fn(LinkIndex) -> f64| least_over(data, rate) / wire_per_payload(scenario);
     let in_bursts = data.iter().any(|&link| trough_bps(&scenario.links[link], window).is_none());
     Pace {
         payload_bps: match in_bursts {
@@ -308,24 +287,6 @@ fn pace(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex, window: W
         },
         slowest_bps: least(&|link| trough_bps(&scenario.links[link], window).unwrap_or(f64::INFINITY)),
         segment_bits: scenario.transport.mss.0 as f64 * 8.0,
-    }
-}
-
-impl Shared {
-    /// Most that path `i` could have alone.
-    fn alone(&self, i: usize) -> f64 {
-        if self.weights[i] > 0.0 { self.most / self.weights[i] } else { f64::INFINITY }
-    }
-}
-
-impl DeviceProblem<'_> {
-    /// Most that path `i` could carry on average with nothing on the others, bit/s.
-    pub fn alone_bps(&self, i: usize) -> f64 {
-        let least = |bounds: &[Shared]| bounds.iter().map(|b| b.alone(i)).fold(f64::INFINITY, f64::min);
-        let own = least(&self.shared).min(self.capacities_bps[i]);
-        let of_slot = |slot: &Slot| slot.seconds * least(&slot.peak).min(least(&slot.mean)).min(own);
-        let seconds: f64 = self.slots.iter().map(|slot| slot.seconds).sum();
-        self.slots.iter().map(of_slot).sum::<f64>() / seconds
     }
 }
 

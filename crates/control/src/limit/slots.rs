@@ -1,34 +1,24 @@
-//! What the links carry over time: the run in slots, in which capacities do not change or are bounded as a whole.
+//! What the links carry over time: the run in slots, in which capacities do not change or are bounded as a
+//! whole.
 //!
 //! Everything is relaxed upwards, so that what is best under it bounds what is possible:
 //!
-//! - a slot is seen from the device: what comes in then left the links earlier, by the least to the greatest delay of the paths;
-//! - within a slot a mode of interfaces may use the highest rate that occurs there (traces: the most opportunities in 100 ms),
-//!   while all modes together carry no more than the link does in the slot;
+//! - a slot is seen from the device: what comes in then left the links earlier, by the least to the greatest
+//!   delay of the paths;
+//! - within a slot a mode of interfaces may use the highest rate that occurs there (traces: the most
+//!   opportunities in 100 ms), while all modes together carry no more than the link does in the slot;
 //! - what goes up may be sent long before a link is done with it: there is one slot.
 
 use joulepath_model::network::RateSpec;
 use joulepath_model::scenario::{ConnectionGroup, Direction, LinkIndex, Scenario};
 use joulepath_model::units::Nanos;
 
-use super::Capacity;
-use super::optimum::Shared;
+use super::problem::{Capacity, Shared, Slot};
 use crate::path::{Window, available_bps, carried_bps, delivered, links_of, peak_bps, wire_per_payload};
 
 /// Most slots of a run, and most variables of its programme: more paths have fewer slots.
 const MOST_SLOTS: usize = 100;
 const MOST_VARIABLES: usize = 3000;
-
-/// Part of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Slot {
-    /// Length, s.
-    pub seconds: f64,
-    /// Bounds at any instant of it.
-    pub peak: Vec<Shared>,
-    /// Bounds of the mean over it, where they are lower.
-    pub mean: Vec<Shared>,
-}
 
 /// One link on the way of the data.
 struct Crossed {
@@ -115,7 +105,8 @@ fn crossed(
     (0..scenario.links.len()).filter_map(of_link).collect()
 }
 
-/// Where slots begin and end: wherever a rate changes, or evenly if that is too often or a trace is among them.
+/// Where slots begin and end: wherever a rate changes, or evenly if that is too often or a trace is among
+/// them.
 fn edges(scenario: &Scenario, crossed: &[Crossed], paths: usize, window: Window) -> Vec<Nanos> {
     let most = (MOST_VARIABLES / ((paths + 2) << paths)).clamp(1, MOST_SLOTS);
     let mut edges = vec![window.from, window.until];

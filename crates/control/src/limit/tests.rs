@@ -78,13 +78,14 @@ fn a_sharing_factor_applies_to_two_active_interfaces_only() {
 
 #[test]
 fn a_file_pays_for_each_radio_that_it_wakes() {
-    // 10 MB at 10 Mbit/s over LTE of Huang et al.: 0.315 + 14.462 + 12.271 = 27.047 J (energy.md, 1.3); over WiFi 12.062 J.
+    // 10 MB at 10 Mbit/s over LTE of Huang et al.: 0.315 + 14.462 + 12.271 = 27.047 J (energy.md, 1.3); over
+    // WiFi 12.062 J.
     let cost = |name: &str| {
         let wire = WireBits { down: 1.0, up: 0.0 };
         let pace = Pace { payload_bps: 10e6, slowest_bps: 10e6, segment_bits: 11_680.0 };
         InterfaceCost { unused_w: 0.0, ..interface_cost(&profile(name).unwrap().model, wire, pace) }
     };
-    let transfer = Goal::Transfer { bits: 80e6, waiting_s: 0.0, repeated_s: 0.0, whole_use: true };
+    let transfer = Goal::File { bits: 80e6 };
     for (name, joules) in [("lte-huang2012", 27.047), ("wifi-huang2012", 12.062)] {
         let one = problem(&ADDITIVE, vec![cost(name)], &[10.0]);
         assert_close(one.solve(transfer).unwrap().energy_j.unwrap(), joules, 2e-4);
@@ -96,7 +97,8 @@ fn a_file_pays_for_each_radio_that_it_wakes() {
 
 #[test]
 fn a_small_rate_takes_turns_between_transfer_and_sleep() {
-    // 1 of 10 Mbit/s: a tenth of the time at 1 W, the rest at 0.1 W, and 100 mJ/Mbit: 0.1 + 0.09 + 0.1 = 0.29 W.
+    // 1 of 10 Mbit/s: a tenth of the time at 1 W, the rest at 0.1 W, and 100 mJ/Mbit: 0.1 + 0.09 + 0.1 = 0.29
+    // W.
     let one = problem(&ADDITIVE, vec![radio(100.0, 1000.0, 100.0)], &[10.0]);
     assert_close(one.solve(Goal::Rate { bps: 1e6 }).unwrap().power_w, 0.29, 1e-9);
     // An interface that cannot sleep burns 1 W throughout.
@@ -123,13 +125,15 @@ fn eight_radios_are_solved() {
 fn the_limits_of_the_papers_first_table() {
     let table1 = scenario(include_str!("../../../../scenarios/papers/000-table1.toml"));
     let [friendly, link] = <[Limit; 2]>::try_from(limits(&table1)).unwrap();
-    // All θ burn always, so every path is used to its capacity: 536 B / (0.14 √(0.2/3)) = 118.63 kbit/s, 185.68, 154.73.
-    // Power 2.2388 W + 576/536 · (137 · 0.11863 + 52 · 0.18568 + 122.1 · 0.15473) mW = 2.28695 W.
+    // All θ burn always, so every path is used to its capacity: 536 B / (0.14 √(0.2/3)) = 118.63 kbit/s,
+    // 185.68, 154.73. Power 2.2388 W + 576/536 · (137 · 0.11863 + 52 · 0.18568 + 122.1 · 0.15473) mW =
+    // 2.28695 W.
     assert_eq!(friendly.label, "wifi + lte + umts at 0.12 + 0.19 + 0.15 Mbit/s");
     assert_close(friendly.goodput_bps, 459.04e3, 1e-4);
     assert_close(friendly.power_w, 2.28695, 1e-4);
     assert_close(friendly.bits_per_joule, 200.72e3, 1e-4);
-    // 64 KiB in flight: 524.288 kbit = 0.14 x₁ + 0.20 x₂ + 0.24 x₃, so WiFi, which has the shortest RTT, first.
+    // 64 KiB in flight: 524.288 kbit = 0.14 x₁ + 0.20 x₂ + 0.24 x₃, so WiFi, which has the shortest RTT,
+    // first.
     assert_close(link.rates_bps[0], 524_288.0 / 0.14, 1e-6);
     assert_eq!(link.paths, ["wifi"]);
     assert!(link.bits_per_joule > friendly.bits_per_joule);
@@ -189,9 +193,10 @@ start = "10 s"
 stop = "40 s"
 "#;
     let [friendly, link] = <[Limit; 2]>::try_from(limits(&scenario(&format!("{TWO_PATHS}{cross}")))).unwrap();
-    // Its delay of 30 ms is without data at the start, and the last 30 ms of the cross traffic's rest do not count.
+    // Its delay of 30 ms is without data at the start, and the last 30 ms of the cross traffic's rest do not
+    // count.
     assert_close(friendly.capacities_bps[1], 11.68e6, 4e-4);
-    // Whoever fills the queue leaves it nothing.
+    // A TCP that fills the queue leaves it nothing.
     assert_close(link.capacities_bps[1], 20e6 * 1460.0 / 1500.0, 1e-9);
 }
 
@@ -223,7 +228,8 @@ fn uploads_pay_for_what_is_lost_on_the_way() {
     let lossy = lossy.replace("queue = \"50 packets\"", "queue = \"50 packets\"\nup = { loss = \"20 %\" }");
     let scenario = scenario(&lossy);
     let problem = device_problem(&scenario, &scenario.connections[0], Capacity::Link);
-    // 10 Mbit/s carry 10 · 0.8 · 1460/1500; a delivered bit is sent 1.25 · 1500/1460 times at 283 nJ, and ACKs come at 137 nJ.
+    // 10 Mbit/s carry 10 · 0.8 · 1460/1500; a delivered bit is sent 1.25 · 1500/1460 times at 283 nJ, and
+    // ACKs come at 137 nJ.
     assert_close(problem.alone_bps(0), 7.786_667e6, 1e-6);
     let per_segment = if scenario.transport.delayed_ack.is_some() { 0.5 } else { 1.0 };
     let acks = per_segment * scenario.transport.ack_size.0 as f64 / 1460.0;
@@ -238,8 +244,9 @@ fn a_file_and_a_stream_have_limits_of_their_own() {
     let stream =
         TWO_PATHS.replace("kind = \"bulk\"", "kind = \"stream\"\nrate = \"4 Mbit/s\"\ninterval = \"20 ms\"");
     let limit = limits(&scenario(&stream)).pop().unwrap();
-    // WiFi alone: 132.9 + 4 · (137 · 1500/1460 + ACKs) mW. Cheaper by all: LTE for 4/19.467 of the time, with 1288 + 52 · 20 mW
-    // and one ACK of 40 bytes a segment at 438 mW/Mbps, and the subflow over WiFi left open alone for the rest.
+    // WiFi alone: 132.9 + 4 · (137 · 1500/1460 + ACKs) mW. Cheaper by all: LTE for 4/19.467 of the time, with
+    // 1288 + 52 · 20 mW and one ACK of 40 bytes a segment at 438 mW/Mbps, and the subflow over WiFi left open
+    // alone for the rest.
     assert_eq!(limit.paths, ["lte"]);
     assert_close(limit.goodput_bps, 4e6, 1e-9);
     let part = 4.0 / (20.0 * 1460.0 / 1500.0);
@@ -257,9 +264,10 @@ fn a_stream_counts_the_periods_that_fall_into_the_run() {
 
 #[test]
 fn requests_wait_once_less_than_they_are_answered() {
-    // 1 s of transfer at 1 W, 3 s at 0.1 W in between, 21 s: n = (21 + 3) / (1 + 3) = 6, so 6 · 1 W·s + 5 · 3 s · 0.1 W = 7.5 J.
+    // 1 s of transfer at 1 W, 3 s at 0.1 W in between, 21 s: n = (21 + 3) / (1 + 3) = 6, so 6 · 1 W·s + 5 · 3
+    // s · 0.1 W = 7.5 J.
     let one = problem(&ADDITIVE, vec![radio(0.0, 1000.0, 100.0)], &[10.0]);
-    let goal = Goal::Transfer { bits: 10e6, waiting_s: 3.0, repeated_s: 21.0, whole_use: false };
+    let goal = Goal::Requests { bits: 10e6, waiting_s: 3.0, repeated_s: 21.0 };
     assert_close(one.solve(goal).unwrap().bits_per_joule(), 60e6 / 7.5, 1e-9);
 }
 
@@ -313,7 +321,8 @@ proptest! {
         let mut found: f64 = 0.0;
         for k in 0..61 * 61 * 6 {
             let (i, j, used, first) = (k % 61, k / 61 % 61, (k / 3721 % 3 + 1) as u32, k / 11_163);
-            // One path takes its part of the shared link first, the other what is left: so its corners are on the grid.
+            // One path takes its part of the shared link first, the other what is left: so its corners are on
+            // the grid.
             let (second, weights) = (1 - first, [1.0, 1.3]);
             let mut x: [f64; 2] = [c[0] * i as f64 / 60.0, c[1] * j as f64 / 60.0];
             x[first] = x[first].min(link / weights[first]);
@@ -357,7 +366,8 @@ proptest! {
         load in 0.05..0.95,
     ) {
         let rate: f64 = load * (c[0] + c[1]);
-        let best = problem(&ADDITIVE, costs.clone(), &c).solve(Goal::Rate { bps: rate * 1e6 }).unwrap().power_w;
+        let goal = Goal::Rate { bps: rate * 1e6 };
+        let best = problem(&ADDITIVE, costs.clone(), &c).solve(goal).unwrap().power_w;
         let ends = [(rate - c[1]).max(0.0), rate.min(c[0])];
         let grid = (0..=2000).map(|k| ends[0] + (ends[1] - ends[0]) * f64::from(k) / 2000.0);
         let found = grid
@@ -369,7 +379,8 @@ proptest! {
         prop_assert!((found / best - 1.0).abs() < 1e-6, "{found} {best}");
     }
 
-    /// On disjoint paths the linear program and the greedy solution of the allocator are two ways to one number.
+    /// On disjoint paths the linear program and the greedy solution of the allocator are two ways to one
+    /// number.
     #[test]
     fn the_bulk_limit_equals_the_greedy_allocation(
         costs in prop::collection::vec((1.0..200.0, 10.0..1500.0), 1..6),
@@ -388,7 +399,8 @@ proptest! {
             max_power_w: f64::INFINITY,
             unused_sleep: true,
         };
-        let (lp, greedy) = (limit.solve(Goal::Bulk).unwrap().bits_per_joule(), greedy.solve().unwrap().bits_per_joule());
+        let lp = limit.solve(Goal::Bulk).unwrap().bits_per_joule();
+        let greedy = greedy.solve().unwrap().bits_per_joule();
         prop_assert!((lp / greedy - 1.0).abs() < 1e-6, "{lp} {greedy}");
     }
 }
@@ -397,7 +409,7 @@ proptest! {
 fn a_path_that_costs_nothing_leaves_no_limit() {
     // At any goal the free path alone carries everything for 0 W: a dearer set is no bound of it.
     let free = problem(&ADDITIVE, vec![linear(0.0, 0.0), linear(137.0, 132.9)], &[5.0, 10.0]);
-    let transfer = Goal::Transfer { bits: 1e6, waiting_s: 0.0, repeated_s: 0.0, whole_use: true };
+    let transfer = Goal::File { bits: 1e6 };
     for goal in [Goal::Bulk, Goal::Rate { bps: 1e6 }, transfer] {
         assert_eq!(free.solve(goal), None, "{goal:?}");
     }
@@ -405,11 +417,13 @@ fn a_path_that_costs_nothing_leaves_no_limit() {
     assert_close(free.solve(Goal::Rate { bps: 8e6 }).unwrap().power_w, 0.1329 + 3.0 * 0.137, 1e-6);
 }
 
-/// The question that a file over TWO_PATHS with the radios of Huang et al. is to `advise`, and that scenario's limit.
+/// The question that a file over TWO_PATHS with the radios of Huang et al. is to `advise`, and that
+/// scenario's limit.
 fn as_question(energies: [&str; 2], size: &str, base_w: f64) -> (crate::advise::Question, Limit) {
     let energy = |text: &str, k: usize| {
         let from = [
-            "{ per_mbps = \"137 mW\", up_per_mbps = \"283 mW\", active = \"132.9 mW\", sunk_while = \"open\" }",
+            "{ per_mbps = \"137 mW\", up_per_mbps = \"283 mW\", active = \"132.9 mW\", \
+             sunk_while = \"open\" }",
             "{ per_mbps = \"52 mW\", up_per_mbps = \"438 mW\", active = \"1288 mW\", sunk_while = \"open\" }",
         ][k];
         text.replace(from, &format!("\"{}\"", energies[k]))
@@ -450,8 +464,9 @@ fn the_limit_of_a_file_is_what_advise_says() {
 
 #[test]
 fn a_radio_that_sleeps_takes_the_better_part_of_a_varying_rate() {
-    // β = 1 W less tail power is nothing here; 10 mJ/Mbit; idle at 0.1 W. 10 Mbit/s for 20 s, then 1 Mbit/s for 40 s.
-    // The good part alone: 200 Mbit for 20 · 1 + 40 · 0.1 + 2 = 26 J; all: 240 Mbit for 60 + 2.4 J, less per joule.
+    // β = 1 W less tail power is nothing here; 10 mJ/Mbit; idle at 0.1 W. 10 Mbit/s for 20 s, then 1 Mbit/s
+    // for 40 s. The good part alone: 200 Mbit for 20 · 1 + 40 · 0.1 + 2 = 26 J; all: 240 Mbit for 60 + 2.4 J,
+    // less per joule.
     let mut one = problem(&ADDITIVE, vec![radio(10.0, 1000.0, 100.0)], &[f64::INFINITY]);
     let slot = |seconds: f64, mbps: f64| Slot {
         seconds,
@@ -465,11 +480,11 @@ fn a_radio_that_sleeps_takes_the_better_part_of_a_varying_rate() {
     let best = one.solve(Goal::Rate { bps: 3e6 }).unwrap();
     assert_close(best.power_w, (18.0 + 4.2 + 1.8) / 60.0, 1e-9);
     // A file of 210 Mbit has to go through the bad part, too: 10 Mbit more at 1 Mbit/s, 30 s at 1 W, 2.1 J.
-    let file = Goal::Transfer { bits: 210e6, waiting_s: 0.0, repeated_s: 0.0, whole_use: true };
+    let file = Goal::File { bits: 210e6 };
     assert_close(one.solve(file).unwrap().energy_j.unwrap(), 32.1, 1e-9);
     // One that waits for a good part idles meanwhile: 10 Mbit of it come after 20 s of next to nothing.
     one.slots = vec![slot(20.0, 1e-6), slot(40.0, 10.0)];
-    let file = Goal::Transfer { bits: 10e6, waiting_s: 0.0, repeated_s: 0.0, whole_use: true };
+    let file = Goal::File { bits: 10e6 };
     assert_close(one.solve(file).unwrap().energy_j.unwrap(), 1.1, 1e-4);
 }
 

@@ -6,13 +6,13 @@
 //!
 //!   bulk      max Σy / (Σ P_M τ + Σ b y)                       Charnes–Cooper
 //!   rate      min Σ P_M τ + Σ b y      Σy = R
-//!   file      min Σ P_M τ + Σ b y + K_S + P₀ A    M ⊆ S, Σy = N, the slots before the end whole, of those behind it none
+//!   file      min Σ P_M τ + Σ b y + K_S + P₀ A   M ⊆ S, Σy = N; slots before the end whole, later ones 0
 //! ```
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem as Lp, Variable};
 
-use super::optimum::{DeviceProblem, MEGA, Mode, Optimum, Shared, TOLERANCE, solution};
-use super::slots::Slot;
+use super::problem::{DeviceProblem, Optimum, Shared, Slot};
+use super::programme::{MEGA, Mode, TOLERANCE, solution};
 
 /// Modes of one slot.
 struct Part {
@@ -91,7 +91,8 @@ impl DeviceProblem<'_> {
         let wake_s = least(&|r| self.costs[r].wake_s);
         let mut lp = Lp::new(OptimizationDirection::Minimize);
         let all_active = self.members(set).all(|r| self.costs[r].active_when_used);
-        // How long the shared base burns: while anything is used, and from the first promotion to the last tail.
+        // How long the shared base burns: while anything is used, and from the first promotion to the last
+        // tail.
         let awake = lp.add_var(base_w, (0.0, f64::INFINITY));
         let mut burns = vec![(awake, 1.0)];
         let price = |mode: &Mode| [mode.power_w, 0.0];
@@ -104,7 +105,8 @@ impl DeviceProblem<'_> {
             let s = lp.add_var(0.0, (0.0, length));
             self.bound(&mut lp, slot, part, (s, 1.0));
             if let Some((before, length)) = before {
-                // Before the end each slot is passed whole: so of a later one no larger part than of an earlier one.
+                // Before the end each slot is passed whole: so of a later one no larger part than of an
+                // earlier one.
                 lp.add_constraint([(s, length), (before, -slot.seconds)], ComparisonOp::Le, 0.0);
             }
             before = Some((s, slot.seconds));
@@ -133,15 +135,16 @@ impl DeviceProblem<'_> {
         Some(Optimum { energy_j: Some(energy_j), goodput_bps: bits / seconds, ..found })
     }
 
-    /// The modes within `set`. A connection without any open subflow is none: where all interfaces burn while they are
-    /// open, one of them does.
+    /// The modes within `set`. A connection without any open subflow is none: where all interfaces burn while
+    /// they are open, one of them does.
     fn modes(&self, set: u32, mode: impl Fn(u32) -> Mode) -> Vec<(u32, Mode)> {
         let rests = self.costs.iter().any(|cost| !cost.closes);
         let masks = (0..=self.all()).filter(|mask| mask & !set == 0 && (rests || *mask != 0));
         masks.map(|mask| (mask, mode(mask))).collect()
     }
 
-    /// As [`Self::mode`], but what is within `set` and not used costs nothing (its tail is paid for), and without base.
+    /// As [`Self::mode`], but what is within `set` and not used costs nothing (its tail is paid for), and
+    /// without base.
     fn mode_within(&self, mask: u32, set: u32) -> Mode {
         let mut mode = self.mode(mask);
         let paid = self.members(set & !mask).filter(|&r| self.costs[r].sleeps);
@@ -153,7 +156,8 @@ impl DeviceProblem<'_> {
         mode
     }
 
-    /// Adds the variables of a slot; `price` of a mode's time, and of bits besides their slopes (maximising: of bits alone).
+    /// Adds the variables of a slot; `price` of a mode's time, and of bits besides their slopes (maximising:
+    /// of bits alone).
     fn add(
         &self,
         lp: &mut Lp,

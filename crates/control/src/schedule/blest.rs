@@ -1,4 +1,5 @@
-//! BLEST, blocking estimation (Ferlin, Alay, Mehani, Boreli, IFIP Networking 2016), as the out-of-tree Linux module `blest`.
+//! BLEST, blocking estimation (Ferlin, Alay, Mehani, Boreli, IFIP Networking 2016), as the out-of-tree Linux
+//! module `blest`.
 //!
 //! ```text
 //!   f: smallest RTT of all    s: smallest RTT with window space    T: time that the segment lingers on s
@@ -9,9 +10,13 @@
 //!
 //! Deviations: packets stand for bytes (all subflows have one MSS).
 
+use joulepath_controllers::SSTHRESH_NONE;
 use joulepath_model::units::Nanos;
 
-use super::{Backlog, MinRtt, NO_SSTHRESH, PathView, Rescue, fastest, min_rtt};
+use super::rescue::{self, Rescue, Rescuer};
+use super::scheduler::{Features, PacketScheduler, Style};
+use super::view::{Backlog, PathView, Placement, fastest, fastest_with_space};
+use crate::options::{OptionError, PartInfo};
 
 /// λ in thousandths: start, bounds, and what an RTT with or without blocking changes.
 const LAMBDA_START: u64 = 1_200;
@@ -27,7 +32,7 @@ const MAX_DOUBLINGS: u64 = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blest {
     /// Opportunistic retransmission and penalisation, kept from `minrtt`.
-    pub rescue: MinRtt,
+    pub rescuer: Rescuer,
     lambda: u64,
     updated: Nanos,
     /// The rescue had to act since λ was last updated.
@@ -36,14 +41,14 @@ pub struct Blest {
 
 impl Default for Blest {
     fn default() -> Self {
-        Blest { rescue: MinRtt::default(), lambda: LAMBDA_START, updated: Nanos::ZERO, blocked: false }
+        Blest { rescuer: Rescuer::default(), lambda: LAMBDA_START, updated: Nanos::ZERO, blocked: false }
     }
 }
 
 /// Packets that `f` sends in the `rounds` of its RTT.
 fn packets_within(f: &PathView, rounds: u64) -> u64 {
     let (cwnd, ssthresh) = (u64::from(f.cwnd), u64::from(f.ssthresh));
-    if f.ssthresh >= NO_SSTHRESH {
+    if f.ssthresh >= SSTHRESH_NONE {
         return cwnd * ((1 << rounds.min(MAX_DOUBLINGS)) - 1);
     }
     // w rises by one each round from max(w, ssthresh + 1) on: the sum of an arithmetic series.
@@ -57,17 +62,48 @@ fn linger_us(s: &PathView) -> u64 {
     (u64::from(s.rtt.min_us) + filled).max(u64::from(s.srtt_us))
 }
 
-impl Blest {
-    pub(super) fn place(&mut self, paths: &[PathView], backlog: &Backlog) -> Option<usize> {
-        let s = min_rtt::pick(paths, 0)?;
-        let f = fastest(paths)?;
-        if s == f {
-            return Some(s);
-        }
-        self.update_lambda(&paths[s], backlog.now);
-        (!self.would_block(&paths[f], &paths[s], backlog)).then_some(s)
+impl PacketScheduler for Blest {
+    const INFO: PartInfo = PartInfo::verified(
+        "blest",
+        "waits for the fastest subflow where a slow segment would block the window",
+        rescue::OPTIONS,
+        "Ferlin et al. 2016",
+    );
+    const FEATURES: Features =
+        Features { style: Style::Plain, weighs_backlog: true, watches_rtt: true, wants_allotment: false };
+
+    fn new(_mss_bytes: u32) -> Self {
+        Self::default()
     }
 
+    fn pick(&mut self, paths: &[PathView], carried: u8, _segment_bytes: u32) -> Option<usize> {
+        fastest_with_space(paths, carried)
+    }
+
+    fn place(&mut self, paths: &[PathView], _segment_bytes: u32, backlog: &Backlog) -> Option<Placement> {
+        let s = fastest_with_space(paths, 0)?;
+        let f = fastest(paths)?;
+        if s != f {
+            self.update_lambda(&paths[s], backlog.now);
+            if self.would_block(&paths[f], &paths[s], backlog) {
+                return None;
+            }
+        }
+        Some(Placement { path: s, dsn: backlog.next })
+    }
+
+    fn rescue(&mut self, paths: &[PathView], now: Nanos, carried: u8) -> Option<Rescue> {
+        let rescue = self.rescuer.rescue(paths, now, carried);
+        self.blocked |= rescue.is_some();
+        rescue
+    }
+
+    fn set(&mut self, option: &str, value: &str) -> Result<(), OptionError> {
+        self.rescuer.set(&Self::INFO, option, value)
+    }
+}
+
+impl Blest {
     /// Whether sending on `s` leaves too little of the window for what `f` could send meanwhile.
     fn would_block(&self, f: &PathView, s: &PathView, backlog: &Backlog) -> bool {
         let mean_us = (u64::from(f.rtt.min_us) + u64::from(f.rtt.max_us)) / 2;
@@ -86,11 +122,5 @@ impl Blest {
         } else {
             (self.lambda - LAMBDA_FALL).max(LAMBDA_MIN)
         };
-    }
-
-    pub(super) fn rescue(&mut self, paths: &[PathView], now: Nanos, carried: u8) -> Option<Rescue> {
-        let rescue = self.rescue.rescue(paths, now, carried);
-        self.blocked |= rescue.is_some();
-        rescue
     }
 }

@@ -1,4 +1,5 @@
-//! DAPS, delay-aware packet scheduling (Kuhn, Lochin, Mifdaoui, Sarwar, Mehani, Boreli, ICC 2014), as its port to Linux MPTCP.
+//! DAPS, delay-aware packet scheduling (Kuhn, Lochin, Mifdaoui, Sarwar, Mehani, Boreli, ICC 2014), as its
+//! port to Linux MPTCP.
 //!
 //! ```text
 //!   D_i = τ_i/2 in steps of 4 ms, at least one;   H = lcm(D_i)
@@ -6,10 +7,16 @@
 //! ```
 //! The plan is executed in order; a path without space is passed over; at its end a new one is made.
 //!
-//! Deviations: the plan is not stored but stepped through, so its length needs no bound but that of [`LONGEST_PLAN`]; RTTs are
-//! microseconds (the port takes them for milliseconds).
+//! Deviations: the plan is not stored but stepped through, so its length needs no bound but that of
+//! [`LONGEST_PLAN`]; RTTs are microseconds (the port takes them for milliseconds).
 
-use super::{MAX_SUBFLOWS, PathView, Rescue, candidates, members, min_rtt};
+use joulepath_controllers::MAX_SUBFLOWS;
+use joulepath_model::units::Nanos;
+
+use super::rescue::Rescue;
+use super::scheduler::{Features, PacketScheduler, Style};
+use super::view::{Backlog, PathView, Placement, candidates, fastest_with_space, members};
+use crate::options::PartInfo;
 
 /// Step of the forward delays, µs.
 const STEP_US: u32 = 4_000;
@@ -36,8 +43,25 @@ pub struct Daps {
     left: u32,
 }
 
-impl Daps {
-    pub(super) fn place(&mut self, paths: &[PathView]) -> Option<usize> {
+impl PacketScheduler for Daps {
+    const INFO: PartInfo = PartInfo::verified(
+        "daps",
+        "a plan in which segments arrive in order: fast paths take several turns for one of a slow one",
+        &[],
+        "Kuhn et al. 2014",
+    );
+    const FEATURES: Features =
+        Features { style: Style::Plain, weighs_backlog: true, watches_rtt: false, wants_allotment: false };
+
+    fn new(_mss_bytes: u32) -> Self {
+        Self::default()
+    }
+
+    fn pick(&mut self, paths: &[PathView], carried: u8, _segment_bytes: u32) -> Option<usize> {
+        fastest_with_space(paths, carried)
+    }
+
+    fn place(&mut self, paths: &[PathView], _segment_bytes: u32, backlog: &Backlog) -> Option<Placement> {
         let usable = candidates(paths, PathView::is_usable);
         let free = members(usable).filter(|&i| paths[i].has_space()).fold(0, |mask, i| mask | 1 << i);
         if free == 0 {
@@ -50,9 +74,17 @@ impl Daps {
             self.next_turn(paths, usable, free);
         }
         self.left -= 1;
-        Some(self.path)
+        Some(Placement { path: self.path, dsn: backlog.next })
     }
 
+    /// The window is full: the oldest segment travels once more on the fastest free path.
+    fn rescue(&mut self, paths: &[PathView], _now: Nanos, carried: u8) -> Option<Rescue> {
+        let free = fastest_with_space(paths, 0).filter(|free| carried & (1 << free) == 0)?;
+        Some(Rescue { retransmit_on: Some(free), penalise: 0 })
+    }
+}
+
+impl Daps {
     /// A new plan for the paths in `usable`, which is not empty.
     fn plan(&mut self, paths: &[PathView], usable: u8) {
         self.members = usable;
@@ -88,12 +120,6 @@ impl Daps {
         }
         (self.step, self.path) = (step, path);
         self.left = (self.window_x8[path] / WINDOW_WEIGHT).max(1);
-    }
-
-    /// The window is full: the oldest segment once more on the fastest free path.
-    pub(super) fn rescue(&self, paths: &[PathView], carried: u8) -> Option<Rescue> {
-        let free = min_rtt::pick(paths, 0).filter(|free| carried & (1 << free) == 0)?;
-        Some(Rescue { retransmit_on: Some(free), penalise: 0 })
     }
 }
 

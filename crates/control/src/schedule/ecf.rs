@@ -1,16 +1,21 @@
-//! ECF, earliest completion first (Lim, Nahum, Towsley, Gibbens, CoNEXT 2017), as the out-of-tree Linux module `ecf`.
+//! ECF, earliest completion first (Lim, Nahum, Towsley, Gibbens, CoNEXT 2017), as the out-of-tree Linux
+//! module `ecf`.
 //!
 //! ```text
-//!   f: smallest RTT of all     s: smallest RTT with window space     k: segments not yet sent     σ: larger RTT variation
+//!   f: smallest RTT of all     s: smallest RTT with window space
+//!   k: segments not yet sent   σ: larger RTT variation
 //!
-//!   (1 + max(k, w_f)/w_f) τ_f  <  (τ_s + σ)(1 + β·waiting)        f is done sooner, even though it must wait, and
-//!   (max(k, w_s)/w_s) τ_s      ≥  2 τ_f + σ                       s would not be done before f:        ⇒ wait for f
+//!   (1 + max(k, w_f)/w_f) τ_f  <  (τ_s + σ)(1 + β·waiting)     f is done sooner although it must wait, and
+//!   (max(k, w_s)/w_s) τ_s      ≥  2 τ_f + σ                    s is not done before f:     ⇒ wait for f
 //! ```
 //! Deviations: packets stand for bytes (all subflows have one MSS).
 
 use joulepath_model::units::Nanos;
 
-use super::{Backlog, MinRtt, PathView, Rescue, fastest, min_rtt};
+use super::rescue::{self, Rescue, Rescuer};
+use super::scheduler::{Features, PacketScheduler, Style};
+use super::view::{Backlog, PathView, Placement, fastest, fastest_with_space};
+use crate::options::{OptionError, PartInfo};
 
 /// 1/β: the hysteresis of a decision to wait is 25 %.
 const INVERSE_BETA: u64 = 4;
@@ -19,27 +24,56 @@ const INVERSE_BETA: u64 = 4;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ecf {
     /// Opportunistic retransmission and penalisation, kept from `minrtt`.
-    pub rescue: MinRtt,
+    pub rescuer: Rescuer,
     waiting: bool,
 }
 
-impl Ecf {
-    pub(super) fn place(&mut self, paths: &[PathView], backlog: &Backlog) -> Option<usize> {
-        let s = min_rtt::pick(paths, 0)?;
+impl PacketScheduler for Ecf {
+    const INFO: PartInfo = PartInfo::verified(
+        "ecf",
+        "waits for the fastest subflow where it completes sooner than a free slow one",
+        rescue::OPTIONS,
+        "Lim et al. 2017",
+    );
+    const FEATURES: Features =
+        Features { style: Style::Plain, weighs_backlog: true, watches_rtt: true, wants_allotment: false };
+
+    fn new(_mss_bytes: u32) -> Self {
+        Self::default()
+    }
+
+    fn pick(&mut self, paths: &[PathView], carried: u8, _segment_bytes: u32) -> Option<usize> {
+        fastest_with_space(paths, carried)
+    }
+
+    fn place(&mut self, paths: &[PathView], _segment_bytes: u32, backlog: &Backlog) -> Option<Placement> {
+        let s = fastest_with_space(paths, 0)?;
         let f = fastest(paths)?;
-        if s == f {
-            return Some(s);
-        }
-        let waits = self.fast_is_done_sooner(&paths[f], &paths[s], backlog.unsent);
-        if !waits {
-            self.waiting = false;
-            return Some(s);
-        }
-        if slow_is_done_later(&paths[f], &paths[s], backlog.unsent) {
-            self.waiting = true;
+        if s != f && self.waits(&paths[f], &paths[s], backlog.unsent) {
             return None;
         }
-        Some(s)
+        Some(Placement { path: s, dsn: backlog.next })
+    }
+
+    fn rescue(&mut self, paths: &[PathView], now: Nanos, carried: u8) -> Option<Rescue> {
+        self.rescuer.rescue(paths, now, carried)
+    }
+
+    fn set(&mut self, option: &str, value: &str) -> Result<(), OptionError> {
+        self.rescuer.set(&Self::INFO, option, value)
+    }
+}
+
+impl Ecf {
+    /// Whether to wait for `f` rather than to send on `s`.
+    fn waits(&mut self, f: &PathView, s: &PathView, unsent: u32) -> bool {
+        if !self.fast_is_done_sooner(f, s, unsent) {
+            self.waiting = false;
+            return false;
+        }
+        let waits = slow_is_done_later(f, s, unsent);
+        self.waiting |= waits;
+        waits
     }
 
     fn fast_is_done_sooner(&self, f: &PathView, s: &PathView, unsent: u32) -> bool {
@@ -47,10 +81,6 @@ impl Ecf {
         let slow_us = u64::from(s.srtt_us) + variation_us(f, s);
         let factor = INVERSE_BETA + u64::from(self.waiting);
         INVERSE_BETA * u64::from(f.srtt_us) * (k + w_f) < w_f * slow_us * factor
-    }
-
-    pub(super) fn rescue(&mut self, paths: &[PathView], now: Nanos, carried: u8) -> Option<Rescue> {
-        self.rescue.rescue(paths, now, carried)
     }
 }
 

@@ -1,13 +1,22 @@
-//! eMTCP (Chen, Yuan, Muntean, WCNC 2013), reconstructed: traffic is offloaded to the interface that costs least.
+//! eMTCP (Chen, Yuan, Muntean, WCNC 2013), reconstructed: traffic is offloaded to the interface that costs
+//! least.
 //!
-//! Interfaces are ranked by sunk power, then by marginal energy. A segment goes to the cheapest subflow with window space; equal ones
-//! are told apart by RTT, so that equal paths give `minrtt` (001 says so of eMTCP).
+//! Interfaces are ranked by sunk power, then by marginal energy. A segment goes to the cheapest subflow with
+//! window space; among equal ones the smallest RTT decides, so that equal paths give `minrtt` (001 says so of
+//! eMTCP).
 //!
-//! Deviations: the text of the paper was not available. The subflow interface state detector is "has window space"; the offload controller
-//! takes back what was assigned to a dearer subflow and not yet sent, of which there is none where segments are assigned when they are
-//! sent. 000 mentions a channel-state factor that bounds what is offloaded: left out.
+//! Deviations: the text of the paper was not available. The subflow interface state detector is "has window
+//! space". The offload controller takes back what was assigned to a dearer subflow and not yet sent; here
+//! segments are assigned when they are sent, so there is nothing to take back. 000 mentions a channel-state
+//! factor that bounds what is offloaded: it is left out.
 
-use super::{MAX_SUBFLOWS, PathCost, PathView, candidates, members, not_yet_carriers};
+use joulepath_controllers::MAX_SUBFLOWS;
+use joulepath_model::energy::Confidence;
+
+use super::scheduler::{Features, PacketScheduler, Style};
+use super::view::{PathView, members, open};
+use crate::energy::PathEnergy;
+use crate::options::PartInfo;
 
 /// Cheapest subflow first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,16 +25,32 @@ pub struct Emtcp {
     rank: [u8; MAX_SUBFLOWS],
 }
 
-impl Emtcp {
-    pub(super) fn rank_by(&mut self, costs: &[PathCost]) {
-        let key = |cost: &PathCost| (cost.sunk_w, cost.slope_j_per_bit);
+impl PacketScheduler for Emtcp {
+    const INFO: PartInfo = PartInfo {
+        confidence: Confidence::Reconstruction,
+        ..PartInfo::verified(
+            "emtcp",
+            "the interface with the least sunk power that has window space",
+            &[],
+            "Chen, Yuan, Muntean 2013",
+        )
+    };
+    const FEATURES: Features =
+        Features { style: Style::Plain, weighs_backlog: false, watches_rtt: false, wants_allotment: false };
+
+    fn new(_mss_bytes: u32) -> Self {
+        Self::default()
+    }
+
+    fn pick(&mut self, paths: &[PathView], carried: u8, _segment_bytes: u32) -> Option<usize> {
+        let free = members(open(paths, carried)).filter(|&i| paths[i].has_space());
+        free.min_by_key(|&i| (self.rank[i], paths[i].srtt_us))
+    }
+
+    fn learn_costs(&mut self, costs: &[PathEnergy]) {
+        let key = |cost: &PathEnergy| (cost.sunk_w, cost.slope_j_per_bit);
         for (rank, cost) in self.rank.iter_mut().zip(costs) {
             *rank = costs.iter().filter(|other| key(other) < key(cost)).count() as u8;
         }
-    }
-
-    pub(super) fn pick(&self, paths: &[PathView], carried: u8) -> Option<usize> {
-        let open = not_yet_carriers(candidates(paths, PathView::is_usable), carried);
-        members(open).filter(|&i| paths[i].has_space()).min_by_key(|&i| (self.rank[i], paths[i].srtt_us))
     }
 }

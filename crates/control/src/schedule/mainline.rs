@@ -2,21 +2,21 @@
 //!
 //! ```text
 //!                 queued bytes (sent, not acknowledged + waiting)
-//!   linger time = ───────────────────────────────────────────────      least wins, for a burst of 65428 bytes
+//!   linger time = ───────────────────────────────────────────────   least wins, for a burst of 65428 bytes
 //!                          averaged pacing rate
 //!
 //!                   averaged · queued + current · burst
 //!   averaged rate ← ───────────────────────────────────                when chosen
 //!                             queued + burst
 //! ```
-//! It looks at no window: data may be queued on a subflow that cannot send it yet, and stays there. That is the known
-//! weakness of this scheduler, and why [`super::Scheduler::queues_ahead`] is true for it alone.
+//! It looks at no window: data may be queued on a subflow that cannot send it yet, and stays there. That is
+//! the known weakness of this scheduler, and why its style alone is [`Style::Queues`].
 //!
 //! What bounds it is memory, and memory makes the connection wait for its slowest subflow:
 //!
 //! ```text
 //!   send buffer of a subflow     2 · (largest window so far) · memory that Linux plans for a segment
-//!   send buffer of the connection     the sum of the subflows' (`mptcp_sync_sndbuf`); holds all data without DATA_ACK
+//!   send buffer of the connection     the sum of the subflows' (`mptcp_sync_sndbuf`); unacknowledged data
 //! ```
 //! A writer that has found the latter full is woken once it is two thirds full (`sk_stream_is_writeable`).
 //!
@@ -25,10 +25,15 @@
 //! - each segment lies in memory by itself, as it does on a device without segmentation offload;
 //! - send buffers are without the limit of `tcp_wmem`;
 //! - a burst is not shortened by the data-level window, and goes on after a pause; Linux then chooses anew;
-//! - what a subflow holds is reinjected at its second timeout in a row, on the best subflow that has not carried it; Linux waits for
-//!   `stale_loss_cnt` expiries of its own timer. Before that the oldest page travels again on an idle subflow, as in Linux.
+//! - what a subflow holds is reinjected at its second timeout in a row, on the best subflow that has not
+//!   carried it; Linux waits for `stale_loss_cnt` expiries of its own timer. Before that the oldest page
+//!   travels again on an idle subflow, as in Linux.
 
-use super::{MAX_SUBFLOWS, PathView, candidates, members, not_yet_carriers};
+use joulepath_controllers::MAX_SUBFLOWS;
+
+use super::scheduler::{Features, PacketScheduler, Style};
+use super::view::{PathView, candidates, members, not_yet_carriers};
+use crate::options::PartInfo;
 
 /// Bytes per decision (`MPTCP_SEND_BURST_SIZE`): 65536 less TCP, IPv6 and fragment headers and TCP options.
 const BURST_BYTES: u32 = 65_536 - 20 - 40 - 40 - 8;
@@ -36,7 +41,8 @@ const BURST_BYTES: u32 = 65_536 - 20 - 40 - 40 - 8;
 const INITIAL_WINDOW: u32 = 10;
 /// The send buffer holds this many windows (`sndbuf_expand` of Reno and CUBIC).
 const BUFFER_WINDOWS: u64 = 2;
-/// What `tcp_sndbuf_expand` adds to a segment before it rounds up to a power of two, bytes: MAX_TCP_HEADER, `skb_shared_info`.
+/// What `tcp_sndbuf_expand` adds to a segment before it rounds up to a power of two, bytes: MAX_TCP_HEADER,
+/// `skb_shared_info`.
 const PLANNED_HEADERS: u64 = 192 + 320;
 /// And after it: `sk_buff`, bytes.
 const PLANNED_RECORD: u64 = 256;
@@ -65,7 +71,8 @@ pub struct Mainline {
     current: usize,
     /// What is left of it.
     burst_left_bytes: u32,
-    /// What is left of the page that is being sent: a burst ends, and memory is looked at, between pages only.
+    /// What is left of the page that is being sent: a burst ends, and memory is looked at, between pages
+    /// only.
     page_left_bytes: i32,
 }
 
@@ -75,13 +82,23 @@ fn pacing_rate(path: &PathView) -> u64 {
     percent * u64::from(path.cwnd.max(path.in_flight)) * 1_000_000 / u64::from(path.srtt_us.max(1))
 }
 
-/// Whether Linux hands data to the subflow: it looks at neither Loss state nor window (`mptcp_subflow_active`).
+/// Whether Linux hands data to the subflow: it looks at neither Loss state nor window
+/// (`mptcp_subflow_active`).
 fn is_active(path: &PathView) -> bool {
     path.established
 }
 
-impl Mainline {
-    pub(super) fn new(mss_bytes: u32) -> Self {
+impl PacketScheduler for Mainline {
+    const INFO: PartInfo = PartInfo::verified(
+        "mainline",
+        "Linux's default: least queued bytes per pacing rate, in bursts of 65428 bytes",
+        &[],
+        "Linux 6",
+    );
+    const FEATURES: Features =
+        Features { style: Style::Queues, weighs_backlog: false, watches_rtt: false, wants_allotment: false };
+
+    fn new(mss_bytes: u32) -> Self {
         Mainline {
             mss_bytes,
             average_rate: [0; MAX_SUBFLOWS],
@@ -93,7 +110,7 @@ impl Mainline {
     }
 
     #[inline]
-    pub(super) fn pick(&mut self, paths: &[PathView], carried: u8, segment_bytes: u32) -> Option<usize> {
+    fn pick(&mut self, paths: &[PathView], carried: u8, segment_bytes: u32) -> Option<usize> {
         let mut open = candidates(paths, is_active);
         if carried != 0 {
             open = not_yet_carriers(open, carried);
@@ -113,7 +130,27 @@ impl Mainline {
         Some(self.current)
     }
 
-    /// The subflow with the least linger time, its average rate brought up to date; none while its send buffer is full.
+    /// An ACK has been dealt with: the send buffer grows with the window, and never shrinks.
+    fn acknowledged(&mut self, i: usize, path: &PathView) {
+        self.buffered_window[i] = self.buffered_window[i].max(path.cwnd);
+    }
+
+    /// The subflow has been closed; the next one on its path starts anew.
+    fn forget(&mut self, i: usize) {
+        self.buffered_window[i] = INITIAL_WINDOW;
+        self.average_rate[i] = 0;
+    }
+
+    /// Payload that the connection keeps until it is DATA_ACKed, bytes.
+    fn send_buffer_bytes(&self, paths: &[PathView]) -> Option<u64> {
+        let established = (0..paths.len()).filter(|&i| paths[i].established);
+        Some(LEAST_BUFFER + established.map(|i| self.buffer_bytes(i)).sum::<u64>() + WRITTEN_BEYOND)
+    }
+}
+
+impl Mainline {
+    /// The subflow with the least linger time, its average rate brought up to date; none while its send
+    /// buffer is full.
     fn choose(&mut self, paths: &[PathView], open: u8) -> Option<usize> {
         for i in members(open) {
             if self.average_rate[i] == 0 {
@@ -128,23 +165,6 @@ impl Mainline {
             u128::from(self.average_rate[best]) * queued + u128::from(pacing_rate(&paths[best])) * burst;
         self.average_rate[best] = (sum / (queued + burst)) as u64;
         Some(best)
-    }
-
-    /// An ACK has been dealt with: the send buffer grows with the window, and never shrinks.
-    pub(super) fn acknowledged(&mut self, i: usize, path: &PathView) {
-        self.buffered_window[i] = self.buffered_window[i].max(path.cwnd);
-    }
-
-    /// The subflow has been closed; the next one on its path starts anew.
-    pub(super) fn forget(&mut self, i: usize) {
-        self.buffered_window[i] = INITIAL_WINDOW;
-        self.average_rate[i] = 0;
-    }
-
-    /// Payload that the connection keeps until it is DATA_ACKed, bytes.
-    pub(super) fn send_buffer_bytes(&self, paths: &[PathView]) -> u64 {
-        let established = (0..paths.len()).filter(|&i| paths[i].established);
-        LEAST_BUFFER + established.map(|i| self.buffer_bytes(i)).sum::<u64>() + WRITTEN_BEYOND
     }
 
     /// Send buffer of a subflow, bytes of memory (`tcp_sndbuf_expand`).

@@ -1,23 +1,41 @@
-//! Every segment on every usable subflow, as the out-of-tree Linux MPTCP module `redundant`: the least delay, the most energy.
+//! Every segment on every usable subflow, as the out-of-tree Linux MPTCP module `redundant`: the least delay,
+//! the most energy.
 //!
 //! Each subflow walks through the data at its own pace; what has been DATA_ACKed meanwhile is passed over.
 
-use super::{Backlog, MAX_SUBFLOWS, PathView, Placement, candidates, members};
+use joulepath_controllers::MAX_SUBFLOWS;
+
+use super::scheduler::{Features, PacketScheduler, Style};
+use super::view::{Backlog, PathView, Placement, candidates, fastest_with_space, members};
+use crate::options::PartInfo;
 
 /// Copies for all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Redundant {
-    /// DSN behind the last one that each subflow has carried.
+    /// The first DSN that each subflow has not come to.
     reached: [u32; MAX_SUBFLOWS],
 }
 
-impl Redundant {
-    pub(super) fn forget(&mut self, path: usize) {
-        self.reached[path] = 0;
+impl PacketScheduler for Redundant {
+    const INFO: PartInfo = PartInfo::verified(
+        "redundant",
+        "every segment on every subflow",
+        &[],
+        "out-of-tree Linux MPTCP v0.95",
+    );
+    const FEATURES: Features =
+        Features { style: Style::Copies, weighs_backlog: true, watches_rtt: false, wants_allotment: false };
+
+    fn new(_mss_bytes: u32) -> Self {
+        Self::default()
+    }
+
+    fn pick(&mut self, paths: &[PathView], carried: u8, _segment_bytes: u32) -> Option<usize> {
+        fastest_with_space(paths, carried)
     }
 
     /// New data (`dsn` = `backlog.next`) or a copy (below it).
-    pub(super) fn place(&mut self, paths: &[PathView], backlog: &Backlog) -> Option<Placement> {
+    fn place(&mut self, paths: &[PathView], _segment_bytes: u32, backlog: &Backlog) -> Option<Placement> {
         let end = backlog.next + u32::from(backlog.unsent > 0);
         let reached = |i: usize| self.reached[i].max(backlog.una);
         let free = members(candidates(paths, PathView::is_usable)).filter(|&i| paths[i].has_space());
@@ -25,5 +43,9 @@ impl Redundant {
         let dsn = reached(path);
         self.reached[path] = dsn + 1;
         Some(Placement { path, dsn })
+    }
+
+    fn forget(&mut self, path: usize) {
+        self.reached[path] = 0;
     }
 }

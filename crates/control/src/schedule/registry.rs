@@ -1,145 +1,152 @@
-//! The schedulers by name, and their options.
+//! The schedulers by name. A new one is a line here and a file beside this one.
 
-use joulepath_model::energy::Confidence;
+use joulepath_model::units::Nanos;
 
-use super::{
-    Allotted, Blest, Daps, Ecf, Emtcp, Mainline, MinRtt, Proactive, Redundant, RoundRobin, Scheduler, Sttf,
-};
+use super::rescue::Rescue;
+use super::scheduler::{Features, PacketScheduler};
+use super::view::{Backlog, PathView, Placement};
+use super::{allotted, blest, daps, ecf, emtcp, first_free, mainline, min_rtt, proactive, redundant};
+use super::{round_robin, sttf};
+use crate::energy::PathEnergy;
 use crate::options::{self, OptionError, PartInfo};
 
-/// Options of those that keep the rescue of `minrtt`.
-const RESCUE: &[&str] = &["opportunistic", "penalise"];
+/// Declares [`Scheduler`] and [`SCHEDULERS`], and hands each call to the scheduler that is meant.
+macro_rules! schedulers {
+    ($($(#[$doc:meta])* $name:ident($scheduler:ty),)*) => {
+        /// A packet scheduler with its state: one per connection. [`PacketScheduler`] says what each call
+        /// means.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Scheduler {
+            $($(#[$doc])* $name($scheduler),)*
+        }
+
+        const INFOS: &[PartInfo] = &[$(<$scheduler>::INFO,)*];
+
+        impl Scheduler {
+            fn new(name: &str, mss_bytes: u32) -> Option<Self> {
+                $(if name == <$scheduler>::INFO.name {
+                    return Some(Scheduler::$name(<$scheduler>::new(mss_bytes)));
+                })*
+                None
+            }
+
+            /// What it is and what it reads.
+            pub fn features(&self) -> Features {
+                match self { $(Scheduler::$name(_) => <$scheduler>::FEATURES,)* }
+            }
+
+            /// See [`PacketScheduler::pick`].
+            #[inline]
+            pub fn pick(&mut self, paths: &[PathView], carried: u8, segment_bytes: u32) -> Option<usize> {
+                debug_assert!(paths.len() <= super::MAX_SUBFLOWS);
+                match self { $(Scheduler::$name(one) => one.pick(paths, carried, segment_bytes),)* }
+            }
+
+            /// See [`PacketScheduler::place`].
+            #[inline]
+            pub fn place(
+                &mut self,
+                paths: &[PathView],
+                segment_bytes: u32,
+                backlog: &Backlog,
+            ) -> Option<Placement> {
+                match self { $(Scheduler::$name(one) => one.place(paths, segment_bytes, backlog),)* }
+            }
+
+            /// See [`PacketScheduler::placed`].
+            #[inline]
+            pub fn placed(&mut self, placement: Placement) {
+                match self { $(Scheduler::$name(one) => one.placed(placement),)* }
+            }
+
+            /// See [`PacketScheduler::rescue`].
+            #[inline]
+            pub fn rescue(&mut self, paths: &[PathView], now: Nanos, carried: u8) -> Option<Rescue> {
+                match self { $(Scheduler::$name(one) => one.rescue(paths, now, carried),)* }
+            }
+
+            /// See [`PacketScheduler::learn_costs`].
+            pub fn learn_costs(&mut self, costs: &[PathEnergy]) {
+                match self { $(Scheduler::$name(one) => one.learn_costs(costs),)* }
+            }
+
+            /// See [`PacketScheduler::forget`].
+            pub fn forget(&mut self, path: usize) {
+                match self { $(Scheduler::$name(one) => one.forget(path),)* }
+            }
+
+            /// See [`PacketScheduler::acknowledged`].
+            pub fn acknowledged(&mut self, path: usize, view: &PathView) {
+                match self { $(Scheduler::$name(one) => one.acknowledged(path, view),)* }
+            }
+
+            /// See [`PacketScheduler::send_buffer_bytes`].
+            pub fn send_buffer_bytes(&self, paths: &[PathView]) -> Option<u64> {
+                match self { $(Scheduler::$name(one) => one.send_buffer_bytes(paths),)* }
+            }
+
+            /// See [`PacketScheduler::allot`].
+            pub fn allot(&mut self, packets: &[f64]) {
+                match self { $(Scheduler::$name(one) => one.allot(packets),)* }
+            }
+
+            fn set(&mut self, option: &str, value: &str) -> Result<(), OptionError> {
+                match self { $(Scheduler::$name(one) => one.set(option, value),)* }
+            }
+        }
+    };
+}
+
+schedulers! {
+    /// `round-robin`: turns of equal length.
+    RoundRobin(round_robin::RoundRobin),
+    /// `first-free`: the first subflow, in the connection's order, that has space.
+    FirstFree(first_free::FirstFree),
+    /// `minrtt`: the subflow with the smallest smoothed RTT among those with space.
+    MinRtt(min_rtt::MinRtt),
+    /// `mainline`: the default scheduler of Linux 6, least time to drain what is queued.
+    Mainline(mainline::Mainline),
+    /// `blest`: waits for the fast subflow rather than block the window.
+    Blest(blest::Blest),
+    /// `ecf`: earliest completion first.
+    Ecf(ecf::Ecf),
+    /// `daps`: in the order of arrival.
+    Daps(daps::Daps),
+    /// `sttf`: shortest transfer time first.
+    Sttf(sttf::Sttf),
+    /// `redundant`: everything everywhere.
+    Redundant(redundant::Redundant),
+    /// `emtcp`: cheapest interface first.
+    Emtcp(emtcp::Emtcp),
+    /// `proactive`: slow paths carry later segments.
+    Proactive(proactive::Proactive),
+    /// `allotted`: spends what an allocator allots.
+    Allotted(allotted::Allotted),
+}
 
 /// Every scheduler.
-pub static SCHEDULERS: [PartInfo; 12] = [
-    PartInfo::verified(
-        "round-robin",
-        "turns of num_segments segments each; skips subflows without window space unless cwnd_limited=off",
-        &["num_segments", "cwnd_limited"],
-        "out-of-tree Linux MPTCP v0.95",
-    ),
-    PartInfo::verified("first-free", "first subflow with window space", &[], "004"),
-    PartInfo::verified(
-        "minrtt",
-        "smallest smoothed RTT with window space, with opportunistic retransmission and penalisation",
-        RESCUE,
-        "out-of-tree Linux MPTCP v0.95",
-    ),
-    PartInfo::verified(
-        "mainline",
-        "Linux's default: least queued bytes per pacing rate, in bursts of 65428 bytes",
-        &[],
-        "Linux 6",
-    ),
-    PartInfo::verified(
-        "blest",
-        "waits for the fastest subflow where a slow segment would block the window",
-        RESCUE,
-        "Ferlin et al. 2016",
-    ),
-    PartInfo::verified(
-        "ecf",
-        "waits for the fastest subflow where it completes sooner than a free slow one",
-        RESCUE,
-        "Lim et al. 2017",
-    ),
-    PartInfo::verified(
-        "daps",
-        "a plan in which segments arrive in order: fast paths take several turns for one of a slow one",
-        &[],
-        "Kuhn et al. 2014",
-    ),
-    PartInfo::verified(
-        "sttf",
-        "each segment belongs to the subflow that brings it soonest, even if that one has no space yet",
-        RESCUE,
-        "Hurtig et al. 2019",
-    ),
-    PartInfo::verified("redundant", "every segment on every subflow", &[], "out-of-tree Linux MPTCP v0.95"),
-    PartInfo {
-        confidence: Confidence::Reconstruction,
-        ..PartInfo::verified(
-            "emtcp",
-            "the interface with the least sunk power that has window space",
-            &[],
-            "Chen, Yuan, Muntean 2013",
-        )
-    },
-    PartInfo::verified(
-        "proactive",
-        "first subflow with space; slow ones carry segments that are due when they arrive",
-        &["spaced"],
-        "004, Algorithm 2",
-    ),
-    PartInfo::verified(
-        "allotted",
-        "spends what the allocator so-mptcp allots to each subflow, slot by slot",
-        &[],
-        "003",
-    ),
-];
+pub static SCHEDULERS: &[PartInfo] = INFOS;
 
 /// What the registry says of a scheduler.
 pub(crate) fn info(name: &str) -> Result<&'static PartInfo, OptionError> {
-    options::find("scheduler", &SCHEDULERS, name)
+    options::find("scheduler", SCHEDULERS, name)
 }
 
 impl Scheduler {
-    /// The scheduler called `name`, with `options` in the order written. `mss_bytes` is the payload of a full segment.
+    /// The scheduler called `name`, with `options` in the order written. `mss_bytes` is the payload of a full
+    /// segment.
     ///
     /// # Errors
     /// An unknown name or option, or a value that does not fit; the message names what would be right.
     pub fn by_name(name: &str, options: &[(String, String)], mss_bytes: u32) -> Result<Self, OptionError> {
         let info = info(name)?;
-        let mut scheduler = match name {
-            "round-robin" => Scheduler::RoundRobin(RoundRobin::default()),
-            "first-free" => Scheduler::FirstFree,
-            "minrtt" => Scheduler::MinRtt(MinRtt::default()),
-            "mainline" => Scheduler::Mainline(Mainline::new(mss_bytes)),
-            "blest" => Scheduler::Blest(Blest::default()),
-            "ecf" => Scheduler::Ecf(Ecf::default()),
-            "daps" => Scheduler::Daps(Daps::default()),
-            "sttf" => Scheduler::Sttf(Sttf::default()),
-            "redundant" => Scheduler::Redundant(Redundant::default()),
-            "emtcp" => Scheduler::Emtcp(Emtcp::default()),
-            "proactive" => Scheduler::Proactive(Proactive::default()),
-            "allotted" => Scheduler::Allotted(Allotted::default()),
-            other => unreachable!("`{other}` is in the registry"),
-        };
-        for (key, value) in options {
-            scheduler.set(info, key, value)?;
+        let mut scheduler = Self::new(name, mss_bytes).expect("what has a row has a scheduler");
+        for (option, value) in options {
+            if !info.options.contains(&option.as_str()) {
+                return Err(OptionError::unknown_option(info.name, option, info.options));
+            }
+            scheduler.set(option, value)?;
         }
         Ok(scheduler)
-    }
-
-    fn set(&mut self, info: &PartInfo, key: &str, value: &str) -> Result<(), OptionError> {
-        if let Some(rescue) = self.rescue_options().filter(|_| RESCUE.contains(&key)) {
-            match key {
-                "opportunistic" => rescue.opportunistic = options::switch("opportunistic", value)?,
-                _ => rescue.penalise = options::switch("penalise", value)?,
-            }
-            return Ok(());
-        }
-        match (self, key) {
-            (Scheduler::RoundRobin(s), "num_segments") => {
-                s.num_segments = options::count("num_segments", value)?;
-            }
-            (Scheduler::RoundRobin(s), "cwnd_limited") => {
-                s.cwnd_limited = options::switch("cwnd_limited", value)?;
-            }
-            (Scheduler::Proactive(s), "spaced") => s.spaced = options::switch("spaced", value)?,
-            _ => return Err(OptionError::unknown_option(info.name, key, info.options)),
-        }
-        Ok(())
-    }
-
-    fn rescue_options(&mut self) -> Option<&mut MinRtt> {
-        match self {
-            Scheduler::MinRtt(rescue) => Some(rescue),
-            Scheduler::Blest(scheduler) => Some(&mut scheduler.rescue),
-            Scheduler::Ecf(scheduler) => Some(&mut scheduler.rescue),
-            Scheduler::Sttf(scheduler) => Some(&mut scheduler.rescue),
-            _ => None,
-        }
     }
 }

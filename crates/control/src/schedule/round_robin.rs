@@ -1,11 +1,16 @@
 //! Round-robin, as the out-of-tree Linux MPTCP module `roundrobin` (v0.95); 000 names it as its scheduler.
 //!
 //! Deviations:
-//! - of several subflows whose turn has not begun, the first is taken (the module takes the last in its list);
+//! - of several subflows whose turn has not begun, the first is taken (the module takes the last in its
+//!   list);
 //! - a turn counts segments, not bytes divided by the MSS;
 //! - backup subflows wait until no regular one is usable (the module ignores the flag).
 
-use super::{MAX_SUBFLOWS, PathView, candidates, members, not_yet_carriers};
+use joulepath_controllers::MAX_SUBFLOWS;
+
+use super::scheduler::{Features, PacketScheduler, Style};
+use super::view::{PathView, members, open};
+use crate::options::{self, OptionError, PartInfo};
 
 /// Turns of `num_segments` segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,10 +30,23 @@ impl Default for RoundRobin {
     }
 }
 
-impl RoundRobin {
+impl PacketScheduler for RoundRobin {
+    const INFO: PartInfo = PartInfo::verified(
+        "round-robin",
+        "turns of num_segments segments each; skips subflows without window space unless cwnd_limited=off",
+        &["num_segments", "cwnd_limited"],
+        "out-of-tree Linux MPTCP v0.95",
+    );
+    const FEATURES: Features =
+        Features { style: Style::Plain, weighs_backlog: false, watches_rtt: false, wants_allotment: false };
+
+    fn new(_mss_bytes: u32) -> Self {
+        Self::default()
+    }
+
     #[inline]
-    pub(super) fn pick(&mut self, paths: &[PathView], carried: u8) -> Option<usize> {
-        let mut open = not_yet_carriers(candidates(paths, PathView::is_usable), carried);
+    fn pick(&mut self, paths: &[PathView], carried: u8, _segment_bytes: u32) -> Option<usize> {
+        let mut open = open(paths, carried);
         if self.cwnd_limited {
             open = members(open).filter(|&i| paths[i].has_space()).fold(0, |mask, i| mask | 1 << i);
         }
@@ -43,6 +61,17 @@ impl RoundRobin {
         Some(turn)
     }
 
+    fn set(&mut self, option: &str, value: &str) -> Result<(), OptionError> {
+        match option {
+            "num_segments" => self.num_segments = options::count("num_segments", value)?,
+            "cwnd_limited" => self.cwnd_limited = options::switch("cwnd_limited", value)?,
+            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+        }
+        Ok(())
+    }
+}
+
+impl RoundRobin {
     /// The subflow in the middle of its turn, or else the first one that has not had any.
     #[inline]
     fn turn(&self, open: u8) -> Option<usize> {

@@ -1,30 +1,36 @@
-//! STTF, shortest transfer time first (Hurtig, Grinnemo, Brunstrom, Ferlin, Alay, Kuhn, ToN 2019), as in the Karlstad kernel tree.
+//! STTF, shortest transfer time first (Hurtig, Grinnemo, Brunstrom, Ferlin, Alay, Kuhn, ToN 2019), as in the
+//! Karlstad kernel tree.
 //!
 //! ```text
 //!   transfer time of a segment with q segments before it on a path:
 //!       q < free window:  τ/2
-//!       otherwise:        τ per window that must go before, doubling in slow start and +1 in congestion avoidance, and τ/2
+//!       otherwise:        τ per window that must go first (×2 in slow start, +1 afterwards), and τ/2
 //! ```
-//! Each unsent segment, in order, belongs to the path that brings it soonest, even if that path has no space now. A path with space
-//! therefore gets the first segment that no full path would bring sooner: earlier ones are left for the faster paths. Plans are
-//! made anew for every segment, which is the limit of re-planning whenever the assignment changes.
+//! Each unsent segment, in order, belongs to the path that brings it soonest, even if that path has no space
+//! now. A path with space therefore gets the first segment that no full path would bring sooner: earlier ones
+//! are left for the faster paths. Plans are made anew for every segment, which is the limit of re-planning
+//! whenever the assignment changes.
 //!
-//! Deviations: there are no queues below the data level, so only the plan itself waits; packets stand for bytes.
+//! Deviations: there are no queues below the data level, so only the plan itself waits; packets stand for
+//! bytes.
 
 use joulepath_model::units::Nanos;
 
-use super::{Backlog, MinRtt, PathView, Placement, Rescue, candidates, members};
+use super::rescue::{self, Rescue, Rescuer};
+use super::scheduler::{Features, PacketScheduler, Style};
+use super::view::{Backlog, PathView, Placement, candidates, members, open};
+use crate::options::{OptionError, PartInfo};
 
 /// Shortest transfer time first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sttf {
     /// Opportunistic retransmission, kept from `minrtt`; penalisation is off.
-    pub rescue: MinRtt,
+    pub rescuer: Rescuer,
 }
 
 impl Default for Sttf {
     fn default() -> Self {
-        Sttf { rescue: MinRtt::without_penalty() }
+        Sttf { rescuer: Rescuer::without_penalty() }
     }
 }
 
@@ -46,10 +52,27 @@ fn brought_sooner(path: &PathView, limit_x2: u64, most: u64) -> u64 {
     sum
 }
 
-impl Sttf {
-    pub(super) fn place(&self, paths: &[PathView], backlog: &Backlog) -> Option<Placement> {
+impl PacketScheduler for Sttf {
+    const INFO: PartInfo = PartInfo::verified(
+        "sttf",
+        "each segment belongs to the subflow that brings it soonest, even if that one has no space yet",
+        rescue::OPTIONS,
+        "Hurtig et al. 2019",
+    );
+    const FEATURES: Features =
+        Features { style: Style::Places, weighs_backlog: true, watches_rtt: true, wants_allotment: false };
+
+    fn new(_mss_bytes: u32) -> Self {
+        Self::default()
+    }
+
+    fn pick(&mut self, paths: &[PathView], carried: u8, _segment_bytes: u32) -> Option<usize> {
+        soonest(paths, open(paths, carried))
+    }
+
+    fn place(&mut self, paths: &[PathView], _segment_bytes: u32, backlog: &Backlog) -> Option<Placement> {
         let usable = candidates(paths, PathView::is_usable);
-        let path = pick(paths, usable)?;
+        let path = soonest(paths, usable)?;
         let limit_x2 = rtt_us(&paths[path]);
         let full = members(usable).filter(|&i| !paths[i].has_space());
         let most = u64::from(backlog.unsent);
@@ -57,12 +80,16 @@ impl Sttf {
         (before < most).then(|| Placement { path, dsn: backlog.next + before as u32 })
     }
 
-    pub(super) fn rescue(&mut self, paths: &[PathView], now: Nanos, carried: u8) -> Option<Rescue> {
-        self.rescue.rescue(paths, now, carried)
+    fn rescue(&mut self, paths: &[PathView], now: Nanos, carried: u8) -> Option<Rescue> {
+        self.rescuer.rescue(paths, now, carried)
+    }
+
+    fn set(&mut self, option: &str, value: &str) -> Result<(), OptionError> {
+        self.rescuer.set(&Self::INFO, option, value)
     }
 }
 
 /// Of the paths in `open`, the one with space and the least latest RTT; the first of equals.
-pub(super) fn pick(paths: &[PathView], open: u8) -> Option<usize> {
+fn soonest(paths: &[PathView], open: u8) -> Option<usize> {
     members(open).filter(|&i| paths[i].has_space()).min_by_key(|&i| rtt_us(&paths[i]))
 }

@@ -1,3 +1,4 @@
+use joulepath_model::units::Nanos;
 use proptest::prelude::*;
 
 use super::*;
@@ -100,10 +101,10 @@ fn mainline_sends_bursts_and_queues_beyond_the_window() {
     let order = fill(&mut mainline, &mut paths, 90);
     assert_eq!(order[..45], [0; 45]);
     assert_eq!(order[45..], [1; 45]);
-    // Memory: 2 · 100 · (2048 + 256) bytes for segments of 1460 + 832 bytes, 201.05 of them. Looked at between pages of 32 KiB: four bursts
-    // of 45 and a page of 23 end behind it, on each.
+    // Memory: 2 · 100 · (2048 + 256) bytes for segments of 1460 + 832 bytes, 201.05 of them. Looked at
+    // between pages of 32 KiB: four bursts of 45 and a page of 23 end beyond it, on each.
     assert_eq!(order.len() + fill(&mut mainline, &mut paths, 999).len(), 2 * (4 * 45 + 23));
-    assert!(mainline.queues_ahead() && !scheduler("minrtt", &[]).queues_ahead());
+    assert!(mainline.features().queues_ahead() && !scheduler("minrtt", &[]).features().queues_ahead());
 }
 
 /// The send buffers have grown with the windows.
@@ -136,7 +137,8 @@ fn the_send_buffer_of_mainline_grows_with_the_windows_and_never_shrinks() {
 
 #[test]
 fn mainline_shares_by_pacing_rate() {
-    // Rates 4:1. With least queued/rate, the queues end up near 4:1: 20 windows' worth each side, within a burst.
+    // Rates 4:1. With least queued/rate, the queues end up near 4:1: 20 windows' worth each side, within a
+    // burst.
     let mut paths = [path(1000, 50_000), path(250, 50_000)];
     let order = fill(&mut mainline_that_has_seen(&paths), &mut paths, 1125);
     let slow = order.iter().filter(|&&i| i == 1).count();
@@ -196,6 +198,17 @@ fn a_wrong_name_or_option_is_told_the_right_one() {
     assert!(fails("round-robin", &[("num_segments", "0")]).contains("1 to 65535"));
 }
 
+/// A row of the registry that lists an option which the scheduler refuses would mislead.
+#[test]
+fn every_listed_option_is_taken_by_its_scheduler() {
+    for info in SCHEDULERS {
+        for option in info.options {
+            let value = if *option == "num_segments" { "2" } else { "on" };
+            scheduler(info.name, &[(option, value)]);
+        }
+    }
+}
+
 fn any_path() -> impl Strategy<Value = PathView> {
     (any::<[bool; 4]>(), 0..30u32, 2..30u32, 0..30u32, 0..200_000u32, 0..60_000u32).prop_map(
         |([established, backup, in_loss, in_recovery], cwnd, ssthresh, in_flight, srtt_us, queued_bytes)| {
@@ -227,17 +240,23 @@ proptest! {
         index in 0..SCHEDULERS.len(),
     ) {
         let mut scheduler = scheduler(SCHEDULERS[index].name, &[]);
-        let ahead = scheduler.queues_ahead();
+        let ahead = scheduler.features().queues_ahead();
         let may = |path: &PathView| path.established && (ahead || !path.in_loss);
         for (at, (paths, carried, bytes)) in states.iter().enumerate() {
             if let Some(i) = scheduler.pick(paths, *carried, *bytes) {
                 prop_assert!(may(&paths[i]) && (ahead || paths[i].has_space()));
                 prop_assert!(!paths[i].backup || !paths.iter().any(|p| may(p) && !p.backup));
-                let fresh = |j: usize| may(&paths[j]) && paths[j].backup == paths[i].backup && carried >> j & 1 == 0;
-                prop_assert!(carried >> i & 1 == 0 || !(0..4).any(fresh), "{i} had carried it, another had not");
+                let alike = |j: usize| may(&paths[j]) && paths[j].backup == paths[i].backup;
+                let fresh = |j: usize| alike(j) && carried >> j & 1 == 0;
+                prop_assert!(
+                    carried >> i & 1 == 0 || !(0..4).any(fresh),
+                    "{i} had carried it, another had not"
+                );
             }
             if let Some(rescue) = scheduler.rescue(paths, Nanos::from_millis(at as u64), *carried & 15) {
-                prop_assert!(rescue.retransmit_on.is_none_or(|i| paths[i].has_space() && carried >> i & 1 == 0));
+                prop_assert!(
+                    rescue.retransmit_on.is_none_or(|i| paths[i].has_space() && carried >> i & 1 == 0)
+                );
                 prop_assert_eq!(rescue.penalise & !carried, 0);
             }
         }

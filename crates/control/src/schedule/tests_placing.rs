@@ -1,8 +1,12 @@
 //! Schedulers that look at the data, too: which segment goes where, and when it is better to wait.
 
+use joulepath_controllers::SSTHRESH_NONE;
+use joulepath_model::units::Nanos;
 use proptest::prelude::*;
 
+use super::view::fastest;
 use super::*;
+use crate::energy::PathEnergy;
 
 const MSS: u32 = 1460;
 const MS: u32 = 1_000;
@@ -32,8 +36,8 @@ const FULL_AND_FREE: fn() -> [PathView; 2] = || [path(10, 10, 20), path(10, 0, 1
 
 #[test]
 fn blest_waits_when_the_window_is_too_small_for_both() {
-    // A segment lingers 100 ms on the slow path: 100/20 + 1 = 6 rounds of the fast one, which sends (2 · 11 + 5) · 6/2 = 81 packets in
-    // them. 1.2 · 81 = 97.2 must fit the window less the slow segment itself.
+    // A segment lingers 100 ms on the slow path: 100/20 + 1 = 6 rounds of the fast one, which sends (2 · 11 +
+    // 5) · 6/2 = 81 packets in them. 1.2 · 81 = 97.2 must fit the window less the slow segment itself.
     let paths = FULL_AND_FREE();
     assert_eq!(chosen(&mut scheduler("blest", &[]), &paths, &backlog(999, 98)), None);
     assert_eq!(chosen(&mut scheduler("blest", &[]), &paths, &backlog(999, 99)), Some(1));
@@ -51,7 +55,8 @@ fn blest_takes_lambda_back_each_slow_rtt_and_raises_it_when_it_was_blocked() {
     assert_eq!(chosen(&mut blest, &paths, &at(99)), None);
     // 1.19 · 81 = 96.4 fits 97.
     assert_eq!(chosen(&mut blest, &paths, &at(100)), Some(1));
-    // The fast subflow is free again, and the window was full: blocked. 1.19 + 0.04 = 1.23: 99.6 does not fit.
+    // The fast subflow is free again, and the window was full: blocked. 1.19 + 0.04 = 1.23: 99.6 does not
+    // fit.
     let free = [path(10, 0, 20), path(10, 10, 100)];
     assert!(blest.rescue(&free, Nanos::from_millis(150), 0b10).is_some());
     assert_eq!(chosen(&mut blest, &paths, &at(200)), None);
@@ -60,7 +65,7 @@ fn blest_takes_lambda_back_each_slow_rtt_and_raises_it_when_it_was_blocked() {
 #[test]
 fn blest_foresees_the_doublings_of_a_first_slow_start() {
     // 6 rounds from 10 packets: 10 (2^6 - 1) = 630; 1.2 · 630 = 756.
-    let fast = PathView { ssthresh: NO_SSTHRESH, ..path(10, 10, 20) };
+    let fast = PathView { ssthresh: SSTHRESH_NONE, ..path(10, 10, 20) };
     let paths = [fast, path(10, 0, 100)];
     assert_eq!(chosen(&mut scheduler("blest", &[]), &paths, &backlog(9999, 756)), None);
     assert_eq!(chosen(&mut scheduler("blest", &[]), &paths, &backlog(9999, 757)), Some(1));
@@ -81,7 +86,8 @@ fn ecf_waits_for_the_fast_subflow_while_that_completes_sooner() {
 
 #[test]
 fn ecf_does_not_wait_where_the_slow_subflow_is_done_before_the_fast_one_is_free() {
-    // Slow, one window: 50 ms. Fast: 2 · 20 ms + σ. With σ = 0 the slow one is later; with σ = 20 ms it is sooner.
+    // Slow, one window: 50 ms. Fast: 2 · 20 ms + σ. With σ = 0 the slow one is later; with σ = 20 ms it is
+    // sooner.
     let paths = [path(10, 10, 20), path(100, 0, 50)];
     assert_eq!(chosen(&mut scheduler("ecf", &[]), &paths, &backlog(1, 999)), None);
     let mut varying = paths;
@@ -95,8 +101,8 @@ fn sttf_leaves_to_the_full_fast_path_what_it_brings_sooner() {
         let backlog = Backlog { next: 500, ..backlog(unsent, 999) };
         scheduler("sttf", &[]).place(paths, MSS, &backlog).map(|p| (p.path, p.dsn))
     };
-    // The slow path brings a segment in 50 ms. The fast one brings its next window of 10 after 1.5 · 20 = 30 ms, the one after
-    // that at 50 ms, no sooner: the 11th segment goes to the slow path.
+    // The slow path brings a segment in 50 ms. The fast one brings its next window of 10 after 1.5 · 20 = 30
+    // ms, the one after that at 50 ms, no sooner: the 11th segment goes to the slow path.
     assert_eq!(placed(&FULL_AND_FREE(), 999), Some((1, 510)));
     assert_eq!(placed(&FULL_AND_FREE(), 11), Some((1, 510)));
     assert_eq!(placed(&FULL_AND_FREE(), 10), None);
@@ -170,7 +176,7 @@ fn redundant_sends_every_segment_on_every_subflow() {
 
 #[test]
 fn emtcp_fills_the_interface_with_the_least_sunk_power_first() {
-    let cost = |sunk_w, slope_j_per_bit| PathCost { sunk_w, slope_j_per_bit };
+    let cost = |sunk_w, slope_j_per_bit| PathEnergy { sunk_w, slope_j_per_bit, ..PathEnergy::default() };
     let paths = [path(2, 0, 20), path(2, 0, 90), path(2, 0, 50)];
     let mut emtcp = scheduler("emtcp", &[]);
     emtcp.learn_costs(&[cost(1.288, 52e-9), cost(0.1329, 137e-9), cost(0.1329, 137e-9)]);
@@ -179,7 +185,7 @@ fn emtcp_fills_the_interface_with_the_least_sunk_power_first() {
     let full = [paths[0], paths[1], PathView { in_flight: 2, ..paths[2] }];
     assert_eq!(chosen(&mut emtcp, &full, &backlog(9, 99)), Some(1));
     // Equal costs: minrtt.
-    emtcp.learn_costs(&[PathCost::default(); 3]);
+    emtcp.learn_costs(&[PathEnergy::default(); 3]);
     assert_eq!(chosen(&mut emtcp, &paths, &backlog(9, 99)), Some(0));
 }
 
@@ -217,7 +223,7 @@ proptest! {
         let name = SCHEDULERS[index].name;
         let mut scheduler = scheduler(name, &[]);
         scheduler.allot(&[1e9; 4]);
-        let ahead = scheduler.queues_ahead();
+        let ahead = scheduler.features().queues_ahead();
         for (at, (paths, unsent, una)) in states.iter().enumerate() {
             let next = una + 20;
             let now = Nanos::from_millis(at as u64);
@@ -225,7 +231,7 @@ proptest! {
             let Some(placement) = scheduler.place(paths, MSS, &backlog) else { continue };
             let path = &paths[placement.path];
             prop_assert!(path.established && (ahead || path.has_space() && !path.in_loss), "{}", name);
-            match scheduler.style() {
+            match scheduler.features().style {
                 Style::Copies => prop_assert!((*una..=next).contains(&placement.dsn)),
                 Style::Places => prop_assert!(placement.dsn >= next),
                 _ => prop_assert_eq!(placement.dsn, next),
@@ -234,7 +240,25 @@ proptest! {
         }
     }
 
-    /// Waiting pays only as long as the fast subflow is full: no scheduler but `allotted` waits when it has space.
+    /// The packet engine calls `pick` in place of `place` where the features say that the backlog does not
+    /// matter.
+    #[test]
+    fn what_does_not_weigh_the_backlog_places_as_it_picks(
+        states in prop::collection::vec((prop::collection::vec(any_path(), 4), 1..500u32), 1..60),
+        index in 0..SCHEDULERS.len(),
+    ) {
+        let mut placing = scheduler(SCHEDULERS[index].name, &[]);
+        let mut picking = placing.clone();
+        prop_assume!(!placing.features().weighs_backlog);
+        for (paths, unsent) in &states {
+            let placed = placing.place(paths, MSS, &Backlog { next: 7, ..backlog(*unsent, 999) });
+            let picked = picking.pick(paths, 0, MSS).map(|path| Placement { path, dsn: 7 });
+            prop_assert_eq!(placed, picked);
+        }
+    }
+
+    /// Waiting pays only as long as the fast subflow is full: no scheduler but `allotted` waits when it has
+    /// space.
     #[test]
     fn nobody_waits_while_the_fastest_subflow_has_space(
         paths in prop::collection::vec(any_path(), 1..8),

@@ -1,24 +1,32 @@
-//! eMPTCP (Lim, Chen, Nahum, Towsley, Gibbens, Cecchet, CoNEXT 2015): WiFi, cellular or both, by the rates that are to be expected.
+//! eMPTCP (Lim, Chen, Nahum, Towsley, Gibbens, Cecchet, CoNEXT 2015): WiFi, cellular or both, by the rates
+//! that are to be expected.
 //!
 //! ```text
 //!                 low(x_c)          high(x_c)
 //!     cellular only  │      both       │  WiFi only          a threshold must be passed by 10 % to switch
 //!    ────────────────┴─────────────────┴──────────────► x_w, forecast by Holt and Winters
 //!
-//!   high: x_w (θ_c − (b_w − b_c) x_c) ≥ (P₀ + θ_w) x_c          low: x_w (P₀ + θ_c − (b_w − b_c) x_c) ≤ θ_w x_c
+//!   high: x_w (θ_c − (b_w − b_c) x_c) ≥ (P₀ + θ_w) x_c      low: x_w (P₀ + θ_c − (b_w − b_c) x_c) ≤ θ_w x_c
 //! ```
-//! The cellular subflow opens only after κ bytes over WiFi, or after τ if WiFi is forecast below `high`. A path that is out of use becomes a
-//! backup (MP_PRIO) and stays open.
+//! The cellular subflow opens only after κ bytes over WiFi, or after τ if WiFi is forecast below `high`. A
+//! path that is out of use becomes a backup (MP_PRIO) and stays open.
 //!
-//! Deviations: the energy information base is the formula, not a table; of several cellular paths the cheapest is used and the others
-//! stay closed; gains, κ and τ as in the literature (1 MB, 3 s); a path is sampled while it has more to send.
+//! Deviations: the energy information base is the formula, not a table; of several cellular paths the
+//! cheapest is used and the others stay closed; gains, κ and τ as in the literature (1 MB, 3 s); a path is
+//! sampled while it has more to send.
 
+use joulepath_controllers::MAX_SUBFLOWS;
+use joulepath_model::energy::Confidence;
 use joulepath_model::units::Nanos;
 
-use super::{PathEnergy, PathState, Snapshot, UNTRIED_BPS, Use, Uses};
+use super::selector::PathSelector;
+use super::snapshot::{PathState, Snapshot, UNTRIED_BPS};
+use super::uses::{Use, Uses};
+use crate::energy::PathEnergy;
+use crate::options::{self, OptionError, PartInfo};
 
 /// Time between two samples.
-pub(super) const SAMPLING: Nanos = Nanos::from_millis(250);
+const SAMPLING: Nanos = Nanos::from_millis(250);
 /// Gains of level and trend.
 const LEVEL_GAIN: f64 = 0.25;
 const TREND_GAIN: f64 = 0.05;
@@ -62,7 +70,8 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// For a cellular rate, with `base_w` burning whatever is used (energy.md, section 5). Infinite where no WiFi rate is enough.
+    /// For a cellular rate, with `base_w` burning whatever is used (energy.md, section 5). Infinite where no
+    /// WiFi rate is enough.
     pub fn at(wifi: &PathEnergy, cellular: &PathEnergy, base_w: f64, cellular_bps: f64) -> Self {
         let saved_w = (wifi.slope_j_per_bit - cellular.slope_j_per_bit) * cellular_bps;
         let over = |numerator_w: f64, bracket_w: f64| {
@@ -123,10 +132,20 @@ fn pair(snapshot: &Snapshot) -> (usize, Option<usize>) {
     (wifi, snapshot.by_cost().into_iter().find(|&i| i != wifi))
 }
 
-impl Emptcp {
-    pub(super) fn want(&mut self, snapshot: &Snapshot) -> Uses {
+impl PathSelector for Emptcp {
+    const INFO: PartInfo = PartInfo {
+        confidence: Confidence::Literature,
+        ..PartInfo::verified(
+            "emptcp",
+            "WiFi, cellular or both by forecast rates; the cellular subflow opens late",
+            &["open_bytes", "open_after", "check"],
+            "Lim et al. 2015",
+        )
+    };
+
+    fn want(&mut self, snapshot: &Snapshot) -> Uses {
         let (wifi, cellular) = *self.pair.get_or_insert_with(|| pair(snapshot));
-        let mut uses = [Use::Closed; crate::schedule::MAX_SUBFLOWS];
+        let mut uses = [Use::Closed; MAX_SUBFLOWS];
         uses[wifi] = Use::Regular;
         let Some(cellular) = cellular else { return uses };
         let (w, c) = (&snapshot.paths[wifi], &snapshot.paths[cellular]);
@@ -151,6 +170,22 @@ impl Emptcp {
         uses
     }
 
+    fn period(&self, _snapshot: &Snapshot) -> Nanos {
+        SAMPLING
+    }
+
+    fn set(&mut self, option: &str, value: &str, _paths: Option<&[&str]>) -> Result<(), OptionError> {
+        match option {
+            "open_bytes" => self.open_bytes = options::bytes("open_bytes", value)?,
+            "open_after" => self.open_after = options::time("open_after", value)?,
+            "check" => self.check = options::switch("check", value)?,
+            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+        }
+        Ok(())
+    }
+}
+
+impl Emptcp {
     /// Whether the cellular subflow may be opened.
     fn may_open(&mut self, snapshot: &Snapshot, wifi: usize, thresholds: Thresholds) -> bool {
         let path = &snapshot.paths[wifi];

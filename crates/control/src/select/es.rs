@@ -1,4 +1,5 @@
-//! ES-MPTCP (001, section IV): the set of paths with the best trade of throughput for energy, chosen anew every round.
+//! ES-MPTCP (001, section IV): the set of paths with the best trade of throughput for energy, chosen anew
+//! every round.
 //!
 //! ```text
 //!            Σ X̄_i          E_k                     k: the first k paths by b + θ/x
@@ -8,7 +9,8 @@
 //! X_ref is the largest Σ X̄, E_ref the least E.
 //!
 //! Deviations:
-//! - 001-1: the paper subtracts joules from Mbit/s; the default is the normalised form, `literal_W` and `literal_mW` are options;
+//! - 001-1: the paper subtracts joules from Mbit/s; the default is the normalised form, `literal_W` and
+//!   `literal_mW` are options;
 //! - 001-3: a path that has lost nothing is limited by what it has been seen to carry;
 //! - 001-4: O starts at −∞, so that some set is always chosen; 001-5: X̄ is of the k chosen paths;
 //! - a path without an RTT yet is left as it is; without end of the data E is joules per bit;
@@ -16,7 +18,11 @@
 
 use joulepath_model::units::Nanos;
 
-use super::{Demand, LossyPath, Snapshot, Use, Uses, lia_rates_pps, only};
+use super::lia::{LossyPath, lia_rates_pps};
+use super::selector::PathSelector;
+use super::snapshot::{Demand, PathState, Snapshot};
+use super::uses::{Use, Uses, only};
+use crate::options::{self, OptionError, PartInfo};
 
 /// Shortest time between two looks.
 const SHORTEST_ROUND: Nanos = Nanos::from_millis(10);
@@ -72,14 +78,15 @@ struct Expectation {
     energy_j: f64,
 }
 
-/// RTT of the slowest path.
-pub(super) fn round(snapshot: &Snapshot) -> Nanos {
-    let slowest = snapshot.paths.iter().map(|path| path.srtt_s).fold(0.0, f64::max);
-    Nanos::from_secs_f64(slowest).max(SHORTEST_ROUND)
-}
+impl PathSelector for Es {
+    const INFO: PartInfo = PartInfo::verified(
+        "es-mptcp",
+        "the paths with the best trade of throughput for energy, anew every round",
+        &["objective", "subsets", "mu", "unused"],
+        "001",
+    );
 
-impl Es {
-    pub(super) fn want(&mut self, snapshot: &Snapshot) -> Uses {
+    fn want(&mut self, snapshot: &Snapshot) -> Uses {
         let known = |i: &usize| snapshot.paths[*i].srtt_s > 0.0;
         let (mut known, untried): (Vec<usize>, Vec<usize>) = snapshot.usable().into_iter().partition(known);
         if known.is_empty() || snapshot.demand == Demand::Bytes(0.0) {
@@ -95,11 +102,38 @@ impl Es {
         only(&[best.set.as_slice(), &untried].concat(), self.unused)
     }
 
+    /// The RTT of the slowest path.
+    fn period(&self, snapshot: &Snapshot) -> Nanos {
+        let slowest = snapshot.paths.iter().map(|path| path.srtt_s).fold(0.0, f64::max);
+        Nanos::from_secs_f64(slowest).max(SHORTEST_ROUND)
+    }
+
+    fn set(&mut self, option: &str, value: &str, _paths: Option<&[&str]>) -> Result<(), OptionError> {
+        let bad = |option, expected| Err(OptionError::BadValue { option, value: value.to_owned(), expected });
+        match (option, value) {
+            ("objective", "normalised") => self.objective = Objective::Normalised,
+            ("objective", "literal_W") => self.objective = Objective::LiteralWatts,
+            ("objective", "literal_mW") => self.objective = Objective::LiteralMilliwatts,
+            ("objective", _) => return bad("objective", "`normalised`, `literal_W` or `literal_mW`"),
+            ("subsets", "prefixes") => self.subsets = Subsets::Prefixes,
+            ("subsets", "all") => self.subsets = Subsets::All,
+            ("subsets", _) => return bad("subsets", "`prefixes` or `all`"),
+            ("unused", "close") => self.unused = Use::Closed,
+            ("unused", "backup") => self.unused = Use::Backup,
+            ("unused", _) => return bad("unused", "`close` or `backup`"),
+            ("mu", _) => self.mu = options::positive("mu", value)?,
+            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+        }
+        Ok(())
+    }
+}
+
+impl Es {
     /// Paths without RTT are tried; the others stay.
     fn keep(&self, snapshot: &Snapshot, untried: &[usize]) -> Uses {
         let mut uses = only(untried, self.unused);
         for (wanted, path) in uses.iter_mut().zip(snapshot.paths) {
-            if path.state == super::PathState::Open && !path.backup {
+            if path.state == PathState::Open && !path.backup {
                 *wanted = Use::Regular;
             }
         }
@@ -173,7 +207,8 @@ fn expectation(snapshot: &Snapshot, set: Vec<usize>) -> Expectation {
     Expectation { set, rate_bps, energy_j }
 }
 
-/// r₀: windows that carry so many packets, the first one `initial`, each the double of the one before, none above `most`, whole packets.
+/// r₀: windows that carry so many packets, the first one `initial`, each the double of the one before, none
+/// above `most`, whole packets.
 fn rounds(packets: f64, initial: f64, most: f64) -> f64 {
     let most = most.floor().max(1.0);
     let (mut window, mut left, mut rounds) = (initial.min(most), packets, 0.0);
@@ -187,10 +222,12 @@ fn rounds(packets: f64, initial: f64, most: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{PathEnergy, PathSnapshot, PathState};
+    use super::super::snapshot::PathSnapshot;
     use super::*;
+    use crate::energy::PathEnergy;
 
-    /// Tables 2 and 3 of 001: WLAN 25 Mbit/s, 1 %, 25 ms; 3G 5 Mbit/s, no loss, 65 ms. WLAN alone carries 6.61 Mbit/s.
+    /// Tables 2 and 3 of 001: WLAN 25 Mbit/s, 1 %, 25 ms; 3G 5 Mbit/s, no loss, 65 ms. WLAN alone carries
+    /// 6.61 Mbit/s.
     fn paths() -> [PathSnapshot; 2] {
         let energy = |slope_mw, sunk_mw: f64| PathEnergy {
             slope_j_per_bit: slope_mw * 1e-9,

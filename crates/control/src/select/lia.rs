@@ -20,10 +20,11 @@ pub struct LossyPath {
 
 /// Rates of LIA's fixed point, packets/s:
 ///
-/// w_r = (1/p_r) max_k(√(2/p_k)/τ_k) / Σ_k 1/(τ_k p_k),  x_r = w_r/τ_r (RFC 6356 in the mean field, cap inactive).
+/// w_r = (1/p_r) max_k(√(2/p_k)/τ_k) / Σ_k 1/(τ_k p_k),  x_r = w_r/τ_r (RFC 6356 in the mean field, cap
+/// inactive).
 ///
-/// Where x_r exceeds the path's capacity, drop-tail losses raise p_r until they are equal (defect 001-3): 001 would divide by zero on its
-/// own 3G path, which loses nothing.
+/// Where x_r exceeds the path's capacity, drop-tail losses raise p_r until they are equal (defect 001-3): 001
+/// would divide by zero on its own 3G path, which loses nothing.
 pub fn lia_rates_pps(paths: &[LossyPath]) -> Vec<f64> {
     let mut loss: Vec<f64> = paths.iter().map(|path| path.loss.clamp(LEAST_LOSS, 1.0)).collect();
     for _ in 0..SWEEPS {

@@ -2,7 +2,8 @@
 
 use joulepath_model::units::Nanos;
 
-use super::{Demand, PathEnergy, PathSnapshot, PathState};
+use super::snapshot::{Demand, PathSnapshot, PathState};
+use crate::energy::PathEnergy;
 
 /// Time constant of the smoothed rates, s.
 const RATE_TIME_S: f64 = 0.5;
@@ -54,7 +55,8 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Paths that cost `energies`, in the order of the connection, all closed; `mss_bytes` of payload in a full segment.
+    /// Paths that cost `energies`, in the order of the connection, all closed; `mss_bytes` of payload in a
+    /// full segment.
     pub fn new(energies: &[PathEnergy], mss_bytes: f64) -> Self {
         let path = |&energy: &PathEnergy| PathSnapshot { energy, usable: true, ..PathSnapshot::default() };
         Observer {

@@ -7,12 +7,16 @@
 //!         │ TRIAL has passed                  nothing waits, `close_after`│     │ data waits: the next trial
 //!         └──────────────────────  trial: the last is a backup  ◄────────┘─────┘ comes twice as late
 //! ```
-//! A trial, because what the others could carry is not known while they do not have to: their estimates date from when they were full.
-//! Not from a paper: what users of multi-homed devices ask for, and no stock system gives them.
+//! A trial, because what the others could carry is not known while they do not have to: their estimates date
+//! from when they were full. Not from a paper: what users of multi-homed devices ask for, and no stock system
+//! gives them.
 
 use joulepath_model::units::Nanos;
 
-use super::{Demand, Snapshot, Use, Uses, only};
+use super::selector::{LOOK, PathSelector};
+use super::snapshot::{Demand, Snapshot};
+use super::uses::{Use, Uses, only};
+use crate::options::{self, OptionError, PartInfo};
 
 /// Data that would take longer than this to drain is too much for the paths, s.
 const PATIENCE_S: f64 = 0.5;
@@ -64,8 +68,15 @@ fn lasted(since: &mut Option<Nanos>, holds: bool, now: Nanos, time: Nanos) -> bo
     now.saturating_sub(*since.get_or_insert(now)) >= time
 }
 
-impl Overflow {
-    pub(super) fn want(&mut self, snapshot: &Snapshot) -> Uses {
+impl PathSelector for Overflow {
+    const INFO: PartInfo = PartInfo::verified(
+        "overflow",
+        "the cheapest path; the next only while the cheaper ones are full",
+        &["full_after", "close_after"],
+        "Joulepath",
+    );
+
+    fn want(&mut self, snapshot: &Snapshot) -> Uses {
         if self.order.is_empty() {
             self.order = snapshot.by_cost();
         }
@@ -81,6 +92,21 @@ impl Overflow {
         uses
     }
 
+    fn period(&self, _snapshot: &Snapshot) -> Nanos {
+        LOOK
+    }
+
+    fn set(&mut self, option: &str, value: &str, _paths: Option<&[&str]>) -> Result<(), OptionError> {
+        match option {
+            "full_after" => self.full_after = options::time("full_after", value)?,
+            "close_after" => self.close_after = options::time("close_after", value)?,
+            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+        }
+        Ok(())
+    }
+}
+
+impl Overflow {
     fn step(&mut self, now: Nanos, full: bool, paths: usize) {
         let wait = self.retry.unwrap_or(self.close_after);
         let is_full = lasted(&mut self.full_since, full, now, self.full_after);

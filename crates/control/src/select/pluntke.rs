@@ -1,23 +1,30 @@
-//! The scheduler of Pluntke, Eggert and Kiukkonen (MobiArch 2011), reconstructed: a Markov decision process over the radios' states, what
-//! the channels give and what the application wants, solved for the least long-run cost.
+//! The scheduler of Pluntke, Eggert and Kiukkonen (MobiArch 2011), reconstructed: a Markov decision process
+//! over the radios' states, what the channels give and what the application wants, solved for the least
+//! long-run cost.
 //!
 //! ```text
-//!   state:   radio of WiFi and of cellular (idle, active, tail) × channel class of each × class of the application
+//!   state:   radio of WiFi and of cellular (idle, active, tail) × channel class of each × application class
 //!   action:  WiFi, cellular (or both, `both=on`) for the next slot of 1 s
 //!   cost:    energy of the slot, with promotion and tail  +  μ · bits that were not carried
 //! ```
-//! Transitions of channels and application are counted, each starting from one. The average-cost optimum is found by relative value iteration
-//! and renewed every ten slots. The path that is not chosen becomes a backup.
+//! Transitions of channels and application are counted, each starting from one. The average-cost optimum is
+//! found by relative value iteration and renewed every ten slots. The path that is not chosen becomes a
+//! backup.
 //!
-//! Deviations: only the abstract was at hand; the formulation, its classes and μ are ours. The paper solves once, off line, from a user's
-//! history; here the history is the connection's own.
+//! Deviations: only the abstract was at hand; the formulation, its classes and μ are ours. The paper solves
+//! once, off line, from a user's history; here the history is the connection's own.
 
+use joulepath_model::energy::Confidence;
 use joulepath_model::units::Nanos;
 
-use super::{Demand, PathEnergy, Snapshot, Use, Uses, only};
+use super::selector::PathSelector;
+use super::snapshot::{Demand, Snapshot};
+use super::uses::{Use, Uses, only};
+use crate::energy::PathEnergy;
+use crate::options::{self, OptionError, PartInfo};
 
 /// Length of a slot.
-pub(super) const SLOT: Nanos = Nanos::from_secs(1);
+const SLOT: Nanos = Nanos::from_secs(1);
 /// Slots between two solutions.
 const RENEWAL: u32 = 10;
 /// Relative value iteration stops when no difference moves by more than this, J.
@@ -112,8 +119,18 @@ fn class(value: f64, edges: [f64; CLASSES - 1]) -> usize {
     edges.iter().filter(|&&edge| value >= edge).count()
 }
 
-impl Pluntke {
-    pub(super) fn want(&mut self, snapshot: &Snapshot) -> Uses {
+impl PathSelector for Pluntke {
+    const INFO: PartInfo = PartInfo {
+        confidence: Confidence::Reconstruction,
+        ..PartInfo::verified(
+            "pluntke",
+            "one of the two cheapest paths for each second, by a Markov decision process",
+            &["unserved", "both"],
+            "Pluntke et al. 2011",
+        )
+    };
+
+    fn want(&mut self, snapshot: &Snapshot) -> Uses {
         let Some(pair) = self.pair.or_else(|| cheapest_two(snapshot)) else { return only(&[0], Use::Closed) };
         self.pair = Some(pair);
         self.observe(snapshot, pair);
@@ -141,6 +158,21 @@ impl Pluntke {
         uses
     }
 
+    fn period(&self, _snapshot: &Snapshot) -> Nanos {
+        SLOT
+    }
+
+    fn set(&mut self, option: &str, value: &str, _paths: Option<&[&str]>) -> Result<(), OptionError> {
+        match option {
+            "unserved" => self.unserved_j_per_bit = options::positive("unserved", value)? * 1e-6,
+            "both" => self.both = options::switch("both", value)?,
+            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+        }
+        Ok(())
+    }
+}
+
+impl Pluntke {
     /// The classes as they are now, and one more transition of each.
     fn observe(&mut self, snapshot: &Snapshot, pair: [usize; 2]) {
         let before = self.state;
@@ -183,7 +215,8 @@ impl Pluntke {
         table
     }
 
-    /// For each pair of radio states and present classes, the mean of `value` over the classes of the next slot.
+    /// For each pair of radio states and present classes, the mean of `value` over the classes of the next
+    /// slot.
     fn expected_over_classes(&self, value: &[f64]) -> Vec<f64> {
         let mean = |index: usize| {
             let from = State::at(index);

@@ -2,7 +2,10 @@
 
 use joulepath_model::units::Nanos;
 
-use super::{Snapshot, Use, Uses, only};
+use super::selector::{LOOK, PathSelector, path};
+use super::snapshot::Snapshot;
+use super::uses::{Use, Uses, only};
+use crate::options::{self, OptionError, PartInfo};
 
 /// Another path must be so much cheaper to replace the present one.
 const BETTER: f64 = 1.1;
@@ -16,8 +19,11 @@ pub struct SingleBest {
     current: Option<(usize, Nanos)>,
 }
 
-impl SingleBest {
-    pub(super) fn want(&mut self, snapshot: &Snapshot) -> Uses {
+impl PathSelector for SingleBest {
+    const INFO: PartInfo =
+        PartInfo::verified("single-best", "the path with the least energy per bit, alone", &[], "baseline");
+
+    fn want(&mut self, snapshot: &Snapshot) -> Uses {
         let best = snapshot.by_cost()[0];
         let current = match self.current {
             Some(current) if self.keeps(current, best, snapshot) => current,
@@ -27,6 +33,12 @@ impl SingleBest {
         only(&[current.0], Use::Closed)
     }
 
+    fn period(&self, _snapshot: &Snapshot) -> Nanos {
+        LOOK
+    }
+}
+
+impl SingleBest {
     fn keeps(&self, (path, since): (usize, Nanos), best: usize, snapshot: &Snapshot) -> bool {
         let better = snapshot.paths[best].cost() * BETTER < snapshot.paths[path].cost();
         snapshot.paths[path].usable && !(better && snapshot.now >= since.saturating_add(HOLD))
@@ -40,10 +52,29 @@ pub struct Backup {
     pub primary: Option<usize>,
 }
 
-impl Backup {
-    pub(super) fn want(&mut self, snapshot: &Snapshot) -> Uses {
+impl PathSelector for Backup {
+    const INFO: PartInfo = PartInfo::verified(
+        "backup",
+        "one path, the cheapest or primary=PATH; the others as backups",
+        &["primary"],
+        "RFC 8684, section 3.3.8",
+    );
+
+    fn want(&mut self, snapshot: &Snapshot) -> Uses {
         let primary = *self.primary.get_or_insert_with(|| snapshot.by_cost()[0]);
         only(&[primary], Use::Backup)
+    }
+
+    fn period(&self, _snapshot: &Snapshot) -> Nanos {
+        LOOK
+    }
+
+    fn set(&mut self, option: &str, value: &str, paths: Option<&[&str]>) -> Result<(), OptionError> {
+        match option {
+            "primary" => self.primary = path("primary", value, paths)?,
+            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+        }
+        Ok(())
     }
 }
 
@@ -62,13 +93,33 @@ impl Default for Quota {
     }
 }
 
-impl Quota {
-    pub(super) fn want(&mut self, snapshot: &Snapshot) -> Uses {
+impl PathSelector for Quota {
+    const INFO: PartInfo = PartInfo::verified(
+        "quota",
+        "all paths; the dearest, or on=PATH, only as last resort once it has carried its bytes",
+        &["on", "bytes"],
+        "Joulepath",
+    );
+
+    fn want(&mut self, snapshot: &Snapshot) -> Uses {
         let on = *self.on.get_or_insert_with(|| *snapshot.by_cost().last().expect("a connection has paths"));
         let mut uses = only(&Vec::from_iter(0..snapshot.paths.len()), Use::Regular);
         if snapshot.paths[on].delivered_bytes >= self.bytes {
             uses[on] = Use::Backup;
         }
         uses
+    }
+
+    fn period(&self, _snapshot: &Snapshot) -> Nanos {
+        LOOK
+    }
+
+    fn set(&mut self, option: &str, value: &str, paths: Option<&[&str]>) -> Result<(), OptionError> {
+        match option {
+            "on" => self.on = path("on", value, paths)?,
+            "bytes" => self.bytes = options::bytes("bytes", value)?,
+            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+        }
+        Ok(())
     }
 }

@@ -1,5 +1,7 @@
-use joulepath_model::energy::profile;
+use joulepath_model::energy::{Traffic, profile};
+use joulepath_model::units::Nanos;
 
+use super::uses::only;
 use super::*;
 
 const MB: u64 = 1_000_000;
@@ -260,4 +262,31 @@ fn a_wrong_option_is_told_the_right_one() {
     assert!(fails("overflow", "full_after", "1 h").contains("as `3 s`"));
     assert!(fails("es-mptcp", "objective", "mW").contains("`literal_mW`"));
     assert!(fails("backup", "on", "wifi").contains("accepts primary"));
+}
+
+/// A row of the registry that lists an option which the selector refuses would mislead.
+#[test]
+fn every_listed_option_is_taken_by_its_selector() {
+    let values = [
+        ("primary", "wifi"),
+        ("on", "wifi"),
+        ("bytes", "50 MB"),
+        ("objective", "normalised"),
+        ("subsets", "all"),
+        ("mu", "1"),
+        ("unused", "close"),
+        ("open_bytes", "1 MB"),
+        ("open_after", "3 s"),
+        ("check", "on"),
+        ("unserved", "1"),
+        ("both", "on"),
+        ("full_after", "1 s"),
+        ("close_after", "1 s"),
+    ];
+    for info in SELECTORS {
+        for option in info.options {
+            let (_, value) = values.iter().find(|(name, _)| name == option).expect("a value for each option");
+            selector(info.name, &[(option, value)]);
+        }
+    }
 }

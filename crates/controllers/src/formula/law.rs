@@ -1,17 +1,19 @@
-//! The definitions: increase per ACK, decrease per loss, and the drain that some have besides.
+//! The definitions: the increase per ACK, the decrease per loss, and the drain that some of them have.
 //!
-//! In the fluid model of 002, eq. (3), dx_r/dt = ψ_r x_r²/(τ_r² X²) − β_r λ_r x_r² − φ_r, they are ψ, β and φ:
+//! In the fluid model of 002, eq. (3), dx_r/dt = ψ_r x_r²/(τ_r² X²) − β_r λ_r x_r² − φ_r, these are ψ, β and
+//! φ:
 //!
 //! ```text
-//!   ψ_r = δ_r τ_r² X² / w_r        β_r = part of the window that a loss takes        φ_r = drain per ACK · x_r/τ_r
+//!   ψ_r = δ_r τ_r² X² / w_r      β_r = part of the window lost at a loss    φ_r = drain per ACK · x_r/τ_r
 //! ```
 
 use super::Path;
 use crate::{Connection, Controller, ParamValue};
 
-/// Relative difference below which two sides of a comparison count as equal: the integers compare exactly.
+/// Relative difference below which the two sides of a comparison count as equal, because the integer code
+/// compares exactly.
 const EQUAL: f64 = 1e-9;
-/// Backlog at which wVegas begins with, packets.
+/// Backlog with which wVegas begins, packets.
 const WVEGAS_LEAST_ALPHA: f64 = 2.0;
 
 /// One controller's definition with its parameters.
@@ -19,13 +21,13 @@ const WVEGAS_LEAST_ALPHA: f64 = 2.0;
 pub enum Law {
     /// RFC 5681, uncoupled.
     Reno,
-    /// RFC 8257 as long as nothing is marked: as NewReno.
+    /// RFC 8257 while no packet is marked: the same as NewReno.
     Dctcp,
     /// RFC 9438 at the start of an epoch.
     Cubic,
     /// Honda et al. 2009; Wischik et al., NSDI 2011.
     Ewtcp {
-        /// `a` by the number of subflows `n`: a n^power.
+        /// The weight `a` of a connection with `n` subflows is a n^power.
         a: f64,
         /// See `a`.
         power: f64,
@@ -34,7 +36,7 @@ pub enum Law {
     Coupled {
         /// 0 Coupled as in 002, 1 Semicoupled, 2 uncoupled.
         epsilon: f64,
-        /// A loss takes half of the total window instead of half of the subflow's.
+        /// Whether a loss takes half of the total window, not half of the subflow's.
         takes_total: bool,
     },
     /// RFC 6356.
@@ -43,24 +45,24 @@ pub enum Law {
     Olia,
     /// Peng et al., ToN 2016.
     Balia {
-        /// α_r is an integer quotient where a loss is concerned.
+        /// Whether α_r is an integer quotient after a loss.
         kernel_quirk: bool,
     },
     /// Hassayoun et al., ICNP 2011, in the form of 002; its groups are those of [`Path::group`].
     Dwc {
-        /// All subflows are one group, whatever is detected.
+        /// Whether all subflows are one group, whatever is detected.
         all_in_one: bool,
     },
-    /// Cao et al., ICNP 2012: what happens at the end of a round, not per ACK.
+    /// Cao et al., ICNP 2012. The increase happens at the end of a round, not per ACK.
     Wvegas {
         /// Packets queued on all paths together.
         total_alpha: f64,
     },
     /// Dong et al. 2016 (recon.).
     Mveno {
-        /// Backlog from which on a path counts as congested, packets.
+        /// A path counts as congested from this backlog on, packets.
         beta: f64,
-        /// Part of the window that a random loss leaves.
+        /// Part of the window that is left after a random loss.
         random_keep: f64,
     },
     /// Le et al. 2012 (recon.).
@@ -72,9 +74,9 @@ pub enum Law {
     Emreno,
     /// 000, eq. (8).
     Eemptcp {
-        /// g(p) = 1/p; otherwise 1/(1 − p).
+        /// Whether g(p) = 1/p; otherwise it is 1/(1 − p).
         inverse_loss: bool,
-        /// At most 1/w_r after the addition.
+        /// Whether the sum is bounded by 1/w_r after the addition.
         cap_total: bool,
     },
     /// 002, eq. (5); extended DTS, section V-C, if κ is not 0.
@@ -83,7 +85,7 @@ pub enum Law {
         c: f64,
         /// ε(u).
         shape: Shape,
-        /// u and 1/τ² take the latest RTT.
+        /// Whether u and 1/τ² use the latest RTT.
         latest: bool,
         /// κ, the weight of the path's price.
         kappa: f64,
@@ -94,16 +96,16 @@ pub enum Law {
         theta_min: f64,
         /// Ratio of delays up to which it yields.
         theta_max: f64,
-        /// Above `theta_max` it divides by that; otherwise it does nothing.
+        /// Whether it divides by `theta_max` if the ratio is above that; otherwise it does nothing then.
         beyond: bool,
-        /// Reductions in a row before one period is skipped.
+        /// Number of reductions in a row after which one period is skipped.
         m: f64,
         /// Time between two looks, s.
         period: f64,
     },
 }
 
-/// By what ecMTCP multiplies LIA's increase.
+/// The factor by which ecMTCP multiplies LIA's increase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EnergyRatio {
     /// e_min/e_r.
@@ -119,7 +121,7 @@ pub enum EnergyRatio {
 pub enum Shape {
     /// 002, eq. (5).
     Sigmoid,
-    /// The cubic that was meant.
+    /// The cubic that the paper means.
     Intended,
     /// The polynomial as printed.
     Literal,
@@ -130,12 +132,12 @@ pub enum Shape {
 pub enum WindowFloor {
     /// RFC 5681.
     Two,
-    /// Coupled algorithms that let a bad path fall to one packet.
+    /// One packet, for coupled algorithms that let a bad path fall that far.
     One,
 }
 
 impl WindowFloor {
-    /// In packets.
+    /// The window in packets.
     pub fn packets(self) -> f64 {
         match self {
             WindowFloor::Two => 2.0,
@@ -145,7 +147,7 @@ impl WindowFloor {
 }
 
 impl Law {
-    /// The definition of `controller` with the parameters set in `connection`.
+    /// The definition of `controller` with the parameters that are set in `connection`.
     pub fn of(controller: Controller, connection: &Connection) -> Self {
         let value = |name: &str| {
             controller.param_value(connection, name).expect("a law names parameters of its controller")
@@ -206,11 +208,12 @@ impl Law {
                 m: number("m"),
                 period: number("period"),
             },
-            _ => Law::Reno,
+            "reno" => Law::Reno,
+            other => unreachable!("`{other}` is in cc/all.h and has no law here: write it"),
         }
     }
 
-    /// For humans.
+    /// The formula as text, for users.
     pub fn text(&self) -> &'static str {
         match self {
             Law::Reno => "1/w_r per ACK",
@@ -237,7 +240,7 @@ impl Law {
         }
     }
 
-    /// NewReno, if there is nothing to couple with.
+    /// NewReno if there are no siblings to couple with, otherwise this definition.
     fn alone(&self, paths: &[Path]) -> Self {
         match self {
             Law::Cubic | Law::Wvegas { .. } => *self,
@@ -246,8 +249,8 @@ impl Law {
         }
     }
 
-    /// `δ_r` less the drain: change of the window for one packet acknowledged in congestion avoidance, packets. wVegas: for
-    /// one round.
+    /// `δ_r` minus the drain: change of the window for one packet acknowledged in congestion avoidance,
+    /// packets. For wVegas it is the change for one round.
     pub fn growth(&self, paths: &[Path], r: usize) -> f64 {
         match self.alone(paths) {
             Law::Reno | Law::Dctcp => 1.0 / paths[r].w,
@@ -280,7 +283,7 @@ impl Law {
         }
     }
 
-    /// What a packet acknowledged takes off the window besides, packets: extended DTS' price.
+    /// What the price of extended DTS takes off the window for one packet acknowledged, packets.
     pub fn drain(&self, paths: &[Path], r: usize) -> f64 {
         match self.alone(paths) {
             Law::Dts { kappa, .. } => kappa * paths[r].w * paths[r].u,
@@ -288,7 +291,8 @@ impl Law {
         }
     }
 
-    /// `δ_r`: change of the window for one packet acknowledged in congestion avoidance, packets. wVegas: for one round.
+    /// `δ_r`: change of the window for one packet acknowledged in congestion avoidance, packets. For wVegas
+    /// it is the change for one round.
     pub fn increase(&self, paths: &[Path], r: usize) -> f64 {
         self.growth(paths, r) - self.drain(paths, r)
     }
@@ -366,7 +370,7 @@ pub fn linked(paths: &[Path]) -> f64 {
     maximum(paths.iter().map(|path| path.w / square(path.tau))) / square(total_rate(paths))
 }
 
-/// `(w_r/τ_r²)/X²`: the increase with ψ = 1, packets.
+/// `(w_r/τ_r²)/X²`: the increase for ψ = 1, packets.
 pub fn rate_term(paths: &[Path], r: usize) -> f64 {
     paths[r].w / square(paths[r].tau) / square(total_rate(paths))
 }
@@ -406,7 +410,7 @@ fn dwc(paths: &[Path], r: usize, all_in_one: bool) -> f64 {
     paths[r].tau / minimum(group().map(|path| path.tau)) / (n * total)
 }
 
-/// Packets queued on the path by its RTT.
+/// Packets that are queued on the path, according to its RTT.
 fn backlog(path: &Path, rtt: f64) -> f64 {
     path.w * (rtt - path.tau_base).max(0.0) / rtt
 }
@@ -431,7 +435,7 @@ fn wvegas(paths: &[Path], r: usize, total_alpha: f64) -> f64 {
 }
 
 impl EnergyRatio {
-    /// The factor of path `r`; 1 where the energy cost is unknown.
+    /// The factor of path `r`; 1 if the energy cost is unknown.
     fn of(self, paths: &[Path], r: usize) -> f64 {
         match self {
             EnergyRatio::Energy => {

@@ -1,10 +1,10 @@
 //! Every controller's increase in floating point, straight from its definition and in the paper's symbols.
 //!
-//! An independent witness for the fixed-point code of `cc/`: it shares nothing with it. Windows in packets, times in
-//! seconds. With fewer than two established subflows every coupled controller is NewReno.
+//! It is an independent witness for the fixed-point code of `cc/` and shares nothing with it. Windows are in
+//! packets, times in seconds. With fewer than two established subflows every coupled controller is NewReno.
 //!
-//! [`Law`] is the definition alone, on [`Path`]s of real numbers; the fluid engine integrates it. [`evaluate`] applies it
-//! to the state that the integer code sees.
+//! [`Law`] is the definition alone, for [`Path`]s of real numbers; the fluid engine integrates it.
+//! [`evaluate`] applies it to the state that the integer code sees.
 
 mod law;
 
@@ -71,7 +71,7 @@ fn seconds(us: u32) -> f64 {
 /// What a controller's definition says about a state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Formula {
-    /// What the numbers of `increase` are: the formula, and per ACK or per what.
+    /// What the numbers of `increase` are: the formula, and whether they are per ACK or per round.
     pub text: &'static str,
     /// Change of each established subflow's window, packets.
     pub increase: Vec<f64>,
@@ -89,7 +89,7 @@ pub fn evaluate(controller: Controller, connection: &Connection) -> Formula {
         .collect();
     let law = Law::of(controller, connection);
     if let Law::Dwc { all_in_one: false } = law {
-        // Nothing has been detected yet: each stands alone.
+        // Nothing has been detected yet: each subflow is a group of its own.
         paths.iter_mut().enumerate().for_each(|(own, path)| path.group = own);
     }
     Formula {

@@ -8,7 +8,7 @@ use crate::equilibrium::Equilibrium;
 use crate::form::Form;
 use crate::network::Network;
 
-/// What Condition 1 looks at, on the route h with the largest rate of one user at an equilibrium.
+/// What Condition 1 is about: one user at an equilibrium, on the route h where its rate is largest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Friendliness {
     /// h, among the user's routes that carry data.
@@ -19,7 +19,8 @@ pub struct Friendliness {
     pub beta: f64,
     /// φ_h, packets/s².
     pub phi: f64,
-    /// X divided by the rate √(2/λ)/τ of a TCP on the route where that is largest: what friendliness means (RFC 6356).
+    /// X divided by the rate √(2/λ)/τ of a TCP on the route where that rate is largest. Friendliness is about
+    /// this ratio (RFC 6356).
     pub tcp_shares: f64,
 }
 
@@ -51,9 +52,10 @@ pub fn friendliness(network: &Network, u: usize, equilibrium: &Equilibrium) -> F
 
 /// Whether the increase is the gradient of a concave utility (Condition 2), judged at some points.
 ///
-/// With θ_r = c_r x_r² and losses β x² λ the dynamics climb U(x) − ½ Σ ∫ p if ∂U/∂x_r = f_r/c_r, f_r = ψ_r/(2 β_r τ_r² X²). Such a U
-/// exists where the Jacobian of f/c is symmetric; it is concave where that has no positive eigenvalue. 002 takes c = 1; a
-/// controller that needs other c is Pareto-optimal for prices weighed by 1/c_r.
+/// With θ_r = c_r x_r² and losses β x² λ the dynamics climb U(x) − ½ Σ ∫ p if ∂U/∂x_r = f_r/c_r, f_r = ψ_r/(2
+/// β_r τ_r² X²). Such a U exists if the Jacobian of f/c is symmetric; U is concave if this Jacobian has no
+/// positive eigenvalue. 002 takes c = 1. A controller that needs another c is Pareto-optimal for prices
+/// weighted by 1/c_r.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Utility {
     /// c_r, relative to the first route's.
@@ -62,12 +64,12 @@ pub struct Utility {
     pub asymmetry: f64,
     /// Largest eigenvalue of the symmetric part at any point, relative to the largest entry.
     pub curvature: f64,
-    /// Least f_r, relative to the largest: utilities increase.
+    /// Least f_r, relative to the largest. It has to be positive: a utility increases.
     pub least: f64,
 }
 
 impl Utility {
-    /// Condition 2 with some constant step sizes.
+    /// Whether Condition 2 holds with some constant step sizes.
     pub fn exists(&self, tolerance: f64) -> bool {
         self.steps.iter().all(|step| *step > 0.0)
             && self.asymmetry <= tolerance
@@ -75,17 +77,17 @@ impl Utility {
             && self.least > 0.0
     }
 
-    /// Condition 2 as printed: θ_r = x_r².
+    /// Whether Condition 2 holds as printed: θ_r = x_r².
     pub fn exists_as_printed(&self, tolerance: f64) -> bool {
         self.exists(tolerance) && self.steps.iter().all(|step| (step - 1.0).abs() <= tolerance)
     }
 }
 
-/// Relative difference of the derivatives.
+/// Relative step of the differences that approximate the derivatives.
 const DIFFERENCE: f64 = 1e-5;
 
-/// Looks for the utility behind `form` on `paths` at each of `points` (rates, packets/s). Losses, RTTs, costs and shares of `paths`
-/// stay as they are.
+/// Looks for the utility that `form` climbs on `paths`, at each of `points` (rates, packets/s). Losses, RTTs,
+/// costs and shares of `paths` stay as they are.
 pub fn utility(form: Form, paths: &[Path], points: &[Vec<f64>]) -> Utility {
     let jacobians: Vec<DMatrix<f64>> = points.iter().map(|rates| jacobian(form, paths, rates)).collect();
     let steps = match jacobians.first() {
@@ -114,7 +116,8 @@ impl Utility {
     }
 }
 
-/// c_r/c_0 that makes the entries (0, r) and (r, 0) equal; 1 where both vanish, and not positive where nothing does it.
+/// The c_r/c_0 that makes the entries (0, r) and (r, 0) equal. It is 1 if both vanish, and not positive if no
+/// c_r/c_0 does.
 fn step(jacobian: &DMatrix<f64>, r: usize) -> f64 {
     let (down, across) = (jacobian[(r, 0)], jacobian[(0, r)]);
     let negligible = 1e-6 * jacobian.amax();

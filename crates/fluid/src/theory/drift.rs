@@ -1,29 +1,30 @@
 //! The trade-off of so-MPTCP (003, theorems 1 and 2) in its correct form.
 //!
-//! Slots; backlog Q ← (Q + a − Σ x)⁺; each slot the x in the box [0, x̄] that minimises V E(x) − Q Σ x, E = Σ c_i x_i. For this
-//! linear energy that is a threshold: path i sends x̄_i if Q > V c_i, else nothing. The slots are those of the allocator,
-//! [`SoMptcp`].
+//! Time has slots; the backlog is Q ← (Q + a − Σ x)⁺. Each slot takes the x in the box [0, x̄] that minimises
+//! V E(x) − Q Σ x, with E = Σ c_i x_i. For this linear energy that is a threshold: path i sends x̄_i if Q > V
+//! c_i, otherwise nothing. The slots are those of the allocator, [`SoMptcp`].
 //!
-//! With any fixed x* of the box, L = Q²/2, and B_t = (a − Σ x)²/2, every slot has
+//! For any fixed x* in the box, with L = Q²/2 and B_t = (a − Σ x)²/2, every slot has
 //!
 //! ```text
 //!   V E(x) + ΔL  ≤  V E(x*) + Q (a − Σ x*) + B_t
 //! ```
-//! and so the averages over T slots from an empty backlog, for *every* sequence of arrivals:
+//! and so the averages over T slots from an empty backlog are, for *every* sequence of arrivals:
 //!
 //! ```text
 //!   Ē ≤ E(x*) + B̄/V + M̄/V,           Q̄ ≤ (B̄ + V (E(x') − Ē) + M̄')/ε           (theorems 2 and 1)
 //!   M̄ = mean of Q (a − Σ x*)           Σ x' = λ + ε,  M̄' = mean of Q (a − λ)
 //! ```
-//! With independent arrivals of mean λ = Σ x* both M̄ vanish in expectation: gap O(1/V), backlog O(V).
+//! With independent arrivals of mean λ = Σ x* the expectation of both M̄ is 0: the gap is O(1/V), the backlog
+//! O(V).
 //!
-//! Deviations from 003: Q is projected, and is one queue (003-1, 003-2). Windows stay below the box, so that its virtual queues
-//! W_i are 0. Its theorem 2 bounds the gap by B + (B + V ΔE)/ε, which does not fall with V, and its text has the effect of V
-//! the wrong way round (003-6, 003-7).
+//! Deviations from 003: Q is projected and is a single queue (003-1, 003-2). Windows stay below the box, so
+//! that its virtual queues W_i are 0. Its theorem 2 bounds the gap by B + (B + V ΔE)/ε, which does not fall
+//! with V, and its text has the effect of V the wrong way round (003-6, 003-7).
 
 use joulepath_control::allocate::so_mptcp::{self, EnergyShape, SlotPath, SoMptcp, energy_j};
 
-/// The slotted model with linear energy, and paths that stay as they are.
+/// The slotted model with linear energy and paths that do not change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slots {
     /// Its paths.
@@ -35,9 +36,9 @@ pub struct Slots {
 /// Averages over a sequence of arrivals, from an empty backlog.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Averages {
-    /// Ē: energy per slot, J.
+    /// Ē: mean energy per slot, J.
     pub energy_j: f64,
-    /// Q̄: packets, at the beginning of slots.
+    /// Q̄: mean backlog at the beginning of slots, packets.
     pub backlog: f64,
     /// Q at the end, packets.
     pub left: f64,
@@ -48,12 +49,13 @@ pub struct Averages {
 }
 
 impl Slots {
-    /// The least energy per slot that carries `rate` packets per slot in the mean, E*, J; infinite if the paths cannot.
+    /// E*: the least energy per slot that carries a mean of `rate` packets per slot, J; infinite if the paths
+    /// cannot carry it.
     pub fn least_energy_j(&self, rate: f64) -> f64 {
         so_mptcp::least_energy_j(&self.paths, rate)
     }
 
-    /// What `arrivals` (packets per slot) lead to.
+    /// The averages over `arrivals` (packets per slot).
     pub fn run(&self, arrivals: impl IntoIterator<Item = f64>) -> Averages {
         let mut allocator = SoMptcp::new(self.v, EnergyShape::Linear);
         let (mut sum, mut slots) = (Averages::default(), 0.0);

@@ -6,10 +6,11 @@
 //!                D                                    ∂x_r       D²
 //!
 //!     ∂²ee       −(b_r + b_s) D + 2 b_r b_s X
-//!   ───────── =  ────────────────────────────                                                      (11), (12)
+//!   ───────── =  ────────────────────────────                                           (11), (12)
 //!   ∂x_r ∂x_s                D³
 //! ```
-//! Deviation: eq. (12) as printed has the minus before both terms; finite differences agree with the above.
+//! Deviation: eq. (12) as printed has the minus before both terms; finite differences agree with the form
+//! above.
 
 use nalgebra::DMatrix;
 

@@ -11,20 +11,20 @@ use crate::network::{Link, LinkIndex, Network, Price, Route, User};
 pub struct Bottleneck {
     /// Rate of the link, packets/s.
     pub capacity_pps: f64,
-    /// Queue that stands in it, packets.
+    /// Mean number of packets in its queue.
     pub queue: f64,
     /// RTT of each subflow without the queue, s.
     pub rtts_s: Vec<f64>,
     /// Number of TCPs.
     pub tcps: f64,
-    /// Their RTT without the queue, s.
+    /// RTT of the TCPs without the queue, s.
     pub tcp_rtt_s: f64,
 }
 
-/// What the user takes, in shares of one of the TCPs.
+/// The rate of the user in units of the rate of one of the TCPs.
 ///
 /// # Errors
-/// If no equilibrium is found.
+/// [`NotFound`] if no equilibrium is found.
 pub fn tcp_shares(form: Form, bottleneck: &Bottleneck) -> Result<f64, NotFound> {
     const ONLY: LinkIndex = 0;
     let routes = bottleneck.rtts_s.iter().map(|&rtt_s| Route::over(&[ONLY], rtt_s));

@@ -1,4 +1,5 @@
-//! What the papers prove or claim, as functions: conditions on ψ, fairness, the shape of 000's objective, 003's trade-off.
+//! What the papers prove or claim, as functions: conditions on ψ, fairness, the shape of 000's objective,
+//! 003's trade-off.
 
 mod conditions;
 mod drift;

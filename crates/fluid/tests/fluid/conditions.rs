@@ -7,10 +7,12 @@ use proptest::prelude::*;
 
 use crate::{DTS, ECMTCP, assert_near, law, pair, path};
 
-/// (name, law, Condition 1 on the pair of the reference, TCP shares). On that pair the best path is also the fastest.
+/// (name, law, Condition 1 on the pair of the reference, TCP shares). On that pair the best path is also the
+/// fastest.
 ///
-/// 002 holds that all but EWTCP with 1/√n and DTS with c = 1 are friendly; so it is. Uncoupled Reno has ψ = X²/x² > 1. Balia's ψ_h is
-/// 1 with its α_h = 1. Classic Coupled takes W/2 per loss, β_h = W/(2 w_h), which is ½ once the other path is empty.
+/// 002 holds that all but EWTCP with 1/√n and DTS with c = 1 are friendly; so it is. Uncoupled Reno has ψ =
+/// X²/x² > 1. Balia's ψ_h is 1 with its α_h = 1. Classic Coupled takes W/2 per loss, β_h = W/(2 w_h), which
+/// is ½ once the other path is empty.
 #[test]
 fn condition_1_holds_for_the_friendly_and_fails_for_the_others() {
     let cases = [
@@ -42,9 +44,10 @@ fn condition_1_holds_for_the_friendly_and_fails_for_the_others() {
     }
 }
 
-/// Condition 1 is sufficient, not necessary: it looks at the fastest path h, friendliness at the best TCP's. LIA on p = (0.0004, 0.01),
-/// τ = (0.2, 0.05): TCPs of 353.6 and 282.8; w ∝ 1/p, x ∝ (12500, 2000): h is the first. w/τ² is largest on the first unless
-/// 2500/0.04 < 100/0.0025. So shrink its lead: p = (0.002, 0.01) gives w/τ² ∝ 12500 against 40000.
+/// Condition 1 is sufficient, not necessary: it looks at the fastest path h, friendliness at the best TCP's.
+/// LIA on p = (0.0004, 0.01), τ = (0.2, 0.05): TCPs of 353.6 and 282.8; w ∝ 1/p, x ∝ (12500, 2000): h is the
+/// first. w/τ² is largest on the first unless 2500/0.04 < 100/0.0025. So shrink its lead: p = (0.002, 0.01)
+/// gives w/τ² ∝ 12500 against 40000.
 #[test]
 fn lia_may_violate_condition_1_and_still_be_friendly() {
     let network = Network::of_one(Law::Lia, vec![Route::fixed(0.002, 0.2), Route::fixed(0.01, 0.045)]);
@@ -60,11 +63,13 @@ fn points(n: usize) -> Vec<Vec<f64>> {
     (0..40).map(|i| (0..n).map(|r| coordinate(i, r)).collect()).collect()
 }
 
-/// (name, law, Condition 2 with equal RTTs, with unequal RTTs and some step sizes, with unequal RTTs as printed).
+/// (name, law, Condition 2 with equal RTTs, with unequal RTTs and some step sizes, with unequal RTTs as
+/// printed).
 ///
-/// Separable ψ (Reno, EWTCP) always have a utility. OLIA: ∂U/∂x_r = 1/(τ_r² X²) is a gradient with equal RTTs only; otherwise for
-/// steps c_r ∝ 1/τ_r². Coupled in 002's form: 1/W², c_r ∝ 1/τ_r. DTS at fixed u as OLIA. LIA's and Balia's max, and ecMTCP's, are
-/// no gradients: so 002's claim that among the four in its figure 6 only OLIA is Pareto-optimal.
+/// Separable ψ (Reno, EWTCP) always have a utility. OLIA: ∂U/∂x_r = 1/(τ_r² X²) is a gradient with equal RTTs
+/// only; otherwise for steps c_r ∝ 1/τ_r². Coupled in 002's form: 1/W², c_r ∝ 1/τ_r. DTS at fixed u as OLIA.
+/// LIA's and Balia's max, and ecMTCP's, are no gradients: so 002's claim that among the four in its figure 6
+/// only OLIA is Pareto-optimal.
 #[test]
 fn condition_2_holds_for_those_that_climb_a_utility() {
     let cases = [
@@ -104,12 +109,14 @@ fn olia_climbs_in_steps_of_the_inverse_square_of_the_rtt() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Rates in Mbit/s, slopes in J/Mbit: central differences of width 1e-4 are good to 1e-6 of the largest entry.
+    /// Rates in Mbit/s, slopes in J/Mbit: central differences of width 1e-4 are good to 1e-6 of the largest
+    /// entry.
     #[test]
     fn gradient_and_hessian_of_the_efficiency_are_its_derivatives(
         interfaces in proptest::collection::vec((0.05..0.3f64, 0.1..2.0f64, 0.1..5.0f64), 2..=5),
     ) {
-        let (slopes, rest): (Vec<f64>, Vec<(f64, f64)>) = interfaces.iter().map(|&(b, theta, x)| (b, (theta, x))).unzip();
+        let (slopes, rest): (Vec<f64>, Vec<(f64, f64)>) =
+            interfaces.iter().map(|&(b, theta, x)| (b, (theta, x))).unzip();
         let (sunk, rates): (Vec<f64>, Vec<f64>) = rest.into_iter().unzip();
         let model = EnergyEfficiency { slope_j_per_bit: slopes, sunk_w: sunk };
         let width = 1e-4;
@@ -122,11 +129,19 @@ proptest! {
         let largest = hessian.amax();
         for r in 0..rates.len() {
             let slope = (model.at(&moved(r, width)) - model.at(&moved(r, -width))) / (2.0 * width);
-            prop_assert!((slope - gradient[r]).abs() <= 1e-6 * (1.0 + slope.abs()), "∂{r}: {slope}, formula {}", gradient[r]);
+            prop_assert!(
+                (slope - gradient[r]).abs() <= 1e-6 * (1.0 + slope.abs()),
+                "∂{r}: {slope}, formula {}",
+                gradient[r]
+            );
             let (above, below) = (model.gradient(&moved(r, width)), model.gradient(&moved(r, -width)));
             for s in 0..rates.len() {
                 let bend = (above[s] - below[s]) / (2.0 * width);
-                prop_assert!((bend - hessian[(r, s)]).abs() <= 1e-6 * largest, "∂{r}∂{s}: {bend}, formula {}", hessian[(r, s)]);
+                prop_assert!(
+                    (bend - hessian[(r, s)]).abs() <= 1e-6 * largest,
+                    "∂{r}∂{s}: {bend}, formula {}",
+                    hessian[(r, s)]
+                );
             }
         }
     }

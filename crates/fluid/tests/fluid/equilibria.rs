@@ -7,8 +7,9 @@ use proptest::prelude::*;
 
 use crate::{DTS, ECMTCP, assert_near, law, pair};
 
-/// Each controller on the pair, in closed form where there is one: w_r = √(2/p_r) times √a for EWTCP; Semicoupled √2 (1/p_r)/√Σ1/p;
-/// LIA (1/p_r) max_k(√(2/p_k)/τ_k)/Σ1/(τ_k p_k); DWC 22.36 packets on both; DTS √ε(1) TCPs on the first.
+/// Each controller on the pair, in closed form where there is one: w_r = √(2/p_r) times √a for EWTCP;
+/// Semicoupled √2 (1/p_r)/√Σ1/p; LIA (1/p_r) max_k(√(2/p_k)/τ_k)/Σ1/(τ_k p_k); DWC 22.36 packets on both; DTS
+/// √ε(1) TCPs on the first.
 #[test]
 fn every_controller_settles_on_two_paths_of_fixed_loss_where_the_reference_says() {
     let cases = [
@@ -46,7 +47,8 @@ fn every_controller_settles_on_two_paths_of_fixed_loss_where_the_reference_says(
     }
 }
 
-/// CUBIC under loss p: RFC 9438, eq. 5, w = 1.0538 (τ/p)^(3/4), or the Reno-friendly √(0.5294/(0.3 p)) if that is more.
+/// CUBIC under loss p: RFC 9438, eq. 5, w = 1.0538 (τ/p)^(3/4), or the Reno-friendly √(0.5294/(0.3 p)) if
+/// that is more.
 #[test]
 fn cubic_follows_its_response_function() {
     for (loss, rtt_s) in [(1e-5_f64, 0.2_f64), (1e-4, 0.1), (1e-2, 0.02)] {
@@ -58,8 +60,8 @@ fn cubic_follows_its_response_function() {
     }
 }
 
-/// Extended DTS' drain κ w U per packet is as much as a loss of 2 κ U (algorithm of 002, section V-C): the same rates as DTS that
-/// loses so much more. And CWA's slowest path yields: less on it than with LIA.
+/// Extended DTS' drain κ w U per packet is as much as a loss of 2 κ U (algorithm of 002, section V-C): the
+/// same rates as DTS that loses so much more. And CWA's slowest path yields: less on it than with LIA.
 #[test]
 fn prices_and_yielding_take_from_a_path() {
     let with = |law: Law, price: [f64; 2], extra: f64| {
@@ -78,8 +80,9 @@ fn prices_and_yielding_take_from_a_path() {
     assert!(cwa[1].rate_pps < 0.9 * lia[1].rate_pps, "{cwa:?} {lia:?}");
 }
 
-/// U of extended DTS: queues of 60 and a little on links of 80 packets, Q̄ = 40, cost 60/40 − 1 = 0.5. Two equal paths, so X = 2 x:
-/// ε/(4 w) gained per packet, p w/2 + κ w U lost; w = 1000 · 0.11, u = 0.05/0.11, ε = 0.7766: p = ε/(2 w²) − 2 κ U = 1.2·10⁻⁵.
+/// U of extended DTS: queues of 60 and a little on links of 80 packets, Q̄ = 40, cost 60/40 − 1 = 0.5. Two
+/// equal paths, so X = 2 x: ε/(4 w) gained per packet, p w/2 + κ w U lost; w = 1000 · 0.11, u = 0.05/0.11, ε
+/// = 0.7766: p = ε/(2 w²) − 2 κ U = 1.2·10⁻⁵.
 #[test]
 fn a_queue_above_half_of_the_buffer_costs_extended_dts_its_window() {
     let link = Link { capacity_pps: 1000.0, price: Price::DropTail { knee: 60.0, ramp: 80.0 } };
@@ -97,8 +100,8 @@ fn a_queue_above_half_of_the_buffer_costs_extended_dts_its_window() {
     }
 }
 
-/// wVegas keeps α_total = 10 packets in all queues together: on 1000 and 2000 packets/s both delays are 10/3000 s, and the queues 3.33
-/// and 6.67 packets; the rates are those of the links.
+/// wVegas keeps α_total = 10 packets in all queues together: on 1000 and 2000 packets/s both delays are
+/// 10/3000 s, and the queues 3.33 and 6.67 packets; the rates are those of the links.
 #[test]
 fn wvegas_has_the_same_queueing_delay_on_all_paths() {
     let link = |capacity_pps| Link { capacity_pps, price: Price::DropTail { knee: 100.0, ramp: 100.0 } };
@@ -116,7 +119,8 @@ fn wvegas_has_the_same_queueing_delay_on_all_paths() {
     }
 }
 
-/// One Reno on a DropTail link: all of the rate, the queue at its knee and a little, and the loss of a window of C τ packets: 2/w².
+/// One Reno on a DropTail link: all of the rate, the queue at its knee and a little, and the loss of a window
+/// of C τ packets: 2/w².
 #[test]
 fn a_saturated_link_finds_its_price() {
     let network = Network {
@@ -146,8 +150,9 @@ fn red_keeps_the_queue_where_its_loss_fits_the_windows() {
     assert_near("window", flow.window, (2.0 / flow.loss).sqrt(), 1e-6);
 }
 
-/// RFC 6356's goal 2 in the mean field: at one bottleneck with equal RTTs coupled subflows are one TCP, uncoupled ones two, and
-/// 002's a = 1/√n of EWTCP n^(3/4) = 1.682; DTS is √ε(u): queue 60 on 40 packets of pipe, u = 0.4, ε = 0.5379.
+/// RFC 6356's goal 2 in the mean field: at one bottleneck with equal RTTs coupled subflows are one TCP,
+/// uncoupled ones two, and 002's a = 1/√n of EWTCP n^(3/4) = 1.682; DTS is √ε(u): queue 60 on 40 packets of
+/// pipe, u = 0.4, ε = 0.5379.
 #[test]
 fn at_a_shared_bottleneck_coupled_subflows_are_one_tcp() {
     let bottleneck = Bottleneck {
@@ -173,7 +178,8 @@ fn at_a_shared_bottleneck_coupled_subflows_are_one_tcp() {
     }
 }
 
-/// Two paths of equal loss and RTT: any split balances Coupled in the form of 002, so that multi-start finds more than one.
+/// Two paths of equal loss and RTT: any split balances Coupled in the form of 002, so that multi-start finds
+/// more than one.
 #[test]
 fn a_continuum_of_equilibria_is_found_to_be_more_than_one() {
     let coupled = Network::of_one(law("coupled", &[("epsilon", "seed")]), even());
@@ -186,10 +192,11 @@ fn a_continuum_of_equilibria_is_found_to_be_more_than_one() {
     assert_eq!(Network::of_one(Law::Lia, even()).equilibria().len(), 1);
 }
 
-/// Balia between two equal paths. On the slower one, α = x_1/x_2 ≥ 1, gains and losses are as 0.4 + α/2 + α²/10 to min(α, 1.5), on the
-/// faster one as 1 to 1. At α = 1 both are equal, but just above it the slower one loses: 0.7 is less than 1, the even split is
-/// unstable. They meet again at 0.1 α² + 0.5 α = 1.1, α = 1.6533: two stable equilibria, mirror images. Linux' integer α is 1
-/// there, so that the slower path gains: the even split is the only one.
+/// Balia between two equal paths. On the slower one, α = x_1/x_2 ≥ 1, gains and losses are as 0.4 + α/2 +
+/// α²/10 to min(α, 1.5), on the faster one as 1 to 1. At α = 1 both are equal, but just above it the slower
+/// one loses: 0.7 is less than 1, the even split is unstable. They meet again at 0.1 α² + 0.5 α = 1.1, α =
+/// 1.6533: two stable equilibria, mirror images. Linux' integer α is 1 there, so that the slower path gains:
+/// the even split is the only one.
 #[test]
 fn balia_between_equal_paths_prefers_one_of_them() {
     let balia = Network::of_one(law("balia", &[]), even());
@@ -255,9 +262,12 @@ proptest! {
         }
     }
 
-    /// LIA is together what one TCP is on the best path, whatever the paths (RFC 6356, goals 1 and 2); and Balia and OLIA are.
+    /// LIA is together what one TCP is on the best path, whatever the paths (RFC 6356, goals 1 and 2); and
+    /// Balia and OLIA are.
     #[test]
-    fn friendly_controllers_are_one_tcp_on_the_best_path(routes in proptest::collection::vec(any_route(), 2..=4)) {
+    fn friendly_controllers_are_one_tcp_on_the_best_path(
+        routes in proptest::collection::vec(any_route(), 2..=4),
+    ) {
         let tcp = |route: &Route| (2.0 / route.loss).sqrt() / route.base_rtt_s;
         let best = routes.iter().map(tcp).fold(0.0, f64::max);
         let total = |law: Law| Network::of_one(law, routes.clone()).equilibrium().map(|e| e.total_pps());

@@ -53,23 +53,31 @@ proptest! {
             for r in 0..paths.len() {
                 let (psi, want) = (Form::from(law).psi(&paths, r), listed(name, &paths, r));
                 // The list leaves out LIA's cap: an increase of at most 1/w, ψ ≤ X²/x².
-                let cap = if name == "lia" { (total_rate(&paths) / paths[r].x()).powi(2) } else { f64::INFINITY };
+                let capped = (total_rate(&paths) / paths[r].x()).powi(2);
+                let cap = if name == "lia" { capped } else { f64::INFINITY };
                 let want = want.min(cap);
                 prop_assert!((psi - want).abs() <= 1e-9 * want, "{name}: ψ {psi}, 002 has {want}");
             }
         }
     }
 
-    /// The C of `cc/` against ψ through δ = ψ w/(τ² X²) − φ τ/x: what `crates/controllers` holds for increases, here for the
-    /// fluid's form of them. In states where the two differ by intent (α of OLIA, thresholds) there is no such test; see forms.
+    /// The C of `cc/` against ψ through δ = ψ w/(τ² X²) − φ τ/x: what `crates/controllers` holds for
+    /// increases, here for the fluid's form of them. In states where the two differ by intent (α of OLIA,
+    /// thresholds) there is no such test; see forms.
     #[test]
-    fn the_increase_of_the_c_code_is_psi(paths in any_paths(), told in proptest::collection::vec((1.0..100.0f64, 0.0..4.0f64), 6)) {
-        for name in ["reno", "ewtcp", "coupled", "lia", "balia", "ecmtcp", "emreno", "eemptcp", "dts", "edts", "cwa"] {
+    fn the_increase_of_the_c_code_is_psi(
+        paths in any_paths(),
+        told in proptest::collection::vec((1.0..100.0f64, 0.0..4.0f64), 6),
+    ) {
+        for name in [
+            "reno", "ewtcp", "coupled", "lia", "balia", "ecmtcp", "emreno", "eemptcp", "dts", "edts", "cwa",
+        ] {
             let controller = Controller::by_name(name).expect("a controller");
             let mut connection = Connection::new(paths.len());
             for ((subflow, path), (cost, price)) in connection.subflows.iter_mut().zip(&paths).zip(&told) {
                 let rtt_us = (path.tau * 1e6) as u32;
-                *subflow = Subflow { cwnd: path.w as u32, srtt_us: rtt_us, flags: Subflow::ESTABLISHED, ..Subflow::default() };
+                let (cwnd, flags) = (path.w as u32, Subflow::ESTABLISHED);
+                *subflow = Subflow { cwnd, srtt_us: rtt_us, flags, ..Subflow::default() };
                 subflow.own.last_rtt_us = rtt_us;
                 subflow.own.base_rtt_us = (path.tau_base * 1e6) as u32;
                 subflow.own.set_loss(path.p);
@@ -108,14 +116,17 @@ proptest! {
                 let allowed = 5e-4 * terms + 2e-9;
                 prop_assert!((got - want).abs() <= allowed, "{name}, path {r}: C {got}, ψ {want}");
                 let defined = law.increase(&held, r);
-                prop_assert!((got - defined).abs() <= allowed, "{name}, path {r}: C {got}, definition {defined}");
+                prop_assert!(
+                    (got - defined).abs() <= allowed,
+                    "{name}, path {r}: C {got}, definition {defined}"
+                );
             }
         }
     }
 }
 
-/// x = (240, 375, 160), X = 775 packets/s, W = 82, as in the reference's worked state: OLIA's first term 0.00799168, 0.00780437,
-/// 0.00106556; CUBIC 0.3 · 1.0724 · 0.25/40^(1/3) = 0.023518 on the third.
+/// x = (240, 375, 160), X = 775 packets/s, W = 82, as in the reference's worked state: OLIA's first term
+/// 0.00799168, 0.00780437, 0.00106556; CUBIC 0.3 · 1.0724 · 0.25/40^(1/3) = 0.023518 on the third.
 #[test]
 fn forms_that_are_not_their_definitions_compute_the_worked_numbers() {
     let state = [path(12.0, 0.05, 0.01, 0.9), path(30.0, 0.08, 0.002, 0.75), path(40.0, 0.25, 0.005, 0.6)];
@@ -133,7 +144,8 @@ fn forms_that_are_not_their_definitions_compute_the_worked_numbers() {
     assert_near("mVeno, random loss", mveno(0).decrease, 0.2, 1e-12);
     assert_near("mVeno, congested", mveno(1).decrease, 0.5, 1e-12);
     assert_near("mVeno, congested", mveno(1).growth, 0.00399584, 1e-5);
-    // CWA: θ = 0.25/0.05 = 5 is above 3, nothing; without the third path 1.6: 3 of 4 periods of 0.5 s, ln 1.6 each.
+    // CWA: θ = 0.25/0.05 = 5 is above 3, nothing; without the third path 1.6: 3 of 4 periods of 0.5 s, ln 1.6
+    // each.
     let cwa = |paths: &[Path], r| Form::from(law("cwa", &[])).forces(paths, r).yielding;
     assert_eq!(cwa(&state, 2), 0.0);
     assert_near("CWA", cwa(&state[..2], 1), 1.6f64.ln() * 1.5, 1e-12);

@@ -1,6 +1,7 @@
 //! The fluid model against closed forms, numbers worked by hand, finite differences and the packet engine.
 //!
-//! `cargo test -p joulepath-fluid --test fluid -- --nocapture` prints what was computed beside what was expected.
+//! `cargo test -p joulepath-fluid --test fluid -- --nocapture` prints what was computed beside what was
+//! expected.
 
 mod conditions;
 mod equilibria;

@@ -1,7 +1,8 @@
 //! Whole scenarios: from TOML to results.
 
-use joulepath_controllers::Controller;
-use joulepath_fluid::{RunOptions, Setup, Unsupported, check, run};
+use joulepath_control::Setup;
+use joulepath_fluid::{RunError, RunOptions, Unsupported, check, run};
+use joulepath_model::cancel::Cancel;
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::{Scenario, load};
 
@@ -12,18 +13,14 @@ fn scenario(toml: &str) -> Scenario {
     load(&text, &|name| Err(format!("no trace {name}"))).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 
-fn setup(controller: &str) -> Setup {
-    Setup {
-        policy: controller.to_owned(),
-        controller: Controller::by_name(controller).expect("a controller"),
-        controller_params: vec![],
-        allocator: None,
-        only_path: None,
-    }
+fn setup(policy: &str, scenario: &Scenario) -> Setup {
+    Setup::of(&policy.parse().expect("a policy"), scenario).expect("the policy fits the scenario")
 }
 
-fn simulate(toml: &str, controller: &str) -> RunResult {
-    run(&scenario(toml), &setup(controller), 1, RunOptions { series: true }).expect("the scenario runs")
+fn simulate(toml: &str, policy: &str) -> RunResult {
+    let scenario = scenario(toml);
+    run(&scenario, &setup(policy, &scenario), 1, RunOptions { series: true, ..RunOptions::default() })
+        .expect("the scenario runs")
 }
 
 /// 12 Mbit/s, 1000 packets/s of 1500 B; RTT 40 ms; one BDP of buffer.
@@ -69,7 +66,8 @@ fn a_file_takes_its_size_over_the_rate_and_its_handshake() {
     assert_near("goodput", result.goodput_bps * seconds, 80e6, 2e-3);
 }
 
-/// A radio sleeps before and after; during a download it is active: Huang's LTE, β = 1288.04 mW, 51.97 mW/Mbit/s.
+/// A radio sleeps before and after; during a download it is active: Huang's LTE, β = 1288.04 mW, 51.97
+/// mW/Mbit/s.
 #[test]
 fn a_radio_is_active_while_data_flows() {
     let lte = SATURATED.replace(
@@ -107,7 +105,11 @@ fn the_same_run_gives_the_same_bytes() {
 
 #[test]
 fn what_it_cannot_represent_is_refused_by_name() {
-    let refused = |toml: &str| check(&scenario(toml), &setup("reno")).expect_err("refused");
+    let checked = |toml: &str, policy: &str| {
+        let scenario = scenario(toml);
+        check(&scenario, &setup(policy, &scenario))
+    };
+    let refused = |toml: &str| checked(toml, "reno").expect_err("refused");
     let stream = SATURATED.replace("kind = \"bulk\"", "kind = \"stream\"\n    rate = \"1 Mbit/s\"");
     assert!(matches!(refused(&stream), Unsupported::Workload { workload: "a stream", .. }));
     let rival = format!("{SATURATED}\n[[competitor]]\nname = \"tcp\"\npath = \"only\"\nsize = \"1 MB\"\n");
@@ -115,5 +117,26 @@ fn what_it_cannot_represent_is_refused_by_name() {
     let relay = SATURATED.replacen("energy =", "relay = { kind = \"ip\", channel = \"c\" }\n    energy =", 1)
         + "\n[[channel]]\nname = \"c\"\nrate = \"11 Mbit/s\"\n";
     assert_eq!(refused(&relay), Unsupported::Relay { path: "only".to_owned() });
-    assert!(check(&scenario(SATURATED), &setup("reno")).is_ok());
+    let backup = SATURATED.replacen("energy =", "backup = true\n    energy =", 1);
+    assert_eq!(refused(&backup), Unsupported::BackupsOnly { connection: "main".to_owned() });
+    assert!(checked(&backup, "single:only").is_ok());
+    for (policy, part) in
+        [("overflow", "a selector"), ("so-mptcp", "an allocator of slots"), ("redundant", "the redundant")]
+    {
+        let error = checked(SATURATED, policy).expect_err(policy).to_string();
+        assert!(error.contains(part) && error.contains(policy), "{error}");
+    }
+    assert!(checked(SATURATED, "reno").is_ok() && checked(SATURATED, "mptcp[scheduler=blest]").is_ok());
+}
+
+#[test]
+fn a_run_that_is_cancelled_says_so() {
+    let (scenario, cancel) = (scenario(SATURATED), Cancel::new());
+    let outcome = || {
+        let options = RunOptions { cancel: cancel.clone(), ..RunOptions::default() };
+        run(&scenario, &setup("reno", &scenario), 1, options)
+    };
+    assert!(outcome().is_ok());
+    cancel.set();
+    assert!(matches!(outcome(), Err(RunError::Cancelled)));
 }

@@ -5,7 +5,8 @@ use joulepath_fluid::{Dynamics, Link, Network, Price, Route, User};
 
 use crate::{assert_near, law, pair};
 
-/// Reno with fixed loss: d(ln w)/dt = 1/(w τ) − p w/(2 τ); at w = √(2/p) its derivative by ln w is −2/(w τ) = −√(2p)/τ.
+/// Reno with fixed loss: d(ln w)/dt = 1/(w τ) − p w/(2 τ); at w = √(2/p) its derivative by ln w is −2/(w τ) =
+/// −√(2p)/τ.
 #[test]
 fn renos_eigenvalue_is_minus_the_root_of_2p_by_the_rtt() {
     let network = Network::of_one(Law::Reno, vec![Route::fixed(0.002, 0.1)]);
@@ -15,7 +16,8 @@ fn renos_eigenvalue_is_minus_the_root_of_2p_by_the_rtt() {
     assert_near("time constant, s", stability.time_constant_s(), 0.1 / 0.004f64.sqrt(), 1e-4);
 }
 
-/// Every controller with a unique equilibrium comes back to it; between equal paths Coupled in 002's form does not care.
+/// Every controller with a unique equilibrium comes back to it; between equal paths Coupled in 002's form
+/// does not care.
 #[test]
 fn unique_equilibria_are_stable_and_those_of_a_continuum_are_neutral() {
     for (name, law) in
@@ -31,7 +33,7 @@ fn unique_equilibria_are_stable_and_those_of_a_continuum_are_neutral() {
     assert!(stability.abscissa().abs() < 1e-5, "{stability:?}");
 }
 
-/// A queue behind a window oscillates: complex eigenvalues, still stable without delays in the loop.
+/// A window that fills a queue oscillates: complex eigenvalues, still stable without delays in the loop.
 #[test]
 fn a_window_and_its_queue_swing_together() {
     let network = Network {
@@ -63,8 +65,8 @@ fn a_trajectory_is_the_closed_form() {
     }
 }
 
-/// Responsiveness: from half of its windows a network is near its equilibrium after a few time constants; Balia sooner than OLIA, as
-/// its authors show.
+/// Responsiveness: from half of its windows a network is near its equilibrium after a few time constants;
+/// Balia sooner than OLIA, as its authors show.
 #[test]
 fn balia_settles_sooner_than_olia() {
     let settles_s = |law: Law| {

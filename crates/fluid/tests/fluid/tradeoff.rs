@@ -1,8 +1,9 @@
-//! Theorems 1 and 2 of 003 in their correct form, on random instances: energy within O(1/V) of the least, backlog O(V).
+//! Theorems 1 and 2 of 003 in their correct form, on random instances: energy within O(1/V) of the least,
+//! backlog O(V).
 
 use joulepath_control::allocate::so_mptcp::SlotPath;
 use joulepath_fluid::theory::{Averages, Slots};
-use joulepath_link::random::{Domain, Stream};
+use joulepath_model::random::{Domain, Stream};
 use proptest::prelude::*;
 
 /// An instance: paths (cost, capacity), load as part of the capacity, and a seed for the arrivals.
@@ -36,7 +37,8 @@ proptest! {
     fn energy_is_within_b_by_v_of_the_least((paths, load, seed) in instance(), factor in 1.0..20.0f64) {
         let rate = load * capacity(&paths);
         let slots = Slots { v: factor * smallest_v(&paths), paths };
-        let Averages { energy_j: energy, backlog, drift, backlog_arrivals, .. } = slots.run(arrivals(rate, seed));
+        let Averages { energy_j: energy, backlog, drift, backlog_arrivals, .. } =
+            slots.run(arrivals(rate, seed));
         let bound = slots.least_energy_j(rate) + (drift + backlog_arrivals - backlog * rate) / slots.v;
         prop_assert!(energy <= bound * (1.0 + 1e-9), "energy {energy}, bound {bound}");
         // Nor less than what carried the data that left.
@@ -51,15 +53,17 @@ proptest! {
         let rate = load * capacity(&paths);
         let slack = 0.9 * (capacity(&paths) - rate);
         let slots = Slots { v: factor * smallest_v(&paths), paths };
-        let Averages { energy_j: energy, backlog, drift, backlog_arrivals, .. } = slots.run(arrivals(rate, seed));
+        let Averages { energy_j: energy, backlog, drift, backlog_arrivals, .. } =
+            slots.run(arrivals(rate, seed));
         let martingale = backlog_arrivals - backlog * rate;
         let bound = (drift + martingale + slots.v * (slots.least_energy_j(rate + slack) - energy)) / slack;
         prop_assert!(backlog <= bound * (1.0 + 1e-9), "backlog {backlog}, bound {bound}");
     }
 }
 
-/// 003-6 and the reference's numbers: three paths of 20, 30, 60 packets per slot at 5, 10, 20 J, Poisson 35: V = 10 gives 250 J and 99
-/// packets, V = 100 249 J and 998. Here with arrivals uniform on 0 to 70: E* = 20 · 5 + 15 · 10 = 250 J.
+/// 003-6 and the reference's numbers: three paths of 20, 30, 60 packets per slot at 5, 10, 20 J, Poisson 35:
+/// V = 10 gives 250 J and 99 packets, V = 100 249 J and 998. Here with arrivals uniform on 0 to 70: E* = 20 ·
+/// 5 + 15 · 10 = 250 J.
 #[test]
 fn three_paths_at_35_packets_cost_250_joules() {
     let paths = [(5.0, 20.0), (10.0, 30.0), (20.0, 60.0)]

@@ -9,11 +9,12 @@ Examples:
   joulepath advise --path wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012 \\
                    --path lte:rate=40Mbit/s,rtt=50ms,energy=lte-huang2012 --size 10MB --deadline 8s
   joulepath advise --path a:rate=10Mbit/s,rtt=30ms,energy=137mW/Mbps+132.9mW \\
-                   --path b:rate=20Mbit/s,rtt=60ms,energy=52mW/Mbps+1288mW --size 1MB --device phone2015 --json
+                   --path b:rate=20Mbit/s,rtt=60ms,energy=52mW/Mbps+1288mW \\
+                   --size 1MB --device phone2015 --json
 
 A path is NAME:rate=…,rtt=…,loss=…,energy=… with units; without loss there is none. Energy is a profile
-(`joulepath list energy`), or slope+power while used. Nothing is simulated; a path's rate is what TCP would get under
-its loss and RTT, or the link's if that is less.";
+(`joulepath list energy`), or slope+power while used. Nothing is simulated; a path's rate is what TCP would
+get under its loss and RTT, or the link's if that is less.";
 
 /// Options of `advise`.
 #[derive(Debug, Args)]
@@ -30,7 +31,8 @@ pub(crate) struct AdviseOptions {
     /// At which rate it is made or played: neither faster nor slower.
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<String>,
-    /// A device (`joulepath list energy`), or a power, that burns while any interface is active; nothing if absent.
+    /// A device (`joulepath list energy`), or a power, that burns while any interface is active; nothing if
+    /// absent.
     #[arg(long, value_name = "NAME|POWER")]
     pub(crate) device: Option<String>,
     /// Count on the rates of the links, whatever their loss would leave to TCP.

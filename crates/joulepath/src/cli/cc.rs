@@ -9,21 +9,24 @@ Examples:
   joulepath cc status
   joulepath cc unload --all
 
-A loaded controller is chosen by the name jp_NAME: by setsockopt TCP_CONGESTION, or as the default of a namespace.
-On plain TCP, and where MPTCP has fallen back to it, the coupled ones behave as NewReno.";
+A loaded controller is chosen by the name jp_NAME: by setsockopt TCP_CONGESTION, or as the default of a
+namespace. On plain TCP, and where MPTCP has fallen back to it, the coupled ones behave as NewReno.";
 
 /// What `cc` does.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CcCommand {
     /// Name the controllers, and say which are loaded.
     List(CcJson),
-    /// Load some; one that is loaded is replaced by this program's, in one step. They stay until they are unloaded.
+    /// Load some, until they are unloaded. One that is loaded is replaced, and sockets in use go over to the
+    /// new one.
     Load(CcNames),
-    /// Take some out of the kernel's list. Sockets that use one keep it until they close.
+    /// Take some out of the kernel's list. Sockets that use one keep it until they close; every namespace
+    /// that has it as its default gets back what it had.
     Unload(CcNames),
     /// Say or set what new sockets of this network namespace get; what it was is remembered.
     Default(CcDefaultOptions),
-    /// Show who uses the loaded ones: connections, and of each subflow window, RTT, rate, target share and cost.
+    /// Show who uses the loaded ones, in all namespaces: connections, and of each subflow window, RTT, rate,
+    /// target share and cost.
     Status(CcJson),
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use joulepath_model::scenario::MAX_SEEDS;
 
-use super::{Changes, Engine, Timekeeping};
+use super::shared::{Changes, Engine, Timekeeping};
 
 pub(super) const HELP: &str = "\
 Examples:
@@ -17,9 +17,11 @@ Examples:
   joulepath compare papers/002-fig17 --all-variants --csv all.csv
 
 SCENARIO is a file, or the name of a shipped scenario (`joulepath list scenarios`).
-A policy is the name of a bundle or of a controller, with overrides in brackets: `mptcp[cc=ewtcp,a=1/sqrt(n)]`.
-The first policy is what the others are compared with. Every policy runs with the same seeds.
-Ctrl-C once: no new runs; those that have finished are reported, exit code 5. Twice: stop at once.";
+A policy is the name of a bundle or of a controller, with overrides in brackets:
+`mptcp[cc=ewtcp,a=1/sqrt(n)]`. The first policy is what the others are compared with. Every policy runs with
+the same seeds.
+Ctrl-C once: runs under way end, those that have finished are reported, exit code 5. Twice: stop at once.
+Results are not written through symbolic links.";
 
 /// Options of `compare`.
 #[derive(Debug, Args)]
@@ -37,7 +39,8 @@ pub(crate) struct CompareOptions {
     #[arg(short, long, value_name = "LIST")]
     pub(crate) policies: Option<String>,
     /// Number of seeds for each policy; the scenario's if absent, of the kernel engine at most 3.
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SEEDS)))]
+    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SEEDS)))]
     pub(crate) seeds: Option<u32>,
     /// The first seed.
     #[arg(long, value_name = "K", default_value_t = 1)]
@@ -50,7 +53,8 @@ pub(crate) struct CompareOptions {
     pub(crate) engine: Engine,
     #[command(flatten)]
     pub(crate) timekeeping: Timekeeping,
-    /// Number of runs at a time; all cores if absent. The results do not depend on it. The kernel engine does one at a time.
+    /// Number of runs at a time; all cores if absent. The results do not depend on it. The kernel engine does
+    /// one at a time.
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Write an HTML page: into a folder, or to a file that ends in .html.

@@ -1,10 +1,11 @@
 //! Options of `gap`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Timekeeping;
+use super::shared::Timekeeping;
 
 pub(super) const HELP: &str = "\
 Examples:
@@ -12,9 +13,9 @@ Examples:
   joulepath gap --runs gap.jsonl --seeds 2
   joulepath gap my.toml --policies mptcp,dts --seeds 5 --json
 
-Differences are the kernel's value over the simulator's; of shares, the points of the path that differs most. The simulator
-uses the kernel's packet scheduler. All shipped scenarios take about 18 minutes in real time, one run at a time, and the
-machine should have nothing else to do. Needs root.";
+Differences are the kernel's value over the simulator's; of shares, the points of the path that differs most.
+The simulator uses the kernel's packet scheduler. All shipped scenarios take about 18 minutes in real time,
+one run at a time, and the machine should have nothing else to do. Needs root.";
 
 /// Options of `gap`.
 #[derive(Debug, Args)]
@@ -26,7 +27,8 @@ pub(crate) struct GapOptions {
     #[arg(short, long, value_name = "LIST")]
     pub(crate) policies: Option<String>,
     /// Number of seeds, the same for both engines.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) seeds: u32,
     /// The first seed.
     #[arg(long, value_name = "K", default_value_t = 1)]
@@ -36,6 +38,9 @@ pub(crate) struct GapOptions {
     /// Three scenarios under two policies: less than two minutes.
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Number of simulated runs at a time; all cores if absent. Runs of the kernel are done one at a time.
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
     /// Keep finished runs in this file; those that it has already are not done again.
     #[arg(long, value_name = "FILE")]
     pub(crate) runs: Option<PathBuf>,

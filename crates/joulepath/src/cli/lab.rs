@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::Changes;
+use super::shared::Changes;
 
 pub(super) const HELP: &str = "\
 Examples:
@@ -10,8 +10,9 @@ Examples:
   joulepath lab my.toml --policy olia --set path.wifi.loss='2 %' -- iperf3 -c '{server}' -R
   joulepath lab clean
 
-{server} in the command becomes the address of the lab's server, which is also in $JOULEPATH_SERVER. The lab has no way to
-the outside but what --serve shares. The command speaks MPTCP if `mptcpize` is installed, or if it asks for it itself.
+{server} in the command becomes the address of the lab's server, which is also in $JOULEPATH_SERVER. The lab
+has no way to the outside but what --serve shares. The command speaks MPTCP if `mptcpize` is installed, or if
+it asks for it itself.
 stdin and stdout are the command's; the bill goes to stderr, or with --json to stdout. Needs root.";
 
 /// Options of `lab`.

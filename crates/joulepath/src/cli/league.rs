@@ -10,9 +10,10 @@ Examples:
   joulepath league --quick
   joulepath league --runs league.jsonl --markdown README.md --json > results/league.json
 
-The order is that of the median share of the TCP-friendly limit. Scenarios are those of the papers; what has no end is stopped
-120 s after the warm-up, and what is left out is said. The page needs two lines `<!-- league: begin -->` and `<!-- league: end -->`.
-Ctrl-C once: runs under way are finished; with --runs the same command goes on from there.";
+The order is that of the median share of the TCP-friendly limit. Scenarios are those of the papers; what has
+no end is stopped 120 s after the warm-up, and what is left out is said. The page needs two lines
+`<!-- league: begin -->` and `<!-- league: end -->`.
+Ctrl-C once: runs under way end; with --runs the same command goes on after those that have finished.";
 
 /// Options of `league`.
 #[derive(Debug, Args)]

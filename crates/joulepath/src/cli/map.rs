@@ -5,16 +5,20 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Changes, Engine};
+use super::shared::{Changes, Engine};
 
 pub(super) const HELP: &str = "\
 Examples:
-  joulepath map papers/000-table1 --x path.wifi.loss='0.1 %..10 %:24log' --y path.lte.loss='0.1 %..10 %:24log' --spot-check 12
-  joulepath map papers/002-fig17 --x path.4g.delay='40 ms..400 ms' --y path.wifi.queue,path.4g.queue='5..200 packets:16log' --report
-  joulepath map quick --x path.lte.rate='1..20 Mbit/s:8' --y path.lte.delay='5..100 ms:8' --policies uncoupled,dts --csv
+  joulepath map papers/000-table1 --x path.wifi.loss='0.1 %..10 %:24log' \\
+                                  --y path.lte.loss='0.1 %..10 %:24log' --spot-check 12
+  joulepath map papers/002-fig17 --x path.4g.delay='40 ms..400 ms' \\
+                                 --y path.wifi.queue,path.4g.queue='5..200 packets:16log' --report
+  joulepath map quick --x path.lte.rate='1..20 Mbit/s:8' --y path.lte.delay='5..100 ms:8' \\
+                      --policies uncoupled,dts --csv
 
-An axis is KEY=LO..HI, with :N for the number of points (24 if absent) and `log` for equal ratios; several keys, separated by
-commas, get the same value. Policies within 1 % of the best are ties. The points of the spot check are always the same ones.";
+An axis is KEY=LO..HI, with :N for the number of points (24 if absent) and `log` for equal ratios; several
+keys, separated by commas, get the same value. Policies within 1 % of the best are ties. The points of the
+spot check are always the same ones.";
 
 /// Options of `map`.
 #[derive(Debug, Args)]
@@ -40,10 +44,12 @@ pub(crate) struct MapOptions {
     #[arg(long, value_enum, default_value_t = Engine::Fluid)]
     pub(crate) engine: Engine,
     /// Run this many of the points in the packet engine, too.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) spot_check: u32,
     /// Seeds of each run of the packet engine.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 3)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) seeds: u32,
     /// Number of runs at a time; all cores if absent. The results do not depend on it.
     #[arg(short, long, value_name = "N")]

@@ -12,10 +12,10 @@ Examples:
   joulepath reproduce 000-fig4 004 --full
   joulepath reproduce --full --docs docs/papers
 
-ID is an experiment, or how its name begins: `000`, `002-fig1`. Each has a claim, a rule that was fixed before anything ran, and
-a verdict: reproduced, direction only, not reproduced, cannot be. The same command goes on where it was interrupted: finished
-runs are kept in the folder --out. Two- and three-radio experiments are measured a second time in the kernel's own stack
-(--full only; needs root).";
+ID is an experiment, or how its name begins: `000`, `002-fig1`. Each has a claim, a rule that was fixed before
+anything ran, and a verdict: reproduced, direction only, not reproduced, cannot be. The same command goes on
+where it was interrupted: finished runs are stored in the folder --out. Two- and three-radio experiments are
+measured a second time in the kernel's own stack (--full only; needs root).";
 
 /// Options of `reproduce`.
 #[derive(Debug, Args)]

@@ -3,13 +3,15 @@
 use std::process::ExitStatus;
 
 use comfy_table::{CellAlignment, Table, TableStyle};
-use joulepath_linux::emulator::messages::{Anomalies, Flow, Lateness, Reading};
-use joulepath_linux::lab::Lab;
+use joulepath_control::Setup;
+use joulepath_kernel::lateness::milliseconds_apart;
+use joulepath_lab::emulator::allowed_lateness;
+use joulepath_lab::emulator::messages::{Anomalies, Flow, Lateness, Reading};
+use joulepath_lab::{Lab, Remains};
 use joulepath_model::result::EnergySplit;
 use joulepath_model::scenario::Scenario;
+use joulepath_model::units::Nanos;
 use serde::Serialize;
-
-use crate::contenders::Contender;
 
 /// Everything that is told at the end, and as JSON.
 #[derive(Debug, Serialize)]
@@ -25,6 +27,8 @@ pub(super) struct Bill {
     energy: Energy,
     paths: Vec<PathBill>,
     emulator: Emulator,
+    /// What there was to end after the command.
+    remains: Remains,
 }
 
 #[derive(Debug, Serialize)]
@@ -50,6 +54,8 @@ struct PathBill {
 struct Emulator {
     realtime: bool,
     lateness: Lateness,
+    /// What this scenario tolerates.
+    allowed_ns: u64,
     kept_up: bool,
     anomalies: Anomalies,
     differences: Vec<String>,
@@ -58,14 +64,15 @@ struct Emulator {
 impl Bill {
     pub(super) fn new(
         scenario: &Scenario,
-        contender: &Contender,
+        setup: &Setup,
         seed: u64,
         lab: &Lab,
         reading: &Reading,
         ended: ExitStatus,
     ) -> Self {
-        let lines = lab.lines().iter().zip(&reading.lines);
-        let paths = lines.filter_map(|(line, flows)| Some((line.path?, *flows)));
+        let tunnels = lab.tunnels().iter().zip(&reading.tunnels);
+        let paths = tunnels.filter_map(|(tunnel, flows)| Some((tunnel.path?, *flows)));
+        let allowed = allowed_lateness(scenario);
         let path = |((path, [down, up]), split): ((usize, [Flow; 2]), &EnergySplit)| PathBill {
             name: scenario.paths[path].name.clone(),
             energy_j: split.total_j(),
@@ -75,8 +82,8 @@ impl Bill {
         };
         Bill {
             title: scenario.title.clone(),
-            policy: contender.policy.clone(),
-            label: contender.label.clone(),
+            policy: setup.policy().to_owned(),
+            label: setup.label().to_owned(),
             seed,
             seconds: reading.measured_s,
             exit_code: ended.code(),
@@ -90,11 +97,22 @@ impl Bill {
             emulator: Emulator {
                 realtime: lab.is_realtime(),
                 lateness: reading.lateness,
-                kept_up: reading.lateness.is_within(Lateness::BOUND),
+                allowed_ns: allowed.0,
+                kept_up: reading.lateness.is_within(allowed),
                 anomalies: reading.anomalies,
                 differences: lab.differences().to_vec(),
             },
+            remains: Remains::default(),
         }
+    }
+
+    /// With what there was to end when the lab ended.
+    pub(super) fn with_remains(self, remains: Remains) -> Self {
+        Bill { remains, ..self }
+    }
+
+    pub(super) fn remains(&self) -> &Remains {
+        &self.remains
     }
 
     /// At most 80 columns, unless the scenario's names are long.
@@ -150,14 +168,13 @@ impl Bill {
 
     /// Why the bill may be wrong.
     pub(super) fn doubts(&self) -> Vec<String> {
-        let Emulator { lateness, kept_up, anomalies, .. } = &self.emulator;
+        let Emulator { lateness, allowed_ns, kept_up, anomalies, .. } = &self.emulator;
         let mut doubts = vec![];
         if !kept_up {
-            let bound = Lateness::BOUND;
-            let late_ms = lateness.p99_ns as f64 / 1e6;
+            let [late, allowed] = milliseconds_apart(Nanos(lateness.p99_ns), Nanos(*allowed_ns));
             doubts.push(format!(
-                "the emulator fell behind: one packet in a hundred was {late_ms:.1} ms late or more, {bound} are the \
-                 bound; close other programs, or lower the rates"
+                "the emulator was too late: one packet in a hundred {late} or more, \
+                 and this scenario tolerates {allowed}; close other programs, or lower the rates"
             ));
         }
         if anomalies.oversized > 0 {

@@ -1,25 +1,40 @@
 //! A command from its start to its end: subflows that open later, signals, an emulator that dies.
+//!
+//! ```text
+//!            SIGTERM, SIGHUP: at once                            TERM_GRACE later
+//!   Running ─────────────────────────────► Asked (SIGTERM sent) ──────────────────► Killed
+//!      │    SIGINT of another process,        ▲
+//!      │    second Ctrl-C: INT_GRACE later    │
+//!      └──────────────────────────────────────┘
+//! ```
+//! Within a second of a signal that means us, the lab is over. A Ctrl-C goes to the command as well, whose
+//! business it is.
 
 use std::process::{Child, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use joulepath_linux::Error;
-use joulepath_linux::lab::Lab;
+use joulepath_lab::{Error, Lab};
 use joulepath_model::scenario::{PathIndex, Scenario};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
+use signal_hook::iterator::SignalsInfo;
+use signal_hook::iterator::exfiltrator::WithRawSiginfo;
 
 use crate::failure::{Exit, Failure};
 
 /// Time between two looks.
 const TICK: Duration = Duration::from_millis(20);
 /// How long the command may take to end after SIGTERM.
-const GRACE: Duration = Duration::from_secs(5);
+const TERM_GRACE: Duration = Duration::from_millis(500);
+/// How long it may take after a SIGINT, which it has mostly got, too, before it gets SIGTERM.
+const INT_GRACE: Duration = Duration::from_millis(200);
+/// `si_code` of a signal that the kernel itself has sent: SIGINT is the terminal's then
+/// (asm-generic/siginfo.h).
+const SI_KERNEL: i32 = 0x80;
 
 /// A path on which connections open a subflow from an instant on.
 pub(super) struct Opening {
-    line: usize,
+    tunnel: usize,
     at: Duration,
     backup: bool,
 }
@@ -33,21 +48,35 @@ pub(super) fn openings(
     scenario: &Scenario,
     only: Option<PathIndex>,
 ) -> Result<Vec<Opening>, Failure> {
+    let tunnels = lab.tunnels().iter().enumerate();
     let paths: Vec<(usize, PathIndex)> =
-        lab.lines().iter().enumerate().filter_map(|(line, spec)| Some((line, spec.path?))).collect();
+        tunnels.filter_map(|(tunnel, of)| Some((tunnel, of.path?))).collect();
     let mut openings = vec![];
-    for (line, path) in paths {
+    for (tunnel, path) in paths {
         if only.is_some_and(|only| only != path) {
-            lab.set_line(line, false)?;
+            lab.set_tunnel(tunnel, false)?;
             continue;
         }
         let path = &scenario.paths[path];
-        openings.push(Opening { line, at: Duration::from_nanos(path.start.0), backup: path.backup });
+        openings.push(Opening { tunnel, at: Duration::from_nanos(path.start.0), backup: path.backup });
     }
     Ok(openings)
 }
 
-/// Waits for the command. Ctrl-C is the command's business; SIGTERM, SIGHUP and a second Ctrl-C end it.
+/// The signals that end a lab, from now on caught. It is made before the command starts: the command may tell
+/// somebody at once that it runs, and what they send must not be lost.
+pub(super) struct Signals(SignalsInfo<WithRawSiginfo>);
+
+impl Signals {
+    /// # Errors
+    /// If the system refuses handlers.
+    pub(super) fn caught() -> Result<Self, Failure> {
+        let signals = SignalsInfo::new([SIGINT, SIGTERM, SIGHUP]);
+        signals.map(Signals).map_err(|error| Failure::io("cannot watch for signals", error))
+    }
+}
+
+/// Waits until the command has ended, by itself or because of a signal.
 ///
 /// # Errors
 /// If the emulator dies: the command is ended, too.
@@ -55,53 +84,108 @@ pub(super) fn until_end(
     lab: &mut Lab,
     child: &mut Child,
     openings: &mut Vec<Opening>,
+    Signals(mut signals): Signals,
 ) -> Result<ExitStatus, Failure> {
-    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP]);
-    let mut signals = signals.map_err(|error| Failure::io("cannot watch for signals", error))?;
     let begin = Instant::now();
-    let mut interrupts = 0;
-    let mut asked: Option<Instant> = None;
+    let mut stage = Stage::Running;
     loop {
         open_due(lab, openings, begin.elapsed())?;
         if let Some(status) = child.try_wait().map_err(lost)? {
             return Ok(status);
         }
         if !lab.is_alive() {
-            end(child, true);
+            kill(child, rustix::process::Signal::KILL);
             child.wait().map_err(lost)?;
             // What it says is the reason.
             let error = lab.snapshot().err();
             let unknown = || Error::Run("the emulator has ended in mid-run".to_owned());
             return Err(error.unwrap_or_else(unknown).into());
         }
+        let now = Instant::now();
         for signal in signals.pending() {
-            interrupts += u32::from(signal == SIGINT);
-            if signal != SIGINT || interrupts > 1 {
-                asked.get_or_insert_with(Instant::now);
-                end(child, false);
-            }
+            stage = stage.after(signal.si_signo, signal.si_code == SI_KERNEL, now);
         }
-        if asked.is_some_and(|at| at.elapsed() > GRACE) {
-            end(child, true);
-        }
+        stage = stage.act(now, child);
         thread::sleep(TICK);
+    }
+}
+
+/// How far the end of a command is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Running,
+    /// Ctrl-C was pressed once.
+    Interrupted,
+    /// The command gets SIGTERM at this instant.
+    Ending(Instant),
+    /// It has got SIGTERM, and gets SIGKILL at this instant.
+    Asked(Instant),
+    Killed,
+}
+
+impl Stage {
+    fn after(self, signal: i32, is_from_terminal: bool, now: Instant) -> Self {
+        match (self, signal) {
+            (Stage::Running, SIGINT) if is_from_terminal => Stage::Interrupted,
+            (Stage::Running | Stage::Interrupted, SIGINT) => Stage::Ending(now + INT_GRACE),
+            (Stage::Running | Stage::Interrupted | Stage::Ending(_), _) => Stage::Ending(now),
+            (Stage::Asked(_) | Stage::Killed, _) => self,
+        }
+    }
+
+    fn act(self, now: Instant, child: &Child) -> Self {
+        match self {
+            Stage::Ending(at) if now >= at => {
+                kill(child, rustix::process::Signal::TERM);
+                Stage::Asked(now + TERM_GRACE)
+            }
+            Stage::Asked(at) if now >= at => {
+                kill(child, rustix::process::Signal::KILL);
+                Stage::Killed
+            }
+            _ => self,
+        }
     }
 }
 
 fn open_due(lab: &Lab, openings: &mut Vec<Opening>, now: Duration) -> Result<(), Failure> {
     for opening in openings.extract_if(.., |opening| opening.at <= now) {
-        lab.announce(opening.line, opening.backup)?;
+        lab.announce(opening.tunnel, opening.backup)?;
     }
     Ok(())
 }
 
-fn end(child: &Child, at_once: bool) {
-    use rustix::process::{Pid, Signal, kill_process};
-    let signal = if at_once { Signal::KILL } else { Signal::TERM };
-    // It may have ended at this moment, which is what was wanted; nobody has waited for it, so the number is still its own.
-    let _ = kill_process(Pid::from_child(child), signal);
+fn kill(child: &Child, signal: rustix::process::Signal) {
+    // It may have ended just now, which is what was wanted; nobody has waited for it, so the number is still
+    // its own.
+    let _ = rustix::process::kill_process(rustix::process::Pid::from_child(child), signal);
 }
 
 fn lost(error: std::io::Error) -> Failure {
     Failure::message(Exit::Failed, format!("cannot wait for the command: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_first_ctrl_c_is_the_commands_and_a_second_one_ours() {
+        let now = Instant::now();
+        let once = Stage::Running.after(SIGINT, true, now);
+        assert_eq!(once, Stage::Interrupted);
+        assert_eq!(once.after(SIGINT, true, now), Stage::Ending(now + INT_GRACE));
+    }
+
+    #[test]
+    fn whatever_another_process_sends_means_us() {
+        let now = Instant::now();
+        assert_eq!(Stage::Running.after(SIGINT, false, now), Stage::Ending(now + INT_GRACE));
+        assert_eq!(Stage::Running.after(SIGTERM, false, now), Stage::Ending(now));
+        assert_eq!(Stage::Interrupted.after(SIGHUP, true, now), Stage::Ending(now));
+        // SIGTERM does not wait for the grace of a SIGINT, and nothing puts off what has begun.
+        assert_eq!(Stage::Ending(now + INT_GRACE).after(SIGTERM, false, now), Stage::Ending(now));
+        let asked = Stage::Asked(now + TERM_GRACE);
+        assert_eq!(asked.after(SIGTERM, false, now + INT_GRACE), asked);
+    }
 }

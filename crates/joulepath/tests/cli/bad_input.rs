@@ -56,6 +56,41 @@ fn a_scenario_that_cannot_be_is_shown_with_its_line_underlined() {
     insta::assert_snapshot!(transcripts);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_trace_is_read_from_beside_the_scenario_and_from_nowhere_else() {
+    use std::os::unix::fs::symlink;
+    let outside = folder();
+    let secret = outside.path().join("secret");
+    fs::write(&secret, "root:$6$salt\n").unwrap();
+    let folder = folder();
+    symlink(&secret, folder.path().join("link.down")).unwrap();
+    symlink(outside.path(), folder.path().join("far")).unwrap();
+    fs::create_dir(folder.path().join("folder.down")).unwrap();
+    // Reading a pipe that nobody writes to would wait for ever, reading /dev/zero would have no end.
+    let made = std::process::Command::new("mkfifo").arg(folder.path().join("pipe.down")).status().unwrap();
+    assert!(made.success());
+    let up = format!("../{}/secret", outside.path().file_name().unwrap().to_str().unwrap());
+    for (trace, why) in [
+        (secret.to_str().unwrap(), "it is not below the scenario's folder"),
+        ("/dev/zero", "it is not below the scenario's folder"),
+        (&up, "it is not below the scenario's folder"),
+        ("link.down", "link.down is a symbolic link"),
+        ("far/secret", "far is a symbolic link"),
+        ("folder.down", "it is not a regular file"),
+        ("pipe.down", "it is not a regular file"),
+    ] {
+        let text = changed("rate = \"10 Mbit/s\"", &format!("rate = {{ trace = \"{trace}\" }}"));
+        fs::write(folder.path().join("theirs.toml"), text).unwrap();
+        let said = joulepath_in(folder.path(), &["compare", "theirs.toml"]);
+        // Lines are wrapped.
+        let words = said.stderr.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(said.code, Some(1), "{trace}: {words}");
+        assert!(words.contains(why), "{trace}: {words}");
+        assert!(!words.contains("root:"), "{trace}: {words}");
+    }
+}
+
 #[test]
 fn a_trace_that_cannot_be_is_told_with_its_line() {
     let folder = folder();

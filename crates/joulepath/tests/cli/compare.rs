@@ -41,7 +41,7 @@ fn the_json_form_is_the_one_that_scripts_rely_on() {
             assert_estimate(&row[key]);
         }
         assert!(row["completion_s"].is_null(), "a bulk transfer is never complete");
-        // Nobody beats the optimum.
+        // No policy beats the optimum.
         assert!((0.0..=1.0).contains(&row["limit_share"].as_f64().unwrap()));
         let paths = row["paths"].as_array().unwrap();
         assert_eq!(
@@ -50,7 +50,8 @@ fn the_json_form_is_the_one_that_scripts_rely_on() {
         );
         let sum = |key: &str| paths.iter().map(|path| path[key].as_f64().unwrap()).sum::<f64>();
         assert!((sum("share") - 1.0).abs() < 1e-9);
-        // In order at the connection and first arrivals on the paths: the same bytes but for those still out of order.
+        // In order at the connection and first arrivals on the paths: the same bytes but for those still out
+        // of order.
         assert!((sum("goodput_bps") / row["goodput_bps"]["mean"].as_f64().unwrap() - 1.0).abs() < 0.02);
         assert!(sum("energy_j") <= row["energy_j"]["mean"].as_f64().unwrap() * (1.0 + 1e-9));
     }

@@ -35,7 +35,7 @@ mod with_the_kernel_engine {
     fn the_documented_fields_are_there() {
         let (_, report) = report();
         assert_eq!(report["schema"], 1);
-        assert!(report["release"].is_string() && report["root"].is_boolean());
+        assert!(report["release"].is_string() && report["root"].is_boolean() && report["cc"].is_string());
         for fact in report["facts"].as_array().unwrap() {
             for field in ["name", "title", "group", "status", "detail"] {
                 assert!(fact[field].is_string(), "{field}: {fact}");

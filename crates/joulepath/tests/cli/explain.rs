@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::run::{Said, command, folder, joulepath_in};
 
-/// w = (12, 30, 40) packets, τ = (50, 80, 250) ms, ℓ = (100, 500, 200) packets: X = 775 packets/s, A = 12/0.05²/775².
+/// w = (12, 30, 40) packets, τ = (50, 80, 250) ms, ℓ = (100, 500, 200) packets: X = 775 packets/s, A =
+/// 12/0.05²/775².
 fn state() -> Value {
     json!({"subflows": [
         {"cwnd": 12, "srtt_us": 50000, "base_rtt_us": 45000, "last_rtt_us": 50000,

@@ -15,9 +15,10 @@ mod reproduce;
 #[path = "../common/run.rs"]
 mod run;
 mod scenarios;
+mod schema;
 #[cfg(not(feature = "kernel"))]
 mod without_kernel;
 mod writing;
 
 /// Two paths for one second.
-const QUICK: &str = include_str!("../../scenarios/quick.toml");
+const QUICK: &str = include_str!("../../../../scenarios/quick.toml");

@@ -6,6 +6,7 @@ use joulepath_controllers::Controller;
 use serde_json::Value;
 
 use crate::run::{folder, joulepath, joulepath_in};
+use crate::schema::errors;
 
 fn shipped() -> Vec<String> {
     let json = joulepath(&["list", "scenarios", "--json"]).json();
@@ -47,7 +48,7 @@ fn every_shipped_scenario_runs_with_every_controller() {
 #[test]
 fn what_is_shown_loads_again_to_the_same() {
     let folder = folder();
-    let traces = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/fidelity/cellular.trace");
+    let traces = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/fidelity/cellular.trace");
     fs::copy(traces, folder.path().join("cellular.trace")).unwrap();
     for name in shipped() {
         let shown = joulepath(&["show", &name]).ok();
@@ -70,22 +71,21 @@ fn show_takes_variants_and_changes_and_speaks_json() {
 #[test]
 fn the_schema_is_valid_and_every_shipped_scenario_and_what_is_shown_of_it_conform() {
     let schema = joulepath(&["schema"]).json();
-    jsonschema::meta::validate(&schema).expect("a JSON schema");
-    let validator = jsonschema::validator_for(&schema).expect("a JSON schema");
     let as_json = |text: &str| toml::from_str::<Value>(text).expect("TOML");
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/scenarios/");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/");
     for name in shipped() {
         let written = fs::read_to_string(format!("{root}{name}.toml")).unwrap();
         for text in [written, joulepath(&["show", &name]).ok()] {
-            let errors: Vec<String> = validator
-                .iter_errors(&as_json(&text))
-                .map(|error| format!("{error} at {}", error.instance_path()))
-                .collect();
+            let errors = errors(&schema, &as_json(&text));
             assert!(errors.is_empty(), "{name}: {errors:#?}");
         }
     }
     let wrong = as_json("title = \"x\"\nduration = 2\npath = []\n");
-    assert!(!validator.is_valid(&wrong), "a bare number is no duration");
+    let errors = errors(&schema, &wrong);
+    assert!(
+        errors.iter().any(|error| error.contains("at /duration")),
+        "a bare number is no duration: {errors:?}"
+    );
 }
 
 #[test]

@@ -159,16 +159,61 @@ fn a_read_only_file_is_not_replaced() {
     assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 #[test]
-fn a_link_stays_a_link() {
+fn nothing_is_written_through_a_link_that_somebody_has_put_there() {
+    use std::os::unix::fs::symlink;
     let folder = folder();
     fs::create_dir(folder.path().join("far")).unwrap();
-    fs::write(folder.path().join("far/real.json"), "old").unwrap();
-    std::os::unix::fs::symlink("far/real.json", folder.path().join("link.json")).unwrap();
-    joulepath_in(folder.path(), &["compare", "quick", "--seeds", "1", "--json", "link.json"]).ok();
-    assert!(folder.path().join("link.json").is_symlink());
-    assert!(fs::read_to_string(folder.path().join("far/real.json")).unwrap().contains("goodput_bps"));
+    let far = |name: &str| folder.path().join("far").join(name);
+    for name in ["json", "csv", "runs.csv", "page", "quick.runs.jsonl"] {
+        fs::write(far(name), "theirs").unwrap();
+    }
+    let link = |name: &str, to: &str| symlink(far(to), folder.path().join(name)).unwrap();
+    link("link.json", "json");
+    link("link.csv", "csv");
+    link("link.runs.csv", "runs.csv");
+    link("link.html", "page");
+    link("reports", "");
+    // The journal stands beside the first output.
+    link("quick.runs.jsonl", "quick.runs.jsonl");
+    for output in [
+        ["--json", "link.json"],
+        ["--csv", "link.csv"],
+        ["--runs-csv", "link.runs.csv"],
+        ["--report", "link.html"],
+        ["--report", "reports"],
+        ["--json", "quick.json"],
+    ] {
+        let said =
+            joulepath_in(folder.path(), &[&["compare", "quick", "--seeds", "1"][..], &output].concat());
+        assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{output:?}: {}", said.stderr);
+        assert!(said.stderr.contains("is a symbolic link"), "{output:?}: {}", said.stderr);
+        assert!(said.stderr.contains("help: name what it points to"), "{output:?}: {}", said.stderr);
+    }
+    for name in ["json", "csv", "runs.csv", "page", "quick.runs.jsonl"] {
+        assert_eq!(fs::read_to_string(far(name)).unwrap(), "theirs", "{name}");
+    }
+    assert_eq!(names(&folder.path().join("far")).len(), 5, "nothing new is there");
+}
+
+#[cfg(unix)]
+#[test]
+fn runs_are_not_added_to_the_target_of_a_link_nor_to_a_file_that_another_session_uses() {
+    use std::os::unix::fs::symlink;
+    let folder = folder();
+    fs::write(folder.path().join("theirs"), "").unwrap();
+    symlink("theirs", folder.path().join("runs.jsonl")).unwrap();
+    let said = joulepath_in(folder.path(), &["league", "--quick", "--runs", "runs.jsonl"]);
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert!(said.stderr.contains("runs.jsonl is a symbolic link"), "{}", said.stderr);
+    assert_eq!(fs::read_to_string(folder.path().join("theirs")).unwrap(), "");
+    fs::remove_file(folder.path().join("runs.jsonl")).unwrap();
+    let ours = fs::File::create(folder.path().join("runs.jsonl")).unwrap();
+    rustix::fs::flock(&ours, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let said = joulepath_in(folder.path(), &["league", "--quick", "--runs", "runs.jsonl"]);
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert!(said.stderr.contains("another process adds runs to it"), "{}", said.stderr);
 }
 
 #[test]

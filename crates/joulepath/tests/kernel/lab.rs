@@ -3,16 +3,19 @@
 use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use joulepath_testbed::observe::{is_running, processes, wait_until};
+use rustix::process::{Pid, Signal, ioctl_tiocsctty, kill_process, setsid};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::machine::{Unprivileged, is_running, machine, wait_until, workers_of};
+use crate::machine::{Unprivileged, workers_of};
 use crate::run::{Said, command, folder, joulepath};
 
 /// What the server of the outside sends to whoever connects, bytes.
@@ -33,35 +36,35 @@ fn server() -> u16 {
     port
 }
 
-/// A lab in a process group of its own, as a shell starts it, whose command has begun.
+/// A lab whose command has begun.
 struct Running {
     child: Child,
-    folder: TempDir,
+    _folder: TempDir,
     /// The lab's id.
     id: String,
 }
 
 impl Running {
     fn start(script: &str) -> Self {
+        Self::start_as(script, |_| {})
+    }
+
+    fn start_as(script: &str, change: impl FnOnce(&mut Command)) -> Self {
         let folder = folder();
         // As from a terminal: a shell cannot trap what whoever started the tests has told them to ignore.
         let script = ["env", "--default-signal=INT", "sh", "-c", script];
         let mut command = command(folder.path(), &[&["lab", "quick", "--json", "--"], &script[..]].concat());
-        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        change(&mut command);
         let child = command.spawn().unwrap();
         let ready = folder.path().join("ready");
         wait_until("the command starts", || ready.exists());
         let id = fs::read_to_string(ready).unwrap().trim().to_owned();
-        Running { child, folder, id }
+        Running { child, _folder: folder, id }
     }
 
     fn pid(&self) -> Pid {
         Pid::from_child(&self.child)
-    }
-
-    /// The number that the command has written to a file.
-    fn number_in(&self, file: &str) -> u32 {
-        fs::read_to_string(self.folder.path().join(file)).unwrap().trim().parse().unwrap()
     }
 
     fn end(self) -> Said {
@@ -69,17 +72,32 @@ impl Running {
     }
 }
 
-fn ledger(id: &str) -> bool {
-    Path::new("/run/joulepath/labs").join(format!("{id}.json")).exists()
+/// What `lab clean` says: the labs that run, and those of which it has removed something.
+fn clean() -> Value {
+    joulepath(&["lab", "clean", "--json"]).json()
+}
+
+fn has(labs: &Value, id: &str) -> bool {
+    labs.as_array().unwrap().iter().any(|lab| lab["id"] == id)
+}
+
+/// A terminal: what is written to the first is typed on the second.
+fn terminal() -> [OwnedFd; 2] {
+    let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&keyboard).unwrap();
+    unlockpt(&keyboard).unwrap();
+    let name = ptsname(&keyboard, vec![]).unwrap();
+    let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY;
+    let screen = rustix::fs::open(name.as_c_str(), flags, rustix::fs::Mode::empty()).unwrap();
+    [keyboard, screen]
 }
 
 fn bill(said: &Said) -> Value {
     serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:?}"))
 }
 
-#[test]
+#[test(needs(LAB))]
 fn a_command_is_told_what_it_cost_in_joules_and_bytes_by_path() {
-    let Some(_machine) = machine() else { return };
     let port = server().to_string();
     let fetch = format!("cat < /dev/tcp/{{server}}/{port} | wc -c");
     let said = joulepath(&["lab", "quick", "--serve", &port, "--", "bash", "-c", &fetch]);
@@ -96,9 +114,8 @@ fn a_command_is_told_what_it_cost_in_joules_and_bytes_by_path() {
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
 }
 
-#[test]
+#[test(needs(LAB))]
 fn the_bill_as_json_has_the_commands_exit_code_and_so_has_the_program() {
-    let Some(_machine) = machine() else { return };
     let port = server().to_string();
     let fetch = format!("cat < /dev/tcp/$JOULEPATH_SERVER/{port} | wc -c; exit 7");
     let arguments = ["lab", "quick", "--ipv6", "--serve", &port, "--json", "--", "bash", "-c", &fetch];
@@ -118,60 +135,140 @@ fn the_bill_as_json_has_the_commands_exit_code_and_so_has_the_program() {
     assert!(total_j > 0.0 && (of_paths_j / total_j - 1.0).abs() < 1e-9, "{bill}");
 }
 
-#[test]
+#[test(needs(LAB))]
 fn ctrl_c_is_the_commands_business() {
-    let Some(_machine) = machine() else { return };
-    let lab = Running::start(&format!("trap 'exit 9' INT; {READY}; while :; do sleep 0.1; done"));
-    let (id, workers) = (lab.id.clone(), workers_of(lab.child.id(), 1));
-    // As a terminal does: to the whole group.
-    kill_process_group(lab.pid(), Signal::INT).unwrap();
+    let [keyboard, screen] = terminal();
+    let stdin = screen.try_clone().unwrap();
+    let script = format!("trap 'exit 9' INT; {READY}; while :; do sleep 0.1; done");
+    let lab = Running::start_as(&script, |command| {
+        let lead = move || {
+            setsid()?;
+            Ok(ioctl_tiocsctty(&screen)?)
+        };
+        command.stdin(Stdio::from(stdin));
+        // SAFETY: two system calls.
+        unsafe { command.pre_exec(lead) };
+    });
+    let (id, workers) = (lab.id.clone(), workers_of(lab.child.id(), 2));
+    rustix::io::write(&keyboard, b"\x03").unwrap();
     let said = lab.end();
     assert_eq!(said.code, Some(9), "{}", said.stderr);
     assert_eq!(bill(&said)["exit_code"], 9);
-    assert!(workers.iter().all(|&pid| !is_running(pid)) && !ledger(&id));
+    wait_until("the workers end", || workers.iter().all(|&pid| !is_running(pid)));
+    let found = clean();
+    assert!(!has(&found["running"], &id) && !has(&found["removed"], &id), "{found}");
 }
 
-#[test]
+#[test(needs(LAB))]
 fn sigterm_ends_the_command_and_what_it_put_into_the_background() {
-    let Some(_machine) = machine() else { return };
-    let lab = Running::start(&format!("setsid sleep 600 & echo $! > background; {READY}; exec sleep 600"));
-    let (id, workers) = (lab.id.clone(), workers_of(lab.child.id(), 1));
-    let background = lab.number_in("background");
-    assert!(ledger(&id) && is_running(background));
+    let lab = Running::start(&format!("setsid sleep 7781 & {READY}; exec sleep 7782"));
+    let (id, workers) = (lab.id.clone(), workers_of(lab.child.id(), 2));
+    assert!(has(&clean()["running"], &id));
     kill_process(lab.pid(), Signal::TERM).unwrap();
-    // Nobody holds its output any more, or this would wait for ten minutes.
+    // Nobody holds its output any more, or this would wait for two hours.
     let said = lab.end();
     assert_eq!(said.code, Some(128 + 15), "{}", said.stderr);
-    assert_eq!(bill(&said)["exit_code"], Value::Null);
-    assert!(workers.iter().all(|&pid| !is_running(pid)) && !ledger(&id));
-    wait_until("the background ends with the lab", || !is_running(background));
+    let bill = bill(&said);
+    assert_eq!(bill["exit_code"], Value::Null);
+    // What was ended with it is named.
+    assert_eq!(bill["remains"]["ended"][0]["command"], "sleep 7781", "{bill}");
+    assert!(
+        said.stderr.contains("ended with the lab: ") && said.stderr.contains("(sleep 7781)"),
+        "{}",
+        said.stderr
+    );
+    wait_until("nothing of it runs", || {
+        processes(|line| line.starts_with("sleep 778")).is_empty()
+            && workers.iter().all(|&pid| !is_running(pid))
+    });
+    assert!(!has(&clean()["running"], &id));
 }
 
-#[test]
-fn what_a_killed_lab_leaves_is_cleaned() {
-    let Some(_machine) = machine() else { return };
-    let lab = Running::start(&format!("setsid sleep 600 & echo $! > background; {READY}; exec sleep 600"));
-    let (id, background) = (lab.id.clone(), lab.number_in("background"));
-    let cleaned = || joulepath(&["lab", "clean", "--json"]).json();
-    let holds = |remains: &Value| remains.as_array().unwrap().iter().any(|lab| lab["id"] == id.as_str());
+/// How long a lab may go on after a signal that means it.
+const AT_ONCE: Duration = Duration::from_secs(1);
+
+#[test(needs(LAB, QUIET_CLOCK))]
+fn a_command_that_does_not_listen_is_ended_within_a_second() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let lab = Running::start(&format!("trap '' TERM INT HUP; {READY}; while :; do sleep 0.1; done"));
+        kill_process(lab.pid(), signal).unwrap();
+        let since = Instant::now();
+        let said = lab.end();
+        assert_eq!(said.code, Some(128 + 9), "{signal:?}: {}", said.stderr);
+        assert!(since.elapsed() < AT_ONCE, "{signal:?}: {:?}", since.elapsed());
+    }
+}
+
+#[test(needs(LAB))]
+fn a_lab_that_is_killed_leaves_nothing() {
+    let script = format!("env -i setsid sleep 7781 & (setsid sleep 7782 &); {READY}; exec sleep 7783");
+    let lab = Running::start(&script);
+    let (id, workers) = (lab.id.clone(), workers_of(lab.child.id(), 2));
+    let sleepers = || processes(|line| line.starts_with("sleep 778"));
+    wait_until("all three sleep", || sleepers().len() == 3);
     // While it runs it is nobody's remains.
-    assert!(!holds(&cleaned()) && is_running(background));
-    let workers = workers_of(lab.child.id(), 1);
+    let found = clean();
+    assert!(has(&found["running"], &id) && !has(&found["removed"], &id), "{found}");
+    assert_eq!(sleepers().len(), 3);
     kill_process(lab.pid(), Signal::KILL).unwrap();
-    // Not its output: the background still has that.
-    let mut killed = lab.child;
-    killed.wait().unwrap();
-    wait_until("the workers end with it", || workers.iter().all(|&pid| !is_running(pid)));
-    assert!(is_running(background) && ledger(&id));
-    assert!(holds(&cleaned()));
-    wait_until("the background is ended", || !is_running(background));
-    assert!(!ledger(&id) && !holds(&cleaned()));
-    assert!(joulepath(&["lab", "clean"]).ok().ends_with('\n'));
+    lab.end();
+    // Nobody has to clean up for that.
+    wait_until("nothing of it runs", || sleepers().is_empty() && workers.iter().all(|&pid| !is_running(pid)));
+    let found = clean();
+    assert!(!has(&found["running"], &id) && !has(&found["removed"], &id), "{found}");
+    assert!(joulepath(&["lab", "clean"]).ok().contains("nothing was left behind"));
 }
 
-#[test]
+#[test(needs(LAB, BPF, tool("unshare")))]
+fn labs_of_two_containers_can_have_the_same_process_number() {
+    // In a process namespace of its own each of them is process 1, and the kernel's list of controllers is
+    // one for both.
+    let start = || {
+        let folder = folder();
+        let script = format!("{READY}; while ! [ -e go ]; do sleep 0.1; done");
+        let arguments = ["lab", "quick", "-p", "olia", "--", "sh", "-c", &script];
+        let lab = command(folder.path(), &arguments);
+        let mut container = Command::new("unshare");
+        container.args(["--pid", "--fork", "--mount-proc"]).arg(lab.get_program()).args(lab.get_args());
+        container.current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        (container.spawn().unwrap(), folder)
+    };
+    let labs = [start(), start()];
+    for (_, folder) in &labs {
+        wait_until("both have begun", || folder.path().join("ready").exists());
+    }
+    for (child, folder) in labs {
+        fs::write(folder.path().join("go"), "").unwrap();
+        let said = Said::of(child.wait_with_output().unwrap());
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+    }
+}
+
+#[test(needs(LAB))]
+fn a_command_sees_the_labs_devices_and_its_own_processes() {
+    let folder = folder();
+    let script =
+        "ls /sys/class/net; echo $$; cat /proc/self/stat; pwd; ls /sys/fs/bpf /sys/fs/cgroup > /dev/null";
+    let mounts = || fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let before = mounts();
+    let said =
+        Said::of(command(folder.path(), &["lab", "quick", "--", "sh", "-c", script]).output().unwrap());
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let lines: Vec<&str> = said.stdout.lines().collect();
+    let [lo, lte, wifi, own, cat, place] = lines[..] else { panic!("{said:?}") };
+    let mut devices = [lo, lte, wifi];
+    devices.sort_unstable();
+    assert_eq!(devices, ["lo", "lte", "wifi"]);
+    // Numbers of /proc are those by which processes know themselves: cat's parent is the shell.
+    let parent = cat.rsplit_once(") ").unwrap().1.split(' ').nth(1).unwrap();
+    assert_eq!(parent, own);
+    assert_eq!(fs::canonicalize(place).unwrap(), fs::canonicalize(folder.path()).unwrap());
+    // What is mounted in the lab is mounted nowhere else.
+    assert_eq!(mounts(), before);
+}
+
+#[test(needs(LAB))]
 fn two_labs_at_once_do_not_meet() {
-    let Some(_machine) = machine() else { return };
     let idle = Running::start(&format!("{READY}; exec sleep 600"));
     let port = server().to_string();
     let fetch = format!("cat < /dev/tcp/{{server}}/{port} | wc -c");
@@ -198,17 +295,16 @@ fn a_lab_without_a_scenario_or_a_command_says_how_it_is_used() {
     assert!(said.stderr.contains("quikc") && said.stderr.contains("quick"), "{}", said.stderr);
 }
 
-#[test]
+#[test(needs(LAB))]
 fn a_command_that_is_not_there_is_named() {
-    let Some(_machine) = machine() else { return };
     let said = joulepath(&["lab", "quick", "--", "no-such-program"]);
     assert!(said.code.is_some_and(|code| code != 0), "{}", said.stderr);
     assert!(said.stderr.contains("no-such-program"), "{}", said.stderr);
 }
 
-#[test]
+#[test(needs(ROOT))]
 fn a_lab_without_root_has_exit_code_4_and_the_remedy() {
-    let Some(nobody) = Unprivileged::new() else { return };
+    let nobody = Unprivileged::new();
     let said = Said::of(nobody.command(&["lab", "quick", "--", "true"]).output().unwrap());
     assert_eq!(said.code, Some(4), "{}", said.stderr);
     assert!(said.stderr.contains("sudo"), "{}", said.stderr);

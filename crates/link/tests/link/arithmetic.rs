@@ -19,7 +19,7 @@ fn one_per_ms() -> LinkSpec {
 #[test]
 fn a_packet_takes_its_transmission_time_and_the_delay() {
     let mut link = Link::new(&one_per_ms(), 0, 0);
-    // Idle: 0 + 1 + 20. Behind it: 2 + 20. After a pause, idle again: 10 + 1 + 20.
+    // Idle: 0 + 1 + 20. After it: 2 + 20. After a pause, idle again: 10 + 1 + 20.
     assert_eq!(delivered_at(link.offer(ms(0), 1500, false)), ms(21));
     assert_eq!(delivered_at(link.offer(ms(0), 1500, false)), ms(22));
     assert_eq!(delivered_at(link.offer(ms(10), 1500, false)), ms(31));
@@ -55,7 +55,8 @@ fn a_packet_that_comes_the_moment_the_last_one_left_follows_without_a_gap() {
 
 #[test]
 fn a_hold_is_a_gap() {
-    // Three packets leave at 342 857.14 ns, rounded up by 0.86. A fourth that followed them would take 114 285 ns.
+    // Three packets leave at 342 857.14 ns, rounded up by 0.86. A fourth that followed them would take 114
+    // 285 ns.
     let mut link = Link::new(&with_rate(mbps(7)), 0, 0);
     for _ in 0..3 {
         delivered_at(link.offer(Nanos::ZERO, 100, false));
@@ -98,7 +99,8 @@ fn the_packet_in_transmission_does_not_count_as_waiting() {
         assert_eq!(link.offer(Nanos::ZERO, 1500, false), Outcome::QueueDrop, "limit {limit}");
         assert_eq!(link.queue_packets(Nanos::ZERO), limit);
         assert_eq!(link.queue_bytes(Nanos::ZERO), u64::from(limit) * 1500);
-        // One nanosecond before the first packet is out there is no room; when it is out there is room for one.
+        // One nanosecond before the first packet is out there is no room; when it is out there is room for
+        // one.
         assert_eq!(link.offer(Nanos(999_999), 1500, false), Outcome::QueueDrop, "limit {limit}");
         assert_eq!(delivered_at(link.offer(ms(1), 1500, false)), ms(22 + u64::from(limit)));
         assert_eq!(link.offer(ms(1), 1500, false), Outcome::QueueDrop, "limit {limit}");
@@ -174,9 +176,11 @@ fn a_transmission_across_a_step_is_sent_partly_at_each_rate() {
         (ms(10), BitRate::from_bps(6 * MBIT)),
     ];
     let mut link = Link::new(&with_rate(RateSpec::Steps(steps)), 0, 0);
-    // 1500 bytes: 1 ms at 12, 0.5 ms at 24, 2 ms at 6 Mbit/s. At 1.5 ms: half by 2 ms, the other half in 0.25 ms.
+    // 1500 bytes: 1 ms at 12, 0.5 ms at 24, 2 ms at 6 Mbit/s. At 1.5 ms: half by 2 ms, the other half in 0.25
+    // ms.
     assert_eq!(delivered_at(link.offer(Nanos(1_500_000), 1500, false)), Nanos(2_250_000));
-    // 3000 bytes take 1 ms more; 3.25 ms. 3000 bytes: 0.75 of 1 ms by 4 ms, pause, a quarter (750 bytes, 1 ms) from 10 ms.
+    // 3000 bytes take 1 ms more; 3.25 ms. 3000 bytes: 0.75 of 1 ms by 4 ms, pause, a quarter (750 bytes, 1
+    // ms) from 10 ms.
     assert_eq!(delivered_at(link.offer(Nanos(1_500_000), 3000, false)), Nanos(3_250_000));
     assert_eq!(delivered_at(link.offer(Nanos(1_500_000), 3000, false)), ms(11));
     // From idle in the last piece.

@@ -31,7 +31,8 @@ fn ofdm() -> (ChannelSpec, u32) {
     (spec("802.11g", 54_000_000), 1500)
 }
 
-/// Payload per second and collided part of the transmissions of `stations` that always have a frame, over so many deliveries.
+/// Payload per second and collided part of the transmissions of `stations` that always have a frame, over so
+/// many deliveries.
 fn saturated(spec: &ChannelSpec, size: u32, stations: usize, deliveries: u32) -> (f64, f64) {
     let mut channel = Channel::new(spec, stations, 1, 0);
     for station in 0..stations {
@@ -39,7 +40,7 @@ fn saturated(spec: &ChannelSpec, size: u32, stations: usize, deliveries: u32) ->
     }
     let (mut now, mut arrived) = (Nanos::ZERO, 0);
     while arrived < deliveries {
-        now = channel.next_end().expect("somebody has a frame");
+        now = channel.next_end().expect("every station has a frame");
         if let Some(arrival) = channel.end() {
             arrived += 1;
             assert!(channel.offer(now, arrival.station, size));
@@ -50,8 +51,8 @@ fn saturated(spec: &ChannelSpec, size: u32, stations: usize, deliveries: u32) ->
     (bps, counters.collided as f64 / counters.transmissions as f64)
 }
 
-/// Saturation throughput, bit/s, and collision probability (Bianchi, IEEE JSAC 18(3), 2000, eqs 7, 9, 13, 14), solved by bisection: eq. 9
-/// rises in τ, the inverse of eq. 7 falls.
+/// Saturation throughput, bit/s, and collision probability (Bianchi, IEEE JSAC 18(3), 2000, eqs 7, 9, 13,
+/// 14), solved by bisection: eq. 9 rises in τ, the inverse of eq. 7 falls.
 fn bianchi(spec: &ChannelSpec, size: u32, stations: u32) -> (f64, f64) {
     let timing = &spec.timing;
     let window = f64::from(timing.cw_min + 1);
@@ -90,7 +91,8 @@ fn saturation_throughput_is_bianchis() {
             let (expected_bps, expected) = bianchi(&spec, size, stations);
             let deviation = bps / expected_bps - 1.0;
             println!(
-                "{name}, {stations} stations: {:.4} of the rate, Bianchi {:.4}, {:+.2} %; collided {collided:.4}, Bianchi {expected:.4}",
+                "{name}, {stations} stations: {:.4} of the rate, Bianchi {:.4}, {:+.2} %; \
+                 collided {collided:.4}, Bianchi {expected:.4}",
                 bps / spec.rate.bps() as f64,
                 expected_bps / spec.rate.bps() as f64,
                 deviation * 100.0,
@@ -126,7 +128,8 @@ fn a_frame_that_finds_the_channel_idle_goes_at_once() {
     assert_eq!((channel.next_end(), channel.counters().access_ns), (None, 0));
 }
 
-/// The other station's frame came while the first was on the air: it waits for the ACK, DIFS and 0 to 31 slots.
+/// The other station's frame came while the first was on the air: it waits for the ACK, DIFS and 0 to 31
+/// slots.
 #[test]
 fn a_frame_that_finds_the_channel_busy_backs_off() {
     let (spec, size) = dsss();
@@ -175,8 +178,8 @@ fn a_full_station_takes_nothing() {
 }
 
 proptest! {
-    /// Whatever comes when: frames are conserved, each station's leave in order, and a delivery and its ACK have the channel for
-    /// themselves.
+    /// Whatever comes when: frames are conserved, each station's leave in order, and a delivery and its ACK
+    /// have the channel for themselves.
     #[test]
     fn under_any_load_frames_are_conserved_and_alone(
         offers in prop::collection::vec((0u64..6_000_000, 0usize..5, 1u32..1600), 1..300),

@@ -134,8 +134,8 @@ fn log_normal(mean_bps: u64) -> RateSpec {
 #[test]
 fn a_saturated_log_normal_link_carries_its_mean_rate() {
     let mut link = Link::new(&with_rate(log_normal(12_000_000)), 9, 0);
-    // 20 000 s are 400 000 values, of which (1 − rho)/(1 + rho) = 0.245 count as independent (rho = exp(−1/2)):
-    // standard error 0.3/√98 000 = 0.001 of the mean.
+    // 20 000 s are 400 000 values, of which (1 − rho)/(1 + rho) = 0.245 count as independent (rho =
+    // exp(−1/2)): standard error 0.3/√98 000 = 0.001 of the mean.
     const SECONDS: u64 = 20_000;
     let mut carried_bits = 0.0;
     for i in 0..SECONDS * 500 {
@@ -177,7 +177,8 @@ fn jitter_has_mean_deviation_and_correlation_as_asked() {
         let mean = values.iter().sum::<f64>() / n;
         let variance = values.iter().map(|x| x * x).sum::<f64>() / n;
         let lag_one = values.windows(2).map(|w| w[0] * w[1]).sum::<f64>() / n / variance;
-        // Standard errors at rho = exp(−1/2): 3·√(4.08/2¹⁸) = 0.012 for the mean, √(2·2.16/2¹⁸) = 0.004 of the variance.
+        // Standard errors at rho = exp(−1/2): 3·√(4.08/2¹⁸) = 0.012 for the mean, √(2·2.16/2¹⁸) = 0.004 of
+        // the variance.
         assert!(mean.abs() < 0.06, "mean {mean}");
         assert!((variance / 9.0 - 1.0).abs() < 0.02, "variance {variance}");
         assert!((lag_one - rho).abs() < 0.01, "correlation {lag_one}, expected {rho}");

@@ -166,7 +166,11 @@ proptest! {
     }
 
     #[test]
-    fn packets_arrive_in_order_and_never_before_they_were_offered(spec in any_link(), offers in offers(), seed: u64) {
+    fn packets_arrive_in_order_and_never_before_they_were_offered(
+        spec in any_link(),
+        offers in offers(),
+        seed: u64,
+    ) {
         let mut last = Nanos::ZERO;
         run(&mut Link::new(&spec, seed, 0), &offers, |_, now, offer, outcome| {
             if let Outcome::Delivered { at, marked } = outcome {
@@ -197,7 +201,8 @@ proptest! {
 
     #[test]
     fn a_transmitter_never_rests_while_packets_wait(rate in rate(), queue in queue(), offers in offers()) {
-        // Lindley: a packet leaves one transmission time after it came or after the one before it left, whichever is later.
+        // Lindley: a packet leaves one transmission time after it came or after the one before it left,
+        // whichever is later.
         let mut link = Link::new(&LinkSpec { queue, ..with_rate(RateSpec::Constant(rate)) }, 0, 0);
         let offers: Vec<_> = offers.into_iter().map(|offer| Offer { hold: None, ..offer }).collect();
         let mut last = Nanos::ZERO;

@@ -95,7 +95,7 @@ fn a_held_transmitter_wastes_its_opportunities() {
     assert_eq!(arrivals(&mut link, &[700, 700, 700]), [8, 8, 9]);
 }
 
-/// Bytes that a sender gets through who never lets the queue run empty, within two passes and a half.
+/// Bytes that a sender gets through if it never lets the queue run empty, within two passes and a half.
 fn carried_bytes(trace: &Arc<DeliveryTrace>, duration: Nanos) -> u64 {
     let mut link = Link::new(&with_rate(RateSpec::Trace(trace.clone())), 0, 0);
     let mut carried = 0;
@@ -231,7 +231,10 @@ proptest! {
     }
 
     #[test]
-    fn a_valid_trace_is_read_as_it_was_written(gaps in prop::collection::vec(0u64..50, 0..200), last in 1u64..50) {
+    fn a_valid_trace_is_read_as_it_was_written(
+        gaps in prop::collection::vec(0u64..50, 0..200),
+        last in 1u64..50,
+    ) {
         let mut at_ms = 0;
         let mut opportunities_ms: Vec<u64> = gaps.iter().map(|gap| { at_ms += gap; at_ms }).collect();
         opportunities_ms.push(at_ms + last);

@@ -1,8 +1,8 @@
 //! Every constant of the shipped energy models, in the unit in which it was published.
 //!
 //! Slopes in mW/(Mbit/s), powers in mW, times as stated in the name. The letter says how far to trust it:
-//! **V** verified against the paper, a public tool's configuration or a published data set; **L** literature, not
-//! confirmed against the primary text; **R** chosen here.
+//! **V** verified against the paper, a public tool's configuration or a published data set; **L** literature,
+//! not confirmed against the primary text; **R** chosen here.
 
 /// Papers 000 (section V-A) and 001 (table 2): rounded from Huang et al. 2012, downlink. All V.
 pub mod seed {
@@ -20,7 +20,8 @@ pub mod seed {
     pub const UMTS_SUNK_MW: f64 = 817.9;
 }
 
-/// Paper 003, table 1: "energy power" 5, 10, 20. Printed in J/kbps; J/Mbit is the only unit that fits its figures (R).
+/// Paper 003, table 1: "energy power" 5, 10, 20. Printed in J/kbps; J/Mbit is the only unit that fits its
+/// figures (R).
 pub mod seed003 {
     /// c^d of WiFi, J/Mbit.
     pub const WIFI_TRANSFER_J_PER_MBIT: f64 = 5.0;

@@ -1,5 +1,5 @@
-//! The equations of the energy models as pure functions. Rates are real numbers in bit/s, so that optimisers can
-//! use them; b in J/bit times x in bit/s is watts.
+//! The equations of the energy models as pure functions. Rates are real numbers in bit/s, so that optimisers
+//! can use them; b in J/bit times x in bit/s is watts.
 
 use super::constants::host;
 use super::{HostCurve, HostModel, InterfaceModel, RrcModel, Traffic};
@@ -14,7 +14,8 @@ pub fn linear_power(b: JoulesPerBit, sunk: Watts, rate_bps: f64) -> Watts {
     if rate_bps > 0.0 { Watts(b.0 * rate_bps + sunk.0) } else { Watts(0.0) }
 }
 
-/// e = (b + θ / x) / (1 − p): energy per delivered bit at rate x and loss p; infinite if nothing is delivered.
+/// e = (b + θ / x) / (1 − p): energy per delivered bit at rate x and loss p; infinite if nothing is
+/// delivered.
 pub fn energy_per_delivered_bit(b: JoulesPerBit, sunk: Watts, rate_bps: f64, loss: f64) -> JoulesPerBit {
     let delivered = 1.0 - loss;
     if delivered <= 0.0 {

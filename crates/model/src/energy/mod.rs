@@ -3,6 +3,7 @@
 //! Units: power in watts, marginal energy in joules per bit, time in nanoseconds.
 
 pub mod constants;
+mod describe;
 pub mod equations;
 pub mod meter;
 mod presets;
@@ -43,7 +44,8 @@ pub enum InterfaceModel {
     },
     /// The radio resource control machine of Huang et al. (MobiSys 2012).
     Rrc(RrcModel),
-    /// Per-slot cost of so-MPTCP (003, section 3, eq. 3): `transfer` per bit while sending, `idle` in slots without traffic.
+    /// Per-slot cost of so-MPTCP (003, section 3, eq. 3): `transfer` per bit while sending, `idle` in slots
+    /// without traffic.
     Slotted {
         /// c^d.
         transfer: JoulesPerBit,
@@ -82,13 +84,13 @@ pub struct RrcModel {
     pub up: JoulesPerBit,
     /// β, while active.
     pub active: Watts,
-    /// A gap between packets shorter than this (and than the first stage of the tail) is ACTIVE; a longer one is TAIL
-    /// from its first instant.
+    /// A gap between packets shorter than this (and than the first stage of the tail) is ACTIVE; a longer one
+    /// is TAIL from its first instant.
     pub inactivity: Nanos,
     /// IDLE → ACTIVE: power and duration; the first packet waits for it.
     pub promotion: Stage,
-    /// The tail, in order (LTE: one stage; 3G: DCH then FACH), timed from the last packet. Power is the mean, DRX
-    /// on-periods included. Without any stage the radio stays at `active` for `inactivity`.
+    /// The tail, in order (LTE: one stage; 3G: DCH then FACH), timed from the last packet. Power is the mean,
+    /// DRX on-periods included. Without any stage the radio stays at `active` for `inactivity`.
     pub tail: Vec<Stage>,
     /// Mean power when idle, DRX or beacons included.
     pub idle: Watts,

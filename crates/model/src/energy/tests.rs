@@ -99,7 +99,8 @@ fn the_energy_information_base_has_the_published_thresholds() {
 
 #[test]
 fn wifi_alone_is_never_cheapest_beside_fast_lte() {
-    // The bracket 1288 - 85 x is negative above 15.15 Mbit/s; with P0 = 500 mW the other one above 21.04 Mbit/s.
+    // The bracket 1288 - 85 x is negative above 15.15 Mbit/s; with P0 = 500 mW the other one above 21.04
+    // Mbit/s.
     assert!(eib(0.5).thresholds(15.1 * MBIT).wifi_only_above_bps.is_finite());
     assert!(eib(0.5).thresholds(15.2 * MBIT).wifi_only_above_bps.is_infinite());
     assert!(eib(0.5).thresholds(21.0 * MBIT).cellular_only_below_bps.is_finite());
@@ -260,7 +261,8 @@ proptest! {
     fn thresholds_separate_the_cheapest_choices(base_w in 0.0..2.0, x_w in 0.01..50.0, x_c in 0.01..50.0) {
         let eib = eib(base_w);
         let (x_w, x_c): (f64, f64) = (x_w * MBIT, x_c * MBIT);
-        let EibThresholds { cellular_only_below_bps: below, wifi_only_above_bps: above } = eib.thresholds(x_c);
+        let thresholds: EibThresholds = eib.thresholds(x_c);
+        let (below, above) = (thresholds.cellular_only_below_bps, thresholds.wifi_only_above_bps);
         let apart = |bound: f64| (x_w / bound - 1.0).abs() > 1e-9;
         prop_assume!(apart(below) && apart(above));
         let (w, c, both) = (eib.wifi_cost(x_w).0, eib.cellular_cost(x_c).0, eib.both_cost(x_w, x_c).0);

@@ -8,7 +8,8 @@ use toml::de::{DeTable, DeValue};
 use super::error::{Problems, suggest};
 use super::read::Node;
 
-/// A scenario's text with one more line, `key = value`, for each override: a problem with an override has a place, too.
+/// A scenario's text with one more line, `key = value`, for each override: a problem with an override has a
+/// place, too.
 pub(super) struct Document {
     /// What spans refer to.
     pub(super) text: String,
@@ -18,7 +19,7 @@ pub(super) struct Document {
 
 /// An override as it stands in the text.
 struct OverrideLine {
-    /// The line behind as many blanks as there is text before it: every span in it is where it belongs.
+    /// The line after as many blanks as there is text before it: every span in it is where it belongs.
     padded: String,
     /// First byte of the line.
     start: usize,
@@ -118,7 +119,7 @@ pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// Replaces the value behind a dotted key.
+/// Replaces the value of a dotted key.
 fn set_in_table<'t>(table: &mut DeTable<'t>, keys: &[Key], value: Node<'t>, out: &mut Problems) {
     let Some((key, rest)) = keys.split_first() else { return };
     if rest.is_empty() {

@@ -23,8 +23,8 @@ pub struct Problem {
 
 /// Everything that is wrong with a scenario, in the order of the text.
 ///
-/// As a [`miette::Diagnostic`] it carries its own source text, so that a binary can print each problem with its line
-/// underlined.
+/// As a [`miette::Diagnostic`] it carries its own source text, so that a binary can print each problem with
+/// its line underlined.
 #[derive(Debug)]
 pub struct ScenarioErrors {
     problems: Vec<Problem>,

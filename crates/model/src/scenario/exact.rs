@@ -1,4 +1,5 @@
-//! Quantities as texts that read back to exactly the same value. (`Display` rounds to what a human wants to see.)
+//! Quantities as texts that read back to exactly the same value. (`Display` rounds to what a human wants to
+//! see.)
 
 use std::str::FromStr;
 
@@ -64,7 +65,8 @@ impl Exact for JoulesPerBit {
     }
 }
 
-/// A whole number of base units, written with the largest prefix that leaves an integer part: 1500 as "1.5 k…".
+/// A whole number of base units, written with the largest prefix that leaves an integer part: 1500 as "1.5
+/// k…".
 fn decimal(value: u64, units: &[(u32, &str)], zero_unit: &str) -> String {
     let fits = |&&(exponent, _): &&(u32, &str)| value >= 10_u64.pow(exponent);
     let Some(&(exponent, unit)) = units.iter().rev().find(fits) else {

@@ -1,11 +1,12 @@
 //! Values that can be written in more than one way: rates, losses, queues, jitter, workloads, energy models.
 
+use super::declare::named;
 use super::error::{Problems, Span};
-use super::raw::{
+use super::parts::{
     CrossKind, EnergyKind, Medium, RawBulk, RawBurstLoss, RawEnergy, RawFile, RawJitter, RawMessages,
     RawRequests, RawSteps, RawStream, RawTrace, RawVarying, RelayWord, TopologyWord,
 };
-use super::read::{Node, Read, kind_of, named, quantity_text};
+use super::read::{Node, Read, kind_of, quantity_text};
 use super::{Direction, Recovery};
 use crate::energy::SunkWhile;
 use crate::network::QueueLimit;

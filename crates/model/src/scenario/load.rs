@@ -28,8 +28,9 @@ pub fn load(
     load_with(text, &[], traces)
 }
 
-/// Loads a scenario after setting dotted keys, in their order: `workload.size` to `16 kB`, `path.wifi.loss` to `2 %`.
-/// An element of a list is found by its name or its index. A value is TOML; what is not TOML is taken as text.
+/// Loads a scenario after setting dotted keys, in their order: `workload.size` to `16 kB`, `path.wifi.loss`
+/// to `2 %`. An element of a list is found by its name or its index. A value is TOML; what is not TOML is
+/// taken as text.
 ///
 /// # Errors
 /// Everything that is wrong with the scenario as it is after the overrides.

@@ -2,11 +2,13 @@
 //!
 //! [`Scenario`] is what engines run. How it is written in TOML is the business of the submodules.
 
+mod declare;
 mod document;
 mod error;
 mod exact;
 mod forms;
 mod load;
+mod parts;
 mod raw;
 mod read;
 mod resolve;
@@ -58,7 +60,8 @@ pub struct Scenario {
     pub transport: Transport,
     /// Every link, named ones and those that belong to one path.
     pub links: Vec<LinkSpec>,
-    /// What a subflow can travel on; in a topology the interfaces of a host, each with the link behind it alone.
+    /// What a subflow can travel on; in a topology the interfaces of a host, each with the link
+    /// that it is on alone.
     pub paths: Vec<PathSpec>,
     /// Short-range channels that relays share with the devices.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -76,6 +79,29 @@ pub struct Scenario {
     pub cross: Vec<CrossTraffic>,
     /// What `compare` does unless told otherwise.
     pub compare: CompareDefaults,
+}
+
+impl Scenario {
+    /// How many TCP connections without end compete with the connections under test at a bottleneck that all
+    /// have in common: each on a link of every path that these use. 0 as soon as one of the competitors has
+    /// an end or is not on every path: the goodput of all competitors together then says nothing of a fair
+    /// share.
+    pub fn rivals(&self) -> u32 {
+        let meets = |competitor: &Competitor, group: &ConnectionGroup, path: &PathIndex| {
+            let data = match group.direction {
+                Direction::Download => &self.paths[*path].down,
+                Direction::Upload => &self.paths[*path].up,
+            };
+            data.iter().any(|link| competitor.down.contains(link))
+        };
+        let is_rival = |competitor: &Competitor| {
+            let meets_all =
+                |group: &ConnectionGroup| group.paths.iter().all(|path| meets(competitor, group, path));
+            competitor.size.is_none() && self.connections.iter().all(meets_all)
+        };
+        let all_are = self.topology.is_none() && self.competitors.iter().all(is_rival);
+        if all_are { self.competitors.iter().map(|competitor| competitor.count).sum() } else { 0 }
+    }
 }
 
 /// One path from the device to the server.
@@ -165,7 +191,8 @@ pub struct Transport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Recovery {
-    /// As Linux: RACK and tail loss probes (RFC 8985) find losses, PRR (RFC 9937) reduces the window; three SACK blocks per ACK.
+    /// As Linux: RACK and tail loss probes (RFC 8985) find losses, PRR (RFC 9937) reduces the window; three
+    /// SACK blocks per ACK.
     Rack,
     /// RFC 6675 with three SACK blocks per ACK.
     Sack,

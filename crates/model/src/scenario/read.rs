@@ -67,7 +67,8 @@ impl<T: Read> Read for Vec<T> {
             out.note_with_help(
                 &node.span(),
                 format!("a list is expected, not {}", kind_of(node)),
-                "write [\"…\", \"…\"]; a section that may stand several times has double brackets, as in [[path]]",
+                "write [\"…\", \"…\"]; a section that may stand several times has double brackets, \
+                 as in [[path]]",
             );
             return None;
         };
@@ -271,82 +272,6 @@ impl<'n, 't> Table<'n, 't> {
         Spanned::new(self.span.clone(), value)
     }
 }
-
-/// Declares a TOML table once: the struct, its reader and its JSON schema. `= literal` gives a key a default; `of kind`
-/// adds the key `kind`, whose value has already chosen the table.
-macro_rules! table {
-    (
-        $(#[$meta:meta])*
-        struct $name:ident in $label:literal $(of kind $kind:literal)? {
-            $( $(#[$field_meta:meta])* $field:ident : $type:ty $(= $default:tt)?, )*
-        }
-    ) => {
-        $(#[$meta])*
-        #[derive(Clone, Debug, schemars::JsonSchema)]
-        #[schemars(deny_unknown_fields, transform = super::schema::defaulted_keys_are_optional)]
-        $(#[schemars(transform = super::schema::OfKind($kind))])?
-        pub(super) struct $name {
-            $(
-                $(#[$field_meta])*
-                $(#[schemars(extend("default" = serde_json::json!($default)))])?
-                pub(super) $field: $type,
-            )*
-        }
-
-        impl super::read::Read for $name {
-            const EXAMPLE: &'static str = "{ … }";
-
-            fn read(node: &super::read::Node<'_>, out: &mut super::error::Problems) -> Option<Self> {
-                const KEYS: &[&str] = &[$(super::read::kind_key!($kind),)? $(stringify!($field)),*];
-                let table = super::read::Table::open(node, $label, KEYS, out)?;
-                $( let $field = table.get(stringify!($field), super::read::default_text!($($default)?), out); )*
-                Some($name { $( $field: $field? ),* })
-            }
-        }
-    };
-}
-
-/// The key that tells tables of one place apart.
-macro_rules! kind_key {
-    ($kind:literal) => {
-        "kind"
-    };
-}
-
-/// The TOML text of a default, if there is one.
-macro_rules! default_text {
-    () => {
-        None
-    };
-    ($default:tt) => {
-        Some(stringify!($default))
-    };
-}
-
-/// Declares how the values of an enum are written: reader, JSON schema, and the way back.
-macro_rules! named {
-    ($type:ty, $what:literal, { $( $name:literal => $value:path, )* }) => {
-        impl super::read::Named for $type {
-            const NAMES: &'static [(&'static str, Self)] = &[$( ($name, $value) ),*];
-        }
-
-        impl super::read::Read for $type {
-            const EXAMPLE: &'static str = super::read::first_quoted!($($name),*);
-
-            fn read(node: &super::read::Node<'_>, out: &mut super::error::Problems) -> Option<Self> {
-                super::read::read_named(node, $what, out)
-            }
-        }
-    };
-}
-
-/// The first of some literals, in quotes.
-macro_rules! first_quoted {
-    ($first:literal $(, $rest:literal)*) => {
-        concat!("\"", $first, "\"")
-    };
-}
-pub(super) use {default_text, first_quoted, kind_key, named, table};
 
 /// An enum whose values are written as words.
 pub(super) trait Named: Copy + PartialEq + 'static {

@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-use schemars::transform::Transform;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde_json::json;
 
 use super::forms::{Packets, Queue, VariantSet};
-use super::raw::{CrossKind, EnergyKind, Medium, RawScenario, RelayWord, TopologyWord};
+use super::parts::{CrossKind, EnergyKind, Medium, RelayWord, TopologyWord};
+use super::raw::RawScenario;
 use super::read::{At, Named, Read};
 use super::{Direction, Recovery};
 use crate::energy::SunkWhile;
@@ -17,30 +16,6 @@ use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
 /// The JSON schema (draft 2020-12) of a scenario's TOML form.
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(RawScenario).to_value()
-}
-
-/// A key with a default may be absent.
-pub(super) fn defaulted_keys_are_optional(schema: &mut Schema) {
-    let has_default = |properties: &serde_json::Value, key: &str| properties[key].get("default").is_some();
-    let Some(properties) = schema.get("properties").cloned() else { return };
-    if let Some(serde_json::Value::Array(required)) = schema.get_mut("required") {
-        required.retain(|key| key.as_str().is_some_and(|key| !has_default(&properties, key)));
-    }
-}
-
-/// Adds the mandatory key `kind` with the one value that chooses this table.
-#[derive(Clone, Copy)]
-pub(super) struct OfKind(pub(super) &'static str);
-
-impl Transform for OfKind {
-    fn transform(&mut self, schema: &mut Schema) {
-        let properties = schema.ensure_object().entry("properties").or_insert_with(|| json!({}));
-        properties["kind"] = json!({ "const": self.0 });
-        let required = schema.ensure_object().entry("required").or_insert_with(|| json!([]));
-        if let Some(required) = required.as_array_mut() {
-            required.insert(0, json!("kind"));
-        }
-    }
 }
 
 impl<T: JsonSchema> JsonSchema for At<T> {
@@ -77,7 +52,7 @@ macro_rules! quantity_schema {
 }
 quantity_schema! {
     Nanos, "Duration", "ns|us|µs|ms|s|min|h";
-    BitRate, "Rate", "(|k|M|G)(bit/s|bps)|(|k|M)B/s";
+    BitRate, "BitRate", "(|k|M|G)(bit/s|bps)|(|k|M)B/s";
     Bytes, "Size", "B|bytes|kB|KB|MB|GB|KiB|MiB|GiB";
     Probability, "Probability", "%|permille|ppm";
     Watts, "Power", "W|mW|uW|µW";

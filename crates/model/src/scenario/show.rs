@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use super::document::quoted;
 use super::exact::Exact;
-use super::raw::{EnergyKind, Medium, RelayWord, TopologyWord};
+use super::parts::{EnergyKind, Medium, RelayWord, TopologyWord};
 use super::read::Named;
 use super::resolve::CHANGED;
 use super::{
@@ -18,7 +18,8 @@ use crate::units::Probability;
 
 /// Everything that was understood of a scenario, as TOML: every default filled in, every name resolved.
 ///
-/// What [`load`](super::load) returned loads again from this text to an equal scenario, given the same traces.
+/// What [`load`](super::load) returned loads again from this text to an equal scenario, given the same
+/// traces.
 pub fn show(scenario: &Scenario) -> String {
     let mut page = Page(String::new());
     page.scenario(scenario).expect("writing to a String does not fail");

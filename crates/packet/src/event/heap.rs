@@ -1,24 +1,24 @@
 //! A 4-ary heap of one-word keys.
 
+use super::key::NO_KEY;
+
 const ARITY: usize = 4;
 
-/// Larger than any key: fills the places behind the last one, so that every family has four members.
-pub(super) const NOBODY: u64 = u64::MAX;
-
-/// Keys, least first.
+/// The keys as a heap, the least first.
 pub(crate) struct Heap {
+    /// [`NO_KEY`] fills the slots after the last key, so that every family has four members.
     keys: Vec<u64>,
     len: usize,
 }
 
 impl Default for Heap {
     fn default() -> Self {
-        Heap { keys: vec![NOBODY; 1 + ARITY], len: 0 }
+        Heap { keys: vec![NO_KEY; 1 + ARITY], len: 0 }
     }
 }
 
 impl Heap {
-    /// The least key, [`NOBODY`] if there is none.
+    /// The least key; [`NO_KEY`] if there is none.
     #[inline]
     pub(super) fn least(&self) -> u64 {
         self.keys[0]
@@ -27,7 +27,7 @@ impl Heap {
     #[inline]
     pub(super) fn push(&mut self, key: u64) {
         if self.len + ARITY >= self.keys.len() {
-            self.keys.resize(2 * self.keys.len() + ARITY, NOBODY);
+            self.keys.resize(2 * self.keys.len() + ARITY, NO_KEY);
         }
         let mut at = self.len;
         self.len += 1;
@@ -47,13 +47,13 @@ impl Heap {
     pub(super) fn pop(&mut self) {
         debug_assert!(self.len > 0);
         self.len -= 1;
-        let last = std::mem::replace(&mut self.keys[self.len], NOBODY);
+        let last = std::mem::replace(&mut self.keys[self.len], NO_KEY);
         if self.len > 0 {
             self.sift_down(last);
         }
     }
 
-    /// Replaces the least key: half the work of pop and push.
+    /// Replaces the least key. This is half the work of a pop and a push.
     #[inline]
     pub(super) fn replace_least(&mut self, key: u64) {
         self.sift_down(key);

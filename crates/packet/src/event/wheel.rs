@@ -1,25 +1,26 @@
-//! A timing wheel: buckets in a circle, a bit for each that holds something. The bucket that is due is sorted; what lies beyond the
-//! circle waits in a heap.
+//! A timing wheel: buckets in a circle, with a bit for each bucket that is not empty. Only the bucket that is
+//! due is sorted. Keys beyond the circle wait in a heap.
 //!
 //! ```text
 //!   due, sorted │ bucket │ bucket │ … 4096 in all, 1 µs each … │ overflow
 //!   current ────┘                                   4 ms ─────►│
 //! ```
 
-use super::SOURCE_BITS;
-use super::heap::{Heap, NOBODY};
+use super::heap::Heap;
+use super::key::{NO_KEY, SOURCE_BITS};
 
-/// Width of a bucket: 2¹⁰ ns. A network of a thousand busy links has about ten events in it.
+/// Width of a bucket: 2¹⁰ ns. A network of a thousand busy links has about ten events in that time.
 const BUCKET_BITS: u32 = SOURCE_BITS + 10;
-/// Words of the bitmap, as many as a word has bits: one more word tells which of them are not empty.
+/// Words of the bitmap. They are as many as a word has bits, so one more word tells which of them are not 0.
 const WORDS: usize = u64::BITS as usize;
 const BUCKETS: usize = WORDS * u64::BITS as usize;
 /// End of a list.
 const NIL: u32 = u32::MAX;
 
-/// Keys by the time in which they are due.
+/// Keys in buckets by the time at which they are due.
 pub(crate) struct Wheel {
-    /// Keys up to the end of the current bucket, greatest first. Empty only if there are no keys at all.
+    /// Keys up to the end of the current bucket, the greatest first. It is empty only if there are no keys at
+    /// all.
     due: Vec<u64>,
     current: u64,
     /// First entry of each bucket's list.
@@ -61,10 +62,10 @@ impl Wheel {
         }
     }
 
-    /// The least key, [`NOBODY`] if there is none.
+    /// The least key; [`NO_KEY`] if there is none.
     #[inline]
     pub(super) fn least(&self) -> u64 {
-        self.due.last().copied().unwrap_or(NOBODY)
+        self.due.last().copied().unwrap_or(NO_KEY)
     }
 
     #[inline]
@@ -94,7 +95,7 @@ impl Wheel {
     #[inline]
     fn place(&mut self, key: u64) {
         let bucket = bucket_of(key);
-        // Not for what is due: that wraps around.
+        // For a key that is due already this wraps around, and the key goes elsewhere.
         if bucket.wrapping_sub(self.current).wrapping_sub(1) < BUCKETS as u64 - 1 {
             self.insert(slot_of(bucket), key);
         } else {
@@ -102,7 +103,7 @@ impl Wheel {
         }
     }
 
-    /// Into the bucket of a slot.
+    /// Puts a key into the bucket of a slot.
     #[inline]
     fn insert(&mut self, slot: usize, key: u64) {
         let entry = Entry { key, next: self.heads[slot] };
@@ -120,7 +121,7 @@ impl Wheel {
         self.entries.len() as u32 - 1
     }
 
-    /// What is due at once, or not for long.
+    /// Places a key that is due at once, or only after the circle.
     #[cold]
     fn place_elsewhere(&mut self, key: u64) {
         if bucket_of(key) <= self.current {
@@ -131,7 +132,7 @@ impl Wheel {
         }
     }
 
-    /// Makes the next bucket that holds something the current one. The one before is empty.
+    /// Makes the next bucket that is not empty the current one. The one before is empty.
     #[inline(never)]
     fn turn(&mut self) {
         if self.summary != 0 {
@@ -139,12 +140,12 @@ impl Wheel {
             let ahead = slot.wrapping_sub(slot_of(self.current + 1)) % BUCKETS;
             self.current += 1 + ahead as u64;
             self.take(slot);
-        } else if self.overflow.least() != NOBODY {
+        } else if self.overflow.least() != NO_KEY {
             self.current = bucket_of(self.overflow.least());
         }
         self.due.sort_unstable_by(|a, b| b.cmp(a));
-        // What the circle has come to.
-        while self.overflow.least() != NOBODY
+        // The circle now covers some of the keys that waited in the heap.
+        while self.overflow.least() != NO_KEY
             && bucket_of(self.overflow.least()) - self.current < BUCKETS as u64
         {
             let key = self.overflow.least();
@@ -153,7 +154,7 @@ impl Wheel {
         }
     }
 
-    /// Makes the keys of a bucket due.
+    /// Makes the keys of a bucket due, in order.
     fn take(&mut self, slot: usize) {
         let mut at = std::mem::replace(&mut self.heads[slot], NIL);
         while let Some(entry) = self.entries.get_mut(at as usize) {
@@ -168,7 +169,7 @@ impl Wheel {
         }
     }
 
-    /// The first occupied slot behind the current one, around the circle. There is one.
+    /// The first occupied slot after the current one, around the circle. There must be one.
     fn next_slot(&self) -> usize {
         let from = slot_of(self.current + 1);
         let (word, bit) = (from / WORDS, from % WORDS);
@@ -177,7 +178,8 @@ impl Wheel {
             return word * WORDS + here.trailing_zeros() as usize;
         }
         let later = self.summary & (u64::MAX << word << 1);
-        // Around: the words from the first to this one, of which the bits before `bit` are left.
+        // Around the circle come the words from the first one on, up to this one, where only the bits below
+        // `bit` are left.
         let word = if later != 0 { later } else { self.summary }.trailing_zeros() as usize;
         word * WORDS + self.occupied[word].trailing_zeros() as usize
     }

@@ -29,9 +29,10 @@ fn goodput_mbps(buffer: &str, policy: &str) -> f64 {
     simulate(&toml, policy, 1).goodput_bps / 1e6
 }
 
-/// The fast path alone carries 8 × 1460/1500 = 7.79 Mbit/s. Whatever the slow path carries holds the window for its 200 ms: while a
-/// segment is there, the fast path may send one buffer at most. 64 KiB per 200 ms are 2.6 Mbit/s; both at full rate want at
-/// least 16 Mbit/s × 0.2 s = 400 kB, and as much again while a loss on the slow path is repaired.
+/// The fast path alone carries 8 × 1460/1500 = 7.79 Mbit/s. Whatever the slow path carries holds the window
+/// for its 200 ms: while a segment is there, the fast path may send one buffer at most. 64 KiB per 200 ms are
+/// 2.6 Mbit/s; both at full rate want at least 16 Mbit/s × 0.2 s = 400 kB, and as much again while a loss on
+/// the slow path is repaired.
 #[test]
 fn a_small_receive_buffer_makes_two_paths_slower_than_the_fast_one_alone() {
     let plain = "uncoupled[opportunistic=off,penalise=off]";

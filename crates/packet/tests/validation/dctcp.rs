@@ -2,9 +2,9 @@
 
 use crate::{MSS_BITS, WIRE_BITS, assert_between, assert_near, simulate, simulate_with_series};
 
-/// Alizadeh et al. (SIGCOMM 2010, section 3.3): N synchronised flows oscillate by A = ½ √(2N(C·RTT + K)) packets below
-/// Q_max = K + N. One flow, 1 Gbit/s = 83 333 packets/s, RTT 200 µs: C·RTT = 16.7, K = 20, A = ½ √(2 × 36.7) = 4.3.
-/// The queue stands between 16.7 and 21, and never empties, so the link is always busy.
+/// Alizadeh et al. (SIGCOMM 2010, section 3.3): N synchronised flows oscillate by A = ½ √(2N(C·RTT + K))
+/// packets below Q_max = K + N. One flow, 1 Gbit/s = 83 333 packets/s, RTT 200 µs: C·RTT = 16.7, K = 20, A =
+/// ½ √(2 × 36.7) = 4.3. The queue stands between 16.7 and 21, and never empties, so the link is always busy.
 #[test]
 fn dctcp_keeps_its_queue_at_the_threshold() {
     let toml = r#"
@@ -44,11 +44,13 @@ fn dctcp_keeps_its_queue_at_the_threshold() {
     assert!(reno.counters.queue_drops > 0, "without ECN the queue fills");
 }
 
-/// Reno answers a marked window once (RFC 3168, section 6.1.2): the sawtooth of sawtooth.rs without loss. B = 200 packets, marks
-/// from a queue of 200 on: the window goes from 200 to 400 in 200 RTTs of 150 ms on average, 30 s. 900 s: 30 reductions.
-/// At one packet per RTT = w/C the time spent at w is as w: mean (2/3)(400³ − 200³)/(400² − 200²) = 311.1.
+/// Reno answers a marked window once (RFC 3168, section 6.1.2): the sawtooth of sawtooth.rs without loss. B =
+/// 200 packets, marks from a queue of 200 on: the window goes from 200 to 400 in 200 RTTs of 150 ms on
+/// average, 30 s. 900 s: 30 reductions. At one packet per RTT = w/C the time spent at w is as w: mean
+/// (2/3)(400³ − 200³)/(400² − 200²) = 311.1.
 ///
-/// Without PRR, which sends on while the queue is still above the threshold, so that some windows are halved twice.
+/// Without PRR, which sends on while the queue is still above the threshold, so that some windows are halved
+/// twice.
 #[test]
 fn reno_halves_once_per_marked_window_and_loses_nothing() {
     let toml = r#"

@@ -57,7 +57,7 @@ fn a_sleeping_radio_delays_an_answer_and_an_awake_one_does_not() {
         let toml = toml.replace("duration = \"60 s\"", "duration = \"600 s\"\nwarm_up = \"1 s\"");
         simulate(&toml, "uncoupled", 1).delay.expect("answers").p50_s * 1e3
     };
-    // The tail is 11.576 s: behind it the request waits for a promotion. 41.1 ms otherwise (workloads.rs).
+    // The tail is 11.576 s: after it the request waits for a promotion. 41.1 ms otherwise (workloads.rs).
     assert_near("answer after 5 s, ms", delay_ms("5 s"), 41.1, 1e-5);
     assert_near("answer after 20 s, ms", delay_ms("20 s"), 41.1 + 260.1, 1e-5);
 }
@@ -87,7 +87,7 @@ fn energy_never_falls_along_the_series() {
     let result = simulate_with_series(toml, "lia", 1);
     let series = result.series.expect("asked for");
     assert!(series.power_w.iter().flatten().all(|&watts| watts >= 0.0));
-    // The samples' energy is the run's, up to what comes behind the last sample.
+    // The samples' energy is the run's, up to what comes after the last sample.
     let interval_s = series.time_s[1] - series.time_s[0];
     let joules: f64 = series.power_w.iter().flatten().sum::<f64>() * interval_s;
     assert_near("energy of the series, J", joules, result.energy_j, 0.01);

@@ -1,6 +1,7 @@
 //! When data starts and when a file is complete: arithmetic by hand on an unloaded path.
 //!
-//! Down 12 Mbit/s: 1500 bytes take 1 ms, a SYN/ACK of 40 bytes 0.0267 ms. Up 3.2 Mbit/s: 40 bytes take 0.1 ms. 20 ms each way.
+//! Down 12 Mbit/s: 1500 bytes take 1 ms, a SYN/ACK of 40 bytes 0.0267 ms. Up 3.2 Mbit/s: 40 bytes take 0.1
+//! ms. 20 ms each way.
 
 use joulepath_model::result::RunResult;
 
@@ -23,7 +24,8 @@ const EXACT: f64 = 1e-5;
 
 fn file(size: &str, more: &str) -> RunResult {
     let toml = format!(
-        "duration = \"100 s\"\n[[path]]\nname = \"only\"\n{PATH}\n{more}\n[workload]\nkind = \"file\"\nsize = \"{size}\"\n"
+        "duration = \"100 s\"\n[[path]]\nname = \"only\"\n{PATH}\n{more}\n\
+         [workload]\nkind = \"file\"\nsize = \"{size}\"\n"
     );
     simulate(&toml, "uncoupled", 1)
 }
@@ -40,9 +42,11 @@ fn the_first_data_of_a_download_leaves_after_one_and_a_half_round_trips() {
 
 #[test]
 fn an_upload_starts_with_the_syn_ack() {
-    // SYN/ACK at 40.12667 ms; up go the third packet, 0.1 ms, and behind it 1500 bytes in 3.75 ms; plus 20.
+    // SYN/ACK at 40.12667 ms; the third packet goes up in 0.1 ms, and after it 1500 bytes in 3.75 ms; plus
+    // 20.
     let toml = format!(
-        "duration = \"10 s\"\n[[path]]\nname = \"only\"\n{PATH}\n[workload]\nkind = \"file\"\nsize = \"1460 B\"\ndirection = \"upload\"\n"
+        "duration = \"10 s\"\n[[path]]\nname = \"only\"\n{PATH}\n\
+         [workload]\nkind = \"file\"\nsize = \"1460 B\"\ndirection = \"upload\"\n"
     );
     assert_near(
         "upload of one segment, ms",
@@ -55,8 +59,8 @@ fn an_upload_starts_with_the_syn_ack() {
 #[test]
 fn slow_start_doubles_ten_packets_each_round_trip() {
     // 100 kB are 68 full segments and one of 720 bytes (0.50667 ms). Rounds of 10, 20, 40: the last needs 39.
-    // Each round starts one RTT after the one before; its packets follow each other at 1 ms, as each ACK, 1 ms after the one
-    // before, releases two. Done: handshake + 2 RTT + 38 × 1 + 0.50667 + 20.
+    // Each round starts one RTT after the one before; its packets follow each other at 1 ms, as each ACK, 1
+    // ms after the one before, releases two. Done: handshake + 2 RTT + 38 × 1 + 0.50667 + 20.
     let expected = HANDSHAKE_MS + 2.0 * RTT_MS + 38.0 + 0.506_67 + 20.0;
     assert_near("100 kB, ms", completion_ms(&file("100 kB", "")), expected, EXACT);
     // With an initial window of 1: rounds of 1, 2, 4, 8, 16, 32 make 63, the seventh carries the last 6.
@@ -69,7 +73,8 @@ fn slow_start_doubles_ten_packets_each_round_trip() {
 fn a_lost_syn_costs_the_initial_timeout() {
     let result = file("1460 B", "").completion_s.expect("complete");
     let toml = format!(
-        "duration = \"100 s\"\n[[path]]\nname = \"only\"\n{PATH}\noutages = [[\"0 s\", \"2 s\"]]\n[workload]\nkind = \"file\"\nsize = \"1460 B\"\n"
+        "duration = \"100 s\"\n[[path]]\nname = \"only\"\n{PATH}\noutages = [[\"0 s\", \"2 s\"]]\n\
+         [workload]\nkind = \"file\"\nsize = \"1460 B\"\n"
     );
     // SYNs at 0, 1 and, doubled, 1 + 2 = 3 s.
     let late = simulate(&toml, "uncoupled", 1).completion_s.expect("complete");
@@ -79,7 +84,8 @@ fn a_lost_syn_costs_the_initial_timeout() {
 #[test]
 fn a_second_subflow_joins_when_the_first_has_its_syn_ack() {
     let toml = format!(
-        "duration = \"500 ms\"\n[[path]]\nname = \"first\"\n{PATH}\n[[path]]\nname = \"second\"\n{PATH}\n[workload]\nkind = \"bulk\"\n"
+        "duration = \"500 ms\"\n[[path]]\nname = \"first\"\n{PATH}\n[[path]]\nname = \"second\"\n{PATH}\n\
+         [workload]\nkind = \"bulk\"\n"
     );
     let result = simulate_with_series(&toml, "uncoupled", 1);
     let series = result.series.expect("asked for");
@@ -87,7 +93,8 @@ fn a_second_subflow_joins_when_the_first_has_its_syn_ack() {
         let at = series.cwnd[path].iter().position(|&cwnd| cwnd > 0.0).expect("it opens");
         series.time_s[at] * 1e3
     };
-    // Samples are 1 ms apart. SYN/ACK of the first at 40.127 ms, then a handshake of its own on a path of its own: 100.353 ms.
+    // Samples are 1 ms apart. SYN/ACK of the first at 40.127 ms, then a handshake of its own on a path of its
+    // own: 100.353 ms.
     assert_near("first subflow open, ms", opened_ms(0), 61.0, 1e-6);
     assert_near("second subflow open, ms", opened_ms(1), 101.0, 1e-6);
 }

@@ -1,13 +1,14 @@
-//! What a controller's definition does under random loss, without a network: the witness for the engine's windows.
+//! What a controller's definition does under random loss, without a network: the witness for the engine's
+//! windows.
 //!
-//! Paths have no queue and a fixed RTT. ACKs of a path are τ/w apart. An ACK is lost, that is, a loss is detected, with
-//! probability p: the window is cut, and for one RTT neither grows nor is cut again (fast recovery). Otherwise it grows by
-//! what `joulepath_controllers::formula` says, the definition in floating point. There are no segments, no scoreboard, no
-//! timeouts: whatever the engine adds shows as a difference.
+//! Paths have no queue and a fixed RTT. ACKs of a path are τ/w apart. An ACK is lost, that is, a loss is
+//! detected, with probability p: the window is cut, and for one RTT neither grows nor is cut again (fast
+//! recovery). Otherwise it grows by what `joulepath_controllers::formula` says, the definition in floating
+//! point. There are no segments, no scoreboard, no timeouts: whatever the engine adds shows as a difference.
 
 use joulepath_controllers::formula::evaluate;
 use joulepath_controllers::{Connection, Controller, Subflow};
-use joulepath_link::random::{Domain, Stream};
+use joulepath_model::random::{Domain, Stream};
 
 /// A path of the witness.
 #[derive(Clone, Copy)]

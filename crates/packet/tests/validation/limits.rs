@@ -1,7 +1,7 @@
 //! No policy beats the limit of the links: on the shipped scenarios, cut short, and on random ones.
 //!
-//! Each run is held against the limit of the rates that it met (`joulepath_link::realised`), and where data is made at a rate
-//! against the limit at the rate that it delivered.
+//! Each run is held against the limit of the rates that it met (`joulepath_link::realised`), and where data
+//! is made at a rate against the limit at the rate that it delivered.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,9 +9,9 @@ use std::thread;
 
 use joulepath_control::limit::{Capacity, Goal, device_problem, limits};
 use joulepath_control::policy::POLICIES;
-use joulepath_link::random::{Domain, Stream};
 use joulepath_link::{realised, trace};
 use joulepath_model::network::{LinkSpec, LossSpec};
+use joulepath_model::random::{Domain, Stream};
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::{Scenario, Workload, load};
 use joulepath_model::units::{Bytes, Nanos};
@@ -51,9 +51,9 @@ impl Bound {
     }
 }
 
-/// By how much a run may pass the limit: the loss that it met may be less than the mean, by five standard deviations of the
-/// number of lost packets (bursts of n packets weigh like n times fewer packets); a link may have a packet in transmission at
-/// the start and at the end.
+/// By how much a run may pass the limit: the loss that it met may be less than the mean, by five standard
+/// deviations of the number of lost packets (bursts of n packets weigh like n times fewer packets); a link
+/// may have a packet in transmission at the start and at the end.
 fn tolerance(scenario: &Scenario, result: &RunResult) -> f64 {
     let packets = result.paths.iter().map(|path| path.segments).sum::<u64>().max(1) as f64;
     let burst = |spec: &LossSpec| match *spec {
@@ -134,7 +134,8 @@ fn open(file: &Path) -> Scenario {
     load(&text, &read).unwrap_or_else(|errors| panic!("{}: {errors}", file.display()))
 }
 
-/// So that a run takes milliseconds: 2 s, files of 500 kB within 20 s; and without a warm-up, before which data may have come.
+/// So that a run takes milliseconds: 2 s, files of 500 kB within 20 s; and without a warm-up, before which
+/// data may have come.
 fn cut_short(mut scenario: Scenario) -> Scenario {
     scenario.warm_up = Nanos::ZERO;
     let mut most = Nanos::from_secs(2);
@@ -161,12 +162,17 @@ fn no_policy_beats_the_limit_of_a_shipped_scenario() {
     for file in shipped() {
         let name = file.file_stem().expect("a file has a name").to_string_lossy().into_owned();
         let scenario = cut_short(open(&file));
+        // A data centre has no limit: its hosts share links that no path names.
+        if scenario.topology.is_some() {
+            continue;
+        }
         cases.extend([1, 2].map(|seed| (name.clone(), scenario.clone(), seed)));
     }
     assert_unbeaten(&try_all(&cases), 500);
 }
 
-/// Two paths with any energy, rates that change in any way, any workload; no loss, so that nothing is a matter of luck.
+/// Two paths with any energy, rates that change in any way, any workload; no loss, so that nothing is a
+/// matter of luck.
 fn random(index: u64) -> Scenario {
     let mut draws = Stream::new(7, Domain::Workload, index);
     let mut between = |least: f64, most: f64| least + (most - least) * draws.uniform();
@@ -197,7 +203,8 @@ fn random(index: u64) -> Scenario {
         };
         let delay = between(2.0, 40.0);
         text += &format!(
-            "[[path]]\nname = \"{name}\"\nrate = {rate}\ndelay = \"{delay:.3} ms\"\nqueue = \"100 packets\"\n{outages}energy = {energy}\n"
+            "[[path]]\nname = \"{name}\"\nrate = {rate}\ndelay = \"{delay:.3} ms\"\nqueue = \"100 packets\"\n\
+             {outages}energy = {energy}\n"
         );
     }
     text += match between(0.0, 6.0) as u32 {

@@ -1,12 +1,13 @@
 //! The packet engine against closed forms, fixed points, and arithmetic by hand.
 //!
-//! `cargo test -p joulepath-packet --test validation -- --nocapture` prints what was measured beside what was expected;
-//! docs/models/packet.md has these numbers.
+//! `cargo test -p joulepath-packet --test validation -- --nocapture` prints what was measured beside what was
+//! expected; docs/models/packet.md has these numbers.
 
 #[path = "../common/mod.rs"]
 mod common;
 
 mod buffers;
+mod cancelled;
 mod dctcp;
 mod determinism;
 mod energy;
@@ -38,7 +39,7 @@ fn simulate(toml: &str, policy: &str, seed: u64) -> RunResult {
 }
 
 fn simulate_with_series(toml: &str, policy: &str, seed: u64) -> RunResult {
-    common::simulate(toml, policy, seed, RunOptions { series: true })
+    common::simulate(toml, policy, seed, RunOptions { series: true, ..RunOptions::default() })
 }
 
 /// Prints measured and expected; fails if they differ by more than `tolerance`, relative.

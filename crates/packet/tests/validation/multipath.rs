@@ -94,8 +94,8 @@ fn a_backup_path_carries_nothing_until_the_regular_one_is_down() {
     // Detected after one RTO of about 0.3 s; then the backup has all of its 7.8 Mbit/s.
     assert_between("backup in the outage, Mbit/s", mean_mbps(&series, 1, 41.0, 50.0), 6.5, 7.8);
     // Tries at 40.3 and doubling until one after 50 s gets through: before 40 + 0.3 × 63 = 59 s.
-    assert_between("backup behind the outage, Mbit/s", mean_mbps(&series, 1, 65.0, 119.0), 0.0, 0.0);
-    assert_between("regular path behind the outage, Mbit/s", mean_mbps(&series, 0, 65.0, 119.0), 11.0, 11.7);
+    assert_between("backup after the outage, Mbit/s", mean_mbps(&series, 1, 65.0, 119.0), 0.0, 0.0);
+    assert_between("regular path after the outage, Mbit/s", mean_mbps(&series, 0, 65.0, 119.0), 11.0, 11.7);
 }
 
 fn mean_mbps(series: &Series, path: usize, from_s: f64, until_s: f64) -> f64 {
@@ -117,12 +117,13 @@ fn an_outage_moves_data_to_the_other_path_and_it_comes_back() {
     assert_between("first path before, Mbit/s", mean_mbps(&series, 0, 5.0, 40.0), 10.5, 11.7);
     assert_between("first path in the outage, Mbit/s", mean_mbps(&series, 0, 41.0, 50.0), 0.0, 0.0);
     assert_between("second path in the outage, Mbit/s", mean_mbps(&series, 1, 42.0, 50.0), 6.5, 7.8);
-    assert_between("first path behind, Mbit/s", mean_mbps(&series, 0, 65.0, 119.0), 10.5, 11.7);
+    assert_between("first path afterwards, Mbit/s", mean_mbps(&series, 0, 65.0, 119.0), 10.5, 11.7);
 }
 
 #[test]
 fn a_path_that_dies_does_not_stop_the_file() {
-    // With 3 retries the subflow is given up after 0.3 × (1 + 2 + 4 + 8) s; with 15 it is not, but its data travels on all the same.
+    // With 3 retries the subflow is given up after 0.3 × (1 + 2 + 4 + 8) s; with 15 it is not, but its data
+    // travels on all the same.
     for retries in [3, 15] {
         let toml = two_paths("outages = [[\"3 s\", \"120 s\"]]", "", FILE)
             + &format!("[transport]\nmax_retries = {retries}\n");
@@ -148,8 +149,9 @@ fn a_policy_of_one_path_leaves_the_other_alone() {
     assert_between("second path alone, Mbit/s", result.goodput_bps / 1e6, 7.2, 7.79);
 }
 
-/// The first path loses nothing and has nothing to repeat of its own. Mainline's connection stands still behind each loss of the second
-/// path, and once the first one has nothing to do it carries the page of 32 KiB again that all wait for.
+/// The first path loses nothing and has nothing to repeat of its own. Mainline's connection stands still
+/// after each loss of the second path, and once the first one has nothing to do it carries the page of 32 KiB
+/// again that all wait for.
 #[test]
 fn an_idle_subflow_carries_again_what_the_connection_waits_for() {
     let toml = r#"

@@ -30,7 +30,8 @@ fn two_paths(slow_delay: &str) -> String {
     )
 }
 
-/// One path without loss: a block of 100 segments takes 99 gaps, none waits, and none needs more room than itself.
+/// One path without loss: a block of 100 segments takes 99 gaps, none waits, and none needs more room than
+/// itself.
 #[test]
 fn one_path_delivers_blocks_in_order() {
     let result = simulate(&two_paths("40 ms"), "single:fast", 1);
@@ -45,8 +46,8 @@ fn one_path_delivers_blocks_in_order() {
     assert_eq!((blocks.buffer.p50, result.receive_buffer.unwrap().p50), (100.0, 0.0));
 }
 
-/// With 100 segments of window nothing can wait beyond them: a block's buffer is below 200. A slower second path makes more wait, and
-/// blocks take longer.
+/// With 100 segments of window nothing can wait beyond them: a block's buffer is below 200. A slower second
+/// path makes more wait, and blocks take longer.
 #[test]
 fn a_slower_path_fills_the_receive_buffer() {
     let of = |delay| {
@@ -68,7 +69,7 @@ fn the_series_agrees_with_the_sums() {
         &two_paths("160 ms").replace("warm_up = \"10 s\"", ""),
         "mptcp",
         1,
-        RunOptions { series: true },
+        RunOptions { series: true, ..RunOptions::default() },
     );
     let (stats, series) = (result.blocks.unwrap(), result.series.unwrap());
     let blocks = series.blocks.unwrap();

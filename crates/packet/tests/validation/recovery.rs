@@ -43,7 +43,7 @@ fn the_receive_window_bounds_the_rate_to_one_window_per_round_trip() {
         0.005,
     );
     // The window may not grow to more than twice of what is in flight (slow start asks for half).
-    assert_between("window behind a buffer of 20, packets", result.paths[0].mean_cwnd, 20.0, 41.0);
+    assert_between("window with a buffer of 20, packets", result.paths[0].mean_cwnd, 20.0, 41.0);
 }
 
 #[test]
@@ -64,11 +64,12 @@ fn delayed_acks_halve_the_number_of_acks() {
 
 #[test]
 fn a_lone_segment_waits_for_the_delayed_ack_timer() {
-    // 13 segments with an initial window of 1: 1, 2, 4, 6. The first ACK is late by 40 ms; the second covers both of its round and
-    // grows the window by two: 1 -> 2 -> 4 -> ...
+    // 13 segments with an initial window of 1: 1, 2, 4, 6. The first ACK is late by 40 ms; the second covers
+    // both of its round and grows the window by two: 1 -> 2 -> 4 -> ...
     let completion = |transport: &str| {
         let rest = format!(
-            "[workload]\nkind = \"file\"\nsize = \"{} B\"\n[transport]\ninitial_window = \"1 packets\"\n{transport}",
+            "[workload]\nkind = \"file\"\nsize = \"{} B\"\n\
+             [transport]\ninitial_window = \"1 packets\"\n{transport}",
             3 * 1460
         );
         run("", &rest).completion_s.expect("complete")
@@ -77,10 +78,12 @@ fn a_lone_segment_waits_for_the_delayed_ack_timer() {
     assert_near("one delayed ACK, ms", late * 1e3, 40.0, 1e-6);
 }
 
-/// A file through a window of 20 segments. An outage of 4 ms destroys 4 packets in a row; 16 arrive behind them.
+/// A file through a window of 20 segments. An outage of 4 ms destroys 4 packets in a row; 16 arrive after
+/// them.
 fn file_with_four_holes(recovery: &str, outage: &str) -> RunResult {
     let rest = format!(
-        "[workload]\nkind = \"file\"\nsize = \"2920000 B\"\n[receiver]\nbuffer = \"29200 B\"\n[transport]\nrecovery = \"{recovery}\""
+        "[workload]\nkind = \"file\"\nsize = \"2920000 B\"\n[receiver]\nbuffer = \"29200 B\"\n\
+         [transport]\nrecovery = \"{recovery}\""
     );
     run(outage, &rest)
 }
@@ -105,14 +108,14 @@ fn sack_repairs_all_holes_in_one_round_trip_and_newreno_one_in_each() {
         );
     }
     let rtts = |result: &RunResult| (result.completion_s.unwrap() - clean.completion_s.unwrap()) / RTT_S;
-    // The window of 20 holds nothing new until the last hole is filled: SACK stalls one RTT for the repair (less or more by where in the
-    // burst the holes are), NewReno for four.
+    // The window of 20 holds nothing new until the last hole is filled: SACK stalls one RTT for the repair
+    // (less or more by where in the burst the holes are), NewReno for four.
     assert_between("SACK: RTTs lost to 4 holes", rtts(&sack), 0.5, 2.0);
     assert_near("NewReno: RTTs more than SACK", rtts(&newreno) - rtts(&sack), 3.0, 0.15);
 }
 
-/// Bursts of 20 packets start every 41.1 ms, the first at 60.227 ms (handshake.rs) with 10. In the steady state burst n occupies the
-/// transmitter for 20 ms from its start.
+/// Bursts of 20 packets start every 41.1 ms, the first at 60.227 ms (handshake.rs) with 10. In the steady
+/// state burst n occupies the transmitter for 20 ms from its start.
 fn outage_within_a_burst() -> String {
     let start_ms = 60.227 + 20.0 * 41.1 + 3.0;
     format!("outages = [[\"{start_ms:.3} ms\", \"{:.3} ms\"]]", start_ms + 3.0)
@@ -121,12 +124,14 @@ fn outage_within_a_burst() -> String {
 /// A file of 40 segments through a window of two; both leave within 2 ms of each 41.1 ms.
 fn file_through_a_window_of_two(recovery: &str, outage: &str) -> RunResult {
     let rest = format!(
-        "[workload]\nkind = \"file\"\nsize = \"58400 B\"\n[receiver]\nbuffer = \"2920 B\"\n[transport]\nrecovery = \"{recovery}\""
+        "[workload]\nkind = \"file\"\nsize = \"58400 B\"\n[receiver]\nbuffer = \"2920 B\"\n\
+         [transport]\nrecovery = \"{recovery}\""
     );
     run(outage, &rest)
 }
 
-/// The transmitter of the link is off from `from_ms` to `to_ms` after the start of the round with number `round`.
+/// The transmitter of the link is off from `from_ms` to `to_ms` after the start of the round with number
+/// `round`.
 fn outage_in_round(round: u32, from_ms: f64, to_ms: f64) -> String {
     let start_ms = 60.227 + f64::from(round) * 41.1;
     format!("outages = [[\"{:.3} ms\", \"{:.3} ms\"]]", start_ms + from_ms, start_ms + to_ms)
@@ -134,8 +139,8 @@ fn outage_in_round(round: u32, from_ms: f64, to_ms: f64) -> String {
 
 #[test]
 fn rack_finds_a_loss_that_too_few_duplicates_tell_of() {
-    // The first of two packets is lost. Its successor is one duplicate ACK: RFC 6675 waits for three, and so for the timeout. RACK
-    // gives it up a quarter of an RTT after it should have arrived.
+    // The first of two packets is lost. Its successor is one duplicate ACK: RFC 6675 waits for three, and so
+    // for the timeout. RACK gives it up a quarter of an RTT after it should have arrived.
     let outage = outage_in_round(10, -0.5, 0.5);
     let clean = file_through_a_window_of_two("rack", "");
     let (rack, sack) =
@@ -159,7 +164,8 @@ fn a_probe_finds_the_loss_of_a_tail() {
         (file_through_a_window_of_two("rack", &outage), file_through_a_window_of_two("sack", &outage));
     assert_eq!((rack.paths[0].timeouts, sack.paths[0].timeouts), (0, 1));
     let late_s = |result: &RunResult| result.completion_s.unwrap() - clean.completion_s.unwrap();
-    // The probe leaves two RTTs behind the last segment, and shows at once (its ACK is an RTT later) that the one before it is lost, too.
+    // The probe leaves two RTTs after the last segment, and shows at once (its ACK is an RTT later) that the
+    // one before it is lost, too.
     assert_near("RTTs lost to the tail", late_s(&rack) / RTT_S, 3.0, 0.06);
     assert!(late_s(&sack) > late_s(&rack) + 0.05, "{} s, {} s", late_s(&sack), late_s(&rack));
 }
@@ -178,8 +184,8 @@ fn rack_finds_lost_retransmissions() {
 
 #[test]
 fn each_timeout_in_a_row_waits_twice_as_long() {
-    // RTO = srtt + 200 ms = 0.241 s. In an outage of 10 s timeouts come at 0.241 × (1, 3, 7, 15, 31, 63): five within, the sixth at
-    // 15.2 s gets through. Without backoff there would be 41.
+    // RTO = srtt + 200 ms = 0.241 s. In an outage of 10 s timeouts come at 0.241 × (1, 3, 7, 15, 31, 63):
+    // five within, the sixth at 15.2 s gets through. Without backoff there would be 41.
     let result = run("outages = [[\"20 s\", \"30 s\"]]", &format!("{BULK}[receiver]\nbuffer = \"29200 B\""));
     assert_eq!(result.paths[0].timeouts, 6);
     // Silence from 20 s to 20 + 15.2 s of the 60 s, then slow start from one packet.
@@ -189,7 +195,8 @@ fn each_timeout_in_a_row_waits_twice_as_long() {
 
 #[test]
 fn an_application_below_the_window_does_not_grow_it() {
-    // 12.5 kB every 100 ms are 9 segments. Slow start may double what is in flight: 18, and one more ACK before the rule sees it.
+    // 12.5 kB every 100 ms are 9 segments. Slow start may double what is in flight: 18, and one more ACK
+    // before the rule sees it.
     let stream = "[workload]\nkind = \"stream\"\nrate = \"1 Mbit/s\"";
     let result = simulate_with_series(&scenario("", stream), "uncoupled", 1);
     let largest = result.series.expect("asked for").cwnd[0].iter().fold(0.0_f64, |a, &b| a.max(b));

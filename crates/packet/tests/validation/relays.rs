@@ -1,4 +1,5 @@
-//! Relays: a shared channel as the last hop, subflows that end before it, buffers that must not block each other.
+//! Relays: a shared channel as the last hop, subflows that end before it, buffers that must not block each
+//! other.
 
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario;
@@ -62,8 +63,8 @@ impl Relays<'_> {
     }
 }
 
-/// A relay and a sink with a queue each: the channel costs an RTT of at least the airtimes of a segment (192 + 1536 × 8/11 + 1 µs) and of an
-/// ACK (192 + 76 × 8/11 + 1 µs), and the wide link is the bottleneck.
+/// A relay and a sink with a queue each: the channel costs an RTT of at least the airtimes of a segment (192
+/// + 1536 × 8/11 + 1 µs) and of an ACK (192 + 76 × 8/11 + 1 µs), and the wide link is the bottleneck.
 #[test]
 fn an_ip_relay_adds_the_channel_to_the_rtt() {
     let near = Relays { path: "up.rate = \"100 Mbit/s\"", ..Relays::PLAIN };
@@ -78,8 +79,8 @@ fn an_ip_relay_adds_the_channel_to_the_rtt() {
     assert!(ip_s > tcp_s, "the source of a TCP relay does not see the channel: {ip_s} {tcp_s}");
 }
 
-/// Alone on an uncongested path: the RTT of a file's first flight is that of the links. With a TCP relay 2 × 40 ms, data 3 ms and ACK 0.08 ms;
-/// with an IP relay 1.3 + 0.2 ms of airtime more.
+/// Alone on an uncongested path: the RTT of a file's first flight is that of the links. With a TCP relay 2 ×
+/// 40 ms, data 3 ms and ACK 0.08 ms; with an IP relay 1.3 + 0.2 ms of airtime more.
 #[test]
 fn the_last_hop_is_outside_the_rtt_of_a_tcp_relay() {
     let one = |relays: Relays<'_>| {
@@ -90,11 +91,12 @@ fn the_last_hop_is_outside_the_rtt_of_a_tcp_relay() {
     let (tcp_s, ip_s) = (one(Relays::TCP), one(Relays::PLAIN));
     assert_near("TCP relay", tcp_s, 0.080 + 1040.0 * 8.0 / 4e6 + 40.0 * 8.0 / 4e6, 0.001);
     let airtimes_s = (193.0 + (1040.0 + 36.0) * 8.0 / 11.0 + 193.0 + (40.0 + 36.0) * 8.0 / 11.0) / 1e6;
-    // The ACK backs off behind the segment: DIFS and 15.5 slots on average.
+    // The ACK backs off after the segment: DIFS and 15.5 slots on average.
     assert_near("channel, s", ip_s - tcp_s, airtimes_s + 315e-6 + 50e-6 + 310e-6, 0.15);
 }
 
-/// Every segment of a file arrives in order and once, whatever is lost on the way: the run ends with the file.
+/// Every segment of a file arrives in order and once, whatever is lost on the way: the run ends with the
+/// file.
 #[test]
 fn a_file_arrives_whole_over_lossy_links_and_channels() {
     for relays in [Relays::PLAIN, Relays::TCP] {
@@ -113,9 +115,9 @@ fn a_file_arrives_whole_over_lossy_links_and_channels() {
     }
 }
 
-/// Small relays and a sink that takes ten segments: MAX = MIN + 1. Both relays fill with what the sink cannot take yet, and the segment
-/// that it waits for gets lost now and then, on the links and on the channel, as DATA_ACKs and windows do: each that is lost costs two RTOs, but
-/// nothing may stall.
+/// Small relays and a sink that takes ten segments: MAX = MIN + 1. Both relays fill with what the sink cannot
+/// take yet, and the segment that it waits for gets lost now and then, on the links and on the channel, as
+/// DATA_ACKs and windows do: each that is lost costs two RTOs, but nothing may stall.
 #[test]
 fn full_relays_do_not_block_each_other() {
     for buffer in ["1 packets", "2 packets", "4 packets", "33 packets"] {
@@ -137,7 +139,8 @@ fn full_relays_do_not_block_each_other() {
     }
 }
 
-/// A bad channel behind 6 Mbit/s: the faster path's relay fills to its last segment, and the windows slow the source without a loss.
+/// A bad channel after a link of 6 Mbit/s: the faster path's relay fills to its last segment, and the windows
+/// slow the source without a loss.
 #[test]
 fn a_slow_channel_stops_the_source() {
     let channel = "queue = \"8 packets\"\nframe_error = \"60 %\"\nretry_limit = 4";
@@ -146,13 +149,15 @@ fn a_slow_channel_stops_the_source() {
     assert_between("busy", channel.busy_ratio, 0.3, 1.0);
     let fast = &result.relays[0];
     assert!(fast.max_buffer == 33.0 && fast.mean_buffer > 16.0, "{:?}", result.relays);
-    // What a relay cannot take is never sent: nothing is lost on the links, and hardly anything is sent twice.
+    // What a relay cannot take is never sent: nothing is lost on the links, and hardly anything is sent
+    // twice.
     assert_eq!(result.counters.queue_drops, channel.queue_drops);
     assert!(result.retransmission_ratio < 0.02, "{}", result.retransmission_ratio);
     assert!(result.goodput_bps < 4e6, "{}", result.goodput_bps);
 }
 
-/// The sink's DSN window: what is beyond MAX waits at the relays, so that the sink holds less out of order than with IP relays.
+/// The sink's DSN window: what is beyond MAX waits at the relays, so that the sink holds less out of order
+/// than with IP relays.
 #[test]
 fn tcp_relays_hold_what_the_sink_would() {
     let (ip, tcp) = (Relays::PLAIN.run("mptcp", 1), Relays::TCP.run("mptcp", 1));
@@ -167,7 +172,8 @@ fn a_run_with_relays_repeats_itself() {
     assert_eq!(run(), run());
 }
 
-/// The shipped scenario, as docs/models/relays.md has it: prints what contention does, and holds its magnitude.
+/// The shipped scenario, as docs/models/relays.md has it: prints what contention does, and holds its
+/// magnitude.
 #[test]
 fn contention_on_the_shipped_channel_is_rare_and_short() {
     let text = include_str!("../../../../scenarios/papers/004-relays.toml");
@@ -185,7 +191,8 @@ fn contention_on_the_shipped_channel_is_rare_and_short() {
             let (channel, blocks, held) =
                 (&result.channels[0], result.blocks.unwrap(), result.receive_buffer.unwrap());
             println!(
-                "{kind}, {policy}: goodput {:.3} Mbit/s, blocks {:.3} (5 %: {:.3}), block buffer {:.0}, held {:.1} (max {:.0}); collided \
+                "{kind}, {policy}: goodput {:.3} Mbit/s, blocks {:.3} (5 %: {:.3}), block buffer {:.0}, \
+                 held {:.1} (max {:.0}); collided \
                  {:.2} %, access {:.2} ms, busy {:.1} %, given up {}, dropped {}; relays {:?}; RTT {:?} ms",
                 result.goodput_bps / 1e6,
                 blocks.goodput_bps.mean / 1e6,

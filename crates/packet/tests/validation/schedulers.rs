@@ -76,7 +76,8 @@ fn redundant_copies_cost_energy_and_carry_no_more_than_the_fast_path() {
     assert!(redundant.paths[1].segments > 1000 && redundant.paths[1].share < 0.1, "{:?}", redundant.paths);
 }
 
-/// A buffer of half the slow path's bandwidth-delay product: whoever sends on the slow path blocks the fast one.
+/// A buffer of half the slow path's bandwidth-delay product: a scheduler that sends on the slow path blocks
+/// the fast one.
 #[test]
 fn waiting_schedulers_lose_less_to_a_small_buffer_than_minrtt_without_rescue() {
     let toml = two_paths(60, "[workload]\nkind = \"bulk\"\n[receiver]\nbuffer = \"60 kB\"");
@@ -90,8 +91,9 @@ fn waiting_schedulers_lose_less_to_a_small_buffer_than_minrtt_without_rescue() {
     }
 }
 
-/// Steady delays, windows limited by loss: the slow path carries segments that are due when they arrive, so the buffer that both share
-/// blocks less. (With queues that fill, half of the RTT is no estimate of the delay, and the gain is gone: see docs/models/schedulers.md.)
+/// Steady delays, windows limited by loss: the slow path carries segments that are due when they arrive, so
+/// the buffer that both share blocks less. (With queues that fill, half of the RTT is no estimate of the
+/// delay, and the gain is gone: see docs/models/schedulers.md.)
 #[test]
 fn the_proactive_scheduler_is_blocked_less_by_a_small_buffer_than_first_free() {
     let toml = r#"

@@ -1,4 +1,5 @@
-//! Selectors in the engine: what is closed costs nothing more, what is opened again works, and no byte is lost.
+//! Selectors in the engine: what is closed costs nothing more, what is opened again works, and no byte is
+//! lost.
 
 use crate::simulate;
 
@@ -26,7 +27,8 @@ const BULK: &str = "[workload]\nkind = \"bulk\"";
 
 fn stream(mbps: u32) -> String {
     format!(
-        "[workload]\nkind = \"stream\"\nrate = \"{mbps} Mbit/s\"\ninterval = \"40 ms\"\non = \"1 s\"\noff = \"0 s\""
+        "[workload]\nkind = \"stream\"\nrate = \"{mbps} Mbit/s\"\ninterval = \"40 ms\"\non = \"1 s\"\n\
+         off = \"0 s\""
     )
 }
 
@@ -57,7 +59,8 @@ fn overflow_opens_the_second_path_while_the_first_is_too_slow_and_closes_it_afte
     assert!(result.goodput_bps > 3.9e6, "{}", result.goodput_bps);
     // Some 15 of 60 s, with at most 2 of 4 Mbit/s left for WiFi: between 10 and 35 %.
     assert!((0.10..0.35).contains(&result.paths[1].share), "{:?}", result.paths);
-    // LTE burns 1.288 W for some 22 s, its tail 1.06 W for 11.6 s; open all the time it would be 60 · 1.288 = 77 J.
+    // LTE burns 1.288 W for some 22 s, its tail 1.06 W for 11.6 s; open all the time it would be 60 · 1.288 =
+    // 77 J.
     assert!((20.0..55.0).contains(&result.paths[1].energy_j), "{:?}", result.paths);
     assert!(result.energy_j < mptcp.energy_j);
 }
@@ -152,12 +155,14 @@ fn a_connection_starts_on_another_path_when_the_first_does_not_answer() {
     assert!(result.completion_s.is_some_and(|seconds| (3.0..9.0).contains(&seconds)), "{result:?}");
 }
 
-/// A subflow that is closed amid losses takes with it what it has SACKed, and its path's next subflow may carry what it has carried.
+/// A subflow that is closed amid losses takes with it what it has SACKed, and its path's next subflow may
+/// carry what it has carried.
 #[test]
 fn what_a_closed_subflow_had_not_delivered_travels_on() {
     let wlan = |name: &str| {
         format!(
-            "[[path]]\nname = \"{name}\"\nrate = \"25 Mbit/s\"\ndelay = \"12.5 ms\"\nloss = \"4 %\"\nenergy = \"wlan-seed001\"\n"
+            "[[path]]\nname = \"{name}\"\nrate = \"25 Mbit/s\"\ndelay = \"12.5 ms\"\nloss = \"4 %\"\n\
+             energy = \"wlan-seed001\"\n"
         )
     };
     let toml = format!("duration = \"60 s\"\n{}{}{}", wlan("a"), wlan("b"), file(2));

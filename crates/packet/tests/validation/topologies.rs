@@ -12,12 +12,14 @@ fn scenario(topology: &str, more: &str) -> String {
     )
 }
 
-/// Goodput per host, as a part of what one interface can carry beside the ACKs of another connection: 1460 of 1540 bytes.
+/// Goodput per host, as a part of what one interface can carry beside the ACKs of another connection: 1460 of
+/// 1540 bytes.
 fn part_of_line_rate(run: &RunResult) -> f64 {
     run.goodput_bps / run.connections_bps.len() as f64 / (100e6 * 1460.0 / 1540.0)
 }
 
-/// Not all of it: each connection's ACKs wait behind the other's data (two-way traffic; Zhang, Shenker, Clark, SIGCOMM 1991).
+/// Not all of it: each connection's ACKs wait in the queue after the other's data (two-way traffic; Zhang,
+/// Shenker, Clark, SIGCOMM 1991).
 #[test]
 fn two_hosts_alone_have_nearly_the_line_rate_of_each_interface() {
     for (interfaces, policy) in [(1, "uncoupled"), (4, "uncoupled")] {
@@ -47,7 +49,8 @@ fn what_hosts_receive_has_crossed_the_links() {
         let run = simulate(&scenario(topology, ""), "mptcp", 2);
         let network = run.network.as_ref().expect("there is a topology");
         assert_eq!(network.layers.len(), layers);
-        // Each connection passes two links of hosts in either direction, with 40 bytes of ACK for each 1500 of data.
+        // Each connection passes two links of hosts in either direction, with 40 bytes of ACK for each 1500
+        // of data.
         let hosts = run.connections_bps.len() as f64;
         let expected = run.goodput_bps * 1540.0 / 1460.0 * 2.0 / (2.0 * hosts * 100e6);
         assert_near("utilisation of the links of hosts", network.layers[0].utilisation, expected, 0.03);

@@ -20,8 +20,9 @@ fn scenario(duration: &str, rest: &str) -> String {
     )
 }
 
-/// Messages of one segment at Poisson instants through a transmitter that takes 1 ms for each: M/D/1. Waiting time
-/// ρ/(2(1 − ρ)) × 1 ms, then 1 ms and 20 ms. With ρ = 1/2: 21.5 ms. Standard error of the wait over 2·10⁵ correlated messages: about 1 %.
+/// Messages of one segment at Poisson instants through a transmitter that takes 1 ms for each: M/D/1. Waiting
+/// time ρ/(2(1 − ρ)) × 1 ms, then 1 ms and 20 ms. With ρ = 1/2: 21.5 ms. Standard error of the wait over
+/// 2·10⁵ correlated messages: about 1 %.
 #[test]
 fn poisson_messages_have_their_rate_and_the_delay_of_a_queue_m_d_1() {
     let toml = scenario("410 s", "[workload]\nkind = \"messages\"\nmean_gap = \"2 ms\"\nsize = \"1460 B\"");
@@ -43,10 +44,12 @@ fn an_answer_takes_one_round_trip() {
 
 #[test]
 fn a_lost_request_is_asked_again_after_a_second() {
-    // Established at 60.2 ms, first answer at 101.3 ms; the second request at 1101.3 ms meets the outage and is repeated 1 s later.
+    // Established at 60.2 ms, first answer at 101.3 ms; the second request at 1101.3 ms meets the outage and
+    // is repeated 1 s later.
     let toml = scenario(
         "3 s",
-        "outages = [[\"1.05 s\", \"1.2 s\"]]\n[workload]\nkind = \"requests\"\nsize = \"1460 B\"\nthink = \"1 s\"",
+        "outages = [[\"1.05 s\", \"1.2 s\"]]\n\
+         [workload]\nkind = \"requests\"\nsize = \"1460 B\"\nthink = \"1 s\"",
     );
     let delay = simulate(&toml.replace("10 s", "0 s"), "uncoupled", 1).delay.expect("answers");
     assert_eq!(delay.count, 2);
@@ -61,8 +64,11 @@ fn unresponsive_traffic_keeps_its_part_of_the_link() {
     let expected = 8e6 * 1460.0 / 1500.0;
     // The queue of 1000 packets never empties, and few of the constant packets are dropped.
     assert_near("goodput beside 4 of 12 Mbit/s", simulate(&toml, "uncoupled", 1).goodput_bps, expected, 0.01);
-    // Bursts of 12 Mbit/s for 1 s in 4: a quarter of the link on average, within the spread of Pareto bursts in 2000 s.
-    let bursts = "[workload]\nkind = \"bulk\"\n[[cross]]\npath = \"only\"\nkind = \"pareto\"\nrate = \"6 Mbit/s\"\nmean_burst = \"1 s\"\nmean_gap = \"1 s\"\nshape = 2.5";
+    // Bursts of 12 Mbit/s for 1 s in 4: a quarter of the link on average, within the spread of Pareto bursts
+    // in 2000 s.
+    let bursts = "[workload]\nkind = \"bulk\"\n\
+        [[cross]]\npath = \"only\"\nkind = \"pareto\"\nrate = \"6 Mbit/s\"\nmean_burst = \"1 s\"\n\
+            mean_gap = \"1 s\"\nshape = 2.5";
     let toml = scenario("2000 s", bursts);
     let expected = 9e6 * 1460.0 / 1500.0;
     assert_near(

@@ -28,12 +28,22 @@ function render() {
   let tip = null;
   chart = drawFront(node, data, (index, u) => tip && tell(tip, index, u));
   tip = tipOf(chart);
+  plotKeys(chart, {
+    count: data.ways.length,
+    leftOf: index => chart.valToPos(data.ways[index].seconds, "x"),
+    tell: index => {
+      tell(tip, index, chart);
+      sayLive("front-live", wordsOf(tip));
+    },
+  });
   const fill = colourOfWay(data.ways);
   for (const swatch of document.querySelectorAll("[data-way]")) {
     swatch.style.background = fill(data.ways[swatch.dataset.way]);
+    swatch.dataset.shape = shapeOfWay(data.ways)(data.ways[swatch.dataset.way]);
   }
 }
 
+scrollHints();
 theme(render);
 render();
 

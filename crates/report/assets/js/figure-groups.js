@@ -11,7 +11,9 @@ const columnsOf = figure => figure.bars ?? figure.boxes;
 function groupLegend(node, figure) {
   const items = columnsOf(figure).map(({ name }, index) => {
     const fill = `var(--policy-${index % PALETTE})`;
-    return { name, shapes: [["rect", { x: 7, y: 1, width: 10, height: 10, rx: 2 }, { fill, fillOpacity: fillOf(index) }], ["rect", { x: 7.5, y: 1.5, width: 9, height: 9, rx: 2 }, { fill: "none", stroke: fill }]] };
+    const shapes = [["rect", { x: 7, y: 1, width: 10, height: 10, rx: 2 }, { fill }]];
+    if (isHatched(index)) shapes.push(["path", { d: "M8 10L16 2M7 6L12 1M12 11L17 6" }, { stroke: "var(--card)", strokeWidth: "1.5px" }]);
+    return { name, shapes };
   });
   if (columnsOf(figure).some(isStated)) items.push({ name: "paper", shapes: [[...DIAMOND, { fill: "var(--text)" }]] });
   // One colour without a name needs no explanation.
@@ -19,8 +21,25 @@ function groupLegend(node, figure) {
 }
 
 const isStated = ({ stated }) => (stated ?? []).some(value => value != null);
-/** Beyond the palette, colours come again, paler. */
-const fillOf = index => 1 / (1 + Math.floor(index / PALETTE));
+/** Beyond the palette, colours come again, hatched. */
+const isHatched = index => index >= PALETTE;
+
+/** Stripes in the card's colour across a box. */
+function hatch(ctx, left, top, width, height) {
+  const step = 6 * uPlot.pxRatio;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left, top, width, height);
+  ctx.clip();
+  ctx.beginPath();
+  for (let x = left - height; x < left + width; x += step) {
+    ctx.moveTo(x, top + height); ctx.lineTo(x + height, top);
+  }
+  ctx.strokeStyle = colour("card");
+  ctx.lineWidth = 1.5 * uPlot.pxRatio;
+  ctx.stroke();
+  ctx.restore();
+}
 
 /** Centre and width of a column in CSS pixels of the chart's inside. */
 function columnPlace(u, figure, group, column) {
@@ -63,8 +82,10 @@ function drawBarsInside(u, figure) {
     let top = Infinity;
     if (value) {
       const [mean, lo, hi] = value;
-      ctx.fillStyle = faint(`policy-${column % PALETTE}`, fillOf(column));
-      ctx.fillRect(x - width / 2, Math.min(at(mean), at(0)), width, Math.abs(at(mean) - at(0)));
+      const box = [x - width / 2, Math.min(at(mean), at(0)), width, Math.abs(at(mean) - at(0))];
+      ctx.fillStyle = colour(`policy-${column % PALETTE}`);
+      ctx.fillRect(...box);
+      if (isHatched(column)) hatch(ctx, ...box);
       // A pale rim, or it would not be seen upon the bar.
       for (const [name, thickness] of lo === hi ? [] : [["card", 3.5], ["text", 1.5]]) {
         ctx.strokeStyle = colour(name);
@@ -107,8 +128,9 @@ function drawBoxesInside(u, figure) {
     ctx.lineWidth = 1.5 * px;
     verticalWhisker(ctx, x, min, q1, width / 4);
     verticalWhisker(ctx, x, q3, max, width / 4);
-    ctx.fillStyle = faint(name, 0.3 * fillOf(column));
+    ctx.fillStyle = faint(name, 0.3);
     ctx.fillRect(x - width / 2, q3, width, q1 - q3);
+    if (isHatched(column)) hatch(ctx, x - width / 2, q3, width, q1 - q3);
     ctx.strokeRect(x - width / 2, q3, width, q1 - q3);
     ctx.beginPath();
     ctx.strokeStyle = colour("text");
@@ -157,6 +179,11 @@ function drawGroups(node, figure) {
   };
   const chart = figureChart(node, options, [[-0.5, last + 0.5], [null, null]], groupsInWords(figure));
   chart.tip = tipOf(chart);
+  plotKeys(chart, {
+    count: figure.groups.length,
+    leftOf: group => (group + 0.5) / figure.groups.length * chart.over.clientWidth,
+    tell: () => sayLive("figure-live", wordsOf(chart.tip)),
+  });
   return chart;
 }
 

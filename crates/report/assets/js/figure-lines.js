@@ -1,10 +1,14 @@
 // Lines over numbers: ours with bands, the paper's dashed.
 
-/** Beyond the palette, colours come again with other dashes, CSS pixels. */
-const DASHES = [[], [2, 3], [10, 3, 2, 3]];
 const STATED_DASH = [6, 4];
 /** Lines with more points than this have no dots. */
 const FEW = 30;
+/** So many whole numbers are ticks, at most. */
+const MOST_TICKS = 12;
+/** Between two ticks there are at least so many CSS pixels. */
+const TICK_ROOM = 22;
+/** Steps of an axis of whole numbers. */
+const WHOLE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6];
 
 /** `LIA (paper)` and `LIA` are about the same thing. */
 const subject = name => name.replace(/\(?\b(the )?paper(['’]s)?\b\)?:?/gi, "").replace(/^[\s,·:]+|[\s,·:]+$/g, "");
@@ -15,8 +19,7 @@ function lineLooks(lines) {
   const subjects = [...new Set([...ours, ...lines.map(line => subject(line.name))])];
   return lines.map(line => {
     const index = subjects.indexOf(subject(line.name));
-    const again = Math.min(DASHES.length - 1, Math.floor(index / PALETTE));
-    return { colour: `policy-${index % PALETTE}`, dash: line.stated ? STATED_DASH : DASHES[again] };
+    return { colour: `policy-${index % PALETTE}`, dash: line.stated ? STATED_DASH : dashOf(index) };
   });
 }
 
@@ -40,6 +43,9 @@ function abscissae(lines) {
   return lines.map(line => (x = line.x ?? x));
 }
 
+/** Every number that must fit into the chart. */
+const lineValues = ({ lines }) => lines.flatMap(line => [...line.y, ...(line.lo ?? []), ...(line.hi ?? [])]);
+
 function drawLinePlot(node, figure) {
   const { lines } = figure;
   const looks = lineLooks(lines);
@@ -62,9 +68,9 @@ function drawLinePlot(node, figure) {
   const options = {
     scales: {
       x: { time: false, distr: figure.log_x ? 3 : 1, range: horizontalEnds(all, few, figure.log_x) },
-      y: { range: verticalEnds(lines.flatMap(line => [...line.y, ...(line.lo ?? []), ...(line.hi ?? [])]), 0.06) },
+      y: { range: verticalEnds(lineValues(figure), 0.06) },
     },
-    axes: [horizontalAxis(figure), verticalAxis()],
+    axes: [horizontalAxis(figure, xs), verticalAxis()],
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 }, dataIdx: nearestValue },
     series,
     bands,
@@ -72,6 +78,12 @@ function drawLinePlot(node, figure) {
   };
   const chart = figureChart(node, options, uPlot.join(tables), linesInWords(figure, xs));
   chart.tip = tipOf(chart);
+  const [abscissa] = chart.data;
+  plotKeys(chart, {
+    count: abscissa.length,
+    leftOf: index => chart.valToPos(abscissa[index], "x"),
+    tell: () => sayLive("figure-live", wordsOf(chart.tip)),
+  });
   return chart;
 }
 
@@ -101,13 +113,34 @@ function statedDots(u, lines, xs) {
   ctx.restore();
 }
 
+/** Leaves out the numbers of ticks that stand too close to the one before. */
+function spread(u, ticks) {
+  let before = -Infinity;
+  return ticks.map(tick => {
+    const at = u.valToPos(tick, "x");
+    if (at - before < TICK_ROOM) return null;
+    before = at;
+    return tick;
+  });
+}
+
+/** Few whole numbers are the ticks themselves: there is no subflow and a half. */
+function wholeTicks(xs) {
+  const all = [...new Set(xs.flat())].sort((a, b) => a - b);
+  return all.length <= MOST_TICKS && all.every(Number.isInteger) ? all : null;
+}
+
 /** A logarithmic axis has its numbers at 1, 2 and 5, or at powers of ten if those are too many. */
-function horizontalAxis(figure) {
+function horizontalAxis(figure, xs) {
   const axis = {
     ...axisStyle(), size: 26, gap: 2, space: 50, ...axisLabel(figure.x),
     values: (_, ticks) => ticks.map(tick => (tick == null ? "" : brief(tick))),
   };
-  if (!figure.log_x) return axis;
+  if (!figure.log_x) {
+    const whole = wholeTicks(xs);
+    if (whole) return { ...axis, splits: () => whole, filter: spread };
+    return xs.flat().every(Number.isInteger) ? { ...axis, incrs: WHOLE } : axis;
+  }
   const splits = (u, _, lo, hi) => {
     const decades = Math.log10(hi / lo);
     const steps = 3 * decades * axis.space <= u.width ? [1, 2, 5] : [1];

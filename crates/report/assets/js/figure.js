@@ -1,6 +1,9 @@
 // What all figures of the papers have in common: their place, the legend, axes.
 
 const FIGURE_HEIGHT = 270;
+/** On paper two stand side by side. */
+const PRINTED_HEIGHT = 190;
+const figureHeight = () => (document.documentElement.classList.contains("printing") ? PRINTED_HEIGHT : FIGURE_HEIGHT);
 /** Turn of names that stand too close, degrees. */
 const TURN = 40;
 
@@ -52,6 +55,13 @@ function verticalEnds(values, room) {
   return [lo === 0 ? 0 : lo - 0.06 * span, hi === 0 ? 0 : hi + room * span];
 }
 
+/** What is written above a vertical axis: the quantity, and that it does not begin at 0 if so. */
+function axisTitle(figure, values) {
+  const [lo, hi] = verticalEnds(values, 0);
+  const cut = lo > 0 || hi < 0 ? "axis does not begin at 0" : "";
+  return [figure.y, cut].filter(text => text).join("; ");
+}
+
 /** An axis as wide as its numbers. */
 function verticalAxis() {
   return {
@@ -68,7 +78,7 @@ const axisLabel = text => (text ? { label: text, labelSize: 18, labelFont: FONT,
 function figureChart(node, options, columns, label) {
   const chart = new uPlot({
     width: insideWidth(node),
-    height: FIGURE_HEIGHT,
+    height: figureHeight(),
     padding: [10, 12, 0, 0],
     legend: { show: false },
     ...options,

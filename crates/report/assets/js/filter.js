@@ -1,23 +1,56 @@
-// Which experiments are shown.
+// Which experiments are shown, and which of them are unfolded.
 
-/** Shows what the form's lists choose. */
+/** Shows what the form chooses; the links of the index choose a paper and a verdict. */
 function filter(form) {
-  const items = [...document.querySelectorAll("[data-paper]")];
-  const rows = items.filter(item => item.tagName === "TR");
+  const items = [...document.querySelectorAll(".experiment")];
+  const papers = [...document.querySelectorAll(".paper")];
+  const { text, paper, verdict, kind, engine, figures } = form.elements;
+  const texts = new Map(items.map(item => [item, item.querySelector("summary").textContent.toLowerCase()]));
   const apply = () => {
-    const { paper, verdict } = form.elements;
-    for (const item of items) {
-      const fits = list => list.value === "" || item.dataset[list.name] === list.value;
-      item.hidden = !(fits(paper) && fits(verdict));
-    }
-    const count = rows.filter(row => !row.hidden).length;
-    form.querySelector("output").textContent = count === rows.length ? "" : `${count} of ${rows.length} experiments`;
+    const words = text.value.toLowerCase().split(/\s+/).filter(word => word);
+    const fits = item => [paper, verdict, kind, figures].every(list => !list.value || item.dataset[list.name] === list.value)
+      && (!engine.value || item.dataset.engine.split(" ").includes(engine.value))
+      && words.every(word => texts.get(item).includes(word));
+    for (const item of items) item.hidden = !fits(item);
+    for (const group of papers) group.hidden = !group.querySelector(".experiment:not([hidden])");
+    const count = items.filter(item => !item.hidden).length;
+    form.querySelector("output").textContent = count === items.length ? "" : `${count} of ${items.length} experiments`;
   };
   form.hidden = false;
-  form.addEventListener("change", apply);
+  form.addEventListener("input", apply);
   form.addEventListener("submit", event => event.preventDefault());
   // The lists have their first values only after the event.
   form.addEventListener("reset", () => setTimeout(apply));
+  for (const button of form.querySelectorAll("[data-fold]")) {
+    button.addEventListener("click", () => {
+      for (const item of items) if (!item.hidden) item.open = button.dataset.fold === "open";
+    });
+  }
+  for (const link of document.querySelectorAll("[data-choose-paper]")) {
+    // Without scripts the link leads to the first of them.
+    link.addEventListener("click", event => {
+      event.preventDefault();
+      form.reset();
+      paper.value = link.dataset.choosePaper;
+      verdict.value = link.dataset.chooseVerdict;
+      apply();
+      document.getElementById("scoreboard").scrollIntoView();
+    });
+  }
   // A page that is shown again may keep its lists.
   apply();
+}
+
+/** The experiment that the address names is shown and unfolded. */
+function followAddress(form) {
+  const follow = () => {
+    const item = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!item?.matches(".experiment")) return;
+    if (item.hidden) form.reset();
+    item.open = true;
+    // What was unfolded above it has moved it.
+    setTimeout(() => item.scrollIntoView());
+  };
+  addEventListener("hashchange", follow);
+  follow();
 }

@@ -10,6 +10,12 @@ function colourOfWay(ways) {
   return way => policyColour(sets.indexOf(way.interfaces));
 }
 
+/** Beyond the palette, colours come again with another shape. */
+function shapeOfWay(ways) {
+  const sets = [...new Set(ways.map(way => way.interfaces))];
+  return way => (sets.indexOf(way.interfaces) < PALETTE ? "round" : "square");
+}
+
 /** `wifi + lte 71/29 %, 3.00 s, 11.2 J`. */
 function wayText(way) {
   const split = way.split === "100" ? "" : ` ${way.split} %`;
@@ -30,6 +36,7 @@ function drawFront(node, data, onNear) {
   const x = around(times, 2);
   const y = around([...line.map(([, j]) => j), ...ways.map(way => way.joules)], 1.5);
   const style = axisStyle();
+  const cut = ([lo]) => (lo > 0 ? "; axis does not begin at 0" : "");
   const digits = ticks => Math.max(0, Math.min(6, 1 - Math.floor(Math.log10(Math.abs(ticks[1] - ticks[0]) || 1) + 1e-9)));
   const values = (_, ticks) => ticks.map(tick => String(+tick.toFixed(digits(ticks))));
   const options = {
@@ -40,8 +47,8 @@ function drawFront(node, data, onNear) {
     cursor: { drag: { x: false, y: false }, points: { show: false } },
     scales: { x: { time: false, range: x }, y: { range: y } },
     axes: [
-      { ...style, size: 26, gap: 2, space: 60, label: "time, s", labelSize: 18, labelFont: FONT, labelGap: 0, values },
-      { ...style, size: 48, gap: 4, space: 34, label: "energy, J", labelSize: 18, labelFont: FONT, labelGap: 0, values },
+      { ...style, size: 26, gap: 2, space: 60, label: `time, s${cut(x)}`, labelSize: 18, labelFont: FONT, labelGap: 0, values },
+      { ...style, size: 48, gap: 4, space: 34, label: `energy, J${cut(y)}`, labelSize: 18, labelFont: FONT, labelGap: 0, values },
     ],
     series: [{}, { paths: () => null, points: { show: false } }],
     hooks: {
@@ -100,10 +107,15 @@ function corners(u, ways) {
   const { ctx } = u;
   const px = uPlot.pxRatio;
   const fill = colourOfWay(ways);
+  const shape = shapeOfWay(ways);
   ctx.save();
   for (const way of ways) {
     const [x, y] = onCanvas(u, way.seconds, way.joules);
-    const dot = radius => { ctx.beginPath(); ctx.arc(x, y, radius * px, 0, 2 * Math.PI); };
+    const dot = radius => {
+      ctx.beginPath();
+      if (shape(way) === "round") ctx.arc(x, y, radius * px, 0, 2 * Math.PI);
+      else ctx.rect(x - radius * px, y - radius * px, 2 * radius * px, 2 * radius * px);
+    };
     dot(6.5);
     ctx.fillStyle = colour("card");
     ctx.fill();

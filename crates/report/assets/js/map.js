@@ -7,13 +7,27 @@ const rows = data.y.values.length;
 const CELL = 360 / Math.max(columns, rows);
 const [LEFT, BOTTOM, EDGE] = [64, 34, 8];
 
-const policyFill = policy => `var(--policy-${policy % PALETTE})`;
+/** Places in the palette: who is the best somewhere comes first, so that no two of them look alike. */
+const palette = [...data.policies.keys()].sort((a, b) => data.best.includes(b) - data.best.includes(a) || a - b);
+const placeOf = policy => palette.indexOf(policy);
+const policyFill = policy => `var(--policy-${placeOf(policy) % PALETTE})`;
+const isHatched = policy => policy != null && placeOf(policy) >= PALETTE;
+/** As in the terminal: A, B, … */
+const letterOf = policy => (policy < 26 ? String.fromCharCode(65 + policy) : "*");
+/** Cells that are smaller hold no letter. */
+const ROOM_FOR_LETTER = 9;
 
-/** A card with a map; `fill` gives a point's colour and opacity, `tell` the lines of its tip. */
-function drawMap(title, hint, fill, tell, marks) {
+/**
+ * A card with a map. Of each point, `fill` gives colour and opacity, `tell` the lines of its tip, `mark` a letter with its class
+ * and whether it is hatched.
+ */
+function drawMap({ title, hint, fill, tell, mark = () => ({}), checked = [], words }) {
   const node = card(document.getElementById("maps"), title, hint);
   const [width, height] = [columns * CELL, rows * CELL];
-  const drawing = svg("svg", { viewBox: `0 0 ${LEFT + width + EDGE} ${EDGE + height + BOTTOM}`, class: "map", role: "img", "aria-label": title });
+  const drawing = svg("svg", {
+    viewBox: `0 0 ${LEFT + width + EDGE} ${EDGE + height + BOTTOM}`,
+    class: "map", role: "img", "aria-label": `${title}, ${hint}: ${words}`, tabindex: 0,
+  });
   const x = point => LEFT + (point % columns) * CELL;
   const y = point => EDGE + (rows - 1 - Math.floor(point / columns)) * CELL;
   for (let point = 0; point < columns * rows; point += 1) {
@@ -23,30 +37,64 @@ function drawMap(title, hint, fill, tell, marks) {
     cell.style.fillOpacity = opacity;
     cell.dataset.point = point;
     drawing.append(cell);
+    const { letter, tied, hatched } = mark(point);
+    if (hatched) drawing.append(svg("path", { d: `M${x(point)} ${y(point) + CELL}L${x(point) + CELL} ${y(point)}`, class: "hatch" }));
+    if (!letter || CELL < ROOM_FOR_LETTER) continue;
+    const text = svg("text", { x: x(point) + CELL / 2, y: y(point) + CELL / 2, class: tied ? "letter tied" : "letter" }, letter);
+    text.style.fontSize = `${Math.min(16, 0.55 * CELL)}px`;
+    drawing.append(text);
   }
-  for (const [point, policy] of marks) {
-    const dot = svg("circle", { cx: x(point) + CELL / 2, cy: y(point) + CELL / 2, r: Math.min(5, CELL / 3), class: "checked" });
+  for (const [point, policy] of checked) {
+    const dot = svg("circle", { cx: x(point) + 0.8 * CELL, cy: y(point) + 0.2 * CELL, r: Math.min(5, CELL / 5), class: "checked" });
     dot.style.fill = policy == null ? "none" : policyFill(policy);
     drawing.append(dot);
   }
   labels(drawing, width, height);
+  const here = drawing.appendChild(svg("rect", { width: CELL, height: CELL, class: "here", visibility: "hidden" }));
   node.append(drawing);
+  tips(node, drawing, tell, point => {
+    if (point != null) { here.setAttribute("x", x(point)); here.setAttribute("y", y(point)); }
+    here.setAttribute("visibility", point == null ? "hidden" : "visible");
+  });
+  return node;
+}
+
+/** What is said of the point at the pointer, or at the place that the arrow keys have come to. */
+function tips(node, drawing, tell, mark) {
   const tip = node.appendChild(element("div", "tip"));
   tip.hidden = true;
+  tip.setAttribute("aria-hidden", "true");
   node.style.position = "relative";
-  drawing.addEventListener("pointermove", event => {
-    const point = event.target.dataset?.point;
-    tip.hidden = point == null;
-    if (tip.hidden) return;
-    const place = `${data.x.values[point % columns]}, ${data.y.values[Math.floor(point / columns)]}`;
-    tip.replaceChildren(element("strong", null, place), ...tell(+point).map(line => element("span", null, line)));
+  const nameOf = point => `${data.x.values[point % columns]}, ${data.y.values[Math.floor(point / columns)]}`;
+  const show = (point, clientX, clientY) => {
+    tip.hidden = false;
+    tip.replaceChildren(element("strong", null, nameOf(point)), ...tell(point).map(line => element("span", null, line)));
     const box = node.getBoundingClientRect();
-    const [left, top] = [event.clientX - box.left, event.clientY - box.top];
+    const [left, top] = [clientX - box.left, clientY - box.top];
     tip.style.left = `${Math.max(0, left + 14 + tip.offsetWidth > box.width ? left - 14 - tip.offsetWidth : left + 14)}px`;
     tip.style.top = `${Math.max(0, top - tip.offsetHeight - 10)}px`;
+  };
+  const hide = () => { tip.hidden = true; mark(null); };
+  drawing.addEventListener("pointermove", event => {
+    const point = event.target.dataset?.point;
+    if (point == null) hide(); else show(+point, event.clientX, event.clientY);
   });
-  drawing.addEventListener("pointerleave", () => { tip.hidden = true; });
-  return node;
+  drawing.addEventListener("pointerleave", hide);
+  drawing.addEventListener("blur", hide);
+  let at = null;
+  const steps = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+  drawing.addEventListener("keydown", event => {
+    if (event.key === "Escape") { at = null; hide(); return; }
+    const step = steps[event.key];
+    if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    const [column, row] = at == null ? [0, 0] : [at % columns + step[0], Math.floor(at / columns) + step[1]];
+    at = Math.min(columns - 1, Math.max(0, column)) + columns * Math.min(rows - 1, Math.max(0, row));
+    mark(at);
+    const cell = drawing.querySelector(`[data-point="${at}"]`).getBoundingClientRect();
+    show(at, cell.x + cell.width / 2, cell.y + cell.height / 2);
+    document.getElementById("map-live").textContent = [...tip.children].map(line => line.textContent).join("; ");
+  });
 }
 
 /** Values along the axes: the first, the last and what fits between. */
@@ -77,10 +125,19 @@ function winners() {
     const beside = i > 0 && value != null && first ? ` (${percent(value / first)})` : "";
     return `${data.best[point] === i ? "▸ " : ""}${policy}: ${value == null ? "–" : Number(value.toPrecision(3)).toLocaleString("en")}${beside}`;
   });
-  const hint = data.checked.length ? "pale: a tie; dots: whom the packet engine names" : "pale: a tie";
-  const node = drawMap(`Best ${data.metric}`, hint, fill, tell, data.checked);
-  const present = data.policies.map((policy, i) => [policyFill(i), policy]).filter((_, i) => data.best.includes(i));
-  legend(node, present);
+  const mark = point => {
+    const best = data.best[point];
+    if (best == null) return { letter: "?", tied: true };
+    const letter = data.clear[point] ? letterOf(best) : letterOf(best).toLowerCase();
+    return { letter: data.all_tie[point] ? "·" : letter, tied: !data.clear[point], hatched: isHatched(best) };
+  };
+  const hint = data.checked.length ? "pale and small: a tie; dots: whom the packet engine names" : "pale and small: a tie";
+  const count = policy => data.best.filter(best => best === policy).length;
+  const present = [...data.policies.keys()].filter(policy => data.best.includes(policy));
+  const words = present.map(policy => `${data.policies[policy]} at ${count(policy)} of ${data.best.length} points`).join(", ");
+  const node = drawMap({ title: `Best ${data.metric}`, hint, fill, tell, mark, checked: data.checked, words: words || "nobody" });
+  const items = legend(node, present.map(policy => [policyFill(policy), `${letterOf(policy)} ${data.policies[policy]}`]));
+  present.forEach((policy, i) => items[i].firstChild.classList.toggle("hatched", isHatched(policy)));
 }
 
 /** One policy relative to the first: better in one colour, worse in another; the farthest of all maps is the full colour. */
@@ -96,12 +153,19 @@ function relatives() {
     const tell = point => [`${data.policies[i]}: ${ratio(i, point) == null ? "–" : percent(ratio(i, point))}`];
     const all = data.best.map((_, point) => ratio(i, point)).filter(r => r != null);
     const hint = `${data.metric} against ${data.policies[0]}`;
-    const node = drawMap(data.policies[i], hint, fill, tell, []);
-    if (all.length) legend(node, [["var(--policy-0)", "better"], ["var(--policy-1)", "worse"], ["transparent", `from ${percent(Math.min(...all))} to ${percent(Math.max(...all))}`]]);
+    const range = all.length ? `from ${percent(Math.min(...all))} to ${percent(Math.max(...all))}` : "no value";
+    const node = drawMap({ title: data.policies[i], hint, fill, tell, words: range });
+    if (all.length) legend(node, [["var(--policy-0)", "better"], ["var(--policy-1)", "worse"], ["transparent", range]]);
   }
 }
 
 theme(() => {});
+scrollHints();
 winners();
 relatives();
-for (const swatch of document.querySelectorAll("[data-policy]")) swatch.style.background = policyFill(+swatch.dataset.policy);
+document.getElementById("map-note").hidden = false;
+for (const swatch of document.querySelectorAll("[data-policy]")) {
+  swatch.style.backgroundColor = policyFill(+swatch.dataset.policy);
+  swatch.classList.toggle("hatched", isHatched(+swatch.dataset.policy));
+}
+for (const badge of document.querySelectorAll("[data-letter]")) badge.textContent = letterOf(+badge.dataset.letter);

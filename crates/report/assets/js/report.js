@@ -1,41 +1,26 @@
-// Puts the page together.
+// Puts the page together. Everything but the charts over time is there without scripts.
 
 const data = JSON.parse(document.getElementById("data").textContent);
-const [bars, stacks, series] = ["bars", "stacks", "series"].map(id => document.getElementById(id));
+const series = document.getElementById("series");
 let charts = [];
-let seriesCharts = [];
 
-for (const swatch of document.querySelectorAll("[data-policy]")) {
-  swatch.style.background = `var(--policy-${swatch.dataset.policy % PALETTE})`;
-}
+scrollHints();
 sortable(document.getElementById("overview"));
-const chosen = series ? pickers(document.getElementById("pickers"), data, renderSeries) : null;
-
-function renderSeries() {
-  seriesCharts.forEach(chart => chart.destroy());
-  seriesCharts = series ? drawSeries(series, data, chosen()) : [];
-}
+const chosen = series ? pickers(document.getElementById("pickers"), data, render) : null;
 
 function render() {
   charts.forEach(chart => chart.destroy());
-  bars.replaceChildren();
-  stacks.replaceChildren();
-  const barCards = data.bars.map(spec => card(bars, spec.title, barHint(spec)));
-  const stackCards = data.stacks.map(spec => card(stacks, spec.title, spec.hint));
-  charts = data.bars.map((spec, index) => drawBars(barCards[index], spec, data.policies));
-  charts.push(...data.stacks.map((spec, index) => drawStack(stackCards[index], spec, data.policies)));
-  renderSeries();
+  charts = series ? drawSeries(series, data, chosen()) : [];
 }
 
-// A comparison that was interrupted at once has nothing to draw.
-const redraw = data.policies.length > 0 ? render : () => {};
-theme(redraw);
-redraw();
+if (series) document.getElementById("series-note").hidden = false;
+theme(render);
+render();
 
 let width = innerWidth;
 addEventListener("resize", () => {
   // A phone changes the height whenever its address bar hides.
   if (innerWidth === width) return;
   width = innerWidth;
-  requestAnimationFrame(redraw);
+  requestAnimationFrame(render);
 });

@@ -1,4 +1,4 @@
-// Puts the page of the experiments together. Charts are drawn as they come near the screen: there may be hundreds.
+// Puts the page of the experiments together. A figure is drawn when its experiment is unfolded: there may be hundreds.
 
 const figures = JSON.parse(document.getElementById("data").textContent);
 const figureOf = place => figures[place.dataset.figure];
@@ -10,46 +10,48 @@ const all = [...document.querySelectorAll("[data-figure]")];
 const places = all.filter(place => hasValues(figureOf(place)));
 const empty = all.filter(place => !hasValues(figureOf(place)));
 const charts = new Map();
-let isPrinting = false;
 
-/** Everything but the chart, with room for it: anchors must not move when it is drawn. */
+/** Everything but the chart. */
 function prepare(place) {
   const figure = figureOf(place);
-  (figure.kind === "lines" ? lineLegend : groupLegend)(place, figure);
-  if (figure.y) place.append(element("div", "axis-y", figure.y));
-  place.appendChild(element("div", "plot")).style.height = `${FIGURE_HEIGHT}px`;
+  const isLines = figure.kind === "lines";
+  (isLines ? lineLegend : groupLegend)(place, figure);
+  const title = axisTitle(figure, isLines ? lineValues(figure) : groupValues(figure));
+  if (title) place.append(element("div", "axis-y", title));
+  place.append(element("div", "plot"));
 }
 
 function draw(place) {
-  // What is filtered out has no width.
+  // What is folded or filtered out has no width.
   if (charts.has(place) || place.offsetParent === null) return;
   const figure = figureOf(place);
   const node = place.querySelector(".plot");
+  // An anchor must not move when a chart is drawn anew.
+  node.style.height = `${figureHeight()}px`;
   charts.set(place, (figure.kind === "lines" ? drawLinePlot : drawGroups)(node, figure));
 }
 
-const observer = new IntersectionObserver(entries => {
-  for (const entry of entries) if (entry.isIntersecting) draw(entry.target);
-}, { rootMargin: "600px 0px" });
-
-/** Draws what is near, and on paper all, anew. */
+/** Draws what is to be seen anew: in other colours, or another width. */
 function render() {
   charts.forEach(chart => chart.destroy());
   charts.clear();
-  observer.disconnect();
-  for (const place of places) {
-    if (isPrinting) draw(place);
-    else observer.observe(place);
-  }
+  places.forEach(draw);
 }
 
 places.forEach(prepare);
 for (const place of empty) place.append(element("p", "dim", "No run of this figure is there yet."));
-filter(document.getElementById("filter"));
-addEventListener("beforeprint", () => { isPrinting = true; });
-addEventListener("afterprint", () => { isPrinting = false; });
+scrollHints();
+const form = document.getElementById("filter");
+if (form) {
+  filter(form);
+  form.addEventListener("input", () => places.forEach(draw));
+  form.addEventListener("reset", () => setTimeout(() => places.forEach(draw)));
+}
+// The event does not rise, but it comes down.
+document.addEventListener("toggle", event => { if (event.target.open) places.forEach(draw); }, true);
 theme(render);
 render();
+if (form) followAddress(form);
 
 let width = innerWidth;
 addEventListener("resize", () => {

@@ -1,18 +1,24 @@
-// Time series of one or two policies side by side: rows are quantities, lines are paths.
+// One or two policies over time, side by side: rows are quantities, lines are paths with their bands.
 
 const QUANTITIES = [
-  { key: "goodput_bps", title: "Goodput", quantity: "rate", sum: true },
+  { key: "goodput", title: "Goodput", quantity: "rate" },
   { key: "cwnd", title: "Congestion window", quantity: "packets" },
-  { key: "rtt_s", title: "Smoothed RTT", quantity: "time", zeroIsNone: true },
+  { key: "rtt", title: "Smoothed RTT", quantity: "time" },
   { key: "queue", title: "Queue at the slowest link", quantity: "packets" },
-  { key: "power_w", title: "Power of the interfaces", quantity: "power", sum: true },
+  { key: "power", title: "Power of the interfaces", quantity: "power" },
 ];
 const SERIES_HEIGHT = 170;
+/** Part of the axis that one press of + leaves. */
+const ZOOM = 0.6;
+/** A queue of which nothing is ever seen is told in words. */
+const NO_QUEUE = 0.05;
 
 /** Two lists of policies; `redraw` is called with the chosen ones whenever they change. */
 function pickers(container, data, redraw) {
   const available = data.policies.map((_, index) => index).filter(index => data.series[index]);
-  const chosen = available.slice(0, 2);
+  // On a phone two policies would stand one after the other.
+  const most = innerWidth <= 600 ? 1 : 2;
+  const chosen = data.shown.filter(index => available.includes(index)).slice(0, most);
   const picker = (slot, text) => {
     const label = container.appendChild(element("label", null, text));
     const select = label.appendChild(element("select"));
@@ -26,6 +32,7 @@ function pickers(container, data, redraw) {
   };
   picker(0, "policy");
   if (available.length > 1) picker(1, "beside it");
+  container.hidden = false;
   return () => chosen.filter(index => index != null);
 }
 
@@ -33,58 +40,104 @@ function pickers(container, data, redraw) {
 function drawSeries(container, data, chosen) {
   container.replaceChildren();
   container.style.setProperty("--columns", Math.max(chosen.length, 1));
-  const end = Math.max(...chosen.map(index => data.series[index].time_s.at(-1)));
   const drawings = QUANTITIES.flatMap(what => {
-    const lines = chosen.map(index => linesOf(data.series[index], what, data.paths));
-    const largest = lines.flatMap(list => list.flatMap(line => line.values)).reduce((a, b) => Math.max(a, b ?? 0), 0);
+    const lines = chosen.map(index => linesOf(data.series[index][what.key], data.paths));
+    const values = lines.flat().flatMap(line => [line.median, line.lo ?? [], line.hi ?? []]).flat();
+    const largest = values.reduce((a, b) => Math.max(a, b ?? 0), 0);
+    if (what.key === "queue" && largest < NO_QUEUE) {
+      const note = container.appendChild(element("p", "notes wide", "The queues at the slowest links stay empty."));
+      return [() => ({ destroy: () => note.remove() })];
+    }
     const [factor, unit] = unitFor(what.quantity, largest);
     return chosen.map((policy, slot) => {
       const node = card(container, `${what.title}, ${unit}`, data.policies[policy]);
-      return () => drawLines(node, data.series[policy].time_s, lines[slot], factor, largest / factor || 1, end);
+      const about = `${what.title} of ${data.policies[policy]} over time, ${unit}`;
+      return () => drawLines(node, data, lines[slot], { factor, max: largest / factor || 1, about });
     });
   });
   return drawings.map(draw => draw());
 }
 
-/** One line per path, and their sum where that means something. */
-function linesOf(series, what, paths) {
-  const none = value => (what.zeroIsNone && value === 0 ? null : value);
-  const lines = paths.map((name, path) => ({
-    name, colour: pathColour(path), values: series[what.key][path].map(none),
-  }));
-  if (what.sum && paths.length > 1) {
-    const total = series.time_s.map((_, i) => lines.reduce((sum, line) => sum + (line.values[i] ?? 0), 0));
-    lines.unshift({ name: "sum", colour: colour("dim"), values: total, thin: true });
-  }
+/** One line per path, and all together where that means something. */
+function linesOf(bands, paths) {
+  const lines = bands.paths.map((band, path) => ({ name: paths[path], colour: pathColour(path), dash: dashOf(path), ...band }));
+  if (bands.total) lines.unshift({ name: "all", colour: colour("text"), dash: [], ...bands.total });
   return lines;
 }
 
-function drawLines(node, time, lines, factor, max, end) {
+/** Mean of the medians, and their ends, for who cannot see the line. */
+function inWords(line, factor) {
+  const known = line.median.filter(value => value != null).map(value => value / factor);
+  if (known.length === 0) return `${line.name}: nothing`;
+  const mean = known.reduce((a, b) => a + b, 0) / known.length;
+  return `${line.name}: ${compact(mean)} on average, ${compact(Math.min(...known))} to ${compact(Math.max(...known))}`;
+}
+
+function drawLines(node, data, lines, { factor, max, about }) {
+  const scaled = values => data.time_s.map((_, i) => (values[i] == null ? null : values[i] / factor));
+  const columns = [data.time_s];
+  const series = [{}];
+  const bands = [];
+  const hidden = { width: 0, points: { show: false } };
+  const places = lines.map(line => {
+    columns.push(scaled(line.median));
+    const place = series.push({ stroke: line.colour, width: 2, dash: line.dash, points: { show: false } }) - 1;
+    if (line.lo) {
+      columns.push(scaled(line.lo), scaled(line.hi));
+      const lo = series.push(hidden) - 1;
+      const hi = series.push({ ...hidden }) - 1;
+      bands.push({ series: [hi, lo], fill: line.colour.replace("rgb(", "rgba(").replace(")", ", 0.16)") });
+    }
+    return place;
+  });
   const style = axisStyle();
-  // A run that ended earlier than its neighbour still has the neighbour's time axis.
-  const pad = time.at(-1) < end;
-  const withEnd = (values, last) => (pad ? [...values, last] : values);
-  const scaled = values => withEnd(values.map(value => (value == null ? null : value / factor)), null);
-  const options = {
+  const half = data.bin_s / 2;
+  const at = node.querySelector("h3").appendChild(element("span", "at"));
+  const values = legend(node, lines.map(line => [line.colour, line.name, line.dash])).map(item => item.appendChild(element("b")));
+  const read = index => {
+    at.textContent = index == null ? "" : `at ${+data.time_s[index].toPrecision(6)} s`;
+    lines.forEach((_, i) => { values[i].textContent = index == null ? "" : compact(columns[places[i]][index]); });
+  };
+  const u = new uPlot({
     width: insideWidth(node),
     height: SERIES_HEIGHT,
     padding: [8, 18, 0, 0],
+    legend: { show: false },
     cursor: { sync: { key: "joulepath" }, y: false, drag: { x: true, y: false }, points: { size: 6 } },
-    scales: { x: { time: false }, y: { range: [0, 1.05 * max] } },
+    scales: {
+      // The first bin begins half a bin before its middle.
+      x: { time: false, range: (_, lo, hi) => [lo === data.time_s[0] ? Math.max(0, lo - half) : lo, hi] },
+      y: { range: [0, 1.05 * max] },
+    },
     axes: [
       { ...style, size: 26, gap: 2, space: 50, values: (_, ticks) => ticks.map(tick => `${+tick.toFixed(6)} s`) },
       { ...style, size: 46, gap: 4, space: 28 },
     ],
-    series: [
-      { label: "t", value: (_, value) => (value == null ? "–" : `${value.toFixed(1)} s`) },
-      ...lines.map(line => ({
-        label: line.name,
-        stroke: line.colour,
-        width: line.thin ? 1 : 1.75,
-        points: { show: false },
-        value: (_, value) => compact(value),
-      })),
-    ],
+    series,
+    bands,
+    hooks: { setCursor: [self => read(self.cursor.idx)] },
+  }, columns, node);
+  u.root.setAttribute("role", "img");
+  u.root.setAttribute("aria-label", `${about}. ${lines.map(line => inWords(line, factor)).join("; ")}`);
+  const [first, last] = [data.time_s[0], data.time_s.at(-1)];
+  const zoom = factor => {
+    const { min, max } = u.scales.x;
+    const middle = u.cursor.idx == null ? (min + max) / 2 : data.time_s[u.cursor.idx];
+    const reach = (max - min) * factor / 2;
+    u.setScale("x", { min: Math.max(first, middle - reach), max: Math.min(last, middle + reach) });
   };
-  return new uPlot(options, [withEnd(time, end), ...lines.map(line => scaled(line.values))], node);
+  plotKeys(u, {
+    count: data.time_s.length,
+    leftOf: index => u.valToPos(data.time_s[index], "x"),
+    tell: index => {
+      const said = lines.map((line, i) => `${line.name} ${compact(columns[places[i]][index])}`);
+      sayLive("series-live", `${+data.time_s[index].toPrecision(6)} s: ${said.join(", ")}`);
+    },
+    acts: {
+      "+": () => zoom(ZOOM),
+      "-": () => zoom(1 / ZOOM),
+      0: () => u.setScale("x", { min: first, max: last }),
+    },
+  });
+  return u;
 }

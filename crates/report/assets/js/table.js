@@ -3,7 +3,6 @@
 /** Makes every column of the table sortable; a click sorts with the largest number or the first name on top. */
 function sortable(table) {
   const body = table.tBodies[0];
-  [...body.rows].forEach((row, index) => { row.dataset.index = index; });
   [...table.tHead.rows[0].cells].forEach((head, column) => {
     const button = element("button");
     button.type = "button";

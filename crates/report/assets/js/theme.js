@@ -1,8 +1,11 @@
 // Light and dark, and the colours that canvases need as plain values.
 
 const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
-/** Colours of policies and of paths repeat after this many. */
+/** Colours of policies and of paths repeat after this many, with other dashes or hatches. */
 const PALETTE = 8;
+/** Beyond the palette, colours come again with other dashes, CSS pixels. */
+const DASHES = [[], [2, 3], [10, 3, 2, 3]];
+const dashOf = index => DASHES[Math.min(DASHES.length - 1, Math.floor(index / PALETTE))];
 
 /** The present value of the style sheet's variable `--name`, with light-dark() resolved. */
 function colour(name) {
@@ -14,7 +17,6 @@ function colour(name) {
 
 const policyColour = index => colour(`policy-${index % PALETTE}`);
 const pathColour = index => colour(`path-${index % PALETTE}`);
-const causeColour = index => colour(`cause-${index}`);
 
 /** Sets up the button; `redraw` is called whenever colours change. `#dark` or `#light` in the address decides at first. */
 function theme(redraw) {

@@ -17,3 +17,6 @@ function placeTip(tip, u, x, y, lines) {
   tip.style.left = `${offsetLeft + (room < tip.offsetWidth + 16 ? Math.max(0, x - tip.offsetWidth - 14) : x + 14)}px`;
   tip.style.top = `${offsetTop + Math.max(0, y - tip.offsetHeight - 14)}px`;
 }
+
+/** What a tip says, in one line. */
+const wordsOf = tip => [...tip.children].map(line => line.textContent).join("; ");

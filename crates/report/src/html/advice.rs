@@ -7,11 +7,13 @@ use super::assets::Assets;
 use crate::machine::ReportError;
 
 /// The page's scripts, in the order in which they need each other.
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 8] = [
     include_str!("../../assets/js/format.js"),
     include_str!("../../assets/js/theme.js"),
     include_str!("../../assets/js/card.js"),
+    include_str!("../../assets/js/scroll.js"),
     include_str!("../../assets/js/tip.js"),
+    include_str!("../../assets/js/plot.js"),
     include_str!("../../assets/js/front.js"),
     include_str!("../../assets/js/advice.js"),
 ];
@@ -78,7 +80,7 @@ pub struct AdviceRange {
 /// A table whose first column is names.
 #[derive(Clone, Debug)]
 pub struct AdviceTable {
-    /// Title and unit of the columns behind the name.
+    /// Title and unit of the columns after the name.
     pub heads: Vec<(&'static str, &'static str)>,
     /// Names and cells.
     pub rows: Vec<(String, Vec<String>)>,

@@ -1,4 +1,5 @@
-//! Figures of the papers' experiments, as the page's scripts draw them: short numbers, and no abscissae twice.
+//! Figures of the papers' experiments, as the page's scripts draw them: short numbers, and no abscissae
+//! twice.
 
 use joulepath_model::result::Estimate;
 use serde::Serialize;

@@ -8,10 +8,11 @@ use crate::machine::ReportError;
 use crate::scale::rounded;
 
 /// The page's scripts, in the order in which they need each other.
-const SCRIPTS: [&str; 4] = [
+const SCRIPTS: [&str; 5] = [
     include_str!("../../assets/js/format.js"),
     include_str!("../../assets/js/theme.js"),
     include_str!("../../assets/js/card.js"),
+    include_str!("../../assets/js/scroll.js"),
     include_str!("../../assets/js/map.js"),
 ];
 
@@ -43,6 +44,8 @@ pub struct MapPage {
     pub best: Vec<Option<usize>>,
     /// Whether nobody ties with it.
     pub clear: Vec<bool>,
+    /// Whether all policies tie.
+    pub all_tie: Vec<bool>,
     /// Points that the packet engine ran, and whom it names.
     pub checked: Vec<(usize, Option<usize>)>,
     /// By policy: best and tied in percent of the points, behind the best at most, in percent.
@@ -84,6 +87,7 @@ pub fn map_html(map: &MapPage) -> Result<String, ReportError> {
         values: map.values.iter().map(of_policy).collect(),
         best: &map.best,
         clear: &map.clear,
+        all_tie: &map.all_tie,
         checked: &map.checked,
     };
     let page = Page {
@@ -105,6 +109,7 @@ struct Drawn<'a> {
     values: Vec<Vec<Option<f64>>>,
     best: &'a [Option<usize>],
     clear: &'a [bool],
+    all_tie: &'a [bool],
     checked: &'a [(usize, Option<usize>)],
 }
 

@@ -1,82 +1,75 @@
 //! What the page's scripts draw, as JSON that is safe within a script element.
 
-use joulepath_model::result::{Comparison, Series};
+use joulepath_model::result::{Band, Comparison, OverTime};
 use serde::Serialize;
 use serde_json::{Number, Value as Json};
 
-use super::{Column, Metric, Sheet, with_interval};
 use crate::scale;
 
-/// Digits of a sample: a screen has not ten thousand pixels.
-const SERIES_DIGITS: usize = 5;
+/// Digits of a value over time: a chart is not a thousand pixels high.
+const SERIES_DIGITS: usize = 4;
 
-/// Everything that is drawn.
+/// Everything that is drawn by scripts.
 #[derive(Serialize)]
 struct Payload<'a> {
+    /// The most efficient first.
     policies: Vec<&'a str>,
     paths: &'a [String],
-    bars: Vec<Bars<'a>>,
-    stacks: Vec<Stack>,
-    /// By policy; null where no series was recorded.
-    series: Vec<Option<Samples>>,
-}
-
-/// One bar a policy, in the column's unit.
-#[derive(Serialize)]
-struct Bars<'a> {
-    title: &'static str,
-    hint: &'static str,
-    unit: &'a str,
-    means: Vec<Option<f64>>,
-    intervals: Vec<Option<(f64, f64)>>,
-    /// As the table has it.
-    texts: Vec<String>,
-    limits: Vec<Line<'a>>,
-}
-
-/// A limit across the bars.
-#[derive(Serialize)]
-struct Line<'a> {
-    name: &'a str,
-    value: f64,
-}
-
-/// One stacked bar a policy.
-#[derive(Serialize)]
-struct Stack {
-    title: &'static str,
-    hint: &'static str,
-    unit: &'static str,
-    /// `path` or `cause`: which colours.
-    colours: &'static str,
-    keys: Vec<String>,
-    /// By key, then by policy.
-    values: Vec<Vec<f64>>,
-}
-
-/// One run over time; inner vectors are by path.
-#[derive(Serialize)]
-struct Samples {
+    /// The middle of each bin, s.
     time_s: Vec<Json>,
-    goodput_bps: Vec<Vec<Json>>,
-    cwnd: Vec<Vec<Json>>,
-    rtt_s: Vec<Vec<Json>>,
-    queue: Vec<Vec<Json>>,
-    power_w: Vec<Vec<Json>>,
+    bin_s: f64,
+    /// By policy; null where no series was recorded.
+    series: Vec<Option<Drawn>>,
+    /// Which policies are shown at first: places in `policies`.
+    shown: Vec<usize>,
 }
 
-/// What the page for `comparison` draws.
-pub(super) fn payload<'a>(comparison: &'a Comparison, sheet: &'a Sheet) -> impl Serialize {
+/// One policy over time. The lines of a quantity: all paths together where that means something, then by
+/// path.
+#[derive(Serialize)]
+struct Drawn {
+    goodput: Lines,
+    cwnd: Lines,
+    rtt: Lines,
+    queue: Lines,
+    power: Lines,
+}
+
+#[derive(Serialize)]
+struct Lines {
+    total: Option<DrawnBand>,
+    paths: Vec<DrawnBand>,
+}
+
+/// A line and its band; without a band if there is one run.
+#[derive(Serialize)]
+struct DrawnBand {
+    median: Vec<Json>,
+    lo: Option<Vec<Json>>,
+    hi: Option<Vec<Json>>,
+}
+
+/// What the page for `comparison` draws, its rows in `order`.
+pub(super) fn payload(comparison: &Comparison, order: &[usize]) -> impl Serialize {
+    let rows = || order.iter().map(|&row| &comparison.rows[row]);
+    let any = rows().find_map(|row| row.over_time.as_ref());
+    // All runs are of one scenario, but those of one policy may be over sooner.
+    let longest =
+        rows().filter_map(|row| row.over_time.as_ref()).max_by_key(|over_time| over_time.time_s.len());
+    let place_of_first = order.iter().position(|&row| row == 0);
+    let beside = place_of_first.filter(|&place| place > 0).unwrap_or(1);
     Payload {
-        policies: comparison.rows.iter().map(|row| row.label.as_str()).collect(),
+        policies: rows().map(|row| row.label.as_str()).collect(),
         paths: &comparison.scenario.paths,
-        bars: by_importance(sheet).filter_map(|column| bars(column, sheet)).collect(),
-        stacks: vec![shares(comparison), causes(comparison)],
-        series: comparison.rows.iter().map(|row| row.series.as_ref().map(samples)).collect(),
+        time_s: longest.map_or_else(Vec::new, |over_time| rounded(&over_time.time_s)),
+        bin_s: any.map_or(0.0, |over_time| over_time.bin_s),
+        series: rows().map(|row| row.over_time.as_ref().map(drawn)).collect(),
+        shown: [0, beside].into_iter().filter(|&place| place < order.len()).collect(),
     }
 }
 
-/// No `<` that could end the script element or begin a comment, nor line ends that scripts of old did not know.
+/// No `<` that could end the script element or begin a comment, nor line ends that scripts of old did not
+/// know.
 pub(super) fn escape(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
     for c in json.chars() {
@@ -88,87 +81,29 @@ pub(super) fn escape(json: &str) -> String {
     safe
 }
 
-/// Efficiency is what the page is about.
-fn by_importance(sheet: &Sheet) -> impl Iterator<Item = &Column> {
-    let is_first = |column: &&Column| column.metric == Metric::Efficiency;
-    sheet.columns.iter().filter(is_first).chain(sheet.columns.iter().filter(move |column| !is_first(column)))
-}
-
-fn bars<'a>(column: &'a Column, sheet: &'a Sheet) -> Option<Bars<'a>> {
-    let (title, hint) = match column.metric {
-        Metric::Efficiency => ("Efficiency", "more is better"),
-        Metric::Goodput => ("Goodput", "more is better"),
-        Metric::Power => ("Power", "mean over the measured time; less is better"),
-        Metric::Energy => ("Energy", "of the whole transfer; less is better"),
-        Metric::Completion => ("Completion time", "of the files; less is better"),
-        Metric::Delay => ("Delay", "mean over messages; less is better"),
-        Metric::DelayP95 => ("Delay, 95th percentile", "less is better"),
-        Metric::Competitors => ("Goodput of the competitors", "what is left to others"),
-        _ => return None,
+fn drawn(over_time: &OverTime) -> Drawn {
+    let has_band = over_time.runs > 1;
+    let band = |band: &Band| DrawnBand {
+        median: known(&band.median),
+        lo: has_band.then(|| known(&band.lo)),
+        hi: has_band.then(|| known(&band.hi)),
     };
-    let (policies, limits) = column.cells.split_at(sheet.policies);
-    let scaled = |value: f64| value / column.factor;
-    let with_lines = column.metric == Metric::Efficiency;
-    let line = |(cell, name): (&crate::sheet::Cell, &'a String)| {
-        cell.value.map(|value| Line { name, value: scaled(value.mean) })
+    let lines = |total: Option<&Band>, paths: &[Band]| Lines {
+        // With one path it would be drawn twice.
+        total: total.filter(|_| paths.len() > 1).map(band),
+        paths: paths.iter().map(band).collect(),
     };
-    let lines = limits.iter().zip(&sheet.lines[sheet.policies..]).filter_map(line);
-    Some(Bars {
-        title,
-        hint,
-        unit: &column.unit,
-        means: policies.iter().map(|cell| cell.value.map(|value| scaled(value.mean))).collect(),
-        intervals: policies
-            .iter()
-            .map(|cell| cell.value?.interval.map(|(lo, hi)| (scaled(lo), scaled(hi))))
-            .collect(),
-        texts: policies.iter().map(with_interval).collect(),
-        limits: if with_lines { lines.collect() } else { Vec::new() },
-    })
-}
-
-fn shares(comparison: &Comparison) -> Stack {
-    let of_path = |path: usize| {
-        let share =
-            |row: &joulepath_model::result::Row| row.paths.get(path).map_or(0.0, |path| 100.0 * path.share);
-        comparison.rows.iter().map(share).collect()
-    };
-    Stack {
-        title: "Where the data went",
-        hint: "payload that arrived first over each path",
-        unit: "%",
-        colours: "path",
-        keys: comparison.scenario.paths.clone(),
-        values: (0..comparison.scenario.paths.len()).map(of_path).collect(),
+    Drawn {
+        goodput: lines(Some(&over_time.total_goodput_bps), &over_time.goodput_bps),
+        cwnd: lines(None, &over_time.cwnd),
+        rtt: lines(None, &over_time.rtt_s),
+        queue: lines(None, &over_time.queue),
+        power: lines(Some(&over_time.total_power_w), &over_time.power_w),
     }
 }
 
-fn causes(comparison: &Comparison) -> Stack {
-    let splits = || comparison.rows.iter().map(|row| row.energy_split);
-    Stack {
-        title: "Where the energy went",
-        hint: "mean per run, by cause",
-        unit: "J",
-        colours: "cause",
-        keys: ["sunk", "transfer", "tail"].map(String::from).to_vec(),
-        values: vec![
-            splits().map(|split| split.sunk_j).collect(),
-            splits().map(|split| split.transfer_j).collect(),
-            splits().map(|split| split.tail_j).collect(),
-        ],
-    }
-}
-
-fn samples(series: &Series) -> Samples {
-    let by_path = |paths: &[Vec<f64>]| paths.iter().map(|path| rounded(path)).collect();
-    Samples {
-        time_s: rounded(&series.time_s),
-        goodput_bps: by_path(&series.goodput_bps),
-        cwnd: by_path(&series.cwnd),
-        rtt_s: by_path(&series.rtt_s),
-        queue: by_path(&series.queue),
-        power_w: by_path(&series.power_w),
-    }
+fn known(values: &[Option<f64>]) -> Vec<Json> {
+    values.iter().map(|value| value.map_or(Json::Null, |value| round(value, SERIES_DIGITS))).collect()
 }
 
 fn rounded(values: &[f64]) -> Vec<Json> {

@@ -1,18 +1,21 @@
-//! The page of a scoreboard: every experiment with its verdict, then a section for each with its findings and figures.
+//! The page of a scoreboard: every experiment with its verdict, then a section for each with its findings and
+//! figures.
 
 use askama::Template;
 
 use super::assets::Assets;
 use super::figures::drawn;
 use crate::machine::ReportError;
-use crate::reproduction::{Figure, Finding, Report, Reproduction, Verdict};
+use crate::reproduction::{Figure, Finding, Report, Reproduction, Shown, Verdict};
 
 /// The page's scripts, in the order in which they need each other.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 11] = [
     include_str!("../../assets/js/format.js"),
     include_str!("../../assets/js/theme.js"),
     include_str!("../../assets/js/card.js"),
+    include_str!("../../assets/js/scroll.js"),
     include_str!("../../assets/js/tip.js"),
+    include_str!("../../assets/js/plot.js"),
     include_str!("../../assets/js/figure.js"),
     include_str!("../../assets/js/figure-lines.js"),
     include_str!("../../assets/js/figure-groups.js"),
@@ -20,7 +23,8 @@ const SCRIPTS: [&str; 9] = [
     include_str!("../../assets/js/reproduction.js"),
 ];
 
-/// One self-contained page, as [`crate::html`]: the scoreboard, and all figures with ours beside the stated numbers.
+/// One self-contained page, as [`crate::html`]: the scoreboard, and all figures with ours beside the stated
+/// numbers.
 ///
 /// # Errors
 /// If a number fits no JSON.
@@ -28,8 +32,7 @@ pub fn reproduction_html(all: &Reproduction) -> Result<String, ReportError> {
     let figures: Vec<_> = all.experiments.iter().flat_map(|report| &report.figures).map(drawn).collect();
     let page = Page {
         all,
-        sections: sections(all),
-        papers: all.papers(),
+        groups: groups(all),
         assets: Assets::new(&[include_str!("../../assets/reproduction.css")], &SCRIPTS, &figures)?,
     };
     Ok(page.render()?)
@@ -40,9 +43,7 @@ pub fn reproduction_html(all: &Reproduction) -> Result<String, ReportError> {
 #[template(path = "reproduction.html")]
 struct Page<'a> {
     all: &'a Reproduction,
-    sections: Vec<Section<'a>>,
-    /// `000`, `001`, each once.
-    papers: Vec<&'a str>,
+    groups: Vec<Group<'a>>,
     assets: Assets,
 }
 
@@ -63,11 +64,56 @@ impl Page<'_> {
     fn counts(&self) -> [(Verdict, usize); 4] {
         Verdict::ALL.map(|verdict| (verdict, self.all.count(verdict)))
     }
+
+    /// How many were measured in the kernel, and for how many it does not agree.
+    fn kernel_counts(&self) -> (usize, usize) {
+        let all = || self.all.experiments.iter().filter_map(|report| report.kernel.as_ref());
+        (all().count(), all().filter(|kernel| !kernel.agrees).count())
+    }
+
+    /// Each kind of experiment once, in the order of the experiments.
+    fn kinds(&self) -> Vec<&'static str> {
+        each_once(self.all.experiments.iter().map(Report::kind))
+    }
+
+    /// Each engine once, in the order of the experiments.
+    fn engines(&self) -> Vec<&str> {
+        each_once(self.all.experiments.iter().flat_map(|report| &report.engines).map(String::as_str))
+    }
+}
+
+fn each_once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    all.fold(Vec::new(), |mut known, item| {
+        if !known.contains(&item) {
+            known.push(item);
+        }
+        known
+    })
 }
 
 /// `85 min of one core`.
 fn time_of_one_core(run_s: &f64) -> String {
     format!("{:.0} min of one core", (run_s / 60.0).ceil())
+}
+
+/// The experiments of one paper.
+struct Group<'a> {
+    paper: &'a str,
+    sections: Vec<Section<'a>>,
+}
+
+impl Group<'_> {
+    fn name(&self) -> String {
+        if self.paper == "claim" { "Headline claims".into() } else { format!("Paper {}", self.paper) }
+    }
+
+    /// By verdict: how many, and the first of them.
+    fn counts(&self) -> [(Verdict, usize, Option<&str>); 4] {
+        Verdict::ALL.map(|verdict| {
+            let of = || self.sections.iter().filter(|section| section.report.verdict == verdict);
+            (verdict, of().count(), of().next().map(|section| section.report.id.as_str()))
+        })
+    }
 }
 
 /// One experiment.
@@ -78,31 +124,69 @@ struct Section<'a> {
     figures: Vec<(usize, &'a Figure)>,
 }
 
+impl Section<'_> {
+    /// What filters ask for: the engines, and what the kernel says.
+    fn engine_words(&self) -> String {
+        let kernel = self
+            .report
+            .kernel
+            .as_ref()
+            .map(|kernel| if kernel.agrees { "kernel" } else { "kernel kernel-differs" });
+        let none = self.report.engines.is_empty().then_some("none");
+        let engines = self.report.engines.iter().map(String::as_str);
+        engines.chain(none).chain(kernel).collect::<Vec<_>>().join(" ")
+    }
+
+    /// How many values the kernel's findings are of: `n 5`, `n 3–15`.
+    fn kernel_n(&self) -> String {
+        let values = self.report.kernel.iter().flat_map(|kernel| &kernel.findings).map(|finding| finding.n);
+        match (values.clone().min(), values.max()) {
+            (Some(least), Some(most)) if least < most => format!("n {least}–{most}"),
+            (Some(n), _) => format!("n {n}"),
+            (None, _) => String::new(),
+        }
+    }
+}
+
 /// A line of the table of findings.
 struct Row<'a> {
     finding: &'a Finding,
+    shown: Shown,
     /// Whether it was measured in the real stack.
     is_kernel: bool,
 }
 
-fn sections(all: &Reproduction) -> Vec<Section<'_>> {
+impl<'a> Row<'a> {
+    fn of(finding: &'a Finding, is_kernel: bool) -> Self {
+        Row { finding, shown: finding.shown(), is_kernel }
+    }
+}
+
+fn groups(all: &Reproduction) -> Vec<Group<'_>> {
     let mut place = 0..;
     let mut section = |report| Section {
         report,
         rows: rows(report),
         figures: place.by_ref().zip(&report.figures).collect(),
     };
-    all.experiments.iter().map(&mut section).collect()
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for report in &all.experiments {
+        let section = section(report);
+        match groups.last_mut() {
+            Some(group) if group.paper == report.paper() => group.sections.push(section),
+            _ => groups.push(Group { paper: report.paper(), sections: vec![section] }),
+        }
+    }
+    groups
 }
 
 /// Each finding, and beneath it what the kernel says of the same; then what only the kernel says.
 fn rows(report: &Report) -> Vec<Row<'_>> {
     let second = report.kernel.as_ref().map_or(&[][..], |kernel| &kernel.findings);
-    let simulated = |finding| Row { finding, is_kernel: false };
-    let real = |finding| Row { finding, is_kernel: true };
+    let real = |finding| Row::of(finding, true);
     let mut rows = Vec::new();
     for finding in &report.findings {
-        rows.push(simulated(finding));
+        rows.push(Row::of(finding, false));
         rows.extend(second.iter().filter(|other| other.what == finding.what).map(real));
     }
     let alone = |other: &&Finding| report.findings.iter().all(|finding| finding.what != other.what);
@@ -127,15 +211,5 @@ fn sign(verdict: &Verdict) -> &'static str {
         Verdict::DirectionOnly => "↗",
         Verdict::NotReproduced => "✗",
         Verdict::CannotBe => "–",
-    }
-}
-
-/// Mean, and the interval if there is one.
-fn measured(finding: &Finding) -> (String, Option<String>) {
-    let number = crate::reproduction::number;
-    match finding.measured {
-        None => ("–".to_owned(), None),
-        Some(ours) if ours.lo == ours.hi => (number(ours.mean), None),
-        Some(ours) => (number(ours.mean), Some(format!("[{}, {}]", number(ours.lo), number(ours.hi)))),
     }
 }

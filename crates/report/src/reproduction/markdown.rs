@@ -1,6 +1,5 @@
 //! Results of one paper, for its page in `docs/papers`.
 
-use super::rule::number;
 use super::{Finding, Report, Reproduction, Verdict};
 
 /// The tables of the experiments whose id starts with `paper`; empty if there are none.
@@ -11,7 +10,8 @@ pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
         return String::new();
     }
     let mut text = format!(
-        "`{}`, {} runs, {:.0} minutes of one core. Intervals are 95 %, by bootstrap over seeds.\n\n| experiment | claim | verdict |\n|---|---|---|\n",
+        "`{}`, {} runs, {:.0} minutes of one core. Intervals are 95 %, by bootstrap over seeds.\n\n\
+         | experiment | claim | verdict |\n|---|---|---|\n",
         all.command,
         all.runs,
         (all.run_s / 60.0).ceil()
@@ -26,7 +26,8 @@ pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
     text
 }
 
-/// All experiments by paper: how many have which verdict, and each with its claim. Links lead to the papers' pages.
+/// All experiments by paper: how many have which verdict, and each with its claim. Links lead to the papers'
+/// pages.
 pub fn reproduction_summary(all: &Reproduction) -> String {
     let mut text = format!(
         "`{}`: {} runs, {:.0} minutes of one core.\n\n| paper | {} |\n|---|{}\n",
@@ -102,22 +103,14 @@ fn section(report: &Report) -> String {
 fn row(finding: &Finding, where_from: &str) -> String {
     let unit = if finding.unit.is_empty() { String::new() } else { format!(", {}", cell(&finding.unit)) };
     let verdict = finding.verdict.map_or("not judged", Verdict::name);
+    let shown = finding.shown();
     format!(
         "| {}{unit}{where_from} | {} | {} | {} | {verdict} |\n",
         cell(&finding.what_and_where()),
-        finding.rule.stated(),
-        measured(finding),
+        shown.stated,
+        shown.measured(" "),
         finding.n,
     )
-}
-
-/// Mean and interval.
-fn measured(finding: &Finding) -> String {
-    match finding.measured {
-        None => "–".to_owned(),
-        Some(ours) if ours.lo == ours.hi => number(ours.mean),
-        Some(ours) => format!("{} [{}, {}]", number(ours.mean), number(ours.lo), number(ours.hi)),
-    }
 }
 
 fn cell(text: &str) -> String {

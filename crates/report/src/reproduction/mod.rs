@@ -4,18 +4,23 @@
 //! |---|---|
 //! | this one | the schema, as it stands in JSON |
 //! | `rule` | from a measurement to a verdict |
-//! | `table`, `markdown` | for the terminal and for the papers' pages |
+//! | `digits`, `shown` | how many digits of both are shown |
+//! | `table`, `markdown`, `machine` | for the terminal, for the papers' pages, for programs |
 
+mod digits;
+mod machine;
 mod markdown;
 mod rule;
+mod shown;
 mod table;
 
 use joulepath_model::result::Estimate;
 use serde::{Deserialize, Serialize};
 
+pub use machine::reproduction_json;
 pub use markdown::{capital, reproduction_markdown, reproduction_summary};
-pub(crate) use rule::number;
 pub use rule::{Rule, Verdict};
+pub(crate) use shown::Shown;
 pub use table::reproduction_table;
 
 /// A scoreboard of experiments.
@@ -29,7 +34,8 @@ pub struct Reproduction {
     pub commit: String,
     /// The command line.
     pub command: String,
-    /// Time that its runs took on one core, s: those that were kept from an earlier session count with what they took then.
+    /// Time that its runs took on one core, s: those that were kept from an earlier session count with what
+    /// they took then.
     pub run_s: f64,
     /// Number of runs of simulators and of the kernel.
     pub runs: u64,
@@ -58,9 +64,14 @@ pub struct Report {
     pub reason: String,
     /// What was run: scenarios with their overrides, policies, seeds, engine.
     pub set_up: Vec<String>,
+    /// What its numbers come from, the kernel apart: `packet`, `slotted`, `computed` (closed forms and
+    /// solvers); empty if it has none.
+    #[serde(default)]
+    pub engines: Vec<String>,
     /// Each number or relation that was stated, beside ours.
     pub findings: Vec<Finding>,
-    /// The same in the kernel's own stack, where it was run; and whether it agrees with the simulator's verdict.
+    /// The same in the kernel's own stack, where it was run; and whether it agrees with the simulator's
+    /// verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<SecondMeasurement>,
     /// As the paper draws them.
@@ -94,7 +105,7 @@ pub struct Finding {
     pub rule: Rule,
     /// Ours, with its 95 % interval; none if nothing could be measured.
     pub measured: Option<Estimate>,
-    /// Number of values behind it.
+    /// Number of values that it summarises.
     pub n: u32,
     /// What follows; none if it is shown without being judged.
     pub verdict: Option<Verdict>,
@@ -255,6 +266,19 @@ impl Report {
     /// `000`: what stands before the first dash of the identity.
     pub(crate) fn paper(&self) -> &str {
         self.id.split_once('-').map_or(self.id.as_str(), |(paper, _)| paper)
+    }
+
+    /// What of a paper it is about, as its identity says.
+    pub(crate) fn kind(&self) -> &'static str {
+        const KINDS: [(&str, &str); 4] =
+            [("fig", "figure"), ("tab", "table"), ("thm", "theorem"), ("alg", "algorithm")];
+        match self.id.split_once('-') {
+            Some(("claim", _)) => "claim",
+            Some((_, part)) => {
+                KINDS.iter().find(|(prefix, _)| part.starts_with(prefix)).map_or("text", |&(_, kind)| kind)
+            }
+            None => "text",
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 use joulepath_model::result::Estimate;
 use serde::{Deserialize, Serialize};
 
+use super::digits::{number, stated};
+
 /// What a measurement says of a claim; the later, the weaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -49,14 +51,16 @@ pub enum Rule {
         /// Part of the stated number.
         tolerance: f64,
     },
-    /// A ratio, or a factor. As a number; otherwise it is the direction that counts: the interval lies on the same side of 1.
+    /// A ratio, or a factor. As a number; otherwise it is the direction that counts: the interval lies on the
+    /// same side of 1.
     Ratio {
         /// What the paper states.
         stated: f64,
         /// Part of the stated distance from 1.
         tolerance: f64,
     },
-    /// The best of a sweep, stated as "up to": a ratio at least as far from 1 as stated, less the tolerance, is enough.
+    /// The best of a sweep, stated as "up to": a ratio at least as far from 1 as stated, less the tolerance,
+    /// is enough.
     UpTo {
         /// What the paper states, as a ratio.
         stated: f64,
@@ -126,11 +130,23 @@ impl Rule {
         }
     }
 
-    /// What the paper states, with so many significant digits as it takes.
-    pub fn stated(&self) -> String {
+    /// The numbers that a measurement is held against, and that are shown.
+    pub(super) fn bounds(&self) -> Vec<f64> {
         match *self {
-            Rule::Value { stated, .. } | Rule::Ratio { stated, .. } => number(stated),
-            Rule::UpTo { stated, .. } => format!("up to {}", number(stated)),
+            Rule::Value { .. } | Rule::Shown => vec![],
+            Rule::Ratio { .. } | Rule::UpTo { .. } => vec![1.0],
+            Rule::Above { than } | Rule::Below { than } => vec![than],
+            Rule::Within { low, high } => vec![low, high],
+        }
+    }
+
+    /// What the paper states, with as many significant digits as it takes.
+    pub fn stated(&self) -> String {
+        let number = |value: f64| stated(value, false);
+        match *self {
+            Rule::Value { stated, .. } => number(stated),
+            Rule::Ratio { stated: ratio, .. } => stated(ratio, true),
+            Rule::UpTo { stated: ratio, .. } => format!("up to {}", stated(ratio, true)),
             Rule::Above { than } => format!("> {}", number(than)),
             Rule::Below { than } => format!("< {}", number(than)),
             Rule::Within { low, high } => format!("{} to {}", number(low), number(high)),
@@ -149,11 +165,13 @@ impl Rule {
                 )
             }
             Rule::Ratio { tolerance, .. } => format!(
-                "the 95 % interval, widened by {} % of the stated effect, holds it; direction: the interval lies on its side of 1",
+                "the 95 % interval, widened by {} % of the stated effect, holds it; \
+                 direction: the interval lies on its side of 1",
                 percent(tolerance)
             ),
             Rule::UpTo { tolerance, .. } => format!(
-                "the best of the sweep has at least {} % of the stated effect; direction: its interval lies on that side of 1",
+                "the best of the sweep has at least {} % of the stated effect; \
+                 direction: its interval lies on that side of 1",
                 percent(1.0 - tolerance)
             ),
             Rule::Above { .. } => "the whole 95 % interval is above".to_owned(),
@@ -162,21 +180,6 @@ impl Rule {
             Rule::Shown => "shown, not judged".to_owned(),
         }
     }
-}
-
-/// Three significant digits, more before the point.
-pub(crate) fn number(value: f64) -> String {
-    let size = value.abs();
-    let digits = match () {
-        () if size == 0.0 || !size.is_finite() => 0,
-        () if size >= 100.0 => 0,
-        () if size >= 10.0 => 1,
-        () if size >= 1.0 => 2,
-        () if size >= 0.1 => 3,
-        () => (2.0 - libm::floor(libm::log10(size))).min(9.0) as usize,
-    };
-    let text = format!("{value:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 #[cfg(test)]
@@ -235,11 +238,5 @@ mod tests {
         let all = [Verdict::Reproduced, Verdict::NotReproduced, Verdict::DirectionOnly];
         assert_eq!(Verdict::weakest(all.into_iter()), Verdict::NotReproduced);
         assert_eq!(Verdict::weakest(std::iter::empty()), Verdict::CannotBe);
-    }
-
-    #[test]
-    fn numbers_have_three_digits_and_no_idle_zeros() {
-        let shown = [415.66, 20.0, 2.2781, 0.81, 0.0123, 0.0].map(number);
-        assert_eq!(shown, ["416", "20", "2.28", "0.81", "0.0123", "0"]);
     }
 }

@@ -1,9 +1,7 @@
 //! The scoreboard for the terminal.
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, LineStyle, Table, TableStyle};
-use joulepath_model::result::Estimate;
 
-use super::rule::number;
 use super::{Finding, Report, Reproduction, Verdict};
 
 const BOLD: &str = "\u{1b}[1m";
@@ -19,19 +17,23 @@ const WORDS: std::ops::RangeInclusive<usize> = 18..=70;
 /// Where what is said of a finding has fewer characters than this, intervals stand on a line of their own.
 const NARROW: usize = 40;
 
-/// The finding that decided each experiment. At most `width` characters wide, if that is enough for the identities, the verdicts and
-/// the numbers; with `color`, verdicts stand out.
+/// The finding that decided each experiment. At most `width` characters wide, if that is enough for the
+/// identities, the verdicts and the numbers; with `color`, verdicts stand out.
 pub fn reproduction_table(all: &Reproduction, width: usize, color: bool) -> String {
     let title = format!("Experiments of the papers · {} · {} runs", all.extent, all.runs);
     let mut text = if color { format!("{BOLD}{title}{PLAIN}\n\n") } else { format!("{title}\n\n") };
     if all.partial {
         text += "PARTIAL: some runs are missing; the same command goes on.\n\n";
     }
-    let lines: Vec<Line> = all.experiments.iter().map(|report| Line::of(report, " ")).collect();
+    let lines: Vec<BoardRow> = all.experiments.iter().map(|report| BoardRow::of(report, " ")).collect();
     text += &if room_for_words(&lines, width) >= NARROW {
         draw(&lines, width, color)
     } else {
-        draw(&all.experiments.iter().map(|report| Line::of(report, "\n")).collect::<Vec<_>>(), width, color)
+        draw(
+            &all.experiments.iter().map(|report| BoardRow::of(report, "\n")).collect::<Vec<_>>(),
+            width,
+            color,
+        )
     };
     let counts = Verdict::ALL.map(|verdict| format!("{} {}", all.count(verdict), verdict.name()));
     text += &format!("\n\n{}\n", counts.join(", "));
@@ -39,7 +41,7 @@ pub fn reproduction_table(all: &Reproduction, width: usize, color: bool) -> Stri
 }
 
 /// One experiment.
-struct Line {
+struct BoardRow {
     /// Its own, for the colour.
     judged: Verdict,
     id: String,
@@ -49,15 +51,18 @@ struct Line {
     measured: String,
 }
 
-impl Line {
+impl BoardRow {
     /// With `apart` between a mean and its interval, and between the kernel and its verdict.
-    fn of(report: &Report, apart: &str) -> Line {
+    fn of(report: &Report, apart: &str) -> BoardRow {
         let decided = deciding(report);
-        let (words, stated, measured) = decided.map_or_else(
+        let (words, measured, stated) = decided.map_or_else(
             || (report.reason.clone(), String::new(), String::new()),
-            |finding| (described(finding), finding.rule.stated(), measured(finding, apart)),
+            |finding| {
+                let shown = finding.shown();
+                (described(finding), shown.measured(apart), shown.stated)
+            },
         );
-        Line {
+        BoardRow {
             judged: report.verdict,
             id: report.id.clone(),
             verdict: short(report, apart),
@@ -77,8 +82,8 @@ fn widest<'a>(cells: impl Iterator<Item = &'a str>) -> usize {
 }
 
 /// What the other columns leave to the words.
-fn room_for_words(lines: &[Line], width: usize) -> usize {
-    let others: [fn(&Line) -> &str; 4] =
+fn room_for_words(lines: &[BoardRow], width: usize) -> usize {
+    let others: [fn(&BoardRow) -> &str; 4] =
         [|line| &line.id, |line| &line.verdict, |line| &line.stated, |line| &line.measured];
     let heads = HEADS.into_iter().filter(|head| *head != WORDS_HEAD);
     let taken: usize =
@@ -86,7 +91,7 @@ fn room_for_words(lines: &[Line], width: usize) -> usize {
     width.saturating_sub(taken).clamp(*WORDS.start(), *WORDS.end())
 }
 
-fn draw(lines: &[Line], width: usize, color: bool) -> String {
+fn draw(lines: &[BoardRow], width: usize, color: bool) -> String {
     let room = room_for_words(lines, width);
     let mut table = Table::new();
     table.load_style(TableStyle::new().header_separator(LineStyle::none().fill(RULE).junction(RULE)));
@@ -137,16 +142,6 @@ fn short(report: &Report, apart: &str) -> String {
 fn described(finding: &Finding) -> String {
     let what = finding.what_and_where();
     if finding.unit.is_empty() { what } else { format!("{what}, {}", finding.unit) }
-}
-
-fn measured(finding: &Finding, apart: &str) -> String {
-    match finding.measured {
-        None => "–".to_owned(),
-        Some(Estimate { mean, lo, hi }) if lo == hi => number(mean),
-        Some(Estimate { mean, lo, hi }) => {
-            format!("{}{apart}[{}, {}]", number(mean), number(lo), number(hi))
-        }
-    }
 }
 
 /// The first finding that has the experiment's verdict; what is only shown decides nothing.

@@ -1,8 +1,7 @@
 //! The slots against the packet engine on scenarios/papers/003-three-radios.toml.
 
-use joulepath_control::allocate::{EnergyShape, SoMptcpOptions};
-use joulepath_control::schedule::Scheduler;
-use joulepath_controllers::Controller;
+use joulepath_control::Setup;
+use joulepath_control::allocate::EnergyShape;
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::{Scenario, load};
 use joulepath_model::units::Nanos;
@@ -19,14 +18,13 @@ fn scenario() -> Scenario {
     load(&text, &|name| Err(format!("no trace {name}"))).expect("the shipped scenario loads")
 }
 
-fn packets(scheduler: &str, slots: Option<SoMptcpOptions>) -> Vec<RunResult> {
+fn packets(policy: &str) -> Vec<RunResult> {
     let scenario = scenario();
-    let mss_bytes = scenario.transport.mss.0 as u32;
-    let scheduler = Scheduler::by_name(scheduler, &[], mss_bytes).expect("a scheduler");
-    let plain = joulepath_packet::Setup::plain(Controller::by_name("lia").unwrap(), scheduler);
-    let setup = joulepath_packet::Setup { slots, ..plain };
+    let setup = Setup::of(&policy.parse().expect("a policy"), &scenario).expect("it fits the scenario");
     let options = joulepath_packet::RunOptions::default();
-    SEEDS.map(|seed| joulepath_packet::run(&scenario, &setup, seed, options).expect("it runs")).to_vec()
+    SEEDS
+        .map(|seed| joulepath_packet::run(&scenario, &setup, seed, options.clone()).expect("it runs"))
+        .to_vec()
 }
 
 fn slots(policy: Policy) -> Vec<Means> {
@@ -56,10 +54,9 @@ fn ratios(slots: &[Means], packets: &[RunResult]) -> [f64; 2] {
 fn slots_and_packets_agree_on_energy_and_throughput() {
     let so =
         Policy::SoMptcp { v: V, shape: EnergyShape::Linear, feasible: Feasible::Window, place_holder: true };
-    let options = SoMptcpOptions { v: V, ..SoMptcpOptions::default() };
     for [power, rate] in [
-        ratios(&slots(Policy::Mptcp), &packets("minrtt", None)),
-        ratios(&slots(so), &packets("allotted", Some(options))),
+        ratios(&slots(Policy::Mptcp), &packets("mptcp")),
+        ratios(&slots(so), &packets(&format!("so-mptcp[V={V}]"))),
     ] {
         assert!((rate - 1.0).abs() < 0.05, "throughput: {rate}");
         assert!((power - 1.0).abs() < 0.15, "power: {power}");

@@ -1,8 +1,9 @@
 //! Fixed windows: the values of an independent implementation, and theorems 1 and 2.
 
 use joulepath_control::allocate::so_mptcp::{SlotPath, least_energy_j};
+use joulepath_model::cancel::Cancel;
 use joulepath_model::units::{BitRate, Bytes, Nanos, Probability, Watts};
-use joulepath_slotted::{BadParams, Feasible, Params, Policy, SlottedResult, Windows, bounds, run};
+use joulepath_slotted::{BadParams, Feasible, Params, Policy, RunError, SlottedResult, Windows, bounds, run};
 
 use crate::ran;
 
@@ -15,7 +16,8 @@ fn least_j(rate: f64) -> f64 {
 
 #[test]
 fn a_larger_v_costs_less_energy_and_a_longer_queue() {
-    // V, energy per slot, queue of an independent implementation, 100 000 slots. 003 prints the opposite (003-6).
+    // V, energy per slot, queue of an independent implementation, 100 000 slots. 003 prints the opposite
+    // (003-6).
     for (v, energy, queue) in [
         (0.0, 398.0, 17.0),
         (2.0, 312.0, 22.0),
@@ -32,8 +34,9 @@ fn a_larger_v_costs_less_energy_and_a_longer_queue() {
 
 #[test]
 fn delay_is_the_backlog_by_the_load_and_half_an_rtt() {
-    // Little's law: Q/λ from the instant of writing to the end of the slot that sends it, then τ/2. Within a slot (1 s) because Q is
-    // looked at after slots: 100 packets at 35 a second are 2.86 s, the half RTT is 0.5 s, the mean wait for the slot's end another 0.5 s.
+    // Little's law: Q/λ from the instant of writing to the end of the slot that sends it, then τ/2. Within a
+    // slot (1 s) because Q is looked at after slots: 100 packets at 35 a second are 2.86 s, the half RTT is
+    // 0.5 s, the mean wait for the slot's end another 0.5 s.
     let means = ran(&Params::fixed_windows(SLOTS), Policy::so_mptcp(10.0), 3).means;
     let expected = means.backlog_packets / 35.0 + 0.5 + 0.5;
     assert!((means.delay_s.unwrap() - expected).abs() < 0.03, "{means:?}, {expected}");
@@ -103,7 +106,7 @@ fn parameters_that_make_no_system_are_refused() {
     let refused = |change: &dyn Fn(&mut Params)| {
         let mut params = Params::three_radios(35);
         change(&mut params);
-        run(&params, Policy::Mptcp, 1).expect_err("it cannot run").to_string()
+        run(&params, Policy::Mptcp, 1, &Cancel::new()).expect_err("it cannot run").to_string()
     };
     for (message, part) in [
         (refused(&|p| p.paths.clear()), "0 paths"),
@@ -124,6 +127,16 @@ fn parameters_that_make_no_system_are_refused() {
     for v in [-1.0, f64::NAN, f64::INFINITY] {
         let policy =
             Policy::SoMptcp { v, shape: Default::default(), feasible: Feasible::Window, place_holder: false };
-        assert!(matches!(run(&Params::three_radios(35), policy, 1), Err(BadParams::V { .. })));
+        assert!(matches!(
+            run(&Params::three_radios(35), policy, 1, &Cancel::new()),
+            Err(RunError::Params(BadParams::V { .. }))
+        ));
     }
+}
+
+#[test]
+fn a_run_that_is_cancelled_says_so() {
+    let cancel = Cancel::new();
+    cancel.set();
+    assert!(matches!(run(&Params::three_radios(35), Policy::Mptcp, 1, &cancel), Err(RunError::Cancelled)));
 }

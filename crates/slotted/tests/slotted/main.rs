@@ -5,8 +5,9 @@ mod known;
 mod properties;
 mod windows;
 
+use joulepath_model::cancel::Cancel;
 use joulepath_slotted::{Params, Policy, SlottedResult, run};
 
 fn ran(params: &Params, policy: Policy, seed: u64) -> SlottedResult {
-    run(params, policy, seed).expect("the parameters fit")
+    run(params, policy, seed, &Cancel::new()).expect("the parameters fit")
 }

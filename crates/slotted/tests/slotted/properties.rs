@@ -52,7 +52,8 @@ fn sane(result: &SlottedResult, params: &Params) -> Result<(), TestCaseError> {
     // No packet is faster than half the shortest RTT.
     let shortest = params.paths.iter().map(|path| path.rtt.as_secs_f64() / 2.0).fold(f64::INFINITY, f64::min);
     prop_assert!(series.delay_s.iter().flatten().all(|&delay| delay >= shortest - 1e-12));
-    // No path is given more than its link could carry, but for a slot and a buffer at the edges; nor costs less than its data.
+    // No path is given more than its link could carry, but for a slot and a buffer at the edges; nor costs
+    // less than its data.
     let rates: f64 = params.paths.iter().map(|path| path.rate.bps() as f64 / 1e6).sum();
     prop_assert!(result.means.throughput_mbps <= rates.max(40.0) * 1.5);
     if let Some(j_per_mbit) = result.means.j_per_mbit {
@@ -80,7 +81,8 @@ proptest! {
         prop_assert_eq!(ran(&params, policy, seed), ran(&params, policy, seed));
     }
 
-    /// Fixed windows, stable loads: the theory's direction, up to noise. At a V below 5 the queue hardly weighs, and the bound B/V says nothing.
+    /// Fixed windows, stable loads: the theory's direction, up to noise. At a V below 5 the queue hardly
+    /// weighs, and the bound B/V says nothing.
     #[test]
     fn a_larger_v_never_costs_more_energy_nor_shortens_the_queue(
         windows in prop::array::uniform3(5.0..60.0f64),
@@ -95,7 +97,12 @@ proptest! {
         params.windows = Windows::Fixed(windows.to_vec());
         let at = |v: f64| ran(&params, Policy::so_mptcp(v), seed).means;
         let (small, large) = (at(v), at(v * factor));
-        prop_assert!(large.j_per_mbit.unwrap() <= small.j_per_mbit.unwrap() * 1.05, "{:?} {:?}", small, large);
+        prop_assert!(
+            large.j_per_mbit.unwrap() <= small.j_per_mbit.unwrap() * 1.05,
+            "{:?} {:?}",
+            small,
+            large
+        );
         prop_assert!(large.backlog_packets >= small.backlog_packets * 0.95 - 1.0, "{:?} {:?}", small, large);
     }
 }

@@ -18,8 +18,8 @@ fn saturated(loss: f64, controller: &str) -> Params {
 
 #[test]
 fn a_window_alone_follows_the_square_root_law() {
-    // Random losses at p per packet: w = k/√p with k between √(3/2), of periodic losses, and √2, of the fluid limit (Misra and Ott 1999:
-    // 1.31 in the mean). A cut for all losses of a window raises it a little.
+    // Random losses at p per packet: w = k/√p with k between √(3/2), of periodic losses, and √2, of the fluid
+    // limit (Misra and Ott 1999: 1.31 in the mean). A cut for all losses of a window raises it a little.
     for (loss, controller) in [(0.0005, "reno"), (0.0005, "lia"), (0.002, "lia")] {
         let means = ran(&saturated(loss, controller), Policy::Mptcp, 1).means;
         let k = means.window_packets[0] * loss.sqrt();

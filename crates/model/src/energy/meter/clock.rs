@@ -1,4 +1,5 @@
-//! The device's clocks: simulated time, and how much of it two or more interfaces, or any at all, were active.
+//! The device's clocks: simulated time, and how much of it two or more interfaces, or any at all, were
+//! active.
 
 use crate::units::Nanos;
 

@@ -1,10 +1,11 @@
 //! The energy of one device, integrated over simulated time from the packets that pass its interfaces.
 //!
-//! The meter counts nanoseconds per state and bytes; joules appear only when it is read. So sums are exact, the same
-//! on every machine, and never fall. A packet costs a nanosecond or two: states are advanced lazily, without timers.
+//! The meter counts nanoseconds per state and bytes; joules appear only when it is read. So sums are exact,
+//! the same on every machine, and never fall. A packet costs a nanosecond or two: states are advanced lazily,
+//! without timers.
 //!
-//! Calls come in the order of simulated time; one that comes late counts at the time of the latest call that changed
-//! a state.
+//! Calls come in the order of simulated time; one that comes late counts at the time of the latest call that
+//! changed a state.
 
 mod clock;
 mod host;
@@ -25,7 +26,8 @@ use super::{DeviceEnergy, InterfaceModel, Traffic};
 use crate::result::EnergySplit;
 use crate::units::{BitRate, JoulesPerBit, Nanos, Watts};
 
-/// Integrates the energy of one device. Cloning it gives a meter that can be finished while the first one goes on.
+/// Integrates the energy of one device. Cloning it gives a meter that can be finished while the first one
+/// goes on.
 #[derive(Clone, Debug)]
 pub struct DeviceMeter {
     interfaces: Vec<Interface>,
@@ -79,7 +81,8 @@ impl DeviceMeter {
         }
     }
 
-    /// A subflow opens on `interface`. Matters to linear models that burn θ while one is open; radios wait for packets.
+    /// A subflow opens on `interface`. Matters to linear models that burn θ while one is open; radios wait
+    /// for packets.
     pub fn open(&mut self, interface: usize, now: Nanos) {
         self.settle(now);
         if let Machine::Linear(linear) = &mut self.interfaces[interface].machine {
@@ -95,8 +98,8 @@ impl DeviceMeter {
         }
     }
 
-    /// A packet is about to use `interface`, in either direction. Returns when the radio is ready for it: `now`, or
-    /// later if the radio must be promoted first.
+    /// A packet is about to use `interface`, in either direction. Returns when the radio is ready for it:
+    /// `now`, or later if the radio must be promoted first.
     #[inline]
     pub fn wake(&mut self, interface: usize, now: Nanos) -> Nanos {
         let now = now.max(self.clock.now());
@@ -119,8 +122,9 @@ impl DeviceMeter {
         self.interfaces[interface].bytes[shared][direction as usize] += u64::from(bytes);
     }
 
-    /// How much later than it happened the meter may hear of traffic on `interface`, through [`Self::on_burst`]: as long as
-    /// no gap between packets is longer, it changes nothing. Zero where each packet must be told at once.
+    /// How much later than it happened the meter may hear of traffic on `interface`, through
+    /// [`Self::on_burst`]: as long as no gap between packets is longer, it changes nothing. Zero where each
+    /// packet must be told at once.
     pub fn patience(&self, interface: usize) -> Nanos {
         if self.sharing_factor != 1.0 {
             return Nanos::ZERO; // who shares with whom is decided packet by packet
@@ -148,8 +152,8 @@ impl DeviceMeter {
         }
     }
 
-    /// From the last sample (or the start) to `now` the host moved `rate` in total, over so many subflows. Sample
-    /// evenly, say every 100 ms: the curve is not linear. Without a host model nothing happens.
+    /// From the last sample (or the start) to `now` the host moved `rate` in total, over so many subflows.
+    /// Sample evenly, say every 100 ms: the curve is not linear. Without a host model nothing happens.
     pub fn host_sample(&mut self, now: Nanos, rate: BitRate, mean_rtt: Nanos, subflows: u32) {
         if let Some(host) = &mut self.host {
             host.sample(now, rate, mean_rtt, subflows);
@@ -169,15 +173,16 @@ impl DeviceMeter {
         }
     }
 
-    /// Energy up to `now`; no part is ever less than in an earlier snapshot. What only the future can tell, such as
-    /// whether the present gap belongs to a transfer or to a tail, is left to a later one (at most `inactivity` or one
-    /// slot), and the host counts up to its last sample.
+    /// Energy up to `now`; no part is ever less than in an earlier snapshot. What only the future can tell,
+    /// such as whether the present gap belongs to a transfer or to a tail, is left to a later one (at most
+    /// `inactivity` or one slot), and the host counts up to its last sample.
     pub fn snapshot(&mut self, now: Nanos) -> EnergyReading {
         let here = self.settle(now);
         self.read(here)
     }
 
-    /// Energy up to `now`, where the observation ends amid traffic: the present gap counts as transfer, tails are cut.
+    /// Energy up to `now`, where the observation ends amid traffic: the present gap counts as transfer, tails
+    /// are cut.
     pub fn finish(mut self, now: Nanos) -> EnergyReading {
         let here = self.stop(now);
         for interface in &mut self.interfaces {
@@ -188,8 +193,8 @@ impl DeviceMeter {
         self.read(here)
     }
 
-    /// Energy up to `now`, where the traffic ends, and that of the promotions and tails which are still to run out, with
-    /// the shared base meanwhile. No radio is charged for being idle after `now`.
+    /// Energy up to `now`, where the traffic ends, and that of the promotions and tails which are still to
+    /// run out, with the shared base meanwhile. No radio is charged for being idle after `now`.
     pub fn finish_with_tails(mut self, now: Nanos) -> EnergyReading {
         let here = self.stop(now);
         while self.next_change < Nanos::MAX {

@@ -1,5 +1,5 @@
-//! The radio resource control machine of one interface (Huang et al. 2012), advanced lazily: it counts nanoseconds
-//! per state.
+//! The radio resource control machine of one interface (Huang et al. 2012), advanced lazily: it counts
+//! nanoseconds per state.
 //!
 //! ```text
 //!            packet               promoted            gap >= limit
@@ -11,9 +11,9 @@
 //!      +------------------------------------------------------------------- last stage over --+
 //! ```
 //!
-//! All but IDLE is active in the sense of the device's sharing. The gap behind the last packet stays open until the
-//! next packet or the limit decides whether it was ACTIVE or TAIL; until then it is not charged. So no joule is ever
-//! taken back, and timers run from the last packet as in the radio.
+//! All but IDLE is active in the sense of the device's sharing. The gap after the last packet stays open
+//! until the next packet or the limit decides whether it was ACTIVE or TAIL; until then it is not charged. So
+//! no joule is ever taken back, and timers run from the last packet as in the radio.
 
 use super::clock::{Clock, Span, Stamp};
 use crate::energy::{RrcModel, Stage};
@@ -169,8 +169,8 @@ impl RrcMeter {
         }
     }
 
-    /// Energy without traffic from the begin of the measurement to `here`, an open gap left out. A machine that has run
-    /// ahead of `here` is charged for its tail, not for being idle.
+    /// Energy without traffic from the begin of the measurement to `here`, an open gap left out. A machine
+    /// that has run ahead of `here` is charged for its tail, not for being idle.
     pub(super) fn read(&self, here: Stamp, sharing_factor: f64) -> EnergySplit {
         let joules = |power: Watts, span: Span| power.0 * span.weighted_secs(sharing_factor);
         let (mut idle, mut promotion, mut active) = (self.idle, self.promotion, self.active);

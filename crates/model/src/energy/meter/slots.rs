@@ -1,7 +1,8 @@
-//! The slotted cost of so-MPTCP (003): c^e Δt for every slot without traffic. Active from the first packet of a slot to
-//! its end.
+//! The slotted cost of so-MPTCP (003): c^e Δt for every slot without traffic. Active from the first packet of
+//! a slot to its end.
 //!
-//! A slot is charged when it is over or has its first packet, since only then is known which of the two costs applies.
+//! A slot is charged when it is over or has its first packet, since only then is known which of the two costs
+//! applies.
 
 use super::clock::{Clock, Span, Stamp};
 use crate::result::EnergySplit;
@@ -89,7 +90,8 @@ impl SlotMeter {
         (self.current, self.idle_from) = (here, here);
     }
 
-    /// Energy without traffic from the begin of the measurement to the begin of the current slot, at most to `here`.
+    /// Energy without traffic from the begin of the measurement to the begin of the current slot, at most to
+    /// `here`.
     pub(super) fn read(&self, here: Stamp, sharing_factor: f64) -> EnergySplit {
         let settled = self.current.min(here);
         let idle = if self.is_busy() { self.idle } else { self.idle.and(self.idle_from, settled) };

@@ -29,7 +29,8 @@ fn additive(names: &[&str]) -> DeviceMeter {
     meter(names, DeviceEnergy::additive())
 }
 
-/// 0.1 s promotion at 3 W, 2 W active, tail of 1 s at 1 W and 2 s at 0.5 W, idle at 0.01 W, 1 nJ/bit down, 2 up.
+/// 0.1 s promotion at 3 W, 2 W active, tail of 1 s at 1 W and 2 s at 0.5 W, idle at 0.01 W, 1 nJ/bit down, 2
+/// up.
 fn simple_radio() -> InterfaceModel {
     InterfaceModel::Rrc(RrcModel {
         down: JoulesPerBit(1e-9),

@@ -2,7 +2,8 @@
 
 use super::super::error::{Problems, Span, suggest};
 use super::super::forms::Energy;
-use super::super::raw::{EnergyKind, Medium, RawDevice, RawEnergy, RawHost, RawStage};
+use super::super::parts::{EnergyKind, Medium, RawEnergy, RawStage};
+use super::super::raw::{RawDevice, RawHost};
 use super::super::read::{At, Named};
 use crate::energy::{
     DeviceEnergy, HostCurve, HostModel, InterfaceEnergy, InterfaceModel, RrcModel, Stage, SunkWhile,
@@ -10,7 +11,7 @@ use crate::energy::{
 };
 use crate::units::{JoulesPerBit, Nanos};
 
-/// Stands behind the name of a profile of which a scenario has changed something.
+/// Stands after the name of a profile of which a scenario has changed something.
 pub(in crate::scenario) const CHANGED: &str = ", changed";
 
 /// The energy model of an interface.

@@ -1,35 +1,33 @@
 //! From the tables as written to a [`Scenario`]: names resolved, values checked, nothing left open.
 
+mod check;
 mod energy;
+mod link;
 mod network;
 mod relay;
 mod topology;
 mod traffic;
 
-use std::collections::BTreeMap;
-
-use super::error::{Problems, Span};
+use super::error::Problems;
 use super::raw::{RawCompare, RawScenario, RawTransport};
-use super::read::At;
 use super::{CompareDefaults, MAX_DURATION, MAX_SEEDS, Scenario, Transport};
-use crate::network::DeliveryTrace;
 use crate::policy::Policy;
-use crate::units::{Bytes, Nanos};
+use crate::units::Nanos;
+
+use check::{at_least, ordered, positive, unique};
 
 pub(super) use energy::CHANGED;
-
-/// Where traces come from.
-pub(super) type Traces<'f> = &'f dyn Fn(&str) -> Result<DeliveryTrace, String>;
-
-/// The name of the connection that a scenario has without any `[[connection]]`.
-pub(super) const ONLY_CONNECTION: &str = "main";
+pub(super) use link::Traces;
 
 /// The scenario, or `None` after noting why not.
 pub(super) fn scenario(raw: RawScenario, traces: Traces<'_>, out: &mut Problems) -> Option<Scenario> {
     let duration = clock(&raw, out);
     let transport = transport(&raw.transport, out);
     let device = energy::device(&raw.device, out);
-    let network = network::network(&raw, transport.as_ref(), traces, out);
+    let network = match &raw.topology {
+        Some(written) => topology::network(&raw, written, transport.as_ref(), out),
+        None => network::network(&raw, transport.as_ref(), traces, out),
+    };
     let compare = compare(&raw.compare, out);
     unique(raw.variant.iter().map(|variant| &variant.name), "variants", out);
     if raw.title.value.trim().is_empty() {
@@ -130,65 +128,4 @@ fn compare(raw: &RawCompare, out: &mut Problems) -> Option<CompareDefaults> {
         out.note(&raw.seeds.span, format!("{} seeds are more than {MAX_SEEDS}", raw.seeds.value));
     }
     (out.len() == before).then_some(CompareDefaults { policies, seeds: raw.seeds.value })
-}
-
-/// Notes a duration of zero.
-fn positive(duration: &At<Nanos>, what: &str, out: &mut Problems) -> Option<Nanos> {
-    if duration.value == Nanos::ZERO {
-        out.note_with_help(&duration.span, format!("{what} is zero"), "write for example \"10 s\"");
-        return None;
-    }
-    Some(duration.value)
-}
-
-/// Notes a number that is too small.
-fn at_least(value: u64, least: u64, span: &Span, what: &str, text: &str, out: &mut Problems) {
-    if value < least {
-        out.note(span, format!("{what} must be at least {text}"));
-    }
-}
-
-/// Notes a buffer that not even one segment fits into.
-fn holds_segment(buffer: &At<Bytes>, mss: Bytes, what: &str, out: &mut Problems) {
-    if buffer.value < mss {
-        let message = format!("{what} of {} B cannot hold one segment of {} B", buffer.value.0, mss.0);
-        out.note_with_help(&buffer.span, message, "write for example \"64 KiB\"");
-    }
-}
-
-/// Notes two durations that stand in the wrong order.
-fn ordered(low: &At<Nanos>, low_name: &str, high: &At<Nanos>, high_name: &str, out: &mut Problems) {
-    if low.value > high.value {
-        // The later of the two in the text: the other one may be a default, which has no place.
-        let span = if low.span.start > high.span.start { &low.span } else { &high.span };
-        let message = format!("`{low_name}` ({}) is greater than `{high_name}` ({})", low.value, high.value);
-        out.note(span, message);
-    }
-}
-
-/// Notes names that stand twice.
-fn unique<'n>(names: impl Iterator<Item = &'n At<String>>, what: &str, out: &mut Problems) {
-    let mut seen = BTreeMap::new();
-    for name in names {
-        if seen.insert(name.value.as_str(), ()).is_some() {
-            out.note_with_help(
-                &name.span,
-                format!("there are two {what} with the name `{}`", name.value),
-                "give each a name of its own",
-            );
-        }
-        check_name(name, out);
-    }
-}
-
-/// Notes a name that could not stand in a dotted key, a policy or a file name.
-fn check_name(name: &At<String>, out: &mut Problems) {
-    let allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
-    if name.value.is_empty() || !name.value.chars().all(allowed) {
-        out.note_with_help(
-            &name.span,
-            format!("{:?} cannot be a name", name.value),
-            "use letters, digits, `-` and `_`",
-        );
-    }
 }

@@ -1,11 +1,12 @@
 //! Short-range channels, and the relays that reach the device over them.
 
 use super::super::error::{Problems, suggest};
-use super::super::raw::{RawChannel, RawPath, RawRelay, RelayWord};
+use super::super::parts::RelayWord;
+use super::super::raw::{RawChannel, RawPath, RawRelay};
 use super::super::read::At;
 use super::super::{RelayKind, RelaySpec};
-use super::at_least;
-use super::network::moving;
+use super::check::at_least;
+use super::link::moving;
 use crate::energy::InterfaceModel;
 use crate::network::{ChannelSpec, ChannelTiming};
 
@@ -46,7 +47,8 @@ pub(super) fn relay(
     let Some(relay) = &path.relay else { return Some(None) };
     if matches!(model, InterfaceModel::Rrc(_)) {
         let message = format!("the radio behind the relay of `{}` cannot sleep", path.name.value);
-        let help = "give the device's side of the channel a linear energy model, for example \"wifi-huang2012-linear\"";
+        let help = "give the device's side of the channel a linear energy model, \
+                    for example \"wifi-huang2012-linear\"";
         out.note_with_help(&path.energy.span, message, help);
     }
     let wanted = &relay.value.channel;

@@ -1,11 +1,13 @@
 //! A data-centre network: its size checked, its interfaces as paths.
 
 use super::super::error::{Problems, Span};
-use super::super::raw::{RawScenario, RawTopology, TopologyWord};
+use super::super::parts::TopologyWord;
+use super::super::raw::{RawScenario, RawTopology};
 use super::super::read::{At, Named};
 use super::super::{MAX_CONNECTIONS, MAX_SUBFLOWS, PathSpec, Transport};
 use super::energy;
-use super::network::{Network, moving, never_reached, usable_queue};
+use super::link::{moving, never_reached, usable_queue};
+use super::network::Network;
 use crate::energy::InterfaceModel;
 use crate::network::{LinkSpec, LossSpec, RateSpec};
 use crate::topology::{SwitchPower, TopologyKind, TopologySpec};

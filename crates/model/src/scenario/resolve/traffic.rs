@@ -2,16 +2,20 @@
 
 use super::super::error::Problems;
 use super::super::forms::Workload as RawWorkload;
-use super::super::raw::{CrossKind, RawCompetitor, RawConnection, RawCross, RawScenario};
+use super::super::parts::{CrossKind, RawStream};
+use super::super::raw::{RawCompetitor, RawConnection, RawCross, RawScenario};
 use super::super::read::At;
 use super::super::{
     Competitor, ConnectionGroup, CrossPattern, CrossTraffic, Direction, LinkIndex, MAX_CONNECTIONS,
     MAX_SUBFLOWS, PathIndex, RelayKind, Transport, Workload,
 };
+use super::check::{at_least, holds_segment, positive, unique};
 use super::network::Network;
-use super::{ONLY_CONNECTION, at_least, holds_segment, positive, unique};
 use crate::topology::TopologySpec;
 use crate::units::{Bytes, Nanos};
+
+/// The name of the connection that a scenario has without any `[[connection]]`.
+const ONLY_CONNECTION: &str = "main";
 
 /// The name of the connections of a topology.
 const HOSTS: &str = "hosts";
@@ -194,7 +198,7 @@ impl Frame<'_> {
         (out.len() == before).then_some((workload, raw.direction()))
     }
 
-    fn stream(&self, raw: &super::super::raw::RawStream, out: &mut Problems) -> Workload {
+    fn stream(&self, raw: &RawStream, out: &mut Problems) -> Workload {
         positive(&raw.interval, "`interval`", out);
         let (rate, interval) = (raw.rate.value, raw.interval.value);
         if rate.bps() as f64 * interval.as_secs_f64() < 8.0 {

@@ -1,5 +1,5 @@
-//! An independent witness: the whole history is known, power is looked up in every millisecond and summed. All times
-//! are whole milliseconds, so that the sum is exact.
+//! An independent witness: the whole history is known, power is looked up in every millisecond and summed.
+//! All times are whole milliseconds, so that the sum is exact.
 
 use proptest::prelude::*;
 
@@ -75,7 +75,8 @@ impl<'a> Radio<'a> {
         Radio { model, tail, promotions, passed }
     }
 
-    /// Power in the millisecond from `t` (sunk, tail), and whether the radio is active; traffic is watched until `end`.
+    /// Power in the millisecond from `t` (sunk, tail), and whether the radio is active; traffic is watched
+    /// until `end`.
     fn at(&self, t: u64, end: Option<u64>) -> (f64, f64, bool) {
         if self.promotions.iter().any(|(from, ready)| (*from..*ready).contains(&t)) {
             return (0.0, self.model.promotion.power.0, true);

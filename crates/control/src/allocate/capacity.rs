@@ -1,0 +1,57 @@
+//! What a path can carry, as allocators take it: from the scenario alone, or from measured loss and RTT.
+
+use joulepath_model::scenario::{Direction, PathIndex, Scenario};
+use joulepath_model::units::Nanos;
+
+use super::eemptcp::CostedPath;
+use super::rate::{mathis_bps, pftk_pps};
+use crate::path::{Window, base_rtt_s, delivered, links_of, slowest_bps, traffic_of};
+
+/// Where the EEMPTCP allocator takes the capacities C_r from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CapacityModel {
+    /// Mathis et al. 1997, as 000 does.
+    #[default]
+    Mathis,
+    /// Padhye et al. 1998, which counts timeouts: lower on very lossy paths (defect 000-13).
+    Pftk,
+}
+
+/// b, θ and C of one path, as the EEMPTCP allocator wants them: C is the closed form of `capacity` with the
+/// path's random loss and propagation RTT, or the slowest link's payload rate where that is less.
+pub fn costed_path(
+    scenario: &Scenario,
+    direction: Direction,
+    path: PathIndex,
+    capacity: CapacityModel,
+) -> CostedPath {
+    let window = Window { from: Nanos::ZERO, until: scenario.duration };
+    let model = &scenario.paths[path].energy.model;
+    let tcp = tcp_bps(scenario, direction, path, capacity);
+    CostedPath {
+        slope_j_per_bit: model.slope(traffic_of(direction)).0,
+        sunk_w: model.sunk_power().0,
+        capacity_bps: tcp.min(slowest_bps(scenario, direction, path, window)),
+    }
+}
+
+/// Rate of one TCP connection under the path's random loss alone, bit/s of payload; infinite without loss.
+pub(crate) fn tcp_bps(
+    scenario: &Scenario,
+    direction: Direction,
+    path: PathIndex,
+    capacity: CapacityModel,
+) -> f64 {
+    let (data, _) = links_of(scenario, direction, path);
+    let (loss, rtt_s) = (1.0 - delivered(scenario, data), base_rtt_s(scenario, path));
+    let mss = scenario.transport.mss.0 as f64;
+    match capacity {
+        _ if loss <= 0.0 => f64::INFINITY,
+        CapacityModel::Mathis => mathis_bps(mss, rtt_s, loss),
+        CapacityModel::Pftk => {
+            let timeout_s = rtt_s.max(scenario.transport.rto_min.as_secs_f64());
+            let per_ack = if scenario.transport.delayed_ack.is_some() { 2.0 } else { 1.0 };
+            pftk_pps(rtt_s, timeout_s, loss, per_ack) * mss * 8.0
+        }
+    }
+}

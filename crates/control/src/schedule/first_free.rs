@@ -1,0 +1,30 @@
+//! The first subflow that has window space, as the ns-2 module of 004 does (ACK clocked).
+
+use super::scheduler::{Features, PacketScheduler, Style};
+use super::view::{PathView, members, open};
+use crate::options::PartInfo;
+
+/// The first subflow, in the connection's order, that has space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FirstFree;
+
+impl PacketScheduler for FirstFree {
+    const INFO: PartInfo = PartInfo::verified("first-free", "first subflow with window space", &[], "004");
+    const FEATURES: Features =
+        Features { style: Style::Plain, weighs_backlog: false, watches_rtt: false, wants_allotment: false };
+
+    fn new(_mss_bytes: u32) -> Self {
+        FirstFree
+    }
+
+    #[inline]
+    fn pick(&mut self, paths: &[PathView], carried: u8, _segment_bytes: u32) -> Option<usize> {
+        first_free(paths, carried)
+    }
+}
+
+/// The first usable subflow with space, of those that have not carried the segment.
+#[inline]
+pub(super) fn first_free(paths: &[PathView], carried: u8) -> Option<usize> {
+    members(open(paths, carried)).find(|&i| paths[i].has_space())
+}

@@ -1,0 +1,490 @@
+//! What single controllers do over time, each test a sentence.
+
+use joulepath_controllers::{AckFlags, Connection, Controller, LossKind, ParamValue, Subflow};
+
+fn controller(name: &str) -> Controller {
+    Controller::by_name(name).unwrap()
+}
+
+/// Subflows in congestion avoidance: (cwnd packets, RTT µs).
+fn established(controller: Controller, paths: &[(u32, u32)]) -> Connection {
+    let mut connection = Connection::new(paths.len());
+    for (i, &(cwnd, srtt_us)) in paths.iter().enumerate() {
+        connection.subflows[i] =
+            Subflow { cwnd, ssthresh: 2, srtt_us, flags: Subflow::ESTABLISHED, ..Subflow::default() };
+        controller.init(&mut connection, i);
+        let own = &mut connection.subflows[i].own;
+        (own.last_rtt_us, own.base_rtt_us) = (srtt_us, srtt_us);
+    }
+    connection
+}
+
+const LIMITED: AckFlags = AckFlags::CWND_LIMITED;
+
+#[test]
+fn reno_grows_by_one_after_a_window_of_acks() {
+    let reno = controller("reno");
+    let mut connection = established(reno, &[(37, 50_000)]);
+    for ack in 1..=37 {
+        reno.on_ack(&mut connection, 0, 1, 50_000, LIMITED);
+        assert_eq!(connection.subflows[0].cwnd, if ack < 37 { 37 } else { 38 }, "after {ack} ACKs");
+    }
+}
+
+#[test]
+fn slow_start_hands_what_is_left_of_an_ack_to_congestion_avoidance() {
+    let reno = controller("reno");
+    let mut connection = established(reno, &[(8, 50_000)]);
+    connection.subflows[0].ssthresh = 10;
+    reno.on_ack(&mut connection, 0, 7, 50_000, LIMITED); // 2 to ssthresh, 5 of 10 towards the next
+    assert_eq!(connection.subflows[0].cwnd, 10);
+    assert!((connection.subflows[0].own.fraction() - 0.5).abs() < 1e-8);
+}
+
+#[test]
+fn no_window_grows_in_recovery_or_without_need() {
+    for controller in Controller::all() {
+        let mut connection = established(controller, &[(10, 50_000), (10, 50_000)]);
+        let flags = AckFlags::ROUND_END;
+        for _ in 0..100 {
+            connection.now_us += 10_000;
+            controller.on_ack(&mut connection, 0, 1, 50_000, flags);
+        }
+        assert!(connection.subflows[0].cwnd <= 10, "{controller} grew without need");
+        connection.subflows[0].flags |= Subflow::RECOVERY;
+        for _ in 0..100 {
+            connection.now_us += 10_000;
+            controller.on_ack(&mut connection, 0, 1, 50_000, flags | LIMITED);
+        }
+        assert!(connection.subflows[0].cwnd <= 10, "{controller} grew in recovery");
+    }
+}
+
+#[test]
+fn loss_marks_shift_once_per_loss_and_not_on_repeated_timeouts() {
+    let olia = controller("olia");
+    let mut connection = established(olia, &[(10, 50_000), (10, 50_000)]);
+    let marks = |connection: &Connection| {
+        let own = &connection.subflows[0].own;
+        (own.acked_between_losses, own.acked_since_loss)
+    };
+    olia.on_ack(&mut connection, 0, 30, 50_000, LIMITED);
+    olia.on_loss(&mut connection, 0, LossKind::FastRetransmit);
+    assert_eq!(marks(&connection), (30, 0));
+    olia.on_loss(&mut connection, 0, LossKind::FastRetransmit);
+    assert_eq!(marks(&connection), (30, 0), "nothing was acked in between");
+    olia.on_ack(&mut connection, 0, 5, 50_000, LIMITED);
+    connection.subflows[0].flags |= Subflow::LOSS;
+    olia.on_loss(&mut connection, 0, LossKind::Timeout);
+    assert_eq!(marks(&connection), (30, 5), "a timeout after a timeout");
+}
+
+#[test]
+fn lia_notices_a_sibling_within_sixteen_acks() {
+    let lia = controller("lia");
+    let mut connection = established(lia, &[(1000, 50_000), (1000, 50_000)]);
+    lia.on_ack(&mut connection, 0, 1, 50_000, LIMITED);
+    let step = connection.subflows[0].own.fraction();
+    connection.subflows[1].cwnd = 1;
+    for _ in 0..16 {
+        lia.on_ack(&mut connection, 0, 1, 50_000, LIMITED);
+    }
+    let before = connection.subflows[0].own.fraction();
+    lia.on_ack(&mut connection, 0, 1, 50_000, LIMITED);
+    assert!(connection.subflows[0].own.fraction() - before > 3.0 * step, "A rises fourfold");
+}
+
+#[test]
+fn cubic_returns_to_its_maximum_after_k_seconds() {
+    // loss at 100 packets: W_max = 100, w = 70, K = cbrt(30 / 0.4) = 4.217 s
+    let cubic = controller("cubic");
+    let mut connection = established(cubic, &[(100, 100_000)]);
+    let ssthresh = cubic.on_loss(&mut connection, 0, LossKind::FastRetransmit);
+    assert_eq!(ssthresh, 70);
+    connection.subflows[0].cwnd = ssthresh;
+    connection.subflows[0].ssthresh = ssthresh;
+    let mut at = |seconds: f64| {
+        // one RTT of ACKs every 100 ms
+        while (connection.now_us as f64) < seconds * 1e6 {
+            let cwnd = connection.subflows[0].cwnd;
+            for _ in 0..cwnd {
+                connection.now_us += u64::from(100_000 / cwnd);
+                cubic.on_ack(&mut connection, 0, 1, 100_000, LIMITED);
+            }
+        }
+        f64::from(connection.subflows[0].cwnd)
+    };
+    // 0.4 (t − 4.217)³ + 100: at 2 s 95.6, at K 100, at 8 s 121.6
+    for (seconds, window) in [(2.0, 95.6), (4.217, 100.0), (8.0, 121.6)] {
+        let got = at(seconds);
+        assert!((got - window).abs() <= 2.0, "{got} packets after {seconds} s, not {window}");
+    }
+}
+
+#[test]
+fn cubic_is_no_slower_than_reno_on_short_paths() {
+    // 1 ms RTT, loss at 20: the cubic needs seconds, the Reno-friendly estimate 9/17 packet per RTT until 20
+    let cubic = controller("cubic");
+    let mut connection = established(cubic, &[(20, 1000)]);
+    let ssthresh = cubic.on_loss(&mut connection, 0, LossKind::FastRetransmit);
+    connection.subflows[0].cwnd = ssthresh; // 14
+    connection.subflows[0].ssthresh = ssthresh;
+    for _ in 0..20 {
+        for _ in 0..connection.subflows[0].cwnd {
+            connection.now_us += 1000 / 14;
+            cubic.on_ack(&mut connection, 0, 1, 1000, LIMITED);
+        }
+    }
+    let cwnd = connection.subflows[0].cwnd;
+    assert!((22..=27).contains(&cwnd), "{cwnd} after 20 rounds: 14 + 12 rounds of 9/17, then 1 per round");
+}
+
+#[test]
+fn cubic_gives_way_after_a_loss_below_its_maximum() {
+    let window_after = |fast_convergence: &str| {
+        let cubic = controller("cubic");
+        let mut connection = established(cubic, &[(100, 100_000)]);
+        cubic.set_param(&mut connection, "fast_convergence", fast_convergence).unwrap();
+        cubic.on_loss(&mut connection, 0, LossKind::FastRetransmit);
+        connection.subflows[0].cwnd = 80;
+        cubic.on_loss(&mut connection, 0, LossKind::FastRetransmit); // W_max 80, or 0.85 · 80 = 68
+        connection.subflows[0].cwnd = 56;
+        connection.subflows[0].ssthresh = 56;
+        for _ in 0..300 {
+            connection.now_us += 10_000;
+            cubic.on_ack(&mut connection, 0, 6, 100_000, LIMITED);
+        }
+        connection.subflows[0].cwnd
+    };
+    assert!(window_after("on") < window_after("off"));
+}
+
+#[test]
+fn dctcp_gives_back_the_share_of_marks() {
+    let dctcp = controller("dctcp");
+    let mut connection = established(dctcp, &[(100, 1000)]);
+    assert_eq!(dctcp.ssthresh_after(&connection, 0, LossKind::Ecn), 50, "alpha starts at 1");
+    for _ in 0..200 {
+        dctcp.on_ack(&mut connection, 0, 9, 0, AckFlags::NONE);
+        dctcp.on_ack(&mut connection, 0, 1, 0, AckFlags::ECE | AckFlags::ROUND_END);
+    }
+    // F = 0.1: w (1 − 0.05)
+    assert_eq!(dctcp.ssthresh_after(&connection, 0, LossKind::Ecn), 95);
+    assert_eq!(dctcp.ssthresh_after(&connection, 0, LossKind::FastRetransmit), 50, "a loss still halves");
+}
+
+#[test]
+fn dctcp_forgets_old_marks_completely() {
+    let dctcp = controller("dctcp");
+    let mut connection = established(dctcp, &[(100_000, 1000)]);
+    for _ in 0..200 {
+        dctcp.on_ack(&mut connection, 0, 10, 0, AckFlags::ROUND_END);
+    }
+    // (15/16)^200 = 2.5e-6
+    assert!(dctcp.ssthresh_after(&connection, 0, LossKind::Ecn) >= 99_999);
+}
+
+#[test]
+fn dwc_groups_subflows_that_lose_together_and_parts_them_again() {
+    let dwc = controller("dwc");
+    let mut connection = established(dwc, &[(20, 50_000), (20, 50_000)]);
+    connection.now_us = 10_000_000;
+    let alone = 1.0 / 20.0;
+    let coupled = 1.0 / (2.0 * 40.0);
+    let close = |got: f64, want: f64| (got - want).abs() < 1e-6;
+    assert!(close(dwc.increase(&connection, 0), alone));
+    dwc.on_loss(&mut connection, 0, LossKind::FastRetransmit);
+    assert!(close(dwc.increase(&connection, 0), alone), "one loss says nothing");
+    connection.now_us += 40_000;
+    dwc.on_loss(&mut connection, 1, LossKind::FastRetransmit);
+    for i in 0..2 {
+        assert!(close(dwc.increase(&connection, i), coupled), "both see the group");
+    }
+    for _ in 0..3 {
+        assert!(close(dwc.increase(&connection, 0), coupled));
+        connection.now_us += 1_000_000;
+        dwc.on_loss(&mut connection, 0, LossKind::FastRetransmit);
+    }
+    for i in 0..2 {
+        assert!(close(dwc.increase(&connection, i), alone), "three losses of one alone part them");
+    }
+}
+
+#[test]
+fn dwc_joins_a_subflow_whose_delay_is_high() {
+    let dwc = controller("dwc");
+    let mut connection = established(dwc, &[(20, 50_000), (20, 50_000)]);
+    connection.now_us = 10_000_000;
+    dwc.on_ack(&mut connection, 1, 1, 100_000, AckFlags::NONE); // the maximum
+    dwc.on_ack(&mut connection, 1, 1, 80_000, AckFlags::NONE); // above 50 + 25 ms
+    dwc.on_loss(&mut connection, 0, LossKind::FastRetransmit);
+    assert!(dwc.increase(&connection, 1) < 1.0 / 40.0);
+    connection.now_us += 1;
+    dwc.init(&mut connection, 1);
+    assert!((dwc.increase(&connection, 0) - 0.05).abs() < 1e-6, "a new subflow in the slot starts alone");
+}
+
+fn round(controller: Controller, connection: &mut Connection, i: usize, rtt_us: u32) {
+    for flags in [AckFlags::NONE, AckFlags::NONE, AckFlags::ROUND_END] {
+        controller.on_ack(connection, i, 1, rtt_us, LIMITED | flags);
+    }
+}
+
+#[test]
+fn wvegas_leaves_slow_start_when_the_queue_grows() {
+    let wvegas = controller("wvegas");
+    let mut connection = established(wvegas, &[(40, 50_000)]);
+    connection.subflows[0].ssthresh = 1000;
+    connection.subflows[0].own.base_rtt_us = 50_000;
+    round(wvegas, &mut connection, 0, 60_000);
+    // three ACKs of slow start before: w = 42, d = 42 · 10/60 = 7 > 1, w = 42 · 50/60 + 1 = 36
+    let subflow = &connection.subflows[0];
+    assert_eq!((subflow.cwnd, subflow.ssthresh), (36, 35));
+}
+
+#[test]
+fn wvegas_drains_the_queue_when_the_delay_has_doubled() {
+    let wvegas = controller("wvegas");
+    let mut connection = established(wvegas, &[(40, 50_000)]);
+    round(wvegas, &mut connection, 0, 51_000); // q_min = 1 ms; d = 0.8 < 2: 41
+    assert_eq!(connection.subflows[0].cwnd, 41);
+    // q = 2 ms; d = 1.6 < 2: 42, then 42 · 50/104 = 20; below ssthresh this ACK already counts in slow start
+    round(wvegas, &mut connection, 0, 52_000);
+    assert_eq!(connection.subflows[0].cwnd, 21);
+}
+
+#[test]
+fn wvegas_never_drains_without_a_queue() {
+    let wvegas = controller("wvegas");
+    let mut connection = established(wvegas, &[(40, 50_000)]);
+    for cwnd in [41, 42, 43] {
+        round(wvegas, &mut connection, 0, 50_000);
+        assert_eq!(connection.subflows[0].cwnd, cwnd);
+    }
+}
+
+#[test]
+fn mveno_takes_a_loss_with_a_full_queue_for_congestion() {
+    let mveno = controller("mveno");
+    let mut connection = established(mveno, &[(50, 50_000), (50, 50_000)]);
+    assert_eq!(mveno.ssthresh(&connection, 0), 40, "no backlog: random");
+    round(mveno, &mut connection, 0, 60_000);
+    assert_eq!(mveno.ssthresh(&connection, 0), 25, "backlog 50 · 10/60 = 8.3");
+    assert_eq!(mveno.ssthresh_after(&connection, 1, LossKind::Timeout), 25, "a timeout is no random loss");
+}
+
+#[test]
+fn cwa_shrinks_the_slowest_path_three_periods_out_of_four() {
+    let cwa = controller("cwa");
+    let mut connection = established(cwa, &[(100, 50_000), (100, 100_000)]);
+    let mut windows = Vec::new();
+    for _ in 0..5 {
+        connection.now_us += 500_000;
+        for (i, rtt_us) in [(0, 50_000), (1, 100_000)] {
+            cwa.on_ack(&mut connection, i, 1, rtt_us, AckFlags::NONE);
+        }
+        windows.push(connection.subflows[1].cwnd);
+    }
+    assert_eq!(windows, [50, 25, 12, 12, 6], "theta = 2");
+    assert_eq!(connection.subflows[0].cwnd, 100);
+}
+
+#[test]
+fn cwa_leaves_extreme_ratios_alone_unless_told_otherwise() {
+    let window_after = |beyond: &str| {
+        let cwa = controller("cwa");
+        let mut connection = established(cwa, &[(100, 20_000), (90, 100_000)]);
+        cwa.set_param(&mut connection, "beyond", beyond).unwrap();
+        connection.now_us += 500_000;
+        cwa.on_ack(&mut connection, 1, 1, 100_000, AckFlags::NONE);
+        connection.subflows[1].cwnd
+    };
+    assert_eq!(window_after("nothing"), 90);
+    assert_eq!(window_after("divide"), 30, "theta_max = 3");
+}
+
+#[test]
+fn cwa_can_forget_its_count_when_another_path_is_slower() {
+    let window_after = |reset: &str| {
+        let cwa = controller("cwa");
+        let mut connection = established(cwa, &[(800, 50_000), (800, 100_000)]);
+        cwa.set_param(&mut connection, "reset", reset).unwrap();
+        let mut look = |rtt_us: u32| {
+            connection.now_us += 500_000;
+            cwa.on_ack(&mut connection, 1, 1, rtt_us, AckFlags::NONE);
+        };
+        look(100_000); // 400
+        look(100_000); // 200
+        look(25_000); // the other is slower
+        look(100_000); // 100
+        look(100_000); // skipped, or 50
+        connection.subflows[1].cwnd
+    };
+    assert_eq!(window_after("limit"), 100);
+    assert_eq!(window_after("faster"), 50);
+}
+
+#[test]
+fn cwa_does_nothing_below_its_smallest_ratio() {
+    let cwa = controller("cwa");
+    let mut connection = established(cwa, &[(100, 95_000), (100, 100_000)]);
+    cwa.set_param(&mut connection, "theta_min", "1.1").unwrap();
+    connection.now_us += 500_000;
+    cwa.on_ack(&mut connection, 1, 1, 100_000, AckFlags::NONE);
+    assert_eq!(connection.subflows[1].cwnd, 100);
+    cwa.set_param(&mut connection, "theta_min", "1").unwrap();
+    connection.now_us += 500_000;
+    cwa.on_ack(&mut connection, 1, 1, 100_000, AckFlags::NONE);
+    assert_eq!(connection.subflows[1].cwnd, 95);
+}
+
+#[test]
+fn eemptcp_without_targets_is_lia() {
+    let (eemptcp, lia) = (controller("eemptcp"), controller("lia"));
+    let connection = established(eemptcp, &[(12, 50_000), (30, 80_000)]);
+    assert_eq!(eemptcp.increase(&connection, 0), lia.increase(&connection, 0));
+}
+
+#[test]
+fn the_control_plane_s_numbers_survive_a_new_subflow() {
+    let eemptcp = controller("eemptcp");
+    let mut connection = Connection::new(1);
+    connection.subflows[0].own.set_target_share(0.25);
+    eemptcp.init(&mut connection, 0);
+    assert_eq!(connection.subflows[0].own.target_share(), 0.25);
+}
+
+#[test]
+fn an_unknown_name_gets_the_nearest_one() {
+    let message = Controller::by_name("Lya").unwrap_err().to_string();
+    assert!(
+        message.starts_with("no congestion controller `Lya`; did you mean `lia`? There are: reno, cubic"),
+        "{message}"
+    );
+}
+
+#[test]
+fn parameters_take_words_and_numbers_and_refuse_the_rest() {
+    let ewtcp = controller("ewtcp");
+    let mut connection = Connection::new(1);
+    let value = |connection: &Connection| ewtcp.param_value(connection, "a").unwrap();
+    assert_eq!(value(&connection), ParamValue::Word("1/n^2"));
+    ewtcp.set_param(&mut connection, "a", "1/sqrt(n)").unwrap();
+    assert_eq!(value(&connection), ParamValue::Word("1/sqrt(n)"));
+    ewtcp.set_param(&mut connection, "a", "0.5").unwrap();
+    assert_eq!(value(&connection), ParamValue::Number(0.5));
+    let message = ewtcp.set_param(&mut connection, "a", "2").unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "`2` is no value of ewtcp's `a`; write `1/n^2`, `1/sqrt(n)` or a number from 0.000001 to 1"
+    );
+    let message = ewtcp.set_param(&mut connection, "b", "1").unwrap_err().to_string();
+    assert_eq!(message, "ewtcp has no parameter `b`; it has: a");
+    assert!(controller("reno").set_param(&mut connection, "a", "1").is_err());
+}
+
+#[test]
+fn the_default_of_every_parameter_is_what_a_new_connection_has() {
+    for controller in Controller::all() {
+        for param in controller.params() {
+            let mut connection = Connection::new(1);
+            assert!(!param.doc().is_empty() && !param.allowed().is_empty());
+            let default = param.default().to_string();
+            controller.set_param(&mut connection, param.name(), &default).expect("a default is allowed");
+            assert_eq!(connection, Connection::new(1), "{controller}: {}", param.name());
+            for word in param.words() {
+                controller.set_param(&mut connection, param.name(), word).unwrap();
+                assert_eq!(controller.param_value(&connection, param.name()), Ok(ParamValue::Word(word)));
+            }
+        }
+    }
+}
+
+/// Rounds with a queue, marks and two paths of unlike delay: a trace on which every parameter has something
+/// to do.
+fn trace(controller: Controller, params: &[(&str, &str)]) -> Vec<u32> {
+    let mut connection = established(controller, &[(60, 50_000), (240, 200_000)]);
+    for (name, value) in params {
+        controller.set_param(&mut connection, name, value).unwrap();
+    }
+    connection.subflows[0].ssthresh = 90;
+    for (i, (cost, share)) in [(1.0, 0.98), (3.0, 0.02)].into_iter().enumerate() {
+        let own = &mut connection.subflows[i].own;
+        own.set_energy_cost(cost);
+        own.set_target_share(share);
+        own.set_path_price(1.0);
+    }
+    let mut windows = Vec::new();
+    for step in 0..400u32 {
+        for (i, base_us) in [(0, 50_000), (1, 200_000)] {
+            connection.now_us += 20_000;
+            let rtt_us = base_us + 400 * (step % 50) * (1 + i as u32);
+            let flags = LIMITED.with(AckFlags::ROUND_END, step % 10 == 9).with(AckFlags::ECE, step % 7 == 0);
+            connection.subflows[i].srtt_us = base_us + 8_000;
+            controller.on_ack(&mut connection, i, 4, rtt_us, flags);
+            if (step + 40 * i as u32) % 97 == 96 {
+                let kind = if step % 2 == 0 { LossKind::FastRetransmit } else { LossKind::Ecn };
+                let ssthresh = controller.on_loss(&mut connection, i, kind);
+                (connection.subflows[i].cwnd, connection.subflows[i].ssthresh) = (ssthresh, ssthresh);
+            }
+            windows.push(connection.subflows[i].cwnd);
+        }
+    }
+    windows
+}
+
+#[test]
+fn no_parameter_is_ignored() {
+    type Changed = &'static [(&'static str, &'static str)];
+    let settings: &[(&str, &str, Changed)] = &[
+        ("cubic", "fast_convergence", &[("fast_convergence", "off")]),
+        ("dctcp", "g", &[("g", "0.5")]),
+        ("ewtcp", "a", &[("a", "0.9")]),
+        ("coupled", "epsilon", &[("epsilon", "1.5")]),
+        ("balia", "kernel_quirk", &[("kernel_quirk", "on")]),
+        ("dwc", "groups", &[("groups", "all")]),
+        ("wvegas", "total_alpha", &[("total_alpha", "40")]),
+        ("wvegas", "gamma", &[("gamma", "30")]),
+        ("mveno", "beta", &[("beta", "40")]),
+        ("mveno", "random_keep", &[("random_keep", "0.95"), ("beta", "9")]),
+        ("ecmtcp", "ratio", &[("ratio", "seed002")]),
+        ("eemptcp", "g", &[("g", "inv_delivery")]),
+        ("eemptcp", "cap_total", &[("cap_total", "on")]),
+        ("dts", "c", &[("c", "0.5")]),
+        ("dts", "rtt", &[("rtt", "smoothed")]),
+        ("dts", "shape", &[("shape", "literal")]),
+        ("edts", "c", &[("c", "0.5")]),
+        ("edts", "rtt", &[("rtt", "smoothed")]),
+        ("edts", "shape", &[("shape", "intended")]),
+        ("edts", "kappa", &[("kappa", "0.01")]),
+        ("cwa", "theta_min", &[("theta_min", "9"), ("theta_max", "10")]),
+        ("cwa", "theta_max", &[("theta_max", "10")]),
+        ("cwa", "m", &[("m", "1"), ("theta_max", "10")]),
+        ("cwa", "period", &[("period", "0.2"), ("theta_max", "10")]),
+        ("cwa", "beyond", &[("beyond", "divide")]),
+    ];
+    for &(name, param, changed) in settings {
+        // the same trace with every other setting alike
+        let reference: Vec<(&str, &str)> =
+            changed.iter().filter(|(name, _)| *name != param).copied().collect();
+        let controller = controller(name);
+        assert!(trace(controller, changed) != trace(controller, &reference), "{name} ignores {param}");
+    }
+    for controller in Controller::all() {
+        for param in controller.params() {
+            // `reset` of CWA needs a path that stops being the slowest: a test of its own above
+            let told =
+                settings.iter().any(|(name, known, _)| *name == controller.name() && *known == param.name());
+            assert!(told || param.name() == "reset", "{controller}: {} is untested", param.name());
+        }
+    }
+}
+
+#[test]
+fn reconstructions_are_marked() {
+    let marked: Vec<String> = Controller::all()
+        .map(|controller| controller.display_name())
+        .filter(|name| name.ends_with(" (recon.)"))
+        .collect();
+    assert_eq!(marked, ["DWC (recon.)", "mVeno (recon.)", "ecMTCP (recon.)", "emReno (recon.)"]);
+}

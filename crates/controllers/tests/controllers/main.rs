@@ -1,0 +1,6 @@
+//! The controllers in C: what they compute, what they never do, whether they compile everywhere.
+
+mod behaviour;
+mod headers;
+mod properties;
+mod vectors;

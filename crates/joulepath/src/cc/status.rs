@@ -1,0 +1,184 @@
+//! `joulepath cc status`: who uses the loaded controllers.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use comfy_table::{CellAlignment, Table};
+use joulepath_kernel::cc::{LoadedController, PREFIX, SubflowState, Users, View, view};
+use joulepath_kernel::namespace::{Cookie, Place};
+use serde_json::{Value, json};
+
+use super::words::{count, plain, unseen};
+use crate::cli::cc::CcJson;
+use crate::failure::{Exit, Failure};
+use crate::show::print_json;
+use crate::terminal;
+
+/// What makes subflows one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Identity {
+    /// An MPTCP connection of this host.
+    Token(u32),
+    /// A TCP connection: both its ends, the lesser first, so that both sockets of one within a namespace are
+    /// together.
+    Ends((IpAddr, u16), (IpAddr, u16)),
+}
+
+/// Subflows by connection, within each namespace.
+type Connections<'a> = BTreeMap<(Cookie, Identity), Vec<&'a SubflowState>>;
+
+pub(super) fn status(options: &CcJson) -> Result<Exit, Failure> {
+    let view = view()?;
+    match options.json {
+        true => print_json(&machine(&view)),
+        false => terminal::print(&text(&view)),
+    }
+}
+
+fn connections(subflows: &[SubflowState]) -> Connections<'_> {
+    let mut connections = Connections::new();
+    for subflow in subflows {
+        let identity = match subflow.token {
+            Some(token) => Identity::Token(token),
+            None => Identity::Ends(subflow.local.min(subflow.remote), subflow.local.max(subflow.remote)),
+        };
+        connections.entry((subflow.netns, identity)).or_default().push(subflow);
+    }
+    for subflows in connections.values_mut() {
+        subflows.sort_by_key(|subflow| (subflow.local_id, subflow.local));
+    }
+    connections
+}
+
+fn text(view: &View) -> String {
+    let mut text = String::new();
+    for controller in &view.controllers {
+        let connections = connections(&controller.subflows);
+        text += &heading(controller, connections.len());
+        if !connections.is_empty() {
+            text += &format!("{}\n", table(&connections, view));
+        }
+    }
+    if view.controllers.is_empty() {
+        text += "No controller is loaded. `joulepath cc load olia` loads one.\n";
+    }
+    for users in &view.namespaces {
+        match &users.place {
+            Place::Own => text += &format!("Default: {}.\n", users.default),
+            place if users.default.starts_with(PREFIX) => {
+                text += &format!("Default of {place}: {}.\n", users.default);
+            }
+            _ => {}
+        }
+    }
+    if let Some(name) = &view.unfinished {
+        text += &format!("Note: {name} is being loaded or unloaded, or was when that was interrupted; ");
+        text += "the next `cc load`, `cc unload` or `cc default` ends it.\n";
+    }
+    if view.hidden > 0 {
+        text += &format!("Note: {}.\n", unseen(view.hidden));
+    }
+    text
+}
+
+fn heading(controller: &LoadedController, connections: usize) -> String {
+    let sockets = controller.subflows.len();
+    let mut text =
+        format!("{}: {}, {}", controller.name, count(connections, "connection"), count(sockets, "socket"));
+    match controller.stayed() {
+        0 => {}
+        stayed => text += &format!(", {stayed} of an earlier load"),
+    }
+    if !controller.registered {
+        text += "; another program has detached it, `joulepath cc load` puts it back";
+    }
+    text + "\n"
+}
+
+/// Namespaces are named only if one is another than this.
+fn table(connections: &Connections<'_>, view: &View) -> Table {
+    let own = view.namespaces.first().map(|users| users.cookie);
+    let elsewhere = connections.keys().any(|(netns, _)| Some(*netns) != own);
+    let mut table = plain(["token", "from", "to", "cwnd", "srtt", "rate", "α", "cost", "in"]);
+    for column in 3..8 {
+        table.column_mut(column).expect("nine columns").set_cell_alignment(CellAlignment::Right);
+    }
+    for ((netns, identity), subflows) in connections {
+        for subflow in subflows {
+            table.add_row([
+                match identity {
+                    Identity::Token(token) => format!("{token:08x}"),
+                    Identity::Ends(..) => "TCP".into(),
+                },
+                SocketAddr::from(subflow.local).to_string(),
+                SocketAddr::from(subflow.remote).to_string(),
+                subflow.cwnd.to_string(),
+                format!("{:.1} ms", f64::from(subflow.srtt_us) / 1e3),
+                format!("{:.2} Mbit/s", subflow.rate_bps() / 1e6),
+                told(subflow.heard.target_share),
+                told(subflow.heard.energy_cost),
+                name_of(*netns, view),
+            ]);
+        }
+    }
+    if !elsewhere {
+        table.column_mut(8).expect("nine columns").set_constraint(comfy_table::ColumnConstraint::Hidden);
+    }
+    table
+}
+
+/// A namespace in few letters.
+fn name_of(netns: Cookie, view: &View) -> String {
+    match view.namespaces.iter().find(|users| users.cookie == netns).map(|users| &users.place) {
+        Some(Place::Own) => "here".into(),
+        Some(Place::Name(name)) => name.clone(),
+        Some(Place::Process { pid, name }) => format!("{name} ({pid})"),
+        Some(Place::File(path)) => path.display().to_string(),
+        None => "nobody can enter it".into(),
+    }
+}
+
+/// What the control plane said; zero: nothing.
+fn told(value: f64) -> String {
+    if value == 0.0 { "–".into() } else { format!("{value:.3}") }
+}
+
+fn machine(view: &View) -> Value {
+    let namespace = |users: &Users| {
+        json!({"cookie": users.cookie, "place": users.place.to_string(), "default": users.default,
+            "own": users.place == Place::Own})
+    };
+    let own = view.namespaces.first().map(|users| &users.default);
+    json!({"default": own, "controllers": view.controllers.iter().map(controller).collect::<Vec<_>>(),
+        "namespaces": view.namespaces.iter().map(namespace).collect::<Vec<_>>(), "hidden": view.hidden,
+        "unfinished": view.unfinished})
+}
+
+fn controller(controller: &LoadedController) -> Value {
+    let connection = |((netns, identity), subflows): (&(Cookie, Identity), &Vec<&SubflowState>)| {
+        let token = match identity {
+            Identity::Token(token) => Some(token),
+            Identity::Ends(..) => None,
+        };
+        let subflows: Vec<Value> =
+            subflows.iter().map(|state| subflow(state, controller.loaded_ns)).collect();
+        json!({"netns": netns, "token": token, "subflows": subflows})
+    };
+    let connections = connections(&controller.subflows);
+    json!({"name": controller.name, "registered": controller.registered, "sockets": controller.subflows.len(),
+        "stayed_sockets": controller.stayed(),
+        "connections": connections.iter().map(connection).collect::<Vec<_>>()})
+}
+
+fn subflow(subflow: &SubflowState, current_ns: Option<u64>) -> Value {
+    json!({"local": subflow.local.0, "local_port": subflow.local.1, "remote": subflow.remote.0,
+        "remote_port": subflow.remote.1, "local_id": subflow.local_id, "ifindex": subflow.ifindex,
+        "current_load": current_ns.map(|current| current == subflow.loaded_ns),
+        "coupled": subflow.coupled, "cwnd_packets": subflow.cwnd, "ssthresh_packets": subflow.ssthresh,
+        "srtt_us": subflow.srtt_us, "base_rtt_us": subflow.base_rtt_us, "mss_bytes": subflow.mss,
+        "rate_bps": subflow.rate_bps(), "delivered_packets": subflow.delivered,
+        "retransmitted_packets": subflow.retransmitted, "loss_episodes": subflow.losses,
+        "target_share": subflow.heard.target_share, "energy_cost": subflow.heard.energy_cost,
+        "path_price": subflow.heard.path_price, "loss_probability": subflow.heard.loss,
+        "pacing_bytes_per_s": subflow.heard.pacing})
+}

@@ -1,0 +1,133 @@
+//! `joulepath reproduce`: which claims of the papers hold.
+
+use std::path::{Path, PathBuf};
+
+use joulepath_report::{
+    Reproduction, reproduction_html, reproduction_json, reproduction_markdown, reproduction_summary,
+    reproduction_table,
+};
+use joulepath_study::event::Event;
+use joulepath_study::files;
+use joulepath_study::reproduce::{Description, Extent, Plan, Request, describe, reproduce as run};
+use joulepath_study::stored::StoredRuns;
+use serde::Serialize;
+
+use crate::cli::{Engine, ReproduceOptions};
+use crate::diagnose;
+use crate::engine;
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::marks;
+use crate::progress::Watcher;
+use crate::provenance::provenance;
+use crate::show::print_json;
+use crate::terminal;
+
+/// Name of the marks between which the results stand in the papers' pages.
+const MARKS: &str = "results";
+/// How the ids of a page's experiments begin, and the page.
+const PAGES: [(&str, &str); 6] = [
+    ("000", "000.md"),
+    ("001", "001.md"),
+    ("002", "002.md"),
+    ("003", "003.md"),
+    ("004", "004.md"),
+    ("claim", "claims.md"),
+];
+/// Where all of them stand in one table.
+const SUMMARY: &str = "README.md";
+
+/// Runs the command.
+///
+/// # Errors
+/// Whatever keeps it from starting, or from writing what came out.
+pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
+    if options.list {
+        return list(&describe(&options.ids)?, options.json);
+    }
+    let extent = if options.full { Extent::Full } else { Extent::Quick };
+    let request = Request { ids: options.ids.clone(), extent, jobs: options.jobs };
+    let packet = engine::open(Engine::Packet, None)?;
+    let (kernel, unavailable) = match options.no_kernel || extent == Extent::Quick {
+        true => (None, None),
+        false => match engine::open(Engine::Kernel, None) {
+            Ok(kernel) => (Some(kernel), None),
+            Err(failure) => (None, Some(failure)),
+        },
+    };
+    let (plan, refused) = Plan::of(&request, packet, kernel)?;
+    let by = provenance();
+    let place = |name: &str| options.out.join(name);
+    files::prepare(&place(&format!("{}.html", extent.name())))?;
+    let mut stored = StoredRuns::open(&place(&format!("{}.runs.jsonl", extent.name())), &by.commit)?;
+    if let Some(failure) = refused.map(Failure::from).or(unavailable) {
+        diagnose::tell(&failure);
+        terminal::tell("note: the second measurement, in the kernel's own stack, is left out");
+    }
+    let cancel = interrupt::token();
+    if !options.quiet {
+        terminal::say(&format!("{} runs for {} experiments", plan.runs(), plan.experiments()));
+    }
+    let mut watcher = Watcher::new(options.quiet);
+    let mut hear = |event: Event<'_>| watcher.hear(event);
+    let reproduction = run(&plan, &mut stored, &by, &mut hear, &cancel);
+    watcher.finish();
+    write(options, &reproduction, &place)?;
+    match &options.docs {
+        Some(_) if cancel.is_set() => {
+            terminal::tell("the papers' pages are left as they are until all has run");
+        }
+        Some(folder) => fill_pages(folder, &reproduction, plan.is_whole())?,
+        None => {}
+    }
+    Ok(if cancel.is_set() || reproduction.partial { Exit::Partial } else { Exit::Ok })
+}
+
+fn list(experiments: &[Description], json: bool) -> Result<Exit, Failure> {
+    #[derive(Serialize)]
+    struct List<'a> {
+        experiments: &'a [Description],
+    }
+    if json {
+        return print_json(&List { experiments });
+    }
+    let widest = experiments.iter().map(|experiment| experiment.id.len()).max().unwrap_or(0);
+    let indent = " ".repeat(widest + 2);
+    let line = |experiment: &Description| {
+        let text = format!("{:widest$}  {} ({})", experiment.id, experiment.claim, experiment.source);
+        terminal::wrapped(&text, &indent) + "\n"
+    };
+    terminal::print(&experiments.iter().map(line).collect::<String>())
+}
+
+fn write(
+    options: &ReproduceOptions,
+    reproduction: &Reproduction,
+    place: &dyn Fn(&str) -> PathBuf,
+) -> Result<(), Failure> {
+    let (json_at, page_at) =
+        (place(&format!("{}.json", reproduction.extent)), place(&format!("{}.html", reproduction.extent)));
+    files::write(&json_at, &reproduction_json(reproduction)?)?;
+    files::write(&page_at, &reproduction_html(reproduction)?)?;
+    if options.json {
+        return print_json(reproduction).map(drop);
+    }
+    let (width, color) = terminal::stdout();
+    terminal::print(&reproduction_table(reproduction, width, color))?;
+    terminal::print(&format!("report: {}\nresults: {}\n", page_at.display(), json_at.display()))?;
+    Ok(())
+}
+
+/// Puts each paper's results between the marks of its page; the table of all of them only if all have run.
+fn fill_pages(folder: &Path, reproduction: &Reproduction, is_whole: bool) -> Result<(), Failure> {
+    for (paper, page) in PAGES {
+        let tables = reproduction_markdown(reproduction, paper);
+        if !tables.is_empty() {
+            marks::write(&folder.join(page), MARKS, &tables)?;
+        }
+    }
+    if is_whole {
+        marks::write(&folder.join(SUMMARY), MARKS, &reproduction_summary(reproduction))?;
+    }
+    Ok(())
+}

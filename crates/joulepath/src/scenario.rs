@@ -1,0 +1,27 @@
+//! Scenarios as the command line names them.
+
+use joulepath_model::scenario::Scenario;
+use joulepath_study::source::Source;
+
+use crate::cli::Changes;
+use crate::failure::Failure;
+use crate::terminal;
+
+/// The scenario `argument` with a variant and keys set, for commands that need no more.
+///
+/// # Errors
+/// If it cannot be opened or loaded.
+pub(crate) fn load(argument: &str, changes: &Changes) -> Result<Scenario, Failure> {
+    let source = Source::open(argument)?;
+    Ok(source.load(&source.overrides(changes.variant.as_deref(), &changes.set)?)?)
+}
+
+/// Says which file or shipped scenario is used, where the two could be confused.
+pub(crate) fn announce(source: &Source, argument: &str) {
+    if source.is_shipped() && argument != source.name() {
+        terminal::say(&format!(
+            "note: {argument} is not a file here; using the shipped scenario {}",
+            source.name()
+        ));
+    }
+}

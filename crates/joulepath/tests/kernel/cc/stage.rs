@@ -1,0 +1,148 @@
+//! Where the commands run.
+
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use joulepath_kernel::Namespace;
+use joulepath_testbed::{machine_wide_state, skip, turn};
+use rustix::net::sockopt::set_tcp_congestion;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::run::{Said, command, folder};
+
+/// What every namespace may choose.
+pub(super) const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+const DEFAULT: &str = "net.ipv4.tcp_congestion_control";
+const PINS: &str = "/sys/fs/bpf/joulepath";
+
+/// The machine, for one test, with the controllers that it may load. Dropped, they are unloaded.
+pub(super) struct Stage {
+    names: Vec<&'static str>,
+    pub(super) here: Place,
+    _lock: turn::Lock,
+}
+
+/// A namespace in which commands run.
+pub(super) struct Place {
+    pub(super) namespace: Arc<Namespace>,
+    folder: TempDir,
+}
+
+impl Stage {
+    /// Ignores the test where somebody uses these controllers.
+    pub(super) fn new(names: &[&'static str]) -> Self {
+        let lock = machine_wide_state();
+        for name in names {
+            if is_registered(name) {
+                skip(format!("jp_{name} is loaded on this machine"));
+            }
+        }
+        Stage { names: names.to_vec(), here: Place::new("reno"), _lock: lock }
+    }
+
+    /// A command here.
+    pub(super) fn cc(&self, arguments: &[&str]) -> Said {
+        self.here.cc(arguments)
+    }
+
+    /// Nothing of them is left.
+    #[track_caller]
+    pub(super) fn assert_clean(&self) {
+        for name in &self.names {
+            assert!(!is_registered(name), "{name} is registered");
+            assert_eq!(pins(name), [""; 0]);
+        }
+        let journal = fs::read_to_string("/run/joulepath/cc").unwrap_or_default();
+        assert!(journal.is_empty() || journal.contains(r#""doing":null"#), "{journal}");
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        for name in &self.names {
+            // Where the test has failed it says more than this would.
+            let _ = self.cc(&["unload", name]);
+        }
+    }
+}
+
+impl Place {
+    /// A new namespace with a default.
+    pub(super) fn new(default: &str) -> Self {
+        let namespace = Namespace::new().unwrap();
+        namespace.set_sysctl(DEFAULT, default).unwrap();
+        Place { namespace: Arc::new(namespace), folder: folder() }
+    }
+
+    /// `joulepath cc …` in it.
+    pub(super) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = command(self.folder.path(), &[&["cc"], arguments].concat());
+        let namespace = self.namespace.clone();
+        // SAFETY: between fork and exec there is one system call only.
+        unsafe { command.pre_exec(move || namespace.enter()) };
+        command
+    }
+
+    pub(super) fn cc(&self, arguments: &[&str]) -> Said {
+        Said::of(self.command(arguments).output().unwrap())
+    }
+
+    /// `cc status` in it.
+    #[track_caller]
+    pub(super) fn status(&self) -> Value {
+        self.cc(&["status", "--json"]).json()
+    }
+
+    /// What new sockets get.
+    pub(super) fn default(&self) -> String {
+        self.namespace.sysctl(DEFAULT).unwrap()
+    }
+
+    /// Connections over the loopback device, with `controller` on both ends.
+    pub(super) fn connections(&self, count: usize, controller: Option<&str>) -> Vec<(TcpStream, TcpStream)> {
+        let open = || {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            let at = listener.local_addr().unwrap();
+            (0..count).map(|_| (TcpStream::connect(at).unwrap(), listener.accept().unwrap().0)).collect()
+        };
+        let pairs: Vec<(TcpStream, TcpStream)> = self.namespace.enter_thread(open).unwrap();
+        for socket in pairs.iter().flat_map(|(client, server)| [client, server]) {
+            if let Some(name) = controller {
+                set_tcp_congestion(socket, name).unwrap();
+            }
+        }
+        pairs
+    }
+}
+
+/// A controller that every namespace may choose, if there is one, besides `reno`.
+pub(super) fn another() -> &'static str {
+    let allowed: &'static str = fs::read_to_string(ALLOWED).unwrap_or_default().leak();
+    let theirs = |name: &&str| *name != "reno" && !name.starts_with("jp");
+    allowed.split_whitespace().find(theirs).unwrap_or("reno")
+}
+
+/// Whether the kernel has the controller, or pins of it are there.
+fn is_registered(name: &str) -> bool {
+    let known = fs::read_to_string(AVAILABLE).unwrap();
+    known.split_whitespace().any(|known| known == format!("jp_{name}")) || !pins(name).is_empty()
+}
+
+/// Everything in the folder of pins that has to do with it.
+fn pins(name: &str) -> Vec<String> {
+    let entries = fs::read_dir(Path::new(PINS)).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|known| known.ends_with(&format!("jp_{name}"))).collect()
+}
+
+/// The entry of a controller in the output of `cc status`.
+pub(super) fn controller<'a>(status: &'a Value, name: &str) -> Option<&'a Value> {
+    let all = status["controllers"].as_array().expect("a list of controllers");
+    all.iter().find(|controller| controller["name"] == format!("jp_{name}"))
+}

@@ -1,0 +1,108 @@
+//! Compiles bpf/controller.bpf.c once per controller of cc/, and bpf/move.bpf.c, for the BPF target, if the
+//! feature `bpf` is on.
+//!
+//! `cc` in this folder is a symbolic link to the workspace's `cc/`, so that a published package carries the
+//! headers.
+
+fn main() {
+    #[cfg(feature = "bpf")]
+    bpf::compile();
+}
+
+#[cfg(feature = "bpf")]
+mod bpf {
+    use std::{
+        env,
+        fmt::Write,
+        fs,
+        path::{Path, PathBuf},
+        process::Command,
+    };
+
+    use libbpf_rs::Linker;
+
+    /// The oldest instruction set that every kernel with struct_ops has.
+    const INSTRUCTIONS: &str = "-mcpu=v3";
+    const FLAGS: [&str; 8] = ["-target", "bpf", INSTRUCTIONS, "-O2", "-g", "-std=gnu11", "-Wall", "-Werror"];
+
+    pub(super) fn compile() {
+        let sources = [Path::new("bpf"), Path::new("cc")];
+        for folder in sources {
+            let folder = folder.canonicalize().expect("bpf/ and the link cc lie beside this file");
+            println!("cargo::rerun-if-changed={}", folder.display());
+            for entry in folder.read_dir().expect("a folder of sources") {
+                println!("cargo::rerun-if-changed={}", entry.expect("a source").path().display());
+            }
+        }
+        println!("cargo::rerun-if-env-changed=CLANG");
+        let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo"));
+        let include = libbpf_headers();
+        println!("cargo::rustc-env=JOULEPATH_BPF_HEADERS={}", include.display());
+
+        let mut table = String::from("pub(super) static OBJECTS: &[(&str, &[u8])] = &[\n");
+        for name in controllers() {
+            let defines = [format!("-DJP_NAME={name}"), format!("-DJP_HEADER=\"{name}.h\"")];
+            let object = object(&name, "bpf/controller.bpf.c", &defines, &include, &out);
+            writeln!(table, "    ({name:?}, include_bytes!({object:?})),").expect("a String grows");
+        }
+        table.push_str("];\n");
+        let mover = object("move", "bpf/move.bpf.c", &[], &include, &out);
+        writeln!(table, "pub(super) static MOVER: &[u8] = include_bytes!({mover:?});")
+            .expect("a String grows");
+        fs::write(out.join("objects.rs"), table).expect("OUT_DIR can be written");
+    }
+
+    /// The controllers' names, from the list in cc/all.h.
+    fn controllers() -> Vec<String> {
+        let list = fs::read_to_string("cc/all.h").expect("cc/all.h");
+        let names: Vec<String> = list
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("X("))
+            .filter_map(|entry| entry.split(',').next())
+            .map(str::to_owned)
+            .collect();
+        assert!(!names.is_empty(), "cc/all.h lists controllers as X(name, PREFIX)");
+        names
+    }
+
+    /// The folder from which libbpf's headers are included as <bpf/...>.
+    fn libbpf_headers() -> PathBuf {
+        PathBuf::from(env::var_os("DEP_BPF_INCLUDE").expect("libbpf-sys tells where its headers are"))
+    }
+
+    /// Compiles one object; libbpf's linker drops the debugging sections that only a debugger reads.
+    fn object(name: &str, source: &str, defines: &[String], include: &Path, out: &Path) -> PathBuf {
+        let clang = env::var_os("CLANG").unwrap_or_else(|| "clang".into());
+        let (full, object) = (out.join(format!("{name}.full.o")), out.join(format!("{name}.bpf.o")));
+        let status = Command::new(&clang)
+            .args(FLAGS)
+            .arg(format!("-D__TARGET_ARCH_{}", target_architecture()))
+            .args(defines)
+            .arg("-I")
+            .arg(include)
+            .args(["-I", "bpf", "-I", "cc", "-c", source, "-o"])
+            .arg(&full)
+            .status();
+        match status {
+            Ok(status) if status.success() => {}
+            Ok(status) => panic!("{clang:?} failed on {source} for {name}: {status}"),
+            Err(error) => {
+                panic!("{clang:?} compiles the eBPF programs: {error}; install clang or set CLANG")
+            }
+        }
+        let mut linker = Linker::new(&object).expect("OUT_DIR can be written");
+        linker.add_file(&full).expect("clang's own output");
+        linker.link().expect("one object links with itself");
+        object
+    }
+
+    /// As libbpf's bpf_tracing.h names architectures.
+    fn target_architecture() -> &'static str {
+        match env::var("CARGO_CFG_TARGET_ARCH").expect("set by cargo").as_str() {
+            "x86_64" => "x86",
+            "aarch64" => "arm64",
+            "riscv64" => "riscv",
+            other => panic!("no eBPF controllers for {other} yet: add it to bpf_tracing.h's names here"),
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! What the control plane says to controllers: the map `jp_controls` of `bpf/maps.h`.
+
+use std::io;
+use std::net::{IpAddr, Ipv6Addr};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::time::Duration;
+
+use libbpf_rs::{ErrorKind, Map, MapCore, MapHandle};
+use rustix::time::{ClockId, clock_gettime};
+
+use super::entries::entries;
+use crate::capability::Task;
+use crate::error::{Doing, Error, Result};
+use crate::namespace::Cookie;
+
+/// Fraction bits of the numbers (`cc/mpcc.h`).
+const COST_BITS: i32 = 16;
+const SHARE_BITS: i32 = 20;
+const PRICE_BITS: i32 = 16;
+const LOSS_BITS: i32 = 30;
+/// `1.0` of a fixed-point number.
+fn one(bits: i32) -> f64 {
+    f64::from(bits).exp2()
+}
+
+const KEY_BYTES: usize = 40;
+const VALUE_BYTES: usize = 16;
+
+/// Which subflows a number is for. Of several the first kind counts, in the order of the variants, for each
+/// number by itself. All hold within one network namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ControlKey {
+    /// One subflow of one connection.
+    Connection {
+        /// Network namespace.
+        netns: Cookie,
+        /// The connection's local token.
+        token: u32,
+        /// The subflow's local address id.
+        local_id: u8,
+    },
+    /// Whatever leaves from this address.
+    Address {
+        /// Network namespace.
+        netns: Cookie,
+        /// Local address of the subflow.
+        local: IpAddr,
+    },
+    /// Whatever leaves through this interface.
+    Interface {
+        /// Network namespace.
+        netns: Cookie,
+        /// Index of the interface.
+        ifindex: u32,
+    },
+}
+
+/// What is said: one number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Control {
+    /// Energy per delivered bit against the siblings': only ratios count.
+    EnergyCost(f64),
+    /// Share of the traffic that this path shall carry, 0..=1.
+    TargetShare(f64),
+    /// Price of the path's queues and energy.
+    PathPrice(f64),
+    /// Loss probability, 0..=1.
+    Loss(f64),
+    /// Rate at which segments may leave, bytes/s; 0: as fast as the window lets them.
+    Pacing(u32),
+}
+
+/// Which number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u32)]
+pub enum Field {
+    /// See [`Control::EnergyCost`].
+    EnergyCost,
+    /// See [`Control::TargetShare`].
+    TargetShare,
+    /// See [`Control::PathPrice`].
+    PathPrice,
+    /// See [`Control::Loss`].
+    Loss,
+    /// See [`Control::Pacing`].
+    Pacing,
+}
+
+/// How long a number holds. When it ends the controller behaves as if nothing had been said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lease {
+    /// For so long from now on, suspended time included. Whoever says it says it again before; if he dies it
+    /// ends.
+    For(Duration),
+    /// Until it is cleared: for maps that end with the process that writes them.
+    WithTheMap,
+}
+
+/// The numbers that a subflow has heard. Zero: nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Heard {
+    /// See [`Control::EnergyCost`].
+    pub energy_cost: f64,
+    /// See [`Control::TargetShare`].
+    pub target_share: f64,
+    /// See [`Control::PathPrice`].
+    pub path_price: f64,
+    /// See [`Control::Loss`].
+    pub loss: f64,
+    /// See [`Control::Pacing`].
+    pub pacing: u32,
+}
+
+impl Field {
+    /// How many there are (`JP_FIELDS`).
+    pub(super) const COUNT: usize = 5;
+}
+
+impl Control {
+    /// Which number it is.
+    pub fn field(self) -> Field {
+        match self {
+            Control::EnergyCost(_) => Field::EnergyCost,
+            Control::TargetShare(_) => Field::TargetShare,
+            Control::PathPrice(_) => Field::PathPrice,
+            Control::Loss(_) => Field::Loss,
+            Control::Pacing(_) => Field::Pacing,
+        }
+    }
+
+    /// In the kernel's fixed point; what does not fit is cut off at the largest value that does.
+    fn fixed(self) -> u32 {
+        let fixed = |value: f64, bits| (value * one(bits)).round() as u32;
+        match self {
+            Control::EnergyCost(cost) => fixed(cost, COST_BITS),
+            Control::TargetShare(share) => fixed(share, SHARE_BITS),
+            Control::PathPrice(price) => fixed(price, PRICE_BITS),
+            Control::Loss(loss) => fixed(loss, LOSS_BITS),
+            Control::Pacing(rate) => rate,
+        }
+    }
+
+    /// `struct jp_control`.
+    fn to_bytes(self, until_ns: u64) -> [u8; VALUE_BYTES] {
+        let mut bytes = [0; VALUE_BYTES];
+        bytes[..8].copy_from_slice(&until_ns.to_ne_bytes());
+        bytes[8..12].copy_from_slice(&self.fixed().to_ne_bytes());
+        bytes
+    }
+}
+
+impl Heard {
+    /// From the kernel's fixed point, in the order of [`Field`].
+    pub(super) fn new([cost, share, price, loss, pacing]: [u32; Field::COUNT]) -> Self {
+        let number = |value: u32, bits| f64::from(value) / one(bits);
+        Heard {
+            energy_cost: number(cost, COST_BITS),
+            target_share: number(share, SHARE_BITS),
+            path_price: number(price, PRICE_BITS),
+            loss: number(loss, LOSS_BITS),
+            pacing,
+        }
+    }
+}
+
+impl ControlKey {
+    /// `struct jp_control_key`.
+    fn to_bytes(self, field: Field) -> [u8; KEY_BYTES] {
+        let (kind, netns, id, local_id, address): (u32, _, _, _, _) = match self {
+            ControlKey::Connection { netns, token, local_id } => {
+                (1, netns, token, u32::from(local_id), [0; 16])
+            }
+            ControlKey::Address { netns, local } => (2, netns, 0, 0, in_v6(local).octets()),
+            ControlKey::Interface { netns, ifindex } => (3, netns, ifindex, 0, [0; 16]),
+        };
+        let mut bytes = [0; KEY_BYTES];
+        bytes[..8].copy_from_slice(&netns.0.to_ne_bytes());
+        for (to, word) in bytes[8..].chunks_exact_mut(4).zip([kind, field as u32, id, local_id]) {
+            to.copy_from_slice(&word.to_ne_bytes());
+        }
+        bytes[24..].copy_from_slice(&address);
+        bytes
+    }
+}
+
+/// IPv4 addresses as the kernel's dual-stack sockets write them: `::ffff:a.b.c.d`.
+fn in_v6(address: IpAddr) -> Ipv6Addr {
+    match address {
+        IpAddr::V4(v4) => v4.to_ipv6_mapped(),
+        IpAddr::V6(v6) => v6,
+    }
+}
+
+/// The map that a controller reads. Each number is an entry of its own: several writers do not disturb each
+/// other.
+pub struct Controls<'a>(Source<'a>);
+
+enum Source<'a> {
+    Object(Map<'a>),
+    Pinned(MapHandle),
+}
+
+impl<'a> Controls<'a> {
+    pub(super) fn of_object(map: Map<'a>) -> Self {
+        Controls(Source::Object(map))
+    }
+
+    /// Of another version it may have other sizes.
+    pub(super) fn pinned(map: MapHandle) -> Option<Self> {
+        let fits = map.key_size() as usize == KEY_BYTES && map.value_size() as usize == VALUE_BYTES;
+        fits.then_some(Controls(Source::Pinned(map)))
+    }
+
+    /// Says it; heard at the subflow's next round trip, and within a millisecond at the earliest.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] if the map is full: numbers whose lease has ended are removed by [`Self::sweep`].
+    pub fn set(&self, key: ControlKey, control: Control, lease: Lease) -> Result<()> {
+        let until_ns = match lease {
+            Lease::For(time) => boot_ns().saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)),
+            Lease::WithTheMap => u64::MAX,
+        };
+        let (key_bytes, value) = (key.to_bytes(control.field()), control.to_bytes(until_ns));
+        self.update(&key_bytes, &value).map_err(|error| match error.raw_os_error() {
+            Some(libc::E2BIG) => Error::Busy {
+                what: format!("telling a controller of {key:?}"),
+                why: "its map is full".into(),
+                remedy: "say less, or remove what has ended".into(),
+            },
+            _ => Error::task(Task::Controllers, format!("telling a controller of {key:?}"), error),
+        })
+    }
+
+    /// Takes one number back; it may be absent.
+    ///
+    /// # Errors
+    /// [`Error::Run`] if the kernel refuses.
+    pub fn clear(&self, key: ControlKey, field: Field) -> Result<()> {
+        self.delete(&key.to_bytes(field))
+            .map_err(|error| Error::Run(format!("taking back what was said of {key:?}: {error}")))
+    }
+
+    /// Removes all numbers whose lease has ended; returns how many.
+    ///
+    /// # Errors
+    /// [`Error::Run`] if the kernel refuses.
+    pub fn sweep(&self) -> Result<usize> {
+        let all = match &self.0 {
+            Source::Object(map) => entries(map),
+            Source::Pinned(map) => entries(map),
+        };
+        let now_ns = boot_ns();
+        let has_ended =
+            |value: &[u8]| value.first_chunk().is_some_and(|until| u64::from_ne_bytes(*until) <= now_ns);
+        let mut swept = 0;
+        for (key, _) in
+            all.doing("reading what controllers are told")?.iter().filter(|(_, value)| has_ended(value))
+        {
+            self.delete(key).map_err(|error| Error::Run(format!("removing what has ended: {error}")))?;
+            swept += 1;
+        }
+        Ok(swept)
+    }
+
+    fn update(&self, key: &[u8; KEY_BYTES], value: &[u8; VALUE_BYTES]) -> io::Result<()> {
+        // SAFETY: the kernel reads a key and a value of the map's sizes, which are those of the arrays
+        // (`bpf/maps.h` asserts them).
+        let status = unsafe {
+            let (key, value) = (key.as_ptr().cast(), value.as_ptr().cast());
+            libbpf_sys::bpf_map_update_elem(self.fd().as_raw_fd(), key, value, libbpf_sys::BPF_ANY.into())
+        };
+        if status < 0 { Err(io::Error::from_raw_os_error(-status)) } else { Ok(()) }
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        match &self.0 {
+            Source::Object(map) => map.as_fd(),
+            Source::Pinned(map) => map.as_fd(),
+        }
+    }
+
+    fn delete(&self, key: &[u8]) -> libbpf_rs::Result<()> {
+        let deleted = match &self.0 {
+            Source::Object(map) => map.delete(key),
+            Source::Pinned(map) => map.delete(key),
+        };
+        deleted.or_else(|error| if error.kind() == ErrorKind::NotFound { Ok(()) } else { Err(error) })
+    }
+}
+
+/// The boot clock, ns: it goes on while the machine is suspended.
+pub(super) fn boot_ns() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_survive_the_fixed_point() {
+        let said = [
+            Control::EnergyCost(2.5),
+            Control::TargetShare(0.25),
+            Control::PathPrice(0.125),
+            Control::Loss(1.0 / 1024.0),
+            Control::Pacing(9),
+        ];
+        let heard = Heard::new(said.map(Control::fixed));
+        let expected =
+            Heard { energy_cost: 2.5, target_share: 0.25, path_price: 0.125, loss: 1.0 / 1024.0, pacing: 9 };
+        assert_eq!(heard, expected);
+        assert_eq!(said.map(|control| control.field() as u32), [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn the_key_of_an_address_is_the_mapped_address_in_network_order() {
+        let key = ControlKey::Address { netns: Cookie(7), local: [10, 1, 2, 3].into() };
+        let bytes = key.to_bytes(Field::Pacing);
+        assert_eq!(bytes[..8], 7u64.to_ne_bytes());
+        assert_eq!(bytes[8..16], [2u32.to_ne_bytes(), 4u32.to_ne_bytes()].concat());
+        assert_eq!(bytes[24..], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 1, 2, 3]);
+    }
+}

@@ -1,0 +1,69 @@
+//! What congestion controllers the kernel offers, and which one new sockets of a network namespace get.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+
+use joulepath_controllers::Controller;
+
+use crate::capability::Task;
+use crate::error::{Doing, Error, Result};
+
+const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
+
+/// What sockets of this machine can choose (`net.ipv4.tcp_available_congestion_control`).
+///
+/// # Errors
+/// [`Error::Io`] without `/proc`.
+pub fn available() -> Result<Vec<String>> {
+    let text = fs::read_to_string(AVAILABLE).doing("reading net.ipv4.tcp_available_congestion_control")?;
+    Ok(text.split_whitespace().map(str::to_owned).collect())
+}
+
+/// Whether the kernel has a controller of that name itself, which is used in place of ours.
+///
+/// # Errors
+/// As [`available`].
+pub fn built_in(controller: Controller) -> Result<bool> {
+    Ok(available()?.iter().any(|name| name == controller.name()))
+}
+
+/// What new sockets of the calling thread's namespace get.
+///
+/// # Errors
+/// [`Error::Io`] without `/proc`.
+pub fn default() -> Result<String> {
+    let text = fs::read_to_string(DEFAULT).doing("reading net.ipv4.tcp_congestion_control")?;
+    Ok(text.trim().to_owned())
+}
+
+/// Sets it. A name that is the default already is looked up again: another controller may have taken it over.
+pub(super) fn set_default(name: &str) -> Result<()> {
+    // Without O_CREAT: /proc answers that with "permission denied".
+    let written = fs::OpenOptions::new()
+        .write(true)
+        .open(DEFAULT)
+        .and_then(|mut file| io::Write::write_all(&mut file, name.as_bytes()));
+    match written {
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(Error::Unsupported {
+            what: format!("the default {name}"),
+            why: "this kernel has no such congestion controller now".into(),
+            remedy: "joulepath cc list shows what there is; joulepath cc load NAME adds one".into(),
+        }),
+        // The kernel's own answer to a namespace that wants what is not allowed to all.
+        Err(error)
+            if error.kind() == ErrorKind::PermissionDenied && Task::DefaultController.denial().is_none() =>
+        {
+            Err(Error::Unsupported {
+                what: format!("the default {name}"),
+                why: "only the machine's first network namespace may choose it".into(),
+                remedy: format!(
+                    "allow it to all, in the first one: \
+                     sysctl -w net.ipv4.tcp_allowed_congestion_control=\"$(\
+                     sysctl -n net.ipv4.tcp_allowed_congestion_control) {name}\""
+                ),
+            })
+        }
+        written => written.doing_task(Task::DefaultController, format!("making {name} the default")),
+    }
+}

@@ -1,0 +1,396 @@
+//! Every TCP and MPTCP connection of the network namespace, whoever made it (`NETLINK_SOCK_DIAG`).
+//!
+//! MPTCP's protocol number, 262, does not fit the field that `inet_diag` has for it: it goes in an attribute.
+//! A TCP socket that is a subflow says so in its ULP information, with the token of its connection; the
+//! kernel tells that only with `CAP_NET_ADMIN`.
+
+use std::collections::{BTreeMap, HashSet};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use rustix::net::netlink;
+use serde::{Deserialize, Serialize};
+
+use super::info::{ConnectionInfo, canonical};
+use super::{AddressId, TcpInfo, TcpState, Token};
+use crate::error::{Doing, Result};
+use crate::netlink::{Attributes, Bytes, Known, Malformed, Netlink, put};
+
+/// `SOCK_DIAG_BY_FAMILY`.
+const BY_FAMILY: u16 = 20;
+/// `struct inet_diag_msg`.
+const MESSAGE: &str = "struct inet_diag_msg";
+const MESSAGE_LEN: usize = 72;
+/// `struct inet_diag_sockid` in it: ports, then both addresses in 16 bytes each.
+const PORTS_AT: usize = 4;
+const ADDRESSES_AT: usize = 8;
+const UID_AT: usize = 64;
+const INODE_AT: usize = 68;
+/// States of connections that have two ends: all but `Closed` and `Listen`.
+const CONNECTED: u32 = 0xfff & !(1 << 7) & !(1 << 10);
+
+/// The attribute of a request for a protocol above 255.
+const PROTOCOL: u16 = 3;
+
+const INFO: Known = Known(2, "INET_DIAG_INFO");
+const CONGESTION: Known = Known(4, "INET_DIAG_CONG");
+const ULP_INFO: Known = Known(19, "INET_DIAG_ULP_INFO");
+const ULP_MPTCP: Known = Known(3, "INET_ULP_INFO_MPTCP");
+
+mod subflow {
+    use super::Known;
+
+    pub(super) const LOCAL_TOKEN: Known = Known(2, "MPTCP_SUBFLOW_ATTR_TOKEN_LOC");
+    pub(super) const FLAGS: Known = Known(8, "MPTCP_SUBFLOW_ATTR_FLAGS");
+    pub(super) const REMOTE_ID: Known = Known(9, "MPTCP_SUBFLOW_ATTR_ID_REM");
+    pub(super) const LOCAL_ID: Known = Known(10, "MPTCP_SUBFLOW_ATTR_ID_LOC");
+
+    pub(super) const JOINED_REMOTELY: u32 = 1 << 2;
+    pub(super) const JOINED_LOCALLY: u32 = 1 << 3;
+    pub(super) const BACKUP_REMOTE: u32 = 1 << 4;
+    pub(super) const BACKUP_LOCAL: u32 = 1 << 5;
+}
+
+/// A TCP connection: a plain one, or a subflow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TcpSocket {
+    /// Own address.
+    pub local: SocketAddr,
+    /// The other end's.
+    pub remote: SocketAddr,
+    /// Life of the connection.
+    pub state: TcpState,
+    /// Owner.
+    pub uid: u32,
+    /// Inode of the socket, by which `/proc/PID/fd` finds its process; 0 for a subflow, which no process
+    /// holds.
+    pub inode: u32,
+    /// Congestion controller.
+    pub congestion: Option<String>,
+    /// Statistics; none in `TimeWait`.
+    pub info: Option<TcpInfo>,
+    /// What it is to MPTCP; none if it is plain TCP, or if the kernel does not say without `CAP_NET_ADMIN`.
+    pub membership: Option<Membership>,
+}
+
+/// A subflow's part in its connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Membership {
+    /// The connection.
+    pub token: Token,
+    /// What this host calls its own address.
+    pub local_id: AddressId,
+    /// What the other end calls its own.
+    pub remote_id: AddressId,
+    /// Whether it joined a connection that stood; the first one has not.
+    pub joined: bool,
+    /// Whether this host has declared it a backup.
+    pub backup_locally: bool,
+    /// Whether the other end has.
+    pub backup_remotely: bool,
+}
+
+/// An MPTCP connection with its subflows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connection {
+    /// Own address of the first subflow.
+    pub local: SocketAddr,
+    /// The other end's.
+    pub remote: SocketAddr,
+    /// Life of the connection.
+    pub state: TcpState,
+    /// Owner.
+    pub uid: u32,
+    /// Inode of the socket, by which `/proc/PID/fd` finds its process.
+    pub inode: u32,
+    /// Statistics.
+    pub info: ConnectionInfo,
+    /// Its subflows, by their ids.
+    pub subflows: Vec<TcpSocket>,
+}
+
+/// What there is in a network namespace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Listing {
+    /// MPTCP connections, by their tokens.
+    pub connections: Vec<Connection>,
+    /// Plain TCP connections, by both their ends.
+    pub plain: Vec<TcpSocket>,
+    /// Subflows whose connection is not listed: it began or ended while the list was taken, or it waits for
+    /// its last acknowledgement.
+    pub orphans: Vec<TcpSocket>,
+}
+
+/// How much uses a congestion controller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Users {
+    /// Plain TCP connections.
+    pub plain: usize,
+    /// Subflows.
+    pub subflows: usize,
+    /// MPTCP connections with at least one such subflow.
+    pub connections: usize,
+}
+
+impl Listing {
+    /// Who uses each congestion controller, by its name.
+    pub fn by_controller(&self) -> BTreeMap<String, Users> {
+        let mut all: BTreeMap<String, Users> = BTreeMap::new();
+        for name in self.plain.iter().filter_map(|socket| socket.congestion.as_ref()) {
+            all.entry(name.clone()).or_default().plain += 1;
+        }
+        for connection in &self.connections {
+            let mut names: Vec<&String> =
+                connection.subflows.iter().filter_map(|s| s.congestion.as_ref()).collect();
+            for &name in &names {
+                all.entry(name.clone()).or_default().subflows += 1;
+            }
+            names.sort_unstable();
+            names.dedup();
+            for name in names {
+                all.entry(name.clone()).or_default().connections += 1;
+            }
+        }
+        all
+    }
+}
+
+impl Listing {
+    /// Subflows that one of both ends has declared backups: own address, the other end's.
+    pub fn backups(&self) -> HashSet<(SocketAddr, SocketAddr)> {
+        let subflows = self.connections.iter().flat_map(|connection| &connection.subflows);
+        let is_backup =
+            |socket: &&TcpSocket| socket.membership.is_some_and(|m| m.backup_locally || m.backup_remotely);
+        subflows.filter(is_backup).map(|socket| (socket.local, socket.remote)).collect()
+    }
+}
+
+/// Lists the network namespace of the calling thread. MPTCP first, TCP after: a connection that begins
+/// between the two has its subflows among the orphans.
+///
+/// # Errors
+/// As [`Diag::list`].
+pub fn list() -> Result<Listing> {
+    Diag::open()?.list()
+}
+
+/// A socket for listings of the network namespace in which it was opened.
+#[derive(Debug)]
+pub struct Diag {
+    netlink: Netlink,
+}
+
+impl Diag {
+    /// Of the calling thread's namespace.
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::Error::Io) on a kernel without `inet_diag`.
+    pub fn open() -> Result<Self> {
+        Ok(Diag { netlink: Netlink::open(Some(netlink::SOCK_DIAG)).doing("opening sock_diag")? })
+    }
+
+    /// Lists all connections.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`](crate::Error::Malformed) if the kernel says what cannot be understood, and
+    /// [`Error::Busy`](crate::Error::Busy) if it says nothing.
+    pub fn list(&mut self) -> Result<Listing> {
+        let mut connections: BTreeMap<Token, Connection> = BTreeMap::new();
+        for family in [libc::AF_INET, libc::AF_INET6] {
+            let request = request(family, libc::IPPROTO_MPTCP);
+            let list =
+                self.netlink.list(BY_FAMILY, &request, |reply| Message::parse(reply.payload)?.connection());
+            let list = list.map_err(|failure| failure.doing("listing MPTCP connections"))?;
+            connections.extend(list.into_iter().map(|connection| (connection.info.token, connection)));
+        }
+        let (mut plain, mut orphans) = (vec![], vec![]);
+        for family in [libc::AF_INET, libc::AF_INET6] {
+            let request = request(family, libc::IPPROTO_TCP);
+            let list = self
+                .netlink
+                .list(BY_FAMILY, &request, |reply| Message::parse(reply.payload)?.tcp_socket().map(Some));
+            for socket in list.map_err(|failure| failure.doing("listing TCP connections"))? {
+                let Some(membership) = socket.membership else {
+                    plain.push(socket);
+                    continue;
+                };
+                match connections.get_mut(&membership.token) {
+                    Some(connection) => connection.subflows.push(socket),
+                    None => orphans.push(socket),
+                }
+            }
+        }
+        let ends = |socket: &TcpSocket| (socket.local, socket.remote);
+        plain.sort_by_key(ends);
+        orphans.sort_by_key(ends);
+        let mut connections: Vec<Connection> = connections.into_values().collect();
+        for connection in &mut connections {
+            let ids = |socket: &TcpSocket| socket.membership.map(|m| (m.local_id, m.remote_id));
+            connection.subflows.sort_by_key(|socket| (ids(socket), socket.local, socket.remote));
+        }
+        Ok(Listing { connections, plain, orphans })
+    }
+}
+
+/// `struct inet_diag_req_v2`, all of whose id is "any", and the protocol.
+fn request(family: libc::c_int, protocol: libc::c_int) -> Vec<u8> {
+    const ID_LEN: usize = 48;
+    let extensions = (1 << (INFO.0 - 1)) | (1 << (CONGESTION.0 - 1));
+    // The attribute decides; older TCP-only code looks at the byte.
+    let mut payload = vec![family as u8, libc::IPPROTO_TCP as u8, extensions, 0];
+    payload.extend(CONNECTED.to_ne_bytes());
+    payload.extend([0; ID_LEN]);
+    put(&mut payload, PROTOCOL, &(protocol as u32).to_ne_bytes());
+    payload
+}
+
+/// `struct inet_diag_msg` and its attributes.
+struct Message<'a> {
+    local: SocketAddr,
+    remote: SocketAddr,
+    state: TcpState,
+    uid: u32,
+    inode: u32,
+    attributes: Attributes<'a>,
+}
+
+impl<'a> Message<'a> {
+    fn parse(payload: &'a [u8]) -> Result<Self, Malformed> {
+        let (fields, attributes) = Bytes::split(MESSAGE, payload, MESSAGE_LEN)?;
+        let end = |number: usize| {
+            let octets: [u8; 16] = fields.array(ADDRESSES_AT + 16 * number);
+            let ip = match i32::from(fields.u8(0)) {
+                libc::AF_INET => {
+                    let [a, b, c, d, ..] = octets;
+                    IpAddr::from(Ipv4Addr::new(a, b, c, d))
+                }
+                _ => Ipv6Addr::from(octets).into(),
+            };
+            let port = u16::from_be_bytes(fields.array(PORTS_AT + 2 * number));
+            canonical((ip, port).into())
+        };
+        Ok(Message {
+            local: end(0),
+            remote: end(1),
+            state: TcpState::new(fields.u8(1)),
+            uid: fields.u32(UID_AT),
+            inode: fields.u32(INODE_AT),
+            attributes,
+        })
+    }
+
+    /// None if it has no statistics: it is about to end.
+    fn connection(self) -> Result<Option<Connection>, Malformed> {
+        let Some(info) = self.attributes.bytes(INFO) else { return Ok(None) };
+        let info = ConnectionInfo::parse(info);
+        let info = info.ok_or_else(|| Malformed::new(INFO.1, "it is shorter than on Linux 5.16"))?;
+        let Message { local, remote, state, uid, inode, .. } = self;
+        Ok(Some(Connection { local, remote, state, uid, inode, info, subflows: vec![] }))
+    }
+
+    fn tcp_socket(self) -> Result<TcpSocket, Malformed> {
+        Ok(TcpSocket {
+            info: self.attributes.bytes(INFO).and_then(TcpInfo::parse),
+            membership: self.attributes.nested(ULP_INFO)?.map_or(Ok(None), membership)?,
+            congestion: self.attributes.text(CONGESTION).filter(|name| !name.is_empty()),
+            local: self.local,
+            remote: self.remote,
+            state: self.state,
+            uid: self.uid,
+            inode: self.inode,
+        })
+    }
+}
+
+/// None for other ULPs than MPTCP, such as TLS.
+fn membership(ulp: Attributes<'_>) -> Result<Option<Membership>, Malformed> {
+    let Some(mptcp) = ulp.nested(ULP_MPTCP)? else { return Ok(None) };
+    let missing = |known: Known| Malformed::new(known.1, "it is missing");
+    let flags = mptcp.u32(subflow::FLAGS)?.ok_or_else(|| missing(subflow::FLAGS))?;
+    let token = mptcp.u32(subflow::LOCAL_TOKEN)?.ok_or_else(|| missing(subflow::LOCAL_TOKEN))?;
+    let id = |known| Ok(AddressId(mptcp.u8(known)?.ok_or_else(|| missing(known))?));
+    Ok(Some(Membership {
+        token: Token(token),
+        local_id: id(subflow::LOCAL_ID)?,
+        remote_id: id(subflow::REMOTE_ID)?,
+        joined: flags & (subflow::JOINED_LOCALLY | subflow::JOINED_REMOTELY) != 0,
+        backup_locally: flags & subflow::BACKUP_LOCAL != 0,
+        backup_remotely: flags & subflow::BACKUP_REMOTE != 0,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::netlink::put_nested;
+
+    /// An answer for a subflow from 10.0.0.2:40000 to 10.0.0.1:443, with the token 7.
+    fn subflow_message() -> Vec<u8> {
+        let mut bytes = vec![0; MESSAGE_LEN];
+        (bytes[0], bytes[1]) = (libc::AF_INET as u8, 1);
+        bytes[PORTS_AT..][..4].copy_from_slice(&[0x9c, 0x40, 0x01, 0xbb]);
+        bytes[ADDRESSES_AT..][..4].copy_from_slice(&[10, 0, 0, 2]);
+        bytes[ADDRESSES_AT + 16..][..4].copy_from_slice(&[10, 0, 0, 1]);
+        let mut mptcp = vec![];
+        put(&mut mptcp, subflow::LOCAL_TOKEN.0, &7u32.to_ne_bytes());
+        put(&mut mptcp, subflow::FLAGS.0, &(subflow::JOINED_LOCALLY | subflow::BACKUP_REMOTE).to_ne_bytes());
+        put(&mut mptcp, subflow::LOCAL_ID.0, &[2]);
+        put(&mut mptcp, subflow::REMOTE_ID.0, &[0]);
+        let mut ulp = vec![];
+        put_nested(&mut ulp, ULP_MPTCP.0, &mptcp);
+        put(&mut bytes, CONGESTION.0, b"jp_lia\0");
+        put_nested(&mut bytes, ULP_INFO.0, &ulp);
+        bytes
+    }
+
+    #[test]
+    fn a_subflow_is_told_from_plain_tcp() {
+        let message = subflow_message();
+        let socket = Message::parse(&message).unwrap().tcp_socket().unwrap();
+        assert_eq!(
+            (socket.local, socket.remote),
+            ("10.0.0.2:40000".parse().unwrap(), "10.0.0.1:443".parse().unwrap())
+        );
+        assert_eq!(socket.congestion.as_deref(), Some("jp_lia"));
+        let member = socket.membership.unwrap();
+        assert_eq!((member.token, member.local_id, member.joined), (Token(7), AddressId(2), true));
+        assert!(member.backup_remotely && !member.backup_locally);
+        let plain = Message::parse(&message[..MESSAGE_LEN]).unwrap().tcp_socket().unwrap();
+        assert_eq!(plain.membership, None);
+    }
+
+    #[test]
+    fn what_is_missing_of_a_subflow_is_named() {
+        let mut message = subflow_message();
+        // The flags become another attribute, which nobody knows.
+        let at = message.windows(4).position(|bytes| bytes == [8, 0, subflow::FLAGS.0 as u8, 0]).unwrap();
+        message[at + 2] = 99;
+        let error = Message::parse(&message).unwrap().tcp_socket().unwrap_err();
+        assert_eq!(error.to_string(), "MPTCP_SUBFLOW_ATTR_FLAGS: it is missing");
+    }
+
+    mod properties {
+        use proptest::prelude::*;
+
+        use super::*;
+
+        proptest! {
+            #[test]
+            fn no_message_makes_it_panic(
+                bytes in prop::collection::vec(any::<u8>(), 0..200),
+                at in 0usize..160,
+            ) {
+                let read = |bytes: &[u8]| {
+                    let Ok(message) = Message::parse(bytes) else { return };
+                    let _ = message.tcp_socket().is_ok();
+                    let _ = Message::parse(bytes).map(|message| message.connection().is_ok());
+                };
+                read(&bytes);
+                let mut message = subflow_message();
+                for (to, from) in message.iter_mut().skip(at).zip(bytes.iter().take(4)) {
+                    *to = *from;
+                }
+                read(&message);
+            }
+        }
+    }
+}

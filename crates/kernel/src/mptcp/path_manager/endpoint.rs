@@ -1,0 +1,207 @@
+//! Addresses on their way to and from the path manager.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use serde::{Deserialize, Serialize};
+
+use super::uapi::{address, flag};
+use crate::mptcp::AddressId;
+use crate::netlink::{Attributes, Malformed, put, put_nested};
+
+/// How many subflows the in-kernel path manager makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Addresses of the other end that a connection accepts and connects to, at most 8.
+    pub accepted_addresses: u32,
+    /// Subflows of a connection besides the first one, at most 8; both ends must allow them.
+    pub extra_subflows: u32,
+}
+
+/// A subflow's two ends, as seen from this host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Ends {
+    /// Own address.
+    pub local: SocketAddr,
+    /// The other host's.
+    pub remote: SocketAddr,
+}
+
+/// An address of this host that connections use by themselves (in-kernel path manager).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endpoint {
+    /// The address.
+    pub address: IpAddr,
+    /// Its id; none lets the kernel choose.
+    pub id: Option<AddressId>,
+    /// Index of the interface that subflows from here leave through; none: as routes say, which is mostly the
+    /// first one.
+    pub interface: Option<u32>,
+    /// Connections open a subflow from here to the other end's first address.
+    pub subflow: bool,
+    /// Connections tell the other end about it, so that it opens a subflow.
+    pub signal: bool,
+    /// Used only while no regular subflow is usable.
+    pub backup: bool,
+    /// Connections open a subflow from here to every address of the other end.
+    pub fullmesh: bool,
+}
+
+impl Endpoint {
+    /// From which every connection opens a subflow through this interface.
+    pub fn subflow(address: IpAddr, interface: u32) -> Self {
+        Endpoint {
+            address,
+            id: None,
+            interface: Some(interface),
+            subflow: true,
+            signal: false,
+            backup: false,
+            fullmesh: false,
+        }
+    }
+
+    fn flags(&self) -> u32 {
+        [
+            (self.signal, flag::SIGNAL),
+            (self.subflow, flag::SUBFLOW),
+            (self.backup, flag::BACKUP),
+            (self.fullmesh, flag::FULLMESH),
+        ]
+        .into_iter()
+        .filter_map(|(set, bit)| set.then_some(bit))
+        .sum()
+    }
+}
+
+/// Own end of a subflow (user-space path manager).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Local {
+    /// Own address.
+    pub address: IpAddr,
+    /// Own port; 0 lets the kernel choose.
+    pub port: u16,
+    /// What the connection calls the address; none where it is known already.
+    pub id: Option<AddressId>,
+    /// Index of the interface; none: as routes say, which is mostly the first path's.
+    pub interface: Option<u32>,
+    /// Used only while no regular subflow is usable.
+    pub backup: bool,
+}
+
+impl Default for Local {
+    fn default() -> Self {
+        let address = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        Local { address, port: 0, id: None, interface: None, backup: false }
+    }
+}
+
+/// Appends family and address.
+fn put_ip(payload: &mut Vec<u8>, ip: IpAddr) {
+    let family = if ip.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 } as u16;
+    put(payload, address::FAMILY.0, &family.to_ne_bytes());
+    match ip {
+        IpAddr::V4(ip) => put(payload, address::ADDR4.0, &ip.octets()),
+        IpAddr::V6(ip) => put(payload, address::ADDR6.0, &ip.octets()),
+    }
+}
+
+/// Appends an endpoint to a request.
+pub(super) fn put_endpoint(payload: &mut Vec<u8>, kind: u16, endpoint: &Endpoint) {
+    let mut inner = vec![];
+    put_ip(&mut inner, endpoint.address);
+    if let Some(id) = endpoint.id {
+        put(&mut inner, address::ID.0, &[id.0]);
+    }
+    if let Some(interface) = endpoint.interface {
+        put(&mut inner, address::INTERFACE.0, &interface.to_ne_bytes());
+    }
+    put(&mut inner, address::FLAGS.0, &endpoint.flags().to_ne_bytes());
+    put_nested(payload, kind, &inner);
+}
+
+/// Appends the id of an endpoint and, if they are to be changed, its flags. Without the family: the kernel
+/// refuses a change by id that names one.
+pub(super) fn put_id(payload: &mut Vec<u8>, kind: u16, id: AddressId, flags: Option<u32>) {
+    let mut inner = vec![];
+    put(&mut inner, address::ID.0, &[id.0]);
+    if let Some(flags) = flags {
+        put(&mut inner, address::FLAGS.0, &flags.to_ne_bytes());
+    }
+    put_nested(payload, kind, &inner);
+}
+
+/// Appends the own end of a subflow; without flags for commands that refuse them.
+pub(super) fn put_local(payload: &mut Vec<u8>, kind: u16, local: &Local, flags: Option<u32>) {
+    let mut inner = vec![];
+    put_ip(&mut inner, local.address);
+    if let Some(id) = local.id {
+        put(&mut inner, address::ID.0, &[id.0]);
+    }
+    if local.port != 0 {
+        put(&mut inner, address::PORT.0, &local.port.to_ne_bytes());
+    }
+    if let Some(interface) = local.interface {
+        put(&mut inner, address::INTERFACE.0, &interface.to_ne_bytes());
+    }
+    if let Some(flags) = flags {
+        put(&mut inner, address::FLAGS.0, &flags.to_ne_bytes());
+    }
+    put_nested(payload, kind, &inner);
+}
+
+/// Appends the other end of a subflow.
+pub(super) fn put_remote(payload: &mut Vec<u8>, kind: u16, remote: SocketAddr) {
+    let mut inner = vec![];
+    put_ip(&mut inner, remote.ip());
+    put(&mut inner, address::PORT.0, &remote.port().to_ne_bytes());
+    put_nested(payload, kind, &inner);
+}
+
+/// An endpoint as the kernel lists it.
+pub(super) fn endpoint_of(attributes: Attributes<'_>) -> Result<Endpoint, Malformed> {
+    let ip = attributes.ip(address::ADDR4)?.or(attributes.ip(address::ADDR6)?);
+    let flags = attributes.u32(address::FLAGS)?.unwrap_or(0);
+    Ok(Endpoint {
+        address: ip
+            .ok_or_else(|| Malformed::new(address::ADDR4.1, "it is missing, and so is that of IPv6"))?,
+        id: attributes.u8(address::ID)?.map(AddressId),
+        interface: attributes.u32(address::INTERFACE)?.filter(|index| *index != 0),
+        subflow: flags & flag::SUBFLOW != 0,
+        signal: flags & flag::SIGNAL != 0,
+        backup: flags & flag::BACKUP != 0,
+        fullmesh: flags & flag::FULLMESH != 0,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::uapi::attr::ENDPOINT;
+    use super::*;
+
+    #[test]
+    fn an_endpoint_comes_back_as_it_went() {
+        let endpoints = [
+            Endpoint {
+                id: Some(AddressId(3)),
+                backup: true,
+                ..Endpoint::subflow("10.0.2.1".parse().unwrap(), 7)
+            },
+            Endpoint { signal: true, interface: None, ..Endpoint::subflow("fd00::1".parse().unwrap(), 7) },
+        ];
+        for endpoint in endpoints {
+            let mut payload = vec![];
+            put_endpoint(&mut payload, ENDPOINT.0, &endpoint);
+            let attributes = Attributes::parse("a test", &payload).unwrap();
+            assert_eq!(endpoint_of(attributes.nested(ENDPOINT).unwrap().unwrap()), Ok(endpoint));
+        }
+    }
+
+    #[test]
+    fn an_endpoint_without_an_address_is_malformed() {
+        let mut payload = vec![];
+        put_id(&mut payload, ENDPOINT.0, AddressId(3), None);
+        let attributes = Attributes::parse("a test", &payload).unwrap();
+        let error = endpoint_of(attributes.nested(ENDPOINT).unwrap().unwrap()).unwrap_err();
+        assert!(error.to_string().starts_with("MPTCP_PM_ADDR_ATTR_ADDR4: it is missing"), "{error}");
+    }
+}

@@ -1,0 +1,214 @@
+//! The commands of the path manager.
+
+use std::net::SocketAddr;
+
+use super::endpoint::{
+    Endpoint, Ends, Limits, Local, endpoint_of, put_endpoint, put_id, put_local, put_remote,
+};
+use super::event::Events;
+use super::uapi::{self, attr, command, flag};
+use crate::error::{Error, Result};
+use crate::mptcp::{AddressId, Token};
+use crate::netlink::{Generic, put};
+
+/// The path manager of the network namespace in which it was opened.
+#[derive(Debug)]
+pub struct PathManager {
+    family: Generic,
+}
+
+impl PathManager {
+    /// Opens it in the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] on a kernel without it.
+    pub fn open() -> Result<Self> {
+        let family = Generic::open(uapi::FAMILY_NAME, uapi::VERSION);
+        match family.map_err(|failure| failure.doing("looking for the MPTCP path manager"))? {
+            Some(family) => Ok(PathManager { family }),
+            None => Err(Error::Unsupported {
+                what: "the MPTCP path manager".into(),
+                why: "this kernel has no generic netlink family `mptcp_pm`".into(),
+                remedy: "boot a kernel with CONFIG_MPTCP=y, 6.1 or newer".into(),
+            }),
+        }
+    }
+
+    /// Adds an endpoint. Connections that stand use it, too, as far as the limits allow.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the address or the id is taken, [`Error::Permission`] without `CAP_NET_ADMIN`.
+    pub fn add(&mut self, endpoint: &Endpoint) -> Result<()> {
+        let mut payload = vec![];
+        put_endpoint(&mut payload, attr::ENDPOINT.0, endpoint);
+        self.command(format!("adding the MPTCP endpoint {}", endpoint.address), command::ADD_ADDR, &payload)
+    }
+
+    /// Removes an endpoint; its subflows are closed.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if there is none, [`Error::Permission`] without `CAP_NET_ADMIN`.
+    pub fn delete(&mut self, id: AddressId) -> Result<()> {
+        let mut payload = vec![];
+        put_id(&mut payload, attr::ENDPOINT.0, id, None);
+        self.command(format!("removing the MPTCP endpoint {id}"), command::DEL_ADDR, &payload)
+    }
+
+    /// Removes all endpoints.
+    ///
+    /// # Errors
+    /// [`Error::Permission`] without `CAP_NET_ADMIN`.
+    pub fn flush(&mut self) -> Result<()> {
+        self.command("removing all MPTCP endpoints", command::FLUSH_ADDRS, &[])
+    }
+
+    /// Lists the endpoints.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if the kernel says what cannot be understood.
+    pub fn endpoints(&mut self) -> Result<Vec<Endpoint>> {
+        let listed = self.family.list(command::GET_ADDR, |attributes| {
+            attributes.nested(attr::ENDPOINT)?.map(endpoint_of).transpose()
+        });
+        listed.map_err(|failure| failure.doing("listing MPTCP endpoints"))
+    }
+
+    /// Sets the limits.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if one is above 8, [`Error::Permission`] without `CAP_NET_ADMIN`.
+    pub fn set_limits(&mut self, limits: Limits) -> Result<()> {
+        let mut payload = vec![];
+        put(&mut payload, attr::ACCEPTED_ADDRESSES.0, &limits.accepted_addresses.to_ne_bytes());
+        put(&mut payload, attr::SUBFLOWS.0, &limits.extra_subflows.to_ne_bytes());
+        self.command("setting MPTCP's limits", command::SET_LIMITS, &payload)
+    }
+
+    /// The limits in force.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if the kernel says what cannot be understood.
+    pub fn limits(&mut self) -> Result<Limits> {
+        let asked = self.family.ask(command::GET_LIMITS, &[], |attributes| {
+            let (addresses, subflows) =
+                (attributes.u32(attr::ACCEPTED_ADDRESSES)?, attributes.u32(attr::SUBFLOWS)?);
+            let both = addresses.zip(subflows);
+            Ok(both.map(|(accepted_addresses, extra_subflows)| Limits { accepted_addresses, extra_subflows }))
+        });
+        let limits = asked.map_err(|failure| failure.doing("asking for MPTCP's limits"))?;
+        limits.ok_or_else(|| Error::Malformed {
+            what: "the answer about MPTCP's limits".into(),
+            why: "they are missing".into(),
+        })
+    }
+
+    /// Makes the subflows of an endpoint backups, or regular again, now and in future; the other end is told
+    /// (MP_PRIO).
+    ///
+    /// # Errors
+    /// [`Error::Io`] if there is no such endpoint, [`Error::Permission`] without `CAP_NET_ADMIN`.
+    pub fn set_endpoint_backup(&mut self, id: AddressId, backup: bool) -> Result<()> {
+        let mut payload = vec![];
+        put_id(&mut payload, attr::ENDPOINT.0, id, Some(backup_flag(backup)));
+        self.command(
+            format!("changing the priority of the MPTCP endpoint {id}"),
+            command::SET_FLAGS,
+            &payload,
+        )
+    }
+
+    /// User space: makes one subflow a backup, or regular again; the other end is told (MP_PRIO).
+    ///
+    /// # Errors
+    /// [`Error::Io`] if there is no such subflow, or its connection is the in-kernel path manager's;
+    /// [`Error::Permission`] without `CAP_NET_ADMIN`.
+    pub fn set_subflow_backup(&mut self, token: Token, ends: Ends, backup: bool) -> Result<()> {
+        let doing = format!("changing the priority of the subflow {} of {token}", ends.local);
+        let payload = subflow_request(token, &own(ends), Some(backup_flag(backup)), ends.remote);
+        self.command(doing, command::SET_FLAGS, &payload)
+    }
+
+    /// User space: tells the other end an address of this host; it may connect to it.
+    ///
+    /// # Errors
+    /// As [`Self::set_subflow_backup`].
+    pub fn announce(&mut self, token: Token, local: &Local) -> Result<()> {
+        let mut payload = token_request(token);
+        put_local(&mut payload, attr::ENDPOINT.0, local, Some(flag::SIGNAL));
+        self.command(format!("announcing {} to {token}", local.address), command::ANNOUNCE, &payload)
+    }
+
+    /// User space: takes an announced address back; its subflows are closed.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if it was not announced, [`Error::Permission`] without `CAP_NET_ADMIN`.
+    pub fn remove(&mut self, token: Token, id: AddressId) -> Result<()> {
+        let mut payload = token_request(token);
+        put(&mut payload, attr::LOCAL_ID.0, &[id.0]);
+        self.command(format!("taking the address {id} back from {token}"), command::REMOVE, &payload)
+    }
+
+    /// User space: opens a subflow. It is there when
+    /// [`Event::SubflowEstablished`](super::Event::SubflowEstablished) says so.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if there is no such connection, if it is the in-kernel path manager's, or if it has 8
+    /// subflows; [`Error::Permission`] without `CAP_NET_ADMIN`.
+    pub fn create_subflow(&mut self, token: Token, local: &Local, remote: SocketAddr) -> Result<()> {
+        let doing = format!("opening a subflow from {} to {remote}", local.address);
+        let flags = local.backup.then_some(flag::BACKUP);
+        let payload = subflow_request(token, local, flags, remote);
+        self.command(doing, command::SUBFLOW_CREATE, &payload)
+    }
+
+    /// User space: closes a subflow.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if there is none, [`Error::Permission`] without `CAP_NET_ADMIN`.
+    pub fn destroy_subflow(&mut self, token: Token, ends: Ends) -> Result<()> {
+        let doing = format!("closing the subflow from {} to {}", ends.local, ends.remote);
+        let payload = subflow_request(token, &own(ends), None, ends.remote);
+        self.command(doing, command::SUBFLOW_DESTROY, &payload)
+    }
+
+    /// Events of this namespace's connections, from now on; call it in the namespace. What stands already
+    /// tells [`diag`](crate::mptcp::diag).
+    ///
+    /// # Errors
+    /// [`Error::Permission`] without `CAP_NET_ADMIN`, [`Error::Unsupported`] on a kernel without events
+    /// (before 5.13).
+    pub fn events(&self) -> Result<Events> {
+        let group = self.family.group(uapi::EVENTS_NAME).ok_or_else(|| Error::Unsupported {
+            what: "events of MPTCP".into(),
+            why: "this kernel's path manager has none".into(),
+            remedy: "boot Linux 6.1 or newer".into(),
+        })?;
+        Events::subscribe(&self.family, group)
+    }
+
+    fn command(&mut self, doing: impl Into<String>, command: u8, payload: &[u8]) -> Result<()> {
+        self.family.command(command, payload).map_err(|failure| failure.doing(doing))
+    }
+}
+
+fn backup_flag(backup: bool) -> u32 {
+    if backup { flag::BACKUP } else { 0 }
+}
+
+/// The own end of a subflow that stands.
+fn own(ends: Ends) -> Local {
+    Local { address: ends.local.ip(), port: ends.local.port(), ..Local::default() }
+}
+
+fn token_request(token: Token) -> Vec<u8> {
+    let mut payload = vec![];
+    put(&mut payload, attr::TOKEN.0, &token.0.to_ne_bytes());
+    payload
+}
+
+fn subflow_request(token: Token, local: &Local, flags: Option<u32>, remote: SocketAddr) -> Vec<u8> {
+    let mut payload = token_request(token);
+    put_local(&mut payload, attr::ENDPOINT.0, local, flags);
+    put_remote(&mut payload, attr::REMOTE.0, remote);
+    payload
+}

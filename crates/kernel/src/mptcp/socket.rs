@@ -1,0 +1,268 @@
+//! Stream sockets that speak MPTCP or plain TCP.
+//!
+//! ## Buffers
+//! A scenario's buffers are payload. Linux counts memory: `SO_RCVBUF = v` makes 2 v bytes of it
+//! (`sk_rcvbuf`), a packet costs its `truesize`, and the window that is offered is the free memory times a
+//! scaling ratio. Before Linux 6.6 that is 1/2, so [`Buffers::receive`] = B is set as `SO_RCVBUF` = B. Since
+//! then it is 1/2 only until the first full segment shows how much of a packet is payload: 1448 of 2304 bytes
+//! for a packet of 1500 from a TUN device. So B is set as B/2 · 2304/1448 = 0.8 B: a window of 0.8 B in the
+//! handshake, and of B from the first full segment on. (Where packets are merged up to 64 kB, as on a virtual
+//! cable, it becomes 1.6 B.) Setting it ends Linux' automatic growth, as a fixed buffer asks.
+//! `TCP_WINDOW_CLAMP` would be exact, but MPTCP sockets refuse it, and the route's metric `window` holds only
+//! until the ratio changes.
+//!
+//! The send buffer holds payload that is not acknowledged, almost without overhead, and `SO_SNDBUF = v` makes
+//! 2 v bytes of it: [`Buffers::send`] = S is set as S/2.
+//!
+//! Both are set with the `…FORCE` options where that is permitted: the machine's `rmem_max` does not cut a
+//! scenario short. Measured: `docs/models/kernel-traffic.md`.
+
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use joulepath_model::units::Bytes;
+use rustix::event::PollFlags;
+use rustix::io::Errno;
+use rustix::net::sockopt;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Doing, Error, Result};
+use crate::wait::ready;
+
+/// What a socket speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// MPTCP, with fallback to TCP if the other end does not.
+    Mptcp,
+    /// Plain TCP.
+    Tcp,
+}
+
+/// Payload that either end may hold. None leaves it to Linux, which lets it grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buffers {
+    /// Received, not yet read by the application, or out of order.
+    pub receive: Option<Bytes>,
+    /// Written by the application, not yet acknowledged.
+    pub send: Option<Bytes>,
+}
+
+/// How a socket is set up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Congestion controller of all its subflows, by the kernel's name; none leaves the namespace's default.
+    pub congestion: Option<String>,
+    /// Buffers.
+    pub buffers: Buffers,
+}
+
+/// A socket, non-blocking.
+///
+/// # Errors
+/// On a kernel without MPTCP, or where it is switched off.
+pub fn open(protocol: Protocol, to: IpAddr) -> Result<OwnedFd> {
+    let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let number = match protocol {
+        Protocol::Mptcp => ipproto::MPTCP,
+        Protocol::Tcp => ipproto::TCP,
+    };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    rustix::net::socket_with(family, SocketType::STREAM, flags, Some(number)).map_err(|errno| match errno {
+        Errno::PROTONOSUPPORT | Errno::INVAL => Error::Unsupported {
+            what: "MPTCP sockets".into(),
+            why: "this kernel was built without CONFIG_MPTCP".into(),
+            remedy: "boot a distribution's kernel, 6.1 or newer".into(),
+        },
+        Errno::NOPROTOOPT => Error::Unsupported {
+            what: "MPTCP sockets".into(),
+            why: "MPTCP is switched off in this network namespace".into(),
+            remedy: "sysctl -w net.mptcp.enabled=1".into(),
+        },
+        errno => Error::io("opening a socket", errno),
+    })
+}
+
+/// Applies `options`, and sends small writes at once: an application that writes a message wants it to go.
+///
+/// # Errors
+/// If the controller is not loaded, or this user may not choose it.
+pub fn configure(socket: impl AsFd, options: &Options) -> Result<()> {
+    let socket = socket.as_fd();
+    if let Some(name) = &options.congestion {
+        set_congestion(socket, name)?;
+    }
+    sockopt::set_tcp_nodelay(socket, true).doing("switching Nagle's algorithm off")?;
+    if let Some(bytes) = options.buffers.receive {
+        let size = buffer_size(Bytes((bytes.0 as f64 * memory_per_window()) as u64), 2);
+        sockopt::set_socket_recv_buffer_size_force(socket, size)
+            .or_else(|_| sockopt::set_socket_recv_buffer_size(socket, size))
+            .doing("setting the receive buffer")?;
+    }
+    if let Some(bytes) = options.buffers.send {
+        let size = buffer_size(bytes, 2);
+        sockopt::set_socket_send_buffer_size_force(socket, size)
+            .or_else(|_| sockopt::set_socket_send_buffer_size(socket, size))
+            .doing("setting the send buffer")?;
+    }
+    Ok(())
+}
+
+/// Memory for a byte of window, as far as packets of 1500 bytes are concerned.
+pub fn memory_per_window() -> f64 {
+    /// `SKB_TRUESIZE` of a packet whose data lies in 2048 bytes, and its payload with timestamps.
+    const MEASURED: f64 = 2304.0 / 1448.0;
+    /// `tcp_adv_win_scale` = 1.
+    const FIXED: f64 = 2.0;
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let mut numbers =
+        release.split(|c: char| !c.is_ascii_digit()).map_while(|number| number.parse::<u32>().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(major), Some(minor)) if (major, minor) < (6, 6) => FIXED,
+        _ => MEASURED,
+    }
+}
+
+/// Linux takes an `int` and doubles it.
+fn buffer_size(bytes: Bytes, divisor: u64) -> usize {
+    const LARGEST: u64 = i32::MAX as u64 / 2;
+    (bytes.0 / divisor).clamp(1, LARGEST) as usize
+}
+
+fn set_congestion(socket: BorrowedFd<'_>, name: &str) -> Result<()> {
+    sockopt::set_tcp_congestion(socket, name).map_err(|errno| match errno {
+        Errno::NOENT => Error::Unsupported {
+            what: format!("the congestion controller {name}"),
+            why: "it is not loaded in this kernel".into(),
+            remedy: match name.strip_prefix("jp_") {
+                Some(name) => format!("sudo joulepath cc load {name}"),
+                None => format!("sudo modprobe tcp_{name}"),
+            },
+        },
+        errno => Error::io(format!("choosing the congestion controller {name}"), errno),
+    })
+}
+
+/// A socket that waits for connections at `at`, with `options` for all that come.
+///
+/// # Errors
+/// If the address is taken or not here, or as [`open`] and [`configure`].
+pub fn listen(protocol: Protocol, at: SocketAddr, options: &Options, backlog: u16) -> Result<OwnedFd> {
+    let socket = open(protocol, at.ip())?;
+    configure(&socket, options)?;
+    sockopt::set_socket_reuseaddr(&socket, true).doing("setting SO_REUSEADDR")?;
+    rustix::net::bind(&socket, &at).doing(format!("binding to {at}"))?;
+    rustix::net::listen(&socket, i32::from(backlog)).doing(format!("listening at {at}"))?;
+    Ok(socket)
+}
+
+/// Takes the next connection, non-blocking, and who it comes from; none if there is none yet.
+///
+/// # Errors
+/// If the system is out of something.
+pub fn accept(listener: impl AsFd) -> Result<Option<(OwnedFd, SocketAddr)>> {
+    match rustix::net::acceptfrom_with(listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
+        Ok((socket, peer)) => {
+            let peer = peer.ok_or(Errno::NOTCONN).and_then(SocketAddr::try_from);
+            Ok(Some((socket, super::info::canonical(peer.doing("asking who connects")?))))
+        }
+        // It was there and is gone: as if it had not come.
+        Err(Errno::AGAIN | Errno::CONNABORTED | Errno::INTR) => Ok(None),
+        Err(errno) => Err(Error::io("accepting a connection", errno)),
+    }
+}
+
+/// As [`accept`], waiting for at most `patience`.
+///
+/// # Errors
+/// As [`accept`], or if nobody came.
+pub fn accept_within(listener: impl AsFd, patience: Duration) -> Result<(OwnedFd, SocketAddr)> {
+    let listener = listener.as_fd();
+    let deadline = Instant::now() + patience;
+    loop {
+        if let Some(accepted) = accept(listener)? {
+            return Ok(accepted);
+        }
+        if !ready(listener, PollFlags::IN, deadline).doing("waiting for a connection")? {
+            return Err(Error::Run(format!("nobody connected within {} s", patience.as_secs_f64())));
+        }
+    }
+}
+
+/// Begins to connect from `from` to `to`. The socket becomes writable when it is connected; [`connected`]
+/// tells.
+///
+/// # Errors
+/// If the address is taken or not here, or as [`open`] and [`configure`].
+pub fn start_connecting(
+    protocol: Protocol,
+    from: SocketAddr,
+    to: SocketAddr,
+    options: &Options,
+) -> Result<OwnedFd> {
+    let socket = open(protocol, to.ip())?;
+    configure(&socket, options)?;
+    sockopt::set_socket_reuseaddr(&socket, true).doing("setting SO_REUSEADDR")?;
+    rustix::net::bind(&socket, &from).doing(format!("binding to {from}"))?;
+    match rustix::net::connect(&socket, &to) {
+        Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
+        Err(errno) => Err(Error::io(format!("connecting from {from} to {to}"), errno)),
+    }
+}
+
+/// Whether a socket that became writable is connected.
+///
+/// # Errors
+/// Why it is not.
+pub fn connected(socket: impl AsFd, to: SocketAddr) -> Result<()> {
+    match sockopt::socket_error(socket) {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(errno)) | Err(errno) => Err(Error::io(format!("connecting to {to}"), errno)),
+    }
+}
+
+/// Connects from `from` to `to`, waiting for at most `patience`.
+///
+/// # Errors
+/// As [`start_connecting`] and [`connected`], or if there was no answer.
+pub fn connect_within(
+    protocol: Protocol,
+    from: SocketAddr,
+    to: SocketAddr,
+    options: &Options,
+    patience: Duration,
+) -> Result<OwnedFd> {
+    let socket = start_connecting(protocol, from, to, options)?;
+    let deadline = Instant::now() + patience;
+    if !ready(socket.as_fd(), PollFlags::OUT, deadline).doing("waiting for the handshake")? {
+        return Err(Error::Run(format!("{to} did not answer {from} within {} s", patience.as_secs_f64())));
+    }
+    connected(&socket, to)?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_fit_what_the_kernel_doubles() {
+        assert_eq!(buffer_size(Bytes(65_536), 1), 65_536);
+        assert_eq!(buffer_size(Bytes(65_536), 2), 32_768);
+        assert_eq!(buffer_size(Bytes(1 << 40), 1), (1 << 30) - 1);
+        assert_eq!(buffer_size(Bytes(0), 2), 1);
+    }
+
+    #[test]
+    fn a_controller_that_is_not_loaded_is_told_how_to_load_it() {
+        let socket = open(Protocol::Tcp, IpAddr::from([127, 0, 0, 1])).unwrap();
+        for (name, remedy) in
+            [("jp_nothing", "sudo joulepath cc load nothing"), ("absent", "sudo modprobe tcp_absent")]
+        {
+            let error = set_congestion(socket.as_fd(), name).unwrap_err();
+            assert_eq!(error.remedy(), Some(remedy), "{error}");
+        }
+    }
+}

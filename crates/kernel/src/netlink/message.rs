@@ -1,0 +1,329 @@
+//! Messages and attributes, as bytes.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use netlink_packet_core::{NetlinkBuffer, NlasIterator};
+
+/// `NLA_F_NESTED`: the attribute holds others. The kernel refuses some without it.
+const NESTED: u16 = 0x8000;
+/// Attributes and messages begin at multiples of this.
+const ALIGNMENT: usize = 4;
+const ATTRIBUTE_HEADER: usize = 4;
+const MESSAGE_HEADER: usize = 16;
+
+/// An attribute that this crate knows: its number among its siblings, and the name that the kernel's headers
+/// give it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known(pub(crate) u16, pub(crate) &'static str);
+
+/// What in a message cannot be understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Malformed {
+    /// The attribute or structure.
+    what: &'static str,
+    why: String,
+}
+
+impl Malformed {
+    pub(crate) fn new(what: &'static str, why: impl Into<String>) -> Self {
+        Malformed { what, why: why.into() }
+    }
+
+    fn length(what: &'static str, is: usize, wanted: usize) -> Self {
+        Self::new(what, format!("it has {is} bytes in place of {wanted}"))
+    }
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.what, self.why)
+    }
+}
+
+/// One message of those that the kernel sends together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Message<'a> {
+    pub(crate) kind: u16,
+    pub(crate) flags: u16,
+    pub(crate) sequence: u32,
+    pub(crate) payload: &'a [u8],
+}
+
+impl<'a> Message<'a> {
+    /// Takes the first message off `bytes`; none if there is none left.
+    pub(crate) fn take(bytes: &mut &'a [u8]) -> Result<Option<Self>, Malformed> {
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let all: &'a [u8] = bytes;
+        let buffer = NetlinkBuffer::new_checked(all)
+            .map_err(|error| Malformed::new("the header of a netlink message", error.to_string()))?;
+        let length = buffer.length() as usize;
+        *bytes = all.get(length.next_multiple_of(ALIGNMENT)..).unwrap_or_default();
+        Ok(Some(Message {
+            kind: buffer.message_type(),
+            flags: buffer.flags(),
+            sequence: buffer.sequence_number(),
+            payload: &all[MESSAGE_HEADER..length],
+        }))
+    }
+}
+
+/// A request, complete with its header.
+pub(crate) fn message(kind: u16, flags: u16, sequence: u32, payload: &[u8]) -> Vec<u8> {
+    let length = (MESSAGE_HEADER + payload.len()) as u32;
+    let mut bytes = Vec::with_capacity(MESSAGE_HEADER + payload.len().next_multiple_of(ALIGNMENT));
+    bytes.extend(length.to_ne_bytes());
+    bytes.extend(kind.to_ne_bytes());
+    bytes.extend(flags.to_ne_bytes());
+    bytes.extend(sequence.to_ne_bytes());
+    // The kernel knows who it is from.
+    bytes.extend([0; 4]);
+    bytes.extend(payload);
+    bytes.resize(bytes.len().next_multiple_of(ALIGNMENT), 0);
+    bytes
+}
+
+/// Appends an attribute to a payload.
+pub(crate) fn put(payload: &mut Vec<u8>, kind: u16, value: &[u8]) {
+    let length = u16::try_from(ATTRIBUTE_HEADER + value.len()).expect("requests have short attributes");
+    payload.extend(length.to_ne_bytes());
+    payload.extend(kind.to_ne_bytes());
+    payload.extend(value);
+    payload.resize(payload.len().next_multiple_of(ALIGNMENT), 0);
+}
+
+/// Appends an attribute that holds others.
+pub(crate) fn put_nested(payload: &mut Vec<u8>, kind: u16, inner: &[u8]) {
+    put(payload, kind | NESTED, inner);
+}
+
+/// Attributes of a message, or nested ones. Those that nobody asks for are ignored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attributes<'a>(&'a [u8]);
+
+impl<'a> Attributes<'a> {
+    /// Checks that attributes follow each other up to the end; `what` names their place.
+    pub(crate) fn parse(what: &'static str, bytes: &'a [u8]) -> Result<Self, Malformed> {
+        for attribute in NlasIterator::new(bytes) {
+            attribute.map_err(|error| Malformed::new(what, error.to_string()))?;
+        }
+        Ok(Attributes(bytes))
+    }
+
+    /// Numbers and values, in their order.
+    pub(crate) fn iter(self) -> impl Iterator<Item = (u16, &'a [u8])> {
+        NlasIterator::new(self.0).map_while(Result::ok).map(|attribute| {
+            let value = attribute.value_length();
+            (attribute.kind(), &attribute.into_inner()[ATTRIBUTE_HEADER..][..value])
+        })
+    }
+
+    /// The value; none if the attribute is absent.
+    pub(crate) fn bytes(self, known: Known) -> Option<&'a [u8]> {
+        self.iter().find(|(kind, _)| *kind == known.0).map(|(_, value)| value)
+    }
+
+    /// The attributes in an attribute.
+    pub(crate) fn nested(self, known: Known) -> Result<Option<Attributes<'a>>, Malformed> {
+        self.bytes(known).map(|bytes| Attributes::parse(known.1, bytes)).transpose()
+    }
+
+    /// A value of `N` bytes, exactly.
+    pub(crate) fn array<const N: usize>(self, known: Known) -> Result<Option<[u8; N]>, Malformed> {
+        let Some(bytes) = self.bytes(known) else { return Ok(None) };
+        let array = bytes.try_into().map_err(|_| Malformed::length(known.1, bytes.len(), N))?;
+        Ok(Some(array))
+    }
+
+    /// A u8.
+    pub(crate) fn u8(self, known: Known) -> Result<Option<u8>, Malformed> {
+        Ok(self.array::<1>(known)?.map(|[byte]| byte))
+    }
+
+    /// A u16 in the machine's order.
+    pub(crate) fn u16(self, known: Known) -> Result<Option<u16>, Malformed> {
+        Ok(self.array(known)?.map(u16::from_ne_bytes))
+    }
+
+    /// A u32 in the machine's order.
+    pub(crate) fn u32(self, known: Known) -> Result<Option<u32>, Malformed> {
+        Ok(self.array(known)?.map(u32::from_ne_bytes))
+    }
+
+    /// A text, which the kernel ends with a zero. Bytes that are no UTF-8 are replaced.
+    pub(crate) fn text(self, known: Known) -> Option<String> {
+        let bytes = self.bytes(known)?;
+        let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+        Some(String::from_utf8_lossy(text).into_owned())
+    }
+
+    /// An address of IPv4 or IPv6, which is told by its length.
+    pub(crate) fn ip(self, known: Known) -> Result<Option<IpAddr>, Malformed> {
+        let Some(bytes) = self.bytes(known) else { return Ok(None) };
+        ip(bytes)
+            .map(Some)
+            .ok_or_else(|| Malformed::new(known.1, format!("no address has {} bytes", bytes.len())))
+    }
+}
+
+/// An address of IPv4 or IPv6 from its bytes.
+fn ip(bytes: &[u8]) -> Option<IpAddr> {
+    if let Ok(v4) = <[u8; 4]>::try_from(bytes) {
+        return Some(Ipv4Addr::from(v4).into());
+    }
+    <[u8; 16]>::try_from(bytes).ok().map(|v6| Ipv6Addr::from(v6).into())
+}
+
+/// A structure of the kernel that stands before the attributes; `name` is what the kernel's headers call it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bytes<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Bytes<'a> {
+    /// The first `length` bytes of a payload, and the attributes that follow.
+    pub(crate) fn split(
+        name: &'static str,
+        payload: &'a [u8],
+        length: usize,
+    ) -> Result<(Self, Attributes<'a>), Malformed> {
+        let (bytes, rest) =
+            payload.split_at_checked(length).ok_or_else(|| Malformed::length(name, payload.len(), length))?;
+        let rest = rest.get(length.next_multiple_of(ALIGNMENT) - length..).unwrap_or_default();
+        Ok((Bytes { bytes }, Attributes::parse(name, rest)?))
+    }
+
+    /// The `N` bytes at an offset. The caller has asked [`Self::split`] for at least so many.
+    pub(crate) fn array<const N: usize>(self, at: usize) -> [u8; N] {
+        *self.bytes[at..].first_chunk().expect("fields lie inside of their structure")
+    }
+
+    pub(crate) fn u8(self, at: usize) -> u8 {
+        self.bytes[at]
+    }
+
+    pub(crate) fn u32(self, at: usize) -> u32 {
+        u32::from_ne_bytes(self.array(at))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NUMBER: Known = Known(1, "NUMBER");
+    const ADDRESS: Known = Known(2, "ADDRESS");
+    const INNER: Known = Known(3, "INNER");
+    const TEXT: Known = Known(4, "TEXT");
+
+    /// An attribute, for other tests.
+    pub(crate) fn attribute_bytes(kind: u16, value: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![];
+        put(&mut bytes, kind, value);
+        bytes
+    }
+
+    /// A message, for other tests.
+    pub(crate) fn message_bytes(kind: u16, flags: u16, sequence: u32, payload: &[u8]) -> Vec<u8> {
+        message(kind, flags, sequence, payload)
+    }
+
+    #[test]
+    fn a_message_is_laid_out_as_in_the_kernels_headers() {
+        let mut payload = vec![];
+        put(&mut payload, 5, &[0xaa]);
+        // Header of 16, attribute of 4 + 1 and 3 of padding.
+        let mut expected = vec![];
+        expected.extend(24u32.to_ne_bytes());
+        expected.extend(18u16.to_ne_bytes());
+        expected.extend(0x0301u16.to_ne_bytes());
+        expected.extend(7u32.to_ne_bytes());
+        expected.extend([0; 4]);
+        expected.extend(5u16.to_ne_bytes());
+        expected.extend(5u16.to_ne_bytes());
+        expected.extend([0xaa, 0, 0, 0]);
+        assert_eq!(message(18, 0x0301, 7, &payload), expected);
+    }
+
+    #[test]
+    fn messages_that_came_together_are_taken_one_by_one() {
+        let both = [message(1, 2, 3, &[9; 5]), message(4, 5, 6, &[])].concat();
+        let mut rest = &both[..];
+        let first = Message::take(&mut rest).unwrap().unwrap();
+        assert_eq!((first.kind, first.flags, first.sequence, first.payload), (1, 2, 3, &[9; 5][..]));
+        assert_eq!(Message::take(&mut rest).unwrap().unwrap().kind, 4);
+        assert_eq!(Message::take(&mut rest).unwrap(), None);
+    }
+
+    #[test]
+    fn a_message_that_says_to_be_longer_than_what_came_is_malformed() {
+        let mut bytes = message(1, 2, 3, &[9; 8]);
+        bytes.truncate(20);
+        assert!(Message::take(&mut &bytes[..]).is_err());
+        // Or shorter than its own header.
+        bytes[..4].copy_from_slice(&8u32.to_ne_bytes());
+        assert!(Message::take(&mut &bytes[..]).is_err());
+    }
+
+    #[test]
+    fn attributes_come_back_as_they_were_put() {
+        let mut inner = vec![];
+        put(&mut inner, NUMBER.0, &7u32.to_ne_bytes());
+        let mut payload = vec![];
+        put(&mut payload, NUMBER.0, &[5]);
+        put(&mut payload, ADDRESS.0, &[10, 0, 0, 1]);
+        put_nested(&mut payload, INNER.0, &inner);
+        put(&mut payload, TEXT.0, b"wlan0\0");
+        // An attribute that nobody knows.
+        put(&mut payload, 99, &[1, 2, 3]);
+        let attributes = Attributes::parse("a test", &payload).unwrap();
+        assert_eq!(attributes.u8(NUMBER), Ok(Some(5)));
+        assert_eq!(attributes.ip(ADDRESS), Ok(Some([10, 0, 0, 1].into())));
+        assert_eq!(attributes.nested(INNER).unwrap().unwrap().u32(NUMBER), Ok(Some(7)));
+        assert_eq!(attributes.text(TEXT).as_deref(), Some("wlan0"));
+        assert_eq!(attributes.u8(Known(6, "ABSENT")), Ok(None));
+    }
+
+    #[test]
+    fn a_known_attribute_of_a_wrong_length_is_named() {
+        let payload = attribute_bytes(NUMBER.0, &[1, 2, 3]);
+        let attributes = Attributes::parse("a test", &payload).unwrap();
+        assert_eq!(attributes.u32(NUMBER).unwrap_err().to_string(), "NUMBER: it has 3 bytes in place of 4");
+        let error = attributes.ip(Known(1, "ADDRESS")).unwrap_err();
+        assert_eq!(error.to_string(), "ADDRESS: no address has 3 bytes");
+    }
+
+    #[test]
+    fn attributes_that_do_not_fit_are_malformed() {
+        let mut payload = attribute_bytes(NUMBER.0, &[1; 8]);
+        payload.truncate(10);
+        assert!(Attributes::parse("a test", &payload).is_err());
+        assert!(Attributes::parse("a test", &[2, 0, 1, 0]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_at_all_make_it_panic(
+            bytes in prop::collection::vec(any::<u8>(), 0..200),
+            length in 0usize..80,
+        ) {
+            let mut rest = &bytes[..];
+            while let Ok(Some(message)) = Message::take(&mut rest) {
+                let _ = Attributes::parse("a test", message.payload);
+            }
+            if let Ok((structure, attributes)) = Bytes::split("a structure", &bytes, length) {
+                assert_eq!(structure.bytes.len(), length);
+                for (_, value) in attributes.iter() {
+                    assert!(value.len() < bytes.len());
+                }
+                let _ = (attributes.u8(NUMBER), attributes.u16(NUMBER));
+                let _ = (attributes.u32(NUMBER), attributes.ip(NUMBER));
+                let _ = (attributes.nested(INNER).is_ok(), attributes.text(TEXT));
+            }
+        }
+    }
+}

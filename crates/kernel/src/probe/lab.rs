@@ -1,0 +1,126 @@
+//! What namespaces with emulated links need.
+
+use std::time::Duration;
+
+use joulepath_model::units::Nanos;
+
+use super::finding::Finding;
+use super::status::Process;
+use super::system::{Attempt, System};
+use crate::error::Error;
+
+/// Coarser steps than this show in the delay of a packet.
+const COARSE: Duration = Duration::from_micros(50);
+/// Clocks that are read without entering the kernel, or nearly so.
+const FAST_CLOCKS: [&str; 6] =
+    ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "xen", "timebase"];
+/// What the shortest paths tolerate (`docs/models/kernel-engine.md`).
+const IN_TIME: Nanos = Nanos::from_millis(1);
+/// One for the emulator, one for the traffic.
+const CORES: usize = 2;
+
+pub(super) fn namespaces(system: &dyn System) -> Finding {
+    match system.attempt(Attempt::Namespace) {
+        Ok(()) => Finding::ok("one was made"),
+        Err(Error::Io { source, .. }) if source.raw_os_error() == Some(libc::ENOSPC) => {
+            Finding::missing("there are as many as user.max_net_namespaces allows")
+                .mend(Process::of(system).as_root("sysctl -w user.max_net_namespaces=1024"))
+        }
+        Err(error) => error.into(),
+    }
+}
+
+pub(super) fn tun(system: &dyn System) -> Finding {
+    match system.attempt(Attempt::Tun) {
+        Ok(()) => Finding::ok("/dev/net/tun opens"),
+        Err(Error::Io { source, .. })
+            if matches!(source.raw_os_error(), Some(libc::ENOENT | libc::ENODEV | libc::ENXIO)) =>
+        {
+            Finding::missing(format!("/dev/net/tun: {source}"))
+                .mend(Process::of(system).as_root("modprobe tun"))
+        }
+        Err(error) => error.into(),
+    }
+}
+
+pub(super) fn ipv6(system: &dyn System) -> Finding {
+    match system.read("/proc/net/if_inet6") {
+        Ok(_) => Finding::ok("paths can be IPv4 or IPv6"),
+        Err(_) => {
+            Finding::limited("this kernel has none: no IPv6 paths").advise("boot without ipv6.disable=1")
+        }
+    }
+}
+
+pub(super) fn congestion_controls(system: &dyn System) -> Finding {
+    let read =
+        |name: &str| system.read(&format!("/proc/sys/net/ipv4/{name}")).unwrap_or_default().trim().to_owned();
+    let (offered, default) = (read("tcp_available_congestion_control"), read("tcp_congestion_control"));
+    match offered.is_empty() {
+        true => Finding::limited("net.ipv4.tcp_available_congestion_control cannot be read"),
+        false => Finding::ok(format!("{}; default {default}", listed(&offered))),
+    }
+}
+
+pub(super) fn schedulers(system: &dyn System) -> Finding {
+    // Named since 6.10; before there was one without a name.
+    match system.read("/proc/sys/net/mptcp/available_schedulers") {
+        Ok(names) => Finding::ok(format!("the kernel's: {}", listed(&names))),
+        Err(_) => Finding::ok("the kernel's only one"),
+    }
+}
+
+pub(super) fn path_managers(system: &dyn System) -> Finding {
+    let read = |name: &str| system.read(&format!("/proc/sys/net/mptcp/{name}"));
+    if let Ok(names) = read("available_path_managers") {
+        return Finding::ok(listed(&names));
+    }
+    // Until 6.15 both were always there and had numbers: 0 kernel, 1 userspace; before 5.19 there was one.
+    match read("pm_type") {
+        Ok(_) => Finding::ok("kernel, userspace"),
+        Err(_) => Finding::missing("this kernel has no path manager that programs steer")
+            .advise("boot Linux 5.19 or newer"),
+    }
+}
+
+pub(super) fn clock(system: &dyn System) -> Finding {
+    let source = system.read("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    let source = source.as_deref().map_or("unknown", str::trim);
+    let resolution = system.timer_resolution();
+    if resolution > COARSE {
+        return Finding::limited(format!(
+            "{source}, timers in steps of {resolution:?}: delays are that coarse"
+        ))
+        .advise("boot without highres=off");
+    }
+    match FAST_CLOCKS.contains(&source) {
+        true => Finding::ok(format!("{source}, timers in steps of {resolution:?}")),
+        false => Finding::limited(format!("{source} is slow to read: emulated links carry less")),
+    }
+}
+
+pub(super) fn lateness(system: &dyn System) -> Finding {
+    let late = system.timer_lateness();
+    let said = format!("timers come {:.2} ms late, and one in a hundred later", late.0 as f64 / 1e6);
+    match late <= IN_TIME {
+        true => Finding::ok(said),
+        false => Finding::limited(said).advise(
+            "close other programs, or allow late links with --max-lateness: runs over short paths would fail",
+        ),
+    }
+}
+
+pub(super) fn cores(system: &dyn System) -> Finding {
+    match Process::of(system).cores() {
+        Some(cores) if cores >= CORES => Finding::ok(cores.to_string()),
+        Some(cores) => {
+            Finding::limited(format!("{cores}: emulator and traffic share it, delays are less exact"))
+        }
+        None => Finding::limited("/proc/self/status does not say how many"),
+    }
+}
+
+/// `reno cubic bbr` with commas.
+fn listed(names: &str) -> String {
+    names.split_whitespace().collect::<Vec<_>>().join(", ")
+}

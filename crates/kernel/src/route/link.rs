@@ -1,0 +1,265 @@
+//! Network devices.
+
+use serde::{Deserialize, Serialize};
+
+use super::uapi::family;
+use crate::netlink::{Bytes, Known, Malformed, put};
+
+/// `struct ifinfomsg`.
+const HEADER_LEN: usize = 16;
+const HEADER: &str = "struct ifinfomsg";
+const INDEX_AT: usize = 4;
+const FLAGS_AT: usize = 8;
+const CHANGE_AT: usize = 12;
+
+const UP: u32 = 1 << 0;
+const LOOPBACK: u32 = 1 << 3;
+const POINT_TO_POINT: u32 = 1 << 4;
+const CARRIER: u32 = 1 << 16;
+
+const ADDRESS: Known = Known(1, "IFLA_ADDRESS");
+const NAME: Known = Known(3, "IFLA_IFNAME");
+const MTU: Known = Known(4, "IFLA_MTU");
+const MASTER: Known = Known(10, "IFLA_MASTER");
+const QUEUE_LENGTH: Known = Known(13, "IFLA_TXQLEN");
+const OPERATION: Known = Known(16, "IFLA_OPERSTATE");
+const INFO: Known = Known(18, "IFLA_LINKINFO");
+const INFO_KIND: Known = Known(1, "IFLA_INFO_KIND");
+const COUNTERS: Known = Known(23, "IFLA_STATS64");
+const EXTENT: Known = Known(29, "IFLA_EXT_MASK");
+const GSO_SEGMENTS: Known = Known(40, "IFLA_GSO_MAX_SEGS");
+
+/// `RTEXT_FILTER_SKIP_STATS`: a list without counters.
+const WITHOUT_COUNTERS: u32 = 1 << 3;
+
+/// A network device.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Link {
+    /// Its number, which is not used again in this namespace before 2^31 others.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+    /// What kind of virtual device it is, as `ip link` names it: `veth`, `wireguard`, `tun`; none for
+    /// hardware and loopback.
+    pub kind: Option<String>,
+    /// Hardware address; empty if it has none.
+    pub hardware: Vec<u8>,
+    /// Whether the administrator has set it up.
+    pub up: bool,
+    /// Whether there is a carrier: a cable, an association.
+    pub carrier: bool,
+    /// Whether it can carry packets (RFC 2863).
+    pub operation: Operation,
+    /// Whether it is the loopback device.
+    pub loopback: bool,
+    /// Whether it has one other end only.
+    pub point_to_point: bool,
+    /// Largest packet, bytes.
+    pub mtu: u32,
+    /// Index of the bridge, bond or VRF that it is part of.
+    pub master: Option<u32>,
+}
+
+/// What RFC 2863 calls the operational state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// Its driver does not tell: the carrier does. TUN devices and loopback are like that.
+    Unknown,
+    /// The device, or what it needs, is not there.
+    NotPresent,
+    /// It cannot carry packets.
+    Down,
+    /// What it stands on is down.
+    LowerLayerDown,
+    /// It is being tested.
+    Testing,
+    /// It waits for something, for instance for authentication.
+    Dormant,
+    /// It can carry packets.
+    Up,
+    /// What this version does not know.
+    Other(u8),
+}
+
+/// What a device has carried since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Packets received.
+    pub received_packets: u64,
+    /// Packets sent.
+    pub sent_packets: u64,
+    /// Bytes received, with the headers of the link layer.
+    pub received_bytes: u64,
+    /// Bytes sent, with the headers of the link layer.
+    pub sent_bytes: u64,
+}
+
+impl Link {
+    /// Whether packets can leave through it now.
+    pub fn is_usable(&self) -> bool {
+        self.up && self.carrier && matches!(self.operation, Operation::Up | Operation::Unknown)
+    }
+
+    pub(super) fn parse(payload: &[u8]) -> Result<Self, Malformed> {
+        let (header, attributes) = Bytes::split(HEADER, payload, HEADER_LEN)?;
+        let flags = header.u32(FLAGS_AT);
+        let info = attributes.nested(INFO)?;
+        Ok(Link {
+            index: header.u32(INDEX_AT),
+            name: attributes.text(NAME).unwrap_or_default(),
+            kind: info.and_then(|info| info.text(INFO_KIND)),
+            hardware: attributes.bytes(ADDRESS).unwrap_or_default().to_vec(),
+            up: flags & UP != 0,
+            carrier: flags & CARRIER != 0,
+            operation: Operation::new(attributes.u8(OPERATION)?.unwrap_or(0)),
+            loopback: flags & LOOPBACK != 0,
+            point_to_point: flags & POINT_TO_POINT != 0,
+            mtu: attributes.u32(MTU)?.unwrap_or(0),
+            master: attributes.u32(MASTER)?,
+        })
+    }
+}
+
+impl Operation {
+    fn new(state: u8) -> Self {
+        match state {
+            0 => Operation::Unknown,
+            1 => Operation::NotPresent,
+            2 => Operation::Down,
+            3 => Operation::LowerLayerDown,
+            4 => Operation::Testing,
+            5 => Operation::Dormant,
+            6 => Operation::Up,
+            other => Operation::Other(other),
+        }
+    }
+}
+
+impl Counters {
+    /// Index and counters of a device; none if the kernel does not count.
+    pub(super) fn parse(payload: &[u8]) -> Result<Option<(u32, Self)>, Malformed> {
+        let (header, attributes) = Bytes::split(HEADER, payload, HEADER_LEN)?;
+        let Some(bytes) = attributes.bytes(COUNTERS) else { return Ok(None) };
+        // The structure grows with the kernel; these are its first fields.
+        let Some(fields) = bytes.first_chunk::<32>() else {
+            return Err(Malformed::new(COUNTERS.1, format!("it has {} bytes, fewer than 32", bytes.len())));
+        };
+        let mut words =
+            fields.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().expect("chunks of 8")));
+        let mut next = || words.next().expect("32 bytes are 4 words");
+        let counters = Counters {
+            received_packets: next(),
+            sent_packets: next(),
+            received_bytes: next(),
+            sent_bytes: next(),
+        };
+        Ok(Some((header.u32(INDEX_AT), counters)))
+    }
+}
+
+fn header(index: u32, flags: u32, change: u32) -> Vec<u8> {
+    let mut bytes = vec![0; HEADER_LEN];
+    bytes[0] = family::UNSPECIFIED;
+    bytes[INDEX_AT..][..4].copy_from_slice(&index.to_ne_bytes());
+    bytes[FLAGS_AT..][..4].copy_from_slice(&flags.to_ne_bytes());
+    bytes[CHANGE_AT..][..4].copy_from_slice(&change.to_ne_bytes());
+    bytes
+}
+
+/// The request for a list of devices, with their counters or without.
+pub(super) fn list_request(with_counters: bool) -> Vec<u8> {
+    let mut payload = header(0, 0, 0);
+    if !with_counters {
+        put(&mut payload, EXTENT.0, &WITHOUT_COUNTERS.to_ne_bytes());
+    }
+    payload
+}
+
+/// The request that sets a device up or down.
+pub(super) fn set_up_request(index: u32, up: bool) -> Vec<u8> {
+    header(index, if up { UP } else { 0 }, UP)
+}
+
+/// The request that sets MTU, queue and most segments in one packet of a device.
+pub(super) fn shape_request(index: u32, mtu: u32, queue_packets: u32, segments: u32) -> Vec<u8> {
+    let mut payload = header(index, 0, 0);
+    for (known, value) in [(MTU, mtu), (QUEUE_LENGTH, queue_packets), (GSO_SEGMENTS, segments)] {
+        put(&mut payload, known.0, &value.to_ne_bytes());
+    }
+    payload
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::netlink::put_nested;
+
+    /// A message as the kernel lists a veth device that is up and has its cable.
+    fn veth() -> Vec<u8> {
+        let mut payload = header(7, UP | CARRIER, 0);
+        put(&mut payload, NAME.0, b"c0\0");
+        put(&mut payload, MTU.0, &1500u32.to_ne_bytes());
+        put(&mut payload, OPERATION.0, &[6]);
+        put(&mut payload, ADDRESS.0, &[2, 0, 0, 0, 0, 1]);
+        let mut info = vec![];
+        put(&mut info, INFO_KIND.0, b"veth\0");
+        put_nested(&mut payload, INFO.0, &info);
+        payload
+    }
+
+    #[test]
+    fn a_device_is_understood() {
+        let link = Link::parse(&veth()).unwrap();
+        assert_eq!((link.index, &*link.name, link.kind.as_deref(), link.mtu), (7, "c0", Some("veth"), 1500));
+        assert!(link.is_usable() && !link.loopback && link.master.is_none());
+        let mut down = veth();
+        put(&mut down, MASTER.0, &3u32.to_ne_bytes());
+        down[FLAGS_AT..][..4].copy_from_slice(&CARRIER.to_ne_bytes());
+        let link = Link::parse(&down).unwrap();
+        assert!(!link.is_usable() && link.master == Some(3));
+    }
+
+    #[test]
+    fn a_known_attribute_of_a_wrong_length_is_named() {
+        let mut payload = veth();
+        put(&mut payload, MASTER.0, &[1, 2]);
+        assert!(Link::parse(&payload).unwrap_err().to_string().starts_with("IFLA_MASTER: "));
+        assert!(Link::parse(&[0; 8]).unwrap_err().to_string().starts_with(HEADER));
+    }
+
+    #[test]
+    fn counters_are_the_first_fields_of_a_structure_that_grows() {
+        let numbers = |n: u64| (1..=n).flat_map(u64::to_ne_bytes).collect::<Vec<u8>>();
+        let mut payload = header(7, 0, 0);
+        put(&mut payload, COUNTERS.0, &numbers(25));
+        let expected = Counters { received_packets: 1, sent_packets: 2, received_bytes: 3, sent_bytes: 4 };
+        assert_eq!(Counters::parse(&payload), Ok(Some((7, expected))));
+        let mut short = header(7, 0, 0);
+        put(&mut short, COUNTERS.0, &numbers(3));
+        assert!(Counters::parse(&short).unwrap_err().to_string().starts_with("IFLA_STATS64"));
+        assert_eq!(Counters::parse(&header(7, 0, 0)), Ok(None));
+    }
+
+    mod properties {
+        use proptest::prelude::*;
+
+        use super::*;
+
+        proptest! {
+            #[test]
+            fn no_message_makes_it_panic(
+                mut bytes in prop::collection::vec(any::<u8>(), 0..200),
+                at in 0usize..80,
+            ) {
+                let _ = (Link::parse(&bytes).is_ok(), Counters::parse(&bytes).is_ok());
+                // A right message with some bytes that are wrong.
+                let mut message = veth();
+                bytes.truncate(4);
+                let at = at.min(message.len() - bytes.len());
+                message[at..][..bytes.len()].copy_from_slice(&bytes);
+                let _ = (Link::parse(&message).is_ok(), Counters::parse(&message).is_ok());
+            }
+        }
+    }
+}

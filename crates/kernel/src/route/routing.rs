@@ -1,0 +1,221 @@
+//! Lists and changes of devices, addresses, routes and rules.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use super::address::{self, Address};
+use super::entry::{self, Route};
+use super::link::{self, Counters, Link};
+use super::rule::{self, Rule};
+use super::uapi::{family, flag, kind};
+use crate::error::{Doing, Result};
+use crate::netlink::Netlink;
+
+/// The loopback device has this index in every namespace.
+const LOOPBACK: u32 = 1;
+const FAMILIES: [u8; 2] = [family::INET, family::INET6];
+
+/// An rtnetlink socket. It belongs to the namespace in which it was opened. Reading needs no capability,
+/// changing needs `CAP_NET_ADMIN` there.
+#[derive(Debug)]
+pub struct Routing {
+    netlink: Netlink,
+}
+
+impl Routing {
+    /// Of the calling thread's namespace.
+    ///
+    /// # Errors
+    /// [`Error::Io`](crate::Error::Io) if the process has no file descriptors left.
+    pub fn open() -> Result<Self> {
+        Ok(Routing { netlink: Netlink::open(None).doing("opening an rtnetlink socket")? })
+    }
+
+    /// All devices, by their indices.
+    ///
+    /// # Errors
+    /// [`Error::Busy`](crate::Error::Busy) if the list does not stand still,
+    /// [`Error::Malformed`](crate::Error::Malformed) if the kernel says what cannot be understood.
+    pub fn links(&mut self) -> Result<Vec<Link>> {
+        let request = link::list_request(false);
+        let links = self.netlink.list(kind::GET_LINK, &request, |reply| Link::parse(reply.payload).map(Some));
+        sorted(links.map_err(|failure| failure.doing("listing network devices")))
+    }
+
+    /// What each device has carried, by its index.
+    ///
+    /// # Errors
+    /// As [`Self::links`].
+    pub fn counters(&mut self) -> Result<Vec<(u32, Counters)>> {
+        let request = link::list_request(true);
+        let counters = self.netlink.list(kind::GET_LINK, &request, |reply| Counters::parse(reply.payload));
+        counters.map_err(|failure| failure.doing("reading the counters of network devices"))
+    }
+
+    /// All addresses, by device.
+    ///
+    /// # Errors
+    /// As [`Self::links`].
+    pub fn addresses(&mut self) -> Result<Vec<Address>> {
+        let request = address::list_request();
+        let addresses = self.netlink.list(kind::GET_ADDRESS, &request, |reply| Address::parse(reply.payload));
+        sorted(addresses.map_err(|failure| failure.doing("listing addresses")))
+    }
+
+    /// All entries of all routing tables, by destination.
+    ///
+    /// # Errors
+    /// As [`Self::links`].
+    pub fn routes(&mut self) -> Result<Vec<Route>> {
+        let mut routes = vec![];
+        for family in FAMILIES {
+            let request = entry::list_request(family);
+            let list = self.netlink.list(kind::GET_ROUTE, &request, |reply| Route::parse(reply.payload));
+            routes.extend(list.map_err(|failure| failure.doing("listing routes"))?);
+        }
+        sorted(Ok(routes))
+    }
+
+    /// All rules, by priority.
+    ///
+    /// # Errors
+    /// As [`Self::links`].
+    pub fn rules(&mut self) -> Result<Vec<Rule>> {
+        let mut rules = vec![];
+        for family in FAMILIES {
+            let request = rule::list_request(family);
+            let list = self.netlink.list(kind::GET_RULE, &request, |reply| Rule::parse(reply.payload));
+            match list {
+                // A kernel without rules for this family.
+                Err(failure) if failure.errno() == Some(rustix::io::Errno::OPNOTSUPP) => {}
+                list => rules.extend(list.map_err(|failure| failure.doing("listing rules"))?),
+            }
+        }
+        sorted(Ok(rules))
+    }
+
+    /// Sets the loopback device up.
+    ///
+    /// # Errors
+    /// [`Error::Permission`](crate::Error::Permission) without `CAP_NET_ADMIN`.
+    pub fn set_loopback_up(&mut self) -> Result<()> {
+        self.set_up(LOOPBACK, true)
+    }
+
+    /// Sets a device up or down.
+    ///
+    /// # Errors
+    /// [`Error::Permission`](crate::Error::Permission) without `CAP_NET_ADMIN`;
+    /// [`Error::Io`](crate::Error::Io) if there is no such device, or its driver refuses.
+    pub fn set_up(&mut self, device: u32, up: bool) -> Result<()> {
+        let doing = format_args!("setting device {device} {}", if up { "up" } else { "down" });
+        self.change(doing, kind::NEW_LINK, 0, &link::set_up_request(device, up))
+    }
+
+    /// Sets the largest packet in bytes, the length of the transmit queue in packets, and the most segments
+    /// that TCP may hand down as one.
+    ///
+    /// # Errors
+    /// As [`Self::set_up`].
+    pub fn shape_device(&mut self, device: u32, mtu: u32, queue_packets: u32, segments: u32) -> Result<()> {
+        let request = link::shape_request(device, mtu, queue_packets, segments);
+        self.change(format_args!("setting the MTU of device {device} to {mtu}"), kind::NEW_LINK, 0, &request)
+    }
+
+    /// Gives the loopback device an address, which is reachable through every other device.
+    ///
+    /// # Errors
+    /// As [`Self::add_address`].
+    pub fn add_loopback_address(&mut self, address: IpAddr) -> Result<()> {
+        self.add_address(LOOPBACK, address)
+    }
+
+    /// Gives a device an address, alone on its network.
+    ///
+    /// # Errors
+    /// [`Error::Permission`](crate::Error::Permission) without `CAP_NET_ADMIN`;
+    /// [`Error::Io`](crate::Error::Io) if the device has it already, or there is no such device.
+    pub fn add_address(&mut self, device: u32, address: IpAddr) -> Result<()> {
+        let doing = format_args!("giving device {device} the address {address}");
+        let request = address::request(device, address);
+        self.change(doing, kind::NEW_ADDRESS, flag::CREATE | flag::EXCLUSIVE, &request)
+    }
+
+    /// Takes an address that is alone on its network from a device.
+    ///
+    /// # Errors
+    /// [`Error::Permission`](crate::Error::Permission) without `CAP_NET_ADMIN`;
+    /// [`Error::Io`](crate::Error::Io) if the device does not have it.
+    pub fn delete_address(&mut self, device: u32, address: IpAddr) -> Result<()> {
+        let doing = format_args!("taking the address {address} from device {device}");
+        self.change(doing, kind::DEL_ADDRESS, 0, &address::request(device, address))
+    }
+
+    /// Lets packets from `source` be routed by `table`.
+    ///
+    /// # Errors
+    /// [`Error::Permission`](crate::Error::Permission) without `CAP_NET_ADMIN`;
+    /// [`Error::Io`](crate::Error::Io) if there is such a rule already.
+    pub fn add_source_rule(&mut self, source: IpAddr, table: u32) -> Result<()> {
+        let doing = format_args!("routing packets from {source} by table {table}");
+        let request = Rule::from_source(source, table);
+        self.change(doing, kind::NEW_RULE, flag::CREATE | flag::EXCLUSIVE, &request)
+    }
+
+    /// Adds a rule.
+    ///
+    /// # Errors
+    /// As [`Self::add_source_rule`].
+    pub fn add_rule(&mut self, rule: &Rule) -> Result<()> {
+        let doing = format_args!("adding a rule for packets from {}", rule.source);
+        self.change(doing, kind::NEW_RULE, flag::CREATE | flag::EXCLUSIVE, &rule.request())
+    }
+
+    /// Removes a rule.
+    ///
+    /// # Errors
+    /// [`Error::Permission`](crate::Error::Permission) without `CAP_NET_ADMIN`;
+    /// [`Error::Io`](crate::Error::Io) if there is none.
+    pub fn delete_rule(&mut self, rule: &Rule) -> Result<()> {
+        let doing = format_args!("removing the rule for packets from {}", rule.source);
+        self.change(doing, kind::DEL_RULE, 0, &rule.request())
+    }
+
+    /// Adds a route; one to the same destination with the same priority in the same table is replaced.
+    ///
+    /// # Errors
+    /// [`Error::Permission`](crate::Error::Permission) without `CAP_NET_ADMIN`;
+    /// [`Error::Io`](crate::Error::Io) if a device or gateway cannot be used, with the kernel's reason.
+    pub fn add_route(&mut self, route: &Route) -> Result<()> {
+        let doing = format_args!("routing to {} through {}", route.destination, through(route));
+        self.change(doing, kind::NEW_ROUTE, flag::CREATE | flag::REPLACE, &route.request())
+    }
+
+    /// Removes a route.
+    ///
+    /// # Errors
+    /// [`Error::Permission`](crate::Error::Permission) without `CAP_NET_ADMIN`;
+    /// [`Error::Io`](crate::Error::Io) if there is none.
+    pub fn delete_route(&mut self, route: &Route) -> Result<()> {
+        let doing = format_args!("removing the route to {} through {}", route.destination, through(route));
+        self.change(doing, kind::DEL_ROUTE, 0, &route.delete_request())
+    }
+
+    fn change(&mut self, doing: fmt::Arguments<'_>, kind: u16, flags: u16, request: &[u8]) -> Result<()> {
+        let done = self.netlink.command(kind, flags, request);
+        done.map_err(|failure| failure.doing(doing.to_string()))
+    }
+}
+
+fn sorted<T: Ord>(list: Result<Vec<T>>) -> Result<Vec<T>> {
+    let mut list = list?;
+    list.sort_unstable();
+    Ok(list)
+}
+
+/// The devices of a route, for messages.
+fn through(route: &Route) -> String {
+    let devices: Vec<String> =
+        route.hops.iter().filter_map(|hop| hop.device).map(|device| format!("device {device}")).collect();
+    if devices.is_empty() { "no device".into() } else { devices.join(" and ") }
+}

@@ -1,0 +1,202 @@
+//! Rules: which packets look into which routing table.
+
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::address::put_ip;
+use super::prefix::Prefix;
+use super::uapi::family;
+use crate::netlink::{Bytes, Known, Malformed, put};
+
+/// `struct fib_rule_hdr`.
+const HEADER_LEN: usize = 12;
+const HEADER: &str = "struct fib_rule_hdr";
+const FAMILY_AT: usize = 0;
+const DESTINATION_LEN_AT: usize = 1;
+const SOURCE_LEN_AT: usize = 2;
+const TABLE_AT: usize = 4;
+const ACTION_AT: usize = 7;
+
+const DESTINATION: Known = Known(1, "FRA_DST");
+const SOURCE: Known = Known(2, "FRA_SRC");
+const INCOMING: Known = Known(3, "FRA_IIFNAME");
+const PRIORITY: Known = Known(6, "FRA_PRIORITY");
+const MARK: Known = Known(10, "FRA_FWMARK");
+const TABLE: Known = Known(15, "FRA_TABLE");
+const MASK: Known = Known(16, "FRA_FWMASK");
+const OUTGOING: Known = Known(17, "FRA_OIFNAME");
+
+/// Which packets look into which table.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Rule {
+    /// Rules are tried in the order of their priorities, from 0 up.
+    pub priority: u32,
+    /// Source addresses; of which family says the prefix, also if it is all of them.
+    pub source: Prefix,
+    /// Destination addresses; none means all.
+    pub destination: Option<Prefix>,
+    /// Device by which they came in.
+    pub incoming: Option<String>,
+    /// Device to which their socket is bound.
+    pub outgoing: Option<String>,
+    /// Mark of the packet or its socket, and which bits of it count.
+    pub mark: Option<(u32, u32)>,
+    /// What is done.
+    pub action: Action,
+}
+
+/// What a rule does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// Looks into a routing table.
+    Table(u32),
+    /// Something else, by its number: refuses, jumps to another rule.
+    Other(u8),
+}
+
+const TO_TABLE: u8 = 1;
+
+impl Rule {
+    /// Packets from `source` look into `table`. The kernel chooses a priority before its own rules.
+    pub(super) fn from_source(source: IpAddr, table: u32) -> Vec<u8> {
+        let mut payload = vec![0; HEADER_LEN];
+        payload[FAMILY_AT] = family::of(source);
+        payload[SOURCE_LEN_AT] = Prefix::from(source).length();
+        payload[ACTION_AT] = TO_TABLE;
+        put_ip(&mut payload, SOURCE, source);
+        put(&mut payload, TABLE.0, &table.to_ne_bytes());
+        payload
+    }
+
+    /// The request that adds or removes it.
+    pub(super) fn request(&self) -> Vec<u8> {
+        let mut payload = vec![0; HEADER_LEN];
+        payload[FAMILY_AT] = family::of(self.source.address());
+        payload[DESTINATION_LEN_AT] = self.destination.map_or(0, Prefix::length);
+        payload[SOURCE_LEN_AT] = self.source.length();
+        match self.action {
+            Action::Table(table) => {
+                payload[ACTION_AT] = TO_TABLE;
+                put(&mut payload, TABLE.0, &table.to_ne_bytes());
+            }
+            Action::Other(number) => payload[ACTION_AT] = number,
+        }
+        put(&mut payload, PRIORITY.0, &self.priority.to_ne_bytes());
+        if !self.source.is_all() {
+            put_ip(&mut payload, SOURCE, self.source.address());
+        }
+        if let Some(destination) = self.destination {
+            put_ip(&mut payload, DESTINATION, destination.address());
+        }
+        for (known, name) in [(INCOMING, &self.incoming), (OUTGOING, &self.outgoing)] {
+            if let Some(name) = name {
+                put(&mut payload, known.0, &[name.as_bytes(), &[0]].concat());
+            }
+        }
+        if let Some((mark, mask)) = self.mark {
+            put(&mut payload, MARK.0, &mark.to_ne_bytes());
+            put(&mut payload, MASK.0, &mask.to_ne_bytes());
+        }
+        payload
+    }
+
+    /// A list's element; none for rules of other families.
+    pub(super) fn parse(payload: &[u8]) -> Result<Option<Self>, Malformed> {
+        let (header, attributes) = Bytes::split(HEADER, payload, HEADER_LEN)?;
+        let all = match header.u8(FAMILY_AT) {
+            family::INET => Prefix::ALL_V4,
+            family::INET6 => Prefix::ALL_V6,
+            _ => return Ok(None),
+        };
+        let prefix = |known: Known, length_at: usize| {
+            let Some(ip) = attributes.ip(known)? else { return Ok(None) };
+            let prefix = Prefix::new(ip, header.u8(length_at));
+            prefix.map(Some).map_err(|error| Malformed::new(known.1, error.to_string()))
+        };
+        let table = attributes.u32(TABLE)?.unwrap_or(u32::from(header.u8(TABLE_AT)));
+        let mark = attributes.u32(MARK)?;
+        let mask = attributes.u32(MASK)?.unwrap_or(u32::MAX);
+        Ok(Some(Rule {
+            priority: attributes.u32(PRIORITY)?.unwrap_or(0),
+            source: prefix(SOURCE, SOURCE_LEN_AT)?.unwrap_or(all),
+            destination: prefix(DESTINATION, DESTINATION_LEN_AT)?,
+            incoming: attributes.text(INCOMING),
+            outgoing: attributes.text(OUTGOING),
+            mark: mark.map(|mark| (mark, mask)),
+            action: match header.u8(ACTION_AT) {
+                TO_TABLE => Action::Table(table),
+                other => Action::Other(other),
+            },
+        }))
+    }
+}
+
+/// The request for a list of rules.
+pub(super) fn list_request(family: u8) -> Vec<u8> {
+    let mut payload = vec![0; HEADER_LEN];
+    payload[FAMILY_AT] = family;
+    payload
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Rule {
+        Rule {
+            priority: 900,
+            source: Prefix::new("10.1.0.0".parse().unwrap(), 16).unwrap(),
+            destination: Some(Prefix::from(IpAddr::from([192, 0, 2, 1]))),
+            incoming: Some("wlan0".into()),
+            outgoing: None,
+            mark: Some((7, 0xff)),
+            action: Action::Table(1000),
+        }
+    }
+
+    #[test]
+    fn a_rule_is_read_as_it_was_written() {
+        let everything = Rule {
+            source: Prefix::ALL_V6,
+            destination: None,
+            incoming: None,
+            outgoing: Some("lte0".into()),
+            mark: None,
+            action: Action::Other(6),
+            ..example()
+        };
+        for rule in [example(), everything] {
+            assert_eq!(Rule::parse(&rule.request()).unwrap(), Some(rule));
+        }
+    }
+
+    #[test]
+    fn a_malformed_part_is_named() {
+        let mut payload = example().request();
+        payload[SOURCE_LEN_AT] = 40;
+        assert!(Rule::parse(&payload).unwrap_err().to_string().starts_with("FRA_SRC: "));
+    }
+
+    mod properties {
+        use proptest::prelude::*;
+
+        use super::*;
+
+        proptest! {
+            #[test]
+            fn no_message_makes_it_panic(
+                bytes in prop::collection::vec(any::<u8>(), 0..100),
+                at in 0usize..80,
+            ) {
+                let _ = Rule::parse(&bytes).is_ok();
+                let mut message = example().request();
+                for (to, from) in message.iter_mut().skip(at).zip(bytes.iter().take(4)) {
+                    *to = *from;
+                }
+                let _ = Rule::parse(&message).is_ok();
+            }
+        }
+    }
+}

@@ -1,0 +1,501 @@
+//! What is kept on disk about the running kernel: `/run/joulepath`, which ends with the boot as the kernel's
+//! own state does.
+//!
+//! - **One writer.** Who changes something takes a [`Lock`] by name first; the kernel releases it when its
+//!   holder ends, however it ends.
+//! - **Whole or not at all.** A record is written to a draft that is renamed: a reader sees the old one or
+//!   the new one.
+//! - **Nobody else's files.** No symbolic link is followed, and the folder is used only if nobody but its
+//!   owner can write to it.
+//! - **Of this boot.** A record carries the boot's id; one of an earlier boot counts as absent.
+//! - **One place.** A process in a mount namespace of its own, as `ip netns exec` makes one, uses the folder
+//!   that its oldest ancestor sees: the first process of the machine or container, if it may look at that.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{
+    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, flock, fstat, ftruncate, mkdirat,
+    open, openat, openat2, renameat, unlinkat,
+};
+use rustix::io::Errno;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Doing, Error, Result};
+
+/// The folder, below the root of the machine's files.
+const FOLDER: &str = "run/joulepath";
+/// Everybody may look, and only the owner may write.
+const FOLDER_MODE: Mode = Mode::from_raw_mode(0o755);
+const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
+/// Whoever can open a lock can hold it.
+const LOCK_MODE: Mode = Mode::from_raw_mode(0o600);
+/// Write bits of the group and of others.
+const OTHERS_WRITE: u32 = 0o022;
+/// Larger than any record. Another file is at fault then.
+const LARGEST_BYTES: u64 = 16 << 20;
+/// Time between two attempts to have a lock.
+const RETRY: Duration = Duration::from_millis(10);
+const DRAFT: &str = ".draft";
+const LOCK: &str = ".lock";
+
+/// The folder, open.
+#[derive(Debug)]
+pub struct State {
+    folder: OwnedFd,
+    path: PathBuf,
+}
+
+/// What is on disk.
+#[derive(Serialize, Deserialize)]
+struct Record<T> {
+    boot: String,
+    value: T,
+}
+
+/// Who holds a lock, for messages to others.
+#[derive(Serialize, Deserialize)]
+struct Holder {
+    pid: u32,
+    command: String,
+}
+
+/// A lock that is held until the value is dropped, or the process ends.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl State {
+    /// Opens `/run/joulepath`, and makes it if it is absent.
+    ///
+    /// # Errors
+    /// [`Error::Permission`] if this user may not make it, with the command that makes it for him;
+    /// [`Error::Unsupported`] if others can write to it, or if it is no folder but a symbolic link.
+    pub fn open() -> Result<Self> {
+        Self::below(&root())
+    }
+
+    /// As [`Self::open`], for readers: none if it is absent.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn existing() -> Result<Option<Self>> {
+        let path = root().join(FOLDER);
+        match open_folder(&root(), FOLDER) {
+            Err(Errno::NOENT) => Ok(None),
+            folder => Self::checked(folder.map_err(|errno| not_opened(&path, errno))?, path).map(Some),
+        }
+    }
+
+    /// `run/joulepath` below another root; for tests.
+    pub(crate) fn below(root: &Path) -> Result<Self> {
+        let path = root.join(FOLDER);
+        let folder = match open_folder(root, FOLDER) {
+            Err(Errno::NOENT) => make_folder(root, FOLDER),
+            opened => opened,
+        };
+        Self::checked(folder.map_err(|errno| not_opened(&path, errno))?, path)
+    }
+
+    /// A folder in it, which is made if it is absent.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn folder(&self, name: &str) -> Result<Self> {
+        let path = self.path.join(name);
+        let open = || openat2(&self.folder, name, folder_flags(), Mode::empty(), ResolveFlags::NO_SYMLINKS);
+        let folder = match open() {
+            Err(Errno::NOENT) => match mkdirat(&self.folder, name, FOLDER_MODE) {
+                Ok(()) | Err(Errno::EXIST) => open(),
+                Err(errno) => Err(errno),
+            },
+            opened => opened,
+        };
+        Self::checked(folder.map_err(|errno| not_opened(&path, errno))?, path)
+    }
+
+    fn checked(folder: OwnedFd, path: PathBuf) -> Result<Self> {
+        let found = fstat(&folder).doing(format!("looking at {}", path.display()))?;
+        let own = rustix::process::geteuid().as_raw();
+        let why = if found.st_mode & OTHERS_WRITE != 0 {
+            "users besides its owner can write to it"
+        } else if ![0, own].contains(&found.st_uid) {
+            "it belongs to another user"
+        } else {
+            return Ok(State { folder, path });
+        };
+        Err(Error::Unsupported {
+            what: format!("the folder {}", path.display()),
+            why: why.into(),
+            remedy: format!("look at what is in it, and remove it: sudo rm -r {}", path.display()),
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes the lock of that name, and waits for it for at most `patience`.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] with the process that holds it; [`Error::Permission`] if this user may not write to
+    /// the folder.
+    pub fn lock(&self, name: &str, patience: Duration) -> Result<Lock> {
+        let file_name = format!("{name}{LOCK}");
+        let path = self.path.join(&file_name);
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = openat(&self.folder, file_name, flags, LOCK_MODE);
+        let mut file = File::from(file.map_err(|errno| not_written(&path, errno))?);
+        let deadline = Instant::now() + patience;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => break,
+                Err(Errno::WOULDBLOCK) if Instant::now() < deadline => thread::sleep(RETRY),
+                Err(Errno::WOULDBLOCK) => return Err(busy(&mut file, &path)),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(Error::io(format!("locking {}", path.display()), errno)),
+            }
+        }
+        introduce(&mut file).doing(format!("writing {}", path.display()))?;
+        Ok(Lock { _file: file })
+    }
+
+    /// The record of that name; none if there is none, or if it is of an earlier boot.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`] if the file is not such a record, [`Error::Permission`] if it may not be read.
+    pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
+        let path = self.path.join(name);
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = match openat(&self.folder, name, flags, Mode::empty()) {
+            Err(Errno::NOENT) => return Ok(None),
+            file => file.doing(format!("opening {}", path.display()))?,
+        };
+        let malformed = |why: String| Error::Malformed { what: path.display().to_string(), why };
+        let found = fstat(&file).doing(format!("looking at {}", path.display()))?;
+        if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
+            return Err(malformed("it is no regular file".into()));
+        }
+        let mut text = vec![];
+        let read = File::from(file).take(LARGEST_BYTES).read_to_end(&mut text);
+        read.doing(format!("reading {}", path.display()))?;
+        let record: Record<T> =
+            serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
+        Ok((record.boot == boot_id()?).then_some(record.value))
+    }
+
+    /// Writes a record. Two processes must not write the same one at once: take a lock.
+    ///
+    /// # Errors
+    /// [`Error::Permission`] if this user may not write to the folder; [`Error::Io`] if there is no space.
+    pub fn write<T: Serialize>(&self, name: &str, value: &T) -> Result<()> {
+        let path = self.path.join(name);
+        let record = Record { boot: boot_id()?, value };
+        let text = serde_json::to_vec(&record)
+            .map_err(io::Error::from)
+            .doing(format!("writing {}", path.display()))?;
+        let draft = format!("{name}{DRAFT}");
+        // What a killed process has left.
+        self.remove_file(&draft)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file =
+            openat(&self.folder, &draft, flags, FILE_MODE).map_err(|errno| not_written(&path, errno))?;
+        let mut file = File::from(file);
+        file.write_all(&text).and_then(|()| file.sync_data()).doing(format!("writing {}", path.display()))?;
+        renameat(&self.folder, &draft, &self.folder, name).doing(format!("writing {}", path.display()))
+    }
+
+    /// Removes a record; it may be absent.
+    ///
+    /// # Errors
+    /// [`Error::Permission`] if this user may not write to the folder.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        self.remove_file(name)
+    }
+
+    fn remove_file(&self, name: &str) -> Result<()> {
+        match unlinkat(&self.folder, name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(not_written(&self.path.join(name), errno)),
+        }
+    }
+
+    /// The names of all records, sorted.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the folder cannot be read.
+    pub fn names(&self) -> Result<Vec<String>> {
+        let doing = || format!("listing {}", self.path.display());
+        let mut names = vec![];
+        for entry in Dir::read_from(&self.folder).doing(doing())? {
+            let entry = entry.doing(doing())?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let is_record = !name.starts_with('.') && !name.ends_with(DRAFT) && !name.ends_with(LOCK);
+            if is_record && entry.file_type() != FileType::Directory {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+}
+
+impl AsFd for State {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.folder.as_fd()
+    }
+}
+
+/// The id of this boot, another one after each.
+///
+/// # Errors
+/// [`Error::Io`] without `/proc`.
+pub fn boot_id() -> Result<String> {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").doing("reading the boot's id")?;
+    Ok(text.trim().to_owned())
+}
+
+/// The root of the files that outlive this process: its own, or that of the oldest ancestor that may be
+/// looked at, if that one is in another mount namespace.
+pub(crate) fn root() -> PathBuf {
+    match outside() {
+        Some(ancestor) => format!("/proc/{ancestor}/root").into(),
+        None => "/".into(),
+    }
+}
+
+/// The oldest ancestor that may be looked at, if it is in another mount namespace than this process.
+pub(crate) fn outside() -> Option<u32> {
+    let namespace = |process: u32| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+    let own = namespace(std::process::id())?;
+    let mut ancestors = vec![];
+    let mut process = std::process::id();
+    while let Some(parent) = parent_of(process).filter(|parent| *parent != 0) {
+        ancestors.push(parent);
+        process = parent;
+    }
+    let oldest = ancestors.into_iter().rev().find_map(|process| Some((process, namespace(process)?)));
+    oldest.filter(|(_, theirs)| *theirs != own).map(|(process, _)| process)
+}
+
+/// From `PID (NAME) STATE PARENT …`, where the name may have any letters.
+fn parent_of(process: u32) -> Option<u32> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+}
+
+fn folder_flags() -> OFlags {
+    OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
+}
+
+/// `name` below `root`, whose last part may be one of the links of `/proc`.
+fn open_folder(root: &Path, name: &str) -> Result<OwnedFd, Errno> {
+    let root = open(root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::IN_ROOT;
+    openat2(root, name, folder_flags(), Mode::empty(), resolve)
+}
+
+fn make_folder(root: &Path, name: &str) -> Result<OwnedFd, Errno> {
+    let (parent, last) = name.rsplit_once('/').unwrap_or(("", name));
+    match mkdirat(open_folder(root, parent)?, last, FOLDER_MODE) {
+        Ok(()) | Err(Errno::EXIST) => open_folder(root, name),
+        Err(errno) => Err(errno),
+    }
+}
+
+fn not_opened(path: &Path, errno: Errno) -> Error {
+    match errno {
+        Errno::LOOP | Errno::NOTDIR => Error::Unsupported {
+            what: format!("the folder {}", path.display()),
+            why: "there is something else: a file, or a symbolic link".into(),
+            remedy: format!("look at what it is, and remove it: sudo rm {}", path.display()),
+        },
+        errno => not_written(path, errno),
+    }
+}
+
+/// Who may not write is told the command that gives him the folder.
+fn not_written(path: &Path, errno: Errno) -> Error {
+    let doing = format!("writing {}", path.display());
+    let folder = Path::new("/").join(FOLDER);
+    match Error::io(doing, errno) {
+        Error::Permission { doing, denial, .. } => Error::Permission {
+            doing,
+            denial,
+            remedy: format!(
+                "run it as root, or make the folder yours: sudo install -d -o $(id -un) {}",
+                folder.display()
+            ),
+        },
+        error => error,
+    }
+}
+
+/// Writes into a lock who holds it.
+fn introduce(file: &mut File) -> io::Result<()> {
+    let command = fs::read("/proc/self/cmdline").unwrap_or_default();
+    let words: Vec<_> = command.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
+    let holder = Holder { pid: std::process::id(), command: words.join(" ").trim().to_owned() };
+    ftruncate(&*file, 0)?;
+    file.rewind()?;
+    file.write_all(&serde_json::to_vec(&holder)?)
+}
+
+fn busy(file: &mut File, path: &Path) -> Error {
+    let mut text = vec![];
+    let read = file.rewind().and_then(|()| file.read_to_end(&mut text));
+    let holder = read.ok().and_then(|_| serde_json::from_slice::<Holder>(&text).ok());
+    let who = holder.map_or_else(
+        || "another process".to_owned(),
+        |holder| format!("process {}, `{}`,", holder.pid, holder.command),
+    );
+    Error::Busy {
+        what: format!("locking {}", path.display()),
+        why: format!("{who} holds the lock"),
+        remedy: "wait until it has ended, and try again".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    const AT_ONCE: Duration = Duration::ZERO;
+
+    /// A root with a folder `run`.
+    fn root() -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("run")).unwrap();
+        root
+    }
+
+    fn state(root: &tempfile::TempDir) -> State {
+        State::below(root.path()).unwrap()
+    }
+
+    #[test]
+    fn a_record_comes_back_and_leaves_no_draft() {
+        let root = root();
+        let state = state(&root);
+        assert_eq!(state.read::<u32>("n").unwrap(), None);
+        for n in [1, 2] {
+            state.write("n", &n).unwrap();
+            assert_eq!(state.read::<u32>("n").unwrap(), Some(n));
+        }
+        assert_eq!(state.names().unwrap(), ["n"]);
+        let files = fs::read_dir(root.path().join(FOLDER)).unwrap().count();
+        assert_eq!(files, 1);
+        state.remove("n").unwrap();
+        state.remove("n").unwrap();
+        assert_eq!(state.read::<u32>("n").unwrap(), None);
+    }
+
+    #[test]
+    fn a_record_of_an_earlier_boot_is_absent() {
+        let root = root();
+        let state = state(&root);
+        let path = root.path().join(FOLDER).join("n");
+        fs::write(path, r#"{"boot":"00000000-0000-0000-0000-000000000000","value":7}"#).unwrap();
+        assert_eq!(state.read::<u32>("n").unwrap(), None);
+    }
+
+    #[test]
+    fn what_a_killed_writer_left_does_not_hinder_the_next() {
+        let root = root();
+        let state = state(&root);
+        fs::write(root.path().join(FOLDER).join("n.draft"), "half").unwrap();
+        state.write("n", &3).unwrap();
+        assert_eq!(state.read::<u32>("n").unwrap(), Some(3));
+        assert_eq!(state.names().unwrap(), ["n"]);
+    }
+
+    #[test]
+    fn a_file_that_is_no_record_is_named() {
+        let root = root();
+        let state = state(&root);
+        let path = root.path().join(FOLDER).join("n");
+        fs::write(&path, "nonsense").unwrap();
+        let error = state.read::<u32>("n").unwrap_err().to_string();
+        assert!(error.contains(path.to_str().unwrap()), "{error}");
+        fs::remove_file(&path).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::Fifo, FILE_MODE, 0).unwrap();
+        // It does not wait for somebody who writes to the pipe.
+        assert!(matches!(state.read::<u32>("n"), Err(Error::Malformed { .. })));
+    }
+
+    #[test]
+    fn planted_symbolic_links_are_not_followed() {
+        let (first, second, target) = (root(), root(), tempfile::tempdir().unwrap());
+        // In place of the folder.
+        symlink(target.path(), first.path().join(FOLDER)).unwrap();
+        assert!(matches!(State::below(first.path()), Err(Error::Unsupported { .. })));
+        // In place of a record, of its draft and of a lock.
+        let state = state(&second);
+        let victim = target.path().join("victim");
+        fs::write(&victim, "precious").unwrap();
+        for name in ["n", "n.draft", "n.lock"] {
+            symlink(&victim, second.path().join(FOLDER).join(name)).unwrap();
+        }
+        assert!(state.read::<u32>("n").is_err());
+        assert!(state.lock("n", AT_ONCE).is_err());
+        state.write("n", &1).unwrap();
+        assert_eq!(state.read::<u32>("n").unwrap(), Some(1));
+        assert_eq!(fs::read_to_string(victim).unwrap(), "precious");
+    }
+
+    #[test]
+    fn a_folder_that_others_can_write_to_is_refused() {
+        let root = root();
+        drop(state(&root));
+        fs::set_permissions(root.path().join(FOLDER), fs::Permissions::from_mode(0o777)).unwrap();
+        let error = State::below(root.path()).unwrap_err();
+        assert!(error.to_string().contains("users besides its owner can write to it"), "{error}");
+    }
+
+    #[test]
+    fn a_lock_is_for_one_and_says_who_has_it() {
+        let root = root();
+        let state = state(&root);
+        let held = state.lock("n", AT_ONCE).unwrap();
+        let error = state.lock("n", AT_ONCE).unwrap_err();
+        let Error::Busy { why, .. } = &error else { panic!("{error}") };
+        assert!(why.starts_with(&format!("process {}, `", std::process::id())), "{why}");
+        // Another one is free.
+        let _other = state.lock("m", AT_ONCE).unwrap();
+        drop(held);
+        let _again = state.lock("n", AT_ONCE).unwrap();
+        assert_eq!(state.names().unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn who_waits_for_a_lock_has_it_when_it_is_released() {
+        let root = root();
+        let state = state(&root);
+        let held = state.lock("n", AT_ONCE).unwrap();
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| state.lock("n", Duration::from_secs(60)).map(drop));
+            thread::sleep(3 * RETRY);
+            assert!(!waiting.is_finished());
+            drop(held);
+            waiting.join().unwrap().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_folder_in_it_is_made_once() {
+        let root = root();
+        let state = state(&root);
+        state.folder("labs").unwrap().write("a", &1).unwrap();
+        assert_eq!(state.folder("labs").unwrap().read("a").unwrap(), Some(1));
+        assert_eq!(state.names().unwrap(), [""; 0]);
+    }
+}

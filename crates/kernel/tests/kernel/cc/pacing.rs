@@ -1,0 +1,151 @@
+//! A limit on a subflow's rate, told through the controllers' map, holds without any queueing discipline: TCP
+//! has a timer of its own. The option that it uses, SO_MAX_PACING_RATE, is the application's, too.
+
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::AsRawFd;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use joulepath_kernel::cc::{Control, ControlKey, Field, Lease, Registered};
+use joulepath_kernel::mptcp::socket::Protocol;
+
+use super::running::{Pair, listener, netns, register, using};
+use joulepath_testbed::net::Net;
+
+/// Bytes.
+const BURST: usize = 500_000;
+/// Bytes/s: a burst takes 2 s, some tenths of a second without.
+const PACING: u32 = 250_000;
+/// Attempts, on a machine that has other things to do.
+const ATTEMPTS: usize = 100;
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Not limited, as the kernel has it.
+const UNLIMITED: u64 = u64::MAX;
+
+fn seconds(pair: &Pair) -> f64 {
+    let began = Instant::now();
+    pair.send(BURST);
+    began.elapsed().as_secs_f64()
+}
+
+fn interface(net: &Net) -> ControlKey {
+    ControlKey::Interface { netns: netns(net), ifindex: net.paths[0].device }
+}
+
+fn pace(registered: &Registered, net: &Net, rate: u32) {
+    registered.controls().set(interface(net), Control::Pacing(rate), Lease::WithTheMap).unwrap();
+}
+
+#[test(needs(NET, BPF))]
+fn a_subflow_sends_no_faster_than_it_is_told_and_as_fast_as_before_afterwards() {
+    let (net, registered) = (Net::v4(1), register("reno"));
+    let options = using(&registered);
+    let listener = listener(&net, &options);
+    let pair = Pair::open(&net, &listener, Protocol::Mptcp, &options);
+    let free_s = (0..ATTEMPTS).map(|_| seconds(&pair)).find(|&s| s < 1.0).expect("a free subflow is fast");
+
+    pace(&registered, &net, PACING);
+    // It hears of it at the end of a round trip. From then on a burst takes 2 s, but for what leaves at once.
+    let paced_s = (0..ATTEMPTS).map(|_| seconds(&pair)).find(|&s| s > 1.6).expect("a paced subflow is slow");
+    // A tick of costs is about another number.
+    registered.controls().set(interface(&net), Control::EnergyCost(2.0), Lease::WithTheMap).unwrap();
+    let again_s = [seconds(&pair), seconds(&pair)];
+    assert!(again_s.iter().all(|&s| s > 1.6), "{BURST} bytes came in {again_s:?} s");
+    println!("free {free_s:.3} s, paced {paced_s:.3} and {again_s:.3?} s");
+
+    registered.controls().clear(interface(&net), Field::Pacing).unwrap();
+    assert!((0..ATTEMPTS).map(|_| seconds(&pair)).any(|s| s < 1.0), "it stays slow");
+}
+
+/// SO_MAX_PACING_RATE of a socket, bytes/s.
+fn limit_of(socket: &TcpStream) -> u64 {
+    let (mut limit, mut length) = (0u64, size_of::<u64>() as libc::socklen_t);
+    // SAFETY: the kernel writes at most `length` bytes to `limit`.
+    let status = unsafe {
+        let fd = socket.as_raw_fd();
+        libc::getsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_MAX_PACING_RATE,
+            (&raw mut limit).cast(),
+            &raw mut length,
+        )
+    };
+    assert_eq!(status, 0, "{}", io::Error::last_os_error());
+    limit
+}
+
+fn set_limit(socket: &TcpStream, limit: u64) {
+    let length = size_of::<u64>() as libc::socklen_t;
+    // SAFETY: the kernel reads `length` bytes of `limit`.
+    let status = unsafe {
+        let fd = socket.as_raw_fd();
+        libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, (&raw const limit).cast(), length)
+    };
+    assert_eq!(status, 0, "{}", io::Error::last_os_error());
+}
+
+/// Sends a little until the client's limit is `expected`.
+#[track_caller]
+fn until_limit(pair: &Pair, expected: u64) {
+    let deadline = Instant::now() + PATIENCE;
+    while limit_of(pair.client()) != expected {
+        assert!(Instant::now() < deadline, "{} in place of {expected}", limit_of(pair.client()));
+        pair.send(2_000);
+        thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test(needs(NET, BPF))]
+fn the_applications_own_limit_holds_and_comes_back() {
+    let (net, registered) = (Net::v4(1), register("reno"));
+    let options = using(&registered);
+    let listener = listener(&net, &options);
+    // Plain TCP: MPTCP sockets do not have the option.
+    let pair = Pair::open(&net, &listener, Protocol::Tcp, &options);
+    assert_eq!(limit_of(pair.client()), UNLIMITED);
+    set_limit(pair.client(), 5_000_000);
+
+    // The lower of both holds, whichever it is.
+    pace(&registered, &net, 9_000_000);
+    until_limit(&pair, 5_000_000);
+    pace(&registered, &net, 3_000_000);
+    until_limit(&pair, 3_000_000);
+    // The application changes its mind meanwhile.
+    set_limit(pair.client(), 2_000_000);
+    until_limit(&pair, 2_000_000);
+    set_limit(pair.client(), 8_000_000);
+    until_limit(&pair, 3_000_000);
+    // And has its own again when nobody says anything any more.
+    registered.controls().clear(interface(&net), Field::Pacing).unwrap();
+    until_limit(&pair, 8_000_000);
+}
+
+#[test(needs(NET, BPF))]
+fn a_limit_that_was_not_there_is_not_there_afterwards() {
+    let (net, registered) = (Net::v4(1), register("reno"));
+    let options = using(&registered);
+    let listener = listener(&net, &options);
+    let pair = Pair::open(&net, &listener, Protocol::Tcp, &options);
+    let lease = Lease::For(Duration::from_secs(1));
+    registered.controls().set(interface(&net), Control::Pacing(3_000_000), lease).unwrap();
+    until_limit(&pair, 3_000_000);
+    // Whoever said it has died.
+    until_limit(&pair, UNLIMITED);
+}
+
+#[test(needs(NET, BPF))]
+fn a_paced_socket_that_takes_another_controller_is_slow_no_longer() {
+    let (net, registered) = (Net::v4(1), register("reno"));
+    let options = using(&registered);
+    let listener = listener(&net, &options);
+    let pair = Pair::open(&net, &listener, Protocol::Tcp, &options);
+    pace(&registered, &net, PACING);
+    until_limit(&pair, u64::from(PACING));
+    assert!(seconds(&pair) > 1.6);
+    rustix::net::sockopt::set_tcp_congestion(pair.client(), "reno").unwrap();
+    // The kernel lets no controller set an option when it is released: the number stays, the timer does not.
+    assert_eq!(limit_of(pair.client()), u64::from(PACING));
+    assert!((0..ATTEMPTS).map(|_| seconds(&pair)).any(|s| s < 1.0), "it stays slow");
+}

@@ -1,0 +1,14 @@
+//! Tests in the running kernel: namespaces, MPTCP, our congestion controllers; and what `doctor` says of
+//! other machines.
+
+#[macro_use]
+extern crate joulepath_testbed;
+
+#[cfg(feature = "bpf")]
+mod cc;
+mod mptcp;
+mod probe;
+
+fn main() -> std::process::ExitCode {
+    joulepath_testbed::main(&[])
+}

@@ -1,0 +1,127 @@
+//! How late an emulator may be before it changes what a scenario is about.
+
+use joulepath_kernel::lateness::{Waiting, milliseconds_apart, timer_lateness};
+use joulepath_model::network::QueueLimit;
+use joulepath_model::scenario::{LinkIndex, Scenario};
+use joulepath_model::units::Nanos;
+
+use crate::error::least_that_allows;
+
+/// No scenario asks for less: the timers of a calm machine keep it.
+const LEAST: Nanos = Nanos::from_millis(1);
+/// Part of a path's RTT. A TCP's rate goes with the inverse of its RTT, so that this much lateness changes it
+/// by as much at most.
+const PART_OF_RTT: f64 = 0.05;
+/// Part of the time in which a path's queue drains. What comes late comes in a burst, which the queue must be
+/// able to hold.
+const PART_OF_QUEUE: f64 = 0.25;
+
+/// How late one packet in a hundred may leave the emulated links of a scenario:
+///
+/// ```text
+///   max(1 ms, min over paths and competitors of min(RTT/20 + packet/rate, queue/4))
+/// ```
+/// RTT: the propagation delay of all links of a path, there and back. packet/rate: the time of a full segment
+/// on the slowest link of a direction, below which links themselves are not finer. queue: the time in which
+/// that link's full queue drains.
+pub fn allowed_lateness(scenario: &Scenario) -> Nanos {
+    let paths = scenario.paths.iter().map(|path| [&path.down, &path.up]);
+    let competitors = scenario.competitors.iter().map(|competitor| [&competitor.down, &competitor.up]);
+    let allowed = paths.chain(competitors).map(|route| allowed_ns(scenario, route));
+    let least_ns = allowed.fold(f64::INFINITY, f64::min);
+    // Without paths nothing can be late; the conversion saturates.
+    Nanos(least_ns as u64).max(LEAST)
+}
+
+/// Measures how late this machine's timers come at present, in a third of a second. Returns what is to be
+/// said if they come later than one of the scenarios tolerates, or than `max_lateness` allows.
+pub fn doubt<'a>(
+    scenarios: impl IntoIterator<Item = &'a Scenario>,
+    max_lateness: Option<Nanos>,
+) -> Option<String> {
+    let tolerated = scenarios.into_iter().map(allowed_lateness).min()?;
+    doubt_about(timer_lateness(Waiting::Preferred), max_lateness.unwrap_or(tolerated))
+}
+
+fn doubt_about(late: Nanos, allowed: Nanos) -> Option<String> {
+    if late <= allowed {
+        return None;
+    }
+    let [shown, bound] = milliseconds_apart(late, allowed);
+    Some(format!(
+        "this machine's timers come {shown} late at present (99th percentile), and {bound} are allowed: \
+         runs will mostly be refused as late. Close other programs, or accept it with --max-lateness '{}'",
+        least_that_allows(late)
+    ))
+}
+
+/// Of one path, ns.
+fn allowed_ns(scenario: &Scenario, route: [&Vec<LinkIndex>; 2]) -> f64 {
+    let links = route.into_iter().flatten().map(|&link| &scenario.links[link]);
+    let rtt_ns: u64 = links.map(|link| link.delay.0).sum();
+    let packet_bits = (scenario.transport.mss.0 + scenario.transport.header.0) as f64 * 8.0;
+    let mut least_ns = f64::INFINITY;
+    for direction in route {
+        let rate = |&link: &LinkIndex| scenario.links[link].rate.mean_bps(scenario.duration);
+        let slowest = direction.iter().copied().min_by(|a, b| rate(a).total_cmp(&rate(b)));
+        let Some(link) = slowest else { continue };
+        let packet_ns = packet_bits / rate(&link) * 1e9;
+        let queue_ns = match scenario.links[link].queue {
+            QueueLimit::Packets(packets) => f64::from(packets) * packet_ns,
+            QueueLimit::Bytes(bytes) => bytes.0 as f64 * 8.0 / rate(&link) * 1e9,
+        };
+        least_ns = least_ns.min(PART_OF_RTT * rtt_ns as f64 + packet_ns).min(PART_OF_QUEUE * queue_ns);
+    }
+    least_ns
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_model::scenario;
+
+    use super::*;
+
+    fn allowed(paths: &str) -> Nanos {
+        let text = format!("title = \"t\"\nduration = \"10 s\"\n{paths}");
+        allowed_lateness(&scenario::load(&text, &|_| Err("no traces".into())).unwrap())
+    }
+
+    fn path(name: &str, delay: &str, queue: &str) -> String {
+        format!(
+            "[[path]]\nname = \"{name}\"\nrate = \"12 Mbit/s\"\ndelay = \"{delay}\"\n\
+             queue = \"{queue}\"\nenergy = \"free\"\n"
+        )
+    }
+
+    #[test]
+    fn a_long_path_bears_more_than_a_short_one_and_the_shortest_counts() {
+        // 140 ms there and back: a twentieth is 7 ms. 1500 B at 12 Mbit/s: 1 ms.
+        assert_eq!(allowed(&path("far", "70 ms", "100 packets")), Nanos::from_millis(8));
+        // 40 ms: 2 ms and 1 ms.
+        let both = path("far", "70 ms", "100 packets") + &path("near", "20 ms", "100 packets");
+        assert_eq!(allowed(&both), Nanos::from_millis(3));
+    }
+
+    #[test]
+    fn what_comes_in_a_burst_fits_the_queue() {
+        // 8 packets of 1 ms; a quarter of them.
+        assert_eq!(allowed(&path("far", "70 ms", "8 packets")), Nanos::from_millis(2));
+        // 12,000 B at 12 Mbit/s: 8 ms.
+        assert_eq!(allowed(&path("far", "70 ms", "12 kB")), Nanos::from_millis(2));
+    }
+
+    #[test]
+    fn a_machine_that_is_too_late_is_told_the_option_that_accepts_it() {
+        let ms = Nanos::from_millis;
+        assert_eq!(doubt_about(ms(3), ms(3)), None);
+        let doubt = doubt_about(Nanos(3_020_000), ms(3)).unwrap();
+        assert!(doubt.contains("3.02 ms late") && doubt.contains("3.00 ms are allowed"), "{doubt}");
+        assert!(doubt.contains("--max-lateness '4 ms'"), "{doubt}");
+    }
+
+    #[test]
+    fn no_scenario_asks_for_less_than_a_calm_machine_keeps() {
+        let wire = "[[path]]\nname = \"w\"\nrate = \"1 Gbit/s\"\ndelay = \"50 us\"\nenergy = \"free\"\n";
+        assert_eq!(allowed(wire), Nanos::from_millis(1));
+    }
+}

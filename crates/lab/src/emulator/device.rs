@@ -1,0 +1,93 @@
+//! The energy of the device: the simulator's meter is told of every packet.
+
+use std::collections::HashMap;
+
+use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
+use joulepath_model::energy::{InterfaceModel, Traffic};
+use joulepath_model::scenario::Scenario;
+use joulepath_model::units::{BitRate, Nanos};
+
+use super::messages::End;
+use super::packet::{Headers, TcpHeaders};
+
+/// One subflow: tunnel, the device's port, the server's port.
+type Key = (usize, u16, u16);
+
+/// Which ends of a subflow have sent their FIN.
+type Finished = [bool; 2];
+
+/// The meter, and the open subflows, which burn the sunk power of linear models.
+pub(super) struct Device {
+    meter: DeviceMeter,
+    /// Interface of each tunnel, if the device pays for it.
+    interfaces: Vec<Option<usize>>,
+    subflows: HashMap<Key, Finished>,
+}
+
+impl Device {
+    /// A device whose interfaces are the `paths` of the scenario, in their order. Its energy counts from time
+    /// 0.
+    pub(super) fn new(scenario: &Scenario, paths: &[usize], interfaces: Vec<Option<usize>>) -> Self {
+        let model = |&path: &usize| scenario.paths[path].energy.model.clone();
+        let models: Vec<InterfaceModel> = paths.iter().map(model).collect();
+        let meter = DeviceMeter::new(&models, &scenario.device, Nanos::ZERO);
+        Device { meter, interfaces, subflows: HashMap::new() }
+    }
+
+    /// Notes whether a packet that enters a tunnel opens or closes a subflow.
+    pub(super) fn watch(&mut self, now_ns: u64, tunnel: usize, direction: Traffic, headers: &Headers) {
+        let (Some(interface), Some(tcp)) = (self.interfaces[tunnel], headers.tcp) else { return };
+        let key = key(tunnel, direction, tcp);
+        if tcp.opens() {
+            if self.subflows.insert(key, [false; 2]).is_none() {
+                self.meter.open(interface, Nanos(now_ns));
+            }
+        } else if tcp.finishes() || tcp.resets() {
+            let Some(finished) = self.subflows.get_mut(&key) else { return };
+            finished[direction as usize] = true;
+            if tcp.resets() || *finished == [true; 2] {
+                self.subflows.remove(&key);
+                self.meter.close(interface, Nanos(now_ns));
+            }
+        }
+    }
+
+    /// A packet has come to the radio's link: returns when the radio is ready for it.
+    pub(super) fn wake(&mut self, now_ns: u64, interface: usize) -> Nanos {
+        self.meter.wake(interface, Nanos(now_ns))
+    }
+
+    /// Counts a packet of `size` bytes that the device sends or receives.
+    pub(super) fn meter(&mut self, now_ns: u64, tunnel: usize, direction: Traffic, size: u32) {
+        if let Some(interface) = self.interfaces[tunnel] {
+            self.meter.on_packet(interface, Nanos(now_ns), size, direction);
+        }
+    }
+
+    /// Tells the host's model what happened since the last call. The mean RTT is the network's, without what
+    /// the ends add.
+    pub(super) fn sample_host(&mut self, now_ns: u64, rate: BitRate, mean_rtt: Nanos) {
+        self.meter.host_sample(Nanos(now_ns), rate, mean_rtt, self.subflows.len() as u32);
+    }
+
+    /// Lets the energy count from now on.
+    pub(super) fn begin_measurement(&mut self, now_ns: u64) {
+        self.meter.begin_measurement(Nanos(now_ns));
+    }
+
+    /// The energy so far.
+    pub(super) fn read(&mut self, now_ns: u64, end: End) -> EnergyReading {
+        match end {
+            End::Running => self.meter.snapshot(Nanos(now_ns)),
+            End::Cut => self.meter.clone().finish(Nanos(now_ns)),
+            End::Tails => self.meter.clone().finish_with_tails(Nanos(now_ns)),
+        }
+    }
+}
+
+fn key(tunnel: usize, direction: Traffic, tcp: TcpHeaders) -> Key {
+    match direction {
+        Traffic::Up => (tunnel, tcp.source_port, tcp.destination_port),
+        Traffic::Down => (tunnel, tcp.destination_port, tcp.source_port),
+    }
+}

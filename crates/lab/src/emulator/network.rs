@@ -1,0 +1,334 @@
+//! The links of a scenario with real packets on them. Nothing here reads a clock or does I/O: time is an
+//! argument.
+//!
+//! ```text
+//!   enter(now, tunnel, direction) ─► link ─► link ─► … ─► Arrival { due, bytes }
+//!                                    ▲
+//!                    cross traffic ──┘   (phantoms: a size, no bytes)
+//! ```
+//!
+//! A packet crosses the links of its tunnel one after the other. It enters each at the instant at which the
+//! one before delivers it, and not at the one at which the caller asks, so that lateness does not add up
+//! along a route.
+
+use std::collections::VecDeque;
+
+use joulepath_link::cross::CrossSource;
+use joulepath_link::{Link, Outcome};
+use joulepath_model::energy::Traffic;
+use joulepath_model::scenario::{LinkIndex, Scenario};
+use joulepath_model::units::Nanos;
+
+use super::device::Device;
+use super::messages::{Backlog, Flow};
+use super::packet::{self, Headers};
+
+/// The instant of an event that does not come.
+const NEVER: u64 = u64::MAX;
+
+/// What packets of one tunnel travel on.
+#[derive(Clone, Debug)]
+pub(super) struct Route {
+    /// Links by direction (down, up), in the order in which packets cross them.
+    pub(super) links: [Vec<LinkIndex>; 2],
+    /// The link next to the device in each direction, and the device's interface that it belongs to.
+    pub(super) radio: Option<([LinkIndex; 2], usize)>,
+}
+
+/// A packet on a link.
+#[derive(Debug)]
+struct Packet {
+    tunnel: usize,
+    direction: Traffic,
+    /// How many links it has crossed.
+    hops: usize,
+    /// Bytes on the wire, as the simulator counts them.
+    size: u32,
+    payload: u32,
+    ecn_capable: bool,
+    entered_ns: u64,
+    bytes: Vec<u8>,
+}
+
+/// A packet that has reached its end.
+#[derive(Debug)]
+pub(super) struct Arrival {
+    pub(super) tunnel: usize,
+    pub(super) direction: Traffic,
+    /// When it was due, ns.
+    pub(super) due_ns: u64,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// One link and what is on it, each packet with the instant of its delivery, ns.
+struct Wire {
+    link: Link,
+    ring: VecDeque<(u64, Packet)>,
+    /// Most packets that waited.
+    high_water: u32,
+}
+
+/// Sizes that the simulator gives to segments, bytes.
+#[derive(Clone, Copy, Debug)]
+struct WireSizes {
+    header: u32,
+    ack: u32,
+}
+
+/// All links, and all packets on them.
+pub(super) struct Network {
+    wires: Vec<Wire>,
+    cross: Vec<CrossSource>,
+    /// By tunnel.
+    routes: Vec<Route>,
+    sizes: WireSizes,
+    /// When each link delivers next, then when each source of cross traffic sends next, ns.
+    due: Vec<u64>,
+    /// By tunnel and direction.
+    flows: Vec<[Flow; 2]>,
+    /// By tunnel: whether packets pass.
+    open: Vec<bool>,
+    pub(super) device: Device,
+    /// Packets that have arrived and wait for the caller.
+    pub(super) arrivals: VecDeque<Arrival>,
+    /// Buffers to be used again.
+    spare: Vec<Vec<u8>>,
+}
+
+impl Network {
+    /// Makes links with the simulator's random numbers for this seed: link `i` and source `i` draw from
+    /// stream `i` of their kinds.
+    pub(super) fn new(scenario: &Scenario, seed: u64, routes: Vec<Route>, device: Device) -> Self {
+        let wire =
+            |(i, spec)| Wire { link: Link::new(spec, seed, i as u64), ring: VecDeque::new(), high_water: 0 };
+        let wires: Vec<Wire> = scenario.links.iter().enumerate().map(wire).collect();
+        let cross = |(i, spec)| CrossSource::new(spec, seed, i as u64);
+        let cross: Vec<CrossSource> = scenario.cross.iter().enumerate().map(cross).collect();
+        let mut due = vec![NEVER; wires.len()];
+        due.extend(cross.iter().map(|source| source.next_ns().unwrap_or(NEVER)));
+        let (header, ack) = (scenario.transport.header.0 as u32, scenario.transport.ack_size.0 as u32);
+        Network {
+            wires,
+            cross,
+            due,
+            flows: vec![Default::default(); routes.len()],
+            open: vec![true; routes.len()],
+            routes,
+            sizes: WireSizes { header, ack },
+            device,
+            arrivals: VecDeque::new(),
+            spare: vec![],
+        }
+    }
+
+    /// The instant of the next event, ns.
+    pub(super) fn next_ns(&self) -> Option<u64> {
+        self.earliest().map(|(due_ns, _)| due_ns)
+    }
+
+    /// Lets everything happen that is due up to `now_ns`, in its order. Events of one instant happen in the
+    /// order of their sources, as in the simulator.
+    pub(super) fn advance(&mut self, now_ns: u64) {
+        while let Some((due_ns, source)) = self.earliest().filter(|&(due_ns, _)| due_ns <= now_ns) {
+            if source < self.wires.len() {
+                self.leave(source, due_ns);
+            } else {
+                self.send_cross(source - self.wires.len(), due_ns);
+            }
+        }
+    }
+
+    /// Lets a packet enter a tunnel. Call [`Self::advance`] with the same `now_ns` before.
+    pub(super) fn enter(
+        &mut self,
+        now_ns: u64,
+        tunnel: usize,
+        direction: Traffic,
+        bytes: &[u8],
+        headers: &Headers,
+    ) {
+        let flow = &mut self.flows[tunnel][direction as usize];
+        flow.packets += 1;
+        let size = self.sizes.charge(headers);
+        flow.bytes += u64::from(size);
+        if !self.open[tunnel] {
+            flow.interrupted += 1;
+            return;
+        }
+        self.device.watch(now_ns, tunnel, direction, headers);
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        buffer.clear();
+        buffer.extend_from_slice(&bytes[..headers.length]);
+        self.offer(
+            now_ns,
+            Packet {
+                tunnel,
+                direction,
+                hops: 0,
+                size,
+                payload: headers.tcp.map_or(0, |tcp| tcp.payload as u32),
+                ecn_capable: headers.ecn_capable,
+                entered_ns: now_ns,
+                bytes: buffer,
+            },
+        );
+        if direction == Traffic::Up {
+            self.device.meter(now_ns, tunnel, direction, size);
+        }
+    }
+
+    /// Takes a tunnel down, so that the packets in it are lost, or up again.
+    pub(super) fn set_open(&mut self, tunnel: usize, open: bool) {
+        self.open[tunnel] = open;
+    }
+
+    /// Takes back a buffer, to use it again.
+    pub(super) fn recycle(&mut self, bytes: Vec<u8>) {
+        /// More than there are ever on the links at once.
+        const KEPT: usize = 4096;
+        if self.spare.len() < KEPT {
+            self.spare.push(bytes);
+        }
+    }
+
+    /// Lets the counters count from now on.
+    pub(super) fn begin_measurement(&mut self, now_ns: u64) {
+        self.flows.fill_with(Default::default);
+        self.wires.iter_mut().for_each(|wire| wire.high_water = 0);
+        self.device.begin_measurement(now_ns);
+    }
+
+    /// The counters of a tunnel, down and up.
+    pub(super) fn flows(&self, tunnel: usize) -> [Flow; 2] {
+        let mut flows = self.flows[tunnel];
+        for (flow, links) in flows.iter_mut().zip(&self.routes[tunnel].links) {
+            let marks = links.iter().map(|&link| self.wires[link].high_water);
+            flow.queue_high_water = marks.max().unwrap_or(0);
+        }
+        flows
+    }
+
+    /// How many tunnels there are.
+    pub(super) fn tunnels(&self) -> usize {
+        self.routes.len()
+    }
+
+    /// Sums over all interfaces of the device: delivered payload, bytes; by direction, packets and the times
+    /// that they took, ns.
+    pub(super) fn device_totals(&self) -> (u64, [u64; 2], [u64; 2]) {
+        let own = self.routes.iter().zip(&self.flows).filter(|(route, _)| route.radio.is_some());
+        own.fold((0, [0; 2], [0; 2]), |(mut payload, mut packets, mut transit_ns), (_, flows)| {
+            for (way, flow) in flows.iter().enumerate() {
+                payload += flow.delivered_payload;
+                packets[way] += flow.delivered_packets;
+                transit_ns[way] += flow.transit_ns;
+            }
+            (payload, packets, transit_ns)
+        })
+    }
+
+    /// How many packets wait in the queue of a link.
+    pub(super) fn queue_packets(&self, link: LinkIndex, now_ns: u64) -> u32 {
+        self.wires[link].link.queue_packets(Nanos(now_ns))
+    }
+
+    /// What waits in the queue of every link.
+    pub(super) fn backlogs(&self, now_ns: u64) -> Vec<Backlog> {
+        let backlog = |wire: &Wire| Backlog {
+            packets: wire.link.queue_packets(Nanos(now_ns)),
+            bytes: wire.link.queue_bytes(Nanos(now_ns)),
+        };
+        self.wires.iter().map(backlog).collect()
+    }
+
+    fn earliest(&self) -> Option<(u64, usize)> {
+        // Of equal instants the first source comes first: min_by_key returns the first of equals. With some
+        // dozens of sources a heap would not be faster.
+        let (source, &due_ns) = self.due.iter().enumerate().min_by_key(|(_, due_ns)| **due_ns)?;
+        (due_ns != NEVER).then_some((due_ns, source))
+    }
+
+    /// Takes the first packet from the end of a link.
+    fn leave(&mut self, link: LinkIndex, due_ns: u64) {
+        let ring = &mut self.wires[link].ring;
+        let (_, mut packet) = ring.pop_front().expect("a link that is due has a packet");
+        self.due[link] = ring.front().map_or(NEVER, |&(at_ns, _)| at_ns);
+        if !self.open[packet.tunnel] {
+            self.flows[packet.tunnel][packet.direction as usize].interrupted += 1;
+            return self.recycle(packet.bytes);
+        }
+        packet.hops += 1;
+        if packet.hops < self.routes[packet.tunnel].links[packet.direction as usize].len() {
+            return self.offer(due_ns, packet);
+        }
+        let Packet { tunnel, direction, size, payload, entered_ns, bytes, .. } = packet;
+        let flow = &mut self.flows[tunnel][direction as usize];
+        flow.delivered_packets += 1;
+        flow.delivered_bytes += u64::from(size);
+        flow.delivered_payload += u64::from(payload);
+        flow.transit_ns += due_ns - entered_ns;
+        if direction == Traffic::Down {
+            self.device.meter(due_ns, tunnel, direction, size);
+        }
+        self.arrivals.push_back(Arrival { tunnel, direction, due_ns, bytes });
+    }
+
+    fn offer(&mut self, now_ns: u64, mut packet: Packet) {
+        let route = &self.routes[packet.tunnel];
+        let link = route.links[packet.direction as usize][packet.hops];
+        let wire = &mut self.wires[link];
+        if let Some((radios, interface)) = route.radio
+            && radios.contains(&link)
+        {
+            let ready = self.device.wake(now_ns, interface);
+            if ready.0 > now_ns {
+                wire.link.hold_until(ready);
+            }
+        }
+        let outcome = wire.link.offer(Nanos(now_ns), packet.size, packet.ecn_capable);
+        let flow = &mut self.flows[packet.tunnel][packet.direction as usize];
+        match outcome {
+            Outcome::Delivered { at: Nanos::MAX, .. } | Outcome::WireLoss => flow.wire_losses += 1,
+            Outcome::QueueDrop => flow.queue_drops += 1,
+            Outcome::Delivered { at, marked } => {
+                if marked {
+                    flow.marks += 1;
+                    packet::mark(&mut packet.bytes);
+                }
+                wire.high_water = wire.high_water.max(wire.link.queue_packets(Nanos(now_ns)));
+                return self.carry(link, at.0, packet);
+            }
+        }
+        self.recycle(packet.bytes);
+    }
+
+    fn carry(&mut self, link: LinkIndex, at_ns: u64, packet: Packet) {
+        let ring = &mut self.wires[link].ring;
+        if ring.is_empty() {
+            self.due[link] = at_ns;
+        }
+        ring.push_back((at_ns, packet));
+    }
+
+    /// Lets a source of cross traffic send a phantom, which takes room and time on one link.
+    fn send_cross(&mut self, index: usize, now_ns: u64) {
+        let source = &mut self.cross[index];
+        let (size, link) = (source.emit(now_ns), source.link());
+        self.due[self.wires.len() + index] = source.next_ns().unwrap_or(NEVER);
+        let Some(size) = size else { return };
+        // It has no receiver, so that nothing has to be done when it arrives.
+        self.wires[link].link.offer(Nanos(now_ns), size, false);
+    }
+}
+
+impl WireSizes {
+    /// The bytes that a packet takes on a link. A TCP segment takes what the scenario says, whatever options
+    /// this kernel writes. Any other packet takes its length.
+    fn charge(self, headers: &Headers) -> u32 {
+        match headers.tcp {
+            Some(tcp) if tcp.payload > 0 => tcp.payload as u32 + self.header,
+            Some(_) => self.ack,
+            None => headers.length as u32,
+        }
+    }
+}

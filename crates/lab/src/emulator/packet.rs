@@ -1,0 +1,230 @@
+//! What the emulator reads in a packet, and the one thing that it writes: the congestion-experienced mark.
+//!
+//! It reads the headers of IPv4 and IPv6, and that of TCP directly after them. Everything else, fragments and
+//! extension headers among it, is a packet of some length.
+
+/// The ECN field of a marked packet. Any of its bits says that the sender understands marks (RFC 3168,
+/// section 5).
+const CE: u8 = 0b11;
+
+const IPV4_HEADER: usize = 20;
+const IPV6_HEADER: usize = 40;
+const TCP_HEADER: usize = 20;
+const PROTOCOL_TCP: u8 = 6;
+
+const FIN: u8 = 0x01;
+const SYN: u8 = 0x02;
+const RST: u8 = 0x04;
+const ACK: u8 = 0x10;
+
+/// What the emulator knows of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Headers {
+    /// Length of the packet, headers included, bytes.
+    pub(super) length: usize,
+    /// Whether it is for one host. Multicast is not carried, because it would wake a radio.
+    pub(super) unicast: bool,
+    /// Whether the sender understands marks.
+    pub(super) ecn_capable: bool,
+    /// The TCP header, if this is a whole segment.
+    pub(super) tcp: Option<TcpHeaders>,
+}
+
+/// What the emulator knows of a TCP segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TcpHeaders {
+    pub(super) source_port: u16,
+    pub(super) destination_port: u16,
+    /// Bytes after all headers.
+    pub(super) payload: usize,
+    flags: u8,
+}
+
+impl TcpHeaders {
+    /// Whether it asks for a connection.
+    pub(super) fn opens(self) -> bool {
+        self.flags & (SYN | ACK) == SYN
+    }
+
+    /// Whether its sender will send no more.
+    pub(super) fn finishes(self) -> bool {
+        self.flags & FIN != 0
+    }
+
+    /// Whether it ends the connection at once.
+    pub(super) fn resets(self) -> bool {
+        self.flags & RST != 0
+    }
+}
+
+impl Headers {
+    /// Reads the headers; none if the bytes are no IP packet, or one that was cut short.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        match bytes.first()? >> 4 {
+            4 => Self::read_v4(bytes),
+            6 => Self::read_v6(bytes),
+            _ => None,
+        }
+    }
+
+    fn read_v4(bytes: &[u8]) -> Option<Self> {
+        let header = usize::from(bytes[0] & 0xF) * 4;
+        if header < IPV4_HEADER || bytes.len() < header {
+            return None;
+        }
+        let length = usize::from(u16::from_be_bytes([bytes[2], bytes[3]]));
+        let packet = bytes.get(..length)?.get(header..)?;
+        // Set if more fragments follow, or if this is not the first one.
+        let fragment = u16::from_be_bytes([bytes[6], bytes[7]]) & 0x3FFF != 0;
+        let tcp = (bytes[9] == PROTOCOL_TCP && !fragment).then(|| read_tcp(packet)).flatten();
+        let (unicast, ecn_capable) = (bytes[16] & 0xF0 != 0xE0, bytes[1] & CE != 0);
+        Some(Headers { length, unicast, ecn_capable, tcp })
+    }
+
+    fn read_v6(bytes: &[u8]) -> Option<Self> {
+        if bytes.len() < IPV6_HEADER {
+            return None;
+        }
+        let length = IPV6_HEADER + usize::from(u16::from_be_bytes([bytes[4], bytes[5]]));
+        let packet = bytes.get(..length)?.get(IPV6_HEADER..)?;
+        let tcp = (bytes[6] == PROTOCOL_TCP).then(|| read_tcp(packet)).flatten();
+        let (unicast, ecn_capable) = (bytes[24] != 0xFF, bytes[1] >> 4 & CE != 0);
+        Some(Headers { length, unicast, ecn_capable, tcp })
+    }
+}
+
+fn read_tcp(segment: &[u8]) -> Option<TcpHeaders> {
+    if segment.len() < TCP_HEADER {
+        return None;
+    }
+    let port = |at: usize| u16::from_be_bytes([segment[at], segment[at + 1]]);
+    let header = usize::from(segment[12] >> 4) * 4;
+    Some(TcpHeaders {
+        source_port: port(0),
+        destination_port: port(2),
+        payload: segment.len().checked_sub(header)?,
+        flags: segment[13],
+    })
+}
+
+/// Sets the congestion-experienced mark of an ECN-capable packet, and mends the checksum of IPv4.
+pub(super) fn mark(packet: &mut [u8]) {
+    if packet[0] >> 4 == 6 {
+        packet[1] |= CE << 4;
+        return;
+    }
+    let before = u16::from_be_bytes([packet[0], packet[1]]);
+    packet[1] |= CE;
+    let after = u16::from_be_bytes([packet[0], packet[1]]);
+    let checksum = u16::from_be_bytes([packet[10], packet[11]]);
+    packet[10..12].copy_from_slice(&mended(checksum, before, after).to_be_bytes());
+}
+
+/// The checksum of a header in which one word changes: HC' = ~(~HC + ~m + m') (RFC 1624, eq. 3).
+fn mended(checksum: u16, before: u16, after: u16) -> u16 {
+    let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
+    let folded = (sum & 0xFFFF) + (sum >> 16);
+    !((folded & 0xFFFF) + (folded >> 16)) as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 198.18.0.2:4000 to 198.19.255.1:80, ECT(0), 3 bytes of payload after a header with 12 bytes of
+    /// options.
+    fn v4() -> Vec<u8> {
+        let mut packet = vec![0x45, 0x02, 0, 55, 0, 1, 0x40, 0, 64, 6, 0, 0, 198, 18, 0, 2, 198, 19, 255, 1];
+        let checksum = checksum_of(&packet);
+        packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+        packet.extend([0x0F, 0xA0, 0, 80, 0, 0, 0, 1, 0, 0, 0, 0, 0x80, SYN, 0xFF, 0xFF, 0, 0, 0, 0]);
+        packet.extend([1; 12]);
+        packet.extend(b"abc");
+        packet
+    }
+
+    fn v6() -> Vec<u8> {
+        let mut packet = vec![0x60, 0x20, 0, 0, 0, 20, 6, 64];
+        packet.extend([0x20; 32]);
+        packet.extend([0x0F, 0xA0, 0, 80, 0, 0, 0, 1, 0, 0, 0, 0, 0x50, ACK | FIN, 0xFF, 0xFF, 0, 0, 0, 0]);
+        packet
+    }
+
+    /// RFC 791: the one's complement of the one's complement sum of the header's words.
+    fn checksum_of(header: &[u8]) -> u16 {
+        let words = header.chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])));
+        let sum: u32 = words.sum();
+        !((sum & 0xFFFF) + (sum >> 16)) as u16
+    }
+
+    #[test]
+    fn a_segment_is_read() {
+        let headers = Headers::read(&v4()).unwrap();
+        let tcp = headers.tcp.unwrap();
+        assert_eq!((headers.length, headers.unicast, headers.ecn_capable), (55, true, true));
+        assert_eq!((tcp.source_port, tcp.destination_port, tcp.payload), (4000, 80, 3));
+        assert!(tcp.opens() && !tcp.finishes() && !tcp.resets());
+        let headers = Headers::read(&v6()).unwrap();
+        let tcp = headers.tcp.unwrap();
+        assert_eq!((headers.length, headers.ecn_capable, tcp.payload), (60, true, 0));
+        assert!(!tcp.opens() && tcp.finishes());
+    }
+
+    #[test]
+    fn a_mark_leaves_the_checksum_right() {
+        // Every first word of a header whose other words are any: the sum over the marked header stays all
+        // ones.
+        for seed in 0..1000u32 {
+            let mut packet = v4();
+            packet[4..6].copy_from_slice(&(seed.wrapping_mul(40_503) as u16).to_be_bytes());
+            packet[1] = [0b01, 0b10, 0b11][seed as usize % 3];
+            packet[10..12].fill(0);
+            let checksum = checksum_of(&packet[..20]);
+            packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+            mark(&mut packet);
+            assert_eq!(packet[1] & 0b11, CE);
+            assert_eq!(checksum_of(&packet[..20]), 0, "seed {seed}");
+        }
+        let mut packet = v6();
+        mark(&mut packet);
+        assert_eq!(packet[..2], [0x60, 0x30]);
+    }
+
+    #[test]
+    fn a_fragment_is_no_segment() {
+        for field in [[0x20, 0], [0, 7]] {
+            let mut packet = v4();
+            packet[6..8].copy_from_slice(&field);
+            assert_eq!(Headers::read(&packet).unwrap().tcp, None, "{field:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_cut_short_is_no_packet() {
+        for whole in [v4(), v6()] {
+            assert!((0..whole.len()).all(|length| Headers::read(&whole[..length]).is_none()));
+        }
+        assert_eq!(Headers::read(&[0x50; 60]), None);
+        // A header length beyond the packet, and one below the least.
+        let mut packet = v4();
+        packet[0] = 0x4F;
+        packet[3] = 20;
+        assert_eq!(Headers::read(&packet), None);
+        packet[0] = 0x41;
+        assert_eq!(Headers::read(&packet), None);
+        // A TCP header that claims to be longer than the segment.
+        let mut packet = v4();
+        packet[32] = 0xF0;
+        assert_eq!(Headers::read(&packet).unwrap().tcp, None);
+    }
+
+    #[test]
+    fn multicast_is_told_apart() {
+        let mut packet = v4();
+        packet[16] = 224;
+        assert!(!Headers::read(&packet).unwrap().unicast);
+        let mut packet = v6();
+        packet[24] = 0xFF;
+        assert!(!Headers::read(&packet).unwrap().unicast);
+    }
+}

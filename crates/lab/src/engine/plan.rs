@@ -1,0 +1,140 @@
+//! Makes the traffic's connections of the scenario's.
+
+use joulepath_control::Setup;
+use joulepath_control::allocate::Paced;
+use joulepath_control::select::{Demand, Observer, PathEnergy, Selector, SelectorSpec, Use};
+use joulepath_model::energy::Traffic;
+use joulepath_model::scenario::{ConnectionGroup, Direction, PathIndex, Scenario};
+use joulepath_model::units::Nanos;
+
+use super::controllers::Controllers;
+use super::steer::{PathPlan, Steered, SubflowPolicy, Surroundings, local};
+use crate::hosts::Lab;
+use crate::traffic::{Spec, Stack};
+use joulepath_kernel::error::{Error, Result};
+use joulepath_kernel::mptcp::socket::Protocol;
+
+/// The traffic of a run, and those of its connections that a selector steers.
+pub(super) fn traffic(
+    scenario: &Scenario,
+    setup: &Setup,
+    seed: u64,
+    series: bool,
+    lab: &Lab,
+    controllers: &Controllers,
+) -> crate::error::Result<(Spec, Vec<(usize, Steered)>)> {
+    let stack = Stack {
+        protocol: Protocol::Mptcp,
+        congestion: controllers.under_test().to_owned(),
+        only_path: None,
+        kernel_name: &|name| controllers.kernel_name(name).to_owned(),
+    };
+    let mut spec = Spec::of(scenario, seed, &stack, lab.tunnels(), lab.server_address())?;
+    spec.series = series;
+    let mut all_steered = vec![];
+    let mut index = 0;
+    for group in &scenario.connections {
+        let paths = chosen(scenario, setup, group)?;
+        let place = |path: &PathIndex| lab.tunnels().iter().position(|tunnel| tunnel.path == Some(*path));
+        let places: Vec<usize> = paths.iter().filter_map(place).collect();
+        for connection in index..index + group.count as usize {
+            spec.connections[connection].paths.clone_from(&places);
+            let policy = subflow_policy(scenario, setup, group)?.filter(|_| places.len() > 1);
+            if let Some(policy) = policy {
+                all_steered.push((connection, steered(scenario, group, policy, &mut spec, connection)));
+            }
+        }
+        index += group.count as usize;
+    }
+    if !all_steered.is_empty() {
+        spec.steered = true;
+        // A path that is not chosen has no subflow.
+        spec.join_within_ns = None;
+    }
+    Ok((spec, all_steered))
+}
+
+/// The paths of a group that the policy may use.
+pub(super) fn chosen(scenario: &Scenario, setup: &Setup, group: &ConnectionGroup) -> Result<Vec<PathIndex>> {
+    if let Some(spec) = setup.selector() {
+        bind(scenario, group, spec)?;
+    }
+    let is_chosen = |path: &PathIndex| setup.only_path().is_none_or(|only| only == *path);
+    let chosen: Vec<PathIndex> = group.paths.iter().copied().filter(is_chosen).collect();
+    if chosen.is_empty() {
+        return Err(Error::Run(format!(
+            "the connection {} does not use the path that `{}` selects",
+            group.name,
+            setup.policy()
+        )));
+    }
+    Ok(chosen)
+}
+
+fn bind(scenario: &Scenario, group: &ConnectionGroup, spec: &SelectorSpec) -> Result<Selector> {
+    let names: Vec<&str> = group.paths.iter().map(|&path| scenario.paths[path].name.as_str()).collect();
+    spec.bind(&names).map_err(|error| Error::Run(error.to_string()))
+}
+
+/// What decides which subflows a connection has, if that is not the kernel.
+fn subflow_policy(
+    scenario: &Scenario,
+    setup: &Setup,
+    group: &ConnectionGroup,
+) -> Result<Option<SubflowPolicy>> {
+    if let Some(options) = setup.slots() {
+        return Ok(Some(SubflowPolicy::Paced(Box::new(Paced::new(options)))));
+    }
+    let bound = setup.selector().map(|spec| bind(scenario, group, spec)).transpose()?;
+    Ok(bound.map(SubflowPolicy::Selector))
+}
+
+/// A connection whose policy has been asked for the first time: it begins on the first path that is to be
+/// regular.
+fn steered(
+    scenario: &Scenario,
+    group: &ConnectionGroup,
+    mut policy: SubflowPolicy,
+    traffic: &mut Spec,
+    index: usize,
+) -> Steered {
+    let surroundings = Surroundings {
+        mss_bytes: scenario.transport.mss.0 as f64,
+        initial_window: f64::from(scenario.transport.initial_window),
+        base_w: scenario.device.shared_base.0,
+    };
+    let observer = Observer::new(&energies(scenario, group.direction, &group.paths), surroundings.mss_bytes);
+    let before = surroundings.snapshot(Nanos::ZERO, Demand::before(group.workload), &observer);
+    let uses = policy.want(&before);
+    let paths = uses[..group.paths.len()].iter();
+    let first = paths.clone().position(|&wanted| wanted == Use::Regular).unwrap_or(0);
+    let connection = &mut traffic.connections[index];
+    connection.paths[..=first].rotate_right(1);
+    // The first path has moved to place 0, and those before it by one place.
+    let place = |i: usize| if i == first { 0 } else { i + usize::from(i < first) };
+    let start_ns = connection.start_ns;
+    let plan = |i: usize| {
+        let path = &traffic.paths[traffic.connections[index].paths[place(i)]];
+        let from = Nanos(start_ns + path.start_ns);
+        let local = local(place(i), path.client, path.interface);
+        PathPlan { path: group.paths[i], place: place(i), local, from }
+    };
+    let plans = (0..group.paths.len()).map(plan).collect();
+    let remote = traffic.ends(index).1;
+    Steered::new(policy, observer, surroundings, plans, remote, Nanos(start_ns), &uses)
+}
+
+/// What the interfaces of some paths cost for data in one direction.
+pub(super) fn energies(scenario: &Scenario, direction: Direction, paths: &[PathIndex]) -> Vec<PathEnergy> {
+    let energy =
+        |&path: &PathIndex| PathEnergy::of(&scenario.paths[path].energy.model, traffic_of(direction));
+    paths.iter().map(energy).collect()
+}
+
+/// The direction in which data passes the device's interfaces.
+fn traffic_of(direction: Direction) -> Traffic {
+    match direction {
+        Direction::Download => Traffic::Down,
+        Direction::Upload => Traffic::Up,
+    }
+}

@@ -1,0 +1,209 @@
+//! A run from its start to its end.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use joulepath_control::Setup;
+use joulepath_model::cancel::Cancel;
+use joulepath_model::result::RunResult;
+use joulepath_model::scenario::Scenario;
+use joulepath_model::units::Nanos;
+
+use super::control::ControlPlane;
+use super::controllers::Controllers;
+use super::merge::{self, Ended};
+use super::plan;
+use super::setup;
+use super::steering::Steering;
+use crate::emulator::allowed_lateness;
+use crate::emulator::messages::{End, Reading};
+use crate::error::{Error, Result};
+use crate::hosts::{Lab, LabSpec};
+use crate::traffic::{Outcome, Pair, Spec, clock_ns};
+use crate::worker::Program;
+
+/// Time between the start of the emulator's clock and that of the traffic, of which the workers have to hear
+/// before.
+const LEAD: Duration = Duration::from_millis(10);
+/// Longest time between two looks at emulator and control plane.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long the reports may take after the end on a very busy machine.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a run records besides its result, and how it is done.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// Whether to record time series.
+    pub series: bool,
+    /// IPv6 instead of IPv4.
+    pub ipv6: bool,
+    /// If one packet in a hundred leaves the emulated links later than this, the run has failed. None asks
+    /// the scenario ([`allowed_lateness`]).
+    pub max_lateness: Option<Nanos>,
+    /// Once it is set, the run ends within a second with [`Error::Cancelled`].
+    pub cancel: Cancel,
+}
+
+/// Runs `scenario` under one policy with one seed, which takes as long as the scenario says. `program`
+/// becomes emulator and traffic.
+///
+/// # Errors
+/// [`Error::Run`] for what makes the run worthless, first of all a fallback to plain TCP; [`Error::Late`] if
+/// this machine was too busy; [`Error::Cancelled`]; [`Error::Kernel`] for what this machine cannot do, and
+/// for missing rights.
+pub fn run(
+    scenario: &Scenario,
+    setup: &Setup,
+    seed: u64,
+    options: &RunOptions,
+    program: &Program,
+) -> Result<RunResult> {
+    run_watched(scenario, setup, seed, options, program, &mut |_| Ok(()))
+}
+
+/// A run under way, for callers that watch it or interfere with it.
+pub struct Progress<'a> {
+    /// Time since the traffic's time 0.
+    pub time: Duration,
+    /// The lab: its links can be taken down, and its emulator asked.
+    pub lab: &'a mut Lab,
+    /// The processes of the traffic: server and client.
+    pub workers: [u32; 2],
+}
+
+/// As [`run`]. `watch` is called some twenty times a second, and ends the run by an error.
+///
+/// # Errors
+/// As [`run`], and those of `watch`.
+pub fn run_watched(
+    scenario: &Scenario,
+    setup: &Setup,
+    seed: u64,
+    options: &RunOptions,
+    program: &Program,
+    watch: &mut dyn FnMut(Progress<'_>) -> Result<()>,
+) -> Result<RunResult> {
+    let mut run = Run::start(scenario, setup, seed, options, program)?;
+    let (outcome, ended) = run.until_the_end(scenario, watch)?;
+    check_lateness(&ended.reading, options.max_lateness.unwrap_or_else(|| allowed_lateness(scenario)))?;
+    Ok(merge::result(scenario, setup.policy(), seed, run.lab.tunnels(), &outcome, &ended))
+}
+
+/// A run under way. Its fields are dropped in their order, so that the controllers go last, when no socket
+/// uses them.
+struct Run {
+    traffic: Spec,
+    pair: Option<Pair>,
+    control: ControlPlane,
+    steering: Steering,
+    lab: Lab,
+    controllers: Controllers,
+}
+
+impl Run {
+    fn start(
+        scenario: &Scenario,
+        setup: &Setup,
+        seed: u64,
+        options: &RunOptions,
+        program: &Program,
+    ) -> Result<Self> {
+        setup::check(setup)?;
+        let controllers = Controllers::register(scenario, setup)?;
+        let mut spec = LabSpec::of(scenario, seed);
+        spec.ipv6 = options.ipv6;
+        spec.cancel = options.cancel.clone();
+        // Sockets choose their controller. A namespace's default can be a registered one, but not every one
+        // of the kernel's.
+        if let Some(registered) = controllers.registered() {
+            registered.name().clone_into(&mut spec.default_cc);
+        }
+        spec.series = options.series;
+        let lab = Lab::start(&spec, program)?;
+        let control = ControlPlane::new(scenario, setup, seed, &lab, &controllers)?;
+        let (traffic, steered) = plan::traffic(scenario, setup, seed, options.series, &lab, &controllers)?;
+        let pair = Pair::start(traffic.clone(), lab.server(), lab.client(), program, &options.cancel)?;
+        let steering = Steering::new(scenario, setup, seed, &lab, &traffic, steered)?;
+        Ok(Run { traffic, pair: Some(pair), control, steering, lab, controllers })
+    }
+
+    fn until_the_end(
+        &mut self,
+        scenario: &Scenario,
+        watch: &mut dyn FnMut(Progress<'_>) -> Result<()>,
+    ) -> Result<(Outcome, Ended)> {
+        let mut pair = self.pair.take().expect("a run is done once");
+        let began = Instant::now() + LEAD;
+        let began_ns = self.lab.start_clock()? + LEAD.as_nanos() as u64;
+        pair.begin(began_ns)?;
+        let at = |offset_ns: u64| began + Duration::from_nanos(offset_ns);
+        let deadline = at(scenario.duration.0) + PATIENCE;
+        let mut warm_up = Some(at(scenario.warm_up.0));
+        let mut ended = None;
+        while pair.reports() < 2 {
+            let look = self.steering.due().map(|due| at(due.0));
+            let wakes = [warm_up, self.control.due(), look].into_iter().flatten();
+            let until = wakes.fold(Instant::now() + LOOK, Instant::min);
+            pair.listen_until(until)?;
+            if let Some(due) = warm_up.filter(|due| Instant::now() >= *due) {
+                self.begin_measurement(due)?;
+                warm_up = None;
+            }
+            if pair.reports() > 0 && ended.is_none() {
+                ended = Some(self.read(clock_ns() >= began_ns + scenario.duration.0)?);
+            } else if ended.is_none() {
+                self.control.act(&mut self.lab, &self.controllers)?;
+                let now = Nanos(clock_ns().saturating_sub(began_ns));
+                self.steering.act(now, &mut pair, &self.traffic, &self.control, &self.controllers)?;
+                self.check_emulator()?;
+                let time = Instant::now().saturating_duration_since(began);
+                watch(Progress {
+                    time,
+                    lab: &mut self.lab,
+                    workers: [pair.server.pid(), pair.client.pid()],
+                })?;
+            }
+            if Instant::now() > deadline {
+                return Err(Error::Run("the traffic does not end".into()));
+            }
+        }
+        let ended = ended.map_or_else(|| self.read(true), Ok)?;
+        let outcome = pair.close()?;
+        check_subflows(&self.traffic, &outcome)?;
+        Ok((outcome, ended))
+    }
+
+    /// Ends the warm-up. If it has no length, the measurement begins with the traffic.
+    fn begin_measurement(&mut self, due: Instant) -> Result<()> {
+        thread::sleep(due.saturating_duration_since(Instant::now()));
+        self.lab.begin_measurement()
+    }
+
+    fn read(&mut self, cut: bool) -> Result<Ended> {
+        let how = if cut { End::Cut } else { End::Tails };
+        Ok(Ended { reading: self.lab.read(how)?, how })
+    }
+
+    /// Fails if the emulator has died: the workers would only see that no packet arrives any more.
+    fn check_emulator(&mut self) -> Result<()> {
+        // The answer to any question is how it ended.
+        if self.lab.is_alive() { Ok(()) } else { self.lab.snapshot().map(drop) }
+    }
+}
+
+fn check_lateness(reading: &Reading, allowed: Nanos) -> Result<()> {
+    match Nanos(reading.lateness.p99_ns) {
+        late if late > allowed => Err(Error::Late { late, allowed }),
+        _ => Ok(()),
+    }
+}
+
+/// Fails if the subflow of a path never came up: the run would be about other paths.
+fn check_subflows(pair: &Spec, outcome: &Outcome) -> Result<()> {
+    let used = |place: &usize| pair.connections.iter().any(|c| c.under_test && c.paths.contains(place));
+    let missing = (0..pair.paths.len()).filter(used).find(|place| outcome.paths[*place].opened_s.is_none());
+    match missing.filter(|_| pair.join_within_ns.is_some()) {
+        None => Ok(()),
+        Some(place) => Err(Error::Run(format!("the subflow over {} never came up", pair.paths[place].name))),
+    }
+}

@@ -1,0 +1,344 @@
+//! A selector at work: what it wants becomes subflows that open and close, and backup flags, through the
+//! kernel's path manager.
+//!
+//! ```text
+//!   both ends ──View──► Observer ──► Selector ─┬─► Open      SUBFLOW_CREATE, as often as it takes
+//!                                              ├─► SetBackup SET_FLAGS: the device sends MP_PRIO
+//!                                              └─► Close     MP_PRIO; SUBFLOW_DESTROY when all is acked
+//! ```
+//! As in the packet engine, a message that got lost is sent again after the next look. A closing subflow gets
+//! no new data, because it is a backup; its window is never touched.
+
+use std::net::{IpAddr, SocketAddr};
+
+use joulepath_control::allocate::Paced;
+use joulepath_control::select::{
+    Action, Counters, Demand, Observer, PathState, Selector, Snapshot, Use, Uses,
+};
+use joulepath_model::scenario::PathIndex;
+use joulepath_model::units::Nanos;
+
+use super::view::View;
+use crate::error::{Error, Result};
+use joulepath_kernel::error::Error as KernelError;
+use joulepath_kernel::mptcp::path_manager::{Ends, Local, PathManager};
+use joulepath_kernel::mptcp::{AddressId, Token};
+
+/// Time from the start of a connection to the first look of its selector, as in the packet engine.
+pub(super) const FIRST_LOOK: Nanos = Nanos::from_millis(10);
+/// Time between two looks while a subflow is closing, or is one that the kernel would not open yet.
+const SOON: Nanos = Nanos::from_millis(5);
+/// After so many of its timeouts a closing subflow is destroyed, even if its data is not acknowledged.
+const PATIENCE_TIMEOUTS: u64 = 2;
+/// If the kernel refuses something for this long, it will never do it.
+const GIVE_UP: Nanos = Nanos::from_secs(10);
+
+/// What can be done to the subflows of the device.
+pub(super) trait Subflows {
+    /// Begins a handshake with MP_JOIN.
+    fn open(&mut self, token: Token, local: &Local, remote: SocketAddr) -> Result<()>;
+    /// Sends MP_PRIO.
+    fn set_backup(&mut self, token: Token, ends: Ends, backup: bool) -> Result<()>;
+    /// Sends FIN.
+    fn close(&mut self, token: Token, ends: Ends) -> Result<()>;
+}
+
+impl Subflows for PathManager {
+    fn open(&mut self, token: Token, local: &Local, remote: SocketAddr) -> Result<()> {
+        Ok(self.create_subflow(token, local, remote)?)
+    }
+
+    fn set_backup(&mut self, token: Token, ends: Ends, backup: bool) -> Result<()> {
+        Ok(self.set_subflow_backup(token, ends, backup)?)
+    }
+
+    fn close(&mut self, token: Token, ends: Ends) -> Result<()> {
+        Ok(self.destroy_subflow(token, ends)?)
+    }
+}
+
+/// What a selector is told that does not change during a run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Surroundings {
+    /// Payload of a full segment, bytes.
+    pub(super) mss_bytes: f64,
+    /// Initial window, packets.
+    pub(super) initial_window: f64,
+    /// What the device burns besides its interfaces, W.
+    pub(super) base_w: f64,
+}
+
+impl Surroundings {
+    pub(super) fn snapshot<'a>(&self, now: Nanos, demand: Demand, observer: &'a Observer) -> Snapshot<'a> {
+        Snapshot {
+            now,
+            mss_bytes: self.mss_bytes,
+            initial_window: self.initial_window,
+            base_w: self.base_w,
+            demand,
+            paths: observer.paths(),
+        }
+    }
+}
+
+/// Where the subflows of one path begin, and from when on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PathPlan {
+    /// Which path of the scenario it is.
+    pub(super) path: PathIndex,
+    /// Its place in the traffic's connection.
+    pub(super) place: usize,
+    /// The device's end.
+    pub(super) local: Local,
+    /// No subflow opens before this instant.
+    pub(super) from: Nanos,
+}
+
+/// What decides which subflows a connection has.
+pub(super) enum SubflowPolicy {
+    /// A selector.
+    Selector(Selector),
+    /// so-MPTCP's allotments.
+    Paced(Box<Paced>),
+}
+
+impl SubflowPolicy {
+    pub(super) fn want(&mut self, snapshot: &Snapshot) -> Uses {
+        match self {
+            SubflowPolicy::Selector(selector) => selector.want(snapshot),
+            SubflowPolicy::Paced(paced) => paced.want(snapshot),
+        }
+    }
+
+    fn decide(&mut self, snapshot: &Snapshot, unsent: Demand) -> Vec<Action> {
+        match self {
+            SubflowPolicy::Selector(selector) => selector.decide(snapshot),
+            SubflowPolicy::Paced(paced) => paced.decide_on(&Snapshot { demand: unsent, ..*snapshot }),
+        }
+    }
+
+    fn period(&self, snapshot: &Snapshot) -> Nanos {
+        match self {
+            SubflowPolicy::Selector(selector) => selector.period(snapshot),
+            SubflowPolicy::Paced(paced) => paced.period(),
+        }
+    }
+}
+
+/// One connection whose subflows this process opens and closes.
+pub(super) struct Steered {
+    policy: SubflowPolicy,
+    observer: Observer,
+    surroundings: Surroundings,
+    /// In the scenario's order.
+    paths: Vec<SteeredPath>,
+    /// The server's address.
+    remote: SocketAddr,
+    due: Nanos,
+    /// Since when the kernel refuses something.
+    refused_since: Option<Nanos>,
+}
+
+/// One path of the connection.
+struct SteeredPath {
+    plan: PathPlan,
+    pending: Pending,
+}
+
+/// What is under way on a path.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pending {
+    /// Whether the next subflow is to be a backup.
+    backup: bool,
+    /// Whether a subflow is wanted that the kernel has not begun.
+    wanted: bool,
+    /// A closing subflow is destroyed at this instant at the latest.
+    closing_until: Option<Nanos>,
+    /// If MP_PRIO was lost, it is sent again from this instant on.
+    priority_again_at: Nanos,
+}
+
+impl Steered {
+    /// `uses`: how the policy wanted the paths before any was open.
+    pub(super) fn new(
+        policy: SubflowPolicy,
+        observer: Observer,
+        surroundings: Surroundings,
+        plans: Vec<PathPlan>,
+        remote: SocketAddr,
+        start: Nanos,
+        uses: &Uses,
+    ) -> Self {
+        let path = |(plan, wanted): (PathPlan, &Use)| SteeredPath {
+            plan,
+            pending: Pending { backup: *wanted == Use::Backup, ..Pending::default() },
+        };
+        let paths = plans.into_iter().zip(uses.iter()).map(path).collect();
+        let due = start.saturating_add(FIRST_LOOK);
+        Steered { policy, observer, surroundings, paths, remote, due, refused_since: None }
+    }
+
+    /// When it wants to be called.
+    pub(super) fn due(&self, now: Nanos) -> Nanos {
+        let is_pending = |path: &SteeredPath| path.pending.wanted || path.pending.closing_until.is_some();
+        let is_any_pending = self.paths.iter().any(is_pending);
+        if is_any_pending { self.due.min(now.saturating_add(SOON)) } else { self.due }
+    }
+
+    /// To be called while the connection does not stand yet.
+    pub(super) fn wait(&mut self, now: Nanos) {
+        self.due = self.due.max(now.saturating_add(SOON));
+    }
+
+    /// Takes in what both ends saw, asks the policy if it is time, and does what it wants.
+    ///
+    /// # Errors
+    /// The kernel's reason, if it has refused something for ten seconds.
+    pub(super) fn act(&mut self, now: Nanos, view: &View, subflows: &mut dyn Subflows) -> Result<()> {
+        let mut refusal = self.finish_closing(now, view, subflows).err();
+        if now >= self.due {
+            let counters = self.counters(view);
+            self.observer.observe(now, &counters, view.demand);
+            let snapshot = self.surroundings.snapshot(now, view.demand, &self.observer);
+            let actions = self.policy.decide(&snapshot, view.unsent);
+            self.due = now.saturating_add(self.policy.period(&snapshot));
+            // What was wanted before is either wanted again, or wanted no more.
+            self.paths.iter_mut().for_each(|path| path.pending.wanted = false);
+            for action in actions {
+                refusal = self.begin(now, action, view, subflows).err().or(refusal);
+            }
+        }
+        refusal = self.open(now, view, subflows).err().or(refusal);
+        self.judge(now, refusal)
+    }
+
+    /// The rates at which the paths may send, bit/s; none: as their windows let them. Empty if nothing limits
+    /// any.
+    pub(super) fn limits(&self) -> Vec<(PathIndex, Option<f64>)> {
+        let SubflowPolicy::Paced(paced) = &self.policy else { return vec![] };
+        self.paths.iter().zip(paced.limits_bps()).map(|(path, &limit)| (path.plan.path, limit)).collect()
+    }
+
+    /// The paths as the policy shall see them.
+    fn counters(&self, view: &View) -> Vec<Counters> {
+        let counters = |SteeredPath { plan, pending }: &SteeredPath| {
+            let mut counters = view.paths[plan.place].counters;
+            if counters.state == PathState::Closed {
+                counters.backup = pending.backup;
+            } else if pending.closing_until.is_some() {
+                counters.state = PathState::Closing;
+            }
+            counters
+        };
+        self.paths.iter().map(counters).collect()
+    }
+
+    fn begin(&mut self, now: Nanos, action: Action, view: &View, subflows: &mut dyn Subflows) -> Result<()> {
+        match action {
+            Action::Open(i) => {
+                self.paths[i].pending.wanted = true;
+                Ok(())
+            }
+            Action::SetBackup(i, backup) => self.paths[i].ask_for_priority(now, backup, view, subflows),
+            Action::Close(i) => self.paths[i].begin_closing(now, view, subflows),
+        }
+    }
+
+    /// Destroys closing subflows on which all data is acknowledged, or that have had their time.
+    fn finish_closing(&mut self, now: Nanos, view: &View, subflows: &mut dyn Subflows) -> Result<()> {
+        let mut done = Ok(());
+        for SteeredPath { plan, pending } in &mut self.paths {
+            let path = &view.paths[plan.place];
+            let Some(deadline) = pending.closing_until else { continue };
+            let is_drained = path.outstanding_bytes == 0 && path.counters.backup;
+            match path.ends {
+                None => *pending = Pending::default(),
+                // The order is given again until the subflow is gone.
+                Some(ends) if is_drained || now >= deadline => {
+                    done = subflows.close(view.token, ends).and(done);
+                }
+                Some(_) => {}
+            }
+        }
+        done
+    }
+
+    /// Begins what is wanted. The kernel refuses until the connection's first data is acknowledged.
+    fn open(&mut self, now: Nanos, view: &View, subflows: &mut dyn Subflows) -> Result<()> {
+        let mut done = Ok(());
+        for SteeredPath { plan, pending } in &mut self.paths {
+            if !pending.wanted || now < plan.from || view.paths[plan.place].ends.is_some() {
+                continue;
+            }
+            let local = Local { backup: pending.backup, ..plan.local };
+            let opened = subflows.open(view.token, &local, self.remote);
+            pending.wanted = opened.is_err();
+            if !opened.as_ref().is_err_and(is_early) {
+                done = opened.and(done);
+            }
+        }
+        done
+    }
+
+    /// A refusal fails the run only if it lasts.
+    fn judge(&mut self, now: Nanos, refusal: Option<Error>) -> Result<()> {
+        let Some(error) = refusal else {
+            self.refused_since = None;
+            return Ok(());
+        };
+        let since = *self.refused_since.get_or_insert(now);
+        if now.saturating_sub(since) < GIVE_UP { Ok(()) } else { Err(error) }
+    }
+}
+
+impl SteeredPath {
+    fn ask_for_priority(
+        &mut self,
+        now: Nanos,
+        backup: bool,
+        view: &View,
+        subflows: &mut dyn Subflows,
+    ) -> Result<()> {
+        let path = &view.paths[self.plan.place];
+        self.pending.backup = backup;
+        let Some(ends) = path.ends.filter(|_| path.counters.state == PathState::Open) else {
+            // The MP_JOIN of the next subflow will say it.
+            return Ok(());
+        };
+        if now < self.pending.priority_again_at {
+            return Ok(());
+        }
+        self.pending.priority_again_at = now.saturating_add(path.rto);
+        subflows.set_backup(view.token, ends, backup)
+    }
+
+    /// Lets the subflow have no new data; one that the server has not answered yet is destroyed at once.
+    fn begin_closing(&mut self, now: Nanos, view: &View, subflows: &mut dyn Subflows) -> Result<()> {
+        let path = &view.paths[self.plan.place];
+        let Some(ends) = path.ends else { return Ok(()) };
+        if path.counters.state == PathState::Opening {
+            return subflows.close(view.token, ends);
+        }
+        self.pending.closing_until = Some(now.saturating_add(patience(path.rto)));
+        subflows.set_backup(view.token, ends, true)
+    }
+}
+
+/// Whether the kernel refuses only because it is too early: a connection gets no further subflow before its
+/// first data is acknowledged (RFC 8684, section 3.1), however long that takes.
+fn is_early(error: &Error) -> bool {
+    let Error::Kernel(KernelError::Io { source, .. }) = error else { return false };
+    source.kind() == std::io::ErrorKind::NotConnected
+}
+
+fn patience(rto: Nanos) -> Nanos {
+    Nanos(rto.0.saturating_mul(PATIENCE_TIMEOUTS))
+}
+
+/// The device's end of a path: the connection calls its paths by their places.
+pub(super) fn local(place: usize, address: IpAddr, interface: u32) -> Local {
+    Local { address, port: 0, id: Some(AddressId(place as u8)), interface: Some(interface), backup: false }
+}
+
+#[cfg(test)]
+mod tests;

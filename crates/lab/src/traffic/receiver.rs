@@ -1,0 +1,175 @@
+//! The end of a connection that receives: it knows what must come and when it was due.
+
+use std::io;
+use std::os::fd::BorrowedFd;
+
+use joulepath_link::writes::Writes;
+use joulepath_model::scenario::Workload;
+use joulepath_model::units::Nanos;
+use rustix::io::Errno;
+
+use super::pattern::Pattern;
+use super::report::Delivery;
+
+/// Most bytes that one connection reads before the others have their turn.
+const TURN_BYTES: usize = 1 << 20;
+/// Length of a request, bytes.
+pub(crate) const REQUEST_BYTES: u64 = 8;
+
+/// An application that reads.
+#[derive(Debug)]
+pub(crate) struct Receiver {
+    pattern: Pattern,
+    /// The sender's writes, drawn a second time: they tell where each write ends.
+    writes: Writes,
+    /// When the next write is due, since the sender began.
+    due: Option<Nanos>,
+    /// The write that arrives at present.
+    current: Option<Piece>,
+    /// Offset of the first byte after the last complete one.
+    complete: u64,
+    received: u64,
+    at_warm_up: u64,
+    deliveries: Vec<Delivery>,
+    /// Bytes of requests that the kernel has not taken yet.
+    to_ask: u64,
+}
+
+/// A write, or an answer.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    /// Offset of the first byte after it.
+    end: u64,
+    since_ns: u64,
+}
+
+/// The state of a connection after reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    /// There may be more data later.
+    Open,
+    /// The sender has ended.
+    Closed,
+    /// The byte at this offset is not what it must be.
+    Damaged(u64),
+}
+
+impl Receiver {
+    /// A receiver for a sender with these writes.
+    pub(crate) fn new(pattern: Pattern, mut writes: Writes) -> Self {
+        let due = writes.start(Nanos::ZERO).next;
+        Receiver {
+            pattern,
+            writes,
+            due,
+            current: None,
+            complete: 0,
+            received: 0,
+            at_warm_up: 0,
+            deliveries: vec![],
+            to_ask: 0,
+        }
+    }
+
+    /// Bytes read.
+    pub(crate) fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Bytes read since the warm-up.
+    pub(crate) fn measured(&self) -> u64 {
+        self.received - self.at_warm_up
+    }
+
+    /// Lets the counters count from now on.
+    pub(crate) fn begin_measuring(&mut self) {
+        self.at_warm_up = self.received;
+    }
+
+    /// Whether everything has arrived that will ever be sent.
+    pub(crate) fn is_complete(&self) -> bool {
+        matches!(self.writes.workload(), Workload::File { size } if self.received == size.0)
+    }
+
+    /// The writes that have arrived in full.
+    pub(crate) fn into_deliveries(self) -> Vec<Delivery> {
+        self.deliveries
+    }
+
+    /// Asks for an answer, if the workload has requests and none is under way.
+    pub(crate) fn ask(&mut self, now_ns: u64) {
+        if let (Workload::Requests { size, .. }, None) = (self.writes.workload(), self.current) {
+            self.to_ask += REQUEST_BYTES;
+            self.current = Some(Piece { end: self.received + size.0, since_ns: now_ns });
+        }
+    }
+
+    /// Whether a request has not gone yet.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.to_ask > 0
+    }
+
+    /// Sends the rest of a request.
+    pub(crate) fn write(&mut self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        let request = [0; REQUEST_BYTES as usize];
+        match rustix::net::send(socket, &request[..self.to_ask as usize], rustix::net::SendFlags::NOSIGNAL) {
+            Ok(written) => self.to_ask -= written as u64,
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        Ok(())
+    }
+
+    /// Reads what is there, and at most what leaves the others their turn. The second value is when to ask
+    /// again, ns.
+    pub(crate) fn read(
+        &mut self,
+        socket: BorrowedFd<'_>,
+        buffer: &mut [u8],
+        mut now_ns: impl FnMut() -> u64,
+    ) -> io::Result<(Read, Option<u64>)> {
+        let (mut turn, mut ask_at_ns) = (TURN_BYTES, None);
+        while turn > 0 {
+            match rustix::io::read(socket, &mut *buffer) {
+                Ok(0) => return Ok((Read::Closed, ask_at_ns)),
+                Ok(read) => {
+                    if let Some(at) = self.pattern.first_difference(self.received, &buffer[..read]) {
+                        return Ok((Read::Damaged(at), ask_at_ns));
+                    }
+                    self.received += read as u64;
+                    ask_at_ns = self.arrived(now_ns()).or(ask_at_ns);
+                    turn = turn.saturating_sub(read);
+                }
+                Err(Errno::AGAIN | Errno::INTR) => break,
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok((Read::Open, ask_at_ns))
+    }
+
+    /// Notes each write that is complete now. Returns when to ask again, ns.
+    fn arrived(&mut self, now_ns: u64) -> Option<u64> {
+        let mut ask_at_ns = None;
+        while let Some(piece) = self.piece().filter(|piece| piece.end <= self.received) {
+            self.deliveries.push(Delivery { since_ns: piece.since_ns, done_ns: now_ns });
+            (self.current, self.complete) = (None, piece.end);
+            if let Workload::Requests { think, .. } = self.writes.workload() {
+                ask_at_ns = Some(now_ns + think.0.max(1));
+            }
+        }
+        ask_at_ns
+    }
+
+    /// The write that arrives at present; none for bulk data and files, which have no writes to wait for.
+    fn piece(&mut self) -> Option<Piece> {
+        while self.current.is_none() {
+            let due = self.due?;
+            let write = self.writes.wake(due);
+            self.due = write.next;
+            if write.bytes.0 > 0 {
+                self.current = Some(Piece { end: self.complete + write.bytes.0, since_ns: due.0 });
+            }
+        }
+        self.current
+    }
+}

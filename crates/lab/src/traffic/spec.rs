@@ -1,0 +1,307 @@
+//! The messages between the two ends and their parent.
+
+use std::net::{IpAddr, SocketAddr};
+
+use joulepath_model::scenario::{self, Direction};
+use joulepath_model::units::{BitRate, Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use joulepath_kernel::mptcp::MAX_SUBFLOWS;
+use joulepath_kernel::mptcp::socket::{Buffers, Options, Protocol};
+
+/// The server's port for MPTCP.
+pub const MPTCP_PORT: u16 = 5001;
+/// The server's port for plain TCP.
+pub const TCP_PORT: u16 = 5002;
+/// The client's port of the first connection; those of the others follow. The server knows by it which
+/// connection comes, so that nothing is sent that the scenario does not have. It is below the ports that the
+/// kernel chooses itself.
+const FIRST_CLIENT_PORT: u16 = 10_000;
+/// Most connections of a run.
+pub const MAX_CONNECTIONS: usize = 22_000;
+
+/// All traffic of one run. Both ends get the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spec {
+    /// The seed of all random numbers.
+    pub seed: u64,
+    /// Length of the run, ns.
+    pub duration_ns: u64,
+    /// Rates and counters are taken from here to the end, ns.
+    pub warm_up_ns: u64,
+    /// Time between two looks at the sockets, ns.
+    pub sample_every_ns: u64,
+    /// Whether samples are kept as time series.
+    pub series: bool,
+    /// The run fails if a subflow is not there so long after it was due, ns. None: subflows may be missing.
+    pub join_within_ns: Option<u64>,
+    /// Whether the parent opens and closes further subflows.
+    pub steered: bool,
+    /// The paths between the namespaces.
+    pub paths: Vec<PathSpec>,
+    /// The connections. Their places are their numbers in random streams, as in the simulator.
+    pub connections: Vec<ConnectionSpec>,
+}
+
+/// One path between the namespaces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathSpec {
+    /// Its name, for messages.
+    pub name: String,
+    /// The client's address. No other path has it, so that it tells which path a subflow is on.
+    pub client: IpAddr,
+    /// Index of the client's device.
+    pub interface: u32,
+    /// The server's address for connections that begin on this path.
+    pub server: IpAddr,
+    /// The subflow opens this long after its connection starts, ns.
+    pub start_ns: u64,
+    /// Used only while no regular subflow is usable.
+    pub backup: bool,
+}
+
+/// One connection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConnectionSpec {
+    /// Its name, for messages.
+    pub name: String,
+    /// Whether results are about it; if not, it competes.
+    pub under_test: bool,
+    /// MPTCP, or plain TCP over the first path.
+    pub protocol: Protocol,
+    /// The kernel's name of the congestion controller, at both ends.
+    pub congestion: String,
+    /// Its paths, the one that it begins on first.
+    pub paths: Vec<usize>,
+    /// What the application does.
+    pub workload: Workload,
+    /// Whether the server sends.
+    pub download: bool,
+    /// When it begins, ns.
+    pub start_ns: u64,
+    /// Data-level receive buffer, bytes; none lets Linux choose.
+    pub receive_buffer_bytes: Option<u64>,
+    /// Data-level send buffer, bytes; none lets Linux choose.
+    pub send_buffer_bytes: Option<u64>,
+}
+
+/// [`scenario::Workload`] in integers, as it is sent between processes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Workload {
+    /// Always more data.
+    Bulk,
+    /// One file, then close.
+    File {
+        /// Its size.
+        bytes: u64,
+    },
+    /// Messages at the instants of a Poisson process.
+    Messages {
+        /// Mean time between two.
+        mean_gap_ns: u64,
+        /// Size of each.
+        bytes: u64,
+    },
+    /// Constant bit rate while on, silent while off.
+    Stream {
+        /// Rate while on.
+        rate_bps: u64,
+        /// Time between two writes.
+        interval_ns: u64,
+        /// Length of an on-period.
+        on_ns: u64,
+        /// Length of an off-period; zero means always on.
+        off_ns: u64,
+    },
+    /// The receiver asks, the sender answers.
+    Requests {
+        /// Size of an answer.
+        bytes: u64,
+        /// Time from the end of an answer to the next request.
+        think_ns: u64,
+    },
+}
+
+impl From<scenario::Workload> for Workload {
+    fn from(workload: scenario::Workload) -> Self {
+        use scenario::Workload as From;
+        match workload {
+            From::Bulk => Workload::Bulk,
+            From::File { size } => Workload::File { bytes: size.0 },
+            From::Messages { mean_gap, size } => {
+                Workload::Messages { mean_gap_ns: mean_gap.0, bytes: size.0 }
+            }
+            From::Stream { rate, interval, on, off } => {
+                Workload::Stream { rate_bps: rate.bps(), interval_ns: interval.0, on_ns: on.0, off_ns: off.0 }
+            }
+            From::Requests { size, think } => Workload::Requests { bytes: size.0, think_ns: think.0 },
+        }
+    }
+}
+
+impl From<Workload> for scenario::Workload {
+    fn from(workload: Workload) -> Self {
+        use scenario::Workload as To;
+        match workload {
+            Workload::Bulk => To::Bulk,
+            Workload::File { bytes } => To::File { size: Bytes(bytes) },
+            Workload::Messages { mean_gap_ns, bytes } => {
+                To::Messages { mean_gap: Nanos(mean_gap_ns), size: Bytes(bytes) }
+            }
+            Workload::Stream { rate_bps, interval_ns, on_ns, off_ns } => To::Stream {
+                rate: BitRate::from_bps(rate_bps),
+                interval: Nanos(interval_ns),
+                on: Nanos(on_ns),
+                off: Nanos(off_ns),
+            },
+            Workload::Requests { bytes, think_ns } => {
+                To::Requests { size: Bytes(bytes), think: Nanos(think_ns) }
+            }
+        }
+    }
+}
+
+impl ConnectionSpec {
+    /// Whether the client is the one that sends.
+    pub(crate) fn client_sends(&self) -> bool {
+        !self.download
+    }
+
+    /// Direction of the data, as a scenario says it.
+    pub fn direction(&self) -> Direction {
+        if self.download { Direction::Download } else { Direction::Upload }
+    }
+
+    pub(crate) fn options(&self) -> Options {
+        let buffers = Buffers {
+            receive: self.receive_buffer_bytes.map(Bytes),
+            send: self.send_buffer_bytes.map(Bytes),
+        };
+        Options { congestion: Some(self.congestion.clone()), buffers }
+    }
+}
+
+impl Spec {
+    /// The shortest time between two looks: 10 ms, and for many connections so much that looks, of 10 µs
+    /// each, take less than a tenth of a core.
+    pub fn sample_period_ns(connections: usize) -> u64 {
+        (connections as u64 * 100_000).max(10_000_000)
+    }
+
+    /// Both ends of a connection's first subflow: (client, server).
+    pub(crate) fn ends(&self, index: usize) -> (SocketAddr, SocketAddr) {
+        let connection = &self.connections[index];
+        let path = &self.paths[connection.paths[0]];
+        let port = match connection.protocol {
+            Protocol::Mptcp => MPTCP_PORT,
+            Protocol::Tcp => TCP_PORT,
+        };
+        ((path.client, FIRST_CLIENT_PORT + index as u16).into(), (path.server, port).into())
+    }
+
+    /// Which connection comes from this port.
+    pub(crate) fn connection_of(&self, client: SocketAddr) -> Option<usize> {
+        let index = usize::from(client.port().checked_sub(FIRST_CLIENT_PORT)?);
+        (index < self.connections.len()).then_some(index)
+    }
+
+    /// Which path has this client address.
+    pub(crate) fn path_of(&self, client: IpAddr) -> Option<usize> {
+        self.paths.iter().position(|path| path.client == client)
+    }
+
+    /// Whether every MPTCP connection wants the same subflows at once: what the in-kernel path manager can
+    /// do.
+    pub(crate) fn is_uniform(&self) -> bool {
+        let mut multipath = self.connections.iter().filter(|c| c.protocol == Protocol::Mptcp);
+        let Some(first) = multipath.next() else { return true };
+        let plain = |&path: &usize| self.paths[path].start_ns == 0;
+        first.paths.iter().all(plain)
+            && !self.paths[first.paths[0]].backup
+            && multipath.all(|connection| connection.paths == first.paths)
+    }
+
+    /// # Errors
+    /// If it contradicts itself.
+    pub(crate) fn check(&self) -> Result<()> {
+        let wrong = |what: String| Err(Error::Run(format!("traffic that cannot be: {what}")));
+        if self.connections.len() > MAX_CONNECTIONS {
+            return wrong(format!("{} connections, of at most {MAX_CONNECTIONS}", self.connections.len()));
+        }
+        if self.sample_every_ns == 0 || self.warm_up_ns > self.duration_ns {
+            return wrong("no time between samples, or a warm-up longer than the run".into());
+        }
+        for connection in &self.connections {
+            let paths = connection.paths.len();
+            let single = connection.protocol == Protocol::Tcp && paths != 1;
+            if paths == 0 || paths > MAX_SUBFLOWS || single {
+                return wrong(format!("{} has {paths} paths", connection.name));
+            }
+            if let Some(path) = connection.paths.iter().find(|path| **path >= self.paths.len()) {
+                return wrong(format!("{} travels on path {path} of {}", connection.name, self.paths.len()));
+            }
+        }
+        for (i, path) in self.paths.iter().enumerate() {
+            if self.path_of(path.client) != Some(i) {
+                return wrong(format!("two paths have the client address {}", path.client));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A command of the parent, after the [`Spec`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// The run's time 0.
+    Begin {
+        /// On the monotonic clock, ns. It should be some milliseconds ahead.
+        at_ns: u64,
+    },
+    /// Look at the connections under test and tell: [`Event::Looked`].
+    Look,
+    /// Close the connections: both ends have reported.
+    Close,
+}
+
+/// An event at a worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// The server waits for connections, or the client can make them.
+    Ready,
+    /// What [`Command::Look`] asked for: the connections, in the order of the [`Spec`]; those that compete
+    /// are left empty.
+    Looked(Vec<super::look::ConnectionLook>),
+    /// The run is over. Connections stand until [`Command::Close`].
+    Done(Box<super::report::Report>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workload_survives_the_journey() {
+        let all = [
+            scenario::Workload::Bulk,
+            scenario::Workload::File { size: Bytes(12_345_678_901) },
+            scenario::Workload::Messages { mean_gap: Nanos(1_234_567_891), size: Bytes(7) },
+            scenario::Workload::Stream {
+                rate: BitRate::from_bps(1_234_567),
+                interval: Nanos(33_333_333),
+                on: Nanos(1),
+                off: Nanos(2),
+            },
+            scenario::Workload::Requests { size: Bytes(1), think: Nanos(0) },
+        ];
+        for workload in all {
+            let text = serde_json::to_string(&Workload::from(workload)).unwrap();
+            let back: Workload = serde_json::from_str(&text).unwrap();
+            assert_eq!(scenario::Workload::from(back), workload);
+        }
+    }
+}

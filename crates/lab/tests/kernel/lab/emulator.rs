@@ -1,0 +1,219 @@
+//! The emulator against what the scenario says: rate, delay, loss, marks, queues. Measured with datagrams,
+//! which react to nothing; bounds stand on a machine that other work keeps busy.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use joulepath_lab::Lab;
+use joulepath_link::{Link, Outcome};
+use joulepath_model::units::Nanos;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::net::{lab, scenario};
+
+/// IPv4 and UDP headers, bytes.
+const HEADERS: usize = 28;
+
+/// Datagrams from the server to the client over one line.
+struct Datagrams {
+    sender: UdpSocket,
+    receiver: UdpSocket,
+}
+
+impl Datagrams {
+    fn new(lab: &Lab, line: usize) -> Self {
+        let bind = |address| move || UdpSocket::bind(SocketAddr::new(address, 0)).unwrap();
+        let sender = lab.server().enter_thread(bind(lab.server_address())).unwrap();
+        let receiver = lab.client().enter_thread(bind(lab.tunnels()[line].client_address)).unwrap();
+        sender.connect(receiver.local_addr().unwrap()).unwrap();
+        receiver.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+        // Room for what comes while the test is not scheduled.
+        rustix::net::sockopt::set_socket_recv_buffer_size_force(&receiver, 64 << 20).unwrap();
+        Datagrams { sender, receiver }
+    }
+
+    /// Sends `count` packets of 1500 bytes on the wire, numbered, evenly over time at `bps`.
+    fn send(&self, count: u32, bps: f64) {
+        let begin = Instant::now();
+        let mut datagram = [0; 1500 - HEADERS];
+        for number in 0..count {
+            let due = Duration::from_secs_f64(f64::from(number) * 12_000.0 / bps);
+            thread::sleep(due.saturating_sub(begin.elapsed()));
+            datagram[..4].copy_from_slice(&number.to_be_bytes());
+            self.sender.send(&datagram).unwrap();
+        }
+    }
+
+    /// Sends such packets until it is told to stop.
+    fn send_until(&self, stop: &AtomicBool, bps: f64) {
+        let begin = Instant::now();
+        for number in 0u32.. {
+            let due = Duration::from_secs_f64(f64::from(number) * 12_000.0 / bps);
+            thread::sleep(due.saturating_sub(begin.elapsed()));
+            if stop.load(Ordering::Relaxed) {
+                return;
+            }
+            self.sender.send(&[0; 1500 - HEADERS]).unwrap();
+        }
+    }
+
+    /// Numbers and instants of all that arrive, until nothing has come for a second.
+    fn receive(&self) -> Vec<(u32, Instant)> {
+        let mut arrived = vec![];
+        let mut datagram = [0; 1500];
+        while self.receiver.recv(&mut datagram).is_ok() {
+            let number = u32::from_be_bytes(datagram[..4].try_into().unwrap());
+            arrived.push((number, Instant::now()));
+        }
+        arrived
+    }
+}
+
+/// Sends over a line and receives.
+fn through(lab: &Lab, line: usize, count: u32, bps: f64) -> Vec<(u32, Instant)> {
+    let datagrams = Datagrams::new(lab, line);
+    thread::scope(|scope| {
+        let arrived = scope.spawn(|| datagrams.receive());
+        datagrams.send(count, bps);
+        arrived.join().unwrap()
+    })
+}
+
+/// Two fast paths, 200 Mbit/s in all.
+const FAST: &str = r#"
+title = "fast"
+duration = "10 s"
+[[path]]
+name = "a"
+rate = "120 Mbit/s"
+delay = "5 ms"
+queue = "1000 packets"
+energy = "free"
+[[path]]
+name = "b"
+rate = "80 Mbit/s"
+delay = "5 ms"
+queue = "1000 packets"
+energy = "free"
+"#;
+
+#[test(needs(LAB))]
+fn rates_are_kept_up_to_200_mbit_s_in_all() {
+    let mut lab = lab(FAST, |_| {});
+    let rates = rates_of(&mut lab, &[(0, 120e6, 150e6), (1, 80e6, 100e6)]);
+    println!("measured rate / rate: {rates:?}");
+    // The queues stay full, however the sending threads are stopped for some 10 ms: 1000 packets take 100 ms.
+    assert!(rates.iter().all(|rate| (rate - 1.0).abs() < 0.02), "{rates:?}");
+}
+
+/// Of some tunnels, each with its rate and what is offered, bit/s: the part of its rate that is delivered.
+/// The emulator counts both packets and time, so that it does not matter when this test gets the processor.
+fn rates_of(lab: &mut Lab, tunnels: &[(usize, f64, f64)]) -> Vec<f64> {
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for &(tunnel, _, offered_bps) in tunnels {
+            let datagrams = Datagrams::new(lab, tunnel);
+            let stop = &stop;
+            scope.spawn(move || datagrams.send_until(stop, offered_bps));
+        }
+        // By then every queue that is going to be full is full.
+        thread::sleep(Duration::from_millis(700));
+        lab.begin_measurement().unwrap();
+        thread::sleep(Duration::from_millis(1500));
+        let reading = lab.snapshot().unwrap();
+        stop.store(true, Ordering::Relaxed);
+        let part = |&(tunnel, rate_bps, _): &(usize, f64, f64)| {
+            let delivered_bits = reading.tunnels[tunnel][0].delivered_bytes as f64 * 8.0;
+            delivered_bits / reading.measured_s / rate_bps
+        };
+        tunnels.iter().map(part).collect()
+    })
+}
+
+/// 100 Mbit/s and 20 ms; the packets come at 30 Mbit/s and find no queue, unless the sender was stopped: then
+/// there is room for what it catches up on.
+const SLOW: &str = r#"
+title = "delay"
+duration = "10 s"
+[[path]]
+name = "a"
+rate = "100 Mbit/s"
+delay = "20 ms"
+queue = "5000 packets"
+energy = "free"
+"#;
+
+#[test(needs(LAB, QUIET_CLOCK))]
+fn packets_leave_when_they_are_due() {
+    let mut lab = lab(SLOW, |_| {});
+    assert_eq!(through(&lab, 0, 5000, 30e6).len(), 5000);
+    let reading = lab.snapshot().unwrap();
+    println!("{:?}", reading.lateness);
+    // 1500 B at 100 Mbit/s take 120 µs, then 20 ms. Packets that the sender catches up on meet: a little
+    // more.
+    let down = reading.tunnels[0][0];
+    let mean_ms = down.transit_ns as f64 / down.delivered_packets as f64 / 1e6;
+    assert!((20.12..21.0).contains(&mean_ms), "{mean_ms} ms");
+    assert_eq!(reading.lateness.packets, 5000);
+    assert!(reading.lateness.is_within(Nanos::from_millis(1)), "{:?}", reading.lateness);
+    assert_eq!(reading.anomalies.oversized + reading.anomalies.malformed + reading.anomalies.refused, 0);
+}
+
+#[test(needs(LAB))]
+fn the_same_packets_are_lost_as_in_the_simulator() {
+    let text = SLOW.replace("energy", "loss = \"5 %\"\nenergy");
+    let lab = lab(&text, |_| {});
+    let arrived = through(&lab, 0, 4000, 20e6);
+    // The link itself says which: its losses depend on the number of the packet alone.
+    let mut link = Link::new(&scenario(&text).links[0], 1, 0);
+    let survives = |number: &u32| {
+        let at = Nanos(u64::from(*number) * 1_000_000);
+        matches!(link.offer(at, 1500, false), Outcome::Delivered { .. })
+    };
+    let expected: Vec<u32> = (0..4000).filter(survives).collect();
+    let numbers: Vec<u32> = arrived.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, expected);
+    // And they are 5 %: 200 ± 5 standard deviations of √(4000·0.05·0.95) = 13.8.
+    let lost = 4000 - numbers.len() as i32;
+    assert!((lost - 200).abs() < 69, "{lost}");
+}
+
+#[test(needs(LAB))]
+fn a_full_queue_drops_and_a_long_one_marks() {
+    let text = SLOW
+        .replace("100 Mbit/s", "10 Mbit/s")
+        .replace("\"5000 packets\"", "\"50 packets\"\necn_threshold = \"20 packets\"");
+    let mut lab = lab(&text, |_| {});
+    let datagrams = Datagrams::new(&lab, 0);
+    const ECT_0: u8 = 0b10;
+    rustix::net::sockopt::set_ip_tos(&datagrams.sender, ECT_0).unwrap();
+    // The emulator is stopped until all are there, so that it does not matter when the sender gets the
+    // processor.
+    let emulator = Pid::from_raw(lab.emulator_pid() as i32).unwrap();
+    kill_process(emulator, Signal::STOP).unwrap();
+    datagrams.send(200, f64::INFINITY);
+    kill_process(emulator, Signal::CONT).unwrap();
+    let arrived = datagrams.receive().len() as u64;
+    let down = lab.snapshot().unwrap().tunnels[0][0];
+    println!("{down:?}");
+    assert_eq!((down.packets, down.queue_drops + arrived, down.queue_high_water), (200, 200, 50));
+    // One is sent and fifty wait, of which thirty have found twenty or more. The others are dropped, but for
+    // one in each 1.2 ms that the emulator needs to read all of them; each of those finds a long queue.
+    assert!((120..=149).contains(&down.queue_drops), "{down:?}");
+    assert_eq!(down.marks, arrived - 21, "{down:?}");
+}
+
+#[test(needs(LAB))]
+fn cross_traffic_takes_its_part_of_a_link() {
+    let text = format!(
+        "{}[[cross]]\npath = \"a\"\nkind = \"constant\"\nrate = \"6 Mbit/s\"\n",
+        SLOW.replace("100 Mbit/s", "10 Mbit/s")
+    );
+    let mut lab = lab(&text, |_| {});
+    // 7 and 6 Mbit/s come to a queue that has room for all of them, so they leave in proportion: 10·7/13 =
+    // 5.4 Mbit/s. Alone, it would be 7.
+    let part = rates_of(&mut lab, &[(0, 10e6, 7e6)])[0];
+    assert!((0.51..0.57).contains(&part), "{part} of the rate");
+}

@@ -1,0 +1,6 @@
+//! Namespaces, the emulator, and the lab that is made of both.
+
+pub(super) mod crash;
+mod emulator;
+mod net;
+mod whole;

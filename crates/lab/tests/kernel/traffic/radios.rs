@@ -1,0 +1,140 @@
+//! Traffic of a scenario over emulated radios, against closed forms. They are about milliseconds, so that all
+//! tests need a quiet clock.
+
+use joulepath_kernel::mptcp::socket::Protocol;
+use joulepath_lab::Program;
+use joulepath_lab::traffic::{Outcome, Pair, Spec, Stack};
+use joulepath_lab::{Lab, LabSpec};
+use joulepath_model::cancel::Cancel;
+use joulepath_model::scenario;
+
+/// The scenario's traffic in a lab, with Reno.
+fn run(text: &str) -> Outcome {
+    let scenario = scenario::load(text, &|name| Err(format!("no trace {name}"))).unwrap();
+    let program = Program::at(env!("CARGO_BIN_EXE_joulepath-worker"));
+    let mut lab = Lab::start(&LabSpec::of(&scenario, 1), &program).unwrap();
+    let stack = Stack {
+        protocol: Protocol::Mptcp,
+        congestion: "reno".into(),
+        only_path: None,
+        kernel_name: &|name| name.to_owned(),
+    };
+    let spec = Spec::of(&scenario, 1, &stack, lab.tunnels(), lab.server_address()).unwrap();
+    let mut pair = Pair::start(spec, lab.server(), lab.client(), &program, &Cancel::new()).unwrap();
+    pair.begin(lab.start_clock().unwrap()).unwrap();
+    pair.finish().unwrap()
+}
+
+/// Parts of the links' rates that are used.
+const FILLED: std::ops::Range<f64> = 0.80..1.02;
+
+/// Two thirds over the first path.
+fn is_split(outcome: &Outcome) -> bool {
+    (outcome.paths[0].share - 2.0 / 3.0).abs() < 0.08
+}
+
+#[test(needs(LAB, QUIET_CLOCK))]
+fn two_radios_are_filled_in_proportion_to_their_rates() {
+    let outcome = run(r#"
+        title = "two radios"
+        duration = "6 s"
+        warm_up = "3 s"
+        [[path]]
+        name = "wifi"
+        rate = "20 Mbit/s"
+        delay = "10 ms"
+        energy = "wifi-seed000"
+        [[path]]
+        name = "lte"
+        rate = "10 Mbit/s"
+        delay = "20 ms"
+        energy = "lte-huang2012"
+    "#);
+    // 1460 of 1500 bytes or so are payload: 29.2 Mbit/s, and what waited for its order when the warm-up
+    // ended. A queue of a bandwidth-delay product keeps Reno busy.
+    let part = outcome.goodput_bps / 30e6;
+    eprintln!(
+        "two radios: {part:.3} of the rate, shares {:.3} {:.3}",
+        outcome.paths[0].share, outcome.paths[1].share
+    );
+    assert!(FILLED.contains(&part) && is_split(&outcome), "{outcome:#?}");
+    // The RTT is that of the wire and up to a full queue of 100 packets of 1500 bytes: 60 ms and 120 ms.
+    for (path, (least_s, most_s)) in outcome.paths.iter().zip([(0.020, 0.090), (0.040, 0.180)]) {
+        assert!((least_s..most_s).contains(&path.mean_rtt_s.unwrap()), "{outcome:#?}");
+    }
+}
+
+/// Parts of a window per RTT, and the RTT without a queue.
+const A_WINDOW: std::ops::Range<f64> = 0.85..1.1;
+const RTT_S: std::ops::Range<f64> = 0.100..0.110;
+
+#[test(needs(LAB, QUIET_CLOCK))]
+fn a_receive_buffer_bounds_the_rate_to_a_window_per_rtt() {
+    let outcome = run(r#"
+        title = "a small buffer"
+        duration = "3 s"
+        warm_up = "1 s"
+        [[path]]
+        name = "far"
+        rate = "50 Mbit/s"
+        delay = "50 ms"
+        energy = "wifi-seed000"
+        [receiver]
+        buffer = "64 KiB"
+    "#);
+    // 65,536 · 8 bit / 0.1 s = 5.24 Mbit/s.
+    let part = outcome.goodput_bps / 5.24e6;
+    eprintln!("a small buffer: {part:.3} of a window per RTT");
+    assert!(
+        A_WINDOW.contains(&part) && RTT_S.contains(&outcome.paths[0].mean_rtt_s.unwrap()),
+        "{outcome:#?}"
+    );
+}
+
+const MEDIAN_S: std::ops::Range<f64> = 0.0282..0.0320;
+
+#[test(needs(LAB, QUIET_CLOCK))]
+fn a_lone_message_takes_its_way_and_its_serialisation() {
+    let outcome = run(r#"
+        title = "messages"
+        duration = "4 s"
+        [[path]]
+        name = "radio"
+        rate = "10 Mbit/s"
+        delay = "20 ms"
+        energy = "wifi-seed000"
+        [workload]
+        kind = "messages"
+        mean_gap = "50 ms"
+        size = "10 kB"
+    "#);
+    let delay = outcome.delay.unwrap();
+    // 10 000 bytes and 7 headers at 10 Mbit/s: 8.3 ms, and 20 ms of way. One in six finds another before it.
+    eprintln!("messages: p50 {:.2} ms, mean {:.2} ms", delay.p50_s * 1e3, delay.mean_s * 1e3);
+    assert!(MEDIAN_S.contains(&delay.p50_s), "{delay:?}");
+    assert!((30..140).contains(&delay.count), "{delay:?}");
+}
+
+const COMPLETION_S: std::ops::Range<f64> = 0.395..0.440;
+
+#[test(needs(LAB, QUIET_CLOCK))]
+fn a_file_is_complete_after_slow_start_has_carried_it() {
+    let outcome = run(r#"
+        title = "a file"
+        duration = "30 s"
+        [[path]]
+        name = "radio"
+        rate = "100 Mbit/s"
+        delay = "50 ms"
+        energy = "wifi-seed000"
+        [workload]
+        kind = "file"
+        size = "100 kB"
+    "#);
+    // 69 segments from a window of 10: 10, 20, 39 in three rounds. The handshake takes 150 ms until the
+    // server may send; the last round arrives two RTTs and a way later: 400 ms, and 8.3 ms of serialisation
+    // of which most is hidden.
+    let completion_s = outcome.completion_s.unwrap();
+    eprintln!("a file: {completion_s:.4} s");
+    assert!(COMPLETION_S.contains(&completion_s), "{outcome:#?}");
+}

@@ -1,0 +1,147 @@
+//! When an application writes, and how much. The simulator and the kernel engine draw the same writes.
+
+use joulepath_model::scenario::Workload;
+use joulepath_model::units::{Bytes, Nanos};
+
+use joulepath_model::random::{Domain, Stream};
+
+/// One write of an application, and when it acts again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Write {
+    /// How much it writes now; zero if nothing.
+    pub bytes: Bytes,
+    /// When it acts next by itself; none if it does not.
+    pub next: Option<Nanos>,
+}
+
+/// The writes of one application in their order. Bulk data has none, because there is always more of it.
+/// Answers are written when they are asked for, so they are not here either.
+#[derive(Clone, Debug)]
+pub struct Writes {
+    workload: Workload,
+    random: Stream,
+    /// Payload that a stream of constant bit rate has not written yet, bits.
+    owed_bits: f64,
+    /// Start of the current on-period of a stream.
+    on_since: Nanos,
+}
+
+impl Writes {
+    /// The writes of the `index`-th connection of a run.
+    pub fn new(workload: Workload, seed: u64, index: u64) -> Self {
+        let random = Stream::new(seed, Domain::Workload, index);
+        Writes { workload, random, owed_bits: 0.0, on_since: Nanos::ZERO }
+    }
+
+    /// What the application does.
+    pub fn workload(&self) -> Workload {
+        self.workload
+    }
+
+    /// Tells the application that the connection is established.
+    pub fn start(&mut self, now: Nanos) -> Write {
+        match self.workload {
+            Workload::Bulk | Workload::Requests { .. } => Write::default(),
+            Workload::File { size } => Write { bytes: size, next: None },
+            Workload::Messages { mean_gap, .. } => {
+                Write { bytes: Bytes(0), next: Some(self.after_gap(now, mean_gap)) }
+            }
+            Workload::Stream { .. } => {
+                self.on_since = now;
+                Write { bytes: Bytes(0), next: Some(now) }
+            }
+        }
+    }
+
+    /// Tells the application that the instant of its last [`Write::next`] has come.
+    pub fn wake(&mut self, now: Nanos) -> Write {
+        match self.workload {
+            Workload::Bulk | Workload::File { .. } | Workload::Requests { .. } => Write::default(),
+            Workload::Messages { mean_gap, size } => {
+                Write { bytes: size, next: Some(self.after_gap(now, mean_gap)) }
+            }
+            Workload::Stream { rate, interval, on, off } => {
+                self.owed_bits += rate.bps() as f64 * interval.as_secs_f64();
+                let bytes = (self.owed_bits / 8.0) as u64;
+                self.owed_bits -= (bytes * 8) as f64;
+                Write { bytes: Bytes(bytes), next: Some(self.next_tick(now, interval, on, off)) }
+            }
+        }
+    }
+
+    /// The end of a gap that is exponentially distributed, as in a Poisson process.
+    fn after_gap(&mut self, now: Nanos, mean_gap: Nanos) -> Nanos {
+        Nanos(now.0 + (self.random.exponential(mean_gap.0 as f64) as u64).max(1))
+    }
+
+    fn next_tick(&mut self, now: Nanos, interval: Nanos, on: Nanos, off: Nanos) -> Nanos {
+        let next = Nanos(now.0 + interval.0);
+        let on_until = Nanos(self.on_since.0 + on.0);
+        if off == Nanos::ZERO || next < on_until {
+            return next;
+        }
+        self.on_since = Nanos(on_until.0 + off.0);
+        self.on_since
+    }
+}
+
+/// When the `index`-th connection of a run starts: uniform in the period `spread`, so that connections are
+/// not in phase and seeds differ.
+pub fn start_within(seed: u64, index: u64, start: Nanos, spread: Nanos) -> Nanos {
+    let mut random = Stream::new(seed, Domain::Start, index);
+    Nanos(start.0 + random.below(spread.0.max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use joulepath_model::units::BitRate;
+
+    /// Instants and sizes of the first `n` writes of an application that starts at 0.
+    fn writes(workload: Workload, n: usize) -> Vec<(u64, u64)> {
+        let mut application = Writes::new(workload, 1, 0);
+        let mut next = application.start(Nanos::ZERO).next;
+        let mut all = vec![];
+        while all.len() < n {
+            let now = next.expect("it goes on");
+            let write = application.wake(now);
+            all.push((now.0, write.bytes.0));
+            next = write.next;
+        }
+        all
+    }
+
+    #[test]
+    fn a_stream_writes_while_on_and_carries_fractions_over() {
+        // 1000 bit/s in ticks of 100 ms: 12.5 bytes each. On for 300 ms, off for 700 ms.
+        let stream = Workload::Stream {
+            rate: BitRate::from_bps(1000),
+            interval: Nanos::from_millis(100),
+            on: Nanos::from_millis(300),
+            off: Nanos::from_millis(700),
+        };
+        let ms = |at: u64| at * 1_000_000;
+        let expected =
+            [(ms(0), 12), (ms(100), 13), (ms(200), 12), (ms(1000), 13), (ms(1100), 12), (ms(1200), 13)];
+        assert_eq!(writes(stream, 6), expected);
+    }
+
+    #[test]
+    fn messages_keep_their_mean_gap() {
+        let workload = Workload::Messages { mean_gap: Nanos::from_millis(10), size: Bytes(100) };
+        let all = writes(workload, 10_000);
+        let mean_ms = all[9_999].0 as f64 / 1e6 / 10_000.0;
+        // Standard error of the mean of 10 000 exponentials: 1 %; five of them are tolerated.
+        assert!((mean_ms - 10.0).abs() < 0.5, "{mean_ms} ms");
+        assert!(all.iter().all(|&(_, bytes)| bytes == 100));
+    }
+
+    #[test]
+    fn starts_lie_within_their_period_and_differ() {
+        let start = |index| start_within(7, index, Nanos::from_secs(1), Nanos::from_secs(2));
+        let all: Vec<u64> = (0..100).map(|index| start(index).0).collect();
+        assert!(all.iter().all(|at| (1_000_000_000..3_000_000_000).contains(at)));
+        assert!(all.windows(2).all(|pair| pair[0] != pair[1]));
+        assert_eq!(start_within(7, 3, Nanos::from_secs(1), Nanos::ZERO), Nanos::from_secs(1));
+    }
+}

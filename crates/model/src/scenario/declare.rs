@@ -1,0 +1,108 @@
+//! How tables and words are declared: once, with their reader and their JSON schema.
+
+use schemars::Schema;
+use schemars::transform::Transform;
+use serde_json::json;
+
+/// Declares a TOML table once: the struct, its reader and its JSON schema. `= literal` gives a key a default;
+/// `of kind` adds the key `kind`, whose value has already chosen the table.
+macro_rules! table {
+    (
+        $(#[$meta:meta])*
+        struct $name:ident in $label:literal $(of kind $kind:literal)? {
+            $( $(#[$field_meta:meta])* $field:ident : $type:ty $(= $default:tt)?, )*
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, schemars::JsonSchema)]
+        #[schemars(deny_unknown_fields, transform = super::declare::defaulted_keys_are_optional)]
+        $(#[schemars(transform = super::declare::OfKind($kind))])?
+        pub(super) struct $name {
+            $(
+                $(#[$field_meta])*
+                $(#[schemars(extend("default" = serde_json::json!($default)))])?
+                pub(super) $field: $type,
+            )*
+        }
+
+        impl super::read::Read for $name {
+            const EXAMPLE: &'static str = "{ … }";
+
+            fn read(node: &super::read::Node<'_>, out: &mut super::error::Problems) -> Option<Self> {
+                const KEYS: &[&str] = &[$(super::declare::kind_key!($kind),)? $(stringify!($field)),*];
+                let table = super::read::Table::open(node, $label, KEYS, out)?;
+                $(
+                    let default = super::declare::default_text!($($default)?);
+                    let $field = table.get(stringify!($field), default, out);
+                )*
+                Some($name { $( $field: $field? ),* })
+            }
+        }
+    };
+}
+
+/// The key that tells tables of one place apart.
+macro_rules! kind_key {
+    ($kind:literal) => {
+        "kind"
+    };
+}
+
+/// The TOML text of a default, if there is one.
+macro_rules! default_text {
+    () => {
+        None
+    };
+    ($default:tt) => {
+        Some(stringify!($default))
+    };
+}
+
+/// Declares how the values of an enum are written: reader, JSON schema, and the way back.
+macro_rules! named {
+    ($type:ty, $what:literal, { $( $name:literal => $value:path, )* }) => {
+        impl super::read::Named for $type {
+            const NAMES: &'static [(&'static str, Self)] = &[$( ($name, $value) ),*];
+        }
+
+        impl super::read::Read for $type {
+            const EXAMPLE: &'static str = super::declare::first_quoted!($($name),*);
+
+            fn read(node: &super::read::Node<'_>, out: &mut super::error::Problems) -> Option<Self> {
+                super::read::read_named(node, $what, out)
+            }
+        }
+    };
+}
+
+/// The first of some literals, in quotes.
+macro_rules! first_quoted {
+    ($first:literal $(, $rest:literal)*) => {
+        concat!("\"", $first, "\"")
+    };
+}
+pub(super) use {default_text, first_quoted, kind_key, named, table};
+
+/// A key with a default may be absent.
+pub(super) fn defaulted_keys_are_optional(schema: &mut Schema) {
+    let has_default = |properties: &serde_json::Value, key: &str| properties[key].get("default").is_some();
+    let Some(properties) = schema.get("properties").cloned() else { return };
+    if let Some(serde_json::Value::Array(required)) = schema.get_mut("required") {
+        required.retain(|key| key.as_str().is_some_and(|key| !has_default(&properties, key)));
+    }
+}
+
+/// Adds the mandatory key `kind` with the one value that chooses this table.
+#[derive(Clone, Copy)]
+pub(super) struct OfKind(pub(super) &'static str);
+
+impl Transform for OfKind {
+    fn transform(&mut self, schema: &mut Schema) {
+        let properties = schema.ensure_object().entry("properties").or_insert_with(|| json!({}));
+        properties["kind"] = json!({ "const": self.0 });
+        let required = schema.ensure_object().entry("required").or_insert_with(|| json!([]));
+        if let Some(required) = required.as_array_mut() {
+            required.insert(0, json!("kind"));
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The smaller tables and the words of a scenario as they are written: workloads, rates, losses, jitter,
+//! energy models.
+
+use super::Direction;
+use super::declare::table;
+use super::read::At;
+use crate::energy::SunkWhile;
+use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
+
+table! {
+    /// Bulk: always more data.
+    struct RawBulk in "a bulk workload" of kind "bulk" {
+        /// Which way the data goes.
+        direction: Direction = "download",
+    }
+}
+
+table! {
+    /// One file, then close.
+    struct RawFile in "a file workload" of kind "file" {
+        /// Which way the data goes.
+        direction: Direction = "download",
+        /// Size of the file.
+        size: At<Bytes>,
+    }
+}
+
+table! {
+    /// Messages at the instants of a Poisson process.
+    struct RawMessages in "a messages workload" of kind "messages" {
+        /// Which way the data goes.
+        direction: Direction = "download",
+        /// Mean time between two messages.
+        mean_gap: At<Nanos>,
+        /// Size of each message.
+        size: At<Bytes>,
+    }
+}
+
+table! {
+    /// Constant bit rate while on, silent while off.
+    struct RawStream in "a stream workload" of kind "stream" {
+        /// Which way the data goes.
+        direction: Direction = "download",
+        /// Rate while on.
+        rate: At<BitRate>,
+        /// Time between two writes.
+        interval: At<Nanos> = "100 ms",
+        /// Length of an on-period; absent: always on.
+        on: Option<At<Nanos>>,
+        /// Length of an off-period.
+        off: Nanos = "0 s",
+    }
+}
+
+table! {
+    /// The device asks, the server answers, the device thinks, and asks again.
+    struct RawRequests in "a requests workload" of kind "requests" {
+        /// Which way the answers go.
+        direction: Direction = "download",
+        /// Size of an answer.
+        size: At<Bytes>,
+        /// Time from the end of an answer to the next request.
+        think: Nanos = "0 s",
+    }
+}
+
+table! {
+    /// Piecewise constant rate.
+    struct RawSteps in "a rate with steps" {
+        /// Pairs of an instant and the rate from then on; the first instant is "0 s".
+        steps: At<Vec<At<(Nanos, BitRate)>>>,
+    }
+}
+
+table! {
+    /// Log-normally varying rate.
+    struct RawVarying in "a varying rate" {
+        /// Mean rate.
+        mean: At<BitRate>,
+        /// Standard deviation relative to the mean.
+        deviation: Probability,
+        /// Time after which the autocorrelation has fallen to 1/e.
+        correlation: Nanos = "1 s",
+        /// Time between two values.
+        interval: At<Nanos> = "100 ms",
+    }
+}
+
+table! {
+    /// Rate from a recorded trace.
+    struct RawTrace in "a rate from a trace" {
+        /// File of packet-delivery opportunities in Mahimahi's format, relative to the scenario.
+        trace: At<String>,
+    }
+}
+
+table! {
+    /// Loss in bursts: a chain of two states that advances once per packet.
+    struct RawBurstLoss in "a loss in bursts" {
+        /// Good to bad, per packet.
+        enter_bad: Probability,
+        /// Bad to good, per packet.
+        leave_bad: Probability,
+        /// Loss in the good state.
+        loss_good: Probability = "0 %",
+        /// Loss in the bad state.
+        loss_bad: Probability,
+    }
+}
+
+table! {
+    /// Correlated variation of the delay.
+    struct RawJitter in "jitter" {
+        /// Standard deviation of the delay.
+        deviation: Nanos,
+        /// Autocorrelation time; zero: each packet is independent.
+        correlation: Nanos = "0 s",
+    }
+}
+
+table! {
+    /// A constant power for a fixed time.
+    struct RawStage in "a stage" {
+        /// Mean power.
+        power: Watts,
+        /// How long.
+        duration: Nanos,
+    }
+}
+
+table! {
+    /// An interface's energy model: a profile, changed or not, or all its numbers.
+    struct RawEnergy in "an energy model" {
+        /// The profile that the other keys change.
+        profile: Option<At<String>>,
+        /// Which model; absent: the profile's, or linear.
+        model: Option<At<EnergyKind>>,
+        /// Energy of received traffic.
+        per_mbps: Option<At<JoulesPerBit>>,
+        /// Energy of sent traffic; absent in a linear model: none.
+        up_per_mbps: Option<At<JoulesPerBit>>,
+        /// Power besides: θ of a linear model, β of an RRC machine.
+        active: Option<At<Watts>>,
+        /// Linear: when `active` burns; absent: always.
+        sunk_while: Option<At<SunkWhile>>,
+        /// RRC: time without a packet until the tail begins.
+        inactivity: Option<At<Nanos>>,
+        /// RRC: from idle to active.
+        promotion: Option<At<RawStage>>,
+        /// RRC: the tail, stage by stage.
+        tail: Option<At<Vec<RawStage>>>,
+        /// RRC: mean power when idle. Slotted: power in slots without traffic.
+        idle: Option<At<Watts>>,
+        /// Slotted: length of a slot.
+        slot: Option<At<Nanos>>,
+    }
+}
+
+/// Which energy model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EnergyKind {
+    /// P = b x + θ.
+    Linear,
+    /// Radio resource control machine.
+    Rrc,
+    /// Cost per slot (003).
+    Slotted,
+}
+
+/// What a relay passes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RelayWord {
+    /// Packets.
+    Ip,
+    /// What arrives on a subflow that ends there.
+    Tcp,
+}
+
+/// The kinds of topology.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TopologyWord {
+    FatTree,
+    Vl2,
+    Bcube,
+    Vpc,
+}
+
+/// How a host's network is attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Medium {
+    /// By cable.
+    Wired,
+    /// By radio.
+    Wifi,
+}
+
+/// When cross traffic sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CrossKind {
+    /// Evenly spaced packets.
+    Constant,
+    /// Bursts.
+    Pareto,
+}

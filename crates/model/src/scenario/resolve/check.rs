@@ -1,0 +1,74 @@
+//! Checks that several tables share: each notes what is wrong, and where.
+
+use std::collections::BTreeMap;
+
+use super::super::error::{Problems, Span};
+use super::super::read::At;
+use crate::units::{Bytes, Nanos};
+
+/// Notes a duration of zero.
+pub(super) fn positive(duration: &At<Nanos>, what: &str, out: &mut Problems) -> Option<Nanos> {
+    if duration.value == Nanos::ZERO {
+        out.note_with_help(&duration.span, format!("{what} is zero"), "write for example \"10 s\"");
+        return None;
+    }
+    Some(duration.value)
+}
+
+/// Notes a number that is too small.
+pub(super) fn at_least(value: u64, least: u64, span: &Span, what: &str, text: &str, out: &mut Problems) {
+    if value < least {
+        out.note(span, format!("{what} must be at least {text}"));
+    }
+}
+
+/// Notes a buffer that not even one segment fits into.
+pub(super) fn holds_segment(buffer: &At<Bytes>, mss: Bytes, what: &str, out: &mut Problems) {
+    if buffer.value < mss {
+        let message = format!("{what} of {} B cannot hold one segment of {} B", buffer.value.0, mss.0);
+        out.note_with_help(&buffer.span, message, "write for example \"64 KiB\"");
+    }
+}
+
+/// Notes two durations that stand in the wrong order.
+pub(super) fn ordered(
+    low: &At<Nanos>,
+    low_name: &str,
+    high: &At<Nanos>,
+    high_name: &str,
+    out: &mut Problems,
+) {
+    if low.value > high.value {
+        // The later of the two in the text: the other one may be a default, which has no place.
+        let span = if low.span.start > high.span.start { &low.span } else { &high.span };
+        let message = format!("`{low_name}` ({}) is greater than `{high_name}` ({})", low.value, high.value);
+        out.note(span, message);
+    }
+}
+
+/// Notes names that stand twice.
+pub(super) fn unique<'n>(names: impl Iterator<Item = &'n At<String>>, what: &str, out: &mut Problems) {
+    let mut seen = BTreeMap::new();
+    for name in names {
+        if seen.insert(name.value.as_str(), ()).is_some() {
+            out.note_with_help(
+                &name.span,
+                format!("there are two {what} with the name `{}`", name.value),
+                "give each a name of its own",
+            );
+        }
+        check_name(name, out);
+    }
+}
+
+/// Notes a name that could not stand in a dotted key, a policy or a file name.
+fn check_name(name: &At<String>, out: &mut Problems) {
+    let allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    if name.value.is_empty() || !name.value.chars().all(allowed) {
+        out.note_with_help(
+            &name.span,
+            format!("{:?} cannot be a name", name.value),
+            "use letters, digits, `-` and `_`",
+        );
+    }
+}

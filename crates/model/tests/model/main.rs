@@ -1,0 +1,7 @@
+//! Scenarios, units and results: what is accepted, what is refused with which words.
+
+mod errors;
+mod forms;
+mod properties;
+mod reference;
+mod shipped;

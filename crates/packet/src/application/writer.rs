@@ -1,0 +1,126 @@
+//! The end of the application that writes.
+
+use std::collections::VecDeque;
+
+use joulepath_link::writes::Writes;
+use joulepath_model::scenario::Workload;
+use joulepath_model::units::{Bytes, Nanos};
+
+use super::segments::cut;
+
+/// What counts as the end of a source without end, DSN.
+const ENDLESS: u32 = u32::MAX / 2;
+
+/// A contiguous piece of data: a file, a message, an answer.
+#[derive(Clone, Copy)]
+struct Write {
+    /// First DSN after it.
+    end: u32,
+    /// Payload of its last segment, bytes.
+    last_len: u16,
+}
+
+/// The application at the end where data is sent.
+pub(crate) struct Writer {
+    workload: Workload,
+    source: Writes,
+    mss_bytes: u16,
+    /// First DSN that has not been written yet.
+    written: u32,
+    /// Writes that the sender may still have to send again.
+    writes: VecDeque<Write>,
+    /// The latest request that has arrived.
+    answered: u32,
+}
+
+impl Writer {
+    pub(crate) fn new(source: Writes, mss: Bytes) -> Self {
+        let workload = source.workload();
+        Writer {
+            workload,
+            source,
+            mss_bytes: u16::try_from(mss.0).expect("the scenario limits the MSS"),
+            written: if workload == Workload::Bulk { ENDLESS } else { 0 },
+            writes: VecDeque::new(),
+            answered: 0,
+        }
+    }
+
+    /// First DSN that may not be sent yet.
+    #[inline]
+    pub(crate) fn written(&self) -> u32 {
+        self.written
+    }
+
+    /// What the application does.
+    pub(crate) fn workload(&self) -> Workload {
+        self.workload
+    }
+
+    /// Whether it always has more to send.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.written == ENDLESS
+    }
+
+    /// Number of the latest request that has arrived, from 1.
+    pub(crate) fn answered(&self) -> u32 {
+        self.answered
+    }
+
+    /// The connection is established. Returns what is written now, bytes, and when the application acts
+    /// again.
+    pub(crate) fn start(&mut self, now_ns: u64) -> (u64, Option<Nanos>) {
+        let first = self.source.start(Nanos(now_ns));
+        self.write(first.bytes.0);
+        (first.bytes.0, first.next)
+    }
+
+    /// The instant that was last asked for has come. Returns what is written now, bytes, and when the
+    /// application acts again.
+    pub(crate) fn wake(&mut self, now_ns: u64) -> (u64, Option<Nanos>) {
+        let next = self.source.wake(Nanos(now_ns));
+        self.write(next.bytes.0);
+        (next.bytes.0, next.next)
+    }
+
+    /// Request `number` (from 1) has arrived. Returns whether it is answered now; a copy of an earlier one is
+    /// not.
+    pub(crate) fn answer(&mut self, number: u32) -> bool {
+        let Workload::Requests { size, .. } = self.workload else { return false };
+        let fresh = number > self.answered;
+        if fresh {
+            self.answered = number;
+            self.write(size.0);
+        }
+        fresh
+    }
+
+    fn write(&mut self, bytes: u64) {
+        if bytes > 0 {
+            let (segments, last_len) = cut(bytes, self.mss_bytes);
+            self.written += segments;
+            self.writes.push_back(Write { end: self.written, last_len });
+        }
+    }
+
+    /// Payload of a written segment, bytes.
+    #[inline]
+    pub(crate) fn segment_len(&self, dsn: u32) -> u16 {
+        if self.written == ENDLESS {
+            return self.mss_bytes;
+        }
+        let at = self.writes.partition_point(|write| write.end <= dsn);
+        match self.writes.get(at) {
+            Some(write) if write.end == dsn + 1 => write.last_len,
+            _ => self.mss_bytes,
+        }
+    }
+
+    /// Data below `una` will never be sent again.
+    #[inline]
+    pub(crate) fn forget(&mut self, una: u32) {
+        while self.writes.front().is_some_and(|write| write.end <= una) {
+            self.writes.pop_front();
+        }
+    }
+}

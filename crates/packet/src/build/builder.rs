@@ -1,0 +1,108 @@
+//! The parts of an engine while it is being built.
+
+use joulepath_control::Setup;
+use joulepath_link::writes::{Writes, start_within};
+use joulepath_model::scenario::{Scenario, Workload};
+use joulepath_model::units::Nanos;
+use joulepath_topology::Network as Topology;
+
+use crate::application::{Reader, Writer};
+use crate::connection::Connection;
+use crate::device::{Device, Interface};
+use crate::network::{Hop, Network, Routes};
+use crate::options::RunOptions;
+use crate::receiver::{Relay, SubflowReceiver};
+use crate::sender::SubflowSender;
+use crate::subflow::{Subflow, SubflowId};
+
+/// Assembles an engine.
+pub(super) struct Builder<'a> {
+    pub(super) scenario: &'a Scenario,
+    pub(super) setup: &'a Setup,
+    pub(super) seed: u64,
+    pub(super) options: &'a RunOptions,
+    /// The data centre, which replaces the scenario's own links.
+    pub(super) topology: Option<&'a Topology>,
+    pub(super) net: Network,
+    /// The station of each path's relay.
+    pub(super) relay_stations: Vec<Option<Hop>>,
+    pub(super) senders: Vec<SubflowSender>,
+    pub(super) receivers: Vec<SubflowReceiver>,
+    pub(super) interfaces: Vec<Interface>,
+    pub(super) subflows: Vec<Subflow>,
+    pub(super) connections: Vec<Connection>,
+    pub(super) devices: Vec<Option<Device>>,
+}
+
+/// A subflow that is to be added.
+pub(super) struct SubflowConfig {
+    /// Index within the connection.
+    pub(super) local: u8,
+    /// Index of the scenario's path; none for competitors.
+    pub(super) path: Option<u16>,
+    pub(super) routes: Routes,
+    pub(super) relay: Option<Relay>,
+    pub(super) interface: Interface,
+    pub(super) opens_at_ns: u64,
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn new(
+        scenario: &'a Scenario,
+        setup: &'a Setup,
+        seed: u64,
+        options: &'a RunOptions,
+        topology: Option<&'a Topology>,
+    ) -> Self {
+        let links = topology.map_or(&scenario.links, |topology| &topology.links);
+        Builder {
+            scenario,
+            setup,
+            seed,
+            options,
+            topology,
+            net: Network::new(links, &scenario.channels, seed),
+            relay_stations: vec![],
+            senders: vec![],
+            receivers: vec![],
+            interfaces: vec![],
+            subflows: vec![],
+            connections: vec![],
+            devices: vec![],
+        }
+    }
+
+    /// Number of the next connection.
+    pub(super) fn number(&self) -> u64 {
+        self.connections.len() as u64
+    }
+
+    /// Start of the next connection, ns.
+    pub(super) fn start_within(&self, start: Nanos, spread: Nanos) -> u64 {
+        start_within(self.seed, self.number(), start, spread).0
+    }
+
+    /// The two ends of the next connection's application.
+    pub(super) fn application(&self, workload: Workload) -> (Writer, Reader) {
+        let (mss, warm_up) = (self.scenario.transport.mss, self.scenario.warm_up);
+        let writes = Writes::new(workload, self.seed, self.number());
+        (Writer::new(writes, mss), Reader::new(workload, mss, warm_up))
+    }
+
+    /// How many full segments fit into a buffer.
+    pub(super) fn segments(&self, bytes: u64) -> u32 {
+        u32::try_from(bytes / self.scenario.transport.mss.0).unwrap_or(u32::MAX / 4).max(1)
+    }
+
+    /// Adds a subflow, with both of its ends, to the next connection.
+    pub(super) fn add_subflow(&mut self, config: SubflowConfig) {
+        let id = SubflowId { connection: self.connections.len() as u32, local: config.local, epoch: 0 };
+        let SubflowConfig { routes, mut relay, .. } = config;
+        let window_end = relay.as_mut().map_or(u32::MAX, Relay::first_window);
+        self.net.add_subflow(routes);
+        self.senders.push(SubflowSender::new(id, routes.data, window_end, &self.scenario.transport));
+        self.receivers.push(SubflowReceiver::new(id, routes.acks, relay));
+        self.interfaces.push(config.interface);
+        self.subflows.push(Subflow::new(config.path, config.opens_at_ns));
+    }
+}

@@ -1,0 +1,218 @@
+//! Adds connections under test and competitors, step by step.
+
+use joulepath_control::allocate::{Resolver, SoMptcp};
+use joulepath_control::competitor_controller;
+use joulepath_control::path::traffic_of;
+use joulepath_control::price::Needs;
+use joulepath_control::schedule::{FirstFree, Scheduler};
+use joulepath_control::select::{Observer, PathEnergy};
+use joulepath_controllers::{self as controllers, Capability};
+use joulepath_model::energy::meter::DeviceMeter;
+use joulepath_model::random::{Domain, Stream};
+use joulepath_model::scenario::{Competitor, ConnectionGroup, Direction, PathIndex, PathSpec, Workload};
+use joulepath_model::units::Nanos;
+use joulepath_topology::Path;
+
+use super::builder::{Builder, SubflowConfig};
+use super::routes::Sinks;
+use super::tested::Tested;
+use crate::connection::Connection;
+use crate::device::{Device, Interface};
+use crate::error::RunError;
+use crate::network::Routes;
+use crate::plane::{ControlPlane, Slots};
+use crate::receiver::{ReceiverEnd, Reception};
+use crate::selection::Selection;
+use crate::sender::{SenderEnd, SenderSpec};
+
+/// Size of the buffers of competitors, bytes: large enough never to limit them.
+const COMPETITOR_BUFFER_BYTES: u64 = 1 << 30;
+
+impl<'a> Builder<'a> {
+    /// Adds all connections under test.
+    pub(super) fn add_tested(&mut self) -> Result<(), RunError> {
+        let scenario = self.scenario;
+        if let Some((topology, spec)) = self.topology.zip(scenario.topology.as_ref()) {
+            let subflows = self.setup.subflows().unwrap_or(spec.subflows);
+            for connection in topology.draw(self.seed, subflows) {
+                self.add_connection(&scenario.connections[0], connection.paths)?;
+            }
+            return Ok(());
+        }
+        for group in &scenario.connections {
+            for _ in 0..group.count {
+                let path = |&index: &PathIndex| {
+                    let PathSpec { down, up, .. } = &scenario.paths[index];
+                    Path { interface: index, down: down.clone(), up: up.clone(), relays: 0 }
+                };
+                self.add_connection(group, group.paths.iter().map(path).collect())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_connection(&mut self, group: &'a ConnectionGroup, paths: Vec<Path>) -> Result<(), RunError> {
+        let tested = self.tested(group, paths)?;
+        let mut cc = self.setup.connection(tested.paths.len());
+        let mut control = self.control_plane(&tested);
+        control.resolver = self.allocate(&tested, &mut cc)?;
+        let selection = self.selection(&tested)?;
+        let meter = self.meter(&tested);
+        let first = self.subflows.len() as u32;
+        let has_relays = self.add_subflows(&tested, &meter);
+        let (sender, receiver) = self.ends(&tested, cc, has_relays);
+        let of_group = (first, tested.paths.len());
+        let mut connection =
+            Connection::new(of_group, group.direction, tested.starts_at_ns, sender, receiver);
+        (connection.control, connection.selection) = (control, selection);
+        self.connections.push(connection);
+        self.devices.push(Some(Device::new(meter, group.paths.clone())));
+        Ok(())
+    }
+
+    /// The paths of a connection that the policy uses, and when the connection starts.
+    fn tested(&self, group: &'a ConnectionGroup, paths: Vec<Path>) -> Result<Tested<'a>, RunError> {
+        let paths = self.setup.used(group, paths, |path| path.interface)?;
+        let specs: Vec<&PathSpec> = paths.iter().map(|path| &self.scenario.paths[path.interface]).collect();
+        let traffic = traffic_of(group.direction);
+        let energies = specs.iter().map(|spec| PathEnergy::of(&spec.energy.model, traffic)).collect();
+        let starts_at_ns = self.start_within(group.start, group.spread);
+        Ok(Tested { group, paths, specs, energies, starts_at_ns })
+    }
+
+    /// The control plane of a connection: what it tells the controller, and the slots of an allocator.
+    fn control_plane(&self, tested: &Tested<'_>) -> ControlPlane {
+        let needs = Needs::of(self.setup.controller());
+        let mut control = ControlPlane::new(needs, self.scenario, self.costs(tested));
+        control.slots = self.setup.slots().map(|options| Slots {
+            allocator: SoMptcp::new(options.v, options.shape),
+            slot: options.slot,
+            energies: tested.energies.clone(),
+        });
+        control
+    }
+
+    /// Gives each subflow its share, if the policy has an allocator of shares. If that allocator works on
+    /// line, returns the parts that solve its problem again while the connection goes on.
+    fn allocate(
+        &self,
+        tested: &Tested<'_>,
+        cc: &mut controllers::Connection,
+    ) -> Result<Option<(Resolver, Observer, Stream)>, RunError> {
+        let mut random = Stream::new(self.seed, Domain::Allocator, self.number());
+        let paths: Vec<PathIndex> = tested.indices().collect();
+        let shares = self.setup.shares(self.scenario, tested.group.direction, &paths, &mut random)?;
+        let Some((allocator, shares)) = self.setup.allocator().zip(shares) else { return Ok(None) };
+        for (subflow, &share) in cc.subflows.iter_mut().zip(&shares.of_paths) {
+            subflow.own.set_target_share(share);
+        }
+        let resolver = || (Resolver::new(allocator, shares.capacities_bps), self.observer(tested), random);
+        Ok(allocator.online.then(resolver))
+    }
+
+    /// The observer of the paths, which a selector and an allocator that works on line need.
+    fn observer(&self, tested: &Tested<'_>) -> Observer {
+        Observer::new(&tested.energies, self.scenario.transport.mss.0 as f64)
+    }
+
+    /// The part that opens and closes subflows, if the policy has a selector.
+    fn selection(&self, tested: &Tested<'_>) -> Result<Option<Selection>, RunError> {
+        let names: Vec<&str> = tested.specs.iter().map(|spec| spec.name.as_str()).collect();
+        let selector = self.setup.bound_selector(&names)?;
+        let base_w = self.scenario.device.shared_base.0;
+        Ok(selector.map(|selector| Selection { selector, observer: self.observer(tested), base_w }))
+    }
+
+    /// The device's meter. It has all interfaces of the device: one that the policy does not use may burn
+    /// energy while idle.
+    fn meter(&self, tested: &Tested<'_>) -> DeviceMeter {
+        let models: Vec<_> = tested.group.paths.iter().map(|&path| self.interface_model(path)).collect();
+        DeviceMeter::new(&models, &self.scenario.device, Nanos(tested.starts_at_ns))
+    }
+
+    /// Adds a subflow on each path; returns whether one of them ends at a TCP relay.
+    fn add_subflows(&mut self, tested: &Tested<'_>, meter: &DeviceMeter) -> bool {
+        let mut sinks = Sinks::none(self.scenario.channels.len());
+        let mut has_relays = false;
+        for (local, (path, spec)) in tested.paths.iter().zip(&tested.specs).enumerate() {
+            let used = tested.group.paths.iter().position(|&of_group| of_group == path.interface);
+            let index = used.expect("selected from the group's paths");
+            let patience_ns = meter.patience(index).0;
+            let (routes, relay) = self.routes(tested, path, &mut sinks);
+            has_relays |= relay.is_some();
+            self.add_subflow(SubflowConfig {
+                local: local as u8,
+                path: Some(path.interface as u16),
+                routes,
+                relay,
+                interface: Interface::metered(index as u8, patience_ns, 1 + path.relays),
+                opens_at_ns: tested.starts_at_ns + spec.start.0,
+            });
+        }
+        has_relays
+    }
+
+    /// The two ends of a connection under test.
+    fn ends(
+        &self,
+        tested: &Tested<'_>,
+        cc: controllers::Connection,
+        has_relays: bool,
+    ) -> (SenderEnd, ReceiverEnd) {
+        let group = tested.group;
+        let (writer, reader) = self.application(group.workload);
+        let controller = self.setup.controller();
+        let mut scheduler = self.setup.scheduler().clone();
+        scheduler.learn_costs(&tested.energies);
+        let window = self.segments(group.receive_buffer.0.min(group.send_buffer.0));
+        let mut sender = SenderEnd::new(SenderSpec { controller, cc, scheduler, window, writer, has_relays });
+        for (view, spec) in sender.views.iter_mut().zip(&tested.specs) {
+            view.backup = spec.backup;
+        }
+        let keeps_series = self.options.series && self.connections.is_empty();
+        let reception = Reception::new(keeps_series, tested.starts_at_ns);
+        let each_mark = controller.has(Capability::ReadsMarks);
+        (sender, ReceiverEnd::new(reader, Some(reception), each_mark))
+    }
+
+    /// Adds all competitors: TCP connections that download over links without a device.
+    pub(super) fn add_competitors(&mut self) -> Result<(), RunError> {
+        for competitor in &self.scenario.competitors {
+            for _ in 0..competitor.count {
+                self.add_competitor(competitor)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_competitor(&mut self, competitor: &Competitor) -> Result<(), RunError> {
+        let controller = competitor_controller(competitor)?;
+        let starts_at_ns = self.start_within(competitor.start, competitor.spread);
+        let first = self.subflows.len() as u32;
+        let routes =
+            Routes { data: self.plain_route(&competitor.down), acks: self.plain_route(&competitor.up) };
+        self.add_subflow(SubflowConfig {
+            local: 0,
+            path: None,
+            routes,
+            relay: None,
+            interface: Interface::unmetered(),
+            opens_at_ns: 0,
+        });
+        let workload = competitor.size.map_or(Workload::Bulk, |size| Workload::File { size });
+        let (writer, reader) = self.application(workload);
+        let sender = SenderEnd::new(SenderSpec {
+            controller,
+            cc: controllers::Connection::new(1),
+            scheduler: Scheduler::FirstFree(FirstFree),
+            window: self.segments(COMPETITOR_BUFFER_BYTES),
+            writer,
+            has_relays: false,
+        });
+        let receiver = ReceiverEnd::new(reader, None, controller.has(Capability::ReadsMarks));
+        let connection = Connection::new((first, 1), Direction::Download, starts_at_ns, sender, receiver);
+        self.connections.push(connection);
+        self.devices.push(None);
+        Ok(())
+    }
+}

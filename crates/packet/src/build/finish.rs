@@ -1,0 +1,52 @@
+//! Makes an engine of the parts.
+
+use joulepath_link::cross::CrossSource;
+
+use super::builder::Builder;
+use crate::config::Config;
+use crate::engine::Engine;
+use crate::error::RunError;
+use crate::event::MAX_SOURCES;
+use crate::fabric::Fabric;
+use crate::recorder::Recorder;
+use crate::sources::Sources;
+
+impl Builder<'_> {
+    /// The engine. Its first `unfinished` connections are under test.
+    pub(super) fn finish(mut self, unfinished: usize) -> Result<Engine, RunError> {
+        let scenario = self.scenario;
+        let sources = Sources::new(
+            self.net.wires.len(),
+            self.subflows.len(),
+            self.connections.len(),
+            scenario.cross.len(),
+            scenario.channels.len(),
+        );
+        if sources.count() > MAX_SOURCES {
+            return Err(RunError::TooLarge { sources: sources.count() });
+        }
+        for (i, channel) in self.net.channels.iter_mut().enumerate() {
+            channel.source = sources.channel(i);
+        }
+        let cross = |(i, spec)| CrossSource::new(spec, self.seed, i as u64);
+        let fabric = self.topology.zip(scenario.topology.as_ref());
+        let mut engine = Engine {
+            now_ns: 0,
+            end_ns: scenario.duration.0,
+            net: self.net,
+            config: Config::new(&scenario.transport, sources),
+            senders: self.senders,
+            receivers: self.receivers,
+            interfaces: self.interfaces,
+            subflows: self.subflows,
+            connections: self.connections,
+            devices: self.devices,
+            cross: scenario.cross.iter().enumerate().map(cross).collect(),
+            recorder: Recorder::new(scenario, self.options.series),
+            fabric: fabric.map(|(topology, spec)| Fabric::new(topology, spec)),
+            unfinished,
+        };
+        engine.schedule_start(scenario.warm_up);
+        Ok(engine)
+    }
+}

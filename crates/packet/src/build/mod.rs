@@ -1,0 +1,37 @@
+//! From a scenario and a policy to an engine that is ready to run.
+
+mod builder;
+mod connection;
+mod finish;
+mod routes;
+mod start;
+mod tested;
+
+use joulepath_control::Setup;
+use joulepath_model::scenario::Scenario;
+use joulepath_topology::Network as Topology;
+
+use self::builder::Builder;
+use crate::engine::Engine;
+use crate::error::RunError;
+use crate::event::MAX_TIME_NS;
+use crate::options::RunOptions;
+
+/// Builds the engine of one run.
+pub(crate) fn build(
+    scenario: &Scenario,
+    setup: &Setup,
+    seed: u64,
+    options: &RunOptions,
+) -> Result<Engine, RunError> {
+    if scenario.duration.0 > MAX_TIME_NS {
+        return Err(RunError::TooLong);
+    }
+    let topology = scenario.topology.as_ref().map(Topology::new);
+    let mut builder = Builder::new(scenario, setup, seed, options, topology.as_ref());
+    builder.add_relay_stations();
+    builder.add_tested()?;
+    let unfinished = builder.connections.len();
+    builder.add_competitors()?;
+    builder.finish(unfinished)
+}

@@ -1,0 +1,144 @@
+//! Routes, relays, and what paths cost.
+
+use joulepath_control::price::PathCost;
+use joulepath_model::energy::InterfaceModel;
+use joulepath_model::network::LinkSpec;
+use joulepath_model::scenario::{ConnectionGroup, Direction, LinkIndex, PathIndex, PathSpec};
+use joulepath_model::units::JoulesPerBit;
+use joulepath_topology::Path;
+
+use super::builder::Builder;
+use super::tested::Tested;
+use crate::network::{Hop, Route, Routes};
+use crate::receiver::{Relay, RelayRoutes};
+
+/// The station of one device on each channel. All paths of the device share it.
+pub(super) struct Sinks(Vec<Option<Hop>>);
+
+impl Sinks {
+    pub(super) fn none(channels: usize) -> Self {
+        Sinks(vec![None; channels])
+    }
+}
+
+impl Builder<'_> {
+    /// Adds a station for each relay. All connections share it.
+    pub(super) fn add_relay_stations(&mut self) {
+        for path in &self.scenario.paths {
+            let station = path.relay.map(|relay| self.net.add_station(relay.channel));
+            self.relay_stations.push(station);
+        }
+    }
+
+    /// The routes of a subflow, and the TCP relay that ends the subflow if there is one.
+    pub(super) fn routes(
+        &mut self,
+        tested: &Tested<'_>,
+        path: &Path,
+        sinks: &mut Sinks,
+    ) -> (Routes, Option<Relay>) {
+        let spec = &self.scenario.paths[path.interface];
+        let (down, up) = self.whole_route(path, sinks);
+        let relay = self.relay(tested, path.interface, &down, &up);
+        // A TCP relay ends the subflow: its data and ACKs travel over the links alone.
+        let (down, up) = if relay.is_some() {
+            (self.hops(spec, &spec.down), self.hops(spec, &spec.up))
+        } else {
+            (down, up)
+        };
+        let (down, up) = (self.route(&down, spec), self.route(&up, spec));
+        let routes = match tested.group.direction {
+            Direction::Download => Routes { data: down, acks: up },
+            Direction::Upload => Routes { data: up, acks: down },
+        };
+        (routes, relay)
+    }
+
+    /// The hops over `links`. The link at the device's radio is marked, except beyond a relay and in a
+    /// topology, where no radio of the device sleeps.
+    fn hops(&self, spec: &PathSpec, links: &[LinkIndex]) -> Vec<Hop> {
+        let may_sleep = self.topology.is_none() && spec.relay.is_none();
+        let at_radio = |link| may_sleep && (link == spec.radio.0 || link == spec.radio.1);
+        let hop = |&link: &LinkIndex| match at_radio(link) {
+            true => Hop::Radio(link as u32),
+            false => Hop::Link(link as u32),
+        };
+        links.iter().map(hop).collect()
+    }
+
+    /// The hops between server and device in both directions, over links and stations.
+    fn whole_route(&mut self, path: &Path, sinks: &mut Sinks) -> (Vec<Hop>, Vec<Hop>) {
+        let spec = &self.scenario.paths[path.interface];
+        let (mut down, mut up) = (self.hops(spec, &path.down), self.hops(spec, &path.up));
+        if let (Some(relay), Some(station)) = (spec.relay, self.relay_stations[path.interface]) {
+            let sink = sinks.0[relay.channel].get_or_insert_with(|| self.net.add_station(relay.channel));
+            down.push(station);
+            up.insert(0, *sink);
+        }
+        (down, up)
+    }
+
+    /// A route over `hops`, without the links that do nothing: a path without a rate of its own has such a
+    /// link next to the device. That link stays if a radio sleeps there, or if the route would be empty
+    /// without it.
+    fn route(&mut self, hops: &[Hop], spec: &PathSpec) -> Route {
+        let sleeps = matches!(spec.energy.model, InterfaceModel::Rrc(_));
+        let is_transparent =
+            |link: u32| self.scenario.links.get(link as usize).is_some_and(LinkSpec::is_transparent);
+        let acts = |hop: &Hop| match *hop {
+            Hop::Link(link) | Hop::Radio(link) => sleeps || !is_transparent(link),
+            Hop::Station(_) => true,
+        };
+        let acting: Vec<Hop> = hops.iter().copied().filter(acts).collect();
+        self.net.add_route(if acting.is_empty() { hops } else { &acting })
+    }
+
+    /// A route over these links and no other hops.
+    pub(super) fn plain_route(&mut self, links: &[LinkIndex]) -> Route {
+        let hops: Vec<Hop> = links.iter().map(|&link| Hop::Link(link as u32)).collect();
+        self.net.add_route(&hops)
+    }
+
+    /// The TCP relay of a path, if the path has one. MAX − MIN is the part of the receive buffer that the
+    /// relays of the connection leave.
+    fn relay(&mut self, tested: &Tested<'_>, path: PathIndex, down: &[Hop], up: &[Hop]) -> Option<Relay> {
+        let buffer = |path: PathIndex| self.scenario.paths[path].relay.and_then(|relay| relay.kind.buffer());
+        let (capacity, station) = (buffer(path)?, self.relay_stations[path]?);
+        let relays: u64 = tested.indices().filter_map(buffer).map(u64::from).sum();
+        let ConnectionGroup { receive_buffer, .. } = tested.group;
+        let sink = receive_buffer.0 / self.scenario.transport.mss.0;
+        let range = u32::try_from(sink.saturating_sub(relays)).unwrap_or(u32::MAX / 4).max(1);
+        let spec = &self.scenario.paths[path];
+        let (down, up) = (self.route(down, spec), self.route(up, spec));
+        let routes = RelayRoutes { down, up, last: self.net.add_route(&[station]), station };
+        Some(Relay::new(routes, capacity, range))
+    }
+
+    /// The energy model of an interface. In a topology every byte that leaves one host's interface enters
+    /// another one's: both count.
+    pub(super) fn interface_model(&self, path: PathIndex) -> InterfaceModel {
+        let model = self.scenario.paths[path].energy.model.clone();
+        match model {
+            InterfaceModel::Linear { down, up, sunk, sunk_while } if self.topology.is_some() => {
+                let both = JoulesPerBit(down.0 + up.0);
+                InterfaceModel::Linear { down: both, up: both, sunk, sunk_while }
+            }
+            model => model,
+        }
+    }
+
+    /// What the path of each subflow costs.
+    pub(super) fn costs(&self, tested: &Tested<'_>) -> Vec<PathCost> {
+        let direction = tested.group.direction;
+        let Some(topology) = self.topology else {
+            let paths: Vec<PathIndex> = tested.indices().collect();
+            return PathCost::of(self.scenario, direction, &paths);
+        };
+        let cost = |path: &Path| {
+            let data = if direction == Direction::Download { &path.down } else { &path.up };
+            let between = data.iter().copied().filter(|&link| topology.is_between_switches(link));
+            PathCost::in_topology(self.scenario, direction, path.interface, between, &topology.links)
+        };
+        tested.paths.iter().map(cost).collect()
+    }
+}

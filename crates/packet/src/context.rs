@@ -1,0 +1,106 @@
+//! What an event of one connection touches besides the connection's ends: the clock, the network, the device.
+
+use joulepath_model::energy::Traffic;
+use joulepath_model::units::Nanos;
+
+use crate::config::Config;
+use crate::device::{Device, Interface};
+use crate::network::{Hop, Network};
+use crate::packet::Packet;
+
+/// What surrounds a connection while one of its events is handled. Subflows are numbered within the
+/// connection.
+pub(crate) struct Context<'a> {
+    pub(crate) now_ns: u64,
+    pub(crate) config: &'a Config,
+    pub(crate) net: &'a mut Network,
+    pub(crate) device: &'a mut Option<Device>,
+    /// The device's interface that each subflow uses.
+    pub(crate) interfaces: &'a mut [Interface],
+    /// Whether the device receives the data.
+    pub(crate) downloads: bool,
+    /// Index of the connection, for its timers.
+    pub(crate) connection: u32,
+    /// Index of its first subflow in the whole engine. The others follow it.
+    pub(crate) first_subflow: u32,
+}
+
+impl Context<'_> {
+    pub(crate) fn now(&self) -> Nanos {
+        Nanos(self.now_ns)
+    }
+
+    /// The same context for a shorter time.
+    #[inline(always)]
+    pub(crate) fn reborrow(&mut self) -> Context<'_> {
+        Context {
+            now_ns: self.now_ns,
+            config: self.config,
+            net: self.net,
+            device: self.device,
+            interfaces: self.interfaces,
+            downloads: self.downloads,
+            connection: self.connection,
+            first_subflow: self.first_subflow,
+        }
+    }
+
+    /// Index of subflow `i` in the whole engine.
+    #[inline]
+    pub(crate) fn global(&self, i: usize) -> usize {
+        self.first_subflow as usize + i
+    }
+
+    /// Sends a packet of subflow `i` into `hop`. If that is the link at the device's radio and the radio
+    /// sleeps, the link waits until the radio is awake.
+    #[inline(always)]
+    pub(crate) fn send(&mut self, i: usize, hop: Hop, packet: Packet, size: u32) {
+        self.rouse_radio(i, hop);
+        self.net.offer(self.now_ns, hop, packet, size);
+    }
+
+    /// Wakes the radio at `hop`, if there is one that may sleep: a packet of subflow `i` is about to enter.
+    #[inline(always)]
+    pub(crate) fn rouse_radio(&mut self, i: usize, hop: Hop) {
+        if let Hop::Radio(link) = hop
+            && self.now_ns >= self.interfaces[i].awake_until_ns
+        {
+            self.wake_radio(i, link);
+        }
+    }
+
+    #[cold]
+    fn wake_radio(&mut self, i: usize, link: u32) {
+        self.catch_up();
+        if let Some(device) = self.device {
+            let ready = device.meter.wake(self.interfaces[i].index.into(), Nanos(self.now_ns));
+            if ready.0 > self.now_ns {
+                self.net.wires[link as usize].link.hold_until(ready);
+            }
+        }
+    }
+
+    /// Counts a packet of subflow `i` that passes the device's interface.
+    #[inline]
+    pub(crate) fn meter(&mut self, i: usize, bytes: u32, traffic: Traffic) {
+        if !self.interfaces[i].count(self.now_ns, bytes, traffic) {
+            self.meter_now(i, bytes, traffic);
+        }
+    }
+
+    #[cold]
+    fn meter_now(&mut self, i: usize, bytes: u32, traffic: Traffic) {
+        self.catch_up();
+        if let Some(device) = self.device {
+            self.interfaces[i].count_at(self.now_ns, bytes, traffic, &mut device.meter);
+        }
+    }
+
+    /// Tells the meter of the packets that it does not know of yet. This has to be done before any other call
+    /// to the meter.
+    pub(crate) fn catch_up(&mut self) {
+        if let Some(device) = self.device {
+            self.interfaces.iter_mut().for_each(|interface| interface.catch_up(&mut device.meter));
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Why a run has no result.
+
+use joulepath_control::SetupError;
+
+/// Why a run has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The scenario lasts longer than the engine's clock.
+    #[error("the packet engine simulates at most 19.5 hours; shorten `duration`")]
+    TooLong,
+    /// The network has more event sources than the 18 bits of the event queue can number.
+    #[error("the network has {sources} event sources, more than the packet engine can number (262144)")]
+    TooLarge {
+        /// Number of links, timers and generators.
+        sources: usize,
+    },
+    /// The setup does not fit the scenario: it was made for another one, or its allocator found no solution
+    /// with this seed.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// [`RunOptions::cancel`](crate::RunOptions::cancel) has been set.
+    #[error("the run was cancelled")]
+    Cancelled,
+}

@@ -1,0 +1,12 @@
+//! The event queue. It holds the next event of each source in a 4-ary heap, or in a timing wheel if the
+//! network is large.
+
+mod heap;
+mod key;
+mod queue;
+mod timer;
+mod wheel;
+
+pub(crate) use key::{MAX_SOURCES, MAX_TIME_NS, Source};
+pub(crate) use queue::EventQueue;
+pub(crate) use timer::LazyTimer;

@@ -1,0 +1,98 @@
+//! Timers that ask for events as rarely as possible.
+
+use super::key::Source;
+use super::queue::EventQueue;
+
+/// A timer whose deadline is moved far more often than it expires: to move it later costs one store.
+#[derive(Clone, Copy)]
+pub(crate) struct LazyTimer {
+    deadline_ns: u64,
+    /// When the event that is pending comes; `NEVER` if none is pending.
+    asked_ns: u64,
+}
+
+const NEVER: u64 = u64::MAX;
+
+impl LazyTimer {
+    pub(crate) const fn new() -> Self {
+        LazyTimer { deadline_ns: NEVER, asked_ns: NEVER }
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        self.deadline_ns != NEVER
+    }
+
+    /// Time until it expires, ns; `None` if it is not set.
+    pub(crate) fn left_ns(&self, now_ns: u64) -> Option<u64> {
+        self.is_set().then(|| self.deadline_ns.saturating_sub(now_ns))
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, deadline_ns: u64, source: Source, queue: &mut EventQueue) {
+        self.deadline_ns = deadline_ns;
+        if deadline_ns < self.asked_ns {
+            self.asked_ns = deadline_ns;
+            queue.push(deadline_ns, source);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.deadline_ns = NEVER;
+    }
+
+    /// Called for each event of the timer's source, after the event was popped. Returns whether the timer
+    /// expires now.
+    pub(crate) fn fires(&mut self, now_ns: u64, source: Source, queue: &mut EventQueue) -> bool {
+        if now_ns != self.asked_ns {
+            return false; // superseded by an earlier deadline
+        }
+        self.asked_ns = NEVER;
+        if self.deadline_ns > now_ns {
+            if self.deadline_ns != NEVER {
+                self.set(self.deadline_ns, source, queue);
+            }
+            return false;
+        }
+        self.deadline_ns = NEVER;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_moved_later_fires_once_at_its_deadline() {
+        let mut queue = EventQueue::heap();
+        let mut timer = LazyTimer::new();
+        timer.set(10, 0, &mut queue);
+        timer.set(30, 0, &mut queue);
+        timer.set(20, 0, &mut queue);
+        let mut fired = vec![];
+        while let Some((time, source)) = queue.peek() {
+            queue.pop();
+            if timer.fires(time, source, &mut queue) {
+                fired.push(time);
+            }
+        }
+        assert_eq!(fired, [20]);
+    }
+
+    #[test]
+    fn a_timer_moved_earlier_fires_early_and_not_again() {
+        let mut queue = EventQueue::heap();
+        let mut timer = LazyTimer::new();
+        timer.set(30, 0, &mut queue);
+        timer.set(10, 0, &mut queue);
+        let mut fired = vec![];
+        while let Some((time, source)) = queue.peek() {
+            queue.pop();
+            if timer.fires(time, source, &mut queue) {
+                fired.push(time);
+            }
+        }
+        assert_eq!(fired, [10]);
+    }
+}

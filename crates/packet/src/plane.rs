@@ -1,0 +1,69 @@
+//! State of the control plane of a connection.
+
+use joulepath_control::allocate::{Resolver, SoMptcp};
+use joulepath_control::price::{Needs, PathCost, TICK};
+use joulepath_control::select::{Observer, PathEnergy};
+use joulepath_model::random::Stream;
+use joulepath_model::scenario::Scenario;
+use joulepath_model::units::Nanos;
+
+/// One subflow as the control plane knows it.
+pub(crate) struct CostedSubflow {
+    pub(crate) cost: PathCost,
+    /// x_r, smoothed, bit/s.
+    pub(crate) rate_bps: f64,
+    pub(crate) seen_bytes: u64,
+}
+
+/// The control plane of one connection.
+pub(crate) struct ControlPlane {
+    pub(crate) needs: Needs,
+    /// Whether the device has a host model, which needs rate and RTT.
+    pub(crate) samples_host: bool,
+    pub(crate) subflows: Vec<CostedSubflow>,
+    /// Bytes that had been delivered at the last tick.
+    pub(crate) delivered_bytes: u64,
+    /// EEMPTCP's problem if it is solved on line, what it sees, and the random numbers of its genetic solver.
+    pub(crate) resolver: Option<(Resolver, Observer, Stream)>,
+    /// The slots of so-MPTCP.
+    pub(crate) slots: Option<Slots>,
+}
+
+/// The allocator of so-MPTCP in a connection.
+pub(crate) struct Slots {
+    pub(crate) allocator: SoMptcp,
+    /// Δt, the length of a slot.
+    pub(crate) slot: Nanos,
+    /// b and θ of each path.
+    pub(crate) energies: Vec<PathEnergy>,
+}
+
+impl ControlPlane {
+    /// The control plane of a connection whose controller needs nothing.
+    pub(crate) fn idle() -> Self {
+        ControlPlane {
+            needs: Needs::default(),
+            samples_host: false,
+            subflows: vec![],
+            delivered_bytes: 0,
+            resolver: None,
+            slots: None,
+        }
+    }
+
+    /// The control plane of a connection whose subflows have these costs.
+    pub(crate) fn new(needs: Needs, scenario: &Scenario, costs: Vec<PathCost>) -> Self {
+        let costed = |cost| CostedSubflow { cost, rate_bps: 0.0, seen_bytes: 0 };
+        ControlPlane {
+            needs,
+            samples_host: scenario.device.host.is_some(),
+            subflows: costs.into_iter().map(costed).collect(),
+            ..Self::idle()
+        }
+    }
+
+    /// Time between two ticks; `None` if the connection needs none.
+    pub(crate) fn period(&self) -> Option<Nanos> {
+        (self.needs.any() || self.samples_host || self.resolver.is_some()).then_some(TICK)
+    }
+}

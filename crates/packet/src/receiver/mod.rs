@@ -1,0 +1,21 @@
+//! The receiving end of a connection.
+//!
+//! | file | what |
+//! |---|---|
+//! | `subflow`, `reassembly` | state of a subflow: order, SACK blocks, delayed ACKs |
+//! | `connection`, `reception` | state of the connection; what a run reports of the order of arrival |
+//! | `receive` | data in, ACKs out |
+//! | `relay`, `relaying` | a TCP relay that ends subflows in place of the device, and the device after it |
+
+mod connection;
+mod reassembly;
+mod receive;
+mod reception;
+mod relay;
+mod relaying;
+mod subflow;
+
+pub(crate) use connection::{Receiver, ReceiverEnd};
+pub(crate) use reception::{Reception, block_series, blocks, held};
+pub(crate) use relay::{Relay, RelayRoutes};
+pub(crate) use subflow::SubflowReceiver;

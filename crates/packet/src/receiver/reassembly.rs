@@ -1,0 +1,268 @@
+//! Reassembly: on each subflow, with SACK blocks (RFC 2018), and at the data level of the connection.
+
+use crate::sack::{BLOCKS, SackBlocks};
+
+/// How a segment relates to those that came before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// The segment is the one that was expected. [`Reassembly::next_in_order`] may yield more after it.
+    InOrder,
+    /// There is a hole before the segment.
+    OutOfOrder,
+    /// The segment has arrived before.
+    Duplicate,
+}
+
+/// A segment after a hole, packed into a word: DSN and payload length. 0 is a segment that has not arrived.
+type Held = u64;
+
+fn pack(dsn: u32, len: u16) -> Held {
+    (u64::from(len) << 32) | u64::from(dsn)
+}
+
+/// The order of one subflow's segments.
+#[derive(Default)]
+pub(crate) struct Reassembly {
+    next: u32,
+    held: Box<[Held]>,
+    held_count: u32,
+    blocks: SackBlocks,
+}
+
+impl Reassembly {
+    /// Next SSN expected: the cumulative ACK.
+    #[inline]
+    pub(crate) fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// Number of segments that wait for an earlier one.
+    #[inline]
+    pub(crate) fn held(&self) -> u32 {
+        self.held_count
+    }
+
+    #[inline]
+    pub(crate) fn has_holes(&self) -> bool {
+        self.held_count > 0
+    }
+
+    /// Takes a segment. If it is in order, the caller delivers it, and after it what [`Self::next_in_order`]
+    /// yields.
+    #[inline]
+    pub(crate) fn accept(&mut self, ssn: u32, dsn: u32, len: u16) -> Arrival {
+        if ssn == self.next {
+            self.next += 1;
+            return Arrival::InOrder;
+        }
+        if ssn < self.next {
+            return Arrival::Duplicate;
+        }
+        self.hold(ssn, dsn, len)
+    }
+
+    fn hold(&mut self, ssn: u32, dsn: u32, len: u16) -> Arrival {
+        let span = (ssn - self.next) as usize + 1;
+        if span > self.held.len() {
+            self.grow(span);
+        }
+        let mask = self.held.len() - 1;
+        let slot = &mut self.held[ssn as usize & mask];
+        if *slot != 0 {
+            return Arrival::Duplicate;
+        }
+        *slot = pack(dsn, len);
+        self.held_count += 1;
+        self.note_block(ssn);
+        Arrival::OutOfOrder
+    }
+
+    /// The next segment that has come in order by the last one: (DSN, length).
+    #[inline]
+    pub(crate) fn next_in_order(&mut self) -> Option<(u32, u16)> {
+        if self.held_count == 0 {
+            return None;
+        }
+        let mask = self.held.len() - 1;
+        let slot = std::mem::take(&mut self.held[self.next as usize & mask]);
+        if slot == 0 {
+            return None;
+        }
+        self.held_count -= 1;
+        self.next += 1;
+        Some((slot as u32, (slot >> 32) as u16))
+    }
+
+    #[cold]
+    fn grow(&mut self, span: usize) {
+        let mut bigger = vec![0; span.next_power_of_two().max(64)].into_boxed_slice();
+        let mask = bigger.len() - 1;
+        for ssn in self.next..self.next + self.held.len() as u32 {
+            bigger[ssn as usize & mask] = self.held[ssn as usize & (self.held.len() - 1)];
+        }
+        self.held = bigger;
+    }
+
+    /// Moves the range that now contains `ssn` to the front, merged with its neighbours.
+    fn note_block(&mut self, ssn: u32) {
+        let mut range = (ssn, ssn + 1);
+        let mut rest = [(0, 0); BLOCKS];
+        let mut kept = 0;
+        for &(start, end) in self.blocks.ranges() {
+            if end == range.0 {
+                range.0 = start;
+            } else if start == range.1 {
+                range.1 = end;
+            } else if end > self.next {
+                rest[kept] = (start, end);
+                kept += 1;
+            }
+        }
+        let kept = kept.min(BLOCKS - 1);
+        self.blocks.ranges[0] = range;
+        self.blocks.ranges[1..=kept].copy_from_slice(&rest[..kept]);
+        self.blocks.len = kept as u8 + 1;
+    }
+
+    /// The SACK blocks of an ACK that is caused by segment `trigger`.
+    pub(crate) fn sack_blocks(&mut self, trigger: u32) -> SackBlocks {
+        let mut blocks = SackBlocks { trigger, serial: self.blocks.serial, ..SackBlocks::default() };
+        for &(start, end) in self.blocks.ranges() {
+            if end > self.next {
+                blocks.ranges[blocks.len as usize] = (start.max(self.next), end);
+                blocks.len += 1;
+            }
+        }
+        self.blocks = blocks;
+        self.blocks.serial += 1;
+        blocks
+    }
+}
+
+/// Data-level receiver of a connection: order over all subflows.
+#[derive(Default)]
+pub(crate) struct DataReceiver {
+    next: u32,
+    /// Payload length by DSN; 0 is a segment that has not arrived.
+    held: Box<[u16]>,
+    held_count: u32,
+    /// Payload that has been delivered in order, bytes.
+    pub(crate) delivered_bytes: u64,
+}
+
+impl DataReceiver {
+    /// Next DSN expected: the data-level ACK.
+    #[inline]
+    pub(crate) fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// Number of segments that wait for an earlier one.
+    #[inline]
+    pub(crate) fn held(&self) -> u32 {
+        self.held_count
+    }
+
+    /// Takes a segment; returns whether it is the first copy.
+    #[inline]
+    pub(crate) fn accept(&mut self, dsn: u32, len: u16) -> bool {
+        if dsn == self.next {
+            self.next += 1;
+            self.delivered_bytes += u64::from(len);
+            if self.held_count > 0 {
+                self.drain();
+            }
+            return true;
+        }
+        dsn > self.next && self.hold(dsn, len)
+    }
+
+    fn hold(&mut self, dsn: u32, len: u16) -> bool {
+        let span = (dsn - self.next) as usize + 1;
+        if span > self.held.len() {
+            self.grow(span);
+        }
+        let mask = self.held.len() - 1;
+        let slot = &mut self.held[dsn as usize & mask];
+        if *slot != 0 {
+            return false;
+        }
+        *slot = len;
+        self.held_count += 1;
+        true
+    }
+
+    fn drain(&mut self) {
+        let mask = self.held.len() - 1;
+        while self.held_count > 0 {
+            let len = std::mem::take(&mut self.held[self.next as usize & mask]);
+            if len == 0 {
+                break;
+            }
+            self.held_count -= 1;
+            self.next += 1;
+            self.delivered_bytes += u64::from(len);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, span: usize) {
+        let mut bigger = vec![0; span.next_power_of_two().max(64)].into_boxed_slice();
+        let mask = bigger.len() - 1;
+        for dsn in self.next..self.next + self.held.len() as u32 {
+            bigger[dsn as usize & mask] = self.held[dsn as usize & (self.held.len() - 1)];
+        }
+        self.held = bigger;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn blocks_report_the_latest_range_first() {
+        let mut subflow = Reassembly::default();
+        for ssn in [2, 3, 6, 5, 9] {
+            assert_eq!(subflow.accept(ssn, ssn, 100), Arrival::OutOfOrder);
+        }
+        assert_eq!(subflow.sack_blocks(9).ranges(), [(9, 10), (5, 7), (2, 4)]);
+        subflow.accept(4, 4, 100); // joins two ranges
+        assert_eq!(subflow.sack_blocks(4).ranges(), [(2, 7), (9, 10)]);
+        subflow.accept(0, 0, 100);
+        subflow.accept(1, 1, 100);
+        while subflow.next_in_order().is_some() {}
+        assert_eq!(subflow.next(), 7);
+        assert_eq!(subflow.sack_blocks(1).ranges(), [(9, 10)]);
+    }
+
+    proptest! {
+        /// Whatever the order and the copies, each segment is delivered exactly once and in order.
+        #[test]
+        fn every_byte_is_delivered_once(order in Just((0u32..80).collect::<Vec<_>>()).prop_shuffle(),
+                                        copies in prop::collection::vec(0usize..80, 0..40)) {
+            let mut subflow = Reassembly::default();
+            let mut data = DataReceiver::default();
+            let mut stream: Vec<u32> = order.clone();
+            for (i, &copy) in copies.iter().enumerate() {
+                stream.insert((i * 7) % stream.len(), order[copy]);
+            }
+            let mut delivered = vec![];
+            for ssn in stream {
+                let len = ssn as u16 + 1;
+                if subflow.accept(ssn, ssn, len) == Arrival::InOrder {
+                    delivered.push(ssn);
+                    while let Some((dsn, held_len)) = subflow.next_in_order() {
+                        prop_assert_eq!(u32::from(held_len), dsn + 1);
+                        delivered.push(dsn);
+                    }
+                }
+                data.accept(ssn, len);
+            }
+            prop_assert_eq!(delivered, (0..80).collect::<Vec<_>>());
+            prop_assert_eq!(data.delivered_bytes, (1..=80).sum::<u64>());
+            prop_assert_eq!(data.next(), 80);
+        }
+    }
+}

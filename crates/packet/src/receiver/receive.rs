@@ -1,0 +1,137 @@
+//! What the receiver of data does: reassembly, delivery to the application, acknowledgements (RFC 5681,
+//! section 4.2).
+
+use joulepath_model::energy::Traffic;
+
+use super::connection::{Receiver, ReceiverEnd};
+use super::reassembly::Arrival;
+use super::subflow::SubflowReceiver;
+use crate::application::Next;
+use crate::context::Context;
+use crate::packet::{CE, CWR, ECE, Kind, Packet, Tick};
+
+/// At least every second segment is acknowledged (RFC 5681).
+const SEGMENTS_PER_ACK: u32 = 2;
+
+impl Receiver<'_> {
+    /// A segment has arrived on subflow `i`. Returns what the application wants next.
+    #[inline(always)]
+    pub(crate) fn receive_data(&mut self, i: usize, packet: Packet) -> Next {
+        let (subflow, cx, end) = (&mut self.subflows[i], &mut self.cx, &mut *self.end);
+        if !subflow.is_open {
+            return Next::Nothing;
+        }
+        if subflow.relay.is_some() {
+            self.receive_at_relay(i, packet);
+            return Next::Nothing;
+        }
+        if cx.downloads {
+            cx.meter(i, packet.aux + cx.config.sizes.header, Traffic::Down);
+        }
+        let held = subflow.order.held();
+        let had_holes = held > 0;
+        let arrival = subflow.order.accept(packet.ssn, packet.dsn, packet.aux as u16);
+        let mut next = Next::Nothing;
+        if arrival == Arrival::InOrder {
+            subflow.deliver(end, packet.dsn, packet.aux as u16);
+            next = end.reader.delivered(end.data.next(), cx.now_ns);
+        }
+        if let Some(reception) = &mut end.reception {
+            reception.arrive(packet.dsn, cx.now_ns);
+            let gained = subflow.order.held().wrapping_sub(held);
+            reception.held_by_subflows = reception.held_by_subflows.wrapping_add(gained);
+            reception.settle(end.data.next(), end.data.held(), cx.now_ns);
+        }
+        let at_once = subflow.note_mark(end, &packet) || arrival != Arrival::InOrder || had_holes;
+        subflow.acknowledge(cx, end, &packet, at_once);
+        next
+    }
+
+    /// Sends the delayed ACK of subflow `i`, whose timer has expired.
+    pub(crate) fn send_pending_ack(&mut self, i: usize) {
+        let subflow = &mut self.subflows[i];
+        if subflow.unacknowledged > 0 {
+            let (echo, trigger) = (subflow.echo, subflow.order.next());
+            subflow.send_ack(&mut self.cx, self.end, echo, trigger);
+        }
+    }
+}
+
+impl SubflowReceiver {
+    /// Delivers a segment that is in order on its subflow, and after it those that waited for it.
+    #[inline]
+    fn deliver(&mut self, end: &mut ReceiverEnd, mut dsn: u32, mut len: u16) {
+        loop {
+            if end.data.accept(dsn, len) {
+                self.first_copy_bytes += u64::from(len);
+            }
+            match self.order.next_in_order() {
+                Some(held) => (dsn, len) = held,
+                None => break,
+            }
+        }
+    }
+
+    /// Notes whether a segment is marked. Returns whether the sender must learn of a change at once (RFC
+    /// 8257, section 3.2).
+    #[inline]
+    pub(super) fn note_mark(&mut self, end: &ReceiverEnd, packet: &Packet) -> bool {
+        let marked = packet.flags & CE != 0;
+        if end.echoes_each_mark() {
+            return marked != std::mem::replace(&mut self.ece, marked);
+        }
+        self.ece = marked || (self.ece && packet.flags & CWR == 0);
+        false
+    }
+
+    #[inline(always)]
+    fn acknowledge(&mut self, cx: &mut Context<'_>, end: &ReceiverEnd, packet: &Packet, at_once: bool) {
+        let Some(delay) = cx.config.transport.delayed_ack else {
+            return self.send_ack(cx, end, packet.sent, packet.ssn);
+        };
+        if self.unacknowledged == 0 {
+            self.echo = packet.sent;
+        }
+        self.unacknowledged += 1;
+        if at_once {
+            // The ACK echoes the clock of the segment itself, so that the sender measures this segment's RTT.
+            self.send_ack(cx, end, packet.sent, packet.ssn);
+        } else if self.unacknowledged >= SEGMENTS_PER_ACK {
+            let echo = self.echo;
+            self.send_ack(cx, end, echo, packet.ssn);
+        } else {
+            let source = cx.config.sources.delayed_ack(cx.global(self.id.index()));
+            self.delayed_ack.set(cx.now_ns + delay.0, source, &mut cx.net.queue);
+        }
+    }
+
+    /// A reference to the SACK blocks of an ACK that is caused by segment `trigger`; 0 if there are none.
+    #[inline]
+    pub(super) fn sack(&mut self, cx: &mut Context<'_>, trigger: u32) -> u32 {
+        if self.order.has_holes() && cx.config.transport.recovery.has_sack() {
+            cx.net.sacks.store(self.order.sack_blocks(trigger))
+        } else {
+            0
+        }
+    }
+
+    /// Acknowledges everything that has been received; `trigger` is the segment that causes the ACK.
+    #[inline(always)]
+    fn send_ack(&mut self, cx: &mut Context<'_>, end: &ReceiverEnd, echo: Tick, trigger: u32) {
+        let i = self.id.index();
+        self.unacknowledged = 0;
+        self.delayed_ack.clear();
+        let packet = Packet {
+            ssn: self.order.next(),
+            dsn: end.data.next(),
+            aux: self.sack(cx, trigger),
+            flags: if self.ece { ECE } else { 0 },
+            ..Packet::new(Kind::Ack, cx.global(i) as u32, self.id.epoch, echo)
+        };
+        let size = cx.config.sizes.ack;
+        cx.send(i, cx.net.hop(self.route, 0), packet, size);
+        if cx.downloads {
+            cx.meter(i, size, Traffic::Up);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! State of the receiving end of one subflow.
+
+use super::reassembly::Reassembly;
+use super::relay::Relay;
+use crate::event::LazyTimer;
+use crate::network::Route;
+use crate::packet::Tick;
+use crate::subflow::SubflowId;
+
+/// The receiving end of one subflow.
+pub(crate) struct SubflowReceiver {
+    pub(crate) id: SubflowId,
+    /// Whether packets are taken in: the subflow is neither closed nor dead.
+    pub(crate) is_open: bool,
+    /// Whether ACKs echo a mark: the echo is latched until CWR (RFC 3168, section 6.1.3).
+    pub(crate) ece: bool,
+    /// The route of ACKs.
+    pub(crate) route: Route,
+    pub(crate) order: Reassembly,
+    /// In-order segments that no ACK has confirmed yet (delayed ACK).
+    pub(crate) unacknowledged: u32,
+    /// The clock of the first of these segments, for the echo (RFC 7323, section 4.3).
+    pub(crate) echo: Tick,
+    pub(crate) delayed_ack: LazyTimer,
+    /// The TCP relay at which this end is, if the subflow does not reach the device.
+    pub(crate) relay: Option<Box<Relay>>,
+    /// Payload whose first copy arrived on this subflow, bytes.
+    pub(crate) first_copy_bytes: u64,
+    /// The part of it that had arrived at the end of the warm-up, bytes.
+    pub(crate) before_bytes: u64,
+}
+
+impl SubflowReceiver {
+    pub(crate) fn new(id: SubflowId, route: Route, relay: Option<Relay>) -> Self {
+        SubflowReceiver {
+            id,
+            is_open: false,
+            ece: false,
+            route,
+            order: Reassembly::default(),
+            unacknowledged: 0,
+            echo: Tick::ZERO,
+            delayed_ack: LazyTimer::new(),
+            relay: relay.map(Box::new),
+            first_copy_bytes: 0,
+            before_bytes: 0,
+        }
+    }
+
+    /// Begins a new subflow on the path. No state of the transport survives; the timer, the relay's buffer
+    /// and the counters do. Returns where the window of the relay ends, if there is a relay.
+    pub(crate) fn renew(&mut self, id: SubflowId) -> Option<u32> {
+        let relay = self.relay.take();
+        *self = SubflowReceiver {
+            delayed_ack: self.delayed_ack,
+            relay,
+            first_copy_bytes: self.first_copy_bytes,
+            before_bytes: self.before_bytes,
+            ..Self::new(id, self.route, None)
+        };
+        self.relay.as_mut().map(|relay| relay.first_window())
+    }
+}

@@ -1,0 +1,78 @@
+//! Samples of a run over time.
+
+use joulepath_control::path::slowest_link;
+use joulepath_model::result::Series;
+use joulepath_model::samples::Samples;
+use joulepath_model::scenario::{Direction, Scenario};
+
+/// The first interval between samples is the duration divided by this, but at least 1 ms.
+const FINEST: u64 = 1 << 16;
+
+/// Time series of a run.
+pub(crate) struct Recorder {
+    pub(crate) enabled: bool,
+    pub(crate) samples: Samples<Sample>,
+    /// The slowest link of each path in the data's direction.
+    pub(crate) bottlenecks: Vec<usize>,
+}
+
+/// Running totals at an instant, by path.
+pub(crate) struct Sample {
+    pub(crate) time_ns: u64,
+    pub(crate) bytes: Vec<u64>,
+    pub(crate) energy_j: Vec<f64>,
+    pub(crate) cwnd: Vec<u32>,
+    pub(crate) srtt_us: Vec<u32>,
+    pub(crate) queue: Vec<u32>,
+    /// Segments of all connections that wait for an earlier one.
+    pub(crate) held: u32,
+}
+
+impl Recorder {
+    pub(crate) fn new(scenario: &Scenario, enabled: bool) -> Self {
+        let downloads =
+            scenario.connections.first().is_none_or(|group| group.direction == Direction::Download);
+        let slowest = |links: &[usize]| slowest_link(scenario, links.iter().copied()).unwrap_or(0);
+        Recorder {
+            enabled,
+            samples: Samples::every((scenario.duration.0 / FINEST).max(1_000_000)),
+            bottlenecks: scenario
+                .paths
+                .iter()
+                .map(|path| slowest(if downloads { &path.down } else { &path.up }))
+                .collect(),
+        }
+    }
+
+    pub(crate) fn first_ns(&self) -> Option<u64> {
+        self.enabled.then_some(self.samples.interval_ns())
+    }
+
+    pub(crate) fn series(&self, paths: usize) -> Series {
+        let samples = self.samples.kept();
+        let mut series = Series {
+            time_s: samples.iter().map(|sample| sample.time_ns as f64 / 1e9).collect(),
+            receive_buffer: samples.iter().map(|sample| f64::from(sample.held)).collect(),
+            ..Series::default()
+        };
+        let plain =
+            |value: fn(&Sample, usize) -> f64, p: usize| samples.iter().map(|s| value(s, p)).collect();
+        let rate = |value: fn(&Sample, usize) -> f64, p: usize| {
+            let mut last = (0.0, 0);
+            let per_second = |sample: &Sample| {
+                let now = (value(sample, p), sample.time_ns);
+                let (before, since_ns) = std::mem::replace(&mut last, now);
+                (now.0 - before) / ((now.1 - since_ns) as f64 / 1e9)
+            };
+            samples.iter().map(per_second).collect()
+        };
+        for p in 0..paths {
+            series.goodput_bps.push(rate(|s, p| s.bytes[p] as f64 * 8.0, p));
+            series.power_w.push(rate(|s, p| s.energy_j[p], p));
+            series.cwnd.push(plain(|s, p| f64::from(s.cwnd[p]), p));
+            series.rtt_s.push(plain(|s, p| f64::from(s.srtt_us[p]) / 1e6, p));
+            series.queue.push(plain(|s, p| f64::from(s.queue[p]), p));
+        }
+        series
+    }
+}

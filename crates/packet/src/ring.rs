@@ -1,0 +1,86 @@
+//! The packets on a link.
+
+use crate::packet::{Kind, Packet, Tick};
+
+/// Four cache lines: a link that carries little stays small.
+const FIRST_LENGTH: usize = 8;
+
+/// A ring of packets that grows. It never allocates while it is no longer than it has been before.
+pub(crate) struct PacketRing {
+    slots: Box<[Packet]>,
+    head: usize,
+    len: usize,
+}
+
+/// The content of an unused slot.
+const NOTHING: Packet = Packet::new(Kind::Cross, 0, 0, Tick::ZERO);
+
+impl PacketRing {
+    pub(crate) fn new() -> Self {
+        PacketRing { slots: vec![NOTHING; FIRST_LENGTH].into_boxed_slice(), head: 0, len: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, packet: Packet) {
+        if self.len == self.slots.len() {
+            self.grow();
+        }
+        let mask = self.slots.len() - 1;
+        self.slots[(self.head + self.len) & mask] = packet;
+        self.len += 1;
+    }
+
+    /// Takes the oldest packet; returns it with the arrival time of the one after it.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> (Packet, Option<u64>) {
+        debug_assert!(self.len > 0);
+        let mask = self.slots.len() - 1;
+        let packet = self.slots[self.head & mask];
+        self.head = (self.head + 1) & mask;
+        self.len -= 1;
+        if self.len == 0 {
+            self.head = 0;
+        }
+        (packet, (self.len > 0).then(|| self.slots[self.head & mask].arrival_ns))
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.slots.rotate_left(self.head);
+        self.head = 0;
+        let mut slots = std::mem::take(&mut self.slots).into_vec();
+        slots.resize(slots.len() * 2, NOTHING);
+        self.slots = slots.into_boxed_slice();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ring_keeps_its_order_while_it_grows() {
+        let mut ring = PacketRing::new();
+        let (mut pushed, mut popped) = (0, 0);
+        for round in 0..200 {
+            for _ in 0..=round % 7 {
+                ring.push(Packet { ssn: pushed, ..NOTHING });
+                pushed += 1;
+            }
+            for _ in 0..round % 5 {
+                assert_eq!(ring.pop().0.ssn, popped);
+                popped += 1;
+            }
+        }
+        while !ring.is_empty() {
+            assert_eq!(ring.pop().0.ssn, popped);
+            popped += 1;
+        }
+        assert_eq!(popped, pushed);
+    }
+}

@@ -1,0 +1,195 @@
+//! What an ACK does: RTT, window and loss recovery of one subflow (RFC 5681, 6298, 6582, 6675; with `rack`
+//! RFC 8985, 9937).
+
+use joulepath_controllers::AckFlags;
+use joulepath_model::energy::Traffic;
+use joulepath_model::scenario::Recovery;
+
+use super::connection::{Sender, SenderEnd};
+use super::subflow::{Congestion, SubflowSender};
+use crate::context::Context;
+use crate::packet::{ECE, Packet};
+use crate::subflow::Phase;
+
+/// What is left to be done after an ACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// Nothing: the subflow takes no ACKs.
+    Ignored,
+    /// The caller sends what the ACK admits, with [`Sender::push_after`].
+    Taken,
+    /// The subflow was closing and everything on it has been acknowledged: the caller closes it, then sends
+    /// what the ACK admits.
+    Drained,
+}
+
+impl Sender<'_> {
+    /// Takes an ACK for subflow `i`.
+    #[inline(always)]
+    pub(crate) fn receive_ack(&mut self, i: usize, packet: Packet) -> Progress {
+        if !matches!(self.subflows[i].phase, Phase::Established | Phase::Closing) {
+            if packet.aux != 0 {
+                self.cx.net.sacks.take(packet.aux);
+            }
+            return Progress::Ignored;
+        }
+        if !self.cx.downloads {
+            self.cx.meter(i, self.cx.config.sizes.ack, Traffic::Down);
+        }
+        if self.end.data.acknowledge(packet.dsn) {
+            self.end.writer.forget(packet.dsn);
+            if self.end.queues_ahead {
+                self.arm_data();
+            }
+        }
+        let (subflow, cx, end) = self.split(i);
+        subflow.receive_ack(cx, end, &packet);
+        if subflow.phase == Phase::Closing && subflow.board.is_empty() {
+            return Progress::Drained;
+        }
+        Progress::Taken
+    }
+
+    /// Sends what the ACK for subflow `i` admits.
+    #[inline(always)]
+    pub(crate) fn push_after(&mut self, i: usize) {
+        self.push();
+        if self.end.queues_ahead {
+            let (subflow, cx, end) = self.split(i);
+            subflow.refresh_view(cx, end);
+            end.scheduler.acknowledged(i, &end.views[i]);
+        }
+    }
+}
+
+impl SubflowSender {
+    #[inline(always)]
+    fn receive_ack(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, packet: &Packet) {
+        let rtt_ns = packet.sent.elapsed_ns(cx.now_ns);
+        self.rtt.sample(rtt_ns);
+        self.stats.rtt_samples += 1;
+        self.stats.rtt_sum_ns += rtt_ns;
+
+        let prior_in_flight = self.board.in_flight();
+        let before = self.board.delivered();
+        let acked = self.board.advance(packet.ssn);
+        if acked > 0 {
+            self.rtt.progress();
+            self.arm(cx);
+        }
+        if cx.config.is_rack() {
+            self.board.arrived(packet.sent, cx.now_ns);
+        }
+        let in_order = packet.aux == 0 && acked > 0 && self.congestion == Congestion::Open;
+        let newly_lost = !in_order && self.note_gaps(cx, end, packet, acked);
+        // An ACK that fills a hole covers segments that SACKs have told of before. Only those that are news
+        // make the window grow.
+        let delivered = self.board.delivered().saturating_sub(before);
+        let echo = packet.flags & ECE != 0;
+        if self.congestion != Congestion::Open || newly_lost || echo {
+            self.turn_congestion_state(cx, end, acked, newly_lost, echo);
+        }
+        self.control_congestion(cx, end, echo, delivered, rtt_ns, prior_in_flight);
+        if self.congestion != Congestion::Open {
+            self.reduce_proportionally(cx, end, delivered, acked > 0 && !newly_lost);
+            self.repair(cx, end);
+        }
+        if self.probe.is_some() {
+            self.weigh_probe(cx, end, packet);
+        }
+    }
+
+    /// Notes what an ACK says about segments above a hole. Returns whether a segment was judged lost.
+    #[cold]
+    fn note_gaps(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, packet: &Packet, acked: u32) -> bool {
+        if packet.aux != 0 {
+            let blocks = cx.net.sacks.take(packet.aux);
+            self.board.sack(blocks.trigger);
+            if blocks.serial != self.sack_serial {
+                // An ACK was lost on its way. What it would have told is in the ranges.
+                for &(start, until) in blocks.ranges() {
+                    for ssn in start.max(self.board.una())..until {
+                        self.board.sack(ssn);
+                    }
+                }
+            }
+            self.sack_serial = blocks.serial.wrapping_add(1);
+        }
+        match cx.config.transport.recovery {
+            Recovery::Rack => return self.judge_by_time(cx, end),
+            Recovery::Sack => return packet.aux != 0 && self.board.judge() > 0,
+            Recovery::NewReno => {}
+        }
+        if acked > 0 || self.board.is_empty() {
+            return false;
+        }
+        // Copies that were sent in vain after a timeout cause duplicate ACKs, too. Duplicates tell of a loss
+        // only above `recover` (RFC 6582, section 3.2, step 2).
+        let over = matches!(self.congestion, Congestion::Open | Congestion::Loss);
+        if over && self.recover > 0 && self.board.una() <= self.recover {
+            return false;
+        }
+        self.board.duplicate_ack() >= cx.config.transport.dup_threshold
+    }
+
+    /// Tells the controller about the ACK.
+    #[inline]
+    fn control_congestion(
+        &mut self,
+        cx: &mut Context<'_>,
+        end: &mut SenderEnd,
+        echo: bool,
+        acked: u32,
+        rtt_ns: u64,
+        prior_in_flight: u32,
+    ) {
+        let i = self.id.index();
+        end.cc.now_us = cx.now_ns / 1_000;
+        let window = &mut end.cc.subflows[i];
+        let before = window.cwnd;
+        window.srtt_us = self.rtt.srtt_us();
+        let limited = prior_in_flight >= window.cwnd
+            || (window.cwnd < window.ssthresh && 2 * prior_in_flight >= window.cwnd);
+        let round_ends = self.board.una() > window.own.round_end;
+        if round_ends {
+            window.own.round_end = self.board.next();
+        }
+        let flags = AckFlags::NONE
+            .with(AckFlags::ECE, echo)
+            .with(AckFlags::CWND_LIMITED, limited)
+            .with(AckFlags::ROUND_END, round_ends);
+        let rtt_us = rtt_ns.div_ceil(1_000) as u32;
+        end.controller.on_ack(&mut end.cc, i, acked, rtt_us, flags);
+        if end.cc.subflows[i].cwnd != before {
+            self.integrate_cwnd(before, cx.now_ns);
+        }
+        if end.is_scheduled {
+            self.refresh_view(cx, end);
+        }
+    }
+
+    /// Brings the scheduler's view of the subflow up to date.
+    #[inline]
+    pub(crate) fn refresh_view(&self, cx: &Context<'_>, end: &mut SenderEnd) {
+        let i = self.id.index();
+        let window = &end.cc.subflows[i];
+        let view = &mut end.views[i];
+        let room = self.window_end.saturating_sub(self.board.next());
+        view.cwnd = window.cwnd.min(self.board.in_flight().saturating_add(room));
+        view.ssthresh = window.ssthresh;
+        view.srtt_us = window.srtt_us;
+        view.in_flight = self.board.in_flight();
+        view.in_loss = self.congestion == Congestion::Loss;
+        view.in_recovery = self.is_reducing();
+        if end.queues_ahead {
+            let packets = self.board.outstanding() + end.committed[i].len() as u32;
+            view.queued_bytes = packets.saturating_mul(cx.config.transport.mss.0 as u32);
+        }
+        if end.features.watches_rtt {
+            view.rtt.last_us = window.own.last_rtt_us;
+            view.rtt.min_us = window.own.base_rtt_us;
+            view.rtt.max_us = view.rtt.max_us.max(window.own.last_rtt_us);
+            view.rtt.var_us = self.rtt.variation_us();
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The sending end of a connection: it decides which segment is sent on which subflow.
+
+use std::collections::VecDeque;
+
+use joulepath_control::schedule::{Backlog, Features, MAX_SUBFLOWS, PathView, Placement, Scheduler, Style};
+use joulepath_controllers::{self as controllers, Controller};
+use joulepath_model::units::Nanos;
+
+use super::data::DataSender;
+use super::subflow::SubflowSender;
+use crate::application::Writer;
+use crate::context::Context;
+use crate::event::LazyTimer;
+
+/// State of the sending end that its subflows share.
+pub(crate) struct SenderEnd {
+    pub(crate) controller: Controller,
+    /// State of the controller. The windows are in it: `cc.subflows[i].cwnd`.
+    pub(crate) cc: controllers::Connection,
+    pub(crate) views: [PathView; MAX_SUBFLOWS],
+    /// Number of subflows.
+    n: usize,
+    pub(crate) scheduler: Scheduler,
+    pub(crate) features: Features,
+    /// Whether the scheduler commits segments to subflows ahead of their windows.
+    pub(crate) queues_ahead: bool,
+    /// Whether the scheduler is asked: there is a choice of subflows, or of the time.
+    pub(crate) is_scheduled: bool,
+    /// Whether a subflow ends at a TCP relay.
+    pub(crate) has_relays: bool,
+    /// Segments that the scheduler has committed to each subflow ahead of its window: (DSN, length).
+    pub(crate) committed: [VecDeque<(u32, u16)>; MAX_SUBFLOWS],
+    pub(crate) data: DataSender,
+    pub(crate) writer: Writer,
+    /// Timer of the data level: data that waits for a slow subflow, or for a relay, is sent again.
+    pub(crate) data_timer: LazyTimer,
+}
+
+/// What a sending end is made of.
+pub(crate) struct SenderSpec {
+    pub(crate) controller: Controller,
+    /// State of the controller, with the policy's parameters and the number of subflows.
+    pub(crate) cc: controllers::Connection,
+    pub(crate) scheduler: Scheduler,
+    /// The lesser of send and receive buffer, segments.
+    pub(crate) window: u32,
+    pub(crate) writer: Writer,
+    /// Whether a subflow ends at a TCP relay.
+    pub(crate) has_relays: bool,
+}
+
+impl SenderEnd {
+    pub(crate) fn new(spec: SenderSpec) -> Self {
+        let (n, features) = (spec.cc.n as usize, spec.scheduler.features());
+        let queues_ahead = features.queues_ahead();
+        SenderEnd {
+            controller: spec.controller,
+            cc: spec.cc,
+            views: [PathView::default(); MAX_SUBFLOWS],
+            n,
+            scheduler: spec.scheduler,
+            features,
+            queues_ahead,
+            is_scheduled: n > 1 || features.wants_allotment || queues_ahead,
+            has_relays: spec.has_relays,
+            committed: Default::default(),
+            data: DataSender::new(spec.window, n, features.style == Style::Places),
+            writer: spec.writer,
+            data_timer: LazyTimer::new(),
+        }
+    }
+
+    /// The subflows as the scheduler sees them.
+    #[inline]
+    pub(crate) fn views(&self) -> &[PathView] {
+        &self.views[..self.n]
+    }
+
+    /// Whether a segment may be sent again on another subflow, and has not been sent there anyway.
+    pub(crate) fn can_reinject(&self) -> bool {
+        self.n > 1 && self.features.style != Style::Copies
+    }
+
+    /// Whether any subflow has space in its window. This costs less than asking the scheduler, and the answer
+    /// is mostly no.
+    #[inline]
+    pub(super) fn has_space(&self) -> bool {
+        self.views().iter().any(PathView::has_space)
+    }
+
+    /// Whether there is new data and the windows of the data level admit it.
+    #[inline]
+    pub(super) fn may_send_new(&self) -> bool {
+        self.data.next() < self.writer.written() && self.data.window_open()
+    }
+
+    /// The next segment and the subflow that shall carry it: (subflow, DSN, payload length).
+    ///
+    /// Reinjections come first, but only on a subflow that has not carried the segment.
+    #[inline]
+    pub(super) fn next_assignment(&mut self, now: Nanos) -> Option<(usize, u32, u16)> {
+        if self.features.style == Style::Copies {
+            return self.next_copy(now);
+        }
+        if let Some(assignment) = self.next_reinjection() {
+            return Some(assignment);
+        }
+        if !self.may_send_new() {
+            return None;
+        }
+        let len = self.writer.segment_len(self.data.next());
+        if !self.features.weighs_backlog {
+            let i = self.scheduler.pick(&self.views[..self.n], 0, len.into())?;
+            return Some((i, self.data.take_new(i), len));
+        }
+        self.next_placement(now, len)
+    }
+
+    /// The next segment with a scheduler that looks at the backlog.
+    fn next_placement(&mut self, now: Nanos, len: u16) -> Option<(usize, u32, u16)> {
+        let backlog = self.backlog(now);
+        let placement = self.scheduler.place(&self.views[..self.n], len.into(), &backlog)?;
+        if self.features.style == Style::Places {
+            return Some(self.take_ahead(placement, &backlog));
+        }
+        Some((placement.path, self.data.take_new(placement.path), len))
+    }
+
+    /// Takes the segment that a scheduler has placed, which may be a later one than the next.
+    fn take_ahead(&mut self, wish: Placement, backlog: &Backlog) -> (usize, u32, u16) {
+        let dsn = self.data.take_ahead(wish.dsn, backlog.next + backlog.unsent, wish.path);
+        self.scheduler.placed(Placement { dsn, ..wish });
+        (wish.path, dsn, self.writer.segment_len(dsn))
+    }
+
+    /// The next segment with a scheduler that sends copies: new data, or a segment that another subflow has
+    /// carried.
+    #[cold]
+    fn next_copy(&mut self, now: Nanos) -> Option<(usize, u32, u16)> {
+        let backlog = self.backlog(now);
+        let full = self.writer.segment_len(self.data.next());
+        let Placement { path, dsn } = self.scheduler.place(&self.views[..self.n], full.into(), &backlog)?;
+        if dsn == backlog.next {
+            self.data.take_new(path);
+        } else {
+            self.data.carried_again(dsn, path);
+        }
+        Some((path, dsn, self.writer.segment_len(dsn)))
+    }
+
+    #[inline]
+    fn next_reinjection(&mut self) -> Option<(usize, u32, u16)> {
+        if !self.data.has_reinjections() {
+            return None;
+        }
+        let views = &self.views[..self.n];
+        let usable = |mask, (i, view): (usize, &PathView)| mask | u8::from(view.is_usable()) << i;
+        let (place, dsn) = self.data.reinjection(views.iter().enumerate().fold(0, usable))?;
+        let (carried, len) = (self.data.carried(dsn), self.writer.segment_len(dsn));
+        // If only a backup has not carried the segment yet, the scheduler starts anew and the segment waits.
+        let fresh = |i: &usize| carried & (1 << i) == 0;
+        let i = self.scheduler.pick(views, carried, len.into()).filter(fresh)?;
+        self.data.reinjected(place, i);
+        Some((i, dsn, len))
+    }
+
+    /// Q of so-MPTCP: segments that are written and that no subflow has carried.
+    pub(crate) fn waiting(&self) -> f64 {
+        f64::from(self.writer.written() - self.data.next())
+    }
+
+    #[inline]
+    fn backlog(&self, now: Nanos) -> Backlog {
+        self.data.backlog(now, self.writer.written())
+    }
+
+    /// Lets the application write what fits into a send buffer that grows with the windows.
+    pub(super) fn fill_send_buffer(&mut self, mss_bytes: u64) {
+        if let Some(bytes) = self.scheduler.send_buffer_bytes(&self.views[..self.n]) {
+            let segments = u32::try_from(bytes / mss_bytes).unwrap_or(u32::MAX / 4);
+            self.data.fill(segments, self.writer.written());
+        }
+    }
+
+    /// Lets the segments that were committed to subflow `i` ahead of its window wait for another subflow.
+    pub(crate) fn reinject_committed(&mut self, i: usize) {
+        for (dsn, _) in std::mem::take(&mut self.committed[i]) {
+            self.data.reinject(dsn);
+        }
+    }
+
+    /// Forgets what subflow `i` has carried: it is closed, and the next subflow on its path has carried
+    /// nothing.
+    pub(crate) fn forget_carrier(&mut self, i: usize) {
+        self.data.forget_carrier(i);
+        self.scheduler.forget(i);
+    }
+}
+
+/// The sending end of a connection while an event is handled.
+pub(crate) struct Sender<'a> {
+    pub(crate) cx: Context<'a>,
+    pub(crate) end: &'a mut SenderEnd,
+    pub(crate) subflows: &'a mut [SubflowSender],
+}
+
+impl<'a> Sender<'a> {
+    /// Subflow `i`, and apart from it what it shares with the other subflows.
+    #[inline(always)]
+    pub(super) fn split(&mut self, i: usize) -> (&mut SubflowSender, &mut Context<'a>, &mut SenderEnd) {
+        (&mut self.subflows[i], &mut self.cx, self.end)
+    }
+}

@@ -1,0 +1,28 @@
+//! The sending end of a connection.
+//!
+//! | file | what |
+//! |---|---|
+//! | `subflow`, `scoreboard`, `rtt` | state of a subflow |
+//! | `data`, `connection` | state of the connection; which segment goes where |
+//! | `ack`, `recovery`, `rack` | ACKs in: RTT, window, losses |
+//! | `transmit` | segments out |
+//! | `push`, `repeat` | what the scheduler sends; what the data level sends again |
+//! | `relayed` | ACKs of a TCP relay, DATA_ACKs of the device |
+
+mod ack;
+mod connection;
+mod data;
+mod push;
+mod rack;
+mod recovery;
+mod relayed;
+mod repeat;
+mod rtt;
+mod scoreboard;
+mod subflow;
+mod transmit;
+
+pub(crate) use ack::Progress;
+pub(crate) use connection::{Sender, SenderEnd, SenderSpec};
+pub(crate) use recovery::Fate;
+pub(crate) use subflow::{Congestion, SenderStats, SubflowSender};

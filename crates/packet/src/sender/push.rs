@@ -1,0 +1,121 @@
+//! Sends what the scheduler decides: new data, reinjections, and the segment that holds up the connection.
+
+use joulepath_control::schedule::penalised;
+use joulepath_model::units::Nanos;
+
+use super::connection::Sender;
+
+impl Sender<'_> {
+    /// Sends everything that the windows and the scheduler admit.
+    #[inline(always)]
+    pub(crate) fn push(&mut self) {
+        if self.end.is_scheduled {
+            return self.push_by_scheduler();
+        }
+        let (subflow, cx, end) = self.split(0);
+        while end.may_send_new() && subflow.has_space(end) {
+            let len = end.writer.segment_len(end.data.next());
+            let dsn = end.data.take_new(0);
+            subflow.send_new(cx, end, dsn, len);
+        }
+    }
+
+    fn push_by_scheduler(&mut self) {
+        if self.end.queues_ahead {
+            return self.push_ahead();
+        }
+        while self.end.has_space()
+            && let Some((i, dsn, len)) = self.end.next_assignment(Nanos(self.cx.now_ns))
+        {
+            self.send_new(i, dsn, len);
+        }
+        self.rescue();
+    }
+
+    #[inline(always)]
+    pub(super) fn send_new(&mut self, i: usize, dsn: u32, len: u16) {
+        let (subflow, cx, end) = self.split(i);
+        subflow.send_new(cx, end, dsn, len);
+    }
+
+    /// Lets the scheduler commit segments to subflows before their windows admit them.
+    #[cold]
+    fn push_ahead(&mut self) {
+        self.end.fill_send_buffer(self.cx.config.transport.mss.0);
+        for i in 0..self.subflows.len() {
+            self.send_committed(i);
+        }
+        while let Some((i, dsn, len)) = self.end.next_assignment(Nanos(self.cx.now_ns)) {
+            self.end.committed[i].push_back((dsn, len));
+            self.send_committed(i);
+            self.refresh_view(i);
+        }
+        if !self.end.data_timer.is_set() {
+            self.arm_data();
+        }
+    }
+
+    pub(super) fn send_committed(&mut self, i: usize) {
+        let (subflow, cx, end) = self.split(i);
+        while subflow.has_space(end) {
+            let Some((dsn, len)) = end.committed[i].pop_front() else { return };
+            subflow.send_new(cx, end, dsn, len);
+        }
+    }
+
+    pub(crate) fn refresh_view(&mut self, i: usize) {
+        let (subflow, cx, end) = self.split(i);
+        subflow.refresh_view(cx, end);
+    }
+
+    /// Opportunistic retransmission and penalisation, while the window of the data level is full.
+    fn rescue(&mut self) {
+        let end = &mut *self.end;
+        let una = end.data.una();
+        if end.data.window_open() || una == end.data.next() {
+            return;
+        }
+        let carried = end.data.carried(una);
+        let now = Nanos(self.cx.now_ns);
+        let (scheduler, views) = (&mut end.scheduler, &end.views[..self.subflows.len()]);
+        let Some(rescue) = scheduler.rescue(views, now, carried) else { return };
+        for i in (0..self.subflows.len()).filter(|i| rescue.penalise & (1 << i) != 0) {
+            let (subflow, cx, end) = self.split(i);
+            let window = &mut end.cc.subflows[i];
+            subflow.integrate_cwnd(window.cwnd, cx.now_ns);
+            (window.cwnd, window.ssthresh) = penalised(window.cwnd, window.ssthresh);
+            subflow.refresh_view(cx, end);
+        }
+        if let Some(i) = rescue.retransmit_on {
+            self.reinject_on(i, una);
+        }
+    }
+
+    /// Sends a segment on subflow `i` that another subflow has carried before.
+    pub(super) fn reinject_on(&mut self, i: usize, dsn: u32) {
+        self.end.data.carried_again(dsn, i);
+        let len = self.end.writer.segment_len(dsn);
+        self.subflows[i].stats.reinjections += 1;
+        self.send_new(i, dsn, len);
+    }
+
+    /// Queues all segments that subflow `i` holds for reinjection.
+    pub(super) fn reinject_all(&mut self, i: usize) {
+        if self.end.can_reinject() {
+            for segment in self.subflows[i].board.unsacked() {
+                self.end.data.reinject(segment.dsn);
+            }
+        }
+    }
+
+    /// Queues all segments that subflow `i` has not delivered for reinjection. SACKed ones are among them,
+    /// because they wait at a receiver that is closed.
+    pub(crate) fn reinject_outstanding(&mut self, i: usize) {
+        if self.end.can_reinject() {
+            let board = &self.subflows[i].board;
+            for ssn in board.una()..board.next() {
+                self.end.data.reinject(board.get(ssn).dsn);
+            }
+        }
+    }
+}

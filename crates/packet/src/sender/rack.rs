@@ -1,0 +1,164 @@
+//! Loss recovery as in Linux: RACK finds losses by time, tail loss probes make the receiver answer (both RFC
+//! 8985), and PRR spreads the reduction of the window over the recovery (RFC 9937).
+//!
+//! Deviations:
+//! - Links keep the order of packets, so the reordering window never grows beyond a quarter of the least RTT.
+//! - A probe is new data only if the scheduler has committed some to the subflow. Otherwise it is a copy of
+//!   the last segment.
+
+use joulepath_controllers::LossKind;
+
+use super::connection::{Sender, SenderEnd};
+use super::subflow::{Congestion, Probe, Reduction, SubflowSender, Waiting};
+use crate::context::Context;
+use crate::packet::{Packet, Tick};
+use crate::subflow::Phase;
+
+/// How long a probe of a single outstanding segment waits for a delayed ACK, ns (RFC 8985, section 7.2:
+/// TLP.max_ack_delay; Linux: the least RTO).
+const ACK_DELAY_NS: u64 = 200_000_000;
+
+impl Sender<'_> {
+    /// The timer of [`SubflowSender::judge_by_time`] expired.
+    #[cold]
+    pub(super) fn give_up_overtaken(&mut self, i: usize) {
+        let (subflow, cx, end) = self.split(i);
+        if subflow.judge_by_time(cx, end) {
+            if subflow.congestion != Congestion::Recovery {
+                subflow.enter_recovery(cx, end);
+                subflow.reduce_proportionally(cx, end, 1, false);
+            }
+            subflow.repair(cx, end);
+        }
+        if subflow.waiting == Waiting::Retransmission {
+            subflow.arm(cx);
+        }
+        subflow.refresh_view(cx, end);
+        self.push();
+    }
+
+    /// Sends a tail loss probe: nothing has arrived for two round trips (RFC 8985, section 7.3).
+    #[cold]
+    pub(super) fn probe_tail(&mut self, i: usize) {
+        let (subflow, cx, end) = self.split(i);
+        if subflow.board.is_empty() {
+            return;
+        }
+        let tail = subflow.board.next();
+        let copied_at = match end.committed[i].pop_front() {
+            Some((dsn, len)) => {
+                subflow.send_new(cx, end, dsn, len);
+                None
+            }
+            None => {
+                subflow.copy(cx, end, tail - 1);
+                Some(Tick::at(cx.now_ns))
+            }
+        };
+        subflow.probe = Some(Probe { end: tail, copied_at });
+        subflow.arm(cx);
+    }
+}
+
+impl SubflowSender {
+    /// Sets the timer anew: for a probe if one may be sent, otherwise for a retransmission.
+    #[inline]
+    pub(super) fn arm(&mut self, cx: &mut Context<'_>) {
+        if self.board.is_empty() {
+            return self.timer.clear();
+        }
+        let rto_ns = self.rtt.rto_ns();
+        let srtt_us = self.rtt.srtt_us();
+        let calm =
+            self.phase == Phase::Established && matches!(self.congestion, Congestion::Open | Congestion::Cwr);
+        let may_probe = cx.config.is_rack() && calm && srtt_us > 0 && self.probe.is_none();
+        let (waiting, delay_ns) = if may_probe && !self.board.has_gaps() {
+            let lone_ns = if self.board.outstanding() == 1 { ACK_DELAY_NS } else { 0 };
+            (Waiting::Probe, (2_000 * u64::from(srtt_us) + lone_ns).min(rto_ns))
+        } else {
+            (Waiting::Retransmission, rto_ns)
+        };
+        self.wait(cx, waiting, delay_ns);
+    }
+
+    fn wait(&mut self, cx: &mut Context<'_>, waiting: Waiting, delay_ns: u64) {
+        self.waiting = waiting;
+        let source = cx.config.sources.rto(cx.global(self.id.index()));
+        self.timer.set(cx.now_ns + delay_ns, source, &mut cx.net.queue);
+    }
+
+    /// Judges segments lost that have been overtaken for long enough; returns whether there were any. If
+    /// there are segments that may be judged lost later, the timer waits for them.
+    pub(super) fn judge_by_time(&mut self, cx: &mut Context<'_>, end: &SenderEnd) -> bool {
+        let least_rtt_us = end.cc.subflows[self.id.index()].own.base_rtt_us;
+        // Three SACKed segments are enough without waiting (RFC 8985, section 6.2, step 4).
+        let reordering_ns =
+            if self.is_recovering() || self.board.sacked() >= cx.config.transport.dup_threshold {
+                0
+            } else {
+                (u64::from(least_rtt_us) * 1_000 / 4).min(u64::from(self.rtt.srtt_us()) * 1_000)
+            };
+        let (lost, wait_ns) = self.board.judge_by_time(reordering_ns, cx.now_ns);
+        if let Some(wait_ns) = wait_ns {
+            self.wait(cx, Waiting::Reordering, wait_ns);
+        }
+        lost > 0
+    }
+
+    /// Notes what an ACK says about the probe (RFC 8985, section 7.4): if the copy was needed, its segment
+    /// counts as a loss.
+    #[cold]
+    pub(super) fn weigh_probe(&mut self, cx: &Context<'_>, end: &mut SenderEnd, packet: &Packet) {
+        let Some(probe) = self.probe.filter(|probe| packet.ssn >= probe.end) else { return };
+        self.probe = None;
+        let needed = probe.copied_at.is_some_and(|at| at == packet.sent);
+        if needed && self.congestion == Congestion::Open {
+            let ssthresh = self.reduce(cx, end, LossKind::FastRetransmit);
+            end.cc.subflows[self.id.index()].cwnd = ssthresh;
+        }
+    }
+
+    /// Reduces the window to the controller's new ssthresh: at once, or by PRR.
+    pub(super) fn begin_reduction(&mut self, cx: &Context<'_>, end: &mut SenderEnd, kind: LossKind) {
+        let i = self.id.index();
+        let prior_cwnd = end.cc.subflows[i].cwnd;
+        let ssthresh = self.reduce(cx, end, kind);
+        if cx.config.is_rack() {
+            self.reduction = Reduction { prior_cwnd, delivered: 0, out: 0 };
+        } else {
+            end.cc.subflows[i].cwnd = ssthresh;
+        }
+    }
+
+    /// PRR with the slow start bound (RFC 9937, section 5; `tcp_cwnd_reduction`): sets the window so that it
+    /// admits what may be sent in answer to an ACK for `delivered` packets. A `safe` ACK advances and tells
+    /// of no loss.
+    pub(super) fn reduce_proportionally(
+        &mut self,
+        cx: &Context<'_>,
+        end: &mut SenderEnd,
+        delivered: u32,
+        safe: bool,
+    ) {
+        if !cx.config.is_rack() || !self.is_reducing() || delivered == 0 {
+            return;
+        }
+        let window = &mut end.cc.subflows[self.id.index()];
+        let (in_flight, ssthresh) = (self.board.in_flight(), window.ssthresh);
+        let reduction = &mut self.reduction;
+        reduction.delivered += delivered;
+        let quota = if in_flight > ssthresh {
+            let allowed = u64::from(ssthresh) * u64::from(reduction.delivered);
+            allowed.div_ceil(u64::from(reduction.prior_cwnd.max(1))).saturating_sub(reduction.out.into())
+                as u32
+        } else {
+            let conserving = reduction.delivered.saturating_sub(reduction.out).max(delivered);
+            (conserving + u32::from(safe)).min(ssthresh - in_flight)
+        };
+        // The first retransmission is sent at once.
+        let quota = quota.max(u32::from(reduction.out == 0));
+        self.integrate_cwnd(window.cwnd, cx.now_ns);
+        window.cwnd = (in_flight + quota).max(1);
+        self.refresh_view(cx, end);
+    }
+}

@@ -1,0 +1,178 @@
+//! Congestion states of one subflow, and its retransmission timer (RFC 5681, 6298, 6582, 6675).
+//!
+//! ```text
+//!             3 dupacks / SACK rule            timeout (from every state)
+//!   OPEN ─────────────────────────► RECOVERY ─────────────────────────► LOSS
+//!    │ ▲ ECE                            │                                │
+//!    ▼ │                                │ everything sent before is ACKed│
+//!   CWR ─────────────► OPEN ◄───────────┴────────────────────────────────┘
+//! ```
+
+use joulepath_controllers::{LossKind, Subflow as Window};
+use joulepath_model::scenario::Recovery;
+
+use super::connection::{Sender, SenderEnd};
+use super::subflow::{Congestion, SubflowSender, Waiting};
+use crate::context::Context;
+
+/// After so many timeouts in a row a scheduler that queues ahead gives a subflow's data to others
+/// (`stale_loss_cnt` of Linux counts on a timer of its own: four times 200 ms).
+const STALE_AFTER: u32 = 2;
+
+/// What becomes of a subflow after its timer has expired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Lives,
+    /// A packet has been repeated in vain too often: the caller has to close the subflow.
+    GivenUp,
+}
+
+impl Sender<'_> {
+    /// Handles the timer of the established subflow `i`.
+    pub(crate) fn on_timer(&mut self, i: usize) -> Fate {
+        match std::mem::replace(&mut self.subflows[i].waiting, Waiting::Retransmission) {
+            Waiting::Retransmission => return self.on_timeout(i),
+            Waiting::Probe => self.probe_tail(i),
+            Waiting::Reordering => self.give_up_overtaken(i),
+        }
+        Fate::Lives
+    }
+
+    /// Handles a retransmission timeout (RFC 6298, section 5; RFC 5681, section 3.1, eq. 4).
+    fn on_timeout(&mut self, i: usize) -> Fate {
+        let (subflow, cx, end) = self.split(i);
+        if subflow.board.is_empty() {
+            return Fate::Lives;
+        }
+        if subflow.back_off(cx, end) > cx.config.transport.max_retries {
+            return Fate::GivenUp;
+        }
+        subflow.enter_loss(cx, end);
+        // Linux reinjects when it declares the subflow stale; until then it does what `retransmit_data` does.
+        if !self.end.queues_ahead || self.subflows[i].rtt.timeouts_in_a_row() >= STALE_AFTER {
+            self.reinject_all(i);
+        }
+        let (subflow, cx, end) = self.split(i);
+        subflow.repair(cx, end);
+        self.push();
+        Fate::Lives
+    }
+}
+
+impl SubflowSender {
+    /// Moves between the congestion states Open, CWR, Recovery and Loss.
+    #[cold]
+    pub(super) fn turn_congestion_state(
+        &mut self,
+        cx: &mut Context<'_>,
+        end: &mut SenderEnd,
+        acked: u32,
+        newly_lost: bool,
+        echo: bool,
+    ) {
+        // The receiver echoes the mark until it gets the first segment after `recover`, which tells it of the
+        // reduction (CWR). The ACK of that segment is the first one whose echo tells of another mark.
+        let una = self.board.una();
+        let over = if self.congestion == Congestion::Cwr { una > self.recover } else { una >= self.recover };
+        if self.congestion != Congestion::Open && over {
+            self.leave_recovery(cx, end);
+        }
+        // If a segment that was sent in recovery is lost, another recovery starts.
+        let newly_lost = newly_lost || (cx.config.is_rack() && self.board.lost() > 0);
+        match self.congestion {
+            Congestion::Open | Congestion::Cwr if newly_lost => self.enter_recovery(cx, end),
+            Congestion::Open if echo => self.reduce_for_mark(cx, end),
+            // After a partial ACK the next hole is lost, too (RFC 6582, section 3.2).
+            Congestion::Recovery if acked > 0 && cx.config.transport.recovery == Recovery::NewReno => {
+                self.board.mark_head_lost();
+            }
+            _ => {}
+        }
+    }
+
+    /// Begins a congestion episode: the controller gives the new ssthresh, packets.
+    pub(super) fn reduce(&mut self, cx: &Context<'_>, end: &mut SenderEnd, kind: LossKind) -> u32 {
+        let i = self.id.index();
+        self.integrate_cwnd(end.cc.subflows[i].cwnd, cx.now_ns);
+        self.stats.loss_events += 1;
+        end.cc.now_us = cx.now_ns / 1_000;
+        let ssthresh = end.controller.on_loss(&mut end.cc, i, kind);
+        end.cc.subflows[i].ssthresh = ssthresh;
+        ssthresh
+    }
+
+    pub(super) fn enter_recovery(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd) {
+        if self.congestion != Congestion::Cwr {
+            self.begin_reduction(cx, end, LossKind::FastRetransmit);
+        }
+        end.cc.subflows[self.id.index()].flags |= Window::RECOVERY;
+        self.congestion = Congestion::Recovery;
+        self.recover = self.board.next();
+        self.rescued = false;
+        self.cwr_pending = true;
+        if cx.config.is_rack() {
+            if self.waiting != Waiting::Retransmission {
+                self.arm(cx);
+            }
+            return; // PRR admits the first retransmission
+        }
+        if cx.config.transport.recovery == Recovery::NewReno {
+            self.board.mark_head_lost();
+        }
+        // Fast retransmit does not depend on the pipe (RFC 6675, section 5, step 4.3).
+        if let Some(ssn) = self.board.next_repair() {
+            self.retransmit(cx, end, ssn);
+        }
+    }
+
+    fn reduce_for_mark(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd) {
+        self.begin_reduction(cx, end, LossKind::Ecn);
+        end.cc.subflows[self.id.index()].flags |= Window::RECOVERY;
+        self.congestion = Congestion::Cwr;
+        self.recover = self.board.next();
+        self.cwr_pending = true;
+    }
+
+    fn leave_recovery(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
+        let window = &mut end.cc.subflows[self.id.index()];
+        self.integrate_cwnd(window.cwnd, cx.now_ns);
+        let reduced = self.congestion == Congestion::Recovery
+            || (cx.config.is_rack() && self.congestion == Congestion::Cwr);
+        self.congestion = Congestion::Open;
+        self.board.forget_duplicates();
+        window.flags &= !(Window::RECOVERY | Window::LOSS);
+        if reduced {
+            window.cwnd = window.ssthresh;
+        }
+    }
+
+    /// After a timeout the controller reduces once per flight, and the timer doubles. Returns the number of
+    /// timeouts in a row.
+    fn back_off(&mut self, cx: &Context<'_>, end: &mut SenderEnd) -> u32 {
+        self.stats.timeouts += 1;
+        // Linux does not reduce again for segments that a recovery has reduced for.
+        let reduced =
+            cx.config.is_rack() && self.congestion == Congestion::Recovery && self.board.una() < self.recover;
+        let first = !reduced && (self.congestion != Congestion::Loss || self.rtt.timeouts_in_a_row() == 0);
+        self.rtt.back_off();
+        if first && self.rtt.timeouts_in_a_row() <= cx.config.transport.max_retries {
+            self.reduce(cx, end, LossKind::Timeout);
+        }
+        self.rtt.timeouts_in_a_row()
+    }
+
+    /// After a timeout the window is one packet, and all segments that were not SACKed count as lost.
+    fn enter_loss(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
+        let window = &mut end.cc.subflows[self.id.index()];
+        self.integrate_cwnd(window.cwnd, cx.now_ns);
+        window.cwnd = 1;
+        window.flags = (window.flags & !Window::RECOVERY) | Window::LOSS;
+        self.congestion = Congestion::Loss;
+        self.recover = self.board.next();
+        self.cwr_pending = true;
+        self.board.mark_all_lost();
+        self.probe = None;
+        self.timer.clear();
+        self.refresh_view(cx, end);
+    }
+}

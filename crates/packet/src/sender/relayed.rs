@@ -1,0 +1,58 @@
+//! The source of data that travels by way of TCP relays: what the relays and the device tell it.
+
+use super::connection::Sender;
+use super::subflow::SubflowSender;
+use crate::subflow::Phase;
+
+impl Sender<'_> {
+    /// Notes that the relay of subflow `i` has room up to SSN `window_end`.
+    pub(crate) fn widen_window(&mut self, i: usize, window_end: u32) {
+        if window_end > self.subflows[i].window_end {
+            self.subflows[i].window_end = window_end;
+            self.refresh_view(i);
+        }
+    }
+
+    /// Takes a DATA_ACK of the device.
+    pub(crate) fn receive_data_ack(&mut self, dsn: u32) {
+        if self.end.data.acknowledge(dsn) {
+            self.end.writer.forget(dsn);
+            if self.end.queues_ahead {
+                self.arm_data();
+            } else {
+                self.arm_data_past_relays();
+            }
+        }
+        self.push();
+    }
+
+    /// Sets the timer of the data level: what the device has not acknowledged for two RTOs is sent again.
+    /// What no relay has acknowledged is sent again by its subflow.
+    pub(crate) fn arm_data_past_relays(&mut self) {
+        let data = &self.end.data;
+        if self.end.queues_ahead || data.una() == data.next() {
+            return;
+        }
+        let open = self.subflows.iter().filter(|subflow| subflow.phase == Phase::Established);
+        if let Some(rto_ns) = open.map(|subflow| subflow.rtt.rto_ns()).max() {
+            self.set_data_timer(2 * rto_ns);
+        }
+    }
+
+    /// Sends the oldest segment again on an idle subflow: the device has not acknowledged it for long.
+    #[cold]
+    pub(super) fn repeat_past_relays(&mut self) {
+        let una = self.end.data.una();
+        if una == self.end.data.next() {
+            return;
+        }
+        let idle = |subflow: &&SubflowSender| subflow.phase == Phase::Established && subflow.board.is_empty();
+        let open = |subflow: &&SubflowSender| subflow.board.next() < subflow.window_end;
+        let mut candidates = self.subflows.iter().filter(idle);
+        let found = candidates.clone().find(open).or_else(|| candidates.next());
+        if let Some(i) = found.map(|subflow| subflow.id.index()) {
+            self.reinject_on(i, una);
+        }
+        self.arm_data_past_relays();
+    }
+}

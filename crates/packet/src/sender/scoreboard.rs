@@ -1,0 +1,398 @@
+//! What a sender knows of its outstanding segments: which are SACKed, lost, retransmitted (RFC 6675), or how
+//! many duplicate ACKs have come (RFC 6582).
+//!
+//! ```text
+//!            SACK                        ACK
+//!   sent ─────────────► SACKED ─────────────► gone
+//!     │  3 SACKed above    ▲
+//!     └──────► LOST ───────┘  (a retransmission keeps LOST and adds RETRANSMITTED)
+//! ```
+
+use std::collections::VecDeque;
+
+use crate::packet::Tick;
+
+/// An outstanding segment.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Segment {
+    pub(crate) dsn: u32,
+    /// Payload, bytes.
+    pub(crate) len: u16,
+    flags: u8,
+    /// When its latest copy left.
+    sent: Tick,
+}
+
+impl Segment {
+    pub(crate) fn new(dsn: u32, len: u16, sent: Tick) -> Self {
+        Segment { dsn, len, flags: 0, sent }
+    }
+}
+
+/// The copy that was sent last among those that are known to have arrived (RFC 8985, section 6.2:
+/// RACK.xmit_ts, RACK.rtt).
+#[derive(Clone, Copy, Default)]
+pub(crate) struct LatestArrival {
+    sent: Tick,
+    rtt_ns: u64,
+}
+
+const SACKED: u8 = 1;
+const LOST: u8 = 2;
+/// A retransmission is in flight.
+const RETRANSMITTED: u8 = 4;
+
+/// Largest threshold of duplicate ACKs or SACKed segments after which a segment counts as lost.
+pub(crate) const MAX_DUP_THRESHOLD: usize = 16;
+
+pub(crate) struct Scoreboard {
+    una: u32,
+    next: u32,
+    ring: Box<[Segment]>,
+    sacked: u32,
+    lost: u32,
+    retransmitted: u32,
+    /// Duplicate ACKs without SACK. Each of them stands for a segment that has left the network.
+    dup_acks: u32,
+    /// The highest SACKed SSNs plus one, in descending order; as many as the threshold.
+    highest_sacked: [u32; MAX_DUP_THRESHOLD],
+    dup_threshold: usize,
+    /// Every segment below is SACKed or has been judged lost.
+    judged: u32,
+    /// No lost segment below waits for its retransmission.
+    repair_from: u32,
+    latest: LatestArrival,
+    /// Retransmissions in flight, in the order in which they left: SSN and time.
+    resent: VecDeque<(u32, Tick)>,
+}
+
+impl Scoreboard {
+    pub(crate) fn new(dup_threshold: usize) -> Self {
+        Scoreboard {
+            una: 0,
+            next: 0,
+            ring: vec![Segment::default(); 64].into_boxed_slice(),
+            sacked: 0,
+            lost: 0,
+            retransmitted: 0,
+            dup_acks: 0,
+            highest_sacked: [0; MAX_DUP_THRESHOLD],
+            dup_threshold: dup_threshold.clamp(1, MAX_DUP_THRESHOLD),
+            judged: 0,
+            repair_from: 0,
+            latest: LatestArrival::default(),
+            resent: VecDeque::new(),
+        }
+    }
+
+    /// Number of segments that were judged lost, whether or not they have been sent again.
+    pub(crate) fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// Number of SACKed segments.
+    pub(crate) fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
+    /// Oldest unacknowledged SSN.
+    #[inline]
+    pub(crate) fn una(&self) -> u32 {
+        self.una
+    }
+
+    /// SSN of the next new segment.
+    #[inline]
+    pub(crate) fn next(&self) -> u32 {
+        self.next
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.una == self.next
+    }
+
+    /// Number of segments that were sent and not cumulatively acknowledged.
+    pub(crate) fn outstanding(&self) -> u32 {
+        self.next - self.una
+    }
+
+    /// The pipe of RFC 6675, packets.
+    #[inline]
+    pub(crate) fn in_flight(&self) -> u32 {
+        (self.next - self.una + self.retransmitted).saturating_sub(self.sacked + self.lost + self.dup_acks)
+    }
+
+    /// Number of segments, from the start on, that the receiver is known to have.
+    #[inline]
+    pub(crate) fn delivered(&self) -> u32 {
+        self.una + self.sacked + self.dup_acks
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, ssn: u32) -> Segment {
+        self.ring[ssn as usize & (self.ring.len() - 1)]
+    }
+
+    #[inline]
+    fn slot(&mut self, ssn: u32) -> &mut Segment {
+        let mask = self.ring.len() - 1;
+        &mut self.ring[ssn as usize & mask]
+    }
+
+    /// Outstanding segments that were not SACKed, the oldest first.
+    pub(crate) fn unsacked(&self) -> impl Iterator<Item = Segment> + '_ {
+        (self.una..self.next).map(|ssn| self.get(ssn)).filter(|segment| segment.flags & SACKED == 0)
+    }
+
+    /// Adds a new segment that is sent; returns its SSN.
+    #[inline]
+    pub(crate) fn push(&mut self, segment: Segment) -> u32 {
+        if (self.next - self.una) as usize == self.ring.len() {
+            self.grow();
+        }
+        let ssn = self.next;
+        *self.slot(ssn) = segment;
+        self.next += 1;
+        ssn
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let mut bigger = vec![Segment::default(); self.ring.len() * 2].into_boxed_slice();
+        let mask = bigger.len() - 1;
+        for ssn in self.una..self.next {
+            bigger[ssn as usize & mask] = self.get(ssn);
+        }
+        self.ring = bigger;
+    }
+
+    /// Takes a cumulative ACK: everything below `ack` has arrived. Returns the number of segments that this
+    /// is news for.
+    #[inline]
+    pub(crate) fn advance(&mut self, ack: u32) -> u32 {
+        let ack = ack.min(self.next);
+        if ack <= self.una {
+            return 0;
+        }
+        let acked = ack - self.una;
+        if self.sacked | self.lost | self.retransmitted != 0 {
+            while self.resent.front().is_some_and(|&(ssn, _)| ssn < ack) {
+                self.resent.pop_front();
+            }
+            for ssn in self.una..ack {
+                let flags = self.get(ssn).flags;
+                self.sacked -= u32::from(flags & SACKED != 0);
+                self.lost -= u32::from(flags & LOST != 0);
+                self.retransmitted -= u32::from(flags & RETRANSMITTED != 0);
+            }
+        }
+        // Without SACK a cumulative ACK cancels the duplicates that its later segments caused.
+        self.dup_acks = self.dup_acks.saturating_sub(acked - 1);
+        self.una = ack;
+        self.judged = self.judged.max(ack);
+        self.repair_from = self.repair_from.max(ack);
+        acked
+    }
+
+    /// Notes that the receiver has `ssn`; returns whether that is news.
+    pub(crate) fn sack(&mut self, ssn: u32) -> bool {
+        if ssn < self.una || ssn >= self.next {
+            return false;
+        }
+        let flags = self.get(ssn).flags;
+        if flags & SACKED != 0 {
+            return false;
+        }
+        self.sacked += 1;
+        self.lost -= u32::from(flags & LOST != 0);
+        self.retransmitted -= u32::from(flags & RETRANSMITTED != 0);
+        self.slot(ssn).flags = SACKED;
+        self.note_high(ssn + 1);
+        true
+    }
+
+    /// Keeps the highest SACKed numbers in descending order.
+    #[inline]
+    fn note_high(&mut self, end: u32) {
+        let top = &mut self.highest_sacked[..self.dup_threshold];
+        if end <= top[top.len() - 1] {
+            return;
+        }
+        let mut at = top.len() - 1;
+        while at > 0 && top[at - 1] < end {
+            top[at] = top[at - 1];
+            at -= 1;
+        }
+        top[at] = end;
+    }
+
+    /// IsLost of RFC 6675 for all segments at once: a segment is lost if `dup_threshold` segments above it
+    /// are SACKed. Returns how many segments were newly judged lost.
+    pub(crate) fn judge(&mut self) -> u32 {
+        let edge = self.highest_sacked[self.dup_threshold - 1];
+        let before = self.lost;
+        for ssn in self.judged.max(self.una)..edge.min(self.next) {
+            self.mark_lost(ssn);
+        }
+        self.judged = self.judged.max(edge);
+        self.lost - before
+    }
+
+    /// Notes that a copy that left at `sent` has arrived; the ACK that tells so came at `now_ns`.
+    #[inline]
+    pub(crate) fn arrived(&mut self, sent: Tick, now_ns: u64) {
+        let rtt_ns = sent.elapsed_ns(now_ns);
+        if rtt_ns <= self.latest.sent.elapsed_ns(now_ns) {
+            self.latest = LatestArrival { sent, rtt_ns };
+        }
+    }
+
+    /// RACK (RFC 8985, section 6.2, step 5): a segment is lost if it left before the latest copy that arrived
+    /// and has been on its way for longer than the RTT of that copy and `reordering_ns`. Returns how many
+    /// copies were newly judged lost, and how long to wait until the next ones may be, ns.
+    pub(crate) fn judge_by_time(&mut self, reordering_ns: u64, now_ns: u64) -> (u32, Option<u64>) {
+        let latest_ns = self.latest.sent.elapsed_ns(now_ns);
+        let patience_ns = self.latest.rtt_ns + reordering_ns;
+        let (mut lost, mut wait_ns) = (0, None);
+        let mut at = self.judged.max(self.una);
+        while at < self.next {
+            let Segment { flags, sent, .. } = self.get(at);
+            if flags & (SACKED | LOST) == 0 {
+                let age_ns = sent.elapsed_ns(now_ns);
+                if age_ns <= latest_ns {
+                    break;
+                }
+                if age_ns < patience_ns {
+                    wait_ns = Some(patience_ns - age_ns);
+                } else {
+                    self.mark_lost(at);
+                    lost += 1;
+                }
+            }
+            at += 1;
+            if wait_ns.is_none() {
+                self.judged = at;
+            }
+        }
+        while let Some(&(ssn, sent)) = self.resent.front() {
+            let segment = self.get(ssn);
+            let in_flight = ssn >= self.una && segment.flags & RETRANSMITTED != 0 && segment.sent == sent;
+            if in_flight {
+                let age_ns = sent.elapsed_ns(now_ns);
+                if age_ns <= latest_ns {
+                    break;
+                }
+                if age_ns < patience_ns {
+                    wait_ns = wait_ns.max(Some(patience_ns - age_ns));
+                    break;
+                }
+                self.slot(ssn).flags &= !RETRANSMITTED;
+                self.retransmitted -= 1;
+                self.repair_from = self.repair_from.min(ssn);
+                lost += 1;
+            }
+            self.resent.pop_front();
+        }
+        (lost, wait_ns)
+    }
+
+    fn mark_lost(&mut self, ssn: u32) {
+        let segment = self.slot(ssn);
+        if segment.flags & (SACKED | LOST) == 0 {
+            segment.flags |= LOST;
+            self.lost += 1;
+            self.repair_from = self.repair_from.min(ssn);
+        }
+    }
+
+    /// NewReno: marks the oldest segment as lost, when there are enough duplicate ACKs or after a partial
+    /// ACK.
+    pub(crate) fn mark_head_lost(&mut self) {
+        if self.una < self.next {
+            self.mark_lost(self.una);
+        }
+    }
+
+    /// Marks all segments as lost that were not SACKed: after a timeout none of them counts as in the network
+    /// (RFC 6675, section 5.1).
+    pub(crate) fn mark_all_lost(&mut self) {
+        self.retransmitted = 0;
+        self.resent.clear();
+        self.dup_acks = 0;
+        for ssn in self.una..self.next {
+            self.slot(ssn).flags &= !RETRANSMITTED;
+            self.mark_lost(ssn);
+        }
+        self.judged = self.next;
+        self.repair_from = self.una;
+    }
+
+    /// NewReno: counts another duplicate ACK; returns how many there are.
+    pub(crate) fn duplicate_ack(&mut self) -> u32 {
+        let outstanding = self.next - self.una;
+        self.dup_acks = (self.dup_acks + 1).min(outstanding - 1);
+        self.dup_acks
+    }
+
+    pub(crate) fn forget_duplicates(&mut self) {
+        self.dup_acks = 0;
+    }
+
+    /// NextSeg rule 1 of RFC 6675: the first lost segment that was not retransmitted.
+    #[inline]
+    pub(crate) fn next_repair(&mut self) -> Option<u32> {
+        if self.lost == 0 {
+            return None;
+        }
+        for ssn in self.repair_from.max(self.una)..self.next {
+            if self.get(ssn).flags & (SACKED | LOST | RETRANSMITTED) == LOST {
+                self.repair_from = ssn;
+                return Some(ssn);
+            }
+        }
+        self.repair_from = self.next;
+        None
+    }
+
+    /// NextSeg rule 3 of RFC 6675: without new data to send, the first hole below the highest SACKed segment.
+    pub(crate) fn next_hole(&self) -> Option<u32> {
+        let top = self.highest_sacked[0].min(self.next);
+        (self.una..top).find(|&ssn| self.get(ssn).flags & (SACKED | RETRANSMITTED) == 0)
+    }
+
+    /// Whether a segment is SACKed, or a retransmission of it is in flight.
+    pub(crate) fn is_settled(&self, ssn: u32) -> bool {
+        self.get(ssn).flags & (SACKED | RETRANSMITTED) != 0
+    }
+
+    /// Notes that a segment is sent again.
+    pub(crate) fn retransmit(&mut self, ssn: u32, now: Tick) -> Segment {
+        // Rule 3 repairs a segment that has not been judged yet. From now on its first copy counts as lost.
+        let segment = self.slot(ssn);
+        let judged = segment.flags & LOST != 0;
+        segment.flags |= LOST;
+        self.lost += u32::from(!judged);
+        self.copy(ssn, now)
+    }
+
+    /// Notes that a second copy of a segment is sent. The first one does not count as lost.
+    pub(crate) fn copy(&mut self, ssn: u32, now: Tick) -> Segment {
+        self.resent.push_back((ssn, now));
+        let segment = self.slot(ssn);
+        let again = segment.flags & RETRANSMITTED != 0;
+        segment.flags |= RETRANSMITTED;
+        segment.sent = now;
+        let segment = *segment;
+        self.retransmitted += u32::from(!again);
+        segment
+    }
+
+    /// Whether any segment was SACKed or any ACK was a duplicate.
+    pub(crate) fn has_gaps(&self) -> bool {
+        self.sacked + self.dup_acks > 0
+    }
+}
+
+#[cfg(test)]
+mod tests;

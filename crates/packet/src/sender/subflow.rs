@@ -1,0 +1,176 @@
+//! State of the sending end of one subflow.
+
+use joulepath_model::scenario::Transport;
+
+use super::rtt::{RtoBounds, RttEstimator};
+use super::scoreboard::Scoreboard;
+use crate::event::LazyTimer;
+use crate::network::Route;
+use crate::packet::Tick;
+use crate::subflow::{Phase, SubflowId};
+
+/// Congestion state of a sender, with the names of RFC 6675 and Linux.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Congestion {
+    Open,
+    /// Window reduced after an ECN echo, nothing lost.
+    Cwr,
+    /// Fast recovery.
+    Recovery,
+    /// After a retransmission timeout.
+    Loss,
+}
+
+/// What the timer of a sender waits for. As in Linux there is one timer for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    /// The RTO (RFC 6298), or the next try of a handshake.
+    Retransmission,
+    /// A probe of the tail of a flight (RFC 8985, section 7).
+    Probe,
+    /// The end of the reordering window: an overtaken segment is judged lost (RFC 8985, section 6.2).
+    Reordering,
+}
+
+/// State of proportional rate reduction since the latest reduction began, packets (RFC 9937).
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Reduction {
+    /// The window before the reduction (RecoverFS; Linux takes the window).
+    pub(crate) prior_cwnd: u32,
+    /// prr_delivered.
+    pub(crate) delivered: u32,
+    /// prr_out.
+    pub(crate) out: u32,
+}
+
+/// A tail loss probe that no ACK has answered.
+#[derive(Clone, Copy)]
+pub(crate) struct Probe {
+    /// First SSN after all that was sent before the probe.
+    pub(crate) end: u32,
+    /// When it left, if it was a copy.
+    pub(crate) copied_at: Option<Tick>,
+}
+
+/// What a run reports about the sending end.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct SenderStats {
+    pub(crate) segments: u64,
+    /// Number of segments that were sent again on this subflow.
+    pub(crate) retransmissions: u64,
+    /// Number of segments that another subflow had carried before.
+    pub(crate) reinjections: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) loss_events: u64,
+    pub(crate) rtt_samples: u64,
+    pub(crate) rtt_sum_ns: u64,
+    /// Integral of cwnd over time, packets × ns.
+    pub(crate) cwnd_ns: u128,
+}
+
+/// The sending end of one subflow. Its window is in the connection's controller, next to those of the other
+/// subflows.
+pub(crate) struct SubflowSender {
+    pub(crate) id: SubflowId,
+    pub(crate) phase: Phase,
+    pub(crate) congestion: Congestion,
+    /// What `timer` waits for.
+    pub(crate) waiting: Waiting,
+    /// Whether NextSeg rule 4 has been used in this recovery.
+    pub(crate) rescued: bool,
+    /// Whether the next data segment tells the receiver that the window was reduced.
+    pub(crate) cwr_pending: bool,
+    /// The route of data.
+    pub(crate) route: Route,
+    pub(crate) board: Scoreboard,
+    pub(crate) rtt: RttEstimator,
+    /// Timer for data, or for the handshake while that lasts; see [`Waiting`].
+    pub(crate) timer: LazyTimer,
+    pub(crate) last_send_ns: u64,
+    /// The integral of cwnd is up to date until here, ns.
+    cwnd_since_ns: u64,
+    /// First SSN that a TCP relay at the far end has no room for.
+    pub(crate) window_end: u32,
+    /// Recovery, CWR and Loss end when everything below this SSN is acknowledged.
+    pub(crate) recover: u32,
+    /// Serial number that the next ACK with SACK blocks should have.
+    pub(crate) sack_serial: u32,
+    pub(crate) reduction: Reduction,
+    pub(crate) probe: Option<Probe>,
+    pub(crate) stats: SenderStats,
+    /// The counters at the end of the warm-up.
+    pub(crate) before: SenderStats,
+}
+
+fn bounds(transport: &Transport) -> RtoBounds {
+    RtoBounds {
+        initial_ns: transport.rto_initial.0,
+        min_ns: transport.rto_min.0,
+        max_ns: transport.rto_max.0,
+    }
+}
+
+impl SubflowSender {
+    /// A subflow that has not been opened. `window_end` is where the window of a TCP relay ends.
+    pub(crate) fn new(id: SubflowId, route: Route, window_end: u32, transport: &Transport) -> Self {
+        SubflowSender {
+            id,
+            phase: Phase::Closed,
+            congestion: Congestion::Open,
+            waiting: Waiting::Retransmission,
+            rescued: false,
+            cwr_pending: false,
+            route,
+            board: Scoreboard::new(transport.dup_threshold as usize),
+            rtt: RttEstimator::new(bounds(transport)),
+            timer: LazyTimer::new(),
+            last_send_ns: 0,
+            cwnd_since_ns: 0,
+            window_end,
+            recover: 0,
+            sack_serial: 0,
+            reduction: Reduction::default(),
+            probe: None,
+            stats: SenderStats::default(),
+            before: SenderStats::default(),
+        }
+    }
+
+    /// Begins a new subflow on the path. No state of the transport survives; the timer, the counters and the
+    /// instants since which they count do.
+    pub(crate) fn renew(&mut self, id: SubflowId, window_end: u32, transport: &Transport) {
+        *self = SubflowSender {
+            timer: self.timer,
+            last_send_ns: self.last_send_ns,
+            cwnd_since_ns: self.cwnd_since_ns,
+            stats: self.stats,
+            before: self.before,
+            ..Self::new(id, self.route, window_end, transport)
+        };
+    }
+
+    /// Lets the subflow carry data from now on. The handshake's timer is not needed any more.
+    pub(crate) fn establish(&mut self, now_ns: u64) {
+        self.timer.clear();
+        (self.cwnd_since_ns, self.last_send_ns) = (now_ns, now_ns);
+    }
+
+    /// Adds cwnd × time to the statistics; cwnd was `cwnd` packets since it last changed.
+    #[inline]
+    pub(crate) fn integrate_cwnd(&mut self, cwnd: u32, now_ns: u64) {
+        let since_ns = std::mem::replace(&mut self.cwnd_since_ns, now_ns);
+        self.stats.cwnd_ns += u128::from(u64::from(cwnd) * (now_ns - since_ns));
+    }
+
+    /// Whether it recovers from a loss, by retransmissions or after a timeout.
+    #[inline]
+    pub(crate) fn is_recovering(&self) -> bool {
+        matches!(self.congestion, Congestion::Recovery | Congestion::Loss)
+    }
+
+    /// Whether it reduces its window, for a loss or for a mark.
+    #[inline]
+    pub(crate) fn is_reducing(&self) -> bool {
+        matches!(self.congestion, Congestion::Recovery | Congestion::Cwr)
+    }
+}

@@ -1,0 +1,132 @@
+//! Sends the segments of one subflow: new ones, copies, retransmissions.
+
+use joulepath_model::energy::Traffic;
+use joulepath_model::scenario::Recovery;
+
+use super::connection::SenderEnd;
+use super::scoreboard::Segment;
+use super::subflow::{Congestion, SubflowSender, Waiting};
+use crate::context::Context;
+use crate::packet::{CWR, ECT, Kind, Packet, RETRANSMISSION, Tick};
+use crate::subflow::Phase;
+
+impl SubflowSender {
+    /// Whether one more segment may be sent.
+    #[inline]
+    pub(super) fn has_space(&self, end: &SenderEnd) -> bool {
+        self.board.in_flight() < end.cc.subflows[self.id.index()].cwnd
+            && self.phase == Phase::Established
+            && self.board.next() < self.window_end
+    }
+
+    /// Retransmits what the window admits.
+    #[cold]
+    pub(super) fn repair(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd) {
+        while self.board.in_flight() < end.cc.subflows[self.id.index()].cwnd {
+            match self.board.next_repair() {
+                Some(ssn) => self.retransmit(cx, end, ssn),
+                None => return self.rescue_tail(cx, end),
+            }
+        }
+    }
+
+    /// If there is no new data, repairs holes and the tail that may be lost (RFC 6675, NextSeg rules 3 and
+    /// 4).
+    fn rescue_tail(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd) {
+        let sack = cx.config.transport.recovery == Recovery::Sack;
+        if end.may_send_new() || self.congestion != Congestion::Recovery || !sack {
+            return;
+        }
+        if let Some(ssn) = self.board.next_hole() {
+            return self.retransmit(cx, end, ssn);
+        }
+        if !self.rescued && self.board.has_gaps() && !self.board.is_empty() {
+            self.rescued = true;
+            let last = self.board.next() - 1;
+            if !self.board.is_settled(last) {
+                self.retransmit(cx, end, last);
+            }
+        }
+    }
+
+    pub(super) fn retransmit(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, ssn: u32) {
+        let segment = self.board.retransmit(ssn, Tick::at(cx.now_ns));
+        self.stats.retransmissions += 1;
+        if ssn == self.board.una() {
+            // The timer starts anew for the oldest segment: its ACK needs another RTT (RFC 6582, section 3.2,
+            // step 3; Linux).
+            self.timer.clear();
+        }
+        self.transmit(cx, ssn, segment, RETRANSMISSION);
+        self.refresh_view(cx, end);
+    }
+
+    /// Sends a second copy of a segment that may still be on its way.
+    pub(super) fn copy(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, ssn: u32) {
+        let segment = self.board.copy(ssn, Tick::at(cx.now_ns));
+        self.stats.retransmissions += 1;
+        self.transmit(cx, ssn, segment, RETRANSMISSION);
+        self.refresh_view(cx, end);
+    }
+
+    /// Sends a new segment on this subflow.
+    #[inline(always)]
+    pub(super) fn send_new(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, dsn: u32, len: u16) {
+        if self.board.is_empty() && cx.now_ns - self.last_send_ns > self.rtt.rto_ns() {
+            self.restart_after_idle(cx, end);
+        }
+        let segment = Segment::new(dsn, len, Tick::at(cx.now_ns));
+        let ssn = self.board.push(segment);
+        end.views[self.id.index()].in_flight += 1;
+        self.transmit(cx, ssn, segment, 0);
+    }
+
+    /// RFC 2861 as in Linux: the window is halved for each RTO of silence, down to the initial window.
+    #[cold]
+    fn restart_after_idle(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
+        let i = self.id.index();
+        let window = &mut end.cc.subflows[i];
+        self.integrate_cwnd(window.cwnd, cx.now_ns);
+        let mut idle_ns = cx.now_ns - self.last_send_ns;
+        let rto_ns = self.rtt.rto_ns();
+        let floor = cx.config.transport.initial_window.min(window.cwnd);
+        window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);
+        while idle_ns > rto_ns && window.cwnd > floor {
+            window.cwnd = (window.cwnd / 2).max(floor);
+            idle_ns -= rto_ns;
+        }
+        end.cc.now_us = cx.now_ns / 1_000;
+        end.controller.on_restart(&mut end.cc, i);
+        self.refresh_view(cx, end);
+    }
+
+    #[inline(always)]
+    fn transmit(&mut self, cx: &mut Context<'_>, ssn: u32, segment: Segment, mut flags: u8) {
+        // Retransmissions are not ECN-capable (RFC 3168, section 6.1.5).
+        if cx.config.transport.ecn && flags & RETRANSMISSION == 0 {
+            flags |= ECT;
+            if std::mem::take(&mut self.cwr_pending) {
+                flags |= CWR;
+            }
+        }
+        self.stats.segments += 1;
+        self.last_send_ns = cx.now_ns;
+        self.reduction.out += 1;
+        if !self.timer.is_set() || self.waiting == Waiting::Probe {
+            self.arm(cx);
+        }
+        let i = self.id.index();
+        let packet = Packet {
+            ssn,
+            dsn: segment.dsn,
+            aux: u32::from(segment.len),
+            flags,
+            ..Packet::new(Kind::Data, cx.global(i) as u32, self.id.epoch, Tick::at(cx.now_ns))
+        };
+        let size = u32::from(segment.len) + cx.config.sizes.header;
+        cx.send(i, cx.net.hop(self.route, 0), packet, size);
+        if !cx.downloads {
+            cx.meter(i, size, Traffic::Up);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The numbers of the event sources.
+
+use crate::event::Source;
+
+/// The numbers of the event sources. Their order is: links, two timers per subflow, five timers per
+/// connection, cross traffic, channels, single timers.
+#[derive(Clone, Copy)]
+pub(crate) struct Sources {
+    subflows: Source,
+    connections: Source,
+    cross: Source,
+    channels: Source,
+    marks: Source,
+}
+
+/// Number of timers of a subflow.
+const SUBFLOW_TIMERS: u32 = 2;
+/// Number of timers of a connection.
+const CONNECTION_TIMERS: u32 = 5;
+
+/// What an event that is not a link's is for, with the index of its subflow, connection, source or channel.
+pub(crate) enum Timer {
+    Rto(usize),
+    DelayedAck(usize),
+    Application(usize),
+    Control(usize),
+    Look(usize),
+    Slot(usize),
+    Data(usize),
+    Cross(usize),
+    Channel(usize),
+    WarmUp,
+    Sample,
+    Fabric,
+}
+
+impl Sources {
+    pub(crate) fn new(
+        links: usize,
+        subflows: usize,
+        connections: usize,
+        cross: usize,
+        channels: usize,
+    ) -> Self {
+        let subflows_at = links as u32;
+        let connections_at = subflows_at + SUBFLOW_TIMERS * subflows as u32;
+        let cross_at = connections_at + CONNECTION_TIMERS * connections as u32;
+        Sources {
+            subflows: subflows_at,
+            connections: connections_at,
+            cross: cross_at,
+            channels: cross_at + cross as u32,
+            marks: cross_at + (cross + channels) as u32,
+        }
+    }
+
+    /// How many numbers are in use.
+    pub(crate) fn count(self) -> usize {
+        self.marks as usize + 3
+    }
+
+    /// The first number that is not a link's.
+    #[inline]
+    pub(crate) fn first_timer(self) -> Source {
+        self.subflows
+    }
+
+    #[inline]
+    pub(crate) fn rto(self, subflow: usize) -> Source {
+        self.subflows + SUBFLOW_TIMERS * subflow as u32
+    }
+
+    #[inline]
+    pub(crate) fn delayed_ack(self, subflow: usize) -> Source {
+        self.rto(subflow) + 1
+    }
+
+    pub(crate) fn application(self, connection: usize) -> Source {
+        self.connections + CONNECTION_TIMERS * connection as u32
+    }
+
+    pub(crate) fn control(self, connection: usize) -> Source {
+        self.application(connection) + 1
+    }
+
+    /// The selector of a connection.
+    pub(crate) fn look(self, connection: usize) -> Source {
+        self.application(connection) + 2
+    }
+
+    /// The retransmission timer of a connection's data level.
+    pub(crate) fn data(self, connection: usize) -> Source {
+        self.application(connection) + 4
+    }
+
+    /// The slots of a connection's allocator.
+    pub(crate) fn slot(self, connection: usize) -> Source {
+        self.application(connection) + 3
+    }
+
+    pub(crate) fn cross(self, index: usize) -> Source {
+        self.cross + index as u32
+    }
+
+    pub(crate) fn channel(self, index: usize) -> Source {
+        self.channels + index as u32
+    }
+
+    pub(crate) fn warm_up(self) -> Source {
+        self.marks
+    }
+
+    pub(crate) fn sample(self) -> Source {
+        self.marks + 1
+    }
+
+    /// A look at the switches of a topology.
+    pub(crate) fn fabric(self) -> Source {
+        self.marks + 2
+    }
+
+    /// What the event of a source that is not a link is for.
+    pub(crate) fn timer(self, source: Source) -> Timer {
+        if source >= self.marks {
+            match source - self.marks {
+                0 => Timer::WarmUp,
+                1 => Timer::Sample,
+                _ => Timer::Fabric,
+            }
+        } else if source >= self.channels {
+            Timer::Channel((source - self.channels) as usize)
+        } else if source >= self.cross {
+            Timer::Cross((source - self.cross) as usize)
+        } else if source >= self.connections {
+            let offset = source - self.connections;
+            let connection = (offset / CONNECTION_TIMERS) as usize;
+            match offset % CONNECTION_TIMERS {
+                0 => Timer::Application(connection),
+                1 => Timer::Control(connection),
+                2 => Timer::Look(connection),
+                3 => Timer::Slot(connection),
+                _ => Timer::Data(connection),
+            }
+        } else {
+            let offset = source - self.subflows;
+            let subflow = (offset / SUBFLOW_TIMERS) as usize;
+            if offset % SUBFLOW_TIMERS == 1 { Timer::DelayedAck(subflow) } else { Timer::Rto(subflow) }
+        }
+    }
+}

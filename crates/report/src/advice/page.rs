@@ -1,0 +1,85 @@
+//! The answer as an HTML page, with the words and digits of the table.
+
+use joulepath_control::advise::{Advice, Path, Question, Within, significant};
+use joulepath_control::limit::Capacity;
+use joulepath_model::result::Provenance;
+
+use super::table;
+use crate::html::advice::{AdvicePage, AdviceRange, AdviceTable, AdviceWay, advice_html};
+use crate::machine::ReportError;
+
+/// One self-contained page, as [`crate::html`].
+///
+/// # Errors
+/// If a number fits no JSON.
+pub fn html(question: &Question, advice: &Advice, by: &Provenance) -> Result<String, ReportError> {
+    advice_html(&page(question, advice, by))
+}
+
+/// What the page shows.
+fn page(question: &Question, advice: &Advice, by: &Provenance) -> AdvicePage {
+    let names: Vec<&str> = question.paths.iter().map(|path| path.name.as_str()).collect();
+    let ways = table::rows(advice).into_iter().map(|(plan, is_best)| {
+        let [interfaces, split, rates, time, energy] = table::cells(question, plan);
+        let (seconds, joules) = (plan.seconds, plan.energy_j);
+        AdviceWay { interfaces, split, rates, time, energy, seconds, joules, is_best }
+    });
+    AdvicePage {
+        title: format!("{} over {}", question.size, names.join(", ")),
+        chips: chips(question),
+        reason: advice.reason.clone(),
+        ways: ways.collect(),
+        line: advice.line.clone(),
+        deadline_s: match question.within {
+            Within::Deadline(deadline) => Some(deadline.as_secs_f64()),
+            Within::Whenever | Within::Rate(_) => None,
+        },
+        ranges: ranges(question, advice),
+        paths: paths(question),
+        notes: vec![
+            table::footing(question.capacity).to_owned(),
+            "Nothing was simulated: no handshake, slow start, queues or retransmissions.".to_owned(),
+        ],
+        command: by.command.clone(),
+        version: by.version.clone(),
+        commit: by.commit.clone(),
+    }
+}
+
+fn chips(question: &Question) -> Vec<String> {
+    let within = match question.within {
+        Within::Whenever => "whenever".to_owned(),
+        Within::Deadline(deadline) => format!("within {deadline}"),
+        Within::Rate(rate) => format!("at {rate}"),
+    };
+    let rates = match question.capacity {
+        Capacity::TcpFriendly => "rates of TCP",
+        Capacity::Link => "rates of the links",
+    };
+    let base = (question.base.0 > 0.0).then(|| format!("shared base {}", question.base));
+    [within, "download".to_owned(), rates.to_owned()].into_iter().chain(base).collect()
+}
+
+fn ranges(question: &Question, advice: &Advice) -> Vec<AdviceRange> {
+    let mut ranges = table::ranges(question, &advice.break_even);
+    if ranges.is_empty() {
+        let best = advice.best.paths.iter().map(|part| part.path);
+        ranges.push(("any, up to 100 GB".to_owned(), table::names(question, best)));
+    }
+    ranges.into_iter().map(|(sizes, interfaces)| AdviceRange { sizes, interfaces }).collect()
+}
+
+fn paths(question: &Question) -> AdviceTable {
+    let cells = |path: &Path| {
+        vec![
+            significant(path.rate.bps() as f64 / 1e6),
+            significant(path.rtt.as_secs_f64() * 1e3),
+            significant(path.loss.get() * 100.0),
+            path.energy.to_string(),
+        ]
+    };
+    AdviceTable {
+        heads: vec![("rate", "Mbit/s"), ("RTT", "ms"), ("loss", "%"), ("energy", "")],
+        rows: question.paths.iter().map(|path| (path.name.clone(), cells(path))).collect(),
+    }
+}

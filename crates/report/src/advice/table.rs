@@ -1,0 +1,121 @@
+//! The answer for a terminal.
+
+use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use joulepath_control::advise::{Advice, BreakEven, Plan, Question, significant};
+use joulepath_control::limit::Capacity;
+
+use crate::text::wrapped;
+
+/// Reason, front, break-even sizes, and what the numbers rest on; sentences are at most `width` characters
+/// wide.
+pub fn table(question: &Question, advice: &Advice, width: usize) -> String {
+    let mut text = format!("{}\n\n{}\n\n", wrapped(&advice.reason, width, ""), plans(question, advice));
+    for line in break_evens(question, &advice.break_even) {
+        text += &format!("{}\n", wrapped(&line, width, "  "));
+    }
+    text + &format!("{}\n", wrapped(footing(question.capacity), width, ""))
+}
+
+/// The front, with the advice among it.
+fn plans(question: &Question, advice: &Advice) -> String {
+    let mut table = Table::new();
+    let rule = LineStyle::none().fill('─').junction('─');
+    table.load_style(TableStyle::new().header_separator(rule)).force_no_tty();
+    table.set_header(["", "interfaces", "share\n%", "rate\nMbit/s", "time\ns", "energy\nJ"]);
+    for (plan, is_best) in rows(advice) {
+        let best = if is_best { "best" } else { "" }.to_owned();
+        table.add_row([[best].as_slice(), &cells(question, plan)].concat());
+    }
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if index >= 2 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    lines.join("\n")
+}
+
+/// Interfaces, shares in %, rates in Mbit/s, seconds and joules.
+pub(super) fn cells(question: &Question, plan: &Plan) -> [String; 5] {
+    let numbers = |number: &dyn Fn(f64, f64) -> String| {
+        plan.paths.iter().map(|part| number(part.share, part.rate_bps)).collect::<Vec<_>>().join("/")
+    };
+    [
+        names(question, plan.paths.iter().map(|part| part.path)),
+        numbers(&|share, _| significant(100.0 * share)),
+        numbers(&|_, rate| significant(rate / 1e6)),
+        significant(plan.seconds),
+        significant(plan.energy_j),
+    ]
+}
+
+/// The front by time; the best plan is marked, and put in if the deadline lies between two corners.
+pub(super) fn rows(advice: &Advice) -> Vec<(&Plan, bool)> {
+    let mut rows: Vec<(&Plan, bool)> = advice.front.iter().map(|plan| (plan, *plan == advice.best)).collect();
+    if !rows.iter().any(|(_, is_best)| *is_best) {
+        rows.push((&advice.best, true));
+        rows.sort_by(|a, b| a.0.seconds.total_cmp(&b.0.seconds));
+    }
+    rows
+}
+
+/// Ranges of sizes and what is advised for them, ascending.
+pub(super) fn ranges(question: &Question, changes: &[BreakEven]) -> Vec<(String, String)> {
+    let names = |paths: &[usize]| names(question, paths.iter().copied());
+    let below = |at: &BreakEven| (format!("below {}", size(at.size_bytes)), names(&at.below));
+    let above = changes.last().map(|last| ("above".to_owned(), names(&last.above)));
+    changes.iter().map(below).chain(above).collect()
+}
+
+/// One line for each range of sizes.
+fn break_evens(question: &Question, changes: &[BreakEven]) -> Vec<String> {
+    if changes.is_empty() {
+        return vec![format!("{SAME_AT_ANY_SIZE}.")];
+    }
+    ranges(question, changes).into_iter().map(|(sizes, names)| format!("{sizes}: {names}")).collect()
+}
+
+/// Where there is no break-even size.
+pub(super) const SAME_AT_ANY_SIZE: &str = "The same interfaces at any size up to 100 GB";
+
+/// `wifi alone`, `wifi + lte`.
+pub(super) fn names(question: &Question, paths: impl Iterator<Item = usize>) -> String {
+    let names: Vec<&str> = paths.map(|path| question.paths[path].name.as_str()).collect();
+    match names.as_slice() {
+        [name] => format!("{name} alone"),
+        names => names.join(" + "),
+    }
+}
+
+/// With the prefix that leaves one to three digits before the point.
+fn size(bytes: f64) -> String {
+    let units = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
+    let (unit, name) = units.into_iter().find(|(unit, _)| bytes >= *unit).unwrap_or((1.0, "B"));
+    format!("{} {name}", significant(bytes / unit))
+}
+
+/// What the rates are.
+pub(super) fn footing(capacity: Capacity) -> &'static str {
+    match capacity {
+        Capacity::TcpFriendly => {
+            "Rates: what TCP gets under the path's loss and RTT (Mathis et al. 1997), at most the link's, \
+             without headers. Joules are modelled, not measured."
+        }
+        Capacity::Link => "Rates: the links', without headers. Joules are modelled, not measured.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_three_digits() {
+        for (bytes, text) in
+            [(340_400.0, "340 kB"), (2.5e6, "2.50 MB"), (12.34e9, "12.3 GB"), (0.5, "0.500 B")]
+        {
+            assert_eq!(size(bytes), text);
+        }
+    }
+}

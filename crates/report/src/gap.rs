@@ -1,0 +1,255 @@
+//! How far simulator and kernel are apart: the data, and its texts.
+
+mod table;
+
+use joulepath_model::result::RunResult;
+use joulepath_model::units::Nanos;
+use serde::Serialize;
+
+pub use table::{markdown, table};
+
+use crate::bootstrap::median;
+
+/// What is compared. Differences are the kernel's value over the simulator's, less one; of shares: points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// In-order data per second.
+    Goodput,
+    /// Part of the data by path: the largest difference of a path, with its sign.
+    Share,
+    /// Mean RTT of the paths, weighted by what they carried.
+    Rtt,
+    /// Joules of the run.
+    Energy,
+}
+
+impl Quantity {
+    /// All of them.
+    pub const ALL: [Quantity; 4] = [Quantity::Goodput, Quantity::Share, Quantity::Rtt, Quantity::Energy];
+
+    /// For humans.
+    pub fn name(self) -> &'static str {
+        match self {
+            Quantity::Goodput => "goodput",
+            Quantity::Share => "share",
+            Quantity::Rtt => "mean RTT",
+            Quantity::Energy => "energy",
+        }
+    }
+}
+
+/// What one engine measured: means over its runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Means {
+    /// How many runs.
+    pub runs: usize,
+    /// bit/s.
+    pub goodput_bps: f64,
+    /// Standard deviation over the runs, relative to the mean.
+    pub goodput_spread: f64,
+    /// 0 to 1, by path.
+    pub shares: Vec<f64>,
+    /// s, by path.
+    pub rtt_s: Vec<Option<f64>>,
+    /// J.
+    pub energy_j: f64,
+    /// Segments sent again, relative to all.
+    pub retransmission_ratio: f64,
+    /// bit/s.
+    pub competitors_bps: f64,
+}
+
+/// One policy on one scenario.
+#[derive(Clone, Debug, Serialize)]
+pub struct Case {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// As the user wrote it.
+    pub policy: String,
+    /// What the simulator measured.
+    pub packet: Means,
+    /// What the kernel measured.
+    pub kernel: Means,
+    /// In the order of [`Quantity::ALL`].
+    #[serde(serialize_with = "by_name")]
+    pub differences: [f64; 4],
+}
+
+/// Everything.
+#[derive(Clone, Debug, Serialize)]
+pub struct Gap {
+    /// Release of the kernel.
+    pub release: String,
+    /// Seeds of each case, the same for both engines.
+    pub seeds: u32,
+    /// How late one packet in a hundred was allowed to be, if the user said it, s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_lateness_s: Option<f64>,
+    /// In the order in which they ran.
+    pub cases: Vec<Case>,
+    /// By quantity.
+    pub summary: Vec<Summary>,
+}
+
+/// One quantity over all cases: absolute differences.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// Which quantity.
+    pub quantity: Quantity,
+    /// Median of the absolute differences.
+    pub median: f64,
+    /// The largest difference, with its sign.
+    pub worst: f64,
+    /// Scenario of the largest one.
+    pub scenario: String,
+    /// Policy of the largest one.
+    pub policy: String,
+}
+
+impl Means {
+    fn of(runs: &[RunResult]) -> Option<Self> {
+        let first = runs.first()?;
+        let n = runs.len() as f64;
+        let mean = |of: &dyn Fn(&RunResult) -> f64| runs.iter().map(of).sum::<f64>() / n;
+        let goodput_bps = mean(&|run| run.goodput_bps);
+        let squared = |run: &RunResult| {
+            let difference = run.goodput_bps - goodput_bps;
+            difference * difference
+        };
+        let variance = mean(&squared) * n / (n - 1.0).max(1.0);
+        let paths = 0..first.paths.len();
+        let rtt = |path: usize| {
+            let all: Vec<f64> = runs.iter().filter_map(|run| run.paths[path].mean_rtt_s).collect();
+            (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+        };
+        Some(Means {
+            runs: runs.len(),
+            goodput_bps,
+            goodput_spread: if goodput_bps > 0.0 { variance.sqrt() / goodput_bps } else { 0.0 },
+            shares: paths.clone().map(|path| mean(&|run| run.paths[path].share)).collect(),
+            rtt_s: paths.map(rtt).collect(),
+            energy_j: mean(&|run| run.energy_j),
+            retransmission_ratio: mean(&|run| run.retransmission_ratio),
+            competitors_bps: mean(&|run| run.competitors_bps),
+        })
+    }
+}
+
+impl Case {
+    /// Of the seeds that both engines have: a seed fixes which packets of a link get lost, so chance is the
+    /// same on both sides. None if there is no such seed.
+    pub fn of(scenario: &str, policy: &str, packet: &[RunResult], kernel: &[RunResult]) -> Option<Self> {
+        let having = |runs: &[RunResult], others: &[RunResult]| -> Vec<RunResult> {
+            let both = runs.iter().filter(|run| others.iter().any(|other| other.seed == run.seed));
+            both.cloned().collect()
+        };
+        let (packet, kernel) = (Means::of(&having(packet, kernel))?, Means::of(&having(kernel, packet))?);
+        let differences = Quantity::ALL.map(|quantity| difference(quantity, &packet, &kernel));
+        Some(Case { scenario: scenario.to_owned(), policy: policy.to_owned(), packet, kernel, differences })
+    }
+}
+
+fn difference(quantity: Quantity, packet: &Means, kernel: &Means) -> f64 {
+    match quantity {
+        Quantity::Goodput => relative(kernel.goodput_bps, packet.goodput_bps),
+        Quantity::Energy => relative(kernel.energy_j, packet.energy_j),
+        Quantity::Share => {
+            let points = kernel.shares.iter().zip(&packet.shares).map(|(kernel, packet)| kernel - packet);
+            points.fold(0.0, |most: f64, points| if points.abs() > most.abs() { points } else { most })
+        }
+        Quantity::Rtt => {
+            let both = kernel.rtt_s.iter().zip(&packet.rtt_s).zip(&packet.shares);
+            let known = both.filter_map(|((kernel, packet), share)| Some(((*kernel)?, (*packet)?, *share)));
+            let (weighted, weights) = known.fold((0.0, 0.0), |(sum, weights), (kernel, packet, share)| {
+                (sum + share * relative(kernel, packet), weights + share)
+            });
+            if weights > 0.0 { weighted / weights } else { 0.0 }
+        }
+    }
+}
+
+/// What cannot be compared is wholly different.
+fn relative(kernel: f64, packet: f64) -> f64 {
+    match packet {
+        0.0 if kernel == 0.0 => 0.0,
+        0.0 => 1.0,
+        packet => kernel / packet - 1.0,
+    }
+}
+
+impl Gap {
+    /// Of all cases, with what they were run with.
+    pub fn of(release: String, cases: Vec<Case>, seeds: u32, max_lateness: Option<Nanos>) -> Self {
+        let summary = Quantity::ALL.into_iter().enumerate().filter_map(|(i, quantity)| {
+            let size = |case: &&Case| case.differences[i].abs();
+            let worst = cases.iter().max_by(|a, b| size(a).total_cmp(&size(b)))?;
+            Some(Summary {
+                quantity,
+                median: median(cases.iter().map(|case| size(&case)))?,
+                worst: worst.differences[i],
+                scenario: worst.scenario.clone(),
+                policy: worst.policy.clone(),
+            })
+        });
+        let summary = summary.collect();
+        let max_lateness_s = max_lateness.map(Nanos::as_secs_f64);
+        Gap { release, seeds, max_lateness_s, cases, summary }
+    }
+}
+
+fn by_name<S: serde::Serializer>(differences: &[f64; 4], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(Quantity::ALL.iter().zip(differences))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn means(goodput_bps: f64, shares: [f64; 2], rtt_s: [f64; 2], energy_j: f64) -> Means {
+        Means {
+            runs: 1,
+            goodput_bps,
+            goodput_spread: 0.0,
+            shares: shares.to_vec(),
+            rtt_s: rtt_s.map(Some).to_vec(),
+            energy_j,
+            retransmission_ratio: 0.0,
+            competitors_bps: 0.0,
+        }
+    }
+
+    #[test]
+    fn differences_are_the_kernels_over_the_simulators() {
+        let packet = means(10e6, [0.75, 0.25], [0.1, 0.2], 50.0);
+        let kernel = means(9e6, [0.8, 0.2], [0.11, 0.2], 55.0);
+        let is = |quantity, expected: f64| {
+            let found = difference(quantity, &packet, &kernel);
+            assert!((found - expected).abs() < 1e-12, "{quantity:?}: {found}");
+        };
+        is(Quantity::Goodput, -0.1);
+        is(Quantity::Energy, 0.1);
+        // Both paths are off by five points: the first one counts.
+        is(Quantity::Share, 0.05);
+        // 0.75 · 10 % + 0.25 · 0 %
+        is(Quantity::Rtt, 0.075);
+    }
+
+    #[test]
+    fn what_one_engine_does_not_deliver_is_wholly_different() {
+        assert_eq!((relative(0.0, 0.0), relative(5.0, 0.0), relative(0.0, 5.0)), (0.0, 1.0, -1.0));
+    }
+
+    #[test]
+    fn the_median_is_of_absolute_values() {
+        let case = |goodput_bps: f64| {
+            let (packet, kernel) =
+                (means(1.0, [1.0, 0.0], [0.1; 2], 1.0), means(goodput_bps, [1.0, 0.0], [0.1; 2], 1.0));
+            let differences = Quantity::ALL.map(|quantity| difference(quantity, &packet, &kernel));
+            Case { scenario: "s".into(), policy: "p".into(), packet, kernel, differences }
+        };
+        let gap = Gap::of("6.12".into(), vec![case(0.9), case(1.02), case(1.04)], 1, None);
+        assert!((gap.summary[0].median - 0.04).abs() < 1e-12);
+        assert!((gap.summary[0].worst + 0.1).abs() < 1e-12);
+    }
+}

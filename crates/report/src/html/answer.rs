@@ -1,0 +1,269 @@
+//! The first screen of a comparison: which policy, by how much, at whose expense.
+
+use joulepath_model::result::{Comparison, Row, RunResult};
+
+use super::chart::signed;
+use super::measure::{Contrast, Measure, Tone};
+use crate::scale::{Quantity, Scale, Value};
+use crate::sheet::{Metric, Sheet, costs_energy};
+
+/// One tile.
+pub(super) struct Fact {
+    pub(super) what: &'static str,
+    /// The number, or the word that is the answer.
+    pub(super) number: String,
+    pub(super) unit: String,
+    pub(super) notes: Vec<String>,
+    /// `price` if somebody pays, else empty.
+    pub(super) class: &'static str,
+}
+
+/// A path that carries less than this part of the data is not in use.
+const IN_USE: f64 = 0.005;
+/// Who takes more than this many TCPs is no longer counted among those that leave TCP its share: RFC 6356,
+/// goal 2, and a fifth.
+const MOST_TCPS: f64 = 1.2;
+/// Without an interval, what differs by less is the same.
+const SAME: f64 = 0.001;
+/// Why there is no number.
+const NO_RIVAL: &str = "Not measured: no TCP competes here.";
+/// From here on a ratio is told as a factor, not in percent.
+const FACTOR: f64 = 2.5;
+
+/// The tiles; none without runs, or where nothing costs energy.
+pub(super) fn facts(comparison: &Comparison, sheet: &Sheet, order: &[usize]) -> Vec<Fact> {
+    let best = order.first().filter(|&&best| costs_energy(&comparison.rows[best]));
+    let Some(&best) = best else { return Vec::new() };
+    let answer = Answer { comparison, sheet, order, best, row: &comparison.rows[best] };
+    [Some(answer.which()), answer.by_how_much(), Some(answer.users_price()), Some(answer.others_price())]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+struct Answer<'a> {
+    comparison: &'a Comparison,
+    sheet: &'a Sheet,
+    order: &'a [usize],
+    best: usize,
+    row: &'a Row,
+}
+
+impl Answer<'_> {
+    /// `175 ±3 kbit/J`.
+    fn shown(&self, metric: Metric, row: usize) -> Option<String> {
+        let column = self.sheet.columns.iter().find(|column| column.metric == metric)?;
+        let cell = column.cells.get(row).filter(|cell| cell.value.is_some())?;
+        let unit = match metric {
+            Metric::OfLimit | Metric::OfLinkLimit => "%",
+            Metric::TcpShare => "",
+            _ => column.unit.as_str(),
+        };
+        // A number is not broken from its unit.
+        Some(format!("{} {unit}", cell.with_interval()).trim_end().replace(' ', "\u{a0}"))
+    }
+
+    fn which(&self) -> Fact {
+        let efficiency = self.shown(Metric::Efficiency, self.best);
+        let shares = [
+            self.shown(Metric::OfLimit, self.best).map(|share| format!("{share} of the TCP-friendly limit")),
+            self.shown(Metric::OfLinkLimit, self.best).map(|share| format!("{share} of the links’ limit")),
+        ];
+        Fact {
+            what: if self.order.len() > 1 { "most data per joule" } else { "data per joule" },
+            number: self.row.label.clone(),
+            unit: String::new(),
+            notes: efficiency.into_iter().chain(shares.into_iter().flatten()).collect(),
+            class: "which",
+        }
+    }
+
+    /// Against the second, and against the first of the list where that is another one.
+    fn by_how_much(&self) -> Option<Fact> {
+        let &second = self.order.get(1)?;
+        let name = |row: usize| &self.comparison.rows[row].label;
+        let is_clear = |more: &Contrast| match more.interval {
+            Some(_) => more.tone(Measure::Goodput) == Tone::Better,
+            None => more.ratio > 1.0 + SAME,
+        };
+        let more = self.more_than(second)?;
+        let against = |row: usize, what: &str| {
+            let more = self.more_than(row)?;
+            Some(format!("{} against {}, {what}", difference(&more), name(row)))
+        };
+        let fact = |number: String, unit: &str, notes: Vec<String>| Fact {
+            what: "by how much",
+            number,
+            unit: unit.into(),
+            notes,
+            class: "",
+        };
+        if is_clear(&more) {
+            let number = difference(&more).trim_start_matches('+').to_owned();
+            let note = format!("data per joule than {}, the second", name(second));
+            let first = Some(0).filter(|first| ![self.best, second].contains(first));
+            let first = first.and_then(|row| against(row, "the first"));
+            return Some(fact(number, "more", std::iter::once(note).chain(first).collect()));
+        }
+        let note = match more.interval {
+            Some((lo, hi)) if lo == hi => format!("{} comes out the same", name(second)),
+            None => format!("{} comes out the same to a thousandth", name(second)),
+            Some(_) => format!("{} is within chance: {}", name(second), difference(&more)),
+        };
+        let behind =
+            self.order.iter().copied().find(|&row| self.more_than(row).is_some_and(|more| is_clear(&more)));
+        let behind = behind.and_then(|row| against(row, "the next that is clearly behind"));
+        Some(fact("no clear winner".into(), "", std::iter::once(note).chain(behind).collect()))
+    }
+
+    /// Data per joule over that of another policy.
+    fn more_than(&self, other: usize) -> Option<Contrast> {
+        let per_bit = Contrast::of(Measure::EnergyPerBit, self.row, &self.comparison.rows[other])?;
+        let interval = per_bit.interval.map(|(lo, hi)| (1.0 / hi, 1.0 / lo));
+        Some(Contrast { ratio: 1.0 / per_bit.ratio, interval })
+    }
+
+    /// Time or goodput, against the best in that.
+    fn users_price(&self) -> Fact {
+        let measure = Measure::of_user(self.comparison);
+        let (metric, best) = match measure {
+            Measure::Completion => (Metric::Completion, "the shortest completion time"),
+            Measure::DelayP95 => (Metric::DelayP95, "the lowest p95 delay"),
+            _ => (Metric::Goodput, "the highest goodput"),
+        };
+        let fact = |number: String, unit: &str, note: String, class| Fact {
+            what: "what it costs the user",
+            number,
+            unit: unit.into(),
+            notes: Some(note).filter(|note| !note.is_empty()).into_iter().collect(),
+            class,
+        };
+        let rows = &self.comparison.rows;
+        let shown = |row: usize| self.shown(metric, row).unwrap_or_else(|| "–".into());
+        if measure.of_row(self.row).is_none() {
+            return fact("not known".into(), "", "no run had every file complete".into(), "price");
+        }
+        let sign = if measure.less_is_better() { 1.0 } else { -1.0 };
+        let ranked =
+            self.order.iter().filter_map(|&row| Some((row, sign * measure.of_row(&rows[row])?.mean)));
+        let leader = ranked.min_by(|(_, a), (_, b)| a.total_cmp(b)).map_or(self.best, |(row, _)| row);
+        if self.order.len() == 1 {
+            return Fact { what: measure.title(), ..fact(shown(self.best), "", String::new(), "") };
+        }
+        if leader == self.best {
+            return fact("nothing".into(), "", format!("it has {best}, too: {}", shown(self.best)), "");
+        }
+        let against = format!("{} against {} of {}", shown(self.best), shown(leader), rows[leader].label);
+        match Contrast::of(measure, self.row, &rows[leader]) {
+            Some(contrast) if contrast.tone(measure) == Tone::Worse || contrast.interval.is_none() => {
+                let unit = match measure {
+                    Measure::Goodput => "goodput",
+                    _ if contrast.ratio >= FACTOR => "the time",
+                    _ => "longer",
+                };
+                let number = difference(&contrast).trim_start_matches('+').to_owned();
+                fact(number, unit, against, "price")
+            }
+            _ => fact("nothing clear".into(), "", format!("{against}: within chance"), ""),
+        }
+    }
+
+    /// What is left to others: measured where TCPs compete, else what follows from the controller's
+    /// definition.
+    fn others_price(&self) -> Fact {
+        if let Some(share) = self.row.tcp_share {
+            let shown = self.shown(Metric::TcpShare, self.best).unwrap_or_default();
+            let note = "its goodput over that of a competing TCP; 1 is fair".to_owned();
+            let fact = others(shown, "TCPs", note);
+            return if share.mean > MOST_TCPS { self.priced(fact) } else { fact };
+        }
+        if let Some(fact) = self.competitors_price() {
+            return fact;
+        }
+        match subflows(self.row) {
+            Some(0 | 1) => others("1 TCP’s share".into(), "", "all of its data take one path".into()),
+            Some(n) if self.row.uncoupled => {
+                let each = format!("at a bottleneck that its {n} subflows share: each is a TCP of its own.");
+                self.priced(others(format!("{n} TCPs’ share"), "", format!("{each} {NO_RIVAL}")))
+            }
+            None if self.row.uncoupled => {
+                let each = "at a bottleneck that subflows share: each is a TCP of its own.";
+                self.priced(others("a TCP’s share each".into(), "", format!("{each} {NO_RIVAL}")))
+            }
+            _ => others("not known".into(), "", format!("Its subflows are coupled. {NO_RIVAL}")),
+        }
+    }
+
+    /// What the competitors have less than beside the policy that leaves them most; none without competitors.
+    fn competitors_price(&self) -> Option<Fact> {
+        let rows = &self.comparison.rows;
+        let left = |&row: &usize| Measure::Competitors.of_row(&rows[row]).map(|value| value.mean);
+        let own = self.shown(Metric::Competitors, self.best)?;
+        let most = self.order.iter().copied().filter(|row| left(row).is_some());
+        let most = most.max_by(|a, b| left(a).unwrap_or(0.0).total_cmp(&left(b).unwrap_or(0.0)))?;
+        let contrast = Contrast::of(Measure::Competitors, self.row, &rows[most]);
+        match contrast.filter(|contrast| contrast.tone(Measure::Competitors) == Tone::Worse) {
+            Some(contrast) => {
+                let most = format!("beside {} {}", rows[most].label, self.shown(Metric::Competitors, most)?);
+                let note = format!("they get {own}; {most}");
+                Some(Fact { class: "price", ..others(difference(&contrast), "for the competitors", note) })
+            }
+            None => {
+                let note = format!("the competitors get {own}; no policy leaves them more beyond chance");
+                Some(others("nothing clear".into(), "", note))
+            }
+        }
+    }
+
+    fn priced(&self, fact: Fact) -> Fact {
+        Fact {
+            notes: fact.notes.into_iter().chain(self.best_of_the_rest()).collect(),
+            class: "price",
+            ..fact
+        }
+    }
+
+    /// The most efficient of those that leave TCP its share.
+    fn best_of_the_rest(&self) -> Option<String> {
+        let leaves = |row: &Row| match row.tcp_share {
+            Some(share) => share.mean <= MOST_TCPS,
+            None => !row.uncoupled || subflows(row) == Some(1),
+        };
+        let rest = self.order.iter().copied().find(|&row| leaves(&self.comparison.rows[row]))?;
+        let name = &self.comparison.rows[rest].label;
+        let kind = if self.row.tcp_share.is_some() {
+            "of those that take no more than 1.2 TCPs"
+        } else {
+            "of the coupled ones"
+        };
+        Some(format!("best {kind}: {name}, {}", self.shown(Metric::Efficiency, rest)?))
+    }
+}
+
+fn others(number: String, unit: &str, note: String) -> Fact {
+    Fact { what: "what it costs other traffic", number, unit: unit.into(), notes: vec![note], class: "" }
+}
+
+/// Subflows that carry data: one on each path in use, if there is one connection and no topology that lays
+/// several over one interface. None if that is not known.
+fn subflows(row: &Row) -> Option<usize> {
+    let in_use = row.paths.iter().filter(|path| path.share >= IN_USE).count();
+    let is_one = |run: &RunResult| run.connections_bps.len() == 1 && run.network.is_none();
+    (in_use <= 1 || row.runs.first().is_some_and(is_one)).then_some(in_use)
+}
+
+/// `+84 % ±5`, `−12 %`, `× 3.1`.
+fn difference(contrast: &Contrast) -> String {
+    if contrast.ratio >= FACTOR {
+        let value = Value { mean: contrast.ratio, interval: contrast.interval };
+        let scale = Scale::of(Quantity::Plain, &[value]);
+        return with_half(format!("× {}", scale.number(value.mean)), scale.half_width(value));
+    }
+    let value = contrast.percent();
+    let scale = Scale::of(Quantity::Plain, &[value]);
+    with_half(format!("{} %", signed(&scale, value.mean)), scale.half_width(value))
+}
+
+fn with_half(number: String, half: Option<String>) -> String {
+    half.map_or(number.clone(), |half| format!("{number} ±{half}"))
+}

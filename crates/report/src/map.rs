@@ -1,0 +1,186 @@
+//! Where in a plane of two scenario keys which policy wins: the data, and its texts.
+//!
+//! | module | what |
+//! |---|---|
+//! | this one | the data |
+//! | `winners` | which policy wins where, ties, regions |
+//! | `spot` | the packet engine at some of the points |
+//! | `table`, `machine`, `page` | text, JSON and CSV, HTML |
+
+mod machine;
+mod page;
+mod spot;
+mod table;
+mod winners;
+
+use joulepath_model::result::{Provenance, RunResult};
+
+pub use machine::{csv, json};
+pub use page::html;
+pub use spot::{Checked, SpotCheck};
+pub use table::table;
+pub use winners::{Region, TIE, Verdict, Winners};
+
+/// A map with all that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Map {
+    /// Which program made it.
+    pub provenance: Provenance,
+    /// Title of the scenario.
+    pub title: String,
+    /// File as given, or the name of a shipped scenario.
+    pub scenario: String,
+    /// SHA-256 of the scenario and its traces.
+    pub sha256: String,
+    /// Keys that have one value everywhere in the plane.
+    pub set: Vec<(String, String)>,
+    /// What runs from left to right, and from bottom to top.
+    pub axes: [Axis; 2],
+    /// What is compared, by name and label.
+    pub policies: Vec<Policy>,
+    /// What they are compared by.
+    pub metric: Metric,
+    /// Name of the engine.
+    pub engine: String,
+    /// Seeds of each run of the packet engine.
+    pub seeds: u32,
+    /// By policy, then point by point, row by row from the lowest y.
+    pub values: Vec<Vec<Option<f64>>>,
+    /// Which policy wins where.
+    pub winners: Winners,
+    /// The packet engine at some of the points.
+    pub spot: Option<SpotCheck>,
+    /// Whether some runs are missing.
+    pub partial: bool,
+}
+
+/// A policy of the map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// As the user wrote it.
+    pub policy: String,
+    /// For humans.
+    pub label: String,
+}
+
+/// An axis of the plane.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// Keys that all get the same value.
+    pub keys: Vec<String>,
+    /// In the unit of the axis, ascending.
+    pub numbers: Vec<f64>,
+    /// As the user wrote it.
+    pub unit: String,
+    /// Equal ratios instead of equal steps.
+    pub log: bool,
+}
+
+/// What policies are compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// Data per joule.
+    BitsPerJoule,
+    /// Data per second.
+    Goodput,
+    /// Joules: the least wins.
+    Energy,
+    /// Time until files are complete: the least wins.
+    Completion,
+}
+
+impl Map {
+    /// How many points the plane has.
+    pub fn points(&self) -> usize {
+        self.axes.iter().map(|axis| axis.numbers.len()).product()
+    }
+
+    /// Column and row of a point.
+    pub fn column_and_row(&self, point: usize) -> (usize, usize) {
+        let columns = self.axes[0].numbers.len();
+        (point % columns, point / columns)
+    }
+
+    /// A point for humans.
+    pub fn place(&self, point: usize) -> String {
+        let (x, y) = self.column_and_row(point);
+        format!("{}, {}", self.axes[0].place(x), self.axes[1].place(y))
+    }
+}
+
+impl Axis {
+    /// The value at `index` with its unit.
+    pub fn value(&self, index: usize) -> String {
+        format!("{} {}", self.numbers[index], self.unit).trim_end().to_owned()
+    }
+
+    /// The keys and the value at `index`, for humans.
+    pub fn place(&self, index: usize) -> String {
+        format!("{} = {}", self.keys.join(", "), self.value(index))
+    }
+
+    /// For humans: the keys, and that it is logarithmic.
+    pub fn title(&self) -> String {
+        self.keys.join(", ") + if self.log { " (log)" } else { "" }
+    }
+}
+
+impl Metric {
+    /// Of a run; none if the run does not have it. What costs no energy has no bits per joule.
+    pub fn of(self, run: &RunResult) -> Option<f64> {
+        match self {
+            Metric::BitsPerJoule => (run.energy_j > 0.0).then_some(run.bits_per_joule),
+            Metric::Goodput => Some(run.goodput_bps),
+            Metric::Energy => Some(run.energy_j),
+            Metric::Completion => run.completion_s,
+        }
+    }
+
+    /// For humans.
+    pub fn title(self) -> &'static str {
+        match self {
+            Metric::BitsPerJoule => "bits per joule",
+            Metric::Goodput => "goodput",
+            Metric::Energy => "energy",
+            Metric::Completion => "completion time",
+        }
+    }
+
+    /// For programs, with its unit.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::BitsPerJoule => "bits_per_joule",
+            Metric::Goodput => "goodput_bps",
+            Metric::Energy => "energy_j",
+            Metric::Completion => "completion_s",
+        }
+    }
+
+    /// Whether more is better.
+    pub fn is_gain(self) -> bool {
+        matches!(self, Metric::BitsPerJoule | Metric::Goodput)
+    }
+
+    fn is_better(self, a: f64, b: f64) -> bool {
+        if self.is_gain() { a > b } else { a < b }
+    }
+
+    /// By how much `value` misses `best`, relative to `best`; 0 or more.
+    fn shortfall(self, value: f64, best: f64) -> f64 {
+        let shortfall = if self.is_gain() { best - value } else { value - best };
+        if best > 0.0 { shortfall / best } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_costs_no_energy_has_no_bits_per_joule() {
+        let free = RunResult { goodput_bps: 1e6, ..RunResult::default() };
+        assert_eq!((Metric::BitsPerJoule.of(&free), Metric::Goodput.of(&free)), (None, Some(1e6)));
+        let costly = RunResult { energy_j: 2.0, bits_per_joule: 5e5, ..free };
+        assert_eq!(Metric::BitsPerJoule.of(&costly), Some(5e5));
+    }
+}

@@ -1,0 +1,56 @@
+//! The map as an HTML page.
+
+use super::table::notes;
+use super::{Axis, Map};
+use crate::html::map::{MapAxis, MapPage, map_html};
+use crate::machine::ReportError;
+
+/// One self-contained page, as [`crate::html`].
+///
+/// # Errors
+/// If a number fits no JSON.
+pub fn html(map: &Map) -> Result<String, ReportError> {
+    map_html(&page(map))
+}
+
+/// What the page shows.
+fn page(map: &Map) -> MapPage {
+    let axis = |axis: &Axis| MapAxis {
+        title: axis.title(),
+        values: (0..axis.numbers.len()).map(|index| axis.value(index)).collect(),
+    };
+    let points = map.points() as f64;
+    let part = |count: usize| format!("{:.0}", count as f64 / points * 100.0);
+    let regions =
+        map.winners.regions.iter().map(|region| {
+            [part(region.clear), part(region.tied), format!("{:.1}", region.shortfall * 100.0)]
+        });
+    let set = map.set.iter().map(|(key, value)| format!("{key} = {value}"));
+    let mut chips =
+        vec![map.scenario.clone(), format!("{} engine", map.engine), map.metric.title().to_owned()];
+    chips.extend(set);
+    MapPage {
+        title: map.title.clone(),
+        chips,
+        metric: map.metric.title().to_owned(),
+        more_is_better: map.metric.is_gain(),
+        x: axis(&map.axes[0]),
+        y: axis(&map.axes[1]),
+        policies: map.policies.iter().map(|policy| policy.label.clone()).collect(),
+        values: map.values.clone(),
+        best: map.winners.verdicts.iter().map(|verdict| verdict.best).collect(),
+        clear: map.winners.verdicts.iter().map(|verdict| verdict.is_clear()).collect(),
+        all_tie: map.winners.verdicts.iter().map(|verdict| verdict.ties.len() == map.values.len()).collect(),
+        checked: map
+            .spot
+            .iter()
+            .flat_map(|spot| spot.points.iter().map(|c| (c.point, c.packet.best)))
+            .collect(),
+        regions: regions.collect(),
+        notes: notes(map),
+        command: map.provenance.command.clone(),
+        version: map.provenance.version.clone(),
+        commit: map.provenance.commit.clone(),
+        partial: map.partial,
+    }
+}

@@ -1,0 +1,143 @@
+//! The map as text: 80 columns.
+
+use std::fmt::Write;
+
+use super::{Map, Policy, SpotCheck, TIE, Verdict};
+use crate::text::wrapped;
+
+/// Characters of the map's rows.
+const WIDTH: usize = 64;
+/// Where all policies tie.
+const ALL_TIE: char = '·';
+/// Where no policy has a value.
+const NO_VALUE: char = '?';
+/// Background colours of policies (256-colour palette), legible under black.
+const COLOURS: [u8; 8] = [74, 208, 78, 175, 220, 117, 141, 248];
+
+/// A, B, … of a policy.
+fn letter(policy: usize) -> char {
+    char::from_u32('A' as u32 + policy as u32).filter(char::is_ascii_uppercase).unwrap_or('*')
+}
+
+/// For a terminal: the plane has 80 columns, the notes below it `width`. With `color`, regions are painted.
+pub fn table(map: &Map, width: usize, color: bool) -> String {
+    let mut text = format!("{}\n\n", title(map));
+    text += &plane(map, color);
+    text += "\n";
+    text += &legend(map, color);
+    for note in notes(map) {
+        text += &format!("{}\n", wrapped(&note, width, "  "));
+    }
+    text
+}
+
+fn title(map: &Map) -> String {
+    let partial = if map.partial { " · INCOMPLETE" } else { "" };
+    let engine = &map.engine;
+    format!("{} · {} · {engine} engine{partial}", map.title, map.metric.title())
+}
+
+/// The rows from the highest y, with values at some of them, and x below.
+fn plane(map: &Map, color: bool) -> String {
+    let [x, y] = &map.axes;
+    let (columns, rows) = (x.numbers.len(), y.numbers.len());
+    let wide = (WIDTH / columns).clamp(1, 2);
+    let labels = (0..rows).map(|row| y.value(row)).collect::<Vec<_>>();
+    let margin = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    // About six labels.
+    let every = rows.div_ceil(6).max(1);
+    let mut text = format!("{:>margin$}  {}\n", "", y.title());
+    for row in (0..rows).rev() {
+        let is_labelled = row % every == 0 || row + 1 == rows;
+        let label = if is_labelled { labels[row].as_str() } else { "" };
+        let _ = write!(text, "{label:>margin$} {}", if is_labelled { '┤' } else { '│' });
+        for column in 0..columns {
+            text += &cell(&map.winners.verdicts[row * columns + column], map.values.len(), wide, color);
+        }
+        text += "\n";
+    }
+    let _ = writeln!(text, "{:>margin$} └{}", "", "─".repeat(columns * wide));
+    let (first, last) = (x.value(0), x.value(columns - 1));
+    let room = (columns * wide).saturating_sub(first.chars().count()).max(last.chars().count() + 1);
+    let _ = writeln!(text, "{:>margin$}  {first}{last:>room$}", "");
+    let _ = writeln!(text, "{:>margin$}  {}", "", x.title());
+    text
+}
+
+fn cell(verdict: &Verdict, policies: usize, wide: usize, color: bool) -> String {
+    let character = match verdict.best {
+        None => NO_VALUE,
+        Some(_) if verdict.ties.len() == policies && policies > 1 => ALL_TIE,
+        Some(best) if verdict.is_clear() => letter(best),
+        Some(best) => letter(best).to_ascii_lowercase(),
+    };
+    let text = character.to_string().repeat(wide);
+    match verdict.best {
+        Some(best) if color && character != ALL_TIE => painted(&text, best),
+        _ => text,
+    }
+}
+
+fn painted(text: &str, policy: usize) -> String {
+    format!("\x1b[30;48;5;{}m{text}\x1b[0m", COLOURS[policy % COLOURS.len()])
+}
+
+/// Which letter stands for which policy, and how much of the plane each holds.
+fn legend(map: &Map, color: bool) -> String {
+    let points = map.points() as f64;
+    let names = map.policies.iter().map(|policy| policy.label.chars().count());
+    let width = names.max().unwrap_or(0).clamp(6, 34);
+    let mut text = format!("  {:width$} {:>12} {:>12} {:>16}\n", "policy", "best", "tied", "behind, at most");
+    for (policy, (Policy { label, .. }, region)) in map.policies.iter().zip(&map.winners.regions).enumerate()
+    {
+        let mark = letter(policy).to_string();
+        let mark = if color { painted(&mark, policy) } else { mark };
+        let part = |count: usize| format!("{:.0} %", count as f64 / points * 100.0);
+        let label: String = label.chars().take(width).collect();
+        let _ = writeln!(
+            text,
+            "{mark} {label:width$} {:>12} {:>12} {:>16}",
+            part(region.clear),
+            part(region.tied),
+            format!("{:.1} %", region.shortfall * 100.0)
+        );
+    }
+    text
+}
+
+/// How to read it, and what the packet engine says.
+pub(super) fn notes(map: &Map) -> Vec<String> {
+    let tie = TIE * 100.0;
+    let ties = if map.winners.verdicts.iter().any(|verdict| verdict.ties.len() == map.values.len()) {
+        format!("; {ALL_TIE} all within {tie} %")
+    } else {
+        String::new()
+    };
+    let reading = format!(
+        "Capital: the best by more than {tie} %; small: the best, with others within {tie} %{ties}. Best, \
+         tied: part of the points; behind: the best policy, where it is farthest ahead."
+    );
+    [reading].into_iter().chain(map.spot.as_ref().map(|spot| spot_note(map, spot))).collect()
+}
+
+fn spot_note(map: &Map, spot: &SpotCheck) -> String {
+    let all = spot.points.len();
+    let mut note = format!(
+        "Spot check: at {} of {all} points the packet engine ({} seeds) names the same winner",
+        spot.same, map.seeds
+    );
+    if spot.ties > 0 {
+        let _ = write!(note, ", at {} more one that ties with it", spot.ties);
+    }
+    if let (Some(median), Some((worst, policy, point))) = (spot.median, spot.worst) {
+        let (policy, place) = (&map.policies[policy].policy, map.place(point));
+        let _ = write!(
+            note,
+            "; its {} differs by {:.1} % in the median, by {:+.1} % at worst (`{policy}` at {place})",
+            map.metric.title(),
+            median * 100.0,
+            worst * 100.0
+        );
+    }
+    note + "."
+}

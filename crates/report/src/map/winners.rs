@@ -1,0 +1,102 @@
+//! Which policy wins where.
+
+use super::Metric;
+
+/// Policies that are this close to the best, relative, are ties.
+pub const TIE: f64 = 0.01;
+
+/// One point.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdict {
+    /// The best; of equals the first.
+    pub best: Option<usize>,
+    /// All that are within [`TIE`] of it, itself included, in the order of the policies.
+    pub ties: Vec<usize>,
+}
+
+impl Verdict {
+    /// Of the policies' values at one point.
+    pub fn of(values: &[Option<f64>], metric: Metric) -> Self {
+        let known = || values.iter().enumerate().filter_map(|(i, value)| Some((i, (*value)?)));
+        let Some((best, most)) = known().reduce(|a, b| if metric.is_better(b.1, a.1) { b } else { a }) else {
+            return Verdict::default();
+        };
+        let ties = known().filter(|(_, value)| metric.shortfall(*value, most) <= TIE).map(|(i, _)| i);
+        Verdict { best: Some(best), ties: ties.collect() }
+    }
+
+    /// Whether no other policy is within [`TIE`].
+    pub fn is_clear(&self) -> bool {
+        self.ties.len() == 1
+    }
+}
+
+/// Where a policy stands, over all points.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Region {
+    /// Points where it is the best by more than [`TIE`].
+    pub clear: usize,
+    /// Points where it is within [`TIE`] of the best, but not alone.
+    pub tied: usize,
+    /// By how much it misses the best at worst, relative.
+    pub shortfall: f64,
+}
+
+/// All points.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Winners {
+    /// By point.
+    pub verdicts: Vec<Verdict>,
+    /// By policy.
+    pub regions: Vec<Region>,
+}
+
+impl Winners {
+    /// Of `values` by policy and point.
+    pub fn of(values: &[Vec<Option<f64>>], metric: Metric) -> Self {
+        let points = values.first().map_or(0, Vec::len);
+        let at = |point: usize| values.iter().map(|values| values[point]).collect::<Vec<_>>();
+        let verdicts: Vec<Verdict> = (0..points).map(|point| Verdict::of(&at(point), metric)).collect();
+        let region = |(policy, values): (usize, &Vec<Option<f64>>)| {
+            let mut region = Region::default();
+            for (point, verdict) in verdicts.iter().enumerate() {
+                match verdict.ties.contains(&policy) {
+                    true if verdict.is_clear() => region.clear += 1,
+                    true => region.tied += 1,
+                    false => {}
+                }
+                let best = verdict.best.and_then(|best| at(point)[best]);
+                if let (Some(value), Some(best)) = (values[point], best) {
+                    region.shortfall = region.shortfall.max(metric.shortfall(value, best));
+                }
+            }
+            region
+        };
+        let regions = values.iter().enumerate().map(region).collect();
+        Winners { verdicts, regions }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_within_a_hundredth_ties_with_the_best() {
+        let values = [Some(99.0), Some(100.0), Some(98.9), None];
+        let verdict = Verdict::of(&values, Metric::BitsPerJoule);
+        assert_eq!(verdict, Verdict { best: Some(1), ties: vec![0, 1] });
+        // Of energy the least wins: 98.9, and 99.0 is 0.1 % more; 100 is 1.1 % more.
+        let verdict = Verdict::of(&values, Metric::Energy);
+        assert_eq!(verdict, Verdict { best: Some(2), ties: vec![0, 2] });
+        assert_eq!(Verdict::of(&[None, None], Metric::Goodput), Verdict::default());
+    }
+
+    #[test]
+    fn a_region_counts_clear_and_shared_points_and_the_farthest_distance() {
+        let of = |values: [f64; 3]| values.map(Some).to_vec();
+        let winners = Winners::of(&[of([10.0, 5.0, 8.0]), of([5.0, 5.0, 10.0])], Metric::Goodput);
+        assert_eq!(winners.regions[0], Region { clear: 1, tied: 1, shortfall: 0.2 });
+        assert_eq!(winners.regions[1], Region { clear: 1, tied: 1, shortfall: 0.5 });
+    }
+}

@@ -1,0 +1,364 @@
+//! The pages in a browser: their scripts run, nothing is cut at 1280 and 400 pixels, every chart has a name.
+//!
+//! All pages are measured by one Chromium, each in a frame of its own width: a window has a least width.
+//! Without Chromium the tests are ignored, and say so; with `JOULEPATH_REQUIRE_BROWSER=1` they fail.
+
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::OnceLock;
+
+use joulepath_model::result::{Comparison, Manifest, PathResult, RunResult, ScenarioRef, Series};
+use joulepath_report::{
+    AdvicePage, AdviceRange, AdviceTable, AdviceWay, MapAxis, MapPage, PolicyRuns, Reproduction, advice_html,
+    html, map_html, reproduction_html, summarise,
+};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+use serde::Deserialize;
+
+const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+const WIDTHS: [u32; 2] = [1280, 400];
+/// More than the page of a comparison has.
+const POLICIES: u32 = 11;
+const PATHS: usize = 3;
+
+/// What a page did in a frame.
+#[derive(Clone, Debug, Deserialize)]
+struct Measured {
+    name: String,
+    width: u32,
+    /// Messages of scripts that failed.
+    failures: Vec<String>,
+    /// How far the page can be scrolled sideways, and back.
+    scroll_width: u32,
+    /// What stands out of the page without being in a box that scrolls.
+    cut: Vec<String>,
+    /// What the charts say of themselves.
+    names: Vec<String>,
+    /// Charts without a name, or that take no focus.
+    mute: u32,
+    /// Everything that can be read.
+    text: String,
+}
+
+fn main() -> ExitCode {
+    let trial = |name: &str, check: fn() -> Result<(), Failed>| {
+        Trial::ignorable_test(name, move || match browser() {
+            Some(_) => check().map(|()| Completion::Completed),
+            None if std::env::var_os("JOULEPATH_REQUIRE_BROWSER").is_some_and(|value| value == "1") => {
+                Err("there is no Chromium in PATH, and JOULEPATH_REQUIRE_BROWSER asks for one".into())
+            }
+            None => Ok(Completion::ignored_with("needs Chromium: none in PATH")),
+        })
+    };
+    let trials = vec![
+        trial("a_broken_page_is_noticed", a_broken_page_is_noticed),
+        trial("no_script_fails", no_script_fails),
+        trial("nothing_is_cut_at_1280_and_400_pixels", nothing_is_cut_at_1280_and_400_pixels),
+        trial("every_chart_has_a_name_and_takes_the_focus", every_chart_has_a_name_and_takes_the_focus),
+        trial("no_number_is_missing_its_value", no_number_is_missing_its_value),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
+
+/// The control: what the other tests look for is found where it is.
+fn a_broken_page_is_noticed() -> Result<(), Failed> {
+    let page = of("broken", 400)?;
+    ensure(page.failures.iter().any(|failure| failure.contains("nowhere is not defined")), &page.failures)?;
+    ensure(page.scroll_width > 400 && page.cut == ["DIV.wide"], (&page.cut, page.scroll_width))?;
+    ensure(page.mute == 1, page.mute)
+}
+
+fn no_script_fails() -> Result<(), Failed> {
+    pages()?.iter().try_for_each(|page| ensure(page.failures.is_empty(), page))
+}
+
+fn nothing_is_cut_at_1280_and_400_pixels() -> Result<(), Failed> {
+    let fits = |page: &Measured| page.scroll_width <= page.width && page.cut.is_empty();
+    pages()?
+        .iter()
+        .try_for_each(|page| ensure(fits(page), (&page.name, page.width, page.scroll_width, &page.cut)))
+}
+
+fn every_chart_has_a_name_and_takes_the_focus() -> Result<(), Failed> {
+    for page in pages()? {
+        ensure(page.mute == 0, (&page.name, page.mute))?;
+        let least = match page.name.as_str() {
+            // Five quantities over time, on a wide screen of two policies.
+            "comparison" if page.width > 600 => 10,
+            "comparison" => 5,
+            "map" => POLICIES as usize,
+            "advice" => 1,
+            _ => 60,
+        };
+        ensure(page.names.len() >= least, (&page.name, page.width, page.names.len()))?;
+    }
+    Ok(())
+}
+
+fn no_number_is_missing_its_value() -> Result<(), Failed> {
+    for page in pages()? {
+        let all = page.names.join("\n") + &page.text;
+        for wrong in ["NaN", "undefined", "Infinity", "[object"] {
+            ensure(!all.contains(wrong), (&page.name, wrong))?;
+        }
+    }
+    Ok(())
+}
+
+fn ensure(holds: bool, seen: impl std::fmt::Debug) -> Result<(), Failed> {
+    if holds { Ok(()) } else { Err(format!("{seen:?}").into()) }
+}
+
+/// All pages but the broken one.
+fn pages() -> Result<Vec<Measured>, Failed> {
+    Ok(measured()?.iter().filter(|page| page.name != "broken").cloned().collect())
+}
+
+fn of(name: &str, width: u32) -> Result<Measured, Failed> {
+    let found = measured()?.iter().find(|page| page.name == name && page.width == width);
+    found.cloned().ok_or_else(|| format!("no page {name} of {width} pixels").into())
+}
+
+fn measured() -> Result<&'static [Measured], Failed> {
+    static ALL: OnceLock<Result<Vec<Measured>, String>> = OnceLock::new();
+    match ALL.get_or_init(measure) {
+        Ok(all) => Ok(all),
+        Err(error) => Err(error.clone().into()),
+    }
+}
+
+fn browser() -> Option<PathBuf> {
+    let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
+    BROWSERS
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
+        .find(|path| path.is_file())
+}
+
+/// Loads every page at every width and writes down what it did.
+const PROBE: &str = r#"<!doctype html><meta charset="utf-8"><body><script>
+const pages = PAGES;
+const rest = () => new Promise(done => setTimeout(done, 100));
+const nameOf = node => `${node.tagName}.${[...node.classList].join(".")}`;
+async function look({ name, width, html }) {
+  const frame = document.body.appendChild(document.createElement("iframe"));
+  frame.style.cssText = `border: 0; height: 800px; width: ${width}px`;
+  const loaded = new Promise(done => { frame.onload = done; });
+  frame.srcdoc = html;
+  await loaded;
+  const page = frame.contentDocument;
+  for (const experiment of page.querySelectorAll("details.experiment")) experiment.open = true;
+  await rest();
+  const charts = [...page.querySelectorAll(".uplot, svg.map")];
+  const isNamed = chart =>
+    chart.getAttribute("role") === "img" && chart.getAttribute("aria-label") && chart.tabIndex === 0;
+  const isOut = node =>
+    node.getBoundingClientRect().right > width + 1 && !node.closest(".scroll, .unseen, svg");
+  const found = {
+    name, width,
+    failures: frame.contentWindow.failures,
+    scroll_width: page.documentElement.scrollWidth,
+    cut: [...page.body.querySelectorAll("*")].filter(isOut).map(nameOf).slice(0, 5),
+    names: charts.map(chart => chart.getAttribute("aria-label") ?? ""),
+    mute: charts.filter(chart => !isNamed(chart)).length,
+    text: page.body.innerText,
+  };
+  frame.remove();
+  return found;
+}
+(async () => {
+  const all = [];
+  for (const page of pages) all.push(await look(page));
+  const result = document.body.appendChild(document.createElement("pre"));
+  result.id = "measured";
+  // Nothing that is written otherwise in markup.
+  const code = letter => "\\u" + letter.charCodeAt(0).toString(16).padStart(4, "0");
+  result.textContent = JSON.stringify(all).replace(/[<>&\u00a0]/g, code);
+})();
+</script>"#;
+
+/// Notes what fails, before anything else runs.
+const WATCH: &str = "<head><script>window.failures = [];\
+    addEventListener(\"error\", event => failures.push(event.message));</script>";
+
+fn measure() -> Result<Vec<Measured>, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let framed = |(name, html): &(&str, String)| {
+        let html = html.replacen("<head>", WATCH, 1);
+        WIDTHS.map(|width| serde_json::json!({ "name": name, "width": width, "html": html }))
+    };
+    let frames: Vec<_> = all_pages().iter().flat_map(framed).collect();
+    let frames = serde_json::to_string(&frames).expect("texts and numbers are JSON").replace('<', "\\u003c");
+    let probe = folder.path().join("probe.html");
+    std::fs::write(&probe, PROBE.replacen("PAGES", &frames, 1)).map_err(|error| error.to_string())?;
+    let output = Command::new(browser().expect("the tests are ignored without one"))
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args(["--virtual-time-budget=60000", "--timeout=120000", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
+        .arg(&probe)
+        .stderr(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    let page = String::from_utf8_lossy(&output.stdout);
+    let (_, rest) = page.split_once("<pre id=\"measured\">").ok_or("the browser has not come to its end")?;
+    let (measured, _) = rest.split_once("</pre>").ok_or("the browser's page is cut")?;
+    serde_json::from_str(measured).map_err(|error| error.to_string())
+}
+
+fn all_pages() -> Vec<(&'static str, String)> {
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results/reproduction/full.json");
+    let shipped = std::fs::read_to_string(shipped).expect("the results are in the repository");
+    let reproduction: Reproduction = serde_json::from_str(&shipped).expect("the results can be read");
+    vec![
+        ("comparison", html(&comparison()).expect("a comparison is a page")),
+        ("map", map_html(&map()).expect("a map is a page")),
+        ("advice", advice_html(&advice()).expect("an advice is a page")),
+        ("reproduction", reproduction_html(&reproduction).expect("the results are a page")),
+        ("broken", BROKEN.to_owned()),
+    ]
+}
+
+const BROKEN: &str = "<!doctype html><html><head></head><body>\
+    <div class=\"wide\" style=\"width: 2000px\">wide</div><div class=\"uplot\"></div>\
+    <script>nowhere();</script></body></html>";
+
+fn label(policy: u32) -> String {
+    format!("MPTCP [cc=controller-{policy},with=an-option-that-is-long] (recon.)")
+}
+
+/// Many policies with long names, beside a TCP.
+fn comparison() -> Comparison {
+    let seeds: Vec<u64> = (1..=12).collect();
+    let scenario = ScenarioRef {
+        title: "Three radios in a title that is long enough to be wrapped on a phone".into(),
+        file: "three.toml".into(),
+        source: Some("000, section V, table 1".into()),
+        duration_s: 60.0,
+        paths: ["wifi", "lte", "umts"].map(String::from).to_vec(),
+        workload: "bulk".into(),
+        rivals: 1,
+    };
+    let policies = (0..POLICIES).map(|policy| PolicyRuns {
+        policy: format!("p{policy}"),
+        label: label(policy),
+        parts: "lia + minrtt".into(),
+        uncoupled: policy == 0,
+        runs: seeds.iter().map(|&seed| run(policy, seed)).collect(),
+    });
+    Comparison {
+        rows: summarise(&scenario, &[], policies.collect()),
+        scenario,
+        engine: "packet".into(),
+        seeds: seeds.len() as u32,
+        manifest: Manifest {
+            scenario_sha256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into(),
+            version: "0.1.0".into(),
+            commit: "33b56abc0ffee".into(),
+            seeds,
+            command: "joulepath compare three.toml --policies ".to_owned() + &"p,".repeat(60),
+        },
+        limits: vec![],
+        notes: vec![],
+        partial: false,
+    }
+}
+
+fn run(policy: u32, seed: u64) -> RunResult {
+    let goodput_bps = 2.3456e6 - 0.1e6 * f64::from(policy) + 0.05e6 * (seed % 5) as f64;
+    let path = |name: &str| PathResult {
+        name: name.into(),
+        share: 1.0 / PATHS as f64,
+        goodput_bps: goodput_bps / PATHS as f64,
+        energy_j: 50.0,
+        segments: 1000,
+        retransmissions: 20,
+        timeouts: 1,
+        mean_rtt_s: Some(0.1),
+        mean_cwnd: 12.3,
+        loss_event_rate: 0.01,
+    };
+    let by_path = |of: f64| vec![(0..120).map(|i| of * (1.0 + f64::from(i % 7) / 7.0)).collect(); PATHS];
+    RunResult {
+        seed,
+        measured_s: 60.0,
+        goodput_bps,
+        energy_j: 150.0,
+        power_w: 2.5,
+        bits_per_joule: 60.0 * goodput_bps / 150.0,
+        paths: ["wifi", "lte", "umts"].map(path).to_vec(),
+        competitors_bps: 1.5e6,
+        connections_bps: vec![goodput_bps],
+        series: Some(Series {
+            time_s: (1..=120).map(|i| f64::from(i) / 2.0).collect(),
+            goodput_bps: by_path(goodput_bps),
+            cwnd: by_path(10.0),
+            rtt_s: by_path(0.1),
+            queue: by_path(5.0),
+            power_w: by_path(0.8),
+            ..Series::default()
+        }),
+        ..RunResult::default()
+    }
+}
+
+fn map() -> MapPage {
+    let points = 12;
+    let axis = |title: &str, values: &[&str]| MapAxis {
+        title: title.into(),
+        values: values.iter().map(|&value| value.into()).collect(),
+    };
+    MapPage {
+        title: "WiFi + LTE".into(),
+        chips: vec!["quick".into()],
+        metric: "bits per joule".into(),
+        more_is_better: true,
+        x: axis("path.wifi.loss", &["0.1 %", "0.3 %", "1 %", "3 %"]),
+        y: axis("path.lte.delay", &["5 ms", "15 ms", "50 ms"]),
+        policies: (0..POLICIES).map(label).collect(),
+        values: (0..POLICIES)
+            .map(|p| (0..points).map(|i| Some(f64::from(1 + (p + i) % 7))).collect())
+            .collect(),
+        best: (0..points as usize).map(|i| Some(i % POLICIES as usize)).collect(),
+        clear: (0..points).map(|i| i % 3 != 0).collect(),
+        all_tie: (0..points).map(|i| i == 6).collect(),
+        checked: vec![(1, Some(2)), (3, None)],
+        regions: (0..POLICIES).map(|_| ["9".into(), "9".into(), "12.3".into()]).collect(),
+        notes: vec!["Capital: the best.".into()],
+        command: "joulepath map quick".into(),
+        version: "0.1.0".into(),
+        commit: "33b56abc0ffee".into(),
+        partial: false,
+    }
+}
+
+/// More sets of interfaces than colours.
+fn advice() -> AdvicePage {
+    let way = |set: u32| AdviceWay {
+        interfaces: format!("interface-{set} + another-one"),
+        split: "67.8/32.2".into(),
+        rates: "19.5/9.73".into(),
+        time: format!("{}", 2 + set),
+        energy: format!("{}", 30 - set),
+        seconds: f64::from(2 + set),
+        joules: f64::from(30 - set),
+        is_best: set == 3,
+    };
+    AdvicePage {
+        title: "10 MB over wifi, lte".into(),
+        chips: vec!["within 3 s".into()],
+        reason: "Use wifi and lte together: 18.3 J within the deadline of 3 s.".into(),
+        ways: (0..10).map(way).collect(),
+        line: (0..10).map(|set| [f64::from(2 + set), f64::from(30 - set)]).collect(),
+        deadline_s: Some(5.0),
+        ranges: vec![AdviceRange { sizes: "any".into(), interfaces: "wifi + lte".into() }],
+        paths: AdviceTable {
+            heads: vec![("rate", "Mbit/s"), ("energy", "")],
+            rows: vec![("wifi".into(), vec!["20.0".into(), "137.01 mW/Mbps down, 283.17 mW/Mbps up".into()])],
+        },
+        notes: vec!["Joules are modelled, not measured.".into()],
+        command: "joulepath advise --size 10MB ".to_owned() + &"--path wifi ".repeat(30),
+        version: "0.1.0".into(),
+        commit: "33b56abc0ffee".into(),
+    }
+}

@@ -1,0 +1,116 @@
+//! The page of an advice.
+
+use crate::markup::assert_well_formed;
+use joulepath_report::{AdvicePage, AdviceRange, AdviceTable, AdviceWay, advice_html};
+
+fn way(interfaces: &str, split: &str, seconds: f64, joules: f64, is_best: bool) -> AdviceWay {
+    AdviceWay {
+        interfaces: interfaces.into(),
+        split: split.into(),
+        rates: "19.5/9.73".into(),
+        time: format!("{seconds:.2}"),
+        energy: format!("{joules:.1}"),
+        seconds,
+        joules,
+        is_best,
+    }
+}
+
+fn advice() -> AdvicePage {
+    AdvicePage {
+        title: "10 MB over wifi, lte".into(),
+        chips: vec!["within 3 s".into()],
+        reason: "Use wifi and lte together: 18.3 J within the deadline of 3 s.".into(),
+        ways: vec![
+            way("wifi + lte", "67.8/32.2", 2.86, 18.6, false),
+            way("wifi + lte", "71.1/28.9", 3.0, 18.3, true),
+            way("wifi alone", "100", 4.19, 11.7, false),
+        ],
+        line: vec![[2.86, 18.6], [4.19, 15.7], [4.19, 11.7]],
+        deadline_s: Some(3.0),
+        ranges: vec![
+            AdviceRange { sizes: "below 7.14 MB".into(), interfaces: "wifi alone".into() },
+            AdviceRange { sizes: "above".into(), interfaces: "wifi + lte".into() },
+        ],
+        paths: AdviceTable {
+            heads: vec![("rate", "Mbit/s")],
+            rows: vec![("wifi".into(), vec!["20.0".into()])],
+        },
+        notes: vec!["Joules are modelled, not measured.".into()],
+        command: "joulepath advise --size 10MB".into(),
+        version: "0.1.0".into(),
+        commit: "33b56abc0ffee".into(),
+    }
+}
+
+#[test]
+fn a_page_is_well_formed() {
+    assert_well_formed(&advice_html(&advice()).unwrap());
+}
+
+#[test]
+fn nothing_is_loaded_from_elsewhere() {
+    let page = advice_html(&advice()).unwrap();
+    for loads in ["src=", "href=", "@import", "url(", "fetch(", "XMLHttpRequest", "import("] {
+        assert!(!page.contains(loads), "{loads}");
+    }
+    assert!(page.contains("default-src 'none'"), "the browser would refuse, too");
+}
+
+#[test]
+fn reason_ways_ranges_and_command_are_there_without_scripts() {
+    let page = advice_html(&advice()).unwrap();
+    let advice = advice();
+    for text in [&advice.title, &advice.reason, &advice.command, &advice.commit, &advice.notes[0]] {
+        assert!(page.contains(text.as_str()), "{text}");
+    }
+    for way in &advice.ways {
+        let cells =
+            [&way.energy, &way.time, &way.split, &way.rates].map(|cell| format!("<td>{cell}</td>")).concat();
+        assert!(page.contains(&cells), "{cells}");
+    }
+    for range in &advice.ranges {
+        assert!(page.contains(&format!("{}</th><td>{}</td>", range.sizes, range.interfaces)), "{range:?}");
+    }
+    assert_eq!(page.matches("<tr class=\"best\">").count(), 1, "the advice is marked, and it alone");
+}
+
+#[test]
+fn the_plot_has_every_corner_the_line_and_the_deadline() {
+    let page = advice_html(&advice()).unwrap();
+    let (_, rest) = page.split_once("id=\"data\">").unwrap();
+    let (data, _) = rest.split_once("</script>").unwrap();
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    let joules: Vec<f64> =
+        data["ways"].as_array().unwrap().iter().map(|way| way["joules"].as_f64().unwrap()).collect();
+    assert_eq!(joules, [18.6, 18.3, 11.7]);
+    assert_eq!(data["ways"][0]["split"], "67.8/32.2");
+    assert_eq!(data["line"][1], serde_json::json!([4.19, 15.7]));
+    assert_eq!(data["deadline_s"], 3.0);
+}
+
+#[test]
+fn hostile_names_stay_texts() {
+    let hostile = "</script><script>alert(1)</script>\"'&<img onerror=alert(1)>";
+    let clean = advice_html(&advice()).unwrap();
+    let mut advice = advice();
+    advice.title = hostile.into();
+    advice.chips[0] = hostile.into();
+    advice.reason = hostile.into();
+    advice.ways[0].interfaces = hostile.into();
+    advice.ranges[0].interfaces = hostile.into();
+    advice.paths.rows[0].0 = hostile.into();
+    advice.paths.rows[0].1[0] = hostile.into();
+    advice.notes[0] = hostile.into();
+    advice.command = hostile.into();
+    let page = advice_html(&advice).unwrap();
+    assert_eq!(page.matches("<script").count(), clean.matches("<script").count());
+    assert_eq!(page.matches("</script").count(), clean.matches("</script").count());
+    assert!(!page.contains("<img"));
+}
+
+#[test]
+fn without_a_deadline_there_is_no_line_for_it() {
+    let page = advice_html(&AdvicePage { deadline_s: None, ..advice() }).unwrap();
+    assert!(page.contains("\"deadline_s\":null"));
+}

@@ -1,0 +1,306 @@
+//! What the first screen of a comparison answers: which policy, by how much, at whose expense.
+
+use joulepath_model::result::{Comparison, Limit, Manifest, PathResult, RunResult, ScenarioRef};
+use joulepath_report::{LIMIT_TCP_FRIENDLY, PolicyRuns, html, summarise};
+
+/// A policy with one run for each pair of efficiency (bit/J) and goodput (bit/s).
+struct Policy {
+    label: &'static str,
+    uncoupled: bool,
+    runs: Vec<(f64, f64)>,
+}
+
+fn policy(label: &'static str, runs: &[(f64, f64)]) -> Policy {
+    Policy { label, uncoupled: false, runs: runs.to_vec() }
+}
+
+fn run(seed: u64, (bits_per_joule, goodput_bps): (f64, f64)) -> RunResult {
+    let path = |name: &str, share: f64| PathResult {
+        name: name.into(),
+        share,
+        goodput_bps: share * goodput_bps,
+        energy_j: 1.0,
+        segments: 100,
+        retransmissions: 0,
+        timeouts: 0,
+        mean_rtt_s: Some(0.1),
+        mean_cwnd: 10.0,
+        loss_event_rate: 0.0,
+    };
+    RunResult {
+        seed,
+        measured_s: 10.0,
+        goodput_bps,
+        bits_per_joule,
+        power_w: goodput_bps / bits_per_joule,
+        energy_j: 10.0 * goodput_bps / bits_per_joule,
+        paths: vec![path("wifi", 0.6), path("lte", 0.4)],
+        connections_bps: vec![goodput_bps],
+        ..RunResult::default()
+    }
+}
+
+/// On two paths; with `rival_bps`, one TCP competes at their common bottleneck and has that goodput.
+fn comparison(policies: &[Policy], rival_bps: Option<f64>) -> Comparison {
+    let scenario = ScenarioRef {
+        title: "two paths".into(),
+        file: "two.toml".into(),
+        source: None,
+        duration_s: 10.0,
+        paths: vec!["wifi".into(), "lte".into()],
+        workload: "bulk".into(),
+        rivals: u32::from(rival_bps.is_some()),
+    };
+    let limits = vec![Limit {
+        kind: LIMIT_TCP_FRIENDLY.into(),
+        label: "wifi at 1 Mbit/s".into(),
+        paths: vec!["wifi".into()],
+        rates_bps: vec![1e6, 0.0],
+        capacities_bps: vec![1e6, 1e6],
+        goodput_bps: 1e6,
+        power_w: 1.0,
+        bits_per_joule: 400e3,
+        energy_j: None,
+    }];
+    let of_policy = |policy: &Policy| PolicyRuns {
+        policy: policy.label.into(),
+        label: policy.label.into(),
+        parts: String::new(),
+        uncoupled: policy.uncoupled,
+        runs: (1..)
+            .zip(&policy.runs)
+            .map(|(seed, &numbers)| RunResult {
+                competitors_bps: rival_bps.unwrap_or(0.0),
+                ..run(seed, numbers)
+            })
+            .collect(),
+    };
+    Comparison {
+        rows: summarise(&scenario, &limits, policies.iter().map(of_policy).collect()),
+        scenario,
+        engine: "packet".into(),
+        seeds: policies[0].runs.len() as u32,
+        manifest: Manifest {
+            scenario_sha256: "00".into(),
+            version: "0.1.0".into(),
+            commit: "33b56abc0ffee".into(),
+            seeds: (1..=policies[0].runs.len() as u64).collect(),
+            command: "joulepath compare two.toml".into(),
+        },
+        limits,
+        notes: vec![],
+        partial: false,
+    }
+}
+
+/// What each tile says, without markup; the spaces within a number as plain ones.
+fn tiles(comparison: &Comparison) -> Vec<String> {
+    let page = html(comparison).unwrap();
+    let (_, rest) = page.split_once("aria-label=\"The answer\">").unwrap();
+    let (answer, _) = rest.split_once("</section>").unwrap();
+    let text = |tile: &str| {
+        let pieces = tile.split('<').map(|piece| piece.split_once('>').map_or("", |(_, text)| text));
+        let words: Vec<&str> = pieces.flat_map(str::split_whitespace).collect();
+        words.join(" ").replace('\u{a0}', " ")
+    };
+    answer.split("<div class=\"fact").skip(1).map(text).collect()
+}
+
+#[test]
+fn the_best_is_named_with_its_share_of_the_limit_and_its_lead() {
+    // Twice as many bits per joule in each run, and no chance: the paired interval has no width. 200 of 400
+    // kbit/J are half.
+    let mptcp = policy("MPTCP", &[(90e3, 1e6), (110e3, 2e6)]);
+    let dts = policy("DTS", &[(180e3, 1e6), (220e3, 2e6)]);
+    let said = tiles(&comparison(&[mptcp, dts], None));
+    assert_eq!(said[0], "most data per joule DTS 200 ±20 kbit/J 50.0 % of the TCP-friendly limit");
+    assert_eq!(said[1], "by how much 100 % ±0 more data per joule than MPTCP, the second");
+}
+
+#[test]
+fn a_lead_over_the_second_is_told_against_the_first_of_the_list_as_well() {
+    let first = policy("MPTCP", &[(50e3, 1e6), (50e3, 1e6)]);
+    let second = policy("DTS", &[(100e3, 1e6), (100e3, 1e6)]);
+    let best = policy("EEMPTCP", &[(150e3, 1e6), (150e3, 1e6)]);
+    let said = tiles(&comparison(&[first, second, best], None));
+    // 150/100 and 150/50; from 2.5 on as a factor.
+    assert_eq!(
+        said[1],
+        "by how much 50.0 % ±0.0 more data per joule than DTS, the second \
+         × 3.00 ±0.00 against MPTCP, the first"
+    );
+}
+
+#[test]
+fn a_lead_within_chance_is_none() {
+    // Each is ahead in two of four runs; the third is behind in all of them.
+    let one = policy("MPTCP", &[(100e3, 1e6), (120e3, 1e6), (100e3, 1e6), (121e3, 1e6)]);
+    let other = policy("DTS", &[(120e3, 1e6), (100e3, 1e6), (120e3, 1e6), (100e3, 1e6)]);
+    let third = policy("CWA", &[(40e3, 1e6), (40e3, 1e6), (41e3, 1e6), (40e3, 1e6)]);
+    let said = tiles(&comparison(&[one, other, third], None));
+    assert!(said[1].starts_with("by how much no clear winner DTS is within chance: +0.2"), "{}", said[1]);
+    assert!(said[1].contains("against CWA, the next that is clearly behind"), "{}", said[1]);
+}
+
+#[test]
+fn the_same_runs_are_no_lead_and_with_one_seed_a_thousandth_is_the_same() {
+    let runs = [(100e3, 1e6), (120e3, 1e6)];
+    let said = tiles(&comparison(&[policy("MPTCP", &runs), policy("eMTCP", &runs)], None));
+    assert_eq!(said[1], "by how much no clear winner eMTCP comes out the same");
+    let (one, other) = (policy("MPTCP", &[(100.05e3, 1e6)]), policy("DTS", &[(100e3, 1e6)]));
+    let said = tiles(&comparison(&[one, other], None));
+    assert_eq!(said[1], "by how much no clear winner DTS comes out the same to a thousandth");
+}
+
+#[test]
+fn goodput_that_is_lost_is_the_users_price() {
+    let fast = policy("MPTCP", &[(100e3, 2e6), (100e3, 4e6)]);
+    let saving = policy("DTS", &[(150e3, 1.5e6), (150e3, 3e6)]);
+    let said = tiles(&comparison(&[fast, saving], None));
+    assert_eq!(
+        said[2],
+        "what it costs the user −25.0 % ±0.0 goodput 2.25 ±0.75 Mbit/s against 3.00 ±1.00 Mbit/s of MPTCP"
+    );
+    let both = policy("DTS", &[(150e3, 2e6), (150e3, 4e6)]);
+    let said = tiles(&comparison(&[policy("MPTCP", &[(100e3, 1e6), (100e3, 1e6)]), both], None));
+    assert_eq!(said[2], "what it costs the user nothing it has the highest goodput, too: 3.00 ±1.00 Mbit/s");
+}
+
+#[test]
+fn time_is_the_users_price_of_a_file() {
+    let runs = [(100e3, 1e6), (100e3, 1e6)];
+    let mut all = comparison(&[policy("MPTCP", &runs), policy("DTS", &[(150e3, 1e6), (150e3, 1e6)])], None);
+    for (row, seconds) in all.rows.iter_mut().zip([2.0, 3.0]) {
+        row.runs.iter_mut().for_each(|run| run.completion_s = Some(seconds));
+    }
+    let policies = all.rows.iter().map(|row| PolicyRuns {
+        policy: row.policy.clone(),
+        label: row.label.clone(),
+        parts: String::new(),
+        uncoupled: false,
+        runs: row.runs.clone(),
+    });
+    all.rows = summarise(&all.scenario, &all.limits, policies.collect());
+    let said = tiles(&all);
+    assert_eq!(
+        said[2],
+        "what it costs the user 50.0 % ±0.0 longer 3.00 ±0.00 s against 2.00 ±0.00 s of MPTCP"
+    );
+    assert!(html(&all).unwrap().contains("Completion time against MPTCP"));
+}
+
+#[test]
+fn what_uncoupled_subflows_take_follows_from_their_definition_and_is_not_called_measured() {
+    let runs = [(100e3, 1e6), (100e3, 1e6)];
+    let best = Policy { uncoupled: true, ..policy("uncoupled", &[(180e3, 2e6), (180e3, 2e6)]) };
+    let said = tiles(&comparison(&[best, policy("MPTCP", &runs)], None));
+    assert_eq!(
+        said[3],
+        "what it costs other traffic 2 TCPs’ share at a bottleneck that its 2 subflows share: \
+         each is a TCP of its own. Not measured: no TCP competes here. \
+         best of the coupled ones: MPTCP, 100 ±0 kbit/J"
+    );
+    let said = tiles(&comparison(&[policy("MPTCP", &runs)], None));
+    assert_eq!(
+        said.last().unwrap(),
+        "what it costs other traffic not known Its subflows are coupled. Not measured: no TCP competes here."
+    );
+}
+
+#[test]
+fn how_many_subflows_there_are_is_not_guessed_of_several_connections() {
+    let best = Policy { uncoupled: true, ..policy("uncoupled", &[(180e3, 2e6), (180e3, 2e6)]) };
+    let mut all = comparison(&[best], None);
+    all.rows[0].runs.iter_mut().for_each(|run| run.connections_bps = vec![1e6, 1e6]);
+    let said = tiles(&all);
+    assert!(
+        said[2].starts_with("what it costs other traffic a TCP’s share each at a bottleneck"),
+        "{}",
+        said[2]
+    );
+}
+
+#[test]
+fn what_a_competing_tcp_loses_is_measured() {
+    // 2 and 0.9 Mbit/s beside a TCP with 1 Mbit/s.
+    let best = Policy { uncoupled: true, ..policy("uncoupled", &[(180e3, 2e6), (180e3, 2e6)]) };
+    let fair = policy("MPTCP", &[(100e3, 0.9e6), (100e3, 0.9e6)]);
+    let all = comparison(&[best, fair], Some(1e6));
+    let said = tiles(&all);
+    assert_eq!(
+        said[3],
+        "what it costs other traffic 2.00 ±0.00 TCPs its goodput over that of a competing TCP; 1 is fair \
+         best of those that take no more than 1.2 TCPs: MPTCP, 100 ±0 kbit/J"
+    );
+    let page = html(&all).unwrap();
+    assert!(
+        page.contains("Goodput over a competing TCP’s")
+            && page.contains("Goodput of the competitors against")
+    );
+    // 1.1 are within what RFC 6356 asks for and a fifth: nobody has to be named beside it.
+    let nearly = policy("DTS", &[(180e3, 1.1e6), (180e3, 1.1e6)]);
+    let fair = policy("MPTCP", &[(100e3, 0.9e6), (100e3, 0.9e6)]);
+    let said = tiles(&comparison(&[nearly, fair], Some(1e6)));
+    assert!(
+        said[3].ends_with("1.10 ±0.00 TCPs its goodput over that of a competing TCP; 1 is fair"),
+        "{}",
+        said[3]
+    );
+}
+
+#[test]
+fn what_competitors_lose_who_are_not_on_every_path_is_told_without_a_fair_share() {
+    let runs = [(100e3, 1e6), (100e3, 1e6)];
+    let mut all =
+        comparison(&[policy("DTS", &[(180e3, 2e6), (180e3, 2e6)]), policy("MPTCP", &runs)], Some(1e6));
+    all.scenario.rivals = 0;
+    let leave = |all: &mut Comparison, row: usize, competitors_bps: f64| {
+        all.rows[row].runs.iter_mut().for_each(|run| run.competitors_bps = competitors_bps);
+    };
+    leave(&mut all, 1, 1.25e6);
+    let policies = all.rows.iter().map(|row| PolicyRuns {
+        policy: row.policy.clone(),
+        label: row.label.clone(),
+        parts: String::new(),
+        uncoupled: false,
+        runs: row.runs.clone(),
+    });
+    all.rows = summarise(&all.scenario, &all.limits, policies.collect());
+    // 1 of 1.25 Mbit/s are a fifth less.
+    assert_eq!(
+        tiles(&all)[3],
+        "what it costs other traffic −20.0 % ±0.0 for the competitors they get 1.00 ±0.00 Mbit/s; \
+         beside MPTCP 1.25 ±0.00 Mbit/s"
+    );
+}
+
+#[test]
+fn without_the_single_runs_there_are_ratios_and_no_intervals() {
+    let mut all = comparison(
+        &[policy("MPTCP", &[(90e3, 1e6), (110e3, 2e6)]), policy("DTS", &[(180e3, 1e6), (220e3, 2e6)])],
+        None,
+    );
+    all.rows.iter_mut().for_each(|row| row.runs.clear());
+    assert_eq!(tiles(&all)[1], "by how much 100 % more data per joule than MPTCP, the second");
+}
+
+#[test]
+fn where_nothing_costs_energy_nobody_is_the_most_efficient() {
+    let mut all =
+        comparison(&[policy("MPTCP", &[(90e3, 1e6), (90e3, 2e6)]), policy("DTS", &[(90e3, 1e6)])], None);
+    for row in &mut all.rows {
+        for estimate in [&mut row.energy_j, &mut row.power_w, &mut row.bits_per_joule] {
+            (estimate.mean, estimate.lo, estimate.hi) = (0.0, 0.0, 0.0);
+        }
+    }
+    let page = html(&all).unwrap();
+    for absent in
+        ["aria-label=\"The answer\"", ">best</span>", "Energy per bit", "Where the energy", ">0 ±0<"]
+    {
+        assert!(!page.contains(absent), "{absent}");
+    }
+    assert!(page.contains("Goodput against MPTCP"));
+    let text = joulepath_report::table(&all, usize::MAX, false);
+    let efficiency = text.lines().find(|line| line.starts_with("MPTCP")).unwrap();
+    assert!(efficiency.contains('–'), "{text}");
+}

@@ -1,0 +1,221 @@
+//! The HTML report.
+
+use crate::common::Fake;
+use crate::markup::assert_well_formed;
+use joulepath_model::result::{Comparison, Row};
+use joulepath_report::html;
+use serde_json::{Value, json};
+
+/// A page with everything that a page can have.
+fn page() -> String {
+    html(&Fake { samples: 500, ..Fake::default() }.comparison()).unwrap()
+}
+
+#[test]
+fn nothing_is_loaded_from_elsewhere() {
+    let page = page();
+    for loads in ["src=", "href=", "@import", "url(", "fetch(", "XMLHttpRequest", "import("] {
+        assert!(!page.contains(loads), "{loads}");
+    }
+    assert!(page.contains("default-src 'none'"), "the browser would refuse, too");
+}
+
+#[test]
+fn every_policy_path_and_limit_is_there() {
+    let comparison = Fake { samples: 10, ..Fake::default() }.comparison();
+    let page = html(&comparison).unwrap();
+    for row in &comparison.rows {
+        // In the charts of energy and goodput, their differences, and of where data and energy went.
+        let named = format!("<span class=\"name\">{}</span>", row.label);
+        assert_eq!(page.matches(&named).count(), 6, "{}", row.label);
+        assert!(page.contains(&format!("title=\"{}\">{}", row.parts, row.label)), "{}", row.label);
+    }
+    for text in [
+        "mptcp[cc=ecmtcp] (recon.) · umts",
+        "TCP-friendly limit",
+        "link-rate limit",
+        "2.66 <span class=\"pm\">±0.03",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    for text in
+        [&comparison.manifest.scenario_sha256, &comparison.manifest.command, &comparison.manifest.commit]
+    {
+        assert!(page.contains(text.as_str()), "{text}");
+    }
+}
+
+#[test]
+fn hostile_texts_stay_texts() {
+    let hostile = "</script><script>alert(1)</script>\"'&<img onerror=alert(1)>";
+    let mut comparison = Fake { policies: 2, samples: 3, ..Fake::default() }.comparison();
+    let clean = html(&comparison).unwrap();
+    comparison.scenario.title = hostile.into();
+    comparison.scenario.source = Some(hostile.into());
+    comparison.scenario.paths[0] = hostile.into();
+    comparison.rows[0].label = hostile.into();
+    comparison.rows[0].parts = hostile.into();
+    comparison.rows[0].paths[0].name = hostile.into();
+    comparison.limits[0].label = hostile.into();
+    comparison.limits[0].kind = hostile.into();
+    comparison.manifest.command = hostile.into();
+    let page = html(&comparison).unwrap();
+    assert_eq!(page.matches("<script").count(), clean.matches("<script").count());
+    assert_eq!(page.matches("</script").count(), clean.matches("</script").count());
+    assert!(!page.contains("<img"));
+    assert_well_formed(&page);
+    // Within an attribute, a quote would end it.
+    assert!(!page.contains("title=\"</script>"));
+}
+
+/// What the page's scripts draw.
+fn payload(page: &str) -> Value {
+    let (_, rest) = page.split_once("id=\"data\">").unwrap();
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+#[test]
+fn a_page_is_well_formed() {
+    for workload in ["bulk", "file", "messages"] {
+        let fake = Fake { samples: 20, workload, ..Fake::default() };
+        assert_well_formed(&html(&fake.comparison()).unwrap());
+    }
+    assert_well_formed(&html(&Fake { policies: 0, ..Fake::default() }.comparison()).unwrap());
+    assert_well_formed(&html(&Fake { policies: 1, seeds: 1, ..Fake::default() }.comparison()).unwrap());
+}
+
+#[test]
+fn the_data_can_be_read_back() {
+    let data = payload(&page());
+    assert_eq!(data["policies"].as_array().unwrap().len(), 8);
+    // 120 s in bins of 2 s.
+    assert_eq!((&data["bin_s"], data["time_s"].as_array().unwrap().len()), (&json!(2.0), 60));
+    let goodput = &data["series"][0]["goodput"];
+    for end in ["lo", "median", "hi"] {
+        assert_eq!(goodput["paths"][2][end].as_array().unwrap().len(), 60, "{end}");
+        assert_eq!(goodput["total"][end].as_array().unwrap().len(), 60, "{end}");
+    }
+    assert_eq!(data["series"][0]["cwnd"]["total"], Value::Null, "windows have no sum");
+    // The best first, and beside it what ratios refer to, wherever that is.
+    assert_eq!(data["policies"][0], "es-mptcp (recon.)");
+    assert_eq!((&data["policies"][2], &data["shown"]), (&json!("uncoupled"), &json!([0, 2])));
+}
+
+#[test]
+fn one_seed_has_lines_and_no_band() {
+    let page = html(&Fake { policies: 2, seeds: 1, samples: 100, ..Fake::default() }.comparison()).unwrap();
+    let goodput = &payload(&page)["series"][0]["goodput"]["total"];
+    assert!(goodput["median"][5].is_number() && goodput["lo"].is_null() && goodput["hi"].is_null());
+    assert!(page.contains("one seed, so no band"));
+}
+
+#[test]
+fn how_the_lines_over_time_were_made_is_said() {
+    let said = |seeds, text: &str| {
+        let page = html(&Fake { policies: 2, seeds, samples: 100, ..Fake::default() }.comparison()).unwrap();
+        assert!(page.contains(text), "{text}");
+    };
+    said(30, "means over 2 s of each run; line: median of 30 seeds; ");
+    said(30, "band: from their 10th to their 90th percentile");
+    said(5, "line: median of 5 seeds; band: from the least to the greatest");
+}
+
+/// The rows of the chart or table that begins with `title`, without markup.
+fn rows<'a>(page: &'a str, title: &str, row: &str) -> Vec<&'a str> {
+    let (_, rest) = page.split_once(title).unwrap_or_else(|| panic!("no {title}"));
+    let end = rest.find("</ol>").or_else(|| rest.find("</table>")).unwrap();
+    rest[..end].split(row).skip(1).collect()
+}
+
+#[test]
+fn every_chart_has_a_name_and_its_numbers_as_text() {
+    let page = page();
+    let charts = page.matches("<figure").count();
+    assert_eq!(charts, 6);
+    assert_eq!(page.matches("<figure class=\"chart rows").count(), charts);
+    assert_eq!(
+        page.matches(" aria-labelledby=\"chart-").count() + page.matches(" aria-labelledby=\"stack-").count(),
+        charts
+    );
+    for title in ["Energy per bit <", "Goodput <", "Energy per bit against uncoupled <"] {
+        assert!(rows(&page, title, "<li class").len() >= 8, "{title}");
+    }
+    // Charts over time are named when they are drawn.
+    assert!(page.contains("setAttribute(\"aria-label\", `${about}"));
+}
+
+#[test]
+fn energy_per_bit_is_one_over_the_efficiency_with_its_interval_turned_around() {
+    let mut comparison = Fake { policies: 2, ..Fake::default() }.comparison();
+    comparison.limits.clear();
+    let of = |row: &mut Row, mean: f64, lo: f64, hi: f64| {
+        (row.bits_per_joule.mean, row.bits_per_joule.lo, row.bits_per_joule.hi) = (mean, lo, hi);
+    };
+    // 1/200 = 5 µJ/bit between 1/250 = 4 and 1/160 = 6.25: half of 2.25; 1/100 = 10 between 8 and 12.5.
+    of(&mut comparison.rows[0], 200e3, 160e3, 250e3);
+    of(&mut comparison.rows[1], 100e3, 80e3, 125e3);
+    let page = html(&comparison).unwrap();
+    let shown = rows(&page, "Energy per bit <", "<li class");
+    assert!(
+        shown[0].contains(">5.0 <small>±1.1</small>") && shown[1].contains(">10.0 <small>±2.3</small>"),
+        "{shown:?}"
+    );
+    // The longest whisker ends at the right: 5 of 12.5 are 40 %.
+    assert!(
+        shown[0].contains("--at:40.00%") && shown[0].contains("left:32.00%;width:18.00%"),
+        "{}",
+        shown[0]
+    );
+}
+
+#[test]
+fn the_most_efficient_stands_first_whatever_the_order_of_the_list() {
+    let mut comparison: Comparison = Fake { policies: 4, ..Fake::default() }.comparison();
+    comparison.rows.reverse();
+    let page = html(&comparison).unwrap();
+    let shown = rows(&page, "<tbody>", "<tr");
+    assert!(shown[0].contains(">uncoupled <span class=\"badge\">best</span>"), "{}", shown[0]);
+    let first = shown.iter().position(|row| row.contains("<span class=\"badge dim\">first</span>"));
+    assert!(first.is_some_and(|place| place > 0 && shown[place].contains(&comparison.rows[0].label)));
+}
+
+#[test]
+fn what_scrolls_sideways_takes_the_focus_and_has_a_name() {
+    let page = page();
+    let boxes = page.matches("<div class=\"scroll\"").count();
+    assert_eq!(boxes, 3);
+    assert_eq!(
+        page.matches("<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label").count(),
+        boxes
+    );
+}
+
+#[test]
+fn eight_policies_with_thirty_seeds_stay_below_four_hundred_kilobytes() {
+    let size = page().len();
+    assert!(size < 400_000, "{size}");
+    assert!(size > 200_000, "{size}: the series are missing");
+}
+
+#[test]
+fn the_same_comparison_is_the_same_page() {
+    assert_eq!(page(), page());
+}
+
+#[test]
+fn without_series_there_is_no_empty_section() {
+    assert!(!html(&Fake::default().comparison()).unwrap().contains("Over time"));
+}
+
+#[test]
+fn missing_runs_are_said() {
+    let mut comparison = Fake { policies: 2, ..Fake::default() }.comparison();
+    comparison.partial = true;
+    assert!(html(&comparison).unwrap().contains("Interrupted or failed: some runs are missing."));
+}
+
+#[test]
+fn a_comparison_without_any_run_is_still_a_page() {
+    let page = html(&Fake { policies: 0, ..Fake::default() }.comparison()).unwrap();
+    assert!(page.contains("link-rate limit") && page.contains("\"policies\":[]"));
+}

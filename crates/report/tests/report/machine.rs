@@ -1,0 +1,77 @@
+//! JSON and CSV.
+
+use crate::common::Fake;
+use joulepath_model::result::Comparison;
+use joulepath_report::{runs_to_csv, to_csv, to_json};
+use serde_json::Value;
+
+#[test]
+fn json_has_the_promised_shape() {
+    let comparison = Fake { policies: 2, samples: 10, workload: "file", ..Fake::default() }.comparison();
+    let json: Value = serde_json::from_str(&to_json(&comparison).unwrap()).unwrap();
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(keys(&json), ["engine", "limits", "manifest", "partial", "rows", "scenario", "seeds"]);
+    let row = &json["rows"][1];
+    for metric in ["goodput_bps", "power_w", "energy_j", "bits_per_joule", "completion_s"] {
+        assert_eq!(keys(&row[metric]), ["hi", "lo", "mean"], "{metric}");
+    }
+    for name in ["policy", "limit_share", "ratio", "completed", "paths"] {
+        assert!(!row[name].is_null(), "{name}");
+    }
+    assert!(row["delay_s"].is_null() && row.as_object().unwrap().contains_key("delay_s"), "unknown is null");
+    assert!(row.get("series").is_none(), "series are for the report");
+    let path = &row["paths"][0];
+    assert!(path["name"] == "wifi" && path["share"].is_f64() && path["energy_j"].is_f64());
+    assert_eq!(json["manifest"]["seeds"].as_array().unwrap().len(), 30);
+}
+
+#[test]
+fn json_can_be_read_back() {
+    let mut comparison = Fake::default().comparison();
+    let read: Comparison = serde_json::from_str(&to_json(&comparison).unwrap()).unwrap();
+    comparison.rows.iter_mut().for_each(|row| row.runs.clear());
+    assert_eq!(read.rows.len(), comparison.rows.len());
+    for (read, row) in read.rows.iter().zip(&comparison.rows) {
+        // serde_json's shortest decimal reads back to the same number or its neighbour.
+        assert!((read.goodput_bps.mean / row.goodput_bps.mean - 1.0).abs() < 1e-15);
+    }
+}
+
+/// Header and lines.
+fn parse(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let header = reader.headers().unwrap().iter().map(String::from).collect();
+    let lines = reader.records().map(|record| record.unwrap().iter().map(String::from).collect()).collect();
+    (header, lines)
+}
+
+#[test]
+fn csv_has_a_line_per_policy_and_the_numbers_of_the_rows() {
+    let mut comparison = Fake::default().comparison();
+    comparison.rows[2].label = "a \"quoted\", label".into();
+    let (header, lines) = parse(&to_csv(&comparison).unwrap());
+    let column =
+        |name: &str| header.iter().position(|h| h == name).unwrap_or_else(|| panic!("{name} in {header:?}"));
+    assert_eq!(lines.len(), comparison.rows.len());
+    for (line, row) in lines.iter().zip(&comparison.rows) {
+        assert_eq!(line[column("policy")], row.policy);
+        assert_eq!(line[column("label")], row.label);
+        assert_eq!(line[column("bits_per_joule_lo")].parse(), Ok(row.bits_per_joule.lo));
+        assert_eq!(line[column("lte_goodput_bps")].parse(), Ok(row.paths[1].goodput_bps));
+        assert_eq!(line[column("completion_s_mean")], "", "there is no file");
+    }
+}
+
+#[test]
+fn csv_of_runs_has_a_line_per_policy_and_seed() {
+    let comparison = Fake { policies: 2, seeds: 5, ..Fake::default() }.comparison();
+    let (header, lines) = parse(&runs_to_csv(&comparison).unwrap());
+    let column = |name: &str| header.iter().position(|h| h == name).unwrap();
+    let keys: Vec<_> =
+        lines.iter().map(|line| (line[column("policy")].as_str(), line[column("seed")].as_str())).collect();
+    assert_eq!(keys.len(), 10);
+    assert_eq!((keys[0], keys[9]), (("uncoupled", "1"), ("mptcp", "5")));
+    let run = &comparison.rows[1].runs[4];
+    assert_eq!(lines[9][column("energy_j")].parse(), Ok(run.energy_j));
+    assert_eq!(lines[9][column("umts_segments")].parse(), Ok(run.paths[2].segments));
+}

@@ -1,0 +1,12 @@
+//! The tests of `joulepath-report`, in one binary: what takes time is linking.
+
+mod advice;
+mod answer;
+mod common;
+mod html;
+mod machine;
+mod map;
+mod markup;
+mod reproduction;
+mod statistics;
+mod table;

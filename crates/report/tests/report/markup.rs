@@ -1,0 +1,74 @@
+//! Whether a page is well formed.
+
+/// Elements that have no end.
+const VOID: [&str; 6] = ["br", "hr", "img", "input", "link", "meta"];
+/// Elements whose content is no markup.
+const RAW: [&str; 2] = ["script", "style"];
+
+/// Every element is closed in its order, every attribute is quoted and stands once, every id is unique and
+/// every reference to one leads somewhere.
+pub(crate) fn assert_well_formed(page: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut ids: Vec<&str> = Vec::new();
+    let mut wanted: Vec<&str> = Vec::new();
+    let mut rest = page.strip_prefix("<!doctype html>").expect("a page begins with its kind");
+    while let Some((_, tag)) = rest.split_once('<') {
+        let (name, after) = tag.split_at(tag.find(|c: char| !c.is_ascii_alphanumeric() && c != '/').unwrap());
+        let (attributes, after) = attributes(after);
+        rest = after;
+        if let Some(name) = name.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "before {}", &rest[..rest.len().min(80)]);
+            continue;
+        }
+        for (index, (key, value)) in attributes.iter().enumerate() {
+            assert!(
+                attributes[..index].iter().all(|(other, _)| other != key),
+                "{key} stands twice in <{name}>"
+            );
+            match *key {
+                "id" => ids.push(value),
+                "aria-labelledby" | "aria-describedby" => wanted.extend(value.split(' ')),
+                "href" => wanted.extend(value.strip_prefix('#')),
+                _ => {}
+            }
+        }
+        if RAW.contains(&name) {
+            rest = rest.split_once(&format!("</{name}>")).expect("a raw element ends").1;
+        } else if !VOID.contains(&name) {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty(), "{open:?} are not closed");
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all, "an id stands twice");
+    for id in wanted {
+        assert!(ids.binary_search(&id).is_ok(), "nothing has the id {id}");
+    }
+}
+
+/// The attributes of a tag, and what follows it.
+fn attributes(mut text: &str) -> (Vec<(&str, &str)>, &str) {
+    let mut all = Vec::new();
+    loop {
+        text = text.trim_start();
+        if let Some(after) = text.strip_prefix('>') {
+            return (all, after);
+        }
+        let end = text.find(|c: char| !c.is_ascii_lowercase() && c != '-').expect("a tag ends");
+        assert!(end > 0, "no attribute: {}", &text[..text.len().min(80)]);
+        let (key, after) = text.split_at(end);
+        match after.strip_prefix("=\"") {
+            Some(value) => {
+                let (value, after) = value.split_once('"').expect("a value ends");
+                all.push((key, value));
+                text = after;
+            }
+            None => {
+                all.push((key, ""));
+                text = after;
+            }
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! The page.
+
+use joulepath_report::{Plot, Reproduction, Verdict, reproduction_html};
+use serde_json::Value as Json;
+
+use super::fixture::{scoreboard, with_text_everywhere};
+use crate::markup::assert_well_formed;
+
+fn page(all: &Reproduction) -> String {
+    reproduction_html(all).unwrap()
+}
+
+/// What the page's scripts draw.
+fn payload(page: &str) -> Json {
+    let (_, rest) = page.split_once("id=\"data\">").unwrap();
+    serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap()
+}
+
+/// The part of the page that is about `id`.
+fn section<'a>(page: &'a str, id: &str) -> &'a str {
+    let (_, rest) = page.split_once(&format!("<details class=\"experiment\" id=\"{id}\"")).unwrap();
+    rest.split_once("<details class=\"experiment\"").map_or(rest, |(section, _)| section)
+}
+
+/// To look at by eye: `REPRODUCTION_PAGE=page.html cargo test -p joulepath-report --test report`.
+#[test]
+fn nothing_is_loaded_from_elsewhere() {
+    let page = page(&scoreboard());
+    if let Some(path) = std::env::var_os("REPRODUCTION_PAGE") {
+        std::fs::write(path, &page).unwrap();
+    }
+    for loads in ["src=", "@import", "url(", "fetch(", "XMLHttpRequest", "import("] {
+        assert!(!page.contains(loads), "{loads}");
+    }
+    for link in page.split("href=").skip(1) {
+        assert!(link.starts_with("\"#"), "{}", &link[..40]);
+    }
+    assert!(page.contains("default-src 'none'"), "the browser would refuse, too");
+}
+
+#[test]
+fn a_page_is_well_formed() {
+    assert_well_formed(&page(&scoreboard()));
+    assert_well_formed(&page(&Reproduction { experiments: Vec::new(), ..scoreboard() }));
+}
+
+#[test]
+fn every_experiment_unfolds_and_has_an_anchor() {
+    let all = scoreboard();
+    let page = page(&all);
+    for report in &all.experiments {
+        assert_eq!(page.matches(&format!("id=\"{}\"", report.id)).count(), 1, "{}", report.id);
+        let section = section(&page, &report.id);
+        let link = format!("<summary><a href=\"#{0}\"><code>{0}</code></a>", report.id);
+        assert!(section.contains(&link), "{section}");
+        assert!(section.contains(&format!("joulepath reproduce {} --full", report.id)));
+    }
+    assert!(!page.contains("<details class=\"experiment\" open"), "all are folded at first");
+}
+
+#[test]
+fn the_index_counts_by_paper_and_verdict_and_leads_to_the_first_of_each() {
+    let all = scoreboard();
+    let page = page(&all);
+    let (_, rest) = page.split_once("<table class=\"index\">").unwrap();
+    let (index, _) = rest.split_once("</table>").unwrap();
+    for paper in ["000", "001", "002", "003"] {
+        assert!(index.contains(&format!("<a href=\"#paper-{paper}\">Paper {paper}</a>")), "{paper}");
+    }
+    // 002: OLIA's order does not come out, BCube's does.
+    for (first, verdict) in
+        [("002-fig6", "not reproduced"), ("002-fig12", "reproduced"), ("003-thm1", "cannot be")]
+    {
+        let link = format!("aria-label=\"1 {verdict} of Paper {}\">1</a>", &first[..3]);
+        let (before, _) = index.split_once(&link).unwrap_or_else(|| panic!("{link} in {index}"));
+        let (_, tag) = before.rsplit_once("<a ").unwrap();
+        assert!(tag.starts_with(&format!("href=\"#{first}\"")), "{tag}");
+    }
+    let links = index.matches("data-choose-verdict").count();
+    let zeros = index.matches("<span class=\"none\">0</span>").count();
+    assert_eq!((links + zeros, links), (16, 6), "four papers with four verdicts each");
+}
+
+#[test]
+fn filters_know_kind_engine_kernel_and_figures() {
+    let page = page(&scoreboard());
+    let data = |id: &str, key: &str| -> String {
+        let (_, value) = section(&page, id).split_once(&format!("data-{key}=\"")).unwrap();
+        value.split_once('"').unwrap().0.to_owned()
+    };
+    let of = |id: &str| ["kind", "engine", "figures"].map(|key| data(id, key));
+    assert_eq!(of("000-fig4"), ["figure", "packet kernel kernel-differs", "yes"]);
+    assert_eq!(of("000-tab1"), ["table", "packet kernel", "yes"]);
+    assert_eq!(of("003-thm1"), ["theorem", "none", "no"]);
+    for list in ["paper", "verdict", "kind", "engine", "figures"] {
+        assert!(page.contains(&format!("<select name=\"{list}\">")), "{list}");
+    }
+}
+
+#[test]
+fn the_kernels_verdict_looks_like_no_simulators_and_says_n() {
+    let page = page(&scoreboard());
+    let chip = |id: &str| {
+        let (_, rest) = section(&page, id).split_once("<span class=\"verdict of-kernel").unwrap();
+        rest.split_once("</summary>").unwrap().0.to_owned()
+    };
+    let differs = chip("000-fig4");
+    assert!(differs.starts_with(" not differs\">") && differs.contains("</span> n 10 "), "{differs}");
+    assert!(differs.contains("not reproduced, differs"), "{differs}");
+    let agrees = chip("000-tab1");
+    assert!(agrees.starts_with(" reproduced\">") && agrees.contains("</span> n 30 "), "{agrees}");
+    assert!(!agrees.contains("differs"), "{agrees}");
+}
+
+#[test]
+fn every_verdict_is_a_word_and_is_counted() {
+    let all = scoreboard();
+    let page = page(&all);
+    for verdict in Verdict::ALL {
+        assert!(all.count(verdict) > 0, "the fixture lacks {}", verdict.name());
+        let counted = format!("</i> {}</span> <b>{}</b>", verdict.name(), all.count(verdict));
+        assert!(page.contains(&counted), "{counted}");
+    }
+    for report in &all.experiments {
+        assert!(section(&page, &report.id).contains(report.verdict.name()), "{}", report.id);
+    }
+}
+
+#[test]
+fn findings_stand_beside_what_was_stated() {
+    let page = page(&scoreboard());
+    let section = section(&page, "000-fig4");
+    for text in [
+        "<td role=\"cell\">415.66</td>",
+        "<td role=\"cell\">398 <span class=\"pm\">[392, 404]</span></td>",
+        "<td role=\"cell\">30</td>",
+        "widened by 10 % of the stated effect",
+        "3 of its runs are missing.",
+        "The real stack does not agree.",
+        "timeouts decide",
+        "not judged",
+    ] {
+        assert!(section.contains(text), "{text} in\n{section}");
+    }
+    assert_eq!(section.matches("<tr role=\"row\" class=\"kernel\">").count(), 1);
+    let (ours, kernel) = (section.find("[1.27, 1.37]").unwrap(), section.find("[0.93, 1.01]").unwrap());
+    assert!(ours < kernel, "the kernel's number stands beneath the simulator's");
+}
+
+#[test]
+fn the_best_of_a_sweep_in_the_kernel_stands_beneath_the_simulators_wherever_it_is() {
+    let mut all = scoreboard();
+    let report = &mut all.experiments[0];
+    let kernel = report.kernel.as_mut().unwrap();
+    let pair = report.findings.iter_mut().find(|finding| finding.what == kernel.findings[0].what).unwrap();
+    (pair.best_at, kernel.findings[0].best_at) = (Some("1000kB".into()), Some("256kB".into()));
+    let page = page(&all);
+    let section = section(&page, "000-fig4");
+    let at = |text: &str| section.find(text).unwrap_or_else(|| panic!("{text} in\n{section}"));
+    let places =
+        [at(", best at 1000kB<"), at(", best at 256kB <span class=\"stack\">"), at("retransmissions")];
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+#[test]
+fn what_could_not_be_measured_is_a_dash() {
+    let page = page(&scoreboard());
+    let section = section(&page, "003-thm1");
+    assert!(section.contains("<td role=\"cell\">–</td>") && section.contains("cannot be"), "{section}");
+    assert!(!section.contains("<figure"), "{section}");
+}
+
+#[test]
+fn the_figures_can_be_read_back_in_their_order() {
+    let all = scoreboard();
+    let page = page(&all);
+    let payload = payload(&page);
+    let figures: Vec<_> = all.experiments.iter().flat_map(|report| &report.figures).collect();
+    assert_eq!(payload.as_array().unwrap().len(), figures.len());
+    for (place, figure) in figures.iter().enumerate() {
+        let drawn = &payload[place];
+        let kind = match figure.plot {
+            Plot::Lines { .. } => "lines",
+            Plot::Bars { .. } => "bars",
+            Plot::Boxes { .. } => "boxes",
+        };
+        assert_eq!((drawn["kind"].as_str(), drawn["y"].as_str()), (Some(kind), Some(figure.y.as_str())));
+        assert!(page.contains(&format!("data-figure=\"{place}\"><figcaption>{}", figure.title)));
+    }
+}
+
+#[test]
+fn lines_with_the_same_abscissae_have_them_once_and_stated_ones_are_marked() {
+    let page = page(&scoreboard());
+    let lines = &payload(&page)[0]["lines"];
+    assert_eq!(lines[0]["x"].as_array().unwrap().len(), 240);
+    assert_eq!((&lines[1]["x"], &lines[2]["x"]), (&Json::Null, &Json::Null));
+    assert_eq!(lines[3]["x"], serde_json::json!([0.5, 120]));
+    assert_eq!((&lines[2]["stated"], &lines[3]["stated"]), (&Json::Bool(false), &Json::Bool(true)));
+    assert_eq!(lines[0]["lo"].as_array().unwrap().len(), 240);
+    assert_eq!(lines[2]["lo"], Json::Null, "no band without intervals");
+}
+
+#[test]
+fn numbers_of_the_figures_are_short() {
+    let page = page(&scoreboard());
+    let bars = &payload(&page)[1]["bars"][0];
+    assert_eq!(bars["values"][0], serde_json::json!([175, 172, 178]));
+    assert_eq!(bars["values"][2], Json::Null);
+    assert_eq!(bars["stated"], serde_json::json!([182.5, 90.99, 80.23]));
+}
+
+#[test]
+fn hostile_texts_stay_texts() {
+    let clean = page(&scoreboard());
+    let page = page(&with_text_everywhere("</script><b onclick=alert(1)>\"'&<!--"));
+    for tag in ["<script", "</script", "<b", "<!--"] {
+        // The sheet's own elements are the same in both; a commented element in a vendored file is in both,
+        // too.
+        assert_eq!(page.matches(tag).count(), clean.matches(tag).count(), "{tag}");
+    }
+    assert!(!page.contains("=\"</script>"), "a quote would end the attribute");
+    assert_eq!(payload(&page)[0]["lines"][0]["name"], "</script><b onclick=alert(1)>\"'&<!--");
+}
+
+#[test]
+fn a_logarithm_of_nothing_is_not_asked_for() {
+    let mut all = scoreboard();
+    let Plot::Lines { lines, log_x } = &mut all.experiments[2].figures[0].plot else { panic!("moved") };
+    assert!(*log_x);
+    lines[0].x[0] = 0.0;
+    assert_eq!(payload(&page(&all))[3]["log_x"], Json::Bool(false));
+    assert_eq!(payload(&page(&scoreboard()))[3]["log_x"], Json::Bool(true));
+}
+
+#[test]
+fn missing_runs_are_said() {
+    let all = Reproduction { partial: true, ..scoreboard() };
+    assert!(page(&all).contains("Partial: some runs are missing."));
+    assert!(!page(&scoreboard()).contains("Partial: some runs are missing."));
+}
+
+#[test]
+fn a_scoreboard_of_nothing_is_still_a_page() {
+    let page = page(&Reproduction { experiments: Vec::new(), ..scoreboard() });
+    assert!(page.contains("0 experiments") && payload(&page).as_array().unwrap().is_empty());
+}
+
+#[test]
+fn the_same_scoreboard_is_the_same_page() {
+    assert_eq!(page(&scoreboard()), page(&scoreboard()));
+}
+
+#[test]
+fn sixty_experiments_with_time_series_stay_below_two_megabytes() {
+    let one = scoreboard().experiments.swap_remove(0);
+    let experiments = (0..60).map(|n| joulepath_report::Report { id: format!("000-fig{n}"), ..one.clone() });
+    let page = page(&Reproduction { experiments: experiments.collect(), ..scoreboard() });
+    if let Some(path) = std::env::var_os("REPRODUCTION_PAGE") {
+        std::fs::write(std::path::Path::new(&path).with_extension("large.html"), &page).unwrap();
+    }
+    assert!(page.len() < 2_000_000, "{}", page.len());
+    assert!(page.len() > 500_000, "{}: the figures are missing", page.len());
+}
+
+/// `REPRODUCTION_PAGE=page.html cargo test -p joulepath-report --test report shipped` makes the page of
+/// `results/reproduction`.
+#[test]
+fn the_shipped_results_are_a_page_with_every_experiment() {
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results/reproduction/full.json");
+    let all: Reproduction = serde_json::from_str(&std::fs::read_to_string(shipped).unwrap()).unwrap();
+    let page = page(&all);
+    if let Some(path) = std::env::var_os("REPRODUCTION_PAGE") {
+        std::fs::write(std::path::Path::new(&path).with_extension("shipped.html"), &page).unwrap();
+    }
+    assert_well_formed(&page);
+    assert!(all.experiments.len() >= 62 && page.len() < 1_000_000, "{}", page.len());
+    for report in &all.experiments {
+        assert_eq!(page.matches(&format!("id=\"{}\"", report.id)).count(), 1, "{}", report.id);
+    }
+}

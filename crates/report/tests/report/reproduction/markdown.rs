@@ -1,0 +1,31 @@
+//! For the papers' pages.
+
+use joulepath_report::reproduction_markdown;
+
+use super::fixture::{scoreboard, with_text_everywhere};
+
+#[test]
+fn the_results_of_a_paper_are_its_own() {
+    insta::assert_snapshot!(reproduction_markdown(&scoreboard(), "000"));
+}
+
+#[test]
+fn a_paper_without_experiments_has_no_results() {
+    assert_eq!(reproduction_markdown(&scoreboard(), "009"), "");
+}
+
+#[test]
+fn every_line_of_a_table_has_as_many_cells_as_its_head() {
+    let text = reproduction_markdown(&with_text_everywhere("a | b"), "a | b");
+    let mut cells = 0;
+    let mut tables = 0;
+    for line in text.lines() {
+        let now = if line.starts_with('|') { line.replace("\\|", "").matches('|').count() } else { 0 };
+        if cells > 0 && now > 0 {
+            assert_eq!(now, cells, "{line}");
+        }
+        tables += usize::from(cells == 0 && now > 0);
+        cells = now;
+    }
+    assert_eq!(tables, 1 + scoreboard().experiments.len());
+}

@@ -1,0 +1,85 @@
+//! For the terminal.
+
+use joulepath_report::{Reproduction, reproduction_table};
+
+use super::fixture::scoreboard;
+
+/// Display width of the widest line; every character of these tables is one column wide.
+fn width_of(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+#[test]
+fn a_scoreboard_reads_well_at_80_columns() {
+    insta::assert_snapshot!(reproduction_table(&scoreboard(), 80, false));
+}
+
+#[test]
+fn a_scoreboard_reads_well_at_120_columns() {
+    insta::assert_snapshot!(reproduction_table(&scoreboard(), 120, false));
+}
+
+#[test]
+fn a_scoreboard_without_a_limit_of_width_has_its_own() {
+    let text = reproduction_table(&scoreboard(), usize::MAX, false);
+    assert!(width_of(&text) < 140, "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn no_line_is_wider_than_asked_for() {
+    for width in 75..200 {
+        let text = reproduction_table(&scoreboard(), width, false);
+        assert!(width_of(&text) <= width, "at {width}:\n{text}");
+    }
+}
+
+#[test]
+fn every_experiment_is_there_at_any_width() {
+    let all = scoreboard();
+    for width in [1, 60, 80, 100, usize::MAX] {
+        let text = reproduction_table(&all, width, false);
+        for report in &all.experiments {
+            let line = text.lines().find(|line| line.starts_with(&report.id)).unwrap();
+            assert!(line.contains(report.verdict.name()), "{line}");
+        }
+    }
+}
+
+#[test]
+fn what_is_only_shown_decides_nothing() {
+    let mut all = scoreboard();
+    let shown = all.experiments[0].findings.pop().unwrap();
+    assert!(shown.what.contains("retransmissions"));
+    all.experiments[1].findings.insert(0, shown);
+    let text = reproduction_table(&all, 120, false);
+    assert!(!text.contains("retransmissions") && text.contains("EEMPTCP's efficiency"), "{text}");
+}
+
+#[test]
+fn colour_changes_nothing_but_the_colour() {
+    let coloured = reproduction_table(&scoreboard(), 120, true);
+    assert!(coloured.contains("\u{1b}["));
+    let mut plain = String::new();
+    let mut rest = coloured.as_str();
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        plain.push_str(before);
+        rest = after.split_once('m').unwrap().1;
+    }
+    plain.push_str(rest);
+    let trimmed = plain.lines().map(str::trim_end).collect::<Vec<_>>().join("\n") + "\n";
+    assert_eq!(trimmed, reproduction_table(&scoreboard(), 120, false));
+}
+
+#[test]
+fn missing_runs_are_said() {
+    let all = Reproduction { partial: true, ..scoreboard() };
+    let text = reproduction_table(&all, 80, false);
+    assert!(text.contains("PARTIAL: some runs are missing") && text.contains("3 missing"), "{text}");
+}
+
+#[test]
+fn a_scoreboard_of_nothing_is_still_a_table() {
+    let all = Reproduction { experiments: Vec::new(), ..scoreboard() };
+    assert!(reproduction_table(&all, 80, false).contains("0 reproduced, 0 direction only"));
+}

@@ -1,0 +1,179 @@
+//! Estimates and rows.
+
+use crate::common::{Fake, Noise};
+use joulepath_model::result::{ScenarioRef, Series};
+use joulepath_report::{PolicyRuns, estimate, summarise};
+
+#[test]
+fn the_interval_covers_the_true_mean_about_95_times_in_100() {
+    let mut noise = Noise::new(1);
+    let trials = 500;
+    let covered = (0..trials).filter(|_| {
+        let sample: Vec<f64> = (0..30).map(|_| 10.0 + 3.0 * noise.normal()).collect();
+        let estimate = estimate(&sample).unwrap();
+        estimate.lo <= 10.0 && 10.0 <= estimate.hi
+    });
+    // With n = 30 the percentile bootstrap covers about 94 %; four standard deviations of 500 trials are 4.2
+    // %.
+    let share = covered.count() as f64 / f64::from(trials);
+    assert!((0.90..=0.98).contains(&share), "{share}");
+}
+
+#[test]
+fn the_interval_is_as_wide_as_theory_says() {
+    let mut noise = Noise::new(2);
+    let sample: Vec<f64> = (0..400).map(|_| noise.normal()).collect();
+    let estimate = estimate(&sample).unwrap();
+    // 2 * 1.96 * 1 / sqrt(400) = 0.196; the sample's own deviation and the resampling are each good to a few
+    // percent.
+    assert!((estimate.hi - estimate.lo - 0.196).abs() < 0.03, "{estimate:?}");
+}
+
+#[test]
+fn the_same_runs_yield_the_same_bytes() {
+    let rows = || serde_json::to_string(&Fake::default().comparison().rows).unwrap();
+    assert_eq!(rows(), rows());
+}
+
+#[test]
+fn ratios_refer_to_the_first_policy() {
+    let comparison = Fake { policies: 2, ..Fake::default() }.comparison();
+    let [first, second] = comparison.rows.as_slice() else { panic!("two rows") };
+    assert_eq!((first.ratio, first.ratio_interval), (1.0, None));
+    assert_eq!(second.ratio, second.bits_per_joule.mean / first.bits_per_joule.mean);
+    let paired = second.ratio_interval.unwrap();
+    assert!(paired.lo < second.ratio && second.ratio < paired.hi);
+    // Most of the noise comes from the seed, which both share: deviations of 1.5 % each against 4.3 % each.
+    let unpaired = second.bits_per_joule.hi / first.bits_per_joule.lo
+        - second.bits_per_joule.lo / first.bits_per_joule.hi;
+    assert!(paired.hi - paired.lo < unpaired / 2.0, "{paired:?} against {unpaired}");
+}
+
+#[test]
+fn the_share_of_the_limit_is_efficiency_over_the_limits() {
+    let comparison = Fake { policies: 1, ..Fake::default() }.comparison();
+    let row = &comparison.rows[0];
+    for (limit, share) in comparison.limits.iter().zip([row.limit_share, row.limit_share_link]) {
+        let ratio = share.unwrap() * limit.bits_per_joule / row.bits_per_joule.mean;
+        assert!((ratio - 1.0).abs() < 1e-12, "{ratio}");
+    }
+}
+
+#[test]
+fn completion_is_over_complete_runs_and_their_number_is_said() {
+    let comparison = Fake { workload: "file", policies: 1, seeds: 4, ..Fake::default() }.comparison();
+    let mut runs = comparison.rows[0].runs.clone();
+    for (run, completion) in runs.iter_mut().zip([Some(10.0), None, Some(14.0), Some(12.0)]) {
+        run.completion_s = completion;
+    }
+    let row = one_row(&comparison.scenario, runs);
+    assert_eq!((row.n, row.completed), (4, Some(3)));
+    assert_eq!(row.completion_s.unwrap().mean, 12.0);
+}
+
+#[test]
+fn a_file_that_never_completes_has_zero_complete_runs_and_no_time() {
+    let comparison = Fake { workload: "file", policies: 1, seeds: 3, ..Fake::default() }.comparison();
+    let mut runs = comparison.rows[0].runs.clone();
+    runs.iter_mut().for_each(|run| run.completion_s = None);
+    let row = one_row(&comparison.scenario, runs);
+    assert_eq!((row.completed, row.completion_s), (Some(0), None));
+}
+
+#[test]
+fn a_bulk_transfer_has_no_count_of_complete_files() {
+    assert_eq!(Fake { policies: 1, ..Fake::default() }.comparison().rows[0].completed, None);
+}
+
+#[test]
+fn all_series_become_the_rows_medians_and_bands() {
+    let comparison = Fake { policies: 2, seeds: 12, samples: 240, ..Fake::default() }.comparison();
+    for row in &comparison.rows {
+        let over_time = row.over_time.as_ref().unwrap();
+        // 120 s in at most 80 bins: 2 s each.
+        assert_eq!((over_time.runs, over_time.bin_s, over_time.time_s.len()), (12, 2.0, 60));
+        assert_eq!(over_time.goodput_bps.len(), 3);
+        assert!(row.runs.iter().all(|run| run.series.is_none()), "the row holds them once");
+    }
+}
+
+#[test]
+fn the_bins_of_a_comparison_are_those_of_its_longest_runs() {
+    let mut comparison = Fake { policies: 2, seeds: 2, samples: 240, ..Fake::default() }.comparison();
+    let mut runs: Vec<PolicyRuns> = (0..2)
+        .map(|index| PolicyRuns {
+            policy: format!("p{index}"),
+            label: format!("p{index}"),
+            parts: String::new(),
+            uncoupled: false,
+            runs: comparison.rows[index].runs.drain(..).collect(),
+        })
+        .collect();
+    for (policy, end) in runs.iter_mut().zip([8.0, 80.0]) {
+        let time_s: Vec<f64> = (1..=800).map(|i| end * f64::from(i) / 800.0).collect();
+        let values = vec![vec![1.0; 800]];
+        let series = Series {
+            time_s,
+            goodput_bps: values.clone(),
+            cwnd: values.clone(),
+            rtt_s: values.clone(),
+            queue: values.clone(),
+            power_w: values,
+            ..Series::default()
+        };
+        policy.runs.iter_mut().for_each(|run| run.series = Some(series.clone()));
+    }
+    // 80 s in 80 bins: 1 s for both, of which the short runs have 8.
+    let rows = summarise(&comparison.scenario, &[], runs);
+    let bins: Vec<_> = rows
+        .iter()
+        .map(|row| row.over_time.as_ref().map(|over_time| (over_time.bin_s, over_time.time_s.len())))
+        .collect();
+    assert_eq!(bins, [Some((1.0, 8)), Some((1.0, 80))]);
+}
+
+#[test]
+fn the_share_of_a_tcp_is_a_connections_goodput_over_a_rivals() {
+    let mut comparison = Fake { policies: 1, seeds: 2, ..Fake::default() }.comparison();
+    let mut runs = std::mem::take(&mut comparison.rows[0].runs);
+    // Two connections of 3 and 5 Mbit/s beside four TCPs with 8 and 16 Mbit/s in all: (4 + 4)/(2 + 4) of one.
+    for (run, competitors_bps) in runs.iter_mut().zip([8e6, 16e6]) {
+        (run.connections_bps, run.competitors_bps) = (vec![3e6, 5e6], competitors_bps);
+    }
+    let with_rivals = |rivals| ScenarioRef { rivals, ..comparison.scenario.clone() };
+    let share = one_row(&with_rivals(4), runs.clone()).tcp_share.unwrap();
+    assert!((share.mean - 8.0 / 6.0).abs() < 1e-12, "{share:?}");
+    assert_eq!(one_row(&with_rivals(0), runs).tcp_share, None);
+}
+
+#[test]
+fn a_policy_without_runs_has_no_row() {
+    let comparison = Fake { policies: 2, ..Fake::default() }.comparison();
+    let none = PolicyRuns {
+        policy: "none".into(),
+        label: "none".into(),
+        parts: String::new(),
+        uncoupled: false,
+        runs: vec![],
+    };
+    let second = &comparison.rows[1];
+    let some = PolicyRuns {
+        policy: "some".into(),
+        label: "some".into(),
+        parts: String::new(),
+        uncoupled: false,
+        runs: second.runs.clone(),
+    };
+    let rows = summarise(&comparison.scenario, &[], vec![none, some]);
+    assert_eq!(rows.iter().map(|row| row.policy.as_str()).collect::<Vec<_>>(), ["some"]);
+    assert_eq!(rows[0].ratio, 1.0);
+}
+
+fn one_row(
+    scenario: &ScenarioRef,
+    runs: Vec<joulepath_model::result::RunResult>,
+) -> joulepath_model::result::Row {
+    let policy =
+        PolicyRuns { policy: "p".into(), label: "p".into(), parts: String::new(), uncoupled: false, runs };
+    summarise(scenario, &[], vec![policy]).remove(0)
+}

@@ -1,0 +1,118 @@
+//! The terminal table.
+
+use crate::common::Fake;
+use joulepath_report::table;
+
+/// Display width of the widest line; every character of these tables is one column wide.
+fn width_of(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+#[test]
+fn a_download_reads_well_at_80_columns() {
+    insta::assert_snapshot!(table(&Fake::default().comparison(), 80, false));
+}
+
+#[test]
+fn a_download_reads_well_at_120_columns() {
+    insta::assert_snapshot!(table(&Fake::default().comparison(), 120, false));
+}
+
+#[test]
+fn wide_shows_everything() {
+    let text = table(&Fake::default().comparison(), usize::MAX, false);
+    assert!(!text.contains("Left out"), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_file_shows_joules_and_completion() {
+    let mut comparison = Fake { workload: "file", seeds: 5, policies: 3, ..Fake::default() }.comparison();
+    let row = &mut comparison.rows[1];
+    row.completed = Some(4);
+    insta::assert_snapshot!(table(&comparison, 100, false));
+}
+
+#[test]
+fn messages_show_their_delay() {
+    let comparison = Fake { workload: "messages", seeds: 12, policies: 3, ..Fake::default() }.comparison();
+    insta::assert_snapshot!(table(&comparison, 100, false));
+}
+
+#[test]
+fn no_line_is_wider_than_asked_for() {
+    for workload in ["bulk", "file", "messages"] {
+        let comparison = Fake { workload, ..Fake::default() }.comparison();
+        for width in 60..200 {
+            let text = table(&comparison, width, false);
+            assert!(width_of(&text) <= width, "{workload} at {width}:\n{text}");
+        }
+    }
+}
+
+#[test]
+fn the_efficiency_is_shown_at_any_width() {
+    let comparison = Fake::default().comparison();
+    for width in 60..200 {
+        assert!(table(&comparison, width, false).contains("1.45"), "{width}");
+    }
+}
+
+#[test]
+fn what_is_left_out_is_said_and_what_is_shown_is_not() {
+    let text = table(&Fake::default().comparison(), 80, false);
+    let (shown, left_out) = text.split_once("Left out at this width: ").unwrap();
+    assert!(left_out.contains("retrans") && !shown.contains("retrans"), "{text}");
+    assert!(shown.contains("goodput") && left_out.contains("± of goodput"), "{text}");
+}
+
+#[test]
+fn colour_changes_nothing_but_the_colour() {
+    let comparison = Fake::default().comparison();
+    let coloured = table(&comparison, 120, true);
+    assert!(coloured.contains("\u{1b}["));
+    let mut plain = String::new();
+    let mut rest = coloured.as_str();
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        plain.push_str(before);
+        rest = after.split_once('m').unwrap().1;
+    }
+    plain.push_str(rest);
+    let trimmed = plain.lines().map(str::trim_end).collect::<Vec<_>>().join("\n") + "\n";
+    assert_eq!(trimmed, table(&comparison, 120, false));
+}
+
+#[test]
+fn one_seed_has_no_intervals_and_says_so() {
+    let text = table(&Fake { seeds: 1, policies: 2, ..Fake::default() }.comparison(), 120, false);
+    assert!(text.contains("One seed: no confidence intervals."), "{text}");
+    assert!(!text.contains('±'), "{text}");
+}
+
+#[test]
+fn a_comparison_without_any_run_is_still_a_table() {
+    let mut comparison = Fake { policies: 0, ..Fake::default() }.comparison();
+    comparison.partial = true;
+    let text = table(&comparison, 80, false);
+    assert!(text.contains("link-rate limit") && text.contains("Interrupted"), "{text}");
+}
+
+#[test]
+fn what_is_unknown_is_a_dash() {
+    let mut comparison = Fake { workload: "file", policies: 2, ..Fake::default() }.comparison();
+    (comparison.rows[1].completion_s, comparison.rows[1].completed) = (None, Some(0));
+    let text = table(&comparison, 80, false);
+    let line = text.lines().find(|line| line.starts_with("mptcp")).unwrap();
+    assert!(line.contains('–') && line.contains("0/30"), "{text}");
+    assert!(text.contains("mptcp (LIA): no run had every file complete."), "{text}");
+}
+
+#[test]
+fn missing_runs_are_said() {
+    let mut comparison = Fake { seeds: 12, policies: 2, ..Fake::default() }.comparison();
+    comparison.seeds = 30;
+    comparison.partial = true;
+    let text = table(&comparison, 80, false);
+    assert!(text.contains("Interrupted or failed: some runs are missing."), "{text}");
+    assert!(text.contains("uncoupled: 12 of 30 runs."), "{text}");
+}

@@ -1,0 +1,67 @@
+//! The answer for programs.
+
+use joulepath_control::advise::{Advice, Plan, Question};
+use serde::Serialize;
+
+/// An answer, with the names of its paths.
+#[derive(Debug, Serialize)]
+pub struct Machine<'a> {
+    best: Way<'a>,
+    front: Vec<Way<'a>>,
+    break_even: Vec<Change<'a>>,
+    reason: &'a str,
+}
+
+/// One plan.
+#[derive(Debug, Serialize)]
+struct Way<'a> {
+    energy_j: f64,
+    seconds: f64,
+    paths: Vec<Part<'a>>,
+}
+
+/// What a path does in it.
+#[derive(Debug, Serialize)]
+struct Part<'a> {
+    name: &'a str,
+    share: f64,
+    rate_bps: f64,
+}
+
+/// A size at which the advice changes.
+#[derive(Debug, Serialize)]
+struct Change<'a> {
+    size_bytes: f64,
+    below: Vec<&'a str>,
+    above: Vec<&'a str>,
+}
+
+impl<'a> Machine<'a> {
+    /// Of a question and its answer.
+    pub fn of(question: &'a Question, advice: &'a Advice) -> Self {
+        let name = |path: &usize| question.paths[*path].name.as_str();
+        let way = |plan: &Plan| {
+            let part = |part: &joulepath_control::advise::Part| Part {
+                name: name(&part.path),
+                share: part.share,
+                rate_bps: part.rate_bps,
+            };
+            Way {
+                energy_j: plan.energy_j,
+                seconds: plan.seconds,
+                paths: plan.paths.iter().map(part).collect(),
+            }
+        };
+        let changes = advice.break_even.iter().map(|change| Change {
+            size_bytes: change.size_bytes,
+            below: change.below.iter().map(name).collect(),
+            above: change.above.iter().map(name).collect(),
+        });
+        Machine {
+            best: way(&advice.best),
+            front: advice.front.iter().map(way).collect(),
+            break_even: changes.collect(),
+            reason: &advice.reason,
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Words as a question.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use joulepath_control::advise::{MOST_PATHS, Path, Question, Within};
+use joulepath_control::limit::Capacity;
+use joulepath_model::energy::{
+    InterfaceModel, SunkWhile, device_preset, device_preset_names, profile, profile_names,
+};
+use joulepath_model::names::suggest;
+use joulepath_model::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
+
+use crate::error::{Error, Result};
+
+/// What a path looks like.
+const EXAMPLE: &str = "wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012";
+/// What may be said of a path.
+const KEYS: [&str; 4] = ["rate", "rtt", "loss", "energy"];
+
+/// A question in words, as on the command line: every quantity with its unit.
+#[derive(Clone, Debug, Default)]
+pub struct Words {
+    /// `NAME:rate=…,rtt=…,loss=…,energy=…`, one for each path.
+    pub paths: Vec<String>,
+    /// How much is to be downloaded.
+    pub size: String,
+    /// When it must be there, if that matters.
+    pub deadline: Option<String>,
+    /// At which rate it is made or played, if it is.
+    pub rate: Option<String>,
+    /// A device, or a power, that burns while any interface is active.
+    pub device: Option<String>,
+    /// Count on the rates of the links, whatever their loss would leave to TCP.
+    pub link_rates: bool,
+}
+
+/// What is asked.
+///
+/// # Errors
+/// With the option that is wrong and how to mend it.
+pub fn question(words: &Words) -> Result<Question> {
+    let paths: Vec<Path> = words.paths.iter().map(|text| path(text)).collect::<Result<_, _>>()?;
+    if paths.len() > MOST_PATHS {
+        return Err(Error::usage(format!("--path is given {} times", paths.len()))
+            .with_help(format!("advice is for at most {MOST_PATHS} paths")));
+    }
+    if let Some(twice) = (1..paths.len()).find(|&k| paths[..k].iter().any(|path| path.name == paths[k].name))
+    {
+        return Err(Error::usage(format!("two paths are called `{}`", paths[twice].name))
+            .with_help("give each --path a name of its own"));
+    }
+    let size: Bytes = quantity("--size", &words.size)?;
+    if size.0 == 0 {
+        return Err(Error::usage("--size is 0").with_help("say how much is to be carried: --size 10MB"));
+    }
+    let within = match (&words.deadline, &words.rate) {
+        (Some(text), _) => Within::Deadline(quantity("--deadline", text)?),
+        (None, Some(text)) => match quantity("--rate", text)? {
+            rate if rate == BitRate::from_bps(0) => {
+                return Err(Error::usage("--rate is 0")
+                    .with_help("leave it out, or write for example --rate 4Mbit/s"));
+            }
+            rate => Within::Rate(rate),
+        },
+        (None, None) => Within::Whenever,
+    };
+    let base = words.device.as_deref().map_or(Ok(Watts(0.0)), base)?;
+    let capacity = if words.link_rates { Capacity::Link } else { Capacity::TcpFriendly };
+    Ok(Question { paths, size, within, base, capacity })
+}
+
+/// A quantity with its unit, or which option has none.
+fn quantity<T: FromStr<Err: Display>>(option: &str, text: &str) -> Result<T> {
+    text.parse().map_err(|error| Error::usage(format!("{option}: {error}")))
+}
+
+/// `wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012`.
+fn path(text: &str) -> Result<Path> {
+    let example = format!("write for example --path {EXAMPLE}");
+    let (name, rest) = match text.split_once(':') {
+        Some((name, rest)) if !name.trim().is_empty() => (name.trim(), rest),
+        _ => {
+            return Err(Error::usage(format!("--path {text}: there is no name and colon")).with_help(example));
+        }
+    };
+    let mut values: [Option<&str>; 4] = [None; 4];
+    for pair in rest.split(',') {
+        let Some((key, value)) = pair.split_once('=') else {
+            return Err(Error::usage(format!("--path {name}: `{pair}` is no key=value")).with_help(example));
+        };
+        let Some(place) = KEYS.iter().position(|known| *known == key.trim()) else {
+            return Err(Error::usage(format!("--path {name}: `{}` is not a key", key.trim()))
+                .with_help(suggest(key.trim(), &KEYS)));
+        };
+        if values[place].replace(value.trim()).is_some() {
+            return Err(Error::usage(format!("--path {name}: `{}` is given twice", KEYS[place]))
+                .with_help("leave one of them out"));
+        }
+    }
+    let option = |key: &str| format!("--path {name}: {key}");
+    let [rate, rtt, loss, energy] = values;
+    let needed = |key: &str, value: Option<&str>| match value {
+        Some(value) => Ok(value.to_owned()),
+        None => Err(Error::usage(format!("--path {name} has no {key}")).with_help(example.clone())),
+    };
+    let rate: BitRate = quantity(&option("rate"), &needed("rate", rate)?)?;
+    let rtt: Nanos = quantity(&option("rtt"), &needed("rtt", rtt)?)?;
+    let loss: Probability =
+        loss.map_or(Ok(Probability::default()), |text| quantity(&option("loss"), text))?;
+    let energy = energy_model(&option("energy"), &needed("energy", energy)?)?;
+    if rate.bps() == 0 || loss.get() >= 1.0 {
+        return Err(Error::usage(format!("--path {name} carries nothing"))
+            .with_help("give it a rate above 0 and a loss below 100%, or leave it out"));
+    }
+    Ok(Path { name: name.to_owned(), rate, rtt, loss, energy })
+}
+
+/// A profile's name, or `137mW/Mbps+132.9mW`: burning while data is carried, for received data.
+fn energy_model(option: &str, text: &str) -> Result<InterfaceModel> {
+    if let Some(known) = profile(text) {
+        return Ok(known.model);
+    }
+    match text.split_once('+') {
+        Some((slope, sunk)) => Ok(InterfaceModel::Linear {
+            down: quantity(option, slope)?,
+            up: JoulesPerBit(0.0),
+            sunk: quantity(option, sunk)?,
+            sunk_while: SunkWhile::Open,
+        }),
+        None => {
+            let names: Vec<&str> = profile_names().collect();
+            Err(Error::usage(format!("{option}: there is no energy profile `{text}`"))
+                .with_help(format!("{}; or write it out: energy=137mW/Mbps+132.9mW", suggest(text, &names))))
+        }
+    }
+}
+
+/// A device's name, or a power.
+fn base(text: &str) -> Result<Watts> {
+    if text.starts_with(|first: char| first.is_ascii_digit()) && device_preset(text).is_none() {
+        return quantity("--device", text);
+    }
+    let names: Vec<&str> = device_preset_names().collect();
+    match device_preset(text) {
+        Some(device) if device.host.is_none() && device.sharing_factor == 1.0 => Ok(device.shared_base),
+        Some(_) => Err(Error::usage(format!("--device {text}: the power of its host is no shared base"))
+            .with_help("name another device (`joulepath list energy`), or a power: --device 500mW")),
+        None => Err(Error::usage(format!("--device: there is no device `{text}`"))
+            .with_help(format!("{}; or give a power: --device 500mW", suggest(text, &names)))),
+    }
+}

@@ -1,0 +1,322 @@
+//! Runs of an engine: found among stored ones, or done on all cores, tried again where that may help, told as
+//! they come.
+
+use std::num::NonZeroUsize;
+use std::time::{Duration, Instant};
+
+use joulepath_control::Setup;
+use joulepath_model::cancel::Cancel;
+use joulepath_model::result::RunResult;
+use joulepath_model::scenario::Scenario;
+
+use crate::engine::{Engine, RunError, Task};
+use crate::event::{Event, FailedRun, Watch};
+use crate::parallel::{self, News};
+use crate::source::Overrides;
+use crate::stored::{Finished, Key, StoredRuns};
+
+/// One run that is wanted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    /// What messages call the scenario.
+    pub(crate) name: &'a str,
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) setup: &'a Setup,
+    pub(crate) task: Task,
+    /// What the scenario is stored under: SHA-256, and what is set in it.
+    pub(crate) identity: (&'a str, &'a Overrides),
+}
+
+/// What became of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Outcome {
+    /// It is there.
+    Run(Box<Finished>),
+    /// It failed, this way.
+    Failed(String),
+    /// It was not begun, or not finished, before the cancellation.
+    Missing,
+}
+
+impl Outcome {
+    /// The run, if it is there.
+    pub(crate) fn run(self) -> Option<RunResult> {
+        match self {
+            Outcome::Run(finished) => Some(finished.run),
+            Outcome::Failed(_) | Outcome::Missing => None,
+        }
+    }
+}
+
+/// What all runs of a batch have in common.
+pub(crate) struct Batch<'a> {
+    pub(crate) engine: &'a dyn Engine,
+    /// Runs at a time; as many as there are cores if none.
+    pub(crate) jobs: Option<NonZeroUsize>,
+    pub(crate) cancel: &'a Cancel,
+}
+
+impl Batch<'_> {
+    /// Does every run that `stored` does not have; those that are done are stored. Returned is what became of
+    /// each, in the order of `wanted`.
+    pub(crate) fn run(
+        &self,
+        wanted: &[Wanted<'_>],
+        mut stored: Option<&mut StoredRuns>,
+        watch: Watch<'_>,
+    ) -> Vec<Outcome> {
+        let takes = wanted.first().and_then(|first| self.engine.takes(first.scenario));
+        watch(Event::Begin { runs: wanted.len(), takes });
+        let mut outcomes = vec![Outcome::Missing; wanted.len()];
+        let mut left = vec![];
+        for (place, wanted) in wanted.iter().enumerate() {
+            let found = stored.as_deref().and_then(|stored| stored.find(&self.key(wanted)));
+            match found.filter(|found| found.run.series.is_some() || !wanted.task.series) {
+                None => left.push(place),
+                Some(found) => {
+                    watch(Event::Finished(&found.run));
+                    outcomes[place] = Outcome::Run(Box::new(found.clone()));
+                }
+            }
+        }
+        let scenarios: Vec<&Scenario> = left.iter().map(|&place| wanted[place].scenario).collect();
+        if let Some(doubt) = self.engine.doubt(&scenarios) {
+            watch(Event::Note(doubt));
+        }
+        let cores = parallel::cores(self.jobs);
+        let threads = self.engine.most_at_a_time().map_or(cores, |most| most.min(cores));
+        let work = |place: &usize, say: &dyn Fn(String)| self.attempt(&wanted[*place], say);
+        let done = parallel::run(&left, threads, self.cancel, work, |index, news| {
+            let wanted = &wanted[left[index]];
+            match news {
+                News::Message(error) => watch(Event::Again(&self.failed(wanted, error))),
+                News::Done(Ok(Ok(finished))) => {
+                    let note =
+                        stored.as_deref_mut().and_then(|stored| stored.add(&self.key(wanted), finished));
+                    note.into_iter().for_each(|note| watch(Event::Note(note)));
+                    watch(Event::Finished(&finished.run));
+                }
+                News::Done(Ok(Err(RunError::Cancelled))) => {}
+                News::Done(Ok(Err(RunError::Failed(error))) | Err(error)) => {
+                    watch(Event::Failed(&self.failed(wanted, error)));
+                }
+            }
+        });
+        for (index, outcome) in done {
+            outcomes[left[index]] = match outcome {
+                Ok(Ok(finished)) => Outcome::Run(Box::new(finished)),
+                Ok(Err(RunError::Cancelled)) => Outcome::Missing,
+                Ok(Err(RunError::Failed(error))) | Err(error) => Outcome::Failed(error),
+            };
+        }
+        outcomes
+    }
+
+    /// The runs that failed, in the order of `wanted`.
+    pub(crate) fn failures(&self, wanted: &[Wanted<'_>], outcomes: &[Outcome]) -> Vec<FailedRun> {
+        let failed = |(wanted, outcome): (&Wanted<'_>, &Outcome)| match outcome {
+            Outcome::Failed(error) => Some(self.failed(wanted, error)),
+            Outcome::Run(_) | Outcome::Missing => None,
+        };
+        wanted.iter().zip(outcomes).filter_map(failed).collect()
+    }
+
+    /// One run and the time that it took. A run that fails is tried again, as often as the engine allows;
+    /// `say` hears of all failures but the last.
+    fn attempt(&self, wanted: &Wanted<'_>, say: &dyn Fn(String)) -> Result<Finished, RunError> {
+        let mut left = self.engine.attempts();
+        loop {
+            let since = Instant::now();
+            let outcome = self.engine.run(wanted.scenario, wanted.setup, &wanted.task, self.cancel);
+            left -= 1;
+            match outcome {
+                Err(RunError::Failed(error)) if left > 0 && !self.cancel.is_set() => say(error),
+                outcome => return outcome.map(|run| Finished { run, took: since.elapsed() }),
+            }
+        }
+    }
+
+    fn key<'w>(&self, wanted: &Wanted<'w>) -> Key<'w> {
+        let (scenario, overrides) = wanted.identity;
+        Key {
+            scenario,
+            overrides,
+            engine: self.engine.name(),
+            policy: wanted.setup.policy(),
+            seed: wanted.task.seed,
+        }
+    }
+
+    fn failed(&self, wanted: &Wanted<'_>, error: &str) -> FailedRun {
+        FailedRun {
+            scenario: wanted.name.to_owned(),
+            policy: wanted.setup.policy().to_owned(),
+            engine: self.engine.name(),
+            seed: wanted.task.seed,
+            error: error.to_owned(),
+        }
+    }
+}
+
+/// The time that all of them took together.
+pub(crate) fn took(outcomes: &[Outcome]) -> Duration {
+    let of = |outcome: &Outcome| match outcome {
+        Outcome::Run(finished) => finished.took,
+        Outcome::Failed(_) | Outcome::Missing => Duration::ZERO,
+    };
+    outcomes.iter().map(of).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Mutex;
+    use std::thread;
+
+    use joulepath_model::scenario::load;
+
+    use super::*;
+
+    /// Fails a run so often before it succeeds; a seed without an entry succeeds at once. Seed 0 lasts until
+    /// it is cancelled.
+    #[derive(Default)]
+    struct Fake {
+        failures: Mutex<BTreeMap<u64, usize>>,
+        attempts: usize,
+        /// Whether it doubts that runs succeed here.
+        doubts: bool,
+    }
+
+    impl Fake {
+        fn failing(attempts: usize, failures: &[(u64, usize)]) -> Self {
+            Fake { failures: Mutex::new(failures.iter().copied().collect()), attempts, doubts: false }
+        }
+    }
+
+    impl Engine for Fake {
+        fn name(&self) -> &'static str {
+            "fake"
+        }
+
+        fn attempts(&self) -> usize {
+            self.attempts
+        }
+
+        fn doubt(&self, scenarios: &[&Scenario]) -> Option<String> {
+            (self.doubts && !scenarios.is_empty()).then(|| format!("doubt about {}", scenarios.len()))
+        }
+
+        fn run(
+            &self,
+            _: &Scenario,
+            setup: &Setup,
+            task: &Task,
+            cancel: &Cancel,
+        ) -> Result<RunResult, RunError> {
+            if task.seed == 0 {
+                while !cancel.is_set() {
+                    thread::yield_now();
+                }
+                return Err(RunError::Cancelled);
+            }
+            let mut failures = self.failures.lock().unwrap();
+            match failures.get_mut(&task.seed) {
+                Some(left @ 1..) => {
+                    *left -= 1;
+                    Err(RunError::Failed(format!("{left} more to come")))
+                }
+                _ => {
+                    let policy = setup.policy().to_owned();
+                    Ok(RunResult { policy, seed: task.seed, ..RunResult::default() })
+                }
+            }
+        }
+    }
+
+    /// What became of each seed, as text, and what was heard on the way.
+    fn batch(engine: &Fake, seeds: &[u64], stored: Option<&mut StoredRuns>) -> (Vec<String>, Vec<String>) {
+        let scenario = load(crate::shipped::find("quick").unwrap().1, &|_| Err(String::new())).unwrap();
+        let setup = Setup::of(&"mptcp".parse().unwrap(), &scenario).unwrap();
+        let overrides = vec![];
+        let wanted = |&seed: &u64| Wanted {
+            name: "quick",
+            scenario: &scenario,
+            setup: &setup,
+            task: Task { seed, series: false },
+            identity: ("abc", &overrides),
+        };
+        let wanted: Vec<Wanted<'_>> = seeds.iter().map(wanted).collect();
+        let (cancel, mut heard) = (Cancel::new(), vec![]);
+        let mut watch = |event: Event<'_>| {
+            heard.push(match event {
+                Event::Begin { runs, .. } => format!("begin {runs}"),
+                Event::Finished(run) => format!("finished {}", run.seed),
+                Event::Again(failed) => format!("again {}: {}", failed.seed, failed.error),
+                Event::Failed(failed) => format!("failed {}: {}", failed.seed, failed.error),
+                Event::Note(note) => note,
+                Event::Step => "step".to_owned(),
+            });
+            // A run of seed 0 never ends: it is cancelled after the first run of another seed.
+            if seeds.contains(&0) && heard.iter().any(|event| event.starts_with("finished")) {
+                cancel.set();
+            }
+        };
+        let two = NonZeroUsize::new(2);
+        let outcomes = Batch { engine, jobs: two, cancel: &cancel }.run(&wanted, stored, &mut watch);
+        let text = |outcome: Outcome| match outcome {
+            Outcome::Run(finished) => format!("run {}", finished.run.seed),
+            Outcome::Failed(error) => error,
+            Outcome::Missing => "missing".to_owned(),
+        };
+        (outcomes.into_iter().map(text).collect(), heard)
+    }
+
+    #[test]
+    fn a_run_is_tried_as_often_as_the_engine_allows_and_each_failure_is_told() {
+        let (outcomes, heard) = batch(&Fake::failing(3, &[(1, 2), (2, 3)]), &[1, 2], None);
+        assert_eq!(outcomes, ["run 1", "0 more to come"]);
+        for event in ["begin 2", "again 1: 1 more to come", "again 1: 0 more to come", "finished 1"] {
+            assert!(heard.contains(&event.to_owned()), "{event}: {heard:?}");
+        }
+        let of_second: Vec<&str> =
+            heard.iter().filter(|event| event.contains(" 2: ")).map(String::as_str).collect();
+        assert_eq!(
+            of_second,
+            ["again 2: 2 more to come", "again 2: 1 more to come", "failed 2: 0 more to come"]
+        );
+    }
+
+    #[test]
+    fn an_engine_that_is_asked_once_is_not_asked_twice() {
+        let (outcomes, heard) = batch(&Fake::failing(1, &[(1, 1)]), &[1], None);
+        assert_eq!((outcomes.len(), heard.len()), (1, 2), "{heard:?}");
+        assert_eq!(outcomes, ["0 more to come"]);
+    }
+
+    #[test]
+    fn stored_runs_are_not_done_again_and_new_ones_are_stored() {
+        let mut stored = StoredRuns::default();
+        let (outcomes, _) = batch(&Fake::failing(1, &[(2, 1)]), &[1, 2], Some(&mut stored));
+        assert_eq!(outcomes, ["run 1", "0 more to come"]);
+        // The engine would fail on the first seed now, which is stored; the second one succeeds.
+        let (outcomes, heard) = batch(&Fake::failing(1, &[(1, 1)]), &[1, 2], Some(&mut stored));
+        assert_eq!((outcomes, heard.len()), (vec!["run 1".to_owned(), "run 2".to_owned()], 3));
+    }
+
+    #[test]
+    fn an_engine_tells_its_doubt_before_the_first_run_and_not_about_stored_ones() {
+        let (mut engine, mut stored) = (Fake::failing(1, &[]), StoredRuns::default());
+        engine.doubts = true;
+        let (_, heard) = batch(&engine, &[1], Some(&mut stored));
+        assert_eq!(heard, ["begin 1", "doubt about 1", "finished 1"]);
+        let (_, heard) = batch(&engine, &[1], Some(&mut stored));
+        assert_eq!(heard, ["begin 1", "finished 1"]);
+    }
+
+    #[test]
+    fn a_run_that_is_cancelled_is_missing_and_has_not_failed() {
+        let (outcomes, heard) = batch(&Fake::failing(1, &[]), &[0, 1, 2], None);
+        assert_eq!((outcomes[0].as_str(), outcomes[1].as_str()), ("missing", "run 1"));
+        assert!(heard.iter().all(|event| !event.starts_with("failed")), "{heard:?}");
+    }
+}

@@ -1,0 +1,335 @@
+//! Policies on a scenario, side by side.
+
+use std::num::NonZeroUsize;
+
+use joulepath_control::Setup;
+use joulepath_control::limit::{limits, mean_limits};
+use joulepath_controllers::Capability;
+use joulepath_model::cancel::Cancel;
+use joulepath_model::policy::Policy;
+use joulepath_model::result::{Comparison, Limit, Manifest, Provenance, RunResult, ScenarioRef};
+use joulepath_model::scenario::{Scenario, Workload};
+use joulepath_report::{PolicyRuns, summarise};
+use serde::Serialize;
+
+use crate::batch::{Batch, Outcome, Wanted};
+use crate::engine::{Engine, Task};
+use crate::error::{Error, Result};
+use crate::event::{Event, FailedRun, Watch};
+use crate::journal::Journal;
+use crate::policies;
+use crate::seeds::seeds;
+use crate::source::{Overrides, Source};
+
+/// Seeds whose runs have series: a run's series take up to 130 kB until the study is done, and the quantiles
+/// of a hundred runs are good enough.
+const MOST_SERIES: usize = 100;
+
+/// What is compared, and how.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Which variants of the scenario.
+    pub variants: Variants,
+    /// Keys that are set besides.
+    pub set: Overrides,
+    /// The policies; those that the scenario names if none.
+    pub policies: Option<Vec<Policy>>,
+    /// Seeds of each policy; as many as the scenario says if none, and at most as many as the engine does
+    /// unasked.
+    pub seeds: Option<u32>,
+    /// The first seed.
+    pub first_seed: u64,
+    /// Runs at a time; as many as there are cores if none. The results do not depend on it.
+    pub jobs: Option<NonZeroUsize>,
+    /// Whether time series are recorded.
+    pub series: bool,
+}
+
+impl Default for Request {
+    fn default() -> Self {
+        Request {
+            variants: Variants::Plain,
+            set: vec![],
+            policies: None,
+            seeds: None,
+            first_seed: 1,
+            jobs: None,
+            series: false,
+        }
+    }
+}
+
+/// Which variants of a scenario.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Variants {
+    /// The scenario as it is.
+    #[default]
+    Plain,
+    /// The variant of this name.
+    One(String),
+    /// All of them, one after the other.
+    All,
+}
+
+/// A comparison that is ready to run: everything is loaded and checked.
+pub struct Plan {
+    engine: Box<dyn Engine>,
+    cases: Vec<Case>,
+    jobs: Option<NonZeroUsize>,
+    series: bool,
+}
+
+/// One scenario that is compared: the scenario itself, or a variant of it.
+pub struct Case {
+    variant: Option<String>,
+    scenario: Scenario,
+    setups: Vec<Setup>,
+    reference: ScenarioRef,
+    set: Overrides,
+    seeds: Vec<u64>,
+    manifest: Manifest,
+    notes: Vec<String>,
+}
+
+/// What came out of a case.
+#[derive(Clone, Debug, Serialize)]
+pub struct Compared {
+    /// The comparison of what has run.
+    pub comparison: Comparison,
+    /// What has failed, and why: by seed, then by policy.
+    pub failures: Vec<FailedRun>,
+}
+
+/// Runs every case of a plan. A failed run is told, and left out.
+///
+/// After a cancellation no case is begun; the one under way has what had finished, and is marked as partial.
+pub fn compare(plan: &Plan, watch: Watch<'_>, cancel: &Cancel) -> Vec<Compared> {
+    let mut done = vec![];
+    for case in plan.cases() {
+        if cancel.is_set() {
+            break;
+        }
+        done.push(plan.run(case, None, watch, cancel));
+    }
+    done
+}
+
+impl Plan {
+    /// Loads and checks every case of `request` on the scenario of `source`.
+    ///
+    /// # Errors
+    /// If a variant, key, policy or seed does not exist or does not fit, or the engine cannot run a case.
+    pub fn of(source: &Source, request: &Request, engine: Box<dyn Engine>, by: &Provenance) -> Result<Self> {
+        let variants: Vec<Option<String>> = match &request.variants {
+            Variants::Plain => vec![None],
+            Variants::One(name) => vec![Some(name.clone())],
+            Variants::All => source.variants()?.into_iter().map(|variant| Some(variant.name)).collect(),
+        };
+        if variants.is_empty() {
+            return Err(Error::usage(format!("`{}` has no variants", source.name()))
+                .with_help("leave --all-variants out"));
+        }
+        let case = |variant| Case::of(source, request, &*engine, variant, by);
+        let cases = variants.into_iter().map(case).collect::<Result<_>>()?;
+        Ok(Plan { engine, cases, jobs: request.jobs, series: request.series })
+    }
+
+    /// The cases, in the order of the variants.
+    pub fn cases(&self) -> &[Case] {
+        &self.cases
+    }
+
+    /// Runs one case, and writes every run to the journal as it finishes.
+    pub fn run(
+        &self,
+        case: &Case,
+        mut journal: Option<&mut Journal>,
+        watch: Watch<'_>,
+        cancel: &Cancel,
+    ) -> Compared {
+        if let Some(journal) = journal.as_deref_mut() {
+            let note = journal.begin(&case.reference, &case.manifest);
+            note.into_iter().for_each(|note| watch(Event::Note(note)));
+        }
+        let batch = Batch { engine: &*self.engine, jobs: self.jobs, cancel };
+        let mut heard = |event: Event<'_>| {
+            let note = match (&event, journal.as_deref_mut()) {
+                (Event::Finished(run), Some(journal)) => journal.add(run),
+                _ => None,
+            };
+            watch(event);
+            note.into_iter().for_each(|note| watch(Event::Note(note)));
+        };
+        let wanted = case.wanted(self.series);
+        let outcomes = batch.run(&wanted, None, &mut heard);
+        let failures = batch.failures(&wanted, &outcomes);
+        let comparison = case.comparison(&*self.engine, outcomes);
+        Compared { comparison, failures }
+    }
+}
+
+impl Case {
+    fn of(
+        source: &Source,
+        request: &Request,
+        engine: &dyn Engine,
+        variant: Option<String>,
+        by: &Provenance,
+    ) -> Result<Self> {
+        let set = source.overrides(variant.as_deref(), &request.set)?;
+        let scenario = source.load(&set)?;
+        let setups = policies::setups(request.policies.as_deref(), &scenario)?;
+        engine.check(&scenario, &setups)?;
+        let seeds = match engine.draws() {
+            true => {
+                let unasked = scenario.compare.seeds.min(engine.most_seeds());
+                seeds(request.first_seed, request.seeds.unwrap_or(unasked))?
+            }
+            false => vec![request.first_seed],
+        };
+        let manifest = Manifest {
+            scenario_sha256: source.sha256(&scenario),
+            version: by.version.clone(),
+            commit: by.commit.clone(),
+            seeds: seeds.clone(),
+            command: by.command.clone(),
+        };
+        let reference = reference(source, variant.as_deref(), &scenario);
+        let notes = engine.notes(&scenario, &setups);
+        Ok(Case { variant, scenario, setups, reference, set, seeds, manifest, notes })
+    }
+
+    /// Its variant, if it is one.
+    pub fn variant(&self) -> Option<&str> {
+        self.variant.as_deref()
+    }
+
+    /// Every run: all policies on the first seed, then all on the next, so that an interrupted study has
+    /// compared like with like. Series are recorded for the first [`MOST_SERIES`] seeds, if at all.
+    fn wanted(&self, series: bool) -> Vec<Wanted<'_>> {
+        let of_seed = |(index, &seed): (usize, &u64)| {
+            self.setups.iter().map(move |setup| Wanted {
+                name: &self.reference.title,
+                scenario: &self.scenario,
+                setup,
+                task: Task { seed, series: series && index < MOST_SERIES },
+                identity: (&self.manifest.scenario_sha256, &self.set),
+            })
+        };
+        self.seeds.iter().enumerate().flat_map(of_seed).collect()
+    }
+
+    fn comparison(&self, engine: &dyn Engine, outcomes: Vec<Outcome>) -> Comparison {
+        let wanted = outcomes.len();
+        let mut runs: Vec<Vec<RunResult>> = vec![vec![]; self.setups.len()];
+        for (index, outcome) in outcomes.into_iter().enumerate() {
+            runs[index % self.setups.len()].extend(outcome.run());
+        }
+        let partial = runs.iter().map(Vec::len).sum::<usize>() < wanted;
+        let limits = limits_of(&self.scenario, &self.seeds, engine);
+        let of_policy = |(setup, runs): (&Setup, Vec<RunResult>)| PolicyRuns {
+            policy: setup.policy().to_owned(),
+            label: setup.label().to_owned(),
+            parts: setup.parts().to_string(),
+            uncoupled: setup.controller().has(Capability::Uncoupled),
+            runs,
+        };
+        let policies = self.setups.iter().zip(runs).map(of_policy).collect();
+        Comparison {
+            rows: summarise(&self.reference, &limits, policies),
+            scenario: self.reference.clone(),
+            engine: engine.name().to_owned(),
+            // At most MAX_SEEDS.
+            seeds: self.seeds.len() as u32,
+            manifest: self.manifest.clone(),
+            limits,
+            notes: self.notes.clone(),
+            partial,
+        }
+    }
+}
+
+fn reference(source: &Source, variant: Option<&str>, scenario: &Scenario) -> ScenarioRef {
+    let (mut title, mut file) = (scenario.title.clone(), source.name().to_owned());
+    if let Some(variant) = variant {
+        title = format!("{title} · {variant}");
+        file = format!("{file}#{variant}");
+    }
+    ScenarioRef {
+        title,
+        file,
+        source: scenario.source.clone(),
+        duration_s: scenario.duration.as_secs_f64(),
+        paths: scenario.paths.iter().map(|path| path.name.clone()).collect(),
+        workload: workload(scenario).to_owned(),
+        rivals: scenario.rivals(),
+    }
+}
+
+fn workload(scenario: &Scenario) -> &'static str {
+    let name = |workload: &Workload| match workload {
+        Workload::Bulk => "bulk",
+        Workload::File { .. } => "file",
+        Workload::Messages { .. } => "messages",
+        Workload::Stream { .. } => "stream",
+        Workload::Requests { .. } => "requests",
+    };
+    let mut names = scenario.connections.iter().map(|group| name(&group.workload));
+    let first = names.next().unwrap_or("mixed");
+    if names.all(|other| other == first) { first } else { "mixed" }
+}
+
+/// The best that any rates could reach; with random rates, the mean over those that the runs with these seeds
+/// meet.
+pub(crate) fn limits_of(scenario: &Scenario, seeds: &[u64], engine: &dyn Engine) -> Vec<Limit> {
+    let met = |&seed: &u64| joulepath_link::realised(scenario, seed);
+    let met: Option<Vec<Scenario>> = seeds.iter().map(met).collect();
+    match met.filter(|_| engine.draws()) {
+        Some(met) => mean_limits(&met),
+        None => limits(scenario),
+    }
+}
+
+#[cfg(all(test, feature = "packet"))]
+mod tests {
+    use super::*;
+    use crate::engine::{EngineName, EngineOptions, open};
+
+    /// The case of the shipped scenario `quick` under two policies.
+    fn plan(seeds: u32, first_seed: u64) -> Result<Plan> {
+        let request = Request {
+            policies: Some(policies::parse("mptcp,olia").unwrap()),
+            seeds: Some(seeds),
+            first_seed,
+            ..Request::default()
+        };
+        let engine = open(EngineName::Packet, &EngineOptions::default()).unwrap();
+        Plan::of(&Source::named("quick").unwrap(), &request, engine, &Provenance::default())
+    }
+
+    fn tasks(seeds: u32, series: bool) -> Vec<(String, u64, bool)> {
+        let plan = plan(seeds, 7).unwrap();
+        let task =
+            |wanted: &Wanted<'_>| (wanted.setup.policy().to_owned(), wanted.task.seed, wanted.task.series);
+        plan.cases()[0].wanted(series).iter().map(task).collect()
+    }
+
+    #[test]
+    fn every_policy_gets_the_same_seeds_in_turn_and_series_are_of_the_first_hundred() {
+        let task = |policy: &str, seed, series| (policy.to_owned(), seed, series);
+        assert_eq!(
+            tasks(2, true),
+            [task("mptcp", 7, true), task("olia", 7, true), task("mptcp", 8, true), task("olia", 8, true)]
+        );
+        let last = [task("olia", 106, true), task("mptcp", 107, false), task("olia", 107, false)];
+        assert_eq!(tasks(101, true)[199..], last);
+        assert!(tasks(101, false).iter().all(|(.., series)| !series));
+    }
+
+    #[test]
+    fn seeds_that_do_not_fit_are_refused() {
+        let refused = |seeds, first| plan(seeds, first).err().map(|error| error.to_string()).unwrap();
+        assert!(refused(2, u64::MAX).contains("beyond 2^64"));
+        assert!(refused(0, 1).contains("there is no seed"));
+    }
+}

@@ -1,0 +1,95 @@
+//! The machine's own MPTCP stack over emulated links, in real time.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use joulepath_control::Setup;
+use joulepath_lab::Program;
+use joulepath_lab::emulator::{self, allowed_lateness};
+use joulepath_lab::engine::{self, RunOptions};
+use joulepath_model::cancel::Cancel;
+use joulepath_model::result::RunResult;
+use joulepath_model::scenario::Scenario;
+use joulepath_model::units::Nanos;
+
+use super::contract::{Engine, EngineOptions, RunError, Task};
+use crate::error::Result;
+
+/// Namespaces, controllers and processes of a run come and go in about this time.
+const AROUND: Duration = Duration::from_millis(400);
+
+/// A run takes as long as the scenario says, and needs the machine for itself.
+pub(super) struct Kernel {
+    /// A run whose links were later than this has failed; none asks the scenario.
+    max_lateness: Option<Nanos>,
+    worker: Program,
+}
+
+impl Kernel {
+    pub(super) fn new(options: &EngineOptions) -> Self {
+        let worker = options.worker.as_ref().map_or_else(Program::current, Program::at);
+        Kernel { max_lateness: options.max_lateness, worker }
+    }
+}
+
+impl Engine for Kernel {
+    fn name(&self) -> &'static str {
+        "kernel"
+    }
+
+    fn most_at_a_time(&self) -> Option<NonZeroUsize> {
+        Some(NonZeroUsize::MIN)
+    }
+
+    /// Other work on the machine that lasts an instant is enough to spoil a run.
+    fn attempts(&self) -> usize {
+        3
+    }
+
+    fn most_seeds(&self) -> u32 {
+        3
+    }
+
+    fn takes(&self, scenario: &Scenario) -> Option<Duration> {
+        Some(Duration::from_nanos(scenario.duration.0) + AROUND)
+    }
+
+    fn check(&self, scenario: &Scenario, setups: &[Setup]) -> Result<()> {
+        Ok(engine::check(scenario, setups)?)
+    }
+
+    fn notes(&self, scenario: &Scenario, setups: &[Setup]) -> Vec<String> {
+        let mut notes = engine::notes(scenario, setups);
+        let tolerated = allowed_lateness(scenario);
+        if let Some(allowed) = self.max_lateness.filter(|allowed| *allowed > tolerated) {
+            notes.push(format!(
+                "The emulated links may have been up to {allowed} late (one packet in a hundred more); this \
+                 scenario tolerates {tolerated}."
+            ));
+        }
+        notes
+    }
+
+    fn doubt(&self, scenarios: &[&Scenario]) -> Option<String> {
+        emulator::doubt(scenarios.iter().copied(), self.max_lateness)
+    }
+
+    fn run(
+        &self,
+        scenario: &Scenario,
+        setup: &Setup,
+        task: &Task,
+        cancel: &Cancel,
+    ) -> Result<RunResult, RunError> {
+        let options = RunOptions {
+            series: task.series,
+            max_lateness: self.max_lateness,
+            cancel: cancel.clone(),
+            ..RunOptions::default()
+        };
+        engine::run(scenario, setup, task.seed, &options, &self.worker).map_err(|error| match error {
+            joulepath_lab::Error::Cancelled => RunError::Cancelled,
+            error => RunError::Failed(error.to_string()),
+        })
+    }
+}

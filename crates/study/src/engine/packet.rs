@@ -1,0 +1,32 @@
+//! Every segment, ACK, queue and timer, simulated.
+
+use joulepath_control::Setup;
+use joulepath_model::cancel::Cancel;
+use joulepath_model::result::RunResult;
+use joulepath_model::scenario::Scenario;
+use joulepath_packet::RunOptions;
+
+use super::contract::{Engine, RunError, Task};
+
+/// The packet engine.
+pub(super) struct Packet;
+
+impl Engine for Packet {
+    fn name(&self) -> &'static str {
+        "packet"
+    }
+
+    fn run(
+        &self,
+        scenario: &Scenario,
+        setup: &Setup,
+        task: &Task,
+        cancel: &Cancel,
+    ) -> Result<RunResult, RunError> {
+        let options = RunOptions { series: task.series, cancel: cancel.clone() };
+        joulepath_packet::run(scenario, setup, task.seed, options).map_err(|error| match error {
+            joulepath_packet::RunError::Cancelled => RunError::Cancelled,
+            error => RunError::Failed(error.to_string()),
+        })
+    }
+}

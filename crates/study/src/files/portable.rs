@@ -1,0 +1,96 @@
+//! The same rules on systems without descriptors of folders. Paths are checked by name, so another process
+//! that changes the folders at the same time is not kept out.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use super::trouble::{Trouble, fill};
+
+pub(super) fn open_beside(folder: &Path, name: &Path) -> Result<File, Trouble> {
+    refuse_links(folder, name)?;
+    let path = folder.join(name);
+    if !fs::symlink_metadata(&path)?.is_file() {
+        return Err(Trouble::unfit(
+            "it is not a regular file",
+            "name a file; folders and devices are not read",
+        ));
+    }
+    Ok(File::open(path)?)
+}
+
+pub(super) fn create_folder_of(file: &Path) -> Result<(), Trouble> {
+    check_folder(file)?;
+    Ok(fs::create_dir_all(file.parent().unwrap_or(Path::new("")))?)
+}
+
+pub(super) fn check(file: &Path) -> Result<(), Trouble> {
+    check_folder(file)?;
+    there(file).map(drop)
+}
+
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Trouble> {
+    check(path)?;
+    let temporary = temporary(path);
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&temporary)
+        .and_then(|mut file| fill(&mut file, bytes))
+        .and_then(|()| fs::rename(&temporary, path));
+    written.inspect_err(|_| drop(fs::remove_file(&temporary))).map_err(Trouble::from)
+}
+
+pub(super) fn create(path: &Path) -> Result<Option<File>, Trouble> {
+    check(path)?;
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
+    }
+    Ok(Some(OpenOptions::new().append(true).create_new(true).open(path)?))
+}
+
+pub(super) fn open_for_appending(path: &Path) -> Result<File, Trouble> {
+    check(path)?;
+    Ok(OpenOptions::new().read(true).append(true).create(true).open(path)?)
+}
+
+fn check_folder(file: &Path) -> Result<(), Trouble> {
+    let parent = file.parent().unwrap_or(Path::new(""));
+    if parent.is_relative() { refuse_links(Path::new(""), parent) } else { Ok(()) }
+}
+
+/// Refuses a link where the file is to be written, and what no file can replace.
+fn there(file: &Path) -> Result<(), Trouble> {
+    match fs::symlink_metadata(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(found) if found.is_symlink() => Err(link(file)),
+        Ok(found) if found.is_dir() => Err(Trouble::unfit("it is a folder", "name a file in it")),
+        Ok(found) if found.permissions().readonly() => {
+            Err(io::Error::new(ErrorKind::PermissionDenied, "the file is read-only").into())
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Refuses a link among the parts of `name`.
+fn refuse_links(folder: &Path, name: &Path) -> Result<(), Trouble> {
+    let mut path = folder.to_path_buf();
+    for part in name.components() {
+        path.push(part);
+        if fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) {
+            return Err(link(&path));
+        }
+    }
+    Ok(())
+}
+
+fn link(path: &Path) -> Trouble {
+    let target = fs::read_link(path).ok().map(|target| target.display().to_string());
+    Trouble::Link { link: path.display().to_string(), target }
+}
+
+fn temporary(path: &Path) -> PathBuf {
+    path.with_file_name(format!(".joulepath-{:x}", std::process::id()))
+}

@@ -1,0 +1,174 @@
+//! Links that somebody has planted are not followed, and only regular files are read.
+#![cfg(unix)]
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
+
+use tempfile::{TempDir, tempdir};
+
+use super::*;
+
+const LIMIT: u64 = 1 << 10;
+
+fn named(folder: &TempDir, name: &str) -> std::path::PathBuf {
+    folder.path().join(name)
+}
+
+/// What is said of a refused file.
+fn said(error: &Error) -> String {
+    format!("{}; {}", error.in_one_line(), error.help().unwrap_or_default())
+}
+
+/// Makes a pipe that nobody writes to.
+fn fifo(path: &Path) {
+    let made = std::process::Command::new("mkfifo").arg(path).status().unwrap();
+    assert!(made.success() && fs::symlink_metadata(path).unwrap().file_type().is_fifo());
+}
+
+#[test]
+fn a_trace_is_read_from_beside_the_scenario_and_from_folders_below_it() {
+    let folder = tempdir().unwrap();
+    fs::create_dir(named(&folder, "traces")).unwrap();
+    fs::write(named(&folder, "traces/lte.down"), "1\n").unwrap();
+    fs::write(named(&folder, "wifi.down"), "2\n").unwrap();
+    for (name, text) in [("traces/lte.down", b"1\n"), ("./wifi.down", b"2\n")] {
+        assert_eq!(read_beside(folder.path(), name, LIMIT).unwrap(), text);
+    }
+}
+
+#[test]
+fn a_trace_elsewhere_is_refused_whatever_the_path_is_like() {
+    let outside = tempdir().unwrap();
+    let secret = named(&outside, "secret");
+    fs::write(&secret, "root:x:0:0").unwrap();
+    let folder = tempdir().unwrap();
+    fs::create_dir(named(&folder, "traces")).unwrap();
+    symlink(&secret, named(&folder, "link")).unwrap();
+    symlink(outside.path(), named(&folder, "far")).unwrap();
+    symlink("traces", named(&folder, "near")).unwrap();
+    fs::write(named(&folder, "traces/lte.down"), "1\n").unwrap();
+    let up = format!("../{}/secret", outside.path().file_name().unwrap().to_str().unwrap());
+    for name in [secret.to_str().unwrap(), &up, "traces/../../x", "link", "far/secret", "near/lte.down"] {
+        let error = read_beside(folder.path(), name, LIMIT).expect_err(name);
+        let said = said(&error);
+        assert!(matches!(error, Error::Refused { .. }), "{name}: {said}");
+        assert!(said.contains("not below") || said.contains("is a symbolic link"), "{name}: {said}");
+        assert!(!said.contains("root:x"), "{said}");
+    }
+}
+
+#[test]
+fn a_trace_that_is_no_regular_file_is_refused_without_waiting_for_it() {
+    let folder = tempdir().unwrap();
+    fifo(&named(&folder, "pipe"));
+    fs::create_dir(named(&folder, "folder")).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(named(&folder, "socket")).unwrap();
+    for name in ["pipe", "folder", "socket"] {
+        let error = read_beside(folder.path(), name, LIMIT).expect_err(name);
+        assert!(said(&error).contains("not a regular file"), "{name}: {}", said(&error));
+    }
+    // /dev/zero has no end, and opening some devices does something: they are told by their kind.
+    let error = read_beside(Path::new("/dev"), "zero", LIMIT).unwrap_err();
+    assert!(said(&error).contains("not a regular file"), "{}", said(&error));
+}
+
+#[test]
+fn a_trace_that_is_too_large_is_refused_by_its_size() {
+    let folder = tempdir().unwrap();
+    // A file with a hole takes no space: it is refused before it is read.
+    fs::File::create(named(&folder, "huge")).unwrap().set_len(1 << 40).unwrap();
+    let error = read_beside(folder.path(), "huge", 1 << 20).unwrap_err();
+    assert!(said(&error).contains("more than 1 MiB"), "{}", said(&error));
+}
+
+#[test]
+fn a_new_file_takes_the_place_of_an_old_one_with_its_owner_and_permissions() {
+    let folder = tempdir().unwrap();
+    let path = named(&folder, "results.json");
+    write(&path, "old").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    let before = fs::metadata(&path).unwrap();
+    write(&path, "new").unwrap();
+    let after = fs::metadata(&path).unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+    assert_eq!((after.mode(), after.uid(), after.gid()), (before.mode(), before.uid(), before.gid()));
+    assert_ne!(after.ino(), before.ino(), "a reader of the old file still reads all of it");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file stays");
+}
+
+#[test]
+fn results_are_not_written_through_links() {
+    let outside = tempdir().unwrap();
+    let theirs = named(&outside, "theirs");
+    fs::write(&theirs, "theirs").unwrap();
+    let folder = tempdir().unwrap();
+    let link = named(&folder, "results.json");
+    symlink(&theirs, &link).unwrap();
+    let dangling = named(&folder, "new.json");
+    symlink(named(&outside, "new"), &dangling).unwrap();
+    let far = named(&folder, "far");
+    symlink(outside.path(), &far).unwrap();
+    for path in [&link, &dangling, &far.join("theirs"), &far.join("new")] {
+        let outcomes =
+            [write(path, "ours"), create(path).map(drop), open_for_appending(path).map(drop), prepare(path)];
+        for outcome in outcomes {
+            let said = said(&outcome.unwrap_err());
+            assert!(said.contains("is a symbolic link") && said.contains("name what it points to"), "{said}");
+        }
+    }
+    assert_eq!(fs::read_to_string(&theirs).unwrap(), "theirs");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1, "nothing new is there");
+}
+
+#[test]
+fn of_a_relative_path_no_folder_may_be_a_link() {
+    let (outside, folder) = (tempdir().unwrap(), tempdir().unwrap());
+    fs::create_dir(named(&outside, "deep")).unwrap();
+    symlink(outside.path(), named(&folder, "far")).unwrap();
+    // From the root, which is where a relative path of so many steps leads.
+    let here = std::env::current_dir().unwrap();
+    let up = "../".repeat(here.components().count() - 1);
+    let place = folder.path().strip_prefix("/").unwrap();
+    let relative = format!("{up}{}", place.display());
+    write(Path::new(&format!("{relative}/plain.json")), "ours").unwrap();
+    let error = write(Path::new(&format!("{relative}/far/deep/x.json")), "ours").unwrap_err();
+    assert!(said(&error).contains("far is a symbolic link"), "{}", said(&error));
+    // Of an absolute path a folder on the way may be a link: the user has chosen it by writing the whole
+    // path.
+    write(&named(&folder, "far/deep/x.json"), "ours").unwrap();
+}
+
+#[test]
+fn a_journal_takes_the_place_of_an_old_one_and_does_not_change_what_others_have_open() {
+    let folder = tempdir().unwrap();
+    let path = named(&folder, "a.runs.jsonl");
+    fs::write(&path, "old\n").unwrap();
+    let mut old = fs::File::open(&path).unwrap();
+    let mut new = create(&path).unwrap().unwrap();
+    new.write_all(b"new\n").unwrap();
+    let mut text = String::new();
+    old.read_to_string(&mut text).unwrap();
+    assert_eq!((text.as_str(), fs::read_to_string(&path).unwrap().as_str()), ("old\n", "new\n"));
+}
+
+#[test]
+fn folders_are_made_and_a_file_in_their_way_is_told() {
+    let folder = tempdir().unwrap();
+    prepare(&named(&folder, "a/b/page.html")).unwrap();
+    assert!(named(&folder, "a/b").is_dir());
+    fs::write(named(&folder, "file"), "").unwrap();
+    let error = prepare(&named(&folder, "file/page.html")).unwrap_err();
+    assert!(said(&error).contains("a file is in the way"), "{}", said(&error));
+    let error = prepare(&named(&folder, "a")).unwrap_err();
+    assert!(said(&error).contains("it is a folder"), "{}", said(&error));
+}
+
+#[test]
+fn a_device_is_written_to_and_stays_one() {
+    write(Path::new("/dev/null"), "gone").unwrap();
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    assert!(create(Path::new("/dev/null")).unwrap().is_none());
+    let error = open_for_appending(Path::new("/dev/null")).unwrap_err();
+    assert!(said(&error).contains("not a regular file"), "{}", said(&error));
+}

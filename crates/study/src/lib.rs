@@ -1,0 +1,57 @@
+//! Runs by the hundred: what is run, stored, compared and judged, as a library that prints nothing.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`source`], [`shipped`] | where a scenario comes from: a file, a text, this library |
+//! | [`policies`] | policies, looked up and checked against a scenario |
+//! | [`engine`] | what can run a scenario, as one trait; each engine is a cargo feature |
+//! | [`compare`] | policies on a scenario and its variants, side by side |
+//! | [`map`] | which policy wins where in a plane of two keys |
+//! | [`league`] | all policies on all of the papers' scenarios, in one order |
+//! | [`gap`] | how far simulator and kernel are apart |
+//! | [`reproduce`] | which claims of the papers hold |
+//! | [`advise`] | which interfaces for a transfer |
+//! | [`stored`], [`journal`] | finished runs in files |
+//! | [`files`] | files that are read and written, without following links |
+//! | [`event`], [`parallel`] | what happens meanwhile; runs on all cores |
+//! | [`error`] | why something cannot be done, and what to do next |
+//!
+//! Everything that lasts takes a watch, which hears of each run as it comes ([`event::Event`]), and a token
+//! ([`joulepath_model::cancel::Cancel`]): once it is set, runs under way end within a second, and what had
+//! finished is returned. Results do not depend on the number of threads. Files are written where the caller
+//! says, and nowhere else.
+//!
+//! ```
+//! use joulepath_model::cancel::Cancel;
+//! use joulepath_model::result::Provenance;
+//! use joulepath_study::compare::{Plan, Request, compare};
+//! use joulepath_study::engine::{self, EngineName};
+//! use joulepath_study::{event, source::Source};
+//!
+//! let source = Source::named("quick")?;
+//! let engine = engine::open(EngineName::Fluid, &engine::EngineOptions::default())?;
+//! let plan = Plan::of(&source, &Request::default(), engine, &Provenance::default())?;
+//! let compared = compare(&plan, &mut event::unwatched, &Cancel::new());
+//! assert!(compared[0].comparison.rows.iter().all(|row| row.goodput_bps.mean > 0.0));
+//! # Ok::<(), joulepath_study::error::Error>(())
+//! ```
+
+pub mod advise;
+mod batch;
+pub mod compare;
+pub mod engine;
+pub mod error;
+pub mod event;
+pub mod files;
+pub mod gap;
+pub mod journal;
+pub mod league;
+mod lines;
+pub mod map;
+pub mod parallel;
+pub mod policies;
+pub mod reproduce;
+mod seeds;
+pub mod shipped;
+pub mod source;
+pub mod stored;

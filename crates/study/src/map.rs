@@ -1,0 +1,146 @@
+//! Where in a plane of two scenario keys which policy wins.
+//!
+//! | module | what |
+//! |---|---|
+//! | `axis` | a key and its values |
+//! | `plane` | every scenario of the plane, run under every policy |
+//!
+//! Winners, ties, regions and the comparison with the packet engine are in [`joulepath_report::map`].
+
+mod axis;
+mod plane;
+
+use std::num::NonZeroUsize;
+
+use joulepath_model::cancel::Cancel;
+use joulepath_model::policy::Policy;
+use joulepath_model::random::{Domain, Stream};
+use joulepath_model::result::Provenance;
+use joulepath_report::map::{self, Axis, Map, Metric, SpotCheck, Winners};
+
+use self::plane::Plane;
+use crate::batch::Batch;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::event::Watch;
+use crate::seeds::seeds;
+use crate::source::{Overrides, Source};
+
+pub use axis::parse_axis;
+
+/// Which points are drawn: always the same.
+const DRAW_SEED: u64 = 1;
+
+/// What is drawn, and how.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// From left to right, and from bottom to top: see [`parse_axis`].
+    pub axes: [Axis; 2],
+    /// Variant of the scenario, if one is named.
+    pub variant: Option<String>,
+    /// Keys that are set besides.
+    pub set: Overrides,
+    /// The policies; those that the scenario names if none.
+    pub policies: Option<Vec<Policy>>,
+    /// What they are compared by.
+    pub metric: Metric,
+    /// So many of the points are run by the packet engine, too.
+    pub spot_check: u32,
+    /// Seeds of each run of an engine that draws.
+    pub seeds: u32,
+    /// Runs at a time; as many as there are cores if none. The results do not depend on it.
+    pub jobs: Option<NonZeroUsize>,
+}
+
+/// A map that is ready to be drawn: every point is loaded and checked.
+pub struct Plan<'a> {
+    request: &'a Request,
+    scenario: String,
+    set: Overrides,
+    plane: Plane,
+    engine: &'a dyn Engine,
+    packet: &'a dyn Engine,
+}
+
+impl<'a> Plan<'a> {
+    /// Loads and checks every point. `engine` runs all of them, `packet` those of the spot check.
+    ///
+    /// # Errors
+    /// If a key, a value or a policy is wrong, or `engine` cannot run the scenario of some point.
+    pub fn of(
+        source: &Source,
+        request: &'a Request,
+        engine: &'a dyn Engine,
+        packet: &'a dyn Engine,
+    ) -> Result<Self> {
+        let set = source.overrides(request.variant.as_deref(), &request.set)?;
+        let plane = Plane::load(source, &set, &request.axes, request.policies.as_deref(), engine)?;
+        Ok(Plan { request, scenario: source.name().to_owned(), set, plane, engine, packet })
+    }
+}
+
+/// Runs every point. A run that fails is told, and its point has no value of that policy.
+///
+/// # Errors
+/// If the request asks for no seed.
+pub fn map(plan: &Plan<'_>, by: &Provenance, watch: Watch<'_>, cancel: &Cancel) -> Result<Map> {
+    let Plan { request, plane, .. } = plan;
+    let batch = |engine| Batch { engine, jobs: request.jobs, cancel };
+    let all: Vec<usize> = (0..plane.len()).collect();
+    let drawn = seeds(1, request.seeds)?;
+    let one_or_all = if plan.engine.draws() { &drawn[..] } else { &drawn[..1] };
+    let (values, mut complete) = plane.values(&all, one_or_all, request.metric, &batch(plan.engine), watch);
+    let spot = (request.spot_check > 0).then(|| {
+        let chosen = draw(plane.len(), request.spot_check as usize);
+        let (real, all_there) = plane.values(&chosen, &drawn, request.metric, &batch(plan.packet), watch);
+        complete &= all_there;
+        SpotCheck::of(&chosen, &values, &real, request.metric)
+    });
+    let policy = |(policy, label): (&str, &str)| map::Policy { policy: policy.into(), label: label.into() };
+    Ok(Map {
+        provenance: by.clone(),
+        title: plane.plain.title.clone(),
+        scenario: plan.scenario.clone(),
+        sha256: plane.sha256.clone(),
+        set: plan.set.clone(),
+        axes: request.axes.clone(),
+        policies: plane.policies().map(policy).collect(),
+        metric: request.metric,
+        engine: plan.engine.name().to_owned(),
+        seeds: request.seeds,
+        winners: Winners::of(&values, request.metric),
+        values,
+        spot,
+        partial: !complete || cancel.is_set(),
+    })
+}
+
+/// `count` of `points`, without repetition, ascending; all if there are fewer.
+fn draw(points: usize, count: usize) -> Vec<usize> {
+    let mut stream = Stream::new(DRAW_SEED, Domain::Placement, 0);
+    let mut all: Vec<usize> = (0..points).collect();
+    let count = count.min(points);
+    // The first `count` steps of a shuffle (Fisher and Yates).
+    for i in 0..count {
+        let other = i + stream.below((points - i) as u64) as usize;
+        all.swap(i, other);
+    }
+    all.truncate(count);
+    all.sort_unstable();
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_drawn_once_each_and_always_the_same() {
+        let drawn = draw(576, 20);
+        assert_eq!((drawn.len(), &drawn), (20, &draw(576, 20)));
+        assert!(drawn.windows(2).all(|pair| pair[0] < pair[1]) && drawn[19] < 576, "{drawn:?}");
+        assert_eq!(draw(3, 5), [0, 1, 2]);
+        // Not only from one end.
+        assert!(drawn[0] < 200 && drawn[19] > 376, "{drawn:?}");
+    }
+}

@@ -1,0 +1,116 @@
+//! Every scenario of the plane, and its runs.
+
+use joulepath_control::Setup;
+use joulepath_model::policy::Policy;
+use joulepath_model::scenario::Scenario;
+use joulepath_report::map::{Axis, Metric};
+
+use super::axis::set;
+use crate::batch::{Batch, Outcome, Wanted};
+use crate::engine::{Engine, Task};
+use crate::error::{Kind, Result};
+use crate::event::Watch;
+use crate::policies;
+use crate::source::{Overrides, Source};
+
+/// One scenario of the plane.
+struct Point {
+    /// For messages: the title, and where in the plane.
+    name: String,
+    scenario: Scenario,
+    setups: Vec<Setup>,
+    overrides: Overrides,
+}
+
+/// All of them: row by row from the lowest y.
+pub(super) struct Plane {
+    /// The scenario without the axes.
+    pub(super) plain: Scenario,
+    pub(super) sha256: String,
+    points: Vec<Point>,
+}
+
+impl Plane {
+    /// Loads every point and checks it: nothing runs before all are right.
+    ///
+    /// # Errors
+    /// If a key or a value is wrong, or the engine cannot run the scenario of some point.
+    pub(super) fn load(
+        source: &Source,
+        fixed: &Overrides,
+        axes: &[Axis; 2],
+        asked: Option<&[Policy]>,
+        engine: &dyn Engine,
+    ) -> Result<Self> {
+        // The scenario itself, so that its own mistakes are not told as those of a point.
+        let plain = source.load(fixed)?;
+        let asked_or_named = asked.unwrap_or(&plain.compare.policies).to_vec();
+        let kind = if asked.is_some() { Kind::Usage } else { Kind::Failed };
+        let [columns, rows] = [&axes[0], &axes[1]].map(|axis| axis.numbers.len());
+        let mut points = Vec::with_capacity(columns * rows);
+        for (y, x) in (0..rows).flat_map(|y| (0..columns).map(move |x| (y, x))) {
+            let overrides: Overrides =
+                fixed.iter().cloned().chain(set(&axes[0], x)).chain(set(&axes[1], y)).collect();
+            let scenario = source.load(&overrides)?;
+            let setups = policies::prepare(&asked_or_named, &scenario, kind)?;
+            engine.check(&scenario, &setups)?;
+            let name = format!("{}, {}", axes[0].place(x), axes[1].place(y));
+            points.push(Point { name, scenario, setups, overrides });
+        }
+        Ok(Plane { sha256: source.sha256(&plain), plain, points })
+    }
+
+    /// How many points there are.
+    pub(super) fn len(&self) -> usize {
+        self.points.len()
+    }
+
+    /// The policies, by name and label.
+    pub(super) fn policies(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.points[0].setups.iter().map(|setup| (setup.policy(), setup.label()))
+    }
+
+    /// The metric at the `chosen` points, by policy: means over the seeds, none where runs are missing. And
+    /// whether every run is there.
+    pub(super) fn values(
+        &self,
+        chosen: &[usize],
+        seeds: &[u64],
+        metric: Metric,
+        batch: &Batch<'_>,
+        watch: Watch<'_>,
+    ) -> (Vec<Vec<Option<f64>>>, bool) {
+        let wanted = |&seed: &u64| {
+            let of_point = move |&point: &usize| self.points[point].wanted(&self.sha256, seed);
+            chosen.iter().flat_map(of_point)
+        };
+        let wanted: Vec<Wanted<'_>> = seeds.iter().flat_map(wanted).collect();
+        let outcomes = batch.run(&wanted, None, watch);
+        let complete = outcomes.iter().all(|outcome| matches!(outcome, Outcome::Run(_)));
+        let policies = self.points[0].setups.len();
+        let mut sums = vec![vec![(0.0, 0usize); chosen.len()]; policies];
+        for (index, outcome) in outcomes.into_iter().enumerate() {
+            let (policy, place) = (index % policies, index / policies % chosen.len());
+            if let Some(value) = outcome.run().and_then(|run| metric.of(&run)) {
+                let (sum, count) = &mut sums[policy][place];
+                (*sum, *count) = (*sum + value, *count + 1);
+            }
+        }
+        let mean = |(sum, count): (f64, usize)| (count == seeds.len()).then(|| sum / count as f64);
+        let means = sums.into_iter().map(|sums| sums.into_iter().map(mean).collect());
+        (means.collect(), complete)
+    }
+}
+
+impl Point {
+    /// The runs of all policies with one seed.
+    fn wanted<'a>(&'a self, sha256: &'a str, seed: u64) -> impl Iterator<Item = Wanted<'a>> {
+        self.setups.iter().map(move |setup| Wanted {
+            name: &self.name,
+            scenario: &self.scenario,
+            setup,
+            task: Task { seed, series: false },
+            identity: (sha256, &self.overrides),
+        })
+    }
+}

@@ -1,0 +1,50 @@
+//! What an experiment is: a claim, what has to run for it, and how what ran is examined.
+
+use joulepath_report::{Figure, Finding};
+
+use super::evidence::Evidence;
+use super::slotted::Batch;
+use super::study::Study;
+
+/// Part of a stated number by which ours may miss it. One for all experiments, so that none has its own.
+pub(super) const OF_A_NUMBER: f64 = 0.1;
+/// Part of a stated effect (its distance from 1) by which ours may miss it.
+pub(super) const OF_AN_EFFECT: f64 = 0.2;
+
+/// One experiment of a paper: a row of figures or a table, or a claim across papers.
+pub(super) struct Experiment {
+    /// `000-fig4`.
+    pub(super) id: &'static str,
+    /// A few words.
+    pub(super) title: &'static str,
+    /// Paper, section, figure, table.
+    pub(super) source: &'static str,
+    /// What the paper says: a number or an order relation.
+    pub(super) claim: &'static str,
+    /// The likely reason where we differ; why it cannot be judged; what an agreement rests on.
+    pub(super) reason: &'static str,
+    /// Whether the paper says too little for any verdict; what is measured is shown all the same.
+    pub(super) is_open: bool,
+    /// What has to run.
+    pub(super) studies: Vec<Study>,
+    /// What has to run on 003's slotted system.
+    pub(super) slots: Vec<Batch>,
+    /// From the runs to findings and figures; runs may be missing.
+    pub(super) examine: fn(&Evidence<'_>) -> Examined,
+}
+
+/// What came out.
+#[derive(Default)]
+pub(super) struct Examined {
+    /// Each number or relation.
+    pub(super) findings: Vec<Finding>,
+    /// As the paper draws them.
+    pub(super) figures: Vec<Figure>,
+}
+
+impl Experiment {
+    /// Whether it is part of `--quick`.
+    pub(super) fn is_quick(&self) -> bool {
+        self.studies.iter().all(|study| study.quick > 0)
+    }
+}

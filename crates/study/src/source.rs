@@ -1,0 +1,248 @@
+//! Where a scenario comes from: a file, a text, or this library itself.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
+
+use joulepath_link::trace;
+use joulepath_model::names::suggest;
+use joulepath_model::network::{DeliveryTrace, RateSpec};
+use joulepath_model::scenario::{self, Scenario, Variant};
+use sha2::{Digest, Sha256};
+
+use crate::error::{Error, Kind, Result};
+use crate::files;
+use crate::shipped;
+
+/// Longest scenario that is read, bytes. More is not a scenario.
+const MAX_SCENARIO_BYTES: u64 = 16 << 20;
+/// Longest trace that is read, bytes: two days at 100 Mbit/s.
+const MAX_TRACE_BYTES: u64 = 1 << 30;
+
+/// Keys and values that replace what the scenario says.
+pub type Overrides = Vec<(String, String)>;
+
+/// A scenario's text and the traces that belong to it.
+pub struct Source {
+    /// The file as given, or the name of a shipped scenario.
+    name: String,
+    text: String,
+    traces_in: TracesIn,
+    /// Traces by the path in the scenario: they are needed once for each link, and for the hash.
+    traces: Mutex<Traces>,
+}
+
+/// Where traces are looked for.
+enum TracesIn {
+    /// This library, beside the shipped scenario.
+    Library,
+    /// A folder, which their paths are relative to.
+    Folder(PathBuf),
+    /// Nowhere.
+    Nowhere,
+}
+
+type Traces = BTreeMap<String, (DeliveryTrace, Digested)>;
+
+/// Length and hash of a trace.
+type Digested = (u64, [u8; 32]);
+
+impl Source {
+    /// Opens a file or a shipped scenario; a file goes first.
+    ///
+    /// # Errors
+    /// If there is no such thing, or it cannot be read.
+    pub fn open(argument: &str) -> Result<Self> {
+        let path = Path::new(argument);
+        match (path.try_exists(), shipped::find(argument)) {
+            (Ok(false), Some(shipped)) => Ok(Self::shipped(shipped)),
+            (Ok(false), None) => Err(missing(argument)),
+            _ => {
+                let text = read_text(path)?;
+                let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+                Ok(Self::new(argument, text, TracesIn::Folder(folder)))
+            }
+        }
+    }
+
+    /// The shipped scenario of that name, whatever files there are.
+    ///
+    /// # Errors
+    /// If none has it.
+    pub fn named(name: &str) -> Result<Self> {
+        shipped::find(name).map(Self::shipped).ok_or_else(|| missing(name))
+    }
+
+    /// A shipped scenario: its name and its text.
+    pub fn shipped((name, text): (&str, &str)) -> Self {
+        Self::new(name, text.to_owned(), TracesIn::Library)
+    }
+
+    fn new(name: &str, text: String, traces_in: TracesIn) -> Self {
+        Source { name: name.to_owned(), text, traces_in, traces: Mutex::default() }
+    }
+
+    /// A text of the user's. Traces that it names are looked for in `folder`, if there is one.
+    pub fn text(name: &str, text: impl Into<String>, folder: Option<PathBuf>) -> Self {
+        Self::new(name, text.into(), folder.map_or(TracesIn::Nowhere, TracesIn::Folder))
+    }
+
+    /// The file as given, or the name of a shipped scenario.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it is one of those in this library.
+    pub fn is_shipped(&self) -> bool {
+        matches!(self.traces_in, TracesIn::Library)
+    }
+
+    /// Name for the files that are written about it.
+    pub fn stem(&self) -> String {
+        Path::new(&self.name)
+            .file_stem()
+            .map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
+    }
+
+    /// Loads the scenario after setting keys.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it. It is of the kind usage if all of that is in the overrides, of the
+    /// kind permission if a trace may not be read.
+    pub fn load(&self, overrides: &[(String, String)]) -> Result<Scenario> {
+        let denied = Cell::new(false);
+        let trace = |name: &str| {
+            self.trace(name).map_err(|error| {
+                denied.set(denied.get() || error.kind() == Kind::Permission);
+                in_scenario(&error)
+            })
+        };
+        scenario::load_with(&self.text, overrides, &trace).map_err(|errors| {
+            let in_overrides = errors.problems().iter().all(|p| p.span.start >= self.text.len());
+            let kind = match () {
+                () if denied.get() => Kind::Permission,
+                () if !overrides.is_empty() && in_overrides => Kind::Usage,
+                () => Kind::Failed,
+            };
+            Error::Scenario { errors: Box::new(errors.in_file(&self.name)), kind }
+        })
+    }
+
+    /// The variants of the scenario.
+    ///
+    /// # Errors
+    /// What keeps them from being read.
+    pub fn variants(&self) -> Result<Vec<Variant>> {
+        scenario::variants(&self.text).map_err(|errors| Error::Scenario {
+            errors: Box::new(errors.in_file(&self.name)),
+            kind: Kind::Failed,
+        })
+    }
+
+    /// What a variant sets, if one is named, and then `set`.
+    ///
+    /// # Errors
+    /// If there is no such variant.
+    pub fn overrides(&self, variant: Option<&str>, set: &[(String, String)]) -> Result<Overrides> {
+        let mut overrides = variant.map_or(Ok(vec![]), |name| self.variant(name))?;
+        overrides.extend_from_slice(set);
+        Ok(overrides)
+    }
+
+    fn variant(&self, name: &str) -> Result<Overrides> {
+        let variants = self.variants()?;
+        let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
+        let unknown = || {
+            Error::usage(format!("`{}` has no variant `{name}`", self.name)).with_help(suggest(name, &names))
+        };
+        variants.iter().find(|variant| variant.name == name).map(|v| v.set.clone()).ok_or_else(unknown)
+    }
+
+    /// SHA-256 of the text, as `sha256sum` prints it, if the scenario names no traces; with traces, of the
+    /// text followed by each trace's name, length and SHA-256, in the order of the names.
+    pub fn sha256(&self, scenario: &Scenario) -> String {
+        let named: BTreeSet<&str> = scenario.links.iter().filter_map(|link| trace_of(&link.rate)).collect();
+        let mut hash = Sha256::new_with_prefix(&self.text);
+        for (name, (_, (length, digest))) in self.traces().iter() {
+            if named.contains(name.as_str()) {
+                hash.update(format!("\n{name}\n{length}\n"));
+                hash.update(digest);
+            }
+        }
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn trace(&self, name: &str) -> Result<DeliveryTrace> {
+        if let Some((trace, _)) = self.traces().get(name) {
+            return Ok(trace.clone());
+        }
+        let bytes = match &self.traces_in {
+            TracesIn::Folder(folder) => files::read_beside(folder, name, MAX_TRACE_BYTES)?,
+            TracesIn::Library | TracesIn::Nowhere => {
+                let text = shipped::trace(&self.name, name).map(|text| text.as_bytes().to_vec());
+                text.filter(|_| self.is_shipped()).ok_or_else(|| Error::Refused {
+                    doing: format!("cannot read `{name}`"),
+                    why: "a scenario that is no file has no folder to find it in".to_owned(),
+                    help: "save the scenario as a file first".to_owned(),
+                    kind: Kind::Failed,
+                })?
+            }
+        };
+        let trace = trace::parse(&bytes, name).map_err(Error::usage)?;
+        let digested = (bytes.len() as u64, Sha256::digest(&bytes).into());
+        self.traces().insert(name.to_owned(), (trace.clone(), digested));
+        Ok(trace)
+    }
+
+    fn traces(&self) -> MutexGuard<'_, Traces> {
+        self.traces.lock().expect("nothing panics while it looks at traces")
+    }
+}
+
+/// What is wrong with a trace, as a problem of the scenario: a message, a semicolon, and what to do.
+fn in_scenario(error: &Error) -> String {
+    match error {
+        Error::File { source, .. } => format!("{source}; its path is relative to the scenario"),
+        Error::Refused { why, help, .. } => format!("{why}; {help}"),
+        error => error.to_string(),
+    }
+}
+
+/// The name of the trace that a rate comes from.
+fn trace_of(rate: &RateSpec) -> Option<&str> {
+    match rate {
+        RateSpec::Trace(trace) => Some(&trace.source),
+        _ => None,
+    }
+}
+
+fn missing(argument: &str) -> Error {
+    let error = Error::usage(format!("there is no scenario `{argument}`: neither a file nor a shipped one"));
+    match shipped::most_like(argument) {
+        Some(nearest) => error.with_help(format!(
+            "did you mean `{nearest}`? `joulepath list scenarios` names the shipped ones"
+        )),
+        None => error.with_help("check the path; `joulepath list scenarios` names the shipped ones"),
+    }
+}
+
+fn read_text(path: &Path) -> Result<String> {
+    let doing = format!("cannot read the scenario {}", path.display());
+    if path.is_dir() {
+        return Err(Error::usage(format!("{} is a folder, not a scenario", path.display()))
+            .with_help("name a file in it, such as `my.toml`"));
+    }
+    let bytes = files::read_named(path, MAX_SCENARIO_BYTES).map_err(|error| Error::file(&doing, error))?;
+    String::from_utf8(bytes).map_err(|error| Error::Refused {
+        doing,
+        why: format!("byte {} is not UTF-8 text", error.utf8_error().valid_up_to()),
+        help: "a scenario is a TOML file; save it as UTF-8".to_owned(),
+        kind: Kind::Failed,
+    })
+}
+
+/// Whether a word on a command line names a scenario rather than a file to write.
+pub fn looks_like_scenario(word: &str) -> bool {
+    word.ends_with(".toml") || (shipped::find(word).is_some() && !Path::new(word).exists())
+}

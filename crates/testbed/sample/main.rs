@@ -1,0 +1,93 @@
+//! Tests of every outcome, at which the harness's own tests look.
+
+#[macro_use]
+extern crate joulepath_testbed;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    joulepath_testbed::main(&[("speaker", || println!("said in a role"))])
+}
+
+mod outcomes {
+    use std::time::Duration;
+
+    #[test]
+    fn passes() {
+        println!("what a test that passes says");
+    }
+
+    #[test]
+    fn fails() {
+        println!("first to stdout");
+        eprintln!("then to stderr");
+        assert_eq!(1 + 1, 3, "arithmetic");
+    }
+
+    #[test]
+    fn is_killed() {
+        println!("the last words");
+        std::process::abort();
+    }
+
+    #[test]
+    fn is_skipped() {
+        println!("what a skipped test says");
+        joulepath_testbed::skip("it is Sunday");
+    }
+
+    #[test]
+    fn is_too_busy() {
+        joulepath_testbed::too_busy("links were 7.5 ms late");
+    }
+
+    #[test]
+    fn starts_its_program_in_a_role() {
+        let said = joulepath_testbed::in_role("speaker").output().expect("it starts");
+        assert_eq!(said.stdout, b"said in a role\n");
+    }
+
+    #[test]
+    fn leaves_a_thread_that_never_ends() {
+        std::thread::spawn(|| std::thread::sleep(Duration::from_secs(3600)));
+    }
+}
+
+mod needs {
+    #[test(needs(ROOT))]
+    fn root() {}
+
+    #[test(needs(LAB, IPV6))]
+    fn several() {}
+
+    #[test(needs(tool("no-such-tool")))]
+    fn a_tool_that_nobody_has() {
+        panic!("run without what it needs");
+    }
+}
+
+mod turns {
+    //! Two tests that must not run at the same time, also not from two binaries.
+
+    use std::fs::OpenOptions;
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    fn alone() {
+        let Some(folder) = std::env::var_os("SAMPLE_FOLDER") else { return };
+        let mark = PathBuf::from(folder).join("running");
+        OpenOptions::new().write(true).create_new(true).open(&mark).expect("no other test runs");
+        std::thread::sleep(Duration::from_millis(100));
+        std::fs::remove_file(mark).expect("nobody else removes it");
+    }
+
+    #[test(needs(tool("sh")))]
+    fn one() {
+        alone();
+    }
+
+    #[test(needs(tool("sh")))]
+    fn other() {
+        alone();
+    }
+}

@@ -1,0 +1,131 @@
+//! Arguments, the list of tests, the closing lines. What libtest offers works as there: filters, `--exact`,
+//! `--list`, `--ignored`, `--nocapture`, `--format`.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
+
+use libtest_mimic::{Arguments, Completion, Failed, FormatSetting, Trial};
+
+use crate::clock;
+use crate::needs::{Need, ThisMachine, flat};
+use crate::process::{self, End, Stop};
+use crate::registry::Test;
+use crate::turn::turn;
+use crate::verdict::{Reason, Strict, missing};
+
+/// How often a test that needs a quiet clock is run before it has failed.
+const TRIES: usize = 3;
+
+/// Why tests were ignored, and how many.
+type Ignored = Arc<Mutex<BTreeMap<String, usize>>>;
+
+/// Runs the binary's tests, or the role in which one of them has started it again: see [`crate::in_role`].
+pub fn main(roles: &[(&str, fn())]) -> ExitCode {
+    if let Ok(wanted) = std::env::var(process::ROLE) {
+        let (_, role) = roles.iter().find(|(name, _)| *name == wanted).expect("main() knows every role");
+        role();
+        return ExitCode::SUCCESS;
+    }
+    let mut tests: Vec<&'static Test> = inventory::iter::<Test>.into_iter().collect();
+    tests.sort_by_key(|test| test.path);
+    if let Ok(one) = std::env::var(process::ONE) {
+        let test = tests.into_iter().find(|test| test.name() == one);
+        return process::be(test.expect("the harness names a test of this binary"));
+    }
+    let arguments = Arguments::from_args();
+    let strict =
+        Strict::of(variable("JOULEPATH_REQUIRE_KERNEL").as_deref(), variable("CI").as_deref(), &ThisMachine);
+    let ignored = Ignored::default();
+    let run = Run {
+        strict,
+        shown: arguments.nocapture || arguments.show_output,
+        // Whoever asks for ignored tests has them run, whatever is missing.
+        forced: arguments.ignored || arguments.include_ignored,
+    };
+    let trials = tests.into_iter().map(|test| trial(test, run, ignored.clone())).collect();
+    let is_json = arguments.format == Some(FormatSetting::Json);
+    let conclusion = libtest_mimic::run(&one_at_a_time(arguments), trials);
+    if !is_json {
+        print!("{}", closing_lines(&ignored.lock().expect("no test panics while it counts")));
+    }
+    conclusion.exit_code()
+}
+
+/// The library decides about ignored tests before they begin and has no place for a reason: so it runs all of
+/// them, and each says itself that it is ignored, and why. A thread per test would let the tests of two cores
+/// wait for each other's turn.
+fn one_at_a_time(arguments: Arguments) -> Arguments {
+    let include_ignored = arguments.include_ignored || !arguments.ignored;
+    Arguments { include_ignored, test_threads: Some(1), ..arguments }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+#[derive(Clone, Copy)]
+struct Run {
+    strict: Option<Strict>,
+    shown: bool,
+    forced: bool,
+}
+
+fn trial(test: &'static Test, run: Run, ignored: Ignored) -> Trial {
+    let missing = missing(test.needs, &ThisMachine);
+    let is_missing = missing.is_some();
+    let count = move |reason: Reason| {
+        *ignored.lock().expect("no test panics while it counts").entry(reason.what.clone()).or_default() += 1;
+        Ok(Completion::ignored_with(reason))
+    };
+    let runner = move || match (missing, run.strict) {
+        (Some(reason), Some(strict)) if !run.forced => Err(format!("{reason}\n{strict}").into()),
+        (Some(reason), None) if !run.forced => count(reason),
+        _ => match one(test, run)? {
+            None => Ok(Completion::Completed),
+            Some(reason) => count(reason),
+        },
+    };
+    Trial::ignorable_test(test.name(), runner).with_ignored_flag(is_missing)
+}
+
+/// Runs a test when its turn has come; why it was ignored, if it was.
+fn one(test: &Test, run: Run) -> Result<Option<Reason>, Failed> {
+    let needs = flat(test.needs);
+    // What needs nothing of the machine waits for nobody.
+    let _turn = (!needs.is_empty()).then(turn);
+    let keeps_time = needs.contains(&Need::QuietClock) && !run.forced;
+    let mut said = String::new();
+    for _ in 0..if keeps_time { TRIES } else { 1 } {
+        if keeps_time && let Err(lateness) = clock::quiet() {
+            return Ok(Some(Reason::missing(Need::QuietClock, lateness.to_string())));
+        }
+        match process::run(test, run.shown)? {
+            End::Passed => return Ok(None),
+            End::Failed(output) => said = output,
+            End::Ignored(Stop::TooBusy(measured)) => {
+                return Ok(Some(Reason::missing(Need::QuietClock, measured)));
+            }
+            End::Ignored(Stop::Skip(reason)) => {
+                let reason = Reason { what: reason, detail: String::new() };
+                return match run.strict {
+                    Some(strict) => Err(format!("{reason}\n{strict}").into()),
+                    None => Ok(Some(reason)),
+                };
+            }
+        }
+    }
+    Err(said.into())
+}
+
+/// `12 ignored: needs root (9), needs /dev/net/tun (3)`; nothing if none was.
+fn closing_lines(ignored: &BTreeMap<String, usize>) -> String {
+    let total: usize = ignored.values().sum();
+    if total == 0 {
+        return String::new();
+    }
+    let mut reasons: Vec<(&String, &usize)> = ignored.iter().collect();
+    reasons.sort_by_key(|&(what, count)| (std::cmp::Reverse(count), what));
+    let reasons: Vec<String> = reasons.into_iter().map(|(what, count)| format!("{what} ({count})")).collect();
+    format!("{total} ignored: {}\n\n", reasons.join(", "))
+}

@@ -1,0 +1,224 @@
+//! What a test needs of the machine. The facts are looked up here and nowhere else: a mistake of `joulepath
+//! doctor` must not turn the tests off that would find it.
+
+use std::fs::{self, OpenOptions};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use rustix::net::{AddressFamily, Protocol, SocketType};
+
+/// Something that a machine has or lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// User id 0 with the capabilities to make namespaces and to configure networks.
+    Root,
+    /// `/dev/net/tun` can be opened.
+    Tun,
+    /// A kernel with MPTCP, switched on.
+    Mptcp,
+    /// A kernel that takes congestion controllers as eBPF: BTF, a version, the capabilities to load programs.
+    Bpf,
+    /// An IPv6 loopback address.
+    Ipv6,
+    /// Timers that come in time: see [`crate::clock`].
+    QuietClock,
+    /// A program in `PATH`.
+    Tool(&'static str),
+    /// Several.
+    All(&'static [Need]),
+}
+
+/// [`Need::Root`].
+pub const ROOT: Need = Need::Root;
+/// [`Need::Tun`].
+pub const TUN: Need = Need::Tun;
+/// [`Need::Mptcp`].
+pub const MPTCP: Need = Need::Mptcp;
+/// [`Need::Bpf`].
+pub const BPF: Need = Need::Bpf;
+/// [`Need::Ipv6`].
+pub const IPV6: Need = Need::Ipv6;
+/// [`Need::QuietClock`]: for what is measured to the millisecond. The test is ignored, with the lateness, on
+/// a machine whose timers come late, and run up to three times on one where they do not: an error stays, a
+/// hiccup does not.
+pub const QUIET_CLOCK: Need = Need::QuietClock;
+/// Namespaces joined by cables: [`crate::net::Net`].
+pub const NET: Need = Need::All(&[ROOT, MPTCP, tool("ip")]);
+/// A lab: namespaces joined by emulated radios.
+pub const LAB: Need = Need::All(&[ROOT, TUN, MPTCP]);
+/// The kernel engine: a lab and our controllers.
+pub const ENGINE: Need = Need::All(&[LAB, BPF]);
+
+/// [`Need::Tool`].
+#[must_use]
+pub const fn tool(name: &'static str) -> Need {
+    Need::Tool(name)
+}
+
+impl Need {
+    /// What it is called after "needs".
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Need::Root => "root",
+            Need::Tun => "/dev/net/tun",
+            Need::Mptcp => "a kernel with MPTCP",
+            Need::Bpf => "a kernel that takes controllers as eBPF",
+            Need::Ipv6 => "IPv6",
+            Need::QuietClock => "a quiet clock",
+            Need::Tool(name) => name,
+            Need::All(_) => "several things",
+        }
+    }
+}
+
+/// `needs` with every [`Need::All`] replaced by its members, in order, each once.
+#[must_use]
+pub fn flat(needs: &[Need]) -> Vec<Need> {
+    let mut found = vec![];
+    for need in needs {
+        let members = match need {
+            Need::All(members) => flat(members),
+            single => vec![*single],
+        };
+        for member in members {
+            if !found.contains(&member) {
+                found.push(member);
+            }
+        }
+    }
+    found
+}
+
+/// What a machine has.
+pub trait Facts {
+    /// Why the need is not met, in a few words; `None` if it is. Never asked for [`Need::QuietClock`], which
+    /// is measured when the test's turn has come, nor for [`Need::All`].
+    fn lacks(&self, need: Need) -> Option<String>;
+}
+
+/// This machine and this process's rights.
+#[derive(Clone, Copy, Debug)]
+pub struct ThisMachine;
+
+impl Facts for ThisMachine {
+    fn lacks(&self, need: Need) -> Option<String> {
+        match need {
+            Need::Root => lacks_root(),
+            Need::Tun => lacks_tun(),
+            Need::Mptcp => lacks_mptcp(),
+            Need::Bpf => lacks_bpf(),
+            Need::Ipv6 => TcpListener::bind("[::1]:0").err().map(|error| error.to_string()),
+            Need::Tool(name) => lacks_tool(name),
+            Need::QuietClock | Need::All(_) => None,
+        }
+    }
+}
+
+// Numbers from linux/capability.h.
+const CAP_NET_ADMIN: u32 = 12;
+const CAP_SYS_ADMIN: u32 = 21;
+const CAP_PERFMON: u32 = 38;
+const CAP_BPF: u32 = 39;
+
+/// `IPPROTO_MPTCP` of linux/in.h.
+const MPTCP_PROTOCOL: u32 = 262;
+
+/// struct_ops that read a socket's MPTCP connection are there since Linux 6.5.
+const OLDEST_FOR_BPF: (u32, u32) = (6, 5);
+
+fn lacks_root() -> Option<String> {
+    let user = rustix::process::geteuid();
+    if !user.is_root() {
+        return Some(format!("user id {}", user.as_raw()));
+    }
+    let missing = [("CAP_SYS_ADMIN", CAP_SYS_ADMIN), ("CAP_NET_ADMIN", CAP_NET_ADMIN)]
+        .into_iter()
+        .filter(|&(_, number)| !has_capability(number));
+    let missing: Vec<&str> = missing.map(|(name, _)| name).collect();
+    (!missing.is_empty()).then(|| format!("root lacks {}", missing.join(" and ")))
+}
+
+fn has_capability(number: u32) -> bool {
+    let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let effective = effective.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
+    effective.unwrap_or(0) >> number & 1 == 1
+}
+
+fn lacks_tun() -> Option<String> {
+    // Opening it makes no device.
+    let opened = OpenOptions::new().read(true).write(true).open("/dev/net/tun");
+    opened.err().map(|error| error.to_string())
+}
+
+fn lacks_mptcp() -> Option<String> {
+    let protocol = std::num::NonZeroU32::new(MPTCP_PROTOCOL).map(Protocol::from_raw);
+    match rustix::net::socket(AddressFamily::INET, SocketType::STREAM, protocol) {
+        Err(error) => Some(error.to_string()),
+        Ok(_) => (read("/proc/sys/net/mptcp/enabled") != "1").then(|| "net.mptcp.enabled is not 1".into()),
+    }
+}
+
+fn lacks_bpf() -> Option<String> {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    if version(&release).is_none_or(|version| version < OLDEST_FOR_BPF) {
+        let (major, minor) = OLDEST_FOR_BPF;
+        return Some(format!("Linux {release}; {major}.{minor} is the oldest"));
+    }
+    if fs::File::open("/sys/kernel/btf/vmlinux").is_err() {
+        return Some("no /sys/kernel/btf/vmlinux".into());
+    }
+    let may = has_capability(CAP_SYS_ADMIN) || has_capability(CAP_BPF) && has_capability(CAP_PERFMON);
+    (!may).then(|| "neither CAP_SYS_ADMIN nor CAP_BPF and CAP_PERFMON".into())
+}
+
+/// Major and minor number of a kernel's release: 6.12 of `6.12.48+deb13-amd64`.
+fn version(release: &str) -> Option<(u32, u32)> {
+    let (major, rest) = release.split_once('.')?;
+    let minor = rest.split(|digit: char| !digit.is_ascii_digit()).next()?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+fn lacks_tool(name: &str) -> Option<String> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders).any(|folder| is_program(&folder.join(name)));
+    (!found).then(|| "not in PATH".into())
+}
+
+fn is_program(file: &Path) -> bool {
+    fs::metadata(file).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+fn read(file: &str) -> String {
+    fs::read_to_string(file).unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_has_each_of_its_members_once() {
+        let all = [Need::Root, Need::Tun, Need::Mptcp, Need::Bpf, Need::Tool("ip")];
+        assert_eq!(flat(&[ENGINE, NET, ROOT]), all);
+    }
+
+    #[test]
+    fn releases_are_compared_as_numbers() {
+        assert_eq!(version("6.12.48+deb13-amd64"), Some((6, 12)));
+        assert_eq!(version("7.0-rc1"), Some((7, 0)));
+        // As a text 6.12 would come before 6.5.
+        assert!(version("6.12") > Some(OLDEST_FOR_BPF) && version("6.1.0") < Some(OLDEST_FOR_BPF));
+        assert_eq!(version("unknown"), None);
+    }
+
+    #[test]
+    fn a_tool_is_a_program_in_the_path() {
+        assert_eq!(lacks_tool("sh"), None);
+        assert!(lacks_tool("no-such-tool").is_some());
+        // A folder is none.
+        assert!(!is_program(Path::new("/usr")));
+    }
+}

@@ -1,0 +1,170 @@
+//! One test in a process of its own: what it says is kept until it fails, what it leaves ends with it, and a
+//! crash is a failure.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::ExitStatusExt;
+use std::panic;
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, set_parent_process_death_signal};
+
+use crate::registry::Test;
+
+/// The environment variable that makes the binary run one test: its name.
+pub(crate) const ONE: &str = "JOULEPATH_TESTBED_ONE";
+/// The file into which that process writes why it ignores the test.
+const REASON: &str = "JOULEPATH_TESTBED_REASON";
+
+/// The environment variable that makes the binary play a role: its name.
+pub(crate) const ROLE: &str = "JOULEPATH_TESTBED_ROLE";
+
+/// A test that is not done by then hangs. The longest takes some minutes on a busy machine.
+const HANGS_AFTER: Duration = Duration::from_secs(20 * 60);
+/// As libtest's.
+const FAILED: u8 = 101;
+
+/// How a test ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    Passed,
+    /// With what it said.
+    Failed(String),
+    Ignored(Stop),
+}
+
+/// How a test that has begun says that it cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// [`skip`]
+    Skip(String),
+    /// [`too_busy`]
+    TooBusy(String),
+}
+
+/// Ends the test that calls it: ignored, for this reason; failed where nothing may be missing. Only on the
+/// test's own thread.
+pub fn skip(reason: impl Into<String>) -> ! {
+    panic::resume_unwind(Box::new(Stop::Skip(reason.into())))
+}
+
+/// Ends the test that calls it: ignored because this machine had too much to do; also where nothing may be
+/// missing. Say how late it was. Only on the test's own thread.
+pub fn too_busy(measured: impl Into<String>) -> ! {
+    panic::resume_unwind(Box::new(Stop::TooBusy(measured.into())))
+}
+
+/// This test program in another process, which does what `main` was given under that name: for tests of which
+/// a part is killed, or lives in another namespace or with other rights.
+#[must_use]
+pub fn in_role(name: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("/proc is mounted"));
+    command.env_remove(ONE).env(ROLE, name);
+    command
+}
+
+impl Stop {
+    fn to_text(&self) -> String {
+        match self {
+            Stop::Skip(reason) => format!("skip {reason}"),
+            Stop::TooBusy(measured) => format!("busy {measured}"),
+        }
+    }
+
+    fn of_text(text: &str) -> Option<Self> {
+        match text.split_once(' ')? {
+            ("skip", reason) => Some(Stop::Skip(reason.to_owned())),
+            ("busy", measured) => Some(Stop::TooBusy(measured.to_owned())),
+            _ => None,
+        }
+    }
+}
+
+/// Runs the test in this process, which `run` has started for it.
+pub(crate) fn be(test: &Test) -> ExitCode {
+    set_parent_process_death_signal(Some(Signal::KILL)).expect("a signal that exists");
+    // A thread of this name: panics tell it.
+    let ended =
+        thread::Builder::new().name(test.name()).spawn(test.run).expect("one thread can be made").join();
+    match ended.map_err(|payload| payload.downcast::<Stop>()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Ok(stop)) => {
+            let file = std::env::var_os(REASON).expect("set by the harness");
+            fs::write(file, stop.to_text()).expect("the harness waits for it");
+            ExitCode::SUCCESS
+        }
+        Err(Err(_)) => ExitCode::from(FAILED),
+    }
+}
+
+/// Runs a test in a process of its own. What it says goes to the terminal if it is `shown`.
+pub(crate) fn run(test: &Test, shown: bool) -> io::Result<End> {
+    let (mut said, mut reason) = (memory("output")?, memory("reason")?);
+    let mut command = Command::new(std::env::current_exe()?);
+    let of_this_process = format!("/proc/{}/fd/{}", std::process::id(), reason.as_raw_fd());
+    command.env(ONE, test.name()).env(REASON, of_this_process).stdin(Stdio::null());
+    if !shown {
+        // One file for both, so that their lines stay in order.
+        command.stdout(said.try_clone()?).stderr(said.try_clone()?);
+    }
+    let mut child = command.spawn()?;
+    let status = wait(&mut child)?;
+    if let Some(stop) = Stop::of_text(&text(&mut reason)?) {
+        return Ok(End::Ignored(stop));
+    }
+    if status.is_some_and(|status| status.success()) {
+        return Ok(End::Passed);
+    }
+    let mut said = text(&mut said)?;
+    if let Some(how) = unusual(status) {
+        said.push_str(&how);
+    }
+    Ok(End::Failed(said))
+}
+
+/// How it ended; `None` if it did not and was killed.
+fn wait(child: &mut Child) -> io::Result<Option<ExitStatus>> {
+    let pidfd = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
+    let limit = Timespec::try_from(HANGS_AFTER).expect("some minutes");
+    let ready = loop {
+        match poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&limit)) {
+            Err(rustix::io::Errno::INTR) => {}
+            ready => break ready?,
+        }
+    };
+    if ready == 0 {
+        child.kill()?;
+        child.wait()?;
+        return Ok(None);
+    }
+    child.wait().map(Some)
+}
+
+/// What to add to the test's own words.
+fn unusual(status: Option<ExitStatus>) -> Option<String> {
+    match status {
+        None => Some(format!("killed: not done after {} s\n", HANGS_AFTER.as_secs())),
+        Some(status) if status.code() == Some(FAILED.into()) => None,
+        Some(status) => Some(match status.signal() {
+            Some(signal) => format!("the test's process was killed by signal {signal}\n"),
+            None => format!("the test's process ended with {status}\n"),
+        }),
+    }
+}
+
+fn memory(name: &str) -> io::Result<File> {
+    Ok(File::from(memfd_create(name, MemfdFlags::CLOEXEC)?))
+}
+
+fn text(file: &mut File) -> io::Result<String> {
+    file.flush()?;
+    file.rewind()?;
+    let mut bytes = vec![];
+    file.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

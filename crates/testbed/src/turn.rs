@@ -1,0 +1,90 @@
+//! Locks that hold on the whole machine, for all binaries, users of one name and copies of the source tree.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
+
+/// While it lives, nobody else has the lock. The kernel releases it when the process ends, however it ends.
+#[must_use]
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+/// The turn of a test of the kernel: they share the processors and keep time.
+pub(crate) fn turn() -> Lock {
+    exclusively(&folder().join("joulepath-tests.turn"))
+}
+
+/// The right to change what all namespaces share: controllers that are loaded persistently, the initial
+/// namespace's default. `scripts/test-upstream.sh` takes the same lock. A test takes it first of all.
+pub fn machine_wide_state() -> Lock {
+    exclusively(&folder().join("joulepath-tests.machine"))
+}
+
+fn exclusively(path: &Path) -> Lock {
+    let file = open(path).unwrap_or_else(|error| panic!("the lock {}: {error}", path.display()));
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => {
+            eprintln!("waiting for {}, which another test has", path.display());
+            flock(&file, FlockOperation::LockExclusive).expect("a regular file can be locked");
+        }
+        locked => locked.expect("a regular file can be locked"),
+    }
+    Lock { _file: file }
+}
+
+/// Never through a symbolic link, and not for others.
+fn open(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600);
+    options.custom_flags((OFlags::NOFOLLOW | OFlags::CLOEXEC).bits() as i32).open(path)
+}
+
+/// A folder in which nobody else can plant a file: /run for root, the user's own folder of the session, or
+/// this crate's.
+fn folder() -> PathBuf {
+    if rustix::process::geteuid().is_root() {
+        return PathBuf::from("/run");
+    }
+    let session = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    session
+        .filter(|folder| folder.is_dir())
+        .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_lock_is_had_by_one_at_a_time() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("lock");
+        let first = exclusively(&path);
+        let (sender, receiver) = mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let _second = exclusively(&path);
+                sender.send(()).expect("somebody waits");
+            });
+            receiver.recv_timeout(Duration::from_millis(100)).expect_err("the first still has it");
+            drop(first);
+            receiver.recv().expect("the second gets it");
+        });
+    }
+
+    #[test]
+    fn a_planted_link_is_not_followed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (victim, path) = (folder.path().join("victim"), folder.path().join("lock"));
+        std::os::unix::fs::symlink(&victim, &path).expect("a link can be made");
+        assert!(open(&path).is_err() && !victim.exists());
+    }
+}

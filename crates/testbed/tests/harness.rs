@@ -1,0 +1,176 @@
+//! The harness as whoever runs `cargo test` sees it.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const SAMPLE: &str = env!("CARGO_BIN_EXE_testbed-sample");
+/// `nobody`, who has no rights.
+const NOBODY: u32 = 65_534;
+
+struct Said {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Said {
+    fn of(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        Said { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    /// How the line of a test ends.
+    #[track_caller]
+    fn outcome(&self, test: &str) -> &str {
+        let line = self.stdout.lines().find_map(|line| line.strip_prefix(&format!("test {test} ")));
+        let line = line.unwrap_or_else(|| panic!("no line of {test}: {}", self.stdout));
+        line.trim_start().strip_prefix("... ").expect("dots before the outcome")
+    }
+}
+
+/// The sample on a machine that is no CI.
+fn sample(arguments: &[&str]) -> Command {
+    program(Path::new(SAMPLE), arguments)
+}
+
+fn program(program: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.args(arguments).env_remove("CI").env_remove("JOULEPATH_REQUIRE_KERNEL").current_dir("/");
+    command
+}
+
+fn run(command: &mut Command) -> Said {
+    Said::of(command.output().expect("the sample starts"))
+}
+
+#[test]
+fn every_outcome_has_its_word_and_is_counted() {
+    let said = run(&mut sample(&["outcomes"]));
+    assert_eq!(said.code, Some(101), "{}", said.stdout);
+    for (test, outcome) in [
+        ("outcomes::passes", "ok"),
+        ("outcomes::fails", "FAILED"),
+        ("outcomes::is_killed", "FAILED"),
+        ("outcomes::is_skipped", "ignored (it is Sunday)"),
+        ("outcomes::is_too_busy", "ignored (needs a quiet clock: links were 7.5 ms late)"),
+    ] {
+        assert_eq!(said.outcome(test), outcome);
+    }
+    assert!(said.stdout.contains("test result: FAILED. 3 passed; 2 failed; 2 ignored; "), "{}", said.stdout);
+    assert!(
+        said.stdout.ends_with("2 ignored: it is Sunday (1), needs a quiet clock (1)\n\n"),
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
+fn what_a_test_says_is_shown_if_it_fails_and_kept_if_not() {
+    let said = run(&mut sample(&["outcomes"]));
+    let failures = &said.stdout[said.stdout.find("failures:").expect("they are listed")..];
+    let (_, fails) = failures.split_once("---- outcomes::fails ----\n").expect("its words");
+    // In the order in which it said them, with the panic and its place.
+    assert!(fails.starts_with("first to stdout\nthen to stderr\n"), "{fails}");
+    assert!(fails.contains("thread 'outcomes::fails'") && fails.contains("sample/main.rs"), "{fails}");
+    assert!(fails.contains("arithmetic") && fails.contains("left: 2"), "{fails}");
+    let killed = "the last words\nthe test's process was killed by signal 6";
+    assert!(failures.contains(killed), "{failures}");
+    assert!(!said.stdout.contains("what a test that passes says"), "{}", said.stdout);
+    assert!(!said.stdout.contains("what a skipped test says"), "{}", said.stdout);
+    assert_eq!(said.stderr, "");
+    for shown in ["--nocapture", "--show-output"] {
+        let said = run(&mut sample(&["outcomes::passes", shown]));
+        assert!(said.stdout.contains("what a test that passes says"), "{}", said.stdout);
+    }
+}
+
+#[test]
+fn names_are_listed_filtered_and_matched_exactly_as_libtest_does() {
+    let listed = run(&mut sample(&["--list"])).stdout;
+    assert!(listed.starts_with("needs::a_tool_that_nobody_has: test\nneeds::root: test\n"), "{listed}");
+    let said = run(&mut sample(&["one"]));
+    // `leaves_a_thread…` and the like do not have it in their names.
+    assert!(said.stdout.contains("1 passed; 0 failed; 0 ignored;"), "{}", said.stdout);
+    let said = run(&mut sample(&["--exact", "turns"]));
+    assert!(said.stdout.contains("0 passed; 0 failed; 0 ignored;"), "{}", said.stdout);
+    let said = run(&mut sample(&["--exact", "turns::one"]));
+    assert!(said.stdout.contains("1 passed; 0 failed; 0 ignored;"), "{}", said.stdout);
+    let said = run(&mut sample(&["turns", "--skip", "other"]));
+    assert!(said.stdout.contains("1 passed; 0 failed; 0 ignored;"), "{}", said.stdout);
+}
+
+#[test]
+fn a_test_whose_needs_are_not_met_is_ignored_and_can_be_run_all_the_same() {
+    let tool = "needs::a_tool_that_nobody_has";
+    let said = run(&mut sample(&[tool]));
+    assert_eq!(said.code, Some(0));
+    assert_eq!(said.outcome(tool), "ignored (needs no-such-tool: not in PATH)");
+    assert!(said.stdout.ends_with("1 ignored: needs no-such-tool (1)\n\n"), "{}", said.stdout);
+    let listed = run(&mut sample(&["--list", "--ignored"])).stdout;
+    assert!(listed.contains(tool) && !listed.contains("outcomes::passes"), "{listed}");
+    let said = run(sample(&[tool, "--ignored"]).env("CI", "true"));
+    assert_eq!((said.code, said.outcome(tool)), (Some(101), "FAILED"));
+    assert!(said.stdout.contains("run without what it needs"), "{}", said.stdout);
+}
+
+#[test]
+fn what_is_missing_is_an_error_where_it_is_required() {
+    let tool = "needs::a_tool_that_nobody_has";
+    let said = run(sample(&[tool]).env("JOULEPATH_REQUIRE_KERNEL", "1"));
+    assert_eq!((said.code, said.outcome(tool)), (Some(101), "FAILED"));
+    let why = "needs no-such-tool: not in PATH\nnot run, and JOULEPATH_REQUIRE_KERNEL makes that an error";
+    assert!(said.stdout.contains(why), "{}", said.stdout);
+    let said = run(sample(&["outcomes::is_skipped"]).env("JOULEPATH_REQUIRE_KERNEL", "1"));
+    assert_eq!(said.outcome("outcomes::is_skipped"), "FAILED");
+    assert!(said.stdout.contains("it is Sunday"), "{}", said.stdout);
+    // A busy moment is nobody's fault.
+    let said = run(sample(&["outcomes::is_too_busy"]).env("JOULEPATH_REQUIRE_KERNEL", "1"));
+    assert_eq!(said.code, Some(0), "{}", said.stdout);
+}
+
+#[test]
+fn nobody_sees_how_many_tests_need_root_and_ci_forgives_it() {
+    if !rustix::process::geteuid().is_root() {
+        // Whoever runs this is somebody without rights already.
+        let said = run(sample(&["needs::root"]).env("CI", "true"));
+        assert!(said.stdout.contains("1 ignored: needs root (1)"), "{}", said.stdout);
+        return;
+    }
+    // A copy that nobody may run.
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let copy = folder.path().join("sample");
+    fs::copy(SAMPLE, &copy).unwrap();
+    let as_nobody = |arguments: &[&str]| {
+        let mut command = program(&copy, arguments);
+        command.uid(NOBODY).gid(NOBODY).env("CI", "true").env_remove("XDG_RUNTIME_DIR");
+        command
+    };
+    let said = run(&mut as_nobody(&["needs"]));
+    assert_eq!(said.code, Some(0), "{}", said.stdout);
+    assert_eq!(said.outcome("needs::root"), "ignored (needs root: user id 65534)");
+    assert_eq!(said.outcome("needs::several"), "ignored (needs root: user id 65534)");
+    let closing = "3 ignored: needs root (2), needs no-such-tool (1)\n\n";
+    assert!(said.stdout.ends_with(closing), "{}", said.stdout);
+    let said = run(as_nobody(&["needs::root"]).env("JOULEPATH_REQUIRE_KERNEL", "1"));
+    assert_eq!((said.code, said.outcome("needs::root")), (Some(101), "FAILED"));
+}
+
+#[test]
+fn no_two_tests_that_need_the_machine_run_at_once_from_two_binaries_either() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let start = |_| {
+        let mut command = sample(&["turns"]);
+        command.env("SAMPLE_FOLDER", folder.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("the sample starts")
+    };
+    let running: Vec<_> = (0..3).map(start).collect();
+    for child in running {
+        let said = Said::of(child.wait_with_output().unwrap());
+        assert!(said.stdout.contains("2 passed; 0 failed"), "{}", said.stdout);
+    }
+}

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# All tests; says at the end how many were not even compiled because this machine cannot build the kernel engine.
+#   scripts/test.sh [ARGUMENT...]   arguments of `cargo test`
+set -euo pipefail
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+# Tests behind the features `bpf` and `kernel`.
+readonly WITH_KERNEL_ENGINE=(crates/kernel/tests/kernel/cc crates/lab/tests/kernel/engine crates/lab/src/engine crates/joulepath/tests/kernel)
+
+# Not the benchmarks: a library that only they need takes longer to compile than many of the tests.
+readonly PACKAGES=(--workspace --exclude joulepath-benches)
+
+status=0
+scripts/cargo.sh test "${PACKAGES[@]}" --locked --no-fail-fast --tests "$@" || status=$?
+scripts/cargo.sh test "${PACKAGES[@]}" --locked --no-fail-fast --doc "$@" || status=$?
+
+lacking=$(scripts/cargo.sh --lacks)
+if [[ -n $lacking ]]; then
+    count=$(grep -rhE '^ *#\[test(\(.*\))?\]' "${WITH_KERNEL_ENGINE[@]}" | wc -l)
+    printf '\ntest.sh: %d tests of the kernel engine were NOT compiled: %s; scripts/setup.sh test installs it\n' "$count" "$lacking" >&2
+    case ${CI-} in
+    '' | 0 | false) ;;
+    *) exit 1 ;; # a machine for tests compiles all of them
+    esac
+fi
+exit "$status"
