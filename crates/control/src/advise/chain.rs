@@ -8,6 +8,9 @@ use super::device::{Device, Point};
 pub(super) const TOLERANCE: f64 = 1e-9;
 /// Plans that cost the same but for this part are equal: programmes are solved to a little better.
 const EQUAL: f64 = 1e-7;
+/// A path with a smaller share is left out if nothing is lost. Of equally cheap plans a set's chain ends at the
+/// fastest, so that a path that costs hardly more than another may have a part that no energy speaks for.
+const LITTLE: f64 = 1e-4;
 
 /// Energy of one set as a convex function of x: straight between its points.
 #[derive(Clone, Debug)]
@@ -162,11 +165,9 @@ impl<'a> Envelope<'a> {
                 continue;
             }
             let point = chain.point(x, device).expect("the lowest chain is defined here");
-            // A set's chain may end where one of its paths has nothing left to do: that is a smaller set's
-            // point.
-            let at_work = device.members(chain.set).all(|r| point.loads[r].bits > LEAST_SHARE * point.bits);
             let last = front.corners.last();
-            if !at_work || last.is_some_and(|(_, last)| point.joules >= last.joules * (1.0 - EQUAL)) {
+            let falls = last.is_none_or(|(_, last)| point.joules < last.joules * (1.0 - EQUAL));
+            if !falls || self.is_of_smaller_set(x, chain.set, &point, device) {
                 continue;
             }
             // Up to here the set of the last corner was the lowest.
@@ -177,6 +178,19 @@ impl<'a> Envelope<'a> {
             front.push(x, chain.set, point, before);
         }
         front
+    }
+
+    /// Whether what is done at x is a smaller set's point: a chain may end where one of its paths has nothing
+    /// left to do but what rounding leaves, or so little that without it the same is done for the same energy.
+    fn is_of_smaller_set(&self, x: f64, set: u32, point: &Point, device: &Device) -> bool {
+        let without = |share: f64| {
+            let idle = device.members(set).filter(|&r| point.loads[r].bits <= share * point.bits);
+            idle.fold(set, |rest, r| rest & !(1 << r))
+        };
+        let rest = without(LITTLE);
+        let of_rest = self.chains.iter().find(|chain| chain.set == rest && rest != set);
+        let same = of_rest.and_then(|chain| chain.joules(x * (1.0 + LITTLE)));
+        without(LEAST_SHARE) != set || same.is_some_and(|joules| joules <= point.joules * (1.0 + EQUAL))
     }
 }
 

@@ -1,6 +1,7 @@
-//! Traffic of a scenario over emulated radios, against closed forms. They are about milliseconds, so that all
-//! tests need a quiet clock.
+//! Traffic of a scenario over emulated radios, against closed forms. Those that are about milliseconds need a
+//! quiet clock.
 
+use joulepath_kernel::mptcp::MAX_SUBFLOWS;
 use joulepath_kernel::mptcp::socket::Protocol;
 use joulepath_lab::Program;
 use joulepath_lab::traffic::{Outcome, Pair, Spec, Stack};
@@ -10,9 +11,13 @@ use joulepath_model::scenario;
 
 /// The scenario's traffic in a lab, with Reno.
 fn run(text: &str) -> Outcome {
+    run_over(text, false)
+}
+
+fn run_over(text: &str, ipv6: bool) -> Outcome {
     let scenario = scenario::load(text, &|name| Err(format!("no trace {name}"))).unwrap();
     let program = Program::at(env!("CARGO_BIN_EXE_joulepath-worker"));
-    let mut lab = Lab::start(&LabSpec::of(&scenario, 1), &program).unwrap();
+    let mut lab = Lab::start(&LabSpec { ipv6, ..LabSpec::of(&scenario, 1) }, &program).unwrap();
     let stack = Stack {
         protocol: Protocol::Mptcp,
         congestion: "reno".into(),
@@ -137,4 +142,24 @@ fn a_file_is_complete_after_slow_start_has_carried_it() {
     let completion_s = outcome.completion_s.unwrap();
     eprintln!("a file: {completion_s:.4} s");
     assert!(COMPLETION_S.contains(&completion_s), "{outcome:#?}");
+}
+
+#[test(needs(LAB, IPV6))]
+fn a_run_over_eight_ipv6_radios_uses_all_of_them() {
+    const RATE_BPS: f64 = 4e6;
+    let mut text = String::from("title = \"eight radios\"\nduration = \"4 s\"\nwarm_up = \"2 s\"\n");
+    for path in 0..MAX_SUBFLOWS {
+        let radio = format!(
+            "name = \"radio{path}\"\nrate = \"4 Mbit/s\"\ndelay = \"10 ms\"\nenergy = \"wifi-seed000\""
+        );
+        text += &format!("[[path]]\n{radio}\n");
+    }
+    let outcome = run_over(&text, true);
+    assert!(outcome.paths.len() == MAX_SUBFLOWS && (outcome.measured_s - 2.0).abs() < 1e-9, "{outcome:#?}");
+    // None can take the load of another, so that a sender with endless data needs each of them.
+    for path in &outcome.paths {
+        assert!(path.opened_s.is_some() && path.mean_cwnd >= 2.0, "{outcome:#?}");
+        assert!(path.mean_rtt_s.is_some_and(|rtt_s| rtt_s >= 0.020), "{outcome:#?}");
+        assert!((0.1 * RATE_BPS..1.2 * RATE_BPS).contains(&path.goodput_bps), "{outcome:#?}");
+    }
 }
