@@ -155,9 +155,9 @@ fn rack_finds_a_loss_that_too_few_duplicates_tell_of() {
     assert_between("RFC 6675: seconds lost", late_s(&sack), 0.2, 0.2 + 2.0 * RTT_S);
 }
 
-/// The ten segments of the first window leave in one event, and the third one is lost. Its ACK is the one of
-/// the segment three places later, as for RFC 6675. If RACK did not tell the segments of one instant apart, none
-/// would have been overtaken, and a probe would have to find the loss.
+/// The ten segments of the first window leave in one event, and the third one is lost. RACK knows when the
+/// sixth one has arrived, as RFC 6675 does. If it did not tell the segments of one instant apart, none would
+/// have been overtaken, and a probe would have to find the loss.
 #[test]
 fn rack_finds_a_loss_within_a_burst() {
     let file = |recovery: &str, outage: &str| {
@@ -217,15 +217,17 @@ fn each_timeout_in_a_row_waits_twice_as_long() {
     assert_near("goodput with the silence, Mbit/s", result.goodput_bps / 1e6, expected, 0.01);
 }
 
-/// A window of two waits for 100 s, and so do the copies of six timeouts (0.241 × (1, 3, 7, 15, 31, 63) s after
-/// it began to). Their ACKs echo when each of them left: eight samples of 100, 100, 99.8, 99.3, 98.3, 96.4,
+/// A window of two waits for 100 s, and so do the copies of six timeouts (0.241 × (1, 3, 7, 15, 31, 63) s
+/// after it began to). Their ACKs echo when each of them left: eight samples of 100, 100, 99.8, 99.3, 98.3, 96.4,
 /// 92.5 and 84.8 s, of which srtt takes an eighth each: 63.6 s.
 #[test]
 fn an_rtt_of_minutes_is_measured_as_such() {
     let text = scenario("", &format!("{BULK}[receiver]\nbuffer = \"2920 B\""));
-    let stop =
-        "rate = { steps = [[\"0 s\", \"12 Mbit/s\"], [\"20 s\", \"0 bit/s\"], [\"120 s\", \"12 Mbit/s\"]] }";
-    let text = text.replacen("rate = \"12 Mbit/s\"", stop, 1).replace("60 s", "121 s");
+    let steps = [("0 s", "12 Mbit/s"), ("20 s", "0 bit/s"), ("120 s", "12 Mbit/s")];
+    let steps = steps.map(|(at, rate)| format!("[\"{at}\", \"{rate}\"]")).join(", ");
+    let text = text
+        .replacen("rate = \"12 Mbit/s\"", &format!("rate = {{ steps = [{steps}] }}"), 1)
+        .replace("60 s", "121 s");
     let series = simulate_with_series(&text, "uncoupled", 1).series.expect("asked for");
     let most_s = series.rtt_s[0].iter().fold(0.0_f64, |a, &b| a.max(b));
     assert_near("largest srtt, s", most_s, 63.6, 0.05);
