@@ -218,7 +218,7 @@ fn each_timeout_in_a_row_waits_twice_as_long() {
 }
 
 /// A window of two waits for 100 s, and so do the copies of six timeouts (0.241 × (1, 3, 7, 15, 31, 63) s
-/// after it began to). Their ACKs echo when each of them left: eight samples of 100, 100, 99.8, 99.3, 98.3, 96.4,
+/// after it began to). Their ACKs echo when each of them left: samples of 100, 100, 99.8, 99.3, 98.3, 96.4,
 /// 92.5 and 84.8 s, of which srtt takes an eighth each: 63.6 s.
 #[test]
 fn an_rtt_of_minutes_is_measured_as_such() {
