@@ -2,12 +2,12 @@
 //!
 //! Hosts that answer in no time lock the phases of flows at a DropTail queue: each packet comes just when
 //! another one has left, and the same flow finds room again and again (Floyd and Jacobson: On traffic phase
-//! effects in packet-switched gateways, 1992). A random time of up to one packet time at the bottleneck breaks
-//! that, and changes little else.
+//! effects in packet-switched gateways, 1992). A random time of up to one packet time at the bottleneck
+//! breaks that, and changes little else.
 //!
-//! Each end of each subflow is a host of its own. It is done with packets in the order in which they came. When
-//! a link knows the arrival of a packet that leaves the network after it, the host says when it will be done,
-//! and the packet counts as arrived then: there is no event more.
+//! Each end of each subflow is a host of its own. It is done with packets in the order in which they came.
+//! When a link knows the arrival of a packet that leaves the network after it, the host says when it will be
+//! done, and the packet counts as arrived then: there is no event more.
 
 use joulepath_model::random::{Domain, Stream};
 

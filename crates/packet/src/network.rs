@@ -1,4 +1,5 @@
-//! Links with the packets on them, the hosts at the ends of the routes, the routes over the links, and the event queue.
+//! Links with the packets on them, the hosts at the ends of the routes, the routes over the links, and the
+//! event queue.
 
 use joulepath_link::{Link, Outcome};
 use joulepath_model::network::{ChannelSpec, LinkSpec};
@@ -21,8 +22,8 @@ pub(crate) struct Wire {
     later_ns: Vec<u64>,
 }
 
-/// What a packet enters next on its route. A link has the end of the subflow to which it leads, if there is no
-/// hop after it.
+/// What a packet enters next on its route. A link has the end of the subflow to which it leads, if there is
+/// no hop after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hop {
     /// The link of this number.

@@ -259,9 +259,9 @@ table! {
         ecn: bool = false,
         /// Duplicate ACKs that signal a loss.
         dup_threshold: At<u32> = 3,
-        /// Packet engine: the most that a host takes for a packet that has reached it, drawn anew for each from
-        /// [0, this], in order; a time, or the time of so many packets on the flow's slowest link. Hosts of the
-        /// kernel engine are real and take their own time; the fluid engine has no packets.
+        /// Packet engine: the most that a host takes for a packet that has reached it, drawn anew for each
+        /// from [0, this], in order; a time, or the time of so many packets on the flow's slowest link.
+        /// Hosts of the kernel engine are real and take their own time; the fluid engine has no packets.
         processing_delay: At<ProcessingDelay> = "1 packet",
     }
 }

@@ -10,9 +10,9 @@ use crate::network::{Route, Routes};
 impl Builder<'_> {
     /// The most that the two ends of a subflow take for a packet, ns; none if hosts take no time.
     ///
-    /// One packet is the longest time that one of the subflow's own packets, a full segment on the way of data
-    /// or an ACK on the way back, takes on one of the links there. Packets of one subflow cannot come faster,
-    /// in the long run, so the order that a host keeps does not gather them.
+    /// One packet is the longest time that one of the subflow's own packets, a full segment on the way of
+    /// data or an ACK on the way back, takes on one of the links there. Packets of one subflow cannot come
+    /// faster, in the long run, so the order that a host keeps does not gather them.
     pub(super) fn processing_ns(&self, routes: &Routes) -> Option<u64> {
         let transport = &self.scenario.transport;
         match transport.processing_delay {

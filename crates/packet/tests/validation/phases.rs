@@ -2,8 +2,8 @@
 
 use crate::{assert_between, assert_near, exact, simulate};
 
-/// A TCP of 60 ms of propagation and one of 20 ms through a DropTail queue of 60 ms. Returns the goodput of the
-/// slow one over that of the fast one.
+/// A TCP of 60 ms of propagation and one of 20 ms through a DropTail queue of 60 ms. Returns the goodput of
+/// the slow one over that of the fast one.
 fn slow_over_fast(change: impl Fn(&str) -> String, seed: u64) -> f64 {
     let toml = r#"
         duration = "300 s"
@@ -39,9 +39,9 @@ fn slow_over_fast(change: impl Fn(&str) -> String, seed: u64) -> f64 {
     result.goodput_bps / result.competitors_bps
 }
 
-/// With the full queue the RTTs are 80 and 120 ms. At equal loss rates the goodputs are as 80 to 120, when both
-/// lose together as the squares of these: 0.44 to 0.67. Phases make the slow one the faster: its packets come
-/// just when there is room again.
+/// With the full queue the RTTs are 80 and 120 ms. At equal loss rates the goodputs are as 80 to 120, when
+/// both lose together as the squares of these: 0.44 to 0.67. Phases make the slow one the faster: its
+/// packets come just when there is room again.
 #[test]
 fn random_processing_breaks_the_phases_of_two_tcps() {
     let mean =
@@ -51,8 +51,8 @@ fn random_processing_breaks_the_phases_of_two_tcps() {
 }
 
 /// The RTT without processing is 41.1 ms (recovery.rs). Each of the two hosts takes half a packet time on
-/// average, 0.5 ms. The mean of some 1300 answers has a standard error of 0.41/√1300 = 0.011 ms. While the device
-/// thinks, its ACK goes ahead, so that the request waits for nothing.
+/// average, 0.5 ms. The mean of some 1300 answers has a standard error of 0.41/√1300 = 0.011 ms. While the
+/// device thinks, its ACK goes ahead, so that the request waits for nothing.
 #[test]
 fn processing_adds_one_packet_time_to_the_mean_rtt_and_nothing_to_the_least() {
     let toml = r#"
