@@ -48,9 +48,10 @@ def flows_of(case, seed):
             for group, (rtt, count) in enumerate(groups) for _ in range(count)]
 
 
-def packet_s(case):
-    """Time that the bottleneck needs for a packet, s: the most by which a host delays what it sends."""
-    return 1500 * 8 / (case["rate"] * 1e6)
+def host_delay_s(case):
+    """The most by which a host delays what it sends, s: the time that the bottleneck needs for a packet, as ns-2's
+    documentation of `overhead_` advises, or none for a flow that is alone and cannot fall into step with another one."""
+    return 1500 * 8 / (case["rate"] * 1e6) if sum(case["flows"]) > 1 else 0
 
 
 def options_of(case, seed):
@@ -58,12 +59,12 @@ def options_of(case, seed):
     flows = ",".join(f"{group}:{start}:{access:.6f}" for group, start, access in flows_of(case, seed))
     return {"rate": case["rate"] * 1e6, "delay": BOTTLENECK_S, "queue": case["queue"], "loss": case.get("loss", 0) / 100,
             "mark": case.get("mark", 0), "start": case["start"], "stop": case["stop"], "seed": seed,
-            "jitter": packet_s(case), "flows": flows}
+            "jitter": host_delay_s(case), "flows": flows}
 
 
 def scenario_of(case, seed, changes):
     """The case as a scenario of Joulepath."""
-    changes = {"recovery": '"rack"', "jitter": repr(f"{packet_s(case) / math.sqrt(12) * 1e9:.0f} ns")} | changes
+    changes = {"recovery": '"rack"', "jitter": repr(f"{host_delay_s(case) / math.sqrt(12) * 1e9:.0f} ns")} | changes
     jitter = changes.pop("jitter")
     lines = [f'title = "{case["name"]}"', f'duration = "{case["stop"]} s"', f'warm_up = "{case["start"]} s"',
              '[receiver]', 'buffer = "64 MiB"', '[sender]', 'buffer = "64 MiB"',

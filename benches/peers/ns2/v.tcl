@@ -7,7 +7,7 @@
 
 array set opt {
     -rate 10e6 -delay 0.01 -queue 100 -loss 0 -mark 0 -start 20 -stop 120 -seed 1 -jitter 0
-    -agent Sack1 -cc reno -minrto 0.2 -flows {0:0:0} -tick 0.001 -slots 1
+    -agent Sack1 -cc reno -minrto 0.2 -flows {0:0:0} -tick 0.001 -slots 1 -tcp {}
 }
 foreach {key value} $argv {
     if {![info exists opt($key)]} { puts stderr "unknown option $key"; exit 2 }
@@ -32,6 +32,12 @@ Agent/TCP set overhead_ $opt(-jitter)
 Agent/TCP set ecn_ [expr {$opt(-mark) > 0}]
 Agent/TCPSink set packetSize_ 40
 Trace set show_tcphdr_ 0
+# What else an explanation switches, VARIABLE=VALUE,VARIABLE=VALUE...
+foreach assignment [split $opt(-tcp) ,] {
+    lassign [split $assignment =] variable value
+    Agent/TCP set $variable $value
+    catch { Agent/TCP/$opt(-agent) set $variable $value }
+}
 
 # A queue that marks each packet that finds at least `thresh_` others waiting: RED without averaging, with a
 # probability of 1 from there on (gentle_: up to twice the threshold, linterm_: 1/max_p).
