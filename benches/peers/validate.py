@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 """Runs the cases of validate.toml in Joulepath, ns-2 and ns-3 and compares goodput, loss and mean queue.
 
-    benches/peers/validate.py [--seeds N] [--case NAME]... [--write]
+    benches/peers/validate.py [--seeds N] [--ns3-seeds N] [--case NAME]... [--write]
 
 Prints the tables of docs/models/packet.md, section "Cross-validation"; --write puts them there, between the markers. Runs of
-ns-2 and ns-3 are kept under target/validate-peers and are not repeated as long as their command is the same.
-
---joulepath, --ns2 and --ns3 (KEY=VALUE, may be repeated) change an option of one simulator in all cases: a way to find
-out what a difference comes from. Those that explain one are listed in validate.toml.
+ns-2 and ns-3 are kept under target/validate-peers: they are not repeated as long as their program and command are the same.
+`make validate-peers` builds what this needs.
 """
 
 import argparse
@@ -29,9 +27,6 @@ ROOT = HERE.parent.parent
 KEPT = ROOT / "target" / "validate-peers"
 PAGE = ROOT / "docs" / "models" / "packet.md"
 LINKS = ROOT / "target" / "debug" / "examples" / "links"
-SIMULATORS = ["joulepath", "ns2", "ns3"]
-TITLES = {"joulepath": "Joulepath", "ns2": "ns-2", "ns3": "ns-3"}
-
 # Delay of the bottleneck, s; the rest of a flow's RTT is on its access links.
 BOTTLENECK_S = 0.005
 
@@ -49,15 +44,16 @@ def flows_of(case, seed):
 
 
 def host_delay_s(case):
-    """The most by which a host delays what it sends, s: the time that the bottleneck needs for a packet, as ns-2's
-    documentation of `overhead_` advises, or none for a flow that is alone and cannot fall into step with another one."""
-    return 1500 * 8 / (case["rate"] * 1e6) if sum(case["flows"]) > 1 else 0
+    """The most by which a host delays what it sends, s. If hosts take time, it is as long as the bottleneck takes for a packet,
+    as the documentation of ns-2's `overhead_` advises."""
+    return 1500 * 8 / (case["rate"] * 1e6) if case.get("hosts_take_time") else 0
 
 
 def options_of(case, seed):
-    """What ns-2 and ns-3 are told about a case."""
-    flows = ",".join(f"{group}:{start}:{access:.6f}" for group, start, access in flows_of(case, seed))
-    return {"rate": case["rate"] * 1e6, "delay": BOTTLENECK_S, "queue": case["queue"], "loss": case.get("loss", 0) / 100,
+    """What ns-2 and ns-3 are told about a case. Flows with one RTT and hosts that answer at once need no access links."""
+    alone = len(case["rtt"]) == 1 and not host_delay_s(case)
+    flows = ",".join(f"{group}:{start}:{0 if alone else access:.6f}" for group, start, access in flows_of(case, seed))
+    return {"rate": case["rate"] * 1e6, "delay": case["rtt"][0] / 2000 if alone else BOTTLENECK_S, "queue": case["queue"], "loss": case.get("loss", 0) / 100,
             "mark": case.get("mark", 0), "start": case["start"], "stop": case["stop"], "seed": seed,
             "jitter": host_delay_s(case), "flows": flows}
 
@@ -102,7 +98,17 @@ def run_ns3(case, seed, changes):
     return kept([HERE / "ns3" / "v", *(f"--{key}={value}" for key, value in options.items())], HERE / "ns3" / "v.cc")
 
 
-RUN = {"joulepath": run_joulepath, "ns2": run_ns2, "ns3": run_ns3}
+# What runs a case: heading, function, options. Joulepath's `rack` is what Linux does now, and so are TCP/Linux of ns-2 (Linux
+# 2.6) and TcpLinuxReno of ns-3 with SACK and PRR; `sack` and Sack1 are RFC 6675 and its precursor.
+SIMULATORS = {
+    "rack": ("Joulepath, `rack`", run_joulepath, {"recovery": '"rack"'}),
+    "linux": ("ns-2, TCP/Linux", run_ns2, {"agent": "Linux"}),
+    "ns3": ("ns-3, TcpLinuxReno", run_ns3, {}),
+    "sack": ("Joulepath, `sack`", run_joulepath, {"recovery": '"sack"'}),
+    "sack1": ("ns-2, Sack1", run_ns2, {"agent": "Sack1"}),
+}
+# With which of Joulepath's columns each of the others is compared.
+PARTNERS = {"linux": "rack", "ns3": "rack", "sack1": "sack"}
 
 
 def kept(command, source):
@@ -151,7 +157,8 @@ def run_all(tasks, jobs):
     """The answers of (simulator, case, seed, changes), in order."""
     def one(task):
         simulator, case, seed, changes = task
-        return measures(case, RUN[simulator](case, seed, changes))
+        _, run, options = SIMULATORS[simulator]
+        return measures(case, run(case, seed, options | changes))
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         return list(pool.map(one, tasks))
 
@@ -179,53 +186,136 @@ def mark_of(found):
         return "–"
     value, half = found
     sign = "" if abs(value) <= 5 else " †" if abs(value) > half else " ‡"
-    return f"{value:+.1f}{sign}"
+    return f"{value:+.1f} %{sign}"
 
 
 NAMES = {"goodput0": "goodput, Mbit/s", "goodput1": "goodput, Mbit/s", "signal": "loss, %", "queue": "queue, packets"}
 
 
-def table(cases, results):
-    lines = ["| case | measure | Joulepath | ns-2 | ns-3 | − ns-2, % | − ns-3, % |", "|---|---|---|---|---|---|---|"]
+def title_of(case):
+    flows = sum(case["flows"])
+    rtts = " and ".join(map(str, case["rtt"]))
+    return f"{flows} flow{'s' * (flows > 1)}, {case['rate']} Mbit/s, {rtts} ms, {case['what']}"
+
+
+def name_of(case, measure):
+    if measure.startswith("goodput") and len(case["rtt"]) > 1:
+        return f"{NAMES[measure]}, of {case['rtt'][int(measure[-1])]} ms"
+    return "marks, %" if measure == "signal" and "mark" in case else NAMES[measure]
+
+
+def table(cases, simulators, estimates, delayed):
+    titles = [SIMULATORS[simulator][0] for simulator in simulators]
+    lines = [f"| case | measure | {' | '.join(titles)} |", "|---|---|" + "---|" * len(titles)]
     for case in cases:
-        title = f"{sum(case['flows'])} × {case['rate']} Mbit/s"
-        title = f"{'+'.join(map(str, case['flows']))} flows, {case['rate']} Mbit/s, {'/'.join(map(str, case['rtt']))} ms, {case['what']}"
-        for measure in results[case["name"], "joulepath"]:
-            name = NAMES[measure]
-            if measure == "signal" and "mark" in case:
-                name = "marks, %"
-            if measure.startswith("goodput") and len(case["rtt"]) > 1:
-                name += f", {case['rtt'][int(measure[-1])]} ms"
-            found = [results[case["name"], simulator][measure] for simulator in SIMULATORS]
-            cells = [number(*one) for one in found] + [mark_of(difference(measure, found[0], other)) for other in found[1:]]
-            lines.append(f"| {title} | {name} | {' | '.join(cells)} |")
+        title = title_of(case)
+        found = {simulator: estimates[case["name"], simulator, (), delayed] for simulator in simulators}
+        for measure in found["rack"]:
+            cells = []
+            for simulator in simulators:
+                cell = number(*found[simulator][measure])
+                if simulator in PARTNERS:
+                    ours = found[PARTNERS[simulator]][measure]
+                    cell += f" ({mark_of(difference(measure, ours, found[simulator][measure]))})"
+                cells.append(cell)
+            lines.append(f"| {title} | {name_of(case, measure)} | {' | '.join(cells)} |")
             title = ""
     return "\n".join(lines)
 
 
+def differences(causes, cases, estimates):
+    """The table of causes: a difference, and what is left of it when the suspect is switched."""
+    lines = ["| case | measure | difference | cause | switched | difference then |", "|---|---|---|---|---|---|"]
+    by_name = {case["name"]: case for case in cases}
+    for cause in causes:
+        case, measure = by_name.get(cause["case"]), cause["measure"]
+        if case is None:
+            continue
+        ours, theirs, then_ours, then_theirs = (estimates[key][measure] for key in keys_of(cause))
+        before, after = (f"{value:+.1f} ±{half:.1f} %" for value, half in
+                         (difference(measure, ours, theirs), difference(measure, then_ours, then_theirs)))
+        pair = f"{SIMULATORS[cause['ours']][0]} − {SIMULATORS[cause['theirs']][0]}"
+        lines.append(f"| {title_of(case)}: {pair} | {name_of(case, measure)} | {before} | {cause['what']} | "
+                     f"{cause['switched']} | {after} |")
+    return "\n".join(lines)
+
+
+def keys_of(cause):
+    """What a cause compares, before and after the switch: (case, simulator, changes) as keys of the estimates."""
+    def key(side):
+        simulator, changes = cause[side], cause.get(f"{side}_changes", {})
+        return cause["case"], simulator, tuple(sorted(changes.items())), False
+    return [(cause["case"], cause[side], (), False) for side in ("ours", "theirs")] + [key("then_ours"), key("then_theirs")]
+
+
+def estimate_all(wanted, cases, seeds, jobs):
+    """The estimates of (case, simulator, changes, whether hosts take time)."""
+    by_name = {case["name"]: case for case in cases}
+    wanted = list(dict.fromkeys(wanted))
+    tasks = [(simulator, by_name[name] | {"hosts_take_time": delayed}, seed, dict(changes))
+             for name, simulator, changes, delayed in wanted for seed in range(1, seeds[simulator] + 1)]
+    runs = iter(run_all(tasks, jobs))
+    estimates = {}
+    for key in wanted:
+        found = [next(runs) for _ in range(seeds[key[1]])]
+        estimates[key] = {measure: estimate([run[measure] for run in found]) for measure in found[0]}
+    return estimates
+
+
+def write(text):
+    """Puts the tables between the markers of the page."""
+    page = PAGE.read_text(encoding="utf-8")
+    begin, end = "<!-- cross-validation: begin -->\n", "<!-- cross-validation: end -->"
+    if begin not in page or end not in page:
+        sys.exit(f"validate: {PAGE} has no markers `{begin.strip()}` and `{end}`: put them where the tables belong")
+    before, rest = page.split(begin, 1)
+    PAGE.write_text(f"{before}{begin}{text}\n{end}{rest.split(end, 1)[1]}", encoding="utf-8")
+
+
 def parse():
     parser = argparse.ArgumentParser(description="Compares the packet engine with ns-2 and ns-3.")
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--case", action="append", help="run this one only; may be repeated")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--seeds", type=int, default=8, help="runs of each case (default 8)")
+    parser.add_argument("--ns3-seeds", type=int, default=4, help="runs of ns-3, which is a hundred times slower (default 4)")
+    parser.add_argument("--case", action="append", help="only this one; may be repeated")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time (default: all cores)")
     parser.add_argument("--write", action="store_true", help=f"write the tables into {PAGE.relative_to(ROOT)}")
-    for simulator in SIMULATORS:
-        parser.add_argument(f"--{simulator}", action="append", default=[], metavar="KEY=VALUE")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if min(arguments.seeds, arguments.ns3_seeds) < 2:
+        parser.error("an interval needs two seeds or more")
+    return arguments
 
 
 def main():
     arguments = parse()
     plan = tomllib.loads((HERE / "validate.toml").read_text(encoding="utf-8"))
+    names = {case["name"] for case in plan["case"]}
+    if unknown := set(arguments.case or []) - names:
+        sys.exit(f"validate: there is no case {', '.join(sorted(unknown))}; there are {', '.join(sorted(names))}")
+    if arguments.write and arguments.case:
+        sys.exit("validate: the page has all cases: leave out --case or --write")
     cases = [case for case in plan["case"] if not arguments.case or case["name"] in arguments.case]
-    changes = {simulator: dict(item.split("=", 1) for item in getattr(arguments, simulator)) for simulator in SIMULATORS}
-    seeds = range(1, arguments.seeds + 1)
-    tasks = [(simulator, case, seed, changes[simulator]) for simulator in SIMULATORS for case in cases for seed in seeds]
-    by_run = {}
-    for (simulator, case, _, _), answer in zip(tasks, run_all(tasks, arguments.jobs)):
-        by_run.setdefault((case["name"], simulator), []).append(answer)
-    results = {key: {measure: estimate([run[measure] for run in runs]) for measure in runs[0]} for key, runs in by_run.items()}
-    print(table(cases, results))
+    causes = [cause for cause in plan.get("cause", []) if cause["case"] in {case["name"] for case in cases}]
+    seeds = {simulator: arguments.ns3_seeds if simulator == "ns3" else arguments.seeds for simulator in SIMULATORS}
+    several = [case for case in cases if sum(case["flows"]) > 1]
+    fast = [simulator for simulator in SIMULATORS if simulator != "ns3"]
+    wanted = [(case["name"], simulator, (), False) for case in cases for simulator in SIMULATORS]
+    wanted += [(case["name"], simulator, (), True) for case in several for simulator in fast]
+    wanted += [key for cause in causes for key in keys_of(cause)]
+    estimates = estimate_all(wanted, cases, seeds, arguments.jobs)
+    text = f"""Hosts answer at once. Joulepath and ns-2: {seeds['rack']} seeds, ns-3: {seeds['ns3']}.
+
+{table(cases, SIMULATORS, estimates, False)}
+
+The same with hosts that take a random time, up to that of a packet on the bottleneck, before they send:
+
+{table(several, fast, estimates, True)}
+
+Causes:
+
+{differences(causes, cases, estimates)}"""
+    print(text)
+    if arguments.write:
+        write(text)
 
 
 if __name__ == "__main__":

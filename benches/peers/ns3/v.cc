@@ -239,7 +239,7 @@ main(int argc, char* argv[])
         discs.Get(0)->TraceConnectWithoutContext("Drop", MakeCallback(&DiscDrop));
         discs.Get(0)->TraceConnectWithoutContext("Mark", MakeCallback(&DiscMark));
     }
-    address.Assign(devices);
+    auto bottleneckAddresses = address.Assign(devices);
     TrafficControlHelper().Uninstall(devices.Get(1));
     if (!mark)
     {
@@ -262,24 +262,32 @@ main(int argc, char* argv[])
             std::fprintf(stderr, "v: what is the flow `%s`?\n", flow.c_str());
             return 2;
         }
-        auto from = CreateObject<Node>();
-        auto to = CreateObject<Node>();
-        stack.Install(NodeContainer(from, to));
-        DataRate fast(kAccessRate);
-        auto near = Cable(from, left, fast, access / 2, 100000, jitter);
-        auto far = Cable(right, to, fast, access / 2, 100000, 0);
-        address.NewNetwork();
-        address.Assign(near);
-        address.NewNetwork();
-        Ipv4Address server = address.Assign(far).GetAddress(1);
-        TrafficControlHelper().Uninstall(near);
-        TrafficControlHelper().Uninstall(far);
+        // Without access delay both ends are the bottleneck's own nodes: a third of the events.
+        Ptr<Node> from = left;
+        Ptr<Node> to = right;
+        Ipv4Address server = bottleneckAddresses.GetAddress(1);
+        if (access > 0)
+        {
+            from = CreateObject<Node>();
+            to = CreateObject<Node>();
+            stack.Install(NodeContainer(from, to));
+            DataRate fast(kAccessRate);
+            auto near = Cable(from, left, fast, access / 2, 100000, jitter);
+            auto far = Cable(right, to, fast, access / 2, 100000, 0);
+            address.NewNetwork();
+            address.Assign(near);
+            address.NewNetwork();
+            server = address.Assign(far).GetAddress(1);
+            TrafficControlHelper().Uninstall(near);
+            TrafficControlHelper().Uninstall(far);
+        }
 
-        PacketSinkHelper sink("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), 5000));
+        uint16_t port = 5000 + sinks.size();
+        PacketSinkHelper sink("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), port));
         auto receiving = sink.Install(to);
         receiving.Start(Seconds(0));
         sinks.push_back(DynamicCast<PacketSink>(receiving.Get(0)));
-        BulkSendHelper bulk("ns3::TcpSocketFactory", InetSocketAddress(server, 5000));
+        BulkSendHelper bulk("ns3::TcpSocketFactory", InetSocketAddress(server, port));
         bulk.SetAttribute("SendSize", UintegerValue(10 * kSegment));
         bulk.Install(from).Start(Seconds(at));
     }
