@@ -60,8 +60,7 @@ def options_of(case, seed):
 
 def scenario_of(case, seed, changes):
     """The case as a scenario of Joulepath."""
-    changes = {"recovery": '"rack"', "jitter": repr(f"{host_delay_s(case) / math.sqrt(12) * 1e9:.0f} ns")} | changes
-    jitter = changes.pop("jitter")
+    changes = {"processing_delay": '"1 packet"' if case.get("hosts_take_time") else '"0 s"'} | changes
     lines = [f'title = "{case["name"]}"', f'duration = "{case["stop"]} s"', f'warm_up = "{case["start"]} s"',
              '[receiver]', 'buffer = "64 MiB"', '[sender]', 'buffer = "64 MiB"',
              '[transport]', f'ecn = {str("mark" in case).lower()}', *(f"{key} = {value}" for key, value in changes.items()),
@@ -72,7 +71,7 @@ def scenario_of(case, seed, changes):
     lines += ['[link.up]', 'queue = "100000 packets"']
     for group, rtt in enumerate(case["rtt"]):
         lines += ['[[path]]', f'name = "group{group}"', 'via = ["bottleneck"]',
-                  f'delay = "{rtt / 2 - BOTTLENECK_S * 1000:g} ms"', 'energy = "free"', '[path.up]', f'jitter = {jitter}']
+                  f'delay = "{rtt / 2 - BOTTLENECK_S * 1000:g} ms"', 'energy = "free"']
     for number, (group, start, _) in enumerate(flows_of(case, seed)):
         lines += ['[[connection]]', f'name = "flow{number}"', f'paths = ["group{group}"]', f'start = "{start * 1e6:.0f} us"']
     return "\n".join(lines) + "\n"

@@ -3,7 +3,7 @@
 use joulepath_model::result::RunResult;
 use joulepath_packet::RunOptions;
 
-use crate::{MSS_BITS, assert_between, assert_near, common, simulate, simulate_with_series};
+use crate::{MSS_BITS, assert_between, assert_near, common, exact, simulate, simulate_with_series};
 
 /// 1 ms per data packet down, 0.1 ms per ACK up, 20 ms each way: an RTT of 41.1 ms.
 fn scenario(path: &str, rest: &str) -> String {
@@ -27,7 +27,7 @@ const BULK: &str = "[workload]\nkind = \"bulk\"\n";
 const RTT_S: f64 = 0.0411;
 
 fn run(path: &str, rest: &str) -> RunResult {
-    simulate(&scenario(path, rest), "uncoupled", 1)
+    simulate(&exact(&scenario(path, rest)), "uncoupled", 1)
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn an_overflow_of_a_queue_loses_one_packet() {
     for recovery in ["rack", "sack"] {
         let toml = format!("{toml}\n[transport]\nrecovery = \"{recovery}\"\n");
         let options = RunOptions { links: true, ..RunOptions::default() };
-        let result = common::simulate(&toml, "uncoupled", 1, options);
+        let result = common::simulate(&exact(&toml), "uncoupled", 1, options);
         let events = result.paths[0].loss_event_rate * result.paths[0].segments as f64;
         assert_between("congestion events in 100 s", events, 18.0, 24.0);
         assert_between("packets lost for each", result.links[0].queue_drops as f64 / events, 0.94, 1.06);

@@ -3,7 +3,7 @@
 use joulepath_model::result::LinkResult;
 use joulepath_packet::RunOptions;
 
-use crate::{assert_near, common};
+use crate::{assert_near, common, exact};
 
 const ONE_LINK: &str = r#"
     duration = "110 s"
@@ -48,7 +48,7 @@ fn a_link_counts_offers_drops_and_its_mean_queue() {
 /// + 1.2 ms of transmission + the wait.
 #[test]
 fn the_mean_queue_is_the_mean_wait_by_littles_law() {
-    let toml = ONE_LINK.replace("20 packets", "60 packets");
+    let toml = exact(&ONE_LINK.replace("20 packets", "60 packets"));
     let result = common::simulate(&toml, "uncoupled", 1, RunOptions { links: true, ..RunOptions::default() });
     let link = &result.links[0];
     assert_eq!(link.offered, result.paths[0].segments);

@@ -94,6 +94,7 @@ fn with_spread(case: &Case, packet: bool) -> String {
     let mbps = means.goodput_bps / 1e6;
     match means.runs {
         1 => format!("{mbps:.2}"),
+        _ if means.deterministic => format!("{mbps:.2}, no chance in it"),
         _ => format!("{mbps:.2} ± {:.2}", mbps * means.goodput_spread),
     }
 }
