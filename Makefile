@@ -10,7 +10,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 DEMO := scenarios/papers/000-table1.toml
 
-.PHONY: help setup build demo test test-kernels test-upstream bench bench-peers lint clean
+.PHONY: help setup build demo test test-kernels test-upstream bench bench-peers validate-peers lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -47,10 +47,16 @@ bench-peers: ## the packet engine against ns-2 and ns-3, in one run
 	benches/peers/build.sh
 	cargo bench --locked --package joulepath-packet --bench workloads -- --peers
 
+validate-peers: ## goodput, loss and queue of the packet engine against ns-2 and ns-3, into docs/models/packet.md; an hour
+	@scripts/setup.sh build
+	benches/peers/build.sh
+	cargo build --locked --package joulepath-packet --example links
+	benches/peers/validate.py --write $(ARGS)
+
 lint: ## check formats, lints, licences of dependencies, documentation
 	@scripts/setup.sh lint
 	@scripts/lint.sh
 
 clean: ## remove what was built and the reports
 	cargo clean
-	rm -rf joulepath-report joulepath-reproduction benches/peers/ns3/w
+	rm -rf joulepath-report joulepath-reproduction benches/peers/ns3/w benches/peers/ns3/v

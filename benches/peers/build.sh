@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Install the Debian packages of ns-2 and ns-3 and build the ns-3 workloads.
+# Install the Debian packages of ns-2 and ns-3 and build the ns-3 programs: workloads (w)
+# and cases of the cross-validation (v).
 #   ./build.sh [--no-install]
 set -euo pipefail
 
@@ -37,6 +38,8 @@ fi
 # links, which the package does not depend on and these workloads do not use.
 read -r -a libs <<<"$(pkg-config --libs-only-l \
     ns3-applications ns3-point-to-point ns3-internet ns3-traffic-control)"
-nice -n 10 "${CXX:-g++}" -std=c++17 -O3 -Wall -Wextra \
-    "$here/ns3/w.cc" -o "$here/ns3/w" "${libs[@]}"
-echo "built $here/ns3/w" >&2
+for program in w v; do
+    nice -n 10 "${CXX:-g++}" -std=c++17 -O3 -Wall -Wextra \
+        "$here/ns3/$program.cc" -o "$here/ns3/$program" "${libs[@]}"
+    echo "built $here/ns3/$program" >&2
+done

@@ -52,6 +52,10 @@ pub struct RunResult {
     /// TCP relays, in the order of the scenario's paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relays: Vec<RelayResult>,
+    /// What each link did, in the scenario's order; only where the packet engine was asked for it, and not in a
+    /// topology.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<LinkResult>,
     /// What the network between the hosts did and burnt; only in a topology.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkResult>,
@@ -91,6 +95,30 @@ pub struct RelayResult {
     pub mean_buffer: f64,
     /// Maximum, segments.
     pub max_buffer: f64,
+}
+
+/// What one unidirectional link did in the measured interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LinkResult {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Packets that were offered to it: data, ACKs, cross traffic.
+    pub offered: u64,
+    /// Those that its queue dropped.
+    pub queue_drops: u64,
+    /// Those that were lost after the queue, by chance or in an outage.
+    pub wire_losses: u64,
+    /// Those that its queue marked (ECN).
+    pub marked: u64,
+    /// Time average of the packets that wait, the one in transmission not counted.
+    pub mean_queue: f64,
+}
+
+impl LinkResult {
+    /// Packets lost of those offered, 0 to 1.
+    pub fn loss_ratio(&self) -> f64 {
+        if self.offered == 0 { 0.0 } else { (self.queue_drops + self.wire_losses) as f64 / self.offered as f64 }
+    }
 }
 
 /// The network of a topology in the measured interval. Links are unidirectional.

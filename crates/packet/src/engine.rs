@@ -333,6 +333,7 @@ impl Engine {
             Timer::WarmUp => self.begin_measurement(),
             Timer::Sample => self.sample(),
             Timer::Fabric => self.look_at_fabric(),
+            Timer::Queues => self.look_at_queues(),
         }
     }
 }

@@ -25,6 +25,7 @@ impl Engine {
     pub(crate) fn begin_measurement(&mut self) {
         self.settle();
         let now = Nanos(self.now_ns);
+        self.net.tallies.begin_measurement();
         if let Some(fabric) = &mut self.fabric {
             fabric.begin_measurement(now, &self.net);
         }
@@ -53,6 +54,14 @@ impl Engine {
             for i in 0..endpoints.senders.len() {
                 endpoints.integrate_cwnd(i);
             }
+        }
+    }
+
+    /// Looks at the queues of all links and asks for the next look.
+    pub(crate) fn look_at_queues(&mut self) {
+        self.net.look_at_queues(Nanos(self.now_ns));
+        if let Some(at_ns) = self.net.tallies.next_ns() {
+            self.net.queue.push(at_ns, self.config.sources.queues());
         }
     }
 

@@ -10,7 +10,7 @@
 //! | `application` | what is written, and when it has arrived |
 //! | `connection`, `endpoints`, `handshake`, `select`, `control` | both ends: opening, closing, control |
 //! | `build`, `engine`, `events`, `recorder`, `measure` | from scenario to result |
-//! | `fabric` | what the switches of a topology carry and burn |
+//! | `fabric`, `tally` | what the switches of a topology carry and burn; what each link did |
 //!
 //! A run is single-threaded and deterministic: same scenario, policy and seed, same bytes of result, on any
 //! machine.
@@ -48,6 +48,7 @@ mod selection;
 mod sender;
 mod sources;
 mod subflow;
+mod tally;
 
 pub use error::RunError;
 pub use options::RunOptions;

@@ -168,6 +168,7 @@ impl Engine {
             receive_buffer: held(self.receptions()),
             channels: self.channel_results(scenario),
             relays,
+            links: self.net.tallies.results(&scenario.links),
             network: self.fabric.as_ref().map(|fabric| fabric.result(Nanos(self.end_ns), &self.net)),
             counters: self.net.counters,
             series: self.recorder.enabled.then(|| Series {

@@ -12,6 +12,7 @@ use crate::host::{End, Hosts};
 use crate::packet::{CE, ECT, Kind, Packet};
 use crate::ring::PacketRing;
 use crate::sack::SackArena;
+use crate::tally::Tallies;
 
 /// One link of the network. Only the first packet on it is in the event queue.
 pub(crate) struct Wire {
@@ -97,6 +98,8 @@ pub(crate) struct Network {
     pub(crate) queue: EventQueue,
     pub(crate) sacks: SackArena,
     pub(crate) counters: Counters,
+    /// What each link did, if the run was asked for that.
+    pub(crate) tallies: Tallies,
 }
 
 impl Network {
@@ -118,6 +121,7 @@ impl Network {
             queue: EventQueue::for_links(links.len()),
             sacks: SackArena::default(),
             counters: Counters::default(),
+            tallies: Tallies::default(),
         }
     }
 
@@ -164,7 +168,9 @@ impl Network {
             Hop::Station(station) => return self.offer_to_station(now_ns, station, packet, size),
         };
         let wire = &mut self.wires[link as usize];
-        match wire.link.offer(Nanos(now_ns), size, packet.flags & ECT != 0) {
+        let outcome = wire.link.offer(Nanos(now_ns), size, packet.flags & ECT != 0);
+        self.tallies.count(link, &outcome);
+        match outcome {
             // A link whose rate stays 0 would deliver the packet after the end of time.
             Outcome::Delivered { at, .. } if at.0 > MAX_TIME_NS => self.discard(packet.kind, packet.aux),
             Outcome::Delivered { at, marked } => {

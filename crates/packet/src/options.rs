@@ -7,6 +7,8 @@ use joulepath_model::cancel::Cancel;
 pub struct RunOptions {
     /// Whether time series are recorded.
     pub series: bool,
+    /// Whether each link is counted: [`RunResult::links`](joulepath_model::result::RunResult::links).
+    pub links: bool,
     /// Once this has been set, the run ends within a fraction of a second with
     /// [`RunError::Cancelled`](crate::RunError::Cancelled).
     pub cancel: Cancel,

@@ -32,6 +32,7 @@ pub(crate) enum Timer {
     WarmUp,
     Sample,
     Fabric,
+    Queues,
 }
 
 impl Sources {
@@ -56,7 +57,7 @@ impl Sources {
 
     /// How many numbers are in use.
     pub(crate) fn count(self) -> usize {
-        self.marks as usize + 3
+        self.marks as usize + 4
     }
 
     /// The first number that is not a link's.
@@ -119,13 +120,19 @@ impl Sources {
         self.marks + 2
     }
 
+    /// A look at the queues of all links.
+    pub(crate) fn queues(self) -> Source {
+        self.marks + 3
+    }
+
     /// What the event of a source that is not a link is for.
     pub(crate) fn timer(self, source: Source) -> Timer {
         if source >= self.marks {
             match source - self.marks {
                 0 => Timer::WarmUp,
                 1 => Timer::Sample,
-                _ => Timer::Fabric,
+                2 => Timer::Fabric,
+                _ => Timer::Queues,
             }
         } else if source >= self.channels {
             Timer::Channel((source - self.channels) as usize)

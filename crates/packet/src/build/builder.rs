@@ -14,6 +14,7 @@ use crate::options::RunOptions;
 use crate::receiver::{Relay, SubflowReceiver};
 use crate::sender::SubflowSender;
 use crate::subflow::{Subflow, SubflowId};
+use crate::tally::Tallies;
 
 /// Assembles an engine.
 pub(super) struct Builder<'a> {
@@ -55,13 +56,17 @@ impl<'a> Builder<'a> {
         topology: Option<&'a Topology>,
     ) -> Self {
         let links = topology.map_or(&scenario.links, |topology| &topology.links);
+        let mut net = Network::new(links, &scenario.channels, seed);
+        if options.links {
+            net.tallies = Tallies::new(links.len(), scenario.duration);
+        }
         Builder {
             scenario,
             setup,
             seed,
             options,
             topology,
-            net: Network::new(links, &scenario.channels, seed),
+            net,
             relay_stations: vec![],
             senders: vec![],
             receivers: vec![],

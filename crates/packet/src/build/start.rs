@@ -28,6 +28,9 @@ impl Engine {
         if self.fabric.is_some() {
             queue.push(warm_up.0 + fabric::TICK.0, sources.fabric());
         }
+        if let Some(at_ns) = self.net.tallies.next_ns() {
+            queue.push(at_ns, sources.queues());
+        }
         if let Some(at_ns) = self.recorder.first_ns() {
             queue.push(at_ns, sources.sample());
         }

@@ -91,6 +91,9 @@ impl SubflowSender {
         if self.congestion != Congestion::Open || newly_lost || echo {
             self.turn_congestion_state(cx, end, acked, newly_lost, echo);
         }
+        // Duplicate ACKs do not let the window grow, although their SACKs tell of segments that have arrived
+        // (RFC 5681, section 3.2, step 1; Linux: `tcp_may_raise_cwnd`).
+        let prior_in_flight = if acked > 0 { prior_in_flight } else { 0 };
         self.control_congestion(cx, end, echo, delivered, rtt_ns, prior_in_flight);
         if self.congestion != Congestion::Open {
             self.reduce_proportionally(cx, end, delivered, acked > 0 && !newly_lost);

@@ -25,6 +25,7 @@ mod sawtooth;
 mod schedulers;
 mod selection;
 mod shares;
+mod tally;
 mod topologies;
 mod workloads;
 

@@ -1,8 +1,9 @@
 //! Loss recovery, timeouts, acknowledgements, and what bounds the window.
 
 use joulepath_model::result::RunResult;
+use joulepath_packet::RunOptions;
 
-use crate::{MSS_BITS, assert_between, assert_near, exact, simulate, simulate_with_series};
+use crate::{MSS_BITS, assert_between, assert_near, common, exact, simulate, simulate_with_series};
 
 /// 1 ms per data packet down, 0.1 ms per ACK up, 20 ms each way: an RTT of 41.1 ms.
 fn scenario(path: &str, rest: &str) -> String {
@@ -242,4 +243,31 @@ fn an_application_below_the_window_does_not_grow_it() {
     let largest = result.series.expect("asked for").cwnd[0].iter().fold(0.0_f64, |a, &b| a.max(b));
     assert_between("window of a stream of 9 segments per write", largest, 10.0, 19.0);
     assert_near("goodput of the stream, Mbit/s", result.goodput_bps / 1e6, 1.0, 0.005);
+}
+
+/// A queue of 1 BDP overflows when the window grows by one packet more than fits: one packet is lost. Until that
+/// is known, a round trip later, ACKs arrive for one window less the lost packet, so the window does not grow a
+/// second time, if the two duplicate ACKs before the third do not count (RFC 5681, section 3.2, step 1). So each
+/// congestion event loses one packet. If they counted, the packet that they add would be lost, too: two for
+/// each event.
+#[test]
+fn an_overflow_of_a_queue_loses_one_packet() {
+    let toml = r#"
+        duration = "120 s"
+        warm_up = "20 s"
+        [[path]]
+        name = "a"
+        rate = "10 Mbit/s"
+        delay = "30 ms"
+        queue = "50 packets"
+        energy = "free"
+    "#;
+    for recovery in ["rack", "sack"] {
+        let toml = format!("{toml}\n[transport]\nrecovery = \"{recovery}\"\n");
+        let options = RunOptions { links: true, ..RunOptions::default() };
+        let result = common::simulate(&exact(&toml), "uncoupled", 1, options);
+        let events = result.paths[0].loss_event_rate * result.paths[0].segments as f64;
+        assert_between("congestion events in 100 s", events, 18.0, 24.0);
+        assert_between("packets lost for each", result.links[0].queue_drops as f64 / events, 0.94, 1.06);
+    }
 }

@@ -23,7 +23,7 @@ impl Engine for Packet {
         task: &Task,
         cancel: &Cancel,
     ) -> Result<RunResult, RunError> {
-        let options = RunOptions { series: task.series, cancel: cancel.clone() };
+        let options = RunOptions { series: task.series, cancel: cancel.clone(), ..RunOptions::default() };
         joulepath_packet::run(scenario, setup, task.seed, options).map_err(|error| match error {
             joulepath_packet::RunError::Cancelled => RunError::Cancelled,
             error => RunError::Failed(error.to_string()),

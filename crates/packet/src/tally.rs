@@ -1,0 +1,108 @@
+//! What each link did: packets offered, lost and marked, and how many waited on average.
+//!
+//! Queues are looked at once in each of [`LOOKS`] equal intervals, at the golden-ratio sequence's fraction of
+//! the interval. A fixed fraction could fall into step with packets that arrive periodically.
+
+use joulepath_link::Outcome;
+use joulepath_model::network::LinkSpec;
+use joulepath_model::result::LinkResult;
+use joulepath_model::units::Nanos;
+
+use crate::network::Network;
+
+/// Number of looks at the queues in a run.
+const LOOKS: u64 = 1 << 15;
+
+/// The fractional part of the golden ratio times 2⁶⁴: its multiples fill [0, 2⁶⁴) evenly (Knuth, The Art of
+/// Computer Programming, vol. 3, section 6.4).
+const GOLDEN_FRACTION: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Counters of all links, by number. There are none unless the run was asked for them.
+#[derive(Default)]
+pub(crate) struct Tallies {
+    links: Vec<Tally>,
+    /// Looks since the measurement began.
+    looks: u64,
+    /// Looks since the start of the run.
+    all_looks: u64,
+    interval_ns: u64,
+}
+
+/// Counters of one link in the measured interval.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    offered: u64,
+    queue_drops: u64,
+    wire_losses: u64,
+    marked: u64,
+    /// Sum over the looks, packets.
+    waiting: u64,
+}
+
+impl Tallies {
+    /// Counters of `links` links in a run of that duration.
+    pub(crate) fn new(links: usize, duration: Nanos) -> Self {
+        Tallies {
+            links: vec![Tally::default(); links],
+            interval_ns: (duration.0 / LOOKS).max(1),
+            ..Self::default()
+        }
+    }
+
+    /// Counts a packet that was offered to `link`.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, link: u32, outcome: &Outcome) {
+        if let Some(tally) = self.links.get_mut(link as usize) {
+            tally.count(outcome);
+        }
+    }
+
+    /// Forgets what was before the measured interval.
+    pub(crate) fn begin_measurement(&mut self) {
+        self.links.fill(Tally::default());
+        self.looks = 0;
+    }
+
+    /// When to look for the next time, ns; `None` if nothing is counted.
+    pub(crate) fn next_ns(&self) -> Option<u64> {
+        let fraction = self.all_looks.wrapping_mul(GOLDEN_FRACTION);
+        let offset_ns = (u128::from(self.interval_ns) * u128::from(fraction)) >> 64;
+        (!self.links.is_empty()).then(|| self.all_looks * self.interval_ns + offset_ns as u64)
+    }
+
+    /// The counters of the links, by name.
+    pub(crate) fn results(&self, specs: &[LinkSpec]) -> Vec<LinkResult> {
+        let result = |(spec, tally): (&LinkSpec, &Tally)| LinkResult {
+            name: spec.name.clone(),
+            offered: tally.offered,
+            queue_drops: tally.queue_drops,
+            wire_losses: tally.wire_losses,
+            marked: tally.marked,
+            mean_queue: if self.looks == 0 { 0.0 } else { tally.waiting as f64 / self.looks as f64 },
+        };
+        specs.iter().zip(&self.links).map(result).collect()
+    }
+}
+
+impl Tally {
+    #[inline(never)]
+    fn count(&mut self, outcome: &Outcome) {
+        self.offered += 1;
+        match outcome {
+            Outcome::Delivered { marked, .. } => self.marked += u64::from(*marked),
+            Outcome::QueueDrop => self.queue_drops += 1,
+            Outcome::WireLoss => self.wire_losses += 1,
+        }
+    }
+}
+
+impl Network {
+    /// Adds the present lengths of all queues.
+    pub(crate) fn look_at_queues(&mut self, now: Nanos) {
+        for (tally, wire) in self.tallies.links.iter_mut().zip(&self.wires) {
+            tally.waiting += u64::from(wire.link.queue_packets(now));
+        }
+        self.tallies.looks += 1;
+        self.tallies.all_looks += 1;
+    }
+}
