@@ -24,6 +24,7 @@ mod over_time;
 mod reproduction;
 mod scale;
 mod sheet;
+mod student;
 mod summary;
 mod table;
 mod text;
@@ -35,9 +36,11 @@ pub use html::map::{MapAxis, MapPage, map_html};
 pub use html::reproduction::reproduction_html;
 pub use machine::{ReportError, runs_to_csv, to_csv, to_json};
 pub use reproduction::{
-    Bars, Boxes, Figure, Finding, FiveNumbers, Line, Plot, Report, Reproduction, Rule, SecondMeasurement,
-    Verdict, capital, reproduction_json, reproduction_markdown, reproduction_summary, reproduction_table,
+    Agreement, Bars, Boxes, Farthest, Figure, Finding, FiveNumbers, Judged, Line, Plot, Report, Reproduction,
+    Rule, SecondMeasurement, Verdict, capital, judge, reproduction_json, reproduction_markdown,
+    reproduction_summary, reproduction_table, shown,
 };
 pub use scale::rounded;
+pub use student::{interval, prediction, ratio_interval, wilson};
 pub use summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, PolicyRuns, summarise};
 pub use table::table;

@@ -28,10 +28,10 @@ use std::num::NonZeroUsize;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::names::suggest;
 use joulepath_model::result::Provenance;
-use joulepath_report::{Finding, Report, Reproduction, SecondMeasurement, Verdict};
+use joulepath_report::{Judged, Report, Reproduction, SecondMeasurement};
 use serde::Serialize;
 
-use self::experiment::Experiment;
+use self::experiment::{Experiment, Standing};
 use self::runs::{Done, On};
 use self::slotted::SlottedRuns;
 use self::study::Study;
@@ -230,13 +230,13 @@ impl Plan {
         let (evidence, mut missing) = self.runs.evidence(experiment, done, slotted, On::Packet);
         missing += experiment.slots.iter().map(|&batch| slotted.missing(batch)).sum::<u64>();
         let examined = (experiment.examine)(&evidence);
-        let judged = || examined.findings.iter().filter_map(|finding| finding.verdict);
-        let verdict = if experiment.is_open { Verdict::CannotBe } else { Verdict::weakest(judged()) };
+        let Judged { verdict, reading, reason } = experiment.judged(&examined.findings);
         let mut kernel = None;
         if self.kernel.is_some() && experiment.studies.iter().any(|study| study.kernel.is_some()) {
             let (evidence, lacking) = self.runs.evidence(experiment, done, slotted, On::Kernel);
             missing += lacking;
-            kernel = second(&(experiment.examine)(&evidence).findings, &examined.findings);
+            let measured = (experiment.examine)(&evidence).findings;
+            kernel = SecondMeasurement::of(&measured, &examined.findings);
         }
         Report {
             id: experiment.id.to_owned(),
@@ -244,7 +244,10 @@ impl Plan {
             source: experiment.source.to_owned(),
             claim: experiment.claim.to_owned(),
             verdict,
-            reason: experiment.reason.to_owned(),
+            reading,
+            reason,
+            cause: experiment.cause.to_owned(),
+            is_ours: experiment.standing == Standing::Ours,
             set_up: experiment.studies.iter().map(|study| study.describe(self.extent)).collect(),
             engines: engines(experiment, !examined.findings.is_empty()),
             findings: examined.findings,
@@ -264,20 +267,6 @@ fn engines(experiment: &Experiment, has_findings: bool) -> Vec<String> {
         engines.push("computed".to_owned());
     }
     engines
-}
-
-/// What the real stack says of those findings that it could measure. It agrees if on these the simulator's
-/// weakest verdict is the same.
-fn second(measured: &[Finding], simulated: &[Finding]) -> Option<SecondMeasurement> {
-    let pairs: Vec<_> =
-        measured.iter().zip(simulated).filter(|(real, _)| real.measured.is_some() && real.n > 1).collect();
-    if pairs.iter().all(|(real, _)| real.verdict.is_none()) {
-        return None;
-    }
-    let verdict = Verdict::weakest(pairs.iter().filter_map(|(real, _)| real.verdict));
-    let of_simulator = Verdict::weakest(pairs.iter().filter_map(|(_, simulated)| simulated.verdict));
-    let findings = pairs.iter().map(|(real, _)| (*real).clone()).collect();
-    Some(SecondMeasurement { findings, verdict, agrees: verdict == of_simulator })
 }
 
 #[cfg(test)]

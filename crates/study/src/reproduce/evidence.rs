@@ -2,7 +2,7 @@
 
 use joulepath_model::result::{Estimate, RunResult, Series};
 use joulepath_report::{
-    Bars, Boxes, Figure, Finding, FiveNumbers, Line, Plot, Rule, estimate, ratio_estimate,
+    Bars, Boxes, Figure, Finding, FiveNumbers, Line, Plot, Rule, interval, prediction, ratio_interval,
 };
 
 use super::slotted::SlottedRuns;
@@ -20,6 +20,8 @@ pub(super) struct Evidence<'a> {
     /// By study and policy, in the order of the seeds.
     runs: Vec<Vec<Vec<&'a RunResult>>>,
     slotted: &'a SlottedRuns,
+    /// How the examination itself reads the paper, by what it leaves open: `metric` and `absolute energy`.
+    readings: &'a [(&'static str, String)],
 }
 
 impl<'a> Evidence<'a> {
@@ -29,7 +31,22 @@ impl<'a> Evidence<'a> {
         runs: Vec<Vec<Vec<&'a RunResult>>>,
         slotted: &'a SlottedRuns,
     ) -> Self {
-        Evidence { studies, runs, slotted }
+        Evidence { studies, runs, slotted, readings: &[] }
+    }
+
+    /// Under readings that differ from the usual ones.
+    pub(super) fn under(self, readings: &'a [(&'static str, String)]) -> Self {
+        Evidence { readings, ..self }
+    }
+
+    /// How `what` is read; none if as usual.
+    pub(super) fn reading(&self, what: &str) -> Option<&'a str> {
+        self.readings.iter().find(|(known, _)| *known == what).map(|(_, reading)| reading.as_str())
+    }
+
+    /// Names of the studies, in their order.
+    pub(super) fn studies(&self) -> Vec<&'a str> {
+        self.studies.iter().map(|study| study.name.as_str()).collect()
     }
 
     /// The runs of 003's slotted system.
@@ -50,7 +67,7 @@ impl<'a> Evidence<'a> {
 
     /// Mean of a metric over the seeds.
     pub(super) fn mean(&self, study: &str, policy: &str, metric: Metric) -> Option<Estimate> {
-        estimate(&self.values(study, policy, metric))
+        interval(&self.values(study, policy, metric))
     }
 
     /// A metric by seed; what is not finite is left out.
@@ -93,7 +110,33 @@ impl<'a> Evidence<'a> {
         metric: Metric,
     ) -> Finding {
         let values = self.values(study, policy, metric);
-        Finding::new(what, unit, rule, estimate(&values), values.len())
+        Finding::new(what, unit, rule, interval(&values), values.len())
+    }
+
+    /// A finding on a number that the paper has from a single run.
+    pub(super) fn one_run(
+        &self,
+        what: &str,
+        unit: &str,
+        rule: Rule,
+        (study, policy): (&str, &str),
+        metric: Metric,
+    ) -> Finding {
+        Finding::of_one_run(what, unit, rule, &self.values(study, policy, metric))
+    }
+
+    /// A finding on the ratio of two policies that the paper has from a single run of each, seeds paired.
+    pub(super) fn one_ratio(
+        &self,
+        what: &str,
+        rule: Rule,
+        study: &str,
+        pair: (&str, &str),
+        metric: Metric,
+    ) -> Finding {
+        let pairs = self.pairs(&[study], pair.0, pair.1, metric);
+        let ratios: Vec<f64> = pairs.iter().map(|(above, below)| above / below).collect();
+        self.ratio(what, rule, &[study], pair, metric).with_run(prediction(&ratios))
     }
 
     /// A finding on the ratio of two policies, seeds paired.
@@ -106,7 +149,7 @@ impl<'a> Evidence<'a> {
         metric: Metric,
     ) -> Finding {
         let pairs = self.pairs(studies, above, below, metric);
-        Finding::new(what, "", rule, ratio_estimate(&pairs), pairs.len())
+        Finding::new(what, "", rule, ratio_interval(&pairs), pairs.len())
     }
 
     /// A finding on the ratio of two policies on two studies, seeds paired.
@@ -126,23 +169,19 @@ impl<'a> Evidence<'a> {
             .filter_map(|run| of(&run))
             .filter_map(|(seed, ours)| Some((ours, rivals.iter().find(|(other, _)| *other == seed)?.1)))
             .collect();
-        Finding::new(what, "", rule, ratio_estimate(&pairs), pairs.len())
+        Finding::new(what, "", rule, ratio_interval(&pairs), pairs.len())
     }
 
-    /// A finding on the study at which the ratio of two policies is farthest on the side of 1 that `rule`
-    /// states.
-    pub(super) fn best_ratio(
+    /// A finding on the study at which the ratio of two policies is largest, if `up`, or smallest.
+    pub(super) fn best(
         &self,
         what: &str,
         rule: Rule,
+        up: bool,
         studies: &[&str],
         pair: (&str, &str),
         metric: Metric,
     ) -> Finding {
-        let up = match rule {
-            Rule::UpTo { stated, .. } => stated > 1.0,
-            _ => true,
-        };
         let best = studies
             .iter()
             .filter_map(|study| {
@@ -304,8 +343,8 @@ mod tests {
         );
         let best = |stated: f64| {
             let rule = Rule::UpTo { stated, tolerance: 0.2 };
-            let finding =
-                evidence.best_ratio("x", rule, &["small", "large"], ("dts", "mptcp"), |r| r.goodput_bps);
+            let (studies, pair) = (["small", "large"], ("dts", "mptcp"));
+            let finding = evidence.best("x", rule, stated > 1.0, &studies, pair, |r| r.goodput_bps);
             assert_eq!(finding.what, "x", "the other engine's finding is found by it");
             (finding.best_at.unwrap(), finding.measured.unwrap().mean)
         };

@@ -114,7 +114,7 @@ impl Plan {
         let mut wanted = WantedRuns::new();
         for seed in 1..=u64::from(study.seeds_of(self.extent)) {
             for policy in &study.policies {
-                let setup = self.setup(case, policy)?;
+                let setup = self.setup(case, study.runs(policy))?;
                 let series = seed <= u64::from(study.series);
                 let next = self.runs.len();
                 let place = *self.places.entry((case, setup, seed, on)).or_insert(next);
@@ -133,7 +133,7 @@ impl Plan {
         let case = self.case(study)?;
         let wanted = self.add(case, study, On::Kernel)?;
         let places: Vec<usize> =
-            study.policies.iter().map(|policy| self.setup(case, policy)).collect::<Result<_, _>>()?;
+            study.policies.iter().map(|name| self.setup(case, study.runs(name))).collect::<Result<_, _>>()?;
         // The same scenario may have policies that only the simulator runs.
         let case = &self.cases[case];
         let setups: Vec<Setup> = places.iter().map(|&at| case.setups[at].clone()).collect();
