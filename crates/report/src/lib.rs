@@ -8,6 +8,7 @@
 //! | [`map`] | which policy wins where in a plane of two keys |
 //! | [`advice`] | which interfaces for a transfer |
 //! | `reproduction` | the papers' claims |
+//! | [`search`] | where they hold |
 //!
 //! Every function is pure: it takes results and returns data or text. Writing files is the caller's business.
 
@@ -23,6 +24,7 @@ pub mod map;
 mod over_time;
 mod reproduction;
 mod scale;
+pub mod search;
 mod sheet;
 mod student;
 mod summary;

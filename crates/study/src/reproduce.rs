@@ -6,6 +6,7 @@
 //! | `paper000` … `paper004`, `claims` | the experiments |
 //! | `runs`, `slotted` | runs of the engines and of 003's slotted system |
 //! | `evidence`, `metrics`, `slot_metrics` | what ran, as an examination sees it |
+//! | [`search`] | where the claims hold |
 
 mod claims;
 mod evidence;
@@ -18,6 +19,7 @@ mod paper002_data_centre;
 mod paper003;
 mod paper004;
 mod runs;
+pub mod search;
 mod slot_metrics;
 mod slotted;
 mod study;
@@ -192,6 +194,36 @@ fn second_engine(chosen: &[Experiment], kernel: Box<dyn Engine>) -> (Option<Box<
         Some(Ok(())) => (Some(kernel), None),
         Some(Err(refused)) => (None, Some(refused)),
     }
+}
+
+/// A search of the experiments whose id begins with one of `ids`; of all of them if there are none. `packet`
+/// does the runs.
+///
+/// # Errors
+/// If there is no such experiment, or none is a paper's.
+pub fn search_plan(
+    ids: &[String],
+    request: &search::Request,
+    packet: Box<dyn Engine>,
+) -> Result<search::Plan> {
+    search::Plan::of(request, choose(experiments(), ids)?, packet)
+}
+
+/// The experiments whose id begins with one of `ids` at one point of their box, with the seeds that confirm it.
+/// A run that fails is told, and counted as missing.
+///
+/// # Errors
+/// If there is no such experiment, or they share no box, or the box has no such key or value.
+pub fn reproduce_at(
+    ids: &[String],
+    request: &search::Request,
+    at: &[(String, String)],
+    packet: Box<dyn Engine>,
+    by: &Provenance,
+    watch: Watch<'_>,
+    cancel: &Cancel,
+) -> Result<Reproduction> {
+    search::at(request, choose(experiments(), ids)?, at, packet, by, watch, cancel)
 }
 
 /// Does every run that `stored` does not have, and examines what there is. A run that fails is told, and

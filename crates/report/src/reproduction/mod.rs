@@ -24,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::student::{interval, prediction};
 
 pub use machine::reproduction_json;
+pub(crate) use machine::short_json;
 pub use markdown::{capital, reproduction_markdown, reproduction_summary};
 pub use reason::{Judged, judge, shown};
 pub use rule::{Rule, Verdict};

@@ -22,6 +22,8 @@ pub(super) struct Evidence<'a> {
     slotted: &'a SlottedRuns,
     /// How the examination itself reads the paper, by what it leaves open: `metric` and `absolute energy`.
     readings: &'a [(&'static str, String)],
+    /// Whether an experiment's other studies and policies are left out on purpose.
+    is_part: bool,
 }
 
 impl<'a> Evidence<'a> {
@@ -31,12 +33,17 @@ impl<'a> Evidence<'a> {
         runs: Vec<Vec<Vec<&'a RunResult>>>,
         slotted: &'a SlottedRuns,
     ) -> Self {
-        Evidence { studies, runs, slotted, readings: &[] }
+        Evidence { studies, runs, slotted, readings: &[], is_part: false }
     }
 
     /// Under readings that differ from the usual ones.
     pub(super) fn under(self, readings: &'a [(&'static str, String)]) -> Self {
         Evidence { readings, ..self }
+    }
+
+    /// Of some of the experiment's studies and policies: those that are left out have no runs.
+    pub(super) fn in_part(self) -> Self {
+        Evidence { is_part: true, ..self }
     }
 
     /// How `what` is read; none if as usual.
@@ -60,9 +67,14 @@ impl<'a> Evidence<'a> {
     /// If the experiment has no such study or policy: a slip in its description, found by its test.
     pub(super) fn of(&self, study: &str, policy: &str) -> &[&'a RunResult] {
         let index = self.studies.iter().position(|known| known.name == study);
-        let index = index.unwrap_or_else(|| panic!("the experiment has no study `{study}`"));
-        let place = self.studies[index].policies.iter().position(|known| known == policy);
-        &self.runs[index][place.unwrap_or_else(|| panic!("study `{study}` has no policy `{policy}`"))]
+        let policies = |index: usize| &self.studies[index].policies;
+        let place = index.and_then(|index| policies(index).iter().position(|known| known == policy));
+        match (index, place) {
+            (Some(index), Some(place)) => &self.runs[index][place],
+            _ if self.is_part => &[],
+            (None, _) => panic!("the experiment has no study `{study}`"),
+            (_, None) => panic!("study `{study}` has no policy `{policy}`"),
+        }
     }
 
     /// Mean of a metric over the seeds.

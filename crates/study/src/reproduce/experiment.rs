@@ -12,6 +12,7 @@ pub(super) const OF_A_NUMBER: f64 = 0.1;
 pub(super) const OF_AN_EFFECT: f64 = 0.2;
 
 /// One experiment of a paper: a row of figures or a table, or a claim across papers.
+#[derive(Clone)]
 pub(super) struct Experiment {
     /// `000-fig4`.
     pub(super) id: &'static str,
