@@ -36,6 +36,7 @@ pub use html::advice::{AdvicePage, AdviceRange, AdviceTable, AdviceWay, advice_h
 pub use html::html;
 pub use html::map::{MapAxis, MapPage, map_html};
 pub use html::reproduction::reproduction_html;
+pub use html::search::search_html;
 pub use machine::{ReportError, runs_to_csv, to_csv, to_json};
 pub use reproduction::{
     Agreement, Bars, Boxes, Farthest, Figure, Finding, FiveNumbers, Judged, Line, Plot, Report, Reproduction,

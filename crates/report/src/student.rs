@@ -1,4 +1,5 @@
-//! Intervals from few values, by Student's t. The percentile bootstrap of fewer than ten values is too narrow.
+//! Intervals from few values, by Student's t. The percentile bootstrap of fewer than ten values is too
+//! narrow.
 //!
 //! The values are taken as normal, which few values can neither show nor deny; a ratio is linearised at its
 //! mean (the delta method; Cochran, *Sampling Techniques*, 1977, section 6.3).
@@ -18,14 +19,15 @@ const QUANTILE: [f64; 30] = [
 /// Of the normal distribution.
 const NORMAL: f64 = 1.959_964;
 
-/// 97.5 % quantile of Student's t; beyond the table by the first term of its expansion (Abramowitz and Stegun,
-/// 26.7.5), whose error is below 0.002 there.
+/// 97.5 % quantile of Student's t; beyond the table by the first term of its expansion (Abramowitz and
+/// Stegun, 26.7.5), whose error is below 0.002 there.
 fn quantile(degrees: usize) -> f64 {
     match degrees.checked_sub(1) {
         None => f64::INFINITY,
-        Some(place) => QUANTILE.get(place).copied().unwrap_or_else(|| {
-            NORMAL + (NORMAL * NORMAL * NORMAL + NORMAL) / (4.0 * degrees as f64)
-        }),
+        Some(place) => QUANTILE
+            .get(place)
+            .copied()
+            .unwrap_or_else(|| NORMAL + (NORMAL * NORMAL * NORMAL + NORMAL) / (4.0 * degrees as f64)),
     }
 }
 
@@ -35,8 +37,8 @@ fn variance(values: &[f64]) -> f64 {
     values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (values.len() - 1) as f64
 }
 
-/// Mean of `values` with its 95 % interval: by the bootstrap from ten values on, otherwise by Student's t. One
-/// value is its own interval, since it may be without chance; none without values.
+/// Mean of `values` with its 95 % interval: by the bootstrap from ten values on, otherwise by Student's t.
+/// One value is its own interval, since it may be without chance; none without values.
 pub fn interval(values: &[f64]) -> Option<Estimate> {
     let n = values.len();
     if !(2..ENOUGH).contains(&n) {

@@ -209,8 +209,8 @@ pub fn search_plan(
     search::Plan::of(request, choose(experiments(), ids)?, packet)
 }
 
-/// The experiments whose id begins with one of `ids` at one point of their box, with the seeds that confirm it.
-/// A run that fails is told, and counted as missing.
+/// The experiments whose id begins with one of `ids` at one point of their box, with the seeds that confirm
+/// it. A run that fails is told, and counted as missing.
 ///
 /// # Errors
 /// If there is no such experiment, or they share no box, or the box has no such key or value.

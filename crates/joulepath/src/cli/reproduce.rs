@@ -59,7 +59,8 @@ pub(crate) struct ReproduceOptions {
     pub(crate) seed: u64,
     /// Show experiments at one point of their box: a parameter that the search varies and its value, or
     /// `usual`. May be repeated.
-    #[arg(long, value_name = "KEY=VALUE", value_parser = point, conflicts_with_all = ["full", "list", "docs"])]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = point)]
+    #[arg(conflicts_with_all = ["full", "list", "docs"])]
     pub(crate) at: Vec<Option<(String, String)>>,
     /// Leave the second measurement out.
     #[arg(long)]

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use joulepath_report::search::{
-    Search, region_svg, search_html, search_json, search_markdown, search_summary, search_table,
+    Search, region_svg, search_json, search_markdown, search_summary, search_table,
 };
-use joulepath_report::reproduction_table;
+use joulepath_report::{reproduction_table, search_html};
 use joulepath_study::event::Event;
 use joulepath_study::files;
 use joulepath_study::reproduce::search::{Request, search as run};
@@ -83,8 +83,8 @@ pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
     Ok(if found.partial { Exit::Partial } else { Exit::Ok })
 }
 
-/// Puts each paper's claims between the marks of its page, and the pictures beside it; the list of all of them
-/// only if all were searched.
+/// Puts each paper's claims between the marks of its page, and the pictures beside it; the list of all of
+/// them only if all were searched.
 fn fill_pages(folder: &Path, found: &Search, is_whole: bool) -> Result<(), Failure> {
     for claim in &found.claims {
         if let Some(picture) = region_svg(found, claim) {

@@ -128,14 +128,10 @@ struct Section<'a> {
 impl Section<'_> {
     /// What filters ask for: the engines, and what the kernel says.
     fn engine_words(&self) -> String {
-        let kernel = self
-            .report
-            .kernel
-            .as_ref()
-            .map(|kernel| match kernel.agreement {
-                Agreement::Differs => "kernel kernel-differs",
-                Agreement::Agrees | Agreement::Inconclusive => "kernel",
-            });
+        let kernel = self.report.kernel.as_ref().map(|kernel| match kernel.agreement {
+            Agreement::Differs => "kernel kernel-differs",
+            Agreement::Agrees | Agreement::Inconclusive => "kernel",
+        });
         let none = self.report.engines.is_empty().then_some("none");
         let engines = self.report.engines.iter().map(String::as_str);
         engines.chain(none).chain(kernel).collect::<Vec<_>>().join(" ")

@@ -58,7 +58,8 @@ impl Page<'_> {
     }
 
     fn counts(&self) -> Vec<(Holds, Count)> {
-        let count = |verdict: Holds| (verdict, self.all.counts.get(verdict.name()).copied().unwrap_or_default());
+        let count =
+            |verdict: Holds| (verdict, self.all.counts.get(verdict.name()).copied().unwrap_or_default());
         Holds::ALL.map(count).into_iter().filter(|(_, count)| count.rows > 0).collect()
     }
 }

@@ -17,8 +17,7 @@ pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
         (all.run_s / 60.0).ceil()
     );
     for report in &reports {
-        text +=
-            &format!("| `{}` | {} | {} |\n", cell(&report.id), cell(&report.claim), verdict(report));
+        text += &format!("| `{}` | {} | {} |\n", cell(&report.id), cell(&report.claim), verdict(report));
     }
     for report in reports {
         text += &section(report);
@@ -62,7 +61,8 @@ pub fn reproduction_summary(all: &Reproduction) -> String {
     );
     for report in &all.experiments {
         let kernel = report.kernel.as_ref().map_or(String::new(), |second| {
-            let far = second.farthest.as_ref().map_or(String::new(), |far| format!(" ({})", cell(&far.words())));
+            let far =
+                second.farthest.as_ref().map_or(String::new(), |far| format!(" ({})", cell(&far.words())));
             format!("{}{far}", second.agreement.name())
         });
         let (id, claim) = (cell(&report.id), cell(&report.claim));
@@ -100,7 +100,8 @@ fn section(report: &Report) -> String {
         }
     }
     if let Some(kernel) = &report.kernel {
-        let far = kernel.farthest.as_ref().map_or(String::new(), |far| format!("; farthest: {}", far.words()));
+        let far =
+            kernel.farthest.as_ref().map_or(String::new(), |far| format!("; farthest: {}", far.words()));
         text += &format!("\nIn the real stack: {}{far}.\n", kernel.agreement.name());
     }
     if !report.set_up.is_empty() {

@@ -66,8 +66,8 @@ pub struct Report {
     pub source: String,
     /// What the paper says.
     pub claim: String,
-    /// What our measurements say of it: under one reading of what the paper leaves open the weakest verdict of
-    /// the findings; over the readings the strongest of these.
+    /// What our measurements say of it: under one reading of what the paper leaves open the weakest verdict
+    /// of the findings; over the readings the strongest of these.
     pub verdict: Verdict,
     /// The reading that has this verdict, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]

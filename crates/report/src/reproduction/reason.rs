@@ -17,8 +17,8 @@ pub struct Judged {
 const NAMED: usize = 3;
 
 /// Under one reading all findings must hold: the weakest verdict stands. What a paper leaves open is ours to
-/// choose: of several readings the one under which most holds stands, and is named. Findings without a reading
-/// belong to all of them.
+/// choose: of several readings the one under which most holds stands, and is named. Findings without a
+/// reading belong to all of them.
 pub fn judge(findings: &[Finding]) -> Judged {
     let mut readings: Vec<Option<&str>> = vec![];
     for reading in findings.iter().filter(|f| f.verdict.is_some()).filter_map(|f| f.reading.as_deref()) {
@@ -83,8 +83,7 @@ fn said(finding: &Finding) -> String {
     });
     let same = finding.measured.is_some_and(|ours| ours.lo == ours.hi && ours.mean == 1.0 && finding.n > 1);
     let exactly = if same { ", the same to the byte" } else { "" };
-    let stated =
-        if finding.verdict.is_some() { format!(", stated {}", shown.stated) } else { String::new() };
+    let stated = if finding.verdict.is_some() { format!(", stated {}", shown.stated) } else { String::new() };
     format!("{}: {}{unit}{run}{exactly}{stated}", finding.what_and_where(), shown.measured(" "))
 }
 
@@ -123,7 +122,13 @@ mod tests {
         let said = judge(&[finding("a", 1.2, None), finding("b", 1.1, None)]).reason;
         assert!(said.starts_with("all 2 findings are reproduced: a: 1.200"), "{said}");
         assert_eq!(judge(&[]).reason, "");
-        let same = Finding::new("x", "", Rule::Above { than: 1.0 }, Some(Estimate { mean: 1.0, lo: 1.0, hi: 1.0 }), 9);
+        let same = Finding::new(
+            "x",
+            "",
+            Rule::Above { than: 1.0 },
+            Some(Estimate { mean: 1.0, lo: 1.0, hi: 1.0 }),
+            9,
+        );
         assert!(judge(&[same]).reason.contains("the same to the byte"));
     }
 }

@@ -128,7 +128,9 @@ impl Rule {
             Rule::Ratio { stated, tolerance } => {
                 let effect = stated - 1.0;
                 match hit(&ours, run, stated, tolerance * effect.abs(), effect) {
-                    Verdict::Reproduced if run.is_none() && direction(&ours, stated) != Verdict::Reproduced => {
+                    Verdict::Reproduced
+                        if run.is_none() && direction(&ours, stated) != Verdict::Reproduced =>
+                    {
                         Verdict::Inconclusive
                     }
                     Verdict::NotReproduced if direction(&ours, stated) == Verdict::Reproduced => {
@@ -184,8 +186,8 @@ impl Rule {
                 )
             }
             Rule::Ratio { tolerance, .. } => format!(
-                "the 95 % interval, widened by {} % of the stated effect, holds it, and is no wider than that \
-                 to either side; direction: the interval lies on its side of 1",
+                "the 95 % interval, widened by {} % of the stated effect, holds it, and is no wider than \
+                 that to either side; direction: the interval lies on its side of 1",
                 percent(tolerance)
             ),
             Rule::UpTo { tolerance, .. } => format!(
@@ -282,7 +284,11 @@ mod tests {
         assert_eq!(rule.judge(mean), Some(Verdict::NotReproduced));
         assert_eq!(rule.judge_one_run(mean, Some((0.15, 0.26))), Some(Verdict::Reproduced));
         assert_eq!(rule.judge_one_run(mean, Some((0.202, 0.208))), Some(Verdict::NotReproduced));
-        assert_eq!(rule.judge_one_run(mean, Some((0.0, 0.4))), Some(Verdict::Inconclusive), "holds everything");
+        assert_eq!(
+            rule.judge_one_run(mean, Some((0.0, 0.4))),
+            Some(Verdict::Inconclusive),
+            "holds everything"
+        );
         let ratio = Rule::Ratio { stated: 2.0, tolerance: 0.2 };
         assert_eq!(ratio.judge_one_run(between(1.08, 1.14), Some((0.9, 1.3))), Some(Verdict::DirectionOnly));
     }

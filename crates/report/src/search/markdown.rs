@@ -103,8 +103,8 @@ impl Fit {
         };
         let usual = self.usual_loss.map_or(String::new(), |loss| format!(", usually {loss:.2}"));
         format!(
-            "Inverse inference, {}: {} printed numbers. {verdict}; best is {place}, at {:.2} tolerances in the \
-             root mean square{usual}; farthest, at {:.1}: {}.",
+            "Inverse inference, {}: {} printed numbers. {verdict}; best is {place}, at {:.2} tolerances in \
+             the root mean square{usual}; farthest, at {:.1}: {}.",
             self.in_box, self.numbers, self.loss, self.worst, self.worst_number
         )
     }

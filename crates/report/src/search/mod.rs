@@ -4,7 +4,8 @@
 //! |---|---|
 //! | this one | the schema, as it stands in JSON |
 //! | `sentence` | from the parts of a box to a sentence |
-//! | `table`, `markdown`, `machine`, `picture` | for the terminal, for the papers' pages, for programs, as drawings |
+//! | `table`, `markdown`, `machine` | for the terminal, for the papers' pages, for programs |
+//! | `picture` | the region as a drawing |
 
 mod machine;
 mod markdown;
@@ -18,7 +19,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::Finding;
 
-pub use crate::html::search::search_html;
 pub use machine::search_json;
 pub use markdown::{search_markdown, search_summary};
 pub use picture::region_svg;
@@ -118,8 +118,8 @@ pub struct Claim {
     /// 95 % intervals (Wilson) of the three parts, by name, over the points of the hypercube; empty without.
     #[serde(default)]
     pub intervals: BTreeMap<String, (f64, f64)>,
-    /// The point nearest to the usual one at which it holds, seen twice with different seeds; none if there is
-    /// none.
+    /// The point nearest to the usual one at which it holds, seen twice with different seeds; none if there
+    /// is none.
     pub nearest: Option<BTreeMap<String, String>>,
     /// Which of its values differ from the usual ones.
     #[serde(default)]
@@ -148,8 +148,8 @@ pub struct Claim {
     /// Part of the points of the hypercube at which the effect has the stated sign, but not the size.
     #[serde(default)]
     pub part_direction: f64,
-    /// The region in which most points hold, as conditions: `scheduler is first-free`; and how many of how many
-    /// points hold there.
+    /// The region in which most points hold, as conditions: `scheduler is first-free`; and how many of how
+    /// many points hold there.
     #[serde(default)]
     pub when: When,
     /// At the usual point: made from its findings.

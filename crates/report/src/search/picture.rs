@@ -36,8 +36,8 @@ fn axes<'a>(all: &'a Search, claim: &Claim) -> Option<(&'a SearchedBox, usize, u
     }
 }
 
-/// The points of the box over the two deciding parameters; none if there is nothing to draw. Colours follow the
-/// reader's scheme; shapes tell the same.
+/// The points of the box over the two deciding parameters; none if there is nothing to draw. Colours follow
+/// the reader's scheme; shapes tell the same.
 pub fn region_svg(all: &Search, claim: &Claim) -> Option<String> {
     if claim.verdict != Holds::When {
         return None;
@@ -66,13 +66,10 @@ pub fn region_svg(all: &Search, claim: &Claim) -> Option<String> {
         }
     }
     let legend = TOP + SIDE + 62.0;
-    for (place, (state, name)) in [
-        (PointState::Holds, "holds"),
-        (PointState::Fails, "fails"),
-        (PointState::Undecided, "undecided"),
-    ]
-    .into_iter()
-    .enumerate()
+    for (place, (state, name)) in
+        [(PointState::Holds, "holds"), (PointState::Fails, "fails"), (PointState::Undecided, "undecided")]
+            .into_iter()
+            .enumerate()
     {
         let at = LEFT + 90.0 * place as f64;
         mark(&mut svg, state, at, legend - 4.0);
@@ -84,8 +81,8 @@ pub fn region_svg(all: &Search, claim: &Claim) -> Option<String> {
     Some(svg + "</svg>\n")
 }
 
-/// Points of one choice are spread over a part of its room, so that they do not hide each other: by the golden
-/// ratio, always alike.
+/// Points of one choice are spread over a part of its room, so that they do not hide each other: by the
+/// golden ratio, always alike.
 fn spread(open: &Open, place: f64, index: usize, parameter: usize) -> f64 {
     if open.choices.is_empty() || index == 0 {
         return place;
@@ -97,12 +94,9 @@ fn spread(open: &Open, place: f64, index: usize, parameter: usize) -> f64 {
 fn mark(svg: &mut String, state: PointState, x: f64, y: f64) {
     let _ = match state {
         PointState::Holds => writeln!(svg, "<circle class=\"holds\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\"/>"),
-        PointState::Fails => writeln!(
-            svg,
-            "<path class=\"fails\" d=\"M{:.1} {:.1}l7 7m0 -7l-7 7\"/>",
-            x - 3.5,
-            y - 3.5
-        ),
+        PointState::Fails => {
+            writeln!(svg, "<path class=\"fails\" d=\"M{:.1} {:.1}l7 7m0 -7l-7 7\"/>", x - 3.5, y - 3.5)
+        }
         PointState::Undecided => {
             writeln!(svg, "<circle class=\"undecided\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>")
         }

@@ -8,8 +8,8 @@ use joulepath_report::{Figure, Finding, Line, Plot, Rule};
 use super::evidence::{Evidence, Metric, exactly, lines};
 use super::experiment::{Examined, Experiment, OF_AN_EFFECT, Standing};
 use super::metrics::{goodput_mbps, joules_per_gbit, kbit_per_joule};
-use super::study::Study;
 use super::paper004::{CWA, MPTCP};
+use super::study::Study;
 use super::{paper000, paper001};
 
 const LIA: &str = "mptcp";

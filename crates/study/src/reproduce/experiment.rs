@@ -39,7 +39,8 @@ pub(super) struct Experiment {
 pub(super) enum Standing {
     /// One that measurements judge.
     Measured,
-    /// One on which the paper says too little for any verdict, and why; what is measured is shown all the same.
+    /// One on which the paper says too little for any verdict, and why; what is measured is shown all the
+    /// same.
     Open(&'static str),
     /// A slip: the paper's own equations say otherwise. A finding that fails shows it.
     Slip,

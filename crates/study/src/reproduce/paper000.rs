@@ -152,8 +152,7 @@ fn numbers(
 
 fn to_mptcp(evidence: &Evidence<'_>, name: &str, policy: usize, stated: f64, metric: Metric) -> Finding {
     let (policy, label) = POLICIES[policy];
-    let rule =
-        if policy == ECMTCP { Rule::Shown } else { Rule::Ratio { stated, tolerance: OF_AN_EFFECT } };
+    let rule = if policy == ECMTCP { Rule::Shown } else { Rule::Ratio { stated, tolerance: OF_AN_EFFECT } };
     let what = format!("{name} of {label} ÷ MPTCP's");
     evidence.one_ratio(&what, rule, "table 1", (policy, MPTCP), metric)
 }

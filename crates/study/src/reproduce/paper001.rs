@@ -37,8 +37,8 @@ pub(super) fn experiments() -> Vec<Experiment> {
     // Segments are given to windows that have space, never queued ahead: what eMTCP would take back from 3G's
     // queue is never there.
     let unknown = Standing::Open(
-        "eMTCP's text was not available: what was reconstructed of it is its order of costs, and what sets it \
-         apart is missing",
+        "eMTCP's text was not available: what was reconstructed of it is its order of costs, and what sets \
+         it apart is missing",
     );
     vec![
         Experiment {
@@ -72,9 +72,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             standing: unknown,
             slots: vec![],
             studies: mixed(&[LOW_RTT, EMTCP]),
-            examine: |evidence| {
-                compared(evidence, ("goodput", "Mbit/s"), goodput_mbps)
-            },
+            examine: |evidence| compared(evidence, ("goodput", "Mbit/s"), goodput_mbps),
         },
         Experiment {
             id: "001-fig3",
@@ -85,13 +83,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             standing: unknown,
             slots: vec![],
             studies: mixed(&[LOW_RTT, EMTCP]),
-            examine: |evidence| {
-                compared(
-                    evidence,
-                    ("part on the WLAN", ""),
-                    |run| run.paths[0].share,
-                )
-            },
+            examine: |evidence| compared(evidence, ("part on the WLAN", ""), |run| run.paths[0].share),
         },
         Experiment {
             id: "001-fig4",
@@ -130,9 +122,7 @@ pub(super) fn experiments() -> Vec<Experiment> {
             standing: unknown,
             slots: vec![],
             studies: mixed(&[LOW_RTT, EMTCP]),
-            examine: |evidence| {
-                compared(evidence, ("completion time", "s"), completion)
-            },
+            examine: |evidence| compared(evidence, ("completion time", "s"), completion),
         },
         Experiment {
             id: "001-fig8a",
@@ -305,7 +295,13 @@ fn equal(evidence: &Evidence<'_>) -> Examined {
     Examined {
         findings: vec![
             evidence.ratio(&what("energy"), Rule::Below { than: 1.0 }, &evidence.studies(), pair, joules),
-            evidence.ratio(&what("goodput"), Rule::Above { than: 1.0 }, &evidence.studies(), pair, goodput_mbps),
+            evidence.ratio(
+                &what("goodput"),
+                Rule::Above { than: 1.0 },
+                &evidence.studies(),
+                pair,
+                goodput_mbps,
+            ),
         ],
         figures: vec![
             over_sizes(evidence, ("energy", "J"), &both, joules),

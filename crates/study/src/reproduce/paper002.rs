@@ -29,7 +29,11 @@ pub(super) fn experiments() -> Vec<Experiment> {
         title,
         source,
         claim,
-        cause: if id == "002-fig2" { "the power of a phone" } else { "the power of a host, an input of ours" },
+        cause: if id == "002-fig2" {
+            "the power of a phone"
+        } else {
+            "the power of a host, an input of ours"
+        },
         standing: Standing::Open(why),
         slots: vec![],
         studies: vec![],
@@ -247,8 +251,8 @@ fn traces(evidence: &Evidence<'_>) -> Examined {
     }
 }
 
-/// Energy and goodput of both versions on both buffers. The transfer has no end and lasts 200 s, and the paper
-/// speaks of a trade of energy for throughput: absolute energy, not joules per bit.
+/// Energy and goodput of both versions on both buffers. The transfer has no end and lasts 200 s, and the
+/// paper speaks of a trade of energy for throughput: absolute energy, not joules per bit.
 pub(super) fn wireless(evidence: &Evidence<'_>) -> Examined {
     let buffers = evidence.studies();
     let versions = [(DTS, "DTS"), (EDTS, "extended DTS")];

@@ -79,7 +79,13 @@ fn costs(slotted: &SlottedRuns, load: u64) -> Examined {
         findings.push(ratio(what, rule, slotted.runs(load, scheme), slotted.runs(load, Mptcp), power));
     }
     let what = format!("deviation of the energy cost of {LIM} ÷ so-MPTCP's, λ = {load}");
-    findings.push(ratio(what, Rule::Shown, slotted.runs(load, Emptcp), slotted.runs(load, So), power_deviation));
+    findings.push(ratio(
+        what,
+        Rule::Shown,
+        slotted.runs(load, Emptcp),
+        slotted.runs(load, So),
+        power_deviation,
+    ));
     for (scheme, name) in FIGURES {
         let peak = if load == LOADS[1] && scheme == Mptcp { stated(1100.0) } else { Rule::Shown };
         findings.push(one_run(

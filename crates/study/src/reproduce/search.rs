@@ -1,8 +1,8 @@
 //! Where the papers' claims hold: a search over boxes of what each paper leaves open.
 //!
 //! ```text
-//! box ─► Latin hypercube ─► run ─► judge ─┬─► border, towards the usual point, near the best fit ─► run ─► …
-//!                                         └─► fresh seeds at the nearest holding points ─► parts, tree, sentence
+//! box ─► Latin hypercube ─► run ─► judge ─┬─► border, towards the usual point, best fit ─► run ─► …
+//!                                         └─► fresh seeds at the nearest points ─► parts, tree, sentence
 //! ```
 //!
 //! | module | what |
@@ -147,8 +147,8 @@ impl Request {
     }
 }
 
-/// Runs what `stored` does not have, and says where each claim holds. A run that fails is told, and counted as
-/// missing.
+/// Runs what `stored` does not have, and says where each claim holds. A run that fails is told, and counted
+/// as missing.
 ///
 /// # Errors
 /// A scenario, key or policy that a point asks for and that does not exist: a slip in a box.
@@ -163,7 +163,8 @@ pub fn search(
         watch(Event::Note(note));
     }
     let (jobs, seed) = (plan.request.jobs, plan.request.seed);
-    let mut round = Round { engine: &*plan.packet, jobs, first_seed: seed, stored, cancel, tally: (0, 0.0), lacks: 0 };
+    let mut round =
+        Round { engine: &*plan.packet, jobs, first_seed: seed, stored, cancel, tally: (0, 0.0), lacks: 0 };
     round.run(&mut plan.searched, watch)?;
     for _ in 0..plan.request.rounds() {
         for of in plan.searched.iter_mut().filter(|of| of.hypercube > 0) {
@@ -182,10 +183,10 @@ pub fn search(
     }
     let nearest = confirm(&plan.searched, &mut round, watch)?;
     let (tally, lacks) = (round.tally, round.lacks);
-    let answers = Answers { searched: &plan.searched, nearest: &nearest, seed, is_quick: plan.request.is_quick };
+    let answers =
+        Answers { searched: &plan.searched, nearest: &nearest, seed, is_quick: plan.request.is_quick };
     let mut claims = answers.of_boxes();
-    let of_rows: Vec<_> =
-        plan.open.iter().map(|experiment| answer::of_rows(experiment, &claims)).collect();
+    let of_rows: Vec<_> = plan.open.iter().map(|experiment| answer::of_rows(experiment, &claims)).collect();
     claims.extend(of_rows);
     claims.sort_by_key(|claim| plan.order.iter().position(|id| *id == claim.id));
     Ok(Search {
@@ -204,8 +205,8 @@ pub fn search(
     })
 }
 
-/// The nearest point of each claim at which it holds again with fresh seeds, by box and claim: many points are
-/// looked at, and some hold by chance.
+/// The nearest point of each claim at which it holds again with fresh seeds, by box and claim: many points
+/// are looked at, and some hold by chance.
 fn confirm(
     searched: &[Searched],
     round: &mut Round<'_>,

@@ -150,9 +150,9 @@ impl SlottedRuns {
         Self::many(&[system], jobs, watch, cancel).pop().expect("one for each system")
     }
 
-    /// Every case of every system with every seed, on `jobs` cores; after a cancellation no more begins. A case
-    /// that the cancellation keeps from having all its runs has none: its mean would be of other seeds. One for
-    /// each system, in their order.
+    /// Every case of every system with every seed, on `jobs` cores; after a cancellation no more begins. A
+    /// case that the cancellation keeps from having all its runs has none: its mean would be of other seeds.
+    /// One for each system, in their order.
     pub(super) fn many(
         systems: &[System],
         jobs: Option<NonZeroUsize>,

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use joulepath_report::search::{
-    Claim, Holds, Open, PointState, SearchedBox, Tried, When, sentence,
-};
+use joulepath_report::search::{Claim, Holds, Open, PointState, SearchedBox, Tried, When, sentence};
 use joulepath_report::{Verdict, wilson};
 
 use super::super::evidence::Evidence;
@@ -65,8 +63,12 @@ impl Answers<'_> {
         let directed = drawn.clone().filter(|&point| of.judged[point][claim].has_direction).count();
         let tree = decide(of, &states);
         let shown = nearest.at.unwrap_or(0);
-        let deciding: Vec<String> =
-            tree.parameters.iter().take(MOST_DECIDING).map(|(at, _)| parameters[*at].key.to_owned()).collect();
+        let deciding: Vec<String> = tree
+            .parameters
+            .iter()
+            .take(MOST_DECIDING)
+            .map(|(at, _)| parameters[*at].key.to_owned())
+            .collect();
         let usual = of.judged.first().map(|of_point| &of_point[claim]);
         let findings = nearest.judged.as_ref().or(usual).map_or(vec![], |judged| judged.findings.clone());
         let keys = || parameters.iter().map(|parameter| parameter.key.to_owned());

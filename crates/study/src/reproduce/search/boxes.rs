@@ -16,8 +16,13 @@ pub(in crate::reproduce) use open::ClaimBox;
 
 /// All of them, in the order of the papers.
 pub(in crate::reproduce) fn boxes() -> Vec<ClaimBox> {
-    let of_papers =
-        [of000::boxes(), of001::boxes(), of002::boxes(), of002_networks::boxes(), of003::boxes(), of004::boxes()];
+    let of_papers = [
+        of000::boxes(),
+        of001::boxes(),
+        of002::boxes(),
+        of002_networks::boxes(),
+        of003::boxes(),
+        of004::boxes(),
+    ];
     of_papers.into_iter().flatten().collect()
 }
-

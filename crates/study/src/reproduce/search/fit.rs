@@ -1,8 +1,8 @@
 //! Inverse inference: which point of a box has all numbers that the paper prints, and does any?
 //!
-//! The loss is declared here, before anything runs: of every printed number the distance of ours in units of its
-//! tolerance, ln(ours/stated)/ln(1 + tolerance); of all of them the root mean square. A setting fits if none is
-//! farther than 1. Of "up to" only what falls short counts.
+//! The loss is declared here, before anything runs: of every printed number the distance of ours in units of
+//! its tolerance, ln(ours/stated)/ln(1 + tolerance); of all of them the root mean square. A setting fits if
+//! none is farther than 1. Of "up to" only what falls short counts.
 
 use std::collections::BTreeMap;
 
@@ -59,12 +59,8 @@ fn loss(judged: &[Judgement]) -> Option<Loss> {
 
 /// The points that fit best, the best first.
 pub(super) fn best(of: &Searched) -> Vec<usize> {
-    let mut all: Vec<(f64, usize)> = of
-        .judged
-        .iter()
-        .enumerate()
-        .filter_map(|(point, judged)| Some((loss(judged)?.rms, point)))
-        .collect();
+    let mut all: Vec<(f64, usize)> =
+        of.judged.iter().enumerate().filter_map(|(point, judged)| Some((loss(judged)?.rms, point))).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     all.into_iter().map(|(_, point)| point).collect()
 }

@@ -191,7 +191,10 @@ mod tests {
     #[test]
     fn an_option_is_added_or_replaced() {
         assert_eq!(with_option("mptcp", "scheduler", "minrtt"), "mptcp[scheduler=minrtt]");
-        assert_eq!(with_option("mptcp[scheduler=first-free]", "scheduler", "minrtt"), "mptcp[scheduler=minrtt]");
+        assert_eq!(
+            with_option("mptcp[scheduler=first-free]", "scheduler", "minrtt"),
+            "mptcp[scheduler=minrtt]"
+        );
         let study = Study::of("quick", &["mptcp", "dts"]);
         let change = |key, value: &str| Change::Option(&["mptcp"], key, value.to_owned());
         let study = changed(changed(study, &change("cc", "olia")), &change("scheduler", "first-free"));

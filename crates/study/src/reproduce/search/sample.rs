@@ -1,5 +1,5 @@
-//! Which points are run: a Latin hypercube over the box (McKay, Beckman and Conover, 1979), then points at the
-//! border between holds and fails, and towards the usual point.
+//! Which points are run: a Latin hypercube over the box (McKay, Beckman and Conover, 1979), then points at
+//! the border between holds and fails, and towards the usual point.
 
 use joulepath_model::random::{Domain, Stream};
 

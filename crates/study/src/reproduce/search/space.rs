@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// Significant digits of a value: what is run is what is printed.
 const DIGITS: usize = 3;
 /// Units of which there are no parts.
-const WHOLE: [&str; 3] = ["", "packets", "B"];
+const WHOLE: [&str; 2] = ["packets", "B"];
 
 /// The values that a parameter may have.
 #[derive(Clone, Copy, Debug)]
@@ -123,9 +123,8 @@ impl Parameter {
     /// # Errors
     /// If it is none of the choices, or no number of the unit within the range.
     fn parse(&self, text: &str) -> Result<f64> {
-        let wrong = |mend: String| {
-            Error::usage(format!("`{text}` is no value of `{}`", self.key)).with_help(mend)
-        };
+        let wrong =
+            |mend: String| Error::usage(format!("`{text}` is no value of `{}`", self.key)).with_help(mend);
         if text == self.usual.0 {
             return Ok(self.usual_place());
         }
@@ -141,8 +140,7 @@ impl Parameter {
         let number = text.strip_suffix(unit).map(str::trim).ok_or_else(range)?;
         let number: f64 = number.parse().map_err(|_| range())?;
         // A value that was printed is within the range but for its rounding.
-        let slack = 0.01 * (high - low);
-        if !(low - slack..=high + slack).contains(&number) {
+        if !(0.99 * low..=1.01 * high).contains(&number) {
             return Err(range());
         }
         Ok(self.place_of(number))
@@ -269,8 +267,8 @@ impl Point {
         self.changed(parameters).filter_map(reading).collect()
     }
 
-    /// How far apart two points are: the mean over the parameters of the distance of their places; two choices
-    /// are 1 apart (Gower, *A general coefficient of similarity*, 1971).
+    /// How far apart two points are: the mean over the parameters of the distance of their places; two
+    /// choices are 1 apart (Gower, *A general coefficient of similarity*, 1971).
     pub(super) fn distance(&self, other: &Point, parameters: &[Parameter]) -> f64 {
         let apart = |(index, parameter): (usize, &Parameter)| {
             let apart = (self.places[index] - other.places[index]).abs();
@@ -295,8 +293,19 @@ mod tests {
 
     const BOX: [Parameter; 3] = [
         Parameter::number("path.a.delay", Range::Log(1.0, 100.0, "ms"), ("10 ms", 10.0), KEY, "why"),
-        Parameter::number("path.a.queue", Range::Linear(0.0, 100.0, "packets"), ("50 packets", 50.0), KEY, "why"),
-        Parameter::choice("scheduler", &["minrtt", "first-free"], Acts::Option(&["mptcp"], "scheduler"), "why"),
+        Parameter::number(
+            "path.a.queue",
+            Range::Linear(0.0, 100.0, "packets"),
+            ("50 packets", 50.0),
+            KEY,
+            "why",
+        ),
+        Parameter::choice(
+            "scheduler",
+            &["minrtt", "first-free"],
+            Acts::Option(&["mptcp"], "scheduler"),
+            "why",
+        ),
     ];
     const KEY: Acts = Acts::Keys(&["path.a.delay"]);
 
@@ -310,6 +319,14 @@ mod tests {
         assert_eq!(again.texts(&BOX), point.texts(&BOX));
         assert!(again.distance(&point, &BOX) < 0.01);
         assert_eq!(format!("{:?}", again.changes(&BOX)), format!("{:?}", point.changes(&BOX)));
+    }
+
+    #[test]
+    fn a_number_without_a_unit_keeps_its_digits() {
+        let range = Range::Log(0.000_01, 0.01, "");
+        let kappa = Parameter::number("kappa", range, ("0.0001", 0.0001), Acts::Reading, "why");
+        // 10^-5 times 1000^0.25.
+        assert_eq!(Point::at(&[kappa], &[0.25]).texts(&[kappa]), ["0.0000562"]);
     }
 
     #[test]

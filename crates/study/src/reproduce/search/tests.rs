@@ -102,7 +102,14 @@ fn a_search_of_one_claim_finds_where_it_holds_and_shows_it_again() {
     assert_eq!(claim.verdict, Holds::Throughout, "{}", claim.sentence);
     assert_eq!((claim.part_holds, claim.part_fails, claim.part_undecided), (1.0, 0.0, 0.0));
     let at = Overrides::new();
-    let again =
-        super::at(&request(5), only("003-thm1"), &at, packet(), &by, &mut crate::event::unwatched, &Cancel::new());
+    let again = super::at(
+        &request(5),
+        only("003-thm1"),
+        &at,
+        packet(),
+        &by,
+        &mut crate::event::unwatched,
+        &Cancel::new(),
+    );
     assert_eq!(again.unwrap().experiments[0].verdict, joulepath_report::Verdict::Reproduced);
 }

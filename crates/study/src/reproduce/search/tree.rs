@@ -2,8 +2,8 @@
 //!
 //! At each node the split that best parts holding from failing points (Gini) is compared with the best splits
 //! of the same points with their answers shuffled; it stands if fewer than 5 % of those are as good. So the
-//! number of parameters that are tried is paid for (a conditional inference tree: Hothorn, Hornik and Zeileis,
-//! 2006, with the statistic of Breiman's trees).
+//! number of parameters that are tried is paid for (a conditional inference tree: Hothorn, Hornik and
+//! Zeileis, 2006, with the statistic of Breiman's trees).
 
 use joulepath_model::random::{Domain, Stream};
 
@@ -100,8 +100,12 @@ pub(super) fn deciding(samples: &[Sample<'_>], is_choice: &[bool], random_index:
     };
     let best = leaves.into_iter().max_by(|a, b| share(&a.0).total_cmp(&share(&b.0)));
     let total: f64 = gains.iter().sum();
-    let mut parameters: Vec<(usize, f64)> =
-        gains.iter().map(|gain| gain / total.max(1e-12)).enumerate().filter(|(_, part)| *part > 0.0).collect();
+    let mut parameters: Vec<(usize, f64)> = gains
+        .iter()
+        .map(|gain| gain / total.max(1e-12))
+        .enumerate()
+        .filter(|(_, part)| *part > 0.0)
+        .collect();
     parameters.sort_by(|a, b| b.1.total_cmp(&a.1));
     Deciding { parameters, when: best.map_or(vec![], |(_, way)| way) }
 }
@@ -129,7 +133,9 @@ fn candidates(samples: &[Sample<'_>], inside: &[usize], is_choice: &[bool]) -> V
         places.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
         let conditions: Vec<Condition> = match is_choice {
             true => places.iter().map(|&place| Condition::Is(parameter, place)).collect(),
-            false => places.windows(2).map(|two| Condition::Above(parameter, (two[0] + two[1]) / 2.0)).collect(),
+            false => {
+                places.windows(2).map(|two| Condition::Above(parameter, (two[0] + two[1]) / 2.0)).collect()
+            }
         };
         for condition in conditions {
             let sides: Vec<bool> = inside.iter().map(|&at| condition.is_met(samples[at].places)).collect();
@@ -181,7 +187,8 @@ mod tests {
     fn points() -> Vec<Vec<f64>> {
         let mut random = Stream::new(5, Domain::Placement, 0);
         let choice = |u: f64| if u < 0.5 { 0.25 } else { 0.75 };
-        let mut point = || vec![random.uniform(), random.uniform(), random.uniform(), choice(random.uniform())];
+        let mut point =
+            || vec![random.uniform(), random.uniform(), random.uniform(), choice(random.uniform())];
         (0..60).map(|_| point()).collect()
     }
     const IS_CHOICE: [bool; 4] = [false, false, false, true];
@@ -199,7 +206,9 @@ mod tests {
         let mut parameters: Vec<usize> = found.parameters.iter().map(|(at, _)| *at).collect();
         parameters.sort_unstable();
         assert_eq!(parameters, [1, 3]);
-        assert!(found.when.iter().any(|c| matches!(c, Condition::Above(1, bound) if (bound - 0.4).abs() < 0.1)));
+        assert!(
+            found.when.iter().any(|c| matches!(c, Condition::Above(1, bound) if (bound - 0.4).abs() < 0.1))
+        );
         assert!(found.when.iter().any(|c| matches!(c, Condition::Is(3, _) | Condition::IsNot(3, _))));
     }
 

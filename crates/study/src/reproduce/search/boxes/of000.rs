@@ -4,7 +4,8 @@ use super::super::space::{Acts, Change, Parameter, Range};
 use super::open::{ClaimBox, receive_buffer, recovery, set};
 use crate::reproduce::study::Study;
 
-const ALL: &[&str] = &["eemptcp[solve=once]", "mptcp", "mptcp[cc=ecmtcp]", "uncoupled", "mptcp[cc=olia]", "mptcp[cc=balia]"];
+const ALL: &[&str] =
+    &["eemptcp[solve=once]", "mptcp", "mptcp[cc=ecmtcp]", "uncoupled", "mptcp[cc=olia]", "mptcp[cc=balia]"];
 const EEMPTCP: &[&str] = &["eemptcp[solve=once]"];
 
 pub(super) fn boxes() -> Vec<ClaimBox> {
@@ -27,7 +28,8 @@ const TABLE_1: [Parameter; 12] = [
         "delay",
         &["one way", "round trip"],
         Acts::Changes(|_, _| {
-            let halves = [("path.wifi.delay", "35 ms"), ("path.lte.delay", "50 ms"), ("path.umts.delay", "60 ms")];
+            let halves =
+                [("path.wifi.delay", "35 ms"), ("path.lte.delay", "50 ms"), ("path.umts.delay", "60 ms")];
             halves.map(|(key, value)| set(key, value)).to_vec()
         }),
         "table 1 says \"delay\": of one way, or of both",
@@ -58,7 +60,8 @@ const TABLE_1: [Parameter; 12] = [
         "loss direction",
         &["to the device", "both ways"],
         Acts::Changes(|_, _| {
-            let up = [("path.wifi.up.loss", "10 %"), ("path.lte.up.loss", "2 %"), ("path.umts.up.loss", "2 %")];
+            let up =
+                [("path.wifi.up.loss", "10 %"), ("path.lte.up.loss", "2 %"), ("path.umts.up.loss", "2 %")];
             up.map(|(key, value)| set(key, value)).to_vec()
         }),
         "an error model of ns-2 stands on one link or on both: ACKs may be lost, too",
@@ -98,7 +101,8 @@ const TABLE_1: [Parameter; 12] = [
 /// Gilbert-Elliott with the printed means: a fifth of the time of a burst passes per packet, half are lost in
 /// it; the bad state then has twice the mean's part of the time.
 fn bursts() -> Vec<Change> {
-    let model = |enter: &str| format!("{{ enter_bad = \"{enter}\", leave_bad = \"20 %\", loss_bad = \"50 %\" }}");
+    let model =
+        |enter: &str| format!("{{ enter_bad = \"{enter}\", leave_bad = \"20 %\", loss_bad = \"50 %\" }}");
     // Part of the time that is bad: e/(e + 0.2) = 0.2 and 0.04, hence e = 5 % and 0.8333 %.
     let of = [("path.wifi.loss", "5 %"), ("path.lte.loss", "0.8333 %"), ("path.umts.loss", "0.8333 %")];
     of.map(|(key, enter)| set(key, model(enter))).to_vec()

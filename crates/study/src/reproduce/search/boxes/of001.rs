@@ -45,7 +45,8 @@ const fn congestion_control() -> Parameter {
         "cc",
         &["lia", "cubic", "reno", "olia"],
         Acts::Option(ALL, "cc"),
-        "not said (\"default\"): LIA by the paper's own formulas, but MPTCP 0.90 takes the system's, which is CUBIC",
+        "not said (\"default\"): LIA by the paper's own formulas, but MPTCP 0.90 takes the system's, \
+         which is CUBIC",
     )
 }
 
@@ -84,8 +85,8 @@ const WLAN_3G: [Parameter; 9] = [
         Range::Log(20.0, 1000.0, "packets"),
         ("one bandwidth-delay product", 40.0),
         Acts::Keys(&["path.wlan.queue", "path.3g.queue"]),
-        "not said: from less than a bandwidth-delay product to the 1000 packets that netem, which WANem sets, has \
-         unless told otherwise",
+        "not said: from less than a bandwidth-delay product to the 1000 packets that netem, which WANem \
+         sets, has unless told otherwise",
     ),
     receive_buffer(("4 MiB", 4194.304), BUFFER),
     congestion_control(),
@@ -109,8 +110,8 @@ const WLAN_3G: [Parameter; 9] = [
             ],
             _ => vec![set("path.wlan.energy", "wifi-huang2012"), set("path.3g.energy", "3g-huang2012")],
         }),
-        "θ is \"the sunk power for being active\": while a subflow is open, all the time, or by the radio's states \
-         with its tail (Huang et al., whose numbers they are)",
+        "θ is \"the sunk power for being active\": while a subflow is open, all the time, or by the radio's \
+         states with its tail (Huang et al., whose numbers they are)",
     ),
 ];
 

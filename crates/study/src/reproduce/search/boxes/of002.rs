@@ -5,7 +5,8 @@ use super::open::{ClaimBox, receive_buffer, recovery, set};
 use crate::reproduce::paper002::{METRIC, VERSION};
 use crate::reproduce::study::Study;
 
-const EXISTING: &[&str] = &["mptcp", "mptcp[cc=olia]", "mptcp[cc=balia]", "mptcp[cc=ecmtcp,ratio=seed002]", "dts", "edts"];
+const EXISTING: &[&str] =
+    &["mptcp", "mptcp[cc=olia]", "mptcp[cc=balia]", "mptcp[cc=ecmtcp,ratio=seed002]", "dts", "edts"];
 const BOTH: &[&str] = &["dts", "edts"];
 
 pub(super) fn boxes() -> Vec<ClaimBox> {
@@ -219,8 +220,8 @@ const RADIOS: [Parameter; 12] = [
         "energy model",
         &["of 000", "of 000, without θ", "radio states", "radio states of 2021"],
         Acts::Changes(|text, _| energy_model(text)),
-        "the radios' energy model is not said: the linear one of Huang et al., its slope alone, or radios with \
-         states that go to sleep",
+        "the radios' energy model is not said: the linear one of Huang et al., its slope alone, or radios \
+         with states that go to sleep",
     ),
     Parameter::choice(
         METRIC,

@@ -1,7 +1,7 @@
 //! 002 in networks: a virtual private cloud, BCube, FatTree, VL2.
 //!
-//! The 100 ms per link that the paper prints for its data centres are taken as 100 µs (defect 002-12), and a run
-//! lasts 1.5 s, of which the last second counts: some hundred round trips.
+//! The 100 ms per link that the paper prints for its data centres are taken as 100 µs (defect 002-12), and a
+//! run lasts 1.5 s, of which the last second counts: some hundred round trips.
 
 use super::super::space::{Acts, Parameter, Range};
 use super::open::{ClaimBox, set};
@@ -65,7 +65,8 @@ const fn delay() -> Parameter {
         Range::Log(10.0, 1000.0, "us"),
         ("100 us", 100.0),
         Acts::Keys(&["topology.delay"]),
-        "100 ms is printed and impossible within a building: from a wire and a switch to ten times what we chose",
+        "100 ms is printed and impossible within a building: from a wire and a switch to ten times what \
+         we chose",
     )
 }
 

@@ -13,8 +13,16 @@ pub(super) fn boxes() -> Vec<ClaimBox> {
         ClaimBox {
             name: "003, three radios",
             experiments: &[
-                "003-fig2a", "003-fig2b", "003-fig2c", "003-fig3a", "003-fig3b", "003-fig3c", "003-fig4a/b",
-                "003-fig4c", "003-fig5", "claim-5",
+                "003-fig2a",
+                "003-fig2b",
+                "003-fig2c",
+                "003-fig3a",
+                "003-fig3b",
+                "003-fig3c",
+                "003-fig4a/b",
+                "003-fig4c",
+                "003-fig5",
+                "claim-5",
             ],
             parameters: &RADIOS,
             studies: |_| vec![],
@@ -82,18 +90,15 @@ const RADIOS: [Parameter; 6] = [
                 percent,
             ))]
         }),
-        "not said, though windows follow from it; from a clean link to a bad radio, LTE half and mmWave twice of \
-         WiFi's",
+        "not said, though windows follow from it; from a clean link to a bad radio, LTE half and mmWave \
+         twice of WiFi's",
     ),
     Parameter::number(
         "slot",
         Range::Log(5.0, 1000.0, "ms"),
         ("10 ms", 10.0),
         Acts::Changes(|_, slot_ms| {
-            vec![Change::Slotted((
-                |params, _, slot_ms| params.slot = Nanos((slot_ms * 1e6) as u64),
-                slot_ms,
-            ))]
+            vec![Change::Slotted((|params, _, slot_ms| params.slot = Nanos((slot_ms * 1e6) as u64), slot_ms))]
         }),
         "Δt is not said: from a round trip to the second by which the figures are drawn",
     ),

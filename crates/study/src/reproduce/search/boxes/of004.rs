@@ -51,7 +51,8 @@ fn one_sink(studies: Vec<Study>) -> Vec<Study> {
         .collect()
 }
 
-const OVERLOAD: &str = "not said, and CWA takes a high delay for overload: it lies in the queue or on the way";
+const OVERLOAD: &str =
+    "not said, and CWA takes a high delay for overload: it lies in the queue or on the way";
 
 /// Delays vary by a part of themselves: the jitter follows.
 fn delayed(delay_key: &'static str, jitter_key: &'static str, ms: f64, part: f64) -> Vec<Change> {

@@ -11,7 +11,8 @@ pub(in crate::reproduce) struct ClaimBox {
     /// By their ids.
     pub(in crate::reproduce) experiments: &'static [&'static str],
     pub(in crate::reproduce) parameters: &'static [Parameter],
-    /// Which of an experiment's studies run at a point, and how: one reading each, and no longer than it takes.
+    /// Which of an experiment's studies run at a point, and how: one reading each, and no longer than it
+    /// takes.
     pub(in crate::reproduce) studies: fn(Vec<Study>) -> Vec<Study>,
     /// Seeds at each point, the same at all of them.
     pub(in crate::reproduce) seeds: u32,
