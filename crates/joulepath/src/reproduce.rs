@@ -1,5 +1,7 @@
 //! `joulepath reproduce`: which claims of the papers hold.
 
+mod claims;
+
 use std::path::{Path, PathBuf};
 
 use joulepath_report::{
@@ -44,6 +46,12 @@ const SUMMARY: &str = "README.md";
 pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
     if options.list {
         return list(&describe(&options.ids)?, options.json);
+    }
+    if options.search {
+        return claims::search(options);
+    }
+    if !options.at.is_empty() {
+        return claims::at(options);
     }
     let extent = if options.full { Extent::Full } else { Extent::Quick };
     let request = Request { ids: options.ids.clone(), extent, jobs: options.jobs };

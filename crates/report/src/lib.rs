@@ -8,6 +8,7 @@
 //! | [`map`] | which policy wins where in a plane of two keys |
 //! | [`advice`] | which interfaces for a transfer |
 //! | `reproduction` | the papers' claims |
+//! | [`search`] | where they hold |
 //!
 //! Every function is pure: it takes results and returns data or text. Writing files is the caller's business.
 
@@ -23,7 +24,9 @@ pub mod map;
 mod over_time;
 mod reproduction;
 mod scale;
+pub mod search;
 mod sheet;
+mod student;
 mod summary;
 mod table;
 mod text;
@@ -33,11 +36,14 @@ pub use html::advice::{AdvicePage, AdviceRange, AdviceTable, AdviceWay, advice_h
 pub use html::html;
 pub use html::map::{MapAxis, MapPage, map_html};
 pub use html::reproduction::reproduction_html;
+pub use html::search::search_html;
 pub use machine::{ReportError, runs_to_csv, to_csv, to_json};
 pub use reproduction::{
-    Bars, Boxes, Figure, Finding, FiveNumbers, Line, Plot, Report, Reproduction, Rule, SecondMeasurement,
-    Verdict, capital, reproduction_json, reproduction_markdown, reproduction_summary, reproduction_table,
+    Agreement, Bars, Boxes, Farthest, Figure, Finding, FiveNumbers, Judged, Line, Plot, Report, Reproduction,
+    Rule, SecondMeasurement, Verdict, capital, judge, reproduction_json, reproduction_markdown,
+    reproduction_summary, reproduction_table, shown,
 };
 pub use scale::rounded;
+pub use student::{interval, prediction, ratio_interval, wilson};
 pub use summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, PolicyRuns, summarise};
 pub use table::table;

@@ -6,6 +6,7 @@
 //! | `paper000` … `paper004`, `claims` | the experiments |
 //! | `runs`, `slotted` | runs of the engines and of 003's slotted system |
 //! | `evidence`, `metrics`, `slot_metrics` | what ran, as an examination sees it |
+//! | [`search`] | where the claims hold |
 
 mod claims;
 mod evidence;
@@ -18,6 +19,7 @@ mod paper002_data_centre;
 mod paper003;
 mod paper004;
 mod runs;
+pub mod search;
 mod slot_metrics;
 mod slotted;
 mod study;
@@ -28,10 +30,10 @@ use std::num::NonZeroUsize;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::names::suggest;
 use joulepath_model::result::Provenance;
-use joulepath_report::{Finding, Report, Reproduction, SecondMeasurement, Verdict};
+use joulepath_report::{Judged, Report, Reproduction, SecondMeasurement};
 use serde::Serialize;
 
-use self::experiment::Experiment;
+use self::experiment::{Experiment, Standing};
 use self::runs::{Done, On};
 use self::slotted::SlottedRuns;
 use self::study::Study;
@@ -194,6 +196,36 @@ fn second_engine(chosen: &[Experiment], kernel: Box<dyn Engine>) -> (Option<Box<
     }
 }
 
+/// A search of the experiments whose id begins with one of `ids`; of all of them if there are none. `packet`
+/// does the runs.
+///
+/// # Errors
+/// If there is no such experiment, or none is a paper's.
+pub fn search_plan(
+    ids: &[String],
+    request: &search::Request,
+    packet: Box<dyn Engine>,
+) -> Result<search::Plan> {
+    search::Plan::of(request, choose(experiments(), ids)?, packet)
+}
+
+/// The experiments whose id begins with one of `ids` at one point of their box, with the seeds that confirm
+/// it. A run that fails is told, and counted as missing.
+///
+/// # Errors
+/// If there is no such experiment, or they share no box, or the box has no such key or value.
+pub fn reproduce_at(
+    ids: &[String],
+    request: &search::Request,
+    at: &[(String, String)],
+    packet: Box<dyn Engine>,
+    by: &Provenance,
+    watch: Watch<'_>,
+    cancel: &Cancel,
+) -> Result<Reproduction> {
+    search::at(request, choose(experiments(), ids)?, at, packet, by, watch, cancel)
+}
+
 /// Does every run that `stored` does not have, and examines what there is. A run that fails is told, and
 /// counted as missing.
 pub fn reproduce(
@@ -230,13 +262,13 @@ impl Plan {
         let (evidence, mut missing) = self.runs.evidence(experiment, done, slotted, On::Packet);
         missing += experiment.slots.iter().map(|&batch| slotted.missing(batch)).sum::<u64>();
         let examined = (experiment.examine)(&evidence);
-        let judged = || examined.findings.iter().filter_map(|finding| finding.verdict);
-        let verdict = if experiment.is_open { Verdict::CannotBe } else { Verdict::weakest(judged()) };
+        let Judged { verdict, reading, reason } = experiment.judged(&examined.findings);
         let mut kernel = None;
         if self.kernel.is_some() && experiment.studies.iter().any(|study| study.kernel.is_some()) {
             let (evidence, lacking) = self.runs.evidence(experiment, done, slotted, On::Kernel);
             missing += lacking;
-            kernel = second(&(experiment.examine)(&evidence).findings, &examined.findings);
+            let measured = (experiment.examine)(&evidence).findings;
+            kernel = SecondMeasurement::of(&measured, &examined.findings);
         }
         Report {
             id: experiment.id.to_owned(),
@@ -244,7 +276,10 @@ impl Plan {
             source: experiment.source.to_owned(),
             claim: experiment.claim.to_owned(),
             verdict,
-            reason: experiment.reason.to_owned(),
+            reading,
+            reason,
+            cause: experiment.cause.to_owned(),
+            is_ours: experiment.standing == Standing::Ours,
             set_up: experiment.studies.iter().map(|study| study.describe(self.extent)).collect(),
             engines: engines(experiment, !examined.findings.is_empty()),
             findings: examined.findings,
@@ -264,20 +299,6 @@ fn engines(experiment: &Experiment, has_findings: bool) -> Vec<String> {
         engines.push("computed".to_owned());
     }
     engines
-}
-
-/// What the real stack says of those findings that it could measure. It agrees if on these the simulator's
-/// weakest verdict is the same.
-fn second(measured: &[Finding], simulated: &[Finding]) -> Option<SecondMeasurement> {
-    let pairs: Vec<_> =
-        measured.iter().zip(simulated).filter(|(real, _)| real.measured.is_some() && real.n > 1).collect();
-    if pairs.iter().all(|(real, _)| real.verdict.is_none()) {
-        return None;
-    }
-    let verdict = Verdict::weakest(pairs.iter().filter_map(|(real, _)| real.verdict));
-    let of_simulator = Verdict::weakest(pairs.iter().filter_map(|(_, simulated)| simulated.verdict));
-    let findings = pairs.iter().map(|(real, _)| (*real).clone()).collect();
-    Some(SecondMeasurement { findings, verdict, agrees: verdict == of_simulator })
 }
 
 #[cfg(test)]

@@ -5,17 +5,33 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::shared::key_value;
+
 pub(super) const HELP: &str = "\
 Examples:
   joulepath reproduce --list
   joulepath reproduce 000 --quick
   joulepath reproduce 000-fig4 004 --full
   joulepath reproduce --full --docs docs/papers
+  joulepath reproduce --search --out results --docs docs/papers
+  joulepath reproduce 004-fig5 --at queue='200 packets' --at scheduler=minrtt
 
 ID is an experiment, or how its name begins: `000`, `002-fig1`. Each has a claim, a rule that was fixed before
 anything ran, and a verdict: reproduced, direction only, not reproduced, cannot be. The same command goes on
 where it was interrupted: finished runs are stored in the folder --out. Two- and three-radio experiments are
-measured a second time in the kernel's own stack (--full only; needs root).";
+measured a second time in the kernel's own stack (--full only; needs root).
+
+--search asks where a claim holds: over a box of what its paper leaves open, declared with a reason for each
+range, by a Latin hypercube that is refined at the border. --at shows a claim at one point of its box, and
+`--at usual` at the shipped scenario.";
+
+/// `KEY=VALUE`, or `usual`, which changes nothing.
+fn point(text: &str) -> Result<Option<(String, String)>, String> {
+    match text.trim() {
+        "usual" => Ok(None),
+        text => key_value(text).map(Some),
+    }
+}
 
 /// Options of `reproduce`.
 #[derive(Debug, Args)]
@@ -29,6 +45,23 @@ pub(crate) struct ReproduceOptions {
     /// All experiments with all seeds, and the second measurement in the kernel.
     #[arg(long)]
     pub(crate) full: bool,
+    /// Where each claim holds, over what its paper leaves open; claims.json, claims.html and finished runs in
+    /// the folder --out.
+    #[arg(long, conflicts_with_all = ["full", "list", "no_kernel", "at"])]
+    pub(crate) search: bool,
+    /// Points of each box before refinement; each box has its own number if absent.
+    #[arg(long, value_name = "N", requires = "search")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) points: Option<u32>,
+    /// First seed of a search; its points are drawn with it, too.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u64).range(0..=1_000_000_000))]
+    pub(crate) seed: u64,
+    /// Show experiments at one point of their box: a parameter that the search varies and its value, or
+    /// `usual`. May be repeated.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = point)]
+    #[arg(conflicts_with_all = ["full", "list", "docs"])]
+    pub(crate) at: Vec<Option<(String, String)>>,
     /// Leave the second measurement out.
     #[arg(long)]
     pub(crate) no_kernel: bool,

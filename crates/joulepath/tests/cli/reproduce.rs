@@ -40,7 +40,7 @@ fn the_quick_extent_yields_verdicts_figures_page_and_json() {
         found.map(|experiment| experiment["verdict"].as_str().unwrap().to_owned())
     };
     assert_eq!(verdict_of("claim-7").as_deref(), Some("reproduced"));
-    assert_eq!(verdict_of("004-dT").as_deref(), Some("not-reproduced"));
+    assert_eq!(verdict_of("004-dT").as_deref(), Some("erratum"));
     let page = fs::read_to_string(folder.path().join("joulepath-reproduction/quick.html")).unwrap();
     assert!(page.contains("id=\"000-fig4\""));
 }
@@ -110,8 +110,84 @@ fn results_stand_between_the_marks_of_the_papers_pages() {
         text.starts_with("# 004\n<!-- results: begin -->\n")
             && text.ends_with("<!-- results: end -->\nend\n")
     );
-    assert!(text.contains("`004-dT`") && text.contains("not reproduced") && !text.contains("old"), "{text}");
+    assert!(text.contains("`004-dT`") && text.contains("erratum") && !text.contains("old"), "{text}");
     let said = joulepath_in(folder.path(), &["reproduce", "000-alg1", "--docs", "."]);
     assert_ne!(said.code, Some(0));
     assert!(said.stderr.contains("000.md"), "{}", said.stderr);
+}
+
+/// What the search prints as JSON; it is what stands in `claims.json`.
+fn search(folder: &Path, more: &[&str]) -> Value {
+    let printed =
+        joulepath_in(folder, &[&["reproduce", "--search", "--quick", "--quiet", "--json"], more].concat())
+            .ok();
+    let written = fs::read_to_string(folder.join("joulepath-reproduction/claims.json")).unwrap();
+    assert_eq!(printed, written);
+    serde_json::from_str(&written).unwrap()
+}
+
+#[test]
+fn a_search_says_of_each_claim_where_it_holds_and_its_commands_run() {
+    let folder = folder();
+    let found = search(folder.path(), &["000-alg1", "000-fig8", "003-thm1", "004-dT", "--points", "3"]);
+    let claims = found["claims"].as_array().unwrap();
+    assert_eq!(claims.len(), 4);
+    for claim in claims {
+        let parts = ["part_holds", "part_fails", "part_undecided"].map(|part| claim[part].as_f64().unwrap());
+        assert!((parts.iter().sum::<f64>() - 1.0).abs() < 1e-5, "{claim}");
+        let command = shlex::split(claim["command"].as_str().unwrap()).unwrap();
+        assert_eq!(command[0], "joulepath");
+        let said = joulepath_in(folder.path(), &command[1..].iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(said.code, Some(0), "{command:?}: {}", said.stderr);
+        assert!(said.stdout.contains(claim["id"].as_str().unwrap()), "{}", said.stdout);
+        for line in claim["compare"].as_array().unwrap() {
+            let compare = shlex::split(line.as_str().unwrap()).unwrap();
+            let said =
+                joulepath_in(folder.path(), &compare[1..].iter().map(String::as_str).collect::<Vec<_>>());
+            assert_eq!(said.code, Some(0), "{line}: {}", said.stderr);
+        }
+    }
+    let of = |id: &str| claims.iter().find(|claim| claim["id"] == id).unwrap();
+    assert_eq!(of("000-alg1")["verdict"], "undetermined");
+    assert_eq!(of("003-thm1")["verdict"], "holds throughout");
+    assert_eq!(of("004-dT")["verdict"], "erratum");
+    let page = fs::read_to_string(folder.path().join("joulepath-reproduction/claims.html")).unwrap();
+    assert!(page.contains("id=\"000-fig8\""));
+}
+
+#[test]
+fn an_interrupted_search_goes_on_and_the_result_is_the_same() {
+    let folder = folder();
+    let ids = ["000-fig8", "--points", "3"];
+    let first = search(folder.path(), &ids);
+    let path = folder.path().join("joulepath-reproduction/search.runs.jsonl");
+    let whole = fs::read_to_string(&path).unwrap();
+    let half: String =
+        whole.lines().take(whole.lines().count() / 2).map(|line| format!("{line}\n")).collect();
+    fs::write(&path, half).unwrap();
+    let mut second = search(folder.path(), &ids);
+    // The time that the runs took is not a result.
+    second["run_s"] = first["run_s"].clone();
+    assert_eq!(first, second);
+    let mut runs = [whole.lines().count(), fs::read_to_string(&path).unwrap().lines().count()];
+    runs.sort_unstable();
+    assert_eq!(runs[0], runs[1], "nothing is done twice, and nothing is left out");
+    // With another seed other points are drawn.
+    let other = search(folder.path(), &["000-fig8", "--points", "3", "--seed", "5"]);
+    assert_ne!(first["boxes"][0]["points"], other["boxes"][0]["points"]);
+}
+
+#[test]
+fn a_point_that_no_box_has_is_refused_with_the_mend() {
+    for (arguments, what) in [
+        (&["000-fig8", "--at", "queue=7 packets"][..], "write a number from 10 to 1000 packets"),
+        (&["000-fig8", "--at", "speed=9"], "the box has no `speed`"),
+        (&["000-fig8", "--at", "scheduler=best"], "it is one of minrtt, first-free"),
+        (&["000-fig8", "004-fig4", "--at", "usual"], "share no box"),
+        (&["claim-7", "--search"], "not a paper's"),
+    ] {
+        let said = joulepath(&[&["reproduce"], arguments].concat());
+        assert_eq!(said.code, Some(2), "{arguments:?}: {}", said.stderr);
+        assert!(said.stderr.contains(what), "{arguments:?}: {}", said.stderr);
+    }
 }

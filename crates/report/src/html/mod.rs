@@ -12,6 +12,7 @@ pub(crate) mod map;
 mod measure;
 mod payload;
 pub(crate) mod reproduction;
+pub(crate) mod search;
 
 use answer::{Fact, facts};
 use askama::Template;

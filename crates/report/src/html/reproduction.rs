@@ -6,7 +6,7 @@ use askama::Template;
 use super::assets::Assets;
 use super::figures::drawn;
 use crate::machine::ReportError;
-use crate::reproduction::{Figure, Finding, Report, Reproduction, Shown, Verdict};
+use crate::reproduction::{Agreement, Figure, Finding, Report, Reproduction, Shown, Verdict};
 
 /// The page's scripts, in the order in which they need each other.
 const SCRIPTS: [&str; 11] = [
@@ -61,14 +61,15 @@ impl Page<'_> {
         chips
     }
 
-    fn counts(&self) -> [(Verdict, usize); 4] {
-        Verdict::ALL.map(|verdict| (verdict, self.all.count(verdict)))
+    /// How many experiments have each verdict, and on how many independent questions they stand.
+    fn counts(&self) -> [(Verdict, usize, usize); Verdict::ALL.len()] {
+        Verdict::ALL.map(|verdict| (verdict, self.all.count(verdict), self.all.causes(verdict)))
     }
 
     /// How many were measured in the kernel, and for how many it does not agree.
     fn kernel_counts(&self) -> (usize, usize) {
         let all = || self.all.experiments.iter().filter_map(|report| report.kernel.as_ref());
-        (all().count(), all().filter(|kernel| !kernel.agrees).count())
+        (all().count(), all().filter(|kernel| kernel.agreement == Agreement::Differs).count())
     }
 
     /// Each kind of experiment once, in the order of the experiments.
@@ -108,7 +109,7 @@ impl Group<'_> {
     }
 
     /// By verdict: how many, and the first of them.
-    fn counts(&self) -> [(Verdict, usize, Option<&str>); 4] {
+    fn counts(&self) -> [(Verdict, usize, Option<&str>); Verdict::ALL.len()] {
         Verdict::ALL.map(|verdict| {
             let of = || self.sections.iter().filter(|section| section.report.verdict == verdict);
             (verdict, of().count(), of().next().map(|section| section.report.id.as_str()))
@@ -127,11 +128,10 @@ struct Section<'a> {
 impl Section<'_> {
     /// What filters ask for: the engines, and what the kernel says.
     fn engine_words(&self) -> String {
-        let kernel = self
-            .report
-            .kernel
-            .as_ref()
-            .map(|kernel| if kernel.agrees { "kernel" } else { "kernel kernel-differs" });
+        let kernel = self.report.kernel.as_ref().map(|kernel| match kernel.agreement {
+            Agreement::Differs => "kernel kernel-differs",
+            Agreement::Agrees | Agreement::Inconclusive => "kernel",
+        });
         let none = self.report.engines.is_empty().then_some("none");
         let engines = self.report.engines.iter().map(String::as_str);
         engines.chain(none).chain(kernel).collect::<Vec<_>>().join(" ")
@@ -199,7 +199,9 @@ fn class(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "reproduced",
         Verdict::DirectionOnly => "direction",
+        Verdict::Inconclusive => "unsure",
         Verdict::NotReproduced => "not",
+        Verdict::Erratum => "erratum",
         Verdict::CannotBe => "cannot",
     }
 }
@@ -209,7 +211,9 @@ fn sign(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Reproduced => "✓",
         Verdict::DirectionOnly => "↗",
+        Verdict::Inconclusive => "?",
         Verdict::NotReproduced => "✗",
+        Verdict::Erratum => "!",
         Verdict::CannotBe => "–",
     }
 }

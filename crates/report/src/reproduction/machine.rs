@@ -1,5 +1,6 @@
 //! The scoreboard for programs.
 
+use serde::Serialize;
 use serde_json::{Number, Value};
 
 use super::Reproduction;
@@ -12,7 +13,12 @@ use crate::scale::rounded;
 /// # Errors
 /// If a number fits no JSON.
 pub fn reproduction_json(all: &Reproduction) -> Result<String, ReportError> {
-    let mut json = serde_json::to_value(all)?;
+    short_json(all)
+}
+
+/// Any results, as [`reproduction_json`].
+pub(crate) fn short_json(results: &impl Serialize) -> Result<String, ReportError> {
+    let mut json = serde_json::to_value(results)?;
     round(&mut json);
     Ok(format!("{json}\n"))
 }

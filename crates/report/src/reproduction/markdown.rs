@@ -17,8 +17,7 @@ pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
         (all.run_s / 60.0).ceil()
     );
     for report in &reports {
-        text +=
-            &format!("| `{}` | {} | {} |\n", cell(&report.id), cell(&report.claim), report.verdict.name());
+        text += &format!("| `{}` | {} | {} |\n", cell(&report.id), cell(&report.claim), verdict(report));
     }
     for report in reports {
         text += &section(report);
@@ -38,7 +37,8 @@ pub fn reproduction_summary(all: &Reproduction) -> String {
         "---:|".repeat(Verdict::ALL.len())
     );
     let count = |wanted: Option<&str>| {
-        let of_paper = |report: &&Report| wanted.is_none_or(|wanted| report.paper() == wanted);
+        let of_paper =
+            |report: &&Report| !report.is_ours && wanted.is_none_or(|wanted| report.paper() == wanted);
         let many = |verdict| {
             all.experiments
                 .iter()
@@ -53,19 +53,29 @@ pub fn reproduction_summary(all: &Reproduction) -> String {
         let page = if name == "claim" { "claims" } else { name };
         text += &format!("| [{page}]({page}.md) | {} |\n", count(Some(name)));
     }
+    let causes = Verdict::ALL.map(|verdict| all.causes(verdict).to_string()).join(" | ");
     text += &format!(
-        "| all | {} |\n\n| experiment | claim | verdict | kernel |\n|---|---|---|---|\n",
+        "| all | {} |\n| independent causes | {causes} |\n\n| experiment | claim | verdict | kernel |\n\
+         |---|---|---|---|\n",
         count(None)
     );
     for report in &all.experiments {
-        let kernel = report.kernel.as_ref().map_or("", |second| match second.agrees {
-            true => "agrees",
-            false => second.verdict.name(),
+        let kernel = report.kernel.as_ref().map_or(String::new(), |second| {
+            let far =
+                second.farthest.as_ref().map_or(String::new(), |far| format!(" ({})", cell(&far.words())));
+            format!("{}{far}", second.agreement.name())
         });
         let (id, claim) = (cell(&report.id), cell(&report.claim));
-        text += &format!("| `{id}` | {claim} | {} | {kernel} |\n", report.verdict.name());
+        text += &format!("| `{id}` | {claim} | {} | {kernel} |\n", verdict(report));
     }
     text
+}
+
+/// With the reading that has it, and whether it is no paper's.
+fn verdict(report: &Report) -> String {
+    let reading = report.reading.as_ref().map_or(String::new(), |reading| format!(" ({})", cell(reading)));
+    let ours = if report.is_ours { ", our own statement" } else { "" };
+    format!("{}{reading}{ours}", report.verdict.name())
 }
 
 fn section(report: &Report) -> String {
@@ -75,8 +85,8 @@ fn section(report: &Report) -> String {
         report.title,
         report.source,
         sentence(&report.claim),
-        capital(report.verdict.name()),
-        report.reason
+        capital(&verdict(report)),
+        sentence(&report.reason)
     );
     let mut text = text.trim_end().to_owned() + "\n";
     if report.missing > 0 {
@@ -90,8 +100,9 @@ fn section(report: &Report) -> String {
         }
     }
     if let Some(kernel) = &report.kernel {
-        let agrees = if kernel.agrees { "agrees" } else { "does not agree" };
-        text += &format!("\nThe real stack {agrees}: {}.\n", kernel.verdict.name());
+        let far =
+            kernel.farthest.as_ref().map_or(String::new(), |far| format!("; farthest: {}", far.words()));
+        text += &format!("\nIn the real stack: {}{far}.\n", kernel.agreement.name());
     }
     if !report.set_up.is_empty() {
         text += "\nRuns:\n\n";
@@ -119,7 +130,7 @@ fn cell(text: &str) -> String {
 
 fn sentence(text: &str) -> String {
     let text = capital(text);
-    if text.ends_with('.') { text } else { text + "." }
+    if text.is_empty() || text.ends_with('.') { text } else { text + "." }
 }
 
 /// With a capital as its first letter.

@@ -4,21 +4,29 @@
 //! |---|---|
 //! | this one | the schema, as it stands in JSON |
 //! | `rule` | from a measurement to a verdict |
+//! | `reason` | from findings to a verdict on all of them, and to a sentence |
 //! | `digits`, `shown` | how many digits of both are shown |
 //! | `table`, `markdown`, `machine` | for the terminal, for the papers' pages, for programs |
 
 mod digits;
 mod machine;
 mod markdown;
+mod reason;
 mod rule;
 mod shown;
 mod table;
 
+use std::collections::BTreeSet;
+
 use joulepath_model::result::Estimate;
 use serde::{Deserialize, Serialize};
 
+use crate::student::{interval, prediction};
+
 pub use machine::reproduction_json;
+pub(crate) use machine::short_json;
 pub use markdown::{capital, reproduction_markdown, reproduction_summary};
+pub use reason::{Judged, judge, shown};
 pub use rule::{Rule, Verdict};
 pub(crate) use shown::Shown;
 pub use table::reproduction_table;
@@ -58,10 +66,20 @@ pub struct Report {
     pub source: String,
     /// What the paper says.
     pub claim: String,
-    /// What our measurements say of it: the weakest verdict of its findings.
+    /// What our measurements say of it: under one reading of what the paper leaves open the weakest verdict
+    /// of the findings; over the readings the strongest of these.
     pub verdict: Verdict,
-    /// Why it differs, or why it cannot be measured; why it agrees where that is not plain.
+    /// The reading that has this verdict, if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<String>,
+    /// Made from the findings: which decide, and by what numbers; or why nothing can be measured.
     pub reason: String,
+    /// The one question on which it stands or falls: rows that share it are no independent witnesses.
+    #[serde(default)]
+    pub cause: String,
+    /// Whether it is this project's statement, not a paper's: shown, and not counted.
+    #[serde(default)]
+    pub is_ours: bool,
     /// What was run: scenarios with their overrides, policies, seeds, engine.
     pub set_up: Vec<String>,
     /// What its numbers come from, the kernel apart: `packet`, `slotted`, `computed` (closed forms and
@@ -87,8 +105,96 @@ pub struct SecondMeasurement {
     pub findings: Vec<Finding>,
     /// Their weakest verdict.
     pub verdict: Verdict,
-    /// Whether it is the simulator's.
-    pub agrees: bool,
+    /// Whether its numbers are the simulator's.
+    #[serde(default)]
+    pub agreement: Agreement,
+    /// The finding that differs most: its number in the kernel over the simulator's, with the kernel's
+    /// interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub farthest: Option<Farthest>,
+}
+
+/// Whether two engines have the same numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Agreement {
+    /// All intervals lie within a fifth of the simulator's numbers.
+    Agrees,
+    /// Some interval lies wholly beyond that.
+    Differs,
+    /// The intervals are too wide to say.
+    #[default]
+    Inconclusive,
+}
+
+impl Agreement {
+    /// For humans.
+    pub fn name(self) -> &'static str {
+        match self {
+            Agreement::Agrees => "agrees",
+            Agreement::Differs => "differs",
+            Agreement::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// A number of the kernel beside the simulator's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Farthest {
+    /// What is measured.
+    pub what: String,
+    /// The kernel's over the simulator's mean.
+    pub ratio: Estimate,
+    /// Number of the kernel's values.
+    pub n: u32,
+}
+
+impl Farthest {
+    /// `0.52 [0.47, 0.58] of the simulator's, n = 5`.
+    pub fn words(&self) -> String {
+        let Estimate { mean, lo, hi } = self.ratio;
+        format!("{}: {mean:.2} [{lo:.2}, {hi:.2}] of the simulator's, n = {}", self.what, self.n)
+    }
+}
+
+/// A number of the kernel within this factor of the simulator's is the same, for what either can say.
+const SAME: f64 = 1.25;
+
+impl SecondMeasurement {
+    /// The kernel's findings beside the simulator's; none if it measured nothing that is judged.
+    pub fn of(measured: &[Finding], simulated: &[Finding]) -> Option<Self> {
+        let has_spread = |finding: &Finding| finding.measured.is_some() && finding.n > 1;
+        let pairs: Vec<_> = measured.iter().zip(simulated).filter(|(real, _)| has_spread(real)).collect();
+        if pairs.iter().all(|(real, _)| real.verdict.is_none()) {
+            return None;
+        }
+        let beside = |(real, simulated): &(&Finding, &Finding)| {
+            let (ours, base) = (real.measured?, simulated.measured?.mean);
+            let [mean, lo, hi] = [ours.mean, ours.lo, ours.hi].map(|value| value / base);
+            let ratio = Estimate { mean, lo: lo.min(hi), hi: hi.max(lo) };
+            mean.is_finite().then(|| Farthest { what: real.what_and_where(), ratio, n: real.n })
+        };
+        let ratios: Vec<Farthest> = pairs.iter().filter_map(beside).collect();
+        let is_same = |f: &Farthest| 1.0 / SAME <= f.ratio.lo && f.ratio.hi <= SAME;
+        let is_other = |f: &Farthest| f.ratio.hi < 1.0 / SAME || SAME < f.ratio.lo;
+        let agreement = match () {
+            () if ratios.iter().any(is_other) => Agreement::Differs,
+            () if !ratios.is_empty() && ratios.iter().all(is_same) => Agreement::Agrees,
+            () => Agreement::Inconclusive,
+        };
+        // What differs beyond chance stands for all before what is merely uncertain.
+        let decides = |f: &Farthest| (is_other(f), libm::fabs(libm::log(f.ratio.mean.abs().max(1e-9))));
+        let farthest = ratios.into_iter().max_by(|a, b| {
+            let ((a_other, a), (b_other, b)) = (decides(a), decides(b));
+            a_other.cmp(&b_other).then(a.total_cmp(&b))
+        });
+        Some(SecondMeasurement {
+            verdict: Verdict::weakest(pairs.iter().filter_map(|(real, _)| real.verdict)),
+            findings: pairs.iter().map(|(real, _)| (*real).clone()).collect(),
+            agreement,
+            farthest,
+        })
+    }
 }
 
 /// One number or relation.
@@ -109,6 +215,12 @@ pub struct Finding {
     pub n: u32,
     /// What follows; none if it is shown without being judged.
     pub verdict: Option<Verdict>,
+    /// Where one run lies with 95 % probability: held against what a paper states of its single run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<(f64, f64)>,
+    /// Under which reading of what the paper leaves open it was measured; none if there is only one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<String>,
 }
 
 impl Finding {
@@ -122,15 +234,31 @@ impl Finding {
     ) -> Self {
         let verdict = rule.judge(measured);
         let (what, unit) = (what.into(), unit.to_owned());
-        Finding { what, best_at: None, unit, rule, measured, n: n as u32, verdict }
+        let (n, run, reading) = (n as u32, None, None);
+        Finding { what, best_at: None, unit, rule, measured, n, verdict, run, reading }
+    }
+
+    /// Judges what a paper states of a single run against where one run of ours lies: `values` are one each.
+    pub fn of_one_run(what: impl Into<String>, unit: &str, rule: Rule, values: &[f64]) -> Self {
+        Finding::new(what, unit, rule, interval(values), values.len()).with_run(prediction(values))
+    }
+
+    /// Judged again, by where one run lies.
+    pub fn with_run(self, run: Option<(f64, f64)>) -> Self {
+        let verdict = self.rule.judge_one_run(self.measured, run);
+        Finding { verdict, run, ..self }
+    }
+
+    /// Measured under a reading of what the paper leaves open.
+    pub fn under(self, reading: &str) -> Self {
+        Finding { reading: Some(reading.to_owned()), ..self }
     }
 
     /// What is measured, and in a sweep where.
     pub(crate) fn what_and_where(&self) -> String {
-        match &self.best_at {
-            Some(place) => format!("{}, best at {place}", self.what),
-            None => self.what.clone(),
-        }
+        let best = self.best_at.as_ref().map_or(String::new(), |place| format!(", best at {place}"));
+        let reading = self.reading.as_ref().map_or(String::new(), |reading| format!(", {reading}"));
+        format!("{}{reading}{best}", self.what)
     }
 }
 
@@ -268,6 +396,11 @@ impl Report {
         self.id.split_once('-').map_or(self.id.as_str(), |(paper, _)| paper)
     }
 
+    /// The question that it stands on; its identity if none is named.
+    fn cause_or_id(&self) -> &str {
+        if self.cause.is_empty() { &self.id } else { &self.cause }
+    }
+
     /// What of a paper it is about, as its identity says.
     pub(crate) fn kind(&self) -> &'static str {
         const KINDS: [(&str, &str); 4] =
@@ -290,8 +423,15 @@ impl Reproduction {
         papers
     }
 
-    /// How many experiments have `verdict`.
+    /// How many of the papers' experiments have `verdict`.
     pub fn count(&self, verdict: Verdict) -> usize {
-        self.experiments.iter().filter(|report| report.verdict == verdict).count()
+        self.experiments.iter().filter(|report| !report.is_ours && report.verdict == verdict).count()
+    }
+
+    /// How many independent questions those experiments stand on.
+    pub fn causes(&self, verdict: Verdict) -> usize {
+        let of = |report: &&Report| !report.is_ours && report.verdict == verdict;
+        let causes: BTreeSet<&str> = self.experiments.iter().filter(of).map(Report::cause_or_id).collect();
+        causes.len()
     }
 }

@@ -13,23 +13,35 @@ pub enum Verdict {
     Reproduced,
     /// The effect has the stated sign beyond chance, but not the stated size.
     DirectionOnly,
-    /// There is no such effect beyond chance, or it has the other sign.
+    /// The interval holds both what is stated and what would refute it: too few runs to say.
+    Inconclusive,
+    /// There is no such effect, or it has the other sign, beyond chance.
     NotReproduced,
+    /// The statement is wrong by the paper's own equations: a slip, which no measurement can mend.
+    Erratum,
     /// The paper does not say enough, or states nothing that can be measured.
     CannotBe,
 }
 
 impl Verdict {
     /// All of them, the strongest first.
-    pub const ALL: [Verdict; 4] =
-        [Verdict::Reproduced, Verdict::DirectionOnly, Verdict::NotReproduced, Verdict::CannotBe];
+    pub const ALL: [Verdict; 6] = [
+        Verdict::Reproduced,
+        Verdict::DirectionOnly,
+        Verdict::Inconclusive,
+        Verdict::NotReproduced,
+        Verdict::Erratum,
+        Verdict::CannotBe,
+    ];
 
     /// For humans.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Reproduced => "reproduced",
             Verdict::DirectionOnly => "direction only",
+            Verdict::Inconclusive => "inconclusive",
             Verdict::NotReproduced => "not reproduced",
+            Verdict::Erratum => "erratum",
             Verdict::CannotBe => "cannot be",
         }
     }
@@ -40,11 +52,18 @@ impl Verdict {
     }
 }
 
+/// An effect below this part of what it is compared with is none: a ratio within 1 % of 1.
+const NEGLIGIBLE: f64 = 0.01;
+/// A prediction interval that reaches farther than this part of what is stated, to either side, holds nearly
+/// everything and tells nothing.
+const WIDEST_PREDICTION: f64 = 0.5;
+
 /// How a claim is judged. Fixed with the experiment, before anything runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Rule {
-    /// A number. Reproduced if the interval, widened by the tolerance, holds it.
+    /// A number. Reproduced if the interval, widened by the tolerance, holds it, and is itself no wider than
+    /// the tolerance to either side; if it is wider, nothing can be said.
     Value {
         /// What the paper states.
         stated: f64,
@@ -91,41 +110,42 @@ pub enum Rule {
 impl Rule {
     /// The verdict on `measured`; none if it is only shown.
     pub fn judge(&self, measured: Option<Estimate>) -> Option<Verdict> {
-        (*self != Rule::Shown).then(|| self.judged(measured))
+        (*self != Rule::Shown).then(|| self.judged(measured, None))
     }
 
-    fn judged(&self, measured: Option<Estimate>) -> Verdict {
-        let Some(Estimate { mean, lo, hi }) = measured.filter(|ours| ours.mean.is_finite()) else {
+    /// The verdict where the paper has a single run: what it states is held against where one run of ours
+    /// lies with 95 % probability, not against the interval of our mean.
+    pub fn judge_one_run(&self, measured: Option<Estimate>, run: Option<(f64, f64)>) -> Option<Verdict> {
+        (*self != Rule::Shown).then(|| self.judged(measured, run))
+    }
+
+    fn judged(&self, measured: Option<Estimate>, run: Option<(f64, f64)>) -> Verdict {
+        let Some(ours) = measured.filter(|ours| ours.mean.is_finite()) else {
             return Verdict::CannotBe;
         };
-        let when = |holds: bool| if holds { Verdict::Reproduced } else { Verdict::NotReproduced };
-        // On the stated side of 1, beyond chance.
-        let directed = |stated: f64| if stated > 1.0 { lo > 1.0 } else { hi < 1.0 };
         match *self {
-            Rule::Value { stated, tolerance } => {
-                let slack = tolerance * stated.abs();
-                when(lo - slack <= stated && stated <= hi + slack)
-            }
+            Rule::Value { stated, tolerance } => hit(&ours, run, stated, tolerance * stated.abs(), stated),
             Rule::Ratio { stated, tolerance } => {
-                let slack = tolerance * (stated - 1.0).abs();
-                let held = lo - slack <= stated && stated <= hi + slack;
-                match () {
-                    () if held && directed(stated) => Verdict::Reproduced,
-                    () if directed(stated) => Verdict::DirectionOnly,
-                    () => Verdict::NotReproduced,
+                let effect = stated - 1.0;
+                match hit(&ours, run, stated, tolerance * effect.abs(), effect) {
+                    Verdict::Reproduced
+                        if run.is_none() && direction(&ours, stated) != Verdict::Reproduced =>
+                    {
+                        Verdict::Inconclusive
+                    }
+                    Verdict::NotReproduced if direction(&ours, stated) == Verdict::Reproduced => {
+                        Verdict::DirectionOnly
+                    }
+                    Verdict::NotReproduced => direction(&ours, stated),
+                    other => other,
                 }
             }
-            Rule::UpTo { stated, tolerance } => {
-                let enough = (1.0 - tolerance) * (stated - 1.0).abs();
-                match () {
-                    () if directed(stated) && (mean - 1.0).abs() >= enough => Verdict::Reproduced,
-                    () if directed(stated) => Verdict::DirectionOnly,
-                    () => Verdict::NotReproduced,
-                }
-            }
-            Rule::Above { than } => when(lo > than),
-            Rule::Below { than } => when(hi < than),
-            Rule::Within { low, high } => when(low <= lo && hi <= high),
+            Rule::UpTo { stated, tolerance } => up_to(&ours, stated, tolerance),
+            Rule::Above { than } => above(&ours, than),
+            Rule::Below { than } => above(&mirrored(&ours), -than),
+            Rule::Within { low, high } if low <= ours.lo && ours.hi <= high => Verdict::Reproduced,
+            Rule::Within { low, high } if ours.hi < low || high < ours.lo => Verdict::NotReproduced,
+            Rule::Within { .. } => Verdict::Inconclusive,
             Rule::Shown => Verdict::CannotBe,
         }
     }
@@ -160,13 +180,14 @@ impl Rule {
         match *self {
             Rule::Value { tolerance, .. } => {
                 format!(
-                    "the 95 % interval, widened by {} % of the stated value, holds it",
+                    "the 95 % interval, widened by {} % of the stated value, holds it, and is no wider than \
+                     that to either side",
                     percent(tolerance)
                 )
             }
             Rule::Ratio { tolerance, .. } => format!(
-                "the 95 % interval, widened by {} % of the stated effect, holds it; \
-                 direction: the interval lies on its side of 1",
+                "the 95 % interval, widened by {} % of the stated effect, holds it, and is no wider than \
+                 that to either side; direction: the interval lies on its side of 1",
                 percent(tolerance)
             ),
             Rule::UpTo { tolerance, .. } => format!(
@@ -182,6 +203,55 @@ impl Rule {
     }
 }
 
+/// Whether `stated` is hit within `slack`; `scale` is the size of what is stated.
+fn hit(ours: &Estimate, run: Option<(f64, f64)>, stated: f64, slack: f64, scale: f64) -> Verdict {
+    let (lo, hi) = run.unwrap_or((ours.lo, ours.hi));
+    let widest = if run.is_some() { WIDEST_PREDICTION * scale.abs() } else { slack };
+    match () {
+        () if stated < lo - slack || hi + slack < stated => Verdict::NotReproduced,
+        () if (hi - lo) / 2.0 <= widest => Verdict::Reproduced,
+        () => Verdict::Inconclusive,
+    }
+}
+
+/// More than `than` beyond chance; not reproduced if it is less, or so near that there is no effect.
+fn above(ours: &Estimate, than: f64) -> Verdict {
+    let none = NEGLIGIBLE * than.abs();
+    match () {
+        () if ours.lo > than => Verdict::Reproduced,
+        () if ours.hi <= than || (ours.lo >= than - none && ours.hi <= than + none) => Verdict::NotReproduced,
+        () => Verdict::Inconclusive,
+    }
+}
+
+fn mirrored(ours: &Estimate) -> Estimate {
+    Estimate { mean: -ours.mean, lo: -ours.hi, hi: -ours.lo }
+}
+
+/// Whether a ratio lies on the side of 1 that `stated` is on.
+fn direction(ours: &Estimate, stated: f64) -> Verdict {
+    if stated > 1.0 { above(ours, 1.0) } else { above(&mirrored(ours), -1.0) }
+}
+
+/// At least the stated effect, less the tolerance: beyond chance, or by an interval that is no wider than the
+/// tolerance to either side.
+fn up_to(ours: &Estimate, stated: f64, tolerance: f64) -> Verdict {
+    let effect = (stated - 1.0).abs();
+    let enough = (1.0 - tolerance) * effect;
+    let (mean, least, most) = match stated > 1.0 {
+        true => (ours.mean - 1.0, ours.lo - 1.0, ours.hi - 1.0),
+        false => (1.0 - ours.mean, 1.0 - ours.hi, 1.0 - ours.lo),
+    };
+    // Rounding is far below a billionth of any effect here.
+    let is_narrow = (most - least) / 2.0 <= tolerance * effect + 1e-12;
+    match direction(ours, stated) {
+        Verdict::Reproduced if least >= enough || (is_narrow && mean >= enough) => Verdict::Reproduced,
+        Verdict::Reproduced if most < enough || is_narrow => Verdict::DirectionOnly,
+        Verdict::NotReproduced => Verdict::NotReproduced,
+        _ => Verdict::Inconclusive,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -193,38 +263,71 @@ mod tests {
     #[test]
     fn a_value_is_reproduced_if_the_widened_interval_holds_it() {
         let rule = Rule::Value { stated: 100.0, tolerance: 0.1 };
-        assert_eq!(rule.judged(between(105.0, 109.0)), Verdict::Reproduced);
-        assert_eq!(rule.judged(between(111.0, 120.0)), Verdict::NotReproduced);
-        assert_eq!(rule.judged(None), Verdict::CannotBe);
+        assert_eq!(rule.judge(between(105.0, 109.0)), Some(Verdict::Reproduced));
+        assert_eq!(rule.judge(between(111.0, 120.0)), Some(Verdict::NotReproduced));
+        assert_eq!(rule.judge(None), Some(Verdict::CannotBe));
+    }
+
+    #[test]
+    fn a_wide_interval_reproduces_nothing() {
+        // The figure of 50 s that an interval from 16.5 to 67 s once "reproduced".
+        let rule = Rule::Value { stated: 50.0, tolerance: 0.1 };
+        assert_eq!(rule.judge(between(16.5, 67.0)), Some(Verdict::Inconclusive));
+        assert_eq!(rule.judge(between(46.0, 55.0)), Some(Verdict::Reproduced));
+        assert_eq!(rule.judge(between(56.0, 90.0)), Some(Verdict::NotReproduced));
+    }
+
+    #[test]
+    fn one_run_of_a_paper_is_held_against_where_one_run_lies() {
+        let rule = Rule::Value { stated: 0.18, tolerance: 0.1 };
+        let mean = between(0.203, 0.207);
+        assert_eq!(rule.judge(mean), Some(Verdict::NotReproduced));
+        assert_eq!(rule.judge_one_run(mean, Some((0.15, 0.26))), Some(Verdict::Reproduced));
+        assert_eq!(rule.judge_one_run(mean, Some((0.202, 0.208))), Some(Verdict::NotReproduced));
+        assert_eq!(
+            rule.judge_one_run(mean, Some((0.0, 0.4))),
+            Some(Verdict::Inconclusive),
+            "holds everything"
+        );
+        let ratio = Rule::Ratio { stated: 2.0, tolerance: 0.2 };
+        assert_eq!(ratio.judge_one_run(between(1.08, 1.14), Some((0.9, 1.3))), Some(Verdict::DirectionOnly));
     }
 
     #[test]
     fn a_ratio_of_the_right_sign_and_the_wrong_size_is_a_direction() {
         let rule = Rule::Ratio { stated: 2.0, tolerance: 0.1 };
-        assert_eq!(rule.judged(between(1.85, 1.95)), Verdict::Reproduced);
-        assert_eq!(rule.judged(between(1.05, 1.15)), Verdict::DirectionOnly);
-        assert_eq!(rule.judged(between(0.95, 1.15)), Verdict::NotReproduced);
-        assert_eq!(rule.judged(between(0.5, 0.9)), Verdict::NotReproduced);
+        assert_eq!(rule.judge(between(1.85, 1.95)), Some(Verdict::Reproduced));
+        assert_eq!(rule.judge(between(1.05, 1.15)), Some(Verdict::DirectionOnly));
+        assert_eq!(rule.judge(between(0.95, 1.15)), Some(Verdict::Inconclusive), "of either sign");
+        assert_eq!(rule.judge(between(0.995, 1.005)), Some(Verdict::NotReproduced), "no effect");
+        assert_eq!(rule.judge(between(0.5, 0.9)), Some(Verdict::NotReproduced));
         // An interval so wide that it holds everything shows nothing.
-        assert_eq!(rule.judged(between(0.5, 3.5)), Verdict::NotReproduced);
+        assert_eq!(rule.judge(between(0.5, 3.5)), Some(Verdict::Inconclusive));
+        assert_eq!(rule.judge(between(1.02, 2.06)), Some(Verdict::Inconclusive));
     }
 
     #[test]
     fn up_to_asks_for_the_effect_and_more_is_no_harm() {
         // "up to 20 % less".
         let rule = Rule::UpTo { stated: 0.8, tolerance: 0.1 };
-        assert_eq!(rule.judged(between(0.60, 0.70)), Verdict::Reproduced);
-        assert_eq!(rule.judged(between(0.79, 0.83)), Verdict::Reproduced);
-        assert_eq!(rule.judged(between(0.90, 0.95)), Verdict::DirectionOnly);
-        assert_eq!(rule.judged(between(0.95, 1.01)), Verdict::NotReproduced);
+        assert_eq!(rule.judge(between(0.60, 0.70)), Some(Verdict::Reproduced));
+        assert_eq!(rule.judge(between(0.79, 0.83)), Some(Verdict::Reproduced));
+        assert_eq!(rule.judge(between(0.90, 0.95)), Some(Verdict::DirectionOnly));
+        assert_eq!(rule.judge(between(0.95, 1.01)), Some(Verdict::Inconclusive));
+        assert_eq!(rule.judge(between(1.01, 1.05)), Some(Verdict::NotReproduced));
+        assert_eq!(rule.judge(between(0.70, 0.95)), Some(Verdict::Inconclusive), "of the stated size or not");
     }
 
     #[test]
     fn an_order_needs_the_whole_interval_on_its_side() {
-        assert_eq!(Rule::Above { than: 1.0 }.judged(between(1.01, 1.2)), Verdict::Reproduced);
-        assert_eq!(Rule::Above { than: 1.0 }.judged(between(0.99, 1.2)), Verdict::NotReproduced);
-        assert_eq!(Rule::Below { than: 1.0 }.judged(between(0.8, 0.99)), Verdict::Reproduced);
-        assert_eq!(Rule::Within { low: 0.9, high: 1.1 }.judged(between(0.95, 1.2)), Verdict::NotReproduced);
+        assert_eq!(Rule::Above { than: 1.0 }.judge(between(1.01, 1.2)), Some(Verdict::Reproduced));
+        assert_eq!(Rule::Above { than: 1.0 }.judge(between(0.98, 1.2)), Some(Verdict::Inconclusive));
+        assert_eq!(Rule::Below { than: 1.0 }.judge(between(0.8, 0.99)), Some(Verdict::Reproduced));
+        let (above, within) = (Rule::Above { than: 1.0 }, Rule::Within { low: 0.9, high: 1.1 });
+        assert_eq!(above.judge(between(0.7, 0.9)), Some(Verdict::NotReproduced));
+        assert_eq!(above.judge(between(1.0, 1.0)), Some(Verdict::NotReproduced), "the same to the byte");
+        assert_eq!(within.judge(between(0.95, 1.2)), Some(Verdict::Inconclusive));
+        assert_eq!(within.judge(between(1.15, 1.2)), Some(Verdict::NotReproduced));
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl Finding {
         let Some(ours) = self.measured.filter(|ours| ours.mean.is_finite()) else {
             return Shown { stated, mean: "–".to_owned(), interval: None };
         };
-        let decimals = decimals(&self.rule, &ours);
+        let decimals = decimals(&self.rule, &ours, self.run);
         let fixed = |value: f64| format!("{value:.decimals$}");
         if ours.lo == ours.hi {
             return Shown { stated, mean: without_idle_zeros(fixed(ours.mean)), interval: None };
@@ -44,7 +44,7 @@ impl Finding {
 
 /// The fewest decimals, from three significant digits and one of the interval's width on, at which every
 /// comparison that the rule makes comes out the same.
-fn decimals(rule: &Rule, ours: &Estimate) -> usize {
+fn decimals(rule: &Rule, ours: &Estimate, run: Option<(f64, f64)>) -> usize {
     let largest = [ours.mean, ours.lo, ours.hi].into_iter().map(f64::abs).fold(0.0, f64::max);
     let bounds = rule.bounds();
     let is_faithful = |decimals: &usize| {
@@ -57,7 +57,7 @@ fn decimals(rule: &Rule, ours: &Estimate) -> usize {
             .iter()
             .all(|&bound| [ours.mean, ours.lo, ours.hi].into_iter().all(|v| same_side(v, bound)));
         let round = Estimate { mean: round(ours.mean), lo: round(ours.lo), hi: round(ours.hi) };
-        all_sides && rule.judge(Some(round)) == rule.judge(Some(*ours))
+        all_sides && rule.judge_one_run(Some(round), run) == rule.judge_one_run(Some(*ours), run)
     };
     let first = digits_after_point(largest, 3).max(digits_after_point(ours.hi - ours.lo, 1));
     (first..=MOST_DECIMALS).find(is_faithful).unwrap_or(MOST_DECIMALS)

@@ -35,7 +35,14 @@ pub fn reproduction_table(all: &Reproduction, width: usize, color: bool) -> Stri
             color,
         )
     };
-    let counts = Verdict::ALL.map(|verdict| format!("{} {}", all.count(verdict), verdict.name()));
+    let counted = Verdict::ALL.into_iter().filter(|verdict| all.count(*verdict) > 0);
+    let counts: Vec<String> = counted
+        .map(|verdict| {
+            let (rows, causes) = (all.count(verdict), all.causes(verdict));
+            let of = if causes == rows { String::new() } else { format!(" (of {causes} causes)") };
+            format!("{rows} {}{of}", verdict.name())
+        })
+        .collect();
     text += &format!("\n\n{}\n", counts.join(", "));
     text
 }
@@ -131,8 +138,7 @@ fn draw(lines: &[BoardRow], width: usize, color: bool) -> String {
 /// The verdict, what the real stack says where it differs, and how many runs are missing.
 fn short(report: &Report, apart: &str) -> String {
     let kernel = match &report.kernel {
-        Some(kernel) if !kernel.agrees => format!("\nkernel:{apart}{}", kernel.verdict.name()),
-        Some(_) => "\nkernel agrees".to_owned(),
+        Some(kernel) => format!("\nkernel:{apart}{}", kernel.agreement.name()),
         None => String::new(),
     };
     let missing = if report.missing > 0 { format!("\n{} missing", report.missing) } else { String::new() };
@@ -154,6 +160,7 @@ fn paint(cell: Cell, verdict: Verdict) -> Cell {
         Verdict::Reproduced => cell.fg(Color::Green),
         Verdict::DirectionOnly => cell.fg(Color::Yellow),
         Verdict::NotReproduced => cell.fg(Color::Red).add_attribute(Attribute::Bold),
+        Verdict::Inconclusive | Verdict::Erratum => cell.fg(Color::Cyan),
         Verdict::CannotBe => cell.add_attribute(Attribute::Dim),
     }
 }

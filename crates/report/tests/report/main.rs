@@ -8,5 +8,6 @@ mod machine;
 mod map;
 mod markup;
 mod reproduction;
+mod search;
 mod statistics;
 mod table;

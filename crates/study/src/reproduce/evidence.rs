@@ -2,7 +2,7 @@
 
 use joulepath_model::result::{Estimate, RunResult, Series};
 use joulepath_report::{
-    Bars, Boxes, Figure, Finding, FiveNumbers, Line, Plot, Rule, estimate, ratio_estimate,
+    Bars, Boxes, Figure, Finding, FiveNumbers, Line, Plot, Rule, interval, prediction, ratio_interval,
 };
 
 use super::slotted::SlottedRuns;
@@ -20,6 +20,10 @@ pub(super) struct Evidence<'a> {
     /// By study and policy, in the order of the seeds.
     runs: Vec<Vec<Vec<&'a RunResult>>>,
     slotted: &'a SlottedRuns,
+    /// How the examination itself reads the paper, by what it leaves open: `metric` and `absolute energy`.
+    readings: &'a [(&'static str, String)],
+    /// Whether an experiment's other studies and policies are left out on purpose.
+    is_part: bool,
 }
 
 impl<'a> Evidence<'a> {
@@ -29,7 +33,27 @@ impl<'a> Evidence<'a> {
         runs: Vec<Vec<Vec<&'a RunResult>>>,
         slotted: &'a SlottedRuns,
     ) -> Self {
-        Evidence { studies, runs, slotted }
+        Evidence { studies, runs, slotted, readings: &[], is_part: false }
+    }
+
+    /// Under readings that differ from the usual ones.
+    pub(super) fn under(self, readings: &'a [(&'static str, String)]) -> Self {
+        Evidence { readings, ..self }
+    }
+
+    /// Of some of the experiment's studies and policies: those that are left out have no runs.
+    pub(super) fn in_part(self) -> Self {
+        Evidence { is_part: true, ..self }
+    }
+
+    /// How `what` is read; none if as usual.
+    pub(super) fn reading(&self, what: &str) -> Option<&'a str> {
+        self.readings.iter().find(|(known, _)| *known == what).map(|(_, reading)| reading.as_str())
+    }
+
+    /// Names of the studies, in their order.
+    pub(super) fn studies(&self) -> Vec<&'a str> {
+        self.studies.iter().map(|study| study.name.as_str()).collect()
     }
 
     /// The runs of 003's slotted system.
@@ -43,14 +67,19 @@ impl<'a> Evidence<'a> {
     /// If the experiment has no such study or policy: a slip in its description, found by its test.
     pub(super) fn of(&self, study: &str, policy: &str) -> &[&'a RunResult] {
         let index = self.studies.iter().position(|known| known.name == study);
-        let index = index.unwrap_or_else(|| panic!("the experiment has no study `{study}`"));
-        let place = self.studies[index].policies.iter().position(|known| known == policy);
-        &self.runs[index][place.unwrap_or_else(|| panic!("study `{study}` has no policy `{policy}`"))]
+        let policies = |index: usize| &self.studies[index].policies;
+        let place = index.and_then(|index| policies(index).iter().position(|known| known == policy));
+        match (index, place) {
+            (Some(index), Some(place)) => &self.runs[index][place],
+            _ if self.is_part => &[],
+            (None, _) => panic!("the experiment has no study `{study}`"),
+            (_, None) => panic!("study `{study}` has no policy `{policy}`"),
+        }
     }
 
     /// Mean of a metric over the seeds.
     pub(super) fn mean(&self, study: &str, policy: &str, metric: Metric) -> Option<Estimate> {
-        estimate(&self.values(study, policy, metric))
+        interval(&self.values(study, policy, metric))
     }
 
     /// A metric by seed; what is not finite is left out.
@@ -93,7 +122,33 @@ impl<'a> Evidence<'a> {
         metric: Metric,
     ) -> Finding {
         let values = self.values(study, policy, metric);
-        Finding::new(what, unit, rule, estimate(&values), values.len())
+        Finding::new(what, unit, rule, interval(&values), values.len())
+    }
+
+    /// A finding on a number that the paper has from a single run.
+    pub(super) fn one_run(
+        &self,
+        what: &str,
+        unit: &str,
+        rule: Rule,
+        (study, policy): (&str, &str),
+        metric: Metric,
+    ) -> Finding {
+        Finding::of_one_run(what, unit, rule, &self.values(study, policy, metric))
+    }
+
+    /// A finding on the ratio of two policies that the paper has from a single run of each, seeds paired.
+    pub(super) fn one_ratio(
+        &self,
+        what: &str,
+        rule: Rule,
+        study: &str,
+        pair: (&str, &str),
+        metric: Metric,
+    ) -> Finding {
+        let pairs = self.pairs(&[study], pair.0, pair.1, metric);
+        let ratios: Vec<f64> = pairs.iter().map(|(above, below)| above / below).collect();
+        self.ratio(what, rule, &[study], pair, metric).with_run(prediction(&ratios))
     }
 
     /// A finding on the ratio of two policies, seeds paired.
@@ -106,7 +161,7 @@ impl<'a> Evidence<'a> {
         metric: Metric,
     ) -> Finding {
         let pairs = self.pairs(studies, above, below, metric);
-        Finding::new(what, "", rule, ratio_estimate(&pairs), pairs.len())
+        Finding::new(what, "", rule, ratio_interval(&pairs), pairs.len())
     }
 
     /// A finding on the ratio of two policies on two studies, seeds paired.
@@ -126,23 +181,19 @@ impl<'a> Evidence<'a> {
             .filter_map(|run| of(&run))
             .filter_map(|(seed, ours)| Some((ours, rivals.iter().find(|(other, _)| *other == seed)?.1)))
             .collect();
-        Finding::new(what, "", rule, ratio_estimate(&pairs), pairs.len())
+        Finding::new(what, "", rule, ratio_interval(&pairs), pairs.len())
     }
 
-    /// A finding on the study at which the ratio of two policies is farthest on the side of 1 that `rule`
-    /// states.
-    pub(super) fn best_ratio(
+    /// A finding on the study at which the ratio of two policies is largest, if `up`, or smallest.
+    pub(super) fn best(
         &self,
         what: &str,
         rule: Rule,
+        up: bool,
         studies: &[&str],
         pair: (&str, &str),
         metric: Metric,
     ) -> Finding {
-        let up = match rule {
-            Rule::UpTo { stated, .. } => stated > 1.0,
-            _ => true,
-        };
         let best = studies
             .iter()
             .filter_map(|study| {
@@ -304,8 +355,8 @@ mod tests {
         );
         let best = |stated: f64| {
             let rule = Rule::UpTo { stated, tolerance: 0.2 };
-            let finding =
-                evidence.best_ratio("x", rule, &["small", "large"], ("dts", "mptcp"), |r| r.goodput_bps);
+            let (studies, pair) = (["small", "large"], ("dts", "mptcp"));
+            let finding = evidence.best("x", rule, stated > 1.0, &studies, pair, |r| r.goodput_bps);
             assert_eq!(finding.what, "x", "the other engine's finding is found by it");
             (finding.best_at.unwrap(), finding.measured.unwrap().mean)
         };

@@ -51,11 +51,12 @@ struct Run {
 }
 
 /// Indices of the runs of a study: by policy, in the order of the seeds.
-type WantedRuns = BTreeMap<String, Vec<usize>>;
+pub(super) type WantedRuns = BTreeMap<String, Vec<usize>>;
 
 /// What all experiments need.
 pub(super) struct Plan {
     extent: Extent,
+    first_seed: u64,
     cases: Vec<Case>,
     /// By scenario name and overrides.
     known: BTreeMap<(&'static str, Overrides), usize>,
@@ -83,7 +84,7 @@ impl Plan {
         extent: Extent,
         kernel: Option<&dyn Engine>,
     ) -> Result<Self> {
-        let mut plan = Plan::new(extent);
+        let mut plan = Plan::new(extent, 1);
         for experiment in experiments {
             for (index, study) in experiment.studies.iter().enumerate() {
                 let case = plan.case(study)?;
@@ -99,9 +100,11 @@ impl Plan {
         Ok(plan)
     }
 
-    fn new(extent: Extent) -> Self {
+    /// Without a run. The seeds of each study begin with `first_seed`.
+    pub(super) fn new(extent: Extent, first_seed: u64) -> Self {
         Plan {
             extent,
+            first_seed,
             cases: vec![],
             known: BTreeMap::new(),
             runs: vec![],
@@ -110,12 +113,21 @@ impl Plan {
         }
     }
 
+    /// Adds a study of no experiment: its runs by policy.
+    ///
+    /// # Errors
+    /// A scenario, variant, key or policy that does not exist.
+    pub(super) fn want(&mut self, study: &Study) -> Result<WantedRuns> {
+        let case = self.case(study)?;
+        self.add(case, study, On::Packet)
+    }
+
     fn add(&mut self, case: usize, study: &Study, on: On) -> Result<WantedRuns> {
         let mut wanted = WantedRuns::new();
-        for seed in 1..=u64::from(study.seeds_of(self.extent)) {
+        for seed in (self.first_seed..).take(study.seeds_of(self.extent) as usize) {
             for policy in &study.policies {
-                let setup = self.setup(case, policy)?;
-                let series = seed <= u64::from(study.series);
+                let setup = self.setup(case, study.runs(policy))?;
+                let series = seed < self.first_seed + u64::from(study.series);
                 let next = self.runs.len();
                 let place = *self.places.entry((case, setup, seed, on)).or_insert(next);
                 match self.runs.get_mut(place) {
@@ -133,7 +145,7 @@ impl Plan {
         let case = self.case(study)?;
         let wanted = self.add(case, study, On::Kernel)?;
         let places: Vec<usize> =
-            study.policies.iter().map(|policy| self.setup(case, policy)).collect::<Result<_, _>>()?;
+            study.policies.iter().map(|name| self.setup(case, study.runs(name))).collect::<Result<_, _>>()?;
         // The same scenario may have policies that only the simulator runs.
         let case = &self.cases[case];
         let setups: Vec<Setup> = places.iter().map(|&at| case.setups[at].clone()).collect();
@@ -214,21 +226,31 @@ impl Plan {
         slotted: &'a SlottedRuns,
         on: On,
     ) -> (Evidence<'a>, u64) {
-        let mut missing = 0;
-        let mut done_of = |places: &[usize]| {
-            let runs: Vec<&RunResult> = places.iter().filter_map(|&at| done.results[at].as_ref()).collect();
-            missing += (places.len() - runs.len()) as u64;
-            runs
-        };
-        let of_study = |(index, study): (usize, &Study)| {
-            let wanted = self.wanted.get(&(experiment.id, index, on));
-            let places =
-                |policy: &String| wanted.and_then(|wanted| wanted.get(policy)).map_or(&[][..], |p| p);
-            study.policies.iter().map(|policy| done_of(places(policy))).collect()
-        };
-        let runs = experiment.studies.iter().enumerate().map(of_study).collect();
-        (Evidence::new(&experiment.studies, runs, slotted), missing)
+        let wanted = |index| self.wanted.get(&(experiment.id, index, on));
+        let wanted: Vec<Option<&WantedRuns>> = (0..experiment.studies.len()).map(wanted).collect();
+        evidence(&experiment.studies, &wanted, done, slotted)
     }
+}
+
+/// The runs of studies, by what was wanted of each, and how many of them are missing.
+pub(super) fn evidence<'a>(
+    studies: &'a [Study],
+    wanted: &[Option<&WantedRuns>],
+    done: &'a Done,
+    slotted: &'a SlottedRuns,
+) -> (Evidence<'a>, u64) {
+    let mut missing = 0;
+    let mut done_of = |places: &[usize]| {
+        let runs: Vec<&RunResult> = places.iter().filter_map(|&at| done.results[at].as_ref()).collect();
+        missing += (places.len() - runs.len()) as u64;
+        runs
+    };
+    let of_study = |(study, wanted): (&Study, &Option<&WantedRuns>)| {
+        let places = |policy: &String| wanted.and_then(|wanted| wanted.get(policy)).map_or(&[][..], |p| p);
+        study.policies.iter().map(|policy| done_of(places(policy))).collect()
+    };
+    let runs = studies.iter().zip(wanted).map(of_study).collect();
+    (Evidence::new(studies, runs, slotted), missing)
 }
 
 /// Asks the kernel engine whether it can run a study here.
@@ -236,5 +258,5 @@ impl Plan {
 /// # Errors
 /// What is missing.
 pub(super) fn probe(study: &Study, kernel: &dyn Engine) -> Result<()> {
-    Plan::new(Extent::Full).add_checked(study, kernel).map(drop)
+    Plan::new(Extent::Full, 1).add_checked(study, kernel).map(drop)
 }

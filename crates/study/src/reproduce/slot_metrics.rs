@@ -1,6 +1,6 @@
 //! What is read off the runs of paper 003's slotted system.
 
-use joulepath_report::{Bars, Figure, Finding, Line, Plot, Rule, estimate, ratio_estimate};
+use joulepath_report::{Bars, Figure, Finding, Line, Plot, Rule, interval, ratio_interval};
 use joulepath_slotted::SlottedResult;
 
 use super::experiment::OF_A_NUMBER;
@@ -18,7 +18,18 @@ pub(super) fn finding(
     metric: Metric,
 ) -> Finding {
     let values: Vec<f64> = runs.iter().map(metric).collect();
-    Finding::new(what, unit, rule, estimate(&values), values.len())
+    Finding::new(what, unit, rule, interval(&values), values.len())
+}
+
+/// A number that the paper has from a single run.
+pub(super) fn one_run(
+    what: impl Into<String>,
+    unit: &str,
+    rule: Rule,
+    runs: &[SlottedResult],
+    metric: Metric,
+) -> Finding {
+    Finding::of_one_run(what, unit, rule, &runs.iter().map(metric).collect::<Vec<_>>())
 }
 
 pub(super) fn ratio(
@@ -29,7 +40,7 @@ pub(super) fn ratio(
     metric: Metric,
 ) -> Finding {
     let pairs: Vec<(f64, f64)> = above.iter().zip(below).map(|(a, b)| (metric(a), metric(b))).collect();
-    Finding::new(what, "", rule, ratio_estimate(&pairs), pairs.len())
+    Finding::new(what, "", rule, ratio_interval(&pairs), pairs.len())
 }
 
 pub(super) const MORE: Rule = Rule::Above { than: 1.0 };
@@ -100,7 +111,7 @@ pub(super) fn averages(slotted: &SlottedRuns, title: &str, y: &str, metric: Metr
     let bars = |&(scheme, name): &(Scheme, &str)| Bars {
         name: name.to_owned(),
         values: LOADS
-            .map(|load| estimate(&slotted.runs(load, scheme).iter().map(metric).collect::<Vec<_>>()))
+            .map(|load| interval(&slotted.runs(load, scheme).iter().map(metric).collect::<Vec<_>>()))
             .to_vec(),
         stated: vec![],
     };
@@ -108,6 +119,9 @@ pub(super) fn averages(slotted: &SlottedRuns, title: &str, y: &str, metric: Metr
     let plot = Plot::Bars { groups, bars: FIGURES.iter().map(bars).collect() };
     Figure { title: title.to_owned(), x: String::new(), y: y.to_owned(), plot }
 }
+
+/// The eMPTCP that runs here: 003 cites another one (its [35]) and does not define it.
+pub(super) const LIM: &str = "eMPTCP (Lim et al.)";
 
 /// so-MPTCP against both others at both loads.
 pub(super) fn against_both(
@@ -119,7 +133,8 @@ pub(super) fn against_both(
 ) -> Vec<Finding> {
     let mut findings = vec![];
     for &load in loads {
-        for (other, label) in [(Emptcp, "eMPTCP"), (Mptcp, "MPTCP")] {
+        // Ours is Lim et al.'s eMPTCP, the paper's [35] another one: shown, not judged.
+        for (other, label, rule) in [(Emptcp, LIM, Rule::Shown), (Mptcp, "MPTCP", rule)] {
             let what = format!("{name} of so-MPTCP ÷ {label}'s, λ = {load}");
             findings.push(ratio(what, rule, slotted.runs(load, So), slotted.runs(load, other), metric));
         }

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
 
 use joulepath_model::cancel::Cancel;
 use joulepath_slotted::{Params, Policy, RunError, SlottedResult, run};
@@ -92,17 +93,42 @@ impl Batch {
 
 /// One system under one policy.
 struct Case {
+    /// Index of the system among those that run together.
+    system: usize,
     batch: Batch,
     /// Index within the batch.
     place: usize,
     params: Params,
     policy: Policy,
+    seeds: RangeInclusive<u64>,
 }
 
-impl Case {
-    fn all(batch: Batch) -> impl Iterator<Item = Case> {
-        let case = move |(place, (params, policy))| Case { batch, place, params, policy };
-        batch.cases().into_iter().enumerate().map(case)
+/// What differs from the usual system, by its number.
+pub(super) type Change = (fn(&mut Params, &mut Policy, f64), f64);
+
+/// Batches that run on one system.
+pub(super) struct System {
+    pub(super) batches: BTreeSet<Batch>,
+    pub(super) changes: Vec<Change>,
+    /// In place of the batches' own.
+    pub(super) seeds: Option<RangeInclusive<u64>>,
+}
+
+impl System {
+    fn seeds(&self, batch: Batch) -> RangeInclusive<u64> {
+        self.seeds.clone().unwrap_or(1..=batch.seeds())
+    }
+
+    fn cases(&self, system: usize) -> impl Iterator<Item = Case> {
+        let of_batch = move |&batch: &Batch| {
+            batch.cases().into_iter().enumerate().map(move |(place, (mut params, mut policy))| {
+                for (act, number) in &self.changes {
+                    act(&mut params, &mut policy, *number);
+                }
+                Case { system, batch, place, params, policy, seeds: self.seeds(batch) }
+            })
+        };
+        self.batches.iter().flat_map(of_batch)
     }
 }
 
@@ -113,17 +139,30 @@ pub(super) struct SlottedRuns {
 }
 
 impl SlottedRuns {
-    /// Every case of `batches` with every seed, on `jobs` cores; after a cancellation no more begins. A case
-    /// that the cancellation keeps from having all its runs has none: its mean would be of other seeds.
+    /// Every case of `batches` with every seed, on the usual system.
     pub(super) fn of(
         batches: &BTreeSet<Batch>,
         jobs: Option<NonZeroUsize>,
         watch: Watch<'_>,
         cancel: &Cancel,
     ) -> Self {
-        let cases: Vec<Case> = batches.iter().flat_map(|&batch| Case::all(batch)).collect();
+        let system = System { batches: batches.clone(), changes: vec![], seeds: None };
+        Self::many(&[system], jobs, watch, cancel).pop().expect("one for each system")
+    }
+
+    /// Every case of every system with every seed, on `jobs` cores; after a cancellation no more begins. A
+    /// case that the cancellation keeps from having all its runs has none: its mean would be of other seeds.
+    /// One for each system, in their order.
+    pub(super) fn many(
+        systems: &[System],
+        jobs: Option<NonZeroUsize>,
+        watch: Watch<'_>,
+        cancel: &Cancel,
+    ) -> Vec<Self> {
+        let cases: Vec<Case> =
+            systems.iter().enumerate().flat_map(|(index, system)| system.cases(index)).collect();
         let tasks: Vec<(&Case, u64)> =
-            cases.iter().flat_map(|case| (1..=case.batch.seeds()).map(move |seed| (case, seed))).collect();
+            cases.iter().flat_map(|case| case.seeds.clone().map(move |seed| (case, seed))).collect();
         if !tasks.is_empty() {
             watch(Event::Begin { runs: tasks.len(), takes: None });
         }
@@ -135,19 +174,23 @@ impl SlottedRuns {
             }
         });
         let empty = |&batch: &Batch| (batch, vec![vec![]; batch.cases().len()]);
-        let mut done: BTreeMap<Batch, Vec<Runs>> = batches.iter().map(empty).collect();
+        let mut all: Vec<BTreeMap<Batch, Vec<Runs>>> =
+            systems.iter().map(|system| system.batches.iter().map(empty).collect()).collect();
         for (index, outcome) in outcomes {
-            let Case { batch, place, .. } = tasks[index].0;
+            let Case { system, batch, place, .. } = tasks[index].0;
             match outcome.unwrap_or_else(|panic| panic!("{panic}")) {
-                Ok(result) => done.get_mut(batch).expect("one of the batches")[*place].push(result),
+                Ok(result) => all[*system].get_mut(batch).expect("one of the batches")[*place].push(result),
                 Err(RunError::Cancelled) => {}
                 Err(RunError::Params(error)) => unreachable!("constants that fit: {error}"),
             }
         }
-        for (batch, cases) in &mut done {
-            cases.iter_mut().filter(|runs| (runs.len() as u64) < batch.seeds()).for_each(Runs::clear);
+        for (system, done) in systems.iter().zip(&mut all) {
+            for (batch, cases) in done {
+                let wanted = system.seeds(*batch).count();
+                cases.iter_mut().filter(|runs| runs.len() < wanted).for_each(Runs::clear);
+            }
         }
-        SlottedRuns { done }
+        all.into_iter().map(|done| SlottedRuns { done }).collect()
     }
 
     /// How many runs of a batch there should be and are not.

@@ -30,8 +30,11 @@ pub(super) struct Study {
     pub(super) variant: Option<String>,
     /// Keys that are set besides.
     pub(super) set: Vec<(String, String)>,
-    /// As on the command line.
+    /// As on the command line, by which the examination finds them.
     pub(super) policies: Vec<String>,
+    /// What runs in place of some of them: the same policy with other options, where a search or the kernel
+    /// asks for it.
+    pub(super) instead: Vec<(String, String)>,
     /// Seeds of the full extent.
     pub(super) seeds: u32,
     /// Seeds of the quick extent; 0 leaves the experiment out of it.
@@ -47,6 +50,8 @@ pub(super) struct Study {
 pub(super) struct InKernel {
     /// Those of the policies that mainline can run.
     pub(super) policies: Vec<String>,
+    /// As [`Study::instead`].
+    pub(super) instead: Vec<(String, String)>,
     /// Real time is dear.
     pub(super) seeds: u32,
     /// Replaces the scenario's duration.
@@ -62,6 +67,7 @@ impl Study {
             variant: None,
             set: vec![],
             policies: policies.iter().map(|&policy| policy.to_owned()).collect(),
+            instead: vec![],
             seeds: 10,
             quick: 0,
             series: 0,
@@ -97,14 +103,32 @@ impl Study {
 
     /// Run by the real stack, too.
     pub(super) fn kernel(self, policies: &[&str], seeds: u32, duration: Option<&'static str>) -> Self {
-        let policies = policies.iter().map(|&policy| policy.to_owned()).collect();
-        Study { kernel: Some(InKernel { policies, seeds, duration }), ..self }
+        let as_named: Vec<(&str, &str)> = policies.iter().map(|&policy| (policy, policy)).collect();
+        self.kernel_as(&as_named, seeds, duration)
+    }
+
+    /// Run by the real stack, too: each policy by its name, and what the stack can run of it.
+    pub(super) fn kernel_as(
+        self,
+        policies: &[(&str, &str)],
+        seeds: u32,
+        duration: Option<&'static str>,
+    ) -> Self {
+        let instead = policies.iter().filter(|(named, run)| named != run);
+        let instead = instead.map(|&(named, run)| (named.to_owned(), run.to_owned())).collect();
+        let policies = policies.iter().map(|&(named, _)| named.to_owned()).collect();
+        Study { kernel: Some(InKernel { policies, instead, seeds, duration }), ..self }
+    }
+
+    /// What runs for a policy of that name.
+    pub(super) fn runs<'a>(&'a self, policy: &'a str) -> &'a str {
+        self.instead.iter().find(|(named, _)| named == policy).map_or(policy, |(_, run)| run)
     }
 
     /// What the kernel runs of it, if anything.
     pub(super) fn in_kernel(&self) -> Option<Study> {
-        let InKernel { policies, seeds, duration } = self.kernel.clone()?;
-        let study = Study { policies, seeds, series: 0, kernel: None, ..self.clone() };
+        let InKernel { policies, instead, seeds, duration } = self.kernel.clone()?;
+        let study = Study { policies, instead, seeds, series: 0, kernel: None, ..self.clone() };
         Some(match duration {
             Some(duration) => study.set("duration", &serde_json::Value::from(duration).to_string()),
             None => study,
@@ -128,7 +152,8 @@ impl Study {
         for (key, value) in &self.set {
             command += &format!(" --set {}", shlex::try_quote(&format!("{key}={value}")).unwrap_or_default());
         }
-        let policies = self.policies.join(",");
+        let policies: Vec<&str> = self.policies.iter().map(|policy| self.runs(policy)).collect();
+        let policies = policies.join(",");
         command += &format!(" --policies {}", shlex::try_quote(&policies).unwrap_or_default());
         format!("{command} --seeds {}", self.seeds_of(extent))
     }

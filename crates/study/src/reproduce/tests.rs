@@ -81,9 +81,9 @@ fn every_row_of_the_experiments_has_one_entry() {
 }
 
 #[test]
-fn every_entry_says_what_is_claimed_where_and_why_it_comes_out_as_it_does() {
+fn every_entry_says_what_is_claimed_where_and_on_which_question_it_stands() {
     for experiment in experiments() {
-        for text in [experiment.title, experiment.source, experiment.claim, experiment.reason] {
+        for text in [experiment.title, experiment.source, experiment.claim, experiment.cause] {
             assert!(text.len() > 8, "{}: `{text}`", experiment.id);
             assert!(!text.contains("  "), "{}: `{text}`", experiment.id);
         }

@@ -28,6 +28,8 @@ pub(crate) fn scoreboard() -> Reproduction {
             bottlenecks(),
             data_centre(),
             queue_bound(),
+            few_runs(),
+            slip(),
         ],
     }
 }
@@ -41,7 +43,10 @@ fn report(id: &str, title: &str, claim: &str, findings: Vec<Finding>, figures: V
         source: format!("Paper {paper}, section V, {part}"),
         claim: claim.into(),
         verdict: Verdict::weakest(findings.iter().filter_map(|finding| finding.verdict)),
+        reading: None,
         reason: String::new(),
+        cause: format!("what {id} asks"),
+        is_ours: false,
         set_up: vec![format!(
             "scenarios/papers/{id}.toml --policy lia --policy eemptcp, 30 seeds, packet engine"
         )],
@@ -97,11 +102,7 @@ fn throughput() -> Report {
     Report {
         reason: "Losses of 10 % make every window a few packets: timeouts decide, not the rule of increase."
             .into(),
-        kernel: Some(SecondMeasurement {
-            verdict: in_the_kernel.verdict.expect("it is judged"),
-            agrees: false,
-            findings: vec![in_the_kernel],
-        }),
+        kernel: SecondMeasurement::of(&[in_the_kernel], &findings[1..2]),
         missing: 3,
         ..report(
             "000-fig4",
@@ -143,11 +144,7 @@ fn summary() -> Report {
         ),
     ];
     Report {
-        kernel: Some(SecondMeasurement {
-            findings: findings.clone(),
-            verdict: Verdict::Reproduced,
-            agrees: true,
-        }),
+        kernel: SecondMeasurement::of(&findings, &findings),
         ..report(
             "000-tab1",
             "Summary of throughput, power and efficiency",
@@ -305,14 +302,45 @@ fn queue_bound() -> Report {
     }
 }
 
+/// Too few runs to say, under one of two readings.
+fn few_runs() -> Report {
+    let rule = Rule::Above { than: 1.0 };
+    let findings = vec![
+        Finding::new("ES-MPTCP's goodput ÷ lowRTT's", "", rule, estimate(1.02, 0.2), 3).under("deep queue"),
+        Finding::new("ES-MPTCP's goodput ÷ lowRTT's", "", rule, estimate(0.8, 0.1), 3).under("short queue"),
+    ];
+    Report {
+        verdict: Verdict::Inconclusive,
+        reading: Some("deep queue".into()),
+        ..report("003-fig2a", "Goodput", "so-MPTCP carries more.", findings, Vec::new())
+    }
+}
+
+/// Wrong by the paper's own equation, and one run of the paper.
+fn slip() -> Report {
+    let rule = Rule::Value { stated: 170.0, tolerance: 0.1 };
+    let findings = vec![
+        Finding::new("ΔT at θ = 1", "ms", rule, estimate(0.0, 0.0), 1),
+        Finding::of_one_run("ΔT in a run", "ms", rule, &[160.0, 170.0, 190.0, 165.0]),
+    ];
+    Report {
+        verdict: Verdict::Erratum,
+        ..report("003-dT", "Blocking time", "ΔT is 170 to 340 ms.", findings, Vec::new())
+    }
+}
+
 /// The same with `text` in every field that holds text.
 pub(crate) fn with_text_everywhere(text: &str) -> Reproduction {
     let mut all = scoreboard();
     let set = |field: &mut String| *field = text.into();
     [&mut all.extent, &mut all.version, &mut all.commit, &mut all.command].into_iter().for_each(set);
     for report in &mut all.experiments {
+        let farthest = report.kernel.iter_mut().flat_map(|kernel| &mut kernel.farthest);
+        farthest.for_each(|farthest| farthest.what = text.into());
         [&mut report.id, &mut report.title, &mut report.source, &mut report.claim, &mut report.reason]
             .into_iter()
+            .chain([&mut report.cause])
+            .chain(&mut report.reading)
             .chain(&mut report.set_up)
             .chain(&mut report.engines)
             .for_each(set);

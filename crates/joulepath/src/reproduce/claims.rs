@@ -1,0 +1,132 @@
+//! `joulepath reproduce --search` and `--at`: where the claims hold, and a claim at one point.
+
+use std::path::Path;
+
+use joulepath_report::search::{
+    Search, region_svg, search_json, search_markdown, search_summary, search_table,
+};
+use joulepath_report::{reproduction_table, search_html};
+use joulepath_study::event::Event;
+use joulepath_study::files;
+use joulepath_study::reproduce::search::{Request, search as run};
+use joulepath_study::reproduce::{reproduce_at, search_plan};
+use joulepath_study::stored::StoredRuns;
+
+use crate::cli::{Engine, ReproduceOptions};
+use crate::engine;
+use crate::failure::{Exit, Failure};
+use crate::interrupt;
+use crate::marks;
+use crate::progress::Watcher;
+use crate::provenance::provenance;
+use crate::show::print_json;
+use crate::terminal;
+
+/// Name of the marks between which the claims stand in the papers' pages.
+const MARKS: &str = "claims";
+/// How the ids of a page's claims begin, and the page.
+const PAGES: [(&str, &str); 6] = [
+    ("000", "000.md"),
+    ("001", "001.md"),
+    ("002", "002.md"),
+    ("003", "003.md"),
+    ("004", "004.md"),
+    ("claim", "claims.md"),
+];
+/// Where all of them stand in one list.
+const SUMMARY: &str = "README.md";
+/// Folder of the pictures beside the pages.
+const PICTURES: &str = "where";
+
+fn request(options: &ReproduceOptions) -> Request {
+    let (points, seed) = (options.points, options.seed);
+    Request { points, seed, is_quick: options.quick, jobs: options.jobs }
+}
+
+/// Searches, and writes what came out.
+///
+/// # Errors
+/// Whatever keeps it from starting, or from writing what came out.
+pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
+    let plan = search_plan(&options.ids, &request(options), engine::open(Engine::Packet, None)?)?;
+    let by = provenance();
+    let place = |name: &str| options.out.join(name);
+    files::prepare(&place("claims.json"))?;
+    let mut stored = StoredRuns::open(&place("search.runs.jsonl"), &by.commit)?;
+    let cancel = interrupt::token();
+    if !options.quiet {
+        terminal::say(&format!("{} claims in {} boxes", plan.claims(), plan.boxes()));
+    }
+    let mut watcher = Watcher::new(options.quiet);
+    let mut hear = |event: Event<'_>| watcher.hear(event);
+    let found = run(plan, &mut stored, &by, &mut hear, &cancel)?;
+    watcher.finish();
+    let json = search_json(&found)?;
+    files::write(&place("claims.json"), &json)?;
+    files::write(&place("claims.html"), &search_html(&found)?)?;
+    match options.json {
+        true => terminal::print(&json)?,
+        false => {
+            let (width, color) = terminal::stdout();
+            terminal::print(&search_table(&found, width, color))?;
+            let [page, results] = ["claims.html", "claims.json"].map(place);
+            terminal::print(&format!("report: {}\nresults: {}\n", page.display(), results.display()))?
+        }
+    };
+    match &options.docs {
+        Some(_) if found.partial => {
+            terminal::tell("the papers' pages are left as they are until all has run");
+        }
+        Some(folder) => fill_pages(folder, &found, options.ids.is_empty())?,
+        None => {}
+    }
+    Ok(if found.partial { Exit::Partial } else { Exit::Ok })
+}
+
+/// Puts each paper's claims between the marks of its page, and the pictures beside it; the list of all of
+/// them only if all were searched.
+fn fill_pages(folder: &Path, found: &Search, is_whole: bool) -> Result<(), Failure> {
+    for claim in &found.claims {
+        if let Some(picture) = region_svg(found, claim) {
+            let file = folder.join(PICTURES).join(format!("{}.svg", claim.id.replace('/', "-")));
+            files::prepare(&file)?;
+            files::write(&file, &picture)?;
+        }
+    }
+    for (paper, page) in PAGES {
+        let text = search_markdown(found, paper, PICTURES);
+        if !text.is_empty() {
+            marks::write(&folder.join(page), MARKS, &text)?;
+        }
+    }
+    if is_whole {
+        marks::write(&folder.join(SUMMARY), MARKS, &search_summary(found))?;
+    }
+    Ok(())
+}
+
+/// Shows experiments at one point of their box.
+///
+/// # Errors
+/// If they share no box, or it has no such point, or stdout cannot take it.
+pub(super) fn at(options: &ReproduceOptions) -> Result<Exit, Failure> {
+    let point: Vec<(String, String)> = options.at.iter().flatten().cloned().collect();
+    let cancel = interrupt::token();
+    let mut watcher = Watcher::new(options.quiet);
+    let mut hear = |event: Event<'_>| watcher.hear(event);
+    let packet = engine::open(Engine::Packet, None)?;
+    let by = provenance();
+    let shown = reproduce_at(&options.ids, &request(options), &point, packet, &by, &mut hear, &cancel)?;
+    watcher.finish();
+    let exit = if shown.partial { Exit::Partial } else { Exit::Ok };
+    if options.json {
+        return print_json(&shown).map(|_| exit);
+    }
+    let (width, color) = terminal::stdout();
+    let mut text = reproduction_table(&shown, width, color);
+    for report in &shown.experiments {
+        let place = report.reading.as_deref().unwrap_or("as usual");
+        text += &format!("{}, {place}: {}\n", report.id, report.reason);
+    }
+    terminal::print(&text).map(|_| exit)
+}

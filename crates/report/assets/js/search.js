@@ -1,0 +1,4 @@
+// The page of a search has nothing to draw: its pictures stand in it.
+
+theme(() => {});
+scrollHints();

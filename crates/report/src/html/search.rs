@@ -1,0 +1,87 @@
+//! The page of a search: one sentence a claim, the region where it holds, and what was open.
+
+use askama::Template;
+
+use super::assets::Assets;
+use crate::machine::ReportError;
+use crate::search::{Claim, Count, Holds, Search, SearchedBox, region_svg};
+
+/// The page's scripts, in the order in which they need each other.
+const SCRIPTS: [&str; 3] = [
+    include_str!("../../assets/js/theme.js"),
+    include_str!("../../assets/js/scroll.js"),
+    include_str!("../../assets/js/search.js"),
+];
+
+/// One self-contained page, as [`crate::html`].
+///
+/// # Errors
+/// If a number fits no JSON.
+pub fn search_html(all: &Search) -> Result<String, ReportError> {
+    let styles = [include_str!("../../assets/reproduction.css"), include_str!("../../assets/search.css")];
+    let section = |claim| Section { claim, searched: all.box_of(claim), picture: region_svg(all, claim) };
+    let page = Page {
+        all,
+        sections: all.claims.iter().map(section).collect(),
+        assets: Assets::new(&styles, &SCRIPTS, &())?,
+    };
+    Ok(page.render()?)
+}
+
+/// What the template shows. Text is escaped by the template unless it says `safe`.
+#[derive(Template)]
+#[template(path = "search.html")]
+struct Page<'a> {
+    all: &'a Search,
+    sections: Vec<Section<'a>>,
+    assets: Assets,
+}
+
+/// One claim.
+struct Section<'a> {
+    claim: &'a Claim,
+    searched: Option<&'a SearchedBox>,
+    /// As SVG; its texts are escaped.
+    picture: Option<String>,
+}
+
+impl Page<'_> {
+    fn chips(&self) -> Vec<String> {
+        let all = self.all;
+        vec![
+            format!("{} claims", all.claims.len()),
+            format!("{} runs", all.runs),
+            format!("seed {}", all.seed),
+            // A commit is known by its first digits.
+            format!("commit {}", all.commit.chars().take(12).collect::<String>()),
+        ]
+    }
+
+    fn counts(&self) -> Vec<(Holds, Count)> {
+        let count =
+            |verdict: Holds| (verdict, self.all.counts.get(verdict.name()).copied().unwrap_or_default());
+        Holds::ALL.map(count).into_iter().filter(|(_, count)| count.rows > 0).collect()
+    }
+}
+
+/// For style sheets: the colours of the scoreboard.
+fn class(verdict: &Holds) -> &'static str {
+    match verdict {
+        Holds::Throughout => "reproduced",
+        Holds::When => "direction",
+        Holds::Nowhere => "not",
+        Holds::Undetermined => "cannot",
+        Holds::Erratum => "erratum",
+    }
+}
+
+/// For those who do not see the colour.
+fn sign(verdict: &Holds) -> &'static str {
+    match verdict {
+        Holds::Throughout => "✓",
+        Holds::When => "↗",
+        Holds::Nowhere => "✗",
+        Holds::Undetermined => "–",
+        Holds::Erratum => "!",
+    }
+}

@@ -1,0 +1,134 @@
+//! One rule for all experiments: from findings to a verdict, and to the sentence that gives its ground.
+
+use super::{Finding, Verdict};
+
+/// What the findings of an experiment say together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The reading of what the paper leaves open that has it, if there are several.
+    pub reading: Option<String>,
+    /// Its ground, from the findings' own numbers; empty without any.
+    pub reason: String,
+}
+
+/// Most findings that a reason names.
+const NAMED: usize = 3;
+
+/// Under one reading all findings must hold: the weakest verdict stands. What a paper leaves open is ours to
+/// choose: of several readings the one under which most holds stands, and is named. Findings without a
+/// reading belong to all of them.
+pub fn judge(findings: &[Finding]) -> Judged {
+    let mut readings: Vec<Option<&str>> = vec![];
+    for reading in findings.iter().filter(|f| f.verdict.is_some()).filter_map(|f| f.reading.as_deref()) {
+        if !readings.contains(&Some(reading)) {
+            readings.push(Some(reading));
+        }
+    }
+    if readings.is_empty() {
+        readings.push(None);
+    }
+    let under = |reading: Option<&str>| -> Vec<&Finding> {
+        findings.iter().filter(|f| f.reading.is_none() || f.reading.as_deref() == reading).collect()
+    };
+    let verdict = |of: &[&Finding]| Verdict::weakest(of.iter().filter_map(|finding| finding.verdict));
+    let several = readings.len() > 1;
+    let (best, reading) = readings
+        .into_iter()
+        .map(|reading| (verdict(&under(reading)), reading))
+        .min_by_key(|(verdict, _)| *verdict)
+        .expect("there is at least one reading");
+    let of_reading = under(reading);
+    Judged {
+        verdict: best,
+        reading: reading.filter(|_| several).map(str::to_owned),
+        reason: reason(&of_reading, best),
+    }
+}
+
+/// Which findings decide, with their numbers.
+fn reason(findings: &[&Finding], verdict: Verdict) -> String {
+    let judged: Vec<&&Finding> = findings.iter().filter(|finding| finding.verdict.is_some()).collect();
+    let decide: Vec<&&&Finding> = judged.iter().filter(|f| f.verdict == Some(verdict)).collect();
+    if decide.is_empty() {
+        return String::new();
+    }
+    let all = judged.len();
+    let count = match decide.len() {
+        n if n == all && all == 1 => String::new(),
+        n if n == all => format!("all {all} findings are {}: ", verdict.name()),
+        n => format!("{n} of {all} findings {} {}: ", if n == 1 { "is" } else { "are" }, verdict.name()),
+    };
+    let mut named: Vec<String> = decide.iter().take(NAMED).map(|finding| said(finding)).collect();
+    if decide.len() > NAMED {
+        named.push(format!("and {} more", decide.len() - NAMED));
+    }
+    count + &named.join("; ")
+}
+
+/// The first findings with their numbers, judged or not; empty if nothing was measured.
+pub fn shown(findings: &[Finding]) -> String {
+    let measured = findings.iter().filter(|finding| finding.measured.is_some());
+    measured.take(NAMED).map(said).collect::<Vec<_>>().join("; ")
+}
+
+/// `goodput, EEMPTCP ÷ MPTCP: 1.11 [1.09, 1.13], stated 2.02`.
+fn said(finding: &Finding) -> String {
+    let shown = finding.shown();
+    let unit = if finding.unit.is_empty() { String::new() } else { format!(" {}", finding.unit) };
+    let run = finding.run.map_or(String::new(), |(low, high)| {
+        let decimals = super::digits::digits_after_point(low.abs().max(high.abs()), 3);
+        format!(" (one run: {low:.decimals$} to {high:.decimals$})")
+    });
+    let same = finding.measured.is_some_and(|ours| ours.lo == ours.hi && ours.mean == 1.0 && finding.n > 1);
+    let exactly = if same { ", the same to the byte" } else { "" };
+    let stated = if finding.verdict.is_some() { format!(", stated {}", shown.stated) } else { String::new() };
+    format!("{}: {}{unit}{run}{exactly}{stated}", finding.what_and_where(), shown.measured(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_model::result::Estimate;
+
+    use super::*;
+    use crate::Rule;
+
+    fn finding(what: &str, mean: f64, reading: Option<&str>) -> Finding {
+        let ours = Some(Estimate { mean, lo: mean - 0.01, hi: mean + 0.01 });
+        let finding = Finding::new(what, "", Rule::Above { than: 1.0 }, ours, 10);
+        reading.map_or(finding.clone(), |reading| finding.under(reading))
+    }
+
+    #[test]
+    fn the_weakest_counts_within_a_reading_and_the_strongest_among_them() {
+        let all = [
+            finding("a", 1.2, Some("small")),
+            finding("b", 0.8, Some("small")),
+            finding("a", 1.2, Some("large")),
+            finding("b", 1.3, Some("large")),
+        ];
+        let judged = judge(&all);
+        assert_eq!((judged.verdict, judged.reading.as_deref()), (Verdict::Reproduced, Some("large")));
+        let with_common = [&all[..], &[finding("c", 0.5, None)]].concat();
+        assert_eq!(judge(&with_common).verdict, Verdict::NotReproduced, "what has no reading is of all");
+    }
+
+    #[test]
+    fn a_reason_has_the_numbers_of_the_findings_that_decide() {
+        let said = judge(&[finding("a", 1.2, None), finding("b", 0.8, None)]).reason;
+        assert_eq!(said, "1 of 2 findings is not reproduced: b: 0.800 [0.790, 0.810], stated > 1");
+        // Other numbers, another reason: nothing of it is typed.
+        let said = judge(&[finding("a", 1.2, None), finding("b", 1.1, None)]).reason;
+        assert!(said.starts_with("all 2 findings are reproduced: a: 1.200"), "{said}");
+        assert_eq!(judge(&[]).reason, "");
+        let same = Finding::new(
+            "x",
+            "",
+            Rule::Above { than: 1.0 },
+            Some(Estimate { mean: 1.0, lo: 1.0, hi: 1.0 }),
+            9,
+        );
+        assert!(judge(&[same]).reason.contains("the same to the byte"));
+    }
+}

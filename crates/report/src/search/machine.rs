@@ -1,0 +1,13 @@
+//! The search for programs: `results/claims.json`.
+
+use super::Search;
+use crate::machine::ReportError;
+use crate::reproduction::short_json;
+
+/// As JSON in one line, as [`crate::reproduction_json`].
+///
+/// # Errors
+/// If a number fits no JSON.
+pub fn search_json(all: &Search) -> Result<String, ReportError> {
+    short_json(all)
+}

@@ -1,0 +1,111 @@
+//! The search for the papers' pages in `docs/papers`.
+
+use super::picture::has_region;
+use super::table::counts;
+use super::{Claim, Fit, Holds, Search};
+
+/// One sentence a claim of one paper, and the pictures of the regions, which lie in the folder `pictures`
+/// beside the page; empty if the search has none of its claims.
+pub fn search_markdown(all: &Search, paper: &str, pictures: &str) -> String {
+    let claims: Vec<&Claim> = all.claims.iter().filter(|claim| claim.paper() == paper).collect();
+    if claims.is_empty() {
+        return String::new();
+    }
+    let mut text = provenance(all);
+    for claim in &claims {
+        text += &line(claim);
+    }
+    for (place, fit) in all.fits.iter().filter(|fit| fit.in_box.starts_with(paper)).enumerate() {
+        text += if place == 0 { "\n" } else { "" };
+        text += &format!("{}\n", fit.words());
+    }
+    for claim in claims.iter().filter(|claim| has_region(all, claim)) {
+        let file = format!("{pictures}/{}.svg", file_name(&claim.id));
+        text += &format!("\n![`{}`: where it holds]({file})\n", claim.id);
+    }
+    let commands: Vec<&&Claim> = claims.iter().filter(|claim| claim.verdict == Holds::When).collect();
+    if !commands.is_empty() {
+        text += "\nWhat shows the nearest points:\n\n```\n";
+        text.extend(commands.iter().map(|claim| format!("{}\n", claim.command)));
+        text += "```\n";
+    }
+    text + &what_was_open(all, paper)
+}
+
+/// All claims in one list, with how many rows and causes have which verdict.
+pub fn search_summary(all: &Search) -> String {
+    let mut text = format!("{}{}.\n\n", provenance(all), counts(all));
+    for claim in &all.claims {
+        text += &line(claim);
+    }
+    text
+}
+
+fn provenance(all: &Search) -> String {
+    format!(
+        "`{}`: {} runs, {:.0} minutes of one core. Parts of a box are with 95 % intervals.\n\n",
+        all.command,
+        all.runs,
+        (all.run_s / 60.0).ceil()
+    )
+}
+
+fn line(claim: &Claim) -> String {
+    format!("- `{}`, {}: **{}**\n", claim.id, claim.claim, claim.sentence)
+}
+
+/// The parameters of the boxes of a paper with their reasons.
+fn what_was_open(all: &Search, paper: &str) -> String {
+    let mut text = String::new();
+    for searched in all.boxes.iter().filter(|searched| searched.name.starts_with(paper)) {
+        if searched.parameters.is_empty() {
+            continue;
+        }
+        text += &format!(
+            "\n<details><summary>The box of {}: {} points, {} seeds each</summary>\n\n\
+             | open | from … to | as usual | why |\n|---|---|---|---|\n",
+            searched.name,
+            searched.points.len(),
+            searched.seeds
+        );
+        for open in &searched.parameters {
+            let cell = |text: &str| text.replace('|', "\\|");
+            text += &format!(
+                "| `{}` | {} | {} | {} |\n",
+                open.key,
+                cell(&open.values),
+                cell(&open.usual),
+                cell(&open.reason)
+            );
+        }
+        text += "\n</details>\n";
+    }
+    text
+}
+
+/// The id as a name of a file: `002-fig5a/6` has a slash.
+pub(super) fn file_name(id: &str) -> String {
+    id.replace('/', "-")
+}
+
+impl Fit {
+    /// Whether any setting has the paper's numbers, in a sentence.
+    pub fn words(&self) -> String {
+        let values: Vec<String> = self
+            .changed
+            .iter()
+            .map(|key| format!("{key} = {}", self.at.get(key).map_or("", String::as_str)))
+            .collect();
+        let place = if values.is_empty() { "the usual setting".to_owned() } else { values.join(", ") };
+        let verdict = match self.fits {
+            true => "One setting has all of them within their tolerances".to_owned(),
+            false => format!("No setting of {} has them all", self.points),
+        };
+        let usual = self.usual_loss.map_or(String::new(), |loss| format!(", usually {loss:.2}"));
+        format!(
+            "Inverse inference, {}: {} printed numbers. {verdict}; best is {place}, at {:.2} tolerances in \
+             the root mean square{usual}; farthest, at {:.1}: {}.",
+            self.in_box, self.numbers, self.loss, self.worst, self.worst_number
+        )
+    }
+}

@@ -1,0 +1,71 @@
+//! The verdict of a search in one sentence, made from its numbers.
+
+use super::{Claim, Holds};
+
+/// `part` in percent with its interval: `12 % [5, 24] of the box`.
+fn part(claim: &Claim, name: &str, part: f64) -> String {
+    let percent = |part: f64| format!("{:.0}", 100.0 * part);
+    match claim.intervals.get(name) {
+        Some((low, high)) => {
+            format!("{} % [{}, {}] of the box", percent(part), percent(*low), percent(*high))
+        }
+        None => format!("{} % of the box", percent(part)),
+    }
+}
+
+/// Where the claim holds, in one sentence.
+pub fn sentence(claim: &Claim) -> String {
+    match claim.verdict {
+        Holds::Erratum => format!("Erratum: {}.", end(&claim.reason)),
+        Holds::Undetermined => format!("Undetermined: {}.", end(&claim.reason)),
+        Holds::Throughout if claim.states.len() <= 1 => {
+            format!("Holds; nothing that it depends on is left open: {}.", end(&claim.reason))
+        }
+        Holds::Throughout => {
+            format!("Holds throughout: in {}.", part(claim, "holds", claim.part_holds))
+        }
+        Holds::Nowhere => {
+            let direction = match claim.part_direction {
+                0.0 => String::new(),
+                of => format!("; the effect has the stated sign, but not the size, in {:.0} %", 100.0 * of),
+            };
+            let tried = claim.states.len();
+            let fails = part(claim, "fails", claim.part_fails);
+            format!(
+                "Contradicted throughout: at none of {tried} points does it hold, and it fails in {fails}\
+                 {direction}; as usual, {}.",
+                end(&claim.reason)
+            )
+        }
+        Holds::When => when(claim),
+    }
+}
+
+fn when(claim: &Claim) -> String {
+    let region = match claim.when.conditions.as_slice() {
+        [] => "Holds at single points: no parameter decides alone".to_owned(),
+        conditions => format!(
+            "Holds when {} ({} of {} points there)",
+            conditions.join(" and "),
+            claim.when.holding,
+            claim.when.points
+        ),
+    };
+    let near = match (&claim.nearest, claim.changed.as_slice()) {
+        (None, _) => String::new(),
+        (Some(_), []) => "; it holds as usual".to_owned(),
+        (Some(at), changed) => {
+            let values: Vec<String> = changed
+                .iter()
+                .map(|key| format!("{key} = {}", at.get(key).map_or("", String::as_str)))
+                .collect();
+            format!("; nearest to the usual: {}", values.join(", "))
+        }
+    };
+    format!("{region}; in {}{near}.", part(claim, "holds", claim.part_holds))
+}
+
+/// Without a full stop, which the sentence brings.
+fn end(reason: &str) -> &str {
+    if reason.is_empty() { "nothing was measured" } else { reason.trim_end_matches('.') }
+}

@@ -1,0 +1,50 @@
+//! The search for the terminal: one sentence a claim.
+
+use super::{Holds, Search};
+
+const BOLD: &str = "\u{1b}[1m";
+const PLAIN: &str = "\u{1b}[0m";
+
+/// Claims with their sentences, at most `width` characters wide; with `color` the verdicts stand out.
+pub fn search_table(all: &Search, width: usize, color: bool) -> String {
+    let strong = |text: &str| if color { format!("{BOLD}{text}{PLAIN}") } else { text.to_owned() };
+    let title = format!(
+        "Where the papers' claims hold · {} claims · {} runs · seed {}",
+        all.claims.len(),
+        all.runs,
+        all.seed
+    );
+    let mut text = strong(&title) + "\n\n";
+    if all.partial {
+        text += "PARTIAL: some runs are missing; the same command goes on.\n\n";
+    }
+    let widest = all.claims.iter().map(|claim| claim.id.chars().count()).max().unwrap_or(0);
+    let indent = " ".repeat(widest + 2);
+    for claim in &all.claims {
+        let line = format!("{:widest$}  {}", claim.id, claim.sentence);
+        let options = textwrap::Options::new(width.max(widest + 30)).subsequent_indent(&indent);
+        text += &textwrap::fill(&line, options).replacen(&claim.id, &strong(&claim.id), 1);
+        text += "\n";
+        if claim.verdict == Holds::When {
+            text += &format!("{indent}{}\n", claim.command);
+        }
+    }
+    for fit in &all.fits {
+        text += "\n";
+        text += &textwrap::fill(&fit.words(), textwrap::Options::new(width.max(40)).subsequent_indent("  "));
+    }
+    text + &format!("\n\n{}\n", counts(all))
+}
+
+/// `12 holds when (of 7 causes), …`.
+pub(super) fn counts(all: &Search) -> String {
+    let count = |verdict: Holds| {
+        let count = all.counts.get(verdict.name()).copied().unwrap_or_default();
+        let of = match count.causes == count.rows {
+            true => String::new(),
+            false => format!(" (of {} causes)", count.causes),
+        };
+        (count.rows > 0).then(|| format!("{} {}{of}", count.rows, verdict.name()))
+    };
+    Holds::ALL.into_iter().filter_map(count).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,319 @@
+//! Where the papers' claims hold: a search over boxes of what each paper leaves open.
+//!
+//! ```text
+//! box ─► Latin hypercube ─► run ─► judge ─┬─► border, towards the usual point, best fit ─► run ─► …
+//!                                         └─► fresh seeds at the nearest points ─► parts, tree, sentence
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | `space` | a parameter, its range and reason; a point |
+//! | `boxes` | the boxes of all claims |
+//! | `sample` | which points are run |
+//! | `rounds` | runs at points, and what they say of each claim |
+//! | `state` | a claim at a point: holds, fails, undecided |
+//! | `tree` | which parameters decide |
+//! | `fit` | which point has all of a paper's numbers |
+//! | `answer` | what is reported |
+
+mod answer;
+mod boxes;
+mod fit;
+mod rounds;
+mod sample;
+mod space;
+mod state;
+mod tree;
+
+use std::num::NonZeroUsize;
+
+use joulepath_model::cancel::Cancel;
+use joulepath_model::random::{Domain, Stream};
+use joulepath_model::result::Provenance;
+use joulepath_report::search::Search;
+use joulepath_report::{Judged, Report, Reproduction};
+
+use self::answer::Answers;
+use self::boxes::{ClaimBox, boxes};
+use self::rounds::{Round, Searched};
+use self::sample::{Known, hypercube, refine};
+use self::space::Point;
+use self::state::State;
+use super::experiment::{Experiment, Standing};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::event::{Event, Watch};
+use crate::parallel;
+use crate::stored::StoredRuns;
+
+/// Rounds of refinement.
+const ROUNDS: usize = 3;
+/// Points of a box in each.
+const POINTS_OF_ROUND: usize = 8;
+/// Nearest points of a claim that are tried again with fresh seeds until one holds again.
+const CANDIDATES: usize = 3;
+/// The fresh seeds begin so much later.
+const FRESH: u64 = 1000;
+/// How many times as many they are.
+const MORE_SEEDS: u32 = 2;
+
+/// What is searched, and how thoroughly.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Points of each hypercube; as many as the box has, if none.
+    pub points: Option<u32>,
+    /// First seed of all runs; the points are drawn with it, too.
+    pub seed: u64,
+    /// A few points and seeds, for tests.
+    pub is_quick: bool,
+    /// Runs at a time; as many as there are cores if none.
+    pub jobs: Option<NonZeroUsize>,
+}
+
+/// Quick: points of a hypercube.
+const QUICK_POINTS: usize = 4;
+/// Quick: seeds at a point.
+const QUICK_SEEDS: u32 = 3;
+
+/// Boxes with their experiments, ready to be searched.
+pub struct Plan {
+    request: Request,
+    searched: Vec<Searched>,
+    /// Rows that have no box.
+    open: Vec<Experiment>,
+    /// Ids in the order of the experiments.
+    order: Vec<&'static str>,
+    packet: Box<dyn Engine>,
+}
+
+impl Plan {
+    /// Those of `experiments` that are the papers'.
+    ///
+    /// # Errors
+    /// If none is.
+    pub(super) fn of(
+        request: &Request,
+        experiments: Vec<Experiment>,
+        packet: Box<dyn Engine>,
+    ) -> Result<Self> {
+        let mut searched: Vec<Searched> = boxes().into_iter().map(|of| request.searched(of)).collect();
+        let mut open = vec![];
+        let order = experiments.iter().map(|experiment| experiment.id).collect();
+        for experiment in experiments.into_iter().filter(|of| of.standing != Standing::Ours) {
+            match searched.iter_mut().find(|of| of.claim_box.experiments.contains(&experiment.id)) {
+                Some(of) => of.experiments.push(experiment),
+                None => open.push(experiment),
+            }
+        }
+        searched.retain(|of| !of.experiments.is_empty());
+        if searched.is_empty() && open.is_empty() {
+            return Err(Error::usage("these statements are this project's, not a paper's")
+                .with_help("`joulepath reproduce` tests them"));
+        }
+        Ok(Plan { request: request.clone(), searched, open, order, packet })
+    }
+
+    /// How many claims there are.
+    pub fn claims(&self) -> usize {
+        self.open.len() + self.searched.iter().map(|of| of.experiments.len()).sum::<usize>()
+    }
+
+    /// How many boxes they have.
+    pub fn boxes(&self) -> usize {
+        self.searched.len()
+    }
+}
+
+impl Request {
+    fn searched(&self, claim_box: ClaimBox) -> Searched {
+        let count = match self.points {
+            _ if claim_box.parameters.is_empty() => 0,
+            Some(points) => points as usize,
+            None if self.is_quick => QUICK_POINTS,
+            None => claim_box.points,
+        };
+        let seeds = if self.is_quick { QUICK_SEEDS } else { claim_box.seeds };
+        // Each box draws its own points; they are the same whatever else is searched.
+        let index = claim_box.name.bytes().fold(7, |sum: u64, byte| sum.wrapping_mul(31) + u64::from(byte));
+        let mut points = vec![Point::usual(claim_box.parameters)];
+        points.extend(hypercube(claim_box.parameters, count, self.seed, index));
+        let random = Stream::new(self.seed, Domain::Placement, index.wrapping_add(1));
+        let (experiments, judged) = (vec![], vec![]);
+        Searched { claim_box, experiments, points, judged, hypercube: count, seeds, random }
+    }
+
+    fn rounds(&self) -> usize {
+        if self.is_quick { 1 } else { ROUNDS }
+    }
+}
+
+/// Runs what `stored` does not have, and says where each claim holds. A run that fails is told, and counted
+/// as missing.
+///
+/// # Errors
+/// A scenario, key or policy that a point asks for and that does not exist: a slip in a box.
+pub fn search(
+    mut plan: Plan,
+    stored: &mut StoredRuns,
+    by: &Provenance,
+    watch: Watch<'_>,
+    cancel: &Cancel,
+) -> Result<Search> {
+    if let Some(note) = stored.note() {
+        watch(Event::Note(note));
+    }
+    let (jobs, seed) = (plan.request.jobs, plan.request.seed);
+    let mut round =
+        Round { engine: &*plan.packet, jobs, first_seed: seed, stored, cancel, tally: (0, 0.0), lacks: 0 };
+    round.run(&mut plan.searched, watch)?;
+    for _ in 0..plan.request.rounds() {
+        for of in plan.searched.iter_mut().filter(|of| of.hypercube > 0) {
+            let states = of.states();
+            let fitting = fit::best(of);
+            let known = Known {
+                parameters: of.claim_box.parameters,
+                points: &of.points,
+                states: &states,
+                fitting: &fitting,
+            };
+            let new = refine(&known, POINTS_OF_ROUND, &mut of.random);
+            of.points.extend(new);
+        }
+        round.run(&mut plan.searched, watch)?;
+    }
+    let nearest = confirm(&plan.searched, &mut round, watch)?;
+    let (tally, lacks) = (round.tally, round.lacks);
+    let answers =
+        Answers { searched: &plan.searched, nearest: &nearest, seed, is_quick: plan.request.is_quick };
+    let mut claims = answers.of_boxes();
+    let of_rows: Vec<_> = plan.open.iter().map(|experiment| answer::of_rows(experiment, &claims)).collect();
+    claims.extend(of_rows);
+    claims.sort_by_key(|claim| plan.order.iter().position(|id| *id == claim.id));
+    Ok(Search {
+        counts: Search::count(&claims),
+        claims,
+        boxes: plan.searched.iter().map(answer::described).collect(),
+        fits: plan.searched.iter().filter_map(fit::of).collect(),
+        version: by.version.clone(),
+        commit: by.commit.clone(),
+        command: by.command.clone(),
+        seed,
+        runs: tally.0,
+        run_s: tally.1,
+        cores: parallel::cores(None).get() as u32,
+        partial: cancel.is_set() || lacks > 0,
+    })
+}
+
+/// The nearest point of each claim at which it holds again with fresh seeds, by box and claim: many points
+/// are looked at, and some hold by chance.
+fn confirm(
+    searched: &[Searched],
+    round: &mut Round<'_>,
+    watch: Watch<'_>,
+) -> Result<Vec<Vec<answer::Nearest>>> {
+    let mut found: Vec<Vec<answer::Nearest>> =
+        searched.iter().map(|of| vec![answer::Nearest::default(); of.experiments.len()]).collect();
+    for candidate in 0..CANDIDATES {
+        let mut again: Vec<Searched> = vec![];
+        let mut asked = vec![];
+        for (at, of) in searched.iter().enumerate() {
+            for claim in 0..of.experiments.len() {
+                let holding = of.holding(claim);
+                if let Some(&point) = holding.get(candidate).filter(|_| found[at][claim].at.is_none()) {
+                    asked.push((at, claim, point));
+                    again.push(of.again(claim, point, MORE_SEEDS));
+                }
+            }
+        }
+        if again.is_empty() {
+            break;
+        }
+        round.first_seed += FRESH;
+        round.run(&mut again, watch)?;
+        round.first_seed -= FRESH;
+        for ((at, claim, point), of) in asked.into_iter().zip(&again) {
+            let Some(judged) = of.judged.first().and_then(|of_point| of_point.first()) else { continue };
+            let nearest = &mut found[at][claim];
+            match judged.state {
+                State::Holds => (nearest.at, nearest.judged) = (Some(point), Some(judged.clone())),
+                State::Fails | State::Undecided => nearest.not_again.push(point),
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Experiments at one point of their boxes, with the seeds that confirmed it: what a claim's command shows.
+///
+/// # Errors
+/// If the experiments have several boxes or none, or the box has no such key or value.
+pub(super) fn at(
+    request: &Request,
+    experiments: Vec<Experiment>,
+    at: &[(String, String)],
+    packet: Box<dyn Engine>,
+    by: &Provenance,
+    watch: Watch<'_>,
+    cancel: &Cancel,
+) -> Result<Reproduction> {
+    let plan = Plan::of(request, experiments, packet)?;
+    if plan.searched.len() != 1 || !plan.open.is_empty() {
+        return Err(Error::usage("these experiments share no box, so that there is no point to go to")
+            .with_help("name experiments of one set-up, such as `004-fig9`"));
+    }
+    let mut searched = plan.searched;
+    let of = &mut searched[0];
+    of.points = vec![Point::parse(of.claim_box.parameters, at)?];
+    of.hypercube = 0;
+    of.seeds *= MORE_SEEDS;
+    let mut stored = StoredRuns::default();
+    let mut round = Round {
+        engine: &*plan.packet,
+        jobs: request.jobs,
+        first_seed: request.seed + FRESH,
+        stored: &mut stored,
+        cancel,
+        tally: (0, 0.0),
+        lacks: 0,
+    };
+    round.run(&mut searched, watch)?;
+    let ((runs, run_s), lacks) = (round.tally, round.lacks);
+    let of = &searched[0];
+    let where_to = of.where_to(0);
+    let report = |(claim, experiment): (usize, &Experiment)| {
+        let findings = of.judged[0][claim].findings.clone();
+        let Judged { verdict, reading, reason } = experiment.judged(&findings);
+        Report {
+            id: experiment.id.to_owned(),
+            title: experiment.title.to_owned(),
+            source: experiment.source.to_owned(),
+            claim: experiment.claim.to_owned(),
+            verdict,
+            reading: reading.or_else(|| where_to.clone()),
+            reason,
+            cause: experiment.cause.to_owned(),
+            is_ours: false,
+            set_up: of.commands(claim, 0),
+            engines: vec![],
+            findings,
+            kernel: None,
+            figures: vec![],
+            missing: lacks,
+        }
+    };
+    Ok(Reproduction {
+        extent: "one point".to_owned(),
+        version: by.version.clone(),
+        commit: by.commit.clone(),
+        command: by.command.clone(),
+        run_s,
+        runs,
+        cores: parallel::cores(None).get() as u32,
+        partial: lacks > 0,
+        experiments: of.experiments.iter().enumerate().map(report).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,313 @@
+//! What the search says of each claim.
+
+use std::collections::BTreeMap;
+
+use joulepath_report::search::{Claim, Holds, Open, PointState, SearchedBox, Tried, When, sentence};
+use joulepath_report::{Verdict, wilson};
+
+use super::super::evidence::Evidence;
+use super::super::experiment::Experiment;
+use super::super::slotted::SlottedRuns;
+use super::rounds::Searched;
+use super::space::{Parameter, Range};
+use super::state::{Judgement, State};
+use super::tree::{Condition, Sample, deciding};
+
+/// Part of the points that must be decided before "throughout" is said.
+const DECIDED: f64 = 0.8;
+/// Parameters that are named as deciding.
+const MOST_DECIDING: usize = 3;
+
+/// The nearest point at which a claim was seen to hold twice.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Nearest {
+    pub(super) at: Option<usize>,
+    /// With the fresh seeds.
+    pub(super) judged: Option<Judgement>,
+    /// Nearer points that did not hold again.
+    pub(super) not_again: Vec<usize>,
+}
+
+/// Everything that the answers are made of.
+pub(super) struct Answers<'a> {
+    pub(super) searched: &'a [Searched],
+    /// By box and claim.
+    pub(super) nearest: &'a [Vec<Nearest>],
+    pub(super) seed: u64,
+    pub(super) is_quick: bool,
+}
+
+impl Answers<'_> {
+    /// One for each claim that has a box.
+    pub(super) fn of_boxes(&self) -> Vec<Claim> {
+        let of_box = |(of, nearest): (&Searched, &Vec<Nearest>)| -> Vec<Claim> {
+            (0..of.experiments.len()).map(|claim| self.claim(of, claim, &nearest[claim])).collect()
+        };
+        self.searched.iter().zip(self.nearest).flat_map(of_box).collect()
+    }
+
+    fn claim(&self, of: &Searched, claim: usize, nearest: &Nearest) -> Claim {
+        let parameters = of.claim_box.parameters;
+        let experiment = &of.experiments[claim];
+        let states: Vec<State> = (0..of.judged.len())
+            .map(|point| match nearest.not_again.contains(&point) {
+                true => State::Undecided,
+                false => of.judged[point][claim].state,
+            })
+            .collect();
+        let drawn = drawn(of);
+        let count = |wanted: State| drawn.clone().filter(|&point| states[point] == wanted).count();
+        let (holds, fails, n) = (count(State::Holds), count(State::Fails), drawn.len());
+        let part = |count: usize| if n == 0 { 0.0 } else { count as f64 / n as f64 };
+        let names = [("holds", holds), ("fails", fails), ("undecided", n - holds - fails)];
+        let directed = drawn.clone().filter(|&point| of.judged[point][claim].has_direction).count();
+        let tree = decide(of, &states);
+        let shown = nearest.at.unwrap_or(0);
+        let deciding: Vec<String> = tree
+            .parameters
+            .iter()
+            .take(MOST_DECIDING)
+            .map(|(at, _)| parameters[*at].key.to_owned())
+            .collect();
+        let usual = of.judged.first().map(|of_point| &of_point[claim]);
+        let findings = nearest.judged.as_ref().or(usual).map_or(vec![], |judged| judged.findings.clone());
+        let keys = || parameters.iter().map(|parameter| parameter.key.to_owned());
+        let mut answer = Claim {
+            verdict: verdict(&states, nearest),
+            part_holds: part(holds),
+            part_fails: part(fails),
+            part_undecided: if n == 0 { 1.0 } else { part(n - holds - fails) },
+            intervals: names.map(|(name, hits)| (name.to_owned(), wilson(hits, n))).into(),
+            nearest: nearest.at.map(|at| keys().zip(of.points[at].texts(parameters)).collect()),
+            changed: of.points[shown].changed(parameters).map(|(p, _)| p.key.to_owned()).collect(),
+            deciding,
+            command: self.command(of, claim, shown),
+            compare: of.commands(claim, shown),
+            in_box: Some(of.claim_box.name.to_owned()),
+            part_direction: part(directed),
+            when: region(of, &states, &tree.when),
+            reason: usual.map_or(String::new(), |judged| judged.reason.clone()),
+            findings,
+            states: states.iter().map(|state| named(*state)).collect(),
+            ..blank(experiment)
+        };
+        answer.sentence = sentence(&answer);
+        answer
+    }
+
+    /// What shows a claim at a point, with its verdict.
+    fn command(&self, of: &Searched, claim: usize, point: usize) -> String {
+        let mut command = format!("joulepath reproduce {}", of.experiments[claim].id);
+        let mut at = |text: &str| {
+            command += &format!(" --at {}", shlex::try_quote(text).unwrap_or_default());
+        };
+        let mut is_usual = true;
+        for (parameter, value) in of.points[point].changed(of.claim_box.parameters) {
+            at(&format!("{}={}", parameter.key, value.text));
+            is_usual = false;
+        }
+        if is_usual {
+            at("usual");
+        }
+        if self.is_quick {
+            command += " --quick";
+        }
+        if self.seed != 1 {
+            command += &format!(" --seed {}", self.seed);
+        }
+        command
+    }
+}
+
+/// The points by which parts are estimated: the hypercube, and without one the usual point.
+fn drawn(of: &Searched) -> std::ops::Range<usize> {
+    let ran = of.judged.len();
+    if of.hypercube == 0 { 0..ran.min(1) } else { 1..ran.min(1 + of.hypercube) }
+}
+
+fn verdict(states: &[State], nearest: &Nearest) -> Holds {
+    let count = |wanted: State| states.iter().filter(|state| **state == wanted).count();
+    let (holds, fails) = (count(State::Holds), count(State::Fails));
+    let most = |count: usize| count as f64 >= DECIDED * states.len() as f64 && count > 0;
+    match () {
+        () if nearest.at.is_some() && fails == 0 && most(holds) => Holds::Throughout,
+        () if nearest.at.is_some() => Holds::When,
+        () if holds == 0 && most(fails) => Holds::Nowhere,
+        () => Holds::Undetermined,
+    }
+}
+
+fn decide(of: &Searched, states: &[State]) -> super::tree::Deciding {
+    let samples: Vec<Sample<'_>> = states
+        .iter()
+        .enumerate()
+        .filter(|(_, state)| **state != State::Undecided)
+        .map(|(point, state)| Sample { places: of.points[point].places(), holds: *state == State::Holds })
+        .collect();
+    let is_choice: Vec<bool> = of.claim_box.parameters.iter().map(Parameter::is_choice).collect();
+    deciding(&samples, &is_choice, of.claim_box.name.len() as u64)
+}
+
+/// The conditions in words, those on one number joined, and how many points inside hold.
+fn region(of: &Searched, states: &[State], conditions: &[Condition]) -> When {
+    let is_inside = |point: &usize| conditions.iter().all(|of_way| of_way.is_met(of.points[*point].places()));
+    let inside: Vec<usize> = (0..states.len()).filter(is_inside).collect();
+    let count = |wanted: State| inside.iter().filter(|&&point| states[point] == wanted).count();
+    let parameters = of.claim_box.parameters;
+    let mut tightest: BTreeMap<(usize, u8), &Condition> = BTreeMap::new();
+    for condition in conditions {
+        let side = match condition {
+            Condition::Above(..) => 0,
+            Condition::AtMost(..) => 1,
+            Condition::Is(..) => 2,
+            Condition::IsNot(_, place) => 3 + (place * 100.0) as u8,
+        };
+        // The way goes from the root to the leaf: later bounds are tighter.
+        tightest.insert((condition.parameter(), side), condition);
+    }
+    When {
+        conditions: tightest.values().map(|condition| in_words(condition, parameters)).collect(),
+        holding: count(State::Holds),
+        points: count(State::Holds) + count(State::Fails),
+    }
+}
+
+fn in_words(condition: &Condition, parameters: &[Parameter]) -> String {
+    let parameter = &parameters[condition.parameter()];
+    let key = parameter.key;
+    match *condition {
+        Condition::Above(_, place) => format!("{key} > {}", bound(parameter, place)),
+        Condition::AtMost(_, place) => format!("{key} ≤ {}", bound(parameter, place)),
+        Condition::Is(_, place) => format!("{key} is {}", bound(parameter, place)),
+        Condition::IsNot(_, place) => format!("{key} is not {}", bound(parameter, place)),
+    }
+}
+
+/// The value at a place, with two digits: a border is not known better.
+fn bound(parameter: &Parameter, place: f64) -> String {
+    let short = |value: f64, unit: &str| {
+        format!("{} {unit}", joulepath_report::rounded(value, 2)).trim_end().to_owned()
+    };
+    match parameter.range {
+        Range::Linear(low, high, unit) => short(low + (high - low) * place, unit),
+        Range::Log(low, high, unit) => short(low * libm::pow(high / low, place), unit),
+        Range::Choice(values) => {
+            values[((place * values.len() as f64) as usize).min(values.len() - 1)].to_owned()
+        }
+    }
+}
+
+fn named(state: State) -> PointState {
+    match state {
+        State::Holds => PointState::Holds,
+        State::Fails => PointState::Fails,
+        State::Undecided => PointState::Undecided,
+    }
+}
+
+/// A claim of which nothing is known but what the paper says.
+fn blank(experiment: &Experiment) -> Claim {
+    Claim {
+        id: experiment.id.to_owned(),
+        verdict: Holds::Undetermined,
+        sentence: String::new(),
+        part_holds: 0.0,
+        part_fails: 0.0,
+        part_undecided: 1.0,
+        intervals: BTreeMap::new(),
+        nearest: None,
+        changed: vec![],
+        deciding: vec![],
+        command: format!("joulepath reproduce {} --full --no-kernel", experiment.id),
+        compare: vec![],
+        title: experiment.title.to_owned(),
+        claim: experiment.claim.to_owned(),
+        source: experiment.source.to_owned(),
+        cause: experiment.cause.to_owned(),
+        in_box: None,
+        states: vec![],
+        part_direction: 0.0,
+        when: When::default(),
+        reason: String::new(),
+        findings: vec![],
+    }
+}
+
+/// A row that has no box: what cannot be measured, and slips, which arithmetic shows.
+fn of_open(experiment: &Experiment) -> Claim {
+    let nothing = SlottedRuns::default();
+    let findings = match experiment.studies.is_empty() && experiment.slots.is_empty() {
+        true => (experiment.examine)(&Evidence::new(&[], vec![], &nothing)).findings,
+        false => vec![],
+    };
+    let judged = experiment.judged(&findings);
+    let is_slip = judged.verdict == Verdict::Erratum;
+    let mut answer = Claim {
+        verdict: if is_slip { Holds::Erratum } else { Holds::Undetermined },
+        part_fails: if is_slip { 1.0 } else { 0.0 },
+        part_undecided: if is_slip { 0.0 } else { 1.0 },
+        reason: judged.reason,
+        findings,
+        ..blank(experiment)
+    };
+    answer.sentence = sentence(&answer);
+    answer
+}
+
+/// A headline whose halves are rows of their own, in boxes of their own: the weaker of them stands.
+const HALVES: (&str, [&str; 2]) = ("claim-4", ["002-fig15", "002-fig17"]);
+
+/// A row without a box, beside the others.
+pub(super) fn of_rows(experiment: &Experiment, others: &[Claim]) -> Claim {
+    if experiment.id != HALVES.0 {
+        return of_open(experiment);
+    }
+    let halves: Vec<&Claim> = others.iter().filter(|claim| HALVES.1.contains(&claim.id.as_str())).collect();
+    let names = HALVES.1.join(" and ");
+    let [first, second] = halves.as_slice() else {
+        let reason = format!("it stands on {names}: search them together");
+        let mut answer = Claim { reason, ..blank(experiment) };
+        answer.sentence = sentence(&answer);
+        return answer;
+    };
+    let (part_holds, part_fails) =
+        (first.part_holds.min(second.part_holds), first.part_fails.max(second.part_fails));
+    Claim {
+        verdict: first.verdict.max(second.verdict),
+        sentence: format!(
+            "As the weaker of {names}: {} and {}.",
+            first.verdict.name(),
+            second.verdict.name()
+        ),
+        part_holds,
+        part_fails,
+        part_undecided: (1.0 - part_holds - part_fails).max(0.0),
+        ..blank(experiment)
+    }
+}
+
+/// A box as it stands in the results.
+pub(super) fn described(of: &Searched) -> SearchedBox {
+    let open = |parameter: &Parameter| Open {
+        key: parameter.key.to_owned(),
+        values: parameter.values(),
+        usual: parameter.usual.0.to_owned(),
+        reason: parameter.reason.to_owned(),
+        choices: match parameter.range {
+            Range::Choice(values) => values.iter().map(|&value| value.to_owned()).collect(),
+            Range::Linear(..) | Range::Log(..) => vec![],
+        },
+    };
+    let parameters = of.claim_box.parameters;
+    let tried = |point: &super::space::Point| Tried {
+        values: point.texts(parameters),
+        places: point.places().iter().map(|&place| joulepath_report::rounded(place, 4)).collect(),
+    };
+    SearchedBox {
+        name: of.claim_box.name.to_owned(),
+        parameters: parameters.iter().map(open).collect(),
+        hypercube: of.hypercube,
+        seeds: of.seeds,
+        points: of.points.iter().map(tried).collect(),
+    }
+}

@@ -1,0 +1,178 @@
+//! Which points are run: a Latin hypercube over the box (McKay, Beckman and Conover, 1979), then points at
+//! the border between holds and fails, and towards the usual point.
+
+use joulepath_model::random::{Domain, Stream};
+
+use super::space::{Parameter, Point};
+use super::state::State;
+
+/// Pairs of a holding and a failing point whose middle is tried, for one claim in one round.
+const PAIRS: usize = 2;
+/// Parameters that are set back to the usual value, one at a time, at the holding point nearest to it.
+const SET_BACK: usize = 3;
+/// Points around the one that fits the paper's numbers best.
+const AROUND: usize = 3;
+/// How far these lie from it, standard deviation in parts of a range.
+const SPREAD: f64 = 0.12;
+
+/// `count` points: of every parameter each of `count` equal parts of its range is met once.
+pub(super) fn hypercube(parameters: &[Parameter], count: usize, seed: u64, index: u64) -> Vec<Point> {
+    let mut random = Stream::new(seed, Domain::Placement, index);
+    let mut columns: Vec<Vec<f64>> = vec![];
+    for _ in parameters {
+        let mut parts: Vec<usize> = (0..count).collect();
+        for i in 0..count {
+            let other = i + random.below((count - i) as u64) as usize;
+            parts.swap(i, other);
+        }
+        columns.push(parts.iter().map(|&part| (part as f64 + random.uniform()) / count as f64).collect());
+    }
+    let place = |point: usize| columns.iter().map(|column| column[point]).collect::<Vec<f64>>();
+    (0..count).map(|point| Point::at(parameters, &place(point))).collect()
+}
+
+/// What is known of the points so far.
+pub(super) struct Known<'a> {
+    pub(super) parameters: &'a [Parameter],
+    /// The first is the usual one.
+    pub(super) points: &'a [Point],
+    /// By claim and point.
+    pub(super) states: &'a [Vec<State>],
+    /// The points that fit the paper's numbers best, the best first.
+    pub(super) fitting: &'a [usize],
+}
+
+/// At most `most` new points, the claims taking turns.
+pub(super) fn refine(known: &Known<'_>, most: usize, random: &mut Stream) -> Vec<Point> {
+    let mut wishes: Vec<Vec<Point>> = known.states.iter().map(|states| known.of_claim(states)).collect();
+    wishes.push(known.around_best(random));
+    let mut chosen: Vec<Point> = vec![];
+    let longest = wishes.iter().map(Vec::len).max().unwrap_or(0);
+    let turns = (0..longest).flat_map(|turn| wishes.iter().filter_map(move |wish| wish.get(turn)));
+    let is_new = |chosen: &[Point], wish: &Point| {
+        let texts = wish.texts(known.parameters);
+        known.points.iter().chain(chosen).all(|point| point.texts(known.parameters) != texts)
+    };
+    for wish in turns {
+        if chosen.len() < most && is_new(&chosen, wish) {
+            chosen.push(wish.clone());
+        }
+    }
+    chosen
+}
+
+impl Known<'_> {
+    /// What one claim asks for, the most telling first.
+    fn of_claim(&self, states: &[State]) -> Vec<Point> {
+        let with = |wanted: State| -> Vec<usize> {
+            (0..self.points.len()).filter(|&at| states[at] == wanted).collect()
+        };
+        let (holding, failing) = (with(State::Holds), with(State::Fails));
+        let usual = &self.points[0];
+        let mut wishes = vec![];
+        let from_usual = |at: &usize| self.points[*at].distance(usual, self.parameters);
+        if let Some(nearest) = holding.iter().min_by(|a, b| from_usual(a).total_cmp(&from_usual(b))) {
+            wishes.extend(self.towards_usual(&self.points[*nearest]));
+        }
+        let mut pairs: Vec<(f64, usize, usize)> = holding
+            .iter()
+            .flat_map(|&h| failing.iter().map(move |&f| (h, f)))
+            .map(|(h, f)| (self.points[h].distance(&self.points[f], self.parameters), h, f))
+            .collect();
+        pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        wishes.extend(pairs.iter().take(PAIRS).map(|&(_, h, f)| self.middle(h, f)));
+        wishes
+    }
+
+    /// The same point with single parameters at their usual value, the farthest first.
+    fn towards_usual(&self, point: &Point) -> Vec<Point> {
+        let usual = &self.points[0];
+        let mut back: Vec<Point> = (0..self.parameters.len())
+            .map(|index| point.with(index, usual))
+            .filter(|other| other != point)
+            .collect();
+        let left = |other: &Point| other.distance(usual, self.parameters);
+        back.sort_by(|a, b| left(a).total_cmp(&left(b)));
+        back.truncate(SET_BACK);
+        back
+    }
+
+    /// Halfway between two points; choices are those of the holding point.
+    fn middle(&self, holding: usize, failing: usize) -> Point {
+        let (holding, failing) = (&self.points[holding], &self.points[failing]);
+        let place = |index: usize| match self.parameters[index].is_choice() {
+            true => holding.places()[index],
+            false => (holding.places()[index] + failing.places()[index]) / 2.0,
+        };
+        let places: Vec<f64> = (0..self.parameters.len()).map(place).collect();
+        Point::at(self.parameters, &places)
+    }
+
+    /// Points near the one that fits best; now and then with a choice of the second best.
+    fn around_best(&self, random: &mut Stream) -> Vec<Point> {
+        let Some(&best) = self.fitting.first() else { return vec![] };
+        let second = self.fitting.get(1).map_or(&self.points[best], |&second| &self.points[second]);
+        let mut near = || {
+            let place = |(index, &place): (usize, &f64)| match self.parameters[index].is_choice() {
+                true if random.uniform() < 0.3 => second.places()[index],
+                true => place,
+                false => (place + SPREAD * random.normal()).clamp(0.0, 1.0),
+            };
+            let places: Vec<f64> = self.points[best].places().iter().enumerate().map(place).collect();
+            Point::at(self.parameters, &places)
+        };
+        (0..AROUND).map(|_| near()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::space::{Acts, Range};
+    use super::*;
+
+    const fn number(key: &'static str) -> Parameter {
+        let range = Range::Linear(0.0, 1.0, "ms");
+        Parameter::number(key, range, ("0.25 ms", 0.25), Acts::Reading, "for the test")
+    }
+    const BOX: [Parameter; 2] = [number("a"), number("b")];
+
+    #[test]
+    fn each_part_of_each_range_is_met_once() {
+        let points = hypercube(&BOX, 20, 1, 0);
+        for index in 0..BOX.len() {
+            let mut parts: Vec<usize> = points.iter().map(|p| (p.places()[index] * 20.0) as usize).collect();
+            parts.sort_unstable();
+            assert_eq!(parts, (0..20).collect::<Vec<_>>());
+        }
+        let same = |seed| hypercube(&BOX, 20, seed, 0) == points;
+        assert!(same(1) && !same(2));
+    }
+
+    #[test]
+    fn refinement_finds_the_border_of_a_half_plane() {
+        // Holds where a > 0.6.
+        let mut points = vec![Point::usual(&BOX)];
+        points.extend(hypercube(&BOX, 8, 1, 0));
+        let mut random = Stream::new(1, Domain::Placement, 9);
+        for _ in 0..6 {
+            let state = |p: &Point| if p.places()[0] > 0.6 { State::Holds } else { State::Fails };
+            let states = [points.iter().map(state).collect::<Vec<_>>()];
+            let known = Known { parameters: &BOX, points: &points, states: &states, fitting: &[] };
+            let new = refine(&known, 6, &mut random);
+            points.extend(new);
+        }
+        let gap = |holds: bool| {
+            let a = points.iter().map(|p| p.places()[0]).filter(|&a| (a > 0.6) == holds);
+            if holds { a.fold(1.0, f64::min) } else { a.fold(0.0, f64::max) }
+        };
+        assert!(gap(true) - gap(false) < 0.03, "{} {}", gap(true), gap(false));
+        // The nearest holding point differs from the usual one by `a` alone.
+        let usual = &points[0];
+        let nearest = points
+            .iter()
+            .filter(|p| p.places()[0] > 0.6)
+            .min_by(|x, y| x.distance(usual, &BOX).total_cmp(&y.distance(usual, &BOX)))
+            .unwrap();
+        assert_eq!(nearest.places()[1], 0.25);
+    }
+}
