@@ -35,6 +35,12 @@ pub enum Domain {
     Placement = 9,
     /// Backoff and errors on a shared channel.
     Channel = 10,
+    /// Early drops of a managed queue, and the hash of its flows.
+    LinkAqm = 11,
+    /// Which packets of a link are held back.
+    LinkReorder = 12,
+    /// When a link begins its periods of aggregation.
+    LinkAggregate = 13,
 }
 
 /// One reproducible sequence of random numbers.

@@ -31,6 +31,7 @@ mod event;
 mod events;
 mod fabric;
 mod handshake;
+mod held;
 mod measure;
 mod network;
 mod options;

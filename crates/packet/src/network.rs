@@ -7,6 +7,7 @@ use joulepath_model::units::Nanos;
 
 use crate::channel::SharedChannel;
 use crate::event::{EventQueue, MAX_TIME_NS, Source};
+use crate::held::{HeldPackets, Released};
 use crate::packet::{CE, ECT, Kind, Packet};
 use crate::ring::PacketRing;
 use crate::sack::SackArena;
@@ -66,6 +67,8 @@ struct Station {
 pub(crate) struct Network {
     pub(crate) wires: Vec<Wire>,
     pub(crate) channels: Vec<SharedChannel>,
+    /// What the links that keep packets keep, in the order of the links.
+    pub(crate) held: Vec<HeldPackets>,
     stations: Vec<Station>,
     /// The hops of all routes.
     hops: Vec<Hop>,
@@ -77,13 +80,23 @@ pub(crate) struct Network {
     pub(crate) counters: Counters,
 }
 
+/// The key of a packet's flow for links that have a queue per flow: its subflow, or its source of cross
+/// traffic.
+#[inline]
+fn flow_of(packet: &Packet) -> u64 {
+    u64::from(packet.subflow) | u64::from(packet.kind == Kind::Cross) << 32
+}
+
 impl Network {
     /// The links and channels of a scenario. Each of them draws from the stream of `seed` that has its index,
     /// and link `i` is event source `i`.
     pub(crate) fn new(links: &[LinkSpec], channels: &[ChannelSpec], seed: u64) -> Self {
         let wire = |(i, spec)| Wire { link: Link::new(spec, seed, i as u64), ring: PacketRing::new() };
+        let wires: Vec<Wire> = links.iter().enumerate().map(wire).collect();
+        let keeps = |(wire, _): &(&Wire, u32)| wire.link.keeps_packets();
         Network {
-            wires: links.iter().enumerate().map(wire).collect(),
+            held: wires.iter().zip(0..).filter(keeps).map(|(_, link)| HeldPackets::new(link)).collect(),
+            wires,
             channels: channels.iter().zip(0..).map(|(spec, i)| SharedChannel::new(spec, seed, i)).collect(),
             stations: vec![],
             hops: vec![],
@@ -125,7 +138,7 @@ impl Network {
             Hop::Station(station) => return self.offer_to_station(now_ns, station, packet, size),
         };
         let wire = &mut self.wires[link as usize];
-        match wire.link.offer(Nanos(now_ns), size, packet.flags & ECT != 0) {
+        match wire.link.offer_of(flow_of(&packet), Nanos(now_ns), size, packet.flags & ECT != 0) {
             // A link whose rate stays 0 would deliver the packet after the end of time.
             Outcome::Delivered { at, .. } if at.0 > MAX_TIME_NS => self.discard(packet.kind, packet.aux),
             Outcome::Delivered { at, marked } => {
@@ -145,6 +158,44 @@ impl Network {
             Outcome::WireLoss => {
                 self.counters.wire_losses += 1;
                 self.discard(packet.kind, packet.aux);
+            }
+            Outcome::Held(number) => self.hold(now_ns, link, number, packet),
+        }
+    }
+
+    /// Keeps a packet whose fate its link does not know yet.
+    #[cold]
+    fn hold(&mut self, now_ns: u64, link: u32, number: u32, packet: Packet) {
+        let at = self.held.binary_search_by_key(&link, |held| held.link);
+        let held = &mut self.held[at.expect("a link that keeps packets has a place for them")];
+        held.keep(number, packet);
+        held.ask(&self.wires[link as usize].link, now_ns, &mut self.queue);
+    }
+
+    /// The next packet that a link has kept and that has arrived by `now_ns`. `at` counts the links that keep
+    /// packets.
+    pub(crate) fn release(&mut self, at: usize, now_ns: u64) -> Option<Packet> {
+        loop {
+            let held = &mut self.held[at];
+            let link = &mut self.wires[held.link as usize].link;
+            let Some(released) = held.release(link, now_ns) else {
+                held.ask(link, now_ns, &mut self.queue);
+                return None;
+            };
+            match released {
+                Released::Arrived(mut packet) => {
+                    self.counters.packet_hops += 1;
+                    packet.hop += 1;
+                    return Some(packet);
+                }
+                Released::Dropped(packet) => {
+                    self.counters.queue_drops += 1;
+                    self.discard(packet.kind, packet.aux);
+                }
+                Released::Lost(packet) => {
+                    self.counters.wire_losses += 1;
+                    self.discard(packet.kind, packet.aux);
+                }
             }
         }
     }

@@ -15,6 +15,7 @@ mod equilibria;
 mod handshake;
 mod ideal;
 mod limits;
+mod managed;
 mod multipath;
 mod reception;
 mod recovery;
