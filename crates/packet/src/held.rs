@@ -6,7 +6,7 @@ use joulepath_link::{Link, Outcome};
 use joulepath_model::units::Nanos;
 
 use crate::event::{EventQueue, LazyTimer, MAX_TIME_NS, Source};
-use crate::packet::{CE, Kind, Packet, Tick};
+use crate::packet::{CE, Kind, Packet, Stamp};
 
 /// The packets that one link keeps.
 pub(crate) struct HeldPackets {
@@ -33,7 +33,7 @@ impl HeldPackets {
 
     /// Keeps the packet to which the link has given `number`.
     pub(crate) fn keep(&mut self, number: u32, packet: Packet) {
-        const NOTHING: Packet = Packet::new(Kind::Cross, 0, 0, Tick::ZERO);
+        const NOTHING: Packet = Packet::new(Kind::Cross, 0, 0, Stamp::ZERO);
         let at = number as usize;
         if at >= self.packets.len() {
             self.packets.resize(at + 1, NOTHING);

@@ -84,7 +84,7 @@ pub(crate) struct Network {
 /// traffic.
 #[inline]
 fn flow_of(packet: &Packet) -> u64 {
-    u64::from(packet.subflow) | u64::from(packet.kind == Kind::Cross) << 32
+    u64::from(packet.subflow()) | u64::from(packet.kind == Kind::Cross) << 32
 }
 
 impl Network {

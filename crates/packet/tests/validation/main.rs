@@ -17,6 +17,7 @@ mod ideal;
 mod limits;
 mod managed;
 mod multipath;
+mod passing;
 mod reception;
 mod recovery;
 mod relays;
