@@ -118,7 +118,8 @@ mod tests {
     #[test]
     fn a_policers_bucket_bears_a_quarter_of_itself() {
         // 12,000 B at 12 Mbit/s: 8 ms.
-        let policed = path("far", "70 ms", "100 packets\"\npolicer = { rate = \"12 Mbit/s\", burst = \"12 kB\" }#");
+        let policed =
+            path("far", "70 ms", "100 packets\"\npolicer = { rate = \"12 Mbit/s\", burst = \"12 kB\" }#");
         assert_eq!(allowed(&policed), Nanos::from_millis(2));
     }
 
