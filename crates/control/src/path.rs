@@ -104,8 +104,8 @@ fn cross_bps(cross: &CrossTraffic, window: Window) -> f64 {
     while_on * window.overlap_s(cross.start, cross.stop) / window.seconds()
 }
 
-/// Mean rate of a link in `window`, its outages counting as rate 0, and no more than its policer passes in that
-/// time, burst included, bit/s.
+/// Mean rate of a link in `window`, its outages counting as rate 0, and no more than its policer passes in
+/// that time, burst included, bit/s.
 pub(crate) fn carried_bps(link: &LinkSpec, window: Window) -> f64 {
     let policed_bps = link.policer.map_or(f64::INFINITY, |policer| {
         policer.rate.bps() as f64 + policer.burst.0 as f64 * 8.0 / window.seconds()

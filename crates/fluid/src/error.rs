@@ -41,8 +41,8 @@ pub enum Unsupported {
     },
     /// A link whose treatment of single packets the equations do not have.
     #[error(
-        "link `{link}` has {feature}; the fluid engine's links are DropTail queues. Use --engine packet, or take \
-         the key `{key}` out"
+        "link `{link}` has {feature}; the fluid engine's links are DropTail queues. Use --engine packet, or \
+         take the key `{key}` out"
     )]
     Feature {
         /// Name of the link.

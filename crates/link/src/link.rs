@@ -98,8 +98,8 @@ impl Link {
         self.offer_of(0, now, size, ecn_capable)
     }
 
-    /// As [`Link::offer`], for a packet of the flow whose key is `flow`: packets of one key share a queue where
-    /// flows have queues.
+    /// As [`Link::offer`], for a packet of the flow whose key is `flow`: packets of one key share a queue
+    /// where flows have queues.
     #[inline(always)]
     pub fn offer_of(&mut self, flow: u64, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
         #[cfg(debug_assertions)]
@@ -314,8 +314,8 @@ impl Link {
         }
     }
 
-    /// Sends a packet that was accepted at `now` from `start` on; returns when it arrives, ns, or none if it is
-    /// lost on the wire.
+    /// Sends a packet that was accepted at `now` from `start` on; returns when it arrives, ns, or none if it
+    /// is lost on the wire.
     fn send(&mut self, extras: &mut Extras, now: u64, start: u64, size: u32) -> Option<u64> {
         match &mut extras.service {
             Service::Constant => self.transmit(now, size),

@@ -67,8 +67,8 @@ impl Pie {
         }
     }
 
-    /// Makes the updates of the probability that are due by `now`. `backlog`, bytes, has waited since the last
-    /// call about this queue.
+    /// Makes the updates of the probability that are due by `now`. `backlog`, bytes, has waited since the
+    /// last call about this queue.
     pub(crate) fn update(&mut self, now: u64, backlog: u64) {
         while self.next_update_ns <= now {
             let idle =

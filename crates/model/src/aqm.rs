@@ -1,4 +1,5 @@
-//! Active queue management, as data. The defaults are those of Linux (`sch_codel`, `sch_fq_codel`, `sch_pie`).
+//! Active queue management, as data. The defaults are those of Linux (`sch_codel`, `sch_fq_codel`,
+//! `sch_pie`).
 
 use serde::Serialize;
 
@@ -69,6 +70,15 @@ impl AqmSpec {
         match self {
             AqmSpec::Codel(_) | AqmSpec::Pie(_) => 1000,
             AqmSpec::FqCodel(_) => 10_240,
+        }
+    }
+
+    /// The queueing delay that it accepts.
+    pub fn target(&self) -> Nanos {
+        match self {
+            AqmSpec::Codel(spec) => spec.target,
+            AqmSpec::FqCodel(spec) => spec.codel.target,
+            AqmSpec::Pie(spec) => spec.target,
         }
     }
 

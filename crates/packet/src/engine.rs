@@ -281,8 +281,8 @@ impl Engine {
         }
     }
 
-    /// [`Self::dispatch`] for packets from a channel or from a link that kept them. It is a function of its own so that the compiler
-    /// inlines `dispatch` into the main loop only.
+    /// [`Self::dispatch`] for packets from a channel or from a link that kept them. It is a function of its
+    /// own so that the compiler inlines `dispatch` into the main loop only.
     #[cold]
     fn dispatch_from_timer(&mut self, packet: Packet) {
         self.dispatch(packet);

@@ -1,6 +1,6 @@
 //! Packets that a link keeps because their fate depends on what comes later: those of managed queues, and
-//! those that are reordered or aggregated. The link knows them by numbers. Its next event is in the event queue
-//! as a timer.
+//! those that are reordered or aggregated. The link knows them by numbers. Its next event is in the event
+//! queue as a timer.
 
 use joulepath_link::{Link, Outcome};
 use joulepath_model::units::Nanos;

@@ -280,8 +280,9 @@ fn pie_marks_up_to_a_tenth() {
             bench.exits.iter().filter(|exit| matches!(exit.3, Outcome::Delivered { marked: true, .. }));
         (marks.count(), bench.drops().len())
     };
-    // Marks do not lighten this load, so the probability rises beyond 10 %. Drops of more than 10 % then empty
-    // the queue faster than the excess of 3 % fills it, and the probability falls again: both go on for ever.
+    // Marks do not lighten this load, so the probability rises beyond 10 %. Drops of more than 10 % then
+    // empty the queue faster than the excess of 3 % fills it, and the probability falls again: both go on for
+    // ever.
     let (marks, drops) = run(970_000);
     assert!(marks > 1000 && drops > 1000, "{marks} marks, {drops} drops");
     // What is dropped is the excess: 3 % of 41,237 packets.

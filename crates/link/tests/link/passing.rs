@@ -77,8 +77,8 @@ fn reordering(share: f64, depth: ReorderDepth) -> LinkSpec {
     LinkSpec { reorder: Some(ReorderSpec { share, depth }), delay: ms(10), ..with_rate(RateSpec::Unlimited) }
 }
 
-/// The reordering extent of each packet that is reordered (RFC 4737, sections 3.3 and 4.2.2): how many packets
-/// before it were sent later, counted from the first of them.
+/// The reordering extent of each packet that is reordered (RFC 4737, sections 3.3 and 4.2.2): how many
+/// packets before it were sent later, counted from the first of them.
 fn extents(out: &[(usize, u64)]) -> Vec<usize> {
     let mut highest = None;
     let mut late = vec![];

@@ -119,10 +119,20 @@ fn an_impossible_value_is_told_why() {
         &["no packet is ever marked"],
     );
     expect("target = \"10 ms\", interval", "target = \"0 s\", interval", "\"0 s\"", &["`target` is zero"]);
-    expect("interval = \"200 ms\"", "interval = \"9 ms\"", "\"9 ms\"", &["not longer than the target", "RFC 8289"]);
+    expect(
+        "interval = \"200 ms\"",
+        "interval = \"9 ms\"",
+        "\"9 ms\"",
+        &["not longer than the target", "RFC 8289"],
+    );
     expect("flows = 64", "flows = 0", "0", &["the number of queues must be at least 1"]);
     expect("alpha = 4", "alpha = 33", "33", &["at most 32", "alpha = 2"]);
-    expect("queue = \"600 packets\"", "queue = \"64 kB\"", "\"64 kB\"", &["in packets, as in Linux", "1000 packets"]);
+    expect(
+        "queue = \"600 packets\"",
+        "queue = \"64 kB\"",
+        "\"64 kB\"",
+        &["in packets, as in Linux", "1000 packets"],
+    );
     expect("aqm = \"drop-tail\"", "aqm = \"red\"", "\"red\"", &["not a way to manage a queue"]);
     expect(
         "aqm = \"drop-tail\"",

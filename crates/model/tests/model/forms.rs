@@ -1,7 +1,7 @@
 //! Forms, defaults, overrides, variants, schema.
 
-use joulepath_model::energy::{InterfaceModel, SunkWhile};
 use joulepath_model::aqm::{AqmSpec, CodelSpec, FqCodelSpec, PieSpec};
+use joulepath_model::energy::{InterfaceModel, SunkWhile};
 use joulepath_model::network::{DeliveryTrace, JitterSpec, LossSpec, QueueLimit, RateSpec, ReorderDepth};
 use joulepath_model::scenario::{self, Direction, Recovery, Scenario, Workload};
 use joulepath_model::units::{BitRate, Bytes, Nanos, Watts};
@@ -98,8 +98,7 @@ fn a_managed_queue_has_the_defaults_of_linux() {
         drop_batch: 64,
     };
     assert_eq!(with("\"fq-codel\""), (AqmSpec::FqCodel(fq), QueueLimit::Packets(10_240)));
-    let pie =
-        PieSpec { target: ms(15), tupdate: ms(15), alpha: 2, beta: 20, bytemode: false, ecn: false };
+    let pie = PieSpec { target: ms(15), tupdate: ms(15), alpha: 2, beta: 20, bytemode: false, ecn: false };
     assert_eq!(with("{ kind = \"pie\" }"), (AqmSpec::Pie(pie), QueueLimit::Packets(1000)));
 }
 

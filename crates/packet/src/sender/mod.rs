@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `subflow`, `scoreboard`, `rtt` | state of a subflow |
 //! | `data`, `connection` | state of the connection; which segment goes where |
-//! | `ack`, `recovery`, `rack`, `undo` | ACKs in: RTT, window, losses, and those that were none |
+//! | `ack`, `recovery`, `rack`, `spurious`, `undo` | ACKs in: RTT, window, losses, and those that were none |
 //! | `transmit` | segments out |
 //! | `push`, `repeat` | what the scheduler sends; what the data level sends again |
 //! | `relayed` | ACKs of a TCP relay, DATA_ACKs of the device |
@@ -19,6 +19,7 @@ mod relayed;
 mod repeat;
 mod rtt;
 mod scoreboard;
+mod spurious;
 mod subflow;
 mod transmit;
 mod undo;

@@ -59,8 +59,8 @@ impl Sender<'_> {
     }
 }
 
-/// The window before a reduction, packets, and the ssthresh that it had (`tcp_current_ssthresh`: three quarters
-/// of a window that is above it).
+/// The window before a reduction, packets, and the ssthresh that it had (`tcp_current_ssthresh`: three
+/// quarters of a window that is above it).
 fn prior_window(window: &Window) -> (u32, u32) {
     let reducing = window.flags & (Window::RECOVERY | Window::LOSS) != 0;
     let ssthresh = if reducing { window.ssthresh } else { window.ssthresh.max(window.cwnd / 4 * 3) };

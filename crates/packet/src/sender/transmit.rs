@@ -53,7 +53,7 @@ impl SubflowSender {
         let segment = self.board.retransmit(ssn, Stamp::at(cx.now_ns));
         self.stats.retransmissions += 1;
         if let Some(undo) = &mut self.undo {
-            undo.retransmitted(Stamp::at(cx.now_ns));
+            undo.retransmitted(ssn, Stamp::at(cx.now_ns));
         }
         if ssn == self.board.una() {
             // The timer starts anew for the oldest segment: its ACK needs another RTT (RFC 6582, section 3.2,

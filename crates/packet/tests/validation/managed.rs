@@ -32,8 +32,8 @@ fn queueing_s(result: &joulepath_model::result::RunResult) -> f64 {
     result.paths[0].mean_rtt_s.unwrap() - 0.050_513
 }
 
-/// A Reno flow fills a DropTail queue of 1000 packets, which are 500 ms. CoDel and PIE do not let it (RFC 8289,
-/// section 3.2; RFC 8033, section 4).
+/// A Reno flow fills a DropTail queue of 1000 packets, which are 500 ms. CoDel and PIE do not let it (RFC
+/// 8289, section 3.2; RFC 8033, section 4).
 ///
 /// Of CoDel the saw-tooth is known in closed form. The window grows by a packet per RTT of 50 ms. When 10
 /// packets wait, the sojourn time is at the target of 5 ms; after 100 ms more, which are two RTTs and two
@@ -102,8 +102,8 @@ fn fq_codel_shares_equally_between_unequal_rtts() {
     assert_between("FQ-CoDel, both", (near + far) / MSS_BITS * WIRE_BITS / 12e6, 0.95, 1.0);
 }
 
-/// A sparse stream beside a bulk flow: under DropTail its packets wait for the whole queue, under FQ-CoDel for
-/// one packet.
+/// A sparse stream beside a bulk flow: under DropTail its packets wait for the whole queue, under FQ-CoDel
+/// for one packet.
 #[test]
 fn fq_codel_spares_a_sparse_flow() {
     let delay = |queue: &str| {

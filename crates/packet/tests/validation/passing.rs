@@ -2,18 +2,18 @@
 
 use crate::{MSS_BITS, WIRE_BITS, assert_between, assert_near, simulate};
 
-/// A policer is a queue that nobody waits in: the bucket's missing tokens are its backlog. At a rate of r and an
-/// RTT of τ a Reno window above B = r τ drains the bucket by w − B packets per RTT and grows by one in that
-/// time, so that the bucket of b packets has lost (w − B)²/2. At W there is a drop and the window is halved;
-/// below B the bucket fills. If it is full again before w = B, the mean rate is (3/4) W/τ, otherwise every
-/// token is used: U = min(1, (3/4) W/B).
+/// A policer is a queue that nobody waits in: the bucket's missing tokens are its backlog. At a rate of r and
+/// an RTT of τ a Reno window above B = r τ drains the bucket by w − B packets per RTT and grows by one in
+/// that time, so that the bucket of b packets has lost (w − B)²/2. At W there is a drop and the window is
+/// halved; below B the bucket fills. If it is full again before w = B, the mean rate is (3/4) W/τ, otherwise
+/// every token is used: U = min(1, (3/4) W/B).
 ///
 /// W depends on how the packets of a round trip are spaced, since no queue spaces them:
 /// - evenly: the drop comes when the bucket is empty, (W − B)²/2 = b;
 /// - all at once: when it holds less than a window, W + max(0, W − B)²/2 = b.
 ///
-/// A real flow is between the two. That unpaced TCP gets so little from small buckets is what Flach et al. found
-/// (An Internet-Wide Analysis of Traffic Policing, SIGCOMM 2016).
+/// A real flow is between the two. That unpaced TCP gets so little from small buckets is what Flach et al.
+/// found (An Internet-Wide Analysis of Traffic Policing, SIGCOMM 2016).
 #[test]
 fn a_policed_reno_uses_what_the_bucket_allows() {
     // 12 Mbit/s = 1000 packets/s, 100 ms: B = 100 packets. The link itself is never full.
@@ -63,9 +63,9 @@ fn reordered(reorder: &str, recovery: &str) -> joulepath_model::result::RunResul
     simulate(&toml, "uncoupled", 1)
 }
 
-/// One packet in a hundred is 5 or 20 packets late. Taken for losses they would cost what a loss of 1 % costs:
-/// √(3/2)/√p = 12 packets of a BDP of 100, an eighth (Mathis et al. 1997); that is what a sender after RFC 6675
-/// gets. RACK waits, and what it sends in vain is undone: nearly nothing is lost but a few copies.
+/// One packet in a hundred is 5 or 20 packets late. Taken for losses they would cost what a loss of 1 %
+/// costs: √(3/2)/√p = 12 packets of a BDP of 100, an eighth (Mathis et al. 1997); that is what a sender after
+/// RFC 6675 gets. RACK waits, and what it sends in vain is undone: nearly nothing is lost but a few copies.
 #[test]
 fn reordering_is_not_taken_for_loss() {
     let plain = reordered("", "rack").goodput_bps;
