@@ -42,7 +42,10 @@ pub const fn traffic_of(direction: Direction) -> Traffic {
 
 /// The link with the least mean rate over the whole run, the first of equals; none if there are no links.
 pub fn slowest_link(scenario: &Scenario, links: impl IntoIterator<Item = LinkIndex>) -> Option<LinkIndex> {
-    let rate = |link: LinkIndex| scenario.links[link].rate.mean_bps(scenario.duration);
+    let rate = |link: LinkIndex| {
+        let link = &scenario.links[link];
+        link.policed_bps(link.rate.mean_bps(scenario.duration))
+    };
     links.into_iter().min_by(|&a, &b| rate(a).total_cmp(&rate(b)))
 }
 
@@ -101,8 +104,17 @@ fn cross_bps(cross: &CrossTraffic, window: Window) -> f64 {
     while_on * window.overlap_s(cross.start, cross.stop) / window.seconds()
 }
 
-/// Mean rate of a link in `window`, its outages counting as rate 0, bit/s.
+/// Mean rate of a link in `window`, its outages counting as rate 0, and no more than its policer passes in
+/// that time, burst included, bit/s.
 pub(crate) fn carried_bps(link: &LinkSpec, window: Window) -> f64 {
+    let policed_bps = link.policer.map_or(f64::INFINITY, |policer| {
+        policer.rate.bps() as f64 + policer.burst.0 as f64 * 8.0 / window.seconds()
+    });
+    transmitted_bps(link, window).min(policed_bps)
+}
+
+/// Mean rate of a link's transmitter in `window`, its outages counting as rate 0, bit/s.
+fn transmitted_bps(link: &LinkSpec, window: Window) -> f64 {
     match &link.rate {
         RateSpec::Unlimited => f64::INFINITY,
         RateSpec::Trace(trace) => {

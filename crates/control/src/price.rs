@@ -64,10 +64,11 @@ impl PathCost {
         let route = |path: PathIndex| links_of(scenario, direction, path).0;
         let per_bit = |path: PathIndex| energy_per_bit(scenario, direction, path);
         let cheapest = paths.iter().map(|&path| per_bit(path)).fold(f64::INFINITY, f64::min);
+        let target = |&link: &LinkIndex| (link, target(&scenario.links[link], scenario.duration));
         let cost = |&path: &PathIndex| PathCost {
             marginal: model(path).slope(traffic),
             sunk: model(path).sunk_power(),
-            links: route(path).iter().map(|&link| (link, half(scenario.links[link].queue))).collect(),
+            links: route(path).iter().map(target).collect(),
             relative_energy: if cheapest > 0.0 { per_bit(path) / cheapest } else { 1.0 },
         };
         paths.iter().map(cost).collect()
@@ -117,6 +118,13 @@ pub fn loss_probability(has_lost: bool, packets_between: f64) -> f64 {
     if has_lost { 1.0 / packets_between.max(LEAST_BETWEEN_LOSSES) } else { 0.0 }
 }
 
+/// Q̄ of a link: half of its buffer, or what drains within the target of its managed queue.
+fn target(link: &LinkSpec, duration: Nanos) -> QueueLimit {
+    let Some(aqm) = &link.aqm else { return half(link.queue) };
+    let bytes = link.rate.mean_bps(duration) * aqm.target().as_secs_f64() / 8.0;
+    QueueLimit::Bytes(Bytes((bytes as u64).max(1)))
+}
+
 /// Q̄: half of the buffer (002 leaves it open).
 fn half(queue: QueueLimit) -> QueueLimit {
     match queue {
@@ -136,7 +144,27 @@ fn excess((packets, bytes): (u32, u64), target: QueueLimit) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use joulepath_model::scenario::load;
+
     use super::*;
+
+    /// Half of the 1000 packets that a managed queue may hold would never be reached: 5 ms at 12 Mbit/s are
+    /// 7500 B.
+    #[test]
+    fn a_managed_queue_costs_what_it_exceeds_its_target() {
+        let path = |aqm: &str| {
+            format!(
+                "title = \"t\"\nduration = \"10 s\"\n[[path]]\nname = \"p\"\nrate = \"12 Mbit/s\"\n\
+                 delay = \"5 ms\"\nqueue = \"40 packets\"\n{aqm}energy = \"free\"\n"
+            )
+        };
+        let targets = |aqm: &str| {
+            let scenario = load(&path(aqm), &|_| Err("no traces".into())).unwrap();
+            PathCost::of(&scenario, Direction::Download, &[0]).remove(0).links
+        };
+        assert_eq!(targets(""), [(0, QueueLimit::Packets(20))]);
+        assert_eq!(targets("aqm = \"codel\"\n"), [(0, QueueLimit::Bytes(Bytes(7500)))]);
+    }
 
     #[test]
     fn a_queue_costs_what_it_exceeds_half_of_the_buffer() {

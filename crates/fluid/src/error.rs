@@ -39,6 +39,19 @@ pub enum Unsupported {
         /// Name of the link.
         link: String,
     },
+    /// A link whose treatment of single packets the equations do not have.
+    #[error(
+        "link `{link}` has {feature}; the fluid engine's links are DropTail queues. Use --engine packet, or \
+         take the key `{key}` out"
+    )]
+    Feature {
+        /// Name of the link.
+        link: String,
+        /// What it has.
+        feature: String,
+        /// The key of the scenario that says so.
+        key: &'static str,
+    },
     /// A path over a shared channel, whose contention the equations do not have.
     #[error("path `{path}` has a relay; the fluid engine has no shared channels")]
     Relay {

@@ -57,6 +57,18 @@ pub(crate) struct Member<'a> {
     pub(crate) file_bits: Option<f64>,
 }
 
+/// What a link does to single packets, as the key of a scenario and in words.
+fn feature_without_equations(link: &LinkSpec) -> Option<(&'static str, String)> {
+    let has = |key: &'static str, feature: &str| Some((key, feature.to_owned()));
+    match link {
+        LinkSpec { aqm: Some(aqm), .. } => Some(("aqm", format!("a queue under {}", aqm.name()))),
+        LinkSpec { policer: Some(_), .. } => has("policer", "a policer"),
+        LinkSpec { reorder: Some(_), .. } => has("reorder", "reordering"),
+        LinkSpec { aggregate: Some(_), .. } => has("aggregate", "aggregation"),
+        _ => None,
+    }
+}
+
 /// Refuses what the engine cannot represent.
 pub(crate) fn check(scenario: &Scenario, setup: &Setup) -> Result<(), Unsupported> {
     if let Some(part) = part_without_equations(setup) {
@@ -80,6 +92,11 @@ pub(crate) fn check(scenario: &Scenario, setup: &Setup) -> Result<(), Unsupporte
     let marks = |link: &&LinkSpec| scenario.transport.ecn && link.ecn_threshold.is_some();
     if let Some(link) = scenario.links.iter().find(marks) {
         return Err(Unsupported::Marking { link: link.name.clone() });
+    }
+    for link in &scenario.links {
+        if let Some((key, feature)) = feature_without_equations(link) {
+            return Err(Unsupported::Feature { link: link.name.clone(), feature, key });
+        }
     }
     if let Some(path) = scenario.paths.iter().find(|path| path.relay.is_some()) {
         return Err(Unsupported::Relay { path: path.name.clone() });

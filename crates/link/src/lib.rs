@@ -3,8 +3,9 @@
 //! ```text
 //!            offer(now, size)
 //!                  │
-//!   ┌──────────────▼─────────────┐  full   ┌───────────┐
-//!   │ DropTail queue, ECN marking├────────▶│ QueueDrop │
+//!   ┌──────────────▼─────────────┐  excess, full, early
+//!   │ policer; queue: DropTail,  │         ┌───────────┐
+//!   │ CoDel, FQ-CoDel or PIE; ECN├────────▶│ QueueDrop │
 //!   └──────────────┬─────────────┘         └───────────┘
 //!   ┌──────────────▼─────────────┐
 //!   │ transmitter: constant rate,│
@@ -12,14 +13,18 @@
 //!   └──────────────┬─────────────┘
 //!   ┌──────────────▼─────────────┐  lost   ┌───────────┐
 //!   │ wire: outages, random loss,├────────▶│ WireLoss  │
-//!   │ delay, jitter              │         └───────────┘
+//!   │ delay, jitter, reordering, │         └───────────┘
+//!   │ aggregation                │
 //!   └──────────────┬─────────────┘
 //!                  ▼
 //!         Delivered { at, marked }
 //! ```
 //!
-//! Queues are FIFO and the link knows the future of its rate. So the whole fate of a packet is computed when
-//! it is offered: one call, one answer, no timers. Time and seed are arguments; there is no clock and no I/O.
+//! A DropTail queue is FIFO and the link knows the future of its rate. So the whole fate of a packet is
+//! computed when it is offered: one call, one answer, no timers. Where the fate depends on what comes later
+//! (managed queues, reordering, aggregation), the link keeps the packet under a number, [`Outcome::Held`],
+//! and says by [`Link::due`] when [`Link::take`] has something to tell. Time and seed are arguments; there is
+//! no clock and no I/O.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
@@ -28,11 +33,21 @@ pub mod csma;
 pub mod trace;
 pub mod writes;
 
+mod aqm;
+mod codel;
+mod flight;
+mod fq_codel;
+mod keeper;
 mod link;
 mod loss;
 mod opportunities;
+mod outcome;
+mod packets;
+mod pie;
+mod policer;
 mod queue;
 mod rate;
 mod wire;
 
-pub use link::{Link, Outcome, realised};
+pub use link::{Link, realised};
+pub use outcome::{Exit, Outcome};

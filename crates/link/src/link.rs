@@ -1,31 +1,23 @@
 //! One link: what becomes of a packet that is offered to it.
+//!
+//! ```text
+//!   offer ─► policer ─► DropTail ──────► transmitter, wire ─┬─► the answer of `offer`
+//!                  └──► managed queue ─► transmitter, wire ─┴─► flight ─► `take`
+//! ```
 
 use joulepath_model::network::{LinkSpec, RateSpec};
 use joulepath_model::scenario::Scenario;
 use joulepath_model::units::{BitRate, Nanos};
 
+use crate::keeper::{Front, Keeper};
 use crate::loss::Loss;
 use crate::opportunities::Opportunities;
+use crate::outcome::{Exit, Outcome};
+use crate::policer::Policer;
 use crate::queue::{Admission, ByteLimits, Queue};
 use crate::rate::{ConstantRate, LogNormal, NEVER_NS, PiecewiseRate};
 use crate::wire::{Jitter, Outages};
 use joulepath_model::random::{Domain, Stream};
-
-/// What becomes of a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It reaches the far end.
-    Delivered {
-        /// When its last byte arrives; [`Nanos::MAX`] if the rate stays 0 for ever.
-        at: Nanos,
-        /// Whether the queue set its congestion-experienced mark.
-        marked: bool,
-    },
-    /// The queue was full.
-    QueueDrop,
-    /// It was sent, but lost on the wire: by chance or in an outage.
-    WireLoss,
-}
 
 /// A unidirectional link as a state machine: a DropTail queue, a transmitter, a wire.
 #[derive(Clone, Debug)]
@@ -53,6 +45,8 @@ struct Extras {
     byte_limits: Option<ByteLimits>,
     outages: Outages,
     jitter: Option<Jitter>,
+    policer: Option<Policer>,
+    keeper: Option<Keeper>,
 }
 
 /// How the transmitter works.
@@ -79,6 +73,8 @@ impl Link {
             byte_limits: ByteLimits::new(spec.queue, spec.ecn_threshold),
             outages: Outages::new(&spec.outages),
             jitter: spec.jitter.map(|jitter| Jitter::new(jitter, stream(Domain::LinkJitter))),
+            policer: spec.policer.map(Policer::new),
+            keeper: Keeper::new(spec, stream),
         };
         Link {
             free_ns: 0,
@@ -96,16 +92,23 @@ impl Link {
     /// of it.
     ///
     /// Calls come in the order of time: `now` does not decrease. Neither do the delivery times that are
-    /// returned.
+    /// returned, unless the link reorders.
     #[inline(always)]
     pub fn offer(&mut self, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
+        self.offer_of(0, now, size, ecn_capable)
+    }
+
+    /// As [`Link::offer`], for a packet of the flow whose key is `flow`: packets of one key share a queue
+    /// where flows have queues.
+    #[inline(always)]
+    pub fn offer_of(&mut self, flow: u64, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
         #[cfg(debug_assertions)]
         {
             assert!(now >= self.last_offer, "offered at {now}, after an offer at {}", self.last_offer);
             self.last_offer = now;
         }
         if self.extras.is_some() {
-            return self.offer_with_extras(now, size, ecn_capable);
+            return self.offer_with_extras(flow, now, size, ecn_capable);
         }
         let start = self.free_ns.max(now.0);
         let Admission::Accepted { congested } = self.queue.admit(now.0, start, size) else {
@@ -124,22 +127,60 @@ impl Link {
         if t.0 > self.free_ns {
             self.free_ns = t.0;
             self.rate.interrupt();
+            if let Some(front) = self.front_mut() {
+                front.start_ns = front.start_ns.max(t.0);
+            }
         }
+    }
+
+    /// Whether the link keeps packets, [`Outcome::Held`].
+    pub fn keeps_packets(&self) -> bool {
+        self.extras.as_deref().is_some_and(|extras| extras.keeper.is_some())
+    }
+
+    /// When [`Link::take`] has to be called next, because a packet that the link keeps moves on; none if the
+    /// link keeps none. [`Link::offer`] may make it earlier.
+    pub fn due(&self) -> Option<Nanos> {
+        let keeper = self.extras.as_deref()?.keeper.as_ref()?;
+        if !(keeper.dropped.is_empty() && keeper.lost.is_empty()) {
+            return Some(Nanos::ZERO);
+        }
+        let start_ns = keeper.front.as_ref().map_or(NEVER_NS, |front| front.start_ns);
+        let due_ns = start_ns.min(keeper.flight.due_ns());
+        (due_ns != NEVER_NS).then_some(Nanos(due_ns))
+    }
+
+    /// The next packet whose fate is known at `now`; none if there are no more. Every link that keeps packets
+    /// is asked whenever it is [`Link::due`].
+    pub fn take(&mut self, now: Nanos) -> Option<Exit> {
+        let mut extras = self.extras.take()?;
+        let exit = self.take_through(&mut extras, now.0);
+        self.extras = Some(extras);
+        exit
     }
 
     /// Packets that wait at `now`, which is not before the last offer. The one in transmission does not
     /// count.
     pub fn queue_packets(&self, now: Nanos) -> u32 {
+        if let Some(front) = self.front() {
+            return front.aqm.waiting().0;
+        }
         u32::try_from(self.queue.waiting_packets(now.0)).unwrap_or(u32::MAX)
     }
 
     /// Bytes of the packets that wait at `now`, which is not before the last offer.
     pub fn queue_bytes(&self, now: Nanos) -> u64 {
+        if let Some(front) = self.front() {
+            return front.aqm.waiting().1;
+        }
         self.queue.waiting_bytes(now.0)
     }
 
     /// Bytes of all packets whose transmission has started by `now`, modulo 2⁶⁴.
     pub fn sent_bytes(&self, now: Nanos) -> u64 {
+        if let Some(front) = self.front() {
+            return front.sent;
+        }
         self.queue.accepted_bytes().wrapping_sub(self.queue.waiting_bytes(now.0))
     }
 
@@ -150,15 +191,113 @@ impl Link {
         self.free_ns = self.free_ns.max(now) + self.rate.transmission_ns(idle, size);
     }
 
+    fn front(&self) -> Option<&Front> {
+        self.extras.as_deref()?.keeper.as_ref()?.front.as_ref()
+    }
+
+    fn front_mut(&mut self) -> Option<&mut Front> {
+        self.extras.as_deref_mut()?.keeper.as_mut()?.front.as_mut().filter(|front| front.start_ns != NEVER_NS)
+    }
+
     #[inline(never)]
-    fn offer_with_extras(&mut self, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
+    fn offer_with_extras(&mut self, flow: u64, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
         let Some(mut extras) = self.extras.take() else { unreachable!("only called with extras") };
-        let outcome = self.offer_through(&mut extras, now.0, size, ecn_capable);
+        let passes = extras.policer.as_mut().is_none_or(|policer| policer.passes(now.0, size));
+        let outcome = if passes {
+            self.offer_through(&mut extras, flow, now.0, size, ecn_capable)
+        } else {
+            Outcome::QueueDrop
+        };
         self.extras = Some(extras);
         outcome
     }
 
-    fn offer_through(&mut self, extras: &mut Extras, now: u64, size: u32, ecn_capable: bool) -> Outcome {
+    fn offer_through(
+        &mut self,
+        extras: &mut Extras,
+        flow: u64,
+        now: u64,
+        size: u32,
+        ecn_capable: bool,
+    ) -> Outcome {
+        let Some(mut keeper) = extras.keeper.take() else {
+            return self.offer_to_fifo(extras, now, size, ecn_capable);
+        };
+        let outcome = if keeper.front.is_some() {
+            self.offer_to_aqm(extras, &mut keeper, (flow, now, size, ecn_capable))
+        } else {
+            match self.offer_to_fifo(extras, now, size, ecn_capable) {
+                Outcome::Delivered { at, marked } if at != Nanos::MAX => {
+                    let number = keeper.packets.add(now, size, ecn_capable, marked);
+                    keeper.flight.enter(at.0, number, size);
+                    Outcome::Held(number)
+                }
+                known => known,
+            }
+        };
+        extras.keeper = Some(keeper);
+        outcome
+    }
+
+    fn offer_to_aqm(
+        &mut self,
+        extras: &mut Extras,
+        keeper: &mut Keeper,
+        (flow, now, size, ecn_capable): (u64, u64, u32, bool),
+    ) -> Outcome {
+        self.serve(extras, keeper, now);
+        let number = keeper.packets.add(now, size, ecn_capable, false);
+        let Some(front) = &mut keeper.front else { unreachable!("only called with a managed queue") };
+        front.aqm.enqueue(number, flow, &mut keeper.packets, &mut keeper.dropped);
+        if front.start_ns == NEVER_NS && front.aqm.waiting().0 > 0 {
+            // A packet that arrives at the same instant as an opportunity of a trace has missed it.
+            front.start_ns = extras.service.start_ns(self.free_ns.max(now), self.free_ns.max(now + 1));
+            self.serve(extras, keeper, now);
+        }
+        Outcome::Held(number)
+    }
+
+    /// Lets the packets of the managed queue leave it whose turn comes by `now`.
+    fn serve(&mut self, extras: &mut Extras, keeper: &mut Keeper, now: u64) {
+        let Some(front) = &mut keeper.front else { return };
+        while front.start_ns <= now {
+            let start = front.start_ns;
+            let sent = front.aqm.dequeue(start, &mut keeper.packets, &mut keeper.dropped);
+            if let Some(number) = sent {
+                let size = keeper.packets.get(number).size;
+                front.sent = front.sent.wrapping_add(size.into());
+                match self.send(extras, start, start, size) {
+                    Some(at_ns) if at_ns != NEVER_NS => keeper.flight.enter(at_ns, number, size),
+                    _ => keeper.lost.push(number),
+                }
+            }
+            let waits = front.aqm.waiting().0 > 0 && self.free_ns != NEVER_NS;
+            front.start_ns =
+                if waits { extras.service.start_ns(self.free_ns, self.free_ns) } else { NEVER_NS };
+        }
+    }
+
+    fn take_through(&mut self, extras: &mut Extras, now: u64) -> Option<Exit> {
+        let mut keeper = extras.keeper.take()?;
+        let exit = loop {
+            if let Some(known) = keeper.known() {
+                break Some(known);
+            }
+            let start_ns = keeper.front.as_ref().map_or(NEVER_NS, |front| front.start_ns);
+            // What is out before the next packet leaves the queue comes first.
+            if let Some(out) = keeper.take_out(now.min(start_ns)) {
+                break Some(out);
+            }
+            if start_ns > now {
+                break None;
+            }
+            self.serve(extras, &mut keeper, start_ns);
+        };
+        extras.keeper = Some(keeper);
+        exit
+    }
+
+    fn offer_to_fifo(&mut self, extras: &mut Extras, now: u64, size: u32, ecn_capable: bool) -> Outcome {
         let start = match &mut extras.service {
             Service::Constant | Service::Piecewise(_) => self.free_ns.max(now),
             // A packet that arrives at the same instant as an opportunity has missed it.
@@ -169,6 +308,15 @@ impl Link {
             Some(limits) => self.queue.admit_within(limits, now, start, size),
         };
         let Admission::Accepted { congested } = admission else { return Outcome::QueueDrop };
+        match self.send(extras, now, start, size) {
+            Some(at_ns) => Outcome::Delivered { at: Nanos(at_ns), marked: congested & ecn_capable },
+            None => Outcome::WireLoss,
+        }
+    }
+
+    /// Sends a packet that was accepted at `now` from `start` on; returns when it arrives, ns, or none if it
+    /// is lost on the wire.
+    fn send(&mut self, extras: &mut Extras, now: u64, start: u64, size: u32) -> Option<u64> {
         match &mut extras.service {
             Service::Constant => self.transmit(now, size),
             Service::Piecewise(rate) => self.free_ns = rate.finish(start, size),
@@ -176,9 +324,9 @@ impl Link {
         }
         let lost = self.loss.strikes();
         if extras.outages.meet(start, self.free_ns) || lost {
-            return Outcome::WireLoss;
+            return None;
         }
-        Outcome::Delivered { at: Nanos(self.arrival(extras)), marked: congested & ecn_capable }
+        Some(self.arrival(extras))
     }
 
     /// When the packet that is the last to leave the transmitter arrives at the far end.
@@ -197,6 +345,19 @@ impl Extras {
             && self.byte_limits.is_none()
             && self.outages.is_empty()
             && self.jitter.is_none()
+            && self.policer.is_none()
+            && self.keeper.is_none()
+    }
+}
+
+impl Service {
+    /// When the next transmission starts, ns: at `free_ns`, or at the first opportunity from `opportunity_ns`
+    /// on.
+    fn start_ns(&mut self, free_ns: u64, opportunity_ns: u64) -> u64 {
+        match self {
+            Service::Constant | Service::Piecewise(_) => free_ns,
+            Service::Trace(opportunities) => opportunities.seek(opportunity_ns),
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+pub mod aqm;
 pub mod cancel;
 pub mod energy;
 pub mod names;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+use crate::aqm::AqmSpec;
 use crate::units::{BitRate, Bytes, Nanos, Probability};
 
 /// One unidirectional link: a queue and the wire after it.
@@ -17,8 +18,12 @@ pub struct LinkSpec {
     pub delay: Nanos,
     /// Variation of the propagation delay; never reorders.
     pub jitter: Option<JitterSpec>,
-    /// Capacity of the DropTail queue. The packet in transmission does not count.
+    /// Drops what exceeds a rate and a burst before it comes to the queue.
+    pub policer: Option<PolicerSpec>,
+    /// Capacity of the queue. The packet in transmission does not count.
     pub queue: QueueLimit,
+    /// How the queue is managed; none: DropTail.
+    pub aqm: Option<AqmSpec>,
     /// Mark ECN-capable packets when the queue found on arrival is at least this long (RFC 8257, section
     /// 3.1).
     pub ecn_threshold: Option<QueueLimit>,
@@ -26,6 +31,10 @@ pub struct LinkSpec {
     pub loss: LossSpec,
     /// Periods in which every packet is lost.
     pub outages: Vec<Outage>,
+    /// Packets that others overtake on the wire.
+    pub reorder: Option<ReorderSpec>,
+    /// Packets come out in bursts.
+    pub aggregate: Option<AggregateSpec>,
 }
 
 impl LinkSpec {
@@ -36,6 +45,15 @@ impl LinkSpec {
             && self.jitter.is_none()
             && self.loss.mean() == 0.0
             && self.outages.is_empty()
+            && self.policer.is_none()
+            && self.reorder.is_none()
+            && self.aggregate.is_none()
+    }
+
+    /// What the link lets through in the long run at `rate_bps` of its transmitter, bit/s: no more than its
+    /// policer does.
+    pub fn policed_bps(&self, rate_bps: f64) -> f64 {
+        self.policer.map_or(rate_bps, |policer| rate_bps.min(policer.rate.bps() as f64))
     }
 }
 
@@ -203,6 +221,50 @@ pub struct JitterSpec {
     pub deviation: Nanos,
     /// Autocorrelation time; zero means that each packet is independent.
     pub correlation: Nanos,
+}
+
+/// A token bucket that drops what does not conform: a packet passes if the bucket holds as many bytes as it
+/// has, and takes them out (RFC 2697 without its yellow).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PolicerSpec {
+    /// Rate at which tokens come.
+    pub rate: BitRate,
+    /// What the bucket holds at most, and at time 0.
+    pub burst: Bytes,
+}
+
+/// Packets that others overtake on their way.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ReorderSpec {
+    /// Part of the packets that are held back.
+    pub share: Probability,
+    /// How far they are held back.
+    pub depth: ReorderDepth,
+}
+
+/// How far a packet is held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReorderDepth {
+    /// By this time.
+    Time(Nanos),
+    /// Until this many later packets have arrived (the reordering extent of RFC 4737, section 4.2), and no
+    /// longer than `at_most`, because fewer may follow.
+    Packets {
+        /// How many.
+        packets: u32,
+        /// Longest time.
+        at_most: Nanos,
+    },
+}
+
+/// Packets that arrive in bursts, as those of an A-MPDU on a wireless LAN do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct AggregateSpec {
+    /// What has come is released once in this time.
+    pub period: Nanos,
+    /// So much is released at once, before the period is over.
+    pub size: QueueLimit,
 }
 
 /// Random loss of a link.

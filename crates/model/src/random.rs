@@ -37,6 +37,12 @@ pub enum Domain {
     Channel = 10,
     /// Time that hosts take for packets.
     Processing = 11,
+    /// Early drops of a managed queue, and the hash of its flows.
+    LinkAqm = 12,
+    /// Which packets of a link are held back.
+    LinkReorder = 13,
+    /// When a link begins its periods of aggregation.
+    LinkAggregate = 14,
 }
 
 /// One reproducible sequence of random numbers.

@@ -270,13 +270,13 @@ impl Engine {
             Kind::DataAck => self.receiver(c).overhear(i, &mut packet),
             _ => {}
         }
-        self.dispatch_from_channel(packet);
+        self.dispatch_from_timer(packet);
     }
 
-    /// [`Self::dispatch`] for packets from a channel. It is a function of its own so that the compiler
-    /// inlines `dispatch` into the main loop only.
+    /// [`Self::dispatch`] for packets from a channel. It is a function of its
+    /// own so that the compiler inlines `dispatch` into the main loop only.
     #[cold]
-    fn dispatch_from_channel(&mut self, packet: Packet) {
+    fn dispatch_from_timer(&mut self, packet: Packet) {
         self.dispatch(packet);
     }
 
@@ -328,6 +328,11 @@ impl Engine {
             Timer::Channel(i) => {
                 if self.net.channels[i].timer.fires(now_ns, source, queue) {
                     self.end_transmission(i);
+                }
+            }
+            Timer::Held(i) => {
+                if self.net.held[i].timer.fires(now_ns, source, queue) {
+                    self.net.release(i, now_ns);
                 }
             }
             Timer::WarmUp => self.begin_measurement(),

@@ -32,6 +32,7 @@ mod event;
 mod events;
 mod fabric;
 mod handshake;
+mod held;
 mod host;
 mod measure;
 mod network;

@@ -8,6 +8,7 @@ use joulepath_model::units::Nanos;
 
 use crate::channel::SharedChannel;
 use crate::event::{EventQueue, MAX_TIME_NS, Source};
+use crate::held::{Held, HeldPackets};
 use crate::host::{End, Hosts};
 use crate::packet::{CE, ECT, Kind, Packet};
 use crate::ring::PacketRing;
@@ -88,6 +89,8 @@ struct Station {
 pub(crate) struct Network {
     pub(crate) wires: Vec<Wire>,
     pub(crate) channels: Vec<SharedChannel>,
+    /// What the links that keep packets keep, in the order of the links.
+    pub(crate) held: Vec<HeldPackets>,
     stations: Vec<Station>,
     /// The hops of all routes.
     hops: Vec<Hop>,
@@ -102,6 +105,13 @@ pub(crate) struct Network {
     pub(crate) tallies: Tallies,
 }
 
+/// The key of a packet's flow for links that have a queue per flow: its subflow, or its source of cross
+/// traffic.
+#[inline]
+fn flow_of(packet: &Packet) -> u64 {
+    u64::from(packet.subflow()) | u64::from(packet.kind == Kind::Cross) << 32
+}
+
 impl Network {
     /// The links and channels of a scenario. Each of them draws from the stream of `seed` that has its index,
     /// and link `i` is event source `i`.
@@ -111,8 +121,11 @@ impl Network {
             ring: PacketRing::new(),
             later_ns: vec![],
         };
+        let wires: Vec<Wire> = links.iter().enumerate().map(wire).collect();
+        let keeps = |(wire, _): &(&Wire, u32)| wire.link.keeps_packets();
         Network {
-            wires: links.iter().enumerate().map(wire).collect(),
+            held: wires.iter().zip(0..).filter(keeps).map(|(_, link)| HeldPackets::new(link)).collect(),
+            wires,
             channels: channels.iter().zip(0..).map(|(spec, i)| SharedChannel::new(spec, seed, i)).collect(),
             stations: vec![],
             hops: vec![],
@@ -162,14 +175,21 @@ impl Network {
 
     /// Offers a packet of `size` bytes to a link or a station.
     #[inline(always)]
-    pub(crate) fn offer(&mut self, now_ns: u64, hop: Hop, mut packet: Packet, size: u32) {
+    pub(crate) fn offer(&mut self, now_ns: u64, hop: Hop, packet: Packet, size: u32) {
         let (link, end) = match hop {
             Hop::Link { link, end } | Hop::Radio { link, end } => (link, end),
             Hop::Station(station) => return self.offer_to_station(now_ns, station, packet, size),
         };
-        let wire = &mut self.wires[link as usize];
-        let outcome = wire.link.offer(Nanos(now_ns), size, packet.flags & ECT != 0);
+        let link_model = &mut self.wires[link as usize].link;
+        let outcome = link_model.offer_of(flow_of(&packet), Nanos(now_ns), size, packet.flags & ECT != 0);
         self.tallies.count(link, &outcome);
+        self.settle(now_ns, link, packet, end, outcome);
+    }
+
+    /// Does to a packet what its link has decided.
+    #[inline(always)]
+    fn settle(&mut self, now_ns: u64, link: u32, mut packet: Packet, end: Option<End>, outcome: Outcome) {
+        let wire = &mut self.wires[link as usize];
         match outcome {
             // A link whose rate stays 0 would deliver the packet after the end of time.
             Outcome::Delivered { at, .. } if at.0 > MAX_TIME_NS => self.discard(packet.kind, packet.aux),
@@ -196,6 +216,31 @@ impl Network {
                 self.counters.wire_losses += 1;
                 self.discard(packet.kind, packet.aux);
             }
+            Outcome::Held(number) => self.hold(now_ns, link, number, Held { packet, end }),
+        }
+    }
+
+    /// Keeps a packet whose fate its link does not know yet.
+    #[cold]
+    fn hold(&mut self, now_ns: u64, link: u32, number: u32, packet: Held) {
+        let at = self.held.binary_search_by_key(&link, |held| held.link);
+        let held = &mut self.held[at.expect("a link that keeps packets has a place for them")];
+        held.keep(number, packet);
+        held.ask(&self.wires[link as usize].link, now_ns, &mut self.queue);
+    }
+
+    /// Settles the packets that a link has kept and whose fate is known by `now_ns`. `at` counts the links that
+    /// keep packets.
+    pub(crate) fn release(&mut self, at: usize, now_ns: u64) {
+        loop {
+            let held = &mut self.held[at];
+            let number = held.link;
+            let link = &mut self.wires[number as usize].link;
+            let Some((Held { packet, end }, outcome)) = held.release(link, now_ns) else {
+                return held.ask(link, now_ns, &mut self.queue);
+            };
+            self.tallies.settle(number, &outcome);
+            self.settle(now_ns, number, packet, end, outcome);
         }
     }
 

@@ -8,6 +8,8 @@ pub(crate) const BLOCKS: usize = 3;
 pub(crate) struct SackBlocks {
     /// The segment whose arrival caused this ACK, if it was one that was taken in.
     pub(crate) trigger: Option<u32>,
+    /// A segment that has come a second time: the block of a DSACK (RFC 2883).
+    pub(crate) duplicate: Option<u32>,
     /// Number of the ACK among those with blocks. A gap tells the sender that one was lost, so that the
     /// trigger alone is not enough.
     pub(crate) serial: u32,

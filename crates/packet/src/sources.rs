@@ -3,13 +3,14 @@
 use crate::event::Source;
 
 /// The numbers of the event sources. Their order is: links, two timers per subflow, five timers per
-/// connection, cross traffic, channels, single timers.
+/// connection, cross traffic, channels, links that keep packets, single timers.
 #[derive(Clone, Copy)]
 pub(crate) struct Sources {
     subflows: Source,
     connections: Source,
     cross: Source,
     channels: Source,
+    held: Source,
     marks: Source,
 }
 
@@ -29,6 +30,7 @@ pub(crate) enum Timer {
     Data(usize),
     Cross(usize),
     Channel(usize),
+    Held(usize),
     WarmUp,
     Sample,
     Fabric,
@@ -42,6 +44,7 @@ impl Sources {
         connections: usize,
         cross: usize,
         channels: usize,
+        held: usize,
     ) -> Self {
         let subflows_at = links as u32;
         let connections_at = subflows_at + SUBFLOW_TIMERS * subflows as u32;
@@ -51,7 +54,8 @@ impl Sources {
             connections: connections_at,
             cross: cross_at,
             channels: cross_at + cross as u32,
-            marks: cross_at + (cross + channels) as u32,
+            held: cross_at + (cross + channels) as u32,
+            marks: cross_at + (cross + channels + held) as u32,
         }
     }
 
@@ -107,6 +111,11 @@ impl Sources {
         self.channels + index as u32
     }
 
+    /// A link that keeps packets; `index` counts those.
+    pub(crate) fn held(self, index: usize) -> Source {
+        self.held + index as u32
+    }
+
     pub(crate) fn warm_up(self) -> Source {
         self.marks
     }
@@ -134,6 +143,8 @@ impl Sources {
                 2 => Timer::Fabric,
                 _ => Timer::Queues,
             }
+        } else if source >= self.held {
+            Timer::Held((source - self.held) as usize)
         } else if source >= self.channels {
             Timer::Channel((source - self.channels) as usize)
         } else if source >= self.cross {

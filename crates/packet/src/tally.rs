@@ -57,6 +57,13 @@ impl Tallies {
         }
     }
 
+    /// Counts what became of a packet that `link` had kept.
+    pub(crate) fn settle(&mut self, link: u32, outcome: &Outcome) {
+        if let Some(tally) = self.links.get_mut(link as usize) {
+            tally.settle(outcome);
+        }
+    }
+
     /// Forgets what was before the measured interval.
     pub(crate) fn begin_measurement(&mut self) {
         self.links.fill(Tally::default());
@@ -88,7 +95,13 @@ impl Tally {
     #[inline(never)]
     fn count(&mut self, outcome: &Outcome) {
         self.offered += 1;
+        self.settle(outcome);
+    }
+
+    fn settle(&mut self, outcome: &Outcome) {
         match outcome {
+            // It is counted when the link lets it go.
+            Outcome::Held(_) => {}
             Outcome::Delivered { marked, .. } => self.marked += u64::from(*marked),
             Outcome::QueueDrop => self.queue_drops += 1,
             Outcome::WireLoss => self.wire_losses += 1,

@@ -34,8 +34,9 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Two paths with loss, jitter, cross traffic and a competitor for `seconds`: allocations and packet-hops.
-fn cost(policy: &str, seconds: u32) -> (u64, u64) {
+/// Two paths with loss, jitter, cross traffic and a competitor for `seconds`: allocations and packet-hops. The
+/// links of the second path have what `keys` says.
+fn cost(policy: &str, keys: &str, seconds: u32) -> (u64, u64) {
     let toml = format!(
         r#"
         duration = "{seconds} s"
@@ -50,6 +51,7 @@ fn cost(policy: &str, seconds: u32) -> (u64, u64) {
         name = "lte"
         rate = "20 Mbit/s"
         delay = "30 ms"
+        {keys}
         energy = "lte-huang2012"
         [[competitor]]
         name = "tcp"
@@ -77,10 +79,20 @@ fn a_longer_run_allocates_no_more() {
     for policy in
         ["lia", "uncoupled", "olia[scheduler=round-robin]", "linux"].into_iter().chain(waiting).chain(ahead)
     {
-        let (short, short_hops) = cost(policy, 200);
-        let (long, long_hops) = cost(policy, 400);
-        let per_hop = (long as f64 - short as f64) / (long_hops - short_hops) as f64;
-        println!("{policy}: {short} allocations in 200 s, {long} in 400 s; {per_hop:.2e} per packet-hop");
-        assert!(per_hop < 1e-5, "{policy}: {per_hop} allocations per packet-hop");
+        grows_no_more(policy, "");
     }
+    for aqm in ["codel", "fq-codel", "pie"] {
+        grows_no_more("lia", &format!("aqm = \"{aqm}\""));
+    }
+    let passing = "reorder = { share = \"2 %\", depth = \"4 packets\" }\naggregate = { period = \"4 ms\" }\n\
+                   policer = { rate = \"15 Mbit/s\", burst = \"100 kB\" }";
+    grows_no_more("lia", passing);
+}
+
+fn grows_no_more(policy: &str, keys: &str) {
+    let (short, short_hops) = cost(policy, keys, 200);
+    let (long, long_hops) = cost(policy, keys, 400);
+    let per_hop = (long as f64 - short as f64) / (long_hops - short_hops) as f64;
+    println!("{policy} {keys}: {short} allocations in 200 s, {long} in 400 s; {per_hop:.2e} per packet-hop");
+    assert!(per_hop < 1e-5, "{policy} {keys}: {per_hop} allocations per packet-hop");
 }

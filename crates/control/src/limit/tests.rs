@@ -214,6 +214,15 @@ count = 3
     assert_close(limits[1].capacities_bps[1], 19.466_667e6, 1e-6);
 }
 
+/// 20 Mbit/s behind a policer of 5 Mbit/s are 5 Mbit/s and the bucket, spread over the time.
+#[test]
+fn a_policer_bounds_what_a_link_carries() {
+    let policed = "rate = \"20 Mbit/s\"\npolicer = { rate = \"5 Mbit/s\", burst = \"1 MB\" }";
+    let limit = limits(&scenario(&TWO_PATHS.replace("rate = \"20 Mbit/s\"", policed))).pop().unwrap();
+    // (5 Mbit/s + 8 Mbit / 60 s) · 1460/1500; the first data comes some ten milliseconds after the start.
+    assert_close(limit.capacities_bps[1], 4.996_444e6, 1e-4);
+}
+
 #[test]
 fn outages_and_steps_count_by_their_time() {
     let outage =

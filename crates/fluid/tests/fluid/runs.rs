@@ -114,6 +114,17 @@ fn what_it_cannot_represent_is_refused_by_name() {
     assert!(matches!(refused(&stream), Unsupported::Workload { workload: "a stream", .. }));
     let rival = format!("{SATURATED}\n[[competitor]]\nname = \"tcp\"\npath = \"only\"\nsize = \"1 MB\"\n");
     assert_eq!(refused(&rival), Unsupported::ShortCompetitor { competitor: "tcp".to_owned() });
+    for (key, value) in [
+        ("aqm", "\"pie\""),
+        ("policer", "{ rate = \"5 Mbit/s\", burst = \"64 kB\" }"),
+        ("reorder", "{ share = \"1 %\", depth = \"3 packets\" }"),
+        ("aggregate", "{ period = \"4 ms\" }"),
+    ] {
+        let written = SATURATED.replacen("delay = ", &format!("{key} = {value}\ndelay = "), 1);
+        let error = refused(&written);
+        assert!(matches!(&error, Unsupported::Feature { key: named, .. } if *named == key), "{error}");
+        assert!(error.to_string().contains("--engine packet"), "{error}");
+    }
     let relay = SATURATED.replacen("energy =", "relay = { kind = \"ip\", channel = \"c\" }\n    energy =", 1)
         + "\n[[channel]]\nname = \"c\"\nrate = \"11 Mbit/s\"\n";
     assert_eq!(refused(&relay), Unsupported::Relay { path: "only".to_owned() });

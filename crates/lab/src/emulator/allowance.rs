@@ -19,11 +19,11 @@ const PART_OF_QUEUE: f64 = 0.25;
 /// How late one packet in a hundred may leave the emulated links of a scenario:
 ///
 /// ```text
-///   max(1 ms, min over paths and competitors of min(RTT/20 + packet/rate, queue/4))
+///   max(1 ms, min over paths and competitors of min(RTT/20 + packet/rate, queue/4, burst/4))
 /// ```
 /// RTT: the propagation delay of all links of a path, there and back. packet/rate: the time of a full segment
 /// on the slowest link of a direction, below which links themselves are not finer. queue: the time in which
-/// that link's full queue drains.
+/// that link's full queue drains. burst: the time in which a policer's bucket fills.
 pub fn allowed_lateness(scenario: &Scenario) -> Nanos {
     let paths = scenario.paths.iter().map(|path| [&path.down, &path.up]);
     let competitors = scenario.competitors.iter().map(|competitor| [&competitor.down, &competitor.up]);
@@ -62,6 +62,10 @@ fn allowed_ns(scenario: &Scenario, route: [&Vec<LinkIndex>; 2]) -> f64 {
     let packet_bits = (scenario.transport.mss.0 + scenario.transport.header.0) as f64 * 8.0;
     let mut least_ns = f64::INFINITY;
     for direction in route {
+        for policer in direction.iter().filter_map(|&link| scenario.links[link].policer) {
+            let burst_ns = policer.burst.0 as f64 * 8.0 / policer.rate.bps() as f64 * 1e9;
+            least_ns = least_ns.min(PART_OF_QUEUE * burst_ns);
+        }
         let rate = |&link: &LinkIndex| scenario.links[link].rate.mean_bps(scenario.duration);
         let slowest = direction.iter().copied().min_by(|a, b| rate(a).total_cmp(&rate(b)));
         let Some(link) = slowest else { continue };
@@ -108,6 +112,15 @@ mod tests {
         assert_eq!(allowed(&path("far", "70 ms", "8 packets")), Nanos::from_millis(2));
         // 12,000 B at 12 Mbit/s: 8 ms.
         assert_eq!(allowed(&path("far", "70 ms", "12 kB")), Nanos::from_millis(2));
+    }
+
+    /// What comes late comes in a burst, and what of it exceeds the bucket is lost.
+    #[test]
+    fn a_policers_bucket_bears_a_quarter_of_itself() {
+        // 12,000 B at 12 Mbit/s: 8 ms.
+        let policed =
+            path("far", "70 ms", "100 packets\"\npolicer = { rate = \"12 Mbit/s\", burst = \"12 kB\" }#");
+        assert_eq!(allowed(&policed), Nanos::from_millis(2));
     }
 
     #[test]

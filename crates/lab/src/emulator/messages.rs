@@ -163,7 +163,7 @@ pub struct Flow {
     pub delivered_payload: u64,
     /// Sum of the times that they took, ns.
     pub transit_ns: u64,
-    /// Packets that found a queue full.
+    /// Packets that a queue or a policer dropped.
     pub queue_drops: u64,
     /// Packets lost on the wire, by chance or in an outage.
     pub wire_losses: u64,

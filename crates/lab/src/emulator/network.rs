@@ -14,7 +14,7 @@
 use std::collections::VecDeque;
 
 use joulepath_link::cross::CrossSource;
-use joulepath_link::{Link, Outcome};
+use joulepath_link::{Exit, Link, Outcome};
 use joulepath_model::energy::Traffic;
 use joulepath_model::scenario::{LinkIndex, Scenario};
 use joulepath_model::units::Nanos;
@@ -25,6 +25,9 @@ use super::packet::{self, Headers};
 
 /// The instant of an event that does not come.
 const NEVER: u64 = u64::MAX;
+
+/// Set in the keys of flows of cross traffic, and in no others.
+const CROSS_FLOWS: u64 = 1 << 63;
 
 /// What packets of one tunnel travel on.
 #[derive(Clone, Debug)]
@@ -46,6 +49,8 @@ struct Packet {
     size: u32,
     payload: u32,
     ecn_capable: bool,
+    /// The key of its flow, for links that have a queue per flow.
+    flow: u64,
     entered_ns: u64,
     bytes: Vec<u8>,
 }
@@ -64,6 +69,8 @@ pub(super) struct Arrival {
 struct Wire {
     link: Link,
     ring: VecDeque<(u64, Packet)>,
+    /// Packets whose fate the link does not know yet, by the link's numbers; none for phantoms.
+    held: Vec<Option<Packet>>,
     /// Most packets that waited.
     high_water: u32,
 }
@@ -99,8 +106,12 @@ impl Network {
     /// Makes links with the simulator's random numbers for this seed: link `i` and source `i` draw from
     /// stream `i` of their kinds.
     pub(super) fn new(scenario: &Scenario, seed: u64, routes: Vec<Route>, device: Device) -> Self {
-        let wire =
-            |(i, spec)| Wire { link: Link::new(spec, seed, i as u64), ring: VecDeque::new(), high_water: 0 };
+        let wire = |(i, spec)| Wire {
+            link: Link::new(spec, seed, i as u64),
+            ring: VecDeque::new(),
+            held: vec![],
+            high_water: 0,
+        };
         let wires: Vec<Wire> = scenario.links.iter().enumerate().map(wire).collect();
         let cross = |(i, spec)| CrossSource::new(spec, seed, i as u64);
         let cross: Vec<CrossSource> = scenario.cross.iter().enumerate().map(cross).collect();
@@ -168,6 +179,7 @@ impl Network {
                 size,
                 payload: headers.tcp.map_or(0, |tcp| tcp.payload as u32),
                 ecn_capable: headers.ecn_capable,
+                flow: headers.flow,
                 entered_ns: now_ns,
                 bytes: buffer,
             },
@@ -248,11 +260,45 @@ impl Network {
         (due_ns != NEVER).then_some((due_ns, source))
     }
 
-    /// Takes the first packet from the end of a link.
+    /// Takes what is due from a link: the first packet at its end, or all that it has kept until now.
     fn leave(&mut self, link: LinkIndex, due_ns: u64) {
+        if self.wires[link].link.keeps_packets() {
+            while let Some(exit) = self.wires[link].link.take(Nanos(due_ns)) {
+                self.leave_held(link, due_ns, exit);
+            }
+            return self.ask(link, due_ns);
+        }
         let ring = &mut self.wires[link].ring;
-        let (_, mut packet) = ring.pop_front().expect("a link that is due has a packet");
+        let (_, packet) = ring.pop_front().expect("a link that is due has a packet");
         self.due[link] = ring.front().map_or(NEVER, |&(at_ns, _)| at_ns);
+        self.arrive(due_ns, packet);
+    }
+
+    /// Notes when a link that keeps packets is due.
+    fn ask(&mut self, link: LinkIndex, now_ns: u64) {
+        self.due[link] = self.wires[link].link.due().map_or(NEVER, |due| due.0.max(now_ns));
+    }
+
+    /// A packet that a link has kept leaves it.
+    fn leave_held(&mut self, link: LinkIndex, due_ns: u64, exit: Exit) {
+        let Some(mut packet) = self.wires[link].held[exit.number as usize].take() else { return };
+        let flow = &mut self.flows[packet.tunnel][packet.direction as usize];
+        match exit.outcome {
+            Outcome::Delivered { marked, .. } => {
+                if marked {
+                    flow.marks += 1;
+                    packet::mark(&mut packet.bytes);
+                }
+                return self.arrive(due_ns, packet);
+            }
+            Outcome::QueueDrop => flow.queue_drops += 1,
+            Outcome::WireLoss | Outcome::Held(_) => flow.wire_losses += 1,
+        }
+        self.recycle(packet.bytes);
+    }
+
+    /// A packet has passed a link: it enters the next one, or it has arrived.
+    fn arrive(&mut self, due_ns: u64, mut packet: Packet) {
         if !self.open[packet.tunnel] {
             self.flows[packet.tunnel][packet.direction as usize].interrupted += 1;
             return self.recycle(packet.bytes);
@@ -285,7 +331,7 @@ impl Network {
                 wire.link.hold_until(ready);
             }
         }
-        let outcome = wire.link.offer(Nanos(now_ns), packet.size, packet.ecn_capable);
+        let outcome = wire.link.offer_of(packet.flow, Nanos(now_ns), packet.size, packet.ecn_capable);
         let flow = &mut self.flows[packet.tunnel][packet.direction as usize];
         match outcome {
             Outcome::Delivered { at: Nanos::MAX, .. } | Outcome::WireLoss => flow.wire_losses += 1,
@@ -297,6 +343,11 @@ impl Network {
                 }
                 wire.high_water = wire.high_water.max(wire.link.queue_packets(Nanos(now_ns)));
                 return self.carry(link, at.0, packet);
+            }
+            Outcome::Held(number) => {
+                wire.high_water = wire.high_water.max(wire.link.queue_packets(Nanos(now_ns)));
+                wire.hold(number, Some(packet));
+                return self.ask(link, now_ns);
             }
         }
         self.recycle(packet.bytes);
@@ -317,7 +368,23 @@ impl Network {
         self.due[self.wires.len() + index] = source.next_ns().unwrap_or(NEVER);
         let Some(size) = size else { return };
         // It has no receiver, so that nothing has to be done when it arrives.
-        self.wires[link].link.offer(Nanos(now_ns), size, false);
+        let wire = &mut self.wires[link];
+        let flow = CROSS_FLOWS | index as u64;
+        if let Outcome::Held(number) = wire.link.offer_of(flow, Nanos(now_ns), size, false) {
+            wire.hold(number, None);
+            self.ask(link, now_ns);
+        }
+    }
+}
+
+impl Wire {
+    /// Keeps a packet, or a phantom, under the number that the link gave it.
+    fn hold(&mut self, number: u32, packet: Option<Packet>) {
+        let at = number as usize;
+        if at >= self.held.len() {
+            self.held.resize_with(at + 1, || None);
+        }
+        self.held[at] = packet;
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) struct Headers {
     pub(super) ecn_capable: bool,
     /// The TCP header, if this is a whole segment.
     pub(super) tcp: Option<TcpHeaders>,
+    /// A hash of addresses, protocol and ports; its highest bit is 0.
+    pub(super) flow: u64,
 }
 
 /// What the emulator knows of a TCP segment.
@@ -78,7 +80,8 @@ impl Headers {
         let fragment = u16::from_be_bytes([bytes[6], bytes[7]]) & 0x3FFF != 0;
         let tcp = (bytes[9] == PROTOCOL_TCP && !fragment).then(|| read_tcp(packet)).flatten();
         let (unicast, ecn_capable) = (bytes[16] & 0xF0 != 0xE0, bytes[1] & CE != 0);
-        Some(Headers { length, unicast, ecn_capable, tcp })
+        let flow = flow_key(&bytes[12..20], bytes[9], if fragment { &[] } else { packet });
+        Some(Headers { length, unicast, ecn_capable, tcp, flow })
     }
 
     fn read_v6(bytes: &[u8]) -> Option<Self> {
@@ -89,8 +92,20 @@ impl Headers {
         let packet = bytes.get(..length)?.get(IPV6_HEADER..)?;
         let tcp = (bytes[6] == PROTOCOL_TCP).then(|| read_tcp(packet)).flatten();
         let (unicast, ecn_capable) = (bytes[24] != 0xFF, bytes[1] >> 4 & CE != 0);
-        Some(Headers { length, unicast, ecn_capable, tcp })
+        let flow = flow_key(&bytes[8..40], bytes[6], packet);
+        Some(Headers { length, unicast, ecn_capable, tcp, flow })
     }
+}
+
+/// FNV-1a over addresses, protocol and, of TCP and UDP, ports (Fowler, Noll, Vo). Fragments have no ports.
+fn flow_key(addresses: &[u8], protocol: u8, payload: &[u8]) -> u64 {
+    const PROTOCOL_UDP: u8 = 17;
+    const OFFSET: u64 = 0xCBF2_9CE4_8422_2325;
+    const PRIME: u64 = 0x0000_0100_0000_01B3;
+    let has_ports = matches!(protocol, PROTOCOL_TCP | PROTOCOL_UDP);
+    let ports = payload.get(..4).filter(|_| has_ports).unwrap_or(&[]);
+    let bytes = addresses.iter().chain([&protocol]).chain(ports);
+    bytes.fold(OFFSET, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(PRIME)) >> 1
 }
 
 fn read_tcp(segment: &[u8]) -> Option<TcpHeaders> {
@@ -216,6 +231,21 @@ mod tests {
         let mut packet = v4();
         packet[32] = 0xF0;
         assert_eq!(Headers::read(&packet).unwrap().tcp, None);
+    }
+
+    #[test]
+    fn a_flow_is_its_five_numbers() {
+        let key = |packet: &[u8]| Headers::read(packet).unwrap().flow;
+        let changed = |at: usize| {
+            let mut packet = v4();
+            packet[at] ^= 1;
+            key(&packet)
+        };
+        // Sequence number, identification and payload do not matter; addresses, protocol and ports do.
+        assert!([5, 27, 53].iter().all(|at| changed(*at) == key(&v4())));
+        let others: Vec<u64> = [9, 13, 18, 21, 23].map(changed).to_vec();
+        assert!(others.iter().all(|other| *other != key(&v4())), "{others:?}");
+        assert!(others.iter().chain([&key(&v6())]).all(|key| key >> 63 == 0));
     }
 
     #[test]

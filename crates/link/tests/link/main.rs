@@ -3,6 +3,8 @@
 mod arithmetic;
 mod common;
 mod csma;
+mod managed;
+mod passing;
 mod processes;
 mod properties;
 mod trace;

@@ -105,7 +105,7 @@ fn carried_bytes(trace: &Arc<DeliveryTrace>, duration: Nanos) -> u64 {
             match link.offer(now, *size, false) {
                 Outcome::Delivered { at, .. } if at <= duration => carried += u64::from(*size),
                 Outcome::Delivered { .. } => {}
-                Outcome::QueueDrop | Outcome::WireLoss => break,
+                Outcome::QueueDrop | Outcome::WireLoss | Outcome::Held(_) => break,
             }
         }
     }

@@ -1,15 +1,18 @@
-//! Values that can be written in more than one way: rates, losses, queues, jitter, workloads, energy models.
+//! Values that can be written in more than one way: rates, losses, managed queues, jitter, workloads, energy
+//! models.
+
+use toml::de::{DeTable, DeValue};
 
 use super::declare::named;
 use super::error::{Problems, Span};
 use super::parts::{
-    CrossKind, EnergyKind, Medium, RawBulk, RawBurstLoss, RawEnergy, RawFile, RawJitter, RawMessages,
-    RawRequests, RawSteps, RawStream, RawTrace, RawVarying, RelayWord, TopologyWord,
+    AqmKind, CrossKind, EnergyKind, Medium, RawBulk, RawBurstLoss, RawCodel, RawEnergy, RawFile, RawFqCodel,
+    RawJitter, RawMessages, RawPie, RawRequests, RawSteps, RawStream, RawTrace, RawVarying, RelayWord,
+    TopologyWord,
 };
-use super::read::{Node, Read, kind_of, quantity_text};
-use super::{Direction, ProcessingDelay, Recovery};
+use super::read::{Node, Read, kind_of};
+use super::{Direction, Recovery};
 use crate::energy::SunkWhile;
-use crate::network::QueueLimit;
 use crate::topology::{Routing, TrafficPattern};
 use crate::units::{BitRate, Nanos, Probability};
 
@@ -83,66 +86,49 @@ impl Read for Jitter {
     }
 }
 
-/// A number of packets with its unit.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Packets(pub(super) u32);
+/// How a queue is managed: one of the words of [`AqmKind`], or a table of that kind.
+#[derive(Clone, Debug)]
+pub(super) enum Aqm {
+    DropTail,
+    Codel(RawCodel),
+    FqCodel(RawFqCodel),
+    Pie(RawPie),
+}
 
-impl Packets {
-    /// From a text that ends with `packets`; `None` for any other text.
-    fn parse(text: &str) -> Option<Self> {
-        let number = text.trim().strip_suffix("packets").or_else(|| text.trim().strip_suffix("packet"))?;
-        number.trim().replace('_', "").parse().ok().map(Packets)
+impl Read for Aqm {
+    const EXAMPLE: &'static str = "\"fq-codel\"";
+
+    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
+        let Some(table) = node.get_ref().as_table() else {
+            // A word stands for a table without other keys.
+            let kind = AqmKind::read(node, out)?;
+            let empty = Node::new(node.span(), DeValue::Table(DeTable::new()));
+            return Self::of_kind(kind, &empty, out);
+        };
+        let Some(kind) = table.get("kind") else {
+            let help = "write kind = \"codel\", \"fq-codel\", \"pie\" or \"drop-tail\"";
+            out.note_with_help(&node.span(), "a managed queue needs the key `kind`", help);
+            return None;
+        };
+        Self::of_kind(AqmKind::read(kind, out)?, node, out)
     }
 }
 
-impl Read for Packets {
-    const EXAMPLE: &'static str = "\"10 packets\"";
-
-    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
-        let text = quantity_text(node, "10 packets", out)?;
-        let packets = Packets::parse(&text);
-        if packets.is_none() {
-            let message = format!("`{text}` is not a number of packets");
-            out.note_with_help(&node.span(), message, "write for example \"10 packets\"");
+impl Aqm {
+    fn of_kind(kind: AqmKind, node: &Node<'_>, out: &mut Problems) -> Option<Self> {
+        match kind {
+            AqmKind::DropTail => {
+                let parameters = node.get_ref().as_table().is_some_and(|table| table.len() > 1);
+                if parameters {
+                    let help = "write aqm = \"drop-tail\", and its limit as `queue`";
+                    out.note_with_help(&node.span(), "a DropTail queue has no parameters here", help);
+                }
+                (!parameters).then_some(Aqm::DropTail)
+            }
+            AqmKind::Codel => RawCodel::read(node, out).map(Aqm::Codel),
+            AqmKind::FqCodel => RawFqCodel::read(node, out).map(Aqm::FqCodel),
+            AqmKind::Pie => RawPie::read(node, out).map(Aqm::Pie),
         }
-        packets
-    }
-}
-
-/// The length of a queue, in packets or bytes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Queue(pub(super) QueueLimit);
-
-impl Read for Queue {
-    const EXAMPLE: &'static str = "\"50 packets\"";
-
-    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
-        let text = quantity_text(node, "50 packets", out)?;
-        let limit = Packets::parse(&text)
-            .map(|packets| QueueLimit::Packets(packets.0))
-            .or_else(|| text.parse().ok().map(QueueLimit::Bytes));
-        if limit.is_none() {
-            let message = format!("`{text}` is not the length of a queue");
-            out.note_with_help(&node.span(), message, "write for example \"50 packets\" or \"64 KiB\"");
-        }
-        limit.map(Queue)
-    }
-}
-
-impl Read for ProcessingDelay {
-    const EXAMPLE: &'static str = "\"1 packet\"";
-
-    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
-        let text = quantity_text(node, "1 packet", out)?;
-        let delay = Packets::parse(&text)
-            .map(|packets| ProcessingDelay::Packets(packets.0))
-            .or_else(|| text.parse().ok().map(ProcessingDelay::Time));
-        if delay.is_none() {
-            let message = format!("`{text}` is neither a time nor a number of packets");
-            let help = "write for example \"1 packet\" or \"50 us\", or \"0 s\" for hosts that take no time";
-            out.note_with_help(&node.span(), message, help);
-        }
-        delay
     }
 }
 
@@ -277,6 +263,12 @@ named!(Medium, "a medium", {
 named!(CrossKind, "a kind of cross traffic", {
     "constant" => CrossKind::Constant,
     "pareto" => CrossKind::Pareto,
+});
+named!(AqmKind, "a way to manage a queue", {
+    "drop-tail" => AqmKind::DropTail,
+    "codel" => AqmKind::Codel,
+    "fq-codel" => AqmKind::FqCodel,
+    "pie" => AqmKind::Pie,
 });
 named!(RelayWord, "a kind of relay", {
     "ip" => RelayWord::Ip,

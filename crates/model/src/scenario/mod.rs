@@ -7,6 +7,7 @@ mod document;
 mod error;
 mod exact;
 mod forms;
+mod lengths;
 mod load;
 mod parts;
 mod raw;
@@ -14,6 +15,7 @@ mod read;
 mod resolve;
 mod schema;
 mod show;
+mod written;
 
 use serde::Serialize;
 

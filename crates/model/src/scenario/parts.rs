@@ -3,6 +3,7 @@
 
 use super::Direction;
 use super::declare::table;
+use super::lengths::{Depth, Queue};
 use super::read::At;
 use crate::energy::SunkWhile;
 use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
@@ -120,6 +121,92 @@ table! {
 }
 
 table! {
+    /// One FIFO under CoDel (RFC 8289).
+    struct RawCodel in "an AQM" of kind "codel" {
+        /// Acceptable standing queue, as a sojourn time.
+        target: At<Nanos> = "5 ms",
+        /// Time above the target before the first drop.
+        interval: At<Nanos> = "100 ms",
+        /// Mark ECN-capable packets in place of dropping them.
+        ecn: bool = false,
+        /// Mark ECN-capable packets that waited longer than this; absent: never.
+        ce_threshold: Option<At<Nanos>>,
+    }
+}
+
+table! {
+    /// A queue per flow, each under CoDel (RFC 8290).
+    struct RawFqCodel in "an AQM" of kind "fq-codel" {
+        /// Acceptable standing queue, as a sojourn time.
+        target: At<Nanos> = "5 ms",
+        /// Time above the target before the first drop.
+        interval: At<Nanos> = "100 ms",
+        /// Mark ECN-capable packets in place of dropping them.
+        ecn: bool = true,
+        /// Mark ECN-capable packets that waited longer than this; absent: never.
+        ce_threshold: Option<At<Nanos>>,
+        /// Queues that flows are hashed to.
+        flows: At<u32> = 1024,
+        /// What a queue may send in its turn.
+        quantum: At<Bytes> = "1514 B",
+        /// What may wait in all queues, besides `queue`.
+        memory_limit: At<Bytes> = "32 MiB",
+        /// Most packets that are dropped at once from the longest queue when there is no room.
+        drop_batch: At<u32> = 64,
+    }
+}
+
+table! {
+    /// One FIFO under PIE (RFC 8033).
+    struct RawPie in "an AQM" of kind "pie" {
+        /// Queueing delay that is aimed at.
+        target: At<Nanos> = "15 ms",
+        /// Time between two updates of the drop probability.
+        tupdate: At<Nanos> = "15 ms",
+        /// Weight of the delay's distance from the target, in sixteenths of a hertz.
+        alpha: At<u32> = 2,
+        /// Weight of the delay's growth, in sixteenths of a hertz.
+        beta: At<u32> = 20,
+        /// Drop small packets with a probability in proportion to their size.
+        bytemode: bool = false,
+        /// Mark ECN-capable packets while the probability is at most 10 %.
+        ecn: bool = false,
+    }
+}
+
+table! {
+    /// A token bucket that drops what exceeds it.
+    struct RawPolicer in "a policer" {
+        /// Rate of the tokens.
+        rate: At<BitRate>,
+        /// What the bucket holds.
+        burst: At<Bytes>,
+    }
+}
+
+table! {
+    /// Packets that others overtake.
+    struct RawReorder in "a reordering" {
+        /// Part of the packets that are held back.
+        share: At<Probability>,
+        /// By how many packets or by how much time.
+        depth: At<Depth>,
+        /// A depth in packets ends after this time, if fewer follow.
+        at_most: At<Nanos> = "100 ms",
+    }
+}
+
+table! {
+    /// Packets that come in bursts.
+    struct RawAggregate in "an aggregation" {
+        /// What has come is released once in this time.
+        period: At<Nanos>,
+        /// So much is released at once.
+        size: At<Queue> = "64 packets",
+    }
+}
+
+table! {
     /// A constant power for a fixed time.
     struct RawStage in "a stage" {
         /// Mean power.
@@ -175,6 +262,15 @@ pub(super) enum RelayWord {
     Ip,
     /// What arrives on a subflow that ends there.
     Tcp,
+}
+
+/// How a queue is managed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AqmKind {
+    DropTail,
+    Codel,
+    FqCodel,
+    Pie,
 }
 
 /// The kinds of topology.

@@ -2,8 +2,9 @@
 //! reader, of the defaults and of the JSON schema.
 
 use super::declare::table;
-use super::forms::{Energy, Jitter, Loss, Packets, Queue, Rate, VariantSet, Workload};
-use super::parts::{CrossKind, Medium, RelayWord, TopologyWord};
+use super::forms::{Aqm, Energy, Jitter, Loss, Rate, VariantSet, Workload};
+use super::lengths::{Packets, Queue};
+use super::parts::{CrossKind, Medium, RawAggregate, RawPolicer, RawReorder, RelayWord, TopologyWord};
 use super::read::At;
 use super::{Direction, ProcessingDelay, Recovery};
 use crate::topology::{Routing, TrafficPattern};
@@ -63,16 +64,24 @@ table! {
         delay: Option<Nanos>,
         /// Variation of the delay.
         jitter: Option<Jitter>,
-        /// Capacity of the DropTail queue.
+        /// Capacity of the queue; absent: 100 packets, or the limit that is usual for its `aqm`.
         queue: Option<At<Queue>>,
+        /// How the queue is managed; absent: DropTail.
+        aqm: Option<At<Aqm>>,
         /// Mark ECN-capable packets when the queue found on arrival is at least this long.
         ecn_threshold: Option<At<Queue>>,
         /// Random loss towards the device.
         loss: Option<At<Loss>>,
         /// Periods in which every packet is lost.
         outages: At<Vec<At<(Nanos, Nanos)>>> = [],
-        /// The way to the server; what is absent is as towards the device, except that nothing is lost at
-        /// random.
+        /// Drops what exceeds a rate and a burst before it comes to the queue; only towards the device.
+        policer: Option<RawPolicer>,
+        /// Packets that others overtake; only towards the device.
+        reorder: Option<RawReorder>,
+        /// Packets that come in bursts; only towards the device.
+        aggregate: Option<RawAggregate>,
+        /// The way to the server; what is absent is as towards the device, except that nothing is lost,
+        /// reordered, aggregated or policed.
         up: RawUp = {},
         /// Named links between the server and the path's own link, the one next to the server first.
         via: Vec<At<String>> = [],
@@ -128,16 +137,24 @@ table! {
         delay: Nanos,
         /// Variation of the delay.
         jitter: Option<Jitter>,
-        /// Capacity of the DropTail queue.
+        /// Capacity of the queue; absent: 100 packets, or the limit that is usual for its `aqm`.
         queue: Option<At<Queue>>,
+        /// How the queue is managed; absent: DropTail.
+        aqm: Option<At<Aqm>>,
         /// Mark ECN-capable packets when the queue found on arrival is at least this long.
         ecn_threshold: Option<At<Queue>>,
         /// Random loss towards the devices.
         loss: Option<At<Loss>>,
         /// Periods in which every packet is lost.
         outages: At<Vec<At<(Nanos, Nanos)>>> = [],
-        /// The way to the server; what is absent is as towards the devices, except that nothing is lost at
-        /// random.
+        /// Drops what exceeds a rate and a burst before it comes to the queue; only towards the devices.
+        policer: Option<RawPolicer>,
+        /// Packets that others overtake; only towards the devices.
+        reorder: Option<RawReorder>,
+        /// Packets that come in bursts; only towards the devices.
+        aggregate: Option<RawAggregate>,
+        /// The way to the server; what is absent is as towards the devices, except that nothing is lost,
+        /// reordered, aggregated or policed.
         up: RawUp = {},
     }
 }
@@ -205,14 +222,22 @@ table! {
         delay: Option<Nanos>,
         /// Variation of the delay.
         jitter: Option<Jitter>,
-        /// Capacity of the DropTail queue.
+        /// Capacity of the queue; absent: 100 packets, or the limit that is usual for its `aqm`.
         queue: Option<At<Queue>>,
+        /// How the queue is managed; absent: DropTail.
+        aqm: Option<At<Aqm>>,
         /// Mark ECN-capable packets when the queue found on arrival is at least this long.
         ecn_threshold: Option<At<Queue>>,
         /// Random loss.
         loss: Option<At<Loss>>,
         /// Periods in which every packet is lost.
         outages: Option<At<Vec<At<(Nanos, Nanos)>>>>,
+        /// Drops what exceeds a rate and a burst before it comes to the queue.
+        policer: Option<RawPolicer>,
+        /// Packets that others overtake.
+        reorder: Option<RawReorder>,
+        /// Packets that come in bursts.
+        aggregate: Option<RawAggregate>,
     }
 }
 

@@ -4,8 +4,11 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::forms::{Packets, Queue, VariantSet};
-use super::parts::{CrossKind, EnergyKind, Medium, RelayWord, TopologyWord};
+use super::forms::{Aqm, VariantSet};
+use super::lengths::{Depth, Packets, Queue};
+use super::parts::{
+    AqmKind, CrossKind, EnergyKind, Medium, RawCodel, RawFqCodel, RawPie, RelayWord, TopologyWord,
+};
 use super::raw::RawScenario;
 use super::read::{At, Named, Read};
 use super::{Direction, ProcessingDelay, Recovery};
@@ -60,6 +63,7 @@ quantity_schema! {
     Packets, "Packets", "packets?";
     Queue, "QueueLength", "packets?|B|bytes|kB|KB|MB|GB|KiB|MiB|GiB";
     ProcessingDelay, "ProcessingDelay", "packets?|ns|us|µs|ms|s|min|h";
+    Depth, "ReorderDepth", "packets?|ns|us|µs|ms|s|min|h";
 }
 
 /// Enums are words.
@@ -85,9 +89,27 @@ word_schema! {
     CrossKind, "CrossKind";
     EnergyKind, "EnergyKind";
     RelayWord, "RelayKind";
+    AqmKind, "AqmKind";
     TopologyWord, "TopologyKind";
     Routing, "Routing";
     TrafficPattern, "TrafficPattern";
+}
+
+/// A word, or a table of that kind.
+impl JsonSchema for Aqm {
+    fn schema_name() -> Cow<'static, str> {
+        "Aqm".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let tables = [
+            generator.subschema_for::<RawCodel>(),
+            generator.subschema_for::<RawFqCodel>(),
+            generator.subschema_for::<RawPie>(),
+        ];
+        let forms = [generator.subschema_for::<AqmKind>()].into_iter().chain(tables);
+        json_schema!({ "anyOf": forms.collect::<Vec<_>>() })
+    }
 }
 
 impl JsonSchema for VariantSet {

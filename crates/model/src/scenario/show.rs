@@ -7,14 +7,14 @@ use super::exact::Exact;
 use super::parts::{EnergyKind, Medium, RelayWord, TopologyWord};
 use super::read::Named;
 use super::resolve::CHANGED;
+use super::written::{aqm, jitter, list, loss, rate, reorder};
 use super::{
     Competitor, ConnectionGroup, CrossPattern, CrossTraffic, Direction, LinkIndex, RelayKind, RelaySpec,
     Scenario, Transport, Workload,
 };
 use crate::energy::{DeviceEnergy, HostCurve, InterfaceEnergy, InterfaceModel, RrcModel, Stage};
-use crate::network::{ChannelSpec, ChannelTiming, JitterSpec, LinkSpec, LossSpec, RateSpec};
+use crate::network::{AggregateSpec, ChannelSpec, ChannelTiming, LinkSpec, PolicerSpec, RateSpec};
 use crate::topology::{TopologyKind, TopologySpec};
-use crate::units::Probability;
 
 /// Everything that was understood of a scenario, as TOML: every default filled in, every name resolved.
 ///
@@ -160,6 +160,7 @@ impl Page {
         if link.rate != RateSpec::Unlimited {
             self.key("rate", rate(&link.rate))?;
             self.key("queue", link.queue.exact())?;
+            self.key("aqm", aqm(link.aqm.as_ref()))?;
         }
         if let Some(threshold) = &link.ecn_threshold {
             self.key("ecn_threshold", threshold.exact())?;
@@ -168,7 +169,17 @@ impl Page {
         self.key("jitter", jitter(link.jitter))?;
         self.key("loss", loss(&link.loss))?;
         let outages = link.outages.iter().map(|o| format!("[{}, {}]", o.from.exact(), o.until.exact()));
-        self.key("outages", list(outages))
+        self.key("outages", list(outages))?;
+        if let Some(PolicerSpec { rate, burst }) = link.policer {
+            self.key("policer", format!("{{ rate = {}, burst = {} }}", rate.exact(), burst.exact()))?;
+        }
+        if let Some(spec) = link.reorder {
+            self.key("reorder", reorder(spec))?;
+        }
+        if let Some(AggregateSpec { period, size }) = link.aggregate {
+            self.key("aggregate", format!("{{ period = {}, size = {} }}", period.exact(), size.exact()))?;
+        }
+        Ok(())
     }
 
     fn channel(&mut self, channel: &ChannelSpec) -> fmt::Result {
@@ -333,52 +344,6 @@ fn relay(relay: RelaySpec, channels: &[ChannelSpec]) -> String {
             let kind = quoted(RelayWord::Tcp.word());
             format!("{{ kind = {kind}, channel = {channel}, buffer = \"{buffer} packets\" }}")
         }
-    }
-}
-
-fn list(items: impl Iterator<Item = String>) -> String {
-    format!("[{}]", items.collect::<Vec<_>>().join(", "))
-}
-
-fn rate(rate: &RateSpec) -> String {
-    match rate {
-        RateSpec::Unlimited => unreachable!("an unlimited rate is written by leaving the key out"),
-        RateSpec::Constant(rate) => rate.exact(),
-        RateSpec::Steps(steps) => {
-            let steps = steps.iter().map(|(from, rate)| format!("[{}, {}]", from.exact(), rate.exact()));
-            format!("{{ steps = {} }}", list(steps))
-        }
-        RateSpec::LogNormal { mean, deviation, correlation, interval } => format!(
-            "{{ mean = {}, deviation = {}, correlation = {}, interval = {} }}",
-            mean.exact(),
-            Probability::new(*deviation).unwrap_or_default().exact(),
-            correlation.exact(),
-            interval.exact()
-        ),
-        RateSpec::Trace(trace) => format!("{{ trace = {} }}", quoted(&trace.source)),
-    }
-}
-
-fn jitter(jitter: Option<JitterSpec>) -> String {
-    match jitter {
-        None => "\"0 s\"".into(),
-        Some(JitterSpec { deviation, correlation }) => {
-            format!("{{ deviation = {}, correlation = {} }}", deviation.exact(), correlation.exact())
-        }
-    }
-}
-
-fn loss(loss: &LossSpec) -> String {
-    match loss {
-        LossSpec::None => "\"0 %\"".into(),
-        LossSpec::Bernoulli(p) => p.exact(),
-        LossSpec::GilbertElliott { enter_bad, leave_bad, loss_good, loss_bad } => format!(
-            "{{ enter_bad = {}, leave_bad = {}, loss_good = {}, loss_bad = {} }}",
-            enter_bad.exact(),
-            leave_bad.exact(),
-            loss_good.exact(),
-            loss_bad.exact()
-        ),
     }
 }
 

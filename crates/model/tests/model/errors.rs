@@ -118,6 +118,41 @@ fn an_impossible_value_is_told_why() {
         "\"51 packets\"",
         &["no packet is ever marked"],
     );
+    expect("target = \"10 ms\", interval", "target = \"0 s\", interval", "\"0 s\"", &["`target` is zero"]);
+    expect(
+        "interval = \"200 ms\"",
+        "interval = \"9 ms\"",
+        "\"9 ms\"",
+        &["not longer than the target", "RFC 8289"],
+    );
+    expect("flows = 64", "flows = 0", "0", &["the number of queues must be at least 1"]);
+    expect("alpha = 4", "alpha = 33", "33", &["at most 32", "alpha = 2"]);
+    expect(
+        "queue = \"600 packets\"",
+        "queue = \"64 kB\"",
+        "\"64 kB\"",
+        &["in packets, as in Linux", "1000 packets"],
+    );
+    expect("aqm = \"drop-tail\"", "aqm = \"red\"", "\"red\"", &["not a way to manage a queue"]);
+    expect(
+        "aqm = \"drop-tail\"",
+        "aqm = { kind = \"drop-tail\", target = \"5 ms\" }",
+        "{ kind = \"drop-tail\", target = \"5 ms\" }",
+        &["no parameters", "`queue`"],
+    );
+    expect(
+        "queue = \"600 packets\"",
+        "ecn_threshold = \"9 packets\"",
+        "\"9 packets\"",
+        &["marks of its own", "ce_threshold"],
+    );
+    expect("burst = \"64 kB\"", "burst = \"1 kB\"", "\"1 kB\"", &["never lets a segment of 1500 B pass"]);
+    expect("rate = \"6 Mbit/s\", b", "rate = \"0 bit/s\", b", "\"0 bit/s\"", &["never delivers"]);
+    expect("depth = \"3 packets\"", "depth = \"0 packets\"", "\"0 packets\"", &["reorders nothing"]);
+    expect("depth = \"2 ms\"", "depth = \"2 km\"", "\"2 km\"", &["neither a number of packets nor a time"]);
+    expect("share = \"1 %\"", "share = \"100 %\"", "\"100 %\"", &["keep their order"]);
+    expect("period = \"4 ms\"", "period = \"0 s\"", "\"0 s\"", &["`period` is zero"]);
+    expect("size = \"32 packets\"", "size = \"0 packets\"", "\"0 packets\"", &["drops every burst"]);
     expect("shape = 1.5", "shape = 1.0", "1.0", &["has no mean", "greater than 1"]);
     expect("sharing_factor = 0.9", "sharing_factor = 0.0", "0.0", &["at most 1"]);
     expect("count = 3", "count = 0", "0", &["the count must be at least 1"]);

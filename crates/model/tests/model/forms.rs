@@ -1,7 +1,8 @@
 //! Forms, defaults, overrides, variants, schema.
 
+use joulepath_model::aqm::{AqmSpec, CodelSpec, FqCodelSpec, PieSpec};
 use joulepath_model::energy::{InterfaceModel, SunkWhile};
-use joulepath_model::network::{DeliveryTrace, JitterSpec, LossSpec, QueueLimit, RateSpec};
+use joulepath_model::network::{DeliveryTrace, JitterSpec, LossSpec, QueueLimit, RateSpec, ReorderDepth};
 use joulepath_model::scenario::{self, Direction, ProcessingDelay, Recovery, Scenario, Workload};
 use joulepath_model::units::{BitRate, Bytes, Nanos, Watts};
 
@@ -77,6 +78,48 @@ fn a_path_becomes_one_link_in_each_direction() {
         (scenario.paths[1].down.as_slice(), scenario.paths[1].up.as_slice()),
         ([2].as_slice(), [3].as_slice())
     );
+}
+
+#[test]
+fn a_managed_queue_has_the_defaults_of_linux() {
+    let with = |aqm: &str| {
+        let text = SIMPLE.replacen("delay = ", &format!("aqm = {aqm}\ndelay = "), 1);
+        let without_queue = text.replace("queue = \"60 packets\"\n", "");
+        let link = load(&without_queue).links.swap_remove(0);
+        (link.aqm.unwrap(), link.queue)
+    };
+    let ms = Nanos::from_millis;
+    let codel = CodelSpec { target: ms(5), interval: ms(100), ecn: false, ce_threshold: None };
+    assert_eq!(with("\"codel\""), (AqmSpec::Codel(codel), QueueLimit::Packets(1000)));
+    let fq = FqCodelSpec {
+        codel: CodelSpec { ecn: true, ..codel },
+        flows: 1024,
+        quantum: Bytes(1514),
+        memory_limit: Bytes(32 << 20),
+        drop_batch: 64,
+    };
+    assert_eq!(with("\"fq-codel\""), (AqmSpec::FqCodel(fq), QueueLimit::Packets(10_240)));
+    let pie = PieSpec { target: ms(15), tupdate: ms(15), alpha: 2, beta: 20, bytemode: false, ecn: false };
+    assert_eq!(with("{ kind = \"pie\" }"), (AqmSpec::Pie(pie), QueueLimit::Packets(1000)));
+}
+
+/// A queue is the same in both directions unless said otherwise; what befalls packets is not.
+#[test]
+fn what_befalls_packets_belongs_to_one_direction() {
+    let scenario = load(EVERYTHING);
+    let link = |name: &str| scenario.links.iter().find(|link| link.name == name).unwrap();
+    let (down, up) = (link("cell.down"), link("cell.up"));
+    assert!(down.aqm.is_some() && down.aqm == up.aqm);
+    let (down, up) = (link("lte.down"), link("lte.up"));
+    assert_eq!((down.policer.unwrap().burst, up.policer.unwrap().burst), (Bytes(64_000), Bytes(20_000)));
+    assert_eq!((down.aggregate, up.aqm), (None, None));
+    assert_eq!(up.reorder.unwrap().depth, ReorderDepth::Time(Nanos::from_millis(2)));
+    let at_most = Nanos::from_millis(50);
+    assert_eq!(down.reorder.unwrap().depth, ReorderDepth::Packets { packets: 3, at_most });
+    assert_eq!(up.aggregate.unwrap().size, QueueLimit::Packets(64));
+    let (down, up) = (link("shared.down"), link("shared.up"));
+    assert_eq!((down.queue, up.queue), (QueueLimit::Bytes(Bytes(40_000)), QueueLimit::Packets(1000)));
+    assert!(down.aggregate.is_none() && up.aggregate.is_some());
 }
 
 #[test]

@@ -21,12 +21,16 @@ impl Builder<'_> {
             self.connections.len(),
             scenario.cross.len(),
             scenario.channels.len(),
+            self.net.held.len(),
         );
         if sources.count() > MAX_SOURCES {
             return Err(RunError::TooLarge { sources: sources.count() });
         }
         for (i, channel) in self.net.channels.iter_mut().enumerate() {
             channel.source = sources.channel(i);
+        }
+        for (i, held) in self.net.held.iter_mut().enumerate() {
+            held.source = sources.held(i);
         }
         let cross = |(i, spec)| CrossSource::new(spec, self.seed, i as u64);
         let fabric = self.topology.zip(scenario.topology.as_ref());

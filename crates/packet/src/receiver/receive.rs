@@ -9,6 +9,7 @@ use super::subflow::SubflowReceiver;
 use crate::application::Next;
 use crate::context::Context;
 use crate::packet::{CE, CWR, ECE, Kind, Packet, Stamp};
+use crate::sack::SackBlocks;
 
 /// At least every second segment is acknowledged (RFC 5681).
 const SEGMENTS_PER_ACK: u32 = 2;
@@ -32,6 +33,9 @@ impl Receiver<'_> {
         let had_holes = held > 0;
         let (arrival, received) = subflow.order.accept(packet.ssn, packet.dsn, packet.aux as u16);
         let mut next = Next::Nothing;
+        if arrival == Arrival::Duplicate {
+            subflow.duplicate = Some(packet.ssn);
+        }
         if arrival == Arrival::InOrder {
             subflow.deliver(end, packet.dsn, packet.aux as u16);
             next = end.reader.delivered(end.data.next(), cx.now_ns);
@@ -116,8 +120,9 @@ impl SubflowReceiver {
     /// the ACK.
     #[inline]
     pub(super) fn sack(&mut self, cx: &mut Context<'_>, trigger: Option<Received>) -> u32 {
-        if self.order.has_holes() && cx.config.transport.recovery.has_sack() {
-            cx.net.sacks.store(self.order.sack_blocks(trigger))
+        let duplicate = self.duplicate.take();
+        if (self.order.has_holes() || duplicate.is_some()) && cx.config.transport.recovery.has_sack() {
+            cx.net.sacks.store(SackBlocks { duplicate, ..self.order.sack_blocks(trigger) })
         } else {
             0
         }

@@ -22,6 +22,8 @@ pub(crate) struct SubflowReceiver {
     /// The clock of the first of these segments, for the echo (RFC 7323, section 4.3).
     pub(crate) echo: Stamp,
     pub(crate) delayed_ack: LazyTimer,
+    /// A segment that has come a second time, which the next ACK reports (RFC 2883).
+    pub(crate) duplicate: Option<u32>,
     /// The TCP relay at which this end is, if the subflow does not reach the device.
     pub(crate) relay: Option<Box<Relay>>,
     /// Payload whose first copy arrived on this subflow, bytes.
@@ -41,6 +43,7 @@ impl SubflowReceiver {
             unacknowledged: 0,
             echo: Stamp::ZERO,
             delayed_ack: LazyTimer::new(),
+            duplicate: None,
             relay: relay.map(Box::new),
             first_copy_bytes: 0,
             before_bytes: 0,

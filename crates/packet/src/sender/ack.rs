@@ -83,7 +83,13 @@ impl SubflowSender {
             self.board.arrived(packet.sent(), packet.ssn.saturating_sub(1), cx.now_ns);
         }
         let in_order = packet.aux == 0 && acked > 0 && self.congestion == Congestion::Open;
-        let newly_lost = !in_order && self.note_gaps(cx, end, packet, acked);
+        let mut newly_lost = !in_order && self.note_gaps(cx, end, packet, acked);
+        if self.undo.is_some()
+            && (packet.aux != 0 || self.congestion != Congestion::Open)
+            && self.undo_if_spurious(cx, end, packet.sent(), acked)
+        {
+            newly_lost = self.judge_by_time(cx, end);
+        }
         // An ACK that fills a hole covers segments that SACKs have told of before. Only those that are news
         // make the window grow.
         let delivered = self.board.delivered().saturating_sub(before);
@@ -120,6 +126,10 @@ impl SubflowSender {
                         self.board.sack(ssn);
                     }
                 }
+            }
+            self.board.end_ack();
+            if let Some(ssn) = blocks.duplicate.filter(|_| cx.config.is_rack()) {
+                self.note_duplicate(ssn);
             }
             self.sack_serial = blocks.serial.wrapping_add(1);
         }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `subflow`, `scoreboard`, `rtt` | state of a subflow |
 //! | `data`, `connection` | state of the connection; which segment goes where |
-//! | `ack`, `recovery`, `rack` | ACKs in: RTT, window, losses |
+//! | `ack`, `recovery`, `rack`, `spurious`, `undo` | ACKs in: RTT, window, losses, and those that were none |
 //! | `transmit` | segments out |
 //! | `push`, `repeat` | what the scheduler sends; what the data level sends again |
 //! | `relayed` | ACKs of a TCP relay, DATA_ACKs of the device |
@@ -19,8 +19,10 @@ mod relayed;
 mod repeat;
 mod rtt;
 mod scoreboard;
+mod spurious;
 mod subflow;
 mod transmit;
+mod undo;
 
 pub(crate) use ack::Progress;
 pub(crate) use connection::{Sender, SenderEnd, SenderSpec};

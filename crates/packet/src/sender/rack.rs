@@ -2,7 +2,6 @@
 //! 8985), and PRR spreads the reduction of the window over the recovery (RFC 9937).
 //!
 //! Deviations:
-//! - Links keep the order of packets, so the reordering window never grows beyond a quarter of the least RTT.
 //! - A probe is new data only if the scheduler has committed some to the subflow. Otherwise it is a copy of
 //!   the last segment.
 
@@ -91,13 +90,15 @@ impl SubflowSender {
     /// there are segments that may be judged lost later, the timer waits for them.
     pub(super) fn judge_by_time(&mut self, cx: &mut Context<'_>, end: &SenderEnd) -> bool {
         let least_rtt_us = end.cc.subflows[self.id.index()].own.base_rtt_us;
-        // Three SACKed segments are enough without waiting (RFC 8985, section 6.2, step 4).
-        let reordering_ns =
-            if self.is_recovering() || self.board.sacked() >= cx.config.transport.dup_threshold {
-                0
-            } else {
-                (u64::from(least_rtt_us) * 1_000 / 4).min(u64::from(self.rtt.srtt_us()) * 1_000)
-            };
+        // As long as the path is not known to reorder, three SACKed segments are enough without waiting (RFC
+        // 8985, section 6.2, step 4).
+        let many_sacked = self.board.sacked() >= cx.config.transport.dup_threshold;
+        let reordering_ns = if !self.board.reordering_seen() && (self.is_recovering() || many_sacked) {
+            0
+        } else {
+            let quarters_ns = u64::from(self.window.quarters) * u64::from(least_rtt_us) * 1_000 / 4;
+            quarters_ns.min(u64::from(self.rtt.srtt_us()) * 1_000)
+        };
         let (lost, wait_ns) = self.board.judge_by_time(reordering_ns, cx.now_ns);
         if let Some(wait_ns) = wait_ns {
             self.wait(cx, Waiting::Reordering, wait_ns);

@@ -59,6 +59,14 @@ impl Sender<'_> {
     }
 }
 
+/// The window before a reduction, packets, and the ssthresh that it had (`tcp_current_ssthresh`: three
+/// quarters of a window that is above it).
+fn prior_window(window: &Window) -> (u32, u32) {
+    let reducing = window.flags & (Window::RECOVERY | Window::LOSS) != 0;
+    let ssthresh = if reducing { window.ssthresh } else { window.ssthresh.max(window.cwnd / 4 * 3) };
+    (window.cwnd, ssthresh)
+}
+
 impl SubflowSender {
     /// Moves between the congestion states Open, CWR, Recovery and Loss.
     #[cold]
@@ -102,6 +110,11 @@ impl SubflowSender {
     }
 
     pub(super) fn enter_recovery(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd) {
+        let window = &end.cc.subflows[self.id.index()];
+        let prior = if self.congestion == Congestion::Cwr { (0, 0) } else { prior_window(window) };
+        if cx.config.is_rack() {
+            self.remember(prior.0, prior.1);
+        }
         if self.congestion != Congestion::Cwr {
             self.begin_reduction(cx, end, LossKind::FastRetransmit);
         }
@@ -136,6 +149,9 @@ impl SubflowSender {
     fn leave_recovery(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
         let window = &mut end.cc.subflows[self.id.index()];
         self.integrate_cwnd(window.cwnd, cx.now_ns);
+        if self.is_recovering() {
+            self.window.end_recovery();
+        }
         let reduced = self.congestion == Congestion::Recovery
             || (cx.config.is_rack() && self.congestion == Congestion::Cwr);
         self.congestion = Congestion::Open;
@@ -155,6 +171,10 @@ impl SubflowSender {
             cx.config.is_rack() && self.congestion == Congestion::Recovery && self.board.una() < self.recover;
         let first = !reduced && (self.congestion != Congestion::Loss || self.rtt.timeouts_in_a_row() == 0);
         self.rtt.back_off();
+        if first && cx.config.is_rack() {
+            let (cwnd, ssthresh) = prior_window(&end.cc.subflows[self.id.index()]);
+            self.remember(cwnd, ssthresh);
+        }
         if first && self.rtt.timeouts_in_a_row() <= cx.config.transport.max_retries {
             self.reduce(cx, end, LossKind::Timeout);
         }

@@ -48,6 +48,8 @@ const SACKED: u8 = 1;
 const LOST: u8 = 2;
 /// A retransmission is in flight.
 const RETRANSMITTED: u8 = 4;
+/// More than one copy has been sent.
+const REPEATED: u8 = 8;
 
 /// Largest threshold of duplicate ACKs or SACKed segments after which a segment counts as lost.
 pub(crate) const MAX_DUP_THRESHOLD: usize = 16;
@@ -69,6 +71,10 @@ pub(crate) struct Scoreboard {
     /// No lost segment below waits for its retransmission.
     repair_from: u32,
     latest: LatestArrival,
+    /// First SSN after all that had arrived before the present ACK (RFC 8985, section 6.2: RACK.fack).
+    arrived_until: u32,
+    /// Whether a segment of which there was one copy has arrived after a later one (RACK.reordering_seen).
+    reordering_seen: bool,
     /// Retransmissions in flight, in the order in which they left.
     resent: VecDeque<Departure>,
 }
@@ -88,6 +94,8 @@ impl Scoreboard {
             judged: 0,
             repair_from: 0,
             latest: LatestArrival::default(),
+            arrived_until: 0,
+            reordering_seen: false,
             resent: VecDeque::new(),
         }
     }
@@ -189,6 +197,7 @@ impl Scoreboard {
             }
             for ssn in self.una..ack {
                 let flags = self.get(ssn).flags;
+                self.reordering_seen |= ssn < self.arrived_until && flags & (SACKED | REPEATED) == 0;
                 self.sacked -= u32::from(flags & SACKED != 0);
                 self.lost -= u32::from(flags & LOST != 0);
                 self.retransmitted -= u32::from(flags & RETRANSMITTED != 0);
@@ -212,6 +221,7 @@ impl Scoreboard {
             return false;
         }
         self.sacked += 1;
+        self.reordering_seen |= ssn < self.arrived_until && flags & REPEATED == 0;
         self.lost -= u32::from(flags & LOST != 0);
         self.retransmitted -= u32::from(flags & RETRANSMITTED != 0);
         self.slot(ssn).flags = SACKED;
@@ -244,6 +254,36 @@ impl Scoreboard {
         }
         self.judged = self.judged.max(edge);
         self.lost - before
+    }
+
+    /// Notes that an ACK has been taken in: what arrives from now on below the highest segment that has
+    /// arrived was overtaken.
+    pub(crate) fn end_ack(&mut self) {
+        self.arrived_until = self.highest_sacked[0].max(self.una);
+    }
+
+    /// Whether the path is known to reorder (RFC 8985, section 6.2, step 3).
+    pub(crate) fn reordering_seen(&self) -> bool {
+        self.reordering_seen
+    }
+
+    /// Notes that the path reorders.
+    pub(crate) fn note_reordering(&mut self) {
+        self.reordering_seen = true;
+    }
+
+    /// Number of retransmissions in flight.
+    pub(crate) fn retransmitted(&self) -> u32 {
+        self.retransmitted
+    }
+
+    /// Forgets that segments were judged lost: they were late. RACK will judge them anew.
+    pub(crate) fn unmark_lost(&mut self) {
+        for ssn in self.una..self.next {
+            self.slot(ssn).flags &= !LOST;
+        }
+        self.lost = 0;
+        self.judged = self.una;
     }
 
     /// Notes that the copy of `ssn` that left at `sent` has arrived; the ACK that tells so came at `now_ns`.
@@ -387,7 +427,7 @@ impl Scoreboard {
         self.resent.push_back((now, ssn));
         let segment = self.slot(ssn);
         let again = segment.flags & RETRANSMITTED != 0;
-        segment.flags |= RETRANSMITTED;
+        segment.flags |= RETRANSMITTED | REPEATED;
         segment.sent = now;
         let segment = *segment;
         self.retransmitted += u32::from(!again);

@@ -4,6 +4,7 @@ use joulepath_model::scenario::Transport;
 
 use super::rtt::{RtoBounds, RttEstimator};
 use super::scoreboard::Scoreboard;
+use super::undo::{ReorderingWindow, Undo};
 use crate::event::LazyTimer;
 use crate::network::Route;
 use crate::packet::Stamp;
@@ -97,6 +98,8 @@ pub(crate) struct SubflowSender {
     pub(crate) sack_serial: u32,
     pub(crate) reduction: Reduction,
     pub(crate) probe: Option<Probe>,
+    pub(crate) undo: Option<Undo>,
+    pub(crate) window: ReorderingWindow,
     pub(crate) stats: SenderStats,
     /// The counters at the end of the warm-up.
     pub(crate) before: SenderStats,
@@ -131,6 +134,8 @@ impl SubflowSender {
             sack_serial: 0,
             reduction: Reduction::default(),
             probe: None,
+            undo: None,
+            window: ReorderingWindow::default(),
             stats: SenderStats::default(),
             before: SenderStats::default(),
         }

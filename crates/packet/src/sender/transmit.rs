@@ -52,6 +52,9 @@ impl SubflowSender {
     pub(super) fn retransmit(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, ssn: u32) {
         let segment = self.board.retransmit(ssn, Stamp::at(cx.now_ns));
         self.stats.retransmissions += 1;
+        if let Some(undo) = &mut self.undo {
+            undo.retransmitted(ssn, Stamp::at(cx.now_ns));
+        }
         if ssn == self.board.una() {
             // The timer starts anew for the oldest segment: its ACK needs another RTT (RFC 6582, section 3.2,
             // step 3; Linux).

@@ -60,7 +60,8 @@ fn the_mean_queue_is_the_mean_wait_by_littles_law() {
 
 #[test]
 fn a_run_counts_links_only_if_asked_and_changes_nothing_else() {
-    let mut asked = common::simulate(ONE_LINK, "uncoupled", 1, RunOptions { links: true, ..RunOptions::default() });
+    let mut asked =
+        common::simulate(ONE_LINK, "uncoupled", 1, RunOptions { links: true, ..RunOptions::default() });
     let plain = common::simulate(ONE_LINK, "uncoupled", 1, RunOptions::default());
     assert_eq!((asked.links.len(), plain.links.len()), (2, 0));
     asked.links.clear();

@@ -17,13 +17,13 @@ use super::net::{lab, scenario};
 const HEADERS: usize = 28;
 
 /// Datagrams from the server to the client over one line.
-struct Datagrams {
-    sender: UdpSocket,
-    receiver: UdpSocket,
+pub(super) struct Datagrams {
+    pub(super) sender: UdpSocket,
+    pub(super) receiver: UdpSocket,
 }
 
 impl Datagrams {
-    fn new(lab: &Lab, line: usize) -> Self {
+    pub(super) fn new(lab: &Lab, line: usize) -> Self {
         let bind = |address| move || UdpSocket::bind(SocketAddr::new(address, 0)).unwrap();
         let sender = lab.server().enter_thread(bind(lab.server_address())).unwrap();
         let receiver = lab.client().enter_thread(bind(lab.tunnels()[line].client_address)).unwrap();
@@ -35,7 +35,7 @@ impl Datagrams {
     }
 
     /// Sends `count` packets of 1500 bytes on the wire, numbered, evenly over time at `bps`.
-    fn send(&self, count: u32, bps: f64) {
+    pub(super) fn send(&self, count: u32, bps: f64) {
         let begin = Instant::now();
         let mut datagram = [0; 1500 - HEADERS];
         for number in 0..count {
@@ -60,7 +60,7 @@ impl Datagrams {
     }
 
     /// Numbers and instants of all that arrive, until nothing has come for a second.
-    fn receive(&self) -> Vec<(u32, Instant)> {
+    pub(super) fn receive(&self) -> Vec<(u32, Instant)> {
         let mut arrived = vec![];
         let mut datagram = [0; 1500];
         while self.receiver.recv(&mut datagram).is_ok() {
@@ -72,7 +72,7 @@ impl Datagrams {
 }
 
 /// Sends over a line and receives.
-fn through(lab: &Lab, line: usize, count: u32, bps: f64) -> Vec<(u32, Instant)> {
+pub(super) fn through(lab: &Lab, line: usize, count: u32, bps: f64) -> Vec<(u32, Instant)> {
     let datagrams = Datagrams::new(lab, line);
     thread::scope(|scope| {
         let arrived = scope.spawn(|| datagrams.receive());
@@ -134,7 +134,7 @@ fn rates_of(lab: &mut Lab, tunnels: &[(usize, f64, f64)]) -> Vec<f64> {
 
 /// 100 Mbit/s and 20 ms; the packets come at 30 Mbit/s and find no queue, unless the sender was stopped: then
 /// there is room for what it catches up on.
-const SLOW: &str = r#"
+pub(super) const SLOW: &str = r#"
 title = "delay"
 duration = "10 s"
 [[path]]

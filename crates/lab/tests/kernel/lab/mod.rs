@@ -2,5 +2,6 @@
 
 pub(super) mod crash;
 mod emulator;
+mod managed;
 mod net;
 mod whole;

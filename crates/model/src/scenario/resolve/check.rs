@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::super::Transport;
 use super::super::error::{Problems, Span};
+use super::super::lengths::Queue;
 use super::super::read::At;
-use crate::units::{Bytes, Nanos};
+use crate::network::QueueLimit;
+use crate::units::{BitRate, Bytes, Nanos};
 
 /// Notes a duration of zero.
 pub(super) fn positive(duration: &At<Nanos>, what: &str, out: &mut Problems) -> Option<Nanos> {
@@ -71,4 +74,42 @@ fn check_name(name: &At<String>, out: &mut Problems) {
             "use letters, digits, `-` and `_`",
         );
     }
+}
+
+/// The limit of a queue, if a segment fits it.
+pub(super) fn usable_queue(
+    queue: &At<Queue>,
+    transport: Option<&Transport>,
+    out: &mut Problems,
+) -> Option<QueueLimit> {
+    let segment = transport.map_or(1, |t| t.mss.0 + t.header.0);
+    match queue.value.0 {
+        QueueLimit::Packets(0) => {
+            out.note_with_help(
+                &queue.span,
+                "a queue of no packets drops every burst",
+                "write at least \"1 packets\"",
+            );
+            None
+        }
+        QueueLimit::Bytes(bytes) if bytes.0 < segment => {
+            let message = format!("a queue of {} B cannot hold one segment of {segment} B", bytes.0);
+            out.note_with_help(&queue.span, message, "write for example \"64 KiB\"");
+            None
+        }
+        limit => Some(limit),
+    }
+}
+
+/// Notes a rate of zero.
+pub(super) fn moving(rate: BitRate, span: &Span, out: &mut Problems) -> Option<BitRate> {
+    if rate.bps() == 0 {
+        out.note_with_help(
+            span,
+            "a rate of zero never delivers anything",
+            "write for example \"10 Mbit/s\"; for a pause use `outages` or a step",
+        );
+        return None;
+    }
+    Some(rate)
 }

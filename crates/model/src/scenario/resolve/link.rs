@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use super::super::Transport;
 use super::super::error::Problems;
-use super::super::forms::{Jitter, Loss, Queue, Rate};
-use super::super::parts::RawSteps;
+use super::super::forms::{Aqm, Jitter, Loss, Rate};
+use super::super::lengths::Queue;
+use super::super::parts::{RawAggregate, RawPolicer, RawReorder, RawSteps};
 use super::super::raw::{RawLink, RawPath, RawUp};
 use super::super::read::At;
-use super::check::positive;
+use super::check::{moving, positive, usable_queue};
+use super::discipline::{self, Managed};
 use crate::network::{DeliveryTrace, JitterSpec, LinkSpec, LossSpec, Outage, QueueLimit, RateSpec};
 use crate::units::{BitRate, Nanos};
 
@@ -25,9 +27,13 @@ pub(super) struct Written<'r> {
     delay: Nanos,
     jitter: Option<&'r Jitter>,
     queue: Option<&'r At<Queue>>,
+    aqm: Option<&'r At<Aqm>>,
     ecn_threshold: Option<&'r At<Queue>>,
     loss: Option<&'r At<Loss>>,
     outages: &'r Periods,
+    policer: Option<&'r RawPolicer>,
+    reorder: Option<&'r RawReorder>,
+    aggregate: Option<&'r RawAggregate>,
     up: &'r RawUp,
 }
 
@@ -41,9 +47,13 @@ impl<'r> Written<'r> {
             delay: raw.delay.unwrap_or_default(),
             jitter: raw.jitter.as_ref(),
             queue: raw.queue.as_ref(),
+            aqm: raw.aqm.as_ref(),
             ecn_threshold: raw.ecn_threshold.as_ref(),
             loss: raw.loss.as_ref(),
             outages: &raw.outages,
+            policer: raw.policer.as_ref(),
+            reorder: raw.reorder.as_ref(),
+            aggregate: raw.aggregate.as_ref(),
             up: &raw.up,
         }
     }
@@ -54,23 +64,34 @@ impl<'r> Written<'r> {
             delay: raw.delay,
             jitter: raw.jitter.as_ref(),
             queue: raw.queue.as_ref(),
+            aqm: raw.aqm.as_ref(),
             ecn_threshold: raw.ecn_threshold.as_ref(),
             loss: raw.loss.as_ref(),
             outages: &raw.outages,
+            policer: raw.policer.as_ref(),
+            reorder: raw.reorder.as_ref(),
+            aggregate: raw.aggregate.as_ref(),
             up: &raw.up,
         }
     }
 
-    /// The other direction: what it does not say is the same, except that nothing is lost at random.
+    /// The other direction: what it does not say is the same, except that nothing is lost at random, policed,
+    /// reordered or aggregated.
+    /// A queue that is managed in another way has a limit and a threshold of its own, too.
     fn reverse(&self) -> Written<'r> {
+        let same = self.up.aqm.is_none();
         Written {
             rate: self.up.rate.as_ref().or(self.rate),
             delay: self.up.delay.unwrap_or(self.delay),
             jitter: self.up.jitter.as_ref().or(self.jitter),
-            queue: self.up.queue.as_ref().or(self.queue),
-            ecn_threshold: self.up.ecn_threshold.as_ref().or(self.ecn_threshold),
+            queue: self.up.queue.as_ref().or(self.queue.filter(|_| same)),
+            aqm: self.up.aqm.as_ref().or(self.aqm),
+            ecn_threshold: self.up.ecn_threshold.as_ref().or(self.ecn_threshold.filter(|_| same)),
             loss: self.up.loss.as_ref(),
             outages: self.up.outages.as_ref().unwrap_or(self.outages),
+            policer: self.up.policer.as_ref(),
+            reorder: self.up.reorder.as_ref(),
+            aggregate: self.up.aggregate.as_ref(),
             up: self.up,
         }
     }
@@ -105,36 +126,58 @@ impl<'f> Builder<'f> {
         let jitter = written.jitter.and_then(jitter);
         let loss = written.loss.map_or(Some(LossSpec::None), |loss| self::loss(loss, out));
         let outages = outages(written.outages, out);
-        let Some(rate) = written.rate else {
-            // What is written of a queue belongs to the other direction.
-            let (rate, queue) = (RateSpec::Unlimited, DEFAULT_QUEUE);
-            return Some(LinkSpec {
-                name,
-                rate,
-                delay,
-                jitter,
-                queue,
-                ecn_threshold: None,
-                loss: loss?,
-                outages: outages?,
-            });
+        let transport = self.transport;
+        let policer = discipline::each(written.policer, |raw| discipline::policer(raw, transport, out));
+        let reorder = discipline::each(written.reorder, |raw| discipline::reorder(raw, out));
+        let aggregate = discipline::each(written.aggregate, |raw| discipline::aggregate(raw, transport, out));
+        // Without a rate, what is written of a queue belongs to the other direction.
+        let (rate, managed) = match written.rate {
+            None => (Some(RateSpec::Unlimited), Some(Managed::drop_tail(DEFAULT_QUEUE))),
+            Some(rate) => (self.rate(rate, out), self.managed(written, out)),
         };
-        let rate = self.rate(rate, out);
-        let queue = written.queue.map_or(Some(DEFAULT_QUEUE), |queue| self.queue(queue, out));
-        let ecn_threshold = written.ecn_threshold.map(|threshold| threshold.value.0);
-        if let (Some(threshold), Some(queue)) = (written.ecn_threshold, queue) {
-            never_reached(threshold, queue, out);
-        }
+        let Managed { queue, aqm, ecn_threshold } = managed?;
         Some(LinkSpec {
             name,
             rate: rate?,
             delay,
             jitter,
-            queue: queue?,
+            policer: policer?,
+            queue,
+            aqm,
             ecn_threshold,
             loss: loss?,
             outages: outages?,
+            reorder: reorder?.flatten(),
+            aggregate: aggregate?,
         })
+    }
+
+    /// The queue of a link with a rate.
+    fn managed(&self, written: &Written<'_>, out: &mut Problems) -> Option<Managed> {
+        let aqm = discipline::each(written.aqm, |aqm| discipline::aqm(&aqm.value, out));
+        let queue = written.queue.map(|queue| self.queue(queue, out));
+        let aqm = aqm?.flatten();
+        let Some(aqm) = aqm else {
+            let queue = queue.unwrap_or(Some(DEFAULT_QUEUE));
+            if let (Some(threshold), Some(queue)) = (written.ecn_threshold, queue) {
+                never_reached(threshold, queue, out);
+            }
+            let ecn_threshold = written.ecn_threshold.map(|threshold| threshold.value.0);
+            return Some(Managed { queue: queue?, aqm: None, ecn_threshold });
+        };
+        if let Some(threshold) = written.ecn_threshold {
+            let message = format!("a queue under `{}` has marks of its own", aqm.name());
+            let help =
+                "leave `ecn_threshold` out, or write aqm = { kind = \"codel\", ce_threshold = \"1 ms\" }";
+            out.note_with_help(&threshold.span, message, help);
+        }
+        let queue = queue.unwrap_or(Some(QueueLimit::Packets(aqm.default_limit_packets())))?;
+        if let (QueueLimit::Bytes(_), Some(written)) = (queue, written.queue) {
+            let message = format!("the limit of a queue under `{}` is in packets, as in Linux", aqm.name());
+            let help = format!("write for example \"{} packets\"", aqm.default_limit_packets());
+            out.note_with_help(&written.span, message, help);
+        }
+        Some(Managed { queue, aqm: Some(aqm), ecn_threshold: None })
     }
 
     fn queue(&self, queue: &At<Queue>, out: &mut Problems) -> Option<QueueLimit> {
@@ -175,31 +218,6 @@ impl<'f> Builder<'f> {
     }
 }
 
-/// The limit of a queue, if a segment fits it.
-pub(super) fn usable_queue(
-    queue: &At<Queue>,
-    transport: Option<&Transport>,
-    out: &mut Problems,
-) -> Option<QueueLimit> {
-    let segment = transport.map_or(1, |t| t.mss.0 + t.header.0);
-    match queue.value.0 {
-        QueueLimit::Packets(0) => {
-            out.note_with_help(
-                &queue.span,
-                "a queue of no packets drops every burst",
-                "write at least \"1 packets\"",
-            );
-            None
-        }
-        QueueLimit::Bytes(bytes) if bytes.0 < segment => {
-            let message = format!("a queue of {} B cannot hold one segment of {segment} B", bytes.0);
-            out.note_with_help(&queue.span, message, "write for example \"64 KiB\"");
-            None
-        }
-        limit => Some(limit),
-    }
-}
-
 /// Whether a trace keeps what its type promises.
 fn usable(trace: &DeliveryTrace) -> Result<(), String> {
     let instants = &trace.opportunities_ms;
@@ -209,19 +227,6 @@ fn usable(trace: &DeliveryTrace) -> Result<(), String> {
         Some(_) if !instants.is_sorted() => Err("its lines do not ascend".into()),
         Some(_) => Ok(()),
     }
-}
-
-/// Notes a rate of zero.
-pub(super) fn moving(rate: BitRate, span: &std::ops::Range<usize>, out: &mut Problems) -> Option<BitRate> {
-    if rate.bps() == 0 {
-        out.note_with_help(
-            span,
-            "a rate of zero never delivers anything",
-            "write for example \"10 Mbit/s\"; for a pause use `outages` or a step",
-        );
-        return None;
-    }
-    Some(rate)
 }
 
 fn steps(written: &RawSteps, out: &mut Problems) -> Option<Vec<(Nanos, BitRate)>> {

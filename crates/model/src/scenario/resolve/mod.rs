@@ -1,6 +1,7 @@
 //! From the tables as written to a [`Scenario`]: names resolved, values checked, nothing left open.
 
 mod check;
+mod discipline;
 mod energy;
 mod link;
 mod network;

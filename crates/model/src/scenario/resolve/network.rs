@@ -162,8 +162,9 @@ fn add_path(
 /// Notes every queue of a path that has no rate in either direction.
 fn refuse_queues(raw: &RawPath, out: &mut Problems) {
     let queues = [&raw.queue, &raw.ecn_threshold, &raw.up.queue, &raw.up.ecn_threshold];
-    for queue in queues.into_iter().flatten() {
+    let aqms = [&raw.aqm, &raw.up.aqm].into_iter().flatten().map(|aqm| &aqm.span);
+    for span in queues.into_iter().flatten().map(|queue| &queue.span).chain(aqms) {
         let help = "give the path a `rate`, or leave the queue to the links in `via`";
-        out.note_with_help(&queue.span, "without a rate there is no queue", help);
+        out.note_with_help(span, "without a rate there is no queue", help);
     }
 }

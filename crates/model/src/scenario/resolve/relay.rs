@@ -6,7 +6,7 @@ use super::super::raw::{RawChannel, RawPath, RawRelay};
 use super::super::read::At;
 use super::super::{RelayKind, RelaySpec};
 use super::check::at_least;
-use super::link::moving;
+use super::check::moving;
 use crate::energy::InterfaceModel;
 use crate::network::{ChannelSpec, ChannelTiming};
 

@@ -5,8 +5,9 @@ use super::super::parts::TopologyWord;
 use super::super::raw::{RawScenario, RawTopology};
 use super::super::read::{At, Named};
 use super::super::{MAX_CONNECTIONS, MAX_SUBFLOWS, PathSpec, Transport};
+use super::check::{moving, usable_queue};
 use super::energy;
-use super::link::{moving, never_reached, usable_queue};
+use super::link::never_reached;
 use super::network::Network;
 use crate::energy::InterfaceModel;
 use crate::network::{LinkSpec, LossSpec, RateSpec};
@@ -104,10 +105,14 @@ fn host_link(name: String, spec: &TopologySpec) -> LinkSpec {
         rate: RateSpec::Constant(spec.rate),
         delay: spec.delay,
         jitter: None,
+        policer: None,
         queue: spec.queue,
+        aqm: None,
         ecn_threshold: spec.ecn_threshold,
         loss: LossSpec::None,
         outages: vec![],
+        reorder: None,
+        aggregate: None,
     }
 }
 

@@ -1,0 +1,95 @@
+//! A managed queue before the transmitter. It decides about packets when they come, when they leave, or both,
+//! so that what becomes of one is not known when it is offered.
+
+use joulepath_model::aqm::{AqmSpec, CodelSpec};
+use joulepath_model::network::QueueLimit;
+use joulepath_model::random::Stream;
+
+use crate::codel::{Codel, Head};
+use crate::fq_codel::FqCodel;
+use crate::packets::{Fifo, Packets};
+use crate::pie::{Pie, Verdict};
+
+/// A managed queue. Packets that it drops go into the list `dropped` of the caller.
+#[derive(Clone, Debug)]
+pub(crate) struct Aqm {
+    discipline: Discipline,
+    /// Most packets that wait.
+    limit: u32,
+}
+
+#[derive(Clone, Debug)]
+enum Discipline {
+    Codel { spec: CodelSpec, fifo: Fifo, state: Codel },
+    FqCodel(Box<FqCodel>),
+    Pie { fifo: Fifo, state: Box<Pie> },
+}
+
+impl Aqm {
+    pub(crate) fn new(spec: &AqmSpec, limit: QueueLimit, stream: Stream) -> Self {
+        let limit = match limit {
+            QueueLimit::Packets(packets) => packets,
+            QueueLimit::Bytes(_) => {
+                panic!("no scenario's parser accepts a managed queue with a limit in bytes")
+            }
+        };
+        let discipline = match *spec {
+            AqmSpec::Codel(spec) => Discipline::Codel { spec, fifo: Fifo::EMPTY, state: Codel::default() },
+            AqmSpec::FqCodel(spec) => Discipline::FqCodel(Box::new(FqCodel::new(spec, limit, stream))),
+            AqmSpec::Pie(spec) => {
+                Discipline::Pie { fifo: Fifo::EMPTY, state: Box::new(Pie::new(spec, stream)) }
+            }
+        };
+        Aqm { discipline, limit }
+    }
+
+    /// How many packets wait, and their bytes.
+    pub(crate) fn waiting(&self) -> (u32, u64) {
+        match &self.discipline {
+            Discipline::Codel { fifo, .. } | Discipline::Pie { fifo, .. } => (fifo.packets, fifo.bytes),
+            Discipline::FqCodel(queues) => queues.waiting(),
+        }
+    }
+
+    /// Takes packet `number` of flow `flow`, which has just come, or drops it.
+    pub(crate) fn enqueue(&mut self, number: u32, flow: u64, all: &mut Packets, dropped: &mut Vec<u32>) {
+        match &mut self.discipline {
+            Discipline::FqCodel(queues) => queues.enqueue(number, flow, all, dropped),
+            Discipline::Codel { fifo, .. } if fifo.packets < self.limit => fifo.push(number, all),
+            Discipline::Codel { .. } => dropped.push(number),
+            Discipline::Pie { fifo, state } => {
+                let packet = *all.get(number);
+                state.update(packet.entered_ns, fifo.bytes);
+                if fifo.packets >= self.limit {
+                    state.overflowed();
+                    return dropped.push(number);
+                }
+                match state.judge(packet.size, packet.ecn_capable, fifo.bytes, all.largest()) {
+                    Verdict::Pass => fifo.push(number, all),
+                    Verdict::Mark => {
+                        all.mark(number);
+                        fifo.push(number, all);
+                    }
+                    Verdict::Drop => dropped.push(number),
+                }
+            }
+        }
+    }
+
+    /// The packet whose transmission starts now; none if nothing waits or everything was dropped.
+    pub(crate) fn dequeue(&mut self, now: u64, all: &mut Packets, dropped: &mut Vec<u32>) -> Option<u32> {
+        match &mut self.discipline {
+            Discipline::FqCodel(queues) => queues.dequeue(now, all, dropped),
+            Discipline::Codel { spec, fifo, state } => {
+                let mut backlog = fifo.bytes;
+                state.dequeue(&mut Head { spec, fifo, all, backlog: &mut backlog, dropped, now })
+            }
+            Discipline::Pie { fifo, state } => {
+                state.update(now, fifo.bytes);
+                let number = fifo.pop(all)?;
+                state.dequeued(now, all.get(number).entered_ns, fifo.bytes);
+                Some(number)
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Packets between the transmitter and the far end, where some are overtaken and bursts are made.
+//!
+//! ```text
+//!   enter(at) ─► wire, in the order of arrival ─┬──────────────────► bursts ─► out
+//!                                               └─► held back ─────┘
+//!                                     until n others have arrived
+//! ```
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use joulepath_model::network::{AggregateSpec, QueueLimit, ReorderDepth, ReorderSpec};
+use joulepath_model::random::Stream;
+
+use crate::rate::NEVER_NS;
+
+/// A packet on the wire. Those of one instant arrive in the order in which they left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Arrival {
+    at_ns: u64,
+    serial: u64,
+    number: u32,
+    size: u32,
+    /// Whether others have to pass it.
+    held_back: bool,
+}
+
+/// What is between the transmitter and the far end.
+#[derive(Clone, Debug)]
+pub(crate) struct Flight {
+    wire: BinaryHeap<Reverse<Arrival>>,
+    entered: u64,
+    reorder: Option<Reorder>,
+    aggregate: Option<Aggregate>,
+    /// Packets that are out, and when.
+    out: VecDeque<(u64, u32)>,
+}
+
+/// Which packets are held back, and those that are.
+#[derive(Clone, Debug)]
+struct Reorder {
+    spec: ReorderSpec,
+    /// Packets until the next one that is held back.
+    gap: u64,
+    stream: Stream,
+    held: Vec<HeldBack>,
+}
+
+/// A packet that others have to pass.
+#[derive(Clone, Copy, Debug)]
+struct HeldBack {
+    number: u32,
+    size: u32,
+    /// How many.
+    left: u32,
+    /// When it waits no longer, ns.
+    until_ns: u64,
+}
+
+/// Packets that wait to be released together.
+#[derive(Clone, Debug)]
+struct Aggregate {
+    spec: AggregateSpec,
+    /// Periods end at this instant and whole periods after it, ns.
+    phase_ns: u64,
+    burst: VecDeque<u32>,
+    bytes: u64,
+    /// When the burst is released, ns.
+    due_ns: u64,
+}
+
+impl Flight {
+    pub(crate) fn new(
+        reorder: Option<(ReorderSpec, Stream)>,
+        aggregate: Option<(AggregateSpec, Stream)>,
+    ) -> Self {
+        Flight {
+            wire: BinaryHeap::new(),
+            entered: 0,
+            reorder: reorder.map(|(spec, stream)| Reorder::new(spec, stream)),
+            aggregate: aggregate.map(|(spec, stream)| Aggregate::new(spec, stream)),
+            out: VecDeque::new(),
+        }
+    }
+
+    /// Adds a packet that would arrive at `at_ns` if nothing passed it.
+    pub(crate) fn enter(&mut self, at_ns: u64, number: u32, size: u32) {
+        let mut arrival = Arrival { at_ns, serial: self.entered, number, size, held_back: false };
+        self.entered += 1;
+        if let Some(reorder) = &mut self.reorder
+            && reorder.strikes()
+        {
+            match reorder.spec.depth {
+                ReorderDepth::Time(depth) => arrival.at_ns = at_ns.saturating_add(depth.0),
+                ReorderDepth::Packets { .. } => arrival.held_back = true,
+            }
+        }
+        self.wire.push(Reverse(arrival));
+    }
+
+    /// When something happens next, ns.
+    pub(crate) fn due_ns(&self) -> u64 {
+        let out = self.out.front().map_or(NEVER_NS, |&(at_ns, _)| at_ns);
+        out.min(self.wire_due_ns()).min(self.held_due_ns()).min(self.burst_due_ns())
+    }
+
+    /// The next packet that is out by `now`, and when it came out, ns.
+    pub(crate) fn take(&mut self, now: u64) -> Option<(u64, u32)> {
+        loop {
+            if let Some(out) = self.out.pop_front() {
+                return Some(out);
+            }
+            let due_ns = self.due_ns();
+            if due_ns > now {
+                return None;
+            }
+            if self.wire_due_ns() == due_ns {
+                self.arrive();
+            } else if self.held_due_ns() == due_ns {
+                self.give_up_holding(due_ns);
+            } else {
+                self.release_burst(due_ns);
+            }
+        }
+    }
+
+    fn wire_due_ns(&self) -> u64 {
+        self.wire.peek().map_or(NEVER_NS, |Reverse(arrival)| arrival.at_ns)
+    }
+
+    fn held_due_ns(&self) -> u64 {
+        let held = self.reorder.iter().flat_map(|reorder| &reorder.held);
+        held.map(|held| held.until_ns).min().unwrap_or(NEVER_NS)
+    }
+
+    fn burst_due_ns(&self) -> u64 {
+        self.aggregate.as_ref().map_or(NEVER_NS, |aggregate| aggregate.due_ns)
+    }
+
+    /// The first packet on the wire arrives. Others may have waited for it to pass them.
+    fn arrive(&mut self) {
+        let Some(Reverse(arrival)) = self.wire.pop() else { return };
+        let Arrival { at_ns, number, size, held_back, .. } = arrival;
+        let Some(Reorder { spec, held, .. }) = &mut self.reorder else {
+            return self.pass(at_ns, number, size);
+        };
+        if held_back && let ReorderDepth::Packets { packets, at_most } = spec.depth {
+            return held.push(HeldBack { number, size, left: packets, until_ns: at_ns + at_most.0 });
+        }
+        held.iter_mut().for_each(|held| held.left -= 1);
+        self.pass(at_ns, number, size);
+        self.release_held(at_ns, |held| held.left == 0);
+    }
+
+    fn give_up_holding(&mut self, now: u64) {
+        self.release_held(now, |held| held.until_ns <= now);
+    }
+
+    /// Releases the packets that need not be held back any more, the oldest first.
+    fn release_held(&mut self, now: u64, is_over: impl Fn(&HeldBack) -> bool) {
+        while let Some(reorder) = &mut self.reorder {
+            let Some(at) = reorder.held.iter().position(&is_over) else { return };
+            let HeldBack { number, size, .. } = reorder.held.remove(at);
+            self.pass(now, number, size);
+        }
+    }
+
+    /// A packet has arrived, in the order that it keeps from now on.
+    fn pass(&mut self, now: u64, number: u32, size: u32) {
+        match &mut self.aggregate {
+            None => self.out.push_back((now, number)),
+            Some(aggregate) => {
+                if aggregate.add(now, number, size) {
+                    self.release_burst(now);
+                }
+            }
+        }
+    }
+
+    fn release_burst(&mut self, now: u64) {
+        if let Some(aggregate) = &mut self.aggregate {
+            self.out.extend(aggregate.burst.drain(..).map(|number| (now, number)));
+            (aggregate.bytes, aggregate.due_ns) = (0, NEVER_NS);
+        }
+    }
+}
+
+impl Reorder {
+    fn new(spec: ReorderSpec, mut stream: Stream) -> Self {
+        Reorder { spec, gap: stream.geometric(spec.share.get()), stream, held: vec![] }
+    }
+
+    /// Whether the next packet is held back.
+    fn strikes(&mut self) -> bool {
+        let strikes = self.gap == 0;
+        self.gap = if strikes { self.stream.geometric(self.spec.share.get()) } else { self.gap - 1 };
+        strikes
+    }
+}
+
+impl Aggregate {
+    fn new(spec: AggregateSpec, mut stream: Stream) -> Self {
+        let phase_ns = stream.below(spec.period.0);
+        Aggregate { spec, phase_ns, burst: VecDeque::new(), bytes: 0, due_ns: NEVER_NS }
+    }
+
+    /// Adds a packet; returns whether the burst has its full size.
+    fn add(&mut self, now: u64, number: u32, size: u32) -> bool {
+        if self.burst.is_empty() {
+            self.due_ns = self.period_end_ns(now);
+        }
+        self.burst.push_back(number);
+        self.bytes += u64::from(size);
+        match self.spec.size {
+            QueueLimit::Packets(packets) => self.burst.len() >= packets as usize,
+            QueueLimit::Bytes(bytes) => self.bytes >= bytes.0,
+        }
+    }
+
+    /// The end of the period at `now`; `now` itself if that is one.
+    fn period_end_ns(&self, now: u64) -> u64 {
+        let period_ns = self.spec.period.0;
+        now + (period_ns - (now + period_ns - self.phase_ns) % period_ns) % period_ns
+    }
+}

@@ -1,0 +1,73 @@
+//! The packets of a link whose fate is not known when they are offered.
+
+use joulepath_model::network::LinkSpec;
+use joulepath_model::random::{Domain, Stream};
+use joulepath_model::units::Nanos;
+
+use crate::aqm::Aqm;
+use crate::flight::Flight;
+use crate::outcome::{Exit, Outcome};
+use crate::packets::Packets;
+use crate::rate::NEVER_NS;
+
+/// The packets of a link whose fate is not known when they are offered.
+#[derive(Clone, Debug)]
+pub(crate) struct Keeper {
+    pub(crate) packets: Packets,
+    /// The managed queue; none if it is the DropTail queue.
+    pub(crate) front: Option<Front>,
+    pub(crate) flight: Flight,
+    /// Packets that were dropped by the queue or lost on the wire, and not told of yet.
+    pub(crate) dropped: Vec<u32>,
+    pub(crate) lost: Vec<u32>,
+}
+
+/// A managed queue, and when the next packet leaves it.
+#[derive(Clone, Debug)]
+pub(crate) struct Front {
+    pub(crate) aqm: Aqm,
+    /// When the next transmission starts; [`NEVER_NS`] if nothing waits.
+    pub(crate) start_ns: u64,
+    /// Bytes whose transmission has started, modulo 2⁶⁴.
+    pub(crate) sent: u64,
+}
+
+impl Keeper {
+    /// None if the fate of every packet is known when it is offered.
+    pub(crate) fn new(spec: &LinkSpec, stream: impl Fn(Domain) -> Stream) -> Option<Self> {
+        if spec.aqm.is_none() && spec.reorder.is_none() && spec.aggregate.is_none() {
+            return None;
+        }
+        let front = spec.aqm.as_ref().map(|aqm| Front {
+            aqm: Aqm::new(aqm, spec.queue, stream(Domain::LinkAqm)),
+            start_ns: NEVER_NS,
+            sent: 0,
+        });
+        let reorder = spec.reorder.map(|reorder| (reorder, stream(Domain::LinkReorder)));
+        let aggregate = spec.aggregate.map(|aggregate| (aggregate, stream(Domain::LinkAggregate)));
+        Some(Keeper {
+            packets: Packets::new(),
+            front,
+            flight: Flight::new(reorder, aggregate),
+            dropped: vec![],
+            lost: vec![],
+        })
+    }
+
+    /// A packet that was dropped or lost.
+    pub(crate) fn known(&mut self) -> Option<Exit> {
+        let (number, outcome) = match self.dropped.pop() {
+            Some(number) => (number, Outcome::QueueDrop),
+            None => (self.lost.pop()?, Outcome::WireLoss),
+        };
+        self.packets.remove(number);
+        Some(Exit { number, outcome })
+    }
+
+    /// A packet that has arrived by `now`.
+    pub(crate) fn take_out(&mut self, now: u64) -> Option<Exit> {
+        let (at_ns, number) = self.flight.take(now)?;
+        let marked = self.packets.remove(number).marked;
+        Some(Exit { number, outcome: Outcome::Delivered { at: Nanos(at_ns), marked } })
+    }
+}

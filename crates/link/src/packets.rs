@@ -1,0 +1,109 @@
+//! The packets that a link keeps because their fate is not known when they are offered, and FIFO queues of
+//! them. Nothing is allocated once there have been as many packets at once as ever.
+
+/// The number of no packet.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// One packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    /// Bytes, headers included.
+    pub(crate) size: u32,
+    pub(crate) ecn_capable: bool,
+    /// Whether it has the congestion-experienced mark.
+    pub(crate) marked: bool,
+    /// When it came to the queue, ns.
+    pub(crate) entered_ns: u64,
+    /// The packet after it in its queue, or in the list of unused slots.
+    next: u32,
+}
+
+/// All packets of one link. A packet keeps its number until it has left the link.
+#[derive(Clone, Debug)]
+pub(crate) struct Packets {
+    slots: Vec<Slot>,
+    /// First of the unused slots.
+    free: u32,
+    /// The largest packet so far, bytes.
+    largest: u32,
+}
+
+/// A FIFO queue of packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fifo {
+    first: u32,
+    last: u32,
+    /// How many packets wait.
+    pub(crate) packets: u32,
+    /// Their bytes.
+    pub(crate) bytes: u64,
+}
+
+impl Packets {
+    pub(crate) const fn new() -> Self {
+        Packets { slots: vec![], free: NONE, largest: 0 }
+    }
+
+    /// Adds a packet that comes at `now`; returns its number.
+    pub(crate) fn add(&mut self, now: u64, size: u32, ecn_capable: bool, marked: bool) -> u32 {
+        self.largest = self.largest.max(size);
+        let slot = Slot { size, ecn_capable, marked, entered_ns: now, next: NONE };
+        if self.free == NONE {
+            self.slots.push(slot);
+            return self.slots.len() as u32 - 1;
+        }
+        let number = self.free;
+        self.free = std::mem::replace(&mut self.slots[number as usize], slot).next;
+        number
+    }
+
+    /// Forgets a packet that has left the link; its number is given to another one.
+    pub(crate) fn remove(&mut self, number: u32) -> Slot {
+        let slot = &mut self.slots[number as usize];
+        slot.next = std::mem::replace(&mut self.free, number);
+        *slot
+    }
+
+    pub(crate) fn get(&self, number: u32) -> &Slot {
+        &self.slots[number as usize]
+    }
+
+    /// Marks a packet if it is ECN-capable; returns whether it is.
+    pub(crate) fn mark(&mut self, number: u32) -> bool {
+        let slot = &mut self.slots[number as usize];
+        slot.marked |= slot.ecn_capable;
+        slot.ecn_capable
+    }
+
+    /// The largest packet so far, bytes.
+    pub(crate) fn largest(&self) -> u32 {
+        self.largest
+    }
+}
+
+impl Fifo {
+    pub(crate) const EMPTY: Self = Fifo { first: NONE, last: NONE, packets: 0, bytes: 0 };
+
+    pub(crate) fn push(&mut self, number: u32, all: &mut Packets) {
+        if self.first == NONE {
+            self.first = number;
+        } else {
+            all.slots[self.last as usize].next = number;
+        }
+        self.last = number;
+        self.packets += 1;
+        self.bytes += u64::from(all.slots[number as usize].size);
+    }
+
+    pub(crate) fn pop(&mut self, all: &mut Packets) -> Option<u32> {
+        let number = self.first;
+        if number == NONE {
+            return None;
+        }
+        let slot = &mut all.slots[number as usize];
+        self.first = std::mem::replace(&mut slot.next, NONE);
+        self.packets -= 1;
+        self.bytes -= u64::from(slot.size);
+        Some(number)
+    }
+}

@@ -1,0 +1,143 @@
+//! Managed queues, policers, reordering and aggregation, from what is written of a link.
+
+use super::super::Transport;
+use super::super::error::Problems;
+use super::super::forms::Aqm;
+use super::super::lengths::Depth;
+use super::super::parts::{RawAggregate, RawPolicer, RawReorder};
+use super::super::read::At;
+use super::check::{at_least, moving, positive, usable_queue};
+use crate::aqm::{AqmSpec, CodelSpec, FqCodelSpec, PieSpec};
+use crate::network::{AggregateSpec, PolicerSpec, QueueLimit, ReorderDepth, ReorderSpec};
+use crate::units::Nanos;
+
+/// The queue of a link: its limit, and how it is managed.
+pub(super) struct Managed {
+    pub(super) queue: QueueLimit,
+    pub(super) aqm: Option<AqmSpec>,
+    pub(super) ecn_threshold: Option<QueueLimit>,
+}
+
+impl Managed {
+    /// A queue that drops only when it is full.
+    pub(super) fn drop_tail(queue: QueueLimit) -> Self {
+        Managed { queue, aqm: None, ecn_threshold: None }
+    }
+}
+
+/// What becomes of a key that may be absent: the outer `None` stands for a problem, the inner one for an
+/// absent key.
+pub(super) fn each<R, T>(raw: Option<R>, resolve: impl FnOnce(R) -> Option<T>) -> Option<Option<T>> {
+    raw.map_or(Some(None), |raw| resolve(raw).map(Some))
+}
+
+/// How a queue is managed; the inner `None` is DropTail.
+pub(super) fn aqm(raw: &Aqm, out: &mut Problems) -> Option<Option<AqmSpec>> {
+    let before = out.len();
+    let spec = match raw {
+        Aqm::DropTail => None,
+        Aqm::Codel(raw) => {
+            let ce_threshold = raw.ce_threshold.as_ref().map(|at| at.value);
+            codel(&raw.target, &raw.interval, raw.ecn, ce_threshold, out).map(AqmSpec::Codel)
+        }
+        Aqm::FqCodel(raw) => {
+            let ce_threshold = raw.ce_threshold.as_ref().map(|at| at.value);
+            let codel = codel(&raw.target, &raw.interval, raw.ecn, ce_threshold, out);
+            at_least(raw.flows.value.into(), 1, &raw.flows.span, "the number of queues", "1", out);
+            at_least(raw.quantum.value.0, 1, &raw.quantum.span, "the quantum", "\"1 B\"", out);
+            at_least(raw.drop_batch.value.into(), 1, &raw.drop_batch.span, "a batch of drops", "1", out);
+            let memory = &raw.memory_limit;
+            at_least(memory.value.0, 1500, &memory.span, "the memory of the queues", "\"1500 B\"", out);
+            codel.map(|codel| {
+                AqmSpec::FqCodel(FqCodelSpec {
+                    codel,
+                    flows: raw.flows.value,
+                    quantum: raw.quantum.value,
+                    memory_limit: raw.memory_limit.value,
+                    drop_batch: raw.drop_batch.value,
+                })
+            })
+        }
+        Aqm::Pie(raw) => {
+            for weight in [&raw.alpha, &raw.beta] {
+                if weight.value > 32 {
+                    let help = "RFC 8033 recommends alpha = 2 (0.125 Hz) and beta = 20 (1.25 Hz)";
+                    out.note_with_help(&weight.span, "a weight of PIE is at most 32 (2 Hz)", help);
+                }
+            }
+            let (target, tupdate) =
+                (positive(&raw.target, "`target`", out), positive(&raw.tupdate, "`tupdate`", out));
+            let (alpha, beta) = (raw.alpha.value, raw.beta.value);
+            target.zip(tupdate).map(|(target, tupdate)| {
+                AqmSpec::Pie(PieSpec { target, tupdate, alpha, beta, bytemode: raw.bytemode, ecn: raw.ecn })
+            })
+        }
+    };
+    (out.len() == before).then_some(spec)
+}
+
+fn codel(
+    target: &At<Nanos>,
+    interval: &At<Nanos>,
+    ecn: bool,
+    ce_threshold: Option<Nanos>,
+    out: &mut Problems,
+) -> Option<CodelSpec> {
+    let (longer, target) = (interval.value > target.value, positive(target, "`target`", out)?);
+    let spec = CodelSpec { target, interval: positive(interval, "`interval`", out)?, ecn, ce_threshold };
+    if !longer {
+        let help = "RFC 8289 takes a target of 5 % of the interval, which is about the largest RTT";
+        out.note_with_help(&interval.span, "the interval is not longer than the target", help);
+    }
+    Some(spec)
+}
+
+/// A token bucket that a segment fits into.
+pub(super) fn policer(
+    raw: &RawPolicer,
+    transport: Option<&Transport>,
+    out: &mut Problems,
+) -> Option<PolicerSpec> {
+    let segment = transport.map_or(1, |t| t.mss.0 + t.header.0);
+    let rate = moving(raw.rate.value, &raw.rate.span, out);
+    if raw.burst.value.0 < segment {
+        let message = format!("a burst of {} B never lets a segment of {segment} B pass", raw.burst.value.0);
+        let help = "write for example \"64 kB\"; usual is what the rate carries in an RTT";
+        out.note_with_help(&raw.burst.span, message, help);
+        return None;
+    }
+    Some(PolicerSpec { rate: rate?, burst: raw.burst.value })
+}
+
+/// Packets that are held back; the inner `None` if there are none.
+pub(super) fn reorder(raw: &RawReorder, out: &mut Problems) -> Option<Option<ReorderSpec>> {
+    let (depth, empty) = match raw.depth.value {
+        Depth::Time(time) => (ReorderDepth::Time(time), time == Nanos::ZERO),
+        Depth::Packets(packets) => {
+            let at_most = positive(&raw.at_most, "`at_most`", out)?;
+            (ReorderDepth::Packets { packets: packets.0, at_most }, packets.0 == 0)
+        }
+    };
+    if empty {
+        let help = "write for example \"3 packets\" or \"5 ms\"; for no reordering leave `reorder` out";
+        out.note_with_help(&raw.depth.span, "a depth of zero reorders nothing", help);
+        return None;
+    }
+    let share = raw.share.value;
+    if share.get() >= 1.0 {
+        let help = "write less than \"100 %\": what all packets have in common is `delay`";
+        out.note_with_help(&raw.share.span, "packets that are all held back keep their order", help);
+        return None;
+    }
+    Some((share.get() > 0.0).then_some(ReorderSpec { share, depth }))
+}
+
+/// Packets that come in bursts.
+pub(super) fn aggregate(
+    raw: &RawAggregate,
+    transport: Option<&Transport>,
+    out: &mut Problems,
+) -> Option<AggregateSpec> {
+    let (period, size) = (positive(&raw.period, "`period`", out), usable_queue(&raw.size, transport, out));
+    Some(AggregateSpec { period: period?, size: size? })
+}

@@ -1,0 +1,96 @@
+//! The parts of a link as TOML that reads back to the same.
+
+use super::document::quoted;
+use super::exact::Exact;
+use super::parts::AqmKind;
+use super::read::Named;
+use crate::aqm::{AqmSpec, CodelSpec};
+use crate::network::{JitterSpec, LossSpec, RateSpec, ReorderDepth, ReorderSpec};
+use crate::units::Probability;
+
+pub(super) fn list(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(", "))
+}
+
+pub(super) fn rate(rate: &RateSpec) -> String {
+    match rate {
+        RateSpec::Unlimited => unreachable!("an unlimited rate is written by leaving the key out"),
+        RateSpec::Constant(rate) => rate.exact(),
+        RateSpec::Steps(steps) => {
+            let steps = steps.iter().map(|(from, rate)| format!("[{}, {}]", from.exact(), rate.exact()));
+            format!("{{ steps = {} }}", list(steps))
+        }
+        RateSpec::LogNormal { mean, deviation, correlation, interval } => format!(
+            "{{ mean = {}, deviation = {}, correlation = {}, interval = {} }}",
+            mean.exact(),
+            Probability::new(*deviation).unwrap_or_default().exact(),
+            correlation.exact(),
+            interval.exact()
+        ),
+        RateSpec::Trace(trace) => format!("{{ trace = {} }}", quoted(&trace.source)),
+    }
+}
+
+pub(super) fn jitter(jitter: Option<JitterSpec>) -> String {
+    match jitter {
+        None => "\"0 s\"".into(),
+        Some(JitterSpec { deviation, correlation }) => {
+            format!("{{ deviation = {}, correlation = {} }}", deviation.exact(), correlation.exact())
+        }
+    }
+}
+
+pub(super) fn aqm(aqm: Option<&AqmSpec>) -> String {
+    let Some(aqm) = aqm else { return quoted(AqmKind::DropTail.word()) };
+    let codel = |codel: &CodelSpec| {
+        let ce_threshold = codel.ce_threshold.map(|t| format!(", ce_threshold = {}", t.exact()));
+        let (target, interval) = (codel.target.exact(), codel.interval.exact());
+        let rest = ce_threshold.unwrap_or_default();
+        format!("target = {target}, interval = {interval}, ecn = {}{rest}", codel.ecn)
+    };
+    let numbers = match aqm {
+        AqmSpec::Codel(spec) => codel(spec),
+        AqmSpec::FqCodel(spec) => format!(
+            "{}, flows = {}, quantum = {}, memory_limit = {}, drop_batch = {}",
+            codel(&spec.codel),
+            spec.flows,
+            spec.quantum.exact(),
+            spec.memory_limit.exact(),
+            spec.drop_batch
+        ),
+        AqmSpec::Pie(spec) => format!(
+            "target = {}, tupdate = {}, alpha = {}, beta = {}, bytemode = {}, ecn = {}",
+            spec.target.exact(),
+            spec.tupdate.exact(),
+            spec.alpha,
+            spec.beta,
+            spec.bytemode,
+            spec.ecn
+        ),
+    };
+    format!("{{ kind = {}, {numbers} }}", quoted(aqm.name()))
+}
+
+pub(super) fn reorder(spec: ReorderSpec) -> String {
+    let share = spec.share.exact();
+    match spec.depth {
+        ReorderDepth::Time(depth) => format!("{{ share = {share}, depth = {} }}", depth.exact()),
+        ReorderDepth::Packets { packets, at_most } => {
+            format!("{{ share = {share}, depth = \"{packets} packets\", at_most = {} }}", at_most.exact())
+        }
+    }
+}
+
+pub(super) fn loss(loss: &LossSpec) -> String {
+    match loss {
+        LossSpec::None => "\"0 %\"".into(),
+        LossSpec::Bernoulli(p) => p.exact(),
+        LossSpec::GilbertElliott { enter_bad, leave_bad, loss_good, loss_bad } => format!(
+            "{{ enter_bad = {}, leave_bad = {}, loss_good = {}, loss_bad = {} }}",
+            enter_bad.exact(),
+            leave_bad.exact(),
+            loss_good.exact(),
+            loss_bad.exact()
+        ),
+    }
+}

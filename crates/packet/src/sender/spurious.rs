@@ -1,0 +1,80 @@
+//! Segments that were late and not lost. The receiver reports what came twice (DSACK, RFC 2883), and an ACK
+//! echoes the clock of the copy that it is for (Eifel detection, RFC 3522). A reduction that was for nothing
+//! is taken back (RFC 4015; Linux: `tcp_try_undo_recovery`, `_partial`, `_dsack` and `_loss`), and RACK waits
+//! longer (RFC 8985, section 6.2, step 4).
+//!
+//! As all of RACK, this is for `recovery = "rack"`: RFC 6582 and RFC 6675 know nothing of it.
+//!
+//! Deviation: while retransmissions of a recovery are in flight, Linux neither undoes nor marks further
+//! segments as lost; here they may be marked.
+
+use joulepath_controllers::Subflow as Window;
+
+use super::connection::SenderEnd;
+use super::subflow::{Congestion, SubflowSender};
+use super::undo::Undo;
+use crate::context::Context;
+use crate::packet::Stamp;
+
+impl SubflowSender {
+    /// Notes that the receiver has had a segment twice.
+    #[cold]
+    pub(super) fn note_duplicate(&mut self, ssn: u32) {
+        if let Some(undo) = &mut self.undo {
+            undo.came_twice(ssn);
+        }
+        // The copy of a probe was not sent because of reordering.
+        let is_probe = self.probe.is_some_and(|probe| probe.copied_at.is_some() && ssn + 1 == probe.end);
+        if self.board.reordering_seen() && !is_probe {
+            self.window.widen(self.board.una(), self.board.next());
+        }
+    }
+
+    /// Remembers the window before a reduction, which begins now.
+    pub(super) fn remember(&mut self, cwnd: u32, ssthresh: u32) {
+        let outstanding = (self.board.una(), self.board.next());
+        self.undo = Some(Undo::new(outstanding, self.board.retransmitted(), cwnd, ssthresh));
+    }
+
+    /// Takes the latest reduction back if an ACK, which echoes `echo` and acknowledges `acked` more segments,
+    /// shows that it was for nothing. Returns whether it did.
+    #[cold]
+    pub(super) fn undo_if_spurious(
+        &mut self,
+        cx: &Context<'_>,
+        end: &mut SenderEnd,
+        echo: Stamp,
+        acked: u32,
+    ) -> bool {
+        let Some(undo) = self.undo else { return false };
+        let came_late = acked > 0 && undo.came_late(echo);
+        let spurious = undo.was_all_in_vain()
+            || match self.congestion {
+                Congestion::Open | Congestion::Cwr => false,
+                Congestion::Loss => came_late,
+                // While a copy is in flight, nobody knows whether another segment was lost.
+                Congestion::Recovery => came_late && self.board.retransmitted() == 0,
+            };
+        if !spurious {
+            return false;
+        }
+        self.undo = None;
+        if self.congestion != Congestion::Loss {
+            // A segment that was overtaken has been sent again too early: RACK has to wait longer
+            // (`tcp_check_sack_reordering`).
+            self.board.note_reordering();
+        }
+        let window = &mut end.cc.subflows[self.id.index()];
+        self.integrate_cwnd(window.cwnd, cx.now_ns);
+        window.cwnd = window.cwnd.max(undo.cwnd);
+        window.ssthresh = window.ssthresh.max(undo.ssthresh);
+        if self.is_recovering() {
+            window.flags &= !(Window::RECOVERY | Window::LOSS);
+            self.congestion = Congestion::Open;
+            self.board.unmark_lost();
+            self.window.end_recovery();
+        }
+        self.refresh_view(cx, end);
+        true
+    }
+}
