@@ -66,13 +66,14 @@ impl Spec {
         // The lab lets send buffers grow with the windows up to this size. Only a smaller one is set, and
         // then it does not grow.
         let largest = scenario.connections.iter().map(|group| group.send_buffer).max().unwrap_or(Bytes(0));
+        let mss = scenario.transport.mss;
         for group in &scenario.connections {
             let used =
                 group.paths.iter().copied().filter(|path| stack.only_path.is_none_or(|only| only == *path));
             let places = used.map(place_of).collect::<Result<Vec<usize>>>()?;
             for _ in 0..group.count {
                 let start_ns = starts(connections.len(), group.start, group.spread);
-                connections.push(under_test(group, stack, &places, start_ns, largest)?);
+                connections.push(under_test(group, stack, &places, start_ns, (largest, mss))?);
             }
         }
         let competitors =
@@ -80,7 +81,7 @@ impl Spec {
         for (competitor, place) in scenario.competitors.iter().zip(competitors) {
             for _ in 0..competitor.count {
                 let start_ns = starts(connections.len(), competitor.start, competitor.spread);
-                connections.push(competing(competitor, stack, place, start_ns));
+                connections.push(competing(competitor, stack, place, start_ns, mss));
             }
         }
         let spec = Spec {
@@ -108,7 +109,7 @@ fn under_test(
     stack: &Stack<'_>,
     places: &[usize],
     start_ns: u64,
-    largest: Bytes,
+    (largest, mss): (Bytes, Bytes),
 ) -> Result<ConnectionSpec> {
     let first = places.first().ok_or_else(|| Error::Run(format!("{} has no path", group.name)))?;
     Ok(ConnectionSpec {
@@ -121,11 +122,18 @@ fn under_test(
         download: group.direction == Direction::Download,
         start_ns,
         receive_buffer_bytes: Some(group.receive_buffer.0),
+        mss_bytes: mss.0,
         send_buffer_bytes: (group.send_buffer < largest).then_some(group.send_buffer.0),
     })
 }
 
-fn competing(competitor: &Competitor, stack: &Stack<'_>, place: usize, start_ns: u64) -> ConnectionSpec {
+fn competing(
+    competitor: &Competitor,
+    stack: &Stack<'_>,
+    place: usize,
+    start_ns: u64,
+    mss: Bytes,
+) -> ConnectionSpec {
     ConnectionSpec {
         name: competitor.name.clone(),
         under_test: false,
@@ -136,6 +144,7 @@ fn competing(competitor: &Competitor, stack: &Stack<'_>, place: usize, start_ns:
         download: true,
         start_ns,
         receive_buffer_bytes: Some(COMPETITOR_BUFFER.0),
+        mss_bytes: mss.0,
         send_buffer_bytes: None,
     }
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use joulepath_kernel::mptcp::MAX_SUBFLOWS;
+use joulepath_kernel::mptcp::memory::ReceiveWindow;
 use joulepath_kernel::mptcp::socket::{Buffers, Options, Protocol};
 
 /// The server's port for MPTCP.
@@ -82,6 +83,8 @@ pub struct ConnectionSpec {
     pub start_ns: u64,
     /// Data-level receive buffer, bytes; none lets Linux choose.
     pub receive_buffer_bytes: Option<u64>,
+    /// Payload of a full segment, bytes: how much memory a receive buffer needs depends on it.
+    pub mss_bytes: u64,
     /// Data-level send buffer, bytes; none lets Linux choose.
     pub send_buffer_bytes: Option<u64>,
 }
@@ -176,7 +179,10 @@ impl ConnectionSpec {
 
     pub(crate) fn options(&self) -> Options {
         let buffers = Buffers {
-            receive: self.receive_buffer_bytes.map(Bytes),
+            receive: self.receive_buffer_bytes.map(|bytes| ReceiveWindow {
+                bytes: Bytes(bytes),
+                mss: Bytes(self.mss_bytes),
+            }),
             send: self.send_buffer_bytes.map(Bytes),
         };
         Options { congestion: Some(self.congestion.clone()), buffers }
