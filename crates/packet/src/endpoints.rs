@@ -8,7 +8,7 @@ use joulepath_model::units::Nanos;
 use crate::application::{Next, Writer};
 use crate::connection::Connection;
 use crate::context::Context;
-use crate::packet::{Kind, Packet, Tick, WINDOW};
+use crate::packet::{Kind, Packet, Stamp, WINDOW};
 use crate::receiver::{Receiver, SubflowReceiver};
 use crate::sender::{Progress, Sender, SubflowSender};
 use crate::subflow::{Phase, Subflow};
@@ -106,7 +106,7 @@ impl Endpoints<'_> {
             Next::Ask { number, retry_ns } => {
                 self.set_application_timer(retry_ns);
                 if let Some(i) = self.fastest_subflow() {
-                    self.send_control(i, Kind::Request, Tick::at(self.cx.now_ns), number);
+                    self.send_control(i, Kind::Request, Stamp::at(self.cx.now_ns), number);
                 }
             }
             Next::Done => self.finish(),

@@ -158,7 +158,7 @@ impl Engine {
         match packet.kind {
             Kind::Cross => {}
             Kind::Data => {
-                let route = self.net.routes(packet.subflow).data;
+                let route = self.net.routes(packet.subflow()).data;
                 if route.is_complete(packet.hop) {
                     self.data_arrives(packet);
                 } else {
@@ -167,7 +167,7 @@ impl Engine {
                 }
             }
             Kind::Ack => {
-                let route = self.net.routes(packet.subflow).acks;
+                let route = self.net.routes(packet.subflow()).acks;
                 if route.is_complete(packet.hop) {
                     self.ack_arrives(packet);
                 } else {
@@ -183,7 +183,7 @@ impl Engine {
     fn forward(&mut self, route: Route, packet: Packet, size: u32) {
         let hop = self.net.hop(route, packet.hop);
         if let Hop::Radio(_) = hop {
-            self.rouse_radio(packet.subflow, hop);
+            self.rouse_radio(packet.subflow(), hop);
         }
         self.net.offer(self.now_ns, hop, packet, size);
     }
@@ -199,7 +199,7 @@ impl Engine {
 
     #[inline(always)]
     fn data_arrives(&mut self, packet: Packet) {
-        let id = self.receivers[packet.subflow as usize].id;
+        let id = self.receivers[packet.subflow() as usize].id;
         if packet.epoch != id.epoch {
             return;
         }
@@ -212,7 +212,7 @@ impl Engine {
 
     #[inline(always)]
     fn ack_arrives(&mut self, packet: Packet) {
-        let id = self.senders[packet.subflow as usize].id;
+        let id = self.senders[packet.subflow() as usize].id;
         if packet.epoch != id.epoch {
             return self.net.discard(packet.kind, packet.aux);
         }
@@ -228,11 +228,11 @@ impl Engine {
     /// Handles the arrival of a packet that is neither data nor an ACK of a subflow.
     #[cold]
     fn dispatch_other(&mut self, packet: Packet) {
-        let s = packet.subflow as usize;
+        let s = packet.subflow() as usize;
         let (id, kind) = (self.receivers[s].id, packet.kind);
         let (c, i) = (id.connection as usize, id.index());
         let relay = self.receivers[s].relay.as_deref();
-        let route = self.connections[c].route_of(kind, self.net.routes(packet.subflow), relay);
+        let route = self.connections[c].route_of(kind, self.net.routes(packet.subflow()), relay);
         if !route.is_complete(packet.hop) {
             return self.forward(route, packet, self.config.sizes.ack);
         }
@@ -256,14 +256,14 @@ impl Engine {
         let (arrived, lost) = self.net.end_transmission(channel);
         for packet in lost {
             if packet.kind == Kind::Relayed {
-                let id = self.receivers[packet.subflow as usize].id;
+                let id = self.receivers[packet.subflow() as usize].id;
                 self.receiver(id.connection as usize).relay_again(id.index(), packet);
             } else {
                 self.net.discard(packet.kind, packet.aux);
             }
         }
         let Some(mut packet) = arrived else { return };
-        let id = self.receivers[packet.subflow as usize].id;
+        let id = self.receivers[packet.subflow() as usize].id;
         let (c, i) = (id.connection as usize, id.index());
         match packet.kind {
             Kind::Relayed => self.receiver(c).relay_delivered(i),

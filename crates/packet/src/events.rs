@@ -5,13 +5,13 @@ use joulepath_model::units::Nanos;
 use crate::engine::Engine;
 use crate::fabric;
 use crate::network::Hop;
-use crate::packet::{Kind, Packet, Tick};
+use crate::packet::{Kind, Packet, Stamp};
 
 impl Engine {
     pub(crate) fn send_cross(&mut self, i: usize) {
         let source = &mut self.cross[i];
         if let Some(size) = source.emit(self.now_ns) {
-            let sent = Tick::at(self.now_ns);
+            let sent = Stamp::at(self.now_ns);
             let packet = Packet { aux: size, ..Packet::new(Kind::Cross, i as u32, 0, sent) };
             let hop = Hop::Link(source.link() as u32);
             self.net.offer(self.now_ns, hop, packet, size);

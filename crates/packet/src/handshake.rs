@@ -15,7 +15,7 @@ use joulepath_model::energy::Traffic;
 use joulepath_model::units::Nanos;
 
 use crate::endpoints::Endpoints;
-use crate::packet::{Kind, Packet, Tick};
+use crate::packet::{Kind, Packet, Stamp};
 use crate::selection::STALLED_AFTER;
 use crate::sender::Fate;
 use crate::subflow::{Phase, SubflowId};
@@ -97,7 +97,7 @@ impl Endpoints<'_> {
         if let Some(device) = self.cx.device {
             device.meter.open(self.cx.interfaces[i].index.into(), Nanos(self.cx.now_ns));
         }
-        self.send_control(i, Kind::Syn, Tick::at(self.cx.now_ns), 0);
+        self.send_control(i, Kind::Syn, Stamp::at(self.cx.now_ns), 0);
         self.set_handshake_timer(i);
     }
 
@@ -113,12 +113,12 @@ impl Endpoints<'_> {
             return self.kill(i);
         }
         let kind = if self.senders[i].phase == Phase::SynSent { Kind::Syn } else { Kind::Third };
-        self.send_control(i, kind, Tick::at(self.cx.now_ns), 0);
+        self.send_control(i, kind, Stamp::at(self.cx.now_ns), 0);
         self.set_handshake_timer(i);
     }
 
     /// Sends a packet without payload; `number` is the number of a request.
-    pub(crate) fn send_control(&mut self, i: usize, kind: Kind, sent: Tick, number: u32) {
+    pub(crate) fn send_control(&mut self, i: usize, kind: Kind, sent: Stamp, number: u32) {
         let (global, receiver) = (self.cx.global(i) as u32, &self.receivers[i]);
         let packet = Packet { ssn: number, ..Packet::new(kind, global, receiver.id.epoch, sent) };
         let route = self.connection.route_of(kind, self.cx.net.routes(global), receiver.relay.as_deref());
@@ -139,16 +139,16 @@ impl Endpoints<'_> {
         if !self.connection.is_from_device(packet.kind) {
             self.cx.meter(i, self.cx.config.sizes.ack, Traffic::Down);
         }
-        let (now, downloads) = (Tick::at(self.cx.now_ns), self.cx.downloads);
+        let (now, downloads) = (Stamp::at(self.cx.now_ns), self.cx.downloads);
         let established = phase == Phase::Established;
         match packet.kind {
             Kind::Syn => {
                 // The SYN/ACK carries the clock of the end that will need an RTT: the sender of data.
-                self.send_control(i, Kind::SynAck, if downloads { now } else { packet.sent }, 0);
+                self.send_control(i, Kind::SynAck, if downloads { now } else { packet.sent() }, 0);
             }
             Kind::SynAck => self.syn_acknowledged(i, packet),
             Kind::Third if downloads && !established => {
-                self.sample_rtt(i, packet.sent);
+                self.sample_rtt(i, packet.sent());
                 self.establish(i);
             }
             Kind::Third if !downloads && self.connection.opener != Some(i) => {
@@ -165,9 +165,9 @@ impl Endpoints<'_> {
         let first_time = self.senders[i].phase == Phase::SynSent;
         let uploads = !self.cx.downloads;
         if uploads && first_time {
-            self.sample_rtt(i, packet.sent);
+            self.sample_rtt(i, packet.sent());
         }
-        self.send_control(i, Kind::Third, packet.sent, 0);
+        self.send_control(i, Kind::Third, packet.sent(), 0);
         if !first_time {
             return;
         }
@@ -192,7 +192,7 @@ impl Endpoints<'_> {
         }
     }
 
-    fn sample_rtt(&mut self, i: usize, sent: Tick) {
+    fn sample_rtt(&mut self, i: usize, sent: Stamp) {
         let sender = &mut self.senders[i];
         sender.rtt.sample(sent.elapsed_ns(self.cx.now_ns));
         let srtt_us = sender.rtt.srtt_us();

@@ -1,15 +1,15 @@
 //! Packets. One is half a cache line and is copied from ring to ring.
 
+use crate::event::{MAX_SOURCES, MAX_TIME_NS, SOURCE_BITS};
+
 /// A packet on a link.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))] // two in a cache line, none across
 pub(crate) struct Packet {
     /// When it reaches the far end of the link that it is on, ns.
     pub(crate) arrival_ns: u64,
-    /// The sender's clock when the data (or the packet of a handshake) left. The ACK echoes it (RFC 7323).
-    pub(crate) sent: Tick,
-    /// Index of the subflow; for cross traffic, of the source.
-    pub(crate) subflow: u32,
+    /// When it left and whose it is: see [`Self::sent`] and [`Self::subflow`].
+    pub(crate) origin: Origin,
     /// Data: subflow sequence number (SSN), in segments. ACK: the next SSN expected.
     pub(crate) ssn: u32,
     /// Data: data sequence number (DSN), in segments. ACK: the next DSN expected.
@@ -30,8 +30,21 @@ const _: () = assert!(size_of::<Packet>() == 32);
 impl Packet {
     /// A packet at the start of its route, without numbers and payload. The far end echoes `sent`.
     #[inline]
-    pub(crate) const fn new(kind: Kind, subflow: u32, epoch: u8, sent: Tick) -> Self {
-        Packet { arrival_ns: 0, sent, subflow, ssn: 0, dsn: 0, aux: 0, kind, flags: 0, hop: 0, epoch }
+    pub(crate) const fn new(kind: Kind, subflow: u32, epoch: u8, sent: Stamp) -> Self {
+        let origin = Origin::new(sent, subflow);
+        Packet { arrival_ns: 0, origin, ssn: 0, dsn: 0, aux: 0, kind, flags: 0, hop: 0, epoch }
+    }
+
+    /// The sender's clock when the data (or the packet of a handshake) left. The ACK echoes it (RFC 7323).
+    #[inline]
+    pub(crate) fn sent(&self) -> Stamp {
+        self.origin.sent()
+    }
+
+    /// Index of the subflow; for cross traffic, of the source.
+    #[inline]
+    pub(crate) fn subflow(&self) -> u32 {
+        self.origin.subflow()
     }
 }
 
@@ -79,25 +92,45 @@ pub(crate) const RETRANSMISSION: u8 = 16;
 /// The RelayAck only tells the window.
 pub(crate) const WINDOW: u8 = 32;
 
-/// A coarse clock that fits into a word of the packet. A tick is 16 ns; the clock wraps after 68 s, far above
-/// any RTT.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tick(u32);
+/// An instant of the sender's clock: simulated time, exact to the nanosecond.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Stamp(u64);
 
-const TICK_SHIFT: u32 = 4;
-
-impl Tick {
-    pub(crate) const ZERO: Self = Tick(0);
+impl Stamp {
+    pub(crate) const ZERO: Self = Stamp(0);
 
     #[inline]
-    pub(crate) fn at(now_ns: u64) -> Self {
-        Tick((now_ns >> TICK_SHIFT) as u32)
+    pub(crate) const fn at(now_ns: u64) -> Self {
+        Stamp(now_ns)
     }
 
-    /// Time since this tick, ns.
+    /// Time since this instant, ns.
     #[inline]
-    pub(crate) fn elapsed_ns(self, now_ns: u64) -> u64 {
-        u64::from(Tick::at(now_ns).0.wrapping_sub(self.0)) << TICK_SHIFT
+    pub(crate) const fn elapsed_ns(self, now_ns: u64) -> u64 {
+        now_ns - self.0
+    }
+}
+
+/// When a packet left and whose it is, in one word: the time has as many bits as that of an event, and a
+/// subflow, which has event sources, needs no more bits than those.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin(u64);
+
+impl Origin {
+    #[inline]
+    const fn new(sent: Stamp, subflow: u32) -> Self {
+        debug_assert!(sent.0 <= MAX_TIME_NS && (subflow as usize) < MAX_SOURCES);
+        Origin((sent.0 << SOURCE_BITS) | subflow as u64)
+    }
+
+    #[inline]
+    const fn sent(self) -> Stamp {
+        Stamp(self.0 >> SOURCE_BITS)
+    }
+
+    #[inline]
+    const fn subflow(self) -> u32 {
+        (self.0 & (MAX_SOURCES as u64 - 1)) as u32
     }
 }
 
@@ -105,9 +138,15 @@ impl Tick {
 mod tests {
     use super::*;
 
+    /// The longest run has 19.5 hours.
     #[test]
-    fn the_tick_measures_across_its_wrap() {
-        let sent_ns = (u64::from(u32::MAX) << TICK_SHIFT) - 160;
-        assert_eq!(Tick::at(sent_ns).elapsed_ns(sent_ns + 50_000_000), 50_000_000);
+    fn a_packet_tells_any_instant_of_a_run_and_any_subflow() {
+        for sent_ns in [0, 1, 68_719_476_736, 3_600_000_000_000, MAX_TIME_NS] {
+            for subflow in [0, 7, MAX_SOURCES as u32 - 1] {
+                let packet = Packet::new(Kind::Ack, subflow, 0, Stamp::at(sent_ns));
+                assert_eq!(packet.sent().elapsed_ns(MAX_TIME_NS), MAX_TIME_NS - sent_ns);
+                assert_eq!(packet.subflow(), subflow);
+            }
+        }
     }
 }

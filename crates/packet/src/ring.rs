@@ -1,6 +1,6 @@
 //! The packets on a link.
 
-use crate::packet::{Kind, Packet, Tick};
+use crate::packet::{Kind, Packet, Stamp};
 
 /// Four cache lines: a link that carries little stays small.
 const FIRST_LENGTH: usize = 8;
@@ -13,7 +13,7 @@ pub(crate) struct PacketRing {
 }
 
 /// The content of an unused slot.
-const NOTHING: Packet = Packet::new(Kind::Cross, 0, 0, Tick::ZERO);
+const NOTHING: Packet = Packet::new(Kind::Cross, 0, 0, Stamp::ZERO);
 
 impl PacketRing {
     pub(crate) fn new() -> Self {

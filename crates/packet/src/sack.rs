@@ -6,8 +6,8 @@ pub(crate) const BLOCKS: usize = 3;
 /// Half-open ranges of SSNs that the receiver holds, the most recently touched first.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct SackBlocks {
-    /// The segment that caused this ACK.
-    pub(crate) trigger: u32,
+    /// The segment whose arrival caused this ACK, if it was one that was taken in.
+    pub(crate) trigger: Option<u32>,
     /// Number of the ACK among those with blocks. A gap tells the sender that one was lost, so that the
     /// trigger alone is not enough.
     pub(crate) serial: u32,
@@ -57,8 +57,8 @@ mod tests {
     #[test]
     fn an_arena_reuses_what_was_taken() {
         let mut arena = SackArena::default();
-        let first = arena.store(SackBlocks { trigger: 7, ..SackBlocks::default() });
-        assert_eq!(arena.take(first).trigger, 7);
+        let first = arena.store(SackBlocks { trigger: Some(7), ..SackBlocks::default() });
+        assert_eq!(arena.take(first).trigger, Some(7));
         assert_eq!(arena.store(SackBlocks::default()), first);
     }
 }

@@ -13,7 +13,7 @@ use joulepath_control::select::{Action, Counters, Demand, PathState};
 use joulepath_model::units::Nanos;
 
 use crate::endpoints::Endpoints;
-use crate::packet::{Kind, Packet, Tick};
+use crate::packet::{Kind, Packet, Stamp};
 use crate::selection::{STALLED_AFTER, snapshot};
 use crate::sender::Congestion;
 use crate::subflow::Phase;
@@ -80,7 +80,7 @@ impl Endpoints<'_> {
             // The handshake with MP_JOIN will tell the backup flag.
             self.set_backup(i, backup);
         } else if self.may_ask(i) {
-            self.send_control(i, Kind::Priority, Tick::at(self.cx.now_ns), u32::from(backup));
+            self.send_control(i, Kind::Priority, Stamp::at(self.cx.now_ns), u32::from(backup));
             if !self.cx.downloads {
                 self.set_backup(i, backup);
             }
@@ -103,7 +103,7 @@ impl Endpoints<'_> {
         if !self.may_ask(i) {
             return;
         }
-        self.send_control(i, Kind::Leave, Tick::at(self.cx.now_ns), 0);
+        self.send_control(i, Kind::Leave, Stamp::at(self.cx.now_ns), 0);
         if !self.cx.downloads {
             self.begin_closing(i);
         }

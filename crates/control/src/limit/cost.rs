@@ -43,7 +43,8 @@ pub struct WireBits {
 /// How fast the link that feeds an interface is done with a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// Payload per second at its highest rate, bit/s; may be infinite.
+    /// Payload per second at its highest rate, bit/s; may be infinite, and is 0 if the link is out for the
+    /// whole of the measured time.
     pub payload_bps: f64,
     /// The same at its lowest.
     pub slowest_bps: f64,
@@ -89,14 +90,15 @@ pub fn interface_cost(model: &InterfaceModel, wire: WireBits, pace: Pace) -> Int
 ///
 /// A train of n packets, s apart, is ACTIVE for n − 1 spacings; the gap after it, at least `inactivity`, is
 /// TAIL. That is no cheaper than ACTIVE for n spacings if tail power × inactivity ≥ active power × s. On
-/// slower links nothing is added, on links of varying rate what the highest adds.
+/// slower links nothing is added, on links of varying rate what the highest adds. A link that is out for the
+/// whole of the measured time carries no bit that something could be added to.
 fn while_used(rrc: &RrcModel, pace: Pace) -> (f64, f64) {
     let active_w = rrc.active.0;
     let tail_w = rrc.tail.iter().map(|stage| stage.power.0).fold(active_w, f64::min);
     let spacing_s = pace.segment_bits / pace.slowest_bps;
     let gap_s =
         rrc.tail.first().map_or(rrc.inactivity, |stage| stage.duration.min(rrc.inactivity)).as_secs_f64();
-    let in_trains = tail_w * gap_s >= active_w * spacing_s;
+    let in_trains = pace.payload_bps > 0.0 && tail_w * gap_s >= active_w * spacing_s;
     (tail_w, if in_trains { (active_w - tail_w) / pace.payload_bps } else { 0.0 })
 }
 

@@ -222,6 +222,49 @@ fn outages_and_steps_count_by_their_time() {
     assert_close(limit.capacities_bps[1], 0.75 * 19.466_667e6, 1e-6);
 }
 
+/// A radio whose link is out for as long as the run is measured carries nothing: the limits are those of the
+/// other path, and the idle radio's power comes on top.
+#[test]
+fn a_dead_path_leaves_the_limits_of_the_others() {
+    let radios = |outage: &str, workload: &str| {
+        let lte = "{ per_mbps = \"52 mW\", up_per_mbps = \"438 mW\", active = \"1288 mW\", \
+                   sunk_while = \"open\" }";
+        let outage = format!("\"lte-huang2012\"\n{outage}");
+        let text = TWO_PATHS.replace(lte, &outage).replace("kind = \"bulk\"", workload);
+        let limits = limits(&scenario(&format!("warm_up = \"5 s\"\n{text}")));
+        assert_eq!(limits.len(), 2, "{workload}");
+        limits
+    };
+    let one_path = {
+        let end = TWO_PATHS.find("[[path]]\nname = \"lte\"").unwrap();
+        let rest = TWO_PATHS.find("[workload]").unwrap();
+        limits(&scenario(&format!("warm_up = \"5 s\"\n{}{}", &TWO_PATHS[..end], &TWO_PATHS[rest..])))
+    };
+    let idle_w = match &profile("lte-huang2012").unwrap().model {
+        joulepath_model::energy::InterfaceModel::Rrc(rrc) => rrc.idle.0,
+        other => panic!("{other:?}"),
+    };
+    let dead = "outages = [[\"4 s\", \"60 s\"]]";
+    for (limit, alone) in radios(dead, "kind = \"bulk\"").iter().zip(&one_path) {
+        assert_eq!(limit.paths, ["wifi"]);
+        assert_close(limit.goodput_bps, alone.goodput_bps, 1e-9);
+        assert_close(limit.power_w, alone.power_w + idle_w, 1e-9);
+    }
+    // Transfers are measured from their start on, so the link has to be out from there.
+    let dead = "outages = [[\"0 s\", \"60 s\"]]";
+    let stream = "kind = \"stream\"\nrate = \"4 Mbit/s\"\ninterval = \"20 ms\"";
+    for workload in ["kind = \"file\"\nsize = \"1 MB\"", "kind = \"requests\"\nsize = \"1 MB\"", stream] {
+        for limit in radios(dead, workload) {
+            assert_eq!(limit.paths, ["wifi"], "{workload}");
+            assert!(limit.power_w.is_finite() && limit.power_w > 0.0, "{limit:?}");
+            assert!(limit.rates_bps[1] == 0.0 && limit.capacities_bps[1] == 0.0, "{limit:?}");
+        }
+    }
+    // A second of life brings it back.
+    let limit = radios("outages = [[\"4 s\", \"59 s\"]]", "kind = \"bulk\"").pop().unwrap();
+    assert_close(limit.capacities_bps[1], 19.466_667e6 / 55.0, 0.04);
+}
+
 #[test]
 fn uploads_pay_for_what_is_lost_on_the_way() {
     let lossy = TWO_PATHS.replace("kind = \"bulk\"", "kind = \"bulk\"\ndirection = \"upload\"");

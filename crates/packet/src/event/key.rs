@@ -4,7 +4,8 @@
 /// Number of the source of an event: a link (its next arrival), a timer, a traffic generator.
 pub(crate) type Source = u32;
 
-pub(super) const SOURCE_BITS: u32 = 18;
+/// Bits of a key, and of a packet, that tell a source or a subflow; the others tell a time.
+pub(crate) const SOURCE_BITS: u32 = 18;
 /// Most sources that a key can tell apart.
 pub(crate) const MAX_SOURCES: usize = 1 << SOURCE_BITS;
 /// The latest instant that fits a key, ns (19.5 hours).

@@ -7,6 +7,6 @@ mod queue;
 mod timer;
 mod wheel;
 
-pub(crate) use key::{MAX_SOURCES, MAX_TIME_NS, Source};
+pub(crate) use key::{MAX_SOURCES, MAX_TIME_NS, SOURCE_BITS, Source};
 pub(crate) use queue::EventQueue;
 pub(crate) use timer::LazyTimer;

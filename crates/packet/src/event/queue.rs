@@ -1,7 +1,7 @@
 //! Pending events in the order of their time.
 
 use super::heap::Heap;
-use super::key::{NO_KEY, Source, key, parts};
+use super::key::{MAX_TIME_NS, NO_KEY, Source, key, parts};
 use super::wheel::Wheel;
 
 /// With at least this many links a wheel is faster than a heap.
@@ -39,8 +39,12 @@ impl EventQueue {
         (key != NO_KEY).then(|| parts(key))
     }
 
+    /// Adds an event. One that would come after the end of the longest run is left out.
     #[inline]
     pub(crate) fn push(&mut self, time_ns: u64, source: Source) {
+        if time_ns > MAX_TIME_NS {
+            return;
+        }
         let key = key(time_ns, source);
         match self {
             EventQueue::Heap(heap) => heap.push(key),
@@ -85,6 +89,17 @@ mod tests {
             queue.pop();
         }
         assert_eq!(out, [(1, 4), (3, 2), (3, 7), (5, 1), (9, 0)]);
+    }
+
+    /// A key has 46 bits for the time: without the check the event would come at the start of the run.
+    #[test]
+    fn an_event_after_the_end_of_time_never_comes() {
+        for mut queue in [EventQueue::heap(), EventQueue::wheel()] {
+            queue.push(MAX_TIME_NS + 5, 1);
+            assert_eq!(queue.peek(), None);
+            queue.push(MAX_TIME_NS, 2);
+            assert_eq!(queue.peek(), Some((MAX_TIME_NS, 2)));
+        }
     }
 
     #[test]

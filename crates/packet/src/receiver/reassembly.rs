@@ -2,6 +2,11 @@
 
 use crate::sack::{BLOCKS, SackBlocks};
 
+/// The number of a segment that the subflow has. Only [`Reassembly::accept`] makes one, so that a SACK cannot
+/// name a segment that has not arrived.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Received(u32);
+
 /// How a segment relates to those that came before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
@@ -50,15 +55,16 @@ impl Reassembly {
     /// Takes a segment. If it is in order, the caller delivers it, and after it what [`Self::next_in_order`]
     /// yields.
     #[inline]
-    pub(crate) fn accept(&mut self, ssn: u32, dsn: u32, len: u16) -> Arrival {
-        if ssn == self.next {
+    pub(crate) fn accept(&mut self, ssn: u32, dsn: u32, len: u16) -> (Arrival, Received) {
+        let arrival = if ssn == self.next {
             self.next += 1;
-            return Arrival::InOrder;
-        }
-        if ssn < self.next {
-            return Arrival::Duplicate;
-        }
-        self.hold(ssn, dsn, len)
+            Arrival::InOrder
+        } else if ssn < self.next {
+            Arrival::Duplicate
+        } else {
+            self.hold(ssn, dsn, len)
+        };
+        (arrival, Received(ssn))
     }
 
     fn hold(&mut self, ssn: u32, dsn: u32, len: u16) -> Arrival {
@@ -124,8 +130,10 @@ impl Reassembly {
         self.blocks.len = kept as u8 + 1;
     }
 
-    /// The SACK blocks of an ACK that is caused by segment `trigger`.
-    pub(crate) fn sack_blocks(&mut self, trigger: u32) -> SackBlocks {
+    /// The SACK blocks of an ACK. `trigger` is the segment that causes it; an ACK of a timer, or for a
+    /// segment that found no room, has none.
+    pub(crate) fn sack_blocks(&mut self, trigger: Option<Received>) -> SackBlocks {
+        let trigger = trigger.map(|segment| segment.0);
         let mut blocks = SackBlocks { trigger, serial: self.blocks.serial, ..SackBlocks::default() };
         for &(start, end) in self.blocks.ranges() {
             if end > self.next {
@@ -224,17 +232,30 @@ mod tests {
     #[test]
     fn blocks_report_the_latest_range_first() {
         let mut subflow = Reassembly::default();
-        for ssn in [2, 3, 6, 5, 9] {
-            assert_eq!(subflow.accept(ssn, ssn, 100), Arrival::OutOfOrder);
+        let mut accept = |ssn| {
+            let (arrival, received) = subflow.accept(ssn, ssn, 100);
+            (arrival, subflow.sack_blocks(Some(received)))
+        };
+        for ssn in [2, 3, 6, 5] {
+            assert_eq!(accept(ssn).0, Arrival::OutOfOrder);
         }
-        assert_eq!(subflow.sack_blocks(9).ranges(), [(9, 10), (5, 7), (2, 4)]);
-        subflow.accept(4, 4, 100); // joins two ranges
-        assert_eq!(subflow.sack_blocks(4).ranges(), [(2, 7), (9, 10)]);
-        subflow.accept(0, 0, 100);
-        subflow.accept(1, 1, 100);
+        assert_eq!(accept(9).1.ranges(), [(9, 10), (5, 7), (2, 4)]);
+        assert_eq!(accept(4).1.ranges(), [(2, 7), (9, 10)], "it joins two ranges");
+        accept(0);
+        let (arrival, blocks) = accept(1);
+        assert_eq!((arrival, blocks.trigger), (Arrival::InOrder, Some(1)));
         while subflow.next_in_order().is_some() {}
         assert_eq!(subflow.next(), 7);
-        assert_eq!(subflow.sack_blocks(1).ranges(), [(9, 10)]);
+        assert_eq!(subflow.sack_blocks(None).ranges(), [(9, 10)]);
+    }
+
+    /// What a timer acknowledges tells of no segment that has not come: 0 is the next one expected.
+    #[test]
+    fn an_ack_without_a_trigger_names_none() {
+        let mut subflow = Reassembly::default();
+        subflow.accept(1, 1, 100);
+        let blocks = subflow.sack_blocks(None);
+        assert_eq!((blocks.trigger, blocks.ranges()), (None, &[(1, 2)][..]));
     }
 
     proptest! {
@@ -251,7 +272,7 @@ mod tests {
             let mut delivered = vec![];
             for ssn in stream {
                 let len = ssn as u16 + 1;
-                if subflow.accept(ssn, ssn, len) == Arrival::InOrder {
+                if subflow.accept(ssn, ssn, len).0 == Arrival::InOrder {
                     delivered.push(ssn);
                     while let Some((dsn, held_len)) = subflow.next_in_order() {
                         prop_assert_eq!(u32::from(held_len), dsn + 1);

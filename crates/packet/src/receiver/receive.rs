@@ -4,11 +4,11 @@
 use joulepath_model::energy::Traffic;
 
 use super::connection::{Receiver, ReceiverEnd};
-use super::reassembly::Arrival;
+use super::reassembly::{Arrival, Received};
 use super::subflow::SubflowReceiver;
 use crate::application::Next;
 use crate::context::Context;
-use crate::packet::{CE, CWR, ECE, Kind, Packet, Tick};
+use crate::packet::{CE, CWR, ECE, Kind, Packet, Stamp};
 
 /// At least every second segment is acknowledged (RFC 5681).
 const SEGMENTS_PER_ACK: u32 = 2;
@@ -30,7 +30,7 @@ impl Receiver<'_> {
         }
         let held = subflow.order.held();
         let had_holes = held > 0;
-        let arrival = subflow.order.accept(packet.ssn, packet.dsn, packet.aux as u16);
+        let (arrival, received) = subflow.order.accept(packet.ssn, packet.dsn, packet.aux as u16);
         let mut next = Next::Nothing;
         if arrival == Arrival::InOrder {
             subflow.deliver(end, packet.dsn, packet.aux as u16);
@@ -43,7 +43,7 @@ impl Receiver<'_> {
             reception.settle(end.data.next(), end.data.held(), cx.now_ns);
         }
         let at_once = subflow.note_mark(end, &packet) || arrival != Arrival::InOrder || had_holes;
-        subflow.acknowledge(cx, end, &packet, at_once);
+        subflow.acknowledge(cx, end, &packet, received, at_once);
         next
     }
 
@@ -51,8 +51,8 @@ impl Receiver<'_> {
     pub(crate) fn send_pending_ack(&mut self, i: usize) {
         let subflow = &mut self.subflows[i];
         if subflow.unacknowledged > 0 {
-            let (echo, trigger) = (subflow.echo, subflow.order.next());
-            subflow.send_ack(&mut self.cx, self.end, echo, trigger);
+            let echo = subflow.echo;
+            subflow.send_ack(&mut self.cx, self.end, echo, None);
         }
     }
 }
@@ -85,29 +85,37 @@ impl SubflowReceiver {
     }
 
     #[inline(always)]
-    fn acknowledge(&mut self, cx: &mut Context<'_>, end: &ReceiverEnd, packet: &Packet, at_once: bool) {
+    fn acknowledge(
+        &mut self,
+        cx: &mut Context<'_>,
+        end: &ReceiverEnd,
+        packet: &Packet,
+        received: Received,
+        at_once: bool,
+    ) {
         let Some(delay) = cx.config.transport.delayed_ack else {
-            return self.send_ack(cx, end, packet.sent, packet.ssn);
+            return self.send_ack(cx, end, packet.sent(), Some(received));
         };
         if self.unacknowledged == 0 {
-            self.echo = packet.sent;
+            self.echo = packet.sent();
         }
         self.unacknowledged += 1;
         if at_once {
             // The ACK echoes the clock of the segment itself, so that the sender measures this segment's RTT.
-            self.send_ack(cx, end, packet.sent, packet.ssn);
+            self.send_ack(cx, end, packet.sent(), Some(received));
         } else if self.unacknowledged >= SEGMENTS_PER_ACK {
             let echo = self.echo;
-            self.send_ack(cx, end, echo, packet.ssn);
+            self.send_ack(cx, end, echo, Some(received));
         } else {
             let source = cx.config.sources.delayed_ack(cx.global(self.id.index()));
             self.delayed_ack.set(cx.now_ns + delay.0, source, &mut cx.net.queue);
         }
     }
 
-    /// A reference to the SACK blocks of an ACK that is caused by segment `trigger`; 0 if there are none.
+    /// A reference to the SACK blocks of an ACK, 0 if there are none. `trigger` is the segment that causes
+    /// the ACK.
     #[inline]
-    pub(super) fn sack(&mut self, cx: &mut Context<'_>, trigger: u32) -> u32 {
+    pub(super) fn sack(&mut self, cx: &mut Context<'_>, trigger: Option<Received>) -> u32 {
         if self.order.has_holes() && cx.config.transport.recovery.has_sack() {
             cx.net.sacks.store(self.order.sack_blocks(trigger))
         } else {
@@ -117,7 +125,7 @@ impl SubflowReceiver {
 
     /// Acknowledges everything that has been received; `trigger` is the segment that causes the ACK.
     #[inline(always)]
-    fn send_ack(&mut self, cx: &mut Context<'_>, end: &ReceiverEnd, echo: Tick, trigger: u32) {
+    fn send_ack(&mut self, cx: &mut Context<'_>, end: &ReceiverEnd, echo: Stamp, trigger: Option<Received>) {
         let i = self.id.index();
         self.unacknowledged = 0;
         self.delayed_ack.clear();

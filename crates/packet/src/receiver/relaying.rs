@@ -4,11 +4,11 @@
 use joulepath_model::energy::Traffic;
 
 use super::connection::Receiver;
-use super::reassembly::Arrival;
+use super::reassembly::{Arrival, Received};
 use super::subflow::SubflowReceiver;
 use crate::application::Next;
 use crate::context::Context;
-use crate::packet::{ECE, Kind, Packet, Tick, WINDOW};
+use crate::packet::{ECE, Kind, Packet, Stamp, WINDOW};
 
 /// A window that was nearly closed is told again when it has opened by so many segments.
 const UPDATE: u32 = 2;
@@ -17,10 +17,10 @@ impl Receiver<'_> {
     /// Handles a data segment that has reached the end of its subflow at the relay.
     pub(super) fn receive_at_relay(&mut self, i: usize, packet: Packet) {
         let (subflow, cx) = (&mut self.subflows[i], &mut self.cx);
-        let known = subflow.take_at_relay(cx.now_ns, &packet);
+        let (known, received) = subflow.take_at_relay(cx.now_ns, &packet);
         subflow.note_mark(self.end, &packet);
         subflow.pass_on(cx);
-        subflow.acknowledge_as_relay(cx, packet.sent, packet.ssn, 0);
+        subflow.acknowledge_as_relay(cx, packet.sent(), received);
         if known {
             subflow.pass_data_ack(cx);
         }
@@ -44,7 +44,7 @@ impl Receiver<'_> {
         let (next, Some(relay)) = (subflow.order.next(), &subflow.relay) else { return };
         let least = UPDATE.min(relay.capacity);
         if relay.told_end < next + least && relay.window_end(next) >= relay.told_end + least {
-            subflow.acknowledge_as_relay(cx, Tick::at(cx.now_ns), next, WINDOW);
+            subflow.send_relay_ack(cx, Stamp::at(cx.now_ns), 0, WINDOW);
         }
     }
 
@@ -90,15 +90,17 @@ impl Receiver<'_> {
 
 impl SubflowReceiver {
     /// Takes a segment into the relay's buffer if there is room. Returns whether the device is known to have
-    /// that segment already.
-    fn take_at_relay(&mut self, now_ns: u64, packet: &Packet) -> bool {
-        let Some(relay) = &mut self.relay else { return false };
+    /// that segment already, and the segment if it was taken.
+    fn take_at_relay(&mut self, now_ns: u64, packet: &Packet) -> (bool, Option<Received>) {
+        let Some(relay) = &mut self.relay else { return (false, None) };
         relay.bring_up(now_ns);
         let known = packet.dsn < relay.min;
         // Beyond the window there is no room. The answer tells the source where the window ends.
-        if packet.ssn < relay.window_end(self.order.next())
-            && self.order.accept(packet.ssn, packet.dsn, packet.aux as u16) == Arrival::InOrder
-        {
+        if packet.ssn >= relay.window_end(self.order.next()) {
+            return (known, None);
+        }
+        let (arrival, received) = self.order.accept(packet.ssn, packet.dsn, packet.aux as u16);
+        if arrival == Arrival::InOrder {
             let mut segment = Some((packet.dsn, packet.aux as u16));
             while let Some((dsn, len)) = segment {
                 if dsn >= relay.min {
@@ -107,12 +109,12 @@ impl SubflowReceiver {
                 segment = self.order.next_in_order();
             }
         }
-        known
+        (known, Some(received))
     }
 
     /// A packet of this subflow that leaves now.
     fn packet(&self, cx: &Context<'_>, kind: Kind) -> Packet {
-        Packet::new(kind, cx.global(self.id.index()) as u32, self.id.epoch, Tick::at(cx.now_ns))
+        Packet::new(kind, cx.global(self.id.index()) as u32, self.id.epoch, Stamp::at(cx.now_ns))
     }
 
     /// Passes on the segments that may go.
@@ -130,19 +132,23 @@ impl SubflowReceiver {
         }
     }
 
-    /// Sends a RelayAck that is caused by segment `trigger`. With the flag [`WINDOW`] it only tells the
-    /// window.
-    fn acknowledge_as_relay(&mut self, cx: &mut Context<'_>, echo: Tick, trigger: u32, flag: u8) {
-        let aux = if flag == 0 { self.sack(cx, trigger) } else { 0 };
+    /// Sends a RelayAck. `trigger` is the segment that causes it, if that segment was taken.
+    fn acknowledge_as_relay(&mut self, cx: &mut Context<'_>, echo: Stamp, trigger: Option<Received>) {
+        let aux = self.sack(cx, trigger);
+        self.send_relay_ack(cx, echo, aux, 0);
+    }
+
+    /// Sends a RelayAck with a reference to SACK blocks. With the flag [`WINDOW`] it only tells the window.
+    fn send_relay_ack(&mut self, cx: &mut Context<'_>, echo: Stamp, aux: u32, flag: u8) {
         let Some(relay) = &mut self.relay else { return };
         relay.told_end = relay.window_end(self.order.next());
+        let (s, epoch) = (cx.global(self.id.index()) as u32, self.id.epoch);
         let packet = Packet {
-            sent: echo,
             ssn: self.order.next(),
             dsn: relay.told_end,
             aux,
             flags: flag | if self.ece { ECE } else { 0 },
-            ..self.packet(cx, Kind::RelayAck)
+            ..Packet::new(Kind::RelayAck, s, epoch, echo)
         };
         let hop = cx.net.hop(self.route, 0);
         cx.net.offer(cx.now_ns, hop, packet, cx.config.sizes.ack);

@@ -4,7 +4,7 @@ use super::reassembly::Reassembly;
 use super::relay::Relay;
 use crate::event::LazyTimer;
 use crate::network::Route;
-use crate::packet::Tick;
+use crate::packet::Stamp;
 use crate::subflow::SubflowId;
 
 /// The receiving end of one subflow.
@@ -20,7 +20,7 @@ pub(crate) struct SubflowReceiver {
     /// In-order segments that no ACK has confirmed yet (delayed ACK).
     pub(crate) unacknowledged: u32,
     /// The clock of the first of these segments, for the echo (RFC 7323, section 4.3).
-    pub(crate) echo: Tick,
+    pub(crate) echo: Stamp,
     pub(crate) delayed_ack: LazyTimer,
     /// The TCP relay at which this end is, if the subflow does not reach the device.
     pub(crate) relay: Option<Box<Relay>>,
@@ -39,7 +39,7 @@ impl SubflowReceiver {
             route,
             order: Reassembly::default(),
             unacknowledged: 0,
-            echo: Tick::ZERO,
+            echo: Stamp::ZERO,
             delayed_ack: LazyTimer::new(),
             relay: relay.map(Box::new),
             first_copy_bytes: 0,

@@ -6,6 +6,7 @@ use joulepath_model::energy::Traffic;
 use joulepath_model::scenario::Recovery;
 
 use super::connection::{Sender, SenderEnd};
+use super::rtt::saturated_us;
 use super::subflow::{Congestion, SubflowSender};
 use crate::context::Context;
 use crate::packet::{ECE, Packet};
@@ -65,7 +66,7 @@ impl Sender<'_> {
 impl SubflowSender {
     #[inline(always)]
     fn receive_ack(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, packet: &Packet) {
-        let rtt_ns = packet.sent.elapsed_ns(cx.now_ns);
+        let rtt_ns = packet.sent().elapsed_ns(cx.now_ns);
         self.rtt.sample(rtt_ns);
         self.stats.rtt_samples += 1;
         self.stats.rtt_sum_ns += rtt_ns;
@@ -77,8 +78,9 @@ impl SubflowSender {
             self.rtt.progress();
             self.arm(cx);
         }
-        if cx.config.is_rack() {
-            self.board.arrived(packet.sent, cx.now_ns);
+        if packet.aux == 0 && cx.config.is_rack() {
+            // The segment is one of those that the ACK covers. All below the last of them has arrived.
+            self.board.arrived(packet.sent(), packet.ssn.saturating_sub(1), cx.now_ns);
         }
         let in_order = packet.aux == 0 && acked > 0 && self.congestion == Congestion::Open;
         let newly_lost = !in_order && self.note_gaps(cx, end, packet, acked);
@@ -104,7 +106,10 @@ impl SubflowSender {
     fn note_gaps(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, packet: &Packet, acked: u32) -> bool {
         if packet.aux != 0 {
             let blocks = cx.net.sacks.take(packet.aux);
-            self.board.sack(blocks.trigger);
+            if let Some(trigger) = blocks.trigger {
+                self.board.sack(trigger);
+                self.board.arrived(packet.sent(), trigger, cx.now_ns);
+            }
             if blocks.serial != self.sack_serial {
                 // An ACK was lost on its way. What it would have told is in the ranges.
                 for &(start, until) in blocks.ranges() {
@@ -158,7 +163,7 @@ impl SubflowSender {
             .with(AckFlags::ECE, echo)
             .with(AckFlags::CWND_LIMITED, limited)
             .with(AckFlags::ROUND_END, round_ends);
-        let rtt_us = rtt_ns.div_ceil(1_000) as u32;
+        let rtt_us = saturated_us(rtt_ns);
         end.controller.on_ack(&mut end.cc, i, acked, rtt_us, flags);
         if end.cc.subflows[i].cwnd != before {
             self.integrate_cwnd(before, cx.now_ns);

@@ -11,7 +11,7 @@ use joulepath_controllers::LossKind;
 use super::connection::{Sender, SenderEnd};
 use super::subflow::{Congestion, Probe, Reduction, SubflowSender, Waiting};
 use crate::context::Context;
-use crate::packet::{Packet, Tick};
+use crate::packet::{Packet, Stamp};
 use crate::subflow::Phase;
 
 /// How long a probe of a single outstanding segment waits for a delayed ACK, ns (RFC 8985, section 7.2:
@@ -52,7 +52,7 @@ impl Sender<'_> {
             }
             None => {
                 subflow.copy(cx, end, tail - 1);
-                Some(Tick::at(cx.now_ns))
+                Some(Stamp::at(cx.now_ns))
             }
         };
         subflow.probe = Some(Probe { end: tail, copied_at });
@@ -111,7 +111,7 @@ impl SubflowSender {
     pub(super) fn weigh_probe(&mut self, cx: &Context<'_>, end: &mut SenderEnd, packet: &Packet) {
         let Some(probe) = self.probe.filter(|probe| packet.ssn >= probe.end) else { return };
         self.probe = None;
-        let needed = probe.copied_at.is_some_and(|at| at == packet.sent);
+        let needed = probe.copied_at.is_some_and(|at| at == packet.sent());
         if needed && self.congestion == Congestion::Open {
             let ssthresh = self.reduce(cx, end, LossKind::FastRetransmit);
             end.cc.subflows[self.id.index()].cwnd = ssthresh;

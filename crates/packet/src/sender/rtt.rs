@@ -56,12 +56,12 @@ impl RttEstimator {
     /// Smoothed RTT, µs, rounded up so that a sample is never 0; 0 before the first sample.
     #[inline]
     pub(crate) fn srtt_us(&self) -> u32 {
-        (self.srtt_x8_ns / 8).div_ceil(1_000) as u32
+        saturated_us(self.srtt_x8_ns / 8)
     }
 
     /// RTT variation, µs (RFC 6298: RTTVAR).
     pub(crate) fn variation_us(&self) -> u32 {
-        (self.rttvar_x4_ns / 4_000) as u32
+        u32::try_from(self.rttvar_x4_ns / 4_000).unwrap_or(u32::MAX)
     }
 
     /// Retransmission timeout, ns: srtt + max(4 rttvar, minimum) up to the maximum, doubled by the backoff.
@@ -78,6 +78,13 @@ impl RttEstimator {
         };
         if self.backoff == 0 { base } else { base.saturating_mul(1 << self.backoff.min(16)).min(max_ns) }
     }
+}
+
+/// A time in the controllers' unit, µs, rounded up. Their word ends at 71 minutes; longer times count as
+/// that.
+#[inline]
+pub(super) fn saturated_us(time_ns: u64) -> u32 {
+    u32::try_from(time_ns.div_ceil(1_000)).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
@@ -109,6 +116,16 @@ mod tests {
         rtt.sample(180 * MS);
         // srtt = 7/8 * 100 + 1/8 * 180 = 110; rttvar = 3/4 * 50 + 1/4 * 80 = 57.5; RTO = 110 + 230
         assert_eq!((rtt.srtt_us(), rtt.rto_ns()), (110_000, 340 * MS));
+    }
+
+    /// 2³² µs are 71.6 minutes.
+    #[test]
+    fn an_rtt_of_hours_stays_long() {
+        let mut rtt = estimator();
+        rtt.sample(2 * 3_600_000 * MS);
+        assert_eq!((rtt.srtt_us(), rtt.variation_us()), (u32::MAX, 3_600_000_000));
+        rtt.sample(10 * 3_600_000 * MS);
+        assert_eq!(rtt.variation_us(), u32::MAX);
     }
 
     #[test]

@@ -10,7 +10,7 @@
 
 use std::collections::VecDeque;
 
-use crate::packet::Tick;
+use crate::packet::Stamp;
 
 /// An outstanding segment.
 #[derive(Clone, Copy, Default)]
@@ -20,20 +20,27 @@ pub(crate) struct Segment {
     pub(crate) len: u16,
     flags: u8,
     /// When its latest copy left.
-    sent: Tick,
+    sent: Stamp,
 }
 
+/// Four in a cache line, none across.
+const _: () = assert!(size_of::<Segment>() == 16);
+
 impl Segment {
-    pub(crate) fn new(dsn: u32, len: u16, sent: Tick) -> Self {
+    pub(crate) fn new(dsn: u32, len: u16, sent: Stamp) -> Self {
         Segment { dsn, len, flags: 0, sent }
     }
 }
 
+/// When a copy left, and the number of its segment. Copies that left at one instant, as a burst does, are
+/// told apart by the number (RFC 8985, section 6.2: RACK_sent_after).
+type Departure = (Stamp, u32);
+
 /// The copy that was sent last among those that are known to have arrived (RFC 8985, section 6.2:
-/// RACK.xmit_ts, RACK.rtt).
+/// RACK.xmit_ts with RACK.end_seq, RACK.rtt).
 #[derive(Clone, Copy, Default)]
 pub(crate) struct LatestArrival {
-    sent: Tick,
+    departure: Departure,
     rtt_ns: u64,
 }
 
@@ -62,8 +69,8 @@ pub(crate) struct Scoreboard {
     /// No lost segment below waits for its retransmission.
     repair_from: u32,
     latest: LatestArrival,
-    /// Retransmissions in flight, in the order in which they left: SSN and time.
-    resent: VecDeque<(u32, Tick)>,
+    /// Retransmissions in flight, in the order in which they left.
+    resent: VecDeque<Departure>,
 }
 
 impl Scoreboard {
@@ -177,7 +184,7 @@ impl Scoreboard {
         }
         let acked = ack - self.una;
         if self.sacked | self.lost | self.retransmitted != 0 {
-            while self.resent.front().is_some_and(|&(ssn, _)| ssn < ack) {
+            while self.resent.front().is_some_and(|&(_, ssn)| ssn < ack) {
                 self.resent.pop_front();
             }
             for ssn in self.una..ack {
@@ -239,12 +246,11 @@ impl Scoreboard {
         self.lost - before
     }
 
-    /// Notes that a copy that left at `sent` has arrived; the ACK that tells so came at `now_ns`.
+    /// Notes that the copy of `ssn` that left at `sent` has arrived; the ACK that tells so came at `now_ns`.
     #[inline]
-    pub(crate) fn arrived(&mut self, sent: Tick, now_ns: u64) {
-        let rtt_ns = sent.elapsed_ns(now_ns);
-        if rtt_ns <= self.latest.sent.elapsed_ns(now_ns) {
-            self.latest = LatestArrival { sent, rtt_ns };
+    pub(crate) fn arrived(&mut self, sent: Stamp, ssn: u32, now_ns: u64) {
+        if (sent, ssn) >= self.latest.departure {
+            self.latest = LatestArrival { departure: (sent, ssn), rtt_ns: sent.elapsed_ns(now_ns) };
         }
     }
 
@@ -252,17 +258,17 @@ impl Scoreboard {
     /// and has been on its way for longer than the RTT of that copy and `reordering_ns`. Returns how many
     /// copies were newly judged lost, and how long to wait until the next ones may be, ns.
     pub(crate) fn judge_by_time(&mut self, reordering_ns: u64, now_ns: u64) -> (u32, Option<u64>) {
-        let latest_ns = self.latest.sent.elapsed_ns(now_ns);
+        let latest = self.latest.departure;
         let patience_ns = self.latest.rtt_ns + reordering_ns;
         let (mut lost, mut wait_ns) = (0, None);
         let mut at = self.judged.max(self.una);
         while at < self.next {
             let Segment { flags, sent, .. } = self.get(at);
             if flags & (SACKED | LOST) == 0 {
-                let age_ns = sent.elapsed_ns(now_ns);
-                if age_ns <= latest_ns {
+                if (sent, at) >= latest {
                     break;
                 }
+                let age_ns = sent.elapsed_ns(now_ns);
                 if age_ns < patience_ns {
                     wait_ns = Some(patience_ns - age_ns);
                 } else {
@@ -275,14 +281,14 @@ impl Scoreboard {
                 self.judged = at;
             }
         }
-        while let Some(&(ssn, sent)) = self.resent.front() {
+        while let Some(&(sent, ssn)) = self.resent.front() {
             let segment = self.get(ssn);
             let in_flight = ssn >= self.una && segment.flags & RETRANSMITTED != 0 && segment.sent == sent;
             if in_flight {
-                let age_ns = sent.elapsed_ns(now_ns);
-                if age_ns <= latest_ns {
+                if (sent, ssn) >= latest {
                     break;
                 }
+                let age_ns = sent.elapsed_ns(now_ns);
                 if age_ns < patience_ns {
                     wait_ns = wait_ns.max(Some(patience_ns - age_ns));
                     break;
@@ -367,7 +373,7 @@ impl Scoreboard {
     }
 
     /// Notes that a segment is sent again.
-    pub(crate) fn retransmit(&mut self, ssn: u32, now: Tick) -> Segment {
+    pub(crate) fn retransmit(&mut self, ssn: u32, now: Stamp) -> Segment {
         // Rule 3 repairs a segment that has not been judged yet. From now on its first copy counts as lost.
         let segment = self.slot(ssn);
         let judged = segment.flags & LOST != 0;
@@ -377,8 +383,8 @@ impl Scoreboard {
     }
 
     /// Notes that a second copy of a segment is sent. The first one does not count as lost.
-    pub(crate) fn copy(&mut self, ssn: u32, now: Tick) -> Segment {
-        self.resent.push_back((ssn, now));
+    pub(crate) fn copy(&mut self, ssn: u32, now: Stamp) -> Segment {
+        self.resent.push_back((now, ssn));
         let segment = self.slot(ssn);
         let again = segment.flags & RETRANSMITTED != 0;
         segment.flags |= RETRANSMITTED;

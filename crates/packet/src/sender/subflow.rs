@@ -6,7 +6,7 @@ use super::rtt::{RtoBounds, RttEstimator};
 use super::scoreboard::Scoreboard;
 use crate::event::LazyTimer;
 use crate::network::Route;
-use crate::packet::Tick;
+use crate::packet::Stamp;
 use crate::subflow::{Phase, SubflowId};
 
 /// Congestion state of a sender, with the names of RFC 6675 and Linux.
@@ -49,7 +49,7 @@ pub(crate) struct Probe {
     /// First SSN after all that was sent before the probe.
     pub(crate) end: u32,
     /// When it left, if it was a copy.
-    pub(crate) copied_at: Option<Tick>,
+    pub(crate) copied_at: Option<Stamp>,
 }
 
 /// What a run reports about the sending end.

@@ -7,7 +7,7 @@ use super::connection::SenderEnd;
 use super::scoreboard::Segment;
 use super::subflow::{Congestion, SubflowSender, Waiting};
 use crate::context::Context;
-use crate::packet::{CWR, ECT, Kind, Packet, RETRANSMISSION, Tick};
+use crate::packet::{CWR, ECT, Kind, Packet, RETRANSMISSION, Stamp};
 use crate::subflow::Phase;
 
 impl SubflowSender {
@@ -50,7 +50,7 @@ impl SubflowSender {
     }
 
     pub(super) fn retransmit(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, ssn: u32) {
-        let segment = self.board.retransmit(ssn, Tick::at(cx.now_ns));
+        let segment = self.board.retransmit(ssn, Stamp::at(cx.now_ns));
         self.stats.retransmissions += 1;
         if ssn == self.board.una() {
             // The timer starts anew for the oldest segment: its ACK needs another RTT (RFC 6582, section 3.2,
@@ -63,7 +63,7 @@ impl SubflowSender {
 
     /// Sends a second copy of a segment that may still be on its way.
     pub(super) fn copy(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, ssn: u32) {
-        let segment = self.board.copy(ssn, Tick::at(cx.now_ns));
+        let segment = self.board.copy(ssn, Stamp::at(cx.now_ns));
         self.stats.retransmissions += 1;
         self.transmit(cx, ssn, segment, RETRANSMISSION);
         self.refresh_view(cx, end);
@@ -75,7 +75,7 @@ impl SubflowSender {
         if self.board.is_empty() && cx.now_ns - self.last_send_ns > self.rtt.rto_ns() {
             self.restart_after_idle(cx, end);
         }
-        let segment = Segment::new(dsn, len, Tick::at(cx.now_ns));
+        let segment = Segment::new(dsn, len, Stamp::at(cx.now_ns));
         let ssn = self.board.push(segment);
         end.views[self.id.index()].in_flight += 1;
         self.transmit(cx, ssn, segment, 0);
@@ -121,7 +121,7 @@ impl SubflowSender {
             dsn: segment.dsn,
             aux: u32::from(segment.len),
             flags,
-            ..Packet::new(Kind::Data, cx.global(i) as u32, self.id.epoch, Tick::at(cx.now_ns))
+            ..Packet::new(Kind::Data, cx.global(i) as u32, self.id.epoch, Stamp::at(cx.now_ns))
         };
         let size = u32::from(segment.len) + cx.config.sizes.header;
         cx.send(i, cx.net.hop(self.route, 0), packet, size);

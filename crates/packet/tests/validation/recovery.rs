@@ -155,6 +155,30 @@ fn rack_finds_a_loss_that_too_few_duplicates_tell_of() {
     assert_between("RFC 6675: seconds lost", late_s(&sack), 0.2, 0.2 + 2.0 * RTT_S);
 }
 
+/// The ten segments of the first window leave in one event, and the third one is lost. RACK knows when the
+/// sixth one has arrived, as RFC 6675 does. If it did not tell the segments of one instant apart, none would
+/// have been overtaken, and a probe would have to find the loss.
+#[test]
+fn rack_finds_a_loss_within_a_burst() {
+    let file = |recovery: &str, outage: &str| {
+        let rest = format!(
+            "[workload]\nkind = \"file\"\nsize = \"14600 B\"\n[transport]\nrecovery = \"{recovery}\""
+        );
+        run(outage, &rest)
+    };
+    let outage = outage_in_round(0, 2.5, 2.9);
+    let clean = file("rack", "");
+    // SACK also tries the last segment (RFC 6675, NextSeg rule 4).
+    for (recovery, retransmissions) in [("rack", 1), ("sack", 2)] {
+        let result = file(recovery, &outage);
+        let path = &result.paths[0];
+        assert_eq!((path.retransmissions, path.timeouts), (retransmissions, 0), "{recovery}");
+        // The sixth segment arrives 4 ms before the tenth, and the repair one RTT after the sixth.
+        let late_s = result.completion_s.unwrap() - clean.completion_s.unwrap();
+        assert_near(&format!("{recovery}: ms lost"), late_s * 1e3, 41.1 - 4.0, 0.01);
+    }
+}
+
 #[test]
 fn a_probe_finds_the_loss_of_a_tail() {
     // Rounds 0 to 19 carry two segments each. Both of the last round are lost: no ACK will ever tell.
@@ -191,6 +215,22 @@ fn each_timeout_in_a_row_waits_twice_as_long() {
     // Silence from 20 s to 20 + 15.2 s of the 60 s, then slow start from one packet.
     let expected = 20.0 * MSS_BITS / RTT_S * (60.0 - 15.2) / 60.0 / 1e6;
     assert_near("goodput with the silence, Mbit/s", result.goodput_bps / 1e6, expected, 0.01);
+}
+
+/// A window of two waits for 100 s, and so do the copies of six timeouts (0.241 × (1, 3, 7, 15, 31, 63) s
+/// after it began to). Their ACKs echo when each of them left: samples of 100, 100, 99.8, 99.3, 98.3, 96.4,
+/// 92.5 and 84.8 s, of which srtt takes an eighth each: 63.6 s.
+#[test]
+fn an_rtt_of_minutes_is_measured_as_such() {
+    let text = scenario("", &format!("{BULK}[receiver]\nbuffer = \"2920 B\""));
+    let steps = [("0 s", "12 Mbit/s"), ("20 s", "0 bit/s"), ("120 s", "12 Mbit/s")];
+    let steps = steps.map(|(at, rate)| format!("[\"{at}\", \"{rate}\"]")).join(", ");
+    let text = text
+        .replacen("rate = \"12 Mbit/s\"", &format!("rate = {{ steps = [{steps}] }}"), 1)
+        .replace("60 s", "121 s");
+    let series = simulate_with_series(&text, "uncoupled", 1).series.expect("asked for");
+    let most_s = series.rtt_s[0].iter().fold(0.0_f64, |a, &b| a.max(b));
+    assert_near("largest srtt, s", most_s, 63.6, 0.05);
 }
 
 #[test]

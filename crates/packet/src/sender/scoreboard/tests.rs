@@ -6,7 +6,7 @@ use proptest::prelude::*;
 fn sent(n: u32) -> Scoreboard {
     let mut board = Scoreboard::new(3);
     for dsn in 0..n {
-        board.push(Segment::new(dsn, 1460, Tick::at(0)));
+        board.push(Segment::new(dsn, 1460, Stamp::at(0)));
     }
     board
 }
@@ -22,7 +22,7 @@ fn three_sacked_above_make_a_loss() {
     assert_eq!(board.next_repair(), Some(0));
     // pipe = 10 outstanding - 3 SACKed - 1 lost
     assert_eq!(board.in_flight(), 6);
-    board.retransmit(0, Tick::at(0));
+    board.retransmit(0, Stamp::at(0));
     assert_eq!(board.in_flight(), 7);
     assert_eq!(board.next_repair(), None);
     assert_eq!(board.advance(4), 4);
@@ -34,27 +34,49 @@ fn what_was_overtaken_is_lost_after_the_reordering_window() {
     const MS: u64 = 1_000_000;
     let mut board = Scoreboard::new(3);
     for n in 0..4 {
-        board.push(Segment::new(n, 1460, Tick::at(u64::from(n) * MS)));
+        board.push(Segment::new(n, 1460, Stamp::at(u64::from(n) * MS)));
     }
     // A segment that was sent at 2 ms has arrived after an RTT of 20 ms. It has overtaken those of 0 and 1
     // ms, but not that of 3 ms.
     board.sack(2);
-    board.arrived(Tick::at(2 * MS), 22 * MS);
-    // With a reordering window of 5 ms they are judged lost at 25 and 26 ms: sent + 20 + 5. A tick of the
-    // clock is 16 ns.
-    let (lost, wait_ns) = board.judge_by_time(5 * MS, 22 * MS);
-    assert_eq!((lost, wait_ns.unwrap().div_ceil(MS)), (0, 4));
-    let (lost, wait_ns) = board.judge_by_time(5 * MS, 25 * MS);
-    assert_eq!((lost, wait_ns.unwrap().div_ceil(MS)), (1, 1));
+    board.arrived(Stamp::at(2 * MS), 2, 22 * MS);
+    // With a reordering window of 5 ms they are judged lost at 25 and 26 ms: sent + 20 + 5.
+    assert_eq!(board.judge_by_time(5 * MS, 22 * MS), (0, Some(4 * MS)));
+    assert_eq!(board.judge_by_time(5 * MS, 25 * MS), (1, Some(MS)));
     assert_eq!(board.judge_by_time(5 * MS, 26 * MS), (1, None));
     assert_eq!((board.lost(), board.next_repair()), (2, Some(0)));
     // A retransmission is judged lost when a later one has arrived, without a reordering window.
-    board.retransmit(0, Tick::at(26 * MS));
-    board.retransmit(1, Tick::at(27 * MS));
+    board.retransmit(0, Stamp::at(26 * MS));
+    board.retransmit(1, Stamp::at(27 * MS));
     board.sack(1);
-    board.arrived(Tick::at(27 * MS), 47 * MS);
+    board.arrived(Stamp::at(27 * MS), 1, 47 * MS);
     assert_eq!(board.judge_by_time(0, 47 * MS), (2, None), "the one of 3 ms, too");
     assert_eq!(board.next_repair(), Some(0));
+}
+
+/// A burst leaves in one event, with one time stamp: the number tells what was overtaken (RFC 8985, section
+/// 6.2).
+#[test]
+fn a_hole_in_a_burst_is_overtaken() {
+    const MS: u64 = 1_000_000;
+    let mut board = sent(10);
+    // Segment 0 arrives 20 ms after the burst, 1 and 2 are lost, 3 arrives 1 ms after 0.
+    board.advance(1);
+    board.arrived(Stamp::at(0), 0, 20 * MS);
+    assert_eq!(board.judge_by_time(5 * MS, 20 * MS), (0, None), "nothing has been overtaken");
+    board.sack(3);
+    board.arrived(Stamp::at(0), 3, 21 * MS);
+    // The reordering window ends at 21 + 5 ms. Segments 4 to 9 have not been overtaken.
+    assert_eq!(board.judge_by_time(5 * MS, 21 * MS), (0, Some(5 * MS)));
+    assert_eq!(board.judge_by_time(5 * MS, 26 * MS), (2, None));
+    assert_eq!((board.next_repair(), board.lost()), (Some(1), 2));
+    // Both are sent again in one event. When the second one has arrived, the first one is lost again.
+    board.retransmit(1, Stamp::at(26 * MS));
+    board.retransmit(2, Stamp::at(26 * MS));
+    board.sack(2);
+    board.arrived(Stamp::at(26 * MS), 2, 47 * MS);
+    assert_eq!(board.judge_by_time(0, 47 * MS), (7, None), "1, and 4 to 9, which left before it");
+    assert_eq!(board.next_repair(), Some(1));
 }
 
 #[test]
@@ -65,7 +87,7 @@ fn after_a_timeout_only_what_was_sacked_is_spared() {
     assert_eq!(board.in_flight(), 0);
     let mut repaired = vec![];
     while let Some(ssn) = board.next_repair() {
-        board.retransmit(ssn, Tick::at(0));
+        board.retransmit(ssn, Stamp::at(0));
         repaired.push(ssn);
     }
     assert_eq!(repaired, [0, 1, 3, 4, 5]);
@@ -78,7 +100,7 @@ fn a_partial_ack_without_sack_repairs_the_next_hole() {
         board.duplicate_ack();
     }
     board.mark_head_lost();
-    board.retransmit(0, Tick::at(0));
+    board.retransmit(0, Stamp::at(0));
     // 8 outstanding, 1 of them lost and sent again, 3 have left the network
     assert_eq!(board.in_flight(), 5);
     board.advance(4);
@@ -94,7 +116,7 @@ proptest! {
         let mut now_ns = 0;
         for (what, n) in steps {
             now_ns += 1_000;
-            let now = Tick::at(now_ns);
+            let now = Stamp::at(now_ns);
             match what {
                 0 | 1 => { board.push(Segment::new(n, 1000, now)); }
                 2 => { board.advance(board.una + n % 5); }
@@ -103,7 +125,10 @@ proptest! {
                 5 => if let Some(ssn) = board.next_repair().or(board.next_hole()) {
                     board.retransmit(ssn, now);
                 },
-                6 => board.arrived(Tick::at(now_ns.saturating_sub(u64::from(n) * 500)), now_ns),
+                6 => {
+                    let sent = Stamp::at(now_ns.saturating_sub(u64::from(n) * 500));
+                    board.arrived(sent, board.una + n, now_ns);
+                }
                 7 => { board.judge_by_time(u64::from(n) * 100, now_ns); }
                 8 => if !board.is_empty() { board.copy(board.next() - 1, now); },
                 _ => if n == 0 { board.mark_all_lost() },
