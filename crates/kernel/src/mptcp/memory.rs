@@ -12,6 +12,12 @@
 //!   what bounds it     the memory                         the route's metric `window`
 //! ```
 //!
+//! What waits for its order counts against the memory, and so against a window that memory makes: a connection
+//! whose window is small and whose paths differ would be offered less and less. RFC 9293 knows no such loss:
+//! what waits lies within the window. An MPTCP socket therefore gets [`ReceiveWindow::reserve`], more memory
+//! than its subflows: their windows are bounded by their own memory, and what waits is moved to the socket's
+//! (`__tcp_select_window`, `mptcp_space`).
+//!
 //! In the second case the memory alone would not do: a packet of 536 bytes from a TUN device costs 1280, so
 //! that 1/2 of the memory is more than what it can hold. An MPTCP receiver whose memory is full of data that
 //! waits for its order does not even take the segment that would bring it in order (`mptcp_data_ready`), and
@@ -36,6 +42,9 @@ const RECORD: u64 = 256;
 /// Memory beyond what full segments need: writes end within pages of 32 KiB, so that every 60th segment is
 /// short, and copies of segments may wait, too.
 const RESERVE: u64 = 2;
+/// Memory of an MPTCP socket over that of a subflow: once for the window, once for a window full of what
+/// waits, and as much again for short segments.
+const SOCKET_RESERVE: u64 = 3;
 
 /// A window that a receiver shall offer, and what will fill it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +64,12 @@ impl ReceiveWindow {
     /// The receive buffer that makes this window in the running kernel, bytes of memory.
     pub fn memory(self) -> Bytes {
         self.memory_in(has_measured_ratio())
+    }
+
+    /// The memory of an MPTCP socket whose subflows have [`Self::memory`], bytes: none where the ratio is fixed,
+    /// and the window is half of any memory.
+    pub fn reserve(self) -> Option<Bytes> {
+        has_measured_ratio().then(|| Bytes(self.memory().0 * SOCKET_RESERVE))
     }
 
     /// The window that a route's metric has to set, bytes: none where the memory alone makes it.

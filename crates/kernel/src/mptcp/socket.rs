@@ -11,6 +11,7 @@
 //! Both are set with the `…FORCE` options where that is permitted: the machine's `rmem_max` does not cut a
 //! scenario short. Measured: `docs/models/kernel-traffic.md`.
 
+use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -52,6 +53,9 @@ pub struct Options {
     pub congestion: Option<String>,
     /// Buffers.
     pub buffers: Buffers,
+    /// Memory of an MPTCP socket itself, if it shall have more than its subflows, whose memory is
+    /// `net.ipv4.tcp_rmem`: see [`super::memory`].
+    pub reserve: Option<Bytes>,
 }
 
 /// A socket, non-blocking.
@@ -78,6 +82,34 @@ pub fn open(protocol: Protocol, to: IpAddr) -> Result<OwnedFd> {
         },
         errno => Error::io("opening a socket", errno),
     })
+}
+
+/// As [`open`], with more memory for the MPTCP socket than its subflows will have: they are made later, and
+/// take `tcp_rmem` as it is then. The namespace is the calling thread's, and nobody else may open sockets in
+/// it meanwhile.
+///
+/// # Errors
+/// As [`open`], or if this process may not set the sysctl.
+fn open_with_reserve(protocol: Protocol, to: IpAddr, memory: Bytes) -> Result<OwnedFd> {
+    const SYSCTL: &str = "/proc/sys/net/ipv4/tcp_rmem";
+    let doing = "setting net.ipv4.tcp_rmem";
+    let before = fs::read_to_string(SYSCTL).doing(doing)?;
+    let least = before.split_whitespace().next().unwrap_or("4096");
+    let memory = memory.0.min(i32::MAX as u64);
+    fs::write(SYSCTL, format!("{least} {memory} {memory}")).doing(doing)?;
+    let opened = open(protocol, to);
+    fs::write(SYSCTL, before).doing(doing)?;
+    opened
+}
+
+/// Opens a socket and applies `options`.
+fn open_and_configure(protocol: Protocol, to: IpAddr, options: &Options) -> Result<OwnedFd> {
+    let socket = match options.reserve {
+        Some(memory) if protocol == Protocol::Mptcp => open_with_reserve(protocol, to, memory)?,
+        _ => open(protocol, to)?,
+    };
+    configure(&socket, options)?;
+    Ok(socket)
 }
 
 /// Applies `options`, and sends small writes at once: an application that writes a message wants it to go.
@@ -130,8 +162,7 @@ fn set_congestion(socket: BorrowedFd<'_>, name: &str) -> Result<()> {
 /// # Errors
 /// If the address is taken or not here, or as [`open`] and [`configure`].
 pub fn listen(protocol: Protocol, at: SocketAddr, options: &Options, backlog: u16) -> Result<OwnedFd> {
-    let socket = open(protocol, at.ip())?;
-    configure(&socket, options)?;
+    let socket = open_and_configure(protocol, at.ip(), options)?;
     sockopt::set_socket_reuseaddr(&socket, true).doing("setting SO_REUSEADDR")?;
     rustix::net::bind(&socket, &at).doing(format!("binding to {at}"))?;
     rustix::net::listen(&socket, i32::from(backlog)).doing(format!("listening at {at}"))?;
@@ -182,8 +213,7 @@ pub fn start_connecting(
     to: SocketAddr,
     options: &Options,
 ) -> Result<OwnedFd> {
-    let socket = open(protocol, to.ip())?;
-    configure(&socket, options)?;
+    let socket = open_and_configure(protocol, to.ip(), options)?;
     sockopt::set_socket_reuseaddr(&socket, true).doing("setting SO_REUSEADDR")?;
     rustix::net::bind(&socket, &from).doing(format!("binding to {from}"))?;
     match rustix::net::connect(&socket, &to) {

@@ -81,8 +81,11 @@ pub struct ConnectionSpec {
     pub download: bool,
     /// When it begins, ns.
     pub start_ns: u64,
-    /// Data-level receive buffer, bytes; none lets Linux choose.
+    /// Data-level receive buffer, bytes; none leaves it to the namespace.
     pub receive_buffer_bytes: Option<u64>,
+    /// The receive buffer for which the namespace was set up, bytes, if it is this connection's: then nothing
+    /// else sets it, and the MPTCP socket gets a reserve.
+    pub lab_window_bytes: Option<u64>,
     /// Payload of a full segment, bytes: how much memory a receive buffer needs depends on it.
     pub mss_bytes: u64,
     /// Data-level send buffer, bytes; none lets Linux choose.
@@ -178,14 +181,13 @@ impl ConnectionSpec {
     }
 
     pub(crate) fn options(&self) -> Options {
+        let window = |bytes| ReceiveWindow { bytes: Bytes(bytes), mss: Bytes(self.mss_bytes) };
         let buffers = Buffers {
-            receive: self.receive_buffer_bytes.map(|bytes| ReceiveWindow {
-                bytes: Bytes(bytes),
-                mss: Bytes(self.mss_bytes),
-            }),
+            receive: self.receive_buffer_bytes.map(window),
             send: self.send_buffer_bytes.map(Bytes),
         };
-        Options { congestion: Some(self.congestion.clone()), buffers }
+        let reserve = self.lab_window_bytes.and_then(|bytes| window(bytes).reserve());
+        Options { congestion: Some(self.congestion.clone()), buffers, reserve }
     }
 }
 
