@@ -12,11 +12,11 @@
 //!   what bounds it     the memory                         the route's metric `window`
 //! ```
 //!
-//! What waits for its order counts against the memory, and so against a window that memory makes: a connection
-//! whose window is small and whose paths differ would be offered less and less. RFC 9293 knows no such loss:
-//! what waits lies within the window. An MPTCP socket therefore gets [`ReceiveWindow::reserve`], more memory
-//! than its subflows: their windows are bounded by their own memory, and what waits is moved to the socket's
-//! (`__tcp_select_window`, `mptcp_space`).
+//! What waits for its order counts against the memory, and so against a window that memory makes. A
+//! connection whose window is small and whose paths differ would be offered less and less. RFC 9293 knows no
+//! such loss: what waits lies within the window. An MPTCP socket therefore gets [`ReceiveWindow::reserve`],
+//! more memory than its subflows: their windows are bounded by their own memory, and what waits is moved to
+//! the socket's (`__tcp_select_window`, `mptcp_space`).
 //!
 //! In the second case the memory alone would not do: a packet of 536 bytes from a TUN device costs 1280, so
 //! that 1/2 of the memory is more than what it can hold. An MPTCP receiver whose memory is full of data that
@@ -66,8 +66,8 @@ impl ReceiveWindow {
         self.memory_in(has_measured_ratio())
     }
 
-    /// The memory of an MPTCP socket whose subflows have [`Self::memory`], bytes: none where the ratio is fixed,
-    /// and the window is half of any memory.
+    /// The memory of an MPTCP socket whose subflows have [`Self::memory`], bytes: none where the ratio is
+    /// fixed, and the window is half of any memory.
     pub fn reserve(self) -> Option<Bytes> {
         has_measured_ratio().then(|| Bytes(self.memory().0 * SOCKET_RESERVE))
     }

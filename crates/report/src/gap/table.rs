@@ -9,6 +9,8 @@ use crate::text::{cut, seeds};
 const SCENARIO: usize = 15;
 const POLICY: usize = 20;
 const PLACE: usize = 27;
+/// Below this rate, bit/s, two decimals of Mbit/s say too little.
+const SLOW_BPS: f64 = 1e6;
 
 /// For a terminal: 80 columns.
 pub fn table(gap: &Gap) -> String {
@@ -34,17 +36,17 @@ pub fn table(gap: &Gap) -> String {
         let scenario = if case.scenario == last { "" } else { &case.scenario };
         let [goodput, share, rtt, energy] = case.differences.map(percent);
         text += &format!(
-            "{:SCENARIO$} {:POLICY$} {:>8.2} {:>8.2}{goodput:>6}{share:>6}{rtt:>6}{energy:>7}\n",
+            "{:SCENARIO$} {:POLICY$} {:>8} {:>8}{goodput:>6}{share:>6}{rtt:>6}{energy:>7}\n",
             cut(scenario, SCENARIO),
             cut(&(case.policy.clone() + if case.full { " =" } else { "" }), POLICY),
-            case.packet.goodput_bps / 1e6,
-            case.kernel.goodput_bps / 1e6,
+            mbps(case, case.packet.goodput_bps),
+            mbps(case, case.kernel.goodput_bps),
         );
         last = &case.scenario;
     }
     text += "\n";
     if gap.hard < gap.cases.len() {
-        text += &format!("= both engines carry {} of all that can be carried\n\n", full());
+        text += &format!("= both engines carry at least {} of all that can be carried\n\n", full());
     }
     text += &format!("{:9} {:>13} {:>13} {:>13}  where\n", "", "median of all", "of hard cells", "worst");
     for summary in &gap.summary {
@@ -72,7 +74,8 @@ pub fn markdown(gap: &Gap) -> String {
         );
     }
     text += &format!(
-        "\nIn a cell that is full (=) both engines carry {} of all that links and application let through; the others are hard.\n",
+        "\nIn a cell that is full (=) both engines carry at least {} of all that links and application let \
+         through; the others are hard.\n",
         full()
     );
     text += "\n| scenario | policy | packet, Mbit/s | kernel, Mbit/s | goodput, % | share, points | mean \
@@ -120,11 +123,20 @@ fn lateness(gap: &Gap) -> String {
 
 fn with_spread(case: &Case, packet: bool) -> String {
     let means = if packet { &case.packet } else { &case.kernel };
-    let mbps = means.goodput_bps / 1e6;
     match means.runs {
-        1 => format!("{mbps:.2}"),
-        _ => format!("{mbps:.2} ± {:.2}", mbps * means.goodput_spread),
+        1 => mbps(case, means.goodput_bps),
+        _ => format!(
+            "{} ± {}",
+            mbps(case, means.goodput_bps),
+            mbps(case, means.goodput_bps * means.goodput_spread)
+        ),
     }
+}
+
+/// A rate of the case in Mbit/s, with one digit more if it is slow.
+fn mbps(case: &Case, bps: f64) -> String {
+    let decimals = if case.packet.goodput_bps < SLOW_BPS { 3 } else { 2 };
+    format!("{:.decimals$}", bps / 1e6)
 }
 
 fn row(summary: &Summary) -> String {

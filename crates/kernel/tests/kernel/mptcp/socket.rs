@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use joulepath_kernel::error::Result;
 use joulepath_kernel::mptcp::diag::{self, Listing};
 use joulepath_kernel::mptcp::info::{FullInfo, connection_info, full_info};
-use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits, PathManager};
 use joulepath_kernel::mptcp::memory::ReceiveWindow;
+use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits, PathManager};
 use joulepath_kernel::mptcp::socket::{Buffers, Options, Protocol, accept_within, connect_within, listen};
 use joulepath_model::units::Bytes;
 
