@@ -7,10 +7,19 @@ use crate::cli::Engine;
 use crate::failure::{Exit, Failure};
 
 /// The engine called `engine`; `max_lateness` is how late its emulated links may be, if not its own bound.
+/// In real time it does one run after the other.
 ///
 /// # Errors
 /// If this version or this machine has no such engine, or if an engine without a clock is to keep time.
 pub(crate) fn open(engine: Engine, max_lateness: Option<Nanos>) -> Result<Box<dyn engine::Engine>, Failure> {
+    open_for(engine, EngineOptions { max_lateness, ..EngineOptions::default() })
+}
+
+/// As [`open`], with all that an engine can be told.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_for(engine: Engine, options: EngineOptions) -> Result<Box<dyn engine::Engine>, Failure> {
     let name = match engine {
         Engine::Packet => EngineName::Packet,
         Engine::Fluid => EngineName::Fluid,
@@ -20,5 +29,5 @@ pub(crate) fn open(engine: Engine, max_lateness: Option<Nanos>) -> Result<Box<dy
                 .help("use `--engine packet`"));
         }
     };
-    Ok(engine::open(name, &EngineOptions { max_lateness, worker: None })?)
+    Ok(engine::open(name, &options)?)
 }

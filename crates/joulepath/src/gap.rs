@@ -1,6 +1,7 @@
 //! `joulepath gap`: how far simulator and kernel are apart, on the same scenarios under the same policies.
 
 use joulepath_report::gap::{Gap, markdown, table};
+use joulepath_study::engine::EngineOptions;
 use joulepath_study::gap::{Plan, Request, gap as run};
 use joulepath_study::policies;
 use joulepath_study::stored::StoredRuns;
@@ -24,15 +25,19 @@ const MARK: &str = "gap";
 /// Whatever keeps it from starting. A run that fails later is said and left out.
 pub(crate) fn gap(options: &GapOptions) -> Result<Exit, Failure> {
     let packet = engine::open(Engine::Packet, None)?;
-    let kernel = engine::open(Engine::Kernel, options.timekeeping.max_lateness)?;
+    let max_lateness = options.timekeeping.max_lateness;
+    let in_real_time =
+        EngineOptions { max_lateness, at_a_time: options.kernel_jobs, ..EngineOptions::default() };
+    let kernel = engine::open_for(Engine::Kernel, in_real_time)?;
     let request = Request {
         scenarios: options.scenarios.clone(),
         policies: options.policies.as_deref().map(policies::parse).transpose()?,
         seeds: options.seeds,
         first_seed: options.first_seed,
-        max_lateness: options.timekeeping.max_lateness,
+        max_lateness,
         quick: options.quick,
         jobs: options.jobs,
+        kernel_jobs: options.kernel_jobs,
     };
     let plan = Plan::of(&request, &*kernel)?;
     let commit = provenance().commit;

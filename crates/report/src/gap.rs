@@ -11,6 +11,9 @@ pub use table::{markdown, table};
 use crate::bootstrap::median;
 use crate::summary::differ_in_nothing;
 
+/// Part of what links and application let through that both engines have to carry in a cell that is `full`.
+pub const FULL: f64 = 0.97;
+
 /// What is compared. Differences are the kernel's value over the simulator's, less one; of shares: points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -74,6 +77,10 @@ pub struct Case {
     pub packet: Means,
     /// What the kernel measured.
     pub kernel: Means,
+    /// What links and application let through, bit/s; null with competitors and for transfers that end.
+    pub most_bps: Option<f64>,
+    /// Whether both engines carry at least [`FULL`] of that: there is little to differ in.
+    pub full: bool,
     /// In the order of [`Quantity::ALL`].
     #[serde(serialize_with = "by_name")]
     pub differences: [f64; 4],
@@ -84,13 +91,16 @@ pub struct Case {
 pub struct Gap {
     /// Release of the kernel.
     pub release: String,
-    /// Seeds of each case, the same for both engines.
+    /// Seeds of a case whose links do not lose at random, the same for both engines; of the others four times
+    /// as many. How many runs there are is in each case.
     pub seeds: u32,
     /// How late one packet in a hundred was allowed to be, if the user said it, s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_lateness_s: Option<f64>,
     /// In the order in which they ran.
     pub cases: Vec<Case>,
+    /// How many of them are not `full`.
+    pub hard: usize,
     /// By quantity.
     pub summary: Vec<Summary>,
 }
@@ -102,6 +112,8 @@ pub struct Summary {
     pub quantity: Quantity,
     /// Median of the absolute differences.
     pub median: f64,
+    /// The same over the cases that are not `full`, if there are any.
+    pub median_hard: Option<f64>,
     /// The largest difference, with its sign.
     pub worst: f64,
     /// Scenario of the largest one.
@@ -142,16 +154,30 @@ impl Means {
 
 impl Case {
     /// Of the seeds that both engines have: a seed fixes which packets of a link get lost, so chance is the
-    /// same on both sides. None if there is no such seed.
-    pub fn of(scenario: &str, policy: &str, packet: &[RunResult], kernel: &[RunResult]) -> Option<Self> {
+    /// same on both sides. None if there is no such seed. `most_bps` is what links and application let
+    /// through, if that is a measure.
+    pub fn of(
+        scenario: &str,
+        policy: &str,
+        packet: &[RunResult],
+        kernel: &[RunResult],
+        most_bps: Option<f64>,
+    ) -> Option<Self> {
         let having = |runs: &[RunResult], others: &[RunResult]| -> Vec<RunResult> {
             let both = runs.iter().filter(|run| others.iter().any(|other| other.seed == run.seed));
             both.cloned().collect()
         };
         let (packet, kernel) = (Means::of(&having(packet, kernel))?, Means::of(&having(kernel, packet))?);
         let differences = Quantity::ALL.map(|quantity| difference(quantity, &packet, &kernel));
-        Some(Case { scenario: scenario.to_owned(), policy: policy.to_owned(), packet, kernel, differences })
+        let full = is_full(most_bps, &packet, &kernel);
+        let (scenario, policy) = (scenario.to_owned(), policy.to_owned());
+        Some(Case { scenario, policy, packet, kernel, most_bps, full, differences })
     }
+}
+
+/// Whether both engines carry nearly all that can be carried.
+fn is_full(most_bps: Option<f64>, packet: &Means, kernel: &Means) -> bool {
+    most_bps.is_some_and(|most| packet.goodput_bps.min(kernel.goodput_bps) >= FULL * most)
 }
 
 fn difference(quantity: Quantity, packet: &Means, kernel: &Means) -> f64 {
@@ -191,6 +217,7 @@ impl Gap {
             Some(Summary {
                 quantity,
                 median: median(cases.iter().map(|case| size(&case)))?,
+                median_hard: median(cases.iter().filter(|case| !case.full).map(|case| size(&case))),
                 worst: worst.differences[i],
                 scenario: worst.scenario.clone(),
                 policy: worst.policy.clone(),
@@ -198,7 +225,8 @@ impl Gap {
         });
         let summary = summary.collect();
         let max_lateness_s = max_lateness.map(Nanos::as_secs_f64);
-        Gap { release, seeds, max_lateness_s, cases, summary }
+        let hard = cases.iter().filter(|case| !case.full).count();
+        Gap { release, seeds, max_lateness_s, cases, hard, summary }
     }
 }
 
@@ -261,14 +289,30 @@ mod tests {
 
     #[test]
     fn the_median_is_of_absolute_values() {
-        let case = |goodput_bps: f64| {
-            let (packet, kernel) =
-                (means(1.0, [1.0, 0.0], [0.1; 2], 1.0), means(goodput_bps, [1.0, 0.0], [0.1; 2], 1.0));
-            let differences = Quantity::ALL.map(|quantity| difference(quantity, &packet, &kernel));
-            Case { scenario: "s".into(), policy: "p".into(), packet, kernel, differences }
-        };
-        let gap = Gap::of("6.12".into(), vec![case(0.9), case(1.02), case(1.04)], 1, None);
+        let gap = Gap::of("6.12".into(), vec![case(0.9, None), case(1.02, None), case(1.04, None)], 1, None);
         assert!((gap.summary[0].median - 0.04).abs() < 1e-12);
         assert!((gap.summary[0].worst + 0.1).abs() < 1e-12);
+    }
+
+    fn case(goodput_bps: f64, most_bps: Option<f64>) -> Case {
+        let (packet, kernel) =
+            (means(1.0, [1.0, 0.0], [0.1; 2], 1.0), means(goodput_bps, [1.0, 0.0], [0.1; 2], 1.0));
+        let differences = Quantity::ALL.map(|quantity| difference(quantity, &packet, &kernel));
+        let full = is_full(most_bps, &packet, &kernel);
+        Case { scenario: "s".into(), policy: "p".into(), packet, kernel, most_bps, full, differences }
+    }
+
+    #[test]
+    fn cells_in_which_both_fill_the_links_have_no_part_in_the_median_of_hard_ones() {
+        // 97 % of 1.03 are 0.9991: the first is full. The kernel carries too little in the second; of the
+        // third nobody knows.
+        let cases = vec![case(1.0, Some(1.03)), case(0.98, Some(1.03)), case(1.04, None)];
+        assert_eq!(cases.iter().map(|case| case.full).collect::<Vec<_>>(), [true, false, false]);
+        let gap = Gap::of("6.12".into(), cases, 1, None);
+        assert_eq!(gap.hard, 2);
+        assert!((gap.summary[0].median - 0.02).abs() < 1e-12);
+        assert!((gap.summary[0].median_hard.unwrap() - 0.03).abs() < 1e-12);
+        let full = Gap::of("6.12".into(), vec![case(1.0, Some(1.0))], 1, None);
+        assert_eq!((full.hard, full.summary[0].median_hard), (0, None));
     }
 }

@@ -1,9 +1,13 @@
 //! How far simulator and kernel are apart, on the same scenarios under the same policies.
 
+mod suite;
+
 use std::num::NonZeroUsize;
 
 use joulepath_control::Setup;
+use joulepath_control::limit::most_bps;
 use joulepath_model::cancel::Cancel;
+use joulepath_model::network::LossSpec;
 use joulepath_model::policy::Policy;
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::Scenario;
@@ -16,15 +20,16 @@ use crate::error::{Kind, Result};
 use crate::event::Watch;
 use crate::policies;
 use crate::seeds::seeds;
-use crate::shipped;
-use crate::source::{Overrides, Source};
+use crate::source::Overrides;
 use crate::stored::StoredRuns;
+use suite::Entry;
 
-/// Scenarios of this folder are compared if none is named.
-const FOLDER: &str = "fidelity/";
-/// What [`Request::quick`] leaves of them.
-const QUICK_SCENARIOS: [&str; 3] = ["fidelity/twins", "fidelity/loss", "fidelity/file"];
+/// What [`Request::quick`] leaves of the policies.
 const QUICK_POLICIES: usize = 2;
+/// Where links lose at random, runs differ more from one another, and so many times the seeds are run.
+const SEEDS_IF_LOSSY: u32 = 4;
+/// Kernel runs at a time, if that was not said.
+const KERNEL_JOBS: NonZeroUsize = NonZeroUsize::MIN;
 
 /// What is compared, and how.
 #[derive(Clone, Debug)]
@@ -33,7 +38,7 @@ pub struct Request {
     pub scenarios: Vec<String>,
     /// The policies; those of each scenario if none.
     pub policies: Option<Vec<Policy>>,
-    /// Seeds, the same for both engines.
+    /// Seeds, the same for both engines; four times as many where links lose at random.
     pub seeds: u32,
     /// The first seed.
     pub first_seed: u64,
@@ -42,16 +47,18 @@ pub struct Request {
     pub max_lateness: Option<Nanos>,
     /// Three scenarios under two policies, unless others are named.
     pub quick: bool,
-    /// Simulated runs at a time; as many as there are cores if none. Runs of the kernel are done one at a
-    /// time.
+    /// Simulated runs at a time; as many as there are cores if none.
     pub jobs: Option<NonZeroUsize>,
+    /// Runs of the kernel at a time, one if none; not more than its engine does.
+    pub kernel_jobs: Option<NonZeroUsize>,
 }
 
 /// What is ready to run.
 pub struct Plan {
     scenarios: Vec<Planned>,
-    seeds: Vec<u64>,
+    seeds: u32,
     jobs: Option<NonZeroUsize>,
+    kernel_jobs: NonZeroUsize,
     max_lateness: Option<Nanos>,
 }
 
@@ -60,8 +67,11 @@ struct Planned {
     name: String,
     sha256: String,
     scenario: Scenario,
-    /// What the kernel's runs are stored under besides the scenario.
-    allowed: Overrides,
+    /// What the runs are stored under besides the scenario.
+    overrides: Overrides,
+    seeds: Vec<u64>,
+    /// What links and application let through, bit/s, if that is a measure.
+    most_bps: Option<f64>,
     policies: Vec<Policy>,
     kernel: Vec<Setup>,
     /// The same policies with the kernel's scheduler.
@@ -82,46 +92,53 @@ impl Plan {
     /// # Errors
     /// If a scenario or policy does not exist or does not fit, or `kernel` cannot run it here.
     pub fn of(request: &Request, kernel: &dyn Engine) -> Result<Self> {
-        let sources = sources(request)?;
-        let scenarios = sources.iter().map(|source| Planned::of(source, request, kernel));
+        let entries = entries(request)?;
+        let scenarios = entries.iter().map(|entry| Planned::of(entry, request, kernel));
         Ok(Plan {
             scenarios: scenarios.collect::<Result<_>>()?,
-            seeds: seeds(request.first_seed, request.seeds)?,
+            seeds: request.seeds,
             jobs: request.jobs,
+            kernel_jobs: request.kernel_jobs.unwrap_or(KERNEL_JOBS),
             max_lateness: request.max_lateness,
         })
     }
 }
 
-/// What is named, a file before a shipped scenario; if nothing is, shipped ones whatever files there are.
-fn sources(request: &Request) -> Result<Vec<Source>> {
+/// What is named; if nothing is, the suite.
+fn entries(request: &Request) -> Result<Vec<Entry>> {
     match request.scenarios.as_slice() {
-        [] if request.quick => QUICK_SCENARIOS.iter().map(|name| Source::named(name)).collect(),
-        [] => {
-            let all = shipped::SCENARIOS.iter().filter(|(name, _)| name.starts_with(FOLDER));
-            Ok(all.map(|&shipped| Source::shipped(shipped)).collect())
+        [] => suite::all(request.quick),
+        named => {
+            let entries: Result<Vec<Vec<Entry>>> = named.iter().map(|name| suite::named(name)).collect();
+            Ok(entries?.into_iter().flatten().collect())
         }
-        named => named.iter().map(|name| Source::open(name)).collect(),
     }
 }
 
 impl Planned {
-    fn of(source: &Source, request: &Request, kernel: &dyn Engine) -> Result<Self> {
-        let scenario = source.load(&[])?;
+    fn of(entry: &Entry, request: &Request, kernel: &dyn Engine) -> Result<Self> {
+        let scenario = entry.source.load(&entry.set)?;
+        let own = match entry.policies {
+            Some(policies) => policies::parse(&policies.join(","))?,
+            None => scenario.compare.policies.clone(),
+        };
         let asked = request.policies.as_deref();
-        let all = asked.unwrap_or(&scenario.compare.policies);
+        let all = asked.unwrap_or(&own);
         let most = if request.quick && asked.is_none() { QUICK_POLICIES } else { all.len() };
         let policies = all[..most.min(all.len())].to_vec();
         let as_asked = policies::prepare(&policies, &scenario, Kind::Usage)?;
         kernel.check(&scenario, &as_asked)?;
         let simulated: Vec<Policy> = policies.iter().map(with_mainline).collect();
         let packet = policies::prepare(&simulated, &scenario, Kind::Usage)?;
-        let file = source.name().rsplit('/').next().unwrap_or(source.name());
-        let allowed = request.max_lateness.map(|bound| ("--max-lateness".to_owned(), bound.to_string()));
+        let mut overrides = entry.set.clone();
+        overrides.extend(request.max_lateness.map(|bound| ("--max-lateness".to_owned(), bound.to_string())));
+        let factor = if loses_at_random(&scenario) { SEEDS_IF_LOSSY } else { 1 };
         Ok(Planned {
-            name: file.trim_end_matches(".toml").to_owned(),
-            sha256: source.sha256(&scenario),
-            allowed: allowed.into_iter().collect(),
+            name: entry.name.clone(),
+            sha256: entry.source.sha256(&scenario),
+            overrides,
+            seeds: seeds(request.first_seed, request.seeds.saturating_mul(factor))?,
+            most_bps: most_bps(&scenario),
             scenario,
             policies,
             kernel: as_asked,
@@ -130,15 +147,20 @@ impl Planned {
     }
 
     /// The runs of one policy.
-    fn wanted<'a>(&'a self, setup: &'a Setup, seeds: &'a [u64]) -> impl Iterator<Item = Wanted<'a>> {
-        seeds.iter().map(move |&seed| Wanted {
+    fn wanted<'a>(&'a self, setup: &'a Setup) -> impl Iterator<Item = Wanted<'a>> {
+        self.seeds.iter().map(move |&seed| Wanted {
             name: &self.name,
             scenario: &self.scenario,
             setup,
             task: Task { seed, series: false },
-            identity: (&self.sha256, &self.allowed),
+            identity: (&self.sha256, &self.overrides),
         })
     }
+}
+
+/// Whether a link loses packets by chance, other than by a queue that is full.
+fn loses_at_random(scenario: &Scenario) -> bool {
+    scenario.links.iter().any(|link| link.loss != LossSpec::None)
 }
 
 /// The same policy with the only scheduler that the kernel has.
@@ -161,29 +183,30 @@ pub fn gap(
     cancel: &Cancel,
 ) -> Measured {
     let wanted = |setups: fn(&Planned) -> &[Setup]| -> Vec<Wanted<'_>> {
-        let of_scenario =
-            |planned| setups(planned).iter().flat_map(|setup| Planned::wanted(planned, setup, &plan.seeds));
+        let of_scenario = |planned| setups(planned).iter().flat_map(|setup| Planned::wanted(planned, setup));
         plan.scenarios.iter().flat_map(of_scenario).collect()
     };
     let simulated = Batch { engine: packet, jobs: plan.jobs, cancel };
     let simulated = simulated.run(&wanted(|planned| &planned.packet), None, watch);
-    let real = Batch { engine: kernel, jobs: plan.jobs, cancel };
+    let real = Batch { engine: kernel, jobs: Some(plan.kernel_jobs), cancel };
     let real = real.run(&wanted(|planned| &planned.kernel), stored, watch);
     let partial = real.iter().any(|outcome| !matches!(outcome, Outcome::Run(_))) || cancel.is_set();
-    let mut pairs = simulated.chunks(plan.seeds.len()).zip(real.chunks(plan.seeds.len()));
+    let (mut simulated, mut real) = (simulated.into_iter(), real.into_iter());
     let mut cases = vec![];
     for planned in &plan.scenarios {
-        for (policy, (packet, kernel)) in planned.policies.iter().zip(pairs.by_ref()) {
+        for policy in &planned.policies {
+            let n = planned.seeds.len();
+            let (packet, kernel) = (runs(simulated.by_ref().take(n)), runs(real.by_ref().take(n)));
             let policy = policy.to_string();
-            cases.extend(Case::of(&planned.name, &policy, &runs(packet), &runs(kernel)));
+            cases.extend(Case::of(&planned.name, &policy, &packet, &kernel, planned.most_bps));
         }
     }
-    let gap = Gap::of(release(), cases, plan.seeds.len() as u32, plan.max_lateness);
+    let gap = Gap::of(release(), cases, plan.seeds, plan.max_lateness);
     Measured { gap, partial }
 }
 
-fn runs(outcomes: &[Outcome]) -> Vec<RunResult> {
-    outcomes.iter().cloned().filter_map(Outcome::run).collect()
+fn runs(outcomes: impl Iterator<Item = Outcome>) -> Vec<RunResult> {
+    outcomes.filter_map(Outcome::run).collect()
 }
 
 /// Release of the running kernel; empty where it is not known.

@@ -7,6 +7,7 @@
 //! deviations: docs/models/limits.md.
 
 mod cost;
+mod most;
 mod optimum;
 mod problem;
 mod programme;
@@ -24,6 +25,7 @@ use crate::path::{
     Window, base_rtt_s, delivered, least_over, links_of, peak_bps, traffic_of, trough_bps, wire_per_payload,
 };
 pub use cost::{InterfaceCost, Pace, WireBits, interface_cost};
+pub use most::most_bps;
 pub use problem::{Capacity, DeviceProblem, Goal, Optimum, Shared, Slot};
 
 /// Both limits of a scenario, `tcp-friendly` first. A kind is left out if rates or efficiency have no bound

@@ -9,6 +9,11 @@
 //!   averaged rate ← ───────────────────────────────────                when chosen
 //!                             queued + burst
 //! ```
+//! A burst ends when the sender has to stop: when windows or memory are full, or there is no more data. After
+//! the next ACK Linux chooses anew (`__mptcp_check_push`), in the middle of a page, too, and a burst is no
+//! longer than the receiver's window admits. A connection that its window limits thus sends each piece that
+//! an ACK admits where it is sent soonest.
+//!
 //! It looks at no window: data may be queued on a subflow that cannot send it yet, and stays there. That is
 //! the known weakness of this scheduler, and why its style alone is [`Style::Queues`].
 //!
@@ -24,7 +29,6 @@
 //! - all subflows have one MSS, so rates are in packets/s: the MSS cancels;
 //! - each segment lies in memory by itself, as it does on a device without segmentation offload;
 //! - send buffers are without the limit of `tcp_wmem`;
-//! - a burst is not shortened by the data-level window, and goes on after a pause; Linux then chooses anew;
 //! - what a subflow holds is reinjected at its second timeout in a row, on the best subflow that has not
 //!   carried it; Linux waits for `stale_loss_cnt` expiries of its own timer. Before that the oldest page
 //!   travels again on an idle subflow, as in Linux.
@@ -74,6 +78,10 @@ pub struct Mainline {
     /// What is left of the page that is being sent: a burst ends, and memory is looked at, between pages
     /// only.
     page_left_bytes: i32,
+    /// What the receiver's window still admits.
+    window_left_bytes: u64,
+    /// Whether nothing has been chosen since the sender last had to stop.
+    stopped: bool,
 }
 
 /// `tcp_update_pacing_rate` in 1/100 packet/s; a subflow without RTT sample counts as one with 1 µs.
@@ -106,7 +114,16 @@ impl PacketScheduler for Mainline {
             current: 0,
             burst_left_bytes: 0,
             page_left_bytes: 0,
+            window_left_bytes: u64::MAX,
+            stopped: true,
         }
+    }
+
+    fn begin(&mut self, next_byte: u64, window_bytes: u64) {
+        let page = u64::from(PAGE_BYTES);
+        self.page_left_bytes = (page - next_byte % page) as i32;
+        self.window_left_bytes = window_bytes;
+        self.stopped = true;
     }
 
     #[inline]
@@ -117,16 +134,18 @@ impl PacketScheduler for Mainline {
         }
         let page_ends = self.page_left_bytes <= 0;
         let over = page_ends && (self.burst_left_bytes == 0 || !self.has_memory(paths, self.current));
-        if over || open & (1 << self.current) == 0 {
-            (self.burst_left_bytes, self.page_left_bytes) = (0, 0);
-            self.current = self.choose(paths, open)?;
-            self.burst_left_bytes = BURST_BYTES;
+        if self.stopped || over || open & (1 << self.current) == 0 {
+            self.burst_left_bytes = 0;
+            let burst_bytes = self.window_left_bytes.clamp(segment_bytes.into(), BURST_BYTES.into()) as u32;
+            self.current = self.choose(paths, open, burst_bytes)?;
+            (self.burst_left_bytes, self.stopped) = (burst_bytes, false);
         }
         if self.page_left_bytes <= 0 {
             self.page_left_bytes += PAGE_BYTES as i32;
         }
         self.page_left_bytes -= segment_bytes as i32;
         self.burst_left_bytes = self.burst_left_bytes.saturating_sub(segment_bytes);
+        self.window_left_bytes = self.window_left_bytes.saturating_sub(segment_bytes.into());
         Some(self.current)
     }
 
@@ -149,9 +168,9 @@ impl PacketScheduler for Mainline {
 }
 
 impl Mainline {
-    /// The subflow with the least linger time, its average rate brought up to date; none while its send
-    /// buffer is full.
-    fn choose(&mut self, paths: &[PathView], open: u8) -> Option<usize> {
+    /// The subflow with the least linger time, its average rate brought up to date for a burst of so many
+    /// bytes; none while its send buffer is full.
+    fn choose(&mut self, paths: &[PathView], open: u8, burst_bytes: u32) -> Option<usize> {
         for i in members(open) {
             if self.average_rate[i] == 0 {
                 self.average_rate[i] = pacing_rate(&paths[i]);
@@ -160,7 +179,7 @@ impl Mainline {
         let linger =
             |i: &usize| (u128::from(paths[*i].queued_bytes) << 32) / u128::from(self.average_rate[*i].max(1));
         let best = members(open).min_by_key(linger).filter(|&i| self.has_memory(paths, i))?;
-        let (queued, burst) = (u128::from(paths[best].queued_bytes), u128::from(BURST_BYTES));
+        let (queued, burst) = (u128::from(paths[best].queued_bytes), u128::from(burst_bytes));
         let sum =
             u128::from(self.average_rate[best]) * queued + u128::from(pacing_rate(&paths[best])) * burst;
         self.average_rate[best] = (sum / (queued + burst)) as u64;

@@ -35,6 +35,11 @@ macro_rules! schedulers {
                 match self { $(Scheduler::$name(_) => <$scheduler>::FEATURES,)* }
             }
 
+            /// See [`PacketScheduler::begin`].
+            pub fn begin(&mut self, next_byte: u64, window_bytes: u64) {
+                match self { $(Scheduler::$name(one) => one.begin(next_byte, window_bytes),)* }
+            }
+
             /// See [`PacketScheduler::pick`].
             #[inline]
             pub fn pick(&mut self, paths: &[PathView], carried: u8, segment_bytes: u32) -> Option<usize> {

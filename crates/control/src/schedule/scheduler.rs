@@ -56,6 +56,10 @@ pub trait PacketScheduler: Sized {
     /// of a full segment.
     fn new(mss_bytes: u32) -> Self;
 
+    /// The sender begins to hand out data, as it does after every event. `next_byte` is where the next new
+    /// segment begins in the connection's data; `window_bytes` is what the receiver's window still admits.
+    fn begin(&mut self, _next_byte: u64, _window_bytes: u64) {}
+
     /// The subflow for a segment that those in the mask `carried` have carried already; `None` if it has to
     /// wait.
     ///

@@ -102,9 +102,49 @@ fn mainline_sends_bursts_and_queues_beyond_the_window() {
     assert_eq!(order[..45], [0; 45]);
     assert_eq!(order[45..], [1; 45]);
     // Memory: 2 · 100 · (2048 + 256) bytes for segments of 1460 + 832 bytes, 201.05 of them. Looked at
-    // between pages of 32 KiB: four bursts of 45 and a page of 23 end beyond it, on each.
-    assert_eq!(order.len() + fill(&mut mainline, &mut paths, 999).len(), 2 * (4 * 45 + 23));
+    // between pages of 32 KiB: four bursts of 45 on each are 360 segments, 16.04 pages; the 17th page ends
+    // with the 382nd segment, the 18th with the 404th, and 202 are beyond it.
+    assert_eq!(order.len() + fill(&mut mainline, &mut paths, 999).len(), 404);
     assert!(mainline.features().queues_ahead() && !scheduler("minrtt", &[]).features().queues_ahead());
+}
+
+#[test]
+fn mainline_chooses_anew_after_a_stop_even_within_a_page() {
+    let (mut paths, window) = ([path(100, 50_000), path(100, 50_000)], 1 << 20);
+    let mut mainline = mainline_that_has_seen(&paths);
+    mainline.begin(0, window);
+    assert_eq!(fill(&mut mainline, &mut paths, 5), [0; 5]);
+    // The receiver's window was full. The page goes on where less is queued, and then there.
+    mainline.begin(5 * u64::from(MSS), window);
+    assert_eq!(fill(&mut mainline, &mut paths, 17), [1; 17]);
+    mainline.begin(22 * u64::from(MSS), window);
+    // 22 segments of 1460 are 32,120 bytes of the page of 32,768: its last one goes to the first subflow. So
+    // does the rest of a burst of 45, until the third page ends, with the 68th segment.
+    assert_eq!(fill(&mut mainline, &mut paths, 47), [[0; 46].as_slice(), &[1]].concat());
+}
+
+#[test]
+fn a_short_burst_of_mainline_moves_its_average_rate_little() {
+    // Both begin at 100 packets per 50 ms. Then the window of the first is ten times as large.
+    let mut paths = [path(100, 50_000), path(100, 50_000)];
+    let mut grown = |burst_bytes: u64| {
+        let mut mainline = mainline_that_has_seen(&[path(1000, 50_000), path(1000, 50_000)]);
+        assert_eq!(mainline.pick(&paths, 0, MSS), Some(0));
+        paths[0].queued_bytes = 65_428;
+        paths[1].queued_bytes = 2 * 65_428;
+        paths[0].cwnd = 1000;
+        mainline.begin(0, burst_bytes);
+        assert_eq!(mainline.pick(&paths, 0, MSS), Some(0));
+        // Now the first has three times the queue of the second.
+        paths[0].queued_bytes = 6 * 65_428;
+        mainline.begin(0, u64::MAX);
+        let chosen = mainline.pick(&paths, 0, MSS);
+        paths = [path(100, 50_000), path(100, 50_000)];
+        chosen
+    };
+    // A whole burst as long as the queue: the average is (1 + 10)/2 = 5.5 times the other's. One segment:
+    // (65,428 + 10 · 1460)/(65,428 + 1460) = 1.2 times.
+    assert_eq!((grown(1 << 20), grown(MSS.into())), (Some(0), Some(1)));
 }
 
 /// The send buffers have grown with the windows.

@@ -3,6 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`socket`] | stream sockets that speak MPTCP or plain TCP |
+//! | [`memory`] | how much memory a receive window needs |
 //! | [`info`] | statistics of a connection and its subflows, fallback |
 //! | [`path_manager`] | endpoints, limits, subflows, priorities, events, through generic netlink |
 //! | [`diag`] | every connection of the namespace, its subflows and their congestion controllers |
@@ -11,6 +12,7 @@
 pub mod abort;
 pub mod diag;
 pub mod info;
+pub mod memory;
 pub mod path_manager;
 pub mod socket;
 

@@ -1,15 +1,9 @@
 //! Stream sockets that speak MPTCP or plain TCP.
 //!
 //! ## Buffers
-//! A scenario's buffers are payload. Linux counts memory: `SO_RCVBUF = v` makes 2 v bytes of it
-//! (`sk_rcvbuf`), a packet costs its `truesize`, and the window that is offered is the free memory times a
-//! scaling ratio. Before Linux 6.6 that is 1/2, so [`Buffers::receive`] = B is set as `SO_RCVBUF` = B. Since
-//! then it is 1/2 only until the first full segment shows how much of a packet is payload: 1448 of 2304 bytes
-//! for a packet of 1500 from a TUN device. So B is set as B/2 · 2304/1448 = 0.8 B: a window of 0.8 B in the
-//! handshake, and of B from the first full segment on. (Where packets are merged up to 64 kB, as on a virtual
-//! cable, it becomes 1.6 B.) Setting it ends Linux' automatic growth, as a fixed buffer asks.
-//! `TCP_WINDOW_CLAMP` would be exact, but MPTCP sockets refuse it, and the route's metric `window` holds only
-//! until the ratio changes.
+//! A scenario's buffers are payload; Linux counts memory. [`ReceiveWindow`] knows how much of it a receive
+//! window takes; `SO_RCVBUF = v` makes 2 v bytes (`sk_rcvbuf`). Setting it ends Linux' automatic growth, as a
+//! fixed buffer asks. `TCP_WINDOW_CLAMP` would be exact, but MPTCP sockets refuse it.
 //!
 //! The send buffer holds payload that is not acknowledged, almost without overhead, and `SO_SNDBUF = v` makes
 //! 2 v bytes of it: [`Buffers::send`] = S is set as S/2.
@@ -17,6 +11,7 @@
 //! Both are set with the `…FORCE` options where that is permitted: the machine's `rmem_max` does not cut a
 //! scenario short. Measured: `docs/models/kernel-traffic.md`.
 
+use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -28,6 +23,7 @@ use rustix::net::sockopt;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto};
 use serde::{Deserialize, Serialize};
 
+use super::memory::ReceiveWindow;
 use crate::error::{Doing, Error, Result};
 use crate::wait::ready;
 
@@ -45,7 +41,7 @@ pub enum Protocol {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffers {
     /// Received, not yet read by the application, or out of order.
-    pub receive: Option<Bytes>,
+    pub receive: Option<ReceiveWindow>,
     /// Written by the application, not yet acknowledged.
     pub send: Option<Bytes>,
 }
@@ -57,6 +53,9 @@ pub struct Options {
     pub congestion: Option<String>,
     /// Buffers.
     pub buffers: Buffers,
+    /// Memory of an MPTCP socket itself, if it shall have more than its subflows, whose memory is
+    /// `net.ipv4.tcp_rmem`: see [`super::memory`].
+    pub reserve: Option<Bytes>,
 }
 
 /// A socket, non-blocking.
@@ -85,6 +84,34 @@ pub fn open(protocol: Protocol, to: IpAddr) -> Result<OwnedFd> {
     })
 }
 
+/// As [`open`], with more memory for the MPTCP socket than its subflows will have: they are made later, and
+/// take `tcp_rmem` as it is then. The namespace is the calling thread's, and nobody else may open sockets in
+/// it meanwhile.
+///
+/// # Errors
+/// As [`open`], or if this process may not set the sysctl.
+fn open_with_reserve(protocol: Protocol, to: IpAddr, memory: Bytes) -> Result<OwnedFd> {
+    const SYSCTL: &str = "/proc/sys/net/ipv4/tcp_rmem";
+    let doing = "setting net.ipv4.tcp_rmem";
+    let before = fs::read_to_string(SYSCTL).doing(doing)?;
+    let least = before.split_whitespace().next().unwrap_or("4096");
+    let memory = memory.0.min(i32::MAX as u64);
+    fs::write(SYSCTL, format!("{least} {memory} {memory}")).doing(doing)?;
+    let opened = open(protocol, to);
+    fs::write(SYSCTL, before).doing(doing)?;
+    opened
+}
+
+/// Opens a socket and applies `options`.
+fn open_and_configure(protocol: Protocol, to: IpAddr, options: &Options) -> Result<OwnedFd> {
+    let socket = match options.reserve {
+        Some(memory) if protocol == Protocol::Mptcp => open_with_reserve(protocol, to, memory)?,
+        _ => open(protocol, to)?,
+    };
+    configure(&socket, options)?;
+    Ok(socket)
+}
+
 /// Applies `options`, and sends small writes at once: an application that writes a message wants it to go.
 ///
 /// # Errors
@@ -95,8 +122,8 @@ pub fn configure(socket: impl AsFd, options: &Options) -> Result<()> {
         set_congestion(socket, name)?;
     }
     sockopt::set_tcp_nodelay(socket, true).doing("switching Nagle's algorithm off")?;
-    if let Some(bytes) = options.buffers.receive {
-        let size = buffer_size(Bytes((bytes.0 as f64 * memory_per_window()) as u64), 2);
+    if let Some(window) = options.buffers.receive {
+        let size = buffer_size(window.memory(), 2);
         sockopt::set_socket_recv_buffer_size_force(socket, size)
             .or_else(|_| sockopt::set_socket_recv_buffer_size(socket, size))
             .doing("setting the receive buffer")?;
@@ -108,21 +135,6 @@ pub fn configure(socket: impl AsFd, options: &Options) -> Result<()> {
             .doing("setting the send buffer")?;
     }
     Ok(())
-}
-
-/// Memory for a byte of window, as far as packets of 1500 bytes are concerned.
-pub fn memory_per_window() -> f64 {
-    /// `SKB_TRUESIZE` of a packet whose data lies in 2048 bytes, and its payload with timestamps.
-    const MEASURED: f64 = 2304.0 / 1448.0;
-    /// `tcp_adv_win_scale` = 1.
-    const FIXED: f64 = 2.0;
-    let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    let mut numbers =
-        release.split(|c: char| !c.is_ascii_digit()).map_while(|number| number.parse::<u32>().ok());
-    match (numbers.next(), numbers.next()) {
-        (Some(major), Some(minor)) if (major, minor) < (6, 6) => FIXED,
-        _ => MEASURED,
-    }
 }
 
 /// Linux takes an `int` and doubles it.
@@ -150,8 +162,7 @@ fn set_congestion(socket: BorrowedFd<'_>, name: &str) -> Result<()> {
 /// # Errors
 /// If the address is taken or not here, or as [`open`] and [`configure`].
 pub fn listen(protocol: Protocol, at: SocketAddr, options: &Options, backlog: u16) -> Result<OwnedFd> {
-    let socket = open(protocol, at.ip())?;
-    configure(&socket, options)?;
+    let socket = open_and_configure(protocol, at.ip(), options)?;
     sockopt::set_socket_reuseaddr(&socket, true).doing("setting SO_REUSEADDR")?;
     rustix::net::bind(&socket, &at).doing(format!("binding to {at}"))?;
     rustix::net::listen(&socket, i32::from(backlog)).doing(format!("listening at {at}"))?;
@@ -202,8 +213,7 @@ pub fn start_connecting(
     to: SocketAddr,
     options: &Options,
 ) -> Result<OwnedFd> {
-    let socket = open(protocol, to.ip())?;
-    configure(&socket, options)?;
+    let socket = open_and_configure(protocol, to.ip(), options)?;
     sockopt::set_socket_reuseaddr(&socket, true).doing("setting SO_REUSEADDR")?;
     rustix::net::bind(&socket, &from).doing(format!("binding to {from}"))?;
     match rustix::net::connect(&socket, &to) {

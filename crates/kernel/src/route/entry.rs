@@ -45,6 +45,8 @@ const HOP_LEN: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u16)]
 pub enum Metric {
+    /// Largest receive window, bytes, as long as the kernel's scaling ratio stays what it is at first.
+    Window = 3,
     /// Initial congestion window, packets.
     InitialWindow = 11,
     /// Lower bound of the RTO, ms.
@@ -54,7 +56,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    const ALL: [Metric; 3] = [Metric::InitialWindow, Metric::MinRto, Metric::QuickAck];
+    const ALL: [Metric; 4] = [Metric::Window, Metric::InitialWindow, Metric::MinRto, Metric::QuickAck];
 }
 
 /// One entry of a routing table.

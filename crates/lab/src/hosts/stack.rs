@@ -8,7 +8,7 @@ use joulepath_model::units::Nanos;
 use super::spec::LabSpec;
 use super::tunnel::Tunnel;
 use joulepath_kernel::error::{Error, Result};
-use joulepath_kernel::mptcp::socket::memory_per_window;
+use joulepath_kernel::mptcp::memory::ReceiveWindow;
 use joulepath_kernel::namespace::Namespace;
 use joulepath_kernel::route::{Metric, Prefix, Route, Routing};
 
@@ -200,15 +200,15 @@ impl Stack {
 
 /// Sizes of the kernel's receive and send buffers, bytes.
 fn buffers(scenario: &Scenario) -> (u64, u64) {
-    let groups = scenario.connections.iter();
-    let (receive, send) = groups.fold((0, 0), |(receive, send): (u64, u64), group| {
-        (receive.max(group.receive_buffer.0), send.max(group.send_buffer.0))
-    });
+    let send = scenario.connections.iter().map(|group| group.send_buffer.0).max().unwrap_or(0);
     let most = i32::MAX as u64;
-    // Such a buffer makes a window of the scenario's size. The route's metric `window` would hold for the
-    // first full segment only.
-    let receive = (receive as f64 * memory_per_window()) as u64;
-    (receive.min(most), (send * BUFFER_PER_SENT).min(most))
+    (receive_window(scenario).memory().0.min(most), (send * BUFFER_PER_SENT).min(most))
+}
+
+/// The largest receive buffer of the connections under test.
+fn receive_window(scenario: &Scenario) -> ReceiveWindow {
+    let largest = scenario.connections.iter().map(|group| group.receive_buffer).max();
+    ReceiveWindow { bytes: largest.unwrap_or_default(), mss: scenario.transport.mss }
 }
 
 fn metrics(scenario: &Scenario) -> Vec<(Metric, u32)> {
@@ -219,6 +219,9 @@ fn metrics(scenario: &Scenario) -> Vec<(Metric, u32)> {
     ];
     if transport.delayed_ack.is_none() {
         metrics.push((Metric::QuickAck, 1));
+    }
+    if let Some(window) = receive_window(scenario).clamp() {
+        metrics.push((Metric::Window, u32::try_from(window.0).unwrap_or(u32::MAX)));
     }
     metrics
 }

@@ -65,14 +65,18 @@ impl Spec {
             |index: usize, start: Nanos, spread: Nanos| start_within(seed, index as u64, start, spread).0;
         // The lab lets send buffers grow with the windows up to this size. Only a smaller one is set, and
         // then it does not grow.
-        let largest = scenario.connections.iter().map(|group| group.send_buffer).max().unwrap_or(Bytes(0));
+        let largest = Largest {
+            receive: scenario.connections.iter().map(|group| group.receive_buffer).max().unwrap_or_default(),
+            send: scenario.connections.iter().map(|group| group.send_buffer).max().unwrap_or_default(),
+        };
+        let mss = scenario.transport.mss;
         for group in &scenario.connections {
             let used =
                 group.paths.iter().copied().filter(|path| stack.only_path.is_none_or(|only| only == *path));
             let places = used.map(place_of).collect::<Result<Vec<usize>>>()?;
             for _ in 0..group.count {
                 let start_ns = starts(connections.len(), group.start, group.spread);
-                connections.push(under_test(group, stack, &places, start_ns, largest)?);
+                connections.push(under_test(group, stack, &places, start_ns, (largest, mss))?);
             }
         }
         let competitors =
@@ -80,7 +84,7 @@ impl Spec {
         for (competitor, place) in scenario.competitors.iter().zip(competitors) {
             for _ in 0..competitor.count {
                 let start_ns = starts(connections.len(), competitor.start, competitor.spread);
-                connections.push(competing(competitor, stack, place, start_ns));
+                connections.push(competing(competitor, stack, place, start_ns, mss));
             }
         }
         let spec = Spec {
@@ -103,13 +107,21 @@ impl Spec {
     }
 }
 
+/// The buffers that the lab is set up for.
+#[derive(Clone, Copy)]
+struct Largest {
+    receive: Bytes,
+    send: Bytes,
+}
+
 fn under_test(
     group: &ConnectionGroup,
     stack: &Stack<'_>,
     places: &[usize],
     start_ns: u64,
-    largest: Bytes,
+    (largest, mss): (Largest, Bytes),
 ) -> Result<ConnectionSpec> {
+    let of_lab = stack.protocol == Protocol::Mptcp && group.receive_buffer == largest.receive;
     let first = places.first().ok_or_else(|| Error::Run(format!("{} has no path", group.name)))?;
     Ok(ConnectionSpec {
         name: group.name.clone(),
@@ -120,12 +132,20 @@ fn under_test(
         workload: group.workload.into(),
         download: group.direction == Direction::Download,
         start_ns,
-        receive_buffer_bytes: Some(group.receive_buffer.0),
-        send_buffer_bytes: (group.send_buffer < largest).then_some(group.send_buffer.0),
+        receive_buffer_bytes: (!of_lab).then_some(group.receive_buffer.0),
+        lab_window_bytes: of_lab.then_some(group.receive_buffer.0),
+        mss_bytes: mss.0,
+        send_buffer_bytes: (group.send_buffer < largest.send).then_some(group.send_buffer.0),
     })
 }
 
-fn competing(competitor: &Competitor, stack: &Stack<'_>, place: usize, start_ns: u64) -> ConnectionSpec {
+fn competing(
+    competitor: &Competitor,
+    stack: &Stack<'_>,
+    place: usize,
+    start_ns: u64,
+    mss: Bytes,
+) -> ConnectionSpec {
     ConnectionSpec {
         name: competitor.name.clone(),
         under_test: false,
@@ -136,6 +156,8 @@ fn competing(competitor: &Competitor, stack: &Stack<'_>, place: usize, start_ns:
         download: true,
         start_ns,
         receive_buffer_bytes: Some(COMPETITOR_BUFFER.0),
+        lab_window_bytes: None,
+        mss_bytes: mss.0,
         send_buffer_bytes: None,
     }
 }

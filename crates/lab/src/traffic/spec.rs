@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use joulepath_kernel::mptcp::MAX_SUBFLOWS;
+use joulepath_kernel::mptcp::memory::ReceiveWindow;
 use joulepath_kernel::mptcp::socket::{Buffers, Options, Protocol};
 
 /// The server's port for MPTCP.
@@ -80,8 +81,13 @@ pub struct ConnectionSpec {
     pub download: bool,
     /// When it begins, ns.
     pub start_ns: u64,
-    /// Data-level receive buffer, bytes; none lets Linux choose.
+    /// Data-level receive buffer, bytes; none leaves it to the namespace.
     pub receive_buffer_bytes: Option<u64>,
+    /// The receive buffer for which the namespace was set up, bytes, if it is this connection's: then nothing
+    /// else sets it, and the MPTCP socket gets a reserve.
+    pub lab_window_bytes: Option<u64>,
+    /// Payload of a full segment, bytes: how much memory a receive buffer needs depends on it.
+    pub mss_bytes: u64,
     /// Data-level send buffer, bytes; none lets Linux choose.
     pub send_buffer_bytes: Option<u64>,
 }
@@ -175,11 +181,13 @@ impl ConnectionSpec {
     }
 
     pub(crate) fn options(&self) -> Options {
+        let window = |bytes| ReceiveWindow { bytes: Bytes(bytes), mss: Bytes(self.mss_bytes) };
         let buffers = Buffers {
-            receive: self.receive_buffer_bytes.map(Bytes),
+            receive: self.receive_buffer_bytes.map(window),
             send: self.send_buffer_bytes.map(Bytes),
         };
-        Options { congestion: Some(self.congestion.clone()), buffers }
+        let reserve = self.lab_window_bytes.and_then(|bytes| window(bytes).reserve());
+        Options { congestion: Some(self.congestion.clone()), buffers, reserve }
     }
 }
 

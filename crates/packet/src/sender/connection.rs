@@ -182,6 +182,12 @@ impl SenderEnd {
         }
     }
 
+    /// Tells the scheduler that data is about to be handed out.
+    pub(super) fn begin_push(&mut self, mss_bytes: u64) {
+        let (next, left) = (self.data.next(), self.data.window_left());
+        self.scheduler.begin(u64::from(next) * mss_bytes, u64::from(left) * mss_bytes);
+    }
+
     /// Lets the segments that were committed to subflow `i` ahead of its window wait for another subflow.
     pub(crate) fn reinject_committed(&mut self, i: usize) {
         for (dsn, _) in std::mem::take(&mut self.committed[i]) {

@@ -72,6 +72,11 @@ impl DataSender {
         self.next < self.end()
     }
 
+    /// Segments that the data-level window admits beyond the next one, whatever the application has written.
+    pub(super) fn window_left(&self) -> u32 {
+        (self.una + self.window).saturating_sub(self.next)
+    }
+
     /// First DSN beyond the windows.
     #[inline]
     fn end(&self) -> u32 {

@@ -41,7 +41,9 @@ impl Sender<'_> {
     /// Lets the scheduler commit segments to subflows before their windows admit them.
     #[cold]
     fn push_ahead(&mut self) {
-        self.end.fill_send_buffer(self.cx.config.transport.mss.0);
+        let mss_bytes = self.cx.config.transport.mss.0;
+        self.end.fill_send_buffer(mss_bytes);
+        self.end.begin_push(mss_bytes);
         for i in 0..self.subflows.len() {
             self.send_committed(i);
         }

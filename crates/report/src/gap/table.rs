@@ -2,12 +2,15 @@
 
 use joulepath_model::units::Nanos;
 
-use super::{Case, Gap, Quantity, Summary};
+use super::{Case, FULL, Gap, Quantity, Summary};
 use crate::text::{cut, seeds};
 
 /// Longest names of scenarios and policies: the table has 80 columns.
 const SCENARIO: usize = 15;
 const POLICY: usize = 20;
+const PLACE: usize = 27;
+/// Below this rate, bit/s, two decimals of Mbit/s say too little.
+const SLOW_BPS: f64 = 1e6;
 
 /// For a terminal: 80 columns.
 pub fn table(gap: &Gap) -> String {
@@ -33,44 +36,58 @@ pub fn table(gap: &Gap) -> String {
         let scenario = if case.scenario == last { "" } else { &case.scenario };
         let [goodput, share, rtt, energy] = case.differences.map(percent);
         text += &format!(
-            "{:SCENARIO$} {:POLICY$} {:>8.2} {:>8.2}{goodput:>6}{share:>6}{rtt:>6}{energy:>7}\n",
+            "{:SCENARIO$} {:POLICY$} {:>8} {:>8}{goodput:>6}{share:>6}{rtt:>6}{energy:>7}\n",
             cut(scenario, SCENARIO),
-            cut(&case.policy, POLICY),
-            case.packet.goodput_bps / 1e6,
-            case.kernel.goodput_bps / 1e6,
+            cut(&(case.policy.clone() + if case.full { " =" } else { "" }), POLICY),
+            mbps(case, case.packet.goodput_bps),
+            mbps(case, case.kernel.goodput_bps),
         );
         last = &case.scenario;
     }
     text += "\n";
+    if gap.hard < gap.cases.len() {
+        text += &format!("= both engines carry at least {} of all that can be carried\n\n", full());
+    }
+    text += &format!("{:9} {:>13} {:>13} {:>13}  where\n", "", "median of all", "of hard cells", "worst");
     for summary in &gap.summary {
-        text += &format!("{}\n", sentence(summary));
+        text += &format!("{}\n", row(summary));
     }
     text
 }
 
 /// For docs/fidelity.md.
 pub fn markdown(gap: &Gap) -> String {
-    let mut text =
-        format!("{}.\n{}\n| | median | worst | where |\n|---|---|---|---|\n", title(gap), lateness(gap));
+    let mut text = format!(
+        "{}.\n{}\n| | median of all | of hard ones | worst | where |\n|---|---|---|---|---|\n",
+        title(gap),
+        lateness(gap)
+    );
     for summary in &gap.summary {
         text += &format!(
-            "| {} | {} | {} | {}, `{}` |\n",
+            "| {} | {} | {} | {} | {}, `{}` |\n",
             summary.quantity.name(),
             with_unit(summary.quantity, summary.median, false),
+            of_hard(summary),
             with_unit(summary.quantity, summary.worst, true),
             summary.scenario,
             summary.policy
         );
     }
+    text += &format!(
+        "\nIn a cell that is full (=) both engines carry at least {} of all that links and application let \
+         through; the others are hard.\n",
+        full()
+    );
     text += "\n| scenario | policy | packet, Mbit/s | kernel, Mbit/s | goodput, % | share, points | mean \
              RTT, % | energy, % |\n";
     text += "|---|---|---:|---:|---:|---:|---:|---:|\n";
     for case in &gap.cases {
         let [goodput, share, rtt, energy] = case.differences.map(percent);
         text += &format!(
-            "| {} | `{}` | {} | {} | {goodput} | {share} | {rtt} | {energy} |\n",
+            "| {} | `{}`{} | {} | {} | {goodput} | {share} | {rtt} | {energy} |\n",
             case.scenario,
             case.policy,
+            if case.full { " =" } else { "" },
             with_spread(case, true),
             with_spread(case, false),
         );
@@ -79,8 +96,23 @@ pub fn markdown(gap: &Gap) -> String {
 }
 
 fn title(gap: &Gap) -> String {
-    let (release, cases) = (&gap.release, gap.cases.len());
-    format!("Kernel {release} against the packet engine, {}, {cases} cases", seeds(gap.seeds))
+    let (release, cases, hard) = (&gap.release, gap.cases.len(), gap.hard);
+    let most = gap.cases.iter().map(|case| case.packet.runs).max().unwrap_or(0);
+    let lossy = if most > gap.seeds as usize { format!(" ({most} with loss)") } else { String::new() };
+    format!(
+        "Kernel {release} against the packet engine, {}{lossy}, {cases} cases, {hard} of them hard",
+        seeds(gap.seeds)
+    )
+}
+
+/// The least part that both engines carry in a full cell.
+fn full() -> String {
+    format!("{:.0} %", FULL * 100.0)
+}
+
+fn of_hard(summary: &Summary) -> String {
+    let hard = summary.median_hard.map(|median| with_unit(summary.quantity, median, false));
+    hard.unwrap_or_else(|| "–".to_owned())
 }
 
 /// A line for the lateness that was allowed.
@@ -91,22 +123,32 @@ fn lateness(gap: &Gap) -> String {
 
 fn with_spread(case: &Case, packet: bool) -> String {
     let means = if packet { &case.packet } else { &case.kernel };
-    let mbps = means.goodput_bps / 1e6;
     match means.runs {
-        1 => format!("{mbps:.2}"),
-        _ if means.deterministic => format!("{mbps:.2}, no chance in it"),
-        _ => format!("{mbps:.2} ± {:.2}", mbps * means.goodput_spread),
+        1 => mbps(case, means.goodput_bps),
+        _ if means.deterministic => format!("{}, no chance in it", mbps(case, means.goodput_bps)),
+        _ => format!(
+            "{} ± {}",
+            mbps(case, means.goodput_bps),
+            mbps(case, means.goodput_bps * means.goodput_spread)
+        ),
     }
 }
 
-fn sentence(summary: &Summary) -> String {
+/// A rate of the case in Mbit/s, with one digit more if it is slow.
+fn mbps(case: &Case, bps: f64) -> String {
+    let decimals = if case.packet.goodput_bps < SLOW_BPS { 3 } else { 2 };
+    format!("{:.decimals$}", bps / 1e6)
+}
+
+fn row(summary: &Summary) -> String {
+    let place = format!("{}, {}", summary.scenario, summary.policy);
     format!(
-        "{:9} median {:>7}, worst {:>8} ({}, {})",
+        "{:9} {:>13} {:>13} {:>13}  {}",
         summary.quantity.name(),
         with_unit(summary.quantity, summary.median, false),
+        of_hard(summary),
         with_unit(summary.quantity, summary.worst, true),
-        summary.scenario,
-        summary.policy
+        cut(&place, PLACE)
     )
 }
 

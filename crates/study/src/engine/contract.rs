@@ -17,6 +17,9 @@ use crate::error::Result;
 pub struct EngineOptions {
     /// How late packets may leave the links of an emulation; none: as late as each scenario tolerates.
     pub max_lateness: Option<Nanos>,
+    /// Runs at a time of an engine that works in real time; one if none. Links of slow scenarios leave the
+    /// processor idle most of the time; a run whose links were late has failed as ever.
+    pub at_a_time: Option<NonZeroUsize>,
     /// The program whose processes emulate links and make traffic: one that begins with
     /// `joulepath_lab::worker::run_if_asked`. None: this program.
     pub worker: Option<PathBuf>,

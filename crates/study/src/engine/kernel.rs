@@ -18,17 +18,20 @@ use crate::error::Result;
 /// Namespaces, controllers and processes of a run come and go in about this time.
 const AROUND: Duration = Duration::from_millis(400);
 
-/// A run takes as long as the scenario says, and needs the machine for itself.
+/// A run takes as long as the scenario says, and unless its links are slow it needs the machine for itself.
 pub(super) struct Kernel {
     /// A run whose links were later than this has failed; none asks the scenario.
     max_lateness: Option<Nanos>,
+    /// Labs that stand beside each other.
+    at_a_time: NonZeroUsize,
     worker: Program,
 }
 
 impl Kernel {
     pub(super) fn new(options: &EngineOptions) -> Self {
         let worker = options.worker.as_ref().map_or_else(Program::current, Program::at);
-        Kernel { max_lateness: options.max_lateness, worker }
+        let at_a_time = options.at_a_time.unwrap_or(NonZeroUsize::MIN);
+        Kernel { max_lateness: options.max_lateness, at_a_time, worker }
     }
 }
 
@@ -38,7 +41,7 @@ impl Engine for Kernel {
     }
 
     fn most_at_a_time(&self) -> Option<NonZeroUsize> {
-        Some(NonZeroUsize::MIN)
+        Some(self.at_a_time)
     }
 
     /// Other work on the machine that lasts an instant is enough to spoil a run.

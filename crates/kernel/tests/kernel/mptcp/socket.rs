@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use joulepath_kernel::error::Result;
 use joulepath_kernel::mptcp::diag::{self, Listing};
 use joulepath_kernel::mptcp::info::{FullInfo, connection_info, full_info};
+use joulepath_kernel::mptcp::memory::ReceiveWindow;
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits, PathManager};
 use joulepath_kernel::mptcp::socket::{Buffers, Options, Protocol, accept_within, connect_within, listen};
 use joulepath_model::units::Bytes;
@@ -272,7 +273,7 @@ fn a_receive_buffer_is_nearly_the_first_window_and_at_most_twice_that_later() {
     for protocol in [Protocol::Mptcp, Protocol::Tcp] {
         let size = 1 << 20;
         let net = Net::v4(1);
-        let buffers = Buffers { receive: Some(Bytes(size)), send: Some(Bytes(64 << 10)) };
+        let buffers = Buffers { receive: Some(ReceiveWindow::of(Bytes(size))), send: Some(Bytes(64 << 10)) };
         let connection = Connection::open(&net, protocol, protocol, &Options { buffers, ..reno() });
         connection.exchange();
         let window = || {

@@ -58,6 +58,8 @@ fn bulk(paths: usize) -> ConnectionSpec {
         download: true,
         start_ns: 0,
         receive_buffer_bytes: Some(1 << 20),
+        lab_window_bytes: None,
+        mss_bytes: 1448,
         send_buffer_bytes: Some(1 << 20),
     }
 }
