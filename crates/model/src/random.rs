@@ -35,6 +35,8 @@ pub enum Domain {
     Placement = 9,
     /// Backoff and errors on a shared channel.
     Channel = 10,
+    /// Draws of scenarios by the league.
+    League = 20,
 }
 
 /// One reproducible sequence of random numbers.
