@@ -266,9 +266,10 @@ impl League {
             rule: format!(
                 "score: share of the energy limit times work done in time, each at least {LEAST}; geometric \
                  means over the scenarios of a family and over the families; intervals: 95 %, resampling \
-                 scenarios within families and seeds within scenarios; a policy begins a new tier if a member of \
-                 the tier above is better with a familywise error of 5 % (paired bootstrap, single-step max-T); \
-                 who did not run everywhere has no tier; takes_too_much: more than {MOST_TCPS} TCPs"
+                 scenarios within families and seeds within scenarios; a policy begins a new tier if a \
+                 member of the tier above is better with a familywise error of 5 % (paired bootstrap, \
+                 single-step max-T); who did not run everywhere has no tier; takes_too_much: more than \
+                 {MOST_TCPS} TCPs"
             ),
             families: played.families,
             scenarios: played.results.iter().map(|result| result.row.clone()).collect(),

@@ -31,7 +31,8 @@ use crate::seeds::seeds;
 use crate::stored::StoredRuns;
 pub use family::Family;
 
-/// Seeds of each policy on each scenario: what differs between scenarios outweighs what differs between seeds.
+/// Seeds of each policy on each scenario: what differs between scenarios outweighs what differs between
+/// seeds.
 const SEEDS: u32 = 3;
 /// As [`SEEDS`], for [`Request::quick`].
 const SEEDS_QUICK: u32 = 2;

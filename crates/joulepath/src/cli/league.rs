@@ -14,9 +14,10 @@ Examples:
                    --front docs/img/league-front.svg --json > results/league.json
 
 Families: papers, bulk, files, streams, requests, messages, mobility, shared. All but the papers' are drawn at
-random: another --seed draws scenarios that nobody has tuned anything for. The score is the share of the energy
-limit times the work that is done in time; policies of one tier are not told apart. A page needs two lines
-`<!-- league: begin -->` and `<!-- league: end -->` for the tiers, or the same with `league-full` for everything.
+random: another --seed draws scenarios that nobody has tuned anything for. The score is the share of the
+energy limit times the work that is done in time; policies of one tier are not told apart. A page needs two
+lines `<!-- league: begin -->` and `<!-- league: end -->` for the tiers, or the same with `league-full` for
+everything.
 Ctrl-C once: runs under way end; with --runs the same command goes on after those that have finished.";
 
 /// Options of `league`.
@@ -41,7 +42,8 @@ pub(crate) struct LeagueOptions {
     #[arg(long, value_name = "FILE")]
     pub(crate) runs: Option<PathBuf>,
     /// Write the drawn scenarios into this folder, and run nothing.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["runs", "markdown", "front", "report", "json", "seeds", "jobs"])]
+    #[arg(long, value_name = "DIR")]
+    #[arg(conflicts_with_all = ["runs", "markdown", "front", "report", "json", "seeds", "jobs"])]
     pub(crate) write: Option<PathBuf>,
     /// Write the tables into these pages, separated by commas, between their marks.
     #[arg(long, value_name = "FILE", value_delimiter = ',')]

@@ -20,8 +20,7 @@ fn the_league_makes_tiers_keeps_its_runs_and_fills_pages() {
     let policies = league["policies"].as_array().unwrap();
     // By score, and tiers ascend with it.
     let ranked = || policies.iter().filter(|policy| policy["tier"].is_u64());
-    let scores: Vec<f64> =
-        ranked().map(|policy| policy["score"]["mean"]["mean"].as_f64().unwrap()).collect();
+    let scores: Vec<f64> = ranked().map(|policy| policy["score"]["mean"]["mean"].as_f64().unwrap()).collect();
     assert!(scores.len() >= 6 && scores.windows(2).all(|pair| pair[0] >= pair[1]), "{scores:?}");
     let tiers: Vec<u64> = ranked().map(|policy| policy["tier"].as_u64().unwrap()).collect();
     assert!(tiers[0] == 1 && tiers.windows(2).all(|pair| pair[0] <= pair[1]), "{tiers:?}");
@@ -63,7 +62,10 @@ fn the_league_makes_tiers_keeps_its_runs_and_fills_pages() {
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
     let short = read("short.md");
     assert!(short.starts_with("top\n<!-- league: begin -->\n| tier | policies |"), "{short}");
-    assert!(short.ends_with("-->\nbottom\n") && !short.contains("old") && short.contains("| 1 | "), "{short}");
+    assert!(
+        short.ends_with("-->\nbottom\n") && !short.contains("old") && short.contains("| 1 | "),
+        "{short}"
+    );
     assert!(read("full.md").contains("| messages | 1 |"), "{}", read("full.md"));
     assert!(read("img/front.svg").starts_with("<svg"));
     assert!(read("pages/league.html").contains("class=\"league-front\""));
@@ -76,18 +78,22 @@ fn drawn_scenarios_are_files_that_can_be_compared() {
     let write = ["league", "--family", "mobility", "--seed", "9", "--write", "drawn"];
     let said = joulepath_in(folder.path(), &write).ok();
     let files: Vec<&str> = said.lines().collect();
-    assert_eq!((files.len(), files[0]), (8, "drawn/mobility-9-01.toml"));
+    assert_eq!((files.len(), files[0]), (12, "drawn/mobility-9-01.toml"));
     let text = fs::read_to_string(folder.path().join(files[0])).unwrap();
-    assert!(text.starts_with("# Draw 1 of the family `mobility`: `joulepath league --family mobility --seed 9`"));
+    assert!(
+        text.starts_with("# Draw 1 of the family `mobility`: `joulepath league --family mobility --seed 9`")
+    );
     for file in files {
         joulepath_in(folder.path(), &["show", file]).ok();
     }
-    let compare = ["compare", "drawn/mobility-9-01.toml", "--seeds", "1", "--policies", "mptcp", "--duration", "8 s"];
+    let compare =
+        ["compare", "drawn/mobility-9-01.toml", "--seeds", "1", "--policies", "mptcp", "--duration", "8 s"];
     joulepath_in(folder.path(), &compare).ok();
     // What is run is what was written.
     let quick = ["league", "--quick", "--family", "mobility", "--seed", "9", "--seeds", "1", "--json"];
     let league = joulepath_in(folder.path(), &quick).json();
-    let sum = std::process::Command::new("sha256sum").arg(folder.path().join("drawn/mobility-9-01.toml")).output();
+    let sum =
+        std::process::Command::new("sha256sum").arg(folder.path().join("drawn/mobility-9-01.toml")).output();
     if let Ok(sum) = sum {
         let sum = String::from_utf8(sum.stdout).unwrap();
         assert_eq!(league["scenarios"][0]["sha256"].as_str(), sum.split(' ').next());

@@ -1,5 +1,5 @@
-//! The energy–goodput front of the league as a picture: what goodput costs, over the scenarios where it depends
-//! on the policy.
+//! The energy–goodput front of the league as a picture: what goodput costs, over the scenarios where it
+//! depends on the policy.
 
 use std::fmt::Write as _;
 
@@ -62,9 +62,9 @@ pub fn front(league: &League) -> Option<String> {
     let x = Axis::around(dots.iter().map(|dot| dot.x[0]), [FRAME[0], FRAME[2]])?;
     let y = Axis::around(dots.iter().map(|dot| dot.y[0]), [FRAME[3], FRAME[1]])?;
     let mut svg = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"league-front\" viewBox=\"0 0 {} {}\" role=\"img\" \
-         aria-label=\"Goodput and share of the energy limit of {} policies\">\n<style>\n{}</style>\n\
-         <rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"league-front\" viewBox=\"0 0 {} {}\" \
+         role=\"img\" tabindex=\"0\" aria-label=\"Goodput and share of the energy limit of {} \
+         policies\">\n<style>\n{}</style>\n <rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n\
          <text class=\"head\" x=\"{}\" y=\"24\">What goodput costs</text>\n\
          <text class=\"dim\" x=\"{}\" y=\"42\">{}, those where goodput depends on the policy</text>\n",
         SIZE[0],
@@ -85,13 +85,14 @@ pub fn front(league: &League) -> Option<String> {
     Some(svg)
 }
 
-/// Whether nobody has both more goodput and a larger share.
+/// Whether it is a policy, and no policy has both more goodput and a larger share. Paths that are chosen in
+/// hindsight are none.
 fn is_on_front(dot: &Dot<'_>, dots: &[Dot<'_>]) -> bool {
     let beats = |other: &Dot<'_>| {
         let no_less = other.x[0] >= dot.x[0] && other.y[0] >= dot.y[0];
-        no_less && (other.x[0] > dot.x[0] || other.y[0] > dot.y[0])
+        other.row.baseline.is_none() && no_less && (other.x[0] > dot.x[0] || other.y[0] > dot.y[0])
     };
-    !dots.iter().any(beats)
+    dot.row.baseline.is_none() && !dots.iter().any(beats)
 }
 
 /// The policies that nobody beats in both, joined by steps: what lies to the left and below is beaten.
@@ -123,8 +124,8 @@ fn mark(dot: &Dot<'_>, x: &Axis, y: &Axis) -> String {
     let score = dot.row.score.as_ref().map_or(f64::NAN, |score| 100.0 * score.mean.mean);
     format!(
         "<path class=\"whisker\" d=\"M{left:.1} {py:.1}H{right:.1}M{px:.1} {low:.1}V{high:.1}\"/>\
-         <circle class=\"{class}\" cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"5\"><title>{}: goodput {:.2}, {:.1} % of the \
-         limit, score {score:.1} %</title></circle>\n",
+         <circle class=\"{class}\" cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"5\"><title>{}: goodput {:.2}, {:.1} % \
+         of the limit, score {score:.1} %</title></circle>\n",
         escaped(&dot.row.label),
         dot.x[0],
         dot.y[0],
@@ -196,11 +197,12 @@ fn grid(x: &Axis, y: &Axis) -> String {
         );
     }
     svg + &format!(
-        "<text text-anchor=\"middle\" x=\"{}\" y=\"{}\">goodput over that of the fastest single path; further right \
-         is better</text>\n<text text-anchor=\"middle\" transform=\"translate(18 {}) rotate(-90)\">share of the energy \
-         limit, %; higher is better</text>\n\
-         <text class=\"dim\" x=\"{left}\" y=\"{}\">green: first tier · hollow: a single path chosen in hindsight, or not \
-         run everywhere · lines: 95 % intervals · dashed: nobody is better in both</text>\n",
+        "<text text-anchor=\"middle\" x=\"{}\" y=\"{}\">goodput over that of the fastest single path; \
+         further right is better</text>\n<text text-anchor=\"middle\" transform=\"translate(18 {}) \
+         rotate(-90)\">share of the energy limit, %; higher is better</text>\n\
+         <text class=\"dim\" x=\"{left}\" y=\"{}\">green: first tier · hollow: a single path chosen in \
+         hindsight, or not run everywhere · lines: 95 % intervals · dashed: no policy \
+         is better in both</text>\n",
         (left + right) / 2.0,
         bottom + 34.0,
         (top + bottom) / 2.0,

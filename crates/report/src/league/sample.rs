@@ -1,9 +1,10 @@
 //! Means over scenarios and seeds, and the same means of what is drawn from them again.
 //!
-//! Families are fixed and weigh alike; within a family scenarios weigh alike. A resample draws as many scenarios
-//! of each family as it has, with replacement, and for each of them as many seeds. It is the same one for all
-//! policies, so that what a scenario has in store for all of them cancels in their differences (the bootstrap
-//! of nested data: Davison and Hinkley, *Bootstrap Methods and their Application*, 1997, section 3.8).
+//! Families are fixed and weigh alike; within a family scenarios weigh alike. A resample draws as many
+//! scenarios of each family as it has, with replacement, and for each of them as many seeds. It is the same
+//! one for all policies, so that what a scenario has in store for all of them cancels in their differences
+//! (the bootstrap of nested data: Davison and Hinkley, *Bootstrap Methods and their Application*, 1997,
+//! section 3.8).
 
 use joulepath_model::result::Estimate;
 use rand_pcg::Pcg32;
@@ -81,8 +82,8 @@ impl Means {
 }
 
 /// Ratios have geometric means: what one policy has twice of on one scenario and half of on another is
-/// balanced, whatever they are normalised by (Fleming and Wallace, CACM 29(3), 1986). Shares of TCPs, which may
-/// be nothing, have arithmetic ones.
+/// balanced, whatever they are normalised by (Fleming and Wallace, CACM 29(3), 1986). Shares of TCPs, which
+/// may be nothing, have arithmetic ones.
 fn to_scale(metric: Metric, ratio: f64) -> f64 {
     let least = if metric == Metric::Score { LEAST * LEAST } else { LEAST };
     if metric == Metric::TcpShare { ratio } else { libm::log(ratio.max(least)) }
@@ -146,8 +147,9 @@ mod tests {
         assert!(samples.means(&[None, None, None, None], Metric::OfLimit).is_none());
     }
 
-    /// One seed each: what varies are the scenarios. 200 of them, half at 0.2 and half at 0.8: the mean of the
-    /// logarithms has a standard error of ln 2/√200 = 0.049, so the interval is about 0.4 · exp(±1.96 · 0.049).
+    /// One seed each: what varies are the scenarios. 200 of them, half at 0.2 and half at 0.8: the mean of
+    /// the logarithms has a standard error of ln 2/√200 = 0.049, so the interval is about 0.4 · exp(±1.96 ·
+    /// 0.049).
     #[test]
     fn the_interval_is_over_the_scenarios_and_not_only_over_the_seeds() {
         let cells: Vec<Cell> = (0..200).map(|i| cell(&[if i % 2 == 0 { 0.2 } else { 0.8 }])).collect();

@@ -6,7 +6,7 @@ use super::{LEAST, League, MOST_TCPS, Metric, Row, SummaryRow};
 use crate::text::{cut, seeds, wrapped};
 
 /// Longest label: the table has 80 columns.
-const LABEL: usize = 23;
+const LABEL: usize = 22;
 /// No label is longer.
 pub(super) const LABEL_WHOLE: usize = 200;
 /// Marks a policy that takes more than its share.
@@ -16,7 +16,7 @@ pub(super) const TOO_MUCH: &str = "†";
 pub fn table(league: &League, width: usize) -> String {
     let line = |cells: [&str; 9]| {
         let [tier, label, score, limit, work, goodput, time, share, most] = cells;
-        let numbers = format!("{score:>10}{limit:>9}{work:>7}{goodput:>9}{time:>6}{share:>7}{most:>6}");
+        let numbers = format!("{score:>10} {limit:>8}{work:>7}{goodput:>8} {time:>5}{share:>7} {most:>6}");
         format!("{tier:>2} {label:LABEL$}{numbers}").trim_end().to_owned() + "\n"
     };
     let mut text = format!("{}\n\n", title(league));
@@ -52,7 +52,8 @@ pub(super) fn title(league: &League) -> String {
     )
 }
 
-/// Tier, label of at most so many characters, score with interval, limit, work, goodput, time, TCPs, most TCPs.
+/// Tier, label of at most so many characters, score with interval, limit, work, goodput, time, TCPs, most
+/// TCPs.
 pub(super) fn cells(policy: &Row, label: usize) -> [String; 9] {
     let mean = |summary: &SummaryRow| summary.mean.mean;
     let text = |summary: &Option<SummaryRow>, write: &dyn Fn(&SummaryRow) -> String| {
@@ -69,8 +70,8 @@ pub(super) fn cells(policy: &Row, label: usize) -> [String; 9] {
         percent(&policy.work),
         ratio(&policy.goodput),
         ratio(&policy.time),
-        ratio(&policy.tcp_share),
-        text(&policy.tcp_share, &|share| format!("{:.2}", share.worst)) + too_much,
+        ratio(&policy.tcp_share) + too_much,
+        text(&policy.tcp_share, &|share| format!("{:.2}", share.worst)),
     ]
 }
 
@@ -84,21 +85,22 @@ pub(super) fn with_interval(score: &SummaryRow) -> String {
 pub(super) fn notes(league: &League) -> impl Iterator<Item = String> {
     let reading = [
         format!(
-            "Score: share of the energy limit times the work that is done in time, each at least {:.0} %; ± half \
-             of the 95 % interval over scenarios and seeds. Policies of one tier are not told apart, 5 % error \
-             over all pairs. Means are geometric over scenarios and families, of TCPs arithmetic.",
+            "Score: share of the energy limit times the work that is done in time, each at least {:.0} %; \
+             ± half of the 95 % interval over scenarios and seeds. Policies of one tier are not told \
+             apart, 5 % error over all pairs. Means are geometric over scenarios and families, of TCPs \
+             arithmetic.",
             LEAST * 100.0
         ),
         "Limit: bits per joule over the best that TCP-friendly rates allow. Work: done in time over offered \
          (endless data: what one TCP on each bottleneck carries; files and requests: what the fastest single \
          path does; streams and messages: what comes before its deadline)."
             .to_owned(),
-        "Goodput, time: over those of the fastest single path; time is that of a file, or the 95th percentile \
-         of delays."
+        "Goodput, time: over those of the fastest single path; time is that of a file, or the 95th \
+         percentile of delays."
             .to_owned(),
         format!(
-            "TCPs: goodput of a connection over that of a TCP at the bottleneck that they share ({}); {TOO_MUCH} \
-             more than {MOST_TCPS} in the mean: what it gains is not its own.",
+            "TCPs: goodput of a connection over that of a TCP at the bottleneck that they share ({}); \
+             {TOO_MUCH} more than {MOST_TCPS} in the mean: what it gains is not its own.",
             shared(league)
         ),
     ];

@@ -37,8 +37,8 @@ fn player(name: &str) -> Player {
     Player { policy: name.into(), label: name.into(), parts: String::new(), baseline: None }
 }
 
-/// `good` is twice as good as `bad` and `twin` everywhere, up to 5 %; `bad` and `twin` are the same; `absent` is
-/// the best but has not run on one scenario.
+/// `good` is twice as good as `bad` and `twin` everywhere, up to 5 %; `bad` and `twin` are the same; `absent`
+/// is the best but has not run on one scenario.
 fn league() -> League {
     let players = ["bad", "good", "twin", "absent"].map(player);
     let result = |i: usize| {

@@ -18,8 +18,8 @@ pub(super) struct Sizes {
 
 impl Sizes {
     /// What makes up for few scenarios. n draws of n vary by √((n − 1)/n) less than the mean of n does, and a
-    /// quantile of resamples is normal where Student's t, with ν degrees of freedom, has longer tails: t ≈ z +
-    /// (z³ + z)/4ν + (5z⁵ + 16z³ + 3z)/96ν² (Abramowitz and Stegun, 26.7.5).
+    /// quantile of resamples is normal where Student's t, with ν degrees of freedom, has longer tails: t ≈ z
+    /// + (z³ + z)/4ν + (5z⁵ + 16z³ + 3z)/96ν² (Abramowitz and Stegun, 26.7.5).
     fn widened(self, z: f64) -> f64 {
         let Some(least) = self.least else { return z };
         let (n, nu) = (least as f64, self.freedom as f64);
@@ -116,8 +116,9 @@ mod tests {
 
     const SIZES: Sizes = Sizes { least: Some(40), freedom: 39 };
 
-    /// The mean scores of policies on `n` scenarios, and 500 resamples of the scenarios. A policy's score on a
-    /// scenario is its level, and noise of the policy's own, uniform within ±1/2 (standard deviation 0.289).
+    /// The mean scores of policies on `n` scenarios, and 500 resamples of the scenarios. A policy's score on
+    /// a scenario is its level, and noise of the policy's own, uniform within ±1/2 (standard deviation
+    /// 0.289).
     fn resampled(levels: &[f64], n: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
         let mut random = generator();
         let mut noise = || below(&mut random, 10_001) as f64 / 10_000.0 - 0.5;
@@ -175,8 +176,8 @@ mod tests {
         assert!(wrong <= 14, "{wrong} of 100");
     }
 
-    /// t of 15 degrees of freedom has the tail of 3.5 normal standard errors at 4.44 (0.023 %, one side), and 16
-    /// draws of 16 vary by √(15/16) less: 4.44 · 1.0328 = 4.59.
+    /// t of 15 degrees of freedom has the tail of 3.5 normal standard errors at 4.44 (0.023 %, one side), and
+    /// 16 draws of 16 vary by √(15/16) less: 4.44 · 1.0328 = 4.59.
     #[test]
     fn few_scenarios_want_a_larger_difference() {
         let widened = Sizes { least: Some(16), freedom: 15 }.widened(3.5);
@@ -190,10 +191,10 @@ mod tests {
         assert_eq!(tiers(&[2.0, 1.0], &[], SIZES), [1, 1]);
     }
 
-    /// The second varies by ±1.5, the first by ±0.1. Standard errors: first and second √(0.1² + 1.5²) = 1.503,
-    /// second and third 1.5, first and third 0.1; the largest deviation of a resample is 1 or 1.6/1.503 =
-    /// 1.064 errors. So differences of 1 with the second say nothing, and one of 2 between the first and the
-    /// third does.
+    /// The second varies by ±1.5, the first by ±0.1. Standard errors: first and second √(0.1² + 1.5²) =
+    /// 1.503, second and third 1.5, first and third 0.1; the largest deviation of a resample is 1 or
+    /// 1.6/1.503 = 1.064 errors. So differences of 1 with the second say nothing, and one of 2 between the
+    /// first and the third does.
     #[test]
     fn no_two_members_of_a_tier_are_apart() {
         let sign = |bit: i32| if bit == 0 { 1.0 } else { -1.0 };

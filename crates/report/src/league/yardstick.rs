@@ -13,8 +13,8 @@ const LEAST_DEADLINE_S: f64 = 0.2;
 /// The work of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Task {
-    /// There is always more data. Offered is what one TCP on each bottleneck would carry: the best single path
-    /// of each of these groups of paths, together.
+    /// There is always more data. Offered is what one TCP on each bottleneck would carry: the best single
+    /// path of each of these groups of paths, together.
     Endless {
         /// The paths, grouped by the bottleneck that they share.
         bottlenecks: Vec<Vec<PathIndex>>,

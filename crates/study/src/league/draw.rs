@@ -109,8 +109,8 @@ fn files(dice: &mut Dice) -> Body {
     Body { title, duration_s, warm_up_s: 0, tables: paths(&radios) + &workload }
 }
 
-/// A file, and how long it may take: [`FILE_LIMIT`] times what one TCP would need over the fastest path, but a
-/// few seconds at least.
+/// A file, and how long it may take: [`FILE_LIMIT`] times what one TCP would need over the fastest path, but
+/// a few seconds at least.
 fn file(radios: &[Access], bytes: u64) -> (String, u32) {
     let seconds = FILE_LIMIT * alone_s(radios, bytes) + f64::from(LEAST_S);
     (format!("\n[workload]\nkind = \"file\"\nsize = \"{}\"\n", size(bytes)), seconds.ceil() as u32)

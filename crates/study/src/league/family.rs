@@ -69,7 +69,7 @@ impl Family {
                 "outages, fading, or walking away and back, under data without end, a file or a stream"
             }
             Family::Shared => {
-                "data without end beside Reno or CUBIC: one shared bottleneck, two of them, or TCPs on one path"
+                "data without end beside Reno or CUBIC on one bottleneck, on two, or on one path"
             }
         }
     }

@@ -7,8 +7,8 @@ fn run(request: &Request, stored: Option<&mut StoredRuns>) -> League {
     league(request, &*engine, stored, &Provenance::default(), &mut unwatched, &Cancel::new()).ok().unwrap()
 }
 
-/// Every drawn family with eight policies and its single paths. A second time nothing is run, and the bytes are
-/// the same.
+/// Every drawn family with eight policies and its single paths. A second time nothing is run, and the bytes
+/// are the same.
 #[test]
 fn every_family_runs_and_what_is_stored_yields_the_same_bytes() {
     let families = Family::ALL.into_iter().filter(|&family| family != Family::Papers).collect();

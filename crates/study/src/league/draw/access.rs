@@ -112,7 +112,8 @@ impl Access {
         )
     }
 
-    /// A path through a link before it, which is its bottleneck; its own link adds this part of the radio's RTT.
+    /// A path through a link before it, which is its bottleneck; its own link adds this part of the radio's
+    /// RTT.
     pub(super) fn far_path(&self, via: &str, part: f64) -> String {
         let delay_ms = significant(part * self.rtt_ms / 2.0);
         format!(

@@ -1,7 +1,7 @@
 //! What is drawn, from which ranges. Where not said otherwise a draw is uniform in the logarithm.
 
 /// Draws of each family.
-pub(in crate::league) const DRAWS: u32 = 8;
+pub(in crate::league) const DRAWS: u32 = 12;
 
 /// Before anything without end is measured, s: slow start is over, selectors have seen a few periods.
 pub(super) const WARM_UP_S: u32 = 5;
