@@ -163,9 +163,9 @@ fn each_group_of_competitors_has_its_own_goodput() {
     assert_near("both groups", result.competitors_bps, two + one, 1e-12);
 }
 
-/// Messages of one packet every 100 ms on average need 21 ms. In the 30 s that are measured the path is out for
-/// 4 s, and its timeouts have backed off: after 0.2, 0.4, 0.8, 1.6 and 3.2 s the next one comes 2.2 s after the
-/// outage. So those of 4 to 6.2 s are late.
+/// Messages of one packet every 100 ms on average need 21 ms. In the 30 s that are measured the path is out
+/// for 4 s, and its timeouts have backed off: after 0.2, 0.4, 0.8, 1.6 and 3.2 s the next one comes 2.2 s
+/// after the outage. So those of 4 to 6.2 s are late.
 #[test]
 fn messages_that_an_outage_delays_are_not_in_time() {
     let workload = "[workload]\nkind = \"messages\"\nsize = \"1 kB\"\nmean_gap = \"100 ms\"\n";
