@@ -103,7 +103,7 @@ fn tell(options: &LeagueOptions, league: &League) -> Result<(), Failure> {
         match options.json {
             true if options.quiet => {}
             true => terminal::say(&line),
-            false => drop(terminal::print(&format!("{line}\n"))?),
+            false => terminal::print(&format!("{line}\n")).map(drop)?,
         }
     }
     Ok(())
