@@ -75,9 +75,12 @@ pub(super) fn cells(policy: &Row, label: usize) -> [String; 9] {
     ]
 }
 
-/// In percent, with half of the interval.
+/// In percent, with half of the interval; without, where nothing varies: one scenario a family, one seed.
 pub(super) fn with_interval(score: &SummaryRow) -> String {
     let half = (score.mean.hi - score.mean.lo) / 2.0;
+    if half == 0.0 {
+        return format!("{:.1}", score.mean.mean * 100.0);
+    }
     format!("{:.1} ±{:.1}", score.mean.mean * 100.0, half * 100.0)
 }
 
