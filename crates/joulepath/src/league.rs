@@ -1,7 +1,10 @@
-//! `joulepath league`: all policies on all of the papers' scenarios, in one order.
+//! `joulepath league`: all policies on families of scenarios, at equal work, in tiers.
 
-use joulepath_report::league::{markdown, table};
-use joulepath_study::league::{Request, league as run};
+use std::path::Path;
+
+use joulepath_report::league::{League, front, full_markdown, html, short_markdown, table};
+use joulepath_study::files;
+use joulepath_study::league::{Family, Request, drawn, league as run};
 use joulepath_study::stored::StoredRuns;
 
 use crate::cli::{Engine, LeagueOptions};
@@ -9,32 +12,99 @@ use crate::engine;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::marks;
+use crate::outputs;
 use crate::progress::Watcher;
 use crate::provenance::provenance;
 use crate::terminal;
 
-/// Name of the marks between which a page has the table.
+/// Names of the marks between which a page has the tiers, and everything.
 const MARK: &str = "league";
+const MARK_FULL: &str = "league-full";
+/// Name of the page.
+const STEM: &str = "league";
 
 /// Runs the command.
 ///
 /// # Errors
 /// Whatever keeps it from starting. A run that fails later is said, and missing.
 pub(crate) fn league(options: &LeagueOptions) -> Result<Exit, Failure> {
+    let families = options.family.iter().map(|name| name.parse()).collect::<Result<Vec<Family>, _>>()?;
+    let request = Request {
+        quick: options.quick,
+        families,
+        draw_seed: options.seed,
+        seeds: options.seeds,
+        jobs: options.jobs,
+    };
+    if let Some(folder) = &options.write {
+        return write(&request, folder);
+    }
+    check(options)?;
     let engine = engine::open(Engine::Packet, None)?;
     let by = provenance();
     let mut stored = options.runs.as_deref().map(|path| StoredRuns::open(path, &by.commit)).transpose()?;
     let cancel = interrupt::token();
-    let request = Request { quick: options.quick, seeds: options.seeds, jobs: options.jobs };
     let mut watcher = Watcher::new(options.quiet);
+    if let Some(note) = stored.as_ref().and_then(StoredRuns::note).filter(|_| !options.quiet) {
+        terminal::tell(&format!("note: {note}"));
+    }
     let league = run(&request, &*engine, stored.as_mut(), &by, &mut |event| watcher.hear(event), &cancel)?;
     watcher.finish();
-    if let Some(page) = &options.markdown {
-        marks::write(page, MARK, &markdown(&league))?;
+    tell(options, &league)?;
+    Ok(if league.partial { Exit::Partial } else { Exit::Ok })
+}
+
+/// Writes the drawn scenarios.
+fn write(request: &Request, folder: &Path) -> Result<Exit, Failure> {
+    let all = drawn(request);
+    if all.is_empty() {
+        return Err(Failure::usage("the papers' scenarios are not drawn: they are part of this program")
+            .help("run one with `joulepath compare papers/000-table1`, or name another family"));
+    }
+    let mut said = String::new();
+    for (name, text) in all {
+        let file = folder.join(format!("{name}.toml"));
+        files::prepare(&file)?;
+        files::write(&file, &text)?;
+        said += &format!("{}\n", file.display());
+    }
+    terminal::print(&said)?;
+    Ok(Exit::Ok)
+}
+
+/// What is to be written can be written: an error comes before the runs, not after.
+fn check(options: &LeagueOptions) -> Result<(), Failure> {
+    for page in &options.markdown {
+        marks::check(page, &[MARK, MARK_FULL])?;
+    }
+    let page = options.report.as_deref().map(|place| outputs::page(place, STEM));
+    Ok([options.front.as_deref(), page.as_deref()].into_iter().flatten().try_for_each(files::prepare)?)
+}
+
+fn tell(options: &LeagueOptions, league: &League) -> Result<(), Failure> {
+    for page in &options.markdown {
+        marks::write_known(page, &[(MARK, &short_markdown(league)), (MARK_FULL, &full_markdown(league))])?;
+    }
+    if let Some(file) = &options.front {
+        let svg = front(league).ok_or_else(|| {
+            Failure::usage("no policy has run where goodput depends on it, so that there is no front to draw")
+                .help("leave --front out, or take another family, such as bulk")
+        })?;
+        files::write(file, &svg)?;
     }
     match options.json {
         true => terminal::print(&league.json()?)?,
-        false => terminal::print(&table(&league, terminal::stdout().0))?,
+        false => terminal::print(&table(league, terminal::stdout().0))?,
     };
-    Ok(if league.partial { Exit::Partial } else { Exit::Ok })
+    if let Some(place) = &options.report {
+        let file = outputs::page(place, STEM);
+        files::write(&file, &html(league)?)?;
+        let line = format!("report: {}", file.display());
+        match options.json {
+            true if options.quiet => {}
+            true => terminal::say(&line),
+            false => terminal::print(&format!("{line}\n")).map(drop)?,
+        }
+    }
+    Ok(())
 }

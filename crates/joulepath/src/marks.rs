@@ -11,14 +11,49 @@ use crate::failure::Failure;
 /// # Errors
 /// If the page cannot be read or written, or has no such marks.
 pub(crate) fn write(page: &Path, name: &str, tables: &str) -> Result<(), Failure> {
-    let text = std::fs::read_to_string(page)
-        .map_err(|error| Failure::io(format!("cannot read {}", page.display()), error))?;
-    let text = between(&text, name, tables).ok_or_else(|| {
-        let [begin, end] = marks(name);
-        Failure::usage(format!("{} has no place for the tables", page.display()))
-            .help(format!("write two lines `{begin}` and `{end}` where they shall stand"))
-    })?;
+    let text = between(&read(page)?, name, tables).ok_or_else(|| no_place(page, name))?;
     Ok(files::write(page, &text)?)
+}
+
+/// Whether `page` has the marks of any of `names`.
+///
+/// # Errors
+/// If it cannot be read, or has none of them.
+pub(crate) fn check(page: &Path, names: &[&str]) -> Result<(), Failure> {
+    let text = read(page)?;
+    if names.iter().any(|name| between(&text, name, "").is_some()) {
+        return Ok(());
+    }
+    Err(no_place(page, names[0]))
+}
+
+/// Writes into `page` all of `tables` (name and text) for which it has marks.
+///
+/// # Errors
+/// If the page cannot be read or written, or has none of these marks.
+pub(crate) fn write_known(page: &Path, tables: &[(&str, &str)]) -> Result<(), Failure> {
+    let mut text = read(page)?;
+    let mut found = false;
+    for (name, table) in tables {
+        if let Some(filled) = between(&text, name, table) {
+            (text, found) = (filled, true);
+        }
+    }
+    if !found {
+        return Err(no_place(page, tables[0].0));
+    }
+    Ok(files::write(page, &text)?)
+}
+
+fn read(page: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(page)
+        .map_err(|error| Failure::io(format!("cannot read {}", page.display()), error))
+}
+
+fn no_place(page: &Path, name: &str) -> Failure {
+    let [begin, end] = marks(name);
+    Failure::usage(format!("{} has no place for the tables", page.display()))
+        .help(format!("write two lines `{begin}` and `{end}` where they shall stand"))
 }
 
 fn marks(name: &str) -> [String; 2] {
@@ -44,5 +79,18 @@ mod tests {
         assert_eq!(new, page("new"));
         assert_eq!(between(&new, "gap", "new\n").unwrap(), new);
         assert_eq!(between(&new, "league", "new"), None);
+    }
+
+    #[test]
+    fn a_page_gets_what_it_has_marks_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let page = folder.path().join("page.md");
+        let full = |table: &str| format!("<!-- league-full: begin -->\n{table}\n<!-- league-full: end -->\n");
+        std::fs::write(&page, full("old")).unwrap();
+        let tables = [("league", "short"), ("league-full", "long")];
+        assert!(check(&page, &["league", "league-full"]).is_ok() && check(&page, &["league"]).is_err());
+        write_known(&page, &tables).unwrap();
+        assert_eq!(std::fs::read_to_string(&page).unwrap(), full("long"));
+        assert!(write_known(&page, &tables[..1]).is_err());
     }
 }

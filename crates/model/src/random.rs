@@ -43,6 +43,8 @@ pub enum Domain {
     LinkReorder = 13,
     /// When a link begins its periods of aggregation.
     LinkAggregate = 14,
+    /// Draws of scenarios by the league.
+    League = 20,
 }
 
 /// One reproducible sequence of random numbers.

@@ -1,10 +1,12 @@
 //! What a run yields, and what a comparison of policies shows. One schema for all engines.
 
 mod over_time;
+mod punctuality;
 
 use serde::{Deserialize, Serialize};
 
 pub use over_time::{Band, OverTime};
+pub use punctuality::{DEADLINES_S, Delivery, Punctuality};
 
 /// Outcome of one run: scenario × policy × engine × seed. Sums over the connections under test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -30,12 +32,20 @@ pub struct RunResult {
     pub completion_s: Option<f64>,
     /// Delay of messages, writes or answers from the write (or the request) to complete in-order arrival, s.
     pub delay: Option<DelayStats>,
+    /// How many of these came in time, for each deadline of [`DEADLINES_S`] that fits into the measured
+    /// interval, the shortest first; empty for files and bulk data, and where the engine does not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub punctuality: Vec<Punctuality>,
     /// Segments sent again on their subflow or on another one, divided by all data segments sent.
     pub retransmission_ratio: f64,
     /// Per path, in the scenario's order.
     pub paths: Vec<PathResult>,
     /// Goodput of the competitors together, bit/s.
     pub competitors_bps: f64,
+    /// Goodput of each group of competitors, all of its connections together, in the scenario's order, bit/s;
+    /// empty where the engine does not tell them apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub competitor_groups_bps: Vec<f64>,
     /// Goodput of each connection under test, bit/s.
     pub connections_bps: Vec<f64>,
     /// Reception in blocks of 100 segments; none where the engine does not see segments, and for workloads

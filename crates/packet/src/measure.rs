@@ -2,9 +2,9 @@
 
 use joulepath_model::energy::meter::EnergyReading;
 use joulepath_model::result::{
-    ChannelResult, DelayStats, EnergySplit, PathResult, RelayResult, RunResult, Series,
+    ChannelResult, DelayStats, Delivery, EnergySplit, PathResult, Punctuality, RelayResult, RunResult, Series,
 };
-use joulepath_model::scenario::{PathIndex, PathSpec, Scenario, Workload};
+use joulepath_model::scenario::{Competitor, PathIndex, PathSpec, Scenario, Workload};
 use joulepath_model::units::Nanos;
 
 use crate::connection::Connection;
@@ -136,11 +136,12 @@ impl Engine {
         };
         let connections_bps: Vec<f64> =
             outcomes.iter().map(|outcome| per_second(outcome.bytes as f64 * 8.0, outcome)).collect();
-        let delays: Vec<f64> = self
-            .connections
-            .iter()
-            .flat_map(|connection| connection.receiver.reader.delays_s().iter().copied())
-            .collect();
+        let deliveries: Vec<Delivery> =
+            self.connections.iter().flat_map(|connection| connection.receiver.reader.deliveries()).collect();
+        let competitor_bytes = self.competitor_bytes(scenario);
+        let interval_s = self.end_ns.saturating_sub(scenario.warm_up.0) as f64 / 1e9;
+        let competitor_bps =
+            |bytes: u64| if interval_s > 0.0 { bytes as f64 * 8.0 / interval_s } else { 0.0 };
         let (paths, totals) = self.path_results(scenario, &outcomes);
         let mss_bytes = scenario.transport.mss.0;
         for connection in self.connections.iter_mut().filter(|connection| !connection.receiver.done) {
@@ -159,10 +160,12 @@ impl Engine {
             bits_per_joule: if energy_j > 0.0 { bits / energy_j } else { 0.0 },
             energy_split,
             completion_s: mean_completion(scenario, &outcomes),
-            delay: DelayStats::of(delays),
+            delay: DelayStats::of(deliveries.iter().filter_map(|delivery| delivery.delay_s).collect()),
+            punctuality: Punctuality::of(&deliveries, self.end_ns as f64 / 1e9),
             retransmission_ratio: ratio(totals.repeated(), totals.sent.segments),
             paths,
-            competitors_bps: self.competitors_bps(scenario),
+            competitors_bps: competitor_bps(competitor_bytes.iter().sum()),
+            competitor_groups_bps: competitor_bytes.into_iter().map(competitor_bps).collect(),
             connections_bps,
             blocks: has_blocks(scenario).then(|| blocks(self.receptions(), mss_bytes)).flatten(),
             receive_buffer: held(self.receptions()),
@@ -243,14 +246,16 @@ impl Engine {
         self.connections.iter().filter_map(|connection| connection.receiver.reception.as_ref())
     }
 
-    /// Goodput of all competitors in the measured interval, bit/s.
-    fn competitors_bps(&self, scenario: &Scenario) -> f64 {
-        let interval_s = self.end_ns.saturating_sub(scenario.warm_up.0) as f64 / 1e9;
+    /// What each group of competitors delivered in the measured interval, bytes.
+    fn competitor_bytes(&self, scenario: &Scenario) -> Vec<u64> {
         let competitors = self.connections.iter().zip(&self.devices).filter(|(_, device)| device.is_none());
-        let receivers = competitors.map(|(connection, _)| &connection.receiver);
-        let bytes: u64 =
-            receivers.map(|receiver| receiver.data.delivered_bytes - receiver.before_bytes).sum();
-        if interval_s > 0.0 { bytes as f64 * 8.0 / interval_s } else { 0.0 }
+        // They were built group by group.
+        let mut receivers = competitors.map(|(connection, _)| &connection.receiver);
+        let of_group = |group: &Competitor| {
+            let members = receivers.by_ref().take(group.count as usize);
+            members.map(|receiver| receiver.data.delivered_bytes - receiver.before_bytes).sum()
+        };
+        scenario.competitors.iter().map(of_group).collect()
     }
 }
 

@@ -50,19 +50,29 @@ pub fn resample(n: usize, statistic: impl Fn(&[usize]) -> f64) -> Option<Estimat
     if n == 1 {
         return Some(Estimate { mean, lo: mean, hi: mean });
     }
-    let mut generator = Pcg32::new(GENERATOR.0, GENERATOR.1);
+    let mut generator = generator();
     let mut statistics = Vec::with_capacity(RESAMPLES);
     for _ in 0..RESAMPLES {
         indices.fill_with(|| below(&mut generator, n));
         statistics.push(statistic(&indices));
     }
+    Some(percentile_interval(mean, statistics))
+}
+
+/// The 95 % interval of what the resamples yielded, of which there is at least one.
+pub(crate) fn percentile_interval(mean: f64, mut statistics: Vec<f64>) -> Estimate {
     statistics.sort_by(f64::total_cmp);
     let tail = (1.0 - CONFIDENCE) / 2.0;
-    Some(Estimate { mean, lo: quantile(&statistics, tail), hi: quantile(&statistics, 1.0 - tail) })
+    Estimate { mean, lo: quantile(&statistics, tail), hi: quantile(&statistics, 1.0 - tail) }
+}
+
+/// The generator of every estimate, at its start.
+pub(crate) fn generator() -> Pcg32 {
+    Pcg32::new(GENERATOR.0, GENERATOR.1)
 }
 
 /// A number in 0..n by multiply-shift; its bias of n / 2³² is far below the Monte-Carlo error.
-fn below(generator: &mut Pcg32, n: usize) -> usize {
+pub(crate) fn below(generator: &mut Pcg32, n: usize) -> usize {
     ((u64::from(generator.next_u32()) * n as u64) >> u32::BITS) as usize
 }
 
@@ -98,7 +108,7 @@ mod tests {
 
     #[test]
     fn every_index_is_drawn_about_equally_often() {
-        let mut generator = Pcg32::new(GENERATOR.0, GENERATOR.1);
+        let mut generator = generator();
         let mut drawn = [0u32; 7];
         for _ in 0..70_000 {
             drawn[below(&mut generator, 7)] += 1;

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `summary`, `table`, `machine`, `html` | a comparison of policies |
 //! | [`gap`] | simulator and kernel, side by side |
-//! | [`league`] | all policies on all of the papers' scenarios |
+//! | [`league`] | all policies on families of scenarios, at equal work, in tiers |
 //! | [`map`] | which policy wins where in a plane of two keys |
 //! | [`advice`] | which interfaces for a transfer |
 //! | `reproduction` | the papers' claims |

@@ -3,11 +3,15 @@
 //! All pages are measured by one Chromium, each in a frame of its own width: a window has a least width.
 //! Without Chromium the tests are ignored, and say so; with `JOULEPATH_REQUIRE_BROWSER=1` they fail.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::OnceLock;
 
-use joulepath_model::result::{Comparison, Manifest, PathResult, RunResult, ScenarioRef, Series};
+use joulepath_model::result::{Comparison, Manifest, PathResult, Provenance, RunResult, ScenarioRef, Series};
+use joulepath_report::league::{
+    self, Cell, FamilyRow, League, Played, Player, ScenarioResult, ScenarioRow, Singles, Task, Yardstick,
+};
 use joulepath_report::{
     AdvicePage, AdviceRange, AdviceTable, AdviceWay, MapAxis, MapPage, PolicyRuns, Reproduction, advice_html,
     html, map_html, reproduction_html, summarise,
@@ -87,7 +91,7 @@ fn every_chart_has_a_name_and_takes_the_focus() -> Result<(), Failed> {
             "comparison" if page.width > 600 => 10,
             "comparison" => 5,
             "map" => POLICIES as usize,
-            "advice" => 1,
+            "advice" | "league" => 1,
             _ => 60,
         };
         ensure(page.names.len() >= least, (&page.name, page.width, page.names.len()))?;
@@ -149,7 +153,7 @@ async function look({ name, width, html }) {
   const page = frame.contentDocument;
   for (const experiment of page.querySelectorAll("details.experiment")) experiment.open = true;
   await rest();
-  const charts = [...page.querySelectorAll(".uplot, svg.map")];
+  const charts = [...page.querySelectorAll(".uplot, svg.map, svg.league-front")];
   const isNamed = chart =>
     chart.getAttribute("role") === "img" && chart.getAttribute("aria-label") && chart.tabIndex === 0;
   const isOut = node =>
@@ -214,9 +218,67 @@ fn all_pages() -> Vec<(&'static str, String)> {
         ("comparison", html(&comparison()).expect("a comparison is a page")),
         ("map", map_html(&map()).expect("a map is a page")),
         ("advice", advice_html(&advice()).expect("an advice is a page")),
+        ("league", league::html(&league()).expect("a league is a page")),
         ("reproduction", reproduction_html(&reproduction).expect("the results are a page")),
         ("broken", BROKEN.to_owned()),
     ]
+}
+
+/// As many policies as the real one, on four scenarios.
+fn league() -> League {
+    let player = |i: u32| Player {
+        policy: format!("p{i}"),
+        label: format!("MPTCP [cc=controller-{i}] (recon.)"),
+        parts: "reno + minrtt".into(),
+        baseline: None,
+    };
+    let players: Vec<Player> = (0..30).map(player).collect();
+    let with = Yardstick {
+        limit: 1.0,
+        limit_kind: "tcp-friendly".into(),
+        task: Task::Endless { bottlenecks: vec![vec![0]] },
+        shared: vec![],
+    };
+    let run = |bits_per_joule, goodput_bps| RunResult { bits_per_joule, goodput_bps, ..RunResult::default() };
+    let singles = Singles::of(vec![Some(vec![run(1.0, 1.0)])], &with.task);
+    let cell = |i: u32, s: u32| {
+        Ok(Cell::of(
+            &[run(0.3 + 0.02 * f64::from(i * 7 % 30), 1.6 - 0.03 * f64::from(i + s % 3))],
+            &singles,
+            &with,
+        ))
+    };
+    let result = |s: u32| ScenarioResult {
+        row: ScenarioRow {
+            name: format!("bulk-1-{s:02}"),
+            family: "bulk".into(),
+            title: "WiFi + LTE".into(),
+            source: None,
+            sha256: String::new(),
+            set: BTreeMap::new(),
+            limit_bits_per_joule: 1.0,
+            limit_kind: "tcp-friendly".into(),
+            work: "endless",
+            deadline_s: None,
+            thriftiest_path: None,
+            fastest_path: None,
+            competing_tcps: 0,
+        },
+        cells: (0..30).map(|i| cell(i, s)).collect(),
+    };
+    let results: Vec<ScenarioResult> = (0..4).map(result).collect();
+    let family = FamilyRow { name: "bulk".into(), what: "data without end".into() };
+    let played = Played {
+        engine: "packet",
+        seeds: 1,
+        draw_seed: 1,
+        families: vec![family],
+        players: &players,
+        results: &results,
+        left_out: vec![],
+        partial: false,
+    };
+    League::of(Provenance::default(), played)
 }
 
 const BROKEN: &str = "<!doctype html><html><head></head><body>\

@@ -7,7 +7,7 @@
 //! | [`engine`] | what can run a scenario, as one trait; each engine is a cargo feature |
 //! | [`compare`] | policies on a scenario and its variants, side by side |
 //! | [`map`] | which policy wins where in a plane of two keys |
-//! | [`league`] | all policies on all of the papers' scenarios, in one order |
+//! | [`league`] | all policies on families of scenarios, at equal work, in tiers |
 //! | [`gap`] | how far simulator and kernel are apart |
 //! | [`reproduce`] | which claims of the papers hold |
 //! | [`advise`] | which interfaces for a transfer |

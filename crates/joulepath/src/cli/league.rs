@@ -8,20 +8,31 @@ use clap::Args;
 pub(super) const HELP: &str = "\
 Examples:
   joulepath league --quick
-  joulepath league --runs league.jsonl --markdown README.md --json > results/league.json
+  joulepath league --family shared,mobility --seed 7
+  joulepath league --family bulk --seed 7 --write drawn       # then: joulepath compare drawn/bulk-7-01.toml
+  joulepath league --runs league.jsonl --markdown README.md,docs/league.md \\
+                   --front docs/img/league-front.svg --json > results/league.json
 
-The order is that of the median share of the TCP-friendly limit. Scenarios are those of the papers; what has
-no end is stopped 120 s after the warm-up, and what is left out is said. The page needs two lines
-`<!-- league: begin -->` and `<!-- league: end -->`.
+Families: papers, bulk, files, streams, requests, messages, mobility, shared. All but the papers' are drawn at
+random: another --seed draws scenarios that nobody has tuned anything for. The score is the share of the
+energy limit times the work that is done in time; policies of one tier are not told apart. A page needs two
+lines `<!-- league: begin -->` and `<!-- league: end -->` for the tiers, or the same with `league-full` for
+everything.
 Ctrl-C once: runs under way end; with --runs the same command goes on after those that have finished.";
 
 /// Options of `league`.
 #[derive(Debug, Args)]
 pub(crate) struct LeagueOptions {
-    /// Three scenarios, cut short, under eight policies: seconds.
+    /// One scenario of each drawn family and two of the papers', cut short, under eight policies: seconds.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Number of seeds; 10, or 2 with --quick, if absent.
+    /// Only these families, separated by commas.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', num_args = 1..)]
+    pub(crate) family: Vec<String>,
+    /// Seed of the draws of scenarios.
+    #[arg(long, value_name = "N", default_value_t = joulepath_study::league::DRAW_SEED)]
+    pub(crate) seed: u64,
+    /// Number of seeds of each policy on each scenario; 3, or 2 with --quick, if absent.
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) seeds: Option<u32>,
     /// Number of runs at a time; all cores if absent. The results do not depend on it.
@@ -30,9 +41,19 @@ pub(crate) struct LeagueOptions {
     /// Keep finished runs in this file; those that it has already are not done again.
     #[arg(long, value_name = "FILE")]
     pub(crate) runs: Option<PathBuf>,
-    /// Write the table into this page, between its two marks.
+    /// Write the drawn scenarios into this folder, and run nothing.
+    #[arg(long, value_name = "DIR")]
+    #[arg(conflicts_with_all = ["runs", "markdown", "front", "report", "json", "seeds", "jobs"])]
+    pub(crate) write: Option<PathBuf>,
+    /// Write the tables into these pages, separated by commas, between their marks.
+    #[arg(long, value_name = "FILE", value_delimiter = ',')]
+    pub(crate) markdown: Vec<PathBuf>,
+    /// Draw goodput and energy of all policies into this SVG file.
     #[arg(long, value_name = "FILE")]
-    pub(crate) markdown: Option<PathBuf>,
+    pub(crate) front: Option<PathBuf>,
+    /// Write an HTML page: into a folder, or to a file that ends in .html.
+    #[arg(long, value_name = "DIR|FILE", num_args = 0..=1, default_missing_value = "joulepath-report")]
+    pub(crate) report: Option<PathBuf>,
     /// As JSON, with every policy on every scenario.
     #[arg(long)]
     pub(crate) json: bool,

@@ -6,35 +6,33 @@ use serde_json::Value;
 
 use crate::run::{folder, joulepath_in};
 
-const QUICK: [&str; 6] = ["league", "--quick", "--seeds", "1", "--runs", "runs.jsonl"];
+const QUICK: [&str; 8] =
+    ["league", "--quick", "--family", "papers,shared,messages", "--seeds", "1", "--runs", "runs.jsonl"];
 
 fn json(folder: &std::path::Path) -> Value {
     joulepath_in(folder, &[&QUICK[..], &["--json"]].concat()).json()
 }
 
 #[test]
-fn the_league_orders_policies_keeps_its_runs_and_fills_a_page() {
+fn the_league_makes_tiers_keeps_its_runs_and_fills_pages() {
     let folder = folder();
     let league = json(folder.path());
     let policies = league["policies"].as_array().unwrap();
-    // In the order of the ranks, by the median share of the limit.
-    let medians: Vec<f64> = policies
-        .iter()
-        .filter(|policy| policy["rank"].is_u64())
-        .map(|policy| policy["of_limit"]["median"]["mean"].as_f64().unwrap())
-        .collect();
-    assert!(medians.len() >= 6 && medians.windows(2).all(|pair| pair[0] >= pair[1]), "{medians:?}");
+    // By score, and tiers ascend with it.
+    let ranked = || policies.iter().filter(|policy| policy["tier"].is_u64());
+    let scores: Vec<f64> = ranked().map(|policy| policy["score"]["mean"]["mean"].as_f64().unwrap()).collect();
+    assert!(scores.len() >= 6 && scores.windows(2).all(|pair| pair[0] >= pair[1]), "{scores:?}");
+    let tiers: Vec<u64> = ranked().map(|policy| policy["tier"].as_u64().unwrap()).collect();
+    assert!(tiers[0] == 1 && tiers.windows(2).all(|pair| pair[0] <= pair[1]), "{tiers:?}");
     let named = |name: &str| policies.iter().find(|policy| policy["policy"] == name).unwrap();
     // Two uncoupled subflows at one bottleneck take two TCPs' rates, LIA one.
     let share = |name: &str| named(name)["scenarios"]["000-fairness"]["tcp_share"]["mean"].as_f64().unwrap();
-    assert!(share("uncoupled") > 1.5 && share("mptcp") < 1.5, "{} {}", share("uncoupled"), share("mptcp"));
-    assert_eq!(named("uncoupled")["takes_too_much"], true);
-    // The fastest single path is as fast as itself.
-    let fastest = policies.iter().find(|policy| policy["baseline"] == "fastest").unwrap();
-    assert_eq!(
-        (&fastest["goodput"]["median"]["mean"], &fastest["goodput"]["worst"]),
-        (&1.0.into(), &1.0.into())
-    );
+    assert!(share("uncoupled") > 1.4 && share("mptcp") < 1.5, "{} {}", share("uncoupled"), share("mptcp"));
+    let scenario = |name: &str| {
+        league["scenarios"].as_array().unwrap().iter().find(|row| row["name"] == name).unwrap().clone()
+    };
+    assert_eq!(scenario("messages-1-01")["work"], "deadline");
+    assert!(scenario("messages-1-01")["deadline_s"].is_f64());
     let left_out: Vec<&str> = league["left_out"]
         .as_array()
         .unwrap()
@@ -53,17 +51,64 @@ fn the_league_orders_policies_keeps_its_runs_and_fills_a_page() {
     fs::write(folder.path().join("runs.jsonl"), half).unwrap();
     assert_eq!(json(folder.path())["policies"], league["policies"]);
 
-    let page = folder.path().join("page.md");
-    fs::write(&page, "top\n<!-- league: begin -->\nold\n<!-- league: end -->\nbottom\n").unwrap();
-    let text = joulepath_in(folder.path(), &[&QUICK[..], &["--markdown", "page.md"]].concat()).ok();
-    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    assert!(text.contains("Left out:") && text.contains("†"), "{text}");
-    let page = fs::read_to_string(page).unwrap();
+    let marked = |name: &str| format!("top\n<!-- {name}: begin -->\nold\n<!-- {name}: end -->\nbottom\n");
+    fs::write(folder.path().join("short.md"), marked("league")).unwrap();
+    fs::write(folder.path().join("full.md"), marked("league-full")).unwrap();
+    let more = ["--markdown", "short.md,full.md", "--front", "img/front.svg", "--report", "pages"];
+    let text = joulepath_in(folder.path(), &[&QUICK[..], &more].concat()).ok();
+    let table = text.strip_suffix("report: pages/league.html\n").unwrap();
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    assert!(table.contains("Left out:") && table.contains("†"), "{table}");
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let short = read("short.md");
+    assert!(short.starts_with("top\n<!-- league: begin -->\n| tier | policies |"), "{short}");
     assert!(
-        page.starts_with("top\n<!-- league: begin -->\n| | policy |") && page.ends_with("-->\nbottom\n"),
-        "{page}"
+        short.ends_with("-->\nbottom\n") && !short.contains("old") && short.contains("| 1 | "),
+        "{short}"
     );
-    assert!(!page.contains("old") && page.contains("| 1 | "), "{page}");
+    assert!(read("full.md").contains("| messages | 1 |"), "{}", read("full.md"));
+    assert!(read("img/front.svg").starts_with("<svg"));
+    assert!(read("pages/league.html").contains("class=\"league-front\""));
+}
+
+/// Another seed draws other scenarios, which any command takes as files.
+#[test]
+fn drawn_scenarios_are_files_that_can_be_compared() {
+    let folder = folder();
+    let write = ["league", "--family", "mobility", "--seed", "9", "--write", "drawn"];
+    let said = joulepath_in(folder.path(), &write).ok();
+    let files: Vec<&str> = said.lines().collect();
+    assert_eq!((files.len(), files[0]), (12, "drawn/mobility-9-01.toml"));
+    let text = fs::read_to_string(folder.path().join(files[0])).unwrap();
+    assert!(
+        text.starts_with("# Draw 1 of the family `mobility`: `joulepath league --family mobility --seed 9`")
+    );
+    for file in files {
+        joulepath_in(folder.path(), &["show", file]).ok();
+    }
+    let compare =
+        ["compare", "drawn/mobility-9-01.toml", "--seeds", "1", "--policies", "mptcp", "--duration", "8 s"];
+    joulepath_in(folder.path(), &compare).ok();
+    // What is run is what was written.
+    let quick = ["league", "--quick", "--family", "mobility", "--seed", "9", "--seeds", "1", "--json"];
+    let league = joulepath_in(folder.path(), &quick).json();
+    let sum =
+        std::process::Command::new("sha256sum").arg(folder.path().join("drawn/mobility-9-01.toml")).output();
+    if let Ok(sum) = sum {
+        let sum = String::from_utf8(sum.stdout).unwrap();
+        assert_eq!(league["scenarios"][0]["sha256"].as_str(), sum.split(' ').next());
+    }
+}
+
+#[test]
+fn a_family_that_does_not_exist_and_papers_that_are_not_drawn_are_told() {
+    let folder = folder();
+    let unknown = joulepath_in(folder.path(), &["league", "--family", "mobilty"]);
+    assert_eq!(unknown.code, Some(2), "{}", unknown.stderr);
+    assert!(unknown.stderr.contains("did you mean `mobility`?"), "{}", unknown.stderr);
+    let papers = joulepath_in(folder.path(), &["league", "--family", "papers", "--write", "drawn"]);
+    assert_eq!(papers.code, Some(2), "{}", papers.stderr);
+    assert!(papers.stderr.contains("are not drawn"), "{}", papers.stderr);
 }
 
 #[test]

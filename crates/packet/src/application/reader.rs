@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use joulepath_model::result::Delivery;
 use joulepath_model::scenario::Workload;
 use joulepath_model::units::{Bytes, Nanos};
 
@@ -49,7 +50,8 @@ pub(crate) struct Reader {
     requests: u32,
     /// Whether an answer is awaited.
     waiting: bool,
-    delays_s: Vec<f64>,
+    /// What has arrived in full, in order.
+    complete: Vec<Delivery>,
     measure_from_ns: u64,
 }
 
@@ -63,7 +65,7 @@ impl Reader {
             end: 0,
             requests: 0,
             waiting: false,
-            delays_s: vec![],
+            complete: vec![],
             measure_from_ns: measure_from.0,
         }
     }
@@ -105,7 +107,8 @@ impl Reader {
             && end <= next_dsn
         {
             if since_ns >= self.measure_from_ns {
-                self.delays_s.push((now_ns - since_ns) as f64 / 1e9);
+                let delay_s = Some((now_ns - since_ns) as f64 / 1e9);
+                self.complete.push(Delivery { since_s: since_ns as f64 / 1e9, delay_s });
             }
             self.expected.pop_front();
         }
@@ -119,11 +122,15 @@ impl Reader {
         }
     }
 
-    /// Delays of complete messages; none for workloads without messages.
-    pub(crate) fn delays_s(&self) -> &[f64] {
-        match self.workload {
-            Workload::Bulk | Workload::File { .. } => &[],
-            _ => &self.delays_s,
+    /// What was written, or asked for, from `measure_from` on, complete or not; nothing for workloads without
+    /// messages.
+    pub(crate) fn deliveries(&self) -> Vec<Delivery> {
+        if matches!(self.workload, Workload::Bulk | Workload::File { .. }) {
+            return vec![];
         }
+        let waiting = self.expected.iter().filter(|expected| expected.since_ns >= self.measure_from_ns);
+        let waiting =
+            waiting.map(|expected| Delivery { since_s: expected.since_ns as f64 / 1e9, delay_s: None });
+        self.complete.iter().copied().chain(waiting).collect()
     }
 }

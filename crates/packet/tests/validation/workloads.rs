@@ -125,3 +125,58 @@ fn the_window_of_a_finished_connection_counts_no_more() {
         0.4,
     );
 }
+
+/// Two TCPs share a link of 12 Mbit/s, one has a link of 6 Mbit/s; the connection under test has neither.
+#[test]
+fn each_group_of_competitors_has_its_own_goodput() {
+    let toml = r#"
+        duration = "60 s"
+        warm_up = "5 s"
+        [[link]]
+        name = "fast"
+        rate = "12 Mbit/s"
+        delay = "10 ms"
+        queue = "60 packets"
+        [[link]]
+        name = "slow"
+        rate = "6 Mbit/s"
+        delay = "10 ms"
+        queue = "60 packets"
+        [[path]]
+        name = "own"
+        rate = "3 Mbit/s"
+        delay = "10 ms"
+        energy = "free"
+        [[competitor]]
+        name = "two"
+        count = 2
+        via = ["fast"]
+        [[competitor]]
+        name = "one"
+        via = ["slow"]
+    "#;
+    let result = simulate(toml, "uncoupled", 1);
+    let payload = |link_bps: f64| link_bps / 1500.0 / 8.0 * MSS_BITS;
+    let [two, one] = result.competitor_groups_bps[..] else { panic!("two groups") };
+    assert_near("two TCPs on 12 Mbit/s", two, payload(12e6), 0.02);
+    assert_near("a TCP on 6 Mbit/s", one, payload(6e6), 0.02);
+    assert_near("both groups", result.competitors_bps, two + one, 1e-12);
+}
+
+/// Messages of one packet every 100 ms on average need 21 ms. In the 30 s that are measured the path is out
+/// for 4 s, and its timeouts have backed off: after 0.2, 0.4, 0.8, 1.6 and 3.2 s the next one comes 2.2 s
+/// after the outage. So those of 4 to 6.2 s are late.
+#[test]
+fn messages_that_an_outage_delays_are_not_in_time() {
+    let workload = "[workload]\nkind = \"messages\"\nsize = \"1 kB\"\nmean_gap = \"100 ms\"\n";
+    let out = scenario("40 s", workload)
+        .replace("queue = \"1000 packets\"", "queue = \"1000 packets\"\noutages = [[\"20 s\", \"24 s\"]]");
+    let in_time = |toml: &str| {
+        let result = simulate(toml, "uncoupled", 1);
+        let found = *result.punctuality.iter().find(|one| one.deadline_s == 0.2).expect("0.2 s is counted");
+        assert_between("messages offered", found.offered as f64, 230.0, 370.0);
+        found.in_time as f64 / found.offered as f64
+    };
+    assert_eq!(in_time(&scenario("40 s", workload)), 1.0);
+    assert_between("part in time", in_time(&out), 0.75, 0.90);
+}

@@ -1,145 +1,233 @@
-//! From runs to the numbers of the league: what each policy did on each scenario, and over all of them.
+//! From runs to the numbers of the league: what each policy did on one scenario, at equal work.
+//!
+//! ```text
+//!                  bits per joule of the run        work done in time
+//!     score  =  ───────────────────────────── × ───────────────────────,   the second factor at most 1
+//!                bits per joule of the limit        work offered
+//! ```
+//! For work W the first factor is the least energy for W over what the policy would burn for W. The second is
+//! what is not done, or done late: who needs twice the time for the same work, or leaves half of it, has half
+//! of the score. It is the energy–delay product (Gonzalez and Horowitz, IEEE JSSC 31(9), 1996), but for what
+//! is gained by more than the offered work: nothing.
 
-use joulepath_model::result::{Estimate, Limit, RunResult};
-use joulepath_model::scenario::Scenario;
+use joulepath_model::result::{Estimate, RunResult};
 use serde::Serialize;
 
-use crate::bootstrap::{median, ratio_estimate, resample};
-use crate::summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY};
+use super::yardstick::{SharedBottleneck, Task, Yardstick};
+use crate::bootstrap::{ratio_estimate, resample};
 
 /// A policy that takes more than this many TCPs at a shared bottleneck is marked: a fifth above RFC 6356,
 /// goal 2.
 pub const MOST_TCPS: f64 = 1.2;
+/// Where a ratio is less, it counts as this: who does nothing on one scenario is not out of everything.
+pub const LEAST: f64 = 0.01;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Metric {
-    /// Joules per bit of the TCP-friendly limit over the policy's.
+    /// The product of the next two.
+    Score,
+    /// Data per joule over that of the limit.
     OfLimit,
-    /// The same with the limit of the links.
-    OfLinkLimit,
-    /// Goodput over that of the best single path.
+    /// The same where goodput depends on the policy: what goodput costs.
+    OfLimitFree,
+    /// Work done in time over work offered.
+    Work,
+    /// Goodput over that of the fastest single path; only where the work depends on it.
     Goodput,
-    /// Goodput of one connection over that of one competing TCP.
+    /// Completion time, or 95th percentile of the delay, over that of the fastest single path.
+    Time,
+    /// Most of the goodputs of one connection over that of one TCP, at the shared bottlenecks.
     TcpShare,
 }
 
 impl Metric {
-    pub const ALL: [Metric; 4] = [Metric::OfLimit, Metric::OfLinkLimit, Metric::Goodput, Metric::TcpShare];
+    /// All of them, in the order of the columns.
+    pub const ALL: [Metric; 7] = [
+        Metric::Score,
+        Metric::OfLimit,
+        Metric::OfLimitFree,
+        Metric::Work,
+        Metric::Goodput,
+        Metric::Time,
+        Metric::TcpShare,
+    ];
 
     /// In JSON.
     pub fn name(self) -> &'static str {
         match self {
+            Metric::Score => "score",
             Metric::OfLimit => "of_limit",
-            Metric::OfLinkLimit => "of_link_limit",
+            Metric::OfLimitFree => "of_limit_free",
+            Metric::Work => "work",
             Metric::Goodput => "goodput",
+            Metric::Time => "time",
             Metric::TcpShare => "tcp_share",
         }
     }
 
-    /// The worst of several: the lowest, but for what is taken from TCP.
-    fn is_worse(self, a: f64, b: f64) -> bool {
-        if self == Metric::TcpShare { a > b } else { a < b }
+    /// The worst of several: the lowest, but for time and for what is taken from TCP.
+    pub fn is_worse(self, a: f64, b: f64) -> bool {
+        if matches!(self, Metric::Time | Metric::TcpShare) { a > b } else { a < b }
     }
 }
 
-/// What a scenario is measured with.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Yardstick {
-    /// bit/J.
-    pub tcp_friendly: Option<f64>,
-    /// bit/J.
-    pub link: Option<f64>,
-    /// Competitors that last as long as the run; 0 if there is no shared bottleneck.
-    pub tcps: u32,
+/// What single paths did on a scenario, with the same seeds as the policies.
+#[derive(Clone, Debug, Default)]
+pub struct Singles {
+    /// By path; none where that could not run.
+    runs: Vec<Option<Vec<RunResult>>>,
+    /// The path with the most data per joule.
+    pub thriftiest: Option<usize>,
+    /// The path that does the work the soonest.
+    pub fastest: Option<usize>,
 }
 
-impl Yardstick {
-    /// For `scenario` with its `limits`.
-    pub fn of(scenario: &Scenario, limits: &[Limit]) -> Self {
-        let limit = |kind: &str| limits.iter().find(|limit| limit.kind == kind).map(|l| l.bits_per_joule);
-        let endless = scenario.competitors.iter().filter(|competitor| competitor.size.is_none());
-        Yardstick {
-            tcp_friendly: limit(LIMIT_TCP_FRIENDLY),
-            link: limit(LIMIT_LINK),
-            tcps: endless.map(|competitor| competitor.count).sum(),
-        }
+impl Singles {
+    /// Of the runs of each path alone.
+    pub fn of(runs: Vec<Option<Vec<RunResult>>>, task: &Task) -> Self {
+        let best = |value: &dyn Fn(&RunResult) -> f64| {
+            let mean = |runs: &Vec<RunResult>| runs.iter().map(value).sum::<f64>() / runs.len() as f64;
+            let means: Vec<f64> = runs.iter().map(|runs| runs.as_ref().map_or(f64::NAN, mean)).collect();
+            let known = (0..runs.len()).filter(|&i| means[i].is_finite());
+            known.reduce(|a, b| if means[b] > means[a] { b } else { a })
+        };
+        let speed = |run: &RunResult| time_s(run, task).map_or(run.goodput_bps, |seconds| -seconds);
+        Singles { thriftiest: best(&|run| run.bits_per_joule), fastest: best(&speed), runs }
+    }
+
+    /// The runs of a path alone.
+    pub fn runs(&self, path: Option<usize>) -> Option<&[RunResult]> {
+        self.runs.get(path?)?.as_deref()
+    }
+
+    /// Goodput that one TCP on each of these bottlenecks has with the `i`-th seed, bit/s.
+    fn fair_bps(&self, bottlenecks: &[Vec<usize>], i: usize) -> f64 {
+        let of_path = |&path: &usize| Some(self.runs[path].as_ref()?.get(i)?.goodput_bps);
+        bottlenecks.iter().map(|paths| paths.iter().filter_map(of_path).fold(0.0, f64::max)).sum()
+    }
+}
+
+/// When the work was done: completion of files, 95th percentile of delays, s. What is not complete takes at
+/// least the whole run; none without end.
+fn time_s(run: &RunResult, task: &Task) -> Option<f64> {
+    match task {
+        Task::Endless { .. } => None,
+        Task::Files { .. } => Some(run.completion_s.unwrap_or(run.measured_s)),
+        Task::Requests | Task::Deadline { .. } => Some(run.delay.map_or(run.measured_s, |delay| delay.p95_s)),
     }
 }
 
 /// One policy on one scenario, by seed: numerators and denominators.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
-    pairs: [Vec<(f64, f64)>; 4],
+    of_limit: Vec<(f64, f64)>,
+    work: Vec<(f64, f64)>,
+    goodput: Vec<(f64, f64)>,
+    time: Vec<(f64, f64)>,
+    /// By shared bottleneck.
+    shares: Vec<Vec<(f64, f64)>>,
 }
 
 impl Cell {
-    /// Of the policy's runs, with those of the best single path, both in the order of the same seeds.
-    pub fn of(runs: &[RunResult], single: &[RunResult], with: Yardstick) -> Self {
-        let over = |limit: Option<f64>| match limit {
-            Some(limit) => runs.iter().map(|run| (run.bits_per_joule, limit)).collect(),
-            None => vec![],
+    /// Of the policy's runs, in the order of the seeds.
+    pub fn of(runs: &[RunResult], singles: &Singles, with: &Yardstick) -> Self {
+        let fastest = singles.runs(singles.fastest).unwrap_or_default();
+        let depends = !matches!(with.task, Task::Deadline { .. });
+        let paired = || runs.iter().zip(fastest);
+        let time = |(run, single): (&RunResult, &RunResult)| {
+            Some((time_s(run, &with.task)?, time_s(single, &with.task)?))
         };
-        let goodput = runs.iter().zip(single).map(|(run, single)| (run.goodput_bps, single.goodput_bps));
-        let share = |run: &RunResult| {
-            let own = run.connections_bps.iter().sum::<f64>() / run.connections_bps.len().max(1) as f64;
-            (own, run.competitors_bps / f64::from(with.tcps))
-        };
-        let shares = if with.tcps > 0 { runs.iter().map(share).collect() } else { vec![] };
-        Cell { pairs: [over(with.tcp_friendly), over(with.link), goodput.collect(), shares] }
+        Cell {
+            of_limit: runs.iter().map(|run| (run.bits_per_joule, with.limit)).collect(),
+            work: work(runs, singles, &with.task),
+            goodput: paired().filter(|_| depends).map(|(a, b)| (a.goodput_bps, b.goodput_bps)).collect(),
+            time: paired().filter_map(time).collect(),
+            shares: with
+                .shared
+                .iter()
+                .map(|bottleneck| runs.iter().filter_map(|run| share(run, bottleneck)).collect())
+                .collect(),
+        }
     }
 
     /// Ratio of the means over the runs with these indices; none if it is not measured there.
-    fn ratio(&self, metric: Metric, indices: &[usize]) -> Option<f64> {
-        let pairs = &self.pairs[metric as usize];
-        if pairs.is_empty() {
-            return None;
+    pub fn ratio(&self, metric: Metric, indices: &[usize]) -> Option<f64> {
+        let of = |pairs: &Vec<(f64, f64)>| {
+            let pair = |&i: &usize| pairs.get(i).copied();
+            let (above, below) = indices
+                .iter()
+                .filter_map(pair)
+                .fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
+            (below > 0.0).then(|| above / below)
+        };
+        match metric {
+            Metric::Score => {
+                let work = self.ratio(Metric::Work, indices)?;
+                Some(self.ratio(Metric::OfLimit, indices)?.max(LEAST) * work.max(LEAST))
+            }
+            Metric::OfLimit => of(&self.of_limit),
+            Metric::OfLimitFree if self.goodput.is_empty() => None,
+            Metric::OfLimitFree => of(&self.of_limit),
+            Metric::Work => of(&self.work),
+            Metric::Goodput => of(&self.goodput),
+            Metric::Time => of(&self.time),
+            Metric::TcpShare => self.shares.iter().filter_map(of).reduce(f64::max),
         }
-        let sum = |(above, below): (f64, f64), &i: &usize| (above + pairs[i].0, below + pairs[i].1);
-        let (above, below) = indices.iter().fold((0.0, 0.0), sum);
-        (below > 0.0).then(|| above / below)
     }
 
     /// Mean with its interval over the seeds.
     pub fn estimate(&self, metric: Metric) -> Option<Estimate> {
-        ratio_estimate(&self.pairs[metric as usize]).filter(|e| e.mean.is_finite())
+        let seeds = self.of_limit.len();
+        match metric {
+            Metric::OfLimit => ratio_estimate(&self.of_limit),
+            _ => {
+                self.ratio(metric, &(0..seeds).collect::<Vec<_>>())?;
+                resample(seeds, |indices| self.ratio(metric, indices).unwrap_or(f64::NAN))
+            }
+        }
+        .filter(|estimate| estimate.mean.is_finite())
     }
 }
 
-/// A metric over all scenarios.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Summary {
-    /// Median over the scenarios, with its interval over the seeds.
-    pub(super) median: Estimate,
-    /// The worst of them.
-    pub(super) worst: f64,
-    /// Index of the cell that is the worst.
-    pub(super) worst_at: usize,
-}
-
-/// The median of `metric` over `cells`, all with `seeds` runs; none where it is not measured. Seeds are drawn
-/// for all scenarios at once.
-pub(super) fn summary(cells: &[Option<Cell>], metric: Metric, seeds: usize) -> Option<Summary> {
-    let all: Vec<usize> = (0..seeds).collect();
-    let values = |indices: &[usize]| -> Vec<(usize, f64)> {
-        let value = |(i, cell): (usize, &Option<Cell>)| Some((i, cell.as_ref()?.ratio(metric, indices)?));
-        cells.iter().enumerate().filter_map(value).collect()
+/// Work done in time and work offered, by seed, in any unit.
+fn work(runs: &[RunResult], singles: &Singles, task: &Task) -> Vec<(f64, f64)> {
+    let fastest = singles.runs(singles.fastest).unwrap_or_default();
+    let of_run = |(i, run): (usize, &RunResult)| match task {
+        Task::Endless { bottlenecks } => {
+            let offered = singles.fair_bps(bottlenecks, i);
+            (run.goodput_bps.min(offered), offered)
+        }
+        Task::Requests => {
+            let offered = fastest.get(i).map_or(0.0, |single| single.goodput_bps);
+            (run.goodput_bps.min(offered), offered)
+        }
+        Task::Files { bits } => {
+            let delivered =
+                if run.completion_s.is_some() { *bits } else { run.bits_per_joule * run.energy_j };
+            let seconds = |run: &RunResult| time_s(run, task).unwrap_or(run.measured_s);
+            let late = fastest.get(i).map_or(1.0, |single| seconds(single) / seconds(run));
+            (delivered.min(*bits) * late.min(1.0), *bits)
+        }
+        Task::Deadline { seconds } => {
+            let found = run.punctuality.iter().find(|one| one.deadline_s == *seconds);
+            found.map_or((0.0, 0.0), |one| (one.in_time as f64, one.offered as f64))
+        }
     };
-    let means = values(&all);
-    let worst = means.iter().copied().reduce(|a, b| if metric.is_worse(b.1, a.1) { b } else { a })?;
-    let of_drawn = |indices: &[usize]| median(values(indices).into_iter().map(|(_, value)| value));
-    let median = resample(seeds, |indices| of_drawn(indices).unwrap_or(f64::NAN))?;
-    Some(Summary { median, worst: worst.1, worst_at: worst.0 })
+    runs.iter().enumerate().map(of_run).collect()
 }
 
-/// Which of several runs per path have the highest mean of `metric`.
-pub fn best_single(paths: &[Vec<RunResult>], metric: impl Fn(&RunResult) -> f64) -> Option<usize> {
-    let mean = |runs: &Vec<RunResult>| runs.iter().map(&metric).sum::<f64>() / runs.len() as f64;
-    let means: Vec<f64> = paths.iter().map(mean).collect();
-    (0..paths.len()).filter(|&i| means[i].is_finite()).reduce(|a, b| if means[b] > means[a] { b } else { a })
+/// Goodput of one connection through the bottleneck, and of one TCP there, bit/s; none if the engine does not
+/// tell the TCPs apart.
+fn share(run: &RunResult, at: &SharedBottleneck) -> Option<(f64, f64)> {
+    let connections = run.connections_bps.len().max(1) as f64;
+    let through: f64 = at.paths.iter().filter_map(|&path| Some(run.paths.get(path)?.share)).sum();
+    let tcps: Option<f64> = at.competitors.iter().map(|&group| run.competitor_groups_bps.get(group)).sum();
+    let own = run.connections_bps.iter().sum::<f64>() / connections * through;
+    Some((own, tcps? / f64::from(at.tcps)))
 }
 
-/// An estimate with four significant digits, which is what ten seeds can tell.
+/// An estimate with four significant digits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Rounded {
     /// Best single number.
@@ -162,58 +250,4 @@ pub(super) fn rounded(value: f64) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run(bits_per_joule: f64, connections: &[f64], competitors_bps: f64) -> RunResult {
-        RunResult {
-            bits_per_joule,
-            goodput_bps: connections.iter().sum(),
-            connections_bps: connections.to_vec(),
-            competitors_bps,
-            ..RunResult::default()
-        }
-    }
-
-    #[test]
-    fn a_cell_holds_policy_over_limit_single_path_and_tcp() {
-        let yardstick = Yardstick { tcp_friendly: Some(200.0), link: None, tcps: 4 };
-        // Two users of 3 and 5 Mbit/s beside four TCPs of 2 Mbit/s each: 4 : 2.
-        let cell = Cell::of(&[run(150.0, &[3e6, 5e6], 8e6)], &[run(0.0, &[16e6], 0.0)], yardstick);
-        let mean = |metric| cell.estimate(metric).map(|estimate| estimate.mean);
-        assert_eq!(Metric::ALL.map(mean), [Some(0.75), None, Some(0.5), Some(2.0)]);
-    }
-
-    #[test]
-    fn median_and_worst_are_over_the_scenarios_where_it_is_measured() {
-        let cell = |efficiency, tcps| {
-            let yardstick = Yardstick { tcp_friendly: Some(100.0), link: None, tcps };
-            Some(Cell::of(&[run(efficiency, &[1e6], 2e6)], &[], yardstick))
-        };
-        let cells = [cell(90.0, 0), None, cell(20.0, 1), cell(50.0, 4)];
-        let of_limit = summary(&cells, Metric::OfLimit, 1).unwrap();
-        assert_eq!((of_limit.median.mean, of_limit.worst, of_limit.worst_at), (0.5, 0.2, 2));
-        // One TCP has 2 Mbit/s: half of it is taken; of four each has 0.5: twice that is taken, which is
-        // worse.
-        let share = summary(&cells, Metric::TcpShare, 1).unwrap();
-        assert_eq!((share.median.mean, share.worst, share.worst_at), (1.25, 2.0, 3));
-        assert_eq!(summary(&cells, Metric::OfLinkLimit, 1), None);
-    }
-
-    #[test]
-    fn the_interval_of_a_median_draws_the_same_seeds_for_all_scenarios() {
-        let yardstick = Yardstick { tcp_friendly: Some(1.0), ..Yardstick::default() };
-        let of = |values: [f64; 2]| {
-            Some(Cell::of(&values.map(|efficiency| run(efficiency, &[], 0.0)), &[], yardstick))
-        };
-        // What one scenario loses with a seed the other gains: drawn together, the median of the two never
-        // moves.
-        let summary = summary(&[of([1.0, 3.0]), of([3.0, 1.0])], Metric::OfLimit, 2).unwrap();
-        assert_eq!((summary.median.lo, summary.median.mean, summary.median.hi), (2.0, 2.0, 2.0));
-    }
-
-    #[test]
-    fn numbers_have_four_digits() {
-        assert_eq!((rounded(0.123_456), rounded(98_767.0), rounded(0.0)), (0.1235, 98_770.0, 0.0));
-    }
-}
+mod tests;

@@ -1,28 +1,35 @@
-//! The league as text and as Markdown.
+//! The league for a terminal.
 
 use std::collections::BTreeMap;
 
-use super::{League, MOST_TCPS, Rounded, Row, SummaryRow};
+use super::{LEAST, League, MOST_TCPS, Metric, Row, SummaryRow};
 use crate::text::{cut, seeds, wrapped};
 
 /// Longest label: the table has 80 columns.
-const LABEL: usize = 26;
+const LABEL: usize = 22;
+/// No label is longer.
+pub(super) const LABEL_WHOLE: usize = 200;
 /// Marks a policy that takes more than its share.
-const TOO_MUCH: &str = "†";
+pub(super) const TOO_MUCH: &str = "†";
 
-/// For a terminal: the table has 80 columns, the notes below it `width`.
+/// The table has 80 columns, the notes below it `width`.
 pub fn table(league: &League, width: usize) -> String {
     let line = |cells: [&str; 9]| {
-        let [rank, label, limit, worst, link, goodput, least, share, most] = cells;
-        let numbers = format!("{limit:>10}{worst:>6}{link:>7}{goodput:>8}{least:>6}{share:>7}{most:>6}");
-        format!("{rank:>2} {label:LABEL$} {numbers}").trim_end().to_owned() + "\n"
+        let [tier, label, score, limit, work, goodput, time, share, most] = cells;
+        let numbers = format!("{score:>10} {limit:>8}{work:>7}{goodput:>8} {time:>5}{share:>7} {most:>6}");
+        format!("{tier:>2} {label:LABEL$}{numbers}").trim_end().to_owned() + "\n"
     };
     let mut text = format!("{}\n\n", title(league));
-    text += &line(["", "", "of limit", "%", "links %", "goodput", "", "TCPs", ""]);
-    text += &line(["", "policy", "median", "worst", "median", "median", "worst", "median", "most"]);
+    text += &line(["", "", "score", "limit %", "work %", "goodput", "time", "TCPs", "most"]);
     text += &format!("{}\n", "─".repeat(80));
+    let mut tier = None;
     for policy in &league.policies {
-        let cells = cells(policy);
+        // A line of space between tiers; what has none stands where its score puts it.
+        if policy.tier.is_some() && tier.is_some() && policy.tier != tier {
+            text += "\n";
+        }
+        tier = policy.tier.or(tier);
+        let cells = cells(policy, LABEL);
         let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
         text += &line(cells.try_into().expect("a line has nine cells"));
     }
@@ -33,98 +40,111 @@ pub fn table(league: &League, width: usize) -> String {
     text
 }
 
-/// For README.md.
-pub fn markdown(league: &League) -> String {
-    let mut text =
-        "| | policy | of limit, %: median | worst | of links' limit, %: median | goodput: median | worst \
-                    | TCPs: median | most |\n|---:|---|---:|---:|---:|---:|---:|---:|---:|\n"
-            .to_owned();
-    for policy in &league.policies {
-        let [rank, _, numbers @ ..] = cells(policy);
-        let label = match policy.baseline {
-            Some(_) => format!("*{}*", policy.label),
-            None => policy.label.clone(),
-        };
-        text += &format!("| {rank} | {label} | {} |\n", numbers.join(" | "));
-    }
-    let notes: Vec<String> = notes(league).collect();
-    format!("{text}\n{}. {}\n", title(league), notes.join(" "))
-}
-
-fn title(league: &League) -> String {
-    let scenarios = league.scenarios.len();
+pub(super) fn title(league: &League) -> String {
+    let (scenarios, families) = (league.scenarios.len(), league.families.len());
     let partial = if league.partial { ", INCOMPLETE" } else { "" };
-    let engine = &league.engine;
+    let families = if families == 1 { "one family".to_owned() } else { format!("{families} families") };
     format!(
-        "The papers' scenarios, {scenarios} of them, {engine} engine, {} each{partial}",
+        "{scenarios} scenarios of {families}, draws {}, {} engine, {} each{partial}",
+        league.draw_seed,
+        league.engine,
         seeds(league.seeds)
     )
 }
 
-fn cells(policy: &Row) -> [String; 9] {
-    let percent = |summary: &Option<SummaryRow>, of: fn(&SummaryRow) -> f64| match summary {
-        Some(summary) => format!("{:.1}", of(summary) * 100.0),
-        None => "–".to_owned(),
+/// Tier, label of at most so many characters, score with interval, limit, work, goodput, time, TCPs, most
+/// TCPs.
+pub(super) fn cells(policy: &Row, label: usize) -> [String; 9] {
+    let mean = |summary: &SummaryRow| summary.mean.mean;
+    let text = |summary: &Option<SummaryRow>, write: &dyn Fn(&SummaryRow) -> String| {
+        summary.as_ref().map_or_else(|| "–".to_owned(), write)
     };
-    let ratio = |summary: &Option<SummaryRow>, of: fn(&SummaryRow) -> f64| match summary {
-        Some(summary) => format!("{:.2}", of(summary)),
-        None => "–".to_owned(),
-    };
-    let (median, worst) = (|summary: &SummaryRow| summary.median.mean, |summary: &SummaryRow| summary.worst);
+    let percent = |summary: &Option<SummaryRow>| text(summary, &|s| format!("{:.1}", mean(s) * 100.0));
+    let ratio = |summary: &Option<SummaryRow>| text(summary, &|s| format!("{:.2}", mean(s)));
+    let too_much = if policy.takes_too_much { TOO_MUCH } else { "" };
     [
-        policy.rank.map_or_else(|| "–".to_owned(), |rank| rank.to_string()),
-        cut(&policy.label, LABEL),
-        policy.of_limit.as_ref().map_or_else(|| "–".to_owned(), |limit| with_interval(limit.median)),
-        percent(&policy.of_limit, worst),
-        percent(&policy.of_link_limit, median),
-        ratio(&policy.goodput, median),
-        ratio(&policy.goodput, worst),
-        ratio(&policy.tcp_share, median),
-        ratio(&policy.tcp_share, worst) + if policy.takes_too_much { TOO_MUCH } else { "" },
+        policy.tier.map_or_else(|| "–".to_owned(), |tier| tier.to_string()),
+        cut(&policy.label, label),
+        text(&policy.score, &with_interval),
+        percent(&policy.of_limit),
+        percent(&policy.work),
+        ratio(&policy.goodput),
+        ratio(&policy.time),
+        ratio(&policy.tcp_share) + too_much,
+        text(&policy.tcp_share, &|share| format!("{:.2}", share.worst)),
     ]
 }
 
-/// In percent, with half of the interval.
-fn with_interval(share: Rounded) -> String {
-    let half = (share.hi - share.lo) / 2.0;
-    format!("{:.1} ±{:.1}", share.mean * 100.0, half * 100.0)
+/// In percent, with half of the interval; without, where nothing varies: one scenario a family, one seed.
+pub(super) fn with_interval(score: &SummaryRow) -> String {
+    let half = (score.mean.hi - score.mean.lo) / 2.0;
+    if half == 0.0 {
+        return format!("{:.1}", score.mean.mean * 100.0);
+    }
+    format!("{:.1} ±{:.1}", score.mean.mean * 100.0, half * 100.0)
 }
 
 /// How to read it, and what is missing.
-fn notes(league: &League) -> impl Iterator<Item = String> {
+pub(super) fn notes(league: &League) -> impl Iterator<Item = String> {
+    let reading = [
+        format!(
+            "Score: share of the energy limit times the work that is done in time, each at least {:.0} %; \
+             ± half of the 95 % interval over scenarios and seeds. Policies of one tier are not told \
+             apart, 5 % error over all pairs. Means are geometric over scenarios and families, of TCPs \
+             arithmetic.",
+            LEAST * 100.0
+        ),
+        "Limit: bits per joule over the best that TCP-friendly rates allow. Work: done in time over offered \
+         (endless data: what one TCP on each bottleneck carries; files and requests: what the fastest single \
+         path does; streams and messages: what comes before its deadline)."
+            .to_owned(),
+        "Goodput, time: over those of the fastest single path; time is that of a file, or the 95th \
+         percentile of delays."
+            .to_owned(),
+        format!(
+            "TCPs: goodput of a connection over that of a TCP at the bottleneck that they share ({}); \
+             {TOO_MUCH} more than {MOST_TCPS} in the mean: what it gains is not its own.",
+            shared(league)
+        ),
+    ];
+    reading.into_iter().chain(same(league)).chain(missing(league)).chain(left_out(league))
+}
+
+/// Policies that did the same as others.
+fn same(league: &League) -> Option<String> {
+    let pairs = league.policies.iter().filter(|policy| !policy.also.is_empty());
+    let texts: Vec<String> = pairs
+        .map(|policy| format!("{} did in every run what {} did", policy.also.join(", "), policy.policy))
+        .collect();
+    (!texts.is_empty()).then(|| format!("One row: {}.", texts.join("; ")))
+}
+
+fn missing(league: &League) -> Vec<String> {
     let mut missing: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for policy in &league.policies {
         for (scenario, why) in policy.missing() {
             missing.entry(why).or_default().push(format!("{} in {scenario}", policy.label));
         }
     }
-    let missing: Vec<String> =
-        missing.into_iter().map(|(why, cells)| format!("Missing: {}: {why}.", cells.join(", "))).collect();
-    let left_out: Vec<String> =
-        league.left_out.iter().map(|left| format!("{} ({})", left.scenario, left.why)).collect();
-    let reading = [
-        "Of limit: joules per bit of the best that TCP-friendly rates allow, over the policy's; ± half of \
-         the 95 % interval over the seeds. Its median over the scenarios makes the order."
-            .to_owned(),
-        "Links: the same with all that the links carry, which no transport reaches under random \
-         loss."
-            .to_owned(),
-        "Goodput: over that of the best single path of the scenario.".to_owned(),
-        format!(
-            "TCPs: goodput of a connection over that of a TCP with which it shares bottlenecks ({}); \
-             {TOO_MUCH} more than {MOST_TCPS} of them: what it gains is not its own.",
-            shared(league)
-        ),
-    ];
-    let left_out = match left_out.as_slice() {
-        [] => None,
-        left_out => Some(format!("Left out: {}.", left_out.join(", "))),
-    };
-    reading.into_iter().chain(missing).chain(left_out)
+    missing.into_iter().map(|(why, cells)| format!("Missing: {}: {why}.", cells.join(", "))).collect()
 }
 
-/// The scenarios with competitors.
+fn left_out(league: &League) -> Option<String> {
+    let texts: Vec<String> =
+        league.left_out.iter().map(|left| format!("{} ({})", left.scenario, left.why)).collect();
+    (!texts.is_empty()).then(|| format!("Left out: {}.", texts.join(", ")))
+}
+
+/// How many scenarios have competitors.
 fn shared(league: &League) -> String {
-    let shared = league.scenarios.iter().filter(|scenario| scenario.competing_tcps > 0);
-    shared.map(|scenario| scenario.name.as_str()).collect::<Vec<_>>().join(", ")
+    let shared = league.scenarios.iter().filter(|scenario| scenario.competing_tcps > 0).count();
+    if shared == 1 { "one scenario".to_owned() } else { format!("{shared} scenarios") }
+}
+
+/// The families in which a metric is measured for any policy.
+pub(super) fn families(league: &League) -> Vec<&str> {
+    let has = |family: &&str| {
+        league.policies.iter().any(|policy| policy.in_family(family, Metric::Score).is_some())
+    };
+    league.families.iter().map(|family| family.name.as_str()).filter(has).collect()
 }

@@ -6,19 +6,21 @@ use joulepath_model::scenario::{Scenario, Workload};
 use joulepath_model::units::Nanos;
 use joulepath_report::league::LeftOut;
 
+use super::draw::{DRAWS, draw};
+use super::family::Family;
 use crate::error::Result;
 use crate::shipped;
 use crate::source::{Overrides, Source};
 
-/// Scenarios of this folder count.
+/// Scenarios of this folder are the papers'.
 const FOLDER: &str = "papers/";
 /// What has no end is stopped this long after the warm-up: windows, queues and bursts have gone through many
 /// cycles by then.
 const LONGEST: Nanos = Nanos::from_secs(120);
 /// As [`LONGEST`], for `--quick`.
-const LONGEST_QUICK: Nanos = Nanos::from_secs(20);
-/// What `--quick` leaves of them: a shared bottleneck, lossy radios, a file.
-const QUICK: [&str; 3] = ["000-fairness", "000-table1", "001-3g-wlan"];
+const LONGEST_QUICK: Nanos = Nanos::from_secs(10);
+/// What `--quick` leaves of the papers': a shared bottleneck, and a file.
+const QUICK: [&str; 2] = ["000-fairness", "001-3g-wlan"];
 /// More connections under test than this are a network's business, not a device's.
 const MOST_CONNECTIONS: u32 = 100;
 
@@ -26,27 +28,43 @@ const MOST_CONNECTIONS: u32 = 100;
 pub(super) struct Case {
     /// Without folder and extension.
     pub(super) name: String,
+    pub(super) family: Family,
     pub(super) sha256: String,
     /// What is set in it.
     pub(super) overrides: Overrides,
     pub(super) scenario: Scenario,
 }
 
-/// The scenarios that count, and those that do not.
+/// The scenarios of these families that count, and those that do not. `seed` is that of the draws.
 ///
 /// # Errors
 /// If one cannot be loaded.
-pub(super) fn cases(quick: bool) -> Result<(Vec<Case>, Vec<LeftOut>)> {
-    let longest = if quick { LONGEST_QUICK } else { LONGEST };
+pub(super) fn cases(families: &[Family], seed: u64, quick: bool) -> Result<(Vec<Case>, Vec<LeftOut>)> {
+    let (mut counting, mut left_out) = (vec![], vec![]);
+    for &family in families {
+        match family {
+            Family::Papers => papers(quick, &mut counting, &mut left_out)?,
+            drawn => counting.extend(draws(drawn, seed, quick)?),
+        }
+    }
+    Ok((counting, left_out))
+}
+
+fn draws(family: Family, seed: u64, quick: bool) -> Result<Vec<Case>> {
+    let numbers = 1..=if quick { 1 } else { DRAWS };
+    let drawn = numbers.filter_map(|number| draw(family, seed, number));
+    drawn.map(|draw| load(&Source::text(&draw.name, draw.text, None), family, quick)).collect()
+}
+
+fn papers(quick: bool, counting: &mut Vec<Case>, left_out: &mut Vec<LeftOut>) -> Result<()> {
     let loaded = shipped::SCENARIOS
         .iter()
         .filter(|(name, _)| name.starts_with(FOLDER))
-        .map(|&shipped| load(&Source::shipped(shipped), longest))
+        .map(|&shipped| load(&Source::shipped(shipped), Family::Papers, quick))
         .collect::<Result<Vec<Case>>>()?;
     let sources: Vec<(String, Option<String>)> =
         loaded.iter().map(|case| (case.name.clone(), case.scenario.source.clone())).collect();
     let readings = readings(&sources);
-    let (mut counting, mut left_out) = (vec![], vec![]);
     for case in loaded {
         let reading = readings.get(&case.name).map(|first| format!("another reading of {first}"));
         let why = unfit(&case.scenario).or(reading);
@@ -57,22 +75,26 @@ pub(super) fn cases(quick: bool) -> Result<(Vec<Case>, Vec<LeftOut>)> {
             None => counting.push(case),
         }
     }
-    Ok((counting, left_out))
+    Ok(())
 }
 
-fn load(source: &Source, longest: Nanos) -> Result<Case> {
+fn load(source: &Source, family: Family, quick: bool) -> Result<Case> {
     let whole = source.load(&[])?;
-    let endless = whole.connections.iter().any(|group| matches!(group.workload, Workload::Bulk));
-    let until = whole.warm_up + longest;
+    let until = whole.warm_up + if quick { LONGEST_QUICK } else { LONGEST };
+    let is_cut = |workload: &Workload| match workload {
+        Workload::Bulk => true,
+        Workload::File { .. } => false,
+        Workload::Messages { .. } | Workload::Stream { .. } | Workload::Requests { .. } => quick,
+    };
+    let endless = whole.connections.iter().any(|group| is_cut(&group.workload));
     let overrides = match endless && whole.duration > until {
         true => vec![("duration".to_owned(), until.to_string())],
         false => vec![],
     };
     let scenario = source.load(&overrides)?;
     let name = source.name().strip_prefix(FOLDER).unwrap_or(source.name()).to_owned();
-    Ok(Case { name, sha256: source.sha256(&scenario), overrides, scenario })
+    Ok(Case { name, family, sha256: source.sha256(&scenario), overrides, scenario })
 }
-
 /// Why policies cannot be measured against single paths there.
 fn unfit(scenario: &Scenario) -> Option<String> {
     let paths = scenario.paths.len();
@@ -119,8 +141,17 @@ mod tests {
     }
 
     #[test]
+    fn there_are_sixty_scenarios_and_more_of_all_families() {
+        let (counting, _) = cases(&Family::ALL, 1, false).ok().unwrap();
+        assert!(counting.len() >= 60, "{}", counting.len());
+        for family in Family::ALL {
+            assert!(counting.iter().filter(|case| case.family == family).count() >= 8, "{family}");
+        }
+    }
+
+    #[test]
     fn what_counts_has_paths_to_choose_from_and_what_does_not_has_a_reason() {
-        let (counting, left_out) = cases(false).ok().unwrap();
+        let (counting, left_out) = cases(&[Family::Papers], 1, false).ok().unwrap();
         assert!(counting.iter().all(|case| unfit(&case.scenario).is_none()));
         let names: Vec<&str> = counting.iter().map(|case| case.name.as_str()).collect();
         assert!(names.contains(&"000-table1") && names.contains(&"002-fig5a"), "{names:?}");
@@ -132,7 +163,7 @@ mod tests {
 
     #[test]
     fn what_has_no_end_is_cut_and_what_ends_is_not() {
-        let (counting, _) = cases(false).ok().unwrap();
+        let (counting, _) = cases(&[Family::Papers], 1, false).ok().unwrap();
         let set = |name: &str| &counting.iter().find(|case| case.name == name).unwrap().overrides;
         assert_eq!(*set("002-fig5b"), [("duration".to_owned(), "120 s".to_owned())]);
         assert!(set("001-3g-wlan").is_empty());

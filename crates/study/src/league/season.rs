@@ -3,8 +3,9 @@
 use joulepath_control::Setup;
 use joulepath_model::policy::Policy;
 use joulepath_model::result::RunResult;
-use joulepath_model::scenario::Workload;
-use joulepath_report::league::{Baseline, Cell, Player, ScenarioResult, ScenarioRow, Yardstick, best_single};
+use joulepath_report::league::{
+    Baseline, Cell, LeftOut, Player, ScenarioResult, ScenarioRow, Singles, Task as Work, Yardstick,
+};
 
 use super::cases::Case;
 use super::field;
@@ -24,6 +25,7 @@ pub(super) struct Season {
 /// One scenario and the policies that run on it: the field, then one for each path; or why one does not.
 struct Round {
     case: Case,
+    with: Yardstick,
     lineup: Vec<Result<Setup, String>>,
 }
 
@@ -31,16 +33,21 @@ struct Round {
 type Outcomes = Vec<Vec<Vec<Outcome>>>;
 
 impl Season {
-    pub(super) fn new(cases: Vec<Case>, field: Vec<Policy>, seeds: Vec<u64>) -> Self {
-        let round = |case: Case| {
-            let singles = field::single_paths(&case.scenario);
-            let prepared =
-                |policy| field::prepared(policy, &case.scenario).map_err(|error| error.in_one_line());
-            let lineup = field.iter().chain(&singles).map(prepared).collect();
-            Round { case, lineup }
-        };
-        let rounds = cases.into_iter().map(round).collect();
-        Season { seeds, rounds, field }
+    /// The season, and the scenarios on which policies cannot be compared.
+    pub(super) fn new(
+        cases: Vec<Case>,
+        field: Vec<Policy>,
+        seeds: Vec<u64>,
+        engine: &dyn Engine,
+    ) -> (Self, Vec<LeftOut>) {
+        let (mut rounds, mut left_out) = (vec![], vec![]);
+        for case in cases {
+            match Yardstick::of(&case.scenario, &limits_of(&case.scenario, &seeds, engine)) {
+                Ok(with) => rounds.push(Round::of(case, with, &field)),
+                Err(why) => left_out.push(LeftOut { scenario: case.name, why }),
+            }
+        }
+        (Season { seeds, rounds, field }, left_out)
     }
 
     /// The field, then what single paths would have done.
@@ -78,36 +85,39 @@ impl Season {
         for ((round, place), outcome) in places.into_iter().zip(outcomes) {
             by_round[round][place].push(outcome);
         }
-        let result =
-            |(round, outcomes): (&Round, Vec<Vec<Outcome>>)| self.result(round, outcomes, batch.engine);
-        (self.rounds.iter().zip(by_round).map(result).collect(), complete)
+        let results = self.rounds.iter().zip(by_round);
+        (results.map(|(round, outcomes)| self.result(round, outcomes)).collect(), complete)
     }
 
-    fn result(&self, round: &Round, outcomes: Vec<Vec<Outcome>>, engine: &dyn Engine) -> ScenarioResult {
-        let Round { case, .. } = round;
+    fn result(&self, round: &Round, outcomes: Vec<Vec<Outcome>>) -> ScenarioResult {
+        let Round { case, with, .. } = round;
         let runs = round.lineup.iter().zip(outcomes).map(|(setup, outcomes)| match setup {
-            Ok(_) => round.complete(outcomes),
+            Ok(_) => complete(outcomes),
             Err(why) => Err(why.clone()),
         });
         let mut policies: Vec<Result<Vec<RunResult>, String>> = runs.collect();
-        let singles: Vec<Vec<RunResult>> =
-            policies.split_off(self.field.len()).into_iter().flatten().collect();
-        let fastest = best_single(&singles, |run| run.goodput_bps).map(|i| singles[i].as_slice());
-        let thriftiest = best_single(&singles, |run| run.bits_per_joule).map(|i| singles[i].as_slice());
-        let yardstick = Yardstick::of(&case.scenario, &limits_of(&case.scenario, &self.seeds, engine));
-        let cell = |runs: &[RunResult]| Cell::of(runs, fastest.unwrap_or_default(), yardstick);
+        let alone = policies.split_off(self.field.len()).into_iter().map(Result::ok);
+        let singles = Singles::of(alone.collect(), &with.task);
+        let cell = |runs: &[RunResult]| Cell::of(runs, &singles, with);
+        let baselines = [singles.thriftiest, singles.fastest].map(|path| singles.runs(path));
         let of_single =
             |runs: Option<&[RunResult]>| runs.map(cell).ok_or_else(|| "no single path has run".to_owned());
-        let baselines = [of_single(thriftiest), of_single(fastest)];
         let of_policies = policies.into_iter().map(|runs| runs.map(|runs| cell(&runs)));
         ScenarioResult {
-            row: row(case, yardstick, [thriftiest, fastest]),
-            cells: of_policies.chain(baselines).collect(),
+            row: row(case, with, baselines),
+            cells: of_policies.chain(baselines.map(of_single)).collect(),
         }
     }
 }
 
 impl Round {
+    fn of(case: Case, with: Yardstick, field: &[Policy]) -> Self {
+        let singles = field::single_paths(&case.scenario);
+        let prepared = |policy| field::prepared(policy, &case.scenario).map_err(|error| error.in_one_line());
+        let lineup = field.iter().chain(&singles).map(prepared).collect();
+        Round { case, with, lineup }
+    }
+
     fn wanted<'a>(&'a self, setup: &'a Setup, seed: u64) -> Wanted<'a> {
         let case = &self.case;
         Wanted {
@@ -118,42 +128,45 @@ impl Round {
             identity: (&case.sha256, &case.overrides),
         }
     }
-
-    /// The runs with all seeds, or why some are missing.
-    fn complete(&self, outcomes: Vec<Outcome>) -> Result<Vec<RunResult>, String> {
-        let mut runs = vec![];
-        let mut interrupted = false;
-        for outcome in outcomes {
-            match outcome {
-                Outcome::Run(finished) => runs.push(finished.run),
-                Outcome::Failed(error) => return Err(error),
-                Outcome::Missing => interrupted = true,
-            }
-        }
-        if interrupted {
-            return Err("interrupted before it had run".to_owned());
-        }
-        let groups = &self.case.scenario.connections;
-        let files = groups.iter().all(|group| matches!(group.workload, Workload::File { .. }));
-        match runs.iter().filter(|run| files && run.completion_s.is_none()).count() {
-            0 => Ok(runs),
-            late => Err(format!("{late} of {} runs end before every file is there", runs.len())),
-        }
-    }
 }
 
-fn row(case: &Case, with: Yardstick, [thriftiest, fastest]: [Option<&[RunResult]>; 2]) -> ScenarioRow {
+/// The runs with all seeds, or why some are missing.
+fn complete(outcomes: Vec<Outcome>) -> Result<Vec<RunResult>, String> {
+    let mut runs = vec![];
+    let mut interrupted = false;
+    for outcome in outcomes {
+        match outcome {
+            Outcome::Run(finished) => runs.push(finished.run),
+            Outcome::Failed(error) => return Err(error),
+            Outcome::Missing => interrupted = true,
+        }
+    }
+    if interrupted { Err("interrupted before it had run".to_owned()) } else { Ok(runs) }
+}
+
+fn row(case: &Case, with: &Yardstick, [thriftiest, fastest]: [Option<&[RunResult]>; 2]) -> ScenarioRow {
     let policy = |runs: Option<&[RunResult]>| Some(runs?.first()?.policy.clone());
     ScenarioRow {
         name: case.name.clone(),
+        family: case.family.name().to_owned(),
         title: case.scenario.title.clone(),
         source: case.scenario.source.clone(),
         sha256: case.sha256.clone(),
         set: case.overrides.iter().cloned().collect(),
-        tcp_friendly_limit_bits_per_joule: with.tcp_friendly,
-        link_limit_bits_per_joule: with.link,
+        limit_bits_per_joule: with.limit,
+        limit_kind: with.limit_kind.clone(),
+        work: match with.task {
+            Work::Endless { .. } => "endless",
+            Work::Files { .. } => "files",
+            Work::Requests => "requests",
+            Work::Deadline { .. } => "deadline",
+        },
+        deadline_s: match with.task {
+            Work::Deadline { seconds } => Some(seconds),
+            _ => None,
+        },
         thriftiest_path: policy(thriftiest),
         fastest_path: policy(fastest),
-        competing_tcps: with.tcps,
+        competing_tcps: with.tcps(),
     }
 }
