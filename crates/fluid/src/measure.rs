@@ -75,6 +75,7 @@ impl History<'_> {
             paths,
             competitors_bps: self.competitors_bps(packet_bits),
             competitor_groups_bps: vec![],
+            links: vec![],
             network: None,
             connections_bps,
             blocks: None,

@@ -276,6 +276,8 @@ mod tests {
             policy: "p".into(),
             packet: means(true),
             kernel: means(false),
+            most_bps: None,
+            full: false,
             differences: [0.0; 4],
         };
         let text = markdown(&Gap::of("6.12".into(), vec![case], 3, None));

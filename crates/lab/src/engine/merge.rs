@@ -44,6 +44,7 @@ pub(super) fn result(
         paths: paths(scenario, tunnels, &traffic.paths, &energy),
         competitors_bps: traffic.competitors_bps,
         competitor_groups_bps: vec![],
+        links: vec![],
         network: None,
         connections_bps: traffic.connections_bps.clone(),
         blocks: None,

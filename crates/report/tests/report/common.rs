@@ -147,6 +147,7 @@ impl Fake {
             paths,
             competitors_bps: 0.0,
             competitor_groups_bps: vec![],
+            links: vec![],
             network: None,
             connections_bps: vec![goodput_bps],
             blocks: None,

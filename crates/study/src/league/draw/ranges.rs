@@ -73,7 +73,15 @@ pub(super) struct Queue {
 pub(super) const QUEUES: &[Queue] = &[
     Queue { name: "droptail", ecn: false, keys: |packets| format!("queue = \"{packets} packets\"\n") },
     Queue { name: "marking", ecn: true, keys: marking },
+    Queue { name: "codel", ecn: false, keys: |_| managed("codel") },
+    Queue { name: "fq-codel", ecn: false, keys: |_| managed("fq-codel") },
+    Queue { name: "pie", ecn: false, keys: |_| managed("pie") },
 ];
+
+/// Managed queues are those of Linux, capacity included.
+fn managed(kind: &str) -> String {
+    format!("aqm = \"{kind}\"\n")
+}
 
 /// Marks from a third of the capacity on: with one bandwidth-delay product of it RFC 8257's K > C·RTT/7 holds
 /// twice over.
