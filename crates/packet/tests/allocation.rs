@@ -34,8 +34,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Two paths with loss, jitter, cross traffic and a competitor for `seconds`: allocations and packet-hops. The
-/// links of the second path have what `keys` says.
+/// Two paths with loss, jitter, cross traffic and a competitor for `seconds`: allocations and packet-hops.
+/// The links of the second path have what `keys` says.
 fn cost(policy: &str, keys: &str, seconds: u32) -> (u64, u64) {
     let toml = format!(
         r#"

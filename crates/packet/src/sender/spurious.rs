@@ -33,7 +33,8 @@ impl SubflowSender {
     /// Remembers the window before a reduction, which begins now.
     pub(super) fn remember(&mut self, cwnd: u32, ssthresh: u32) {
         let outstanding = (self.board.una(), self.board.next());
-        self.undo = Some(Undo::new(outstanding, self.board.retransmitted(), cwnd, ssthresh));
+        let copies = self.board.retransmitted();
+        self.undo = Some(Undo::new(outstanding, copies, self.undo.as_ref(), (cwnd, ssthresh)));
     }
 
     /// Takes the latest reduction back if an ACK, which echoes `echo` and acknowledges `acked` more segments,

@@ -27,9 +27,19 @@ pub(crate) struct Undo {
 impl Undo {
     /// A reduction begins at a window of `cwnd` packets. The segments from `marker` up to `next` are
     /// outstanding, and `in_flight` retransmissions of them are under way.
-    pub(super) fn new((marker, next): (u32, u32), in_flight: u32, cwnd: u32, ssthresh: u32) -> Self {
-        let (end, in_doubt) = if in_flight > 0 { (next, Some(in_flight)) } else { (marker, None) };
-        Undo { marker, end, in_doubt, first: None, cwnd, ssthresh }
+    /// `before` is the reduction before this one: copies of its time that are under way are no later than its
+    /// first.
+    pub(super) fn new(
+        (marker, next): (u32, u32),
+        in_flight: u32,
+        before: Option<&Undo>,
+        (cwnd, ssthresh): (u32, u32),
+    ) -> Self {
+        if in_flight == 0 {
+            return Undo { marker, end: marker, in_doubt: None, first: None, cwnd, ssthresh };
+        }
+        let first = before.and_then(|before| before.first).unwrap_or(Stamp::ZERO);
+        Undo { marker, end: next, in_doubt: Some(in_flight), first: Some(first), cwnd, ssthresh }
     }
 
     /// Notes that segment `ssn` is sent again.
@@ -101,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_reduction_was_for_nothing_when_every_copy_came_twice() {
-        let mut undo = Undo::new((10, 20), 0, 40, 100);
+        let mut undo = Undo::new((10, 20), 0, None, (40, 100));
         assert!(!undo.was_all_in_vain(), "nothing was sent again");
         undo.retransmitted(10, AT(5));
         undo.retransmitted(12, AT(6));
@@ -116,11 +126,24 @@ mod tests {
 
     #[test]
     fn what_left_before_the_first_copy_came_late() {
-        let mut undo = Undo::new((10, 20), 0, 40, 100);
+        let mut undo = Undo::new((10, 20), 0, None, (40, 100));
         assert!(undo.came_late(AT(7)), "there is no copy");
         undo.retransmitted(10, AT(5));
         undo.retransmitted(11, AT(9));
         assert!(undo.came_late(AT(4)) && !undo.came_late(AT(5)) && !undo.came_late(AT(8)));
+    }
+
+    /// Segments that were lost while the recovery before lasted start another one, and their copies are under
+    /// way. When one of those fills the hole, nothing came late.
+    #[test]
+    fn a_copy_of_the_recovery_before_is_no_original() {
+        let mut before = Undo::new((10, 20), 0, None, (40, 100));
+        before.retransmitted(10, AT(5));
+        before.retransmitted(15, AT(7));
+        let mut undo = Undo::new((15, 30), 1, Some(&before), (20, 20));
+        undo.retransmitted(22, AT(9));
+        assert!(!undo.came_late(AT(7)) && undo.came_late(AT(4)));
+        assert!(!Undo::new((15, 30), 1, None, (20, 20)).came_late(AT(4)), "nobody knows when it left");
     }
 
     /// RFC 8985, section 6.2, step 4: one more quarter in each round with a DSACK, and one again after 16
