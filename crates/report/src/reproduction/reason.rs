@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(said, "1 of 2 findings is not reproduced: b: 0.800 [0.790, 0.810], stated > 1");
         // Other numbers, another reason: nothing of it is typed.
         let said = judge(&[finding("a", 1.2, None), finding("b", 1.1, None)]).reason;
-        assert!(said.starts_with("all 2 findings are reproduced: a: 1.200"), "{said}");
+        assert!(said.starts_with("all 2 findings are reproduced: a: 1.20 ["), "{said}");
         assert_eq!(judge(&[]).reason, "");
         let same = Finding::new(
             "x",

@@ -43,7 +43,8 @@ pub fn reproduction_table(all: &Reproduction, width: usize, color: bool) -> Stri
             format!("{rows} {}{of}", verdict.name())
         })
         .collect();
-    text += &format!("\n\n{}\n", counts.join(", "));
+    let counts = if counts.is_empty() { "no experiment".to_owned() } else { counts.join(", ") };
+    text += &format!("\n\n{}\n", textwrap::fill(&counts, width));
     text
 }
 
@@ -152,7 +153,9 @@ fn described(finding: &Finding) -> String {
 
 /// The first finding that has the experiment's verdict; what is only shown decides nothing.
 fn deciding(report: &Report) -> Option<&Finding> {
-    report.findings.iter().find(|finding| finding.verdict == Some(report.verdict))
+    // A slip shows in a finding that fails.
+    let deciding = if report.verdict == Verdict::Erratum { Verdict::NotReproduced } else { report.verdict };
+    report.findings.iter().find(|finding| finding.verdict == Some(deciding))
 }
 
 fn paint(cell: Cell, verdict: Verdict) -> Cell {

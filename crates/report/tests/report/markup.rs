@@ -56,7 +56,8 @@ fn attributes(mut text: &str) -> (Vec<(&str, &str)>, &str) {
         if let Some(after) = text.strip_prefix('>') {
             return (all, after);
         }
-        let end = text.find(|c: char| !c.is_ascii_lowercase() && c != '-').expect("a tag ends");
+        // SVG has capitals in some: viewBox.
+        let end = text.find(|c: char| !c.is_ascii_alphabetic() && c != '-').expect("a tag ends");
         assert!(end > 0, "no attribute: {}", &text[..text.len().min(80)]);
         let (key, after) = text.split_at(end);
         match after.strip_prefix("=\"") {

@@ -135,7 +135,7 @@ fn findings_stand_beside_what_was_stated() {
         "<td role=\"cell\">30</td>",
         "widened by 10 % of the stated effect",
         "3 of its runs are missing.",
-        "0.73 [0.70, 0.77] of the simulator's, n = 10",
+        "0.73 [0.70, 0.77] of the simulator&#39;s, n = 10",
         "timeouts decide",
         "not judged",
     ] {

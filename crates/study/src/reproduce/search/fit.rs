@@ -12,7 +12,7 @@ use joulepath_report::{Finding, Rule};
 use super::rounds::Searched;
 use super::state::Judgement;
 
-/// Fewest numbers that make a question.
+/// Fewest numbers that make a question; one alone still leads the search.
 const FEWEST: usize = 2;
 
 /// A point against the paper's numbers.
@@ -49,7 +49,7 @@ fn loss(judged: &[Judgement]) -> Option<Loss> {
         }
     }
     let all: Vec<f64> = numbers.values().copied().collect();
-    if all.len() < FEWEST || all.iter().any(|far| !far.is_finite()) {
+    if all.is_empty() || all.iter().any(|far| !far.is_finite()) {
         return None;
     }
     let rms = (all.iter().map(|far| far * far).sum::<f64>() / all.len() as f64).sqrt();
@@ -68,7 +68,7 @@ pub(super) fn best(of: &Searched) -> Vec<usize> {
 /// What the search found; none if the paper prints too few numbers of this set-up.
 pub(super) fn of(of: &Searched) -> Option<Fit> {
     let point = *best(of).first()?;
-    let Loss { rms, worst, numbers } = loss(&of.judged[point])?;
+    let Loss { rms, worst, numbers } = loss(&of.judged[point]).filter(|loss| loss.numbers >= FEWEST)?;
     let parameters = of.claim_box.parameters;
     let keys = parameters.iter().map(|parameter| parameter.key.to_owned());
     Some(Fit {

@@ -8,7 +8,7 @@ use joulepath_model::random::Stream;
 
 use super::super::experiment::Experiment;
 use super::super::runs::{self, WantedRuns};
-use super::super::slotted::{SlottedRuns, System};
+use super::super::slotted::{Batch, SlottedRuns, System};
 use super::super::study::{Extent, Study};
 use super::boxes::ClaimBox;
 use super::space::{Change, Point};
@@ -108,7 +108,13 @@ impl Searched {
         let changes = self.points[point].changes(self.claim_box.parameters);
         let slotted = |change| if let Change::Slotted(change) = change { Some(change) } else { None };
         System {
-            batches: self.experiments.iter().flat_map(|experiment| experiment.slots.clone()).collect(),
+            // The lossy loads are one point of the box, which other rows show.
+            batches: self
+                .experiments
+                .iter()
+                .flat_map(|experiment| experiment.slots.clone())
+                .filter(|batch| *batch != Batch::LossyLoads)
+                .collect(),
             changes: changes.into_iter().filter_map(slotted).collect(),
             seeds: Some(first_seed..=first_seed + u64::from(self.seeds) - 1),
         }
