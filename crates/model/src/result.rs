@@ -117,7 +117,11 @@ pub struct LinkResult {
 impl LinkResult {
     /// Packets lost of those offered, 0 to 1.
     pub fn loss_ratio(&self) -> f64 {
-        if self.offered == 0 { 0.0 } else { (self.queue_drops + self.wire_losses) as f64 / self.offered as f64 }
+        if self.offered == 0 {
+            0.0
+        } else {
+            (self.queue_drops + self.wire_losses) as f64 / self.offered as f64
+        }
     }
 }
 
