@@ -245,11 +245,11 @@ fn an_application_below_the_window_does_not_grow_it() {
     assert_near("goodput of the stream, Mbit/s", result.goodput_bps / 1e6, 1.0, 0.005);
 }
 
-/// A queue of 1 BDP overflows when the window grows by one packet more than fits: one packet is lost. Until that
-/// is known, a round trip later, ACKs arrive for one window less the lost packet, so the window does not grow a
-/// second time, if the two duplicate ACKs before the third do not count (RFC 5681, section 3.2, step 1). So each
-/// congestion event loses one packet. If they counted, the packet that they add would be lost, too: two for
-/// each event.
+/// A queue of 1 BDP overflows when the window grows by one packet more than fits: one packet is lost.
+/// Until that is known, a round trip later, ACKs arrive for one window less the lost packet, so the
+/// window does not grow a second time, if the two duplicate ACKs before the third do not count (RFC
+/// 5681, section 3.2, step 1). So each congestion event loses one packet. If they counted, the packet
+/// that they add would be lost, too: two for each event.
 #[test]
 fn an_overflow_of_a_queue_loses_one_packet() {
     let toml = r#"

@@ -43,9 +43,9 @@ fn a_link_counts_offers_drops_and_its_mean_queue() {
     assert_near("mean queue, packets", full.mean_queue, 20.0 - 2.0 / 6.0, 0.002);
 }
 
-/// The sawtooth of one connection never empties this queue of 1 BDP and more: the link sends 1 packet every
-/// 1.2 ms, all that it carries arrives, and by Little's law a packet waits for mean queue × 1.2 ms: RTT = 60 ms
-/// + 1.2 ms of transmission + the wait.
+/// The sawtooth of one connection never empties this queue of 1 BDP and more: the link sends 1 packet
+/// every 1.2 ms, all that it carries arrives, and by Little's law a packet waits for mean queue × 1.2
+/// ms: RTT = 60 ms + 1.2 ms of transmission + the wait.
 #[test]
 fn the_mean_queue_is_the_mean_wait_by_littles_law() {
     let toml = exact(&ONE_LINK.replace("20 packets", "60 packets"));
