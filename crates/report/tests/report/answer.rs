@@ -126,8 +126,8 @@ fn a_lead_over_the_second_is_told_against_the_first_of_the_list_as_well() {
     // 150/100 and 150/50; from 2.5 on as a factor.
     assert_eq!(
         said[1],
-        "by how much 50.0 % ±0.0 more data per joule than DTS, the second \
-         × 3.00 ±0.00 against MPTCP, the first"
+        "by how much 50.0 % more data per joule than DTS, the second \
+         × 3.00 against MPTCP, the first"
     );
 }
 
