@@ -4,7 +4,7 @@ use joulepath_model::result::{Comparison, Row, RunResult};
 
 use super::chart::signed;
 use super::measure::{Contrast, Measure, Tone};
-use crate::scale::{Quantity, Scale, Value};
+use crate::scale::{Quantity, Scale};
 use crate::sheet::{Metric, Sheet, costs_energy};
 
 /// One tile.
