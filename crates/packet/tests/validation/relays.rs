@@ -212,8 +212,9 @@ fn contention_on_the_shipped_channel_is_rare_and_short() {
                 result.paths.iter().map(|path| path.mean_rtt_s.unwrap() * 1e3).collect::<Vec<_>>(),
             );
             assert_between("collided", channel.collision_ratio, 0.0003, 0.15);
-            // Where the backoff is over and the channel idle a frame is sent at the next slot. On 802.11g most
-            // are, since hosts take random times and ACKs no longer come just when another frame has ended.
+            // Where the backoff is over and the channel idle a frame is sent at the next slot. On 802.11g
+            // most are, since hosts take random times and ACKs no longer come just when another frame has
+            // ended.
             assert_between("mean access, ms", channel.mean_access_s * 1e3, 0.02, 5.0);
         }
     }
