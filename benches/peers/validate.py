@@ -234,17 +234,20 @@ def differences(causes, cases, estimates):
         before, after = (f"{value:+.1f} ±{half:.1f} %" for value, half in
                          (difference(measure, ours, theirs), difference(measure, then_ours, then_theirs)))
         pair = f"{SIMULATORS[cause['ours']][0]} − {SIMULATORS[cause['theirs']][0]}"
+        pair += ", hosts take time" if cause.get("hosts_take_time") else ""
         lines.append(f"| {title_of(case)}: {pair} | {name_of(case, measure)} | {before} | {cause['what']} | "
                      f"{cause['switched']} | {after} |")
     return "\n".join(lines)
 
 
 def keys_of(cause):
-    """What a cause compares, before and after the switch: (case, simulator, changes) as keys of the estimates."""
-    def key(side):
-        simulator, changes = cause[side], cause.get(f"{side}_changes", {})
-        return cause["case"], simulator, tuple(sorted(changes.items())), False
-    return [(cause["case"], cause[side], (), False) for side in ("ours", "theirs")] + [key("then_ours"), key("then_theirs")]
+    """What a cause compares, before and after the switch: (case, simulator, changes, whether hosts take time)."""
+    before, then = cause.get("hosts_take_time", False), cause.get("then_hosts_take_time", False)
+
+    def switched(side):
+        return cause["case"], cause[side], tuple(sorted(cause.get(f"{side}_changes", {}).items())), then
+    return [(cause["case"], cause[side], (), before) for side in ("ours", "theirs")] + \
+        [switched("then_ours"), switched("then_theirs")]
 
 
 def estimate_all(wanted, cases, seeds, jobs):

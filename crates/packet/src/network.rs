@@ -271,6 +271,11 @@ impl Network {
         }
     }
 
+    /// Adds the present lengths of all queues to what is told of the links.
+    pub(crate) fn look_at_queues(&mut self, now: Nanos) {
+        self.tallies.look(self.wires.iter().map(|wire| wire.link.queue_packets(now)));
+    }
+
     /// Adds a station to a channel.
     pub(crate) fn add_station(&mut self, channel: usize) -> Hop {
         let place = self.channels[channel].add_station();

@@ -8,8 +8,6 @@ use joulepath_model::network::LinkSpec;
 use joulepath_model::result::LinkResult;
 use joulepath_model::units::Nanos;
 
-use crate::network::Network;
-
 /// Number of looks at the queues in a run.
 const LOOKS: u64 = 1 << 15;
 
@@ -70,6 +68,15 @@ impl Tallies {
         self.looks = 0;
     }
 
+    /// Adds the packets that wait at each link.
+    pub(crate) fn look(&mut self, waiting: impl Iterator<Item = u32>) {
+        for (tally, waiting) in self.links.iter_mut().zip(waiting) {
+            tally.waiting += u64::from(waiting);
+        }
+        self.looks += 1;
+        self.all_looks += 1;
+    }
+
     /// When to look for the next time, ns; `None` if nothing is counted.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         let fraction = self.all_looks.wrapping_mul(GOLDEN_FRACTION);
@@ -106,16 +113,5 @@ impl Tally {
             Outcome::QueueDrop => self.queue_drops += 1,
             Outcome::WireLoss => self.wire_losses += 1,
         }
-    }
-}
-
-impl Network {
-    /// Adds the present lengths of all queues.
-    pub(crate) fn look_at_queues(&mut self, now: Nanos) {
-        for (tally, wire) in self.tallies.links.iter_mut().zip(&self.wires) {
-            tally.waiting += u64::from(wire.link.queue_packets(now));
-        }
-        self.tallies.looks += 1;
-        self.tallies.all_looks += 1;
     }
 }
