@@ -51,7 +51,7 @@ pub fn region_svg(all: &Search, claim: &Claim) -> Option<String> {
          text{{fill:#333}}.frame,.fails,.undecided{{fill:none;stroke:#777}}.holds{{fill:#00684c}}\
          .usual{{fill:none;stroke:#b4540a;stroke-width:2}}\
          @media(prefers-color-scheme:dark){{text{{fill:#ccc}}.holds{{fill:#3ccf9f}}}}</style>\n\
-         <rect class=\"frame\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{SIDE}\" height=\"{SIDE}\"/>\n",
+         <rect class=\"frame\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{SIDE}\" height=\"{SIDE}\"></rect>\n",
         escaped(&claim.id),
         escaped(&claim.sentence)
     );
@@ -62,7 +62,7 @@ pub fn region_svg(all: &Search, claim: &Claim) -> Option<String> {
         let (px, py) = (LEFT + SIDE * spread(x), TOP + SIDE * (1.0 - spread(y)));
         mark(&mut svg, *state, px, py);
         if index == 0 {
-            let _ = writeln!(svg, "<circle class=\"usual\" cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"9\"/>");
+            let _ = writeln!(svg, "<circle class=\"usual\" cx=\"{px:.1}\" cy=\"{py:.1}\" r=\"9\"></circle>");
         }
     }
     let legend = TOP + SIDE + 62.0;
@@ -76,7 +76,7 @@ pub fn region_svg(all: &Search, claim: &Claim) -> Option<String> {
         let _ = writeln!(svg, "<text x=\"{}\" y=\"{legend}\">{name}</text>", at + 9.0);
     }
     let at = LEFT + 290.0;
-    let _ = writeln!(svg, "<circle class=\"usual\" cx=\"{at}\" cy=\"{}\" r=\"7\"/>", legend - 4.0);
+    let _ = writeln!(svg, "<circle class=\"usual\" cx=\"{at}\" cy=\"{}\" r=\"7\"></circle>", legend - 4.0);
     let _ = writeln!(svg, "<text x=\"{}\" y=\"{legend}\">usual</text>", at + 12.0);
     Some(svg + "</svg>\n")
 }
@@ -93,12 +93,14 @@ fn spread(open: &Open, place: f64, index: usize, parameter: usize) -> f64 {
 
 fn mark(svg: &mut String, state: PointState, x: f64, y: f64) {
     let _ = match state {
-        PointState::Holds => writeln!(svg, "<circle class=\"holds\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\"/>"),
+        PointState::Holds => {
+            writeln!(svg, "<circle class=\"holds\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4.5\"></circle>")
+        }
         PointState::Fails => {
-            writeln!(svg, "<path class=\"fails\" d=\"M{:.1} {:.1}l7 7m0 -7l-7 7\"/>", x - 3.5, y - 3.5)
+            writeln!(svg, "<path class=\"fails\" d=\"M{:.1} {:.1}l7 7m0 -7l-7 7\"></path>", x - 3.5, y - 3.5)
         }
         PointState::Undecided => {
-            writeln!(svg, "<circle class=\"undecided\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>")
+            writeln!(svg, "<circle class=\"undecided\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"></circle>")
         }
     };
 }

@@ -17,6 +17,13 @@ fn part(claim: &Claim, name: &str, part: f64) -> String {
 pub fn sentence(claim: &Claim) -> String {
     match claim.verdict {
         Holds::Erratum => format!("Erratum: {}.", end(&claim.reason)),
+        Holds::Undetermined if claim.states.len() > 1 => format!(
+            "Undetermined: it fails in {}, is undecided in {}, and no point was seen to hold twice; \
+             as usual, {}.",
+            part(claim, "fails", claim.part_fails),
+            part(claim, "undecided", claim.part_undecided),
+            end(&claim.reason)
+        ),
         Holds::Undetermined => format!("Undetermined: {}.", end(&claim.reason)),
         Holds::Throughout if claim.states.len() <= 1 => {
             format!("Holds; nothing that it depends on is left open: {}.", end(&claim.reason))

@@ -218,9 +218,9 @@ fn confirm(
         let mut again: Vec<Searched> = vec![];
         let mut asked = vec![];
         for (at, of) in searched.iter().enumerate() {
-            for claim in 0..of.experiments.len() {
+            for (claim, nearest) in found[at].iter().enumerate() {
                 let holding = of.holding(claim);
-                if let Some(&point) = holding.get(candidate).filter(|_| found[at][claim].at.is_none()) {
+                if let Some(&point) = holding.get(candidate).filter(|_| nearest.at.is_none()) {
                     asked.push((at, claim, point));
                     again.push(of.again(claim, point, MORE_SEEDS));
                 }

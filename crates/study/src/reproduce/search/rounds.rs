@@ -99,7 +99,7 @@ impl Searched {
         let studies = (self.claim_box.studies)(self.experiments[claim].studies.clone());
         let at_point = |study: Study| {
             let study = Study { seeds: self.seeds, kernel: None, ..study };
-            changes.iter().fold(study, |study, change| changed(study, change))
+            changes.iter().fold(study, changed)
         };
         studies.into_iter().map(at_point).collect()
     }
