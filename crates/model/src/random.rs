@@ -35,6 +35,8 @@ pub enum Domain {
     Placement = 9,
     /// Backoff and errors on a shared channel.
     Channel = 10,
+    /// Time that hosts take for packets.
+    Processing = 11,
 }
 
 /// One reproducible sequence of random numbers.

@@ -429,6 +429,10 @@ pub struct Row {
     pub uncoupled: bool,
     /// Number of runs that the estimates are of.
     pub n: u32,
+    /// Whether two or more runs differ in nothing but the seed: nothing in them was left to chance, and the
+    /// ends of an interval are the mean.
+    #[serde(default)]
+    pub deterministic: bool,
     /// In-order data per second, bit/s.
     pub goodput_bps: Estimate,
     /// Mean power, W.

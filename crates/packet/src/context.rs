@@ -62,7 +62,7 @@ impl Context<'_> {
     /// Wakes the radio at `hop`, if there is one that may sleep: a packet of subflow `i` is about to enter.
     #[inline(always)]
     pub(crate) fn rouse_radio(&mut self, i: usize, hop: Hop) {
-        if let Hop::Radio(link) = hop
+        if let Hop::Radio { link, .. } = hop
             && self.now_ns >= self.interfaces[i].awake_until_ns
         {
             self.wake_radio(i, link);

@@ -182,7 +182,7 @@ impl Engine {
     #[inline(always)]
     fn forward(&mut self, route: Route, packet: Packet, size: u32) {
         let hop = self.net.hop(route, packet.hop);
-        if let Hop::Radio(_) = hop {
+        if let Hop::Radio { .. } = hop {
             self.rouse_radio(packet.subflow(), hop);
         }
         self.net.offer(self.now_ns, hop, packet, size);

@@ -13,7 +13,7 @@ impl Engine {
         if let Some(size) = source.emit(self.now_ns) {
             let sent = Stamp::at(self.now_ns);
             let packet = Packet { aux: size, ..Packet::new(Kind::Cross, i as u32, 0, sent) };
-            let hop = Hop::Link(source.link() as u32);
+            let hop = Hop::over(source.link());
             self.net.offer(self.now_ns, hop, packet, size);
         }
         if let Some(at_ns) = self.cross[i].next_ns() {

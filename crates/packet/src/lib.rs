@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `event`, `sources` | event queue and lazy timers; the numbers of what has events |
 //! | `packet`, `ring`, `sack`, `network`, `channel` | packets, links and routes, shared channels |
+//! | `host` | the time that a host takes for a packet |
 //! | `sender`, `receiver` | the two ends of a connection, each with its subflows: data and ACKs |
 //! | `device`, `context` | the device's energy meter; what an event touches besides the ends |
 //! | `application` | what is written, and when it has arrived |
@@ -31,6 +32,7 @@ mod event;
 mod events;
 mod fabric;
 mod handshake;
+mod host;
 mod measure;
 mod network;
 mod options;

@@ -1,4 +1,5 @@
-//! Links with the packets on them, the routes over the links, and the event queue.
+//! Links with the packets on them, the hosts at the ends of the routes, the routes over the links, and the
+//! event queue.
 
 use joulepath_link::{Link, Outcome};
 use joulepath_model::network::{ChannelSpec, LinkSpec};
@@ -7,6 +8,7 @@ use joulepath_model::units::Nanos;
 
 use crate::channel::SharedChannel;
 use crate::event::{EventQueue, MAX_TIME_NS, Source};
+use crate::host::{End, Hosts};
 use crate::packet::{CE, ECT, Kind, Packet};
 use crate::ring::PacketRing;
 use crate::sack::SackArena;
@@ -15,18 +17,37 @@ use crate::sack::SackArena;
 pub(crate) struct Wire {
     pub(crate) link: Link,
     ring: PacketRing,
+    /// Packets that have an event although they are not the first one any more, ns, the last one first: a
+    /// later packet overtook them, because its host is faster.
+    later_ns: Vec<u64>,
 }
 
-/// What a packet enters next on its route.
+/// What a packet enters next on its route. A link has the end of the subflow to which it leads, if there is
+/// no hop after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hop {
     /// The link of this number.
-    Link(u32),
+    Link { link: u32, end: Option<End> },
     /// The link of this number, at one end of which is the radio of the subflow's device: the radio may
     /// sleep.
-    Radio(u32),
+    Radio { link: u32, end: Option<End> },
     /// The station of this number.
     Station(u32),
+}
+
+impl Hop {
+    /// A link with hops after it. [`Network::add_route`] knows better of the last one.
+    pub(crate) fn over(link: usize) -> Self {
+        Hop::Link { link: link as u32, end: None }
+    }
+
+    /// Its link, if it is one.
+    pub(crate) fn link(self) -> Option<usize> {
+        match self {
+            Hop::Link { link, .. } | Hop::Radio { link, .. } => Some(link as usize),
+            Hop::Station(_) => None,
+        }
+    }
 }
 
 /// Routes are read for every packet at every hop, so a hop is one word.
@@ -72,6 +93,7 @@ pub(crate) struct Network {
     /// The routes of each subflow. They are apart from the rest of a subflow because a packet on its way
     /// needs nothing else.
     routes: Vec<Routes>,
+    pub(crate) hosts: Hosts,
     pub(crate) queue: EventQueue,
     pub(crate) sacks: SackArena,
     pub(crate) counters: Counters,
@@ -81,28 +103,45 @@ impl Network {
     /// The links and channels of a scenario. Each of them draws from the stream of `seed` that has its index,
     /// and link `i` is event source `i`.
     pub(crate) fn new(links: &[LinkSpec], channels: &[ChannelSpec], seed: u64) -> Self {
-        let wire = |(i, spec)| Wire { link: Link::new(spec, seed, i as u64), ring: PacketRing::new() };
+        let wire = |(i, spec)| Wire {
+            link: Link::new(spec, seed, i as u64),
+            ring: PacketRing::new(),
+            later_ns: vec![],
+        };
         Network {
             wires: links.iter().enumerate().map(wire).collect(),
             channels: channels.iter().zip(0..).map(|(spec, i)| SharedChannel::new(spec, seed, i)).collect(),
             stations: vec![],
             hops: vec![],
             routes: vec![],
+            hosts: Hosts::default(),
             queue: EventQueue::for_links(links.len()),
             sacks: SackArena::default(),
             counters: Counters::default(),
         }
     }
 
-    pub(crate) fn add_route(&mut self, hops: &[Hop]) -> Route {
+    /// Adds a route to one end of a subflow.
+    pub(crate) fn add_route(&mut self, hops: &[Hop], end: End) -> Route {
         let start = self.hops.len() as u32;
         self.hops.extend(hops);
+        if let Some(Hop::Link { end: of_last, .. } | Hop::Radio { end: of_last, .. }) =
+            self.hops[start as usize..].last_mut()
+        {
+            *of_last = Some(end);
+        }
         Route { start, len: u8::try_from(hops.len()).expect("a route has at most 255 hops") }
     }
 
     /// Adds the routes of the next subflow.
     pub(crate) fn add_subflow(&mut self, routes: Routes) {
         self.routes.push(routes);
+    }
+
+    /// The links of a route.
+    pub(crate) fn links(&self, route: Route) -> impl Iterator<Item = usize> + '_ {
+        let hops = &self.hops[route.start as usize..][..route.len.into()];
+        hops.iter().filter_map(|hop| hop.link())
     }
 
     /// The routes of a subflow.
@@ -120,8 +159,8 @@ impl Network {
     /// Offers a packet of `size` bytes to a link or a station.
     #[inline(always)]
     pub(crate) fn offer(&mut self, now_ns: u64, hop: Hop, mut packet: Packet, size: u32) {
-        let link = match hop {
-            Hop::Link(link) | Hop::Radio(link) => link,
+        let (link, end) = match hop {
+            Hop::Link { link, end } | Hop::Radio { link, end } => (link, end),
             Hop::Station(station) => return self.offer_to_station(now_ns, station, packet, size),
         };
         let wire = &mut self.wires[link as usize];
@@ -129,14 +168,19 @@ impl Network {
             // A link whose rate stays 0 would deliver the packet after the end of time.
             Outcome::Delivered { at, .. } if at.0 > MAX_TIME_NS => self.discard(packet.kind, packet.aux),
             Outcome::Delivered { at, marked } => {
-                packet.arrival_ns = at.0;
+                packet.arrival_ns = end
+                    .map_or(at.0, |end| self.hosts.done_with(at.0, packet.subflow(), end))
+                    .min(MAX_TIME_NS);
                 if marked {
                     packet.flags |= CE;
                 }
                 if wire.ring.is_empty() {
-                    self.queue.push(at.0, link);
+                    self.queue.push(packet.arrival_ns, link);
                 }
-                wire.ring.push(packet);
+                if let Some(first_ns) = wire.ring.insert(packet) {
+                    wire.later_ns.push(first_ns);
+                    self.queue.push(packet.arrival_ns, link);
+                }
             }
             Outcome::QueueDrop => {
                 self.counters.queue_drops += 1;
@@ -152,10 +196,15 @@ impl Network {
     /// Takes the packet that has reached the end of link `link`, the earliest event.
     #[inline]
     pub(crate) fn arrive(&mut self, link: Source) -> Packet {
-        let (mut packet, next_ns) = self.wires[link as usize].ring.pop();
+        let wire = &mut self.wires[link as usize];
+        let (mut packet, next_ns) = wire.ring.pop();
         match next_ns {
-            Some(next_ns) => self.queue.replace_top(next_ns, link),
-            None => self.queue.pop(),
+            Some(next_ns) if wire.later_ns.last() != Some(&next_ns) => self.queue.replace_top(next_ns, link),
+            // There is none, or it has its event.
+            _ => {
+                wire.later_ns.pop();
+                self.queue.pop();
+            }
         }
         self.counters.packet_hops += 1;
         packet.hop += 1;

@@ -20,14 +20,23 @@ impl PacketRing {
         PacketRing { slots: vec![NOTHING; FIRST_LENGTH].into_boxed_slice(), head: 0, len: 0 }
     }
 
+    /// Puts a packet after those that arrive no later than it. Returns when the first one would have arrived
+    /// if that is now the packet itself, and there was one.
     #[inline]
-    pub(crate) fn push(&mut self, packet: Packet) {
+    pub(crate) fn insert(&mut self, packet: Packet) -> Option<u64> {
         if self.len == self.slots.len() {
             self.grow();
         }
         let mask = self.slots.len() - 1;
-        self.slots[(self.head + self.len) & mask] = packet;
+        let mut at = self.head + self.len;
         self.len += 1;
+        while at > self.head && self.slots[(at - 1) & mask].arrival_ns > packet.arrival_ns {
+            self.slots[at & mask] = self.slots[(at - 1) & mask];
+            at -= 1;
+        }
+        self.slots[at & mask] = packet;
+        let overtakes = at == self.head && self.len > 1;
+        overtakes.then(|| self.slots[(at + 1) & mask].arrival_ns)
     }
 
     /// Takes the oldest packet; returns it with the arrival time of the one after it.
@@ -69,7 +78,7 @@ mod tests {
         let (mut pushed, mut popped) = (0, 0);
         for round in 0..200 {
             for _ in 0..=round % 7 {
-                ring.push(Packet { ssn: pushed, ..NOTHING });
+                assert_eq!(ring.insert(Packet { ssn: pushed, ..NOTHING }), None);
                 pushed += 1;
             }
             for _ in 0..round % 5 {
@@ -82,5 +91,18 @@ mod tests {
             popped += 1;
         }
         assert_eq!(popped, pushed);
+    }
+
+    #[test]
+    fn a_packet_that_arrives_earlier_comes_out_earlier() {
+        let mut ring = PacketRing::new();
+        let mut insert = |arrival_ns, ssn| ring.insert(Packet { arrival_ns, ssn, ..NOTHING });
+        assert_eq!((insert(20, 0), insert(30, 1), insert(25, 2), insert(20, 3)), (None, None, None, None));
+        assert_eq!((insert(10, 4), insert(15, 5)), (Some(20), None));
+        let mut order = vec![];
+        while !ring.is_empty() {
+            order.push(ring.pop().0.ssn);
+        }
+        assert_eq!(order, [4, 5, 0, 3, 2, 1]);
     }
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 pub use table::{markdown, table};
 
 use crate::bootstrap::median;
+use crate::summary::differ_in_nothing;
 
 /// Part of what links and application let through that both engines have to carry in a cell that is `full`.
 pub const FULL: f64 = 0.97;
@@ -47,6 +48,8 @@ impl Quantity {
 pub struct Means {
     /// How many runs.
     pub runs: usize,
+    /// Whether two or more runs differ in nothing but the seed.
+    pub deterministic: bool,
     /// bit/s.
     pub goodput_bps: f64,
     /// Standard deviation over the runs, relative to the mean.
@@ -137,6 +140,7 @@ impl Means {
         };
         Some(Means {
             runs: runs.len(),
+            deterministic: differ_in_nothing(runs),
             goodput_bps,
             goodput_spread: if goodput_bps > 0.0 { variance.sqrt() / goodput_bps } else { 0.0 },
             shares: paths.clone().map(|path| mean(&|run| run.paths[path].share)).collect(),
@@ -237,6 +241,7 @@ mod tests {
     fn means(goodput_bps: f64, shares: [f64; 2], rtt_s: [f64; 2], energy_j: f64) -> Means {
         Means {
             runs: 1,
+            deterministic: false,
             goodput_bps,
             goodput_spread: 0.0,
             shares: shares.to_vec(),
@@ -261,6 +266,22 @@ mod tests {
         is(Quantity::Share, 0.05);
         // 0.75 · 10 % + 0.25 · 0 %
         is(Quantity::Rtt, 0.075);
+    }
+
+    #[test]
+    fn a_simulator_without_chance_has_no_spread() {
+        let means = |deterministic| Means { runs: 3, deterministic, ..means(9e6, [1.0, 0.0], [0.1; 2], 1.0) };
+        let case = Case {
+            scenario: "s".into(),
+            policy: "p".into(),
+            packet: means(true),
+            kernel: means(false),
+            most_bps: None,
+            full: false,
+            differences: [0.0; 4],
+        };
+        let text = markdown(&Gap::of("6.12".into(), vec![case], 3, None));
+        assert!(text.contains("| 9.00, no chance in it | 9.00 ± 0.00 |"), "{text}");
     }
 
     #[test]

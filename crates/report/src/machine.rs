@@ -69,6 +69,7 @@ fn policy_record(comparison: &Comparison, row: &Row) -> Record {
     record.text("policy", &row.policy);
     record.text("label", &row.label);
     record.text("n", row.n);
+    record.text("deterministic", row.deterministic);
     record.estimate("goodput_bps", row.goodput_bps);
     record.estimate("power_w", row.power_w);
     record.estimate("energy_j", row.energy_j);

@@ -1,6 +1,6 @@
 //! One prefix and one number of decimals per column, so that numbers can be compared at a glance.
 
-use joulepath_model::result::Estimate;
+use joulepath_model::result::{Estimate, Row};
 
 /// What a column measures. Values are in SI base units (bit/s, W, J, bit/J, J/bit, s) or plain ratios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +51,10 @@ impl Value {
         Value { mean, interval: None }
     }
 
-    /// With interval, if `runs` were more than one.
-    pub(crate) fn of(estimate: Estimate, runs: u32) -> Self {
-        Value { mean: estimate.mean, interval: (runs > 1).then_some((estimate.lo, estimate.hi)) }
+    /// Of a row; with interval, if it is of more than one of `runs` and chance had a part in them.
+    pub(crate) fn of(estimate: Estimate, row: &Row, runs: u32) -> Self {
+        let varies = runs > 1 && !row.deterministic;
+        Value { mean: estimate.mean, interval: varies.then_some((estimate.lo, estimate.hi)) }
     }
 
     fn half_width(self) -> Option<f64> {

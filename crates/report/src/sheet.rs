@@ -101,7 +101,7 @@ impl Metric {
     }
 
     fn of_row(self, row: &Row) -> Option<Value> {
-        let value = |estimate: Estimate| Value::of(estimate, row.n);
+        let value = |estimate: Estimate| Value::of(estimate, row, row.n);
         match self {
             Metric::Goodput => Some(value(row.goodput_bps)),
             Metric::Power => Some(value(row.power_w)),
@@ -110,10 +110,13 @@ impl Metric {
             Metric::Efficiency => costs_energy(row).then(|| value(row.bits_per_joule)),
             Metric::Ratio => Some(Value {
                 mean: row.ratio,
-                interval: row.ratio_interval.map(|ratio| (ratio.lo, ratio.hi)),
+                interval: row
+                    .ratio_interval
+                    .map(|ratio| (ratio.lo, ratio.hi))
+                    .filter(|(lo, hi)| lo < hi || !row.deterministic),
             }),
             Metric::Completion => {
-                row.completion_s.map(|completion| Value::of(completion, row.completed.unwrap_or(row.n)))
+                row.completion_s.map(|completion| Value::of(completion, row, row.completed.unwrap_or(row.n)))
             }
             Metric::Delay => row.delay_s.map(value),
             Metric::DelayP95 => row.delay_p95_s.map(value),
@@ -341,6 +344,7 @@ pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
         }
     }
     notes.extend(interval_note(&comparison.rows));
+    notes.extend(chance_note(&comparison.rows));
     notes.extend(comparison.notes.iter().cloned());
     notes
 }
@@ -348,7 +352,20 @@ pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
 /// Seeds below which a percentile bootstrap is noticeably too narrow.
 const FEW_SEEDS: u32 = 10;
 
+/// Which policies have no interval, because their runs are the same with every seed.
+fn chance_note(rows: &[Row]) -> Option<String> {
+    let same: Vec<&Row> = rows.iter().filter(|row| row.deterministic).collect();
+    let n = same.first()?.n;
+    if same.len() == rows.len() {
+        return Some(format!("No chance in it: the runs of all {n} seeds are the same."));
+    }
+    let names: Vec<&str> = same.iter().map(|row| row.label.as_str()).collect();
+    Some(format!("{}: no chance in it, the runs of all {n} seeds are the same.", names.join(", ")))
+}
+
+/// What ± means, of the policies that have it.
 fn interval_note(rows: &[Row]) -> Option<String> {
+    let rows: Vec<&Row> = rows.iter().filter(|row| !row.deterministic).collect();
     let (fewest, most) = (rows.iter().map(|row| row.n).min()?, rows.iter().map(|row| row.n).max()?);
     let seeds = if fewest == most { format!("{most}") } else { format!("{fewest} to {most}") };
     Some(match most {

@@ -64,6 +64,7 @@ impl Context<'_> {
         let whole = !self.has_files || completed as usize == runs.len();
         Row {
             n: runs.len() as u32,
+            deterministic: differ_in_nothing(&runs),
             goodput_bps: over(&runs, |run| run.goodput_bps),
             power_w: over(&runs, |run| run.power_w),
             energy_j: over(&runs, |run| run.energy_j),
@@ -125,6 +126,17 @@ impl Context<'_> {
             .collect();
         if pairs.len() < 2 { None } else { ratio_estimate(&pairs) }
     }
+}
+
+/// Whether there are two or more runs, the same but for the seed.
+pub(crate) fn differ_in_nothing(runs: &[RunResult]) -> bool {
+    let Some((first, others)) = runs.split_first() else { return false };
+    let mut first = first.clone();
+    let is_same = |other: &RunResult| {
+        first.seed = other.seed;
+        first == *other
+    };
+    !others.is_empty() && others.iter().all(is_same)
 }
 
 fn efficiencies(runs: &[RunResult]) -> Vec<(u64, f64)> {

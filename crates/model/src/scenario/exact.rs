@@ -3,6 +3,7 @@
 
 use std::str::FromStr;
 
+use super::ProcessingDelay;
 use crate::network::QueueLimit;
 use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
 
@@ -41,6 +42,16 @@ impl Exact for QueueLimit {
         match self {
             QueueLimit::Packets(packets) => format!("\"{packets} packets\""),
             QueueLimit::Bytes(bytes) => bytes.exact(),
+        }
+    }
+}
+
+impl Exact for ProcessingDelay {
+    fn exact(&self) -> String {
+        match self {
+            ProcessingDelay::Packets(1) => "\"1 packet\"".to_owned(),
+            ProcessingDelay::Packets(packets) => format!("\"{packets} packets\""),
+            ProcessingDelay::Time(time) => time.exact(),
         }
     }
 }

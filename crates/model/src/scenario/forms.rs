@@ -7,7 +7,7 @@ use super::parts::{
     RawRequests, RawSteps, RawStream, RawTrace, RawVarying, RelayWord, TopologyWord,
 };
 use super::read::{Node, Read, kind_of, quantity_text};
-use super::{Direction, Recovery};
+use super::{Direction, ProcessingDelay, Recovery};
 use crate::energy::SunkWhile;
 use crate::network::QueueLimit;
 use crate::topology::{Routing, TrafficPattern};
@@ -126,6 +126,23 @@ impl Read for Queue {
             out.note_with_help(&node.span(), message, "write for example \"50 packets\" or \"64 KiB\"");
         }
         limit.map(Queue)
+    }
+}
+
+impl Read for ProcessingDelay {
+    const EXAMPLE: &'static str = "\"1 packet\"";
+
+    fn read(node: &Node<'_>, out: &mut Problems) -> Option<Self> {
+        let text = quantity_text(node, "1 packet", out)?;
+        let delay = Packets::parse(&text)
+            .map(|packets| ProcessingDelay::Packets(packets.0))
+            .or_else(|| text.parse().ok().map(ProcessingDelay::Time));
+        if delay.is_none() {
+            let message = format!("`{text}` is neither a time nor a number of packets");
+            let help = "write for example \"1 packet\" or \"50 us\", or \"0 s\" for hosts that take no time";
+            out.note_with_help(&node.span(), message, help);
+        }
+        delay
     }
 }
 

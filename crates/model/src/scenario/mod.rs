@@ -185,6 +185,18 @@ pub struct Transport {
     pub ecn: bool,
     /// TCP-level duplicate ACK threshold (RFC 5681: 3).
     pub dup_threshold: u32,
+    /// The most that a host takes for a packet that has reached it. Only the packet engine reads it.
+    pub processing_delay: ProcessingDelay,
+}
+
+/// The longest time that a host takes for a packet. Each packet takes a random time between 0 and that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProcessingDelay {
+    /// As long as so many of a flow's packets take on the slowest link of the flow's route.
+    Packets(u32),
+    /// So long.
+    Time(Nanos),
 }
 
 /// Loss recovery of a subflow.

@@ -5,7 +5,7 @@ use super::declare::table;
 use super::forms::{Energy, Jitter, Loss, Packets, Queue, Rate, VariantSet, Workload};
 use super::parts::{CrossKind, Medium, RelayWord, TopologyWord};
 use super::read::At;
-use super::{Direction, Recovery};
+use super::{Direction, ProcessingDelay, Recovery};
 use crate::topology::{Routing, TrafficPattern};
 use crate::units::{BitRate, Bytes, Nanos, Probability, Watts};
 
@@ -259,6 +259,10 @@ table! {
         ecn: bool = false,
         /// Duplicate ACKs that signal a loss.
         dup_threshold: At<u32> = 3,
+        /// Packet engine: the most that a host takes for a packet that has reached it, drawn anew for each
+        /// from [0, this], in order; a time, or the time of so many packets on the flow's slowest link.
+        /// Hosts of the kernel engine are real and take their own time; the fluid engine has no packets.
+        processing_delay: At<ProcessingDelay> = "1 packet",
     }
 }
 

@@ -8,7 +8,7 @@ use super::forms::{Packets, Queue, VariantSet};
 use super::parts::{CrossKind, EnergyKind, Medium, RelayWord, TopologyWord};
 use super::raw::RawScenario;
 use super::read::{At, Named, Read};
-use super::{Direction, Recovery};
+use super::{Direction, ProcessingDelay, Recovery};
 use crate::energy::SunkWhile;
 use crate::topology::{Routing, TrafficPattern};
 use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
@@ -59,6 +59,7 @@ quantity_schema! {
     JoulesPerBit, "EnergyPerTraffic", "mW|mW/Mbps|mW/\\(Mbit/s\\)|mJ/Mbit|W/Mbps|J/Mbit|nJ/bit|J/bit";
     Packets, "Packets", "packets?";
     Queue, "QueueLength", "packets?|B|bytes|kB|KB|MB|GB|KiB|MiB|GiB";
+    ProcessingDelay, "ProcessingDelay", "packets?|ns|us|µs|ms|s|min|h";
 }
 
 /// Enums are words.

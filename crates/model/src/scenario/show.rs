@@ -197,7 +197,8 @@ impl Page {
         }
         self.key("recovery", quoted(transport.recovery.word()))?;
         self.key("ecn", transport.ecn)?;
-        self.key("dup_threshold", transport.dup_threshold)
+        self.key("dup_threshold", transport.dup_threshold)?;
+        self.key("processing_delay", transport.processing_delay.exact())
     }
 
     fn device(&mut self, device: &DeviceEnergy) -> fmt::Result {

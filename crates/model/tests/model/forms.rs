@@ -2,7 +2,7 @@
 
 use joulepath_model::energy::{InterfaceModel, SunkWhile};
 use joulepath_model::network::{DeliveryTrace, JitterSpec, LossSpec, QueueLimit, RateSpec};
-use joulepath_model::scenario::{self, Direction, Recovery, Scenario, Workload};
+use joulepath_model::scenario::{self, Direction, ProcessingDelay, Recovery, Scenario, Workload};
 use joulepath_model::units::{BitRate, Bytes, Nanos, Watts};
 
 const EVERYTHING: &str = include_str!("../corpus/everything.toml");
@@ -51,6 +51,7 @@ fn what_the_simple_form_leaves_out_is_filled_in() {
     assert_eq!(transport.rto_min, Nanos::from_millis(200));
     assert_eq!((transport.rto_initial, transport.rto_max), (Nanos::from_secs(1), Nanos::from_secs(120)));
     assert_eq!((transport.recovery, transport.ecn, transport.delayed_ack), (Recovery::Rack, false, None));
+    assert_eq!(transport.processing_delay, ProcessingDelay::Packets(1));
     assert_eq!((scenario.warm_up, scenario.compare.seeds), (Nanos::ZERO, 10));
     let policies: Vec<_> = scenario.compare.policies.iter().map(ToString::to_string).collect();
     assert_eq!(policies, ["uncoupled", "mptcp", "mptcp[cc=olia]", "mptcp[cc=balia]", "dts", "eemptcp"]);

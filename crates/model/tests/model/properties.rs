@@ -165,6 +165,7 @@ fn sensible_override() -> impl Strategy<Value = (String, String)> {
                 "transport.rto_min",
                 "transport.rto_max",
                 "transport.delayed_ack",
+                "transport.processing_delay",
                 "connection.two.start",
                 "connection.web.workload.think",
                 "connection.film.workload.on",

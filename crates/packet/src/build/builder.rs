@@ -100,6 +100,9 @@ impl<'a> Builder<'a> {
         let SubflowConfig { routes, mut relay, .. } = config;
         let window_end = relay.as_mut().map_or(u32::MAX, Relay::first_window);
         self.net.add_subflow(routes);
+        if let Some(most_ns) = self.processing_ns(&routes) {
+            self.net.hosts.add_subflow(most_ns, self.seed);
+        }
         self.senders.push(SubflowSender::new(id, routes.data, window_end, &self.scenario.transport));
         self.receivers.push(SubflowReceiver::new(id, routes.acks, relay));
         self.interfaces.push(config.interface);

@@ -19,6 +19,7 @@ use super::tested::Tested;
 use crate::connection::Connection;
 use crate::device::{Device, Interface};
 use crate::error::RunError;
+use crate::host::End;
 use crate::network::Routes;
 use crate::plane::{ControlPlane, Slots};
 use crate::receiver::{ReceiverEnd, Reception};
@@ -189,8 +190,8 @@ impl<'a> Builder<'a> {
         let controller = competitor_controller(competitor)?;
         let starts_at_ns = self.start_within(competitor.start, competitor.spread);
         let first = self.subflows.len() as u32;
-        let routes =
-            Routes { data: self.plain_route(&competitor.down), acks: self.plain_route(&competitor.up) };
+        let data = self.plain_route(&competitor.down, End::Receiver);
+        let routes = Routes { data, acks: self.plain_route(&competitor.up, End::Sender) };
         self.add_subflow(SubflowConfig {
             local: 0,
             path: None,

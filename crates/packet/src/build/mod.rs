@@ -3,6 +3,7 @@
 mod builder;
 mod connection;
 mod finish;
+mod processing;
 mod routes;
 mod start;
 mod tested;

@@ -9,6 +9,7 @@ use joulepath_topology::Path;
 
 use super::builder::Builder;
 use super::tested::Tested;
+use crate::host::End;
 use crate::network::{Hop, Route, Routes};
 use crate::receiver::{Relay, RelayRoutes};
 
@@ -46,12 +47,12 @@ impl Builder<'_> {
         } else {
             (down, up)
         };
-        let (down, up) = (self.route(&down, spec), self.route(&up, spec));
-        let routes = match tested.group.direction {
-            Direction::Download => Routes { data: down, acks: up },
-            Direction::Upload => Routes { data: up, acks: down },
+        let (data, acks) = match tested.group.direction {
+            Direction::Download => (down, up),
+            Direction::Upload => (up, down),
         };
-        (routes, relay)
+        let data = self.route(&data, spec, End::Receiver);
+        (Routes { data, acks: self.route(&acks, spec, End::Sender) }, relay)
     }
 
     /// The hops over `links`. The link at the device's radio is marked, except beyond a relay and in a
@@ -60,8 +61,8 @@ impl Builder<'_> {
         let may_sleep = self.topology.is_none() && spec.relay.is_none();
         let at_radio = |link| may_sleep && (link == spec.radio.0 || link == spec.radio.1);
         let hop = |&link: &LinkIndex| match at_radio(link) {
-            true => Hop::Radio(link as u32),
-            false => Hop::Link(link as u32),
+            true => Hop::Radio { link: link as u32, end: None },
+            false => Hop::over(link),
         };
         links.iter().map(hop).collect()
     }
@@ -81,22 +82,19 @@ impl Builder<'_> {
     /// A route over `hops`, without the links that do nothing: a path without a rate of its own has such a
     /// link next to the device. That link stays if a radio sleeps there, or if the route would be empty
     /// without it.
-    fn route(&mut self, hops: &[Hop], spec: &PathSpec) -> Route {
+    fn route(&mut self, hops: &[Hop], spec: &PathSpec, end: End) -> Route {
         let sleeps = matches!(spec.energy.model, InterfaceModel::Rrc(_));
         let is_transparent =
-            |link: u32| self.scenario.links.get(link as usize).is_some_and(LinkSpec::is_transparent);
-        let acts = |hop: &Hop| match *hop {
-            Hop::Link(link) | Hop::Radio(link) => sleeps || !is_transparent(link),
-            Hop::Station(_) => true,
-        };
+            |link: usize| self.scenario.links.get(link).is_some_and(LinkSpec::is_transparent);
+        let acts = |hop: &Hop| sleeps || !hop.link().is_some_and(is_transparent);
         let acting: Vec<Hop> = hops.iter().copied().filter(acts).collect();
-        self.net.add_route(if acting.is_empty() { hops } else { &acting })
+        self.net.add_route(if acting.is_empty() { hops } else { &acting }, end)
     }
 
     /// A route over these links and no other hops.
-    pub(super) fn plain_route(&mut self, links: &[LinkIndex]) -> Route {
-        let hops: Vec<Hop> = links.iter().map(|&link| Hop::Link(link as u32)).collect();
-        self.net.add_route(&hops)
+    pub(super) fn plain_route(&mut self, links: &[LinkIndex], end: End) -> Route {
+        let hops: Vec<Hop> = links.iter().map(|&link| Hop::over(link)).collect();
+        self.net.add_route(&hops, end)
     }
 
     /// The TCP relay of a path, if the path has one. MAX − MIN is the part of the receive buffer that the
@@ -109,8 +107,9 @@ impl Builder<'_> {
         let sink = receive_buffer.0 / self.scenario.transport.mss.0;
         let range = u32::try_from(sink.saturating_sub(relays)).unwrap_or(u32::MAX / 4).max(1);
         let spec = &self.scenario.paths[path];
-        let (down, up) = (self.route(down, spec), self.route(up, spec));
-        let routes = RelayRoutes { down, up, last: self.net.add_route(&[station]), station };
+        // A relay's subflow is a download: what comes up reaches its sending end.
+        let (down, up) = (self.route(down, spec, End::Receiver), self.route(up, spec, End::Sender));
+        let routes = RelayRoutes { down, up, last: self.net.add_route(&[station], End::Receiver), station };
         Some(Relay::new(routes, capacity, range))
     }
 

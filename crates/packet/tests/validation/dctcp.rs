@@ -1,6 +1,6 @@
 //! Controllers at a marking queue.
 
-use crate::{MSS_BITS, WIRE_BITS, assert_between, assert_near, simulate, simulate_with_series};
+use crate::{MSS_BITS, WIRE_BITS, assert_between, assert_near, exact, simulate, simulate_with_series};
 
 /// Alizadeh et al. (SIGCOMM 2010, section 3.3): N synchronised flows oscillate by A = ½ √(2N(C·RTT + K))
 /// packets below Q_max = K + N. One flow, 1 Gbit/s = 83 333 packets/s, RTT 200 µs: C·RTT = 16.7, K = 20, A =
@@ -22,7 +22,7 @@ fn dctcp_keeps_its_queue_at_the_threshold() {
         [workload]
         kind = "bulk"
     "#;
-    let result = simulate_with_series(toml, "dctcp", 1);
+    let result = simulate_with_series(&exact(toml), "dctcp", 1);
     let series = result.series.as_ref().expect("asked for");
     let steady: Vec<f64> = series
         .time_s
@@ -40,7 +40,7 @@ fn dctcp_keeps_its_queue_at_the_threshold() {
     assert_between("utilisation", result.goodput_bps / MSS_BITS * WIRE_BITS / 1e9, 0.999, 1.0001);
     assert_eq!(result.counters.queue_drops, 0);
 
-    let reno = simulate_with_series(&toml.replace("ecn = true", "ecn = false"), "dctcp", 1);
+    let reno = simulate_with_series(&exact(&toml.replace("ecn = true", "ecn = false")), "dctcp", 1);
     assert!(reno.counters.queue_drops > 0, "without ECN the queue fills");
 }
 

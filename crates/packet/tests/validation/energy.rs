@@ -1,6 +1,6 @@
 //! Joules of a run, by arithmetic.
 
-use crate::{assert_near, simulate, simulate_with_series};
+use crate::{assert_near, exact, simulate, simulate_with_series};
 
 /// 100 kB over 12 Mbit/s down, 3.2 Mbit/s up, 20 ms each way.
 fn file(energy: &str) -> String {
@@ -55,7 +55,7 @@ fn a_sleeping_radio_delays_an_answer_and_an_awake_one_does_not() {
         let requests = format!("kind = \"requests\"\n        size = \"1460 B\"\n        think = \"{think}\"");
         let toml = file("\"lte-huang2012\"").replace("kind = \"file\"\n        size = \"100 kB\"", &requests);
         let toml = toml.replace("duration = \"60 s\"", "duration = \"600 s\"\nwarm_up = \"1 s\"");
-        simulate(&toml, "uncoupled", 1).delay.expect("answers").p50_s * 1e3
+        simulate(&exact(&toml), "uncoupled", 1).delay.expect("answers").p50_s * 1e3
     };
     // The tail is 11.576 s: after it the request waits for a promotion. 41.1 ms otherwise (workloads.rs).
     assert_near("answer after 5 s, ms", delay_ms("5 s"), 41.1, 1e-5);

@@ -4,7 +4,7 @@
 use joulepath_model::result::RunResult;
 
 use crate::ideal::{IdealPath, ideal_rates};
-use crate::{MSS_BITS, WIRE_BITS, assert_between, assert_near, simulate};
+use crate::{MSS_BITS, WIRE_BITS, assert_between, assert_near, exact, simulate};
 
 /// Mean-field TCP on the best path of the pair below: √(2/0.001)/0.05 s.
 const BEST_TCP_PPS: f64 = 894.427;
@@ -166,7 +166,7 @@ fn wvegas_keeps_its_queues_below_its_weights() {
         [workload]
         kind = "bulk"
     "#;
-    let result = simulate(toml, "wvegas", 1);
+    let result = simulate(&exact(toml), "wvegas", 1);
     for (path, rate_bps, rtt_s) in [(0, 10e6, 0.04), (1, 20e6, 0.08)] {
         // Base RTT: propagation, one data packet, one ACK.
         let base_s = rtt_s + (WIRE_BITS + 40.0 * 8.0) / rate_bps;

@@ -5,7 +5,7 @@
 
 use joulepath_model::result::RunResult;
 
-use crate::{assert_near, simulate, simulate_with_series};
+use crate::{assert_near, exact, simulate, simulate_with_series};
 
 const PATH: &str = r#"
     rate = "12 Mbit/s"
@@ -27,7 +27,7 @@ fn file(size: &str, more: &str) -> RunResult {
         "duration = \"100 s\"\n[[path]]\nname = \"only\"\n{PATH}\n{more}\n\
          [workload]\nkind = \"file\"\nsize = \"{size}\"\n"
     );
-    simulate(&toml, "uncoupled", 1)
+    simulate(&exact(&toml), "uncoupled", 1)
 }
 
 fn completion_ms(result: &RunResult) -> f64 {
@@ -50,7 +50,7 @@ fn an_upload_starts_with_the_syn_ack() {
     );
     assert_near(
         "upload of one segment, ms",
-        completion_ms(&simulate(&toml, "uncoupled", 1)),
+        completion_ms(&simulate(&exact(&toml), "uncoupled", 1)),
         40.126_67 + 0.1 + 23.75,
         EXACT,
     );
@@ -77,7 +77,7 @@ fn a_lost_syn_costs_the_initial_timeout() {
          [workload]\nkind = \"file\"\nsize = \"1460 B\"\n"
     );
     // SYNs at 0, 1 and, doubled, 1 + 2 = 3 s.
-    let late = simulate(&toml, "uncoupled", 1).completion_s.expect("complete");
+    let late = simulate(&exact(&toml), "uncoupled", 1).completion_s.expect("complete");
     assert_near("completion after two lost SYNs, s", late, result + 3.0, EXACT);
 }
 
@@ -87,7 +87,7 @@ fn a_second_subflow_joins_when_the_first_has_its_syn_ack() {
         "duration = \"500 ms\"\n[[path]]\nname = \"first\"\n{PATH}\n[[path]]\nname = \"second\"\n{PATH}\n\
          [workload]\nkind = \"bulk\"\n"
     );
-    let result = simulate_with_series(&toml, "uncoupled", 1);
+    let result = simulate_with_series(&exact(&toml), "uncoupled", 1);
     let series = result.series.expect("asked for");
     let opened_ms = |path: usize| {
         let at = series.cwnd[path].iter().position(|&cwnd| cwnd > 0.0).expect("it opens");

@@ -16,6 +16,7 @@ mod handshake;
 mod ideal;
 mod limits;
 mod multipath;
+mod phases;
 mod reception;
 mod recovery;
 mod relays;
@@ -40,6 +41,16 @@ fn simulate(toml: &str, policy: &str, seed: u64) -> RunResult {
 
 fn simulate_with_series(toml: &str, policy: &str, seed: u64) -> RunResult {
     common::simulate(toml, policy, seed, RunOptions { series: true, ..RunOptions::default() })
+}
+
+/// The scenario with hosts that take no time: arithmetic by hand knows no random times.
+fn exact(toml: &str) -> String {
+    const TRANSPORT: &str = "[transport]\n";
+    const NO_TIME: &str = "processing_delay = \"0 s\"\n";
+    match toml.split_once(TRANSPORT) {
+        Some((before, after)) => format!("{before}{TRANSPORT}{NO_TIME}{after}"),
+        None => format!("{toml}\n{TRANSPORT}{NO_TIME}"),
+    }
 }
 
 /// Prints measured and expected; fails if they differ by more than `tolerance`, relative.

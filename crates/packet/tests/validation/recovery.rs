@@ -2,7 +2,7 @@
 
 use joulepath_model::result::RunResult;
 
-use crate::{MSS_BITS, assert_between, assert_near, simulate, simulate_with_series};
+use crate::{MSS_BITS, assert_between, assert_near, exact, simulate, simulate_with_series};
 
 /// 1 ms per data packet down, 0.1 ms per ACK up, 20 ms each way: an RTT of 41.1 ms.
 fn scenario(path: &str, rest: &str) -> String {
@@ -26,7 +26,7 @@ const BULK: &str = "[workload]\nkind = \"bulk\"\n";
 const RTT_S: f64 = 0.0411;
 
 fn run(path: &str, rest: &str) -> RunResult {
-    simulate(&scenario(path, rest), "uncoupled", 1)
+    simulate(&exact(&scenario(path, rest)), "uncoupled", 1)
 }
 
 #[test]

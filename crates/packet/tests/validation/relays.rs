@@ -84,8 +84,11 @@ fn an_ip_relay_adds_the_channel_to_the_rtt() {
 #[test]
 fn the_last_hop_is_outside_the_rtt_of_a_tcp_relay() {
     let one = |relays: Relays<'_>| {
-        let relays =
-            Relays { workload: "kind = \"messages\"\nmean_gap = \"1 s\"\nsize = \"1 kB\"", ..relays };
+        let relays = Relays {
+            workload: "kind = \"messages\"\nmean_gap = \"1 s\"\nsize = \"1 kB\"\n\
+                                [transport]\nprocessing_delay = \"0 s\"",
+            ..relays
+        };
         relays.run("single:fast", 1).paths[0].mean_rtt_s.unwrap()
     };
     let (tcp_s, ip_s) = (one(Relays::TCP), one(Relays::PLAIN));
@@ -209,7 +212,10 @@ fn contention_on_the_shipped_channel_is_rare_and_short() {
                 result.paths.iter().map(|path| path.mean_rtt_s.unwrap() * 1e3).collect::<Vec<_>>(),
             );
             assert_between("collided", channel.collision_ratio, 0.0003, 0.15);
-            assert_between("mean access, ms", channel.mean_access_s * 1e3, 0.03, 5.0);
+            // Where the backoff is over and the channel idle a frame is sent at the next slot. On 802.11g
+            // most are, since hosts take random times and ACKs no longer come just when another frame has
+            // ended.
+            assert_between("mean access, ms", channel.mean_access_s * 1e3, 0.02, 5.0);
         }
     }
 }

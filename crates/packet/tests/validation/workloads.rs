@@ -1,6 +1,6 @@
 //! Applications and other traffic.
 
-use crate::{MSS_BITS, assert_between, assert_near, simulate};
+use crate::{MSS_BITS, assert_between, assert_near, exact, simulate};
 
 /// 1 ms per data packet down, 0.1 ms per ACK up, 20 ms each way.
 fn scenario(duration: &str, rest: &str) -> String {
@@ -26,7 +26,7 @@ fn scenario(duration: &str, rest: &str) -> String {
 #[test]
 fn poisson_messages_have_their_rate_and_the_delay_of_a_queue_m_d_1() {
     let toml = scenario("410 s", "[workload]\nkind = \"messages\"\nmean_gap = \"2 ms\"\nsize = \"1460 B\"");
-    let delay = simulate(&toml, "uncoupled", 1).delay.expect("messages");
+    let delay = simulate(&exact(&toml), "uncoupled", 1).delay.expect("messages");
     // 400 s / 2 ms, standard deviation √200 000 = 447.
     assert_near("messages", delay.count as f64, 200_000.0, 0.007);
     assert_near("wait in M/D/1, ms", delay.mean_s * 1e3 - 21.0, 0.5, 0.05);
@@ -36,7 +36,7 @@ fn poisson_messages_have_their_rate_and_the_delay_of_a_queue_m_d_1() {
 fn an_answer_takes_one_round_trip() {
     // Request up 20.1 ms, answer of one segment down 21 ms; then 58.9 ms of thought: one per 100 ms.
     let toml = scenario("110 s", "[workload]\nkind = \"requests\"\nsize = \"1460 B\"\nthink = \"58.9 ms\"");
-    let delay = simulate(&toml, "uncoupled", 1).delay.expect("answers");
+    let delay = simulate(&exact(&toml), "uncoupled", 1).delay.expect("answers");
     assert_near("delay of an answer, ms", delay.mean_s * 1e3, 41.1, 1e-6);
     assert_near("longest delay of an answer, ms", delay.p99_s * 1e3, 41.1, 1e-6);
     assert_between("answers in 100 s", delay.count as f64, 999.0, 1001.0);
@@ -51,7 +51,7 @@ fn a_lost_request_is_asked_again_after_a_second() {
         "outages = [[\"1.05 s\", \"1.2 s\"]]\n\
          [workload]\nkind = \"requests\"\nsize = \"1460 B\"\nthink = \"1 s\"",
     );
-    let delay = simulate(&toml.replace("10 s", "0 s"), "uncoupled", 1).delay.expect("answers");
+    let delay = simulate(&exact(&toml.replace("10 s", "0 s")), "uncoupled", 1).delay.expect("answers");
     assert_eq!(delay.count, 2);
     assert_near("mean of 41.1 and 1041.1 ms", delay.mean_s * 1e3, 541.1, 1e-6);
 }

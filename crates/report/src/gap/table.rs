@@ -125,6 +125,7 @@ fn with_spread(case: &Case, packet: bool) -> String {
     let means = if packet { &case.packet } else { &case.kernel };
     match means.runs {
         1 => mbps(case, means.goodput_bps),
+        _ if means.deterministic => format!("{}, no chance in it", mbps(case, means.goodput_bps)),
         _ => format!(
             "{} ± {}",
             mbps(case, means.goodput_bps),

@@ -4,7 +4,7 @@ use joulepath_model::result::{Comparison, Row, RunResult};
 
 use super::chart::signed;
 use super::measure::{Contrast, Measure, Tone};
-use crate::scale::{Quantity, Scale, Value};
+use crate::scale::{Quantity, Scale};
 use crate::sheet::{Metric, Sheet, costs_energy};
 
 /// One tile.
@@ -120,7 +120,7 @@ impl Answer<'_> {
     fn more_than(&self, other: usize) -> Option<Contrast> {
         let per_bit = Contrast::of(Measure::EnergyPerBit, self.row, &self.comparison.rows[other])?;
         let interval = per_bit.interval.map(|(lo, hi)| (1.0 / hi, 1.0 / lo));
-        Some(Contrast { ratio: 1.0 / per_bit.ratio, interval })
+        Some(Contrast { ratio: 1.0 / per_bit.ratio, interval, ..per_bit })
     }
 
     /// Time or goodput, against the best in that.
@@ -255,7 +255,7 @@ fn subflows(row: &Row) -> Option<usize> {
 /// `+84 % ±5`, `−12 %`, `× 3.1`.
 fn difference(contrast: &Contrast) -> String {
     if contrast.ratio >= FACTOR {
-        let value = Value { mean: contrast.ratio, interval: contrast.interval };
+        let value = contrast.factor();
         let scale = Scale::of(Quantity::Plain, &[value]);
         return with_half(format!("× {}", scale.number(value.mean)), scale.half_width(value));
     }

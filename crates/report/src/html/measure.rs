@@ -60,10 +60,10 @@ impl Measure {
     }
 
     pub(super) fn of_row(self, row: &Row) -> Option<Value> {
-        let value = |estimate: Estimate| Value::of(estimate, row.n);
+        let value = |estimate: Estimate| Value::of(estimate, row, row.n);
         let value = match self {
             Measure::EnergyPerBit => value(inverse(row.bits_per_joule)),
-            Measure::Completion => Value::of(row.completion_s?, row.completed.unwrap_or(row.n)),
+            Measure::Completion => Value::of(row.completion_s?, row, row.completed.unwrap_or(row.n)),
             Measure::DelayP95 => value(row.delay_p95_s?),
             Measure::Goodput => value(row.goodput_bps),
             Measure::TcpShare => value(row.tcp_share?),
@@ -96,6 +96,9 @@ pub(super) struct Contrast {
     pub(super) ratio: f64,
     /// Its 95 % interval, seeds paired; none with fewer than two common seeds.
     pub(super) interval: Option<(f64, f64)>,
+    /// Whether chance had a part in the runs of one of the two. If it had none, the interval's ends are the
+    /// ratio, and are not shown.
+    pub(super) by_chance: bool,
 }
 
 /// What a contrast says.
@@ -125,7 +128,8 @@ impl Contrast {
         };
         let interval =
             (pairs.len() > 1 && ratio.lo.is_finite() && ratio.hi.is_finite()).then_some((ratio.lo, ratio.hi));
-        ratio.mean.is_finite().then_some(Contrast { ratio: ratio.mean, interval })
+        let by_chance = !(own.deterministic && other.deterministic);
+        ratio.mean.is_finite().then_some(Contrast { ratio: ratio.mean, interval, by_chance })
     }
 
     pub(super) fn tone(&self, measure: Measure) -> Tone {
@@ -139,12 +143,15 @@ impl Contrast {
         }
     }
 
+    /// The ratio as it is shown.
+    pub(super) fn factor(&self) -> Value {
+        Value { mean: self.ratio, interval: self.interval.filter(|_| self.by_chance) }
+    }
+
     /// The difference in percent.
     pub(super) fn percent(&self) -> Value {
         let percent = |ratio: f64| 100.0 * (ratio - 1.0);
-        Value {
-            mean: percent(self.ratio),
-            interval: self.interval.map(|(lo, hi)| (percent(lo), percent(hi))),
-        }
+        let Value { mean, interval } = self.factor();
+        Value { mean: percent(mean), interval: interval.map(|(lo, hi)| (percent(lo), percent(hi))) }
     }
 }

@@ -1,7 +1,8 @@
 //! The terminal table.
 
 use crate::common::Fake;
-use joulepath_report::table;
+use joulepath_model::result::{Comparison, RunResult};
+use joulepath_report::{PolicyRuns, html, summarise, table, to_csv};
 
 /// Display width of the widest line; every character of these tables is one column wide.
 fn width_of(text: &str) -> usize {
@@ -37,6 +38,55 @@ fn a_file_shows_joules_and_completion() {
 fn messages_show_their_delay() {
     let comparison = Fake { workload: "messages", seeds: 12, policies: 3, ..Fake::default() }.comparison();
     insta::assert_snapshot!(table(&comparison, 100, false));
+}
+
+/// Two policies with three seeds; the first `same` of them have the same run with every seed.
+fn without_chance(same: usize) -> Comparison {
+    let mut comparison = Fake { seeds: 3, policies: 2, ..Fake::default() }.comparison();
+    let policies = comparison.rows.iter().enumerate().map(|(index, row)| PolicyRuns {
+        policy: row.policy.clone(),
+        label: row.label.clone(),
+        parts: row.parts.clone(),
+        uncoupled: row.uncoupled,
+        runs: match index < same {
+            true => (1..=3).map(|seed| RunResult { seed, ..row.runs[0].clone() }).collect(),
+            false => row.runs.clone(),
+        },
+    });
+    comparison.rows = summarise(&comparison.scenario, &comparison.limits, policies.collect());
+    comparison
+}
+
+/// Identical runs are no sample: "± 0.0, 3 seeds" would tell of a certainty that was never tested.
+#[test]
+fn rows_without_chance_say_so_in_place_of_an_interval() {
+    let both = without_chance(2);
+    assert!(both.rows.iter().all(|row| row.deterministic));
+    let text = table(&both, 200, false);
+    assert!(!text.contains('±'), "{text}");
+    assert!(text.contains("No chance in it: the runs of all 3 seeds are the same."), "{text}");
+    let page = html(&both).unwrap();
+    assert!(page.contains("No chance in it") && !page.contains("±0"), "the page says it, too");
+
+    let one = without_chance(1);
+    assert_eq!([one.rows[0].deterministic, one.rows[1].deterministic], [true, false]);
+    let text = table(&one, 200, false);
+    assert!(text.contains("uncoupled: no chance in it, the runs of all 3 seeds are the same."), "{text}");
+    assert!(text.contains("interval over 3 seeds"), "{text}");
+    let line = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap();
+    assert!(!line("uncoupled").contains('±') && line("mptcp").contains('±'), "{text}");
+    let csv = to_csv(&one).unwrap();
+    assert!(csv.contains("deterministic") && csv.contains(",true,"), "{csv}");
+
+    assert!(without_chance(0).rows.iter().all(|row| !row.deterministic));
+}
+
+#[test]
+fn one_run_is_neither_chance_nor_its_absence() {
+    let comparison = Fake { seeds: 1, policies: 1, ..Fake::default() }.comparison();
+    assert!(!comparison.rows[0].deterministic);
+    let text = table(&comparison, 200, false);
+    assert!(text.contains("One seed") && !text.contains("chance"), "{text}");
 }
 
 #[test]

@@ -101,6 +101,7 @@ fn transport(raw: &RawTransport, out: &mut Problems) -> Option<Transport> {
         recovery: raw.recovery,
         ecn: raw.ecn,
         dup_threshold: raw.dup_threshold.value,
+        processing_delay: raw.processing_delay.value,
     })
 }
 
