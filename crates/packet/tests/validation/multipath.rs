@@ -172,7 +172,7 @@ fn an_idle_subflow_carries_again_what_the_connection_waits_for() {
         [workload]
         kind = "bulk"
         [receiver]
-        buffer = "300 kB"
+        buffer = "150 kB"
     "#;
     let again = |policy: &str| {
         let result = simulate(toml, policy, 1);
@@ -182,7 +182,8 @@ fn an_idle_subflow_carries_again_what_the_connection_waits_for() {
         );
         result.paths[0].retransmissions
     };
-    // Pages of 22 or 23 segments of 1460 bytes.
+    // Pages of 22 or 23 segments of 1460 bytes. With twice the buffer the first subflow is rarely idle: what
+    // a window lets through goes to it, in the middle of a page, too.
     assert!(again("mptcp[scheduler=mainline]") >= 22);
     assert_eq!(again("mptcp[scheduler=first-free]"), 0);
 }

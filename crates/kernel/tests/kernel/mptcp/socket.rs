@@ -1,5 +1,6 @@
 //! Sockets, their statistics, fallback, and the list of all connections.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
@@ -297,4 +298,24 @@ fn a_receive_buffer_is_nearly_the_first_window_and_at_most_twice_that_later() {
         let measured = eventually(later, |window| range.contains(window));
         assert!(range.contains(&measured), "{protocol:?}: later {measured}");
     }
+}
+
+#[test(needs(NET))]
+fn an_mptcp_socket_keeps_the_reserve_that_its_subflows_do_not_get() {
+    const RESERVE: u64 = 3 << 20;
+    let net = Net::v4(1);
+    let rmem = || fs::read_to_string("/proc/sys/net/ipv4/tcp_rmem").unwrap();
+    let in_client = || net.client.enter_thread(rmem).unwrap();
+    let before = in_client();
+    let options = Options { reserve: Some(Bytes(RESERVE)), ..reno() };
+    let connection = Connection::open(&net, Protocol::Mptcp, Protocol::Mptcp, &options);
+    connection.exchange();
+    let memory = rustix::net::sockopt::socket_recv_buffer_size(&connection.client).unwrap();
+    assert_eq!(memory as u64, RESERVE);
+    // Subflows that come later take what the namespace has.
+    assert_eq!(in_client(), before);
+    // The window that the other end sees is that of the subflow's memory, not of the reserve's.
+    let usual: u64 = before.split_whitespace().nth(1).unwrap().parse().unwrap();
+    let window = full_info(&connection.server).unwrap().subflows[0].tcp.send_window_bytes;
+    assert!(u64::from(window) <= usual, "{window} of {usual}");
 }
