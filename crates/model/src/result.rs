@@ -62,8 +62,8 @@ pub struct RunResult {
     /// TCP relays, in the order of the scenario's paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relays: Vec<RelayResult>,
-    /// What each link did, in the scenario's order; only where the packet engine was asked for it, and not in a
-    /// topology.
+    /// What each link did, in the scenario's order; only where the packet engine was asked for it, and not in
+    /// a topology.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkResult>,
     /// What the network between the hosts did and burnt; only in a topology.

@@ -229,8 +229,8 @@ impl Network {
         held.ask(&self.wires[link as usize].link, now_ns, &mut self.queue);
     }
 
-    /// Settles the packets that a link has kept and whose fate is known by `now_ns`. `at` counts the links that
-    /// keep packets.
+    /// Settles the packets that a link has kept and whose fate is known by `now_ns`. `at` counts the links
+    /// that keep packets.
     pub(crate) fn release(&mut self, at: usize, now_ns: u64) {
         loop {
             let held = &mut self.held[at];

@@ -8,8 +8,8 @@ use super::device::{Device, Point};
 pub(super) const TOLERANCE: f64 = 1e-9;
 /// Plans that cost the same but for this part are equal: programmes are solved to a little better.
 const EQUAL: f64 = 1e-7;
-/// A path with a smaller share is left out if nothing is lost. Of equally cheap plans a set's chain ends at the
-/// fastest, so that a path that costs hardly more than another may have a part that no energy speaks for.
+/// A path with a smaller share is left out if nothing is lost. Of equally cheap plans a set's chain ends at
+/// the fastest, so that a path that costs hardly more than another may have a part that no energy speaks for.
 const LITTLE: f64 = 1e-4;
 
 /// Energy of one set as a convex function of x: straight between its points.
@@ -181,7 +181,7 @@ impl<'a> Envelope<'a> {
     }
 
     /// Whether what is done at x is a smaller set's point: a chain may end where one of its paths has nothing
-    /// left to do but what rounding leaves, or so little that without it the same is done for the same energy.
+    /// left to do but what rounding leaves, or so little that the others do the same for the same energy.
     fn is_of_smaller_set(&self, x: f64, set: u32, point: &Point, device: &Device) -> bool {
         let without = |share: f64| {
             let idle = device.members(set).filter(|&r| point.loads[r].bits <= share * point.bits);

@@ -129,17 +129,17 @@ mod tests {
 
     #[test]
     fn large_segments_show_their_ratio_and_memory_is_the_window() {
-        // ⌊256 · 1460 / 2304⌋ = 162: 65,536 · 256 / 162
-        assert_eq!(window(1460).memory_in(true), Bytes(103_563));
+        // ⌊256 · 1460 / 2304⌋ = 162: ⌈65,536 · 256 / 162⌉
+        assert_eq!(window(1460).memory_in(true), Bytes(103_564));
         assert_eq!(window(1460).clamp_in(true), None);
         // The kernel's own arithmetic gives the window back.
-        assert_eq!(103_563 * 162 / 256, 65_535);
+        assert_eq!(103_564 * 162 / 256, 65_536);
     }
 
     #[test]
     fn small_segments_get_their_memory_and_a_clamp() {
-        // 65,536 · 1280 / 536 = 156,503 hold the window; half of that would be offered, which is more.
-        assert_eq!(window(536).memory_in(true), Bytes(313_006));
+        // ⌊2 · 65,536 · 1280 / 536⌋: twice what holds the window; half of it would be offered, which is more.
+        assert_eq!(window(536).memory_in(true), Bytes(313_007));
         assert_eq!(window(536).clamp_in(true), Some(Bytes(65_536)));
     }
 

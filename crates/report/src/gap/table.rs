@@ -99,8 +99,9 @@ fn title(gap: &Gap) -> String {
     let (release, cases, hard) = (&gap.release, gap.cases.len(), gap.hard);
     let most = gap.cases.iter().map(|case| case.packet.runs).max().unwrap_or(0);
     let lossy = if most > gap.seeds as usize { format!(" ({most} with loss)") } else { String::new() };
+    let cases = if cases == 1 { "1 case".into() } else { format!("{cases} cases") };
     format!(
-        "Kernel {release} against the packet engine, {}{lossy}, {cases} cases, {hard} of them hard",
+        "Kernel {release} against the packet engine.\n{}{lossy}, {cases}, {hard} of them hard",
         seeds(gap.seeds)
     )
 }

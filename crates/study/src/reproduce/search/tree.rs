@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn noise_decides_nothing() {
-        let found = tree(|p| (p[0] * 1e6) as u64 % 3 == 0);
+        let found = tree(|p| ((p[0] * 1e6) as u64).is_multiple_of(3));
         assert_eq!(found.parameters, []);
         assert_eq!(tree(|_| true), Deciding::default(), "and neither does what holds everywhere");
     }
