@@ -16,11 +16,11 @@ Examples:
 
 Differences are the kernel's value over the simulator's; of shares, the points of the path that differs most.
 
-The simulator uses the kernel's packet scheduler. Without a name: the scenarios of `fidelity/`, and those of \
-the papers with two and three radios. In real time that takes two and a half hours for one seed with one run \
-at a time, and a quarter of it with --kernel-jobs 4; the machine should have nothing else to do. A cell in \
-which both engines carry at least 97 % of what links and application let through is marked `full`: medians \
-are shown over all cells, and over the others. Needs root.";
+The simulator uses the kernel's packet scheduler. Without a name: the scenarios of `fidelity/`, and those \
+of the papers with two and three radios. In real time that takes two and a half hours for one seed with \
+one run at a time, and a quarter of it with --kernel-jobs 4; the machine should have nothing else to do. \
+A cell in which both engines carry at least 97 % of what links and application let through is marked \
+`full`: medians are shown over all cells, and over the others. Needs root.";
 
 /// Options of `gap`.
 #[derive(Debug, Args)]

@@ -14,11 +14,11 @@ Examples:
   joulepath league --runs league.jsonl --markdown README.md,docs/league.md \\
                    --front docs/img/league-front.svg --json > league.json
 
-Families: papers, bulk, files, streams, requests, messages, mobility, shared. All but the papers' are drawn at \
-random: another --seed draws scenarios that nobody has tuned anything for. The score is the share of the \
-energy limit times the work that is done in time; policies of one tier are not told apart. A page needs two \
-lines `<!-- league: begin -->` and `<!-- league: end -->` for the tiers, or the same with `league-full` for \
-everything.
+Families: papers, bulk, files, streams, requests, messages, mobility, shared. All but the papers' are \
+drawn at random: another --seed draws scenarios that nobody has tuned anything for. The score is the \
+share of the energy limit times the work that is done in time; policies of one tier are not told apart. A \
+page needs two lines `<!-- league: begin -->` and `<!-- league: end -->` for the tiers, or the same with \
+`league-full` for everything.
 
 Ctrl-C once: runs under way end; with --runs the same command goes on after those that have finished.";
 

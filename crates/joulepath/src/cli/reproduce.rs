@@ -16,14 +16,14 @@ Examples:
   joulepath reproduce --search --out results --docs docs/papers
   joulepath reproduce 004-fig5 --at queue='200 packets' --at scheduler=minrtt
 
-ID is an experiment, or how its name begins: `000`, `002-fig1`. Each has a claim, a rule that was fixed before \
-anything ran, and a verdict: reproduced, direction only, not reproduced, cannot be. The same command goes on \
-where it was interrupted: finished runs are stored in the folder --out. Two- and three-radio experiments are \
-measured a second time in the kernel's own stack (--full only; needs root).
+ID is an experiment, or how its name begins: `000`, `002-fig1`. Each has a claim, a rule that was fixed \
+before anything ran, and a verdict: reproduced, direction only, not reproduced, cannot be. The same \
+command goes on where it was interrupted: finished runs are stored in the folder --out. Two- and \
+three-radio experiments are measured a second time in the kernel's own stack (--full only; needs root).
 
---search asks where a claim holds: over a box of what its paper leaves open, declared with a reason for each \
-range, by a Latin hypercube that is refined at the border. --at shows a claim at one point of its box, and \
-`--at usual` at the shipped scenario.";
+--search asks where a claim holds: over a box of what its paper leaves open, declared with a reason for \
+each range, by a Latin hypercube that is refined at the border. --at shows a claim at one point of its \
+box, and `--at usual` at the shipped scenario.";
 
 /// `KEY=VALUE`, or `usual`, which changes nothing.
 fn point(text: &str) -> Result<Option<(String, String)>, String> {

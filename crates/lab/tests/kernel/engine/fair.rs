@@ -48,34 +48,33 @@ queue = "33 packets"
 energy = "free"
 "#;
 
-/// The connection's parts of what arrives at all, in three runs with different seeds, in order of size. In
-/// each run the flows have two dozen sawteeth.
-fn shares(policy: &str) -> [f64; 3] {
+/// The connection's part of what arrives at all: the median of five runs with different seeds. In each run the
+/// flows have two dozen sawteeth.
+fn share(policy: &str) -> f64 {
     let scenario = scenario(SHARED);
-    let mut shares = [1, 2, 3].map(|seed| {
+    let mut shares = [1, 2, 3, 4, 5].map(|seed| {
         let result = run_seed(&scenario, policy, seed).unwrap();
         result.goodput_bps / (result.goodput_bps + result.competitors_bps)
     });
     shares.sort_by(f64::total_cmp);
     println!("{policy}: {shares:.3?}");
-    shares
+    shares[2]
 }
 
 #[test(needs(ENGINE))]
 fn coupled_controllers_leave_a_tcp_its_half_and_uncoupled_ones_do_not() {
-    let [uncoupled, lia, olia] = at_once(["uncoupled", "mptcp", "olia"].map(|policy| || shares(policy)));
-    // Two Reno flows of three have 2/3. Twelve runs, six of them beside other work on both cores: 0.63 with a
-    // standard deviation of 0.03.
-    let [least, median, _] = uncoupled;
-    assert!((median - 2.0 / 3.0).abs() < 0.1, "{uncoupled:?}");
-    // No more than one TCP, which has 1/2, and not much less. The same runs: LIA 0.44 with a deviation of
-    // 0.04, over 40 s 0.48 to 0.50. OLIA, which moves its window between two paths that are one, 0.45 with a
-    // deviation of 0.06: one run in ten takes as much as uncoupled TCP does.
+    let [uncoupled, lia, olia] = at_once(["uncoupled", "mptcp", "olia"].map(|policy| || share(policy)));
+    // Two Reno flows of three have 2/3. Fifteen runs, nine of them beside other work on both cores: 0.63 with a
+    // standard deviation of 0.04 of a run, half of that of the median of five.
+    assert!((uncoupled - 2.0 / 3.0).abs() < 0.1, "{uncoupled}");
+    // No more than one TCP, which has 1/2, and not much less. The same runs: LIA 0.45 with a deviation of
+    // 0.05, over 40 s 0.48 to 0.50. OLIA, which moves its window between two paths that are one, 0.45 with a
+    // deviation of 0.06.
     for coupled in [lia, olia] {
-        assert!((0.33..0.55).contains(&coupled[1]), "{coupled:?}");
-        assert!(coupled[1] < least, "{coupled:?} and uncoupled {uncoupled:?}");
+        assert!((0.33..0.55).contains(&coupled), "LIA {lia}, OLIA {olia}");
+        // The medians are 0.18 apart, with a deviation of 0.035.
+        assert!(coupled + 0.06 < uncoupled, "LIA {lia}, OLIA {olia}, uncoupled {uncoupled}");
     }
-    assert!(lia[2] < least, "{lia:?} and uncoupled {uncoupled:?}");
 }
 
 #[test(needs(ENGINE))]
