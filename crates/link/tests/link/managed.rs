@@ -284,7 +284,7 @@ fn pie_marks_up_to_a_tenth() {
     // empty the queue faster than the excess of 3 % fills it, and the probability falls again: both go on for
     // ever.
     let (marks, drops) = run(970_000);
-    assert!(marks > 1000 && drops > 1000, "{marks} marks, {drops} drops");
+    assert!(marks > 800 && drops > 1000, "{marks} marks, {drops} drops");
     // What is dropped is the excess: 3 % of 41,237 packets.
     assert!((1137..1337).contains(&drops), "{drops}");
     // Below the rate neither.

@@ -1,6 +1,6 @@
 //! TCP through managed queues, against what their RFCs promise and against closed forms.
 
-use crate::{MSS_BITS, WIRE_BITS, assert_between, assert_near, simulate};
+use crate::{MSS_BITS, WIRE_BITS, assert_between, assert_near, exact, simulate};
 
 /// One connection over 24 Mbit/s (2000 packets/s) and 50 ms, with what `queue` says of the bottleneck.
 fn one(queue: &str) -> joulepath_model::result::RunResult {
@@ -20,7 +20,7 @@ fn one(queue: &str) -> joulepath_model::result::RunResult {
         kind = "bulk"
         "#
     );
-    simulate(&toml, "uncoupled", 1)
+    simulate(&exact(&toml), "uncoupled", 1)
 }
 
 fn utilisation(result: &joulepath_model::result::RunResult) -> f64 {
@@ -91,7 +91,7 @@ fn fq_codel_shares_equally_between_unequal_rtts() {
             kind = "bulk"
             "#
         );
-        let result = simulate(&toml, "uncoupled", 1);
+        let result = simulate(&exact(&toml), "uncoupled", 1);
         (result.goodput_bps, result.competitors_bps)
     };
     let (near, far) = run("queue = \"100 packets\"");
@@ -125,7 +125,7 @@ fn fq_codel_spares_a_sparse_flow() {
             size = "1 kB"
             "#
         );
-        simulate(&toml, "uncoupled", 1).delay.unwrap().mean_s
+        simulate(&exact(&toml), "uncoupled", 1).delay.unwrap().mean_s
     };
     // 20 ms of delay, 0.7 ms of its own, up to 1 ms of the packet in transmission, and now and then the one
     // message before it.
@@ -153,7 +153,7 @@ fn with_ecn_managed_queues_lose_nothing() {
             kind = "bulk"
             "#
         );
-        let result = simulate(&toml, "uncoupled", 1);
+        let result = simulate(&exact(&toml), "uncoupled", 1);
         assert_eq!(result.paths[0].retransmissions, 0, "{aqm}: {:?}", result.counters);
         assert!(result.paths[0].loss_event_rate > 0.0, "{aqm}: the window was reduced");
         assert_between(aqm, queueing_s(&result), 0.001, 0.0225);

@@ -1,6 +1,6 @@
 //! TCP through policers, over paths that reorder and over links that aggregate.
 
-use crate::{MSS_BITS, WIRE_BITS, assert_between, assert_near, simulate};
+use crate::{MSS_BITS, WIRE_BITS, assert_between, assert_near, exact, simulate};
 
 /// A policer is a queue that nobody waits in: the bucket's missing tokens are its backlog. At a rate of r and
 /// an RTT of τ a Reno window above B = r τ drains the bucket by w − B packets per RTT and grows by one in
@@ -114,7 +114,7 @@ fn aggregated_acks_cost_half_a_period() {
             kind = "bulk"
             "#
         );
-        let result = simulate(&toml, "uncoupled", 1);
+        let result = simulate(&exact(&toml), "uncoupled", 1);
         (result.goodput_bps, result.paths[0].mean_rtt_s.unwrap())
     };
     // A window of 82 segments on 101 of BDP: no queue, and W/RTT is the rate.

@@ -93,8 +93,12 @@ fn both_ends_and_relays_of_a_bcube_burn() {
 #[test]
 fn queues_of_switches_make_extended_dts_back_off() {
     let toml = scenario("kind = \"fat-tree\"\nk = 4", "");
-    let price = |policy| simulate(&toml, policy, 1).network.expect("there is a topology").price_packets;
-    let (plain, extended) = (price("dts"), price("edts[kappa=0.001]"));
+    // Which flows share a link is a matter of the seed: the price of a run varies by a third.
+    let price = |policy| -> f64 {
+        let run = |seed| simulate(&toml, policy, seed).network.expect("there is a topology").price_packets;
+        (1..=10).map(run).sum()
+    };
+    let (plain, extended) = (price("dts"), price("edts[kappa=0.1]"));
     assert!(extended < plain, "U_ep falls from {plain} to {extended}");
 }
 
