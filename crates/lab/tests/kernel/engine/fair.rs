@@ -48,8 +48,8 @@ queue = "33 packets"
 energy = "free"
 "#;
 
-/// The connection's part of what arrives at all: the median of five runs with different seeds. In each run the
-/// flows have two dozen sawteeth.
+/// The connection's part of what arrives at all: the median of five runs with different seeds. In each run
+/// the flows have two dozen sawteeth.
 fn share(policy: &str) -> f64 {
     let scenario = scenario(SHARED);
     let mut shares = [1, 2, 3, 4, 5].map(|seed| {
@@ -64,8 +64,8 @@ fn share(policy: &str) -> f64 {
 #[test(needs(ENGINE))]
 fn coupled_controllers_leave_a_tcp_its_half_and_uncoupled_ones_do_not() {
     let [uncoupled, lia, olia] = at_once(["uncoupled", "mptcp", "olia"].map(|policy| || share(policy)));
-    // Two Reno flows of three have 2/3. Fifteen runs, nine of them beside other work on both cores: 0.63 with a
-    // standard deviation of 0.04 of a run, half of that of the median of five.
+    // Two Reno flows of three have 2/3. Fifteen runs, nine of them beside other work on both cores: 0.63 with
+    // a standard deviation of 0.04 of a run, half of that of the median of five.
     assert!((uncoupled - 2.0 / 3.0).abs() < 0.1, "{uncoupled}");
     // No more than one TCP, which has 1/2, and not much less. The same runs: LIA 0.45 with a deviation of
     // 0.05, over 40 s 0.48 to 0.50. OLIA, which moves its window between two paths that are one, 0.45 with a
