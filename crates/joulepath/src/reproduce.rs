@@ -1,8 +1,9 @@
 //! `joulepath reproduce`: which claims of the papers hold.
 
 mod claims;
+mod pages;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use joulepath_report::{
     Reproduction, reproduction_html, reproduction_json, reproduction_markdown, reproduction_summary,
@@ -19,7 +20,6 @@ use crate::diagnose;
 use crate::engine;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::marks;
 use crate::progress::Watcher;
 use crate::provenance::provenance;
 use crate::show::print_json;
@@ -27,17 +27,6 @@ use crate::terminal;
 
 /// Name of the marks between which the results stand in the papers' pages.
 const MARKS: &str = "results";
-/// How the ids of a page's experiments begin, and the page.
-const PAGES: [(&str, &str); 6] = [
-    ("000", "000.md"),
-    ("001", "001.md"),
-    ("002", "002.md"),
-    ("003", "003.md"),
-    ("004", "004.md"),
-    ("claim", "claims.md"),
-];
-/// Where all of them stand in one table.
-const SUMMARY: &str = "README.md";
 
 /// Runs the command.
 ///
@@ -85,7 +74,10 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
         Some(_) if cancel.is_set() => {
             terminal::tell("the papers' pages are left as they are until all has run");
         }
-        Some(folder) => fill_pages(folder, &reproduction, plan.is_whole())?,
+        Some(folder) => {
+            let tables = |paper: &str| reproduction_markdown(&reproduction, paper);
+            pages::fill(folder, MARKS, tables, plan.is_whole().then(|| reproduction_summary(&reproduction)))?;
+        }
         None => {}
     }
     Ok(if cancel.is_set() || reproduction.partial { Exit::Partial } else { Exit::Ok })
@@ -123,19 +115,5 @@ fn write(
     let (width, color) = terminal::stdout();
     terminal::print(&reproduction_table(reproduction, width, color))?;
     terminal::print(&format!("report: {}\nresults: {}\n", page_at.display(), json_at.display()))?;
-    Ok(())
-}
-
-/// Puts each paper's results between the marks of its page; the table of all of them only if all have run.
-fn fill_pages(folder: &Path, reproduction: &Reproduction, is_whole: bool) -> Result<(), Failure> {
-    for (paper, page) in PAGES {
-        let tables = reproduction_markdown(reproduction, paper);
-        if !tables.is_empty() {
-            marks::write(&folder.join(page), MARKS, &tables)?;
-        }
-    }
-    if is_whole {
-        marks::write(&folder.join(SUMMARY), MARKS, &reproduction_summary(reproduction))?;
-    }
     Ok(())
 }

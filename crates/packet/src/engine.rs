@@ -55,6 +55,23 @@ pub(crate) struct Engine {
     pub(crate) unfinished: usize,
 }
 
+/// What surrounds connection `c` of an engine. A macro, because a function would borrow the whole engine, and
+/// the connection's ends are borrowed beside it.
+macro_rules! context {
+    ($engine:ident, $c:ident, $connection:ident) => {
+        Context {
+            now_ns: $engine.now_ns,
+            config: &$engine.config,
+            net: &mut $engine.net,
+            device: &mut $engine.devices[$c],
+            interfaces: &mut $engine.interfaces[$connection.subflows()],
+            downloads: $connection.downloads(),
+            connection: $c as u32,
+            first_subflow: $connection.first,
+        }
+    };
+}
+
 impl Engine {
     /// Runs until the end.
     ///
@@ -93,16 +110,7 @@ impl Engine {
         let connection = &mut self.connections[c];
         let subflows = connection.subflows();
         Sender {
-            cx: Context {
-                now_ns: self.now_ns,
-                config: &self.config,
-                net: &mut self.net,
-                device: &mut self.devices[c],
-                interfaces: &mut self.interfaces[subflows.clone()],
-                downloads: connection.downloads(),
-                connection: c as u32,
-                first_subflow: connection.first,
-            },
+            cx: context!(self, c, connection),
             end: &mut connection.sender,
             subflows: &mut self.senders[subflows],
         }
@@ -114,16 +122,7 @@ impl Engine {
         let connection = &mut self.connections[c];
         let subflows = connection.subflows();
         Receiver {
-            cx: Context {
-                now_ns: self.now_ns,
-                config: &self.config,
-                net: &mut self.net,
-                device: &mut self.devices[c],
-                interfaces: &mut self.interfaces[subflows.clone()],
-                downloads: connection.downloads(),
-                connection: c as u32,
-                first_subflow: connection.first,
-            },
+            cx: context!(self, c, connection),
             end: &mut connection.receiver,
             subflows: &mut self.receivers[subflows],
         }
@@ -134,16 +133,7 @@ impl Engine {
         let connection = &mut self.connections[c];
         let subflows = connection.subflows();
         Endpoints {
-            cx: Context {
-                now_ns: self.now_ns,
-                config: &self.config,
-                net: &mut self.net,
-                device: &mut self.devices[c],
-                interfaces: &mut self.interfaces[subflows.clone()],
-                downloads: connection.downloads(),
-                connection: c as u32,
-                first_subflow: connection.first,
-            },
+            cx: context!(self, c, connection),
             connection,
             subflows: &mut self.subflows[subflows.clone()],
             senders: &mut self.senders[subflows.clone()],

@@ -12,11 +12,11 @@ use joulepath_study::reproduce::search::{Request, search as run};
 use joulepath_study::reproduce::{reproduce_at, search_plan};
 use joulepath_study::stored::StoredRuns;
 
+use super::pages;
 use crate::cli::{Engine, ReproduceOptions};
 use crate::engine;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::marks;
 use crate::progress::Watcher;
 use crate::provenance::provenance;
 use crate::show::print_json;
@@ -24,17 +24,6 @@ use crate::terminal;
 
 /// Name of the marks between which the claims stand in the papers' pages.
 const MARKS: &str = "claims";
-/// How the ids of a page's claims begin, and the page.
-const PAGES: [(&str, &str); 6] = [
-    ("000", "000.md"),
-    ("001", "001.md"),
-    ("002", "002.md"),
-    ("003", "003.md"),
-    ("004", "004.md"),
-    ("claim", "claims.md"),
-];
-/// Where all of them stand in one list.
-const SUMMARY: &str = "README.md";
 /// Folder of the pictures beside the pages.
 const PICTURES: &str = "where";
 
@@ -77,30 +66,24 @@ pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
         Some(_) if found.partial => {
             terminal::tell("the papers' pages are left as they are until all has run");
         }
-        Some(folder) => fill_pages(folder, &found, options.ids.is_empty())?,
+        Some(folder) => {
+            draw_regions(&folder.join(PICTURES), &found)?;
+            let claims = |paper: &str| search_markdown(&found, paper, PICTURES);
+            pages::fill(folder, MARKS, claims, options.ids.is_empty().then(|| search_summary(&found)))?;
+        }
         None => {}
     }
     Ok(if found.partial { Exit::Partial } else { Exit::Ok })
 }
 
-/// Puts each paper's claims between the marks of its page, and the pictures beside it; the list of all of
-/// them only if all were searched.
-fn fill_pages(folder: &Path, found: &Search, is_whole: bool) -> Result<(), Failure> {
+/// Puts the picture of each claim's region into a folder.
+fn draw_regions(folder: &Path, found: &Search) -> Result<(), Failure> {
     for claim in &found.claims {
         if let Some(picture) = region_svg(found, claim) {
-            let file = folder.join(PICTURES).join(format!("{}.svg", claim.id.replace('/', "-")));
+            let file = folder.join(format!("{}.svg", claim.id.replace('/', "-")));
             files::prepare(&file)?;
             files::write(&file, &picture)?;
         }
-    }
-    for (paper, page) in PAGES {
-        let text = search_markdown(found, paper, PICTURES);
-        if !text.is_empty() {
-            marks::write(&folder.join(page), MARKS, &text)?;
-        }
-    }
-    if is_whole {
-        marks::write(&folder.join(SUMMARY), MARKS, &search_summary(found))?;
     }
     Ok(())
 }

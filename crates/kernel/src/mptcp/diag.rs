@@ -372,6 +372,7 @@ mod tests {
         use proptest::prelude::*;
 
         use super::*;
+        use crate::netlink::damaged;
 
         proptest! {
             #[test]
@@ -385,10 +386,7 @@ mod tests {
                     let _ = Message::parse(bytes).map(|message| message.connection().is_ok());
                 };
                 read(&bytes);
-                let mut message = subflow_message();
-                for (to, from) in message.iter_mut().skip(at).zip(bytes.iter().take(4)) {
-                    *to = *from;
-                }
+                let message = damaged(subflow_message(), at, &bytes);
                 read(&message);
             }
         }

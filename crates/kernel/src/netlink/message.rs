@@ -232,6 +232,14 @@ pub(crate) mod tests {
         message(kind, flags, sequence, payload)
     }
 
+    /// A message some bytes of which, from `at` on and at most four, are others; for other tests.
+    pub(crate) fn damaged(mut message: Vec<u8>, at: usize, bytes: &[u8]) -> Vec<u8> {
+        for (to, from) in message.iter_mut().skip(at).zip(bytes.iter().take(4)) {
+            *to = *from;
+        }
+        message
+    }
+
     #[test]
     fn a_message_is_laid_out_as_in_the_kernels_headers() {
         let mut payload = vec![];

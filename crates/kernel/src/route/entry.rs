@@ -433,6 +433,7 @@ mod tests {
         use proptest::prelude::*;
 
         use super::*;
+        use crate::netlink::damaged;
 
         proptest! {
             #[test]
@@ -442,10 +443,7 @@ mod tests {
                 at in 0usize..100,
             ) {
                 let _ = Route::parse(&bytes).is_ok();
-                let mut message = examples()[which].request();
-                for (to, from) in message.iter_mut().skip(at).zip(bytes.iter().take(4)) {
-                    *to = *from;
-                }
+                let message = damaged(examples()[which].request(), at, &bytes);
                 let _ = Route::parse(&message).is_ok();
             }
         }

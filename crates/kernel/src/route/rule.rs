@@ -183,6 +183,7 @@ mod tests {
         use proptest::prelude::*;
 
         use super::*;
+        use crate::netlink::damaged;
 
         proptest! {
             #[test]
@@ -191,10 +192,7 @@ mod tests {
                 at in 0usize..80,
             ) {
                 let _ = Rule::parse(&bytes).is_ok();
-                let mut message = example().request();
-                for (to, from) in message.iter_mut().skip(at).zip(bytes.iter().take(4)) {
-                    *to = *from;
-                }
+                let message = damaged(example().request(), at, &bytes);
                 let _ = Rule::parse(&message).is_ok();
             }
         }

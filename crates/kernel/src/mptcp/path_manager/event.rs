@@ -333,6 +333,7 @@ mod tests {
         use proptest::prelude::*;
 
         use super::*;
+        use crate::netlink::damaged;
 
         proptest! {
             #[test]
@@ -344,10 +345,7 @@ mod tests {
                 if let Ok(attributes) = Attributes::parse("a test", &bytes) {
                     let _ = parse(number, attributes).is_ok();
                 }
-                let mut payload = closed_subflow();
-                for (to, from) in payload.iter_mut().skip(at).zip(bytes.iter().take(4)) {
-                    *to = *from;
-                }
+                let payload = damaged(closed_subflow(), at, &bytes);
                 if let Ok(attributes) = Attributes::parse("a test", &payload) {
                     let _ = parse(number, attributes).is_ok();
                 }
