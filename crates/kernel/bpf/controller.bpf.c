@@ -481,6 +481,23 @@ void BPF_PROG(jp_op_release, struct sock *sk)
 	bpf_sk_storage_delete(&jp_scratches, sk);
 }
 
+/*
+ * Mends a window that no program of ours has returned. A kernel may be patched not to run programs in some
+ * contexts (one seen here skips them on interrupts that come while process 1 runs). The trampoline then
+ * returns what was on its stack, and the kernel takes that for the threshold.
+ */
+MPCC_INLINE void jp_mend(struct tcp_sock *tp)
+{
+	u32 half = mpcc_clamp(tp->prior_cwnd >> 1, MPCC_SSTHRESH_MIN, MPCC_CWND_MAX);
+
+	if (tp->snd_ssthresh > MPCC_CWND_MAX && tp->snd_ssthresh != TCP_INFINITE_SSTHRESH) {
+		tp->snd_ssthresh = half;
+		tp->snd_cwnd = mpcc_min(tp->snd_cwnd, half);
+	}
+	if (tp->snd_cwnd > MPCC_CWND_MAX)
+		tp->snd_cwnd = half;
+}
+
 /* tcp_is_cwnd_limited(): in slow start the window may grow to twice what was in flight. */
 MPCC_INLINE bool jp_cwnd_limited(struct tcp_sock *tp)
 {
@@ -503,13 +520,16 @@ void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct jp_scratch *s = jp_scratch_of(sk, 0);
-	u32 limited = jp_cwnd_limited(tp), grow = limited ? acked : 0, flags = 0;
+	u32 limited, grow, flags = 0;
 	u32 delivered, marked;
 	struct mpcc_subflow *sub;
 	bool round_ends, looks;
 
 	if (!s)
 		return;
+	jp_mend(tp);
+	limited = jp_cwnd_limited(tp);
+	grow = limited ? acked : 0;
 	if (grow && tp->snd_cwnd < tp->snd_ssthresh)
 		grow = tcp_slow_start(tp, grow);
 	round_ends = jp_round_ends(jp_own(tp), tp);

@@ -29,13 +29,14 @@ typedef _Bool bool;
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_tracing.h>
 
-#define AF_INET           2
-#define TCP_ESTABLISHED   1
-#define TCP_CA_CWR        2
-#define TCP_CA_RECOVERY   3
-#define TCP_CA_LOSS       4
-#define TCP_CA_NAME_BYTES 16
-#define CA_PRIV_WORDS     13
+#define AF_INET               2
+#define TCP_ESTABLISHED       1
+#define TCP_CA_CWR            2
+#define TCP_CA_RECOVERY       3
+#define TCP_CA_LOSS           4
+#define TCP_CA_NAME_BYTES     16
+#define TCP_INFINITE_SSTHRESH 0x7fffffff
+#define CA_PRIV_WORDS         13
 
 #define BPF_MAP_TYPE_HASH           1
 #define BPF_MAP_TYPE_SK_STORAGE     24
@@ -135,6 +136,7 @@ struct tcp_sock {
 	u32 snd_cwnd;
 	u32 snd_cwnd_clamp;
 	u32 snd_ssthresh;
+	u32 prior_cwnd;
 	u32 srtt_us;
 	u32 packets_out;
 	u32 max_packets_out;
