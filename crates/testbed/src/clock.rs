@@ -1,5 +1,8 @@
 //! How late timers come: what a test of milliseconds needs of a machine is measured, not assumed.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use joulepath_kernel::lateness::{Waiting, milliseconds_apart, timer_lateness};
@@ -18,6 +21,12 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub struct Lateness(pub Nanos);
 
 impl Lateness {
+    /// Whether it is within [`ALLOWED`].
+    #[must_use]
+    pub fn is_quiet(self) -> bool {
+        self.0 <= ALLOWED
+    }
+
     /// Measures for a third of a second.
     #[must_use]
     pub fn measure() -> Self {
@@ -38,7 +47,7 @@ pub fn quiet() -> Result<(), Lateness> {
     let mut least: Option<Lateness> = None;
     for _ in 0..MEASURES {
         let lateness = Lateness::measure();
-        if lateness.0 <= ALLOWED {
+        if lateness.is_quiet() {
             return Ok(());
         }
         least = Some(least.map_or(lateness, |least| least.min(lateness)));
@@ -47,9 +56,48 @@ pub fn quiet() -> Result<(), Lateness> {
     Err(least.expect("measured more than once"))
 }
 
+/// Measures again and again beside a test: a machine that was quiet before may be busy meanwhile.
+#[derive(Debug)]
+pub struct Watch {
+    ends: Arc<AtomicBool>,
+    measures: JoinHandle<Lateness>,
+}
+
+impl Watch {
+    /// Begins to measure.
+    #[must_use]
+    pub fn start() -> Self {
+        let ends = Arc::new(AtomicBool::new(false));
+        let seen = ends.clone();
+        let measures = std::thread::spawn(move || {
+            let mut worst = Lateness::measure();
+            while !seen.load(Ordering::Relaxed) {
+                worst = worst.max(Lateness::measure());
+            }
+            worst
+        });
+        Watch { ends, measures }
+    }
+
+    /// The largest lateness since the start.
+    ///
+    /// # Panics
+    /// If no measure was possible.
+    #[must_use]
+    pub fn stop(self) -> Lateness {
+        self.ends.store(true, Ordering::Relaxed);
+        self.measures.join().expect("measuring does not panic")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_watch_has_measured_at_least_once() {
+        assert!(Watch::start().stop().0 > Nanos::ZERO);
+    }
 
     #[test]
     fn the_reason_has_the_lateness_and_what_is_allowed() {

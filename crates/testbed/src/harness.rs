@@ -95,13 +95,18 @@ fn one(test: &Test, run: Run) -> Result<Option<Reason>, Failed> {
     // What needs nothing of the machine waits for nobody.
     let _turn = (!needs.is_empty()).then(turn);
     let keeps_time = needs.contains(&Need::QuietClock) && !run.forced;
-    let mut said = String::new();
+    let (mut said, mut disturbed) = (String::new(), None);
     for _ in 0..if keeps_time { TRIES } else { 1 } {
         if keeps_time && let Err(lateness) = clock::quiet() {
             return Ok(Some(Reason::missing(Need::QuietClock, lateness.to_string())));
         }
-        match process::run(test, run.shown)? {
+        let watch = keeps_time.then(clock::Watch::start);
+        let end = process::run(test, run.shown)?;
+        let worst = watch.map(clock::Watch::stop);
+        match end {
             End::Passed => return Ok(None),
+            // What failed in a moment that was not quiet says nothing.
+            End::Failed(_) if worst.is_some_and(|worst| !worst.is_quiet()) => disturbed = worst,
             End::Failed(output) => said = output,
             End::Ignored(Stop::TooBusy(measured)) => {
                 return Ok(Some(Reason::missing(Need::QuietClock, measured)));
@@ -115,7 +120,12 @@ fn one(test: &Test, run: Run) -> Result<Option<Reason>, Failed> {
             }
         }
     }
-    Err(said.into())
+    match disturbed {
+        Some(worst) if said.is_empty() => {
+            Ok(Some(Reason::missing(Need::QuietClock, format!("while it ran, {worst}"))))
+        }
+        _ => Err(said.into()),
+    }
 }
 
 /// `12 ignored: needs root (9), needs /dev/net/tun (3)`; nothing if none was.

@@ -13,7 +13,7 @@ Examples:
   joulepath reproduce 000 --quick
   joulepath reproduce 000-fig4 004 --full
   joulepath reproduce --full --docs docs/papers
-  joulepath reproduce --search --out results --docs docs/papers
+  joulepath reproduce --search --out results --docs docs/papers --markdown README.md
   joulepath reproduce 004-fig5 --at queue='200 packets' --at scheduler=minrtt
 
 ID is an experiment, or how its name begins: `000`, `002-fig1`. Each has a claim, a rule that was fixed \
@@ -77,6 +77,9 @@ pub(crate) struct ReproduceOptions {
     /// Write the results into the papers' pages (000.md …) of this folder, too.
     #[arg(long, value_name = "DIR")]
     pub(crate) docs: Option<PathBuf>,
+    /// Put how many claims have which verdict into this page, between its marks `verdicts`.
+    #[arg(long, value_name = "FILE", requires = "search")]
+    pub(crate) markdown: Option<PathBuf>,
     /// As JSON on stdout.
     #[arg(long)]
     pub(crate) json: bool,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use joulepath_report::search::{
-    Search, region_svg, search_json, search_markdown, search_summary, search_table,
+    Search, region_svg, search_json, search_markdown, search_short_markdown, search_summary, search_table,
 };
 use joulepath_report::{reproduction_table, search_html};
 use joulepath_study::event::Event;
@@ -17,6 +17,7 @@ use crate::cli::{Engine, ReproduceOptions};
 use crate::engine;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
+use crate::marks;
 use crate::progress::Watcher;
 use crate::provenance::provenance;
 use crate::show::print_json;
@@ -24,6 +25,8 @@ use crate::terminal;
 
 /// Name of the marks between which the claims stand in the papers' pages.
 const MARKS: &str = "claims";
+/// Name of the marks between which a page has the number of each verdict.
+const VERDICTS: &str = "verdicts";
 /// Folder of the pictures beside the pages.
 const PICTURES: &str = "where";
 
@@ -40,6 +43,9 @@ pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
     let plan = search_plan(&options.ids, &request(options), engine::open(Engine::Packet, None)?)?;
     let by = provenance();
     let place = |name: &str| options.out.join(name);
+    if let Some(page) = &options.markdown {
+        marks::check(page, &[VERDICTS])?;
+    }
     files::prepare(&place("claims.json"))?;
     let mut stored = StoredRuns::open(&place("search.runs.jsonl"), &by.commit)?;
     let cancel = interrupt::token();
@@ -62,18 +68,21 @@ pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
             terminal::print(&format!("report: {}\nresults: {}\n", page.display(), results.display()))?
         }
     };
-    match &options.docs {
-        Some(_) if found.partial => {
-            terminal::tell("the papers' pages are left as they are until all has run");
+    if found.partial {
+        if options.docs.is_some() || options.markdown.is_some() {
+            terminal::tell("the pages are left as they are until all has run");
         }
-        Some(folder) => {
-            draw_regions(&folder.join(PICTURES), &found)?;
-            let claims = |paper: &str| search_markdown(&found, paper, PICTURES);
-            pages::fill(folder, MARKS, claims, options.ids.is_empty().then(|| search_summary(&found)))?;
-        }
-        None => {}
+        return Ok(Exit::Partial);
     }
-    Ok(if found.partial { Exit::Partial } else { Exit::Ok })
+    if let Some(folder) = &options.docs {
+        draw_regions(&folder.join(PICTURES), &found)?;
+        let claims = |paper: &str| search_markdown(&found, paper, PICTURES);
+        pages::fill(folder, MARKS, claims, options.ids.is_empty().then(|| search_summary(&found)))?;
+    }
+    if let Some(page) = &options.markdown {
+        marks::write(page, VERDICTS, &search_short_markdown(&found))?;
+    }
+    Ok(Exit::Ok)
 }
 
 /// Puts the picture of each claim's region into a folder.

@@ -111,7 +111,9 @@ fn a_command_is_told_what_it_cost_in_joules_and_bytes_by_path() {
         assert!(table.contains(way) && table.contains(columns), "{table}");
     }
     assert!(table.contains("modelled, tails included") && table.contains("kbit/J"), "{table}");
-    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+    // Only what a busy machine adds may be longer.
+    let mut lines = table.lines().filter(|line| !line.starts_with("warning: the emulator was too late"));
+    assert!(lines.all(|line| line.chars().count() <= 80), "{table}");
 }
 
 #[test(needs(LAB))]

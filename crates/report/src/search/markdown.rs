@@ -41,6 +41,11 @@ pub fn search_summary(all: &Search) -> String {
     text
 }
 
+/// How many claims have which verdict, for a page that links to the sentences.
+pub fn search_short_markdown(all: &Search) -> String {
+    format!("Of {} claims: {}. {} runs, seed {}.\n", all.claims.len(), counts(all), all.runs, all.seed)
+}
+
 fn provenance(all: &Search) -> String {
     format!(
         "`{}`: {} runs, {:.0} minutes of one core. Parts of a box are with 95 % intervals.\n\n",

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::Finding;
 
 pub use machine::search_json;
-pub use markdown::{search_markdown, search_summary};
+pub use markdown::{search_markdown, search_short_markdown, search_summary};
 pub use picture::region_svg;
 pub use sentence::sentence;
 pub use table::search_table;

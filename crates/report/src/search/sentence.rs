@@ -49,10 +49,17 @@ pub fn sentence(claim: &Claim) -> String {
 }
 
 fn when(claim: &Claim) -> String {
+    let holds = part(claim, "holds", claim.part_holds);
     let region = match claim.when.conditions.as_slice() {
-        [] => "Holds at single points: no parameter decides alone".to_owned(),
+        [] if claim.part_holds > 0.0 && !claim.deciding.is_empty() => {
+            format!("Holds in {holds}; what decides most is {}, without a clean limit", claim.deciding.join(" and "))
+        }
+        [] if claim.part_holds > 0.0 => {
+            format!("Holds in {holds}, in a region that no one or two parameters describe")
+        }
+        [] => "Holds only at points that were added at the border, at none of those drawn first".to_owned(),
         conditions => format!(
-            "Holds when {} ({} of {} points there)",
+            "Holds when {} ({} of {} points there); in {holds}",
             conditions.join(" and "),
             claim.when.holding,
             claim.when.points
@@ -69,7 +76,7 @@ fn when(claim: &Claim) -> String {
             format!("; nearest to the usual: {}", values.join(", "))
         }
     };
-    format!("{region}; in {}{near}.", part(claim, "holds", claim.part_holds))
+    format!("{region}{near}.")
 }
 
 /// Without a full stop, which the sentence brings.

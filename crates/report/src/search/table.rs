@@ -36,15 +36,26 @@ pub fn search_table(all: &Search, width: usize, color: bool) -> String {
     text + &format!("\n\n{}\n", counts(all))
 }
 
-/// `12 holds when (of 7 causes), …`.
+/// `3 claims hold throughout, 25 when … (19 independent causes), …`.
 pub(super) fn counts(all: &Search) -> String {
     let count = |verdict: Holds| {
         let count = all.counts.get(verdict.name()).copied().unwrap_or_default();
-        let of = match count.causes == count.rows {
-            true => String::new(),
-            false => format!(" (of {} causes)", count.causes),
+        let causes = match count.causes {
+            causes if causes == count.rows => String::new(),
+            1 => " (1 independent cause)".to_owned(),
+            causes => format!(" ({causes} independent causes)"),
         };
-        (count.rows > 0).then(|| format!("{} {}{of}", count.rows, verdict.name()))
+        let words = match (verdict, count.rows) {
+            (Holds::Throughout, 1) => "holds throughout",
+            (Holds::Throughout, _) => "hold throughout",
+            (Holds::When, 1) => "holds in a part of its box",
+            (Holds::When, _) => "hold in a part of their box",
+            (Holds::Nowhere, _) => "contradicted throughout",
+            (Holds::Undetermined, _) => "undetermined",
+            (Holds::Erratum, 1) => "erratum",
+            (Holds::Erratum, _) => "errata",
+        };
+        (count.rows > 0).then(|| format!("{} {words}{causes}", count.rows))
     };
     Holds::ALL.into_iter().filter_map(count).collect::<Vec<_>>().join(", ")
 }
