@@ -15,6 +15,8 @@
 
 #define RENO_PARAMS(X)
 
+#define RENO_CACHE_ACKS 0xffffffffU /* packets: the increase depends on the own window alone */
+
 MPCC_CAPABILITIES(reno, MPCC_UNCOUPLED);
 
 static const struct mpcc_ops mpcc_ops_reno = {
@@ -25,6 +27,7 @@ static const struct mpcc_ops mpcc_ops_reno = {
 	.confidence = "V",
 	.capabilities = mpcc_capabilities_reno,
 	.min_cwnd = 1,
+	.cache_acks = RENO_CACHE_ACKS,
 	.increase = mpcc_reno,
 };
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing on a Debian or Ubuntu machine, and nothing else. Silent when nothing is.
 #   scripts/setup.sh build   a C compiler, make, a Rust at least as new as Cargo.toml asks for; for the kernel engine: clang, libelf, zlib
-#   scripts/setup.sh test    that of build, and iproute2
+#   scripts/setup.sh test    that of build, and iproute2, valgrind, python3
 #   scripts/setup.sh lint    that of build, and rustfmt, clippy, clang-format, shellcheck, git, python3, cargo-deny
 #   scripts/setup.sh kernels that of build, and QEMU, busybox, kmod, xz to boot other kernels
 #   scripts/setup.sh upstream that of build, and what the kernel's own MPTCP selftests call
@@ -147,6 +147,8 @@ setup_build() {
 
 setup_test() {
     want ip iproute2 # tests of the kernel join namespaces with it
+    want valgrind valgrind # scripts/instructions.py
+    want python3 python3
     setup_build
 }
 

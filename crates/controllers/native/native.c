@@ -116,6 +116,8 @@ static const u64 jp_layout[] = {
 	offsetof(struct mpcc_conn, param),
 	offsetof(struct mpcc_conn, sub),
 	offsetof(struct mpcc_ops, capabilities),
+	offsetof(struct mpcc_ops, ack),
+	offsetof(struct mpcc_ops, round),
 	MPCC_READS_ENERGY_COST,
 	MPCC_READS_PATH_PRICE,
 	MPCC_READS_TARGET_SHARE,

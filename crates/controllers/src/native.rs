@@ -1,10 +1,10 @@
 //! What native/native.c exports.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
 
 use crate::state::Connection;
 
-/// Head of `struct mpcc_ops`: all members that are not functions. It is only used through a pointer.
+/// Head of `struct mpcc_ops`, up to the hooks of an ACK. It is only used through a pointer.
 #[repr(C)]
 pub(crate) struct Ops {
     pub(crate) name: *const c_char,
@@ -15,6 +15,12 @@ pub(crate) struct Ops {
     pub(crate) min_cwnd: u32,
     pub(crate) cache_acks: u32,
     pub(crate) capabilities: u32,
+    increase: *const c_void,
+    ssthresh: *const c_void,
+    init: *const c_void,
+    /// Null if the controller does nothing of its own at an ACK, or at the end of a round.
+    pub(crate) ack: *const c_void,
+    pub(crate) round: *const c_void,
 }
 
 /// `struct jp_param`.

@@ -12,11 +12,11 @@ use crate::{MAX_PARAMS, MAX_SUBFLOWS, SSTHRESH_NONE};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Own {
     pub(crate) acc: i64,
-    cached_step: i64,
-    rtt_sum_us: u64,
+    pub(crate) cached_step: i64,
+    pub(crate) rtt_sum_us: u64,
     wide: [u64; 1],
-    rtt_count: u32,
-    rtt_min_us: u32,
+    pub(crate) rtt_count: u32,
+    pub(crate) rtt_min_us: u32,
     /// Latest RTT, µs; 0 = no sample.
     pub last_rtt_us: u32,
     /// Least RTT seen, µs; 0 = no sample.
@@ -31,8 +31,8 @@ pub struct Own {
     loss: u32,
     /// Where the present RTT round ends. The engine that runs the controller may use it as it likes.
     pub round_end: u32,
-    cached_cwnd: u32,
-    cache_left: u32,
+    pub(crate) cached_cwnd: u32,
+    pub(crate) cache_left: u32,
     word: [u32; 5],
 }
 
@@ -224,6 +224,8 @@ mod tests {
             offset_of!(Connection, param),
             offset_of!(Connection, subflows),
             offset_of!(Ops, capabilities),
+            offset_of!(Ops, ack),
+            offset_of!(Ops, round),
         ];
         let offsets = offsets.into_iter().map(|bytes| bytes as u64);
         let rust: Vec<u64> = offsets.chain(Capability::ALL.map(|flag| flag as u64)).collect();

@@ -6,6 +6,7 @@ use joulepath_model::random::Stream;
 
 /// Counts down to the next packet that is lost or changes the state. Random numbers are drawn only then.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Loss {
     /// Packets that pass before the process has to be asked again.
     quiet: u64,

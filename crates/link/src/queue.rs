@@ -4,7 +4,7 @@ use joulepath_model::network::QueueLimit;
 
 /// One accepted packet.
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+pub(crate) struct Slot {
     /// When its transmission starts, ns; the packet waits until then.
     start_ns: u64,
     /// Bytes accepted before it, modulo 2⁶⁴.
@@ -14,8 +14,8 @@ struct Slot {
 /// What the queue did with a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// The packet waits or goes straight to the transmitter. `congested`: the queue that it found had reached
-    /// the threshold of marking.
+    /// The packet waits or goes straight to the transmitter. `congested`: it is ECN-capable, and the queue
+    /// that it found had reached the threshold of marking.
     Accepted { congested: bool },
     /// The queue was full.
     Dropped,
@@ -30,16 +30,16 @@ pub(crate) enum Admission {
 pub(crate) struct Queue {
     /// A ring whose length is a power of two; slot `accepted % len` is free for the next packet.
     slots: Box<[Slot]>,
-    /// Packets accepted since the transmitter was last idle, modulo 2⁶⁴.
-    accepted: usize,
     /// Bytes accepted so far, modulo 2⁶⁴.
     bytes: u64,
+    /// Packets accepted since the transmitter was last idle, modulo 2³².
+    accepted: u32,
     /// Most packets that may wait.
-    limit: usize,
+    limit: u32,
     /// min(`limit`, length of the ring − 1): how many packets back the decision looks.
-    look_back: usize,
+    look_back: u32,
     /// A packet is marked if this many packets wait.
-    mark_at: usize,
+    mark_at: u32,
 }
 
 /// Limit and threshold in bytes. They are apart from those in packets because they cost a search.
@@ -52,10 +52,10 @@ pub(crate) struct ByteLimits {
 }
 
 /// Eight slots are two cache lines: a link that never queues stays small.
-const FIRST_LENGTH: usize = 8;
+const FIRST_LENGTH: u32 = 8;
 
 /// More than any ring can hold.
-const UNBOUNDED: usize = usize::MAX;
+const UNBOUNDED: u32 = u32::MAX;
 
 impl ByteLimits {
     /// `None` if neither the limit nor the threshold is in bytes.
@@ -73,14 +73,14 @@ impl Queue {
     /// Makes a queue with those of the limits that are in packets.
     pub(crate) fn new(limit: QueueLimit, ecn_threshold: Option<QueueLimit>) -> Self {
         let packets = |limit| match limit {
-            QueueLimit::Packets(packets) => packets as usize,
+            QueueLimit::Packets(packets) => packets,
             QueueLimit::Bytes(_) => UNBOUNDED,
         };
         let limit = packets(limit);
         Queue {
-            slots: vec![Slot::default(); FIRST_LENGTH].into(),
-            accepted: 0,
+            slots: vec![Slot::default(); FIRST_LENGTH as usize].into(),
             bytes: 0,
+            accepted: 0,
             limit,
             look_back: limit.min(FIRST_LENGTH - 1),
             mark_at: ecn_threshold.map_or(UNBOUNDED, packets),
@@ -88,19 +88,21 @@ impl Queue {
     }
 
     /// Offers a packet of `size` bytes whose transmission would start at `start_ns`. Neither `now` nor
-    /// `start_ns` decreases.
-    #[inline]
-    pub(crate) fn admit(&mut self, now: u64, start_ns: u64, size: u32) -> Admission {
+    /// `start_ns` decreases. Only for an `ecn_capable` packet the threshold of marking is looked at.
+    #[inline(always)]
+    pub(crate) fn admit(&mut self, now: u64, start_ns: u64, size: u32, ecn_capable: bool) -> Admission {
         if start_ns == now {
             // The queue is empty: start again at slot 0, which is still in the cache.
             self.accepted = 0;
         }
-        let place = self.place(0);
-        self.slots[place] = Slot { start_ns, bytes_before: self.bytes };
-        if self.start_ns(self.look_back) > now && !self.grow() {
+        let (slots, free) = (&mut self.slots[..], self.accepted);
+        let mask = slots.len() - 1;
+        slots[free as usize & mask] = Slot { start_ns, bytes_before: self.bytes };
+        let decisive = free.wrapping_sub(self.look_back) as usize & mask;
+        if slots[decisive].start_ns > now && !self.grow() {
             return Admission::Dropped;
         }
-        let congested = self.reaches_mark(now);
+        let congested = ecn_capable && self.reaches_mark(now);
         self.accepted = self.accepted.wrapping_add(1);
         self.bytes = self.bytes.wrapping_add(u64::from(size));
         Admission::Accepted { congested }
@@ -113,24 +115,25 @@ impl Queue {
         now: u64,
         start_ns: u64,
         size: u32,
+        ecn_capable: bool,
     ) -> Admission {
         let waiting = self.waiting_bytes(now);
         if start_ns > now && waiting + u64::from(size) > limits.capacity {
             return Admission::Dropped;
         }
-        match self.admit(now, start_ns, size) {
+        match self.admit(now, start_ns, size, ecn_capable) {
             Admission::Accepted { congested } => {
-                Admission::Accepted { congested: congested || waiting >= limits.mark_at }
+                Admission::Accepted { congested: ecn_capable && (congested || waiting >= limits.mark_at) }
             }
             Admission::Dropped => Admission::Dropped,
         }
     }
 
     /// Number of packets whose transmission has not started at `now`.
-    pub(crate) fn waiting_packets(&self, now: u64) -> usize {
+    pub(crate) fn waiting_packets(&self, now: u64) -> u32 {
         // Binary search from the newest packet on. The free slot is left out: it may hold a packet that was
         // dropped.
-        let (mut waiting, mut at_most) = (0, self.slots.len() - 1);
+        let (mut waiting, mut at_most) = (0, self.newest());
         while waiting < at_most {
             let middle = waiting + (at_most - waiting).div_ceil(2);
             if self.start_ns(middle) > now {
@@ -158,18 +161,30 @@ impl Queue {
     /// Whether at least `mark_at` packets wait besides the one that was just put into the free slot.
     #[inline]
     fn reaches_mark(&self, now: u64) -> bool {
-        self.mark_at == 0 || self.mark_at < self.slots.len() && self.start_ns(self.mark_at) > now
+        self.mark_at == 0 || self.mark_at <= self.newest() && self.start_ns(self.mark_at) > now
+    }
+
+    /// The slots that the next packet writes and reads.
+    #[inline(always)]
+    pub(crate) fn next_places(&self) -> [&Slot; 2] {
+        [0, self.look_back].map(|back| &self.slots[self.place(back)])
     }
 
     /// When the packet `back` slots before the free one starts, ns.
     #[inline]
-    fn start_ns(&self, back: usize) -> u64 {
+    fn start_ns(&self, back: u32) -> u64 {
         self.slots[self.place(back)].start_ns
     }
 
     #[inline]
-    fn place(&self, back: usize) -> usize {
-        self.accepted.wrapping_sub(back) & (self.slots.len() - 1)
+    fn place(&self, back: u32) -> usize {
+        self.accepted.wrapping_sub(back) as usize & (self.slots.len() - 1)
+    }
+
+    /// How many packets before the free slot the ring has.
+    #[inline]
+    fn newest(&self) -> u32 {
+        (self.slots.len() - 1) as u32
     }
 
     /// Doubles the ring when it is full of waiting packets. Returns false if the queue's limit is reached and
@@ -181,11 +196,11 @@ impl Queue {
         }
         let mut slots = vec![Slot::default(); 2 * self.slots.len()];
         let mask = slots.len() - 1;
-        for back in 0..self.slots.len() {
-            slots[self.accepted.wrapping_sub(back) & mask] = self.slots[self.place(back)];
+        for back in 0..=self.newest() {
+            slots[self.accepted.wrapping_sub(back) as usize & mask] = self.slots[self.place(back)];
         }
         self.slots = slots.into();
-        self.look_back = self.limit.min(mask);
+        self.look_back = self.limit.min(self.newest());
         true
     }
 }

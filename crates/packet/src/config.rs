@@ -16,6 +16,8 @@ pub(crate) struct WireSizes {
 /// The transport, its sizes on the wire, and the numbers of the event sources.
 pub(crate) struct Config {
     pub(crate) transport: Transport,
+    /// Whether every segment is acknowledged when it arrives.
+    pub(crate) acks_at_once: bool,
     pub(crate) sizes: WireSizes,
     pub(crate) sources: Sources,
 }
@@ -23,7 +25,7 @@ pub(crate) struct Config {
 impl Config {
     pub(crate) fn new(transport: &Transport, sources: Sources) -> Self {
         let sizes = WireSizes { header: transport.header.0 as u32, ack: transport.ack_size.0 as u32 };
-        Config { transport: transport.clone(), sizes, sources }
+        Config { transport: transport.clone(), acks_at_once: transport.delayed_ack.is_none(), sizes, sources }
     }
 
     /// Whether losses are found by time (RFC 8985).

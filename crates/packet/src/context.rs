@@ -5,7 +5,8 @@ use joulepath_model::units::Nanos;
 
 use crate::config::Config;
 use crate::device::{Device, Interface};
-use crate::network::{Hop, Network};
+use crate::hop::Hop;
+use crate::network::Network;
 use crate::packet::Packet;
 
 /// What surrounds a connection while one of its events is handled. Subflows are numbered within the
@@ -62,20 +63,18 @@ impl Context<'_> {
     /// Wakes the radio at `hop`, if there is one that may sleep: a packet of subflow `i` is about to enter.
     #[inline(always)]
     pub(crate) fn rouse_radio(&mut self, i: usize, hop: Hop) {
-        if let Hop::Radio { link, .. } = hop
-            && self.now_ns >= self.interfaces[i].awake_until_ns
-        {
-            self.wake_radio(i, link);
+        if hop.is_at_radio() && self.now_ns >= self.interfaces[i].awake_until_ns {
+            self.wake_radio(i, hop);
         }
     }
 
     #[cold]
-    fn wake_radio(&mut self, i: usize, link: u32) {
+    fn wake_radio(&mut self, i: usize, hop: Hop) {
         self.catch_up();
-        if let Some(device) = self.device {
+        if let Some((device, link)) = self.device.as_mut().zip(hop.link()) {
             let ready = device.meter.wake(self.interfaces[i].index.into(), Nanos(self.now_ns));
             if ready.0 > self.now_ns {
-                self.net.wires[link as usize].link.hold_until(ready);
+                self.net.wires[link].link.hold_until(ready);
             }
         }
     }

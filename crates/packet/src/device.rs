@@ -57,13 +57,25 @@ impl Interface {
     /// Counts a packet that passes the interface. Returns whether the meter may learn of it later.
     #[inline]
     pub(crate) fn count(&mut self, now_ns: u64, bytes: u32, traffic: Traffic) -> bool {
-        let awake = now_ns < self.awake_until_ns;
+        let awake = self.is_awake(now_ns);
         if awake {
-            self.unmetered[traffic as usize] += u64::from(bytes);
-            self.last_packet_ns = now_ns;
-            self.stay_awake(now_ns);
+            self.count_awake(now_ns, bytes, traffic);
         }
         awake
+    }
+
+    /// Whether the radio is certainly awake and the meter need not learn of a packet at once.
+    #[inline(always)]
+    pub(crate) fn is_awake(&self, now_ns: u64) -> bool {
+        now_ns < self.awake_until_ns
+    }
+
+    /// Counts a packet that passes the interface while that [is awake](Self::is_awake), which it stays.
+    #[inline(always)]
+    pub(crate) fn count_awake(&mut self, now_ns: u64, bytes: u32, traffic: Traffic) {
+        self.unmetered[traffic as usize] += u64::from(bytes);
+        self.last_packet_ns = now_ns;
+        self.stay_awake(now_ns);
     }
 
     #[inline]

@@ -20,11 +20,12 @@ use crate::endpoints::Endpoints;
 use crate::error::RunError;
 use crate::event::Source;
 use crate::fabric::Fabric;
-use crate::network::{Hop, Network, Route};
+use crate::hop::Hop;
+use crate::network::Network;
 use crate::packet::{Kind, Packet};
 use crate::receiver::{Receiver, SubflowReceiver};
 use crate::recorder::Recorder;
-use crate::sender::{Progress, Sender, SubflowSender};
+use crate::sender::{Progress, Sender, Short, SubflowSender};
 use crate::sources::Timer;
 use crate::subflow::Subflow;
 
@@ -53,6 +54,12 @@ pub(crate) struct Engine {
     pub(crate) fabric: Option<Fabric>,
     /// Number of connections under test that are not done. The run ends when there are none.
     pub(crate) unfinished: usize,
+    /// Whether segments and ACKs take the short way where they can. Tests switch it off to compare.
+    #[cfg(test)]
+    pub(crate) takes_short_way: bool,
+    /// How many have taken it.
+    #[cfg(test)]
+    pub(crate) short_ways: u64,
 }
 
 /// What surrounds connection `c` of an engine. A macro, because a function would borrow the whole engine, and
@@ -79,6 +86,7 @@ impl Engine {
     /// [`RunError::Cancelled`] soon after `cancel` has been set.
     pub(crate) fn run(&mut self, cancel: &Cancel) -> Result<(), RunError> {
         let first_timer = self.config.sources.first_timer();
+        let looks_ahead = self.net.queue.due().is_some();
         while let Some((time_ns, source)) = self.net.queue.peek() {
             if time_ns > self.end_ns {
                 break;
@@ -89,6 +97,9 @@ impl Engine {
             }
             self.net.counters.events += 1;
             if source < first_timer {
+                if looks_ahead {
+                    self.look_ahead();
+                }
                 let packet = self.net.arrive(source);
                 self.dispatch(packet);
             } else {
@@ -145,34 +156,26 @@ impl Engine {
     /// Handles a packet that has passed a hop: it enters the next one, or it has arrived.
     #[inline(always)]
     fn dispatch(&mut self, packet: Packet) {
-        match packet.kind {
-            Kind::Cross => {}
+        let (next, size) = match packet.kind {
             Kind::Data => {
-                let route = self.net.routes(packet.subflow()).data;
-                if route.is_complete(packet.hop) {
-                    self.data_arrives(packet);
-                } else {
-                    let size = packet.aux + self.config.sizes.header;
-                    self.forward(route, packet, size);
-                }
+                let next = self.net.next_of_data(packet.subflow(), packet.hop);
+                (next, packet.aux + self.config.sizes.header)
             }
-            Kind::Ack => {
-                let route = self.net.routes(packet.subflow()).acks;
-                if route.is_complete(packet.hop) {
-                    self.ack_arrives(packet);
-                } else {
-                    self.forward(route, packet, self.config.sizes.ack);
-                }
-            }
-            _ => self.dispatch_other(packet),
+            Kind::Ack => (self.net.next_of_ack(packet.subflow(), packet.hop), self.config.sizes.ack),
+            Kind::Cross => return,
+            _ => return self.dispatch_other(packet),
+        };
+        match next {
+            Some(hop) => self.forward(hop, packet, size),
+            None if packet.kind == Kind::Data => self.data_arrives(packet),
+            None => self.ack_arrives(packet),
         }
     }
 
     /// A packet enters the next hop of its route.
     #[inline(always)]
-    fn forward(&mut self, route: Route, packet: Packet, size: u32) {
-        let hop = self.net.hop(route, packet.hop);
-        if let Hop::Radio { .. } = hop {
+    fn forward(&mut self, hop: Hop, packet: Packet, size: u32) {
+        if hop.is_at_radio() {
             self.rouse_radio(packet.subflow(), hop);
         }
         self.net.offer(self.now_ns, hop, packet, size);
@@ -189,6 +192,15 @@ impl Engine {
 
     #[inline(always)]
     fn data_arrives(&mut self, packet: Packet) {
+        if !self.take_segment(&packet) {
+            return self.data_arrives_anyhow(packet);
+        }
+        self.note_short_way();
+    }
+
+    /// Data has arrived, in order or not.
+    #[inline(never)]
+    fn data_arrives_anyhow(&mut self, packet: Packet) {
         let id = self.receivers[packet.subflow() as usize].id;
         if packet.epoch != id.epoch {
             return;
@@ -202,6 +214,26 @@ impl Engine {
 
     #[inline(always)]
     fn ack_arrives(&mut self, packet: Packet) {
+        match self.take_ack(&packet) {
+            Short::Done => self.note_short_way(),
+            Short::Push => {
+                self.note_short_way();
+                self.push_after(packet.subflow());
+            }
+            Short::Unusual => self.ack_arrives_anyhow(packet),
+        }
+    }
+
+    /// Sends what an ACK for subflow `s` admits.
+    #[inline(never)]
+    fn push_after(&mut self, s: u32) {
+        let id = self.senders[s as usize].id;
+        self.sender(id.connection as usize).push_after(id.index());
+    }
+
+    /// An ACK has arrived, a plain one or not.
+    #[inline(never)]
+    fn ack_arrives_anyhow(&mut self, packet: Packet) {
         let id = self.senders[packet.subflow() as usize].id;
         if packet.epoch != id.epoch {
             return self.net.discard(packet.kind, packet.aux);
@@ -224,7 +256,8 @@ impl Engine {
         let relay = self.receivers[s].relay.as_deref();
         let route = self.connections[c].route_of(kind, self.net.routes(packet.subflow()), relay);
         if !route.is_complete(packet.hop) {
-            return self.forward(route, packet, self.config.sizes.ack);
+            let hop = self.net.hop(route, packet.hop);
+            return self.forward(hop, packet, self.config.sizes.ack);
         }
         match kind {
             Kind::Relayed | Kind::RelayAck | Kind::DataAck if packet.epoch == id.epoch => {

@@ -4,7 +4,7 @@ use joulepath_model::units::Nanos;
 
 use crate::engine::Engine;
 use crate::fabric;
-use crate::network::Hop;
+use crate::hop::Hop;
 use crate::packet::{Kind, Packet, Stamp};
 
 impl Engine {

@@ -6,14 +6,14 @@ use joulepath_link::{Link, Outcome};
 use joulepath_model::units::Nanos;
 
 use crate::event::{EventQueue, LazyTimer, MAX_TIME_NS, Source};
-use crate::host::End;
+use crate::hop::Hop;
 use crate::packet::{Kind, Packet, Stamp};
 
-/// A packet that is kept, and the end of its subflow to which the link leads.
+/// A packet that is kept, and the link with what it leads to.
 #[derive(Clone, Copy)]
 pub(crate) struct Held {
     pub(crate) packet: Packet,
-    pub(crate) end: Option<End>,
+    pub(crate) hop: Hop,
 }
 
 /// The packets that one link keeps.
@@ -34,7 +34,7 @@ impl HeldPackets {
 
     /// Keeps the packet to which the link has given `number`.
     pub(crate) fn keep(&mut self, number: u32, packet: Held) {
-        const NOTHING: Held = Held { packet: Packet::new(Kind::Cross, 0, 0, Stamp::ZERO), end: None };
+        const NOTHING: Held = Held { packet: Packet::new(Kind::Cross, 0, 0, Stamp::ZERO), hop: Hop::over(0) };
         let at = number as usize;
         if at >= self.packets.len() {
             self.packets.resize(at + 1, NOTHING);

@@ -12,6 +12,7 @@
 use joulepath_model::random::{Domain, Stream};
 
 use crate::event::MAX_TIME_NS;
+use crate::prefetch::prefetch;
 
 /// The end of a subflow to which a route leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +53,14 @@ impl Hosts {
         let takes_ns = (u128::from(host.random.bits()) * u128::from(host.most_ns)) >> u64::BITS;
         host.done_ns = host.done_ns.max(arrival_ns + takes_ns as u64);
         host.done_ns
+    }
+
+    /// Asks for the memory of the host at an end of a subflow.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, subflow: u32, end: End) {
+        if let Some(host) = self.0.get(2 * subflow as usize + end as usize) {
+            prefetch(host);
+        }
     }
 
     /// How many hosts there are, and the most that the ends of each subflow take for a packet, ns.

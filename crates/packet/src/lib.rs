@@ -3,13 +3,15 @@
 //! | module | what |
 //! |---|---|
 //! | `event`, `sources` | event queue and lazy timers; the numbers of what has events |
-//! | `packet`, `ring`, `sack`, `network`, `channel` | packets, links and routes, shared channels |
+//! | `packet`, `ring`, `sack`, `hop`, `network`, `channel` | packets, links and routes, shared channels |
 //! | `host` | the time that a host takes for a packet |
 //! | `sender`, `receiver` | the two ends of a connection, each with its subflows: data and ACKs |
 //! | `device`, `context` | the device's energy meter; what an event touches besides the ends |
 //! | `application` | what is written, and when it has arrived |
 //! | `connection`, `endpoints`, `handshake`, `select`, `control` | both ends: opening, closing, control |
 //! | `build`, `engine`, `events`, `recorder`, `measure` | from scenario to result |
+//! | `fast` | segments and ACKs where nothing is unusual, which most of them are |
+//! | `ahead`, `prefetch` | memory of the next events, read ahead in large networks |
 //! | `fabric`, `tally` | what the switches of a topology carry and burn; what each link did |
 //!
 //! A run is single-threaded and deterministic: same scenario, policy and seed, same bytes of result, on any
@@ -17,6 +19,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod ahead;
 mod application;
 mod build;
 mod channel;
@@ -31,14 +34,17 @@ mod error;
 mod event;
 mod events;
 mod fabric;
+mod fast;
 mod handshake;
 mod held;
+mod hop;
 mod host;
 mod measure;
 mod network;
 mod options;
 mod packet;
 mod plane;
+mod prefetch;
 mod receiver;
 mod recorder;
 mod ring;

@@ -7,53 +7,40 @@ use joulepath_model::result::Counters;
 use joulepath_model::units::Nanos;
 
 use crate::channel::SharedChannel;
-use crate::event::{EventQueue, MAX_TIME_NS, Source};
+use crate::event::{Due, EventQueue, MAX_TIME_NS, Source};
 use crate::held::{Held, HeldPackets};
+use crate::hop::Hop;
 use crate::host::{End, Hosts};
 use crate::packet::{CE, ECT, Kind, Packet};
+use crate::prefetch::{prefetch, prefetch_lines};
 use crate::ring::PacketRing;
 use crate::sack::SackArena;
 use crate::tally::Tallies;
 
-/// One link of the network. Only the first packet on it is in the event queue.
+/// One link of the network. Only the first packet on it is in the event queue. What every packet touches is
+/// in the first two cache lines.
+#[repr(C, align(64))]
 pub(crate) struct Wire {
-    pub(crate) link: Link,
     ring: PacketRing,
+    pub(crate) link: Link,
     /// Packets that have an event although they are not the first one any more, ns, the last one first: a
     /// later packet overtook them, because its host is faster.
     later_ns: Vec<u64>,
 }
 
-/// What a packet enters next on its route. A link has the end of the subflow to which it leads, if there is
-/// no hop after it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hop {
-    /// The link of this number.
-    Link { link: u32, end: Option<End> },
-    /// The link of this number, at one end of which is the radio of the subflow's device: the radio may
-    /// sleep.
-    Radio { link: u32, end: Option<End> },
-    /// The station of this number.
-    Station(u32),
-}
-
-impl Hop {
-    /// A link with hops after it. [`Network::add_route`] knows better of the last one.
-    pub(crate) fn over(link: usize) -> Self {
-        Hop::Link { link: link as u32, end: None }
+impl Wire {
+    /// Asks for the first packet.
+    #[inline(always)]
+    pub(crate) fn prefetch_first(&self) {
+        prefetch(self.ring.first());
     }
 
-    /// Its link, if it is one.
-    pub(crate) fn link(self) -> Option<usize> {
-        match self {
-            Hop::Link { link, .. } | Hop::Radio { link, .. } => Some(link as usize),
-            Hop::Station(_) => None,
-        }
+    /// Whether the first packet, which arrives at `first_ns`, has no event yet.
+    #[inline]
+    fn has_no_event(&self, first_ns: u64) -> bool {
+        self.later_ns.last() != Some(&first_ns)
     }
 }
-
-/// Routes are read for every packet at every hop, so a hop is one word.
-const _: () = assert!(size_of::<Hop>() == 8);
 
 /// Hops in the order in which packets pass them. They are a part of [`Network`]'s list of hops.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,6 +54,28 @@ impl Route {
     #[inline]
     pub(crate) fn is_complete(self, hops: u8) -> bool {
         hops == self.len
+    }
+}
+
+/// Hops of a route that a [`Way`] has.
+const NEAR: usize = 7;
+
+/// The route of a subflow's data, or of its ACKs, as packets on their way read it: the number of hops and the
+/// first ones. Both of a subflow are one cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+struct Way {
+    hops: [Hop; NEAR],
+    len: u8,
+}
+
+const _: () = assert!(size_of::<Way>() == 32);
+
+impl Way {
+    /// The hop after `hops` hops, if it is one of the first.
+    #[inline(always)]
+    fn near(&self, hops: u8) -> Option<Hop> {
+        self.hops.get(usize::from(hops)).copied()
     }
 }
 
@@ -88,15 +97,19 @@ struct Station {
 /// The links and channels, the packets on them, and the event queue.
 pub(crate) struct Network {
     pub(crate) wires: Vec<Wire>,
+    /// Whether there are `later_ns` on a wire: they are rare, and beyond its first cache lines.
+    overtaken: Vec<bool>,
     pub(crate) channels: Vec<SharedChannel>,
     /// What the links that keep packets keep, in the order of the links.
     pub(crate) held: Vec<HeldPackets>,
     stations: Vec<Station>,
     /// The hops of all routes.
     hops: Vec<Hop>,
-    /// The routes of each subflow. They are apart from the rest of a subflow because a packet on its way
-    /// needs nothing else.
+    /// The routes of each subflow.
     routes: Vec<Routes>,
+    /// The same for packets on their way, which need nothing else: of each subflow that of data, then that
+    /// of ACKs.
+    ways: Vec<[Way; 2]>,
     pub(crate) hosts: Hosts,
     pub(crate) queue: EventQueue,
     pub(crate) sacks: SackArena,
@@ -125,11 +138,13 @@ impl Network {
         let keeps = |(wire, _): &(&Wire, u32)| wire.link.keeps_packets();
         Network {
             held: wires.iter().zip(0..).filter(keeps).map(|(_, link)| HeldPackets::new(link)).collect(),
+            overtaken: vec![false; wires.len()],
             wires,
             channels: channels.iter().zip(0..).map(|(spec, i)| SharedChannel::new(spec, seed, i)).collect(),
             stations: vec![],
             hops: vec![],
             routes: vec![],
+            ways: vec![],
             hosts: Hosts::default(),
             queue: EventQueue::for_links(links.len()),
             sacks: SackArena::default(),
@@ -142,16 +157,22 @@ impl Network {
     pub(crate) fn add_route(&mut self, hops: &[Hop], end: End) -> Route {
         let start = self.hops.len() as u32;
         self.hops.extend(hops);
-        if let Some(Hop::Link { end: of_last, .. } | Hop::Radio { end: of_last, .. }) =
-            self.hops[start as usize..].last_mut()
-        {
-            *of_last = Some(end);
+        if let Some(last) = self.hops[start as usize..].last_mut() {
+            *last = last.leading_to(end);
         }
         Route { start, len: u8::try_from(hops.len()).expect("a route has at most 255 hops") }
     }
 
     /// Adds the routes of the next subflow.
     pub(crate) fn add_subflow(&mut self, routes: Routes) {
+        let hops = &self.hops;
+        let way = |route: Route| {
+            let mut way = Way { hops: [Hop::over(0); NEAR], len: route.len };
+            let of_route = &hops[route.start as usize..][..route.len.into()];
+            way.hops.iter_mut().zip(of_route).for_each(|(near, hop)| *near = *hop);
+            way
+        };
+        self.ways.push([way(routes.data), way(routes.acks)]);
         self.routes.push(routes);
     }
 
@@ -167,6 +188,22 @@ impl Network {
         &self.routes[subflow as usize]
     }
 
+    /// What data of a subflow that has passed `hops` hops enters next; none if it has arrived.
+    #[inline(always)]
+    pub(crate) fn next_of_data(&self, subflow: u32, hops: u8) -> Option<Hop> {
+        let way = &self.ways[subflow as usize][0];
+        (hops != way.len)
+            .then(|| way.near(hops).unwrap_or_else(|| self.hop(self.routes[subflow as usize].data, hops)))
+    }
+
+    /// What an ACK of a subflow that has passed `hops` hops enters next; none if it has arrived.
+    #[inline(always)]
+    pub(crate) fn next_of_ack(&self, subflow: u32, hops: u8) -> Option<Hop> {
+        let way = &self.ways[subflow as usize][1];
+        (hops != way.len)
+            .then(|| way.near(hops).unwrap_or_else(|| self.hop(self.routes[subflow as usize].acks, hops)))
+    }
+
     /// The hop that a packet enters after it has passed `hops` hops of its route.
     #[inline]
     pub(crate) fn hop(&self, route: Route, hops: u8) -> Hop {
@@ -176,27 +213,30 @@ impl Network {
     /// Offers a packet of `size` bytes to a link or a station.
     #[inline(always)]
     pub(crate) fn offer(&mut self, now_ns: u64, hop: Hop, packet: Packet, size: u32) {
-        let (link, end) = match hop {
-            Hop::Link { link, end } | Hop::Radio { link, end } => (link, end),
-            Hop::Station(station) => return self.offer_to_station(now_ns, station, packet, size),
-        };
+        let link = hop.number();
+        if hop.is_station() {
+            return self.offer_to_station(now_ns, link, packet, size);
+        }
         let link_model = &mut self.wires[link as usize].link;
         let outcome = link_model.offer_of(flow_of(&packet), Nanos(now_ns), size, packet.flags & ECT != 0);
         self.tallies.count(link, &outcome);
-        self.settle(now_ns, link, packet, end, outcome);
+        self.settle(now_ns, hop, packet, outcome);
     }
 
     /// Does to a packet what its link has decided.
     #[inline(always)]
-    fn settle(&mut self, now_ns: u64, link: u32, mut packet: Packet, end: Option<End>, outcome: Outcome) {
+    fn settle(&mut self, now_ns: u64, hop: Hop, mut packet: Packet, outcome: Outcome) {
+        let link = hop.number();
         let wire = &mut self.wires[link as usize];
         match outcome {
             // A link whose rate stays 0 would deliver the packet after the end of time.
             Outcome::Delivered { at, .. } if at.0 > MAX_TIME_NS => self.discard(packet.kind, packet.aux),
             Outcome::Delivered { at, marked } => {
-                packet.arrival_ns = end
-                    .map_or(at.0, |end| self.hosts.done_with(at.0, packet.subflow(), end))
-                    .min(MAX_TIME_NS);
+                packet.arrival_ns = at.0;
+                if hop.is_last() {
+                    let done_ns = self.hosts.done_with(at.0, packet.subflow(), hop.end());
+                    packet.arrival_ns = done_ns.min(MAX_TIME_NS);
+                }
                 if marked {
                     packet.flags |= CE;
                 }
@@ -205,6 +245,7 @@ impl Network {
                 }
                 if let Some(first_ns) = wire.ring.insert(packet) {
                     wire.later_ns.push(first_ns);
+                    self.overtaken[link as usize] = true;
                     self.queue.push(packet.arrival_ns, link);
                 }
             }
@@ -216,7 +257,7 @@ impl Network {
                 self.counters.wire_losses += 1;
                 self.discard(packet.kind, packet.aux);
             }
-            Outcome::Held(number) => self.hold(now_ns, link, number, Held { packet, end }),
+            Outcome::Held(number) => self.hold(now_ns, link, number, Held { packet, hop }),
         }
     }
 
@@ -236,11 +277,53 @@ impl Network {
             let held = &mut self.held[at];
             let number = held.link;
             let link = &mut self.wires[number as usize].link;
-            let Some((Held { packet, end }, outcome)) = held.release(link, now_ns) else {
+            let Some((Held { packet, hop }, outcome)) = held.release(link, now_ns) else {
                 return held.ask(link, now_ns, &mut self.queue);
             };
             self.tallies.settle(number, &outcome);
-            self.settle(now_ns, number, packet, end, outcome);
+            self.settle(now_ns, hop, packet, outcome);
+        }
+    }
+
+    /// The wire whose event comes `after` events after the first one.
+    #[inline(always)]
+    pub(crate) fn wire_of(&self, due: Due<'_>, after: usize) -> Option<&Wire> {
+        self.wires.get(due.source(after)? as usize)
+    }
+
+    /// The packet whose event that is.
+    #[inline(always)]
+    pub(crate) fn first_of(&self, due: Due<'_>, after: usize) -> Option<&Packet> {
+        self.wire_of(due, after).map(|wire| wire.ring.first())
+    }
+
+    /// Asks for the route of a packet.
+    #[inline(always)]
+    pub(crate) fn prefetch_way(&self, packet: &Packet) {
+        if let Some(ways) = self.ways.get(packet.subflow() as usize) {
+            prefetch(ways);
+        }
+    }
+
+    /// Asks for a link.
+    #[inline(always)]
+    pub(crate) fn prefetch_link(&self, hop: Hop) {
+        if let Some(wire) = self.wires.get(hop.number() as usize) {
+            prefetch_lines(wire, 2);
+        }
+    }
+
+    /// Asks for the places of a link that its next packet, one of `subflow`, will read and write.
+    #[inline(always)]
+    pub(crate) fn prefetch_places(&self, hop: Hop, subflow: u32) {
+        if hop.is_last() {
+            self.hosts.prefetch(subflow, hop.end());
+        }
+        if let Some(wire) = self.wires.get(hop.number() as usize) {
+            prefetch(wire.ring.free());
+            for place in wire.link.next_places() {
+                prefetch(place);
+            }
         }
     }
 
@@ -250,10 +333,15 @@ impl Network {
         let wire = &mut self.wires[link as usize];
         let (mut packet, next_ns) = wire.ring.pop();
         match next_ns {
-            Some(next_ns) if wire.later_ns.last() != Some(&next_ns) => self.queue.replace_top(next_ns, link),
+            Some(next_ns) if !self.overtaken[link as usize] || wire.has_no_event(next_ns) => {
+                self.queue.replace_top(next_ns, link);
+            }
             // There is none, or it has its event.
             _ => {
-                wire.later_ns.pop();
+                if self.overtaken[link as usize] {
+                    wire.later_ns.pop();
+                    self.overtaken[link as usize] = !wire.later_ns.is_empty();
+                }
                 self.queue.pop();
             }
         }
@@ -280,7 +368,7 @@ impl Network {
     pub(crate) fn add_station(&mut self, channel: usize) -> Hop {
         let place = self.channels[channel].add_station();
         self.stations.push(Station { channel: channel as u32, place: place as u32 });
-        Hop::Station(self.stations.len() as u32 - 1)
+        Hop::station(self.stations.len() - 1)
     }
 
     /// The channel of a station, and the station's number there.
@@ -292,8 +380,10 @@ impl Network {
     /// Whether `hop` takes one more packet. A station holds a limited number; a link takes all and drops what
     /// does not fit.
     pub(crate) fn has_room(&self, hop: Hop) -> bool {
-        let Hop::Station(station) = hop else { return true };
-        let (channel, place) = self.place(station);
+        if !hop.is_station() {
+            return true;
+        }
+        let (channel, place) = self.place(hop.number());
         self.channels[channel].has_room(place)
     }
 

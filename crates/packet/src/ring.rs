@@ -8,8 +8,8 @@ const FIRST_LENGTH: usize = 8;
 /// A ring of packets that grows. It never allocates while it is no longer than it has been before.
 pub(crate) struct PacketRing {
     slots: Box<[Packet]>,
-    head: usize,
-    len: usize,
+    head: u32,
+    len: u32,
 }
 
 /// The content of an unused slot.
@@ -20,37 +20,57 @@ impl PacketRing {
         PacketRing { slots: vec![NOTHING; FIRST_LENGTH].into_boxed_slice(), head: 0, len: 0 }
     }
 
+    #[inline(always)]
+    fn at(&mut self, place: u32) -> &mut Packet {
+        let mask = self.slots.len() - 1;
+        &mut self.slots[place as usize & mask]
+    }
+
     /// Puts a packet after those that arrive no later than it. Returns when the first one would have arrived
     /// if that is now the packet itself, and there was one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn insert(&mut self, packet: Packet) -> Option<u64> {
-        if self.len == self.slots.len() {
+        if self.len as usize == self.slots.len() {
             self.grow();
         }
-        let mask = self.slots.len() - 1;
-        let mut at = self.head + self.len;
-        self.len += 1;
-        while at > self.head && self.slots[(at - 1) & mask].arrival_ns > packet.arrival_ns {
-            self.slots[at & mask] = self.slots[(at - 1) & mask];
-            at -= 1;
+        let (slots, at) = (&mut self.slots[..], self.head.wrapping_add(self.len));
+        let mask = slots.len() - 1;
+        if self.len > 0 && slots[at.wrapping_sub(1) as usize & mask].arrival_ns > packet.arrival_ns {
+            return self.insert_before(packet);
         }
-        self.slots[at & mask] = packet;
-        let overtakes = at == self.head && self.len > 1;
-        overtakes.then(|| self.slots[(at + 1) & mask].arrival_ns)
+        slots[at as usize & mask] = packet;
+        self.len += 1;
+        None
+    }
+
+    /// Puts a packet before those that arrive later than it.
+    #[inline(never)]
+    fn insert_before(&mut self, packet: Packet) -> Option<u64> {
+        let mut at = self.head.wrapping_add(self.len);
+        self.len += 1;
+        while at != self.head && self.at(at.wrapping_sub(1)).arrival_ns > packet.arrival_ns {
+            *self.at(at) = *self.at(at.wrapping_sub(1));
+            at = at.wrapping_sub(1);
+        }
+        *self.at(at) = packet;
+        (at == self.head).then(|| self.at(at.wrapping_add(1)).arrival_ns)
     }
 
     /// Takes the oldest packet; returns it with the arrival time of the one after it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self) -> (Packet, Option<u64>) {
         debug_assert!(self.len > 0);
-        let mask = self.slots.len() - 1;
-        let packet = self.slots[self.head & mask];
-        self.head = (self.head + 1) & mask;
+        let slots = &self.slots[..];
+        let mask = slots.len() - 1;
+        let packet = slots[self.head as usize & mask];
         self.len -= 1;
         if self.len == 0 {
             self.head = 0;
+            return (packet, None);
         }
-        (packet, (self.len > 0).then(|| self.slots[self.head & mask].arrival_ns))
+        let head = self.head.wrapping_add(1) as usize & mask;
+        self.head = head as u32;
+        (packet, Some(slots[head].arrival_ns))
     }
 
     #[inline]
@@ -58,9 +78,21 @@ impl PacketRing {
         self.len == 0
     }
 
+    /// The oldest packet; what was there last if there is none.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> &Packet {
+        &self.slots[self.head as usize & (self.slots.len() - 1)]
+    }
+
+    /// Where the next packet will be put.
+    #[inline(always)]
+    pub(crate) fn free(&self) -> &Packet {
+        &self.slots[self.head.wrapping_add(self.len) as usize & (self.slots.len() - 1)]
+    }
+
     #[cold]
     fn grow(&mut self) {
-        self.slots.rotate_left(self.head);
+        self.slots.rotate_left(self.head as usize);
         self.head = 0;
         let mut slots = std::mem::take(&mut self.slots).into_vec();
         slots.resize(slots.len() * 2, NOTHING);

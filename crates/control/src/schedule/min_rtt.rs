@@ -23,6 +23,7 @@ impl PacketScheduler for MinRtt {
     );
     const FEATURES: Features =
         Features { style: Style::Plain, weighs_backlog: false, watches_rtt: false, wants_allotment: false };
+    const TAKES_THE_ONLY_CHOICE: bool = true;
 
     fn new(_mss_bytes: u32) -> Self {
         Self::default()

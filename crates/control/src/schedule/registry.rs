@@ -35,6 +35,11 @@ macro_rules! schedulers {
                 match self { $(Scheduler::$name(_) => <$scheduler>::FEATURES,)* }
             }
 
+            /// See [`PacketScheduler::TAKES_THE_ONLY_CHOICE`].
+            pub fn takes_the_only_choice(&self) -> bool {
+                match self { $(Scheduler::$name(_) => <$scheduler>::TAKES_THE_ONLY_CHOICE,)* }
+            }
+
             /// See [`PacketScheduler::begin`].
             pub fn begin(&mut self, next_byte: u64, window_bytes: u64) {
                 match self { $(Scheduler::$name(one) => one.begin(next_byte, window_bytes),)* }

@@ -9,7 +9,8 @@ use joulepath_topology::Network as Topology;
 use crate::application::{Reader, Writer};
 use crate::connection::Connection;
 use crate::device::{Device, Interface};
-use crate::network::{Hop, Network, Routes};
+use crate::hop::Hop;
+use crate::network::{Network, Routes};
 use crate::options::RunOptions;
 use crate::receiver::{Relay, SubflowReceiver};
 use crate::sender::SubflowSender;
@@ -108,8 +109,9 @@ impl<'a> Builder<'a> {
         if let Some(most_ns) = self.processing_ns(&routes) {
             self.net.hosts.add_subflow(most_ns, self.seed);
         }
-        self.senders.push(SubflowSender::new(id, routes.data, window_end, &self.scenario.transport));
-        self.receivers.push(SubflowReceiver::new(id, routes.acks, relay));
+        let (of_data, of_acks) = (self.net.hop(routes.data, 0), self.net.hop(routes.acks, 0));
+        self.senders.push(SubflowSender::new(id, of_data, window_end, &self.scenario.transport));
+        self.receivers.push(SubflowReceiver::new(id, of_acks, relay));
         self.interfaces.push(config.interface);
         self.subflows.push(Subflow::new(config.path, config.opens_at_ns));
     }

@@ -49,6 +49,10 @@ impl Builder<'_> {
             recorder: Recorder::new(scenario, self.options.series),
             fabric: fabric.map(|(topology, spec)| Fabric::new(topology, spec)),
             unfinished,
+            #[cfg(test)]
+            takes_short_way: true,
+            #[cfg(test)]
+            short_ways: 0,
         };
         engine.schedule_start(scenario.warm_up);
         Ok(engine)

@@ -9,8 +9,9 @@ use joulepath_topology::Path;
 
 use super::builder::Builder;
 use super::tested::Tested;
+use crate::hop::Hop;
 use crate::host::End;
-use crate::network::{Hop, Route, Routes};
+use crate::network::{Route, Routes};
 use crate::receiver::{Relay, RelayRoutes};
 
 /// The station of one device on each channel. All paths of the device share it.
@@ -61,7 +62,7 @@ impl Builder<'_> {
         let may_sleep = self.topology.is_none() && spec.relay.is_none();
         let at_radio = |link| may_sleep && (link == spec.radio.0 || link == spec.radio.1);
         let hop = |&link: &LinkIndex| match at_radio(link) {
-            true => Hop::Radio { link: link as u32, end: None },
+            true => Hop::at_radio(link),
             false => Hop::over(link),
         };
         links.iter().map(hop).collect()

@@ -1,5 +1,6 @@
 //! Pending events in the order of their time.
 
+use super::few::{Few, MOST_LINKS};
 use super::heap::Heap;
 use super::key::{MAX_TIME_NS, NO_KEY, Source, key, parts};
 use super::wheel::Wheel;
@@ -7,8 +8,10 @@ use super::wheel::Wheel;
 /// With at least this many links a wheel is faster than a heap.
 const LARGE: usize = 256;
 
-/// Pending events, the earliest first. Both kinds hand out the same sequence.
+/// Pending events, the earliest first. All kinds hand out the same sequence.
 pub(crate) enum EventQueue {
+    /// For a few links.
+    Few(Few),
     /// For hundreds of sources.
     Heap(Heap),
     /// For thousands of sources.
@@ -18,7 +21,15 @@ pub(crate) enum EventQueue {
 impl EventQueue {
     /// An empty queue for a network of `links` links.
     pub(crate) fn for_links(links: usize) -> Self {
-        if links < LARGE { Self::heap() } else { Self::wheel() }
+        match links {
+            0..=MOST_LINKS => Self::few(),
+            _ if links < LARGE => Self::heap(),
+            _ => Self::wheel(),
+        }
+    }
+
+    pub(crate) fn few() -> Self {
+        EventQueue::Few(Few::new())
     }
 
     pub(crate) fn heap() -> Self {
@@ -33,10 +44,20 @@ impl EventQueue {
     #[inline]
     pub(crate) fn peek(&self) -> Option<(u64, Source)> {
         let key = match self {
+            EventQueue::Few(few) => few.least(),
             EventQueue::Heap(heap) => heap.least(),
             EventQueue::Wheel(wheel) => wheel.least(),
         };
         (key != NO_KEY).then(|| parts(key))
+    }
+
+    /// The events that are due soon in a large network, the earliest last.
+    #[inline(always)]
+    pub(crate) fn due(&self) -> Option<Due<'_>> {
+        match self {
+            EventQueue::Few(_) | EventQueue::Heap(_) => None,
+            EventQueue::Wheel(wheel) => Some(Due(wheel.due())),
+        }
     }
 
     /// Adds an event. One that would come after the end of the longest run is left out.
@@ -47,6 +68,7 @@ impl EventQueue {
         }
         let key = key(time_ns, source);
         match self {
+            EventQueue::Few(few) => few.push(key),
             EventQueue::Heap(heap) => heap.push(key),
             EventQueue::Wheel(wheel) => wheel.push(key),
         }
@@ -56,6 +78,7 @@ impl EventQueue {
     #[inline]
     pub(crate) fn pop(&mut self) {
         match self {
+            EventQueue::Few(few) => few.pop(),
             EventQueue::Heap(heap) => heap.pop(),
             EventQueue::Wheel(wheel) => wheel.pop(),
         }
@@ -67,9 +90,23 @@ impl EventQueue {
     pub(crate) fn replace_top(&mut self, time_ns: u64, source: Source) {
         let key = key(time_ns, source);
         match self {
+            EventQueue::Few(few) => few.replace_least(key),
             EventQueue::Heap(heap) => heap.replace_least(key),
             EventQueue::Wheel(wheel) => wheel.replace_least(key),
         }
+    }
+}
+
+/// Events in the order in which they come, the earliest last.
+#[derive(Clone, Copy)]
+pub(crate) struct Due<'a>(&'a [u64]);
+
+impl Due<'_> {
+    /// The source of the event that comes `after` events after the first one.
+    #[inline(always)]
+    pub(crate) fn source(self, after: usize) -> Option<Source> {
+        let at = self.0.len().wrapping_sub(1 + after);
+        self.0.get(at).map(|&key| parts(key).1)
     }
 }
 
@@ -94,7 +131,7 @@ mod tests {
     /// A key has 46 bits for the time: without the check the event would come at the start of the run.
     #[test]
     fn an_event_after_the_end_of_time_never_comes() {
-        for mut queue in [EventQueue::heap(), EventQueue::wheel()] {
+        for mut queue in [EventQueue::few(), EventQueue::heap(), EventQueue::wheel()] {
             queue.push(MAX_TIME_NS + 5, 1);
             assert_eq!(queue.peek(), None);
             queue.push(MAX_TIME_NS, 2);
@@ -122,11 +159,12 @@ mod tests {
         }
     }
 
-    /// Random pushes, pops and replacements, near, far and beyond the circle of the wheel.
+    /// Random pushes, pops and replacements, near, far and beyond the circle of the wheel. Of the few links,
+    /// some have several events.
     #[test]
-    fn a_wheel_hands_out_what_a_heap_does() {
+    fn all_kinds_hand_out_the_same() {
         for seed in 0..50 {
-            let (mut heap, mut wheel) = (EventQueue::heap(), EventQueue::wheel());
+            let mut queues = [EventQueue::heap(), EventQueue::wheel(), EventQueue::few()];
             let mut state: u64 = seed;
             let mut next = |below: u64| {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -134,35 +172,34 @@ mod tests {
             };
             let mut now = 0;
             for _ in 0..20_000 {
-                assert_eq!(heap.peek(), wheel.peek());
+                let first = same_first(&queues);
                 let spans = [1, 100, 10_000, 524_288, 3_000_000, 1 << 30];
                 let span = spans[next(spans.len() as u64) as usize];
                 let time = now + next(span);
-                let source = next(1000) as Source;
-                match (heap.peek(), next(5)) {
+                let sources = [2, 10, 1000][next(3) as usize];
+                let source = next(sources) as Source;
+                match (first, next(5)) {
                     (Some((at, _)), 0 | 1) => {
                         now = at;
-                        heap.pop();
-                        wheel.pop();
+                        queues.iter_mut().for_each(EventQueue::pop);
                     }
                     (Some((at, source)), 2) => {
                         now = at;
-                        let time = time.max(at);
-                        heap.replace_top(time, source);
-                        wheel.replace_top(time, source);
+                        queues.iter_mut().for_each(|queue| queue.replace_top(time.max(at), source));
                     }
-                    _ => {
-                        heap.push(time, source);
-                        wheel.push(time, source);
-                    }
+                    _ => queues.iter_mut().for_each(|queue| queue.push(time, source)),
                 }
             }
-            while let Some(event) = heap.peek() {
-                assert_eq!(wheel.peek(), Some(event));
-                heap.pop();
-                wheel.pop();
+            while same_first(&queues).is_some() {
+                queues.iter_mut().for_each(EventQueue::pop);
             }
-            assert_eq!(wheel.peek(), None);
         }
+    }
+
+    /// The first event of all queues.
+    fn same_first(queues: &[EventQueue]) -> Option<(u64, Source)> {
+        let first = queues[0].peek();
+        assert!(queues.iter().all(|queue| queue.peek() == first));
+        first
     }
 }

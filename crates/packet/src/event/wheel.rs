@@ -68,6 +68,12 @@ impl Wheel {
         self.due.last().copied().unwrap_or(NO_KEY)
     }
 
+    /// The keys up to the end of the current bucket, the greatest first.
+    #[inline]
+    pub(super) fn due(&self) -> &[u64] {
+        &self.due
+    }
+
     #[inline]
     pub(super) fn push(&mut self, key: u64) {
         self.place(key);

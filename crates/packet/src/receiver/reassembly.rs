@@ -27,10 +27,11 @@ fn pack(dsn: u32, len: u16) -> Held {
 
 /// The order of one subflow's segments.
 #[derive(Default)]
+#[repr(C)]
 pub(crate) struct Reassembly {
     next: u32,
-    held: Box<[Held]>,
     held_count: u32,
+    held: Box<[Held]>,
     blocks: SackBlocks,
 }
 
@@ -65,6 +66,14 @@ impl Reassembly {
             self.hold(ssn, dsn, len)
         };
         (arrival, Received(ssn))
+    }
+
+    /// Takes the segment that is expected, while no other one waits. Returns the next SSN expected.
+    #[inline(always)]
+    pub(crate) fn accept_next(&mut self) -> u32 {
+        debug_assert!(!self.has_holes());
+        self.next += 1;
+        self.next
     }
 
     fn hold(&mut self, ssn: u32, dsn: u32, len: u16) -> Arrival {
@@ -172,7 +181,7 @@ impl DataReceiver {
     }
 
     /// Takes a segment; returns whether it is the first copy.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn accept(&mut self, dsn: u32, len: u16) -> bool {
         if dsn == self.next {
             self.next += 1;
@@ -185,6 +194,7 @@ impl DataReceiver {
         dsn > self.next && self.hold(dsn, len)
     }
 
+    #[inline(never)]
     fn hold(&mut self, dsn: u32, len: u16) -> bool {
         let span = (dsn - self.next) as usize + 1;
         if span > self.held.len() {
@@ -200,6 +210,7 @@ impl DataReceiver {
         true
     }
 
+    #[inline(never)]
     fn drain(&mut self) {
         let mask = self.held.len() - 1;
         while self.held_count > 0 {

@@ -62,6 +62,20 @@ impl Receiver<'_> {
 }
 
 impl SubflowReceiver {
+    /// Whether a segment is the next one in order, nothing waits behind it, and no ACK has more to tell than
+    /// that it has arrived.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self, packet: &Packet) -> bool {
+        packet.epoch == self.id.epoch
+            && packet.ssn == self.order.next()
+            && packet.flags & CE == 0
+            && self.is_open
+            && !self.ece
+            && !self.order.has_holes()
+            && self.duplicate.is_none()
+            && self.relay.is_none()
+    }
+
     /// Delivers a segment that is in order on its subflow, and after it those that waited for it.
     #[inline]
     fn deliver(&mut self, end: &mut ReceiverEnd, mut dsn: u32, mut len: u16) {
@@ -142,7 +156,7 @@ impl SubflowReceiver {
             ..Packet::new(Kind::Ack, cx.global(i) as u32, self.id.epoch, echo)
         };
         let size = cx.config.sizes.ack;
-        cx.send(i, cx.net.hop(self.route, 0), packet, size);
+        cx.send(i, self.first_hop, packet, size);
         if cx.downloads {
             cx.meter(i, size, Traffic::Up);
         }

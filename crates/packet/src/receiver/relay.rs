@@ -19,7 +19,8 @@
 
 use std::collections::VecDeque;
 
-use crate::network::{Hop, Route};
+use crate::hop::Hop;
+use crate::network::Route;
 
 /// The routes over which a relay passes packets on.
 pub(crate) struct RelayRoutes {

@@ -150,8 +150,7 @@ impl SubflowReceiver {
             flags: flag | if self.ece { ECE } else { 0 },
             ..Packet::new(Kind::RelayAck, s, epoch, echo)
         };
-        let hop = cx.net.hop(self.route, 0);
-        cx.net.offer(cx.now_ns, hop, packet, cx.config.sizes.ack);
+        cx.net.offer(cx.now_ns, self.first_hop, packet, cx.config.sizes.ack);
     }
 
     /// Tells the source what the device is known to have: the segment that has come is an old one.

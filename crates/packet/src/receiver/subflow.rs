@@ -3,42 +3,43 @@
 use super::reassembly::Reassembly;
 use super::relay::Relay;
 use crate::event::LazyTimer;
-use crate::network::Route;
+use crate::hop::Hop;
 use crate::packet::Stamp;
 use crate::subflow::SubflowId;
 
-/// The receiving end of one subflow.
+/// The receiving end of one subflow. What every segment touches comes first, in one cache line.
+#[repr(C, align(64))]
 pub(crate) struct SubflowReceiver {
     pub(crate) id: SubflowId,
+    /// The first hop of ACKs.
+    pub(crate) first_hop: Hop,
     /// Whether packets are taken in: the subflow is neither closed nor dead.
     pub(crate) is_open: bool,
     /// Whether ACKs echo a mark: the echo is latched until CWR (RFC 3168, section 6.1.3).
     pub(crate) ece: bool,
-    /// The route of ACKs.
-    pub(crate) route: Route,
+    /// A segment that has come a second time, which the next ACK reports (RFC 2883).
+    pub(crate) duplicate: Option<u32>,
+    /// Payload whose first copy arrived on this subflow, bytes.
+    pub(crate) first_copy_bytes: u64,
+    /// The TCP relay at which this end is, if the subflow does not reach the device.
+    pub(crate) relay: Option<Box<Relay>>,
     pub(crate) order: Reassembly,
     /// In-order segments that no ACK has confirmed yet (delayed ACK).
     pub(crate) unacknowledged: u32,
     /// The clock of the first of these segments, for the echo (RFC 7323, section 4.3).
     pub(crate) echo: Stamp,
     pub(crate) delayed_ack: LazyTimer,
-    /// A segment that has come a second time, which the next ACK reports (RFC 2883).
-    pub(crate) duplicate: Option<u32>,
-    /// The TCP relay at which this end is, if the subflow does not reach the device.
-    pub(crate) relay: Option<Box<Relay>>,
-    /// Payload whose first copy arrived on this subflow, bytes.
-    pub(crate) first_copy_bytes: u64,
-    /// The part of it that had arrived at the end of the warm-up, bytes.
+    /// The part of `first_copy_bytes` that had arrived at the end of the warm-up, bytes.
     pub(crate) before_bytes: u64,
 }
 
 impl SubflowReceiver {
-    pub(crate) fn new(id: SubflowId, route: Route, relay: Option<Relay>) -> Self {
+    pub(crate) fn new(id: SubflowId, first_hop: Hop, relay: Option<Relay>) -> Self {
         SubflowReceiver {
             id,
             is_open: false,
             ece: false,
-            route,
+            first_hop,
             order: Reassembly::default(),
             unacknowledged: 0,
             echo: Stamp::ZERO,
@@ -59,7 +60,7 @@ impl SubflowReceiver {
             relay,
             first_copy_bytes: self.first_copy_bytes,
             before_bytes: self.before_bytes,
-            ..Self::new(id, self.route, None)
+            ..Self::new(id, self.first_hop, None)
         };
         self.relay.as_mut().map(|relay| relay.first_window())
     }

@@ -161,8 +161,25 @@ impl SubflowSender {
         rtt_ns: u64,
         prior_in_flight: u32,
     ) {
+        self.tell_controller(end, echo, acked, rtt_ns, prior_in_flight, cx.now_ns);
+        if end.is_scheduled {
+            self.refresh_view(cx, end);
+        }
+    }
+
+    /// Tells the controller about an ACK for `acked` packets, before which `prior_in_flight` were in flight.
+    #[inline(always)]
+    pub(super) fn tell_controller(
+        &mut self,
+        end: &mut SenderEnd,
+        echo: bool,
+        acked: u32,
+        rtt_ns: u64,
+        prior_in_flight: u32,
+        now_ns: u64,
+    ) {
         let i = self.id.index();
-        end.cc.now_us = cx.now_ns / 1_000;
+        end.cc.now_us = now_ns / 1_000;
         let window = &mut end.cc.subflows[i];
         let before = window.cwnd;
         window.srtt_us = self.rtt.srtt_us();
@@ -179,16 +196,24 @@ impl SubflowSender {
         let rtt_us = saturated_us(rtt_ns);
         end.controller.on_ack(&mut end.cc, i, acked, rtt_us, flags);
         if end.cc.subflows[i].cwnd != before {
-            self.integrate_cwnd(before, cx.now_ns);
-        }
-        if end.is_scheduled {
-            self.refresh_view(cx, end);
+            self.integrate_cwnd(before, now_ns);
         }
     }
 
     /// Brings the scheduler's view of the subflow up to date.
     #[inline]
     pub(crate) fn refresh_view(&self, cx: &Context<'_>, end: &mut SenderEnd) {
+        self.show(end);
+        if end.queues_ahead {
+            let i = self.id.index();
+            let packets = self.board.outstanding() + end.committed[i].len() as u32;
+            end.views[i].queued_bytes = packets.saturating_mul(cx.config.transport.mss.0 as u32);
+        }
+    }
+
+    /// Brings the scheduler's view up to date, except for what only matters ahead of the windows.
+    #[inline(always)]
+    pub(super) fn show(&self, end: &mut SenderEnd) {
         let i = self.id.index();
         let window = &end.cc.subflows[i];
         let view = &mut end.views[i];
@@ -199,15 +224,12 @@ impl SubflowSender {
         view.in_flight = self.board.in_flight();
         view.in_loss = self.congestion == Congestion::Loss;
         view.in_recovery = self.is_reducing();
-        if end.queues_ahead {
-            let packets = self.board.outstanding() + end.committed[i].len() as u32;
-            view.queued_bytes = packets.saturating_mul(cx.config.transport.mss.0 as u32);
-        }
         if end.features.watches_rtt {
             view.rtt.last_us = window.own.last_rtt_us;
             view.rtt.min_us = window.own.base_rtt_us;
             view.rtt.max_us = view.rtt.max_us.max(window.own.last_rtt_us);
             view.rtt.var_us = self.rtt.variation_us();
         }
+        end.note_space(i);
     }
 }

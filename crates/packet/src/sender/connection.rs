@@ -12,26 +12,31 @@ use crate::application::Writer;
 use crate::context::Context;
 use crate::event::LazyTimer;
 
-/// State of the sending end that its subflows share.
+/// State of the sending end that its subflows share. What every ACK touches comes first.
+#[repr(C)]
 pub(crate) struct SenderEnd {
     pub(crate) controller: Controller,
-    /// State of the controller. The windows are in it: `cc.subflows[i].cwnd`.
-    pub(crate) cc: controllers::Connection,
-    pub(crate) views: [PathView; MAX_SUBFLOWS],
-    /// Number of subflows.
-    n: usize,
-    pub(crate) scheduler: Scheduler,
-    pub(crate) features: Features,
     /// Whether the scheduler commits segments to subflows ahead of their windows.
     pub(crate) queues_ahead: bool,
     /// Whether the scheduler is asked: there is a choice of subflows, or of the time.
     pub(crate) is_scheduled: bool,
     /// Whether a subflow ends at a TCP relay.
     pub(crate) has_relays: bool,
-    /// Segments that the scheduler has committed to each subflow ahead of its window: (DSN, length).
-    pub(crate) committed: [VecDeque<(u32, u16)>; MAX_SUBFLOWS],
+    /// Whether the scheduler need not be asked if there is only one choice.
+    takes_the_only_choice: bool,
+    /// The subflows with space in their windows, a bit for each: what `views` say.
+    space: u8,
+    pub(crate) features: Features,
     pub(crate) data: DataSender,
     pub(crate) writer: Writer,
+    /// State of the controller. The windows are in it: `cc.subflows[i].cwnd`.
+    pub(crate) cc: controllers::Connection,
+    pub(crate) views: [PathView; MAX_SUBFLOWS],
+    /// Number of subflows.
+    n: usize,
+    pub(crate) scheduler: Scheduler,
+    /// Segments that the scheduler has committed to each subflow ahead of its window: (DSN, length).
+    pub(crate) committed: [VecDeque<(u32, u16)>; MAX_SUBFLOWS],
     /// Timer of the data level: data that waits for a slow subflow, or for a relay, is sent again.
     pub(crate) data_timer: LazyTimer,
 }
@@ -58,16 +63,35 @@ impl SenderEnd {
             cc: spec.cc,
             views: [PathView::default(); MAX_SUBFLOWS],
             n,
-            scheduler: spec.scheduler,
             features,
             queues_ahead,
             is_scheduled: n > 1 || features.wants_allotment || queues_ahead,
+            space: 0,
+            takes_the_only_choice: spec.scheduler.takes_the_only_choice(),
             has_relays: spec.has_relays,
             committed: Default::default(),
             data: DataSender::new(spec.window, n, features.style == Style::Places),
             writer: spec.writer,
             data_timer: LazyTimer::new(),
+            scheduler: spec.scheduler,
         }
+    }
+
+    /// Notes that the view of subflow `i` has changed.
+    #[inline(always)]
+    pub(super) fn note_space(&mut self, i: usize) {
+        self.space = self.space & !(1 << i) | u8::from(self.views[i].has_space()) << i;
+    }
+
+    /// Whether new data can only go to subflow `i`, which has space, whatever the state of the scheduler.
+    #[inline(always)]
+    pub(crate) fn leaves_no_choice_but(&self, i: usize) -> bool {
+        let view = &self.views[i];
+        self.takes_the_only_choice
+            && self.space == 1 << i
+            && view.is_usable()
+            && !view.backup
+            && !self.data.has_reinjections()
     }
 
     /// The subflows as the scheduler sees them.
@@ -84,13 +108,14 @@ impl SenderEnd {
     /// Whether any subflow has space in its window. This costs less than asking the scheduler, and the answer
     /// is mostly no.
     #[inline]
-    pub(super) fn has_space(&self) -> bool {
-        self.views().iter().any(PathView::has_space)
+    pub(crate) fn has_space(&self) -> bool {
+        debug_assert_eq!(self.space != 0, self.views().iter().any(PathView::has_space));
+        self.space != 0
     }
 
     /// Whether there is new data and the windows of the data level admit it.
     #[inline]
-    pub(super) fn may_send_new(&self) -> bool {
+    pub(crate) fn may_send_new(&self) -> bool {
         self.data.next() < self.writer.written() && self.data.window_open()
     }
 

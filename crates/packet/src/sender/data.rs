@@ -9,7 +9,8 @@ use joulepath_model::units::Nanos;
 /// mask of the subflows that have carried it.
 const WAITING: u16 = 1 << 8;
 
-/// The data level of a sender. Sequence numbers count segments.
+/// The data level of a sender. Sequence numbers count segments. What every ACK touches comes first.
+#[repr(C)]
 pub(crate) struct DataSender {
     /// Every segment below has been DATA_ACKed.
     una: u32,
@@ -19,12 +20,12 @@ pub(crate) struct DataSender {
     window: u32,
     /// First DSN that does not fit into a send buffer that grows with the windows.
     buffered: u32,
-    /// Whether the application has found that buffer full.
-    writer_waits: bool,
     /// By DSN: which subflows have carried the segment. Unused with a single subflow.
     carriers: Box<[u16]>,
     /// Segments that are to be sent again on another subflow, the oldest first.
     reinjections: VecDeque<u32>,
+    /// Whether the application has found the send buffer full.
+    writer_waits: bool,
     /// A bit per DSN: whether the segment, which is beyond `next`, has been carried. Unused unless the
     /// scheduler sends later segments first.
     ahead: Box<[u64]>,
@@ -190,7 +191,7 @@ impl DataSender {
     }
 
     #[inline]
-    pub(super) fn has_reinjections(&self) -> bool {
+    pub(crate) fn has_reinjections(&self) -> bool {
         !self.reinjections.is_empty()
     }
 

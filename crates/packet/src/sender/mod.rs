@@ -7,11 +7,13 @@
 //! | `ack`, `recovery`, `rack`, `spurious`, `undo` | ACKs in: RTT, window, losses, and those that were none |
 //! | `transmit` | segments out |
 //! | `push`, `repeat` | what the scheduler sends; what the data level sends again |
+//! | `plain` | what is left of ACKs and segments where nothing is unusual |
 //! | `relayed` | ACKs of a TCP relay, DATA_ACKs of the device |
 
 mod ack;
 mod connection;
 mod data;
+mod plain;
 mod push;
 mod rack;
 mod recovery;
@@ -26,5 +28,6 @@ mod undo;
 
 pub(crate) use ack::Progress;
 pub(crate) use connection::{Sender, SenderEnd, SenderSpec};
+pub(crate) use plain::Short;
 pub(crate) use recovery::Fate;
 pub(crate) use subflow::{Congestion, SenderStats, SubflowSender};

@@ -15,7 +15,7 @@ use crate::subflow::Phase;
 
 /// How long a probe of a single outstanding segment waits for a delayed ACK, ns (RFC 8985, section 7.2:
 /// TLP.max_ack_delay; Linux: the least RTO).
-const ACK_DELAY_NS: u64 = 200_000_000;
+pub(super) const ACK_DELAY_NS: u64 = 200_000_000;
 
 impl Sender<'_> {
     /// The timer of [`SubflowSender::judge_by_time`] expired.

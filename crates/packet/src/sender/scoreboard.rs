@@ -54,6 +54,8 @@ const REPEATED: u8 = 8;
 /// Largest threshold of duplicate ACKs or SACKed segments after which a segment counts as lost.
 pub(crate) const MAX_DUP_THRESHOLD: usize = 16;
 
+/// What every ACK and every segment touches comes first.
+#[repr(C)]
 pub(crate) struct Scoreboard {
     una: u32,
     next: u32,
@@ -63,9 +65,6 @@ pub(crate) struct Scoreboard {
     retransmitted: u32,
     /// Duplicate ACKs without SACK. Each of them stands for a segment that has left the network.
     dup_acks: u32,
-    /// The highest SACKed SSNs plus one, in descending order; as many as the threshold.
-    highest_sacked: [u32; MAX_DUP_THRESHOLD],
-    dup_threshold: usize,
     /// Every segment below is SACKed or has been judged lost.
     judged: u32,
     /// No lost segment below waits for its retransmission.
@@ -75,6 +74,9 @@ pub(crate) struct Scoreboard {
     arrived_until: u32,
     /// Whether a segment of which there was one copy has arrived after a later one (RACK.reordering_seen).
     reordering_seen: bool,
+    dup_threshold: usize,
+    /// The highest SACKed SSNs plus one, in descending order; as many as the threshold.
+    highest_sacked: [u32; MAX_DUP_THRESHOLD],
     /// Retransmissions in flight, in the order in which they left.
     resent: VecDeque<Departure>,
 }
@@ -161,14 +163,15 @@ impl Scoreboard {
     }
 
     /// Adds a new segment that is sent; returns its SSN.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, segment: Segment) -> u32 {
         if (self.next - self.una) as usize == self.ring.len() {
             self.grow();
         }
-        let ssn = self.next;
-        *self.slot(ssn) = segment;
-        self.next += 1;
+        let (ssn, ring) = (self.next, &mut self.ring[..]);
+        let mask = ring.len() - 1;
+        ring[ssn as usize & mask] = segment;
+        self.next = ssn + 1;
         ssn
     }
 
@@ -180,6 +183,23 @@ impl Scoreboard {
             bigger[ssn as usize & mask] = self.get(ssn);
         }
         self.ring = bigger;
+    }
+
+    /// Whether no outstanding segment is known to be SACKed, lost or repeated, and no ACK was a duplicate.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.sacked | self.lost | self.retransmitted | self.dup_acks == 0
+    }
+
+    /// [`Self::advance`] for a board that is plain and an ACK that is news and not too high.
+    #[inline(always)]
+    pub(crate) fn advance_plain(&mut self, ack: u32) -> u32 {
+        debug_assert!(self.is_plain() && self.una < ack && ack <= self.next);
+        let acked = ack - self.una;
+        self.una = ack;
+        self.judged = self.judged.max(ack);
+        self.repair_from = self.repair_from.max(ack);
+        acked
     }
 
     /// Takes a cumulative ACK: everything below `ack` has arrived. Returns the number of segments that this

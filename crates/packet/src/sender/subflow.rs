@@ -6,7 +6,7 @@ use super::rtt::{RtoBounds, RttEstimator};
 use super::scoreboard::Scoreboard;
 use super::undo::{ReorderingWindow, Undo};
 use crate::event::LazyTimer;
-use crate::network::Route;
+use crate::hop::Hop;
 use crate::packet::Stamp;
 use crate::subflow::{Phase, SubflowId};
 
@@ -71,36 +71,39 @@ pub(crate) struct SenderStats {
 
 /// The sending end of one subflow. Its window is in the connection's controller, next to those of the other
 /// subflows.
+///
+/// What every ACK and every segment touches comes first, from the start of a cache line on.
+#[repr(C, align(64))]
 pub(crate) struct SubflowSender {
     pub(crate) id: SubflowId,
     pub(crate) phase: Phase,
     pub(crate) congestion: Congestion,
     /// What `timer` waits for.
     pub(crate) waiting: Waiting,
-    /// Whether NextSeg rule 4 has been used in this recovery.
-    pub(crate) rescued: bool,
     /// Whether the next data segment tells the receiver that the window was reduced.
     pub(crate) cwr_pending: bool,
-    /// The route of data.
-    pub(crate) route: Route,
-    pub(crate) board: Scoreboard,
-    pub(crate) rtt: RttEstimator,
+    /// The first hop of data.
+    pub(crate) first_hop: Hop,
     /// Timer for data, or for the handshake while that lasts; see [`Waiting`].
     pub(crate) timer: LazyTimer,
+    pub(crate) rtt: RttEstimator,
     pub(crate) last_send_ns: u64,
-    /// The integral of cwnd is up to date until here, ns.
-    cwnd_since_ns: u64,
     /// First SSN that a TCP relay at the far end has no room for.
     pub(crate) window_end: u32,
+    pub(crate) reduction: Reduction,
+    pub(crate) probe: Option<Probe>,
+    pub(crate) stats: SenderStats,
+    /// The integral of cwnd is up to date until here, ns.
+    cwnd_since_ns: u64,
+    pub(crate) board: Scoreboard,
     /// Recovery, CWR and Loss end when everything below this SSN is acknowledged.
     pub(crate) recover: u32,
     /// Serial number that the next ACK with SACK blocks should have.
     pub(crate) sack_serial: u32,
-    pub(crate) reduction: Reduction,
-    pub(crate) probe: Option<Probe>,
+    /// Whether NextSeg rule 4 has been used in this recovery.
+    pub(crate) rescued: bool,
     pub(crate) undo: Option<Undo>,
     pub(crate) window: ReorderingWindow,
-    pub(crate) stats: SenderStats,
     /// The counters at the end of the warm-up.
     pub(crate) before: SenderStats,
 }
@@ -115,7 +118,7 @@ fn bounds(transport: &Transport) -> RtoBounds {
 
 impl SubflowSender {
     /// A subflow that has not been opened. `window_end` is where the window of a TCP relay ends.
-    pub(crate) fn new(id: SubflowId, route: Route, window_end: u32, transport: &Transport) -> Self {
+    pub(crate) fn new(id: SubflowId, first_hop: Hop, window_end: u32, transport: &Transport) -> Self {
         SubflowSender {
             id,
             phase: Phase::Closed,
@@ -123,7 +126,7 @@ impl SubflowSender {
             waiting: Waiting::Retransmission,
             rescued: false,
             cwr_pending: false,
-            route,
+            first_hop,
             board: Scoreboard::new(transport.dup_threshold as usize),
             rtt: RttEstimator::new(bounds(transport)),
             timer: LazyTimer::new(),
@@ -150,7 +153,7 @@ impl SubflowSender {
             cwnd_since_ns: self.cwnd_since_ns,
             stats: self.stats,
             before: self.before,
-            ..Self::new(id, self.route, window_end, transport)
+            ..Self::new(id, self.first_hop, window_end, transport)
         };
     }
 

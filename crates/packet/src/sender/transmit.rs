@@ -81,6 +81,7 @@ impl SubflowSender {
         let segment = Segment::new(dsn, len, Stamp::at(cx.now_ns));
         let ssn = self.board.push(segment);
         end.views[self.id.index()].in_flight += 1;
+        end.note_space(self.id.index());
         self.transmit(cx, ssn, segment, 0);
     }
 
@@ -127,7 +128,7 @@ impl SubflowSender {
             ..Packet::new(Kind::Data, cx.global(i) as u32, self.id.epoch, Stamp::at(cx.now_ns))
         };
         let size = u32::from(segment.len) + cx.config.sizes.header;
-        cx.send(i, cx.net.hop(self.route, 0), packet, size);
+        cx.send(i, self.first_hop, packet, size);
         if !cx.downloads {
             cx.meter(i, size, Traffic::Up);
         }

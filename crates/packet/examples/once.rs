@@ -1,0 +1,40 @@
+//! Runs a scenario file once, as `joulepath compare` does, and prints the result as one line of JSON.
+//!
+//! `once FILE POLICY SEED`, for example `once w1.toml uncoupled 1`. `scripts/instructions.py` counts the
+//! instructions of this program.
+
+use std::process::ExitCode;
+
+use joulepath_control::Setup;
+use joulepath_model::scenario::load;
+use joulepath_packet::{RunOptions, run};
+
+fn once(file: &str, policy: &str, seed: &str) -> Result<String, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+    let scenario = load(&text, &|trace| Err(format!("no traces here: {trace}")))
+        .map_err(|errors| format!("{file}: {errors}"))?;
+    let policy = policy.parse().map_err(|error| format!("{policy}: {error}"))?;
+    let setup = Setup::of(&policy, &scenario).map_err(|error| format!("{policy}: {error}"))?;
+    let seed = seed.parse().map_err(|error| format!("seed {seed}: {error}"))?;
+    let result =
+        run(&scenario, &setup, seed, RunOptions::default()).map_err(|error| format!("{file}: {error}"))?;
+    serde_json::to_string(&result).map_err(|error| error.to_string())
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [file, policy, seed] = &arguments[..] else {
+        eprintln!("usage: once FILE POLICY SEED");
+        return ExitCode::from(2);
+    };
+    match once(file, policy, seed) {
+        Ok(line) => {
+            println!("{line}");
+            ExitCode::SUCCESS
+        }
+        Err(message) => {
+            eprintln!("once: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

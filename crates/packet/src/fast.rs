@@ -1,0 +1,287 @@
+//! The short way of a segment and of an ACK that are in order, on a subflow where nothing is unusual.
+//!
+//! Nearly all events of a run at the ends of subflows are of these two kinds. The functions here do what
+//! `receiver::receive` and `sender::ack` do for every packet, and leave out what has no effect in this case:
+//! each begins with the conditions for that. If one does not hold, nothing has been changed, and the caller
+//! takes the general way. They work on the parts of the engine directly, without a [`Context`] in between.
+//!
+//! The test below runs random scenarios both ways and compares the results to the last byte.
+//!
+//! [`Context`]: crate::context::Context
+
+use joulepath_model::energy::Traffic;
+
+use crate::application::Next;
+use crate::engine::Engine;
+use crate::packet::{CWR, ECT, Kind, Packet, Stamp};
+use crate::sender::Short;
+
+impl Engine {
+    /// Whether the short way may be taken: always, but in tests that compare it.
+    #[cfg(not(test))]
+    #[inline(always)]
+    fn may_be_short(&self) -> bool {
+        true
+    }
+
+    #[cfg(test)]
+    fn may_be_short(&self) -> bool {
+        self.takes_short_way
+    }
+
+    /// Lets tests know that a packet takes the short way.
+    #[inline(always)]
+    pub(crate) fn note_short_way(&mut self) {
+        #[cfg(test)]
+        {
+            self.short_ways += 1;
+        }
+    }
+
+    /// Takes a segment that is the next one of its subflow, while no other one waits there, and acknowledges
+    /// it. Returns false if nothing has been done.
+    #[inline(always)]
+    pub(crate) fn take_segment(&mut self, packet: &Packet) -> bool {
+        let s = packet.subflow() as usize;
+        let may_be_short = self.may_be_short();
+        let (now_ns, net) = (self.now_ns, &mut self.net);
+        let (subflow, interface) = (&mut self.receivers[s], &mut self.interfaces[s]);
+        if !subflow.is_plain(packet)
+            || !interface.is_awake(now_ns)
+            || !self.config.acks_at_once
+            || !may_be_short
+        {
+            return false;
+        }
+        let connection = &mut self.connections[subflow.id.connection as usize];
+        let (downloads, end) = (connection.downloads(), &mut connection.receiver);
+        if downloads {
+            interface.count_awake(now_ns, packet.aux + self.config.sizes.header, Traffic::Down);
+        }
+        let len = packet.aux as u16;
+        let ssn = subflow.order.accept_next();
+        if end.data.accept(packet.dsn, len) {
+            subflow.first_copy_bytes += u64::from(len);
+        }
+        let dsn = end.data.next();
+        let next = end.reader.delivered(dsn, now_ns);
+        if let Some(reception) = &mut end.reception {
+            reception.arrive(packet.dsn, now_ns);
+            reception.settle(dsn, end.data.held(), now_ns);
+        }
+        let ack = Packet { ssn, dsn, ..Packet::new(Kind::Ack, s as u32, packet.epoch, packet.sent()) };
+        // The radio is awake: the interface is.
+        let size = self.config.sizes.ack;
+        net.offer(now_ns, subflow.first_hop, ack, size);
+        if downloads {
+            interface.count_awake(now_ns, size, Traffic::Up);
+        }
+        if next != Next::Nothing {
+            self.follow(s, next);
+        }
+        true
+    }
+
+    /// Does what the application at the end of subflow `s` wants next.
+    #[cold]
+    fn follow(&mut self, s: usize, next: Next) {
+        let id = self.receivers[s].id;
+        self.endpoints(id.connection as usize).follow(next);
+    }
+
+    /// Takes an ACK for new data without SACK blocks and without an echo of a mark, on a subflow that is
+    /// neither recovering nor probing, and sends what it admits if that is easy to say.
+    #[inline(always)]
+    pub(crate) fn take_ack(&mut self, packet: &Packet) -> Short {
+        let s = packet.subflow() as usize;
+        let may_be_short = self.may_be_short();
+        let (now_ns, net, config) = (self.now_ns, &mut self.net, &self.config);
+        let (subflow, interface) = (&mut self.senders[s], &mut self.interfaces[s]);
+        if !subflow.is_plain(packet) || !interface.is_awake(now_ns) || !may_be_short {
+            return Short::Unusual;
+        }
+        let (i, epoch) = (subflow.id.index(), subflow.id.epoch);
+        let connection = &mut self.connections[subflow.id.connection as usize];
+        let (uploads, end) = (!connection.downloads(), &mut connection.sender);
+        if end.queues_ahead {
+            return Short::Unusual;
+        }
+        if uploads {
+            interface.count_awake(now_ns, config.sizes.ack, Traffic::Down);
+        }
+        if end.data.acknowledge(packet.dsn) {
+            end.writer.forget(packet.dsn);
+        }
+        subflow.take_plain_ack(end, packet, (config, s), now_ns, &mut net.queue);
+        // From here on: what `Sender::push` does. The timer has been set, and setting it anew for each
+        // segment would change nothing as long as two segments are outstanding.
+        if subflow.board.outstanding() < 2 {
+            return Short::Push;
+        }
+        if end.is_scheduled && end.has_space() && !end.leaves_no_choice_but(i) {
+            return Short::Push;
+        }
+        while end.may_send_new() && subflow.has_plain_space(end) {
+            let len = end.writer.segment_len(end.data.next());
+            let dsn = end.data.take_new(i);
+            let ssn = subflow.note_sent(end, dsn, len, now_ns);
+            let mut flags = 0;
+            if config.transport.ecn {
+                flags = if std::mem::take(&mut subflow.cwr_pending) { ECT | CWR } else { ECT };
+            }
+            let data = Packet {
+                ssn,
+                dsn,
+                aux: u32::from(len),
+                flags,
+                ..Packet::new(Kind::Data, s as u32, epoch, Stamp::at(now_ns))
+            };
+            let size = u32::from(len) + config.sizes.header;
+            net.offer(now_ns, subflow.first_hop, data, size);
+            if uploads {
+                interface.count_awake(now_ns, size, Traffic::Up);
+            }
+        }
+        // A scheduler is asked about the oldest segment when the window is full.
+        if end.is_scheduled && !end.data.window_open() { Short::Push } else { Short::Done }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_control::Setup;
+    use joulepath_model::cancel::Cancel;
+    use joulepath_model::scenario::load;
+    use proptest::prelude::*;
+
+    use crate::{RunOptions, build};
+
+    /// The result as text, the number of its packet-hops, and how many of its segments and ACKs took the
+    /// short way.
+    fn run(text: &str, policy: &str, seed: u64, short: bool) -> (String, u64, u64) {
+        let scenario = load(text, &|trace| Err(format!("no trace {trace}")));
+        let scenario = scenario.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+        let setup = Setup::of(&policy.parse().unwrap(), &scenario).unwrap();
+        let options = RunOptions { series: true, links: true, ..RunOptions::default() };
+        let mut engine = build::build(&scenario, &setup, seed, &options).unwrap();
+        engine.takes_short_way = short;
+        engine.run(&Cancel::new()).unwrap();
+        let (hops, short_ways) = (engine.net.counters.packet_hops, engine.short_ways);
+        (serde_json::to_string(&engine.result(&scenario, policy, seed)).unwrap(), hops, short_ways)
+    }
+
+    /// Runs both ways; returns the packet-hops, and how many segments and ACKs took the short way.
+    fn compare(text: &str, policy: &str, seed: u64) -> (u64, u64) {
+        let (general, _, none) = run(text, policy, seed, false);
+        let (short, hops, short_ways) = run(text, policy, seed, true);
+        assert!(general == short, "{policy}, seed {seed}: both ways differ\n{text}\n{general}\n{short}");
+        assert_eq!(none, 0);
+        (hops, short_ways)
+    }
+
+    fn one_of(words: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
+        prop::sample::select(words)
+    }
+
+    /// A path of its own rate, delay, queue, loss and radio.
+    fn path(name: usize) -> impl Strategy<Value = String> {
+        let rate = one_of(&["300 kbit/s", "2 Mbit/s", "9 Mbit/s", "30 Mbit/s"]);
+        let delay = one_of(&["1 ms", "15 ms", "90 ms"]);
+        let queue = one_of(&["6 packets", "25 packets", "200 packets"]);
+        let loss = one_of(&["0 %", "0.2 %", "3 %"]);
+        let energy = one_of(&["free", "wifi-seed000", "wifi-huang2012", "lte-huang2012"]);
+        (rate, delay, queue, loss, energy).prop_map(move |(rate, delay, queue, loss, energy)| {
+            format!(
+                "[[path]]\nname = \"p{name}\"\nrate = \"{rate}\"\ndelay = \"{delay}\"\nqueue = \"{queue}\"\n\
+                 ecn_threshold = \"4 packets\"\nloss = \"{loss}\"\nenergy = \"{energy}\"\n"
+            )
+        })
+    }
+
+    fn scenario() -> impl Strategy<Value = String> {
+        let paths = prop_oneof![
+            path(0),
+            (path(0), path(1)).prop_map(|(a, b)| a + &b),
+            (path(0), path(1), path(2)).prop_map(|(a, b, c)| a + &b + &c),
+        ];
+        let workload = one_of(&[
+            "kind = \"bulk\"",
+            "kind = \"file\"\nsize = \"700 kB\"",
+            "kind = \"messages\"\nmean_gap = \"20 ms\"\nsize = \"20 kB\"",
+            "kind = \"requests\"\nsize = \"150 kB\"\nthink = \"100 ms\"",
+        ]);
+        let direction = one_of(&["download", "upload"]);
+        let buffer = one_of(&["24 KiB", "256 KiB", "4 MiB"]);
+        let recovery = one_of(&["rack", "rack", "sack", "newreno"]);
+        let transport = one_of(&["", "ecn = true", "delayed_ack = \"40 ms\"", "processing_delay = \"0 s\""]);
+        let device = one_of(&["", "[device]\nsharing_factor = 0.8"]);
+        let rest = (workload, direction, buffer, recovery, transport, device);
+        let rest = rest.prop_map(|(workload, direction, buffer, recovery, transport, device)| {
+            let requests = workload.contains("requests");
+            let direction = if requests { "download" } else { direction };
+            format!(
+                "[workload]\n{workload}\ndirection = \"{direction}\"\n[receiver]\nbuffer = \"{buffer}\"\n\
+                 [transport]\nrecovery = \"{recovery}\"\n{transport}\n{device}\n"
+            )
+        });
+        let competitor = one_of(&["", "[[competitor]]\nname = \"tcp\"\npath = \"p0\"\n"]);
+        (paths, competitor, rest).prop_map(|(paths, competitor, rest)| {
+            format!("title = \"random\"\nduration = \"5 s\"\nwarm_up = \"1 s\"\n{paths}{competitor}{rest}")
+        })
+    }
+
+    const POLICIES: &[&str] = &[
+        "uncoupled",
+        "mptcp",
+        "olia",
+        "dts",
+        "dctcp",
+        "linux",
+        "redundant",
+        "emptcp",
+        "mptcp[scheduler=round-robin]",
+        "mptcp[scheduler=first-free]",
+        "mptcp[scheduler=blest]",
+        "mptcp[scheduler=sttf]",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+        /// Losses, marks, delayed ACKs, sleeping radios, full buffers, every way of recovering: whatever
+        /// happens, the short way does what the general one does.
+        #[test]
+        fn the_short_way_is_the_general_way(text in scenario(), policy in one_of(POLICIES), seed in 0u64..9) {
+            compare(&text, policy, seed);
+        }
+    }
+
+    /// Without losses nearly every segment and ACK takes the short way, so the comparison compares something.
+    /// Two hops each: a segment's link, an ACK's link.
+    #[test]
+    fn most_packets_take_the_short_way() {
+        let path = |name: &str, delay: &str| {
+            format!(
+                "[[path]]\nname = \"{name}\"\nrate = \"8 Mbit/s\"\ndelay = \"{delay}\"\nenergy = \"free\"\n"
+            )
+        };
+        let one = path("a", "10 ms");
+        let two = format!("{one}{}", path("b", "25 ms"));
+        for (paths, policy) in [(&one, "uncoupled"), (&two, "mptcp"), (&two, "uncoupled")] {
+            let text = format!("title = \"calm\"\nduration = \"20 s\"\n{paths}[workload]\nkind = \"bulk\"\n");
+            let (hops, short_ways) = compare(&text, policy, 1);
+            assert!(hops > 20_000 && short_ways * 10 > hops * 9, "{policy}: {short_ways} of {hops}");
+        }
+    }
+
+    /// Routes of six links, eight subflows, a timing wheel.
+    #[test]
+    fn a_data_centre_is_the_same_both_ways() {
+        let text = "title = \"tree\"\nduration = \"200 ms\"\n[topology]\nkind = \"fat-tree\"\nk = 4\n\
+                    rate = \"100 Mbit/s\"\nqueue = \"20 packets\"\nspread = \"50 ms\"\n";
+        for policy in ["mptcp", "olia"] {
+            let (hops, short_ways) = compare(text, policy, 2);
+            assert!(hops > 50_000 && short_ways > 5_000, "{policy}: {short_ways} of {hops}");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Asks the processor for memory that will be read soon.
+
+/// Asks for the cache line at the start of `place`.
+#[inline(always)]
+pub(crate) fn prefetch<T>(place: &T) {
+    prefetch_lines(place, 1);
+}
+
+/// Asks for the first `lines` cache lines of `place`, as far as it has them.
+#[inline(always)]
+pub(crate) fn prefetch_lines<T>(place: &T, lines: usize) {
+    const LINE_BYTES: usize = 64;
+    for line in 0..lines.min(size_of::<T>().div_ceil(LINE_BYTES)) {
+        let address = std::ptr::from_ref(place).cast::<i8>().wrapping_add(line * LINE_BYTES);
+        // SAFETY: a prefetch is a hint. It has no effect that a program can see, whatever the address is, and
+        // it belongs to SSE, which every x86-64 processor has.
+        #[cfg(target_arch = "x86_64")]
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(address);
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = address;
+    }
+}

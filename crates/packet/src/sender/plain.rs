@@ -1,0 +1,106 @@
+//! ACKs and segments of a subflow on which nothing is unusual: what `ack`, `rack` and `transmit` do in that
+//! case, and no more. See `fast`.
+
+use super::connection::SenderEnd;
+use super::rack::ACK_DELAY_NS;
+use super::scoreboard::Segment;
+use super::subflow::{Congestion, SubflowSender, Waiting};
+use crate::config::Config;
+use crate::event::EventQueue;
+use crate::packet::{ECE, Packet, Stamp};
+use crate::subflow::Phase;
+
+/// How far the short way of an ACK has come.
+pub(crate) enum Short {
+    /// The ACK has been dealt with.
+    Done,
+    /// The ACK has been taken. The caller sends what it admits.
+    Push,
+    /// Nothing has been done: the ACK needs the general way.
+    Unusual,
+}
+
+impl SubflowSender {
+    /// Whether an ACK is for new data, tells nothing else, and comes while the subflow neither recovers nor
+    /// reduces its window nor probes.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self, packet: &Packet) -> bool {
+        packet.epoch == self.id.epoch
+            && packet.aux == 0
+            && packet.flags & ECE == 0
+            && packet.ssn > self.board.una()
+            && packet.ssn <= self.board.next()
+            && self.phase == Phase::Established
+            && self.congestion == Congestion::Open
+            && self.probe.is_none()
+            && self.board.is_plain()
+    }
+
+    /// Takes such an ACK: RTT, scoreboard, timer, window, view. `s` is the subflow's index in the engine.
+    #[inline(always)]
+    pub(crate) fn take_plain_ack(
+        &mut self,
+        end: &mut SenderEnd,
+        packet: &Packet,
+        (config, s): (&Config, usize),
+        now_ns: u64,
+        queue: &mut EventQueue,
+    ) {
+        let rtt_ns = packet.sent().elapsed_ns(now_ns);
+        self.rtt.sample(rtt_ns);
+        self.stats.rtt_samples += 1;
+        self.stats.rtt_sum_ns += rtt_ns;
+        let prior_in_flight = self.board.outstanding();
+        let acked = self.board.advance_plain(packet.ssn);
+        self.rtt.progress();
+        self.arm_plain((config, s), now_ns, queue);
+        if config.is_rack() {
+            self.board.arrived(packet.sent(), packet.ssn - 1, now_ns);
+        }
+        self.tell_controller(end, false, acked, rtt_ns, prior_in_flight, now_ns);
+        if end.is_scheduled {
+            self.show(end);
+        }
+    }
+
+    /// Sets the timer anew, as [`Self::arm`] does.
+    #[inline(always)]
+    fn arm_plain(&mut self, (config, s): (&Config, usize), now_ns: u64, queue: &mut EventQueue) {
+        let outstanding = self.board.outstanding();
+        if outstanding == 0 {
+            return self.timer.clear();
+        }
+        let (rto_ns, srtt_us) = (self.rtt.rto_ns(), self.rtt.srtt_us());
+        let delay_ns = if config.is_rack() && srtt_us > 0 {
+            self.waiting = Waiting::Probe;
+            let lone_ns = if outstanding == 1 { ACK_DELAY_NS } else { 0 };
+            (2_000 * u64::from(srtt_us) + lone_ns).min(rto_ns)
+        } else {
+            self.waiting = Waiting::Retransmission;
+            rto_ns
+        };
+        self.timer.set(now_ns + delay_ns, config.sources.rto(s), queue);
+    }
+
+    /// Whether one more segment may be sent on a subflow for which [`Self::is_plain`] holds.
+    #[inline(always)]
+    pub(crate) fn has_plain_space(&self, end: &SenderEnd) -> bool {
+        self.board.outstanding() < end.cc.subflows[self.id.index()].cwnd
+            && self.board.next() < self.window_end
+    }
+
+    /// Notes that a new segment is sent, while others are outstanding; returns its SSN.
+    #[inline(always)]
+    pub(crate) fn note_sent(&mut self, end: &mut SenderEnd, dsn: u32, len: u16, now_ns: u64) -> u32 {
+        let ssn = self.board.push(Segment::new(dsn, len, Stamp::at(now_ns)));
+        if end.is_scheduled {
+            let i = self.id.index();
+            end.views[i].in_flight += 1;
+            end.note_space(i);
+        }
+        self.stats.segments += 1;
+        self.last_send_ns = now_ns;
+        self.reduction.out += 1;
+        ssn
+    }
+}
