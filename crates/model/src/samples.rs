@@ -10,12 +10,14 @@ const MOST: usize = 1024;
 pub struct Samples<T> {
     interval_ns: u64,
     kept: Vec<T>,
+    /// Those that went last.
+    gone: Vec<T>,
 }
 
 impl<T> Samples<T> {
     /// None yet; the first ones are `interval_ns` apart.
     pub fn every(interval_ns: u64) -> Self {
-        Samples { interval_ns, kept: vec![] }
+        Samples { interval_ns, kept: vec![], gone: vec![] }
     }
 
     /// Time from one sample to the next, ns.
@@ -27,13 +29,18 @@ impl<T> Samples<T> {
     pub fn push(&mut self, sample: T) {
         self.kept.push(sample);
         if self.kept.len() >= MOST {
-            let mut nth = 0;
-            self.kept.retain(|_| {
-                nth += 1;
-                nth % 2 == 0
-            });
+            self.gone.clear();
+            let all = std::mem::replace(&mut self.kept, Vec::with_capacity(MOST));
+            for (place, sample) in all.into_iter().enumerate() {
+                if place % 2 == 0 { self.gone.push(sample) } else { self.kept.push(sample) }
+            }
             self.interval_ns *= 2;
         }
+    }
+
+    /// A sample that is not kept any more, for its memory.
+    pub fn recycle(&mut self) -> Option<T> {
+        self.gone.pop()
     }
 
     /// Forgets all of them; the interval stays.
@@ -66,5 +73,18 @@ mod tests {
         assert!((512..1024).contains(&kept.len()));
         assert!(kept.windows(2).all(|pair| pair[1] - pair[0] == samples.interval_ns()));
         assert_eq!(kept.last(), Some(&now_ns));
+    }
+
+    #[test]
+    fn what_went_comes_back_once_and_what_is_kept_does_not() {
+        let mut samples = Samples::every(10);
+        (1..1024).for_each(|time| samples.push(time));
+        assert_eq!(samples.recycle(), None, "none has gone yet");
+        samples.push(1024);
+        // Of 1 to 1024 the odd ones go.
+        let mut gone: Vec<i32> = std::iter::from_fn(|| samples.recycle()).collect();
+        gone.sort_unstable();
+        assert_eq!(gone, (0..512).map(|i| 2 * i + 1).collect::<Vec<i32>>());
+        assert!(samples.kept().iter().all(|time| time % 2 == 0));
     }
 }

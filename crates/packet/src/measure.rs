@@ -11,7 +11,6 @@ use crate::connection::Connection;
 use crate::device::Device;
 use crate::engine::Engine;
 use crate::receiver::{Reception, SubflowReceiver, block_series, blocks, held};
-use crate::recorder::Sample;
 use crate::sender::{SenderStats, SubflowSender};
 
 /// What the subflows of a path have done since the warm-up.
@@ -59,40 +58,32 @@ impl Engine {
     /// Takes a sample and asks for the next one.
     pub(crate) fn sample(&mut self) {
         self.settle();
-        let paths = self.recorder.bottlenecks.len();
-        let mut sample = Sample {
-            time_ns: self.now_ns,
-            bytes: vec![0; paths],
-            energy_j: vec![0.0; paths],
-            cwnd: vec![0; paths],
-            srtt_us: vec![0; paths],
-            queue: vec![0; paths],
-            held: 0,
-        };
+        let mut sample = self.recorder.blank(self.now_ns);
         let ends = self.subflows.iter().zip(&self.receivers).rev();
         for (subflow, receiver) in ends {
             let Some(path) = subflow.path.map(usize::from) else { continue };
             let id = receiver.id;
             let window = &self.connections[id.connection as usize].sender.cc.subflows[id.index()];
-            sample.bytes[path] += receiver.first_copy_bytes;
+            let sample = &mut sample.paths[path];
+            sample.bytes += receiver.first_copy_bytes;
             // The last value that is written is the first connection's, because windows and RTTs of several
             // connections do not add up.
-            (sample.cwnd[path], sample.srtt_us[path]) = (window.cwnd, window.srtt_us);
+            (sample.cwnd, sample.srtt_us) = (window.cwnd, window.srtt_us);
         }
         let now = Nanos(self.now_ns);
         for device in self.devices.iter_mut().flatten() {
             if device.finished_ns.is_none() {
-                device.latest = device.meter.snapshot(now);
+                device.meter.snapshot_into(now, &mut device.latest);
             }
             for (&path, split) in device.paths.iter().zip(&device.latest.interfaces) {
-                sample.energy_j[path] += split.total_j();
+                sample.paths[path].energy_j += split.total_j();
             }
         }
         sample.held = self.receptions().map(Reception::held).sum();
-        for (queue, &link) in sample.queue.iter_mut().zip(&self.recorder.bottlenecks) {
+        for (path, &link) in sample.paths.iter_mut().zip(&self.recorder.bottlenecks) {
             // The links of the paths come first. In a topology there is no link of a path: routes differ from
             // connection to connection.
-            *queue = if self.fabric.is_some() { 0 } else { self.net.wires[link].link.queue_packets(now) };
+            path.queue = if self.fabric.is_some() { 0 } else { self.net.wires[link].link.queue_packets(now) };
         }
         self.recorder.samples.push(sample);
         self.net.queue.push(self.now_ns + self.recorder.samples.interval_ns(), self.config.sources.sample());

@@ -16,16 +16,23 @@ pub(crate) struct Recorder {
     pub(crate) bottlenecks: Vec<usize>,
 }
 
-/// Running totals at an instant, by path.
+/// Running totals at an instant.
+#[derive(Default)]
 pub(crate) struct Sample {
     pub(crate) time_ns: u64,
-    pub(crate) bytes: Vec<u64>,
-    pub(crate) energy_j: Vec<f64>,
-    pub(crate) cwnd: Vec<u32>,
-    pub(crate) srtt_us: Vec<u32>,
-    pub(crate) queue: Vec<u32>,
+    pub(crate) paths: Vec<PathSample>,
     /// Segments of all connections that wait for an earlier one.
     pub(crate) held: u32,
+}
+
+/// Those of one path.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct PathSample {
+    pub(crate) bytes: u64,
+    pub(crate) energy_j: f64,
+    pub(crate) cwnd: u32,
+    pub(crate) srtt_us: u32,
+    pub(crate) queue: u32,
 }
 
 impl Recorder {
@@ -44,6 +51,14 @@ impl Recorder {
         }
     }
 
+    /// A sample in which every path has carried nothing.
+    pub(crate) fn blank(&mut self, time_ns: u64) -> Sample {
+        let mut sample = self.samples.recycle().unwrap_or_default();
+        sample.paths.clear();
+        sample.paths.resize(self.bottlenecks.len(), PathSample::default());
+        Sample { time_ns, held: 0, ..sample }
+    }
+
     pub(crate) fn first_ns(&self) -> Option<u64> {
         self.enabled.then_some(self.samples.interval_ns())
     }
@@ -55,23 +70,24 @@ impl Recorder {
             receive_buffer: samples.iter().map(|sample| f64::from(sample.held)).collect(),
             ..Series::default()
         };
-        let plain =
-            |value: fn(&Sample, usize) -> f64, p: usize| samples.iter().map(|s| value(s, p)).collect();
-        let rate = |value: fn(&Sample, usize) -> f64, p: usize| {
+        let plain = |value: fn(&PathSample) -> f64, p: usize| {
+            samples.iter().map(|sample| value(&sample.paths[p])).collect()
+        };
+        let rate = |value: fn(&PathSample) -> f64, p: usize| {
             let mut last = (0.0, 0);
             let per_second = |sample: &Sample| {
-                let now = (value(sample, p), sample.time_ns);
+                let now = (value(&sample.paths[p]), sample.time_ns);
                 let (before, since_ns) = std::mem::replace(&mut last, now);
                 (now.0 - before) / ((now.1 - since_ns) as f64 / 1e9)
             };
             samples.iter().map(per_second).collect()
         };
         for p in 0..paths {
-            series.goodput_bps.push(rate(|s, p| s.bytes[p] as f64 * 8.0, p));
-            series.power_w.push(rate(|s, p| s.energy_j[p], p));
-            series.cwnd.push(plain(|s, p| f64::from(s.cwnd[p]), p));
-            series.rtt_s.push(plain(|s, p| f64::from(s.srtt_us[p]) / 1e6, p));
-            series.queue.push(plain(|s, p| f64::from(s.queue[p]), p));
+            series.goodput_bps.push(rate(|path| path.bytes as f64 * 8.0, p));
+            series.power_w.push(rate(|path| path.energy_j, p));
+            series.cwnd.push(plain(|path| f64::from(path.cwnd), p));
+            series.rtt_s.push(plain(|path| f64::from(path.srtt_us) / 1e6, p));
+            series.queue.push(plain(|path| f64::from(path.queue), p));
         }
         series
     }

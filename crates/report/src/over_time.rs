@@ -34,7 +34,9 @@ pub(crate) fn bin_length<'a>(runs: impl IntoIterator<Item = &'a Series>) -> Opti
 pub(crate) fn over_time(runs: &[Series], bin_s: f64) -> Option<OverTime> {
     let runs: Vec<&Series> = runs.iter().filter(|series| !series.time_s.is_empty()).collect();
     let end = runs.iter().filter_map(|series| series.time_s.last().copied()).reduce(f64::max)?;
-    let bins = Bins { runs: &runs, bin_s, count: bin_of(end, bin_s) + 1, band: band(runs.len()) };
+    let count = bin_of(end, bin_s) + 1;
+    let spans = runs.iter().map(|run| spans(run, bin_s, count)).collect();
+    let bins = Bins { runs: &runs, spans, count, band: band(runs.len()) };
     let paths = runs.iter().map(|series| series.goodput_bps.len()).min()?;
     let by_path = |value: fn(&Series) -> &Vec<Vec<f64>>| -> Vec<Band> {
         (0..paths).map(|path| bins.of(|series, i| value(series)[path][i])).collect()
@@ -69,10 +71,28 @@ fn bin_of(time_s: f64, bin_s: f64) -> usize {
     ((time_s / bin_s).ceil() as usize).saturating_sub(1)
 }
 
+/// What a sample stands for.
+struct Span {
+    bin: usize,
+    /// The time since the sample before, s.
+    lasts_s: f64,
+}
+
+/// What each sample of a run stands for, in `count` bins.
+fn spans(run: &Series, bin_s: f64, count: usize) -> Vec<Span> {
+    let mut before = 0.0;
+    let span = |&time: &f64| {
+        let lasts_s = time - std::mem::replace(&mut before, time);
+        Span { bin: bin_of(time, bin_s).min(count - 1), lasts_s }
+    };
+    run.time_s.iter().map(span).collect()
+}
+
 /// The runs, and how they are cut.
 struct Bins<'a> {
     runs: &'a [&'a Series],
-    bin_s: f64,
+    /// By run and sample.
+    spans: Vec<Vec<Span>>,
     count: usize,
     band: (f64, f64),
 }
@@ -80,11 +100,14 @@ struct Bins<'a> {
 impl Bins<'_> {
     /// Quantiles of what `value` makes of each sample of each run; it may be NaN where there is nothing.
     fn of(&self, value: impl Fn(&Series, usize) -> f64) -> Band {
-        let means: Vec<Vec<Option<f64>>> = self.runs.iter().map(|run| self.means(run, &value)).collect();
+        let runs = self.runs.iter().zip(&self.spans);
+        let means: Vec<Vec<Option<f64>>> = runs.map(|(run, spans)| self.means(run, spans, &value)).collect();
         let mut band = Band::default();
+        let mut known: Vec<f64> = vec![];
         for bin in 0..self.count {
-            let mut known: Vec<f64> = means.iter().filter_map(|run| run[bin]).collect();
-            known.sort_by(f64::total_cmp);
+            known.clear();
+            known.extend(means.iter().filter_map(|run| run[bin]));
+            known.sort_unstable_by(f64::total_cmp);
             let at = |p: f64| (2 * known.len() >= self.runs.len()).then(|| quantile(&known, p));
             band.lo.push(at(self.band.0));
             band.median.push(at(0.5));
@@ -94,18 +117,17 @@ impl Bins<'_> {
     }
 
     /// The mean over each bin of one run, by the time that its samples stand for.
-    fn means(&self, run: &Series, value: impl Fn(&Series, usize) -> f64) -> Vec<Option<f64>> {
+    fn means(&self, run: &Series, spans: &[Span], value: impl Fn(&Series, usize) -> f64) -> Vec<Option<f64>> {
         let mut sums = vec![(0.0, 0.0); self.count];
-        let mut before = 0.0;
-        for (i, &time) in run.time_s.iter().enumerate() {
-            let lasts = time - std::mem::replace(&mut before, time);
+        for (i, span) in spans.iter().enumerate() {
             let value = value(run, i);
-            if value.is_finite() && lasts > 0.0 {
-                let sum = &mut sums[bin_of(time, self.bin_s).min(self.count - 1)];
-                *sum = (sum.0 + value * lasts, sum.1 + lasts);
+            if value.is_finite() && span.lasts_s > 0.0 {
+                let (sum, time_s) = &mut sums[span.bin];
+                *sum += value * span.lasts_s;
+                *time_s += span.lasts_s;
             }
         }
-        sums.into_iter().map(|(sum, time)| (time > 0.0).then(|| sum / time)).collect()
+        sums.into_iter().map(|(sum, time_s)| (time_s > 0.0).then(|| sum / time_s)).collect()
     }
 }
 
