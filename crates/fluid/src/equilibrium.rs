@@ -333,6 +333,7 @@ impl<'n> Search<'n> {
     /// the branches of a maximum only central ones say what happens when both its arguments change.
     fn differentiate(&mut self) {
         self.jacobian.clear();
+        self.jacobian.reserve(self.free.len() * self.free.len());
         self.nearby.copy_from_slice(&self.state);
         for &j in &self.free {
             let width = DIFFERENCE * (1.0 + self.state[j].abs());

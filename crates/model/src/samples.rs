@@ -25,6 +25,18 @@ impl<T> Samples<T> {
         self.interval_ns
     }
 
+    /// What [`Self::interval_ns`] will be at `end_ns` if samples are added until then, the first one an
+    /// interval after 0.
+    pub fn last_interval_ns(&self, end_ns: u64) -> u64 {
+        let mut times = Samples::every(self.interval_ns);
+        let mut now_ns = 0;
+        while end_ns - now_ns >= times.interval_ns {
+            now_ns += times.interval_ns;
+            times.push(());
+        }
+        times.interval_ns
+    }
+
     /// Adds the next one.
     pub fn push(&mut self, sample: T) {
         self.kept.push(sample);
@@ -69,6 +81,9 @@ mod tests {
         // The 1024th sample doubles the interval, and so does every 512th after it: 1 + ⌊(5000 − 1024)/512⌋ =
         // 8 times.
         assert_eq!(samples.interval_ns(), 10 << 8);
+        assert_eq!(Samples::<()>::every(10).last_interval_ns(now_ns), 10 << 8);
+        assert_eq!(Samples::<()>::every(10).last_interval_ns(10 * 1024 - 1), 10);
+        assert_eq!(Samples::<()>::every(10).last_interval_ns(10 * 1024), 20);
         let kept = samples.kept();
         assert!((512..1024).contains(&kept.len()));
         assert!(kept.windows(2).all(|pair| pair[1] - pair[0] == samples.interval_ns()));

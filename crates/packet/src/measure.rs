@@ -11,6 +11,7 @@ use crate::connection::Connection;
 use crate::device::Device;
 use crate::engine::Engine;
 use crate::receiver::{Reception, SubflowReceiver, block_series, blocks, held};
+use crate::recorder::Sample;
 use crate::sender::{SenderStats, SubflowSender};
 
 /// What the subflows of a path have done since the warm-up.
@@ -57,8 +58,17 @@ struct Outcome {
 impl Engine {
     /// Takes a sample and asks for the next one.
     pub(crate) fn sample(&mut self) {
-        self.settle();
         let mut sample = self.recorder.blank(self.now_ns);
+        if self.recorder.lasts(self.now_ns) {
+            self.fill(&mut sample);
+        }
+        self.recorder.samples.push(sample);
+        self.net.queue.push(self.now_ns + self.recorder.samples.interval_ns(), self.config.sources.sample());
+    }
+
+    /// Writes what is now into a blank sample.
+    fn fill(&mut self, sample: &mut Sample) {
+        self.settle();
         let ends = self.subflows.iter().zip(&self.receivers).rev();
         for (subflow, receiver) in ends {
             let Some(path) = subflow.path.map(usize::from) else { continue };
@@ -85,8 +95,6 @@ impl Engine {
             // connection to connection.
             path.queue = if self.fabric.is_some() { 0 } else { self.net.wires[link].link.queue_packets(now) };
         }
-        self.recorder.samples.push(sample);
-        self.net.queue.push(self.now_ns + self.recorder.samples.interval_ns(), self.config.sources.sample());
     }
 
     fn outcome(&self, connection: &Connection, device: &Device, warm_up: Nanos) -> Outcome {

@@ -3,7 +3,7 @@
 use joulepath_control::path::slowest_link;
 use joulepath_model::result::Series;
 use joulepath_model::samples::Samples;
-use joulepath_model::scenario::{Direction, Scenario};
+use joulepath_model::scenario::{ConnectionGroup, Direction, Scenario, Workload};
 
 /// The first interval between samples is the duration divided by this, but at least 1 ms.
 const FINEST: u64 = 1 << 16;
@@ -12,6 +12,8 @@ const FINEST: u64 = 1 << 16;
 pub(crate) struct Recorder {
     pub(crate) enabled: bool,
     pub(crate) samples: Samples<Sample>,
+    /// Samples at other instants than multiples of this will be thinned out, ns.
+    lasting_ns: u64,
     /// The slowest link of each path in the data's direction.
     pub(crate) bottlenecks: Vec<usize>,
 }
@@ -40,15 +42,25 @@ impl Recorder {
         let downloads =
             scenario.connections.first().is_none_or(|group| group.direction == Direction::Download);
         let slowest = |links: &[usize]| slowest_link(scenario, links.iter().copied()).unwrap_or(0);
+        let samples = Samples::every((scenario.duration.0 / FINEST).max(1_000_000));
+        // Others may end sooner, and then have more samples than they would have had at the end.
+        let lasts = |group: &ConnectionGroup| group.workload == Workload::Bulk;
+        let known = enabled && scenario.connections.iter().all(lasts);
         Recorder {
             enabled,
-            samples: Samples::every((scenario.duration.0 / FINEST).max(1_000_000)),
+            lasting_ns: if known { samples.last_interval_ns(scenario.duration.0) } else { 1 },
+            samples,
             bottlenecks: scenario
                 .paths
                 .iter()
                 .map(|path| slowest(if downloads { &path.down } else { &path.up }))
                 .collect(),
         }
+    }
+
+    /// Whether a sample of this instant is left at the end. If not, nobody sees what is in it.
+    pub(crate) fn lasts(&self, time_ns: u64) -> bool {
+        time_ns.is_multiple_of(self.lasting_ns)
     }
 
     /// A sample in which every path has carried nothing.
@@ -65,6 +77,7 @@ impl Recorder {
 
     pub(crate) fn series(&self, paths: usize) -> Series {
         let samples = self.samples.kept();
+        debug_assert!(samples.iter().all(|sample| self.lasts(sample.time_ns)), "a sample is blank");
         let mut series = Series {
             time_s: samples.iter().map(|sample| sample.time_ns as f64 / 1e9).collect(),
             receive_buffer: samples.iter().map(|sample| f64::from(sample.held)).collect(),

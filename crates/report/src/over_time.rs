@@ -38,15 +38,19 @@ pub(crate) fn over_time(runs: &[Series], bin_s: f64) -> Option<OverTime> {
     let spans = runs.iter().map(|run| spans(run, bin_s, count)).collect();
     let bins = Bins { runs: &runs, spans, count, band: band(runs.len()) };
     let paths = runs.iter().map(|series| series.goodput_bps.len()).min()?;
-    let by_path = |value: fn(&Series) -> &Vec<Vec<f64>>| -> Vec<Band> {
-        (0..paths).map(|path| bins.of(|series, i| value(series)[path][i])).collect()
+    type Columns = fn(&Series) -> &Vec<Vec<f64>>;
+    let by_path = |columns: Columns| -> Vec<Band> {
+        (0..paths).map(|path| bins.of(|series| columns(series)[path].iter().copied())).collect()
     };
-    let total = |value: fn(&Series) -> &Vec<Vec<f64>>| {
-        bins.of(|series, i| value(series).iter().map(|path| path[i]).sum())
+    let total = |columns: Columns| {
+        bins.of(|series| {
+            let columns = columns(series);
+            (0..series.time_s.len()).map(|i| columns.iter().map(|path| path[i]).sum())
+        })
     };
     // 0 stands for "no sample yet".
-    let known = |rtt_s: f64| if rtt_s > 0.0 { rtt_s } else { f64::NAN };
-    let rtt = |path: usize| bins.of(|series, i| known(series.rtt_s[path][i]));
+    let known = |&rtt_s: &f64| if rtt_s > 0.0 { rtt_s } else { f64::NAN };
+    let rtt = |path: usize| bins.of(|series| series.rtt_s[path].iter().map(known));
     Some(OverTime {
         bin_s,
         time_s: (0..bins.count).map(|bin| (bin as f64 + 0.5) * bin_s).collect(),
@@ -98,10 +102,11 @@ struct Bins<'a> {
 }
 
 impl Bins<'_> {
-    /// Quantiles of what `value` makes of each sample of each run; it may be NaN where there is nothing.
-    fn of(&self, value: impl Fn(&Series, usize) -> f64) -> Band {
+    /// Quantiles of one value of each sample of each run; it may be NaN where there is nothing.
+    fn of<'s, Values: Iterator<Item = f64>>(&'s self, values: impl Fn(&'s Series) -> Values) -> Band {
         let runs = self.runs.iter().zip(&self.spans);
-        let means: Vec<Vec<Option<f64>>> = runs.map(|(run, spans)| self.means(run, spans, &value)).collect();
+        let means: Vec<Vec<Option<f64>>> =
+            runs.map(|(run, spans)| means(values(run), spans, self.count)).collect();
         let mut band = Band::default();
         let mut known: Vec<f64> = vec![];
         for bin in 0..self.count {
@@ -115,20 +120,19 @@ impl Bins<'_> {
         }
         band
     }
+}
 
-    /// The mean over each bin of one run, by the time that its samples stand for.
-    fn means(&self, run: &Series, spans: &[Span], value: impl Fn(&Series, usize) -> f64) -> Vec<Option<f64>> {
-        let mut sums = vec![(0.0, 0.0); self.count];
-        for (i, span) in spans.iter().enumerate() {
-            let value = value(run, i);
-            if value.is_finite() && span.lasts_s > 0.0 {
-                let (sum, time_s) = &mut sums[span.bin];
-                *sum += value * span.lasts_s;
-                *time_s += span.lasts_s;
-            }
+/// The mean over each of `count` bins of the values of one run, by the time that its samples stand for.
+fn means(values: impl Iterator<Item = f64>, spans: &[Span], count: usize) -> Vec<Option<f64>> {
+    let mut sums = vec![(0.0, 0.0); count];
+    for (value, span) in values.zip(spans) {
+        if value.is_finite() && span.lasts_s > 0.0 {
+            let (sum, time_s) = &mut sums[span.bin];
+            *sum += value * span.lasts_s;
+            *time_s += span.lasts_s;
         }
-        sums.into_iter().map(|(sum, time_s)| (time_s > 0.0).then(|| sum / time_s)).collect()
     }
+    sums.into_iter().map(|(sum, time_s)| (time_s > 0.0).then(|| sum / time_s)).collect()
 }
 
 #[cfg(test)]
