@@ -1,13 +1,13 @@
 //! Equilibria and trajectories per second, on one core.
 //!
-//! `cargo bench -p joulepath-fluid`; a criterion throughput of 1 element is one of them.
+//! `cargo bench -p joulepath-benches --bench fluid`; a criterion throughput of 1 element is one of them.
 
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use joulepath_controllers::formula::Law;
 use joulepath_controllers::{Connection, Controller};
-use joulepath_fluid::{Cost, Dynamics, Link, Network, Price, Route, User};
+use joulepath_fluid::{Cost, Dynamics, Link, Network, Price, Route, User, equilibria_of};
 use joulepath_model::units::JoulesPerBit;
 
 /// Two paths of fixed loss, a little different each time; the second costs twice the energy, and shall carry
@@ -51,6 +51,16 @@ fn equilibria(criterion: &mut Criterion) {
                 next = (next + 1) % networks.len();
                 black_box(networks[next].equilibrium())
             });
+        });
+    }
+    group.finish();
+    let mut group = criterion.benchmark_group("equilibria of two paths, a thousand at once");
+    group.throughput(Throughput::Elements(1000));
+    for controller in Controller::all() {
+        let law = Law::of(controller, &Connection::new(2));
+        let networks: Vec<Network> = (0..1000).map(|i| two_paths(law, i)).collect();
+        group.bench_function(controller.name(), |bencher| {
+            bencher.iter(|| equilibria_of(&networks).for_each(|found| drop(black_box(found))));
         });
     }
     group.finish();

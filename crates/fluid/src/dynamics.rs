@@ -81,19 +81,36 @@ impl Flow {
 impl<'a> Dynamics<'a> {
     /// The equations of `network` in congestion avoidance.
     pub fn new(network: &'a Network) -> Self {
-        let queues: Vec<_> = (0..network.links.len()).filter(|&l| network.links[l].price.queues()).collect();
-        Dynamics {
+        let mut this = Dynamics {
             network,
             slow_start: false,
-            routes: network.routes(),
-            queues,
-            least_log: network.users.iter().map(|user| libm::log(user.least_window)).collect(),
-            flows: vec![Flow::default(); network.routes()],
-            link_loss: vec![0.0; network.links.len()],
-            link_delay_s: vec![0.0; network.links.len()],
-            load_pps: vec![0.0; network.links.len()],
+            routes: 0,
+            queues: vec![],
+            least_log: vec![],
+            flows: vec![],
+            link_loss: vec![],
+            link_delay_s: vec![],
+            load_pps: vec![],
             paths: vec![],
             members: vec![],
+        };
+        this.turn_to(network);
+        this
+    }
+
+    /// Goes on with the equations of `network`, in the same memory.
+    pub(crate) fn turn_to(&mut self, network: &'a Network) {
+        self.network = network;
+        self.routes = network.routes();
+        self.queues.clear();
+        self.queues.extend((0..network.links.len()).filter(|&l| network.links[l].price.queues()));
+        self.least_log.clear();
+        self.least_log.extend(network.users.iter().map(|user| libm::log(user.least_window)));
+        self.flows.clear();
+        self.flows.resize(self.routes, Flow::default());
+        for of_links in [&mut self.link_loss, &mut self.link_delay_s, &mut self.load_pps] {
+            of_links.clear();
+            of_links.resize(network.links.len(), 0.0);
         }
     }
 
@@ -148,6 +165,27 @@ impl<'a> Dynamics<'a> {
         let first: usize = self.network.users[..u].iter().map(|user| user.routes.len()).sum();
         let routes = self.network.users[u].routes.iter().zip(&self.flows[first..]);
         routes.filter(|(route, _)| route.active).map(|(route, flow)| self.path(route, flow, state)).collect()
+    }
+
+    /// The routes of each user as its controller sees them with windows of one packet; `None` unless all
+    /// routes are in use and only their windows can change: not their RTT, loss or energy per bit.
+    pub(crate) fn unit_paths(&mut self, user: &User) -> Option<&[Path]> {
+        if !self.queues.is_empty() {
+            return None;
+        }
+        self.look_at_links(&[]);
+        self.paths.clear();
+        for route in &user.routes {
+            let flow = self.flow(route, 0.0);
+            let loss_is_seen = (LEAST_LOSS..=MOST_LOSS).contains(&flow.loss);
+            let energy_is_fixed = route.cost.sunk.0 == 0.0 || route.cost.packet_bits == 0.0;
+            if !(route.active && loss_is_seen && energy_is_fixed) {
+                return None;
+            }
+            let path = self.path(route, &flow, &[]);
+            self.paths.push(path);
+        }
+        Some(&self.paths)
     }
 
     /// Moves windows and queues that are out of bounds onto their bounds.

@@ -7,9 +7,12 @@
 //! If a controller gives everything to one path, the windows of the others decay, dw/dt ∝ −w², and Newton's
 //! method in ln w takes one step for each e-fold. So the first search is a hasty one: a window that would
 //! still fall at its minimum is set to its minimum at once.
+//!
+//! Where there is a closed form, that is the start, and no step is needed.
 
-use nalgebra::{DMatrix, DVector, Dyn, LU};
+use nalgebra::{Const, DMatrix, DVector, DimMin, Dyn, LU, SMatrix, SVector};
 
+use crate::closed;
 use crate::dynamics::{Dynamics, Flow};
 use crate::network::{LinkIndex, Network};
 
@@ -78,34 +81,42 @@ impl Equilibrium {
     }
 }
 
+/// The equilibria of networks, one after the other in the same memory: each as [`Network::equilibrium`] finds
+/// it, and faster than that if the networks are many and small.
+pub fn equilibria_of(networks: &[Network]) -> impl Iterator<Item = Result<Equilibrium, NotFound>> {
+    let mut search: Option<Search<'_>> = None;
+    networks.iter().map(move |network| match &mut search {
+        Some(search) => {
+            search.turn_to(network);
+            search.equilibrium()
+        }
+        None => search.insert(Search::new(network)).equilibrium(),
+    })
+}
+
 impl Network {
     /// The equilibrium at which the network settles from moderate windows.
     ///
     /// # Errors
     /// [`NotFound`] if the network does not settle, or if the search does not find where.
     pub fn equilibrium(&self) -> Result<Equilibrium, NotFound> {
-        let mut dynamics = Dynamics::new(self);
-        let state = dynamics.state(&self.moderate_windows());
-        settle(&mut dynamics, state)
+        Search::new(self).equilibrium()
     }
 
     /// All equilibria that are reached from one of many starts: moderate, small and large windows, and each
     /// route's window far above the others. The first is that of [`Self::equilibrium`].
     pub fn equilibria(&self) -> Vec<Equilibrium> {
-        let mut dynamics = Dynamics::new(self);
-        let moderate = self.moderate_windows();
+        let mut search = Search::new(self);
+        let moderate: Vec<f64> = self.moderate_windows().collect();
         let scaled = |factor: f64| moderate.iter().map(|w| w * factor).collect::<Vec<_>>();
         let favoured = |favourite: usize| {
             let one = |(r, w): (usize, &f64)| if r == favourite { w * 30.0 } else { w / 30.0 };
             moderate.iter().enumerate().map(one).collect::<Vec<_>>()
         };
-        let starts = [moderate.clone(), scaled(0.05), scaled(20.0)]
-            .into_iter()
-            .chain((0..moderate.len()).map(favoured));
-        let mut found: Vec<Equilibrium> = vec![];
+        let mut found: Vec<Equilibrium> = search.equilibrium().into_iter().collect();
+        let starts = [scaled(0.05), scaled(20.0)].into_iter().chain((0..moderate.len()).map(favoured));
         for windows in starts {
-            let state = dynamics.state(&windows);
-            if let Ok(equilibrium) = settle(&mut dynamics, state)
+            if let Ok(equilibrium) = search.settle(&windows)
                 && !found.iter().any(|known| known.is_near(&equilibrium))
             {
                 found.push(equilibrium);
@@ -115,9 +126,9 @@ impl Network {
     }
 
     /// Windows of a TCP under the fixed loss of each route; 20 packets for a route without loss.
-    fn moderate_windows(&self) -> Vec<f64> {
+    fn moderate_windows(&self) -> impl Iterator<Item = f64> {
         let window = |loss: f64| if loss > 0.0 { (2.0 / loss).sqrt() } else { 20.0 };
-        self.users.iter().flat_map(|user| user.routes.iter().map(move |route| window(route.loss))).collect()
+        self.users.iter().flat_map(move |user| user.routes.iter().map(move |route| window(route.loss)))
     }
 }
 
@@ -127,75 +138,145 @@ impl Equilibrium {
     }
 }
 
-/// Settles from `state`. If the steps do not converge, as between thresholds, the dynamics are followed for a
-/// while before the search goes on.
-fn settle(dynamics: &mut Dynamics<'_>, state: Vec<f64>) -> Result<Equilibrium, NotFound> {
-    let hasty = Solver { hasty: true, ..Solver::new(dynamics) };
-    if let Ok(found) = hasty.settle(state.clone()) {
-        return Ok(found);
-    }
-    let missed = match Solver::new(dynamics).settle(state.clone()) {
-        Ok(found) => return Ok(found),
-        Err(missed) => missed,
-    };
-    let later = dynamics.trajectory(&state, &[0.0, PATIENCE_S]).map_err(|_| missed)?;
-    match later.states.into_iter().next_back() {
-        Some(state) => Solver::new(dynamics).settle(state),
-        None => Err(missed),
-    }
+/// How a search goes about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Haste {
+    /// Windows that decay are set to their minimum.
+    Hasty,
+    /// Windows are followed wherever they go.
+    Patient,
 }
 
-/// One search.
-struct Solver<'d, 'n> {
-    dynamics: &'d mut Dynamics<'n>,
+/// A search, and its memory.
+struct Search<'n> {
+    dynamics: Dynamics<'n>,
+    state: Vec<f64>,
     derivative: Vec<f64>,
+    /// A state near `state`, and its derivative.
+    nearby: Vec<f64>,
     moved: Vec<f64>,
     /// Positions of the state that no bound holds.
     free: Vec<usize>,
+    /// Jacobian of the free positions, by columns.
+    jacobian: Vec<f64>,
+    /// The next move of the free positions.
+    step: Vec<f64>,
     /// Whether differences are central.
     central: bool,
-    /// Whether windows that decay are set to their minimum.
-    hasty: bool,
 }
 
-impl<'d, 'n> Solver<'d, 'n> {
-    fn new(dynamics: &'d mut Dynamics<'n>) -> Self {
-        let n = dynamics.dimension();
-        Solver {
-            dynamics,
-            derivative: vec![0.0; n],
-            moved: vec![0.0; n],
+impl<'n> Search<'n> {
+    fn new(network: &'n Network) -> Self {
+        let mut this = Search {
+            dynamics: Dynamics::new(network),
+            state: vec![],
+            derivative: vec![],
+            nearby: vec![],
+            moved: vec![],
             free: vec![],
+            jacobian: vec![],
+            step: vec![],
             central: false,
-            hasty: false,
+        };
+        this.resize();
+        this
+    }
+
+    /// Goes on with another network.
+    fn turn_to(&mut self, network: &'n Network) {
+        self.dynamics.turn_to(network);
+        self.resize();
+    }
+
+    fn resize(&mut self) {
+        let n = self.dynamics.dimension();
+        for numbers in [&mut self.state, &mut self.derivative, &mut self.nearby, &mut self.moved] {
+            numbers.clear();
+            numbers.resize(n, 0.0);
         }
     }
 
-    fn settle(mut self, mut state: Vec<f64>) -> Result<Equilibrium, NotFound> {
-        self.dynamics.project(&mut state);
-        let mut residual = self.look(&state);
+    /// From the closed form if there is one and it is an equilibrium; otherwise from moderate windows.
+    fn equilibrium(&mut self) -> Result<Equilibrium, NotFound> {
+        if self.start_at_closed_form() {
+            self.dynamics.project(&mut self.state);
+            self.central = false;
+            let residual = self.look();
+            if residual <= TOLERANCE {
+                return Ok(self.certified(residual, 0));
+            }
+        }
+        let windows: Vec<f64> = self.dynamics.network.moderate_windows().collect();
+        self.settle(&windows)
+    }
+
+    fn start_at_closed_form(&mut self) -> bool {
+        let network = self.dynamics.network;
+        let mut first = 0;
+        for user in &network.users {
+            let own = first..first + user.routes.len();
+            first = own.end;
+            let windows = &mut self.nearby[own.clone()];
+            let is_closed = self
+                .dynamics
+                .unit_paths(user)
+                .is_some_and(|paths| closed::windows(user.form, paths, user.least_window, windows));
+            if !is_closed {
+                return false;
+            }
+            for (log, window) in self.state[own].iter_mut().zip(windows) {
+                *log = libm::log(*window);
+            }
+        }
+        true
+    }
+
+    /// Settles from `windows` and empty queues. If the steps do not converge, as between thresholds, the
+    /// dynamics are followed for a while before the search goes on.
+    fn settle(&mut self, windows: &[f64]) -> Result<Equilibrium, NotFound> {
+        let start = self.dynamics.state(windows);
+        self.state.copy_from_slice(&start);
+        if let Ok(found) = self.search(Haste::Hasty) {
+            return Ok(found);
+        }
+        self.state.copy_from_slice(&start);
+        let missed = match self.search(Haste::Patient) {
+            Ok(found) => return Ok(found),
+            Err(missed) => missed,
+        };
+        let later = self.dynamics.trajectory(&start, &[0.0, PATIENCE_S]).map_err(|_| missed)?;
+        let Some(state) = later.states.last() else { return Err(missed) };
+        self.state.copy_from_slice(state);
+        self.search(Haste::Patient)
+    }
+
+    /// Goes from the state to an equilibrium.
+    fn search(&mut self, haste: Haste) -> Result<Equilibrium, NotFound> {
+        self.central = false;
+        self.dynamics.project(&mut self.state);
+        let mut residual = self.look();
         // The first step is as long as the fastest window takes to change by half of itself.
         let fastest =
             self.derivative[self.dynamics.windows()].iter().fold(1e-9, |most: f64, d| most.max(d.abs()));
         let mut time_s = 0.5 / fastest;
         let mut longest_s = NEWTON_S;
-        let most_steps = if self.hasty { PATIENT_STEPS } else { MOST_STEPS };
+        let most_steps = if haste == Haste::Hasty { PATIENT_STEPS } else { MOST_STEPS };
         for steps in 0..most_steps {
             if residual <= TOLERANCE {
-                return Ok(self.certified(state, residual, steps));
+                return Ok(self.certified(residual, steps));
             }
             self.central = steps >= PATIENT_STEPS;
             let before = residual;
-            if let Some(step) = self.implicit_step(&state, time_s) {
-                self.advance(&mut state, &step);
-                residual = self.look(&state);
+            if self.find_step(time_s) {
+                self.advance();
+                residual = self.look();
             }
-            if self.hasty
-                && residual > STALLED * before
-                && let Some(loser) = self.loser(&state)
+            if haste == Haste::Hasty
+                && residual > (STALLED * before).max(TOLERANCE)
+                && let Some(loser) = self.loser()
             {
-                state[loser] = self.dynamics.least_of(loser);
-                residual = self.look(&state);
+                self.state[loser] = self.dynamics.least_of(loser);
+                residual = self.look();
             }
             if self.central && residual > before {
                 // The steps jump forth and back between the branches of a maximum: from now on they follow
@@ -213,10 +294,10 @@ impl<'d, 'n> Solver<'d, 'n> {
     }
 
     /// Evaluates the dynamics, notes which positions are free, and returns the residual.
-    fn look(&mut self, state: &[f64]) -> f64 {
-        self.dynamics.evaluate(state, &mut self.derivative);
+    fn look(&mut self) -> f64 {
+        self.dynamics.evaluate(&self.state, &mut self.derivative);
         let residual = self.dynamics.residual(&self.derivative);
-        let (dynamics, derivative) = (&self.dynamics, &self.derivative);
+        let (dynamics, state, derivative) = (&self.dynamics, &self.state, &self.derivative);
         self.free.clear();
         self.free.extend((0..state.len()).filter(|&i| !dynamics.is_held(state, derivative, i)));
         residual
@@ -224,85 +305,199 @@ impl<'d, 'n> Solver<'d, 'n> {
 
     /// Among the windows that fall and would fall at their minimum as well, the one that gains the least part
     /// of what it loses.
-    fn loser(&mut self, state: &[f64]) -> Option<usize> {
+    fn loser(&mut self) -> Option<usize> {
         let (flows, derivative) = (&self.dynamics.flows, &self.derivative);
         let part_gained = |&i: &usize| flows[i].gain / flows[i].loss_rate;
         let windows = self.dynamics.windows();
         let falling = self.free.iter().copied().filter(|i| windows.contains(i) && derivative[*i] < 0.0);
         let loser = falling.min_by(|a, b| part_gained(a).total_cmp(&part_gained(b)))?;
-        let mut lower = state.to_vec();
-        lower[loser] = self.dynamics.least_of(loser);
-        self.dynamics.evaluate(&lower, &mut self.moved);
+        self.nearby.copy_from_slice(&self.state);
+        self.nearby[loser] = self.dynamics.least_of(loser);
+        self.dynamics.evaluate(&self.nearby, &mut self.moved);
         let Flow { gain, loss_rate, .. } = self.dynamics.flows[loser];
         (gain < loss_rate).then_some(loser)
     }
 
-    /// The solution d of (1/h − J) d = f.
-    fn implicit_step(&mut self, state: &[f64], time_s: f64) -> Option<DVector<f64>> {
-        let mut step = DVector::from_iterator(self.free.len(), self.free.iter().map(|&i| self.derivative[i]));
-        let mut matrix = -self.jacobian(state);
-        for i in 0..self.free.len() {
-            matrix[(i, i)] += 1.0 / time_s;
-        }
-        LU::<f64, Dyn, Dyn>::new(matrix).solve_mut(&mut step).then_some(step)
+    /// Finds the step d of (1/h − J) d = f; returns whether there is one.
+    fn find_step(&mut self, time_s: f64) -> bool {
+        self.differentiate();
+        let n = self.free.len();
+        self.jacobian.iter_mut().for_each(|entry| *entry = -*entry);
+        self.jacobian.iter_mut().step_by(n + 1).for_each(|diagonal| *diagonal += 1.0 / time_s);
+        self.step.clear();
+        self.step.extend(self.free.iter().map(|&i| self.derivative[i]));
+        solve(&self.jacobian, &mut self.step)
     }
 
     /// Derivatives of the free positions by the free positions, by forward or by central differences. Between
     /// the branches of a maximum only central ones say what happens when both its arguments change.
-    fn jacobian(&mut self, state: &[f64]) -> DMatrix<f64> {
-        let n = self.free.len();
-        let mut matrix = DMatrix::zeros(n, n);
-        let mut nearby = state.to_vec();
-        for (column, &j) in self.free.iter().enumerate() {
-            let width = DIFFERENCE * (1.0 + state[j].abs());
-            nearby[j] = state[j] + width;
-            self.dynamics.evaluate(&nearby, &mut self.moved);
-            for (row, &i) in self.free.iter().enumerate() {
-                matrix[(row, column)] = (self.moved[i] - self.derivative[i]) / width;
-            }
+    fn differentiate(&mut self) {
+        self.jacobian.clear();
+        self.jacobian.reserve(self.free.len() * self.free.len());
+        self.nearby.copy_from_slice(&self.state);
+        for &j in &self.free {
+            let width = DIFFERENCE * (1.0 + self.state[j].abs());
+            self.nearby[j] = self.state[j] + width;
+            self.dynamics.evaluate(&self.nearby, &mut self.moved);
+            let first = self.jacobian.len();
+            let above = |&i: &usize| (self.moved[i] - self.derivative[i]) / width;
+            self.jacobian.extend(self.free.iter().map(above));
             if self.central {
-                nearby[j] = state[j] - width;
-                self.dynamics.evaluate(&nearby, &mut self.moved);
-                for (row, &i) in self.free.iter().enumerate() {
+                self.nearby[j] = self.state[j] - width;
+                self.dynamics.evaluate(&self.nearby, &mut self.moved);
+                for (entry, &i) in self.jacobian[first..].iter_mut().zip(&self.free) {
                     let below = (self.derivative[i] - self.moved[i]) / width;
-                    matrix[(row, column)] = 0.5 * (matrix[(row, column)] + below);
+                    *entry = 0.5 * (*entry + below);
                 }
             }
-            nearby[j] = state[j];
+            self.nearby[j] = self.state[j];
         }
-        matrix
     }
 
-    /// Moves `state` along `step`, at most as far as allowed, and back onto the bounds.
-    fn advance(&mut self, state: &mut [f64], step: &DVector<f64>) {
+    /// Moves the state along the step, at most as far as allowed, and back onto the bounds.
+    fn advance(&mut self) {
         let windows = self.dynamics.windows();
-        for (&i, &change) in self.free.iter().zip(step.iter()) {
-            let longest = if windows.contains(&i) { LONGEST } else { LONGEST * (10.0 + state[i]) };
-            state[i] += change.clamp(-longest, longest);
+        for (&i, &change) in self.free.iter().zip(&self.step) {
+            let longest = if windows.contains(&i) { LONGEST } else { LONGEST * (10.0 + self.state[i]) };
+            self.state[i] += change.clamp(-longest, longest);
         }
-        self.dynamics.project(state);
+        self.dynamics.project(&mut self.state);
     }
 
-    fn certified(mut self, state: Vec<f64>, residual: f64, steps: usize) -> Equilibrium {
-        let last = self.implicit_step(&state, f64::INFINITY);
-        let distance =
-            last.map_or(f64::INFINITY, |step| step.iter().fold(0.0, |most: f64, d| most.max(d.abs())));
-        self.dynamics.evaluate(&state, &mut self.derivative);
+    fn certified(&mut self, residual: f64, steps: usize) -> Equilibrium {
+        // Differences evaluate the dynamics elsewhere.
+        let flows = self.dynamics.flows().to_vec();
+        let longest = |step: &[f64]| step.iter().fold(0.0, |most: f64, d| most.max(d.abs()));
+        let distance = if self.find_step(f64::INFINITY) { longest(&self.step) } else { f64::INFINITY };
         let queues = self.dynamics.queues();
         Equilibrium {
-            flows: self.dynamics.flows().to_vec(),
-            queues: queues.map(|i| (self.dynamics.link_at(i), state[i])).collect(),
-            certificate: Certificate { residual, distance, held: state.len() - self.free.len(), steps },
-            state,
+            flows,
+            queues: queues.map(|i| (self.dynamics.link_at(i), self.state[i])).collect(),
+            certificate: Certificate { residual, distance, held: self.state.len() - self.free.len(), steps },
+            state: self.state.clone(),
         }
     }
 }
 
+/// Solves `matrix`, by columns, times x = `right` in place; returns whether it has a solution.
+fn solve(matrix: &[f64], right: &mut [f64]) -> bool {
+    match right.len() {
+        1 => solve_small::<1>(matrix, right),
+        2 => solve_small::<2>(matrix, right),
+        3 => solve_small::<3>(matrix, right),
+        4 => solve_small::<4>(matrix, right),
+        n => {
+            let mut solution = DVector::from_column_slice(right);
+            let is_solved =
+                LU::<f64, Dyn, Dyn>::new(DMatrix::from_column_slice(n, n, matrix)).solve_mut(&mut solution);
+            right.copy_from_slice(solution.as_slice());
+            is_solved
+        }
+    }
+}
+
+/// As [`solve`], without an allocation.
+fn solve_small<const N: usize>(matrix: &[f64], right: &mut [f64]) -> bool
+where
+    Const<N>: DimMin<Const<N>, Output = Const<N>>,
+{
+    let mut solution = SVector::<f64, N>::from_column_slice(right);
+    let is_solved = LU::new(SMatrix::<f64, N, N>::from_column_slice(matrix)).solve_mut(&mut solution);
+    right.copy_from_slice(solution.as_slice());
+    is_solved
+}
+
 /// The Jacobian of the dynamics at an equilibrium, for the positions that no bound holds.
 pub(crate) fn jacobian_at(network: &Network, equilibrium: &Equilibrium) -> DMatrix<f64> {
-    let mut dynamics = Dynamics::new(network);
-    let mut solver = Solver::new(&mut dynamics);
-    solver.central = true;
-    solver.look(&equilibrium.state);
-    solver.jacobian(&equilibrium.state)
+    let mut search = Search::new(network);
+    search.central = true;
+    search.state.copy_from_slice(&equilibrium.state);
+    search.look();
+    search.differentiate();
+    DMatrix::from_column_slice(search.free.len(), search.free.len(), &search.jacobian)
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_controllers::formula::{EnergyRatio, Shape};
+    use joulepath_controllers::{Connection, Controller, formula::Law};
+    use joulepath_model::units::JoulesPerBit;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::network::{Cost, Route};
+
+    fn any_route() -> impl Strategy<Value = Route> {
+        let energy = (0.1..10.0f64, 0.0..2.0f64).prop_map(|(slope, relative_energy)| Cost {
+            slope: JoulesPerBit(slope),
+            relative_energy,
+            ..Cost::default()
+        });
+        ((1e-4f64.ln()..3e-2f64.ln()), (5e-3f64.ln()..0.3f64.ln()), energy, 0usize..2)
+            .prop_map(|(loss, rtt, cost, group)| Route { cost, group, ..Route::fixed(loss.exp(), rtt.exp()) })
+    }
+
+    /// Every law that has a closed form.
+    fn laws() -> Vec<Law> {
+        let with = |name: &str, params: &[(&str, &str)]| {
+            let controller = Controller::by_name(name).expect("a controller");
+            let mut connection = Connection::new(2);
+            for (param, value) in params {
+                controller.set_param(&mut connection, param, value).expect("a parameter");
+            }
+            Law::of(controller, &connection)
+        };
+        let plain = ["reno", "cubic", "ewtcp", "coupled", "lia", "olia", "mveno", "ecmtcp", "emreno", "dwc"];
+        let mut laws: Vec<Law> = plain.iter().map(|name| with(name, &[])).collect();
+        laws.extend([
+            with("coupled", &[("epsilon", "semicoupled")]),
+            with("coupled", &[("epsilon", "seed")]),
+            with("coupled", &[("epsilon", "0.7")]),
+            with("dwc", &[("groups", "all")]),
+            with("edts", &[("kappa", "0.0001")]),
+            Law::Ecmtcp { ratio: EnergyRatio::Delivery },
+            Law::Dts { c: 0.5, shape: Shape::Intended, latest: true, kappa: 0.0 },
+        ]);
+        laws
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            cases: 100, failure_persistence: None, ..ProptestConfig::default()
+        })]
+
+        /// The search, which knows no closed form, follows the dynamics to the same windows.
+        #[test]
+        fn closed_forms_are_where_the_search_settles(
+            routes in proptest::collection::vec(any_route(), 1..=5),
+        ) {
+            for law in laws() {
+                let network = Network::of_one(law, routes.clone());
+                let mut search = Search::new(&network);
+                prop_assert!(search.start_at_closed_form(), "{law:?} has no closed form");
+                let closed = search.equilibrium().expect("an equilibrium");
+                prop_assert_eq!(closed.certificate.steps, 0, "{:?} is not at rest in its closed form", law);
+                prop_assert!(closed.certificate.distance < 1e-8, "{law:?}: {:?}", closed.certificate);
+                let windows: Vec<f64> = network.moderate_windows().collect();
+                let settled = search.settle(&windows).expect("an equilibrium");
+                for (a, b) in closed.flows.iter().zip(&settled.flows) {
+                    prop_assert!((a.window / b.window - 1.0).abs() < 1e-6, "{law:?}: {a:?}, not {b:?}");
+                }
+            }
+        }
+    }
+
+    /// LIA's windows on these routes are 715.5 · 0.05 and 178.9 · 0.1, 53.7 packets together: a buffer of 40
+    /// bounds them. No closed form knows that, so the search has to begin elsewhere.
+    #[test]
+    fn a_closed_form_that_is_not_at_rest_is_left() {
+        let routes = vec![Route::fixed(0.001, 0.05), Route::fixed(0.002, 0.1)];
+        let mut network = Network::of_one(Law::Lia, routes);
+        assert_eq!(network.equilibrium().map(|found| found.certificate.steps), Ok(0));
+        network.users[0].buffer = 40.0;
+        let bounded = network.equilibrium().expect("an equilibrium");
+        assert!(bounded.certificate.steps > 0, "{:?}", bounded.certificate);
+        let under_way: f64 = bounded.flows.iter().map(|flow| flow.rate_pps * flow.rtt_s).sum();
+        assert!(under_way < 40.000_01, "{under_way}");
+    }
 }

@@ -20,7 +20,7 @@ const CUBIC_RESPONSE: f64 = 1.0724;
 /// RFC 9438, section 4.3: α_cubic = 3 (1 − β)/(1 + β).
 const CUBIC_FRIENDLY: f64 = 0.9 / 1.7;
 /// Width of the ramp that replaces a threshold on a backlog, packets.
-const RAMP: f64 = 1.0;
+pub(crate) const RAMP: f64 = 1.0;
 
 /// A controller in the fluid model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,6 +107,13 @@ fn backlog(path: &Path) -> f64 {
 fn cubic(path: &Path) -> f64 {
     let friendly = CUBIC_FRIENDLY / path.w;
     (CUBIC_DECREASE * CUBIC_RESPONSE * path.tau / libm::cbrt(path.w)).max(friendly)
+}
+
+/// The window at which [`cubic`] balances losses, packets: `R τ/∛w = p w`, or `F/w = β p w` if that is more.
+pub(crate) fn cubic_window(path: &Path) -> f64 {
+    let response = (CUBIC_RESPONSE * path.tau / path.p).sqrt();
+    let friendly = (CUBIC_FRIENDLY / (CUBIC_DECREASE * path.p)).sqrt();
+    (response * response.sqrt()).max(friendly)
 }
 
 fn wvegas(paths: &[Path], r: usize, total_alpha: f64) -> f64 {

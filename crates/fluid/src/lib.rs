@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `form` | what moves a window: each controller's definition as a mean field |
 //! | `network`, `dynamics` | links, routes, users; their equations |
-//! | `equilibrium`, `stability`, `trajectory` | where they settle, how firmly, and how they get there |
+//! | `closed`, `equilibrium`, `stability`, `trajectory` | where they settle, how firmly, how they get there |
 //! | [`theory`] | the papers' conditions and theorems, as functions |
 //! | `sawtooth`, `represent`, `run`, `energy`, `measure` | from scenario to result |
 //!
@@ -24,6 +24,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod closed;
 mod dynamics;
 mod energy;
 mod equilibrium;
@@ -44,7 +45,7 @@ use joulepath_model::result::RunResult;
 use joulepath_model::scenario::Scenario;
 
 pub use dynamics::{Dynamics, Flow};
-pub use equilibrium::{Certificate, Equilibrium, NotFound};
+pub use equilibrium::{Certificate, Equilibrium, NotFound, equilibria_of};
 pub use error::{RunError, Unsupported};
 pub use form::{Forces, Form};
 pub use nalgebra::Complex;

@@ -10,12 +10,14 @@ const MOST: usize = 1024;
 pub struct Samples<T> {
     interval_ns: u64,
     kept: Vec<T>,
+    /// Those that went last.
+    gone: Vec<T>,
 }
 
 impl<T> Samples<T> {
     /// None yet; the first ones are `interval_ns` apart.
     pub fn every(interval_ns: u64) -> Self {
-        Samples { interval_ns, kept: vec![] }
+        Samples { interval_ns, kept: vec![], gone: vec![] }
     }
 
     /// Time from one sample to the next, ns.
@@ -23,17 +25,34 @@ impl<T> Samples<T> {
         self.interval_ns
     }
 
+    /// What [`Self::interval_ns`] will be at `end_ns` if samples are added until then, the first one an
+    /// interval after 0.
+    pub fn last_interval_ns(&self, end_ns: u64) -> u64 {
+        let mut times = Samples::every(self.interval_ns);
+        let mut now_ns = 0;
+        while end_ns - now_ns >= times.interval_ns {
+            now_ns += times.interval_ns;
+            times.push(());
+        }
+        times.interval_ns
+    }
+
     /// Adds the next one.
     pub fn push(&mut self, sample: T) {
         self.kept.push(sample);
         if self.kept.len() >= MOST {
-            let mut nth = 0;
-            self.kept.retain(|_| {
-                nth += 1;
-                nth % 2 == 0
-            });
+            self.gone.clear();
+            let all = std::mem::replace(&mut self.kept, Vec::with_capacity(MOST));
+            for (place, sample) in all.into_iter().enumerate() {
+                if place % 2 == 0 { self.gone.push(sample) } else { self.kept.push(sample) }
+            }
             self.interval_ns *= 2;
         }
+    }
+
+    /// A sample that is not kept any more, for its memory.
+    pub fn recycle(&mut self) -> Option<T> {
+        self.gone.pop()
     }
 
     /// Forgets all of them; the interval stays.
@@ -62,9 +81,25 @@ mod tests {
         // The 1024th sample doubles the interval, and so does every 512th after it: 1 + ⌊(5000 − 1024)/512⌋ =
         // 8 times.
         assert_eq!(samples.interval_ns(), 10 << 8);
+        assert_eq!(Samples::<()>::every(10).last_interval_ns(now_ns), 10 << 8);
+        assert_eq!(Samples::<()>::every(10).last_interval_ns(10 * 1024 - 1), 10);
+        assert_eq!(Samples::<()>::every(10).last_interval_ns(10 * 1024), 20);
         let kept = samples.kept();
         assert!((512..1024).contains(&kept.len()));
         assert!(kept.windows(2).all(|pair| pair[1] - pair[0] == samples.interval_ns()));
         assert_eq!(kept.last(), Some(&now_ns));
+    }
+
+    #[test]
+    fn what_went_comes_back_once_and_what_is_kept_does_not() {
+        let mut samples = Samples::every(10);
+        (1..1024).for_each(|time| samples.push(time));
+        assert_eq!(samples.recycle(), None, "none has gone yet");
+        samples.push(1024);
+        // Of 1 to 1024 the odd ones go.
+        let mut gone: Vec<i32> = std::iter::from_fn(|| samples.recycle()).collect();
+        gone.sort_unstable();
+        assert_eq!(gone, (0..512).map(|i| 2 * i + 1).collect::<Vec<i32>>());
+        assert!(samples.kept().iter().all(|time| time % 2 == 0));
     }
 }

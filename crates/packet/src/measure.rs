@@ -58,44 +58,43 @@ struct Outcome {
 impl Engine {
     /// Takes a sample and asks for the next one.
     pub(crate) fn sample(&mut self) {
+        let mut sample = self.recorder.blank(self.now_ns);
+        if self.recorder.lasts(self.now_ns) {
+            self.fill(&mut sample);
+        }
+        self.recorder.samples.push(sample);
+        self.net.queue.push(self.now_ns + self.recorder.samples.interval_ns(), self.config.sources.sample());
+    }
+
+    /// Writes what is now into a blank sample.
+    fn fill(&mut self, sample: &mut Sample) {
         self.settle();
-        let paths = self.recorder.bottlenecks.len();
-        let mut sample = Sample {
-            time_ns: self.now_ns,
-            bytes: vec![0; paths],
-            energy_j: vec![0.0; paths],
-            cwnd: vec![0; paths],
-            srtt_us: vec![0; paths],
-            queue: vec![0; paths],
-            held: 0,
-        };
         let ends = self.subflows.iter().zip(&self.receivers).rev();
         for (subflow, receiver) in ends {
             let Some(path) = subflow.path.map(usize::from) else { continue };
             let id = receiver.id;
             let window = &self.connections[id.connection as usize].sender.cc.subflows[id.index()];
-            sample.bytes[path] += receiver.first_copy_bytes;
+            let sample = &mut sample.paths[path];
+            sample.bytes += receiver.first_copy_bytes;
             // The last value that is written is the first connection's, because windows and RTTs of several
             // connections do not add up.
-            (sample.cwnd[path], sample.srtt_us[path]) = (window.cwnd, window.srtt_us);
+            (sample.cwnd, sample.srtt_us) = (window.cwnd, window.srtt_us);
         }
         let now = Nanos(self.now_ns);
         for device in self.devices.iter_mut().flatten() {
             if device.finished_ns.is_none() {
-                device.latest = device.meter.snapshot(now);
+                device.meter.snapshot_into(now, &mut device.latest);
             }
             for (&path, split) in device.paths.iter().zip(&device.latest.interfaces) {
-                sample.energy_j[path] += split.total_j();
+                sample.paths[path].energy_j += split.total_j();
             }
         }
         sample.held = self.receptions().map(Reception::held).sum();
-        for (queue, &link) in sample.queue.iter_mut().zip(&self.recorder.bottlenecks) {
+        for (path, &link) in sample.paths.iter_mut().zip(&self.recorder.bottlenecks) {
             // The links of the paths come first. In a topology there is no link of a path: routes differ from
             // connection to connection.
-            *queue = if self.fabric.is_some() { 0 } else { self.net.wires[link].link.queue_packets(now) };
+            path.queue = if self.fabric.is_some() { 0 } else { self.net.wires[link].link.queue_packets(now) };
         }
-        self.recorder.samples.push(sample);
-        self.net.queue.push(self.now_ns + self.recorder.samples.interval_ns(), self.config.sources.sample());
     }
 
     fn outcome(&self, connection: &Connection, device: &Device, warm_up: Nanos) -> Outcome {

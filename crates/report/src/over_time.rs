@@ -34,17 +34,23 @@ pub(crate) fn bin_length<'a>(runs: impl IntoIterator<Item = &'a Series>) -> Opti
 pub(crate) fn over_time(runs: &[Series], bin_s: f64) -> Option<OverTime> {
     let runs: Vec<&Series> = runs.iter().filter(|series| !series.time_s.is_empty()).collect();
     let end = runs.iter().filter_map(|series| series.time_s.last().copied()).reduce(f64::max)?;
-    let bins = Bins { runs: &runs, bin_s, count: bin_of(end, bin_s) + 1, band: band(runs.len()) };
+    let count = bin_of(end, bin_s) + 1;
+    let spans = runs.iter().map(|run| spans(run, bin_s, count)).collect();
+    let bins = Bins { runs: &runs, spans, count, band: band(runs.len()) };
     let paths = runs.iter().map(|series| series.goodput_bps.len()).min()?;
-    let by_path = |value: fn(&Series) -> &Vec<Vec<f64>>| -> Vec<Band> {
-        (0..paths).map(|path| bins.of(|series, i| value(series)[path][i])).collect()
+    type Columns = fn(&Series) -> &Vec<Vec<f64>>;
+    let by_path = |columns: Columns| -> Vec<Band> {
+        (0..paths).map(|path| bins.of(|series| columns(series)[path].iter().copied())).collect()
     };
-    let total = |value: fn(&Series) -> &Vec<Vec<f64>>| {
-        bins.of(|series, i| value(series).iter().map(|path| path[i]).sum())
+    let total = |columns: Columns| {
+        bins.of(|series| {
+            let columns = columns(series);
+            (0..series.time_s.len()).map(|i| columns.iter().map(|path| path[i]).sum())
+        })
     };
     // 0 stands for "no sample yet".
-    let known = |rtt_s: f64| if rtt_s > 0.0 { rtt_s } else { f64::NAN };
-    let rtt = |path: usize| bins.of(|series, i| known(series.rtt_s[path][i]));
+    let known = |&rtt_s: &f64| if rtt_s > 0.0 { rtt_s } else { f64::NAN };
+    let rtt = |path: usize| bins.of(|series| series.rtt_s[path].iter().map(known));
     Some(OverTime {
         bin_s,
         time_s: (0..bins.count).map(|bin| (bin as f64 + 0.5) * bin_s).collect(),
@@ -69,22 +75,44 @@ fn bin_of(time_s: f64, bin_s: f64) -> usize {
     ((time_s / bin_s).ceil() as usize).saturating_sub(1)
 }
 
+/// What a sample stands for.
+struct Span {
+    bin: usize,
+    /// The time since the sample before, s.
+    lasts_s: f64,
+}
+
+/// What each sample of a run stands for, in `count` bins.
+fn spans(run: &Series, bin_s: f64, count: usize) -> Vec<Span> {
+    let mut before = 0.0;
+    let span = |&time: &f64| {
+        let lasts_s = time - std::mem::replace(&mut before, time);
+        Span { bin: bin_of(time, bin_s).min(count - 1), lasts_s }
+    };
+    run.time_s.iter().map(span).collect()
+}
+
 /// The runs, and how they are cut.
 struct Bins<'a> {
     runs: &'a [&'a Series],
-    bin_s: f64,
+    /// By run and sample.
+    spans: Vec<Vec<Span>>,
     count: usize,
     band: (f64, f64),
 }
 
 impl Bins<'_> {
-    /// Quantiles of what `value` makes of each sample of each run; it may be NaN where there is nothing.
-    fn of(&self, value: impl Fn(&Series, usize) -> f64) -> Band {
-        let means: Vec<Vec<Option<f64>>> = self.runs.iter().map(|run| self.means(run, &value)).collect();
+    /// Quantiles of one value of each sample of each run; it may be NaN where there is nothing.
+    fn of<'s, Values: Iterator<Item = f64>>(&'s self, values: impl Fn(&'s Series) -> Values) -> Band {
+        let runs = self.runs.iter().zip(&self.spans);
+        let means: Vec<Vec<Option<f64>>> =
+            runs.map(|(run, spans)| means(values(run), spans, self.count)).collect();
         let mut band = Band::default();
+        let mut known: Vec<f64> = vec![];
         for bin in 0..self.count {
-            let mut known: Vec<f64> = means.iter().filter_map(|run| run[bin]).collect();
-            known.sort_by(f64::total_cmp);
+            known.clear();
+            known.extend(means.iter().filter_map(|run| run[bin]));
+            known.sort_unstable_by(f64::total_cmp);
             let at = |p: f64| (2 * known.len() >= self.runs.len()).then(|| quantile(&known, p));
             band.lo.push(at(self.band.0));
             band.median.push(at(0.5));
@@ -92,21 +120,19 @@ impl Bins<'_> {
         }
         band
     }
+}
 
-    /// The mean over each bin of one run, by the time that its samples stand for.
-    fn means(&self, run: &Series, value: impl Fn(&Series, usize) -> f64) -> Vec<Option<f64>> {
-        let mut sums = vec![(0.0, 0.0); self.count];
-        let mut before = 0.0;
-        for (i, &time) in run.time_s.iter().enumerate() {
-            let lasts = time - std::mem::replace(&mut before, time);
-            let value = value(run, i);
-            if value.is_finite() && lasts > 0.0 {
-                let sum = &mut sums[bin_of(time, self.bin_s).min(self.count - 1)];
-                *sum = (sum.0 + value * lasts, sum.1 + lasts);
-            }
+/// The mean over each of `count` bins of the values of one run, by the time that its samples stand for.
+fn means(values: impl Iterator<Item = f64>, spans: &[Span], count: usize) -> Vec<Option<f64>> {
+    let mut sums = vec![(0.0, 0.0); count];
+    for (value, span) in values.zip(spans) {
+        if value.is_finite() && span.lasts_s > 0.0 {
+            let (sum, time_s) = &mut sums[span.bin];
+            *sum += value * span.lasts_s;
+            *time_s += span.lasts_s;
         }
-        sums.into_iter().map(|(sum, time)| (time > 0.0).then(|| sum / time)).collect()
     }
+    sums.into_iter().map(|(sum, time_s)| (time_s > 0.0).then(|| sum / time_s)).collect()
 }
 
 #[cfg(test)]

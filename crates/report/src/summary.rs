@@ -107,12 +107,15 @@ impl Context<'_> {
 
     /// Connections under test are alike, and so are the rivals: means of each.
     fn tcp_share(&self, runs: &[RunResult]) -> Option<Estimate> {
+        if self.rivals == 0 {
+            return None;
+        }
         let of_run = |run: &RunResult| {
             let own = mean(run.connections_bps.iter().copied());
             (own, run.competitors_bps / f64::from(self.rivals))
         };
         let shares: Vec<(f64, f64)> = runs.iter().map(of_run).collect();
-        ratio_estimate(&shares).filter(|share| self.rivals > 0 && share.mean.is_finite())
+        ratio_estimate(&shares).filter(|share| share.mean.is_finite())
     }
 
     /// Over the seeds that both this policy and the first one ran.

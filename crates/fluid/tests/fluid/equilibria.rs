@@ -2,7 +2,7 @@
 
 use joulepath_controllers::formula::Law;
 use joulepath_fluid::theory::{Bottleneck, tcp_shares};
-use joulepath_fluid::{Dynamics, Equilibrium, Link, Network, Price, Route, User};
+use joulepath_fluid::{Dynamics, Equilibrium, Link, Network, Price, Route, User, equilibria_of};
 use proptest::prelude::*;
 
 use crate::{DTS, ECMTCP, assert_near, law, pair};
@@ -260,6 +260,30 @@ proptest! {
                 prop_assert!((log.exp() / window - 1.0).abs() < 1e-5, "{law:?}: {} from {window}", log.exp());
             }
         }
+    }
+
+    /// What a search was used for before makes no difference: other links, other numbers of routes.
+    #[test]
+    fn many_networks_settle_where_each_does_alone(
+        all in proptest::collection::vec(
+            (proptest::collection::vec(any_route(), 1..=4), 0usize..6, any::<bool>()),
+            1..6,
+        ),
+    ) {
+        let laws = [Law::Reno, Law::Lia, Law::Olia, DTS, law("balia", &[]), ECMTCP];
+        let network = |(routes, which, queued): &(Vec<Route>, usize, bool)| {
+            let mut network = Network::of_one(laws[*which], routes.clone());
+            if *queued {
+                let price = Price::DropTail { knee: 30.0, ramp: 50.0 };
+                network.links.push(Link { capacity_pps: 800.0, price });
+                network.users[0].routes[0].links.push(0);
+                network.users.push(User::new(Law::Reno, vec![Route::over(&[0], 0.05)]));
+            }
+            network
+        };
+        let networks: Vec<Network> = all.iter().map(network).collect();
+        let alone: Vec<_> = networks.iter().map(Network::equilibrium).collect();
+        prop_assert_eq!(equilibria_of(&networks).collect::<Vec<_>>(), alone);
     }
 
     /// LIA is together what one TCP is on the best path, whatever the paths (RFC 6356, goals 1 and 2); and

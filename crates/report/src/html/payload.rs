@@ -72,12 +72,16 @@ pub(super) fn payload(comparison: &Comparison, order: &[usize]) -> impl Serializ
 /// know.
 pub(super) fn escape(json: &str) -> String {
     let mut safe = String::with_capacity(json.len());
-    for c in json.chars() {
-        match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => safe.push_str(&format!("\\u{:04x}", u32::from(c))),
-            _ => safe.push(c),
-        }
+    let mut rest = json;
+    while let Some(at) = rest.find(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+        let (before, from) = rest.split_at(at);
+        let mut from = from.chars();
+        let unsafe_one = from.next().map_or(0, u32::from);
+        safe.push_str(before);
+        safe.push_str(&format!("\\u{unsafe_one:04x}"));
+        rest = from.as_str();
     }
+    safe.push_str(rest);
     safe
 }
 

@@ -52,7 +52,10 @@ fn when(claim: &Claim) -> String {
     let holds = part(claim, "holds", claim.part_holds);
     let region = match claim.when.conditions.as_slice() {
         [] if claim.part_holds > 0.0 && !claim.deciding.is_empty() => {
-            format!("Holds in {holds}; what decides most is {}, without a clean limit", claim.deciding.join(" and "))
+            format!(
+                "Holds in {holds}; what decides most is {}, without a clean limit",
+                claim.deciding.join(" and ")
+            )
         }
         [] if claim.part_holds > 0.0 => {
             format!("Holds in {holds}, in a region that no one or two parameters describe")

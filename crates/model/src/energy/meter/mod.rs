@@ -177,8 +177,15 @@ impl DeviceMeter {
     /// such as whether the present gap belongs to a transfer or to a tail, is left to a later one (at most
     /// `inactivity` or one slot), and the host counts up to its last sample.
     pub fn snapshot(&mut self, now: Nanos) -> EnergyReading {
+        let mut reading = EnergyReading::default();
+        self.snapshot_into(now, &mut reading);
+        reading
+    }
+
+    /// As [`Self::snapshot`], in the memory of an earlier reading.
+    pub fn snapshot_into(&mut self, now: Nanos, reading: &mut EnergyReading) {
         let here = self.settle(now);
-        self.read(here)
+        self.read_into(here, reading);
     }
 
     /// Energy up to `now`, where the observation ends amid traffic: the present gap counts as transfer, tails
@@ -267,11 +274,16 @@ impl DeviceMeter {
     }
 
     fn read(&self, here: Stamp) -> EnergyReading {
-        EnergyReading {
-            interfaces: self.interfaces.iter().map(|i| i.read(here, self.sharing_factor)).collect(),
-            base_j: self.shared_base.0 * self.clock.any().as_secs_f64(),
-            host: self.host.as_ref().map(HostMeter::energy).unwrap_or_default(),
-        }
+        let mut reading = EnergyReading::default();
+        self.read_into(here, &mut reading);
+        reading
+    }
+
+    fn read_into(&self, here: Stamp, reading: &mut EnergyReading) {
+        reading.interfaces.clear();
+        reading.interfaces.extend(self.interfaces.iter().map(|i| i.read(here, self.sharing_factor)));
+        reading.base_j = self.shared_base.0 * self.clock.any().as_secs_f64();
+        reading.host = self.host.as_ref().map(HostMeter::energy).unwrap_or_default();
     }
 }
 
