@@ -178,6 +178,27 @@ fn an_interrupted_search_goes_on_and_the_result_is_the_same() {
 }
 
 #[test]
+fn the_number_of_each_verdict_goes_into_a_page_that_has_a_place_for_it() {
+    let folder = folder();
+    let page = folder.path().join("page.md");
+    fs::write(&page, "# Page\n").unwrap();
+    let run = || {
+        let arguments = ["reproduce", "--search", "--quick", "003-thm1", "004-dT", "--markdown", "page.md"];
+        joulepath_in(folder.path(), &arguments)
+    };
+    // Refused before anything runs.
+    let said = run();
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    assert!(said.stderr.contains("<!-- verdicts: begin -->"), "{}", said.stderr);
+    assert!(!folder.path().join("joulepath-reproduction").exists());
+    fs::write(&page, "# Page\n<!-- verdicts: begin -->\nstale\n<!-- verdicts: end -->\nend\n").unwrap();
+    assert_eq!(run().code, Some(0));
+    let text = fs::read_to_string(&page).unwrap();
+    assert!(text.contains("Of 2 claims: 1 holds throughout, 1 erratum."), "{text}");
+    assert!(!text.contains("stale") && text.ends_with("<!-- verdicts: end -->\nend\n"), "{text}");
+}
+
+#[test]
 fn a_point_that_no_box_has_is_refused_with_the_mend() {
     for (arguments, what) in [
         (&["000-fig8", "--at", "queue=7 packets"][..], "write a number from 10 to 1000 packets"),
