@@ -33,10 +33,10 @@ pub fn search_table(all: &Search, width: usize, color: bool) -> String {
         text += "\n";
         text += &textwrap::fill(&fit.words(), textwrap::Options::new(width.max(40)).subsequent_indent("  "));
     }
-    text + &format!("\n\n{}\n", counts(all))
+    text + "\n\n" + &textwrap::fill(&counts(all), width.max(40)) + "\n"
 }
 
-/// `3 claims hold throughout, 25 when … (19 independent causes), …`.
+/// `3 hold throughout, 25 hold in a part of their box (19 independent causes), …`.
 pub(super) fn counts(all: &Search) -> String {
     let count = |verdict: Holds| {
         let count = all.counts.get(verdict.name()).copied().unwrap_or_default();
