@@ -275,8 +275,10 @@ pub(super) fn of_rows(experiment: &Experiment, others: &[Claim]) -> Claim {
     Claim {
         verdict: first.verdict.max(second.verdict),
         sentence: format!(
-            "As the weaker of {names}: {} and {}.",
+            "As the weaker of {} ({}) and {} ({}).",
+            first.id,
             first.verdict.name(),
+            second.id,
             second.verdict.name()
         ),
         part_holds,
