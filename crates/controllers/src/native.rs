@@ -23,6 +23,14 @@ pub(crate) struct Ops {
     pub(crate) round: *const c_void,
 }
 
+impl Ops {
+    /// Whether the controller does nothing of its own at an ACK, nor at the end of a round.
+    #[inline(always)]
+    pub(crate) fn has_no_hooks(&self) -> bool {
+        self.ack.is_null() && self.round.is_null()
+    }
+}
+
 /// `struct jp_param`.
 #[repr(C)]
 pub(crate) struct NativeParam {

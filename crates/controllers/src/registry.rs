@@ -218,7 +218,9 @@ impl Controller {
     /// [`on_loss`](Self::on_loss) with [`LossKind::Ecn`].
     #[inline(always)]
     pub fn on_ack(&self, connection: &mut Connection, i: usize, acked: u32, rtt_us: u32, flags: AckFlags) {
-        if self.reuses_step(connection, i, acked, rtt_us, flags) {
+        if self.reuses_step(connection, i, acked, rtt_us, flags)
+            || self.only_observes(connection, i, acked, rtt_us, flags)
+        {
             return;
         }
         let i = index(i);
@@ -251,7 +253,7 @@ impl Controller {
             || subflow.flags & (Subflow::RECOVERY | Subflow::LOSS) != 0
             || grown.unsigned_abs() >= PACKET_RAW
             || acked > CWND_MAX
-            || !(ops.ack.is_null() && ops.round.is_null())
+            || !ops.has_no_hooks()
         {
             return false;
         }
@@ -270,6 +272,33 @@ impl Controller {
         if flags.0 & AckFlags::CWND_LIMITED.0 != 0 {
             own.cache_left -= acked;
             own.acc = grown;
+        }
+        true
+    }
+
+    /// Takes an ACK in fast recovery, where no window grows, for a controller without a hook: what
+    /// `mpcc_observe` of `cc/mpcc_run.h` comes to then, without the call. Returns false, and leaves
+    /// everything as it is, for any other ACK.
+    #[inline(always)]
+    fn only_observes(
+        &self,
+        connection: &mut Connection,
+        i: usize,
+        acked: u32,
+        rtt_us: u32,
+        flags: AckFlags,
+    ) -> bool {
+        let Some(subflow) = connection.subflows.get_mut(i) else { return false };
+        let recovers = subflow.flags & Subflow::RECOVERY != 0;
+        if !recovers || rtt_us == 0 || !self.0.ops().has_no_hooks() {
+            return false;
+        }
+        let (own, rtt_us) = (&mut subflow.own, rtt_us.min(RTT_MAX_US));
+        own.last_rtt_us = rtt_us;
+        own.base_rtt_us = if own.base_rtt_us == 0 { rtt_us } else { own.base_rtt_us.min(rtt_us) };
+        own.acked_since_loss = own.acked_since_loss.saturating_add(acked);
+        if flags.0 & AckFlags::ROUND_END.0 != 0 {
+            (own.rtt_min_us, own.rtt_sum_us, own.rtt_count) = (0, 0, 0);
         }
         true
     }
@@ -355,7 +384,7 @@ mod tests {
     /// and without it the state is the same to the last bit.
     #[test]
     fn a_step_that_is_reused_is_what_c_does() {
-        let mut reused = 0;
+        let (mut reused, mut observed) = (0, 0);
         for controller in Controller::all() {
             for seed in 0..20 {
                 let mut state = seed;
@@ -391,6 +420,7 @@ mod tests {
                     }
                     let mut trial = quick;
                     reused += u64::from(controller.reuses_step(&mut trial, i, acked, rtt_us, flags));
+                    observed += u64::from(controller.only_observes(&mut trial, i, acked, rtt_us, flags));
                     controller.on_ack(&mut quick, i, acked, rtt_us, flags);
                     // SAFETY: as in `Controller::init`.
                     unsafe { (controller.0.ack)(&mut through_c, i as u32, acked, rtt_us, flags.0) };
@@ -399,5 +429,6 @@ mod tests {
             }
         }
         assert!(reused > 10_000, "only {reused} steps were reused");
+        assert!(observed > 10_000, "only {observed} ACKs of a recovery were only observed");
     }
 }

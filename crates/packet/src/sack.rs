@@ -46,9 +46,10 @@ impl SackArena {
     }
 
     /// Takes the blocks of a reference, which is invalid from then on.
-    pub(crate) fn take(&mut self, reference: u32) -> SackBlocks {
+    #[inline]
+    pub(crate) fn take(&mut self, reference: u32) -> &SackBlocks {
         self.free.push(reference);
-        self.blocks[reference as usize - 1]
+        &self.blocks[reference as usize - 1]
     }
 }
 

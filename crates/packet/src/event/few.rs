@@ -9,6 +9,8 @@ use super::key::{NO_KEY, Source, parts};
 
 /// Most links that it is worth looking at all of them.
 pub(super) const MOST_LINKS: usize = 8;
+/// Two paths have no more links, in both directions. Then only half of the places are looked at.
+const HALF: usize = MOST_LINKS / 2;
 
 /// A place for each source below this number: the links, and where there are fewer a few timers.
 type Places = [u64; MOST_LINKS];
@@ -19,13 +21,16 @@ pub(crate) struct Few {
     links: Places,
     /// The least of them.
     least_of_links: u64,
+    /// The number of places that are used: all, or [`HALF`].
+    used: usize,
     /// All other keys: those of timers, and further ones of a link.
     others: Heap,
 }
 
 impl Few {
-    pub(super) fn new() -> Self {
-        Few { links: [NO_KEY; MOST_LINKS], least_of_links: NO_KEY, others: Heap::default() }
+    pub(super) fn new(links: usize) -> Self {
+        let used = if links <= HALF { HALF } else { MOST_LINKS };
+        Few { links: [NO_KEY; MOST_LINKS], least_of_links: NO_KEY, used, others: Heap::default() }
     }
 
     /// The least key; [`NO_KEY`] if there is none.
@@ -36,7 +41,8 @@ impl Few {
 
     #[inline(always)]
     pub(super) fn push(&mut self, key: u64) {
-        match self.links.get_mut(parts(key).1 as usize) {
+        let source = parts(key).1 as usize;
+        match self.links.get_mut(source).filter(|_| source < self.used) {
             Some(place) if *place == NO_KEY => {
                 *place = key;
                 self.least_of_links = self.least_of_links.min(key);
@@ -87,6 +93,9 @@ impl Few {
     #[inline(always)]
     fn find_least(&mut self) {
         let [a, b, c, d, e, f, g, h] = self.links;
-        self.least_of_links = a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)));
+        self.least_of_links = a.min(b).min(c.min(d));
+        if self.used > HALF {
+            self.least_of_links = self.least_of_links.min(e.min(f).min(g.min(h)));
+        }
     }
 }

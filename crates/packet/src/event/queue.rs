@@ -22,14 +22,14 @@ impl EventQueue {
     /// An empty queue for a network of `links` links.
     pub(crate) fn for_links(links: usize) -> Self {
         match links {
-            0..=MOST_LINKS => Self::few(),
+            0..=MOST_LINKS => Self::few(links),
             _ if links < LARGE => Self::heap(),
             _ => Self::wheel(),
         }
     }
 
-    pub(crate) fn few() -> Self {
-        EventQueue::Few(Few::new())
+    pub(crate) fn few(links: usize) -> Self {
+        EventQueue::Few(Few::new(links))
     }
 
     pub(crate) fn heap() -> Self {
@@ -131,7 +131,7 @@ mod tests {
     /// A key has 46 bits for the time: without the check the event would come at the start of the run.
     #[test]
     fn an_event_after_the_end_of_time_never_comes() {
-        for mut queue in [EventQueue::few(), EventQueue::heap(), EventQueue::wheel()] {
+        for mut queue in [EventQueue::few(8), EventQueue::few(3), EventQueue::heap(), EventQueue::wheel()] {
             queue.push(MAX_TIME_NS + 5, 1);
             assert_eq!(queue.peek(), None);
             queue.push(MAX_TIME_NS, 2);
@@ -164,7 +164,8 @@ mod tests {
     #[test]
     fn all_kinds_hand_out_the_same() {
         for seed in 0..50 {
-            let mut queues = [EventQueue::heap(), EventQueue::wheel(), EventQueue::few()];
+            let mut queues =
+                [EventQueue::heap(), EventQueue::wheel(), EventQueue::few(8), EventQueue::few(3)];
             let mut state: u64 = seed;
             let mut next = |below: u64| {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -135,7 +135,8 @@ impl Reassembly {
         }
         let kept = kept.min(BLOCKS - 1);
         self.blocks.ranges[0] = range;
-        self.blocks.ranges[1..=kept].copy_from_slice(&rest[..kept]);
+        // All of them, although those beyond `len` mean nothing: a fixed length needs no call.
+        self.blocks.ranges[1..].copy_from_slice(&rest[..BLOCKS - 1]);
         self.blocks.len = kept as u8 + 1;
     }
 

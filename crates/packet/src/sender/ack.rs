@@ -111,7 +111,7 @@ impl SubflowSender {
     }
 
     /// Notes what an ACK says about segments above a hole. Returns whether a segment was judged lost.
-    #[cold]
+    #[inline]
     fn note_gaps(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, packet: &Packet, acked: u32) -> bool {
         if packet.aux != 0 {
             let blocks = cx.net.sacks.take(packet.aux);
@@ -200,9 +200,15 @@ impl SubflowSender {
         }
     }
 
-    /// Brings the scheduler's view of the subflow up to date.
+    /// Brings the scheduler's view of the subflow up to date. Where no scheduler is asked, only the device
+    /// reads it: the RTT, for its power.
     #[inline]
     pub(crate) fn refresh_view(&self, cx: &Context<'_>, end: &mut SenderEnd) {
+        if !end.is_scheduled {
+            let i = self.id.index();
+            end.views[i].srtt_us = end.cc.subflows[i].srtt_us;
+            return;
+        }
         self.show(end);
         if end.queues_ahead {
             let i = self.id.index();

@@ -134,6 +134,7 @@ impl SubflowSender {
     /// PRR with the slow start bound (RFC 9937, section 5; `tcp_cwnd_reduction`): sets the window so that it
     /// admits what may be sent in answer to an ACK for `delivered` packets. A `safe` ACK advances and tells
     /// of no loss.
+    #[inline]
     pub(super) fn reduce_proportionally(
         &mut self,
         cx: &Context<'_>,

@@ -69,7 +69,7 @@ fn prior_window(window: &Window) -> (u32, u32) {
 
 impl SubflowSender {
     /// Moves between the congestion states Open, CWR, Recovery and Loss.
-    #[cold]
+    #[inline]
     pub(super) fn turn_congestion_state(
         &mut self,
         cx: &mut Context<'_>,
@@ -109,6 +109,7 @@ impl SubflowSender {
         ssthresh
     }
 
+    #[cold]
     pub(super) fn enter_recovery(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd) {
         let window = &end.cc.subflows[self.id.index()];
         let prior = if self.congestion == Congestion::Cwr { (0, 0) } else { prior_window(window) };
@@ -138,6 +139,7 @@ impl SubflowSender {
         }
     }
 
+    #[cold]
     fn reduce_for_mark(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd) {
         self.begin_reduction(cx, end, LossKind::Ecn);
         end.cc.subflows[self.id.index()].flags |= Window::RECOVERY;
@@ -146,6 +148,7 @@ impl SubflowSender {
         self.cwr_pending = true;
     }
 
+    #[cold]
     fn leave_recovery(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
         let window = &mut end.cc.subflows[self.id.index()];
         self.integrate_cwnd(window.cwnd, cx.now_ns);

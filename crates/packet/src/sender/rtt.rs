@@ -7,6 +7,8 @@ pub(crate) struct RttEstimator {
     srtt_x8_ns: u64,
     /// RTT variation times 4, ns.
     rttvar_x4_ns: u64,
+    /// Smoothed RTT, µs, as [`Self::srtt_us`] returns it.
+    srtt_us: u32,
     /// Doubled by each timeout in a row.
     backoff: u32,
     bounds: RtoBounds,
@@ -22,7 +24,7 @@ pub(crate) struct RtoBounds {
 
 impl RttEstimator {
     pub(crate) fn new(bounds: RtoBounds) -> Self {
-        RttEstimator { srtt_x8_ns: 0, rttvar_x4_ns: 0, backoff: 0, bounds }
+        RttEstimator { srtt_x8_ns: 0, rttvar_x4_ns: 0, srtt_us: 0, backoff: 0, bounds }
     }
 
     /// Takes a sample. RFC 6298, section 2: alpha = 1/8, beta = 1/4.
@@ -36,6 +38,7 @@ impl RttEstimator {
             self.rttvar_x4_ns = self.rttvar_x4_ns - self.rttvar_x4_ns / 4 + deviation;
             self.srtt_x8_ns = self.srtt_x8_ns - self.srtt_x8_ns / 8 + rtt_ns;
         }
+        self.srtt_us = saturated_us(self.srtt_x8_ns / 8);
     }
 
     /// Ends the backoff: new data was acknowledged (RFC 6298, 5.7).
@@ -56,7 +59,7 @@ impl RttEstimator {
     /// Smoothed RTT, µs, rounded up so that a sample is never 0; 0 before the first sample.
     #[inline]
     pub(crate) fn srtt_us(&self) -> u32 {
-        saturated_us(self.srtt_x8_ns / 8)
+        self.srtt_us
     }
 
     /// RTT variation, µs (RFC 6298: RTTVAR).

@@ -317,6 +317,7 @@ impl Scoreboard {
     /// RACK (RFC 8985, section 6.2, step 5): a segment is lost if it left before the latest copy that arrived
     /// and has been on its way for longer than the RTT of that copy and `reordering_ns`. Returns how many
     /// copies were newly judged lost, and how long to wait until the next ones may be, ns.
+    #[inline]
     pub(crate) fn judge_by_time(&mut self, reordering_ns: u64, now_ns: u64) -> (u32, Option<u64>) {
         let latest = self.latest.departure;
         let patience_ns = self.latest.rtt_ns + reordering_ns;

@@ -39,7 +39,7 @@ impl SubflowSender {
 
     /// Takes the latest reduction back if an ACK, which echoes `echo` and acknowledges `acked` more segments,
     /// shows that it was for nothing. Returns whether it did.
-    #[cold]
+    #[inline]
     pub(super) fn undo_if_spurious(
         &mut self,
         cx: &Context<'_>,

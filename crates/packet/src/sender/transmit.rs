@@ -20,7 +20,7 @@ impl SubflowSender {
     }
 
     /// Retransmits what the window admits.
-    #[cold]
+    #[inline]
     pub(super) fn repair(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd) {
         while self.board.in_flight() < end.cc.subflows[self.id.index()].cwnd {
             match self.board.next_repair() {
@@ -32,6 +32,7 @@ impl SubflowSender {
 
     /// If there is no new data, repairs holes and the tail that may be lost (RFC 6675, NextSeg rules 3 and
     /// 4).
+    #[inline]
     fn rescue_tail(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd) {
         let sack = cx.config.transport.recovery == Recovery::Sack;
         if end.may_send_new() || self.congestion != Congestion::Recovery || !sack {
@@ -49,6 +50,7 @@ impl SubflowSender {
         }
     }
 
+    #[inline(never)]
     pub(super) fn retransmit(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, ssn: u32) {
         let segment = self.board.retransmit(ssn, Stamp::at(cx.now_ns));
         self.stats.retransmissions += 1;
@@ -80,8 +82,10 @@ impl SubflowSender {
         }
         let segment = Segment::new(dsn, len, Stamp::at(cx.now_ns));
         let ssn = self.board.push(segment);
-        end.views[self.id.index()].in_flight += 1;
-        end.note_space(self.id.index());
+        if end.is_scheduled {
+            end.views[self.id.index()].in_flight += 1;
+            end.note_space(self.id.index());
+        }
         self.transmit(cx, ssn, segment, 0);
     }
 
