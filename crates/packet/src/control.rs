@@ -34,8 +34,11 @@ impl Endpoints<'_> {
         let delivered = connection.receiver.data.delivered_bytes;
         let bytes = delivered - std::mem::replace(&mut connection.control.delivered_bytes, delivered);
         let rate = BitRate::from_bps(bytes * 8 * (1_000_000_000 / TICK.0));
-        let open = connection.sender.views().iter().filter(|view| view.established);
-        let (subflows, rtt_us) = open.fold((0, 0), |(n, sum), view| (n + 1, sum + u64::from(view.srtt_us)));
+        // The scheduler's view of the RTT may be old where there is nothing to schedule.
+        let sender = &connection.sender;
+        let open = sender.views().iter().zip(&sender.cc.subflows).filter(|(view, _)| view.established);
+        let (subflows, rtt_us) =
+            open.fold((0, 0), |(n, sum), (_, window)| (n + 1, sum + u64::from(window.srtt_us)));
         let mean_rtt = Nanos::from_micros(rtt_us / u64::from(subflows.max(1)));
         if let Some(device) = self.cx.device.as_mut().filter(|device| device.finished_ns.is_none()) {
             device.meter.host_sample(Nanos(self.cx.now_ns), rate, mean_rtt, subflows);

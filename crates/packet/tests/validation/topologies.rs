@@ -111,3 +111,31 @@ fn a_policy_says_how_many_subflows_and_a_seed_means_the_same_bytes() {
     let goodput = |policy| simulate(&toml, policy, 1).goodput_bps;
     assert!(goodput("mptcp[subflows=2]") > 1.2 * goodput("mptcp[subflows=1]"));
 }
+
+/// The power of a host grows with the RTT that its one subflow has now, the queue's share of it included: by
+/// P(R) (1 + η log2(1 + RTT / 10 ms)).
+#[test]
+fn the_power_of_a_host_follows_the_rtt_of_its_one_subflow() {
+    let run = |queue: u32| {
+        let toml = format!(
+            r#"
+            duration = "60 s"
+            warm_up = "10 s"
+            [[path]]
+            name = "wire"
+            rate = "10 Mbit/s"
+            delay = "5 ms"
+            queue = "{queue} packets"
+            energy = {{ per_mbps = "0 mW", up_per_mbps = "0 mW", active = "0 W" }}
+            [device]
+            host = {{ medium = "wifi", unit = "10 W", delay_weight = 1.0 }}
+            "#
+        );
+        let run = simulate(&toml, "single:wire", 1);
+        (run.power_w, run.paths[0].mean_rtt_s.unwrap())
+    };
+    let [(short_w, short_s), (long_w, long_s)] = [20, 200].map(run);
+    let grown = |rtt_s: f64| 1.0 + (1.0 + rtt_s / 10e-3).log2();
+    assert!(long_s > 3.0 * short_s, "{short_s} {long_s}");
+    assert_near("power by RTT", long_w / short_w, grown(long_s) / grown(short_s), 0.02);
+}
