@@ -6,8 +6,9 @@ use std::num::NonZeroUsize;
 
 use joulepath_control::Setup;
 use joulepath_control::limit::most_bps;
+use joulepath_model::aqm::AqmSpec;
 use joulepath_model::cancel::Cancel;
-use joulepath_model::network::LossSpec;
+use joulepath_model::network::{LinkSpec, LossSpec};
 use joulepath_model::policy::Policy;
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::Scenario;
@@ -158,9 +159,10 @@ impl Planned {
     }
 }
 
-/// Whether a link loses packets by chance, other than by a queue that is full.
+/// Whether a link loses packets by chance, other than by a queue that is full: PIE draws which to drop.
 fn loses_at_random(scenario: &Scenario) -> bool {
-    scenario.links.iter().any(|link| link.loss != LossSpec::None)
+    let draws = |link: &LinkSpec| link.loss != LossSpec::None || matches!(link.aqm, Some(AqmSpec::Pie(_)));
+    scenario.links.iter().any(draws)
 }
 
 /// The same policy with the only scheduler that the kernel has.

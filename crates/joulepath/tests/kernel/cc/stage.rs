@@ -52,8 +52,8 @@ impl Stage {
         self.here.cc(arguments)
     }
 
-    /// Nothing of them is left. What a killed command had registered and not pinned yet, the kernel frees some
-    /// time after the process.
+    /// Nothing of them is left. What a killed command had registered and not pinned yet, the kernel frees
+    /// some time after the process.
     #[track_caller]
     pub(super) fn assert_clean(&self) {
         for name in &self.names {
