@@ -50,7 +50,7 @@ bench-peers: ## the packet engine against ns-2 and ns-3, in one run
 validate-peers: ## goodput, loss and queue of the packet engine against ns-2 and ns-3, into docs/models/packet.md; an hour
 	@scripts/setup.sh build
 	benches/peers/build.sh
-	cargo build --locked --package joulepath-packet --example links
+	cargo build --locked --package joulepath-packet --example once
 	benches/peers/validate.py --write $(ARGS)
 
 lint: ## check formats, lints, licences of dependencies, documentation

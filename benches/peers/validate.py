@@ -26,7 +26,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 KEPT = ROOT / "target" / "validate-peers"
 PAGE = ROOT / "docs" / "models" / "packet.md"
-LINKS = ROOT / "target" / "debug" / "examples" / "links"
+ONCE = ROOT / "target" / "debug" / "examples" / "once"
 # Delay of the bottleneck, s; the rest of a flow's RTT is on its access links.
 BOTTLENECK_S = 0.005
 
@@ -81,7 +81,7 @@ def run_joulepath(case, seed, changes):
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
         file.write(scenario_of(case, seed, changes))
         file.flush()
-        answer = json.loads(execute([LINKS, file.name, "uncoupled", str(seed)]))
+        answer = json.loads(execute([ONCE, file.name, "uncoupled", str(seed), "--links"]))
     link = next(link for link in answer["links"] if link["name"] == "bottleneck.down")
     return link | {"goodput_bps": answer["connections_bps"]}
 

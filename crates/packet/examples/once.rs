@@ -1,7 +1,9 @@
-//! Runs a scenario file once, as `joulepath compare` does, and prints the result as one line of JSON.
+//! Runs a scenario file once, as `joulepath compare` does, and prints the result as one line of JSON; with
+//! `--links` what each link did is in it.
 //!
-//! `once FILE POLICY SEED`, for example `once w1.toml uncoupled 1`. `scripts/instructions.py` counts the
-//! instructions of this program.
+//! `once FILE POLICY SEED [--links]`, for example `once w1.toml uncoupled 1`. `scripts/instructions.py`
+//! counts the instructions of this program; `benches/peers/validate.py` compares its results with those of
+//! ns-2 and ns-3.
 
 use std::process::ExitCode;
 
@@ -9,25 +11,28 @@ use joulepath_control::Setup;
 use joulepath_model::scenario::load;
 use joulepath_packet::{RunOptions, run};
 
-fn once(file: &str, policy: &str, seed: &str) -> Result<String, String> {
+fn once(file: &str, policy: &str, seed: &str, options: RunOptions) -> Result<String, String> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
     let scenario = load(&text, &|trace| Err(format!("no traces here: {trace}")))
         .map_err(|errors| format!("{file}: {errors}"))?;
     let policy = policy.parse().map_err(|error| format!("{policy}: {error}"))?;
     let setup = Setup::of(&policy, &scenario).map_err(|error| format!("{policy}: {error}"))?;
     let seed = seed.parse().map_err(|error| format!("seed {seed}: {error}"))?;
-    let result =
-        run(&scenario, &setup, seed, RunOptions::default()).map_err(|error| format!("{file}: {error}"))?;
+    let result = run(&scenario, &setup, seed, options).map_err(|error| format!("{file}: {error}"))?;
     serde_json::to_string(&result).map_err(|error| error.to_string())
 }
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [file, policy, seed] = &arguments[..] else {
-        eprintln!("usage: once FILE POLICY SEED");
-        return ExitCode::from(2);
+    let (file, policy, seed, links) = match &arguments[..] {
+        [file, policy, seed] => (file, policy, seed, false),
+        [file, policy, seed, option] if option == "--links" => (file, policy, seed, true),
+        _ => {
+            eprintln!("usage: once FILE POLICY SEED [--links]");
+            return ExitCode::from(2);
+        }
     };
-    match once(file, policy, seed) {
+    match once(file, policy, seed, RunOptions { links, ..RunOptions::default() }) {
         Ok(line) => {
             println!("{line}");
             ExitCode::SUCCESS
