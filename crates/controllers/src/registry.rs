@@ -6,13 +6,8 @@ use crate::{
     CWND_MAX, MAX_SUBFLOWS,
     native::{NativeController, controllers, text},
     param::{Param, ParamError, ParamValue},
-    state::{AckFlags, Connection, LossKind, PACKET, Subflow},
+    state::{AckFlags, Connection, LossKind, PACKET, PACKET_BITS, Subflow},
 };
-
-/// RTTs above this count as this, µs (`MPCC_RTT_MAX_US`).
-const RTT_MAX_US: u32 = 10_000_000;
-/// One packet in the accumulator (`MPCC_PACKET`).
-const PACKET_RAW: u64 = 1 << 32;
 
 /// How well a definition is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -242,7 +237,7 @@ impl Controller {
     ) -> bool {
         let ops = self.0.ops();
         let Some(subflow) = connection.subflows.get_mut(i) else { return false };
-        let own = &mut subflow.own;
+        let own = &subflow.own;
         let grown = own.acc.wrapping_add(own.cached_step.wrapping_mul(acked.into()));
         if own.cached_cwnd != subflow.cwnd
             || own.cache_left < acked
@@ -251,27 +246,16 @@ impl Controller {
             || rtt_us == 0
             || subflow.cwnd < subflow.ssthresh.min(CWND_MAX)
             || subflow.flags & (Subflow::RECOVERY | Subflow::LOSS) != 0
-            || grown.unsigned_abs() >= PACKET_RAW
+            || grown.unsigned_abs() >= PACKET_BITS
             || acked > CWND_MAX
             || !ops.has_no_hooks()
         {
             return false;
         }
-        let rtt_us = rtt_us.min(RTT_MAX_US);
-        let least = |so_far: u32| if so_far == 0 { rtt_us } else { so_far.min(rtt_us) };
-        own.last_rtt_us = rtt_us;
-        own.base_rtt_us = least(own.base_rtt_us);
-        own.acked_since_loss = own.acked_since_loss.saturating_add(acked);
-        if flags.0 & AckFlags::ROUND_END.0 == 0 {
-            own.rtt_min_us = least(own.rtt_min_us);
-            own.rtt_sum_us = own.rtt_sum_us.wrapping_add(rtt_us.into());
-            own.rtt_count = own.rtt_count.wrapping_add(1);
-        } else {
-            (own.rtt_min_us, own.rtt_sum_us, own.rtt_count) = (0, 0, 0);
-        }
+        subflow.observe(acked, rtt_us, flags);
         if flags.0 & AckFlags::CWND_LIMITED.0 != 0 {
-            own.cache_left -= acked;
-            own.acc = grown;
+            subflow.own.cache_left -= acked;
+            subflow.own.acc = grown;
         }
         true
     }
@@ -293,13 +277,7 @@ impl Controller {
         if !recovers || rtt_us == 0 || !self.0.ops().has_no_hooks() {
             return false;
         }
-        let (own, rtt_us) = (&mut subflow.own, rtt_us.min(RTT_MAX_US));
-        own.last_rtt_us = rtt_us;
-        own.base_rtt_us = if own.base_rtt_us == 0 { rtt_us } else { own.base_rtt_us.min(rtt_us) };
-        own.acked_since_loss = own.acked_since_loss.saturating_add(acked);
-        if flags.0 & AckFlags::ROUND_END.0 != 0 {
-            (own.rtt_min_us, own.rtt_sum_us, own.rtt_count) = (0, 0, 0);
-        }
+        subflow.observe(acked, rtt_us, flags);
         true
     }
 

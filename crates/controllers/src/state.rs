@@ -41,8 +41,12 @@ const COST_ONE: f64 = (1u64 << 16) as f64;
 const SHARE_ONE: f64 = (1u64 << 20) as f64;
 const PRICE_ONE: f64 = (1u64 << 16) as f64;
 const LOSS_ONE: f64 = (1u64 << 30) as f64;
-/// 1 packet in the increases and the accumulator.
-pub(crate) const PACKET: f64 = (1u64 << 32) as f64;
+/// 1 packet in the increases and the accumulator, as they are stored.
+pub(crate) const PACKET_BITS: u64 = 1 << 32;
+/// The same as a number.
+pub(crate) const PACKET: f64 = PACKET_BITS as f64;
+/// RTTs above this count as this, µs (`MPCC_RTT_MAX_US`).
+const RTT_MAX_US: u32 = 10_000_000;
 
 impl Own {
     /// Energy per delivered bit of this path, up to 65 535, in any unit that all subflows share; 0 = unknown.
@@ -121,6 +125,24 @@ impl Subflow {
     pub const RECOVERY: u32 = 2;
     /// Flag: the subflow recovers from a timeout.
     pub const LOSS: u32 = 4;
+
+    /// What `mpcc_observe` of `cc/mpcc_run.h` notes of an ACK with an RTT sample, for a controller without
+    /// hooks.
+    #[inline(always)]
+    pub(crate) fn observe(&mut self, acked: u32, rtt_us: u32, flags: AckFlags) {
+        let (own, rtt_us) = (&mut self.own, rtt_us.min(RTT_MAX_US));
+        let least = |so_far: u32| if so_far == 0 { rtt_us } else { so_far.min(rtt_us) };
+        own.last_rtt_us = rtt_us;
+        own.base_rtt_us = least(own.base_rtt_us);
+        own.acked_since_loss = own.acked_since_loss.saturating_add(acked);
+        if flags.0 & AckFlags::ROUND_END.0 != 0 {
+            (own.rtt_min_us, own.rtt_sum_us, own.rtt_count) = (0, 0, 0);
+        } else if self.flags & (Self::RECOVERY | Self::LOSS) == 0 {
+            own.rtt_min_us = least(own.rtt_min_us);
+            own.rtt_sum_us = own.rtt_sum_us.wrapping_add(rtt_us.into());
+            own.rtt_count = own.rtt_count.wrapping_add(1);
+        }
+    }
 }
 
 /// A connection (`struct mpcc_conn`). It has no pointers and a fixed size; all zeros are a valid start.

@@ -162,9 +162,7 @@ impl SubflowSender {
         prior_in_flight: u32,
     ) {
         self.tell_controller(end, echo, acked, rtt_ns, prior_in_flight, cx.now_ns);
-        if end.is_scheduled {
-            self.refresh_view(cx, end);
-        }
+        self.refresh_view(cx, end);
     }
 
     /// Tells the controller about an ACK for `acked` packets, before which `prior_in_flight` were in flight.
@@ -200,13 +198,10 @@ impl SubflowSender {
         }
     }
 
-    /// Brings the scheduler's view of the subflow up to date. Where no scheduler is asked, only the device
-    /// reads it: the RTT, for its power.
+    /// Brings the scheduler's view of the subflow up to date, where a scheduler is asked.
     #[inline]
     pub(crate) fn refresh_view(&self, cx: &Context<'_>, end: &mut SenderEnd) {
         if !end.is_scheduled {
-            let i = self.id.index();
-            end.views[i].srtt_us = end.cc.subflows[i].srtt_us;
             return;
         }
         self.show(end);

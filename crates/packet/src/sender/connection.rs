@@ -83,6 +83,15 @@ impl SenderEnd {
         self.space = self.space & !(1 << i) | u8::from(self.views[i].has_space()) << i;
     }
 
+    /// Notes that one more segment of subflow `i` is on its way, where a scheduler is asked.
+    #[inline(always)]
+    pub(super) fn note_new_in_flight(&mut self, i: usize) {
+        if self.is_scheduled {
+            self.views[i].in_flight += 1;
+            self.note_space(i);
+        }
+    }
+
     /// Whether new data can only go to subflow `i`, which has space, whatever the state of the scheduler.
     #[inline(always)]
     pub(crate) fn leaves_no_choice_but(&self, i: usize) -> bool {

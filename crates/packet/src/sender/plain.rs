@@ -2,9 +2,8 @@
 //! case, and no more. See `fast`.
 
 use super::connection::SenderEnd;
-use super::rack::ACK_DELAY_NS;
 use super::scoreboard::Segment;
-use super::subflow::{Congestion, SubflowSender, Waiting};
+use super::subflow::{Congestion, SubflowSender};
 use crate::config::Config;
 use crate::event::EventQueue;
 use crate::packet::{ECE, Packet, Stamp};
@@ -66,19 +65,11 @@ impl SubflowSender {
     /// Sets the timer anew, as [`Self::arm`] does.
     #[inline(always)]
     fn arm_plain(&mut self, (config, s): (&Config, usize), now_ns: u64, queue: &mut EventQueue) {
-        let outstanding = self.board.outstanding();
-        if outstanding == 0 {
+        if self.board.outstanding() == 0 {
             return self.timer.clear();
         }
-        let (rto_ns, srtt_us) = (self.rtt.rto_ns(), self.rtt.srtt_us());
-        let delay_ns = if config.is_rack() && srtt_us > 0 {
-            self.waiting = Waiting::Probe;
-            let lone_ns = if outstanding == 1 { ACK_DELAY_NS } else { 0 };
-            (2_000 * u64::from(srtt_us) + lone_ns).min(rto_ns)
-        } else {
-            self.waiting = Waiting::Retransmission;
-            rto_ns
-        };
+        let delay_ns;
+        (self.waiting, delay_ns) = self.patience(config, true);
         self.timer.set(now_ns + delay_ns, config.sources.rto(s), queue);
     }
 
@@ -93,11 +84,7 @@ impl SubflowSender {
     #[inline(always)]
     pub(crate) fn note_sent(&mut self, end: &mut SenderEnd, dsn: u32, len: u16, now_ns: u64) -> u32 {
         let ssn = self.board.push(Segment::new(dsn, len, Stamp::at(now_ns)));
-        if end.is_scheduled {
-            let i = self.id.index();
-            end.views[i].in_flight += 1;
-            end.note_space(i);
-        }
+        end.note_new_in_flight(self.id.index());
         self.stats.segments += 1;
         self.last_send_ns = now_ns;
         self.reduction.out += 1;

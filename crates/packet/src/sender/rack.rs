@@ -9,13 +9,14 @@ use joulepath_controllers::LossKind;
 
 use super::connection::{Sender, SenderEnd};
 use super::subflow::{Congestion, Probe, Reduction, SubflowSender, Waiting};
+use crate::config::Config;
 use crate::context::Context;
 use crate::packet::{Packet, Stamp};
 use crate::subflow::Phase;
 
 /// How long a probe of a single outstanding segment waits for a delayed ACK, ns (RFC 8985, section 7.2:
 /// TLP.max_ack_delay; Linux: the least RTO).
-pub(super) const ACK_DELAY_NS: u64 = 200_000_000;
+const ACK_DELAY_NS: u64 = 200_000_000;
 
 impl Sender<'_> {
     /// The timer of [`SubflowSender::judge_by_time`] expired.
@@ -66,18 +67,23 @@ impl SubflowSender {
         if self.board.is_empty() {
             return self.timer.clear();
         }
-        let rto_ns = self.rtt.rto_ns();
-        let srtt_us = self.rtt.srtt_us();
         let calm =
             self.phase == Phase::Established && matches!(self.congestion, Congestion::Open | Congestion::Cwr);
-        let may_probe = cx.config.is_rack() && calm && srtt_us > 0 && self.probe.is_none();
-        let (waiting, delay_ns) = if may_probe && !self.board.has_gaps() {
+        let may_probe = calm && self.probe.is_none() && !self.board.has_gaps();
+        let (waiting, delay_ns) = self.patience(cx.config, may_probe);
+        self.wait(cx, waiting, delay_ns);
+    }
+
+    /// What the timer waits for, and how long; a probe only if that may be sent.
+    #[inline(always)]
+    pub(super) fn patience(&self, config: &Config, may_probe: bool) -> (Waiting, u64) {
+        let (rto_ns, srtt_us) = (self.rtt.rto_ns(), self.rtt.srtt_us());
+        if may_probe && config.is_rack() && srtt_us > 0 {
             let lone_ns = if self.board.outstanding() == 1 { ACK_DELAY_NS } else { 0 };
             (Waiting::Probe, (2_000 * u64::from(srtt_us) + lone_ns).min(rto_ns))
         } else {
             (Waiting::Retransmission, rto_ns)
-        };
-        self.wait(cx, waiting, delay_ns);
+        }
     }
 
     fn wait(&mut self, cx: &mut Context<'_>, waiting: Waiting, delay_ns: u64) {

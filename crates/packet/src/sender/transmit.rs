@@ -82,10 +82,7 @@ impl SubflowSender {
         }
         let segment = Segment::new(dsn, len, Stamp::at(cx.now_ns));
         let ssn = self.board.push(segment);
-        if end.is_scheduled {
-            end.views[self.id.index()].in_flight += 1;
-            end.note_space(self.id.index());
-        }
+        end.note_new_in_flight(self.id.index());
         self.transmit(cx, ssn, segment, 0);
     }
 
