@@ -47,7 +47,7 @@ bench-peers: ## the packet engine against ns-2 and ns-3, in one run
 	benches/peers/build.sh
 	cargo bench --locked --package joulepath-packet --bench workloads -- --peers
 
-validate-peers: ## goodput, loss and queue of the packet engine against ns-2 and ns-3, into docs/models/packet.md; an hour
+validate-peers: ## goodput, loss and queue of the packet engine against ns-2 and ns-3, into docs/models/packet.md; half an hour
 	@scripts/setup.sh build
 	benches/peers/build.sh
 	cargo build --locked --package joulepath-packet --example once

@@ -36,11 +36,14 @@ STUDENT = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228
 
 
 def flows_of(case, seed):
-    """(group, start in s, one-way delay of the access links in s) of each flow; the same in all simulators."""
+    """(group, start in s, one-way delay of the access links in s) of each flow; the same in all simulators. With `spread` (%)
+    each flow of a group has an RTT of its own, uniform around the group's."""
     draw = random.Random(f"{case['name']}/{seed}")
     groups = zip(case["rtt"], case["flows"])
-    return [(group, round(draw.random(), 6), rtt / 2000 - BOTTLENECK_S)
-            for group, (rtt, count) in enumerate(groups) for _ in range(count)]
+    flows = [(group, round(draw.random(), 6), rtt) for group, (rtt, count) in enumerate(groups) for _ in range(count)]
+    spread = case.get("spread", 0) / 100
+    return [(group, start, round(rtt * (1 + draw.uniform(-spread, spread)) / 2000 - BOTTLENECK_S, 6))
+            for group, start, rtt in flows]
 
 
 def host_delay_s(case):
@@ -51,7 +54,7 @@ def host_delay_s(case):
 
 def options_of(case, seed):
     """What ns-2 and ns-3 are told about a case. Flows with one RTT and hosts that answer at once need no access links."""
-    alone = len(case["rtt"]) == 1 and not host_delay_s(case)
+    alone = len(case["rtt"]) == 1 and not host_delay_s(case) and not case.get("spread")
     flows = ",".join(f"{group}:{start}:{0 if alone else access:.6f}" for group, start, access in flows_of(case, seed))
     return {"rate": case["rate"] * 1e6, "delay": case["rtt"][0] / 2000 if alone else BOTTLENECK_S, "queue": case["queue"], "loss": case.get("loss", 0) / 100,
             "mark": case.get("mark", 0), "start": case["start"], "stop": case["stop"], "seed": seed,
@@ -69,11 +72,12 @@ def scenario_of(case, seed, changes):
     if "mark" in case:
         lines.append(f'ecn_threshold = "{case["mark"]} packets"')
     lines += ['[link.up]', 'queue = "100000 packets"']
-    for group, rtt in enumerate(case["rtt"]):
-        lines += ['[[path]]', f'name = "group{group}"', 'via = ["bottleneck"]',
-                  f'delay = "{rtt / 2 - BOTTLENECK_S * 1000:g} ms"', 'energy = "free"']
-    for number, (group, start, _) in enumerate(flows_of(case, seed)):
-        lines += ['[[connection]]', f'name = "flow{number}"', f'paths = ["group{group}"]', f'start = "{start * 1e6:.0f} us"']
+    flows = flows_of(case, seed)
+    paths = {delay: f"path{number}" for number, delay in enumerate(dict.fromkeys(delay for _, _, delay in flows))}
+    for delay, name in paths.items():
+        lines += ['[[path]]', f'name = "{name}"', 'via = ["bottleneck"]', f'delay = "{delay * 1e6:.0f} us"', 'energy = "free"']
+    for number, (_, start, delay) in enumerate(flows):
+        lines += ['[[connection]]', f'name = "flow{number}"', f'paths = ["{paths[delay]}"]', f'start = "{start * 1e6:.0f} us"']
     return "\n".join(lines) + "\n"
 
 
@@ -106,6 +110,9 @@ SIMULATORS = {
     "sack": ("Joulepath, `sack`", run_joulepath, {"recovery": '"sack"'}),
     "sack1": ("ns-2, Sack1", run_ns2, {"agent": "Sack1"}),
 }
+# Conditions: what is added to a case, as items.
+AT_ONCE = ()
+HOSTS_TAKE_TIME = (("hosts_take_time", True),)
 # With which of Joulepath's columns each of the others is compared.
 PARTNERS = {"linux": "rack", "ns3": "rack", "sack1": "sack"}
 
@@ -203,12 +210,12 @@ def name_of(case, measure):
     return "marks, %" if measure == "signal" and "mark" in case else NAMES[measure]
 
 
-def table(cases, simulators, estimates, delayed):
+def table(cases, simulators, estimates, conditions):
     titles = [SIMULATORS[simulator][0] for simulator in simulators]
     lines = [f"| case | measure | {' | '.join(titles)} |", "|---|---|" + "---|" * len(titles)]
     for case in cases:
         title = title_of(case)
-        found = {simulator: estimates[case["name"], simulator, (), delayed] for simulator in simulators}
+        found = {simulator: estimates[case["name"], simulator, (), conditions] for simulator in simulators}
         for measure in found["rack"]:
             cells = []
             for simulator in simulators:
@@ -241,8 +248,9 @@ def differences(causes, cases, estimates):
 
 
 def keys_of(cause):
-    """What a cause compares, before and after the switch: (case, simulator, changes, whether hosts take time)."""
-    before, then = cause.get("hosts_take_time", False), cause.get("then_hosts_take_time", False)
+    """What a cause compares, before and after the switch: (case, simulator, changes, conditions)."""
+    before = HOSTS_TAKE_TIME if cause.get("hosts_take_time") else AT_ONCE
+    then = tuple(sorted(cause.get("then_case", {}).items()))
 
     def switched(side):
         return cause["case"], cause[side], tuple(sorted(cause.get(f"{side}_changes", {}).items())), then
@@ -251,11 +259,11 @@ def keys_of(cause):
 
 
 def estimate_all(wanted, cases, seeds, jobs):
-    """The estimates of (case, simulator, changes, whether hosts take time)."""
+    """The estimates of (case, simulator, changes, conditions)."""
     by_name = {case["name"]: case for case in cases}
     wanted = list(dict.fromkeys(wanted))
-    tasks = [(simulator, by_name[name] | {"hosts_take_time": delayed}, seed, dict(changes))
-             for name, simulator, changes, delayed in wanted for seed in range(1, seeds[simulator] + 1)]
+    tasks = [(simulator, by_name[name] | dict(conditions), seed, dict(changes))
+             for name, simulator, changes, conditions in wanted for seed in range(1, seeds[simulator] + 1)]
     runs = iter(run_all(tasks, jobs))
     estimates = {}
     for key in wanted:
@@ -276,7 +284,7 @@ def write(text):
 
 def parse():
     parser = argparse.ArgumentParser(description="Compares the packet engine with ns-2 and ns-3.")
-    parser.add_argument("--seeds", type=int, default=8, help="runs of each case (default 8)")
+    parser.add_argument("--seeds", type=int, default=24, help="runs of each case (default 24)")
     parser.add_argument("--ns3-seeds", type=int, default=4, help="runs of ns-3, which is a hundred times slower (default 4)")
     parser.add_argument("--case", action="append", help="only this one; may be repeated")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time (default: all cores)")
@@ -300,17 +308,17 @@ def main():
     seeds = {simulator: arguments.ns3_seeds if simulator == "ns3" else arguments.seeds for simulator in SIMULATORS}
     several = [case for case in cases if sum(case["flows"]) > 1]
     fast = [simulator for simulator in SIMULATORS if simulator != "ns3"]
-    wanted = [(case["name"], simulator, (), False) for case in cases for simulator in SIMULATORS]
-    wanted += [(case["name"], simulator, (), True) for case in several for simulator in fast]
+    wanted = [(case["name"], simulator, (), AT_ONCE) for case in cases for simulator in SIMULATORS]
+    wanted += [(case["name"], simulator, (), HOSTS_TAKE_TIME) for case in several for simulator in fast]
     wanted += [key for cause in causes for key in keys_of(cause)]
     estimates = estimate_all(wanted, cases, seeds, arguments.jobs)
     text = f"""Hosts answer at once. Joulepath and ns-2: {seeds['rack']} seeds, ns-3: {seeds['ns3']}.
 
-{table(cases, SIMULATORS, estimates, False)}
+{table(cases, SIMULATORS, estimates, AT_ONCE)}
 
 The same with hosts that take a random time, up to that of a packet on the bottleneck, before they send:
 
-{table(several, fast, estimates, True)}
+{table(several, fast, estimates, HOSTS_TAKE_TIME)}
 
 Causes:
 
