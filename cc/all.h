@@ -22,12 +22,14 @@
 #include "mveno.h"
 #include "olia.h"
 #include "reno.h"
+#include "westwood.h"
 #include "wvegas.h"
 
 #define MPCC_CONTROLLERS(X) \
 	X(reno, RENO)       \
 	X(cubic, CUBIC)     \
 	X(dctcp, DCTCP)     \
+	X(westwood, WESTWOOD) \
 	X(ewtcp, EWTCP)     \
 	X(coupled, COUPLED) \
 	X(lia, LIA)         \
