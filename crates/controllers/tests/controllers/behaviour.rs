@@ -449,7 +449,7 @@ fn the_default_of_every_parameter_is_what_a_new_connection_has() {
     }
 }
 
-/// Rounds with a queue, marks and two paths of unlike delay: a trace on which every parameter has something
+/// Rounds of unlike rates with a queue, marks and two paths of unlike delay: a trace on which every parameter has something
 /// to do.
 fn trace(controller: Controller, params: &[(&str, &str)]) -> Vec<u32> {
     let mut connection = established(controller, &[(60, 50_000), (240, 200_000)]);
@@ -470,7 +470,7 @@ fn trace(controller: Controller, params: &[(&str, &str)]) -> Vec<u32> {
             let rtt_us = base_us + 400 * (step % 50) * (1 + i as u32);
             let flags = LIMITED.with(AckFlags::ROUND_END, step % 10 == 9).with(AckFlags::ECE, step % 7 == 0);
             connection.subflows[i].srtt_us = base_us + 8_000;
-            controller.on_ack(&mut connection, i, 4, rtt_us, flags);
+            controller.on_ack(&mut connection, i, 4 + step / 10 % 3, rtt_us, flags);
             if (step + 40 * i as u32) % 97 == 96 {
                 let kind = if step % 2 == 0 { LossKind::FastRetransmit } else { LossKind::Ecn };
                 let ssthresh = controller.on_loss(&mut connection, i, kind);
