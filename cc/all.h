@@ -2,6 +2,8 @@
 /*
  * all.h - every congestion controller, in the order in which they are shown.
  * X(name, PREFIX): mpcc_ops_<name> is the controller, <PREFIX>_PARAMS its parameters.
+ *
+ * MPCC_OWNERS are those that own the window; the kernel's wrapper in crates/kernel runs the others.
  */
 #ifndef MPCC_ALL_H
 #define MPCC_ALL_H
@@ -25,6 +27,8 @@
 #include "westwood.h"
 #include "wvegas.h"
 
+#define MPCC_OWNERS(X)
+
 #define MPCC_CONTROLLERS(X) \
 	X(reno, RENO)       \
 	X(cubic, CUBIC)     \
@@ -43,6 +47,7 @@
 	X(eemptcp, EEMPTCP) \
 	X(dts, DTS)         \
 	X(edts, EDTS)       \
-	X(cwa, CWA)
+	X(cwa, CWA)         \
+	MPCC_OWNERS(X)
 
 #endif

@@ -52,10 +52,12 @@ mod bpf {
         fs::write(out.join("objects.rs"), table).expect("OUT_DIR can be written");
     }
 
-    /// The controllers' names, from the list in cc/all.h.
+    /// The names of the controllers that bpf/controller.bpf.c can run, from the list in cc/all.h: those of
+    /// MPCC_CONTROLLERS. What owns its window (MPCC_OWNERS) needs `cong_control`, which the wrapper lacks.
     fn controllers() -> Vec<String> {
         let list = fs::read_to_string("cc/all.h").expect("cc/all.h");
-        let names: Vec<String> = list
+        let (_, own_list) = list.split_once("#define MPCC_CONTROLLERS(X)").expect("cc/all.h lists them");
+        let names: Vec<String> = own_list
             .lines()
             .filter_map(|line| line.trim().strip_prefix("X("))
             .filter_map(|entry| entry.split(',').next())

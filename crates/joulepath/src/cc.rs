@@ -41,7 +41,7 @@ fn find(name: &str) -> Result<Controller, Failure> {
 fn list(options: &CcJson) -> Result<Exit, Failure> {
     let available = cc::available()?;
     let default = cc::default()?;
-    let rows: Vec<_> = Controller::all()
+    let rows: Vec<_> = cc::controllers()
         .map(|controller| {
             let name = kernel_name(controller);
             let state = match () {
@@ -70,7 +70,7 @@ fn list(options: &CcJson) -> Result<Exit, Failure> {
 }
 
 fn others(available: &[String]) -> String {
-    let ours: BTreeSet<_> = Controller::all().map(kernel_name).collect();
+    let ours: BTreeSet<_> = cc::controllers().map(kernel_name).collect();
     available.iter().filter(|name| !ours.contains(*name)).cloned().collect::<Vec<_>>().join(", ")
 }
 
@@ -114,7 +114,7 @@ fn each<T>(all: Vec<T>, mut work: impl FnMut(T) -> KernelResult<()>) -> Result<E
 fn load(names: &CcNames) -> Result<Exit, Failure> {
     let available = cc::available()?;
     let controllers = match names.all {
-        true => Controller::all().filter(|&controller| !replaced_by_kernel(controller, &available)).collect(),
+        true => cc::controllers().filter(|&controller| !replaced_by_kernel(controller, &available)).collect(),
         false => names.names.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>()?,
     };
     if let Some(theirs) = controllers.iter().find(|&&controller| replaced_by_kernel(controller, &available)) {

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use joulepath_controllers::{Connection, Controller};
 use joulepath_kernel::Namespace;
-use joulepath_kernel::cc::{Cost, Counting, Registered};
+use joulepath_kernel::cc::{Cost, Counting, Registered, controllers};
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits, PathManager};
 use joulepath_kernel::mptcp::socket::{Options, Protocol, accept_within, connect_within, listen};
 use joulepath_lab::Program;
@@ -126,7 +126,7 @@ fn acks() {
         "{:<10} {:>10} {:>12} {:>10} {:>12}",
         "controller", "ACKs", "ns per ACK", "losses", "ns per loss"
     );
-    for controller in Controller::all() {
+    for controller in controllers() {
         let [ack, loss] = acks_of(&register(controller));
         let ns = |cost: Cost| cost.per_call_ns().map_or("–".into(), |ns| format!("{ns:.0}"));
         println!(

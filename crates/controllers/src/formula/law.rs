@@ -8,7 +8,7 @@
 //! ```
 
 use super::Path;
-use crate::{Connection, Controller, ParamValue};
+use crate::{Capability, Connection, Controller, ParamValue};
 
 /// Relative difference below which the two sides of a comparison count as equal, because the integer code
 /// compares exactly.
@@ -149,8 +149,9 @@ impl WindowFloor {
 }
 
 impl Law {
-    /// The definition of `controller` with the parameters that are set in `connection`.
-    pub fn of(controller: Controller, connection: &Connection) -> Self {
+    /// The definition of `controller` with the parameters that are set in `connection`. `None` for one that
+    /// owns its window: it follows measurements and has no increase per ACK.
+    pub fn of(controller: Controller, connection: &Connection) -> Option<Self> {
         let value = |name: &str| {
             controller.param_value(connection, name).expect("a law names parameters of its controller")
         };
@@ -169,7 +170,10 @@ impl Law {
             latest: is("rtt", "latest"),
             kappa,
         };
-        match controller.name() {
+        if controller.has(Capability::OwnsWindow) {
+            return None;
+        }
+        Some(match controller.name() {
             "cubic" => Law::Cubic,
             "dctcp" => Law::Dctcp,
             "westwood" => Law::Westwood,
@@ -213,7 +217,7 @@ impl Law {
             },
             "reno" => Law::Reno,
             other => unreachable!("`{other}` is in cc/all.h and has no law here: write it"),
-        }
+        })
     }
 
     /// The formula as text, for users.

@@ -36,7 +36,7 @@ pub use control::{Control, ControlKey, Controls, Field, Heard, Lease};
 pub use cost::{Cost, Counting};
 pub use manager::{Change, Healed, Loading, Manager, Restored, Unloading};
 pub use mover::Moves;
-pub use object::{Registered, probe};
+pub use object::{Registered, controllers, probe};
 pub use pins::{PREFIX, kernel_name};
 pub use subflow::SubflowState;
 pub use sysctl::{available, built_in, default};

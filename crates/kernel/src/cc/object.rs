@@ -31,6 +31,21 @@ const OPS: &str = "jp_ops";
 const PARAMETERS: &str = ".rodata.params";
 const LOADED: &str = ".rodata.load";
 
+/// The controllers that the kernel can run, baselines first: all but those that
+/// [own their window](joulepath_controllers::Capability::OwnsWindow).
+pub fn controllers() -> impl Iterator<Item = Controller> {
+    Controller::all().filter(|controller| OBJECTS.iter().any(|(name, _)| *name == controller.name()))
+}
+
+fn owns_its_window(controller: Controller) -> Error {
+    let name = controller.name();
+    Error::Unsupported {
+        what: format!("loading the controller {name}"),
+        why: "it owns its window, and our eBPF programs run controllers that do not".to_owned(),
+        remedy: format!("joulepath run --engine packet --policy {name} SCENARIO"),
+    }
+}
+
 /// Maps of an earlier load, to be used again.
 pub(super) struct SharedMaps {
     pub(super) controls: MapHandle,
@@ -54,10 +69,9 @@ impl Loaded {
         quiet();
         let what = format!("the controller {} as {name}", controller.name());
         let loaded_ns = boot_ns();
-        let (_, bytes) = OBJECTS
-            .iter()
-            .find(|(known, _)| *known == controller.name())
-            .expect("build.rs compiles every controller of the registry");
+        let Some((_, bytes)) = OBJECTS.iter().find(|(known, _)| *known == controller.name()) else {
+            return Err(owns_its_window(controller));
+        };
         let mut open = open(&what, bytes)?;
         set_name(&mut open, name);
         set_words(&mut open, PARAMETERS, connection_words(parameters));

@@ -5,6 +5,7 @@ use std::process::Command;
 use std::slice;
 
 use joulepath_controllers::{AckFlags, Connection, Controller, LossKind, Subflow};
+use joulepath_kernel::cc::controllers;
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -164,7 +165,7 @@ fn compare(
 
 #[test(needs(ROOT, BPF))]
 fn every_controller_computes_the_same_in_the_kernel_as_in_the_simulator() {
-    for controller in Controller::all() {
+    for controller in controllers() {
         let kernel = InKernel::load(controller);
         let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
         TestRunner::new_with_rng(

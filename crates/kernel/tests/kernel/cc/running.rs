@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use joulepath_controllers::{Connection, Controller};
 use joulepath_kernel::Error;
-use joulepath_kernel::cc::{Control, ControlKey, Field, Heard, Lease, Registered, SubflowState, available};
+use joulepath_kernel::cc::{
+    Control, ControlKey, Field, Heard, Lease, Registered, SubflowState, available, controllers,
+};
 use joulepath_kernel::mptcp::info::full_info;
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits, PathManager};
 use joulepath_kernel::mptcp::socket::{Options, Protocol, accept_within, connect_within, listen};
@@ -175,7 +177,7 @@ pub(crate) fn netns(net: &Net) -> Cookie {
 
 #[test(needs(NET, BPF))]
 fn every_controller_is_taken_by_the_kernel_and_leaves_it() {
-    for controller in Controller::all() {
+    for controller in controllers() {
         let registered = register(controller.name());
         assert!(available().unwrap().iter().any(|name| name == registered.name()), "{}", controller.name());
         let name = registered.name().to_owned();

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use joulepath_controllers::Controller;
+use joulepath_kernel::cc::controllers;
 
 use super::{run, scenario};
 
@@ -32,7 +32,7 @@ size = "100 MB"
 fn a_hundred_megabytes_arrive_under_every_controller_with_one_percent_lost() {
     let scenario = scenario(LOSSY);
     let began = Instant::now();
-    for controller in Controller::all() {
+    for controller in controllers() {
         let name = controller.name();
         let result =
             run(&scenario, &format!("mptcp[cc={name}]")).unwrap_or_else(|error| panic!("{name}: {error}"));
