@@ -9,6 +9,7 @@
 #define MPCC_ALL_H
 
 #include "balia.h"
+#include "bbr1.h"
 #include "coupled.h"
 #include "cubic.h"
 #include "cwa.h"
@@ -24,14 +25,17 @@
 #include "mveno.h"
 #include "olia.h"
 #include "reno.h"
+#include "westwood.h"
 #include "wvegas.h"
 
-#define MPCC_OWNERS(X)
+#define MPCC_OWNERS(X) \
+	X(bbr1, BBR1)
 
 #define MPCC_CONTROLLERS(X) \
 	X(reno, RENO)       \
 	X(cubic, CUBIC)     \
 	X(dctcp, DCTCP)     \
+	X(westwood, WESTWOOD) \
 	X(ewtcp, EWTCP)     \
 	X(coupled, COUPLED) \
 	X(lia, LIA)         \

@@ -266,7 +266,7 @@ proptest! {
         }
     }
 
-    /// Alone, every controller but CUBIC and wVegas is NewReno; DCTCP as long as nothing is marked.
+    /// Alone, every controller but CUBIC, Westwood+ and wVegas is NewReno; DCTCP as long as nothing is marked.
     #[test]
     fn a_coupled_controller_with_one_subflow_is_newreno(
         cwnd in window(), ssthresh in window(), srtt_us in rtt(), idle_sibling in any::<bool>(),
@@ -274,7 +274,8 @@ proptest! {
     ) {
         let reno = Controller::by_name("reno").unwrap();
         let applies = |controller: &Controller| {
-            !matches!(controller.name(), "cubic" | "wvegas") && !controller.has(Capability::OwnsWindow)
+            let unlike = matches!(controller.name(), "cubic" | "westwood" | "wvegas");
+            !unlike && !controller.has(Capability::OwnsWindow)
         };
         for controller in Controller::all().filter(applies) {
             let start = || {
