@@ -122,7 +122,6 @@ struct inet_connection_sock {
 	u8 icsk_ca_state : 5, icsk_ca_setsockopt : 1;
 	u8 icsk_retransmits;
 	u8 icsk_pending;
-	u32 icsk_rto;
 	struct {
 		u8 pending;
 	} icsk_ack;
@@ -149,7 +148,6 @@ struct tcp_sock {
 	u32 lost_out;
 	u32 sacked_out;
 	u32 retrans_out;
-	u32 lsndtime;
 	u32 rcv_nxt;
 	u32 total_retrans;
 	u64 tcp_mstamp;

@@ -208,14 +208,7 @@ u32 BPF_PROG(jp_op_ssthresh, struct sock *sk)
 	return tp->snd_ssthresh;
 }
 
-/* Sending restarts after a silence longer than a retransmission timeout (RFC 2861). */
-MPCC_INLINE bool jp_restarts(struct jp_scratch *s, struct tcp_sock *tp)
-{
-	u32 silent = (u32)bpf_jiffies64() - tp->lsndtime;
-
-	return s->acked_once && (s32)(silent - tp->inet_conn.icsk_rto) > 0;
-}
-
+/* Sending restarts: a packet leaves while none is in flight, as the packet engine tells it. */
 SEC("struct_ops")
 void BPF_PROG(jp_op_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
@@ -232,7 +225,7 @@ void BPF_PROG(jp_op_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		jp_receive_mark(s, tp, event == CA_EVENT_ECN_IS_CE);
 		return;
 	}
-	if (!jp_restarts(s, tp))
+	if (!s->acked_once)
 		return;
 	jp_gather(s, sk, tp);
 	jp_begin(s, tp, MPCC_RESTARTS);
