@@ -2,11 +2,14 @@
 /*
  * all.h - every congestion controller, in the order in which they are shown.
  * X(name, PREFIX): mpcc_ops_<name> is the controller, <PREFIX>_PARAMS its parameters.
+ *
+ * MPCC_OWNERS are those that own the window; the kernel's wrapper in crates/kernel runs the others.
  */
 #ifndef MPCC_ALL_H
 #define MPCC_ALL_H
 
 #include "balia.h"
+#include "bbr1.h"
 #include "coupled.h"
 #include "cubic.h"
 #include "cwa.h"
@@ -22,12 +25,17 @@
 #include "mveno.h"
 #include "olia.h"
 #include "reno.h"
+#include "westwood.h"
 #include "wvegas.h"
+
+#define MPCC_OWNERS(X) \
+	X(bbr1, BBR1)
 
 #define MPCC_CONTROLLERS(X) \
 	X(reno, RENO)       \
 	X(cubic, CUBIC)     \
 	X(dctcp, DCTCP)     \
+	X(westwood, WESTWOOD) \
 	X(ewtcp, EWTCP)     \
 	X(coupled, COUPLED) \
 	X(lia, LIA)         \
@@ -41,6 +49,7 @@
 	X(eemptcp, EEMPTCP) \
 	X(dts, DTS)         \
 	X(edts, EDTS)       \
-	X(cwa, CWA)
+	X(cwa, CWA)         \
+	MPCC_OWNERS(X)
 
 #endif

@@ -11,6 +11,9 @@
  * nothing. mpcc_run.h keeps the books (RTT, losses, rounds, fractions of a packet); slow start, loss recovery
  * and RTO belong to whoever runs it.
  *
+ * A controller that owns its window (MPCC_OWNS_WINDOW) supplies `control` in place of all that: it sets cwnd,
+ * ssthresh and the pacing rate in every state, as the kernel's `cong_control` does.
+ *
  * Pull-only: a controller reads all of `conn`, and writes nothing but conn->sub[self]. That is what the
  * kernel allows: a sibling socket can be read, never written.
  *
@@ -55,6 +58,7 @@ typedef long long s64;
 #define MPCC_MAX_SUBFLOWS  8           /* subflows: the kernel's limit per connection */
 #define MPCC_MAX_PARAMS    8           /* parameters of one controller */
 #define MPCC_PRIV_BYTES    104         /* bytes: icsk_ca_priv of a Linux socket */
+#define MPCC_AREA_BYTES    128         /* bytes: private area of a controller that owns its window */
 #define MPCC_CWND_MAX      (1U << 20)  /* packets: cap of every window */
 #define MPCC_SSTHRESH_MIN  2U          /* packets: RFC 5681, eq. (4) */
 #define MPCC_SSTHRESH_NONE 0x7fffffffU /* packets: no threshold yet (Linux TCP_INFINITE_SSTHRESH) */
@@ -82,23 +86,67 @@ enum mpcc_event_flags {
 	MPCC_ECE = 1,          /* this ACK echoes a congestion mark */
 	MPCC_CWND_LIMITED = 2, /* the sender was held by cwnd; otherwise no window grows */
 	MPCC_ROUND_END = 4,    /* one RTT round ends with this ACK */
-};
-
-/* One ACK. */
-struct mpcc_event {
-	u32 acked;  /* packets newly acknowledged */
-	u32 rtt_us; /* us: RTT sample, 0 = none */
-	u32 flags;  /* enum mpcc_event_flags */
+	/* The rest is told to `control` only. */
+	MPCC_APP_LIMITED = 8,  /* the rate sample has an interval without data to send: it is a lower bound */
+	MPCC_STARTS = 16,      /* a subflow starts: no ACK, the area is all zero; srtt_us may be known */
+	MPCC_EPISODE = 32,     /* a loss episode starts: the first loss of a window of data */
+	MPCC_TIMED_OUT = 64,   /* a retransmission timeout: no ACK; the runner has set cwnd to 1 */
+	MPCC_RESTARTS = 128,   /* sending restarts after idle: no ACK */
+	MPCC_IN_VAIN = 256,    /* the last episode was none: what was taken for lost was only late */
 };
 
 /*
+ * One ACK; for `control` also what else happens to a subflow. All counts are of packets.
+ *
+ * The rate sample is the kernel's (struct rate_sample, tcp_rate.c): from the departure of the latest packet
+ * that this ACK covers, `delivered` packets arrived in interval_us, which is the longer one of the times that
+ * they took to be sent and to be acknowledged.
+ */
+struct mpcc_event {
+	u32 acked;  /* packets newly acknowledged; to `control` also by SACK */
+	u32 rtt_us; /* us: RTT sample, 0 = none */
+	u32 flags;  /* enum mpcc_event_flags */
+	/* For `control`; 0 to all other hooks. */
+	u32 lost;            /* newly judged lost since the last call (the kernel: tcp_sock.lost) */
+	u32 marked;          /* those of `acked` that carried a congestion mark (delivered_ce) */
+	u32 prior_in_flight; /* in flight before this ACK */
+	u32 in_flight;       /* in flight now, before anything is sent in answer */
+	u32 mss;             /* bytes of payload in a full packet */
+	u32 total_delivered; /* delivered since the subflow started, wraps (tcp_sock.delivered) */
+	u32 prior_delivered; /* sample: total_delivered when its packet left */
+	u32 delivered;       /* sample: delivered over interval_us */
+	u32 interval_us;     /* sample: us, 0 = no sample */
+};
+
+/*
+ * Memory of a controller that owns its window; 128 bytes, zero at MPCC_STARTS. In the kernel it is storage of
+ * the socket (BPF_MAP_TYPE_SK_STORAGE). Siblings do not see it: what they shall see goes into own.word.
+ * A controller lays a struct of its own over it with MPCC_AREA().
+ */
+struct mpcc_area {
+	u64 word[MPCC_AREA_BYTES / 8];
+} __attribute__((may_alias));
+
+#define MPCC_AREA(type)                                                                    \
+	_Static_assert(sizeof(struct type) <= MPCC_AREA_BYTES, "must fit struct mpcc_area"); \
+	MPCC_INLINE struct type *type##_area(struct mpcc_area *area)                       \
+	{                                                                                  \
+		return (struct type *)area;                                                \
+	}                                                                                  \
+	struct type
+
+/*
  * What a subflow keeps for itself and shows to its siblings. Fits icsk_ca_priv.
- * The runner keeps the upper part, the control plane writes the four marked (cp), the controller owns wide
- * and word.
+ * The runner keeps the upper part, the control plane writes those marked (cp), the controller owns wide and
+ * word. icsk_ca_priv is full: three fields are one thing where the runner computes the window, and another one
+ * where the controller owns it (own:).
  */
 struct mpcc_own {
-	s64 acc;                  /* Q32 packets: fraction not yet in cwnd, within (-1, 1) */
-	s64 cached_step;          /* Q32 packets: reusable increase, see mpcc_ops.cache_acks */
+	s64 acc; /* Q32 packets: fraction not yet in cwnd, within (-1, 1) */
+	union {
+		s64 cached_step; /* Q32 packets: reusable increase, see mpcc_ops.cache_acks */
+		u64 pacing_rate; /* own: bytes of payload per second, 0 = not paced */
+	};
 	u64 rtt_sum_us;           /* us: sum of this round's RTT samples */
 	u64 wide[1];              /* private to the controller */
 	u32 rtt_count;            /* RTT samples in this round */
@@ -112,8 +160,14 @@ struct mpcc_own {
 	u32 path_price;   /* (cp) Q16: price of the path's queues and energy */
 	u32 loss;         /* (cp) Q30: loss probability, 0 = unknown: taken from the acked counts */
 	u32 round_end;    /* for the runner: sequence number that ends the RTT round */
-	u32 cached_cwnd;  /* packets: window that cached_step is for */
-	u32 cache_left;   /* packets for which cached_step may still be used */
+	union {
+		u32 cached_cwnd; /* packets: window that cached_step is for */
+		u32 group; /* own (cp): subflows of one number share a bottleneck, 0 = none known */
+	};
+	union {
+		u32 cache_left;     /* packets for which cached_step may still be used */
+		u32 history_rtt_us; /* own (cp) us: least RTT known of the path, 0 = unknown */
+	};
 	u32 word[5];      /* private to the controller */
 };
 _Static_assert(sizeof(struct mpcc_own) <= MPCC_PRIV_BYTES, "must fit icsk_ca_priv");
@@ -152,6 +206,7 @@ struct mpcc_conn {
  *   READS_DELAY          how far RTT samples lie above the least one: it answers a queue before it overflows
  *   UNCOUPLED            reads nothing of its siblings, so that they need not be gathered
  *   ACTS_BY_ROUND        `increase` is 0: the window changes when an RTT round ends
+ *   OWNS_WINDOW          `control` sets cwnd, ssthresh and the pacing rate in every state
  */
 enum mpcc_capability {
 	MPCC_READS_ENERGY_COST = 1,
@@ -161,6 +216,7 @@ enum mpcc_capability {
 	MPCC_READS_DELAY = 16,
 	MPCC_UNCOUPLED = 32,
 	MPCC_ACTS_BY_ROUND = 64,
+	MPCC_OWNS_WINDOW = 128,
 };
 #define MPCC_CAPABILITIES(name, flags) enum { mpcc_capabilities_##name = (flags) }
 
@@ -175,7 +231,7 @@ struct mpcc_ops {
 	u32 cache_acks;      /* packets for which one increase may be reused, 0 = never */
 	u32 capabilities;    /* enum mpcc_capability: what it reads, and how it acts */
 
-	/* Required. Q32 packets for one newly acked packet in congestion avoidance. Pure. */
+	/* Required without `control`. Q32 packets for one newly acked packet in congestion avoidance. Pure. */
 	s64 (*increase)(const struct mpcc_conn *conn, u32 self);
 
 	/* Optional. Packets: the window after a loss; default mpcc_half(). Pure. */
@@ -192,6 +248,15 @@ struct mpcc_ops {
 	void (*loss)(struct mpcc_conn *conn, u32 self, enum mpcc_loss_kind kind);
 	/* Optional. Sending restarts after idle. */
 	void (*restart)(struct mpcc_conn *conn, u32 self);
+	/*
+	 * With MPCC_OWNS_WINDOW in place of all hooks above. Called for each ACK in every state, also in recovery
+	 * and after a timeout, and for what else happens (enum mpcc_event_flags). It writes cwnd, ssthresh and
+	 * own.pacing_rate of conn->sub[self]; nobody else does, but for the runner at a timeout (cwnd = 1; the
+	 * kernel: in flight + 1) before this is called. There is no slow start and no rate reduction besides it.
+	 * Siblings that couple take ssthresh for the window while MPCC_RECOVERY is set: set it to the window.
+	 */
+	void (*control)(struct mpcc_conn *conn, u32 self, const struct mpcc_event *event,
+	                struct mpcc_area *area);
 };
 
 /*
@@ -304,6 +369,46 @@ MPCC_INLINE s64 mpcc_scale(s64 step, u32 num, u32 den)
 MPCC_INLINE s64 mpcc_reciprocal(u64 w)
 {
 	return w ? (s64)(((u64)MPCC_PACKET + w - 1) / w) : MPCC_PACKET;
+}
+
+#define MPCC_RATE_BITS 24           /* Q24 packets/us: a bandwidth, as the kernel's BBR has it */
+#define MPCC_RATE_MAX  (1ULL << 34) /* Q24: 1,024 packets/us, beyond any link */
+#define MPCC_GAIN_BITS 8            /* Q8: a gain of a rate or of a window */
+#define MPCC_GAIN_MAX  (1U << 12)   /* Q8: 16 */
+#define MPCC_US_PER_S  1000000U     /* us */
+
+/* packets / interval in Q24 packets/us; 0 without an interval. Packets above 2^24 count as that. */
+MPCC_INLINE u64 mpcc_rate(u32 packets, u32 interval_us)
+{
+	u64 rate;
+
+	if (!interval_us)
+		return 0;
+	rate = ((u64)mpcc_min(packets, 1U << 24) << MPCC_RATE_BITS) / interval_us;
+	return rate < MPCC_RATE_MAX ? rate : MPCC_RATE_MAX;
+}
+
+/* What a rate in Q24 packets/us delivers in time_us, in Q16 packets: at most 2^50. */
+MPCC_INLINE u64 mpcc_delivers(u64 rate, u32 time_us)
+{
+	u64 bounded = rate < MPCC_RATE_MAX ? rate : MPCC_RATE_MAX;
+
+	return bounded * mpcc_min(time_us, MPCC_RTT_MAX_US) >>
+	       (MPCC_RATE_BITS - MPCC_AGGREGATE_BITS);
+}
+
+/*
+ * rate * gain * mss in bytes/s, as own.pacing_rate holds it: rate in Q24 packets/us, gain in Q8. In steps, so
+ * that nothing exceeds 2^64: at most 2^50 bytes/us in Q24, 2^58 in Q28 with the gain, 2^44 in Q14.
+ */
+MPCC_INLINE u64 mpcc_bytes_per_s(u64 rate, u32 gain, u32 mss)
+{
+	enum { MSS_MAX = 1 << 16, FIRST = 4, SECOND = 14 };
+	u64 bytes = (rate < MPCC_RATE_MAX ? rate : MPCC_RATE_MAX) * mpcc_min(mss, MSS_MAX);
+	u64 gained = (bytes >> FIRST) * mpcc_min(gain, MPCC_GAIN_MAX);
+
+	return (gained >> SECOND) * MPCC_US_PER_S >>
+	       (MPCC_RATE_BITS + MPCC_GAIN_BITS - FIRST - SECOND);
 }
 
 /* ---- the connection -------------------------------------------------------------------------- */

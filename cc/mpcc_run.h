@@ -7,6 +7,9 @@
  *        -> mpcc_avoid()      congestion avoidance with what is left
  *   loss -> mpcc_loss()       the new ssthresh; setting cwnd is up to the caller
  *
+ * For a controller that owns its window there is one function besides mpcc_init(), for all that happens:
+ *   mpcc_control()            RTT, packets since the last loss; hook control
+ *
  * srtt_us, now_us and flags are written by the engine or the kernel's wrapper, before the call.
  */
 #ifndef MPCC_RUN_H
@@ -18,13 +21,18 @@
 MPCC_INLINE void mpcc_init(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self)
 {
 	struct mpcc_own *own = &conn->sub[self].own;
+	const struct mpcc_own told = *own;
 
 	*own = (struct mpcc_own){
-		.energy_cost = own->energy_cost,
-		.target_share = own->target_share,
-		.path_price = own->path_price,
-		.loss = own->loss,
+		.energy_cost = told.energy_cost,
+		.target_share = told.target_share,
+		.path_price = told.path_price,
+		.loss = told.loss,
 	};
+	if (ops->control) {
+		own->group = told.group;
+		own->history_rtt_us = told.history_rtt_us;
+	}
 	if (ops->init)
 		ops->init(conn, self);
 }
@@ -134,15 +142,22 @@ MPCC_INLINE void mpcc_ack(const struct mpcc_ops *ops, struct mpcc_conn *conn, u3
 	struct mpcc_subflow *sub = &conn->sub[self];
 
 	mpcc_observe(ops, conn, self, event);
+	if (ops->control)
+		return;
 	if ((sub->flags & MPCC_RECOVERY) || !(event->flags & MPCC_CWND_LIMITED))
 		return;
 	mpcc_avoid(ops, conn, self, mpcc_slow_start(sub, event->acked));
 }
 
-/* The window after a loss, packets. Changes nothing. */
+/*
+ * The window after a loss, packets. Changes nothing. A controller that owns its window decides in `control`:
+ * here it keeps what it has.
+ */
 MPCC_INLINE u32 mpcc_ssthresh(const struct mpcc_ops *ops, const struct mpcc_conn *conn, u32 self,
                               enum mpcc_loss_kind kind)
 {
+	if (ops->control)
+		return mpcc_clamp(conn->sub[self].cwnd, 1, MPCC_CWND_MAX);
 	return ops->ssthresh ? ops->ssthresh(conn, self, kind) : mpcc_half(conn, self);
 }
 
@@ -164,7 +179,8 @@ MPCC_INLINE u32 mpcc_loss(const struct mpcc_ops *ops, struct mpcc_conn *conn, u3
 		own->acked_since_loss = 0;
 	}
 	own->acc = 0;
-	own->cache_left = 0;
+	if (!ops->control)
+		own->cache_left = 0;
 	return ssthresh;
 }
 
@@ -176,9 +192,33 @@ MPCC_INLINE void mpcc_restart(const struct mpcc_ops *ops, struct mpcc_conn *conn
 	own->rtt_sum_us = 0;
 	own->rtt_count = 0;
 	own->rtt_min_us = 0;
-	own->cache_left = 0;
+	if (!ops->control)
+		own->cache_left = 0;
 	if (ops->restart)
 		ops->restart(conn, self);
+}
+
+/*
+ * Whatever happens to a subflow whose controller owns the window: an ACK in any state, a timeout, a start, a
+ * restart (enum mpcc_event_flags). The runner calls it once for each, after now_us, srtt_us and flags are up
+ * to date, and afterwards sends what cwnd and own.pacing_rate admit. The area is all zero at MPCC_STARTS.
+ */
+MPCC_INLINE void mpcc_control(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self,
+                              const struct mpcc_event *event, struct mpcc_area *area)
+{
+	struct mpcc_subflow *sub = &conn->sub[self];
+
+	if (!ops->control)
+		return;
+	if (event->flags & MPCC_RESTARTS)
+		mpcc_restart(ops, conn, self);
+	if (event->flags & (MPCC_EPISODE | MPCC_TIMED_OUT))
+		mpcc_loss(ops, conn, self,
+		          event->flags & MPCC_TIMED_OUT ? MPCC_TIMEOUT : MPCC_FAST_RETRANSMIT);
+	mpcc_observe(ops, conn, self, event);
+	ops->control(conn, self, event, area);
+	sub->cwnd = mpcc_clamp(sub->cwnd, 1, MPCC_CWND_MAX);
+	sub->ssthresh = mpcc_max(sub->ssthresh, 1);
 }
 
 #endif

@@ -1,5 +1,5 @@
-//! Compiles bpf/controller.bpf.c once per controller of cc/, and bpf/move.bpf.c, for the BPF target, if the
-//! feature `bpf` is on.
+//! Compiles bpf/controller.bpf.c once per controller of cc/, or bpf/owner.bpf.c for those that own their window,
+//! and bpf/move.bpf.c, for the BPF target, if the feature `bpf` is on.
 //!
 //! `cc` in this folder is a symbolic link to the workspace's `cc/`, so that a published package carries the
 //! headers.
@@ -40,11 +40,16 @@ mod bpf {
         println!("cargo::rustc-env=JOULEPATH_BPF_HEADERS={}", include.display());
 
         let mut table = String::from("pub(super) static OBJECTS: &[(&str, &[u8])] = &[\n");
-        for name in controllers() {
-            let defines = [format!("-DJP_NAME={name}"), format!("-DJP_HEADER=\"{name}.h\"")];
-            let object = object(&name, "bpf/controller.bpf.c", &defines, &include, &out);
-            writeln!(table, "    ({name:?}, include_bytes!({object:?})),").expect("a String grows");
+        for (list, source) in
+            [("MPCC_OWNERS", "bpf/owner.bpf.c"), ("MPCC_CONTROLLERS", "bpf/controller.bpf.c")]
+        {
+            for name in controllers(list) {
+                let defines = [format!("-DJP_NAME={name}"), format!("-DJP_HEADER=\"{name}.h\"")];
+                let object = object(&name, source, &defines, &include, &out);
+                writeln!(table, "    ({name:?}, include_bytes!({object:?})),").expect("a String grows");
+            }
         }
+        assert!(table.lines().count() > 1, "cc/all.h lists controllers as X(name, PREFIX)");
         table.push_str("];\n");
         let mover = object("move", "bpf/move.bpf.c", &[], &include, &out);
         writeln!(table, "pub(super) static MOVER: &[u8] = include_bytes!({mover:?});")
@@ -52,16 +57,18 @@ mod bpf {
         fs::write(out.join("objects.rs"), table).expect("OUT_DIR can be written");
     }
 
-    /// The controllers' names, from the list in cc/all.h.
-    fn controllers() -> Vec<String> {
-        let list = fs::read_to_string("cc/all.h").expect("cc/all.h");
-        let names: Vec<String> = list
-            .lines()
-            .filter_map(|line| line.trim().strip_prefix("X("))
-            .filter_map(|entry| entry.split(',').next())
-            .map(str::to_owned)
-            .collect();
-        assert!(!names.is_empty(), "cc/all.h lists controllers as X(name, PREFIX)");
+    /// The names in a list of cc/all.h, `#define LIST(X)` and lines of `X(name, PREFIX)`.
+    fn controllers(list: &str) -> Vec<String> {
+        let all = fs::read_to_string("cc/all.h").expect("cc/all.h");
+        let (_, entries) = all.split_once(&format!("#define {list}(X)")).expect("cc/all.h has the list");
+        let mut names = Vec::new();
+        for line in entries.lines() {
+            let entry = line.trim().strip_prefix("X(").and_then(|entry| entry.split(',').next());
+            names.extend(entry.map(str::to_owned));
+            if !line.ends_with('\\') {
+                break;
+            }
+        }
         names
     }
 

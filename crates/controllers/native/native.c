@@ -27,6 +27,8 @@ struct jp_controller {
 	u32 (*ssthresh)(const struct mpcc_conn *conn, u32 self, u32 kind);
 	u32 (*loss)(struct mpcc_conn *conn, u32 self, u32 kind);
 	void (*restart)(struct mpcc_conn *conn, u32 self);
+	void (*control)(struct mpcc_conn *conn, u32 self, const struct mpcc_event *event,
+	                struct mpcc_area *area);
 };
 
 #define JP_FUNCTIONS(name_, PREFIX)                                                             \
@@ -43,6 +45,8 @@ struct jp_controller {
 	}                                                                                       \
 	static s64 jp_##name_##_increase(const struct mpcc_conn *conn, u32 self)                \
 	{                                                                                       \
+		if (mpcc_ops_##name_.control)                                                   \
+			return 0;                                                               \
 		return mpcc_ops_##name_.increase(conn, self);                                   \
 	}                                                                                       \
 	static u32 jp_##name_##_ssthresh(const struct mpcc_conn *conn, u32 self, u32 kind)      \
@@ -56,6 +60,12 @@ struct jp_controller {
 	static void jp_##name_##_restart(struct mpcc_conn *conn, u32 self)                      \
 	{                                                                                       \
 		mpcc_restart(&mpcc_ops_##name_, conn, self);                                    \
+	}                                                                                       \
+	static void jp_##name_##_control(struct mpcc_conn *conn, u32 self,                      \
+	                                 const struct mpcc_event *event,                        \
+	                                 struct mpcc_area *area)                                \
+	{                                                                                       \
+		mpcc_control(&mpcc_ops_##name_, conn, self, event, area);                       \
 	}
 
 MPCC_CONTROLLERS(JP_FUNCTIONS)
@@ -87,7 +97,8 @@ MPCC_CONTROLLERS(JP_PARAMS)
 	  .increase = jp_##name_##_increase,                                        \
 	  .ssthresh = jp_##name_##_ssthresh,                                        \
 	  .loss = jp_##name_##_loss,                                                \
-	  .restart = jp_##name_##_restart },
+	  .restart = jp_##name_##_restart,                                          \
+	  .control = jp_##name_##_control },
 
 static const struct jp_controller jp_controllers[] = { MPCC_CONTROLLERS(JP_ROW) };
 
@@ -103,18 +114,25 @@ static const u64 jp_layout[] = {
 	sizeof(struct mpcc_own),
 	sizeof(struct mpcc_subflow),
 	sizeof(struct mpcc_conn),
+	sizeof(struct mpcc_event),
+	sizeof(struct mpcc_area),
+	offsetof(struct mpcc_own, pacing_rate),
 	offsetof(struct mpcc_own, wide),
 	offsetof(struct mpcc_own, last_rtt_us),
 	offsetof(struct mpcc_own, acked_since_loss),
 	offsetof(struct mpcc_own, energy_cost),
 	offsetof(struct mpcc_own, loss),
 	offsetof(struct mpcc_own, round_end),
+	offsetof(struct mpcc_own, group),
+	offsetof(struct mpcc_own, history_rtt_us),
 	offsetof(struct mpcc_own, word),
 	offsetof(struct mpcc_subflow, flags),
 	offsetof(struct mpcc_subflow, own),
 	offsetof(struct mpcc_conn, now_us),
 	offsetof(struct mpcc_conn, param),
 	offsetof(struct mpcc_conn, sub),
+	offsetof(struct mpcc_event, lost),
+	offsetof(struct mpcc_event, interval_us),
 	offsetof(struct mpcc_ops, capabilities),
 	offsetof(struct mpcc_ops, ack),
 	offsetof(struct mpcc_ops, round),
@@ -125,6 +143,7 @@ static const u64 jp_layout[] = {
 	MPCC_READS_DELAY,
 	MPCC_UNCOUPLED,
 	MPCC_ACTS_BY_ROUND,
+	MPCC_OWNS_WINDOW,
 };
 
 const u64 *jp_layout_begin(u64 *count);

@@ -78,6 +78,9 @@ pub enum ExplainError {
         /// Values that the field may have.
         range: &'static str,
     },
+    /// A controller that owns its window.
+    #[error("`{0}` has no increase for each ACK: it sets its window by what it has measured over time")]
+    OwnsWindow(&'static str),
     /// A parameter that could not be set.
     #[error(transparent)]
     Param(#[from] ParamError),
@@ -141,7 +144,8 @@ impl State {
 /// What `controller` does in `state`, with its parameters set to `params` (name, value).
 ///
 /// # Errors
-/// As [`State::connection`]; [`ExplainError::Param`] if a parameter cannot be set.
+/// As [`State::connection`]; [`ExplainError::Param`] if a parameter cannot be set; [`ExplainError::OwnsWindow`]
+/// if the controller has no increase.
 pub fn explain(
     controller: Controller,
     state: &State,
@@ -151,6 +155,8 @@ pub fn explain(
     for (name, value) in params {
         controller.set_param(&mut connection, name, value)?;
     }
+    let formula = formula::evaluate(controller, &connection);
+    let formula = formula.ok_or(ExplainError::OwnsWindow(controller.name()))?;
     let subflows = 0..state.subflows.len();
     Ok(Explanation {
         increase: subflows
@@ -161,7 +167,7 @@ pub fn explain(
             })
             .collect(),
         window_after_loss: subflows.map(|i| f64::from(controller.ssthresh(&connection, i))).collect(),
-        formula: formula::evaluate(controller, &connection),
+        formula,
     })
 }
 

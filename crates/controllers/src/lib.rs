@@ -6,6 +6,7 @@
 //! - [`Connection`], [`Subflow`], [`Own`]: the state, laid out as in `cc/mpcc.h`;
 //! - [`Controller`]: the registry and the calls (ACK, loss, restart, parameters); [`Capability`]: what a
 //!   controller reads;
+//! - [`Event`] and [`Area`]: what a controller that owns its window is told, and where it keeps its state;
 //! - [`explain`]: what every controller does in a given state;
 //! - [`formula`]: the same increases in floating point, straight from the definitions, as an independent
 //!   witness.
@@ -25,6 +26,7 @@
 //! # Ok::<(), joulepath_controllers::UnknownController>(())
 //! ```
 
+mod event;
 pub mod explain;
 pub mod formula;
 mod native;
@@ -32,9 +34,10 @@ mod param;
 mod registry;
 mod state;
 
+pub use event::{AckFlags, Area, Event};
 pub use param::{Param, ParamError, ParamValue};
 pub use registry::{Capability, Confidence, Controller, UnknownController};
-pub use state::{AckFlags, Connection, LossKind, Own, Subflow};
+pub use state::{Connection, LossKind, Own, Subflow};
 
 /// Most subflows of one connection (the kernel's limit).
 pub const MAX_SUBFLOWS: usize = 8;

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
+use crate::event::{Area, Event};
 use crate::state::Connection;
 
 /// Head of `struct mpcc_ops`, up to the hooks of an ACK. It is only used through a pointer.
@@ -55,6 +56,7 @@ pub(crate) struct NativeController {
     pub(crate) ssthresh: unsafe extern "C" fn(*const Connection, u32, u32) -> u32,
     pub(crate) loss: unsafe extern "C" fn(*mut Connection, u32, u32) -> u32,
     pub(crate) restart: unsafe extern "C" fn(*mut Connection, u32),
+    pub(crate) control: unsafe extern "C" fn(*mut Connection, u32, *const Event, *mut Area),
 }
 
 // SAFETY: the pointers lead to constants of native.c, which never change.

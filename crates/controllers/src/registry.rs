@@ -4,9 +4,10 @@ use std::fmt;
 
 use crate::{
     CWND_MAX, MAX_SUBFLOWS,
+    event::{AckFlags, Area, Event},
     native::{NativeController, controllers, text},
     param::{Param, ParamError, ParamValue},
-    state::{AckFlags, Connection, LossKind, PACKET, PACKET_BITS, Subflow},
+    state::{Connection, LossKind, PACKET, PACKET_BITS, Subflow},
 };
 
 /// How well a definition is known.
@@ -42,11 +43,13 @@ pub enum Capability {
     Uncoupled = 32,
     /// Its window changes when an RTT round ends, and [`Controller::increase`] is 0.
     ActsByRound = 64,
+    /// It sets window, ssthresh and pacing rate in every state: see [`Controller::control`].
+    OwnsWindow = 128,
 }
 
 impl Capability {
     /// Every capability, in the order of the flags.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::ReadsEnergyCost,
         Self::ReadsPathPrice,
         Self::ReadsTargetShare,
@@ -54,6 +57,7 @@ impl Capability {
         Self::ReadsDelay,
         Self::Uncoupled,
         Self::ActsByRound,
+        Self::OwnsWindow,
     ];
 }
 
@@ -211,6 +215,9 @@ impl Controller {
     /// [`AckFlags::CWND_LIMITED`]. The caller sets `now_us`, `srtt_us` and `flags` before. A mark
     /// ([`AckFlags::ECE`]) is only counted here; the caller answers it once per window of data by
     /// [`on_loss`](Self::on_loss) with [`LossKind::Ecn`].
+    ///
+    /// A controller that [owns its window](Capability::OwnsWindow) acts on [`control`](Self::control) instead.
+    /// Here only the RTT and loss statistics are kept for it.
     #[inline(always)]
     pub fn on_ack(&self, connection: &mut Connection, i: usize, acked: u32, rtt_us: u32, flags: AckFlags) {
         if self.reuses_step(connection, i, acked, rtt_us, flags)
@@ -281,8 +288,58 @@ impl Controller {
         true
     }
 
-    /// The window change for one newly acknowledged packet in congestion avoidance, packets. The state stays
-    /// as it is.
+    /// Tells a controller that owns its window what has happened to subflow `i`: an ACK, in whatever state, or
+    /// what else the flags say. It sets cwnd and ssthresh, and the rate that
+    /// [`pacing_rate_bytes_per_s`](Self::pacing_rate_bytes_per_s) returns; the caller sends what they admit.
+    /// The caller sets `now_us`, `srtt_us` and `flags` before; after a timeout also cwnd = 1. `area` is the
+    /// same one at each call, and all zero at [`AckFlags::STARTS`]. With other controllers this does nothing.
+    #[inline]
+    pub fn control(&self, connection: &mut Connection, i: usize, event: &Event, area: &mut Area) {
+        let i = index(i);
+        // SAFETY: as in `init`; `Event` and `Area` have the layouts of the C structs (tested in state.rs).
+        unsafe { (self.0.control)(connection, i, event, area) }
+    }
+
+    /// The rate at which subflow `i` sends at most, bytes of payload per second; `None` if the controller does
+    /// not pace it.
+    #[inline]
+    pub fn pacing_rate_bytes_per_s(&self, connection: &Connection, i: usize) -> Option<u64> {
+        let rate = connection.subflows[i].own.cached_step.cast_unsigned();
+        (rate > 0 && self.has(Capability::OwnsWindow)).then_some(rate)
+    }
+
+    /// The control plane tells that subflow `i` shares a bottleneck with the others of the same `group`; 0: no
+    /// bottleneck is known. Only controllers that own their window can be told; returns whether this one was.
+    pub fn set_group(&self, connection: &mut Connection, i: usize, group: u32) -> bool {
+        let told = self.has(Capability::OwnsWindow);
+        if told {
+            connection.subflows[i].own.cached_cwnd = group;
+        }
+        told
+    }
+
+    /// What [`set_group`](Self::set_group) has told, 0 if nothing.
+    pub fn group(&self, connection: &Connection, i: usize) -> u32 {
+        if self.has(Capability::OwnsWindow) { connection.subflows[i].own.cached_cwnd } else { 0 }
+    }
+
+    /// The control plane tells the least RTT that has ever been seen on the path of subflow `i`, µs; 0:
+    /// unknown. Only controllers that own their window can be told; returns whether this one was.
+    pub fn set_history_rtt_us(&self, connection: &mut Connection, i: usize, rtt_us: u32) -> bool {
+        let told = self.has(Capability::OwnsWindow);
+        if told {
+            connection.subflows[i].own.cache_left = rtt_us;
+        }
+        told
+    }
+
+    /// What [`set_history_rtt_us`](Self::set_history_rtt_us) has told, µs; 0 if nothing.
+    pub fn history_rtt_us(&self, connection: &Connection, i: usize) -> u32 {
+        if self.has(Capability::OwnsWindow) { connection.subflows[i].own.cache_left } else { 0 }
+    }
+
+    /// The window change for one newly acknowledged packet in congestion avoidance, packets; 0 for a controller
+    /// that owns its window. The state stays as it is.
     pub fn increase(&self, connection: &Connection, i: usize) -> f64 {
         let i = index(i);
         // SAFETY: as in `init`; reads only.

@@ -1,7 +1,6 @@
 //! The state of a connection, laid out as in `cc/mpcc.h`.
 
-use std::ops::BitOr;
-
+use crate::event::AckFlags;
 use crate::{MAX_PARAMS, MAX_SUBFLOWS, SSTHRESH_NONE};
 
 /// State of a subflow that its siblings may read (`struct mpcc_own`, 104 bytes).
@@ -12,6 +11,7 @@ use crate::{MAX_PARAMS, MAX_SUBFLOWS, SSTHRESH_NONE};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Own {
     pub(crate) acc: i64,
+    /// Where a controller owns the window: its pacing rate, bytes/s.
     pub(crate) cached_step: i64,
     pub(crate) rtt_sum_us: u64,
     wide: [u64; 1],
@@ -31,7 +31,9 @@ pub struct Own {
     loss: u32,
     /// Where the present RTT round ends. The engine that runs the controller may use it as it likes.
     pub round_end: u32,
+    /// Where a controller owns the window: the group of subflows that share a bottleneck.
     pub(crate) cached_cwnd: u32,
+    /// Where a controller owns the window: the least RTT known of the path, µs.
     pub(crate) cache_left: u32,
     word: [u32; 5],
 }
@@ -176,37 +178,6 @@ impl Connection {
     }
 }
 
-/// What an ACK tells besides the number of packets. Flags are combined with `|`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AckFlags(pub(crate) u32);
-
-impl AckFlags {
-    /// Nothing.
-    pub const NONE: Self = Self(0);
-    /// The ACK echoes a congestion mark (ECE).
-    pub const ECE: Self = Self(1);
-    /// The sender was limited by cwnd. Without this flag no window grows.
-    pub const CWND_LIMITED: Self = Self(2);
-    /// One RTT round ends with this ACK.
-    pub const ROUND_END: Self = Self(4);
-
-    /// Adds `flag` if `condition` holds.
-    #[inline]
-    #[must_use]
-    pub fn with(self, flag: Self, condition: bool) -> Self {
-        Self(self.0 | if condition { flag.0 } else { 0 })
-    }
-}
-
-impl BitOr for AckFlags {
-    type Output = Self;
-
-    #[inline]
-    fn bitor(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-}
-
 /// Kinds of congestion episodes.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -224,8 +195,8 @@ mod tests {
     use std::mem::{offset_of, size_of};
 
     use super::{Connection, Own, Subflow};
-    use crate::Capability;
     use crate::native::Ops;
+    use crate::{Area, Capability, Event};
 
     #[test]
     fn rust_and_c_lay_the_state_out_alike_and_have_the_same_flags() {
@@ -233,18 +204,25 @@ mod tests {
             size_of::<Own>(),
             size_of::<Subflow>(),
             size_of::<Connection>(),
+            size_of::<Event>(),
+            size_of::<Area>(),
+            offset_of!(Own, cached_step),
             offset_of!(Own, wide),
             offset_of!(Own, last_rtt_us),
             offset_of!(Own, acked_since_loss),
             offset_of!(Own, energy_cost),
             offset_of!(Own, loss),
             offset_of!(Own, round_end),
+            offset_of!(Own, cached_cwnd),
+            offset_of!(Own, cache_left),
             offset_of!(Own, word),
             offset_of!(Subflow, flags),
             offset_of!(Subflow, own),
             offset_of!(Connection, now_us),
             offset_of!(Connection, param),
             offset_of!(Connection, subflows),
+            offset_of!(Event, lost),
+            offset_of!(Event, interval_us),
             offset_of!(Ops, capabilities),
             offset_of!(Ops, ack),
             offset_of!(Ops, round),

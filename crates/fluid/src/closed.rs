@@ -23,7 +23,8 @@ const TIE: f64 = 1e-6;
 pub(crate) fn windows(form: Form, paths: &[Path], least: f64, windows: &mut [f64]) -> bool {
     match form.law() {
         Law::Cubic => each(windows, |r| cubic_window(&paths[r])),
-        Law::Wvegas { .. } => false,
+        // Where nothing is queued it gives nothing back.
+        Law::Westwood | Law::Wvegas { .. } => false,
         _ if paths.len() < 2 => each(windows, |r| uncoupled(form, paths, r)),
         Law::Reno | Law::Dctcp | Law::Ewtcp { .. } => each(windows, |r| uncoupled(form, paths, r)),
         // Nothing is queued, so that no loss counts as one of congestion.

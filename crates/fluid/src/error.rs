@@ -33,6 +33,14 @@ pub enum Unsupported {
         /// Name of the competitor.
         competitor: String,
     },
+    /// A competitor whose controller sets its window by what it has measured.
+    #[error(
+        "competitor `{competitor}` has a controller without an increase for each ACK; use --engine packet"
+    )]
+    NoLaw {
+        /// Name of the competitor.
+        competitor: String,
+    },
     /// A link that marks packets.
     #[error("link `{link}` marks packets (ECN); the fluid engine's links only lose them")]
     Marking {

@@ -8,8 +8,8 @@
 use joulepath_control::path::{energy_per_bit, links_of, traffic_of};
 use joulepath_control::schedule::Style;
 use joulepath_control::{Setup, competitor_controller};
-use joulepath_controllers::Connection;
 use joulepath_controllers::formula::Law;
+use joulepath_controllers::{Capability, Connection};
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::network::{LinkSpec, QueueLimit, RateSpec};
 use joulepath_model::random::{Domain, Stream};
@@ -89,6 +89,12 @@ pub(crate) fn check(scenario: &Scenario, setup: &Setup) -> Result<(), Unsupporte
     if let Some(competitor) = scenario.competitors.iter().find(|competitor| competitor.size.is_some()) {
         return Err(Unsupported::ShortCompetitor { competitor: competitor.name.clone() });
     }
+    let has_no_law = |competitor: &&Competitor| {
+        competitor_controller(competitor).is_ok_and(|controller| controller.has(Capability::OwnsWindow))
+    };
+    if let Some(Competitor { name, .. }) = scenario.competitors.iter().find(has_no_law) {
+        return Err(Unsupported::NoLaw { competitor: name.clone() });
+    }
     let marks = |link: &&LinkSpec| scenario.transport.ecn && link.ecn_threshold.is_some();
     if let Some(link) = scenario.links.iter().find(marks) {
         return Err(Unsupported::Marking { link: link.name.clone() });
@@ -123,6 +129,9 @@ fn regular_paths(scenario: &Scenario, setup: &Setup, group: &ConnectionGroup) ->
 /// A part of the policy that decides what arrives and that the equations do not have.
 fn part_without_equations(setup: &Setup) -> Option<String> {
     match setup.scheduler().features().style {
+        _ if setup.controller().has(Capability::OwnsWindow) => {
+            Some(format!("the controller {}, which has no increase for each ACK", setup.controller().name()))
+        }
         _ if setup.selector().is_some() => Some("a selector that opens and closes subflows".to_owned()),
         _ if setup.slots().is_some() => Some("an allocator of slots".to_owned()),
         Style::Copies => Some(format!("the {} scheduler", setup.parts().scheduler)),
@@ -187,7 +196,7 @@ impl<'a> Represented<'a> {
             },
         });
         self.users.push(User {
-            form: Law::of(setup.controller(), &connection).into(),
+            form: Law::of(setup.controller(), &connection).expect("`check` has refused the others").into(),
             count: f64::from(group.count),
             routes,
             buffer: group.receive_buffer.0.min(group.send_buffer.0) as f64 / scenario.transport.mss.0 as f64,
@@ -198,6 +207,7 @@ impl<'a> Represented<'a> {
 
     fn add_competitor(&mut self, competitor: &'a Competitor) -> Result<(), RunError> {
         let controller = competitor_controller(competitor)?;
+        let law = Law::of(controller, &Connection::new(1)).expect("`check` has refused the others");
         let route = self.route(&competitor.down, &competitor.up);
         let start_s = (competitor.start + Nanos(competitor.spread.0 / 2)).as_secs_f64();
         self.members.push(Member {
@@ -211,7 +221,7 @@ impl<'a> Represented<'a> {
         self.users.push(User {
             count: f64::from(competitor.count),
             least_window: f64::from(controller.min_cwnd()),
-            ..User::new(Law::of(controller, &Connection::new(1)), vec![route])
+            ..User::new(law, vec![route])
         });
         Ok(())
     }

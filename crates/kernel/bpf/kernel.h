@@ -46,6 +46,7 @@ typedef _Bool bool;
 #define SOL_SOCKET                  1
 #define SO_MAX_PACING_RATE          47
 #define SK_PACING_NONE              0
+#define SK_PACING_NEEDED            1
 #define TCP_CONG_NON_RESTRICTED     1
 #define TCP_CONG_NEEDS_ECN          2
 #define TCP_ECN_DEMAND_CWR          4
@@ -105,6 +106,7 @@ struct sock {
 	struct sock_common __sk_common;
 	struct dst_entry *sk_dst_cache;
 	u32 sk_rx_dst_ifindex;
+	unsigned long sk_pacing_rate;
 	unsigned long sk_max_pacing_rate;
 	u32 sk_pacing_status;
 };
@@ -142,6 +144,10 @@ struct tcp_sock {
 	u32 max_packets_out;
 	u32 delivered;
 	u32 delivered_ce;
+	u32 lost;
+	u32 lost_out;
+	u32 sacked_out;
+	u32 retrans_out;
 	u32 rcv_nxt;
 	u32 total_retrans;
 	u64 tcp_mstamp;
@@ -149,6 +155,16 @@ struct tcp_sock {
 	u8 is_cwnd_limited : 1;
 	bool is_mptcp;
 	struct tcp_rack rack;
+};
+
+struct rate_sample {
+	u32 prior_delivered;
+	s32 delivered;
+	long interval_us;
+	long rtt_us;
+	u32 acked_sacked;
+	u32 prior_in_flight;
+	bool is_app_limited;
 };
 
 struct mptcp_sock {
@@ -173,6 +189,8 @@ struct tcp_congestion_ops {
 	u32 flags;
 	void (*init)(struct sock *sk);
 	void (*release)(struct sock *sk);
+	void (*set_state)(struct sock *sk, u8 new_state);
+	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
 };
 
 #pragma clang attribute pop

@@ -24,6 +24,8 @@ enum jp_control_field {
 	JP_PATH_PRICE,   /* Q16 */
 	JP_LOSS,         /* Q30 */
 	JP_PACING,       /* bytes/s; 0: as fast as the window lets it */
+	JP_GROUP,        /* number of a shared bottleneck, 0: none known */
+	JP_HISTORY_RTT,  /* us: least RTT known of the path, 0: unknown */
 	JP_FIELDS
 };
 
@@ -65,7 +67,7 @@ struct jp_subflow {
 	u32 heard[JP_FIELDS];         /* what the control plane said, see enum jp_control_field */
 	u64 own_limit;                /* bytes/s: the application's own limit while paced, else 0 */
 };
-_Static_assert(sizeof(struct jp_subflow) == 136, "as in subflow.rs");
+_Static_assert(sizeof(struct jp_subflow) == 144, "as in subflow.rs");
 
 /* By the address of the socket: no two that live have the same. */
 struct {

@@ -187,6 +187,7 @@ impl Endpoints<'_> {
         let was_open = self.senders[i].phase.is_open();
         self.set_phase(i, Phase::Dead);
         self.senders[i].timer.clear();
+        self.senders[i].stop_pacing();
         self.receivers[i].delayed_ack.clear();
         self.connection.sender.views[i].established = false;
         let window = self.window(i);

@@ -358,6 +358,13 @@ impl Engine {
                     self.net.release(i, now_ns);
                 }
             }
+            Timer::Release(s) => {
+                let sender = &mut self.senders[s];
+                let id = sender.id;
+                if sender.owned.as_mut().is_some_and(|owned| owned.timer_fires(now_ns, source, queue)) {
+                    self.sender(id.connection as usize).release(id.index());
+                }
+            }
             Timer::WarmUp => self.begin_measurement(),
             Timer::Sample => self.sample(),
             Timer::Fabric => self.look_at_fabric(),

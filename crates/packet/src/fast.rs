@@ -103,7 +103,7 @@ impl Engine {
         let (i, epoch) = (subflow.id.index(), subflow.id.epoch);
         let connection = &mut self.connections[subflow.id.connection as usize];
         let (uploads, end) = (!connection.downloads(), &mut connection.sender);
-        if end.queues_ahead {
+        if end.is_unusual {
             return Short::Unusual;
         }
         if uploads {

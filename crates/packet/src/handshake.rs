@@ -209,7 +209,8 @@ impl Endpoints<'_> {
         window.cwnd = self.cx.config.transport.initial_window;
         window.flags = Window::ESTABLISHED;
         end.controller.init(&mut end.cc, i);
-        end.views[i].established = true;
+        self.sender().tell_of_start(i);
+        self.connection.sender.views[i].established = true;
         let starts = !std::mem::replace(&mut self.connection.started, true);
         self.sender().refresh_view(i);
         if starts {

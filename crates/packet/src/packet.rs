@@ -104,6 +104,12 @@ impl Stamp {
         Stamp(now_ns)
     }
 
+    /// Time from the start of the run until this instant, ns.
+    #[inline]
+    pub(crate) const fn since_start_ns(self) -> u64 {
+        self.0
+    }
+
     /// Time since this instant, ns.
     #[inline]
     pub(crate) const fn elapsed_ns(self, now_ns: u64) -> u64 {

@@ -3,7 +3,7 @@
 use crate::event::Source;
 
 /// The numbers of the event sources. Their order is: links, two timers per subflow, five timers per
-/// connection, cross traffic, channels, links that keep packets, single timers.
+/// connection, cross traffic, channels, links that keep packets, departures of paced subflows, single timers.
 #[derive(Clone, Copy)]
 pub(crate) struct Sources {
     subflows: Source,
@@ -11,6 +11,7 @@ pub(crate) struct Sources {
     cross: Source,
     channels: Source,
     held: Source,
+    releases: Source,
     marks: Source,
 }
 
@@ -31,6 +32,7 @@ pub(crate) enum Timer {
     Cross(usize),
     Channel(usize),
     Held(usize),
+    Release(usize),
     WarmUp,
     Sample,
     Fabric,
@@ -45,6 +47,7 @@ impl Sources {
         cross: usize,
         channels: usize,
         held: usize,
+        paced: usize,
     ) -> Self {
         let subflows_at = links as u32;
         let connections_at = subflows_at + SUBFLOW_TIMERS * subflows as u32;
@@ -55,7 +58,8 @@ impl Sources {
             cross: cross_at,
             channels: cross_at + cross as u32,
             held: cross_at + (cross + channels) as u32,
-            marks: cross_at + (cross + channels + held) as u32,
+            releases: cross_at + (cross + channels + held) as u32,
+            marks: cross_at + (cross + channels + held + paced) as u32,
         }
     }
 
@@ -116,6 +120,11 @@ impl Sources {
         self.held + index as u32
     }
 
+    /// The next departure of a subflow whose controller owns the window.
+    pub(crate) fn release(self, subflow: usize) -> Source {
+        self.releases + subflow as u32
+    }
+
     pub(crate) fn warm_up(self) -> Source {
         self.marks
     }
@@ -143,6 +152,8 @@ impl Sources {
                 2 => Timer::Fabric,
                 _ => Timer::Queues,
             }
+        } else if source >= self.releases {
+            Timer::Release((source - self.releases) as usize)
         } else if source >= self.held {
             Timer::Held((source - self.held) as usize)
         } else if source >= self.channels {

@@ -8,7 +8,7 @@
 //! ```
 
 use super::Path;
-use crate::{Connection, Controller, ParamValue};
+use crate::{Capability, Connection, Controller, ParamValue};
 
 /// Relative difference below which the two sides of a comparison count as equal, because the integer code
 /// compares exactly.
@@ -25,6 +25,8 @@ pub enum Law {
     Dctcp,
     /// RFC 9438 at the start of an epoch.
     Cubic,
+    /// Grieco and Mascolo 2004, with the bandwidth that is in use, w/τ, for the estimate.
+    Westwood,
     /// Honda et al. 2009; Wischik et al., NSDI 2011.
     Ewtcp {
         /// The weight `a` of a connection with `n` subflows is a n^power.
@@ -147,8 +149,9 @@ impl WindowFloor {
 }
 
 impl Law {
-    /// The definition of `controller` with the parameters that are set in `connection`.
-    pub fn of(controller: Controller, connection: &Connection) -> Self {
+    /// The definition of `controller` with the parameters that are set in `connection`. `None` for one that
+    /// owns its window: it follows measurements and has no increase per ACK.
+    pub fn of(controller: Controller, connection: &Connection) -> Option<Self> {
         let value = |name: &str| {
             controller.param_value(connection, name).expect("a law names parameters of its controller")
         };
@@ -167,9 +170,13 @@ impl Law {
             latest: is("rtt", "latest"),
             kappa,
         };
-        match controller.name() {
+        if controller.has(Capability::OwnsWindow) {
+            return None;
+        }
+        Some(match controller.name() {
             "cubic" => Law::Cubic,
             "dctcp" => Law::Dctcp,
+            "westwood" => Law::Westwood,
             "ewtcp" => match value("a") {
                 ParamValue::Word("1/n^2") => Law::Ewtcp { a: 1.0, power: -2.0 },
                 ParamValue::Word(_) => Law::Ewtcp { a: 1.0, power: -0.5 },
@@ -210,7 +217,7 @@ impl Law {
             },
             "reno" => Law::Reno,
             other => unreachable!("`{other}` is in cc/all.h and has no law here: write it"),
-        }
+        })
     }
 
     /// The formula as text, for users.
@@ -221,6 +228,7 @@ impl Law {
             Law::Cubic => {
                 "at the start of an epoch without a maximum above w: min(C τ_r³, w_r/2) / w_r per ACK"
             }
+            Law::Westwood => "1/w_r per ACK; after a loss the bandwidth in use times the base RTT",
             Law::Ewtcp { .. } => "a/w_r per ACK",
             Law::Coupled { .. } => "1/W, or w_r^(1−ε)/W^(2−ε), per ACK",
             Law::Lia => "min(A, 1/w_r) per ACK, A = max_k(w_k/τ_k²)/X²",
@@ -243,7 +251,7 @@ impl Law {
     /// NewReno if there are no siblings to couple with, otherwise this definition.
     fn alone(&self, paths: &[Path]) -> Self {
         match self {
-            Law::Cubic | Law::Wvegas { .. } => *self,
+            Law::Cubic | Law::Westwood | Law::Wvegas { .. } => *self,
             _ if paths.len() < 2 => Law::Reno,
             _ => *self,
         }
@@ -253,7 +261,7 @@ impl Law {
     /// packets. For wVegas it is the change for one round.
     pub fn growth(&self, paths: &[Path], r: usize) -> f64 {
         match self.alone(paths) {
-            Law::Reno | Law::Dctcp => 1.0 / paths[r].w,
+            Law::Reno | Law::Dctcp | Law::Westwood => 1.0 / paths[r].w,
             Law::Cubic => cubic(&paths[r]),
             Law::Ewtcp { a, power } => a * libm::pow(paths.len() as f64, power) / paths[r].w,
             Law::Coupled { epsilon, .. } => {
@@ -301,6 +309,7 @@ impl Law {
     pub fn decrease(&self, paths: &[Path], r: usize) -> f64 {
         match self.alone(paths) {
             Law::Cubic => 0.3,
+            Law::Westwood => 1.0 - (paths[r].tau_base / paths[r].tau).min(1.0),
             Law::Coupled { takes_total: true, .. } => total_window(paths) / (2.0 * paths[r].w),
             Law::Balia { kernel_quirk } => {
                 let exact = fastest(paths) / paths[r].x();

@@ -80,21 +80,22 @@ pub struct Formula {
 }
 
 /// Evaluates the definition of `controller` for the established subflows of `connection`, in their order.
-pub fn evaluate(controller: Controller, connection: &Connection) -> Formula {
+/// `None` for a controller without a [`Law`].
+pub fn evaluate(controller: Controller, connection: &Connection) -> Option<Formula> {
     let in_use = (connection.n as usize).min(MAX_SUBFLOWS);
     let mut paths: Vec<Path> = connection.subflows[..in_use]
         .iter()
         .filter(|subflow| subflow.flags & Subflow::ESTABLISHED != 0 && subflow.srtt_us > 0)
         .map(Path::of)
         .collect();
-    let law = Law::of(controller, connection);
+    let law = Law::of(controller, connection)?;
     if let Law::Dwc { all_in_one: false } = law {
         // Nothing has been detected yet: each subflow is a group of its own.
         paths.iter_mut().enumerate().for_each(|(own, path)| path.group = own);
     }
-    Formula {
+    Some(Formula {
         text: law.text(),
         increase: (0..paths.len()).map(|r| law.increase(&paths, r)).collect(),
         window_after_loss: (0..paths.len()).map(|r| law.window_after_loss(&paths, r)).collect(),
-    }
+    })
 }

@@ -184,6 +184,55 @@ fn dctcp_forgets_old_marks_completely() {
     assert!(dctcp.ssthresh_after(&connection, 0, LossKind::Ecn) >= 99_999);
 }
 
+/// One RTT round of `packets` packets that are acknowledged evenly over `took_us`.
+fn westwood_round(connection: &mut Connection, packets: u32, took_us: u64) {
+    let westwood = controller("westwood");
+    for packet in 1..=packets {
+        connection.now_us += took_us / u64::from(packets);
+        let flags = AckFlags::NONE.with(AckFlags::ROUND_END, packet == packets);
+        westwood.on_ack(connection, 0, 1, took_us as u32, flags);
+    }
+}
+
+#[test]
+fn westwood_takes_the_queue_and_no_more() {
+    // 100 packets in flight, of which 50 are queued: 1000 packets/s over 100 ms, base RTT 50 ms
+    let westwood = controller("westwood");
+    let mut connection = established(westwood, &[(100, 100_000)]);
+    connection.subflows[0].own.base_rtt_us = 50_000;
+    for _ in 0..3 {
+        westwood_round(&mut connection, 100, 100_000);
+    }
+    for kind in [LossKind::FastRetransmit, LossKind::Ecn, LossKind::Timeout] {
+        let left = westwood.ssthresh_after(&connection, 0, kind);
+        // 1000 packets/s · 50 ms, rounded down twice
+        assert!((49..=50).contains(&left), "{left} after {kind:?}");
+    }
+    connection.subflows[0].cwnd = 20;
+    assert_eq!(westwood.ssthresh_after(&connection, 0, LossKind::FastRetransmit), 20, "a loss raises nothing");
+    let timeout = westwood.ssthresh_after(&connection, 0, LossKind::Timeout);
+    assert!((49..=50).contains(&timeout), "{timeout}: after a timeout slow start goes as far as the estimate");
+}
+
+#[test]
+fn westwood_weighs_a_new_round_by_a_tenth() {
+    let westwood = controller("westwood");
+    let mut connection = established(westwood, &[(1000, 100_000)]);
+    westwood_round(&mut connection, 100, 100_000); // begins the books
+    westwood_round(&mut connection, 100, 100_000); // B = 1000 packets/s
+    westwood_round(&mut connection, 200, 100_000); // 0.9 · 1000 + 0.1 · 2000 = 1100
+    let left = westwood.ssthresh(&connection, 0);
+    assert!((109..=110).contains(&left), "{left}: 1100 packets/s · 100 ms");
+    westwood.on_restart(&mut connection, 0);
+    connection.now_us += 60_000_000;
+    westwood_round(&mut connection, 1, 100_000);
+    assert_eq!(westwood.ssthresh(&connection, 0), left, "a minute of silence is no sample");
+    westwood.set_param(&mut connection, "alpha", "0").unwrap();
+    westwood_round(&mut connection, 50, 100_000);
+    let left = westwood.ssthresh(&connection, 0);
+    assert!((49..=50).contains(&left), "{left}: only the last round counts");
+}
+
 #[test]
 fn dwc_groups_subflows_that_lose_together_and_parts_them_again() {
     let dwc = controller("dwc");
@@ -400,7 +449,7 @@ fn the_default_of_every_parameter_is_what_a_new_connection_has() {
     }
 }
 
-/// Rounds with a queue, marks and two paths of unlike delay: a trace on which every parameter has something
+/// Rounds of unlike rates with a queue, marks and two paths of unlike delay: a trace on which every parameter has something
 /// to do.
 fn trace(controller: Controller, params: &[(&str, &str)]) -> Vec<u32> {
     let mut connection = established(controller, &[(60, 50_000), (240, 200_000)]);
@@ -421,7 +470,7 @@ fn trace(controller: Controller, params: &[(&str, &str)]) -> Vec<u32> {
             let rtt_us = base_us + 400 * (step % 50) * (1 + i as u32);
             let flags = LIMITED.with(AckFlags::ROUND_END, step % 10 == 9).with(AckFlags::ECE, step % 7 == 0);
             connection.subflows[i].srtt_us = base_us + 8_000;
-            controller.on_ack(&mut connection, i, 4, rtt_us, flags);
+            controller.on_ack(&mut connection, i, 4 + step / 10 % 3, rtt_us, flags);
             if (step + 40 * i as u32) % 97 == 96 {
                 let kind = if step % 2 == 0 { LossKind::FastRetransmit } else { LossKind::Ecn };
                 let ssthresh = controller.on_loss(&mut connection, i, kind);
@@ -439,6 +488,7 @@ fn no_parameter_is_ignored() {
     let settings: &[(&str, &str, Changed)] = &[
         ("cubic", "fast_convergence", &[("fast_convergence", "off")]),
         ("dctcp", "g", &[("g", "0.5")]),
+        ("westwood", "alpha", &[("alpha", "0")]),
         ("ewtcp", "a", &[("a", "0.9")]),
         ("coupled", "epsilon", &[("epsilon", "1.5")]),
         ("balia", "kernel_quirk", &[("kernel_quirk", "on")]),

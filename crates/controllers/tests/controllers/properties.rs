@@ -2,7 +2,8 @@
 //! that a signed overflow or an oversized shift ends the test here.
 
 use joulepath_controllers::{
-    AckFlags, CWND_MAX, Capability, Connection, Controller, LossKind, Param, Subflow, formula,
+    AckFlags, Area, CWND_MAX, Capability, Connection, Controller, Event as Told, LossKind, MAX_SUBFLOWS,
+    Param, Subflow, formula,
 };
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -79,29 +80,80 @@ fn kind() -> impl Strategy<Value = LossKind> {
     prop_oneof![Just(LossKind::FastRetransmit), Just(LossKind::Timeout), Just(LossKind::Ecn)]
 }
 
-/// An ACK, with the smoothed RTT as it stands.
-fn acknowledge(controller: Controller, connection: &mut Connection, i: usize, event: &Event) {
-    let Event::Ack { acked, rtt_us, ece, limited, round_end, after_us } = *event else { return };
-    connection.now_us += after_us;
-    let flags = AckFlags::NONE
-        .with(AckFlags::ECE, ece)
-        .with(AckFlags::CWND_LIMITED, limited)
-        .with(AckFlags::ROUND_END, round_end);
-    controller.on_ack(connection, i, acked, rtt_us, flags);
+/// A connection with what an engine keeps for it.
+#[derive(Clone, Copy)]
+struct Kept {
+    connection: Connection,
+    areas: [Area; MAX_SUBFLOWS],
+}
+
+impl Kept {
+    fn of(connection: Connection) -> Self {
+        Kept { connection, areas: [Area::default(); MAX_SUBFLOWS] }
+    }
+
+    /// A subflow starts.
+    fn open(&mut self, controller: Controller, i: usize) {
+        controller.init(&mut self.connection, i);
+        self.areas[i] = Area::default();
+        self.control(controller, i, &told(AckFlags::STARTS));
+    }
+
+    fn control(&mut self, controller: Controller, i: usize, event: &Told) {
+        controller.control(&mut self.connection, i, event, &mut self.areas[i]);
+    }
+
+    /// An ACK, with the smoothed RTT as it stands.
+    fn acknowledge(&mut self, controller: Controller, i: usize, event: &Event) {
+        let Event::Ack { acked, rtt_us, ece, limited, round_end, after_us } = *event else { return };
+        self.connection.now_us += after_us;
+        let flags = AckFlags::NONE
+            .with(AckFlags::ECE, ece)
+            .with(AckFlags::CWND_LIMITED, limited)
+            .with(AckFlags::ROUND_END, round_end);
+        if !controller.has(Capability::OwnsWindow) {
+            return controller.on_ack(&mut self.connection, i, acked, rtt_us, flags);
+        }
+        let in_flight = self.connection.subflows[i].cwnd;
+        let marked = if ece { acked } else { 0 };
+        let sample = Told { acked, rtt_us, flags, in_flight, marked, ..told(AckFlags::NONE) };
+        self.control(controller, i, &Told { delivered: acked, interval_us: rtt_us, ..sample });
+    }
+}
+
+/// An event without numbers.
+fn told(flags: AckFlags) -> Told {
+    Told { flags, mss: 1_400, ..Told::default() }
 }
 
 /// Lets it happen, as an engine would.
-fn apply(controller: Controller, connection: &mut Connection, i: usize, event: &Event) {
+fn apply(controller: Controller, kept: &mut Kept, i: usize, event: &Event) {
+    let owns = controller.has(Capability::OwnsWindow);
     match *event {
         Event::Ack { rtt_us, .. } => {
             if rtt_us > 0 {
-                connection.subflows[i].srtt_us = rtt_us;
+                kept.connection.subflows[i].srtt_us = rtt_us;
             }
-            acknowledge(controller, connection, i, event);
+            kept.acknowledge(controller, i, event);
+        }
+        Event::Loss(kind) if owns => {
+            let subflow = &mut kept.connection.subflows[i];
+            let recovers = if kind == LossKind::Timeout { Subflow::LOSS } else { Subflow::RECOVERY };
+            subflow.flags = Subflow::ESTABLISHED | recovers;
+            let flags = match kind {
+                LossKind::Timeout => {
+                    subflow.cwnd = 1;
+                    AckFlags::TIMED_OUT
+                }
+                LossKind::FastRetransmit => AckFlags::EPISODE,
+                LossKind::Ecn => AckFlags::ECE,
+            };
+            let lost = u32::from(kind != LossKind::Ecn);
+            kept.control(controller, i, &Told { lost, marked: 1 - lost, acked: 1, ..told(flags) });
         }
         Event::Loss(kind) => {
-            let ssthresh = controller.on_loss(connection, i, kind);
-            let subflow = &mut connection.subflows[i];
+            let ssthresh = controller.on_loss(&mut kept.connection, i, kind);
+            let subflow = &mut kept.connection.subflows[i];
             subflow.ssthresh = ssthresh;
             (subflow.cwnd, subflow.flags) = match kind {
                 LossKind::Timeout => (1, Subflow::ESTABLISHED | Subflow::LOSS),
@@ -111,24 +163,28 @@ fn apply(controller: Controller, connection: &mut Connection, i: usize, event: &
             };
         }
         Event::Recovered => {
-            let subflow = &mut connection.subflows[i];
-            if subflow.flags & Subflow::RECOVERY != 0 {
+            let subflow = &mut kept.connection.subflows[i];
+            if subflow.flags & Subflow::RECOVERY != 0 && !owns {
                 subflow.cwnd = subflow.ssthresh;
             }
             subflow.flags &= Subflow::ESTABLISHED;
         }
-        Event::Window { cwnd } => connection.subflows[i].cwnd = cwnd,
-        Event::Rtt { srtt_us } => connection.subflows[i].srtt_us = srtt_us,
-        Event::Established(up) => connection.subflows[i].flags = if up { Subflow::ESTABLISHED } else { 0 },
+        Event::Window { cwnd } if !owns => kept.connection.subflows[i].cwnd = cwnd,
+        Event::Window { .. } => {}
+        Event::Rtt { srtt_us } => kept.connection.subflows[i].srtt_us = srtt_us,
+        Event::Established(up) => {
+            kept.connection.subflows[i].flags = if up { Subflow::ESTABLISHED } else { 0 };
+        }
         Event::Told { energy, share, price, loss } => {
-            let own = &mut connection.subflows[i].own;
+            let own = &mut kept.connection.subflows[i].own;
             own.set_energy_cost(energy);
             own.set_target_share(share);
             own.set_path_price(price);
             own.set_loss(loss);
         }
-        Event::Restart => controller.on_restart(connection, i),
-        Event::Reopened => controller.init(connection, i),
+        Event::Restart if owns => kept.control(controller, i, &told(AckFlags::RESTARTS)),
+        Event::Restart => controller.on_restart(&mut kept.connection, i),
+        Event::Reopened => kept.open(controller, i),
     }
 }
 
@@ -164,15 +220,17 @@ proptest! {
         for controller in Controller::all() {
             let mut connection = Connection::new(n);
             set_params(controller, &mut connection, &picks);
+            let mut kept = Kept::of(connection);
             for (i, &(cwnd, ssthresh, srtt_us)) in start.iter().enumerate().take(n) {
-                connection.subflows[i] =
+                kept.connection.subflows[i] =
                     Subflow { cwnd, ssthresh, srtt_us, flags: Subflow::ESTABLISHED, ..Subflow::default() };
-                controller.init(&mut connection, i);
+                kept.open(controller, i);
             }
             for (pick, event) in &events {
                 let i = pick.index(n);
-                let before = connection;
-                apply(controller, &mut connection, i, event);
+                let before = kept.connection;
+                apply(controller, &mut kept, i, event);
+                let connection = kept.connection;
                 let subflow = &connection.subflows[i];
                 let floor = controller.min_cwnd().min(before.subflows[i].cwnd).max(1);
                 if matches!(event, Event::Ack { .. }) {
@@ -208,14 +266,17 @@ proptest! {
         }
     }
 
-    /// Alone, every controller but CUBIC and wVegas is NewReno; DCTCP as long as nothing is marked.
+    /// Alone, every controller but CUBIC, Westwood+ and wVegas is NewReno; DCTCP as long as nothing is marked.
     #[test]
     fn a_coupled_controller_with_one_subflow_is_newreno(
         cwnd in window(), ssthresh in window(), srtt_us in rtt(), idle_sibling in any::<bool>(),
         events in proptest::collection::vec(event(), 0..120),
     ) {
         let reno = Controller::by_name("reno").unwrap();
-        let applies = |controller: &Controller| !matches!(controller.name(), "cubic" | "wvegas");
+        let applies = |controller: &Controller| {
+            let unlike = matches!(controller.name(), "cubic" | "westwood" | "wvegas");
+            !unlike && !controller.has(Capability::OwnsWindow)
+        };
         for controller in Controller::all().filter(applies) {
             let start = || {
                 let mut connection = Connection::new(if idle_sibling { 2 } else { 1 });
@@ -224,17 +285,18 @@ proptest! {
                 // established, but without an RTT sample: left out
                 connection.subflows[1] =
                     Subflow { cwnd: 50, flags: Subflow::ESTABLISHED, ..Subflow::default() };
-                connection
+                Kept::of(connection)
             };
             let (mut connection, mut reference) = (start(), start());
-            controller.init(&mut connection, 0);
-            reno.init(&mut reference, 0);
+            connection.open(controller, 0);
+            reference.open(reno, 0);
             let unmarked = events.iter().filter(|event| !matches!(event, Event::Loss(LossKind::Ecn)));
             for event in unmarked {
                 apply(controller, &mut connection, 0, event);
                 apply(reno, &mut reference, 0, event);
-                let trajectory = |connection: &Connection| {
-                    (connection.subflows[0].cwnd, connection.subflows[0].ssthresh)
+                let trajectory = |kept: &Kept| {
+                    let subflow = &kept.connection.subflows[0];
+                    (subflow.cwnd, subflow.ssthresh)
                 };
                 prop_assert_eq!(
                     trajectory(&connection),
@@ -296,7 +358,9 @@ proptest! {
         picks in proptest::collection::vec(any::<Index>(), 8),
     ) {
         // CUBIC and wVegas: see vectors.rs and their own tests
-        let applies = |controller: &Controller| !matches!(controller.name(), "cubic" | "wvegas");
+        let applies = |controller: &Controller| {
+            !matches!(controller.name(), "cubic" | "wvegas") && !controller.has(Capability::OwnsWindow)
+        };
         for controller in Controller::all().filter(applies) {
             let mut connection = Connection::new(subflows.len());
             set_params(controller, &mut connection, &picks);
@@ -307,7 +371,7 @@ proptest! {
             }
             let rate: f64 = subflows.iter().map(|s| f64::from(s.cwnd) / f64::from(s.srtt_us)).sum();
             let least_loss = subflows.iter().map(loss).fold(1.0, f64::min);
-            let want = formula::evaluate(controller, &connection).increase;
+            let want = formula::evaluate(controller, &connection).expect("it has a law").increase;
             for (i, &want) in want.iter().enumerate() {
                 let got = controller.increase(&connection, i);
                 let (w, own) = (f64::from(subflows[i].cwnd), &subflows[i].own);
@@ -345,7 +409,9 @@ proptest! {
             let mut connection = Connection::new(subflows.len());
             set_params(controller, &mut connection, &picks);
             connection.subflows[..subflows.len()].copy_from_slice(&subflows);
-            let want = formula::evaluate(controller, &connection).window_after_loss;
+            let formula = formula::evaluate(controller, &connection);
+            assert_eq!(formula.is_none(), controller.has(Capability::OwnsWindow), "{controller}");
+            let Some(want) = formula.map(|formula| formula.window_after_loss) else { continue };
             for (i, &want) in want.iter().enumerate() {
                 let got = f64::from(controller.ssthresh(&connection, i));
                 // Balia's ratio of rates has 16 fractional bits
@@ -377,24 +443,32 @@ fn sequences() -> Vec<Sequence> {
 
 /// Window, ssthresh and increase of the first subflow after each event. ACKs leave the smoothed RTT alone.
 fn windows(controller: Controller, (start, events): &Sequence) -> Vec<(u32, u32, f64)> {
-    let mut connection = Connection::new(start.len());
-    let open = |connection: &mut Connection, i: usize| {
-        controller.init(connection, i);
-        controller.on_ack(connection, i, 0, BASE_RTT_US, AckFlags::NONE);
+    let mut kept = Kept::of(Connection::new(start.len()));
+    let open = |kept: &mut Kept, i: usize| {
+        kept.open(controller, i);
+        let first = Event::Ack {
+            acked: 0,
+            rtt_us: BASE_RTT_US,
+            ece: false,
+            limited: false,
+            round_end: false,
+            after_us: 0,
+        };
+        kept.acknowledge(controller, i, &first);
     };
     for (i, &(cwnd, srtt_us)) in start.iter().enumerate() {
-        connection.subflows[i] =
+        kept.connection.subflows[i] =
             Subflow { cwnd, ssthresh: cwnd, srtt_us, flags: Subflow::ESTABLISHED, ..Subflow::default() };
-        open(&mut connection, i);
+        open(&mut kept, i);
     }
     let after = |(i, event): &(usize, Event)| {
         match event {
-            Event::Ack { .. } => acknowledge(controller, &mut connection, *i, event),
-            Event::Reopened => open(&mut connection, *i),
-            _ => apply(controller, &mut connection, *i, event),
+            Event::Ack { .. } => kept.acknowledge(controller, *i, event),
+            Event::Reopened => open(&mut kept, *i),
+            _ => apply(controller, &mut kept, *i, event),
         }
-        let window = &connection.subflows[0];
-        (window.cwnd, window.ssthresh, controller.increase(&connection, 0))
+        let window = &kept.connection.subflows[0];
+        (window.cwnd, window.ssthresh, controller.increase(&kept.connection, 0))
     };
     events.iter().map(after).collect()
 }
@@ -448,6 +522,7 @@ fn the_capabilities_of_a_controller_are_what_its_code_reads() {
             assert_eq!(reads, controller.has(capability), "{controller}: {capability:?}, {differ} differ");
         }
         let still = windows.iter().flatten().all(|&(.., increase)| increase == 0.0);
-        assert_eq!(still, controller.has(Capability::ActsByRound), "{controller}");
+        let acts = controller.has(Capability::ActsByRound) || controller.has(Capability::OwnsWindow);
+        assert_eq!(still, acts, "{controller}");
     }
 }

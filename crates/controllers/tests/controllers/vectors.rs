@@ -62,6 +62,8 @@ const LINKED: [f64; 3] = [0.00799168; 3];
 const ROWS: &[Row] = &[
     row("reno", &[], RENO, HALVES),
     row("dctcp", &[], RENO, HALVES),
+    // w base/rtt: 12 · 45/50, 30 · 60/80, 40 · 150/250
+    row("westwood", &[], RENO, [10.8, 22.5, 24.0]),
     row("ewtcp", &[], [0.00925926, 0.0037037, 0.00277778], HALVES),
     row("ewtcp", &[("a", "1/sqrt(n)")], [0.0481125, 0.019245, 0.0144338], HALVES),
     // a = 0.25: 0.25/12, 0.25/30, 0.25/40

@@ -68,6 +68,10 @@ pub enum Control {
     Loss(f64),
     /// Rate at which segments may leave, bytes/s; 0: as fast as the window lets them.
     Pacing(u32),
+    /// Subflows of one number share a bottleneck; 0: none is known. Only controllers that own their window hear it.
+    Group(u32),
+    /// Least RTT that is known of the path, µs; 0: unknown. Only controllers that own their window hear it.
+    HistoryRtt(u32),
 }
 
 /// Which number.
@@ -84,6 +88,10 @@ pub enum Field {
     Loss,
     /// See [`Control::Pacing`].
     Pacing,
+    /// See [`Control::Group`].
+    Group,
+    /// See [`Control::HistoryRtt`].
+    HistoryRtt,
 }
 
 /// How long a number holds. When it ends the controller behaves as if nothing had been said.
@@ -109,11 +117,15 @@ pub struct Heard {
     pub loss: f64,
     /// See [`Control::Pacing`].
     pub pacing: u32,
+    /// See [`Control::Group`].
+    pub group: u32,
+    /// See [`Control::HistoryRtt`].
+    pub history_rtt_us: u32,
 }
 
 impl Field {
     /// How many there are (`JP_FIELDS`).
-    pub(super) const COUNT: usize = 5;
+    pub(super) const COUNT: usize = 7;
 }
 
 impl Control {
@@ -125,6 +137,8 @@ impl Control {
             Control::PathPrice(_) => Field::PathPrice,
             Control::Loss(_) => Field::Loss,
             Control::Pacing(_) => Field::Pacing,
+            Control::Group(_) => Field::Group,
+            Control::HistoryRtt(_) => Field::HistoryRtt,
         }
     }
 
@@ -136,7 +150,7 @@ impl Control {
             Control::TargetShare(share) => fixed(share, SHARE_BITS),
             Control::PathPrice(price) => fixed(price, PRICE_BITS),
             Control::Loss(loss) => fixed(loss, LOSS_BITS),
-            Control::Pacing(rate) => rate,
+            Control::Pacing(whole) | Control::Group(whole) | Control::HistoryRtt(whole) => whole,
         }
     }
 
@@ -151,7 +165,7 @@ impl Control {
 
 impl Heard {
     /// From the kernel's fixed point, in the order of [`Field`].
-    pub(super) fn new([cost, share, price, loss, pacing]: [u32; Field::COUNT]) -> Self {
+    pub(super) fn new([cost, share, price, loss, pacing, group, history]: [u32; Field::COUNT]) -> Self {
         let number = |value: u32, bits| f64::from(value) / one(bits);
         Heard {
             energy_cost: number(cost, COST_BITS),
@@ -159,6 +173,8 @@ impl Heard {
             path_price: number(price, PRICE_BITS),
             loss: number(loss, LOSS_BITS),
             pacing,
+            group,
+            history_rtt_us: history,
         }
     }
 }
@@ -306,12 +322,21 @@ mod tests {
             Control::PathPrice(0.125),
             Control::Loss(1.0 / 1024.0),
             Control::Pacing(9),
+            Control::Group(2),
+            Control::HistoryRtt(40_000),
         ];
         let heard = Heard::new(said.map(Control::fixed));
-        let expected =
-            Heard { energy_cost: 2.5, target_share: 0.25, path_price: 0.125, loss: 1.0 / 1024.0, pacing: 9 };
+        let expected = Heard {
+            energy_cost: 2.5,
+            target_share: 0.25,
+            path_price: 0.125,
+            loss: 1.0 / 1024.0,
+            pacing: 9,
+            group: 2,
+            history_rtt_us: 40_000,
+        };
         assert_eq!(heard, expected);
-        assert_eq!(said.map(|control| control.field() as u32), [0, 1, 2, 3, 4]);
+        assert_eq!(said.map(|control| control.field() as u32), [0, 1, 2, 3, 4, 5, 6]);
     }
 
     #[test]

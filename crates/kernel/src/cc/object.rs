@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::sync::Once;
 use std::{io, mem, slice};
 
-use joulepath_controllers::{Connection, Controller};
+use joulepath_controllers::{Capability, Connection, Controller};
 use libbpf_rs::{
     ErrorKind, Link, Map, MapCore, MapHandle, MapMut, Object, ObjectBuilder, OpenMapMut, OpenObject,
 };
@@ -30,6 +30,21 @@ pub(super) const SUBFLOWS: &str = "jp_subflows";
 const OPS: &str = "jp_ops";
 const PARAMETERS: &str = ".rodata.params";
 const LOADED: &str = ".rodata.load";
+
+/// Since when `cong_control` has the arguments that bpf/owner.bpf.c takes.
+const CONTROL_SINCE: (u32, u32) = (6, 10);
+const TOO_OLD: &str = "a controller that owns its window needs cong_control as Linux has it since 6.10";
+const WITHOUT_CONTROL: &str = "a newer kernel, a controller of the other kind, or --engine packet";
+
+fn is_too_old() -> bool {
+    version(&rustix::system::uname().release().to_string_lossy()).is_some_and(|found| found < CONTROL_SINCE)
+}
+
+/// The first two numbers of a kernel's release.
+fn version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
+}
 
 /// Maps of an earlier load, to be used again.
 pub(super) struct SharedMaps {
@@ -57,7 +72,7 @@ impl Loaded {
         let (_, bytes) = OBJECTS
             .iter()
             .find(|(known, _)| *known == controller.name())
-            .expect("build.rs compiles every controller of the registry");
+            .expect("build.rs compiles each controller");
         let mut open = open(&what, bytes)?;
         set_name(&mut open, name);
         set_words(&mut open, PARAMETERS, connection_words(parameters));
@@ -69,7 +84,12 @@ impl Loaded {
                     .map_err(|error| refused(format!("keeping the maps of {what}"), &error))?;
             }
         }
-        let object = open.load().map_err(|error| refused(format!("loading {what}"), &error))?;
+        let object = open.load().map_err(|error| match refused(format!("loading {what}"), &error) {
+            Error::Unsupported { what, .. } if controller.has(Capability::OwnsWindow) && is_too_old() => {
+                Error::Unsupported { what, why: TOO_OLD.into(), remedy: WITHOUT_CONTROL.into() }
+            }
+            other => other,
+        })?;
         Ok(Loaded { what, object, loaded_ns })
     }
 
@@ -234,5 +254,17 @@ pub(super) fn refused(doing: String, error: &libbpf_rs::Error) -> Error {
             why: format!("the kernel refuses: {error}"),
             remedy: "joulepath doctor tells what this kernel lacks".into(),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_starts_with_two_numbers() {
+        let releases = ["6.9.12-1-pve", "6.10.0", "6.12", "7.0-rc1", "weird"].map(version);
+        assert_eq!(releases, [Some((6, 9)), Some((6, 10)), Some((6, 12)), Some((7, 0)), None]);
+        assert!(version("6.9.12").unwrap() < CONTROL_SINCE && version("6.10.0").unwrap() >= CONTROL_SINCE);
     }
 }

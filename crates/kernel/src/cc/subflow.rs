@@ -10,7 +10,7 @@ use crate::error::{Doing, Error, Result};
 use crate::namespace::Cookie;
 
 /// Size of `struct jp_subflow`, bytes.
-pub(super) const BYTES: usize = 136;
+pub(super) const BYTES: usize = 144;
 /// `MPCC_SSTHRESH_NONE`
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
 

@@ -9,9 +9,16 @@ use crate::error::RunError;
 use crate::event::MAX_SOURCES;
 use crate::fabric::Fabric;
 use crate::recorder::Recorder;
+use crate::sender::owned;
 use crate::sources::Sources;
 
 impl Builder<'_> {
+    /// Number of subflows that have a timer for departures: all or none.
+    fn paced(&self) -> usize {
+        let owns_window = self.connections.iter().any(|connection| connection.sender.owns_window);
+        if owns_window { self.subflows.len() } else { 0 }
+    }
+
     /// The engine. Its first `unfinished` connections are under test.
     pub(super) fn finish(mut self, unfinished: usize) -> Result<Engine, RunError> {
         let scenario = self.scenario;
@@ -22,6 +29,7 @@ impl Builder<'_> {
             scenario.cross.len(),
             scenario.channels.len(),
             self.net.held.len(),
+            self.paced(),
         );
         if sources.count() > MAX_SOURCES {
             return Err(RunError::TooLarge { sources: sources.count() });
@@ -31,6 +39,11 @@ impl Builder<'_> {
         }
         for (i, held) in self.net.held.iter_mut().enumerate() {
             held.source = sources.held(i);
+        }
+        for connection in &self.connections {
+            for sender in &mut self.senders[connection.subflows()] {
+                sender.owned = owned(connection.sender.controller);
+            }
         }
         let cross = |(i, spec)| CrossSource::new(spec, self.seed, i as u64);
         let fabric = self.topology.zip(scenario.topology.as_ref());

@@ -72,11 +72,14 @@ impl SubflowSender {
         self.stats.rtt_sum_ns += rtt_ns;
 
         let prior_in_flight = self.board.in_flight();
-        let before = self.board.delivered();
+        let (before, una) = (self.board.delivered(), self.board.una());
         let acked = self.board.advance(packet.ssn);
         if acked > 0 {
             self.rtt.progress();
             self.arm(cx);
+            if self.owned.is_some() {
+                self.note_advance(una);
+            }
         }
         if packet.aux == 0 && cx.config.is_rack() {
             // The segment is one of those that the ACK covers. All below the last of them has arrived.
@@ -97,10 +100,14 @@ impl SubflowSender {
         if self.congestion != Congestion::Open || newly_lost || echo {
             self.turn_congestion_state(cx, end, acked, newly_lost, echo);
         }
-        // Duplicate ACKs do not let the window grow, although their SACKs tell of segments that have arrived
-        // (RFC 5681, section 3.2, step 1; Linux: `tcp_may_raise_cwnd`).
-        let prior_in_flight = if acked > 0 { prior_in_flight } else { 0 };
-        self.control_congestion(cx, end, echo, delivered, rtt_ns, prior_in_flight);
+        if self.owned.is_some() {
+            self.tell_owner_of_ack(cx, end, (delivered, echo), saturated_us(rtt_ns), prior_in_flight);
+        } else {
+            // Duplicate ACKs do not let the window grow, although their SACKs tell of segments that have
+            // arrived (RFC 5681, section 3.2, step 1; Linux: `tcp_may_raise_cwnd`).
+            let prior_in_flight = if acked > 0 { prior_in_flight } else { 0 };
+            self.control_congestion(cx, end, echo, delivered, rtt_ns, prior_in_flight);
+        }
         if self.congestion != Congestion::Open {
             self.reduce_proportionally(cx, end, delivered, acked > 0 && !newly_lost);
             self.repair(cx, end);
@@ -116,14 +123,14 @@ impl SubflowSender {
         if packet.aux != 0 {
             let blocks = cx.net.sacks.take(packet.aux);
             if let Some(trigger) = blocks.trigger {
-                self.board.sack(trigger);
+                self.sack(trigger);
                 self.board.arrived(packet.sent(), trigger, cx.now_ns);
             }
             if blocks.serial != self.sack_serial {
                 // An ACK was lost on its way. What it would have told is in the ranges.
                 for &(start, until) in blocks.ranges() {
                     for ssn in start.max(self.board.una())..until {
-                        self.board.sack(ssn);
+                        self.sack(ssn);
                     }
                 }
             }
@@ -148,6 +155,13 @@ impl SubflowSender {
             return false;
         }
         self.board.duplicate_ack() >= cx.config.transport.dup_threshold
+    }
+
+    /// Notes that the receiver has segment `ssn`.
+    fn sack(&mut self, ssn: u32) {
+        if self.board.sack(ssn) && self.owned.is_some() {
+            self.note_arrival(ssn);
+        }
     }
 
     /// Tells the controller about the ACK.
@@ -204,7 +218,7 @@ impl SubflowSender {
         if !end.is_scheduled {
             return;
         }
-        self.show(end);
+        self.show(end, cx.now_ns);
         if end.queues_ahead {
             let i = self.id.index();
             let packets = self.board.outstanding() + end.committed[i].len() as u32;
@@ -214,11 +228,11 @@ impl SubflowSender {
 
     /// Brings the scheduler's view up to date, except for what only matters ahead of the windows.
     #[inline(always)]
-    pub(super) fn show(&self, end: &mut SenderEnd) {
+    pub(super) fn show(&self, end: &mut SenderEnd, now_ns: u64) {
         let i = self.id.index();
         let window = &end.cc.subflows[i];
         let view = &mut end.views[i];
-        let room = self.window_end.saturating_sub(self.board.next());
+        let room = if self.is_held(now_ns) { 0 } else { self.window_end.saturating_sub(self.board.next()) };
         view.cwnd = window.cwnd.min(self.board.in_flight().saturating_add(room));
         view.ssthresh = window.ssthresh;
         view.srtt_us = window.srtt_us;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use joulepath_control::schedule::{Backlog, Features, MAX_SUBFLOWS, PathView, Placement, Scheduler, Style};
-use joulepath_controllers::{self as controllers, Controller};
+use joulepath_controllers::{self as controllers, Capability, Controller};
 use joulepath_model::units::Nanos;
 
 use super::data::DataSender;
@@ -18,6 +18,10 @@ pub(crate) struct SenderEnd {
     pub(crate) controller: Controller,
     /// Whether the scheduler commits segments to subflows ahead of their windows.
     pub(crate) queues_ahead: bool,
+    /// Whether the controller owns the windows.
+    pub(crate) owns_window: bool,
+    /// Whether no ACK may take the short way.
+    pub(crate) is_unusual: bool,
     /// Whether the scheduler is asked: there is a choice of subflows, or of the time.
     pub(crate) is_scheduled: bool,
     /// Whether a subflow ends at a TCP relay.
@@ -58,6 +62,7 @@ impl SenderEnd {
     pub(crate) fn new(spec: SenderSpec) -> Self {
         let (n, features) = (spec.cc.n as usize, spec.scheduler.features());
         let queues_ahead = features.queues_ahead();
+        let owns_window = spec.controller.has(Capability::OwnsWindow);
         SenderEnd {
             controller: spec.controller,
             cc: spec.cc,
@@ -65,6 +70,8 @@ impl SenderEnd {
             n,
             features,
             queues_ahead,
+            owns_window,
+            is_unusual: queues_ahead || owns_window,
             is_scheduled: n > 1 || features.wants_allotment || queues_ahead,
             space: 0,
             takes_the_only_choice: spec.scheduler.takes_the_only_choice(),

@@ -6,6 +6,7 @@
 //! | `data`, `connection` | state of the connection; which segment goes where |
 //! | `ack`, `recovery`, `rack`, `spurious`, `undo` | ACKs in: RTT, window, losses, and those that were none |
 //! | `transmit` | segments out |
+//! | `owned` | rate samples and pacing, for controllers that own the window |
 //! | `push`, `repeat` | what the scheduler sends; what the data level sends again |
 //! | `plain` | what is left of ACKs and segments where nothing is unusual |
 //! | `relayed` | ACKs of a TCP relay, DATA_ACKs of the device |
@@ -13,6 +14,7 @@
 mod ack;
 mod connection;
 mod data;
+mod owned;
 mod plain;
 mod push;
 mod rack;
@@ -28,6 +30,7 @@ mod undo;
 
 pub(crate) use ack::Progress;
 pub(crate) use connection::{Sender, SenderEnd, SenderSpec};
+pub(crate) use owned::owned;
 pub(crate) use plain::Short;
 pub(crate) use recovery::Fate;
 pub(crate) use subflow::{Congestion, SenderStats, SubflowSender};

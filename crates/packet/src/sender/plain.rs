@@ -58,7 +58,7 @@ impl SubflowSender {
         }
         self.tell_controller(end, false, acked, rtt_ns, prior_in_flight, now_ns);
         if end.is_scheduled {
-            self.show(end);
+            self.show(end, now_ns);
         }
     }
 

@@ -13,10 +13,13 @@ impl Sender<'_> {
             return self.push_by_scheduler();
         }
         let (subflow, cx, end) = self.split(0);
-        while end.may_send_new() && subflow.has_space(end) {
+        while end.may_send_new() && subflow.has_space(end, cx.now_ns) {
             let len = end.writer.segment_len(end.data.next());
             let dsn = end.data.take_new(0);
             subflow.send_new(cx, end, dsn, len);
+        }
+        if self.end.owns_window {
+            self.wait_for_releases();
         }
     }
 
@@ -30,6 +33,9 @@ impl Sender<'_> {
             self.send_new(i, dsn, len);
         }
         self.rescue();
+        if self.end.owns_window {
+            self.wait_for_releases();
+        }
     }
 
     #[inline(always)]
@@ -55,11 +61,14 @@ impl Sender<'_> {
         if !self.end.data_timer.is_set() {
             self.arm_data();
         }
+        if self.end.owns_window {
+            self.wait_for_releases();
+        }
     }
 
     pub(super) fn send_committed(&mut self, i: usize) {
         let (subflow, cx, end) = self.split(i);
-        while subflow.has_space(end) {
+        while subflow.has_space(end, cx.now_ns) {
             let Some((dsn, len)) = end.committed[i].pop_front() else { return };
             subflow.send_new(cx, end, dsn, len);
         }
@@ -81,7 +90,9 @@ impl Sender<'_> {
         let now = Nanos(self.cx.now_ns);
         let (scheduler, views) = (&mut end.scheduler, &end.views[..self.subflows.len()]);
         let Some(rescue) = scheduler.rescue(views, now, carried) else { return };
-        for i in (0..self.subflows.len()).filter(|i| rescue.penalise & (1 << i) != 0) {
+        // A controller that owns its windows would not know of it.
+        let penalise = if self.end.owns_window { 0 } else { rescue.penalise };
+        for i in (0..self.subflows.len()).filter(|i| penalise & (1 << i) != 0) {
             let (subflow, cx, end) = self.split(i);
             let window = &mut end.cc.subflows[i];
             subflow.integrate_cwnd(window.cwnd, cx.now_ns);

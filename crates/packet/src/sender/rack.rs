@@ -120,6 +120,7 @@ impl SubflowSender {
         self.probe = None;
         let needed = probe.copied_at.is_some_and(|at| at == packet.sent());
         if needed && self.congestion == Congestion::Open {
+            self.board.count_loss();
             let ssthresh = self.reduce(cx, end, LossKind::FastRetransmit);
             end.cc.subflows[self.id.index()].cwnd = ssthresh;
         }
@@ -148,7 +149,7 @@ impl SubflowSender {
         delivered: u32,
         safe: bool,
     ) {
-        if !cx.config.is_rack() || !self.is_reducing() || delivered == 0 {
+        if !cx.config.is_rack() || !self.is_reducing() || delivered == 0 || self.owned.is_some() {
             return;
         }
         let window = &mut end.cc.subflows[self.id.index()];

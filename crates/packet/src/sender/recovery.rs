@@ -8,7 +8,7 @@
 //!   CWR ─────────────► OPEN ◄───────────┴────────────────────────────────┘
 //! ```
 
-use joulepath_controllers::{LossKind, Subflow as Window};
+use joulepath_controllers::{AckFlags, LossKind, Subflow as Window};
 use joulepath_model::scenario::Recovery;
 
 use super::connection::{Sender, SenderEnd};
@@ -98,11 +98,19 @@ impl SubflowSender {
         }
     }
 
-    /// Begins a congestion episode: the controller gives the new ssthresh, packets.
+    /// Begins a congestion episode: the controller gives the new ssthresh, packets. One that owns the window
+    /// is told with the next event, and keeps its window until then.
     pub(super) fn reduce(&mut self, cx: &Context<'_>, end: &mut SenderEnd, kind: LossKind) -> u32 {
         let i = self.id.index();
         self.integrate_cwnd(end.cc.subflows[i].cwnd, cx.now_ns);
         self.stats.loss_events += 1;
+        if let Some(owned) = &mut self.owned {
+            match kind {
+                LossKind::Ecn => owned.note_mark(),
+                LossKind::FastRetransmit | LossKind::Timeout => owned.note(AckFlags::EPISODE),
+            }
+            return end.cc.subflows[i].cwnd;
+        }
         end.cc.now_us = cx.now_ns / 1_000;
         let ssthresh = end.controller.on_loss(&mut end.cc, i, kind);
         end.cc.subflows[i].ssthresh = ssthresh;
@@ -160,7 +168,7 @@ impl SubflowSender {
         self.congestion = Congestion::Open;
         self.board.forget_duplicates();
         window.flags &= !(Window::RECOVERY | Window::LOSS);
-        if reduced {
+        if reduced && self.owned.is_none() {
             window.cwnd = window.ssthresh;
         }
     }
@@ -196,6 +204,9 @@ impl SubflowSender {
         self.board.mark_all_lost();
         self.probe = None;
         self.timer.clear();
+        if self.owned.is_some() {
+            self.tell_of_timeout(cx, end);
+        }
         self.refresh_view(cx, end);
     }
 }

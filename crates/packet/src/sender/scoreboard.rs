@@ -30,6 +30,16 @@ impl Segment {
     pub(crate) fn new(dsn: u32, len: u16, sent: Stamp) -> Self {
         Segment { dsn, len, flags: 0, sent }
     }
+
+    /// When its latest copy left.
+    pub(crate) fn sent(&self) -> Stamp {
+        self.sent
+    }
+
+    /// Whether the receiver is known to have it.
+    pub(crate) fn is_sacked(&self) -> bool {
+        self.flags & SACKED != 0
+    }
 }
 
 /// When a copy left, and the number of its segment. Copies that left at one instant, as a burst does, are
@@ -79,6 +89,8 @@ pub(crate) struct Scoreboard {
     highest_sacked: [u32; MAX_DUP_THRESHOLD],
     /// Retransmissions in flight, in the order in which they left.
     resent: VecDeque<Departure>,
+    /// Number of copies that have been judged lost since the start; wraps.
+    total_lost: u32,
 }
 
 impl Scoreboard {
@@ -99,7 +111,28 @@ impl Scoreboard {
             arrived_until: 0,
             reordering_seen: false,
             resent: VecDeque::new(),
+            total_lost: 0,
         }
+    }
+
+    /// Number of copies that have been judged lost since the start, wrongly or not; wraps.
+    pub(crate) fn total_lost(&self) -> u32 {
+        self.total_lost
+    }
+
+    /// Counts a loss of which only the ACK of a probe has told.
+    pub(crate) fn count_loss(&mut self) {
+        self.total_lost = self.total_lost.wrapping_add(1);
+    }
+
+    /// Whether a lost segment may wait for its retransmission.
+    pub(crate) fn has_repairs(&self) -> bool {
+        self.lost > self.retransmitted
+    }
+
+    /// Number of segments that the ring has room for.
+    pub(crate) fn ring_len(&self) -> usize {
+        self.ring.len()
     }
 
     /// Number of segments that were judged lost, whether or not they have been sent again.
@@ -356,6 +389,7 @@ impl Scoreboard {
                 }
                 self.slot(ssn).flags &= !RETRANSMITTED;
                 self.retransmitted -= 1;
+                self.count_loss();
                 self.repair_from = self.repair_from.min(ssn);
                 lost += 1;
             }
@@ -369,6 +403,7 @@ impl Scoreboard {
         if segment.flags & (SACKED | LOST) == 0 {
             segment.flags |= LOST;
             self.lost += 1;
+            self.count_loss();
             self.repair_from = self.repair_from.min(ssn);
         }
     }
@@ -440,6 +475,7 @@ impl Scoreboard {
         let judged = segment.flags & LOST != 0;
         segment.flags |= LOST;
         self.lost += u32::from(!judged);
+        self.total_lost = self.total_lost.wrapping_add(u32::from(!judged));
         self.copy(ssn, now)
     }
 

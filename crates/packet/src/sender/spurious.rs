@@ -8,7 +8,7 @@
 //! Deviation: while retransmissions of a recovery are in flight, Linux neither undoes nor marks further
 //! segments as lost; here they may be marked.
 
-use joulepath_controllers::Subflow as Window;
+use joulepath_controllers::{AckFlags, Subflow as Window};
 
 use super::connection::SenderEnd;
 use super::subflow::{Congestion, SubflowSender};
@@ -67,8 +67,13 @@ impl SubflowSender {
         }
         let window = &mut end.cc.subflows[self.id.index()];
         self.integrate_cwnd(window.cwnd, cx.now_ns);
-        window.cwnd = window.cwnd.max(undo.cwnd);
-        window.ssthresh = window.ssthresh.max(undo.ssthresh);
+        match &mut self.owned {
+            Some(owned) => owned.note(AckFlags::IN_VAIN),
+            None => {
+                window.cwnd = window.cwnd.max(undo.cwnd);
+                window.ssthresh = window.ssthresh.max(undo.ssthresh);
+            }
+        }
         if self.is_recovering() {
             window.flags &= !(Window::RECOVERY | Window::LOSS);
             self.congestion = Congestion::Open;

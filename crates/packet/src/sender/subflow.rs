@@ -2,6 +2,7 @@
 
 use joulepath_model::scenario::Transport;
 
+use super::owned::Owned;
 use super::rtt::{RtoBounds, RttEstimator};
 use super::scoreboard::Scoreboard;
 use super::undo::{ReorderingWindow, Undo};
@@ -104,6 +105,10 @@ pub(crate) struct SubflowSender {
     pub(crate) rescued: bool,
     pub(crate) undo: Option<Undo>,
     pub(crate) window: ReorderingWindow,
+    /// What a controller that owns the window needs; none for others.
+    pub(crate) owned: Option<Box<Owned>>,
+    /// Until then the pacing rate holds the next segment, ns; 0 if nothing holds it.
+    pub(crate) held_until_ns: u64,
     /// The counters at the end of the warm-up.
     pub(crate) before: SenderStats,
 }
@@ -139,6 +144,8 @@ impl SubflowSender {
             probe: None,
             undo: None,
             window: ReorderingWindow::default(),
+            owned: None,
+            held_until_ns: 0,
             stats: SenderStats::default(),
             before: SenderStats::default(),
         }
@@ -153,6 +160,7 @@ impl SubflowSender {
             cwnd_since_ns: self.cwnd_since_ns,
             stats: self.stats,
             before: self.before,
+            owned: self.owned.take().map(Owned::renewed),
             ..Self::new(id, self.first_hop, window_end, transport)
         };
     }

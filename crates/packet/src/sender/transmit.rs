@@ -13,16 +13,17 @@ use crate::subflow::Phase;
 impl SubflowSender {
     /// Whether one more segment may be sent.
     #[inline]
-    pub(super) fn has_space(&self, end: &SenderEnd) -> bool {
+    pub(super) fn has_space(&self, end: &SenderEnd, now_ns: u64) -> bool {
         self.board.in_flight() < end.cc.subflows[self.id.index()].cwnd
             && self.phase == Phase::Established
             && self.board.next() < self.window_end
+            && !self.is_held(now_ns)
     }
 
     /// Retransmits what the window admits.
     #[inline]
     pub(super) fn repair(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd) {
-        while self.board.in_flight() < end.cc.subflows[self.id.index()].cwnd {
+        while self.board.in_flight() < end.cc.subflows[self.id.index()].cwnd && !self.is_held(cx.now_ns) {
             match self.board.next_repair() {
                 Some(ssn) => self.retransmit(cx, end, ssn),
                 None => return self.rescue_tail(cx, end),
@@ -63,6 +64,9 @@ impl SubflowSender {
             self.timer.clear();
         }
         self.transmit(cx, ssn, segment, RETRANSMISSION);
+        if self.owned.is_some() {
+            self.note_departure(cx, end, (ssn, segment.len), false);
+        }
         self.refresh_view(cx, end);
     }
 
@@ -71,24 +75,37 @@ impl SubflowSender {
         let segment = self.board.copy(ssn, Stamp::at(cx.now_ns));
         self.stats.retransmissions += 1;
         self.transmit(cx, ssn, segment, RETRANSMISSION);
+        if self.owned.is_some() {
+            self.note_departure(cx, end, (ssn, segment.len), false);
+        }
         self.refresh_view(cx, end);
     }
 
     /// Sends a new segment on this subflow.
     #[inline(always)]
     pub(super) fn send_new(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, dsn: u32, len: u16) {
-        if self.board.is_empty() && cx.now_ns - self.last_send_ns > self.rtt.rto_ns() {
+        if self.board.is_empty()
+            && (self.owned.is_some() || cx.now_ns - self.last_send_ns > self.rtt.rto_ns())
+        {
             self.restart_after_idle(cx, end);
         }
         let segment = Segment::new(dsn, len, Stamp::at(cx.now_ns));
         let ssn = self.board.push(segment);
         end.note_new_in_flight(self.id.index());
         self.transmit(cx, ssn, segment, 0);
+        if self.owned.is_some() {
+            let first = self.board.outstanding() == 1;
+            self.note_departure(cx, end, (ssn, len), first);
+        }
     }
 
-    /// RFC 2861 as in Linux: the window is halved for each RTO of silence, down to the initial window.
+    /// RFC 2861 as in Linux: the window is halved for each RTO of silence, down to the initial window. A
+    /// controller that owns the window is told instead (`CA_EVENT_TX_START`).
     #[cold]
     fn restart_after_idle(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
+        if self.owned.is_some() {
+            return self.tell_of_restart(cx, end);
+        }
         let i = self.id.index();
         let window = &mut end.cc.subflows[i];
         self.integrate_cwnd(window.cwnd, cx.now_ns);

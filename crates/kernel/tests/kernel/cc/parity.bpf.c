@@ -12,7 +12,7 @@
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
-enum call { CALL_INIT, CALL_ACK, CALL_LOSS, CALL_RESTART };
+enum call { CALL_INIT, CALL_ACK, CALL_LOSS, CALL_RESTART, CALL_CONTROL };
 
 struct exchange {
 	struct mpcc_conn conn;
@@ -21,6 +21,8 @@ struct exchange {
 	u32 kind;                 /* CALL_LOSS */
 	u32 ssthresh;             /* CALL_LOSS: the answer */
 	u32 reserved;
+	struct mpcc_event event; /* CALL_CONTROL */
+	struct mpcc_area area;   /* CALL_CONTROL: in and out */
 };
 
 struct {
@@ -37,6 +39,19 @@ __noinline int on_init(struct exchange *x)
 	return 0;
 }
 
+/*
+ * A controller that owns its window has no other calls, and the others have not this one: what is not there
+ * is left out at compile time.
+ */
+#define JP_OWNS (JP_PASTE(mpcc_capabilities_, JP_NAME) & MPCC_OWNS_WINDOW)
+
+__noinline int on_control(struct exchange *x)
+{
+	if (x)
+		mpcc_control(&JP_OPS, &x->conn, MPCC_SLOT(x->self), &x->event, &x->area);
+	return 0;
+}
+
 __noinline int on_observe(struct exchange *x)
 {
 	struct mpcc_event event;
@@ -50,7 +65,7 @@ __noinline int on_observe(struct exchange *x)
 
 __noinline int on_avoid(struct exchange *x, u32 acked)
 {
-	if (x)
+	if (x && !JP_OWNS)
 		mpcc_avoid(&JP_OPS, &x->conn, MPCC_SLOT(x->self), acked);
 	return 0;
 }
@@ -93,6 +108,9 @@ int call(void *context)
 		break;
 	case CALL_RESTART:
 		on_restart(x);
+		break;
+	case CALL_CONTROL:
+		on_control(x);
 		break;
 	}
 	return 0;

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::slice;
 
-use joulepath_controllers::{AckFlags, Connection, Controller, LossKind, Subflow};
+use joulepath_controllers::{
+    AckFlags, Area, Capability, Connection, Controller, Event as Told, LossKind, Subflow,
+};
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, ProgramInput};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -26,6 +28,8 @@ struct Exchange {
     kind: u32,
     ssthresh: u32,
     reserved: u32,
+    told: Told,
+    area: Area,
 }
 
 impl Exchange {
@@ -46,6 +50,35 @@ enum Event {
     Ack { own: usize, acked: u32, rtt_us: u32, flags: u32 },
     Loss { own: usize, kind: u32 },
     Restart { own: usize },
+    Control { own: usize, told: Told },
+}
+
+/// What a controller that owns its window can be told, sense or nonsense: the arithmetic is total.
+fn control(subflows: usize) -> impl Strategy<Value = Event> {
+    let counts = (0u32..40, 0u32..8, 0u32..8, 0u32..300, 0u32..300);
+    let sample = (0u32..3000, 0u32..3000, 0u32..60, prop_oneof![Just(0u32), 100u32..400_000]);
+    let kind = prop_oneof![8 => 0u32..16, 1 => Just(16u32), 1 => Just(32u32), 1 => Just(64u32), 1 => Just(128u32),
+        1 => Just(256u32)];
+    (0..subflows, counts, sample, kind, prop_oneof![Just(0u32), 100u32..400_000]).prop_map(
+        |(own, (acked, lost, marked, prior_in_flight, in_flight), sample, kind, rtt_us)| {
+            let (total_delivered, prior_delivered, delivered, interval_us) = sample;
+            let told = Told {
+                acked,
+                rtt_us,
+                flags: all_flags(kind),
+                lost,
+                marked,
+                prior_in_flight,
+                in_flight,
+                mss: 1428,
+                total_delivered,
+                prior_delivered,
+                delivered,
+                interval_us,
+            };
+            Event::Control { own, told }
+        },
+    )
 }
 
 fn event(subflows: usize) -> impl Strategy<Value = Event> {
@@ -73,9 +106,11 @@ fn subflow() -> impl Strategy<Value = Subflow> {
     )
 }
 
-fn life() -> impl Strategy<Value = (Vec<Subflow>, Vec<Event>)> {
-    (1usize..=8)
-        .prop_flat_map(|n| (prop::collection::vec(subflow(), n), prop::collection::vec(event(n), 1..EVENTS)))
+fn life(owns_window: bool) -> impl Strategy<Value = (Vec<Subflow>, Vec<Event>)> {
+    let events = move |n| if owns_window { control(n).boxed() } else { event(n).boxed() };
+    (1usize..=8).prop_flat_map(move |n| {
+        (prop::collection::vec(subflow(), n), prop::collection::vec(events(n), 1..EVENTS))
+    })
 }
 
 /// Compiles parity.bpf.c for one controller with the flags of the build.
@@ -120,6 +155,16 @@ fn flags(bits: u32) -> AckFlags {
         .with(AckFlags::ROUND_END, bits & 4 != 0)
 }
 
+fn all_flags(bits: u32) -> AckFlags {
+    flags(bits)
+        .with(AckFlags::APP_LIMITED, bits & 8 != 0)
+        .with(AckFlags::STARTS, bits & 16 != 0)
+        .with(AckFlags::EPISODE, bits & 32 != 0)
+        .with(AckFlags::TIMED_OUT, bits & 64 != 0)
+        .with(AckFlags::RESTARTS, bits & 128 != 0)
+        .with(AckFlags::IN_VAIN, bits & 256 != 0)
+}
+
 /// Lives one life in both; every difference is an error.
 fn compare(
     controller: Controller,
@@ -130,6 +175,7 @@ fn compare(
     let mut native = Connection::new(subflows.len());
     native.subflows[..subflows.len()].copy_from_slice(subflows);
     native.now_us = 1_000_000;
+    let mut areas = [Area::default(); 8];
     for i in 0..subflows.len() {
         let exchange = Exchange { connection: native, call: 0, own: i as u32, ..Exchange::default() };
         let answer = kernel.call(&exchange);
@@ -140,6 +186,7 @@ fn compare(
         native.now_us += 7_919;
         let mut exchange = Exchange { connection: native, ..Exchange::default() };
         let mut ssthresh = 0;
+        let mut changed = None;
         match event {
             Event::Ack { own, acked, rtt_us, flags: bits } => {
                 exchange = Exchange { call: 1, own: own as u32, acked, rtt_us, flags: bits, ..exchange };
@@ -154,10 +201,18 @@ fn compare(
                 exchange = Exchange { call: 3, own: own as u32, ..exchange };
                 controller.on_restart(&mut native, own);
             }
+            Event::Control { own, told } => {
+                exchange = Exchange { call: 4, own: own as u32, told, area: areas[own], ..exchange };
+                controller.control(&mut native, own, &told, &mut areas[own]);
+                changed = Some(own);
+            }
         }
         let answer = kernel.call(&exchange);
         prop_assert_eq!(answer.connection, native, "{:?}", event);
         prop_assert_eq!(answer.ssthresh, ssthresh, "{:?}", event);
+        if let Some(own) = changed {
+            prop_assert_eq!(answer.area, areas[own], "{:?}", event);
+        }
     }
     Ok(())
 }
@@ -171,7 +226,9 @@ fn every_controller_computes_the_same_in_the_kernel_as_in_the_simulator() {
             config,
             proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
         )
-        .run(&life(), |(subflows, events)| compare(controller, &kernel, &subflows, &events))
+        .run(&life(controller.has(Capability::OwnsWindow)), |(subflows, events)| {
+            compare(controller, &kernel, &subflows, &events)
+        })
         .unwrap_or_else(|error| panic!("{}: {error}", controller.name()));
     }
 }

@@ -1,0 +1,97 @@
+//! What happens to a subflow, as it is told to a controller, and the memory of controllers that own the window.
+
+use std::ops::BitOr;
+
+/// What an ACK tells besides its numbers, and what else an [`Event`] is about. Flags are combined with `|`.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AckFlags(pub(crate) u32);
+
+impl AckFlags {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+    /// The ACK echoes a congestion mark (ECE).
+    pub const ECE: Self = Self(1);
+    /// The sender was limited by cwnd. Without this flag no window grows.
+    pub const CWND_LIMITED: Self = Self(2);
+    /// One RTT round ends with this ACK.
+    pub const ROUND_END: Self = Self(4);
+    /// The interval of the rate sample has a time without data to send: the rate is a lower bound.
+    pub const APP_LIMITED: Self = Self(8);
+    /// A subflow starts; there is no ACK.
+    pub const STARTS: Self = Self(16);
+    /// A loss episode starts: the first loss of a window of data.
+    pub const EPISODE: Self = Self(32);
+    /// A retransmission timeout; there is no ACK.
+    pub const TIMED_OUT: Self = Self(64);
+    /// Sending restarts after it was idle; there is no ACK.
+    pub const RESTARTS: Self = Self(128);
+    /// The last loss episode was none: what was taken for lost was late.
+    pub const IN_VAIN: Self = Self(256);
+
+    /// Adds `flag` if `condition` holds.
+    #[inline]
+    #[must_use]
+    pub fn with(self, flag: Self, condition: bool) -> Self {
+        Self(self.0 | if condition { flag.0 } else { 0 })
+    }
+
+    /// Whether one of the flags in `flags` is set.
+    #[inline]
+    pub fn has(self, flags: Self) -> bool {
+        self.0 & flags.0 != 0
+    }
+}
+
+impl BitOr for AckFlags {
+    type Output = Self;
+
+    #[inline]
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// What a controller that owns its window is told (`struct mpcc_event`). Counts are of packets.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Event {
+    /// Packets newly acknowledged, cumulatively or by SACK.
+    pub acked: u32,
+    /// RTT sample, µs; 0 = none.
+    pub rtt_us: u32,
+    /// What the event is about.
+    pub flags: AckFlags,
+    /// Packets newly judged lost since the last event.
+    pub lost: u32,
+    /// Packets of `acked` that carried a congestion mark.
+    pub marked: u32,
+    /// Packets in flight before this ACK.
+    pub prior_in_flight: u32,
+    /// Packets in flight now, before anything is sent in answer.
+    pub in_flight: u32,
+    /// Payload of a full packet, bytes.
+    pub mss: u32,
+    /// Packets delivered since the subflow started; wraps.
+    pub total_delivered: u32,
+    /// `total_delivered` when the latest packet that this ACK covers left.
+    pub prior_delivered: u32,
+    /// Packets delivered over `interval_us`.
+    pub delivered: u32,
+    /// Interval of the rate sample, µs: the longer one of the times that `delivered` packets took to be sent
+    /// and to be acknowledged; 0 = no sample.
+    pub interval_us: u32,
+}
+
+/// Memory of a controller that owns its window, for one subflow (`struct mpcc_area`, 128 bytes).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Area(pub(crate) [u64; 16]);
+
+impl Area {
+    /// Memory with this content. The owner of a real one starts with [`Area::default`]; tests try others,
+    /// because a controller has to be defined for all.
+    pub const fn of(words: [u64; 16]) -> Self {
+        Self(words)
+    }
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * owner.bpf.c - one controller of cc/ that owns its window (MPCC_OWNS_WINDOW), as the kernel's
+ * tcp_congestion_ops. Compiled once per controller: JP_NAME is its name, JP_HEADER its header.
+ *
+ * `cong_control` takes the place of cong_avoid and of the rate reduction (PRR): it is called for every ACK in
+ * every state and sets cwnd, ssthresh and pacing rate. What is lost and what is sent again stays the kernel's.
+ *
+ * With this signature cong_control exists since Linux 6.10. Older kernels pass other arguments; they refuse
+ * the program, since there the second one is the sample.
+ */
+#define JP_OWNER_STATE                                                          \
+	struct mpcc_area area;   /* memory of the controller */                 \
+	struct mpcc_event event; /* what is told now */                         \
+	u32 lost;                /* tcp_sock.lost at the last call */           \
+	u32 ca_state;            /* icsk_ca_state at the last ACK */            \
+	u32 cwnd;                /* packets: what the controller wanted last */ \
+	u32 in_vain;             /* a reduction was undone since */             \
+	u32 acked_once;          /* an ACK was seen */                          \
+	u32 timed;               /* the pacing timer was started here */
+
+#include "socket.h"
+
+MPCC_INLINE u32 jp_ca_state(struct tcp_sock *tp)
+{
+	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+}
+
+/* tcp_packets_in_flight() */
+MPCC_INLINE u32 jp_in_flight(struct tcp_sock *tp)
+{
+	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;
+}
+
+/* ---- arithmetic -------------------------------------------------------------------------------------- */
+
+/* One call of the controller, which is told s->event. */
+__noinline int jp_control(struct jp_scratch *s)
+{
+	if (!s)
+		return 0;
+	mpcc_control(&JP_OPS, &s->conn, MPCC_SLOT(s->self), &s->event, &s->area);
+	return 0;
+}
+
+/* ---- the socket -------------------------------------------------------------------------------------- */
+
+/* What is told of every event: what has been lost, marked and delivered since the last one. */
+MPCC_INLINE void jp_begin(struct jp_scratch *s, struct tcp_sock *tp, u32 flags)
+{
+	u32 delivered = tp->delivered - s->delivered;
+
+	s->event = (struct mpcc_event){
+		.flags = flags,
+		.lost = tp->lost - s->lost,
+		.marked = mpcc_min(tp->delivered_ce - s->delivered_ce, delivered),
+		.prior_in_flight = jp_in_flight(tp),
+		.in_flight = jp_in_flight(tp),
+		.mss = tp->mss_cache,
+		.total_delivered = tp->delivered,
+	};
+	if (s->event.marked)
+		s->event.flags |= MPCC_ECE;
+	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
+		s->event.flags |= MPCC_CWND_LIMITED;
+	s->delivered = tp->delivered;
+	s->delivered_ce = tp->delivered_ce;
+	s->lost = tp->lost;
+}
+
+/* The rate sample of an ACK; the kernel marks one that it does not trust by a negative count or interval. */
+MPCC_INLINE void jp_sample(struct mpcc_event *event, const struct rate_sample *rs)
+{
+	s64 rtt_us = rs->rtt_us, interval_us = rs->interval_us;
+	s32 delivered = rs->delivered;
+
+	event->acked = rs->acked_sacked;
+	event->prior_in_flight = rs->prior_in_flight;
+	event->prior_delivered = rs->prior_delivered;
+	if (rtt_us > 0)
+		event->rtt_us = (u32)mpcc_min_s64(rtt_us, MPCC_RTT_MAX_US);
+	if (delivered > 0 && interval_us > 0) {
+		event->delivered = (u32)delivered;
+		event->interval_us = (u32)mpcc_min_s64(interval_us, ~0U);
+	}
+	if (rs->is_app_limited)
+		event->flags |= MPCC_APP_LIMITED;
+}
+
+/*
+ * A window that no program of ours has set: a kernel may be patched not to run programs in some contexts, and
+ * takes what was on the stack for what undo_cwnd returned.
+ */
+MPCC_INLINE void jp_mend(struct jp_scratch *s, struct tcp_sock *tp)
+{
+	if (tp->snd_cwnd > MPCC_CWND_MAX)
+		tp->snd_cwnd = mpcc_clamp(s->cwnd, 1, MPCC_CWND_MAX);
+}
+
+/* Asks the controller, and does what it wants. */
+MPCC_INLINE void jp_obey_controller(struct jp_scratch *s, struct tcp_sock *tp)
+{
+	struct sock *sk = &tp->inet_conn.icsk_inet.sk;
+	struct mpcc_subflow *sub;
+	u64 rate, most = sk->sk_max_pacing_rate;
+
+	jp_control(s);
+	sub = &s->conn.sub[MPCC_SLOT(s->self)];
+	rate = sub->own.pacing_rate;
+	s->cwnd = sub->cwnd;
+	tp->snd_cwnd = mpcc_min(sub->cwnd, tp->snd_cwnd_clamp);
+	tp->snd_ssthresh = sub->ssthresh;
+	sk->sk_pacing_rate = rate && rate < most ? rate : most;
+	/* Without the fq queueing discipline TCP has a timer of its own. */
+	if (rate && sk->sk_pacing_status == SK_PACING_NONE) {
+		sk->sk_pacing_status = SK_PACING_NEEDED;
+		s->timed = 1;
+	}
+	jp_keep_own(tp, s);
+}
+
+/* ---- tcp_congestion_ops ------------------------------------------------------------------------------ */
+
+SEC("struct_ops")
+void BPF_PROG(jp_op_init, struct sock *sk)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct jp_scratch *s = jp_take_socket(sk, tp);
+
+	if (!s)
+		return;
+	s->lost = tp->lost;
+	jp_begin(s, tp, MPCC_STARTS);
+	jp_obey_controller(s, tp);
+}
+
+SEC("struct_ops")
+void BPF_PROG(jp_op_release, struct sock *sk)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct jp_scratch *s = jp_scratch_of(sk, 0);
+
+	if (s && s->timed)
+		tp->inet_conn.icsk_inet.sk.sk_pacing_status = SK_PACING_NONE;
+	jp_leave_socket(sk, tp);
+}
+
+SEC("struct_ops")
+void BPF_PROG(jp_op_cong_control, struct sock *sk, u32 ack, int flag, const struct rate_sample *rs)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct jp_scratch *s = jp_scratch_of(sk, 0);
+	u32 flags = 0, state;
+	bool round_ends;
+
+	if (!s)
+		return;
+	jp_mend(s, tp);
+	state = jp_ca_state(tp);
+	round_ends = jp_round_ends(jp_own(tp), tp);
+	if (JP_HAS(MPCC_UNCOUPLED) || round_ends || tp->tcp_mstamp >= s->look_us)
+		jp_gather(s, sk, tp);
+	else
+		jp_refresh(s, tp);
+	if (round_ends) {
+		flags |= MPCC_ROUND_END;
+		jp_exchange(s, sk, tp);
+	}
+	if (state == TCP_CA_RECOVERY && s->ca_state < TCP_CA_RECOVERY)
+		flags |= MPCC_EPISODE;
+	if (s->in_vain)
+		flags |= MPCC_IN_VAIN;
+	s->ca_state = state;
+	s->in_vain = 0;
+	s->acked_once = 1;
+	jp_begin(s, tp, flags);
+	jp_sample(&s->event, rs);
+	jp_obey_controller(s, tp);
+}
+
+/* A timeout: the kernel has set cwnd to what is in flight and one packet more. */
+SEC("struct_ops")
+void BPF_PROG(jp_op_set_state, struct sock *sk, u8 new_state)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct jp_scratch *s;
+
+	if (new_state != TCP_CA_LOSS)
+		return;
+	s = jp_scratch_of(sk, 0);
+	if (!s)
+		return;
+	jp_gather(s, sk, tp);
+	s->ca_state = TCP_CA_LOSS;
+	jp_begin(s, tp, MPCC_TIMED_OUT);
+	jp_obey_controller(s, tp);
+}
+
+/* The kernel asks once per loss episode; what is done about it is decided in cong_control. */
+SEC("struct_ops")
+u32 BPF_PROG(jp_op_ssthresh, struct sock *sk)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct jp_scratch *s = jp_scratch_of(sk, 0);
+
+	if (s)
+		s->losses++;
+	return tp->snd_ssthresh;
+}
+
+/* Sending restarts: a packet leaves while none is in flight, as the packet engine tells it. */
+SEC("struct_ops")
+void BPF_PROG(jp_op_cwnd_event, struct sock *sk, enum tcp_ca_event event)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct jp_scratch *s;
+
+	if (event != CA_EVENT_TX_START && event != CA_EVENT_ECN_NO_CE &&
+	    event != CA_EVENT_ECN_IS_CE)
+		return;
+	s = jp_scratch_of(sk, 0);
+	if (!s)
+		return;
+	if (event != CA_EVENT_TX_START) {
+		jp_receive_mark(s, tp, event == CA_EVENT_ECN_IS_CE);
+		return;
+	}
+	if (!s->acked_once)
+		return;
+	jp_gather(s, sk, tp);
+	jp_begin(s, tp, MPCC_RESTARTS);
+	jp_obey_controller(s, tp);
+}
+
+/* What was taken for lost was only late. The controller is told with the next ACK, and decides by itself. */
+SEC("struct_ops")
+u32 BPF_PROG(jp_op_undo_cwnd, struct sock *sk)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct jp_scratch *s = jp_scratch_of(sk, 0);
+
+	if (s)
+		s->in_vain = 1;
+	return tp->snd_cwnd;
+}
+
+/* The loader writes the name: jp_NAME when it stays, another while it serves one lab. */
+SEC(".struct_ops.link")
+struct tcp_congestion_ops jp_ops = {
+	.init = (void *)jp_op_init,
+	.release = (void *)jp_op_release,
+	.cong_control = (void *)jp_op_cong_control,
+	.set_state = (void *)jp_op_set_state,
+	.ssthresh = (void *)jp_op_ssthresh,
+	.cwnd_event = (void *)jp_op_cwnd_event,
+	.undo_cwnd = (void *)jp_op_undo_cwnd,
+	.flags = TCP_CONG_NON_RESTRICTED | (JP_HAS(MPCC_READS_MARKS) ? TCP_CONG_NEEDS_ECN : 0),
+	.name = "jp_" JP_QUOTE(JP_NAME),
+};

@@ -1,0 +1,391 @@
+//! What a subflow keeps for a controller that owns its window: the rate samples and the pacing of the kernel.
+//!
+//! **Rate samples** are those of `tcp_rate.c` (Cheng, Cardwell, Yeganeh, Jacobson: draft-cheng-iccrg-delivery-
+//! rate-estimation): each segment remembers how much had been delivered when it left; when it is delivered,
+//! the difference over the longer one of the times to send and to acknowledge is a sample.
+//!
+//! **Pacing** is TCP's internal one (`tcp_pacing_check`, `tcp_update_skb_after_send`): the payload of each
+//! segment moves the instant of the next departure by its length over the rate. As many segments leave at once
+//! as the kernel puts into one buffer: what the rate carries in 2⁻¹⁰ s, at least two and at most 64 KiB
+//! (`tcp_tso_autosize`, `sk_pacing_shift`). A sender that comes late gets up to half of a segment's time back.
+//!
+//! Deviations: retransmission timeouts and probes are held as well once the burst is used up; no segment is
+//! held for longer than a second, so that a rate near 0 stops no connection.
+
+use joulepath_controllers::{AckFlags, Area, Capability, Controller, Event};
+
+use super::connection::{Sender, SenderEnd};
+use super::rtt::saturated_us;
+use super::subflow::{Congestion, SubflowSender};
+use crate::context::Context;
+use crate::event::{EventQueue, LazyTimer, Source};
+use crate::packet::Stamp;
+
+/// `sk_pacing_shift`: a burst has what the rate carries in 2⁻¹⁰ s.
+const PACING_SHIFT: u32 = 10;
+/// `tcp_min_tso_segs`, segments.
+const LEAST_BURST: u64 = 2;
+/// `GSO_LEGACY_MAX_SIZE`, bytes.
+const MOST_BURST_BYTES: u64 = 65_536;
+/// Longest time for which one segment holds the next, ns.
+const LONGEST_HOLD_NS: u64 = 1_000_000_000;
+
+/// What a segment remembers of the instant when it left (`tcp_skb_cb.tx`).
+#[derive(Clone, Copy, Default)]
+struct Departure {
+    /// When the latest delivery before it was known, ns.
+    delivered_at_ns: u64,
+    /// When the segment left that had been delivered then, ns.
+    first_sent_ns: u64,
+    /// Segments delivered until then.
+    delivered: u32,
+    /// Whether there was no more data to send.
+    app_limited: bool,
+}
+
+/// The sample of one ACK (`struct rate_sample`).
+#[derive(Clone, Copy, Default)]
+struct Sample {
+    departure: Departure,
+    /// When the latest segment that the ACK covers left, and its number.
+    latest: Option<(u64, u32)>,
+    /// Time from `departure.first_sent_ns` until then, ns.
+    send_ns: u64,
+}
+
+/// State of a subflow whose controller owns the window.
+pub(crate) struct Owned {
+    area: Area,
+    /// Timer of the next departure.
+    pub(super) timer: LazyTimer,
+    /// When the next segment may leave, ns.
+    release_ns: u64,
+    /// Segments that may still leave in this burst.
+    burst: u32,
+    /// Whether the receiver echoes each mark by itself.
+    each_mark: bool,
+    /// A window was reduced for a mark since the last event.
+    marked: bool,
+    /// What the next event tells besides the ACK.
+    flags: AckFlags,
+    /// Segments delivered since the start (`tcp_sock.delivered`).
+    delivered: u32,
+    /// When that became known, ns.
+    delivered_at_ns: u64,
+    /// When the latest segment of a sample left, ns (`first_tx_mstamp`).
+    first_sent_ns: u64,
+    /// Until so many are delivered, samples have a time without data; 0 if none has.
+    app_limited: u32,
+    /// The RTT round ends with a segment that left after so many were delivered.
+    round: u32,
+    /// Losses that the controller has been told of.
+    told_lost: u32,
+    /// By SSN, as in the scoreboard's ring.
+    departures: Box<[Departure]>,
+    sample: Sample,
+}
+
+impl Owned {
+    pub(super) fn new(each_mark: bool) -> Self {
+        Owned {
+            area: Area::default(),
+            timer: LazyTimer::new(),
+            release_ns: 0,
+            burst: 0,
+            each_mark,
+            marked: false,
+            flags: AckFlags::NONE,
+            delivered: 0,
+            delivered_at_ns: 0,
+            first_sent_ns: 0,
+            app_limited: 0,
+            round: 0,
+            told_lost: 0,
+            departures: vec![Departure::default(); 64].into_boxed_slice(),
+            sample: Sample::default(),
+        }
+    }
+
+    /// Whether the timer of the next departure expires now.
+    pub(crate) fn timer_fires(&mut self, now_ns: u64, source: Source, queue: &mut EventQueue) -> bool {
+        self.timer.fires(now_ns, source, queue)
+    }
+
+    /// Forgets everything of an earlier subflow on the path but the timer's event.
+    pub(super) fn renewed(mut self: Box<Self>) -> Box<Self> {
+        let (mut timer, departures) = (self.timer, std::mem::take(&mut self.departures));
+        timer.clear();
+        *self = Owned { timer, departures, ..Owned::new(self.each_mark) };
+        self
+    }
+
+    /// Notes that a loss episode began, or that one was none.
+    pub(super) fn note(&mut self, flags: AckFlags) {
+        self.flags = self.flags | flags;
+    }
+
+    /// Notes that the window would be reduced for a mark.
+    pub(super) fn note_mark(&mut self) {
+        self.marked = true;
+    }
+
+    /// Notes that segment `ssn` leaves (`tcp_rate_skb_sent`); `first` if no other one is outstanding.
+    fn departs(&mut self, ssn: u32, ring: usize, first: bool, now_ns: u64) {
+        if first {
+            (self.first_sent_ns, self.delivered_at_ns) = (now_ns, now_ns);
+        }
+        if self.departures.len() < ring {
+            self.grow(ssn, ring);
+        }
+        let mask = self.departures.len() - 1;
+        self.departures[ssn as usize & mask] = Departure {
+            delivered_at_ns: self.delivered_at_ns,
+            first_sent_ns: self.first_sent_ns,
+            delivered: self.delivered,
+            app_limited: self.app_limited != 0,
+        };
+    }
+
+    #[cold]
+    fn grow(&mut self, next: u32, ring: usize) {
+        let old =
+            std::mem::replace(&mut self.departures, vec![Departure::default(); ring].into_boxed_slice());
+        for back in 0..old.len() as u32 {
+            let ssn = next.wrapping_sub(back);
+            self.departures[ssn as usize & (ring - 1)] = old[ssn as usize & (old.len() - 1)];
+        }
+    }
+
+    /// Notes that segment `ssn`, whose latest copy left at `sent_ns`, has been delivered
+    /// (`tcp_rate_skb_delivered`).
+    fn arrives(&mut self, ssn: u32, sent: Stamp) {
+        let sent_ns = sent.since_start_ns();
+        let departure = self.departures[ssn as usize & (self.departures.len() - 1)];
+        if self.sample.latest.is_none_or(|latest| (sent_ns, ssn) > latest) {
+            let send_ns = sent_ns.saturating_sub(departure.first_sent_ns);
+            self.sample = Sample { departure, latest: Some((sent_ns, ssn)), send_ns };
+            self.first_sent_ns = sent_ns;
+        }
+    }
+
+    /// The sample of an ACK for `acked` segments, as part of an event (`tcp_rate_gen`).
+    fn take_sample(&mut self, acked: u32, least_rtt_us: u32, now_ns: u64) -> Event {
+        self.delivered = self.delivered.wrapping_add(acked);
+        if self.app_limited != 0 && self.delivered.wrapping_sub(self.app_limited).cast_signed() > 0 {
+            self.app_limited = 0;
+        }
+        if acked > 0 {
+            self.delivered_at_ns = now_ns;
+        }
+        let Sample { departure, latest, send_ns } = std::mem::take(&mut self.sample);
+        let mut event = Event { acked, total_delivered: self.delivered, ..Event::default() };
+        if latest.is_none() {
+            return event;
+        }
+        event.prior_delivered = departure.delivered;
+        let interval_ns = send_ns.max(now_ns - departure.delivered_at_ns);
+        // A shorter interval is one of ACKs that were kept back and came at once.
+        let interval_us = saturated_us(interval_ns);
+        if interval_us >= least_rtt_us {
+            event.delivered = self.delivered.wrapping_sub(departure.delivered);
+            event.interval_us = interval_us;
+            event.flags = event.flags.with(AckFlags::APP_LIMITED, departure.app_limited);
+        }
+        if self.round.wrapping_sub(departure.delivered).cast_signed() <= 0 {
+            self.round = self.delivered;
+            event.flags = event.flags | AckFlags::ROUND_END;
+        }
+        event
+    }
+
+    /// Notes that a segment of `bytes` leaves at a rate of `rate` bytes/s; returns until when the next one is
+    /// held, ns.
+    fn pace(&mut self, bytes: u64, rate: u64, mss: u64, now_ns: u64) -> u64 {
+        if self.burst == 0 {
+            let segments = (rate >> PACING_SHIFT).min(MOST_BURST_BYTES) / mss;
+            self.burst = segments.max(LEAST_BURST) as u32;
+        }
+        self.burst -= 1;
+        let length_ns = (bytes * 1_000_000_000 / rate).min(LONGEST_HOLD_NS);
+        let late_ns = now_ns.saturating_sub(self.release_ns);
+        self.release_ns = self.release_ns.max(now_ns) + length_ns - late_ns.min(length_ns / 2);
+        if self.burst > 0 { 0 } else { self.release_ns }
+    }
+}
+
+impl SubflowSender {
+    /// Notes that segment `ssn` of `bytes` of payload leaves, and holds the next one if the controller paces.
+    /// `first` if no other one is outstanding.
+    #[cold]
+    pub(super) fn note_departure(
+        &mut self,
+        cx: &Context<'_>,
+        end: &mut SenderEnd,
+        (ssn, bytes): (u32, u16),
+        first: bool,
+    ) {
+        let Some(owned) = &mut self.owned else { return };
+        owned.departs(ssn, self.board.ring_len(), first, cx.now_ns);
+        let rate = end.controller.pacing_rate_bytes_per_s(&end.cc, self.id.index());
+        self.held_until_ns = match rate {
+            Some(rate) => owned.pace(bytes.into(), rate, cx.config.transport.mss.0, cx.now_ns),
+            None => 0,
+        };
+        if self.is_held(cx.now_ns) {
+            self.refresh_view(cx, end);
+        }
+    }
+
+    /// Notes that a segment above a hole has arrived.
+    pub(super) fn note_arrival(&mut self, ssn: u32) {
+        let board = &self.board;
+        if let Some(owned) = &mut self.owned {
+            owned.arrives(ssn, board.get(ssn).sent());
+        }
+    }
+
+    /// Notes that the segments from `una` up to what is acknowledged now have arrived, those that were SACKed
+    /// before apart.
+    #[cold]
+    pub(super) fn note_advance(&mut self, una: u32) {
+        let board = &self.board;
+        let Some(owned) = &mut self.owned else { return };
+        for ssn in una..board.una() {
+            let segment = board.get(ssn);
+            if !segment.is_sacked() {
+                owned.arrives(ssn, segment.sent());
+            }
+        }
+    }
+
+    /// Tells the controller of something that is no ACK.
+    fn tell_of(&mut self, cx: &Context<'_>, end: &mut SenderEnd, flags: AckFlags) {
+        let in_flight = self.board.in_flight();
+        let Some(owned) = &mut self.owned else { return };
+        owned.note(flags);
+        let total_delivered = owned.delivered;
+        let event = Event { total_delivered, prior_in_flight: in_flight, ..Event::default() };
+        self.tell_owner(cx, end, event);
+    }
+
+    /// Tells the controller that a segment is about to leave while none is in flight.
+    #[cold]
+    pub(super) fn tell_of_restart(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
+        if self.owned.as_ref().is_some_and(|owned| owned.first_sent_ns > 0) {
+            self.tell_of(cx, end, AckFlags::RESTARTS);
+        }
+    }
+
+    /// Tells the controller about an ACK for `acked` segments.
+    #[cold]
+    pub(super) fn tell_owner_of_ack(
+        &mut self,
+        cx: &Context<'_>,
+        end: &mut SenderEnd,
+        (acked, echo): (u32, bool),
+        rtt_us: u32,
+        prior_in_flight: u32,
+    ) {
+        let window = &mut end.cc.subflows[self.id.index()];
+        window.srtt_us = self.rtt.srtt_us();
+        let (cwnd, least_rtt_us) = (window.cwnd, window.own.base_rtt_us);
+        let Some(owned) = &mut self.owned else { return };
+        let mut event = owned.take_sample(acked, least_rtt_us, cx.now_ns);
+        let marked = if owned.each_mark { echo } else { std::mem::take(&mut owned.marked) };
+        event.marked = if marked { acked.max(1) } else { 0 };
+        event.flags =
+            event.flags.with(AckFlags::ECE, echo).with(AckFlags::CWND_LIMITED, prior_in_flight >= cwnd);
+        self.tell_owner(cx, end, Event { rtt_us, prior_in_flight, ..event });
+    }
+
+    /// Tells the controller of an event, to which what has been noted is added.
+    fn tell_owner(&mut self, cx: &Context<'_>, end: &mut SenderEnd, event: Event) {
+        let i = self.id.index();
+        let (lost, in_flight) = (self.board.total_lost(), self.board.in_flight());
+        let Some(owned) = &mut self.owned else { return };
+        let flags = event.flags | std::mem::take(&mut owned.flags);
+        let lost = lost.wrapping_sub(std::mem::replace(&mut owned.told_lost, lost));
+        let mss = cx.config.transport.mss.0 as u32;
+        let event = Event { flags, lost, in_flight, mss, ..event };
+        let before = end.cc.subflows[i].cwnd;
+        end.cc.now_us = cx.now_ns / 1_000;
+        end.controller.control(&mut end.cc, i, &event, &mut owned.area);
+        if end.cc.subflows[i].cwnd != before {
+            self.integrate_cwnd(before, cx.now_ns);
+        }
+        self.refresh_view(cx, end);
+    }
+
+    /// A timeout: the window is one packet, and everything counts as lost. The controller may restore it.
+    #[cold]
+    pub(super) fn tell_of_timeout(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
+        self.held_until_ns = 0;
+        self.tell_of(cx, end, AckFlags::TIMED_OUT);
+    }
+
+    /// Forgets that a segment was held back: the subflow is closed.
+    pub(crate) fn stop_pacing(&mut self) {
+        self.held_until_ns = 0;
+        if let Some(owned) = &mut self.owned {
+            owned.timer.clear();
+        }
+    }
+
+    /// Whether the pacing rate holds the next segment back.
+    #[inline(always)]
+    pub(super) fn is_held(&self, now_ns: u64) -> bool {
+        now_ns < self.held_until_ns
+    }
+
+    /// Sets the timer for the next departure if that is all that a segment waits for. Notes else that there is
+    /// no more data (`tcp_rate_check_app_limited`).
+    fn wait_for_release(&mut self, cx: &mut Context<'_>, end: &SenderEnd) {
+        let (i, in_flight) = (self.id.index(), self.board.in_flight());
+        let source = cx.config.sources.release(cx.global(i));
+        let Some(owned) = &mut self.owned else { return };
+        if !self.phase.is_open() || in_flight >= end.cc.subflows[i].cwnd {
+            return;
+        }
+        if cx.now_ns < self.held_until_ns {
+            owned.timer.set(self.held_until_ns, source, &mut cx.net.queue);
+        } else if !self.board.has_repairs() {
+            owned.app_limited = owned.delivered.wrapping_add(in_flight).max(1);
+        }
+    }
+}
+
+impl Sender<'_> {
+    /// What is left to be done after everything has been sent that windows and pacing admit.
+    #[cold]
+    pub(super) fn wait_for_releases(&mut self) {
+        for i in 0..self.subflows.len() {
+            let (subflow, cx, end) = self.split(i);
+            subflow.wait_for_release(cx, end);
+        }
+    }
+
+    /// Subflow `i` has been established.
+    pub(crate) fn tell_of_start(&mut self, i: usize) {
+        let (subflow, cx, end) = self.split(i);
+        if subflow.owned.is_some() {
+            subflow.tell_of(cx, end, AckFlags::STARTS);
+        }
+    }
+
+    /// The timer of the next departure on subflow `i` has expired.
+    #[cold]
+    pub(crate) fn release(&mut self, i: usize) {
+        let (subflow, cx, end) = self.split(i);
+        if subflow.congestion != Congestion::Open {
+            subflow.repair(cx, end);
+        }
+        subflow.refresh_view(cx, end);
+        self.push();
+    }
+}
+
+/// What a new subflow keeps for its controller; none unless that owns the window.
+pub(crate) fn owned(controller: Controller) -> Option<Box<Owned>> {
+    let has = |capability| controller.has(capability);
+    has(Capability::OwnsWindow).then(|| Box::new(Owned::new(has(Capability::ReadsMarks))))
+}
