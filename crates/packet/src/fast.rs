@@ -45,18 +45,20 @@ impl Engine {
         let s = packet.subflow() as usize;
         let may_be_short = self.may_be_short();
         let (now_ns, net) = (self.now_ns, &mut self.net);
-        let (subflow, interface) = (&mut self.receivers[s], &mut self.interfaces[s]);
-        if !subflow.is_plain(packet)
-            || !interface.is_awake(now_ns)
-            || !self.config.acks_at_once
-            || !may_be_short
-        {
+        let subflow = &mut self.receivers[s];
+        if !subflow.is_plain(packet) || !self.config.acks_at_once || !may_be_short {
             return false;
         }
-        let connection = &mut self.connections[subflow.id.connection as usize];
-        let (downloads, end) = (connection.downloads(), &mut connection.receiver);
+        let c = subflow.id.connection as usize;
+        let downloads = self.connections.downloads(c);
+        // The radio matters where the device is, and where an ACK enters a link at a radio.
+        if (downloads || subflow.first_hop.is_at_radio()) && !self.interfaces[s].is_awake(now_ns) {
+            return false;
+        }
+        let end = self.connections.receiving(c);
         if downloads {
-            interface.count_awake(now_ns, packet.aux + self.config.sizes.header, Traffic::Down);
+            let size = packet.aux + self.config.sizes.header;
+            self.interfaces[s].count_awake(now_ns, size, Traffic::Down);
         }
         let len = packet.aux as u16;
         let ssn = subflow.order.accept_next();
@@ -74,7 +76,7 @@ impl Engine {
         let size = self.config.sizes.ack;
         net.offer(now_ns, subflow.first_hop, ack, size);
         if downloads {
-            interface.count_awake(now_ns, size, Traffic::Up);
+            self.interfaces[s].count_awake(now_ns, size, Traffic::Up);
         }
         if next != Next::Nothing {
             self.follow(s, next);
@@ -96,18 +98,23 @@ impl Engine {
         let s = packet.subflow() as usize;
         let may_be_short = self.may_be_short();
         let (now_ns, net, config) = (self.now_ns, &mut self.net, &self.config);
-        let (subflow, interface) = (&mut self.senders[s], &mut self.interfaces[s]);
-        if !subflow.is_plain(packet) || !interface.is_awake(now_ns) || !may_be_short {
+        let subflow = &mut self.senders[s];
+        if !subflow.is_plain(packet) || !may_be_short {
             return Short::Unusual;
         }
         let (i, epoch) = (subflow.id.index(), subflow.id.epoch);
-        let connection = &mut self.connections[subflow.id.connection as usize];
-        let (uploads, end) = (!connection.downloads(), &mut connection.sender);
+        let c = subflow.id.connection as usize;
+        let uploads = !self.connections.downloads(c);
+        // The radio matters where the device is, and where a segment enters a link at a radio.
+        if (uploads || subflow.first_hop.is_at_radio()) && !self.interfaces[s].is_awake(now_ns) {
+            return Short::Unusual;
+        }
+        let end = self.connections.sending(c);
         if end.queues_ahead {
             return Short::Unusual;
         }
         if uploads {
-            interface.count_awake(now_ns, config.sizes.ack, Traffic::Down);
+            self.interfaces[s].count_awake(now_ns, config.sizes.ack, Traffic::Down);
         }
         if end.data.acknowledge(packet.dsn) {
             end.writer.forget(packet.dsn);
@@ -139,7 +146,7 @@ impl Engine {
             let size = u32::from(len) + config.sizes.header;
             net.offer(now_ns, subflow.first_hop, data, size);
             if uploads {
-                interface.count_awake(now_ns, size, Traffic::Up);
+                self.interfaces[s].count_awake(now_ns, size, Traffic::Up);
             }
         }
         // A scheduler is asked about the oldest segment when the window is full.
@@ -163,7 +170,7 @@ mod tests {
         let scenario = scenario.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
         let setup = Setup::of(&policy.parse().unwrap(), &scenario).unwrap();
         let options = RunOptions { series: true, links: true, ..RunOptions::default() };
-        let mut engine = build::build(&scenario, &setup, seed, &options).unwrap();
+        let mut engine = build::build(&scenario, &setup, seed, &options, 1).unwrap();
         engine.takes_short_way = short;
         engine.run(&Cancel::new()).unwrap();
         let (hops, short_ways) = (engine.net.counters.packet_hops, engine.short_ways);
