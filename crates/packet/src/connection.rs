@@ -108,12 +108,14 @@ pub(crate) fn goes_with_data(kind: Kind, downloads: bool) -> bool {
 
 /// A connection has two halves, its ends. What never changes is read by both.
 impl Shared<Connection> {
-    /// The sending end of a connection.
+    /// The sending end of a connection, and whether the device receives.
     #[inline(always)]
-    pub(crate) fn sending(&mut self, c: usize) -> &mut SenderEnd {
+    pub(crate) fn sending(&mut self, c: usize) -> (&mut SenderEnd, bool) {
         self.check_half(c, 0);
-        // SAFETY: this half belongs to the part where the sender is, and only it asks.
-        unsafe { &mut (*self.place(c)).sender }
+        let connection = self.place(c).as_ptr();
+        // SAFETY: this half belongs to the part where the sender is, and only it asks. The direction never
+        // changes.
+        unsafe { (&mut (*connection).sender, (*connection).direction == Direction::Download) }
     }
 
     /// The same to read.
@@ -121,21 +123,23 @@ impl Shared<Connection> {
     pub(crate) fn sending_at(&self, c: usize) -> &SenderEnd {
         self.check_half(c, 0);
         // SAFETY: as above.
-        unsafe { &(*self.place(c)).sender }
+        unsafe { &(*self.place(c).as_ptr()).sender }
     }
 
-    /// The receiving end of a connection.
+    /// The receiving end of a connection, and whether the device receives.
     #[inline(always)]
-    pub(crate) fn receiving(&mut self, c: usize) -> &mut ReceiverEnd {
+    pub(crate) fn receiving(&mut self, c: usize) -> (&mut ReceiverEnd, bool) {
         self.check_half(c, 1);
-        // SAFETY: this half belongs to the part where the receiver is, and only it asks.
-        unsafe { &mut (*self.place(c)).receiver }
+        let connection = self.place(c).as_ptr();
+        // SAFETY: this half belongs to the part where the receiver is, and only it asks. The direction never
+        // changes.
+        unsafe { (&mut (*connection).receiver, (*connection).direction == Direction::Download) }
     }
 
     /// Where the receiving end of a connection is, to prefetch it.
     #[inline(always)]
     pub(crate) fn address_of_receiving(&self, c: usize) -> *const ReceiverEnd {
-        let connection = self.place(c);
+        let connection = self.place(c).as_ptr();
         // SAFETY: the connection is in the list, and no reference is made.
         unsafe { &raw const (*connection).receiver }
     }
@@ -144,13 +148,13 @@ impl Shared<Connection> {
     #[inline(always)]
     pub(crate) fn downloads(&self, c: usize) -> bool {
         // SAFETY: it is in the list, and its direction never changes.
-        unsafe { (*self.place(c)).direction == Direction::Download }
+        unsafe { (*self.place(c).as_ptr()).direction == Direction::Download }
     }
 
     /// The indices of a connection's subflows in the whole engine.
     #[inline(always)]
     pub(crate) fn subflows(&self, c: usize) -> Range<usize> {
-        let connection = self.place(c);
+        let connection = self.place(c).as_ptr();
         // SAFETY: it is in the list, and these two never change.
         let (first, n) = unsafe { ((*connection).first as usize, (*connection).n) };
         first..first + n

@@ -50,15 +50,15 @@ impl Engine {
             return false;
         }
         let c = subflow.id.connection as usize;
-        let downloads = self.connections.downloads(c);
+        let (end, downloads) = self.connections.receiving(c);
         // The radio matters where the device is, and where an ACK enters a link at a radio.
-        if (downloads || subflow.first_hop.is_at_radio()) && !self.interfaces[s].is_awake(now_ns) {
+        let radio_matters = downloads || subflow.first_hop.is_at_radio();
+        let mut interface = if radio_matters { Some(&mut self.interfaces[s]) } else { None };
+        if interface.as_ref().is_some_and(|interface| !interface.is_awake(now_ns)) {
             return false;
         }
-        let end = self.connections.receiving(c);
-        if downloads {
-            let size = packet.aux + self.config.sizes.header;
-            self.interfaces[s].count_awake(now_ns, size, Traffic::Down);
+        if downloads && let Some(interface) = &mut interface {
+            interface.count_awake(now_ns, packet.aux + self.config.sizes.header, Traffic::Down);
         }
         let len = packet.aux as u16;
         let ssn = subflow.order.accept_next();
@@ -75,8 +75,8 @@ impl Engine {
         // The radio is awake: the interface is.
         let size = self.config.sizes.ack;
         net.offer(now_ns, subflow.first_hop, ack, size);
-        if downloads {
-            self.interfaces[s].count_awake(now_ns, size, Traffic::Up);
+        if downloads && let Some(interface) = interface {
+            interface.count_awake(now_ns, size, Traffic::Up);
         }
         if next != Next::Nothing {
             self.follow(s, next);
@@ -104,17 +104,16 @@ impl Engine {
         }
         let (i, epoch) = (subflow.id.index(), subflow.id.epoch);
         let c = subflow.id.connection as usize;
-        let uploads = !self.connections.downloads(c);
+        let (end, downloads) = self.connections.sending(c);
+        let uploads = !downloads;
         // The radio matters where the device is, and where a segment enters a link at a radio.
-        if (uploads || subflow.first_hop.is_at_radio()) && !self.interfaces[s].is_awake(now_ns) {
+        let radio_matters = uploads || subflow.first_hop.is_at_radio();
+        let mut interface = if radio_matters { Some(&mut self.interfaces[s]) } else { None };
+        if end.queues_ahead || interface.as_ref().is_some_and(|interface| !interface.is_awake(now_ns)) {
             return Short::Unusual;
         }
-        let end = self.connections.sending(c);
-        if end.queues_ahead {
-            return Short::Unusual;
-        }
-        if uploads {
-            self.interfaces[s].count_awake(now_ns, config.sizes.ack, Traffic::Down);
+        if uploads && let Some(interface) = &mut interface {
+            interface.count_awake(now_ns, config.sizes.ack, Traffic::Down);
         }
         if end.data.acknowledge(packet.dsn) {
             end.writer.forget(packet.dsn);
@@ -145,8 +144,8 @@ impl Engine {
             };
             let size = u32::from(len) + config.sizes.header;
             net.offer(now_ns, subflow.first_hop, data, size);
-            if uploads {
-                self.interfaces[s].count_awake(now_ns, size, Traffic::Up);
+            if uploads && let Some(interface) = &mut interface {
+                interface.count_awake(now_ns, size, Traffic::Up);
             }
         }
         // A scheduler is asked about the oldest segment when the window is full.

@@ -42,7 +42,7 @@ impl Shared<Wire> {
     fn link(&mut self, wire: u32) -> &mut Link {
         self.check_half(wire as usize, 0);
         // SAFETY: this half belongs to the part that offers packets to the link, and only it asks.
-        unsafe { &mut (*self.place(wire as usize)).link }
+        unsafe { &mut (*self.place(wire as usize).as_ptr()).link }
     }
 
     /// The same to read.
@@ -50,7 +50,7 @@ impl Shared<Wire> {
     fn link_at(&self, wire: u32) -> &Link {
         self.check_half(wire as usize, 0);
         // SAFETY: as above.
-        unsafe { &(*self.place(wire as usize)).link }
+        unsafe { &(*self.place(wire as usize).as_ptr()).link }
     }
 
     /// The packets on a wire.
@@ -58,14 +58,14 @@ impl Shared<Wire> {
     fn ring(&self, wire: u32) -> &PacketRing {
         self.check_half(wire as usize, 1);
         // SAFETY: this half belongs to the part where the packets arrive, and only it asks.
-        unsafe { &(*self.place(wire as usize)).ring }
+        unsafe { &(*self.place(wire as usize).as_ptr()).ring }
     }
 
     /// The packets on a wire, and the arrivals of those that were overtaken.
     #[inline(always)]
     fn packets(&mut self, wire: u32) -> (&mut PacketRing, &mut Vec<u64>) {
         self.check_half(wire as usize, 1);
-        let wire = self.place(wire as usize);
+        let wire = self.place(wire as usize).as_ptr();
         // SAFETY: as above, and they are two different fields.
         unsafe { (&mut (*wire).ring, &mut (*wire).later_ns) }
     }
@@ -442,7 +442,7 @@ impl Network {
     }
 
     /// Takes the packet that has reached the end of link `link`, the earliest event.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrive(&mut self, link: Source) -> Packet {
         let (ring, later_ns) = self.wires.packets(link);
         let (mut packet, next_ns) = ring.pop();

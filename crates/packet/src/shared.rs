@@ -9,10 +9,11 @@
 //! first access to what belongs to another part.
 
 use std::ops::{Index, IndexMut, Range};
+use std::ptr::NonNull;
 
 /// A list, or a view of one.
 pub(crate) struct Shared<T> {
-    first: *mut T,
+    first: NonNull<T>,
     len: usize,
     /// That of the vector that the list was made of; 0 is a view.
     capacity: usize,
@@ -60,7 +61,7 @@ impl<T> Shared<T> {
         assert!(list.capacity > 0 || list.len == 0, "a view does not own its elements");
         // SAFETY: they are the parts of a vector, see `from`, and nothing else frees them. For a list without
         // elements they are those of an empty vector.
-        unsafe { Vec::from_raw_parts(list.first, list.len, list.capacity) }
+        unsafe { Vec::from_raw_parts(list.first.as_ptr(), list.len, list.capacity) }
     }
 
     /// Where an element is.
@@ -68,8 +69,10 @@ impl<T> Shared<T> {
     /// # Panics
     /// If there is none.
     #[inline(always)]
-    pub(crate) fn place(&self, at: usize) -> *mut T {
-        assert!(at < self.len, "{at} of {}", self.len);
+    pub(crate) fn place(&self, at: usize) -> NonNull<T> {
+        if at >= self.len {
+            out_of_range(at, self.len);
+        }
         // SAFETY: it is in the list.
         unsafe { self.first.add(at) }
     }
@@ -77,7 +80,7 @@ impl<T> Shared<T> {
     /// Where an element is, or would be: an address to prefetch, not to read.
     #[inline(always)]
     pub(crate) fn address(&self, at: usize) -> *const T {
-        self.first.wrapping_add(at)
+        self.first.as_ptr().wrapping_add(at)
     }
 
     #[inline(always)]
@@ -119,6 +122,12 @@ impl<T> Shared<T> {
     }
 }
 
+#[cold]
+#[inline(never)]
+fn out_of_range(at: usize, len: usize) -> ! {
+    panic!("{at} is out of range: the list has {len} elements")
+}
+
 /// The owners of a list: of each element the part that the first and the second half belong to.
 #[cfg(test)]
 #[derive(Clone)]
@@ -147,7 +156,7 @@ impl<T> From<Vec<T>> for Shared<T> {
     fn from(list: Vec<T>) -> Self {
         let mut list = std::mem::ManuallyDrop::new(list);
         Shared {
-            first: list.as_mut_ptr(),
+            first: NonNull::new(list.as_mut_ptr()).expect("the pointer of a vector is not null"),
             len: list.len(),
             capacity: list.capacity(),
             #[cfg(test)]
@@ -160,7 +169,7 @@ impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
         if self.capacity > 0 {
             // SAFETY: they are the parts of the vector that the list was made of.
-            drop(unsafe { Vec::from_raw_parts(self.first, self.len, self.capacity) });
+            drop(unsafe { Vec::from_raw_parts(self.first.as_ptr(), self.len, self.capacity) });
         }
     }
 }
@@ -172,7 +181,7 @@ impl<T> Index<usize> for Shared<T> {
     fn index(&self, at: usize) -> &T {
         self.check(at..at + 1);
         // SAFETY: nobody else changes it, as who made the view has promised.
-        unsafe { &*self.place(at) }
+        unsafe { self.place(at).as_ref() }
     }
 }
 
@@ -181,7 +190,7 @@ impl<T> IndexMut<usize> for Shared<T> {
     fn index_mut(&mut self, at: usize) -> &mut T {
         self.check(at..at + 1);
         // SAFETY: nobody else reaches it, as who made the view has promised.
-        unsafe { &mut *self.place(at) }
+        unsafe { self.place(at).as_mut() }
     }
 }
 
@@ -190,20 +199,24 @@ impl<T> Index<Range<usize>> for Shared<T> {
 
     #[inline(always)]
     fn index(&self, range: Range<usize>) -> &[T] {
-        assert!(range.start <= range.end && range.end <= self.len, "{range:?} of {}", self.len);
+        if range.start > range.end || range.end > self.len {
+            out_of_range(range.end, self.len);
+        }
         self.check(range.clone());
         // SAFETY: they are in the list, and nobody else changes them, as who made the view has promised.
-        unsafe { std::slice::from_raw_parts(self.first.add(range.start), range.len()) }
+        unsafe { NonNull::slice_from_raw_parts(self.first.add(range.start), range.len()).as_ref() }
     }
 }
 
 impl<T> IndexMut<Range<usize>> for Shared<T> {
     #[inline(always)]
     fn index_mut(&mut self, range: Range<usize>) -> &mut [T] {
-        assert!(range.start <= range.end && range.end <= self.len, "{range:?} of {}", self.len);
+        if range.start > range.end || range.end > self.len {
+            out_of_range(range.end, self.len);
+        }
         self.check(range.clone());
         // SAFETY: they are in the list, and nobody else reaches them, as who made the view has promised.
-        unsafe { std::slice::from_raw_parts_mut(self.first.add(range.start), range.len()) }
+        unsafe { NonNull::slice_from_raw_parts(self.first.add(range.start), range.len()).as_mut() }
     }
 }
 

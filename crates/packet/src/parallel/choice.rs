@@ -35,8 +35,11 @@ fn can_be_cut(scenario: &Scenario, setup: &Setup, options: &RunOptions) -> bool 
     // subflow that a selector closes. Counters of links are for networks that a scenario writes link by link.
     let by_data = |workload| matches!(workload, Workload::File { .. } | Workload::Requests { .. });
     let is_calm = scenario.connections.iter().all(|group| !by_data(group.workload));
+    // Two timeouts of a subflow do not fall into one window.
+    let is_patient =
+        scenario.topology.as_ref().is_some_and(|spec| scenario.transport.rto_max > spec.delay);
     let is_alone = scenario.competitors.is_empty() && scenario.cross.is_empty() && scenario.channels.is_empty();
-    is_calm && is_alone && setup.selector().is_none() && !options.links
+    is_calm && is_patient && is_alone && setup.selector().is_none() && !options.links
 }
 
 /// Cuts the network into at most `parts` parts; none if that leaves one, or packets cross the cut in no time.

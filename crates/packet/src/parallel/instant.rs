@@ -28,17 +28,21 @@ enum Owner {
 impl Everything<'_, '_> {
     /// Handles the events up to `last_ns` inclusive. If others for which all parts have to wait follow within
     /// `gap_ns` and by `end_ns`, handles all up to those, too: windows between them would be short. Returns up
-    /// to which instant everything is done.
-    pub(super) fn run(&mut self, mut last_ns: u64, gap_ns: u64, end_ns: u64) -> u64 {
+    /// to which instant everything is done, and the number of events.
+    pub(super) fn run(&mut self, mut last_ns: u64, gap_ns: u64, end_ns: u64) -> (u64, u64) {
+        // Not too many of them: how short a window may be depends on how many events there are lately.
+        let until_ns = end_ns.min(last_ns + self.map.lookahead_ns);
+        let mut events = 0;
         loop {
             self.parts.iter_mut().for_each(|part| part.fence(last_ns));
             while let Some((owner, time_ns, source)) = self.first(last_ns) {
                 self.handle(owner, time_ns, source);
+                events += 1;
             }
             self.hand_out_timers();
             let next_ns = self.next_instant(last_ns + 1);
-            if next_ns > end_ns || next_ns - last_ns > gap_ns {
-                return last_ns;
+            if next_ns > until_ns || next_ns - last_ns > gap_ns {
+                return (last_ns, events);
             }
             last_ns = next_ns;
         }
@@ -88,8 +92,9 @@ impl Everything<'_, '_> {
                 }
             }
             Owner::Part(p) => {
-                self.parts[p].now_ns = time_ns;
-                self.parts[p].step(source, first_timer, false);
+                let part = &mut *self.parts[p];
+                part.now_ns = time_ns;
+                part.step(source, first_timer, part.net.queue.due().is_some());
                 self.deliver_from(p);
             }
         }

@@ -49,3 +49,75 @@ fn a_fat_tree_is_the_same_in_any_number_of_parts() {
         assert!(counters.queue_drops > 100 && counters.packet_hops > 100_000, "{counters:?}");
     }
 }
+
+fn one_of(words: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
+    prop::sample::select(words)
+}
+
+fn topology() -> impl Strategy<Value = String> {
+    let kind = one_of(&[
+        "kind = \"fat-tree\"\nk = 4",
+        "kind = \"vl2\"\nd_a = 4\nd_i = 4\nhosts_per_tor = 3",
+        "kind = \"bcube\"\nn = 4\nk = 1",
+        "kind = \"vpc\"\nhosts = 9\ninterfaces = 2",
+    ]);
+    let rate = one_of(&["20 Mbit/s", "100 Mbit/s"]);
+    let delay = one_of(&["30 us", "100 us", "2 ms"]);
+    let queue = one_of(&["queue = \"5 packets\"", "queue = \"40 packets\"\necn_threshold = \"5 packets\""]);
+    let rest = one_of(&["traffic = \"random\"", "routing = \"ecmp\"\nsubflows = 3", "subflows = 1", ""]);
+    (kind, rate, delay, queue, rest).prop_map(|(kind, rate, delay, queue, rest)| {
+        format!(
+            "[topology]\n{kind}\nrate = \"{rate}\"\ndelay = \"{delay}\"\n{queue}\n{rest}\nspread = \"15 ms\"\n\
+             energy = {{ per_mbps = \"5 mW\", up_per_mbps = \"7 mW\", active = \"1 W\" }}\n"
+        )
+    })
+}
+
+fn text() -> impl Strategy<Value = String> {
+    let workload = one_of(&["kind = \"bulk\"", "kind = \"messages\"\nmean_gap = \"10 ms\"\nsize = \"20 kB\""]);
+    let direction = one_of(&["download", "upload"]);
+    let transport = one_of(&[
+        "",
+        "ecn = true",
+        "delayed_ack = \"4 ms\"",
+        "recovery = \"sack\"",
+        "recovery = \"newreno\"\nprocessing_delay = \"0 s\"",
+        // Many timeouts, lost handshakes that are repeated, subflows that are given up.
+        "max_retries = 1\nrto_min = \"1 ms\"\nrto_initial = \"4 ms\"",
+    ]);
+    let device = one_of(&["", "[device]\npreset = \"host-relative\"\n"]);
+    (topology(), workload, direction, transport, device).prop_map(
+        |(topology, workload, direction, transport, device)| {
+            format!(
+                "title = \"random\"\nduration = \"80 ms\"\nwarm_up = \"20 ms\"\n{topology}{device}\
+                 [workload]\n{workload}\ndirection = \"{direction}\"\n[transport]\n{transport}\n"
+            )
+        },
+    )
+}
+
+const POLICIES: &[&str] = &[
+    "uncoupled",
+    "mptcp",
+    "olia",
+    "dts",
+    "dctcp",
+    "linux",
+    "redundant",
+    "eemptcp",
+    "so-mptcp",
+    "mptcp[scheduler=round-robin]",
+    "mptcp[scheduler=blest]",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    /// Whatever the network, the traffic and the policy, the number of parts does not show in the result.
+    #[test]
+    fn a_random_data_centre_is_the_same_in_any_number_of_parts(
+        text in text(), policy in one_of(POLICIES), seed in 0u64..9,
+    ) {
+        compare(&text, policy, seed);
+    }
+}

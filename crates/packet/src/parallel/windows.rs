@@ -14,8 +14,9 @@ use crate::engine::Engine;
 use crate::error::RunError;
 use crate::event::EventQueue;
 
-/// If less than this part of a window is left until all have to wait, they wait at once.
-const SHORTEST_WINDOW: u64 = 8;
+/// Events of a part for which a window is worth while: about as much work as it is to wait for each other. If
+/// less is left until all have to wait, they wait at once.
+const EVENTS_A_WINDOW: u64 = 32;
 
 /// What a step of all parts leaves for the next one. There are two of each, in turn: the next step writes the
 /// other one while a slow thread still reads this one.
@@ -24,6 +25,8 @@ struct Left {
     from_ns: AtomicU64,
     /// The first instant for which all have to wait, as each part knows it, ns.
     instants_ns: Vec<CachePadded<AtomicU64>>,
+    /// The shortest window that is worth while, ns.
+    shortest_ns: AtomicU64,
     /// The run was cancelled.
     stop: AtomicBool,
     /// What each part (first index) has for each other one.
@@ -36,9 +39,16 @@ impl Left {
         Left {
             from_ns: AtomicU64::new(0),
             instants_ns: (0..parts).map(|_| CachePadded::default()).collect(),
+            shortest_ns: AtomicU64::new(u64::MAX),
             stop: AtomicBool::new(false),
             mail: (0..parts).map(mailboxes).collect(),
         }
+    }
+
+    /// Notes that a part had so many events in this time. If the next ones come as the last ones came, the
+    /// shortest window that is worth while follows.
+    fn note_events(&self, time_ns: u64, events: u64) {
+        self.shortest_ns.store(time_ns.saturating_mul(EVENTS_A_WINDOW) / events.max(1), Ordering::Relaxed);
     }
 }
 
@@ -150,17 +160,23 @@ impl Run<'_> {
         let instant_ns = instants.min().unwrap_or(u64::MAX);
         if from_ns > self.end_ns || left.stop.load(Ordering::Relaxed) {
             Step::End
-        } else if instant_ns <= self.end_ns && instant_ns < from_ns + self.map.lookahead_ns / SHORTEST_WINDOW {
+        } else if instant_ns <= self.end_ns && instant_ns - from_ns < self.shortest_ns(left) {
             Step::Instant(instant_ns)
         } else {
             Step::Window(instant_ns.min(from_ns + self.map.lookahead_ns).min(self.end_ns + 1))
         }
     }
 
+    /// The shortest window that is worth while, ns; no longer than any window is.
+    fn shortest_ns(&self, left: &Left) -> u64 {
+        left.shortest_ns.load(Ordering::Relaxed).min(self.map.lookahead_ns)
+    }
+
     /// Runs the events of part `me` before `until_ns`.
     fn window(&self, me: usize, until_ns: u64, now: &Left, next: &Left, whole: Option<&Engine>) {
         let mut part = self.part(me);
         self.collect(me, &mut part, now);
+        let (from_ns, before) = (now.from_ns.load(Ordering::Relaxed), part.net.counters.events);
         part.fence(until_ns - 1);
         part.run_window();
         let mut instant_ns = part.next_instant(until_ns);
@@ -173,6 +189,7 @@ impl Run<'_> {
             let of_whole = whole.net.queue.peek().map_or(u64::MAX, |(time_ns, _)| time_ns);
             instant_ns = instant_ns.min(of_whole);
             next.from_ns.store(until_ns, Ordering::Relaxed);
+            next.note_events(until_ns - from_ns, part.net.counters.events - before);
         }
         next.instants_ns[me].store(instant_ns, Ordering::Relaxed);
     }
@@ -191,10 +208,11 @@ impl Run<'_> {
             self.collect(me, part, now);
         }
         let mut everything = Everything { whole, parts: &mut parts, map: &self.map, staging };
-        let gap_ns = self.map.lookahead_ns / SHORTEST_WINDOW;
-        let done_ns = everything.run(last_ns, gap_ns, self.end_ns);
+        let from_ns = now.from_ns.load(Ordering::Relaxed);
+        let (done_ns, events) = everything.run(last_ns, self.shortest_ns(now), self.end_ns);
         let instant_ns = everything.next_instant(done_ns + 1);
         next.from_ns.store(done_ns + 1, Ordering::Relaxed);
+        next.note_events(done_ns + 1 - from_ns, events / self.parts.len() as u64);
         next.instants_ns.iter().for_each(|part| part.store(instant_ns, Ordering::Relaxed));
     }
 

@@ -1,5 +1,7 @@
 //! Every segment, ACK, queue and timer, simulated.
 
+use std::num::NonZeroUsize;
+
 use joulepath_control::Setup;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::result::RunResult;
@@ -21,9 +23,11 @@ impl Engine for Packet {
         scenario: &Scenario,
         setup: &Setup,
         task: &Task,
+        cores: NonZeroUsize,
         cancel: &Cancel,
     ) -> Result<RunResult, RunError> {
-        let options = RunOptions { series: task.series, cancel: cancel.clone(), ..RunOptions::default() };
+        let (series, cancel) = (task.series, cancel.clone());
+        let options = RunOptions { series, cancel, threads: Some(cores), ..RunOptions::default() };
         joulepath_packet::run(scenario, setup, task.seed, options).map_err(|error| match error {
             joulepath_packet::RunError::Cancelled => RunError::Cancelled,
             error => RunError::Failed(error.to_string()),
