@@ -6,10 +6,12 @@
 //! ns-2 and ns-3.
 
 use std::process::ExitCode;
+use std::sync::OnceLock;
+use std::time::Instant;
 
 use joulepath_control::Setup;
 use joulepath_model::scenario::load;
-use joulepath_packet::{RunOptions, run};
+use joulepath_packet::{Cores, RunOptions, run};
 
 fn once(file: &str, policy: &str, seed: &str, options: RunOptions) -> Result<String, String> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
@@ -22,6 +24,12 @@ fn once(file: &str, policy: &str, seed: &str, options: RunOptions) -> Result<Str
     serde_json::to_string(&result).map_err(|error| error.to_string())
 }
 
+/// Time since the first call, ns.
+fn clock() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
 /// What the arguments after the first three ask for; none if they make no sense.
 fn options(arguments: &[String]) -> Option<RunOptions> {
     let mut options = RunOptions::default();
@@ -29,7 +37,7 @@ fn options(arguments: &[String]) -> Option<RunOptions> {
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--links" => options.links = true,
-            "--threads" => options.threads = Some(arguments.next()?.parse().ok()?),
+            "--threads" => options.cores = Some(Cores { most: arguments.next()?.parse().ok()?, clock }),
             _ => return None,
         }
     }

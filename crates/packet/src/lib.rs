@@ -61,5 +61,5 @@ mod subflow;
 mod tally;
 
 pub use error::RunError;
-pub use options::RunOptions;
+pub use options::{Cores, RunOptions};
 pub use run::run;

@@ -23,10 +23,9 @@ pub fn run(
 ) -> Result<RunResult, RunError> {
     let parts = parallel::parts_for(scenario, setup, &options);
     let mut engine = build(scenario, setup, seed, &options, parts)?;
-    if engine.net.border.is_some() {
-        parallel::run(&mut engine, &options.cancel)?;
-    } else {
-        engine.run(&options.cancel)?;
+    match options.cores.filter(|_| engine.net.border.is_some()) {
+        Some(cores) => parallel::run(&mut engine, cores, &options.cancel)?,
+        None => engine.run(&options.cancel)?,
     }
     Ok(engine.result(scenario, setup.policy(), seed))
 }

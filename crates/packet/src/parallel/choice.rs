@@ -25,7 +25,7 @@ pub(crate) fn parts_for(scenario: &Scenario, setup: &Setup, options: &RunOptions
     let hosts = f64::from(spec.kind.hosts().unwrap_or(0));
     let packets = hosts * spec.rate.bps() as f64 * spec.delay.as_secs_f64() / FULL_PACKET_BITS;
     let worthwhile = (packets / PACKETS_A_WINDOW) as usize;
-    options.threads.map_or(1, |threads| threads.get().min(worthwhile)).max(1)
+    options.cores.map_or(1, |cores| cores.most.get().min(worthwhile)).max(1)
 }
 
 /// Whether a run can be cut: everything that concerns both ends of a connection must be known a window before

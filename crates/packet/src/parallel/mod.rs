@@ -27,11 +27,13 @@
 //! | `part` | one part: its window, what it tells the others |
 //! | `windows` | the windows and what is between them; the threads |
 //! | `instant` | what happens while all parts wait |
+//! | `pace` | whether the parts run side by side or one after the other |
 //! | `barrier` | where threads wait for each other |
 
 mod barrier;
 mod choice;
 mod instant;
+mod pace;
 mod part;
 mod windows;
 

@@ -1,15 +1,25 @@
 //! A run in parts gives the bytes of a run in one.
 
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use joulepath_control::Setup;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::result::Counters;
 use joulepath_model::scenario::{Scenario, load};
 use proptest::prelude::*;
 
-use crate::{RunOptions, build};
+use crate::{Cores, RunOptions, build};
 
 fn scenario(text: &str) -> Scenario {
     load(text, &|trace| Err(format!("no trace {trace}"))).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
+}
+
+/// A clock that goes fast and slowly in turn, so that parts run side by side now and alone then.
+fn clock() -> u64 {
+    static LOOKS: AtomicU64 = AtomicU64::new(0);
+    let looks = LOOKS.fetch_add(1, Ordering::Relaxed);
+    looks * 1_000_000_000 + looks.wrapping_mul(0x9E37_79B9_7F4A_7C15) % 1_000_000_000
 }
 
 /// The result as text, its counters, and into how many parts the network was cut.
@@ -21,7 +31,8 @@ fn run(scenario: &Scenario, policy: &str, seed: u64, parts: usize) -> (String, C
     if parts == 1 {
         engine.run(&Cancel::new()).unwrap();
     } else {
-        super::run(&mut engine, &Cancel::new()).unwrap();
+        let cores = Cores { most: NonZeroUsize::new(parts).unwrap(), clock };
+        super::run(&mut engine, cores, &Cancel::new()).unwrap();
     }
     let result = engine.result(scenario, policy, seed);
     (serde_json::to_string(&result).unwrap(), result.counters, parts)

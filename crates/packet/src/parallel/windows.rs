@@ -9,10 +9,12 @@ use joulepath_model::cancel::Cancel;
 
 use super::barrier::{Barrier, BreakIfPanicking};
 use super::instant::Everything;
+use super::pace::{Pace, STEPS_ALONE, Way};
 use crate::border::{Map, Outbox};
 use crate::engine::Engine;
 use crate::error::RunError;
 use crate::event::EventQueue;
+use crate::options::Cores;
 
 /// Events of a part for which a window is worth while: about as much work as it is to wait for each other. If
 /// less is left until all have to wait, they wait at once.
@@ -27,6 +29,8 @@ struct Left {
     instants_ns: Vec<CachePadded<AtomicU64>>,
     /// The shortest window that is worth while, ns.
     shortest_ns: AtomicU64,
+    /// One thread does the next steps alone.
+    alone: AtomicBool,
     /// The run was cancelled.
     stop: AtomicBool,
     /// What each part (first index) has for each other one.
@@ -40,6 +44,7 @@ impl Left {
             from_ns: AtomicU64::new(0),
             instants_ns: (0..parts).map(|_| CachePadded::default()).collect(),
             shortest_ns: AtomicU64::new(u64::MAX),
+            alone: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             mail: (0..parts).map(mailboxes).collect(),
         }
@@ -73,14 +78,21 @@ struct Run<'a> {
     cancel: &'a Cancel,
 }
 
-/// Runs an engine that has been built for several parts until the end.
+/// What the thread has that has the whole engine, too.
+struct Leader<'a> {
+    whole: &'a mut Engine,
+    staging: EventQueue,
+    pace: Pace,
+}
+
+/// Runs an engine that has been built for several parts until the end, on as many cores or on one.
 ///
 /// # Errors
 /// [`RunError::Cancelled`] soon after `cancel` has been set.
 ///
 /// # Panics
 /// If the engine has not been built for several parts.
-pub(crate) fn run(whole: &mut Engine, cancel: &Cancel) -> Result<(), RunError> {
+pub(crate) fn run(whole: &mut Engine, cores: Cores, cancel: &Cancel) -> Result<(), RunError> {
     let map = whole.net.border.as_ref().expect("the engine is built for several parts").map.clone();
     // Everything that has been set up so far concerns both ends of connections, or the whole network.
     let first_ns = whole.net.queue.peek().map_or(u64::MAX, |(time_ns, _)| time_ns);
@@ -107,7 +119,7 @@ pub(crate) fn run(whole: &mut Engine, cancel: &Cancel) -> Result<(), RunError> {
             let run = &run;
             scope.spawn(move || run.work(me, None));
         }
-        run.work(0, Some(&mut *whole));
+        run.work(0, Some(Leader { whole, staging: EventQueue::heap(), pace: Pace::new(cores) }));
     });
     for part in run.parts {
         let part = part.into_inner().expect("a thread that panicked has ended this one, too");
@@ -130,25 +142,49 @@ pub(crate) fn run(whole: &mut Engine, cancel: &Cancel) -> Result<(), RunError> {
 
 impl Run<'_> {
     /// Runs part `me` until the end. One thread has the whole engine, too.
-    fn work(&self, me: usize, mut whole: Option<&mut Engine>) {
+    fn work(&self, me: usize, mut leader: Option<Leader<'_>>) {
         let _guard = BreakIfPanicking(&self.barrier);
-        let mut staging = EventQueue::heap();
         for round in 0.. {
             let (now, next) = (&self.left[round % 2], &self.left[(round + 1) % 2]);
-            match self.step(now) {
-                Step::End => return,
-                Step::Window(until_ns) => self.window(me, until_ns, now, next, whole.as_deref()),
-                Step::Instant(last_ns) => {
-                    if let Some(whole) = whole.as_deref_mut() {
-                        self.instant(last_ns, now, next, whole, &mut staging);
-                    }
+            match (self.step(now), &mut leader) {
+                (Step::End, _) => return,
+                (_, Some(leader)) if now.alone.load(Ordering::Relaxed) => self.alone(round, leader),
+                (_, None) if now.alone.load(Ordering::Relaxed) => {}
+                (Step::Window(until_ns), leader) => {
+                    self.window(me, until_ns, now, next, leader.as_ref().map(|leader| &*leader.whole));
                 }
+                (Step::Instant(last_ns), Some(leader)) => self.instant(last_ns, now, next, leader),
+                (Step::Instant(_), None) => {}
             }
-            if whole.is_some() {
+            if let Some(leader) = &mut leader {
+                let way = leader.pace.next(next.from_ns.load(Ordering::Relaxed));
+                next.alone.store(way == Way::Alone, Ordering::Relaxed);
                 next.stop.store(self.cancel.is_set(), Ordering::Relaxed);
             }
             if !self.barrier.wait() {
                 return;
+            }
+        }
+    }
+
+    /// Does some steps alone while the other threads wait. Their number is odd, as if it were one.
+    fn alone(&self, round: usize, leader: &mut Leader<'_>) {
+        for step in 0..STEPS_ALONE {
+            let (now, next) = (&self.left[(round + step) % 2], &self.left[(round + step + 1) % 2]);
+            match self.step(now) {
+                Step::End => {
+                    // The others will look at what a single step would have left.
+                    let last = &self.left[(round + 1) % 2];
+                    last.from_ns.store(now.from_ns.load(Ordering::Relaxed), Ordering::Relaxed);
+                    return;
+                }
+                Step::Window(until_ns) => {
+                    for me in 0..self.parts.len() {
+                        let whole = (me == 0).then_some(&*leader.whole);
+                        self.window(me, until_ns, now, next, whole);
+                    }
+                }
+                Step::Instant(last_ns) => self.instant(last_ns, now, next, leader),
             }
         }
     }
@@ -195,18 +231,12 @@ impl Run<'_> {
     }
 
     /// Does what happens up to `last_ns` while all other threads wait.
-    fn instant(
-        &self,
-        last_ns: u64,
-        now: &Left,
-        next: &Left,
-        whole: &mut Engine,
-        staging: &mut EventQueue,
-    ) {
+    fn instant(&self, last_ns: u64, now: &Left, next: &Left, leader: &mut Leader<'_>) {
         let mut parts: Vec<MutexGuard<'_, Engine>> = (0..self.parts.len()).map(|me| self.part(me)).collect();
         for (me, part) in parts.iter_mut().enumerate() {
             self.collect(me, part, now);
         }
+        let Leader { whole, staging, .. } = leader;
         let mut everything = Everything { whole, parts: &mut parts, map: &self.map, staging };
         let from_ns = now.from_ns.load(Ordering::Relaxed);
         let (done_ns, events) = everything.run(last_ns, self.shortest_ns(now), self.end_ns);
