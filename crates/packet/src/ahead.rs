@@ -23,11 +23,9 @@ impl Engine {
     #[inline(always)]
     pub(crate) fn look_ahead(&self) {
         let Some(due) = self.net.queue.due() else { return };
-        if let Some(wire) = self.net.wire_of(due, 5) {
-            prefetch(wire);
-        }
-        if let Some(wire) = self.net.wire_of(due, 4) {
-            wire.prefetch_first();
+        self.net.prefetch_wire(due, 5);
+        if let Some(packet) = self.net.first_of(due, 4) {
+            prefetch(packet);
         }
         if let Some(packet) = self.net.first_of(due, 3) {
             self.net.prefetch_way(packet);
@@ -61,16 +59,12 @@ impl Engine {
         let s = packet.subflow() as usize;
         match packet.kind {
             Kind::Data => {
-                if let Some((receiver, interface)) = self.receivers.get(s).zip(self.interfaces.get(s)) {
-                    prefetch(receiver);
-                    prefetch(interface);
-                }
+                prefetch_lines(self.receivers.address(s), 1);
+                prefetch_lines(self.interfaces.address(s), 1);
             }
             Kind::Ack => {
-                if let Some((sender, interface)) = self.senders.get(s).zip(self.interfaces.get(s)) {
-                    prefetch_lines(sender, SENDER_LINES);
-                    prefetch(interface);
-                }
+                prefetch_lines(self.senders.address(s), SENDER_LINES);
+                prefetch_lines(self.interfaces.address(s), 1);
             }
             _ => {}
         }
@@ -82,14 +76,13 @@ impl Engine {
         match packet.kind {
             Kind::Data => {
                 if let Some(receiver) = self.receivers.get(s) {
-                    let end = &self.connections[receiver.id.connection as usize].receiver;
-                    prefetch_lines(end, 4);
+                    prefetch_lines(self.connections.address_of_receiving(receiver.id.connection as usize), 4);
                     self.net.prefetch_places(receiver.first_hop, packet.subflow());
                 }
             }
             Kind::Ack => {
                 if let Some(sender) = self.senders.get(s) {
-                    let end = &self.connections[sender.id.connection as usize].sender;
+                    let end = self.connections.sending_at(sender.id.connection as usize);
                     prefetch_lines(&end.cc.subflows[sender.id.index()], 2);
                     prefetch(&end.views[sender.id.index()]);
                     prefetch(&end.data);

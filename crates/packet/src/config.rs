@@ -14,6 +14,7 @@ pub(crate) struct WireSizes {
 }
 
 /// The transport, its sizes on the wire, and the numbers of the event sources.
+#[derive(Clone)]
 pub(crate) struct Config {
     pub(crate) transport: Transport,
     /// Whether every segment is acknowledged when it arrives.

@@ -11,6 +11,7 @@ use crate::plane::ControlPlane;
 use crate::receiver::{ReceiverEnd, Relay};
 use crate::selection::Selection;
 use crate::sender::SenderEnd;
+use crate::shared::Shared;
 
 /// One MPTCP connection, or a TCP connection (one subflow).
 pub(crate) struct Connection {
@@ -63,12 +64,6 @@ impl Connection {
         }
     }
 
-    /// The indices of its subflows in the whole engine.
-    #[inline]
-    pub(crate) fn subflows(&self) -> Range<usize> {
-        self.first as usize..self.first as usize + self.n
-    }
-
     /// Whether the device receives the data.
     #[inline]
     pub(crate) fn downloads(&self) -> bool {
@@ -77,12 +72,7 @@ impl Connection {
 
     /// Whether the device sends packets of `kind`, which carry no data.
     pub(crate) fn is_from_device(&self, kind: Kind) -> bool {
-        match kind {
-            Kind::Syn | Kind::Third | Kind::Priority | Kind::Leave | Kind::DataAck => true,
-            Kind::SynAck | Kind::Fourth => false,
-            // A request asks the sender of data to send.
-            _ => self.downloads(),
-        }
+        is_from_device(kind, self.downloads())
     }
 
     /// The route of a packet that is neither data nor an ACK of a subflow. `routes` and `relay` are those of
@@ -97,5 +87,76 @@ impl Connection {
             };
         }
         if self.is_from_device(kind) == self.downloads() { routes.acks } else { routes.data }
+    }
+}
+
+/// Whether the device sends packets of `kind`, which carry no data, if it `downloads`.
+fn is_from_device(kind: Kind, downloads: bool) -> bool {
+    match kind {
+        Kind::Syn | Kind::Third | Kind::Priority | Kind::Leave | Kind::DataAck => true,
+        Kind::SynAck | Kind::Fourth => false,
+        // A request asks the sender of data to send.
+        _ => downloads,
+    }
+}
+
+/// Whether packets of `kind`, which carry no data, travel with the data of a subflow that ends at no relay.
+/// Otherwise they travel with its ACKs.
+pub(crate) fn goes_with_data(kind: Kind, downloads: bool) -> bool {
+    is_from_device(kind, downloads) != downloads
+}
+
+/// A connection has two halves, its ends. What never changes is read by both.
+impl Shared<Connection> {
+    /// The sending end of a connection, and whether the device receives.
+    #[inline(always)]
+    pub(crate) fn sending(&mut self, c: usize) -> (&mut SenderEnd, bool) {
+        self.check_half(c, 0);
+        let connection = self.place(c).as_ptr();
+        // SAFETY: this half belongs to the part where the sender is, and only it asks. The direction never
+        // changes.
+        unsafe { (&mut (*connection).sender, (*connection).direction == Direction::Download) }
+    }
+
+    /// The same to read.
+    #[inline(always)]
+    pub(crate) fn sending_at(&self, c: usize) -> &SenderEnd {
+        self.check_half(c, 0);
+        // SAFETY: as above.
+        unsafe { &(*self.place(c).as_ptr()).sender }
+    }
+
+    /// The receiving end of a connection, and whether the device receives.
+    #[inline(always)]
+    pub(crate) fn receiving(&mut self, c: usize) -> (&mut ReceiverEnd, bool) {
+        self.check_half(c, 1);
+        let connection = self.place(c).as_ptr();
+        // SAFETY: this half belongs to the part where the receiver is, and only it asks. The direction never
+        // changes.
+        unsafe { (&mut (*connection).receiver, (*connection).direction == Direction::Download) }
+    }
+
+    /// Where the receiving end of a connection is, to prefetch it.
+    #[inline(always)]
+    pub(crate) fn address_of_receiving(&self, c: usize) -> *const ReceiverEnd {
+        let connection = self.place(c).as_ptr();
+        // SAFETY: the connection is in the list, and no reference is made.
+        unsafe { &raw const (*connection).receiver }
+    }
+
+    /// Whether the device of a connection receives the data.
+    #[inline(always)]
+    pub(crate) fn downloads(&self, c: usize) -> bool {
+        // SAFETY: it is in the list, and its direction never changes.
+        unsafe { (*self.place(c).as_ptr()).direction == Direction::Download }
+    }
+
+    /// The indices of a connection's subflows in the whole engine.
+    #[inline(always)]
+    pub(crate) fn subflows(&self, c: usize) -> Range<usize> {
+        let connection = self.place(c).as_ptr();
+        // SAFETY: it is in the list, and these two never change.
+        let (first, n) = unsafe { ((*connection).first as usize, (*connection).n) };
+        first..first + n
     }
 }

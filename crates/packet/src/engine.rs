@@ -13,7 +13,7 @@ use joulepath_model::cancel::Cancel;
 
 use crate::application::Next;
 use crate::config::Config;
-use crate::connection::Connection;
+use crate::connection::{Connection, goes_with_data};
 use crate::context::Context;
 use crate::device::{Device, Interface};
 use crate::endpoints::Endpoints;
@@ -25,9 +25,10 @@ use crate::network::Network;
 use crate::packet::{Kind, Packet};
 use crate::receiver::{Receiver, SubflowReceiver};
 use crate::recorder::Recorder;
-use crate::sender::{Progress, Sender, Short, SubflowSender};
+use crate::sender::{Fate, Progress, Sender, Short, SubflowSender};
+use crate::shared::Shared;
 use crate::sources::Timer;
-use crate::subflow::Subflow;
+use crate::subflow::{Phase, Subflow};
 
 /// Number of events between two looks at the token that may cancel a run: about ten milliseconds of work.
 const EVENTS_PER_LOOK: u64 = 1 << 15;
@@ -41,17 +42,20 @@ pub(crate) struct Engine {
     pub(crate) config: Config,
     /// The subflows of all connections, those of a connection side by side: the sending ends, the receiving
     /// ends, the device's interfaces, and the rest.
-    pub(crate) senders: Vec<SubflowSender>,
-    pub(crate) receivers: Vec<SubflowReceiver>,
-    pub(crate) interfaces: Vec<Interface>,
-    pub(crate) subflows: Vec<Subflow>,
-    pub(crate) connections: Vec<Connection>,
+    pub(crate) senders: Shared<SubflowSender>,
+    pub(crate) receivers: Shared<SubflowReceiver>,
+    pub(crate) interfaces: Shared<Interface>,
+    pub(crate) subflows: Shared<Subflow>,
+    pub(crate) connections: Shared<Connection>,
     /// The device of each connection; competitors have none.
-    pub(crate) devices: Vec<Option<Device>>,
+    pub(crate) devices: Shared<Option<Device>>,
+    pub(crate) role: Role,
     pub(crate) cross: Vec<CrossSource>,
     pub(crate) recorder: Recorder,
     /// The switches of a topology.
     pub(crate) fabric: Option<Fabric>,
+    /// Stands for the device where the device is in another part.
+    pub(crate) no_device: Option<Device>,
     /// Number of connections under test that are not done. The run ends when there are none.
     pub(crate) unfinished: usize,
     /// Whether segments and ACKs take the short way where they can. Tests switch it off to compare.
@@ -62,21 +66,38 @@ pub(crate) struct Engine {
     pub(crate) short_ways: u64,
 }
 
-/// What surrounds connection `c` of an engine. A macro, because a function would borrow the whole engine, and
-/// the connection's ends are borrowed beside it.
+/// What an engine is responsible for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The whole network.
+    Whole,
+    /// One part of it, see [`crate::parallel`]. All connections have the same direction.
+    Part {
+        /// Whether devices receive the data.
+        downloads: bool,
+    },
+}
+
+/// What surrounds connection `c` of an engine, at the end that receives or that sends; both ends together
+/// count as that where the device is. A macro, because a function would borrow the whole engine, and the
+/// connection's ends are borrowed beside it.
 macro_rules! context {
-    ($engine:ident, $c:ident, $connection:ident) => {
+    ($engine:ident, $c:ident, $subflows:expr, $has_device:expr) => {{
+        let (device, interfaces) = match $has_device {
+            true => (&mut $engine.devices[$c], &mut $engine.interfaces[$subflows]),
+            false => (&mut $engine.no_device, &mut [][..]),
+        };
         Context {
             now_ns: $engine.now_ns,
             config: &$engine.config,
             net: &mut $engine.net,
-            device: &mut $engine.devices[$c],
-            interfaces: &mut $engine.interfaces[$connection.subflows()],
-            downloads: $connection.downloads(),
+            device,
+            interfaces,
+            downloads: $engine.connections.downloads($c),
             connection: $c as u32,
-            first_subflow: $connection.first,
+            first_subflow: $subflows.start as u32,
         }
-    };
+    }};
 }
 
 impl Engine {
@@ -95,17 +116,7 @@ impl Engine {
             if self.net.counters.events.is_multiple_of(EVENTS_PER_LOOK) && cancel.is_set() {
                 return Err(RunError::Cancelled);
             }
-            self.net.counters.events += 1;
-            if source < first_timer {
-                if looks_ahead {
-                    self.look_ahead();
-                }
-                let packet = self.net.arrive(source);
-                self.dispatch(packet);
-            } else {
-                self.net.queue.pop();
-                self.expire(source);
-            }
+            self.step(source, first_timer, looks_ahead);
             if self.unfinished == 0 {
                 self.end_ns = self.now_ns;
                 break;
@@ -115,14 +126,29 @@ impl Engine {
         Ok(())
     }
 
+    /// Handles the earliest event, which is now. `first_timer` is the first source that is not a link.
+    #[inline(always)]
+    pub(crate) fn step(&mut self, source: Source, first_timer: Source, looks_ahead: bool) {
+        self.net.counters.events += 1;
+        if source < first_timer {
+            if looks_ahead {
+                self.look_ahead();
+            }
+            let packet = self.net.arrive(source);
+            self.dispatch(packet);
+        } else {
+            self.net.queue.pop();
+            self.expire(source);
+        }
+    }
+
     /// The sending end of connection `c`.
     #[inline(always)]
     fn sender(&mut self, c: usize) -> Sender<'_> {
-        let connection = &mut self.connections[c];
-        let subflows = connection.subflows();
+        let subflows = self.connections.subflows(c);
         Sender {
-            cx: context!(self, c, connection),
-            end: &mut connection.sender,
+            cx: context!(self, c, subflows.clone(), self.role != Role::Part { downloads: true }),
+            end: self.connections.sending(c).0,
             subflows: &mut self.senders[subflows],
         }
     }
@@ -130,22 +156,24 @@ impl Engine {
     /// The receiving end of connection `c`.
     #[inline(always)]
     pub(crate) fn receiver(&mut self, c: usize) -> Receiver<'_> {
-        let connection = &mut self.connections[c];
-        let subflows = connection.subflows();
+        let subflows = self.connections.subflows(c);
         Receiver {
-            cx: context!(self, c, connection),
-            end: &mut connection.receiver,
+            cx: context!(self, c, subflows.clone(), self.role != Role::Part { downloads: false }),
+            end: self.connections.receiving(c).0,
             subflows: &mut self.receivers[subflows],
         }
     }
 
     /// Both ends of connection `c`.
+    ///
+    /// # Panics
+    /// If this is a part: what concerns both ends is done while all parts wait.
     pub(crate) fn endpoints(&mut self, c: usize) -> Endpoints<'_> {
-        let connection = &mut self.connections[c];
-        let subflows = connection.subflows();
+        assert!(self.role == Role::Whole, "a part of a network must not touch both ends of a connection");
+        let subflows = self.connections.subflows(c);
         Endpoints {
-            cx: context!(self, c, connection),
-            connection,
+            cx: context!(self, c, subflows.clone(), true),
+            connection: &mut self.connections[c],
             subflows: &mut self.subflows[subflows.clone()],
             senders: &mut self.senders[subflows.clone()],
             receivers: &mut self.receivers[subflows],
@@ -250,6 +278,9 @@ impl Engine {
     /// Handles the arrival of a packet that is neither data nor an ACK of a subflow.
     #[cold]
     fn dispatch_other(&mut self, packet: Packet) {
+        if let Role::Part { downloads } = self.role {
+            return self.forward_other(packet, downloads);
+        }
         let s = packet.subflow() as usize;
         let (id, kind) = (self.receivers[s].id, packet.kind);
         let (c, i) = (id.connection as usize, id.index());
@@ -269,6 +300,22 @@ impl Engine {
             Kind::DataAck => self.endpoints(c).receive_data_ack(packet.dsn),
             _ if packet.epoch != id.epoch => self.net.discard(kind, packet.aux),
             _ => self.endpoints(c).receive_control(i, packet),
+        }
+    }
+
+    /// Passes on a packet that is neither data nor an ACK, within a part of a network.
+    fn forward_other(&mut self, packet: Packet, downloads: bool) {
+        let hop = self.hop_of_other(&packet, packet.hop, downloads);
+        let hop = hop.expect("what concerns both ends of a connection is done while all parts wait");
+        self.forward(hop, packet, self.config.sizes.ack);
+    }
+
+    /// The hop that a packet enters after `hops` hops which is neither data nor an ACK, on a route without
+    /// relays; none if it has arrived.
+    pub(crate) fn hop_of_other(&self, packet: &Packet, hops: u8, downloads: bool) -> Option<Hop> {
+        match goes_with_data(packet.kind, downloads) {
+            true => self.net.next_of_data(packet.subflow(), hops),
+            false => self.net.next_of_ack(packet.subflow(), hops),
         }
     }
 
@@ -299,12 +346,37 @@ impl Engine {
     /// [`Self::dispatch`] for packets from a channel. It is a function of its
     /// own so that the compiler inlines `dispatch` into the main loop only.
     #[cold]
-    fn dispatch_from_timer(&mut self, packet: Packet) {
+    pub(crate) fn dispatch_from_timer(&mut self, packet: Packet) {
         self.dispatch(packet);
     }
 
+    /// Handles the timer of subflow `s`, number `i` of connection `c`.
+    fn subflow_timer(&mut self, s: usize, c: usize, i: usize) {
+        if self.senders[s].phase != Phase::Established {
+            return self.endpoints(c).subflow_timer(i);
+        }
+        match self.sender(c).on_timer(i) {
+            Fate::GivenUp => self.endpoints(c).kill(i),
+            Fate::Lives => self.note_doomed(s),
+        }
+    }
+
+    /// Whether subflow `s` will be given up if its timer expires once more.
+    pub(crate) fn is_doomed(&self, s: usize) -> bool {
+        self.senders[s].rtt.timeouts_in_a_row() >= self.config.transport.max_retries
+    }
+
+    /// Lets the other parts know if the next timeout of subflow `s` will concern both of its ends.
+    fn note_doomed(&mut self, s: usize) {
+        if self.is_doomed(s)
+            && let Some(border) = &mut self.net.border
+        {
+            border.doomed.push(s as u32);
+        }
+    }
+
     #[cold]
-    fn expire(&mut self, source: Source) {
+    pub(crate) fn expire(&mut self, source: Source) {
         let now_ns = self.now_ns;
         let queue = &mut self.net.queue;
         match self.config.sources.timer(source) {
@@ -312,7 +384,7 @@ impl Engine {
                 let sender = &mut self.senders[s];
                 let id = sender.id;
                 if sender.timer.fires(now_ns, source, queue) {
-                    self.endpoints(id.connection as usize).subflow_timer(id.index());
+                    self.subflow_timer(s, id.connection as usize, id.index());
                 }
             }
             Timer::DelayedAck(s) => {
@@ -338,7 +410,7 @@ impl Engine {
                 }
             }
             Timer::Data(c) => {
-                if self.connections[c].sender.data_timer.fires(now_ns, source, queue) {
+                if self.connections.sending(c).0.data_timer.fires(now_ns, source, queue) {
                     self.sender(c).retransmit_data();
                 }
             }
@@ -400,7 +472,7 @@ mod tests {
         let setup = Setup::of(&"mptcp".parse().unwrap(), &scenario).unwrap();
         let run = |queue: EventQueue| {
             let options = RunOptions { series: true, ..RunOptions::default() };
-            let mut engine = build::build(&scenario, &setup, 1, &options).unwrap();
+            let mut engine = build::build(&scenario, &setup, 1, &options, 1).unwrap();
             let mut first = std::mem::replace(&mut engine.net.queue, queue);
             while let Some((time_ns, source)) = first.peek() {
                 first.pop();

@@ -45,17 +45,19 @@ impl Engine {
         let s = packet.subflow() as usize;
         let may_be_short = self.may_be_short();
         let (now_ns, net) = (self.now_ns, &mut self.net);
-        let (subflow, interface) = (&mut self.receivers[s], &mut self.interfaces[s]);
-        if !subflow.is_plain(packet)
-            || !interface.is_awake(now_ns)
-            || !self.config.acks_at_once
-            || !may_be_short
-        {
+        let subflow = &mut self.receivers[s];
+        if !subflow.is_plain(packet) || !self.config.acks_at_once || !may_be_short {
             return false;
         }
-        let connection = &mut self.connections[subflow.id.connection as usize];
-        let (downloads, end) = (connection.downloads(), &mut connection.receiver);
-        if downloads {
+        let c = subflow.id.connection as usize;
+        let (end, downloads) = self.connections.receiving(c);
+        // The radio matters where the device is, and where an ACK enters a link at a radio.
+        let radio_matters = downloads || subflow.first_hop.is_at_radio();
+        let mut interface = if radio_matters { Some(&mut self.interfaces[s]) } else { None };
+        if interface.as_ref().is_some_and(|interface| !interface.is_awake(now_ns)) {
+            return false;
+        }
+        if downloads && let Some(interface) = &mut interface {
             interface.count_awake(now_ns, packet.aux + self.config.sizes.header, Traffic::Down);
         }
         let len = packet.aux as u16;
@@ -73,7 +75,7 @@ impl Engine {
         // The radio is awake: the interface is.
         let size = self.config.sizes.ack;
         net.offer(now_ns, subflow.first_hop, ack, size);
-        if downloads {
+        if downloads && let Some(interface) = interface {
             interface.count_awake(now_ns, size, Traffic::Up);
         }
         if next != Next::Nothing {
@@ -96,17 +98,21 @@ impl Engine {
         let s = packet.subflow() as usize;
         let may_be_short = self.may_be_short();
         let (now_ns, net, config) = (self.now_ns, &mut self.net, &self.config);
-        let (subflow, interface) = (&mut self.senders[s], &mut self.interfaces[s]);
-        if !subflow.is_plain(packet) || !interface.is_awake(now_ns) || !may_be_short {
+        let subflow = &mut self.senders[s];
+        if !subflow.is_plain(packet) || !may_be_short {
             return Short::Unusual;
         }
         let (i, epoch) = (subflow.id.index(), subflow.id.epoch);
-        let connection = &mut self.connections[subflow.id.connection as usize];
-        let (uploads, end) = (!connection.downloads(), &mut connection.sender);
-        if end.is_unusual {
+        let c = subflow.id.connection as usize;
+        let (end, downloads) = self.connections.sending(c);
+        let uploads = !downloads;
+        // The radio matters where the device is, and where a segment enters a link at a radio.
+        let radio_matters = uploads || subflow.first_hop.is_at_radio();
+        let mut interface = if radio_matters { Some(&mut self.interfaces[s]) } else { None };
+        if end.is_unusual || interface.as_ref().is_some_and(|interface| !interface.is_awake(now_ns)) {
             return Short::Unusual;
         }
-        if uploads {
+        if uploads && let Some(interface) = &mut interface {
             interface.count_awake(now_ns, config.sizes.ack, Traffic::Down);
         }
         if end.data.acknowledge(packet.dsn) {
@@ -138,7 +144,7 @@ impl Engine {
             };
             let size = u32::from(len) + config.sizes.header;
             net.offer(now_ns, subflow.first_hop, data, size);
-            if uploads {
+            if uploads && let Some(interface) = &mut interface {
                 interface.count_awake(now_ns, size, Traffic::Up);
             }
         }
@@ -163,7 +169,7 @@ mod tests {
         let scenario = scenario.unwrap_or_else(|errors| panic!("{errors}\n{text}"));
         let setup = Setup::of(&policy.parse().unwrap(), &scenario).unwrap();
         let options = RunOptions { series: true, links: true, ..RunOptions::default() };
-        let mut engine = build::build(&scenario, &setup, seed, &options).unwrap();
+        let mut engine = build::build(&scenario, &setup, seed, &options, 1).unwrap();
         engine.takes_short_way = short;
         engine.run(&Cancel::new()).unwrap();
         let (hops, short_ways) = (engine.net.counters.packet_hops, engine.short_ways);

@@ -17,25 +17,20 @@ use joulepath_model::units::Nanos;
 use crate::endpoints::Endpoints;
 use crate::packet::{Kind, Packet, Stamp};
 use crate::selection::STALLED_AFTER;
-use crate::sender::Fate;
 use crate::subflow::{Phase, SubflowId};
 
 /// How often a SYN is repeated before the subflow is given up (Linux: tcp_syn_retries).
 const SYN_RETRIES: u32 = 6;
 
 impl Endpoints<'_> {
-    /// Handles the timer of a subflow: the subflow opens, repeats its handshake, or retransmits.
+    /// Handles the timer of a subflow that is not established: it opens, repeats its handshake, or is closed
+    /// although not all has been acknowledged.
     pub(crate) fn subflow_timer(&mut self, i: usize) {
         match self.senders[i].phase {
             Phase::Closed => self.open(i),
             Phase::SynSent | Phase::Confirming => self.repeat_handshake(i),
-            Phase::Established => {
-                if self.sender().on_timer(i) == Fate::GivenUp {
-                    self.kill(i);
-                }
-            }
             Phase::Closing => self.abandon(i),
-            Phase::Dead => {}
+            Phase::Established | Phase::Dead => {}
         }
     }
 

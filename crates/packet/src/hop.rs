@@ -18,6 +18,8 @@ const RADIO: u32 = STATION << 1;
 const LAST: u32 = RADIO << 1;
 /// That end is the sending one.
 const TO_SENDER: u32 = LAST << 1;
+/// The link leads from one part of the network to another one.
+const CROSSING: u32 = TO_SENDER << 1;
 
 impl Hop {
     /// A link with hops after it. [`Self::leading_to`] makes it the last one.
@@ -44,6 +46,11 @@ impl Hop {
         }
     }
 
+    /// The same link if it leads from one part of the network to another one.
+    pub(crate) fn crossing(self) -> Self {
+        Hop(self.0 | CROSSING)
+    }
+
     #[inline(always)]
     pub(crate) fn number(self) -> u32 {
         self.0 & NUMBER
@@ -64,6 +71,12 @@ impl Hop {
     #[inline(always)]
     pub(crate) fn is_last(self) -> bool {
         self.0 & LAST != 0
+    }
+
+    /// Whether the far end of the link is in another part of the network.
+    #[inline(always)]
+    pub(crate) fn is_crossing(self) -> bool {
+        self.0 & CROSSING != 0
     }
 
     /// The end to which it leads if it is the last one.

@@ -12,7 +12,8 @@
 use joulepath_model::random::{Domain, Stream};
 
 use crate::event::MAX_TIME_NS;
-use crate::prefetch::prefetch;
+use crate::prefetch::prefetch_lines;
+use crate::shared::Shared;
 
 /// The end of a subflow to which a route leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,9 +34,19 @@ struct Host {
 
 /// The ends of all subflows: the receiving and the sending one of each; none if hosts take no time.
 #[derive(Default)]
-pub(crate) struct Hosts(Vec<Host>);
+pub(crate) struct Hosts(Shared<Host>);
 
 impl Hosts {
+    /// A view of them for one part of the network. A host belongs to the part where the last link to it
+    /// begins.
+    ///
+    /// # Safety
+    /// What [`Shared::view`] demands.
+    pub(crate) unsafe fn view(&self) -> Self {
+        // SAFETY: the caller has promised it.
+        Hosts(unsafe { self.0.view() })
+    }
+
     /// Adds both ends of the next subflow. They take up to `most_ns` for a packet.
     pub(crate) fn add_subflow(&mut self, most_ns: u64, seed: u64) {
         for _ in 0..2 {
@@ -58,15 +69,13 @@ impl Hosts {
     /// Asks for the memory of the host at an end of a subflow.
     #[inline(always)]
     pub(crate) fn prefetch(&self, subflow: u32, end: End) {
-        if let Some(host) = self.0.get(2 * subflow as usize + end as usize) {
-            prefetch(host);
-        }
+        prefetch_lines(self.0.address(2 * subflow as usize + end as usize), 1);
     }
 
     /// How many hosts there are, and the most that the ends of each subflow take for a packet, ns.
     #[cfg(test)]
     pub(crate) fn most_ns(&self) -> Vec<u64> {
-        self.0.chunks(2).map(|ends| ends[0].most_ns).collect()
+        self.0[0..self.0.len()].chunks(2).map(|ends| ends[0].most_ns).collect()
     }
 }
 

@@ -21,6 +21,7 @@
 
 mod ahead;
 mod application;
+mod border;
 mod build;
 mod channel;
 mod config;
@@ -42,6 +43,7 @@ mod host;
 mod measure;
 mod network;
 mod options;
+mod parallel;
 mod packet;
 mod plane;
 mod prefetch;
@@ -53,10 +55,11 @@ mod sack;
 mod select;
 mod selection;
 mod sender;
+mod shared;
 mod sources;
 mod subflow;
 mod tally;
 
 pub use error::RunError;
-pub use options::RunOptions;
+pub use options::{Cores, RunOptions};
 pub use run::run;

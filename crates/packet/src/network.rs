@@ -1,11 +1,16 @@
 //! Links with the packets on them, the hosts at the ends of the routes, the routes over the links, and the
 //! event queue.
 
+use std::ops::Range;
+#[cfg(test)]
+use std::sync::Arc;
+
 use joulepath_link::{Link, Outcome};
 use joulepath_model::network::{ChannelSpec, LinkSpec};
 use joulepath_model::result::Counters;
 use joulepath_model::units::Nanos;
 
+use crate::border::Border;
 use crate::channel::SharedChannel;
 use crate::event::{Due, EventQueue, MAX_TIME_NS, Source};
 use crate::held::{Held, HeldPackets};
@@ -15,6 +20,7 @@ use crate::packet::{CE, ECT, Kind, Packet};
 use crate::prefetch::{prefetch, prefetch_lines};
 use crate::ring::PacketRing;
 use crate::sack::SackArena;
+use crate::shared::Shared;
 use crate::tally::Tallies;
 
 /// One link of the network. Only the first packet on it is in the event queue. What every packet touches is
@@ -28,17 +34,40 @@ pub(crate) struct Wire {
     later_ns: Vec<u64>,
 }
 
-impl Wire {
-    /// Asks for the first packet.
+/// A wire has two halves: the link belongs to the part of the network where packets enter it, and the packets
+/// on the wire to the part where they arrive.
+impl Shared<Wire> {
+    /// The link of a wire.
     #[inline(always)]
-    pub(crate) fn prefetch_first(&self) {
-        prefetch(self.ring.first());
+    fn link(&mut self, wire: u32) -> &mut Link {
+        self.check_half(wire as usize, 0);
+        // SAFETY: this half belongs to the part that offers packets to the link, and only it asks.
+        unsafe { &mut (*self.place(wire as usize).as_ptr()).link }
     }
 
-    /// Whether the first packet, which arrives at `first_ns`, has no event yet.
-    #[inline]
-    fn has_no_event(&self, first_ns: u64) -> bool {
-        self.later_ns.last() != Some(&first_ns)
+    /// The same to read.
+    #[inline(always)]
+    fn link_at(&self, wire: u32) -> &Link {
+        self.check_half(wire as usize, 0);
+        // SAFETY: as above.
+        unsafe { &(*self.place(wire as usize).as_ptr()).link }
+    }
+
+    /// The packets on a wire.
+    #[inline(always)]
+    fn ring(&self, wire: u32) -> &PacketRing {
+        self.check_half(wire as usize, 1);
+        // SAFETY: this half belongs to the part where the packets arrive, and only it asks.
+        unsafe { &(*self.place(wire as usize).as_ptr()).ring }
+    }
+
+    /// The packets on a wire, and the arrivals of those that were overtaken.
+    #[inline(always)]
+    fn packets(&mut self, wire: u32) -> (&mut PacketRing, &mut Vec<u64>) {
+        self.check_half(wire as usize, 1);
+        let wire = self.place(wire as usize).as_ptr();
+        // SAFETY: as above, and they are two different fields.
+        unsafe { (&mut (*wire).ring, &mut (*wire).later_ns) }
     }
 }
 
@@ -50,6 +79,11 @@ pub(crate) struct Route {
 }
 
 impl Route {
+    /// Its part of the list of hops.
+    fn range(self) -> Range<usize> {
+        self.start as usize..self.start as usize + usize::from(self.len)
+    }
+
     /// Whether a packet that has passed `hops` hops has arrived.
     #[inline]
     pub(crate) fn is_complete(self, hops: u8) -> bool {
@@ -96,26 +130,28 @@ struct Station {
 
 /// The links and channels, the packets on them, and the event queue.
 pub(crate) struct Network {
-    pub(crate) wires: Vec<Wire>,
+    pub(crate) wires: Shared<Wire>,
     /// Whether there are `later_ns` on a wire: they are rare, and beyond its first cache lines.
-    overtaken: Vec<bool>,
+    overtaken: Shared<bool>,
     pub(crate) channels: Vec<SharedChannel>,
     /// What the links that keep packets keep, in the order of the links.
     pub(crate) held: Vec<HeldPackets>,
     stations: Vec<Station>,
     /// The hops of all routes.
-    hops: Vec<Hop>,
+    hops: Shared<Hop>,
     /// The routes of each subflow.
-    routes: Vec<Routes>,
+    routes: Shared<Routes>,
     /// The same for packets on their way, which need nothing else: of each subflow that of data, then that
     /// of ACKs.
-    ways: Vec<[Way; 2]>,
+    ways: Shared<[Way; 2]>,
     pub(crate) hosts: Hosts,
     pub(crate) queue: EventQueue,
     pub(crate) sacks: SackArena,
     pub(crate) counters: Counters,
     /// What each link did, if the run was asked for that.
     pub(crate) tallies: Tallies,
+    /// The way to the other parts of the network, if it has parts.
+    pub(crate) border: Option<Box<Border>>,
 }
 
 /// The key of a packet's flow for links that have a queue per flow: its subflow, or its source of cross
@@ -138,27 +174,69 @@ impl Network {
         let keeps = |(wire, _): &(&Wire, u32)| wire.link.keeps_packets();
         Network {
             held: wires.iter().zip(0..).filter(keeps).map(|(_, link)| HeldPackets::new(link)).collect(),
-            overtaken: vec![false; wires.len()],
-            wires,
+            overtaken: vec![false; wires.len()].into(),
+            wires: wires.into(),
             channels: channels.iter().zip(0..).map(|(spec, i)| SharedChannel::new(spec, seed, i)).collect(),
             stations: vec![],
-            hops: vec![],
-            routes: vec![],
-            ways: vec![],
+            hops: Shared::default(),
+            routes: Shared::default(),
+            ways: Shared::default(),
             hosts: Hosts::default(),
             queue: EventQueue::for_links(links.len()),
             sacks: SackArena::default(),
             counters: Counters::default(),
             tallies: Tallies::default(),
+            border: None,
         }
+    }
+
+    /// A view of the network for one of its parts, with an event queue and counters of its own.
+    ///
+    /// # Safety
+    /// What [`Shared::view`] demands, of all lists.
+    pub(crate) unsafe fn part(&self, border: Border) -> Self {
+        // SAFETY: the caller has promised it.
+        unsafe {
+            Network {
+                wires: self.wires.view(),
+                overtaken: self.overtaken.view(),
+                channels: vec![],
+                held: vec![],
+                stations: vec![],
+                hops: self.hops.view(),
+                routes: self.routes.view(),
+                ways: self.ways.view(),
+                hosts: self.hosts.view(),
+                queue: EventQueue::for_links(self.wires.len()),
+                sacks: SackArena::default(),
+                counters: Counters::default(),
+                tallies: Tallies::default(),
+                border: Some(Box::new(border)),
+            }
+        }
+    }
+
+    /// Lets views of the wires check who uses them.
+    #[cfg(test)]
+    pub(crate) fn check_owners(&mut self, part: u8, tails: Arc<[u8]>, heads: Arc<[u8]>) {
+        use crate::shared::Owners;
+        let of = [tails, heads.clone()];
+        self.wires = std::mem::take(&mut self.wires).checked(Owners { part, of });
+        let of = [heads.clone(), heads];
+        self.overtaken = std::mem::take(&mut self.overtaken).checked(Owners { part, of });
     }
 
     /// Adds a route to one end of a subflow.
     pub(crate) fn add_route(&mut self, hops: &[Hop], end: End) -> Route {
         let start = self.hops.len() as u32;
-        self.hops.extend(hops);
-        if let Some(last) = self.hops[start as usize..].last_mut() {
-            *last = last.leading_to(end);
+        let crosses = |hop: Hop| {
+            let border = self.border.as_deref();
+            border.is_some_and(|border| hop.link().is_some_and(|link| border.is_crossed_by(link)))
+        };
+        let last = hops.len().saturating_sub(1);
+        for (i, &hop) in hops.iter().enumerate() {
+            let hop = if i == last { hop.leading_to(end) } else { hop };
+            self.hops.push(if crosses(hop) { hop.crossing() } else { hop });
         }
         Route { start, len: u8::try_from(hops.len()).expect("a route has at most 255 hops") }
     }
@@ -168,7 +246,7 @@ impl Network {
         let hops = &self.hops;
         let way = |route: Route| {
             let mut way = Way { hops: [Hop::over(0); NEAR], len: route.len };
-            let of_route = &hops[route.start as usize..][..route.len.into()];
+            let of_route = &hops[route.range()];
             way.hops.iter_mut().zip(of_route).for_each(|(near, hop)| *near = *hop);
             way
         };
@@ -178,8 +256,7 @@ impl Network {
 
     /// The links of a route.
     pub(crate) fn links(&self, route: Route) -> impl Iterator<Item = usize> + '_ {
-        let hops = &self.hops[route.start as usize..][..route.len.into()];
-        hops.iter().filter_map(|hop| hop.link())
+        self.hops[route.range()].iter().filter_map(|hop| hop.link())
     }
 
     /// The routes of a subflow.
@@ -217,7 +294,7 @@ impl Network {
         if hop.is_station() {
             return self.offer_to_station(now_ns, link, packet, size);
         }
-        let link_model = &mut self.wires[link as usize].link;
+        let link_model = self.wires.link(link);
         let outcome = link_model.offer_of(flow_of(&packet), Nanos(now_ns), size, packet.flags & ECT != 0);
         self.tallies.count(link, &outcome);
         self.settle(now_ns, hop, packet, outcome);
@@ -226,8 +303,6 @@ impl Network {
     /// Does to a packet what its link has decided.
     #[inline(always)]
     fn settle(&mut self, now_ns: u64, hop: Hop, mut packet: Packet, outcome: Outcome) {
-        let link = hop.number();
-        let wire = &mut self.wires[link as usize];
         match outcome {
             // A link whose rate stays 0 would deliver the packet after the end of time.
             Outcome::Delivered { at, .. } if at.0 > MAX_TIME_NS => self.discard(packet.kind, packet.aux),
@@ -236,18 +311,17 @@ impl Network {
                 if hop.is_last() {
                     let done_ns = self.hosts.done_with(at.0, packet.subflow(), hop.end());
                     packet.arrival_ns = done_ns.min(MAX_TIME_NS);
+                    if !matches!(packet.kind, Kind::Data | Kind::Ack) {
+                        self.announce(packet.arrival_ns);
+                    }
                 }
                 if marked {
                     packet.flags |= CE;
                 }
-                if wire.ring.is_empty() {
-                    self.queue.push(packet.arrival_ns, link);
+                if hop.is_crossing() {
+                    return self.hand_over(hop.number(), packet);
                 }
-                if let Some(first_ns) = wire.ring.insert(packet) {
-                    wire.later_ns.push(first_ns);
-                    self.overtaken[link as usize] = true;
-                    self.queue.push(packet.arrival_ns, link);
-                }
+                self.enter(hop.number(), packet);
             }
             Outcome::QueueDrop => {
                 self.counters.queue_drops += 1;
@@ -257,8 +331,38 @@ impl Network {
                 self.counters.wire_losses += 1;
                 self.discard(packet.kind, packet.aux);
             }
-            Outcome::Held(number) => self.hold(now_ns, link, number, Held { packet, hop }),
+            Outcome::Held(number) => self.hold(now_ns, hop.number(), number, Held { packet, hop }),
         }
+    }
+
+    /// Puts a packet on a wire, whose far end is here.
+    #[inline(always)]
+    pub(crate) fn enter(&mut self, link: u32, packet: Packet) {
+        let (ring, later_ns) = self.wires.packets(link);
+        if ring.is_empty() {
+            self.queue.push(packet.arrival_ns, link);
+        }
+        if let Some(first_ns) = ring.insert(packet) {
+            later_ns.push(first_ns);
+            self.overtaken[link as usize] = true;
+            self.queue.push(packet.arrival_ns, link);
+        }
+    }
+
+    /// Lets the other parts know that a packet which concerns both ends of a connection will arrive.
+    #[cold]
+    fn announce(&mut self, arrival_ns: u64) {
+        if let Some(border) = &mut self.border {
+            border.announce(arrival_ns);
+        }
+    }
+
+    /// Puts a packet aside for the part of the network that it will reach.
+    #[inline(never)]
+    fn hand_over(&mut self, link: u32, packet: Packet) {
+        let border = self.border.as_mut().expect("a network with crossing links has a border");
+        let has_blocks = packet.kind == Kind::Ack && packet.aux != 0;
+        border.hand_over(link, packet, has_blocks.then(|| *self.sacks.take(packet.aux)));
     }
 
     /// Keeps a packet whose fate its link does not know yet.
@@ -276,7 +380,7 @@ impl Network {
         loop {
             let held = &mut self.held[at];
             let number = held.link;
-            let link = &mut self.wires[number as usize].link;
+            let link = self.wires.link(number);
             let Some((Held { packet, hop }, outcome)) = held.release(link, now_ns) else {
                 return held.ask(link, now_ns, &mut self.queue);
             };
@@ -285,16 +389,24 @@ impl Network {
         }
     }
 
-    /// The wire whose event comes `after` events after the first one.
+    /// Asks for the wire whose event comes `after` events after the first one.
     #[inline(always)]
-    pub(crate) fn wire_of(&self, due: Due<'_>, after: usize) -> Option<&Wire> {
-        self.wires.get(due.source(after)? as usize)
+    pub(crate) fn prefetch_wire(&self, due: Due<'_>, after: usize) {
+        if let Some(source) = due.source(after) {
+            prefetch_lines(self.wires.address(source as usize), 1);
+        }
     }
 
-    /// The packet whose event that is.
+    /// The packet whose event comes `after` events after the first one.
     #[inline(always)]
     pub(crate) fn first_of(&self, due: Due<'_>, after: usize) -> Option<&Packet> {
-        self.wire_of(due, after).map(|wire| wire.ring.first())
+        let source = due.source(after)?;
+        ((source as usize) < self.wires.len()).then(|| self.wires.ring(source).first())
+    }
+
+    /// The first packet on a wire.
+    pub(crate) fn first_on(&self, link: Source) -> &Packet {
+        self.wires.ring(link).first()
     }
 
     /// Asks for the route of a packet.
@@ -308,9 +420,7 @@ impl Network {
     /// Asks for a link.
     #[inline(always)]
     pub(crate) fn prefetch_link(&self, hop: Hop) {
-        if let Some(wire) = self.wires.get(hop.number() as usize) {
-            prefetch_lines(wire, 2);
-        }
+        prefetch_lines(self.wires.address(hop.number() as usize), 2);
     }
 
     /// Asks for the places of a link that its next packet, one of `subflow`, will read and write.
@@ -319,28 +429,34 @@ impl Network {
         if hop.is_last() {
             self.hosts.prefetch(subflow, hop.end());
         }
-        if let Some(wire) = self.wires.get(hop.number() as usize) {
-            prefetch(wire.ring.free());
-            for place in wire.link.next_places() {
-                prefetch(place);
-            }
+        let link = hop.number();
+        if link as usize >= self.wires.len() {
+            return;
+        }
+        if !hop.is_crossing() {
+            prefetch(self.wires.ring(link).free());
+        }
+        for place in self.wires.link_at(link).next_places() {
+            prefetch(place);
         }
     }
 
     /// Takes the packet that has reached the end of link `link`, the earliest event.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrive(&mut self, link: Source) -> Packet {
-        let wire = &mut self.wires[link as usize];
-        let (mut packet, next_ns) = wire.ring.pop();
+        let (ring, later_ns) = self.wires.packets(link);
+        let (mut packet, next_ns) = ring.pop();
+        // Of a packet that was overtaken the event is there already.
+        let has_no_event = |first_ns: u64| later_ns.last() != Some(&first_ns);
         match next_ns {
-            Some(next_ns) if !self.overtaken[link as usize] || wire.has_no_event(next_ns) => {
+            Some(next_ns) if !self.overtaken[link as usize] || has_no_event(next_ns) => {
                 self.queue.replace_top(next_ns, link);
             }
             // There is none, or it has its event.
             _ => {
                 if self.overtaken[link as usize] {
-                    wire.later_ns.pop();
-                    self.overtaken[link as usize] = !wire.later_ns.is_empty();
+                    later_ns.pop();
+                    self.overtaken[link as usize] = !later_ns.is_empty();
                 }
                 self.queue.pop();
             }

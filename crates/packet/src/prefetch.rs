@@ -8,10 +8,10 @@ pub(crate) fn prefetch<T>(place: &T) {
 
 /// Asks for the first `lines` cache lines of `place`, as far as it has them.
 #[inline(always)]
-pub(crate) fn prefetch_lines<T>(place: &T, lines: usize) {
+pub(crate) fn prefetch_lines<T>(place: *const T, lines: usize) {
     const LINE_BYTES: usize = 64;
     for line in 0..lines.min(size_of::<T>().div_ceil(LINE_BYTES)) {
-        let address = std::ptr::from_ref(place).cast::<i8>().wrapping_add(line * LINE_BYTES);
+        let address = place.cast::<i8>().wrapping_add(line * LINE_BYTES);
         // SAFETY: a prefetch is a hint. It has no effect that a program can see, whatever the address is, and
         // it belongs to SSE, which every x86-64 processor has.
         #[cfg(target_arch = "x86_64")]

@@ -58,6 +58,11 @@ impl Recorder {
         }
     }
 
+    /// One that takes no samples.
+    pub(crate) fn idle() -> Self {
+        Recorder { enabled: false, samples: Samples::every(1), lasting_ns: 1, bottlenecks: vec![] }
+    }
+
     /// Whether a sample of this instant is left at the end. If not, nobody sees what is in it.
     pub(crate) fn lasts(&self, time_ns: u64) -> bool {
         time_ns.is_multiple_of(self.lasting_ns)

@@ -7,6 +7,7 @@ use joulepath_model::scenario::Scenario;
 use crate::build::build;
 use crate::error::RunError;
 use crate::options::RunOptions;
+use crate::parallel;
 
 /// Runs `scenario` under one policy with one seed.
 ///
@@ -20,7 +21,11 @@ pub fn run(
     seed: u64,
     options: RunOptions,
 ) -> Result<RunResult, RunError> {
-    let mut engine = build(scenario, setup, seed, &options)?;
-    engine.run(&options.cancel)?;
+    let parts = parallel::parts_for(scenario, setup, &options);
+    let mut engine = build(scenario, setup, seed, &options, parts)?;
+    match options.cores.filter(|_| engine.net.border.is_some()) {
+        Some(cores) => parallel::run(&mut engine, cores, &options.cancel)?,
+        None => engine.run(&options.cancel)?,
+    }
     Ok(engine.result(scenario, setup.policy(), seed))
 }

@@ -85,7 +85,8 @@ impl Batch<'_> {
         }
         let cores = parallel::cores(self.jobs);
         let threads = self.engine.most_at_a_time().map_or(cores, |most| most.min(cores));
-        let work = |place: &usize, say: &dyn Fn(String)| self.attempt(&wanted[*place], say);
+        let each = cores_of_each(cores, threads.get().min(left.len()));
+        let work = |place: &usize, say: &dyn Fn(String)| self.attempt(&wanted[*place], each, say);
         let done = parallel::run(&left, threads, self.cancel, work, |index, news| {
             let wanted = &wanted[left[index]];
             match news {
@@ -123,11 +124,16 @@ impl Batch<'_> {
 
     /// One run and the time that it took. A run that fails is tried again, as often as the engine allows;
     /// `say` hears of all failures but the last.
-    fn attempt(&self, wanted: &Wanted<'_>, say: &dyn Fn(String)) -> Result<Finished, RunError> {
+    fn attempt(
+        &self,
+        wanted: &Wanted<'_>,
+        cores: NonZeroUsize,
+        say: &dyn Fn(String),
+    ) -> Result<Finished, RunError> {
         let mut left = self.engine.attempts();
         loop {
             let since = Instant::now();
-            let outcome = self.engine.run(wanted.scenario, wanted.setup, &wanted.task, self.cancel);
+            let outcome = self.engine.run(wanted.scenario, wanted.setup, &wanted.task, cores, self.cancel);
             left -= 1;
             match outcome {
                 Err(RunError::Failed(error)) if left > 0 && !self.cancel.is_set() => say(error),
@@ -156,6 +162,12 @@ impl Batch<'_> {
             error: error.to_owned(),
         }
     }
+}
+
+/// Cores that each of `runs` runs at a time may use. Many runs are faster side by side than one after the other,
+/// so a run gets more than one core only where there are not enough runs for all.
+fn cores_of_each(cores: NonZeroUsize, runs: usize) -> NonZeroUsize {
+    NonZeroUsize::new(cores.get() / runs.max(1)).unwrap_or(NonZeroUsize::MIN)
 }
 
 /// The time that all of them took together.
@@ -211,6 +223,7 @@ mod tests {
             _: &Scenario,
             setup: &Setup,
             task: &Task,
+            _: NonZeroUsize,
             cancel: &Cancel,
         ) -> Result<RunResult, RunError> {
             if task.seed == 0 {
@@ -269,6 +282,13 @@ mod tests {
             Outcome::Missing => "missing".to_owned(),
         };
         (outcomes.into_iter().map(text).collect(), heard)
+    }
+
+    /// 30 runs on 2 cores, 3 on 8, 1 on 8; none is left.
+    #[test]
+    fn runs_share_the_cores_and_a_single_one_has_them_all() {
+        let each = |cores, runs| cores_of_each(NonZeroUsize::new(cores).unwrap(), runs).get();
+        assert_eq!((each(2, 30), each(8, 3), each(8, 1), each(2, 0)), (1, 2, 8, 2));
     }
 
     #[test]

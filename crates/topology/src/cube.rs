@@ -31,6 +31,11 @@ impl Bcube {
         self.levels * self.per_level()
     }
 
+    /// Hosts whose addresses have the same highest digit.
+    pub(crate) fn hosts_of_digit(self) -> u32 {
+        self.n.pow(self.levels - 1)
+    }
+
     fn per_level(self) -> u32 {
         self.n.pow(self.levels - 1)
     }

@@ -15,6 +15,7 @@
 mod cube;
 mod draw;
 mod graph;
+mod partition;
 mod tree;
 
 use joulepath_model::network::LinkSpec;

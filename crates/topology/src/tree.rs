@@ -23,6 +23,10 @@ impl FatTree {
         5 * self.half * self.half
     }
 
+    pub(crate) fn hosts_of_pod(self) -> u32 {
+        self.half * self.half
+    }
+
     /// Edge switches are numbered through all pods.
     fn edge(self, index: u32) -> Node {
         self.hosts() + index
@@ -123,6 +127,11 @@ impl Vl2 {
 
     pub(crate) fn switches(self) -> u32 {
         self.tors() + self.aggregations + self.half_a
+    }
+
+    /// Hosts below one pair of aggregation switches.
+    pub(crate) fn hosts_of_pair(self) -> u32 {
+        self.half_a * self.per_tor
     }
 
     fn tor(self, index: u32) -> Node {

@@ -53,8 +53,8 @@ pub(crate) struct CompareOptions {
     pub(crate) engine: Engine,
     #[command(flatten)]
     pub(crate) timekeeping: Timekeeping,
-    /// Number of runs at a time; all cores if absent. The results do not depend on it. The kernel engine does
-    /// one at a time.
+    /// Number of cores, for runs at a time; all if absent. A single run of a large data centre uses several,
+    /// too. The results do not depend on it. The kernel engine does one run at a time.
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Write an HTML page: into a folder, or to a file that ends in .html.

@@ -37,7 +37,8 @@ pub(crate) struct LeagueOptions {
     /// Number of seeds of each policy on each scenario; 3, or 2 with --quick, if absent.
     #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) seeds: Option<u32>,
-    /// Number of runs at a time; all cores if absent. The results do not depend on it.
+    /// Number of cores, for runs at a time; all if absent. A single run of a large data centre uses several,
+    /// too. The results do not depend on it.
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Keep finished runs in this file; those that it has already are not done again.

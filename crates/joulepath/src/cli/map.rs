@@ -51,7 +51,8 @@ pub(crate) struct MapOptions {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 3)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) seeds: u32,
-    /// Number of runs at a time; all cores if absent. The results do not depend on it.
+    /// Number of cores, for runs at a time; all if absent. A single run of a large data centre uses several,
+    /// too. The results do not depend on it.
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Write an HTML page: into a folder, or to a file that ends in .html.

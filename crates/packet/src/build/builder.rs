@@ -1,5 +1,7 @@
 //! The parts of an engine while it is being built.
 
+use std::sync::Arc;
+
 use joulepath_control::Setup;
 use joulepath_link::writes::{Writes, start_within};
 use joulepath_model::scenario::{Scenario, Workload};
@@ -7,13 +9,16 @@ use joulepath_model::units::Nanos;
 use joulepath_topology::Network as Topology;
 
 use crate::application::{Reader, Writer};
+use crate::border::Border;
 use crate::connection::Connection;
 use crate::device::{Device, Interface};
 use crate::hop::Hop;
 use crate::network::{Network, Routes};
 use crate::options::RunOptions;
+use crate::parallel;
 use crate::receiver::{Relay, SubflowReceiver};
 use crate::sender::SubflowSender;
+use crate::shared::Shared;
 use crate::subflow::{Subflow, SubflowId};
 use crate::tally::Tallies;
 
@@ -28,12 +33,12 @@ pub(super) struct Builder<'a> {
     pub(super) net: Network,
     /// The station of each path's relay.
     pub(super) relay_stations: Vec<Option<Hop>>,
-    pub(super) senders: Vec<SubflowSender>,
-    pub(super) receivers: Vec<SubflowReceiver>,
-    pub(super) interfaces: Vec<Interface>,
-    pub(super) subflows: Vec<Subflow>,
-    pub(super) connections: Vec<Connection>,
-    pub(super) devices: Vec<Option<Device>>,
+    pub(super) senders: Shared<SubflowSender>,
+    pub(super) receivers: Shared<SubflowReceiver>,
+    pub(super) interfaces: Shared<Interface>,
+    pub(super) subflows: Shared<Subflow>,
+    pub(super) connections: Shared<Connection>,
+    pub(super) devices: Shared<Option<Device>>,
 }
 
 /// A subflow that is to be added.
@@ -69,13 +74,19 @@ impl<'a> Builder<'a> {
             topology,
             net,
             relay_stations: vec![],
-            senders: vec![],
-            receivers: vec![],
-            interfaces: vec![],
-            subflows: vec![],
-            connections: vec![],
-            devices: vec![],
+            senders: Shared::default(),
+            receivers: Shared::default(),
+            interfaces: Shared::default(),
+            subflows: Shared::default(),
+            connections: Shared::default(),
+            devices: Shared::default(),
         }
+    }
+
+    /// Cuts the network of a topology into at most `parts` parts. This comes before any route.
+    pub(super) fn cut(&mut self, parts: usize) {
+        let map = self.topology.filter(|_| parts > 1).and_then(|topology| parallel::cut(topology, parts));
+        self.net.border = map.map(|map| Box::new(Border::new(Arc::new(map))));
     }
 
     /// Number of the next connection.

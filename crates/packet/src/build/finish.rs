@@ -4,7 +4,7 @@ use joulepath_link::cross::CrossSource;
 
 use super::builder::Builder;
 use crate::config::Config;
-use crate::engine::Engine;
+use crate::engine::{Engine, Role};
 use crate::error::RunError;
 use crate::event::MAX_SOURCES;
 use crate::fabric::Fabric;
@@ -58,6 +58,8 @@ impl Builder<'_> {
             subflows: self.subflows,
             connections: self.connections,
             devices: self.devices,
+            no_device: None,
+            role: Role::Whole,
             cross: scenario.cross.iter().enumerate().map(cross).collect(),
             recorder: Recorder::new(scenario, self.options.series),
             fabric: fabric.map(|(topology, spec)| Fabric::new(topology, spec)),

@@ -18,18 +18,20 @@ use crate::error::RunError;
 use crate::event::MAX_TIME_NS;
 use crate::options::RunOptions;
 
-/// Builds the engine of one run.
+/// Builds the engine of one run. If its network is large enough, it is cut into `parts` parts.
 pub(crate) fn build(
     scenario: &Scenario,
     setup: &Setup,
     seed: u64,
     options: &RunOptions,
+    parts: usize,
 ) -> Result<Engine, RunError> {
     if scenario.duration.0 > MAX_TIME_NS {
         return Err(RunError::TooLong);
     }
     let topology = scenario.topology.as_ref().map(Topology::new);
     let mut builder = Builder::new(scenario, setup, seed, options, topology.as_ref());
+    builder.cut(parts);
     builder.add_relay_stations();
     builder.add_tested()?;
     let unfinished = builder.connections.len();

@@ -55,7 +55,7 @@ mod tests {
         let scenario = joulepath_model::scenario::load(&text, &|trace| Err(format!("no trace {trace}")));
         let scenario = scenario.unwrap_or_else(|errors| panic!("{errors}"));
         let setup = Setup::of(&"uncoupled".parse().unwrap(), &scenario).unwrap();
-        let engine = build::build(&scenario, &setup, 1, &RunOptions::default()).unwrap();
+        let engine = build::build(&scenario, &setup, 1, &RunOptions::default(), 1).unwrap();
         let most_ns = engine.net.hosts.most_ns();
         assert!(most_ns.is_empty() || most_ns.len() == engine.subflows.len());
         (!most_ns.is_empty()).then_some(most_ns)

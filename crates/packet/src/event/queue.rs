@@ -86,7 +86,7 @@ impl EventQueue {
 
     /// Replaces the earliest event by a later one of the same source. This is half the work of a pop and a
     /// push.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn replace_top(&mut self, time_ns: u64, source: Source) {
         let key = key(time_ns, source);
         match self {

@@ -22,6 +22,11 @@ impl LazyTimer {
         self.deadline_ns != NEVER
     }
 
+    /// When it expires, ns; `None` if it is not set.
+    pub(crate) fn deadline_ns(&self) -> Option<u64> {
+        self.is_set().then_some(self.deadline_ns)
+    }
+
     /// Time until it expires, ns; `None` if it is not set.
     pub(crate) fn left_ns(&self, now_ns: u64) -> Option<u64> {
         self.is_set().then(|| self.deadline_ns.saturating_sub(now_ns))

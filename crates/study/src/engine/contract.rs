@@ -95,7 +95,8 @@ pub trait Engine: Send + Sync {
         Ok(())
     }
 
-    /// Does one run, which ends within a second after `cancel` is set.
+    /// Does one run on at most `cores` cores, which ends within a second after `cancel` is set. The result does
+    /// not depend on the number of cores.
     ///
     /// # Errors
     /// [`RunError::Cancelled`] if `cancel` was set before the end, [`RunError::Failed`] with the reason
@@ -105,6 +106,7 @@ pub trait Engine: Send + Sync {
         scenario: &Scenario,
         setup: &Setup,
         task: &Task,
+        cores: NonZeroUsize,
         cancel: &Cancel,
     ) -> Result<RunResult, RunError>;
 }

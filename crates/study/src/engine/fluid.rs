@@ -1,5 +1,7 @@
 //! The differential equations.
 
+use std::num::NonZeroUsize;
+
 use joulepath_control::Setup;
 use joulepath_fluid::RunOptions;
 use joulepath_model::cancel::Cancel;
@@ -36,6 +38,7 @@ impl Engine for Fluid {
         scenario: &Scenario,
         setup: &Setup,
         task: &Task,
+        _cores: NonZeroUsize,
         cancel: &Cancel,
     ) -> Result<RunResult, RunError> {
         let options = RunOptions { series: task.series, cancel: cancel.clone() };

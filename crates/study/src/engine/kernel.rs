@@ -82,6 +82,7 @@ impl Engine for Kernel {
         scenario: &Scenario,
         setup: &Setup,
         task: &Task,
+        _cores: NonZeroUsize,
         cancel: &Cancel,
     ) -> Result<RunResult, RunError> {
         let options = RunOptions {

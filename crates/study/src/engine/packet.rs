@@ -1,10 +1,14 @@
 //! Every segment, ACK, queue and timer, simulated.
 
+use std::num::NonZeroUsize;
+use std::sync::OnceLock;
+use std::time::Instant;
+
 use joulepath_control::Setup;
 use joulepath_model::cancel::Cancel;
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::Scenario;
-use joulepath_packet::RunOptions;
+use joulepath_packet::{Cores, RunOptions};
 
 use super::contract::{Engine, RunError, Task};
 
@@ -21,12 +25,21 @@ impl Engine for Packet {
         scenario: &Scenario,
         setup: &Setup,
         task: &Task,
+        cores: NonZeroUsize,
         cancel: &Cancel,
     ) -> Result<RunResult, RunError> {
-        let options = RunOptions { series: task.series, cancel: cancel.clone(), ..RunOptions::default() };
+        let (series, cancel) = (task.series, cancel.clone());
+        let cores = Some(Cores { most: cores, clock });
+        let options = RunOptions { series, cancel, cores, ..RunOptions::default() };
         joulepath_packet::run(scenario, setup, task.seed, options).map_err(|error| match error {
             joulepath_packet::RunError::Cancelled => RunError::Cancelled,
             error => RunError::Failed(error.to_string()),
         })
     }
+}
+
+/// Time since the first call, ns.
+fn clock() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }

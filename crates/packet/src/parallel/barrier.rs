@@ -1,0 +1,141 @@
+//! Where threads wait for each other.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+
+use crossbeam_utils::{Backoff, CachePadded};
+
+/// How often a thread looks before it lets others have its core: a few microseconds.
+const LOOKS: u32 = 400;
+
+/// A barrier for windows of some ten microseconds: a thread that has to wait looks for a few microseconds,
+/// then lets others have its core now and then, and soon sleeps.
+pub(super) struct Barrier {
+    threads: u32,
+    arrived: CachePadded<AtomicU32>,
+    /// Number of times that all have come.
+    round: CachePadded<AtomicU32>,
+    /// A thread has panicked and will not come.
+    broken: AtomicBool,
+    /// How many threads sleep.
+    asleep: Mutex<u32>,
+    wake: Condvar,
+}
+
+impl Barrier {
+    pub(super) fn new(threads: usize) -> Self {
+        Barrier {
+            threads: u32::try_from(threads).expect("there are at most 255 parts"),
+            arrived: CachePadded::default(),
+            round: CachePadded::default(),
+            broken: AtomicBool::new(false),
+            asleep: Mutex::new(0),
+            wake: Condvar::new(),
+        }
+    }
+
+    /// Waits until all threads are here. What each of them has written before, all can read after it. Returns
+    /// false if one of them has panicked.
+    pub(super) fn wait(&self) -> bool {
+        let round = self.round.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
+            self.arrived.store(0, Ordering::Relaxed);
+            self.open(|| self.round.store(round.wrapping_add(1), Ordering::Release));
+        } else {
+            self.wait_for(|| self.round.load(Ordering::Acquire) != round);
+        }
+        !self.broken.load(Ordering::Acquire)
+    }
+
+    fn wait_for(&self, is_over: impl Fn() -> bool) {
+        let is_over = || is_over() || self.broken.load(Ordering::Acquire);
+        for _ in 0..LOOKS {
+            if is_over() {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        let backoff = Backoff::new();
+        while !backoff.is_completed() {
+            if is_over() {
+                return;
+            }
+            backoff.snooze();
+        }
+        let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+        *asleep += 1;
+        while !is_over() {
+            asleep = self.wake.wait(asleep).unwrap_or_else(PoisonError::into_inner);
+        }
+        *asleep -= 1;
+    }
+
+    /// Lets those who wait go on. Who falls asleep holds the lock while it looks for the last time, so nobody
+    /// misses it.
+    fn open(&self, go: impl FnOnce()) {
+        let asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+        go();
+        if *asleep > 0 {
+            self.wake.notify_all();
+        }
+    }
+}
+
+/// Breaks the barrier if its thread panics, so that the others do not wait for it.
+pub(super) struct BreakIfPanicking<'a>(pub(super) &'a Barrier);
+
+impl Drop for BreakIfPanicking<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.open(|| self.0.broken.store(true, Ordering::Release));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::time::Duration;
+
+    use super::*;
+
+    /// Each thread adds to its own number and reads those of the others, which must not be ahead or behind.
+    #[test]
+    fn nobody_is_ahead_of_the_others() {
+        for threads in [1, 2, 5] {
+            let barrier = Barrier::new(threads);
+            let rounds: Vec<AtomicU32> = (0..threads).map(|_| AtomicU32::new(0)).collect();
+            let work = |me: usize| {
+                for round in 1..=300 {
+                    rounds[me].store(round, Ordering::Relaxed);
+                    // Now and then somebody is late, so that the others fall asleep.
+                    if round % 100 == 50 + me as u32 {
+                        thread::sleep(Duration::from_millis(3));
+                    }
+                    assert!(barrier.wait());
+                    assert!(rounds.iter().all(|other| other.load(Ordering::Relaxed) == round));
+                    assert!(barrier.wait());
+                }
+            };
+            thread::scope(|scope| (0..threads).for_each(|me| drop(scope.spawn(move || work(me)))));
+        }
+    }
+
+    #[test]
+    fn a_thread_that_panics_does_not_leave_the_others_waiting() {
+        let barrier = Barrier::new(3);
+        let waiting = || !barrier.wait();
+        let broken = thread::scope(|scope| {
+            let waiting = [scope.spawn(waiting), scope.spawn(waiting)];
+            thread::sleep(Duration::from_millis(5));
+            let panicking = || {
+                let _guard = BreakIfPanicking(&barrier);
+                panic!("a defect that this test makes");
+            };
+            assert!(catch_unwind(AssertUnwindSafe(panicking)).is_err());
+            waiting.map(|thread| thread.join().unwrap())
+        });
+        assert_eq!(broken, [true, true]);
+    }
+}

@@ -1,0 +1,259 @@
+//! The windows of a run in parts, and the threads that run them.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+
+use crossbeam_utils::CachePadded;
+use joulepath_model::cancel::Cancel;
+
+use super::barrier::{Barrier, BreakIfPanicking};
+use super::instant::Everything;
+use super::pace::{Pace, STEPS_ALONE, Way};
+use crate::border::{Map, Outbox};
+use crate::engine::Engine;
+use crate::error::RunError;
+use crate::event::EventQueue;
+use crate::options::Cores;
+
+/// Events of a part for which a window is worth while: about as much work as it is to wait for each other. If
+/// less is left until all have to wait, they wait at once.
+const EVENTS_A_WINDOW: u64 = 32;
+
+/// What a step of all parts leaves for the next one. There are two of each, in turn: the next step writes the
+/// other one while a slow thread still reads this one.
+struct Left {
+    /// Where the next step begins, ns.
+    from_ns: AtomicU64,
+    /// The first instant for which all have to wait, as each part knows it, ns.
+    instants_ns: Vec<CachePadded<AtomicU64>>,
+    /// The shortest window that is worth while, ns.
+    shortest_ns: AtomicU64,
+    /// One thread does the next steps alone.
+    alone: AtomicBool,
+    /// The run was cancelled.
+    stop: AtomicBool,
+    /// What each part (first index) has for each other one.
+    mail: Vec<Vec<Mutex<Outbox>>>,
+}
+
+impl Left {
+    fn new(parts: usize) -> Self {
+        let mailboxes = |_| (0..parts).map(|_| Mutex::default()).collect();
+        Left {
+            from_ns: AtomicU64::new(0),
+            instants_ns: (0..parts).map(|_| CachePadded::default()).collect(),
+            shortest_ns: AtomicU64::new(u64::MAX),
+            alone: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+            mail: (0..parts).map(mailboxes).collect(),
+        }
+    }
+
+    /// Notes that a part had so many events in this time. If the next ones come as the last ones came, the
+    /// shortest window that is worth while follows.
+    fn note_events(&self, time_ns: u64, events: u64) {
+        self.shortest_ns.store(time_ns.saturating_mul(EVENTS_A_WINDOW) / events.max(1), Ordering::Relaxed);
+    }
+}
+
+/// What all parts do next.
+enum Step {
+    /// Nothing: the run is over.
+    End,
+    /// Each part runs its events before this instant, ns.
+    Window(u64),
+    /// One thread does what happens up to this instant inclusive, ns.
+    Instant(u64),
+}
+
+/// What the threads share.
+struct Run<'a> {
+    map: Arc<Map>,
+    parts: Vec<Mutex<Engine>>,
+    left: [Left; 2],
+    barrier: Barrier,
+    /// Nothing happens after this instant.
+    end_ns: u64,
+    cancel: &'a Cancel,
+}
+
+/// What the thread has that has the whole engine, too.
+struct Leader<'a> {
+    whole: &'a mut Engine,
+    staging: EventQueue,
+    pace: Pace,
+}
+
+/// Runs an engine that has been built for several parts until the end, on as many cores or on one.
+///
+/// # Errors
+/// [`RunError::Cancelled`] soon after `cancel` has been set.
+///
+/// # Panics
+/// If the engine has not been built for several parts.
+pub(crate) fn run(whole: &mut Engine, cores: Cores, cancel: &Cancel) -> Result<(), RunError> {
+    let map = whole.net.border.as_ref().expect("the engine is built for several parts").map.clone();
+    // Everything that has been set up so far concerns both ends of connections, or the whole network.
+    let first_ns = whole.net.queue.peek().map_or(u64::MAX, |(time_ns, _)| time_ns);
+    // Its queue stays small from now on.
+    let mut all = std::mem::replace(&mut whole.net.queue, EventQueue::heap());
+    while let Some((time_ns, source)) = all.peek() {
+        all.pop();
+        whole.net.queue.push(time_ns, source);
+    }
+    // SAFETY: the parts are gone when this function returns. The whole engine is used by one thread, and only
+    // while that thread has the locks of all parts.
+    let part = |number| Mutex::new(unsafe { whole.part(number, &map) });
+    let run = Run {
+        parts: (0..map.parts).map(part).collect(),
+        left: [Left::new(map.parts), Left::new(map.parts)],
+        barrier: Barrier::new(map.parts),
+        end_ns: whole.end_ns,
+        cancel,
+        map,
+    };
+    run.left[0].instants_ns.iter().for_each(|instant_ns| instant_ns.store(first_ns, Ordering::Relaxed));
+    thread::scope(|scope| {
+        for me in 1..run.parts.len() {
+            let run = &run;
+            scope.spawn(move || run.work(me, None));
+        }
+        run.work(0, Some(Leader { whole, staging: EventQueue::heap(), pace: Pace::new(cores) }));
+    });
+    for part in run.parts {
+        let part = part.into_inner().expect("a thread that panicked has ended this one, too");
+        let (sum, counters) = (&mut whole.net.counters, part.net.counters);
+        sum.packet_hops += counters.packet_hops;
+        sum.events += counters.events;
+        sum.queue_drops += counters.queue_drops;
+        sum.wire_losses += counters.wire_losses;
+        #[cfg(test)]
+        {
+            whole.short_ways += part.short_ways;
+        }
+    }
+    whole.now_ns = whole.end_ns;
+    match run.left.iter().any(|left| left.stop.load(Ordering::Relaxed)) {
+        true => Err(RunError::Cancelled),
+        false => Ok(()),
+    }
+}
+
+impl Run<'_> {
+    /// Runs part `me` until the end. One thread has the whole engine, too.
+    fn work(&self, me: usize, mut leader: Option<Leader<'_>>) {
+        let _guard = BreakIfPanicking(&self.barrier);
+        for round in 0.. {
+            let (now, next) = (&self.left[round % 2], &self.left[(round + 1) % 2]);
+            match (self.step(now), &mut leader) {
+                (Step::End, _) => return,
+                (_, Some(leader)) if now.alone.load(Ordering::Relaxed) => self.alone(round, leader),
+                (_, None) if now.alone.load(Ordering::Relaxed) => {}
+                (Step::Window(until_ns), leader) => {
+                    self.window(me, until_ns, now, next, leader.as_ref().map(|leader| &*leader.whole));
+                }
+                (Step::Instant(last_ns), Some(leader)) => self.instant(last_ns, now, next, leader),
+                (Step::Instant(_), None) => {}
+            }
+            if let Some(leader) = &mut leader {
+                let way = leader.pace.next(next.from_ns.load(Ordering::Relaxed));
+                next.alone.store(way == Way::Alone, Ordering::Relaxed);
+                next.stop.store(self.cancel.is_set(), Ordering::Relaxed);
+            }
+            if !self.barrier.wait() {
+                return;
+            }
+        }
+    }
+
+    /// Does some steps alone while the other threads wait. Their number is odd, as if it were one.
+    fn alone(&self, round: usize, leader: &mut Leader<'_>) {
+        for step in 0..STEPS_ALONE {
+            let (now, next) = (&self.left[(round + step) % 2], &self.left[(round + step + 1) % 2]);
+            match self.step(now) {
+                Step::End => {
+                    // The others will look at what a single step would have left.
+                    let last = &self.left[(round + 1) % 2];
+                    last.from_ns.store(now.from_ns.load(Ordering::Relaxed), Ordering::Relaxed);
+                    return;
+                }
+                Step::Window(until_ns) => {
+                    for me in 0..self.parts.len() {
+                        let whole = (me == 0).then_some(&*leader.whole);
+                        self.window(me, until_ns, now, next, whole);
+                    }
+                }
+                Step::Instant(last_ns) => self.instant(last_ns, now, next, leader),
+            }
+        }
+    }
+
+    /// What to do after a step that has left `left`. All threads find the same.
+    fn step(&self, left: &Left) -> Step {
+        let from_ns = left.from_ns.load(Ordering::Relaxed);
+        let instants = left.instants_ns.iter().map(|instant_ns| instant_ns.load(Ordering::Relaxed));
+        let instant_ns = instants.min().unwrap_or(u64::MAX);
+        if from_ns > self.end_ns || left.stop.load(Ordering::Relaxed) {
+            Step::End
+        } else if instant_ns <= self.end_ns && instant_ns - from_ns < self.shortest_ns(left) {
+            Step::Instant(instant_ns)
+        } else {
+            Step::Window(instant_ns.min(from_ns + self.map.lookahead_ns).min(self.end_ns + 1))
+        }
+    }
+
+    /// The shortest window that is worth while, ns; no longer than any window is.
+    fn shortest_ns(&self, left: &Left) -> u64 {
+        left.shortest_ns.load(Ordering::Relaxed).min(self.map.lookahead_ns)
+    }
+
+    /// Runs the events of part `me` before `until_ns`.
+    fn window(&self, me: usize, until_ns: u64, now: &Left, next: &Left, whole: Option<&Engine>) {
+        let mut part = self.part(me);
+        self.collect(me, &mut part, now);
+        let (from_ns, before) = (now.from_ns.load(Ordering::Relaxed), part.net.counters.events);
+        part.fence(until_ns - 1);
+        part.run_window();
+        let mut instant_ns = part.next_instant(until_ns);
+        if let Some(border) = &mut part.net.border {
+            for (outbox, mailbox) in border.outboxes.iter_mut().zip(&next.mail[me]) {
+                std::mem::swap(outbox, &mut *mailbox.lock().expect("nobody panics here"));
+            }
+        }
+        if let Some(whole) = whole {
+            let of_whole = whole.net.queue.peek().map_or(u64::MAX, |(time_ns, _)| time_ns);
+            instant_ns = instant_ns.min(of_whole);
+            next.from_ns.store(until_ns, Ordering::Relaxed);
+            next.note_events(until_ns - from_ns, part.net.counters.events - before);
+        }
+        next.instants_ns[me].store(instant_ns, Ordering::Relaxed);
+    }
+
+    /// Does what happens up to `last_ns` while all other threads wait.
+    fn instant(&self, last_ns: u64, now: &Left, next: &Left, leader: &mut Leader<'_>) {
+        let mut parts: Vec<MutexGuard<'_, Engine>> = (0..self.parts.len()).map(|me| self.part(me)).collect();
+        for (me, part) in parts.iter_mut().enumerate() {
+            self.collect(me, part, now);
+        }
+        let Leader { whole, staging, .. } = leader;
+        let mut everything = Everything { whole, parts: &mut parts, map: &self.map, staging };
+        let from_ns = now.from_ns.load(Ordering::Relaxed);
+        let (done_ns, events) = everything.run(last_ns, self.shortest_ns(now), self.end_ns);
+        let instant_ns = everything.next_instant(done_ns + 1);
+        next.from_ns.store(done_ns + 1, Ordering::Relaxed);
+        next.note_events(done_ns + 1 - from_ns, events / self.parts.len() as u64);
+        next.instants_ns.iter().for_each(|part| part.store(instant_ns, Ordering::Relaxed));
+    }
+
+    fn part(&self, me: usize) -> MutexGuard<'_, Engine> {
+        self.parts[me].lock().expect("a thread that panicked has ended this one, too")
+    }
+
+    /// Takes what the other parts have handed over in the step before.
+    fn collect(&self, me: usize, part: &mut Engine, now: &Left) {
+        for mail in &now.mail {
+            part.receive(&mut mail[me].lock().expect("nobody panics here"));
+        }
+    }
+}
