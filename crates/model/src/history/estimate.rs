@@ -15,6 +15,8 @@ use serde::Serialize;
 const LATEST_WEIGHT: f64 = 0.2;
 /// Spread after a single visit, which says nothing of its own.
 const FIRST_SPREAD: f64 = 1.5;
+/// No estimate is surer than this: variance of the logarithm.
+const LEAST_VARIANCE: f64 = 1e-6;
 /// By this factor an estimate spreads in a day.
 const DAILY_SPREAD: f64 = 1.3;
 /// No estimate is worth less: below it, nothing is known.
@@ -46,6 +48,15 @@ impl Estimate {
             median: aged.median * libm::exp(weight * distance),
             spread: libm::exp(libm::sqrt(variance)).min(MOST_SPREAD),
         }
+    }
+
+    /// The median after `samples` measurements whose logarithms have the mean of `value`'s and the spread
+    /// `spread` each: the mean of both logarithms, weighted by their precision.
+    pub fn updated_by(self, value: f64, spread: f64, samples: f64) -> f64 {
+        let precision = |spread: f64| 1.0 / square(libm::log(spread)).max(LEAST_VARIANCE);
+        let (measured, remembered) = (samples * precision(spread), precision(self.spread));
+        let sum = measured * libm::log(value) + remembered * libm::log(self.median);
+        libm::exp(sum / (measured + remembered))
     }
 
     /// As it is worth after `days`.
@@ -102,6 +113,15 @@ mod tests {
         // The hundredth still counts a fifth: 8 · (1/32)^0.2 = 4.
         let later = Estimate { median: 8.0, spread: 1.2 }.learn(0.25, 100, 0.0);
         assert!((later.median - 4.0).abs() < 1e-12, "{later:?}");
+    }
+
+    #[test]
+    fn what_is_measured_outweighs_what_is_remembered() {
+        // Equal spreads: the geometric mean of 1 and 16; with three samples, 16^(3/4).
+        let known = Estimate { median: 1.0, spread: 1.5 };
+        assert!((known.updated_by(16.0, 1.5, 1.0) - 4.0).abs() < 1e-12);
+        assert!((known.updated_by(16.0, 1.5, 3.0) - 8.0).abs() < 1e-12);
+        assert!((known.updated_by(16.0, 1.5, 0.0) - 1.0).abs() < 1e-12);
     }
 
     #[test]

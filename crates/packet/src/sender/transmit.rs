@@ -63,6 +63,7 @@ impl SubflowSender {
             self.timer.clear();
         }
         self.transmit(cx, ssn, segment, RETRANSMISSION);
+        end.copy_repair(segment.dsn, self.stats.retransmissions, self.stats.segments);
         self.refresh_view(cx, end);
     }
 

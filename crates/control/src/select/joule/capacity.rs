@@ -53,8 +53,9 @@ pub(super) struct Capacity {
 }
 
 impl Capacity {
-    /// Takes in a look; `seconds` have passed since the last one.
-    pub(super) fn observe(&mut self, path: &PathSnapshot, now: Nanos, seconds: f64) {
+    /// Takes in a look; `seconds` have passed since the last one. `is_full`: more waits than the windows of
+    /// the open paths admit. If not, a rate says what the path carries at least, and no more.
+    pub(super) fn observe(&mut self, path: &PathSnapshot, now: Nanos, seconds: f64, is_full: bool) {
         if path.state == PathState::Closed {
             (self.live_since, self.open_since, self.peak_bps) = (None, None, 0.0);
             return;
@@ -62,6 +63,10 @@ impl Capacity {
         self.open_since.get_or_insert(now);
         let Some(rate_bps) = path.busy_bps else { return };
         let live_since = *self.live_since.get_or_insert(now);
+        if !is_full {
+            self.measured_bps = self.measured_bps.max(rate_bps);
+            return;
+        }
         if rate_bps > GROWS * self.peak_bps {
             (self.peak_bps, self.grown_at) = (rate_bps, now);
             // What slow start carried before says nothing of the path.
@@ -104,14 +109,9 @@ impl Capacity {
         rate_bps.max(LEAST_BPS)
     }
 
-    /// Precision-weighted mean of the logarithms of what was measured and what is remembered.
+    /// What was measured, with what is remembered as prior.
     fn with(&self, known: Estimate) -> f64 {
-        let square = |x: f64| x * x;
-        let measured = self.samples.min(MOST_SAMPLES) / square(libm::log(SAMPLE_SPREAD));
-        let remembered = 1.0 / square(libm::log(known.spread)).max(1e-6);
-        let sum = measured * libm::log(self.measured_bps.max(LEAST_BPS))
-            + remembered * libm::log(known.median.max(LEAST_BPS));
-        libm::exp(sum / (measured + remembered))
+        known.updated_by(self.measured_bps.max(LEAST_BPS), SAMPLE_SPREAD, self.samples.min(MOST_SAMPLES))
     }
 }
 

@@ -18,8 +18,8 @@ pub(super) type Set = u8;
 
 /// Slow start and the last ACK of a file, s.
 const START_S: f64 = 0.2;
-/// Price of a bit that a set cannot carry, J: dearer than any radio.
-const UNSERVED_J_PER_BIT: f64 = 1e-3;
+/// Price of a bit that a set cannot carry, J: dearer than a slow radio. What then waits has a price of its own.
+const UNSERVED_J_PER_BIT: f64 = 1e-6;
 /// Price of a second beyond the deadline, J: dearer than any radio.
 const LATE_J_PER_S: f64 = 1e4;
 /// Sets that differ by less than this part cost the same; the faster one is better.

@@ -4,7 +4,7 @@ use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
 
 use super::super::selector::{LOOK, PathSelector};
-use super::super::snapshot::{Demand, PathState, Snapshot};
+use super::super::snapshot::{Demand, PathSnapshot, PathState, Snapshot};
 use super::super::uses::{Use, Uses, only};
 use super::bottleneck::Bottlenecks;
 use super::capacity::{self, Capacity};
@@ -75,7 +75,7 @@ impl Default for Joule {
             knows_size: true,
             remembers: true,
             seeks_bottlenecks: true,
-            delay_price_w: 1.0,
+            delay_price_w: 0.1,
             deadline: None,
             goal: None,
             set: 0,
@@ -164,8 +164,12 @@ impl Joule {
     /// Takes in what the snapshot shows.
     fn learn(&mut self, snapshot: &Snapshot) {
         let seconds = snapshot.now.saturating_sub(self.looked_at).as_secs_f64();
+        let is_open = |path: &&PathSnapshot| path.state == PathState::Open;
+        let windows: f64 = snapshot.paths.iter().filter(is_open).map(|path| path.cwnd).sum();
+        let is_full =
+            !matches!(snapshot.demand, Demand::Bytes(bytes) if bytes <= windows * snapshot.mss_bytes);
         for (capacity, path) in self.capacities.iter_mut().zip(snapshot.paths) {
-            capacity.observe(path, snapshot.now, seconds);
+            capacity.observe(path, snapshot.now, seconds, is_full);
         }
         self.offered.observe(snapshot, seconds);
         if self.seeks_bottlenecks {
