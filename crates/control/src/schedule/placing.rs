@@ -2,8 +2,8 @@
 //! queues what the window has no room for.
 //!
 //! ```text
-//!   paths by τ;  room_i = min(w_i, w_i τmin_i/τ_i + Q)  what path i holds with a queue of Q packets
-//!   may send:    in flight < room_i if Σ w exceeds the window, else < w_i
+//!   paths by τ;  may send: in flight < w, and < B + Q where Σ w exceeds the window
+//!   B            smoothed (in flight) τmin/τ: what the path holds without a queue
 //!   segment:     next + Σ_faster (τ_i − τ_f)/2 · w_f/τ_f + k Σ_faster (w_f/τ_f)/(w_i/τ_i)
 //! ```
 //! The sum is what faster paths bring before a segment of path i arrives; k counts the segments that path i has
@@ -23,7 +23,9 @@ use super::view::{Backlog, PathView, Placement, candidates, fastest_with_space, 
 use crate::options::{self, OptionError, PartInfo};
 
 /// Q: packets that may queue on a path while the window binds.
-const QUEUE: u32 = 3;
+const QUEUE: u32 = 4;
+/// B moves by one part in this many with each segment that is sent: about twice in a round trip.
+const SMOOTHING: u32 = 32;
 
 /// In order, without queues, each loss on two paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub struct Placing {
     /// taken since that moved.
     next: u32,
     taken: [u32; MAX_SUBFLOWS],
+    /// B of each path, [`SMOOTHING`]ths of a packet; 0 before its first segment.
+    held: [u32; MAX_SUBFLOWS],
 }
 
 impl PacketScheduler for Placing {
@@ -48,7 +52,7 @@ impl PacketScheduler for Placing {
     const COPIES_REPAIRS: bool = true;
 
     fn new(_mss_bytes: u32) -> Self {
-        Placing { queue: QUEUE, next: 0, taken: [0; MAX_SUBFLOWS] }
+        Placing { queue: QUEUE, next: 0, taken: [0; MAX_SUBFLOWS], held: [0; MAX_SUBFLOWS] }
     }
 
     fn pick(&mut self, paths: &[PathView], carried: u8, _segment_bytes: u32) -> Option<usize> {
@@ -62,10 +66,11 @@ impl PacketScheduler for Placing {
         let usable = candidates(paths, PathView::is_usable);
         let windows = members(usable).map(|i| paths[i].cwnd).fold(0, u32::saturating_add);
         let binds = windows > backlog.window;
-        let may_send = |path: &PathView| !binds || path.in_flight < self.room(path);
+        let may_send = |i: usize| !binds || paths[i].in_flight < self.held[i] / SMOOTHING + self.queue;
         let path = members(usable)
-            .filter(|&i| paths[i].has_space() && may_send(&paths[i]))
+            .filter(|&i| paths[i].has_space() && may_send(i))
             .min_by_key(|&i| (paths[i].srtt_us, i))?;
+        self.hold(path, &paths[path]);
         let ahead = self.ahead(paths, usable, path);
         Some(Placement { path, dsn: backlog.next.saturating_add(ahead) })
     }
@@ -84,6 +89,10 @@ impl PacketScheduler for Placing {
         Some(Rescue { retransmit_on: Some(free), penalise: 0 })
     }
 
+    fn forget(&mut self, path: usize) {
+        self.held[path] = 0;
+    }
+
     fn set(&mut self, option: &str, value: &str) -> Result<(), OptionError> {
         match option {
             "queue" => self.queue = options::count("queue", value)?,
@@ -94,11 +103,12 @@ impl PacketScheduler for Placing {
 }
 
 impl Placing {
-    /// What a path holds with a short queue, packets.
-    fn room(&self, path: &PathView) -> u32 {
+    /// Takes what path `i` holds without a queue, as far as its RTTs tell, into B.
+    fn hold(&mut self, i: usize, path: &PathView) {
         let (least, now) = (u64::from(path.rtt.min_us), u64::from(path.srtt_us.max(1)));
-        let without_queue = u64::from(path.cwnd) * least.min(now) / now;
-        (without_queue as u32).saturating_add(self.queue).min(path.cwnd)
+        let parts = u64::from(SMOOTHING) * (u64::from(path.in_flight) + 1) * least.min(now) / now;
+        let held = u64::from(self.held[i]);
+        self.held[i] = (held - held / u64::from(SMOOTHING) + parts / u64::from(SMOOTHING)) as u32;
     }
 
     /// Segments that faster paths bring before the next one of `path` arrives.

@@ -159,7 +159,7 @@ fn the_placing_scheduler_lets_segments_arrive_in_order() {
 
 #[test]
 fn the_placing_scheduler_queues_only_what_the_window_has_room_for() {
-    // τ = 40 ms where 20 ms would do: half of 20 packets stand in the queue; room for 10 + 3.
+    // τ = 40 ms where 20 ms would do: half of what is in flight stands in the queue, at most 3 packets.
     let queued = |in_flight| {
         let one = path(20, in_flight, 40);
         PathView { rtt: RttView { min_us: 20 * MS, ..one.rtt }, ..one }
@@ -167,12 +167,12 @@ fn the_placing_scheduler_queues_only_what_the_window_has_room_for() {
     let slow = path(10, 4, 100);
     let mut placing = scheduler("placing", &[]);
     let mut path_of = |fast, window| chosen(&mut placing, &[fast, slow], &backlog(999, window));
-    assert_eq!(path_of(queued(12), 29), Some(0));
+    assert_eq!(path_of(queued(6), 29), Some(0));
     // 20 + 10 exceed a window of 29, but not one of 30.
-    assert_eq!((path_of(queued(13), 29), path_of(queued(13), 30)), (Some(1), Some(0)));
+    assert_eq!((path_of(queued(7), 29), path_of(queued(7), 30)), (Some(1), Some(0)));
     assert_eq!(path_of(queued(20), 30), Some(1));
     let mut longer = scheduler("placing", &[("queue", "4")]);
-    assert_eq!(chosen(&mut longer, &[queued(13), slow], &backlog(999, 29)), Some(0));
+    assert_eq!(chosen(&mut longer, &[queued(8), slow], &backlog(999, 29)), Some(0));
 }
 
 #[test]
