@@ -1,6 +1,6 @@
 //! What the interface of a path costs, as schedulers, selectors and allocators see it.
 
-use joulepath_model::energy::{InterfaceModel, Traffic};
+use joulepath_model::energy::{InterfaceModel, SunkWhile, Traffic};
 
 /// What a path's interface costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -15,14 +15,28 @@ pub struct PathEnergy {
     pub tail_w: f64,
     /// Length of the tail, s.
     pub tail_s: f64,
+    /// Power while the interface is not used, W: θ if that burns always, the paging of an idle radio, the idle
+    /// slots of 003.
+    pub idle_w: f64,
+    /// Whether the interface sleeps between packets while its subflow is open: a radio with promotion and
+    /// tail, or the slots of 003.
+    pub sleeps: bool,
 }
 
 impl PathEnergy {
     /// From the model of an interface, for data in one direction.
     pub fn of(model: &InterfaceModel, traffic: Traffic) -> Self {
+        let idle_w = match model {
+            InterfaceModel::Linear { sunk, sunk_while: SunkWhile::Always, .. } => sunk.0,
+            InterfaceModel::Linear { sunk_while: SunkWhile::Open, .. } => 0.0,
+            InterfaceModel::Rrc(rrc) => rrc.idle.0,
+            InterfaceModel::Slotted { idle, .. } => idle.0,
+        };
         let linear = PathEnergy {
             slope_j_per_bit: model.slope(traffic).0,
             sunk_w: model.sunk_power().0,
+            idle_w,
+            sleeps: !matches!(model, InterfaceModel::Linear { .. }),
             ..Self::default()
         };
         let InterfaceModel::Rrc(rrc) = model else { return linear };
@@ -34,6 +48,21 @@ impl PathEnergy {
             tail_s,
             ..linear
         }
+    }
+
+    /// Energy of the whole tail, J.
+    pub fn tail_j(&self) -> f64 {
+        self.tail_w * self.tail_s
+    }
+
+    /// What one more use costs whatever it carries: promotion and tail, J.
+    pub fn switch_j(&self) -> f64 {
+        self.wake_j + self.tail_j()
+    }
+
+    /// Whether θ burns whether the interface is used or not.
+    pub fn burns_always(&self) -> bool {
+        self.sunk_w > 0.0 && self.idle_w >= self.sunk_w
     }
 
     /// b + θ/x at a rate in bit/s, J/bit.

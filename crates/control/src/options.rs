@@ -166,6 +166,11 @@ pub(crate) fn bytes(option: &'static str, value: &str) -> Result<u64, OptionErro
     Ok(bytes as u64)
 }
 
+/// A power, W.
+pub(crate) fn watts(option: &'static str, value: &str) -> Result<f64, OptionError> {
+    with_unit(option, value, &[("mW", 1e-3), ("W", 1.0)], "a power, as `1 W`")
+}
+
 /// A time.
 pub(crate) fn time(option: &'static str, value: &str) -> Result<Nanos, OptionError> {
     let seconds = with_unit(option, value, &[("ms", 1e-3), ("s", 1.0)], "a time, as `3 s`")?;

@@ -8,6 +8,7 @@
 pub mod aqm;
 pub mod cancel;
 pub mod energy;
+pub mod history;
 pub mod names;
 pub mod network;
 pub mod policy;

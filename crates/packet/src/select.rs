@@ -60,7 +60,7 @@ impl Endpoints<'_> {
         let Some(mut selection) = self.connection.selection.take() else { return };
         let (now, demand) = (self.cx.now(), self.demand());
         selection.observer.observe(now, &self.counters(), demand);
-        let snapshot = snapshot(self.cx.config, selection.base_w, now, demand, &selection.observer);
+        let snapshot = snapshot(self.cx.config, &selection.device, now, demand, &selection.observer);
         let actions = selection.selector.decide(&snapshot);
         let period = selection.selector.period(&snapshot);
         self.connection.selection = Some(selection);

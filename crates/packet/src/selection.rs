@@ -1,6 +1,7 @@
 //! The selector of a connection, and what it sees.
 
 use joulepath_control::select::{Demand, Observer, Selector, Snapshot, Use};
+use joulepath_model::energy::DeviceEnergy;
 use joulepath_model::scenario::Workload;
 use joulepath_model::units::Nanos;
 
@@ -13,15 +14,15 @@ pub(crate) const STALLED_AFTER: u32 = 2;
 pub(crate) struct Selection {
     pub(crate) selector: Selector,
     pub(crate) observer: Observer,
-    /// Power of the device that no interface has a part in, W.
-    pub(crate) base_w: f64,
+    /// What the device burns besides its interfaces.
+    pub(crate) device: DeviceEnergy,
 }
 
 impl Selection {
     /// How the selector wants the paths used before anything is known of them.
     pub(crate) fn start(&mut self, workload: Workload, config: &Config) -> Vec<Use> {
-        let Selection { selector, observer, base_w } = self;
-        let uses = selector.want(&snapshot(config, *base_w, Nanos::ZERO, Demand::before(workload), observer));
+        let Selection { selector, observer, device } = self;
+        let uses = selector.want(&snapshot(config, device, Nanos::ZERO, Demand::before(workload), observer));
         uses[..observer.paths().len()].to_vec()
     }
 }
@@ -29,7 +30,7 @@ impl Selection {
 /// What a selector sees: the paths as `observer` has seen them, and what they are needed for.
 pub(crate) fn snapshot<'a>(
     config: &Config,
-    base_w: f64,
+    device: &'a DeviceEnergy,
     now: Nanos,
     demand: Demand,
     observer: &'a Observer,
@@ -38,7 +39,7 @@ pub(crate) fn snapshot<'a>(
         now,
         mss_bytes: config.transport.mss.0 as f64,
         initial_window: config.transport.initial_window.into(),
-        base_w,
+        device,
         demand,
         paths: observer.paths(),
     }

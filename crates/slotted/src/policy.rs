@@ -5,6 +5,7 @@ use joulepath_control::schedule::MAX_SUBFLOWS;
 use joulepath_control::select::{
     Counters, Demand, Observer, PathEnergy, PathState, Selector, Snapshot, Use, Uses,
 };
+use joulepath_model::energy::DeviceEnergy;
 use joulepath_model::units::Nanos;
 
 use crate::params::{BadParams, Feasible, Params, Policy};
@@ -167,7 +168,7 @@ impl Selecting {
             now,
             mss_bytes: self.mtu_bytes,
             initial_window: self.initial_window,
-            base_w: 0.0,
+            device: &DeviceEnergy::ADDITIVE,
             demand,
             paths: self.observer.paths(),
         };

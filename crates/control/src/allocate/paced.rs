@@ -126,6 +126,8 @@ impl Paced {
 
 #[cfg(test)]
 mod tests {
+    use joulepath_model::energy::DeviceEnergy;
+
     use super::*;
     use crate::allocate::EnergyShape;
     use crate::select::{PathEnergy, PathSnapshot, PathState};
@@ -151,7 +153,7 @@ mod tests {
                 now: Nanos::from_millis(100 * i as u64),
                 mss_bytes: 1000.0,
                 initial_window: 10.0,
-                base_w: 0.0,
+                device: &DeviceEnergy::ADDITIVE,
                 demand: if packets.is_finite() { Demand::Bytes(1000.0 * packets) } else { Demand::Endless },
                 paths: &paths,
             });

@@ -42,7 +42,7 @@ const fn selected(
 }
 
 /// Every bundle. `single` takes the path's name: `single:wifi`.
-pub const POLICIES: [PolicyInfo; 20] = [
+pub const POLICIES: [PolicyInfo; 21] = [
     minrtt("uncoupled", "uncoupled", "reno", "baseline", "NewReno on every subflow"),
     minrtt("mptcp", "MPTCP", "lia", "RFC 6356", "standard MPTCP as the papers use it"),
     PolicyInfo {
@@ -99,4 +99,8 @@ pub const POLICIES: [PolicyInfo; 20] = [
         "Joulepath",
         "the dearest path carries so many bytes, then only as last resort",
     ),
+    PolicyInfo {
+        cc: "reno",
+        ..selected("joule", "joule", "Joulepath", "the paths with the fewest joules for what is wanted")
+    },
 ];

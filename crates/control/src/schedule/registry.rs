@@ -5,8 +5,8 @@ use joulepath_model::units::Nanos;
 use super::rescue::Rescue;
 use super::scheduler::{Features, PacketScheduler};
 use super::view::{Backlog, PathView, Placement};
-use super::{allotted, blest, daps, ecf, emtcp, first_free, mainline, min_rtt, proactive, redundant};
-use super::{round_robin, sttf};
+use super::{allotted, blest, daps, ecf, emtcp, first_free, mainline, min_rtt, placing, proactive};
+use super::{redundant, round_robin, sttf};
 use crate::energy::PathEnergy;
 use crate::options::{self, OptionError, PartInfo};
 
@@ -38,6 +38,11 @@ macro_rules! schedulers {
             /// See [`PacketScheduler::TAKES_THE_ONLY_CHOICE`].
             pub fn takes_the_only_choice(&self) -> bool {
                 match self { $(Scheduler::$name(_) => <$scheduler>::TAKES_THE_ONLY_CHOICE,)* }
+            }
+
+            /// See [`PacketScheduler::COPIES_REPAIRS`].
+            pub fn copies_repairs(&self) -> bool {
+                match self { $(Scheduler::$name(_) => <$scheduler>::COPIES_REPAIRS,)* }
             }
 
             /// See [`PacketScheduler::begin`].
@@ -124,6 +129,8 @@ schedulers! {
     Daps(daps::Daps),
     /// `sttf`: shortest transfer time first.
     Sttf(sttf::Sttf),
+    /// `placing`: in order, without queues while the window binds.
+    Placing(placing::Placing),
     /// `redundant`: everything everywhere.
     Redundant(redundant::Redundant),
     /// `emtcp`: cheapest interface first.

@@ -54,6 +54,9 @@ pub trait PacketScheduler: Sized {
     /// Whether [`Self::pick`] changes nothing and, for a segment that no subflow has carried, names the only
     /// subflow with space if that is a usable regular one. So it need not be asked then.
     const TAKES_THE_ONLY_CHOICE: bool = false;
+    /// Whether a retransmission travels on a second path, too, where the data-level window has room for more
+    /// packets than there are from loss to loss.
+    const COPIES_REPAIRS: bool = false;
 
     /// The scheduler before the first segment, with the defaults of its options. `mss_bytes` is the payload
     /// of a full segment.

@@ -139,6 +139,60 @@ fn the_proactive_scheduler_takes_slow_segments_from_ahead() {
 }
 
 #[test]
+fn the_placing_scheduler_lets_segments_arrive_in_order() {
+    // 20 and 100 ms: within 40 ms the fast path brings 40/20 · 10 = 20; between two segments of the slow one
+    // 100/10 = 10 ms pass, in which the fast one brings 5.
+    let full = [path(10, 10, 20), path(10, 0, 100)];
+    let mut placing = scheduler("placing", &[]);
+    let backlog = Backlog { una: 490, next: 500, ..backlog(999, 999) };
+    for dsn in [520, 525, 530] {
+        let placement = placing.place(&full, MSS, &backlog).unwrap();
+        assert_eq!((placement.path, placement.dsn), (1, dsn));
+        placing.placed(placement);
+    }
+    // `next` has moved: the count begins anew. The fast path with space carries the next segment itself.
+    let later = Backlog { next: 501, ..backlog };
+    assert_eq!(placing.place(&full, MSS, &later).unwrap().dsn, 521);
+    let free = [path(10, 9, 20), path(10, 0, 100)];
+    assert_eq!(placing.place(&free, MSS, &later), Some(Placement { path: 0, dsn: 501 }));
+}
+
+#[test]
+fn the_placing_scheduler_queues_only_what_the_window_has_room_for() {
+    // τ = 40 ms where 20 ms would do: half of what is in flight stands in the queue, at most 3 packets.
+    let queued = |in_flight| {
+        let one = path(20, in_flight, 40);
+        PathView { rtt: RttView { min_us: 20 * MS, ..one.rtt }, ..one }
+    };
+    let slow = path(10, 4, 100);
+    let mut placing = scheduler("placing", &[]);
+    let mut path_of = |fast, window| chosen(&mut placing, &[fast, slow], &backlog(999, window));
+    assert_eq!(path_of(queued(6), 29), Some(0));
+    // 20 + 10 exceed a window of 29, but not one of 30.
+    assert_eq!((path_of(queued(7), 29), path_of(queued(7), 30)), (Some(1), Some(0)));
+    assert_eq!(path_of(queued(20), 30), Some(1));
+    let mut longer = scheduler("placing", &[("queue", "4")]);
+    assert_eq!(chosen(&mut longer, &[queued(8), slow], &backlog(999, 29)), Some(0));
+}
+
+#[test]
+fn the_placing_scheduler_rescues_on_faster_paths_and_on_any_while_a_carrier_recovers() {
+    let mut placing = scheduler("placing", &[]);
+    let mut rescue = |paths: &[PathView], carried| {
+        placing.rescue(paths, Nanos::ZERO, carried).map(|rescue| (rescue.retransmit_on, rescue.penalise))
+    };
+    let paths = [path(10, 0, 20), path(10, 0, 100), path(10, 0, 50)];
+    assert_eq!(rescue(&paths, 0b010), Some((Some(0), 0)));
+    assert_eq!(rescue(&paths, 0b011), Some((Some(2), 0)));
+    assert_eq!(rescue(&paths, 0b001), None);
+    assert_eq!(rescue(&paths, 0b111), None);
+    let recovers = [PathView { in_recovery: true, ..paths[0] }, paths[1], paths[2]];
+    assert_eq!(rescue(&recovers, 0b001), Some((Some(2), 0)));
+    let full = [recovers[0], path(10, 10, 100), path(10, 10, 50)];
+    assert_eq!(rescue(&full, 0b001), None);
+}
+
+#[test]
 fn daps_gives_a_fast_path_its_turns_before_a_slow_one() {
     // D = 8 and 24 ms, 2 and 6 steps of 4 ms; H = 6: turns at 2, 4, 6 for the first, at 6 for the second.
     let mut paths = [path(2, 0, 16), path(1, 0, 48)];

@@ -152,7 +152,7 @@ impl PathSelector for Emptcp {
         w.busy_bps.into_iter().for_each(|rate| self.wifi.sample(rate));
         c.busy_bps.into_iter().for_each(|rate| self.cellular.sample(rate));
         let x_c = self.cellular.next().unwrap_or(UNTRIED_BPS).max(LEAST_BPS);
-        let thresholds = Thresholds::at(&w.energy, &c.energy, snapshot.base_w, x_c);
+        let thresholds = Thresholds::at(&w.energy, &c.energy, snapshot.device.shared_base.0, x_c);
         if let Some(x_w) = self.wifi.next() {
             self.region = self.region.next(x_w.max(LEAST_BPS), thresholds);
         }

@@ -222,6 +222,8 @@ fn rounds(packets: f64, initial: f64, most: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use joulepath_model::energy::DeviceEnergy;
+
     use super::super::snapshot::PathSnapshot;
     use super::*;
     use crate::energy::PathEnergy;
@@ -253,7 +255,7 @@ mod tests {
             now: Nanos::ZERO,
             mss_bytes: 1460.0,
             initial_window: 10.0,
-            base_w: 0.0,
+            device: &DeviceEnergy::ADDITIVE,
             demand: Demand::Bytes(bytes),
             paths,
         }

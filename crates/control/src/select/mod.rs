@@ -11,6 +11,7 @@
 
 mod emptcp;
 mod es;
+mod joule;
 mod lia;
 mod observe;
 mod overflow;
@@ -24,6 +25,7 @@ mod uses;
 pub use crate::energy::PathEnergy;
 pub use emptcp::{Emptcp, Forecast, Thresholds};
 pub use es::{Es, Objective, Subsets};
+pub use joule::Joule;
 pub use lia::{LossyPath, lia_rates_pps};
 pub use observe::{Counters, Observer};
 pub use overflow::Overflow;

@@ -1,5 +1,6 @@
 //! From counters to estimates.
 
+use joulepath_model::history::PathHistory;
 use joulepath_model::units::Nanos;
 
 use super::snapshot::{Demand, PathSnapshot, PathState};
@@ -66,6 +67,15 @@ impl Observer {
             tracks: vec![Track::default(); energies.len()],
             paths: energies.iter().map(path).collect(),
         }
+    }
+
+    /// With what is remembered of each path's network.
+    #[must_use]
+    pub fn remembering(mut self, histories: impl IntoIterator<Item = PathHistory>) -> Self {
+        for (path, history) in self.paths.iter_mut().zip(histories) {
+            path.history = history;
+        }
+        self
     }
 
     /// The paths as last observed.

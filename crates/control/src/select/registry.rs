@@ -1,11 +1,12 @@
 //! The selectors by name. A new one is a line here and a file beside this one.
 
+use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
 
 use super::selector::PathSelector;
 use super::snapshot::Snapshot;
 use super::uses::{Action, Uses, differences};
-use super::{emptcp, es, overflow, pluntke, simple};
+use super::{emptcp, es, joule, overflow, pluntke, simple};
 use crate::options::{self, OptionError, PartInfo};
 
 /// Declares [`Selector`] and [`SELECTORS`], and hands each call to the selector that is meant.
@@ -37,6 +38,11 @@ macro_rules! selectors {
                 match self { $(Selector::$name(one) => one.period(snapshot),)* }
             }
 
+            /// See [`PathSelector::groups`].
+            pub fn groups(&self) -> [u8; MAX_SUBFLOWS] {
+                match self { $(Selector::$name(one) => one.groups(),)* }
+            }
+
             fn set(&mut self, option: &str, value: &str, paths: Option<&[&str]>) -> Result<(), OptionError> {
                 match self { $(Selector::$name(one) => one.set(option, value, paths),)* }
             }
@@ -59,6 +65,8 @@ selectors! {
     Overflow(overflow::Overflow),
     /// `quota`: a path that may carry so many bytes.
     Quota(simple::Quota),
+    /// `joule`: the set of paths with the fewest joules.
+    Joule(joule::Joule),
 }
 
 /// Every selector that follows the traffic. `all` and `single:PATH` need no registry.

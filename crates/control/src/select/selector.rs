@@ -1,5 +1,6 @@
 //! What every selector has to answer.
 
+use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
 
 use super::snapshot::Snapshot;
@@ -19,6 +20,12 @@ pub trait PathSelector: Default {
 
     /// When it wants to look again.
     fn period(&self, snapshot: &Snapshot) -> Nanos;
+
+    /// Paths that are suspected to share a bottleneck: those with one number other than 0 do. Controllers may
+    /// couple their windows.
+    fn groups(&self) -> [u8; MAX_SUBFLOWS] {
+        [0; MAX_SUBFLOWS]
+    }
 
     /// Sets one of the options that [`Self::INFO`] lists. `paths` are the names of the connection's paths, or
     /// `None` if they are not known yet: then names of paths are taken as they are.

@@ -1,5 +1,7 @@
 //! What a selector sees: the paths of a connection at one instant, and what the application wants.
 
+use joulepath_model::energy::DeviceEnergy;
+use joulepath_model::history::PathHistory;
 use joulepath_model::scenario::Workload;
 use joulepath_model::units::Nanos;
 
@@ -47,6 +49,8 @@ pub struct PathSnapshot {
     pub delivered_bytes: u64,
     /// What its interface costs.
     pub energy: PathEnergy,
+    /// What is known of its network from earlier; nothing if it was never used.
+    pub history: PathHistory,
 }
 
 impl PathSnapshot {
@@ -86,8 +90,8 @@ pub struct Snapshot<'a> {
     pub mss_bytes: f64,
     /// Initial window, packets.
     pub initial_window: f64,
-    /// What the device burns besides as long as any interface is active, W.
-    pub base_w: f64,
+    /// What the device burns besides its interfaces: shared base, sharing factor, host.
+    pub device: &'a DeviceEnergy,
     /// What waits.
     pub demand: Demand,
     /// The paths, in the order of the connection.

@@ -1,4 +1,4 @@
-use joulepath_model::energy::{Traffic, profile};
+use joulepath_model::energy::{DeviceEnergy, Traffic, profile};
 use joulepath_model::units::Nanos;
 
 use super::uses::only;
@@ -35,7 +35,7 @@ fn at(seconds: f64, demand: Demand, paths: &[PathSnapshot]) -> Snapshot<'_> {
         now: Nanos::from_secs_f64(seconds),
         mss_bytes: 1460.0,
         initial_window: 10.0,
-        base_w: 0.0,
+        device: &DeviceEnergy::ADDITIVE,
         demand,
         paths,
     }
@@ -282,6 +282,11 @@ fn every_listed_option_is_taken_by_its_selector() {
         ("both", "on"),
         ("full_after", "1 s"),
         ("close_after", "1 s"),
+        ("size", "unknown"),
+        ("history", "off"),
+        ("bottlenecks", "off"),
+        ("delay_price", "500 mW"),
+        ("deadline", "3 s"),
     ];
     for info in SELECTORS {
         for option in info.options {

@@ -101,9 +101,11 @@ fn steered(
     let surroundings = Surroundings {
         mss_bytes: scenario.transport.mss.0 as f64,
         initial_window: f64::from(scenario.transport.initial_window),
-        base_w: scenario.device.shared_base.0,
+        device: scenario.device.clone(),
     };
     let observer = Observer::new(&energies(scenario, group.direction, &group.paths), surroundings.mss_bytes);
+    let histories = group.paths.iter().map(|&path| scenario.paths[path].history);
+    let observer = observer.remembering(histories);
     let before = surroundings.snapshot(Nanos::ZERO, Demand::before(group.workload), &observer);
     let uses = policy.want(&before);
     let paths = uses[..group.paths.len()].iter();

@@ -15,6 +15,7 @@ use joulepath_control::allocate::Paced;
 use joulepath_control::select::{
     Action, Counters, Demand, Observer, PathState, Selector, Snapshot, Use, Uses,
 };
+use joulepath_model::energy::DeviceEnergy;
 use joulepath_model::scenario::PathIndex;
 use joulepath_model::units::Nanos;
 
@@ -58,23 +59,23 @@ impl Subflows for PathManager {
 }
 
 /// What a selector is told that does not change during a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Surroundings {
     /// Payload of a full segment, bytes.
     pub(super) mss_bytes: f64,
     /// Initial window, packets.
     pub(super) initial_window: f64,
-    /// What the device burns besides its interfaces, W.
-    pub(super) base_w: f64,
+    /// What the device burns besides its interfaces.
+    pub(super) device: DeviceEnergy,
 }
 
 impl Surroundings {
-    pub(super) fn snapshot<'a>(&self, now: Nanos, demand: Demand, observer: &'a Observer) -> Snapshot<'a> {
+    pub(super) fn snapshot<'a>(&'a self, now: Nanos, demand: Demand, observer: &'a Observer) -> Snapshot<'a> {
         Snapshot {
             now,
             mss_bytes: self.mss_bytes,
             initial_window: self.initial_window,
-            base_w: self.base_w,
+            device: &self.device,
             demand,
             paths: observer.paths(),
         }

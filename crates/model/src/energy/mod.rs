@@ -117,6 +117,9 @@ pub struct DeviceEnergy {
 }
 
 impl DeviceEnergy {
+    /// [`Self::additive`] as a constant, to be referred to.
+    pub const ADDITIVE: Self = Self::additive();
+
     /// Nothing but the sum of the interfaces (000, 001, 003).
     pub const fn additive() -> Self {
         DeviceEnergy { shared_base: Watts(0.0), sharing_factor: 1.0, host: None }

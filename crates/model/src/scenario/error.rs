@@ -29,6 +29,8 @@ pub struct Problem {
 pub struct ScenarioErrors {
     problems: Vec<Problem>,
     source: NamedSource<String>,
+    /// What has the problems.
+    what: &'static str,
 }
 
 impl ScenarioErrors {
@@ -40,14 +42,20 @@ impl ScenarioErrors {
         }
         problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
         problems.dedup();
-        ScenarioErrors { problems, source: NamedSource::new("scenario", text) }
+        ScenarioErrors { problems, source: NamedSource::new("scenario", text), what: "the scenario" }
     }
 
     /// Names the file in what is printed.
     #[must_use]
     pub fn in_file(self, name: &str) -> Self {
-        let ScenarioErrors { problems, source } = self;
-        ScenarioErrors { problems, source: NamedSource::new(name, source.inner().clone()) }
+        let ScenarioErrors { problems, source, what } = self;
+        ScenarioErrors { problems, source: NamedSource::new(name, source.inner().clone()), what }
+    }
+
+    /// The same of another kind of file.
+    #[must_use]
+    pub(super) fn of(self, what: &'static str) -> Self {
+        ScenarioErrors { what, ..self }
     }
 
     /// The problems, in the order of the text; at least one.
@@ -73,8 +81,8 @@ impl ScenarioErrors {
 impl fmt::Display for ScenarioErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.problems.len() {
-            1 => write!(f, "the scenario has a problem"),
-            n => write!(f, "the scenario has {n} problems"),
+            1 => write!(f, "{} has a problem", self.what),
+            n => write!(f, "{} has {n} problems", self.what),
         }?;
         for problem in &self.problems {
             let (line, column) = self.place(problem);

@@ -2,6 +2,7 @@
 //!
 //! [`Scenario`] is what engines run. How it is written in TOML is the business of the submodules.
 
+mod book;
 mod declare;
 mod document;
 mod error;
@@ -19,12 +20,14 @@ mod written;
 
 use serde::Serialize;
 
+pub use book::{path_history, read_history, write_history};
 pub use error::{Problem, ScenarioErrors, Span};
 pub use load::{Variant, load, load_with, variants};
 pub use schema::schema;
 pub use show::show;
 
 use crate::energy::{DeviceEnergy, InterfaceEnergy};
+use crate::history::PathHistory;
 use crate::network::{ChannelSpec, LinkSpec};
 use crate::policy::Policy;
 use crate::topology::TopologySpec;
@@ -123,6 +126,12 @@ pub struct PathSpec {
     pub start: Nanos,
     /// Established as backup (RFC 8684, section 3.3.8): used only while no other subflow is usable.
     pub backup: bool,
+    /// Which network the interface is attached to, as a history calls it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<String>,
+    /// What the device knows of that network from earlier.
+    #[serde(skip_serializing_if = "PathHistory::is_empty")]
+    pub history: PathHistory,
     /// Where the path ends before the device: the links are those between server and relay then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relay: Option<RelaySpec>,

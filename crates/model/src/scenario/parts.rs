@@ -3,9 +3,11 @@
 
 use super::Direction;
 use super::declare::table;
+use super::error::Problems;
 use super::lengths::{Depth, Queue};
 use super::read::At;
 use crate::energy::SunkWhile;
+use crate::history::{Estimate, PathHistory};
 use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
 
 table! {
@@ -117,6 +119,66 @@ table! {
         deviation: Nanos,
         /// Autocorrelation time; zero: each packet is independent.
         correlation: Nanos = "0 s",
+    }
+}
+
+table! {
+    /// Estimates from earlier use of a network. They are log-normal: a spread is the factor of one standard
+    /// deviation.
+    struct RawHistory in "a history" {
+        /// Rate while more waited.
+        rate: Option<BitRate>,
+        /// Of the rate.
+        rate_spread: At<f64> = 1.5,
+        /// Smoothed RTT.
+        rtt: Option<At<Nanos>>,
+        /// Of the RTT.
+        rtt_spread: At<f64> = 1.5,
+        /// Loss events per packet.
+        loss: Option<At<Probability>>,
+        /// Of the loss.
+        loss_spread: At<f64> = 1.5,
+        /// Time since then, days.
+        age_days: At<f64> = 0.0,
+    }
+}
+
+impl RawHistory {
+    /// The estimates; `None` after noting what keeps them from being any.
+    pub(super) fn resolve(&self, out: &mut Problems) -> Option<PathHistory> {
+        let mut spread = |spread: &At<f64>| {
+            let is_factor = spread.value >= 1.0;
+            if !is_factor {
+                let help = "1 says that it never varies, 2 that it is mostly within half and double";
+                out.note_with_help(&spread.span, "a spread is a factor of at least 1", help);
+            }
+            is_factor.then_some(spread.value)
+        };
+        let spreads = [spread(&self.rate_spread), spread(&self.rtt_spread), spread(&self.loss_spread)];
+        let (mut fits, mut above) = (true, |holds: bool, span: &super::error::Span, what: &str| {
+            if !holds {
+                out.note(span, format!("{what} in a history is above 0: leave it out if it is not known"));
+            }
+            holds
+        });
+        if let Some(rtt) = &self.rtt {
+            fits &= above(rtt.value > Nanos::ZERO, &rtt.span, "an RTT");
+        }
+        if let Some(loss) = &self.loss {
+            fits &= above(loss.value.get() > 0.0, &loss.span, "a loss");
+        }
+        if self.age_days.value < 0.0 {
+            out.note(&self.age_days.span, "an age is not negative");
+            fits = false;
+        }
+        let [Some(rate_spread), Some(rtt_spread), Some(loss_spread)] = spreads else { return None };
+        let estimate = |median: f64, spread: f64| Estimate { median, spread };
+        fits.then(|| PathHistory {
+            rate_bps: self.rate.map(|rate| estimate(rate.bps() as f64, rate_spread)),
+            rtt_s: self.rtt.as_ref().map(|rtt| estimate(rtt.value.as_secs_f64(), rtt_spread)),
+            loss: self.loss.as_ref().map(|loss| estimate(loss.value.get(), loss_spread)),
+            age_days: self.age_days.value,
+        })
     }
 }
 

@@ -4,7 +4,7 @@
 use super::declare::table;
 use super::forms::{Aqm, Energy, Jitter, Loss, Rate, VariantSet, Workload};
 use super::lengths::{Packets, Queue};
-use super::parts::{CrossKind, Medium, RawAggregate, RawPolicer, RawReorder, RelayWord, TopologyWord};
+use super::parts::{CrossKind, Medium, RawAggregate, RawHistory, RawPolicer, RawReorder, RelayWord, TopologyWord};
 use super::read::At;
 use super::{Direction, ProcessingDelay, Recovery};
 use crate::topology::{Routing, TrafficPattern};
@@ -91,6 +91,10 @@ table! {
         start: At<Nanos> = "0 s",
         /// Used only while no other subflow is usable (RFC 8684).
         backup: bool = false,
+        /// Which network the interface is attached to, as a history calls it.
+        network: Option<String>,
+        /// What the device knows of that network from earlier; absent: nothing.
+        history: Option<RawHistory>,
         /// The path ends at a relay, and a shared channel is its last hop; absent: at the device.
         relay: Option<At<RawRelay>>,
     }

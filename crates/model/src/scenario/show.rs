@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 
+use super::book::path_history;
 use super::document::quoted;
 use super::exact::Exact;
 use super::parts::{EnergyKind, Medium, RelayWord, TopologyWord};
@@ -148,6 +149,12 @@ impl Page {
         self.key("start", path.start.exact())?;
         self.key("backup", path.backup)?;
         self.key("energy", energy(&path.energy))?;
+        if let Some(network) = &path.network {
+            self.key("network", quoted(network))?;
+        }
+        if !path.history.is_empty() {
+            self.key("history", path_history(&path.history))?;
+        }
         if let Some(relay) = path.relay {
             self.key("relay", self::relay(relay, &scenario.channels))?;
         }

@@ -120,8 +120,10 @@ impl<'a> Builder<'a> {
     fn selection(&self, tested: &Tested<'_>) -> Result<Option<Selection>, RunError> {
         let names: Vec<&str> = tested.specs.iter().map(|spec| spec.name.as_str()).collect();
         let selector = self.setup.bound_selector(&names)?;
-        let base_w = self.scenario.device.shared_base.0;
-        Ok(selector.map(|selector| Selection { selector, observer: self.observer(tested), base_w }))
+        let histories = tested.specs.iter().map(|spec| spec.history);
+        let observer = || self.observer(tested).remembering(histories);
+        let device = || self.scenario.device.clone();
+        Ok(selector.map(|selector| Selection { selector, observer: observer(), device: device() }))
     }
 
     /// The device's meter. It has all interfaces of the device: one that the policy does not use may burn

@@ -28,6 +28,8 @@ pub(crate) struct SenderEnd {
     pub(crate) has_relays: bool,
     /// Whether the scheduler need not be asked if there is only one choice.
     takes_the_only_choice: bool,
+    /// Whether retransmissions travel on a second subflow, too, where losses are frequent.
+    copies_repairs: bool,
     /// The subflows with space in their windows, a bit for each: what `views` say.
     space: u8,
     pub(crate) features: Features,
@@ -75,6 +77,7 @@ impl SenderEnd {
             is_scheduled: n > 1 || features.wants_allotment || queues_ahead,
             space: 0,
             takes_the_only_choice: spec.scheduler.takes_the_only_choice(),
+            copies_repairs: spec.scheduler.copies_repairs(),
             has_relays: spec.has_relays,
             committed: Default::default(),
             data: DataSender::new(spec.window, n, features.style == Style::Places),
@@ -127,6 +130,16 @@ impl SenderEnd {
     pub(crate) fn has_space(&self) -> bool {
         debug_assert_eq!(self.space != 0, self.views().iter().any(PathView::has_space));
         self.space != 0
+    }
+
+    /// Lets a segment that a subflow sends again travel on another one, too, if the scheduler wants that and
+    /// p · window > 1: `retransmissions` of `segments` were such.
+    #[cold]
+    pub(super) fn copy_repair(&mut self, dsn: u32, retransmissions: u64, segments: u64) {
+        let is_frequent = retransmissions * u64::from(self.data.window()) > segments;
+        if self.copies_repairs && is_frequent && self.can_reinject() {
+            self.data.reinject(dsn);
+        }
     }
 
     /// Whether there is new data and the windows of the data level admit it.

@@ -73,6 +73,11 @@ impl DataSender {
         self.next < self.end()
     }
 
+    /// The data-level window, segments.
+    pub(super) fn window(&self) -> u32 {
+        self.window
+    }
+
     /// Segments that the data-level window admits beyond the next one, whatever the application has written.
     pub(super) fn window_left(&self) -> u32 {
         (self.una + self.window).saturating_sub(self.next)

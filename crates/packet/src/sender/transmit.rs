@@ -67,6 +67,7 @@ impl SubflowSender {
         if self.owned.is_some() {
             self.note_departure(cx, end, (ssn, segment.len), false);
         }
+        end.copy_repair(segment.dsn, self.stats.retransmissions, self.stats.segments);
         self.refresh_view(cx, end);
     }
 

@@ -7,6 +7,7 @@ use super::super::{LinkIndex, PathSpec, Transport};
 use super::check::unique;
 use super::link::{Builder, Traces, Written};
 use super::{energy, relay};
+use crate::history::PathHistory;
 use crate::network::{ChannelSpec, LinkSpec};
 use crate::topology::TopologySpec;
 
@@ -141,7 +142,10 @@ fn add_path(
     let pair = builder.pair(&raw.name.value, &Written::path(raw), out);
     let route = network.route(&raw.via, out);
     let relay = energy.as_ref().and_then(|energy| relay::relay(raw, &energy.model, channels, out));
-    let (Some(energy), Some(pair), Some((mut down, up)), Some(relay)) = (energy, pair, route, relay) else {
+    let history = raw.history.as_ref().map_or(Some(PathHistory::default()), |history| history.resolve(out));
+    let (Some(energy), Some(pair), Some((mut down, up)), Some(relay), Some(history)) =
+        (energy, pair, route, relay, history)
+    else {
         return;
     };
     let radio = network.add(pair);
@@ -155,6 +159,8 @@ fn add_path(
         energy,
         start: raw.start.value,
         backup: raw.backup,
+        network: raw.network.clone(),
+        history,
         relay,
     });
 }

@@ -10,6 +10,7 @@ use super::energy;
 use super::link::never_reached;
 use super::network::Network;
 use crate::energy::InterfaceModel;
+use crate::history::PathHistory;
 use crate::network::{LinkSpec, LossSpec, RateSpec};
 use crate::topology::{SwitchPower, TopologyKind, TopologySpec};
 use crate::units::{BitRate, Nanos};
@@ -77,6 +78,8 @@ pub(super) fn network(
         let radio = network.add((link("down"), link("up")));
         let (down, up, start) = (vec![radio.0], vec![radio.1], Nanos::ZERO);
         network.paths.push(PathSpec {
+            network: None,
+            history: PathHistory::default(),
             name,
             down,
             up,

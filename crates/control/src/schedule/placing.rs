@@ -1,0 +1,127 @@
+//! `placing`: for data-level windows that bind. Segments are placed so that they arrive in order, and no path
+//! queues what the window has no room for.
+//!
+//! ```text
+//!   paths by τ;  may send: in flight < w, and < B + Q where Σ w exceeds the window
+//!   B            smoothed (in flight) τmin/τ: what the path holds without a queue
+//!   segment:     next + Σ_faster (τ_i − τ_f)/2 · w_f/τ_f + k Σ_faster (w_f/τ_f)/(w_i/τ_i)
+//! ```
+//! The sum is what faster paths bring before a segment of path i arrives; k counts the segments that path i has
+//! taken since `next` moved. When the window is full, the oldest segment travels again on each faster path, and
+//! on each path at all if a carrier of it recovers from a loss. Retransmissions travel on a second path, too,
+//! where p · window > 1: every window then waits for one.
+//!
+//! Not from a paper: in-order arrival is the aim of Kuhn et al. 2014 (`daps`) and of 004's Algorithm 2
+//! (`proactive`); the limit on queues is that of Vegas (Brakmo, Peterson 1995), for a window instead of a link.
+
+use joulepath_controllers::MAX_SUBFLOWS;
+use joulepath_model::units::Nanos;
+
+use super::rescue::Rescue;
+use super::scheduler::{Features, PacketScheduler, Style};
+use super::view::{Backlog, PathView, Placement, candidates, fastest_with_space, members};
+use crate::options::{self, OptionError, PartInfo};
+
+/// Q: packets that may queue on a path while the window binds.
+const QUEUE: u32 = 4;
+/// B moves by one part in this many with each segment that is sent: about twice in a round trip.
+const SMOOTHING: u32 = 32;
+
+/// In order, without queues, each loss on two paths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placing {
+    /// Q, packets.
+    pub queue: u32,
+    /// The first segment that had not been carried when a path last took one, and how many each path has
+    /// taken since that moved.
+    next: u32,
+    taken: [u32; MAX_SUBFLOWS],
+    /// B of each path, [`SMOOTHING`]ths of a packet; 0 before its first segment.
+    held: [u32; MAX_SUBFLOWS],
+}
+
+impl PacketScheduler for Placing {
+    const INFO: PartInfo = PartInfo::verified(
+        "placing",
+        "segments arrive in order; while the window binds no path queues, and losses are repaired twice",
+        &["queue"],
+        "Joulepath",
+    );
+    const FEATURES: Features =
+        Features { style: Style::Places, weighs_backlog: true, watches_rtt: true, wants_allotment: false };
+    const COPIES_REPAIRS: bool = true;
+
+    fn new(_mss_bytes: u32) -> Self {
+        Placing { queue: QUEUE, next: 0, taken: [0; MAX_SUBFLOWS], held: [0; MAX_SUBFLOWS] }
+    }
+
+    fn pick(&mut self, paths: &[PathView], carried: u8, _segment_bytes: u32) -> Option<usize> {
+        fastest_with_space(paths, carried)
+    }
+
+    fn place(&mut self, paths: &[PathView], _segment_bytes: u32, backlog: &Backlog) -> Option<Placement> {
+        if backlog.next != self.next {
+            (self.next, self.taken) = (backlog.next, [0; MAX_SUBFLOWS]);
+        }
+        let usable = candidates(paths, PathView::is_usable);
+        let windows = members(usable).map(|i| paths[i].cwnd).fold(0, u32::saturating_add);
+        let binds = windows > backlog.window;
+        let may_send = |i: usize| !binds || paths[i].in_flight < self.held[i] / SMOOTHING + self.queue;
+        let path = members(usable)
+            .filter(|&i| paths[i].has_space() && may_send(i))
+            .min_by_key(|&i| (paths[i].srtt_us, i))?;
+        self.hold(path, &paths[path]);
+        let ahead = self.ahead(paths, usable, path);
+        Some(Placement { path, dsn: backlog.next.saturating_add(ahead) })
+    }
+
+    fn placed(&mut self, placement: Placement) {
+        self.taken[placement.path] += 1;
+    }
+
+    fn rescue(&mut self, paths: &[PathView], _now: Nanos, carried: u8) -> Option<Rescue> {
+        let carriers = || members(carried).filter_map(|i| paths.get(i));
+        let slowest = carriers().map(|path| path.srtt_us).max()?;
+        let recovers = carriers().any(|path| path.in_loss || path.in_recovery);
+        let free = members(candidates(paths, PathView::is_usable) & !carried)
+            .filter(|&i| paths[i].has_space() && (recovers || paths[i].srtt_us < slowest))
+            .min_by_key(|&i| (paths[i].srtt_us, i))?;
+        Some(Rescue { retransmit_on: Some(free), penalise: 0 })
+    }
+
+    fn forget(&mut self, path: usize) {
+        self.held[path] = 0;
+    }
+
+    fn set(&mut self, option: &str, value: &str) -> Result<(), OptionError> {
+        match option {
+            "queue" => self.queue = options::count("queue", value)?,
+            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+        }
+        Ok(())
+    }
+}
+
+impl Placing {
+    /// Takes what path `i` holds without a queue, as far as its RTTs tell, into B.
+    fn hold(&mut self, i: usize, path: &PathView) {
+        let (least, now) = (u64::from(path.rtt.min_us), u64::from(path.srtt_us.max(1)));
+        let parts = u64::from(SMOOTHING) * (u64::from(path.in_flight) + 1) * least.min(now) / now;
+        let held = u64::from(self.held[i]);
+        self.held[i] = (held - held / u64::from(SMOOTHING) + parts / u64::from(SMOOTHING)) as u32;
+    }
+
+    /// Segments that faster paths bring before the next one of `path` arrives.
+    fn ahead(&self, paths: &[PathView], usable: u8, path: usize) -> u32 {
+        let rtt_us = |i: usize| u64::from(paths[i].srtt_us.max(1));
+        let window = |i: usize| u64::from(paths[i].cwnd.max(1));
+        let faster = members(usable).filter(|&f| (rtt_us(f), f) < (rtt_us(path), path));
+        let per_taken = |f: usize| {
+            u64::from(self.taken[path]) * window(f) * rtt_us(path) / (rtt_us(f) * window(path))
+        };
+        let sum: u64 = faster
+            .map(|f| (rtt_us(path) - rtt_us(f)) * window(f) / (2 * rtt_us(f)) + per_taken(f))
+            .fold(0, u64::saturating_add);
+        u32::try_from(sum).unwrap_or(u32::MAX)
+    }
+}

@@ -1,0 +1,379 @@
+//! Which paths share a bottleneck: by how their RTTs change together, and by an active witness.
+//!
+//! ```text
+//!                 r > R                  r > R again              its RTT falls, twice
+//!   distinct ─────────────► suspected ──────────────► drains one ─────────────────────► shared
+//!      ▲                        │ r ≤ R                    │ it does not                  │ after a minute,
+//!      └────────────────────────┴──────────────────────────┴──────────────────────────────┘ then two, four, …
+//! ```
+//! r: correlation of the changes of srtt from look to look over a window. Levels would mislead: any two paths
+//! that start together rise together (Rubenstein, Kurose, Towsley, ToN 2002, compare cross- with
+//! auto-correlation for the same reason). Even so two paths of one kind can move alike for a while. So one
+//! member is drained: it becomes a backup (MP_PRIO) for some round trips, and if both stand in one queue the
+//! other's RTT falls. On suspicion nothing is closed; the controllers may couple their windows meanwhile.
+
+use joulepath_controllers::MAX_SUBFLOWS;
+use joulepath_model::units::Nanos;
+
+use super::super::snapshot::{PathSnapshot, PathState, Snapshot};
+
+/// R: correlation above which changes go together.
+const TOGETHER: f64 = 0.7;
+/// Samples of a window.
+const WINDOW: u32 = 80;
+/// Below this deviation the changes are noise of hosts and timers, s.
+const LEAST_DEVIATION_S: f64 = 5e-4;
+/// A path below this rate has too few packets for its srtt to say anything, bit/s.
+const LEAST_BPS: f64 = 1e5;
+/// A drain lasts so many round trips, and at least so long.
+const DRAIN_ROUNDS: f64 = 3.0;
+const SHORTEST_DRAIN: Nanos = Nanos::from_millis(400);
+/// Time between two drains of a pair.
+const BETWEEN_DRAINS: Nanos = Nanos::from_secs(2);
+/// Drains that must show it.
+const WITNESSES: u32 = 2;
+/// The RTT has fallen if it did by this part of what it was above its least, and by this time, s.
+const FALL: f64 = 0.25;
+const LEAST_FALL_S: f64 = 1e-3;
+/// Weight of the latest srtt in the level before a drain.
+const LEVEL_WEIGHT: f64 = 0.1;
+/// What was found is forgotten after this time, and after twice as long each time that it is found again.
+const MEMORY: Nanos = Nanos::from_secs(60);
+const LONGEST_MEMORY: Nanos = Nanos::from_secs(3600);
+
+/// Sums over a window of the changes of two srtts, s and s².
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Window {
+    n: u32,
+    a: f64,
+    b: f64,
+    aa: f64,
+    bb: f64,
+    ab: f64,
+}
+
+impl Window {
+    fn add(&mut self, a: f64, b: f64) {
+        self.n += 1;
+        self.a += a;
+        self.b += b;
+        self.aa += a * a;
+        self.bb += b * b;
+        self.ab += a * b;
+    }
+
+    /// Whether the changes went together; none if one hardly changed.
+    fn together(&self) -> bool {
+        let n = f64::from(self.n);
+        let covariance = |xy: f64, x: f64, y: f64| xy / n - x / n * (y / n);
+        let [a, b] = [(self.aa, self.a), (self.bb, self.b)].map(|(xx, x)| covariance(xx, x, x).max(0.0));
+        let moves = a.min(b) > LEAST_DEVIATION_S * LEAST_DEVIATION_S;
+        moves && covariance(self.ab, self.a, self.b) > TOGETHER * (a * b).sqrt()
+    }
+}
+
+/// What is known of two paths.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Verdict {
+    #[default]
+    Distinct,
+    /// So many windows in a row went together.
+    Suspected(u32),
+    /// So many drains have shown it; the next one may begin at the instant.
+    Testing(u32, Nanos),
+    /// Until the instant.
+    Shared(Nanos),
+    /// Its drains did not show it: not suspected again before the instant.
+    Acquitted(Nanos),
+}
+
+/// Two paths that are open together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Pair {
+    window: Window,
+    verdict: Verdict,
+    /// How often they were found to share a bottleneck.
+    found: u32,
+}
+
+/// One path's srtt.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Trace {
+    /// At the last look, s; 0 if it was not to be seen then.
+    last_s: f64,
+    /// Smoothed, s.
+    level_s: f64,
+    /// Least, s.
+    least_s: f64,
+}
+
+/// A drain under way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Drain {
+    /// The path without new data, and the one that is watched.
+    drained: usize,
+    watched: usize,
+    until: Nanos,
+    /// srtt of the watched path before, s.
+    before_s: f64,
+}
+
+/// What is known of all pairs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Bottlenecks {
+    traces: [Trace; MAX_SUBFLOWS],
+    pairs: [[Pair; MAX_SUBFLOWS]; MAX_SUBFLOWS],
+    drain: Option<Drain>,
+}
+
+/// A number for each path; those with the same one, other than 0, belong together.
+pub(super) type Groups = [u8; MAX_SUBFLOWS];
+
+fn is_seen(path: &PathSnapshot) -> bool {
+    path.state == PathState::Open && path.usable && path.srtt_s > 0.0
+}
+
+impl Bottlenecks {
+    /// Takes in a look.
+    pub(super) fn observe(&mut self, snapshot: &Snapshot) {
+        let mut changes = [None; MAX_SUBFLOWS];
+        for ((trace, change), path) in self.traces.iter_mut().zip(&mut changes).zip(snapshot.paths) {
+            *change = trace.observe(path);
+        }
+        self.expire(snapshot.now);
+        if let Some(drain) = self.drain {
+            // What the drain itself does to the RTTs says nothing of the traffic.
+            return self.watch(drain, snapshot);
+        }
+        for j in 0..snapshot.paths.len() {
+            for i in 0..j {
+                if let (Some(a), Some(b)) = (changes[i], changes[j]) {
+                    self.pairs[i][j].add(a, b, snapshot.now);
+                }
+            }
+        }
+        self.drain = self.next_drain(snapshot);
+    }
+
+    /// The path that is to be given no new data now.
+    pub(super) fn drained(&self) -> Option<usize> {
+        self.drain.map(|drain| drain.drained)
+    }
+
+    /// Paths that are known to share a bottleneck.
+    pub(super) fn shared(&self) -> Groups {
+        self.groups(|verdict| matches!(verdict, Verdict::Shared(_)))
+    }
+
+    /// Those, and paths that are suspected to.
+    pub(super) fn suspected(&self) -> Groups {
+        self.groups(|verdict| !matches!(verdict, Verdict::Distinct | Verdict::Acquitted(_)))
+    }
+
+    /// The classes of paths that `joins` joins, directly or through others.
+    fn groups(&self, joins: impl Fn(Verdict) -> bool) -> Groups {
+        let mut groups: Groups = [0; MAX_SUBFLOWS];
+        for j in 0..MAX_SUBFLOWS {
+            for i in 0..j {
+                if !joins(self.pairs[i][j].verdict) {
+                    continue;
+                }
+                let (of_i, of_j) = (groups[i], groups[j]);
+                let number = [of_i, of_j].into_iter().find(|&n| n != 0).unwrap_or(i as u8 + 1);
+                let joined = |n: u8| n != 0 && (n == of_i || n == of_j);
+                groups.iter_mut().filter(|n| joined(**n)).for_each(|n| *n = number);
+                (groups[i], groups[j]) = (number, number);
+            }
+        }
+        groups
+    }
+
+    fn expire(&mut self, now: Nanos) {
+        for pair in self.pairs.iter_mut().flatten() {
+            if let Verdict::Shared(until) | Verdict::Acquitted(until) = pair.verdict
+                && now >= until
+            {
+                (pair.verdict, pair.window) = (Verdict::Distinct, Window::default());
+            }
+        }
+    }
+
+    /// The drain of a pair that is to be tested: of its two paths the slower one gives way.
+    fn next_drain(&self, snapshot: &Snapshot) -> Option<Drain> {
+        for j in 0..snapshot.paths.len() {
+            for i in 0..j {
+                let Verdict::Testing(_, from) = self.pairs[i][j].verdict else { continue };
+                let (a, b) = (&snapshot.paths[i], &snapshot.paths[j]);
+                if snapshot.now < from || !is_seen(a) || !is_seen(b) {
+                    continue;
+                }
+                let (drained, watched) = if a.rate_bps < b.rate_bps { (i, j) } else { (j, i) };
+                let lasts = DRAIN_ROUNDS * a.srtt_s.max(b.srtt_s);
+                let until = snapshot.now.saturating_add(Nanos::from_secs_f64(lasts).max(SHORTEST_DRAIN));
+                return Some(Drain { drained, watched, until, before_s: self.traces[watched].level_s });
+            }
+        }
+        None
+    }
+
+    fn watch(&mut self, drain: Drain, snapshot: &Snapshot) {
+        let Drain { drained, watched, until, before_s } = drain;
+        if snapshot.now < until {
+            return;
+        }
+        self.drain = None;
+        let path = &snapshot.paths[watched];
+        let pair = &mut self.pairs[drained.min(watched)][drained.max(watched)];
+        let Verdict::Testing(seen, _) = pair.verdict else { return };
+        let fall_s = before_s - path.srtt_s;
+        let least_s = (FALL * (before_s - self.traces[watched].least_s)).max(LEAST_FALL_S);
+        pair.verdict = if !is_seen(path) {
+            Verdict::Distinct
+        } else if fall_s < least_s {
+            Verdict::Acquitted(snapshot.now.saturating_add(MEMORY))
+        } else if seen + 1 < WITNESSES {
+            Verdict::Testing(seen + 1, snapshot.now.saturating_add(BETWEEN_DRAINS))
+        } else {
+            let memory = Nanos(MEMORY.0 << pair.found.min(6)).min(LONGEST_MEMORY);
+            pair.found += 1;
+            Verdict::Shared(snapshot.now.saturating_add(memory))
+        };
+        pair.window = Window::default();
+    }
+}
+
+impl Trace {
+    /// Takes in a look; the change since the last one if there is any to speak of.
+    fn observe(&mut self, path: &PathSnapshot) -> Option<f64> {
+        let is_new = self.last_s == 0.0;
+        if !is_seen(path) {
+            self.last_s = 0.0;
+            return None;
+        }
+        let before_s = std::mem::replace(&mut self.last_s, path.srtt_s);
+        let is_first = self.least_s == 0.0;
+        self.least_s = if is_first { path.srtt_s } else { self.least_s.min(path.srtt_s) };
+        self.level_s =
+            if is_new { path.srtt_s } else { self.level_s + LEVEL_WEIGHT * (path.srtt_s - self.level_s) };
+        (!is_new && path.rate_bps >= LEAST_BPS).then_some(path.srtt_s - before_s)
+    }
+}
+
+impl Pair {
+    fn add(&mut self, a: f64, b: f64, now: Nanos) {
+        self.window.add(a, b);
+        if self.window.n < WINDOW {
+            return;
+        }
+        let together = std::mem::take(&mut self.window).together();
+        self.verdict = match self.verdict {
+            Verdict::Distinct | Verdict::Suspected(_) if !together => Verdict::Distinct,
+            Verdict::Distinct => Verdict::Suspected(1),
+            Verdict::Suspected(_) => Verdict::Testing(0, now),
+            known => known,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_model::energy::DeviceEnergy;
+
+    use super::super::super::snapshot::Demand;
+    use super::*;
+
+    /// Looks every 100 ms at two paths whose srtts, s, `rtts` tells for an instant and a drained path.
+    /// Returns what was known after `seconds`, and when each drain began.
+    fn after(
+        seconds: u64,
+        rtts: impl Fn(u64, Option<usize>) -> [f64; 2],
+    ) -> (Bottlenecks, Vec<(u64, usize)>) {
+        let (mut known, mut drains) = (Bottlenecks::default(), vec![]);
+        for look in 0..10 * seconds {
+            let path = |srtt_s, rate_bps| PathSnapshot {
+                state: PathState::Open,
+                usable: true,
+                srtt_s,
+                rate_bps,
+                ..PathSnapshot::default()
+            };
+            let before = known.drained();
+            let [a, b] = rtts(look, before);
+            known.observe(&Snapshot {
+                now: Nanos::from_millis(100 * look),
+                mss_bytes: 1460.0,
+                initial_window: 10.0,
+                device: &DeviceEnergy::ADDITIVE,
+                demand: Demand::Endless,
+                paths: &[path(a, 8e6), path(b, 2e6)],
+            });
+            if let (None, Some(drained)) = (before, known.drained()) {
+                drains.push((look, drained));
+            }
+        }
+        (known, drains)
+    }
+
+    /// A queue that fills for 1.7 s and empties, s.
+    fn saw(look: u64) -> f64 {
+        (look % 17) as f64 * 0.004
+    }
+
+    #[test]
+    fn one_queue_is_found_by_two_windows_and_two_drains() {
+        // Half of the queue is the drained path's.
+        let together = |look: u64, drained: Option<usize>| {
+            let queue = if drained.is_some() { 0.1 * saw(look) } else { saw(look) };
+            [0.040 + queue, 0.055 + queue]
+        };
+        let (known, drains) = after(25, together);
+        // 80 changes in a window: the second one ends at look 160. The slower path is drained.
+        assert_eq!(drains[0], (160, 1));
+        assert!(drains.len() == 2 && drains[1].0 >= 160 + 4 + 20, "{drains:?}");
+        assert_eq!((&known.shared()[..3], known.drained()), (&[1, 1, 0][..], None));
+        // On suspicion, after the first window, the controllers may couple the windows; nothing is known yet.
+        let (known, _) = after(10, together);
+        assert_eq!((known.shared()[..2].to_vec(), known.suspected()[..2].to_vec()), (vec![0, 0], vec![1, 1]));
+    }
+
+    #[test]
+    fn what_was_found_is_forgotten_and_found_again() {
+        let together = |look: u64, drained: Option<usize>| {
+            let queue = if drained.is_some() { 0.0 } else { saw(look) };
+            [0.040 + queue, 0.055 + queue]
+        };
+        // Found before 20 s, forgotten a minute later, found again before 105 s, then for two minutes.
+        let shared = |seconds| after(seconds, together).0.shared()[0] != 0;
+        assert_eq!([20, 78, 82, 105, 200].map(shared), [true, true, false, true, true]);
+    }
+
+    #[test]
+    fn twins_that_move_alike_are_acquitted_by_the_drain() {
+        // Two queues of their own that happen to fill at the same time: the drain of one leaves the other.
+        let (known, drains) = after(30, |look, _| [0.040 + saw(look), 0.055 + saw(look)]);
+        assert!(!drains.is_empty());
+        let fell = known.shared()[0] != 0;
+        // The saw tooth itself falls at times, but hardly at the end of both drains.
+        assert!(!fell, "{drains:?}");
+    }
+
+    #[test]
+    fn levels_that_rise_together_are_no_sign() {
+        // Both start at once and rise for 30 s, each with its own ups and downs.
+        let own = |look: u64, period: u64| (look % period) as f64 * 0.003;
+        let (known, drains) =
+            after(30, |look, _| [0.04 + look as f64 * 1e-3 + own(look, 7), 0.05 + look as f64 * 1e-3 + own(look, 11)]);
+        assert_eq!((drains.len(), known.suspected()[0]), (0, 0));
+    }
+
+    #[test]
+    fn groups_are_joined_through_a_common_member() {
+        let mut known = Bottlenecks::default();
+        let forever = Verdict::Shared(Nanos::MAX);
+        (known.pairs[0][3].verdict, known.pairs[1][2].verdict) = (forever, forever);
+        assert_eq!(known.shared()[..5], [1, 2, 2, 1, 0]);
+        known.pairs[2][3].verdict = forever;
+        let all = known.shared();
+        assert!(all[0] != 0 && all[..4].iter().all(|&group| group == all[0]) && all[4] == 0, "{all:?}");
+    }
+}

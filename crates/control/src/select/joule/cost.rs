@@ -1,0 +1,221 @@
+//! What a set of paths costs: per bit, for what is left of a file, per second at an offered rate.
+//!
+//! ```text
+//!   P(S, x) = κ (Σ_S (θ + b x) + Σ_rest idle) + P₀ + host(Σx, RTT, |S|)        κ while two or more are active
+//!   bulk    P(S, x)/Σx                                                                         J/bit
+//!   file    T = 8 N/Σx + start:   P(S, x) T + Σ_S (tail + promotion if closed) + Σ_open∉S tail   J
+//!   load    P at the offered rate, radios asleep between messages, + π λ D(S)                  W
+//! ```
+//! Set by set, so the best is exact. `tests` hold the enumeration against a search of its own.
+
+use joulepath_model::energy::DeviceEnergy;
+use joulepath_model::units::Nanos;
+
+use crate::energy::PathEnergy;
+
+/// A set of paths: bit `i` is path `i`.
+pub(super) type Set = u8;
+
+/// Slow start and the last ACK of a file, s.
+const START_S: f64 = 0.2;
+/// Price of a bit that a set cannot carry, J: dearer than a slow radio. What then waits has a price of its own.
+const UNSERVED_J_PER_BIT: f64 = 1e-6;
+/// Price of a second beyond the deadline, J: dearer than any radio.
+const LATE_J_PER_S: f64 = 1e4;
+/// Sets that differ by less than this part cost the same; the faster one is better.
+const EQUAL: f64 = 1e-9;
+/// A message takes at most this many times what it would take alone: estimates of the load are not exact.
+const MOST_QUEUEING: f64 = 20.0;
+
+/// One path as costs see it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Radio {
+    pub(super) energy: PathEnergy,
+    /// What it carries, bit/s; above 0.
+    pub(super) rate_bps: f64,
+    /// Round-trip time, s.
+    pub(super) rtt_s: f64,
+    /// Its subflow is open or opening, so that its tail is to be paid already.
+    pub(super) is_open: bool,
+    /// Paths with one number other than 0 share a bottleneck: together they carry what the best one carries.
+    pub(super) group: u8,
+}
+
+/// Messages that come at random.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Load {
+    /// λ, messages per second.
+    pub(super) per_s: f64,
+    /// Mean size, bits.
+    pub(super) bits: f64,
+    /// π, the price of a waiting message, W.
+    pub(super) price_w: f64,
+    /// Time in which a message shall arrive, s.
+    pub(super) deadline_s: Option<f64>,
+}
+
+/// The paths and the device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Costs<'a> {
+    pub(super) device: &'a DeviceEnergy,
+    pub(super) radios: &'a [Radio],
+}
+
+/// The indices of a set.
+pub(super) fn members(set: Set) -> impl Iterator<Item = usize> + Clone {
+    (0..Set::BITS as usize).filter(move |i| set & 1 << i != 0)
+}
+
+impl Costs<'_> {
+    /// What the set carries, bit/s.
+    pub(super) fn rate_bps(&self, set: Set) -> f64 {
+        members(set).map(|i| self.share_bps(set, i)).sum()
+    }
+
+    /// What path `i` carries in the set: members of one bottleneck divide what the best of them carries.
+    fn share_bps(&self, set: Set, i: usize) -> f64 {
+        let Radio { rate_bps, group, .. } = self.radios[i];
+        if group == 0 {
+            return rate_bps;
+        }
+        let same = members(set).map(|k| &self.radios[k]).filter(|radio| radio.group == group);
+        let (count, most) = same.fold((0.0, 0.0), |(n, most), r| (n + 1.0, f64::max(most, r.rate_bps)));
+        most / count
+    }
+
+    fn rtt_s(&self, set: Set) -> f64 {
+        members(set).map(|i| self.radios[i].rtt_s).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Power of the device with interfaces that burn `watts(i)`, where those in `set` are used and carry
+    /// `rate_bps` together.
+    fn device_w(&self, set: Set, rate_bps: f64, watts: impl Fn(usize) -> f64) -> f64 {
+        let is_active = |i: usize| {
+            let PathEnergy { slope_j_per_bit, sunk_w, .. } = self.radios[i].energy;
+            let costs = slope_j_per_bit > 0.0 || sunk_w > 0.0;
+            costs && (set & 1 << i != 0 || self.radios[i].energy.burns_always())
+        };
+        let active = (0..self.radios.len()).filter(|&i| is_active(i)).count();
+        let interfaces: f64 = (0..self.radios.len()).map(watts).sum();
+        let shared = if active >= 2 { self.device.sharing_factor } else { 1.0 };
+        let base_w = if active > 0 { self.device.shared_base.0 } else { 0.0 };
+        let host = self.device.host.as_ref().map_or(0.0, |host| {
+            host.power(rate_bps, Nanos::from_secs_f64(self.rtt_s(set).min(1e3)), set.count_ones()).0
+        });
+        shared * interfaces + base_w + host
+    }
+
+    /// Power while every path of the set is full, W.
+    pub(super) fn full_w(&self, set: Set) -> f64 {
+        self.device_w(set, self.rate_bps(set), |i| {
+            let energy = &self.radios[i].energy;
+            if set & 1 << i != 0 { energy.power_w(self.share_bps(set, i)) } else { energy.idle_w }
+        })
+    }
+
+    /// Of data without end, J/bit.
+    pub(super) fn bulk(&self, set: Set) -> f64 {
+        self.full_w(set) / self.rate_bps(set)
+    }
+
+    /// Of what is left of a file, J. `price_w` is what a second until its end is worth.
+    pub(super) fn file(&self, set: Set, bits: f64, price_w: f64, deadline_s: Option<f64>) -> f64 {
+        let carrying_s = bits / self.rate_bps(set);
+        let late_s = deadline_s.map_or(0.0, |deadline| (carrying_s + START_S - deadline).max(0.0));
+        let standing_w = self.device_w(set, 0.0, |i| {
+            let energy = &self.radios[i].energy;
+            if set & 1 << i != 0 { energy.sunk_w } else { energy.idle_w }
+        });
+        let switching = |i: usize| {
+            let Radio { energy, is_open, .. } = &self.radios[i];
+            match (set & 1 << i != 0, is_open) {
+                (true, false) => energy.switch_j(),
+                (_, true) => energy.tail_j(),
+                (false, false) => 0.0,
+            }
+        };
+        let switching_j: f64 = (0..self.radios.len()).map(switching).sum();
+        self.full_w(set) * carrying_s
+            + standing_w * START_S
+            + switching_j
+            + price_w * (carrying_s + START_S)
+            + LATE_J_PER_S * late_s
+    }
+
+    /// At an offered load, W.
+    pub(super) fn load(&self, set: Set, load: &Load) -> f64 {
+        let (capacity_bps, offered_bps) = (self.rate_bps(set), load.per_s * load.bits);
+        let carried_bps = offered_bps.min(capacity_bps);
+        // The cheapest slopes first.
+        let mut order = [0; Set::BITS as usize];
+        let n = members(set).fold(0, |n, i| {
+            order[n] = i;
+            n + 1
+        });
+        let slope = |i: usize| self.radios[i].energy.slope_j_per_bit;
+        order[..n].sort_by(|&i, &j| slope(i).total_cmp(&slope(j)));
+        let (mut left_bps, mut loads) = (carried_bps, [0.0; Set::BITS as usize]);
+        for &i in &order[..n] {
+            loads[i] = self.share_bps(set, i).min(left_bps);
+            left_bps -= loads[i];
+        }
+        let watts = self.device_w(set, carried_bps, |i| {
+            let energy = &self.radios[i].energy;
+            if set & 1 << i == 0 {
+                return energy.idle_w;
+            }
+            energy.slope_j_per_bit * loads[i] + between_messages(energy, loads[i] / self.share_bps(set, i), load)
+        });
+        let delay_s = self.delay_s(set, load);
+        let late_s = load.deadline_s.map_or(0.0, |deadline| (delay_s - deadline).max(0.0));
+        watts
+            + load.price_w * load.per_s * delay_s
+            + LATE_J_PER_S * load.per_s * late_s
+            + UNSERVED_J_PER_BIT * (offered_bps - carried_bps)
+    }
+
+    /// Mean time from a message's begin to its end: a round trip, and its share of a queue with random
+    /// arrivals.
+    fn delay_s(&self, set: Set, load: &Load) -> f64 {
+        let alone_s = load.bits / self.rate_bps(set);
+        let idle = (1.0 - load.per_s * alone_s).max(1.0 / MOST_QUEUEING);
+        self.rtt_s(set) + alone_s / idle
+    }
+
+    /// What it takes to open what `to` has and `from` has not, J. Closing is free: a tail is paid for when its
+    /// radio opens.
+    pub(super) fn opening_j(&self, from: Set, to: Set) -> f64 {
+        members(to & !from).map(|i| self.radios[i].energy.switch_j()).sum()
+    }
+
+    /// The cheapest set of those within `allowed` by `cost`; of equal ones the fastest, then the first.
+    /// `allowed` is not empty.
+    pub(super) fn cheapest(&self, allowed: Set, cost: impl Fn(Set) -> f64) -> Set {
+        let mut best: Option<(Set, f64)> = None;
+        for set in (1..=allowed).filter(|set| set & !allowed == 0) {
+            let this = cost(set);
+            let is_better = best.is_none_or(|(known, least)| {
+                let equal = EQUAL * least.abs();
+                this < least - equal || (this <= least + equal && self.rate_bps(set) > self.rate_bps(known))
+            });
+            if is_better {
+                best = Some((set, this));
+            }
+        }
+        best.map_or(allowed, |(set, _)| set)
+    }
+}
+
+/// Mean power of an interface besides its bits, while its subflow is open and a part `busy` of the time
+/// carries messages, W: awake, in its tail, and promoted again if that has ended before the next message.
+fn between_messages(energy: &PathEnergy, busy: f64, load: &Load) -> f64 {
+    if !energy.sleeps {
+        return energy.sunk_w;
+    }
+    let gap_s = (1.0 - busy) / load.per_s.max(1e-6);
+    let tail_s = energy.tail_s.min(gap_s);
+    let tail = load.per_s.max(1e-6) * tail_s;
+    let asleep = (1.0 - busy - tail).max(0.0);
+    let wakes = if gap_s > energy.tail_s { load.per_s * energy.wake_j } else { 0.0 };
+    busy * energy.sunk_w + tail * energy.tail_w + asleep * energy.idle_w + wakes
+}

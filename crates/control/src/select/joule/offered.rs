@@ -1,0 +1,53 @@
+//! How much the application offers: messages per second, and their mean size.
+
+use joulepath_model::units::Nanos;
+
+use super::super::snapshot::{Demand, Snapshot};
+
+/// Time constant of both, s.
+const TIME_S: f64 = 5.0;
+/// A look that is longer ago says nothing of the present, s.
+const LONGEST_LOOK_S: f64 = 1.0;
+
+/// What is offered, as far as it was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Offered {
+    /// All that was written by the last look, bytes.
+    written: f64,
+    /// Bytes and messages per second, smoothed.
+    bytes_per_s: f64,
+    messages_per_s: f64,
+    /// Time seen so far, at most the time constant, s.
+    seen_s: f64,
+}
+
+impl Offered {
+    /// Takes in a look; `seconds` have passed since the last one. What was written in between counts as one
+    /// message.
+    pub(super) fn observe(&mut self, snapshot: &Snapshot, seconds: f64) {
+        let Demand::Bytes(waiting) = snapshot.demand else { return };
+        let delivered: u64 = snapshot.paths.iter().map(|path| path.delivered_bytes).sum();
+        let written = delivered as f64 + waiting;
+        let new = (written - self.written).max(0.0);
+        self.written = self.written.max(written);
+        if seconds <= 0.0 || snapshot.now == Nanos::ZERO {
+            return;
+        }
+        let seconds = seconds.min(LONGEST_LOOK_S);
+        self.seen_s = (self.seen_s + seconds).min(TIME_S);
+        let weight = (seconds / self.seen_s).min(1.0);
+        let messages = if new >= 1.0 { 1.0 } else { 0.0 };
+        self.bytes_per_s += weight * (new / seconds - self.bytes_per_s);
+        self.messages_per_s += weight * (messages / seconds - self.messages_per_s);
+    }
+
+    /// Messages per second; 0 before the first.
+    pub(super) fn messages_per_s(&self) -> f64 {
+        self.messages_per_s
+    }
+
+    /// Mean size of a message, bits; 0 before the first.
+    pub(super) fn message_bits(&self) -> f64 {
+        if self.messages_per_s > 0.0 { 8.0 * self.bytes_per_s / self.messages_per_s } else { 0.0 }
+    }
+}

@@ -1,0 +1,338 @@
+//! The selector itself: what is wanted, the cheapest set for it, and when to change to that.
+
+use joulepath_controllers::MAX_SUBFLOWS;
+use joulepath_model::units::Nanos;
+
+use super::super::selector::{LOOK, PathSelector};
+use super::super::snapshot::{Demand, PathSnapshot, PathState, Snapshot};
+use super::super::uses::{Use, Uses, only};
+use super::bottleneck::Bottlenecks;
+use super::capacity::{self, Capacity};
+use super::cost::{Costs, Load, Radio, Set, members};
+use super::ledger::Ledger;
+use super::offered::Offered;
+use crate::options::{self, OptionError, PartInfo};
+
+/// A change must save this part of the cost.
+const BETTER: f64 = 0.95;
+/// … or this part, if it only closes paths.
+const BETTER_LESS: f64 = 0.99;
+/// A change of a file's set must save this part of what is left, because nothing pays it back later.
+const BETTER_FILE: f64 = 0.9;
+/// Less than this of a file is not worth a change, bits.
+const LEAST_FILE_BITS: f64 = 8.0 * 64e3;
+/// A set is kept for so long, unless it fails.
+const HOLD: Nanos = Nanos::from_secs(2);
+/// A backlog that takes longer than this to drain is late, s.
+const LATE_S: f64 = 1.0;
+/// What was offered, with room for what varies.
+const HEADROOM: f64 = 1.05;
+/// Share of a hold in which nothing was written that makes data of unknown size a matter of messages.
+const QUIET: Nanos = Nanos::from_millis(500);
+
+/// What the application wants, as far as it has shown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Goal {
+    Endless,
+    /// One file, whose rest is known.
+    File,
+    /// Data whose end is not known.
+    Unknown,
+    Messages,
+}
+
+/// The selector.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Joule {
+    /// Whether the size of a file is known.
+    pub knows_size: bool,
+    /// Whether what is remembered of the networks is used.
+    pub remembers: bool,
+    /// Whether shared bottlenecks are looked for.
+    pub seeks_bottlenecks: bool,
+    /// π: what a message that waits for a second is worth, J.
+    pub delay_price_w: f64,
+    /// Time in which a file or a message shall arrive.
+    pub deadline: Option<Nanos>,
+    goal: Option<Goal>,
+    /// The paths in use; none before the first look.
+    set: Set,
+    changed_at: Nanos,
+    looked_at: Nanos,
+    started_at: Option<Nanos>,
+    quiet_since: Option<Nanos>,
+    /// Paths in use that others wait for to be measured.
+    trial: Set,
+    capacities: [Capacity; MAX_SUBFLOWS],
+    ledger: Ledger,
+    offered: Offered,
+    bottlenecks: Bottlenecks,
+}
+
+impl Default for Joule {
+    fn default() -> Self {
+        Joule {
+            knows_size: true,
+            remembers: true,
+            seeks_bottlenecks: true,
+            delay_price_w: 0.1,
+            deadline: None,
+            goal: None,
+            set: 0,
+            changed_at: Nanos::ZERO,
+            looked_at: Nanos::ZERO,
+            started_at: None,
+            quiet_since: None,
+            trial: 0,
+            capacities: [Capacity::default(); MAX_SUBFLOWS],
+            ledger: Ledger::default(),
+            offered: Offered::default(),
+            bottlenecks: Bottlenecks::default(),
+        }
+    }
+}
+
+impl PathSelector for Joule {
+    const INFO: PartInfo = PartInfo::verified(
+        "joule",
+        "the paths with the fewest joules; promotions and tails are the price of a change, paid by regret",
+        &["size", "history", "bottlenecks", "delay_price", "deadline"],
+        "Joulepath",
+    );
+
+    fn want(&mut self, snapshot: &Snapshot) -> Uses {
+        self.learn(snapshot);
+        let allowed = self.allowed(snapshot);
+        let radios = self.radios(snapshot, self.set != 0);
+        let costs = Costs { device: snapshot.device, radios: &radios };
+        let set = match self.set & allowed {
+            0 => self.first(snapshot, &costs, allowed),
+            kept => {
+                self.set = kept;
+                self.trial &= kept;
+                self.next(snapshot, &costs, allowed)
+            }
+        };
+        if set != self.set {
+            self.trial = self.unproven(set & !self.set);
+            self.set = set;
+            self.changed_at = snapshot.now;
+            self.ledger.clear();
+        }
+        self.looked_at = snapshot.now;
+        let chosen: Vec<usize> = members(self.set).collect();
+        let mut uses = only(&chosen, Use::Closed);
+        if let Some(drained) = self.bottlenecks.drained().filter(|_| chosen.len() > 1)
+            && self.set & 1 << drained != 0
+        {
+            uses[drained] = Use::Backup;
+        }
+        uses
+    }
+
+    fn period(&self, _snapshot: &Snapshot) -> Nanos {
+        LOOK
+    }
+
+    fn groups(&self) -> [u8; MAX_SUBFLOWS] {
+        self.bottlenecks.suspected()
+    }
+
+    fn set(&mut self, option: &str, value: &str, _paths: Option<&[&str]>) -> Result<(), OptionError> {
+        match option {
+            "size" => {
+                self.knows_size = match value {
+                    "known" => true,
+                    "unknown" => false,
+                    _ => {
+                        let (value, expected) = (value.to_owned(), "`known` or `unknown`");
+                        return Err(OptionError::BadValue { option: "size", value, expected });
+                    }
+                }
+            }
+            "history" => self.remembers = options::switch("history", value)?,
+            "bottlenecks" => self.seeks_bottlenecks = options::switch("bottlenecks", value)?,
+            "delay_price" => self.delay_price_w = options::watts("delay_price", value)?,
+            "deadline" => self.deadline = Some(options::time("deadline", value)?),
+            _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
+        }
+        Ok(())
+    }
+}
+
+impl Joule {
+    /// Takes in what the snapshot shows.
+    fn learn(&mut self, snapshot: &Snapshot) {
+        let seconds = snapshot.now.saturating_sub(self.looked_at).as_secs_f64();
+        let is_open = |path: &&PathSnapshot| path.state == PathState::Open;
+        let windows: f64 = snapshot.paths.iter().filter(is_open).map(|path| path.cwnd).sum();
+        let is_full =
+            !matches!(snapshot.demand, Demand::Bytes(bytes) if bytes <= windows * snapshot.mss_bytes);
+        for (capacity, path) in self.capacities.iter_mut().zip(snapshot.paths) {
+            capacity.observe(path, snapshot.now, seconds, is_full);
+        }
+        self.offered.observe(snapshot, seconds);
+        if self.seeks_bottlenecks {
+            self.bottlenecks.observe(snapshot);
+        }
+        if snapshot.paths.iter().any(|path| path.state == PathState::Open) {
+            self.started_at.get_or_insert(snapshot.now);
+        }
+        let goal = *self.goal.get_or_insert(match snapshot.demand {
+            Demand::Endless => Goal::Endless,
+            Demand::Bytes(bytes) if bytes > 0.0 && self.knows_size => Goal::File,
+            Demand::Bytes(bytes) if bytes > 0.0 => Goal::Unknown,
+            Demand::Bytes(_) => Goal::Messages,
+        });
+        // Data of unknown size that pauses and goes on was a message.
+        let is_quiet = matches!(snapshot.demand, Demand::Bytes(bytes) if bytes < snapshot.mss_bytes);
+        if goal == Goal::Unknown {
+            let since = self.quiet_since.filter(|_| !is_quiet);
+            if since.is_some_and(|since| snapshot.now.saturating_sub(since) >= QUIET) {
+                self.goal = Some(Goal::Messages);
+            }
+        }
+        self.quiet_since = is_quiet.then(|| self.quiet_since.unwrap_or(snapshot.now));
+    }
+
+    /// The paths that may be used: those that answer, and of those not the ones that carry nothing; all of
+    /// them if no path is left.
+    fn allowed(&self, snapshot: &Snapshot) -> Set {
+        let mask = |paths: &mut dyn Iterator<Item = usize>| paths.fold(0, |mask: Set, i| mask | 1 << i);
+        let usable = mask(&mut snapshot.usable().into_iter());
+        let silent = mask(&mut (0..snapshot.paths.len()).filter(|&i| {
+            let path = &snapshot.paths[i];
+            self.capacities[i].is_silent(snapshot.now) && path.state != PathState::Closed
+        }));
+        if usable & !silent != 0 { usable & !silent } else { usable }
+    }
+
+    fn radios(&self, snapshot: &Snapshot, hoped: bool) -> Vec<Radio> {
+        let groups = self.bottlenecks.shared();
+        let radio = |i: usize| {
+            let path = &snapshot.paths[i];
+            let history = path.history.rate_now().filter(|_| self.remembers);
+            Radio {
+                energy: path.energy,
+                rate_bps: self.capacities[i].rate_bps(history, hoped),
+                rtt_s: capacity::rtt_s(path, self.remembers),
+                is_open: path.state != PathState::Closed,
+                group: groups[i],
+            }
+        };
+        (0..snapshot.paths.len()).map(radio).collect()
+    }
+
+    /// The members of `set` that were never measured.
+    fn unproven(&self, set: Set) -> Set {
+        members(set).filter(|&i| !self.capacities[i].is_settled()).fold(0, |mask, i| mask | 1 << i)
+    }
+
+    /// Time that is left until the deadline, s.
+    fn left_s(&self, snapshot: &Snapshot) -> Option<f64> {
+        let since = self.started_at.unwrap_or(snapshot.now);
+        let passed_s = snapshot.now.saturating_sub(since).as_secs_f64();
+        self.deadline.map(|deadline| (deadline.as_secs_f64() - passed_s).max(0.0))
+    }
+
+    fn load(&self) -> Load {
+        Load {
+            per_s: self.offered.messages_per_s(),
+            bits: HEADROOM * self.offered.message_bits(),
+            price_w: self.delay_price_w,
+            deadline_s: self.deadline.map(Nanos::as_secs_f64),
+        }
+    }
+
+    /// The set to begin with, or to go on with when all paths in use have failed.
+    fn first(&self, snapshot: &Snapshot, costs: &Costs, allowed: Set) -> Set {
+        let window_bits = 8.0 * snapshot.initial_window * snapshot.mss_bytes;
+        let left_s = self.left_s(snapshot);
+        match (self.goal, snapshot.demand) {
+            (Some(Goal::Endless), _) | (_, Demand::Endless) => costs.cheapest(allowed, |set| costs.bulk(set)),
+            (Some(Goal::File), Demand::Bytes(left)) => {
+                costs.cheapest(allowed, |set| costs.file(set, 8.0 * left, 0.0, left_s))
+            }
+            (Some(Goal::Messages), _) if self.offered.messages_per_s() > 0.0 => {
+                let load = self.load();
+                costs.cheapest(allowed, |set| costs.load(set, &load))
+            }
+            _ => costs.cheapest(allowed, |set| costs.file(set, window_bits, 0.0, None)),
+        }
+    }
+
+    /// The set to go on with.
+    fn next(&mut self, snapshot: &Snapshot, costs: &Costs, allowed: Set) -> Set {
+        // While a new path is measured, it and those that it may replace stay.
+        self.trial = self.unproven(self.trial);
+        match (self.goal, snapshot.demand) {
+            (Some(Goal::File), Demand::Bytes(left)) => self.for_file(snapshot, costs, allowed, 8.0 * left),
+            (Some(Goal::Messages), Demand::Bytes(waiting)) => {
+                self.for_messages(snapshot, costs, allowed, 8.0 * waiting)
+            }
+            _ => {
+                let bps: f64 = snapshot.paths.iter().map(|path| path.rate_bps).sum();
+                self.by_regret(snapshot, costs, allowed, |set| costs.bulk(set), bps)
+            }
+        }
+    }
+
+    /// Changes when the regret against the best set has reached what opening it takes. `scale` makes watts of
+    /// the cost.
+    fn by_regret(
+        &mut self,
+        snapshot: &Snapshot,
+        costs: &Costs,
+        allowed: Set,
+        cost: impl Fn(Set) -> f64,
+        scale: f64,
+    ) -> Set {
+        let seconds = snapshot.now.saturating_sub(self.looked_at).as_secs_f64().min(1.0);
+        let here = cost(self.set);
+        for set in (1..=allowed).filter(|set| set & !allowed == 0) {
+            self.ledger.charge(set, (here - cost(set)) * scale, seconds);
+        }
+        let best = costs.cheapest(allowed, &cost);
+        let is_less = best & !self.set == 0;
+        let is_better = cost(best) < if is_less { BETTER_LESS } else { BETTER } * here
+            || (here <= 0.0 && costs.rate_bps(self.set) < BETTER * costs.rate_bps(best));
+        let is_paid = self.ledger.regret_j(best) >= costs.opening_j(self.set, best);
+        let is_held = snapshot.now < self.changed_at.saturating_add(HOLD);
+        if is_better && is_paid && !is_held { self.towards(best) } else { self.set }
+    }
+
+    /// `best`, and with it what is in use as long as one of its paths has not been measured.
+    fn towards(&self, best: Set) -> Set {
+        match self.unproven(best & !self.set) | self.trial {
+            0 => best,
+            _ => best | self.set,
+        }
+    }
+
+    fn for_file(&self, snapshot: &Snapshot, costs: &Costs, allowed: Set, bits: f64) -> Set {
+        let left_s = self.left_s(snapshot);
+        let cost = |set: Set| costs.file(set, bits, 0.0, left_s);
+        let best = costs.cheapest(allowed, cost);
+        let is_worth_it = cost(best) < BETTER_FILE * cost(self.set)
+            || (cost(self.set) <= 0.0 && costs.rate_bps(self.set) < BETTER_FILE * costs.rate_bps(best));
+        if is_worth_it && bits >= LEAST_FILE_BITS { self.towards(best) } else { self.set }
+    }
+
+    fn for_messages(&mut self, snapshot: &Snapshot, costs: &Costs, allowed: Set, waiting_bits: f64) -> Set {
+        let load = self.load();
+        if waiting_bits > LATE_S * costs.rate_bps(self.set) && waiting_bits >= LEAST_FILE_BITS {
+            // A backlog is a file, each of whose messages waits for half of the time on average.
+            let messages = if load.bits > 0.0 { (waiting_bits / load.bits / 2.0).max(1.0) } else { 1.0 };
+            let price_w = self.delay_price_w * messages;
+            let cost = |set: Set| costs.file(set, waiting_bits, price_w, load.deadline_s);
+            let best = costs.cheapest(allowed, cost) | self.set;
+            if cost(best) < BETTER_FILE * cost(self.set) {
+                return best;
+            }
+        }
+        if load.per_s <= 0.0 {
+            return self.set;
+        }
+        self.by_regret(snapshot, costs, allowed, |set| costs.load(set, &load), 1.0)
+    }
+}
