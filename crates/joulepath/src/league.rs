@@ -88,6 +88,7 @@ fn refuse_of_gauntlet(options: &LeagueOptions) -> Result<(), Failure> {
         ("--range", options.range.is_some()),
         ("--draws", options.draws.is_some()),
         ("--policies", options.policies.is_some()),
+        ("--warm", options.warm.is_some()),
         ("--sealed-log", options.sealed_log.is_some()),
         ("--csv", options.csv.is_some()),
     ];

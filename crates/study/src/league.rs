@@ -8,7 +8,7 @@
 //! | `field` | which policies take part |
 //! | `lineup` | policies on a scenario, and every run on all cores |
 //! | `season` | what came out on each scenario |
-//! | [`gauntlet`] | the gauntlet on draws of three ranges: `range`; `seal` keeps a log of those that are sealed |
+//! | [`gauntlet`] | the gauntlet on draws of three ranges: `range`; `seal` keeps a log of those that are sealed, `warm` has what is known of earlier visits |
 //!
 //! What is measured, and the tiers, are in [`joulepath_report::league`].
 
@@ -21,6 +21,7 @@ mod lineup;
 mod range;
 mod seal;
 mod season;
+mod warm;
 
 use std::num::NonZeroUsize;
 

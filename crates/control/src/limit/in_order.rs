@@ -36,7 +36,8 @@ pub struct InOrder {
 }
 
 impl InOrder {
-    /// Most payload that is delivered in order over these paths, bit/s; infinite without paths.
+    /// Most payload that is delivered in order over these paths, bit/s; infinite without paths, and where one
+    /// of them loses nothing.
     pub fn most_bps(&self, paths: impl Iterator<Item = usize>) -> f64 {
         let (mut rtt_s, mut all_lost) = (f64::INFINITY, 1.0);
         for path in paths {
@@ -44,7 +45,7 @@ impl InOrder {
             all_lost *= self.loss[path];
         }
         match rtt_s {
-            rtt if rtt > 0.0 && rtt.is_finite() => {
+            rtt if rtt > 0.0 && rtt.is_finite() && all_lost > 0.0 => {
                 segments_per_rtt(self.segments, all_lost) * self.segment_bits / rtt
             }
             _ => f64::INFINITY,
@@ -104,10 +105,11 @@ mod tests {
         assert_eq!(segments_per_rtt(1.0, 0.1), 1.0);
         let bound =
             InOrder { segments: 10.0, segment_bits: 1e4, rtts_s: vec![0.1, 0.05], loss: vec![0.0, 0.5] };
-        assert_eq!(bound.most_bps([0].into_iter()), 1e6);
-        // Both: a copy on the lossless path always comes through.
-        assert_eq!(bound.most_bps([0, 1].into_iter()), 2e6);
-        assert_eq!(bound.most_bps([].into_iter()), f64::INFINITY);
+        // A copy on the lossless path always comes through: the window alone bounds that.
+        let bounds = [vec![0], vec![0, 1], vec![]].map(|paths| bound.most_bps(paths.into_iter()));
+        assert_eq!(bounds, [f64::INFINITY; 3]);
+        let lossy = bound.most_bps([1].into_iter());
+        assert!(lossy < 10.0 * 1e4 / 0.05, "{lossy}");
     }
 
     /// The best transport there is: a window that opens at once, losses that are known after one RTT, no rate

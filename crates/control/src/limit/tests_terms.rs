@@ -210,16 +210,22 @@ fn a_stream_with_a_deadline_keeps_the_radio_awake() {
 fn no_term_makes_a_limit_higher() {
     let mut draws = Stream::new(11, Domain::Workload, 2);
     let mut between = |least: f64, most: f64| least + (most - least) * draws.uniform();
-    let mut lower = 0;
+    let mut lower = [0; 6];
     for _ in 0..60 {
         let mut text = "title = \"t\"\nduration = \"30 s\"\n".to_owned();
-        for (name, energy) in [("a", "wifi-huang2012"), ("b", "lte-huang2012")] {
+        for name in ["a", "b"] {
             let mbps = between(1.0, 40.0);
+            let energy = ["wifi-huang2012", "lte-huang2012"][between(0.0, 2.0) as usize];
+            let (at, later) = (between(1.0, 29.0), mbps * between(0.05, 3.0));
+            let rate = match between(0.0, 2.0) < 1.0 {
+                true => format!("\"{mbps:.2} Mbit/s\""),
+                false => format!(
+                    "{{ steps = [[\"0 s\", \"{mbps:.2} Mbit/s\"], [\"{at:.1} s\", \"{later:.2} Mbit/s\"]] }}"
+                ),
+            };
             text += &format!(
-                "[[path]]\nname = \"{name}\"\nrate = {{ steps = [[\"0 s\", \"{mbps:.2} Mbit/s\"], [\"{:.1} s\", \
-                 \"{:.2} Mbit/s\"]] }}\ndelay = \"{:.1} ms\"\nloss = \"{:.2} %\"\nenergy = \"{energy}\"\n",
-                between(1.0, 29.0),
-                mbps * between(0.05, 3.0),
+                "[[path]]\nname = \"{name}\"\nrate = {rate}\ndelay = \"{:.1} ms\"\nloss = \"{:.2} %\"\n\
+                 energy = \"{energy}\"\n",
                 between(5.0, 80.0),
                 between(0.0, 5.0)
             );
@@ -227,7 +233,7 @@ fn no_term_makes_a_limit_higher() {
         text += [
             "",
             "[workload]\nkind = \"file\"\nsize = \"3 MB\"\n",
-            "[workload]\nkind = \"stream\"\nrate = \"2 Mbit/s\"\non = \"3 s\"\noff = \"4 s\"\n",
+            "[workload]\nkind = \"stream\"\nrate = \"200 kbit/s\"\non = \"3 s\"\noff = \"4 s\"\n",
         ][between(0.0, 3.0) as usize];
         text += &format!("[receiver]\nbuffer = \"{:.0} KiB\"\n", between(16.0, 512.0));
         if between(0.0, 1.0) < 0.5 {
@@ -236,22 +242,23 @@ fn no_term_makes_a_limit_higher() {
         let scenario = scenario(&text);
         let free = limits(&scenario);
         let one = |terms: Terms| attainable(&scenario, &terms);
-        for terms in [
+        let all = [
             Terms { always_on: true, ..Terms::default() },
             Terms { in_order: true, ..Terms::default() },
             Terms { whole_segments: true, ..Terms::default() },
             Terms { others_share: true, ..Terms::default() },
             Terms { deadline_s: Some(0.5), ..Terms::default() },
             Terms::all(Some(0.5)),
-        ] {
+        ];
+        for (terms, lower) in all.into_iter().zip(&mut lower) {
             let found = one(terms);
             assert_eq!(found.len(), free.len(), "{terms:?}\n{text}");
             for (found, free) in found.iter().zip(&free) {
                 let share = found.bits_per_joule / free.bits_per_joule;
                 assert!(share <= 1.0 + 1e-6, "{share} {terms:?}\n{text}");
-                lower += u32::from(share < 0.99);
+                *lower += u32::from(share < 0.995);
             }
         }
     }
-    assert!(lower > 60, "{lower}");
+    assert!(lower.iter().all(|count| *count > 1), "{lower:?}");
 }

@@ -52,6 +52,10 @@ pub(crate) struct LeagueOptions {
     /// Gauntlet: these policies, separated by commas, in place of uncoupled, mptcp, emptcp, es-mptcp, overflow.
     #[arg(long, value_name = "LIST")]
     pub(crate) policies: Option<String>,
+    /// Gauntlet: these policies once more, each knowing the rate (within a factor of 1.3), RTT and loss of each
+    /// path from an earlier visit.
+    #[arg(long, value_name = "LIST")]
+    pub(crate) warm: Option<String>,
     /// Gauntlet: the log of runs of sealed draws; it is begun if it is not there.
     #[arg(long, value_name = "FILE")]
     pub(crate) sealed_log: Option<PathBuf>,

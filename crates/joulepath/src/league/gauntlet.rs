@@ -34,6 +34,7 @@ pub(super) fn gauntlet(options: &LeagueOptions, families: Vec<Family>) -> Result
         range,
         draws: options.draws.unwrap_or(DRAWS_CHECK),
         policies: options.policies.as_deref().map_or(Ok(vec![]), policies::parse)?,
+        warm: options.warm.as_deref().map_or(Ok(vec![]), policies::parse)?,
         seeds: options.seeds,
         jobs: options.jobs,
     };

@@ -9,6 +9,7 @@ use joulepath_report::league::LeftOut;
 use super::draw::{DRAWS, draw, draw_of};
 use super::family::Family;
 use super::range::Range;
+use super::warm::history;
 use crate::error::Result;
 use crate::shipped;
 use crate::source::{Overrides, Source};
@@ -57,17 +58,29 @@ fn draws(family: Family, seed: u64, quick: bool) -> Result<Vec<Case>> {
     drawn.map(|draw| load(&Source::text(&draw.name, draw.text, None), family, quick)).collect()
 }
 
-/// The first `draws` scenarios of `range` of a family of the gauntlet: they are run as they are.
+/// The first `draws` scenarios of `range` of a family of the gauntlet, each cold and, if `warm`, with what a
+/// device knows that has been there: they are run as they are.
 ///
 /// # Errors
 /// If one cannot be loaded.
-pub(super) fn gauntlet(family: Family, range: Range, draws: u32) -> Result<Vec<Case>> {
-    let drawn = (1..=draws).filter_map(|index| draw_of(family, range, index));
-    let loaded = |draw: super::draw::Draw| {
+pub(super) fn gauntlet(
+    family: Family,
+    range: Range,
+    draws: u32,
+    warm: bool,
+) -> Result<Vec<(Case, Option<Case>)>> {
+    let drawn = (1..=draws).filter_map(|index| Some((range.number(index)?, draw_of(family, range, index)?)));
+    let loaded = |(number, draw): (u32, super::draw::Draw)| {
         let source = Source::with_trace(&draw.name, draw.text, draw.trace);
-        let scenario = source.load(&[])?;
-        let sha256 = source.sha256(&scenario);
-        Ok(Case { name: draw.name, family, sha256, overrides: vec![], scenario })
+        let case = |overrides: Overrides| {
+            let scenario = source.load(&overrides)?;
+            let sha256 = source.sha256(&scenario);
+            Ok(Case { name: draw.name.clone(), family, sha256, overrides, scenario })
+        };
+        let cold = case(vec![])?;
+        let known = warm.then(|| history(&cold.scenario, family as u64, number));
+        let warm = known.map(case).transpose()?;
+        Ok((cold, warm))
     };
     drawn.map(loaded).collect()
 }

@@ -46,6 +46,9 @@ pub struct Request {
     pub draws: u32,
     /// The policies; [`CONTENDERS`] if empty.
     pub policies: Vec<Policy>,
+    /// Those that run once more with what a device knows that has been there before: rate, RTT and loss of
+    /// each path, the rate within a factor of 1.3.
+    pub warm: Vec<Policy>,
     /// Seeds of each policy in each draw; 1 if none.
     pub seeds: Option<u32>,
     /// Runs at a time; as many as there are cores if none. The results do not depend on it.
@@ -69,9 +72,10 @@ impl Request {
     }
 }
 
-/// A draw and what its policies are measured with.
+/// A draw, those who start warm in it, and what policies are measured with.
 struct Round {
     lineup: Lineup,
+    warm: Option<Lineup>,
     with: Yardstick,
 }
 
@@ -97,7 +101,7 @@ pub fn gauntlet(
         return Err(Error::usage("there is no draw").with_help("ask for at least one: --draws 1"));
     }
     let (families, policies) = (request.families(), request.policies());
-    for policy in &policies {
+    for policy in policies.iter().chain(&request.warm) {
         policy::resolve(policy)
             .map_err(|error| Error::Setup { error: Box::new(error.into()), kind: Kind::Usage })?;
     }
@@ -105,21 +109,33 @@ pub fn gauntlet(
     let seeds = seeds(1, count)?;
     let (mut rounds, mut left_out) = (vec![], vec![]);
     for &family in &families {
-        for case in cases::gauntlet(family, request.range, request.draws)? {
+        let drawn = cases::gauntlet(family, request.range, request.draws, !request.warm.is_empty())?;
+        for (case, warm) in drawn {
             match yardstick(&case, &seeds, engine) {
                 // Connections that have paths of their own have no path in common.
                 Ok(with) => {
                     let lineup = Lineup::of(case, &policies, family != Family::F8Within);
-                    rounds.push(Round { lineup, with });
+                    let warm = warm.map(|case| Lineup::of(case, &request.warm, false));
+                    rounds.push(Round { lineup, warm, with });
                 }
                 Err(why) => left_out.push(LeftOut { scenario: case.name, why }),
             }
         }
     }
-    let lineups: Vec<&Lineup> = rounds.iter().map(|round| &round.lineup).collect();
+    let lineups: Vec<&Lineup> =
+        rounds.iter().flat_map(|round| [&round.lineup].into_iter().chain(&round.warm)).collect();
     let all = play(&lineups, &seeds, &Batch { engine, jobs: request.jobs, cancel }, stored, watch);
-    let results: Vec<DrawResult> =
-        rounds.iter().zip(all.by_lineup).map(|(round, runs)| result(round, runs, policies.len())).collect();
+    let mut runs = all.by_lineup.into_iter();
+    let mut next = || runs.next().expect("every lineup has its runs");
+    let mut results: Vec<DrawResult> = vec![];
+    for round in &rounds {
+        let mut cold = next();
+        let alone = cold.split_off(policies.len());
+        let warm = round.warm.as_ref().map_or(vec![], |_| next());
+        results.push(result(round, cold.into_iter().chain(warm).collect(), alone));
+    }
+    let cold = policies.iter().map(|policy| contender(policy, Start::Cold));
+    let warm = request.warm.iter().map(|policy| contender(policy, Start::Warm));
     let played = Played {
         engine: engine.name(),
         range: request.range.name(),
@@ -127,7 +143,7 @@ pub fn gauntlet(
         seeds: count,
         seal,
         families: families.into_iter().map(family_row).collect(),
-        contenders: &policies.iter().map(contender).chain([Contender::best_path()]).collect::<Vec<_>>(),
+        contenders: &cold.chain(warm).chain([Contender::best_path()]).collect::<Vec<_>>(),
         results: &results,
         left_out,
         partial: !all.complete || cancel.is_set(),
@@ -135,9 +151,9 @@ pub fn gauntlet(
     Ok(Gauntlet::of(by.clone(), played))
 }
 
-fn contender(policy: &Policy) -> Contender {
+fn contender(policy: &Policy, start: Start) -> Contender {
     let (label, parts) = field::described(policy);
-    Contender { policy: policy.to_string(), label, parts, start: Start::Cold, is_single: false }
+    Contender { policy: policy.to_string(), label, parts, start, is_single: false }
 }
 
 fn family_row(family: Family) -> FamilyRow {
@@ -177,9 +193,10 @@ fn attainable_of(scenario: &Scenario, seeds: &[u64], engine: &dyn Engine, terms:
     }
 }
 
-fn result(round: &Round, mut runs: Runs, field: usize) -> DrawResult {
-    let Round { lineup, with } = round;
-    let alone: Vec<_> = runs.split_off(field).into_iter().map(|runs| runs.ok()).collect();
+/// Of the runs of all policies, cold and warm, and of those of each path alone.
+fn result(round: &Round, runs: Runs, alone: Runs) -> DrawResult {
+    let Round { lineup, with, .. } = round;
+    let alone: Vec<_> = alone.into_iter().map(|runs| runs.ok()).collect();
     // Connections that have paths of their own have no path alone to be set beside.
     let has_single = !alone.is_empty();
     let alone = Singles::of(alone, &with.equal.task);

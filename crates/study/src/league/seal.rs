@@ -32,6 +32,7 @@ struct Line {
     draws: u32,
     seeds: Option<u32>,
     policies: Vec<String>,
+    warm: Vec<String>,
     /// SHA-256 of the result as JSON; none in the line with which a run begins.
     result_sha256: Option<String>,
 }
@@ -41,7 +42,7 @@ impl Line {
     fn is_of(&self, other: &Line) -> bool {
         let work = |line: &Line| {
             let line = line.clone();
-            (line.commit, line.families, line.draws, line.seeds, line.policies)
+            (line.commit, line.families, line.draws, line.seeds, line.policies, line.warm)
         };
         work(self) == work(other)
     }
@@ -71,7 +72,7 @@ impl SealedLog {
             .with_help("commit what is changed, build it, and run that; --range check is for all else"));
         }
         let lines = read(path)?;
-        let names = |policies: Vec<Policy>| policies.iter().map(Policy::to_string).collect();
+        let names = |policies: Vec<Policy>| policies.iter().map(Policy::to_string).collect::<Vec<String>>();
         let begun = Line {
             before: lines.last().map_or_else(|| FIRST.to_owned(), |(text, _)| sha256(text)),
             date: date.to_owned(),
@@ -80,6 +81,7 @@ impl SealedLog {
             draws: request.draws,
             seeds: request.seeds,
             policies: names(request.policies()),
+            warm: names(request.warm.clone()),
             result_sha256: None,
         };
         // Pairs of lines: every line that has a result ends the one that began it.

@@ -4,7 +4,15 @@ use super::*;
 use crate::league::Range;
 
 fn request(draws: u32) -> Request {
-    Request { families: vec![], range: Range::Sealed, draws, policies: vec![], seeds: None, jobs: None }
+    Request {
+        families: vec![],
+        range: Range::Sealed,
+        draws,
+        policies: vec![],
+        warm: vec![],
+        seeds: None,
+        jobs: None,
+    }
 }
 
 fn begin(path: &Path, draws: u32, commit: &str, again: bool) -> Result<SealedLog> {
