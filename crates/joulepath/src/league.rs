@@ -1,10 +1,13 @@
-//! `joulepath league`: all policies on families of scenarios, at equal work, in tiers.
+//! `joulepath league`: all policies on families of scenarios, at equal work, in tiers. Families of the gauntlet
+//! are judged in `gauntlet`.
+
+mod gauntlet;
 
 use std::path::Path;
 
 use joulepath_report::league::{League, front, full_markdown, html, short_markdown, table};
 use joulepath_study::files;
-use joulepath_study::league::{Family, Request, drawn, league as run};
+use joulepath_study::league::{DRAW_SEED, Family, Request, drawn, league as run};
 use joulepath_study::stored::StoredRuns;
 
 use crate::cli::{Engine, LeagueOptions};
@@ -20,6 +23,8 @@ use crate::terminal;
 /// Names of the marks between which a page has the tiers, and everything.
 const MARK: &str = "league";
 const MARK_FULL: &str = "league-full";
+/// All families of the gauntlet.
+const GAUNTLET: &str = "gauntlet";
 /// Name of the page.
 const STEM: &str = "league";
 
@@ -28,11 +33,15 @@ const STEM: &str = "league";
 /// # Errors
 /// Whatever keeps it from starting. A run that fails later is said, and missing.
 pub(crate) fn league(options: &LeagueOptions) -> Result<Exit, Failure> {
-    let families = options.family.iter().map(|name| name.parse()).collect::<Result<Vec<Family>, _>>()?;
+    let families = families(&options.family)?;
+    if families.iter().any(|family| family.is_of_gauntlet()) {
+        return gauntlet::gauntlet(options, families);
+    }
+    refuse_of_gauntlet(options)?;
     let request = Request {
         quick: options.quick,
         families,
-        draw_seed: options.seed,
+        draw_seed: options.seed.unwrap_or(DRAW_SEED),
         seeds: options.seeds,
         jobs: options.jobs,
     };
@@ -54,6 +63,42 @@ pub(crate) fn league(options: &LeagueOptions) -> Result<Exit, Failure> {
     Ok(if league.partial { Exit::Partial } else { Exit::Ok })
 }
 
+/// The families of these names: all of the league or all of the gauntlet.
+fn families(names: &[String]) -> Result<Vec<Family>, Failure> {
+    let mut families: Vec<Family> = vec![];
+    for name in names {
+        match name.as_str() {
+            GAUNTLET => families.extend(Family::GAUNTLET),
+            name => families.push(name.parse()?),
+        }
+    }
+    let of_gauntlet = families.iter().filter(|family| family.is_of_gauntlet()).count();
+    if of_gauntlet > 0 && of_gauntlet < families.len() {
+        return Err(Failure::usage(
+            "families of the league and of the gauntlet are judged in different ways",
+        )
+        .help("ask for them one after the other"));
+    }
+    Ok(families)
+}
+
+/// Options that say nothing to the league.
+fn refuse_of_gauntlet(options: &LeagueOptions) -> Result<(), Failure> {
+    let given = [
+        ("--range", options.range.is_some()),
+        ("--draws", options.draws.is_some()),
+        ("--policies", options.policies.is_some()),
+        ("--warm", options.warm.is_some()),
+        ("--sealed-log", options.sealed_log.is_some()),
+        ("--csv", options.csv.is_some()),
+    ];
+    match given.into_iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => Err(Failure::usage(format!("{option} is for the families of the gauntlet"))
+            .help("add --family gauntlet, or one of its families, such as f1-bulk")),
+    }
+}
+
 /// Writes the drawn scenarios.
 fn write(request: &Request, folder: &Path) -> Result<Exit, Failure> {
     let all = drawn(request);
@@ -61,12 +106,19 @@ fn write(request: &Request, folder: &Path) -> Result<Exit, Failure> {
         return Err(Failure::usage("the papers' scenarios are not drawn: they are part of this program")
             .help("run one with `joulepath compare papers/000-table1`, or name another family"));
     }
+    write_all(all, folder)
+}
+
+/// Writes files into a folder, and says their names.
+fn write_all(all: Vec<(String, String)>, folder: &Path) -> Result<Exit, Failure> {
     let mut said = String::new();
     for (name, text) in all {
-        let file = folder.join(format!("{name}.toml"));
+        let file = folder.join(name);
         files::prepare(&file)?;
         files::write(&file, &text)?;
-        said += &format!("{}\n", file.display());
+        if file.extension().is_some_and(|extension| extension == "toml") {
+            said += &format!("{}\n", file.display());
+        }
     }
     terminal::print(&said)?;
     Ok(Exit::Ok)

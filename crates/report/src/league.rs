@@ -28,7 +28,8 @@ use self::sample::{Means, Samples, mean_over};
 use crate::machine::ReportError;
 pub use front::front;
 pub use markdown::{full_markdown, short_markdown};
-pub use measure::{Cell, LEAST, MOST_TCPS, Metric, Rounded, Singles};
+pub use measure::{Cell, LEAST, LEAST_KEPT, MOST_TCPS, Metric, Rounded, Singles};
+pub(crate) use measure::{kept, link_share};
 pub use page::html;
 pub use table::table;
 pub use yardstick::{SharedBottleneck, Task, Yardstick};
@@ -168,6 +169,8 @@ pub struct Row {
     pub baseline: Option<Baseline>,
     /// Takes more than [`MOST_TCPS`] TCPs in the mean over the scenarios with shared bottlenecks.
     pub takes_too_much: bool,
+    /// Competitors keep less than [`LEAST_KEPT`] in the mean over these scenarios.
+    pub harms: bool,
     /// Share of the limit times work done in time: what the tiers are made of.
     pub score: Option<SummaryRow>,
     /// Data per joule over that of the limit.
@@ -182,6 +185,8 @@ pub struct Row {
     pub time: Option<SummaryRow>,
     /// Most of the goodputs of one connection over that of one TCP, at the shared bottlenecks.
     pub tcp_share: Option<SummaryRow>,
+    /// Least of the goodputs of competitors over what they have beside a NewReno, at the shared bottlenecks.
+    pub kept: Option<SummaryRow>,
     /// The means within each family.
     families: BTreeMap<String, BTreeMap<&'static str, f64>>,
     scenarios: BTreeMap<String, CellRow>,
@@ -269,7 +274,8 @@ impl League {
                  scenarios within families and seeds within scenarios; a policy begins a new tier if a \
                  member of the tier above is better with a familywise error of 5 % (paired bootstrap, \
                  single-step max-T); who did not run everywhere has no tier; takes_too_much: more than \
-                 {MOST_TCPS} TCPs"
+                 {MOST_TCPS} TCPs of any one link; harms: competitors keep less than {LEAST_KEPT} of what they \
+                 have beside a NewReno"
             ),
             families: played.families,
             scenarios: played.results.iter().map(|result| result.row.clone()).collect(),
@@ -283,17 +289,7 @@ impl League {
     /// # Errors
     /// If a number fits no JSON.
     pub fn json(&self) -> Result<String, ReportError> {
-        let serde_json::Value::Object(whole) = serde_json::to_value(self)? else {
-            unreachable!("a struct is an object")
-        };
-        let field = |(name, value): (String, serde_json::Value)| match value {
-            serde_json::Value::Array(items) if !items.is_empty() => {
-                let items: Vec<String> = items.iter().map(|item| format!("  {item}")).collect();
-                format!("\"{name}\": [\n{}\n]", items.join(",\n"))
-            }
-            value => format!("\"{name}\": {value}"),
-        };
-        Ok(format!("{{\n{}\n}}\n", whole.into_iter().map(field).collect::<Vec<_>>().join(",\n")))
+        crate::machine::by_lines(self)
     }
 }
 
@@ -379,7 +375,7 @@ impl<'a> Judge<'a> {
             let worst_in = self.played.results[at].row.name.clone();
             Some(SummaryRow { mean: means.estimate().into(), worst: rounded(worst), worst_in })
         };
-        let tcp_share = over_all(Metric::TcpShare);
+        let (tcp_share, kept) = (over_all(Metric::TcpShare), over_all(Metric::Kept));
         let row = Row {
             tier: None,
             policy: player.policy.clone(),
@@ -388,6 +384,7 @@ impl<'a> Judge<'a> {
             also: others.iter().map(|&other| self.played.players[other].policy.clone()).collect(),
             baseline: player.baseline,
             takes_too_much: tcp_share.as_ref().is_some_and(|share| share.mean.mean > MOST_TCPS),
+            harms: kept.as_ref().is_some_and(|kept| kept.mean.mean < LEAST_KEPT),
             score: over_all(Metric::Score),
             of_limit: over_all(Metric::OfLimit),
             of_limit_free: over_all(Metric::OfLimitFree),
@@ -395,6 +392,7 @@ impl<'a> Judge<'a> {
             goodput: over_all(Metric::Goodput),
             time: over_all(Metric::Time),
             tcp_share,
+            kept,
             families: self.by_family(&cells),
             scenarios: self.by_scenario(column),
         };

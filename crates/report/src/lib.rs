@@ -5,6 +5,7 @@
 //! | `summary`, `table`, `machine`, `html` | a comparison of policies |
 //! | [`gap`] | simulator and kernel, side by side |
 //! | [`league`] | all policies on families of scenarios, at equal work, in tiers |
+//! | [`gauntlet`] | policies on families of drawn scenarios, by median, worst tenth and worst |
 //! | [`map`] | which policy wins where in a plane of two keys |
 //! | [`advice`] | which interfaces for a transfer |
 //! | `reproduction` | the papers' claims |
@@ -17,6 +18,7 @@
 pub mod advice;
 mod bootstrap;
 pub mod gap;
+pub mod gauntlet;
 mod html;
 pub mod league;
 mod machine;

@@ -35,6 +35,24 @@ pub fn runs_to_csv(comparison: &Comparison) -> Result<String, ReportError> {
     write_records(records)
 }
 
+/// The JSON of a struct with one line for each element of its lists.
+///
+/// # Errors
+/// If a number fits no JSON.
+pub(crate) fn by_lines(value: &impl serde::Serialize) -> Result<String, ReportError> {
+    let serde_json::Value::Object(whole) = serde_json::to_value(value)? else {
+        unreachable!("a struct is an object")
+    };
+    let field = |(name, value): (String, serde_json::Value)| match value {
+        serde_json::Value::Array(items) if !items.is_empty() => {
+            let items: Vec<String> = items.iter().map(|item| format!("  {item}")).collect();
+            format!("\"{name}\": [\n{}\n]", items.join(",\n"))
+        }
+        value => format!("\"{name}\": {value}"),
+    };
+    Ok(format!("{{\n{}\n}}\n", whole.into_iter().map(field).collect::<Vec<_>>().join(",\n")))
+}
+
 /// Names and values of one line.
 #[derive(Default)]
 struct Record {

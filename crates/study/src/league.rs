@@ -6,7 +6,9 @@
 //! | `draw` | scenarios drawn at random |
 //! | `cases` | which scenarios count, by a rule |
 //! | `field` | which policies take part |
-//! | `season` | every run, on all cores, and what came out on each scenario |
+//! | `lineup` | policies on a scenario, and every run on all cores |
+//! | `season` | what came out on each scenario |
+//! | [`gauntlet`] | the gauntlet on draws of three ranges: `range`; `seal` keeps a log of those that are sealed, `warm` has what is known of earlier visits |
 //!
 //! What is measured, and the tiers, are in [`joulepath_report::league`].
 
@@ -14,7 +16,12 @@ mod cases;
 mod draw;
 mod family;
 mod field;
+pub mod gauntlet;
+mod lineup;
+mod range;
+mod seal;
 mod season;
+mod warm;
 
 use std::num::NonZeroUsize;
 
@@ -30,6 +37,8 @@ use crate::event::Watch;
 use crate::seeds::seeds;
 use crate::stored::StoredRuns;
 pub use family::Family;
+pub use range::Range;
+pub use seal::{SealedLog, day_and_time};
 
 /// Seeds of each policy on each scenario: what differs between scenarios outweighs what differs between
 /// seeds.
@@ -64,7 +73,7 @@ impl Request {
     /// The families, in the order of the tables.
     fn families(&self) -> Vec<Family> {
         let asked = |family: &Family| self.families.is_empty() || self.families.contains(family);
-        Family::ALL.into_iter().filter(asked).collect()
+        Family::LEAGUE.into_iter().filter(asked).collect()
     }
 }
 
@@ -74,7 +83,16 @@ pub fn drawn(request: &Request) -> Vec<(String, String)> {
     let numbers = || 1..=if request.quick { 1 } else { draw::DRAWS };
     let of_family =
         |family: Family| numbers().filter_map(move |number| draw::draw(family, request.draw_seed, number));
-    request.families().into_iter().flat_map(of_family).map(|draw| (draw.name, draw.text)).collect()
+    request.families().into_iter().flat_map(of_family).map(|draw| (draw.name + ".toml", draw.text)).collect()
+}
+
+/// The files of the draws of the gauntlet that `request` asks for, and the traces that they name.
+pub fn drawn_of_gauntlet(request: &gauntlet::Request) -> Vec<(String, String)> {
+    let of_family = |family: Family| {
+        (1..=request.draws).filter_map(move |index| draw::draw_of(family, request.range, index))
+    };
+    let files = |draw: draw::Draw| [Some((draw.name + ".toml", draw.text)), draw.trace].into_iter().flatten();
+    request.families().into_iter().flat_map(of_family).flat_map(files).collect()
 }
 
 /// Does every run that `stored` does not have, and puts the policies into their tiers. A run that fails is

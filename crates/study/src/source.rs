@@ -39,6 +39,8 @@ enum TracesIn {
     Library,
     /// A folder, which their paths are relative to.
     Folder(PathBuf),
+    /// In the hand: the name of the only one, and its text.
+    Given(String, String),
     /// Nowhere.
     Nowhere,
 }
@@ -86,6 +88,12 @@ impl Source {
     /// A text of the user's. Traces that it names are looked for in `folder`, if there is one.
     pub fn text(name: &str, text: impl Into<String>, folder: Option<PathBuf>) -> Self {
         Self::new(name, text.into(), folder.map_or(TracesIn::Nowhere, TracesIn::Folder))
+    }
+
+    /// A text with the trace that it names, if it names one: its name and its text.
+    pub(crate) fn with_trace(name: &str, text: impl Into<String>, trace: Option<(String, String)>) -> Self {
+        let given = trace.map_or(TracesIn::Nowhere, |(name, text)| TracesIn::Given(name, text));
+        Self::new(name, text.into(), given)
     }
 
     /// The file as given, or the name of a shipped scenario.
@@ -179,7 +187,8 @@ impl Source {
         }
         let bytes = match &self.traces_in {
             TracesIn::Folder(folder) => files::read_beside(folder, name, MAX_TRACE_BYTES)?,
-            TracesIn::Library | TracesIn::Nowhere => {
+            TracesIn::Given(given, text) if given == name => text.as_bytes().to_vec(),
+            TracesIn::Library | TracesIn::Given(..) | TracesIn::Nowhere => {
                 let text = shipped::trace(&self.name, name).map(|text| text.as_bytes().to_vec());
                 text.filter(|_| self.is_shipped()).ok_or_else(|| Error::Refused {
                     doing: format!("cannot read `{name}`"),

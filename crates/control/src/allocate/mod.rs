@@ -18,6 +18,7 @@ pub use eemptcp::{CostedPath, Infeasible, Problem, Reading, Solution};
 pub use ga::Genetic;
 pub use online::Resolver;
 pub use paced::Paced;
+pub(crate) use rate::mathis_bps;
 pub use so_mptcp::{EnergyShape, SlotPath, SoMptcp};
 
 #[cfg(test)]

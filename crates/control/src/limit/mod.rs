@@ -5,14 +5,20 @@
 //! on every run). Dynamics cost nothing: no slow start, no queues, no retransmissions, and a radio sleeps and
 //! wakes at once, but for files, which pay for one promotion and one tail of each radio. Scope and
 //! deviations: docs/models/limits.md.
+//!
+//! [`limits`] are those of comparisons. [`attainable`] are held against policies by the gauntlet: under
+//! [`Terms`], each of which takes something away that no fair transport can have.
 
 mod cost;
+mod delay;
+mod in_order;
 mod most;
 mod optimum;
 mod problem;
 mod programme;
 mod slots;
 mod steady;
+mod terms;
 mod varying;
 
 use joulepath_model::energy::Traffic;
@@ -27,20 +33,32 @@ use crate::path::{
 pub use cost::{InterfaceCost, Pace, WireBits, interface_cost};
 pub use most::most_bps;
 pub use problem::{Capacity, DeviceProblem, Goal, Optimum, Shared, Slot};
+pub use terms::Terms;
 
 /// Both limits of a scenario, `tcp-friendly` first. A kind is left out if rates or efficiency have no bound
 /// there, or if some connection cannot carry anything.
 pub fn limits(scenario: &Scenario) -> Vec<Limit> {
+    attainable(scenario, &Terms::default())
+}
+
+/// As [`limits`], under `terms`.
+pub fn attainable(scenario: &Scenario, terms: &Terms) -> Vec<Limit> {
     if scenario.topology.is_some() {
         return vec![]; // hosts share links that no path names
     }
-    [Capacity::TcpFriendly, Capacity::Link].into_iter().filter_map(|kind| limit(scenario, kind)).collect()
+    let kinds = [Capacity::TcpFriendly, Capacity::Link].into_iter();
+    kinds.filter_map(|kind| limit(scenario, kind, terms)).collect()
 }
 
 /// Means of the limits of several realisations of one scenario: each bounds the runs with its seed, so their
 /// mean bounds the mean of those. A kind that is missing in one is left out.
 pub fn mean_limits(realisations: &[Scenario]) -> Vec<Limit> {
-    let all: Vec<Vec<Limit>> = realisations.iter().map(limits).collect();
+    mean_attainable(realisations, &Terms::default())
+}
+
+/// As [`mean_limits`], under `terms`.
+pub fn mean_attainable(realisations: &[Scenario], terms: &Terms) -> Vec<Limit> {
+    let all: Vec<Vec<Limit>> = realisations.iter().map(|met| attainable(met, terms)).collect();
     let of_kind = |kind: Capacity| {
         let same = all.iter().filter_map(|limits| limits.iter().find(|limit| limit.kind == kind.name()));
         let same: Vec<&Limit> = same.collect();
@@ -79,11 +97,22 @@ fn label(scenario: &Scenario, rates_bps: &[f64]) -> (Vec<String>, String) {
     (paths, label)
 }
 
-fn limit(scenario: &Scenario, kind: Capacity) -> Option<Limit> {
+fn limit(scenario: &Scenario, kind: Capacity, terms: &Terms) -> Option<Limit> {
     let mut sum = Totals::new(scenario.paths.len());
     for group in &scenario.connections {
-        let problem = device_problem(scenario, group, kind);
-        let optimum = problem.solve(goal(scenario, group))?;
+        let problem = problem_under(scenario, group, kind, terms);
+        let optimum = match goal(scenario, group) {
+            Goal::Bulk if terms.always_on => problem.always_on()?,
+            goal => problem.solve(goal)?,
+        };
+        let optimum = match terms.deadline_s.and_then(|deadline_s| stream(scenario, group, deadline_s)) {
+            Some(stream) => {
+                let models: Vec<_> =
+                    group.paths.iter().map(|&path| &scenario.paths[path].energy.model).collect();
+                delay::bounded(stream, &models, &problem, optimum)
+            }
+            None => optimum,
+        };
         sum.add(group, &problem, &optimum);
     }
     Some(sum.into_limit(scenario, kind))
@@ -181,6 +210,20 @@ fn goal(scenario: &Scenario, group: &ConnectionGroup) -> Goal {
     }
 }
 
+/// The stream of a connection of `group` with a deadline; none if it has another workload.
+fn stream(scenario: &Scenario, group: &ConnectionGroup, deadline_s: f64) -> Option<delay::Stream> {
+    let Workload::Stream { rate, interval, on, off } = group.workload else { return None };
+    let window = window(scenario, group);
+    let on_part = on_fraction(group, window, on, off);
+    Some(delay::Stream {
+        bps: rate.bps() as f64 * on_part,
+        on_part,
+        on_s: if off == Nanos::ZERO { window.seconds() } else { on.as_secs_f64() },
+        interval_s: interval.as_secs_f64(),
+        deadline_s,
+    })
+}
+
 /// Part of `window` in which a stream is on, on average over the connections of `group`.
 fn on_fraction(group: &ConnectionGroup, window: Window, on: Nanos, off: Nanos) -> f64 {
     let starts =
@@ -210,8 +253,26 @@ pub fn device_problem<'a>(
     group: &ConnectionGroup,
     kind: Capacity,
 ) -> DeviceProblem<'a> {
+    problem_under(scenario, group, kind, &Terms::default())
+}
+
+/// The same under `terms`.
+fn problem_under<'a>(
+    scenario: &'a Scenario,
+    group: &ConnectionGroup,
+    kind: Capacity,
+    terms: &Terms,
+) -> DeviceProblem<'a> {
     let window = window(scenario, group);
-    let parts = |link| parts(scenario, group, link, kind);
+    let of_links = slots::Division {
+        kind,
+        parts: &|link| parts(scenario, group, link, kind),
+        others_bps: &|link, bps| match terms.others_share && kind == Capacity::Link {
+            true => terms::others_bps(scenario, group, link, bps),
+            false => 0.0,
+        },
+        less_cross: terms.others_share,
+    };
     let capacities_bps = group.paths.iter().map(|&path| match kind {
         Capacity::Link => f64::INFINITY,
         Capacity::TcpFriendly => tcp_bps(scenario, group.direction, path, CapacityModel::Mathis),
@@ -220,15 +281,22 @@ pub fn device_problem<'a>(
         let model = &scenario.paths[path].energy.model;
         interface_cost(model, wire_bits(scenario, group, path), pace(scenario, group, path, window))
     });
+    let whole = terms.whole_segments && terms::is_in_full_segments(group.workload);
+    let flow_control = match whole {
+        true => terms::whole_segments(scenario, group, window),
+        false => flow_control(scenario, group),
+    };
+    let bulk = matches!(group.workload, Workload::Bulk);
     DeviceProblem {
         costs: costs.collect(),
         capacities_bps: capacities_bps.collect(),
         rtts_s: group.paths.iter().map(|&path| base_rtt_s(scenario, path)).collect(),
-        shared: vec![flow_control(scenario, group)],
+        in_order: (terms.in_order && bulk).then(|| terms::in_order(scenario, group, &flow_control)),
+        shared: vec![flow_control],
         slots: match group.workload {
             // Repeated, and as if each were at the best time.
-            Workload::Requests { .. } => vec![slots::at_best(scenario, group, kind, window, &parts)],
-            _ => slots::slots(scenario, group, kind, window, &parts),
+            Workload::Requests { .. } => vec![slots::at_best(scenario, group, window, &of_links)],
+            _ => slots::slots(scenario, group, window, &of_links),
         },
         device: &scenario.device,
     }
@@ -294,3 +362,5 @@ fn pace(scenario: &Scenario, group: &ConnectionGroup, path: PathIndex, window: W
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_terms;

@@ -3,6 +3,7 @@
 use joulepath_model::energy::DeviceEnergy;
 
 use super::cost::InterfaceCost;
+use super::in_order::InOrder;
 
 /// What bounds the rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub struct DeviceProblem<'a> {
     pub rtts_s: Vec<f64>,
     /// What several paths share.
     pub shared: Vec<Shared>,
+    /// What in-order delivery leaves of a full window; none if it is not asked for.
+    pub in_order: Option<InOrder>,
     /// The run in slots with capacities of their own, besides the above; at least one.
     pub slots: Vec<Slot>,
     /// Base, sharing factor, host.

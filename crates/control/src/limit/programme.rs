@@ -82,6 +82,16 @@ impl DeviceProblem<'_> {
         }
     }
 
+    /// Adds Σ y ≤ g t: what a full window delivers in order over the paths of `mask`.
+    pub(super) fn constrain_in_order(&self, lp: &mut Lp, mask: u32, t: Variable, y: &[(usize, Variable)]) {
+        let most = self.in_order.as_ref().map_or(f64::INFINITY, |bound| bound.most_bps(self.members(mask)));
+        if most.is_finite() && !y.is_empty() {
+            let mut terms: Vec<_> = y.iter().map(|&(_, y)| (y, 1.0)).collect();
+            terms.push((t, -most / MEGA));
+            lp.add_constraint(terms.as_slice(), ComparisonOp::Le, 0.0);
+        }
+    }
+
     /// The largest total rate of any slot, bit/s; infinite if it has no bound.
     pub(super) fn most_bps(&self) -> f64 {
         let of_slot = |slot: &Slot| {

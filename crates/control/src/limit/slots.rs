@@ -20,6 +20,17 @@ use crate::path::{Window, available_bps, carried_bps, delivered, links_of, peak_
 const MOST_SLOTS: usize = 100;
 const MOST_VARIABLES: usize = 3000;
 
+/// How a link is divided between a connection and all others.
+pub(super) struct Division<'a> {
+    pub(super) kind: Capacity,
+    /// Among how many connections at any instant, and on average.
+    pub(super) parts: &'a dyn Fn(LinkIndex) -> [f64; 2],
+    /// What competitors on a link of so many bit/s are due of it, bit/s.
+    pub(super) others_bps: &'a dyn Fn(LinkIndex, f64) -> f64,
+    /// Whether cross traffic counts as what links do not carry; TCP-friendly rates are always less it.
+    pub(super) less_cross: bool,
+}
+
 /// One link on the way of the data.
 struct Crossed {
     link: LinkIndex,
@@ -35,31 +46,36 @@ struct Crossed {
 pub(super) fn slots(
     scenario: &Scenario,
     group: &ConnectionGroup,
-    kind: Capacity,
     window: Window,
-    parts: &dyn Fn(LinkIndex) -> [f64; 2],
+    division: &Division<'_>,
 ) -> Vec<Slot> {
-    let crossed = crossed(scenario, group, parts);
+    let crossed = crossed(scenario, group, division.parts);
     let edges = match group.direction {
         Direction::Download => edges(scenario, &crossed, group.paths.len(), window),
         Direction::Upload => vec![window.from, window.until],
     };
-    edges.windows(2).map(|edge| slot(scenario, &crossed, kind, edge[0], edge[1])).collect()
+    edges.windows(2).map(|edge| slot(scenario, &crossed, division, edge[0], edge[1])).collect()
 }
 
 /// One slot with the best that occurs in `window`.
 pub(super) fn at_best(
     scenario: &Scenario,
     group: &ConnectionGroup,
-    kind: Capacity,
     window: Window,
-    parts: &dyn Fn(LinkIndex) -> [f64; 2],
+    division: &Division<'_>,
 ) -> Slot {
-    let crossed = crossed(scenario, group, parts);
-    Slot { mean: vec![], ..slot(scenario, &crossed, kind, window.from, window.until) }
+    let crossed = crossed(scenario, group, division.parts);
+    Slot { mean: vec![], ..slot(scenario, &crossed, division, window.from, window.until) }
 }
 
-fn slot(scenario: &Scenario, crossed: &[Crossed], kind: Capacity, from: Nanos, until: Nanos) -> Slot {
+fn slot(
+    scenario: &Scenario,
+    crossed: &[Crossed],
+    division: &Division<'_>,
+    from: Nanos,
+    until: Nanos,
+) -> Slot {
+    let kind = division.kind;
     let seconds = until.saturating_sub(from).as_secs_f64();
     let (mut peak, mut mean) = (vec![], vec![]);
     for Crossed { link, weights, delays, parts } in crossed {
@@ -67,13 +83,19 @@ fn slot(scenario: &Scenario, crossed: &[Crossed], kind: Capacity, from: Nanos, u
         let highest = peak_bps(&scenario.links[*link], seen);
         let carried = match kind {
             _ if seen.seconds() == 0.0 => 0.0,
-            Capacity::Link => carried_bps(&scenario.links[*link], seen),
+            Capacity::Link if !division.less_cross => carried_bps(&scenario.links[*link], seen),
+            Capacity::Link => {
+                let left = available_bps(scenario, *link, seen);
+                left - (division.others_bps)(*link, left)
+            }
             Capacity::TcpFriendly => available_bps(scenario, *link, seen),
         };
         // Slots that overlap because of the delays carry a little more than there is.
         let overlap_s = delays[1].saturating_sub(delays[0]).as_secs_f64();
         let average = carried * (seconds + overlap_s) / seconds;
-        let highest = if kind == Capacity::TcpFriendly { highest.min(average) } else { highest };
+        let shared = division.less_cross && carried < carried_bps_of(scenario, *link, seen);
+        let at_most = kind == Capacity::TcpFriendly || shared;
+        let highest = if at_most { highest.min(average) } else { highest };
         let (highest, average) = (highest / parts[0], average / parts[1]);
         peak.push(Shared { weights: weights.clone(), most: highest });
         if average < highest * (1.0 - 1e-12) {
@@ -81,6 +103,10 @@ fn slot(scenario: &Scenario, crossed: &[Crossed], kind: Capacity, from: Nanos, u
         }
     }
     Slot { seconds, peak, mean }
+}
+
+fn carried_bps_of(scenario: &Scenario, link: LinkIndex, seen: Window) -> f64 {
+    if seen.seconds() == 0.0 { 0.0 } else { carried_bps(&scenario.links[link], seen) }
 }
 
 fn crossed(

@@ -40,6 +40,7 @@ impl DeviceProblem<'_> {
         let t = lp.add_var(0.0, (0.0, f64::INFINITY));
         let y: Vec<_> = self.members(mask).map(|r| (r, lp.add_var(1.0, (0.0, f64::INFINITY)))).collect();
         self.constrain(&mut lp, t, &y);
+        self.constrain_in_order(&mut lp, mask, t, &y);
         let mut power: Vec<_> = y.iter().map(|&(r, y)| (y, mode.slopes[r] * MEGA)).collect();
         power.push((t, mode.power_w));
         lp.add_constraint(power.as_slice(), ComparisonOp::Eq, 1.0);

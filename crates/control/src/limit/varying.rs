@@ -11,7 +11,7 @@
 
 use microlp::{ComparisonOp, OptimizationDirection, Problem as Lp, Variable};
 
-use super::problem::{DeviceProblem, Optimum, Shared, Slot};
+use super::problem::{DeviceProblem, Goal, Optimum, Shared, Slot};
 use super::programme::{MEGA, Mode, TOLERANCE, solution};
 
 /// Modes of one slot.
@@ -25,19 +25,49 @@ struct Part {
 impl DeviceProblem<'_> {
     /// Bits per joule over all slots, in any mixture of modes.
     pub(super) fn bulk_over_slots(&self) -> Option<Optimum> {
-        let seconds: f64 = self.slots.iter().map(|slot| slot.seconds).sum();
+        self.bulk_in_modes(&self.modes(self.all(), |mask| self.mode(mask)), 0.0)
+    }
+
+    /// The most bits per joule of all that carry at least as much as the best fixed set of interfaces does
+    /// that is on all the time: what remains of the optimum when nobody may sleep through bad times. Where
+    /// capacities do not change it is the optimum.
+    pub(super) fn always_on(&self) -> Option<Optimum> {
+        if self.is_even() {
+            return self.solve(Goal::Bulk);
+        }
+        let fixed = self.best(|mask| match mask {
+            0 => None,
+            mask => self.bulk_in_modes(&[(mask, self.mode(mask))], 0.0),
+        })?;
+        // The fixed set is a schedule, too: but for rounding there is one.
         let modes = self.modes(self.all(), |mask| self.mode(mask));
+        let least_bps = fixed.goodput_bps * (1.0 - TOLERANCE);
+        let found = self.bulk_in_modes(&modes, least_bps);
+        found.filter(|found| found.bits_per_joule() >= fixed.bits_per_joule()).or(Some(fixed))
+    }
+
+    /// Bits per joule over all slots in any mixture of `modes`, with at least this goodput.
+    fn bulk_in_modes(&self, modes: &[(u32, Mode)], least_bps: f64) -> Option<Optimum> {
+        let seconds: f64 = self.slots.iter().map(|slot| slot.seconds).sum();
         let mut lp = Lp::new(OptimizationDirection::Maximize);
         let t = lp.add_var(0.0, (0.0, f64::INFINITY));
         let parts: Vec<Part> =
-            self.slots.iter().map(|slot| self.add(&mut lp, slot, &modes, |_| [0.0, 1.0])).collect();
+            self.slots.iter().map(|slot| self.add(&mut lp, slot, modes, |_| [0.0, 1.0])).collect();
         let mut cost = vec![];
         for (slot, part) in self.slots.iter().zip(&parts) {
             self.bound(&mut lp, slot, part, (t, slot.seconds / seconds));
             cost.extend(part.times.iter().map(|&(m, time)| (time, modes[m].1.power_w)));
-            cost.extend(part.priced(&modes));
+            cost.extend(part.priced(modes));
         }
         lp.add_constraint(cost.as_slice(), ComparisonOp::Eq, 1.0);
+        let bits: Vec<_> = parts.iter().flat_map(|part| part.bits.iter().copied()).collect();
+        let used = modes.iter().fold(0, |used, (mask, _)| used | mask);
+        self.constrain_in_order(&mut lp, used, t, &bits);
+        if least_bps > 0.0 {
+            let mut terms: Vec<_> = bits.iter().map(|&(_, y)| (y, 1.0)).collect();
+            terms.push((t, -least_bps / MEGA));
+            lp.add_constraint(terms.as_slice(), ComparisonOp::Ge, 0.0);
+        }
         let solution = solution(&lp)?;
         let t = solution.var_value(t);
         let rates = self.sums(&parts, |y| MEGA * solution.var_value(y) / t);

@@ -15,6 +15,7 @@ mod equilibria;
 mod handshake;
 mod ideal;
 mod limits;
+mod limits_terms;
 mod managed;
 mod multipath;
 mod passing;

@@ -8,6 +8,7 @@ mod answer;
 mod assets;
 mod chart;
 mod figures;
+pub(crate) mod gauntlet;
 pub(crate) mod league;
 pub(crate) mod map;
 mod measure;

@@ -1,6 +1,6 @@
 //! The league for pages: the tiers alone, and everything.
 
-use super::table::{LABEL_WHOLE, TOO_MUCH, cells, families, notes, title};
+use super::table::{LABEL_WHOLE, cells, families, marks, notes, title};
 use super::{League, Metric, Row};
 
 /// Most lines of the short table that are tiers; the rest share one.
@@ -23,10 +23,7 @@ pub fn short_markdown(league: &League) -> String {
 }
 
 fn tier_line(tier: &str, members: &[&Row]) -> String {
-    let name = |policy: &&Row| {
-        let mark = if policy.takes_too_much { TOO_MUCH } else { "" };
-        format!("{}{mark}", policy.label)
-    };
+    let name = |policy: &&Row| format!("{}{}", policy.label, marks(policy));
     let range = |of: &dyn Fn(&Row) -> Option<f64>, digits: usize| {
         let known = || members.iter().filter_map(|policy| of(policy));
         let ends = [known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max)];
@@ -53,6 +50,7 @@ fn mean(policy: &Row, metric: Metric) -> Option<f64> {
         Metric::Goodput => &policy.goodput,
         Metric::Time => &policy.time,
         Metric::TcpShare => &policy.tcp_share,
+        Metric::Kept => &policy.kept,
     };
     Some(summary.as_ref()?.mean.mean)
 }

@@ -19,6 +19,8 @@ use crate::bootstrap::{ratio_estimate, resample};
 /// A policy that takes more than this many TCPs at a shared bottleneck is marked: a fifth above RFC 6356,
 /// goal 2.
 pub const MOST_TCPS: f64 = 1.2;
+/// Competitors that keep less than this part of what they have beside a NewReno are harmed.
+pub const LEAST_KEPT: f64 = 0.9;
 /// Where a ratio is less, it counts as this: who does nothing on one scenario is not out of everything.
 pub const LEAST: f64 = 0.01;
 
@@ -39,11 +41,14 @@ pub enum Metric {
     Time,
     /// Most of the goodputs of one connection over that of one TCP, at the shared bottlenecks.
     TcpShare,
+    /// Least of the goodputs of the competitors over what they have beside a NewReno in the policy's place, at
+    /// the shared bottlenecks (Ware et al., HotNets 2019).
+    Kept,
 }
 
 impl Metric {
     /// All of them, in the order of the columns.
-    pub const ALL: [Metric; 7] = [
+    pub const ALL: [Metric; 8] = [
         Metric::Score,
         Metric::OfLimit,
         Metric::OfLimitFree,
@@ -51,6 +56,7 @@ impl Metric {
         Metric::Goodput,
         Metric::Time,
         Metric::TcpShare,
+        Metric::Kept,
     ];
 
     /// In JSON.
@@ -63,6 +69,7 @@ impl Metric {
             Metric::Goodput => "goodput",
             Metric::Time => "time",
             Metric::TcpShare => "tcp_share",
+            Metric::Kept => "kept",
         }
     }
 
@@ -92,8 +99,20 @@ impl Singles {
             let known = (0..runs.len()).filter(|&i| means[i].is_finite());
             known.reduce(|a, b| if means[b] > means[a] { b } else { a })
         };
-        let speed = |run: &RunResult| time_s(run, task).map_or(run.goodput_bps, |seconds| -seconds);
+        let speed = |run: &RunResult| task.time_s(run).map_or(run.goodput_bps, |seconds| -seconds);
         Singles { thriftiest: best(&|run| run.bits_per_joule), fastest: best(&speed), runs }
+    }
+
+    /// How many paths there are.
+    pub(crate) fn len(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// The runs of a NewReno at this bottleneck: on the path through it on which one has most.
+    pub(crate) fn reno_at(&self, at: &SharedBottleneck) -> Option<&[RunResult]> {
+        let own_bps = |runs: &[RunResult]| runs.iter().map(|run| run.goodput_bps).sum::<f64>();
+        let all = at.paths.iter().filter_map(|&path| self.runs(Some(path)));
+        all.reduce(|a, b| if own_bps(b) > own_bps(a) { b } else { a })
     }
 
     /// The runs of a path alone.
@@ -108,16 +127,6 @@ impl Singles {
     }
 }
 
-/// When the work was done: completion of files, 95th percentile of delays, s. What is not complete takes at
-/// least the whole run; none without end.
-fn time_s(run: &RunResult, task: &Task) -> Option<f64> {
-    match task {
-        Task::Endless { .. } => None,
-        Task::Files { .. } => Some(run.completion_s.unwrap_or(run.measured_s)),
-        Task::Requests | Task::Deadline { .. } => Some(run.delay.map_or(run.measured_s, |delay| delay.p95_s)),
-    }
-}
-
 /// One policy on one scenario, by seed: numerators and denominators.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
@@ -127,6 +136,8 @@ pub struct Cell {
     time: Vec<(f64, f64)>,
     /// By shared bottleneck.
     shares: Vec<Vec<(f64, f64)>>,
+    /// By shared bottleneck.
+    kept: Vec<Vec<(f64, f64)>>,
 }
 
 impl Cell {
@@ -136,7 +147,7 @@ impl Cell {
         let depends = !matches!(with.task, Task::Deadline { .. });
         let paired = || runs.iter().zip(fastest);
         let time = |(run, single): (&RunResult, &RunResult)| {
-            Some((time_s(run, &with.task)?, time_s(single, &with.task)?))
+            Some((with.task.time_s(run)?, with.task.time_s(single)?))
         };
         Cell {
             of_limit: runs.iter().map(|run| (run.bits_per_joule, with.limit)).collect(),
@@ -146,8 +157,9 @@ impl Cell {
             shares: with
                 .shared
                 .iter()
-                .map(|bottleneck| runs.iter().filter_map(|run| share(run, bottleneck)).collect())
+                .map(|bottleneck| runs.iter().filter_map(|run| link_share(run, bottleneck)).collect())
                 .collect(),
+            kept: with.shared.iter().map(|bottleneck| kept(runs, singles, bottleneck)).collect(),
         }
     }
 
@@ -173,6 +185,7 @@ impl Cell {
             Metric::Goodput => of(&self.goodput),
             Metric::Time => of(&self.time),
             Metric::TcpShare => self.shares.iter().filter_map(of).reduce(f64::max),
+            Metric::Kept => self.kept.iter().filter_map(of).reduce(f64::min),
         }
     }
 
@@ -205,7 +218,7 @@ fn work(runs: &[RunResult], singles: &Singles, task: &Task) -> Vec<(f64, f64)> {
         Task::Files { bits } => {
             let delivered =
                 if run.completion_s.is_some() { *bits } else { run.bits_per_joule * run.energy_j };
-            let seconds = |run: &RunResult| time_s(run, task).unwrap_or(run.measured_s);
+            let seconds = |run: &RunResult| task.time_s(run).unwrap_or(run.measured_s);
             let late = fastest.get(i).map_or(1.0, |single| seconds(single) / seconds(run));
             (delivered.min(*bits) * late.min(1.0), *bits)
         }
@@ -219,12 +232,23 @@ fn work(runs: &[RunResult], singles: &Singles, task: &Task) -> Vec<(f64, f64)> {
 
 /// Goodput of one connection through the bottleneck, and of one TCP there, bit/s; none if the engine does not
 /// tell the TCPs apart.
-fn share(run: &RunResult, at: &SharedBottleneck) -> Option<(f64, f64)> {
+pub(crate) fn link_share(run: &RunResult, at: &SharedBottleneck) -> Option<(f64, f64)> {
     let connections = run.connections_bps.len().max(1) as f64;
     let through: f64 = at.paths.iter().filter_map(|&path| Some(run.paths.get(path)?.share)).sum();
-    let tcps: Option<f64> = at.competitors.iter().map(|&group| run.competitor_groups_bps.get(group)).sum();
     let own = run.connections_bps.iter().sum::<f64>() / connections * through;
-    Some((own, tcps? / f64::from(at.tcps)))
+    Some((own, competitors_bps(run, at)? / f64::from(at.tcps)))
+}
+
+/// Goodput of the competitors at the bottleneck, bit/s; none if the engine does not tell them apart.
+fn competitors_bps(run: &RunResult, at: &SharedBottleneck) -> Option<f64> {
+    at.competitors.iter().map(|&group| run.competitor_groups_bps.get(group)).sum()
+}
+
+/// What the competitors have beside the policy and beside a NewReno with the same seed, bit/s.
+pub(crate) fn kept(runs: &[RunResult], alone: &Singles, at: &SharedBottleneck) -> Vec<(f64, f64)> {
+    let reno = alone.reno_at(at).unwrap_or_default();
+    let pair = |(run, reno)| Some((competitors_bps(run, at)?, competitors_bps(reno, at)?));
+    runs.iter().zip(reno).filter_map(pair).collect()
 }
 
 /// An estimate with four significant digits.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{LEAST, League, MOST_TCPS, Metric, Row, SummaryRow};
+use super::{LEAST, LEAST_KEPT, League, MOST_TCPS, Metric, Row, SummaryRow};
 use crate::text::{cut, seeds, wrapped};
 
 /// Longest label: the table has 80 columns.
@@ -11,6 +11,8 @@ const LABEL: usize = 22;
 pub(super) const LABEL_WHOLE: usize = 200;
 /// Marks a policy that takes more than its share.
 pub(super) const TOO_MUCH: &str = "†";
+/// Marks a policy that harms others.
+pub(super) const HARMS: &str = "‡";
 
 /// The table has 80 columns, the notes below it `width`.
 pub fn table(league: &League, width: usize) -> String {
@@ -61,7 +63,7 @@ pub(super) fn cells(policy: &Row, label: usize) -> [String; 9] {
     };
     let percent = |summary: &Option<SummaryRow>| text(summary, &|s| format!("{:.1}", mean(s) * 100.0));
     let ratio = |summary: &Option<SummaryRow>| text(summary, &|s| format!("{:.2}", mean(s)));
-    let too_much = if policy.takes_too_much { TOO_MUCH } else { "" };
+    let marks = marks(policy);
     [
         policy.tier.map_or_else(|| "–".to_owned(), |tier| tier.to_string()),
         cut(&policy.label, label),
@@ -70,9 +72,15 @@ pub(super) fn cells(policy: &Row, label: usize) -> [String; 9] {
         percent(&policy.work),
         ratio(&policy.goodput),
         ratio(&policy.time),
-        ratio(&policy.tcp_share) + too_much,
+        ratio(&policy.tcp_share) + &marks,
         text(&policy.tcp_share, &|share| format!("{:.2}", share.worst)),
     ]
+}
+
+/// What is wrong with how it treats others.
+pub(super) fn marks(policy: &Row) -> String {
+    let all = [(policy.takes_too_much, TOO_MUCH), (policy.harms, HARMS)];
+    all.iter().filter(|(has, _)| *has).map(|(_, mark)| *mark).collect()
 }
 
 /// In percent, with half of the interval; without, where nothing varies: one scenario a family, one seed.
@@ -103,7 +111,8 @@ pub(super) fn notes(league: &League) -> impl Iterator<Item = String> {
             .to_owned(),
         format!(
             "TCPs: goodput of a connection over that of a TCP at the bottleneck that they share ({}); \
-             {TOO_MUCH} more than {MOST_TCPS} in the mean: what it gains is not its own.",
+             {TOO_MUCH} more than {MOST_TCPS} in the mean: what it gains is not its own; {HARMS} the TCPs keep less \
+             than {LEAST_KEPT} of what they have beside a NewReno in its place.",
             shared(league)
         ),
     ];

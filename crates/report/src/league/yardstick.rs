@@ -1,6 +1,6 @@
 //! What a scenario is measured with: its limit, its work, and the bottlenecks that are shared with TCPs.
 
-use joulepath_model::result::{DEADLINES_S, Limit};
+use joulepath_model::result::{DEADLINES_S, Limit, RunResult};
 use joulepath_model::scenario::{Competitor, Direction, LinkIndex, PathIndex, Scenario, Workload};
 
 use crate::summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY};
@@ -33,12 +33,26 @@ pub enum Task {
     },
 }
 
+impl Task {
+    /// When the work was done: completion of files, 95th percentile of delays, s. What is not complete takes
+    /// at least the whole run; none without end.
+    pub(crate) fn time_s(&self, run: &RunResult) -> Option<f64> {
+        match self {
+            Task::Endless { .. } => None,
+            Task::Files { .. } => Some(run.completion_s.unwrap_or(run.measured_s)),
+            Task::Requests | Task::Deadline { .. } => {
+                Some(run.delay.map_or(run.measured_s, |delay| delay.p95_s))
+            }
+        }
+    }
+}
+
 /// A bottleneck that the policies share with TCPs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedBottleneck {
     /// The paths through it.
     pub paths: Vec<PathIndex>,
-    /// The groups of competitors on it, none of which ends.
+    /// The groups of competitors on it that do not end.
     pub competitors: Vec<usize>,
     /// How many TCPs these are.
     pub tcps: u32,
@@ -159,12 +173,12 @@ fn shared(scenario: &Scenario) -> Vec<SharedBottleneck> {
         let paths = 0..scenario.paths.len();
         let paths: Vec<PathIndex> =
             paths.filter(|&path| data_links(scenario, path).contains(&link)).collect();
+        let endless = |(_, tcp): &(usize, &Competitor)| tcp.size.is_none() && tcp.down.contains(&link);
         let all: Vec<(usize, &Competitor)> =
-            scenario.competitors.iter().enumerate().filter(|(_, tcp)| tcp.down.contains(&link)).collect();
-        let endless = all.iter().all(|(_, competitor)| competitor.size.is_none());
+            scenario.competitors.iter().enumerate().filter(endless).collect();
         let tcps = all.iter().map(|(_, competitor)| competitor.count).sum();
         let competitors: Vec<usize> = all.iter().map(|(group, _)| *group).collect();
-        let counts = endless && !paths.is_empty() && !competitors.is_empty();
+        let counts = !paths.is_empty() && !competitors.is_empty();
         counts.then_some(SharedBottleneck { paths, competitors, tcps })
     };
     let mut found: Vec<SharedBottleneck> = vec![];

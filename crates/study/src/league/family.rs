@@ -1,4 +1,4 @@
-//! The families of scenarios on which the league is judged.
+//! The families of scenarios on which policies are judged: eight of the league, nine of the gauntlet.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,11 +27,29 @@ pub enum Family {
     Mobility = 6,
     /// Bottlenecks shared with TCPs.
     Shared = 7,
+    /// Gauntlet: data without end, from the first packet on.
+    F1Bulk = 11,
+    /// Gauntlet: one file.
+    F2File = 12,
+    /// Gauntlet: messages and constant bit rate.
+    F3Stream = 13,
+    /// Gauntlet: TCPs on the paths' links.
+    F4Competitors = 14,
+    /// Gauntlet: one bottleneck of all paths, and twins that only look like one.
+    F5Shared = 15,
+    /// Gauntlet: outages, steps, fading, a trace.
+    F6Mobility = 16,
+    /// Gauntlet: TCPs behind short, managed and policed queues.
+    F7Shallow = 17,
+    /// Gauntlet: connections of the policy beside one another.
+    F8Within = 18,
+    /// Gauntlet: what misleads controllers.
+    F9Adverse = 19,
 }
 
 impl Family {
-    /// All of them, in the order of the tables.
-    pub const ALL: [Family; 8] = [
+    /// Those of the league, in the order of the tables.
+    pub const LEAGUE: [Family; 8] = [
         Family::Papers,
         Family::Bulk,
         Family::Files,
@@ -42,34 +60,70 @@ impl Family {
         Family::Shared,
     ];
 
+    /// Those of the gauntlet, in the order of the tables.
+    pub const GAUNTLET: [Family; 9] = [
+        Family::F1Bulk,
+        Family::F2File,
+        Family::F3Stream,
+        Family::F4Competitors,
+        Family::F5Shared,
+        Family::F6Mobility,
+        Family::F7Shallow,
+        Family::F8Within,
+        Family::F9Adverse,
+    ];
+
+    /// Whether it is one of the gauntlet's.
+    pub fn is_of_gauntlet(self) -> bool {
+        Family::GAUNTLET.contains(&self)
+    }
+
     /// As on the command line.
     pub const fn name(self) -> &'static str {
-        match self {
-            Family::Papers => "papers",
-            Family::Bulk => "bulk",
-            Family::Files => "files",
-            Family::Streams => "streams",
-            Family::Requests => "requests",
-            Family::Messages => "messages",
-            Family::Mobility => "mobility",
-            Family::Shared => "shared",
-        }
+        self.texts().0
     }
 
     /// What its scenarios have in common, for humans.
     pub const fn what(self) -> &'static str {
+        self.texts().1
+    }
+
+    const fn texts(self) -> (&'static str, &'static str) {
         match self {
-            Family::Papers => "the papers' own scenarios, as they ship",
-            Family::Bulk => "data without end on two or three radios",
-            Family::Files => "one file of 10 kB to 200 MB",
-            Family::Streams => "constant bit rate, always on or with pauses",
-            Family::Requests => "request, answer, time to think",
-            Family::Messages => "messages at the instants of a Poisson process",
-            Family::Mobility => {
-                "outages, fading, or walking away and back, under data without end, a file or a stream"
-            }
+            Family::Papers => ("papers", "the papers' own scenarios, as they ship"),
+            Family::Bulk => ("bulk", "data without end on two or three radios"),
+            Family::Files => ("files", "one file of 10 kB to 200 MB"),
+            Family::Streams => ("streams", "constant bit rate, always on or with pauses"),
+            Family::Requests => ("requests", "request, answer, time to think"),
+            Family::Messages => ("messages", "messages at the instants of a Poisson process"),
+            Family::Mobility => (
+                "mobility",
+                "outages, fading, or walking away and back, under data without end, a file or a stream",
+            ),
             Family::Shared => {
-                "data without end beside Reno or CUBIC on one bottleneck, on two, or on one path"
+                ("shared", "data without end beside Reno or CUBIC on one bottleneck, on two, or on one path")
+            }
+            Family::F1Bulk => ("f1-bulk", "data without end for 60 or 300 s, slow start included"),
+            Family::F2File => ("f2-file", "one file of 10 kB to 200 MB"),
+            Family::F3Stream => {
+                ("f3-stream", "messages or constant bit rate, at 10–110 % of what WiFi carries for a TCP")
+            }
+            Family::F4Competitors => (
+                "f4-competitors",
+                "up to 10 Reno or CUBIC on each path's link, before or after, and web files",
+            ),
+            Family::F5Shared => {
+                ("f5-shared", "one bottleneck of all paths, or paths of their own that look like one")
+            }
+            Family::F6Mobility => ("f6-mobility", "outages, steps of the rate, fading, a cellular trace"),
+            Family::F7Shallow => {
+                ("f7-shallow", "as f4 behind 0.02–0.25 bandwidth-delay products, managed queues, policers")
+            }
+            Family::F8Within => {
+                ("f8-within", "2 to 5 connections of the policy, RTTs 1 to 10 times the least")
+            }
+            Family::F9Adverse => {
+                ("f9-adverse", "standing queues, lost or bundled ACKs, delayed ACKs, queues of one packet")
             }
         }
     }
@@ -85,8 +139,9 @@ impl FromStr for Family {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let names = Family::ALL.map(Family::name);
-        let found = Family::ALL.into_iter().find(|family| family.name() == text);
+        let all = || Family::LEAGUE.into_iter().chain(Family::GAUNTLET);
+        let names: Vec<&str> = all().map(Family::name).collect();
+        let found = all().find(|family| family.name() == text);
         found.ok_or_else(|| {
             Error::usage(format!("there is no family `{text}`")).with_help(suggest(text, &names))
         })

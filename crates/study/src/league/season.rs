@@ -1,6 +1,5 @@
 //! Every run of the league, and what came out on each scenario.
 
-use joulepath_control::Setup;
 use joulepath_model::policy::Policy;
 use joulepath_model::result::RunResult;
 use joulepath_report::league::{
@@ -9,9 +8,10 @@ use joulepath_report::league::{
 
 use super::cases::Case;
 use super::field;
-use crate::batch::{Batch, Outcome, Wanted};
+use super::lineup::{Lineup, Played, play};
+use crate::batch::Batch;
 use crate::compare::limits_of;
-use crate::engine::{Engine, Task};
+use crate::engine::Engine;
 use crate::event::Watch;
 use crate::stored::StoredRuns;
 
@@ -22,15 +22,11 @@ pub(super) struct Season {
     rounds: Vec<Round>,
 }
 
-/// One scenario and the policies that run on it: the field, then one for each path; or why one does not.
+/// One scenario with its policies, and what they are measured with.
 struct Round {
-    case: Case,
+    lineup: Lineup,
     with: Yardstick,
-    lineup: Vec<Result<Setup, String>>,
 }
-
-/// By round, place in the lineup and seed: what became of each run.
-type Outcomes = Vec<Vec<Vec<Outcome>>>;
 
 impl Season {
     /// The season, and the scenarios on which policies cannot be compared.
@@ -43,7 +39,7 @@ impl Season {
         let (mut rounds, mut left_out) = (vec![], vec![]);
         for case in cases {
             match Yardstick::of(&case.scenario, &limits_of(&case.scenario, &seeds, engine)) {
-                Ok(with) => rounds.push(Round::of(case, with, &field)),
+                Ok(with) => rounds.push(Round { lineup: Lineup::of(case, &field, true), with }),
                 Err(why) => left_out.push(LeftOut { scenario: case.name, why }),
             }
         }
@@ -60,42 +56,21 @@ impl Season {
         self.field.iter().map(of_policy).chain(baselines).collect()
     }
 
-    /// Does every run, on all cores: each policy everywhere with the first seed, then with the next. Returned
-    /// is what came out on each scenario, and whether every run is there.
+    /// Does every run. Returned is what came out on each scenario, and whether every run is there.
     pub(super) fn play(
         &self,
         batch: &Batch<'_>,
         stored: Option<&mut StoredRuns>,
         watch: Watch<'_>,
     ) -> (Vec<ScenarioResult>, bool) {
-        let (mut places, mut wanted) = (vec![], vec![]);
-        for &seed in &self.seeds {
-            for (index, round) in self.rounds.iter().enumerate() {
-                for (place, setup) in round.lineup.iter().enumerate() {
-                    let Ok(setup) = setup else { continue };
-                    places.push((index, place));
-                    wanted.push(round.wanted(setup, seed));
-                }
-            }
-        }
-        let outcomes = batch.run(&wanted, stored, watch);
-        let complete = outcomes.iter().all(|outcome| matches!(outcome, Outcome::Run(_)));
-        let mut by_round: Outcomes =
-            self.rounds.iter().map(|round| vec![vec![]; round.lineup.len()]).collect();
-        for ((round, place), outcome) in places.into_iter().zip(outcomes) {
-            by_round[round][place].push(outcome);
-        }
-        let results = self.rounds.iter().zip(by_round);
-        (results.map(|(round, outcomes)| self.result(round, outcomes)).collect(), complete)
+        let lineups: Vec<&Lineup> = self.rounds.iter().map(|round| &round.lineup).collect();
+        let all = play(&lineups, &self.seeds, batch, stored, watch);
+        let results = self.rounds.iter().zip(all.by_lineup);
+        (results.map(|(round, played)| self.result(round, played)).collect(), all.complete)
     }
 
-    fn result(&self, round: &Round, outcomes: Vec<Vec<Outcome>>) -> ScenarioResult {
-        let Round { case, with, .. } = round;
-        let runs = round.lineup.iter().zip(outcomes).map(|(setup, outcomes)| match setup {
-            Ok(_) => complete(outcomes),
-            Err(why) => Err(why.clone()),
-        });
-        let mut policies: Vec<Result<Vec<RunResult>, String>> = runs.collect();
+    fn result(&self, round: &Round, mut policies: Played) -> ScenarioResult {
+        let Round { lineup, with } = round;
         let alone = policies.split_off(self.field.len()).into_iter().map(Result::ok);
         let singles = Singles::of(alone.collect(), &with.task);
         let cell = |runs: &[RunResult]| Cell::of(runs, &singles, with);
@@ -104,44 +79,10 @@ impl Season {
             |runs: Option<&[RunResult]>| runs.map(cell).ok_or_else(|| "no single path has run".to_owned());
         let of_policies = policies.into_iter().map(|runs| runs.map(|runs| cell(&runs)));
         ScenarioResult {
-            row: row(case, with, baselines),
+            row: row(&lineup.case, with, baselines),
             cells: of_policies.chain(baselines.map(of_single)).collect(),
         }
     }
-}
-
-impl Round {
-    fn of(case: Case, with: Yardstick, field: &[Policy]) -> Self {
-        let singles = field::single_paths(&case.scenario);
-        let prepared = |policy| field::prepared(policy, &case.scenario).map_err(|error| error.in_one_line());
-        let lineup = field.iter().chain(&singles).map(prepared).collect();
-        Round { case, with, lineup }
-    }
-
-    fn wanted<'a>(&'a self, setup: &'a Setup, seed: u64) -> Wanted<'a> {
-        let case = &self.case;
-        Wanted {
-            name: &case.name,
-            scenario: &case.scenario,
-            setup,
-            task: Task { seed, series: false },
-            identity: (&case.sha256, &case.overrides),
-        }
-    }
-}
-
-/// The runs with all seeds, or why some are missing.
-fn complete(outcomes: Vec<Outcome>) -> Result<Vec<RunResult>, String> {
-    let mut runs = vec![];
-    let mut interrupted = false;
-    for outcome in outcomes {
-        match outcome {
-            Outcome::Run(finished) => runs.push(finished.run),
-            Outcome::Failed(error) => return Err(error),
-            Outcome::Missing => interrupted = true,
-        }
-    }
-    if interrupted { Err("interrupted before it had run".to_owned()) } else { Ok(runs) }
 }
 
 fn row(case: &Case, with: &Yardstick, [thriftiest, fastest]: [Option<&[RunResult]>; 2]) -> ScenarioRow {

@@ -1,4 +1,4 @@
-//! A radio with its rate, RTT, loss, queue and energy.
+//! A radio with its rate, RTT, loss, queue and energy, and how it is written.
 
 use super::dice::{Dice, significant};
 use super::ranges::{
@@ -10,7 +10,7 @@ use super::ranges::{
 pub(super) const SEGMENT_BITS: f64 = 12_000.0;
 /// Payload of it, bits.
 const PAYLOAD_BITS: f64 = 11_680.0;
-/// Bursts of lost packets: half of the packets are lost for ten packets on average.
+/// Bursts of lost packets: half of the packets are lost, for ten packets on average in the league.
 const LEAVE_BAD: f64 = 0.1;
 const LOSS_BAD: f64 = 0.5;
 
@@ -33,18 +33,31 @@ pub(super) struct Access {
     pub(super) varying: Option<String>,
     /// As TOML; empty if there are none.
     pub(super) outages: String,
-    rtt_ms: f64,
-    loss: Option<Loss>,
+    pub(super) rtt_ms: f64,
+    pub(super) loss: Option<Loss>,
     pub(super) queue: Queue,
     /// Capacity of its queue in bandwidth-delay products.
-    buffer_bdp: f64,
+    pub(super) buffer_bdp: f64,
+    /// It has at least so many packets.
+    pub(super) least_queue: u32,
     /// As TOML.
-    energy: String,
+    pub(super) energy: String,
+    /// Further keys of the link, as TOML.
+    pub(super) more: String,
+    /// Keys that hold in the direction of the data only, as TOML, such as a policer.
+    pub(super) one_way: String,
+    /// Keys of the way to the server, as TOML.
+    pub(super) up: String,
+    /// Whether the data goes to the server.
+    pub(super) is_upload: bool,
 }
 
-struct Loss {
-    probability: f64,
-    in_bursts: bool,
+/// Random loss.
+#[derive(Clone, Copy)]
+pub(super) struct Loss {
+    pub(super) probability: f64,
+    /// Probability of leaving the bad state, if packets are lost in bursts.
+    pub(super) leave_bad: Option<f64>,
 }
 
 /// The radios of a draw.
@@ -64,13 +77,44 @@ impl Access {
             varying: None,
             outages: String::new(),
             rtt_ms: dice.log(radio.rtt.0, radio.rtt.1),
-            loss: dice
-                .chance(LOSSY)
-                .then(|| Loss { probability: dice.log(LOSS.0, LOSS.1), in_bursts: dice.chance(IN_BURSTS) }),
+            loss: dice.chance(LOSSY).then(|| Loss {
+                probability: dice.log(LOSS.0, LOSS.1),
+                leave_bad: dice.chance(IN_BURSTS).then_some(LEAVE_BAD),
+            }),
             queue,
             buffer_bdp: dice.log(BUFFER_BDP.0, BUFFER_BDP.1),
+            least_queue: LEAST_QUEUE,
             energy: energy_of(radio, energy, dice),
+            more: String::new(),
+            one_way: String::new(),
+            up: String::new(),
+            is_upload: false,
         }
+    }
+
+    /// Another radio on a link just like that of `first`.
+    pub(super) fn become_twin_of(&mut self, first: &Access) {
+        *self = Access {
+            name: self.name,
+            energy: std::mem::take(&mut self.energy),
+            varying: None,
+            outages: String::new(),
+            more: first.more.clone(),
+            one_way: first.one_way.clone(),
+            up: first.up.clone(),
+            ..*first
+        };
+    }
+
+    /// Its queue holds one packet.
+    pub(super) fn have_one_place(&mut self) {
+        self.queue = Queue {
+            name: "droptail",
+            ecn: false,
+            keys: |packets| format!("queue = \"{packets} packets\"\n"),
+        };
+        (self.buffer_bdp, self.least_queue) = (0.0, 1);
+        self.one_way = String::new();
     }
 
     /// What one TCP would carry: the link's rate, or what random loss leaves (Mathis et al., CCR 27(3), 1997:
@@ -83,14 +127,25 @@ impl Access {
     /// A path on a link of its own.
     pub(super) fn path(&self) -> String {
         let rate = self.varying.clone().unwrap_or_else(|| rate_text(self.rate_bps));
+        let (down, up) = self.ways();
         format!(
-            "\n[[path]]\nname = \"{}\"\nrate = {rate}\n{}{}{}energy = {}\n",
+            "\n[[path]]\nname = \"{}\"\nrate = {rate}\n{}{down}{}{}energy = {}\n{}",
             self.name,
             self.delay(),
-            self.losses(),
             self.queue_keys(self.rate_bps),
-            self.energy
+            self.more,
+            self.energy,
+            table("path.up", &up)
         )
+    }
+
+    /// What differs between the two directions: keys of the way to the device, and of the way to the server.
+    fn ways(&self) -> (String, String) {
+        let of_data = self.losses() + &self.one_way;
+        match self.is_upload {
+            false => (of_data + &self.outages(), self.up.clone()),
+            true => (self.outages(), of_data + &self.up),
+        }
     }
 
     /// Name of a bottleneck before it.
@@ -103,12 +158,14 @@ impl Access {
 
     /// A link with its rate, delay, loss and queue that others may use, too.
     pub(super) fn link(&self, name: &str, rate_bps: f64) -> String {
+        let (down, up) = self.ways();
         format!(
-            "\n[[link]]\nname = \"{name}\"\nrate = {}\n{}{}{}",
+            "\n[[link]]\nname = \"{name}\"\nrate = {}\n{}{down}{}{}{}",
             rate_text(rate_bps),
             self.delay(),
-            self.losses(),
-            self.queue_keys(rate_bps)
+            self.queue_keys(rate_bps),
+            self.more,
+            table("link.up", &up)
         )
     }
 
@@ -128,35 +185,41 @@ impl Access {
 
     fn queue_keys(&self, rate_bps: f64) -> String {
         let bdp = rate_bps * self.rtt_ms / 1e3 / SEGMENT_BITS;
-        (self.queue.keys)(((self.buffer_bdp * bdp).round() as u32).max(LEAST_QUEUE))
+        (self.queue.keys)(((self.buffer_bdp * bdp).round() as u32).max(self.least_queue))
     }
 
     fn losses(&self) -> String {
         let mut keys = String::new();
-        if let Some(Loss { probability, in_bursts }) = self.loss {
+        if let Some(Loss { probability, leave_bad }) = self.loss {
             let percent = |part: f64| format!("{} %", significant(100.0 * part));
             // A part b of the packets meets the bad state, and half of those are lost: p = b/2, where
             // b = enter/(enter + leave).
             let bad = probability / LOSS_BAD;
-            let enter = LEAVE_BAD * bad / (1.0 - bad);
-            keys = match in_bursts {
-                false => format!("loss = \"{}\"\n", percent(probability)),
-                true => format!(
+            keys = match leave_bad {
+                None => format!("loss = \"{}\"\n", percent(probability)),
+                Some(leave) => format!(
                     "loss = {{ enter_bad = \"{}\", leave_bad = \"{}\", loss_bad = \"{}\" }}\n",
-                    percent(enter),
-                    percent(LEAVE_BAD),
+                    percent(leave * bad / (1.0 - bad)),
+                    percent(leave),
                     percent(LOSS_BAD)
                 ),
             };
         }
-        if !self.outages.is_empty() {
-            keys += &format!("outages = {}\n", self.outages);
-        }
         keys
+    }
+
+    /// Those of both directions.
+    fn outages(&self) -> String {
+        if self.outages.is_empty() { String::new() } else { format!("outages = {}\n", self.outages) }
     }
 }
 
-fn rate_text(bps: f64) -> String {
+/// A table of its own, if it has keys.
+fn table(name: &str, keys: &str) -> String {
+    if keys.is_empty() { String::new() } else { format!("[{name}]\n{keys}") }
+}
+
+pub(super) fn rate_text(bps: f64) -> String {
     format!("\"{} Mbit/s\"", significant(bps / 1e6))
 }
 

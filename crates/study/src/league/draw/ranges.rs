@@ -79,13 +79,13 @@ pub(super) const QUEUES: &[Queue] = &[
 ];
 
 /// Managed queues are those of Linux, capacity included.
-fn managed(kind: &str) -> String {
+pub(super) fn managed(kind: &str) -> String {
     format!("aqm = \"{kind}\"\n")
 }
 
 /// Marks from a third of the capacity on: with one bandwidth-delay product of it RFC 8257's K > C·RTT/7 holds
 /// twice over.
-fn marking(packets: u32) -> String {
+pub(super) fn marking(packets: u32) -> String {
     format!("queue = \"{packets} packets\"\necn_threshold = \"{} packets\"\n", (packets / 3).max(2))
 }
 

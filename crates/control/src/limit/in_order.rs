@@ -1,0 +1,138 @@
+//! What a receive window leaves when data has to be delivered in order and some of it is lost.
+//!
+//! A segment that is lost K times in a row arrives no sooner than (1 + K) RTTs, less the way there, after it
+//! was sent first, and until then nothing behind it is delivered. With a window of W segments, segment m is
+//! not sent before segment m − W was delivered in order and the sender was told. With D_n the instant at
+//! which the sender knows that all segments up to n were delivered, in RTTs:
+//!
+//! ```text
+//!   D_m ≥ D_{m−W} + 1 + K_m                          K geometric: P(K ≥ k) = q^k, independent
+//!
+//!   for any h ≥ 1 and blocks of W + h segments that begin after n:  the last h segments m of a block have
+//!   m − W > n, D does not decrease, so
+//!
+//!   D_{n+W+h} ≥ D_n + 1 + max of h independent K
+//!
+//!                    W + h
+//!   rate  ≤  min  ─────────────  segments per RTT,    E max_h K = Σ_{k ≥ 1} 1 − (1 − q^k)^h
+//!             h   1 + E max_h K
+//! ```
+//! by the law of large numbers over the blocks, whose maxima are of different segments. q is the probability
+//! that all copies that are sent within one RTT are lost: with one copy on each path Π p_r. Who sends a
+//! segment twice over one path within one RTT may pass the bound.
+
+/// Window and losses of one connection.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InOrder {
+    /// Whole segments that fit the window.
+    pub segments: f64,
+    /// Payload of one, bits.
+    pub segment_bits: f64,
+    /// Least RTT of each path, s.
+    pub rtts_s: Vec<f64>,
+    /// Probability that a path loses a segment, each for itself; 0 where losses come in bursts, which bounds
+    /// nothing.
+    pub loss: Vec<f64>,
+}
+
+impl InOrder {
+    /// Most payload that is delivered in order over these paths, bit/s; infinite without paths, and where one
+    /// of them loses nothing.
+    pub fn most_bps(&self, paths: impl Iterator<Item = usize>) -> f64 {
+        let (mut rtt_s, mut all_lost) = (f64::INFINITY, 1.0);
+        for path in paths {
+            rtt_s = rtt_s.min(self.rtts_s[path]);
+            all_lost *= self.loss[path];
+        }
+        match rtt_s {
+            rtt if rtt > 0.0 && rtt.is_finite() && all_lost > 0.0 => {
+                segments_per_rtt(self.segments, all_lost) * self.segment_bits / rtt
+            }
+            _ => f64::INFINITY,
+        }
+    }
+}
+
+/// The bound above; W without loss.
+fn segments_per_rtt(window: f64, lost: f64) -> f64 {
+    if lost <= 0.0 || window < 1.0 {
+        return window;
+    }
+    let of = |h: f64| (window + h) / (1.0 + mean_of_most(h, lost));
+    // Longer blocks than the window say no more than these; in steps of 1/16 nothing is missed.
+    let mut h = 1.0;
+    let mut least = window;
+    while h <= window {
+        least = least.min(of(h.floor()));
+        h = (h * 1.0625).max(h + 1.0);
+    }
+    least
+}
+
+/// E max of `h` geometric numbers: the sum ends where a term is below 10⁻⁹.
+fn mean_of_most(h: f64, q: f64) -> f64 {
+    let mut sum = 0.0;
+    let mut power = q;
+    loop {
+        let term = -libm::expm1(h * libm::log1p(-power.min(1.0 - 1e-15)));
+        sum += term;
+        if term < 1e-9 {
+            return sum;
+        }
+        power *= q;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_model::random::{Domain, Stream};
+
+    use super::*;
+
+    /// One of two lost with q = 1/2: E K = q/(1 − q) = 1; E max of two = Σ 1 − (1 − 2^−k)² = Σ 2·2^−k − 4^−k =
+    /// 2 − 1/3.
+    #[test]
+    fn the_mean_of_the_most_losses_is_that_of_the_closed_form() {
+        assert!((mean_of_most(1.0, 0.5) - 1.0).abs() < 1e-8);
+        assert!((mean_of_most(2.0, 0.5) - 5.0 / 3.0).abs() < 1e-8);
+        assert!((mean_of_most(1.0, 0.1) - 1.0 / 9.0).abs() < 1e-8);
+    }
+
+    #[test]
+    fn without_loss_the_window_is_full_and_one_segment_is_one_per_try() {
+        assert_eq!(segments_per_rtt(44.0, 0.0), 44.0);
+        // W = 1, h = 1: 2/(1 + 1/9) = 1.8; the window itself is less.
+        assert_eq!(segments_per_rtt(1.0, 0.1), 1.0);
+        let bound =
+            InOrder { segments: 10.0, segment_bits: 1e4, rtts_s: vec![0.1, 0.05], loss: vec![0.0, 0.5] };
+        // A copy on the lossless path always comes through: the window alone bounds that.
+        let bounds = [vec![0], vec![0, 1], vec![]].map(|paths| bound.most_bps(paths.into_iter()));
+        assert_eq!(bounds, [f64::INFINITY; 3]);
+        let lossy = bound.most_bps([1].into_iter());
+        assert!(lossy < 10.0 * 1e4 / 0.05, "{lossy}");
+    }
+
+    /// The best transport there is: a window that opens at once, losses that are known after one RTT, no rate
+    /// to bound it: D_m = max(D_{m−1}, D_{m−W} + 1 + K_m). It stays below the bound, and not far below.
+    #[test]
+    fn the_best_transport_that_there_is_comes_near_the_bound_and_not_above() {
+        let mut draws = Stream::new(1, Domain::LinkLoss, 1);
+        for (window, q) in [(4, 0.1), (44, 0.01), (44, 0.1), (122, 0.1), (122, 0.01), (700, 0.05), (30, 0.5)]
+        {
+            let mut done = vec![0.0f64; window];
+            let n = 400_000;
+            let mut last = 0.0f64;
+            for m in 0..n {
+                let mut lost = 0.0;
+                while draws.uniform() < q {
+                    lost += 1.0;
+                }
+                last = last.max(done[m % window] + 1.0 + lost);
+                done[m % window] = last;
+            }
+            let (best, bound) = (n as f64 / last, segments_per_rtt(window as f64, q));
+            assert!(best < 1.005 * bound, "{window} {q}: {best} above {bound}");
+            assert!(best > 0.6 * bound, "{window} {q}: {best} far below {bound}");
+        }
+    }
+}
