@@ -10,6 +10,7 @@
 
 #include "balia.h"
 #include "bbr1.h"
+#include "bbr3.h"
 #include "coupled.h"
 #include "cubic.h"
 #include "cwa.h"
@@ -29,7 +30,8 @@
 #include "wvegas.h"
 
 #define MPCC_OWNERS(X) \
-	X(bbr1, BBR1)
+	X(bbr1, BBR1)       \
+	X(bbr3, BBR3)
 
 #define MPCC_CONTROLLERS(X) \
 	X(reno, RENO)       \

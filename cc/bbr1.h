@@ -17,6 +17,8 @@
  * one round the window is what is delivered; when the loss is repaired it is as before.
  *
  * Deviations
+ *   - pacing stays 1 percent below what the draft says, as in Linux: without that a rate that is measured too
+ *     high by noise leaves a queue of a BDP behind.
  *   - the first phase of PROBE_BW is drawn from a hash of the clock.
  *   - while PROBE_RTT lasts, and for the round after it, samples of rate count as limited by the application:
  *     the draft has the transport say so.
@@ -28,7 +30,10 @@
 
 #include "mpcc_model.h"
 
-#define BBR1_PARAMS(X)
+#define BBR1_PARAMS(X) \
+	X(BBR1_MARGIN, "margin", 1, 0, 20, 1, "", "percent by which pacing stays below BtlBw")
+enum { BBR1_PARAMS(MPCC_PARAM_ID) BBR1_PARAM_COUNT };
+enum { BBR1_PARAMS(MPCC_PARAM_DEFAULT) };
 
 #define BBR1_HIGH_GAIN     739U /* Q8: 2 / ln 2 = 2.885 */
 #define BBR1_DRAIN_GAIN    89U  /* Q8: ln 2 / 2 = 0.347 */
@@ -43,9 +48,6 @@
 #define BBR1_MIN_CWND      4U       /* packets */
 #define BBR1_INITIAL_CWND  10U      /* packets: RFC 6928 */
 #define BBR1_FIRST_RTT_US  1000U    /* us: where none is known */
-#define BBR1_SINGLE_BELOW  150000U  /* bytes/s: 1.2 Mbit/s, below that bursts are single packets */
-#define BBR1_PAIR_BELOW    3000000U /* bytes/s: 24 Mbit/s, below that they are of two */
-#define BBR1_BURST_MAX     65536U   /* bytes */
 
 enum bbr1_state { BBR1_STARTUP, BBR1_DRAIN, BBR1_PROBE_BW, BBR1_PROBE_RTT };
 
@@ -90,14 +92,9 @@ MPCC_INLINE u32 bbr1_pacing_gain(const struct bbr1 *b)
 /* gain * BtlBw * RTprop and 3 bursts, packets. */
 MPCC_INLINE u32 bbr1_inflight(const struct bbr1 *b, u64 pacing, u32 mss, u32 gain)
 {
-	u64 burst = pacing / 1000 < BBR1_BURST_MAX ? pacing / 1000 : BBR1_BURST_MAX;
-	u32 packets = pacing < BBR1_SINGLE_BELOW ? 1
-	              : pacing < BBR1_PAIR_BELOW ? 2
-	                                         : mpcc_max((u32)burst / mpcc_max(mss, 1), 2);
-
 	if (!b->rtt_us || !b->rate.value[0])
 		return BBR1_INITIAL_CWND;
-	return mpcc_pipe(b->rate.value[0], b->rtt_us, gain) + 3 * packets;
+	return mpcc_pipe(b->rate.value[0], b->rtt_us, gain) + 3 * mpcc_burst(pacing, mss);
 }
 
 MPCC_INLINE void bbr1_save_cwnd(struct bbr1 *b)
@@ -253,15 +250,16 @@ MPCC_INLINE void bbr1_control(struct mpcc_conn *conn, u32 self, const struct mpc
 	struct bbr1 *b = bbr1_area(area);
 	struct mpcc_subflow *sub = &conn->sub[self];
 	u64 before = sub->own.pacing_rate;
+	u32 margin = (u32)MPCC_PARAM(conn, BBR1_MARGIN);
 	u32 srtt = sub->srtt_us ? mpcc_rtt(sub) : BBR1_FIRST_RTT_US, begins;
 
 	if (event->flags & MPCC_STARTS) {
 		mpcc_pace(sub, (u32)mpcc_rate(mpcc_min(sub->cwnd, 1U << 16), srtt), BBR1_HIGH_GAIN,
-		          event->mss);
+		          margin, event->mss);
 	} else if (event->flags & MPCC_RESTARTS) {
 		b->idle = 1;
 		if (b->state == BBR1_PROBE_BW && b->rate.value[0])
-			mpcc_pace(sub, b->rate.value[0], MPCC_GAIN_ONE, event->mss);
+			mpcc_pace(sub, b->rate.value[0], MPCC_GAIN_ONE, margin, event->mss);
 	} else if (event->flags & MPCC_TIMED_OUT) {
 		bbr1_save_cwnd(b);
 		b->repairs = 1;
@@ -273,7 +271,7 @@ MPCC_INLINE void bbr1_control(struct mpcc_conn *conn, u32 self, const struct mpc
 		begins = bbr1_update_rate(b, event);
 		bbr1_advance(b, conn, self, sub, event, begins);
 		if (b->rate.value[0]) {
-			mpcc_pace(sub, b->rate.value[0], bbr1_pacing_gain(b), event->mss);
+			mpcc_pace(sub, b->rate.value[0], bbr1_pacing_gain(b), margin, event->mss);
 			if (b->full_rounds < BBR1_FULL_ROUNDS && sub->own.pacing_rate < before)
 				sub->own.pacing_rate = before;
 		}
