@@ -11,6 +11,7 @@
 #include "balia.h"
 #include "bbr1.h"
 #include "bbr3.h"
+#include "copa.h"
 #include "coupled.h"
 #include "cubic.h"
 #include "cwa.h"
@@ -26,12 +27,15 @@
 #include "mveno.h"
 #include "olia.h"
 #include "reno.h"
+#include "vivace.h"
 #include "westwood.h"
 #include "wvegas.h"
 
 #define MPCC_OWNERS(X) \
 	X(bbr1, BBR1)       \
-	X(bbr3, BBR3)
+	X(bbr3, BBR3)       \
+	X(copa, COPA)       \
+	X(vivace, VIVACE)
 
 #define MPCC_CONTROLLERS(X) \
 	X(reno, RENO)       \
