@@ -32,30 +32,30 @@
 #include "wvegas.h"
 
 #define MPCC_OWNERS(X) \
-	X(bbr1, BBR1)       \
-	X(bbr3, BBR3)       \
-	X(copa, COPA)       \
+	X(bbr1, BBR1)  \
+	X(bbr3, BBR3)  \
+	X(copa, COPA)  \
 	X(vivace, VIVACE)
 
-#define MPCC_CONTROLLERS(X) \
-	X(reno, RENO)       \
-	X(cubic, CUBIC)     \
-	X(dctcp, DCTCP)     \
+#define MPCC_CONTROLLERS(X)   \
+	X(reno, RENO)         \
+	X(cubic, CUBIC)       \
+	X(dctcp, DCTCP)       \
 	X(westwood, WESTWOOD) \
-	X(ewtcp, EWTCP)     \
-	X(coupled, COUPLED) \
-	X(lia, LIA)         \
-	X(olia, OLIA)       \
-	X(balia, BALIA)     \
-	X(dwc, DWC)         \
-	X(wvegas, WVEGAS)   \
-	X(mveno, MVENO)     \
-	X(ecmtcp, ECMTCP)   \
-	X(emreno, EMRENO)   \
-	X(eemptcp, EEMPTCP) \
-	X(dts, DTS)         \
-	X(edts, EDTS)       \
-	X(cwa, CWA)         \
+	X(ewtcp, EWTCP)       \
+	X(coupled, COUPLED)   \
+	X(lia, LIA)           \
+	X(olia, OLIA)         \
+	X(balia, BALIA)       \
+	X(dwc, DWC)           \
+	X(wvegas, WVEGAS)     \
+	X(mveno, MVENO)       \
+	X(ecmtcp, ECMTCP)     \
+	X(emreno, EMRENO)     \
+	X(eemptcp, EEMPTCP)   \
+	X(dts, DTS)           \
+	X(edts, EDTS)         \
+	X(cwa, CWA)           \
 	MPCC_OWNERS(X)
 
 #endif

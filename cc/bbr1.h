@@ -35,19 +35,19 @@
 enum { BBR1_PARAMS(MPCC_PARAM_ID) BBR1_PARAM_COUNT };
 enum { BBR1_PARAMS(MPCC_PARAM_DEFAULT) };
 
-#define BBR1_HIGH_GAIN     739U /* Q8: 2 / ln 2 = 2.885 */
-#define BBR1_DRAIN_GAIN    89U  /* Q8: ln 2 / 2 = 0.347 */
-#define BBR1_UP_GAIN       320U /* Q8: 5/4 */
-#define BBR1_DOWN_GAIN     192U /* Q8: 3/4 */
-#define BBR1_CWND_GAIN     512U /* Q8: 2 */
-#define BBR1_RATE_ROUNDS   10U
-#define BBR1_RTT_US        10000000U /* us: how long RTprop holds */
-#define BBR1_PROBE_RTT_US  200000U   /* us */
-#define BBR1_FULL_ROUNDS   3U
-#define BBR1_CYCLE         8U
-#define BBR1_MIN_CWND      4U       /* packets */
-#define BBR1_INITIAL_CWND  10U      /* packets: RFC 6928 */
-#define BBR1_FIRST_RTT_US  1000U    /* us: where none is known */
+#define BBR1_HIGH_GAIN    739U /* Q8: 2 / ln 2 = 2.885 */
+#define BBR1_DRAIN_GAIN   89U  /* Q8: ln 2 / 2 = 0.347 */
+#define BBR1_UP_GAIN      320U /* Q8: 5/4 */
+#define BBR1_DOWN_GAIN    192U /* Q8: 3/4 */
+#define BBR1_CWND_GAIN    512U /* Q8: 2 */
+#define BBR1_RATE_ROUNDS  10U
+#define BBR1_RTT_US       10000000U /* us: how long RTprop holds */
+#define BBR1_PROBE_RTT_US 200000U   /* us */
+#define BBR1_FULL_ROUNDS  3U
+#define BBR1_CYCLE        8U
+#define BBR1_MIN_CWND     4U    /* packets */
+#define BBR1_INITIAL_CWND 10U   /* packets: RFC 6928 */
+#define BBR1_FIRST_RTT_US 1000U /* us: where none is known */
 
 enum bbr1_state { BBR1_STARTUP, BBR1_DRAIN, BBR1_PROBE_BW, BBR1_PROBE_RTT };
 
@@ -67,26 +67,22 @@ struct bbr1 {
 	u32 state;                /* enum bbr1_state */
 	u32 phase;                /* of PROBE_BW, 0 .. 7 */
 	u32 full_rounds;          /* rounds without growth; 3 = the pipe was filled */
-	u32 probe_timed;          /* 1 = in flight has fallen to 4 in PROBE_RTT, 2 = and a round passed */
-	u32 repairs;              /* 1 = in recovery or after a timeout */
-	u32 conserves;            /* 1 = packet conservation */
-	u32 idle;                 /* 1 = restarted after idle, no ACK yet */
-	u32 limited;              /* 1 = limited_until holds */
+	u32 probe_timed; /* 1 = in flight has fallen to 4 in PROBE_RTT, 2 = and a round passed */
+	u32 repairs;     /* 1 = in recovery or after a timeout */
+	u32 conserves;   /* 1 = packet conservation */
+	u32 idle;        /* 1 = restarted after idle, no ACK yet */
+	u32 limited;     /* 1 = limited_until holds */
 };
 MPCC_AREA(bbr1);
 
 MPCC_INLINE u32 bbr1_pacing_gain(const struct bbr1 *b)
 {
-	switch (b->state) {
-	case BBR1_STARTUP:
-		return BBR1_HIGH_GAIN;
-	case BBR1_DRAIN:
-		return BBR1_DRAIN_GAIN;
-	case BBR1_PROBE_BW:
-		return b->phase == 0 ? BBR1_UP_GAIN : b->phase == 1 ? BBR1_DOWN_GAIN : MPCC_GAIN_ONE;
-	default:
-		return MPCC_GAIN_ONE;
-	}
+	u32 cycle = b->phase == 0 ? BBR1_UP_GAIN : b->phase == 1 ? BBR1_DOWN_GAIN : MPCC_GAIN_ONE;
+
+	return b->state == BBR1_STARTUP    ? BBR1_HIGH_GAIN
+	       : b->state == BBR1_DRAIN    ? BBR1_DRAIN_GAIN
+	       : b->state == BBR1_PROBE_BW ? cycle
+	                                   : MPCC_GAIN_ONE;
 }
 
 /* gain * BtlBw * RTprop and 3 bursts, packets. */
@@ -113,7 +109,8 @@ MPCC_INLINE void bbr1_probe_bw(struct bbr1 *b, u32 now, u32 phase)
 /* BtlBw, and whether the pipe is full. */
 MPCC_INLINE u32 bbr1_update_rate(struct bbr1 *b, const struct mpcc_event *event)
 {
-	u32 rate = mpcc_sampled_rate(event), begins = mpcc_round_by_delivery(&b->round_until, event);
+	u32 rate = mpcc_sampled_rate(event),
+	    begins = mpcc_round_by_delivery(&b->round_until, event);
 	u32 limited;
 
 	if (b->limited && event->acked && !mpcc_after(b->limited_until, event->prior_delivered))
@@ -140,8 +137,9 @@ MPCC_INLINE u32 bbr1_phase_ends(const struct bbr1 *b, const struct mpcc_event *e
 	u32 lasted = now - b->phase_at > b->rtt_us;
 
 	if (b->phase == 0) /* until it has filled what it asked for */
-		return lasted && (event->lost || event->prior_in_flight >= bbr1_inflight(b, pacing, event->mss,
-		                                                                         BBR1_UP_GAIN));
+		return lasted &&
+		       (event->lost || event->prior_in_flight >=
+		                               bbr1_inflight(b, pacing, event->mss, BBR1_UP_GAIN));
 	if (b->phase == 1) /* until the queue of phase 0 is gone */
 		return lasted || event->prior_in_flight <=
 		                         bbr1_inflight(b, pacing, event->mss, MPCC_GAIN_ONE);
@@ -200,7 +198,8 @@ MPCC_INLINE void bbr1_advance(struct bbr1 *b, const struct mpcc_conn *conn, u32 
 }
 
 /* What losses do to the window. */
-MPCC_INLINE void bbr1_repair(struct bbr1 *b, struct mpcc_subflow *sub, const struct mpcc_event *event)
+MPCC_INLINE void bbr1_repair(struct bbr1 *b, struct mpcc_subflow *sub,
+                             const struct mpcc_event *event)
 {
 	u32 repairs = (sub->flags & (MPCC_RECOVERY | MPCC_LOSS)) != 0;
 
@@ -288,7 +287,8 @@ static const struct mpcc_ops mpcc_ops_bbr1 = {
 	.name = "bbr1",
 	.title = "BBRv1",
 	.paper = "Cardwell et al., ACM Queue 14(5), 2016",
-	.summary = "paces at the bandwidth that it measures, with two BDP in flight at most, uncoupled",
+	.summary = "paces at the bandwidth that it measures, with two BDP in flight at most, "
+		   "uncoupled",
 	.confidence = "L",
 	.capabilities = mpcc_capabilities_bbr1,
 	.min_cwnd = 1,

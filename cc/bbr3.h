@@ -29,8 +29,8 @@
 #include "bbr3_model.h"
 
 /* The cycle DOWN, CRUISE, REFILL, UP. */
-MPCC_INLINE void bbr3_cycle(struct mpcc_conn *conn, u32 self, struct bbr3 *b, const struct mpcc_event *event,
-                            u32 begins)
+MPCC_INLINE void bbr3_cycle(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
+                            const struct mpcc_event *event, u32 begins)
 {
 	u32 waited = (u32)conn->now_us - b->phase_at > b->wait_us ||
 	             b->rounds >= mpcc_min(bbr3_target(b), BBR3_RENO_ROUNDS);
@@ -71,7 +71,8 @@ MPCC_INLINE void bbr3_save_cwnd(struct bbr3 *b)
 /* The least window of PROBE_RTT: half of the BDP, at least 4 packets. */
 MPCC_INLINE u32 bbr3_probe_cwnd(const struct bbr3 *b)
 {
-	return mpcc_max(bbr3_inflight(b, bbr3_rate(b), bbr3_window_gain(BBR3_PROBE_RTT)), BBR3_MIN_CWND);
+	return mpcc_max(bbr3_inflight(b, bbr3_rate(b), bbr3_window_gain(BBR3_PROBE_RTT)),
+	                BBR3_MIN_CWND);
 }
 
 MPCC_INLINE void bbr3_probe_rtt(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
@@ -129,14 +130,16 @@ MPCC_INLINE void bbr3_watch_rtt(struct mpcc_conn *conn, u32 self, struct bbr3 *b
 	b->idle = 0;
 }
 
-MPCC_INLINE void bbr3_startup(struct mpcc_conn *conn, u32 self, struct bbr3 *b, const struct mpcc_event *event,
-                              u32 begins)
+MPCC_INLINE void bbr3_startup(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
+                              const struct mpcc_event *event, u32 begins)
 {
 	u32 lost = b->lost > bbr3_part(event->delivered + b->lost, MPCC_PARAM(conn, BBR3_LOSS));
 
-	if (b->state == BBR3_STARTUP && begins && b->repairs && lost && b->loss_events >= BBR3_FULL_LOSSES) {
+	if (b->state == BBR3_STARTUP && begins && b->repairs && lost &&
+	    b->loss_events >= BBR3_FULL_LOSSES) {
 		b->filled = 1;
-		b->long_cwnd = mpcc_max(bbr3_inflight(b, bbr3_max_rate(b), MPCC_GAIN_ONE), b->latest_cwnd);
+		b->long_cwnd =
+			mpcc_max(bbr3_inflight(b, bbr3_max_rate(b), MPCC_GAIN_ONE), b->latest_cwnd);
 	}
 	if (b->state == BBR3_STARTUP && b->filled)
 		b->state = BBR3_DRAIN;
@@ -145,10 +148,12 @@ MPCC_INLINE void bbr3_startup(struct mpcc_conn *conn, u32 self, struct bbr3 *b, 
 		bbr3_down(conn, self, b, event);
 }
 
-MPCC_INLINE void bbr3_set_cwnd(struct mpcc_conn *conn, u32 self, struct bbr3 *b, const struct mpcc_event *event)
+MPCC_INLINE void bbr3_set_cwnd(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
+                               const struct mpcc_event *event)
 {
 	struct mpcc_subflow *sub = &conn->sub[self];
-	u32 repairs = (sub->flags & (MPCC_RECOVERY | MPCC_LOSS)) != 0, bound = BBR3_NONE, most, grown;
+	u32 repairs = (sub->flags & (MPCC_RECOVERY | MPCC_LOSS)) != 0, bound = BBR3_NONE, most,
+	    grown;
 
 	if (repairs && !b->repairs)
 		bbr3_save_cwnd(b);
@@ -157,8 +162,10 @@ MPCC_INLINE void bbr3_set_cwnd(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
 		sub->cwnd = mpcc_max(sub->cwnd, b->saved_cwnd);
 	b->repairs = (unsigned char)repairs;
 
-	most = bbr3_inflight(b, bbr3_rate(b), bbr3_window_gain(b->state)) + mpcc_max(b->extra[0], b->extra[1]);
-	most = mpcc_max(mpcc_max(most, 3 * mpcc_burst(sub->own.pacing_rate, event->mss)), BBR3_MIN_CWND);
+	most = bbr3_inflight(b, bbr3_rate(b), bbr3_window_gain(b->state)) +
+	       mpcc_max(b->extra[0], b->extra[1]);
+	most = mpcc_max(mpcc_max(most, 3 * mpcc_burst(sub->own.pacing_rate, event->mss)),
+	                BBR3_MIN_CWND);
 	most += b->state == BBR3_UP ? 2 : 0;
 	grown = mpcc_add_saturating(sub->cwnd, event->acked);
 	if (b->filled)
@@ -175,7 +182,8 @@ MPCC_INLINE void bbr3_set_cwnd(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
 	sub->cwnd = mpcc_min(mpcc_max(sub->cwnd, BBR3_MIN_CWND), bound);
 }
 
-MPCC_INLINE void bbr3_ack(struct mpcc_conn *conn, u32 self, struct bbr3 *b, const struct mpcc_event *event)
+MPCC_INLINE void bbr3_ack(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
+                          const struct mpcc_event *event)
 {
 	struct mpcc_subflow *sub = &conn->sub[self];
 	u32 begins = mpcc_round_by_delivery(&b->round_until, event), limited;

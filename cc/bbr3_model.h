@@ -8,10 +8,11 @@
 
 #include "mpcc_model.h"
 
-#define BBR3_PARAMS(X)                                                                  \
+#define BBR3_PARAMS(X)                                                                       \
 	X(BBR3_LOSS, "loss", 20, 1, 500, BBR3_SCALE, "", "part of a round that may be lost") \
-	X(BBR3_BETA, "beta", 700, 100, 990, BBR3_SCALE, "", "part kept where more is lost") \
-	X(BBR3_HEADROOM, "headroom", 150, 0, 900, BBR3_SCALE, "", "part of the window left to others")
+	X(BBR3_BETA, "beta", 700, 100, 990, BBR3_SCALE, "", "part kept where more is lost")  \
+	X(BBR3_HEADROOM, "headroom", 150, 0, 900, BBR3_SCALE, "",                            \
+	  "part of the window left to others")
 #define BBR3_SCALE 1000
 enum { BBR3_PARAMS(MPCC_PARAM_ID) BBR3_PARAM_COUNT };
 enum { BBR3_PARAMS(MPCC_PARAM_DEFAULT) };
@@ -25,21 +26,32 @@ enum { BBR3_PARAMS(MPCC_PARAM_DEFAULT) };
 #define BBR3_WAIT_MORE_US 1000000U    /* us: random part of it */
 #define BBR3_RENO_ROUNDS  63U         /* most rounds between them */
 #define BBR3_FULL_ROUNDS  3U
-#define BBR3_FULL_LOSSES  6U          /* events in a round that end STARTUP */
-#define BBR3_MIN_CWND     4U          /* packets */
-#define BBR3_INITIAL_CWND 10U         /* packets */
-#define BBR3_FIRST_RTT_US 1000U       /* us: where none is known */
+#define BBR3_FULL_LOSSES  6U    /* events in a round that end STARTUP */
+#define BBR3_MIN_CWND     4U    /* packets */
+#define BBR3_INITIAL_CWND 10U   /* packets */
+#define BBR3_FIRST_RTT_US 1000U /* us: where none is known */
 #define BBR3_BIN_ROUNDS   5U
 
-enum bbr3_state { BBR3_STARTUP, BBR3_DRAIN, BBR3_DOWN, BBR3_CRUISE, BBR3_REFILL, BBR3_UP, BBR3_PROBE_RTT };
+enum bbr3_state {
+	BBR3_STARTUP,
+	BBR3_DRAIN,
+	BBR3_DOWN,
+	BBR3_CRUISE,
+	BBR3_REFILL,
+	BBR3_UP,
+	BBR3_PROBE_RTT
+};
 /* Which probe the ACKs that come now are of. */
 enum bbr3_acks { BBR3_ACKS_NONE, BBR3_ACKS_STARTING, BBR3_ACKS_FEEDBACK, BBR3_ACKS_STOPPING };
 
 /* Q8: pacing and window gains by state. */
 MPCC_INLINE u32 bbr3_gain(u32 state)
 {
-	return state == BBR3_STARTUP ? 709 : state == BBR3_DRAIN ? 128 : state == BBR3_DOWN ? 230
-	       : state == BBR3_UP ? 320 : MPCC_GAIN_ONE;
+	return state == BBR3_STARTUP ? 709
+	       : state == BBR3_DRAIN ? 128
+	       : state == BBR3_DOWN  ? 230
+	       : state == BBR3_UP    ? 320
+	                             : MPCC_GAIN_ONE;
 }
 
 MPCC_INLINE u32 bbr3_window_gain(u32 state)
@@ -48,18 +60,21 @@ MPCC_INLINE u32 bbr3_window_gain(u32 state)
 }
 
 struct bbr3 {
-	u32 rate[2];              /* Q24 packets/us: largest of this cycle, of the last */
-	u32 short_rate, latest_rate, full_rate;          /* Q24 packets/us */
-	u32 long_cwnd, short_cwnd, latest_cwnd;          /* packets in flight; BBR3_NONE = no bound */
-	u32 rtt_us, rtt_at, recent_rtt_us, recent_at;    /* us: min RTT of 10 s, of 5 s, and when seen */
-	u32 phase_at, wait_us, probe_end;                /* us */
-	u32 round_until, loss_until, limited_until;      /* packets delivered */
-	u32 up_every, up_acks;                           /* packets: the long-term window grows by one */
-	u32 lost, loss_events;                           /* in this round */
-	u32 saved_cwnd, cwnd;                            /* packets: before a repair or PROBE_RTT; as left */
-	u32 extra_at, extra_acked, extra[2];             /* us, packets: aggregation */
-	unsigned char state, acks, up_rounds, full_rounds, rounds, extra_rounds; /* rounds since the last probe */
-	unsigned char filled, full_now, repairs, lossy, samples, timed, idle, limited; /* 0 or 1; timed 2 = a round */
+	u32 rate[2]; /* Q24 packets/us: largest of this cycle, of the last */
+	u32 short_rate, latest_rate, full_rate; /* Q24 packets/us */
+	u32 long_cwnd, short_cwnd, latest_cwnd; /* packets in flight; BBR3_NONE = no bound */
+	u32 rtt_us, rtt_at, recent_rtt_us,
+		recent_at;                          /* us: min RTT of 10 s, of 5 s, and when seen */
+	u32 phase_at, wait_us, probe_end;           /* us */
+	u32 round_until, loss_until, limited_until; /* packets delivered */
+	u32 up_every, up_acks;                      /* packets: the long-term window grows by one */
+	u32 lost, loss_events;                      /* in this round */
+	u32 saved_cwnd, cwnd;                /* packets: before a repair or PROBE_RTT; as left */
+	u32 extra_at, extra_acked, extra[2]; /* us, packets: aggregation */
+	unsigned char state, acks, up_rounds, full_rounds, rounds,
+		extra_rounds; /* rounds since the last probe */
+	unsigned char filled, full_now, repairs, lossy, samples, timed, idle,
+		limited; /* 0 or 1; timed 2 = a round */
 };
 MPCC_AREA(bbr3);
 
@@ -93,8 +108,9 @@ MPCC_INLINE u32 bbr3_with_headroom(const struct mpcc_conn *conn, const struct bb
 {
 	u32 room = mpcc_max(bbr3_part(b->long_cwnd, MPCC_PARAM(conn, BBR3_HEADROOM)), 1);
 
-	return b->long_cwnd == BBR3_NONE ? BBR3_NONE : mpcc_max(b->long_cwnd - mpcc_min(room, b->long_cwnd),
-	                                                        BBR3_MIN_CWND);
+	return b->long_cwnd == BBR3_NONE
+	               ? BBR3_NONE
+	               : mpcc_max(b->long_cwnd - mpcc_min(room, b->long_cwnd), BBR3_MIN_CWND);
 }
 
 MPCC_INLINE void bbr3_no_short_term(struct bbr3 *b)
@@ -110,7 +126,8 @@ MPCC_INLINE void bbr3_seek_full(struct bbr3 *b, u32 rate)
 	b->full_rounds = b->full_now = 0;
 }
 
-MPCC_INLINE void bbr3_down(struct mpcc_conn *conn, u32 self, struct bbr3 *b, const struct mpcc_event *event)
+MPCC_INLINE void bbr3_down(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
+                           const struct mpcc_event *event)
 {
 	bbr3_no_short_term(b);
 	b->up_every = BBR3_NONE;
@@ -141,7 +158,8 @@ MPCC_INLINE void bbr3_learn(struct mpcc_conn *conn, struct bbr3 *b, const struct
 	b->latest_cwnd = mpcc_max(b->latest_cwnd, event->delivered);
 	b->lossy |= event->lost > 0;
 	if (mpcc_round_by_delivery(&b->loss_until, event)) {
-		if (b->lossy && b->state != BBR3_STARTUP && b->state != BBR3_REFILL && b->state != BBR3_UP) {
+		if (b->lossy && b->state != BBR3_STARTUP && b->state != BBR3_REFILL &&
+		    b->state != BBR3_UP) {
 			s32 beta = MPCC_PARAM(conn, BBR3_BETA);
 
 			if (b->short_rate == BBR3_NONE)
@@ -183,8 +201,8 @@ MPCC_INLINE void bbr3_aggregate(struct bbr3 *b, const struct mpcc_event *event, 
 }
 
 /* The long-term window, and what too many losses do to it. */
-MPCC_INLINE void bbr3_bound(struct mpcc_conn *conn, u32 self, struct bbr3 *b, const struct mpcc_event *event,
-                            u32 begins, u32 limited)
+MPCC_INLINE void bbr3_bound(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
+                            const struct mpcc_event *event, u32 begins, u32 limited)
 {
 	u32 was = event->delivered + b->lost;
 
@@ -202,7 +220,8 @@ MPCC_INLINE void bbr3_bound(struct mpcc_conn *conn, u32 self, struct bbr3 *b, co
 			return;
 		b->samples = 0;
 		if (!limited)
-			b->long_cwnd = mpcc_max(was, bbr3_part(bbr3_target(b), MPCC_PARAM(conn, BBR3_BETA)));
+			b->long_cwnd = mpcc_max(
+				was, bbr3_part(bbr3_target(b), MPCC_PARAM(conn, BBR3_BETA)));
 		if (b->state == BBR3_UP)
 			bbr3_down(conn, self, b, event);
 		return;
@@ -212,6 +231,7 @@ MPCC_INLINE void bbr3_bound(struct mpcc_conn *conn, u32 self, struct bbr3 *b, co
 	b->long_cwnd = mpcc_max(b->long_cwnd, was);
 	if (b->state != BBR3_UP || !(event->flags & MPCC_CWND_LIMITED) || b->cwnd < b->long_cwnd)
 		return;
+	b->up_every = mpcc_max(b->up_every, 1);
 	b->up_acks += event->acked;
 	if (b->up_acks >= b->up_every) {
 		b->long_cwnd = mpcc_min(b->long_cwnd + b->up_acks / b->up_every, MPCC_CWND_MAX);

@@ -11,10 +11,12 @@
  *   + while the rate is below its target, - above it       pacing: 2 w / standing RTT
  *   velocity v: 1; from the third round in one direction on doubled each round; 1 after a turn
  *   slow start: w + 1 per ACK until the rate is above its target
- *   competitive: d has not been below (max RTT of 4 srtt - min RTT) / 10 for 5 srtt; then 1/delta grows by 1
+ *   competitive: d has not been below (max RTT of 4 srtt - min RTT) / 10 for 10 srtt; then 1/delta grows by 1
  *   per round, and is halved after a round with losses; otherwise delta is its default
  *
  * Deviations
+ *   - the queue has 10 RTTs to become short, not 5: a swing of Copa itself takes 5, so that two Copas that are
+ *     not in step would take each other for others.
  *   - a loss ends slow start; a timeout begins it again, at two packets. The paper names neither.
  *   - v is held where a round would change the window by more than the window.
  *   - nothing grows while something else than the window is the limit.
@@ -24,22 +26,22 @@
 
 #include "mpcc_model.h"
 
-#define COPA_PARAMS(X)                                                                      \
+#define COPA_PARAMS(X)                                                                        \
 	X(COPA_DELTA, "delta", 500, 10, 1000, COPA_SCALE, "", "packets to queue are 1/delta") \
-	X(COPA_COMPETE, "competitive", 1, 0, 1, 1, "off=0 on=1",                            \
+	X(COPA_COMPETE, "competitive", 1, 0, 1, 1, "off=0 on=1",                              \
 	  "answer to flows that fill the queue by a smaller delta")
 #define COPA_SCALE 1000
 enum { COPA_PARAMS(MPCC_PARAM_ID) COPA_PARAM_COUNT };
 enum { COPA_PARAMS(MPCC_PARAM_DEFAULT) };
 
-#define COPA_MIN_CWND    2U        /* packets */
+#define COPA_MIN_CWND    2U         /* packets */
 #define COPA_INVERSE_MAX (1U << 18) /* Q8: 1/delta = 1024 */
-#define COPA_MIN_RTT_US  10000000U /* us: how long the min RTT holds */
-#define COPA_PACING_GAIN 512U      /* Q8: 2 */
-#define COPA_CALM_RTTS   5U        /* without a short queue: others fill it */
-#define COPA_MAX_RTTS    4U        /* over which the max RTT is taken */
-#define COPA_SAME_ROUNDS 3U        /* in one direction before v doubles */
-#define COPA_WINDOW_BITS 16        /* Q16 packets */
+#define COPA_MIN_RTT_US  10000000U  /* us: how long the min RTT holds */
+#define COPA_PACING_GAIN 512U       /* Q8: 2 */
+#define COPA_CALM_RTTS   10U        /* without a short queue: others fill it */
+#define COPA_MAX_RTTS    4U         /* over which the max RTT is taken */
+#define COPA_SAME_ROUNDS 3U         /* in one direction before v doubles */
+#define COPA_WINDOW_BITS 16         /* Q16 packets */
 
 enum copa_direction { COPA_NEITHER, COPA_UP, COPA_DOWN };
 
@@ -70,8 +72,10 @@ MPCC_INLINE u32 copa_below_target(const struct copa *c, u32 cwnd, u32 standing, 
 /* Once per round: velocity and delta. */
 MPCC_INLINE void copa_round(const struct mpcc_conn *conn, struct copa *c, u32 cwnd)
 {
-	u32 direction = cwnd > c->round_cwnd ? COPA_UP : cwnd < c->round_cwnd ? COPA_DOWN : COPA_NEITHER;
-	u32 most = mpcc_max((cwnd << MPCC_GAIN_BITS) / c->inverse, 1); /* delta w */
+	u32 direction = cwnd > c->round_cwnd   ? COPA_UP
+	                : cwnd < c->round_cwnd ? COPA_DOWN
+	                                       : COPA_NEITHER;
+	u32 most = mpcc_max((cwnd << MPCC_GAIN_BITS) / mpcc_max(c->inverse, 1), 1); /* delta w */
 
 	if (direction == COPA_NEITHER || direction != c->direction) {
 		c->velocity = 1;
@@ -107,10 +111,11 @@ MPCC_INLINE void copa_observe(const struct mpcc_conn *conn, u32 self, struct cop
 	c->competes = MPCC_PARAM(conn, COPA_COMPETE) && now - c->calm_at > COPA_CALM_RTTS * srtt;
 }
 
-MPCC_INLINE void copa_ack(struct mpcc_conn *conn, u32 self, struct copa *c, const struct mpcc_event *event)
+MPCC_INLINE void copa_ack(struct mpcc_conn *conn, u32 self, struct copa *c,
+                          const struct mpcc_event *event)
 {
-	struct mpcc_subflow *sub = &conn->sub[self];
-	u32 acked = mpcc_min(event->acked, MPCC_CWND_MAX), cwnd = (u32)(c->window >> COPA_WINDOW_BITS);
+	u32 acked = mpcc_min(event->acked, MPCC_CWND_MAX),
+	    cwnd = (u32)(c->window >> COPA_WINDOW_BITS);
 	u32 rtt = mpcc_min(event->rtt_us, MPCC_RTT_MAX_US), standing, below;
 	u64 step, all = (u64)acked << COPA_WINDOW_BITS;
 
@@ -131,7 +136,8 @@ MPCC_INLINE void copa_ack(struct mpcc_conn *conn, u32 self, struct copa *c, cons
 	} else {
 		c->slow_start = 0;
 		/*   acked * v / (delta * w)   */
-		step = ((u64)acked * c->velocity * c->inverse << (COPA_WINDOW_BITS - MPCC_GAIN_BITS)) /
+		step = ((u64)acked * c->velocity * c->inverse
+		        << (COPA_WINDOW_BITS - MPCC_GAIN_BITS)) /
 		       mpcc_max(cwnd, 1);
 		step = step < all ? step : all;
 	}
@@ -171,8 +177,8 @@ MPCC_INLINE void copa_control(struct mpcc_conn *conn, u32 self, const struct mpc
 	if (standing > MPCC_RTT_MAX_US)
 		standing = sub->srtt_us;
 	if (standing)
-		mpcc_pace(sub, (u32)mpcc_rate(sub->cwnd, mpcc_max(standing, 256)), COPA_PACING_GAIN, 0,
-		          event->mss);
+		mpcc_pace(sub, (u32)mpcc_rate(sub->cwnd, mpcc_max(standing, 256)), COPA_PACING_GAIN,
+		          0, event->mss);
 }
 
 MPCC_CAPABILITIES(copa, MPCC_UNCOUPLED | MPCC_READS_DELAY | MPCC_OWNS_WINDOW);

@@ -103,7 +103,7 @@ MPCC_INLINE u32 mpcc_pipe(u32 rate, u32 time_us, u32 gain)
 	return packets < MPCC_CWND_MAX ? (u32)packets : MPCC_CWND_MAX;
 }
 
-/* What the kernel sends at once at this pacing rate, packets: what lasts 1 ms, at most 64 KiB; 1 or 2 below. */
+/* What the kernel sends at once at a pacing rate, packets: 1, 2, or what lasts 1 ms, at most 64 KiB. */
 MPCC_INLINE u32 mpcc_burst(u64 bytes_per_s, u32 mss)
 {
 	enum { SINGLE_BELOW = 150000, PAIR_BELOW = 3000000, MOST = 65536, PER_S = 1000 };
@@ -118,7 +118,8 @@ MPCC_INLINE u32 mpcc_burst(u64 bytes_per_s, u32 mss)
  * A number from 0 to below n that looks random: where flows shall not act in step. The same events give the
  * same number.
  */
-MPCC_INLINE u32 mpcc_noise(const struct mpcc_conn *conn, u32 self, const struct mpcc_event *event, u32 n)
+MPCC_INLINE u32 mpcc_noise(const struct mpcc_conn *conn, u32 self, const struct mpcc_event *event,
+                           u32 n)
 {
 	/* Two rounds of multiply and fold; the factors are odd, which is all that matters here. */
 	u64 mixed = (conn->now_us * 8 + self + ((u64)event->total_delivered << 40)) *

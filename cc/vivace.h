@@ -29,14 +29,14 @@
 
 #include "mpcc_model.h"
 
-#define VIVACE_PARAMS(X)                                                                          \
-	X(VIVACE_B, "b", 900, 0, 10000, 1, "", "weight of a growing RTT in the utility")          \
+#define VIVACE_PARAMS(X)                                                                 \
+	X(VIVACE_B, "b", 900, 0, 10000, 1, "", "weight of a growing RTT in the utility") \
 	X(VIVACE_C, "c", 1135, 0, 100000, VIVACE_SCALE, "", "weight of losses in the utility")
 #define VIVACE_SCALE 100
 enum { VIVACE_PARAMS(MPCC_PARAM_ID) VIVACE_PARAM_COUNT };
 enum { VIVACE_PARAMS(MPCC_PARAM_DEFAULT) };
 
-#define VIVACE_BITS         16          /* Q16: gradients, losses, utilities */
+#define VIVACE_BITS         16 /* Q16: gradients, losses, utilities */
 #define VIVACE_ONE          (1 << VIVACE_BITS)
 #define VIVACE_RATE_MIN     64U         /* kbit/s */
 #define VIVACE_RATE_MAX     1000000000U /* kbit/s: 1 Tbit/s */
@@ -51,8 +51,8 @@ enum { VIVACE_PARAMS(MPCC_PARAM_DEFAULT) };
 enum vivace_phase { VIVACE_FIRST, VIVACE_SECOND, VIVACE_WAIT };
 
 struct vivace {
-	s64 utility;          /* Q16: of the last step of the start */
-	u64 rtt_sum[2];       /* us: of the interval's first and second half */
+	s64 utility;    /* Q16: of the last step of the start */
+	u64 rtt_sum[2]; /* us: of the interval's first and second half */
 	u32 rtt_count[2];
 	s32 slope[2];         /* Q16: d RTT / d T of the two intervals */
 	u32 loss[2];          /* Q16: part lost */
@@ -67,7 +67,8 @@ struct vivace {
 	unsigned char phase;  /* enum vivace_phase: what is sent */
 	unsigned char heard;  /* intervals whose ACKs are complete */
 	unsigned char starts; /* 1 = r doubles; 2 = and there is a utility to compare with */
-	unsigned char down_first, fell, limited; /* 0 or 1: order; last step was down; lack of data */
+	unsigned char down_first, fell,
+		limited; /* 0 or 1: order; last step was down; lack of data */
 };
 MPCC_AREA(vivace);
 
@@ -83,16 +84,18 @@ MPCC_INLINE u32 vivace_tenth(u32 kbit)
 		octave = k + 1;
 	}
 	/* down to the next octave by as much as the rate lies above this one */
-	return (u32)(value - (value * (VIVACE_ONE - VIVACE_OCTAVE) >> VIVACE_BITS) * (kbit - (1U << octave)) /
-	                             (1U << octave));
+	return (u32)(value - (value * (VIVACE_ONE - VIVACE_OCTAVE) >> VIVACE_BITS) *
+	                             (kbit - (1U << octave)) / (1U << octave));
 }
 
 /* b * slope + c * loss, Q16: what the utility of 1 Mbit/s loses. */
 MPCC_INLINE s64 vivace_cost(const struct mpcc_conn *conn, const struct vivace *v, u32 k)
 {
-	u64 loss = (u64)MPCC_PARAM(conn, VIVACE_C) * v->loss[k & 1] / VIVACE_SCALE;
+	u64 loss = (u64)MPCC_PARAM(conn, VIVACE_C) * mpcc_min(v->loss[k & 1], VIVACE_ONE);
+	s64 slope = v->slope[k & 1];
 
-	return (s64)MPCC_PARAM(conn, VIVACE_B) * v->slope[k & 1] + (s64)loss;
+	slope = slope > VIVACE_ONE ? VIVACE_ONE : slope < -VIVACE_ONE ? -VIVACE_ONE : slope;
+	return (s64)MPCC_PARAM(conn, VIVACE_B) * slope + (s64)(loss / VIVACE_SCALE);
 }
 
 /* The ACKs of interval k are complete. */
@@ -181,7 +184,8 @@ MPCC_INLINE void vivace_step(const struct mpcc_conn *conn, struct vivace *v)
 }
 
 /* Gives the ACK to the interval that its packet was sent in. */
-MPCC_INLINE void vivace_hear(struct mpcc_conn *conn, struct vivace *v, const struct mpcc_event *event)
+MPCC_INLINE void vivace_hear(struct mpcc_conn *conn, struct vivace *v,
+                             const struct mpcc_event *event)
 {
 	u32 sent = event->prior_delivered, second;
 
@@ -189,7 +193,8 @@ MPCC_INLINE void vivace_hear(struct mpcc_conn *conn, struct vivace *v, const str
 		return;
 	if (!v->heard && v->phase > VIVACE_FIRST && !mpcc_after(v->until[0], sent))
 		vivace_close(v, 0);
-	if (v->heard == 1 && v->phase == VIVACE_WAIT && !v->starts && !mpcc_after(v->until[1], sent))
+	if (v->heard == 1 && v->phase == VIVACE_WAIT && !v->starts &&
+	    !mpcc_after(v->until[1], sent))
 		vivace_close(v, 1);
 	if (!v->acked)
 		v->acked_at = (u32)conn->now_us;
@@ -203,16 +208,17 @@ MPCC_INLINE void vivace_hear(struct mpcc_conn *conn, struct vivace *v, const str
 	}
 }
 
-MPCC_INLINE void vivace_ack(struct mpcc_conn *conn, u32 self, struct vivace *v, const struct mpcc_event *event)
+MPCC_INLINE void vivace_ack(struct mpcc_conn *conn, u32 self, struct vivace *v,
+                            const struct mpcc_event *event)
 {
 	u32 now = (u32)conn->now_us, sends = v->phase == VIVACE_FIRST ? v->from : v->until[0];
 
 	vivace_hear(conn, v, event);
 	if (v->phase != VIVACE_WAIT && now - v->begun_at >= v->length_us &&
 	    event->total_delivered - sends >= VIVACE_LEAST) {
-		v->until[v->phase] = event->total_delivered;
+		v->until[v->phase & 1] = event->total_delivered;
 		v->begun_at = now;
-		v->phase = v->starts ? VIVACE_WAIT : (unsigned char)(v->phase + 1);
+		v->phase = v->starts || v->phase ? VIVACE_WAIT : VIVACE_SECOND;
 	}
 	if (v->phase != VIVACE_WAIT || v->heard < (v->starts ? 1 : 2))
 		return;
@@ -230,14 +236,15 @@ MPCC_INLINE void vivace_control(struct mpcc_conn *conn, u32 self, const struct m
 {
 	struct vivace *v = vivace_area(area);
 	struct mpcc_subflow *sub = &conn->sub[self];
-	u32 srtt = sub->srtt_us ? mpcc_rtt(sub) : VIVACE_FIRST_RTT_US, mss = mpcc_clamp(event->mss, 1, 65536);
+	u32 srtt = sub->srtt_us ? mpcc_rtt(sub) : VIVACE_FIRST_RTT_US,
+	    mss = mpcc_clamp(event->mss, 1, 65536);
 	u64 rate;
 
 	if (event->flags & MPCC_STARTS) {
 		/* the initial window in an RTT */
 		rate = (u64)mpcc_min(sub->cwnd, MPCC_CWND_MAX) * mss * 8000 / srtt;
-		v->rate = mpcc_clamp(rate < VIVACE_RATE_MAX ? (u32)rate : VIVACE_RATE_MAX, VIVACE_RATE_MIN,
-		                     VIVACE_RATE_MAX);
+		v->rate = mpcc_clamp(rate < VIVACE_RATE_MAX ? (u32)rate : VIVACE_RATE_MAX,
+		                     VIVACE_RATE_MIN, VIVACE_RATE_MAX);
 		v->starts = 1;
 		vivace_begin(conn, self, v, event);
 	} else if (event->flags & (MPCC_RESTARTS | MPCC_TIMED_OUT)) {
@@ -255,8 +262,8 @@ MPCC_INLINE void vivace_control(struct mpcc_conn *conn, u32 self, const struct m
 		rate = rate * (v->phase == v->down_first ? 21 : 19) / 20;
 	rate *= 125; /* bytes/s */
 	sub->own.pacing_rate = rate;
-	/* 2 r RTT */
-	sub->cwnd = mpcc_clamp((u32)(2 * rate / mss * srtt / MPCC_US_PER_S) + VIVACE_SPARE, 1, MPCC_CWND_MAX);
+	rate = 2 * rate / mss * srtt / MPCC_US_PER_S + VIVACE_SPARE;
+	sub->cwnd = rate < MPCC_CWND_MAX ? (u32)rate : MPCC_CWND_MAX;
 	sub->ssthresh = sub->cwnd;
 }
 
@@ -266,7 +273,8 @@ static const struct mpcc_ops mpcc_ops_vivace = {
 	.name = "vivace",
 	.title = "Vivace",
 	.paper = "Dong et al., NSDI 2018",
-	.summary = "tries a little more and a little less, and goes where a utility of rate, delay and loss grows",
+	.summary = "tries a little more and a little less, and goes where a utility of rate, delay "
+		   "and loss grows",
 	.confidence = "R",
 	.capabilities = mpcc_capabilities_vivace,
 	.min_cwnd = 1,
