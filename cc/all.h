@@ -10,6 +10,8 @@
 
 #include "balia.h"
 #include "bbr1.h"
+#include "bbr3.h"
+#include "copa.h"
 #include "coupled.h"
 #include "cubic.h"
 #include "cwa.h"
@@ -25,31 +27,35 @@
 #include "mveno.h"
 #include "olia.h"
 #include "reno.h"
+#include "vivace.h"
 #include "westwood.h"
 #include "wvegas.h"
 
 #define MPCC_OWNERS(X) \
-	X(bbr1, BBR1)
+	X(bbr1, BBR1)  \
+	X(bbr3, BBR3)  \
+	X(copa, COPA)  \
+	X(vivace, VIVACE)
 
-#define MPCC_CONTROLLERS(X) \
-	X(reno, RENO)       \
-	X(cubic, CUBIC)     \
-	X(dctcp, DCTCP)     \
+#define MPCC_CONTROLLERS(X)   \
+	X(reno, RENO)         \
+	X(cubic, CUBIC)       \
+	X(dctcp, DCTCP)       \
 	X(westwood, WESTWOOD) \
-	X(ewtcp, EWTCP)     \
-	X(coupled, COUPLED) \
-	X(lia, LIA)         \
-	X(olia, OLIA)       \
-	X(balia, BALIA)     \
-	X(dwc, DWC)         \
-	X(wvegas, WVEGAS)   \
-	X(mveno, MVENO)     \
-	X(ecmtcp, ECMTCP)   \
-	X(emreno, EMRENO)   \
-	X(eemptcp, EEMPTCP) \
-	X(dts, DTS)         \
-	X(edts, EDTS)       \
-	X(cwa, CWA)         \
+	X(ewtcp, EWTCP)       \
+	X(coupled, COUPLED)   \
+	X(lia, LIA)           \
+	X(olia, OLIA)         \
+	X(balia, BALIA)       \
+	X(dwc, DWC)           \
+	X(wvegas, WVEGAS)     \
+	X(mveno, MVENO)       \
+	X(ecmtcp, ECMTCP)     \
+	X(emreno, EMRENO)     \
+	X(eemptcp, EEMPTCP)   \
+	X(dts, DTS)           \
+	X(edts, EDTS)         \
+	X(cwa, CWA)           \
 	MPCC_OWNERS(X)
 
 #endif

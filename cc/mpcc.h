@@ -121,19 +121,19 @@ struct mpcc_event {
 /*
  * Memory of a controller that owns its window; 128 bytes, zero at MPCC_STARTS. In the kernel it is storage of
  * the socket (BPF_MAP_TYPE_SK_STORAGE). Siblings do not see it: what they shall see goes into own.word.
- * A controller lays a struct of its own over it with MPCC_AREA().
+ * A controller lays a struct of its own over it: MPCC_AREA(name) after `struct name` checks its size, and
+ * gives name_area().
  */
 struct mpcc_area {
 	u64 word[MPCC_AREA_BYTES / 8];
 } __attribute__((may_alias));
 
-#define MPCC_AREA(type)                                                                    \
+#define MPCC_AREA(type)                                                                      \
 	_Static_assert(sizeof(struct type) <= MPCC_AREA_BYTES, "must fit struct mpcc_area"); \
-	MPCC_INLINE struct type *type##_area(struct mpcc_area *area)                       \
-	{                                                                                  \
-		return (struct type *)area;                                                \
-	}                                                                                  \
-	struct type
+	MPCC_INLINE struct type *type##_area(struct mpcc_area *area)                         \
+	{                                                                                    \
+		return (struct type *)area;                                                  \
+	}
 
 /*
  * What a subflow keeps for itself and shows to its siblings. Fits icsk_ca_priv.

@@ -103,11 +103,23 @@ MPCC_INLINE u32 mpcc_pipe(u32 rate, u32 time_us, u32 gain)
 	return packets < MPCC_CWND_MAX ? (u32)packets : MPCC_CWND_MAX;
 }
 
+/* What the kernel sends at once at a pacing rate, packets: 1, 2, or what lasts 1 ms, at most 64 KiB. */
+MPCC_INLINE u32 mpcc_burst(u64 bytes_per_s, u32 mss)
+{
+	enum { SINGLE_BELOW = 150000, PAIR_BELOW = 3000000, MOST = 65536, PER_S = 1000 };
+	u64 bytes = bytes_per_s / PER_S < MOST ? bytes_per_s / PER_S : MOST;
+
+	if (bytes_per_s < PAIR_BELOW)
+		return bytes_per_s < SINGLE_BELOW ? 1 : 2;
+	return mpcc_max((u32)bytes / mpcc_max(mss, 1), 2);
+}
+
 /*
  * A number from 0 to below n that looks random: where flows shall not act in step. The same events give the
  * same number.
  */
-MPCC_INLINE u32 mpcc_noise(const struct mpcc_conn *conn, u32 self, const struct mpcc_event *event, u32 n)
+MPCC_INLINE u32 mpcc_noise(const struct mpcc_conn *conn, u32 self, const struct mpcc_event *event,
+                           u32 n)
 {
 	/* Two rounds of multiply and fold; the factors are odd, which is all that matters here. */
 	u64 mixed = (conn->now_us * 8 + self + ((u64)event->total_delivered << 40)) *
@@ -117,10 +129,11 @@ MPCC_INLINE u32 mpcc_noise(const struct mpcc_conn *conn, u32 self, const struct 
 	return (u32)((mixed >> 32) * n >> 32);
 }
 
-/* Sets the pacing rate; 0 would mean none. */
-MPCC_INLINE void mpcc_pace(struct mpcc_subflow *sub, u32 rate, u32 gain, u32 mss)
+/* Sets the pacing rate to gain * rate, less `margin` percent; 0 would mean none. */
+MPCC_INLINE void mpcc_pace(struct mpcc_subflow *sub, u32 rate, u32 gain, u32 margin, u32 mss)
 {
-	u64 bytes = mpcc_bytes_per_s(rate, gain, mss);
+	u64 less = (u64)rate * (100 - mpcc_min(margin, 99)) / 100;
+	u64 bytes = mpcc_bytes_per_s(less, gain, mss);
 
 	sub->own.pacing_rate = bytes ? bytes : 1;
 }

@@ -23,8 +23,8 @@
 
 #include "mpcc_run.h"
 
-#define WESTWOOD_PARAMS(X)                                             \
-	X(WESTWOOD_ALPHA, "alpha", 900, 0, 999, WESTWOOD_SCALE, "",    \
+#define WESTWOOD_PARAMS(X)                                          \
+	X(WESTWOOD_ALPHA, "alpha", 900, 0, 999, WESTWOOD_SCALE, "", \
 	  "weight of the former estimate of bandwidth in a new one")
 #define WESTWOOD_SCALE 1000
 enum { WESTWOOD_PARAMS(MPCC_PARAM_ID) WESTWOOD_PARAM_COUNT };
@@ -81,7 +81,8 @@ MPCC_INLINE void westwood_begin(struct mpcc_own *own, u32 now_us)
 MPCC_INLINE void westwood_round(struct mpcc_conn *conn, u32 self, const struct mpcc_event *event)
 {
 	struct mpcc_own *own = &conn->sub[self].own;
-	u64 alpha = (u64)MPCC_PARAM(conn, WESTWOOD_ALPHA), sample, former = own->wide[WESTWOOD_RATE];
+	u64 alpha = (u64)MPCC_PARAM(conn, WESTWOOD_ALPHA), sample,
+	    former = own->wide[WESTWOOD_RATE];
 	u32 now_us = (u32)conn->now_us, took = now_us - own->word[WESTWOOD_BEGIN_US];
 
 	(void)event;
@@ -91,7 +92,8 @@ MPCC_INLINE void westwood_round(struct mpcc_conn *conn, u32 self, const struct m
 	}
 	if (!took)
 		return;
-	sample = ((u64)mpcc_min(own->word[WESTWOOD_ACKED], MPCC_CWND_MAX) << WESTWOOD_RATE_BITS) / took;
+	sample = ((u64)mpcc_min(own->word[WESTWOOD_ACKED], MPCC_CWND_MAX) << WESTWOOD_RATE_BITS) /
+	         took;
 	former = former < WESTWOOD_RATE_MAX ? former : WESTWOOD_RATE_MAX;
 	sample = sample < WESTWOOD_RATE_MAX ? sample : WESTWOOD_RATE_MAX;
 	if (former) /*   alpha B + (1 - alpha) b   */
@@ -112,7 +114,8 @@ static const struct mpcc_ops mpcc_ops_westwood = {
 	.name = "westwood",
 	.title = "Westwood+",
 	.paper = "Grieco and Mascolo, ACM CCR 34(2), 2004",
-	.summary = "NewReno that keeps the delivered rate times the base RTT after a loss, uncoupled",
+	.summary =
+		"NewReno that keeps the delivered rate times the base RTT after a loss, uncoupled",
 	.confidence = "L",
 	.capabilities = mpcc_capabilities_westwood,
 	.min_cwnd = 1,

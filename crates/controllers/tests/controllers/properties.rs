@@ -85,17 +85,20 @@ fn kind() -> impl Strategy<Value = LossKind> {
 struct Kept {
     connection: Connection,
     areas: [Area; MAX_SUBFLOWS],
+    /// Packets delivered.
+    delivered: [u32; MAX_SUBFLOWS],
 }
 
 impl Kept {
     fn of(connection: Connection) -> Self {
-        Kept { connection, areas: [Area::default(); MAX_SUBFLOWS] }
+        Kept { connection, areas: [Area::default(); MAX_SUBFLOWS], delivered: [0; MAX_SUBFLOWS] }
     }
 
     /// A subflow starts.
     fn open(&mut self, controller: Controller, i: usize) {
         controller.init(&mut self.connection, i);
         self.areas[i] = Area::default();
+        self.delivered[i] = 0;
         self.control(controller, i, &told(AckFlags::STARTS));
     }
 
@@ -117,7 +120,11 @@ impl Kept {
         let in_flight = self.connection.subflows[i].cwnd;
         let marked = if ece { acked } else { 0 };
         let sample = Told { acked, rtt_us, flags, in_flight, marked, ..told(AckFlags::NONE) };
-        self.control(controller, i, &Told { delivered: acked, interval_us: rtt_us, ..sample });
+        let prior_delivered = self.delivered[i];
+        self.delivered[i] = prior_delivered.wrapping_add(acked);
+        let (total_delivered, interval_us) = (self.delivered[i], rtt_us);
+        let rate = Told { total_delivered, prior_delivered, delivered: acked, interval_us, ..sample };
+        self.control(controller, i, &rate);
     }
 }
 

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * bbr3_model.h - what BBRv3 knows of its path: rate, RTT, aggregation, and the two bounds on what is in
+ * flight. Equations, source and deviations are in bbr3.h, which acts on it.
+ */
+#ifndef MPCC_BBR3_MODEL_H
+#define MPCC_BBR3_MODEL_H
+
+#include "mpcc_model.h"
+
+#define BBR3_PARAMS(X)                                                                       \
+	X(BBR3_LOSS, "loss", 20, 1, 500, BBR3_SCALE, "", "part of a round that may be lost") \
+	X(BBR3_BETA, "beta", 700, 100, 990, BBR3_SCALE, "", "part kept where more is lost")  \
+	X(BBR3_HEADROOM, "headroom", 150, 0, 900, BBR3_SCALE, "",                            \
+	  "part of the window left to others")
+#define BBR3_SCALE 1000
+enum { BBR3_PARAMS(MPCC_PARAM_ID) BBR3_PARAM_COUNT };
+enum { BBR3_PARAMS(MPCC_PARAM_DEFAULT) };
+
+#define BBR3_NONE         0xffffffffU /* no bound */
+#define BBR3_MARGIN       1U          /* percent */
+#define BBR3_RTT_US       10000000U   /* us: how long a min RTT holds */
+#define BBR3_PROBE_US     5000000U    /* us: how often it is looked for */
+#define BBR3_PROBE_RTT_US 200000U     /* us */
+#define BBR3_WAIT_US      2000000U    /* us: least time between two probes for rate */
+#define BBR3_WAIT_MORE_US 1000000U    /* us: random part of it */
+#define BBR3_RENO_ROUNDS  63U         /* most rounds between them */
+#define BBR3_FULL_ROUNDS  3U
+#define BBR3_FULL_LOSSES  6U    /* events in a round that end STARTUP */
+#define BBR3_MIN_CWND     4U    /* packets */
+#define BBR3_INITIAL_CWND 10U   /* packets */
+#define BBR3_FIRST_RTT_US 1000U /* us: where none is known */
+#define BBR3_BIN_ROUNDS   5U
+
+enum bbr3_state {
+	BBR3_STARTUP,
+	BBR3_DRAIN,
+	BBR3_DOWN,
+	BBR3_CRUISE,
+	BBR3_REFILL,
+	BBR3_UP,
+	BBR3_PROBE_RTT
+};
+/* Which probe the ACKs that come now are of. */
+enum bbr3_acks { BBR3_ACKS_NONE, BBR3_ACKS_STARTING, BBR3_ACKS_FEEDBACK, BBR3_ACKS_STOPPING };
+
+/* Q8: pacing and window gains by state. */
+MPCC_INLINE u32 bbr3_gain(u32 state)
+{
+	return state == BBR3_STARTUP ? 709
+	       : state == BBR3_DRAIN ? 128
+	       : state == BBR3_DOWN  ? 230
+	       : state == BBR3_UP    ? 320
+	                             : MPCC_GAIN_ONE;
+}
+
+MPCC_INLINE u32 bbr3_window_gain(u32 state)
+{
+	return state == BBR3_UP ? 576 : state == BBR3_PROBE_RTT ? 128 : 512;
+}
+
+struct bbr3 {
+	u32 rate[2]; /* Q24 packets/us: largest of this cycle, of the last */
+	u32 short_rate, latest_rate, full_rate; /* Q24 packets/us */
+	u32 long_cwnd, short_cwnd, latest_cwnd; /* packets in flight; BBR3_NONE = no bound */
+	u32 rtt_us, rtt_at, recent_rtt_us,
+		recent_at;                          /* us: min RTT of 10 s, of 5 s, and when seen */
+	u32 phase_at, wait_us, probe_end;           /* us */
+	u32 round_until, loss_until, limited_until; /* packets delivered */
+	u32 up_every, up_acks;                      /* packets: the long-term window grows by one */
+	u32 lost, loss_events;                      /* in this round */
+	u32 saved_cwnd, cwnd;                /* packets: before a repair or PROBE_RTT; as left */
+	u32 extra_at, extra_acked, extra[2]; /* us, packets: aggregation */
+	unsigned char state, acks, up_rounds, full_rounds, rounds,
+		extra_rounds; /* rounds since the last probe */
+	unsigned char filled, full_now, repairs, lossy, samples, timed, idle,
+		limited; /* 0 or 1; timed 2 = a round */
+};
+MPCC_AREA(bbr3);
+
+MPCC_INLINE u32 bbr3_part(u32 value, s32 thousandths)
+{
+	return (u32)((u64)value * (u64)thousandths / BBR3_SCALE);
+}
+
+MPCC_INLINE u32 bbr3_max_rate(const struct bbr3 *b)
+{
+	return mpcc_max(b->rate[0], b->rate[1]);
+}
+
+/* gain * BDP, packets */
+MPCC_INLINE u32 bbr3_inflight(const struct bbr3 *b, u32 rate, u32 gain)
+{
+	return b->rtt_us && rate ? mpcc_pipe(rate, b->rtt_us, gain) : BBR3_INITIAL_CWND;
+}
+
+MPCC_INLINE u32 bbr3_rate(const struct bbr3 *b)
+{
+	return mpcc_min(bbr3_max_rate(b), b->short_rate);
+}
+
+MPCC_INLINE u32 bbr3_target(const struct bbr3 *b)
+{
+	return mpcc_min(bbr3_inflight(b, bbr3_rate(b), MPCC_GAIN_ONE), b->cwnd);
+}
+
+MPCC_INLINE u32 bbr3_with_headroom(const struct mpcc_conn *conn, const struct bbr3 *b)
+{
+	u32 room = mpcc_max(bbr3_part(b->long_cwnd, MPCC_PARAM(conn, BBR3_HEADROOM)), 1);
+
+	return b->long_cwnd == BBR3_NONE
+	               ? BBR3_NONE
+	               : mpcc_max(b->long_cwnd - mpcc_min(room, b->long_cwnd), BBR3_MIN_CWND);
+}
+
+MPCC_INLINE void bbr3_no_short_term(struct bbr3 *b)
+{
+	b->short_rate = b->short_cwnd = BBR3_NONE;
+	b->latest_rate = b->latest_cwnd = 0;
+	b->lossy = 0;
+}
+
+MPCC_INLINE void bbr3_seek_full(struct bbr3 *b, u32 rate)
+{
+	b->full_rate = rate;
+	b->full_rounds = b->full_now = 0;
+}
+
+MPCC_INLINE void bbr3_down(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
+                           const struct mpcc_event *event)
+{
+	bbr3_no_short_term(b);
+	b->up_every = BBR3_NONE;
+	b->rounds = (unsigned char)mpcc_noise(conn, self, event, 2);
+	b->wait_us = BBR3_WAIT_US + mpcc_noise(conn, self ^ 4, event, BBR3_WAIT_MORE_US);
+	b->phase_at = (u32)conn->now_us;
+	b->acks = BBR3_ACKS_STOPPING;
+	b->round_until = event->total_delivered;
+	b->state = BBR3_DOWN;
+}
+
+/* The long-term window grows by 1, 2, 4 ... packets in the rounds of UP. */
+MPCC_INLINE void bbr3_steeper(struct bbr3 *b)
+{
+	b->up_every = mpcc_max(b->cwnd >> mpcc_min(b->up_rounds, 30), 1);
+	b->up_rounds = (unsigned char)mpcc_min(b->up_rounds + 1U, 30);
+}
+
+/* The bandwidth filter, the short-term bounds, and whether the pipe is full. */
+MPCC_INLINE void bbr3_learn(struct mpcc_conn *conn, struct bbr3 *b, const struct mpcc_event *event,
+                            u32 begins, u32 limited)
+{
+	u32 rate = mpcc_sampled_rate(event);
+
+	if (rate && (!limited || rate >= bbr3_max_rate(b)))
+		b->rate[0] = mpcc_max(b->rate[0], rate);
+	b->latest_rate = mpcc_max(b->latest_rate, rate);
+	b->latest_cwnd = mpcc_max(b->latest_cwnd, event->delivered);
+	b->lossy |= event->lost > 0;
+	if (mpcc_round_by_delivery(&b->loss_until, event)) {
+		if (b->lossy && b->state != BBR3_STARTUP && b->state != BBR3_REFILL &&
+		    b->state != BBR3_UP) {
+			s32 beta = MPCC_PARAM(conn, BBR3_BETA);
+
+			if (b->short_rate == BBR3_NONE)
+				b->short_rate = bbr3_max_rate(b);
+			if (b->short_cwnd == BBR3_NONE)
+				b->short_cwnd = b->cwnd;
+			b->short_rate = mpcc_max(b->latest_rate, bbr3_part(b->short_rate, beta));
+			b->short_cwnd = mpcc_max(b->latest_cwnd, bbr3_part(b->short_cwnd, beta));
+		}
+		b->lossy = 0;
+		b->latest_rate = rate;
+		b->latest_cwnd = event->delivered;
+	}
+	if (b->full_now || !begins || limited)
+		return;
+	if ((u64)rate * 4 >= (u64)b->full_rate * 5) {
+		bbr3_seek_full(b, rate);
+	} else if (++b->full_rounds >= BBR3_FULL_ROUNDS) {
+		b->full_now = b->filled = 1;
+	}
+}
+
+/* Packets that come at once although they left evenly: their excess over the rate. */
+MPCC_INLINE void bbr3_aggregate(struct bbr3 *b, const struct mpcc_event *event, u32 now, u32 begins)
+{
+	u32 due = mpcc_pipe(bbr3_rate(b), now - b->extra_at, MPCC_GAIN_ONE), extra;
+
+	if (begins && ++b->extra_rounds >= BBR3_BIN_ROUNDS) {
+		b->extra[1] = b->extra[0];
+		b->extra[0] = b->extra_rounds = 0;
+	}
+	if (b->extra_acked <= due) {
+		b->extra_at = now;
+		b->extra_acked = due = 0;
+	}
+	b->extra_acked = mpcc_add_saturating(b->extra_acked, event->acked);
+	extra = b->extra_acked > due ? b->extra_acked - due : 0;
+	b->extra[0] = mpcc_max(b->extra[0], mpcc_min(extra, b->cwnd));
+}
+
+/* The long-term window, and what too many losses do to it. */
+MPCC_INLINE void bbr3_bound(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
+                            const struct mpcc_event *event, u32 begins, u32 limited)
+{
+	u32 was = event->delivered + b->lost;
+
+	if (begins && b->acks == BBR3_ACKS_STARTING) {
+		b->acks = BBR3_ACKS_FEEDBACK;
+	} else if (begins && b->acks == BBR3_ACKS_STOPPING) {
+		b->acks = BBR3_ACKS_NONE;
+		if (b->state != BBR3_PROBE_RTT && !limited) {
+			b->rate[1] = b->rate[0];
+			b->rate[0] = 0;
+		}
+	}
+	if (b->lost > bbr3_part(was, MPCC_PARAM(conn, BBR3_LOSS))) {
+		if (!b->samples)
+			return;
+		b->samples = 0;
+		if (!limited)
+			b->long_cwnd = mpcc_max(
+				was, bbr3_part(bbr3_target(b), MPCC_PARAM(conn, BBR3_BETA)));
+		if (b->state == BBR3_UP)
+			bbr3_down(conn, self, b, event);
+		return;
+	}
+	if (b->long_cwnd == BBR3_NONE)
+		return;
+	b->long_cwnd = mpcc_max(b->long_cwnd, was);
+	if (b->state != BBR3_UP || !(event->flags & MPCC_CWND_LIMITED) || b->cwnd < b->long_cwnd)
+		return;
+	b->up_every = mpcc_max(b->up_every, 1);
+	b->up_acks += event->acked;
+	if (b->up_acks >= b->up_every) {
+		b->long_cwnd = mpcc_min(b->long_cwnd + b->up_acks / b->up_every, MPCC_CWND_MAX);
+		b->up_acks %= b->up_every;
+	}
+	if (begins)
+		bbr3_steeper(b);
+}
+
+#endif
