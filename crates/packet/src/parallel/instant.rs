@@ -161,6 +161,7 @@ impl Everything<'_, '_> {
             Timer::Rto(s) if self.whole.senders[s].phase == Phase::Established => {
                 Owner::Part(self.whole.part_of_sender(s, self.map))
             }
+            Timer::Release(s) => Owner::Part(self.whole.part_of_sender(s, self.map)),
             Timer::DelayedAck(s) => Owner::Part(self.whole.part_of_receiver(s, self.map)),
             Timer::Data(c) => {
                 let first = self.whole.connections.subflows(c).start;

@@ -155,7 +155,7 @@ impl Engine {
         }
         match self.config.sources.timer(source) {
             Timer::Rto(s) => self.senders[s].phase != Phase::Established || self.is_doomed(s),
-            Timer::DelayedAck(_) | Timer::Data(_) => false,
+            Timer::DelayedAck(_) | Timer::Data(_) | Timer::Release(_) => false,
             _ => true,
         }
     }
