@@ -40,9 +40,10 @@ impl Builder<'_> {
         for (i, held) in self.net.held.iter_mut().enumerate() {
             held.source = sources.held(i);
         }
-        for connection in &self.connections {
-            for sender in &mut self.senders[connection.subflows()] {
-                sender.owned = owned(connection.sender.controller);
+        for c in 0..self.connections.len() {
+            let controller = self.connections[c].sender.controller;
+            for sender in &mut self.senders[self.connections.subflows(c)] {
+                sender.owned = owned(controller);
             }
         }
         let cross = |(i, spec)| CrossSource::new(spec, self.seed, i as u64);

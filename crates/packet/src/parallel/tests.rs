@@ -113,6 +113,7 @@ const POLICIES: &[&str] = &[
     "olia",
     "dts",
     "dctcp",
+    "mptcp[cc=bbr1]",
     "linux",
     "redundant",
     "eemptcp",
