@@ -18,6 +18,7 @@ mod limits;
 mod managed;
 mod multipath;
 mod passing;
+mod path_models;
 mod phases;
 mod reception;
 mod recovery;
