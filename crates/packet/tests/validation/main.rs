@@ -19,6 +19,7 @@ mod limits_terms;
 mod managed;
 mod multipath;
 mod passing;
+mod path_models;
 mod phases;
 mod reception;
 mod recovery;
