@@ -3,6 +3,7 @@
 mod failures;
 mod fair;
 mod integrity;
+mod owners;
 mod paths;
 mod refusals;
 mod selectors;
