@@ -1,15 +1,20 @@
-//! Speed and memory of the packet engine in FatTrees, one core: how they grow with hosts, subflows and
-//! simulated time.
+//! Speed and memory of the packet engine in FatTrees: how they grow with hosts, subflows and simulated time on
+//! one core, and what more cores give.
 //!
-//! `cargo bench -p joulepath-packet --bench fabric [-- --quick]`. CPU time of this process; `VmHWM` is the
-//! most memory that it has had so far, so the networks come in the order of their size.
+//! `cargo bench -p joulepath-packet --bench fabric [-- --quick]`. On one core: CPU time of this process; `VmHWM`
+//! is the most memory that it has had so far, so the networks come in the order of their size. On several cores:
+//! time of the clock, alternately, least of the rounds; the ratio means something only on a machine that has
+//! nothing else to do.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::OnceLock;
+use std::time::Instant;
 
 use cpu_time::ProcessTime;
 use joulepath_control::Setup;
-use joulepath_model::scenario::load_with;
-use joulepath_packet::{RunOptions, run};
+use joulepath_model::scenario::{Scenario, load_with};
+use joulepath_packet::{Cores, RunOptions, run};
 
 /// Ports of a switch, subflows, simulated time.
 const CASES: [(u32, u32, &str); 9] = [
@@ -25,6 +30,10 @@ const CASES: [(u32, u32, &str); 9] = [
 ];
 /// The case that the target is about.
 const QUICK: [(u32, u32, &str); 1] = [(8, 8, "3 s")];
+/// What is run on several cores.
+const PARALLEL: [(u32, u32, &str); 2] = [(8, 8, "1 s"), (16, 8, "300 ms")];
+/// Rounds of it.
+const ROUNDS: usize = 3;
 
 fn main() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/bench/fattree.toml");
@@ -32,16 +41,7 @@ fn main() {
     let cases = if std::env::args().any(|argument| argument == "--quick") { &QUICK[..] } else { &CASES[..] };
     println!(" k  hosts  subflows  simulated   CPU s  sim s/s  M hops/s  M events/s  peak MiB  goodput/host");
     for &(k, subflows, duration) in cases {
-        let set = [
-            ("topology.k", k.to_string()),
-            ("topology.subflows", subflows.to_string()),
-            ("duration", format!("{duration:?}")),
-        ];
-        let set = set.map(|(key, value)| (key.to_owned(), value));
-        let scenario = load_with(&text, &set, &|trace| Err(format!("no traces here: {trace}")))
-            .unwrap_or_else(|errors| panic!("{errors}"));
-        let policy = "lia".parse().expect("the name of a controller is a policy");
-        let setup = Setup::of(&policy, &scenario).expect("the policy fits a FatTree");
+        let (scenario, setup) = fat_tree(&text, (k, subflows, duration));
         let start = ProcessTime::now();
         let result = run(&scenario, &setup, 1, RunOptions::default()).expect("a FatTree runs");
         let seconds = start.elapsed().as_secs_f64();
@@ -56,6 +56,52 @@ fn main() {
             result.goodput_bps / hosts as f64 / 1e6,
         );
     }
+    println!("\n k  subflows  simulated  cores  clock s  times one core");
+    PARALLEL.into_iter().for_each(|case| on_several_cores(&text, case));
+}
+
+/// A FatTree of so many ports, with so many subflows a connection, for so long.
+fn fat_tree(text: &str, (k, subflows, duration): (u32, u32, &str)) -> (Scenario, Setup) {
+    let set = [
+        ("topology.k", k.to_string()),
+        ("topology.subflows", subflows.to_string()),
+        ("duration", format!("{duration:?}")),
+    ];
+    let set = set.map(|(key, value)| (key.to_owned(), value));
+    let scenario = load_with(text, &set, &|trace| Err(format!("no traces here: {trace}")))
+        .unwrap_or_else(|errors| panic!("{errors}"));
+    let policy = "lia".parse().expect("the name of a controller is a policy");
+    let setup = Setup::of(&policy, &scenario).expect("the policy fits a FatTree");
+    (scenario, setup)
+}
+
+/// The same run on 1, 2, 4 … cores, as many as there are.
+fn on_several_cores(text: &str, case: (u32, u32, &str)) {
+    let (scenario, setup) = fat_tree(text, case);
+    let available = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let counts: Vec<usize> = (0..8).map(|power| 1 << power).take_while(|&cores| cores <= available).collect();
+    let mut seconds = vec![f64::INFINITY; counts.len()];
+    let mut results = vec![];
+    for _ in 0..ROUNDS {
+        for (least, most) in seconds.iter_mut().zip(&counts) {
+            let cores = NonZeroUsize::new(*most).map(|most| Cores { most, clock });
+            let start = Instant::now();
+            let result = run(&scenario, &setup, 1, RunOptions { cores, ..RunOptions::default() });
+            *least = least.min(start.elapsed().as_secs_f64());
+            results.push(result.expect("a FatTree runs"));
+            assert!(results[0] == results[results.len() - 1], "{most} cores give another result than one");
+        }
+    }
+    for (cores, took) in counts.iter().zip(&seconds) {
+        let ((k, subflows, duration), times) = (case, seconds[0] / took);
+        println!("{k:2} {subflows:9} {duration:>10} {cores:6} {took:8.2} {times:15.2}");
+    }
+}
+
+/// Time since the first call, ns.
+fn clock() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
 /// The most memory that this process has had, MiB; none where there is no /proc.

@@ -12,10 +12,11 @@
 //! | `build`, `engine`, `events`, `recorder`, `measure` | from scenario to result |
 //! | `fast` | segments and ACKs where nothing is unusual, which most of them are |
 //! | `ahead`, `prefetch` | memory of the next events, read ahead in large networks |
+//! | `parallel`, `border`, `shared` | one large network on several cores, part by part |
 //! | `fabric`, `tally` | what the switches of a topology carry and burn; what each link did |
 //!
-//! A run is single-threaded and deterministic: same scenario, policy and seed, same bytes of result, on any
-//! machine.
+//! A run is deterministic: same scenario, policy and seed, same bytes of result, on any machine and any number
+//! of cores. It has one thread, or in a large data centre one for each part of the network.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
@@ -43,8 +44,8 @@ mod host;
 mod measure;
 mod network;
 mod options;
-mod parallel;
 mod packet;
+mod parallel;
 mod plane;
 mod prefetch;
 mod receiver;

@@ -36,9 +36,9 @@ fn can_be_cut(scenario: &Scenario, setup: &Setup, options: &RunOptions) -> bool 
     let by_data = |workload| matches!(workload, Workload::File { .. } | Workload::Requests { .. });
     let is_calm = scenario.connections.iter().all(|group| !by_data(group.workload));
     // Two timeouts of a subflow do not fall into one window.
-    let is_patient =
-        scenario.topology.as_ref().is_some_and(|spec| scenario.transport.rto_max > spec.delay);
-    let is_alone = scenario.competitors.is_empty() && scenario.cross.is_empty() && scenario.channels.is_empty();
+    let is_patient = scenario.topology.as_ref().is_some_and(|spec| scenario.transport.rto_max > spec.delay);
+    let is_alone =
+        scenario.competitors.is_empty() && scenario.cross.is_empty() && scenario.channels.is_empty();
     is_calm && is_patient && is_alone && setup.selector().is_none() && !options.links
 }
 

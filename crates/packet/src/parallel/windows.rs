@@ -72,6 +72,8 @@ struct Run<'a> {
     map: Arc<Map>,
     parts: Vec<Mutex<Engine>>,
     left: [Left; 2],
+    /// The same between steps of one thread alone.
+    between: [Left; 2],
     barrier: Barrier,
     /// Nothing happens after this instant.
     end_ns: u64,
@@ -108,6 +110,7 @@ pub(crate) fn run(whole: &mut Engine, cores: Cores, cancel: &Cancel) -> Result<(
     let run = Run {
         parts: (0..map.parts).map(part).collect(),
         left: [Left::new(map.parts), Left::new(map.parts)],
+        between: [Left::new(map.parts), Left::new(map.parts)],
         barrier: Barrier::new(map.parts),
         end_ns: whole.end_ns,
         cancel,
@@ -148,7 +151,7 @@ impl Run<'_> {
             let (now, next) = (&self.left[round % 2], &self.left[(round + 1) % 2]);
             match (self.step(now), &mut leader) {
                 (Step::End, _) => return,
-                (_, Some(leader)) if now.alone.load(Ordering::Relaxed) => self.alone(round, leader),
+                (_, Some(leader)) if now.alone.load(Ordering::Relaxed) => self.alone(now, next, leader),
                 (_, None) if now.alone.load(Ordering::Relaxed) => {}
                 (Step::Window(until_ns), leader) => {
                     self.window(me, until_ns, now, next, leader.as_ref().map(|leader| &*leader.whole));
@@ -167,14 +170,14 @@ impl Run<'_> {
         }
     }
 
-    /// Does some steps alone while the other threads wait. Their number is odd, as if it were one.
-    fn alone(&self, round: usize, leader: &mut Leader<'_>) {
+    /// Does some steps alone while the other threads wait, as if it were one. What is between two of them the
+    /// others do not see: one that is late still reads `first`.
+    fn alone(&self, first: &Left, last: &Left, leader: &mut Leader<'_>) {
+        let mut now = first;
         for step in 0..STEPS_ALONE {
-            let (now, next) = (&self.left[(round + step) % 2], &self.left[(round + step + 1) % 2]);
+            let next = if step + 1 == STEPS_ALONE { last } else { &self.between[step % 2] };
             match self.step(now) {
                 Step::End => {
-                    // The others will look at what a single step would have left.
-                    let last = &self.left[(round + 1) % 2];
                     last.from_ns.store(now.from_ns.load(Ordering::Relaxed), Ordering::Relaxed);
                     return;
                 }
@@ -186,6 +189,7 @@ impl Run<'_> {
                 }
                 Step::Instant(last_ns) => self.instant(last_ns, now, next, leader),
             }
+            now = next;
         }
     }
 
