@@ -361,8 +361,9 @@ mod tests {
     fn levels_that_rise_together_are_no_sign() {
         // Both start at once and rise for 30 s, each with its own ups and downs.
         let own = |look: u64, period: u64| (look % period) as f64 * 0.003;
-        let (known, drains) =
-            after(30, |look, _| [0.04 + look as f64 * 1e-3 + own(look, 7), 0.05 + look as f64 * 1e-3 + own(look, 11)]);
+        let (known, drains) = after(30, |look, _| {
+            [0.04 + look as f64 * 1e-3 + own(look, 7), 0.05 + look as f64 * 1e-3 + own(look, 11)]
+        });
         assert_eq!((drains.len(), known.suspected()[0]), (0, 0));
     }
 

@@ -164,7 +164,8 @@ impl Costs<'_> {
             if set & 1 << i == 0 {
                 return energy.idle_w;
             }
-            energy.slope_j_per_bit * loads[i] + between_messages(energy, loads[i] / self.share_bps(set, i), load)
+            energy.slope_j_per_bit * loads[i]
+                + between_messages(energy, loads[i] / self.share_bps(set, i), load)
         });
         let delay_s = self.delay_s(set, load);
         let late_s = load.deadline_s.map_or(0.0, |deadline| (delay_s - deadline).max(0.0));
