@@ -2,13 +2,14 @@
 //! both limits, and how late messages come.
 //!
 //! `selectors FAMILY FIRST COUNT POLICY…`, for example `selectors file 1001 64 joule overflow single:wifi`.
-//! FAMILY is `file` (30 kB to 40 MB), `bulk` (60 s), `messages` (60 s), or one of them after `warm-` or `link-`:
-//! the same draws, where every path has a history whose rate is wrong by a factor of at most 1.3. With `warm-`
-//! it is the rate that TCP takes under the path's loss, as earlier runs of such a controller would have seen,
-//! with `link-` that of the link. Draws are numbered; 1 to 1000 are for tuning. `cheapest` stands for the better of the two single paths with NewReno, draw by draw, in
-//! hindsight. One line for each policy: median, tenth percentile and worst, in per cent of the TCP-friendly
-//! and of the link limit; for messages also the 95th percentile of their delay as a multiple of `uncoupled`'s,
-//! median and 90th percentile.
+//! FAMILY is `file` (30 kB to 40 MB), `bulk` (60 s), `messages` (60 s), or one of them after `warm-` or
+//! `link-`: the same draws, where every path has a history whose rate is wrong by a factor of at most 1.3.
+//! With `warm-` it is the rate that TCP takes under the path's loss, as earlier runs of such a controller
+//! would have seen, with `link-` that of the link. Draws are numbered; 1 to 1000 are for tuning. `cheapest`
+//! stands for the better of the two single paths with NewReno, draw by draw, in hindsight. One line for
+//! each policy: median, tenth percentile and worst, in per cent of the TCP-friendly and of the link limit;
+//! for messages also the 95th percentile of their delay as a multiple of `uncoupled`'s, median and 90th
+//! percentile.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -53,7 +54,8 @@ fn path(dice: &mut Dice, name: &str, energy: &str, rtt_ms: (f64, f64)) -> (Strin
     let packets = (dice.log(0.25, 4.0) * mbps * 1e3 * rtt_ms / 12_000.0).max(5.0) as u32;
     let wrong = dice.log(1.0 / ERROR, ERROR);
     let text = format!(
-        "[[path]]\nname = \"{name}\"\nrate = \"{mbps:.4} Mbit/s\"\ndelay = \"{:.3} ms\"\njitter = \"0.2 ms\"\n\
+        "[[path]]\nname = \"{name}\"\nrate = \"{mbps:.4} Mbit/s\"\ndelay = \"{:.3} ms\"\n\
+         jitter = \"0.2 ms\"\n\
          loss = \"{loss} %\"\nqueue = \"{packets} packets\"\nenergy = \"{energy}\"\n",
         rtt_ms / 2.0
     );

@@ -139,7 +139,8 @@ mod tests {
     use super::*;
 
     const HOME: &str = "title = \"t\"\nduration = \"10 s\"\n\
-        [[path]]\nname = \"wifi\"\nnetwork = \"home\"\nrate = \"9 Mbit/s\"\ndelay = \"5 ms\"\nenergy = \"free\"\n\
+        [[path]]\nname = \"wifi\"\nnetwork = \"home\"\nrate = \"9 Mbit/s\"\ndelay = \"5 ms\"\n\
+        energy = \"free\"\n\
         [[path]]\nname = \"lte\"\nrate = \"4 Mbit/s\"\ndelay = \"20 ms\"\nenergy = \"free\"\n\
         [workload]\nkind = \"bulk\"\n";
 

@@ -7,13 +7,14 @@
 //!   B            smoothed (in flight) τmin/τ: what the path holds without a queue
 //!   segment:     next + Σ_faster (τ_i − τ_f)/2 · w_f/τ_f + k Σ_faster (w_f/τ_f)/(w_i/τ_i)
 //! ```
-//! The sum is what faster paths bring before a segment of path i arrives; k counts the segments that path i has
-//! taken since `next` moved. When the window is full, the oldest segment travels again on each faster path, and
-//! on each path at all if a carrier of it recovers from a loss. While the window binds, retransmissions travel on a
-//! second path, too, where p · window > 1: every window then waits for one.
+//! The sum is what faster paths bring before a segment of path i arrives; k counts the segments that path i
+//! has taken since `next` moved. When the window is full, the oldest segment travels again on each faster
+//! path, and on each path at all if a carrier of it recovers from a loss. While the window binds,
+//! retransmissions travel on a second path, too, where p · window > 1: every window then waits for one.
 //!
 //! Not from a paper: in-order arrival is the aim of Kuhn et al. 2014 (`daps`) and of 004's Algorithm 2
-//! (`proactive`); the limit on queues is that of Vegas (Brakmo, Peterson 1995), for a window instead of a link.
+//! (`proactive`); the limit on queues is that of Vegas (Brakmo, Peterson 1995), for a window instead of a
+//! link.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;

@@ -4,7 +4,7 @@
 //!                 r > R                  r > R again              its RTT falls, twice
 //!   distinct ─────────────► suspected ──────────────► drains one ─────────────────────► shared
 //!      ▲                        │ r ≤ R                    │ it does not                  │ after a minute,
-//!      └────────────────────────┴──────────────────────────┴──────────────────────────────┘ then two, four, …
+//!      └────────────────────────┴──────────────────────────┴──────────────────────────────┘ then 2, 4, …
 //! ```
 //! r: correlation of the changes of srtt from look to look over a window. Levels would mislead: any two paths
 //! that start together rise together (Rubenstein, Kurose, Towsley, ToN 2002, compare cross- with

@@ -242,8 +242,8 @@ fn what_is_remembered_is_used_from_the_first_look() {
 
 #[test]
 fn an_unknown_radio_is_tried_when_that_is_paid_for_and_left_again_if_it_does_not_help() {
-    // Hoped: 52 + 1288/20 = 116 mJ/Mbit against WiFi's 203 at 2 Mbit/s and 10 of LTE's paging: 0.19 W of regret;
-    // promotion and tail of LTE take 12.6 J: 65 s.
+    // Hoped: 52 + 1288/20 = 116 mJ/Mbit against WiFi's 203 at 2 Mbit/s and 10 of LTE's paging: 0.19 W of
+    // regret; promotion and tail of LTE take 12.6 J: 65 s.
     let mut world = World::new(&[], RADIOS, [2.0, 1.0]);
     let uses = world.endless(200);
     let opened = uses.iter().position(|uses| uses[1] == Use::Regular).expect("it is tried");
@@ -280,8 +280,8 @@ fn a_file_wakes_a_radio_only_if_enough_is_left() {
 fn a_file_of_unknown_size_begins_where_a_use_is_cheap_and_changes_by_age() {
     let slow = || World::new(&[("size", "unknown")], RADIOS, [0.3, 10.0]).remembering();
     assert_eq!(slow().file(1e5)[0], WIFI);
-    // WiFi: 580 mJ/Mbit, and LTE's 20 mW of paging, 67. Regret: 0.3 Mbit/s · (647 − 181) = 0.14 W; 12.6 J after
-    // 90 s.
+    // WiFi: 580 mJ/Mbit, and LTE's 20 mW of paging, 67. Regret: 0.3 Mbit/s · (647 − 181) = 0.14 W; 12.6 J
+    // after 90 s.
     let uses = slow().file(10e6);
     let changed = uses.iter().position(|uses| *uses == LTE).expect("it changes");
     assert!((880..960).contains(&changed), "{changed}");
