@@ -15,8 +15,8 @@ pub struct PathEnergy {
     pub tail_w: f64,
     /// Length of the tail, s.
     pub tail_s: f64,
-    /// Power while the interface is not used, W: θ if that burns always, the paging of an idle radio, the idle
-    /// slots of 003.
+    /// Power while the interface is not used, W: θ if that burns always, the paging of an idle radio, the
+    /// idle slots of 003.
     pub idle_w: f64,
     /// Whether the interface sleeps between packets while its subflow is open: a radio with promotion and
     /// tail, or the slots of 003.

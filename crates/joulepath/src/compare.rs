@@ -5,8 +5,9 @@ use std::path::Path;
 use joulepath_model::result::Comparison;
 use joulepath_report::{self as report, ReportError};
 use joulepath_study::compare::{Compared, Plan, Request, Variants};
-use joulepath_study::event::FailedRun;
+use joulepath_study::event::{Event, FailedRun};
 use joulepath_study::files;
+use joulepath_study::history::{self, Recorder};
 use joulepath_study::journal::Journal;
 use joulepath_study::policies;
 use joulepath_study::source::{Overrides, Source, looks_like_scenario};
@@ -34,21 +35,59 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
         announce(&source, &argument);
     }
     let outputs = Outputs::plan(&options, &source.stem())?;
-    let plan = Plan::of(&source, &request(&options, &outputs)?, engine, &provenance())?;
+    let mut request = request(&options, &outputs)?;
+    remember(&options, &source, &mut request)?;
+    let plan = Plan::of(&source, &request, engine, &provenance())?;
     outputs.prepare()?;
+    let mut recorder = recorder(&options, &plan)?;
     let cancel = interrupt::token();
     let mut journal = outputs.files().next().map(Journal::beside).transpose()?.flatten();
     let mut session = Session { options: &options, outputs: &outputs, worst: Exit::Ok, done: vec![] };
     for case in plan.cases() {
         let mut watcher = Watcher::silent_on_failures(options.quiet);
-        let compared = plan.run(case, journal.as_mut(), &mut |event| watcher.hear(event), &cancel);
+        let mut hear = |event: Event<'_>| {
+            if let (Event::Finished(run), Some(recorder)) = (&event, &mut recorder) {
+                recorder.hear(run);
+            }
+            watcher.hear(event);
+        };
+        let compared = plan.run(case, journal.as_mut(), &mut hear, &cancel);
         watcher.finish();
         session.show(compared, case.variant())?;
         if cancel.is_set() {
             break;
         }
     }
+    if let (Some(recorder), Some(file)) = (recorder, &options.record) {
+        let runs = recorder.finish(seconds_since_1970())?;
+        if !options.quiet {
+            terminal::say(&format!("history: {} ({runs} runs recorded)", file.display()));
+        }
+    }
     session.finish(plan.cases().len(), cancel.is_set(), journal.as_ref())
+}
+
+/// Lets the runs begin with what the file of `--history` knows. What the user sets goes before it.
+fn remember(options: &CompareOptions, source: &Source, request: &mut Request) -> Result<(), Failure> {
+    let Some(file) = &options.history else { return Ok(()) };
+    let book = history::read(file)?;
+    let set = source.overrides(options.changes.variant.as_deref(), &request.set)?;
+    let (known, unknown) = history::overrides(&book, &source.load(&set)?);
+    if !options.quiet && !unknown.is_empty() {
+        terminal::say(&format!("{} knows nothing of {}", file.display(), unknown.join(", ")));
+    }
+    request.set.splice(0..0, known);
+    Ok(())
+}
+
+fn recorder(options: &CompareOptions, plan: &Plan) -> Result<Option<Recorder>, Failure> {
+    let (Some(file), [case]) = (&options.record, plan.cases()) else { return Ok(None) };
+    Ok(Some(Recorder::new(file, case.scenario(), case.first_policy())?))
+}
+
+fn seconds_since_1970() -> u32 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    u32::try_from(since.as_secs()).unwrap_or(u32::MAX)
 }
 
 /// The options, and the scenario that they are about. `--json SCENARIO` reads as if SCENARIO were the file to
@@ -88,7 +127,7 @@ fn request(options: &CompareOptions, outputs: &Outputs) -> Result<Request, Failu
         seeds: options.seeds,
         first_seed: options.first_seed,
         jobs: options.jobs,
-        series: outputs.report.is_some(),
+        series: outputs.report.is_some() || options.record.is_some(),
     })
 }
 

@@ -2,12 +2,14 @@
 //! both limits, and how late messages come.
 //!
 //! `selectors FAMILY FIRST COUNT POLICY…`, for example `selectors file 1001 64 joule overflow single:wifi`.
-//! FAMILY is `file` (30 kB to 40 MB), `bulk` (60 s), `messages` (60 s), or `WARM-FAMILY`: the same draws, where
-//! every path has a history whose rate is wrong by a factor of at most 1.3. Draws are numbered; 1 to 1000 are
-//! for tuning. `cheapest` stands for the better of the two single paths with NewReno, draw by draw, in
-//! hindsight. One line for each policy: median, tenth percentile and worst, in per cent of the TCP-friendly
-//! and of the link limit; for messages also the 95th percentile of their delay as a multiple of `uncoupled`'s,
-//! median and 90th percentile.
+//! FAMILY is `file` (30 kB to 40 MB), `bulk` (60 s), `messages` (60 s), or one of them after `warm-` or
+//! `link-`: the same draws, where every path has a history whose rate is wrong by a factor of at most 1.3.
+//! With `warm-` it is the rate that TCP takes under the path's loss, as earlier runs of such a controller
+//! would have seen, with `link-` that of the link. Draws are numbered; 1 to 1000 are for tuning. `cheapest`
+//! stands for the better of the two single paths with NewReno, draw by draw, in hindsight. One line for
+//! each policy: median, tenth percentile and worst, in per cent of the TCP-friendly and of the link limit;
+//! for messages also the 95th percentile of their delay as a multiple of `uncoupled`'s, median and 90th
+//! percentile.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -44,29 +46,31 @@ fn power(base: f64, exponent: f64) -> f64 {
     (base.ln() * exponent).exp()
 }
 
-fn path(dice: &mut Dice, name: &str, energy: &str, rtt_ms: (f64, f64), warm: bool) -> (String, f64) {
+/// A path, its rate in Mbit/s, and what its history is wrong by.
+fn path(dice: &mut Dice, name: &str, energy: &str, rtt_ms: (f64, f64)) -> (String, f64, f64) {
     let mbps = dice.log(1.5, 80.0);
     let rtt_ms = dice.log(rtt_ms.0, rtt_ms.1);
     let loss = dice.one_of(&LOSSES_PERCENT);
     let packets = (dice.log(0.25, 4.0) * mbps * 1e3 * rtt_ms / 12_000.0).max(5.0) as u32;
     let wrong = dice.log(1.0 / ERROR, ERROR);
-    let history =
-        if warm { format!("history = {{ rate = \"{:.4} Mbit/s\" }}\n", mbps * wrong) } else { String::new() };
     let text = format!(
-        "[[path]]\nname = \"{name}\"\nrate = \"{mbps:.4} Mbit/s\"\ndelay = \"{:.3} ms\"\njitter = \"0.2 ms\"\n\
-         loss = \"{loss} %\"\nqueue = \"{packets} packets\"\nenergy = \"{energy}\"\n{history}",
+        "[[path]]\nname = \"{name}\"\nrate = \"{mbps:.4} Mbit/s\"\ndelay = \"{:.3} ms\"\n\
+         jitter = \"0.2 ms\"\n\
+         loss = \"{loss} %\"\nqueue = \"{packets} packets\"\nenergy = \"{energy}\"\n",
         rtt_ms / 2.0
     );
-    (text, mbps)
+    (text, mbps, wrong)
 }
 
 /// Draw `number`: everything but the history is the same warm and cold.
 fn draw(family: &str, number: u64) -> Option<String> {
-    let (warm, family) = family.strip_prefix("warm-").map_or((false, family), |family| (true, family));
+    let warm = family.strip_prefix("warm-");
+    let link = family.strip_prefix("link-");
+    let family = warm.or(link).unwrap_or(family);
     let mut dice = Dice(Stream::new(number, Domain::League, 1 << 32));
-    let (wifi, wifi_mbps) = path(&mut dice, "wifi", "wifi-huang2012", (10.0, 50.0), warm);
+    let (wifi, wifi_mbps, wifi_wrong) = path(&mut dice, "wifi", "wifi-huang2012", (10.0, 50.0));
     let cellular = dice.one_of(&CELLULAR);
-    let (cellular, _) = path(&mut dice, "cellular", cellular, (30.0, 200.0), warm);
+    let (cellular, cellular_mbps, cellular_wrong) = path(&mut dice, "cellular", cellular, (30.0, 200.0));
     let (workload, seconds) = match family {
         "file" => {
             let bytes = dice.log(30e3, 40e6) as u64;
@@ -80,10 +84,26 @@ fn draw(family: &str, number: u64) -> Option<String> {
         }
         _ => return None,
     };
-    Some(format!(
-        "title = \"draw {number}\"\nduration = \"{seconds} s\"\n{wifi}{cellular}[receiver]\nbuffer = \"6 MiB\"\n\
-         [sender]\nbuffer = \"6 MiB\"\n[workload]\n{workload}\n"
-    ))
+    let text = |histories: [String; 2]| {
+        let [of_wifi, of_cellular] = histories;
+        format!(
+            "title = \"draw {number}\"\nduration = \"{seconds} s\"\n{wifi}{of_wifi}{cellular}{of_cellular}\
+             [receiver]\nbuffer = \"6 MiB\"\n[sender]\nbuffer = \"6 MiB\"\n[workload]\n{workload}\n"
+        )
+    };
+    let cold = text([String::new(), String::new()]);
+    let known = |mbps: [f64; 2]| {
+        let line = |mbps: f64, wrong: f64| format!("history = {{ rate = \"{:.4} Mbit/s\" }}\n", mbps * wrong);
+        text([line(mbps[0], wifi_wrong), line(mbps[1], cellular_wrong)])
+    };
+    Some(match (warm, link) {
+        (Some(_), _) => {
+            let friendly = &limits(&load(&cold, &|_| Err("no traces".to_owned())).ok()?)[0].capacities_bps;
+            known([friendly[0] / 1e6, friendly[1] / 1e6])
+        }
+        (None, Some(_)) => known([wifi_mbps, cellular_mbps]),
+        (None, None) => cold,
+    })
 }
 
 /// What a policy reached on one draw.
@@ -103,7 +123,8 @@ fn one(scenario: &Scenario, policy: &str) -> Result<Reached, String> {
         .collect::<Result<_, _>>()?;
     let mean = |of: &dyn Fn(&RunResult) -> f64| results.iter().map(of).sum::<f64>() / results.len() as f64;
     let efficiency = mean(&|result| result.bits_per_joule);
-    let of = |kind: usize, limits: &[joulepath_model::result::Limit]| efficiency / limits[kind].bits_per_joule;
+    let of =
+        |kind: usize, limits: &[joulepath_model::result::Limit]| efficiency / limits[kind].bits_per_joule;
     let limits = limits(scenario);
     Ok(Reached {
         of_tcp: 100.0 * of(0, &limits),
@@ -131,7 +152,7 @@ fn quantile(values: &[f64], part: f64) -> f64 {
 
 fn measure(family: &str, first: u64, count: usize, policies: &[String]) -> Result<(), String> {
     let texts: Option<Vec<String>> = (0..count as u64).map(|i| draw(family, first + i)).collect();
-    let texts = texts.ok_or("FAMILY is file, bulk, messages, warm-file, warm-bulk or warm-messages")?;
+    let texts = texts.ok_or("FAMILY is file, bulk or messages, perhaps after warm- or link-")?;
     let mut all: Vec<String> = policies.to_vec();
     if family.ends_with("messages") && !all.iter().any(|policy| policy == "uncoupled") {
         all.push("uncoupled".to_owned());

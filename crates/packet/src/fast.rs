@@ -249,6 +249,8 @@ mod tests {
         "mptcp[scheduler=first-free]",
         "mptcp[scheduler=blest]",
         "mptcp[scheduler=sttf]",
+        "mptcp[scheduler=placing]",
+        "joule",
     ];
 
     proptest! {

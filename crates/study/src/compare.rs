@@ -199,6 +199,16 @@ impl Case {
         Ok(Case { variant, scenario, setups, reference, set, seeds, manifest, notes })
     }
 
+    /// What is run.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The first policy, as the user wrote it: the others are compared with it.
+    pub fn first_policy(&self) -> &str {
+        self.setups.first().map_or("", Setup::policy)
+    }
+
     /// Its variant, if it is one.
     pub fn variant(&self) -> Option<&str> {
         self.variant.as_deref()

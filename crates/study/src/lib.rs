@@ -44,6 +44,7 @@ pub mod error;
 pub mod event;
 pub mod files;
 pub mod gap;
+pub mod history;
 pub mod journal;
 pub mod league;
 mod lines;

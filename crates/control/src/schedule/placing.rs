@@ -3,16 +3,18 @@
 //!
 //! ```text
 //!   paths by τ;  may send: in flight < w, and < B + Q where Σ w exceeds the window
+//!                and in flight < window - Σ_faster min(w_f, w_f τmin_f/τ_f + Q), what fills the faster paths
 //!   B            smoothed (in flight) τmin/τ: what the path holds without a queue
 //!   segment:     next + Σ_faster (τ_i − τ_f)/2 · w_f/τ_f + k Σ_faster (w_f/τ_f)/(w_i/τ_i)
 //! ```
-//! The sum is what faster paths bring before a segment of path i arrives; k counts the segments that path i has
-//! taken since `next` moved. When the window is full, the oldest segment travels again on each faster path, and
-//! on each path at all if a carrier of it recovers from a loss. Retransmissions travel on a second path, too,
-//! where p · window > 1: every window then waits for one.
+//! The sum is what faster paths bring before a segment of path i arrives; k counts the segments that path i
+//! has taken since `next` moved. When the window is full, the oldest segment travels again on each faster
+//! path, and on each path at all if a carrier of it recovers from a loss. While the window binds,
+//! retransmissions travel on a second path, too, where p · window > 1: every window then waits for one.
 //!
 //! Not from a paper: in-order arrival is the aim of Kuhn et al. 2014 (`daps`) and of 004's Algorithm 2
-//! (`proactive`); the limit on queues is that of Vegas (Brakmo, Peterson 1995), for a window instead of a link.
+//! (`proactive`); the limit on queues is that of Vegas (Brakmo, Peterson 1995), for a window instead of a
+//! link.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
@@ -32,6 +34,8 @@ const SMOOTHING: u32 = 32;
 pub struct Placing {
     /// Q, packets.
     pub queue: u32,
+    /// Whether losses are repaired on two paths where they are frequent.
+    pub copies: bool,
     /// The first segment that had not been carried when a path last took one, and how many each path has
     /// taken since that moved.
     next: u32,
@@ -44,15 +48,14 @@ impl PacketScheduler for Placing {
     const INFO: PartInfo = PartInfo::verified(
         "placing",
         "segments arrive in order; while the window binds no path queues, and losses are repaired twice",
-        &["queue"],
+        &["queue", "copies"],
         "Joulepath",
     );
     const FEATURES: Features =
         Features { style: Style::Places, weighs_backlog: true, watches_rtt: true, wants_allotment: false };
-    const COPIES_REPAIRS: bool = true;
 
     fn new(_mss_bytes: u32) -> Self {
-        Placing { queue: QUEUE, next: 0, taken: [0; MAX_SUBFLOWS], held: [0; MAX_SUBFLOWS] }
+        Placing { queue: QUEUE, copies: true, next: 0, taken: [0; MAX_SUBFLOWS], held: [0; MAX_SUBFLOWS] }
     }
 
     fn pick(&mut self, paths: &[PathView], carried: u8, _segment_bytes: u32) -> Option<usize> {
@@ -66,7 +69,11 @@ impl PacketScheduler for Placing {
         let usable = candidates(paths, PathView::is_usable);
         let windows = members(usable).map(|i| paths[i].cwnd).fold(0, u32::saturating_add);
         let binds = windows > backlog.window;
-        let may_send = |i: usize| !binds || paths[i].in_flight < self.held[i] / SMOOTHING + self.queue;
+        let may_send = |i: usize| {
+            let of_faster = faster(paths, usable, i).map(|f| self.fill(&paths[f]));
+            let is_left = paths[i].in_flight < backlog.window.saturating_sub(of_faster.sum());
+            !binds || (is_left && paths[i].in_flight < self.held[i] / SMOOTHING + self.queue)
+        };
         let path = members(usable)
             .filter(|&i| paths[i].has_space() && may_send(i))
             .min_by_key(|&i| (paths[i].srtt_us, i))?;
@@ -89,6 +96,10 @@ impl PacketScheduler for Placing {
         Some(Rescue { retransmit_on: Some(free), penalise: 0 })
     }
 
+    fn copies_repairs(&self) -> bool {
+        self.copies
+    }
+
     fn forget(&mut self, path: usize) {
         self.held[path] = 0;
     }
@@ -96,6 +107,7 @@ impl PacketScheduler for Placing {
     fn set(&mut self, option: &str, value: &str) -> Result<(), OptionError> {
         match option {
             "queue" => self.queue = options::count("queue", value)?,
+            "copies" => self.copies = options::switch("copies", value)?,
             _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
         }
         Ok(())
@@ -103,6 +115,13 @@ impl PacketScheduler for Placing {
 }
 
 impl Placing {
+    /// Packets with which a path is full, as far as its window knows.
+    fn fill(&self, path: &PathView) -> u32 {
+        let (least, now) = (u64::from(path.rtt.min_us), u64::from(path.srtt_us.max(1)));
+        let without_queue = (u64::from(path.cwnd) * least.min(now) / now) as u32;
+        without_queue.saturating_add(self.queue).min(path.cwnd)
+    }
+
     /// Takes what path `i` holds without a queue, as far as its RTTs tell, into B.
     fn hold(&mut self, i: usize, path: &PathView) {
         let (least, now) = (u64::from(path.rtt.min_us), u64::from(path.srtt_us.max(1)));
@@ -115,13 +134,17 @@ impl Placing {
     fn ahead(&self, paths: &[PathView], usable: u8, path: usize) -> u32 {
         let rtt_us = |i: usize| u64::from(paths[i].srtt_us.max(1));
         let window = |i: usize| u64::from(paths[i].cwnd.max(1));
-        let faster = members(usable).filter(|&f| (rtt_us(f), f) < (rtt_us(path), path));
-        let per_taken = |f: usize| {
-            u64::from(self.taken[path]) * window(f) * rtt_us(path) / (rtt_us(f) * window(path))
-        };
-        let sum: u64 = faster
+        let per_taken =
+            |f: usize| u64::from(self.taken[path]) * window(f) * rtt_us(path) / (rtt_us(f) * window(path));
+        let sum: u64 = faster(paths, usable, path)
             .map(|f| (rtt_us(path) - rtt_us(f)) * window(f) / (2 * rtt_us(f)) + per_taken(f))
             .fold(0, u64::saturating_add);
         u32::try_from(sum).unwrap_or(u32::MAX)
     }
+}
+
+/// The paths in `usable` that are faster than path `i`.
+fn faster(paths: &[PathView], usable: u8, i: usize) -> impl Iterator<Item = usize> {
+    let limit = (paths[i].srtt_us, i);
+    members(usable).filter(move |&f| (paths[f].srtt_us, f) < limit)
 }

@@ -40,9 +40,9 @@ macro_rules! schedulers {
                 match self { $(Scheduler::$name(_) => <$scheduler>::TAKES_THE_ONLY_CHOICE,)* }
             }
 
-            /// See [`PacketScheduler::COPIES_REPAIRS`].
+            /// See [`PacketScheduler::copies_repairs`].
             pub fn copies_repairs(&self) -> bool {
-                match self { $(Scheduler::$name(_) => <$scheduler>::COPIES_REPAIRS,)* }
+                match self { $(Scheduler::$name(one) => one.copies_repairs(),)* }
             }
 
             /// See [`PacketScheduler::begin`].

@@ -54,9 +54,6 @@ pub trait PacketScheduler: Sized {
     /// Whether [`Self::pick`] changes nothing and, for a segment that no subflow has carried, names the only
     /// subflow with space if that is a usable regular one. So it need not be asked then.
     const TAKES_THE_ONLY_CHOICE: bool = false;
-    /// Whether a retransmission travels on a second path, too, where the data-level window has room for more
-    /// packets than there are from loss to loss.
-    const COPIES_REPAIRS: bool = false;
 
     /// The scheduler before the first segment, with the defaults of its options. `mss_bytes` is the payload
     /// of a full segment.
@@ -110,6 +107,12 @@ pub trait PacketScheduler: Sized {
 
     /// An ACK for the subflow on `path` has been dealt with, and what it admits has been sent.
     fn acknowledged(&mut self, _path: usize, _view: &PathView) {}
+
+    /// Whether a retransmission travels on a second path, too, while the data-level window binds and has room
+    /// for more packets than there are from loss to loss.
+    fn copies_repairs(&self) -> bool {
+        false
+    }
 
     /// How much the socket takes from the application before the first of it is DATA_ACKed, bytes of payload;
     /// `None` for as much as the scenario's buffers allow.

@@ -159,20 +159,24 @@ fn the_placing_scheduler_lets_segments_arrive_in_order() {
 
 #[test]
 fn the_placing_scheduler_queues_only_what_the_window_has_room_for() {
-    // τ = 40 ms where 20 ms would do: half of what is in flight stands in the queue, at most 3 packets.
+    let slow = path(10, 3, 100);
+    // τ = 40 ms where 20 ms would do: of 10 packets in flight 5 stand in the queue. B = 5, and Q = 4.
     let queued = |in_flight| {
         let one = path(20, in_flight, 40);
         PathView { rtt: RttView { min_us: 20 * MS, ..one.rtt }, ..one }
     };
-    let slow = path(10, 4, 100);
+    for (options, room) in [(&[][..], 9), (&[("queue", "6")][..], 11)] {
+        let mut placing = scheduler("placing", options);
+        let mut path_of = |fast, window| chosen(&mut placing, &[fast, slow], &backlog(999, window));
+        (0..200).for_each(|_| assert_eq!(path_of(queued(9), 999), Some(0)));
+        // 20 + 10 exceed a window of 29, but not one of 30.
+        assert_eq!((path_of(queued(room - 1), 29), path_of(queued(room), 29)), (Some(0), Some(1)));
+        assert_eq!(path_of(queued(room), 30), Some(0));
+    }
+    // The fast path is full with 10 + 4 packets: of 17 the slow one has 3, which are in flight already.
     let mut placing = scheduler("placing", &[]);
-    let mut path_of = |fast, window| chosen(&mut placing, &[fast, slow], &backlog(999, window));
-    assert_eq!(path_of(queued(6), 29), Some(0));
-    // 20 + 10 exceed a window of 29, but not one of 30.
-    assert_eq!((path_of(queued(7), 29), path_of(queued(7), 30)), (Some(1), Some(0)));
-    assert_eq!(path_of(queued(20), 30), Some(1));
-    let mut longer = scheduler("placing", &[("queue", "4")]);
-    assert_eq!(chosen(&mut longer, &[queued(8), slow], &backlog(999, 29)), Some(0));
+    let mut path_of = |window| chosen(&mut placing, &[queued(20), slow], &backlog(999, window));
+    assert_eq!((path_of(17), path_of(18)), (None, Some(1)));
 }
 
 #[test]

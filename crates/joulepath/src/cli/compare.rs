@@ -69,6 +69,14 @@ pub(crate) struct CompareOptions {
     /// CSV with one line for each run.
     #[arg(long, value_name = "FILE")]
     pub(crate) runs_csv: Option<PathBuf>,
+    /// Begin with what this file knows of the networks of the scenario's paths: rates, RTTs and losses, as
+    /// `--record` writes them. It is for selectors that ask for it (`joule`).
+    #[arg(long, value_name = "FILE")]
+    pub(crate) history: Option<PathBuf>,
+    /// Add what the runs of the first policy see of the networks to this file; a new one is begun. It may be
+    /// the file of --history, which is read before.
+    #[arg(long, value_name = "FILE", conflicts_with = "all_variants")]
+    pub(crate) record: Option<PathBuf>,
     /// Show every column, however wide the table becomes.
     #[arg(long)]
     pub(crate) wide: bool,

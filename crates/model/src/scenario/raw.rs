@@ -4,7 +4,9 @@
 use super::declare::table;
 use super::forms::{Aqm, Energy, Jitter, Loss, Rate, VariantSet, Workload};
 use super::lengths::{Packets, Queue};
-use super::parts::{CrossKind, Medium, RawAggregate, RawHistory, RawPolicer, RawReorder, RelayWord, TopologyWord};
+use super::parts::{
+    CrossKind, Medium, RawAggregate, RawHistory, RawPolicer, RawReorder, RelayWord, TopologyWord,
+};
 use super::read::At;
 use super::{Direction, ProcessingDelay, Recovery};
 use crate::topology::{Routing, TrafficPattern};

@@ -132,12 +132,13 @@ impl SenderEnd {
         self.space != 0
     }
 
-    /// Lets a segment that a subflow sends again travel on another one, too, if the scheduler wants that and
-    /// p · window > 1: `retransmissions` of `segments` were such.
+    /// Lets a segment that a subflow sends again travel on another one, too, if the scheduler wants that, the
+    /// window binds and p · window > 1: `retransmissions` of `segments` were such.
     #[cold]
     pub(super) fn copy_repair(&mut self, dsn: u32, retransmissions: u64, segments: u64) {
-        let is_frequent = retransmissions * u64::from(self.data.window()) > segments;
-        if self.copies_repairs && is_frequent && self.can_reinject() {
+        let window = u64::from(self.data.window());
+        let binds = || self.views().iter().map(|view| u64::from(view.cwnd)).sum::<u64>() > window;
+        if self.copies_repairs && retransmissions * window > segments && self.can_reinject() && binds() {
             self.data.reinject(dsn);
         }
     }

@@ -171,3 +171,77 @@ fn what_a_closed_subflow_had_not_delivered_travels_on() {
         assert!(result.completion_s.is_some(), "seed {seed}: {result:?}");
     }
 }
+
+/// WiFi at 1 Mbit/s takes 137 + 133 mJ/Mbit, LTE at 10 takes 52 + 129. What is remembered saves the trial.
+#[test]
+fn joule_uses_what_it_remembers_and_finds_out_what_it_does_not() {
+    let slow = r#"rate = "1 Mbit/s""#;
+    let known = |mbps: u32| format!("history = {{ rate = \"{mbps} Mbit/s\" }}");
+    let two_minutes = |toml: String| toml.replace("60 s", "120 s");
+    let cold = two_minutes(two_paths(slow, BULK));
+    let warm = two_minutes(two_paths(&format!("{slow}\n{}", known(1)), &format!("{}\n{BULK}", known(10))));
+    let run = |toml: &str, policy: &str| simulate(toml, policy, 1);
+    let (cold_run, warm_run) = (run(&cold, "joule"), run(&warm, "joule"));
+    let (wifi, lte) = (run(&cold, "single:wifi"), run(&cold, "single:lte"));
+    println!("{:?} {:?}", cold_run.paths, warm_run.paths);
+    assert_eq!(warm_run.paths[0].segments, 0);
+    assert!(warm_run.bits_per_joule > 0.99 * lte.bits_per_joule);
+    // The trial comes after 80 s of WiFi's.
+    assert!(cold_run.paths.iter().all(|path| path.share > 0.0), "{:?}", cold_run.paths);
+    assert!(cold_run.bits_per_joule > wifi.bits_per_joule && cold_run.bits_per_joule < lte.bits_per_joule);
+    // Cold is the same as a history that is not used.
+    assert_eq!(run(&warm, "joule[history=off]").energy_j, cold_run.energy_j);
+}
+
+/// 12.6 J wake LTE and let it sleep again; a megabyte over WiFi at 10 Mbit/s takes 1.2 J.
+#[test]
+fn joule_wakes_no_radio_for_a_file_that_is_not_worth_it() {
+    for size in ["known", "unknown"] {
+        let result = simulate(&two_paths(TEN, &file(1)), &format!("joule[size={size}]"), 1);
+        assert_eq!(result.paths[1].segments, 0, "{size}");
+        assert!(
+            result.completion_s.is_some_and(|seconds| seconds < 1.5),
+            "{size}: {:?}",
+            result.completion_s
+        );
+    }
+}
+
+/// 8 Mbit/s in messages fit WiFi; 14 Mbit/s do not, and wait no longer than LTE needs to wake up.
+#[test]
+fn joule_opens_a_second_radio_for_messages_when_one_is_too_slow() {
+    let messages = |gap_ms: u32| {
+        let gap = format!("[workload]\nkind = \"messages\"\nmean_gap = \"{gap_ms} ms\"\nsize = \"100 kB\"");
+        two_paths(TEN, &gap)
+    };
+    let calm = simulate(&messages(200), "joule", 1);
+    assert_eq!(calm.paths[1].segments, 0);
+    let busy = simulate(&messages(57), "joule", 1);
+    println!("{:?} {:?}", busy.delay, busy.paths);
+    assert!(busy.paths[1].share > 0.1 && busy.goodput_bps > 13e6, "{:?}", busy.paths);
+}
+
+/// Two radios of one kind and a device that burns 1 W with any: both are worth their power, but behind one
+/// link, where the second one brings nothing.
+#[test]
+fn joule_closes_one_of_two_paths_behind_one_bottleneck_and_no_twin() {
+    let path = |name: &str, link: &str| {
+        format!(
+            "[[path]]\nname = \"{name}\"\n{link}\ndelay = \"15 ms\"\nenergy = \"wifi-huang2012-linear\"\n"
+        )
+    };
+    let run = |paths: String, policy: &str| {
+        let rest = "[workload]\nkind = \"bulk\"\n[device]\nshared_base = \"1 W\"\n";
+        simulate(&format!("duration = \"90 s\"\n{paths}{rest}"), policy, 2)
+    };
+    let link = "[[link]]\nname = \"l\"\nrate = \"10 Mbit/s\"\ndelay = \"5 ms\"\nqueue = \"60 packets\"\n";
+    let shared = || format!("{link}{}{}", path("a", "via = [\"l\"]"), path("b", "via = [\"l\"]"));
+    let (found, blind) = (run(shared(), "joule"), run(shared(), "joule[bottlenecks=off]"));
+    println!("{:?} {:?}", found.paths, blind.paths);
+    let least = |paths: &[joulepath_model::result::PathResult]| paths[0].share.min(paths[1].share);
+    assert!(least(&found.paths) < 0.3 && least(&blind.paths) > 0.35, "{:?}", found.paths);
+    assert!(found.goodput_bps > 0.95 * blind.goodput_bps && found.energy_j < 0.99 * blind.energy_j);
+    let own = "rate = \"8 Mbit/s\"\nqueue = \"40 packets\"";
+    let twins = run(format!("{}{}", path("a", own), path("b", own)), "joule");
+    assert!(least(&twins.paths) > 0.4 && twins.goodput_bps > 14e6, "{:?}", twins.paths);
+}

@@ -4,7 +4,7 @@
 //!                 r > R                  r > R again              its RTT falls, twice
 //!   distinct ─────────────► suspected ──────────────► drains one ─────────────────────► shared
 //!      ▲                        │ r ≤ R                    │ it does not                  │ after a minute,
-//!      └────────────────────────┴──────────────────────────┴──────────────────────────────┘ then two, four, …
+//!      └────────────────────────┴──────────────────────────┴──────────────────────────────┘ then 2, 4, …
 //! ```
 //! r: correlation of the changes of srtt from look to look over a window. Levels would mislead: any two paths
 //! that start together rise together (Rubenstein, Kurose, Towsley, ToN 2002, compare cross- with
@@ -361,8 +361,9 @@ mod tests {
     fn levels_that_rise_together_are_no_sign() {
         // Both start at once and rise for 30 s, each with its own ups and downs.
         let own = |look: u64, period: u64| (look % period) as f64 * 0.003;
-        let (known, drains) =
-            after(30, |look, _| [0.04 + look as f64 * 1e-3 + own(look, 7), 0.05 + look as f64 * 1e-3 + own(look, 11)]);
+        let (known, drains) = after(30, |look, _| {
+            [0.04 + look as f64 * 1e-3 + own(look, 7), 0.05 + look as f64 * 1e-3 + own(look, 11)]
+        });
         assert_eq!((drains.len(), known.suspected()[0]), (0, 0));
     }
 

@@ -3,7 +3,7 @@
 //! ```text
 //!            carried while more waited          the rate has stopped growing
 //!   unknown ──────────────────────────► growing ────────────────────────────► settled
-//!   (hope, or history)                 (at least that)                       (measured, with history as prior)
+//!   (hope, or history)                 (at least that)                     (measured; history is prior)
 //! ```
 
 use joulepath_model::history::Estimate;

@@ -1,7 +1,7 @@
 //! What a set of paths costs: per bit, for what is left of a file, per second at an offered rate.
 //!
 //! ```text
-//!   P(S, x) = κ (Σ_S (θ + b x) + Σ_rest idle) + P₀ + host(Σx, RTT, |S|)        κ while two or more are active
+//!   P(S, x) = κ (Σ_S (θ + b x) + Σ_rest idle) + P₀ + host(Σx, RTT, |S|)     κ while two or more are active
 //!   bulk    P(S, x)/Σx                                                                         J/bit
 //!   file    T = 8 N/Σx + start:   P(S, x) T + Σ_S (tail + promotion if closed) + Σ_open∉S tail   J
 //!   load    P at the offered rate, radios asleep between messages, + π λ D(S)                  W
@@ -18,7 +18,8 @@ pub(super) type Set = u8;
 
 /// Slow start and the last ACK of a file, s.
 const START_S: f64 = 0.2;
-/// Price of a bit that a set cannot carry, J: dearer than a slow radio. What then waits has a price of its own.
+/// Price of a bit that a set cannot carry, J: dearer than a slow radio. What then waits has a price of its
+/// own.
 const UNSERVED_J_PER_BIT: f64 = 1e-6;
 /// Price of a second beyond the deadline, J: dearer than any radio.
 const LATE_J_PER_S: f64 = 1e4;
@@ -164,7 +165,8 @@ impl Costs<'_> {
             if set & 1 << i == 0 {
                 return energy.idle_w;
             }
-            energy.slope_j_per_bit * loads[i] + between_messages(energy, loads[i] / self.share_bps(set, i), load)
+            energy.slope_j_per_bit * loads[i]
+                + between_messages(energy, loads[i] / self.share_bps(set, i), load)
         });
         let delay_s = self.delay_s(set, load);
         let late_s = load.deadline_s.map_or(0.0, |deadline| (delay_s - deadline).max(0.0));
@@ -182,8 +184,8 @@ impl Costs<'_> {
         self.rtt_s(set) + alone_s / idle
     }
 
-    /// What it takes to open what `to` has and `from` has not, J. Closing is free: a tail is paid for when its
-    /// radio opens.
+    /// What it takes to open what `to` has and `from` has not, J. Closing is free: a tail is paid for when
+    /// its radio opens.
     pub(super) fn opening_j(&self, from: Set, to: Set) -> f64 {
         members(to & !from).map(|i| self.radios[i].energy.switch_j()).sum()
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   regret(S′) ← max(0, regret(S′) + (power(S) − power(S′)) dt)
-//!   S → S′ when regret(S′) ≥ what opening S′ takes                  (ski rental: rent until that bought the skis)
+//!   S → S′ when regret(S′) ≥ what opening S′ takes                                     (ski rental)
 //! ```
 //! With constant powers a and b < a and a price B the online cost is at most twice that of the better choice
 //! in hindsight, min(a T, B + b T), plus one look: a t* with (a − b) t* = B is paid before, B + b (T − t*)

@@ -11,12 +11,12 @@
 //! | data without end | joules per bit | by regret |
 //! | a file of known size | joules for what is left, promotions and tails included | when a tenth is saved |
 //! | a file of unknown size | joules per bit, begun where a use is cheapest | by regret: ski rental on age |
-//! | messages, streams, answers | power at the offered load, and a price of waiting | by regret; at once when late |
+//! | messages, streams, answers | power at the offered load, and a price of waiting | by regret |
 //!
 //! A path that was never used is taken for what its network is remembered for, or for a hope: its trial is a
-//! change like any other, so it is paid for by regret, and never tried where even the hope would not help. The
-//! paths in use stay until a new one has been measured. Not from a paper; ski rental: Karlin et al. 1988.
-//! docs/models/select-joule.md has the whole of it.
+//! change like any other, so it is paid for by regret, and never tried where even the hope would not help.
+//! The paths in use stay until a new one has been measured. Not from a paper; ski rental: Karlin et al.
+//! 1988. docs/models/select-joule.md has the whole of it.
 
 mod bottleneck;
 mod capacity;

@@ -50,7 +50,10 @@ fn a_file_pays_for_promotion_and_tail() {
     // A radio that is open has paid its promotion, and its tail comes in any case.
     let open = [radios[0], Radio { is_open: true, ..radios[1] }];
     let open = Costs { radios: &open, ..costs };
-    assert_close(open.file(0b10, 8e7, 0.0, None), costs.file(0b10, 8e7, 0.0, None) - energy("lte-huang2012").wake_j);
+    assert_close(
+        open.file(0b10, 8e7, 0.0, None),
+        costs.file(0b10, 8e7, 0.0, None) - energy("lte-huang2012").wake_j,
+    );
     assert_close(open.file(0b01, 8e7, 0.0, None), costs.file(0b01, 8e7, 0.0, None) + 12.2706);
 }
 
@@ -84,8 +87,7 @@ fn the_host_has_its_part_in_the_choice() {
     let radios = [radio("wifi-seed000", 10.0), radio("wifi-seed000", 1.0)];
     let alone = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios };
     assert_eq!(alone.cheapest(0b11, |set| alone.bulk(set)), 0b11);
-    let host =
-        HostModel { curve: HostCurve::Wifi, delay_weight: 0.0, subflow_weight: 0.5, unit: Watts(2.0) };
+    let host = HostModel { curve: HostCurve::Wifi, delay_weight: 0.0, subflow_weight: 0.5, unit: Watts(2.0) };
     let device = DeviceEnergy { host: Some(host), ..DeviceEnergy::additive() };
     let costs = Costs { device: &device, ..alone };
     // One: (0.2658 + 1.37 + 2 · 44.4/44.4)/10 = 0.364; both: (0.2658 + 1.507 + 1.5 · 2.045)/11 = 0.440.
@@ -96,9 +98,8 @@ fn the_host_has_its_part_in_the_choice() {
 
 fn any_radio() -> impl Strategy<Value = Radio> {
     let names = ["wifi-huang2012", "lte-huang2012", "3g-huang2012", "wifi-seed000", "free", "wifi-seed003"];
-    (prop::sample::select(names.to_vec()), 0.1..80.0f64, 0.01..0.3f64, any::<bool>(), 0..3u8).prop_map(
-        |(name, mbps, rtt_s, is_open, group)| Radio { rtt_s, is_open, group, ..radio(name, mbps) },
-    )
+    (prop::sample::select(names.to_vec()), 0.1..80.0f64, 0.01..0.3f64, any::<bool>(), 0..3u8)
+        .prop_map(|(name, mbps, rtt_s, is_open, group)| Radio { rtt_s, is_open, group, ..radio(name, mbps) })
 }
 
 /// Whether `set` is best, by a search that goes through the paths one by one instead of counting masks.
@@ -241,8 +242,8 @@ fn what_is_remembered_is_used_from_the_first_look() {
 
 #[test]
 fn an_unknown_radio_is_tried_when_that_is_paid_for_and_left_again_if_it_does_not_help() {
-    // Hoped: 52 + 1288/20 = 116 mJ/Mbit against WiFi's 203 at 2 Mbit/s and 10 of LTE's paging: 0.19 W of regret;
-    // promotion and tail of LTE take 12.6 J: 65 s.
+    // Hoped: 52 + 1288/20 = 116 mJ/Mbit against WiFi's 203 at 2 Mbit/s and 10 of LTE's paging: 0.19 W of
+    // regret; promotion and tail of LTE take 12.6 J: 65 s.
     let mut world = World::new(&[], RADIOS, [2.0, 1.0]);
     let uses = world.endless(200);
     let opened = uses.iter().position(|uses| uses[1] == Use::Regular).expect("it is tried");
@@ -279,8 +280,8 @@ fn a_file_wakes_a_radio_only_if_enough_is_left() {
 fn a_file_of_unknown_size_begins_where_a_use_is_cheap_and_changes_by_age() {
     let slow = || World::new(&[("size", "unknown")], RADIOS, [0.3, 10.0]).remembering();
     assert_eq!(slow().file(1e5)[0], WIFI);
-    // WiFi: 580 mJ/Mbit, and LTE's 20 mW of paging, 67. Regret: 0.3 Mbit/s · (647 − 181) = 0.14 W; 12.6 J after
-    // 90 s.
+    // WiFi: 580 mJ/Mbit, and LTE's 20 mW of paging, 67. Regret: 0.3 Mbit/s · (647 − 181) = 0.14 W; 12.6 J
+    // after 90 s.
     let uses = slow().file(10e6);
     let changed = uses.iter().position(|uses| *uses == LTE).expect("it changes");
     assert!((880..960).contains(&changed), "{changed}");

@@ -1,0 +1,223 @@
+//! What a device remembers of its networks, as a file: read before runs, written after them.
+//!
+//! A simulation has no date. A history is as old for it as each entry is older than the latest one, so that
+//! the same file gives the same results on any day.
+
+use std::path::{Path, PathBuf};
+
+use joulepath_model::history::{Book, Visit};
+use joulepath_model::result::RunResult;
+use joulepath_model::scenario::{Scenario, Workload, path_history, read_history, write_history};
+
+use crate::error::{Error, Kind, Result};
+use crate::files;
+use crate::source::Overrides;
+
+/// Longest history that is read, bytes: a hundred thousand networks.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Reads a history.
+///
+/// # Errors
+/// If there is none, or everything that is wrong with it, each with its place and its mend.
+pub fn read(path: &Path) -> Result<Book> {
+    let doing = format!("cannot read the history {}", path.display());
+    let bytes = files::read_named(path, MAX_BYTES).map_err(|error| Error::file(&doing, error))?;
+    let text = String::from_utf8(bytes).map_err(|error| Error::Refused {
+        doing,
+        why: format!("byte {} is not UTF-8 text", error.utf8_error().valid_up_to()),
+        help: "a history is a TOML file; `joulepath compare … --record FILE` writes one".to_owned(),
+        kind: Kind::Failed,
+    })?;
+    read_history(&text).map_err(|errors| Error::Scenario {
+        errors: Box::new(errors.in_file(&path.display().to_string())),
+        kind: Kind::Failed,
+    })
+}
+
+/// Reads a history; an empty one if there is no such file.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_or_begin(path: &Path) -> Result<Book> {
+    match path.try_exists() {
+        Ok(false) => Ok(Book::default()),
+        _ => read(path),
+    }
+}
+
+/// What makes `scenario` begin with what `book` knows of its paths' networks, and the names of the paths of
+/// which it knows nothing.
+pub fn overrides(book: &Book, scenario: &Scenario) -> (Overrides, Vec<String>) {
+    let (mut set, mut unknown) = (vec![], vec![]);
+    for path in &scenario.paths {
+        let known = book.recall(&path.name, path.network.as_deref(), book.latest_s());
+        if known.is_empty() {
+            unknown.push(path.name.clone());
+        } else {
+            set.push((format!("path.{}.history", path.name), path_history(&known)));
+        }
+    }
+    (set, unknown)
+}
+
+/// Gathers what runs see of networks, and adds it to a history.
+pub struct Recorder {
+    file: PathBuf,
+    book: Book,
+    policy: String,
+    /// Name, network and whether its rate shows what it can carry, of each path.
+    paths: Vec<(String, Option<String>, bool)>,
+    /// By seed.
+    seen: Vec<(u64, Vec<Visit>)>,
+}
+
+impl Recorder {
+    /// For the runs of `policy` on `scenario`; `file` need not exist.
+    ///
+    /// # Errors
+    /// If the file exists and is no history, or may not be written.
+    pub fn new(file: &Path, scenario: &Scenario, policy: &str) -> Result<Self> {
+        let book = read_or_begin(file)?;
+        files::prepare(file)?;
+        let is_busy = |workload: Workload| matches!(workload, Workload::Bulk | Workload::File { .. });
+        let path = |(i, path): (usize, &joulepath_model::scenario::PathSpec)| {
+            let mut users = scenario.connections.iter().filter(|group| group.paths.contains(&i));
+            let shows_rate = users.all(|group| group.count == 1 && is_busy(group.workload));
+            (path.name.clone(), path.network.clone(), shows_rate)
+        };
+        let paths = scenario.paths.iter().enumerate().map(path).collect();
+        Ok(Recorder { file: file.to_owned(), book, policy: policy.to_owned(), paths, seen: vec![] })
+    }
+
+    /// Takes in a run; one of another policy, or one without series, says nothing.
+    pub fn hear(&mut self, run: &RunResult) {
+        if run.policy == self.policy {
+            let visit = |(i, (_, _, shows_rate)): (usize, &(String, Option<String>, bool))| {
+                visit(run, i, *shows_rate)
+            };
+            self.seen.push((run.seed, self.paths.iter().enumerate().map(visit).collect()));
+        }
+    }
+
+    /// Writes the history with every run as a visit at `now_s`, s since 1970, in the order of the seeds.
+    /// Returns how many runs there were.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn finish(mut self, now_s: u32) -> Result<usize> {
+        self.seen.sort_by_key(|(seed, _)| *seed);
+        for (_, visits) in &self.seen {
+            for ((name, network, _), visit) in self.paths.iter().zip(visits) {
+                self.book.learn(name, network.as_deref(), now_s, *visit);
+            }
+        }
+        files::write(&self.file, &write_history(&self.book))?;
+        Ok(self.seen.len())
+    }
+}
+
+/// What a run saw of path `i`: the median of its rates while it carried anything, if nothing but the path
+/// bounded them.
+fn visit(run: &RunResult, i: usize, shows_rate: bool) -> Visit {
+    let path = &run.paths[i];
+    let samples = run.series.iter().filter(|_| shows_rate).filter_map(|series| series.goodput_bps.get(i));
+    let mut rates: Vec<f64> = samples.flatten().copied().filter(|&rate| rate > 0.0).collect();
+    rates.sort_by(f64::total_cmp);
+    Visit {
+        rate_bps: rates.get(rates.len() / 2).copied(),
+        rtt_s: path.mean_rtt_s,
+        loss: (path.segments > 0).then_some(path.loss_event_rate),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_model::result::{PathResult, Series};
+    use joulepath_model::scenario::{load, load_with};
+
+    use super::*;
+
+    const HOME: &str = "title = \"t\"\nduration = \"10 s\"\n\
+        [[path]]\nname = \"wifi\"\nnetwork = \"home\"\nrate = \"9 Mbit/s\"\ndelay = \"5 ms\"\n\
+        energy = \"free\"\n\
+        [[path]]\nname = \"lte\"\nrate = \"4 Mbit/s\"\ndelay = \"20 ms\"\nenergy = \"free\"\n\
+        [workload]\nkind = \"bulk\"\n";
+
+    fn scenario(text: &str) -> Scenario {
+        load(text, &|_| Err("no traces".into())).unwrap_or_else(|errors| panic!("{errors}"))
+    }
+
+    /// A run on both paths; goodput of each at three instants, Mbit/s.
+    fn run(policy: &str, seed: u64, mbps: [[f64; 2]; 3]) -> RunResult {
+        let path = |name: &str, i: usize| PathResult {
+            name: name.to_owned(),
+            segments: if mbps[2][i] > 0.0 { 100 } else { 0 },
+            mean_rtt_s: (mbps[2][i] > 0.0).then_some(0.03),
+            loss_event_rate: 0.01,
+            share: 0.5,
+            goodput_bps: 1e6,
+            energy_j: 1.0,
+            retransmissions: 0,
+            timeouts: 0,
+            mean_cwnd: 10.0,
+        };
+        let of_path = |i: usize| mbps.iter().map(|rates| 1e6 * rates[i]).collect();
+        let series = Series { goodput_bps: vec![of_path(0), of_path(1)], ..Series::default() };
+        RunResult {
+            policy: policy.to_owned(),
+            seed,
+            paths: vec![path("wifi", 0), path("lte", 1)],
+            series: Some(series),
+            ..RunResult::default()
+        }
+    }
+
+    #[test]
+    fn what_runs_saw_is_what_the_next_ones_begin_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("history.toml");
+        let home = scenario(HOME);
+        let mut recorder = Recorder::new(&file, &home, "joule").unwrap();
+        recorder.hear(&run("joule", 2, [[0.0, 0.0], [8.0, 0.0], [9.0, 0.0]]));
+        recorder.hear(&run("mptcp", 1, [[1.0, 1.0]; 3]));
+        recorder.hear(&run("joule", 1, [[2.0, 0.0], [0.0, 0.0], [7.0, 0.0]]));
+        assert_eq!(recorder.finish(1_000_000).unwrap(), 2);
+        let book = read(&file).unwrap();
+        // Medians 7 and 9 Mbit/s; the second visit counts a half: √63. LTE was never used.
+        let known = book.recall("wifi", Some("home"), 1_000_000);
+        assert!((known.rate_bps.unwrap().median / 1e6 - 63f64.sqrt()).abs() < 1e-6, "{known:?}");
+        let (set, unknown) = overrides(&book, &home);
+        assert_eq!(unknown, ["lte"]);
+        let warm = load_with(HOME, &set, &|_| Err("no traces".into())).unwrap();
+        assert_eq!(warm.paths[0].history.rate_bps.map(|rate| rate.median.round()), Some(7_937_253.0));
+        assert!(warm.paths[1].history.is_empty());
+        // Another network of the same interface is not known.
+        let train = scenario(&HOME.replace("home", "train"));
+        assert_eq!(overrides(&book, &train).1.len(), 2);
+    }
+
+    #[test]
+    fn a_history_ages_by_its_own_dates() {
+        let mut book = Book::default();
+        let rate = |bps| Visit { rate_bps: Some(bps), ..Visit::default() };
+        book.learn("wifi", Some("home"), 1_000_000, rate(9e6));
+        book.learn("lte", None, 1_000_000 + 86_400, rate(3e6));
+        let (set, _) = overrides(&book, &scenario(HOME));
+        let warm = load_with(HOME, &set, &|_| Err("no traces".into())).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!([0, 1].map(|i| warm.paths[i].history.age_days), [1.0, 0.0]);
+        assert_eq!(warm.paths[1].history.rate_bps.unwrap().median, 3e6);
+    }
+
+    #[test]
+    fn what_is_no_history_is_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("scenario.toml");
+        std::fs::write(&file, HOME).unwrap();
+        let error = Recorder::new(&file, &scenario(HOME), "joule").err().unwrap().to_string();
+        assert!(error.contains("the history has") && error.contains("`title` is not a key"), "{error}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), HOME);
+        let missing = read(&folder.path().join("none.toml")).unwrap_err();
+        assert!(missing.to_string().contains("cannot read the history"), "{missing}");
+    }
+}
