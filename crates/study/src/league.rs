@@ -83,7 +83,7 @@ pub fn drawn(request: &Request) -> Vec<(String, String)> {
     let numbers = || 1..=if request.quick { 1 } else { draw::DRAWS };
     let of_family =
         |family: Family| numbers().filter_map(move |number| draw::draw(family, request.draw_seed, number));
-    request.families().into_iter().flat_map(of_family).map(|draw| (draw.name + ".toml", draw.text)).collect()
+    request.families().into_iter().flat_map(of_family).map(|draw| (draw.name, draw.text)).collect()
 }
 
 /// The files of the draws of the gauntlet that `request` asks for, and the traces that they name.

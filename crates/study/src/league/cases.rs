@@ -72,7 +72,7 @@ pub(super) fn gauntlet(
     let drawn = (1..=draws).filter_map(|index| Some((range.number(index)?, draw_of(family, range, index)?)));
     let loaded = |(number, draw): (u32, super::draw::Draw)| {
         let source = Source::with_trace(&draw.name, draw.text, draw.trace);
-        let case = |overrides: Overrides| {
+        let case = |overrides: Overrides| -> Result<Case> {
             let scenario = source.load(&overrides)?;
             let sha256 = source.sha256(&scenario);
             Ok(Case { name: draw.name.clone(), family, sha256, overrides, scenario })
