@@ -50,7 +50,7 @@ fn the_gauntlet_is_the_same_however_often_and_on_however_many_cores_it_is_run() 
     let text = joulepath_in(folder.path(), &[&SHORT[..], &more].concat()).ok();
     let table = text.strip_suffix("report: pages/gauntlet.html\n").unwrap();
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
-    assert!(table.starts_with("1 draws each of 2 families, range train"), "{table}");
+    assert!(table.starts_with("1 draw each of 2 families, range train"), "{table}");
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
     assert!(read("page.md").contains("**f5-shared**") && !read("page.md").contains("old"));
     // A head, and two draws of three contenders.

@@ -119,8 +119,9 @@ pub(super) fn title(gauntlet: &Gauntlet) -> String {
         n => format!("{n} families"),
     };
     let partial = if gauntlet.partial { ", INCOMPLETE" } else { "" };
+    let draws = if gauntlet.draws_of_each == 1 { "draw" } else { "draws" };
     format!(
-        "{} draws each of {families}, range {}, {} engine, {} each{partial}",
+        "{} {draws} each of {families}, range {}, {} engine, {} each{partial}",
         gauntlet.draws_of_each,
         gauntlet.range,
         gauntlet.engine,
