@@ -1,5 +1,5 @@
-//! `joulepath league`: all policies on families of scenarios, at equal work, in tiers. Families of the gauntlet
-//! are judged in `gauntlet`.
+//! `joulepath league`: all policies on families of scenarios, at equal work, in tiers. Families of the
+//! gauntlet are judged in `gauntlet`.
 
 mod drawn;
 mod gauntlet;

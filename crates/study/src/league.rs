@@ -8,7 +8,8 @@
 //! | `field` | which policies take part |
 //! | `lineup` | policies on a scenario, and every run on all cores |
 //! | `season` | what came out on each scenario |
-//! | [`gauntlet`] | the gauntlet on draws of three ranges: `range`; `seal` keeps a log of those that are sealed, `warm` has what is known of earlier visits |
+//! | [`gauntlet`] | the gauntlet: other families, on draws of three ranges |
+//! | `range`, `seal`, `warm` | which draws are for what, a log of the sealed ones, what earlier visits left |
 //!
 //! What is measured, and the tiers, are in [`joulepath_report::league`].
 

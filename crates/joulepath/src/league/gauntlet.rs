@@ -100,7 +100,7 @@ fn check(options: &LeagueOptions, range: Range) -> Result<(), Failure> {
     match (range, &options.sealed_log) {
         (Range::Sealed, None) => {
             return Err(Failure::usage("sealed draws are run with a log that says when and at which commit")
-                .help("name it: --sealed-log results/gauntlet-sealed.jsonl; for all else there is --range check"));
+                .help("name it: --sealed-log results/gauntlet-sealed.jsonl; else there is --range check"));
         }
         (Range::Train | Range::Check, Some(_)) => {
             return Err(Failure::usage("--sealed-log is for sealed draws")

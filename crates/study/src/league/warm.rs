@@ -55,8 +55,10 @@ mod tests {
     use super::*;
 
     fn known(number: u32) -> Overrides {
-        let text = "title = \"t\"\nduration = \"60 s\"\n[[path]]\nname = \"a\"\nrate = \"10 Mbit/s\"\ndelay = \
-                    \"20 ms\"\nloss = \"1 %\"\nenergy = \"wifi-huang2012\"\n[[path]]\nname = \"b\"\nrate = \"50 \
+        let text = "title = \"t\"\nduration = \"60 s\"\n[[path]]\nname = \"a\"\nrate = \"10 \
+        Mbit/s\"\ndelay = \
+                    \"20 ms\"\nloss = \"1 %\"\nenergy = \"wifi-huang2012\"\n[[path]]\nname = \
+                    \"b\"\nrate = \"50 \
                     Mbit/s\"\ndelay = \"50 ms\"\nenergy = \"lte-huang2012\"\n";
         history(&load(text, &|_| Err(String::new())).unwrap(), 11, number)
     }
