@@ -1,6 +1,7 @@
-//! `joulepath league`: all policies on families of scenarios, at equal work, in tiers. Families of the gauntlet
-//! are judged in `gauntlet`.
+//! `joulepath league`: all policies on families of scenarios, at equal work, in tiers. Families of the
+//! gauntlet are judged in `gauntlet`.
 
+mod drawn;
 mod gauntlet;
 
 use std::path::Path;
@@ -106,22 +107,7 @@ fn write(request: &Request, folder: &Path) -> Result<Exit, Failure> {
         return Err(Failure::usage("the papers' scenarios are not drawn: they are part of this program")
             .help("run one with `joulepath compare papers/000-table1`, or name another family"));
     }
-    write_all(all, folder)
-}
-
-/// Writes files into a folder, and says their names.
-fn write_all(all: Vec<(String, String)>, folder: &Path) -> Result<Exit, Failure> {
-    let mut said = String::new();
-    for (name, text) in all {
-        let file = folder.join(name);
-        files::prepare(&file)?;
-        files::write(&file, &text)?;
-        if file.extension().is_some_and(|extension| extension == "toml") {
-            said += &format!("{}\n", file.display());
-        }
-    }
-    terminal::print(&said)?;
-    Ok(Exit::Ok)
+    drawn::write(all.into_iter().map(|(name, text)| (name + ".toml", text)).collect(), folder)
 }
 
 /// What is to be written can be written: an error comes before the runs, not after.

@@ -274,7 +274,8 @@ impl League {
                  scenarios within families and seeds within scenarios; a policy begins a new tier if a \
                  member of the tier above is better with a familywise error of 5 % (paired bootstrap, \
                  single-step max-T); who did not run everywhere has no tier; takes_too_much: more than \
-                 {MOST_TCPS} TCPs of any one link; harms: competitors keep less than {LEAST_KEPT} of what they \
+                 {MOST_TCPS} TCPs of any one link; harms: competitors keep less than {LEAST_KEPT} of \
+                 what they \
                  have beside a NewReno"
             ),
             families: played.families,

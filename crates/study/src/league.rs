@@ -8,7 +8,8 @@
 //! | `field` | which policies take part |
 //! | `lineup` | policies on a scenario, and every run on all cores |
 //! | `season` | what came out on each scenario |
-//! | [`gauntlet`] | the gauntlet on draws of three ranges: `range`; `seal` keeps a log of those that are sealed, `warm` has what is known of earlier visits |
+//! | [`gauntlet`] | the gauntlet: other families, on draws of three ranges |
+//! | `range`, `seal`, `warm` | which draws are for what, a log of the sealed ones, what earlier visits left |
 //!
 //! What is measured, and the tiers, are in [`joulepath_report::league`].
 
@@ -83,7 +84,7 @@ pub fn drawn(request: &Request) -> Vec<(String, String)> {
     let numbers = || 1..=if request.quick { 1 } else { draw::DRAWS };
     let of_family =
         |family: Family| numbers().filter_map(move |number| draw::draw(family, request.draw_seed, number));
-    request.families().into_iter().flat_map(of_family).map(|draw| (draw.name + ".toml", draw.text)).collect()
+    request.families().into_iter().flat_map(of_family).map(|draw| (draw.name, draw.text)).collect()
 }
 
 /// The files of the draws of the gauntlet that `request` asks for, and the traces that they name.

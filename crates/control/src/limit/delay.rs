@@ -1,9 +1,9 @@
 //! A stream with a deadline keeps radios awake.
 //!
 //! Whatever is written while the stream is on has to be carried within `d`. With a write every `g`, between
-//! two instants at which any radio is used there is no more than L = g + d. After a use radio r is in its tail
-//! for as long as that lasts, or until the next use: of a gap of length ℓ it burns at least T_r(ℓ), the tail's
-//! energy of the first ℓ above what it burns when idle. Gaps are disjoint, so that
+//! two instants at which any radio is used there is no more than L = g + d. After a use radio r is in its
+//! tail for as long as that lasts, or until the next use: of a gap of length ℓ it burns at least T_r(ℓ),
+//! the tail's energy of the first ℓ above what it burns when idle. Gaps are disjoint, so that
 //!
 //! ```text
 //!   mean power  ≥  Σ idle_r  +  on · min_r min_{ℓ ≤ L} T_r(ℓ)/ℓ  +  R · min_r b_r
@@ -85,8 +85,8 @@ mod tests {
         }
     }
 
-    /// LTE of Huang et al.: 1.060 W for 11.576 s, idle at 31.1 mW (DRX). Uses at most 1 s apart find it awake:
-    /// 1.060 W less idle. At most 100 s apart: 11.576 s of that in 100 s.
+    /// LTE of Huang et al.: 1.060 W for 11.576 s, idle at 31.1 mW (DRX). Uses at most 1 s apart find it
+    /// awake: 1.060 W less idle. At most 100 s apart: 11.576 s of that in 100 s.
     #[test]
     fn a_tail_that_is_longer_than_the_gaps_never_ends() {
         let lte = rrc("lte-huang2012");

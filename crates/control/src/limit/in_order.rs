@@ -89,8 +89,8 @@ mod tests {
 
     use super::*;
 
-    /// One of two lost with q = 1/2: E K = q/(1 − q) = 1; E max of two = Σ 1 − (1 − 2^−k)² = Σ 2·2^−k − 4^−k =
-    /// 2 − 1/3.
+    /// One of two lost with q = 1/2: E K = q/(1 − q) = 1; E max of two = Σ 1 − (1 − 2^−k)² = Σ 2·2^−k −
+    /// 4^−k = 2 − 1/3.
     #[test]
     fn the_mean_of_the_most_losses_is_that_of_the_closed_form() {
         assert!((mean_of_most(1.0, 0.5) - 1.0).abs() < 1e-8);

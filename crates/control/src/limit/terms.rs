@@ -11,7 +11,8 @@ use crate::path::{Window, base_rtt_s, delivered, least_over, links_of, peak_bps}
 /// Conditions of a limit. Each makes it lower or leaves it as it is; by default none holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Terms {
-    /// Data without end: carry at least what the best fixed set of interfaces carries that is on all the time.
+    /// Data without end: carry at least what the best fixed set of interfaces carries that is on all the
+    /// time.
     pub always_on: bool,
     /// Data without end: a full window waits for the oldest segment that is lost at random.
     pub in_order: bool,
@@ -77,9 +78,9 @@ pub(super) fn in_order(scenario: &Scenario, group: &ConnectionGroup, flow_contro
     }
 }
 
-/// What competitors without end are due of a link that has `bps` for TCPs, bit/s: an equal part for each flow,
-/// or Mathis' rate where random loss leaves them less. A competitor that is there for a part of the time
-/// counts for that part.
+/// What competitors without end are due of a link that has `bps` for TCPs, bit/s: an equal part for each
+/// flow, or Mathis' rate where random loss leaves them less. A competitor that is there for a part of the
+/// time counts for that part.
 pub(super) fn others_bps(scenario: &Scenario, group: &ConnectionGroup, link: LinkIndex, bps: f64) -> f64 {
     let crosses = |other: &&ConnectionGroup| {
         other.paths.iter().any(|&path| links_of(scenario, group.direction, path).0.contains(&link))

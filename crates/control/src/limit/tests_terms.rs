@@ -60,8 +60,9 @@ fn one_radio_that_is_always_on_does_not_sleep_through_bad_times() {
     assert_close(found.goodput_bps, 5e6, 1e-6);
 }
 
-/// Beside it a radio of 0.5 W with 1 Mbit/s: the best fixed set is still the first alone (5 Mbit/J; the second
-/// alone 2, both 4). What carries its 10 Mbit the cheapest changes over: 9 Mbit for 1 J, 1 Mbit for 0.5 J.
+/// Beside it a radio of 0.5 W with 1 Mbit/s: the best fixed set is still the first alone (5 Mbit/J; the
+/// second alone 2, both 4). What carries its 10 Mbit the cheapest changes over: 9 Mbit for 1 J, 1 Mbit for
+/// 0.5 J.
 #[test]
 fn who_is_always_on_may_change_radios() {
     let problem = varying(vec![radio(1.0, 0.0), radio(0.5, 0.0)], &[vec![9.0, 1.0], vec![1.0, 1.0]]);
@@ -135,7 +136,8 @@ fn no_schedule_that_carries_as_much_is_better_than_always_on() {
 
 fn one_path(keys: &str, more: &str) -> Scenario {
     scenario(&format!(
-        "title = \"t\"\nduration = \"20 s\"\n[[path]]\nname = \"a\"\nrate = \"10 Mbit/s\"\ndelay = \"40 ms\"\n\
+        "title = \"t\"\nduration = \"20 s\"\n[[path]]\nname = \"a\"\nrate = \"10 Mbit/s\"\ndelay = \"40 \
+        ms\"\n\
          energy = {{ per_mbps = \"100 mW\", active = \"500 mW\" }}\n{keys}\n{more}"
     ))
 }
@@ -155,8 +157,8 @@ fn windows_hold_whole_segments_and_segments_take_time() {
     assert_close(goodputs(&scenario, &terms)[1], 513_920.0 / 0.081_232, 1e-6);
 }
 
-/// With one endless TCP on the link half of it is due to that; where 5 % are lost it is due what Mathis' formula
-/// leaves it: 11 680 bits / 80 ms · √(1.5/0.05) = 799.7 kbit/s, and the rest of the payload rate,
+/// With one endless TCP on the link half of it is due to that; where 5 % are lost it is due what Mathis'
+/// formula leaves it: 11 680 bits / 80 ms · √(1.5/0.05) = 799.7 kbit/s, and the rest of the payload rate,
 /// (10 Mbit/s − 0.8 Mbit/s) · 1460/1500 · 0.95, is ours. Files that others fetch are due nothing.
 #[test]
 fn others_are_due_an_equal_part_or_what_loss_leaves_them() {

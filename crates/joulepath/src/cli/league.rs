@@ -25,7 +25,8 @@ page needs two lines `<!-- league: begin -->` and `<!-- league: end -->` for the
 
 The gauntlet: f1-bulk, f2-file, f3-stream, f4-competitors, f5-shared, f6-mobility, f7-shallow, f8-within, \
 f9-adverse, or all of them as `gauntlet`. Its draws are wider and come in three ranges: `train` to tune on, \
-`check` to judge changes on, `sealed` for the published table. It tells median, worst tenth and worst draw, and \
+`check` to judge changes on, `sealed` for the published table. It tells median, worst tenth and worst \
+draw, and \
 weighs nothing against anything. Sealed draws need a log; they are run once at a commit. A page needs the \
 lines `<!-- gauntlet-check: begin -->` and `<!-- gauntlet-check: end -->`, or those of another range.
 
@@ -49,11 +50,12 @@ pub(crate) struct LeagueOptions {
     /// Gauntlet: draws of each family; 64 if absent.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) draws: Option<u32>,
-    /// Gauntlet: these policies, separated by commas, in place of uncoupled, mptcp, emptcp, es-mptcp, overflow.
+    /// Gauntlet: these policies, separated by commas, in place of uncoupled, mptcp, emptcp, es-mptcp,
+    /// overflow.
     #[arg(long, value_name = "LIST")]
     pub(crate) policies: Option<String>,
-    /// Gauntlet: these policies once more, each knowing the rate (within a factor of 1.3), RTT and loss of each
-    /// path from an earlier visit.
+    /// Gauntlet: these policies once more, each knowing the rate (within a factor of 1.3), RTT and loss of
+    /// each path from an earlier visit.
     #[arg(long, value_name = "LIST")]
     pub(crate) warm: Option<String>,
     /// Gauntlet: the log of runs of sealed draws; it is begun if it is not there.

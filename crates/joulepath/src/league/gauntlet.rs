@@ -9,6 +9,7 @@ use joulepath_study::league::{Family, Range, SealedLog, day_and_time, drawn_of_g
 use joulepath_study::stored::StoredRuns;
 use joulepath_study::{files, policies};
 
+use super::drawn;
 use crate::cli::{Engine, LeagueOptions};
 use crate::engine;
 use crate::failure::{Exit, Failure};
@@ -91,7 +92,7 @@ fn write(request: &Request, folder: &Path) -> Result<Exit, Failure> {
         return Err(Failure::usage("sealed draws are not for reading")
             .help("nothing can be tuned on what nobody has seen; write those of --range check"));
     }
-    super::write_all(drawn_of_gauntlet(request), folder)
+    drawn::write(drawn_of_gauntlet(request), folder)
 }
 
 /// What is to be written can be written, and what is sealed has a log: errors come before the runs.
@@ -99,7 +100,7 @@ fn check(options: &LeagueOptions, range: Range) -> Result<(), Failure> {
     match (range, &options.sealed_log) {
         (Range::Sealed, None) => {
             return Err(Failure::usage("sealed draws are run with a log that says when and at which commit")
-                .help("name it: --sealed-log results/gauntlet-sealed.jsonl; for all else there is --range check"));
+                .help("name it: --sealed-log results/gauntlet-sealed.jsonl; else there is --range check"));
         }
         (Range::Train | Range::Check, Some(_)) => {
             return Err(Failure::usage("--sealed-log is for sealed draws")

@@ -6,6 +6,7 @@ mod compare;
 mod doctor;
 mod explain;
 mod fluid;
+mod gauntlet;
 mod guide;
 mod interrupt;
 mod league;

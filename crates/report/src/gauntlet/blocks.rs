@@ -119,8 +119,9 @@ pub(super) fn title(gauntlet: &Gauntlet) -> String {
         n => format!("{n} families"),
     };
     let partial = if gauntlet.partial { ", INCOMPLETE" } else { "" };
+    let draws = if gauntlet.draws_of_each == 1 { "draw" } else { "draws" };
     format!(
-        "{} draws each of {families}, range {}, {} engine, {} each{partial}",
+        "{} {draws} each of {families}, range {}, {} engine, {} each{partial}",
         gauntlet.draws_of_each,
         gauntlet.range,
         gauntlet.engine,
@@ -135,14 +136,16 @@ pub(super) fn notes(gauntlet: &Gauntlet) -> Vec<String> {
          time and share: do not exceed), and the worst draw."
             .to_owned(),
         "Limit: joules per bit of the best that TCP-friendly rates allow over those of the run; messages and \
-         streams: per offered bit, in time. Link limit: the same of all that the links carry, less what others \
+         streams: per offered bit, in time. Link limit: the same of all that the links carry, less what \
+         others \
          are due. × best path: share of the limit over that of the best single path with NewReno, chosen in \
          hindsight in each draw. Time: of a file, or the 95th percentile of delays, over that of the fastest \
          single path; × NewReno: goodput over that of the fastest."
             .to_owned(),
         format!(
             "Kept: goodput of the competitors over what they have beside a NewReno, the least of any link. \
-             Share: goodput of a connection over that of one TCP, the most of any link. {TOO_MUCH} a share above \
+             Share: goodput of a connection over that of one TCP, the most of any link. {TOO_MUCH} a \
+             share above \
              1.2 of a link without random loss in more than a tenth of the draws; {HARMS} kept below 0.9 in \
              more than a twentieth."
         ),
@@ -155,7 +158,8 @@ pub(super) fn notes(gauntlet: &Gauntlet) -> Vec<String> {
     }
     if let Some(seal) = &gauntlet.seal {
         notes.push(format!(
-            "Sealed draws, run on {} at commit {}; sealed draws had been run {} times before, {} of them at this \
+            "Sealed draws, run on {} at commit {}; sealed draws had been run {} times before, {} of \
+            them at this \
              commit. Line {} of the log.",
             seal.date, seal.commit, seal.earlier, seal.earlier_here, seal.entry
         ));

@@ -88,7 +88,8 @@ pub struct Yardstick {
     pub equal: Equal,
     /// Data per joule of the limit of the links, bit/J; none where nothing bounds it.
     pub link: Option<f64>,
-    /// For each link with competitors whether the policy's data is lost on it, or on the way to it, at random.
+    /// For each link with competitors whether the policy's data is lost on it, or on the way to it, at
+    /// random.
     lossy: Vec<bool>,
 }
 

@@ -4,7 +4,9 @@ use super::Gauntlet;
 use super::blocks::{BESIDE, Block, beside, blocks, notes, title};
 use crate::text::{cut, wrapped};
 
-/// Longest label: the table has 80 columns.
+/// Columns of the tables.
+const WIDTH: usize = 80;
+/// Longest label.
 const LABEL: usize = 20;
 /// Width of median, worst tenth and worst together.
 const CELL: usize = 20;
@@ -24,7 +26,8 @@ pub fn table(gauntlet: &Gauntlet, width: usize) -> String {
 
 fn of_family(block: &Block) -> String {
     let draws = if block.draws == 1 { "draw" } else { "draws" };
-    let mut text = format!("{}: {}, {} {draws}\n", block.family, block.what, block.draws);
+    let title = format!("{}: {}, {} {draws}", block.family, block.what, block.draws);
+    let mut text = wrapped(&title, WIDTH, "  ") + "\n";
     let heads: String = block.columns.iter().map(|head| format!("{head:>CELL$}")).collect();
     text += &format!("{:LABEL$}{heads}\n", "");
     let parts: String = block.columns.iter().map(|_| cell(["median", "p10", "worst"])).collect();

@@ -29,7 +29,7 @@ fn draw(family: &str, number: usize) -> DrawRow {
 fn gauntlet() -> Gauntlet {
     let contenders = [contender("polite"), contender("rude"), contender("absent"), Contender::best_path()];
     let result = |i: usize| {
-        let family = if i % 2 == 0 { "f1-bulk" } else { "f4-competitors" };
+        let family = if i.is_multiple_of(2) { "f1-bulk" } else { "f4-competitors" };
         let limit = 0.5 + 0.01 * i as f64;
         let made_up = |times: f64, kept: f64, share: f64| {
             Ok(Measures::made_up(&[
@@ -40,7 +40,11 @@ fn gauntlet() -> Gauntlet {
                 (Metric::QuietShare, share),
             ]))
         };
-        let rude = made_up(1.2, if i % 5 == 0 { 0.7 } else { 1.0 }, if i % 4 == 0 { 1.5 } else { 1.0 });
+        let rude = made_up(
+            1.2,
+            if i.is_multiple_of(5) { 0.7 } else { 1.0 },
+            if i.is_multiple_of(4) { 1.5 } else { 1.0 },
+        );
         let absent = if i == 3 { Err("no such radio".to_owned()) } else { made_up(0.9, 1.0, 1.0) };
         let row = draw(family, i);
         DrawResult { row, cells: vec![made_up(1.0, 1.0, 0.9), rude, absent, made_up(1.0, 1.0, 1.0)] }

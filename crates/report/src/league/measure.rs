@@ -41,8 +41,8 @@ pub enum Metric {
     Time,
     /// Most of the goodputs of one connection over that of one TCP, at the shared bottlenecks.
     TcpShare,
-    /// Least of the goodputs of the competitors over what they have beside a NewReno in the policy's place, at
-    /// the shared bottlenecks (Ware et al., HotNets 2019).
+    /// Least of the goodputs of the competitors over what they have beside a NewReno in the policy's place,
+    /// at the shared bottlenecks (Ware et al., HotNets 2019).
     Kept,
 }
 

@@ -111,7 +111,8 @@ pub(super) fn notes(league: &League) -> impl Iterator<Item = String> {
             .to_owned(),
         format!(
             "TCPs: goodput of a connection over that of a TCP at the bottleneck that they share ({}); \
-             {TOO_MUCH} more than {MOST_TCPS} in the mean: what it gains is not its own; {HARMS} the TCPs keep less \
+             {TOO_MUCH} more than {MOST_TCPS} in the mean: what it gains is not its own; {HARMS} the \
+             TCPs keep less \
              than {LEAST_KEPT} of what they have beside a NewReno in its place.",
             shared(league)
         ),

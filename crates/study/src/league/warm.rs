@@ -21,7 +21,7 @@ const MOST_BPS: f64 = 10e9;
 /// Sets the key `history` of each path. `number` is that of the draw among all of its family: the same draw
 /// is always known in the same way.
 pub(super) fn history(scenario: &Scenario, family: u64, number: u32) -> Overrides {
-    // The last domain of a draw's stream: its scenario has those without the top bit.
+    // The scenario's own numbers are those of the stream without the top bit.
     let mut stream = Stream::new(0, Domain::League, 1 << 63 | family << 32 | u64::from(number));
     let mut factor = |most: f64| libm::exp(libm::log(most) * (2.0 * stream.uniform() - 1.0));
     let direction = scenario.connections.first().map(|group| group.direction);
@@ -55,8 +55,10 @@ mod tests {
     use super::*;
 
     fn known(number: u32) -> Overrides {
-        let text = "title = \"t\"\nduration = \"60 s\"\n[[path]]\nname = \"a\"\nrate = \"10 Mbit/s\"\ndelay = \
-                    \"20 ms\"\nloss = \"1 %\"\nenergy = \"wifi-huang2012\"\n[[path]]\nname = \"b\"\nrate = \"50 \
+        let text = "title = \"t\"\nduration = \"60 s\"\n[[path]]\nname = \"a\"\nrate = \"10 \
+        Mbit/s\"\ndelay = \
+                    \"20 ms\"\nloss = \"1 %\"\nenergy = \"wifi-huang2012\"\n[[path]]\nname = \
+                    \"b\"\nrate = \"50 \
                     Mbit/s\"\ndelay = \"50 ms\"\nenergy = \"lte-huang2012\"\n";
         history(&load(text, &|_| Err(String::new())).unwrap(), 11, number)
     }

@@ -39,8 +39,8 @@ fn of(run: &RunResult, alone: &Singles, with: &Yardstick, metric: Metric) -> Opt
     Measures::of(std::slice::from_ref(run), alone, with).get(metric)
 }
 
-/// 80 bit/J are 0.8 of one limit and 0.4 of the other. The second path alone has 50: 1.6 times that. The first
-/// is faster, with 6: 9 are 1.5 times as much.
+/// 80 bit/J are 0.8 of one limit and 0.4 of the other. The second path alone has 50: 1.6 times that. The
+/// first is faster, with 6: 9 are 1.5 times as much.
 #[test]
 fn data_without_end_is_held_against_limits_and_single_paths() {
     let with = yardstick(endless(), vec![], vec![]);
@@ -93,8 +93,8 @@ fn a_file_that_is_not_complete_counts_by_its_part() {
 }
 
 /// Two links, each with two TCPs, which have 8 in all beside a NewReno on the first and 6 on the second. The
-/// policy leaves them 6 and 9: they keep 0.75 and 1.5, and the least counts. It has 4 on the first link, where
-/// one of them has 3: a share of 4/3.
+/// policy leaves them 6 and 9: they keep 0.75 and 1.5, and the least counts. It has 4 on the first link,
+/// where one of them has 3: a share of 4/3.
 #[test]
 fn harm_and_shares_are_those_of_the_worst_link() {
     let link = |path: usize| SharedBottleneck { paths: vec![path], competitors: vec![path], tcps: 2 };

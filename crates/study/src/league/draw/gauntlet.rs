@@ -1,5 +1,5 @@
-//! The gauntlet's families. Ranges of radios are in `wide`; those of what happens on them stand here. A change
-//! of anything draws other scenarios: raise `wide::GENERATION`.
+//! The gauntlet's families. Ranges of radios are in `wide`; those of what happens on them stand here. A
+//! change of anything draws other scenarios: raise `wide::GENERATION`.
 
 use super::access::{Access, rate_text};
 use super::body::{Body, fading, file, names, outages, size, stepping, stream};
@@ -240,7 +240,8 @@ pub(super) fn within(dice: &mut Dice) -> Body {
             // The bottleneck has the least RTT; what is missing is on the path's own link.
             let delay_ms = significant((times - 1.0) * radio.rtt_ms / 2.0);
             tables += &format!(
-                "\n[[path]]\nname = \"{}{user}\"\nvia = [\"{via}\"]\ndelay = \"{delay_ms} ms\"\nenergy = {}\n",
+                "\n[[path]]\nname = \"{}{user}\"\nvia = [\"{via}\"]\ndelay = \"{delay_ms} ms\"\n\
+                 energy = {}\n",
                 radio.name, radio.energy
             );
         }

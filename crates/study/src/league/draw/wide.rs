@@ -161,7 +161,8 @@ fn energy(kind: &Kind, energy: u64, dice: &mut Dice) -> String {
     let profile = kind.rrc[dice.below(kind.rrc.len() as u64) as usize];
     let linear = |when: &str| {
         format!(
-            "{{ per_mbps = \"{slope} mW\", up_per_mbps = \"{slope} mW\", active = \"{active} mW\", sunk_while = \"{when}\" }}"
+            "{{ per_mbps = \"{slope} mW\", up_per_mbps = \"{slope} mW\", \
+             active = \"{active} mW\", sunk_while = \"{when}\" }}"
         )
     };
     match energy {
