@@ -9,15 +9,15 @@
  *   STARTUP 2.77 ──► DRAIN 0.5 ──► DOWN 0.9 ──► CRUISE 1 ──► REFILL 1 ──► UP 1.25 ──► DOWN ...
  *                                  from all: PROBE_RTT, window BDP / 2, 200 ms and a round
  *
- *   UP      until over 2 % of a round is lost, or 3 rounds bring no quarter more; the long-term window grows by
- *           1, 2, 4 ... packets a round
+ *   UP      until over 2 % of a round is lost, or 3 rounds bring no quarter more; the long-term window grows
+ *           by 1, 2, 4 ... packets a round
  *   over 2 % lost:   long-term window <- max(what was in flight, 0.7 BDP)
- *   loss in a round of DOWN or CRUISE:  short-term rate, window <- max(latest, 0.7 of it);  none from REFILL on
- *   CRUISE  leaves 15 % of the long-term window free, for 2 .. 3 s or as many rounds as Reno would take, <= 63
+ *   loss in a round of DOWN or CRUISE:  short-term rate, window <- max(latest, 0.7 of it);  none from REFILL
+ *   CRUISE  leaves 15 % of the long-term window free, for 2 .. 3 s or as many rounds as Reno would, <= 63
  *
  * Deviations
- *   - what was in flight when a packet left, and what was lost since, are counted by rounds: delivered and lost
- *     in the round. The kernel's rate samples do not tell them.
+ *   - what was in flight when a packet left, and what was lost since, are counted by rounds: delivered and
+ *     lost in the round. The kernel's rate samples do not tell them.
  *   - while PROBE_RTT lasts, and for the round after it, samples count as limited by the application; random
  *     choices are a hash of the clock.
  *   - aggregation is the largest excess of 5 to 10 rounds, in two bins.

@@ -15,8 +15,8 @@
  *   per round, and is halved after a round with losses; otherwise delta is its default
  *
  * Deviations
- *   - the queue has 10 RTTs to become short, not 5: a swing of Copa itself takes 5, so that two Copas that are
- *     not in step would take each other for others.
+ *   - the queue has 10 RTTs to become short, not 5: a swing of Copa itself takes 5, so that two Copas that
+ *     are not in step would take each other for others.
  *   - a loss ends slow start; a timeout begins it again, at two packets. The paper names neither.
  *   - v is held where a round would change the window by more than the window.
  *   - nothing grows while something else than the window is the limit.

@@ -19,10 +19,11 @@
  *
  * Deviations ("Vivace-like")
  *   - an interval is followed by the wait for its ACKs at the rate r, also at the start.
- *   - d RTT / d T is the difference of the means of an interval's halves; below 0.01 it is 0.
+ *   - d RTT / d T is the difference of the means of an interval's halves; below 0.01, or two standard errors,
+ *     it is 0. An interval has 10 packets at least.
  *   - r^0.1 is interpolated between powers of two (0.06 %); u+ - u- uses the rates that were asked for.
- *   - losses count to the interval whose ACK tells of them.
- *   - 2 r RTT and 10 packets bound what is in flight; a timeout halves r. The paper's sender has no window.
+ *   - losses count to the interval whose ACK tells of them; in flight are 2 r RTT and 10 packets at most; a
+ *     timeout halves r.
  */
 #ifndef MPCC_VIVACE_H
 #define MPCC_VIVACE_H
@@ -41,7 +42,7 @@ enum { VIVACE_PARAMS(MPCC_PARAM_DEFAULT) };
 #define VIVACE_RATE_MIN     64U         /* kbit/s */
 #define VIVACE_RATE_MAX     1000000000U /* kbit/s: 1 Tbit/s */
 #define VIVACE_FIRST_RTT_US 100000U     /* us: where none is known */
-#define VIVACE_LEAST        5U          /* packets: the shortest interval */
+#define VIVACE_LEAST        10U         /* packets: the shortest interval */
 #define VIVACE_SPARE        10U         /* packets in flight beyond 2 r RTT */
 #define VIVACE_STILL        655         /* Q16: 0.01, slopes below are none */
 #define VIVACE_TENTH_ROOT   130762U     /* Q16: 1000^0.1: (1 kbit/s in Mbit/s)^-0.1 */
@@ -54,21 +55,21 @@ struct vivace {
 	s64 utility;    /* Q16: of the last step of the start */
 	u64 rtt_sum[2]; /* us: of the interval's first and second half */
 	u32 rtt_count[2];
-	s32 slope[2];         /* Q16: d RTT / d T of the two intervals */
-	u32 loss[2];          /* Q16: part lost */
-	u32 rate;             /* kbit/s: r */
-	u32 begun_at;         /* us: when the present interval began to be sent */
-	u32 acked_at;         /* us: when its first ACK came */
-	u32 until[2];         /* packets delivered when it ended to be sent */
-	u32 from;             /* packets delivered when the first one began */
-	u32 length_us;        /* us: of an interval */
-	u32 acked, lost;      /* packets of the interval whose ACKs come */
-	u32 steps, bound;     /* n and k */
-	unsigned char phase;  /* enum vivace_phase: what is sent */
-	unsigned char heard;  /* intervals whose ACKs are complete */
-	unsigned char starts; /* 1 = r doubles; 2 = and there is a utility to compare with */
-	unsigned char down_first, fell,
-		limited; /* 0 or 1: order; last step was down; lack of data */
+	u32 rtt_least, rtt_most; /* us: of the interval */
+	s32 slope[2];            /* Q16: d RTT / d T of the two intervals */
+	u32 loss[2];             /* Q16: part lost */
+	u32 rate;                /* kbit/s: r */
+	u32 begun_at;            /* us: when the present interval began to be sent */
+	u32 acked_at;            /* us: when its first ACK came */
+	u32 until[2];            /* packets delivered when it ended to be sent */
+	u32 from;                /* packets delivered when the first one began */
+	u32 length_us;           /* us: of an interval */
+	u32 acked, lost;         /* packets of the interval whose ACKs come */
+	u32 steps, bound;        /* n and k */
+	unsigned char phase;     /* enum vivace_phase: what is sent */
+	unsigned char heard;     /* intervals whose ACKs are complete */
+	unsigned char starts;    /* 1 = r doubles; 2 = and there is a utility to compare with */
+	unsigned char down_first, fell, limited; /* order; last step; lack of data */
 };
 MPCC_AREA(vivace);
 
@@ -98,38 +99,50 @@ MPCC_INLINE s64 vivace_cost(const struct mpcc_conn *conn, const struct vivace *v
 	return (s64)MPCC_PARAM(conn, VIVACE_B) * slope + (s64)(loss / VIVACE_SCALE);
 }
 
+/* Another interval's ACKs come. */
+MPCC_INLINE void vivace_forget(struct vivace *v)
+{
+	v->rtt_sum[0] = v->rtt_sum[1] = 0;
+	v->rtt_count[0] = v->rtt_count[1] = 0;
+	v->rtt_least = MPCC_RTT_MAX_US;
+	v->rtt_most = 0;
+	v->acked = v->lost = 0;
+}
+
 /* The ACKs of interval k are complete. */
 MPCC_INLINE void vivace_close(struct vivace *v, u32 k)
 {
 	u64 all = (u64)v->acked + v->lost, half = mpcc_max(v->length_us / 2, 1);
 	u64 early = v->rtt_sum[0] / mpcc_max(v->rtt_count[0], 1);
 	u64 late = v->rtt_sum[1] / mpcc_max(v->rtt_count[1], 1);
-	u64 differs = late > early ? late - early : early - late, slope;
+	u64 differs = late > early ? late - early : early - late, slope, chance;
+	u64 least = mpcc_min(mpcc_min(v->rtt_count[0], v->rtt_count[1]), 1U << 12);
 
 	slope = (differs << VIVACE_BITS) / half;
-	if (!v->rtt_count[0] || !v->rtt_count[1] || slope < VIVACE_STILL)
+	/* less than what chance makes of 2 n samples in this range, about two standard errors */
+	chance = (u64)mpcc_min(v->rtt_most - v->rtt_least, MPCC_RTT_MAX_US);
+	if (2 * least * differs * differs < chance * chance || !least || slope < VIVACE_STILL)
 		slope = 0;
 	slope = slope < VIVACE_ONE ? slope : VIVACE_ONE;
 	v->slope[k & 1] = late > early ? (s32)slope : -(s32)slope;
 	v->loss[k & 1] = all ? (u32)(((u64)v->lost << VIVACE_BITS) / all) : 0;
-	v->rtt_sum[0] = v->rtt_sum[1] = 0;
-	v->rtt_count[0] = v->rtt_count[1] = 0;
-	v->acked = v->lost = 0;
+	vivace_forget(v);
 	v->heard = (unsigned char)(k + 1);
 }
 
 MPCC_INLINE void vivace_begin(struct mpcc_conn *conn, u32 self, struct vivace *v,
                               const struct mpcc_event *event)
 {
+	u32 srtt = conn->sub[self].srtt_us ? mpcc_rtt(&conn->sub[self]) : VIVACE_FIRST_RTT_US;
+	u32 packets_ms = VIVACE_LEAST * mpcc_min(event->mss, 65536) * 8 / mpcc_max(v->rate, 1);
+
 	v->phase = VIVACE_FIRST;
 	v->heard = 0;
 	v->limited = 0;
-	v->acked = v->lost = 0;
-	v->rtt_sum[0] = v->rtt_sum[1] = 0;
-	v->rtt_count[0] = v->rtt_count[1] = 0;
+	vivace_forget(v);
 	v->begun_at = (u32)conn->now_us;
 	v->from = event->total_delivered;
-	v->length_us = conn->sub[self].srtt_us ? mpcc_rtt(&conn->sub[self]) : VIVACE_FIRST_RTT_US;
+	v->length_us = mpcc_max(srtt, mpcc_min(packets_ms * 1000, MPCC_RTT_MAX_US));
 	v->down_first = (unsigned char)mpcc_noise(conn, self, event, 2);
 }
 
@@ -203,8 +216,12 @@ MPCC_INLINE void vivace_hear(struct mpcc_conn *conn, struct vivace *v,
 	v->lost = mpcc_add_saturating(v->lost, event->lost);
 	v->limited |= (event->flags & MPCC_APP_LIMITED) != 0;
 	if (event->rtt_us) {
-		v->rtt_sum[second] += mpcc_min(event->rtt_us, MPCC_RTT_MAX_US);
+		u32 rtt = mpcc_min(event->rtt_us, MPCC_RTT_MAX_US);
+
+		v->rtt_sum[second] += rtt;
 		v->rtt_count[second]++;
+		v->rtt_least = mpcc_min(v->rtt_least, rtt);
+		v->rtt_most = mpcc_max(v->rtt_most, rtt);
 	}
 }
 
@@ -215,7 +232,7 @@ MPCC_INLINE void vivace_ack(struct mpcc_conn *conn, u32 self, struct vivace *v,
 
 	vivace_hear(conn, v, event);
 	if (v->phase != VIVACE_WAIT && now - v->begun_at >= v->length_us &&
-	    event->total_delivered - sends >= VIVACE_LEAST) {
+	    event->total_delivered - sends >= VIVACE_LEAST / 2) {
 		v->until[v->phase & 1] = event->total_delivered;
 		v->begun_at = now;
 		v->phase = v->starts || v->phase ? VIVACE_WAIT : VIVACE_SECOND;
@@ -260,8 +277,7 @@ MPCC_INLINE void vivace_control(struct mpcc_conn *conn, u32 self, const struct m
 	rate = v->rate;
 	if (!v->starts && v->phase != VIVACE_WAIT)
 		rate = rate * (v->phase == v->down_first ? 21 : 19) / 20;
-	rate *= 125; /* bytes/s */
-	sub->own.pacing_rate = rate;
+	sub->own.pacing_rate = rate *= 125; /* bytes/s */
 	rate = 2 * rate / mss * srtt / MPCC_US_PER_S + VIVACE_SPARE;
 	sub->cwnd = rate < MPCC_CWND_MAX ? (u32)rate : MPCC_CWND_MAX;
 	sub->ssthresh = sub->cwnd;
@@ -273,8 +289,7 @@ static const struct mpcc_ops mpcc_ops_vivace = {
 	.name = "vivace",
 	.title = "Vivace",
 	.paper = "Dong et al., NSDI 2018",
-	.summary = "tries a little more and a little less, and goes where a utility of rate, delay "
-		   "and loss grows",
+	.summary = "tries more and less, and goes where a utility of rate, delay and loss grows",
 	.confidence = "R",
 	.capabilities = mpcc_capabilities_vivace,
 	.min_cwnd = 1,

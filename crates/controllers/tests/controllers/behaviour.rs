@@ -456,8 +456,8 @@ fn the_default_of_every_parameter_is_what_a_new_connection_has() {
     }
 }
 
-/// Rounds of unlike rates with a queue, marks and two paths of unlike delay: a trace on which every parameter has something
-/// to do.
+/// Rounds of unlike rates with a queue, marks and two paths of unlike delay: a trace on which every parameter
+/// has something to do.
 fn trace(controller: Controller, params: &[(&str, &str)]) -> Vec<u32> {
     let mut connection = established(controller, &[(60, 50_000), (240, 200_000)]);
     for (name, value) in params {

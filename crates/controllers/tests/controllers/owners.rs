@@ -103,7 +103,7 @@ fn bbr1_computes_the_worked_numbers() {
     let ack = sample(51, 1);
     assert_worked("bbr1", &[ack, ack], &[(10, 571_570.3), (11, 2_857_851.6), (12, 2_857_851.6)]);
     // a rate that does not grow for 3 rounds after the first: full, and 1000 · 50 ms = 50 are in flight, so
-    // that DRAIN is over at once; PROBE_BW has a window of 2 · 50 + 3 bursts of 1 (below 150 000 bytes/s) or 2
+    // that DRAIN is over at once; the window has 2 · 50 packets and 3 bursts for its target
     let rounds: Vec<Event> = (1..=4).map(|round| sample(51 * round, 51 * (round - 1))).collect();
     let (cwnd, pacing) = *worked("bbr1", &rounds).last().unwrap();
     assert_eq!(cwnd, 14, "one packet per ACK");
@@ -163,7 +163,7 @@ fn vivace_computes_the_worked_numbers() {
 
 #[test]
 fn each_fills_a_path_alone_and_keeps_the_queue_short() {
-    // rate of the link 1000 packets/s; least RTT 50 ms and the packet's own 1 ms. BBRv1 and v3: 1 BDP at most;
+    // 1000 packets/s; least RTT 50 ms and the packet's own 1 ms. BBRv1 and v3: 1 BDP at most;
     // Copa: 2.5/δ = 5 packets at the top of its swing (section 3 of the paper); Vivace: slopes end at once.
     for (name, least, longest_us) in [
         ("bbr1", 0.97, 76_000.0),

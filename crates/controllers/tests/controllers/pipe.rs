@@ -132,7 +132,7 @@ impl Pipe {
     fn send(&mut self) {
         let now_us = self.connection.now_us;
         let rate = self.pacing_bytes_per_s();
-        let gap_us = if rate > 0 { u64::from(MSS) * 1_000_000 / rate } else { 0 };
+        let gap_us = (u64::from(MSS) * 1_000_000).checked_div(rate).unwrap_or(0);
         self.release_us = self.release_us.max(now_us) + gap_us;
         self.sent += 1;
         self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -273,7 +273,7 @@ proptest! {
         }
     }
 
-    /// Alone, every controller but CUBIC, Westwood+ and wVegas is NewReno; DCTCP as long as nothing is marked.
+    /// Alone, every controller but CUBIC, Westwood+ and wVegas is NewReno; DCTCP while nothing is marked.
     #[test]
     fn a_coupled_controller_with_one_subflow_is_newreno(
         cwnd in window(), ssthresh in window(), srtt_us in rtt(), idle_sibling in any::<bool>(),

@@ -1,5 +1,5 @@
-//! Controllers that model their path (BBR, Copa, Vivace), and Westwood+, against what their authors and others
-//! have published.
+//! Controllers that model their path (BBR, Copa, Vivace), and Westwood+, against what their authors and
+//! others have published.
 
 use joulepath_model::result::RunResult;
 
@@ -27,7 +27,8 @@ fn result(case: &Case, policy: &str, seed: u64) -> RunResult {
     let others = match count {
         0 => String::new(),
         _ => format!(
-            "[[competitor]]\nname = \"others\"\npath = \"only\"\ncc = \"{cc}\"\ncount = {count}\nspread = \"1 s\""
+            "[[competitor]]\nname = \"others\"\npath = \"only\"\nspread = \"1 s\"\n\
+             cc = \"{cc}\"\ncount = {count}\n"
         ),
     };
     let toml = format!(
@@ -93,8 +94,9 @@ fn bbr1_takes_the_same_part_beside_any_number_of_renos() {
     assert_between("Reno beside 8", part(&case, "uncoupled"), 0.08, 0.15);
 }
 
-/// Cardwell et al. (2016, figure 8): BBR keeps nearly 1 − p of the link up to 5 % and most of it at 15 %, where
-/// a loss-based flow has a tenth at 1 %. Version 3 bears 2 % (draft-ietf-ccwg-bbr, section 2.7: LossThresh).
+/// Cardwell et al. (2016, figure 8): BBR keeps nearly 1 − p of the link up to 5 % and most of it at 15 %,
+/// where a loss-based flow has a tenth at 1 %. Version 3 bears 2 %
+/// (draft-ietf-ccwg-bbr: LossThresh).
 #[test]
 fn bbr1_is_blind_to_random_losses_and_bbr3_bears_two_percent() {
     let lossy = |loss_percent, policy: &str| part(&Case { loss_percent, ..ALONE }, policy);
@@ -107,8 +109,8 @@ fn bbr1_is_blind_to_random_losses_and_bbr3_bears_two_percent() {
     assert_between("Reno at 1 %", lossy(1.0, "uncoupled"), 0.15, 0.25);
 }
 
-/// What version 3 is for (Cardwell et al., IETF 117): at a queue of a quarter BDP version 1 loses a percent of
-/// its packets and leaves a Reno next to nothing; version 3 loses less than a fifth of that.
+/// What version 3 is for (Cardwell et al., IETF 117): at a queue of a quarter BDP version 1 loses a percent
+/// of its packets and leaves a Reno next to nothing; version 3 loses less than a fifth of that.
 #[test]
 fn bbr3_coexists_where_the_queue_is_short_and_bbr1_does_not() {
     let short = Case { queue: 17, ..ALONE };
