@@ -20,13 +20,14 @@
 #include "eemptcp.h"
 #include "emreno.h"
 #include "ewtcp.h"
+#include "joule.h"
 #include "lia.h"
 #include "mveno.h"
 #include "olia.h"
 #include "reno.h"
 #include "wvegas.h"
 
-#define MPCC_OWNERS(X)
+#define MPCC_OWNERS(X) X(joule, JOULE)
 
 #define MPCC_CONTROLLERS(X) \
 	X(reno, RENO)       \

@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_char, c_void};
 
 use crate::event::{Area, Event};
+use crate::registry::Capability;
 use crate::state::Connection;
 
 /// Head of `struct mpcc_ops`, up to the hooks of an ACK. It is only used through a pointer.
@@ -28,7 +29,7 @@ impl Ops {
     /// Whether the controller does nothing of its own at an ACK, nor at the end of a round.
     #[inline(always)]
     pub(crate) fn has_no_hooks(&self) -> bool {
-        self.ack.is_null() && self.round.is_null()
+        self.ack.is_null() && self.round.is_null() && self.capabilities & Capability::OwnsWindow as u32 == 0
     }
 }
 

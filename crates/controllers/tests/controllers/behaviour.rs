@@ -1,6 +1,8 @@
 //! What single controllers do over time, each test a sentence.
 
-use joulepath_controllers::{AckFlags, Connection, Controller, LossKind, ParamValue, Subflow};
+use joulepath_controllers::{AckFlags, Capability, Connection, Controller, LossKind, ParamValue, Subflow};
+
+use crate::pipe;
 
 fn controller(name: &str) -> Controller {
     Controller::by_name(name).unwrap()
@@ -403,6 +405,9 @@ fn the_default_of_every_parameter_is_what_a_new_connection_has() {
 /// Rounds with a queue, marks and two paths of unlike delay: a trace on which every parameter has something
 /// to do.
 fn trace(controller: Controller, params: &[(&str, &str)]) -> Vec<u32> {
+    if controller.has(Capability::OwnsWindow) {
+        return pipe::windows(controller, params);
+    }
     let mut connection = established(controller, &[(60, 50_000), (240, 200_000)]);
     for (name, value) in params {
         controller.set_param(&mut connection, name, value).unwrap();
@@ -462,6 +467,8 @@ fn no_parameter_is_ignored() {
         ("cwa", "m", &[("m", "1"), ("theta_max", "10")]),
         ("cwa", "period", &[("period", "0.2"), ("theta_max", "10")]),
         ("cwa", "beyond", &[("beyond", "divide")]),
+        ("joule", "shadow", &[("shadow", "cubic")]),
+        ("joule", "floor", &[("floor", "detect")]),
     ];
     for &(name, param, changed) in settings {
         // the same trace with every other setting alike

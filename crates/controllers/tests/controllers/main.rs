@@ -2,5 +2,7 @@
 
 mod behaviour;
 mod headers;
+mod joule;
+mod pipe;
 mod properties;
 mod vectors;

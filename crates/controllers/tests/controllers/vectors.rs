@@ -5,7 +5,7 @@
 //! A = max_k(w_k/τ_k²)/X² = (12/0.05²)/775² = 0.00799168.
 
 use joulepath_controllers::{
-    Controller,
+    Capability, Controller,
     explain::{State, SubflowState, explain},
 };
 
@@ -145,6 +145,12 @@ fn every_formula_computes_the_worked_numbers() {
 #[test]
 fn the_worked_rows_cover_every_controller() {
     for controller in Controller::all() {
+        if controller.has(Capability::OwnsWindow) {
+            // what it does depends on what happened before: its worked numbers are in a file of its own
+            let tests = format!("{}/tests/controllers/{}.rs", env!("CARGO_MANIFEST_DIR"), controller.name());
+            assert!(std::path::Path::new(&tests).exists(), "{tests} is missing");
+            continue;
+        }
         assert!(
             ROWS.iter().any(|row| row.name == controller.name()),
             "{} has no worked row",

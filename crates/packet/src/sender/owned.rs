@@ -389,3 +389,100 @@ pub(crate) fn owned(controller: Controller) -> Option<Box<Owned>> {
     let has = |capability| controller.has(capability);
     has(Capability::OwnsWindow).then(|| Box::new(Owned::new(has(Capability::ReadsMarks))))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// Four segments leave at 0, 10, 20 and 30 ms and are acknowledged 100 ms later each. The ACK of the last
+    /// one: when it left nothing had been delivered, so that 4 segments were delivered since its flight began
+    /// at 0: the time to send is 30 − 0 ms, to acknowledge 130 − 0 ms.
+    #[test]
+    fn a_sample_is_what_was_delivered_over_the_longer_interval() {
+        let mut owned = Owned::new(false);
+        for ssn in 0..4 {
+            owned.departs(ssn, 64, ssn == 0, u64::from(ssn) * 10 * MS);
+        }
+        let mut last = Event::default();
+        for ssn in 0..4 {
+            owned.arrives(ssn, Stamp::at(u64::from(ssn) * 10 * MS));
+            last = owned.take_sample(1, 100_000, (u64::from(ssn) * 10 + 100) * MS);
+        }
+        assert_eq!((last.delivered, last.interval_us, last.total_delivered), (4, 130_000, 4));
+        assert!(!last.flags.has(AckFlags::APP_LIMITED));
+        // the next flight: two segments at 130 and 131 ms, whose ACKs come together at 231 ms
+        owned.departs(4, 64, false, 130 * MS);
+        owned.departs(5, 64, false, 131 * MS);
+        owned.arrives(4, Stamp::at(130 * MS));
+        owned.arrives(5, Stamp::at(131 * MS));
+        let event = owned.take_sample(2, 100_000, 231 * MS);
+        // 2 delivered since 4 were at 130 ms: to send 131 − 30 = 101 ms, to acknowledge 231 − 130 = 101 ms
+        assert_eq!((event.delivered, event.interval_us, event.prior_delivered), (2, 101_000, 4));
+    }
+
+    /// Two segments that come within 1 ms of each other say nothing about 100 ms.
+    #[test]
+    fn an_interval_below_the_least_rtt_is_no_sample() {
+        let mut owned = Owned::new(false);
+        owned.departs(0, 64, true, 5 * MS);
+        owned.arrives(0, Stamp::at(5 * MS));
+        let event = owned.take_sample(1, 100_000, 6 * MS);
+        assert_eq!((event.interval_us, event.delivered, event.acked), (0, 0, 1));
+    }
+
+    #[test]
+    fn a_round_ends_with_a_segment_that_left_after_the_last_one_did() {
+        let mut owned = Owned::new(false);
+        let ends = |owned: &mut Owned, ssn: u32, at: u64| {
+            owned.arrives(ssn, Stamp::at(u64::from(ssn) * MS));
+            owned.take_sample(1, 1, at * MS).flags.has(AckFlags::ROUND_END)
+        };
+        (0..3).for_each(|ssn| owned.departs(ssn, 64, ssn == 0, u64::from(ssn) * MS));
+        assert!(ends(&mut owned, 0, 100), "the first ACK ends a round");
+        owned.departs(3, 64, false, 3 * MS);
+        assert!(!ends(&mut owned, 1, 101) && !ends(&mut owned, 2, 102), "they left before it");
+        assert!(ends(&mut owned, 3, 103), "it left when one was delivered");
+    }
+
+    /// 1 MB/s: 1000 bytes take 1 ms. A burst has max(1 MB/s / 1024, 2 segments) = 2 segments.
+    #[test]
+    fn segments_leave_in_bursts_at_the_pacing_rate() {
+        let mut owned = Owned::new(false);
+        assert_eq!(owned.pace(1_000, 1_000_000, 1_000, 10 * MS), 0, "one more may leave");
+        // a millisecond each; half of the first one's, because nothing was held before
+        assert_eq!(owned.pace(1_000, 1_000_000, 1_000, 10 * MS), 10 * MS + MS / 2 + MS);
+        let release = 11 * MS + MS / 2;
+        assert_eq!(owned.pace(1_000, 1_000_000, 1_000, release), 0);
+        assert_eq!(owned.pace(1_000, 1_000_000, 1_000, release), release + 2 * MS);
+        // 100 MB/s: 2⁻¹⁰ s carry 97 segments, 64 KiB are 65
+        let burst = |rate| {
+            let mut owned = Owned::new(false);
+            (1..).find(|_| owned.pace(1_000, rate, 1_000, MS) != 0).unwrap()
+        };
+        assert_eq!([burst(10_000_000), burst(100_000_000)], [9, 65]);
+    }
+
+    /// A rate of 1 byte/s would hold a segment of 1000 bytes for 17 minutes.
+    #[test]
+    fn no_segment_is_held_for_more_than_a_second() {
+        let mut owned = Owned::new(false);
+        owned.release_ns = 5 * MS;
+        owned.pace(1_000, 1, 1_000, 5 * MS);
+        assert_eq!(owned.pace(1_000, 1, 1_000, 5 * MS), 5 * MS + 2 * LONGEST_HOLD_NS);
+    }
+
+    /// The ring doubles; the records keep their places by number.
+    #[test]
+    fn records_survive_growth() {
+        let mut owned = Owned::new(false);
+        (0..64).for_each(|ssn| owned.departs(ssn, 64, false, u64::from(ssn)));
+        owned.departs(64, 128, false, 64);
+        (1..=64).for_each(|ssn| {
+            owned.delivered = ssn;
+            assert_eq!(owned.departures[ssn as usize].delivered, 0);
+        });
+        assert_eq!(owned.departures.len(), 128);
+    }
+}

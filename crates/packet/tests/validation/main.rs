@@ -17,6 +17,7 @@ mod ideal;
 mod limits;
 mod managed;
 mod multipath;
+mod owned;
 mod passing;
 mod phases;
 mod reception;
