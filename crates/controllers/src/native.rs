@@ -2,8 +2,8 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
+use crate::capability::Capability;
 use crate::event::{Area, Event};
-use crate::registry::Capability;
 use crate::state::Connection;
 
 /// Head of `struct mpcc_ops`, up to the hooks of an ACK. It is only used through a pointer.

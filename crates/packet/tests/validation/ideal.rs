@@ -57,13 +57,14 @@ pub(crate) fn ideal_rates(
         if now_s < recovers_until_s[r] {
             own.acked_since_loss += 1;
         } else if lost {
-            windows[r] = evaluate(controller, &connection).window_after_loss[r].floor();
+            windows[r] =
+                evaluate(controller, &connection).expect("it has a law").window_after_loss[r].floor();
             let own = &mut connection.subflows[r].own;
             own.acked_between_losses = std::mem::take(&mut own.acked_since_loss);
             recovers_until_s[r] = now_s + paths[r].rtt_s;
         } else {
             own.acked_since_loss += 1;
-            let increase = evaluate(controller, &connection).increase[r];
+            let increase = evaluate(controller, &connection).expect("it has a law").increase[r];
             windows[r] = (windows[r] + increase).max(1.0);
         }
         delivered[r] += 1;
