@@ -445,7 +445,7 @@ mod tests {
             for (param, value) in params {
                 controller.set_param(&mut connection, param, value).expect("a parameter");
             }
-            Law::of(controller, &connection)
+            Law::of(controller, &connection).expect("it has a law")
         };
         let plain = ["reno", "cubic", "ewtcp", "coupled", "lia", "olia", "mveno", "ecmtcp", "emreno", "dwc"];
         let mut laws: Vec<Law> = plain.iter().map(|name| with(name, &[])).collect();

@@ -85,7 +85,7 @@ proptest! {
                 subflow.own.set_energy_cost(*cost);
                 subflow.own.set_path_price(*price);
             }
-            let law = Law::of(controller, &connection);
+            let Some(law) = Law::of(controller, &connection) else { continue };
             // What the integers hold of the state, as real numbers.
             let held: Vec<Path> = connection.subflows[..paths.len()].iter().map(|s| Path {
                 w: f64::from(s.cwnd),

@@ -29,7 +29,7 @@ fn law(name: &str, params: &[(&str, &str)]) -> Law {
     for (name, value) in params {
         controller.set_param(&mut connection, name, value).expect("a parameter");
     }
-    Law::of(controller, &connection)
+    Law::of(controller, &connection).expect("it has a law")
 }
 
 /// p = (0.001, 0.002), τ = (0.05, 0.1) s, energy 1 : 2 per bit: one TCP on the first gets 894.427 packets/s.
