@@ -16,8 +16,8 @@
  * Trust: time in which m <= tau0 + h,  h = max(1 ms, tau0/16, s/2), at most a second in 20 tau0; from 1 s on
  * trusted, never over 2 s. It is lost while q > Q, a second in 20 tau0; and all of it when m < tau0 - h: the
  * base was wrong. tau0 is the least m of the last 10 to 20 s, longer if nothing was cut in them. So that a
- * mean is known within h, an epoch has at least (4 e / h)^2 rounds, if the means of two rounds differ by e, and
- * (16/3 s / h)^2 samples.
+ * mean is known within h, an epoch has at least (4 e / h)^2 rounds, if the means of two rounds differ by e,
+ * and (16/3 s / h)^2 samples.
  *
  * Losses of congestion without a standing queue (short buffers, policers), probabilities p of n packets:
  *   a burst after growth:     d = p - p_base - 0.03,     d^2 > 9 (p_base + 0.01) / n:  w_d *= max(1 - p, 1/2)

@@ -18,9 +18,11 @@ pub enum Capability {
     ReadsDelay = 16,
     /// It reads nothing of the other subflows.
     Uncoupled = 32,
-    /// Its window changes when an RTT round ends, and [`Controller::increase`](crate::Controller::increase) is 0.
+    /// Its window changes when an RTT round ends, and [`Controller::increase`](crate::Controller::increase)
+    /// is 0.
     ActsByRound = 64,
-    /// It sets window, ssthresh and pacing rate in every state: see [`Controller::control`](crate::Controller::control).
+    /// It sets window, ssthresh and pacing rate in every state: see
+    /// [`Controller::control`](crate::Controller::control).
     OwnsWindow = 128,
 }
 

@@ -179,8 +179,8 @@ impl Controller {
     /// ([`AckFlags::ECE`]) is only counted here; the caller answers it once per window of data by
     /// [`on_loss`](Self::on_loss) with [`LossKind::Ecn`].
     ///
-    /// A controller that [owns its window](Capability::OwnsWindow) acts on [`control`](Self::control) instead.
-    /// Here only the RTT and loss statistics are kept for it.
+    /// A controller that [owns its window](Capability::OwnsWindow) acts on [`control`](Self::control)
+    /// instead. Here only the RTT and loss statistics are kept for it.
     #[inline(always)]
     pub fn on_ack(&self, connection: &mut Connection, i: usize, acked: u32, rtt_us: u32, flags: AckFlags) {
         if self.reuses_step(connection, i, acked, rtt_us, flags)
@@ -251,8 +251,8 @@ impl Controller {
         true
     }
 
-    /// Tells a controller that owns its window what has happened to subflow `i`: an ACK, in whatever state, or
-    /// what else the flags say. It sets cwnd and ssthresh, and the rate that
+    /// Tells a controller that owns its window what has happened to subflow `i`: an ACK, in whatever state,
+    /// or what else the flags say. It sets cwnd and ssthresh, and the rate that
     /// [`pacing_rate_bytes_per_s`](Self::pacing_rate_bytes_per_s) returns; the caller sends what they admit.
     /// The caller sets `now_us`, `srtt_us` and `flags` before; after a timeout also cwnd = 1. `area` is the
     /// same one at each call, and all zero at [`AckFlags::STARTS`]. With other controllers this does nothing.
@@ -263,16 +263,17 @@ impl Controller {
         unsafe { (self.0.control)(connection, i, event, area) }
     }
 
-    /// The rate at which subflow `i` sends at most, bytes of payload per second; `None` if the controller does
-    /// not pace it.
+    /// The rate at which subflow `i` sends at most, bytes of payload per second; `None` if the controller
+    /// does not pace it.
     #[inline]
     pub fn pacing_rate_bytes_per_s(&self, connection: &Connection, i: usize) -> Option<u64> {
         let rate = connection.subflows[i].own.cached_step.cast_unsigned();
         (rate > 0 && self.has(Capability::OwnsWindow)).then_some(rate)
     }
 
-    /// The control plane tells that subflow `i` shares a bottleneck with the others of the same `group`; 0: no
-    /// bottleneck is known. Only controllers that own their window can be told; returns whether this one was.
+    /// The control plane tells that subflow `i` shares a bottleneck with the others of the same `group`; 0:
+    /// no bottleneck is known. Only controllers that own their window can be told; returns whether this one
+    /// was.
     pub fn set_group(&self, connection: &mut Connection, i: usize, group: u32) -> bool {
         let told = self.has(Capability::OwnsWindow);
         if told {
@@ -301,8 +302,8 @@ impl Controller {
         if self.has(Capability::OwnsWindow) { connection.subflows[i].own.cache_left } else { 0 }
     }
 
-    /// The window change for one newly acknowledged packet in congestion avoidance, packets; 0 for a controller
-    /// that owns its window. The state stays as it is.
+    /// The window change for one newly acknowledged packet in congestion avoidance, packets; 0 for a
+    /// controller that owns its window. The state stays as it is.
     pub fn increase(&self, connection: &Connection, i: usize) -> f64 {
         let i = index(i);
         // SAFETY: as in `init`; reads only.

@@ -45,7 +45,8 @@ fn ack(acked: u32, total_delivered: u32, w: u32, rtt_us: u32) -> Event {
     Event { acked, rtt_us, flags, total_delivered, prior_in_flight: w, mss: 1_400, ..Event::default() }
 }
 
-/// In slow start each packet adds one; then 1/w, in whole 256ths of a packet: 20 + 1/20 = 20.05 is 5132.8/256.
+/// In slow start each packet adds one; then 1/w, in whole 256ths of a packet: 20 + 1/20 = 20.05 is
+/// 5132.8/256.
 #[test]
 fn a_shadow_without_siblings_grows_like_newreno() {
     let (mut connection, mut areas) = subflows(&[(20, 50_000)]);
@@ -145,8 +146,8 @@ fn subflows_behind_one_bottleneck_grow_together_as_one() {
 /// The paths of the measurements in docs/models/joule.md: 20 Mbit/s and 40 ms are 67 packets.
 const PATH: Pipe = Pipe { packets_per_s: 1_667, base_us: 40_000, queue_packets: 66, lost_one_of: 0 };
 
-/// At a loss of 1 in 20 NewReno has a window of √(2 · 20) = 6.3 packets, a tenth of the path. The losses follow
-/// nothing that joule does, so that it fills the path all the same, up to what is lost.
+/// At a loss of 1 in 20 NewReno has a window of √(2 · 20) = 6.3 packets, a tenth of the path. The losses
+/// follow nothing that joule does, so that it fills the path all the same, up to what is lost.
 #[test]
 fn losses_without_a_queue_do_not_take_the_path_away() {
     let path = Pipe { lost_one_of: 20, ..PATH };
@@ -238,8 +239,8 @@ proptest! {
         }
     }
 
-    /// Alone on a path that loses nothing but what its queue has no room for it delivers what NewReno does, or
-    /// more; 3 % are left for where a run of a minute happens to end.
+    /// Alone on a path that loses nothing but what its queue has no room for it delivers what NewReno does,
+    /// or more; 3 % are left for where a run of a minute happens to end.
     #[test]
     fn alone_on_a_lossless_path_it_is_newreno_or_better(
         packets_per_s in 200u64..5_000, base_us in 10_000u64..200_000, queue in 0.25..2.0f64,
@@ -266,8 +267,8 @@ proptest! {
         joule().set_param(&mut connection, "shadow", if cubic { "cubic" } else { "reno" }).unwrap();
         let [acked, rtt_us, lost, marked, in_flight, mss, total_delivered, delivered, interval_us] = raw;
         let all = [
-            AckFlags::ECE, AckFlags::CWND_LIMITED, AckFlags::ROUND_END, AckFlags::APP_LIMITED, AckFlags::STARTS,
-            AckFlags::EPISODE, AckFlags::TIMED_OUT, AckFlags::RESTARTS, AckFlags::IN_VAIN,
+            AckFlags::ECE, AckFlags::CWND_LIMITED, AckFlags::ROUND_END, AckFlags::APP_LIMITED,
+            AckFlags::STARTS, AckFlags::EPISODE, AckFlags::TIMED_OUT, AckFlags::RESTARTS, AckFlags::IN_VAIN,
         ];
         let pick = |(bit, flag): (usize, AckFlags)| AckFlags::NONE.with(flag, flags >> bit & 1 == 1);
         let flags = all.into_iter().enumerate().map(pick).fold(AckFlags::NONE, |sum, flag| sum | flag);

@@ -130,8 +130,8 @@ impl SubflowSender {
         now_ns < self.held_until_ns
     }
 
-    /// Sets the timer for the next departure if that is all that a segment waits for. Notes else that there is
-    /// no more data (`tcp_rate_check_app_limited`).
+    /// Sets the timer for the next departure if that is all that a segment waits for. Notes else that there
+    /// is no more data (`tcp_rate_check_app_limited`).
     fn wait_for_release(&mut self, cx: &mut Context<'_>, end: &SenderEnd) {
         let (i, in_flight) = (self.id.index(), self.board.in_flight());
         let source = cx.config.sources.release(cx.global(i));

@@ -1,13 +1,14 @@
 //! What a subflow keeps for a controller that owns its window: the rate samples and the pacing of the kernel.
 //!
-//! **Rate samples** are those of `tcp_rate.c` (Cheng, Cardwell, Yeganeh, Jacobson: draft-cheng-iccrg-delivery-
-//! rate-estimation): each segment remembers how much had been delivered when it left; when it is delivered,
-//! the difference over the longer one of the times to send and to acknowledge is a sample.
+//! **Rate samples** are those of `tcp_rate.c` (draft-cheng-iccrg-delivery-rate-estimation): each segment
+//! remembers how much had been delivered when it left; when it is delivered, the difference over the longer
+//! one of the times to send and to acknowledge is a sample.
 //!
 //! **Pacing** is TCP's internal one (`tcp_pacing_check`, `tcp_update_skb_after_send`): the payload of each
-//! segment moves the instant of the next departure by its length over the rate. As many segments leave at once
-//! as the kernel puts into one buffer: what the rate carries in 2⁻¹⁰ s, at least two and at most 64 KiB
-//! (`tcp_tso_autosize`, `sk_pacing_shift`). A sender that comes late gets up to half of a segment's time back.
+//! segment moves the instant of the next departure by its length over the rate. As many segments leave at
+//! once as the kernel puts into one buffer: what the rate carries in 2⁻¹⁰ s, at least two and at most 64 KiB
+//! (`tcp_tso_autosize`, `sk_pacing_shift`). A sender that comes late gets up to half of a segment's time
+//! back.
 //!
 //! Deviation: no segment holds the next one for longer than a second, so that a rate near 0 stops no
 //! connection.
