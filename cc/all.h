@@ -23,6 +23,7 @@
 #include "eemptcp.h"
 #include "emreno.h"
 #include "ewtcp.h"
+#include "joule.h"
 #include "lia.h"
 #include "mveno.h"
 #include "olia.h"
@@ -31,11 +32,12 @@
 #include "westwood.h"
 #include "wvegas.h"
 
-#define MPCC_OWNERS(X) \
-	X(bbr1, BBR1)  \
-	X(bbr3, BBR3)  \
-	X(copa, COPA)  \
-	X(vivace, VIVACE)
+#define MPCC_OWNERS(X)    \
+	X(bbr1, BBR1)     \
+	X(bbr3, BBR3)     \
+	X(copa, COPA)     \
+	X(vivace, VIVACE) \
+	X(joule, JOULE)
 
 #define MPCC_CONTROLLERS(X)   \
 	X(reno, RENO)         \

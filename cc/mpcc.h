@@ -55,12 +55,12 @@ typedef long long s64;
 #endif
 #define MPCC_SLOT(index) ((index) & (MPCC_MAX_SUBFLOWS - 1))
 
-#define MPCC_MAX_SUBFLOWS  8           /* subflows: the kernel's limit per connection */
-#define MPCC_MAX_PARAMS    8           /* parameters of one controller */
-#define MPCC_PRIV_BYTES    104         /* bytes: icsk_ca_priv of a Linux socket */
-#define MPCC_AREA_BYTES    128         /* bytes: private area of a controller that owns its window */
-#define MPCC_CWND_MAX      (1U << 20)  /* packets: cap of every window */
-#define MPCC_SSTHRESH_MIN  2U          /* packets: RFC 5681, eq. (4) */
+#define MPCC_MAX_SUBFLOWS  8          /* subflows: the kernel's limit per connection */
+#define MPCC_MAX_PARAMS    8          /* parameters of one controller */
+#define MPCC_PRIV_BYTES    104        /* bytes: icsk_ca_priv of a Linux socket */
+#define MPCC_AREA_BYTES    128        /* bytes: private area of a controller that owns its window */
+#define MPCC_CWND_MAX      (1U << 20) /* packets: cap of every window */
+#define MPCC_SSTHRESH_MIN  2U         /* packets: RFC 5681, eq. (4) */
 #define MPCC_SSTHRESH_NONE 0x7fffffffU /* packets: no threshold yet (Linux TCP_INFINITE_SSTHRESH) */
 #define MPCC_RTT_MAX_US    10000000U   /* us: longer RTTs are taken as 10 s */
 
@@ -87,12 +87,13 @@ enum mpcc_event_flags {
 	MPCC_CWND_LIMITED = 2, /* the sender was held by cwnd; otherwise no window grows */
 	MPCC_ROUND_END = 4,    /* one RTT round ends with this ACK */
 	/* The rest is told to `control` only. */
-	MPCC_APP_LIMITED = 8,  /* the rate sample has an interval without data to send: it is a lower bound */
-	MPCC_STARTS = 16,      /* a subflow starts: no ACK, the area is all zero; srtt_us may be known */
-	MPCC_EPISODE = 32,     /* a loss episode starts: the first loss of a window of data */
-	MPCC_TIMED_OUT = 64,   /* a retransmission timeout: no ACK; the runner has set cwnd to 1 */
-	MPCC_RESTARTS = 128,   /* sending restarts after idle: no ACK */
-	MPCC_IN_VAIN = 256,    /* the last episode was none: what was taken for lost was only late */
+	MPCC_APP_LIMITED =
+		8, /* the rate sample has an interval without data to send: it is a lower bound */
+	MPCC_STARTS = 16, /* a subflow starts: no ACK, the area is all zero; srtt_us may be known */
+	MPCC_EPISODE = 32,   /* a loss episode starts: the first loss of a window of data */
+	MPCC_TIMED_OUT = 64, /* a retransmission timeout: no ACK; the runner has set cwnd to 1 */
+	MPCC_RESTARTS = 128, /* sending restarts after idle: no ACK */
+	MPCC_IN_VAIN = 256,  /* the last episode was none: what was taken for lost was only late */
 };
 
 /*
@@ -107,7 +108,7 @@ struct mpcc_event {
 	u32 rtt_us; /* us: RTT sample, 0 = none */
 	u32 flags;  /* enum mpcc_event_flags */
 	/* For `control`; 0 to all other hooks. */
-	u32 lost;            /* newly judged lost since the last call (the kernel: tcp_sock.lost) */
+	u32 lost;            /* newly judged lost since the last call (tcp_sock.lost) */
 	u32 marked;          /* those of `acked` that carried a congestion mark (delivered_ce) */
 	u32 prior_in_flight; /* in flight before this ACK */
 	u32 in_flight;       /* in flight now, before anything is sent in answer */
@@ -138,7 +139,7 @@ struct mpcc_area {
 /*
  * What a subflow keeps for itself and shows to its siblings. Fits icsk_ca_priv.
  * The runner keeps the upper part, the control plane writes those marked (cp), the controller owns wide and
- * word. icsk_ca_priv is full: three fields are one thing where the runner computes the window, and another one
+ * word. icsk_ca_priv is full: three fields mean one thing where the runner computes the window, and another
  * where the controller owns it (own:).
  */
 struct mpcc_own {
@@ -168,7 +169,7 @@ struct mpcc_own {
 		u32 cache_left;     /* packets for which cached_step may still be used */
 		u32 history_rtt_us; /* own (cp) us: least RTT known of the path, 0 = unknown */
 	};
-	u32 word[5];      /* private to the controller */
+	u32 word[5]; /* private to the controller */
 };
 _Static_assert(sizeof(struct mpcc_own) <= MPCC_PRIV_BYTES, "must fit icsk_ca_priv");
 
@@ -253,6 +254,7 @@ struct mpcc_ops {
 	 * and after a timeout, and for what else happens (enum mpcc_event_flags). It writes cwnd, ssthresh and
 	 * own.pacing_rate of conn->sub[self]; nobody else does, but for the runner at a timeout (cwnd = 1; the
 	 * kernel: in flight + 1) before this is called. There is no slow start and no rate reduction besides it.
+	 * The round's RTT statistics in own hold all samples, and are cleared after the call that ends a round.
 	 * Siblings that couple take ssthresh for the window while MPCC_RECOVERY is set: set it to the window.
 	 */
 	void (*control)(struct mpcc_conn *conn, u32 self, const struct mpcc_event *event,

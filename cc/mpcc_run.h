@@ -37,20 +37,31 @@ MPCC_INLINE void mpcc_init(const struct mpcc_ops *ops, struct mpcc_conn *conn, u
 		ops->init(conn, self);
 }
 
-/* RTT samples during loss recovery may belong to retransmissions: they stay out of the round's statistics. */
-MPCC_INLINE void mpcc_observe_rtt(struct mpcc_subflow *sub, u32 rtt_us)
+/*
+ * RTT samples during loss recovery may belong to retransmissions: they stay out of the round's statistics,
+ * unless the controller acts in every state.
+ */
+MPCC_INLINE void mpcc_observe_rtt(const struct mpcc_ops *ops, struct mpcc_subflow *sub, u32 rtt_us)
 {
 	struct mpcc_own *own = &sub->own;
 
 	own->last_rtt_us = rtt_us;
 	if (!own->base_rtt_us || rtt_us < own->base_rtt_us)
 		own->base_rtt_us = rtt_us;
-	if (sub->flags & (MPCC_RECOVERY | MPCC_LOSS))
+	if (!ops->control && sub->flags & (MPCC_RECOVERY | MPCC_LOSS))
 		return;
 	if (!own->rtt_min_us || rtt_us < own->rtt_min_us)
 		own->rtt_min_us = rtt_us;
 	own->rtt_sum_us += rtt_us;
 	own->rtt_count++;
+}
+
+/* The round's statistics start anew. */
+MPCC_INLINE void mpcc_forget_round(struct mpcc_own *own)
+{
+	own->rtt_sum_us = 0;
+	own->rtt_count = 0;
+	own->rtt_min_us = 0;
 }
 
 MPCC_INLINE void mpcc_observe(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self,
@@ -59,16 +70,14 @@ MPCC_INLINE void mpcc_observe(const struct mpcc_ops *ops, struct mpcc_conn *conn
 	struct mpcc_own *own = &conn->sub[self].own;
 
 	if (event->rtt_us)
-		mpcc_observe_rtt(&conn->sub[self], mpcc_min(event->rtt_us, MPCC_RTT_MAX_US));
+		mpcc_observe_rtt(ops, &conn->sub[self], mpcc_min(event->rtt_us, MPCC_RTT_MAX_US));
 	own->acked_since_loss = mpcc_add_saturating(own->acked_since_loss, event->acked);
 	if (ops->ack)
 		ops->ack(conn, self, event);
-	if (event->flags & MPCC_ROUND_END) {
+	if (event->flags & MPCC_ROUND_END && !ops->control) {
 		if (ops->round)
 			ops->round(conn, self, event);
-		own->rtt_sum_us = 0;
-		own->rtt_count = 0;
-		own->rtt_min_us = 0;
+		mpcc_forget_round(own);
 	}
 }
 
@@ -189,9 +198,7 @@ MPCC_INLINE void mpcc_restart(const struct mpcc_ops *ops, struct mpcc_conn *conn
 {
 	struct mpcc_own *own = &conn->sub[self].own;
 
-	own->rtt_sum_us = 0;
-	own->rtt_count = 0;
-	own->rtt_min_us = 0;
+	mpcc_forget_round(own);
 	if (!ops->control)
 		own->cache_left = 0;
 	if (ops->restart)
@@ -217,6 +224,8 @@ MPCC_INLINE void mpcc_control(const struct mpcc_ops *ops, struct mpcc_conn *conn
 		          event->flags & MPCC_TIMED_OUT ? MPCC_TIMEOUT : MPCC_FAST_RETRANSMIT);
 	mpcc_observe(ops, conn, self, event);
 	ops->control(conn, self, event, area);
+	if (event->flags & MPCC_ROUND_END)
+		mpcc_forget_round(&sub->own);
 	sub->cwnd = mpcc_clamp(sub->cwnd, 1, MPCC_CWND_MAX);
 	sub->ssthresh = mpcc_max(sub->ssthresh, 1);
 }

@@ -31,41 +31,40 @@ struct jp_controller {
 	                struct mpcc_area *area);
 };
 
-#define JP_FUNCTIONS(name_, PREFIX)                                                             \
-	static void jp_##name_##_init(struct mpcc_conn *conn, u32 self)                         \
-	{                                                                                       \
-		mpcc_init(&mpcc_ops_##name_, conn, self);                                       \
-	}                                                                                       \
-	static void jp_##name_##_ack(struct mpcc_conn *conn, u32 self, u32 acked, u32 rtt_us,   \
-	                             u32 flags)                                                 \
-	{                                                                                       \
-		struct mpcc_event event = { .acked = acked, .rtt_us = rtt_us, .flags = flags }; \
-                                                                                                \
-		mpcc_ack(&mpcc_ops_##name_, conn, self, &event);                                \
-	}                                                                                       \
-	static s64 jp_##name_##_increase(const struct mpcc_conn *conn, u32 self)                \
-	{                                                                                       \
-		if (mpcc_ops_##name_.control)                                                   \
-			return 0;                                                               \
-		return mpcc_ops_##name_.increase(conn, self);                                   \
-	}                                                                                       \
-	static u32 jp_##name_##_ssthresh(const struct mpcc_conn *conn, u32 self, u32 kind)      \
-	{                                                                                       \
-		return mpcc_ssthresh(&mpcc_ops_##name_, conn, self, (enum mpcc_loss_kind)kind); \
-	}                                                                                       \
-	static u32 jp_##name_##_loss(struct mpcc_conn *conn, u32 self, u32 kind)                \
-	{                                                                                       \
-		return mpcc_loss(&mpcc_ops_##name_, conn, self, (enum mpcc_loss_kind)kind);     \
-	}                                                                                       \
-	static void jp_##name_##_restart(struct mpcc_conn *conn, u32 self)                      \
-	{                                                                                       \
-		mpcc_restart(&mpcc_ops_##name_, conn, self);                                    \
-	}                                                                                       \
-	static void jp_##name_##_control(struct mpcc_conn *conn, u32 self,                      \
-	                                 const struct mpcc_event *event,                        \
-	                                 struct mpcc_area *area)                                \
-	{                                                                                       \
-		mpcc_control(&mpcc_ops_##name_, conn, self, event, area);                       \
+#define JP_FUNCTIONS(name_, PREFIX)                                                              \
+	static void jp_##name_##_init(struct mpcc_conn *conn, u32 self)                          \
+	{                                                                                        \
+		mpcc_init(&mpcc_ops_##name_, conn, self);                                        \
+	}                                                                                        \
+	static void jp_##name_##_ack(struct mpcc_conn *conn, u32 self, u32 acked, u32 rtt_us,    \
+	                             u32 flags)                                                  \
+	{                                                                                        \
+		struct mpcc_event event = { .acked = acked, .rtt_us = rtt_us, .flags = flags };  \
+                                                                                                 \
+		mpcc_ack(&mpcc_ops_##name_, conn, self, &event);                                 \
+	}                                                                                        \
+	static s64 jp_##name_##_increase(const struct mpcc_conn *conn, u32 self)                 \
+	{                                                                                        \
+		if (mpcc_ops_##name_.control)                                                    \
+			return 0;                                                                \
+		return mpcc_ops_##name_.increase(conn, self);                                    \
+	}                                                                                        \
+	static u32 jp_##name_##_ssthresh(const struct mpcc_conn *conn, u32 self, u32 kind)       \
+	{                                                                                        \
+		return mpcc_ssthresh(&mpcc_ops_##name_, conn, self, (enum mpcc_loss_kind)kind);  \
+	}                                                                                        \
+	static u32 jp_##name_##_loss(struct mpcc_conn *conn, u32 self, u32 kind)                 \
+	{                                                                                        \
+		return mpcc_loss(&mpcc_ops_##name_, conn, self, (enum mpcc_loss_kind)kind);      \
+	}                                                                                        \
+	static void jp_##name_##_restart(struct mpcc_conn *conn, u32 self)                       \
+	{                                                                                        \
+		mpcc_restart(&mpcc_ops_##name_, conn, self);                                     \
+	}                                                                                        \
+	static void jp_##name_##_control(struct mpcc_conn *conn, u32 self,                       \
+	                                 const struct mpcc_event *event, struct mpcc_area *area) \
+	{                                                                                        \
+		mpcc_control(&mpcc_ops_##name_, conn, self, event, area);                        \
 	}
 
 MPCC_CONTROLLERS(JP_FUNCTIONS)

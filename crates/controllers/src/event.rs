@@ -1,4 +1,5 @@
-//! What happens to a subflow, as it is told to a controller, and the memory of controllers that own the window.
+//! What happens to a subflow, as it is told to a controller, and the memory of controllers that own the
+//! window.
 
 use std::ops::BitOr;
 

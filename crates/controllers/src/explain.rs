@@ -144,8 +144,8 @@ impl State {
 /// What `controller` does in `state`, with its parameters set to `params` (name, value).
 ///
 /// # Errors
-/// As [`State::connection`]; [`ExplainError::Param`] if a parameter cannot be set; [`ExplainError::OwnsWindow`]
-/// if the controller has no increase.
+/// As [`State::connection`]; [`ExplainError::Param`] if a parameter cannot be set;
+/// [`ExplainError::OwnsWindow`] if the controller has no increase.
 pub fn explain(
     controller: Controller,
     state: &State,

@@ -26,6 +26,7 @@
 //! # Ok::<(), joulepath_controllers::UnknownController>(())
 //! ```
 
+mod capability;
 mod event;
 pub mod explain;
 pub mod formula;
@@ -34,9 +35,10 @@ mod param;
 mod registry;
 mod state;
 
+pub use capability::Capability;
 pub use event::{AckFlags, Area, Event};
 pub use param::{Param, ParamError, ParamValue};
-pub use registry::{Capability, Confidence, Controller, UnknownController};
+pub use registry::{Confidence, Controller, UnknownController};
 pub use state::{Connection, LossKind, Own, Subflow};
 
 /// Most subflows of one connection (the kernel's limit).

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
+use crate::capability::Capability;
 use crate::event::{Area, Event};
 use crate::state::Connection;
 
@@ -28,7 +29,7 @@ impl Ops {
     /// Whether the controller does nothing of its own at an ACK, nor at the end of a round.
     #[inline(always)]
     pub(crate) fn has_no_hooks(&self) -> bool {
-        self.ack.is_null() && self.round.is_null()
+        self.ack.is_null() && self.round.is_null() && self.capabilities & Capability::OwnsWindow as u32 == 0
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::{
     CWND_MAX, MAX_SUBFLOWS,
+    capability::Capability,
     event::{AckFlags, Area, Event},
     native::{NativeController, controllers, text},
     param::{Param, ParamError, ParamValue},
@@ -21,44 +22,6 @@ pub enum Confidence {
     Literature,
     /// A reconstruction: the primary text was not available. Shown with `(recon.)`.
     Reconstructed,
-}
-
-/// A flag of `enum mpcc_capability` in `cc/mpcc.h`: what a controller reads of others, or how it acts.
-///
-/// Code that runs a controller asks for these and never for the controller's name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u32)]
-pub enum Capability {
-    /// It reads [`energy_cost`](crate::Own::energy_cost), which the control plane has to write.
-    ReadsEnergyCost = 1,
-    /// It reads [`path_price`](crate::Own::path_price), which the control plane has to write.
-    ReadsPathPrice = 2,
-    /// It reads [`target_share`](crate::Own::target_share), which the control plane has to write.
-    ReadsTargetShare = 4,
-    /// It reads every mark, so that the receiver has to echo each one by itself (RFC 8257, section 3.2).
-    ReadsMarks = 8,
-    /// It reads how far RTT samples lie above the least one: it answers a queue before the queue overflows.
-    ReadsDelay = 16,
-    /// It reads nothing of the other subflows.
-    Uncoupled = 32,
-    /// Its window changes when an RTT round ends, and [`Controller::increase`] is 0.
-    ActsByRound = 64,
-    /// It sets window, ssthresh and pacing rate in every state: see [`Controller::control`].
-    OwnsWindow = 128,
-}
-
-impl Capability {
-    /// Every capability, in the order of the flags.
-    pub const ALL: [Self; 8] = [
-        Self::ReadsEnergyCost,
-        Self::ReadsPathPrice,
-        Self::ReadsTargetShare,
-        Self::ReadsMarks,
-        Self::ReadsDelay,
-        Self::Uncoupled,
-        Self::ActsByRound,
-        Self::OwnsWindow,
-    ];
 }
 
 /// No controller of that name.
@@ -216,8 +179,8 @@ impl Controller {
     /// ([`AckFlags::ECE`]) is only counted here; the caller answers it once per window of data by
     /// [`on_loss`](Self::on_loss) with [`LossKind::Ecn`].
     ///
-    /// A controller that [owns its window](Capability::OwnsWindow) acts on [`control`](Self::control) instead.
-    /// Here only the RTT and loss statistics are kept for it.
+    /// A controller that [owns its window](Capability::OwnsWindow) acts on [`control`](Self::control)
+    /// instead. Here only the RTT and loss statistics are kept for it.
     #[inline(always)]
     pub fn on_ack(&self, connection: &mut Connection, i: usize, acked: u32, rtt_us: u32, flags: AckFlags) {
         if self.reuses_step(connection, i, acked, rtt_us, flags)
@@ -288,8 +251,8 @@ impl Controller {
         true
     }
 
-    /// Tells a controller that owns its window what has happened to subflow `i`: an ACK, in whatever state, or
-    /// what else the flags say. It sets cwnd and ssthresh, and the rate that
+    /// Tells a controller that owns its window what has happened to subflow `i`: an ACK, in whatever state,
+    /// or what else the flags say. It sets cwnd and ssthresh, and the rate that
     /// [`pacing_rate_bytes_per_s`](Self::pacing_rate_bytes_per_s) returns; the caller sends what they admit.
     /// The caller sets `now_us`, `srtt_us` and `flags` before; after a timeout also cwnd = 1. `area` is the
     /// same one at each call, and all zero at [`AckFlags::STARTS`]. With other controllers this does nothing.
@@ -300,16 +263,17 @@ impl Controller {
         unsafe { (self.0.control)(connection, i, event, area) }
     }
 
-    /// The rate at which subflow `i` sends at most, bytes of payload per second; `None` if the controller does
-    /// not pace it.
+    /// The rate at which subflow `i` sends at most, bytes of payload per second; `None` if the controller
+    /// does not pace it.
     #[inline]
     pub fn pacing_rate_bytes_per_s(&self, connection: &Connection, i: usize) -> Option<u64> {
         let rate = connection.subflows[i].own.cached_step.cast_unsigned();
         (rate > 0 && self.has(Capability::OwnsWindow)).then_some(rate)
     }
 
-    /// The control plane tells that subflow `i` shares a bottleneck with the others of the same `group`; 0: no
-    /// bottleneck is known. Only controllers that own their window can be told; returns whether this one was.
+    /// The control plane tells that subflow `i` shares a bottleneck with the others of the same `group`; 0:
+    /// no bottleneck is known. Only controllers that own their window can be told; returns whether this one
+    /// was.
     pub fn set_group(&self, connection: &mut Connection, i: usize, group: u32) -> bool {
         let told = self.has(Capability::OwnsWindow);
         if told {
@@ -338,8 +302,8 @@ impl Controller {
         if self.has(Capability::OwnsWindow) { connection.subflows[i].own.cache_left } else { 0 }
     }
 
-    /// The window change for one newly acknowledged packet in congestion avoidance, packets; 0 for a controller
-    /// that owns its window. The state stays as it is.
+    /// The window change for one newly acknowledged packet in congestion avoidance, packets; 0 for a
+    /// controller that owns its window. The state stays as it is.
     pub fn increase(&self, connection: &Connection, i: usize) -> f64 {
         let i = index(i);
         // SAFETY: as in `init`; reads only.

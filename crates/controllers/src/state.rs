@@ -93,6 +93,11 @@ impl Own {
         self.loss = fixed(probability.min(1.0), LOSS_ONE);
     }
 
+    /// What the controller shows to the siblings; what the words mean is up to the controller.
+    pub fn private_words(&self) -> [u32; 5] {
+        self.word
+    }
+
     /// Growth of the window that is not in cwnd yet, packets, within (−1, 1).
     pub fn fraction(&self) -> f64 {
         self.acc as f64 / PACKET

@@ -27,14 +27,13 @@
 		mpcc_restart(&mpcc_ops_##name_, conn, self &(MPCC_MAX_SUBFLOWS - 1));            \
 	}
 
-#define BPF_CONTROL(name_, PREFIX)                                                             \
-	void bpf_##name_##_control(struct mpcc_conn *conn, u32 self, struct mpcc_event *event, \
-	                           struct mpcc_area *area);                                    \
-	void bpf_##name_##_control(struct mpcc_conn *conn, u32 self, struct mpcc_event *event, \
-	                           struct mpcc_area *area)                                     \
-	{                                                                                      \
-		mpcc_control(&mpcc_ops_##name_, conn, self &(MPCC_MAX_SUBFLOWS - 1), event,    \
-		             area);                                                            \
+#define BPF_CONTROL(name_, PREFIX)                                                                 \
+	void bpf_##name_##_control(struct mpcc_conn *conn, u32 self, struct mpcc_event *event,     \
+	                           struct mpcc_area *area);                                        \
+	void bpf_##name_##_control(struct mpcc_conn *conn, u32 self, struct mpcc_event *event,     \
+	                           struct mpcc_area *area)                                         \
+	{                                                                                          \
+		mpcc_control(&mpcc_ops_##name_, conn, self &(MPCC_MAX_SUBFLOWS - 1), event, area); \
 	}
 
 MPCC_CONTROLLERS(BPF_FUNCTIONS)

@@ -30,6 +30,8 @@ pub(crate) fn explain(options: &ExplainOptions) -> Result<Exit, Failure> {
         options.param.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let explanation = explain::explain(controller, &state, &params).map_err(|error| match error {
         ExplainError::Param(error) => Failure::policy(&error.into()),
+        ExplainError::OwnsWindow(name) => Failure::message(Exit::Unsupported, error.to_string())
+            .help(format!("its page: docs/models/{name}.md")),
         other => Failure::message(Exit::Failed, format!("{}: {other}", name(&options.state))),
     })?;
     match options.json {

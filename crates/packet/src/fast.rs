@@ -92,7 +92,8 @@ impl Engine {
     }
 
     /// Takes an ACK for new data without SACK blocks and without an echo of a mark, on a subflow that is
-    /// neither recovering nor probing, and sends what it admits if that is easy to say.
+    /// neither recovering nor probing, and sends what it admits if that is easy to say. The ACKs of a
+    /// connection whose controller owns its windows are all unusual.
     #[inline(always)]
     pub(crate) fn take_ack(&mut self, packet: &Packet) -> Short {
         let s = packet.subflow() as usize;
@@ -243,6 +244,7 @@ mod tests {
         "dts",
         "dctcp",
         "linux",
+        "joule",
         "redundant",
         "emptcp",
         "mptcp[scheduler=round-robin]",

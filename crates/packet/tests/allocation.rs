@@ -76,8 +76,10 @@ fn a_longer_run_allocates_no_more() {
     let waiting =
         ["mptcp[scheduler=blest]", "mptcp[scheduler=ecf]", "mptcp[scheduler=daps]", "emtcp", "so-mptcp"];
     let ahead = ["mptcp[scheduler=sttf]", "cwa-proactive[spaced=on]", "redundant"];
-    for policy in
-        ["lia", "uncoupled", "olia[scheduler=round-robin]", "linux"].into_iter().chain(waiting).chain(ahead)
+    for policy in ["lia", "uncoupled", "olia[scheduler=round-robin]", "linux", "joule"]
+        .into_iter()
+        .chain(waiting)
+        .chain(ahead)
     {
         grows_no_more(policy, "");
     }

@@ -2,6 +2,8 @@
 
 use joulepath_controllers::{AckFlags, Capability, Connection, Controller, LossKind, ParamValue, Subflow};
 
+use crate::rounds;
+
 fn controller(name: &str) -> Controller {
     Controller::by_name(name).unwrap()
 }
@@ -459,6 +461,9 @@ fn the_default_of_every_parameter_is_what_a_new_connection_has() {
 /// Rounds of unlike rates with a queue, marks and two paths of unlike delay: a trace on which every parameter
 /// has something to do.
 fn trace(controller: Controller, params: &[(&str, &str)]) -> Vec<u32> {
+    if controller.has(Capability::OwnsWindow) {
+        return rounds::windows(controller, params);
+    }
     let mut connection = established(controller, &[(60, 50_000), (240, 200_000)]);
     for (name, value) in params {
         controller.set_param(&mut connection, name, value).unwrap();
@@ -519,6 +524,8 @@ fn no_parameter_is_ignored() {
         ("cwa", "m", &[("m", "1"), ("theta_max", "10")]),
         ("cwa", "period", &[("period", "0.2"), ("theta_max", "10")]),
         ("cwa", "beyond", &[("beyond", "divide")]),
+        ("joule", "shadow", &[("shadow", "cubic")]),
+        ("joule", "floor", &[("floor", "detect")]),
     ];
     for &(name, param, changed) in settings {
         // the same trace with every other setting alike

@@ -2,7 +2,9 @@
 
 mod behaviour;
 mod headers;
+mod joule;
 mod owners;
 mod pipe;
 mod properties;
+mod rounds;
 mod vectors;

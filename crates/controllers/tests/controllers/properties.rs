@@ -118,7 +118,7 @@ impl Kept {
             return controller.on_ack(&mut self.connection, i, acked, rtt_us, flags);
         }
         let in_flight = self.connection.subflows[i].cwnd;
-        let marked = if ece { acked } else { 0 };
+        let marked = if ece && controller.has(Capability::ReadsMarks) { acked } else { 0 };
         let sample = Told { acked, rtt_us, flags, in_flight, marked, ..told(AckFlags::NONE) };
         let prior_delivered = self.delivered[i];
         self.delivered[i] = prior_delivered.wrapping_add(acked);
@@ -188,6 +188,7 @@ fn apply(controller: Controller, kept: &mut Kept, i: usize, event: &Event) {
             own.set_target_share(share);
             own.set_path_price(price);
             own.set_loss(loss);
+            controller.set_group(&mut kept.connection, i, u32::from(loss > 0.3));
         }
         Event::Restart if owns => kept.control(controller, i, &told(AckFlags::RESTARTS)),
         Event::Restart => controller.on_restart(&mut kept.connection, i),

@@ -146,7 +146,17 @@ fn every_formula_computes_the_worked_numbers() {
 
 #[test]
 fn the_worked_rows_cover_every_controller() {
-    for controller in Controller::all().filter(|controller| !controller.has(Capability::OwnsWindow)) {
+    // What those that own their window do depends on what happened before: they have files of their own.
+    let owners = concat!(include_str!("owners.rs"), include_str!("joule.rs"));
+    for controller in Controller::all() {
+        if controller.has(Capability::OwnsWindow) {
+            assert!(
+                owners.contains(&format!("\"{}\"", controller.name())),
+                "{} has no worked numbers",
+                controller.name()
+            );
+            continue;
+        }
         assert!(
             ROWS.iter().any(|row| row.name == controller.name()),
             "{} has no worked row",

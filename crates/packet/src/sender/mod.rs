@@ -6,13 +6,14 @@
 //! | `data`, `connection` | state of the connection; which segment goes where |
 //! | `ack`, `recovery`, `rack`, `spurious`, `undo` | ACKs in: RTT, window, losses, and those that were none |
 //! | `transmit` | segments out |
-//! | `owned` | rate samples and pacing, for controllers that own the window |
+//! | `owned`, `control` | rate samples and pacing, for controllers that own the window; what they are told |
 //! | `push`, `repeat` | what the scheduler sends; what the data level sends again |
 //! | `plain` | what is left of ACKs and segments where nothing is unusual |
 //! | `relayed` | ACKs of a TCP relay, DATA_ACKs of the device |
 
 mod ack;
 mod connection;
+mod control;
 mod data;
 mod owned;
 mod plain;

@@ -1,23 +1,21 @@
 //! What a subflow keeps for a controller that owns its window: the rate samples and the pacing of the kernel.
 //!
-//! **Rate samples** are those of `tcp_rate.c` (Cheng, Cardwell, Yeganeh, Jacobson: draft-cheng-iccrg-delivery-
-//! rate-estimation): each segment remembers how much had been delivered when it left; when it is delivered,
-//! the difference over the longer one of the times to send and to acknowledge is a sample.
+//! **Rate samples** are those of `tcp_rate.c` (draft-cheng-iccrg-delivery-rate-estimation): each segment
+//! remembers how much had been delivered when it left; when it is delivered, the difference over the longer
+//! one of the times to send and to acknowledge is a sample.
 //!
 //! **Pacing** is TCP's internal one (`tcp_pacing_check`, `tcp_update_skb_after_send`): the payload of each
-//! segment moves the instant of the next departure by its length over the rate. As many segments leave at once
-//! as the kernel puts into one buffer: what the rate carries in 2⁻¹⁰ s, at least two and at most 64 KiB
-//! (`tcp_tso_autosize`, `sk_pacing_shift`). A sender that comes late gets up to half of a segment's time back.
+//! segment moves the instant of the next departure by its length over the rate. As many segments leave at
+//! once as the kernel puts into one buffer: what the rate carries in 2⁻¹⁰ s, at least two and at most 64 KiB
+//! (`tcp_tso_autosize`, `sk_pacing_shift`). A sender that comes late gets up to half of a segment's time
+//! back.
 //!
-//! Deviations: retransmission timeouts and probes are held as well once the burst is used up; no segment is
-//! held for longer than a second, so that a rate near 0 stops no connection.
+//! Deviation: no segment holds the next one for longer than a second, so that a rate near 0 stops no
+//! connection.
 
 use joulepath_controllers::{AckFlags, Area, Capability, Controller, Event};
 
-use super::connection::{Sender, SenderEnd};
 use super::rtt::saturated_us;
-use super::subflow::{Congestion, SubflowSender};
-use crate::context::Context;
 use crate::event::{EventQueue, LazyTimer, Source};
 use crate::packet::Stamp;
 
@@ -55,7 +53,7 @@ struct Sample {
 
 /// State of a subflow whose controller owns the window.
 pub(crate) struct Owned {
-    area: Area,
+    pub(super) area: Area,
     /// Timer of the next departure.
     pub(super) timer: LazyTimer,
     /// When the next segment may leave, ns.
@@ -63,23 +61,23 @@ pub(crate) struct Owned {
     /// Segments that may still leave in this burst.
     burst: u32,
     /// Whether the receiver echoes each mark by itself.
-    each_mark: bool,
+    pub(super) each_mark: bool,
     /// A window was reduced for a mark since the last event.
-    marked: bool,
+    pub(super) marked: bool,
     /// What the next event tells besides the ACK.
-    flags: AckFlags,
+    pub(super) flags: AckFlags,
     /// Segments delivered since the start (`tcp_sock.delivered`).
-    delivered: u32,
+    pub(super) delivered: u32,
     /// When that became known, ns.
     delivered_at_ns: u64,
     /// When the latest segment of a sample left, ns (`first_tx_mstamp`).
-    first_sent_ns: u64,
+    pub(super) first_sent_ns: u64,
     /// Until so many are delivered, samples have a time without data; 0 if none has.
-    app_limited: u32,
+    pub(super) app_limited: u32,
     /// The RTT round ends with a segment that left after so many were delivered.
     round: u32,
     /// Losses that the controller has been told of.
-    told_lost: u32,
+    pub(super) told_lost: u32,
     /// By SSN, as in the scoreboard's ring.
     departures: Box<[Departure]>,
     sample: Sample,
@@ -130,7 +128,7 @@ impl Owned {
     }
 
     /// Notes that segment `ssn` leaves (`tcp_rate_skb_sent`); `first` if no other one is outstanding.
-    fn departs(&mut self, ssn: u32, ring: usize, first: bool, now_ns: u64) {
+    pub(super) fn departs(&mut self, ssn: u32, ring: usize, first: bool, now_ns: u64) {
         if first {
             (self.first_sent_ns, self.delivered_at_ns) = (now_ns, now_ns);
         }
@@ -158,7 +156,7 @@ impl Owned {
 
     /// Notes that segment `ssn`, whose latest copy left at `sent_ns`, has been delivered
     /// (`tcp_rate_skb_delivered`).
-    fn arrives(&mut self, ssn: u32, sent: Stamp) {
+    pub(super) fn arrives(&mut self, ssn: u32, sent: Stamp) {
         let sent_ns = sent.since_start_ns();
         let departure = self.departures[ssn as usize & (self.departures.len() - 1)];
         if self.sample.latest.is_none_or(|latest| (sent_ns, ssn) > latest) {
@@ -169,7 +167,7 @@ impl Owned {
     }
 
     /// The sample of an ACK for `acked` segments, as part of an event (`tcp_rate_gen`).
-    fn take_sample(&mut self, acked: u32, least_rtt_us: u32, now_ns: u64) -> Event {
+    pub(super) fn take_sample(&mut self, acked: u32, least_rtt_us: u32, now_ns: u64) -> Event {
         self.delivered = self.delivered.wrapping_add(acked);
         if self.app_limited != 0 && self.delivered.wrapping_sub(self.app_limited).cast_signed() > 0 {
             self.app_limited = 0;
@@ -200,7 +198,7 @@ impl Owned {
 
     /// Notes that a segment of `bytes` leaves at a rate of `rate` bytes/s; returns until when the next one is
     /// held, ns.
-    fn pace(&mut self, bytes: u64, rate: u64, mss: u64, now_ns: u64) -> u64 {
+    pub(super) fn pace(&mut self, bytes: u64, rate: u64, mss: u64, now_ns: u64) -> u64 {
         if self.burst == 0 {
             let segments = (rate >> PACING_SHIFT).min(MOST_BURST_BYTES) / mss;
             self.burst = segments.max(LEAST_BURST) as u32;
@@ -213,179 +211,105 @@ impl Owned {
     }
 }
 
-impl SubflowSender {
-    /// Notes that segment `ssn` of `bytes` of payload leaves, and holds the next one if the controller paces.
-    /// `first` if no other one is outstanding.
-    #[cold]
-    pub(super) fn note_departure(
-        &mut self,
-        cx: &Context<'_>,
-        end: &mut SenderEnd,
-        (ssn, bytes): (u32, u16),
-        first: bool,
-    ) {
-        let Some(owned) = &mut self.owned else { return };
-        owned.departs(ssn, self.board.ring_len(), first, cx.now_ns);
-        let rate = end.controller.pacing_rate_bytes_per_s(&end.cc, self.id.index());
-        self.held_until_ns = match rate {
-            Some(rate) => owned.pace(bytes.into(), rate, cx.config.transport.mss.0, cx.now_ns),
-            None => 0,
-        };
-        if self.is_held(cx.now_ns) {
-            self.refresh_view(cx, end);
-        }
-    }
-
-    /// Notes that a segment above a hole has arrived.
-    pub(super) fn note_arrival(&mut self, ssn: u32) {
-        let board = &self.board;
-        if let Some(owned) = &mut self.owned {
-            owned.arrives(ssn, board.get(ssn).sent());
-        }
-    }
-
-    /// Notes that the segments from `una` up to what is acknowledged now have arrived, those that were SACKed
-    /// before apart.
-    #[cold]
-    pub(super) fn note_advance(&mut self, una: u32) {
-        let board = &self.board;
-        let Some(owned) = &mut self.owned else { return };
-        for ssn in una..board.una() {
-            let segment = board.get(ssn);
-            if !segment.is_sacked() {
-                owned.arrives(ssn, segment.sent());
-            }
-        }
-    }
-
-    /// Tells the controller of something that is no ACK.
-    fn tell_of(&mut self, cx: &Context<'_>, end: &mut SenderEnd, flags: AckFlags) {
-        let in_flight = self.board.in_flight();
-        let Some(owned) = &mut self.owned else { return };
-        owned.note(flags);
-        let total_delivered = owned.delivered;
-        let event = Event { total_delivered, prior_in_flight: in_flight, ..Event::default() };
-        self.tell_owner(cx, end, event);
-    }
-
-    /// Tells the controller that a segment is about to leave while none is in flight.
-    #[cold]
-    pub(super) fn tell_of_restart(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
-        if self.owned.as_ref().is_some_and(|owned| owned.first_sent_ns > 0) {
-            self.tell_of(cx, end, AckFlags::RESTARTS);
-        }
-    }
-
-    /// Tells the controller about an ACK for `acked` segments.
-    #[cold]
-    pub(super) fn tell_owner_of_ack(
-        &mut self,
-        cx: &Context<'_>,
-        end: &mut SenderEnd,
-        (acked, echo): (u32, bool),
-        rtt_us: u32,
-        prior_in_flight: u32,
-    ) {
-        let window = &mut end.cc.subflows[self.id.index()];
-        window.srtt_us = self.rtt.srtt_us();
-        let (cwnd, least_rtt_us) = (window.cwnd, window.own.base_rtt_us);
-        let Some(owned) = &mut self.owned else { return };
-        let mut event = owned.take_sample(acked, least_rtt_us, cx.now_ns);
-        let marked = if owned.each_mark { echo } else { std::mem::take(&mut owned.marked) };
-        event.marked = if marked { acked.max(1) } else { 0 };
-        event.flags =
-            event.flags.with(AckFlags::ECE, echo).with(AckFlags::CWND_LIMITED, prior_in_flight >= cwnd);
-        self.tell_owner(cx, end, Event { rtt_us, prior_in_flight, ..event });
-    }
-
-    /// Tells the controller of an event, to which what has been noted is added.
-    fn tell_owner(&mut self, cx: &Context<'_>, end: &mut SenderEnd, event: Event) {
-        let i = self.id.index();
-        let (lost, in_flight) = (self.board.total_lost(), self.board.in_flight());
-        let Some(owned) = &mut self.owned else { return };
-        let flags = event.flags | std::mem::take(&mut owned.flags);
-        let lost = lost.wrapping_sub(std::mem::replace(&mut owned.told_lost, lost));
-        let mss = cx.config.transport.mss.0 as u32;
-        let event = Event { flags, lost, in_flight, mss, ..event };
-        let before = end.cc.subflows[i].cwnd;
-        end.cc.now_us = cx.now_ns / 1_000;
-        end.controller.control(&mut end.cc, i, &event, &mut owned.area);
-        if end.cc.subflows[i].cwnd != before {
-            self.integrate_cwnd(before, cx.now_ns);
-        }
-        self.refresh_view(cx, end);
-    }
-
-    /// A timeout: the window is one packet, and everything counts as lost. The controller may restore it.
-    #[cold]
-    pub(super) fn tell_of_timeout(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
-        self.held_until_ns = 0;
-        self.tell_of(cx, end, AckFlags::TIMED_OUT);
-    }
-
-    /// Forgets that a segment was held back: the subflow is closed.
-    pub(crate) fn stop_pacing(&mut self) {
-        self.held_until_ns = 0;
-        if let Some(owned) = &mut self.owned {
-            owned.timer.clear();
-        }
-    }
-
-    /// Whether the pacing rate holds the next segment back.
-    #[inline(always)]
-    pub(super) fn is_held(&self, now_ns: u64) -> bool {
-        now_ns < self.held_until_ns
-    }
-
-    /// Sets the timer for the next departure if that is all that a segment waits for. Notes else that there is
-    /// no more data (`tcp_rate_check_app_limited`).
-    fn wait_for_release(&mut self, cx: &mut Context<'_>, end: &SenderEnd) {
-        let (i, in_flight) = (self.id.index(), self.board.in_flight());
-        let source = cx.config.sources.release(cx.global(i));
-        let Some(owned) = &mut self.owned else { return };
-        if !self.phase.is_open() || in_flight >= end.cc.subflows[i].cwnd {
-            return;
-        }
-        if cx.now_ns < self.held_until_ns {
-            owned.timer.set(self.held_until_ns, source, &mut cx.net.queue);
-        } else if !self.board.has_repairs() {
-            owned.app_limited = owned.delivered.wrapping_add(in_flight).max(1);
-        }
-    }
-}
-
-impl Sender<'_> {
-    /// What is left to be done after everything has been sent that windows and pacing admit.
-    #[cold]
-    pub(super) fn wait_for_releases(&mut self) {
-        for i in 0..self.subflows.len() {
-            let (subflow, cx, end) = self.split(i);
-            subflow.wait_for_release(cx, end);
-        }
-    }
-
-    /// Subflow `i` has been established.
-    pub(crate) fn tell_of_start(&mut self, i: usize) {
-        let (subflow, cx, end) = self.split(i);
-        if subflow.owned.is_some() {
-            subflow.tell_of(cx, end, AckFlags::STARTS);
-        }
-    }
-
-    /// The timer of the next departure on subflow `i` has expired.
-    #[cold]
-    pub(crate) fn release(&mut self, i: usize) {
-        let (subflow, cx, end) = self.split(i);
-        if subflow.congestion != Congestion::Open {
-            subflow.repair(cx, end);
-        }
-        subflow.refresh_view(cx, end);
-        self.push();
-    }
-}
-
 /// What a new subflow keeps for its controller; none unless that owns the window.
 pub(crate) fn owned(controller: Controller) -> Option<Box<Owned>> {
     let has = |capability| controller.has(capability);
     has(Capability::OwnsWindow).then(|| Box::new(Owned::new(has(Capability::ReadsMarks))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// Four segments leave at 0, 10, 20 and 30 ms and are acknowledged 100 ms later each. The ACK of the last
+    /// one: when it left nothing had been delivered, so that 4 segments were delivered since its flight began
+    /// at 0: the time to send is 30 − 0 ms, to acknowledge 130 − 0 ms.
+    #[test]
+    fn a_sample_is_what_was_delivered_over_the_longer_interval() {
+        let mut owned = Owned::new(false);
+        for ssn in 0..4 {
+            owned.departs(ssn, 64, ssn == 0, u64::from(ssn) * 10 * MS);
+        }
+        let mut last = Event::default();
+        for ssn in 0..4 {
+            owned.arrives(ssn, Stamp::at(u64::from(ssn) * 10 * MS));
+            last = owned.take_sample(1, 100_000, (u64::from(ssn) * 10 + 100) * MS);
+        }
+        assert_eq!((last.delivered, last.interval_us, last.total_delivered), (4, 130_000, 4));
+        assert!(!last.flags.has(AckFlags::APP_LIMITED));
+        // the next flight: two segments at 130 and 131 ms, whose ACKs come together at 231 ms
+        owned.departs(4, 64, false, 130 * MS);
+        owned.departs(5, 64, false, 131 * MS);
+        owned.arrives(4, Stamp::at(130 * MS));
+        owned.arrives(5, Stamp::at(131 * MS));
+        let event = owned.take_sample(2, 100_000, 231 * MS);
+        // 2 delivered since 4 were at 130 ms: to send 131 − 30 = 101 ms, to acknowledge 231 − 130 = 101 ms
+        assert_eq!((event.delivered, event.interval_us, event.prior_delivered), (2, 101_000, 4));
+    }
+
+    /// Two segments that come within 1 ms of each other say nothing about 100 ms.
+    #[test]
+    fn an_interval_below_the_least_rtt_is_no_sample() {
+        let mut owned = Owned::new(false);
+        owned.departs(0, 64, true, 5 * MS);
+        owned.arrives(0, Stamp::at(5 * MS));
+        let event = owned.take_sample(1, 100_000, 6 * MS);
+        assert_eq!((event.interval_us, event.delivered, event.acked), (0, 0, 1));
+    }
+
+    #[test]
+    fn a_round_ends_with_a_segment_that_left_after_the_last_one_did() {
+        let mut owned = Owned::new(false);
+        let ends = |owned: &mut Owned, ssn: u32, at: u64| {
+            owned.arrives(ssn, Stamp::at(u64::from(ssn) * MS));
+            owned.take_sample(1, 1, at * MS).flags.has(AckFlags::ROUND_END)
+        };
+        (0..3).for_each(|ssn| owned.departs(ssn, 64, ssn == 0, u64::from(ssn) * MS));
+        assert!(ends(&mut owned, 0, 100), "the first ACK ends a round");
+        owned.departs(3, 64, false, 3 * MS);
+        assert!(!ends(&mut owned, 1, 101) && !ends(&mut owned, 2, 102), "they left before it");
+        assert!(ends(&mut owned, 3, 103), "it left when one was delivered");
+    }
+
+    /// 1 MB/s: 1000 bytes take 1 ms. A burst has max(1 MB/s / 1024, 2 segments) = 2 segments.
+    #[test]
+    fn segments_leave_in_bursts_at_the_pacing_rate() {
+        let mut owned = Owned::new(false);
+        assert_eq!(owned.pace(1_000, 1_000_000, 1_000, 10 * MS), 0, "one more may leave");
+        // a millisecond each; half of the first one's, because nothing was held before
+        assert_eq!(owned.pace(1_000, 1_000_000, 1_000, 10 * MS), 10 * MS + MS / 2 + MS);
+        let release = 11 * MS + MS / 2;
+        assert_eq!(owned.pace(1_000, 1_000_000, 1_000, release), 0);
+        assert_eq!(owned.pace(1_000, 1_000_000, 1_000, release), release + 2 * MS);
+        // 100 MB/s: 2⁻¹⁰ s carry 97 segments, 64 KiB are 65
+        let burst = |rate| {
+            let mut owned = Owned::new(false);
+            (1..).find(|_| owned.pace(1_000, rate, 1_000, MS) != 0).unwrap()
+        };
+        assert_eq!([burst(10_000_000), burst(100_000_000)], [9, 65]);
+    }
+
+    /// A rate of 1 byte/s would hold a segment of 1000 bytes for 17 minutes.
+    #[test]
+    fn no_segment_is_held_for_more_than_a_second() {
+        let mut owned = Owned::new(false);
+        owned.release_ns = 5 * MS;
+        owned.pace(1_000, 1, 1_000, 5 * MS);
+        assert_eq!(owned.pace(1_000, 1, 1_000, 5 * MS), 5 * MS + 2 * LONGEST_HOLD_NS);
+    }
+
+    /// The ring doubles; the records keep their places by number.
+    #[test]
+    fn records_survive_growth() {
+        let mut owned = Owned::new(false);
+        (0..64).for_each(|ssn| owned.departs(ssn, 64, false, u64::from(ssn)));
+        owned.departs(64, 128, false, 64);
+        (1..=64).for_each(|ssn| {
+            owned.delivered = ssn;
+            assert_eq!(owned.departures[ssn as usize].delivered, 0);
+        });
+        assert_eq!(owned.departures.len(), 128);
+    }
 }

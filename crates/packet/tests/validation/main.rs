@@ -18,6 +18,7 @@ mod limits;
 mod limits_terms;
 mod managed;
 mod multipath;
+mod owned;
 mod passing;
 mod path_models;
 mod phases;

@@ -1,0 +1,178 @@
+//! What a controller that owns the window is told, and when the segments leave that it admits (`owned`).
+
+use joulepath_controllers::{AckFlags, Event};
+
+use super::connection::{Sender, SenderEnd};
+use super::subflow::{Congestion, SubflowSender};
+use crate::context::Context;
+
+impl SubflowSender {
+    /// Notes that segment `ssn` of `bytes` of payload leaves, and holds the next one if the controller paces.
+    /// `first` if no other one is outstanding.
+    #[cold]
+    pub(super) fn note_departure(
+        &mut self,
+        cx: &Context<'_>,
+        end: &mut SenderEnd,
+        (ssn, bytes): (u32, u16),
+        first: bool,
+    ) {
+        let Some(owned) = &mut self.owned else { return };
+        owned.departs(ssn, self.board.ring_len(), first, cx.now_ns);
+        let rate = end.controller.pacing_rate_bytes_per_s(&end.cc, self.id.index());
+        self.held_until_ns = match rate {
+            Some(rate) => owned.pace(bytes.into(), rate, cx.config.transport.mss.0, cx.now_ns),
+            None => 0,
+        };
+        if self.is_held(cx.now_ns) {
+            self.refresh_view(cx, end);
+        }
+    }
+
+    /// Notes that a segment above a hole has arrived.
+    pub(super) fn note_arrival(&mut self, ssn: u32) {
+        let board = &self.board;
+        if let Some(owned) = &mut self.owned {
+            owned.arrives(ssn, board.get(ssn).sent());
+        }
+    }
+
+    /// Notes that the segments from `una` up to what is acknowledged now have arrived, those that were SACKed
+    /// before apart.
+    #[cold]
+    pub(super) fn note_advance(&mut self, una: u32) {
+        let board = &self.board;
+        let Some(owned) = &mut self.owned else { return };
+        for ssn in una..board.una() {
+            let segment = board.get(ssn);
+            if !segment.is_sacked() {
+                owned.arrives(ssn, segment.sent());
+            }
+        }
+    }
+
+    /// Tells the controller of something that is no ACK.
+    fn tell_of(&mut self, cx: &Context<'_>, end: &mut SenderEnd, flags: AckFlags) {
+        let in_flight = self.board.in_flight();
+        let Some(owned) = &mut self.owned else { return };
+        owned.note(flags);
+        let total_delivered = owned.delivered;
+        let event = Event { total_delivered, prior_in_flight: in_flight, ..Event::default() };
+        self.tell_owner(cx, end, event);
+    }
+
+    /// Tells the controller that a segment is about to leave while none is in flight.
+    #[cold]
+    pub(super) fn tell_of_restart(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
+        if self.owned.as_ref().is_some_and(|owned| owned.first_sent_ns > 0) {
+            self.tell_of(cx, end, AckFlags::RESTARTS);
+        }
+    }
+
+    /// Tells the controller about an ACK for `acked` segments.
+    #[cold]
+    pub(super) fn tell_owner_of_ack(
+        &mut self,
+        cx: &Context<'_>,
+        end: &mut SenderEnd,
+        (acked, echo): (u32, bool),
+        rtt_us: u32,
+        prior_in_flight: u32,
+    ) {
+        let window = &mut end.cc.subflows[self.id.index()];
+        window.srtt_us = self.rtt.srtt_us();
+        let (cwnd, least_rtt_us) = (window.cwnd, window.own.base_rtt_us);
+        let Some(owned) = &mut self.owned else { return };
+        let mut event = owned.take_sample(acked, least_rtt_us, cx.now_ns);
+        let marked = if owned.each_mark { echo } else { std::mem::take(&mut owned.marked) };
+        event.marked = if marked { acked.max(1) } else { 0 };
+        event.flags =
+            event.flags.with(AckFlags::ECE, echo).with(AckFlags::CWND_LIMITED, prior_in_flight >= cwnd);
+        self.tell_owner(cx, end, Event { rtt_us, prior_in_flight, ..event });
+    }
+
+    /// Tells the controller of an event, to which what has been noted is added.
+    fn tell_owner(&mut self, cx: &Context<'_>, end: &mut SenderEnd, event: Event) {
+        let i = self.id.index();
+        let (lost, in_flight) = (self.board.total_lost(), self.board.in_flight());
+        let Some(owned) = &mut self.owned else { return };
+        let flags = event.flags | std::mem::take(&mut owned.flags);
+        let lost = lost.wrapping_sub(std::mem::replace(&mut owned.told_lost, lost));
+        let mss = cx.config.transport.mss.0 as u32;
+        let event = Event { flags, lost, in_flight, mss, ..event };
+        let before = end.cc.subflows[i].cwnd;
+        end.cc.now_us = cx.now_ns / 1_000;
+        end.controller.control(&mut end.cc, i, &event, &mut owned.area);
+        if end.cc.subflows[i].cwnd != before {
+            self.integrate_cwnd(before, cx.now_ns);
+        }
+        self.refresh_view(cx, end);
+    }
+
+    /// A timeout: the window is one packet, and everything counts as lost. The controller may restore it.
+    #[cold]
+    pub(super) fn tell_of_timeout(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
+        self.held_until_ns = 0;
+        self.tell_of(cx, end, AckFlags::TIMED_OUT);
+    }
+
+    /// Forgets that a segment was held back: the subflow is closed.
+    pub(crate) fn stop_pacing(&mut self) {
+        self.held_until_ns = 0;
+        if let Some(owned) = &mut self.owned {
+            owned.timer.clear();
+        }
+    }
+
+    /// Whether the pacing rate holds the next segment back.
+    #[inline(always)]
+    pub(super) fn is_held(&self, now_ns: u64) -> bool {
+        now_ns < self.held_until_ns
+    }
+
+    /// Sets the timer for the next departure if that is all that a segment waits for. Notes else that there
+    /// is no more data (`tcp_rate_check_app_limited`).
+    fn wait_for_release(&mut self, cx: &mut Context<'_>, end: &SenderEnd) {
+        let (i, in_flight) = (self.id.index(), self.board.in_flight());
+        let source = cx.config.sources.release(cx.global(i));
+        let Some(owned) = &mut self.owned else { return };
+        if !self.phase.is_open() || in_flight >= end.cc.subflows[i].cwnd {
+            return;
+        }
+        if cx.now_ns < self.held_until_ns {
+            owned.timer.set(self.held_until_ns, source, &mut cx.net.queue);
+        } else if !self.board.has_repairs() {
+            owned.app_limited = owned.delivered.wrapping_add(in_flight).max(1);
+        }
+    }
+}
+
+impl Sender<'_> {
+    /// What is left to be done after everything has been sent that windows and pacing admit.
+    #[cold]
+    pub(super) fn wait_for_releases(&mut self) {
+        for i in 0..self.subflows.len() {
+            let (subflow, cx, end) = self.split(i);
+            subflow.wait_for_release(cx, end);
+        }
+    }
+
+    /// Subflow `i` has been established.
+    pub(crate) fn tell_of_start(&mut self, i: usize) {
+        let (subflow, cx, end) = self.split(i);
+        if subflow.owned.is_some() {
+            subflow.tell_of(cx, end, AckFlags::STARTS);
+        }
+    }
+
+    /// The timer of the next departure on subflow `i` has expired.
+    #[cold]
+    pub(crate) fn release(&mut self, i: usize) {
+        let (subflow, cx, end) = self.split(i);
+        if subflow.congestion != Congestion::Open {
+            subflow.repair(cx, end);
+        }
+        subflow.refresh_view(cx, end);
+        self.push();
+    }
+}
