@@ -1,5 +1,5 @@
-//! Compiles bpf/controller.bpf.c once per controller of cc/, or bpf/owner.bpf.c for those that own their window,
-//! and bpf/move.bpf.c, for the BPF target, if the feature `bpf` is on.
+//! Compiles bpf/controller.bpf.c once per controller of cc/, or bpf/owner.bpf.c for those that own their
+//! window, and bpf/move.bpf.c, for the BPF target, if the feature `bpf` is on.
 //!
 //! `cc` in this folder is a symbolic link to the workspace's `cc/`, so that a published package carries the
 //! headers.

@@ -4,7 +4,8 @@
  * tcp_congestion_ops. Compiled once per controller: JP_NAME is its name, JP_HEADER its header.
  *
  * `cong_control` takes the place of cong_avoid and of the rate reduction (PRR): it is called for every ACK in
- * every state and sets cwnd, ssthresh and pacing rate. What is lost and what is sent again stays the kernel's.
+ * every state and sets cwnd, ssthresh and pacing rate. What is lost and what is sent again stays the
+ * kernel's.
  *
  * With this signature cong_control exists since Linux 6.10. Older kernels pass other arguments; they refuse
  * the program, since there the second one is the sample.

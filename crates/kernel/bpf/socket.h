@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * socket.h - what the two wrappers of controllers share, controller.bpf.c and owner.bpf.c: the connection as
- * one socket sees it, and what user space says and sees. Included once per object, after JP_NAME and JP_HEADER
- * were defined.
+ * one socket sees it, and what user space says and sees. Included once per object, after JP_NAME and
+ * JP_HEADER were defined.
  *
  * A socket without siblings (plain TCP, MPTCP after a fallback) is a connection of one subflow.
  */

@@ -68,7 +68,8 @@ pub enum Control {
     Loss(f64),
     /// Rate at which segments may leave, bytes/s; 0: as fast as the window lets them.
     Pacing(u32),
-    /// Subflows of one number share a bottleneck; 0: none is known. Only controllers that own their window hear it.
+    /// Subflows of one number share a bottleneck; 0: none is known. Only controllers that own their window
+    /// hear it.
     Group(u32),
     /// Least RTT that is known of the path, µs; 0: unknown. Only controllers that own their window hear it.
     HistoryRtt(u32),

@@ -57,8 +57,8 @@ enum Event {
 fn control(subflows: usize) -> impl Strategy<Value = Event> {
     let counts = (0u32..40, 0u32..8, 0u32..8, 0u32..300, 0u32..300);
     let sample = (0u32..3000, 0u32..3000, 0u32..60, prop_oneof![Just(0u32), 100u32..400_000]);
-    let kind = prop_oneof![8 => 0u32..16, 1 => Just(16u32), 1 => Just(32u32), 1 => Just(64u32), 1 => Just(128u32),
-        1 => Just(256u32)];
+    let alone = (4u32..9).prop_map(|bit| 1 << bit);
+    let kind = prop_oneof![8 => 0u32..16, 5 => alone];
     (0..subflows, counts, sample, kind, prop_oneof![Just(0u32), 100u32..400_000]).prop_map(
         |(own, (acked, lost, marked, prior_in_flight, in_flight), sample, kind, rtt_us)| {
             let (total_delivered, prior_delivered, delivered, interval_us) = sample;
