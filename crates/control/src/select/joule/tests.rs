@@ -198,10 +198,10 @@ impl World {
         let uses = self.selector.want(&snapshot);
         let waits = !matches!(demand, Demand::Bytes(bytes) if bytes < 1460.0);
         let mut carried = 0.0;
-        for i in 0..2 {
-            let (path, bps) = (&mut self.paths[i], self.mbps[i] * 1e6);
-            path.state = if uses[i] == Use::Closed { PathState::Closed } else { PathState::Open };
-            let carries = uses[i] == Use::Regular && waits;
+        for ((path, mbps), wanted) in self.paths.iter_mut().zip(self.mbps).zip(uses) {
+            let bps = mbps * 1e6;
+            path.state = if wanted == Use::Closed { PathState::Closed } else { PathState::Open };
+            let carries = wanted == Use::Regular && waits;
             (path.busy_bps, path.rate_bps) = (carries.then_some(bps), if carries { bps } else { 0.0 });
             path.srtt_s = 0.05;
             path.delivered_bytes += if carries { (bps / 80.0) as u64 } else { 0 };
