@@ -96,8 +96,8 @@ mod tests {
         (sizes.collect(), crossing / 2)
     }
 
-    /// k = 4: 16 hosts, 8 edge, 8 aggregation and 4 core switches. A pod's 4 cables to the core lead to 4 core
-    /// switches, of which half are in the other part: 4 pods × 4 cables / 2. In four parts three of four.
+    /// k = 4: 16 hosts, 8 edge, 8 aggregation and 4 core switches. A pod's 4 cables to the core lead to 4
+    /// core switches, of which half are in the other part: 4 pods × 4 cables / 2. In four parts three of four.
     #[test]
     fn a_fat_tree_is_cut_between_pods() {
         let tree = "kind = \"fat-tree\"\nk = 4";
@@ -118,8 +118,8 @@ mod tests {
         assert_eq!(cut(vl2, 2), (vec![11, 11], 4));
     }
 
-    /// BCube(4, 1): 16 hosts, 4 switches of either level. Those of level 0 connect hosts with the same highest
-    /// digit. In two parts each switch of level 1 has two of its four cables across.
+    /// BCube(4, 1): 16 hosts, 4 switches of either level. Those of level 0 connect hosts with the same
+    /// highest digit. In two parts each switch of level 1 has two of its four cables across.
     #[test]
     fn a_bcube_is_cut_at_its_highest_digit() {
         assert_eq!(cut("kind = \"bcube\"\nn = 4\nk = 1", 2), (vec![12, 12], 8));

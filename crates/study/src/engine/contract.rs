@@ -95,8 +95,8 @@ pub trait Engine: Send + Sync {
         Ok(())
     }
 
-    /// Does one run on at most `cores` cores, which ends within a second after `cancel` is set. The result does
-    /// not depend on the number of cores.
+    /// Does one run on at most `cores` cores, which ends within a second after `cancel` is set. The result
+    /// does not depend on the number of cores.
     ///
     /// # Errors
     /// [`RunError::Cancelled`] if `cancel` was set before the end, [`RunError::Failed`] with the reason
