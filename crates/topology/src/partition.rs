@@ -97,7 +97,8 @@ mod tests {
     }
 
     /// k = 4: 16 hosts, 8 edge, 8 aggregation and 4 core switches. A pod's 4 cables to the core lead to 4
-    /// core switches, of which half are in the other part: 4 pods × 4 cables / 2. In four parts three of four.
+    /// core switches, of which half are in the other part: 4 pods × 4 cables / 2. In four parts three of
+    /// four.
     #[test]
     fn a_fat_tree_is_cut_between_pods() {
         let tree = "kind = \"fat-tree\"\nk = 4";

@@ -87,7 +87,8 @@ mod tests {
         static NOW_NS: Cell<u64> = const { Cell::new(0) };
     }
 
-    /// The part of the simulated time that is run side by side, where a step of 100 ns takes so long each way.
+    /// The part of the simulated time that is run side by side, where a step of 100 ns takes so long each
+    /// way.
     fn share(side_by_side_ns: u64, alone_ns: u64) -> f64 {
         let cores = Cores { most: NonZeroUsize::MIN, clock: || NOW_NS.get() };
         let (mut pace, mut simulated_ns, mut way, mut shared) = (Pace::new(cores), 0, Way::SideBySide, 0);
