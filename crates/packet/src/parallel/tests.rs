@@ -84,8 +84,7 @@ fn parts_are_the_same_one_after_the_other() {
     }
 }
 
-/// Handshakes that are repeated, timeouts, and subflows that are given up after the second one in a row. The
-/// result tells of timeouts by path; a file of so many hosts has one path.
+/// Handshakes that are repeated, timeouts, and subflows that are given up after the second one in a row.
 #[test]
 fn subflows_that_are_given_up_are_the_same_in_parts() {
     let text = TREE.replace("60 ms", "250 ms").replace("20 packets", "3 packets");
