@@ -100,7 +100,7 @@ pub const POLICIES: [PolicyInfo; 21] = [
         "the dearest path carries so many bytes, then only as last resort",
     ),
     PolicyInfo {
-        cc: "reno",
+        cc: "joule",
         ..selected("joule", "joule", "Joulepath", "the paths with the fewest joules for what is wanted")
     },
 ];
