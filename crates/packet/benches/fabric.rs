@@ -1,10 +1,10 @@
-//! Speed and memory of the packet engine in FatTrees: how they grow with hosts, subflows and simulated time on
-//! one core, and what more cores give.
+//! Speed and memory of the packet engine in FatTrees: how they grow with hosts, subflows and simulated time
+//! on one core, and what more cores give.
 //!
-//! `cargo bench -p joulepath-packet --bench fabric [-- --quick]`. On one core: CPU time of this process; `VmHWM`
-//! is the most memory that it has had so far, so the networks come in the order of their size. On several cores:
-//! time of the clock, alternately, least of the rounds; the ratio means something only on a machine that has
-//! nothing else to do.
+//! `cargo bench -p joulepath-packet --bench fabric [-- --quick]`. On one core: CPU time of this process;
+//! `VmHWM` is the most memory that it has had so far, so the networks come in the order of their size. On
+//! several cores: time of the clock, alternately, least of the rounds; the ratio means something only on a
+//! machine that has nothing else to do.
 
 use std::num::NonZeroUsize;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! Runs a scenario file once, as `joulepath compare` does, and prints the result as one line of JSON; with
 //! `--links` what each link did is in it.
 //!
-//! `once FILE POLICY SEED [--links] [--threads N]`, for example `once w1.toml uncoupled 1`. `scripts/instructions.py`
-//! counts the instructions of this program; `benches/peers/validate.py` compares its results with those of
-//! ns-2 and ns-3.
+//! `once FILE POLICY SEED [--links] [--threads N]`, for example `once w1.toml uncoupled 1`.
+//! `scripts/instructions.py` counts the instructions of this program; `benches/peers/validate.py` compares
+//! its results with those of ns-2 and ns-3.
 
 use std::process::ExitCode;
 use std::sync::OnceLock;

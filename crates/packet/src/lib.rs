@@ -15,8 +15,8 @@
 //! | `parallel`, `border`, `shared` | one large network on several cores, part by part |
 //! | `fabric`, `tally` | what the switches of a topology carry and burn; what each link did |
 //!
-//! A run is deterministic: same scenario, policy and seed, same bytes of result, on any machine and any number
-//! of cores. It has one thread, or in a large data centre one for each part of the network.
+//! A run is deterministic: same scenario, policy and seed, same bytes of result, on any machine and any
+//! number of cores. It has one thread, or in a large data centre one for each part of the network.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 

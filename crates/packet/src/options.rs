@@ -9,8 +9,8 @@ use joulepath_model::cancel::Cancel;
 pub struct Cores {
     /// Most of them.
     pub most: NonZeroUsize,
-    /// A clock that does not go back, ns. It tells whether the cores are busy with other work, so that one core
-    /// alone is faster. The result does not depend on it.
+    /// A clock that does not go back, ns. It tells whether the cores are busy with other work, so that one
+    /// core alone is faster. The result does not depend on it.
     pub clock: fn() -> u64,
 }
 

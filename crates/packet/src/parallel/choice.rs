@@ -9,8 +9,8 @@ use joulepath_topology::Network as Topology;
 use crate::border::Map;
 use crate::options::RunOptions;
 
-/// A part should have at least so many packets in a window on its hosts' links, when they are full. With fewer
-/// the threads wait for each other longer than they work.
+/// A part should have at least so many packets in a window on its hosts' links, when they are full. With
+/// fewer the threads wait for each other longer than they work.
 const PACKETS_A_WINDOW: f64 = 16.0;
 
 /// A full packet of Ethernet, bits.

@@ -27,8 +27,8 @@ enum Owner {
 
 impl Everything<'_, '_> {
     /// Handles the events up to `last_ns` inclusive. If others for which all parts have to wait follow within
-    /// `gap_ns` and by `end_ns`, handles all up to those, too: windows between them would be short. Returns up
-    /// to which instant everything is done, and the number of events.
+    /// `gap_ns` and by `end_ns`, handles all up to those, too: windows between them would be short. Returns
+    /// up to which instant everything is done, and the number of events.
     pub(super) fn run(&mut self, mut last_ns: u64, gap_ns: u64, end_ns: u64) -> (u64, u64) {
         // Not too many of them: how short a window may be depends on how many events there are lately.
         let until_ns = end_ns.min(last_ns + self.map.lookahead_ns);

@@ -1,9 +1,9 @@
 //! One network on several cores.
 //!
 //! A data centre is cut into parts (`joulepath_topology::Network::partition`), each with an event queue, a
-//! clock and a thread of its own. The simulation is conservative (Chandy and Misra: Distributed simulation, 1979;
-//! windows as in Nicol: The cost of conservative synchronization in parallel discrete event simulations,
-//! 1993): no part does anything that another part could still prevent.
+//! clock and a thread of its own. The simulation is conservative (Chandy and Misra: Distributed simulation,
+//! 1979; windows as in Nicol: The cost of conservative synchronization in parallel discrete event
+//! simulations, 1993): no part does anything that another part could still prevent.
 //!
 //! ```text
 //!   parts    ├── window ──┤├── window ──┤  all wait   ├── window ──┤
@@ -14,8 +14,8 @@
 //!   arrives after it. So all parts may run a window side by side.
 //! - What concerns **both ends of a connection** (a handshake, a tick of the control plane) or the whole
 //!   network (the end of the warm-up, a look at the switches) is known before its window begins: it is a
-//!   timer, or a packet that is on its last link already. Then windows end at that instant, and one thread does what
-//!   happens in it, in the order of the keys of all queues, while the others wait.
+//!   timer, or a packet that is on its last link already. Then windows end at that instant, and one thread
+//!   does what happens in it, in the order of the keys of all queues, while the others wait.
 //!
 //! The order of events within a part is that of the whole network, and what two parts do in a window concerns
 //! nothing in common. So the result is the same, to the last byte, on any number of cores, and the same as
