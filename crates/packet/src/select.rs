@@ -63,7 +63,13 @@ impl Endpoints<'_> {
         let snapshot = snapshot(self.cx.config, &selection.device, now, demand, &selection.observer);
         let actions = selection.selector.decide(&snapshot);
         let period = selection.selector.period(&snapshot);
+        let groups = selection.selector.groups();
         self.connection.selection = Some(selection);
+        let end = &mut self.connection.sender;
+        for (i, group) in groups.into_iter().enumerate().take(self.senders.len()) {
+            // Only controllers that own their window hear it.
+            end.controller.set_group(&mut end.cc, i, group.into());
+        }
         for action in actions {
             match action {
                 Action::Open(i) => self.open_again(i),
