@@ -76,7 +76,7 @@ fn a_longer_run_allocates_no_more() {
     let waiting =
         ["mptcp[scheduler=blest]", "mptcp[scheduler=ecf]", "mptcp[scheduler=daps]", "emtcp", "so-mptcp"];
     let ahead = ["mptcp[scheduler=sttf]", "cwa-proactive[spaced=on]", "redundant"];
-    for policy in ["lia", "uncoupled", "olia[scheduler=round-robin]", "linux", "joule"]
+    for policy in ["lia", "uncoupled", "olia[scheduler=round-robin]", "linux", "mptcp[cc=joule]"]
         .into_iter()
         .chain(waiting)
         .chain(ahead)

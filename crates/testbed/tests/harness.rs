@@ -2,10 +2,12 @@
 #![cfg(target_os = "linux")]
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::thread;
 
 const SAMPLE: &str = env!("CARGO_BIN_EXE_testbed-sample");
 /// `nobody`, who has no rights.
@@ -44,7 +46,14 @@ fn program(program: &Path, arguments: &[&str]) -> Command {
 }
 
 fn run(command: &mut Command) -> Said {
-    Said::of(command.output().expect("the sample starts"))
+    loop {
+        match command.output() {
+            // A copy of the sample was just written. A process that another thread forked meanwhile has the
+            // descriptor until it executes its own program.
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => thread::yield_now(),
+            output => return Said::of(output.expect("the sample starts")),
+        }
+    }
 }
 
 #[test]
