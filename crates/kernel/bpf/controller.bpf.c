@@ -116,15 +116,9 @@ void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	if (grow && tp->snd_cwnd < tp->snd_ssthresh)
 		grow = tcp_slow_start(tp, grow);
 	round_ends = jp_round_ends(jp_own(tp), tp);
-	looks = JP_HAS(MPCC_UNCOUPLED) || round_ends || tp->tcp_mstamp >= s->look_us;
-	if (looks)
-		jp_gather(s, sk, tp);
-	else
-		jp_refresh(s, tp);
-	if (round_ends) {
+	looks = jp_look(s, sk, tp, round_ends);
+	if (round_ends)
 		flags |= MPCC_ROUND_END;
-		jp_exchange(s, sk, tp);
-	}
 	if (limited)
 		flags |= MPCC_CWND_LIMITED;
 	delivered = tp->delivered - s->delivered;

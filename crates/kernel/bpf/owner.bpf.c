@@ -22,11 +22,6 @@
 
 #include "socket.h"
 
-MPCC_INLINE u32 jp_ca_state(struct tcp_sock *tp)
-{
-	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
-}
-
 /* tcp_packets_in_flight() */
 MPCC_INLINE u32 jp_in_flight(struct tcp_sock *tp)
 {
@@ -120,6 +115,14 @@ MPCC_INLINE void jp_obey_controller(struct jp_scratch *s, struct tcp_sock *tp)
 	jp_keep_own(tp, s);
 }
 
+/* Tells the controller of something that is no ACK. */
+MPCC_INLINE void jp_tell(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp, u32 flags)
+{
+	jp_gather(s, sk, tp);
+	jp_begin(s, tp, flags);
+	jp_obey_controller(s, tp);
+}
+
 /* ---- tcp_congestion_ops ------------------------------------------------------------------------------ */
 
 SEC("struct_ops")
@@ -159,14 +162,9 @@ void BPF_PROG(jp_op_cong_control, struct sock *sk, u32 ack, int flag, const stru
 	jp_mend(s, tp);
 	state = jp_ca_state(tp);
 	round_ends = jp_round_ends(jp_own(tp), tp);
-	if (JP_HAS(MPCC_UNCOUPLED) || round_ends || tp->tcp_mstamp >= s->look_us)
-		jp_gather(s, sk, tp);
-	else
-		jp_refresh(s, tp);
-	if (round_ends) {
+	jp_look(s, sk, tp, round_ends);
+	if (round_ends)
 		flags |= MPCC_ROUND_END;
-		jp_exchange(s, sk, tp);
-	}
 	if (state == TCP_CA_RECOVERY && s->ca_state < TCP_CA_RECOVERY)
 		flags |= MPCC_EPISODE;
 	if (s->in_vain)
@@ -191,10 +189,8 @@ void BPF_PROG(jp_op_set_state, struct sock *sk, u8 new_state)
 	s = jp_scratch_of(sk, 0);
 	if (!s)
 		return;
-	jp_gather(s, sk, tp);
 	s->ca_state = TCP_CA_LOSS;
-	jp_begin(s, tp, MPCC_TIMED_OUT);
-	jp_obey_controller(s, tp);
+	jp_tell(s, sk, tp, MPCC_TIMED_OUT);
 }
 
 /* The kernel asks once per loss episode; what is done about it is decided in cong_control. */
@@ -228,9 +224,7 @@ void BPF_PROG(jp_op_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	}
 	if (!s->acked_once)
 		return;
-	jp_gather(s, sk, tp);
-	jp_begin(s, tp, MPCC_RESTARTS);
-	jp_obey_controller(s, tp);
+	jp_tell(s, sk, tp, MPCC_RESTARTS);
 }
 
 /* What was taken for lost was only late. The controller is told with the next ACK, and decides by itself. */

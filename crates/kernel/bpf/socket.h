@@ -81,9 +81,14 @@ MPCC_INLINE struct mpcc_own *jp_own(struct tcp_sock *tp)
 	return (struct mpcc_own *)tp->inet_conn.icsk_ca_priv;
 }
 
+MPCC_INLINE u32 jp_ca_state(struct tcp_sock *tp)
+{
+	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+}
+
 MPCC_INLINE u32 jp_flags(struct tcp_sock *tp)
 {
-	u32 state = BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state), flags = 0;
+	u32 state = jp_ca_state(tp), flags = 0;
 
 	if (tp->inet_conn.icsk_inet.sk.__sk_common.skc_state == TCP_ESTABLISHED)
 		flags |= MPCC_ESTABLISHED;
@@ -447,6 +452,24 @@ MPCC_INLINE bool jp_round_ends(struct mpcc_own *own, struct tcp_sock *tp)
 		return 0;
 	own->round_end = tp->delivered + tp->packets_out;
 	return 1;
+}
+
+/*
+ * What an ACK begins with: the connection as far as it is to be read again, and at the end of a round what
+ * user space says. Returns whether the siblings were read.
+ */
+MPCC_INLINE bool jp_look(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp,
+                         bool round_ends)
+{
+	bool looks = JP_HAS(MPCC_UNCOUPLED) || round_ends || tp->tcp_mstamp >= s->look_us;
+
+	if (looks)
+		jp_gather(s, sk, tp);
+	else
+		jp_refresh(s, tp);
+	if (round_ends)
+		jp_exchange(s, sk, tp);
+	return looks;
 }
 
 /*
