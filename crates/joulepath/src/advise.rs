@@ -33,11 +33,6 @@ pub(crate) fn advise(options: &AdviseOptions) -> Result<Exit, Failure> {
     let Some(place) = &options.report else { return Ok(exit) };
     let file = outputs::page(place, "advice");
     files::prepare(&file)?;
-    files::write(&file, &html(&question, &advice, &provenance())?)?;
-    match options.json {
-        // stdout is for programs.
-        true => terminal::say(&format!("report: {}", file.display())),
-        false => drop(terminal::print(&format!("report: {}\n", file.display()))?),
-    }
+    outputs::write_page(&file, &html(&question, &advice, &provenance())?, options.json, false)?;
     Ok(exit)
 }

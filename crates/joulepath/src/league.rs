@@ -135,14 +135,7 @@ fn tell(options: &LeagueOptions, league: &League) -> Result<(), Failure> {
         false => terminal::print(&table(league, terminal::stdout().0))?,
     };
     if let Some(place) = &options.report {
-        let file = outputs::page(place, STEM);
-        files::write(&file, &html(league)?)?;
-        let line = format!("report: {}", file.display());
-        match options.json {
-            true if options.quiet => {}
-            true => terminal::say(&line),
-            false => terminal::print(&format!("{line}\n")).map(drop)?,
-        }
+        outputs::write_page(&outputs::page(place, STEM), &html(league)?, options.json, options.quiet)?;
     }
     Ok(())
 }

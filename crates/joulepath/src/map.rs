@@ -95,15 +95,5 @@ fn tell(options: &MapOptions, map: &Map, stem: &str) -> Result<(), Failure> {
     };
     terminal::print(&text)?;
     let Some(place) = &options.report else { return Ok(()) };
-    let file = outputs::page(place, stem);
-    files::write(&file, &html(map)?)?;
-    let line = format!("report: {}", file.display());
-    match options.json || options.csv {
-        true if options.quiet => Ok(()),
-        true => {
-            terminal::say(&line);
-            Ok(())
-        }
-        false => terminal::print(&format!("{line}\n")).map(drop),
-    }
+    outputs::write_page(&outputs::page(place, stem), &html(map)?, options.json || options.csv, options.quiet)
 }

@@ -6,6 +6,7 @@ use joulepath_study::files;
 
 use crate::cli::CompareOptions;
 use crate::failure::Failure;
+use crate::terminal;
 
 /// Where a format goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +101,22 @@ fn sink(file: Option<PathBuf>) -> Sink {
         Some(path) if path.as_os_str() != "-" => Sink::File(path),
         _ => Sink::Stdout,
     }
+}
+
+/// Writes a page, and says where it is: on stdout below the table, or, where stdout is `for_programs`, on
+/// stderr unless that shall be `quiet`.
+///
+/// # Errors
+/// If the page cannot be written, or stdout is closed.
+pub(crate) fn write_page(file: &Path, html: &str, for_programs: bool, quiet: bool) -> Result<(), Failure> {
+    files::write(file, html)?;
+    let line = format!("report: {}", file.display());
+    match for_programs {
+        true if quiet => {}
+        true => terminal::say(&line),
+        false => terminal::print(&format!("{line}\n")).map(drop)?,
+    }
+    Ok(())
 }
 
 /// The page itself, or the page called `stem` in a folder.
