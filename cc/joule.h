@@ -22,18 +22,19 @@
  * Losses of congestion without a standing queue (short buffers, policers), probabilities p of n packets:
  *   a burst after growth:     d = p - p_base - 0.03,     d^2 > 9 (p_base + 0.01) / n:  w_d *= max(1 - p, 1/2)
  *   losses follow the window: d = p_high - p_low - 0.01, d^2 > 4 p (1/n_high + 1/n_low): w_d *= 7/8
- *   losses come at a queue:   four more at an RTT above tau0 + Q + 2 s than below:       no trust for 10 s
- * Two of the first two, or a burst of over a fifth: no trust for 8, 16, .. 128 s.
+ *   losses come at a queue, over 5/4 of the usual: four more above tau0 + Q + 2 s:       no trust for 10 s
+ *   more is lost than usual:  d = p - 5/4 p_usual - 1/128, d^2 > 4 p (1/n_usual + 1/n):  no trust
+ * Two of the first two, the last, or a burst of over a fifth: no trust for 8, 16, .. 128 s. p_usual is what
+ * was lost untrusted, 0.11 at most. While n > 4 n_usual does not decide: no trust for 4 s, to learn p_usual.
  *
  * Deviations: the design is this project's own, docs/models/joule.md. It deviates from TCP in that
  *   - the shadow's losses are spread evenly over all losses, not drawn at random;
  *   - what is not trusted is not paced: beside TCPs that are not, a paced one takes more than its share;
- *   - while trusted the window returns with the first ACK after a timeout, without slow start.
- */
+ *   - while trusted the window returns with the first ACK after a timeout, without slow start. */
 #ifndef MPCC_JOULE_H
 #define MPCC_JOULE_H
 
-#include "joule_trust.h"
+#include "joule_losses.h"
 
 /* w_d (tau0 + q*) / (tau0 + q) */
 MPCC_INLINE u32 joule_scaled(u32 low, u32 base, u32 target, u32 q)
@@ -61,8 +62,7 @@ MPCC_INLINE void joule_steer(struct joule *j, u32 w, u32 q)
 
 		if (j->limited)
 			j->low += mpcc_clamp(step, one, mpcc_max(j->low / 4, one));
-		j->growth =
-			j->hold || !j->limited ? 0 : (unsigned char)mpcc_min(j->growth + 1U, 20);
+		j->growth = j->hold || !j->limited ? 0 : mpcc_min(j->growth + 1U, 20) & 31;
 	} else if (q < target) {
 		j->low += j->limited ? one : 0;
 		j->growth = 0;
@@ -84,8 +84,8 @@ MPCC_INLINE void joule_detect(struct joule *j, u32 w, u32 mean, u32 q, u32 now_m
 {
 	u32 base = joule_base(j), queue = q > joule_target(j);
 
-	j->full = queue ? (unsigned char)mpcc_min(j->full + 1U, 4) : 0;
-	j->calm = queue ? 0 : (unsigned char)mpcc_min(j->calm + 1U, 20);
+	j->full = queue ? mpcc_min(j->full + 1U, 4) & 7 : 0;
+	j->calm = queue ? 0 : mpcc_min(j->calm + 1U, 20) & 31;
 	if (j->full >= 4 && j->trust >= JOULE_TRUSTED)
 		j->others = 1;
 	if (j->calm >= 20)
@@ -95,9 +95,9 @@ MPCC_INLINE void joule_detect(struct joule *j, u32 w, u32 mean, u32 q, u32 now_m
 		if (q <= joule_tolerance(j)) {
 			j->trust = 2 * JOULE_TRUSTED;
 			j->low = w << JOULE_Q;
-			j->drain = j->others = j->waits = 0;
+			j->others = 0, j->drain = j->waits = 0;
 		} else if (!j->drain) {
-			j->waits = (unsigned char)mpcc_min(j->waits + 1U, 4);
+			j->waits = mpcc_min(j->waits + 1U, 4) & 7;
 		}
 	} else if (j->trust < JOULE_TRUSTED && (s32)(now_ms - j->drain_ms) >= 0) {
 		j->drain_ms = now_ms + ((u32)JOULE_DRAIN_MS << mpcc_min(j->waits, 4));
@@ -157,6 +157,7 @@ MPCC_INLINE void joule_round(struct mpcc_conn *conn, u32 self, struct joule *j,
 		joule_sample(conn, self, j, now_ms);
 	base = joule_base(j);
 	q = j->mean_us > base ? j->mean_us - base : 0;
+	joule_watch_level(j, now_ms);
 	joule_watch_bursts(j, now_ms, joule_is_high(j) && q < joule_target(j));
 	if (joule_dithers(j))
 		joule_watch_dither(j, now_ms);

@@ -22,12 +22,15 @@ enum joule_numbers {
 	JOULE_SHARE_Q = 8,          /* Q8 packets: w_f as siblings see it */
 	JOULE_ONE = 1 << 16,        /* Q16: one loss, a probability of 1, a = 1 */
 	JOULE_TRUSTED = 1000,       /* ms of trust */
+	JOULE_MOST = 9830,          /* Q16: 0.15, more is not lost at random */
 	JOULE_BUCKET_MS = 10000,    /* ms */
 	JOULE_EPOCH_MAX = 64,       /* rounds; noisier RTTs tell nothing */
 	JOULE_SETTLED = 16,         /* rounds until the spread of RTTs is known */
 	JOULE_DITHER_LEAST = 12,    /* packets: below, a dither is less than a packet */
 	JOULE_HOLD = 8,             /* epochs without fast growth after a guard has struck */
 	JOULE_BLOCK_MS = 8000,      /* ms: first block, doubled up to 16 times */
+	JOULE_PAUSE_MS = 4000,      /* ms: without trust, to learn what is usually lost */
+	JOULE_LEVEL_N = 2048,       /* packets: older ones count half */
 	JOULE_GAIN = 307,           /* Q8: 1.2, Linux' tcp_pacing_ca_ratio */
 	JOULE_START_GAIN = 512,     /* Q8: 2, tcp_pacing_ss_ratio */
 	JOULE_DRAIN_MS = 3000,      /* ms: between two drains, doubled up to 4 times */
@@ -57,14 +60,18 @@ struct joule {
 	u32 drain_ms;                    /* ms: next drain */
 	unsigned short p_base;           /* Q16: usual loss probability, + 1; 0 = unknown */
 	unsigned short sent[2], gone[2]; /* packets, lost ones: low and high rounds of the dither */
-	unsigned char started, drained;  /* past the first slow start; cut since the bucket began */
-	unsigned char limited, fresh,
-		judged;                /* held by the window; after idle; has judged a loss */
+	unsigned short usual[2],
+		now[2]; /* packets, lost ones: untrusted, and since trusted; sliding */
 	unsigned char rounds, settled; /* of the epoch; since the start */
-	unsigned char growth, hold;    /* epochs without queue; without fast growth */
-	unsigned char phase;           /* round of the dither */
-	unsigned char strikes, blocks, queued; /* halves; how many there were; losses at a queue */
-	unsigned char drain, waits, full, calm, others; /* floor=detect */
+	u32 started : 1, drained : 1;  /* past the first slow start; cut since the bucket began */
+	u32 limited : 1, fresh : 1;    /* held by the window; after idle */
+	u32 judged : 1, high : 1;      /* has judged a loss; was trusted in the round before */
+	u32 skip : 2;                  /* rounds whose losses left before that changed */
+	u32 growth : 5, hold : 4;      /* epochs without queue; without fast growth */
+	u32 phase : 3;                 /* round of the dither */
+	u32 strikes : 3, blocks : 3;   /* halves; how many blocks there were */
+	u32 queued : 4;                /* losses at a queue */
+	u32 drain : 3, waits : 3, full : 3, calm : 5, others : 1; /* floor=detect */
 };
 MPCC_AREA(joule)
 

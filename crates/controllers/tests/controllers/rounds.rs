@@ -21,7 +21,7 @@ pub(crate) struct Flow {
     pub(crate) controller: Controller,
     pub(crate) connection: Connection,
     pub(crate) area: Area,
-    pipe: Pipe,
+    pub(crate) pipe: Pipe,
     sent: u64,
     /// Packets that have arrived.
     pub(crate) delivered: u64,
