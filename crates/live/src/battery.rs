@@ -6,11 +6,11 @@ use std::path::Path;
 use crate::snapshot::Battery;
 
 /// The folder of the kernel's.
-pub const FOLDER: &str = "/sys/class/power_supply";
+pub(crate) const FOLDER: &str = "/sys/class/power_supply";
 
 /// The machine's batteries as one: the mean of their charges, discharging if one is. Those of mice and the
 /// like do not count. None if there is none, or none that tells its charge.
-pub fn read(folder: &Path) -> Option<Battery> {
+pub(crate) fn read(folder: &Path) -> Option<Battery> {
     let mut levels = vec![];
     let mut discharging = false;
     for entry in fs::read_dir(folder).ok()?.flatten() {

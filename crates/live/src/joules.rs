@@ -22,6 +22,17 @@ pub enum Quality {
     Measured,
 }
 
+impl Quality {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Quality::Modelled => "modelled",
+            Quality::Calibrated => "calibrated",
+            Quality::Measured => "measured",
+        }
+    }
+}
+
 /// What passed an interface in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Passed {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// The service manager that started this process, if one did.
 #[derive(Debug)]
-pub struct Manager {
+pub(crate) struct Manager {
     socket: UnixDatagram,
     address: SocketAddr,
     watchdog: Option<Duration>,
@@ -16,7 +16,7 @@ pub struct Manager {
 
 impl Manager {
     /// From the environment (`NOTIFY_SOCKET`, `WATCHDOG_USEC`); none if nobody listens.
-    pub fn from_environment() -> Option<Self> {
+    pub(crate) fn from_environment() -> Option<Self> {
         let name = env::var("NOTIFY_SOCKET").ok()?;
         let is_meant = env::var("WATCHDOG_PID").map_or(true, |pid| pid == std::process::id().to_string());
         let period = env::var("WATCHDOG_USEC").ok().filter(|_| is_meant);
@@ -36,12 +36,12 @@ impl Manager {
     }
 
     /// Longest time between two signs of life: half of what is asked for.
-    pub fn period(&self) -> Option<Duration> {
+    pub(crate) fn period(&self) -> Option<Duration> {
         self.watchdog.map(|watchdog| watchdog / 2)
     }
 
     /// Tells lines such as `READY=1`. That nobody listens any more is no reason to stop.
-    pub fn tell(&self, lines: &str) {
+    pub(crate) fn tell(&self, lines: &str) {
         let _ = self.socket.send_to_addr(lines.as_bytes(), &self.address);
     }
 }

@@ -1,0 +1,148 @@
+//! Bytes and joules of all interfaces, over boots.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use joulepath_kernel::Result;
+use joulepath_kernel::state::{State, boot_id};
+use joulepath_model::live::{LiveConfig, Quota};
+use joulepath_model::units::{Bytes, Nanos};
+
+use crate::calendar::{Date, Day};
+use crate::joules::{Joules, Modelled, Quality};
+use crate::ledger::{Ledger, Reading, Sum};
+use crate::machine::Look;
+use crate::status::{QuotaStatus, Spent};
+
+/// The record's name in the folder of states.
+const NAME: &str = "ledger";
+/// Time between two writes to the disk.
+const SAVED_EVERY: Nanos = Nanos::from_secs(60);
+
+/// What an interface's joules come from.
+struct Source {
+    profile: String,
+    joules: Box<dyn Joules>,
+}
+
+/// The accounts.
+pub(crate) struct Accounts {
+    ledger: Ledger,
+    /// Where they are kept; none if that is not possible.
+    state: Option<State>,
+    /// Why they are not kept, if so.
+    pub(crate) trouble: Option<String>,
+    boot: String,
+    sources: BTreeMap<String, Source>,
+    saved: Nanos,
+    today: Day,
+}
+
+impl Accounts {
+    /// Those that are kept in a folder.
+    pub(crate) fn open(folder: &str, now: Nanos, today: Day) -> Result<Self> {
+        let opened = State::lasting(Path::new(folder)).and_then(|state| Ok((state.read(NAME)?, state)));
+        let (ledger, state, trouble) = match opened {
+            Ok((ledger, state)) => (ledger.unwrap_or_default(), Some(state), None),
+            Err(error) => (Ledger::default(), None, Some(not_kept(&error))),
+        };
+        Ok(Accounts { ledger, state, trouble, boot: boot_id()?, sources: BTreeMap::new(), saved: now, today })
+    }
+
+    /// Takes in a look; quotas are noted in it.
+    pub(crate) fn take(&mut self, config: &LiveConfig, look: &mut Look, now: Nanos, today: Day) {
+        self.today = today;
+        for interface in &mut look.interfaces {
+            let name = &interface.name;
+            if let Some(counters) = look.counters.get(name) {
+                let reading = Reading {
+                    boot: self.boot.clone(),
+                    device: interface.index,
+                    received_bytes: counters.received_bytes,
+                    sent_bytes: counters.sent_bytes,
+                };
+                self.ledger.read(name, reading, today);
+            }
+            self.spend(config, name, look.measured.get(name).map(|m| m.passed).unwrap_or_default(), now);
+            let quota = config.interface(name).and_then(|known| known.quota);
+            interface.used = quota.map(|quota| Bytes(self.in_period(name, quota).0.bytes()));
+        }
+        let present = |name: &String| look.interfaces.iter().any(|interface| interface.name == *name);
+        self.sources.retain(|name, _| present(name));
+    }
+
+    fn spend(&mut self, config: &LiveConfig, name: &str, passed: crate::joules::Passed, now: Nanos) {
+        let Some(energy) = config.interface(name).and_then(|known| known.energy.as_ref()) else {
+            self.sources.remove(name);
+            return;
+        };
+        if self.sources.get(name).is_none_or(|source| source.profile != energy.profile) {
+            let joules = Box::new(Modelled::new(&energy.model, now));
+            self.sources.insert(name.to_owned(), Source { profile: energy.profile.clone(), joules });
+            self.ledger.spend(name, 0.0, self.today);
+            return;
+        }
+        let source = self.sources.get_mut(name).expect("made above");
+        let joules = source.joules.advance(now, passed);
+        self.ledger.spend(name, joules, self.today);
+    }
+
+    /// The configuration has changed: energy models begin anew.
+    pub(crate) fn reconfigured(&mut self) {
+        self.sources.clear();
+    }
+
+    /// Writes to the disk, if it is time to.
+    pub(crate) fn save(&mut self, now: Nanos, at_once: bool) {
+        if !at_once && now.saturating_sub(self.saved) < SAVED_EVERY {
+            return;
+        }
+        self.saved = now;
+        if let Some(state) = &self.state {
+            self.trouble = state.write(NAME, &self.ledger).err().map(|error| not_kept(&error));
+        }
+    }
+
+    fn in_period(&self, name: &str, quota: Quota) -> (Sum, Day) {
+        let today = self.ledger.today(self.today);
+        let start = today.period_start(quota.period_day);
+        (self.ledger.since(name, start, today), start)
+    }
+
+    /// The day that counts as today.
+    pub(crate) fn date(&self) -> Date {
+        self.ledger.today(self.today).date()
+    }
+
+    /// An interface's quota, if it has one.
+    pub(crate) fn quota(&self, config: &LiveConfig, name: &str) -> Option<QuotaStatus> {
+        let quota = config.interface(name)?.quota?;
+        let (sum, start) = self.in_period(name, quota);
+        Some(QuotaStatus {
+            used_bytes: sum.bytes(),
+            soft_bytes: quota.soft.map(|bytes| bytes.0),
+            hard_bytes: quota.hard.map(|bytes| bytes.0),
+            since: start.date().to_string(),
+        })
+    }
+
+    /// Of today, and of this month.
+    pub(crate) fn spent(&self, name: &str) -> [Spent; 2] {
+        let today = self.ledger.today(self.today);
+        [today, today.period_start(1)].map(|first| {
+            let sum = self.ledger.since(name, first, today);
+            let Sum { received_bytes, sent_bytes, joules } = sum;
+            Spent { received_bytes, sent_bytes, energy_j: joules }
+        })
+    }
+
+    /// The energy profile of an interface, and how sure its joules are.
+    pub(crate) fn source(&self, name: &str) -> Option<(String, Quality)> {
+        let source = self.sources.get(name)?;
+        Some((source.profile.clone(), source.joules.quality()))
+    }
+}
+
+fn not_kept(error: &joulepath_kernel::Error) -> String {
+    format!("counted bytes and joules will not outlive this process: {error}")
+}
