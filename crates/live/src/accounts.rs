@@ -39,14 +39,33 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    /// Those that are kept in a folder.
+    /// Those that are kept in a folder, which is made if it is absent.
     pub(crate) fn open(folder: &str, now: Nanos, today: Day) -> Result<Self> {
         let opened = State::lasting(Path::new(folder)).and_then(|state| Ok((state.read(NAME)?, state)));
+        Self::of(opened, now, today)
+    }
+
+    /// The same to look at only: nothing is made, and nothing will be written.
+    pub(crate) fn look_at(folder: &str, now: Nanos, today: Day) -> Result<Self> {
+        if !Path::new(folder).exists() {
+            let nothing = Accounts::default_at(now, today, boot_id()?);
+            return Ok(nothing);
+        }
+        let accounts = Self::open(folder, now, today)?;
+        Ok(Accounts { state: None, ..accounts })
+    }
+
+    fn default_at(now: Nanos, today: Day, boot: String) -> Self {
+        let (ledger, sources) = (Ledger::default(), BTreeMap::new());
+        Accounts { ledger, state: None, trouble: None, boot, sources, saved: now, today }
+    }
+
+    fn of(opened: Result<(Option<Ledger>, State)>, now: Nanos, today: Day) -> Result<Self> {
         let (ledger, state, trouble) = match opened {
             Ok((ledger, state)) => (ledger.unwrap_or_default(), Some(state), None),
             Err(error) => (Ledger::default(), None, Some(not_kept(&error))),
         };
-        Ok(Accounts { ledger, state, trouble, boot: boot_id()?, sources: BTreeMap::new(), saved: now, today })
+        Ok(Accounts { ledger, state, trouble, ..Self::default_at(now, today, boot_id()?) })
     }
 
     /// Takes in a look; quotas are noted in it.

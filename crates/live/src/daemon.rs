@@ -67,7 +67,14 @@ fn actor() -> Result<(Lock, Actor<PathManager, OnDisk>)> {
     error::require(&[Task::Network], "managing MPTCP's endpoints")?;
     let state = State::open()?.folder(FOLDER)?;
     let name = Cookie::own()?.to_string();
-    let lock = state.lock(&name, PATIENCE)?;
+    let lock = state.lock(&name, PATIENCE).map_err(|error| match error {
+        joulepath_kernel::Error::Busy { why, .. } => joulepath_kernel::Error::Busy {
+            what: "a daemon runs in this network namespace".into(),
+            why,
+            remedy: "stop it first: it puts everything back when it ends".into(),
+        },
+        error => error,
+    })?;
     let table = PathManager::open()?;
     Ok((lock, Actor::open(table, OnDisk { state, name })?))
 }
@@ -89,7 +96,7 @@ pub fn dry_run(path: &Path) -> Result<(Status, Vec<String>)> {
     let config = load(path)?;
     let (now, today) = (now(), today());
     let mut machine = Machine::open()?;
-    let mut accounts = Accounts::open(&config.state, now, today)?;
+    let mut accounts = Accounts::look_at(&config.state, now, today)?;
     let mut look = machine.look(now)?;
     accounts.take(&config, &mut look, now, today);
     let battery = battery::read(Path::new(battery::FOLDER));

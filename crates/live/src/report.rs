@@ -73,6 +73,7 @@ fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> In
         role,
         wanted: told.wanted,
         reason,
+        allowed: told.allowed,
         conflicts: conflicts.collect(),
         addresses: addresses.iter().map(ToString::to_string).collect(),
         received_bps: measured.received_bps,

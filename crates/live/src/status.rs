@@ -48,6 +48,8 @@ pub struct InterfaceStatus {
     pub wanted: Role,
     /// Why, with numbers.
     pub reason: String,
+    /// Whether it may be used as far as the configuration goes: it is hardware, or named.
+    pub allowed: bool,
     /// Addresses that an endpoint may have.
     pub addresses: Vec<String>,
     /// What stands in the way, by address.

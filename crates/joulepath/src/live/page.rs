@@ -11,7 +11,7 @@ const UNKNOWN: &str = "–";
 /// How it stands.
 pub(super) fn status(status: &Status, width: usize) -> String {
     let used = status.interfaces.iter().filter(|one| one.role != Role::Unused).count();
-    let all = status.interfaces.len();
+    let all = status.interfaces.iter().filter(|one| one.allowed).count();
     let mut head = vec![status.intent.word().to_owned()];
     if status.intent != status.configured_intent {
         head.push(format!("configured: {}", status.configured_intent.word()));
@@ -67,13 +67,13 @@ fn table(status: &Status) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    for one in &status.interfaces {
+    for one in status.interfaces.iter().filter(|one| one.allowed) {
         table.add_row([
             one.name.clone(),
             role(one.role).to_owned(),
-            significant(one.received_bps / 1e6),
-            significant(one.sent_bps / 1e6),
-            one.rtt_s.map_or(UNKNOWN.into(), |s| significant(s * 1e3)),
+            short(one.received_bps / 1e6),
+            short(one.sent_bps / 1e6),
+            one.rtt_s.map_or(UNKNOWN.into(), |s| short(s * 1e3)),
             one.subflows.to_string(),
             megabytes(&one.today),
             joules(&one.today),
@@ -88,7 +88,7 @@ fn table(status: &Status) -> String {
 /// Reasons, quotas, warnings, and where the joules are from.
 fn notes(status: &Status, width: usize) -> String {
     let mut text = String::new();
-    for one in &status.interfaces {
+    for one in status.interfaces.iter().filter(|one| one.allowed) {
         let mut reason = one.reason.clone();
         if let Some(quota) = &one.quota {
             reason += &format!("; quota: {}", self::quota(quota));
@@ -97,6 +97,12 @@ fn notes(status: &Status, width: usize) -> String {
         for (address, why) in &one.conflicts {
             text += &format!("\n{}", wrap(&format!("  {address}: {why}"), width, "    "));
         }
+    }
+    let others = status.interfaces.iter().filter(|one| !one.allowed).map(|one| one.name.as_str());
+    let others: Vec<&str> = others.collect();
+    if !others.is_empty() {
+        let said = format!("Virtual, and not named in the configuration: {}", others.join(", "));
+        text += &format!("\n{}", wrap(&said, width, "  "));
     }
     text.push('\n');
     for warning in &status.warnings {
@@ -139,11 +145,16 @@ fn role(role: Role) -> &'static str {
 }
 
 fn megabytes(spent: &Spent) -> String {
-    significant((spent.received_bytes + spent.sent_bytes) as f64 / 1e6)
+    short((spent.received_bytes + spent.sent_bytes) as f64 / 1e6)
 }
 
 fn joules(spent: &Spent) -> String {
-    spent.energy_j.map_or(UNKNOWN.into(), significant)
+    spent.energy_j.map_or(UNKNOWN.into(), short)
+}
+
+/// One decimal below 10, none above.
+fn short(value: f64) -> String {
+    if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
 fn count(n: usize, what: &str) -> String {
@@ -160,7 +171,8 @@ fn duration(seconds: f64) -> String {
 }
 
 fn wrap(text: &str, width: usize, indent: &str) -> String {
-    textwrap::fill(text, textwrap::Options::new(width).subsequent_indent(indent))
+    let options = textwrap::Options::new(width).subsequent_indent(indent);
+    textwrap::fill(text, options.word_splitter(textwrap::WordSplitter::NoHyphenation))
 }
 
 #[cfg(test)]
@@ -185,6 +197,7 @@ mod tests {
             sent_bps: 0.0,
             capacity_bps: None,
             rtt_s: energy_j.map(|_| 0.0234),
+            allowed: true,
             subflows: 12,
             backup_subflows: 0,
             retransmitted_bytes: 0,
@@ -219,6 +232,7 @@ mod tests {
             interfaces: vec![
                 interface("wlp0s20f3", Role::Regular, Some(123_456.0)),
                 interface("enx00e04c680", Role::Backup, None),
+                InterfaceStatus { allowed: false, ..interface("docker0", Role::Unused, None) },
             ],
             warnings: vec!["NetworkManager 1.42.4 runs; it sets MPTCP endpoints of its own: left alone".into()],
         };
@@ -230,6 +244,7 @@ mod tests {
             "frugal · configured: interactive · 2 of 2 interfaces used · 1000 MPTCP connections",
             "8.10 GB used since 2026-11-01 (soft 8.00 GB)",
             "wlp0s20f3 modelled by wifi-huang2012",
+            "not named in the configuration: docker0",
             "warning: NetworkManager",
             "- add the endpoint 192.0.2.1",
         ] {

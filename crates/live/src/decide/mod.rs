@@ -86,6 +86,8 @@ pub struct Told {
     pub wanted: Role,
     /// In words, with numbers.
     pub reason: String,
+    /// Whether it may be used as far as the configuration goes: it is hardware, or named.
+    pub allowed: bool,
 }
 
 /// What was decided.
@@ -218,6 +220,7 @@ impl Decider {
             role: Role::Unused,
             wanted: Role::Unused,
             reason: "nothing is touched: the machine's intent is `off`".into(),
+            allowed: standing::is_allowed(config, interface),
         };
         Decision {
             endpoints: None,
@@ -434,11 +437,12 @@ impl Decider {
             } else if wanted != role && one.interface.sole > 0 {
                 reason += &format!("; {} of no other path that works need it", connections(one.interface.sole));
             }
-            interfaces.push(Told { name: name.clone(), intent: one.intent, role, wanted, reason });
+            let (name, intent) = (name.clone(), one.intent);
+            interfaces.push(Told { name, intent, role, wanted, reason, allowed: true });
             if role == Role::Unused {
                 continue;
             }
-            let known = config.interface(name);
+            let known = config.interface(&one.interface.name);
             endpoints.extend(one.interface.addresses.iter().map(|&address| Wanted {
                 address,
                 interface: one.interface.index,
@@ -454,6 +458,7 @@ impl Decider {
             role: Role::Unused,
             wanted: Role::Unused,
             reason,
+            allowed: standing::is_allowed(config, interface),
         }));
         let look_again = waits.into_values().min();
         Decision { endpoints: Some(endpoints), interfaces, intent: Some(intent), look_again }

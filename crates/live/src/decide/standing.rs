@@ -37,6 +37,11 @@ impl BatteryLow {
     }
 }
 
+/// Whether an interface may be used: it is hardware, or named in the configuration.
+pub(super) fn is_allowed(config: &LiveConfig, interface: &Interface) -> bool {
+    interface.kind.is_none() || config.allows(&interface.name)
+}
+
 /// How an interface stands, or why it may not be used.
 pub(super) fn of(
     config: &LiveConfig,
@@ -47,7 +52,7 @@ pub(super) fn of(
     trouble: Option<Nanos>,
 ) -> Result<Standing, String> {
     let known = config.interface(&interface.name);
-    if let (Some(kind), false) = (&interface.kind, config.allows(&interface.name)) {
+    if let (Some(kind), false) = (&interface.kind, is_allowed(config, interface)) {
         return Err(format!("it is virtual (`{kind}`) and not named in the configuration"));
     }
     if own == Some(Intent::Off) {

@@ -89,11 +89,6 @@ impl Server {
         Ok(Server { listener, path: path.to_owned(), rules, clients: BTreeMap::new(), next: 0 })
     }
 
-    /// Where it listens.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Other rules for who connects from now on.
     pub(crate) fn set_rules(&mut self, rules: Rules) {
         self.rules = rules;
@@ -221,7 +216,7 @@ mod tests {
 
     /// What is answered to these bytes, and whether the client stays.
     fn answers(server: &mut Server, bytes: &[u8]) -> (Vec<Value>, bool) {
-        let mut stream = UnixStream::connect(server.path()).unwrap();
+        let mut stream = UnixStream::connect(&server.path).unwrap();
         stream.write_all(bytes).unwrap();
         let [id] = server.accept()[..] else { panic!("one client") };
         let stays = server.serve(id, |request| Ok(request.line()));
@@ -248,7 +243,7 @@ mod tests {
         let (said, stays) = answers(&mut server, &[b'x'; 3 * LONGEST_LINE]);
         assert!(!stays && said[0]["parameters"]["message"].as_str().unwrap().contains("4096 bytes"));
         let all: Vec<UnixStream> =
-            (0..=MOST_CLIENTS).map(|_| UnixStream::connect(server.path()).unwrap()).collect();
+            (0..=MOST_CLIENTS).map(|_| UnixStream::connect(&server.path).unwrap()).collect();
         assert_eq!(server.accept().len(), MOST_CLIENTS);
         let mut line = String::new();
         BufReader::new(&all[MOST_CLIENTS]).read_line(&mut line).unwrap();
