@@ -165,9 +165,7 @@ impl From<joulepath_live::Error> for Failure {
             joulepath_live::Error::Config(errors) => {
                 study::Error::Scenario { errors, kind: Kind::Failed }.into()
             }
-            joulepath_live::Error::File { path, source } => {
-                Failure::io(format!("cannot use {path}"), source)
-            }
+            joulepath_live::Error::File { path, source } => Failure::io(format!("cannot use {path}"), source),
             joulepath_live::Error::Refused { what, remedy } => {
                 Failure::message(Exit::Failed, what).help(remedy)
             }

@@ -2,11 +2,14 @@
 
 mod page;
 
+use joulepath_live::metrics::openmetrics;
 use joulepath_live::{Request, client, daemon};
 use joulepath_model::live::Intent;
 use serde_json::json;
 
-use crate::cli::live::{IntentWord, LiveCommand, LiveOptions, SetIntentOptions, SocketOptions, StatusOptions};
+use crate::cli::live::{
+    IntentWord, LiveCommand, LiveOptions, SetIntentOptions, SocketOptions, StatusOptions,
+};
 use crate::failure::{Exit, Failure};
 use crate::show::print_json;
 use crate::terminal;
@@ -67,6 +70,9 @@ fn command(options: &SocketOptions, request: &Request) -> Result<Exit, Failure> 
 /// If none runs, or this user may not ask it.
 pub(crate) fn status(options: &StatusOptions) -> Result<Exit, Failure> {
     let status = client::ask(&options.socket.socket, &Request::Status)?;
+    if options.metrics {
+        return terminal::print(&openmetrics(&status));
+    }
     match options.json {
         true => print_json(&status),
         false => terminal::print(&page::status(&status, terminal::stdout().0)),

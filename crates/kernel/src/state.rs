@@ -418,6 +418,22 @@ mod tests {
     }
 
     #[test]
+    fn a_lasting_record_outlives_a_boot_and_no_link_leads_to_it() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("kept");
+        let state = State::lasting(&folder).unwrap();
+        let earlier = r#"{"boot":"00000000-0000-0000-0000-000000000000","value":7}"#;
+        fs::write(folder.join("n"), earlier).unwrap();
+        assert_eq!(state.read::<u32>("n").unwrap(), Some(7));
+        state.write("n", &8).unwrap();
+        assert_eq!(State::lasting(&folder).unwrap().read::<u32>("n").unwrap(), Some(8));
+        symlink(&folder, root.path().join("link")).unwrap();
+        let error = State::lasting(&root.path().join("link")).unwrap_err();
+        assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+        assert!(State::lasting(&root.path().join("none/below")).is_err());
+    }
+
+    #[test]
     fn a_record_of_an_earlier_boot_is_absent() {
         let root = root();
         let state = state(&root);

@@ -9,7 +9,7 @@ use joulepath_model::live::{LiveConfig, Quota};
 use joulepath_model::units::{Bytes, Nanos};
 
 use crate::calendar::{Date, Day};
-use crate::joules::{Joules, Modelled, Quality};
+use crate::joules::{Joules, Modelled, Passed, Quality};
 use crate::ledger::{Ledger, Reading, Sum};
 use crate::machine::Look;
 use crate::status::{QuotaStatus, Spent};
@@ -34,6 +34,8 @@ pub(crate) struct Accounts {
     pub(crate) trouble: Option<String>,
     boot: String,
     sources: BTreeMap<String, Source>,
+    /// What passed since this process began, by interface.
+    totals: BTreeMap<String, Sum>,
     saved: Nanos,
     today: Day,
 }
@@ -56,8 +58,8 @@ impl Accounts {
     }
 
     fn default_at(now: Nanos, today: Day, boot: String) -> Self {
-        let (ledger, sources) = (Ledger::default(), BTreeMap::new());
-        Accounts { ledger, state: None, trouble: None, boot, sources, saved: now, today }
+        let (ledger, sources, totals) = (Ledger::default(), BTreeMap::new(), BTreeMap::new());
+        Accounts { ledger, state: None, trouble: None, boot, sources, totals, saved: now, today }
     }
 
     fn of(opened: Result<(Option<Ledger>, State)>, now: Nanos, today: Day) -> Result<Self> {
@@ -82,28 +84,34 @@ impl Accounts {
                 };
                 self.ledger.read(name, reading, today);
             }
-            self.spend(config, name, look.measured.get(name).map(|m| m.passed).unwrap_or_default(), now);
+            let passed = look.measured.get(name).map(|measured| measured.passed).unwrap_or_default();
+            let joules = self.spend(config, name, passed, now);
+            let Passed { received_bytes, sent_bytes, .. } = passed;
+            self.totals.entry(name.clone()).or_default().add(Sum { received_bytes, sent_bytes, joules });
             let quota = config.interface(name).and_then(|known| known.quota);
             interface.used = quota.map(|quota| Bytes(self.in_period(name, quota).0.bytes()));
         }
         let present = |name: &String| look.interfaces.iter().any(|interface| interface.name == *name);
         self.sources.retain(|name, _| present(name));
+        self.totals.retain(|name, _| present(name));
     }
 
-    fn spend(&mut self, config: &LiveConfig, name: &str, passed: crate::joules::Passed, now: Nanos) {
+    /// The joules of what passed; none if nothing says what it costs.
+    fn spend(&mut self, config: &LiveConfig, name: &str, passed: Passed, now: Nanos) -> Option<f64> {
         let Some(energy) = config.interface(name).and_then(|known| known.energy.as_ref()) else {
             self.sources.remove(name);
-            return;
+            return None;
         };
-        if self.sources.get(name).is_none_or(|source| source.profile != energy.profile) {
+        let is_new = self.sources.get(name).is_none_or(|source| source.profile != energy.profile);
+        if is_new {
             let joules = Box::new(Modelled::new(&energy.model, now));
             self.sources.insert(name.to_owned(), Source { profile: energy.profile.clone(), joules });
-            self.ledger.spend(name, 0.0, self.today);
-            return;
         }
         let source = self.sources.get_mut(name).expect("made above");
-        let joules = source.joules.advance(now, passed);
+        // What passed before the model began is not its own.
+        let joules = if is_new { 0.0 } else { source.joules.advance(now, passed) };
         self.ledger.spend(name, joules, self.today);
+        Some(joules)
     }
 
     /// The configuration has changed: energy models begin anew.
@@ -148,11 +156,12 @@ impl Accounts {
     /// Of today, and of this month.
     pub(crate) fn spent(&self, name: &str) -> [Spent; 2] {
         let today = self.ledger.today(self.today);
-        [today, today.period_start(1)].map(|first| {
-            let sum = self.ledger.since(name, first, today);
-            let Sum { received_bytes, sent_bytes, joules } = sum;
-            Spent { received_bytes, sent_bytes, energy_j: joules }
-        })
+        [today, today.period_start(1)].map(|first| spent(self.ledger.since(name, first, today)))
+    }
+
+    /// Since this process began.
+    pub(crate) fn total(&self, name: &str) -> Spent {
+        spent(self.totals.get(name).copied().unwrap_or_default())
     }
 
     /// The energy profile of an interface, and how sure its joules are.
@@ -160,6 +169,10 @@ impl Accounts {
         let source = self.sources.get(name)?;
         Some((source.profile.clone(), source.joules.quality()))
     }
+}
+
+fn spent(sum: Sum) -> Spent {
+    Spent { received_bytes: sum.received_bytes, sent_bytes: sum.sent_bytes, energy_j: sum.joules }
 }
 
 fn not_kept(error: &joulepath_kernel::Error) -> String {

@@ -14,9 +14,8 @@ pub(crate) fn read(folder: &Path) -> Option<Battery> {
     let mut levels = vec![];
     let mut discharging = false;
     for entry in fs::read_dir(folder).ok()?.flatten() {
-        let text = |name: &str| {
-            fs::read_to_string(entry.path().join(name)).ok().map(|text| text.trim().to_owned())
-        };
+        let text =
+            |name: &str| fs::read_to_string(entry.path().join(name)).ok().map(|text| text.trim().to_owned());
         if text("type").as_deref() != Some("Battery") || text("scope").as_deref() == Some("Device") {
             continue;
         }
@@ -43,7 +42,10 @@ mod tests {
             ("BAT0", &[("type", "Battery"), ("capacity", "40\n"), ("status", "Discharging\n")]),
             ("BAT1", &[("type", "Battery"), ("capacity", "80"), ("status", "Unknown")]),
             ("BAT2", &[("type", "Battery"), ("status", "Full")]),
-            ("mouse", &[("type", "Battery"), ("capacity", "1"), ("scope", "Device"), ("status", "Discharging")]),
+            (
+                "mouse",
+                &[("type", "Battery"), ("capacity", "1"), ("scope", "Device"), ("status", "Discharging")],
+            ),
         ] {
             let place = folder.path().join(name);
             fs::create_dir(&place).unwrap();

@@ -42,6 +42,9 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// After a failed look the next one comes no earlier.
 const AFTER_FAILURE: Nanos = Nanos::from_secs(2);
 
+/// Pause after notices that could not be heard.
+const AFTER_UNHEARD: Duration = Duration::from_millis(200);
+
 /// What a file that is ready is to the daemon.
 #[derive(Clone, Copy, Debug)]
 enum Key {
@@ -250,7 +253,11 @@ impl Daemon {
                     Event::Ready { key: Key::Network, .. } => match self.machine.hear() {
                         Ok(false) => {}
                         Ok(true) => self.next_look = Nanos::ZERO,
-                        Err(error) => self.fail(&error.to_string(), say),
+                        Err(error) => {
+                            self.fail(&error.to_string(), say);
+                            // Its file stays ready: without a pause this would go round and round.
+                            std::thread::sleep(AFTER_UNHEARD);
+                        }
                     },
                     Event::Ready { key: Key::Listener, .. } => self.accept()?,
                     Event::Ready { key: Key::Client(id), .. } => self.serve(id, say),
@@ -311,7 +318,7 @@ impl Daemon {
         let _ = self.reload.read(&mut [0; 64]);
         match load(&self.path) {
             Err(error) => {
-                let text = format!("the configuration stays as it was: {error}");
+                let text = format!("the configuration stays as it was: {}", in_one_line(&error));
                 self.failure = Some(text.clone());
                 say(&text);
             }
@@ -465,6 +472,11 @@ fn told_of_command(before: &(Overrides, bool), overrides: &Overrides, paused: bo
     let all: Vec<String> =
         changed.map(|name| format!("{name}: {}", word(overrides.interfaces.get(name)))).collect();
     format!("intents are set: {}", all.join(", "))
+}
+
+/// Of several problems of a file each has a line.
+fn in_one_line(error: &Error) -> String {
+    error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn changes(count: usize) -> String {

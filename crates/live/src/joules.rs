@@ -53,9 +53,9 @@ pub trait Joules {
     fn advance(&mut self, now: Nanos, passed: Passed) -> f64;
 }
 
-/// By the energy model of one interface. The packets of an interval are taken to be evenly spaced in it, since
-/// counters do not tell when they passed: bursts between two looks seem longer than they were, and a radio
-/// seems awake for longer.
+/// By the energy model of one interface. The packets of an interval are taken to be evenly spaced in it,
+/// since counters do not tell when they passed: bursts between two looks seem longer than they were, and a
+/// radio seems awake for longer.
 #[derive(Clone, Debug)]
 pub struct Modelled {
     meter: DeviceMeter,

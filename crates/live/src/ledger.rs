@@ -34,7 +34,8 @@ impl Sum {
         self.received_bytes.saturating_add(self.sent_bytes)
     }
 
-    fn add(&mut self, other: Sum) {
+    /// Adds another one.
+    pub fn add(&mut self, other: Sum) {
         self.received_bytes = self.received_bytes.saturating_add(other.received_bytes);
         self.sent_bytes = self.sent_bytes.saturating_add(other.sent_bytes);
         self.joules = match (self.joules, other.joules) {

@@ -17,7 +17,7 @@
 //! | `machine`, `accounts`, `battery`, `precheck` | what the kernel and the disk tell |
 //! | [`daemon`] | the loop: look, decide, act, tell; what begins and ends it |
 //! | `server`, [`client`] | the control socket and its other end |
-//! | [`status`], `report` | what is told |
+//! | [`status`], `report`, [`metrics`] | what is told |
 //! | `notify` | what systemd is told |
 //! | [`error`] | what can go wrong, and its remedy |
 
@@ -32,6 +32,7 @@ pub mod error;
 pub mod joules;
 pub mod ledger;
 pub mod measure;
+pub mod metrics;
 pub mod snapshot;
 pub mod status;
 

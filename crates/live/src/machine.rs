@@ -85,8 +85,7 @@ impl Machine {
             .collect();
         let measured = self.measurer.look(now, &looked, &listing);
         let counters = looked.iter().filter_map(|one| Some((one.name.to_owned(), one.counters?))).collect();
-        let interfaces =
-            links.iter().map(|link| interface(view, link, measured.get(&link.name))).collect();
+        let interfaces = links.iter().map(|link| interface(view, link, measured.get(&link.name))).collect();
         let Listing { connections, .. } = &listing;
         Ok(Look {
             interfaces,

@@ -128,14 +128,10 @@ impl Measurer {
         let bps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 };
         let (received_bps, sent_bps) = (bps(passed.received_bytes), bps(passed.sent_bytes));
         let remembered = self.last.get(one.name);
-        let carried_bytes = remembered.map_or(0, |last| last.carried_bytes)
-            + passed.received_bytes
-            + passed.sent_bytes;
-        let capacity_bps = capacity(
-            remembered.and_then(|last| last.capacity_bps),
-            received_bps.max(sent_bps),
-            seconds,
-        );
+        let carried_bytes =
+            remembered.map_or(0, |last| last.carried_bytes) + passed.received_bytes + passed.sent_bytes;
+        let capacity_bps =
+            capacity(remembered.and_then(|last| last.capacity_bps), received_bps.max(sent_bps), seconds);
         let last = Last { device: one.device, counters, at: now, carried_bytes, capacity_bps };
         self.last.insert(one.name.to_owned(), last);
         Measured { passed, carried_bytes, received_bps, sent_bps, capacity_bps, ..Measured::default() }
@@ -206,7 +202,8 @@ mod tests {
     use super::*;
 
     fn look(measurer: &mut Measurer, s: u64, device: u32, received_bytes: u64) -> Measured {
-        let counters = Some(Counters { received_bytes, received_packets: received_bytes / 1000, ..Counters::default() });
+        let counters =
+            Some(Counters { received_bytes, received_packets: received_bytes / 1000, ..Counters::default() });
         let one = Looked { name: "eth0", device, addresses: &[], counters };
         measurer.look(Nanos::from_secs(s), &[one], &Listing::default())["eth0"]
     }

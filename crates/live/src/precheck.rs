@@ -22,7 +22,8 @@ pub(crate) fn blockers() -> Vec<Error> {
     if number("net/mptcp/pm_type").is_some_and(|kind| kind != 0) {
         blockers.push(Error::Unsupported {
             what: "managing MPTCP's paths".into(),
-            why: "new connections here have no path manager in the kernel (net.mptcp.pm_type is not 0)".into(),
+            why: "new connections here have no path manager in the kernel (net.mptcp.pm_type is not 0)"
+                .into(),
             remedy: "sysctl -w net.mptcp.pm_type=0".into(),
         });
     }

@@ -64,9 +64,9 @@ fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> In
         true => (Role::Unused, "paused".to_owned()),
         false => (told.role, told.reason.clone()),
     };
-    let conflicts = addresses.iter().filter_map(|address| {
-        Some((address.to_string(), facts.outcome.conflicts.get(address)?.clone()))
-    });
+    let conflicts = addresses
+        .iter()
+        .filter_map(|address| Some((address.to_string(), facts.outcome.conflicts.get(address)?.clone())));
     InterfaceStatus {
         name: told.name.clone(),
         intent: told.intent,
@@ -84,6 +84,7 @@ fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> In
         backup_subflows: measured.backups,
         retransmitted_bytes: measured.retransmitted_bytes,
         quota: accounts.quota(facts.config, &told.name),
+        total: accounts.total(&told.name),
         today,
         month,
         energy_profile: source.as_ref().map(|(profile, _)| profile.clone()),

@@ -70,6 +70,8 @@ pub struct InterfaceStatus {
     pub retransmitted_bytes: u64,
     /// Its quota, if it has one.
     pub quota: Option<QuotaStatus>,
+    /// Since the daemon began, or since the interface has been there.
+    pub total: Spent,
     /// Since midnight UTC.
     pub today: Spent,
     /// Since the first of the month, UTC.

@@ -99,4 +99,7 @@ pub(crate) struct StatusOptions {
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// As OpenMetrics text, for Prometheus.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) metrics: bool,
 }

@@ -124,7 +124,10 @@ fn sources(interfaces: &[InterfaceStatus]) -> Option<String> {
     };
     let known: Vec<String> = interfaces.iter().filter_map(of).collect();
     (!known.is_empty()).then(|| {
-        format!("Joules from the interfaces' traffic: {}. Days and months begin at midnight UTC.", known.join(", "))
+        format!(
+            "Joules from the interfaces' traffic: {}. Days and months begin at midnight UTC.",
+            known.join(", ")
+        )
     })
 }
 
@@ -207,6 +210,7 @@ mod tests {
                 hard_bytes: None,
                 since: "2026-11-01".into(),
             }),
+            total: spent,
             today: spent,
             month: spent,
             energy_profile: energy_j.map(|_| "wifi-huang2012".into()),
@@ -234,7 +238,9 @@ mod tests {
                 interface("enx00e04c680", Role::Backup, None),
                 InterfaceStatus { allowed: false, ..interface("docker0", Role::Unused, None) },
             ],
-            warnings: vec!["NetworkManager 1.42.4 runs; it sets MPTCP endpoints of its own: left alone".into()],
+            warnings: vec![
+                "NetworkManager 1.42.4 runs; it sets MPTCP endpoints of its own: left alone".into(),
+            ],
         };
         let text = dry_run(&all, &["add the endpoint 192.0.2.1 dev wlp0s20f3 subflow".into()], 80);
         for line in text.lines() {

@@ -174,6 +174,8 @@ fn endpoints_appear_follow_their_addresses_and_go_with_the_daemon() {
     assert_eq!(status["interfaces"][0]["energy_quality"], "modelled");
     let page = host.run(&["status", "--socket", host.socket().to_str().unwrap()]).ok();
     assert!(page.starts_with("interactive · 2 of 2 interfaces used"), "{page}");
+    let metrics = host.run(&["status", "--metrics", "--socket", host.socket().to_str().unwrap()]).ok();
+    assert!(metrics.contains("joulepath_path_role{path=\"c1\",role=\"backup\"} 1\n"), "{metrics}");
 
     host.change_address(1, "del");
     host.wait_for("the endpoint goes with its address", &both[..1]);
@@ -183,7 +185,11 @@ fn endpoints_appear_follow_their_addresses_and_go_with_the_daemon() {
     let route = || {
         use joulepath_kernel::route::{Prefix, Route, Routing};
         let all = Prefix::all_like(host.ip(1));
-        Routing::open()?.add_route(&Route { source: Some(host.ip(1)), table: 101, ..Route::on_link(all, device) })
+        Routing::open()?.add_route(&Route {
+            source: Some(host.ip(1)),
+            table: 101,
+            ..Route::on_link(all, device)
+        })
     };
     host.net.client.enter_thread(route).unwrap().unwrap();
     host.wait_for("the endpoint comes back", &both);
@@ -332,7 +338,8 @@ fn a_dry_run_says_what_it_would_do_and_does_nothing() {
     assert!(said.contains(&format!("- add the endpoint {} dev c0 subflow", host.ip(0))), "{said}");
     assert!(said.contains("Use c0 alone"), "{said}");
     assert_eq!(host.endpoints(), []);
-    let mut names: Vec<_> = fs::read_dir(host.folder.path()).unwrap().map(|one| one.unwrap().file_name()).collect();
+    let mut names: Vec<_> =
+        fs::read_dir(host.folder.path()).unwrap().map(|one| one.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["live.toml"]);
     host.configure("intent = \"cheap\"", "");

@@ -6,9 +6,9 @@
 //! ```text
 //!   journal: "these may be ours"  ──►  the kernel, step by step  ──►  journal: "these are ours"
 //! ```
-//! **Only what is ours and still as we left it is touched.** An endpoint that another program has set is never
-//! changed; one of ours that another has changed is his from then on; one of ours that another has removed is
-//! added again, at ever longer intervals.
+//! **Only what is ours and still as we left it is touched.** An endpoint that another program has set is
+//! never changed; one of ours that another has changed is his from then on; one of ours that another has
+//! removed is added again, at ever longer intervals.
 //!
 //! | module | what |
 //! |---|---|
@@ -28,8 +28,8 @@ use joulepath_kernel::mptcp::AddressId;
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits};
 use joulepath_model::units::Nanos;
 
-use self::journal::{LimitsSet, Own};
 pub use self::journal::{Journal, OnDisk, Store};
+use self::journal::{LimitsSet, Own};
 pub use self::table::Table;
 use crate::decide::Wanted;
 
@@ -203,7 +203,10 @@ impl<T: Table, S: Store> Actor<T, S> {
                 continue;
             }
             let free = || (1..=u8::MAX).map(AddressId).find(|id| !taken.contains(id));
-            let Some(id) = implicit.or_else(free) else { continue };
+            let Some(id) = implicit.or_else(free) else {
+                outcome.conflicts.insert(wanted.address, "all 255 ids of endpoints are taken".into());
+                continue;
+            };
             taken.push(id);
             steps.push(Step::Add(Own::new(wanted, id, implicit.is_some())));
         }

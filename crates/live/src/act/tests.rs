@@ -359,7 +359,8 @@ fn a_week_of_changing_radios_and_kills_leaves_the_table_as_it_was_found() {
     let fake = Fake::default();
     fake.0.borrow_mut().endpoints.push(of_others(99));
     let (mut draw, mut actor, mut decider) = (Draw(0x1234_5678_9abc_def1), fake.actor(), Decider::default());
-    let mut snapshot = Snapshot { interfaces: vec![interface(2, "wlan0"), interface(3, "wwan0")], ..Snapshot::default() };
+    let mut snapshot =
+        Snapshot { interfaces: vec![interface(2, "wlan0"), interface(3, "wwan0")], ..Snapshot::default() };
     let (mut now_s, mut changes, mut kills, mut used) = (0, 0, 0, 0);
     while now_s < WEEK_S {
         now_s += 1 + draw.below(60);
@@ -392,7 +393,8 @@ fn a_week_of_changing_radios_and_kills_leaves_the_table_as_it_was_found() {
         assert_eq!(outcome.conflicts.len(), 0, "{outcome:?}");
         changes += outcome.changes;
         // What is there is what is wanted, and what was found.
-        let mut expected: Vec<(IpAddr, bool)> = endpoints.iter().map(|one| (one.address, one.backup)).collect();
+        let mut expected: Vec<(IpAddr, bool)> =
+            endpoints.iter().map(|one| (one.address, one.backup)).collect();
         expected.push((ip(99), false));
         expected.sort();
         let mut there: Vec<_> = fake.endpoints_now().iter().map(|one| (one.address, one.backup)).collect();

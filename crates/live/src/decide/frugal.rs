@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use joulepath_control::advise::{Advice, Impossible, MOST_PATHS, Path, Question, Within, advise, significant};
+use joulepath_control::advise::{
+    Advice, Impossible, MOST_PATHS, Path, Question, Within, advise, significant,
+};
 use joulepath_control::limit::Capacity;
 use joulepath_model::energy::InterfaceModel;
 use joulepath_model::live::LiveConfig;
@@ -197,9 +199,8 @@ mod tests {
     #[test]
     fn a_small_saving_changes_nothing() {
         let config = read_live("intent = \"frugal\"").unwrap();
-        let pair = |second: f64| {
-            [candidate("a", 20.0, "lte-huang2012"), candidate("b", second, "lte-huang2012")]
-        };
+        let pair =
+            |second: f64| [candidate("a", 20.0, "lte-huang2012"), candidate("b", second, "lte-huang2012")];
         let mut frugal = Frugal::default();
         assert!(frugal.choose(&config, &pair(10.0)).paths.contains("a"));
         let stays = frugal.choose(&config, &pair(23.5));

@@ -250,7 +250,13 @@ impl Decider {
     }
 
     /// Which of the candidates carry data.
-    fn chosen(&mut self, config: &LiveConfig, intent: Intent, candidates: &[&Eligible], now: Nanos) -> Choice {
+    fn chosen(
+        &mut self,
+        config: &LiveConfig,
+        intent: Intent,
+        candidates: &[&Eligible],
+        now: Nanos,
+    ) -> Choice {
         let names = |count: usize| -> BTreeSet<String> {
             candidates[..count].iter().map(|one| one.interface.name.clone()).collect()
         };
@@ -313,12 +319,12 @@ impl Decider {
 
     /// Under `handover` a path that stands in for one that is in trouble has a budget.
     fn bound_handover(&mut self, config: &LiveConfig, eligible: &[Eligible], plan: &mut Plan) {
-        let troubled = eligible.iter().find(|one| {
-            one.standing.trouble.is_some() && plan[&one.interface.name].role != Role::Unused
-        });
-        let stand_in = eligible.iter().find(|one| {
-            plan[&one.interface.name].role == Role::Regular && one.intent == Intent::Handover
-        });
+        let troubled = eligible
+            .iter()
+            .find(|one| one.standing.trouble.is_some() && plan[&one.interface.name].role != Role::Unused);
+        let stand_in = eligible
+            .iter()
+            .find(|one| plan[&one.interface.name].role == Role::Regular && one.intent == Intent::Handover);
         let (Some(troubled), Some(stand_in)) = (troubled, stand_in) else {
             self.event = None;
             return;
@@ -408,13 +414,14 @@ impl Decider {
 
     /// Whether another interface carries data and is not in trouble; for long enough, if asked at an instant.
     fn some_other_carries(&self, name: &str, eligible: &[Eligible], at: Option<Nanos>) -> bool {
-        eligible.iter().filter(|one| one.interface.name != name && one.standing.trouble.is_none()).any(|one| {
-            let memory = &self.memory[&one.interface.name];
-            let lasts = |now: Nanos| {
-                memory.hold.since().is_none_or(|since| now.saturating_sub(since) >= OVERLAP)
-            };
-            memory.role == Role::Regular && at.is_none_or(lasts)
-        })
+        eligible.iter().filter(|one| one.interface.name != name && one.standing.trouble.is_none()).any(
+            |one| {
+                let memory = &self.memory[&one.interface.name];
+                let lasts =
+                    |now: Nanos| memory.hold.since().is_none_or(|since| now.saturating_sub(since) >= OVERLAP);
+                memory.role == Role::Regular && at.is_none_or(lasts)
+            },
+        )
     }
 
     fn told(
@@ -435,21 +442,17 @@ impl Decider {
             if wanted != role && waits.contains_key(name) {
                 reason += "; it changes when the last change is old enough";
             } else if wanted != role && one.interface.sole > 0 {
-                reason += &format!("; {} of no other path that works need it", connections(one.interface.sole));
+                reason +=
+                    &format!("; {} of no other path that works need it", connections(one.interface.sole));
+            }
+            if role != Role::Unused {
+                endpoints.extend(one.endpoints(config, role));
+                if endpoints.len() > MOST_ENDPOINTS {
+                    reason += &format!("; the kernel takes no more than {MOST_ENDPOINTS} endpoints");
+                }
             }
             let (name, intent) = (name.clone(), one.intent);
             interfaces.push(Told { name, intent, role, wanted, reason, allowed: true });
-            if role == Role::Unused {
-                continue;
-            }
-            let known = config.interface(&one.interface.name);
-            endpoints.extend(one.interface.addresses.iter().map(|&address| Wanted {
-                address,
-                interface: one.interface.index,
-                backup: role == Role::Backup,
-                signal: known.is_some_and(|known| known.signal),
-                fullmesh: known.is_some_and(|known| known.fullmesh),
-            }));
         }
         endpoints.truncate(MOST_ENDPOINTS);
         interfaces.extend(refused.into_iter().map(|(interface, intent, reason)| Told {
@@ -475,6 +478,19 @@ impl Eligible<'_> {
     /// Whether its own intent sets it behind those of the machine's.
     fn is_outsider(&self, machine: Intent) -> bool {
         self.intent != machine && self.intent != Intent::Aggregate
+    }
+
+    /// An endpoint for each of its addresses.
+    fn endpoints(&self, config: &LiveConfig, role: Role) -> Vec<Wanted> {
+        let known = config.interface(&self.interface.name);
+        let endpoint = |&address: &IpAddr| Wanted {
+            address,
+            interface: self.interface.index,
+            backup: role == Role::Backup,
+            signal: known.is_some_and(|known| known.signal),
+            fullmesh: known.is_some_and(|known| known.fullmesh),
+        };
+        self.interface.addresses.iter().map(endpoint).collect()
     }
 
     /// What it may fall to by choice: no subflow is closed that is the last one of a connection.

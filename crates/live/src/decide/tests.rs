@@ -191,7 +191,8 @@ fn what_is_metered_waits_for_need_unless_its_own_intent_says_otherwise() {
     assert_eq!(world.roles(60), [Regular, Backup]);
     world.wifi().usable = false;
     assert_eq!(world.roles(1), [Unused, Regular]);
-    let mut world = World::new(config("intent = \"interactive\"", "", "metered = true\nintent = \"aggregate\""));
+    let mut world =
+        World::new(config("intent = \"interactive\"", "", "metered = true\nintent = \"aggregate\""));
     assert_eq!(world.roles(60), [Regular, Regular]);
 }
 
@@ -302,7 +303,8 @@ proptest! {
             "metered = {metered}\n{}quota = {{ soft = \"1 GB\", hard = \"3 GB\" }}\nbattery_below = \"30 %\"",
             own.map_or(String::new(), |own| format!("intent = \"{}\"\n", own.word())),
         );
-        let machine = format!("intent = \"{}\"\nbattery_below = \"15 %\"\ndeadline = \"20 s\"", intent.word());
+        let word = intent.word();
+        let machine = format!("intent = \"{word}\"\nbattery_below = \"15 %\"\ndeadline = \"20 s\"");
         let mut world = World::new(config(&machine, "rate = \"20 Mbit/s\"", &lte));
         let tunnel = Interface { kind: Some("tun".into()), ..interface(4, "tun0") };
         world.snapshot.interfaces.push(tunnel);
@@ -365,7 +367,7 @@ proptest! {
         for (name, at) in changes {
             for (first, &start) in at.iter().enumerate() {
                 let hour = at[first..].iter().take_while(|&&at| at < start + 3600).count();
-                prop_assert!(hour <= MOST_CHANGES, "{name} changed {hour} times in an hour from {start} s on");
+                prop_assert!(hour <= MOST_CHANGES, "{name}: {hour} changes in an hour from {start} s on");
             }
         }
     }

@@ -24,11 +24,11 @@ use joulepath_kernel::peer::Peer;
 use joulepath_kernel::{Error, Result};
 use serde::Serialize;
 
-pub(crate) use self::access::Rules;
 use self::access::Access;
-use self::request::{LONGEST_LINE, answer_line};
+pub(crate) use self::access::Rules;
 pub(crate) use self::request::Refusal;
 pub use self::request::Request;
+use self::request::{LONGEST_LINE, answer_line};
 
 /// Most clients at once.
 const MOST_CLIENTS: usize = 32;

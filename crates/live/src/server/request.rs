@@ -98,8 +98,7 @@ fn parameters<T: Default + for<'a> Deserialize<'a>>(parameters: Value) -> Result
     if parameters.is_null() {
         return Ok(T::default());
     }
-    serde_json::from_value(parameters)
-        .map_err(|error| Refusal::new("invalid-parameter", error.to_string()))
+    serde_json::from_value(parameters).map_err(|error| Refusal::new("invalid-parameter", error.to_string()))
 }
 
 impl Refusal {

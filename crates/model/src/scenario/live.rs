@@ -129,7 +129,11 @@ fn config(raw: RawLive, out: &mut Problems) -> Option<LiveConfig> {
     }
     for rate in raw.rate.iter().chain(raw.interface.iter().filter_map(|interface| interface.rate.as_ref())) {
         if rate.value.bps() == 0 {
-            out.note_with_help(&rate.span, "a rate of 0 carries nothing", "leave `rate` out if it is unknown");
+            out.note_with_help(
+                &rate.span,
+                "a rate of 0 carries nothing",
+                "leave `rate` out if it is unknown",
+            );
         }
     }
     if raw.transfer.value == Bytes(0) {
@@ -261,7 +265,8 @@ commanders = "joulepath"
         assert_eq!((config.intent, config.deadline), (Intent::Frugal, Some(Nanos::from_secs(8))));
         assert_eq!((config.transfer, config.sample), (Bytes(10_000_000), Nanos::from_secs(2)));
         let modem = config.interface("wwan0").unwrap();
-        let quota = Quota { soft: Some(Bytes(8_000_000_000)), hard: Some(Bytes(10_000_000_000)), period_day: 31 };
+        let quota =
+            Quota { soft: Some(Bytes(8_000_000_000)), hard: Some(Bytes(10_000_000_000)), period_day: 31 };
         assert_eq!((modem.quota, modem.intent, modem.metered), (Some(quota), Some(Intent::Handover), true));
         assert_eq!(modem.energy.as_ref().unwrap().profile, "lte-huang2012, changed");
         assert_eq!(config.interface("wlan7").unwrap().name, "wlan*");
@@ -276,7 +281,10 @@ commanders = "joulepath"
         for (text, message) in [
             ("", "the configuration needs the key `intent`; write for example intent = \"frugal\""),
             ("intent = \"cheap\"", "1:10: `cheap` is not an intent; known words: frugal, handover"),
-            ("intent = \"off\"\nallows = []", "2:1: `allows` is not a key of the configuration; did you mean `allow`?"),
+            (
+                "intent = \"off\"\nallows = []",
+                "2:1: `allows` is not a key of the configuration; did you mean `allow`?",
+            ),
             ("intent = \"off\"\nsample = \"1 h\"", "2:10: the daemon looks every 200 ms to 60 s"),
             ("intent = \"off\"\nbattery_below = 0.2", "`0.2` has no unit; write for example \"0.2 %\""),
             ("intent = \"off\"\nstate = \"here\"", "2:9: the path does not begin at the root"),
@@ -291,7 +299,10 @@ commanders = "joulepath"
             (&with("\n[[interface]]\nname = \"eth0\""), "6:8: `eth0` stands there twice"),
         ] {
             let errors = read_live(text).expect_err(text).to_string();
-            assert!(errors.starts_with("the configuration has") && errors.contains(message), "{text}: {errors}");
+            assert!(
+                errors.starts_with("the configuration has") && errors.contains(message),
+                "{text}: {errors}"
+            );
         }
     }
 }
