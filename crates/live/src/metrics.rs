@@ -197,7 +197,8 @@ mod tests {
             "joulepath_build_info{version=\"0.1.0\"} 1",
             "# TYPE joulepath_energy_joules counter",
             "# UNIT joulepath_energy_joules joules",
-            "joulepath_energy_joules_total{path=\"wlan0\",quality=\"modelled\",source=\"wifi-huang2012\"} 1.5",
+            "joulepath_energy_joules_total\
+             {path=\"wlan0\",quality=\"modelled\",source=\"wifi-huang2012\"} 1.5",
             "joulepath_path_receive_bytes_total{path=\"a\\\"b\"} 1000",
             "joulepath_subflows{path=\"wlan0\",state=\"active\"} 2",
             "joulepath_subflows{path=\"wlan0\",state=\"backup\"} 1",
