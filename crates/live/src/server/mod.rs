@@ -138,10 +138,9 @@ impl Server {
                 let line: Vec<u8> = client.begun.drain(..=end).collect();
                 let line = &line[..end];
                 let access = client.access;
-                let permitted = |request: Request| match access {
-                    Access::Command => Ok(request),
-                    Access::Read if !request.is_command() => Ok(request),
-                    _ => Err(not_permitted(access)),
+                let permitted = |request: Request| match is_permitted(access, &request) {
+                    true => Ok(request),
+                    false => Err(not_permitted(access)),
                 };
                 let answered = match line.len() {
                     0 => continue,
@@ -163,6 +162,10 @@ impl Server {
     pub(crate) fn close(&mut self, id: ClientId) {
         self.clients.remove(&id);
     }
+}
+
+fn is_permitted(access: Access, request: &Request) -> bool {
+    access >= if request.is_command() { Access::Command } else { Access::Read }
 }
 
 fn not_permitted(access: Access) -> Refusal {
@@ -234,6 +237,19 @@ mod tests {
         assert_eq!(said.len(), 2);
         assert_eq!(said[0]["parameters"], "{\"method\":\"status\"}");
         assert_eq!(said[1]["error"], "invalid-request");
+    }
+
+    #[test]
+    fn who_may_read_may_not_command() {
+        for (access, reads, commands) in
+            [(Access::None, false, false), (Access::Read, true, false), (Access::Command, true, true)]
+        {
+            assert_eq!(is_permitted(access, &Request::Status), reads);
+            let set = Request::SetIntent { interface: None, intent: None };
+            for request in [Request::Pause, Request::Resume, set] {
+                assert_eq!(is_permitted(access, &request), commands, "{access:?} {request:?}");
+            }
+        }
     }
 
     #[test]
