@@ -6,6 +6,7 @@ mod compare;
 mod gap;
 pub(crate) mod lab;
 mod league;
+pub(crate) mod live;
 mod map;
 mod reproduce;
 mod shared;
@@ -21,6 +22,7 @@ pub(crate) use compare::CompareOptions;
 pub(crate) use gap::GapOptions;
 use lab::LabOptions;
 pub(crate) use league::LeagueOptions;
+use live::{LiveOptions, StatusOptions};
 pub(crate) use map::{MapMetric, MapOptions};
 pub(crate) use reproduce::ReproduceOptions;
 use shared::key_value;
@@ -70,8 +72,8 @@ pub(crate) enum Command {
     List(ListOptions),
     /// Print what was understood of a scenario, with every default filled in, as TOML that loads again.
     Show(ShowOptions),
-    /// Print the JSON schema of the scenario file, for editors.
-    Schema,
+    /// Print the JSON schema of the scenario file, or of the daemon's configuration, for editors.
+    Schema(SchemaOptions),
     /// Show what a congestion controller does in a given state: the code beside the formula.
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainOptions),
@@ -87,6 +89,11 @@ pub(crate) enum Command {
     /// Run any program inside the emulated radios of a scenario, and say what it cost in joules and bytes.
     #[command(after_help = lab::HELP, args_conflicts_with_subcommands = true)]
     Lab(LabOptions),
+    /// Manage the MPTCP paths of this machine's interfaces until it is stopped, and put everything back then.
+    #[command(after_help = live::HELP, args_conflicts_with_subcommands = true)]
+    Live(LiveOptions),
+    /// Say how the running daemon stands: paths, reasons, quotas, bytes and joules by interface.
+    Status(StatusOptions),
     /// Run the same scenarios in the simulator and in the kernel, and say how far apart they are.
     #[command(after_help = gap::HELP)]
     Gap(GapOptions),
@@ -147,6 +154,23 @@ pub(crate) struct ShowOptions {
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Options of `schema`.
+#[derive(Debug, Args)]
+pub(crate) struct SchemaOptions {
+    /// Of which file.
+    #[arg(value_enum, default_value_t = SchemaOf::Scenario)]
+    pub(crate) of: SchemaOf,
+}
+
+/// What has a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// The scenario file.
+    Scenario,
+    /// The configuration of `joulepath live`.
+    Live,
 }
 
 /// Options of `explain`.

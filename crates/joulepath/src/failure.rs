@@ -157,6 +157,22 @@ impl From<joulepath_lab::Error> for Failure {
     }
 }
 
+#[cfg(feature = "kernel")]
+impl From<joulepath_live::Error> for Failure {
+    fn from(error: joulepath_live::Error) -> Self {
+        match error {
+            joulepath_live::Error::Kernel(error) => error.into(),
+            joulepath_live::Error::Config(errors) => {
+                study::Error::Scenario { errors, kind: Kind::Failed }.into()
+            }
+            joulepath_live::Error::File { path, source } => Failure::io(format!("cannot use {path}"), source),
+            joulepath_live::Error::Refused { what, remedy } => {
+                Failure::message(Exit::Failed, what).help(remedy)
+            }
+        }
+    }
+}
+
 impl From<joulepath_report::ReportError> for Failure {
     fn from(error: joulepath_report::ReportError) -> Self {
         study::Error::from(error).into()

@@ -8,6 +8,7 @@
 //! | `cc` | our controllers in the running kernel |
 //! | `doctor` | what this machine can run |
 //! | `lab` | any program inside emulated radios |
+//! | `live` | the daemon for real interfaces, and what it tells |
 //! | `scenario`, `engine` | scenarios and engines as the command line names them |
 //! | `outputs`, `marks` | where results go; tables written into pages |
 //! | `progress`, `interrupt`, `provenance` | what happens meanwhile, what stops it, what it is known by |
@@ -31,6 +32,8 @@ mod interrupt;
 mod lab;
 mod league;
 mod list;
+#[cfg(feature = "kernel")]
+mod live;
 mod map;
 mod marks;
 mod outputs;
@@ -65,7 +68,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Compare(options) => compare::compare(options),
         Command::List(options) => list::list(&options),
         Command::Show(options) => show::show(&options),
-        Command::Schema => show::schema(),
+        Command::Schema(options) => show::schema(&options),
         Command::Advise(options) => advise::advise(&options),
         Command::Explain(options) => explain::explain(&options),
         #[cfg(feature = "kernel")]
@@ -80,6 +83,14 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Cc(command) => cc::cc(&command),
         #[cfg(not(feature = "kernel"))]
         Command::Cc(_) => Err(Failure::without_kernel_engine()),
+        #[cfg(feature = "kernel")]
+        Command::Live(options) => live::live(&options),
+        #[cfg(not(feature = "kernel"))]
+        Command::Live(_) => Err(Failure::without_kernel_engine()),
+        #[cfg(feature = "kernel")]
+        Command::Status(options) => live::status(&options),
+        #[cfg(not(feature = "kernel"))]
+        Command::Status(_) => Err(Failure::without_kernel_engine()),
         #[cfg(feature = "kernel")]
         Command::Gap(options) => gap::gap(&options),
         #[cfg(not(feature = "kernel"))]

@@ -2,7 +2,7 @@
 
 use joulepath_model::scenario;
 
-use crate::cli::ShowOptions;
+use crate::cli::{SchemaOf, SchemaOptions, ShowOptions};
 use crate::failure::{Exit, Failure};
 use crate::scenario::load;
 use crate::terminal;
@@ -19,12 +19,15 @@ pub(crate) fn show(options: &ShowOptions) -> Result<Exit, Failure> {
     }
 }
 
-/// Prints the JSON schema of the scenario file.
+/// Prints a JSON schema.
 ///
 /// # Errors
 /// If stdout cannot take it.
-pub(crate) fn schema() -> Result<Exit, Failure> {
-    print_json(&scenario::schema())
+pub(crate) fn schema(options: &SchemaOptions) -> Result<Exit, Failure> {
+    print_json(&match options.of {
+        SchemaOf::Scenario => scenario::schema(),
+        SchemaOf::Live => scenario::live_schema(),
+    })
 }
 
 /// Prints indented JSON.

@@ -10,6 +10,7 @@
 //! | [`mptcp`] | MPTCP sockets, their statistics, path manager, listing |
 //! | [`namespace`] | network namespaces: made, entered, found, told apart |
 //! | `netlink` | the one layer under `route` and `mptcp` |
+//! | [`peer`] | who is at the other end of a Unix socket |
 //! | [`probe`] | what this machine can do |
 //! | [`reactor`] | one thread that waits for files and instants |
 //! | [`route`] | devices, addresses, routes and rules: listed, changed, watched |
@@ -25,6 +26,7 @@ pub mod error;
 pub mod lateness;
 pub mod mptcp;
 pub mod namespace;
+pub mod peer;
 pub mod probe;
 pub mod reactor;
 pub mod route;

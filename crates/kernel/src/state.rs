@@ -7,7 +7,8 @@
 //!   the new one.
 //! - **Nobody else's files.** No symbolic link is followed, and the folder is used only if nobody but its
 //!   owner can write to it.
-//! - **Of this boot.** A record carries the boot's id; one of an earlier boot counts as absent.
+//! - **Of this boot.** A record carries the boot's id; one of an earlier boot counts as absent, but for those
+//!   of [`State::lasting`].
 //! - **One place.** A process in a mount namespace of its own, as `ip netns exec` makes one, uses the folder
 //!   that its oldest ancestor sees: the first process of the machine or container, if it may look at that.
 
@@ -49,6 +50,8 @@ const LOCK: &str = ".lock";
 pub struct State {
     folder: OwnedFd,
     path: PathBuf,
+    /// Whether its records outlive a boot.
+    lasting: bool,
 }
 
 /// What is on disk.
@@ -93,6 +96,21 @@ impl State {
         }
     }
 
+    /// A folder whose records outlive a boot, and which is made if it is absent; its parent must be there. It
+    /// is used as it is named, from this process's root.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn lasting(path: &Path) -> Result<Self> {
+        let name = path.strip_prefix("/").unwrap_or(path).to_string_lossy();
+        let folder = match open_folder(Path::new("/"), &name) {
+            Err(Errno::NOENT) => make_folder(Path::new("/"), &name),
+            opened => opened,
+        };
+        let state = Self::checked(folder.map_err(|errno| not_opened(path, errno))?, path.to_owned())?;
+        Ok(State { lasting: true, ..state })
+    }
+
     /// `run/joulepath` below another root; for tests.
     pub(crate) fn below(root: &Path) -> Result<Self> {
         let path = root.join(FOLDER);
@@ -128,7 +146,7 @@ impl State {
         } else if ![0, own].contains(&found.st_uid) {
             "it belongs to another user"
         } else {
-            return Ok(State { folder, path });
+            return Ok(State { folder, path, lasting: false });
         };
         Err(Error::Unsupported {
             what: format!("the folder {}", path.display()),
@@ -188,7 +206,7 @@ impl State {
         read.doing(format!("reading {}", path.display()))?;
         let record: Record<T> =
             serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
-        Ok((record.boot == boot_id()?).then_some(record.value))
+        Ok((self.lasting || record.boot == boot_id()?).then_some(record.value))
     }
 
     /// Writes a record. Two processes must not write the same one at once: take a lock.
@@ -397,6 +415,22 @@ mod tests {
         state.remove("n").unwrap();
         state.remove("n").unwrap();
         assert_eq!(state.read::<u32>("n").unwrap(), None);
+    }
+
+    #[test]
+    fn a_lasting_record_outlives_a_boot_and_no_link_leads_to_it() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("kept");
+        let state = State::lasting(&folder).unwrap();
+        let earlier = r#"{"boot":"00000000-0000-0000-0000-000000000000","value":7}"#;
+        fs::write(folder.join("n"), earlier).unwrap();
+        assert_eq!(state.read::<u32>("n").unwrap(), Some(7));
+        state.write("n", &8).unwrap();
+        assert_eq!(State::lasting(&folder).unwrap().read::<u32>("n").unwrap(), Some(8));
+        symlink(&folder, root.path().join("link")).unwrap();
+        let error = State::lasting(&root.path().join("link")).unwrap_err();
+        assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+        assert!(State::lasting(&root.path().join("none/below")).is_err());
     }
 
     #[test]

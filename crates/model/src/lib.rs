@@ -9,6 +9,7 @@ pub mod aqm;
 pub mod cancel;
 pub mod energy;
 pub mod history;
+pub mod live;
 pub mod names;
 pub mod network;
 pub mod policy;

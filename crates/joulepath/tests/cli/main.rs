@@ -11,6 +11,7 @@ mod guide;
 mod interrupt;
 mod league;
 mod list;
+mod live;
 mod map;
 mod reproduce;
 #[path = "../common/run.rs"]

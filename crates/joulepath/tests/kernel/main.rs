@@ -9,6 +9,7 @@ extern crate joulepath_testbed;
 mod cc;
 mod compare;
 mod lab;
+mod live;
 mod machine;
 #[path = "../common/run.rs"]
 mod run;

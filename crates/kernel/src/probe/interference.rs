@@ -10,6 +10,11 @@ const MPTCP_SINCE: Version = Version(1, 40);
 /// Folders of libraries whose `NetworkManager` is a folder for each version.
 const LIBRARIES: [&str; 2] = ["/usr/lib", "/usr/lib64"];
 
+/// The programs that set MPTCP endpoints as well, by their names.
+pub fn managers(system: &dyn System) -> [(&'static str, Finding); 2] {
+    [("NetworkManager", network_manager(system)), ("mptcpd", mptcpd(system))]
+}
+
 pub(super) fn network_manager(system: &dyn System) -> Finding {
     if !runs(system, "NetworkManager") {
         return Finding::ok("does not run");

@@ -23,6 +23,7 @@ mod version;
 
 pub use engine::OLDEST_KERNEL;
 pub use finding::{Finding, Status};
+pub use interference::managers;
 pub use meters::RAPL_RULE;
 pub use report::{Fact, Group, Report, Verdict, examine};
 pub use system::{Attempt, Machine, System};

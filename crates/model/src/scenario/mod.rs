@@ -9,6 +9,7 @@ mod error;
 mod exact;
 mod forms;
 mod lengths;
+mod live;
 mod load;
 mod parts;
 mod raw;
@@ -22,6 +23,7 @@ use serde::Serialize;
 
 pub use book::{path_history, read_history, write_history};
 pub use error::{Problem, ScenarioErrors, Span};
+pub use live::{live_schema, read_live};
 pub use load::{Variant, load, load_with, variants};
 pub use schema::schema;
 pub use show::show;

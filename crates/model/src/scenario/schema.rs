@@ -13,6 +13,7 @@ use super::raw::RawScenario;
 use super::read::{At, Named, Read};
 use super::{Direction, ProcessingDelay, Recovery};
 use crate::energy::SunkWhile;
+use crate::live::Intent;
 use crate::topology::{Routing, TrafficPattern};
 use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
 
@@ -83,6 +84,7 @@ macro_rules! word_schema {
 }
 word_schema! {
     Direction, "Direction";
+    Intent, "Intent";
     Recovery, "Recovery";
     SunkWhile, "SunkWhile";
     Medium, "Medium";

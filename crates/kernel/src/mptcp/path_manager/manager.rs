@@ -103,13 +103,23 @@ impl PathManager {
     }
 
     /// Makes the subflows of an endpoint backups, or regular again, now and in future; the other end is told
-    /// (MP_PRIO).
+    /// (MP_PRIO). Of an endpoint that has the flag `fullmesh` it is taken away.
     ///
     /// # Errors
     /// [`Error::Io`] if there is no such endpoint, [`Error::Permission`] without `CAP_NET_ADMIN`.
     pub fn set_endpoint_backup(&mut self, id: AddressId, backup: bool) -> Result<()> {
+        self.set_endpoint_flags(id, backup, false)
+    }
+
+    /// As [`Self::set_endpoint_backup`], and sets or clears `fullmesh`. A change of that one closes all
+    /// subflows of the endpoint and opens them again.
+    ///
+    /// # Errors
+    /// As [`Self::set_endpoint_backup`].
+    pub fn set_endpoint_flags(&mut self, id: AddressId, backup: bool, fullmesh: bool) -> Result<()> {
         let mut payload = vec![];
-        put_id(&mut payload, attr::ENDPOINT.0, id, Some(backup_flag(backup)));
+        let flags = backup_flag(backup) | if fullmesh { flag::FULLMESH } else { 0 };
+        put_id(&mut payload, attr::ENDPOINT.0, id, Some(flags));
         self.command(
             format!("changing the priority of the MPTCP endpoint {id}"),
             command::SET_FLAGS,

@@ -15,7 +15,7 @@ use crate::units::{JoulesPerBit, Nanos};
 pub(in crate::scenario) const CHANGED: &str = ", changed";
 
 /// The energy model of an interface.
-pub(super) fn interface(energy: &At<Energy>, out: &mut Problems) -> Option<InterfaceEnergy> {
+pub(in crate::scenario) fn interface(energy: &At<Energy>, out: &mut Problems) -> Option<InterfaceEnergy> {
     match &energy.value {
         Energy::Profile(name) => known_profile(name, &energy.span, out),
         Energy::Table(raw) => table(raw, &energy.span, out),
@@ -190,7 +190,7 @@ fn slotted(
 }
 
 /// What the device burns besides its interfaces.
-pub(super) fn device(written: &At<RawDevice>, out: &mut Problems) -> Option<DeviceEnergy> {
+pub(in crate::scenario) fn device(written: &At<RawDevice>, out: &mut Problems) -> Option<DeviceEnergy> {
     let raw = &written.value;
     let base = match &raw.preset {
         None => DeviceEnergy::additive(),

@@ -17,7 +17,7 @@ use crate::units::Nanos;
 
 use check::{at_least, ordered, positive, unique};
 
-pub(super) use energy::CHANGED;
+pub(super) use energy::{CHANGED, device as device_energy, interface as interface_energy};
 pub(super) use link::Traces;
 
 /// The scenario, or `None` after noting why not.

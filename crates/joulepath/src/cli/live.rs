@@ -1,0 +1,105 @@
+//! Options of `live` and `status`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+pub(super) const HELP: &str = "\
+Examples:
+  joulepath live --config live.toml --dry-run
+  sudo joulepath live --config live.toml
+  sudo joulepath live set-intent interactive
+  sudo joulepath live set-intent off --interface wwan0
+  sudo joulepath live --undo
+
+SIGHUP reads the configuration again; SIGTERM and Ctrl-C put everything back. What a killed daemon has left
+is taken over by the next one, or put back by --undo. The configuration is described in docs/live.md;
+`joulepath schema live` prints its JSON schema.";
+
+/// Where packages put the configuration.
+const CONFIG: &str = "/etc/joulepath/live.toml";
+/// What the configuration says unless told otherwise.
+const SOCKET: &str = "/run/joulepath/live.sock";
+
+/// Options of `live`.
+#[derive(Debug, Args)]
+pub(crate) struct LiveOptions {
+    #[command(subcommand)]
+    pub(crate) command: Option<LiveCommand>,
+    /// The configuration.
+    #[arg(long, value_name = "FILE", default_value = CONFIG)]
+    pub(crate) config: PathBuf,
+    /// Print what it would do now, and why; change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// With --dry-run: as JSON.
+    #[arg(long, requires = "dry_run")]
+    pub(crate) json: bool,
+    /// Put back what a daemon has left that was killed.
+    #[arg(long, conflicts_with_all = ["dry_run", "config"])]
+    pub(crate) undo: bool,
+}
+
+/// What the running daemon is told.
+#[derive(Debug, Subcommand)]
+pub(crate) enum LiveCommand {
+    /// Set another intent until the daemon ends or reads its configuration again.
+    SetIntent(SetIntentOptions),
+    /// Put everything back, and keep counting.
+    Pause(SocketOptions),
+    /// Go on after a pause.
+    Resume(SocketOptions),
+}
+
+/// Options of `live set-intent`.
+#[derive(Debug, Args)]
+pub(crate) struct SetIntentOptions {
+    /// The intent; `configured` is that of the configuration again.
+    #[arg(value_enum)]
+    pub(crate) intent: IntentWord,
+    /// Of this interface only.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) interface: Option<String>,
+    #[command(flatten)]
+    pub(crate) socket: SocketOptions,
+}
+
+/// An intent on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IntentWord {
+    /// The cheapest sufficient paths by energy; the others have no subflow.
+    Frugal,
+    /// One path; the next has no subflow before the first is in trouble.
+    Handover,
+    /// One path; the others are open backups.
+    Interactive,
+    /// All paths.
+    Aggregate,
+    /// In the order of cost, the next only while the cheaper ones are full.
+    Overflow,
+    /// Nothing is touched.
+    Off,
+    /// As configured.
+    Configured,
+}
+
+/// Where the daemon listens.
+#[derive(Debug, Args)]
+pub(crate) struct SocketOptions {
+    /// The daemon's control socket.
+    #[arg(long, value_name = "PATH", default_value = SOCKET)]
+    pub(crate) socket: PathBuf,
+}
+
+/// Options of `status`.
+#[derive(Debug, Args)]
+pub(crate) struct StatusOptions {
+    #[command(flatten)]
+    pub(crate) socket: SocketOptions,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// As OpenMetrics text, for Prometheus.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) metrics: bool,
+}

@@ -1,0 +1,80 @@
+//! `joulepath live` and `joulepath status`.
+
+mod page;
+
+use joulepath_live::metrics::openmetrics;
+use joulepath_live::{Request, client, daemon};
+use joulepath_model::live::Intent;
+use serde_json::json;
+
+use crate::cli::live::{
+    IntentWord, LiveCommand, LiveOptions, SetIntentOptions, SocketOptions, StatusOptions,
+};
+use crate::failure::{Exit, Failure};
+use crate::show::print_json;
+use crate::terminal;
+
+/// Runs the daemon, or talks to it.
+///
+/// # Errors
+/// If the configuration is wrong, rights are missing, or the kernel cannot do it.
+pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
+    match &options.command {
+        Some(LiveCommand::SetIntent(options)) => return set_intent(options),
+        Some(LiveCommand::Pause(socket)) => return command(socket, &Request::Pause),
+        Some(LiveCommand::Resume(socket)) => return command(socket, &Request::Resume),
+        None => {}
+    }
+    if options.undo {
+        let undone = daemon::undo()?;
+        terminal::tell(&match undone {
+            0 => "nothing was left to put back".to_owned(),
+            1 => "1 change was put back".to_owned(),
+            n => format!("{n} changes were put back"),
+        });
+        return Ok(Exit::Ok);
+    }
+    if options.dry_run {
+        let (status, steps) = daemon::dry_run(&options.config)?;
+        return match options.json {
+            true => print_json(&json!({ "status": status, "steps": steps })),
+            false => terminal::print(&page::dry_run(&status, &steps, terminal::stdout().0)),
+        };
+    }
+    // A line each, so that a journal has them as they are.
+    daemon::run(&options.config, &mut terminal::say)?;
+    Ok(Exit::Ok)
+}
+
+fn set_intent(options: &SetIntentOptions) -> Result<Exit, Failure> {
+    let intent = match options.intent {
+        IntentWord::Frugal => Some(Intent::Frugal),
+        IntentWord::Handover => Some(Intent::Handover),
+        IntentWord::Interactive => Some(Intent::Interactive),
+        IntentWord::Aggregate => Some(Intent::Aggregate),
+        IntentWord::Overflow => Some(Intent::Overflow),
+        IntentWord::Off => Some(Intent::Off),
+        IntentWord::Configured => None,
+    };
+    command(&options.socket, &Request::SetIntent { interface: options.interface.clone(), intent })
+}
+
+fn command(options: &SocketOptions, request: &Request) -> Result<Exit, Failure> {
+    client::ask(&options.socket, request)?;
+    Ok(Exit::Ok)
+}
+
+/// Says how the running daemon stands.
+///
+/// # Errors
+/// If none runs, or this user may not ask it.
+pub(crate) fn status(options: &StatusOptions) -> Result<Exit, Failure> {
+    let status = client::ask(&options.socket.socket, &Request::Status)?;
+    if options.metrics {
+        return terminal::print(&openmetrics(&status));
+    }
+    match options.json {
+        true => print_json(&status),
+        false => terminal::print(&page::status(&status, terminal::stdout().0)),
+    }
+}

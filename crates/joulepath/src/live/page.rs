@@ -1,0 +1,263 @@
+//! What the daemon tells, for people.
+
+use comfy_table::{CellAlignment, Table, TableStyle};
+use joulepath_control::advise::significant;
+use joulepath_live::decide::Role;
+use joulepath_live::status::{InterfaceStatus, QuotaStatus, Spent, Status};
+
+/// An unknown number.
+const UNKNOWN: &str = "–";
+
+/// How it stands.
+pub(super) fn status(status: &Status, width: usize) -> String {
+    let used = status.interfaces.iter().filter(|one| one.role != Role::Unused).count();
+    let all = status.interfaces.iter().filter(|one| one.allowed).count();
+    let mut head = vec![status.intent.word().to_owned()];
+    if status.intent != status.configured_intent {
+        head.push(format!("configured: {}", status.configured_intent.word()));
+    }
+    if status.paused {
+        head.push("paused".into());
+    }
+    head.push(format!("{used} of {all} interfaces used"));
+    head.push(count(status.connections, "MPTCP connection"));
+    if status.fallen_back > 0 {
+        head.push(format!("{} plain TCP", status.fallen_back));
+    }
+    if let Some(battery) = status.battery {
+        let state = if battery.discharging { "" } else { ", on mains" };
+        head.push(format!("battery {:.0} %{state}", battery.level * 100.0));
+    }
+    if status.up_s > 0.0 {
+        head.push(format!("up {}", duration(status.up_s)));
+    }
+    format!("{}\n\n{}\n{}", wrap(&head.join(" · "), width, ""), table(status), notes(status, width))
+}
+
+/// What it would do.
+pub(super) fn dry_run(status: &Status, steps: &[String], width: usize) -> String {
+    let mut text = self::status(status, width);
+    text += "\nNothing was changed. A start would:\n";
+    if steps.is_empty() {
+        text += "  change nothing\n";
+    }
+    for step in steps {
+        text += &format!("{}\n", wrap(&format!("- {step}"), width, "  "));
+    }
+    text
+}
+
+fn table(status: &Status) -> String {
+    let mut table = Table::new();
+    table.load_style(TableStyle::new()).set_header([
+        "interface",
+        "used as",
+        "down\nMbit/s",
+        "up\nMbit/s",
+        "RTT\nms",
+        "sub-\nflows",
+        "today\nMB",
+        "\nJ",
+        "month\nGB",
+        "\nkJ",
+    ]);
+    for (place, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if place >= 2 {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for one in status.interfaces.iter().filter(|one| one.allowed) {
+        table.add_row([
+            one.name.clone(),
+            role(one.role).to_owned(),
+            short(one.received_bps / 1e6),
+            short(one.sent_bps / 1e6),
+            one.rtt_s.map_or(UNKNOWN.into(), |s| short(s * 1e3)),
+            one.subflows.to_string(),
+            bytes(&one.today, 1e6),
+            joules(&one.today, 1.0),
+            bytes(&one.month, 1e9),
+            joules(&one.month, 1e3),
+        ]);
+    }
+    let lines: Vec<String> = table.to_string().lines().map(|line| line.trim_end().to_owned()).collect();
+    lines.join("\n")
+}
+
+/// Reasons, quotas, warnings, and where the joules are from.
+fn notes(status: &Status, width: usize) -> String {
+    let mut text = String::new();
+    for one in status.interfaces.iter().filter(|one| one.allowed) {
+        let mut reason = one.reason.clone();
+        if let Some(quota) = &one.quota {
+            reason += &format!("; quota: {}", self::quota(quota));
+        }
+        text += &format!("\n{}", wrap(&format!("{}: {reason}", one.name), width, "  "));
+        for (address, why) in &one.conflicts {
+            text += &format!("\n{}", wrap(&format!("  {address}: {why}"), width, "    "));
+        }
+    }
+    let others = status.interfaces.iter().filter(|one| !one.allowed).map(|one| one.name.as_str());
+    let others: Vec<&str> = others.collect();
+    if !others.is_empty() {
+        let said = format!("Virtual, and not named in the configuration: {}", others.join(", "));
+        text += &format!("\n{}", wrap(&said, width, "  "));
+    }
+    text.push('\n');
+    for warning in &status.warnings {
+        text += &format!("\n{}", wrap(&format!("warning: {warning}"), width, "  "));
+    }
+    if !status.warnings.is_empty() {
+        text.push('\n');
+    }
+    if let Some(said) = sources(&status.interfaces) {
+        text += &format!("\n{}\n", wrap(&said, width, "  "));
+    }
+    text
+}
+
+fn sources(interfaces: &[InterfaceStatus]) -> Option<String> {
+    let of = |one: &InterfaceStatus| {
+        let quality = one.energy_quality.as_deref()?;
+        Some(format!("{} {quality} by {}", one.name, one.energy_profile.as_deref()?))
+    };
+    let known: Vec<String> = interfaces.iter().filter_map(of).collect();
+    (!known.is_empty()).then(|| {
+        format!(
+            "Joules from the interfaces' traffic: {}. Days and months begin at midnight UTC.",
+            known.join(", ")
+        )
+    })
+}
+
+fn quota(quota: &QuotaStatus) -> String {
+    let gb = |bytes: u64| significant(bytes as f64 / 1e9);
+    let bound = |name: &str, bytes: Option<u64>| bytes.map(|bytes| format!("{name} {}", gb(bytes)));
+    let bounds: Vec<String> =
+        bound("soft", quota.soft_bytes).into_iter().chain(bound("hard", quota.hard_bytes)).collect();
+    format!("{} GB used since {} ({} GB)", gb(quota.used_bytes), quota.since, bounds.join(", "))
+}
+
+fn role(role: Role) -> &'static str {
+    match role {
+        Role::Unused => UNKNOWN,
+        Role::Backup => "backup",
+        Role::Regular => "regular",
+    }
+}
+
+fn bytes(spent: &Spent, unit: f64) -> String {
+    short((spent.received_bytes + spent.sent_bytes) as f64 / unit)
+}
+
+fn joules(spent: &Spent, unit: f64) -> String {
+    spent.energy_j.map_or(UNKNOWN.into(), |joules| short(joules / unit))
+}
+
+/// One decimal below 10, none above.
+fn short(value: f64) -> String {
+    if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        s if s < 172_800.0 => format!("{:.0} h", s / 3600.0),
+        s => format!("{:.0} days", s / 86_400.0),
+    }
+}
+
+fn wrap(text: &str, width: usize, indent: &str) -> String {
+    let options = textwrap::Options::new(width).subsequent_indent(indent);
+    textwrap::fill(text, options.word_splitter(textwrap::WordSplitter::NoHyphenation))
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_model::live::Intent;
+
+    use super::*;
+
+    fn interface(name: &str, role: Role, energy_j: Option<f64>) -> InterfaceStatus {
+        let spent = Spent { received_bytes: 123_456_789_000, sent_bytes: 1_000_000, energy_j };
+        InterfaceStatus {
+            name: name.into(),
+            intent: Intent::Frugal,
+            role,
+            wanted: role,
+            reason: "for 10 MB: Use wlp0s20f3 alone: 7.11 J; the next best, wwan0 alone, would cost 22.3 J"
+                .into(),
+            addresses: vec!["192.0.2.1".into()],
+            conflicts: [("192.0.2.1".to_owned(), "another program has set an endpoint for it".to_owned())]
+                .into(),
+            received_bps: 123_456_789.0,
+            sent_bps: 0.0,
+            capacity_bps: None,
+            rtt_s: energy_j.map(|_| 0.0234),
+            allowed: true,
+            subflows: 12,
+            backup_subflows: 0,
+            retransmitted_bytes: 0,
+            quota: energy_j.map(|_| QuotaStatus {
+                used_bytes: 8_100_000_000,
+                soft_bytes: Some(8_000_000_000),
+                hard_bytes: None,
+                since: "2026-11-01".into(),
+            }),
+            total: spent,
+            today: spent,
+            month: spent,
+            energy_profile: energy_j.map(|_| "wifi-huang2012".into()),
+            energy_quality: energy_j.map(|_| "modelled".into()),
+        }
+    }
+
+    #[test]
+    fn it_fits_80_columns_and_says_what_is_unknown() {
+        let all = Status {
+            schema: 1,
+            version: "0.1.0".into(),
+            intent: Intent::Frugal,
+            configured_intent: Intent::Interactive,
+            paused: false,
+            config: "/etc/joulepath/live.toml".into(),
+            up_s: 5000.0,
+            connections: 1000,
+            fallen_back: 3,
+            changes: 5,
+            battery: None,
+            today: "2026-11-23".into(),
+            interfaces: vec![
+                interface("wlp0s20f3", Role::Regular, Some(123_456.0)),
+                interface("enx00e04c680", Role::Backup, None),
+                InterfaceStatus { allowed: false, ..interface("docker0", Role::Unused, None) },
+            ],
+            warnings: vec![
+                "NetworkManager 1.42.4 runs; it sets MPTCP endpoints of its own: left alone".into(),
+            ],
+        };
+        let text = dry_run(&all, &["add the endpoint 192.0.2.1 dev wlp0s20f3 subflow".into()], 80);
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80, "{line}\n{text}");
+        }
+        for part in [
+            "frugal · configured: interactive · 2 of 2 interfaces used · 1000 MPTCP connections",
+            "8.10 GB used since 2026-11-01 (soft 8.00 GB)",
+            "wlp0s20f3 modelled by wifi-huang2012",
+            "not named in the configuration: docker0",
+            "warning: NetworkManager",
+            "- add the endpoint 192.0.2.1",
+        ] {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            assert!(words.join(" ").contains(part), "{part}\n{text}");
+        }
+        let row = text.lines().find(|line| line.starts_with("enx")).unwrap();
+        assert_eq!(row.matches(UNKNOWN).count(), 3, "{text}");
+    }
+}

@@ -1,0 +1,180 @@
+//! Bytes and joules of all interfaces, over boots.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use joulepath_kernel::Result;
+use joulepath_kernel::state::{State, boot_id};
+use joulepath_model::live::{LiveConfig, Quota};
+use joulepath_model::units::{Bytes, Nanos};
+
+use crate::calendar::{Date, Day};
+use crate::joules::{Joules, Modelled, Passed, Quality};
+use crate::ledger::{Ledger, Reading, Sum};
+use crate::machine::Look;
+use crate::status::{QuotaStatus, Spent};
+
+/// The record's name in the folder of states.
+const NAME: &str = "ledger";
+/// Time between two writes to the disk.
+const SAVED_EVERY: Nanos = Nanos::from_secs(60);
+
+/// What an interface's joules come from.
+struct Source {
+    profile: String,
+    joules: Box<dyn Joules>,
+}
+
+/// The accounts.
+pub(crate) struct Accounts {
+    ledger: Ledger,
+    /// Where they are kept; none if that is not possible.
+    state: Option<State>,
+    /// Why they are not kept, if so.
+    pub(crate) trouble: Option<String>,
+    boot: String,
+    sources: BTreeMap<String, Source>,
+    /// What passed since this process began, by interface.
+    totals: BTreeMap<String, Sum>,
+    saved: Nanos,
+    today: Day,
+}
+
+impl Accounts {
+    /// Those that are kept in a folder, which is made if it is absent.
+    pub(crate) fn open(folder: &str, now: Nanos, today: Day) -> Result<Self> {
+        let opened = State::lasting(Path::new(folder)).and_then(|state| Ok((state.read(NAME)?, state)));
+        Self::of(opened, now, today)
+    }
+
+    /// The same to look at only: nothing is made, and nothing will be written.
+    pub(crate) fn look_at(folder: &str, now: Nanos, today: Day) -> Result<Self> {
+        if !Path::new(folder).exists() {
+            let nothing = Accounts::default_at(now, today, boot_id()?);
+            return Ok(nothing);
+        }
+        let accounts = Self::open(folder, now, today)?;
+        Ok(Accounts { state: None, ..accounts })
+    }
+
+    fn default_at(now: Nanos, today: Day, boot: String) -> Self {
+        let (ledger, sources, totals) = (Ledger::default(), BTreeMap::new(), BTreeMap::new());
+        Accounts { ledger, state: None, trouble: None, boot, sources, totals, saved: now, today }
+    }
+
+    fn of(opened: Result<(Option<Ledger>, State)>, now: Nanos, today: Day) -> Result<Self> {
+        let (ledger, state, trouble) = match opened {
+            Ok((ledger, state)) => (ledger.unwrap_or_default(), Some(state), None),
+            Err(error) => (Ledger::default(), None, Some(not_kept(&error))),
+        };
+        Ok(Accounts { ledger, state, trouble, ..Self::default_at(now, today, boot_id()?) })
+    }
+
+    /// Takes in a look; quotas are noted in it.
+    pub(crate) fn take(&mut self, config: &LiveConfig, look: &mut Look, now: Nanos, today: Day) {
+        self.today = today;
+        for interface in &mut look.interfaces {
+            let name = &interface.name;
+            if let Some(counters) = look.counters.get(name) {
+                let reading = Reading {
+                    boot: self.boot.clone(),
+                    device: interface.index,
+                    received_bytes: counters.received_bytes,
+                    sent_bytes: counters.sent_bytes,
+                };
+                self.ledger.read(name, reading, today);
+            }
+            let passed = look.measured.get(name).map(|measured| measured.passed).unwrap_or_default();
+            let joules = self.spend(config, name, passed, now);
+            let Passed { received_bytes, sent_bytes, .. } = passed;
+            self.totals.entry(name.clone()).or_default().add(Sum { received_bytes, sent_bytes, joules });
+            let quota = config.interface(name).and_then(|known| known.quota);
+            interface.used = quota.map(|quota| Bytes(self.in_period(name, quota).0.bytes()));
+        }
+        let present = |name: &String| look.interfaces.iter().any(|interface| interface.name == *name);
+        self.sources.retain(|name, _| present(name));
+        self.totals.retain(|name, _| present(name));
+    }
+
+    /// The joules of what passed; none if nothing says what it costs.
+    fn spend(&mut self, config: &LiveConfig, name: &str, passed: Passed, now: Nanos) -> Option<f64> {
+        let Some(energy) = config.interface(name).and_then(|known| known.energy.as_ref()) else {
+            self.sources.remove(name);
+            return None;
+        };
+        let is_new = self.sources.get(name).is_none_or(|source| source.profile != energy.profile);
+        if is_new {
+            let joules = Box::new(Modelled::new(&energy.model, now));
+            self.sources.insert(name.to_owned(), Source { profile: energy.profile.clone(), joules });
+        }
+        let source = self.sources.get_mut(name).expect("made above");
+        // What passed before the model began is not its own.
+        let joules = if is_new { 0.0 } else { source.joules.advance(now, passed) };
+        self.ledger.spend(name, joules, self.today);
+        Some(joules)
+    }
+
+    /// The configuration has changed: energy models begin anew.
+    pub(crate) fn reconfigured(&mut self) {
+        self.sources.clear();
+    }
+
+    /// Writes to the disk, if it is time to.
+    pub(crate) fn save(&mut self, now: Nanos, at_once: bool) {
+        if !at_once && now.saturating_sub(self.saved) < SAVED_EVERY {
+            return;
+        }
+        self.saved = now;
+        if let Some(state) = &self.state {
+            self.trouble = state.write(NAME, &self.ledger).err().map(|error| not_kept(&error));
+        }
+    }
+
+    fn in_period(&self, name: &str, quota: Quota) -> (Sum, Day) {
+        let today = self.ledger.today(self.today);
+        let start = today.period_start(quota.period_day);
+        (self.ledger.since(name, start, today), start)
+    }
+
+    /// The day that counts as today.
+    pub(crate) fn date(&self) -> Date {
+        self.ledger.today(self.today).date()
+    }
+
+    /// An interface's quota, if it has one.
+    pub(crate) fn quota(&self, config: &LiveConfig, name: &str) -> Option<QuotaStatus> {
+        let quota = config.interface(name)?.quota?;
+        let (sum, start) = self.in_period(name, quota);
+        Some(QuotaStatus {
+            used_bytes: sum.bytes(),
+            soft_bytes: quota.soft.map(|bytes| bytes.0),
+            hard_bytes: quota.hard.map(|bytes| bytes.0),
+            since: start.date().to_string(),
+        })
+    }
+
+    /// Of today, and of this month.
+    pub(crate) fn spent(&self, name: &str) -> [Spent; 2] {
+        let today = self.ledger.today(self.today);
+        [today, today.period_start(1)].map(|first| spent(self.ledger.since(name, first, today)))
+    }
+
+    /// Since this process began.
+    pub(crate) fn total(&self, name: &str) -> Spent {
+        spent(self.totals.get(name).copied().unwrap_or_default())
+    }
+
+    /// The energy profile of an interface, and how sure its joules are.
+    pub(crate) fn source(&self, name: &str) -> Option<(String, Quality)> {
+        let source = self.sources.get(name)?;
+        Some((source.profile.clone(), source.joules.quality()))
+    }
+}
+
+fn spent(sum: Sum) -> Spent {
+    Spent { received_bytes: sum.received_bytes, sent_bytes: sum.sent_bytes, energy_j: sum.joules }
+}
+
+fn not_kept(error: &joulepath_kernel::Error) -> String {
+    format!("counted bytes and joules will not outlive this process: {error}")
+}

@@ -1,0 +1,70 @@
+//! The kernel's endpoints and limits, behind a trait that tests replace.
+
+use joulepath_kernel::Result;
+use joulepath_kernel::mptcp::AddressId;
+use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits, PathManager};
+
+/// The endpoints of a network namespace.
+pub trait Table {
+    /// All that there are, whoever has set them.
+    ///
+    /// # Errors
+    /// Those of [`PathManager::endpoints`].
+    fn endpoints(&mut self) -> Result<Vec<Endpoint>>;
+
+    /// The limits in force.
+    ///
+    /// # Errors
+    /// Those of [`PathManager::limits`].
+    fn limits(&mut self) -> Result<Limits>;
+
+    /// Adds one.
+    ///
+    /// # Errors
+    /// Those of [`PathManager::add`].
+    fn add(&mut self, endpoint: &Endpoint) -> Result<()>;
+
+    /// Removes one; its subflows are closed.
+    ///
+    /// # Errors
+    /// Those of [`PathManager::delete`].
+    fn delete(&mut self, id: AddressId) -> Result<()>;
+
+    /// Makes its subflows backups, or regular, and keeps or takes away `fullmesh`.
+    ///
+    /// # Errors
+    /// Those of [`PathManager::set_endpoint_flags`].
+    fn set_flags(&mut self, id: AddressId, backup: bool, fullmesh: bool) -> Result<()>;
+
+    /// Sets the limits.
+    ///
+    /// # Errors
+    /// Those of [`PathManager::set_limits`].
+    fn set_limits(&mut self, limits: Limits) -> Result<()>;
+}
+
+impl Table for PathManager {
+    fn endpoints(&mut self) -> Result<Vec<Endpoint>> {
+        PathManager::endpoints(self)
+    }
+
+    fn limits(&mut self) -> Result<Limits> {
+        PathManager::limits(self)
+    }
+
+    fn add(&mut self, endpoint: &Endpoint) -> Result<()> {
+        PathManager::add(self, endpoint)
+    }
+
+    fn delete(&mut self, id: AddressId) -> Result<()> {
+        PathManager::delete(self, id)
+    }
+
+    fn set_flags(&mut self, id: AddressId, backup: bool, fullmesh: bool) -> Result<()> {
+        self.set_endpoint_flags(id, backup, fullmesh)
+    }
+
+    fn set_limits(&mut self, limits: Limits) -> Result<()> {
+        PathManager::set_limits(self, limits)
+    }
+}

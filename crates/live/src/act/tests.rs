@@ -1,0 +1,412 @@
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
+
+use joulepath_kernel::Error;
+use joulepath_model::scenario::read_live;
+
+use super::*;
+use crate::decide::{Decider, Overrides};
+use crate::snapshot::{Interface, Snapshot};
+
+/// A kernel and a disk that outlive the process, and what kills it.
+#[derive(Debug, Default)]
+struct World {
+    endpoints: Vec<Endpoint>,
+    limits: Option<Limits>,
+    /// As text: what cannot be written is not read.
+    journal: Option<String>,
+    /// Steps until it is killed.
+    left: Option<usize>,
+    steps: usize,
+    refuses: Option<IpAddr>,
+}
+
+/// SIGKILL.
+struct Killed;
+
+#[derive(Clone, Debug, Default)]
+struct Fake(Rc<RefCell<World>>);
+
+const DEFAULT: Limits = Limits { accepted_addresses: 0, extra_subflows: 2 };
+
+impl Fake {
+    /// A change that outlives the process: the process may be killed before it.
+    fn step(&self) {
+        let mut world = self.0.borrow_mut();
+        world.steps += 1;
+        if let Some(left) = &mut world.left {
+            match left.checked_sub(1) {
+                Some(fewer) => *left = fewer,
+                None => {
+                    drop(world);
+                    resume_unwind(Box::new(Killed));
+                }
+            }
+        }
+    }
+
+    fn refusal(what: &str) -> Error {
+        Error::io(what, std::io::Error::from_raw_os_error(17))
+    }
+
+    fn endpoints_now(&self) -> Vec<Endpoint> {
+        self.0.borrow().endpoints.clone()
+    }
+
+    fn limits_now(&self) -> Limits {
+        self.0.borrow().limits.unwrap_or(DEFAULT)
+    }
+
+    /// A process begins.
+    fn actor(&self) -> Actor<Fake, Fake> {
+        Actor::open(self.clone(), self.clone()).unwrap()
+    }
+
+    /// A process that is killed at its step; whether it was.
+    fn killed_at(&self, step: usize, work: impl FnOnce(&mut Actor<Fake, Fake>)) -> bool {
+        self.0.borrow_mut().left = Some(step);
+        let ended = catch_unwind(AssertUnwindSafe(|| work(&mut self.actor())));
+        self.0.borrow_mut().left = None;
+        match ended {
+            Ok(()) => false,
+            Err(panic) if panic.is::<Killed>() => true,
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+}
+
+impl Table for Fake {
+    fn endpoints(&mut self) -> Result<Vec<Endpoint>> {
+        Ok(self.endpoints_now())
+    }
+
+    fn limits(&mut self) -> Result<Limits> {
+        Ok(self.limits_now())
+    }
+
+    fn add(&mut self, endpoint: &Endpoint) -> Result<()> {
+        self.step();
+        let mut world = self.0.borrow_mut();
+        if world.refuses == Some(endpoint.address) {
+            return Err(Self::refusal("adding"));
+        }
+        if let Some(place) = world.endpoints.iter().position(|there| there.address == endpoint.address) {
+            // As `mptcp_pm_nl_append_new_local_addr` does.
+            if !is_implicit(&world.endpoints[place]) || endpoint.id.is_some() {
+                return Err(Self::refusal("adding"));
+            }
+            let id = world.endpoints[place].id;
+            world.endpoints[place] = Endpoint { id, ..endpoint.clone() };
+            return Ok(());
+        }
+        if world.endpoints.iter().any(|there| there.id == endpoint.id) {
+            return Err(Self::refusal("adding"));
+        }
+        world.endpoints.push(endpoint.clone());
+        Ok(())
+    }
+
+    fn delete(&mut self, id: AddressId) -> Result<()> {
+        self.step();
+        let mut world = self.0.borrow_mut();
+        let before = world.endpoints.len();
+        world.endpoints.retain(|there| there.id != Some(id));
+        if world.endpoints.len() < before { Ok(()) } else { Err(Self::refusal("removing")) }
+    }
+
+    fn set_flags(&mut self, id: AddressId, backup: bool, fullmesh: bool) -> Result<()> {
+        self.step();
+        let mut world = self.0.borrow_mut();
+        let there = world.endpoints.iter_mut().find(|there| there.id == Some(id));
+        let there = there.ok_or_else(|| Self::refusal("changing"))?;
+        (there.backup, there.fullmesh) = (backup, fullmesh);
+        Ok(())
+    }
+
+    fn set_limits(&mut self, limits: Limits) -> Result<()> {
+        self.step();
+        self.0.borrow_mut().limits = Some(limits);
+        Ok(())
+    }
+}
+
+impl Store for Fake {
+    fn read(&self) -> Result<Option<Journal>> {
+        Ok(self.0.borrow().journal.as_ref().map(|text| serde_json::from_str(text).unwrap()))
+    }
+
+    fn write(&mut self, journal: &Journal) -> Result<()> {
+        self.step();
+        self.0.borrow_mut().journal = Some(serde_json::to_string(journal).unwrap());
+        Ok(())
+    }
+
+    fn remove(&mut self) -> Result<()> {
+        self.step();
+        self.0.borrow_mut().journal = None;
+        Ok(())
+    }
+}
+
+fn ip(host: u8) -> IpAddr {
+    [198, 18, 0, host].into()
+}
+
+fn wanted(host: u8, backup: bool) -> Wanted {
+    Wanted { address: ip(host), interface: u32::from(host), backup, signal: false, fullmesh: false }
+}
+
+fn of_others(host: u8) -> Endpoint {
+    Endpoint { id: Some(AddressId(host)), ..Endpoint::subflow(ip(host), 77) }
+}
+
+/// Whose backup flags are these: by the last byte of the address.
+fn there(fake: &Fake) -> Vec<(u8, bool)> {
+    let host = |address: IpAddr| match address {
+        IpAddr::V4(address) => address.octets()[3],
+        IpAddr::V6(_) => 0,
+    };
+    fake.endpoints_now().iter().map(|there| (host(there.address), there.backup)).collect()
+}
+
+const NOW: Nanos = Nanos::from_secs(1000);
+
+#[test]
+fn what_is_wanted_comes_and_what_is_not_goes_and_undo_leaves_what_was_found() {
+    let fake = Fake::default();
+    fake.0.borrow_mut().endpoints.push(of_others(1));
+    let mut actor = fake.actor();
+    let outcome = actor.reconcile(Some(&[wanted(2, false), wanted(3, true), wanted(4, true)]), NOW).unwrap();
+    assert_eq!((outcome.changes, outcome.conflicts.len()), (4, 0));
+    assert_eq!(there(&fake), [(1, false), (2, false), (3, true), (4, true)]);
+    assert_eq!(fake.limits_now(), Limits { extra_subflows: 3, ..DEFAULT });
+    // The same again changes nothing, and writes nothing.
+    let steps = fake.0.borrow().steps;
+    actor.reconcile(Some(&[wanted(2, false), wanted(3, true), wanted(4, true)]), NOW).unwrap();
+    assert_eq!(fake.0.borrow().steps, steps);
+    // A change of priority keeps the endpoint and its id.
+    let id = fake.endpoints_now()[2].id;
+    actor.reconcile(Some(&[wanted(2, true), wanted(3, false)]), NOW).unwrap();
+    assert_eq!(there(&fake), [(1, false), (2, true), (3, false)]);
+    assert_eq!((fake.endpoints_now()[2].id, fake.limits_now()), (id, DEFAULT));
+    actor.reconcile(None, NOW).unwrap();
+    assert_eq!((fake.endpoints_now(), fake.limits_now()), (vec![of_others(1)], DEFAULT));
+    assert_eq!(fake.0.borrow().journal, None);
+}
+
+#[test]
+fn an_endpoint_of_another_program_is_left_alone_and_told() {
+    let fake = Fake::default();
+    fake.0.borrow_mut().endpoints.push(of_others(2));
+    let mut actor = fake.actor();
+    let outcome = actor.reconcile(Some(&[wanted(2, true)]), NOW).unwrap();
+    assert!(outcome.conflicts[&ip(2)].contains("another program"), "{outcome:?}");
+    actor.undo().unwrap();
+    assert_eq!(fake.endpoints_now(), [of_others(2)]);
+}
+
+#[test]
+fn one_that_the_kernel_has_made_for_itself_is_replaced() {
+    let fake = Fake::default();
+    let implicit = Endpoint { subflow: false, interface: None, ..of_others(2) };
+    fake.0.borrow_mut().endpoints.push(implicit);
+    let mut actor = fake.actor();
+    let outcome = actor.reconcile(Some(&[wanted(2, true)]), NOW).unwrap();
+    assert_eq!((outcome.changes, there(&fake)), (1, vec![(2, true)]));
+    assert_eq!(fake.endpoints_now()[0].id, Some(AddressId(2)));
+    actor.reconcile(Some(&[wanted(2, false)]), NOW).unwrap();
+    assert_eq!(there(&fake), [(2, false)]);
+    actor.undo().unwrap();
+    assert_eq!(there(&fake), []);
+}
+
+#[test]
+fn what_others_have_changed_is_theirs_and_what_they_removed_comes_back_ever_later() {
+    let fake = Fake::default();
+    let mut actor = fake.actor();
+    let all = [wanted(2, false), wanted(3, false), wanted(4, false)];
+    actor.reconcile(Some(&all), NOW).unwrap();
+    {
+        let mut world = fake.0.borrow_mut();
+        world.endpoints[0].backup = true;
+        world.endpoints.remove(1);
+        world.limits = Some(Limits { extra_subflows: 7, ..DEFAULT });
+    }
+    let outcome = actor.reconcile(Some(&all), NOW).unwrap();
+    assert_eq!(there(&fake), [(2, true), (4, false)]);
+    assert_eq!(outcome.conflicts.len(), 2);
+    assert_eq!(outcome.again, Some(NOW + Nanos::from_secs(30)));
+    actor.reconcile(Some(&all), NOW + Nanos::from_secs(31)).unwrap();
+    assert_eq!(there(&fake), [(2, true), (4, false), (3, false)]);
+    fake.0.borrow_mut().endpoints.retain(|there| there.address != ip(3));
+    let outcome = actor.reconcile(Some(&all), NOW + Nanos::from_secs(40)).unwrap();
+    assert_eq!(outcome.again, Some(NOW + Nanos::from_secs(40 + 60)));
+    actor.undo().unwrap();
+    // The endpoint that another has changed and the limits that another has set are his.
+    assert_eq!((there(&fake), fake.limits_now().extra_subflows), (vec![(2, true)], 7));
+}
+
+#[test]
+fn what_the_kernel_refuses_is_told_and_hinders_nothing_else() {
+    let fake = Fake::default();
+    fake.0.borrow_mut().refuses = Some(ip(2));
+    let mut actor = fake.actor();
+    let outcome = actor.reconcile(Some(&[wanted(2, false), wanted(3, false)]), NOW).unwrap();
+    assert_eq!((there(&fake), outcome.conflicts.len()), (vec![(3, false)], 1));
+    fake.0.borrow_mut().refuses = None;
+    actor.reconcile(Some(&[wanted(2, false), wanted(3, false)]), NOW + Nanos::from_secs(31)).unwrap();
+    assert_eq!(there(&fake), [(3, false), (2, false)]);
+    actor.undo().unwrap();
+    assert_eq!(there(&fake), []);
+}
+
+/// A life with additions, changes of priority, a changed address, removals, and undo.
+fn life(actor: &mut Actor<Fake, Fake>) {
+    let rounds: [&[Wanted]; 6] = [
+        &[wanted(2, false), wanted(3, true)],
+        &[wanted(2, true), wanted(3, false), wanted(5, true)],
+        &[wanted(4, true), wanted(3, false)],
+        &[wanted(3, false), wanted(5, false), wanted(6, false), wanted(7, true)],
+        &[wanted(7, true)],
+        &[],
+    ];
+    for round in rounds {
+        actor.reconcile(Some(round), NOW).unwrap();
+    }
+    actor.reconcile(Some(rounds[1]), NOW).unwrap();
+    actor.undo().unwrap();
+}
+
+#[test]
+fn killed_at_any_step_the_next_start_puts_everything_back_and_so_does_the_one_after_a_second_kill() {
+    let found = vec![of_others(1), Endpoint { backup: true, ..of_others(9) }];
+    let start = || {
+        let fake = Fake::default();
+        fake.0.borrow_mut().endpoints = found.clone();
+        fake
+    };
+    let is_as_found = |fake: &Fake| {
+        assert_eq!((fake.endpoints_now(), fake.limits_now()), (found.clone(), DEFAULT));
+        assert_eq!(fake.0.borrow().journal, None);
+    };
+    let mut kills = 0;
+    for step in 0.. {
+        let fake = start();
+        if !fake.killed_at(step, life) {
+            is_as_found(&fake);
+            break;
+        }
+        kills += 1;
+        // Put back at once.
+        let (left, limits) = (fake.endpoints_now(), fake.limits_now());
+        let journal = fake.0.borrow().journal.clone();
+        fake.actor().undo().unwrap();
+        is_as_found(&fake);
+        // Killed again while that is done, at each of its steps; then it goes on living, and ends.
+        for second in 0.. {
+            {
+                let mut world = fake.0.borrow_mut();
+                (world.endpoints, world.journal) = (left.clone(), journal.clone());
+                world.limits = Some(limits);
+            }
+            let again = fake.killed_at(second, |actor| drop(actor.undo().unwrap()));
+            life(&mut fake.actor());
+            is_as_found(&fake);
+            if !again {
+                break;
+            }
+        }
+    }
+    assert!(kills > 30, "{kills}");
+}
+
+/// Numbers at random, the same every time (xorshift).
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+}
+
+#[test]
+fn a_week_of_changing_radios_and_kills_leaves_the_table_as_it_was_found() {
+    const WEEK_S: u64 = 7 * 86_400;
+    let config = read_live(
+        "intent = \"frugal\"\n[[interface]]\nname = \"wlan0\"\nenergy = \"wifi-huang2012\"\n[[interface]]\n\
+         name = \"wwan0\"\nenergy = \"lte-huang2012\"\nquota = { soft = \"1 GB\", hard = \"2 GB\" }",
+    )
+    .unwrap();
+    let interface = |index: u32, name: &str| Interface {
+        index,
+        name: name.into(),
+        kind: None,
+        usable: true,
+        routed: true,
+        addresses: vec![ip(index as u8)],
+        rate_bps: 0.0,
+        capacity_bps: None,
+        rtt: None,
+        stalled: false,
+        sole: 0,
+        carried_bytes: 0,
+        used: None,
+    };
+    let fake = Fake::default();
+    fake.0.borrow_mut().endpoints.push(of_others(99));
+    let (mut draw, mut actor, mut decider) = (Draw(0x1234_5678_9abc_def1), fake.actor(), Decider::default());
+    let mut snapshot =
+        Snapshot { interfaces: vec![interface(2, "wlan0"), interface(3, "wwan0")], ..Snapshot::default() };
+    let (mut now_s, mut changes, mut kills, mut used) = (0, 0, 0, 0);
+    while now_s < WEEK_S {
+        now_s += 1 + draw.below(60);
+        let which = draw.below(2) as usize;
+        let radio = &mut snapshot.interfaces[which];
+        match draw.below(8) {
+            0 => radio.usable = !radio.usable,
+            1 => radio.addresses = vec![ip((100 + draw.below(100)) as u8 & 0xfe | which as u8)],
+            2 => radio.stalled = draw.below(4) == 0,
+            3 => radio.capacity_bps = Some(1e6 * (1 + draw.below(60)) as f64),
+            4 => radio.sole = draw.below(3) as usize,
+            _ => radio.usable = true,
+        }
+        // A new period each day, so that quotas begin and end.
+        used = if now_s % 86_400 < 60 { 0 } else { used + 1_000_000 * draw.below(6) };
+        snapshot.interfaces[1].used = Some(joulepath_model::units::Bytes(used));
+        snapshot.now = Nanos::from_secs(now_s);
+        let decision = decider.decide(&config, &Overrides::default(), &snapshot);
+        let endpoints = decision.endpoints.unwrap();
+        if draw.below(200) == 0 {
+            // The process is killed somewhere in this round, and begins anew without its memory.
+            fake.0.borrow_mut().left = Some(draw.below(5) as usize);
+            let ended = catch_unwind(AssertUnwindSafe(|| actor.reconcile(Some(&endpoints), snapshot.now)));
+            fake.0.borrow_mut().left = None;
+            kills += usize::from(ended.is_err());
+            (actor, decider) = (fake.actor(), Decider::default());
+            continue;
+        }
+        let outcome = actor.reconcile(Some(&endpoints), snapshot.now).unwrap();
+        assert_eq!(outcome.conflicts.len(), 0, "{outcome:?}");
+        changes += outcome.changes;
+        // What is there is what is wanted, and what was found.
+        let mut expected: Vec<(IpAddr, bool)> =
+            endpoints.iter().map(|one| (one.address, one.backup)).collect();
+        expected.push((ip(99), false));
+        expected.sort();
+        let mut there: Vec<_> = fake.endpoints_now().iter().map(|one| (one.address, one.backup)).collect();
+        there.sort();
+        assert_eq!(there, expected);
+        if used >= 2_000_000_000 {
+            assert!(fake.endpoints_now().iter().all(|there| there.interface != Some(3)));
+        }
+    }
+    actor.undo().unwrap();
+    assert_eq!((fake.endpoints_now(), fake.limits_now()), (vec![of_others(99)], DEFAULT));
+    assert!(kills > 5 && changes > 1000, "{kills} {changes}");
+    // Addresses change every few minutes here, which cannot wait; roles add little to that.
+    assert!(changes < 7 * 24 * 100, "{changes}");
+}

@@ -1,0 +1,210 @@
+//! Which paths `frugal` uses: what [`advise`] says about a transfer, on what is known of the paths.
+
+use std::collections::BTreeSet;
+
+use joulepath_control::advise::{
+    Advice, Impossible, MOST_PATHS, Path, Question, Within, advise, significant,
+};
+use joulepath_control::limit::Capacity;
+use joulepath_model::energy::InterfaceModel;
+use joulepath_model::live::LiveConfig;
+use joulepath_model::units::{BitRate, Nanos, Probability};
+
+/// Taken for the rate of a path that was never busy.
+pub(super) const UNTRIED_BPS: f64 = 10e6;
+/// Taken for the RTT of a path without subflows.
+const UNTRIED_RTT: Nanos = Nanos::from_millis(50);
+/// Other paths are taken if they save at least this part.
+const WORTH: f64 = 0.1;
+/// Steps in which rates and RTTs are looked at, as factor: what changes by less changes nothing.
+const STEP: f64 = 1.1;
+
+/// One path that may be used.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Candidate {
+    pub(super) name: String,
+    /// Bit/s; none if it is not known.
+    pub(super) rate_bps: Option<f64>,
+    pub(super) rtt: Option<Nanos>,
+    /// None if nobody says what it costs.
+    pub(super) energy: Option<InterfaceModel>,
+}
+
+/// What was chosen, and why.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Choice {
+    /// Names.
+    pub(super) paths: BTreeSet<String>,
+    pub(super) reason: String,
+}
+
+/// The choice and what it was made from, so that it is made again only when something has changed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Frugal {
+    asked: Vec<Candidate>,
+    choice: Choice,
+}
+
+impl Frugal {
+    /// The paths to use of `candidates`, which are in the order of the user's costs; at least one.
+    pub(super) fn choose(&mut self, config: &LiveConfig, candidates: &[Candidate]) -> Choice {
+        let rounded: Vec<Candidate> = candidates.iter().map(rounded).collect();
+        if rounded != self.asked || self.choice.paths.is_empty() {
+            self.choice = choose(config, &rounded, &self.choice.paths);
+            self.asked = rounded;
+        }
+        self.choice.clone()
+    }
+
+    /// Everything is asked anew: the configuration has changed.
+    pub(super) fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
+fn choose(config: &LiveConfig, candidates: &[Candidate], current: &BTreeSet<String>) -> Choice {
+    let Some(first) = candidates.first() else { return Choice::default() };
+    let alone = |reason: String| Choice { paths: [first.name.clone()].into(), reason };
+    if candidates.len() == 1 {
+        return alone("the only path that works".into());
+    }
+    let paths: Option<Vec<Path>> = candidates.iter().take(MOST_PATHS).map(path).collect();
+    let Some(paths) = paths else {
+        let nameless = candidates.iter().filter(|path| path.energy.is_none());
+        let names: Vec<&str> = nameless.map(|path| path.name.as_str()).collect();
+        return alone(format!(
+            "first in the order of cost; nothing says what {} costs in joules (`energy`)",
+            names.join(", ")
+        ));
+    };
+    let within = match (config.deadline, config.rate) {
+        (Some(deadline), _) => Within::Deadline(deadline),
+        (None, Some(rate)) => Within::Rate(rate),
+        (None, None) => Within::Whenever,
+    };
+    let ask = |paths: Vec<Path>| {
+        let base = config.device.shared_base;
+        advise(&Question { paths, size: config.transfer, within, base, capacity: Capacity::Link })
+    };
+    let advice = match ask(paths.clone()) {
+        Ok(advice) => advice,
+        Err(Impossible::Degenerate) => return alone("first in the order of cost".into()),
+        Err(impossible) => {
+            let paths = candidates.iter().map(|path| path.name.clone()).collect();
+            return Choice { paths, reason: format!("all paths: {impossible}") };
+        }
+    };
+    let of_current: Vec<Path> = paths.iter().filter(|path| current.contains(&path.name)).cloned().collect();
+    if !current.is_empty() && of_current.len() == current.len() {
+        // The current set may use fewer paths than it has, and costs then what those cost.
+        if let Ok(stays) = ask(of_current.clone())
+            && stays.best.paths.len() == of_current.len()
+            && names(&advice, &paths) != *current
+            && advice.best.energy_j > (1.0 - WORTH) * stays.best.energy_j
+        {
+            let (here, there) = (stays.best.energy_j, advice.best.energy_j);
+            let reason = format!(
+                "stays: {} J for {}, and a change to {} would save less than {:.0} % ({} J)",
+                significant(here),
+                config.transfer,
+                list(&names(&advice, &paths)),
+                WORTH * 100.0,
+                significant(there)
+            );
+            return Choice { paths: current.clone(), reason };
+        }
+    }
+    let reason = format!("for {}: {}", config.transfer, advice.reason);
+    Choice { paths: names(&advice, &paths), reason }
+}
+
+fn names(advice: &Advice, paths: &[Path]) -> BTreeSet<String> {
+    advice.best.paths.iter().map(|part| paths[part.path].name.clone()).collect()
+}
+
+fn list(names: &BTreeSet<String>) -> String {
+    names.iter().map(String::as_str).collect::<Vec<_>>().join(" and ")
+}
+
+fn path(candidate: &Candidate) -> Option<Path> {
+    let rate_bps = candidate.rate_bps.unwrap_or(UNTRIED_BPS).max(1.0);
+    Some(Path {
+        name: candidate.name.clone(),
+        rate: BitRate::from_bps(rate_bps as u64),
+        rtt: candidate.rtt.unwrap_or(UNTRIED_RTT),
+        loss: Probability::default(),
+        energy: candidate.energy.clone()?,
+    })
+}
+
+fn rounded(candidate: &Candidate) -> Candidate {
+    let rtt = candidate.rtt.map(|rtt| Nanos(step(rtt.0.max(1) as f64) as u64));
+    Candidate { rate_bps: candidate.rate_bps.map(|bps| step(bps.max(1.0))), rtt, ..candidate.clone() }
+}
+
+/// The nearest power of [`STEP`].
+fn step(value: f64) -> f64 {
+    STEP.powf((value.ln() / STEP.ln()).round())
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_model::energy::profile;
+    use joulepath_model::scenario::read_live;
+
+    use super::*;
+
+    fn candidate(name: &str, mbps: f64, energy: &str) -> Candidate {
+        let energy = profile(energy).map(|profile| profile.model);
+        Candidate { name: name.into(), rate_bps: Some(mbps * 1e6), rtt: None, energy }
+    }
+
+    fn both(wifi_mbps: f64, lte_mbps: f64) -> [Candidate; 2] {
+        [candidate("wifi", wifi_mbps, "wifi-huang2012"), candidate("lte", lte_mbps, "lte-huang2012")]
+    }
+
+    fn chosen(config: &str, candidates: &[Candidate]) -> (Vec<String>, String) {
+        let config = read_live(&format!("intent = \"frugal\"\n{config}")).unwrap();
+        let choice = Frugal::default().choose(&config, candidates);
+        (choice.paths.into_iter().collect(), choice.reason)
+    }
+
+    #[test]
+    fn the_cheapest_radio_alone_as_advise_says() {
+        let (paths, reason) = chosen("", &both(20.0, 20.0));
+        assert_eq!(paths, ["wifi"]);
+        assert!(reason.starts_with("for 10 MB: Use wifi alone: "), "{reason}");
+        assert!(reason.contains(" J"), "{reason}");
+    }
+
+    #[test]
+    fn a_deadline_that_one_path_misses_takes_both() {
+        // 10 MB are 80 Mbit: 20 Mbit/s need 4 s and more.
+        let (paths, reason) = chosen("deadline = \"3 s\"", &both(20.0, 20.0));
+        assert_eq!(paths, ["lte", "wifi"], "{reason}");
+        let (paths, reason) = chosen("deadline = \"100 ms\"", &both(20.0, 20.0));
+        assert!(paths.len() == 2 && reason.starts_with("all paths: all paths together need"), "{reason}");
+    }
+
+    #[test]
+    fn without_an_energy_model_the_order_of_cost_decides_and_says_so() {
+        let mut candidates = both(20.0, 20.0);
+        candidates.reverse();
+        candidates[1].energy = None;
+        let (paths, reason) = chosen("", &candidates);
+        assert_eq!(paths, ["lte"]);
+        assert!(reason.contains("nothing says what wifi costs"), "{reason}");
+    }
+
+    #[test]
+    fn a_small_saving_changes_nothing() {
+        let config = read_live("intent = \"frugal\"").unwrap();
+        let pair =
+            |second: f64| [candidate("a", 20.0, "lte-huang2012"), candidate("b", second, "lte-huang2012")];
+        let mut frugal = Frugal::default();
+        assert!(frugal.choose(&config, &pair(10.0)).paths.contains("a"));
+        let stays = frugal.choose(&config, &pair(23.5));
+        assert!(stays.paths.contains("a") && stays.reason.starts_with("stays: "), "{stays:?}");
+        assert!(frugal.choose(&config, &pair(60.0)).paths.contains("b"));
+    }
+}

@@ -1,0 +1,93 @@
+//! How often something may change: each change makes the next one wait longer.
+//!
+//! ```text
+//!   n changes lately:  the next one comes no earlier than  FIRST · 2^n  after the last,  at most LONGEST
+//!   FORGET without a change:  n − 1
+//! ```
+
+use joulepath_model::units::Nanos;
+
+/// After one change of old.
+const FIRST: Nanos = Nanos::from_secs(10);
+/// Most doublings: 640 s.
+const MOST_DOUBLINGS: u32 = 6;
+/// A change is forgotten after this time.
+const FORGET: Nanos = Nanos::from_secs(600);
+/// What cannot wait waits this part of the time.
+const URGENT: u64 = 10;
+
+/// The changes of one thing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Hold {
+    /// When it changed; none if it never did.
+    changed: Option<Nanos>,
+    /// Changes that are not forgotten at that instant.
+    recent: u32,
+}
+
+impl Hold {
+    /// It changes.
+    pub(super) fn change(&mut self, now: Nanos) {
+        self.recent = (self.recent_at(now) + 1).min(MOST_DOUBLINGS + 1);
+        self.changed = Some(now);
+    }
+
+    /// When it may change again.
+    pub(super) fn until(&self, now: Nanos, urgent: bool) -> Nanos {
+        let Some(changed) = self.changed else { return Nanos::ZERO };
+        let doublings = self.recent_at(now).saturating_sub(1).min(MOST_DOUBLINGS);
+        let length = Nanos(FIRST.0 << doublings);
+        changed.saturating_add(if urgent { Nanos(length.0 / URGENT) } else { length })
+    }
+
+    /// Since when it is as it is.
+    pub(super) fn since(&self) -> Option<Nanos> {
+        self.changed
+    }
+
+    fn recent_at(&self, now: Nanos) -> u32 {
+        let Some(changed) = self.changed else { return 0 };
+        let forgotten = now.saturating_sub(changed).0 / FORGET.0;
+        self.recent.saturating_sub(u32::try_from(forgotten).unwrap_or(u32::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Changes in an hour of what changes as soon as it may.
+    fn changes(urgent: bool) -> usize {
+        let mut hold = Hold::default();
+        let hour = |s: u64| hold_step(&mut hold, Nanos::from_secs(s), urgent);
+        (1..=3600).map(hour).filter(|&changed| changed).count()
+    }
+
+    fn hold_step(hold: &mut Hold, now: Nanos, urgent: bool) -> bool {
+        let may = now >= hold.until(now, urgent);
+        if may {
+            hold.change(now);
+        }
+        may
+    }
+
+    #[test]
+    fn changes_come_ever_later() {
+        // 1 s, and 10, 20, 40 … 640 s after: the seventh at 631 s, the eighth at 1271 s; then one more each
+        // 640 s, as one is forgotten meanwhile: 11 in all.
+        assert_eq!(changes(false), 11);
+        // A tenth of that: 1, 2, 4 … 64 s, and every 64 s then.
+        assert!((56..=64).contains(&changes(true)), "{}", changes(true));
+    }
+
+    #[test]
+    fn what_was_calm_for_long_changes_at_once() {
+        let mut hold = Hold::default();
+        for s in [0, 10, 30] {
+            hold.change(Nanos::from_secs(s));
+        }
+        assert_eq!(hold.until(Nanos::from_secs(31), false), Nanos::from_secs(30 + 40));
+        let later = Nanos::from_secs(30 + 2 * 600);
+        assert_eq!(hold.until(later, false), Nanos::from_secs(30 + 10));
+    }
+}

@@ -1,0 +1,525 @@
+//! What the machine's endpoints should be: configuration and snapshot in, endpoints and reasons out. Nothing
+//! is read and nothing is done here.
+//!
+//! ```text
+//!   interface ──► may it be used at all?  ──► restrained or in trouble? ──► its place in the order
+//!                 (`standing`)                                                    │
+//!   intent, frugal / overflow / first ──► roles that are wanted ◄─────────────────┘
+//!                                              │
+//!   hold: not too often; upgrades first ───────┴──► roles that are in force ──► endpoints, limits
+//! ```
+//! | module | what |
+//! |---|---|
+//! | `standing` | whether an interface may be used, and what speaks against it |
+//! | `frugal` | the cheapest sufficient paths |
+//! | `overflow` | how many paths are full |
+//! | `trouble` | paths whose subflows get no answer |
+//! | `hold` | how often a role may change |
+
+mod frugal;
+mod hold;
+mod overflow;
+mod standing;
+#[cfg(test)]
+mod tests;
+mod trouble;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use joulepath_model::live::{Intent, LiveConfig};
+use joulepath_model::units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+use self::frugal::{Candidate, Choice, Frugal};
+use self::hold::Hold;
+use self::overflow::{Filled, Overflow};
+use self::standing::{BatteryLow, Standing};
+use self::trouble::Trouble;
+use crate::snapshot::{Interface, Snapshot};
+
+/// Most subflows besides the first one, and most endpoints that are of use (`MPTCP_PM_ADDR_MAX`).
+const MOST_ENDPOINTS: usize = 8;
+/// A new regular path is there for so long before an old one goes: its subflows need their handshakes.
+const OVERLAP: Nanos = Nanos::from_secs(3);
+/// An interface that was not seen for a day is forgotten.
+const FORGET: Nanos = Nanos::from_secs(86_400);
+
+/// How an interface is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// No endpoint: no further subflow leaves through it.
+    #[default]
+    Unused,
+    /// Its subflows carry data only while no regular one can.
+    Backup,
+    /// Its subflows carry data.
+    Regular,
+}
+
+/// An endpoint that should be there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The address.
+    pub address: IpAddr,
+    /// Index of its interface.
+    pub interface: u32,
+    /// Whether its subflows are backups.
+    pub backup: bool,
+    /// Whether the other end is told of it.
+    pub signal: bool,
+    /// Whether connections open subflows to every address of the other end.
+    pub fullmesh: bool,
+}
+
+/// What was decided about an interface, and why.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Told {
+    /// Its name.
+    pub name: String,
+    /// The intent that counts for it.
+    pub intent: Intent,
+    /// How it is used.
+    pub role: Role,
+    /// How it would be used if it could change now.
+    pub wanted: Role,
+    /// In words, with numbers.
+    pub reason: String,
+    /// Whether it may be used as far as the configuration goes: it is hardware, or named.
+    pub allowed: bool,
+}
+
+/// What was decided.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decision {
+    /// Endpoints; none if everything is to be as it was found.
+    pub endpoints: Option<Vec<Wanted>>,
+    /// In the order of preference, those that may not be used last.
+    pub interfaces: Vec<Told>,
+    /// The intent in force.
+    pub intent: Option<Intent>,
+    /// When something that waits may change.
+    pub look_again: Option<Nanos>,
+}
+
+impl Decision {
+    /// How many further subflows a connection needs for these endpoints.
+    pub fn extra_subflows(&self) -> u32 {
+        self.endpoints.as_ref().map_or(0, Vec::len) as u32
+    }
+}
+
+/// What is remembered of an interface.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Memory {
+    role: Role,
+    hold: Hold,
+    trouble: Trouble,
+    battery: BatteryLow,
+    seen: Nanos,
+}
+
+/// What `handover` lets the second path carry.
+#[derive(Clone, Debug, PartialEq)]
+struct Event {
+    /// The path that stands in.
+    stand_in: String,
+    /// What it had carried when the event began, bytes.
+    from_bytes: u64,
+    /// Nothing more may be carried.
+    spent: bool,
+}
+
+/// What decides, with its memory.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decider {
+    memory: BTreeMap<String, Memory>,
+    frugal: Frugal,
+    overflow: Overflow,
+    event: Option<Event>,
+    battery: BatteryLow,
+}
+
+/// An interface that may be used, and what speaks against it.
+struct Eligible<'a> {
+    interface: &'a Interface,
+    standing: Standing,
+    intent: Intent,
+}
+
+/// How an interface should be used.
+#[derive(Clone, Debug)]
+struct Want {
+    role: Role,
+    reason: String,
+    /// It must not carry more: nothing waits for that.
+    forced: bool,
+}
+
+impl Want {
+    fn new(role: Role, reason: impl Into<String>) -> Self {
+        Want { role, reason: reason.into(), forced: false }
+    }
+}
+
+/// What is wanted, by name.
+type Plan = BTreeMap<String, Want>;
+
+impl Decider {
+    /// The configuration has changed: what was concluded from it is forgotten, what was seen is not.
+    pub fn reconfigured(&mut self) {
+        self.frugal.forget();
+        self.overflow = Overflow::default();
+        self.event = None;
+    }
+
+    /// Decides. `overrides` go before what is configured.
+    pub fn decide(&mut self, config: &LiveConfig, overrides: &Overrides, snapshot: &Snapshot) -> Decision {
+        let now = snapshot.now;
+        self.memory.retain(|_, memory| now.saturating_sub(memory.seen) < FORGET);
+        let intent = self.machine_intent(config, overrides, snapshot);
+        if intent == Intent::Off {
+            return self.off(config, overrides, snapshot);
+        }
+        let mut eligible = vec![];
+        let mut refused = vec![];
+        for interface in &snapshot.interfaces {
+            let own = overrides.of(config, &interface.name);
+            let memory = self.memory.entry(interface.name.clone()).or_default();
+            memory.seen = now;
+            let trouble = memory.trouble.observe(now, interface.stalled);
+            match standing::of(config, own, interface, snapshot.battery, &mut memory.battery, trouble) {
+                Ok(standing) => {
+                    eligible.push(Eligible { interface, standing, intent: own.unwrap_or(intent) });
+                }
+                Err(reason) => refused.push((interface, own.unwrap_or(intent), reason)),
+            }
+        }
+        eligible.sort_by_key(|one| one.place(config, intent));
+        let plan = self.plan(config, intent, &eligible, now);
+        let waits = self.apply(&eligible, &refused, &plan, now);
+        self.told(config, intent, &eligible, refused, &plan, waits)
+    }
+
+    /// The machine's intent: on a weak battery `frugal`, if that is configured.
+    fn machine_intent(&mut self, config: &LiveConfig, overrides: &Overrides, snapshot: &Snapshot) -> Intent {
+        let intent = overrides.machine.unwrap_or(config.intent);
+        let is_low = self.battery.observe(config.battery_below, snapshot.battery);
+        if is_low && intent != Intent::Off { Intent::Frugal } else { intent }
+    }
+
+    /// Everything is as it was found.
+    fn off(&mut self, config: &LiveConfig, overrides: &Overrides, snapshot: &Snapshot) -> Decision {
+        for memory in self.memory.values_mut() {
+            memory.role = Role::Unused;
+        }
+        let told = |interface: &Interface| Told {
+            name: interface.name.clone(),
+            intent: overrides.of(config, &interface.name).unwrap_or(Intent::Off),
+            role: Role::Unused,
+            wanted: Role::Unused,
+            reason: "nothing is touched: the machine's intent is `off`".into(),
+            allowed: standing::is_allowed(config, interface),
+        };
+        Decision {
+            endpoints: None,
+            interfaces: snapshot.interfaces.iter().map(told).collect(),
+            intent: Some(Intent::Off),
+            look_again: None,
+        }
+    }
+
+    /// How each interface should be used, if nothing had to wait.
+    fn plan(&mut self, config: &LiveConfig, intent: Intent, eligible: &[Eligible], now: Nanos) -> Plan {
+        let Some(first) = eligible.first() else { return Plan::new() };
+        let rank = |one: &Eligible| (one.standing.rank(), one.is_outsider(intent));
+        let candidates: Vec<&Eligible> = eligible.iter().filter(|one| rank(one) == rank(first)).collect();
+        let chosen = self.chosen(config, intent, &candidates, now);
+        let mut plan = Plan::new();
+        for one in eligible {
+            let name = &one.interface.name;
+            let wanted = match chosen.paths.contains(name) {
+                true => Want::new(Role::Regular, chosen.reason.clone()),
+                false => self.not_chosen(one, intent),
+            };
+            plan.insert(name.clone(), wanted);
+        }
+        self.bound_handover(config, eligible, &mut plan);
+        plan
+    }
+
+    /// Which of the candidates carry data.
+    fn chosen(
+        &mut self,
+        config: &LiveConfig,
+        intent: Intent,
+        candidates: &[&Eligible],
+        now: Nanos,
+    ) -> Choice {
+        let names = |count: usize| -> BTreeSet<String> {
+            candidates[..count].iter().map(|one| one.interface.name.clone()).collect()
+        };
+        let (count, alone) = (candidates.len(), candidates.len() == 1);
+        match intent {
+            Intent::Frugal => {
+                let candidate = |one: &&Eligible| {
+                    let known = config.interface(&one.interface.name);
+                    let configured = known.and_then(|known| known.rate).map(|rate| rate.bps() as f64);
+                    Candidate {
+                        name: one.interface.name.clone(),
+                        rate_bps: configured.or(one.interface.capacity_bps),
+                        rtt: one.interface.rtt,
+                        energy: known.and_then(|known| Some(known.energy.as_ref()?.model.clone())),
+                    }
+                };
+                self.frugal.choose(config, &candidates.iter().map(candidate).collect::<Vec<_>>())
+            }
+            Intent::Aggregate => Choice { paths: names(count), reason: "all paths are used".into() },
+            Intent::Overflow => {
+                let filled: Vec<Filled> = candidates.iter().map(|one| one.filled(config)).collect();
+                let used = self.overflow.paths(now, &filled);
+                let mbps = filled.iter().map(|path| path.rate_bps).sum::<f64>() / 1e6;
+                let reason = format!("{used} of {count} are needed for {mbps:.1} Mbit/s, the cheapest first");
+                Choice { paths: names(used), reason }
+            }
+            Intent::Handover | Intent::Interactive | Intent::Off => {
+                let reason = match alone {
+                    true => "the only path of its standing that works".to_owned(),
+                    false => format!("the first of {count} in the order of cost"),
+                };
+                Choice { paths: names(1), reason }
+            }
+        }
+    }
+
+    /// The role of an interface that is not among the chosen.
+    fn not_chosen(&self, one: &Eligible, machine: Intent) -> Want {
+        let standing = &one.standing;
+        let role_now = self.memory.get(&one.interface.name).map_or(Role::Unused, |memory| memory.role);
+        if standing.trouble.is_some() && role_now != Role::Unused {
+            let reason = format!("{}; kept as a backup to see it recover", standing.why());
+            return Want::new(Role::Backup, reason);
+        }
+        let is_meant = one.intent != machine;
+        match one.intent {
+            Intent::Aggregate if standing.is_clear() || (is_meant && standing.is_metered_only()) => {
+                Want::new(Role::Regular, "its own intent is `aggregate`")
+            }
+            Intent::Aggregate | Intent::Interactive | Intent::Overflow => {
+                let why = standing.or("others come first");
+                Want::new(Role::Backup, format!("a backup that is open: {why}"))
+            }
+            Intent::Frugal | Intent::Handover | Intent::Off => {
+                let why = standing.or("others come first");
+                Want::new(Role::Unused, format!("no subflow before it is needed: {why}"))
+            }
+        }
+    }
+
+    /// Under `handover` a path that stands in for one that is in trouble has a budget.
+    fn bound_handover(&mut self, config: &LiveConfig, eligible: &[Eligible], plan: &mut Plan) {
+        let troubled = eligible
+            .iter()
+            .find(|one| one.standing.trouble.is_some() && plan[&one.interface.name].role != Role::Unused);
+        let stand_in = eligible
+            .iter()
+            .find(|one| plan[&one.interface.name].role == Role::Regular && one.intent == Intent::Handover);
+        let (Some(troubled), Some(stand_in)) = (troubled, stand_in) else {
+            self.event = None;
+            return;
+        };
+        let Interface { name, carried_bytes, .. } = stand_in.interface;
+        if troubled.interface.name == *name {
+            return;
+        }
+        if self.event.as_ref().is_none_or(|event| event.stand_in != *name) {
+            self.event = Some(Event { stand_in: name.clone(), from_bytes: *carried_bytes, spent: false });
+        }
+        let Some(event) = &mut self.event else { return };
+        let carried = Bytes(carried_bytes.saturating_sub(event.from_bytes));
+        event.spent |= carried >= config.handover_budget;
+        let text = format!("{carried} of {} of this event", config.handover_budget);
+        if event.spent {
+            let reason = format!("the budget of `handover` is used up: {text}");
+            plan.insert(name.clone(), Want { forced: true, ..Want::new(Role::Unused, reason) });
+            let reason = format!("{}, and its stand-in has no budget left", troubled.standing.why());
+            plan.insert(troubled.interface.name.clone(), Want::new(Role::Regular, reason));
+        } else if let Some(want) = plan.get_mut(name) {
+            want.reason = format!("stands in for {}: {text}", troubled.interface.name);
+        }
+    }
+
+    /// Changes roles as far as they may change now; returns who waits, until when.
+    fn apply(
+        &mut self,
+        eligible: &[Eligible],
+        refused: &[(&Interface, Intent, String)],
+        plan: &Plan,
+        now: Nanos,
+    ) -> BTreeMap<String, Nanos> {
+        let present: BTreeSet<&str> = eligible.iter().map(|one| one.interface.name.as_str()).collect();
+        for (name, memory) in &mut self.memory {
+            if !present.contains(name.as_str()) && memory.role != Role::Unused {
+                memory.role = Role::Unused;
+                memory.hold.change(now);
+            }
+        }
+        debug_assert!(refused.iter().all(|(one, ..)| self.memory[&one.name].role == Role::Unused));
+        for one in eligible.iter().filter(|one| plan[&one.interface.name].forced) {
+            let memory = self.memory.get_mut(&one.interface.name).expect("noted above");
+            let next = plan[&one.interface.name].role.max(one.lowest());
+            if next < memory.role {
+                memory.role = next;
+                memory.hold.change(now);
+            }
+        }
+        let mut waits = BTreeMap::new();
+        // The most preferred first; upgrades before downgrades.
+        for one in eligible {
+            let name = &one.interface.name;
+            let wanted = plan[name].role;
+            let urgent = wanted == Role::Regular && !self.some_other_carries(name, eligible, None);
+            let memory = self.memory.get_mut(name).expect("noted above");
+            if wanted > memory.role {
+                let until = memory.hold.until(now, urgent);
+                if now >= until {
+                    memory.role = wanted;
+                    memory.hold.change(now);
+                } else {
+                    waits.insert(name.clone(), until);
+                }
+            }
+        }
+        for one in eligible.iter().rev() {
+            let name = &one.interface.name;
+            let wanted = plan[name].role;
+            let is_replaced = self.some_other_carries(name, eligible, Some(now));
+            let memory = self.memory.get_mut(name).expect("noted above");
+            if wanted < memory.role {
+                let until = memory.hold.until(now, false);
+                let next = wanted.max(one.lowest()).min(memory.role);
+                if !is_replaced {
+                    waits.insert(name.clone(), now.saturating_add(OVERLAP));
+                } else if now < until {
+                    waits.insert(name.clone(), until);
+                } else if next < memory.role {
+                    memory.role = next;
+                    memory.hold.change(now);
+                }
+            }
+        }
+        waits
+    }
+
+    /// Whether another interface carries data and is not in trouble; for long enough, if asked at an instant.
+    fn some_other_carries(&self, name: &str, eligible: &[Eligible], at: Option<Nanos>) -> bool {
+        eligible.iter().filter(|one| one.interface.name != name && one.standing.trouble.is_none()).any(
+            |one| {
+                let memory = &self.memory[&one.interface.name];
+                let lasts =
+                    |now: Nanos| memory.hold.since().is_none_or(|since| now.saturating_sub(since) >= OVERLAP);
+                memory.role == Role::Regular && at.is_none_or(lasts)
+            },
+        )
+    }
+
+    fn told(
+        &self,
+        config: &LiveConfig,
+        intent: Intent,
+        eligible: &[Eligible],
+        refused: Vec<(&Interface, Intent, String)>,
+        plan: &Plan,
+        waits: BTreeMap<String, Nanos>,
+    ) -> Decision {
+        let mut interfaces = vec![];
+        let mut endpoints = vec![];
+        for one in eligible {
+            let name = &one.interface.name;
+            let role = self.memory[name].role;
+            let Want { role: wanted, mut reason, .. } = plan[name].clone();
+            if wanted != role && waits.contains_key(name) {
+                reason += "; it changes when the last change is old enough";
+            } else if wanted != role && one.interface.sole > 0 {
+                reason +=
+                    &format!("; {} of no other path that works need it", connections(one.interface.sole));
+            }
+            if role != Role::Unused {
+                endpoints.extend(one.endpoints(config, role));
+                if endpoints.len() > MOST_ENDPOINTS {
+                    reason += &format!("; the kernel takes no more than {MOST_ENDPOINTS} endpoints");
+                }
+            }
+            let (name, intent) = (name.clone(), one.intent);
+            interfaces.push(Told { name, intent, role, wanted, reason, allowed: true });
+        }
+        endpoints.truncate(MOST_ENDPOINTS);
+        interfaces.extend(refused.into_iter().map(|(interface, intent, reason)| Told {
+            name: interface.name.clone(),
+            intent,
+            role: Role::Unused,
+            wanted: Role::Unused,
+            reason,
+            allowed: standing::is_allowed(config, interface),
+        }));
+        let look_again = waits.into_values().min();
+        Decision { endpoints: Some(endpoints), interfaces, intent: Some(intent), look_again }
+    }
+}
+
+impl Eligible<'_> {
+    /// Where it stands in the order of preference.
+    fn place(&self, config: &LiveConfig, machine: Intent) -> (u8, bool, u32, String) {
+        let cost = config.interface(&self.interface.name).and_then(|known| known.cost).unwrap_or(u32::MAX);
+        (self.standing.rank(), self.is_outsider(machine), cost, self.interface.name.clone())
+    }
+
+    /// Whether its own intent sets it behind those of the machine's.
+    fn is_outsider(&self, machine: Intent) -> bool {
+        self.intent != machine && self.intent != Intent::Aggregate
+    }
+
+    /// An endpoint for each of its addresses.
+    fn endpoints(&self, config: &LiveConfig, role: Role) -> Vec<Wanted> {
+        let known = config.interface(&self.interface.name);
+        let endpoint = |&address: &IpAddr| Wanted {
+            address,
+            interface: self.interface.index,
+            backup: role == Role::Backup,
+            signal: known.is_some_and(|known| known.signal),
+            fullmesh: known.is_some_and(|known| known.fullmesh),
+        };
+        self.interface.addresses.iter().map(endpoint).collect()
+    }
+
+    /// What it may fall to by choice: no subflow is closed that is the last one of a connection.
+    fn lowest(&self) -> Role {
+        if self.interface.sole > 0 { Role::Backup } else { Role::Unused }
+    }
+
+    fn filled(&self, config: &LiveConfig) -> Filled {
+        let rate = config.interface(&self.interface.name).and_then(|known| known.rate);
+        Filled { rate_bps: self.interface.rate_bps, most_bps: rate.map(|rate| rate.bps() as f64) }
+    }
+}
+
+/// Intents that were set while the daemon runs, in place of the configured ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// The machine's.
+    pub machine: Option<Intent>,
+    /// Of interfaces, by name.
+    pub interfaces: BTreeMap<String, Intent>,
+}
+
+impl Overrides {
+    /// The own intent of an interface, if it has one.
+    pub fn of(&self, config: &LiveConfig, name: &str) -> Option<Intent> {
+        self.interfaces.get(name).copied().or_else(|| config.interface(name)?.intent)
+    }
+}
+
+fn connections(count: usize) -> String {
+    if count == 1 { "1 connection".into() } else { format!("{count} connections") }
+}

@@ -1,0 +1,392 @@
+use joulepath_model::scenario::read_live;
+use proptest::prelude::*;
+
+use super::*;
+use crate::snapshot::Battery;
+
+const WIFI: &str = "[[interface]]\nname = \"wlan0\"\ncost = 1\nenergy = \"wifi-huang2012\"\n";
+const LTE: &str = "[[interface]]\nname = \"wwan0\"\ncost = 2\nenergy = \"lte-huang2012\"\n";
+
+/// A configuration with WiFi and LTE; `wifi` and `lte` are further keys of theirs.
+fn config(machine: &str, wifi: &str, lte: &str) -> LiveConfig {
+    read_live(&format!("{machine}\n{WIFI}{wifi}\n{LTE}{lte}\n")).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+fn interface(index: u32, name: &str) -> Interface {
+    Interface {
+        index,
+        name: name.into(),
+        kind: None,
+        usable: true,
+        routed: true,
+        addresses: vec![[198, 18, 0, index as u8].into()],
+        rate_bps: 0.0,
+        capacity_bps: Some(20e6),
+        rtt: Some(Nanos::from_millis(40)),
+        stalled: false,
+        sole: 0,
+        carried_bytes: 0,
+        used: None,
+    }
+}
+
+/// A machine that looks every second.
+struct World {
+    decider: Decider,
+    config: LiveConfig,
+    overrides: Overrides,
+    snapshot: Snapshot,
+}
+
+impl World {
+    fn new(config: LiveConfig) -> Self {
+        let interfaces = vec![interface(2, "wlan0"), interface(3, "wwan0")];
+        let snapshot = Snapshot { interfaces, ..Snapshot::default() };
+        World { decider: Decider::default(), config, overrides: Overrides::default(), snapshot }
+    }
+
+    fn of(machine: &str) -> Self {
+        Self::new(config(machine, "", ""))
+    }
+
+    /// Lets so many seconds pass; the last decision.
+    fn pass(&mut self, seconds: u64) -> Decision {
+        let look = |_| {
+            self.snapshot.now = self.snapshot.now.saturating_add(Nanos::from_secs(1));
+            self.decider.decide(&self.config, &self.overrides, &self.snapshot)
+        };
+        (0..seconds.max(1)).map(look).last().unwrap()
+    }
+
+    /// Roles of WiFi and LTE after so many seconds.
+    fn roles(&mut self, seconds: u64) -> [Role; 2] {
+        let decision = self.pass(seconds);
+        ["wlan0", "wwan0"].map(|name| told(&decision, name).role)
+    }
+
+    fn wifi(&mut self) -> &mut Interface {
+        &mut self.snapshot.interfaces[0]
+    }
+
+    fn lte(&mut self) -> &mut Interface {
+        &mut self.snapshot.interfaces[1]
+    }
+}
+
+fn told<'a>(decision: &'a Decision, name: &str) -> &'a Told {
+    decision.interfaces.iter().find(|told| told.name == name).unwrap()
+}
+
+use Role::{Backup, Regular, Unused};
+
+#[test]
+fn each_intent_has_its_roles_from_the_start() {
+    for (intent, roles) in [
+        ("frugal", [Regular, Unused]),
+        ("handover", [Regular, Unused]),
+        ("interactive", [Regular, Backup]),
+        ("aggregate", [Regular, Regular]),
+        ("overflow", [Regular, Backup]),
+        ("off", [Unused, Unused]),
+    ] {
+        let mut world = World::of(&format!("intent = \"{intent}\""));
+        assert_eq!(world.roles(1), roles, "{intent}");
+        let decision = world.pass(100);
+        assert_eq!(decision.endpoints.is_none(), intent == "off");
+        let wanted = decision.endpoints.unwrap_or_default();
+        assert_eq!(wanted.len(), roles.iter().filter(|role| **role != Unused).count());
+        for endpoint in wanted {
+            assert_eq!(endpoint.backup, roles[endpoint.interface as usize - 2] == Backup);
+        }
+    }
+}
+
+#[test]
+fn the_reason_of_frugal_has_joules_in_it() {
+    let decision = World::of("intent = \"frugal\"").pass(1);
+    let reason = &told(&decision, "wlan0").reason;
+    assert!(reason.contains("Use wlan0 alone: ") && reason.contains(" J"), "{reason}");
+    assert!(told(&decision, "wwan0").reason.contains("before it is needed"));
+}
+
+#[test]
+fn when_the_radio_goes_the_other_takes_over_at_once_and_gives_back_later() {
+    let mut world = World::of("intent = \"handover\"");
+    world.pass(60);
+    world.wifi().usable = false;
+    assert_eq!(world.roles(1), [Unused, Regular]);
+    world.wifi().usable = true;
+    // Before break: WiFi is regular again, and LTE goes when it has been so for some seconds.
+    assert_eq!(world.roles(20), [Regular, Regular]);
+    assert_eq!(world.roles(5), [Regular, Unused]);
+}
+
+#[test]
+fn the_last_subflow_of_a_connection_is_not_closed_by_choice() {
+    let mut world = World::of("intent = \"handover\"");
+    world.wifi().usable = false;
+    assert_eq!(world.roles(60), [Unused, Regular]);
+    (world.wifi().usable, world.lte().sole) = (true, 2);
+    assert_eq!(world.roles(120), [Regular, Backup]);
+    let decision = world.pass(1);
+    assert!(told(&decision, "wwan0").reason.contains("2 connections of no other path"), "{decision:?}");
+    world.lte().sole = 0;
+    assert_eq!(world.roles(60), [Regular, Unused]);
+}
+
+#[test]
+fn a_path_that_gets_no_answer_is_kept_as_a_backup_until_it_has_had_its_time() {
+    let mut world = World::of("intent = \"frugal\"");
+    world.pass(60);
+    world.wifi().stalled = true;
+    assert_eq!(world.roles(3), [Regular, Unused]);
+    assert_eq!(world.roles(1), [Regular, Regular]);
+    assert_eq!(world.roles(10), [Backup, Regular]);
+    world.wifi().stalled = false;
+    assert_eq!(world.roles(60), [Regular, Unused]);
+}
+
+#[test]
+fn handover_has_a_budget_while_the_first_path_is_there() {
+    let mut world = World::of("intent = \"handover\"\nhandover_budget = \"1 MB\"");
+    world.pass(60);
+    world.wifi().stalled = true;
+    world.pass(5);
+    assert_eq!(world.roles(1)[1], Regular);
+    world.lte().carried_bytes = 999_999;
+    assert_eq!(world.roles(1)[1], Regular);
+    world.lte().carried_bytes = 1_000_000;
+    let decision = world.pass(1);
+    assert_eq!(told(&decision, "wwan0").role, Unused);
+    assert!(told(&decision, "wwan0").reason.contains("1 MB of 1 MB"), "{decision:?}");
+    // Where the first path is not there at all, nothing else could carry the data.
+    world.wifi().usable = false;
+    world.lte().carried_bytes += 5_000_000;
+    assert_eq!(world.roles(60)[1], Regular);
+}
+
+#[test]
+fn a_quota_makes_a_backup_and_then_ends_it() {
+    let quota = "quota = { soft = \"8 GB\", hard = \"10 GB\" }";
+    let mut world = World::new(config("intent = \"aggregate\"", "", quota));
+    world.lte().used = Some(Bytes(7_999_999_999));
+    assert_eq!(world.roles(60), [Regular, Regular]);
+    world.lte().used = Some(Bytes(8_100_000_000));
+    let decision = world.pass(60);
+    assert_eq!(told(&decision, "wwan0").role, Backup);
+    assert!(told(&decision, "wwan0").reason.contains("8.10 of 8.00 GB"), "{decision:?}");
+    world.lte().used = Some(Bytes(10_000_000_000));
+    assert_eq!(world.roles(1), [Regular, Unused]);
+    // Also where it is the only path.
+    world.wifi().usable = false;
+    assert_eq!(world.roles(60), [Unused, Unused]);
+    // A new period.
+    world.lte().used = Some(Bytes(0));
+    assert_eq!(world.roles(60), [Unused, Regular]);
+}
+
+#[test]
+fn what_is_metered_waits_for_need_unless_its_own_intent_says_otherwise() {
+    let mut world = World::new(config("intent = \"aggregate\"", "", "metered = true"));
+    assert_eq!(world.roles(60), [Regular, Backup]);
+    world.wifi().usable = false;
+    assert_eq!(world.roles(1), [Unused, Regular]);
+    let mut world =
+        World::new(config("intent = \"interactive\"", "", "metered = true\nintent = \"aggregate\""));
+    assert_eq!(world.roles(60), [Regular, Regular]);
+}
+
+#[test]
+fn a_weak_battery_makes_it_frugal_until_it_is_charged() {
+    let battery = |level, discharging| Some(Battery { level, discharging });
+    let mut world = World::of("intent = \"aggregate\"\nbattery_below = \"20 %\"");
+    world.snapshot.battery = battery(0.21, true);
+    assert_eq!(world.roles(60), [Regular, Regular]);
+    world.snapshot.battery = battery(0.19, true);
+    assert_eq!(world.roles(60), [Regular, Unused]);
+    world.snapshot.battery = battery(0.22, true);
+    assert_eq!(world.roles(60), [Regular, Unused]);
+    world.snapshot.battery = battery(0.22, false);
+    assert_eq!(world.roles(60), [Regular, Regular]);
+}
+
+#[test]
+fn overflow_fills_one_path_before_the_next() {
+    let mut world = World::new(config("intent = \"overflow\"", "rate = \"20 Mbit/s\"", ""));
+    world.wifi().rate_bps = 19e6;
+    assert_eq!(world.roles(5), [Regular, Backup]);
+    assert_eq!(world.roles(10), [Regular, Regular]);
+    world.wifi().rate_bps = 3e6;
+    assert_eq!(world.roles(90), [Regular, Backup]);
+}
+
+#[test]
+fn virtual_devices_need_to_be_named_and_the_rest_is_told_why_not() {
+    let mut world = World::of("intent = \"aggregate\"");
+    world.snapshot.interfaces.push(Interface { kind: Some("wireguard".into()), ..interface(4, "wg0") });
+    world.snapshot.interfaces.push(Interface { routed: false, ..interface(5, "eth0") });
+    world.snapshot.interfaces.push(interface(6, "eth1"));
+    let decision = world.pass(1);
+    assert!(told(&decision, "wg0").reason.contains("virtual (`wireguard`)"), "{decision:?}");
+    assert!(told(&decision, "eth0").reason.contains("no default route"));
+    assert_eq!(told(&decision, "eth1").role, Regular);
+    world.config.allow.push("wg*".into());
+    assert_eq!(told(&world.pass(1), "wg0").role, Regular);
+}
+
+#[test]
+fn an_intent_can_be_set_while_it_runs() {
+    let mut world = World::of("intent = \"frugal\"");
+    world.pass(60);
+    world.overrides.machine = Some(Intent::Interactive);
+    assert_eq!(world.roles(60), [Regular, Backup]);
+    world.overrides.interfaces.insert("wlan0".into(), Intent::Off);
+    assert_eq!(world.roles(1), [Unused, Regular]);
+    world.overrides.machine = Some(Intent::Off);
+    assert_eq!(world.pass(1).endpoints, None);
+}
+
+/// What happens to a machine at random.
+#[derive(Clone, Debug)]
+enum Happens {
+    Usable(usize, bool),
+    Address(usize, u8),
+    Routed(usize, bool),
+    Stalled(usize, bool),
+    Sole(usize, usize),
+    Rate(usize, f64),
+    Capacity(usize, f64),
+    Used(usize, u64),
+    Carried(usize, u64),
+    Battery(f64, bool),
+    Gone(usize, bool),
+    Nothing,
+}
+
+fn happens() -> impl Strategy<Value = (u64, Happens)> {
+    let which = 0..3usize;
+    let what = prop_oneof![
+        4 => (which.clone(), any::<bool>()).prop_map(|(i, on)| Happens::Usable(i, on)),
+        2 => (which.clone(), 0..4u8).prop_map(|(i, host)| Happens::Address(i, host)),
+        1 => (which.clone(), any::<bool>()).prop_map(|(i, on)| Happens::Routed(i, on)),
+        4 => (which.clone(), any::<bool>()).prop_map(|(i, on)| Happens::Stalled(i, on)),
+        1 => (which.clone(), 0..3usize).prop_map(|(i, sole)| Happens::Sole(i, sole)),
+        3 => (which.clone(), 0.0..40e6).prop_map(|(i, bps)| Happens::Rate(i, bps)),
+        2 => (which.clone(), 1e5..80e6).prop_map(|(i, bps)| Happens::Capacity(i, bps)),
+        2 => (which.clone(), 0..4u64).prop_map(|(i, gb)| Happens::Used(i, gb)),
+        2 => (which.clone(), 0..400_000u64).prop_map(|(i, bytes)| Happens::Carried(i, bytes)),
+        1 => (0.0..1.0, any::<bool>()).prop_map(|(level, on)| Happens::Battery(level, on)),
+        1 => (which, any::<bool>()).prop_map(|(i, gone)| Happens::Gone(i, gone)),
+        2 => Just(Happens::Nothing),
+    ];
+    // Mostly soon, sometimes after hours: three simulated days and more.
+    (prop_oneof![6 => 1..10u64, 3 => 10..300u64, 1 => 300..20_000u64], what)
+}
+
+const NAMES: [&str; 3] = ["wlan0", "wwan0", "tun0"];
+
+/// Changes of endpoints of one interface in an hour: a role that is wanted waits 10 s, 20 s … 640 s, which
+/// gives 11; one that is needed at once waits a tenth of that, 64 in an hour, and its loss is as often.
+const MOST_CHANGES: usize = 11 + 2 * 64;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn on_random_machines_rules_hold_and_flapping_is_bounded(
+        events in prop::collection::vec(happens(), 50..400),
+        intent in prop::sample::select(&Intent::ALL[..5]),
+        own in prop::option::of(prop::sample::select(&Intent::ALL[..])),
+        metered in any::<bool>(),
+    ) {
+        let lte = format!(
+            "metered = {metered}\n{}quota = {{ soft = \"1 GB\", hard = \"3 GB\" }}\nbattery_below = \"30 %\"",
+            own.map_or(String::new(), |own| format!("intent = \"{}\"\n", own.word())),
+        );
+        let word = intent.word();
+        let machine = format!("intent = \"{word}\"\nbattery_below = \"15 %\"\ndeadline = \"20 s\"");
+        let mut world = World::new(config(&machine, "rate = \"20 Mbit/s\"", &lte));
+        let tunnel = Interface { kind: Some("tun".into()), ..interface(4, "tun0") };
+        world.snapshot.interfaces.push(tunnel);
+        let mut all = world.snapshot.interfaces.clone();
+        let mut gone = [false; 3];
+        let mut changes: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+        let mut before: BTreeMap<&str, Role> = BTreeMap::new();
+        let mut now_s = 0;
+        for (after_s, event) in events {
+            match event {
+                Happens::Usable(i, on) => all[i].usable = on,
+                Happens::Address(i, 0) => all[i].addresses.clear(),
+                Happens::Address(i, host) => all[i].addresses = vec![[10, 0, i as u8, host].into()],
+                Happens::Routed(i, on) => all[i].routed = on,
+                Happens::Stalled(i, on) => all[i].stalled = on,
+                Happens::Sole(i, sole) => all[i].sole = sole,
+                Happens::Rate(i, bps) => all[i].rate_bps = bps,
+                Happens::Capacity(i, bps) => all[i].capacity_bps = Some(bps),
+                Happens::Used(i, gb) => all[i].used = Some(Bytes(gb * 1_000_000_000)),
+                Happens::Carried(i, bytes) => all[i].carried_bytes += bytes,
+                Happens::Battery(level, discharging) => {
+                    world.snapshot.battery = Some(Battery { level, discharging });
+                }
+                Happens::Gone(i, is_gone) => gone[i] = is_gone,
+                Happens::Nothing => {}
+            }
+            // Looks every two seconds at first, then when something waits.
+            let end_s = now_s + after_s;
+            while now_s < end_s {
+                let there = all.iter().zip(gone).filter(|(_, gone)| !gone);
+                world.snapshot.interfaces = there.map(|(interface, _)| interface.clone()).collect();
+                world.snapshot.now = Nanos::from_secs(now_s);
+                let decision = world.decider.decide(&world.config, &world.overrides, &world.snapshot);
+                let wanted = decision.endpoints.clone().unwrap_or_default();
+                for (i, name) in NAMES.into_iter().enumerate() {
+                    let role = match gone[i] {
+                        true => Unused,
+                        false => told(&decision, name).role,
+                    };
+                    if before.insert(name, role).unwrap_or_default() != role {
+                        changes.entry(name).or_default().push(now_s);
+                    }
+                    let addresses = wanted.iter().filter(|one| all[i].addresses.contains(&one.address));
+                    let here = addresses.filter(|one| one.interface == all[i].index).count();
+                    let hard = name == "wwan0" && all[i].used.is_some_and(|used| used.0 >= 3_000_000_000);
+                    let off = name == "wwan0" && own == Some(Intent::Off);
+                    let denied = name == "tun0" || hard || off || gone[i] || !all[i].usable || !all[i].routed;
+                    prop_assert!(!denied || (here == 0 && role == Unused), "{name} at {now_s}: {decision:?}");
+                    prop_assert_eq!(here > 0, role != Unused);
+                    if !gone[i] {
+                        prop_assert!(!told(&decision, name).reason.is_empty());
+                    }
+                }
+                prop_assert!(wanted.len() <= MOST_ENDPOINTS);
+                let next_s = decision.look_again.map_or(end_s, |at| at.0.div_ceil(1_000_000_000));
+                now_s = if end_s - now_s < 60 { now_s + 2 } else { next_s.clamp(now_s + 1, end_s) };
+            }
+            now_s = end_s;
+        }
+        for (name, at) in changes {
+            for (first, &start) in at.iter().enumerate() {
+                let hour = at[first..].iter().take_while(|&&at| at < start + 3600).count();
+                prop_assert!(hour <= MOST_CHANGES, "{name}: {hour} changes in an hour from {start} s on");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_radio_that_comes_and_goes_every_few_seconds_for_a_day_changes_little() {
+    for (period, intent) in [(2, "handover"), (7, "interactive"), (20, "frugal"), (45, "aggregate")] {
+        let mut world = World::of(&format!("intent = \"{intent}\""));
+        let (mut before, mut changes) = ([Unused; 2], 0);
+        for s in 0..86_400 {
+            world.wifi().usable = s / period % 2 == 0;
+            let roles = world.roles(1);
+            changes += roles.iter().zip(before).filter(|(now, before)| *now != before).count();
+            before = roles;
+        }
+        // WiFi is added again at most every 640 s, and lost as often; LTE stands in throughout, or changes
+        // as often: 4 · 3600 / 640 is 22.5 in an hour.
+        assert!(changes <= 24 * 23 + 24, "{intent} every {period} s: {changes}");
+        assert!(world.pass(1).interfaces.iter().any(|told| told.role == Regular));
+    }
+}

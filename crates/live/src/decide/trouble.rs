@@ -1,0 +1,60 @@
+//! Whether a path is in trouble: its subflows wait for answers. It is given up for a while that doubles with
+//! each time, since whether it has recovered shows only when it is used again.
+
+use joulepath_model::units::Nanos;
+
+use super::overflow::lasted;
+
+/// Subflows that wait for so long are in trouble.
+const AFTER: Nanos = Nanos::from_secs(3);
+/// How long it is given up at first, and at most.
+const FIRST: Nanos = Nanos::from_secs(15);
+const MOST_DOUBLINGS: u32 = 6;
+/// One trouble is forgotten after this time without another.
+const FORGET: Nanos = Nanos::from_secs(1800);
+
+/// The troubles of one path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Trouble {
+    stalled_since: Option<Nanos>,
+    until: Option<Nanos>,
+    times: u32,
+}
+
+impl Trouble {
+    /// Takes in a look; returns until when the path is given up, if it is.
+    pub(super) fn observe(&mut self, now: Nanos, stalled: bool) -> Option<Nanos> {
+        let stalls = lasted(&mut self.stalled_since, stalled, now, AFTER);
+        let is_given_up = self.until.is_some_and(|until| now < until);
+        if stalls && !is_given_up {
+            let calm = self.until.map_or(0, |until| now.saturating_sub(until).0 / FORGET.0);
+            self.times = self.times.saturating_sub(u32::try_from(calm).unwrap_or(u32::MAX));
+            self.until = Some(now.saturating_add(Nanos(FIRST.0 << self.times.min(MOST_DOUBLINGS))));
+            self.times = (self.times + 1).min(MOST_DOUBLINGS);
+        }
+        self.until.filter(|&until| now < until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_stalls_again_is_given_up_for_longer() {
+        let mut trouble = Trouble::default();
+        let s = Nanos::from_secs;
+        assert_eq!(trouble.observe(s(0), true), None);
+        assert_eq!(trouble.observe(s(2), false), None);
+        assert_eq!(trouble.observe(s(3), true), None);
+        assert_eq!(trouble.observe(s(6), true), Some(s(21)));
+        assert_eq!(trouble.observe(s(10), false), Some(s(21)));
+        assert_eq!(trouble.observe(s(21), false), None);
+        trouble.observe(s(30), true);
+        assert_eq!(trouble.observe(s(33), true), Some(s(63)));
+        // Half an hour later one of both is forgotten.
+        trouble.observe(s(64), false);
+        trouble.observe(s(63 + 1800), true);
+        assert_eq!(trouble.observe(s(66 + 1800), true), Some(s(66 + 1800 + 30)));
+    }
+}

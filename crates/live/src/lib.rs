@@ -1,0 +1,48 @@
+//! The daemon that manages the MPTCP paths of real interfaces.
+//!
+//! ```text
+//!   machine (netlink, /sys) ──► snapshot ──► decide ──► endpoints, limits ──► act ──► kernel
+//!                                  ▲            │ reasons                      │ journal first
+//!                       ledger, joules          ▼                              ▼
+//!                                            status ──► socket ──► `joulepath status`
+//! ```
+//! | module | what |
+//! |---|---|
+//! | [`snapshot`] | the machine at one instant |
+//! | [`decide`] | what the endpoints should be, and why: pure |
+//! | [`act`] | what is wanted becomes what is there, noted before it is changed |
+//! | [`ledger`], [`calendar`] | bytes and joules by interface and day: pure |
+//! | [`joules`] | what traffic costs |
+//! | [`measure`] | rates, RTTs, subflows that get no answer: pure |
+//! | `machine`, `accounts`, `battery`, `precheck` | what the kernel and the disk tell |
+//! | [`daemon`] | the loop: look, decide, act, tell; what begins and ends it |
+//! | `server`, [`client`] | the control socket and its other end |
+//! | [`status`], `report`, [`metrics`] | what is told |
+//! | `notify` | what systemd is told |
+//! | [`error`] | what can go wrong, and its remedy |
+
+#![cfg(target_os = "linux")]
+
+pub mod act;
+pub mod calendar;
+pub mod client;
+pub mod daemon;
+pub mod decide;
+pub mod error;
+pub mod joules;
+pub mod ledger;
+pub mod measure;
+pub mod metrics;
+pub mod snapshot;
+pub mod status;
+
+mod accounts;
+mod battery;
+mod machine;
+mod notify;
+mod precheck;
+mod report;
+mod server;
+
+pub use error::{Error, Result};
+pub use server::Request;

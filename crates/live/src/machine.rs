@@ -1,0 +1,201 @@
+//! The machine: what the kernel tells of it, as decisions and status need it.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use joulepath_kernel::Result;
+use joulepath_kernel::mptcp::diag::{Diag, Listing};
+use joulepath_kernel::route::{Counters, Link, Monitor, RouteKind, Routing, Scope, View};
+use joulepath_model::units::Nanos;
+
+use crate::measure::{Looked, Measured, Measurer, rate_bps};
+use crate::snapshot::Interface;
+
+/// The network namespace in which it was opened.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    monitor: Monitor,
+    routing: Routing,
+    diag: Diag,
+    measurer: Measurer,
+}
+
+/// A look at it.
+#[derive(Clone, Debug)]
+pub(crate) struct Look {
+    /// Devices but loopback, by index; what has to do with quotas is left to whoever counts.
+    pub(crate) interfaces: Vec<Interface>,
+    /// What was measured, by name.
+    pub(crate) measured: BTreeMap<String, Measured>,
+    /// Counters, by name.
+    pub(crate) counters: BTreeMap<String, Counters>,
+    /// MPTCP connections.
+    pub(crate) connections: usize,
+    /// Those that have become plain TCP.
+    pub(crate) fallen_back: usize,
+}
+
+impl Machine {
+    /// Begins to watch.
+    ///
+    /// # Errors
+    /// As [`Monitor::open`].
+    pub(crate) fn open() -> Result<Self> {
+        Ok(Machine {
+            monitor: Monitor::open()?,
+            routing: Routing::open()?,
+            diag: Diag::open()?,
+            measurer: Measurer::default(),
+        })
+    }
+
+    /// Takes in what has changed; whether something has.
+    ///
+    /// # Errors
+    /// As [`Monitor::next_within`].
+    pub(crate) fn hear(&mut self) -> Result<bool> {
+        let mut has_changed = false;
+        while self.monitor.next_within(Duration::ZERO)?.is_some() {
+            has_changed = true;
+        }
+        Ok(has_changed)
+    }
+
+    /// Looks at devices, counters and connections.
+    ///
+    /// # Errors
+    /// As [`Routing::counters`] and [`Diag::list`].
+    pub(crate) fn look(&mut self, now: Nanos) -> Result<Look> {
+        let counters: BTreeMap<u32, Counters> = self.routing.counters()?.into_iter().collect();
+        let listing = self.diag.list()?;
+        let view = self.monitor.view();
+        let links: Vec<&Link> = view.links.values().filter(|link| !link.loopback).collect();
+        let addresses: Vec<Vec<IpAddr>> = links.iter().map(|link| all_addresses(view, link.index)).collect();
+        let looked: Vec<Looked> = links
+            .iter()
+            .zip(&addresses)
+            .map(|(link, addresses)| Looked {
+                name: &link.name,
+                device: link.index,
+                addresses,
+                counters: counters.get(&link.index).copied(),
+            })
+            .collect();
+        let measured = self.measurer.look(now, &looked, &listing);
+        let counters = looked.iter().filter_map(|one| Some((one.name.to_owned(), one.counters?))).collect();
+        let interfaces = links.iter().map(|link| interface(view, link, measured.get(&link.name))).collect();
+        let Listing { connections, .. } = &listing;
+        Ok(Look {
+            interfaces,
+            measured,
+            counters,
+            connections: connections.len(),
+            fallen_back: connections.iter().filter(|connection| connection.info.fallback).count(),
+        })
+    }
+}
+
+/// To wait for changes.
+impl AsFd for Machine {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.monitor.as_fd()
+    }
+}
+
+fn all_addresses(view: &View, device: u32) -> Vec<IpAddr> {
+    view.addresses.iter().filter(|one| one.device == device).map(|one| one.address).collect()
+}
+
+/// Whether a default route of a family leads through a device, in any table.
+fn is_routed(view: &View, device: u32, v4: bool) -> bool {
+    view.routes.iter().any(|route| {
+        route.kind == RouteKind::Unicast
+            && route.destination.is_all()
+            && route.destination.address().is_ipv4() == v4
+            && route.hops.iter().any(|hop| hop.device == Some(device))
+    })
+}
+
+/// The addresses that an endpoint may have: of each family that is routed the first that is no temporary one;
+/// of both families if none is routed, to be told apart from a device without addresses.
+fn endpoint_addresses(view: &View, device: u32) -> (bool, Vec<IpAddr>) {
+    let usable = |v4: bool| {
+        let mut all = view.addresses.iter().filter(|one| {
+            one.device == device
+                && one.address.is_ipv4() == v4
+                && one.scope == Scope::Universe
+                && one.is_usable()
+                && !one.deprecated
+                && !one.temporary
+        });
+        all.next().map(|one| one.address)
+    };
+    let routed = [true, false].map(|v4| usable(v4).filter(|_| is_routed(view, device, v4)));
+    if routed.iter().any(Option::is_some) {
+        return (true, routed.into_iter().flatten().collect());
+    }
+    (false, [true, false].into_iter().filter_map(usable).collect())
+}
+
+fn interface(view: &View, link: &Link, measured: Option<&Measured>) -> Interface {
+    let measured = measured.copied().unwrap_or_default();
+    let (routed, addresses) = endpoint_addresses(view, link.index);
+    Interface {
+        index: link.index,
+        name: link.name.clone(),
+        kind: link.kind.clone(),
+        usable: link.is_usable(),
+        routed,
+        addresses,
+        rate_bps: rate_bps(&measured),
+        capacity_bps: measured.capacity_bps,
+        rtt: measured.rtt,
+        stalled: measured.stalled,
+        sole: measured.sole,
+        carried_bytes: measured.carried_bytes,
+        used: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_kernel::route::{Address, Prefix, Route};
+
+    use super::*;
+
+    fn address(device: u32, address: &str) -> Address {
+        Address {
+            device,
+            address: address.parse().unwrap(),
+            length: 24,
+            peer: None,
+            scope: Scope::Universe,
+            tentative: false,
+            duplicate: false,
+            deprecated: false,
+            temporary: false,
+        }
+    }
+
+    #[test]
+    fn of_each_routed_family_the_first_lasting_address_counts() {
+        let mut view = View::default();
+        view.addresses.insert(address(2, "192.0.2.7"));
+        view.addresses.insert(Address { temporary: true, ..address(2, "192.0.2.5") });
+        view.addresses.insert(address(2, "2001:db8::7"));
+        view.addresses.insert(Address { tentative: true, ..address(2, "2001:db8::3") });
+        view.addresses.insert(Address { scope: Scope::Link, ..address(2, "fe80::1") });
+        view.addresses.insert(address(3, "192.0.2.1"));
+        let ips = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<IpAddr>>();
+        assert_eq!(endpoint_addresses(&view, 2), (false, ips(&["192.0.2.7", "2001:db8::7"])));
+        let all_v4 = Prefix::all_like("192.0.2.1".parse().unwrap());
+        let via = |device| Route::via(all_v4, "192.0.2.254".parse().unwrap(), device);
+        view.routes.insert(via(3));
+        assert!(!endpoint_addresses(&view, 2).0);
+        view.routes.insert(Route { table: 102, ..via(2) });
+        assert_eq!(endpoint_addresses(&view, 2), (true, ips(&["192.0.2.7"])));
+        assert_eq!(endpoint_addresses(&view, 9), (false, vec![]));
+    }
+}

@@ -1,0 +1,233 @@
+//! What interfaces carry and can carry, from counters and from the subflows of connections.
+//!
+//! A client cannot see how fast a path could be while it is not used. What is known of it is the highest rate
+//! seen, which is forgotten slowly; a rate while subflows were not limited by their application counts at
+//! once.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use joulepath_kernel::mptcp::TcpState;
+use joulepath_kernel::mptcp::diag::{Connection, Listing, TcpSocket};
+use joulepath_kernel::route::Counters;
+use joulepath_model::units::Nanos;
+
+use crate::joules::Passed;
+
+/// After this time half of the difference between the highest rate seen and the present one is forgotten.
+const HALF_LIFE_S: f64 = 6.0 * 3600.0;
+/// Rates below this say nothing of what a path can carry, bit/s.
+const LEAST_CAPACITY_BPS: f64 = 100e3;
+/// Retransmission timeouts in a row after which a subflow waits for an answer in vain.
+const STALLED_TIMEOUTS: u8 = 2;
+/// An interface that was not seen for an hour is forgotten.
+const FORGET: Nanos = Nanos::from_secs(3600);
+
+/// What was measured of an interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// What passed since the last look.
+    pub passed: Passed,
+    /// What it has carried since the first look, bytes.
+    pub carried_bytes: u64,
+    /// Received, bit/s.
+    pub received_bps: f64,
+    /// Sent, bit/s.
+    pub sent_bps: f64,
+    /// The highest rate seen of late, bit/s.
+    pub capacity_bps: Option<f64>,
+    /// Least smoothed RTT of its subflows.
+    pub rtt: Option<Nanos>,
+    /// Subflows that are established.
+    pub subflows: usize,
+    /// Those of them that are backups.
+    pub backups: usize,
+    /// Whether some wait for an answer in vain, and none of those with data gets one.
+    pub stalled: bool,
+    /// Connections whose only subflow that works is here.
+    pub sole: usize,
+    /// Payload sent again by the subflows that stand, bytes.
+    pub retransmitted_bytes: u64,
+}
+
+/// The busier direction of what was measured, bit/s.
+pub fn rate_bps(measured: &Measured) -> f64 {
+    measured.received_bps.max(measured.sent_bps)
+}
+
+/// The last look at an interface.
+#[derive(Clone, Debug)]
+struct Last {
+    device: u32,
+    counters: Counters,
+    at: Nanos,
+    carried_bytes: u64,
+    capacity_bps: Option<f64>,
+}
+
+/// Measures, with what it remembers.
+#[derive(Clone, Debug, Default)]
+pub struct Measurer {
+    last: BTreeMap<String, Last>,
+}
+
+/// An interface as it is looked at.
+#[derive(Clone, Debug)]
+pub struct Looked<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its index.
+    pub device: u32,
+    /// All its addresses.
+    pub addresses: &'a [IpAddr],
+    /// None if the kernel does not count.
+    pub counters: Option<Counters>,
+}
+
+impl Measurer {
+    /// Takes in a look at all interfaces and connections; by name what was measured.
+    pub fn look(&mut self, now: Nanos, all: &[Looked], listing: &Listing) -> BTreeMap<String, Measured> {
+        self.last.retain(|_, last| now.saturating_sub(last.at) < FORGET);
+        let mut measured: BTreeMap<String, Measured> =
+            all.iter().map(|one| (one.name.to_owned(), self.count(now, one))).collect();
+        let owner: BTreeMap<IpAddr, &str> =
+            all.iter().flat_map(|one| one.addresses.iter().map(|&address| (address, one.name))).collect();
+        let mut waits: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+        for connection in &listing.connections {
+            let works = |subflow: &&TcpSocket| is_established(subflow) && !waits_in_vain(subflow);
+            let mut working = connection.subflows.iter().filter(works);
+            if let (Some(sole), None) = (working.next(), working.next())
+                && let Some(measured) = owner.get(&sole.local.ip()).and_then(|&name| measured.get_mut(name))
+            {
+                measured.sole += 1;
+            }
+            for subflow in subflows(connection) {
+                let Some(&name) = owner.get(&subflow.local.ip()) else { continue };
+                let Some(measured) = measured.get_mut(name) else { continue };
+                take(measured, subflow);
+                let (in_vain, answered) = waits.entry(name).or_default();
+                *in_vain += usize::from(waits_in_vain(subflow));
+                *answered += usize::from(!waits_in_vain(subflow) && has_recent_data(subflow));
+            }
+        }
+        for (name, (in_vain, answered)) in waits {
+            if let Some(measured) = measured.get_mut(name) {
+                measured.stalled = in_vain > 0 && answered == 0;
+            }
+        }
+        measured
+    }
+
+    fn count(&mut self, now: Nanos, one: &Looked) -> Measured {
+        let Some(counters) = one.counters else { return Measured::default() };
+        let last = self.last.get(one.name).filter(|last| last.device == one.device);
+        let (passed, seconds) = match last {
+            None => (Passed::default(), 0.0),
+            Some(last) => (between(last.counters, counters), now.saturating_sub(last.at).as_secs_f64()),
+        };
+        let bps = |bytes: u64| if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 };
+        let (received_bps, sent_bps) = (bps(passed.received_bytes), bps(passed.sent_bytes));
+        let remembered = self.last.get(one.name);
+        let carried_bytes =
+            remembered.map_or(0, |last| last.carried_bytes) + passed.received_bytes + passed.sent_bytes;
+        let capacity_bps =
+            capacity(remembered.and_then(|last| last.capacity_bps), received_bps.max(sent_bps), seconds);
+        let last = Last { device: one.device, counters, at: now, carried_bytes, capacity_bps };
+        self.last.insert(one.name.to_owned(), last);
+        Measured { passed, carried_bytes, received_bps, sent_bps, capacity_bps, ..Measured::default() }
+    }
+}
+
+/// What is remembered of the highest rate after `seconds` at `rate_bps`.
+fn capacity(remembered: Option<f64>, rate_bps: f64, seconds: f64) -> Option<f64> {
+    let seen = (rate_bps >= LEAST_CAPACITY_BPS).then_some(rate_bps);
+    match (remembered, seen) {
+        (None, seen) => seen,
+        (Some(most), Some(seen)) if seen >= most => Some(seen),
+        // An idle path tells nothing of what it could carry.
+        (Some(most), None) => Some(most),
+        (Some(most), Some(seen)) => Some(seen + (most - seen) * 0.5_f64.powf(seconds / HALF_LIFE_S)),
+    }
+}
+
+fn between(last: Counters, now: Counters) -> Passed {
+    let since = |now: u64, last: u64| now.checked_sub(last).unwrap_or(now);
+    Passed {
+        received_bytes: since(now.received_bytes, last.received_bytes),
+        sent_bytes: since(now.sent_bytes, last.sent_bytes),
+        packets: since(now.received_packets, last.received_packets)
+            + since(now.sent_packets, last.sent_packets),
+    }
+}
+
+fn subflows(connection: &Connection) -> impl Iterator<Item = &TcpSocket> {
+    connection.subflows.iter().filter(|subflow| is_established(subflow))
+}
+
+fn is_established(subflow: &TcpSocket) -> bool {
+    subflow.state == TcpState::Established
+}
+
+/// Its retransmissions get no answer.
+fn waits_in_vain(subflow: &TcpSocket) -> bool {
+    subflow.info.as_ref().is_some_and(|info| info.backoff >= STALLED_TIMEOUTS && info.unacked_packets > 0)
+}
+
+/// It has data in flight that is answered.
+fn has_recent_data(subflow: &TcpSocket) -> bool {
+    subflow.info.as_ref().is_some_and(|info| info.unacked_packets > 0 && info.backoff == 0)
+}
+
+fn take(measured: &mut Measured, subflow: &TcpSocket) {
+    measured.subflows += 1;
+    let is_backup = subflow.membership.is_some_and(|m| m.backup_locally || m.backup_remotely);
+    measured.backups += usize::from(is_backup);
+    let Some(info) = &subflow.info else { return };
+    measured.retransmitted_bytes += info.retransmitted_bytes;
+    if info.srtt_us > 0 {
+        let rtt = Nanos::from_micros(u64::from(info.srtt_us));
+        measured.rtt = Some(measured.rtt.map_or(rtt, |least| least.min(rtt)));
+    }
+    if !info.app_limited && info.data_segments_out > 0 {
+        let bps = info.delivery_rate_bytes_per_s as f64 * 8.0;
+        let most = measured.capacity_bps.unwrap_or(0.0);
+        if bps > most.max(LEAST_CAPACITY_BPS) {
+            measured.capacity_bps = Some(bps);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(measurer: &mut Measurer, s: u64, device: u32, received_bytes: u64) -> Measured {
+        let counters =
+            Some(Counters { received_bytes, received_packets: received_bytes / 1000, ..Counters::default() });
+        let one = Looked { name: "eth0", device, addresses: &[], counters };
+        measurer.look(Nanos::from_secs(s), &[one], &Listing::default())["eth0"]
+    }
+
+    #[test]
+    fn rates_are_differences_of_counters() {
+        let mut measurer = Measurer::default();
+        assert_eq!(look(&mut measurer, 0, 2, 5_000_000), Measured::default());
+        // 2.5 MB in 2 s are 10 Mbit/s.
+        let measured = look(&mut measurer, 2, 2, 7_500_000);
+        assert_eq!((measured.received_bps, measured.capacity_bps), (10e6, Some(10e6)));
+        assert_eq!((measured.passed.packets, measured.carried_bytes), (2500, 2_500_000));
+        // Another device of that name begins at 0, and has carried nothing that was seen.
+        let measured = look(&mut measurer, 4, 3, 900);
+        assert_eq!((measured.received_bps, measured.carried_bytes), (0.0, 2_500_000));
+        assert_eq!(look(&mut measurer, 6, 3, 1900).carried_bytes, 2_501_000);
+    }
+
+    #[test]
+    fn the_highest_rate_is_forgotten_slowly_and_only_while_something_passes() {
+        let most = capacity(Some(10e6), 2e6, HALF_LIFE_S).unwrap();
+        assert!((most - 6e6).abs() < 1.0, "{most}");
+        assert_eq!(capacity(Some(10e6), 1e3, 1e6), Some(10e6));
+        assert_eq!(capacity(Some(10e6), 12e6, 2.0), Some(12e6));
+        assert_eq!(capacity(None, 50e3, 2.0), None);
+    }
+}

@@ -1,0 +1,223 @@
+//! The status as OpenMetrics text, for Prometheus and its like. What is unknown has no sample.
+
+use std::fmt::Write as _;
+
+use crate::decide::Role;
+use crate::status::{InterfaceStatus, Status};
+
+/// One family of metrics.
+struct Family {
+    name: &'static str,
+    kind: &'static str,
+    unit: &'static str,
+    help: &'static str,
+}
+
+impl Family {
+    const fn gauge(name: &'static str, unit: &'static str, help: &'static str) -> Self {
+        Family { name, kind: "gauge", unit, help }
+    }
+
+    const fn counter(name: &'static str, unit: &'static str, help: &'static str) -> Self {
+        Family { name, kind: "counter", unit, help }
+    }
+}
+
+const ENERGY: Family = Family::counter(
+    "joulepath_energy_joules",
+    "joules",
+    "Attributed to a path; how sure that is says quality.",
+);
+const RECEIVED: Family =
+    Family::counter("joulepath_path_receive_bytes", "bytes", "Received, with the headers of the link layer.");
+const SENT: Family =
+    Family::counter("joulepath_path_transmit_bytes", "bytes", "Sent, with the headers of the link layer.");
+const CHANGES: Family = Family::counter("joulepath_changes", "", "Changes of endpoints and limits.");
+const SUBFLOWS: Family = Family::gauge("joulepath_subflows", "", "Subflows that are established.");
+const CONNECTIONS: Family = Family::gauge("joulepath_connections", "", "MPTCP connections.");
+const FALLEN_BACK: Family =
+    Family::gauge("joulepath_connections_fallen_back", "", "Those that have become plain TCP.");
+const ROLE: Family = Family::gauge("joulepath_path_role", "", "1 for the role of a path.");
+const RTT: Family =
+    Family::gauge("joulepath_path_rtt_seconds", "seconds", "Least smoothed RTT of the subflows of a path.");
+const QUOTA: Family = Family::gauge("joulepath_quota_bytes", "bytes", "Bounds of a quota.");
+const QUOTA_USED: Family = Family::gauge("joulepath_quota_used_bytes", "bytes", "Used in its period.");
+
+/// The text of all metrics.
+pub fn openmetrics(status: &Status) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "# TYPE joulepath_build info\n# HELP joulepath_build The running daemon.");
+    let _ = writeln!(text, "joulepath_build_info{{version={}}} 1", quoted(&status.version));
+    let all = || status.interfaces.iter().filter(|one| one.allowed);
+    let path = |one: &InterfaceStatus| format!("path={}", quoted(&one.name));
+    family(
+        &mut text,
+        &ENERGY,
+        all().filter_map(|one| {
+            let (quality, source) = (one.energy_quality.as_deref()?, one.energy_profile.as_deref()?);
+            let labels = format!("{},quality={},source={}", path(one), quoted(quality), quoted(source));
+            Some((labels, one.total.energy_j?))
+        }),
+    );
+    family(&mut text, &RECEIVED, all().map(|one| (path(one), one.total.received_bytes as f64)));
+    family(&mut text, &SENT, all().map(|one| (path(one), one.total.sent_bytes as f64)));
+    family(
+        &mut text,
+        &SUBFLOWS,
+        all().flat_map(|one| {
+            let active = one.subflows.saturating_sub(one.backup_subflows);
+            [("active", active), ("backup", one.backup_subflows)]
+                .map(|(state, count)| (format!("{},state={}", path(one), quoted(state)), count as f64))
+        }),
+    );
+    family(
+        &mut text,
+        &ROLE,
+        all().map(|one| {
+            let role = match one.role {
+                Role::Unused => "unused",
+                Role::Backup => "backup",
+                Role::Regular => "regular",
+            };
+            (format!("{},role={}", path(one), quoted(role)), 1.0)
+        }),
+    );
+    family(&mut text, &RTT, all().filter_map(|one| Some((path(one), one.rtt_s?))));
+    let quotas = || all().filter_map(|one| Some((one, one.quota.as_ref()?)));
+    family(
+        &mut text,
+        &QUOTA,
+        quotas().flat_map(|(one, quota)| {
+            let bound = |(name, bytes): (&str, Option<u64>)| {
+                Some((format!("{},bound={}", path(one), quoted(name)), bytes? as f64))
+            };
+            [("soft", quota.soft_bytes), ("hard", quota.hard_bytes)]
+                .into_iter()
+                .filter_map(bound)
+                .collect::<Vec<_>>()
+        }),
+    );
+    family(&mut text, &QUOTA_USED, quotas().map(|(one, quota)| (path(one), quota.used_bytes as f64)));
+    let one = |count: usize| std::iter::once((String::new(), count as f64));
+    let connections = (format!("pm={}", quoted("kernel")), status.connections as f64);
+    family(&mut text, &CONNECTIONS, std::iter::once(connections));
+    family(&mut text, &FALLEN_BACK, one(status.fallen_back));
+    family(&mut text, &CHANGES, one(status.changes));
+    text + "# EOF\n"
+}
+
+/// A family with its samples: labels and value. Without samples it is left out.
+fn family(text: &mut String, family: &Family, samples: impl Iterator<Item = (String, f64)>) {
+    let Family { name, kind, unit, help } = family;
+    let suffix = if *kind == "counter" { "_total" } else { "" };
+    for (place, (labels, value)) in samples.enumerate() {
+        if place == 0 {
+            let _ = writeln!(text, "# TYPE {name} {kind}");
+            if !unit.is_empty() {
+                let _ = writeln!(text, "# UNIT {name} {unit}");
+            }
+            let _ = writeln!(text, "# HELP {name} {help}");
+        }
+        let labels = if labels.is_empty() { labels } else { format!("{{{labels}}}") };
+        let _ = writeln!(text, "{name}{suffix}{labels} {value}");
+    }
+}
+
+/// A label's value.
+fn quoted(value: &str) -> String {
+    let escaped = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    format!("\"{escaped}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_model::live::Intent;
+
+    use super::*;
+    use crate::status::{QuotaStatus, SCHEMA, Spent};
+
+    fn interface(name: &str) -> InterfaceStatus {
+        InterfaceStatus {
+            name: name.into(),
+            intent: Intent::Frugal,
+            role: Role::Regular,
+            wanted: Role::Regular,
+            reason: String::new(),
+            allowed: true,
+            addresses: vec![],
+            conflicts: Default::default(),
+            received_bps: 0.0,
+            sent_bps: 0.0,
+            capacity_bps: None,
+            rtt_s: None,
+            subflows: 3,
+            backup_subflows: 1,
+            retransmitted_bytes: 0,
+            quota: None,
+            total: Spent { received_bytes: 1_000, sent_bytes: 20, energy_j: None },
+            today: Spent::default(),
+            month: Spent::default(),
+            energy_profile: None,
+            energy_quality: None,
+        }
+    }
+
+    #[test]
+    fn what_is_known_has_a_sample_and_what_is_not_has_none() {
+        let quota = QuotaStatus { used_bytes: 7, soft_bytes: None, hard_bytes: Some(9), since: "x".into() };
+        let known = InterfaceStatus {
+            rtt_s: Some(0.025),
+            quota: Some(quota),
+            total: Spent { energy_j: Some(1.5), ..Spent::default() },
+            energy_profile: Some("wifi-huang2012".into()),
+            energy_quality: Some("modelled".into()),
+            ..interface("wlan0")
+        };
+        let text = openmetrics(&Status {
+            schema: SCHEMA,
+            version: "0.1.0".into(),
+            intent: Intent::Frugal,
+            configured_intent: Intent::Frugal,
+            paused: false,
+            config: String::new(),
+            up_s: 1.0,
+            connections: 4,
+            fallen_back: 0,
+            changes: 2,
+            battery: None,
+            today: "2026-11-23".into(),
+            interfaces: vec![
+                known,
+                interface("a\"b"),
+                InterfaceStatus { allowed: false, ..interface("veth1") },
+            ],
+            warnings: vec![],
+        });
+        for line in [
+            "joulepath_build_info{version=\"0.1.0\"} 1",
+            "# TYPE joulepath_energy_joules counter",
+            "# UNIT joulepath_energy_joules joules",
+            "joulepath_energy_joules_total\
+             {path=\"wlan0\",quality=\"modelled\",source=\"wifi-huang2012\"} 1.5",
+            "joulepath_path_receive_bytes_total{path=\"a\\\"b\"} 1000",
+            "joulepath_subflows{path=\"wlan0\",state=\"active\"} 2",
+            "joulepath_subflows{path=\"wlan0\",state=\"backup\"} 1",
+            "joulepath_path_rtt_seconds{path=\"wlan0\"} 0.025",
+            "joulepath_quota_bytes{path=\"wlan0\",bound=\"hard\"} 9",
+            "joulepath_connections{pm=\"kernel\"} 4",
+            "joulepath_changes_total 2",
+        ] {
+            assert!(text.lines().any(|one| one == line), "{line}\n{text}");
+        }
+        assert!(text.ends_with("\n# EOF\n") && !text.contains("veth1") && !text.contains("soft"));
+        assert_eq!(text.matches("joulepath_energy_joules_total").count(), 1);
+        // The samples of a family stand together, after its type.
+        let mut seen = std::collections::BTreeSet::new();
+        let mut last = "";
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let name = &line[..line.find(['{', ' ']).unwrap()];
+            assert!(name == last || seen.insert(name.to_owned()), "{name} twice");
+            last = name;
+        }
+    }
+}

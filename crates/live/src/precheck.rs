@@ -1,0 +1,65 @@
+//! What about this machine keeps endpoints from doing anything, or does the same work.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use joulepath_kernel::Error;
+use joulepath_kernel::probe::{Machine, Status, managers};
+
+/// Strict reverse-path filtering (`net.ipv4.conf.*.rp_filter`).
+const STRICT: u32 = 1;
+
+/// What makes the daemon useless here.
+pub(crate) fn blockers() -> Vec<Error> {
+    let mut blockers = vec![];
+    if number("net/mptcp/enabled") == Some(0) {
+        blockers.push(Error::Unsupported {
+            what: "managing MPTCP's paths".into(),
+            why: "MPTCP is switched off in this network namespace".into(),
+            remedy: "sysctl -w net.mptcp.enabled=1".into(),
+        });
+    }
+    if number("net/mptcp/pm_type").is_some_and(|kind| kind != 0) {
+        blockers.push(Error::Unsupported {
+            what: "managing MPTCP's paths".into(),
+            why: "new connections here have no path manager in the kernel (net.mptcp.pm_type is not 0)"
+                .into(),
+            remedy: "sysctl -w net.mptcp.pm_type=0".into(),
+        });
+    }
+    blockers
+}
+
+/// What the user should know; `used` are the interfaces that have endpoints.
+pub(crate) fn warnings(used: &[String]) -> Vec<String> {
+    let found = managers(&Machine::default());
+    let others = found.iter().filter(|(_, finding)| finding.status == Status::Limited);
+    let mut warnings: Vec<String> = others
+        .map(|(name, finding)| {
+            let mend = match finding.mend.is_empty() {
+                true => String::new(),
+                false => format!(" ({})", finding.mend.join("; ")),
+            };
+            format!("{name} {}: its endpoints are left alone{mend}", finding.detail)
+        })
+        .collect();
+    let filter = |name: &str| number(&format!("net/ipv4/conf/{name}/rp_filter")).unwrap_or(0);
+    // The stricter of both counts, where 2 is looser than 1 but larger.
+    let is_strict = |name: &&String| filter(name).max(filter("all")) == STRICT;
+    warnings.extend(used.iter().filter(is_strict).map(|name| {
+        format!(
+            "{name} drops what comes in by another way than it would go out (rp_filter is 1): \
+             sysctl -w net.ipv4.conf.{name}.rp_filter=2"
+        )
+    }));
+    warnings
+}
+
+/// The effective user: to whom the own folder in `/proc` belongs; root if that is not known.
+pub(crate) fn own_uid() -> u32 {
+    fs::metadata("/proc/self").map_or(0, |found| found.uid())
+}
+
+fn number(sysctl: &str) -> Option<u32> {
+    fs::read_to_string(format!("/proc/sys/{sysctl}")).ok()?.trim().parse().ok()
+}

@@ -1,0 +1,127 @@
+//! From what was decided and seen to what is told.
+
+use std::path::Path;
+
+use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits};
+use joulepath_model::live::LiveConfig;
+use joulepath_model::units::Nanos;
+
+use crate::accounts::Accounts;
+use crate::act::Outcome;
+use crate::decide::{Decision, Role, Told, Wanted};
+use crate::machine::Look;
+use crate::snapshot::{Battery, Snapshot};
+use crate::status::{InterfaceStatus, SCHEMA, Status};
+
+/// What a status has besides the decision.
+pub(crate) struct Facts<'a> {
+    pub(crate) config: &'a LiveConfig,
+    pub(crate) path: &'a Path,
+    pub(crate) paused: bool,
+    pub(crate) up: Nanos,
+    pub(crate) changes: usize,
+    pub(crate) battery: Option<Battery>,
+    pub(crate) outcome: &'a Outcome,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// The word for a role.
+pub(crate) fn word(role: Role) -> &'static str {
+    match role {
+        Role::Unused => "not used",
+        Role::Backup => "backup",
+        Role::Regular => "regular",
+    }
+}
+
+/// The status.
+pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: &Accounts) -> Status {
+    Status {
+        schema: SCHEMA,
+        version: env!("CARGO_PKG_VERSION").into(),
+        intent: decision.intent.unwrap_or(facts.config.intent),
+        configured_intent: facts.config.intent,
+        paused: facts.paused,
+        config: facts.path.display().to_string(),
+        up_s: facts.up.as_secs_f64(),
+        connections: look.connections,
+        fallen_back: look.fallen_back,
+        changes: facts.changes,
+        battery: facts.battery,
+        today: accounts.date().to_string(),
+        interfaces: decision.interfaces.iter().map(|told| interface(told, facts, look, accounts)).collect(),
+        warnings: facts.warnings.clone(),
+    }
+}
+
+fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> InterfaceStatus {
+    let seen = look.interfaces.iter().find(|interface| interface.name == told.name);
+    let addresses = seen.map(|interface| interface.addresses.clone()).unwrap_or_default();
+    let measured = look.measured.get(&told.name).copied().unwrap_or_default();
+    let [today, month] = accounts.spent(&told.name);
+    let source = accounts.source(&told.name);
+    let (role, reason) = match facts.paused {
+        true => (Role::Unused, "paused".to_owned()),
+        false => (told.role, told.reason.clone()),
+    };
+    let conflicts = addresses
+        .iter()
+        .filter_map(|address| Some((address.to_string(), facts.outcome.conflicts.get(address)?.clone())));
+    InterfaceStatus {
+        name: told.name.clone(),
+        intent: told.intent,
+        role,
+        wanted: told.wanted,
+        reason,
+        allowed: told.allowed,
+        conflicts: conflicts.collect(),
+        addresses: addresses.iter().map(ToString::to_string).collect(),
+        received_bps: measured.received_bps,
+        sent_bps: measured.sent_bps,
+        capacity_bps: measured.capacity_bps,
+        rtt_s: measured.rtt.map(Nanos::as_secs_f64),
+        subflows: measured.subflows,
+        backup_subflows: measured.backups,
+        retransmitted_bytes: measured.retransmitted_bytes,
+        quota: accounts.quota(facts.config, &told.name),
+        total: accounts.total(&told.name),
+        today,
+        month,
+        energy_profile: source.as_ref().map(|(profile, _)| profile.clone()),
+        energy_quality: source.map(|(_, quality)| quality.word().to_owned()),
+    }
+}
+
+/// What a start would change, a line each.
+pub(crate) fn steps(
+    decision: &Decision,
+    there: &[Endpoint],
+    limits: Limits,
+    snapshot: &Snapshot,
+) -> Vec<String> {
+    let Some(wanted) = &decision.endpoints else { return vec![] };
+    let name = |index: u32| {
+        let found = snapshot.interfaces.iter().find(|interface| interface.index == index);
+        found.map_or_else(|| index.to_string(), |interface| interface.name.clone())
+    };
+    let line = |one: &Wanted| {
+        if there.iter().any(|endpoint| endpoint.address == one.address) {
+            return format!("leave the endpoint of {}, which is there", one.address);
+        }
+        let flags = [
+            (!one.signal, " subflow"),
+            (one.signal, " signal"),
+            (one.backup, " backup"),
+            (one.fullmesh, " fullmesh"),
+        ];
+        let flags: String = flags.iter().filter(|(set, _)| *set).map(|(_, flag)| *flag).collect();
+        format!("add the endpoint {} dev {}{flags}", one.address, name(one.interface))
+    };
+    let mut steps = vec![];
+    if decision.extra_subflows() > limits.extra_subflows {
+        let (before, after) = (limits.extra_subflows, decision.extra_subflows());
+        steps.push(format!("set the limit of subflows from {before} to {after}"));
+    }
+    steps.extend(wanted.iter().map(line));
+    steps
+}

@@ -1,0 +1,57 @@
+//! The machine at one instant, as decisions see it.
+
+use std::net::IpAddr;
+
+use joulepath_model::units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// The battery.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Battery {
+    /// Charge, 0 to 1.
+    pub level: f64,
+    /// Whether the machine lives on it.
+    pub discharging: bool,
+}
+
+/// One network device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interface {
+    /// Its number.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+    /// What kind of virtual device it is; none for hardware.
+    pub kind: Option<String>,
+    /// Whether packets can leave through it.
+    pub usable: bool,
+    /// Whether a default route leads through it, in any table.
+    pub routed: bool,
+    /// Addresses that an endpoint may have, at most one of each family.
+    pub addresses: Vec<IpAddr>,
+    /// What it carries now, the busier direction, bit/s.
+    pub rate_bps: f64,
+    /// What it can carry as far as was seen, bit/s; none if it was never busy.
+    pub capacity_bps: Option<f64>,
+    /// Least smoothed RTT of its subflows.
+    pub rtt: Option<Nanos>,
+    /// Whether it has subflows that wait for an answer, and none that gets one.
+    pub stalled: bool,
+    /// Connections whose only subflow that works leaves through it.
+    pub sole: usize,
+    /// What it has carried since some instant, bytes; never falls.
+    pub carried_bytes: u64,
+    /// What it has carried in the present period of its quota.
+    pub used: Option<Bytes>,
+}
+
+/// The machine.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// On a clock that never jumps.
+    pub now: Nanos,
+    /// None if it has none.
+    pub battery: Option<Battery>,
+    /// Network devices but loopback.
+    pub interfaces: Vec<Interface>,
+}

@@ -1,0 +1,116 @@
+//! What the daemon tells about itself.
+
+use std::collections::BTreeMap;
+
+use joulepath_model::live::Intent;
+use serde::{Deserialize, Serialize};
+
+use crate::decide::Role;
+use crate::snapshot::Battery;
+
+/// Version of this form; it grows when something is removed or renamed.
+pub const SCHEMA: u32 = 1;
+
+/// Bytes and joules of a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// Bytes received, with the headers of the link layer.
+    pub received_bytes: u64,
+    /// Bytes sent, with the headers of the link layer.
+    pub sent_bytes: u64,
+    /// Joules; none where nothing says what the traffic costs.
+    pub energy_j: Option<f64>,
+}
+
+/// A quota and what is used of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QuotaStatus {
+    /// Used in this period, bytes.
+    pub used_bytes: u64,
+    /// From here on a backup, bytes.
+    pub soft_bytes: Option<u64>,
+    /// From here on not used, bytes.
+    pub hard_bytes: Option<u64>,
+    /// First day of the period, UTC: `2026-11-01`.
+    pub since: String,
+}
+
+/// One interface.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InterfaceStatus {
+    /// Its name.
+    pub name: String,
+    /// The intent that counts for it.
+    pub intent: Intent,
+    /// How it is used.
+    pub role: Role,
+    /// How it would be used if it could change now.
+    pub wanted: Role,
+    /// Why, with numbers.
+    pub reason: String,
+    /// Whether it may be used as far as the configuration goes: it is hardware, or named.
+    pub allowed: bool,
+    /// Addresses that an endpoint may have.
+    pub addresses: Vec<String>,
+    /// What stands in the way, by address.
+    pub conflicts: BTreeMap<String, String>,
+    /// Received now, bit/s.
+    pub received_bps: f64,
+    /// Sent now, bit/s.
+    pub sent_bps: f64,
+    /// The highest rate of late, bit/s; none before the first traffic.
+    pub capacity_bps: Option<f64>,
+    /// Least smoothed RTT of its subflows, s.
+    pub rtt_s: Option<f64>,
+    /// Subflows that are established.
+    pub subflows: usize,
+    /// Those of them that are backups.
+    pub backup_subflows: usize,
+    /// Payload sent again by the subflows that stand, bytes.
+    pub retransmitted_bytes: u64,
+    /// Its quota, if it has one.
+    pub quota: Option<QuotaStatus>,
+    /// Since the daemon began, or since the interface has been there.
+    pub total: Spent,
+    /// Since midnight UTC.
+    pub today: Spent,
+    /// Since the first of the month, UTC.
+    pub month: Spent,
+    /// Energy profile that its joules are from.
+    pub energy_profile: Option<String>,
+    /// How sure the joules are: `modelled`.
+    pub energy_quality: Option<String>,
+}
+
+/// The daemon.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Version of the program.
+    pub version: String,
+    /// The intent in force.
+    pub intent: Intent,
+    /// The intent of the configuration.
+    pub configured_intent: Intent,
+    /// Whether everything is as it was found until somebody resumes.
+    pub paused: bool,
+    /// The configuration file.
+    pub config: String,
+    /// How long it has run, s.
+    pub up_s: f64,
+    /// MPTCP connections of the network namespace.
+    pub connections: usize,
+    /// Those of them that have become plain TCP.
+    pub fallen_back: usize,
+    /// Changes of endpoints and limits since the start.
+    pub changes: usize,
+    /// The battery, if there is one.
+    pub battery: Option<Battery>,
+    /// The day that counts as today, UTC.
+    pub today: String,
+    /// In the order of preference.
+    pub interfaces: Vec<InterfaceStatus>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}

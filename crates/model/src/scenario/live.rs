@@ -1,0 +1,308 @@
+//! The configuration of the daemon for real interfaces as a file: the same TOML, the same messages.
+
+use super::declare::{named, table};
+use super::document::Document;
+use super::error::{Problems, ScenarioErrors};
+use super::forms::Energy;
+use super::raw::RawDevice;
+use super::read::{At, Read};
+use super::resolve::{device_energy, interface_energy};
+use crate::live::{ControlConfig, Intent, InterfaceConfig, LiveConfig, Quota};
+use crate::units::{BitRate, Bytes, Nanos, Probability};
+
+/// Days of the longest month.
+const LONGEST_MONTH: u32 = 31;
+/// Shortest and longest time between two looks.
+const SAMPLES: [Nanos; 2] = [Nanos::from_millis(200), Nanos::from_secs(60)];
+
+named!(Intent, "an intent", {
+    "frugal" => Intent::Frugal,
+    "handover" => Intent::Handover,
+    "interactive" => Intent::Interactive,
+    "aggregate" => Intent::Aggregate,
+    "overflow" => Intent::Overflow,
+    "off" => Intent::Off,
+});
+
+table! {
+    /// Configuration of `joulepath live`.
+    struct RawLive in "the configuration" {
+        /// What the machine's paths are for.
+        intent: Intent,
+        /// On battery, with less charge than this, the intent is `frugal`.
+        battery_below: Option<Probability>,
+        /// Size of a transfer that `frugal` decides for.
+        transfer: At<Bytes> = "10 MB",
+        /// A transfer must be done by then.
+        deadline: Option<At<Nanos>>,
+        /// The rate that suffices.
+        rate: Option<At<BitRate>>,
+        /// What the second path may carry in one event of `handover`.
+        handover_budget: Bytes = "1 MB",
+        /// Time between two looks at counters and connections.
+        sample: At<Nanos> = "2 s",
+        /// What the device burns besides its interfaces.
+        device: At<RawDevice> = {},
+        /// Further interfaces that may be used, by name or pattern: tunnels, bridges and the like need it.
+        allow: Vec<At<String>> = [],
+        /// Interfaces; the first that fits a name counts.
+        interface: Vec<RawLiveInterface> = [],
+        /// The control socket.
+        control: RawControl = {},
+        /// Folder of what outlives a boot.
+        state: At<String> = "/var/lib/joulepath",
+    }
+}
+
+table! {
+    /// One interface.
+    struct RawLiveInterface in "[[interface]]" {
+        /// Its name; `*` stands for any letters.
+        name: At<String>,
+        /// In place of the machine's.
+        intent: Option<Intent>,
+        /// Place in the order of cost, the least first.
+        cost: Option<u32>,
+        /// Its bytes are paid for.
+        metered: bool = false,
+        /// Bytes per period.
+        quota: Option<At<RawQuota>>,
+        /// On battery, with less charge than this, it is used only while no other path works.
+        battery_below: Option<Probability>,
+        /// What it carries; absent: as measured.
+        rate: Option<At<BitRate>>,
+        /// What its traffic costs: a profile, or a table.
+        energy: Option<At<Energy>>,
+        /// Connections open a subflow from it to every address of the other end.
+        fullmesh: bool = false,
+        /// The other end is told of its addresses: for servers.
+        signal: At<bool> = false,
+    }
+}
+
+table! {
+    /// Bytes that an interface may carry per period, both directions together.
+    struct RawQuota in "a quota" {
+        /// From here on it is a backup.
+        soft: Option<Bytes>,
+        /// From here on it is not used.
+        hard: Option<Bytes>,
+        /// Day of the month on which a period begins, at midnight UTC.
+        period_day: At<u32> = 1,
+    }
+}
+
+table! {
+    /// Who may talk to the daemon.
+    struct RawControl in "[control]" {
+        /// The Unix socket.
+        socket: At<String> = "/run/joulepath/live.sock",
+        /// Group that may read the state; absent: everybody.
+        readers: Option<String>,
+        /// Group that may command; absent: root only.
+        commanders: Option<String>,
+    }
+}
+
+/// Reads the configuration of the daemon.
+///
+/// # Errors
+/// Everything that is wrong with it, each with its place and its mend.
+pub fn read_live(text: &str) -> Result<LiveConfig, ScenarioErrors> {
+    let mut problems = Problems::default();
+    let document = Document::new(text, &[]);
+    let raw = document.parse(&mut problems).and_then(|root| RawLive::read(&root, &mut problems));
+    let config = raw.and_then(|raw| config(raw, &mut problems));
+    problems.finish(document.text, config).map_err(|errors| errors.of("the configuration"))
+}
+
+/// The JSON schema (draft 2020-12) of the daemon's configuration.
+pub fn live_schema() -> serde_json::Value {
+    schemars::schema_for!(RawLive).to_value()
+}
+
+fn config(raw: RawLive, out: &mut Problems) -> Option<LiveConfig> {
+    let device = device_energy(&raw.device, out);
+    if let (Some(_), Some(rate)) = (&raw.deadline, &raw.rate) {
+        let help = "keep one: `deadline` for transfers, `rate` for what is made or played as it goes";
+        out.note_with_help(&rate.span, "`rate` and `deadline` exclude each other", help);
+    }
+    for rate in raw.rate.iter().chain(raw.interface.iter().filter_map(|interface| interface.rate.as_ref())) {
+        if rate.value.bps() == 0 {
+            out.note_with_help(
+                &rate.span,
+                "a rate of 0 carries nothing",
+                "leave `rate` out if it is unknown",
+            );
+        }
+    }
+    if raw.transfer.value == Bytes(0) {
+        out.note_with_help(&raw.transfer.span, "a transfer of 0 bytes", "write for example \"10 MB\"");
+    }
+    if raw.deadline.as_ref().is_some_and(|deadline| deadline.value == Nanos::ZERO) {
+        let span = raw.deadline.as_ref().map_or(0..0, |deadline| deadline.span.clone());
+        out.note_with_help(&span, "no transfer takes no time", "write for example \"8 s\"");
+    }
+    if !(SAMPLES[0]..=SAMPLES[1]).contains(&raw.sample.value) {
+        let message = format!("the daemon looks every {} to {}", SAMPLES[0], SAMPLES[1]);
+        out.note_with_help(&raw.sample.span, message, "write for example \"2 s\"");
+    }
+    for path in [&raw.state, &raw.control.socket] {
+        if !path.value.starts_with('/') {
+            let help = format!("write for example \"/var/lib/{}\"", path.value);
+            out.note_with_help(&path.span, "the path does not begin at the root", help);
+        }
+    }
+    for name in raw.allow.iter().chain(raw.interface.iter().map(|interface| &interface.name)) {
+        if name.value.is_empty() {
+            out.note_with_help(&name.span, "the name is empty", "write for example \"wlan0\" or \"wlan*\"");
+        }
+    }
+    for (i, RawLiveInterface { name, .. }) in raw.interface.iter().enumerate() {
+        if raw.interface[..i].iter().any(|other| other.name.value == name.value) {
+            let help = "the first one would count: write both as one";
+            out.note_with_help(&name.span, format!("`{}` stands there twice", name.value), help);
+        }
+    }
+    let interfaces: Vec<_> = raw.interface.into_iter().map(|raw| interface(raw, out)).collect();
+    Some(LiveConfig {
+        intent: raw.intent,
+        battery_below: raw.battery_below,
+        transfer: raw.transfer.value,
+        deadline: raw.deadline.map(|at| at.value),
+        rate: raw.rate.map(|at| at.value),
+        handover_budget: raw.handover_budget,
+        sample: raw.sample.value,
+        device: device?,
+        allow: raw.allow.into_iter().map(|at| at.value).collect(),
+        interfaces: interfaces.into_iter().collect::<Option<_>>()?,
+        control: ControlConfig {
+            socket: raw.control.socket.value,
+            readers: raw.control.readers,
+            commanders: raw.control.commanders,
+        },
+        state: raw.state.value,
+    })
+}
+
+fn interface(raw: RawLiveInterface, out: &mut Problems) -> Option<InterfaceConfig> {
+    if raw.fullmesh && raw.signal.value {
+        let help = "keep `signal` on a server, `fullmesh` on a client";
+        out.note_with_help(&raw.signal.span, "the kernel refuses `signal` together with `fullmesh`", help);
+    }
+    let energy = match &raw.energy {
+        None => None,
+        Some(written) => Some(interface_energy(written, out)?),
+    };
+    let quota = match &raw.quota {
+        None => None,
+        Some(written) => Some(quota(written, out)?),
+    };
+    Some(InterfaceConfig {
+        name: raw.name.value,
+        intent: raw.intent,
+        cost: raw.cost,
+        metered: raw.metered,
+        quota,
+        battery_below: raw.battery_below,
+        rate: raw.rate.map(|at| at.value),
+        energy,
+        fullmesh: raw.fullmesh,
+        signal: raw.signal.value,
+    })
+}
+
+fn quota(written: &At<RawQuota>, out: &mut Problems) -> Option<Quota> {
+    let raw = &written.value;
+    let before = out.len();
+    match (raw.soft, raw.hard) {
+        (None, None) => {
+            let help = "write for example quota = { soft = \"8 GB\", hard = \"10 GB\", period_day = 1 }";
+            out.note_with_help(&written.span, "a quota needs `soft`, `hard` or both", help);
+        }
+        (Some(soft), Some(hard)) if soft > hard => {
+            out.note_with_help(&written.span, "`soft` is above `hard`", "soft comes first: exchange them");
+        }
+        _ => {}
+    }
+    if !(1..=LONGEST_MONTH).contains(&raw.period_day.value) {
+        let help = "write the day of the month on which the bill begins, 1 to 31";
+        out.note_with_help(&raw.period_day.span, "there is no such day of a month", help);
+    }
+    let period_day = raw.period_day.value;
+    (out.len() == before).then_some(Quota { soft: raw.soft, hard: raw.hard, period_day })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: &str = r#"
+intent = "frugal"
+battery_below = "20 %"
+deadline = "8 s"
+allow = ["veth*"]
+
+[[interface]]
+name = "wlan*"
+energy = "wifi-huang2012"
+
+[[interface]]
+name = "wwan0"
+intent = "handover"
+cost = 2
+metered = true
+quota = { soft = "8 GB", hard = "10 GB", period_day = 31 }
+energy = { profile = "lte-huang2012", idle = "30 mW" }
+
+[control]
+commanders = "joulepath"
+"#;
+
+    #[test]
+    fn everything_that_is_written_is_understood() {
+        let config = read_live(FULL).unwrap_or_else(|errors| panic!("{errors}"));
+        assert_eq!((config.intent, config.deadline), (Intent::Frugal, Some(Nanos::from_secs(8))));
+        assert_eq!((config.transfer, config.sample), (Bytes(10_000_000), Nanos::from_secs(2)));
+        let modem = config.interface("wwan0").unwrap();
+        let quota =
+            Quota { soft: Some(Bytes(8_000_000_000)), hard: Some(Bytes(10_000_000_000)), period_day: 31 };
+        assert_eq!((modem.quota, modem.intent, modem.metered), (Some(quota), Some(Intent::Handover), true));
+        assert_eq!(modem.energy.as_ref().unwrap().profile, "lte-huang2012, changed");
+        assert_eq!(config.interface("wlan7").unwrap().name, "wlan*");
+        assert!(config.allows("veth1") && config.interface("veth1").is_none() && !config.allows("tun0"));
+        assert_eq!(config.control.commanders.as_deref(), Some("joulepath"));
+        assert_eq!(read_live("intent = \"off\"").unwrap().interfaces, []);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place_and_its_mend() {
+        let with = |line: &str| format!("intent = \"frugal\"\n[[interface]]\nname = \"eth0\"\n{line}");
+        for (text, message) in [
+            ("", "the configuration needs the key `intent`; write for example intent = \"frugal\""),
+            ("intent = \"cheap\"", "1:10: `cheap` is not an intent; known words: frugal, handover"),
+            (
+                "intent = \"off\"\nallows = []",
+                "2:1: `allows` is not a key of the configuration; did you mean `allow`?",
+            ),
+            ("intent = \"off\"\nsample = \"1 h\"", "2:10: the daemon looks every 200 ms to 60 s"),
+            ("intent = \"off\"\nbattery_below = 0.2", "`0.2` has no unit; write for example \"0.2 %\""),
+            ("intent = \"off\"\nstate = \"here\"", "2:9: the path does not begin at the root"),
+            ("intent = \"off\"\nrate = \"1 Mbit/s\"\ndeadline = \"1 s\"", "exclude each other"),
+            (&with("quota = {}"), "4:9: a quota needs `soft`, `hard` or both"),
+            (&with("quota = { soft = \"2 GB\", hard = \"1 GB\" }"), "`soft` is above `hard`"),
+            (&with("quota = { hard = \"1 GB\", period_day = 32 }"), "no such day"),
+            (&with("quota = { hard = 5 }"), "`5` has no unit; write for example \"5 KiB\""),
+            (&with("rate = \"0 Mbit/s\""), "carries nothing"),
+            (&with("energy = \"wifi\""), "there is no energy profile `wifi`"),
+            (&with("fullmesh = true\nsignal = true"), "5:10: the kernel refuses"),
+            (&with("\n[[interface]]\nname = \"eth0\""), "6:8: `eth0` stands there twice"),
+        ] {
+            let errors = read_live(text).expect_err(text).to_string();
+            assert!(
+                errors.starts_with("the configuration has") && errors.contains(message),
+                "{text}: {errors}"
+            );
+        }
+    }
+}
