@@ -19,7 +19,7 @@ from pathlib import Path
 FLOORS = [
     {"model", "controllers"},
     {"link", "control", "topology", "kernel"},
-    {"packet", "fluid", "slotted", "lab", "report"},
+    {"packet", "fluid", "slotted", "lab", "report", "meter"},
     {"study"},
     {"joulepath"},
 ]

@@ -1,0 +1,3 @@
+//! Tests of the meters on made-up trees, and of the calibration on simulated radios.
+
+mod sources;
