@@ -6,13 +6,18 @@
 //! | `source` | RAPL, batteries, hardware monitors, programs that print watts |
 //! | `survey` | how often a meter changes, in which steps, how much it scatters |
 //! | `sysfs` | where their files are |
+//! | `calibrate` | from traffic and a meter to a radio's energy model, with intervals, or a refusal |
+//! | `simulate`, `trial` | radios whose truth is known, and how often a calibration gives it back |
 
+pub mod calibrate;
 mod error;
 mod meter;
 mod robust;
+pub mod simulate;
 mod source;
 mod survey;
 mod sysfs;
+pub mod trial;
 
 pub use error::{Error, Kind, Result};
 pub use meter::{About, Meter, Quality, Reading, Unit, Value};
