@@ -100,6 +100,8 @@ pub struct Simulated {
     noise_j: f64,
     record: Record,
     foreign: f64,
+    /// When the last packet passed, by interface.
+    last_packet: [Nanos; 2],
 }
 
 impl Simulated {
@@ -132,6 +134,7 @@ impl Simulated {
             noise_j: 0.0,
             record: Record::default(),
             foreign: 0.0,
+            last_packet: [Nanos::ZERO; 2],
             truth,
         }
     }
@@ -203,6 +206,7 @@ impl Simulated {
 
     fn packets(&mut self, interface: usize, direction: Traffic, bytes: u32, packets: u32) {
         self.device.on_packet(interface, self.now, bytes, direction);
+        self.last_packet[interface] = self.now;
         self.packets += f64::from(packets);
         self.bits += f64::from(bytes) * 8.0;
         self.foreign += f64::from(bytes) * self.truth.foreign;
@@ -231,16 +235,17 @@ impl Simulated {
         self.pass(until);
     }
 
-    fn probe(&mut self, gap: Nanos) {
+    fn probe(&mut self, interface: usize, gap: Nanos) {
         self.pass(self.now + gap);
         let sent = self.now;
-        let ready = self.device.wake(0, sent);
-        self.packets(0, Traffic::Up, PROBE, 1);
+        let quiet = sent.saturating_sub(self.last_packet[interface]);
+        let ready = self.device.wake(interface, sent);
+        self.packets(interface, Traffic::Up, PROBE, 1);
         let [mean, deviation] = self.truth.rtt_s;
         let rtt = (mean + deviation * self.stream.normal()).max(0.5 * mean);
         self.pass(ready + Nanos::from_secs_f64(rtt));
-        self.packets(0, Traffic::Down, PROBE, 1);
-        self.record.echoes.push((gap, self.now - sent));
+        self.packets(interface, Traffic::Down, PROBE, 1);
+        self.record.echoes.push((quiet, self.now - sent));
     }
 }
 
@@ -268,7 +273,9 @@ impl Rig for Simulated {
             }
             Action::Steady { interface, flow, lasts } => self.flows(&[(*interface, *flow)], *lasts),
             Action::Together([first, second], lasts) => self.flows(&[(0, *first), (1, *second)], *lasts),
-            Action::Probes(gaps) => gaps.iter().for_each(|gap| self.probe(*gap)),
+            Action::Probes { interface, gaps } => {
+                gaps.iter().for_each(|gap| self.probe(*interface, *gap));
+            }
             Action::Work { cores, lasts } => {
                 self.work = *cores;
                 self.pass(self.now + *lasts);

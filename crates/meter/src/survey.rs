@@ -49,14 +49,23 @@ fn powers(counts: &Readings) -> Vec<f64> {
     counts.windows(2).map(|pair| (pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0)).collect()
 }
 
-/// The smallest difference: of a counter between successive values, of a power between any two.
+/// The smallest difference: of a power between any two values; of a counter between any two increments, which are
+/// whole numbers of steps, or the increment itself if all are equal.
 fn step(unit: Unit, changes: &Readings) -> Option<f64> {
-    let mut values: Vec<f64> = changes.iter().map(|&(_, value)| value).collect();
-    if unit == Unit::Watts {
+    let smallest = |mut values: Vec<f64>, least: f64| {
         values.sort_by(f64::total_cmp);
+        let differences = values.windows(2).map(|pair| pair[1] - pair[0]);
+        differences.filter(|difference| *difference > least).min_by(f64::total_cmp)
+    };
+    let values: Vec<f64> = changes.iter().map(|&(_, value)| value).collect();
+    if unit == Unit::Watts {
+        return smallest(values, 0.0);
     }
-    let differences = values.windows(2).map(|pair| pair[1] - pair[0]);
-    differences.filter(|difference| *difference > 0.0).min_by(f64::total_cmp)
+    // The difference of two large counts is not exact.
+    let rounding = 1e-12 * values.last().map_or(0.0, |last| last.abs());
+    let increments: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let least = increments.iter().copied().min_by(f64::total_cmp)?;
+    smallest(increments, 4.0 * rounding).or(Some(least))
 }
 
 /// Scatter without what changes slowly: from differences of neighbours, whose variance is twice that of one.

@@ -26,17 +26,52 @@ pub struct Coverage {
     pub median_margin: f64,
 }
 
-/// What came of many draws.
+/// What came of many draws, as a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trial {
     /// Draws.
     pub draws: usize,
-    /// Why some of them ended without a profile.
+    /// Which of them ended without a profile, and why.
     pub refused: Vec<String>,
     /// By parameter.
     pub parameters: Vec<Coverage>,
     /// Largest error on a hold-out.
     pub worst_hold_out: f64,
+}
+
+impl Trial {
+    /// The table for the documentation.
+    pub fn markdown(&self) -> String {
+        let mut text = String::from(
+            "| parameter | draws | truth within the interval | median error | median half width |\n\
+             |---|---:|---:|---:|---:|\n",
+        );
+        for row in &self.parameters {
+            let [share, error, margin] =
+                [row.covered as f64 / row.draws as f64, row.median_error, row.median_margin]
+                    .map(|share| 100.0 * share);
+            text += &format!(
+                "| {} | {} | {share:.0} % | {error:.2} % | {margin:.2} % |\n",
+                row.parameter, row.draws
+            );
+        }
+        let refused = self.refused.len();
+        text + &format!(
+            "\n{} draws, of which {refused} were refused. Largest error on a hold-out: {:.1} %.\n",
+            self.draws,
+            100.0 * self.worst_hold_out
+        )
+    }
+}
+
+/// The table of conditions for the documentation.
+pub fn refusals_markdown(refusals: &[Refused]) -> String {
+    let mut text = String::from("| condition | answer |\n|---|---|\n");
+    for refused in refusals {
+        let answer = refused.reason.as_ref().map_or("a profile".to_owned(), Refusal::to_string);
+        text += &format!("| {} | {answer} |\n", refused.condition);
+    }
+    text
 }
 
 /// A condition under which there must be no profile, and what came of it.
@@ -74,8 +109,18 @@ fn parameters(truth: &Truth, found: &Calibration) -> Vec<(&'static str, f64, Opt
         ("idle", radio.idle.0, found.idle),
         ("packet", truth.packet_j, Some(found.packet)),
         ("processor", truth.core_w, Some(found.core)),
-        ("sharing factor", truth.sharing_factor, found.sharing),
+        ("sharing factor", sharing(truth), found.sharing),
     ]
+}
+
+/// κ as a profile means it: of what both radios burn above the idle power that is not known, at 8 Mbit/s each.
+fn sharing(truth: &Truth) -> f64 {
+    let Some(second) = &truth.second else { return truth.sharing_factor };
+    let power = |radio: &RrcModel| radio.active.0 + radio.down.0 * 8e6;
+    let alone = power(&truth.radio) + power(second);
+    let own = if truth.can_switch_off { 0.0 } else { truth.radio.idle.0 };
+    let unknown = own + second.idle.0;
+    (truth.sharing_factor * alone - unknown) / (alone - unknown)
 }
 
 /// A radio, a device and a meter at random: a shipped radio with all numbers changed by up to a third.
@@ -211,7 +256,8 @@ const CONDITIONS: &[Condition] = &[
     (
         "idle power that wanders by half the swing in 10 s",
         |truth| truth.walk_w = 0.5 * swing(truth) / 10.0f64.sqrt(),
-        |refusal| matches!(refusal, Refusal::Drift { .. }),
+        // What wanders fast looks like something that switches.
+        |refusal| matches!(refusal, Refusal::Drift { .. } | Refusal::SecondConsumer { .. }),
     ),
     (
         "a second consumer as large as the radio, on and off every few seconds",

@@ -38,6 +38,9 @@ const LARGEST_STAGE: f64 = 0.10;
 /// A step within an idle block counts from this share of the swing, and from so many standard errors.
 const STEP_SHARE: f64 = 0.10;
 const STEP_SIGNAL: f64 = 5.0;
+/// Readings on either side of a step that show that it happens at once, and the share of it that they must show.
+const NEAR: usize = 3;
+const AT_ONCE: f64 = 0.7;
 /// Share of the idle blocks with a step from which on something else switches.
 const MOST_STEPS: f64 = 0.15;
 /// Bytes of others over own ones.
@@ -115,6 +118,7 @@ pub(super) fn analyse(
     let swing = combined.estimate(&[(ACTIVE, 1.0), (DOWN, highest)]);
     judge.check(&swing)?;
     let idle = used.contains(&IDLE).then(|| combined.estimate(&[(IDLE, 1.0)]));
+    let idle_w = idle.map_or(0.0, |idle| idle.value.max(0.0));
     let has_tail = bracket.middle() >= SHORTEST_TAIL;
     let tail = has_tail.then(|| combined.estimate(&[(TAIL, 1.0), (IDLE, 1.0)]));
     if let Some(tail) = &tail {
@@ -124,6 +128,7 @@ pub(super) fn analyse(
             return Err(Refusal::Noisy { margin, what: "the power of the tail" }.into());
         }
     }
+    let host = [combined.value(&[(CORE, 1.0)]), combined.value(&[(PACKET, 1.0)])];
     one_stage(&middle, &fitted, &observed, &weights, &used, settings)?;
     let calibration = Calibration {
         idle,
@@ -140,7 +145,7 @@ pub(super) fn analyse(
         up: combined.estimate(&[(UP, 1.0)]),
         packet: combined.estimate(&[(PACKET, 1.0)]),
         core: combined.estimate(&[(CORE, 1.0)]),
-        sharing: sharing(&rows, combined.value(&[(CORE, 1.0)]), settings),
+        sharing: sharing(timeline, &rows, host, idle_w, timers(bracket.middle()), settings),
         hold_out_error: 0.0,
         survey: meter,
         blocks: rows.len(),
@@ -202,8 +207,8 @@ fn one_stage(
     used: &[usize],
     settings: &Settings,
 ) -> Result<(), Refusal> {
-    if !used.contains(&TAIL) {
-        return Ok(());
+    if !used.contains(&TAIL) || rows.iter().all(|row| row.purpose != Purpose::Early) {
+        return Ok(()); // too short to have stages
     }
     let early = |row: usize| if rows[row].purpose == Purpose::Early { design[(row, TAIL)] } else { 0.0 };
     let mut design = design.select_columns(used).insert_column(used.len(), 0.0);
@@ -344,7 +349,7 @@ impl Judge<'_> {
     fn steps(&self, swing_w: f64) -> f64 {
         let stepped = self.idle.iter().filter(|seen| {
             let values = self.timeline.powers(seen.window);
-            largest_step(&values, STEP_SHARE * swing_w)
+            steps_at_once(&values, STEP_SHARE * swing_w)
         });
         stepped.count() as f64 / self.idle.len() as f64
     }
@@ -359,36 +364,58 @@ fn spread_of_all(values: &[f64]) -> f64 {
     if deviation > 6.0 * robust { deviation } else { robust.max(0.5 * deviation) }
 }
 
-/// Whether the mean changes somewhere by at least `least`, beyond what the scatter explains.
-fn largest_step(values: &[f64], least: f64) -> bool {
+/// Whether the mean changes by at least `least`, beyond what the scatter explains, and at once: what wanders does
+/// not change at once.
+fn steps_at_once(values: &[f64], least: f64) -> bool {
     let differences: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let noise = spread(&differences) / std::f64::consts::SQRT_2;
-    let total: f64 = values.iter().sum();
-    let mut before = 0.0;
-    let n = values.len() as f64;
-    values.iter().enumerate().any(|(i, value)| {
-        before += value;
-        let left = i as f64 + 1.0;
-        let right = n - left;
-        if left < 2.0 || right < 2.0 {
-            return false;
-        }
-        let step = (before / left - (total - before) / right).abs();
-        step > least && step > STEP_SIGNAL * noise * (1.0 / left + 1.0 / right).sqrt()
-    })
+    let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
+    let squares = |part: &[f64]| {
+        let mean = mean(part);
+        part.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>()
+    };
+    let split = |at: &usize| squares(&values[..*at]) + squares(&values[*at..]);
+    let best = (NEAR + 1..values.len().saturating_sub(NEAR + 1)).min_by(|a, b| split(a).total_cmp(&split(b)));
+    let Some(at) = best else { return false };
+    let (left, right) = values.split_at(at);
+    let step = mean(left) - mean(right);
+    let error = noise * (1.0 / left.len() as f64 + 1.0 / right.len() as f64).sqrt();
+    // The reading in which it happened belongs to neither side.
+    let (before, after) = (&left[left.len() - 1 - NEAR..left.len() - 1], &right[1..=NEAR]);
+    let near = mean(before) - mean(after);
+    let near_error = noise * (2.0 / NEAR as f64).sqrt();
+    step.abs() > least.max(STEP_SIGNAL * error)
+        && near.abs() > STEP_SIGNAL * near_error
+        && near / step > AT_ONCE
 }
 
-/// κ: both together over the sum of each alone. One pair of idle neighbours each, so that rows are independent.
-fn sharing(rows: &[Row], core_w: f64, settings: &Settings) -> Option<Estimate> {
+/// κ: both together over the sum of each alone, without what the host spends on them (`host`: W of a processor, J of
+/// a packet). The model scales all of a radio's power, so the idle power comes on top where it is known. Each row has
+/// idle neighbours of its own, so that rows are independent.
+fn sharing(
+    timeline: &Timeline,
+    rows: &[Row],
+    host: [f64; 2],
+    idle_w: f64,
+    timers: Timers,
+    settings: &Settings,
+) -> Option<Estimate> {
     let of = |which: usize| -> Vec<f64> {
         let rows = rows.iter().filter(|row| row.purpose == Purpose::Share(which));
-        rows.map(|row| row.power - core_w * row.cores).collect()
+        let radios = |row: &Row| {
+            let window = [row.seen[1].window];
+            let packets: f64 =
+                (0..2).map(|radio| timeline.activity(radio, timers, &window)[0].all_packets()).sum();
+            row.power - host[0] * row.cores - host[1] * packets
+        };
+        rows.map(radios).collect()
     };
     let (first, second, both) = (of(0), of(1), of(2));
     if both.is_empty() {
         return None;
     }
-    let sums: Vec<f64> = first.iter().zip(&second).map(|(first, second)| first + second).collect();
+    let sums: Vec<f64> = first.iter().zip(&second).map(|(first, second)| first + second + idle_w).collect();
+    let both: Vec<f64> = both.iter().map(|both| both + idle_w).collect();
     let design = DMatrix::from_column_slice(sums.len(), 1, &sums);
     let fit = fit::fit(&design, &DVector::from_vec(both), &vec![1.0; sums.len()])?;
     let mut stream = Stream::new(settings.seed, Domain::Calibration, 4);

@@ -17,112 +17,121 @@ pub(super) const RESAMPLES: usize = 999;
 pub(super) const COVERAGE: f64 = 0.95;
 /// Huber's constant: 95 % efficiency on normal errors.
 const HUBER: f64 = 1.345;
+/// What a row beyond Huber's limit still adds to the slope of the estimating equations, so that they can be solved.
+const LEAST_SLOPE: f64 = 0.1;
 /// Rounds of reweighting; it has settled long before.
 const ROUNDS: usize = 30;
+/// Of the columns' correlations: below, a column is a mixture of the others but for rounding.
+const LEAST_EIGENVALUE: f64 = 1e-7;
 
 /// A fit.
 #[derive(Clone, Debug)]
 pub(super) struct Fit {
     /// The coefficients.
     pub(super) beta: DVector<f64>,
-    /// (XᵀWX)⁻¹XᵀW: coefficients from a vector of observations.
+    /// (XᵀWX)⁻¹XᵀW with Huber's weights: coefficients from a vector of observations.
     solver: DMatrix<f64>,
+    /// (XᵀW₀Ψ'X)⁻¹XᵀW₀: change of the coefficients by a small change of the observations within the limits.
+    influence: DMatrix<f64>,
     design: DMatrix<f64>,
-    /// Residuals over (1 − leverage): what the error of each row would be without that row (HC3).
-    errors: DVector<f64>,
-    /// 1 − leverage of each row.
+    residuals: DVector<f64>,
+    /// How large a residual of each row may be before it is cut.
+    limits: DVector<f64>,
+    /// 1 − leverage of each row. Residuals are divided by it (HC3): the error of each row without that row.
     freedom: DVector<f64>,
 }
 
 /// Fits. None if the rows do not determine the coefficients.
 pub(super) fn fit(design: &DMatrix<f64>, observed: &DVector<f64>, weights: &[f64]) -> Option<Fit> {
-    let mut huber = vec![1.0; weights.len()];
-    let mut fitted = weighted(design, observed, weights)?;
-    for _ in 0..ROUNDS {
-        let scaled: Vec<f64> = (0..weights.len())
-            .map(|row| fitted.residual(row) * (weights[row] / fitted.freedom[row]).sqrt())
-            .collect();
+    let prior = DVector::from_column_slice(weights);
+    let plain = solver(design, &prior, &prior)?;
+    let freedom = DVector::from_fn(design.nrows(), |i, _| {
+        (1.0 - (design.row(i) * plain.column(i))[0]).max(1e-3)
+    });
+    let mut huber = DVector::from_element(weights.len(), 1.0);
+    let mut solver_now = plain;
+    let (mut beta, mut residuals, mut limits);
+    let mut round = 0;
+    loop {
+        beta = &solver_now * observed;
+        residuals = observed - design * &beta;
+        let unit = DVector::from_fn(weights.len(), |i, _| (freedom[i] / prior[i]).sqrt());
+        let scaled: Vec<f64> = residuals.iter().zip(&unit).map(|(error, unit)| error / unit).collect();
         let limit = HUBER * spread(&scaled);
-        if limit <= 0.0 {
+        limits = if limit > 0.0 { unit * limit } else { DVector::from_element(weights.len(), f64::INFINITY) };
+        let next = DVector::from_fn(weights.len(), |i, _| (limits[i] / residuals[i].abs()).min(1.0));
+        let moved = (&next - &huber).amax();
+        round += 1;
+        if moved < 1e-6 || round > ROUNDS {
             break;
         }
-        let next: Vec<f64> = scaled.iter().map(|error| (limit / error.abs()).min(1.0)).collect();
-        let moved = next.iter().zip(&huber).any(|(a, b)| (a - b).abs() > 1e-6);
         huber = next;
-        let both: Vec<f64> = weights.iter().zip(&huber).map(|(weight, huber)| weight * huber).collect();
-        fitted = weighted(design, observed, &both)?;
-        if !moved {
-            break;
-        }
+        let both = prior.component_mul(&huber);
+        solver_now = solver(design, &both, &both)?;
     }
-    Some(fitted)
+    let slopes = DVector::from_fn(weights.len(), |i, _| {
+        prior[i] * if residuals[i].abs() < limits[i] { 1.0 } else { LEAST_SLOPE }
+    });
+    let influence = solver(design, &slopes, &prior)?;
+    Some(Fit { beta, solver: solver_now, influence, design: design.clone(), residuals, limits, freedom })
 }
 
-/// Least squares with given weights.
-fn weighted(design: &DMatrix<f64>, observed: &DVector<f64>, weights: &[f64]) -> Option<Fit> {
-    let weighted = DMatrix::from_fn(design.nrows(), design.ncols(), |i, j| design[(i, j)] * weights[i]);
-    let normal = weighted.transpose() * design;
+/// (Xᵀ A X)⁻¹ Xᵀ B for diagonal A and B.
+fn solver(design: &DMatrix<f64>, a: &DVector<f64>, b: &DVector<f64>) -> Option<DMatrix<f64>> {
+    let times = |weights: &DVector<f64>| {
+        DMatrix::from_fn(design.nrows(), design.ncols(), |i, j| design[(i, j)] * weights[i])
+    };
+    let normal = times(a).transpose() * design;
     // Columns differ by many powers of ten: what counts is how far each is from a mixture of the others.
     let scale = DVector::from_fn(normal.nrows(), |j, _| 1.0 / normal[(j, j)].sqrt());
     if scale.iter().any(|scale| !scale.is_finite()) {
         return None;
     }
-    let correlation = DMatrix::from_fn(normal.nrows(), normal.ncols(), |i, j| {
-        normal[(i, j)] * scale[i] * scale[j]
-    });
-    let least = correlation.symmetric_eigenvalues().min();
-    if least < 1e-9 {
+    let scaled = |matrix: &DMatrix<f64>| {
+        DMatrix::from_fn(matrix.nrows(), matrix.ncols(), |i, j| matrix[(i, j)] * scale[i] * scale[j])
+    };
+    let correlation = scaled(&normal);
+    if correlation.symmetric_eigenvalues().min() < LEAST_EIGENVALUE {
         return None;
     }
-    let inverse = correlation.cholesky()?.inverse();
-    let inverse = DMatrix::from_fn(inverse.nrows(), inverse.ncols(), |i, j| {
-        inverse[(i, j)] * scale[i] * scale[j]
-    });
-    let solver = inverse * weighted.transpose();
-    let beta = &solver * observed;
-    let residuals = observed - design * &beta;
-    let freedom = DVector::from_fn(design.nrows(), |i, _| {
-        let leverage: f64 = (0..design.ncols()).map(|j| design[(i, j)] * solver[(j, i)]).sum();
-        (1.0 - leverage).max(1e-3)
-    });
-    let errors = residuals.component_div(&freedom);
-    Some(Fit { beta, solver, design: design.clone(), errors, freedom })
+    Some(scaled(&correlation.cholesky()?.inverse()) * times(b).transpose())
 }
 
 impl Fit {
-    fn residual(&self, row: usize) -> f64 {
-        self.errors[row] * self.freedom[row]
+    /// What the same weights make of another design: the estimate with the old design as instruments.
+    pub(super) fn with_design(&self, design: &DMatrix<f64>, observed: &DVector<f64>) -> Option<DVector<f64>> {
+        (&self.solver * design).lu().solve(&(&self.solver * observed))
     }
 
-    /// What the same weights make of another design.
-    pub(super) fn with_design(&self, design: &DMatrix<f64>, observed: &DVector<f64>) -> Option<DVector<f64>> {
-        // solver = (XᵀWX)⁻¹XᵀW, so W is lost; but X'Sᵀ… is not: solve the normal equations of the instruments S.
-        // β' = (S X')⁻¹ S y, the instrumental-variable estimate, equal to the weighted one at X' = X.
-        (&self.solver * design).lu().solve(&(&self.solver * observed))
+    /// The part of residuals that counts, as errors of the rows.
+    fn errors(&self, residuals: &DVector<f64>) -> DVector<f64> {
+        DVector::from_fn(residuals.len(), |i, _| {
+            residuals[i].clamp(-self.limits[i], self.limits[i]) / self.freedom[i]
+        })
     }
 
     /// Deviations of combinations of the coefficients (rows of `combine`) from their estimates, as they could have
     /// been: studentised by the resample, scaled by the estimate. One vector for each combination.
     pub(super) fn deviations(&self, combine: &DMatrix<f64>, stream: &mut Stream) -> Vec<Vec<f64>> {
-        let influence = combine * &self.solver;
+        let influence = combine * &self.influence;
         let scale = |errors: &DVector<f64>, combination: usize| {
             let row = influence.row(combination);
             row.iter().zip(errors.iter()).map(|(a, e)| (a * e) * (a * e)).sum::<f64>().sqrt()
         };
-        let scales: Vec<f64> = (0..combine.nrows()).map(|k| scale(&self.errors, k)).collect();
+        let errors = self.errors(&self.residuals);
+        let scales: Vec<f64> = (0..combine.nrows()).map(|k| scale(&errors, k)).collect();
         let mut deviations = vec![Vec::with_capacity(RESAMPLES); combine.nrows()];
-        let mut errors = self.errors.clone();
+        let mut signed = errors.clone();
         for _ in 0..RESAMPLES {
             let mut signs = 0;
-            for row in 0..errors.len() {
+            for row in 0..signed.len() {
                 if row % 64 == 0 {
                     signs = stream.bits();
                 }
-                let sign = if signs >> (row % 64) & 1 == 1 { 1.0 } else { -1.0 };
-                errors[row] = sign * self.errors[row];
+                signed[row] = if signs >> (row % 64) & 1 == 1 { errors[row] } else { -errors[row] };
             }
-            let moved = &self.solver * &errors;
-            let left = (&errors - &self.design * &moved).component_div(&self.freedom);
+            let moved = &self.influence * &signed;
+            let left = self.errors(&(&signed - &self.design * &moved));
             let shifts = combine * &moved;
             for (combination, draws) in deviations.iter_mut().enumerate() {
                 let own = scale(&left, combination);
@@ -162,8 +171,8 @@ mod tests {
     fn an_interval_covers_the_truth_as_often_as_it_says_also_with_few_unequal_rows() {
         let combine = DMatrix::from_row_slice(1, 2, &[1.0, 0.5]);
         let covered = (0..400).filter(|&seed| {
-            let (design, observed) = draw(seed, 12);
-            let fit = fit(&design, &observed, &[1.0; 12]).unwrap();
+            let (design, observed) = draw(seed, 24);
+            let fit = fit(&design, &observed, &[1.0; 24]).unwrap();
             let error = fit.beta[0] + 0.5 * fit.beta[1] - 3.5;
             error.abs() < half_width(&fit, &combine, seed)
         });

@@ -65,21 +65,24 @@ pub fn calibrate(
     watch(Progress::Meter);
     let meter = watch_meter(rig, &mut timeline)?;
     watch(Progress::Tail);
-    let bracket = tail::search(rig, &mut |record| timeline.add(record))?;
-    let plan =
-        plan::plan(settings, &bracket, timeline.period, rig.interfaces(), rig.can_switch_off())?;
+    let bracket = tail::search(rig, 0, &mut |record| timeline.add(record))?;
+    let first_echoes = timeline.echoes.len();
+    let second_tail = second_tail(rig, &mut timeline)?;
+    // Round trips on the other interface say nothing of this radio.
+    timeline.echoes.truncate(first_echoes);
+    let plan = plan::plan(settings, &bracket, timeline.period, second_tail, rig.can_switch_off())?;
     let mut measured = Vec::with_capacity(plan.blocks.len());
     let mut left_s = plan.lasts().as_secs_f64();
-    let mut before = idle(rig, &plan, &mut timeline)?;
+    let mut before = idle(rig, plan.settle, plan.half, &mut timeline)?;
     for (done, block) in plan.blocks.iter().enumerate() {
         watch(Progress::Blocks { done, all: plan.blocks.len(), left_s });
         let record = rig.run(&block.action)?;
         timeline.add(&record);
         let window = Window { from: record.start + block.lead, to: record.end };
-        let after = idle(rig, &plan, &mut timeline)?;
+        let after = idle(rig, block.settle, plan.half, &mut timeline)?;
         measured.push(Measured { purpose: block.purpose, before: before[1], window, after: after[0] });
         before = after;
-        left_s -= (block.action.lasts() + plan.settle + plan.half + plan.half).as_secs_f64();
+        left_s -= plan.lasts_with_idle(block).as_secs_f64();
     }
     analyse(&timeline, &measured, &bracket, meter, settings)
 }
@@ -98,11 +101,29 @@ fn watch_meter(rig: &mut dyn Rig, timeline: &mut Timeline) -> Result<Survey, Sto
     Ok(meter)
 }
 
+/// How long the second interface's radio may stay awake, if there is one: until then no block is idle.
+fn second_tail(rig: &mut dyn Rig, timeline: &mut Timeline) -> Result<Option<Nanos>, Stop> {
+    if rig.interfaces() < 2 {
+        return Ok(None);
+    }
+    match tail::search(rig, 1, &mut |record| timeline.add(record)) {
+        Ok(bracket) => Ok(Some(bracket.asleep)),
+        // Its length is of no use here but for the waiting: the longest that was tried is long enough.
+        Err(Stop::Refused(Refusal::NoPromotion { longest, .. })) => Ok(Some(longest)),
+        Err(stop) => Err(stop),
+    }
+}
+
 /// An idle block; returns its halves.
-fn idle(rig: &mut dyn Rig, plan: &plan::Plan, timeline: &mut Timeline) -> Result<[Window; 2], Stop> {
-    let record = rig.run(&Action::Idle(plan.settle + plan.half + plan.half))?;
+fn idle(
+    rig: &mut dyn Rig,
+    settle: Nanos,
+    half: Nanos,
+    timeline: &mut Timeline,
+) -> Result<[Window; 2], Stop> {
+    let record = rig.run(&Action::Idle(settle + half + half))?;
     timeline.add(&record);
-    let begin = record.start + plan.settle;
+    let begin = record.start + settle;
     let middle = Nanos((begin.0 + record.end.0) / 2);
     Ok([Window { from: begin, to: middle }, Window { from: middle, to: record.end }])
 }

@@ -6,7 +6,7 @@ use joulepath_model::units::{BitRate, Nanos};
 
 use super::rig::{Action, Flow};
 use super::tail::Bracket;
-use super::timeline::{FULL_PACKET, SHORTEST_TAIL};
+use super::timeline::{FULL_PACKET, INACTIVITY, SHORTEST_TAIL};
 use crate::error::{Error, Kind, Result};
 
 /// Packets of this size show what a packet costs beyond its bits, bytes on the wire.
@@ -59,13 +59,15 @@ pub(super) struct Block {
     pub(super) action: Action,
     /// Not used: the begin, until radio and meter show the new state.
     pub(super) lead: Nanos,
+    /// Of the idle block afterwards, not used: the tail, and the meter's delay.
+    pub(super) settle: Nanos,
 }
 
 /// All blocks in their order, with an idle one before, between and after them.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) blocks: Vec<Block>,
-    /// Before an idle block counts: the tail, and the meter's delay.
+    /// As [`Block::settle`], for the idle block at the beginning.
     pub(super) settle: Nanos,
     /// Half of an idle block: one half belongs to the block before, the other to the one after.
     pub(super) half: Nanos,
@@ -79,10 +81,10 @@ pub(super) fn plan(
     settings: &Settings,
     bracket: &Bracket,
     period: Nanos,
-    interfaces: usize,
+    second_tail: Option<Nanos>,
     can_switch_off: bool,
 ) -> Result<Plan> {
-    let make = |repeats| with_repeats(settings, bracket, period, interfaces, can_switch_off, repeats);
+    let make = |repeats| with_repeats(settings, bracket, period, second_tail, can_switch_off, repeats);
     let Some(limit) = settings.limit else { return Ok(make(USUAL_REPEATS)) };
     let fitting = REPEATS.rev().map(make).find(|plan| plan.lasts() <= limit);
     fitting.ok_or_else(|| {
@@ -96,8 +98,13 @@ pub(super) fn plan(
 impl Plan {
     /// How long it takes.
     pub(super) fn lasts(&self) -> Nanos {
-        let idle = self.settle + self.half + self.half;
-        self.blocks.iter().fold(idle, |sum, block| sum + block.action.lasts() + idle)
+        let begin = self.settle + self.half + self.half;
+        self.blocks.iter().fold(begin, |sum, block| sum + self.lasts_with_idle(block))
+    }
+
+    /// A block and the idle one after it.
+    pub(super) fn lasts_with_idle(&self, block: &Block) -> Nanos {
+        block.action.lasts() + block.settle + self.half + self.half
     }
 }
 
@@ -105,7 +112,7 @@ fn with_repeats(
     settings: &Settings,
     bracket: &Bracket,
     period: Nanos,
-    interfaces: usize,
+    second_tail: Option<Nanos>,
     can_switch_off: bool,
     repeats: u32,
 ) -> Plan {
@@ -122,7 +129,11 @@ fn with_repeats(
     let on = |interface, flow| Action::Steady { interface, flow, lasts: steady };
     let mut blocks = Vec::new();
     let mut add = |times: u32, purpose, action: Action, lead| {
-        let block = Block { purpose, action, lead };
+        let tail = match (purpose, second_tail) {
+            (Purpose::Share(1 | 2), Some(second)) => tail.max(second),
+            _ => tail,
+        };
+        let block = Block { purpose, action, lead, settle: tail + margin };
         blocks.extend(std::iter::repeat_n(block, times as usize));
     };
     for direction in [Traffic::Down, Traffic::Up] {
@@ -135,21 +146,24 @@ fn with_repeats(
     let more = repeats + repeats / 2;
     add(more, Purpose::Fit, Action::Work { cores: 1.0, lasts: steady }, lead);
     if tail >= SHORTEST_TAIL {
-        for share in [0.5, 0.95] {
-            // The lead is a cycle, so that the state before the block does not matter.
-            let gap = Nanos::from_secs_f64(share * bracket.awake.as_secs_f64());
-            let purpose = if share > 0.5 { Purpose::Fit } else { Purpose::Early };
-            add(repeats, purpose, train(gap, half), gap + margin);
+        // The lead of a train is a cycle, so that the state before the block does not matter.
+        let mut inside = |purpose, gap: Nanos| add(repeats, purpose, train(gap, half), gap + lead);
+        let part = |share: f64| Nanos::from_secs_f64(share * bracket.awake.as_secs_f64());
+        inside(Purpose::Fit, part(0.95));
+        // Shorter ones would be a transfer.
+        let early = part(0.5).max(INACTIVITY + Nanos::from_millis(20));
+        if early < part(0.85) {
+            inside(Purpose::Early, early);
         }
     }
     for (times, share) in [(more, 1.15), (repeats, 2.0)] {
         let gap = Nanos::from_secs_f64(share * tail.as_secs_f64());
-        add(times, Purpose::Fit, train(gap, half), gap + margin);
+        add(times, Purpose::Fit, train(gap, half), gap + lead);
     }
     if can_switch_off {
         add(more, Purpose::Off, Action::Off(steady), lead);
     }
-    if interfaces > 1 {
+    if second_tail.is_some() {
         let both = [flow(Traffic::Down, 0.4, FULL_PACKET); 2];
         add(more, Purpose::Share(0), on(0, both[0]), lead);
         add(more, Purpose::Share(1), on(1, both[1]), lead);
@@ -157,15 +171,16 @@ fn with_repeats(
     }
     shuffle(&mut blocks, settings.seed);
     blocks.extend((0..HOLD_OUTS).map(|block| {
-        Block { purpose: Purpose::HoldOut, action: mixed(block, tail, &flow), lead: Nanos::ZERO }
+        let action = mixed(block, tail, &flow);
+        Block { purpose: Purpose::HoldOut, action, lead: Nanos::ZERO, settle }
     }));
-    Plan { blocks, settle, half }
+    Plan { blocks, settle: settle.max(second_tail.map_or(Nanos::ZERO, |tail| tail + margin)), half }
 }
 
 /// Probes at even quiet times: at least four, over at least two halves of an idle block.
 fn train(gap: Nanos, half: Nanos) -> Action {
     let cycles = (2.0 * half.as_secs_f64() / gap.as_secs_f64()).ceil().max(4.0) as usize;
-    Action::Probes(vec![gap; cycles + 1])
+    Action::Probes { interface: 0, gaps: vec![gap; cycles + 1] }
 }
 
 /// Bursts of many lengths and rates after many quiet times, shorter and longer than the tail.

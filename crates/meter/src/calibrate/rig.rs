@@ -54,8 +54,13 @@ pub enum Action {
     },
     /// A flow on each of two interfaces at once.
     Together([Flow; 2], Nanos),
-    /// After each of these quiet times a small packet to the far end, and its echo.
-    Probes(Vec<Nanos>),
+    /// After each of some quiet times a small packet to the far end, and its echo.
+    Probes {
+        /// Where.
+        interface: usize,
+        /// The quiet times.
+        gaps: Vec<Nanos>,
+    },
     /// Computing without traffic.
     Work {
         /// Processors that are kept busy.
@@ -76,7 +81,7 @@ impl Action {
             | Action::Together(_, lasts)
             | Action::Steady { lasts, .. }
             | Action::Work { lasts, .. } => *lasts,
-            Action::Probes(gaps) => gaps.iter().fold(Nanos::ZERO, |sum, gap| sum + *gap),
+            Action::Probes { gaps, .. } => gaps.iter().fold(Nanos::ZERO, |sum, gap| sum + *gap),
             Action::Bursts(bursts) => bursts.iter().fold(Nanos::ZERO, |sum, burst| sum + burst.1 + burst.2),
         }
     }
@@ -93,7 +98,7 @@ pub struct Record {
     pub samples: Vec<Sample>,
     /// Own traffic, in its order.
     pub passed: Vec<Passed>,
-    /// Of each probe that was answered: the quiet time before it, and the time to its echo.
+    /// Of each probe that was answered: the time since the interface's last packet, and the time to its echo.
     pub echoes: Vec<(Nanos, Nanos)>,
     /// Bytes of others on the first interface.
     pub foreign_bytes: u64,

@@ -41,20 +41,21 @@ impl Bracket {
     pub(super) fn middle(&self) -> Nanos {
         Nanos((self.awake.0 + self.asleep.0) / 2)
     }
-
-    pub(super) fn width_s(&self) -> f64 {
-        self.asleep.saturating_sub(self.awake).as_secs_f64()
-    }
 }
 
 /// Brackets the tail. Everything that the rig did is passed to `seen`.
-pub(super) fn search(rig: &mut dyn Rig, seen: &mut dyn FnMut(&Record)) -> Result<Bracket, Stop> {
+pub(super) fn search(
+    rig: &mut dyn Rig,
+    interface: usize,
+    seen: &mut dyn FnMut(&Record),
+) -> Result<Bracket, Stop> {
     let mut probe = |gap: Nanos, times: usize| -> Result<Vec<f64>, Stop> {
         // The first one wakes the radio; what it found is not known.
         let gaps = std::iter::once(Nanos::from_millis(1)).chain(std::iter::repeat_n(gap, times)).collect();
-        let record = rig.run(&Action::Probes(gaps))?;
+        let record = rig.run(&Action::Probes { interface, gaps })?;
         seen(&record);
-        let echoes = record.echoes.iter().filter(|(quiet, _)| *quiet >= gap);
+        let most = Nanos(gap.0 + gap.0 / 20) + Nanos::from_millis(2);
+        let echoes = record.echoes.iter().filter(|(quiet, _)| (gap..most).contains(quiet));
         let rtts: Vec<f64> = echoes.map(|(_, rtt)| rtt.as_secs_f64()).collect();
         // More than half must have come back for their median to mean anything.
         if rtts.len() * 2 <= times {

@@ -188,47 +188,50 @@ impl Activity {
         }
     }
 
+    /// Packets, those that the bits would fill included, 1/s.
+    pub(super) fn all_packets(&self) -> f64 {
+        self.packets + (self.down + self.up) / (8.0 * f64::from(FULL_PACKET))
+    }
+
     /// The columns, in the order of the coefficients.
     pub(super) fn columns(&self) -> [f64; 6] {
         [self.active, self.tail, self.promotions, self.down, self.up, self.packets]
     }
 }
 
-/// The energy model's own state machine, with powers by which its joules are seconds.
+/// The energy model's own state machine, twice: with powers by which its joules are the seconds of ACTIVE and TAIL,
+/// and those of PROMOTION.
 struct Follower {
     meter: DeviceMeter,
-    promotion: Nanos,
-    /// When the last promotion ended or will end.
-    ready: Nanos,
+    timers: Timers,
     sums: Activity,
     reading: EnergyReading,
 }
 
 impl Follower {
     fn new(timers: Timers) -> Self {
-        let second = Watts(1.0);
-        let model = RrcModel {
-            down: JoulesPerBit(0.0),
-            up: JoulesPerBit(0.0),
-            active: second,
-            inactivity: inactivity(timers.tail),
-            promotion: Stage { power: Watts(0.0), duration: timers.promotion },
-            tail: tail_stages(second, timers.tail),
-            idle: Watts(0.0),
+        let (none, second) = (Watts(0.0), Watts(1.0));
+        let machine = |active, promotion, tail| {
+            InterfaceModel::Rrc(RrcModel {
+                down: JoulesPerBit(0.0),
+                up: JoulesPerBit(0.0),
+                active,
+                inactivity: inactivity(timers.tail),
+                promotion: Stage { power: promotion, duration: timers.promotion },
+                tail: tail_stages(tail, timers.tail),
+                idle: none,
+            })
         };
-        let meter = DeviceMeter::new(&[InterfaceModel::Rrc(model)], &DeviceEnergy::ADDITIVE, Nanos::ZERO);
-        let (promotion, reading) = (timers.promotion, EnergyReading::default());
-        Follower { meter, promotion, ready: Nanos::ZERO, sums: Activity::default(), reading }
+        let machines = [machine(second, none, second), machine(none, second, none)];
+        let meter = DeviceMeter::new(&machines, &DeviceEnergy::ADDITIVE, Nanos::ZERO);
+        let reading = EnergyReading::default();
+        Follower { meter, timers, sums: Activity::default(), reading }
     }
 
     fn on_passed(&mut self, passed: &Passed) {
-        let ready = self.meter.wake(0, passed.at);
-        // A radio that was idle is ready a whole promotion later; one that is being promoted, earlier.
-        if ready == passed.at + self.promotion && ready > self.ready {
-            self.sums.promotions += 1.0;
-            self.ready = ready;
+        for machine in 0..2 {
+            self.meter.on_packet(machine, passed.at, passed.bytes, passed.direction);
         }
-        self.meter.on_packet(0, passed.at, passed.bytes, passed.direction);
         let bits = f64::from(passed.bytes) * 8.0;
         match passed.direction {
             Traffic::Down => self.sums.down += bits,
@@ -239,8 +242,15 @@ impl Follower {
 
     fn sums(&mut self, at: Nanos) -> Activity {
         self.meter.snapshot_into(at, &mut self.reading);
-        let split = self.reading.interfaces[0];
-        Activity { active: split.sunk_j, tail: split.tail_j, ..self.sums }
+        let (states, promoting) = (self.reading.interfaces[0], self.reading.interfaces[1]);
+        // Without a tail of its own the radio stays in ACTIVE until it sleeps.
+        let has_tail = self.timers.tail >= SHORTEST_TAIL;
+        Activity {
+            active: states.sunk_j + if has_tail { 0.0 } else { states.tail_j },
+            tail: if has_tail { states.tail_j } else { 0.0 },
+            promotions: promoting.tail_j / self.timers.promotion.as_secs_f64(),
+            ..self.sums
+        }
     }
 }
 
