@@ -7,6 +7,7 @@
 //! | `list`, `show`, `explain` | what there is, what was understood, what a controller does |
 //! | `cc` | our controllers in the running kernel |
 //! | `doctor` | what this machine can run |
+//! | `meter`, `calibrate` | what this machine measures of its own power; a radio's energy model from it |
 //! | `lab` | any program inside emulated radios |
 //! | `scenario`, `engine` | scenarios and engines as the command line names them |
 //! | `outputs`, `marks` | where results go; tables written into pages |
@@ -16,6 +17,8 @@
 mod advise;
 #[cfg(feature = "kernel")]
 mod cc;
+#[cfg(feature = "kernel")]
+mod calibrate;
 mod cli;
 mod compare;
 mod diagnose;
@@ -33,6 +36,8 @@ mod league;
 mod list;
 mod map;
 mod marks;
+#[cfg(feature = "kernel")]
+mod meter;
 mod outputs;
 mod progress;
 mod provenance;
@@ -84,6 +89,14 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Gap(options) => gap::gap(&options),
         #[cfg(not(feature = "kernel"))]
         Command::Gap(_) => Err(Failure::without_kernel_engine()),
+        #[cfg(feature = "kernel")]
+        Command::Meter(options) => meter::meter(&options),
+        #[cfg(not(feature = "kernel"))]
+        Command::Meter(_) => Err(Failure::without_kernel_engine()),
+        #[cfg(feature = "kernel")]
+        Command::Calibrate(options) => calibrate::calibrate(&options),
+        #[cfg(not(feature = "kernel"))]
+        Command::Calibrate(_) => Err(Failure::without_kernel_engine()),
         Command::Reproduce(options) => reproduce::reproduce(&options),
         Command::League(options) => league::league(&options),
         Command::Map(options) => map::map(&options),

@@ -7,12 +7,14 @@
 //! | `survey` | how often a meter changes, in which steps, how much it scatters |
 //! | `sysfs` | where their files are |
 //! | `calibrate` | from traffic and a meter to a radio's energy model, with intervals, or a refusal |
+//! | `live` | the same on a real interface, with a far end |
 //! | `simulate`, `trial` | radios whose truth is known, and how often a calibration gives it back |
 
 pub mod calibrate;
 mod error;
 mod meter;
 mod robust;
+pub mod live;
 pub mod simulate;
 mod source;
 mod survey;

@@ -262,6 +262,9 @@ impl Rig for Simulated {
         self.truth.can_switch_off
     }
 
+    /// Its readings come once for each update from the beginning.
+    fn pace(&mut self, _: Nanos) {}
+
     fn run(&mut self, action: &Action) -> Result<Record> {
         self.record = Record { start: self.now, ..Record::default() };
         match action {

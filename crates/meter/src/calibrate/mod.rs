@@ -13,6 +13,7 @@ mod analyse;
 mod fit;
 mod outcome;
 mod plan;
+mod profile;
 mod refusal;
 mod rig;
 mod tail;
@@ -26,6 +27,7 @@ use crate::survey::{Survey, survey};
 
 pub use outcome::{Calibration, Estimate};
 pub use plan::Settings;
+pub use profile::Circumstances;
 pub use refusal::{Refusal, Stop};
 pub use rig::{Action, Flow, Passed, Record, Rig, Sample};
 
@@ -97,6 +99,7 @@ fn watch_meter(rig: &mut dyn Rig, timeline: &mut Timeline) -> Result<Survey, Sto
         Some(period) => timeline.period = Nanos::from_secs_f64(period),
         None => return Err(Refusal::Slow { period_s: meter.period_s }.into()),
     }
+    rig.pace(timeline.period);
     timeline.add(&record);
     Ok(meter)
 }

@@ -18,6 +18,9 @@ pub trait Rig {
     /// Whether the first interface's radio can be switched off.
     fn can_switch_off(&self) -> bool;
 
+    /// How often the meter shall be read from now on: as often as it changes.
+    fn pace(&mut self, period: Nanos);
+
     /// Does something for its time, and says what was seen.
     ///
     /// # Errors
@@ -118,7 +121,7 @@ pub struct Sample {
 /// Packets that passed within a few milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Passed {
-    /// When the last of them did.
+    /// When, within these milliseconds.
     pub at: Nanos,
     /// Where.
     pub interface: usize,

@@ -2,7 +2,9 @@
 //!
 //! [`Scenario`] is what engines run. How it is written in TOML is the business of the submodules.
 
+mod beside;
 mod book;
+mod calibrated;
 mod declare;
 mod document;
 mod error;
@@ -21,8 +23,10 @@ mod written;
 use serde::Serialize;
 
 pub use book::{path_history, read_history, write_history};
+pub use beside::{Beside, CalibratedProfile};
+pub use calibrated::{read_profile, write_profile};
 pub use error::{Problem, ScenarioErrors, Span};
-pub use load::{Variant, load, load_with, variants};
+pub use load::{Variant, load, load_beside, load_with, variants};
 pub use schema::schema;
 pub use show::show;
 
