@@ -107,9 +107,8 @@ fn open_meter(options: &CalibrateOptions, tree: &Tree) -> Result<Box<dyn Meter>,
 fn failure(stop: Stop) -> Failure {
     match stop {
         Stop::Error(error) => error.into(),
-        Stop::Refused(refusal) => {
-            Failure::message(Exit::Partial, format!("there is no profile: {refusal}")).help(Refusal::help(&refusal))
-        }
+        Stop::Refused(refusal) => Failure::message(Exit::Partial, format!("there is no profile: {refusal}"))
+            .help(Refusal::help(&refusal)),
     }
 }
 

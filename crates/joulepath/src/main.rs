@@ -16,9 +16,9 @@
 
 mod advise;
 #[cfg(feature = "kernel")]
-mod cc;
-#[cfg(feature = "kernel")]
 mod calibrate;
+#[cfg(feature = "kernel")]
+mod cc;
 mod cli;
 mod compare;
 mod diagnose;

@@ -3,7 +3,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use joulepath_meter::{About, Error, Kind, Meter, Readings, Survey, Tree, Unit, all, by_name, command, survey};
+use joulepath_meter::{
+    About, Error, Kind, Meter, Readings, Survey, Tree, Unit, all, by_name, command, survey,
+};
 use joulepath_model::cancel::Cancel;
 use serde::Serialize;
 
@@ -22,6 +24,8 @@ pub(crate) const PROGRAM_LIMIT: Duration = Duration::from_secs(10);
 const WATCH: Duration = Duration::from_secs(1);
 /// Shortest column of names, characters.
 const NAME_WIDTH: usize = 24;
+/// Longest one: what is longer moves the rest of its line.
+const LONGEST_NAME: usize = 30;
 
 /// What became of one meter.
 #[derive(Serialize)]
@@ -41,7 +45,7 @@ enum Found {
         error: String,
         help: Option<String>,
         #[serde(skip)]
-        is_denied: bool,
+        kind: Kind,
     },
 }
 
@@ -61,8 +65,7 @@ pub(crate) fn meter(options: &MeterOptions) -> Result<Exit, Failure> {
         return watch(meters, options.json);
     }
     let lasts = Duration::from_secs_f64(options.seconds);
-    let readers: Vec<_> =
-        meters.into_iter().map(|meter| thread::spawn(move || look(meter, lasts))).collect();
+    let readers: Vec<_> = meters.into_iter().map(|meter| thread::spawn(move || look(meter, lasts))).collect();
     let found: Vec<Found> =
         readers.into_iter().map(|reader| reader.join().expect("a reader ends with what it found")).collect();
     match options.json {
@@ -104,16 +107,21 @@ fn look(meter: Result<Box<dyn Meter>, Error>, lasts: Duration) -> Found {
 }
 
 fn unusable(about: Option<About>, error: Error) -> Found {
-    let is_denied = error.kind == Kind::Permission;
-    Found::Unusable { about, error: error.message, help: error.help, is_denied }
+    Found::Unusable { about, error: error.message, help: error.help, kind: error.kind }
 }
 
 fn exit(found: &[Found]) -> Exit {
     if found.iter().any(|found| matches!(found, Found::Read { .. })) {
         return Exit::Ok;
     }
-    let denied = found.iter().any(|found| matches!(found, Found::Unusable { is_denied: true, .. }));
-    if denied { Exit::Permission } else { Exit::Unsupported }
+    let of = |wanted: Kind| {
+        found.iter().any(|found| matches!(found, Found::Unusable { kind, .. } if *kind == wanted))
+    };
+    match () {
+        () if of(Kind::Permission) => Exit::Permission,
+        () if of(Kind::Failed) => Exit::Failed,
+        () => Exit::Unsupported,
+    }
 }
 
 /// The table for people.
@@ -130,11 +138,15 @@ fn text(found: &[Found], seconds: f64) -> String {
         Found::Read { about, .. } => Some(about.name.chars().count()),
         Found::Unusable { .. } => None,
     });
-    let width = names.max().unwrap_or(0).clamp(NAME_WIDTH, 36);
-    let mut text = format!(
-        "{:width$} {:>10} {:>8} {:>9} {:>9}  quality\n",
-        "meter", "power", "period", "step", "noise"
-    );
+    // Without any that was read there is no table.
+    let width = names.max().map_or(0, |longest| longest.clamp(NAME_WIDTH, LONGEST_NAME));
+    let mut text = match width {
+        0 => String::new(),
+        _ => format!(
+            "{:width$} {:>10} {:>8} {:>9} {:>9}  quality\n",
+            "meter", "power", "period", "step", "noise"
+        ),
+    };
     for found in found {
         match found {
             Found::Read { about, survey } => text += &row(about, survey, width),
@@ -148,6 +160,9 @@ fn text(found: &[Found], seconds: f64) -> String {
                 }
             }
         }
+    }
+    if width == 0 {
+        return text;
     }
     let note = format!("Seen in {seconds} s; a load that changes counts as noise. – is: not seen.");
     format!("{text}\n{}\n", terminal::wrapped(&note, ""))
@@ -232,7 +247,10 @@ fn text_line(begin: Instant, powers: &[(String, Option<f64>)]) -> String {
         format!("  {name} {}", power.map_or("–".to_owned(), |power| prefixed(power, "W")))
     };
     let powers: String = powers.iter().map(said).collect();
-    format!("{}\n", terminal::wrapped(&format!("{:8.1} s{powers}", begin.elapsed().as_secs_f64()), "            "))
+    format!(
+        "{}\n",
+        terminal::wrapped(&format!("{:8.1} s{powers}", begin.elapsed().as_secs_f64()), "            ")
+    )
 }
 
 fn json_line(begin: Instant, powers: &[(String, Option<f64>)]) -> Result<String, Failure> {
@@ -270,7 +288,7 @@ mod tests {
             about: None,
             error: "battery: BAT0 is being charged".into(),
             help: Some("pull the plug".into()),
-            is_denied: false,
+            kind: Kind::Refused,
         };
         let text = text(&[Found::Read { about, survey }, refused], 3.0);
         let expected = "\

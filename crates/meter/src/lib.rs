@@ -12,9 +12,9 @@
 
 pub mod calibrate;
 mod error;
+pub mod live;
 mod meter;
 mod robust;
-pub mod live;
 pub mod simulate;
 mod source;
 mod survey;

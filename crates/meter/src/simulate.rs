@@ -191,8 +191,7 @@ impl Simulated {
         self.walk_w += truth.walk_w * period.sqrt() * self.stream.normal();
         let drift_w = truth.drift_w_per_s * at.as_secs_f64() + self.walk_w;
         let device_j = truth.meter.sees * radio_j + self.consumer_j + truth.core_w * self.cpu_s;
-        self.noise_j +=
-            (truth.base_w + drift_w + truth.meter.noise_w * self.stream.normal()) * period;
+        self.noise_j += (truth.base_w + drift_w + truth.meter.noise_w * self.stream.normal()) * period;
         let total_j = device_j + self.noise_j;
         let value = match truth.meter.unit {
             Unit::Joules => total_j,

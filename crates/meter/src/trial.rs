@@ -190,14 +190,15 @@ pub fn trial(seed: u64, draws: usize) -> Result<Trial> {
     let (mut refused, mut worst_hold_out) = (Vec::new(), 0.0f64);
     for seed in (seed..).take(draws) {
         let truth = draw(seed);
-        let calibration = match calibrate(&mut Simulated::new(truth.clone(), seed), &settings(seed), &mut |_| {}) {
-            Ok(calibration) => calibration,
-            Err(Stop::Error(error)) => return Err(error),
-            Err(Stop::Refused(refusal)) => {
-                refused.push(format!("draw {seed}: {refusal}"));
-                continue;
-            }
-        };
+        let calibration =
+            match calibrate(&mut Simulated::new(truth.clone(), seed), &settings(seed), &mut |_| {}) {
+                Ok(calibration) => calibration,
+                Err(Stop::Error(error)) => return Err(error),
+                Err(Stop::Refused(refusal)) => {
+                    refused.push(format!("draw {seed}: {refusal}"));
+                    continue;
+                }
+            };
         worst_hold_out = worst_hold_out.max(calibration.hold_out_error);
         for (at, (name, value, estimate)) in parameters(&truth, &calibration).into_iter().enumerate() {
             if found.len() <= at {

@@ -97,8 +97,10 @@ pub(super) fn analyse(
     let idle = rows.iter().flat_map(|row| [row.seen[0], row.seen[2]]).collect();
     let judge = Judge { timeline, meter, idle };
 
-    let fitted: Vec<&Row> =
-        rows.iter().filter(|row| matches!(row.purpose, Purpose::Fit | Purpose::Early | Purpose::Off)).collect();
+    let fitted: Vec<&Row> = rows
+        .iter()
+        .filter(|row| matches!(row.purpose, Purpose::Fit | Purpose::Early | Purpose::Off))
+        .collect();
     let timers = |tail: Nanos| Timers { tail, promotion: Nanos::from_secs_f64(promotion_s) };
     let design = |tail: Nanos| self::design(timeline, &fitted, timers(tail));
     let middle = design(bracket.middle());
@@ -160,17 +162,14 @@ pub(super) fn analyse(
 
 impl Row {
     fn new(timeline: &Timeline, block: &Measured) -> Option<Row> {
-        let seen =
-            [timeline.seen(block.before)?, timeline.seen(block.window)?, timeline.seen(block.after)?];
+        let seen = [timeline.seen(block.before)?, timeline.seen(block.window)?, timeline.seen(block.after)?];
         let [before, during, after] = &seen;
         let share = between(before, during, after);
-        let rest = |value: fn(&Seen) -> f64| {
-            value(during) - share[0] * value(before) - share[1] * value(after)
-        };
+        let rest =
+            |value: fn(&Seen) -> f64| value(during) - share[0] * value(before) - share[1] * value(after);
         // White noise in each window: its variance is inverse to the window's length.
         let variance = |seen: &Seen, share: f64| share * share / seen.window.seconds();
-        let weight =
-            1.0 / (variance(during, 1.0) + variance(before, share[0]) + variance(after, share[1]));
+        let weight = 1.0 / (variance(during, 1.0) + variance(before, share[0]) + variance(after, share[1]));
         let (power, cores) = (rest(|seen| seen.power), rest(|seen| seen.cores));
         Some(Row { purpose: block.purpose, power, cores, share, seen, weight })
     }

@@ -45,9 +45,8 @@ pub(super) struct Fit {
 pub(super) fn fit(design: &DMatrix<f64>, observed: &DVector<f64>, weights: &[f64]) -> Option<Fit> {
     let prior = DVector::from_column_slice(weights);
     let plain = solver(design, &prior, &prior)?;
-    let freedom = DVector::from_fn(design.nrows(), |i, _| {
-        (1.0 - (design.row(i) * plain.column(i))[0]).max(1e-3)
-    });
+    let freedom =
+        DVector::from_fn(design.nrows(), |i, _| (1.0 - (design.row(i) * plain.column(i))[0]).max(1e-3));
     let mut huber = DVector::from_element(weights.len(), 1.0);
     let mut solver_now = plain;
     let (mut beta, mut residuals, mut limits);

@@ -118,12 +118,7 @@ fn second_tail(rig: &mut dyn Rig, timeline: &mut Timeline) -> Result<Option<Nano
 }
 
 /// An idle block; returns its halves.
-fn idle(
-    rig: &mut dyn Rig,
-    settle: Nanos,
-    half: Nanos,
-    timeline: &mut Timeline,
-) -> Result<[Window; 2], Stop> {
+fn idle(rig: &mut dyn Rig, settle: Nanos, half: Nanos, timeline: &mut Timeline) -> Result<[Window; 2], Stop> {
     let record = rig.run(&Action::Idle(settle + half + half))?;
     timeline.add(&record);
     let begin = record.start + settle;

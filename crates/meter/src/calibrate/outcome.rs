@@ -77,7 +77,11 @@ impl Calibration {
         let power = |estimate: &Estimate| Watts(estimate.value.max(0.0));
         let slope = |estimate: &Estimate| JoulesPerBit(estimate.value.max(0.0));
         let tail = Nanos::from_secs_f64(self.tail_s.value);
-        debug_assert_eq!(self.tail.is_none(), tail < SHORTEST_TAIL, "a tail has a power if it is long enough");
+        debug_assert_eq!(
+            self.tail.is_none(),
+            tail < SHORTEST_TAIL,
+            "a tail has a power if it is long enough"
+        );
         InterfaceModel::Rrc(RrcModel {
             down: slope(&self.down),
             up: slope(&self.up),

@@ -136,11 +136,9 @@ impl fmt::Display for Refusal {
                 write!(f, "the tail has stages: its power falls by {step_w:.3} W before the radio sleeps")
             }
             Refusal::Undetermined => write!(f, "what was seen does not determine the model"),
-            Refusal::HoldOut { error } => write!(
-                f,
-                "a mixed load that was not used for the fit is missed by {}",
-                percent(*error)
-            ),
+            Refusal::HoldOut { error } => {
+                write!(f, "a mixed load that was not used for the fit is missed by {}", percent(*error))
+            }
         }
     }
 }
@@ -149,7 +147,9 @@ impl Refusal {
     /// What to do about it.
     pub fn help(&self) -> &'static str {
         match self {
-            Refusal::Slow { .. } => "use a meter that changes at least once in 10 s; `joulepath meter` lists them",
+            Refusal::Slow { .. } => {
+                "use a meter that changes at least once in 10 s; `joulepath meter` lists them"
+            }
             Refusal::Coarse { .. } => "use a finer meter, or higher rates (--down, --up)",
             Refusal::Blind { .. } => "use a meter of the whole device or of the radio's rail",
             Refusal::Noisy { .. } => "let it run longer (--minutes), and stop other programs",
@@ -158,13 +158,17 @@ impl Refusal {
             }
             Refusal::SecondConsumer { .. } => "stop other programs, the screen and timers, then try again",
             Refusal::ForeignTraffic { .. } => "stop what uses the interface, then try again",
-            Refusal::NoEchoes { .. } => "is `joulepath calibrate --serve` running at the far end, and reachable?",
+            Refusal::NoEchoes { .. } => {
+                "is `joulepath calibrate --serve` running at the far end, and reachable?"
+            }
             Refusal::NoPromotion { .. } => {
                 "a radio that wakes at once has no profile of this kind; stop power saving or other traffic"
             }
             Refusal::Tail { .. } => "tails of one stage can be calibrated; write the stages by hand",
             Refusal::Undetermined => "are the rates of --down and --up reached? lower them",
-            Refusal::HoldOut { .. } => "the radio does not follow the model, or conditions changed; try again",
+            Refusal::HoldOut { .. } => {
+                "the radio does not follow the model, or conditions changed; try again"
+            }
         }
     }
 }

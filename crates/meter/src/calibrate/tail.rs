@@ -82,7 +82,8 @@ pub(super) fn search(
         return Err(Refusal::NoPromotion { longest: awake, scatter_s: scatter }.into());
     };
     let threshold = rtt_s + 0.5 * promotion_s;
-    while asleep.saturating_sub(awake) > NARROW.max(Nanos::from_secs_f64(NARROW_SHARE * awake.as_secs_f64())) {
+    while asleep.saturating_sub(awake) > NARROW.max(Nanos::from_secs_f64(NARROW_SHARE * awake.as_secs_f64()))
+    {
         let gap = Nanos((awake.0 + asleep.0) / 2);
         match median(&probe(gap, 3)?) > threshold {
             true => asleep = gap,
@@ -105,7 +106,8 @@ pub(super) fn promotion(echoes: &[(Nanos, Nanos)], bracket: &Bracket) -> Option<
     let quick = some(&|gap| gap >= least && gap <= bracket.awake);
     let slow = some(&|gap| gap >= bracket.asleep);
     let (n, m) = (quick.len() as f64, slow.len() as f64);
-    let mut shifts: Vec<f64> = slow.iter().flat_map(|slow| quick.iter().map(move |quick| slow - quick)).collect();
+    let mut shifts: Vec<f64> =
+        slow.iter().flat_map(|slow| quick.iter().map(move |quick| slow - quick)).collect();
     shifts.sort_by(f64::total_cmp);
     let rank = n * m / 2.0 - NORMAL_95 * (n * m * (n + m + 1.0) / 12.0).sqrt();
     if rank < 1.0 {

@@ -126,9 +126,8 @@ impl Timeline {
     /// Power by power from one reading to the next within a window.
     pub(super) fn powers(&self, window: Window) -> Vec<f64> {
         let samples = self.samples(window);
-        let counted = |pair: &[Sample]| {
-            (pair[1].value - pair[0].value) / (pair[1].at - pair[0].at).as_secs_f64()
-        };
+        let counted =
+            |pair: &[Sample]| (pair[1].value - pair[0].value) / (pair[1].at - pair[0].at).as_secs_f64();
         match self.unit {
             Unit::Watts => samples.iter().map(|sample| sample.value).collect(),
             Unit::Joules => samples.windows(2).map(counted).collect(),

@@ -40,10 +40,10 @@ mod tests {
         let begin = Instant::now();
         // 8 Mbit/s in packets of 1000 B: one each millisecond.
         let mut pace = Pace::new(8_000_000, 1000, begin);
-        let due: Vec<u64> = [2.5, 4.5, 5.2].map(|ms| pace.due(begin + Duration::from_micros((ms * 1e3) as u64))).into();
+        let due = [2500, 4500, 5200].map(|us| pace.due(begin + Duration::from_micros(us)));
         assert_eq!(due, [2, 2, 1]);
         // After a second's delay 50 ms are made up for, and one packet.
-        assert_eq!(pace.due(begin + Duration::from_millis(1005)), 51);
-        assert_eq!(pace.due(begin + Duration::from_millis(1006)), 1);
+        assert_eq!(pace.due(begin + Duration::from_micros(1_005_500)), 51);
+        assert_eq!(pace.due(begin + Duration::from_micros(1_006_500)), 1);
     }
 }

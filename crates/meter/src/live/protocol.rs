@@ -146,7 +146,13 @@ mod tests {
         }
         let whole = Datagram::Send(good).bytes(&TOKEN, 0);
         (0..whole.len()).for_each(|length| assert_eq!(Datagram::parse(&whole[..length]), None));
-        for line in ["", "SSH-2.0-OpenSSH", "joulepath 1 00", "joulepath 1 zz0161626364656667", "joulepath 1 é0161626364656f"] {
+        for line in [
+            "",
+            "SSH-2.0-OpenSSH",
+            "joulepath 1 00",
+            "joulepath 1 zz0161626364656667",
+            "joulepath 1 é0161626364656f",
+        ] {
             assert!(token(line).is_err(), "{line}");
         }
     }

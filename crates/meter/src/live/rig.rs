@@ -106,7 +106,8 @@ impl LiveRig {
         let all: Mutex<Vec<Passed>> = Mutex::default();
         let run = |interface: usize, link: &mut dyn Link, flow: Flow| {
             let mut own: Vec<Passed> = Vec::new();
-            let ended = link.flow(&flow, lasts, stop, &mut |passage| add(&mut own, interface, begin, passage));
+            let ended =
+                link.flow(&flow, lasts, stop, &mut |passage| add(&mut own, interface, begin, passage));
             all.lock().expect("nothing panics while it looks at packets").extend(own);
             ended
         };

@@ -88,9 +88,8 @@ impl FarEnd {
                         let number = request.fetch_add(1, Ordering::Relaxed) + 1;
                         let socket = &self.datagrams;
                         let is_last = move || request.load(Ordering::Relaxed) == number;
-                        scope.spawn(move || {
-                            send(socket, from, &token, wish, &|| is_last() && !stop.is_set())
-                        });
+                        scope
+                            .spawn(move || send(socket, from, &token, wish, &|| is_last() && !stop.is_set()));
                     }
                 }
             }

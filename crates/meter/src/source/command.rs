@@ -148,7 +148,8 @@ impl Meter for Program {
             Some(watts) => Ok(Reading { at, value: Value::Power(Watts(watts)) }),
             None => {
                 let shown: String = String::from_utf8_lossy(&line).trim().chars().take(60).collect();
-                Err(self.with_last_words(format!("the meter's program printed `{shown}`, which is no number")))
+                Err(self
+                    .with_last_words(format!("the meter's program printed `{shown}`, which is no number")))
             }
         });
         // What is not a number once may be half of one later: such a program is not trusted again.

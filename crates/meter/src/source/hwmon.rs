@@ -74,8 +74,7 @@ fn of_chip(tree: &Tree, chip: &str) -> Vec<Result<Box<dyn Meter>>> {
 /// (`powerz`), or the only ones.
 fn bus(tree: &Tree, folder: &str, names: &[String]) -> Option<(String, PathBuf)> {
     let channel = |prefix: &str, label: &str| {
-        let inputs: Vec<String> =
-            names.iter().filter_map(|name| numbered(name, prefix, "_input")).collect();
+        let inputs: Vec<String> = names.iter().filter_map(|name| numbered(name, prefix, "_input")).collect();
         let labelled = inputs
             .iter()
             .find(|channel| tree.word(&format!("{folder}/{channel}_label")).as_deref() == Some(label));
@@ -105,8 +104,9 @@ impl Meter for Hwmon {
                 let start = *first.get_or_insert(now);
                 if now < *last && *last > start {
                     let message = format!("{}: the counter fell from {last} to {now} µJ", self.about.name);
-                    return Err(Error::new(Kind::Failed, message)
-                        .help("it was reset while it was read; try again"));
+                    return Err(
+                        Error::new(Kind::Failed, message).help("it was reset while it was read; try again")
+                    );
                 }
                 *last = now;
                 Value::Energy(Joules((now - start) as f64 * 1e-6))

@@ -110,9 +110,7 @@ fn resolved(raw: RawCalibrated, out: &mut Problems) -> Option<CalibratedProfile>
         resolve::sharing_factor(factor, out)?;
     }
     let model = resolve::model(&raw.energy, out)?;
-    let pair = |(key, ends): (String, Vec<String>)| {
-        Some((key, <[String; 2]>::try_from(ends).ok()?))
-    };
+    let pair = |(key, ends): (String, Vec<String>)| Some((key, <[String; 2]>::try_from(ends).ok()?));
     Some(CalibratedProfile {
         model,
         sharing_factor: raw.sharing_factor.map(|at| at.value),

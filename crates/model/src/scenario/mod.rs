@@ -22,8 +22,8 @@ mod written;
 
 use serde::Serialize;
 
-pub use book::{path_history, read_history, write_history};
 pub use beside::{Beside, CalibratedProfile};
+pub use book::{path_history, read_history, write_history};
 pub use calibrated::{read_profile, write_profile};
 pub use error::{Problem, ScenarioErrors, Span};
 pub use load::{Variant, load, load_beside, load_with, variants};
