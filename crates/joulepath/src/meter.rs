@@ -128,9 +128,9 @@ fn exit(found: &[Found]) -> Exit {
 fn text(found: &[Found], seconds: f64) -> String {
     if found.is_empty() {
         return terminal::wrapped(
-            "This machine has no meter of its power: no hardware monitor of power or energy, no battery, no RAPL. \
-             A USB-C meter with the driver `powerz`, or any program that prints watts (--command), will do; \
-             `joulepath doctor` says more.",
+            "This machine has no meter of its power: no hardware monitor of power or energy, no battery, no \
+             RAPL. A USB-C meter with the driver `powerz`, or any program that prints watts (--command), \
+             will do; `joulepath doctor` says more.",
             "",
         ) + "\n";
     }

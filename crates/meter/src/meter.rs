@@ -41,7 +41,8 @@ pub struct About {
 pub enum Quality {
     /// A shunt or an instrument in the supply of the device: absolute values.
     Instrument,
-    /// A fuel gauge: its errors repeat, so that differences on one device mean something, absolute values less.
+    /// A fuel gauge: its errors repeat, so that differences on one device mean something, absolute values
+    /// less.
     Gauge,
     /// A processor's own account, partly estimated: the host's share, no radio.
     HostShare,

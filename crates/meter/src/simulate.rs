@@ -1,5 +1,6 @@
-//! A radio whose truth is known: the energy model of `joulepath_model`, seen through a meter with its own period,
-//! steps and noise, beside a device that drifts and other things that draw power. Calibrations are tried on it.
+//! A radio whose truth is known: the energy model of `joulepath_model`, seen through a meter with its own
+//! period, steps and noise, beside a device that drifts and other things that draw power. Calibrations are
+//! tried on it.
 
 use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
 use joulepath_model::energy::{DeviceEnergy, InterfaceModel, RrcModel, Traffic};

@@ -49,8 +49,8 @@ fn powers(counts: &Readings) -> Vec<f64> {
     counts.windows(2).map(|pair| (pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0)).collect()
 }
 
-/// The smallest difference: of a power between any two values; of a counter between any two increments, which are
-/// whole numbers of steps, or the increment itself if all are equal.
+/// The smallest difference: of a power between any two values; of a counter between any two increments, which
+/// are whole numbers of steps, or the increment itself if all are equal.
 fn step(unit: Unit, changes: &Readings) -> Option<f64> {
     let smallest = |mut values: Vec<f64>, least: f64| {
         values.sort_by(f64::total_cmp);

@@ -1,5 +1,5 @@
-//! How good calibrations are: on radios whose truth is known, drawn at random, and on conditions under which there
-//! must be no profile.
+//! How good calibrations are: on radios whose truth is known, drawn at random, and on conditions under which
+//! there must be no profile.
 
 use joulepath_model::energy::{InterfaceModel, RrcModel, profile};
 use joulepath_model::random::{Domain, Stream};
@@ -113,7 +113,8 @@ fn parameters(truth: &Truth, found: &Calibration) -> Vec<(&'static str, f64, Opt
     ]
 }
 
-/// κ as a profile means it: of what both radios burn above the idle power that is not known, at 8 Mbit/s each.
+/// κ as a profile means it: of what both radios burn above the idle power that is not known, at 8 Mbit/s
+/// each.
 fn sharing(truth: &Truth) -> f64 {
     let Some(second) = &truth.second else { return truth.sharing_factor };
     let power = |radio: &RrcModel| radio.active.0 + radio.down.0 * 8e6;
@@ -150,7 +151,8 @@ pub fn draw(seed: u64) -> Truth {
         second: (stream.uniform() < 0.5).then_some(other),
         radio,
     };
-    // Half of the meters are coarse, a third count energy; half of the devices have something else that switches.
+    // Half of the meters are coarse, a third count energy; half of the devices have something else that
+    // switches.
     truth.meter.step = if stream.uniform() < 0.5 { 0.01 * swing } else { 0.0 };
     if stream.uniform() < 0.33 {
         truth.meter.unit = Unit::Joules;

@@ -245,7 +245,8 @@ fn without_folder(name: &str) -> Error {
     }
 }
 
-/// What is wrong with a trace or a profile, as a problem of the scenario: a message, a semicolon, and what to do.
+/// What is wrong with a trace or a profile, as a problem of the scenario: a message, a semicolon, and what to
+/// do.
 fn in_scenario(error: &Error) -> String {
     match error {
         Error::File { source, .. } => format!("{source}; its path is relative to the scenario"),

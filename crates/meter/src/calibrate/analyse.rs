@@ -38,7 +38,8 @@ const LARGEST_STAGE: f64 = 0.10;
 /// A step within an idle block counts from this share of the swing, and from so many standard errors.
 const STEP_SHARE: f64 = 0.10;
 const STEP_SIGNAL: f64 = 5.0;
-/// Readings on either side of a step that show that it happens at once, and the share of it that they must show.
+/// Readings on either side of a step that show that it happens at once, and the share of it that they must
+/// show.
 const NEAR: usize = 3;
 const AT_ONCE: f64 = 0.7;
 /// Share of the idle blocks with a step from which on something else switches.
@@ -332,7 +333,8 @@ impl Judge<'_> {
         1.0 / updates.max(1.0).sqrt()
     }
 
-    /// How far idle blocks are from the line between their neighbours, as a standard deviation of one of them.
+    /// How far idle blocks are from the line between their neighbours, as a standard deviation of one of
+    /// them.
     fn wandering(&self) -> f64 {
         // One half of each idle block: the halves of one are too close in time to show a drift.
         let idle: Vec<&Seen> = self.idle.iter().step_by(2).collect();
@@ -354,7 +356,8 @@ impl Judge<'_> {
     }
 }
 
-/// The standard deviation, or the robust one where wild values are rare: what switches seldom moves few blocks far.
+/// The standard deviation, or the robust one where wild values are rare: what switches seldom moves few
+/// blocks far.
 fn spread_of_all(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let variance = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>();
@@ -363,8 +366,8 @@ fn spread_of_all(values: &[f64]) -> f64 {
     if deviation > 6.0 * robust { deviation } else { robust.max(0.5 * deviation) }
 }
 
-/// Whether the mean changes by at least `least`, beyond what the scatter explains, and at once: what wanders does
-/// not change at once.
+/// Whether the mean changes by at least `least`, beyond what the scatter explains, and at once: what wanders
+/// does not change at once.
 fn steps_at_once(values: &[f64], least: f64) -> bool {
     let differences: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let noise = spread(&differences) / std::f64::consts::SQRT_2;
@@ -388,9 +391,9 @@ fn steps_at_once(values: &[f64], least: f64) -> bool {
         && near / step > AT_ONCE
 }
 
-/// κ: both together over the sum of each alone, without what the host spends on them (`host`: W of a processor, J of
-/// a packet). The model scales all of a radio's power, so the idle power comes on top where it is known. Each row has
-/// idle neighbours of its own, so that rows are independent.
+/// κ: both together over the sum of each alone, without what the host spends on them (`host`: W of a
+/// processor, J of a packet). The model scales all of a radio's power, so the idle power comes on top where
+/// it is known. Each row has idle neighbours of its own, so that rows are independent.
 fn sharing(
     timeline: &Timeline,
     rows: &[Row],

@@ -1,10 +1,11 @@
 //! A robust linear fit with bootstrap intervals.
 //!
-//! y = X β + e, rows weighted by how long they were measured. Rows far off are weighted down (Huber, Annals of
-//! Mathematical Statistics 35, 1964, with his constant 1.345). Intervals are symmetric bootstrap-t intervals by the
-//! wild bootstrap (Wu, Annals of Statistics 14, 1986; signs after Davidson and Flachaire, Journal of Econometrics
-//! 146, 2008): rows keep their design, errors may differ from row to row, and the quantiles are those of the
-//! studentised statistic, so that few rows give wide intervals and not confident ones.
+//! y = X β + e, rows weighted by how long they were measured. Rows far off are weighted down (Huber, Annals
+//! of Mathematical Statistics 35, 1964, with his constant 1.345). Intervals are symmetric bootstrap-t
+//! intervals by the wild bootstrap (Wu, Annals of Statistics 14, 1986; signs after Davidson and Flachaire,
+//! Journal of Econometrics 146, 2008): rows keep their design, errors may differ from row to row, and the
+//! quantiles are those of the studentised statistic, so that few rows give wide intervals and not confident
+//! ones.
 
 use joulepath_model::random::Stream;
 use nalgebra::{DMatrix, DVector};
@@ -17,7 +18,8 @@ pub(super) const RESAMPLES: usize = 999;
 pub(super) const COVERAGE: f64 = 0.95;
 /// Huber's constant: 95 % efficiency on normal errors.
 const HUBER: f64 = 1.345;
-/// What a row beyond Huber's limit still adds to the slope of the estimating equations, so that they can be solved.
+/// What a row beyond Huber's limit still adds to the slope of the estimating equations, so that they can be
+/// solved.
 const LEAST_SLOPE: f64 = 0.1;
 /// Rounds of reweighting; it has settled long before.
 const ROUNDS: usize = 30;
@@ -109,8 +111,8 @@ impl Fit {
         })
     }
 
-    /// Deviations of combinations of the coefficients (rows of `combine`) from their estimates, as they could have
-    /// been: studentised by the resample, scaled by the estimate. One vector for each combination.
+    /// Deviations of combinations of the coefficients (rows of `combine`) from their estimates, as they could
+    /// have been: studentised by the resample, scaled by the estimate. One vector for each combination.
     pub(super) fn deviations(&self, combine: &DMatrix<f64>, stream: &mut Stream) -> Vec<Vec<f64>> {
         let influence = combine * &self.influence;
         let scale = |errors: &DVector<f64>, combination: usize| {

@@ -2,10 +2,10 @@
 //!
 //! 1. The meter is watched at rest: its period, step and noise.
 //! 2. Round trips after quiet times bracket the tail, and tell the promotion (`tail`).
-//! 3. Blocks of traffic stand between idle ones, in random order: rates in both directions with large and small
-//!    packets, computing without traffic, trains of probes with quiet times shorter and longer than the tail, the
-//!    radio off, both radios (`plan`). The line between the idle blocks before and after is taken off, which takes
-//!    off a drift, too.
+//! 3. Blocks of traffic stand between idle ones, in random order: rates in both directions with large and
+//!    small packets, computing without traffic, trains of probes with quiet times shorter and longer than the
+//!    tail, the radio off, both radios (`plan`). The line between the idle blocks before and after is taken
+//!    off, which takes off a drift, too.
 //! 4. One robust regression of these differences on what the radio did (`timeline`, `fit`).
 //! 5. Bursts that were not used for it test the model. What cannot be told is refused (`refusal`).
 

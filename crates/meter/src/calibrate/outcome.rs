@@ -35,8 +35,8 @@ impl Estimate {
     }
 }
 
-/// What a calibration found. Powers of the radio in W above that of the device with the radio off, or idle where it
-/// could not be switched off.
+/// What a calibration found. Powers of the radio in W above that of the device with the radio off, or idle
+/// where it could not be switched off.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibration {
     /// Mean power when idle, W; none if the radio could not be switched off.
@@ -72,7 +72,8 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// The energy model that it stands for. What could not be told from 0 may have come out below: it is 0 there.
+    /// The energy model that it stands for. What could not be told from 0 may have come out below: it is 0
+    /// there.
     pub fn model(&self) -> InterfaceModel {
         let power = |estimate: &Estimate| Watts(estimate.value.max(0.0));
         let slope = |estimate: &Estimate| JoulesPerBit(estimate.value.max(0.0));

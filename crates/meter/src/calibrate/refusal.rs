@@ -18,9 +18,9 @@ pub enum Stop {
 /// What could not be told. Powers in W, times in s, shares of 1.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Refusal {
-    /// The meter shows one value for ever, or changes too rarely.
+    /// The meter changes too rarely, or never.
     Slow {
-        /// Time between two changes, if it changed at all.
+        /// Time between two changes, if it changed often enough to tell.
         period_s: Option<f64>,
     },
     /// The step of the meter is too large beside what is to be seen.
@@ -95,7 +95,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |share: f64| format!("{:.0} %", 100.0 * share);
         match self {
-            Refusal::Slow { period_s: None } => write!(f, "the meter shows one value all the time"),
+            Refusal::Slow { period_s: None } => write!(f, "the meter changed less than four times in 20 s"),
             Refusal::Slow { period_s: Some(period) } => {
                 write!(f, "the meter changes once in {period:.1} s, which is too rarely")
             }
@@ -118,8 +118,8 @@ impl fmt::Display for Refusal {
             ),
             Refusal::SecondConsumer { share, swing_w } => write!(
                 f,
-                "something else switches on and off: {} of the idle blocks have steps beside the {swing_w:.3} W \
-                 that the radio adds",
+                "something else switches on and off: {} of the idle blocks have steps beside the \
+                 {swing_w:.3} W that the radio adds",
                 percent(*share)
             ),
             Refusal::ForeignTraffic { share } => {

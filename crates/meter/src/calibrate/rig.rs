@@ -1,5 +1,5 @@
-//! What a calibration needs of the world: something that makes traffic and reads a meter meanwhile. The real one
-//! uses sockets and the clock; the simulated one the energy model, so that the truth is known.
+//! What a calibration needs of the world: something that makes traffic and reads a meter meanwhile. The real
+//! one uses sockets and the clock; the simulated one the energy model, so that the truth is known.
 
 use joulepath_model::energy::Traffic;
 use joulepath_model::units::{BitRate, Nanos};
@@ -95,7 +95,7 @@ impl Action {
 pub struct Record {
     /// When it began.
     pub start: Nanos,
-    /// When it ended.
+    /// When it ended; with the radio off, before it was switched on.
     pub end: Nanos,
     /// Readings of the meter, in their order.
     pub samples: Vec<Sample>,

@@ -1,8 +1,9 @@
-//! How long the radio stays awake after the last packet, and how long it takes to wake: from round trips alone.
+//! How long the radio stays awake after the last packet, and how long it takes to wake: from round trips
+//! alone.
 //!
-//! A probe that finds the radio asleep comes back later, by the time of the promotion. So the longest quiet time
-//! after which a probe comes back as soon as ever is the length of the tail. It is bracketed by doubling and then by
-//! halving; the meter, which may be slow, is not needed for it.
+//! A probe that finds the radio asleep comes back later, by the time of the promotion. So the longest quiet
+//! time after which a probe comes back as soon as ever is the length of the tail. It is bracketed by doubling
+//! and then by halving; the meter, which may be slow, is not needed for it.
 
 use joulepath_model::units::Nanos;
 
@@ -93,8 +94,8 @@ pub(super) fn search(
     Ok(Bracket { awake, asleep, promotion_s, rtt_s })
 }
 
-/// How much longer a probe takes that finds the radio asleep: the Hodges–Lehmann shift (Annals of Mathematical
-/// Statistics 34, 1963) and its distribution-free 95 % interval, s. Both groups scatter alike.
+/// How much longer a probe takes that finds the radio asleep: the Hodges–Lehmann shift (Annals of
+/// Mathematical Statistics 34, 1963) and its distribution-free 95 % interval, s. Both groups scatter alike.
 pub(super) fn promotion(echoes: &[(Nanos, Nanos)], bracket: &Bracket) -> Option<(f64, [f64; 2])> {
     let some = |keep: &dyn Fn(Nanos) -> bool| -> Vec<f64> {
         let all: Vec<f64> =

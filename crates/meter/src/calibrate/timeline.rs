@@ -1,8 +1,8 @@
 //! Everything that was seen, in one row: the power in a window, and what the radio was doing in it.
 //!
 //! What the radio was doing follows from the packets by the state machine of the energy model itself
-//! (`joulepath_model::energy::meter`), given the length of its tail: so a profile means in a simulation what it
-//! meant when it was fitted.
+//! (`joulepath_model::energy::meter`), given the length of its tail: so a profile means in a simulation what
+//! it meant when it was fitted.
 
 use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
 use joulepath_model::energy::{DeviceEnergy, InterfaceModel, RrcModel, Stage, Traffic};
@@ -198,8 +198,8 @@ impl Activity {
     }
 }
 
-/// The energy model's own state machine, twice: with powers by which its joules are the seconds of ACTIVE and TAIL,
-/// and those of PROMOTION.
+/// The energy model's own state machine, twice: with powers by which its joules are the seconds of ACTIVE and
+/// TAIL, and those of PROMOTION.
 struct Follower {
     meter: DeviceMeter,
     timers: Timers,

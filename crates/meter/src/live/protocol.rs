@@ -1,8 +1,8 @@
 //! What the two ends of a calibration say to each other.
 //!
-//! A client opens a TCP connection and is given a token; that shows that it can be reached at its address. Then it
-//! sends UDP datagrams that begin with the token. The far end answers only to the address that the token was given
-//! to, so that nobody can make it send to others.
+//! A client opens a TCP connection and is given a token; that shows that it can be reached at its address.
+//! Then it sends UDP datagrams that begin with the token. The far end answers only to the address that the
+//! token was given to, so that nobody can make it send to others.
 
 use crate::error::{Error, Kind, Result};
 

@@ -46,8 +46,8 @@ pub struct LiveRig {
 }
 
 impl LiveRig {
-    /// With a meter, links on one or two interfaces, and perhaps a way to switch the first one's radio. `sysfs` and
-    /// `proc` are the roots of these trees.
+    /// With a meter, links on one or two interfaces, and perhaps a way to switch the first one's radio.
+    /// `sysfs` and `proc` are the roots of these trees.
     pub fn new(
         meter: Box<dyn Meter>,
         links: Vec<(String, Box<dyn Link>)>,
@@ -141,21 +141,26 @@ impl LiveRig {
         Ok(())
     }
 
-    fn switched_off(&mut self, lasts: Duration) -> Result<()> {
+    /// Returns when the radio was switched on again: that takes its time and its power.
+    fn switched_off(&self, lasts: Duration) -> Result<Nanos> {
         let Some(switch) = self.switch.clone() else {
             return Err(Error::new(Kind::Usage, "there is no way to switch the radio off"));
         };
         shell(&switch.off)?;
         let waited = self.wait(lasts);
+        let end = self.now();
         // Whatever happened meanwhile, it is on afterwards.
-        shell(&switch.on).and(waited)
+        shell(&switch.on).and(waited).map(|()| end)
     }
 
     fn act(&mut self, action: &Action, record: &mut Record) -> Result<()> {
         let time = |lasts: &Nanos| Duration::from_nanos(lasts.0);
         match action {
             Action::Idle(lasts) => self.wait(time(lasts)),
-            Action::Off(lasts) => self.switched_off(time(lasts)),
+            Action::Off(lasts) => {
+                record.end = self.switched_off(time(lasts))?;
+                Ok(())
+            }
             Action::Steady { interface, flow, lasts } => {
                 record.passed = self.flows(&[(*interface, *flow)], time(lasts))?;
                 Ok(())
@@ -241,7 +246,9 @@ impl Rig for LiveRig {
         let mut record = Record { start: self.now(), ..Record::default() };
         let before = self.carried();
         self.act(action, &mut record)?;
-        record.end = self.now();
+        if record.end == Nanos::ZERO {
+            record.end = self.now();
+        }
         for passed in &record.passed {
             self.last_packet[passed.interface] = passed.at;
         }

@@ -70,8 +70,8 @@ fn of_chip(tree: &Tree, chip: &str) -> Vec<Result<Box<dyn Meter>>> {
     found
 }
 
-/// Voltage and current of the bus, where a chip measures both and no power: the channels labelled VBUS and IBUS
-/// (`powerz`), or the only ones.
+/// Voltage and current of the bus, where a chip measures both and no power: the channels labelled VBUS and
+/// IBUS (`powerz`), or the only ones.
 fn bus(tree: &Tree, folder: &str, names: &[String]) -> Option<(String, PathBuf)> {
     let channel = |prefix: &str, label: &str| {
         let inputs: Vec<String> = names.iter().filter_map(|name| numbered(name, prefix, "_input")).collect();

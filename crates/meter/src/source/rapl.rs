@@ -1,9 +1,9 @@
 //! RAPL through powercap: what processors say that they and their memory burn (Linux,
 //! Documentation/power/powercap/powercap.rst).
 //!
-//! Zones overlap. A zone contains its own subzones (`intel-rapl:0` holds `intel-rapl:0:0`), `psys` contains the
-//! packages, and `intel-rapl-mmio` shows a package a second time. So a sum is taken over the packages of one
-//! control type and over nothing else.
+//! Zones overlap. A zone contains its own subzones (`intel-rapl:0` holds `intel-rapl:0:0`), `psys` contains
+//! the packages, and `intel-rapl-mmio` shows a package a second time. So a sum is taken over the packages of
+//! one control type and over nothing else.
 
 use std::path::PathBuf;
 use std::time::Instant;

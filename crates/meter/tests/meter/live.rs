@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use joulepath_meter::calibrate::{Action, Flow, Rig};
-use joulepath_meter::live::{FarEnd, Link, LiveRig, Passage, UdpLink};
+use joulepath_meter::live::{FarEnd, Link, LiveRig, Passage, Switch, UdpLink};
 use joulepath_meter::{Kind, Tree, command};
 use joulepath_model::cancel::Cancel;
 use joulepath_model::energy::Traffic;
@@ -123,6 +123,23 @@ fn a_rig_reads_the_meter_and_the_processors_while_traffic_flows() {
     let record = rig.run(&Action::Work { cores: 1.0, lasts }).unwrap();
     let cpu = record.samples.last().unwrap().cpu_s - record.samples[0].cpu_s;
     assert!(cpu > 0.2, "{cpu} s of a second's work");
+}
+
+#[test]
+fn the_time_that_switching_on_takes_is_not_a_part_of_the_time_off() {
+    let far = Far::start();
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("log").display().to_string();
+    let switch = Switch { off: format!("echo off >> '{log}'"), on: format!("echo on >> '{log}'; sleep 0.5") };
+    let meter = command(STEADY, Duration::from_secs(5)).unwrap();
+    let links: Vec<(String, Box<dyn Link>)> = vec![("lo".into(), Box::new(far.link()))];
+    let (tree, proc) = (Tree::new("/sys"), Path::new("/proc"));
+    let mut rig = LiveRig::new(meter, links, Some(switch), tree, proc, Cancel::new());
+    let off = rig.run(&Action::Off(Nanos::from_millis(300))).unwrap();
+    let next = rig.run(&Action::Idle(Nanos::from_millis(1))).unwrap();
+    assert!(off.end >= off.start + Nanos::from_millis(300));
+    assert!(next.start >= off.end + Nanos::from_millis(500), "{:?} {:?}", off.end, next.start);
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), "off\non\n");
 }
 
 #[test]

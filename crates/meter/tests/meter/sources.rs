@@ -236,7 +236,8 @@ fn a_program_that_prints_nonsense_or_nothing_is_an_error() {
 
 #[test]
 fn a_survey_tells_period_step_and_noise() {
-    // Changes every 100 ms, read every 10 ms: 2.0, 2.5, 2.0, 2.5 … W. Half a second's offset at the beginning.
+    // Changes every 100 ms, read every 10 ms: 2.0, 2.5, 2.0, 2.5 … W. Half a second's offset at the
+    // beginning.
     let power = |i: u32| if (i / 10).is_multiple_of(2) { 2.0 } else { 2.5 };
     let readings: Vec<(f64, f64)> = (0..200).map(|i| (f64::from(i) * 0.01, power(i))).collect();
     let told = survey(Unit::Watts, &readings);

@@ -139,7 +139,8 @@ pub fn write_profile(profile: &CalibratedProfile, file: &str) -> String {
     if let Some(factor) = profile.sharing_factor {
         let _ = write!(
             text,
-            "# With a second interface; name this file as `preset` of [device].\nsharing_factor = {factor:?}\n"
+            "# With a second interface; name this file as `preset` of [device].\n\
+             sharing_factor = {factor:?}\n"
         );
     }
     let _ = write!(text, "energy = {{ {} }}\n\n[interval]\n", show::numbers(&profile.model));
