@@ -27,6 +27,9 @@ const NAME_WIDTH: usize = 24;
 /// Longest one: what is longer moves the rest of its line.
 const LONGEST_NAME: usize = 30;
 
+/// A meter, or why there is none.
+type Opened = Result<Box<dyn Meter>, Error>;
+
 /// What became of one meter.
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -75,7 +78,7 @@ pub(crate) fn meter(options: &MeterOptions) -> Result<Exit, Failure> {
     Ok(exit(&found))
 }
 
-fn open(options: &MeterOptions) -> Result<Vec<Result<Box<dyn Meter>, Error>>, Failure> {
+fn open(options: &MeterOptions) -> Result<Vec<Opened>, Failure> {
     let tree = Tree::new(&options.sysfs);
     Ok(match (&options.command, &options.name) {
         (Some(program), _) => vec![Ok(command(program, PROGRAM_LIMIT)?)],
@@ -85,7 +88,7 @@ fn open(options: &MeterOptions) -> Result<Vec<Result<Box<dyn Meter>, Error>>, Fa
 }
 
 /// Reads a meter for a while.
-fn look(meter: Result<Box<dyn Meter>, Error>, lasts: Duration) -> Found {
+fn look(meter: Opened, lasts: Duration) -> Found {
     let mut meter = match meter {
         Ok(meter) => meter,
         Err(error) => return unusable(None, error),
@@ -201,7 +204,7 @@ fn prefixed(value: f64, unit: &str) -> String {
 }
 
 /// Prints what all meters say each second.
-fn watch(meters: Vec<Result<Box<dyn Meter>, Error>>, json: bool) -> Result<Exit, Failure> {
+fn watch(meters: Vec<Opened>, json: bool) -> Result<Exit, Failure> {
     let stop = interrupt::token();
     let mut usable = Vec::new();
     for meter in meters {
