@@ -19,7 +19,7 @@ from pathlib import Path
 FLOORS = [
     {"model", "controllers"},
     {"link", "control", "topology", "kernel"},
-    {"packet", "fluid", "slotted", "lab", "live", "report"},
+    {"packet", "fluid", "slotted", "lab", "live", "report", "meter"},
     {"study"},
     {"joulepath"},
 ]

@@ -1,6 +1,7 @@
 //! Commands and options.
 
 mod advise;
+mod calibrate;
 pub(crate) mod cc;
 mod compare;
 mod gap;
@@ -8,6 +9,7 @@ pub(crate) mod lab;
 mod league;
 pub(crate) mod live;
 mod map;
+mod meter;
 mod reproduce;
 mod shared;
 
@@ -17,6 +19,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use advise::AdviseOptions;
+pub(crate) use calibrate::CalibrateOptions;
 use cc::CcCommand;
 pub(crate) use compare::CompareOptions;
 pub(crate) use gap::GapOptions;
@@ -24,6 +27,7 @@ use lab::LabOptions;
 pub(crate) use league::LeagueOptions;
 use live::{LiveOptions, StatusOptions};
 pub(crate) use map::{MapMetric, MapOptions};
+pub(crate) use meter::MeterOptions;
 pub(crate) use reproduce::ReproduceOptions;
 use shared::key_value;
 pub(crate) use shared::{Changes, Engine};
@@ -83,6 +87,12 @@ pub(crate) enum Command {
     /// Say what of Joulepath this machine can run, why not, and what mends it.
     #[command(after_help = DOCTOR_HELP)]
     Doctor(DoctorOptions),
+    /// List the meters of power that this machine has, and read them: power, period, step, noise.
+    #[command(after_help = meter::HELP)]
+    Meter(MeterOptions),
+    /// Measure the energy model of a radio with a meter: a profile with intervals, or the reason why not.
+    #[command(after_help = calibrate::HELP)]
+    Calibrate(Box<CalibrateOptions>),
     /// Load our congestion controllers into the running kernel, for any program to choose.
     #[command(subcommand, after_help = cc::HELP)]
     Cc(CcCommand),

@@ -80,7 +80,8 @@ fn text(report: &Report, width: usize, color: bool) -> String {
             text += &page.mends(fact, &mut said);
         }
     }
-    format!("{text}\n{}\n{}\n", page.wrapped(of_cc(report)), page.verdict(report))
+    let lines = [page.wrapped(OF_METERS), page.wrapped(of_cc(report)), page.verdict(report)];
+    format!("{text}\n{}\n", lines.join("\n"))
 }
 
 /// Where the report is shown.
@@ -166,6 +167,9 @@ impl Page {
     }
 }
 
+/// Where a person goes from the list of energy meters.
+const OF_METERS: &str = "`joulepath meter` reads the energy meters: their steps and their noise.";
+
 fn of_cc(report: &Report) -> &'static str {
     match report.cc {
         Verdict::Ready => "Controllers can be loaded to stay (cc load).",
@@ -235,6 +239,8 @@ Energy meters (for lab)
                                sleep)
     → pull the plug
 
+`joulepath meter` reads the energy meters: their
+  steps and their noise.
 Controllers can be loaded to stay (cc load).
 The kernel engine may not run here: namespaces,
   TUN.

@@ -148,6 +148,22 @@ impl From<joulepath_kernel::Error> for Failure {
 }
 
 #[cfg(feature = "kernel")]
+impl From<joulepath_meter::Error> for Failure {
+    fn from(error: joulepath_meter::Error) -> Self {
+        use joulepath_meter::Kind;
+        let exit = match error.kind {
+            Kind::Failed => Exit::Failed,
+            Kind::Usage => Exit::Usage,
+            Kind::Unsupported => Exit::Unsupported,
+            Kind::Permission => Exit::Permission,
+            Kind::Refused => Exit::Partial,
+        };
+        let help = error.help.clone();
+        Failure { help, ..Failure::new(exit, error) }
+    }
+}
+
+#[cfg(feature = "kernel")]
 impl From<joulepath_lab::Error> for Failure {
     fn from(error: joulepath_lab::Error) -> Self {
         if let joulepath_lab::Error::Cancelled = error {

@@ -7,6 +7,7 @@
 //! | `list`, `show`, `explain` | what there is, what was understood, what a controller does |
 //! | `cc` | our controllers in the running kernel |
 //! | `doctor` | what this machine can run |
+//! | `meter`, `calibrate` | what this machine measures of its own power; a radio's energy model from it |
 //! | `lab` | any program inside emulated radios |
 //! | `live` | the daemon for real interfaces, and what it tells |
 //! | `scenario`, `engine` | scenarios and engines as the command line names them |
@@ -15,6 +16,8 @@
 //! | `failure`, `diagnose`, `terminal` | what all of them say, and how |
 
 mod advise;
+#[cfg(feature = "kernel")]
+mod calibrate;
 #[cfg(feature = "kernel")]
 mod cc;
 mod cli;
@@ -36,6 +39,8 @@ mod list;
 mod live;
 mod map;
 mod marks;
+#[cfg(feature = "kernel")]
+mod meter;
 mod outputs;
 mod progress;
 mod provenance;
@@ -95,6 +100,14 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Gap(options) => gap::gap(&options),
         #[cfg(not(feature = "kernel"))]
         Command::Gap(_) => Err(Failure::without_kernel_engine()),
+        #[cfg(feature = "kernel")]
+        Command::Meter(options) => meter::meter(&options),
+        #[cfg(not(feature = "kernel"))]
+        Command::Meter(_) => Err(Failure::without_kernel_engine()),
+        #[cfg(feature = "kernel")]
+        Command::Calibrate(options) => calibrate::calibrate(&options),
+        #[cfg(not(feature = "kernel"))]
+        Command::Calibrate(_) => Err(Failure::without_kernel_engine()),
         Command::Reproduce(options) => reproduce::reproduce(&options),
         Command::League(options) => league::league(&options),
         Command::Map(options) => map::map(&options),

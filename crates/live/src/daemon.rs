@@ -14,7 +14,7 @@ use joulepath_kernel::namespace::Cookie;
 use joulepath_kernel::reactor::{Event, Interest, Reactor, Source, monotonic_ns};
 use joulepath_kernel::state::{Lock, State};
 use joulepath_model::live::{Intent, LiveConfig};
-use joulepath_model::scenario::read_live;
+use joulepath_model::scenario::{CalibratedProfile, read_live_beside, read_profile};
 use joulepath_model::units::Nanos;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
@@ -62,7 +62,24 @@ enum Key {
 pub fn load(path: &Path) -> Result<LiveConfig> {
     let name = path.display().to_string();
     let text = fs::read_to_string(path).map_err(|source| Error::File { path: name.clone(), source })?;
-    read_live(&text).map_err(|errors| Error::Config(Box::new(errors.in_file(&name))))
+    let folder = path.parent().unwrap_or(Path::new("."));
+    read_live_beside(&text, &|file| profile(&folder.join(file)))
+        .map_err(|errors| Error::Config(Box::new(errors.in_file(&name))))
+}
+
+/// A calibrated profile beside the configuration; an error is a message, a semicolon, and what to do.
+fn profile(path: &Path) -> std::result::Result<CalibratedProfile, String> {
+    let name = path.display();
+    let text = fs::read_to_string(path).map_err(|error| {
+        format!("cannot read `{name}`: {error}; it has to lie beside the configuration, readable by the daemon")
+    })?;
+    read_profile(&text).map_err(|errors| {
+        let errors = errors.in_file(&name.to_string());
+        let first = &errors.problems()[0];
+        let (line, column) = errors.place(first);
+        let help = first.help.as_deref().unwrap_or("mend that file, or calibrate again");
+        format!("{name}:{line}:{column}: {}; {help}", first.message)
+    })
 }
 
 /// The lock of this network namespace, and what changes its table.

@@ -45,6 +45,8 @@ pub enum Domain {
     LinkAggregate = 14,
     /// Draws of scenarios by the league.
     League = 20,
+    /// Order of a calibration's blocks, its bootstrap, and the radios that it is tried on.
+    Calibration = 30,
 }
 
 /// One reproducible sequence of random numbers.

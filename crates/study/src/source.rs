@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 use joulepath_link::trace;
 use joulepath_model::names::suggest;
 use joulepath_model::network::{DeliveryTrace, RateSpec};
-use joulepath_model::scenario::{self, Scenario, Variant};
+use joulepath_model::scenario::{self, Beside, CalibratedProfile, Scenario, Variant};
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Kind, Result};
@@ -19,6 +19,8 @@ use crate::shipped;
 const MAX_SCENARIO_BYTES: u64 = 16 << 20;
 /// Longest trace that is read, bytes: two days at 100 Mbit/s.
 const MAX_TRACE_BYTES: u64 = 1 << 30;
+/// Longest calibrated profile that is read, bytes. More is not a profile.
+const MAX_PROFILE_BYTES: u64 = 1 << 20;
 
 /// Keys and values that replace what the scenario says.
 pub type Overrides = Vec<(String, String)>;
@@ -126,7 +128,14 @@ impl Source {
                 in_scenario(&error)
             })
         };
-        scenario::load_with(&self.text, overrides, &trace).map_err(|errors| {
+        let profile = |name: &str| {
+            self.profile(name).map_err(|error| {
+                denied.set(denied.get() || error.kind() == Kind::Permission);
+                in_scenario(&error)
+            })
+        };
+        let beside = Beside { traces: &trace, profiles: &profile };
+        scenario::load_beside(&self.text, overrides, &beside).map_err(|errors| {
             let in_overrides = errors.problems().iter().all(|p| p.span.start >= self.text.len());
             let kind = match () {
                 () if denied.get() => Kind::Permission,
@@ -168,7 +177,8 @@ impl Source {
     }
 
     /// SHA-256 of the text, as `sha256sum` prints it, if the scenario names no traces; with traces, of the
-    /// text followed by each trace's name, length and SHA-256, in the order of the names.
+    /// text followed by each trace's name, length and SHA-256, in the order of the names; with calibrated
+    /// profiles, of that followed by all that was understood, as `joulepath show` prints it.
     pub fn sha256(&self, scenario: &Scenario) -> String {
         let named: BTreeSet<&str> = scenario.links.iter().filter_map(|link| trace_of(&link.rate)).collect();
         let mut hash = Sha256::new_with_prefix(&self.text);
@@ -177,6 +187,10 @@ impl Source {
                 hash.update(format!("\n{name}\n{length}\n"));
                 hash.update(digest);
             }
+        }
+        let calibrated = |path: &scenario::PathSpec| path.energy.profile.starts_with("file:");
+        if self.text.contains("\"file:") || scenario.paths.iter().any(calibrated) {
+            hash.update(scenario::show(scenario));
         }
         hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -190,12 +204,7 @@ impl Source {
             TracesIn::Given(given, text) if given == name => text.as_bytes().to_vec(),
             TracesIn::Library | TracesIn::Given(..) | TracesIn::Nowhere => {
                 let text = shipped::trace(&self.name, name).map(|text| text.as_bytes().to_vec());
-                text.filter(|_| self.is_shipped()).ok_or_else(|| Error::Refused {
-                    doing: format!("cannot read `{name}`"),
-                    why: "a scenario that is no file has no folder to find it in".to_owned(),
-                    help: "save the scenario as a file first".to_owned(),
-                    kind: Kind::Failed,
-                })?
+                text.filter(|_| self.is_shipped()).ok_or_else(|| without_folder(name))?
             }
         };
         let trace = trace::parse(&bytes, name).map_err(Error::usage)?;
@@ -204,12 +213,40 @@ impl Source {
         Ok(trace)
     }
 
+    /// The calibrated profile in a file beside the scenario.
+    fn profile(&self, name: &str) -> Result<CalibratedProfile> {
+        let TracesIn::Folder(folder) = &self.traces_in else { return Err(without_folder(name)) };
+        let bytes = files::read_beside(folder, name, MAX_PROFILE_BYTES)?;
+        let text = String::from_utf8_lossy(&bytes);
+        scenario::read_profile(&text).map_err(|errors| {
+            let errors = errors.in_file(name);
+            let first = &errors.problems()[0];
+            let (line, column) = errors.place(first);
+            Error::Refused {
+                doing: format!("cannot read `{name}`"),
+                why: format!("{name}:{line}:{column}: {}", first.message),
+                help: first.help.clone().unwrap_or_else(|| "mend that file, or calibrate again".to_owned()),
+                kind: Kind::Failed,
+            }
+        })
+    }
+
     fn traces(&self) -> MutexGuard<'_, Traces> {
         self.traces.lock().expect("nothing panics while it looks at traces")
     }
 }
 
-/// What is wrong with a trace, as a problem of the scenario: a message, a semicolon, and what to do.
+fn without_folder(name: &str) -> Error {
+    Error::Refused {
+        doing: format!("cannot read `{name}`"),
+        why: "a scenario that is no file has no folder to find it in".to_owned(),
+        help: "save the scenario as a file first".to_owned(),
+        kind: Kind::Failed,
+    }
+}
+
+/// What is wrong with a trace or a profile, as a problem of the scenario: a message, a semicolon, and what to
+/// do.
 fn in_scenario(error: &Error) -> String {
     match error {
         Error::File { source, .. } => format!("{source}; its path is relative to the scenario"),

@@ -13,6 +13,7 @@ mod league;
 mod list;
 mod live;
 mod map;
+mod meters;
 mod reproduce;
 #[path = "../common/run.rs"]
 mod run;

@@ -3,6 +3,7 @@
 use super::declare::{named, table};
 use super::document::Document;
 use super::error::{Problems, ScenarioErrors};
+use super::beside::{Beside, CalibratedProfile};
 use super::forms::Energy;
 use super::raw::RawDevice;
 use super::read::{At, Read};
@@ -109,10 +110,24 @@ table! {
 /// # Errors
 /// Everything that is wrong with it, each with its place and its mend.
 pub fn read_live(text: &str) -> Result<LiveConfig, ScenarioErrors> {
+    read_live_beside(text, &|name| Err(format!("there is no folder to find `{name}` in; write its numbers")))
+}
+
+/// As [`read_live`], also with calibrated profiles, `energy = "file:my-wifi.toml"`. An error of `profiles` is a
+/// message, a semicolon, and what to do.
+///
+/// # Errors
+/// Everything that is wrong with it, each with its place and its mend.
+pub fn read_live_beside(
+    text: &str,
+    profiles: &dyn Fn(&str) -> Result<CalibratedProfile, String>,
+) -> Result<LiveConfig, ScenarioErrors> {
+    let traces = |name: &str| Err(format!("a daemon has no use for the trace `{name}`; leave it out"));
+    let beside = Beside { traces: &traces, profiles };
     let mut problems = Problems::default();
     let document = Document::new(text, &[]);
     let raw = document.parse(&mut problems).and_then(|root| RawLive::read(&root, &mut problems));
-    let config = raw.and_then(|raw| config(raw, &mut problems));
+    let config = raw.and_then(|raw| config(raw, beside, &mut problems));
     problems.finish(document.text, config).map_err(|errors| errors.of("the configuration"))
 }
 
@@ -121,8 +136,8 @@ pub fn live_schema() -> serde_json::Value {
     schemars::schema_for!(RawLive).to_value()
 }
 
-fn config(raw: RawLive, out: &mut Problems) -> Option<LiveConfig> {
-    let device = device_energy(&raw.device, out);
+fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveConfig> {
+    let device = device_energy(&raw.device, beside, out);
     if let (Some(_), Some(rate)) = (&raw.deadline, &raw.rate) {
         let help = "keep one: `deadline` for transfers, `rate` for what is made or played as it goes";
         out.note_with_help(&rate.span, "`rate` and `deadline` exclude each other", help);
@@ -164,7 +179,7 @@ fn config(raw: RawLive, out: &mut Problems) -> Option<LiveConfig> {
             out.note_with_help(&name.span, format!("`{}` stands there twice", name.value), help);
         }
     }
-    let interfaces: Vec<_> = raw.interface.into_iter().map(|raw| interface(raw, out)).collect();
+    let interfaces: Vec<_> = raw.interface.into_iter().map(|raw| interface(raw, beside, out)).collect();
     Some(LiveConfig {
         intent: raw.intent,
         battery_below: raw.battery_below,
@@ -185,14 +200,14 @@ fn config(raw: RawLive, out: &mut Problems) -> Option<LiveConfig> {
     })
 }
 
-fn interface(raw: RawLiveInterface, out: &mut Problems) -> Option<InterfaceConfig> {
+fn interface(raw: RawLiveInterface, beside: Beside<'_>, out: &mut Problems) -> Option<InterfaceConfig> {
     if raw.fullmesh && raw.signal.value {
         let help = "keep `signal` on a server, `fullmesh` on a client";
         out.note_with_help(&raw.signal.span, "the kernel refuses `signal` together with `fullmesh`", help);
     }
     let energy = match &raw.energy {
         None => None,
-        Some(written) => Some(interface_energy(written, out)?),
+        Some(written) => Some(interface_energy(written, beside, out)?),
     };
     let quota = match &raw.quota {
         None => None,

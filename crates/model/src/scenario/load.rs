@@ -1,6 +1,7 @@
 //! Loading: text to tree, tree to tables, tables to scenario.
 
 use super::Scenario;
+use super::beside::Beside;
 use super::document::Document;
 use super::error::{Problems, ScenarioErrors};
 use super::raw::RawScenario;
@@ -39,10 +40,23 @@ pub fn load_with(
     overrides: &[(String, String)],
     traces: &dyn Fn(&str) -> Result<DeliveryTrace, String>,
 ) -> Result<Scenario, ScenarioErrors> {
+    let profiles = |name: &str| Err(format!("there is no folder to find `{name}` in; write its numbers"));
+    load_beside(text, overrides, &Beside { traces, profiles: &profiles })
+}
+
+/// As [`load_with`], also with calibrated profiles.
+///
+/// # Errors
+/// Everything that is wrong with the scenario as it is after the overrides.
+pub fn load_beside(
+    text: &str,
+    overrides: &[(String, String)],
+    beside: &Beside<'_>,
+) -> Result<Scenario, ScenarioErrors> {
     let mut problems = Problems::default();
     let document = Document::new(text, overrides);
     let scenario =
-        read(&document, &mut problems).and_then(|raw| resolve::scenario(raw, traces, &mut problems));
+        read(&document, &mut problems).and_then(|raw| resolve::scenario(raw, *beside, &mut problems));
     problems.finish(document.text, scenario)
 }
 

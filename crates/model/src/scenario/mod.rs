@@ -2,7 +2,9 @@
 //!
 //! [`Scenario`] is what engines run. How it is written in TOML is the business of the submodules.
 
+mod beside;
 mod book;
+mod calibrated;
 mod declare;
 mod document;
 mod error;
@@ -21,10 +23,12 @@ mod written;
 
 use serde::Serialize;
 
+pub use beside::{Beside, CalibratedProfile};
 pub use book::{path_history, read_history, write_history};
+pub use calibrated::{read_profile, write_profile};
 pub use error::{Problem, ScenarioErrors, Span};
-pub use live::{live_schema, read_live};
-pub use load::{Variant, load, load_with, variants};
+pub use live::{live_schema, read_live, read_live_beside};
+pub use load::{Variant, load, load_beside, load_with, variants};
 pub use schema::schema;
 pub use show::show;
 

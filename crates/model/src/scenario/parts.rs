@@ -283,6 +283,8 @@ table! {
     struct RawEnergy in "an energy model" {
         /// The profile that the other keys change.
         profile: Option<At<String>>,
+        /// Where the numbers come from, for people; without a profile.
+        origin: Option<At<String>>,
         /// Which model; absent: the profile's, or linear.
         model: Option<At<EnergyKind>>,
         /// Energy of received traffic.

@@ -357,9 +357,17 @@ fn relay(relay: RelaySpec, channels: &[ChannelSpec]) -> String {
 /// All numbers of a model, and the profile that they come from, if any.
 fn energy(energy: &InterfaceEnergy) -> String {
     let base = energy.profile.strip_suffix(CHANGED).unwrap_or(&energy.profile);
-    let profile =
-        crate::energy::profile(base).map_or(String::new(), |_| format!("profile = {}, ", quoted(base)));
-    let (kind, numbers) = match &energy.model {
+    let origin = match crate::energy::profile(base) {
+        Some(_) => format!("profile = {}, ", quoted(base)),
+        None if energy.profile == "inline" => String::new(),
+        None => format!("origin = {}, ", quoted(&energy.profile)),
+    };
+    format!("{{ {origin}{} }}", numbers(&energy.model))
+}
+
+/// All numbers of a model.
+pub(super) fn numbers(model: &InterfaceModel) -> String {
+    let (kind, numbers) = match model {
         InterfaceModel::Linear { down, up, sunk, sunk_while } => {
             let sunk_while = quoted(sunk_while.word());
             let numbers = format!(
@@ -376,7 +384,7 @@ fn energy(energy: &InterfaceEnergy) -> String {
             (EnergyKind::Slotted, format!("per_mbps = {transfer}, idle = {idle}, slot = {slot}"))
         }
     };
-    format!("{{ {profile}model = {}, {numbers} }}", quoted(kind.word()))
+    format!("model = {}, {numbers}", quoted(kind.word()))
 }
 
 fn rrc(model: &RrcModel) -> String {

@@ -1,5 +1,6 @@
 //! Energy models of interfaces and of the device.
 
+use super::super::beside::{Beside, CalibratedProfile, PREFIX};
 use super::super::error::{Problems, Span, suggest};
 use super::super::forms::Energy;
 use super::super::parts::{EnergyKind, Medium, RawEnergy, RawStage};
@@ -15,14 +16,48 @@ use crate::units::{JoulesPerBit, Nanos};
 pub(in crate::scenario) const CHANGED: &str = ", changed";
 
 /// The energy model of an interface.
-pub(in crate::scenario) fn interface(energy: &At<Energy>, out: &mut Problems) -> Option<InterfaceEnergy> {
+pub(in crate::scenario) fn interface(
+    energy: &At<Energy>,
+    beside: Beside<'_>,
+    out: &mut Problems,
+) -> Option<InterfaceEnergy> {
     match &energy.value {
-        Energy::Profile(name) => known_profile(name, &energy.span, out),
-        Energy::Table(raw) => table(raw, &energy.span, out),
+        Energy::Profile(name) => known_profile(name, beside.profiles, &energy.span, out),
+        Energy::Table(raw) => table(raw, beside.profiles, &energy.span, out),
     }
 }
 
-fn known_profile(name: &str, span: &Span, out: &mut Problems) -> Option<InterfaceEnergy> {
+/// The model of a profile in a file, which does not build on another file.
+pub(in crate::scenario) fn model(raw: &At<RawEnergy>, out: &mut Problems) -> Option<InterfaceModel> {
+    let none = |_: &str| Err("a profile in a file does not name another one; write its numbers".to_owned());
+    table(&raw.value, &none, &raw.span, out).map(|energy| energy.model)
+}
+
+/// Resolves the name of a calibrated profile.
+type Files<'f> = &'f dyn Fn(&str) -> Result<CalibratedProfile, String>;
+
+/// The calibrated profile `name`, if that names a file.
+fn calibrated(
+    name: &str,
+    files: Files<'_>,
+    span: &Span,
+    out: &mut Problems,
+) -> Option<Option<CalibratedProfile>> {
+    let file = name.strip_prefix(PREFIX)?;
+    let read = files(file);
+    if let Err(error) = &read {
+        let (message, help) = error.split_once("; ").unwrap_or((error, "run `joulepath calibrate`"));
+        out.note_with_help(span, message, help);
+    }
+    Some(read.ok())
+}
+
+fn known_profile(name: &str, files: Files<'_>, span: &Span, out: &mut Problems) -> Option<InterfaceEnergy> {
+    if let Some(profile) = calibrated(name, files, span, out) {
+        let profile = profile?;
+        let label = format!("{name}, calibrated {} with {}", profile.date, profile.meter);
+        return Some(InterfaceEnergy { profile: label, model: profile.model });
+    }
     let found = profile(name);
     if found.is_none() {
         let message = format!("there is no energy profile `{name}`");
@@ -32,11 +67,15 @@ fn known_profile(name: &str, span: &Span, out: &mut Problems) -> Option<Interfac
 }
 
 /// A model from its numbers, or from a profile and what is changed of it.
-fn table(raw: &RawEnergy, span: &Span, out: &mut Problems) -> Option<InterfaceEnergy> {
+fn table(raw: &RawEnergy, files: Files<'_>, span: &Span, out: &mut Problems) -> Option<InterfaceEnergy> {
     let base = match &raw.profile {
         None => None,
-        Some(name) => Some(known_profile(&name.value, &name.span, out)?),
+        Some(name) => Some(known_profile(&name.value, files, &name.span, out)?),
     };
+    if let (Some(_), Some(origin)) = (&base, &raw.origin) {
+        out.note_with_help(&origin.span, "a profile says itself where it comes from", "leave `origin` out");
+        return None;
+    }
     let base_kind = base.as_ref().map(|base| kind(&base.model));
     let kind = match (&raw.model, base_kind) {
         (Some(written), Some(base)) if written.value != base => {
@@ -57,7 +96,7 @@ fn table(raw: &RawEnergy, span: &Span, out: &mut Problems) -> Option<InterfaceEn
     };
     let model = model.filter(|_| out.len() == before)?;
     let profile = match base {
-        None => "inline".into(),
+        None => raw.origin.as_ref().map_or_else(|| "inline".into(), |origin| origin.value.clone()),
         Some(base) if base.model == model => base.profile,
         Some(base) => base.profile + CHANGED,
     };
@@ -190,17 +229,19 @@ fn slotted(
 }
 
 /// What the device burns besides its interfaces.
-pub(in crate::scenario) fn device(written: &At<RawDevice>, out: &mut Problems) -> Option<DeviceEnergy> {
+pub(in crate::scenario) fn device(
+    written: &At<RawDevice>,
+    beside: Beside<'_>,
+    out: &mut Problems,
+) -> Option<DeviceEnergy> {
     let raw = &written.value;
     let base = match &raw.preset {
         None => DeviceEnergy::additive(),
-        Some(name) => known_preset(name, out)?,
+        Some(name) => known_preset(name, beside.profiles, out)?,
     };
     let factor = raw.sharing_factor.as_ref();
-    if let Some(factor) = factor.filter(|factor| !(factor.value > 0.0 && factor.value <= 1.0)) {
-        let help = "write a number greater than 0 and at most 1, for example 0.8";
-        out.note_with_help(&factor.span, "this is not a sharing factor", help);
-        return None;
+    if let Some(factor) = factor {
+        sharing_factor(factor, out)?;
     }
     let host = match &raw.host {
         None => base.host,
@@ -213,7 +254,25 @@ pub(in crate::scenario) fn device(written: &At<RawDevice>, out: &mut Problems) -
     })
 }
 
-fn known_preset(name: &At<String>, out: &mut Problems) -> Option<DeviceEnergy> {
+/// Notes a factor that is none.
+pub(in crate::scenario) fn sharing_factor(factor: &At<f64>, out: &mut Problems) -> Option<()> {
+    let is_factor = factor.value > 0.0 && factor.value <= 1.0;
+    if !is_factor {
+        let help = "write a number greater than 0 and at most 1, for example 0.8";
+        out.note_with_help(&factor.span, "this is not a sharing factor", help);
+    }
+    is_factor.then_some(())
+}
+
+fn known_preset(name: &At<String>, files: Files<'_>, out: &mut Problems) -> Option<DeviceEnergy> {
+    if let Some(profile) = calibrated(&name.value, files, &name.span, out) {
+        let Some(sharing_factor) = profile?.sharing_factor else {
+            let help = "calibrate with --second, or leave `preset` out";
+            out.note_with_help(&name.span, "this profile was measured without a second interface", help);
+            return None;
+        };
+        return Some(DeviceEnergy { sharing_factor, ..DeviceEnergy::additive() });
+    }
     let found = device_preset(&name.value);
     if found.is_none() {
         let message = format!("there is no device preset `{}`", name.value);

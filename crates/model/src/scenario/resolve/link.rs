@@ -16,7 +16,7 @@ use crate::network::{DeliveryTrace, JitterSpec, LinkSpec, LossSpec, Outage, Queu
 use crate::units::{BitRate, Nanos};
 
 /// Where traces come from.
-pub(in super::super) type Traces<'f> = &'f dyn Fn(&str) -> Result<DeliveryTrace, String>;
+type Traces<'f> = &'f dyn Fn(&str) -> Result<DeliveryTrace, String>;
 
 /// The queue of a link whose scenario gives none.
 const DEFAULT_QUEUE: QueueLimit = QueueLimit::Packets(100);

@@ -9,6 +9,7 @@ mod relay;
 mod topology;
 mod traffic;
 
+use super::beside::Beside;
 use super::error::Problems;
 use super::raw::{RawCompare, RawScenario, RawTransport};
 use super::{CompareDefaults, MAX_DURATION, MAX_SEEDS, Scenario, Transport};
@@ -17,17 +18,18 @@ use crate::units::Nanos;
 
 use check::{at_least, ordered, positive, unique};
 
-pub(super) use energy::{CHANGED, device as device_energy, interface as interface_energy};
-pub(super) use link::Traces;
+pub(super) use energy::{
+    CHANGED, device as device_energy, interface as interface_energy, model, sharing_factor,
+};
 
 /// The scenario, or `None` after noting why not.
-pub(super) fn scenario(raw: RawScenario, traces: Traces<'_>, out: &mut Problems) -> Option<Scenario> {
+pub(super) fn scenario(raw: RawScenario, beside: Beside<'_>, out: &mut Problems) -> Option<Scenario> {
     let duration = clock(&raw, out);
     let transport = transport(&raw.transport, out);
-    let device = energy::device(&raw.device, out);
+    let device = energy::device(&raw.device, beside, out);
     let network = match &raw.topology {
-        Some(written) => topology::network(&raw, written, transport.as_ref(), out),
-        None => network::network(&raw, transport.as_ref(), traces, out),
+        Some(written) => topology::network(&raw, written, transport.as_ref(), beside, out),
+        None => network::network(&raw, transport.as_ref(), beside, out),
     };
     let compare = compare(&raw.compare, out);
     unique(raw.variant.iter().map(|variant| &variant.name), "variants", out);

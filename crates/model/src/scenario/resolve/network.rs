@@ -1,11 +1,12 @@
 //! All links and paths of a scenario.
 
+use super::super::beside::Beside;
 use super::super::error::{Problems, suggest};
 use super::super::raw::{RawPath, RawScenario};
 use super::super::read::At;
 use super::super::{LinkIndex, PathSpec, Transport};
 use super::check::unique;
-use super::link::{Builder, Traces, Written};
+use super::link::{Builder, Written};
 use super::{energy, relay};
 use crate::history::PathHistory;
 use crate::network::{ChannelSpec, LinkSpec};
@@ -72,7 +73,7 @@ impl Network {
 pub(super) fn network(
     raw: &RawScenario,
     transport: Option<&Transport>,
-    traces: Traces<'_>,
+    beside: Beside<'_>,
     out: &mut Problems,
 ) -> Option<Network> {
     let before = out.len();
@@ -83,7 +84,7 @@ pub(super) fn network(
         "paths, links or channels",
         out,
     );
-    let mut builder = Builder::new(transport, traces);
+    let mut builder = Builder::new(transport, beside.traces);
     let channels = raw.channel.iter().filter_map(|channel| relay::channel(&channel.value, out)).collect();
     let names: Vec<At<String>> = raw.channel.iter().map(|channel| channel.value.name.clone()).collect();
     let mut network =
@@ -95,7 +96,7 @@ pub(super) fn network(
         network.shared.push((link.value.name.value.clone(), pair.unwrap_or((0, 0))));
     }
     for path in &raw.path {
-        add_path(&mut network, &mut builder, path, &names, out);
+        add_path(&mut network, &mut builder, path, &names, beside, out);
     }
     if raw.path.is_empty() {
         out.note_with_help(
@@ -120,6 +121,7 @@ fn add_path(
     builder: &mut Builder<'_>,
     path: &At<RawPath>,
     channels: &[At<String>],
+    beside: Beside<'_>,
     out: &mut Problems,
 ) {
     let raw = &path.value;
@@ -138,7 +140,7 @@ fn add_path(
     if has_via && raw.rate.is_none() && raw.up.rate.is_none() {
         refuse_queues(raw, out);
     }
-    let energy = energy::interface(&raw.energy, out);
+    let energy = energy::interface(&raw.energy, beside, out);
     let pair = builder.pair(&raw.name.value, &Written::path(raw), out);
     let route = network.route(&raw.via, out);
     let relay = energy.as_ref().and_then(|energy| relay::relay(raw, &energy.model, channels, out));

@@ -1,5 +1,6 @@
 //! A data-centre network: its size checked, its interfaces as paths.
 
+use super::super::beside::Beside;
 use super::super::error::{Problems, Span};
 use super::super::parts::TopologyWord;
 use super::super::raw::{RawScenario, RawTopology};
@@ -23,6 +24,7 @@ pub(super) fn network(
     raw: &RawScenario,
     written: &At<RawTopology>,
     transport: Option<&Transport>,
+    beside: Beside<'_>,
     out: &mut Problems,
 ) -> Option<Network> {
     let before = out.len();
@@ -40,7 +42,7 @@ pub(super) fn network(
         let message = format!("a connection has 1 to {MAX_SUBFLOWS} subflows, not {}", subflows.value);
         out.note_with_help(&subflows.span, message, "write for example subflows = 8");
     }
-    let model = energy::interface(&topology.energy, out);
+    let model = energy::interface(&topology.energy, beside, out);
     if model.as_ref().is_some_and(|energy| !matches!(energy.model, InterfaceModel::Linear { .. })) {
         let help =
             "write for example energy = { per_mbps = \"5 mW\", up_per_mbps = \"5 mW\", active = \"1 W\" }";

@@ -1,0 +1,267 @@
+//! `joulepath calibrate`: the energy model of a radio from a meter, as a profile with intervals.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use joulepath_meter::calibrate::{Calibration, Circumstances, Estimate, Progress, Refusal, Settings, Stop};
+use joulepath_meter::live::{FarEnd, Link, LiveRig, Switch, UdpLink};
+use joulepath_meter::trial::{refusals, refusals_markdown, trial};
+use joulepath_meter::{Meter, Tree, by_name, command};
+use joulepath_model::scenario::write_profile;
+use joulepath_model::units::{BitRate, Nanos};
+use joulepath_study::files;
+use serde::Serialize;
+
+use crate::cli::CalibrateOptions;
+use crate::failure::{Exit, Failure};
+use crate::meter::PROGRAM_LIMIT;
+use crate::show::print_json;
+use crate::{interrupt, marks, terminal};
+
+/// Of the JSON; a change that breaks readers increases it.
+const SCHEMA: u32 = 1;
+/// Marks of the trial's tables in a page.
+const COVERAGE: &str = "calibrations";
+const REFUSALS: &str = "refusals";
+/// A line of progress after so many blocks.
+const TOLD_BLOCKS: usize = 10;
+
+/// What a radio costs, as JSON.
+#[derive(Serialize)]
+struct Json<'a> {
+    schema: u32,
+    profile: &'a Path,
+    calibration: &'a Calibration,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// If something fails, or if the meter or the radio cannot tell the model.
+pub(crate) fn calibrate(options: &CalibrateOptions) -> Result<Exit, Failure> {
+    if let Some(address) = &options.serve {
+        return serve(address);
+    }
+    if let Some(draws) = options.trial {
+        return try_out(options, draws);
+    }
+    let (Some(path), Some(to), Some(out)) = (&options.path, &options.to, &options.out) else {
+        return Err(Failure::usage("--path, --to and --out are needed"));
+    };
+    let settings = settings(options)?;
+    files::prepare(out)?;
+    let tree = Tree::new(&options.sysfs);
+    let mut meter = open_meter(options, &tree)?;
+    let name = meter.about().name.clone();
+    // A meter that refuses shall do so before the far end is asked.
+    meter.read()?;
+    let mut links: Vec<(String, Box<dyn Link>)> = Vec::new();
+    for interface in std::iter::once(path).chain(&options.second) {
+        links.push((interface.clone(), Box::new(UdpLink::connect(interface, to)?)));
+    }
+    let switch = options.off.clone().zip(options.on.clone()).map(|(off, on)| Switch { off, on });
+    let stop = interrupt::token();
+    let before = signal(path);
+    let mut rig = LiveRig::new(meter, links, switch, tree, Path::new("/proc"), stop);
+    let found = joulepath_meter::calibrate::calibrate(&mut rig, &settings, &mut tell).map_err(failure)?;
+    let circumstances = Circumstances {
+        meter: name,
+        interface: path.clone(),
+        date: date(SystemTime::now()),
+        notes: notes(path, before, options.second.as_deref()),
+    };
+    let file = out.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    files::write(out, &write_profile(&found.profile(&circumstances), &file))?;
+    match options.json {
+        true => print_json(&Json { schema: SCHEMA, profile: out, calibration: &found }),
+        false => terminal::print(&text(&found, out, &file)),
+    }
+}
+
+fn settings(options: &CalibrateOptions) -> Result<Settings, Failure> {
+    let rate = |text: &str| -> Result<BitRate, Failure> {
+        let rate: BitRate = text.parse().map_err(|error| Failure::usage(format!("{error}")))?;
+        match rate.bps() {
+            100_000..=1_000_000_000 => Ok(rate),
+            _ => Err(Failure::usage(format!("a highest rate of {rate} cannot be made here"))
+                .help("write 100 kbit/s to 1 Gbit/s")),
+        }
+    };
+    Ok(Settings {
+        down: rate(&options.down)?,
+        up: rate(&options.up)?,
+        limit: options.minutes.map(|minutes| Nanos::from_secs(60 * minutes)),
+        seed: options.seed,
+    })
+}
+
+fn open_meter(options: &CalibrateOptions, tree: &Tree) -> Result<Box<dyn Meter>, Failure> {
+    Ok(match (&options.command, &options.meter) {
+        (Some(program), _) => command(program, PROGRAM_LIMIT)?,
+        (None, Some(name)) => by_name(tree, name)?,
+        (None, None) => return Err(Failure::usage("--meter or --command is needed")),
+    })
+}
+
+fn failure(stop: Stop) -> Failure {
+    match stop {
+        Stop::Error(error) => error.into(),
+        Stop::Refused(refusal) => Failure::message(Exit::Partial, format!("there is no profile: {refusal}"))
+            .help(Refusal::help(&refusal)),
+    }
+}
+
+/// Progress on stderr.
+fn tell(progress: Progress) {
+    match progress {
+        Progress::Meter => terminal::say("watching the meter at rest: 20 s"),
+        Progress::Tail => terminal::say("looking for the tail: one to five minutes"),
+        Progress::Blocks { done, all, left_s } if done.is_multiple_of(TOLD_BLOCKS) => {
+            terminal::say(&format!("block {} of {all}, {:.0} min left", done + 1, (left_s / 60.0).ceil()));
+        }
+        Progress::Blocks { .. } => {}
+    }
+}
+
+/// What was found, for people.
+fn text(found: &Calibration, out: &Path, file: &str) -> String {
+    let row = |name: &str, estimate: &Estimate, scale: f64, unit: &str| {
+        let [value, low, high] = [estimate.value, estimate.low, estimate.high].map(|number| number * scale);
+        format!("{name:20} {value:10.3}  {low:10.3} … {high:<10.3} {unit}\n")
+    };
+    let mut text = format!("{:20} {:>10}  95 % interval\n", "", "estimate");
+    text += &row("received traffic", &found.down, 1e9, "mW/Mbps");
+    text += &row("sent traffic", &found.up, 1e9, "mW/Mbps");
+    text += &row("active", &found.active, 1e3, "mW");
+    if let Some(tail) = &found.tail {
+        text += &row("tail, power", tail, 1e3, "mW");
+    }
+    text += &row("tail, length", &found.tail_s, 1e3, "ms");
+    text += &row("promotion, power", &found.promotion, 1e3, "mW");
+    text += &row("promotion, length", &found.promotion_s, 1e3, "ms");
+    if let Some(idle) = &found.idle {
+        text += &row("idle", idle, 1e3, "mW");
+    }
+    text += &row("a packet, beyond", &found.packet, 1e6, "µJ");
+    text += &row("a busy processor", &found.core, 1e3, "mW");
+    if let Some(sharing) = &found.sharing {
+        text += &row("both over the sum", sharing, 1.0, "");
+    }
+    let mut notes = vec![format!(
+        "{} blocks in {:.0} min. A mixed load that was not used for it is missed by {:.1} %.",
+        found.blocks,
+        found.seconds / 60.0,
+        100.0 * found.hold_out_error
+    )];
+    let untold = found.untold();
+    if !untold.is_empty() {
+        notes.push(format!("Not told from zero: {}.", untold.join(", ")));
+    }
+    notes.push(format!(
+        "{} is written; a scenario beside it names it: energy = \"file:{file}\".",
+        out.display()
+    ));
+    let notes: String = notes.iter().map(|note| terminal::wrapped(note, "  ") + "\n").collect();
+    format!("{text}\n{notes}")
+}
+
+/// Be the far end.
+fn serve(address: &str) -> Result<Exit, Failure> {
+    let far_end = FarEnd::open(address)?;
+    let stop = interrupt::token();
+    terminal::say(&format!("listening at {}, TCP and UDP; Ctrl-C ends it", far_end.address()?));
+    far_end.serve(&stop)?;
+    Ok(Exit::Ok)
+}
+
+/// How often the truth is within the intervals.
+fn try_out(options: &CalibrateOptions, draws: u32) -> Result<Exit, Failure> {
+    if let Some(page) = &options.markdown {
+        marks::check(page, &[COVERAGE, REFUSALS])?;
+    }
+    let found = trial(options.seed, draws as usize)?;
+    let refused = refusals(options.seed)?;
+    let tables = (found.markdown(), refusals_markdown(&refused));
+    if let Some(page) = &options.markdown {
+        marks::write_known(page, &[(COVERAGE, &tables.0), (REFUSALS, &tables.1)])?;
+    }
+    match options.json {
+        true => print_json(&found)?,
+        false => {
+            let mut text = format!("{}\n{}", tables.0, tables.1);
+            for reason in &found.refused {
+                text += &format!("\n{}", terminal::wrapped(reason, "  "));
+            }
+            terminal::print(&(text + "\n"))?
+        }
+    };
+    let wrong: Vec<&str> = refused.iter().filter(|one| !one.right).map(|one| one.condition).collect();
+    if wrong.is_empty() {
+        return Ok(Exit::Ok);
+    }
+    Err(Failure::message(Exit::Failed, format!("not refused, or for another reason: {}", wrong.join("; "))))
+}
+
+/// What else is worth knowing.
+fn notes(interface: &str, before: Option<f64>, second: Option<&str>) -> Vec<(String, String)> {
+    let mut notes = Vec::new();
+    let mut note = |key: &str, value: String| notes.push((key.to_owned(), value));
+    if let Ok(release) = fs::read_to_string("/proc/sys/kernel/osrelease") {
+        note("kernel", release.trim().to_owned());
+    }
+    if let Some((before, after)) = before.zip(signal(interface)) {
+        note("signal", format!("{before} to {after} dBm"));
+    }
+    if let Some(second) = second {
+        note("second_interface", second.to_owned());
+    }
+    notes
+}
+
+/// Strength of a WiFi interface's signal, dBm.
+fn signal(interface: &str) -> Option<f64> {
+    level(&fs::read_to_string("/proc/net/wireless").ok()?, interface)
+}
+
+/// As in /proc/net/wireless: `wlan0: 0000   70.  -40.  -256 …`: status, quality, level, noise.
+fn level(text: &str, interface: &str) -> Option<f64> {
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(interface)?.strip_prefix(':'))?;
+    line.split_whitespace().nth(2)?.trim_end_matches('.').parse().ok()
+}
+
+/// The day in UTC, as 2026-11-23.
+fn date(now: SystemTime) -> String {
+    let days = now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs() / 86_400;
+    // Days in years of 400 that begin with March, so that the leap day is the last one.
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    format!("{:04}-{month:02}-{day:02}", 400 * era + year + later)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        // 2026-11-23: 56 years with 14 leap days, then 304 days to the end of October, and 22.
+        let of = |days: u64| date(UNIX_EPOCH + Duration::from_secs(days * 86_400 + 86_399));
+        assert_eq!(of(0), "1970-01-01");
+        assert_eq!(of(56 * 365 + 14 + 304 + 22), "2026-11-23");
+        assert_eq!(of(30 * 365 + 7 + 31 + 28), "2000-02-29");
+        assert_eq!(of(30 * 365 + 7 + 31 + 29), "2000-03-01");
+    }
+
+    #[test]
+    fn the_signal_is_the_level_of_that_interface() {
+        let text = "Inter-| sta-|   Quality        |\n wlan0: 0000   70.  -40.  -256        0\n";
+        assert_eq!(level(text, "wlan0"), Some(-40.0));
+        assert_eq!(level(text, "wlan"), None);
+    }
+}

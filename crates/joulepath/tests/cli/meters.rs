@@ -1,0 +1,154 @@
+//! Meters on recorded trees, calibrations of simulated radios, scenarios that name a calibrated profile.
+
+use std::fs;
+use std::path::Path;
+
+use crate::QUICK;
+use crate::run::{folder, joulepath, joulepath_in};
+
+#[cfg(feature = "kernel")]
+mod with_the_kernel_engine {
+    use super::*;
+
+    fn write(folder: &Path, path: &str, text: &str) {
+        let path = folder.join("class").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn meters_are_listed_with_what_was_seen_or_why_they_cannot_be_used() {
+        let tree = folder();
+        write(tree.path(), "hwmon/hwmon0/name", "ina226\n");
+        write(tree.path(), "hwmon/hwmon0/power1_input", "2500000\n");
+        write(tree.path(), "power_supply/BAT0/type", "Battery\n");
+        write(tree.path(), "power_supply/BAT0/status", "Charging\n");
+        write(tree.path(), "power_supply/BAT0/power_now", "9000000\n");
+        let text = joulepath_in(tree.path(), &["meter", "--sysfs", ".", "--seconds", "0.2"]).ok();
+        assert!(text.contains("hwmon:ina226:power1          2.50 W        –"), "{text}");
+        assert!(text.contains("battery: BAT0 is being charged\n  → pull the plug"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+
+        let json = joulepath_in(tree.path(), &["meter", "--sysfs", ".", "--seconds", "0.2", "--json"]).json();
+        assert_eq!(json["meters"][0]["power_w"], 2.5);
+        assert_eq!(json["meters"][0]["quality"], "instrument");
+        assert_eq!(json["meters"][1]["error"], "battery: BAT0 is being charged");
+
+        let said = joulepath_in(tree.path(), &["meter", "powerz", "--sysfs", "."]);
+        assert_eq!(said.code, Some(2), "{}", said.stderr);
+        assert!(said.stderr.contains("known here: hwmon:ina226:power1, battery"), "{}", said.stderr);
+    }
+
+    #[test]
+    fn exit_codes_tell_a_machine_without_meters_from_one_that_fails() {
+        let none = joulepath(&["meter", "--sysfs", "."]);
+        assert_eq!(none.code, Some(3));
+        assert!(none.stdout.contains("This machine has no meter"), "{}", none.stdout);
+        let dead =
+            joulepath(&["meter", "--command", "echo 1; echo 'no device' >&2; exit 1", "--seconds", "2"]);
+        assert_eq!(dead.code, Some(1), "{}", dead.stdout);
+        assert!(dead.stdout.contains("its last words: no"), "{}", dead.stdout);
+    }
+
+    #[test]
+    fn a_calibration_on_mains_is_refused_before_anything_else() {
+        let tree = folder();
+        write(tree.path(), "power_supply/BAT0/type", "Battery\n");
+        write(tree.path(), "power_supply/BAT0/status", "Full\n");
+        write(tree.path(), "power_supply/BAT0/power_now", "0\n");
+        let said = joulepath_in(
+            tree.path(),
+            &[
+                "calibrate",
+                "--path",
+                "lo",
+                "--to",
+                "127.0.0.1:1",
+                "--meter",
+                "battery",
+                "--sysfs",
+                ".",
+                "-o",
+                "x.toml",
+            ],
+        );
+        assert_eq!(said.code, Some(5), "{}", said.stderr);
+        assert!(said.stderr.contains("BAT0 does not discharge"), "{}", said.stderr);
+        assert!(!tree.path().join("x.toml").exists());
+    }
+
+    #[test]
+    fn a_calibration_says_what_it_needs() {
+        let said = joulepath(&["calibrate", "--path", "lo"]);
+        assert_eq!(said.code, Some(2));
+        for option in ["--to", "--meter", "--out"] {
+            assert!(said.stderr.contains(option), "{}", said.stderr);
+        }
+        let all = ["calibrate", "--path", "lo", "--to", "127.0.0.1:1", "--command", "echo 1", "-o", "x.toml"];
+        let said = joulepath(&[&all[..], &["--down", "5 kbit/s"]].concat());
+        assert!(said.code == Some(2) && said.stderr.contains("100 kbit/s to 1 Gbit/s"), "{}", said.stderr);
+        let said = joulepath(&all);
+        assert!(said.code == Some(1) && said.stderr.contains("cannot reach 127.0.0.1:1"), "{}", said.stderr);
+    }
+
+    #[test]
+    fn a_trial_writes_its_tables_between_the_marks_of_a_page() {
+        let folder = folder();
+        let marks = |name: &str| format!("<!-- {name}: begin -->\nold\n<!-- {name}: end -->\n");
+        let page = format!("before\n{}{}after\n", marks("calibrations"), marks("refusals"));
+        fs::write(folder.path().join("page.md"), page).unwrap();
+        joulepath_in(folder.path(), &["calibrate", "--trial", "2", "--markdown", "page.md"]).ok();
+        let page = fs::read_to_string(folder.path().join("page.md")).unwrap();
+        assert!(page.contains("| active | 2 |") && page.contains("| a tail of two stages, 3G's |"), "{page}");
+        assert!(!page.contains("\nold\n") && page.ends_with("after\n"), "{page}");
+    }
+}
+
+const PROFILE: &str = r#"
+version = 1
+quality = "calibrated"
+meter = "battery"
+interface = "wlan0"
+date = "2026-11-23"
+energy = { model = "rrc", per_mbps = "POWER mW", up_per_mbps = "250 mW", active = "140 mW",
+  inactivity = "100 ms", promotion = { power = "120 mW", duration = "70 ms" },
+  tail = [{ power = "110 mW", duration = "220 ms" }], idle = "2 mW" }
+[interval]
+[noted]
+"#;
+
+/// Mean energy of the first policy of `quick`, whose first path has a profile with that slope, J.
+fn energy(folder: &Path, slope: &str) -> f64 {
+    fs::write(folder.join("my-wifi.toml"), PROFILE.replace("POWER", slope)).unwrap();
+    let json = joulepath_in(folder, &["compare", "my.toml", "--policies", "mptcp", "--json"]).json();
+    json["rows"][0]["energy_j"]["mean"].as_f64().unwrap_or_else(|| panic!("{json:#}"))
+}
+
+#[test]
+fn a_comparison_uses_the_calibrated_profile_that_its_scenario_names() {
+    let folder = folder();
+    let line = QUICK.lines().find(|line| line.trim_start().starts_with("energy")).unwrap();
+    fs::write(folder.path().join("my.toml"), QUICK.replacen(line, "energy = \"file:my-wifi.toml\"", 1))
+        .unwrap();
+    let (cheap, dear) = (energy(folder.path(), "10"), energy(folder.path(), "1000"));
+    assert!(dear > 1.05 * cheap, "{cheap} J and {dear} J");
+    let shown = joulepath_in(folder.path(), &["show", "my.toml"]).ok();
+    assert!(shown.contains("file:my-wifi.toml, calibrated 2026-11-23 with battery"), "{shown}");
+
+    fs::write(folder.path().join("my-wifi.toml"), PROFILE.replace("POWER mW", "9")).unwrap();
+    let said = joulepath_in(folder.path(), &["compare", "my.toml"]);
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    for part in ["my.toml", "my-wifi.toml:7:38", "`9` has no unit"] {
+        assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
+    }
+    fs::remove_file(folder.path().join("my-wifi.toml")).unwrap();
+    let said = joulepath_in(folder.path(), &["compare", "my.toml"]);
+    assert!(said.code == Some(1) && said.stderr.contains("my-wifi.toml"), "{}", said.stderr);
+}
+
+#[test]
+fn a_profile_without_a_folder_says_what_to_do() {
+    let said = joulepath(&["show", "quick", "--set", "path.0.energy=file:my-wifi.toml"]);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+    assert!(said.stderr.contains("save the scenario as a file first"), "{}", said.stderr);
+}

@@ -1,0 +1,12 @@
+//! Calibration of a real radio: sockets, the clock, and a meter that is read meanwhile.
+
+mod link;
+mod pace;
+mod protocol;
+mod rig;
+mod sampler;
+mod serve;
+
+pub use link::{Link, Passage, Probe, UdpLink};
+pub use rig::{LiveRig, Switch};
+pub use serve::FarEnd;

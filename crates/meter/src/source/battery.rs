@@ -1,0 +1,104 @@
+//! The batteries of the device (Linux, Documentation/ABI/testing/sysfs-class-power): what they give while
+//! nothing else feeds it.
+
+use std::time::Instant;
+
+use joulepath_model::units::Watts;
+
+use crate::error::{Error, Kind, Result};
+use crate::meter::{About, Meter, Quality, Reading, Unit, Value};
+use crate::sysfs::Tree;
+
+const FOLDER: &str = "class/power_supply";
+
+/// All batteries of the device together: where there are two, they are often drained in turn.
+struct Battery {
+    about: About,
+    tree: Tree,
+    names: Vec<String>,
+}
+
+pub(super) fn meters(tree: &Tree) -> Vec<Result<Box<dyn Meter>>> {
+    let names: Vec<String> = tree.list(FOLDER).into_iter().filter(|name| is_battery(tree, name)).collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let silent = names.iter().find(|name| !tells_power(tree, name));
+    if let Some(name) = silent {
+        let message = format!("battery: {name} tells neither power nor current and voltage");
+        return vec![Err(Error::new(Kind::Unsupported, message))];
+    }
+    let place = tree.path(&format!("{FOLDER}/{}", names.join(","))).display().to_string();
+    let about = About {
+        name: "battery".into(),
+        place,
+        measures: "the whole device, on battery".into(),
+        quality: Quality::Gauge,
+        unit: Unit::Watts,
+    };
+    vec![Ok(Box::new(Battery { about, tree: tree.clone(), names }))]
+}
+
+fn word(tree: &Tree, name: &str, file: &str) -> String {
+    tree.word(&format!("{FOLDER}/{name}/{file}")).unwrap_or_default()
+}
+
+fn is_battery(tree: &Tree, name: &str) -> bool {
+    // A mouse has one too: its scope is its own device.
+    word(tree, name, "type") == "Battery" && word(tree, name, "scope") != "Device"
+}
+
+fn tells_power(tree: &Tree, name: &str) -> bool {
+    let has = |file: &str| tree.has(&format!("{FOLDER}/{name}/{file}"));
+    has("power_now") || has("current_now") && has("voltage_now")
+}
+
+impl Battery {
+    /// Refuses a battery that does not feed the whole device.
+    fn check(&self) -> Result<()> {
+        let refuse = |why: String| Err(Error::new(Kind::Refused, why).help("pull the plug, then try again"));
+        let mut discharging = false;
+        for name in &self.names {
+            match word(&self.tree, name, "status").as_str() {
+                "Discharging" => discharging = true,
+                "Charging" => return refuse(format!("battery: {name} is being charged")),
+                _ => {}
+            }
+        }
+        if !discharging {
+            let status = word(&self.tree, &self.names[0], "status");
+            return refuse(format!("battery: {} does not discharge (`{status}`)", self.names[0]));
+        }
+        let feeds = |name: &String| {
+            word(&self.tree, name, "type") != "Battery" && word(&self.tree, name, "online") == "1"
+        };
+        match self.tree.list(FOLDER).into_iter().find(feeds) {
+            Some(mains) => {
+                refuse(format!("battery: {mains} is plugged in and feeds a part of what is drawn"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn power(&self, name: &str) -> Result<f64> {
+        let number = |file: &str| self.tree.integer(&format!("{FOLDER}/{name}/{file}"));
+        // Some drivers give what flows out a negative sign.
+        if self.tree.has(&format!("{FOLDER}/{name}/power_now")) {
+            return number("power_now").map(|microwatts| (microwatts as f64 * 1e-6).abs());
+        }
+        let (microamperes, microvolts) = (number("current_now")?, number("voltage_now")?);
+        Ok((microamperes as f64 * 1e-6 * microvolts as f64 * 1e-6).abs())
+    }
+}
+
+impl Meter for Battery {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn read(&mut self) -> Result<Reading> {
+        self.check()?;
+        let powers = self.names.iter().map(|name| self.power(name)).collect::<Result<Vec<f64>>>()?;
+        Ok(Reading { at: Instant::now(), value: Value::Power(Watts(powers.iter().sum())) })
+    }
+}

@@ -1,0 +1,137 @@
+//! RAPL through powercap: what processors say that they and their memory burn (Linux,
+//! Documentation/power/powercap/powercap.rst).
+//!
+//! Zones overlap. A zone contains its own subzones (`intel-rapl:0` holds `intel-rapl:0:0`), `psys` contains
+//! the packages, and `intel-rapl-mmio` shows a package a second time. So a sum is taken over the packages of
+//! one control type and over nothing else.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use joulepath_model::units::Joules;
+
+use crate::error::{Error, Kind, Result};
+use crate::meter::{About, Meter, Quality, Reading, Unit, Value};
+use crate::sysfs::{self, Tree};
+
+const FOLDER: &str = "class/powercap";
+const JOULES_PER_MICROJOULE: f64 = 1e-6;
+
+/// One zone, or several that do not overlap.
+struct Rapl {
+    about: About,
+    zones: Vec<Zone>,
+}
+
+/// A counter that starts again at 0 beyond its range.
+struct Zone {
+    file: PathBuf,
+    /// The counter's range, µJ.
+    range: u64,
+    /// The last reading, µJ.
+    last: Option<u64>,
+    /// Since the first reading, µJ.
+    total: u64,
+}
+
+/// All zones, and the sum of the packages if there are several.
+pub(super) fn meters(tree: &Tree) -> Vec<Result<Box<dyn Meter>>> {
+    let names = tree.list(FOLDER);
+    let zones: Vec<&String> =
+        names.iter().filter(|name| name.starts_with("intel-rapl") && name.contains(':')).collect();
+    let mut found: Vec<Result<Box<dyn Meter>>> = Vec::new();
+    let packages: Vec<&String> = zones.iter().copied().filter(|zone| is_package(tree, zone)).collect();
+    if packages.len() > 1 {
+        let measures = format!("{} processor packages together", packages.len());
+        found.push(open(tree, "rapl".into(), FOLDER.into(), measures, &packages));
+    }
+    for zone in &zones {
+        let label = label(tree, zone);
+        let whole = parent(zone).map(|parent| self::label(tree, parent));
+        // Two control types may show the same zone: the folder tells them apart.
+        let by_mmio = if zone.starts_with("intel-rapl-mmio") { "mmio:" } else { "" };
+        let (name, measures) = match &whole {
+            Some(whole) => (format!("rapl:{by_mmio}{whole}/{label}"), format!("a part of {whole}")),
+            None => (format!("rapl:{by_mmio}{label}"), whole_zone(&label)),
+        };
+        found.push(open(tree, name, format!("{FOLDER}/{zone}/energy_uj"), measures, &[zone]));
+    }
+    found
+}
+
+fn whole_zone(label: &str) -> String {
+    match label {
+        "psys" => "the platform; contains the packages".into(),
+        _ => "a processor package with all its parts".into(),
+    }
+}
+
+/// A zone at the top of the control type `intel-rapl` that is a package: these alone do not overlap.
+fn is_package(tree: &Tree, zone: &str) -> bool {
+    zone.starts_with("intel-rapl:") && parent(zone).is_none() && label(tree, zone).starts_with("package-")
+}
+
+/// `intel-rapl:0` of `intel-rapl:0:1`; none of a zone at the top.
+fn parent(zone: &str) -> Option<&str> {
+    zone.rsplit_once(':').map(|(parent, _)| parent).filter(|parent| parent.contains(':'))
+}
+
+fn label(tree: &Tree, zone: &str) -> String {
+    tree.word(&format!("{FOLDER}/{zone}/name")).unwrap_or_else(|| zone.to_owned())
+}
+
+fn open(
+    tree: &Tree,
+    name: String,
+    place: String,
+    measures: String,
+    zones: &[&String],
+) -> Result<Box<dyn Meter>> {
+    let zone = |zone: &&String| {
+        let range = tree.integer(&format!("{FOLDER}/{zone}/max_energy_range_uj"))?;
+        let file = tree.path(&format!("{FOLDER}/{zone}/energy_uj"));
+        let range = u64::try_from(range).ok().filter(|range| *range > 0).ok_or_else(|| {
+            Error::new(Kind::Failed, format!("{name}: a range of {range} µJ cannot be that of a counter"))
+        })?;
+        Ok(Zone { file, range, last: None, total: 0 })
+    };
+    let zones = zones.iter().map(zone).collect::<Result<Vec<_>>>()?;
+    let place = tree.path(&place).display().to_string();
+    let about = About { name, place, measures, quality: Quality::HostShare, unit: Unit::Joules };
+    Ok(Box::new(Rapl { about, zones }))
+}
+
+impl Meter for Rapl {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn read(&mut self) -> Result<Reading> {
+        let mut total = 0;
+        for zone in &mut self.zones {
+            total += zone.advance().map_err(|error| match error.kind {
+                Kind::Permission => error.help(
+                    "only root may read it; `joulepath doctor --udev-rule` prints a rule that lets a group",
+                ),
+                _ => error,
+            })?;
+        }
+        let value = Value::Energy(Joules(total as f64 * JOULES_PER_MICROJOULE));
+        Ok(Reading { at: Instant::now(), value })
+    }
+}
+
+impl Zone {
+    /// Reads the counter; returns what was counted since the first reading, µJ.
+    fn advance(&mut self) -> Result<u64> {
+        let now = sysfs::integer(&self.file)?;
+        let now = u64::try_from(now)
+            .map_err(|_| Error::new(Kind::Failed, format!("{} is negative", self.file.display())))?;
+        if let Some(last) = self.last {
+            let wrapped = now < last;
+            self.total += if wrapped { now + self.range.saturating_sub(last) } else { now - last };
+        }
+        self.last = Some(now);
+        Ok(self.total)
+    }
+}

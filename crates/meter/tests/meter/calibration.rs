@@ -1,0 +1,76 @@
+//! Calibrations of radios whose truth is known.
+
+use joulepath_meter::Unit;
+use joulepath_meter::calibrate::{Settings, Stop, calibrate};
+use joulepath_meter::simulate::Simulated;
+use joulepath_meter::trial::{draw, refusals, trial};
+use joulepath_model::units::{BitRate, Nanos};
+
+#[test]
+fn calibrations_give_every_parameter_back_within_its_interval() {
+    let trial = trial(1, 100).unwrap();
+    // A radio whose tail burns hardly less than it adds while it transfers may be refused, but rarely.
+    assert!(trial.refused.len() <= 10, "{:?}", trial.refused);
+    assert_eq!(trial.parameters.len(), 11);
+    for parameter in &trial.parameters {
+        assert!(parameter.draws >= 30, "{parameter:?}");
+        assert!(parameter.covered * 10 >= parameter.draws * 9, "{parameter:?}");
+    }
+    // Wide intervals would hold everything: those of what matters most are narrow.
+    let margin = |name: &str| {
+        let of = trial.parameters.iter().find(|parameter| parameter.parameter == name);
+        of.unwrap_or_else(|| panic!("{name} is estimated")).median_margin
+    };
+    for (name, most) in [("active", 0.02), ("down", 0.04), ("up", 0.02), ("tail power", 0.05)] {
+        assert!(margin(name) < most, "{name}: {}", margin(name));
+    }
+    assert!(trial.worst_hold_out < 0.10, "{}", trial.worst_hold_out);
+}
+
+#[test]
+fn what_cannot_be_told_is_refused_with_the_reason() {
+    let refusals = refusals(1).unwrap();
+    assert!(refusals.len() >= 10);
+    for refused in refusals {
+        assert!(refused.right, "{}: {:?}", refused.condition, refused.reason);
+    }
+}
+
+const SETTINGS: Settings =
+    Settings { down: BitRate::from_bps(20_000_000), up: BitRate::from_bps(10_000_000), limit: None, seed: 7 };
+
+#[test]
+fn the_same_readings_give_the_same_profile() {
+    let again = || calibrate(&mut Simulated::new(draw(3), 3), &SETTINGS, &mut |_| {}).unwrap();
+    assert_eq!(again(), again());
+}
+
+#[test]
+fn a_limit_of_time_is_kept_or_refused_with_the_least_that_is_needed() {
+    let truth = draw(3);
+    let run = |minutes: u64| {
+        let limit = Some(Nanos::from_secs(60 * minutes));
+        calibrate(&mut Simulated::new(truth.clone(), 3), &Settings { limit, ..SETTINGS }, &mut |_| {})
+    };
+    let Err(Stop::Error(error)) = run(5) else { panic!("five minutes are too short") };
+    let help = error.help.unwrap();
+    let least: u64 = help.split_whitespace().nth(2).and_then(|word| word.parse().ok()).expect(&help);
+    let found = run(least).expect("what is said to be enough is enough");
+    // The search for the tail comes on top of the plan.
+    assert!(found.seconds < 60.0 * least as f64 + 200.0, "{} s", found.seconds);
+    assert!(run(2 * least).unwrap().blocks > found.blocks);
+}
+
+#[test]
+fn watts_and_joules_of_one_device_give_one_profile() {
+    let mut truth = draw(3);
+    truth.meter.step = 0.0;
+    let mut found = |unit| {
+        truth.meter.unit = unit;
+        calibrate(&mut Simulated::new(truth.clone(), 3), &SETTINGS, &mut |_| {}).unwrap()
+    };
+    let (watts, joules) = (found(Unit::Watts), found(Unit::Joules));
+    for (a, b) in [(watts.active, joules.active), (watts.down, joules.down)] {
+        assert!(a.covers(b.value) && b.covers(a.value), "{a:?} {b:?}");
+    }
+}
