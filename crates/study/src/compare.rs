@@ -291,7 +291,7 @@ fn workload(scenario: &Scenario) -> &'static str {
 
 /// The best that any rates could reach; with random rates, the mean over those that the runs with these seeds
 /// meet.
-pub(crate) fn limits_of(scenario: &Scenario, seeds: &[u64], engine: &dyn Engine) -> Vec<Limit> {
+pub fn limits_of(scenario: &Scenario, seeds: &[u64], engine: &dyn Engine) -> Vec<Limit> {
     let met = |&seed: &u64| joulepath_link::realised(scenario, seed);
     let met: Option<Vec<Scenario>> = seeds.iter().map(met).collect();
     match met.filter(|_| engine.draws()) {

@@ -14,7 +14,7 @@
 //! | [`stored`], [`journal`] | finished runs in files |
 //! | [`files`] | files that are read and written, without following links |
 //! | [`event`], [`parallel`] | what happens meanwhile; runs on all cores |
-//! | [`error`] | why something cannot be done, and what to do next |
+//! | [`error`], [`diagnose`] | why something cannot be done, and what to do next |
 //!
 //! Everything that lasts takes a watch, which hears of each run as it comes ([`event::Event`]), and a token
 //! ([`joulepath_model::cancel::Cancel`]): once it is set, runs under way end within a second, and what had
@@ -39,6 +39,7 @@
 pub mod advise;
 mod batch;
 pub mod compare;
+pub mod diagnose;
 pub mod engine;
 pub mod error;
 pub mod event;
