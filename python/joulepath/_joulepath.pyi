@@ -1,13 +1,38 @@
 """The compiled part: conversions between Python, Arrow and the crate of studies. Private."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, final
+
+__all__ = [
+    "COMMIT",
+    "VERSION",
+    "Advice",
+    "Batch",
+    "Comparison",
+    "League",
+    "Map",
+    "Reproduction",
+    "Scenario",
+    "advise",
+    "compare",
+    "controllers",
+    "experiments",
+    "explain",
+    "league",
+    "limits",
+    "map",
+    "policies",
+    "reproduce",
+    "schema",
+    "shipped",
+]
 
 VERSION: str
 COMMIT: str
 
 _Tell = Any
 
+@final
 class Batch:
     @property
     def names(self) -> list[str]: ...
@@ -16,6 +41,7 @@ class Batch:
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
+@final
 class Scenario:
     @staticmethod
     def open(argument: str) -> Scenario: ...
@@ -61,6 +87,7 @@ class Scenario:
     def show(self) -> str: ...
     def json(self) -> str: ...
 
+@final
 class Comparison:
     def policies(self) -> Batch: ...
     def runs(self) -> Batch: ...
@@ -87,6 +114,7 @@ class Comparison:
     def html(self) -> str: ...
     def notebook(self) -> str: ...
 
+@final
 class Map:
     def points(self) -> Batch: ...
     def axes(self) -> list[tuple[str, str, list[float], bool]]: ...
@@ -102,6 +130,7 @@ class Map:
     def csv(self) -> str: ...
     def html(self) -> str: ...
 
+@final
 class Advice:
     def front(self) -> Batch: ...
     def best(self) -> Batch: ...
@@ -115,6 +144,7 @@ class Advice:
     def json(self) -> str: ...
     def html(self) -> str: ...
 
+@final
 class League:
     def policies(self) -> Batch: ...
     @property
@@ -123,6 +153,7 @@ class League:
     def json(self) -> str: ...
     def html(self) -> str: ...
 
+@final
 class Reproduction:
     def verdicts(self) -> Batch: ...
     @property
