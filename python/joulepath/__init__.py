@@ -22,6 +22,7 @@ from joulepath._calls import (
     reproduce,
     run,
 )
+from joulepath._controller import Controller, Finding
 from joulepath._errors import (
     Defect,
     FileError,
@@ -55,10 +56,12 @@ __all__ = [
     "Advice",
     "Axis",
     "Comparison",
+    "Controller",
     "Defect",
     "Explanation",
     "FailedRun",
     "FileError",
+    "Finding",
     "Interrupted",
     "JoulepathError",
     "JoulepathWarning",

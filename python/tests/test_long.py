@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -16,6 +16,14 @@ import joulepath as jp
 LONG: dict[str, Any] = {"source": "home-wifi-lte", "seeds": 20_000, "policies": ["mptcp", "olia"]}
 BOUND_S = 0.2
 TRIES = 3  # other processes may have both cores
+
+
+@pytest.fixture(autouse=True)
+def _ctrl_c_is_heard() -> Iterator[None]:
+    """A shell lets its background jobs ignore SIGINT, and Python then leaves it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def interrupted(work: Callable[[], object], after_s: float) -> tuple[jp.Interrupted, float]:

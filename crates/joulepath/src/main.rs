@@ -5,7 +5,7 @@
 //! | `cli` | commands and options |
 //! | `compare`, `map`, `league`, `gap`, `reproduce`, `advise` | what `joulepath_study` does, for a terminal |
 //! | `list`, `show`, `explain` | what there is, what was understood, what a controller does |
-//! | `cc` | our controllers in the running kernel |
+//! | `cc`, `own` | our controllers in the running kernel; controllers of users |
 //! | `doctor` | what this machine can run |
 //! | `lab` | any program inside emulated radios |
 //! | `scenario`, `engine` | scenarios and engines as the command line names them |
@@ -34,6 +34,7 @@ mod list;
 mod map;
 mod marks;
 mod outputs;
+mod own;
 mod progress;
 mod provenance;
 mod reproduce;
@@ -45,6 +46,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
+#[cfg(not(feature = "kernel"))]
+use cli::cc::CcCommand;
 use cli::{Cli, Command};
 use failure::{Exit, Failure};
 
@@ -78,6 +81,10 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Lab(_) => Err(Failure::without_kernel_engine()),
         #[cfg(feature = "kernel")]
         Command::Cc(command) => cc::cc(&command),
+        #[cfg(not(feature = "kernel"))]
+        Command::Cc(CcCommand::New(options)) => own::new(&options),
+        #[cfg(not(feature = "kernel"))]
+        Command::Cc(CcCommand::Check(options)) => own::check(&options),
         #[cfg(not(feature = "kernel"))]
         Command::Cc(_) => Err(Failure::without_kernel_engine()),
         #[cfg(feature = "kernel")]

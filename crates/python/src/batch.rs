@@ -98,7 +98,8 @@ impl Batch {
 
     /// The values of a column; None where they are unknown.
     fn column<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyList>> {
-        let column = self.batch.columns().get(index).ok_or_else(|| PyIndexError::new_err("no such column"))?;
+        let column =
+            self.batch.columns().get(index).ok_or_else(|| PyIndexError::new_err("no such column"))?;
         let values = (0..column.len()).map(|row| value(py, column, row)).collect::<PyResult<Vec<_>>>()?;
         PyList::new(py, values)
     }

@@ -75,6 +75,7 @@ pub(crate) fn compare(
             variants: scenario.variant.clone().map_or(Variants::Plain, Variants::One),
             set: scenario.set.clone(),
             policies: policies.map(policies::parse).transpose()?,
+            also: vec![],
             seeds,
             first_seed,
             jobs: self::jobs(jobs)?,
@@ -255,7 +256,12 @@ fn of_series(all: &[Recorded]) -> Batch {
 
 /// The limits of a scenario: with random rates, means over the rates that runs with these seeds meet.
 #[pyfunction]
-pub(crate) fn limits(py: Python<'_>, scenario: &Scenario, first_seed: u64, seeds: Option<u32>) -> PyResult<Batch> {
+pub(crate) fn limits(
+    py: Python<'_>,
+    scenario: &Scenario,
+    first_seed: u64,
+    seeds: Option<u32>,
+) -> PyResult<Batch> {
     let loaded: &Loaded = &scenario.loaded;
     let limits = guarded(py, || {
         let end = first_seed.checked_add(u64::from(seeds.unwrap_or(loaded.compare.seeds)));

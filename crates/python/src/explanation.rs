@@ -73,5 +73,5 @@ pub(crate) fn controllers() -> Batch {
             text("summary", &controller.summary()),
         ],
     };
-    Batch::of_records(&Controller::all().map(record).collect::<Vec<_>>())
+    Batch::of_records(&Controller::known().map(record).collect::<Vec<_>>())
 }

@@ -3,7 +3,8 @@
 //! | module | what |
 //! |---|---|
 //! | `scenario` | scenarios as Python holds them |
-//! | `comparison`, `plane`, `advice`, `explanation`, `standings` | what `joulepath_study` does, and its results |
+//! | `comparison`, `plane`, `advice`, `explanation`, `standings` | what `joulepath_study` does, and results |
+//! | `own` | controllers of users |
 //! | `batch` | tables over the Arrow PyCapsule interface |
 //! | `watched` | long work: the interpreter is free, Ctrl-C stops, progress is told |
 //! | `raised` | errors as Python's exceptions |
@@ -16,6 +17,7 @@ mod advice;
 mod batch;
 mod comparison;
 mod explanation;
+mod own;
 mod plane;
 mod provenance;
 mod raised;
@@ -36,6 +38,8 @@ mod _joulepath {
     use crate::comparison::{Comparison, compare, limits};
     #[pymodule_export]
     use crate::explanation::{controllers, explain};
+    #[pymodule_export]
+    use crate::own::{check_controller, controller_template, load_controller};
     #[pymodule_export]
     use crate::plane::{Map, map};
     #[pymodule_export]

@@ -98,9 +98,8 @@ impl Map {
 
     /// Title, unit, values and whether the steps are ratios, of x and y.
     fn axes(&self) -> Vec<(String, String, Vec<f64>, bool)> {
-        let axis = |axis: &report::Axis| {
-            (axis.keys.join(", "), axis.unit.clone(), axis.numbers.clone(), axis.log)
-        };
+        let axis =
+            |axis: &report::Axis| (axis.keys.join(", "), axis.unit.clone(), axis.numbers.clone(), axis.log);
         self.map.axes.iter().map(axis).collect()
     }
 

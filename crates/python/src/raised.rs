@@ -1,4 +1,5 @@
-//! Errors as Python's exceptions. Their classes are in `joulepath/_errors.py`, with places and mends as fields.
+//! Errors as Python's exceptions. Their classes are in `joulepath/_errors.py`, with places and mends as
+//! fields.
 
 use std::any::Any;
 

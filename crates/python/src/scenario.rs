@@ -48,9 +48,8 @@ impl Scenario {
     /// The tables and values of a scenario, as JSON.
     #[staticmethod]
     fn build(py: Python<'_>, json: &str, name: &str, folder: Option<PathBuf>) -> PyResult<Self> {
-        let text = toml_of(py, json).and_then(|value| {
-            toml::to_string(&value).map_err(|error| usage(py, &error.to_string(), None))
-        })?;
+        let text = toml_of(py, json)
+            .and_then(|value| toml::to_string(&value).map_err(|error| usage(py, &error.to_string(), None)))?;
         Self::text(py, &text, name, folder)
     }
 

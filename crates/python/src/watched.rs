@@ -54,7 +54,8 @@ pub(crate) fn watched<T: Send>(
         let token = cancel.clone();
         let worker = scope.spawn(move || {
             // The receiver outlives the thread.
-            let mut hear = |event: Event<'_>| news(event).into_iter().for_each(|news| drop(sender.send(news)));
+            let mut hear =
+                |event: Event<'_>| news(event).into_iter().for_each(|news| drop(sender.send(news)));
             work(&mut hear, &token)
         });
         let mut told = Told { progress, done: 0, runs: 0 };

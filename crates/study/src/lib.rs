@@ -11,6 +11,7 @@
 //! | [`gap`] | how far simulator and kernel are apart |
 //! | [`reproduce`] | which claims of the papers hold |
 //! | [`advise`] | which interfaces for a transfer |
+//! | [`own`] | controllers of users: compiled, checked, run |
 //! | [`stored`], [`journal`] | finished runs in files |
 //! | [`files`] | files that are read and written, without following links |
 //! | [`event`], [`parallel`] | what happens meanwhile; runs on all cores |
@@ -50,6 +51,7 @@ pub mod journal;
 pub mod league;
 mod lines;
 pub mod map;
+pub mod own;
 pub mod parallel;
 pub mod policies;
 pub mod reproduce;

@@ -12,6 +12,7 @@ mod interrupt;
 mod league;
 mod list;
 mod map;
+mod own;
 mod reproduce;
 #[path = "../common/run.rs"]
 mod run;
