@@ -10,7 +10,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 DEMO := scenarios/papers/000-table1.toml
 
-.PHONY: help setup build demo test test-kernels test-upstream bench bench-peers validate-peers lint clean
+.PHONY: help setup build wheel demo test test-kernels test-upstream bench bench-peers validate-peers lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -22,6 +22,10 @@ setup: ## install what building, testing and linting need and this machine lacks
 build: ## build target/release/joulepath, fully optimised
 	@scripts/setup.sh build
 	@scripts/cargo.sh build --release --locked --package joulepath
+
+wheel: ## build the Python package: a wheel in target/wheels
+	@scripts/setup.sh test
+	@scripts/python.sh wheel
 
 demo: ## compare seven policies on paper 000's three radios, 30 seeds; leave a report to look at
 	@scripts/setup.sh build

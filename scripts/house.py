@@ -21,7 +21,7 @@ FLOORS = [
     {"link", "control", "topology", "kernel"},
     {"packet", "fluid", "slotted", "lab", "live", "report", "meter"},
     {"study"},
-    {"joulepath"},
+    {"joulepath", "python"},
 ]
 OUTSIDE = {"benches", "testbed", "testbed-macros"}
 

@@ -19,7 +19,7 @@ files() {
     for pattern in "$@"; do
         patterns+=(-o -name "$pattern")
     done
-    find .ci benches cc crates scripts -type d \( -name vendor -o -name target \) -prune \
+    find .ci benches cc crates python scripts -type d \( -name vendor -o -name target \) -prune \
         -o -type f \( "${patterns[@]:1}" \) -print | sort
 }
 
@@ -49,7 +49,7 @@ file_lengths() {
         elif ((lines > LONG)); then
             say "$file has $lines lines, more than $LONG: is there a reason?"
         fi
-    done < <(files '*.rs' '*.h' '*.c' '*.sh' '*.js' '*.css' '*.html' | xargs wc -l)
+    done < <(files '*.rs' '*.h' '*.c' '*.py' '*.sh' '*.js' '*.css' '*.html' | xargs wc -l)
     return "$failed"
 }
 
@@ -85,6 +85,11 @@ determinism() {
     return "$failed"
 }
 
+# The Python package: formats, lints, types.
+python_package() {
+    scripts/python.sh lint
+}
+
 documentation() {
     RUSTDOCFLAGS='-D warnings' scripts/cargo.sh doc --quiet --no-deps --workspace --locked
 }
@@ -98,7 +103,7 @@ dependencies() {
     fi
 }
 
-readonly CHECKS=(rust_format c_format shell file_lengths line_lengths house determinism clippy documentation dependencies)
+readonly CHECKS=(rust_format c_format shell file_lengths line_lengths house determinism clippy python_package documentation dependencies)
 
 for check in "${@:-${CHECKS[@]}}"; do
     [[ " ${CHECKS[*]} " == *" $check "* ]] || {

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing on a Debian or Ubuntu machine, and nothing else. Silent when nothing is.
 #   scripts/setup.sh build   a C compiler, make, a Rust at least as new as Cargo.toml asks for; for the kernel engine: clang, libelf, zlib
-#   scripts/setup.sh test    that of build, and iproute2, valgrind, python3
-#   scripts/setup.sh lint    that of build, and rustfmt, clippy, clang-format, shellcheck, git, python3, cargo-deny
+#   scripts/setup.sh test    that of build, and iproute2, valgrind, python3 with venv
+#   scripts/setup.sh lint    that of build, and rustfmt, clippy, clang-format, shellcheck, git, python3 with venv, cargo-deny
 #   scripts/setup.sh kernels that of build, and QEMU, busybox, kmod, xz to boot other kernels
 #   scripts/setup.sh upstream that of build, and what the kernel's own MPTCP selftests call
 set -euo pipefail
@@ -135,6 +135,12 @@ want_kernel_engine() {
     [[ -e $(cc -print-file-name=libz.a) && -e /usr/include/zlib.h ]] || packages+=(zlib1g-dev)
 }
 
+# An interpreter that can make virtual environments: scripts/python.sh fills one.
+want_python() {
+    want python3 python3
+    python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)
+}
+
 setup_build() {
     links_c || packages+=(gcc libc6-dev)
     want make make
@@ -148,7 +154,7 @@ setup_build() {
 setup_test() {
     want ip iproute2 # tests of the kernel join namespaces with it
     want valgrind valgrind # scripts/instructions.py
-    want python3 python3
+    want_python
     setup_build
 }
 
@@ -176,7 +182,7 @@ setup_lint() {
     want clang-format clang-format
     want shellcheck shellcheck
     want git git # cargo-deny fetches the advisories with it
-    want python3 python3 # scripts/house.py
+    want_python # scripts/house.py, scripts/python.sh
     setup_build
     install_rust_components
     install_cargo_deny

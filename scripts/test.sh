@@ -7,8 +7,9 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # Tests behind the features `bpf` and `kernel`.
 readonly WITH_KERNEL_ENGINE=(crates/kernel/tests/kernel/cc crates/lab/tests/kernel/engine crates/lab/src/engine crates/joulepath/tests/kernel)
 
-# Not the benchmarks: a library that only they need takes longer to compile than many of the tests.
-readonly PACKAGES=(--workspace --exclude joulepath-benches)
+# Not the benchmarks: a library that only they need takes longer to compile than many of the tests. Not the Python package: only an
+# interpreter can load it, and its tests are Python's.
+readonly PACKAGES=(--workspace --exclude joulepath-benches --exclude joulepath-python)
 
 # Property tests draw the same cases in each run, so that a run judges the change and not the draw. Others:
 # PROPTEST_RNG_SEED=$RANDOM PROPTEST_CASES=5000 scripts/test.sh
@@ -28,6 +29,9 @@ if [[ -n $lacking ]]; then
     esac
 fi
 
-# What the packet engine costs is a part of what it does. With arguments only some tests are meant.
+# With arguments only some tests are meant.
+(($#)) || scripts/python.sh test || status=$?
+
+# What the packet engine costs is a part of what it does.
 (($#)) || scripts/instructions.py || status=$?
 exit "$status"

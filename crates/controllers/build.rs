@@ -1,19 +1,24 @@
-//! Compiles native/native.c, which includes every header of cc/.
+//! Compiles native/native.c, which includes every header of cc/, and puts the headers' texts into the crate.
 //!
 //! `cc` in this folder is a symbolic link to the workspace's `cc/`, so that a published package carries the
 //! headers. Debug builds (tests) trap on undefined behaviour such as signed overflow.
 
-use std::{env, path::Path};
+use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 fn main() {
     let headers = Path::new("cc");
-    println!("cargo::rerun-if-changed=native/native.c");
+    println!("cargo::rerun-if-changed=native");
     println!("cargo::rerun-if-changed={}", headers.display());
     let folder = headers.canonicalize().expect("cc/ lies beside this crate, reached by the link `cc`");
     println!("cargo::rerun-if-changed={}", folder.display());
-    for entry in folder.read_dir().expect("cc/ can be listed") {
-        println!("cargo::rerun-if-changed={}", entry.expect("cc/ can be listed").path().display());
-    }
+    let entries = folder.read_dir().expect("cc/ can be listed");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("cc/ can be listed").path()).collect();
+    files.push(Path::new("native/glue.h").canonicalize().expect("native/glue.h is there"));
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "h"));
+    files.sort();
+    files.iter().for_each(|file| println!("cargo::rerun-if-changed={}", file.display()));
+    write_texts(&files);
 
     let mut build = cc::Build::new();
     build
@@ -34,4 +39,15 @@ fn main() {
         build.flag(trap);
     }
     build.compile("joulepath_cc");
+}
+
+/// Name and text of each header, for src/lib.rs.
+fn write_texts(files: &[PathBuf]) {
+    let row = |file: &PathBuf| {
+        let name = file.file_name().expect("a file has a name").to_string_lossy();
+        format!("({name:?}, include_str!({:?})),\n", file.display().to_string())
+    };
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    let table: String = files.iter().map(row).collect();
+    fs::write(out.join("headers.rs"), format!("&[\n{table}]")).expect("OUT_DIR can be written");
 }

@@ -17,8 +17,10 @@ fn commit(crate_root: &Path) -> String {
         let text = String::from_utf8(output.stdout).ok()?;
         output.status.success().then(|| text.trim().to_owned())
     };
-    // Not the repository of someone who vendors this crate.
-    let is_ours = git(&["rev-parse", "--show-prefix"]).is_some_and(|prefix| prefix == "crates/joulepath/");
+    // Not the repository of someone who vendors this crate. The crate `python` has this script, too.
+    let folder = crate_root.file_name().expect("a crate has a folder").to_string_lossy();
+    let is_ours =
+        git(&["rev-parse", "--show-prefix"]).is_some_and(|prefix| prefix == format!("crates/{folder}/"));
     let Some(hash) = git(&["rev-parse", "--short=12", "HEAD"]).filter(|_| is_ours) else {
         return packaged_commit(crate_root).unwrap_or_else(|| "unknown".to_owned());
     };

@@ -136,7 +136,7 @@ impl PolicyError {
     /// What to write instead, where the message does not say it: the name that looks most like what was
     /// written, or where all names are listed.
     pub fn help(&self) -> Option<String> {
-        let controllers = || Controller::all().map(|controller| controller.name());
+        let controllers = || Controller::known().map(|controller| controller.name());
         match self {
             PolicyError::UnknownPolicy { name } => {
                 let bundles = POLICIES.iter().map(|info| info.name);
@@ -159,7 +159,7 @@ impl PolicyError {
 /// What to do about a parameter that could not be set, where the message does not say it.
 pub fn parameter_help(error: &ParamError) -> Option<String> {
     let ParamError::Unknown { controller, name, .. } = error else { return None };
-    let known = Controller::all().find(|known| known.name() == *controller);
+    let known = Controller::known().find(|known| known.name() == *controller);
     let params = known.iter().flat_map(|controller| controller.params().map(|param| param.name()));
     Some(match nearest(name, params.collect::<Vec<_>>()) {
         Some(nearest) => format!("did you mean `{nearest}`?"),

@@ -37,6 +37,11 @@ impl AckFlags {
         Self(self.0 | if condition { flag.0 } else { 0 })
     }
 
+    /// The bits of `enum mpcc_event_flags`.
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
     /// Whether one of the flags in `flags` is set.
     #[inline]
     pub fn has(self, flags: Self) -> bool {

@@ -6,6 +6,7 @@
 //! - [`Connection`], [`Subflow`], [`Own`]: the state, laid out as in `cc/mpcc.h`;
 //! - [`Controller`]: the registry and the calls (ACK, loss, restart, parameters); [`Capability`]: what a
 //!   controller reads;
+//! - [`Controller::adopt`]: a controller that was compiled elsewhere;
 //! - [`Event`] and [`Area`]: what a controller that owns its window is told, and where it keeps its state;
 //! - [`explain`]: what every controller does in a given state;
 //! - [`formula`]: the same increases in floating point, straight from the definitions, as an independent
@@ -26,6 +27,7 @@
 //! # Ok::<(), joulepath_controllers::UnknownController>(())
 //! ```
 
+mod adopted;
 mod capability;
 mod event;
 pub mod explain;
@@ -35,11 +37,15 @@ mod param;
 mod registry;
 mod state;
 
+pub use adopted::{AdoptError, Table};
 pub use capability::Capability;
 pub use event::{AckFlags, Area, Event};
 pub use param::{Param, ParamError, ParamValue};
 pub use registry::{Confidence, Controller, UnknownController};
 pub use state::{Connection, LossKind, Own, Subflow};
+
+/// The headers of `cc/` and native/glue.h by name, for whoever compiles a controller of a user.
+pub const HEADERS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/headers.rs"));
 
 /// Most subflows of one connection (the kernel's limit).
 pub const MAX_SUBFLOWS: usize = 8;

@@ -1,4 +1,4 @@
-//! What native/native.c exports.
+//! What native/glue.h exports.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -17,7 +17,7 @@ pub(crate) struct Ops {
     pub(crate) min_cwnd: u32,
     pub(crate) cache_acks: u32,
     pub(crate) capabilities: u32,
-    increase: *const c_void,
+    pub(crate) increase: *const c_void,
     ssthresh: *const c_void,
     init: *const c_void,
     /// Null if the controller does nothing of its own at an ACK, or at the end of a round.
@@ -65,7 +65,6 @@ unsafe impl Sync for NativeController {}
 
 unsafe extern "C" {
     fn jp_controllers_begin(count: *mut u64) -> *const NativeController;
-    #[cfg(test)]
     fn jp_layout_begin(count: *mut u64) -> *const u64;
 }
 
@@ -80,7 +79,6 @@ pub(crate) fn controllers() -> &'static [NativeController] {
 }
 
 /// Sizes and offsets of the C structs, and the flags of `enum mpcc_capability`.
-#[cfg(test)]
 pub(crate) fn layout() -> &'static [u64] {
     let mut count = 0;
     // SAFETY: returns the start of a constant array and writes its length.

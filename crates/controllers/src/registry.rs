@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::{
     CWND_MAX, MAX_SUBFLOWS,
+    adopted::{self, AdoptError, Table, adopted},
     capability::Capability,
     event::{AckFlags, Area, Event},
     native::{NativeController, controllers, text},
@@ -49,19 +50,52 @@ impl Controller {
     /// # Errors
     /// If there is none. The error has the most similar name and the names of all controllers.
     pub fn by_name(name: &str) -> Result<Self, UnknownController> {
-        Self::all().find(|controller| controller.name() == name).ok_or_else(|| UnknownController {
+        Self::known().find(|controller| controller.name() == name).ok_or_else(|| UnknownController {
             name: name.to_owned(),
-            nearest: Self::all()
+            nearest: Self::known()
                 .map(|controller| controller.name())
                 .min_by_key(|known| strsim::damerau_levenshtein(known, &name.to_lowercase()))
                 .unwrap_or("reno"),
-            known: Self::all().map(|controller| controller.name()).collect::<Vec<_>>().join(", "),
+            known: Self::known().map(|controller| controller.name()).collect::<Vec<_>>().join(", "),
         })
     }
 
-    /// All controllers, baselines first.
+    /// All controllers of this crate, baselines first.
     pub fn all() -> impl Iterator<Item = Self> {
         controllers().iter().map(Self)
+    }
+
+    /// All controllers that have a name now: those of this crate, and those that were [adopted](Self::adopt).
+    pub fn known() -> impl Iterator<Item = Self> {
+        Self::all().chain(adopted().into_iter().map(Self))
+    }
+
+    /// A controller that was compiled against `cc/mpcc.h` elsewhere, without making it known.
+    ///
+    /// # Errors
+    /// If it does not keep to the contract as far as its tables say.
+    ///
+    /// # Safety
+    /// `rows` and `layout` are `jp_controllers_begin` and `jp_layout_begin` of native/glue.h, in a library
+    /// that stays loaded until the process ends. Functions of the result are only called if they keep to
+    /// the contract.
+    pub unsafe fn inspect(rows: Table, layout: Table) -> Result<Self, AdoptError> {
+        // SAFETY: the caller promises it.
+        unsafe { adopted::inspect(rows, layout) }.map(Self)
+    }
+
+    /// Makes a controller known under its name, one that was [inspected](Self::inspect). An adopted one of
+    /// this name is replaced for whoever asks by name from now on.
+    ///
+    /// # Errors
+    /// If a controller of this crate has its name.
+    pub fn adopt(self) -> Result<(), AdoptError> {
+        adopted::adopt(self.0)
+    }
+
+    /// Whether it was adopted: only the packet engine runs it.
+    pub fn is_adopted(&self) -> bool {
+        Self::all().all(|built_in| built_in != *self)
     }
 
     /// The name of the C header and of the page in docs/models, which is also the name on the command line.

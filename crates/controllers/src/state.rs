@@ -93,6 +93,13 @@ impl Own {
         self.loss = fixed(probability.min(1.0), LOSS_ONE);
     }
 
+    /// A state with this content. Real ones start with [`Own::default`]; tests try others, because a
+    /// controller has to be defined for all.
+    pub fn of_words(words: [u64; 13]) -> Self {
+        // SAFETY: both have 104 bytes without padding, and any bits are integers.
+        unsafe { std::mem::transmute(words) }
+    }
+
     /// What the controller shows to the siblings; what the words mean is up to the controller.
     pub fn private_words(&self) -> [u32; 5] {
         self.word

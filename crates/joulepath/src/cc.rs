@@ -14,6 +14,7 @@ use self::words::{count, plain, unseen};
 use crate::cli::cc::{CcCommand, CcDefaultOptions, CcJson, CcNames};
 use crate::diagnose;
 use crate::failure::{Exit, Failure};
+use crate::own;
 use crate::show::print_json;
 use crate::terminal;
 
@@ -28,6 +29,8 @@ pub(crate) fn cc(command: &CcCommand) -> Result<Exit, Failure> {
         CcCommand::Unload(names) => unload(names),
         CcCommand::Default(options) => set_default(options),
         CcCommand::Status(options) => status::status(options),
+        CcCommand::New(options) => own::new(options),
+        CcCommand::Check(options) => own::check(options),
     }
 }
 

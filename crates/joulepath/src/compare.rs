@@ -18,6 +18,7 @@ use crate::engine;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
 use crate::outputs::{Outputs, Sink};
+use crate::own;
 use crate::progress::Watcher;
 use crate::provenance::provenance;
 use crate::scenario::announce;
@@ -35,7 +36,10 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
         announce(&source, &argument);
     }
     let outputs = Outputs::plan(&options, &source.stem())?;
+    // Before policies are looked up: they may name them.
+    let also = own::load(&options.cc, options.quiet)?;
     let mut request = request(&options, &outputs)?;
+    request.also = also;
     remember(&options, &source, &mut request)?;
     let plan = Plan::of(&source, &request, engine, &provenance())?;
     outputs.prepare()?;
@@ -124,6 +128,7 @@ fn request(options: &CompareOptions, outputs: &Outputs) -> Result<Request, Failu
         },
         set,
         policies: options.policies.as_deref().map(policies::parse).transpose()?,
+        also: vec![],
         seeds: options.seeds,
         first_seed: options.first_seed,
         jobs: options.jobs,

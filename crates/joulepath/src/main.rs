@@ -5,7 +5,7 @@
 //! | `cli` | commands and options |
 //! | `compare`, `map`, `league`, `gap`, `reproduce`, `advise` | what `joulepath_study` does, for a terminal |
 //! | `list`, `show`, `explain` | what there is, what was understood, what a controller does |
-//! | `cc` | our controllers in the running kernel |
+//! | `cc`, `own` | our controllers in the running kernel; controllers of users |
 //! | `doctor` | what this machine can run |
 //! | `meter`, `calibrate` | what this machine measures of its own power; a radio's energy model from it |
 //! | `lab` | any program inside emulated radios |
@@ -42,6 +42,7 @@ mod marks;
 #[cfg(feature = "kernel")]
 mod meter;
 mod outputs;
+mod own;
 mod progress;
 mod provenance;
 mod reproduce;
@@ -53,6 +54,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
+#[cfg(not(feature = "kernel"))]
+use cli::cc::CcCommand;
 use cli::{Cli, Command};
 use failure::{Exit, Failure};
 
@@ -86,6 +89,10 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Lab(_) => Err(Failure::without_kernel_engine()),
         #[cfg(feature = "kernel")]
         Command::Cc(command) => cc::cc(&command),
+        #[cfg(not(feature = "kernel"))]
+        Command::Cc(CcCommand::New(options)) => own::new(&options),
+        #[cfg(not(feature = "kernel"))]
+        Command::Cc(CcCommand::Check(options)) => own::check(&options),
         #[cfg(not(feature = "kernel"))]
         Command::Cc(_) => Err(Failure::without_kernel_engine()),
         #[cfg(feature = "kernel")]

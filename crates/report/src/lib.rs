@@ -2,7 +2,7 @@
 //!
 //! | module | of what |
 //! |---|---|
-//! | `summary`, `table`, `machine`, `html` | a comparison of policies |
+//! | `summary`, `table`, `machine`, `notebook`, `html` | a comparison of policies |
 //! | [`gap`] | simulator and kernel, side by side |
 //! | [`league`] | all policies on families of scenarios, at equal work, in tiers |
 //! | [`gauntlet`] | policies on families of drawn scenarios, by median, worst tenth and worst |
@@ -23,6 +23,7 @@ mod html;
 pub mod league;
 mod machine;
 pub mod map;
+mod notebook;
 mod over_time;
 mod reproduction;
 mod scale;
@@ -39,7 +40,10 @@ pub use html::html;
 pub use html::map::{MapAxis, MapPage, map_html};
 pub use html::reproduction::reproduction_html;
 pub use html::search::search_html;
-pub use machine::{ReportError, runs_to_csv, to_csv, to_json};
+pub use machine::{
+    Field, Record, ReportError, limit_records, policy_records, run_records, runs_to_csv, to_csv, to_json,
+};
+pub use notebook::notebook;
 pub use reproduction::{
     Agreement, Bars, Boxes, Farthest, Figure, Finding, FiveNumbers, Judged, Line, Plot, Report, Reproduction,
     Rule, SecondMeasurement, Verdict, capital, judge, reproduction_json, reproduction_markdown,
@@ -48,4 +52,4 @@ pub use reproduction::{
 pub use scale::rounded;
 pub use student::{interval, prediction, ratio_interval, wilson};
 pub use summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, PolicyRuns, summarise};
-pub use table::table;
+pub use table::{table, table_with};

@@ -1,6 +1,8 @@
 //! Results for programs: JSON and CSV. Units stand in the names; what is unknown is null or empty, never 0.
 
-use joulepath_model::result::{Comparison, Estimate, Row, RunResult};
+use std::fmt;
+
+use joulepath_model::result::{Comparison, Estimate, Limit, Row, RunResult};
 use serde_json::Error as JsonError;
 
 /// Why results could not be written out.
@@ -26,13 +28,12 @@ pub fn to_json(comparison: &Comparison) -> Result<String, ReportError> {
 
 /// One line per policy; an estimate takes three columns: `_mean`, `_lo`, `_hi`.
 pub fn to_csv(comparison: &Comparison) -> Result<String, ReportError> {
-    write_records(comparison.rows.iter().map(|row| policy_record(comparison, row)))
+    write_records(&policy_records(comparison))
 }
 
 /// One line per policy and seed.
 pub fn runs_to_csv(comparison: &Comparison) -> Result<String, ReportError> {
-    let records = comparison.rows.iter().flat_map(|row| row.runs.iter().map(run_record));
-    write_records(records)
+    write_records(&run_records(comparison))
 }
 
 /// The JSON of a struct with one line for each element of its lists.
@@ -53,23 +54,56 @@ pub(crate) fn by_lines(value: &impl serde::Serialize) -> Result<String, ReportEr
     Ok(format!("{{\n{}\n}}\n", whole.into_iter().map(field).collect::<Vec<_>>().join(",\n")))
 }
 
-/// Names and values of one line.
-#[derive(Default)]
-struct Record {
-    names: Vec<String>,
-    values: Vec<String>,
+/// One line of a table for programs: names and values. Units stand in the names.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Record {
+    /// In the order of the columns. Records of one table have the same names, with values of the same kinds.
+    pub fields: Vec<(String, Field)>,
+}
+
+/// A value of a [`Record`]; what is unknown is none.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Field {
+    /// A name or a sentence.
+    Text(String),
+    /// Yes or no.
+    Flag(bool),
+    /// How many.
+    Count(Option<u64>),
+    /// Finite.
+    Number(Option<f64>),
+}
+
+impl fmt::Display for Field {
+    /// Empty if unknown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Field::Text(text) => f.write_str(text),
+            Field::Flag(flag) => flag.fmt(f),
+            Field::Count(Some(count)) => count.fmt(f),
+            Field::Number(Some(number)) => number.fmt(f),
+            Field::Count(None) | Field::Number(None) => Ok(()),
+        }
+    }
 }
 
 impl Record {
-    fn text(&mut self, name: impl Into<String>, value: impl ToString) {
-        self.names.push(name.into());
-        self.values.push(value.to_string());
+    fn add(&mut self, name: impl Into<String>, field: Field) {
+        self.fields.push((name.into(), field));
     }
 
-    /// Empty if unknown or not finite.
+    fn text(&mut self, name: impl Into<String>, text: &str) {
+        self.add(name, Field::Text(text.to_owned()));
+    }
+
+    fn count(&mut self, name: impl Into<String>, count: impl Into<Option<u64>>) {
+        self.add(name, Field::Count(count.into()));
+    }
+
+    /// Unknown if it is not finite.
     fn number(&mut self, name: impl Into<String>, value: impl Into<Option<f64>>) {
         let value: Option<f64> = value.into();
-        self.text(name, value.filter(|v| v.is_finite()).map(|v| v.to_string()).unwrap_or_default());
+        self.add(name, Field::Number(value.filter(|value| value.is_finite())));
     }
 
     fn estimate(&mut self, name: &str, estimate: impl Into<Option<Estimate>>) {
@@ -80,14 +114,39 @@ impl Record {
     }
 }
 
+/// One record for each policy; an estimate takes three fields: `_mean`, `_lo`, `_hi`.
+pub fn policy_records(comparison: &Comparison) -> Vec<Record> {
+    comparison.rows.iter().map(|row| policy_record(comparison, row)).collect()
+}
+
+/// One record for each policy and seed.
+pub fn run_records(comparison: &Comparison) -> Vec<Record> {
+    comparison.rows.iter().flat_map(|row| row.runs.iter().map(run_record)).collect()
+}
+
+/// One record for each limit.
+pub fn limit_records(limits: &[Limit]) -> Vec<Record> {
+    let record = |limit: &Limit| {
+        let mut record = Record::default();
+        record.text("kind", &limit.kind);
+        record.text("label", &limit.label);
+        record.number("goodput_bps", limit.goodput_bps);
+        record.number("power_w", limit.power_w);
+        record.number("bits_per_joule", limit.bits_per_joule);
+        record.number("energy_j", limit.energy_j);
+        record
+    };
+    limits.iter().map(record).collect()
+}
+
 fn policy_record(comparison: &Comparison, row: &Row) -> Record {
     let mut record = Record::default();
     record.text("scenario", &comparison.scenario.file);
     record.text("engine", &comparison.engine);
     record.text("policy", &row.policy);
     record.text("label", &row.label);
-    record.text("n", row.n);
-    record.text("deterministic", row.deterministic);
+    record.count("n", u64::from(row.n));
+    record.add("deterministic", Field::Flag(row.deterministic));
     record.estimate("goodput_bps", row.goodput_bps);
     record.estimate("power_w", row.power_w);
     record.estimate("energy_j", row.energy_j);
@@ -96,7 +155,7 @@ fn policy_record(comparison: &Comparison, row: &Row) -> Record {
     record.number("ratio_lo", row.ratio_interval.map(|ratio| ratio.lo));
     record.number("ratio_hi", row.ratio_interval.map(|ratio| ratio.hi));
     record.estimate("completion_s", row.completion_s);
-    record.number("completed", row.completed.map(f64::from));
+    record.count("completed", row.completed.map(u64::from));
     record.estimate("delay_s", row.delay_s);
     record.estimate("delay_p95_s", row.delay_p95_s);
     record.number("limit_share", row.limit_share);
@@ -122,7 +181,7 @@ fn policy_record(comparison: &Comparison, row: &Row) -> Record {
 fn run_record(run: &RunResult) -> Record {
     let mut record = Record::default();
     record.text("policy", &run.policy);
-    record.text("seed", run.seed);
+    record.count("seed", run.seed);
     record.number("measured_s", run.measured_s);
     record.number("goodput_bps", run.goodput_bps);
     record.number("energy_j", run.energy_j);
@@ -132,24 +191,24 @@ fn run_record(run: &RunResult) -> Record {
     record.number("energy_transfer_j", run.energy_split.transfer_j);
     record.number("energy_tail_j", run.energy_split.tail_j);
     record.number("completion_s", run.completion_s);
-    record.number("delay_count", run.delay.map(|delay| delay.count as f64));
+    record.count("delay_count", run.delay.map(|delay| delay.count));
     record.number("delay_mean_s", run.delay.map(|delay| delay.mean_s));
     record.number("delay_p50_s", run.delay.map(|delay| delay.p50_s));
     record.number("delay_p95_s", run.delay.map(|delay| delay.p95_s));
     record.number("delay_p99_s", run.delay.map(|delay| delay.p99_s));
     record.number("retransmission_ratio", run.retransmission_ratio);
     record.number("competitors_bps", run.competitors_bps);
-    record.text("packet_hops", run.counters.packet_hops);
-    record.text("queue_drops", run.counters.queue_drops);
-    record.text("wire_losses", run.counters.wire_losses);
+    record.count("packet_hops", run.counters.packet_hops);
+    record.count("queue_drops", run.counters.queue_drops);
+    record.count("wire_losses", run.counters.wire_losses);
     for path in &run.paths {
         let name = |metric: &str| format!("{}_{metric}", path.name);
         record.number(name("share"), path.share);
         record.number(name("goodput_bps"), path.goodput_bps);
         record.number(name("energy_j"), path.energy_j);
-        record.text(name("segments"), path.segments);
-        record.text(name("retransmissions"), path.retransmissions);
-        record.text(name("timeouts"), path.timeouts);
+        record.count(name("segments"), path.segments);
+        record.count(name("retransmissions"), path.retransmissions);
+        record.count(name("timeouts"), path.timeouts);
         record.number(name("mean_rtt_s"), path.mean_rtt_s);
         record.number(name("mean_cwnd_packets"), path.mean_cwnd);
         record.number(name("loss_event_rate"), path.loss_event_rate);
@@ -158,13 +217,13 @@ fn run_record(run: &RunResult) -> Record {
 }
 
 /// The first record's names, then everyone's values; empty without records.
-fn write_records(records: impl Iterator<Item = Record>) -> Result<String, ReportError> {
+fn write_records(records: &[Record]) -> Result<String, ReportError> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    for (index, record) in records.enumerate() {
-        if index == 0 {
-            writer.write_record(&record.names)?;
-        }
-        writer.write_record(&record.values)?;
+    if let Some(first) = records.first() {
+        writer.write_record(first.fields.iter().map(|(name, _)| name))?;
+    }
+    for record in records {
+        writer.write_record(record.fields.iter().map(|(_, field)| field.to_string()))?;
     }
     let bytes = writer.into_inner().map_err(|error| csv::Error::from(error.into_error()))?;
     Ok(String::from_utf8(bytes).expect("only text was written"))

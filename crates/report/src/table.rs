@@ -1,7 +1,7 @@
 //! The table that `compare` prints.
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, LineStyle, Table, TableStyle};
-use joulepath_model::result::Comparison;
+use joulepath_model::result::{Comparison, Limit};
 
 use crate::sheet::{Column, Metric, PARTIAL, Sheet, limit_name, notes};
 
@@ -61,6 +61,11 @@ const PLAIN: &str = "\u{1b}[0m";
 /// order, and the last line says which. `usize::MAX` shows everything. With `color`, the most efficient
 /// policy stands out; whether there is a terminal and whether NO_COLOR is set is for the caller to know.
 pub fn table(comparison: &Comparison, width: usize, color: bool) -> String {
+    table_with(comparison, width, color, "--wide shows all.")
+}
+
+/// As [`table`]; where columns are left out, `wider` says how to see them: a sentence.
+pub fn table_with(comparison: &Comparison, width: usize, color: bool, wider: &str) -> String {
     let sheet = Sheet::of(comparison);
     let (lines, hidden) = fit(&sheet, width, color);
     let title = wrap(&title(comparison), width);
@@ -69,20 +74,22 @@ pub fn table(comparison: &Comparison, width: usize, color: bool) -> String {
         blocks.push(wrap(PARTIAL, width));
     }
     blocks.push(lines);
-    let mut remarks: Vec<String> = comparison
-        .limits
-        .iter()
-        .map(|limit| format!("{}: {}", limit_name(&limit.kind), limit.label))
-        .collect();
-    remarks.extend(notes(comparison));
+    let mut remarks = remarks(comparison);
     if !hidden.is_empty() {
-        remarks.push(format!("Left out at this width: {}. --wide shows all.", hidden.join(", ")));
+        remarks.push(format!("Left out at this width: {}. {wider}", hidden.join(", ")));
     }
     blocks.push(remarks.iter().map(|remark| wrap(remark, width)).collect::<Vec<_>>().join("\n"));
     blocks.join("\n\n") + "\n"
 }
 
-fn title(comparison: &Comparison) -> String {
+/// The limits in words, and the notes.
+pub(crate) fn remarks(comparison: &Comparison) -> Vec<String> {
+    let limit = |limit: &Limit| format!("{}: {}", limit_name(&limit.kind), limit.label);
+    comparison.limits.iter().map(limit).chain(notes(comparison)).collect()
+}
+
+/// Scenario, engine, seeds, duration.
+pub(crate) fn title(comparison: &Comparison) -> String {
     let seeds = if comparison.seeds == 1 { "1 seed".into() } else { format!("{} seeds", comparison.seeds) };
     let scenario = &comparison.scenario;
     format!("{} · {} engine · {seeds} · {} s", scenario.title, comparison.engine, scenario.duration_s)

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::batch::{Batch, Outcome, Wanted};
 use crate::engine::{Engine, Task};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::event::{Event, FailedRun, Watch};
 use crate::journal::Journal;
 use crate::policies;
@@ -34,6 +34,8 @@ pub struct Request {
     pub set: Overrides,
     /// The policies; those that the scenario names if none.
     pub policies: Option<Vec<Policy>>,
+    /// Policies that stand after those of the scenario; nothing where `policies` are given.
+    pub also: Vec<Policy>,
     /// Seeds of each policy; as many as the scenario says if none, and at most as many as the engine does
     /// unasked.
     pub seeds: Option<u32>,
@@ -51,6 +53,7 @@ impl Default for Request {
             variants: Variants::Plain,
             set: vec![],
             policies: None,
+            also: vec![],
             seeds: None,
             first_seed: 1,
             jobs: None,
@@ -178,7 +181,10 @@ impl Case {
     ) -> Result<Self> {
         let set = source.overrides(variant.as_deref(), &request.set)?;
         let scenario = source.load(&set)?;
-        let setups = policies::setups(request.policies.as_deref(), &scenario)?;
+        let mut setups = policies::setups(request.policies.as_deref(), &scenario)?;
+        if request.policies.is_none() {
+            setups.extend(policies::prepare(&request.also, &scenario, Kind::Usage)?);
+        }
         engine.check(&scenario, &setups)?;
         let seeds = match engine.draws() {
             true => {
@@ -291,7 +297,7 @@ fn workload(scenario: &Scenario) -> &'static str {
 
 /// The best that any rates could reach; with random rates, the mean over those that the runs with these seeds
 /// meet.
-pub(crate) fn limits_of(scenario: &Scenario, seeds: &[u64], engine: &dyn Engine) -> Vec<Limit> {
+pub fn limits_of(scenario: &Scenario, seeds: &[u64], engine: &dyn Engine) -> Vec<Limit> {
     let met = |&seed: &u64| joulepath_link::realised(scenario, seed);
     let met: Option<Vec<Scenario>> = seeds.iter().map(met).collect();
     match met.filter(|_| engine.draws()) {

@@ -11,10 +11,11 @@
 //! | [`gap`] | how far simulator and kernel are apart |
 //! | [`reproduce`] | which claims of the papers hold |
 //! | [`advise`] | which interfaces for a transfer |
+//! | [`own`] | controllers of users: compiled, checked, run |
 //! | [`stored`], [`journal`] | finished runs in files |
 //! | [`files`] | files that are read and written, without following links |
 //! | [`event`], [`parallel`] | what happens meanwhile; runs on all cores |
-//! | [`error`] | why something cannot be done, and what to do next |
+//! | [`error`], [`diagnose`] | why something cannot be done, and what to do next |
 //!
 //! Everything that lasts takes a watch, which hears of each run as it comes ([`event::Event`]), and a token
 //! ([`joulepath_model::cancel::Cancel`]): once it is set, runs under way end within a second, and what had
@@ -39,6 +40,7 @@
 pub mod advise;
 mod batch;
 pub mod compare;
+pub mod diagnose;
 pub mod engine;
 pub mod error;
 pub mod event;
@@ -49,6 +51,7 @@ pub mod journal;
 pub mod league;
 mod lines;
 pub mod map;
+pub mod own;
 pub mod parallel;
 pub mod policies;
 pub mod reproduce;

@@ -103,6 +103,19 @@ impl Source {
         &self.name
     }
 
+    /// The text, as it was read.
+    pub fn content(&self) -> &str {
+        &self.text
+    }
+
+    /// The folder that traces are looked for in, if there is one.
+    pub fn folder(&self) -> Option<&Path> {
+        match &self.traces_in {
+            TracesIn::Folder(folder) => Some(folder),
+            TracesIn::Library | TracesIn::Given(..) | TracesIn::Nowhere => None,
+        }
+    }
+
     /// Whether it is one of those in this library.
     pub fn is_shipped(&self) -> bool {
         matches!(self.traces_in, TracesIn::Library)

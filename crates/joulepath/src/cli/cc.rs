@@ -1,5 +1,7 @@
 //! Options of `cc`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 pub(super) const HELP: &str = "\
@@ -8,6 +10,7 @@ Examples:
   joulepath cc default olia
   joulepath cc status
   joulepath cc unload --all
+  joulepath cc new mine && joulepath cc check mine.h
 
 A loaded controller is chosen by the name jp_NAME: by setsockopt TCP_CONGESTION, or as the default of a
 namespace. On plain TCP, and where MPTCP has fallen back to it, the coupled ones behave as NewReno.";
@@ -25,6 +28,12 @@ pub(crate) enum CcCommand {
     Unload(CcNames),
     /// Say or set what new sockets of this network namespace get; what it was is remembered.
     Default(CcDefaultOptions),
+    /// Write a header NAME.h to begin a controller of your own with: commented, with a parameter and an
+    /// example.
+    New(CcNewOptions),
+    /// Try the properties that our controllers have on one of your own: defined in every state, bounded,
+    /// writes to its own subflow only, says what it reads; and the examples in its comments.
+    Check(CcCheckOptions),
     /// Show who uses the loaded ones, in all namespaces: connections, and of each subflow window, RTT, rate,
     /// target share and cost.
     Status(CcJson),
@@ -39,6 +48,23 @@ pub(crate) struct CcNames {
     /// All of them.
     #[arg(long, conflicts_with = "names")]
     pub(crate) all: bool,
+}
+
+/// Options of `cc new`.
+#[derive(Debug, Args)]
+pub(crate) struct CcNewOptions {
+    /// Its name: at most 12 small letters, digits and _.
+    pub(crate) name: String,
+}
+
+/// Options of `cc check`.
+#[derive(Debug, Args)]
+pub(crate) struct CcCheckOptions {
+    /// The C header.
+    pub(crate) header: PathBuf,
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Options of `cc default`.

@@ -15,6 +15,7 @@ Examples:
   joulepath compare my.toml --set path.wifi.loss='2 %' --set workload.size='1 MB'
   joulepath compare papers/001-3g-wlan --variant 64kB --json
   joulepath compare papers/002-fig17 --all-variants --csv all.csv
+  joulepath compare home-wifi-lte --cc ./mine.h
 
 SCENARIO is a file, or the name of a shipped scenario (`joulepath list scenarios`).
 A policy is the name of a bundle or of a controller, with overrides in brackets:
@@ -38,6 +39,10 @@ pub(crate) struct CompareOptions {
     /// Policies, separated by commas; those of the scenario if absent.
     #[arg(short, long, value_name = "LIST")]
     pub(crate) policies: Option<String>,
+    /// Compile a congestion controller of your own, a C header, and run it: beside the scenario's policies,
+    /// or as one of --policies, under the name of the file. May be repeated. Packet engine only.
+    #[arg(long, value_name = "HEADER")]
+    pub(crate) cc: Vec<PathBuf>,
     /// Number of seeds for each policy; the scenario's if absent, of the kernel engine at most 3.
     #[arg(short = 'n', long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SEEDS)))]

@@ -14,6 +14,7 @@ mod list;
 mod live;
 mod map;
 mod meters;
+mod own;
 mod reproduce;
 #[path = "../common/run.rs"]
 mod run;

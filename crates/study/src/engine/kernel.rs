@@ -14,6 +14,7 @@ use joulepath_model::units::Nanos;
 
 use super::contract::{Engine, EngineOptions, RunError, Task};
 use crate::error::Result;
+use crate::own;
 
 /// Namespaces, controllers and processes of a run come and go in about this time.
 const AROUND: Duration = Duration::from_millis(400);
@@ -58,6 +59,7 @@ impl Engine for Kernel {
     }
 
     fn check(&self, scenario: &Scenario, setups: &[Setup]) -> Result<()> {
+        own::refuse(setups, self.name())?;
         Ok(engine::check(scenario, setups)?)
     }
 

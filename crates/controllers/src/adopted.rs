@@ -1,0 +1,126 @@
+//! Controllers of users: compiled elsewhere against `cc/mpcc.h`, added while the program runs.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::{PoisonError, RwLock};
+
+use crate::capability::Capability;
+use crate::native::{NativeController, controllers, layout, text};
+
+/// One of the two functions that native/glue.h exports: it returns the start of a table and writes its
+/// length.
+pub type Table = unsafe extern "C" fn(*mut u64) -> *const c_void;
+
+/// Why a controller cannot be added.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AdoptError {
+    /// It was compiled against another version of the contract.
+    #[error("it was compiled against another version of mpcc.h")]
+    Layout,
+    /// There is not one controller in it.
+    #[error("it has {0} controllers instead of one")]
+    Count(u64),
+    /// A text of the ops table is missing or not UTF-8.
+    #[error("mpcc_ops has no `.{0}`")]
+    Text(&'static str),
+    /// The confidence is none of the four letters.
+    #[error("`.confidence` is `{0}`, not V, N, L or R")]
+    Confidence(String),
+    /// It says neither how its window grows nor that it owns it.
+    #[error("mpcc_ops has neither `.increase` nor `.control`")]
+    NoIncrease,
+    /// A controller of this crate has the name.
+    #[error("`{0}` is the name of a controller of Joulepath")]
+    Taken(String),
+}
+
+/// Those that have been added, the latest of each name.
+static ADOPTED: RwLock<Vec<&'static NativeController>> = RwLock::new(vec![]);
+
+/// All of them, in the order in which their names came.
+pub(crate) fn adopted() -> Vec<&'static NativeController> {
+    ADOPTED.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// The controller of two tables.
+///
+/// # Errors
+/// If it does not keep to the contract as far as its tables say.
+///
+/// # Safety
+/// The functions are those of native/glue.h in a library that stays loaded until the process ends.
+pub(crate) unsafe fn inspect(
+    rows: Table,
+    its_layout: Table,
+) -> Result<&'static NativeController, AdoptError> {
+    let mut count = 0;
+    // SAFETY: the caller promises that it returns the start of a constant array of u64 and writes its length.
+    let its_layout = unsafe {
+        let begin = its_layout(&mut count).cast::<u64>();
+        std::slice::from_raw_parts(begin, usize::try_from(count).map_err(|_| AdoptError::Layout)?)
+    };
+    if its_layout != layout() {
+        return Err(AdoptError::Layout);
+    }
+    // SAFETY: likewise; the layouts are the same, so that the rows are those of `NativeController`.
+    let row = unsafe { rows(&mut count).cast::<NativeController>() };
+    if count != 1 {
+        return Err(AdoptError::Count(count));
+    }
+    // SAFETY: there is one row, which is never changed or freed.
+    let native = unsafe { &*row };
+    check(native)?;
+    Ok(native)
+}
+
+/// Adds a controller. One that was added under its name before is replaced for whoever asks by name from now
+/// on.
+///
+/// # Errors
+/// If a controller of this crate has its name.
+pub(crate) fn adopt(native: &'static NativeController) -> Result<(), AdoptError> {
+    let name = name(native);
+    let is_named = |other: &&NativeController| self::name(other) == name;
+    if controllers().iter().any(|built_in| is_named(&built_in)) {
+        return Err(AdoptError::Taken(name.to_owned()));
+    }
+    let mut all = ADOPTED.write().unwrap_or_else(PoisonError::into_inner);
+    match all.iter().position(is_named) {
+        Some(index) => all[index] = native,
+        None => all.push(native),
+    }
+    Ok(())
+}
+
+fn name(native: &NativeController) -> &'static str {
+    // SAFETY: the texts of the ops tables are constants; `check` has looked at those of users.
+    unsafe { text(native.ops().name) }
+}
+
+fn check(native: &NativeController) -> Result<(), AdoptError> {
+    let ops = native.ops();
+    let texts = [
+        ("name", ops.name),
+        ("title", ops.title),
+        ("paper", ops.paper),
+        ("summary", ops.summary),
+        ("confidence", ops.confidence),
+    ];
+    for (field, pointer) in texts {
+        readable(pointer).ok_or(AdoptError::Text(field))?;
+    }
+    let confidence = readable(ops.confidence).unwrap_or_default();
+    if !["V", "N", "L", "R"].contains(&confidence) {
+        return Err(AdoptError::Confidence(confidence.to_owned()));
+    }
+    let owns_window = ops.capabilities & Capability::OwnsWindow as u32 != 0;
+    if ops.increase.is_null() && !owns_window {
+        return Err(AdoptError::NoIncrease);
+    }
+    Ok(())
+}
+
+/// A text of a table, if there is one and it is UTF-8.
+fn readable(pointer: *const c_char) -> Option<&'static str> {
+    // SAFETY: it is null or a string constant of the library, which stays loaded.
+    (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) })?.to_str().ok()
+}

@@ -1,0 +1,68 @@
+//! Controllers of users: `cc new`, `cc check`, `compare --cc`.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::run::{folder, joulepath_in};
+
+/// From nothing to a table, as a new user would go.
+#[test]
+fn a_new_controller_is_written_checked_and_compared() {
+    let folder = folder();
+    let run = |arguments: &[&str]| joulepath_in(folder.path(), arguments);
+    assert!(run(&["cc", "new", "mine"]).ok().starts_with("mine.h\n"));
+    let checked = run(&["cc", "check", "mine.h"]).ok();
+    assert_eq!((checked.matches("\nok ").count(), checked.contains("WRONG")), (7, false), "{checked}");
+    assert_eq!(run(&["cc", "check", "mine.h", "--json"]).json()["passes"], true);
+    let compared = run(&["compare", "quick", "--cc", "mine.h", "--json"]).json();
+    let policies: Vec<&str> = compared["rows"].as_array().unwrap().iter().map(policy).collect();
+    assert_eq!(policies, ["uncoupled", "mptcp", "mine"]);
+    // With all of NewReno's increase it is NewReno.
+    let words = ["compare", "quick", "--cc", "mine.h", "-p", "uncoupled,mine[weight=1]", "--json"];
+    let same = run(&words).json();
+    assert_eq!(same["rows"][0]["goodput_bps"], same["rows"][1]["goodput_bps"]);
+}
+
+fn policy(row: &Value) -> &str {
+    row["policy"].as_str().unwrap()
+}
+
+#[test]
+fn what_is_wrong_with_a_controller_is_told_with_its_line() {
+    let folder = folder();
+    let run = |arguments: &[&str]| joulepath_in(folder.path(), arguments);
+    run(&["cc", "new", "mine"]).ok();
+    let file = folder.path().join("mine.h");
+    let good = fs::read_to_string(&file).unwrap();
+    let line = good.lines().position(|line| line.contains("return mpcc_scale")).unwrap() + 1;
+    fs::write(&file, good.replace("return mpcc_scale", "retrun mpcc_scale")).unwrap();
+    for arguments in [&["compare", "quick", "--cc", "mine.h"][..], &["cc", "check", "mine.h"]] {
+        let said = run(arguments);
+        assert_eq!(said.code, Some(1), "{}", said.stderr);
+        assert!(said.stderr.contains(&format!("mine.h:{line}:")), "{}", said.stderr);
+    }
+    fs::write(&file, good.replace("return mpcc_scale(", "return 1 / (s64)(conn->n & 1) + mpcc_scale("))
+        .unwrap();
+    let said = run(&["cc", "check", "mine.h"]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.stdout.contains("WRONG any state") && said.stdout.contains(&format!("mine.h:{line}:")));
+}
+
+#[test]
+fn a_controller_that_cannot_be_is_refused_with_what_to_do() {
+    let folder = folder();
+    let run = |arguments: &[&str]| joulepath_in(folder.path(), arguments);
+    run(&["cc", "new", "mine"]).ok();
+    for (arguments, code, says) in [
+        (&["cc", "new", "mine"][..], 1, "is there already"),
+        (&["cc", "new", "Mine"], 2, "no name of a controller"),
+        (&["compare", "quick", "--cc", "nowhere.h"], 1, "cannot read the controller nowhere.h"),
+        (&["compare", "quick", "--cc", "mine.h", "--engine", "fluid"], 3, "a controller of your own"),
+        (&["compare", "quick", "-p", "mine"], 2, "there is no policy `mine`"),
+    ] {
+        let said = run(arguments);
+        assert_eq!(said.code, Some(code), "{arguments:?}: {}", said.stderr);
+        assert!(said.stderr.contains(says), "{arguments:?}: {}", said.stderr);
+    }
+}

@@ -1,0 +1,111 @@
+//! `advise`: which interfaces for a transfer, without simulating anything.
+
+use joulepath_control::advise::{Advice as Answer, Plan, Question};
+use joulepath_report::{ReportError, advice as report};
+use joulepath_study::advise::{Machine, Words, answer, question};
+use pyo3::prelude::*;
+
+use crate::batch::{Batch, Values};
+use crate::comparison::written;
+use crate::provenance::provenance;
+use crate::watched::guarded;
+
+/// A question and its answer.
+#[pyclass(frozen, module = "joulepath._joulepath")]
+pub(crate) struct Advice {
+    question: Question,
+    answer: Answer,
+    command: String,
+}
+
+/// Answers a question in words: paths as `NAME:rate=…,rtt=…,loss=…,energy=…`.
+#[pyfunction]
+#[pyo3(signature = (paths, size, deadline, rate, device, link_rates, command))]
+#[expect(clippy::too_many_arguments, reason = "they are the arguments of one call in Python")]
+pub(crate) fn advise(
+    py: Python<'_>,
+    paths: Vec<String>,
+    size: String,
+    deadline: Option<String>,
+    rate: Option<String>,
+    device: Option<String>,
+    link_rates: bool,
+    command: String,
+) -> PyResult<Advice> {
+    guarded(py, || {
+        let question = question(&Words { paths, size, deadline, rate, device, link_rates })?;
+        let answer = answer(&question)?;
+        Ok(Advice { question, answer, command })
+    })
+}
+
+#[pymethods]
+impl Advice {
+    /// The plans of the time-energy front, the fastest first: one row for each path of each plan.
+    fn front(&self) -> Batch {
+        self.batch(&self.answer.front)
+    }
+
+    /// The plan of the least energy in time.
+    fn best(&self) -> Batch {
+        self.batch(std::slice::from_ref(&self.answer.best))
+    }
+
+    /// One sentence.
+    #[getter]
+    fn reason(&self) -> &str {
+        &self.answer.reason
+    }
+
+    #[getter]
+    fn energy_j(&self) -> f64 {
+        self.answer.best.energy_j
+    }
+
+    #[getter]
+    fn seconds(&self) -> f64 {
+        self.answer.best.seconds
+    }
+
+    fn table(&self, width: usize) -> String {
+        report::table(&self.question, &self.answer, width)
+    }
+
+    /// The bytes that the command line writes.
+    fn json(&self, py: Python<'_>) -> PyResult<String> {
+        let machine = Machine::of(&self.question, &self.answer);
+        written(py, serde_json::to_string_pretty(&machine).map_err(ReportError::from)).map(|text| text + "\n")
+    }
+
+    fn html(&self, py: Python<'_>) -> PyResult<String> {
+        let by = provenance(self.command.clone());
+        written(py, report::html(&self.question, &self.answer, &by))
+    }
+}
+
+impl Advice {
+    fn batch(&self, plans: &[Plan]) -> Batch {
+        let parts = || {
+            let of_plan = |(index, plan): (usize, &'_ Plan)| {
+                plan.paths.clone().into_iter().map(move |part| (index as u64, part))
+            };
+            plans.iter().enumerate().flat_map(of_plan)
+        };
+        let number = |of: &dyn Fn(usize, f64, f64) -> f64| {
+            let value = |(plan, part): (u64, joulepath_control::advise::Part)| {
+                Some(of(plan as usize, part.share, part.rate_bps))
+            };
+            Values::Number(parts().map(value).collect())
+        };
+        let name = |path: usize| self.question.paths[path].name.clone();
+        let columns = [
+            ("plan", Values::Count(parts().map(|(plan, _)| Some(plan)).collect())),
+            ("energy_j", number(&|plan, _, _| plans[plan].energy_j)),
+            ("seconds", number(&|plan, _, _| plans[plan].seconds)),
+            ("path", Values::Text(parts().map(|(_, part)| name(part.path)).collect())),
+            ("share", number(&|_, share, _| share)),
+            ("rate_bps", number(&|_, _, rate_bps| rate_bps)),
+        ];
+        Batch::of(columns.map(|(name, values)| (name.to_owned(), values)).into())
+    }
+}

@@ -1,0 +1,273 @@
+//! `compare`: policies on a scenario, side by side; and the limits, which need no run.
+
+use std::num::NonZeroUsize;
+
+use joulepath_model::result::{Comparison as Compared, RunResult, Series};
+use joulepath_model::scenario::Scenario as Loaded;
+use joulepath_report::{self as report, ReportError};
+use joulepath_study::compare::{Plan, Request, Variants, compare as run, limits_of};
+use joulepath_study::engine::{self, Engine, EngineName, EngineOptions};
+use joulepath_study::error::{Error, Result};
+use joulepath_study::event::{Event, FailedRun};
+use joulepath_study::policies;
+use pyo3::prelude::*;
+
+use crate::batch::{Batch, Values};
+use crate::provenance::provenance;
+use crate::raised::{raised, stopped};
+use crate::scenario::Scenario;
+use crate::watched::{guarded, watched};
+
+/// The engine called `name`.
+pub(crate) fn open(name: &str) -> Result<Box<dyn Engine>> {
+    let name = match name {
+        "packet" => EngineName::Packet,
+        "fluid" => EngineName::Fluid,
+        "kernel" => EngineName::Kernel,
+        other => {
+            return Err(Error::usage(format!("there is no engine `{other}`"))
+                .with_help("the engines are packet, fluid and kernel"));
+        }
+    };
+    engine::open(name, &EngineOptions::default())
+}
+
+/// Runs at a time, if a number is given.
+pub(crate) fn jobs(jobs: Option<usize>) -> Result<Option<NonZeroUsize>> {
+    let none = || Error::usage("jobs is 0").with_help("ask for at least one, or leave it out for all cores");
+    jobs.map(|jobs| NonZeroUsize::new(jobs).ok_or_else(none)).transpose()
+}
+
+/// Policies side by side.
+#[pyclass(frozen, module = "joulepath._joulepath")]
+pub(crate) struct Comparison {
+    compared: Compared,
+    failures: Vec<FailedRun>,
+    series: Vec<Recorded>,
+}
+
+/// The series of a run.
+struct Recorded {
+    policy: String,
+    seed: u64,
+    paths: Vec<String>,
+    series: Series,
+}
+
+/// Runs `policies` on a scenario with seeds from `first_seed` on; `command` is the call that asked for it.
+#[pyfunction]
+#[pyo3(signature = (scenario, policies, seeds, first_seed, engine, jobs, series, progress, command))]
+#[expect(clippy::too_many_arguments, reason = "they are the arguments of one call in Python")]
+pub(crate) fn compare(
+    py: Python<'_>,
+    scenario: &Scenario,
+    policies: Option<&str>,
+    seeds: Option<u32>,
+    first_seed: u64,
+    engine: &str,
+    jobs: Option<usize>,
+    series: bool,
+    progress: Option<&Bound<'_, PyAny>>,
+    command: String,
+) -> PyResult<Comparison> {
+    let plan = guarded(py, || {
+        let request = Request {
+            variants: scenario.variant.clone().map_or(Variants::Plain, Variants::One),
+            set: scenario.set.clone(),
+            policies: policies.map(policies::parse).transpose()?,
+            also: vec![],
+            seeds,
+            first_seed,
+            jobs: self::jobs(jobs)?,
+            series,
+        };
+        Plan::of(&scenario.source, &request, open(engine)?, &provenance(command))
+    })?;
+    let done = watched(py, progress, |watch, cancel| {
+        let mut series = vec![];
+        let mut hear = |event: Event<'_>| {
+            if let Event::Finished(run) = &event {
+                series.extend(recorded(run));
+            }
+            watch(event);
+        };
+        let compared = run(&plan, &mut hear, cancel).pop();
+        Ok(compared.map(|compared| (compared, series)))
+    })?;
+    let comparison = done.value.map(|(compared, mut series)| {
+        let rows = &compared.comparison.rows;
+        let place = |policy: &str| rows.iter().position(|row| row.policy == policy);
+        series.sort_by_key(|run: &Recorded| (place(&run.policy), run.seed));
+        Comparison { compared: compared.comparison, failures: compared.failures, series }
+    });
+    match (done.stopped, comparison) {
+        (None, Some(comparison)) => Ok(comparison),
+        (Some(why), Some(comparison)) => Err(stopped(py, why, || Ok(Py::new(py, comparison)?.into_any()))),
+        (Some(why), None) => Err(stopped(py, why, || Ok(py.None()))),
+        (None, None) => unreachable!("a plan of one case has one result unless it is cancelled"),
+    }
+}
+
+fn recorded(run: &RunResult) -> Option<Recorded> {
+    Some(Recorded {
+        policy: run.policy.clone(),
+        seed: run.seed,
+        paths: run.paths.iter().map(|path| path.name.clone()).collect(),
+        series: run.series.clone()?,
+    })
+}
+
+#[pymethods]
+impl Comparison {
+    /// One row for each policy.
+    fn policies(&self) -> Batch {
+        Batch::of_records(&report::policy_records(&self.compared))
+    }
+
+    /// One row for each policy and seed.
+    fn runs(&self) -> Batch {
+        Batch::of_records(&report::run_records(&self.compared))
+    }
+
+    /// One row for each limit.
+    fn limits(&self) -> Batch {
+        Batch::of_records(&report::limit_records(&self.compared.limits))
+    }
+
+    /// One row for each policy, seed, path and instant.
+    fn series(&self) -> Batch {
+        of_series(&self.series)
+    }
+
+    /// Runs that failed: policy, seed, why.
+    fn failures(&self) -> Vec<(String, u64, String)> {
+        let failure = |failed: &FailedRun| (failed.policy.clone(), failed.seed, failed.error.clone());
+        self.failures.iter().map(failure).collect()
+    }
+
+    /// Names of the paths.
+    #[getter]
+    fn paths(&self) -> Vec<String> {
+        self.compared.scenario.paths.clone()
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.compared.scenario.title
+    }
+
+    #[getter]
+    fn engine(&self) -> &str {
+        &self.compared.engine
+    }
+
+    #[getter]
+    fn seeds(&self) -> Vec<u64> {
+        self.compared.manifest.seeds.clone()
+    }
+
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.compared.notes.clone()
+    }
+
+    #[getter]
+    fn partial(&self) -> bool {
+        self.compared.partial
+    }
+
+    /// The table of the terminal.
+    fn table(&self, width: usize, color: bool, wider: &str) -> String {
+        report::table_with(&self.compared, width, color, wider)
+    }
+
+    /// The bytes that the command line writes.
+    fn json(&self, py: Python<'_>) -> PyResult<String> {
+        written(py, report::to_json(&self.compared))
+    }
+
+    fn csv(&self, py: Python<'_>) -> PyResult<String> {
+        written(py, report::to_csv(&self.compared))
+    }
+
+    fn runs_csv(&self, py: Python<'_>) -> PyResult<String> {
+        written(py, report::runs_to_csv(&self.compared))
+    }
+
+    /// Every run with all that the engine said of it.
+    fn runs_json(&self, py: Python<'_>) -> PyResult<String> {
+        let runs: Vec<&RunResult> = self.compared.rows.iter().flat_map(|row| &row.runs).collect();
+        written(py, serde_json::to_string(&runs).map_err(ReportError::from))
+    }
+
+    /// The page of the command line's `--report`.
+    fn html(&self, py: Python<'_>) -> PyResult<String> {
+        written(py, report::html(&self.compared))
+    }
+
+    /// A table in HTML, for notebooks.
+    fn notebook(&self, py: Python<'_>) -> PyResult<String> {
+        written(py, report::notebook(&self.compared))
+    }
+}
+
+/// Results written out, or why that failed.
+pub(crate) fn written(py: Python<'_>, text: Result<String, ReportError>) -> PyResult<String> {
+    text.map_err(|error| raised(py, &Error::from(error)))
+}
+
+/// The columns of all series. An RTT of 0 is none: there was no sample yet.
+fn of_series(all: &[Recorded]) -> Batch {
+    let mut policy = vec![];
+    let mut path = vec![];
+    let mut seed = vec![];
+    let mut numbers: [Vec<Option<f64>>; 7] = Default::default();
+    for Recorded { policy: name, seed: drawn, paths, series } in all {
+        let Series { time_s, goodput_bps, cwnd, rtt_s, queue, power_w, receive_buffer, .. } = series;
+        for (r, of_path) in paths.iter().enumerate() {
+            let at = |all: &[Vec<f64>], i: usize| all.get(r).and_then(|values| values.get(i)).copied();
+            for (i, &time_s) in time_s.iter().enumerate() {
+                policy.push(name.clone());
+                path.push(of_path.clone());
+                seed.push(Some(*drawn));
+                let row = [
+                    Some(time_s),
+                    at(goodput_bps, i),
+                    at(cwnd, i),
+                    at(rtt_s, i).filter(|&rtt_s| rtt_s > 0.0),
+                    at(queue, i),
+                    at(power_w, i),
+                    receive_buffer.get(i).copied(),
+                ];
+                numbers.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
+            }
+        }
+    }
+    let names = ["time_s", "goodput_bps", "cwnd_packets", "rtt_s", "queue_packets", "power_w"];
+    let names = names.into_iter().chain(["receive_buffer_segments"]);
+    let numbers = names.zip(numbers).map(|(name, values)| (name.to_owned(), Values::Number(values)));
+    let first = [
+        ("policy".to_owned(), Values::Text(policy)),
+        ("seed".to_owned(), Values::Count(seed)),
+        ("path".to_owned(), Values::Text(path)),
+    ];
+    Batch::of(first.into_iter().chain(numbers).collect())
+}
+
+/// The limits of a scenario: with random rates, means over the rates that runs with these seeds meet.
+#[pyfunction]
+pub(crate) fn limits(
+    py: Python<'_>,
+    scenario: &Scenario,
+    first_seed: u64,
+    seeds: Option<u32>,
+) -> PyResult<Batch> {
+    let loaded: &Loaded = &scenario.loaded;
+    let limits = guarded(py, || {
+        let end = first_seed.checked_add(u64::from(seeds.unwrap_or(loaded.compare.seeds)));
+        let end = end.ok_or_else(|| Error::usage("the seeds are beyond 2^64"))?;
+        let drawn: Vec<u64> = (first_seed..end).collect();
+        Ok(limits_of(loaded, &drawn, &*open("packet")?))
+    })?;
+    Ok(Batch::of_records(&report::limit_records(&limits)))
+}

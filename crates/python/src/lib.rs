@@ -1,0 +1,60 @@
+//! Joulepath for Python: the private module `joulepath._joulepath`.
+//!
+//! | module | what |
+//! |---|---|
+//! | `scenario` | scenarios as Python holds them |
+//! | `comparison`, `plane`, `advice`, `explanation`, `standings` | what `joulepath_study` does, and results |
+//! | `own` | controllers of users |
+//! | `batch` | tables over the Arrow PyCapsule interface |
+//! | `watched` | long work: the interpreter is free, Ctrl-C stops, progress is told |
+//! | `raised` | errors as Python's exceptions |
+//! | `provenance` | what results are known by |
+//!
+//! Conversions only: what is computed is in `joulepath_study` and below, and what users see is the package
+//! `python/joulepath`, which is written in Python and typed.
+
+mod advice;
+mod batch;
+mod comparison;
+mod explanation;
+mod own;
+mod plane;
+mod provenance;
+mod raised;
+mod scenario;
+mod standings;
+mod watched;
+
+use pyo3::prelude::*;
+
+/// The private module.
+#[pymodule]
+mod _joulepath {
+    #[pymodule_export]
+    use crate::advice::{Advice, advise};
+    #[pymodule_export]
+    use crate::batch::Batch;
+    #[pymodule_export]
+    use crate::comparison::{Comparison, compare, limits};
+    #[pymodule_export]
+    use crate::explanation::{controllers, explain};
+    #[pymodule_export]
+    use crate::own::{check_controller, controller_template, load_controller};
+    #[pymodule_export]
+    use crate::plane::{Map, map};
+    #[pymodule_export]
+    use crate::scenario::{Scenario, policies, schema, shipped};
+    #[pymodule_export]
+    use crate::standings::{League, Reproduction, experiments, league, reproduce};
+
+    use pyo3::prelude::*;
+
+    use crate::provenance::{COMMIT, VERSION};
+
+    /// What cannot be exported by its name.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("VERSION", VERSION)?;
+        module.add("COMMIT", COMMIT)
+    }
+}

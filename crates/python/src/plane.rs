@@ -1,0 +1,141 @@
+//! `map`: which policy wins where in a plane of two keys.
+
+use joulepath_report::map::{self as report, Map as Drawn, Metric};
+use joulepath_study::error::{Error, Result};
+use joulepath_study::map::{Plan, Request, map as run, parse_axis};
+use joulepath_study::policies;
+use pyo3::prelude::*;
+
+use crate::batch::{Batch, Values};
+use crate::comparison::{jobs, open, written};
+use crate::provenance::provenance;
+use crate::raised::stopped;
+use crate::scenario::Scenario;
+use crate::watched::watched;
+
+/// A map with all that was found.
+#[pyclass(frozen, module = "joulepath._joulepath")]
+pub(crate) struct Map {
+    map: Drawn,
+}
+
+/// Runs every point of a plane.
+#[pyfunction]
+#[pyo3(signature = (scenario, x, y, policies, metric, engine, spot_check, seeds, jobs, progress, command))]
+#[expect(clippy::too_many_arguments, reason = "they are the arguments of one call in Python")]
+pub(crate) fn map(
+    py: Python<'_>,
+    scenario: &Scenario,
+    x: &str,
+    y: &str,
+    policies: Option<&str>,
+    metric: &str,
+    engine: &str,
+    spot_check: u32,
+    seeds: u32,
+    jobs: Option<usize>,
+    progress: Option<&Bound<'_, PyAny>>,
+    command: String,
+) -> PyResult<Map> {
+    // Loading hundreds of points takes a while, too.
+    let done = watched(py, progress, |watch, cancel| {
+        if !matches!(engine, "fluid" | "packet") {
+            return Err(Error::usage("a map has hundreds of points: they are simulated")
+                .with_help("use the engine `fluid`, or `packet` with few points"));
+        }
+        let request = Request {
+            axes: [parse_axis("x", x)?, parse_axis("y", y)?],
+            variant: scenario.variant.clone(),
+            set: scenario.set.clone(),
+            policies: policies.map(policies::parse).transpose()?,
+            metric: metric_of(metric)?,
+            spot_check,
+            seeds,
+            jobs: self::jobs(jobs)?,
+        };
+        let (engine, packet) = (open(engine)?, open("packet")?);
+        let plan = Plan::of(&scenario.source, &request, &*engine, &*packet)?;
+        run(&plan, &provenance(command), watch, cancel)
+    })?;
+    let map = Map { map: done.value };
+    match done.stopped {
+        None => Ok(map),
+        Some(why) => Err(stopped(py, why, || Ok(Py::new(py, map)?.into_any()))),
+    }
+}
+
+/// A metric by its name for programs.
+fn metric_of(name: &str) -> Result<Metric> {
+    let all = [Metric::BitsPerJoule, Metric::Goodput, Metric::Energy, Metric::Completion];
+    let known = all.map(Metric::name).join(", ");
+    let found = all.into_iter().find(|metric| metric.name() == name);
+    found.ok_or_else(|| {
+        Error::usage(format!("there is no metric `{name}`")).with_help(format!("the metrics are {known}"))
+    })
+}
+
+#[pymethods]
+impl Map {
+    /// One row for each policy at each point: the columns of the command line's CSV.
+    fn points(&self) -> Batch {
+        let Drawn { axes: [x, y], policies, values, winners, metric, .. } = &self.map;
+        let count = self.map.points();
+        let rows = || (0..count).flat_map(|point| (0..policies.len()).map(move |policy| (point, policy)));
+        let number = |of: &dyn Fn(usize, usize) -> Option<f64>| {
+            Values::Number(rows().map(|(point, policy)| of(point, policy)).collect())
+        };
+        let verdict = |point: usize| &winners.verdicts[point];
+        let columns = [
+            ("x", number(&|point, _| Some(x.numbers[self.map.column_and_row(point).0]))),
+            ("y", number(&|point, _| Some(y.numbers[self.map.column_and_row(point).1]))),
+            ("policy", Values::Text(rows().map(|(_, policy)| policies[policy].policy.clone()).collect())),
+            (metric.name(), number(&|point, policy| values[policy][point])),
+            ("best", Values::Flag(rows().map(|(point, p)| verdict(point).best == Some(p)).collect())),
+            ("tied", Values::Flag(rows().map(|(point, p)| verdict(point).ties.contains(&p)).collect())),
+        ];
+        Batch::of(columns.map(|(name, values)| (name.to_owned(), values)).into())
+    }
+
+    /// Title, unit, values and whether the steps are ratios, of x and y.
+    fn axes(&self) -> Vec<(String, String, Vec<f64>, bool)> {
+        let axis =
+            |axis: &report::Axis| (axis.keys.join(", "), axis.unit.clone(), axis.numbers.clone(), axis.log);
+        self.map.axes.iter().map(axis).collect()
+    }
+
+    /// Names of the policies.
+    fn policies(&self) -> Vec<String> {
+        self.map.policies.iter().map(|policy| policy.policy.clone()).collect()
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.map.title
+    }
+
+    #[getter]
+    fn metric(&self) -> &'static str {
+        self.map.metric.name()
+    }
+
+    #[getter]
+    fn partial(&self) -> bool {
+        self.map.partial
+    }
+
+    fn table(&self, width: usize, color: bool) -> String {
+        report::table(&self.map, width, color)
+    }
+
+    fn json(&self, py: Python<'_>) -> PyResult<String> {
+        written(py, report::json(&self.map))
+    }
+
+    fn csv(&self) -> String {
+        report::csv(&self.map)
+    }
+
+    fn html(&self, py: Python<'_>) -> PyResult<String> {
+        written(py, report::html(&self.map))
+    }
+}

@@ -1,0 +1,88 @@
+//! Errors as Python's exceptions. Their classes are in `joulepath/_errors.py`, with places and mends as
+//! fields.
+
+use std::any::Any;
+
+use joulepath_model::scenario::ScenarioErrors;
+use joulepath_study::diagnose;
+use joulepath_study::error::{Error, Kind};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+
+/// Columns of a scenario's mistakes in a traceback.
+const WIDTH: usize = 80;
+
+/// A class of `joulepath._errors`.
+fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("joulepath._errors")?.getattr(name)
+}
+
+/// An exception of the class `name`, made of a message and what to do next.
+fn exception(py: Python<'_>, name: &str, message: &str, help: Option<&str>) -> PyErr {
+    match class(py, name).and_then(|class| class.call1((message, help))) {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(error) => error,
+    }
+}
+
+/// What `error` is in Python.
+pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
+    if let Some(errors) = error.scenario() {
+        return scenario(py, errors).unwrap_or_else(|error| error);
+    }
+    let name = match (error, error.kind()) {
+        (Error::File { .. } | Error::Refused { .. } | Error::NoRun { .. }, _) | (_, Kind::Permission) => {
+            "FileError"
+        }
+        (_, Kind::Usage) => "UsageError",
+        (_, Kind::Unsupported) => "UnsupportedError",
+        (_, Kind::Failed) => "JoulepathError",
+    };
+    exception(py, name, &error.in_one_line(), error.help().as_deref())
+}
+
+/// Something that was asked for and is wrong.
+pub(crate) fn usage(py: Python<'_>, message: &str, help: Option<&str>) -> PyErr {
+    exception(py, "UsageError", message, help)
+}
+
+/// The mistakes of a scenario: as the command line shows them, and as a list.
+fn scenario(py: Python<'_>, errors: &ScenarioErrors) -> PyResult<PyErr> {
+    let class_of_problem = class(py, "Problem")?;
+    let problems: Vec<Bound<'_, PyAny>> = errors
+        .problems()
+        .iter()
+        .map(|problem| {
+            let (line, column) = errors.place(problem);
+            class_of_problem.call1((line, column, &problem.message, &problem.help))
+        })
+        .collect::<PyResult<_>>()?;
+    let text = diagnose::problems(errors, WIDTH, false);
+    Ok(PyErr::from_value(class(py, "ScenarioError")?.call1((text, problems))?))
+}
+
+/// A panic, which is a defect of ours.
+pub(crate) fn defect(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("panic");
+    exception(
+        py,
+        "Defect",
+        &format!("a defect of Joulepath: {text}"),
+        Some("please report it with the scenario and the call"),
+    )
+}
+
+/// Why work stopped early, with what had finished: Ctrl-C carries the result, other exceptions stay as they
+/// are.
+pub(crate) fn stopped(py: Python<'_>, why: PyErr, result: impl FnOnce() -> PyResult<Py<PyAny>>) -> PyErr {
+    if !why.is_instance_of::<PyKeyboardInterrupt>(py) {
+        return why;
+    }
+    let interrupted = || {
+        let exception = PyErr::from_value(class(py, "Interrupted")?.call1((result()?,))?);
+        exception.set_cause(py, Some(why));
+        PyResult::Ok(exception)
+    };
+    interrupted().unwrap_or_else(|error| error)
+}

@@ -1,0 +1,206 @@
+//! Scenarios as Python holds them: always loaded and right.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use joulepath_control::policy::POLICIES;
+use joulepath_model::scenario;
+use joulepath_report::{Field, Record};
+use joulepath_study::shipped::SCENARIOS;
+use joulepath_study::source::{Overrides, Source};
+use pyo3::prelude::*;
+
+use crate::batch::Batch;
+use crate::raised::usage;
+use crate::watched::guarded;
+
+/// A scenario: its text, a variant, and keys that are set besides.
+#[pyclass(frozen, module = "joulepath._joulepath")]
+pub(crate) struct Scenario {
+    pub(crate) source: Arc<Source>,
+    pub(crate) variant: Option<String>,
+    pub(crate) set: Overrides,
+    pub(crate) loaded: scenario::Scenario,
+}
+
+impl Scenario {
+    fn of(py: Python<'_>, source: Arc<Source>, variant: Option<String>, set: Overrides) -> PyResult<Self> {
+        let loaded = guarded(py, || source.load(&source.overrides(variant.as_deref(), &set)?))?;
+        Ok(Scenario { source, variant, set, loaded })
+    }
+}
+
+#[pymethods]
+impl Scenario {
+    /// A file, or a shipped scenario; a file goes first.
+    #[staticmethod]
+    fn open(py: Python<'_>, argument: &str) -> PyResult<Self> {
+        let source = guarded(py, || Source::open(argument))?;
+        Self::of(py, Arc::new(source), None, vec![])
+    }
+
+    /// A text in TOML; traces that it names are looked for in `folder`.
+    #[staticmethod]
+    fn text(py: Python<'_>, text: &str, name: &str, folder: Option<PathBuf>) -> PyResult<Self> {
+        Self::of(py, Arc::new(Source::text(name, text, folder)), None, vec![])
+    }
+
+    /// The tables and values of a scenario, as JSON.
+    #[staticmethod]
+    fn build(py: Python<'_>, json: &str, name: &str, folder: Option<PathBuf>) -> PyResult<Self> {
+        let text = toml_of(py, json)
+            .and_then(|value| toml::to_string(&value).map_err(|error| usage(py, &error.to_string(), None)))?;
+        Self::text(py, &text, name, folder)
+    }
+
+    /// The same with further keys set: dotted keys, and values as JSON.
+    fn with_set(&self, py: Python<'_>, set: Vec<(String, String)>) -> PyResult<Self> {
+        let mut all = self.set.clone();
+        for (key, json) in set {
+            all.push((key, toml_of(py, &json)?.to_string()));
+        }
+        Self::of(py, Arc::clone(&self.source), self.variant.clone(), all)
+    }
+
+    /// A variant of it, or none. What is set besides goes over the variant.
+    fn with_variant(&self, py: Python<'_>, name: Option<String>) -> PyResult<Self> {
+        Self::of(py, Arc::clone(&self.source), name, self.set.clone())
+    }
+
+    /// Names of its variants.
+    fn variants(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let variants = guarded(py, || self.source.variants())?;
+        Ok(variants.into_iter().map(|variant| variant.name).collect())
+    }
+
+    /// File as given, or the name of a shipped scenario.
+    #[getter]
+    fn name(&self) -> &str {
+        self.source.name()
+    }
+
+    /// The text, as it was read.
+    #[getter]
+    fn content(&self) -> &str {
+        self.source.content()
+    }
+
+    /// The folder that traces are looked for in, if there is one.
+    #[getter]
+    fn folder(&self) -> Option<PathBuf> {
+        self.source.folder().map(Path::to_path_buf)
+    }
+
+    /// Whether it is one of those in this package.
+    #[getter]
+    fn is_shipped(&self) -> bool {
+        self.source.is_shipped()
+    }
+
+    /// Keys and values that are set besides, as TOML.
+    #[getter]
+    fn overrides(&self) -> Vec<(String, String)> {
+        self.set.clone()
+    }
+
+    /// A scenario as it was before it was pickled.
+    #[staticmethod]
+    fn restore(
+        py: Python<'_>,
+        name: &str,
+        content: Option<&str>,
+        folder: Option<PathBuf>,
+        variant: Option<String>,
+        overrides: Vec<(String, String)>,
+    ) -> PyResult<Self> {
+        let source = match content {
+            Some(text) => Source::text(name, text, folder),
+            None => guarded(py, || Source::named(name))?,
+        };
+        Self::of(py, Arc::new(source), variant, overrides)
+    }
+
+    #[getter]
+    fn variant(&self) -> Option<&str> {
+        self.variant.as_deref()
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.loaded.title
+    }
+
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.loaded.duration.as_secs_f64()
+    }
+
+    #[getter]
+    fn paths(&self) -> Vec<&str> {
+        self.loaded.paths.iter().map(|path| path.name.as_str()).collect()
+    }
+
+    #[getter]
+    fn policies(&self) -> Vec<String> {
+        self.loaded.compare.policies.iter().map(ToString::to_string).collect()
+    }
+
+    #[getter]
+    fn seeds(&self) -> u32 {
+        self.loaded.compare.seeds
+    }
+
+    #[getter]
+    fn sha256(&self) -> String {
+        self.source.sha256(&self.loaded)
+    }
+
+    /// What was understood, with every default filled in, as TOML that loads again.
+    fn show(&self) -> String {
+        scenario::show(&self.loaded)
+    }
+
+    /// The same as JSON.
+    fn json(&self, py: Python<'_>) -> PyResult<String> {
+        serde_json::to_string(&self.loaded).map_err(|error| usage(py, &error.to_string(), None))
+    }
+}
+
+/// A value of Python, as JSON, in TOML.
+fn toml_of(py: Python<'_>, json: &str) -> PyResult<toml::Value> {
+    let wrong = |error: String| usage(py, &format!("no value of a scenario: {error}"), Some(VALUES));
+    let value: serde_json::Value = serde_json::from_str(json).map_err(|error| wrong(error.to_string()))?;
+    toml::Value::try_from(value).map_err(|error| wrong(error.to_string()))
+}
+
+/// What can stand in a scenario.
+const VALUES: &str = "texts with a unit, numbers, True and False, lists and dicts of these can stand in one";
+
+/// Names of the shipped scenarios.
+#[pyfunction]
+pub(crate) fn shipped() -> Vec<&'static str> {
+    SCENARIOS.iter().map(|(name, _)| *name).collect()
+}
+
+/// The JSON schema of the scenario file.
+#[pyfunction]
+pub(crate) fn schema() -> String {
+    scenario::schema().to_string()
+}
+
+/// The policies that have a name.
+#[pyfunction]
+pub(crate) fn policies() -> Batch {
+    let text = |name: &str, text: &str| (name.to_owned(), Field::Text(text.to_owned()));
+    let record = |info: &joulepath_control::policy::PolicyInfo| Record {
+        fields: vec![
+            text("policy", info.name),
+            text("title", info.title),
+            text("cc", info.cc),
+            text("scheduler", info.scheduler),
+            text("paper", info.paper),
+            text("summary", info.summary),
+        ],
+    };
+    Batch::of_records(&POLICIES.iter().map(record).collect::<Vec<_>>())
+}

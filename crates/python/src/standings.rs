@@ -1,0 +1,197 @@
+//! `league` and `reproduce`: all policies in tiers, and which claims of the papers hold.
+
+use std::path::PathBuf;
+
+use joulepath_report::league::{self as report, League as Tiers, SummaryRow};
+use joulepath_report::{
+    Field, Record, Reproduction as Reproduced, reproduction_html, reproduction_json, reproduction_table,
+};
+use joulepath_study::error::{Error, Result};
+use joulepath_study::league::{DRAW_SEED, Family, Request as LeagueRequest, league as play};
+use joulepath_study::reproduce::{Extent, Plan, Request, describe, reproduce as run};
+use joulepath_study::stored::StoredRuns;
+use pyo3::prelude::*;
+
+use crate::batch::Batch;
+use crate::comparison::{jobs, open, written};
+use crate::provenance::{COMMIT, provenance};
+use crate::raised::stopped;
+use crate::watched::{guarded, watched};
+
+/// All policies in tiers.
+#[pyclass(frozen, module = "joulepath._joulepath")]
+pub(crate) struct League {
+    league: Tiers,
+}
+
+/// Runs all policies on families of scenarios; finished runs are kept in the file `runs` if one is named.
+#[pyfunction]
+#[pyo3(signature = (families, quick, draw_seed, seeds, runs, jobs, progress, command))]
+#[expect(clippy::too_many_arguments, reason = "they are the arguments of one call in Python")]
+pub(crate) fn league(
+    py: Python<'_>,
+    families: Vec<String>,
+    quick: bool,
+    draw_seed: Option<u64>,
+    seeds: Option<u32>,
+    runs: Option<PathBuf>,
+    jobs: Option<usize>,
+    progress: Option<&Bound<'_, PyAny>>,
+    command: String,
+) -> PyResult<League> {
+    let done = watched(py, progress, |watch, cancel| {
+        let families: Vec<Family> = families.iter().map(|name| name.parse()).collect::<Result<_>>()?;
+        if let Some(family) = families.iter().find(|family| family.is_of_gauntlet()) {
+            return Err(Error::usage(format!("`{}` is a family of the gauntlet", family.name()))
+                .with_help("run it with `joulepath league --family`"));
+        }
+        let draw_seed = draw_seed.unwrap_or(DRAW_SEED);
+        let request = LeagueRequest { quick, families, draw_seed, seeds, jobs: self::jobs(jobs)? };
+        let mut stored = runs.as_deref().map(|path| StoredRuns::open(path, COMMIT)).transpose()?;
+        play(&request, &*open("packet")?, stored.as_mut(), &provenance(command), watch, cancel)
+    })?;
+    let league = League { league: done.value };
+    match done.stopped {
+        None => Ok(league),
+        Some(why) => Err(stopped(py, why, || Ok(Py::new(py, league)?.into_any()))),
+    }
+}
+
+#[pymethods]
+impl League {
+    /// One row for each policy: means over the families.
+    fn policies(&self) -> Batch {
+        let record = |row: &report::Row| {
+            let mean = |summary: &Option<SummaryRow>| Field::Number(summary.as_ref().map(mean));
+            let fields = [
+                ("tier", Field::Count(row.tier.map(|tier| tier as u64))),
+                ("policy", Field::Text(row.policy.clone())),
+                ("label", Field::Text(row.label.clone())),
+                ("parts", Field::Text(row.parts.clone())),
+                ("takes_too_much", Field::Flag(row.takes_too_much)),
+                ("harms", Field::Flag(row.harms)),
+                ("score", mean(&row.score)),
+                ("of_limit", mean(&row.of_limit)),
+                ("work", mean(&row.work)),
+                ("goodput", mean(&row.goodput)),
+                ("time", mean(&row.time)),
+                ("tcp_share", mean(&row.tcp_share)),
+                ("kept", mean(&row.kept)),
+            ];
+            Record { fields: fields.map(|(name, field)| (name.to_owned(), field)).into() }
+        };
+        Batch::of_records(&self.league.policies.iter().map(record).collect::<Vec<_>>())
+    }
+
+    #[getter]
+    fn partial(&self) -> bool {
+        self.league.partial
+    }
+
+    fn table(&self, width: usize) -> String {
+        report::table(&self.league, width)
+    }
+
+    fn json(&self, py: Python<'_>) -> PyResult<String> {
+        written(py, self.league.json())
+    }
+
+    fn html(&self, py: Python<'_>) -> PyResult<String> {
+        written(py, report::html(&self.league))
+    }
+}
+
+/// The mean of a summary.
+fn mean(summary: &SummaryRow) -> f64 {
+    summary.mean.mean
+}
+
+/// Verdicts on the papers' claims.
+#[pyclass(frozen, module = "joulepath._joulepath")]
+pub(crate) struct Reproduction {
+    reproduction: Reproduced,
+}
+
+/// The experiments whose id begins with one of `ids`; all if there are none.
+#[pyfunction]
+pub(crate) fn experiments(py: Python<'_>, ids: Vec<String>) -> PyResult<Batch> {
+    let found = guarded(py, || describe(&ids))?;
+    let text = |name: &str, text: &str| (name.to_owned(), Field::Text(text.to_owned()));
+    let record = |experiment: &joulepath_study::reproduce::Description| Record {
+        fields: vec![
+            text("id", experiment.id),
+            text("title", experiment.title),
+            text("claim", experiment.claim),
+            text("source", experiment.source),
+            ("quick".to_owned(), Field::Flag(experiment.quick)),
+        ],
+    };
+    Ok(Batch::of_records(&found.iter().map(record).collect::<Vec<_>>()))
+}
+
+/// Runs experiments of the papers, without the second measurement in the kernel; finished runs are kept in
+/// the file `runs` if one is named.
+#[pyfunction]
+#[pyo3(signature = (ids, full, runs, jobs, progress, command))]
+pub(crate) fn reproduce(
+    py: Python<'_>,
+    ids: Vec<String>,
+    full: bool,
+    runs: Option<PathBuf>,
+    jobs: Option<usize>,
+    progress: Option<&Bound<'_, PyAny>>,
+    command: String,
+) -> PyResult<Reproduction> {
+    let done = watched(py, progress, |watch, cancel| {
+        let extent = if full { Extent::Full } else { Extent::Quick };
+        let request = Request { ids, extent, jobs: self::jobs(jobs)? };
+        let (plan, _) = Plan::of(&request, open("packet")?, None)?;
+        let mut stored = match &runs {
+            Some(path) => StoredRuns::open(path, COMMIT)?,
+            None => StoredRuns::default(),
+        };
+        Ok(run(&plan, &mut stored, &provenance(command), watch, cancel))
+    })?;
+    let reproduction = Reproduction { reproduction: done.value };
+    match done.stopped {
+        None => Ok(reproduction),
+        Some(why) => Err(stopped(py, why, || Ok(Py::new(py, reproduction)?.into_any()))),
+    }
+}
+
+#[pymethods]
+impl Reproduction {
+    /// One row for each experiment.
+    fn verdicts(&self) -> Batch {
+        let record = |experiment: &joulepath_report::Report| {
+            let fields = [
+                ("id", experiment.id.clone()),
+                ("title", experiment.title.clone()),
+                ("claim", experiment.claim.clone()),
+                ("source", experiment.source.clone()),
+                ("verdict", experiment.verdict.name().to_owned()),
+                ("reason", experiment.reason.clone()),
+                ("cause", experiment.cause.clone()),
+            ];
+            Record { fields: fields.map(|(name, text)| (name.to_owned(), Field::Text(text))).into() }
+        };
+        Batch::of_records(&self.reproduction.experiments.iter().map(record).collect::<Vec<_>>())
+    }
+
+    #[getter]
+    fn partial(&self) -> bool {
+        self.reproduction.partial
+    }
+
+    fn table(&self, width: usize, color: bool) -> String {
+        reproduction_table(&self.reproduction, width, color)
+    }
+
+    fn json(&self, py: Python<'_>) -> PyResult<String> {
+        written(py, reproduction_json(&self.reproduction))
+    }
+
+    fn html(&self, py: Python<'_>) -> PyResult<String> {
+        written(py, reproduction_html(&self.reproduction))
+    }
+}

@@ -1,0 +1,51 @@
+//! The table of `compare` as a piece of HTML, for notebooks.
+
+use askama::Template;
+use joulepath_model::result::Comparison;
+
+use crate::machine::ReportError;
+use crate::sheet::{PARTIAL, Sheet};
+use crate::table::{remarks, title};
+
+/// A `<table>` with everything that the widest table of the terminal shows, without scripts, and with styles
+/// only in attributes: notebooks show it in the midst of other pages. Texts are escaped.
+///
+/// # Errors
+/// If the template fails.
+pub fn notebook(comparison: &Comparison) -> Result<String, ReportError> {
+    let sheet = Sheet::of(comparison);
+    let line = |(line, name): (usize, &String)| Line {
+        name: name.clone(),
+        is_best: sheet.best == Some(line),
+        is_limit: line >= sheet.policies,
+        cells: sheet.columns.iter().map(|column| column.cells[line].with_interval()).collect(),
+    };
+    let page = Page {
+        title: title(comparison),
+        warning: comparison.partial.then_some(PARTIAL),
+        heads: sheet.columns.iter().map(|column| (column.title.clone(), column.unit.clone())).collect(),
+        lines: sheet.lines.iter().enumerate().map(line).collect(),
+        remarks: remarks(comparison),
+    };
+    Ok(page.render()?)
+}
+
+/// What the template shows. Text is escaped by the template.
+#[derive(Template)]
+#[template(path = "notebook.html")]
+struct Page {
+    title: String,
+    warning: Option<&'static str>,
+    /// Title and unit of each column.
+    heads: Vec<(String, String)>,
+    lines: Vec<Line>,
+    remarks: Vec<String>,
+}
+
+/// A policy or a limit.
+struct Line {
+    name: String,
+    is_best: bool,
+    is_limit: bool,
+    cells: Vec<String>,
+}

@@ -1,0 +1,57 @@
+//! The mistakes of a scenario as people read them: each with its line underlined, and what to write instead.
+
+use std::fmt;
+
+use joulepath_model::scenario::{Problem, ScenarioErrors};
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, SourceCode};
+
+/// Problems of one scenario that are shown; a binary file has thousands.
+const MAX_PROBLEMS: usize = 20;
+
+/// The first problems of a scenario, at most `width` columns wide, and how many more there are; without a
+/// line break at the end.
+pub fn problems(errors: &ScenarioErrors, width: usize, color: bool) -> String {
+    let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    let handler = GraphicalReportHandler::new_themed(theme).with_width(width);
+    let problems = errors.problems();
+    let shown = |problem: &Problem| {
+        let mut text = String::new();
+        let shown = handler.render_report(&mut text, &Placed { problem, errors });
+        shown.expect("writing to a String does not fail");
+        text.trim_end().to_owned()
+    };
+    let mut blocks: Vec<String> = problems.iter().take(MAX_PROBLEMS).map(shown).collect();
+    if let Some(more @ 1..) = problems.len().checked_sub(MAX_PROBLEMS) {
+        blocks.push(format!("… and {more} more"));
+    }
+    blocks.join("\n")
+}
+
+/// A problem together with the text that it is in.
+#[derive(Debug)]
+struct Placed<'a> {
+    problem: &'a Problem,
+    errors: &'a ScenarioErrors,
+}
+
+impl fmt::Display for Placed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.problem.fmt(f)
+    }
+}
+
+impl std::error::Error for Placed<'_> {}
+
+impl Diagnostic for Placed<'_> {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.problem.help()
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.problem.labels()
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.errors.source_code()
+    }
+}

@@ -1,0 +1,63 @@
+//! Controllers of users: one C header each, written against `cc/mpcc.h`, compiled by this machine's C
+//! compiler and loaded into this process, for the packet engine.
+//!
+//! | module | what |
+//! |---|---|
+//! | `build` | from a header to a library that is loaded |
+//! | [`check`] | the properties that our own controllers have, on random states |
+//! | `examples` | numbers that a header states of itself |
+//! | `sandbox` | the calls of a check: what is undefined ends the call, not the process |
+//! | `template` | a new header |
+
+mod build;
+pub mod check;
+mod examples;
+mod sandbox;
+mod template;
+#[cfg(all(test, unix))]
+mod tests;
+
+use std::path::Path;
+
+use joulepath_control::Setup;
+use joulepath_controllers::Controller;
+
+use self::build::{Build, Library, controller, refused};
+use crate::error::{Error, Result};
+
+pub use template::template;
+
+/// A controller that was compiled and loaded.
+#[derive(Clone, Debug)]
+pub struct Own {
+    /// Under its own name a policy from now on, in this process.
+    pub controller: Controller,
+    /// What the compiler warned of, each with its line.
+    pub warnings: Vec<String>,
+}
+
+/// Compiles the header `file` and makes its controller known under its name, which is that of the file. The
+/// same file may be loaded again after a change: plans that are made from then on run the new one.
+///
+/// # Errors
+/// If it cannot be read or compiled, with the compiler's words; or if it does not keep to the contract.
+pub fn load(file: &Path) -> Result<Own> {
+    let library = Library::build(file, Build::Fast)?;
+    let controller = controller(file, &library)?;
+    controller.adopt().map_err(|error| refused(file, &error))?;
+    Ok(Own { controller, warnings: library.warnings })
+}
+
+/// Refuses setups whose controllers only the packet engine has.
+///
+/// # Errors
+/// The first one, by name.
+pub(crate) fn refuse(setups: &[Setup], engine: &str) -> Result<()> {
+    match setups.iter().find(|setup| setup.controller().is_adopted()) {
+        None => Ok(()),
+        Some(setup) => Err(Error::Unsupported {
+            message: format!("the {engine} engine cannot run `{}`, a controller of your own", setup.policy()),
+            help: "use `--engine packet`, which can".to_owned(),
+        }),
+    }
+}

@@ -1,0 +1,235 @@
+//! From a header to a library that is loaded.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use joulepath_controllers::{AdoptError, Controller, HEADERS, Table};
+
+use crate::error::{Error, Kind, Result};
+use crate::files;
+
+/// Longest header that is read, bytes. Ours have a few kilobytes.
+const MAX_HEADER_BYTES: u64 = 1 << 20;
+/// Longest name of a controller: `jp_NAME` fits the kernel's 16 bytes.
+const MAX_NAME: usize = 12;
+/// Lines of the compiler that are shown.
+const MAX_LINES: usize = 12;
+
+/// The rules of the contract that a compiler can check. The general registers hold no floating point.
+const FLAGS: [&str; 9] = [
+    "-std=c11",
+    "-ffreestanding",
+    "-fPIC",
+    "-Wall",
+    "-Wextra",
+    "-Wconversion",
+    "-Werror=implicit-function-declaration",
+    "-Werror=incompatible-pointer-types",
+    "-Werror=vla",
+];
+/// Undefined behaviour that a check looks for. What is found is told to the handlers of sandbox.h.
+const SANITIZERS: &str = "-fsanitize=signed-integer-overflow,integer-divide-by-zero,shift,bounds";
+
+/// What a library is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Build {
+    /// To run.
+    Fast,
+    /// To be checked: calls that would be undefined end, and say where.
+    Checked,
+}
+
+/// A library that stays loaded until the process ends: controllers are copied freely.
+pub(super) struct Library {
+    library: &'static libloading::Library,
+    /// Name of the controller.
+    pub(super) name: String,
+    /// The header.
+    pub(super) text: String,
+    /// What the compiler warned of, each with its line.
+    pub(super) warnings: Vec<String>,
+}
+
+impl Library {
+    /// Compiles `file` and loads what comes out.
+    ///
+    /// # Errors
+    /// If it cannot be read, compiled or loaded.
+    pub(super) fn build(file: &Path, build: Build) -> Result<Self> {
+        let (name, text) = read(file)?;
+        let folder = tempfile::Builder::new().prefix("joulepath-cc-").tempdir();
+        let folder = folder.map_err(|error| Error::file("cannot compile a controller", error))?;
+        let (object, warnings) = compile(file, &name, build, folder.path())?;
+        // SAFETY: the library is a controller that the user asked for. Nothing runs when it is loaded: it has
+        // neither constructors nor dependencies but the C library.
+        let library = unsafe { libloading::Library::new(&object) }.map_err(|error| Error::Refused {
+            doing: format!("cannot load {}", file.display()),
+            why: error.to_string(),
+            help: "controllers use nothing but mpcc.h and the headers beside it".to_owned(),
+            kind: Kind::Failed,
+        })?;
+        Ok(Library { library: Box::leak(Box::new(library)), name, text, warnings })
+    }
+
+    /// The function that the library exports as `symbol`, which stays loaded.
+    ///
+    /// # Panics
+    /// If it exports no such thing: the glue that is compiled with every controller does.
+    ///
+    /// # Safety
+    /// `F` is the type of a pointer to that function.
+    pub(super) unsafe fn function<F: Copy>(&self, symbol: &str) -> F {
+        // SAFETY: the caller promises the type.
+        let found = unsafe { self.library.get::<F>(symbol) };
+        *found.expect("the glue exports it")
+    }
+}
+
+/// The controller of `library`, which was built of `file`.
+///
+/// # Errors
+/// If it does not keep to the contract as far as its tables say.
+pub(super) fn controller(file: &Path, library: &Library) -> Result<Controller> {
+    // SAFETY: the two are the functions of native/glue.h, in a library that stays loaded. That the functions
+    // of the controller keep to the contract is for their author to see to: `joulepath cc check` helps.
+    let inspected = unsafe {
+        let rows: Table = library.function("jp_controllers_begin");
+        Controller::inspect(rows, library.function("jp_layout_begin"))
+    };
+    inspected.map_err(|error| refused(file, &error))
+}
+
+/// Why the controller of `file` is not used.
+pub(super) fn refused(file: &Path, error: &AdoptError) -> Error {
+    let help = match error {
+        AdoptError::Taken(_) => "give the file, and what is called after it inside, another name",
+        AdoptError::Confidence(_) => {
+            "V is verified, N recomputed, L from the literature, R a reconstruction: write \"R\" for your own"
+        }
+        _ => "`joulepath cc new NAME` writes a header that has all of it",
+    };
+    Error::Refused {
+        doing: format!("cannot use {}", file.display()),
+        why: error.to_string(),
+        help: help.to_owned(),
+        kind: Kind::Failed,
+    }
+}
+
+/// The name of the controller in `file`, and the text.
+fn read(file: &Path) -> Result<(String, String)> {
+    let doing = format!("cannot read the controller {}", file.display());
+    let bytes = files::read_named(file, MAX_HEADER_BYTES).map_err(|error| Error::file(&doing, error))?;
+    let refused = |why: String, help: String| Error::Refused {
+        doing: format!("cannot use {}", file.display()),
+        why,
+        help,
+        kind: Kind::Failed,
+    };
+    let not_text = |_| refused("it is not UTF-8 text".to_owned(), "name a C header".to_owned());
+    let text = String::from_utf8(bytes).map_err(not_text)?;
+    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    check_name(&stem).map_err(|why| refused(why, "call it for example `mine.h`".to_owned()))?;
+    let ops = format!("mpcc_ops_{stem}");
+    if !text.contains(&ops) {
+        return Err(refused(format!("`{ops}` is not in it"), format!("a file {stem}.h has {ops}")));
+    }
+    Ok((stem, text))
+}
+
+/// Whether `name` can be one of a controller: a C identifier in small letters.
+///
+/// # Errors
+/// Why not.
+pub(super) fn check_name(name: &str) -> Result<(), String> {
+    let is_word = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    let starts = name.starts_with(|c: char| c.is_ascii_lowercase());
+    match is_word && starts && name.len() <= MAX_NAME {
+        true => Ok(()),
+        false => Err(format!(
+            "`{name}` is no name of a controller: it has at most {MAX_NAME} small letters, digits and _, and \
+             begins with a letter"
+        )),
+    }
+}
+
+/// Compiles `file` in `folder`: the library, and what the compiler warned of.
+fn compile(file: &Path, name: &str, build: Build, folder: &Path) -> Result<(PathBuf, Vec<String>)> {
+    let doing = format!("cannot compile {}", file.display());
+    let headers = folder.join("joulepath");
+    let write = |place: PathBuf, text: &str| fs::write(place, text);
+    let written = fs::create_dir(&headers)
+        .and_then(|()| HEADERS.iter().try_for_each(|(header, text)| write(headers.join(header), text)))
+        .and_then(|()| write(headers.join("sandbox.h"), include_str!("sandbox.h")))
+        .and_then(|()| write(folder.join("own.c"), &unit(file, name)?));
+    written.map_err(|error| Error::file(&doing, error))?;
+    let beside = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let object = folder.join("own.o");
+    let mut compiler = Command::new(compiler());
+    compiler.args(FLAGS).arg("-c").arg(folder.join("own.c")).arg("-o").arg(&object);
+    compiler.arg("-I").arg(beside).arg("-I").arg(&headers).env("LC_ALL", "C");
+    match build {
+        Build::Fast => compiler.arg("-O2"),
+        Build::Checked => compiler.args(["-O1", "-DJP_SANDBOX", SANITIZERS, strict_bounds(folder)]),
+    };
+    if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+        // Floating point does not exist in the kernel: it is an error with its line.
+        compiler.arg("-mgeneral-regs-only");
+    }
+    let said = run(&mut compiler, &doing)?;
+    // Linked without the sanitizer's library: the handlers are in sandbox.h.
+    let library = folder.join("own.so");
+    run(Command::new(self::compiler()).arg("-shared").arg(&object).arg("-o").arg(&library), &doing)?;
+    Ok((library, said.into_iter().filter(|line| line.contains("warning:")).collect()))
+}
+
+/// What makes the compiler check indices of `conn->sub[]`, too: an array at the end of a struct counts as
+/// one without a bound otherwise. GCC and clang have different words for it.
+fn strict_bounds(folder: &Path) -> &'static str {
+    const OF_GCC: &str = "-fsanitize=bounds-strict";
+    let mut probe = Command::new(compiler());
+    probe.args([OF_GCC, "-E", "-x", "c", "/dev/null", "-o"]).arg(folder.join("probe"));
+    let is_gcc = probe.output().is_ok_and(|output| output.status.success());
+    if is_gcc { OF_GCC } else { "-fstrict-flex-arrays=3" }
+}
+
+/// The C compiler: that of the environment, or the system's.
+fn compiler() -> String {
+    std::env::var("CC").ok().filter(|cc| !cc.is_empty()).unwrap_or_else(|| "cc".to_owned())
+}
+
+/// Runs a compiler: what it said.
+fn run(command: &mut Command, doing: &str) -> Result<Vec<String>> {
+    let output = command.output().map_err(|error| Error::Refused {
+        doing: doing.to_owned(),
+        why: format!("cannot run `{}`: {error}", command.get_program().display()),
+        help: "install a C compiler (`apt install gcc`), or name one in CC".to_owned(),
+        kind: Kind::Unsupported,
+    })?;
+    let said: Vec<String> = String::from_utf8_lossy(&output.stderr).lines().map(str::to_owned).collect();
+    if output.status.success() {
+        return Ok(said);
+    }
+    let mut errors: Vec<String> = said.iter().filter(|line| line.contains("error:")).cloned().collect();
+    errors.truncate(MAX_LINES);
+    Err(Error::Refused {
+        doing: doing.to_owned(),
+        why: if errors.is_empty() { said.join("\n") } else { errors.join("\n") },
+        help: "cc/mpcc.h is the contract; `joulepath cc new NAME` writes a header to begin with".to_owned(),
+        kind: Kind::Failed,
+    })
+}
+
+/// What is compiled: the header, under its own path so that messages name it, and the glue.
+fn unit(file: &Path, name: &str) -> std::io::Result<String> {
+    let path = fs::canonicalize(file)?;
+    let quoted = path.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
+    let prefix = name.to_uppercase();
+    Ok(format!(
+        "#include \"mpcc_run.h\"\n#include \"{quoted}\"\n#include \"glue.h\"\n\
+         #ifndef {prefix}_PARAMS\n#error {name}.h defines no {prefix}_PARAMS(X), which may be empty\n#endif\n\
+         #define JP_OWN(X) X({name}, {prefix})\nJP_EXPORT(JP_OWN)\n\
+         #ifdef JP_SANDBOX\n#include \"sandbox.h\"\nJP_SANDBOXED({name})\n#endif\n",
+    ))
+}

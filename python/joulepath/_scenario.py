@@ -1,0 +1,240 @@
+"""Scenarios: paths, radios, traffic."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from joulepath import _joulepath
+from joulepath._errors import Problem, ScenarioError, UsageError
+from joulepath._table import Table
+
+_LISTS = {
+    "paths": "path",
+    "links": "link",
+    "channels": "channel",
+    "connections": "connection",
+    "competitors": "competitor",
+    "variants": "variant",
+}
+"""Tables that a scenario has several of, under the word that reads well in Python."""
+
+
+class Scenario:
+    """A scenario that is loaded and right; it never changes.
+
+    ``Scenario("home-wifi-lte")`` opens a file or a shipped scenario; a file goes first.
+    :meth:`from_toml` takes a text, :meth:`build` takes Python's own dicts. Quantities are texts with a unit:
+    ``"40 Mbit/s"``, ``"10 ms"``, ``"0.5 %"``; docs/scenario.md has every key.
+
+    Raises:
+        UsageError: if there is no such scenario.
+        ScenarioError: with everything that is wrong with it.
+    """
+
+    def __init__(self, source: str | os.PathLike[str]) -> None:
+        self._raw = _joulepath.Scenario.open(os.fspath(source))
+
+    @classmethod
+    def _of(cls, raw: _joulepath.Scenario) -> Scenario:
+        scenario = cls.__new__(cls)
+        scenario._raw = raw
+        return scenario
+
+    @classmethod
+    def from_toml(
+        cls, text: str, *, name: str = "scenario", folder: str | os.PathLike[str] | None = None
+    ) -> Scenario:
+        """Return the scenario that ``text`` says; traces that it names are looked for in ``folder``."""
+        return cls._of(_joulepath.Scenario.text(text, name, None if folder is None else Path(folder)))
+
+    @classmethod
+    def build(
+        cls,
+        *,
+        name: str = "scenario",
+        folder: str | os.PathLike[str] | None = None,
+        **tables: Any,
+    ) -> Scenario:
+        """Return the scenario of these tables and values, which are those of the file.
+
+        ``paths``, ``links``, ``competitors``, ``connections``, ``channels`` and ``variants`` are dicts by
+        name, or lists of dicts.
+
+            jp.Scenario.build(
+                title="Two radios",
+                duration="30 s",
+                paths={
+                    "wifi": dict(rate="40 Mbit/s", delay="10 ms", queue="150 packets", energy="…"),
+                    "lte": dict(rate="20 Mbit/s", delay="25 ms", queue="300 packets", energy="…"),
+                },
+                workload={"kind": "bulk"},
+            )
+        """
+        document = {_LISTS.get(key, key): _listed(key, value) for key, value in tables.items()}
+        return cls._of(
+            _joulepath.Scenario.build(_json(document), name, None if folder is None else Path(folder))
+        )
+
+    @staticmethod
+    def problems(text: str, *, folder: str | os.PathLike[str] | None = None) -> tuple[Problem, ...]:
+        """Return what is wrong with a text in TOML: nothing if it is a scenario."""
+        try:
+            Scenario.from_toml(text, folder=folder)
+        except ScenarioError as error:
+            return error.problems
+        return ()
+
+    def with_(self, keys: Mapping[str, Any] | None = None, /, **more: Any) -> Scenario:
+        """Return the same scenario with keys set: dotted ones in a dict, those of the top by name.
+
+        ``s.with_({"path.wifi.loss": "2 %", "workload.size": "1 MB"}, duration="20 s")``
+        """
+        both = {**(keys or {}), **more}
+        return self._of(self._raw.with_set([(key, _json(value)) for key, value in both.items()]))
+
+    def with_variant(self, name: str | None) -> Scenario:
+        """Return a variant of it; None is the scenario itself. Keys that were set stay set."""
+        return self._of(self._raw.with_variant(name))
+
+    @property
+    def variants(self) -> list[str]:
+        """Names of its variants."""
+        return self._raw.variants()
+
+    @property
+    def variant(self) -> str | None:
+        """Name of the variant that it is, if it is one."""
+        return self._raw.variant
+
+    @property
+    def name(self) -> str:
+        """The file as given, or the name of a shipped scenario."""
+        return self._raw.name
+
+    @property
+    def title(self) -> str:
+        """For humans."""
+        return self._raw.title
+
+    @property
+    def duration_s(self) -> float:
+        """Simulated time, s."""
+        return self._raw.duration_s
+
+    @property
+    def paths(self) -> list[str]:
+        """Names of the paths."""
+        return self._raw.paths
+
+    @property
+    def policies(self) -> list[str]:
+        """The policies that it compares unless others are asked for."""
+        return self._raw.policies
+
+    @property
+    def seeds(self) -> int:
+        """Seeds of each policy unless another number is asked for."""
+        return self._raw.seeds
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the text, and of the traces that it names."""
+        return self._raw.sha256
+
+    def to_toml(self) -> str:
+        """Return what was understood, with every default filled in, as TOML that loads again."""
+        return self._raw.show()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the same as ``joulepath show --json`` prints: quantities are texts with units."""
+        understood: dict[str, Any] = json.loads(self._raw.json())
+        return understood
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scenario) and self.to_toml() == other.to_toml()
+
+    def __hash__(self) -> int:
+        return hash(self.to_toml())
+
+    def __repr__(self) -> str:
+        variant = f" · {self.variant}" if self.variant else ""
+        return (
+            f"<Scenario {self.name}{variant}: {self.title}, {' + '.join(self.paths)}, {self.duration_s:g} s>"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raw = self._raw
+        content = None if raw.is_shipped else raw.content
+        folder = None if raw.folder is None else Path(raw.folder).absolute()
+        return _restored, (raw.name, content, folder, raw.variant, raw.overrides)
+
+
+def _restored(
+    name: str,
+    content: str | None,
+    folder: Path | None,
+    variant: str | None,
+    overrides: list[tuple[str, str]],
+) -> Scenario:
+    return Scenario._of(_joulepath.Scenario.restore(name, content, folder, variant, overrides))
+
+
+def scenario(source: str | os.PathLike[str] | Scenario) -> Scenario:
+    """Return a scenario as it is, or the one of that name."""
+    return source if isinstance(source, Scenario) else Scenario(source)
+
+
+def _listed(key: str, value: Any) -> Any:
+    """A dict by name as the list of tables that the file has."""
+    is_list = key in _LISTS or key in _LISTS.values()
+    if not is_list or not isinstance(value, Mapping):
+        return value
+    if not all(isinstance(table, Mapping) for table in value.values()):
+        raise UsageError(f"{key} is a dict of dicts, by name", f'write {key}={{"wifi": {{…}}}}')
+    return [{"name": name, **table} for name, table in value.items()]
+
+
+def _json(value: Any) -> str:
+    try:
+        return json.dumps(value, allow_nan=False, default=_plain)
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"no value of a scenario: {error}",
+            "texts, numbers, True, False, lists and dicts can stand in one",
+        ) from None
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of NumPy, and other sequences and mappings, as Python's own."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence):
+        return list(value)
+    raise TypeError(f"{value!r} is a {type(value).__name__}")
+
+
+def scenarios() -> list[str]:
+    """Return the names of the shipped scenarios."""
+    return _joulepath.shipped()
+
+
+def policies() -> Table:
+    """Return the policies that have a name, with their parts."""
+    return Table(_joulepath.policies())
+
+
+def controllers() -> Table:
+    """Return the congestion controllers; each of their names is a policy, too."""
+    return Table(_joulepath.controllers())
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of the scenario file."""
+    text: dict[str, Any] = json.loads(_joulepath.schema())
+    return text

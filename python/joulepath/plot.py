@@ -1,0 +1,465 @@
+"""Figures for papers and notebooks, with matplotlib.
+
+Every function draws into ``ax``, or into a new figure of one column's width, and returns the axes:
+``plot.bars(result).figure.savefig("bars.pdf")``. The style is that of a two-column paper: vectors, fonts
+embedded, colours that are told apart without colour vision, and marks that are told apart without colours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+from joulepath._errors import UsageError
+from joulepath._results import Advice, Comparison, Map, Run
+from joulepath._table import Table
+
+try:
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+    from matplotlib.colors import ListedColormap
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+except ImportError as error:  # pragma: no cover - the tests have it
+    raise ImportError("joulepath.plot needs matplotlib: pip install 'joulepath[plot]'") from error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+COLUMN_IN = 3.45
+"""Width of a column of a two-column paper, in."""
+PAGE_IN = 7.16
+"""Width of both columns, in."""
+
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7F7F7F")
+"""Okabe and Ito, Color Universal Design, 2008; grey instead of black, and without the pale yellow."""
+MARKERS = "osD^vPX*"
+LINES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (7, 2)))
+HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "----", "++++", "oooo")
+
+STYLE: dict[str, Any] = {
+    "figure.figsize": (COLUMN_IN, 2.2),
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 150,
+    "savefig.dpi": 300,
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "axes.titlesize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "grid.linewidth": 0.4,
+    "grid.color": "0.85",
+    "lines.linewidth": 1.0,
+    "lines.markersize": 4,
+    "patch.linewidth": 0.5,
+    "hatch.linewidth": 0.4,
+    "errorbar.capsize": 2,
+    "pdf.fonttype": 42,  # TrueType, embedded: publishers refuse Type 3
+    "ps.fonttype": 42,
+    "svg.fonttype": "path",
+}
+"""For ``matplotlib.rc_context``; the functions here use it themselves."""
+
+Metric = Literal[
+    "bits_per_joule",
+    "goodput_bps",
+    "energy_j",
+    "power_w",
+    "completion_s",
+    "delay_s",
+    "delay_p95_s",
+    "retransmission_ratio",
+    "tcp_share",
+]
+
+_NAMES = {
+    "bits_per_joule": ("efficiency", "bit/J"),
+    "goodput_bps": ("goodput", "bit/s"),
+    "energy_j": ("energy", "J"),
+    "power_w": ("power", "W"),
+    "completion_s": ("completion time", "s"),
+    "delay_s": ("delay", "s"),
+    "delay_p95_s": ("95th percentile of the delay", "s"),
+    "retransmission_ratio": ("retransmitted part", "%"),
+    "tcp_share": ("goodput of one TCP", ""),
+    "cwnd_packets": ("window", "packets"),
+    "rtt_s": ("RTT", "s"),
+    "queue_packets": ("queue", "packets"),
+    "receive_buffer_segments": ("receive buffer", "segments"),
+}
+
+
+@contextmanager
+def style(**changes: Any) -> Iterator[None]:
+    """Use the style of a paper, with changes: ``with plot.style(**{"font.size": 9}): …``."""
+    # matplotlib's own annotation names every key.
+    parameters: Any = {**STYLE, **changes}
+    with mpl.rc_context(parameters):
+        yield
+
+
+def bars(result: Comparison, metric: Metric = "bits_per_joule", ax: Axes | None = None) -> Axes:
+    """Draw one bar for each policy, with its 95 % interval; for the efficiency, the limits as lines."""
+    with style():
+        ax = _axes(ax)
+        means = _known(result, f"{metric}_mean")
+        scale, unit = _unit(metric, means)
+        rows = range(len(result))
+        for row, mean in zip(rows, means, strict=True):
+            if mean is None:
+                continue
+            low, high = (result[f"{metric}_{end}"][row] for end in ("lo", "hi"))
+            ax.bar(
+                row,
+                mean * scale,
+                0.7,
+                yerr=[[(mean - low) * scale], [(high - mean) * scale]],
+                color=COLORS[row % len(COLORS)],
+                hatch=HATCHES[row // len(COLORS) % len(HATCHES)],
+                edgecolor="black",
+                error_kw={"elinewidth": 0.8},
+            )
+        if metric == "bits_per_joule":
+            _limits(ax, result.limits, scale, [value * scale for value in means if value is not None])
+        ax.set_xticks(rows, result["label"], rotation=30, ha="right", rotation_mode="anchor")
+        ax.set_ylabel(_label(metric, unit))
+        ax.grid(axis="y")
+        ax.set_ylim(bottom=0)
+    return ax
+
+
+def _limits(ax: Axes, limits: Table, scale: float, shown: Sequence[float]) -> None:
+    """Limits that bars can be held against; one far above them would press them flat, and is said."""
+    names = {"tcp-friendly": "TCP-friendly limit", "link": "link-rate limit"}
+    values = [limit["bits_per_joule"] for limit in limits]
+    for index, (limit, value) in enumerate(zip(limits, values, strict=True)):
+        if index > 0 and value == values[0]:
+            continue
+        name = "both limits" if len(set(values)) < len(values) else names[limit["kind"]]
+        if value * scale > 3 * max(shown, default=0.0):
+            name += f": {value * scale:.3g}, above"
+            ax.plot([], [], color="0.35", linestyle=LINES[1 + index], label=name)
+        else:
+            ax.axhline(value * scale, color="0.35", linestyle=LINES[1 + index], linewidth=0.8, label=name)
+    if values:
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0)
+
+
+def shares(result: Comparison, ax: Axes | None = None) -> Axes:
+    """Draw which part of each policy's data went over which path: stacked bars."""
+    with style():
+        ax = _axes(ax)
+        rows = range(len(result))
+        bottom = [0.0] * len(result)
+        for index, path in enumerate(result.paths):
+            part = [100 * (value or 0.0) for value in result[f"{path}_share"]]
+            ax.bar(
+                rows,
+                part,
+                0.7,
+                bottom=bottom,
+                color=COLORS[index % len(COLORS)],
+                hatch=HATCHES[index % len(HATCHES)],
+                edgecolor="white" if index == 0 else "black",
+                label=path,
+            )
+            bottom = [below + value for below, value in zip(bottom, part, strict=True)]
+        ax.set_xticks(rows, result["label"], rotation=30, ha="right", rotation_mode="anchor")
+        ax.set_ylabel("data (%)")
+        ax.set_ylim(0, 100)
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0)
+    return ax
+
+
+def over_time(
+    result: Comparison | Run,
+    metric: Literal[
+        "goodput_bps", "cwnd_packets", "rtt_s", "queue_packets", "power_w", "receive_buffer_segments"
+    ] = "goodput_bps",
+    *,
+    policy: str | None = None,
+    seed: int | None = None,
+    smooth_s: float | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw one run over time: a line for each path.
+
+    Args:
+        result: a run, or a comparison with ``series=True``.
+        metric: what is drawn.
+        policy: of a comparison, which one; the first if None.
+        seed: of a comparison, which one; the first if None.
+        smooth_s: means over so many seconds, for goodput and power; a fiftieth of the time if None.
+        ax: where.
+
+    Raises:
+        UsageError: if there are no series, or none of this policy and seed.
+    """
+    series = result.series.rows()
+    if not series:
+        raise UsageError("there are no time series", "ask for them: compare(…, series=True)")
+    policy = series[0]["policy"] if policy is None else policy
+    seed = series[0]["seed"] if seed is None else seed
+    chosen = [row for row in series if (row["policy"], row["seed"]) == (policy, seed)]
+    if not chosen:
+        raise UsageError(f"there are no time series of `{policy}`, seed {seed}")
+    paths = list(dict.fromkeys(row["path"] for row in chosen))
+    if metric == "receive_buffer_segments":
+        paths = paths[:1]
+    with style():
+        ax = _axes(ax)
+        scale, unit = _unit(metric, [row[metric] for row in chosen])
+        for index, path in enumerate(paths):
+            points = [(row["time_s"], row[metric]) for row in chosen if row["path"] == path]
+            if metric in ("goodput_bps", "power_w"):
+                points = _smoothed(points, smooth_s)
+            ax.plot(
+                [time for time, _ in points],
+                [float("nan") if value is None else value * scale for _, value in points],
+                color=COLORS[index % len(COLORS)],
+                linestyle=LINES[index % len(LINES)],
+                label="connection" if metric == "receive_buffer_segments" else path,
+            )
+        ax.set_xlabel("time (s)")
+        ax.set_ylabel(_label(metric, unit))
+        ax.set_ylim(bottom=0)
+        ax.set_xlim(0, max(row["time_s"] for row in chosen))
+        ax.grid(axis="y")
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0)
+    return ax
+
+
+_BINS = 50
+
+
+def _smoothed(
+    points: Sequence[tuple[float, float | None]], smooth_s: float | None
+) -> list[tuple[float, float | None]]:
+    """Means over bins of time, each at its middle."""
+    width = points[-1][0] / _BINS if smooth_s is None else smooth_s
+    bins: dict[int, list[float]] = {}
+    for time, value in points:
+        if value is not None:
+            # A sample is the mean since the one before: it belongs to the bin that ends with it.
+            bins.setdefault(max(0, -int(-time / width // 1) - 1) if width > 0 else 0, []).append(value)
+    return [((index + 0.5) * width, sum(values) / len(values)) for index, values in sorted(bins.items())]
+
+
+def front(result: Comparison | Advice, ax: Axes | None = None) -> Axes:
+    """Draw energy against what it buys: a comparison's goodput, or the time of a transfer.
+
+    Of a comparison: a mark for each policy with both 95 % intervals, and the limits as crosses. Low and right
+    is good. Of an advice: the plans, from the fastest to the thriftiest; the best in time is filled.
+    """
+    with style():
+        ax = _axes(ax)
+        if isinstance(result, Advice):
+            _front_of_plans(ax, result)
+        else:
+            _front_of_policies(ax, result)
+        ax.grid()
+    return ax
+
+
+def _front_of_policies(ax: Axes, result: Comparison) -> None:
+    rates = _known(result, "goodput_bps_mean")
+    scale, unit = _unit("goodput_bps", [*rates, *result.limits["goodput_bps"]])
+    # Nanojoules per bit: the inverse of the efficiency, whose ends change places.
+    cost = {end: [1e9 / value for value in result[f"bits_per_joule_{end}"]] for end in ("mean", "lo", "hi")}
+    for row, label in enumerate(result["label"]):
+        x, y = rates[row], cost["mean"][row]
+        ax.errorbar(
+            x * scale,
+            y,
+            xerr=[
+                [(x - result["goodput_bps_lo"][row]) * scale],
+                [(result["goodput_bps_hi"][row] - x) * scale],
+            ],
+            yerr=[[y - cost["hi"][row]], [cost["lo"][row] - y]],
+            fmt=MARKERS[row % len(MARKERS)],
+            color=COLORS[row % len(COLORS)],
+            elinewidth=0.7,
+            markerfacecolor="white" if row // len(MARKERS) % 2 else None,
+            label=label,
+        )
+    for limit, mark in zip(result.limits, "+x", strict=False):
+        ax.plot(
+            limit["goodput_bps"] * scale,
+            1e9 / limit["bits_per_joule"],
+            mark,
+            color="0.35",
+            markersize=6,
+            label={"tcp-friendly": "TCP-friendly limit", "link": "link-rate limit"}[limit["kind"]],
+        )
+    ax.set_xlabel(_label("goodput_bps", unit))
+    ax.set_ylabel("energy (nJ/bit)")
+    ax.set_xlim(left=0)
+    ax.set_ylim(bottom=0)
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0)
+
+
+def _front_of_plans(ax: Axes, advice: Advice) -> None:
+    plans: dict[int, tuple[float, float, str]] = {}
+    for row in advice.front:
+        seconds, joules, names = plans.get(row["plan"], (row["seconds"], row["energy_j"], ""))
+        plans[row["plan"]] = seconds, joules, f"{names} + {row['path']}" if names else row["path"]
+    drawn = list(plans.values())
+    ax.plot(
+        [x for x, _, _ in drawn], [y for _, y, _ in drawn], "o-", color=COLORS[0], markerfacecolor="white"
+    )
+    ax.plot(advice.seconds, advice.energy_j, "o", color=COLORS[1], label="least energy in time")
+    for x, y, name in drawn:
+        ax.annotate(name, (x, y), xytext=(4, 4), textcoords="offset points", fontsize=7)
+    ax.set_xlabel("time (s)")
+    ax.set_ylabel("energy (J)")
+    ax.margins(x=0.25, y=0.2)
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
+
+
+def cdf(
+    result: Comparison,
+    metric: Literal[
+        "bits_per_joule",
+        "goodput_bps",
+        "energy_j",
+        "power_w",
+        "completion_s",
+        "delay_mean_s",
+        "delay_p95_s",
+        "retransmission_ratio",
+    ] = "goodput_bps",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the distribution over the seeds: a step line for each policy."""
+    values: dict[str, list[float]] = {policy: [] for policy in result["policy"]}
+    runs = result.runs
+    for policy, value in zip(runs["policy"], runs[metric], strict=True):
+        if value is not None:
+            values[policy].append(value)
+    if not any(values.values()):
+        raise UsageError(f"no run has `{metric}`", "draw another metric")
+    with style():
+        ax = _axes(ax)
+        scale, unit = _unit(metric, [value for all_ in values.values() for value in all_])
+        for index, (label, drawn) in enumerate(zip(result["label"], values.values(), strict=True)):
+            if drawn:
+                ax.ecdf(
+                    [value * scale for value in drawn],
+                    color=COLORS[index % len(COLORS)],
+                    linestyle=LINES[index % len(LINES)],
+                    label=label,
+                )
+        ax.set_xlabel(_label(metric.replace("_mean", ""), unit))
+        ax.set_ylabel("part of the seeds")
+        ax.set_ylim(0, 1)
+        ax.grid()
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0)
+    return ax
+
+
+def regions(drawn: Map, ax: Axes | None = None) -> Axes:
+    """Draw which policy wins where: its colour and number; pale where others are within 1 % of it."""
+    x, y = drawn.x, drawn.y
+    policies = drawn.policies
+    columns = len(x.values)
+    best: list[list[float]] = [[float("nan")] * columns for _ in y.values]
+    tied = [[0] * columns for _ in y.values]
+    for index, row in enumerate(drawn):
+        point, policy = divmod(index, len(policies))
+        j, i = divmod(point, columns)
+        if row["best"]:
+            best[j][i] = policy
+        tied[j][i] += row["tied"]
+    with style():
+        ax = _axes(ax)
+        edges = [_edges(axis.values, axis.log) for axis in (x, y)]
+        colors = ListedColormap([COLORS[index % len(COLORS)] for index in range(len(policies))])
+        # One for each point, which matplotlib's annotations do not know.
+        pale: Any = [[0.35 if count > 1 else 0.9 for count in row] for row in tied]
+        ax.pcolormesh(*edges, best, cmap=colors, vmin=-0.5, vmax=len(policies) - 0.5, alpha=pale)
+        for index, named in enumerate(policies):
+            points = [(j, i) for j, row in enumerate(best) for i, value in enumerate(row) if value == index]
+            name = f"{index + 1} {named}" if points else f"{index + 1} {named}: nowhere"
+            ax.plot([], [], "s", color=COLORS[index % len(COLORS)], label=name)
+            if points:
+                j, i = _middle(points)
+                box = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+                at = (x.values[i], y.values[j])
+                ax.annotate(str(index + 1), at, ha="center", va="center", fontsize=8, bbox=box)
+        if any(count > 1 for row in tied for count in row):
+            ax.plot([], [], "s", color="0.8", label="pale: others within 1 %")
+        for axis, its, label in ((x, ax.xaxis, ax.set_xlabel), (y, ax.yaxis, ax.set_ylabel)):
+            label(axis.keys + (f" ({axis.unit})" if axis.unit else ""))
+            if axis.log:
+                (ax.set_xscale if its is ax.xaxis else ax.set_yscale)("log")
+                decades = axis.values[-1] / axis.values[0] > _DECADES
+                its.set_major_locator(LogLocator(subs=(1.0,) if decades else (1.0, 2.0, 5.0)))
+                its.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+                its.set_minor_locator(NullLocator())
+        title = f"best by {_NAMES[drawn.metric][0]}"
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0, title=title)
+    return ax
+
+
+_DECADES = 300.0
+"""A wider range of values has a tick at each power of ten only."""
+
+
+def _middle(points: list[tuple[int, int]]) -> tuple[int, int]:
+    """The point of a region that is nearest to its centre."""
+    j = sum(point[0] for point in points) / len(points)
+    i = sum(point[1] for point in points) / len(points)
+    return min(points, key=lambda point: (point[0] - j) ** 2 + (point[1] - i) ** 2)
+
+
+def _edges(values: list[float], log: bool) -> list[float]:
+    """Borders halfway between values, and as far beyond the first and the last."""
+
+    def between(a: float, b: float) -> float:
+        return float((a * b) ** 0.5) if log else (a + b) / 2
+
+    def beyond(end: float, inner: float) -> float:
+        return float(end * (end / inner) ** 0.5) if log else end + (end - inner) / 2
+
+    inner = [between(a, b) for a, b in pairwise(values)]
+    return [beyond(values[0], values[1]), *inner, beyond(values[-1], values[-2])]
+
+
+def _axes(ax: Axes | None) -> Axes:
+    return plt.subplots()[1] if ax is None else ax
+
+
+def _known(result: Comparison, column: str) -> list[Any]:
+    values = result[column]
+    if all(value is None for value in values):
+        raise UsageError(f"no policy has `{column}`", "draw another metric")
+    return values
+
+
+def _label(metric: str, unit: str) -> str:
+    name = _NAMES[metric][0]
+    return f"{name} ({unit})" if unit else name
+
+
+_PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"))
+
+
+def _unit(metric: str, values: Sequence[float | None]) -> tuple[float, str]:
+    """What values are multiplied by, and the unit that they then have."""
+    _, unit = _NAMES[metric.replace("_mean", "")]
+    if unit == "%":
+        return 100.0, unit
+    if unit in ("", "packets", "segments"):
+        return 1.0, unit
+    largest = max((abs(value) for value in values if value is not None), default=0.0)
+    factor, prefix = next((pair for pair in _PREFIXES if largest >= pair[0]), (1.0, ""))
+    if unit == "s" and factor > 1:
+        factor, prefix = 1.0, ""
+    return 1 / factor, prefix + unit

@@ -1,0 +1,31 @@
+"""What the tests share: the command line, which is the measure of all numbers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+CommandLine = Callable[..., str]
+
+
+@pytest.fixture(scope="session")
+def command_line() -> CommandLine:
+    """What `joulepath ARGUMENTS…` prints."""
+    program = Path(os.environ.get("JOULEPATH_PROGRAM", ROOT / "target/debug/joulepath"))
+    if not program.exists():
+        reason = f"{program} is not there: `scripts/cargo.sh build -p joulepath` makes it"
+        if os.environ.get("CI", "") not in ("", "0", "false"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+    def run(*arguments: str) -> str:
+        done = subprocess.run([program, *arguments], check=True, capture_output=True, text=True, cwd=ROOT)
+        return done.stdout
+
+    return run

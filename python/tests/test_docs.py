@@ -1,0 +1,40 @@
+"""The examples of the guide, in its order, as one program."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pytest
+from conftest import ROOT
+
+GUIDE = ROOT / "docs/python.md"
+# A block of code, and perhaps what it prints right after it.
+EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+
+
+def test_the_guides_examples_run_and_print_what_stands_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mpl.use("agg")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    names: dict[str, Any] = {}
+    text = GUIDE.read_text()
+    examples = list(EXAMPLE.finditer(text))
+    assert len(examples) >= 10
+    for example in examples:
+        code, expected = example.groups()
+        line = text[: example.start()].count("\n") + 1
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            # The blank lines give tracebacks the guide's own line numbers.
+            exec(compile("\n" * line + code, str(GUIDE), "exec"), names)
+        assert printed.getvalue().rstrip() == (expected or "").rstrip(), f"{GUIDE}:{line}"
+    assert (tmp_path / "efficiency.pdf").read_bytes().startswith(b"%PDF")
+    plt.close("all")

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import joulepath as jp
+
+
+@pytest.mark.parametrize(
+    ("asked", "what", "help"),
+    [
+        ({"policies": "mtpcp"}, "there is no policy `mtpcp`", "did you mean `mptcp`"),
+        ({"policies": "mptcp[cc=oila]"}, "`oila`", "`olia`"),
+        ({"policies": "mptcp["}, "mptcp[", None),
+        ({"policies": []}, "the list of policies is empty", "uncoupled,mptcp"),
+        ({"policies": "mptcp,mptcp"}, "stands twice", None),
+        ({"policies": "single:wfi"}, "wfi", "wifi"),
+        ({"seeds": 0}, "0 seeds", "at least one"),
+        ({"seeds": -3}, "-3 seeds", "at least one"),
+        ({"seeds": 2**40}, "seeds", "at least one"),
+        ({"seeds": range(0)}, "no range of seeds", "range(1, 31)"),
+        ({"seeds": range(1, 9, 2)}, "no range of seeds", "range(1, 31)"),
+        ({"seeds": range(-1, 5)}, "no range of seeds", "range(1, 31)"),
+        ({"jobs": 0}, "jobs is 0", "all cores"),
+        ({"engine": "magic"}, "there is no engine `magic`", "packet, fluid"),
+    ],
+)
+def test_what_is_asked_wrongly_is_told_with_the_mend(
+    asked: dict[str, Any], what: str, help: str | None
+) -> None:
+    with pytest.raises(jp.UsageError) as caught:
+        jp.compare("quick", **asked)
+    error = caught.value
+    assert what in error.message
+    assert help is None or help in (error.help or ""), error.help
+    assert isinstance(error, ValueError)
+    assert error.message in str(error)
+
+
+def test_numbers_that_do_not_fit_are_pythons_own_errors() -> None:
+    with pytest.raises(OverflowError):
+        jp.run("quick", "mptcp", seed=-1)
+    with pytest.raises(OverflowError):
+        jp.run("quick", "mptcp", seed=2**64)
+    with pytest.raises(jp.UsageError, match="beyond"):
+        jp.run("quick", "mptcp", seed=2**64 - 1)
+    with pytest.raises(TypeError):
+        jp.compare("quick", seeds="many")  # type: ignore[arg-type]
+
+
+def test_an_engine_that_cannot_do_it_says_which_can() -> None:
+    with pytest.raises(jp.UnsupportedError) as caught:
+        jp.compare("quick", engine="kernel")  # type: ignore[arg-type]
+    assert "without the kernel engine" in str(caught.value)
+    web = "papers/004-two-paths"
+    if web in jp.scenarios():
+        jp.Scenario(web)
+
+
+def test_files_that_cannot_be_read_are_os_errors(tmp_path: Path) -> None:
+    text = (
+        'title = "x"\nduration = "1 s"\n[[path]]\nname = "a"\nrate = { trace = "none.trace" }\n'
+        'delay = "1 ms"\nqueue = "9 packets"\nenergy = "wifi-huang2012"\n[workload]\nkind = "bulk"\n'
+    )
+    with pytest.raises(jp.ScenarioError) as caught:
+        jp.Scenario.from_toml(text, folder=tmp_path)
+    assert "none.trace" in str(caught.value)
+    with pytest.raises(jp.FileError) as refused:
+        jp.league(["bulk"], quick=True, runs=tmp_path)
+    assert isinstance(refused.value, OSError)
+
+
+@pytest.mark.parametrize(
+    "axis", ["", "path.wifi.loss", "x=1..2:1", "path.wifi.loss=5 %..1 %", "path.none.loss=1 %..2 %"]
+)
+def test_an_axis_that_is_none_is_told(axis: str) -> None:
+    with pytest.raises(jp.UsageError):
+        jp.map("quick", axis, "path.lte.delay=5 ms..50 ms:2")
+
+
+def test_maps_of_other_metrics_and_engines_are_told() -> None:
+    axes = ("path.wifi.loss=0.1 %..10 %:2log", "path.lte.delay=5 ms..50 ms:2")
+    with pytest.raises(jp.UsageError, match="no metric `speed`"):
+        jp.map("quick", *axes, metric="speed")  # type: ignore[arg-type]
+    with pytest.raises(jp.UsageError, match="hundreds of points"):
+        jp.map("quick", *axes, engine="kernel")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("paths", "size"),
+    [
+        ([], "1 MB"),
+        (["wifi"], "1 MB"),
+        ({"wifi": {"rate": "1 fish", "rtt": "1 ms", "energy": "wifi-huang2012"}}, "1 MB"),
+        ({"wifi": {"rate": "1 Mbit/s", "rtt": "1 ms", "energy": "wifi"}}, "1 MB"),
+        ({"wifi": {"rate": "1 Mbit/s", "rtt": "1 ms", "energy": "wifi-huang2012"}}, ""),
+        ({"wifi": {"rate": "1 Mbit/s", "rtt": "1 ms", "energy": "wifi-huang2012"}}, "0 B"),
+    ],
+)
+def test_a_question_without_an_answer_is_told(paths: Any, size: str) -> None:
+    with pytest.raises(jp.UsageError):
+        jp.advise(paths, size)
+
+
+@pytest.mark.parametrize(
+    ("controller", "subflows", "params"),
+    [
+        ("lai", [{"cwnd": 1, "srtt_us": 1}], {}),
+        ("lia", [], {}),
+        ("lia", [{"cwnd": 0, "srtt_us": 1}], {}),
+        ("lia", [{"cwnd": 1.5, "srtt_us": 1}], {}),
+        ("lia", [{"cwnd": 1, "srtt_us": 1, "speed": 1}], {}),
+        ("lia", [{"cwnd": 1, "srtt_us": 1}] * 9, {}),
+        ("lia", [{"cwnd": 1, "srtt_us": 1}], {"a": 1}),
+        ("ewtcp", [{"cwnd": 1, "srtt_us": 1}], {"a": "lots"}),
+    ],
+)
+def test_a_state_that_cannot_be_explained_is_told(controller: str, subflows: Any, params: Any) -> None:
+    with pytest.raises(jp.UsageError):
+        jp.explain(controller, subflows, **params)
+
+
+def test_a_controller_that_owns_its_window_says_where_it_is_explained() -> None:
+    with pytest.raises(jp.UnsupportedError, match=r"docs/models/bbr3.md"):
+        jp.explain("bbr3", [{"cwnd": 10, "srtt_us": 50_000}])
+
+
+def test_there_is_no_such_family_or_experiment() -> None:
+    with pytest.raises(jp.UsageError, match="there is no family"):
+        jp.league(["none"])
+    with pytest.raises(jp.UsageError, match="of the gauntlet"):
+        jp.league(["f1-bulk"])
+    with pytest.raises(jp.UsageError, match="there is no experiment"):
+        jp.reproduce(["999"])
+
+
+def test_all_errors_are_of_one_family() -> None:
+    for kind in [jp.UsageError, jp.ScenarioError, jp.FileError, jp.UnsupportedError, jp.RunError, jp.Defect]:
+        assert issubclass(kind, jp.JoulepathError)
+    assert not issubclass(jp.Interrupted, Exception)

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+import joulepath as jp
+
+# Minutes of work on any machine.
+LONG: dict[str, Any] = {"source": "home-wifi-lte", "seeds": 20_000, "policies": ["mptcp", "olia"]}
+BOUND_S = 0.2
+TRIES = 3  # other processes may have both cores
+
+
+@pytest.fixture(autouse=True)
+def _ctrl_c_is_heard() -> Iterator[None]:
+    """A shell lets its background jobs ignore SIGINT, and Python then leaves it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def interrupted(work: Callable[[], object], after_s: float) -> tuple[jp.Interrupted, float]:
+    """The exception that Ctrl-C makes after so long, and the time until it comes."""
+    sent = []
+
+    def press() -> None:
+        sent.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(after_s, press)
+    timer.start()
+    with pytest.raises(jp.Interrupted) as caught:
+        work()
+    took = time.monotonic() - sent[0]
+    timer.join()
+    return caught.value, took
+
+
+def test_ctrl_c_stops_at_once_and_what_has_finished_is_kept() -> None:
+    took = []
+    for _ in range(TRIES):
+        stop, lasted = interrupted(lambda: jp.compare(**LONG, progress=False), 1.5)
+        result = stop.result
+        assert isinstance(result, jp.Comparison)
+        assert result.partial
+        assert 0 < len(result.runs) < 40_000
+        assert result.runs["seed"][0] == 1
+        assert isinstance(stop.__cause__, KeyboardInterrupt)
+        took.append(lasted)
+        if lasted < BOUND_S:
+            break
+    assert min(took) < BOUND_S, took
+
+
+def test_ctrl_c_stops_one_long_run_that_has_no_result_yet() -> None:
+    long = jp.Scenario("quick").with_(duration="18000 s")
+    took = []
+    for _ in range(TRIES):
+        stop, lasted = interrupted(lambda: jp.run(long, "mptcp", series=False), 0.5)
+        assert stop.result is None or len(stop.result) == 0
+        took.append(lasted)
+        if lasted < BOUND_S:
+            break
+    assert min(took) < BOUND_S, took
+
+
+def test_ctrl_c_stops_a_map() -> None:
+    work = lambda: jp.map(  # noqa: E731
+        "home-wifi-lte",
+        "path.wifi.loss=0.1 %..10 %:100log",
+        "path.lte.loss=0.1 %..10 %:100log",
+        engine="packet",
+        progress=False,
+    )
+    stop, _ = interrupted(work, 3.0)
+    assert stop.result is None or stop.result.partial
+
+
+def test_ctrl_c_is_a_keyboard_interrupt_for_those_who_know_only_that() -> None:
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        jp.compare(**LONG, progress=False)
+
+
+def test_a_handler_of_the_users_own_decides() -> None:
+    heard = []
+    before = signal.signal(signal.SIGUSR1, lambda *_: heard.append(True))
+    try:
+        threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGUSR1)).start()
+        result = jp.compare("home-wifi-lte", "mptcp", seeds=60, progress=False)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert heard
+    assert not result.partial
+
+
+def test_other_threads_of_python_run_meanwhile() -> None:
+    turns = 0
+    over = threading.Event()
+
+    def count() -> None:
+        nonlocal turns
+        while not over.is_set():
+            turns += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    began = time.monotonic()
+    jp.compare("home-wifi-lte", "mptcp", seeds=100, progress=False)
+    lasted = time.monotonic() - began
+    over.set()
+    thread.join()
+    # A thread that never got the interpreter would have had one turn.
+    assert turns > 20 * lasted
+
+
+def test_comparisons_run_from_several_threads() -> None:
+    results: list[jp.Comparison] = []
+    work = [threading.Thread(target=lambda: results.append(jp.compare("quick", seeds=2))) for _ in range(4)]
+    for thread in work:
+        thread.start()
+    for thread in work:
+        thread.join()
+    assert len(results) == 4
+    assert all(result.rows() == results[0].rows() for result in results)
+
+
+def test_progress_is_told_from_none_to_all() -> None:
+    told: list[tuple[int, int, str | None]] = []
+    jp.compare("quick", seeds=5, progress=lambda *news: told.append(news))
+    assert told[-1] == (10, 10, None)
+    assert all(before[0] <= after[0] for before, after in pairwise(told))
+    assert {runs for _, runs, _ in told} == {10}
+
+
+def test_an_exception_of_the_progress_function_stops_the_work() -> None:
+    def tired(done: int, runs: int, note: str | None) -> None:
+        raise LookupError("enough")
+
+    began = time.monotonic()
+    with pytest.raises(LookupError, match="enough"):
+        jp.compare(**LONG, progress=tired)
+    assert time.monotonic() - began < 20
+
+
+def test_a_bar_is_shown_if_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    jp.compare("quick", seeds=5, progress=True)
+    shown = capsys.readouterr().err
+    assert "10/10" in shown
+    jp.compare("quick", seeds=5, progress=False)
+    jp.compare("quick", seeds=5)
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# The Python package, in a virtual environment of its own in target/python.
+#   scripts/python.sh test [ARGUMENT...]   build it in the profile of all tests, and run its tests; arguments of pytest
+#   scripts/python.sh lint                 formats, lints and types
+#   scripts/python.sh wheel                a wheel in target/wheels, fully optimised
+set -euo pipefail
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+readonly VENV=target/python
+readonly PINNED=python/requirements.txt
+
+say() { printf 'python.sh: %s\n' "$*" >&2; }
+
+# The virtual environment, as the pinned versions want it; done again when they change.
+environment() {
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+        say "python3 is older than 3.11: $(python3 --version)"
+        exit 1
+    }
+    if ! cmp --silent "$PINNED" "$VENV/installed.txt"; then
+        say "installing what $PINNED names into $VENV"
+        python3 -m venv --clear "$VENV"
+        "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$PINNED"
+        cp -- "$PINNED" "$VENV/installed.txt"
+    fi
+}
+
+# The package in that environment, from this tree. VIRTUAL_ENV tells maturin where.
+develop() {
+    VIRTUAL_ENV=$PWD/$VENV "$VENV/bin/maturin" develop --quiet --locked
+}
+
+run_tests() {
+    environment
+    develop
+    "$VENV/bin/python" -m pytest "$@"
+}
+
+lint() {
+    environment
+    "$VENV/bin/ruff" format --quiet --check
+    "$VENV/bin/ruff" check --quiet
+    "$VENV/bin/mypy" --no-error-summary
+}
+
+wheel() {
+    environment
+    "$VENV/bin/maturin" build --release --locked --out target/wheels
+}
+
+case ${1-} in
+test) run_tests "${@:2}" ;;
+lint | wheel) "$1" ;;
+*)
+    echo "usage: scripts/python.sh test [ARGUMENT...] | lint | wheel" >&2
+    exit 2
+    ;;
+esac
