@@ -239,8 +239,8 @@ Energy meters (for lab)
                                sleep)
     → pull the plug
 
-`joulepath meter` reads the energy meters: their
-  steps and their noise.
+`joulepath meter` reads the energy meters:
+  their steps and their noise.
 Controllers can be loaded to stay (cc load).
 The kernel engine may not run here: namespaces,
   TUN.
