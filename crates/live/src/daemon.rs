@@ -71,7 +71,9 @@ pub fn load(path: &Path) -> Result<LiveConfig> {
 fn profile(path: &Path) -> std::result::Result<CalibratedProfile, String> {
     let name = path.display();
     let text = fs::read_to_string(path).map_err(|error| {
-        format!("cannot read `{name}`: {error}; it has to lie beside the configuration, readable by the daemon")
+        format!(
+            "cannot read `{name}`: {error}; it has to lie beside the configuration, readable by the daemon"
+        )
     })?;
     read_profile(&text).map_err(|errors| {
         let errors = errors.in_file(&name.to_string());

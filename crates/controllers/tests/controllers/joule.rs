@@ -173,7 +173,10 @@ fn more_losses_than_before_trust_take_the_path_away() {
     assert!(rounds < 25, "{rounds} rounds of 40 ms");
     flow.pipe.lost_one_of = 50;
     let rounds = (0..1_000).take_while(|_| !above(&flow) && flow.round() > 0).count();
-    assert!((200..600).contains(&rounds), "above the shadow after {rounds} rounds of 40 ms; 8 s are without trust");
+    assert!(
+        (200..600).contains(&rounds),
+        "above the shadow after {rounds} rounds of 40 ms; 8 s are without trust"
+    );
 }
 
 /// While trusted it keeps a queue below Q = max(τ₀/16, 3 ms, 3 packets) = 3 ms, and at most a dither of 1/16

@@ -1,9 +1,9 @@
 //! The configuration of the daemon for real interfaces as a file: the same TOML, the same messages.
 
+use super::beside::{Beside, CalibratedProfile};
 use super::declare::{named, table};
 use super::document::Document;
 use super::error::{Problems, ScenarioErrors};
-use super::beside::{Beside, CalibratedProfile};
 use super::forms::Energy;
 use super::raw::RawDevice;
 use super::read::{At, Read};
