@@ -113,8 +113,8 @@ pub fn read_live(text: &str) -> Result<LiveConfig, ScenarioErrors> {
     read_live_beside(text, &|name| Err(format!("there is no folder to find `{name}` in; write its numbers")))
 }
 
-/// As [`read_live`], also with calibrated profiles, `energy = "file:my-wifi.toml"`. An error of `profiles` is a
-/// message, a semicolon, and what to do.
+/// As [`read_live`], also with calibrated profiles: `energy = "file:my-wifi.toml"`. An error of `profiles`
+/// is a message, a semicolon, and what to do.
 ///
 /// # Errors
 /// Everything that is wrong with it, each with its place and its mend.
