@@ -519,3 +519,41 @@ fn today() -> Day {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     Day::of(since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROFILE: &str = r#"
+version = 1
+quality = "calibrated"
+meter = "hwmon:powerz"
+interface = "wlan0"
+date = "2026-11-23"
+energy = { model = "linear", per_mbps = "120 mW", active = "0.1 W" }
+[interval]
+per_mbps = ["118 mW/Mbps", "122 mW/Mbps"]
+[noted]
+hold_out_error = "3.1 %"
+"#;
+
+    /// A profile that was calibrated on this machine lies beside the configuration.
+    #[test]
+    fn an_interface_takes_a_calibrated_profile_from_beside_the_configuration() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("live.toml");
+        let text = "intent = \"frugal\"\n[[interface]]\nname = \"wlan0\"\nenergy = \"file:my-wifi.toml\"\n";
+        fs::write(&file, text).unwrap();
+        let missing = load(&file).unwrap_err().to_string();
+        assert!(missing.contains("4:10") && missing.contains("my-wifi.toml"), "{missing}");
+
+        fs::write(folder.path().join("my-wifi.toml"), PROFILE).unwrap();
+        let config = load(&file).unwrap_or_else(|error| panic!("{error}"));
+        let energy = config.interface("wlan0").unwrap().energy.as_ref().unwrap();
+        assert_eq!(energy.profile, "file:my-wifi.toml, calibrated 2026-11-23 with hwmon:powerz");
+
+        fs::write(folder.path().join("my-wifi.toml"), PROFILE.replace("120 mW", "120 mA")).unwrap();
+        let wrong = load(&file).unwrap_err().to_string();
+        assert!(wrong.contains("my-wifi.toml:7:"), "{wrong}");
+    }
+}
