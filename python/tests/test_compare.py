@@ -14,9 +14,10 @@ import joulepath as jp
 
 
 def without_command(text: str) -> Any:
-    """A result without what was asked, which is a call here and a command there."""
+    """A result without what was asked, a call here and a command there, and without the build."""
     result = json.loads(text)
     assert result["manifest"].pop("command")
+    assert result["manifest"].pop("commit")
     return result
 
 
