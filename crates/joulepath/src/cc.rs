@@ -10,13 +10,14 @@ use joulepath_kernel::Result as KernelResult;
 use joulepath_kernel::cc::{self, Change, Healed, Loading, Manager, Moves, PREFIX, Unloading, kernel_name};
 use serde_json::json;
 
-use self::words::{count, plain, unseen};
+use self::words::unseen;
 use crate::cli::cc::{CcCommand, CcDefaultOptions, CcJson, CcNames};
 use crate::diagnose;
 use crate::failure::{Exit, Failure};
 use crate::own;
 use crate::show::print_json;
 use crate::terminal;
+use crate::words::{count, plain};
 
 /// Runs the command.
 ///

@@ -8,11 +8,12 @@ use joulepath_kernel::cc::{LoadedController, PREFIX, SubflowState, Users, View, 
 use joulepath_kernel::namespace::{Cookie, Place};
 use serde_json::{Value, json};
 
-use super::words::{count, plain, unseen};
+use super::words::unseen;
 use crate::cli::cc::CcJson;
 use crate::failure::{Exit, Failure};
 use crate::show::print_json;
 use crate::terminal;
+use crate::words::{count, plain};
 
 /// What makes subflows one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,9 +1,11 @@
 //! What the daemon tells, for people.
 
-use comfy_table::{CellAlignment, Table, TableStyle};
+use comfy_table::CellAlignment;
 use joulepath_control::advise::significant;
 use joulepath_live::decide::Role;
 use joulepath_live::status::{InterfaceStatus, QuotaStatus, Spent, Status};
+
+use crate::words::{count, plain};
 
 /// An unknown number.
 const UNKNOWN: &str = "–";
@@ -48,8 +50,7 @@ pub(super) fn dry_run(status: &Status, steps: &[String], width: usize) -> String
 }
 
 fn table(status: &Status) -> String {
-    let mut table = Table::new();
-    table.load_style(TableStyle::new()).set_header([
+    let mut table = plain([
         "interface",
         "used as",
         "down\nMbit/s",
@@ -61,11 +62,8 @@ fn table(status: &Status) -> String {
         "month\nGB",
         "\nkJ",
     ]);
-    for (place, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if place >= 2 {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
+    for column in table.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
     }
     for one in status.interfaces.iter().filter(|one| one.allowed) {
         table.add_row([
@@ -158,10 +156,6 @@ fn joules(spent: &Spent, unit: f64) -> String {
 /// One decimal below 10, none above.
 fn short(value: f64) -> String {
     if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
-}
-
-fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 fn duration(seconds: f64) -> String {

@@ -1,0 +1,18 @@
+//! Counts and tables as the commands for a running kernel print them.
+
+use comfy_table::{Table, TableStyle};
+
+/// `7 sockets`.
+pub(crate) fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// A table without lines.
+pub(crate) fn plain<const N: usize>(header: [&str; N]) -> Table {
+    let mut table = Table::new();
+    table.load_style(TableStyle::new()).set_header(header);
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    table
+}
