@@ -15,14 +15,20 @@ CommandLine = Callable[..., str]
 
 
 @pytest.fixture(scope="session")
-def command_line() -> CommandLine:
-    """What `joulepath ARGUMENTS…` prints."""
+def program() -> Path:
+    """The command line; where tests are judged, a missing one is an error."""
     program = Path(os.environ.get("JOULEPATH_PROGRAM", ROOT / "target/debug/joulepath"))
     if not program.exists():
         reason = f"{program} is not there: `scripts/cargo.sh build -p joulepath` makes it"
         if os.environ.get("CI", "") not in ("", "0", "false"):
             pytest.fail(reason)
         pytest.skip(reason)
+    return program
+
+
+@pytest.fixture(scope="session")
+def command_line(program: Path) -> CommandLine:
+    """What `joulepath ARGUMENTS…` prints."""
 
     def run(*arguments: str) -> str:
         done = subprocess.run([program, *arguments], check=True, capture_output=True, text=True, cwd=ROOT)

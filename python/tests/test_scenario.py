@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -91,12 +92,7 @@ def test_mistakes_have_their_places_and_mends() -> None:
     assert jp.Scenario.problems(text) == ()
 
 
-def test_the_message_is_that_of_the_command_line(tmp_path: Path) -> None:
-    import subprocess
-
-    program = ROOT / "target/debug/joulepath"
-    if not program.exists():
-        pytest.skip("the command line is not built")
+def test_the_message_is_that_of_the_command_line(program: Path, tmp_path: Path) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text('title = "x"\nduration = "1 fish"\n')
     said = subprocess.run([program, "show", file], capture_output=True, text=True).stderr

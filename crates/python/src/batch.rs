@@ -44,6 +44,11 @@ impl Batch {
     }
 }
 
+/// A text in a record, under its name.
+pub(crate) fn text(name: &str, text: impl ToString) -> (String, Field) {
+    (name.to_owned(), Field::Text(text.to_string()))
+}
+
 /// The values of a column.
 pub(crate) enum Values {
     Text(Vec<String>),

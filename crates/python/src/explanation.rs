@@ -3,11 +3,11 @@
 use joulepath_control::policy;
 use joulepath_controllers::Controller;
 use joulepath_controllers::explain::{self as states, ExplainError, State};
-use joulepath_report::{Field, Record};
+use joulepath_report::Record;
 use joulepath_study::error::Error;
 use pyo3::prelude::*;
 
-use crate::batch::{Batch, Values};
+use crate::batch::{Batch, Values, text};
 use crate::raised::usage;
 use crate::watched::guarded;
 
@@ -64,13 +64,12 @@ fn refused(py: Python<'_>, error: &policy::PolicyError) -> PyErr {
 /// The congestion controllers.
 #[pyfunction]
 pub(crate) fn controllers() -> Batch {
-    let text = |name: &str, text: &dyn ToString| (name.to_owned(), Field::Text(text.to_string()));
     let record = |controller: Controller| Record {
         fields: vec![
-            text("controller", &controller.name()),
-            text("title", &controller.display_name()),
-            text("paper", &controller.paper()),
-            text("summary", &controller.summary()),
+            text("controller", controller.name()),
+            text("title", controller.display_name()),
+            text("paper", controller.paper()),
+            text("summary", controller.summary()),
         ],
     };
     Batch::of_records(&Controller::known().map(record).collect::<Vec<_>>())

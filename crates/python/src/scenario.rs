@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use joulepath_control::policy::POLICIES;
 use joulepath_model::scenario;
-use joulepath_report::{Field, Record};
+use joulepath_report::Record;
 use joulepath_study::shipped::SCENARIOS;
 use joulepath_study::source::{Overrides, Source};
 use pyo3::prelude::*;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, text};
 use crate::raised::usage;
 use crate::watched::guarded;
 
@@ -191,7 +191,6 @@ pub(crate) fn schema() -> String {
 /// The policies that have a name.
 #[pyfunction]
 pub(crate) fn policies() -> Batch {
-    let text = |name: &str, text: &str| (name.to_owned(), Field::Text(text.to_owned()));
     let record = |info: &joulepath_control::policy::PolicyInfo| Record {
         fields: vec![
             text("policy", info.name),

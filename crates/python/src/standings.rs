@@ -12,7 +12,7 @@ use joulepath_study::reproduce::{Extent, Plan, Request, describe, reproduce as r
 use joulepath_study::stored::StoredRuns;
 use pyo3::prelude::*;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, text};
 use crate::comparison::{jobs, open, written};
 use crate::provenance::{COMMIT, provenance};
 use crate::raised::stopped;
@@ -116,7 +116,6 @@ pub(crate) struct Reproduction {
 #[pyfunction]
 pub(crate) fn experiments(py: Python<'_>, ids: Vec<String>) -> PyResult<Batch> {
     let found = guarded(py, || describe(&ids))?;
-    let text = |name: &str, text: &str| (name.to_owned(), Field::Text(text.to_owned()));
     let record = |experiment: &joulepath_study::reproduce::Description| Record {
         fields: vec![
             text("id", experiment.id),
