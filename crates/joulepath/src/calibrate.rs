@@ -8,6 +8,7 @@ use joulepath_meter::calibrate::{Calibration, Circumstances, Estimate, Progress,
 use joulepath_meter::live::{FarEnd, Link, LiveRig, Switch, UdpLink};
 use joulepath_meter::trial::{refusals, refusals_markdown, trial};
 use joulepath_meter::{Meter, Tree, by_name, command};
+use joulepath_model::calendar::Day;
 use joulepath_model::scenario::write_profile;
 use joulepath_model::units::{BitRate, Nanos};
 use joulepath_study::files;
@@ -232,16 +233,8 @@ fn level(text: &str, interface: &str) -> Option<f64> {
 
 /// The day in UTC, as 2026-11-23.
 fn date(now: SystemTime) -> String {
-    let days = now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs() / 86_400;
-    // Days in years of 400 that begin with March, so that the leap day is the last one.
-    let days = days + 719_468;
-    let (era, day) = (days / 146_097, days % 146_097);
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    format!("{:04}-{month:02}-{day:02}", 400 * era + year + later)
+    let seconds = now.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
+    Day::of(i64::try_from(seconds).unwrap_or(i64::MAX)).date().to_string()
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use joulepath_kernel::Result;
 use joulepath_kernel::state::{State, boot_id};
+use joulepath_model::calendar::{Date, Day};
 use joulepath_model::live::{LiveConfig, Quota};
 use joulepath_model::units::{Bytes, Nanos};
 
-use crate::calendar::{Date, Day};
 use crate::joules::{Joules, Modelled, Passed, Quality};
 use crate::ledger::{Ledger, Reading, Sum};
 use crate::machine::Look;

@@ -13,8 +13,9 @@ use joulepath_kernel::mptcp::path_manager::PathManager;
 use joulepath_kernel::namespace::Cookie;
 use joulepath_kernel::reactor::{Event, Interest, Reactor, Source, monotonic_ns};
 use joulepath_kernel::state::{Lock, State};
+use joulepath_model::calendar::Day;
 use joulepath_model::live::{Intent, LiveConfig};
-use joulepath_model::scenario::{CalibratedProfile, read_live_beside, read_profile};
+use joulepath_model::scenario::{CalibratedProfile, read_live_beside, read_profile_in};
 use joulepath_model::units::Nanos;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
@@ -22,7 +23,6 @@ use signal_hook::low_level::pipe;
 use crate::accounts::Accounts;
 use crate::act::{Actor, OnDisk, Outcome};
 use crate::battery;
-use crate::calendar::Day;
 use crate::decide::{Decider, Decision, Overrides, Role};
 use crate::error::{Error, Result};
 use crate::machine::{Look, Machine};
@@ -75,13 +75,7 @@ fn profile(path: &Path) -> std::result::Result<CalibratedProfile, String> {
             "cannot read `{name}`: {error}; it has to lie beside the configuration, readable by the daemon"
         )
     })?;
-    read_profile(&text).map_err(|errors| {
-        let errors = errors.in_file(&name.to_string());
-        let first = &errors.problems()[0];
-        let (line, column) = errors.place(first);
-        let help = first.help.as_deref().unwrap_or("mend that file, or calibrate again");
-        format!("{name}:{line}:{column}: {}; {help}", first.message)
-    })
+    read_profile_in(&text, &name.to_string()).map_err(|(why, mend)| format!("{why}; {mend}"))
 }
 
 /// The lock of this network namespace, and what changes its table.

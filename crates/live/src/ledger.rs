@@ -4,11 +4,10 @@
 //! interface carried while nobody looked counts for the day on which it is seen, as far as its counters tell:
 //! those of the kernel begin with the device, and with the boot.
 
+use joulepath_model::calendar::Day;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-
-use crate::calendar::Day;
 
 /// Days that are kept: two of the longest periods.
 const KEPT_DAYS: i64 = 64;

@@ -11,7 +11,7 @@
 //! | [`snapshot`] | the machine at one instant |
 //! | [`decide`] | what the endpoints should be, and why: pure |
 //! | [`act`] | what is wanted becomes what is there, noted before it is changed |
-//! | [`ledger`], [`calendar`] | bytes and joules by interface and day: pure |
+//! | [`ledger`] | bytes and joules by interface and day: pure |
 //! | [`joules`] | what traffic costs |
 //! | [`measure`] | rates, RTTs, subflows that get no answer: pure |
 //! | `machine`, `accounts`, `battery`, `precheck` | what the kernel and the disk tell |
@@ -24,7 +24,6 @@
 #![cfg(target_os = "linux")]
 
 pub mod act;
-pub mod calendar;
 pub mod client;
 pub mod daemon;
 pub mod decide;

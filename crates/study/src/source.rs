@@ -231,16 +231,11 @@ impl Source {
         let TracesIn::Folder(folder) = &self.traces_in else { return Err(without_folder(name)) };
         let bytes = files::read_beside(folder, name, MAX_PROFILE_BYTES)?;
         let text = String::from_utf8_lossy(&bytes);
-        scenario::read_profile(&text).map_err(|errors| {
-            let errors = errors.in_file(name);
-            let first = &errors.problems()[0];
-            let (line, column) = errors.place(first);
-            Error::Refused {
-                doing: format!("cannot read `{name}`"),
-                why: format!("{name}:{line}:{column}: {}", first.message),
-                help: first.help.clone().unwrap_or_else(|| "mend that file, or calibrate again".to_owned()),
-                kind: Kind::Failed,
-            }
+        scenario::read_profile_in(&text, name).map_err(|(why, help)| Error::Refused {
+            doing: format!("cannot read `{name}`"),
+            why,
+            help,
+            kind: Kind::Failed,
         })
     }
 

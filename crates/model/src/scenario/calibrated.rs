@@ -94,6 +94,19 @@ pub fn read_profile(text: &str) -> Result<CalibratedProfile, ScenarioErrors> {
     problems.finish(document.text, profile).map_err(|errors| errors.of("the profile"))
 }
 
+/// As [`read_profile`], of a file with a name: an error is the first problem with its place, and what to do.
+///
+/// # Errors
+/// The first thing that is wrong with it, and its mend.
+pub fn read_profile_in(text: &str, file: &str) -> Result<CalibratedProfile, (String, String)> {
+    read_profile(text).map_err(|errors| {
+        let first = &errors.problems()[0];
+        let (line, column) = errors.place(first);
+        let mend = first.help.as_deref().unwrap_or("mend that file, or calibrate again");
+        (format!("{file}:{line}:{column}: {}", first.message), mend.to_owned())
+    })
+}
+
 fn resolved(raw: RawCalibrated, out: &mut Problems) -> Option<CalibratedProfile> {
     if raw.version.value != VERSION {
         let message =

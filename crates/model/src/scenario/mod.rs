@@ -25,7 +25,7 @@ use serde::Serialize;
 
 pub use beside::{Beside, CalibratedProfile};
 pub use book::{path_history, read_history, write_history};
-pub use calibrated::{read_profile, write_profile};
+pub use calibrated::{read_profile, read_profile_in, write_profile};
 pub use error::{Problem, ScenarioErrors, Span};
 pub use live::{live_schema, read_live, read_live_beside};
 pub use load::{Variant, load, load_beside, load_with, variants};

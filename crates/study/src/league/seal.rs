@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use joulepath_model::calendar::Day;
 use joulepath_model::policy::Policy;
 use joulepath_report::gauntlet::Seal;
 use serde::{Deserialize, Serialize};
@@ -184,24 +185,10 @@ fn sha256(text: &str) -> String {
 /// An instant as ISO 8601 writes it, UTC, to the second; what is before 1970 counts as its beginning.
 pub fn day_and_time(instant: SystemTime) -> String {
     let seconds = instant.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs();
-    let (days, of_day) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = civil(days);
+    let date = Day::of(i64::try_from(seconds).unwrap_or(i64::MAX)).date();
+    let of_day = seconds % 86_400;
     let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
-/// Year, month and day of the Gregorian calendar so many days after 1970-01-01: years are counted from March
-/// on, so that a leap day is the last of its year.
-fn civil(days: u64) -> (u64, u64, u64) {
-    // 719 468 days lie between 0000-03-01 and 1970-01-01; an era of 400 years has 146 097.
-    let day = days + 719_468;
-    let (era, of_era) = (day / 146_097, day % 146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    (400 * era + year + later, month, day)
+    format!("{date}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
 #[cfg(test)]
