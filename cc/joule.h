@@ -76,36 +76,6 @@ MPCC_INLINE void joule_steer(struct joule *j, u32 w, u32 q)
 	                    MPCC_CWND_MAX << JOULE_Q);
 }
 
-/*
- * floor=detect: while untrusted the window drains for four epochs now and then. If the RTT falls to the base,
- * the queue was ours. Four epochs of a queue while trusted: others keep one, until 20 epochs without.
- */
-MPCC_INLINE void joule_detect(struct joule *j, u32 w, u32 mean, u32 q, u32 now_ms)
-{
-	u32 base = joule_base(j), queue = q > joule_target(j);
-
-	j->full = queue ? mpcc_min(j->full + 1U, 4) & 7 : 0;
-	j->calm = queue ? 0 : mpcc_min(j->calm + 1U, 20) & 31;
-	if (j->full >= 4 && j->trust >= JOULE_TRUSTED)
-		j->others = 1;
-	if (j->calm >= 20)
-		j->others = 0;
-	if (j->drain) {
-		j->drain--;
-		if (q <= joule_tolerance(j)) {
-			j->trust = 2 * JOULE_TRUSTED;
-			j->low = w << JOULE_Q;
-			j->others = 0, j->drain = j->waits = 0;
-		} else if (!j->drain) {
-			j->waits = mpcc_min(j->waits + 1U, 4) & 7;
-		}
-	} else if (j->trust < JOULE_TRUSTED && (s32)(now_ms - j->drain_ms) >= 0) {
-		j->drain_ms = now_ms + ((u32)JOULE_DRAIN_MS << mpcc_min(j->waits, 4));
-		if (mean > base + base / 8)
-			j->drain = 4;
-	}
-}
-
 /* The round's samples join the epoch; the epoch ends as soon as its mean is precise. */
 MPCC_INLINE void joule_sample(struct mpcc_conn *conn, u32 self, struct joule *j, u32 now_ms)
 {
@@ -157,9 +127,11 @@ MPCC_INLINE void joule_round(struct mpcc_conn *conn, u32 self, struct joule *j,
 		joule_sample(conn, self, j, now_ms);
 	base = joule_base(j);
 	q = j->mean_us > base ? j->mean_us - base : 0;
-	joule_watch_level(j, now_ms);
-	joule_watch_bursts(j, now_ms, joule_is_high(j) && q < joule_target(j));
-	if (joule_dithers(j))
+	joule_watch_level(conn, j, now_ms);
+	joule_watch_bursts(j, now_ms,
+	                   joule_is_high(j) && q < joule_target(j) &&
+	                           !joule_without(conn, JOULE_BURSTS));
+	if (joule_dithers(conn, j))
 		joule_watch_dither(j, now_ms);
 	else
 		j->phase = 0, j->sent[0] = j->sent[1] = j->gone[0] = j->gone[1] = 0;
@@ -225,7 +197,7 @@ MPCC_INLINE void joule_apply(struct mpcc_conn *conn, u32 self, struct joule *j,
 	u32 share = joule_share(j), w = share, low = mpcc_min(j->low >> JOULE_Q, MPCC_CWND_MAX);
 
 	if (j->trust >= JOULE_TRUSTED) {
-		if (joule_dithers(j))
+		if (joule_dithers(conn, j))
 			low = j->phase < 4 ? low + low / 16 : low - low / 16;
 		w = MPCC_PARAM(conn, JOULE_FLOOR) && !j->others ? low : mpcc_max(low, share);
 		gain = JOULE_GAIN;
@@ -244,6 +216,7 @@ MPCC_INLINE void joule_apply(struct mpcc_conn *conn, u32 self, struct joule *j,
 	}
 	sub->cwnd = sub->ssthresh = mpcc_clamp(w, j->ramp ? 1 : 2, MPCC_CWND_MAX);
 	sub->own.word[JOULE_SHARE] = (u32)(j->shadow >> (MPCC_PACKET_BITS - JOULE_SHARE_Q));
+	gain = joule_without(conn, JOULE_PACING) ? 0 : gain;
 	sub->own.pacing_rate =
 		mpcc_bytes_per_s(mpcc_rate(sub->cwnd, sub->srtt_us), gain, event->mss);
 }
@@ -263,6 +236,8 @@ MPCC_INLINE void joule_control(struct mpcc_conn *conn, u32 self, const struct mp
 		j->fresh = 1;
 	}
 	joule_watch_queue(j, conn->sub[self].own.wide, event, (u32)(conn->now_us / 1000));
+	j->queued = joule_without(conn, JOULE_QUEUE) ? 0 : j->queued;
+	j->trust = joule_without(conn, JOULE_TRUST) ? 0 : j->trust;
 	j->acked = mpcc_min(j->acked + acked, MPCC_CWND_MAX);
 	j->lost = mpcc_min(j->lost + mpcc_min(event->lost, JOULE_LOSSES_MAX), MPCC_CWND_MAX);
 	joule_lose(conn, self, j, event);

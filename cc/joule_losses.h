@@ -54,7 +54,7 @@ MPCC_INLINE u32 joule_differs(u64 d, u64 p, u64 n0, u64 n1)
  * A TCP has 1/sqrt(p), so that those beside keep 0.9 of what they have while p < 5/4 p_usual. Where so much
  * is not known yet, the shadow alone goes on until it is.
  */
-MPCC_INLINE void joule_watch_level(struct joule *j, u32 now_ms)
+MPCC_INLINE void joule_watch_level(const struct mpcc_conn *conn, struct joule *j, u32 now_ms)
 {
 	u32 high = j->trust >= JOULE_TRUSTED;
 	unsigned short *count = high ? j->now : j->usual;
@@ -75,7 +75,7 @@ MPCC_INLINE void joule_watch_level(struct joule *j, u32 now_ms)
 		count[0] /= 2;
 		count[1] /= 2;
 	}
-	if (!high || j->now[0] < 32)
+	if (!high || j->now[0] < 32 || joule_without(conn, JOULE_LEVEL))
 		return;
 	n0 = mpcc_max(j->usual[0], 1);
 	n1 = j->now[0];

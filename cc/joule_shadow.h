@@ -13,9 +13,20 @@
 #define JOULE_PARAMS(X)                                                                     \
 	X(JOULE_SHADOW, "shadow", 0, 1, 0, 1, "reno=0 cubic=1", "whose share is the least") \
 	X(JOULE_FLOOR, "floor", 0, 1, 0, 1, "always=0 detect=1",                            \
-	  "whether the shadow holds always, or while trusted only beside others' queues")
+	  "whether the shadow holds always, or while trusted only beside others' queues")   \
+	X(JOULE_WITHOUT, "without", 0, 1, 0, 6,                                             \
+	  "nothing=0 trust=1 bursts=2 dither=3 queue=4 level=5 pacing=6",                   \
+	  "a part that is left out, to see what it is worth")
 enum { JOULE_PARAMS(MPCC_PARAM_ID) JOULE_PARAM_COUNT };
 enum { JOULE_PARAMS(MPCC_PARAM_DEFAULT) };
+enum joule_part {
+	JOULE_TRUST = 1,
+	JOULE_BURSTS,
+	JOULE_DITHER,
+	JOULE_QUEUE,
+	JOULE_LEVEL,
+	JOULE_PACING
+};
 
 enum joule_numbers {
 	JOULE_Q = 10,               /* Q10 packets: w_d */
@@ -77,6 +88,11 @@ MPCC_AREA(joule)
 
 /* Private words of struct mpcc_own, which siblings see; wide[0] is the largest RTT of late, us. */
 enum joule_word { JOULE_SHARE, JOULE_FACTOR, JOULE_W_MAX, JOULE_K, JOULE_EPOCH };
+
+MPCC_INLINE u32 joule_without(const struct mpcc_conn *conn, enum joule_part part)
+{
+	return MPCC_PARAM(conn, JOULE_WITHOUT) == (s32)part;
+}
 
 /* ---- the shadow ------------------------------------------------------------------------------ */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
- * joule_trust.h - what joule.h takes as evidence of an empty queue: the mean RTT.
+ * joule_trust.h - what joule.h takes as evidence of an empty queue: the mean RTT; floor=detect asks for it.
  */
 #ifndef MPCC_JOULE_TRUST_H
 #define MPCC_JOULE_TRUST_H
@@ -37,10 +37,10 @@ MPCC_INLINE u32 joule_is_high(const struct joule *j)
 }
 
 /* Without losses there is nothing to find out. */
-MPCC_INLINE u32 joule_dithers(const struct joule *j)
+MPCC_INLINE u32 joule_dithers(const struct mpcc_conn *conn, const struct joule *j)
 {
 	return joule_is_high(j) && j->low >> JOULE_Q >= JOULE_DITHER_LEAST &&
-	       j->p_base > JOULE_ONE / 2048;
+	       j->p_base > JOULE_ONE / 2048 && !joule_without(conn, JOULE_DITHER);
 }
 
 /* ---- trust ----------------------------------------------------------------------------------- */
@@ -87,6 +87,36 @@ MPCC_INLINE u32 joule_weigh(struct joule *j, u32 mean, u32 now_us, u32 now_ms, u
 	                                      ? JOULE_TRUSTED - 1
 	                                      : 2 * JOULE_TRUSTED);
 	return q;
+}
+
+/*
+ * floor=detect: while untrusted the window drains for four epochs now and then. If the RTT falls to the base,
+ * the queue was ours. Four epochs of a queue while trusted: others keep one, until 20 epochs without.
+ */
+MPCC_INLINE void joule_detect(struct joule *j, u32 w, u32 mean, u32 q, u32 now_ms)
+{
+	u32 base = joule_base(j), queue = q > joule_target(j);
+
+	j->full = queue ? mpcc_min(j->full + 1U, 4) & 7 : 0;
+	j->calm = queue ? 0 : mpcc_min(j->calm + 1U, 20) & 31;
+	if (j->full >= 4 && j->trust >= JOULE_TRUSTED)
+		j->others = 1;
+	if (j->calm >= 20)
+		j->others = 0;
+	if (j->drain) {
+		j->drain--;
+		if (q <= joule_tolerance(j)) {
+			j->trust = 2 * JOULE_TRUSTED;
+			j->low = w << JOULE_Q;
+			j->others = 0, j->drain = j->waits = 0;
+		} else if (!j->drain) {
+			j->waits = mpcc_min(j->waits + 1U, 4) & 7;
+		}
+	} else if (j->trust < JOULE_TRUSTED && (s32)(now_ms - j->drain_ms) >= 0) {
+		j->drain_ms = now_ms + ((u32)JOULE_DRAIN_MS << mpcc_min(j->waits, 4));
+		if (mean > base + base / 8)
+			j->drain = 4;
+	}
 }
 
 #endif

@@ -142,6 +142,15 @@ pub(crate) fn positive(option: &'static str, value: &str) -> Result<f64, OptionE
     })
 }
 
+/// A number that is not negative.
+pub(crate) fn at_least_zero(option: &'static str, value: &str) -> Result<f64, OptionError> {
+    value.parse::<f64>().ok().filter(|&n| (0.0..1e12).contains(&n)).ok_or_else(|| OptionError::BadValue {
+        option,
+        value: value.to_owned(),
+        expected: "a number that is not negative",
+    })
+}
+
 /// A number with one of the units of `units`.
 fn with_unit(
     option: &'static str,

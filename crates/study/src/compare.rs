@@ -182,7 +182,9 @@ impl Case {
         let set = source.overrides(variant.as_deref(), &request.set)?;
         let scenario = source.load(&set)?;
         let mut setups = policies::setups(request.policies.as_deref(), &scenario)?;
+        let mut left_out = vec![];
         if request.policies.is_none() {
+            (setups, left_out) = runnable(engine, &scenario, setups)?;
             setups.extend(policies::prepare(&request.also, &scenario, Kind::Usage)?);
         }
         engine.check(&scenario, &setups)?;
@@ -201,7 +203,8 @@ impl Case {
             command: by.command.clone(),
         };
         let reference = reference(source, variant.as_deref(), &scenario);
-        let notes = engine.notes(&scenario, &setups);
+        let mut notes = engine.notes(&scenario, &setups);
+        notes.extend(left_out);
         Ok(Case { variant, scenario, setups, reference, set, seeds, manifest, notes })
     }
 
@@ -263,6 +266,27 @@ impl Case {
             partial,
         }
     }
+}
+
+/// Those policies of a scenario that the engine can run, and a note for each of the others: one file serves
+/// several engines, and nobody has asked for just these policies.
+///
+/// # Errors
+/// The engine's own, if it can run none of them.
+fn runnable(
+    engine: &dyn Engine,
+    scenario: &Scenario,
+    setups: Vec<Setup>,
+) -> Result<(Vec<Setup>, Vec<String>)> {
+    let Err(error) = engine.check(scenario, &setups) else { return Ok((setups, vec![])) };
+    let (mut kept, mut notes) = (vec![], vec![]);
+    for setup in setups {
+        match engine.check(scenario, std::slice::from_ref(&setup)) {
+            Ok(()) => kept.push(setup),
+            Err(reason) => notes.push(format!("Left out: {reason}.")),
+        }
+    }
+    if kept.is_empty() { Err(error) } else { Ok((kept, notes)) }
 }
 
 fn reference(source: &Source, variant: Option<&str>, scenario: &Scenario) -> ScenarioRef {

@@ -404,7 +404,7 @@ table! {
     struct RawCompare in "[compare]" {
         /// Policies in the order of the table; ratios refer to the first.
         policies: At<Vec<At<String>>> =
-            ["uncoupled", "mptcp", "mptcp[cc=olia]", "mptcp[cc=balia]", "dts", "eemptcp"],
+            ["uncoupled", "mptcp", "mptcp[cc=olia]", "mptcp[cc=balia]", "dts", "eemptcp", "joule"],
         /// Number of seeds per policy.
         seeds: At<u32> = 10,
     }

@@ -50,6 +50,9 @@ pub struct Joule {
     pub remembers: bool,
     /// Whether shared bottlenecks are looked for.
     pub seeks_bottlenecks: bool,
+    /// Part of what opening a set takes that must have been regretted before: with 1 a change costs at most
+    /// twice the better choice in hindsight, with 0 it is made at once.
+    pub patience: f64,
     /// π: what a message that waits for a second is worth, J.
     pub delay_price_w: f64,
     /// Time in which a file or a message shall arrive.
@@ -75,6 +78,7 @@ impl Default for Joule {
             knows_size: true,
             remembers: true,
             seeks_bottlenecks: true,
+            patience: 1.0,
             delay_price_w: 0.1,
             deadline: None,
             goal: None,
@@ -96,7 +100,7 @@ impl PathSelector for Joule {
     const INFO: PartInfo = PartInfo::verified(
         "joule",
         "the paths with the fewest joules; promotions and tails are the price of a change, paid by regret",
-        &["size", "history", "bottlenecks", "delay_price", "deadline"],
+        &["size", "history", "bottlenecks", "patience", "delay_price", "deadline"],
         "Joulepath",
     );
 
@@ -152,6 +156,7 @@ impl PathSelector for Joule {
             }
             "history" => self.remembers = options::switch("history", value)?,
             "bottlenecks" => self.seeks_bottlenecks = options::switch("bottlenecks", value)?,
+            "patience" => self.patience = options::at_least_zero("patience", value)?,
             "delay_price" => self.delay_price_w = options::watts("delay_price", value)?,
             "deadline" => self.deadline = Some(options::time("deadline", value)?),
             _ => return Err(OptionError::unknown_option(Self::INFO.name, option, Self::INFO.options)),
@@ -296,7 +301,7 @@ impl Joule {
         let is_less = best & !self.set == 0;
         let is_better = cost(best) < if is_less { BETTER_LESS } else { BETTER } * here
             || (here <= 0.0 && costs.rate_bps(self.set) < BETTER * costs.rate_bps(best));
-        let is_paid = self.ledger.regret_j(best) >= costs.opening_j(self.set, best);
+        let is_paid = self.ledger.regret_j(best) >= self.patience * costs.opening_j(self.set, best);
         let is_held = snapshot.now < self.changed_at.saturating_add(HOLD);
         if is_better && is_paid && !is_held { self.towards(best) } else { self.set }
     }
