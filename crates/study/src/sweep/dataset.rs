@@ -145,6 +145,18 @@ impl Dataset {
     pub fn done(&self) -> &Ranges {
         &self.done
     }
+
+    /// How many rows the files have together: as many as there are runs, unless two machines without a lock
+    /// between them did the same runs.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn rows(&self) -> Result<u64> {
+        self.parts.iter().try_fold(0, |sum, part| {
+            let file = File::open(part).map_err(|error| Error::file(reading(part), error))?;
+            parquet::rows(file).map(|rows| sum + rows).map_err(|error| broken(part, &error))
+        })
+    }
 }
 
 /// A dataset that rows are added to by one process.

@@ -121,6 +121,12 @@ pub(super) fn about<R: ChunkReader + 'static>(file: R, key: &str) -> Result<Opti
     Ok(found.and_then(|entry| entry.value.clone()))
 }
 
+/// How many rows there are.
+pub(super) fn rows<R: ChunkReader + 'static>(file: R) -> Result<u64> {
+    let reader = SerializedFileReader::new(file)?;
+    Ok(reader.metadata().file_metadata().num_rows() as u64)
+}
+
 /// The columns of these names, each with a cell for every row.
 pub(super) fn decode<R: ChunkReader + 'static>(file: R, names: &[&str]) -> Result<Vec<Vec<Field>>> {
     let reader = SerializedFileReader::new(file)?;
