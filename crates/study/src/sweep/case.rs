@@ -5,8 +5,8 @@ use joulepath_model::result::RunResult;
 use joulepath_model::scenario::Scenario;
 use joulepath_report::Field;
 
-use super::parquet::Row;
-use super::{Kind, Place, Sweep, said};
+use super::parquet::{Column, Kind, Row};
+use super::plan::{Place, Sweep, said};
 use crate::error::Kind as ErrorKind;
 use crate::policies;
 
@@ -72,7 +72,7 @@ pub(super) fn row(
     match outcome {
         Ok(run) => row.extend(said(run).into_iter().map(|(_, field)| field)),
         Err(_) => {
-            let unknown = |column: &super::Column| match column.kind {
+            let unknown = |column: &Column| match column.kind {
                 Kind::Count => Field::Count(None),
                 Kind::Number => Field::Number(None),
                 Kind::Text => Field::Text(String::new()),

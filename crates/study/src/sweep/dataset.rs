@@ -21,8 +21,10 @@ use joulepath_report::Field;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::parquet::{self, Row};
-use super::{Column, FORMAT, RUN, Ranges, Shard, Sweep};
+use super::parquet::{self, Column, Row};
+use super::plan::{FORMAT, RUN, Sweep};
+use super::ranges::Ranges;
+use super::shard::Shard;
 use crate::error::{Error, Kind, Result};
 use crate::files;
 
@@ -380,8 +382,8 @@ fn broken(part: &Path, error: &::parquet::errors::ParquetError) -> Error {
     }
 }
 
-/// Locks a part. Who works on parts of eight shares one lock and holds one of their own; who works on parts of
-/// another number looks whether somebody has that. Each takes before it looks, so that of two one sees the
+/// Locks a part. Who works on parts of eight shares one lock and holds one of their own; who works on parts
+/// of another number looks whether somebody has that. Each takes before it looks, so that of two one sees the
 /// other.
 fn lock(folder: &Path, shard: Shard) -> Result<Vec<File>> {
     let refused = |what: String| Error::Refused {

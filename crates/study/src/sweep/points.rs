@@ -188,7 +188,7 @@ mod tests {
         assert_eq!((0..256).map(cell).collect::<BTreeSet<_>>().len(), 256);
     }
 
-    /// Without a shift: (0, 0), (1/2, 1/2), then 1/4 and 3/4 (Joe and Kuo's notes, table of the first points).
+    /// Without a shift: (0, 0), (1/2, 1/2), then 1/4 and 3/4 (Joe and Kuo's notes).
     #[test]
     fn sobols_sequence_is_that_of_joe_and_kuo() {
         let points = drawn(Draw::Sobol, 4, 1, 2);

@@ -8,7 +8,10 @@ use joulepath_model::cancel::Cancel;
 use joulepath_model::result::RunResult;
 
 use super::case::{Case, row};
-use super::{Place, Ranges, Shard, Sweep, Writer};
+use super::dataset::Writer;
+use super::plan::{Place, Sweep};
+use super::ranges::Ranges;
+use super::shard::Shard;
 use crate::batch::cores_of_each;
 use crate::engine::{RunError, Task};
 use crate::error::Result;
@@ -226,7 +229,7 @@ impl Cases {
                 case
             })
         };
-        place.get_or_init(|| sweep.case(point));
+        place.get_or_init(|| Case::of(sweep, point));
         Loaded(place)
     }
 }

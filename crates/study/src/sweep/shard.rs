@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 
 /// Most parts of a study.
 const MOST: u64 = 100_000;
-/// Most points that follow each other in one shard: neighbours cost alike, so parts that alternate cost alike.
+/// Most points that follow each other in one shard: neighbours cost alike.
 const MOST_POINTS: u64 = 64;
 /// Blocks of points that each shard has at least, where there are enough points.
 const LEAST_BLOCKS: u64 = 16;
