@@ -12,6 +12,7 @@ mod map;
 mod meter;
 mod reproduce;
 mod shared;
+mod study;
 
 use std::path::PathBuf;
 
@@ -31,6 +32,7 @@ pub(crate) use meter::MeterOptions;
 pub(crate) use reproduce::ReproduceOptions;
 use shared::key_value;
 pub(crate) use shared::{Changes, Engine};
+pub(crate) use study::StudyOptions;
 
 /// Version, and the commit that it was built from.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("JOULEPATH_COMMIT"), ")");
@@ -76,7 +78,7 @@ pub(crate) enum Command {
     List(ListOptions),
     /// Print what was understood of a scenario, with every default filled in, as TOML that loads again.
     Show(ShowOptions),
-    /// Print the JSON schema of the scenario file, or of the daemon's configuration, for editors.
+    /// Print the JSON schema of the scenario file, the daemon's configuration or a study, for editors.
     Schema(SchemaOptions),
     /// Show what a congestion controller does in a given state: the code beside the formula.
     #[command(after_help = EXPLAIN_EXAMPLES)]
@@ -117,6 +119,9 @@ pub(crate) enum Command {
     /// Draw which policy wins where, over two keys of a scenario.
     #[command(after_help = map::HELP)]
     Map(Box<MapOptions>),
+    /// Run many points of a scenario, by a design over its keys, into a dataset of Parquet files.
+    #[command(after_help = study::HELP)]
+    Study(StudyOptions),
     /// Print a completion script for a shell.
     Completions {
         /// Which shell.
@@ -181,6 +186,8 @@ pub(crate) enum SchemaOf {
     Scenario,
     /// The configuration of `joulepath live`.
     Live,
+    /// The file of `joulepath study`.
+    Study,
 }
 
 /// Options of `explain`.

@@ -3,7 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | `cli` | commands and options |
-//! | `compare`, `map`, `league`, `gap`, `reproduce`, `advise` | what `joulepath_study` does, for a terminal |
+//! | `compare`, `map`, `study`, `league`, `gap`, `reproduce`, `advise` | what `joulepath_study` does, for a terminal |
 //! | `list`, `show`, `explain` | what there is, what was understood, what a controller does |
 //! | `cc`, `own` | our controllers in the running kernel; controllers of users |
 //! | `doctor` | what this machine can run |
@@ -48,6 +48,7 @@ mod provenance;
 mod reproduce;
 mod scenario;
 mod show;
+mod study;
 mod terminal;
 #[cfg(feature = "kernel")]
 mod words;
@@ -120,6 +121,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Reproduce(options) => reproduce::reproduce(&options),
         Command::League(options) => league::league(&options),
         Command::Map(options) => map::map(&options),
+        Command::Study(options) => study::study(&options),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "joulepath", &mut script);

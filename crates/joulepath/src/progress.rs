@@ -16,13 +16,15 @@ pub(crate) struct Watcher {
     quiet: bool,
     /// Whether failed runs are told as they come. If not, the command tells them together with its results.
     tells_failures: bool,
+    /// Whether the bar says how many runs a second are done.
+    tells_rate: bool,
     bar: Option<Bar>,
 }
 
 impl Watcher {
     /// Without bar if `quiet`.
     pub(crate) fn new(quiet: bool) -> Self {
-        Watcher { quiet, tells_failures: true, bar: None }
+        Watcher { quiet, tells_failures: true, tells_rate: false, bar: None }
     }
 
     /// For commands that tell failed runs together with their results.
@@ -30,12 +32,17 @@ impl Watcher {
         Watcher { tells_failures: false, ..Watcher::new(quiet) }
     }
 
+    /// For studies, which last and of whose points some may fail.
+    pub(crate) fn of_study(quiet: bool) -> Self {
+        Watcher { tells_rate: true, ..Watcher::silent_on_failures(quiet) }
+    }
+
     /// Hears of an event.
     pub(crate) fn hear(&mut self, event: Event<'_>) {
         match event {
             Event::Begin { runs, takes } => {
                 self.finish();
-                self.bar = Some(Bar::new(runs, takes, self.quiet));
+                self.bar = Some(Bar::new(runs, takes, self.quiet, self.tells_rate));
             }
             Event::Finished(_) | Event::Step => self.advance(),
             Event::Again(failed) => self.tell(&format!("note: {}; it is tried again", in_words(failed))),
@@ -85,8 +92,12 @@ struct Bar {
 
 impl Bar {
     /// For `runs` runs, of which each takes `takes` if that is known; never shown if `quiet`.
-    fn new(runs: usize, takes: Option<Duration>, quiet: bool) -> Self {
-        let left = if takes.is_some() { "about {msg} in all, {elapsed} of it gone" } else { "{eta} left" };
+    fn new(runs: usize, takes: Option<Duration>, quiet: bool, rate: bool) -> Self {
+        let left = match takes {
+            Some(_) => "about {msg} in all, {elapsed} of it gone",
+            None if rate => "{per_sec}, {eta} left",
+            None => "{eta} left",
+        };
         let style = ProgressStyle::with_template(&format!("{{bar:30}} {{pos}}/{{len}} runs, {left}"))
             .expect("the template is well-formed");
         let bar =

@@ -27,6 +27,7 @@ pub(crate) fn schema(options: &SchemaOptions) -> Result<Exit, Failure> {
     print_json(&match options.of {
         SchemaOf::Scenario => scenario::schema(),
         SchemaOf::Live => scenario::live_schema(),
+        SchemaOf::Study => scenario::study_schema(),
     })
 }
 

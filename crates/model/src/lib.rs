@@ -18,5 +18,6 @@ pub mod random;
 pub mod result;
 pub mod samples;
 pub mod scenario;
+pub mod study;
 pub mod topology;
 pub mod units;

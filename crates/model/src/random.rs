@@ -47,6 +47,8 @@ pub enum Domain {
     League = 20,
     /// Order of a calibration's blocks, its bootstrap, and the radios that it is tried on.
     Calibration = 30,
+    /// Points of a study.
+    Study = 40,
 }
 
 /// One reproducible sequence of random numbers.

@@ -279,7 +279,7 @@ pub struct BlockStats {
 }
 
 /// One path's part in a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PathResult {
     /// Path name.
     pub name: String,

@@ -41,7 +41,8 @@ pub use html::map::{MapAxis, MapPage, map_html};
 pub use html::reproduction::reproduction_html;
 pub use html::search::search_html;
 pub use machine::{
-    Field, Record, ReportError, limit_records, policy_records, run_records, runs_to_csv, to_csv, to_json,
+    Field, Record, ReportError, limit_records, policy_records, run_record, run_records, runs_to_csv, to_csv,
+    to_json,
 };
 pub use notebook::notebook;
 pub use reproduction::{

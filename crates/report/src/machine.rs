@@ -178,7 +178,8 @@ fn policy_record(comparison: &Comparison, row: &Row) -> Record {
     record
 }
 
-fn run_record(run: &RunResult) -> Record {
+/// The record of one run.
+pub fn run_record(run: &RunResult) -> Record {
     let mut record = Record::default();
     record.text("policy", &run.policy);
     record.count("seed", run.seed);

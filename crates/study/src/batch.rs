@@ -166,7 +166,7 @@ impl Batch<'_> {
 
 /// Cores that each of `runs` runs at a time may use. Many runs are faster side by side than one after the
 /// other, so a run gets more than one core only where there are not enough runs for all.
-fn cores_of_each(cores: NonZeroUsize, runs: usize) -> NonZeroUsize {
+pub(crate) fn cores_of_each(cores: NonZeroUsize, runs: usize) -> NonZeroUsize {
     NonZeroUsize::new(cores.get() / runs.max(1)).unwrap_or(NonZeroUsize::MIN)
 }
 

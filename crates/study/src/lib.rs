@@ -10,6 +10,7 @@
 //! | [`league`] | all policies on families of scenarios, at equal work, in tiers |
 //! | [`gap`] | how far simulator and kernel are apart |
 //! | [`reproduce`] | which claims of the papers hold |
+//! | [`sweep`] | studies: designs over keys of a scenario, stored as Parquet |
 //! | [`advise`] | which interfaces for a transfer |
 //! | [`own`] | controllers of users: compiled, checked, run |
 //! | [`stored`], [`journal`] | finished runs in files |
@@ -59,3 +60,4 @@ mod seeds;
 pub mod shipped;
 pub mod source;
 pub mod stored;
+pub mod sweep;

@@ -20,6 +20,7 @@ mod reproduce;
 mod run;
 mod scenarios;
 mod schema;
+mod study;
 #[cfg(not(feature = "kernel"))]
 mod without_kernel;
 mod writing;

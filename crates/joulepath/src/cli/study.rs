@@ -1,0 +1,36 @@
+//! Options of `study`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub(super) const HELP: &str = "\
+Examples:
+  joulepath study sweep.toml                       # into the folder sweep; again after a kill: goes on
+  joulepath study sweep.toml --shard 3/16 --quiet  # one task of a cluster's job array
+  joulepath schema study                           # the keys of the file
+
+The file names a scenario, the keys that vary and a design (grid, random, latin-hypercube, sobol); every point
+runs under all policies, seeds and engines. The folder holds Parquet files, one row a run: polars, DuckDB and
+pyarrow read them while the study still runs. docs/study.md has all of it.";
+
+/// Options of `study`.
+#[derive(Debug, Args)]
+pub(crate) struct StudyOptions {
+    /// The file of the study.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The folder of the dataset; the file's name without `.toml`, here, if absent.
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Only one of several parts of equal size: `1/8` to `8/8`. All parts may go to one folder.
+    #[arg(long, value_name = "I/N")]
+    pub(crate) shard: Option<String>,
+    /// Runs at a time; as many as there are cores if absent. The results do not depend on it.
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Say nothing on stderr but errors.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}

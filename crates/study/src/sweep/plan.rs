@@ -1,0 +1,351 @@
+//! A study that is ready to run: which run each index is.
+
+use std::path::{Path, PathBuf};
+
+use joulepath_model::policy::Policy;
+use joulepath_model::result::{PathResult, RunResult};
+use joulepath_model::scenario::read_study;
+use joulepath_model::study::{Level, StudySpec};
+use joulepath_report::{Field, run_record};
+use sha2::{Digest, Sha256};
+
+use crate::engine::{self, Engine, EngineName, EngineOptions};
+use crate::error::{Error, Kind as ErrorKind, Result};
+use crate::files;
+use crate::policies;
+use crate::source::{Overrides, Source};
+
+use super::parquet::{Column, Kind};
+use super::points::Points;
+
+/// Of the columns and of what they mean.
+pub(super) const FORMAT: u32 = 1;
+/// Longest file of a study that is read, bytes.
+const MAX_BYTES: u64 = 16 << 20;
+/// Columns before those of the axes, and between the axes and what the engine says.
+pub(super) const RUN: &str = "run";
+const POINT: &str = "point";
+const ENGINE: &str = "engine";
+const POLICY: &str = "policy";
+const SEED: &str = "seed";
+const ERROR: &str = "error";
+/// What the engine's record is preceded and followed by.
+const JOULES_PER_BIT: &str = "joules_per_bit";
+const COMMIT: &str = "commit";
+
+/// A study that is ready to run: everything is checked that can be before the points are loaded.
+pub struct Sweep {
+    spec: StudySpec,
+    text: String,
+    name: String,
+    pub(super) source: Source,
+    /// What is set at every point: the variant's keys, then those of the study.
+    set: Overrides,
+    pub(super) engines: Vec<Box<dyn Engine>>,
+    pub(super) policies: Vec<Policy>,
+    seeds: u64,
+    points: Points,
+    /// Paths of the scenario: their columns.
+    pub(super) paths: Vec<String>,
+    title: String,
+    pub(super) scenario_sha256: String,
+    pub(super) columns: Vec<Column>,
+    id: String,
+}
+
+/// Which run it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Of the design.
+    pub point: u64,
+    /// Of the study's engines.
+    pub engine: usize,
+    /// Of the study's policies.
+    pub policy: usize,
+    /// Of all random numbers.
+    pub seed: u64,
+}
+
+impl Sweep {
+    /// The study of a file. Its scenario is a file beside it, or a shipped one; a file goes first.
+    ///
+    /// # Errors
+    /// If the file cannot be read, has mistakes, or no run of it could succeed.
+    pub fn open(file: &Path) -> Result<Self> {
+        let name = file.to_string_lossy().into_owned();
+        let doing = format!("cannot read the study {name}");
+        if file.is_dir() {
+            return Err(Error::usage(format!("{name} is a folder, not the file of a study")).with_help(
+                "name a file such as `sweep.toml`; `joulepath study report DIR` reads a dataset",
+            ));
+        }
+        let bytes = files::read_named(file, MAX_BYTES).map_err(|error| Error::file(&doing, error))?;
+        let text = String::from_utf8(bytes).map_err(|error| Error::Refused {
+            doing,
+            why: format!("byte {} is not UTF-8 text", error.utf8_error().valid_up_to()),
+            help: "a study is a TOML file; save it as UTF-8".to_owned(),
+            kind: ErrorKind::Failed,
+        })?;
+        let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
+        Self::of_text(&name, &text, &folder)
+    }
+
+    /// The study that `text` says; its scenario is looked for in `folder`, then among the shipped ones.
+    ///
+    /// # Errors
+    /// As [`Sweep::open`].
+    pub fn of_text(name: &str, text: &str, folder: &Path) -> Result<Self> {
+        let spec = read(name, text)?;
+        let beside: PathBuf = folder.join(&spec.scenario);
+        let source = match beside.try_exists() {
+            Ok(false) => Source::named(&spec.scenario)?,
+            _ => Source::open(&beside.to_string_lossy())?,
+        };
+        Self::of(name, text, spec, source)
+    }
+
+    /// The study that `text` says, on a scenario in the hand.
+    ///
+    /// # Errors
+    /// As [`Sweep::open`].
+    pub fn with_source(name: &str, text: &str, source: Source) -> Result<Self> {
+        Self::of(name, text, read(name, text)?, source)
+    }
+
+    fn of(name: &str, text: &str, spec: StudySpec, source: Source) -> Result<Self> {
+        let set = source.overrides(spec.variant.as_deref(), &spec.set)?;
+        let engines = spec
+            .engines
+            .iter()
+            .map(|engine| {
+                let name = match engine.word() {
+                    "fluid" => EngineName::Fluid,
+                    _ => EngineName::Packet,
+                };
+                engine::open(name, &EngineOptions::default())
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let points = Points::of(spec.design, &spec.axes);
+        let mut sweep = Sweep {
+            text: text.to_owned(),
+            name: name.to_owned(),
+            source,
+            set,
+            engines,
+            policies: vec![],
+            seeds: 0,
+            points,
+            paths: vec![],
+            title: String::new(),
+            scenario_sha256: String::new(),
+            columns: vec![],
+            id: String::new(),
+            spec,
+        };
+        sweep.look()?;
+        sweep.columns = sweep.all_columns();
+        sweep.id = sweep.identity();
+        if sweep.points().checked_mul(sweep.of_point()).is_none_or(|runs| runs > 1 << 53) {
+            return Err(Error::usage("the study has more than 2^53 runs").with_help("take fewer points"));
+        }
+        Ok(sweep)
+    }
+
+    /// Looks at some points: a study whose keys or policies are wrong is refused at once. A few points that
+    /// are wrong become rows with their error.
+    fn look(&mut self) -> Result<()> {
+        let last = self.points.count() - 1;
+        let mut refused = None;
+        for point in [0, last, last / 2] {
+            let scenario = match self.source.load(&self.set_at(point)) {
+                Ok(scenario) => scenario,
+                Err(error) => {
+                    refused = refused.or(Some(error));
+                    continue;
+                }
+            };
+            let setups = policies::setups(self.spec.policies.as_deref(), &scenario)?;
+            let checked = self.engines.iter().try_for_each(|engine| engine.check(&scenario, &setups));
+            if let Err(error) = checked {
+                refused = refused.or(Some(error));
+                continue;
+            }
+            self.policies = self.spec.policies.clone().unwrap_or_else(|| scenario.compare.policies.clone());
+            self.seeds = u64::from(self.spec.seeds.unwrap_or(scenario.compare.seeds));
+            self.paths = scenario.paths.iter().map(|path| path.name.clone()).collect();
+            self.title = scenario.title.clone();
+            self.scenario_sha256 = self.source.sha256(&scenario);
+            return Ok(());
+        }
+        Err(refused.expect("no point was accepted"))
+    }
+
+    fn all_columns(&self) -> Vec<Column> {
+        let column = |name: &str, kind: Kind| Column { name: name.to_owned(), kind };
+        let mut columns = vec![column(RUN, Kind::Count), column(POINT, Kind::Count)];
+        columns.extend(self.spec.axes.iter().map(|axis| {
+            let kind = if axis.levels.quantity().is_some() { Kind::Number } else { Kind::Text };
+            Column { name: axis.column(), kind }
+        }));
+        columns.extend([
+            column(ENGINE, Kind::Text),
+            column(POLICY, Kind::Text),
+            column(SEED, Kind::Count),
+            column(ERROR, Kind::Text),
+        ]);
+        let path = |name: &String| PathResult { name: name.clone(), ..PathResult::default() };
+        let run = RunResult { paths: self.paths.iter().map(path).collect(), ..RunResult::default() };
+        columns.extend(said(&run).into_iter().map(|(name, field)| {
+            let kind = match field {
+                Field::Text(_) | Field::Flag(_) => Kind::Text,
+                Field::Count(_) => Kind::Count,
+                Field::Number(_) => Kind::Number,
+            };
+            Column { name, kind }
+        }));
+        columns.push(column(COMMIT, Kind::Text));
+        columns
+    }
+
+    /// SHA-256 of all that decides what a run of some index is.
+    fn identity(&self) -> String {
+        let mut hash = Sha256::new();
+        let mut add = |text: &str| {
+            hash.update((text.len() as u64).to_le_bytes());
+            hash.update(text);
+        };
+        add(&format!("{FORMAT} {} {:?} {}", self.scenario_sha256, self.spec.design, self.spec.first_seed));
+        add(&self.seeds.to_string());
+        self.set.iter().for_each(|(key, value)| add(&format!("{key} = {value}")));
+        self.spec.axes.iter().for_each(|axis| add(&format!("{axis:?}")));
+        self.engines.iter().for_each(|engine| add(engine.name()));
+        self.policies.iter().for_each(|policy| add(&policy.to_string()));
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// What is set at a point.
+    pub(super) fn set_at(&self, point: u64) -> Overrides {
+        let mut set = self.set.clone();
+        for (axis, level) in self.spec.axes.iter().zip(self.points.at(point)) {
+            set.extend(axis.keys.iter().map(|key| (key.clone(), level.toml.clone())));
+        }
+        set
+    }
+
+    /// What each axis has at a point.
+    pub fn levels(&self, point: u64) -> Vec<Level> {
+        self.points.at(point)
+    }
+
+    /// How many points there are.
+    pub fn points(&self) -> u64 {
+        self.points.count()
+    }
+
+    /// How many runs there are.
+    pub fn runs(&self) -> u64 {
+        self.points() * self.of_point()
+    }
+
+    /// Runs of a point.
+    pub(super) fn of_point(&self) -> u64 {
+        (0..self.engines.len()).map(|engine| self.of_engine(engine)).sum()
+    }
+
+    /// Runs of an engine at a point: one of each policy where nothing is left to chance.
+    fn of_engine(&self, engine: usize) -> u64 {
+        let seeds = if self.engines[engine].draws() { self.seeds } else { 1 };
+        self.policies.len() as u64 * seeds
+    }
+
+    /// Which run has this index.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn place(&self, run: u64) -> Place {
+        let (point, mut left) = (run / self.of_point(), run % self.of_point());
+        for engine in 0..self.engines.len() {
+            let runs = self.of_engine(engine);
+            if left < runs {
+                let policies = self.policies.len() as u64;
+                let seed = self.spec.first_seed + left / policies;
+                return Place { point, engine, policy: (left % policies) as usize, seed };
+            }
+            left -= runs;
+        }
+        unreachable!("what is left is less than the runs of all engines")
+    }
+
+    /// What the file says.
+    pub fn spec(&self) -> &StudySpec {
+        &self.spec
+    }
+
+    /// Its title, or that of the scenario.
+    pub fn title(&self) -> &str {
+        self.spec.title.as_deref().unwrap_or(&self.title)
+    }
+
+    /// The file as given, or what stands for it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The text of the file.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The scenario that all points are made of.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The policies.
+    pub fn policies(&self) -> &[Policy] {
+        &self.policies
+    }
+
+    /// Names of the engines.
+    pub fn engines(&self) -> Vec<&'static str> {
+        self.engines.iter().map(|engine| engine.name()).collect()
+    }
+
+    /// Seeds of each policy at each point.
+    pub fn seeds(&self) -> u64 {
+        self.seeds
+    }
+
+    /// What a dataset of this study has in its header, and no other study's.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The columns of a dataset.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+}
+
+/// What an engine says of a run, by column, without what tells runs apart.
+pub(super) fn said(run: &RunResult) -> Vec<(String, Field)> {
+    let mut fields = vec![];
+    for (name, field) in run_record(run).fields {
+        if name == POLICY || name == SEED {
+            continue;
+        }
+        let is_efficiency = name == "bits_per_joule";
+        fields.push((name, field));
+        if is_efficiency {
+            let joules = (run.bits_per_joule > 0.0).then(|| 1.0 / run.bits_per_joule);
+            let joules = joules.filter(|joules| joules.is_finite());
+            fields.push((JOULES_PER_BIT.to_owned(), Field::Number(joules)));
+        }
+    }
+    fields
+}
+
+fn read(name: &str, text: &str) -> Result<StudySpec> {
+    read_study(text)
+        .map_err(|errors| Error::Scenario { errors: Box::new(errors.in_file(name)), kind: ErrorKind::Failed })
+}

@@ -1,0 +1,246 @@
+//! The runs of a study that are missing, on all cores.
+
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use joulepath_model::cancel::Cancel;
+use joulepath_model::result::RunResult;
+
+use super::case::{Case, row};
+use super::dataset::Writer;
+use super::plan::{Place, Sweep};
+use super::ranges::Ranges;
+use super::shard::Shard;
+use crate::batch::cores_of_each;
+use crate::engine::{RunError, Task};
+use crate::error::Result;
+use crate::event::{Event, FailedRun, Watch};
+use crate::parallel::{self, News};
+
+/// Runs that are handed out at a time: their indices are all that is kept of the runs to come.
+const AT_A_TIME: usize = 4096;
+
+/// What came of running a part of a study.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Runs of the part.
+    pub runs: u64,
+    /// Those that were there before.
+    pub before: u64,
+    /// Those that were done now, failed ones included.
+    pub done: u64,
+    /// Those of them that failed.
+    pub failed: u64,
+    /// Why the first of these did.
+    pub first_failure: Option<FailedRun>,
+    /// Whether it was stopped before the end.
+    pub partial: bool,
+}
+
+/// Does runs of a study.
+pub struct Runner<'a> {
+    sweep: &'a Sweep,
+    jobs: Option<NonZeroUsize>,
+    commit: &'a str,
+}
+
+/// A run that is over: its row's content, or why there is none.
+type Done = Result<RunResult, String>;
+
+impl<'a> Runner<'a> {
+    /// On so many cores; on all if `jobs` is none. Rows keep `commit`.
+    pub fn new(sweep: &'a Sweep, jobs: Option<NonZeroUsize>, commit: &'a str) -> Self {
+        Runner { sweep, jobs, commit }
+    }
+
+    /// Does all runs of a part that the dataset does not have. What had finished before a cancellation is
+    /// there afterwards.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn run(
+        &self,
+        writer: &mut Writer,
+        shard: Shard,
+        watch: Watch<'_>,
+        cancel: &Cancel,
+    ) -> Result<Outcome> {
+        let sweep = self.sweep;
+        let runs = shard.points(sweep.points()) * sweep.of_point();
+        let missing = Missing { sweep, shard, at: 0 }.count(writer.done());
+        let mut outcome = Outcome { runs, before: runs - missing, ..Outcome::default() };
+        watch(Event::Begin { runs: usize::try_from(missing).unwrap_or(usize::MAX), takes: None });
+        let mut left = Missing { sweep, shard, at: 0 };
+        while !cancel.is_set() {
+            let next = left.next(writer.done(), AT_A_TIME);
+            if next.is_empty() {
+                break;
+            }
+            self.some(&next, watch, cancel, &mut |index, place, done| {
+                let done_row = row(sweep, index, place, done.as_ref().map_err(String::as_str), self.commit);
+                outcome.done += 1;
+                if let Err(error) = done {
+                    outcome.failed += 1;
+                    outcome.first_failure.get_or_insert_with(|| self.failed(place, error));
+                }
+                writer.add(index, done_row)
+            })?;
+        }
+        writer.flush()?;
+        outcome.partial = outcome.before + outcome.done < outcome.runs;
+        Ok(outcome)
+    }
+
+    /// Does these runs; `each` takes what became of them as they come, in this thread.
+    fn some(
+        &self,
+        runs: &[u64],
+        watch: Watch<'_>,
+        cancel: &Cancel,
+        each: &mut dyn FnMut(u64, Place, &Done) -> Result<()>,
+    ) -> Result<()> {
+        let threads = parallel::cores(self.jobs);
+        let cores = cores_of_each(threads, threads.get().min(runs.len()));
+        let cases = Cases::new(2 * threads.get());
+        // Set where a file cannot be written, besides: more runs would be for nothing.
+        let stop = Cancel::new();
+        let work = |&index: &u64, _: &dyn Fn(())| {
+            if cancel.is_set() {
+                return Err(RunError::Cancelled);
+            }
+            let place = self.sweep.place(index);
+            let case = cases.of(self.sweep, place.point);
+            let engine = &*self.sweep.engines[place.engine];
+            let (scenario, setup) = case.task(self.sweep, place).map_err(RunError::Failed)?;
+            engine.run(scenario, setup, &Task { seed: place.seed, series: false }, cores, cancel)
+        };
+        let mut outcome = Ok(());
+        parallel::run(runs, threads, &stop, work, |number, news| {
+            let News::Done(done) = news else { return };
+            let index = runs[number];
+            let place = self.sweep.place(index);
+            let done: Done = match done {
+                Ok(Ok(run)) => Ok(run.clone()),
+                Ok(Err(RunError::Cancelled)) => return,
+                Ok(Err(RunError::Failed(error))) | Err(error) => Err(error.clone()),
+            };
+            if outcome.is_ok() {
+                outcome = each(index, place, &done);
+                if outcome.is_err() {
+                    stop.set();
+                }
+            }
+            match &done {
+                Ok(run) => watch(Event::Finished(run)),
+                Err(error) => watch(Event::Failed(&self.failed(place, error))),
+            }
+            if cancel.is_set() {
+                stop.set();
+            }
+        });
+        outcome
+    }
+
+    fn failed(&self, place: Place, error: &str) -> FailedRun {
+        let axes = self.sweep.spec().axes.iter().zip(self.sweep.levels(place.point));
+        let levels: Vec<String> = axes.map(|(axis, level)| format!("{} = {level}", axis.keys[0])).collect();
+        FailedRun {
+            scenario: format!("point {} ({})", place.point, levels.join(", ")),
+            policy: self.sweep.policies[place.policy].to_string(),
+            engine: self.sweep.engines[place.engine].name(),
+            seed: place.seed,
+            error: error.to_owned(),
+        }
+    }
+}
+
+/// Runs of a part that are not done, ascending.
+struct Missing<'a> {
+    sweep: &'a Sweep,
+    shard: Shard,
+    at: u64,
+}
+
+impl Missing<'_> {
+    /// The next `most` of them; none at the end.
+    fn next(&mut self, done: &Ranges, most: usize) -> Vec<u64> {
+        let mut next = vec![];
+        while next.len() < most
+            && let Some((first, end)) = self.stretch(done)
+        {
+            let end = end.min(first + (most - next.len()) as u64);
+            next.extend(first..end);
+            self.at = end;
+        }
+        next
+    }
+
+    /// How many there are from here on.
+    fn count(mut self, done: &Ranges) -> u64 {
+        let mut count = 0;
+        while let Some((first, end)) = self.stretch(done) {
+            count += end - first;
+            self.at = end;
+        }
+        count
+    }
+
+    /// Runs that follow each other from here on: the first of them and the end of a stretch that is all of
+    /// the part, and of which none is done.
+    fn stretch(&mut self, done: &Ranges) -> Option<(u64, u64)> {
+        let (points, of_point) = (self.sweep.points(), self.sweep.of_point());
+        while self.at < self.sweep.runs() {
+            let point = self.at / of_point;
+            if !self.shard.has(point, points) {
+                self.at = self.shard.next_block(point, points) * of_point;
+            } else if let Some(end) = done.end_of(self.at) {
+                self.at = end;
+            } else {
+                let block = (self.shard.next_block(point, points) * of_point).min(self.sweep.runs());
+                return Some((self.at, done.next_after(self.at).map_or(block, |next| next.min(block))));
+            }
+        }
+        None
+    }
+}
+
+/// The points that were loaded last: a point's runs follow each other, on all threads.
+struct Cases {
+    last: Mutex<VecDeque<(u64, Arc<OnceLock<Case>>)>>,
+    most: usize,
+}
+
+impl Cases {
+    fn new(most: usize) -> Self {
+        Cases { last: Mutex::default(), most }
+    }
+
+    fn of(&self, sweep: &Sweep, point: u64) -> Loaded {
+        let place = {
+            let mut last = self.last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let found = last.iter().find(|(other, _)| *other == point).map(|(_, case)| Arc::clone(case));
+            found.unwrap_or_else(|| {
+                let case = Arc::new(OnceLock::new());
+                last.push_back((point, Arc::clone(&case)));
+                if last.len() > self.most {
+                    last.pop_front();
+                }
+                case
+            })
+        };
+        place.get_or_init(|| Case::of(sweep, point));
+        Loaded(place)
+    }
+}
+
+/// A point that is loaded.
+struct Loaded(Arc<OnceLock<Case>>);
+
+impl std::ops::Deref for Loaded {
+    type Target = Case;
+
+    fn deref(&self) -> &Case {
+        self.0.get().expect("it is loaded before it is handed out")
+    }
+}
