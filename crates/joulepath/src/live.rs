@@ -1,5 +1,6 @@
 //! `joulepath live` and `joulepath status`.
 
+mod judge;
 mod page;
 
 use joulepath_live::metrics::openmetrics;
@@ -23,6 +24,7 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         Some(LiveCommand::SetIntent(options)) => return set_intent(options),
         Some(LiveCommand::Pause(socket)) => return command(socket, &Request::Pause),
         Some(LiveCommand::Resume(socket)) => return command(socket, &Request::Resume),
+        Some(LiveCommand::Judge(options)) => return judge::judge(options),
         None => {}
     }
     if options.undo {

@@ -19,6 +19,7 @@ mod read;
 mod resolve;
 mod schema;
 mod show;
+mod show_live;
 mod written;
 
 use serde::Serialize;
@@ -31,6 +32,7 @@ pub use live::{live_schema, read_live, read_live_beside};
 pub use load::{Variant, load, load_beside, load_with, variants};
 pub use schema::schema;
 pub use show::show;
+pub use show_live::show_live;
 
 use crate::energy::{DeviceEnergy, InterfaceEnergy};
 use crate::history::PathHistory;

@@ -41,7 +41,7 @@ fn spec(net: &Net, duration_ns: u64) -> Spec {
         sample_every_ns: 10 * MS,
         series: false,
         join_within_ns: Some(10 * S),
-        steered: false,
+        further: Further::Client,
         paths: net.paths.iter().enumerate().map(path).collect(),
         connections: vec![bulk(net.paths.len())],
     }
