@@ -13,12 +13,18 @@
 //! | `standing` | whether an interface may be used, and what speaks against it |
 //! | `frugal` | the cheapest sufficient paths |
 //! | `overflow` | how many paths are full |
+//! | `drag` | paths that slow the others down |
 //! | `trouble` | paths whose subflows get no answer |
+//! | `silence` | paths that bring nothing any more |
+//! | `renewal` | when lost subflows are opened again |
 //! | `hold` | how often a role may change |
 
+mod drag;
 mod frugal;
 mod hold;
 mod overflow;
+mod renewal;
+mod silence;
 mod standing;
 #[cfg(test)]
 mod tests;
@@ -31,9 +37,12 @@ use joulepath_model::live::{Intent, LiveConfig};
 use joulepath_model::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+use self::drag::{Carrier, Drag};
 use self::frugal::{Candidate, Choice, Frugal};
 use self::hold::Hold;
-use self::overflow::{Filled, Overflow};
+use self::overflow::{Filled, Overflow, lasted};
+use self::renewal::Renewal;
+use self::silence::{Silence, Verdict};
 use self::standing::{BatteryLow, Standing};
 use self::trouble::Trouble;
 use crate::snapshot::{Interface, Snapshot};
@@ -42,6 +51,12 @@ use crate::snapshot::{Interface, Snapshot};
 const MOST_ENDPOINTS: usize = 8;
 /// A new regular path is there for so long before an old one goes: its subflows need their handshakes.
 const OVERLAP: Nanos = Nanos::from_secs(3);
+/// Connections get this long to find another path before their first subflow is closed.
+const CLOSE_AFTER: Nanos = Nanos::from_secs(5);
+/// A path brings data from this rate on, bit/s.
+const BRINGS_BPS: f64 = 20e3;
+/// While a path is watched the next look comes after this time.
+const WATCH_EVERY: Nanos = Nanos::from_secs(1);
 /// An interface that was not seen for a day is forgotten.
 const FORGET: Nanos = Nanos::from_secs(86_400);
 
@@ -71,6 +86,8 @@ pub struct Wanted {
     pub signal: bool,
     /// Whether connections open subflows to every address of the other end.
     pub fullmesh: bool,
+    /// Whether its subflows are to be opened again: those that it had are gone.
+    pub renew: bool,
 }
 
 /// What was decided about an interface, and why.
@@ -95,6 +112,8 @@ pub struct Told {
 pub struct Decision {
     /// Endpoints; none if everything is to be as it was found.
     pub endpoints: Option<Vec<Wanted>>,
+    /// Addresses whose connections have to lose their first subflow.
+    pub closed: Vec<IpAddr>,
     /// In the order of preference, those that may not be used last.
     pub interfaces: Vec<Told>,
     /// The intent in force.
@@ -117,6 +136,10 @@ struct Memory {
     hold: Hold,
     trouble: Trouble,
     battery: BatteryLow,
+    silence: Silence,
+    renewal: Renewal,
+    /// Since when it has subflows that it must not have.
+    forbidden_since: Option<Nanos>,
     seen: Nanos,
 }
 
@@ -137,6 +160,7 @@ pub struct Decider {
     memory: BTreeMap<String, Memory>,
     frugal: Frugal,
     overflow: Overflow,
+    drag: Drag,
     event: Option<Event>,
     battery: BatteryLow,
 }
@@ -146,6 +170,8 @@ struct Eligible<'a> {
     interface: &'a Interface,
     standing: Standing,
     intent: Intent,
+    /// For how long it has brought nothing, if that may mean something.
+    watched: Option<Nanos>,
 }
 
 /// How an interface should be used.
@@ -171,6 +197,7 @@ impl Decider {
     pub fn reconfigured(&mut self) {
         self.frugal.forget();
         self.overflow = Overflow::default();
+        self.drag = Drag::default();
         self.event = None;
     }
 
@@ -184,14 +211,42 @@ impl Decider {
         }
         let mut eligible = vec![];
         let mut refused = vec![];
+        let mut closed = vec![];
+        let mut look_again = vec![];
         for interface in &snapshot.interfaces {
             let own = overrides.of(config, &interface.name);
             let memory = self.memory.entry(interface.name.clone()).or_default();
             memory.seen = now;
-            let trouble = memory.trouble.observe(now, interface.stalled);
+            let brings = |other: &&Interface| {
+                other.name != interface.name && other.subflows > 0 && other.rate_bps >= BRINGS_BPS
+            };
+            let verdict = match memory.trouble.is_given_up(now) {
+                true => memory.silence.start_anew(),
+                false => {
+                    let others_bring = snapshot.interfaces.iter().any(|other| brings(&other));
+                    memory.silence.observe(now, interface.silent, others_bring)
+                }
+            };
+            let (watched, dead) = match verdict {
+                Verdict::Calm(until) => {
+                    look_again.extend(until);
+                    (None, false)
+                }
+                Verdict::Watched(silent) => {
+                    look_again.push(now.saturating_add(WATCH_EVERY));
+                    (Some(silent), false)
+                }
+                Verdict::Dead => (None, true),
+            };
+            let trouble = memory.trouble.observe(now, interface.stalled || dead);
+            let over = standing::is_over_hard_quota(config, interface) && interface.subflows > 0;
+            let waited = lasted(&mut memory.forbidden_since, over, now, CLOSE_AFTER);
+            if over && (waited || interface.sole == 0) {
+                closed.extend(&interface.addresses);
+            }
             match standing::of(config, own, interface, snapshot.battery, &mut memory.battery, trouble) {
                 Ok(standing) => {
-                    eligible.push(Eligible { interface, standing, intent: own.unwrap_or(intent) });
+                    eligible.push(Eligible { interface, standing, intent: own.unwrap_or(intent), watched });
                 }
                 Err(reason) => refused.push((interface, own.unwrap_or(intent), reason)),
             }
@@ -199,7 +254,14 @@ impl Decider {
         eligible.sort_by_key(|one| one.place(config, intent));
         let plan = self.plan(config, intent, &eligible, now);
         let waits = self.apply(&eligible, &refused, &plan, now);
-        self.told(config, intent, &eligible, refused, &plan, waits)
+        let renewed = self.renew(&eligible, now);
+        let mut decision = self.told(config, intent, &eligible, refused, &plan, waits);
+        for endpoint in decision.endpoints.iter_mut().flatten() {
+            endpoint.renew = renewed.contains(&endpoint.interface);
+        }
+        decision.closed = closed;
+        decision.look_again = look_again.into_iter().chain(decision.look_again).min();
+        decision
     }
 
     /// The machine's intent: on a weak battery `frugal`, if that is configured.
@@ -224,6 +286,7 @@ impl Decider {
         };
         Decision {
             endpoints: None,
+            closed: vec![],
             interfaces: snapshot.interfaces.iter().map(told).collect(),
             intent: Some(Intent::Off),
             look_again: None,
@@ -235,8 +298,12 @@ impl Decider {
         let Some(first) = eligible.first() else { return Plan::new() };
         let rank = |one: &Eligible| (one.standing.rank(), one.is_outsider(intent));
         let candidates: Vec<&Eligible> = eligible.iter().filter(|one| rank(one) == rank(first)).collect();
-        let chosen = self.chosen(config, intent, &candidates, now);
+        let mut chosen = self.chosen(config, intent, &candidates, now);
         let mut plan = Plan::new();
+        let dragged = self.dragged(&candidates, &chosen, now);
+        if let Some((name, _)) = &dragged {
+            chosen.paths.remove(name);
+        }
         for one in eligible {
             let name = &one.interface.name;
             let wanted = match chosen.paths.contains(name) {
@@ -245,8 +312,26 @@ impl Decider {
             };
             plan.insert(name.clone(), wanted);
         }
+        if let Some((name, reason)) = dragged {
+            plan.insert(name, Want::new(Role::Backup, reason));
+        }
         self.bound_handover(config, eligible, &mut plan);
+        open_beside_watched(eligible, &mut plan);
         plan
+    }
+
+    /// The one of the chosen that slows the others down, and why.
+    fn dragged(&mut self, candidates: &[&Eligible], chosen: &Choice, now: Nanos) -> Option<(String, String)> {
+        let memory = &self.memory;
+        let carrier = |one: &&Eligible| Carrier {
+            name: one.interface.name.clone(),
+            rate_bps: one.interface.rate_bps,
+            most_bps: one.interface.capacity_bps,
+            is_regular: memory[&one.interface.name].role == Role::Regular,
+        };
+        let chosen = candidates.iter().filter(|one| chosen.paths.contains(&one.interface.name));
+        let all: Vec<Carrier> = chosen.map(carrier).collect();
+        self.drag.observe(now, &all)
     }
 
     /// Which of the candidates carry data.
@@ -309,6 +394,10 @@ impl Decider {
             Intent::Aggregate | Intent::Interactive | Intent::Overflow => {
                 let why = standing.or("others come first");
                 Want::new(Role::Backup, format!("a backup that is open: {why}"))
+            }
+            Intent::Frugal | Intent::Handover | Intent::Off if one.interface.first => {
+                let why = standing.or("others come first");
+                Want::new(Role::Backup, format!("a backup, since new connections begin here: {why}"))
             }
             Intent::Frugal | Intent::Handover | Intent::Off => {
                 let why = standing.or("others come first");
@@ -412,6 +501,22 @@ impl Decider {
         waits
     }
 
+    /// Interfaces, by index, whose lost subflows are opened again now.
+    fn renew(&mut self, eligible: &[Eligible], now: Nanos) -> BTreeSet<u32> {
+        let mut renewed = BTreeSet::new();
+        for one in eligible {
+            let memory = self.memory.get_mut(&one.interface.name).expect("noted above");
+            let settled = memory.hold.since().is_none_or(|since| now.saturating_sub(since) >= OVERLAP);
+            let has_lost = one.interface.lost > 0 && one.interface.healthy == 0;
+            let may = memory.role != Role::Unused && settled && one.standing.trouble.is_none();
+            if has_lost && may && now >= memory.renewal.due(now) {
+                memory.renewal.tried(now);
+                renewed.insert(one.interface.index);
+            }
+        }
+        renewed
+    }
+
     /// Whether another interface carries data and is not in trouble; for long enough, if asked at an instant.
     fn some_other_carries(&self, name: &str, eligible: &[Eligible], at: Option<Nanos>) -> bool {
         eligible.iter().filter(|one| one.interface.name != name && one.standing.trouble.is_none()).any(
@@ -419,7 +524,9 @@ impl Decider {
                 let memory = &self.memory[&one.interface.name];
                 let lasts =
                     |now: Nanos| memory.hold.since().is_none_or(|since| now.saturating_sub(since) >= OVERLAP);
-                memory.role == Role::Regular && at.is_none_or(lasts)
+                // What has brought nothing since it failed may still be dead.
+                let brings = at.is_none() || one.interface.silent.is_none();
+                memory.role == Role::Regular && at.is_none_or(lasts) && brings
             },
         )
     }
@@ -441,6 +548,9 @@ impl Decider {
             let Want { role: wanted, mut reason, .. } = plan[name].clone();
             if wanted != role && waits.contains_key(name) {
                 reason += "; it changes when the last change is old enough";
+            } else if role != Role::Unused && one.interface.lost > 0 {
+                let lost = connections(one.interface.lost);
+                reason += &format!("; lost by {lost}: opened again, ever later, while none works here");
             } else if wanted != role && one.interface.sole > 0 {
                 reason +=
                     &format!("; {} of no other path that works need it", connections(one.interface.sole));
@@ -464,7 +574,7 @@ impl Decider {
             allowed: standing::is_allowed(config, interface),
         }));
         let look_again = waits.into_values().min();
-        Decision { endpoints: Some(endpoints), interfaces, intent: Some(intent), look_again }
+        Decision { endpoints: Some(endpoints), closed: vec![], interfaces, intent: Some(intent), look_again }
     }
 }
 
@@ -489,6 +599,7 @@ impl Eligible<'_> {
             backup: role == Role::Backup,
             signal: known.is_some_and(|known| known.signal),
             fullmesh: known.is_some_and(|known| known.fullmesh),
+            renew: false,
         };
         self.interface.addresses.iter().map(endpoint).collect()
     }
@@ -500,7 +611,8 @@ impl Eligible<'_> {
 
     fn filled(&self, config: &LiveConfig) -> Filled {
         let rate = config.interface(&self.interface.name).and_then(|known| known.rate);
-        Filled { rate_bps: self.interface.rate_bps, most_bps: rate.map(|rate| rate.bps() as f64) }
+        let most_bps = rate.map(|rate| rate.bps() as f64).or(self.interface.capacity_bps);
+        Filled { rate_bps: self.interface.rate_bps, most_bps, is_said: rate.is_some() }
     }
 }
 
@@ -517,6 +629,26 @@ impl Overrides {
     /// The own intent of an interface, if it has one.
     pub fn of(&self, config: &LiveConfig, name: &str) -> Option<Intent> {
         self.interfaces.get(name).copied().or_else(|| config.interface(name)?.intent)
+    }
+}
+
+/// Where a chosen path brings nothing any more, the next one is opened as a backup: the other end, whose data
+/// gets no answer, moves over to it.
+fn open_beside_watched(eligible: &[Eligible], plan: &mut Plan) {
+    let is_watched =
+        |one: &&Eligible| one.watched.is_some() && plan[&one.interface.name].role == Role::Regular;
+    let Some((name, silent)) =
+        eligible.iter().find(is_watched).and_then(|one| Some((one.interface.name.clone(), one.watched?)))
+    else {
+        return;
+    };
+    let next = eligible.iter().find(|one| {
+        let want = &plan[&one.interface.name];
+        want.role == Role::Unused && !want.forced
+    });
+    if let Some(next) = next {
+        let reason = format!("opened as a backup: nothing has come over {name} for {silent}");
+        plan.insert(next.interface.name.clone(), Want::new(Role::Backup, reason));
     }
 }
 

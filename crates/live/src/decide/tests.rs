@@ -23,6 +23,11 @@ fn interface(index: u32, name: &str) -> Interface {
         rate_bps: 0.0,
         capacity_bps: Some(20e6),
         rtt: Some(Nanos::from_millis(40)),
+        first: name == "wlan0",
+        subflows: 0,
+        healthy: 0,
+        lost: 0,
+        silent: None,
         stalled: false,
         sole: 0,
         carried_bytes: 0,
@@ -183,6 +188,89 @@ fn a_quota_makes_a_backup_and_then_ends_it() {
     // A new period.
     world.lte().used = Some(Bytes(0));
     assert_eq!(world.roles(60), [Unused, Regular]);
+}
+
+#[test]
+fn a_first_path_that_is_not_chosen_is_a_backup() {
+    for intent in ["frugal", "handover"] {
+        let mut world = World::of(&format!("intent = \"{intent}\""));
+        (world.wifi().first, world.lte().first) = (false, true);
+        assert_eq!(world.roles(1), [Regular, Backup], "{intent}");
+        assert!(told(&world.pass(1), "wwan0").reason.contains("new connections begin here"));
+        world.lte().first = false;
+        assert_eq!(world.roles(60), [Regular, Unused]);
+    }
+}
+
+#[test]
+fn first_subflows_over_a_hard_quota_are_closed_when_others_work_or_after_a_while() {
+    let mut world = World::new(config("intent = \"aggregate\"", "", "quota = { hard = \"10 GB\" }"));
+    world.pass(60);
+    let (address, none): (_, Vec<IpAddr>) = (world.lte().addresses.clone(), vec![]);
+    (world.lte().used, world.lte().subflows, world.lte().sole) = (Some(Bytes(10_000_000_000)), 2, 1);
+    assert_eq!(world.pass(1).closed, none);
+    world.lte().sole = 0;
+    assert_eq!(world.pass(1).closed, address);
+    world.lte().subflows = 0;
+    assert_eq!(world.pass(1).closed, none);
+    // A new connection that finds no other path.
+    (world.lte().subflows, world.lte().sole) = (1, 1);
+    assert_eq!(world.pass(5).closed, none);
+    assert_eq!(world.pass(1).closed, address);
+    // Below the quota nothing is closed.
+    world.lte().used = Some(Bytes(9_999_999_999));
+    assert_eq!(world.pass(10).closed, none);
+}
+
+#[test]
+fn lost_subflows_are_opened_again_ever_later_and_only_while_none_works() {
+    let mut world = World::of("intent = \"interactive\"");
+    world.pass(60);
+    let renewals = |world: &mut World, seconds: u64| -> Vec<u64> {
+        let renews =
+            |decision: Decision| decision.endpoints.unwrap().iter().any(|one| one.renew && one.backup);
+        (0..seconds).filter(|_| renews(world.pass(1))).collect()
+    };
+    (world.lte().lost, world.lte().healthy) = (3, 1);
+    assert_eq!(renewals(&mut world, 100), [0; 0]);
+    assert!(told(&world.pass(1), "wwan0").reason.contains("lost by 3 connections"));
+    world.lte().healthy = 0;
+    assert_eq!(renewals(&mut world, 40), [0, 5, 15, 35]);
+    world.lte().lost = 0;
+    assert_eq!(renewals(&mut world, 1000), [0; 0]);
+    // The regular path is left alone throughout, and so is one that gets no answers.
+    world.lte().lost = 1;
+    world.lte().stalled = true;
+    world.pass(4);
+    assert_eq!(renewals(&mut world, 10), [0; 0]);
+}
+
+#[test]
+fn a_download_that_stops_opens_a_backup_and_moves_when_that_brings_data() {
+    let mut world = World::of("intent = \"handover\"");
+    let passes = |world: &mut World, silent: u64, seconds: u64| {
+        world.wifi().silent = Some(Nanos::from_secs(silent));
+        world.roles(seconds)
+    };
+    world.pass(60);
+    assert_eq!(passes(&mut world, 2, 1), [Regular, Unused]);
+    assert_eq!(passes(&mut world, 3, 1), [Regular, Backup]);
+    let reason = told(&world.pass(1), "wwan0").reason.clone();
+    assert!(reason.contains("nothing has come over wlan0 for 3 s"), "{reason}");
+    // The other end has moved over.
+    (world.lte().rate_bps, world.lte().subflows) = (500e3, 1);
+    assert_eq!(passes(&mut world, 5, 10), [Backup, Regular]);
+    // WiFi is tried again after its time, and LTE stays as long as nothing comes there.
+    let mut tried = 0;
+    for s in 15..60 {
+        let roles = passes(&mut world, s, 1);
+        assert_eq!(roles[1], Regular, "{s}");
+        tried += u32::from(roles[0] == Regular);
+    }
+    assert!((3..20).contains(&tried), "{tried}");
+    world.wifi().silent = None;
+    world.lte().rate_bps = 0.0;
+    assert_eq!(world.roles(120), [Regular, Unused]);
 }
 
 #[test]
