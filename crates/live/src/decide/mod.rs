@@ -255,6 +255,9 @@ impl Decider {
         let plan = self.plan(config, intent, &eligible, now);
         let waits = self.apply(&eligible, &refused, &plan, now);
         let renewed = self.renew(&eligible, now);
+        closed.extend(
+            eligible.iter().filter(|one| one.is_left(&plan)).flat_map(|one| &one.interface.addresses),
+        );
         let mut decision = self.told(config, intent, &eligible, refused, &plan, waits);
         for endpoint in decision.endpoints.iter_mut().flatten() {
             endpoint.renew = renewed.contains(&endpoint.interface);
@@ -394,10 +397,6 @@ impl Decider {
             Intent::Aggregate | Intent::Interactive | Intent::Overflow => {
                 let why = standing.or("others come first");
                 Want::new(Role::Backup, format!("a backup that is open: {why}"))
-            }
-            Intent::Frugal | Intent::Handover | Intent::Off if one.interface.first => {
-                let why = standing.or("others come first");
-                Want::new(Role::Backup, format!("a backup, since new connections begin here: {why}"))
             }
             Intent::Frugal | Intent::Handover | Intent::Off => {
                 let why = standing.or("others come first");
@@ -583,6 +582,13 @@ impl Eligible<'_> {
     fn place(&self, config: &LiveConfig, machine: Intent) -> (u8, bool, u32, String) {
         let cost = config.interface(&self.interface.name).and_then(|known| known.cost).unwrap_or(u32::MAX);
         (self.standing.rank(), self.is_outsider(machine), cost, self.interface.name.clone())
+    }
+
+    /// Whether connections begin here that have a better path by now: a subflow that stays open costs energy,
+    /// since the kernel acknowledges data on all of them.
+    fn is_left(&self, plan: &Plan) -> bool {
+        let Interface { first, subflows, sole, .. } = *self.interface;
+        first && subflows > 0 && sole == 0 && plan[&self.interface.name].role == Role::Unused
     }
 
     /// Whether its own intent sets it behind those of the machine's.

@@ -191,14 +191,20 @@ fn a_quota_makes_a_backup_and_then_ends_it() {
 }
 
 #[test]
-fn a_first_path_that_is_not_chosen_is_a_backup() {
-    for intent in ["frugal", "handover"] {
+fn first_subflows_of_a_path_that_is_not_chosen_are_closed_when_others_work() {
+    for (intent, closes) in
+        [("frugal", true), ("handover", true), ("interactive", false), ("aggregate", false)]
+    {
         let mut world = World::of(&format!("intent = \"{intent}\""));
         (world.wifi().first, world.lte().first) = (false, true);
-        assert_eq!(world.roles(1), [Regular, Backup], "{intent}");
-        assert!(told(&world.pass(1), "wwan0").reason.contains("new connections begin here"));
+        (world.lte().subflows, world.lte().sole) = (2, 1);
+        assert!(world.pass(60).closed.is_empty(), "{intent}");
+        world.lte().sole = 0;
+        let expected = if closes { world.lte().addresses.clone() } else { vec![] };
+        assert_eq!(world.pass(1).closed, expected, "{intent}");
+        // Programs that have chosen a path for themselves are left alone.
         world.lte().first = false;
-        assert_eq!(world.roles(60), [Regular, Unused]);
+        assert!(world.pass(1).closed.is_empty());
     }
 }
 
