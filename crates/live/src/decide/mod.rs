@@ -55,6 +55,8 @@ const OVERLAP: Nanos = Nanos::from_secs(3);
 const CLOSE_AFTER: Nanos = Nanos::from_secs(5);
 /// A path brings data from this rate on, bit/s.
 const BRINGS_BPS: f64 = 20e3;
+/// The highest rate seen says what a path can carry from so many bytes on.
+const ENOUGH_SEEN: Bytes = Bytes(5_000_000);
 /// While a path is watched the next look comes after this time.
 const WATCH_EVERY: Nanos = Nanos::from_secs(1);
 /// An interface that was not seen for a day is forgotten.
@@ -181,11 +183,13 @@ struct Want {
     reason: String,
     /// It must not carry more: nothing waits for that.
     forced: bool,
+    /// Data waits for it.
+    urgent: bool,
 }
 
 impl Want {
     fn new(role: Role, reason: impl Into<String>) -> Self {
-        Want { role, reason: reason.into(), forced: false }
+        Want { role, reason: reason.into(), forced: false, urgent: false }
     }
 }
 
@@ -303,7 +307,9 @@ impl Decider {
         let candidates: Vec<&Eligible> = eligible.iter().filter(|one| rank(one) == rank(first)).collect();
         let mut chosen = self.chosen(config, intent, &candidates, now);
         let mut plan = Plan::new();
-        let dragged = self.dragged(&candidates, &chosen, now);
+        // Under the other intents the order of preference says who carries data.
+        let may_drag = intent == Intent::Aggregate;
+        let dragged = may_drag.then(|| self.dragged(&candidates, &chosen, now)).flatten();
         if let Some((name, _)) = &dragged {
             chosen.paths.remove(name);
         }
@@ -356,7 +362,7 @@ impl Decider {
                     let configured = known.and_then(|known| known.rate).map(|rate| rate.bps() as f64);
                     Candidate {
                         name: one.interface.name.clone(),
-                        rate_bps: configured.or(one.interface.capacity_bps),
+                        rate_bps: configured.or_else(|| one.known_bps()),
                         rtt: one.interface.rtt,
                         energy: known.and_then(|known| Some(known.energy.as_ref()?.model.clone())),
                     }
@@ -467,7 +473,8 @@ impl Decider {
         for one in eligible {
             let name = &one.interface.name;
             let wanted = plan[name].role;
-            let urgent = wanted == Role::Regular && !self.some_other_carries(name, eligible, None);
+            let alone = wanted == Role::Regular && !self.some_other_carries(name, eligible, None);
+            let urgent = alone || plan[name].urgent;
             let memory = self.memory.get_mut(name).expect("noted above");
             if wanted > memory.role {
                 let until = memory.hold.until(now, urgent);
@@ -596,6 +603,12 @@ impl Eligible<'_> {
         self.intent != machine && self.intent != Intent::Aggregate
     }
 
+    /// What it can carry as far as that is known. A path that has carried little so far may well carry more.
+    fn known_bps(&self) -> Option<f64> {
+        let is_known = self.interface.carried_bytes >= ENOUGH_SEEN.0;
+        self.interface.capacity_bps.filter(|&bps| is_known || bps > frugal::UNTRIED_BPS)
+    }
+
     /// An endpoint for each of its addresses.
     fn endpoints(&self, config: &LiveConfig, role: Role) -> Vec<Wanted> {
         let known = config.interface(&self.interface.name);
@@ -654,7 +667,7 @@ fn open_beside_watched(eligible: &[Eligible], plan: &mut Plan) {
     });
     if let Some(next) = next {
         let reason = format!("opened as a backup: nothing has come over {name} for {silent}");
-        plan.insert(next.interface.name.clone(), Want::new(Role::Backup, reason));
+        plan.insert(next.interface.name.clone(), Want { urgent: true, ..Want::new(Role::Backup, reason) });
     }
 }
 

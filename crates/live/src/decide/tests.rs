@@ -30,7 +30,7 @@ fn interface(index: u32, name: &str) -> Interface {
         silent: None,
         stalled: false,
         sole: 0,
-        carried_bytes: 0,
+        carried_bytes: 100_000_000,
         used: None,
     }
 }
@@ -158,9 +158,9 @@ fn handover_has_a_budget_while_the_first_path_is_there() {
     world.wifi().stalled = true;
     world.pass(5);
     assert_eq!(world.roles(1)[1], Regular);
-    world.lte().carried_bytes = 999_999;
+    world.lte().carried_bytes += 999_999;
     assert_eq!(world.roles(1)[1], Regular);
-    world.lte().carried_bytes = 1_000_000;
+    world.lte().carried_bytes += 1;
     let decision = world.pass(1);
     assert_eq!(told(&decision, "wwan0").role, Unused);
     assert!(told(&decision, "wwan0").reason.contains("1 MB of 1 MB"), "{decision:?}");

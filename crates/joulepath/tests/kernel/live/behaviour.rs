@@ -103,7 +103,8 @@ fn a_subflow_that_was_reset_comes_back_and_healthy_ones_are_not_cut_for_it() {
     wait_until("it is gone", || host.subflows().len() == 3);
     std::thread::sleep(Duration::from_secs(5));
     let status = host.status().unwrap()["interfaces"][1].to_string();
-    assert!(status.contains("lost by 1 connection"), "{status} {:?} {before:?}", host.subflows());
+    let listing = host.net.client.enter_thread(diag::list).unwrap().unwrap();
+    assert!(status.contains("lost by 1 connection"), "{status} {listing:?}");
     assert_eq!(host.subflows(), [before[0], before[1], before[3]]);
     // Both of two.
     host.reset(1, before[3].1);
