@@ -12,6 +12,7 @@ Examples:
   sudo joulepath live --config live.toml
   sudo joulepath live set-intent interactive
   sudo joulepath live set-intent off --interface wwan0
+  joulepath live --config live.toml --simulate > here.toml && joulepath compare here.toml
   sudo joulepath live --undo
 
 SIGHUP reads the configuration again; SIGTERM and Ctrl-C put everything back. What a killed daemon has left
@@ -47,6 +48,9 @@ pub(crate) struct LiveOptions {
     /// With --dry-run: as JSON.
     #[arg(long, requires = "dry_run")]
     pub(crate) json: bool,
+    /// Print a scenario of what the running daemon has measured, for `compare` and `map`.
+    #[arg(long, conflicts_with_all = ["dry_run", "undo"])]
+    pub(crate) simulate: bool,
     /// Put back what a daemon has left that was killed.
     #[arg(long, conflicts_with_all = ["dry_run", "config"])]
     pub(crate) undo: bool,

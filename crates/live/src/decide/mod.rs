@@ -185,11 +185,13 @@ struct Want {
     forced: bool,
     /// Data waits for it.
     urgent: bool,
+    /// As a backup it gets new subflows: what waits on the old ones travels on others then.
+    afresh: bool,
 }
 
 impl Want {
     fn new(role: Role, reason: impl Into<String>) -> Self {
-        Want { role, reason: reason.into(), forced: false, urgent: false }
+        Want { role, reason: reason.into(), forced: false, urgent: false, afresh: false }
     }
 }
 
@@ -213,6 +215,7 @@ impl Decider {
         if intent == Intent::Off {
             return self.off(config, overrides, snapshot);
         }
+        let backups = self.names_of(Role::Backup);
         let mut eligible = vec![];
         let mut refused = vec![];
         let mut closed = vec![];
@@ -221,8 +224,11 @@ impl Decider {
             let own = overrides.of(config, &interface.name);
             let memory = self.memory.entry(interface.name.clone()).or_default();
             memory.seen = now;
+            let was_given_up = memory.trouble.was_given_up();
             let brings = |other: &&Interface| {
-                other.name != interface.name && other.subflows > 0 && other.rate_bps >= BRINGS_BPS
+                // While both are regular, this one may be silent because it waits for the other.
+                let stands_in = backups.contains(&other.name) || was_given_up;
+                other.name != interface.name && stands_in && other.rate_bps >= BRINGS_BPS
             };
             let verdict = match memory.trouble.is_given_up(now) {
                 true => memory.silence.start_anew(),
@@ -257,8 +263,12 @@ impl Decider {
         }
         eligible.sort_by_key(|one| one.place(config, intent));
         let plan = self.plan(config, intent, &eligible, now);
+        let before = self.names_of(Role::Regular);
         let waits = self.apply(&eligible, &refused, &plan, now);
-        let renewed = self.renew(&eligible, now);
+        let fresh = |one: &&Eligible| before.contains(&one.interface.name) && self.is_fresh(one, &plan);
+        let fresh: Vec<u32> = eligible.iter().filter(fresh).map(|one| one.interface.index).collect();
+        let mut renewed = self.renew(&eligible, now);
+        renewed.extend(fresh);
         closed.extend(
             eligible.iter().filter(|one| one.is_left(&plan)).flat_map(|one| &one.interface.addresses),
         );
@@ -322,7 +332,7 @@ impl Decider {
             plan.insert(name.clone(), wanted);
         }
         if let Some((name, reason)) = dragged {
-            plan.insert(name, Want::new(Role::Backup, reason));
+            plan.insert(name, Want { afresh: true, ..Want::new(Role::Backup, reason) });
         }
         self.bound_handover(config, eligible, &mut plan);
         open_beside_watched(eligible, &mut plan);
@@ -505,6 +515,17 @@ impl Decider {
             }
         }
         waits
+    }
+
+    fn names_of(&self, role: Role) -> BTreeSet<String> {
+        let all = self.memory.iter().filter(|(_, memory)| memory.role == role);
+        all.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Whether it has become a backup that gets new subflows, and no connection needs the old ones.
+    fn is_fresh(&self, one: &Eligible, plan: &Plan) -> bool {
+        let Interface { name, sole, .. } = one.interface;
+        self.memory[name].role == Role::Backup && plan[name].afresh && *sole == 0
     }
 
     /// Interfaces, by index, whose lost subflows are opened again now.

@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    /// Looks every second at an application that sends `wanted` over a first path of 7 Mbit/s whose rate nobody
+    /// Looks every second at an application that sends `wanted` over a first path of 7 Mbit/s, which nobody
     /// has said; in how many of them both paths were in use.
     fn both_in_use(overflow: &mut Overflow, seconds: std::ops::Range<u64>, wanted: f64) -> usize {
         let (mut used, mut most, mut count) = (1, 0.0_f64, 0);

@@ -252,6 +252,25 @@ fn lost_subflows_are_opened_again_ever_later_and_only_while_none_works() {
 }
 
 #[test]
+fn a_path_that_slows_the_other_down_becomes_a_backup_with_new_subflows() {
+    let mut world = World::of("intent = \"aggregate\"");
+    world.pass(60);
+    // Together 3 of 20 Mbit/s, which each has carried.
+    (world.wifi().rate_bps, world.lte().rate_bps) = (2.9e6, 0.1e6);
+    let renewed = |decision: Decision| decision.endpoints.unwrap().into_iter().find(|one| one.renew);
+    let all: Vec<_> = (0..6).filter_map(|_| renewed(world.pass(1))).collect();
+    assert_eq!(all.len(), 1);
+    assert!(all[0].backup && all[0].interface == 3, "{all:?}");
+    assert_eq!(world.roles(1), [Regular, Backup]);
+    (world.wifi().rate_bps, world.lte().rate_bps) = (15e6, 0.0);
+    let decision = world.pass(10);
+    assert!(told(&decision, "wwan0").reason.contains("it slows the others down"), "{decision:?}");
+    // Data over a regular path says nothing of one that is silent.
+    world.wifi().silent = Some(Nanos::from_secs(9));
+    assert_eq!(world.roles(1), [Regular, Backup]);
+}
+
+#[test]
 fn a_download_that_stops_opens_a_backup_and_moves_when_that_brings_data() {
     let mut world = World::of("intent = \"handover\"");
     let passes = |world: &mut World, silent: u64, seconds: u64| {

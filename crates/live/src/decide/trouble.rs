@@ -27,6 +27,11 @@ impl Trouble {
         self.until.is_some_and(|until| now < until)
     }
 
+    /// Whether it ever was.
+    pub(super) fn was_given_up(&self) -> bool {
+        self.until.is_some()
+    }
+
     /// Takes in a look; returns until when the path is given up, if it is.
     pub(super) fn observe(&mut self, now: Nanos, stalled: bool) -> Option<Nanos> {
         let stalls = lasted(&mut self.stalled_since, stalled, now, AFTER);

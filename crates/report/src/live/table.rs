@@ -52,16 +52,16 @@ pub fn table(judged: &Judged) -> String {
 /// For docs/live.md.
 pub fn markdown(judged: &Judged) -> String {
     let mut text = format!(
-        "{}. Joules for each bit relative to plain MPTCP with all endpoints: goal at most 100 %. Bits for each \
-         joule relative to the best contender that does the work: goal at least {:.0} % for `frugal`. Goodput \
-         relative to the best single path: goal at least 100 % for `interactive` and `aggregate`. \
+        "{}. Joules for each bit relative to plain MPTCP with all endpoints: goal at most 100 %. Bits for \
+         each joule relative to the best contender that does the work: goal at least {:.0} % for `frugal`. \
+         Goodput relative to the best single path: goal at least 100 % for `interactive` and `aggregate`. \
          Differences up to {:.0} % are not told apart.\n\n",
         title(judged),
         OF_BEST * 100.0,
         TOLERANCE * 100.0
     );
-    text += "| scenario | intent | joules of plain's, % | of the best, % | best | of the limit, % | goodput of \
-             the best single, % | reached |\n|---|---|---:|---:|---|---:|---:|---|\n";
+    text += "| scenario | intent | joules of plain's, % | of the best, % | best | of the limit, % | goodput \
+             of the best single, % | reached |\n|---|---|---:|---:|---|---:|---:|---|\n";
     for case in &judged.cases {
         let Some(verdict) = &case.verdict else { continue };
         let daemon = case.contenders.iter().find(|one| one.chooser == Chooser::Daemon);

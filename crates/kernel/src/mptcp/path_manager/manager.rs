@@ -54,8 +54,8 @@ impl PathManager {
         self.command(format!("removing the MPTCP endpoint {id}"), command::DEL_ADDR, &payload)
     }
 
-    /// Closes the first subflow of every connection whose first subflow has this own address, endpoint or not.
-    /// A connection without another one is cut off.
+    /// Closes the first subflows that have this own address, endpoint or not. A connection without another
+    /// subflow is cut off.
     ///
     /// # Errors
     /// [`Error::Permission`] without `CAP_NET_ADMIN`.

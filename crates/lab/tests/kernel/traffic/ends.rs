@@ -6,7 +6,8 @@ use joulepath_kernel::Error as KernelError;
 use joulepath_kernel::mptcp::diag;
 use joulepath_kernel::mptcp::socket::{Options, Protocol, listen};
 use joulepath_lab::traffic::{
-    CLIENT, Command, ConnectionLook, ConnectionSpec, Event, Outcome, Pair, PathSpec, Spec, Workload, clock_ns,
+    CLIENT, Command, ConnectionLook, ConnectionSpec, Event, Further, Outcome, Pair, PathSpec, Spec, Workload,
+    clock_ns,
 };
 use joulepath_lab::{Error, Program, Result, Worker};
 use joulepath_link::writes::Writes;
