@@ -227,7 +227,7 @@ mod tests {
             (verdict.best.as_str(), verdict.near_best, verdict.as_fast),
             ("single:wifi", Some(true), None)
         );
-        let verdict = case(Intent::Frugal, Work::Bulk, (30.0, 12e6)).verdict.unwrap();
+        let verdict = case(Intent::Frugal, Work::Bulk, (20.0, 12e6)).verdict.unwrap();
         assert_eq!((verdict.saves, verdict.near_best), (true, Some(false)));
         assert!(!case(Intent::Frugal, Work::Bulk, (26.0, 12e6)).verdict.unwrap().saves);
     }
