@@ -15,8 +15,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use joulepath_model::units::Nanos;
 
-use super::overflow::lasted;
-
 /// Part of what at least one path besides the slow one has carried alone.
 const LOW: f64 = 0.7;
 const LOW_AFTER: Nanos = Nanos::from_secs(4);
@@ -70,7 +68,10 @@ enum Stage {
 /// The paths that slow others down.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Drag {
-    low_since: Option<Nanos>,
+    /// The last look, and how long little has been carried; half of the time that much is carried is taken off,
+    /// since data that was held up comes in bursts.
+    looked: Option<Nanos>,
+    low_for: Nanos,
     before: Mean,
     /// Of each path in that time.
     each: BTreeMap<String, Mean>,
@@ -139,15 +140,21 @@ impl Drag {
         let best_bps = most.iter().rev().nth(1).copied()?;
         let is_low =
             regular && total_bps >= LEAST_BPS && total_bps < LOW * best_bps && now >= self.pause_until;
-        if is_low {
-            self.before.add(total_bps);
-            for one in all {
-                self.each.entry(one.name.clone()).or_default().add(one.rate_bps);
-            }
-        } else {
+        let passed = self.looked.map_or(Nanos::ZERO, |looked| now.saturating_sub(looked));
+        self.looked = Some(now);
+        self.low_for = match is_low {
+            true => self.low_for.saturating_add(passed),
+            false => self.low_for.saturating_sub(Nanos(passed.0 / 2)),
+        };
+        if !is_low && self.low_for == Nanos::ZERO {
             self.forget_means();
+            return None;
         }
-        if !lasted(&mut self.low_since, is_low, now, LOW_AFTER) {
+        self.before.add(total_bps);
+        for one in all {
+            self.each.entry(one.name.clone()).or_default().add(one.rate_bps);
+        }
+        if !is_low || self.low_for < LOW_AFTER {
             return None;
         }
         let before_bps = self.before.get()?;
@@ -176,7 +183,7 @@ impl Drag {
     }
 
     fn forget(&mut self) {
-        self.low_since = None;
+        (self.looked, self.low_for) = (None, Nanos::ZERO);
         self.forget_means();
     }
 
@@ -233,6 +240,25 @@ mod tests {
         backups(&mut drag, 30, rates);
         let Some(Stage::Found { reason, .. }) = drag.stage else { panic!("{drag:?}") };
         assert!(reason.contains("3.0 Mbit/s in all with it, 9.5 without"), "{reason}");
+    }
+
+    #[test]
+    fn bursts_of_what_was_held_up_do_not_clear_a_path() {
+        let mut drag = Drag::default();
+        let look = |drag: &mut Drag, s: u64| {
+            // Two seconds in five bring what has waited.
+            let wifi = if s % 5 < 2 { 9e6 } else { 0.1e6 };
+            let carrier = |name: &str, rate_bps, most| Carrier {
+                name: name.into(),
+                rate_bps,
+                most_bps: Some(most),
+                is_regular: true,
+            };
+            drag.observe(Nanos::from_secs(s), &[carrier("wifi", wifi, 10e6), carrier("lte", 0.1e6, 20e6)])
+        };
+        let first = (0..60).find_map(|s| look(&mut drag, s).map(|(name, _)| (s, name)));
+        // 3 s low, 2 s not, 3 s low …: 3 − 1 + 3 s at the second time.
+        assert!(first.as_ref().is_some_and(|(s, name)| *s < 15 && name == "lte"), "{first:?}");
     }
 
     #[test]
