@@ -499,7 +499,9 @@ impl Decider {
         for one in eligible.iter().rev() {
             let name = &one.interface.name;
             let wanted = plan[name].role;
-            let is_replaced = self.some_other_carries(name, eligible, Some(now));
+            // What slows the others down may be the reason why they bring nothing.
+            let at = (!plan[name].afresh).then_some(now);
+            let is_replaced = self.some_other_carries(name, eligible, at);
             let memory = self.memory.get_mut(name).expect("noted above");
             if wanted < memory.role {
                 let until = memory.hold.until(now, false);
