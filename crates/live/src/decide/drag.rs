@@ -68,9 +68,10 @@ enum Stage {
 /// The paths that slow others down.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Drag {
-    /// The last look, and how long little has been carried; half of the time that much is carried is taken off,
-    /// since data that was held up comes in bursts.
+    /// The last look.
     looked: Option<Nanos>,
+    /// How long little has been carried. Half of the time in which much is carried is taken off, since data
+    /// that was held up comes in bursts.
     low_for: Nanos,
     before: Mean,
     /// Of each path in that time.
