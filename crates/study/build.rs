@@ -12,6 +12,7 @@ fn main() {
     let scenarios = crate_root.join("scenarios");
     println!("cargo:rerun-if-changed={}", scenarios.display());
     fs::write(out.join("shipped.rs"), shipped(&scenarios, "toml")).expect("OUT_DIR can be written");
+    fs::write(out.join("live.rs"), shipped(&scenarios, "live")).expect("OUT_DIR can be written");
     fs::write(out.join("traces.rs"), shipped(&scenarios, "trace")).expect("OUT_DIR can be written");
 }
 

@@ -1,9 +1,12 @@
 //! `joulepath live` and `joulepath status`.
 
+mod judge;
 mod page;
 
+use std::path::Path;
+
 use joulepath_live::metrics::openmetrics;
-use joulepath_live::{Request, client, daemon};
+use joulepath_live::{Request, client, daemon, simulate};
 use joulepath_model::live::Intent;
 use serde_json::json;
 
@@ -23,6 +26,7 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         Some(LiveCommand::SetIntent(options)) => return set_intent(options),
         Some(LiveCommand::Pause(socket)) => return command(socket, &Request::Pause),
         Some(LiveCommand::Resume(socket)) => return command(socket, &Request::Resume),
+        Some(LiveCommand::Judge(options)) => return judge::judge(options),
         None => {}
     }
     if options.undo {
@@ -33,6 +37,11 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
             n => format!("{n} changes were put back"),
         });
         return Ok(Exit::Ok);
+    }
+    if options.simulate {
+        let config = daemon::load(&options.config)?;
+        let status = client::ask(Path::new(&config.control.socket), &Request::Status)?;
+        return terminal::print(&simulate::scenario(&config, &status)?);
     }
     if options.dry_run {
         let (status, steps) = daemon::dry_run(&options.config)?;

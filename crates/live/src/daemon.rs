@@ -378,6 +378,9 @@ impl Daemon {
                 return;
             }
         };
+        if let Err(error) = self.actor.close_first(&decision.closed) {
+            self.fail(&error.to_string(), say);
+        }
         self.changes += outcome.changes;
         self.tell_changes(&decision, &outcome, say);
         for at in decision.look_again.into_iter().chain(outcome.again) {

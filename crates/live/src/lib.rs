@@ -18,6 +18,7 @@
 //! | [`daemon`] | the loop: look, decide, act, tell; what begins and ends it |
 //! | `server`, [`client`] | the control socket and its other end |
 //! | [`status`], `report`, [`metrics`] | what is told |
+//! | [`simulate`] | a scenario of what is measured |
 //! | `notify` | what systemd is told |
 //! | [`error`] | what can go wrong, and its remedy |
 
@@ -32,6 +33,7 @@ pub mod joules;
 pub mod ledger;
 pub mod measure;
 pub mod metrics;
+pub mod simulate;
 pub mod snapshot;
 pub mod status;
 

@@ -13,6 +13,9 @@ use joulepath_model::units::Nanos;
 use crate::measure::{Looked, Measured, Measurer, rate_bps};
 use crate::snapshot::Interface;
 
+/// `RT_TABLE_MAIN`.
+const MAIN_TABLE: u32 = 254;
+
 /// The network namespace in which it was opened.
 #[derive(Debug)]
 pub(crate) struct Machine {
@@ -118,6 +121,21 @@ fn is_routed(view: &View, device: u32, v4: bool) -> bool {
     })
 }
 
+/// Whether new connections of a family begin on this device: its default route in the main table is the
+/// preferred one.
+fn is_first(view: &View, device: u32) -> bool {
+    [true, false].into_iter().any(|v4| {
+        let all = view.routes.iter().filter(|route| {
+            route.kind == RouteKind::Unicast
+                && route.table == MAIN_TABLE
+                && route.destination.is_all()
+                && route.destination.address().is_ipv4() == v4
+        });
+        let preferred = all.min_by_key(|route| route.priority);
+        preferred.is_some_and(|route| route.hops.iter().any(|hop| hop.device == Some(device)))
+    })
+}
+
 /// The addresses that an endpoint may have: of each family that is routed the first that is no temporary one;
 /// of both families if none is routed, to be told apart from a device without addresses.
 fn endpoint_addresses(view: &View, device: u32) -> (bool, Vec<IpAddr>) {
@@ -152,6 +170,11 @@ fn interface(view: &View, link: &Link, measured: Option<&Measured>) -> Interface
         rate_bps: rate_bps(&measured),
         capacity_bps: measured.capacity_bps,
         rtt: measured.rtt,
+        first: is_first(view, link.index),
+        subflows: measured.subflows,
+        healthy: measured.healthy,
+        lost: measured.lost,
+        silent: measured.silent,
         stalled: measured.stalled,
         sole: measured.sole,
         carried_bytes: measured.carried_bytes,
@@ -197,5 +220,22 @@ mod tests {
         view.routes.insert(Route { table: 102, ..via(2) });
         assert_eq!(endpoint_addresses(&view, 2), (true, ips(&["192.0.2.7"])));
         assert_eq!(endpoint_addresses(&view, 9), (false, vec![]));
+    }
+
+    #[test]
+    fn new_connections_begin_where_the_preferred_default_route_of_the_main_table_leads() {
+        let mut view = View::default();
+        let all_v4 = Prefix::all_like("192.0.2.1".parse().unwrap());
+        let via = |device, priority| Route {
+            priority,
+            ..Route::via(all_v4, "192.0.2.254".parse().unwrap(), device)
+        };
+        view.routes.insert(via(2, 600));
+        view.routes.insert(via(3, 100));
+        view.routes.insert(Route { table: 102, ..via(4, 0) });
+        assert_eq!([2, 3, 4].map(|device| is_first(&view, device)), [false, true, false]);
+        view.routes
+            .insert(Route { destination: Prefix::all_like("2001:db8::1".parse().unwrap()), ..via(2, 9) });
+        assert_eq!([2, 3].map(|device| is_first(&view, device)), [true, true]);
     }
 }

@@ -4,11 +4,11 @@
 //! seen, which is forgotten slowly; a rate while subflows were not limited by their application counts at
 //! once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use joulepath_kernel::mptcp::TcpState;
 use joulepath_kernel::mptcp::diag::{Connection, Listing, TcpSocket};
+use joulepath_kernel::mptcp::{TcpState, Token};
 use joulepath_kernel::route::Counters;
 use joulepath_model::units::Nanos;
 
@@ -22,6 +22,13 @@ const LEAST_CAPACITY_BPS: f64 = 100e3;
 const STALLED_TIMEOUTS: u8 = 2;
 /// An interface that was not seen for an hour is forgotten.
 const FORGET: Nanos = Nanos::from_secs(3600);
+
+/// Less than this does not count as a flow whose end would be noticed, bit/s.
+const LEAST_FLOW_BPS: f64 = 50e3;
+/// So many looks in a row must have seen a flow.
+const FLOWING_LOOKS: u32 = 2;
+/// More of them are not remembered.
+const MOST_FLOWING: u32 = 8;
 
 /// What was measured of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -42,6 +49,12 @@ pub struct Measured {
     pub subflows: usize,
     /// Those of them that are backups.
     pub backups: usize,
+    /// Those of them that do not wait for an answer in vain.
+    pub healthy: usize,
+    /// Connections that had a subflow here and have none now, nor one that opens.
+    pub lost: usize,
+    /// For how long nothing has come, although something came all the time before.
+    pub silent: Option<Nanos>,
     /// Whether some wait for an answer in vain, and none of those with data gets one.
     pub stalled: bool,
     /// Connections whose only subflow that works is here.
@@ -63,12 +76,18 @@ struct Last {
     at: Nanos,
     carried_bytes: u64,
     capacity_bps: Option<f64>,
+    /// Looks in a row that saw a flow come, each that saw less halves it.
+    flowing: u32,
+    /// Since when nothing has come after a flow.
+    silent_since: Option<Nanos>,
 }
 
 /// Measures, with what it remembers.
 #[derive(Clone, Debug, Default)]
 pub struct Measurer {
     last: BTreeMap<String, Last>,
+    /// On which interfaces a connection has had a subflow.
+    had: BTreeMap<Token, BTreeSet<String>>,
 }
 
 /// An interface as it is looked at.
@@ -110,12 +129,46 @@ impl Measurer {
                 *answered += usize::from(!waits_in_vain(subflow) && has_recent_data(subflow));
             }
         }
+        self.count_lost(listing, &owner, &mut measured);
         for (name, (in_vain, answered)) in waits {
             if let Some(measured) = measured.get_mut(name) {
                 measured.stalled = in_vain > 0 && answered == 0;
             }
         }
         measured
+    }
+
+    /// Counts the connections that have lost their subflow of an interface.
+    fn count_lost(
+        &mut self,
+        listing: &Listing,
+        owner: &BTreeMap<IpAddr, &str>,
+        measured: &mut BTreeMap<String, Measured>,
+    ) {
+        let stands =
+            |connection: &&Connection| connection.state == TcpState::Established && !connection.info.fallback;
+        let mut had = BTreeMap::new();
+        for connection in listing.connections.iter().filter(stands) {
+            let token = connection.info.token;
+            let mut names = self.had.remove(&token).unwrap_or_default();
+            let has = |name: &str| {
+                let here = |subflow: &&TcpSocket| owner.get(&subflow.local.ip()) == Some(&name);
+                connection
+                    .subflows
+                    .iter()
+                    .filter(here)
+                    .any(|subflow| is_established(subflow) || opens(subflow))
+            };
+            for name in names.iter().filter(|name| !has(name)) {
+                if let Some(measured) = measured.get_mut(name) {
+                    measured.lost += 1;
+                }
+            }
+            let here = subflows(connection).filter_map(|subflow| owner.get(&subflow.local.ip()));
+            names.extend(here.map(|&name| name.to_owned()));
+            had.insert(token, names);
+        }
+        self.had = had;
     }
 
     fn count(&mut self, now: Nanos, one: &Looked) -> Measured {
@@ -132,9 +185,29 @@ impl Measurer {
             remembered.map_or(0, |last| last.carried_bytes) + passed.received_bytes + passed.sent_bytes;
         let capacity_bps =
             capacity(remembered.and_then(|last| last.capacity_bps), received_bps.max(sent_bps), seconds);
-        let last = Last { device: one.device, counters, at: now, carried_bytes, capacity_bps };
+        let received = last.is_none_or(|last| counters.received_packets != last.counters.received_packets);
+        let (flowing, silent_since) = match last {
+            Some(last) if !received && last.flowing >= FLOWING_LOOKS => {
+                (last.flowing, last.silent_since.or(Some(last.at)))
+            }
+            Some(last) if received_bps >= LEAST_FLOW_BPS => ((last.flowing + 1).min(MOST_FLOWING), None),
+            // The look in which a flow ends sees a part of it.
+            Some(last) if received => (last.flowing / 2, None),
+            _ => (0, None),
+        };
+        let silent = silent_since.map(|since| now.saturating_sub(since));
+        let device = one.device;
+        let last = Last { device, counters, at: now, carried_bytes, capacity_bps, flowing, silent_since };
         self.last.insert(one.name.to_owned(), last);
-        Measured { passed, carried_bytes, received_bps, sent_bps, capacity_bps, ..Measured::default() }
+        Measured {
+            passed,
+            carried_bytes,
+            received_bps,
+            sent_bps,
+            capacity_bps,
+            silent,
+            ..Measured::default()
+        }
     }
 }
 
@@ -173,6 +246,11 @@ fn waits_in_vain(subflow: &TcpSocket) -> bool {
     subflow.info.as_ref().is_some_and(|info| info.backoff >= STALLED_TIMEOUTS && info.unacked_packets > 0)
 }
 
+/// Its handshake is under way.
+fn opens(subflow: &TcpSocket) -> bool {
+    matches!(subflow.state, TcpState::SynSent | TcpState::SynReceived)
+}
+
 /// It has data in flight that is answered.
 fn has_recent_data(subflow: &TcpSocket) -> bool {
     subflow.info.as_ref().is_some_and(|info| info.unacked_packets > 0 && info.backoff == 0)
@@ -180,6 +258,7 @@ fn has_recent_data(subflow: &TcpSocket) -> bool {
 
 fn take(measured: &mut Measured, subflow: &TcpSocket) {
     measured.subflows += 1;
+    measured.healthy += usize::from(!waits_in_vain(subflow));
     let is_backup = subflow.membership.is_some_and(|m| m.backup_locally || m.backup_remotely);
     measured.backups += usize::from(is_backup);
     let Some(info) = &subflow.info else { return };

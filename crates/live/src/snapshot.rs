@@ -35,6 +35,17 @@ pub struct Interface {
     pub capacity_bps: Option<f64>,
     /// Least smoothed RTT of its subflows.
     pub rtt: Option<Nanos>,
+    /// Whether the routing table sends new connections here.
+    pub first: bool,
+    /// Subflows that are established.
+    pub subflows: usize,
+    /// Those of them that do not wait for an answer in vain.
+    pub healthy: usize,
+    /// Connections that had a subflow here and have none now, nor one that opens.
+    pub lost: usize,
+    /// For how long nothing has come, although something came all the time before; none if something comes,
+    /// or nothing was to be expected.
+    pub silent: Option<Nanos>,
     /// Whether it has subflows that wait for an answer, and none that gets one.
     pub stalled: bool,
     /// Connections whose only subflow that works leaves through it.

@@ -6,6 +6,7 @@
 //! | [`gap`] | simulator and kernel, side by side |
 //! | [`league`] | all policies on families of scenarios, at equal work, in tiers |
 //! | [`gauntlet`] | policies on families of drawn scenarios, by median, worst tenth and worst |
+//! | [`live`] | what the daemon's choice of paths costs |
 //! | [`map`] | which policy wins where in a plane of two keys |
 //! | [`advice`] | which interfaces for a transfer |
 //! | `reproduction` | the papers' claims |
@@ -21,6 +22,7 @@ pub mod gap;
 pub mod gauntlet;
 mod html;
 pub mod league;
+pub mod live;
 mod machine;
 pub mod map;
 mod notebook;

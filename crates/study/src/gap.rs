@@ -212,7 +212,7 @@ fn runs(outcomes: impl Iterator<Item = Outcome>) -> Vec<RunResult> {
 }
 
 /// Release of the running kernel; empty where it is not known.
-fn release() -> String {
+pub(crate) fn release() -> String {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     release.trim().to_owned()
 }

@@ -8,11 +8,21 @@ pub static SCENARIOS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/ship
 /// Recorded links beside them: name without extension, and text.
 static TRACES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/traces.rs"));
 
+/// Configurations of the daemon beside them: name without extension, and text.
+#[cfg(feature = "kernel")]
+static LIVE: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/live.rs"));
+
 /// The text of a trace as a shipped scenario names it, beside itself.
 pub(crate) fn trace(scenario: &str, name: &str) -> Option<&'static str> {
     let folder = scenario.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
     let wanted = folder + name.strip_suffix(".trace")?;
     TRACES.iter().find(|(known, _)| *known == wanted).map(|(_, text)| *text)
+}
+
+/// The daemon's configuration for the shipped scenario of this name, as in [`SCENARIOS`].
+#[cfg(feature = "kernel")]
+pub(crate) fn live(scenario: &str) -> Option<&'static str> {
+    LIVE.iter().find(|(known, _)| *known == scenario).map(|(_, text)| *text)
 }
 
 /// Name and text of a shipped scenario: `quick`, `papers/000-table1`, `scenarios/papers/000-table1.toml`.

@@ -63,7 +63,7 @@ impl Source {
             (Ok(false), Some(shipped)) => Ok(Self::shipped(shipped)),
             (Ok(false), None) => Err(missing(argument)),
             _ => {
-                let text = read_text(path)?;
+                let text = read_text(path, "the scenario")?;
                 let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
                 Ok(Self::new(argument, text, TracesIn::Folder(folder)))
             }
@@ -281,8 +281,9 @@ fn missing(argument: &str) -> Error {
     }
 }
 
-fn read_text(path: &Path) -> Result<String> {
-    let doing = format!("cannot read the scenario {}", path.display());
+/// A file that a user names: `what` it is in messages.
+pub(crate) fn read_text(path: &Path, what: &str) -> Result<String> {
+    let doing = format!("cannot read {what} {}", path.display());
     if path.is_dir() {
         return Err(Error::usage(format!("{} is a folder, not a scenario", path.display()))
             .with_help("name a file in it, such as `my.toml`"));

@@ -4,17 +4,30 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::shared::Timekeeping;
+
 pub(super) const HELP: &str = "\
 Examples:
   joulepath live --config live.toml --dry-run
   sudo joulepath live --config live.toml
   sudo joulepath live set-intent interactive
   sudo joulepath live set-intent off --interface wwan0
+  joulepath live --config live.toml --simulate > here.toml && joulepath compare here.toml
   sudo joulepath live --undo
 
 SIGHUP reads the configuration again; SIGTERM and Ctrl-C put everything back. What a killed daemon has left
 is taken over by the next one, or put back by --undo. The configuration is described in docs/live.md;
 `joulepath schema live` prints its JSON schema.";
+
+const JUDGE_HELP: &str = "\
+Examples:
+  sudo joulepath live judge live/file
+  sudo joulepath live judge home.toml --seeds 3 --logs said
+  sudo joulepath live judge --runs judge.jsonl --json results/live.json --markdown docs/live.md
+
+Beside the daemon run: plain MPTCP with all paths, the endpoints that NetworkManager and mptcpd set by \
+default, and the policies of the scenario's [compare]. In real time: a run takes as long as its scenario. \
+Needs root.";
 
 /// Where packages put the configuration.
 const CONFIG: &str = "/etc/joulepath/live.toml";
@@ -35,6 +48,9 @@ pub(crate) struct LiveOptions {
     /// With --dry-run: as JSON.
     #[arg(long, requires = "dry_run")]
     pub(crate) json: bool,
+    /// Print a scenario of what the running daemon has measured, for `compare` and `map`.
+    #[arg(long, conflicts_with_all = ["dry_run", "undo"])]
+    pub(crate) simulate: bool,
     /// Put back what a daemon has left that was killed.
     #[arg(long, conflicts_with_all = ["dry_run", "config"])]
     pub(crate) undo: bool,
@@ -49,6 +65,42 @@ pub(crate) enum LiveCommand {
     Pause(SocketOptions),
     /// Go on after a pause.
     Resume(SocketOptions),
+    /// Run the daemon on the emulated radios of scenarios, and say what its choice of paths costs.
+    #[command(after_help = JUDGE_HELP)]
+    Judge(JudgeOptions),
+}
+
+/// Options of `live judge`.
+#[derive(Debug, Args)]
+pub(crate) struct JudgeOptions {
+    /// Scenario files, each with the daemon's configuration beside it (`home.toml`, `home.live`), or names of
+    /// shipped scenarios; all of `live/` if absent.
+    #[arg(value_name = "SCENARIO")]
+    pub(crate) scenarios: Vec<String>,
+    /// Number of seeds.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) seeds: u32,
+    /// The first seed.
+    #[arg(long, value_name = "K", default_value_t = 1)]
+    pub(crate) first_seed: u64,
+    #[command(flatten)]
+    pub(crate) timekeeping: Timekeeping,
+    /// Keep finished runs in this file; those that it has already are not done again.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) runs: Option<PathBuf>,
+    /// Keep what the daemons say in this folder, a file for each run.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) logs: Option<PathBuf>,
+    /// Write the tables into this page, between its two marks.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// Write the results as JSON into this file; without a name, to stdout.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub(crate) json: Option<PathBuf>,
+    /// Say nothing on stderr but errors.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 /// Options of `live set-intent`.

@@ -1,5 +1,8 @@
 //! `joulepath live` and `joulepath status`, as their users see them: two cables are the radios.
 
+mod behaviour;
+mod judge;
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, TcpStream};

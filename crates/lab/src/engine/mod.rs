@@ -41,4 +41,4 @@ mod steering;
 mod view;
 
 pub use check::{check, notes};
-pub use run::{Progress, RunOptions, run, run_watched};
+pub use run::{PathManagement, Progress, RunOptions, run, run_managed, run_watched};

@@ -10,9 +10,12 @@ use joulepath_model::units::Nanos;
 use super::controllers::Controllers;
 use super::steer::{PathPlan, Steered, SubflowPolicy, Surroundings, local};
 use crate::hosts::Lab;
-use crate::traffic::{Spec, Stack};
+use crate::traffic::{Further, PathSpec, Spec, Stack};
 use joulepath_kernel::error::{Error, Result};
 use joulepath_kernel::mptcp::socket::Protocol;
+
+/// The traffic of a run, and the connections that a selector steers, by number.
+pub(super) type Planned = (Spec, Vec<(usize, Steered)>);
 
 /// The traffic of a run, and those of its connections that a selector steers.
 pub(super) fn traffic(
@@ -22,7 +25,7 @@ pub(super) fn traffic(
     series: bool,
     lab: &Lab,
     controllers: &Controllers,
-) -> crate::error::Result<(Spec, Vec<(usize, Steered)>)> {
+) -> crate::error::Result<Planned> {
     let stack = Stack {
         protocol: Protocol::Mptcp,
         congestion: controllers.under_test().to_owned(),
@@ -47,11 +50,28 @@ pub(super) fn traffic(
         index += group.count as usize;
     }
     if !all_steered.is_empty() {
-        spec.steered = true;
+        spec.further = Further::Parent;
         // A path that is not chosen has no subflow.
         spec.join_within_ns = None;
     }
     Ok((spec, all_steered))
+}
+
+/// The same traffic over the subflows for which others set endpoints.
+///
+/// # Errors
+/// If the policy decides about paths, or the scenario does.
+pub(super) fn managed((mut traffic, steered): Planned) -> crate::error::Result<Planned> {
+    let decides = |path: &PathSpec| path.start_ns > 0 || path.backup;
+    if !steered.is_empty() || traffic.paths.iter().any(decides) {
+        let why =
+            "policy or scenario say which subflows there are, and so do endpoints: leave one of them out";
+        return Err(crate::Error::Run(why.into()));
+    }
+    traffic.further = Further::Endpoints;
+    // A path has no subflow while it has no endpoint.
+    traffic.join_within_ns = None;
+    Ok((traffic, steered))
 }
 
 /// The paths of a group that the policy may use.

@@ -12,7 +12,7 @@ use joulepath_model::units::Nanos;
 use super::control::ControlPlane;
 use super::controllers::Controllers;
 use super::merge::{self, Ended};
-use super::plan;
+use super::plan::{self, Planned};
 use super::setup;
 use super::steering::Steering;
 use crate::emulator::allowed_lateness;
@@ -83,8 +83,59 @@ pub fn run_watched(
     program: &Program,
     watch: &mut dyn FnMut(Progress<'_>) -> Result<()>,
 ) -> Result<RunResult> {
-    let mut run = Run::start(scenario, setup, seed, options, program)?;
-    let (outcome, ended) = run.until_the_end(scenario, watch)?;
+    let run = Run::start(scenario, setup, seed, options, program)?;
+    result(run, scenario, setup, seed, options, |run| run.until_the_end(scenario, watch))
+}
+
+/// A program that sets the device's endpoints while a run goes, in place of the policy's path selection.
+pub trait PathManagement {
+    /// The lab stands, and nothing is sent yet: sets what is there from the beginning.
+    ///
+    /// # Errors
+    /// What makes the run worthless.
+    fn begin(&mut self, lab: &mut Lab) -> Result<()>;
+
+    /// The traffic is over, or the run has failed: ends what was begun.
+    ///
+    /// # Errors
+    /// What makes the run worthless.
+    fn end(&mut self, lab: &mut Lab) -> Result<()>;
+}
+
+/// As [`run`], with subflows as `management` sets endpoints: connections begin on their first path, as the
+/// routing table says, and all else is for the kernel's own path manager. A path without a subflow is no
+/// failure.
+///
+/// # Errors
+/// As [`run`], those of `management`, and [`Error::Run`] for a policy that manages paths itself.
+pub fn run_managed(
+    scenario: &Scenario,
+    setup: &Setup,
+    seed: u64,
+    options: &RunOptions,
+    program: &Program,
+    management: &mut dyn PathManagement,
+) -> Result<RunResult> {
+    let mut run = Run::build(scenario, setup, seed, options, program, plan::managed)?;
+    let begun = management.begin(&mut run.lab);
+    result(run, scenario, setup, seed, options, |run| {
+        let ended = begun.and_then(|()| run.until_the_end(scenario, &mut |_| Ok(())));
+        let stopped = management.end(&mut run.lab);
+        let ended = ended?;
+        stopped.map(|()| ended)
+    })
+}
+
+/// The result of a run that `until_the_end` brings to its end.
+fn result(
+    mut run: Run,
+    scenario: &Scenario,
+    setup: &Setup,
+    seed: u64,
+    options: &RunOptions,
+    until_the_end: impl FnOnce(&mut Run) -> Result<(Outcome, Ended)>,
+) -> Result<RunResult> {
+    let (outcome, ended) = until_the_end(&mut run)?;
     check_lateness(&ended.reading, options.max_lateness.unwrap_or_else(|| allowed_lateness(scenario)))?;
     Ok(merge::result(scenario, setup.policy(), seed, run.lab.tunnels(), &outcome, &ended))
 }
@@ -108,6 +159,18 @@ impl Run {
         options: &RunOptions,
         program: &Program,
     ) -> Result<Self> {
+        Self::build(scenario, setup, seed, options, program, Ok)
+    }
+
+    /// A run whose traffic `arrange` has the last word about.
+    fn build(
+        scenario: &Scenario,
+        setup: &Setup,
+        seed: u64,
+        options: &RunOptions,
+        program: &Program,
+        arrange: impl FnOnce(Planned) -> Result<Planned>,
+    ) -> Result<Self> {
         setup::check(setup)?;
         let controllers = Controllers::register(scenario, setup)?;
         let mut spec = LabSpec::of(scenario, seed);
@@ -121,7 +184,8 @@ impl Run {
         spec.series = options.series;
         let lab = Lab::start(&spec, program)?;
         let control = ControlPlane::new(scenario, setup, seed, &lab, &controllers)?;
-        let (traffic, steered) = plan::traffic(scenario, setup, seed, options.series, &lab, &controllers)?;
+        let (traffic, steered) =
+            arrange(plan::traffic(scenario, setup, seed, options.series, &lab, &controllers)?)?;
         let pair = Pair::start(traffic.clone(), lab.server(), lab.client(), program, &options.cancel)?;
         let steering = Steering::new(scenario, setup, seed, &lab, &traffic, steered)?;
         Ok(Run { traffic, pair: Some(pair), control, steering, lab, controllers })

@@ -5,6 +5,7 @@
 //! | all connections want the same ones at once | the in-kernel path manager, as for any program |
 //! | they differ: other paths, later ones, a first path that is a backup | this module, one by one |
 //! | a selector decides | the parent |
+//! | endpoints decide that another program sets | the in-kernel path manager, which is left alone here |
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -16,7 +17,7 @@ use joulepath_kernel::mptcp::path_manager::{Endpoint, Ends, Limits, Local, PathM
 use joulepath_kernel::mptcp::socket::Protocol;
 use joulepath_kernel::mptcp::{AddressId, MAX_SUBFLOWS};
 
-use super::spec::Spec;
+use super::spec::{Further, Spec};
 
 /// Time between two attempts, ns. The first ones fail: a connection gets no further subflow before its first
 /// data is acknowledged.
@@ -58,8 +59,11 @@ enum What {
 impl Joiner {
     /// Sets the path manager of this network namespace up.
     pub(crate) fn prepare(spec: &Spec) -> Result<Self> {
+        if spec.further == Further::Endpoints {
+            return Ok(Joiner::Kernel);
+        }
         let mut manager = PathManager::open()?;
-        if spec.steered || !spec.is_uniform() {
+        if spec.further == Further::Parent || !spec.is_uniform() {
             // /proc/sys shows a process the sysctls of its own namespace.
             fs::write("/proc/sys/net/mptcp/pm_type", "1").doing("choosing the user-space path manager")?;
             return Ok(Joiner::User { manager, waiting: vec![] });
@@ -79,7 +83,7 @@ impl Joiner {
     pub(crate) fn opened(&mut self, connection: usize, spec: &Spec, now_ns: u64) {
         let Joiner::User { waiting, .. } = self else { return };
         let paths = &spec.connections[connection].paths;
-        if spec.steered || spec.connections[connection].protocol == Protocol::Tcp {
+        if spec.further == Further::Parent || spec.connections[connection].protocol == Protocol::Tcp {
             return;
         }
         let want = |what, due_ns| Wanted { connection, what, due_ns, failure: None };

@@ -38,5 +38,5 @@ pub use plan::Stack;
 pub use report::{ConnectionReport, Delivery, PathReport, Report, Sample};
 pub use role::{CLIENT, SERVER, clock_ns, connect, serve};
 pub use spec::{
-    Command, ConnectionSpec, Event, MAX_CONNECTIONS, MPTCP_PORT, PathSpec, Spec, TCP_PORT, Workload,
+    Command, ConnectionSpec, Event, Further, MAX_CONNECTIONS, MPTCP_PORT, PathSpec, Spec, TCP_PORT, Workload,
 };

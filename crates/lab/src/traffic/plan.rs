@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::hosts::Tunnel;
 use joulepath_kernel::mptcp::socket::Protocol;
 
-use super::spec::{ConnectionSpec, PathSpec, Spec};
+use super::spec::{ConnectionSpec, Further, PathSpec, Spec};
 
 /// How long a subflow may take to come up, unless its path has outages, ns: time for four SYNs.
 const JOIN_WITHIN_NS: u64 = 30_000_000_000;
@@ -98,7 +98,7 @@ impl Spec {
                 .iter()
                 .all(|link| link.outages.is_empty())
                 .then_some(JOIN_WITHIN_NS),
-            steered: false,
+            further: Further::Client,
             paths,
             connections,
         };

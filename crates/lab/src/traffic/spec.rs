@@ -37,12 +37,24 @@ pub struct Spec {
     pub series: bool,
     /// The run fails if a subflow is not there so long after it was due, ns. None: subflows may be missing.
     pub join_within_ns: Option<u64>,
-    /// Whether the parent opens and closes further subflows.
-    pub steered: bool,
+    /// Who opens further subflows.
+    pub further: Further,
     /// The paths between the namespaces.
     pub paths: Vec<PathSpec>,
     /// The connections. Their places are their numbers in random streams, as in the simulator.
     pub connections: Vec<ConnectionSpec>,
+}
+
+/// Who opens the further subflows of the client's connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Further {
+    /// The client, as the [`Spec`] says.
+    Client,
+    /// The parent, which also closes them.
+    Parent,
+    /// The kernel, by endpoints that others set in the client's namespace.
+    Endpoints,
 }
 
 /// One path between the namespaces.

@@ -121,6 +121,15 @@ impl<T: Table, S: Store> Actor<T, S> {
         Ok(outcome)
     }
 
+    /// Closes the first subflows that have one of these addresses. Nothing of that can be put back, so that
+    /// nothing is noted.
+    ///
+    /// # Errors
+    /// Those of [`Table::delete_first`].
+    pub fn close_first(&mut self, addresses: &[IpAddr]) -> Result<()> {
+        addresses.iter().try_for_each(|&address| self.table.delete_first(address))
+    }
+
     /// Puts everything back that is ours and still as it was left.
     ///
     /// # Errors
@@ -182,7 +191,17 @@ impl<T: Table, S: Store> Actor<T, S> {
         }
         let mut taken: Vec<AddressId> = table.iter().filter_map(|endpoint| endpoint.id).collect();
         for wanted in wanted {
-            if let Some(own) = self.journal.endpoints.iter().find(|own| own.serves(wanted)) {
+            let own = self.journal.endpoints.iter().find(|own| own.serves(wanted));
+            if let Some(own) = own.filter(|_| wanted.renew) {
+                // With another id: the kernel holds the present one to be in use.
+                if let Some(id) = (1..=u8::MAX).map(AddressId).find(|id| !taken.contains(id)) {
+                    taken.push(id);
+                    steps.push(Step::Remove(own.clone()));
+                    steps.push(Step::Add(Own::new(wanted, id, false)));
+                }
+                continue;
+            }
+            if let Some(own) = own {
                 if own.backup != wanted.backup || !own.is_certain() {
                     steps.push(Step::SetBackup(own.clone(), wanted.backup));
                 }

@@ -1,5 +1,7 @@
 //! The kernel's endpoints and limits, behind a trait that tests replace.
 
+use std::net::IpAddr;
+
 use joulepath_kernel::Result;
 use joulepath_kernel::mptcp::AddressId;
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits, PathManager};
@@ -30,6 +32,12 @@ pub trait Table {
     /// Those of [`PathManager::delete`].
     fn delete(&mut self, id: AddressId) -> Result<()>;
 
+    /// Closes the first subflows that have this address.
+    ///
+    /// # Errors
+    /// Those of [`PathManager::delete_first`].
+    fn delete_first(&mut self, address: IpAddr) -> Result<()>;
+
     /// Makes its subflows backups, or regular, and keeps or takes away `fullmesh`.
     ///
     /// # Errors
@@ -58,6 +66,10 @@ impl Table for PathManager {
 
     fn delete(&mut self, id: AddressId) -> Result<()> {
         PathManager::delete(self, id)
+    }
+
+    fn delete_first(&mut self, address: IpAddr) -> Result<()> {
+        PathManager::delete_first(self, address)
     }
 
     fn set_flags(&mut self, id: AddressId, backup: bool, fullmesh: bool) -> Result<()> {

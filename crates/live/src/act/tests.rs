@@ -20,6 +20,8 @@ struct World {
     left: Option<usize>,
     steps: usize,
     refuses: Option<IpAddr>,
+    /// Addresses whose first subflows were closed.
+    closed: Vec<IpAddr>,
 }
 
 /// SIGKILL.
@@ -115,6 +117,12 @@ impl Table for Fake {
         if world.endpoints.len() < before { Ok(()) } else { Err(Self::refusal("removing")) }
     }
 
+    fn delete_first(&mut self, address: IpAddr) -> Result<()> {
+        self.step();
+        self.0.borrow_mut().closed.push(address);
+        Ok(())
+    }
+
     fn set_flags(&mut self, id: AddressId, backup: bool, fullmesh: bool) -> Result<()> {
         self.step();
         let mut world = self.0.borrow_mut();
@@ -154,7 +162,14 @@ fn ip(host: u8) -> IpAddr {
 }
 
 fn wanted(host: u8, backup: bool) -> Wanted {
-    Wanted { address: ip(host), interface: u32::from(host), backup, signal: false, fullmesh: false }
+    Wanted {
+        address: ip(host),
+        interface: u32::from(host),
+        backup,
+        signal: false,
+        fullmesh: false,
+        renew: false,
+    }
 }
 
 fn of_others(host: u8) -> Endpoint {
@@ -351,6 +366,11 @@ fn a_week_of_changing_radios_and_kills_leaves_the_table_as_it_was_found() {
         rate_bps: 0.0,
         capacity_bps: None,
         rtt: None,
+        first: index == 2,
+        subflows: 0,
+        healthy: 0,
+        lost: 0,
+        silent: None,
         stalled: false,
         sole: 0,
         carried_bytes: 0,

@@ -13,12 +13,18 @@
 //! | `standing` | whether an interface may be used, and what speaks against it |
 //! | `frugal` | the cheapest sufficient paths |
 //! | `overflow` | how many paths are full |
+//! | `drag` | paths that slow the others down |
 //! | `trouble` | paths whose subflows get no answer |
+//! | `silence` | paths that bring nothing any more |
+//! | `renewal` | when lost subflows are opened again |
 //! | `hold` | how often a role may change |
 
+mod drag;
 mod frugal;
 mod hold;
 mod overflow;
+mod renewal;
+mod silence;
 mod standing;
 #[cfg(test)]
 mod tests;
@@ -31,9 +37,12 @@ use joulepath_model::live::{Intent, LiveConfig};
 use joulepath_model::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+use self::drag::{Carrier, Drag};
 use self::frugal::{Candidate, Choice, Frugal};
 use self::hold::Hold;
-use self::overflow::{Filled, Overflow};
+use self::overflow::{Filled, Overflow, lasted};
+use self::renewal::Renewal;
+use self::silence::{Silence, Verdict};
 use self::standing::{BatteryLow, Standing};
 use self::trouble::Trouble;
 use crate::snapshot::{Interface, Snapshot};
@@ -42,6 +51,14 @@ use crate::snapshot::{Interface, Snapshot};
 const MOST_ENDPOINTS: usize = 8;
 /// A new regular path is there for so long before an old one goes: its subflows need their handshakes.
 const OVERLAP: Nanos = Nanos::from_secs(3);
+/// Connections get this long to find another path before their first subflow is closed.
+const CLOSE_AFTER: Nanos = Nanos::from_secs(5);
+/// A path brings data from this rate on, bit/s.
+const BRINGS_BPS: f64 = 20e3;
+/// The highest rate seen says what a path can carry from so many bytes on.
+const ENOUGH_SEEN: Bytes = Bytes(5_000_000);
+/// While a path is watched the next look comes after this time.
+const WATCH_EVERY: Nanos = Nanos::from_secs(1);
 /// An interface that was not seen for a day is forgotten.
 const FORGET: Nanos = Nanos::from_secs(86_400);
 
@@ -71,6 +88,8 @@ pub struct Wanted {
     pub signal: bool,
     /// Whether connections open subflows to every address of the other end.
     pub fullmesh: bool,
+    /// Whether its subflows are to be opened again: those that it had are gone.
+    pub renew: bool,
 }
 
 /// What was decided about an interface, and why.
@@ -95,6 +114,8 @@ pub struct Told {
 pub struct Decision {
     /// Endpoints; none if everything is to be as it was found.
     pub endpoints: Option<Vec<Wanted>>,
+    /// Addresses whose connections have to lose their first subflow.
+    pub closed: Vec<IpAddr>,
     /// In the order of preference, those that may not be used last.
     pub interfaces: Vec<Told>,
     /// The intent in force.
@@ -117,6 +138,10 @@ struct Memory {
     hold: Hold,
     trouble: Trouble,
     battery: BatteryLow,
+    silence: Silence,
+    renewal: Renewal,
+    /// Since when it has subflows that it must not have.
+    forbidden_since: Option<Nanos>,
     seen: Nanos,
 }
 
@@ -137,6 +162,7 @@ pub struct Decider {
     memory: BTreeMap<String, Memory>,
     frugal: Frugal,
     overflow: Overflow,
+    drag: Drag,
     event: Option<Event>,
     battery: BatteryLow,
 }
@@ -146,6 +172,8 @@ struct Eligible<'a> {
     interface: &'a Interface,
     standing: Standing,
     intent: Intent,
+    /// For how long it has brought nothing, if that may mean something.
+    watched: Option<Nanos>,
 }
 
 /// How an interface should be used.
@@ -155,11 +183,15 @@ struct Want {
     reason: String,
     /// It must not carry more: nothing waits for that.
     forced: bool,
+    /// Data waits for it.
+    urgent: bool,
+    /// As a backup it gets new subflows: what waits on the old ones travels on others then.
+    afresh: bool,
 }
 
 impl Want {
     fn new(role: Role, reason: impl Into<String>) -> Self {
-        Want { role, reason: reason.into(), forced: false }
+        Want { role, reason: reason.into(), forced: false, urgent: false, afresh: false }
     }
 }
 
@@ -171,6 +203,7 @@ impl Decider {
     pub fn reconfigured(&mut self) {
         self.frugal.forget();
         self.overflow = Overflow::default();
+        self.drag = Drag::default();
         self.event = None;
     }
 
@@ -182,24 +215,70 @@ impl Decider {
         if intent == Intent::Off {
             return self.off(config, overrides, snapshot);
         }
+        let backups = self.names_of(Role::Backup);
         let mut eligible = vec![];
         let mut refused = vec![];
+        let mut closed = vec![];
+        let mut look_again = vec![];
         for interface in &snapshot.interfaces {
             let own = overrides.of(config, &interface.name);
             let memory = self.memory.entry(interface.name.clone()).or_default();
             memory.seen = now;
-            let trouble = memory.trouble.observe(now, interface.stalled);
+            let was_given_up = memory.trouble.was_given_up();
+            let brings = |other: &&Interface| {
+                // While both are regular, this one may be silent because it waits for the other.
+                let stands_in = backups.contains(&other.name) || was_given_up;
+                other.name != interface.name && stands_in && other.rate_bps >= BRINGS_BPS
+            };
+            let verdict = match memory.trouble.is_given_up(now) {
+                true => memory.silence.start_anew(),
+                false => {
+                    let others_bring = snapshot.interfaces.iter().any(|other| brings(&other));
+                    memory.silence.observe(now, interface.silent, others_bring)
+                }
+            };
+            let (watched, dead) = match verdict {
+                Verdict::Calm(until) => {
+                    look_again.extend(until);
+                    (None, false)
+                }
+                Verdict::Watched(silent) => {
+                    look_again.push(now.saturating_add(WATCH_EVERY));
+                    (Some(silent), false)
+                }
+                Verdict::Dead => (None, true),
+            };
+            let trouble = memory.trouble.observe(now, interface.stalled || dead);
+            let over = standing::is_over_hard_quota(config, interface) && interface.subflows > 0;
+            let waited = lasted(&mut memory.forbidden_since, over, now, CLOSE_AFTER);
+            if over && (waited || interface.sole == 0) {
+                closed.extend(&interface.addresses);
+            }
             match standing::of(config, own, interface, snapshot.battery, &mut memory.battery, trouble) {
                 Ok(standing) => {
-                    eligible.push(Eligible { interface, standing, intent: own.unwrap_or(intent) });
+                    eligible.push(Eligible { interface, standing, intent: own.unwrap_or(intent), watched });
                 }
                 Err(reason) => refused.push((interface, own.unwrap_or(intent), reason)),
             }
         }
         eligible.sort_by_key(|one| one.place(config, intent));
         let plan = self.plan(config, intent, &eligible, now);
+        let before = self.names_of(Role::Regular);
         let waits = self.apply(&eligible, &refused, &plan, now);
-        self.told(config, intent, &eligible, refused, &plan, waits)
+        let fresh = |one: &&Eligible| before.contains(&one.interface.name) && self.is_fresh(one, &plan);
+        let fresh: Vec<u32> = eligible.iter().filter(fresh).map(|one| one.interface.index).collect();
+        let mut renewed = self.renew(&eligible, now);
+        renewed.extend(fresh);
+        closed.extend(
+            eligible.iter().filter(|one| one.is_left(&plan)).flat_map(|one| &one.interface.addresses),
+        );
+        let mut decision = self.told(config, intent, &eligible, refused, &plan, waits);
+        for endpoint in decision.endpoints.iter_mut().flatten() {
+            endpoint.renew = renewed.contains(&endpoint.interface);
+        }
+        decision.closed = closed;
+        decision.look_again = look_again.into_iter().chain(decision.look_again).min();
+        decision
     }
 
     /// The machine's intent: on a weak battery `frugal`, if that is configured.
@@ -224,6 +303,7 @@ impl Decider {
         };
         Decision {
             endpoints: None,
+            closed: vec![],
             interfaces: snapshot.interfaces.iter().map(told).collect(),
             intent: Some(Intent::Off),
             look_again: None,
@@ -235,8 +315,14 @@ impl Decider {
         let Some(first) = eligible.first() else { return Plan::new() };
         let rank = |one: &Eligible| (one.standing.rank(), one.is_outsider(intent));
         let candidates: Vec<&Eligible> = eligible.iter().filter(|one| rank(one) == rank(first)).collect();
-        let chosen = self.chosen(config, intent, &candidates, now);
+        let mut chosen = self.chosen(config, intent, &candidates, now);
         let mut plan = Plan::new();
+        // Under the other intents the order of preference says who carries data.
+        let may_drag = intent == Intent::Aggregate;
+        let dragged = may_drag.then(|| self.dragged(&candidates, &chosen, now)).flatten();
+        if let Some((name, _)) = &dragged {
+            chosen.paths.remove(name);
+        }
         for one in eligible {
             let name = &one.interface.name;
             let wanted = match chosen.paths.contains(name) {
@@ -245,8 +331,26 @@ impl Decider {
             };
             plan.insert(name.clone(), wanted);
         }
+        if let Some((name, reason)) = dragged {
+            plan.insert(name, Want { afresh: true, ..Want::new(Role::Backup, reason) });
+        }
         self.bound_handover(config, eligible, &mut plan);
+        open_beside_watched(eligible, &mut plan);
         plan
+    }
+
+    /// The one of the chosen that slows the others down, and why.
+    fn dragged(&mut self, candidates: &[&Eligible], chosen: &Choice, now: Nanos) -> Option<(String, String)> {
+        let memory = &self.memory;
+        let carrier = |one: &&Eligible| Carrier {
+            name: one.interface.name.clone(),
+            rate_bps: one.interface.rate_bps,
+            most_bps: one.interface.capacity_bps,
+            is_regular: memory[&one.interface.name].role == Role::Regular,
+        };
+        let chosen = candidates.iter().filter(|one| chosen.paths.contains(&one.interface.name));
+        let all: Vec<Carrier> = chosen.map(carrier).collect();
+        self.drag.observe(now, &all)
     }
 
     /// Which of the candidates carry data.
@@ -268,7 +372,7 @@ impl Decider {
                     let configured = known.and_then(|known| known.rate).map(|rate| rate.bps() as f64);
                     Candidate {
                         name: one.interface.name.clone(),
-                        rate_bps: configured.or(one.interface.capacity_bps),
+                        rate_bps: configured.or_else(|| one.known_bps()),
                         rtt: one.interface.rtt,
                         energy: known.and_then(|known| Some(known.energy.as_ref()?.model.clone())),
                     }
@@ -379,7 +483,8 @@ impl Decider {
         for one in eligible {
             let name = &one.interface.name;
             let wanted = plan[name].role;
-            let urgent = wanted == Role::Regular && !self.some_other_carries(name, eligible, None);
+            let alone = wanted == Role::Regular && !self.some_other_carries(name, eligible, None);
+            let urgent = alone || plan[name].urgent;
             let memory = self.memory.get_mut(name).expect("noted above");
             if wanted > memory.role {
                 let until = memory.hold.until(now, urgent);
@@ -394,7 +499,9 @@ impl Decider {
         for one in eligible.iter().rev() {
             let name = &one.interface.name;
             let wanted = plan[name].role;
-            let is_replaced = self.some_other_carries(name, eligible, Some(now));
+            // What slows the others down may be the reason why they bring nothing.
+            let at = (!plan[name].afresh).then_some(now);
+            let is_replaced = self.some_other_carries(name, eligible, at);
             let memory = self.memory.get_mut(name).expect("noted above");
             if wanted < memory.role {
                 let until = memory.hold.until(now, false);
@@ -412,6 +519,33 @@ impl Decider {
         waits
     }
 
+    fn names_of(&self, role: Role) -> BTreeSet<String> {
+        let all = self.memory.iter().filter(|(_, memory)| memory.role == role);
+        all.map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Whether it has become a backup that gets new subflows, and no connection needs the old ones.
+    fn is_fresh(&self, one: &Eligible, plan: &Plan) -> bool {
+        let Interface { name, sole, .. } = one.interface;
+        self.memory[name].role == Role::Backup && plan[name].afresh && *sole == 0
+    }
+
+    /// Interfaces, by index, whose lost subflows are opened again now.
+    fn renew(&mut self, eligible: &[Eligible], now: Nanos) -> BTreeSet<u32> {
+        let mut renewed = BTreeSet::new();
+        for one in eligible {
+            let memory = self.memory.get_mut(&one.interface.name).expect("noted above");
+            let settled = memory.hold.since().is_none_or(|since| now.saturating_sub(since) >= OVERLAP);
+            let has_lost = one.interface.lost > 0 && one.interface.healthy == 0;
+            let may = memory.role != Role::Unused && settled && one.standing.trouble.is_none();
+            if has_lost && may && now >= memory.renewal.due(now) {
+                memory.renewal.tried(now);
+                renewed.insert(one.interface.index);
+            }
+        }
+        renewed
+    }
+
     /// Whether another interface carries data and is not in trouble; for long enough, if asked at an instant.
     fn some_other_carries(&self, name: &str, eligible: &[Eligible], at: Option<Nanos>) -> bool {
         eligible.iter().filter(|one| one.interface.name != name && one.standing.trouble.is_none()).any(
@@ -419,7 +553,9 @@ impl Decider {
                 let memory = &self.memory[&one.interface.name];
                 let lasts =
                     |now: Nanos| memory.hold.since().is_none_or(|since| now.saturating_sub(since) >= OVERLAP);
-                memory.role == Role::Regular && at.is_none_or(lasts)
+                // What has brought nothing since it failed may still be dead.
+                let brings = at.is_none() || one.interface.silent.is_none();
+                memory.role == Role::Regular && at.is_none_or(lasts) && brings
             },
         )
     }
@@ -441,6 +577,9 @@ impl Decider {
             let Want { role: wanted, mut reason, .. } = plan[name].clone();
             if wanted != role && waits.contains_key(name) {
                 reason += "; it changes when the last change is old enough";
+            } else if role != Role::Unused && one.interface.lost > 0 {
+                let lost = connections(one.interface.lost);
+                reason += &format!("; lost by {lost}: opened again, ever later, while none works here");
             } else if wanted != role && one.interface.sole > 0 {
                 reason +=
                     &format!("; {} of no other path that works need it", connections(one.interface.sole));
@@ -464,7 +603,7 @@ impl Decider {
             allowed: standing::is_allowed(config, interface),
         }));
         let look_again = waits.into_values().min();
-        Decision { endpoints: Some(endpoints), interfaces, intent: Some(intent), look_again }
+        Decision { endpoints: Some(endpoints), closed: vec![], interfaces, intent: Some(intent), look_again }
     }
 }
 
@@ -475,9 +614,22 @@ impl Eligible<'_> {
         (self.standing.rank(), self.is_outsider(machine), cost, self.interface.name.clone())
     }
 
+    /// Whether connections begin here that have a better path by now: a subflow that stays open costs energy,
+    /// since the kernel acknowledges data on all of them.
+    fn is_left(&self, plan: &Plan) -> bool {
+        let Interface { first, subflows, sole, .. } = *self.interface;
+        first && subflows > 0 && sole == 0 && plan[&self.interface.name].role == Role::Unused
+    }
+
     /// Whether its own intent sets it behind those of the machine's.
     fn is_outsider(&self, machine: Intent) -> bool {
         self.intent != machine && self.intent != Intent::Aggregate
+    }
+
+    /// What it can carry as far as that is known. A path that has carried little so far may well carry more.
+    fn known_bps(&self) -> Option<f64> {
+        let is_known = self.interface.carried_bytes >= ENOUGH_SEEN.0;
+        self.interface.capacity_bps.filter(|&bps| is_known || bps > frugal::UNTRIED_BPS)
     }
 
     /// An endpoint for each of its addresses.
@@ -489,6 +641,7 @@ impl Eligible<'_> {
             backup: role == Role::Backup,
             signal: known.is_some_and(|known| known.signal),
             fullmesh: known.is_some_and(|known| known.fullmesh),
+            renew: false,
         };
         self.interface.addresses.iter().map(endpoint).collect()
     }
@@ -500,7 +653,8 @@ impl Eligible<'_> {
 
     fn filled(&self, config: &LiveConfig) -> Filled {
         let rate = config.interface(&self.interface.name).and_then(|known| known.rate);
-        Filled { rate_bps: self.interface.rate_bps, most_bps: rate.map(|rate| rate.bps() as f64) }
+        let most_bps = rate.map(|rate| rate.bps() as f64).or(self.interface.capacity_bps);
+        Filled { rate_bps: self.interface.rate_bps, most_bps, is_said: rate.is_some() }
     }
 }
 
@@ -517,6 +671,26 @@ impl Overrides {
     /// The own intent of an interface, if it has one.
     pub fn of(&self, config: &LiveConfig, name: &str) -> Option<Intent> {
         self.interfaces.get(name).copied().or_else(|| config.interface(name)?.intent)
+    }
+}
+
+/// Where a chosen path brings nothing any more, the next one is opened as a backup: the other end, whose data
+/// gets no answer, moves over to it.
+fn open_beside_watched(eligible: &[Eligible], plan: &mut Plan) {
+    let is_watched =
+        |one: &&Eligible| one.watched.is_some() && plan[&one.interface.name].role == Role::Regular;
+    let Some((name, silent)) =
+        eligible.iter().find(is_watched).and_then(|one| Some((one.interface.name.clone(), one.watched?)))
+    else {
+        return;
+    };
+    let next = eligible.iter().find(|one| {
+        let want = &plan[&one.interface.name];
+        want.role == Role::Unused && !want.forced
+    });
+    if let Some(next) = next {
+        let reason = format!("opened as a backup: nothing has come over {name} for {silent}");
+        plan.insert(next.interface.name.clone(), Want { urgent: true, ..Want::new(Role::Backup, reason) });
     }
 }
 

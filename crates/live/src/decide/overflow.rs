@@ -5,6 +5,11 @@
 //!         ▲                                                                        │
 //!         └── all together carry less than FREE of the first k, for FREE_AFTER ────┘
 //! ```
+//! Where nobody says what a path carries, the highest rate seen stands for it. An application that sends
+//! steadily looks as if it had filled such a path, so that the next one is on trial: if all together do not
+//! carry GAIN more after TRIAL, it closes again, and opens no more before there is more to carry, or PAUSE is
+//! over, which doubles each time.
+//!
 //! FREE is below FULL by more than what moves over when a path opens: without that gap the last path would
 //! come and go.
 
@@ -17,12 +22,36 @@ const FREE: f64 = 0.6;
 const FULL_AFTER: Nanos = Nanos::from_secs(5);
 const FREE_AFTER: Nanos = Nanos::from_secs(30);
 
+/// How long a path is on trial, and what it has to bring.
+const TRIAL: Nanos = Nanos::from_secs(10);
+const GAIN: f64 = 1.1;
+/// Before the next trial at the same rate.
+const PAUSE: Nanos = Nanos::from_secs(600);
+const MOST_DOUBLINGS: u32 = 6;
+
+/// A path that was opened to see whether it is needed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Trial {
+    since: Nanos,
+    before_bps: f64,
+}
+
+/// A rate at which another path brought nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Enough {
+    rate_bps: f64,
+    until: Nanos,
+    times: u32,
+}
+
 /// How many are in use, and since when that is too few or too many.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Overflow {
     further: usize,
     full_since: Option<Nanos>,
     free_since: Option<Nanos>,
+    trial: Option<Trial>,
+    enough: Option<Enough>,
 }
 
 /// One path, in the order in which they are filled.
@@ -32,6 +61,8 @@ pub(super) struct Filled {
     pub(super) rate_bps: f64,
     /// What it can carry, bit/s; none: it never counts as full.
     pub(super) most_bps: Option<f64>,
+    /// Whether somebody has said so; if not, it is the highest rate seen.
+    pub(super) is_said: bool,
 }
 
 impl Overflow {
@@ -42,15 +73,38 @@ impl Overflow {
         let used = &paths[..(self.further + 1).min(paths.len())];
         let carried: f64 = paths.iter().map(|path| path.rate_bps).sum();
         let sum = |paths: &[Filled]| paths.iter().map(|path| path.most_bps).sum::<Option<f64>>();
-        let is_full = sum(used).is_some_and(|most| used_bps(used) >= FULL * most);
+        let is_sure = used.iter().all(|path| path.is_said);
+        let is_enough =
+            self.enough.is_some_and(|enough| now < enough.until && carried < GAIN * enough.rate_bps);
+        let is_full = sum(used).is_some_and(|most| used_bps(used) >= FULL * most) && (is_sure || !is_enough);
+        if self.trial_has_failed(now, carried) {
+            return self.further + 1;
+        }
         let fewer = &used[..used.len().saturating_sub(1)];
         let is_free = self.further > 0 && sum(fewer).is_none_or(|most| carried < FREE * most);
         if lasted(&mut self.full_since, is_full, now, FULL_AFTER) && self.further + 1 < most {
-            *self = Overflow { further: self.further + 1, ..Overflow::default() };
+            let trial = (!is_sure).then_some(Trial { since: now, before_bps: carried });
+            *self = Overflow { further: self.further + 1, trial, enough: self.enough, ..Overflow::default() };
         } else if lasted(&mut self.free_since, is_free, now, FREE_AFTER) {
-            *self = Overflow { further: self.further - 1, ..Overflow::default() };
+            *self = Overflow { further: self.further - 1, enough: self.enough, ..Overflow::default() };
         }
         self.further + 1
+    }
+
+    /// Ends a trial that is over; whether it was for nothing.
+    fn trial_has_failed(&mut self, now: Nanos, carried: f64) -> bool {
+        let Some(trial) = self.trial.filter(|trial| now.saturating_sub(trial.since) >= TRIAL) else {
+            return false;
+        };
+        self.trial = None;
+        if self.further == 0 || carried >= GAIN * trial.before_bps {
+            return false;
+        }
+        let times = self.enough.map_or(0, |enough| (enough.times + 1).min(MOST_DOUBLINGS));
+        let until = now.saturating_add(Nanos(PAUSE.0 << times));
+        let enough = Some(Enough { rate_bps: carried.max(trial.before_bps), until, times });
+        *self = Overflow { further: self.further - 1, enough, ..Overflow::default() };
+        true
     }
 }
 
@@ -72,7 +126,7 @@ mod tests {
     use super::*;
 
     fn paths(rates: [f64; 2]) -> [Filled; 2] {
-        rates.map(|rate_bps| Filled { rate_bps, most_bps: Some(10e6) })
+        rates.map(|rate_bps| Filled { rate_bps, most_bps: Some(10e6), is_said: true })
     }
 
     /// Looks every second from `from` to `to`; the last answer.
@@ -95,10 +149,37 @@ mod tests {
     #[test]
     fn a_path_whose_rate_is_not_known_is_never_full() {
         let mut overflow = Overflow::default();
-        let unknown = [Filled { rate_bps: 1e9, most_bps: None }, Filled { rate_bps: 0.0, most_bps: None }];
+        let unknown = [1e9, 0.0].map(|rate_bps| Filled { rate_bps, most_bps: None, is_said: false });
         for s in 0..100 {
             assert_eq!(overflow.paths(Nanos::from_secs(s), &unknown), 1);
         }
+    }
+
+    /// Looks every second at an application that sends `wanted` over a first path of 7 Mbit/s, which nobody
+    /// has said; in how many of them both paths were in use.
+    fn both_in_use(overflow: &mut Overflow, seconds: std::ops::Range<u64>, wanted: f64) -> usize {
+        let (mut used, mut most, mut count) = (1, 0.0_f64, 0);
+        for s in seconds {
+            let first = f64::min(wanted, 7e6);
+            most = most.max(first);
+            let rates = [first, if used > 1 { wanted - first } else { 0.0 }];
+            let all = rates.map(|rate_bps| Filled { rate_bps, most_bps: Some(most), is_said: false });
+            used = overflow.paths(Nanos::from_secs(s), &all);
+            count += used - 1;
+        }
+        count
+    }
+
+    #[test]
+    fn without_a_rate_a_path_is_full_if_the_next_one_brings_more() {
+        let mut overflow = Overflow::default();
+        assert_eq!(both_in_use(&mut overflow, 0..1000, 10e6), 995);
+        // An application that sends 5 Mbit/s needs no second one: trials of 10 s after 5, 615, 1825 … s.
+        let mut overflow = Overflow::default();
+        assert_eq!(both_in_use(&mut overflow, 0..1000, 5e6), 20);
+        assert_eq!(both_in_use(&mut overflow, 1000..3600, 5e6), 10);
+        // More to carry is no reason to wait.
+        assert!(both_in_use(&mut overflow, 3600..3700, 10e6) > 90);
     }
 
     #[test]

@@ -42,6 +42,12 @@ pub(super) fn is_allowed(config: &LiveConfig, interface: &Interface) -> bool {
     interface.kind.is_none() || config.allows(&interface.name)
 }
 
+/// Whether it has carried all that it may.
+pub(super) fn is_over_hard_quota(config: &LiveConfig, interface: &Interface) -> bool {
+    let quota = config.interface(&interface.name).and_then(|known| known.quota);
+    reached(quota, |quota| quota.hard, interface.used).is_some()
+}
+
 /// How an interface stands, or why it may not be used.
 pub(super) fn of(
     config: &LiveConfig,

@@ -23,9 +23,14 @@ fn interface(index: u32, name: &str) -> Interface {
         rate_bps: 0.0,
         capacity_bps: Some(20e6),
         rtt: Some(Nanos::from_millis(40)),
+        first: name == "wlan0",
+        subflows: 0,
+        healthy: 0,
+        lost: 0,
+        silent: None,
         stalled: false,
         sole: 0,
-        carried_bytes: 0,
+        carried_bytes: 100_000_000,
         used: None,
     }
 }
@@ -153,9 +158,9 @@ fn handover_has_a_budget_while_the_first_path_is_there() {
     world.wifi().stalled = true;
     world.pass(5);
     assert_eq!(world.roles(1)[1], Regular);
-    world.lte().carried_bytes = 999_999;
+    world.lte().carried_bytes += 999_999;
     assert_eq!(world.roles(1)[1], Regular);
-    world.lte().carried_bytes = 1_000_000;
+    world.lte().carried_bytes += 1;
     let decision = world.pass(1);
     assert_eq!(told(&decision, "wwan0").role, Unused);
     assert!(told(&decision, "wwan0").reason.contains("1 MB of 1 MB"), "{decision:?}");
@@ -183,6 +188,114 @@ fn a_quota_makes_a_backup_and_then_ends_it() {
     // A new period.
     world.lte().used = Some(Bytes(0));
     assert_eq!(world.roles(60), [Unused, Regular]);
+}
+
+#[test]
+fn first_subflows_of_a_path_that_is_not_chosen_are_closed_when_others_work() {
+    for (intent, closes) in
+        [("frugal", true), ("handover", true), ("interactive", false), ("aggregate", false)]
+    {
+        let mut world = World::of(&format!("intent = \"{intent}\""));
+        (world.wifi().first, world.lte().first) = (false, true);
+        (world.lte().subflows, world.lte().sole) = (2, 1);
+        assert!(world.pass(60).closed.is_empty(), "{intent}");
+        world.lte().sole = 0;
+        let expected = if closes { world.lte().addresses.clone() } else { vec![] };
+        assert_eq!(world.pass(1).closed, expected, "{intent}");
+        // Programs that have chosen a path for themselves are left alone.
+        world.lte().first = false;
+        assert!(world.pass(1).closed.is_empty());
+    }
+}
+
+#[test]
+fn first_subflows_over_a_hard_quota_are_closed_when_others_work_or_after_a_while() {
+    let mut world = World::new(config("intent = \"aggregate\"", "", "quota = { hard = \"10 GB\" }"));
+    world.pass(60);
+    let (address, none): (_, Vec<IpAddr>) = (world.lte().addresses.clone(), vec![]);
+    (world.lte().used, world.lte().subflows, world.lte().sole) = (Some(Bytes(10_000_000_000)), 2, 1);
+    assert_eq!(world.pass(1).closed, none);
+    world.lte().sole = 0;
+    assert_eq!(world.pass(1).closed, address);
+    world.lte().subflows = 0;
+    assert_eq!(world.pass(1).closed, none);
+    // A new connection that finds no other path.
+    (world.lte().subflows, world.lte().sole) = (1, 1);
+    assert_eq!(world.pass(5).closed, none);
+    assert_eq!(world.pass(1).closed, address);
+    // Below the quota nothing is closed.
+    world.lte().used = Some(Bytes(9_999_999_999));
+    assert_eq!(world.pass(10).closed, none);
+}
+
+#[test]
+fn lost_subflows_are_opened_again_ever_later_and_only_while_none_works() {
+    let mut world = World::of("intent = \"interactive\"");
+    world.pass(60);
+    let renewals = |world: &mut World, seconds: u64| -> Vec<u64> {
+        let renews =
+            |decision: Decision| decision.endpoints.unwrap().iter().any(|one| one.renew && one.backup);
+        (0..seconds).filter(|_| renews(world.pass(1))).collect()
+    };
+    (world.lte().lost, world.lte().healthy) = (3, 1);
+    assert_eq!(renewals(&mut world, 100), [0; 0]);
+    assert!(told(&world.pass(1), "wwan0").reason.contains("lost by 3 connections"));
+    world.lte().healthy = 0;
+    assert_eq!(renewals(&mut world, 40), [0, 5, 15, 35]);
+    world.lte().lost = 0;
+    assert_eq!(renewals(&mut world, 1000), [0; 0]);
+    // The regular path is left alone throughout, and so is one that gets no answers.
+    world.lte().lost = 1;
+    world.lte().stalled = true;
+    world.pass(4);
+    assert_eq!(renewals(&mut world, 10), [0; 0]);
+}
+
+#[test]
+fn a_path_that_slows_the_other_down_becomes_a_backup_with_new_subflows() {
+    let mut world = World::of("intent = \"aggregate\"");
+    world.pass(60);
+    // Together 3 of 20 Mbit/s, which each has carried.
+    (world.wifi().rate_bps, world.lte().rate_bps) = (2.9e6, 0.1e6);
+    let renewed = |decision: Decision| decision.endpoints.unwrap().into_iter().find(|one| one.renew);
+    let all: Vec<_> = (0..6).filter_map(|_| renewed(world.pass(1))).collect();
+    assert_eq!(all.len(), 1);
+    assert!(all[0].backup && all[0].interface == 3, "{all:?}");
+    assert_eq!(world.roles(1), [Regular, Backup]);
+    (world.wifi().rate_bps, world.lte().rate_bps) = (15e6, 0.0);
+    let decision = world.pass(10);
+    assert!(told(&decision, "wwan0").reason.contains("it slows the others down"), "{decision:?}");
+    // Data over a regular path says nothing of one that is silent.
+    world.wifi().silent = Some(Nanos::from_secs(9));
+    assert_eq!(world.roles(1), [Regular, Backup]);
+}
+
+#[test]
+fn a_download_that_stops_opens_a_backup_and_moves_when_that_brings_data() {
+    let mut world = World::of("intent = \"handover\"");
+    let passes = |world: &mut World, silent: u64, seconds: u64| {
+        world.wifi().silent = Some(Nanos::from_secs(silent));
+        world.roles(seconds)
+    };
+    world.pass(60);
+    assert_eq!(passes(&mut world, 2, 1), [Regular, Unused]);
+    assert_eq!(passes(&mut world, 3, 1), [Regular, Backup]);
+    let reason = told(&world.pass(1), "wwan0").reason.clone();
+    assert!(reason.contains("nothing has come over wlan0 for 3 s"), "{reason}");
+    // The other end has moved over.
+    (world.lte().rate_bps, world.lte().subflows) = (500e3, 1);
+    assert_eq!(passes(&mut world, 5, 10), [Backup, Regular]);
+    // WiFi is tried again after its time, and LTE stays as long as nothing comes there.
+    let mut tried = 0;
+    for s in 15..60 {
+        let roles = passes(&mut world, s, 1);
+        assert_eq!(roles[1], Regular, "{s}");
+        tried += u32::from(roles[0] == Regular);
+    }
+    assert!((3..20).contains(&tried), "{tried}");
+    world.wifi().silent = None;
+    world.lte().rate_bps = 0.0;
+    assert_eq!(world.roles(120), [Regular, Unused]);
 }
 
 #[test]

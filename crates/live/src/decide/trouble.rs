@@ -22,10 +22,20 @@ pub(super) struct Trouble {
 }
 
 impl Trouble {
+    /// Whether it is given up at present.
+    pub(super) fn is_given_up(&self, now: Nanos) -> bool {
+        self.until.is_some_and(|until| now < until)
+    }
+
+    /// Whether it ever was.
+    pub(super) fn was_given_up(&self) -> bool {
+        self.until.is_some()
+    }
+
     /// Takes in a look; returns until when the path is given up, if it is.
     pub(super) fn observe(&mut self, now: Nanos, stalled: bool) -> Option<Nanos> {
         let stalls = lasted(&mut self.stalled_since, stalled, now, AFTER);
-        let is_given_up = self.until.is_some_and(|until| now < until);
+        let is_given_up = self.is_given_up(now);
         if stalls && !is_given_up {
             let calm = self.until.map_or(0, |until| now.saturating_sub(until).0 / FORGET.0);
             self.times = self.times.saturating_sub(u32::try_from(calm).unwrap_or(u32::MAX));

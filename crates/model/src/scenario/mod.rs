@@ -19,6 +19,7 @@ mod read;
 mod resolve;
 mod schema;
 mod show;
+mod show_live;
 mod study;
 mod written;
 
@@ -32,6 +33,7 @@ pub use live::{live_schema, read_live, read_live_beside};
 pub use load::{Variant, load, load_beside, load_with, variants};
 pub use schema::schema;
 pub use show::show;
+pub use show_live::show_live;
 pub use study::{read_study, study_schema};
 
 use crate::energy::{DeviceEnergy, InterfaceEnergy};

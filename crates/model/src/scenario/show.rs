@@ -28,14 +28,14 @@ pub fn show(scenario: &Scenario) -> String {
 }
 
 /// TOML text that grows.
-struct Page(String);
+pub(super) struct Page(pub(super) String);
 
 impl Page {
-    fn key(&mut self, key: &str, value: impl fmt::Display) -> fmt::Result {
+    pub(super) fn key(&mut self, key: &str, value: impl fmt::Display) -> fmt::Result {
         writeln!(self.0, "{key} = {value}")
     }
 
-    fn section(&mut self, header: &str) -> fmt::Result {
+    pub(super) fn section(&mut self, header: &str) -> fmt::Result {
         writeln!(self.0, "\n{header}")
     }
 
@@ -219,7 +219,7 @@ impl Page {
         self.key("processing_delay", transport.processing_delay.exact())
     }
 
-    fn device(&mut self, device: &DeviceEnergy) -> fmt::Result {
+    pub(super) fn device(&mut self, device: &DeviceEnergy) -> fmt::Result {
         self.section("[device]")?;
         self.key("shared_base", device.shared_base.exact())?;
         self.key("sharing_factor", format!("{:?}", device.sharing_factor))?;
@@ -355,7 +355,7 @@ fn relay(relay: RelaySpec, channels: &[ChannelSpec]) -> String {
 }
 
 /// All numbers of a model, and the profile that they come from, if any.
-fn energy(energy: &InterfaceEnergy) -> String {
+pub(super) fn energy(energy: &InterfaceEnergy) -> String {
     let base = energy.profile.strip_suffix(CHANGED).unwrap_or(&energy.profile);
     let origin = match crate::energy::profile(base) {
         Some(_) => format!("profile = {}, ", quoted(base)),

@@ -1,6 +1,6 @@
 //! The commands of the path manager.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use super::endpoint::{
     Endpoint, Ends, Limits, Local, endpoint_of, put_endpoint, put_id, put_local, put_remote,
@@ -52,6 +52,18 @@ impl PathManager {
         let mut payload = vec![];
         put_id(&mut payload, attr::ENDPOINT.0, id, None);
         self.command(format!("removing the MPTCP endpoint {id}"), command::DEL_ADDR, &payload)
+    }
+
+    /// Closes the first subflows that have this own address, endpoint or not. A connection without another
+    /// subflow is cut off.
+    ///
+    /// # Errors
+    /// [`Error::Permission`] without `CAP_NET_ADMIN`.
+    pub fn delete_first(&mut self, address: IpAddr) -> Result<()> {
+        let local = Local { address, port: 0, id: Some(AddressId(0)), interface: None, backup: false };
+        let mut payload = vec![];
+        put_local(&mut payload, attr::ENDPOINT.0, &local, None);
+        self.command(format!("closing first subflows of {address}"), command::DEL_ADDR, &payload)
     }
 
     /// Removes all endpoints.

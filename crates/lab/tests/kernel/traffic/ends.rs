@@ -6,7 +6,8 @@ use joulepath_kernel::Error as KernelError;
 use joulepath_kernel::mptcp::diag;
 use joulepath_kernel::mptcp::socket::{Options, Protocol, listen};
 use joulepath_lab::traffic::{
-    CLIENT, Command, ConnectionLook, ConnectionSpec, Event, Outcome, Pair, PathSpec, Spec, Workload, clock_ns,
+    CLIENT, Command, ConnectionLook, ConnectionSpec, Event, Further, Outcome, Pair, PathSpec, Spec, Workload,
+    clock_ns,
 };
 use joulepath_lab::{Error, Program, Result, Worker};
 use joulepath_link::writes::Writes;
@@ -41,7 +42,7 @@ fn spec(net: &Net, duration_ns: u64) -> Spec {
         sample_every_ns: 10 * MS,
         series: false,
         join_within_ns: Some(10 * S),
-        steered: false,
+        further: Further::Client,
         paths: net.paths.iter().enumerate().map(path).collect(),
         connections: vec![bulk(net.paths.len())],
     }

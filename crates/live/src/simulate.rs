@@ -1,0 +1,267 @@
+//! A scenario of what is measured here: what is deployed can be simulated.
+//!
+//! | of a path | from |
+//! |---|---|
+//! | rate | `rate` of the configuration, or the highest rate seen of late |
+//! | delay | half of the least RTT of its subflows |
+//! | loss | payload sent again, as a part of what was sent; congestion's own losses are among it |
+//! | energy | the configuration |
+//!
+//! What was not measured is assumed, and the text says so.
+
+use std::fmt::Write as _;
+
+use joulepath_model::live::LiveConfig;
+use joulepath_model::scenario::{Scenario, load, show};
+use joulepath_model::units::{BitRate, Nanos};
+
+use crate::error::{Error, Result};
+use crate::status::{InterfaceStatus, Status};
+
+/// Assumed for a path whose RTT was not measured.
+const ASSUMED_RTT: Nanos = Nanos::from_millis(50);
+/// So much must have been sent before what was sent again says something, bytes.
+const ENOUGH_SENT: u64 = 1_000_000;
+/// Part of what all paths can carry from which on traffic counts as limited by them.
+const BULK: f64 = 0.8;
+/// Less is no traffic, bit/s.
+const LEAST_BPS: f64 = 10e3;
+/// Length of the scenario: long enough for tails.
+const DURATION: &str = "60 s";
+
+/// The scenario as TOML, with a comment that says what it is made from. It loads again.
+///
+/// # Errors
+/// [`Error::Refused`] if nothing is known of any path.
+pub fn scenario(config: &LiveConfig, status: &Status) -> Result<String> {
+    let mut notes = vec![];
+    let paths: Vec<Fitted> =
+        status.interfaces.iter().filter_map(|one| Fitted::of(config, one, &mut notes)).collect();
+    if paths.is_empty() {
+        return Err(Error::Refused {
+            what: format!("no path is known well enough: {}", notes.join("; ")),
+            remedy: "let some traffic pass, or write `rate` and `energy` into the configuration".into(),
+        });
+    }
+    let text = page(config, status, &paths);
+    let impossible = |why: String| Error::Refused {
+        what: format!("what was measured makes no scenario: {why}"),
+        remedy: "please report it, with the output of `joulepath status --json`".into(),
+    };
+    let no_traces = |name: &str| Err(format!("no trace `{name}` belongs to it"));
+    let mut scenario = load(&text, &no_traces).map_err(|errors| impossible(errors.to_string()))?;
+    give_energies(&mut scenario, config, &paths);
+    let text = show(&scenario);
+    load(&text, &no_traces).map_err(|errors| impossible(errors.to_string()))?;
+    let mut comment = format!("# What `joulepath live` has measured on {}.\n#\n", status.today);
+    for note in notes {
+        let _ = writeln!(comment, "# {note}");
+    }
+    Ok(format!("{comment}\n{text}"))
+}
+
+/// One path.
+struct Fitted {
+    interface: String,
+    /// As scenarios allow it.
+    name: String,
+    rate: BitRate,
+    rtt: Nanos,
+    loss: f64,
+    is_busy_bps: f64,
+}
+
+impl Fitted {
+    /// None, with a note, for what is not used or not known.
+    fn of(config: &LiveConfig, one: &InterfaceStatus, notes: &mut Vec<String>) -> Option<Self> {
+        if !one.allowed || one.addresses.is_empty() {
+            return None;
+        }
+        let known = config.interface(&one.name);
+        let mut leave_out = |why: &str| notes.push(format!("{}: left out: {why}", one.name));
+        let Some(known) = known.filter(|known| known.energy.is_some()) else {
+            leave_out("nothing says what its traffic costs (`energy`)");
+            return None;
+        };
+        let measured = one.capacity_bps.map(|bps| BitRate::from_bps(bps as u64));
+        let Some(rate) = known.rate.or(measured).filter(|rate| rate.bps() > 0) else {
+            leave_out("it has carried nothing, and has no `rate`");
+            return None;
+        };
+        let rtt = one.rtt_s.map(|rtt_s| Nanos((rtt_s * 1e9) as u64));
+        let sent_bytes = one.total.sent_bytes;
+        let is_lossy = sent_bytes >= ENOUGH_SENT;
+        let loss = if is_lossy { (one.retransmitted_bytes as f64 / sent_bytes as f64).min(0.5) } else { 0.0 };
+        notes.push(format!(
+            "{}: rate {}; delay {}; loss {}",
+            one.name,
+            if known.rate.is_some() { "as configured" } else { "the highest seen" },
+            if rtt.is_some() { "half of the least RTT" } else { "assumed: no subflow" },
+            if is_lossy { "at most what was sent again" } else { "unknown, taken for 0: little was sent" },
+        ));
+        let plain = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' };
+        Some(Fitted {
+            interface: one.name.clone(),
+            name: one.name.chars().map(plain).collect(),
+            rate,
+            rtt: rtt.unwrap_or(ASSUMED_RTT),
+            loss,
+            is_busy_bps: one.received_bps.max(one.sent_bps),
+        })
+    }
+}
+
+fn page(config: &LiveConfig, status: &Status, paths: &[Fitted]) -> String {
+    let mut text = format!("title = \"As measured on {}\"\nduration = \"{DURATION}\"\n", status.today);
+    for Fitted { name, rate, rtt, loss, .. } in paths {
+        let (bps, delay_us) = (rate.bps(), rtt.0 / 2000);
+        // Its energy follows as a value: it may come from a file.
+        let _ = write!(
+            text,
+            "\n[[path]]\nname = \"{name}\"\nrate = \"{bps} bit/s\"\ndelay = \"{delay_us} us\"\n\
+             loss = \"{:.6} %\"\nenergy = {{ per_mbps = \"1 mW\", active = \"1 mW\" }}\n",
+            loss * 100.0
+        );
+    }
+    let sum = |of: &dyn Fn(&InterfaceStatus) -> f64| status.interfaces.iter().map(of).sum::<f64>();
+    let mean_bps = |bytes: f64| if status.up_s > 0.0 { bytes * 8.0 / status.up_s } else { 0.0 };
+    let down = sum(&|one| one.received_bps).max(mean_bps(sum(&|one| one.total.received_bytes as f64)));
+    let up = sum(&|one| one.sent_bps).max(mean_bps(sum(&|one| one.total.sent_bytes as f64)));
+    let direction = if up > down { "upload" } else { "download" };
+    let carried: Vec<&Fitted> = paths.iter().filter(|path| path.is_busy_bps >= LEAST_BPS).collect();
+    let is_full =
+        !carried.is_empty() && carried.iter().all(|path| path.is_busy_bps >= BULK * path.rate.bps() as f64);
+    let rate_bps = down.max(up);
+    text += "\n[workload]\n";
+    text += &match () {
+        () if is_full => format!("kind = \"bulk\"\ndirection = \"{direction}\"\n"),
+        () if rate_bps >= LEAST_BPS => format!(
+            "kind = \"stream\"\nrate = \"{} bit/s\"\ninterval = \"40 ms\"\ndirection = \"{direction}\"\n",
+            rate_bps as u64
+        ),
+        () => format!("kind = \"file\"\nsize = \"{} B\"\ndirection = \"{direction}\"\n", config.transfer.0),
+    };
+    let singles: String = paths.iter().map(|path| format!(", \"single:{}\"", path.name)).collect();
+    text + &format!("\n[compare]\npolicies = [\"mptcp\"{singles}]\nseeds = 5\n")
+}
+
+fn give_energies(scenario: &mut Scenario, config: &LiveConfig, paths: &[Fitted]) {
+    for (path, fitted) in scenario.paths.iter_mut().zip(paths) {
+        let energy = config.interface(&fitted.interface).and_then(|known| known.energy.clone());
+        path.energy = energy.expect("a path without energy was left out");
+    }
+    scenario.device = config.device.clone();
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_model::energy::profile;
+    use joulepath_model::live::Intent;
+    use joulepath_model::scenario::{Workload, read_live};
+
+    use super::*;
+    use crate::decide::Role;
+    use crate::status::Spent;
+
+    const CONFIG: &str = "intent = \"frugal\"\ntransfer = \"7 MB\"\ndevice = { shared_base = \"500 mW\" }\n\
+        [[interface]]\nname = \"wlan0\"\nenergy = \"wifi-huang2012\"\n\
+        [[interface]]\nname = \"wwan0.7\"\nrate = \"20 Mbit/s\"\nenergy = \"lte-huang2012\"\n\
+        [[interface]]\nname = \"eth0\"\n";
+
+    fn interface(name: &str) -> InterfaceStatus {
+        InterfaceStatus {
+            name: name.into(),
+            intent: Intent::Frugal,
+            role: Role::Regular,
+            wanted: Role::Regular,
+            reason: String::new(),
+            allowed: true,
+            addresses: vec!["192.0.2.1".into()],
+            conflicts: [].into(),
+            received_bps: 0.0,
+            sent_bps: 0.0,
+            capacity_bps: None,
+            rtt_s: None,
+            subflows: 0,
+            backup_subflows: 0,
+            retransmitted_bytes: 0,
+            quota: None,
+            total: Spent { received_bytes: 0, sent_bytes: 0, energy_j: None },
+            today: Spent { received_bytes: 0, sent_bytes: 0, energy_j: None },
+            month: Spent { received_bytes: 0, sent_bytes: 0, energy_j: None },
+            energy_profile: None,
+            energy_quality: None,
+        }
+    }
+
+    fn status() -> Status {
+        let mut wifi = interface("wlan0");
+        (wifi.received_bps, wifi.capacity_bps, wifi.rtt_s) = (3e6, Some(40e6), Some(0.024));
+        (wifi.total.sent_bytes, wifi.retransmitted_bytes) = (2_000_000, 10_000);
+        Status {
+            schema: 1,
+            version: "0".into(),
+            intent: Intent::Frugal,
+            configured_intent: Intent::Frugal,
+            paused: false,
+            config: "live.toml".into(),
+            up_s: 100.0,
+            connections: 1,
+            fallen_back: 0,
+            changes: 0,
+            battery: None,
+            today: "2026-11-23".into(),
+            interfaces: vec![wifi, interface("wwan0.7"), interface("eth0")],
+            warnings: vec![],
+        }
+    }
+
+    fn loaded(status: &Status) -> (Scenario, String) {
+        let text = scenario(&read_live(CONFIG).unwrap(), status).unwrap();
+        (load(&text, &|_| Err(String::new())).unwrap_or_else(|errors| panic!("{errors}\n{text}")), text)
+    }
+
+    #[test]
+    fn what_was_measured_becomes_a_scenario() {
+        let (scenario, text) = loaded(&status());
+        let names: Vec<&str> = scenario.paths.iter().map(|path| path.name.as_str()).collect();
+        assert_eq!(names, ["wlan0", "wwan0-7"]);
+        let link = &scenario.links[scenario.paths[0].radio.0];
+        // Half of 24 ms; 10 kB of 2 MB were sent again.
+        assert_eq!(link.delay, Nanos::from_millis(12));
+        assert!(text.contains("rate = \"40 Mbit/s\"") && text.contains("loss = \"0.5 %\""), "{text}");
+        assert_eq!(scenario.paths[1].energy.model, profile("lte-huang2012").unwrap().model);
+        assert_eq!(scenario.device.shared_base.0, 0.5);
+        // 3 Mbit/s of 40 are an application's.
+        let rate = BitRate::from_bps(3_000_000);
+        assert!(matches!(scenario.connections[0].workload, Workload::Stream { rate: is, .. } if is == rate));
+        for note in [
+            "# wlan0: rate the highest seen; delay half of the least RTT; loss at most what was sent again",
+            "# wwan0.7: rate as configured; delay assumed: no subflow; loss unknown",
+            "# eth0: left out: nothing says what its traffic costs",
+        ] {
+            assert!(text.contains(note), "{text}");
+        }
+    }
+
+    #[test]
+    fn full_paths_are_bulk_and_no_traffic_is_a_transfer() {
+        let mut busy = status();
+        busy.interfaces[0].sent_bps = 35e6;
+        let (scenario, text) = loaded(&busy);
+        assert!(matches!(scenario.connections[0].workload, Workload::Bulk) && text.contains("\"upload\""));
+        let mut idle = status();
+        (idle.interfaces[0].received_bps, idle.interfaces[0].total.sent_bytes) = (0.0, 0);
+        let size = joulepath_model::units::Bytes(7_000_000);
+        assert_eq!(loaded(&idle).0.connections[0].workload, Workload::File { size });
+    }
+
+    #[test]
+    fn without_any_known_path_there_is_none() {
+        let mut unknown = status();
+        unknown.interfaces.truncate(1);
+        unknown.interfaces[0].capacity_bps = None;
+        let error = scenario(&read_live(CONFIG).unwrap(), &unknown).unwrap_err().to_string();
+        assert!(error.contains("wlan0: left out: it has carried nothing"), "{error}");
+    }
+}

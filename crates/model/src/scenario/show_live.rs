@@ -1,0 +1,114 @@
+//! The configuration of the daemon as TOML with every default filled in; it reads again to the same
+//! configuration.
+
+use std::fmt;
+
+use super::document::quoted;
+use super::exact::Exact;
+use super::show::{Page, energy};
+use super::written::list;
+use crate::live::{ControlConfig, InterfaceConfig, LiveConfig, Quota};
+
+/// Everything that a configuration says, as TOML that [`read_live`](super::read_live) reads again.
+pub fn show_live(config: &LiveConfig) -> String {
+    let mut page = Page(String::new());
+    page.live(config).expect("writing to a String does not fail");
+    page.0
+}
+
+impl Page {
+    fn live(&mut self, config: &LiveConfig) -> fmt::Result {
+        self.key("intent", quoted(config.intent.word()))?;
+        self.optional("battery_below", config.battery_below.as_ref())?;
+        self.key("transfer", config.transfer.exact())?;
+        self.optional("deadline", config.deadline.as_ref())?;
+        self.optional("rate", config.rate.as_ref())?;
+        self.key("handover_budget", config.handover_budget.exact())?;
+        self.key("sample", config.sample.exact())?;
+        self.key("allow", list(config.allow.iter().map(|pattern| quoted(pattern))))?;
+        self.key("state", quoted(&config.state))?;
+        self.device(&config.device)?;
+        for interface in &config.interfaces {
+            self.interface(interface)?;
+        }
+        let ControlConfig { socket, readers, commanders } = &config.control;
+        self.section("[control]")?;
+        self.key("socket", quoted(socket))?;
+        for (key, group) in [("readers", readers), ("commanders", commanders)] {
+            if let Some(group) = group {
+                self.key(key, quoted(group))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn interface(&mut self, interface: &InterfaceConfig) -> fmt::Result {
+        self.section("[[interface]]")?;
+        self.key("name", quoted(&interface.name))?;
+        if let Some(intent) = interface.intent {
+            self.key("intent", quoted(intent.word()))?;
+        }
+        if let Some(cost) = interface.cost {
+            self.key("cost", cost)?;
+        }
+        self.key("metered", interface.metered)?;
+        if let Some(bounds) = &interface.quota {
+            self.key("quota", quota(bounds))?;
+        }
+        self.optional("battery_below", interface.battery_below.as_ref())?;
+        self.optional("rate", interface.rate.as_ref())?;
+        if let Some(model) = &interface.energy {
+            self.key("energy", energy(model))?;
+        }
+        self.key("fullmesh", interface.fullmesh)?;
+        self.key("signal", interface.signal)
+    }
+
+    fn optional(&mut self, key: &str, value: Option<&impl Exact>) -> fmt::Result {
+        value.map_or(Ok(()), |value| self.key(key, value.exact()))
+    }
+}
+
+fn quota(quota: &Quota) -> String {
+    let bound =
+        |(key, bytes): (&str, Option<_>)| bytes.map(|bytes| format!("{key} = {}, ", Exact::exact(&bytes)));
+    let bounds: String = [("soft", quota.soft), ("hard", quota.hard)].into_iter().filter_map(bound).collect();
+    format!("{{ {bounds}period_day = {} }}", quota.period_day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::read_live;
+
+    #[test]
+    fn a_configuration_reads_again_to_the_same() {
+        let full = r#"
+intent = "overflow"
+battery_below = "20 %"
+deadline = "8 s"
+allow = ["veth*", "ppp0"]
+device = { preset = "phone2015" }
+[[interface]]
+name = "wlan*"
+cost = 1
+rate = "20 Mbit/s"
+energy = "wifi-huang2012"
+[[interface]]
+name = "wwan0"
+intent = "handover"
+metered = true
+battery_below = "30 %"
+quota = { soft = "8 GB", period_day = 31 }
+energy = { profile = "lte-huang2012", idle = "30 mW" }
+fullmesh = true
+[control]
+commanders = "joulepath"
+"#;
+        for text in [full, "intent = \"off\"", "intent = \"frugal\"\nrate = \"3 Mbit/s\""] {
+            let config = read_live(text).unwrap();
+            let shown = show_live(&config);
+            assert_eq!(read_live(&shown).unwrap_or_else(|errors| panic!("{errors}\n{shown}")), config);
+        }
+    }
+}

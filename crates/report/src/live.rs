@@ -1,0 +1,248 @@
+//! What the daemon's choice of paths costs, beside what else could have been chosen: the data, and its texts.
+
+mod table;
+
+use joulepath_model::live::Intent;
+use joulepath_model::result::RunResult;
+use serde::Serialize;
+
+pub use table::{markdown, table};
+
+/// Policies of one path begin so.
+const SINGLE: &str = "single:";
+/// Part of the most data per second that a contender has to carry to be compared with, where the
+/// application says how much it is.
+const CARRIES: f64 = 0.95;
+/// Measured joules per bit are told apart beyond this difference.
+pub const TOLERANCE: f64 = 0.02;
+/// Part of the best contender's bits per joule that `frugal` has to reach.
+pub const OF_BEST: f64 = 0.9;
+
+/// Who chooses the paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Chooser {
+    /// The daemon.
+    Daemon,
+    /// Nobody: all paths from the beginning.
+    Plain,
+    /// A table of endpoints that stays as it is.
+    Endpoints,
+    /// A policy.
+    Policy,
+}
+
+/// One of those that are compared: means over its runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Contender {
+    /// For humans.
+    pub name: String,
+    /// Who chooses.
+    pub chooser: Chooser,
+    /// How many runs.
+    pub runs: usize,
+    /// J.
+    pub energy_j: f64,
+    /// Delivered bits for each joule.
+    pub bits_per_joule: f64,
+    /// bit/s.
+    pub goodput_bps: f64,
+    /// Of files, if all have arrived.
+    pub completion_s: Option<f64>,
+    /// 95th percentile of delays, of messages and streams.
+    pub delay_p95_s: Option<f64>,
+    /// Payload that arrived, by path, bytes.
+    pub bytes: Vec<f64>,
+}
+
+impl Contender {
+    /// From its runs; none without any.
+    pub fn of(name: &str, chooser: Chooser, runs: &[RunResult]) -> Option<Self> {
+        let first = runs.first()?;
+        let mean = |of: &dyn Fn(&RunResult) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+        let of_all = |of: &dyn Fn(&RunResult) -> Option<f64>| {
+            let all: Option<Vec<f64>> = runs.iter().map(of).collect();
+            all.map(|all| all.iter().sum::<f64>() / all.len() as f64)
+        };
+        let bits = mean(&|run| run.goodput_bps * run.measured_s);
+        let energy_j = mean(&|run| run.energy_j);
+        let bytes = |path: usize| mean(&|run| run.paths[path].goodput_bps * run.measured_s / 8.0);
+        Some(Contender {
+            name: name.to_owned(),
+            chooser,
+            runs: runs.len(),
+            energy_j,
+            bits_per_joule: if energy_j > 0.0 { bits / energy_j } else { 0.0 },
+            goodput_bps: mean(&|run| run.goodput_bps),
+            completion_s: of_all(&|run| run.completion_s),
+            delay_p95_s: of_all(&|run| run.delay.map(|delay| delay.p95_s)),
+            bytes: (0..first.paths.len()).map(bytes).collect(),
+        })
+    }
+
+    fn is_single(&self) -> bool {
+        self.chooser == Chooser::Policy && self.name.starts_with(SINGLE)
+    }
+}
+
+/// What traffic there is, as far as it matters for what can be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Work {
+    /// As much as goes through.
+    Bulk,
+    /// Files.
+    Files,
+    /// As much as the application says.
+    Given,
+}
+
+/// One scenario.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Case {
+    /// Its name.
+    pub scenario: String,
+    /// In words.
+    pub title: String,
+    /// What the daemon was told.
+    pub intent: Intent,
+    /// What traffic there is.
+    pub work: Work,
+    /// Names of the paths.
+    pub paths: Vec<String>,
+    /// The daemon first.
+    pub contenders: Vec<Contender>,
+    /// Most bits for each joule that any rates could reach; null if there is no such bound.
+    pub limit_bits_per_joule: Option<f64>,
+    /// How the daemon stands; null if one of both is missing.
+    pub verdict: Option<Verdict>,
+}
+
+/// How the daemon stands.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// Its joules for each bit, relative to all paths from the beginning.
+    pub energy_of_plain: f64,
+    /// Whether that is no more, within [`TOLERANCE`].
+    pub saves: bool,
+    /// The contender with the most bits for each joule that does the work.
+    pub best: String,
+    /// Bits for each joule, relative to that one's.
+    pub efficiency_of_best: f64,
+    /// For `frugal`: whether that is at least [`OF_BEST`].
+    pub near_best: Option<bool>,
+    /// Goodput relative to the best single path's; null where no single path was run.
+    pub goodput_of_single: Option<f64>,
+    /// For `interactive` and `aggregate`: whether that is no less, within [`TOLERANCE`].
+    pub as_fast: Option<bool>,
+}
+
+impl Case {
+    /// Puts the contenders side by side.
+    #[must_use]
+    pub fn judged(mut self) -> Self {
+        self.verdict = self.verdict();
+        self
+    }
+
+    fn verdict(&self) -> Option<Verdict> {
+        let of = |chooser| self.contenders.iter().find(|one| one.chooser == chooser);
+        let (daemon, plain) = (of(Chooser::Daemon)?, of(Chooser::Plain)?);
+        let others = || self.contenders.iter().filter(|one| one.chooser != Chooser::Daemon);
+        let most_bps = others().map(|one| one.goodput_bps).fold(daemon.goodput_bps, f64::max);
+        let does_the_work = |one: &&Contender| match self.work {
+            Work::Bulk => true,
+            Work::Files => one.completion_s.is_some(),
+            Work::Given => one.goodput_bps >= CARRIES * most_bps,
+        };
+        let by_efficiency = |a: &&Contender, b: &&Contender| a.bits_per_joule.total_cmp(&b.bits_per_joule);
+        let best = others().filter(does_the_work).max_by(by_efficiency)?;
+        let single = others().filter(|one| one.is_single()).map(|one| one.goodput_bps).reduce(f64::max);
+        let energy_of_plain = plain.bits_per_joule / daemon.bits_per_joule;
+        let efficiency_of_best = daemon.bits_per_joule / best.bits_per_joule;
+        let goodput_of_single = single.map(|single| daemon.goodput_bps / single);
+        let is_fast = matches!(self.intent, Intent::Interactive | Intent::Aggregate);
+        Some(Verdict {
+            energy_of_plain,
+            saves: energy_of_plain <= 1.0 + TOLERANCE,
+            best: best.name.clone(),
+            efficiency_of_best,
+            near_best: (self.intent == Intent::Frugal).then_some(efficiency_of_best >= OF_BEST),
+            goodput_of_single,
+            as_fast: goodput_of_single.filter(|_| is_fast).map(|part| part >= 1.0 - TOLERANCE),
+        })
+    }
+}
+
+/// Everything.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    /// Release of the kernel.
+    pub release: String,
+    /// Seeds of each contender.
+    pub seeds: u32,
+    /// In the order in which they ran.
+    pub cases: Vec<Case>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contender(name: &str, chooser: Chooser, energy_j: f64, goodput_bps: f64) -> Contender {
+        Contender {
+            name: name.into(),
+            chooser,
+            runs: 1,
+            energy_j,
+            // In 10 s.
+            bits_per_joule: goodput_bps * 10.0 / energy_j,
+            goodput_bps,
+            completion_s: None,
+            delay_p95_s: None,
+            bytes: vec![goodput_bps * 10.0 / 8.0, 0.0],
+        }
+    }
+
+    fn case(intent: Intent, work: Work, daemon: (f64, f64)) -> Case {
+        let contenders = vec![
+            contender("live:any", Chooser::Daemon, daemon.0, daemon.1),
+            contender("linux", Chooser::Plain, 40.0, 20e6),
+            contender("single:wifi", Chooser::Policy, 10.0, 12e6),
+            contender("single:lte", Chooser::Policy, 30.0, 8e6),
+        ];
+        let (scenario, title) = ("live/one".to_owned(), "One".to_owned());
+        let paths = vec!["wifi".to_owned(), "lte".to_owned()];
+        Case { scenario, title, intent, work, paths, contenders, limit_bits_per_joule: None, verdict: None }
+            .judged()
+    }
+
+    #[test]
+    fn frugal_is_held_against_the_best_contender_and_the_plain_one() {
+        // Plain: 5 Mbit/J; WiFi alone: 12 Mbit/J; the daemon: 120 Mbit for 11 J, 10.9 Mbit/J.
+        let verdict = case(Intent::Frugal, Work::Bulk, (11.0, 12e6)).verdict.unwrap();
+        assert!((verdict.energy_of_plain - 5.0 / (120.0 / 11.0)).abs() < 1e-12 && verdict.saves);
+        assert!((verdict.efficiency_of_best - 10.0 / 11.0).abs() < 1e-12);
+        assert_eq!(
+            (verdict.best.as_str(), verdict.near_best, verdict.as_fast),
+            ("single:wifi", Some(true), None)
+        );
+        let verdict = case(Intent::Frugal, Work::Bulk, (20.0, 12e6)).verdict.unwrap();
+        assert_eq!((verdict.saves, verdict.near_best), (true, Some(false)));
+        assert!(!case(Intent::Frugal, Work::Bulk, (26.0, 12e6)).verdict.unwrap().saves);
+    }
+
+    #[test]
+    fn who_does_not_carry_the_given_load_is_no_yardstick() {
+        // Only plain carries 20 Mbit/s.
+        let verdict = case(Intent::Frugal, Work::Given, (40.0, 20e6)).verdict.unwrap();
+        assert_eq!((verdict.best.as_str(), verdict.efficiency_of_best), ("linux", 1.0));
+    }
+
+    #[test]
+    fn interactive_is_held_against_the_fastest_single_path() {
+        assert_eq!(case(Intent::Interactive, Work::Bulk, (20.0, 12e6)).verdict.unwrap().as_fast, Some(true));
+        let slow = case(Intent::Interactive, Work::Bulk, (20.0, 11e6)).verdict.unwrap();
+        assert_eq!((slow.as_fast, slow.goodput_of_single), (Some(false), Some(11.0 / 12.0)));
+    }
+}

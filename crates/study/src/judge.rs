@@ -1,0 +1,254 @@
+//! What the daemon's choice of paths costs: the daemon itself on the emulated radios of a scenario, beside
+//! what else could have been chosen.
+//!
+//! ```text
+//!   scenario ──► emulated radios, kernel ──┬── policies of the scenario: all paths, one path, selectors
+//!   NAME.live ─► configuration ──► daemon ─┤
+//!                 endpoints that stay ─────┘
+//! ```
+
+mod engine;
+mod management;
+
+use std::path::{Path, PathBuf};
+
+use joulepath_control::Setup;
+use joulepath_model::cancel::Cancel;
+use joulepath_model::live::LiveConfig;
+use joulepath_model::policy::Policy;
+use joulepath_model::result::RunResult;
+use joulepath_model::scenario::{Scenario, Workload, read_live};
+use joulepath_report::LIMIT_LINK;
+use joulepath_report::live::{Case, Chooser, Contender, Judged, Work};
+
+use self::engine::Managed;
+use self::management::{Daemon, FixedEndpoints, Means};
+use crate::batch::{Batch, Outcome, Wanted};
+use crate::compare::limits_of;
+use crate::engine::{Engine, EngineName, EngineOptions, Task, open};
+use crate::error::{Error, Kind, Result};
+use crate::event::Watch;
+use crate::policies;
+use crate::seeds::seeds;
+use crate::shipped;
+use crate::source::{Overrides, Source, read_text};
+use crate::stored::StoredRuns;
+
+/// Folder of the shipped scenarios that are made for this.
+const FOLDER: &str = "live/";
+/// All paths from the beginning, under the kernel's own congestion control and scheduler.
+const PLAIN: &str = "linux";
+/// The endpoints that NetworkManager and mptcpd set unless told otherwise: one `subflow` for each address.
+const SUBFLOWS: &str = "all endpoints, kernel's limits";
+
+/// What is judged, and how.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Scenario files, each with a configuration of that name with the extension `live` beside it, or names
+    /// of shipped ones; without any, all shipped ones.
+    pub scenarios: Vec<String>,
+    /// Seeds of each contender.
+    pub seeds: u32,
+    /// The first seed.
+    pub first_seed: u64,
+    /// How the runs keep time.
+    pub engine: EngineOptions,
+    /// The program whose `live --config FILE` is the daemon.
+    pub program: PathBuf,
+    /// Folder that gets what the daemons said; none: it is not kept.
+    pub logs: Option<PathBuf>,
+}
+
+/// What is ready to run.
+pub struct Plan {
+    cases: Vec<Planned>,
+    seeds: u32,
+    kernel: Box<dyn Engine>,
+}
+
+/// One scenario, and who runs on it.
+struct Planned {
+    name: String,
+    sha256: String,
+    scenario: Scenario,
+    config: LiveConfig,
+    seeds: Vec<u64>,
+    /// The first one is plain.
+    policies: Vec<Setup>,
+    endpoints: Managed,
+    daemon: Managed,
+    /// What the daemon's runs are stored under besides the scenario.
+    told: Overrides,
+}
+
+/// What came out.
+pub struct Done {
+    /// The cases.
+    pub judged: Judged,
+    /// Whether some runs are missing.
+    pub partial: bool,
+}
+
+impl Plan {
+    /// Loads and checks everything.
+    ///
+    /// # Errors
+    /// If a scenario or its configuration does not exist or does not fit, or the kernel cannot run it here.
+    pub fn of(request: &Request) -> Result<Self> {
+        let kernel = open(EngineName::Kernel, &request.engine)?;
+        let all: Vec<String> = match request.scenarios.as_slice() {
+            [] => {
+                let names = shipped::SCENARIOS.iter().map(|(name, _)| (*name).to_owned());
+                names.filter(|name| name.starts_with(FOLDER)).collect()
+            }
+            named => named.to_vec(),
+        };
+        let cases = all.iter().map(|name| Planned::of(name, request, &*kernel)).collect::<Result<_>>()?;
+        Ok(Plan { cases, seeds: request.seeds, kernel })
+    }
+}
+
+impl Planned {
+    fn of(argument: &str, request: &Request, kernel: &dyn Engine) -> Result<Self> {
+        let source = Source::open(argument)?;
+        let scenario = source.load(&[])?;
+        let config = config(&source, argument, &scenario)?;
+        let plain: Policy = PLAIN.parse()?;
+        let others = scenario.compare.policies.iter().filter(|policy| **policy != plain).cloned();
+        let policies: Vec<Policy> = [plain.clone()].into_iter().chain(others).collect();
+        let policies = policies::prepare(&policies, &scenario, Kind::Failed)?;
+        kernel.check(&scenario, &policies)?;
+        let managed = |name, means| Managed::new(name, means, &request.engine);
+        let daemon = Daemon {
+            program: request.program.clone(),
+            config: config.clone(),
+            logs: request.logs.as_ref().map(|folder| folder.join(source.stem())),
+        };
+        let told = vec![("live".to_owned(), joulepath_model::scenario::show_live(&config))];
+        Ok(Planned {
+            name: source.name().to_owned(),
+            sha256: source.sha256(&scenario),
+            seeds: seeds(request.first_seed, request.seeds)?,
+            policies,
+            endpoints: managed("kernel, endpoints", Means::Endpoints(FixedEndpoints)),
+            daemon: managed("kernel, live", Means::Daemon(Box::new(daemon))),
+            scenario,
+            config,
+            told,
+        })
+    }
+
+    fn wanted<'a>(&'a self, setup: &'a Setup, told: &'a Overrides) -> Vec<Wanted<'a>> {
+        let wanted = |&seed: &u64| Wanted {
+            name: &self.name,
+            scenario: &self.scenario,
+            setup,
+            task: Task { seed, series: false },
+            identity: (&self.sha256, told),
+        };
+        self.seeds.iter().map(wanted).collect()
+    }
+
+    fn work(&self) -> Work {
+        let all =
+            |is: fn(&Workload) -> bool| self.scenario.connections.iter().all(|group| is(&group.workload));
+        match () {
+            () if all(|workload| matches!(workload, Workload::File { .. })) => Work::Files,
+            () if all(|workload| matches!(workload, Workload::Bulk)) => Work::Bulk,
+            () => Work::Given,
+        }
+    }
+}
+
+/// The configuration beside a scenario, with what the scenario knows better: what traffic costs.
+fn config(source: &Source, argument: &str, scenario: &Scenario) -> Result<LiveConfig> {
+    let name = Path::new(argument).with_extension("live");
+    let missing = || {
+        Error::usage(format!("there is no configuration `{}` for the daemon", name.display()))
+            .with_help("write one beside the scenario: docs/live.md explains its keys")
+    };
+    let text = match source.is_shipped() {
+        true => shipped::live(source.name()).ok_or_else(missing)?.to_owned(),
+        false if !name.exists() => return Err(missing()),
+        false => read_text(&name, "the configuration")?,
+    };
+    let mut config = read_live(&text).map_err(|errors| {
+        let errors = Box::new(errors.in_file(&name.display().to_string()));
+        Error::Scenario { errors, kind: Kind::Failed }
+    })?;
+    if let Some(unknown) =
+        config.interfaces.iter().find(|one| !scenario.paths.iter().any(|path| path.name == one.name))
+    {
+        return Err(Error::usage(format!("{}: the scenario has no path `{}`", name.display(), unknown.name))
+            .with_help("name each interface as its path"));
+    }
+    if let Some(path) = scenario.paths.iter().find(|path| config.interface(&path.name).is_none()) {
+        return Err(Error::usage(format!("{} has no [[interface]] `{}`", name.display(), path.name))
+            .with_help("emulated interfaces are virtual ones, which have to be named"));
+    }
+    for interface in &mut config.interfaces {
+        let path = scenario.paths.iter().find(|path| path.name == interface.name);
+        interface.energy = path.map(|path| path.energy.clone());
+    }
+    config.device = scenario.device.clone();
+    Ok(config)
+}
+
+/// Runs all contenders; runs that `stored` has are not done again. A run that fails is told, and left out.
+pub fn judge(plan: &Plan, mut stored: Option<&mut StoredRuns>, watch: Watch<'_>, cancel: &Cancel) -> Done {
+    let mut partial = false;
+    let mut cases = vec![];
+    let plainly = Overrides::new();
+    for planned in plan.cases.iter().take_while(|_| !cancel.is_set()) {
+        let mut contenders = vec![];
+        let mut compete = |name: &str, chooser, engine: &dyn Engine, setup: &Setup, told: &Overrides| {
+            let batch = Batch { engine, jobs: None, cancel };
+            let outcomes = batch.run(&planned.wanted(setup, told), stored.as_deref_mut(), &mut *watch);
+            partial |= outcomes.iter().any(|outcome| !matches!(outcome, Outcome::Run(_)));
+            let runs: Vec<RunResult> = outcomes.into_iter().filter_map(Outcome::run).collect();
+            contenders.extend(Contender::of(name, chooser, &runs));
+        };
+        let (plain, others) = planned.policies.split_first().expect("plain is among them");
+        let name = format!("live:{}", planned.config.intent.word());
+        compete(&name, Chooser::Daemon, &planned.daemon, plain, &planned.told);
+        compete(plain.policy(), Chooser::Plain, &*plan.kernel, plain, &plainly);
+        compete(SUBFLOWS, Chooser::Endpoints, &planned.endpoints, plain, &plainly);
+        for setup in others {
+            compete(setup.policy(), Chooser::Policy, &*plan.kernel, setup, &plainly);
+        }
+        let limits = limits_of(&planned.scenario, &planned.seeds, &*plan.kernel);
+        let limit = limits.iter().find(|limit| limit.kind == LIMIT_LINK);
+        let case = Case {
+            scenario: planned.name.clone(),
+            title: planned.scenario.title.clone(),
+            intent: planned.config.intent,
+            work: planned.work(),
+            paths: planned.scenario.paths.iter().map(|path| path.name.clone()).collect(),
+            contenders,
+            limit_bits_per_joule: limit.map(|limit| limit.bits_per_joule),
+            verdict: None,
+        };
+        cases.push(case.judged());
+    }
+    let partial = partial || cases.len() < plan.cases.len();
+    Done { judged: Judged { release: crate::gap::release(), seeds: plan.seeds, cases }, partial }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_configuration_fits_its_scenario() {
+        let mut intents = std::collections::BTreeSet::new();
+        for (name, _) in shipped::SCENARIOS.iter().filter(|(name, _)| name.starts_with(FOLDER)) {
+            let source = Source::named(name).unwrap();
+            let scenario = source.load(&[]).unwrap();
+            let config = config(&source, name, &scenario).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(config.interfaces.iter().all(|interface| interface.energy.is_some()));
+            assert!(scenario.duration.as_secs_f64() <= 30.0, "{name}");
+            intents.insert(config.intent);
+        }
+        assert!(intents.len() >= 5, "{intents:?}");
+    }
+}

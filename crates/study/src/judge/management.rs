@@ -1,0 +1,179 @@
+//! Who sets the endpoints of the device while a run goes: the daemon, or a table that stays as it is.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use joulepath_kernel::mptcp::path_manager::{Limits, PathManager};
+use joulepath_lab::engine::PathManagement;
+use joulepath_lab::{Error, Lab, Result};
+use joulepath_live::{Request, client};
+use joulepath_model::live::LiveConfig;
+use joulepath_model::scenario::show_live;
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// What the kernel gives a new network namespace (`net/mptcp/pm.c`, `MPTCP_SUBFLOWS_MAX`): two subflows
+/// besides the first one, none towards addresses that are announced.
+const KERNELS_LIMITS: Limits = Limits { accepted_addresses: 0, extra_subflows: 2 };
+/// How long the daemon may take to begin, and to put everything back.
+const PATIENCE: Duration = Duration::from_secs(10);
+const TURN: Duration = Duration::from_millis(10);
+
+/// How endpoints come about.
+pub(super) enum Means {
+    /// They are there from the beginning.
+    Endpoints(FixedEndpoints),
+    /// The daemon sets them.
+    Daemon(Box<Daemon>),
+}
+
+impl Means {
+    /// What sets them in one run.
+    pub(super) fn management(&self, seed: u64) -> Box<dyn PathManagement> {
+        match self {
+            Means::Endpoints(endpoints) => Box::new(*endpoints),
+            Means::Daemon(daemon) => Box::new(Running { daemon: (**daemon).clone(), seed, process: None }),
+        }
+    }
+}
+
+/// An endpoint for each address, as NetworkManager and mptcpd set it unless told otherwise.
+#[derive(Clone, Copy)]
+pub(super) struct FixedEndpoints;
+
+impl PathManagement for FixedEndpoints {
+    fn begin(&mut self, lab: &mut Lab) -> Result<()> {
+        set_limits(lab)?;
+        (0..lab.tunnels().len())
+            .filter(|&i| lab.tunnels()[i].path.is_some())
+            .try_for_each(|i| lab.announce(i, false))
+    }
+
+    fn end(&mut self, _lab: &mut Lab) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The daemon, and what it is told.
+#[derive(Clone)]
+pub(super) struct Daemon {
+    /// Its `live --config FILE` is the daemon.
+    pub(super) program: PathBuf,
+    pub(super) config: LiveConfig,
+    /// Beginning of the name of the file that gets what it says.
+    pub(super) logs: Option<PathBuf>,
+}
+
+/// The daemon of one run.
+struct Running {
+    daemon: Daemon,
+    seed: u64,
+    process: Option<Process>,
+}
+
+struct Process {
+    child: Child,
+    /// Its files.
+    folder: TempDir,
+}
+
+impl Process {
+    fn said(&self) -> String {
+        fs::read_to_string(self.folder.path().join("said")).unwrap_or_default()
+    }
+
+    /// How it ended, in words.
+    fn failed(&mut self, what: &str) -> Error {
+        // It may be gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let said = self.said();
+        let last: Vec<&str> = said.lines().rev().take(3).collect();
+        Error::Run(format!("the daemon {what}: {}", last.into_iter().rev().collect::<Vec<_>>().join("; ")))
+    }
+}
+
+impl PathManagement for Running {
+    fn begin(&mut self, lab: &mut Lab) -> Result<()> {
+        set_limits(lab)?;
+        let trouble = |doing: &str| {
+            let doing = doing.to_owned();
+            move |error: std::io::Error| Error::Run(format!("{doing}: {error}"))
+        };
+        let folder = tempfile::tempdir().map_err(trouble("the daemon needs a folder"))?;
+        let mut config = self.daemon.config.clone();
+        let socket = folder.path().join("live.sock");
+        config.control.socket = socket.display().to_string();
+        config.state = folder.path().join("state").display().to_string();
+        let file = folder.path().join("live.toml");
+        fs::write(&file, show_live(&config)).map_err(trouble("cannot write the daemon's configuration"))?;
+        let said =
+            File::create(folder.path().join("said")).map_err(trouble("cannot keep what the daemon says"))?;
+        let mut command = Command::new(&self.daemon.program);
+        command.arg("live").arg("--config").arg(&file);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
+        let child = lab.launch(command)?;
+        let process = self.process.insert(Process { child, folder });
+        let until = Instant::now() + PATIENCE;
+        while client::ask(&socket, &Request::Status).is_err() {
+            if process.child.try_wait().is_ok_and(|ended| ended.is_some()) {
+                return Err(process.failed("did not begin"));
+            }
+            if Instant::now() > until {
+                return Err(process.failed("does not answer"));
+            }
+            thread::sleep(TURN);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, lab: &mut Lab) -> Result<()> {
+        let Some(mut process) = self.process.take() else { return Ok(()) };
+        if process.child.try_wait().is_ok_and(|ended| ended.is_some()) {
+            return Err(process.failed("has ended before the run"));
+        }
+        if let Some(pid) = i32::try_from(process.child.id()).ok().and_then(Pid::from_raw) {
+            // It was not waited for, so the number is still its own.
+            let _ = kill_process(pid, Signal::TERM);
+        }
+        let until = Instant::now() + PATIENCE;
+        while process.child.try_wait().is_ok_and(|ended| ended.is_none()) {
+            if Instant::now() > until {
+                return Err(process.failed("does not end"));
+            }
+            thread::sleep(TURN);
+        }
+        if let Some(logs) = &self.daemon.logs {
+            let name = format!("{}-{}.log", logs.display(), self.seed);
+            fs::write(&name, process.said())
+                .map_err(|error| Error::Run(format!("cannot write {name}: {error}")))?;
+        }
+        let left = lab.client().enter_thread(|| {
+            let mut manager = PathManager::open()?;
+            Ok::<_, joulepath_kernel::Error>((manager.endpoints()?.len(), manager.limits()?))
+        })??;
+        match left {
+            (0, KERNELS_LIMITS) => Ok(()),
+            (endpoints, limits) => {
+                Err(Error::Run(format!("the daemon has left {endpoints} endpoints and {limits:?} behind")))
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(process) = &mut self.process {
+            // It may be gone already.
+            let _ = process.child.kill();
+            let _ = process.child.wait();
+        }
+    }
+}
+
+fn set_limits(lab: &Lab) -> Result<()> {
+    Ok(lab.client().enter_thread(|| PathManager::open()?.set_limits(KERNELS_LIMITS))??)
+}
