@@ -1,6 +1,8 @@
-//! `joulepath live` and `joulepath status`.
+//! `joulepath live`, `joulepath status` and `joulepath top`.
 
+mod figures;
 mod page;
+mod top;
 
 use joulepath_live::metrics::openmetrics;
 use joulepath_live::{Request, client, daemon};
@@ -13,6 +15,8 @@ use crate::cli::live::{
 use crate::failure::{Exit, Failure};
 use crate::show::print_json;
 use crate::terminal;
+
+pub(crate) use self::top::top;
 
 /// Runs the daemon, or talks to it.
 ///

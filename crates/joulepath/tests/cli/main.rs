@@ -20,6 +20,8 @@ mod reproduce;
 mod run;
 mod scenarios;
 mod schema;
+#[cfg(feature = "kernel")]
+mod top;
 #[cfg(not(feature = "kernel"))]
 mod without_kernel;
 mod writing;
