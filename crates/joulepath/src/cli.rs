@@ -13,6 +13,7 @@ mod meter;
 mod reproduce;
 mod shared;
 mod study;
+pub(crate) mod top;
 
 use std::path::PathBuf;
 
@@ -33,6 +34,7 @@ pub(crate) use reproduce::ReproduceOptions;
 use shared::key_value;
 pub(crate) use shared::{Changes, Engine};
 pub(crate) use study::StudyOptions;
+use top::TopOptions;
 
 /// Version, and the commit that it was built from.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("JOULEPATH_COMMIT"), ")");
@@ -106,6 +108,9 @@ pub(crate) enum Command {
     Live(LiveOptions),
     /// Say how the running daemon stands: paths, reasons, quotas, bytes and joules by interface.
     Status(StatusOptions),
+    /// Show the running daemon on a screen that updates: rates, power, decisions; keys change the intent.
+    #[command(after_help = top::HELP)]
+    Top(TopOptions),
     /// Run the same scenarios in the simulator and in the kernel, and say how far apart they are.
     #[command(after_help = gap::HELP)]
     Gap(GapOptions),

@@ -1,7 +1,9 @@
-//! `joulepath live` and `joulepath status`.
+//! `joulepath live`, `joulepath status` and `joulepath top`.
 
+mod figures;
 mod judge;
 mod page;
+mod top;
 
 use std::path::Path;
 
@@ -16,6 +18,8 @@ use crate::cli::live::{
 use crate::failure::{Exit, Failure};
 use crate::show::print_json;
 use crate::terminal;
+
+pub(crate) use self::top::top;
 
 /// Runs the daemon, or talks to it.
 ///

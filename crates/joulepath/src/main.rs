@@ -107,6 +107,10 @@ fn run(command: Command) -> Result<Exit, Failure> {
         #[cfg(not(feature = "kernel"))]
         Command::Status(_) => Err(Failure::without_kernel_engine()),
         #[cfg(feature = "kernel")]
+        Command::Top(options) => live::top(&options),
+        #[cfg(not(feature = "kernel"))]
+        Command::Top(_) => Err(Failure::without_kernel_engine()),
+        #[cfg(feature = "kernel")]
         Command::Gap(options) => gap::gap(&options),
         #[cfg(not(feature = "kernel"))]
         Command::Gap(_) => Err(Failure::without_kernel_engine()),

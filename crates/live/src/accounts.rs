@@ -6,6 +6,7 @@ use std::path::Path;
 use joulepath_kernel::Result;
 use joulepath_kernel::state::{State, boot_id};
 use joulepath_model::calendar::{Date, Day};
+use joulepath_model::energy::InterfaceEnergy;
 use joulepath_model::live::{LiveConfig, Quota};
 use joulepath_model::units::{Bytes, Nanos};
 
@@ -19,10 +20,41 @@ const NAME: &str = "ledger";
 /// Time between two writes to the disk.
 const SAVED_EVERY: Nanos = Nanos::from_secs(60);
 
+/// What the name of a profile begins with that was calibrated on this machine.
+const CALIBRATED: &str = "file:";
+/// Power is smoothed with this time constant, s: a look that comes soon after another one tells little.
+const POWER_SMOOTHED_S: f64 = 5.0;
+
 /// What an interface's joules come from.
 struct Source {
     profile: String,
     joules: Box<dyn Joules>,
+    looked: Nanos,
+    /// None before the second look.
+    power_w: Option<f64>,
+}
+
+impl Source {
+    fn new(energy: &InterfaceEnergy, now: Nanos) -> Self {
+        let is_calibrated = energy.profile.starts_with(CALIBRATED);
+        let quality = if is_calibrated { Quality::Calibrated } else { Quality::Modelled };
+        let joules = Box::new(Modelled::new(&energy.model, quality, now));
+        Source { profile: energy.profile.clone(), joules, looked: now, power_w: None }
+    }
+
+    /// Joules since the last look.
+    fn advance(&mut self, now: Nanos, passed: Passed) -> f64 {
+        let joules = self.joules.advance(now, passed);
+        let length_s = now.saturating_sub(self.looked).as_secs_f64();
+        if length_s > 0.0 {
+            let mean_w = joules / length_s;
+            let weight = 1.0 - (-length_s / POWER_SMOOTHED_S).exp();
+            let before = self.power_w.unwrap_or(mean_w);
+            self.power_w = Some(before + weight * (mean_w - before));
+            self.looked = now;
+        }
+        joules
+    }
 }
 
 /// The accounts.
@@ -104,12 +136,11 @@ impl Accounts {
         };
         let is_new = self.sources.get(name).is_none_or(|source| source.profile != energy.profile);
         if is_new {
-            let joules = Box::new(Modelled::new(&energy.model, now));
-            self.sources.insert(name.to_owned(), Source { profile: energy.profile.clone(), joules });
+            self.sources.insert(name.to_owned(), Source::new(energy, now));
         }
         let source = self.sources.get_mut(name).expect("made above");
         // What passed before the model began is not its own.
-        let joules = if is_new { 0.0 } else { source.joules.advance(now, passed) };
+        let joules = if is_new { 0.0 } else { source.advance(now, passed) };
         self.ledger.spend(name, joules, self.today);
         Some(joules)
     }
@@ -164,6 +195,11 @@ impl Accounts {
         spent(self.totals.get(name).copied().unwrap_or_default())
     }
 
+    /// What its traffic costs now, W; none if nothing says so.
+    pub(crate) fn power_w(&self, name: &str) -> Option<f64> {
+        self.sources.get(name)?.power_w
+    }
+
     /// The energy profile of an interface, and how sure its joules are.
     pub(crate) fn source(&self, name: &str) -> Option<(String, Quality)> {
         let source = self.sources.get(name)?;
@@ -177,4 +213,30 @@ fn spent(sum: Sum) -> Spent {
 
 fn not_kept(error: &joulepath_kernel::Error) -> String {
     format!("counted bytes and joules will not outlive this process: {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_model::energy::profile;
+
+    use super::*;
+
+    #[test]
+    fn power_is_what_was_spent_in_the_time_smoothed_and_a_calibrated_model_says_so() {
+        // Paper 000, table 1: WiFi 137 mW per Mbit/s and 132.9 mW. 1 MB in 2 s is 4 Mbit/s: 0.6809 W.
+        let model = profile("wifi-seed000").unwrap().model;
+        let energy = InterfaceEnergy { profile: "file:mine.toml, calibrated".into(), model };
+        let mut source = Source::new(&energy, Nanos::ZERO);
+        assert_eq!((source.power_w, source.joules.quality()), (None, Quality::Calibrated));
+        let passed = Passed { received_bytes: 1_000_000, sent_bytes: 0, packets: 700 };
+        source.advance(Nanos::from_secs(2), passed);
+        assert!((source.power_w.unwrap() - 0.6809).abs() < 1e-6, "{:?}", source.power_w);
+        // A second look at the same instant has nothing to say; 5 s of silence count for 1 − 1/e:
+        // 0.1329 W + (0.6809 W − 0.1329 W) / e = 0.3345 W.
+        source.advance(Nanos::from_secs(2), Passed::default());
+        source.advance(Nanos::from_secs(7), Passed::default());
+        assert!((source.power_w.unwrap() - 0.33450).abs() < 1e-4, "{:?}", source.power_w);
+        let named = InterfaceEnergy { profile: "wifi-seed000".into(), ..energy };
+        assert_eq!(Source::new(&named, Nanos::ZERO).joules.quality(), Quality::Modelled);
+    }
 }

@@ -25,6 +25,7 @@ use crate::act::{Actor, OnDisk, Outcome};
 use crate::battery;
 use crate::decide::{Decider, Decision, Overrides, Role};
 use crate::error::{Error, Result};
+use crate::events::Events;
 use crate::machine::{Look, Machine};
 use crate::notify::Manager;
 use crate::precheck;
@@ -133,6 +134,7 @@ pub fn dry_run(path: &Path) -> Result<(Status, Vec<String>)> {
         battery,
         outcome: &Outcome::default(),
         warnings,
+        events: vec![],
     };
     Ok((report::status(&facts, &decision, &look, &accounts), steps))
 }
@@ -151,7 +153,13 @@ pub fn run(path: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
     if actor.has_something() {
         say("an earlier daemon was killed: what it has left is taken over");
     }
-    let mut daemon = Daemon::begin(config, path, actor, say)?;
+    let events = Events::default();
+    let noted = events.clone();
+    let say = &mut |text: &str| {
+        noted.note(now(), text);
+        say(text);
+    };
+    let mut daemon = Daemon::begin(config, path, actor, events, say)?;
     let ended = daemon.live(say);
     let undone = daemon.end(say);
     ended.and(undone)
@@ -185,6 +193,7 @@ struct Daemon {
     last: Option<(Look, Decision, Outcome)>,
     told: BTreeMap<String, (Role, String)>,
     failure: Option<String>,
+    events: Events,
     is_ready: bool,
 }
 
@@ -193,6 +202,7 @@ impl Daemon {
         config: LiveConfig,
         path: &Path,
         actor: Actor<PathManager, OnDisk>,
+        events: Events,
         say: &mut dyn FnMut(&str),
     ) -> Result<Self> {
         let now = now();
@@ -243,6 +253,7 @@ impl Daemon {
             last: None,
             told: BTreeMap::new(),
             failure: None,
+            events,
             is_ready: false,
         })
     }
@@ -294,7 +305,7 @@ impl Daemon {
         let (mut overrides, mut paused) = before.clone();
         let status = self.status();
         let known = |name: &String| status.iter().any(|s| s.interfaces.iter().any(|one| one.name == *name));
-        let stays = self.server.serve(id, |request| {
+        let stays = self.server.serve(id, |request, may_command| {
             match request {
                 Request::Status => {}
                 Request::Pause => paused = true,
@@ -310,7 +321,8 @@ impl Daemon {
                     overrides.interfaces.remove(&name);
                 }
             }
-            status.clone().ok_or_else(|| Refusal::new("not-ready", "the first look is not over".into()))
+            let status = status.clone().map(|status| Status { may_command: Some(may_command), ..status });
+            status.ok_or_else(|| Refusal::new("not-ready", "the first look is not over".into()))
         });
         if !stays {
             if let (Some(source), Some(file)) = (self.sources.remove(&id), self.server.file(id)) {
@@ -439,6 +451,7 @@ impl Daemon {
             battery: self.battery,
             outcome,
             warnings: warnings.chain(&self.failure).cloned().collect(),
+            events: self.events.latest(now()),
         };
         Some(report::status(&facts, decision, look, &self.accounts))
     }

@@ -59,23 +59,24 @@ pub trait Joules {
 #[derive(Clone, Debug)]
 pub struct Modelled {
     meter: DeviceMeter,
+    quality: Quality,
     at: Nanos,
     spent_j: f64,
 }
 
 impl Modelled {
-    /// An interface that is idle at `now`.
-    pub fn new(model: &InterfaceModel, now: Nanos) -> Self {
+    /// An interface that is idle at `now`, by a model of some quality.
+    pub fn new(model: &InterfaceModel, quality: Quality, now: Nanos) -> Self {
         let mut meter = DeviceMeter::new(std::slice::from_ref(model), &DeviceEnergy::ADDITIVE, now);
         // Endpoints are there as long as the daemon is, connections or not.
         meter.open(0, now);
-        Modelled { meter, at: now, spent_j: 0.0 }
+        Modelled { meter, quality, at: now, spent_j: 0.0 }
     }
 }
 
 impl Joules for Modelled {
     fn quality(&self) -> Quality {
-        Quality::Modelled
+        self.quality
     }
 
     fn advance(&mut self, now: Nanos, passed: Passed) -> f64 {
@@ -120,7 +121,7 @@ mod tests {
         // Paper 000, table 1: WiFi 137 mW per Mbit/s and 132.9 mW. 1 MB in 2 s: 8 Mbit · 0.137 J + 2 s ·
         // 0.1329 W = 1.3618 J.
         let model = profile("wifi-seed000").unwrap().model;
-        let mut joules = Modelled::new(&model, Nanos::ZERO);
+        let mut joules = Modelled::new(&model, Quality::Modelled, Nanos::ZERO);
         let passed = Passed { received_bytes: 1_000_000, sent_bytes: 0, packets: 700 };
         let spent = joules.advance(Nanos::from_secs(2), passed);
         assert!((spent - 1.3618).abs() < 1e-6, "{spent}");
@@ -130,7 +131,8 @@ mod tests {
     #[test]
     fn a_radio_that_carries_something_costs_more_than_one_that_sleeps() {
         let model = profile("lte-huang2012").unwrap().model;
-        let (mut used, mut idle) = (Modelled::new(&model, Nanos::ZERO), Modelled::new(&model, Nanos::ZERO));
+        let new = || Modelled::new(&model, Quality::Modelled, Nanos::ZERO);
+        let (mut used, mut idle) = (new(), new());
         let passed = Passed { received_bytes: 100, sent_bytes: 60, packets: 2 };
         let after = Nanos::from_secs(60);
         used.advance(Nanos::from_secs(1), passed);

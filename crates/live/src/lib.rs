@@ -17,7 +17,7 @@
 //! | `machine`, `accounts`, `battery`, `precheck` | what the kernel and the disk tell |
 //! | [`daemon`] | the loop: look, decide, act, tell; what begins and ends it |
 //! | `server`, [`client`] | the control socket and its other end |
-//! | [`status`], `report`, [`metrics`] | what is told |
+//! | [`status`], `report`, `events`, [`metrics`] | what is told |
 //! | [`simulate`] | a scenario of what is measured |
 //! | `notify` | what systemd is told |
 //! | [`error`] | what can go wrong, and its remedy |
@@ -39,6 +39,7 @@ pub mod status;
 
 mod accounts;
 mod battery;
+mod events;
 mod machine;
 mod notify;
 mod precheck;

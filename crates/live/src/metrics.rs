@@ -28,6 +28,11 @@ const ENERGY: Family = Family::counter(
     "joules",
     "Attributed to a path; how sure that is says quality.",
 );
+const POWER: Family = Family::gauge(
+    "joulepath_power_watts",
+    "watts",
+    "Attributed to a path now; how sure that is says quality.",
+);
 const RECEIVED: Family =
     Family::counter("joulepath_path_receive_bytes", "bytes", "Received, with the headers of the link layer.");
 const SENT: Family =
@@ -50,15 +55,12 @@ pub fn openmetrics(status: &Status) -> String {
     let _ = writeln!(text, "joulepath_build_info{{version={}}} 1", quoted(&status.version));
     let all = || status.interfaces.iter().filter(|one| one.allowed);
     let path = |one: &InterfaceStatus| format!("path={}", quoted(&one.name));
-    family(
-        &mut text,
-        &ENERGY,
-        all().filter_map(|one| {
-            let (quality, source) = (one.energy_quality.as_deref()?, one.energy_profile.as_deref()?);
-            let labels = format!("{},quality={},source={}", path(one), quoted(quality), quoted(source));
-            Some((labels, one.total.energy_j?))
-        }),
-    );
+    let attributed = |one: &InterfaceStatus| {
+        let (quality, source) = (one.energy_quality.as_deref()?, one.energy_profile.as_deref()?);
+        Some(format!("{},quality={},source={}", path(one), quoted(quality), quoted(source)))
+    };
+    family(&mut text, &ENERGY, all().filter_map(|one| Some((attributed(one)?, one.total.energy_j?))));
+    family(&mut text, &POWER, all().filter_map(|one| Some((attributed(one)?, one.power_w?))));
     family(&mut text, &RECEIVED, all().map(|one| (path(one), one.total.received_bytes as f64)));
     family(&mut text, &SENT, all().map(|one| (path(one), one.total.sent_bytes as f64)));
     family(
@@ -159,6 +161,7 @@ mod tests {
             month: Spent::default(),
             energy_profile: None,
             energy_quality: None,
+            power_w: None,
         }
     }
 
@@ -171,6 +174,7 @@ mod tests {
             total: Spent { energy_j: Some(1.5), ..Spent::default() },
             energy_profile: Some("wifi-huang2012".into()),
             energy_quality: Some("modelled".into()),
+            power_w: Some(0.25),
             ..interface("wlan0")
         };
         let text = openmetrics(&Status {
@@ -192,6 +196,8 @@ mod tests {
                 InterfaceStatus { allowed: false, ..interface("veth1") },
             ],
             warnings: vec![],
+            events: vec![],
+            may_command: None,
         });
         for line in [
             "joulepath_build_info{version=\"0.1.0\"} 1",
@@ -199,6 +205,7 @@ mod tests {
             "# UNIT joulepath_energy_joules joules",
             "joulepath_energy_joules_total\
              {path=\"wlan0\",quality=\"modelled\",source=\"wifi-huang2012\"} 1.5",
+            "joulepath_power_watts{path=\"wlan0\",quality=\"modelled\",source=\"wifi-huang2012\"} 0.25",
             "joulepath_path_receive_bytes_total{path=\"a\\\"b\"} 1000",
             "joulepath_subflows{path=\"wlan0\",state=\"active\"} 2",
             "joulepath_subflows{path=\"wlan0\",state=\"backup\"} 1",

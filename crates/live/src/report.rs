@@ -11,7 +11,7 @@ use crate::act::Outcome;
 use crate::decide::{Decision, Role, Told, Wanted};
 use crate::machine::Look;
 use crate::snapshot::{Battery, Snapshot};
-use crate::status::{InterfaceStatus, SCHEMA, Status};
+use crate::status::{Event, InterfaceStatus, SCHEMA, Status};
 
 /// What a status has besides the decision.
 pub(crate) struct Facts<'a> {
@@ -23,6 +23,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) battery: Option<Battery>,
     pub(crate) outcome: &'a Outcome,
     pub(crate) warnings: Vec<String>,
+    pub(crate) events: Vec<Event>,
 }
 
 /// The word for a role.
@@ -51,6 +52,8 @@ pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: 
         today: accounts.date().to_string(),
         interfaces: decision.interfaces.iter().map(|told| interface(told, facts, look, accounts)).collect(),
         warnings: facts.warnings.clone(),
+        events: facts.events.clone(),
+        may_command: None,
     }
 }
 
@@ -89,6 +92,7 @@ fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> In
         month,
         energy_profile: source.as_ref().map(|(profile, _)| profile.clone()),
         energy_quality: source.map(|(_, quality)| quality.word().to_owned()),
+        power_w: accounts.power_w(&told.name),
     }
 }
 

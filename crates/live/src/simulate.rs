@@ -191,6 +191,7 @@ mod tests {
             month: Spent { received_bytes: 0, sent_bytes: 0, energy_j: None },
             energy_profile: None,
             energy_quality: None,
+            power_w: None,
         }
     }
 
@@ -213,6 +214,8 @@ mod tests {
             today: "2026-11-23".into(),
             interfaces: vec![wifi, interface("wwan0.7"), interface("eth0")],
             warnings: vec![],
+            events: vec![],
+            may_command: None,
         }
     }
 

@@ -78,8 +78,20 @@ pub struct InterfaceStatus {
     pub month: Spent,
     /// Energy profile that its joules are from.
     pub energy_profile: Option<String>,
-    /// How sure the joules are: `modelled`.
+    /// How sure the joules are: `modelled` by a published profile, or `calibrated` by one from this machine.
     pub energy_quality: Option<String>,
+    /// What its traffic costs now, W, smoothed over some seconds; of the same source as the joules.
+    #[serde(default)]
+    pub power_w: Option<f64>,
+}
+
+/// Something that has happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// How long ago, s.
+    pub ago_s: f64,
+    /// What.
+    pub text: String,
 }
 
 /// The daemon.
@@ -113,4 +125,10 @@ pub struct Status {
     pub interfaces: Vec<InterfaceStatus>,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// What has happened of late, the latest first.
+    #[serde(default)]
+    pub events: Vec<Event>,
+    /// Whether the one who asks may command; none if nobody asks.
+    #[serde(default)]
+    pub may_command: Option<bool>,
 }

@@ -366,6 +366,28 @@ mod tests {
         assert!(tasks(101, false).iter().all(|(.., series)| !series));
     }
 
+    /// A scenario serves all engines; what somebody asks for by name is run or refused.
+    #[cfg(feature = "fluid")]
+    #[test]
+    fn what_an_engine_cannot_run_is_left_out_of_the_scenario_s_policies_and_said() {
+        let plan = |set: &str, asked: Option<&str>| {
+            let request = Request {
+                policies: asked.map(|list| policies::parse(list).unwrap()),
+                set: vec![("compare.policies".to_owned(), set.to_owned())],
+                ..Request::default()
+            };
+            let engine = open(EngineName::Fluid, &EngineOptions::default()).unwrap();
+            Plan::of(&Source::named("quick").unwrap(), &request, engine, &Provenance::default())
+        };
+        let some = plan("[\"mptcp\", \"joule\"]", None).unwrap();
+        let case = &some.cases()[0];
+        assert_eq!((case.setups.len(), case.first_policy()), (1, "mptcp"));
+        assert!(case.notes.iter().any(|note| note.starts_with("Left out: `joule` uses")), "{:?}", case.notes);
+        let refused = |plan: Result<Plan>| plan.err().map(|error| error.to_string()).unwrap();
+        assert!(refused(plan("[\"joule\"]", None)).contains("fluid engine"));
+        assert!(refused(plan("[\"mptcp\"]", Some("mptcp,joule"))).contains("fluid engine"));
+    }
+
     #[test]
     fn seeds_that_do_not_fit_are_refused() {
         let refused = |seeds, first| plan(seeds, first).err().map(|error| error.to_string()).unwrap();

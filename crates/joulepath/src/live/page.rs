@@ -1,38 +1,14 @@
 //! What the daemon tells, for people.
 
 use comfy_table::CellAlignment;
-use joulepath_control::advise::significant;
-use joulepath_live::decide::Role;
-use joulepath_live::status::{InterfaceStatus, QuotaStatus, Spent, Status};
+use joulepath_live::status::{InterfaceStatus, Status};
 
-use crate::words::{count, plain};
-
-/// An unknown number.
-const UNKNOWN: &str = "–";
+use super::figures::{self, UNKNOWN, bytes, head, joules, role, short};
+use crate::words::plain;
 
 /// How it stands.
 pub(super) fn status(status: &Status, width: usize) -> String {
-    let used = status.interfaces.iter().filter(|one| one.role != Role::Unused).count();
-    let all = status.interfaces.iter().filter(|one| one.allowed).count();
-    let mut head = vec![status.intent.word().to_owned()];
-    if status.intent != status.configured_intent {
-        head.push(format!("configured: {}", status.configured_intent.word()));
-    }
-    if status.paused {
-        head.push("paused".into());
-    }
-    head.push(format!("{used} of {all} interfaces used"));
-    head.push(count(status.connections, "MPTCP connection"));
-    if status.fallen_back > 0 {
-        head.push(format!("{} plain TCP", status.fallen_back));
-    }
-    if let Some(battery) = status.battery {
-        let state = if battery.discharging { "" } else { ", on mains" };
-        head.push(format!("battery {:.0} %{state}", battery.level * 100.0));
-    }
-    if status.up_s > 0.0 {
-        head.push(format!("up {}", duration(status.up_s)));
-    }
+    let head = head(status);
     format!("{}\n\n{}\n{}", wrap(&head.join(" · "), width, ""), table(status), notes(status, width))
 }
 
@@ -89,7 +65,7 @@ fn notes(status: &Status, width: usize) -> String {
     for one in status.interfaces.iter().filter(|one| one.allowed) {
         let mut reason = one.reason.clone();
         if let Some(quota) = &one.quota {
-            reason += &format!("; quota: {}", self::quota(quota));
+            reason += &format!("; quota: {}", figures::quota(quota));
         }
         text += &format!("\n{}", wrap(&format!("{}: {reason}", one.name), width, "  "));
         for (address, why) in &one.conflicts {
@@ -129,44 +105,6 @@ fn sources(interfaces: &[InterfaceStatus]) -> Option<String> {
     })
 }
 
-fn quota(quota: &QuotaStatus) -> String {
-    let gb = |bytes: u64| significant(bytes as f64 / 1e9);
-    let bound = |name: &str, bytes: Option<u64>| bytes.map(|bytes| format!("{name} {}", gb(bytes)));
-    let bounds: Vec<String> =
-        bound("soft", quota.soft_bytes).into_iter().chain(bound("hard", quota.hard_bytes)).collect();
-    format!("{} GB used since {} ({} GB)", gb(quota.used_bytes), quota.since, bounds.join(", "))
-}
-
-fn role(role: Role) -> &'static str {
-    match role {
-        Role::Unused => UNKNOWN,
-        Role::Backup => "backup",
-        Role::Regular => "regular",
-    }
-}
-
-fn bytes(spent: &Spent, unit: f64) -> String {
-    short((spent.received_bytes + spent.sent_bytes) as f64 / unit)
-}
-
-fn joules(spent: &Spent, unit: f64) -> String {
-    spent.energy_j.map_or(UNKNOWN.into(), |joules| short(joules / unit))
-}
-
-/// One decimal below 10, none above.
-fn short(value: f64) -> String {
-    if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
-}
-
-fn duration(seconds: f64) -> String {
-    match seconds {
-        s if s < 120.0 => format!("{s:.0} s"),
-        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
-        s if s < 172_800.0 => format!("{:.0} h", s / 3600.0),
-        s => format!("{:.0} days", s / 86_400.0),
-    }
-}
-
 fn wrap(text: &str, width: usize, indent: &str) -> String {
     let options = textwrap::Options::new(width).subsequent_indent(indent);
     textwrap::fill(text, options.word_splitter(textwrap::WordSplitter::NoHyphenation))
@@ -174,6 +112,8 @@ fn wrap(text: &str, width: usize, indent: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use joulepath_live::decide::Role;
+    use joulepath_live::status::{QuotaStatus, Spent};
     use joulepath_model::live::Intent;
 
     use super::*;
@@ -209,6 +149,7 @@ mod tests {
             month: spent,
             energy_profile: energy_j.map(|_| "wifi-huang2012".into()),
             energy_quality: energy_j.map(|_| "modelled".into()),
+            power_w: None,
         }
     }
 
@@ -235,6 +176,8 @@ mod tests {
             warnings: vec![
                 "NetworkManager 1.42.4 runs; it sets MPTCP endpoints of its own: left alone".into(),
             ],
+            events: vec![],
+            may_command: None,
         };
         let text = dry_run(&all, &["add the endpoint 192.0.2.1 dev wlp0s20f3 subflow".into()], 80);
         for line in text.lines() {

@@ -21,6 +21,8 @@ mod run;
 mod scenarios;
 mod schema;
 mod study;
+#[cfg(feature = "kernel")]
+mod top;
 #[cfg(not(feature = "kernel"))]
 mod without_kernel;
 mod writing;

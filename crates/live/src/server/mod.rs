@@ -117,11 +117,12 @@ impl Server {
         self.clients.get(&id).map(|client| client.stream.as_fd())
     }
 
-    /// Reads what a client has sent and answers each line by `answer`; whether it stays.
+    /// Reads what a client has sent and answers each line by `answer`, which is told whether the client may
+    /// command; whether it stays.
     pub(crate) fn serve<T: Serialize>(
         &mut self,
         id: ClientId,
-        mut answer: impl FnMut(Request) -> Result<T, Refusal>,
+        mut answer: impl FnMut(Request, bool) -> Result<T, Refusal>,
     ) -> bool {
         let Some(client) = self.clients.get_mut(&id) else { return false };
         let mut buffer = [0; LONGEST_LINE];
@@ -145,7 +146,9 @@ impl Server {
                 let answered = match line.len() {
                     0 => continue,
                     length if length >= LONGEST_LINE => Err(too_long()),
-                    _ => Request::parse(line).and_then(permitted).and_then(&mut answer),
+                    _ => Request::parse(line)
+                        .and_then(permitted)
+                        .and_then(|request| answer(request, access == Access::Command)),
                 };
                 if !say(&client.stream, &answer_line(&answered)) {
                     return false;
@@ -222,7 +225,7 @@ mod tests {
         let mut stream = UnixStream::connect(&server.path).unwrap();
         stream.write_all(bytes).unwrap();
         let [id] = server.accept()[..] else { panic!("one client") };
-        let stays = server.serve(id, |request| Ok(request.line()));
+        let stays = server.serve(id, |request, _| Ok(request.line()));
         server.close(id);
         let lines = BufReader::new(stream).lines();
         (lines.map_while(|line| serde_json::from_str(&line.ok()?).ok()).collect(), stays)

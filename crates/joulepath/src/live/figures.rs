@@ -1,0 +1,79 @@
+//! Numbers and words that the page of `status` and the screen of `top` share.
+
+use joulepath_control::advise::significant;
+use joulepath_live::decide::Role;
+use joulepath_live::status::{QuotaStatus, Spent, Status};
+
+use crate::words::count;
+
+/// An unknown number.
+pub(super) const UNKNOWN: &str = "–";
+
+/// How the daemon stands, in a few words each.
+pub(super) fn head(status: &Status) -> Vec<String> {
+    let used = status.interfaces.iter().filter(|one| one.role != Role::Unused).count();
+    let all = status.interfaces.iter().filter(|one| one.allowed).count();
+    let mut head = vec![status.intent.word().to_owned()];
+    if status.intent != status.configured_intent {
+        head.push(format!("configured: {}", status.configured_intent.word()));
+    }
+    if status.paused {
+        head.push("paused".into());
+    }
+    head.push(format!("{used} of {all} interfaces used"));
+    head.push(count(status.connections, "MPTCP connection"));
+    if status.fallen_back > 0 {
+        head.push(format!("{} plain TCP", status.fallen_back));
+    }
+    if let Some(battery) = status.battery {
+        let state = if battery.discharging { "" } else { ", on mains" };
+        head.push(format!("battery {:.0} %{state}", battery.level * 100.0));
+    }
+    if status.up_s > 0.0 {
+        head.push(format!("up {}", duration(status.up_s)));
+    }
+    head
+}
+
+/// What is used of a quota, and its bounds.
+pub(super) fn quota(quota: &QuotaStatus) -> String {
+    let gb = |bytes: u64| significant(bytes as f64 / 1e9);
+    let bound = |name: &str, bytes: Option<u64>| bytes.map(|bytes| format!("{name} {}", gb(bytes)));
+    let bounds: Vec<String> =
+        bound("soft", quota.soft_bytes).into_iter().chain(bound("hard", quota.hard_bytes)).collect();
+    format!("{} GB used since {} ({} GB)", gb(quota.used_bytes), quota.since, bounds.join(", "))
+}
+
+/// How an interface is used.
+pub(super) fn role(role: Role) -> &'static str {
+    match role {
+        Role::Unused => UNKNOWN,
+        Role::Backup => "backup",
+        Role::Regular => "regular",
+    }
+}
+
+/// Bytes of both directions, in a unit.
+pub(super) fn bytes(spent: &Spent, unit: f64) -> String {
+    short((spent.received_bytes + spent.sent_bytes) as f64 / unit)
+}
+
+/// Joules in a unit.
+pub(super) fn joules(spent: &Spent, unit: f64) -> String {
+    spent.energy_j.map_or(UNKNOWN.into(), |joules| short(joules / unit))
+}
+
+/// One decimal below 10, none above.
+pub(super) fn short(value: f64) -> String {
+    if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
+}
+
+/// A time in a unit that suits it.
+pub(super) fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        s if s < 172_800.0 => format!("{:.0} h", s / 3600.0),
+        s => format!("{:.0} days", s / 86_400.0),
+    }
+}

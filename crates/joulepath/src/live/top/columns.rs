@@ -1,0 +1,171 @@
+//! The table of paths: which columns fit, and what is in them.
+
+use joulepath_live::status::InterfaceStatus;
+
+use super::super::figures::{UNKNOWN, bytes, joules, role, short};
+use super::state::State;
+
+/// Bars of the last minute's rates, from none to the highest.
+const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+/// Least and greatest width of the names, characters; the kernel allows 15.
+const NAMES: (usize, usize) = (5, 15);
+
+/// A column after that of the names.
+pub(super) struct Column {
+    pub(super) head: [&'static str; 2],
+    pub(super) width: usize,
+    pub(super) left: bool,
+    /// Columns of a lower rank come first when not all fit.
+    rank: u8,
+    pub(super) cell: fn(&InterfaceStatus, &State) -> String,
+    /// What all interfaces come to.
+    pub(super) sum: Option<fn(&[&InterfaceStatus]) -> String>,
+}
+
+const COLUMNS: [Column; 13] = [
+    Column {
+        head: ["used", "as"],
+        width: 7,
+        left: true,
+        rank: 0,
+        cell: |one, _| role(one.role).to_owned(),
+        sum: None,
+    },
+    Column {
+        head: ["down", "Mbit/s"],
+        width: 6,
+        left: false,
+        rank: 1,
+        cell: |one, _| short(one.received_bps / 1e6),
+        sum: Some(|all| short(all.iter().map(|one| one.received_bps).sum::<f64>() / 1e6)),
+    },
+    Column {
+        head: ["up", "Mbit/s"],
+        width: 6,
+        left: false,
+        rank: 2,
+        cell: |one, _| short(one.sent_bps / 1e6),
+        sum: Some(|all| short(all.iter().map(|one| one.sent_bps).sum::<f64>() / 1e6)),
+    },
+    Column {
+        head: ["RTT", "ms"],
+        width: 5,
+        left: false,
+        rank: 4,
+        cell: |one, _| one.rtt_s.map_or(UNKNOWN.into(), |s| short(s * 1e3)),
+        sum: None,
+    },
+    Column {
+        head: ["sub-", "flows"],
+        width: 5,
+        left: false,
+        rank: 5,
+        cell: |one, _| one.subflows.to_string(),
+        sum: Some(|all| all.iter().map(|one| one.subflows).sum::<usize>().to_string()),
+    },
+    Column {
+        head: ["back-", "ups"],
+        width: 5,
+        left: false,
+        rank: 9,
+        cell: |one, _| one.backup_subflows.to_string(),
+        sum: Some(|all| all.iter().map(|one| one.backup_subflows).sum::<usize>().to_string()),
+    },
+    Column {
+        head: ["power", "W"],
+        width: 5,
+        left: false,
+        rank: 3,
+        cell: |one, _| watts(one.power_w),
+        sum: Some(|all| watts(all.iter().map(|one| one.power_w).sum())),
+    },
+    Column {
+        head: ["today", "J"],
+        width: 6,
+        left: false,
+        rank: 6,
+        cell: |one, _| joules(&one.today, 1.0),
+        sum: Some(|all| {
+            let sum: Option<f64> = all.iter().map(|one| one.today.energy_j).sum();
+            sum.map_or(UNKNOWN.into(), short)
+        }),
+    },
+    Column {
+        head: ["today", "MB"],
+        width: 6,
+        left: false,
+        rank: 7,
+        cell: |one, _| bytes(&one.today, 1e6),
+        sum: None,
+    },
+    Column {
+        head: ["month", "kJ"],
+        width: 6,
+        left: false,
+        rank: 10,
+        cell: |one, _| joules(&one.month, 1e3),
+        sum: None,
+    },
+    Column {
+        head: ["month", "GB"],
+        width: 6,
+        left: false,
+        rank: 8,
+        cell: |one, _| bytes(&one.month, 1e9),
+        sum: None,
+    },
+    Column {
+        head: ["intent", ""],
+        width: 11,
+        left: true,
+        rank: 12,
+        cell: |one, _| one.intent.word().to_owned(),
+        sum: None,
+    },
+    Column {
+        head: ["last half minute,", "down + up"],
+        width: 30,
+        left: true,
+        rank: 11,
+        cell: |one, state| bars(one, state),
+        sum: None,
+    },
+];
+
+/// Width of the names, and the columns that fit beside them.
+pub(super) fn columns(state: &State, width: usize) -> (usize, Vec<&'static Column>) {
+    static ALL: [Column; 13] = COLUMNS;
+    let longest = state.interfaces().iter().map(|one| one.name.chars().count()).max().unwrap_or(0);
+    let names = longest.clamp(NAMES.0, NAMES.1);
+    let mut by_rank: Vec<&Column> = ALL.iter().collect();
+    by_rank.sort_by_key(|column| column.rank);
+    let mut left = width.saturating_sub(names);
+    let mut ranks = vec![];
+    for column in by_rank {
+        // The rest is less important: a gap in the order would be odd.
+        let Some(rest) = left.checked_sub(column.width + 1) else { break };
+        left = rest;
+        ranks.push(column.rank);
+    }
+    (names, ALL.iter().filter(|column| ranks.contains(&column.rank)).collect())
+}
+
+fn watts(power_w: Option<f64>) -> String {
+    match power_w {
+        None => UNKNOWN.into(),
+        Some(watts) if watts < 0.995 => format!("{watts:.2}"),
+        Some(watts) => short(watts),
+    }
+}
+
+/// The latest rates, relative to the highest of the last minute.
+fn bars(one: &InterfaceStatus, state: &State) -> String {
+    let Some(rates) = state.rates(&one.name) else { return String::new() };
+    let highest = rates.iter().copied().fold(0.0, f64::max);
+    let bar = |&rate: &f64| {
+        let share = if highest > 0.0 { rate / highest } else { 0.0 };
+        BARS[((share * 8.0).round() as usize).min(8)]
+    };
+    let shown = rates.len().saturating_sub(30);
+    rates.iter().skip(shown).map(bar).collect()
+}

@@ -1,0 +1,127 @@
+//! States that tests look at.
+
+use std::time::Duration;
+
+use joulepath_live::Request;
+use joulepath_live::decide::Role;
+use joulepath_live::status::{Event, InterfaceStatus, QuotaStatus, SCHEMA, Spent, Status};
+use joulepath_model::live::Intent;
+
+use super::asker::{Answer, Problem};
+use super::state::State;
+
+/// A laptop with WiFi, an LTE modem with a quota, and a cable that nothing is known of.
+pub(super) fn status() -> Status {
+    let wifi = InterfaceStatus {
+        name: "wlp0s20f3".into(),
+        intent: Intent::Frugal,
+        role: Role::Regular,
+        wanted: Role::Regular,
+        reason: "for 10 MB: Use wlp0s20f3 alone: 7.11 J; the next best, wwan0 alone, would cost 22.3 J"
+            .into(),
+        allowed: true,
+        addresses: vec!["192.0.2.1".into()],
+        conflicts: Default::default(),
+        received_bps: 12_345_678.0,
+        sent_bps: 345_678.0,
+        capacity_bps: Some(40e6),
+        rtt_s: Some(0.0234),
+        subflows: 12,
+        backup_subflows: 0,
+        retransmitted_bytes: 1_000,
+        quota: None,
+        total: Spent::default(),
+        today: Spent { received_bytes: 1_234_567_890, sent_bytes: 0, energy_j: Some(1234.5) },
+        month: Spent { received_bytes: 23_456_789_000, sent_bytes: 0, energy_j: Some(23_456.0) },
+        energy_profile: Some("wifi-huang2012".into()),
+        energy_quality: Some("modelled".into()),
+        power_w: Some(1.234),
+    };
+    let lte = InterfaceStatus {
+        name: "wwan0".into(),
+        role: Role::Backup,
+        wanted: Role::Unused,
+        reason: "over its soft quota of 8 GB".into(),
+        received_bps: 0.0,
+        sent_bps: 1_000.0,
+        rtt_s: Some(0.0481),
+        subflows: 3,
+        backup_subflows: 3,
+        quota: Some(QuotaStatus {
+            used_bytes: 8_100_000_000,
+            soft_bytes: Some(8_000_000_000),
+            hard_bytes: Some(10_000_000_000),
+            since: "2026-11-01".into(),
+        }),
+        today: Spent { received_bytes: 55_000_000, sent_bytes: 0, energy_j: Some(88.0) },
+        month: Spent { received_bytes: 8_100_000_000, sent_bytes: 0, energy_j: Some(9_100.0) },
+        energy_profile: Some("file:lte.toml, calibrated 2026-11-20 with hwmon:powerz".into()),
+        energy_quality: Some("calibrated".into()),
+        power_w: Some(0.031),
+        ..wifi.clone()
+    };
+    let cable = InterfaceStatus {
+        name: "enx00e04c680".into(),
+        role: Role::Unused,
+        wanted: Role::Unused,
+        reason: "it has no carrier".into(),
+        rtt_s: None,
+        subflows: 0,
+        energy_profile: None,
+        energy_quality: None,
+        power_w: None,
+        received_bps: 0.0,
+        sent_bps: 0.0,
+        today: Spent::default(),
+        month: Spent::default(),
+        ..wifi.clone()
+    };
+    let docker = InterfaceStatus { name: "docker0".into(), allowed: false, ..cable.clone() };
+    let event = |ago_s, text: &str| Event { ago_s, text: text.into() };
+    Status {
+        schema: SCHEMA,
+        version: "0.1.0".into(),
+        intent: Intent::Frugal,
+        configured_intent: Intent::Interactive,
+        paused: false,
+        config: "/etc/joulepath/live.toml".into(),
+        up_s: 5000.0,
+        connections: 12,
+        fallen_back: 3,
+        changes: 5,
+        battery: None,
+        today: "2026-11-23".into(),
+        interfaces: vec![wifi, lte, cable, docker],
+        warnings: vec!["NetworkManager 1.42.4 runs: its endpoints are left alone".into()],
+        events: vec![
+            event(3.0, "wwan0: backup: over its soft quota of 8 GB"),
+            event(70.0, "the intent is set to frugal"),
+            event(4990.0, "wlp0s20f3: regular: for 10 MB: Use wlp0s20f3 alone: 7.11 J"),
+        ],
+        may_command: Some(true),
+    }
+}
+
+/// The screen's state after answers for a minute, the last of them at 60 s.
+pub(super) fn state() -> State {
+    let mut state = State::new("/run/joulepath/live.sock".into(), false);
+    for second in 0_u32..=60 {
+        let mut status = status();
+        status.interfaces[0].received_bps *= f64::from(second) / 60.0;
+        answer(&mut state, Ok(status), second.into());
+    }
+    state
+}
+
+/// The daemon has answered, or has not.
+pub(super) fn answer(state: &mut State, result: Result<Status, Problem>, second: u64) {
+    state.on_answer(Answer { request: Request::Status, result }, Duration::from_secs(second));
+}
+
+/// No daemon is there.
+pub(super) fn gone() -> Problem {
+    Problem {
+        what: "no daemon listens at /run/joulepath/live.sock".into(),
+        remedy: "start one: joulepath live --config FILE".into(),
+    }
+}

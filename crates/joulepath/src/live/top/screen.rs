@@ -1,0 +1,167 @@
+//! The terminal: taken for the time of the program, and given back as it was, whatever ends it.
+
+use std::io::{self, Stdout, stdout};
+use std::panic;
+use std::time::Duration;
+
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+
+use super::draw;
+use super::state::State;
+
+/// The terminal while it is ours.
+pub(super) struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+}
+
+impl Screen {
+    /// Takes the terminal. A panic gives it back before it says why.
+    pub(super) fn enter() -> io::Result<Self> {
+        let told = panic::take_hook();
+        panic::set_hook(Box::new(move |why| {
+            leave();
+            told(why);
+        }));
+        let screen = Screen { terminal: Terminal::new(CrosstermBackend::new(stdout()))? };
+        take()?;
+        Ok(screen)
+    }
+
+    /// Draws all of it.
+    pub(super) fn draw(&mut self, state: &State, now: Duration) -> io::Result<()> {
+        self.terminal.draw(|frame| draw::draw(frame, state, now))?;
+        Ok(())
+    }
+
+    /// The next drawing begins on an empty screen. `Terminal::clear` would ask the terminal for its cursor,
+    /// and fail where nobody answers.
+    pub(super) fn clear(&mut self) -> io::Result<()> {
+        execute!(stdout(), Clear(ClearType::All))?;
+        self.terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
+        Ok(())
+    }
+
+    /// Gives the terminal back and stops, until a shell lets the process go on.
+    pub(super) fn suspend(&mut self) -> io::Result<()> {
+        leave();
+        signal_hook::low_level::emulate_default_handler(SIGTSTP)?;
+        take()?;
+        self.clear()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+fn take() -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(stdout(), EnterAlternateScreen, Hide)
+}
+
+/// What fails here cannot be told anywhere.
+fn leave() {
+    let _ = execute!(stdout(), LeaveAlternateScreen, Show);
+    let _ = disable_raw_mode();
+}
+
+/// Signals that would leave the terminal as it is now.
+pub(super) struct Signals {
+    caught: signal_hook::iterator::Signals,
+    ends: Option<i32>,
+    suspends: bool,
+}
+
+impl Signals {
+    /// From now on they are caught.
+    pub(super) fn caught() -> io::Result<Self> {
+        let caught = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM, SIGTSTP])?;
+        Ok(Signals { caught, ends: None, suspends: false })
+    }
+
+    fn look(&mut self) {
+        for signal in self.caught.pending() {
+            match signal {
+                SIGTSTP => self.suspends = true,
+                signal => self.ends = Some(signal),
+            }
+        }
+    }
+
+    /// The signal that has asked the program to end.
+    pub(super) fn that_ends(&mut self) -> Option<i32> {
+        self.look();
+        self.ends
+    }
+
+    /// Whether one has asked it to stop for a while; then it is asked no more.
+    pub(super) fn that_suspends(&mut self) -> bool {
+        self.look();
+        std::mem::take(&mut self.suspends)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::Read;
+    use std::process::{Command, Stdio};
+
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use rustix::termios::{LocalModes, tcgetattr};
+
+    use super::*;
+
+    /// Tells this binary of tests, started by itself in a terminal, to panic there.
+    const PANICS: &str = "JOULEPATH_TEST_PANICS_ON_SCREEN";
+
+    #[test]
+    fn a_panic_gives_the_terminal_back_before_it_says_why() {
+        if std::env::var_os(PANICS).is_some() {
+            let mut screen = Screen::enter().unwrap();
+            let state = State::new("/x".into(), false);
+            screen.draw(&state, Duration::ZERO).unwrap();
+            let stdin = std::io::stdin();
+            assert!(!tcgetattr(&stdin).unwrap().local_modes.contains(LocalModes::ICANON));
+            panic!("for a test");
+        }
+        let pty = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&pty).unwrap();
+        unlockpt(&pty).unwrap();
+        let name = ptsname(&pty, vec![]).unwrap();
+        let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY;
+        let line = rustix::fs::open(name.as_c_str(), flags, rustix::fs::Mode::empty()).unwrap();
+        let before = tcgetattr(&line).unwrap();
+        let end = || Stdio::from(line.try_clone().unwrap());
+        let this = "live::top::screen::tests::a_panic_gives_the_terminal_back_before_it_says_why";
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", this, "--nocapture"]).env(PANICS, "1").env("TERM", "xterm");
+        let mut child = command.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
+        let mut from = File::from(pty);
+        let reader = std::thread::spawn(move || {
+            let (mut output, mut buffer) = (vec![], [0; 4096]);
+            // Ends with an error when nobody has the other end any more.
+            while let Ok(read @ 1..) = from.read(&mut buffer) {
+                output.extend(&buffer[..read]);
+            }
+            String::from_utf8_lossy(&output).into_owned()
+        });
+        assert!(!child.wait().unwrap().success());
+        let after = tcgetattr(&line).unwrap();
+        assert_eq!((after.local_modes, after.input_modes), (before.local_modes, before.input_modes));
+        drop((line, command));
+        let output = reader.join().unwrap();
+        let place = |text: &str| output.find(text).unwrap_or_else(|| panic!("{text:?} in {output:?}"));
+        let (entered, left) = (place("\u{1b}[?1049h"), place("\u{1b}[?1049l"));
+        assert!(entered < left && left < place("for a test") && left < place("\u{1b}[?25h"), "{output:?}");
+    }
+}
