@@ -27,7 +27,7 @@ wheel: ## build the Python package: a wheel in target/wheels
 	@scripts/setup.sh test
 	@scripts/python.sh wheel
 
-demo: ## compare seven policies on paper 000's three radios, 30 seeds; leave a report to look at
+demo: ## compare eight policies on paper 000's three radios, 30 seeds; leave a report to look at
 	@scripts/setup.sh build
 	@scripts/cargo.sh build --locked --package joulepath
 	target/debug/joulepath compare $(DEMO) --seeds 30 --report

@@ -3,7 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | `cli` | commands and options |
-//! | `compare`, `map`, `study`, `league`, `gap`, `reproduce`, `advise` | what `joulepath_study` does, for a terminal |
+//! | `compare`, `map`, `study`, `league`, `gap`, `reproduce`, `advise` | `joulepath_study`, for a terminal |
 //! | `list`, `show`, `explain` | what there is, what was understood, what a controller does |
 //! | `cc`, `own` | our controllers in the running kernel; controllers of users |
 //! | `doctor` | what this machine can run |

@@ -250,7 +250,10 @@ impl Case {
             policy: setup.policy().to_owned(),
             label: setup.label().to_owned(),
             parts: setup.parts().to_string(),
-            uncoupled: setup.controller().has(Capability::Uncoupled),
+            // What owns its window is coupled only in a group that has been found, if at all.
+            uncoupled: [Capability::Uncoupled, Capability::OwnsWindow]
+                .into_iter()
+                .any(|capability| setup.controller().has(capability)),
             runs,
         };
         let policies = self.setups.iter().zip(runs).map(of_policy).collect();

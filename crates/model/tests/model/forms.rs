@@ -55,7 +55,10 @@ fn what_the_simple_form_leaves_out_is_filled_in() {
     assert_eq!(transport.processing_delay, ProcessingDelay::Packets(1));
     assert_eq!((scenario.warm_up, scenario.compare.seeds), (Nanos::ZERO, 10));
     let policies: Vec<_> = scenario.compare.policies.iter().map(ToString::to_string).collect();
-    assert_eq!(policies, ["uncoupled", "mptcp", "mptcp[cc=olia]", "mptcp[cc=balia]", "dts", "eemptcp", "joule"]);
+    assert_eq!(
+        policies,
+        ["uncoupled", "mptcp", "mptcp[cc=olia]", "mptcp[cc=balia]", "dts", "eemptcp", "joule"]
+    );
     let [connection] = scenario.connections.as_slice() else { panic!("one connection") };
     assert_eq!((connection.name.as_str(), connection.count), ("main", 1));
     assert_eq!((connection.paths.as_slice(), connection.workload), ([0, 1].as_slice(), Workload::Bulk));
