@@ -42,7 +42,8 @@ fn send(signal: Signal, child: &Child) {
 #[test]
 fn after_ctrl_c_the_finished_runs_are_reported() {
     let folder = folder();
-    let child = study(folder.path(), 20);
+    // Three seeds of eight policies.
+    let child = study(folder.path(), 24);
     send(Signal::INT, &child);
     let said = Said::of(child.wait_with_output().unwrap());
     assert_eq!(said.code, Some(5), "{}", said.stderr);
