@@ -20,8 +20,6 @@ const NAME: &str = "ledger";
 /// Time between two writes to the disk.
 const SAVED_EVERY: Nanos = Nanos::from_secs(60);
 
-/// What the name of a profile begins with that was calibrated on this machine.
-const CALIBRATED: &str = "file:";
 /// Power is smoothed with this time constant, s: a look that comes soon after another one tells little.
 const POWER_SMOOTHED_S: f64 = 5.0;
 
@@ -36,8 +34,7 @@ struct Source {
 
 impl Source {
     fn new(energy: &InterfaceEnergy, now: Nanos) -> Self {
-        let is_calibrated = energy.profile.starts_with(CALIBRATED);
-        let quality = if is_calibrated { Quality::Calibrated } else { Quality::Modelled };
+        let quality = if energy.is_calibrated() { Quality::Calibrated } else { Quality::Modelled };
         let joules = Box::new(Modelled::new(&energy.model, quality, now));
         Source { profile: energy.profile.clone(), joules, looked: now, power_w: None }
     }

@@ -44,6 +44,8 @@ mod machine;
 mod notify;
 mod precheck;
 mod report;
+#[cfg(test)]
+mod samples;
 mod server;
 
 pub use error::{Error, Result};

@@ -133,35 +133,16 @@ fn quoted(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use joulepath_model::live::Intent;
-
     use super::*;
-    use crate::status::{QuotaStatus, SCHEMA, Spent};
+    use crate::samples;
+    use crate::status::{QuotaStatus, Spent};
 
     fn interface(name: &str) -> InterfaceStatus {
         InterfaceStatus {
-            name: name.into(),
-            intent: Intent::Frugal,
-            role: Role::Regular,
-            wanted: Role::Regular,
-            reason: String::new(),
-            allowed: true,
-            addresses: vec![],
-            conflicts: Default::default(),
-            received_bps: 0.0,
-            sent_bps: 0.0,
-            capacity_bps: None,
-            rtt_s: None,
             subflows: 3,
             backup_subflows: 1,
-            retransmitted_bytes: 0,
-            quota: None,
             total: Spent { received_bytes: 1_000, sent_bytes: 20, energy_j: None },
-            today: Spent::default(),
-            month: Spent::default(),
-            energy_profile: None,
-            energy_quality: None,
-            power_w: None,
+            ..samples::interface(name)
         }
     }
 
@@ -177,28 +158,9 @@ mod tests {
             power_w: Some(0.25),
             ..interface("wlan0")
         };
-        let text = openmetrics(&Status {
-            schema: SCHEMA,
-            version: "0.1.0".into(),
-            intent: Intent::Frugal,
-            configured_intent: Intent::Frugal,
-            paused: false,
-            config: String::new(),
-            up_s: 1.0,
-            connections: 4,
-            fallen_back: 0,
-            changes: 2,
-            battery: None,
-            today: "2026-11-23".into(),
-            interfaces: vec![
-                known,
-                interface("a\"b"),
-                InterfaceStatus { allowed: false, ..interface("veth1") },
-            ],
-            warnings: vec![],
-            events: vec![],
-            may_command: None,
-        });
+        let interfaces =
+            vec![known, interface("a\"b"), InterfaceStatus { allowed: false, ..interface("veth1") }];
+        let text = openmetrics(&Status { connections: 4, changes: 2, ..samples::status(interfaces) });
         for line in [
             "joulepath_build_info{version=\"0.1.0\"} 1",
             "# TYPE joulepath_energy_joules counter",

@@ -156,67 +156,21 @@ fn give_energies(scenario: &mut Scenario, config: &LiveConfig, paths: &[Fitted])
 #[cfg(test)]
 mod tests {
     use joulepath_model::energy::profile;
-    use joulepath_model::live::Intent;
     use joulepath_model::scenario::{Workload, read_live};
 
     use super::*;
-    use crate::decide::Role;
-    use crate::status::Spent;
+    use crate::samples::{self, interface};
 
     const CONFIG: &str = "intent = \"frugal\"\ntransfer = \"7 MB\"\ndevice = { shared_base = \"500 mW\" }\n\
         [[interface]]\nname = \"wlan0\"\nenergy = \"wifi-huang2012\"\n\
         [[interface]]\nname = \"wwan0.7\"\nrate = \"20 Mbit/s\"\nenergy = \"lte-huang2012\"\n\
         [[interface]]\nname = \"eth0\"\n";
 
-    fn interface(name: &str) -> InterfaceStatus {
-        InterfaceStatus {
-            name: name.into(),
-            intent: Intent::Frugal,
-            role: Role::Regular,
-            wanted: Role::Regular,
-            reason: String::new(),
-            allowed: true,
-            addresses: vec!["192.0.2.1".into()],
-            conflicts: [].into(),
-            received_bps: 0.0,
-            sent_bps: 0.0,
-            capacity_bps: None,
-            rtt_s: None,
-            subflows: 0,
-            backup_subflows: 0,
-            retransmitted_bytes: 0,
-            quota: None,
-            total: Spent { received_bytes: 0, sent_bytes: 0, energy_j: None },
-            today: Spent { received_bytes: 0, sent_bytes: 0, energy_j: None },
-            month: Spent { received_bytes: 0, sent_bytes: 0, energy_j: None },
-            energy_profile: None,
-            energy_quality: None,
-            power_w: None,
-        }
-    }
-
     fn status() -> Status {
         let mut wifi = interface("wlan0");
         (wifi.received_bps, wifi.capacity_bps, wifi.rtt_s) = (3e6, Some(40e6), Some(0.024));
         (wifi.total.sent_bytes, wifi.retransmitted_bytes) = (2_000_000, 10_000);
-        Status {
-            schema: 1,
-            version: "0".into(),
-            intent: Intent::Frugal,
-            configured_intent: Intent::Frugal,
-            paused: false,
-            config: "live.toml".into(),
-            up_s: 100.0,
-            connections: 1,
-            fallen_back: 0,
-            changes: 0,
-            battery: None,
-            today: "2026-11-23".into(),
-            interfaces: vec![wifi, interface("wwan0.7"), interface("eth0")],
-            warnings: vec![],
-            events: vec![],
-            may_command: None,
-        }
+        samples::status(vec![wifi, interface("wwan0.7"), interface("eth0")])
     }
 
     fn loaded(status: &Status) -> (Scenario, String) {

@@ -30,6 +30,7 @@
 //! | [`attempts`] | measures of time on a machine that others use as well |
 //! | [`observe`] | other processes, and waiting for what they do |
 //! | [`net`] | two namespaces joined by cables |
+//! | [`pty`] | a program in a terminal |
 
 #![cfg(target_os = "linux")]
 
@@ -40,6 +41,7 @@ pub mod needs;
 pub mod net;
 pub mod observe;
 pub mod process;
+pub mod pty;
 pub mod registry;
 pub mod steps;
 pub mod turn;

@@ -114,30 +114,22 @@ fn wrap(text: &str, width: usize, indent: &str) -> String {
 mod tests {
     use joulepath_live::decide::Role;
     use joulepath_live::status::{QuotaStatus, Spent};
-    use joulepath_model::live::Intent;
 
+    use super::super::top::samples;
     use super::*;
 
     fn interface(name: &str, role: Role, energy_j: Option<f64>) -> InterfaceStatus {
         let spent = Spent { received_bytes: 123_456_789_000, sent_bytes: 1_000_000, energy_j };
         InterfaceStatus {
             name: name.into(),
-            intent: Intent::Frugal,
             role,
             wanted: role,
-            reason: "for 10 MB: Use wlp0s20f3 alone: 7.11 J; the next best, wwan0 alone, would cost 22.3 J"
-                .into(),
-            addresses: vec!["192.0.2.1".into()],
             conflicts: [("192.0.2.1".to_owned(), "another program has set an endpoint for it".to_owned())]
                 .into(),
             received_bps: 123_456_789.0,
             sent_bps: 0.0,
             capacity_bps: None,
             rtt_s: energy_j.map(|_| 0.0234),
-            allowed: true,
-            subflows: 12,
-            backup_subflows: 0,
-            retransmitted_bytes: 0,
             quota: energy_j.map(|_| QuotaStatus {
                 used_bytes: 8_100_000_000,
                 soft_bytes: Some(8_000_000_000),
@@ -149,25 +141,14 @@ mod tests {
             month: spent,
             energy_profile: energy_j.map(|_| "wifi-huang2012".into()),
             energy_quality: energy_j.map(|_| "modelled".into()),
-            power_w: None,
+            ..samples::status().interfaces.remove(0)
         }
     }
 
     #[test]
     fn it_fits_80_columns_and_says_what_is_unknown() {
         let all = Status {
-            schema: 1,
-            version: "0.1.0".into(),
-            intent: Intent::Frugal,
-            configured_intent: Intent::Interactive,
-            paused: false,
-            config: "/etc/joulepath/live.toml".into(),
-            up_s: 5000.0,
             connections: 1000,
-            fallen_back: 3,
-            changes: 5,
-            battery: None,
-            today: "2026-11-23".into(),
             interfaces: vec![
                 interface("wlp0s20f3", Role::Regular, Some(123_456.0)),
                 interface("enx00e04c680", Role::Backup, None),
@@ -176,8 +157,7 @@ mod tests {
             warnings: vec![
                 "NetworkManager 1.42.4 runs; it sets MPTCP endpoints of its own: left alone".into(),
             ],
-            events: vec![],
-            may_command: None,
+            ..samples::status()
         };
         let text = dry_run(&all, &["add the endpoint 192.0.2.1 dev wlp0s20f3 subflow".into()], 80);
         for line in text.lines() {

@@ -11,7 +11,7 @@ mod asker;
 mod columns;
 mod draw;
 #[cfg(test)]
-mod samples;
+pub(super) mod samples;
 mod screen;
 mod state;
 

@@ -6,14 +6,14 @@ use std::num::NonZero;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use joulepath_testbed::pty::Pty;
 use rustix::process::{Pid, Signal, WaitStatus, kill_process};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Termios, Winsize, tcgetattr, tcsetwinsize};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -123,20 +123,14 @@ struct Top {
 
 impl Top {
     fn start(folder: &Path, environment: &[(&str, &str)]) -> Self {
-        let pty = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&pty).unwrap();
-        unlockpt(&pty).unwrap();
-        let name = ptsname(&pty, vec![]).unwrap();
-        let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY;
-        let line = rustix::fs::open(name.as_c_str(), flags, rustix::fs::Mode::empty()).unwrap();
-        tcsetwinsize(&line, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
-        let before = tcgetattr(&line).unwrap();
-        let end = || Stdio::from(line.try_clone().unwrap());
+        let pty = Pty::open();
+        tcsetwinsize(&pty.line, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+        let before = tcgetattr(&pty.line).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_joulepath"));
         command.args(["top", "--socket", "live.sock"]).current_dir(folder);
         command.env_remove("NO_COLOR").env("TERM", "xterm-256color").envs(environment.iter().copied());
-        let child = command.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
-        let keyboard = File::from(pty);
+        let child = command.stdin(pty.stream()).stdout(pty.stream()).stderr(pty.stream()).spawn().unwrap();
+        let Pty { keyboard, line } = pty;
         let (send, output) = mpsc::channel();
         let mut from = keyboard.try_clone().unwrap();
         thread::spawn(move || {

@@ -204,18 +204,23 @@ mod tests {
 
     const WIFI_BPS: f64 = 10e6;
 
+    /// WiFi and LTE at these rates; the held one is no regular path.
+    fn carriers([wifi, lte]: [f64; 2], held: &str) -> [Carrier; 2] {
+        let one = |name: &str, rate_bps, most| Carrier {
+            name: name.into(),
+            rate_bps,
+            most_bps: Some(most),
+            is_regular: held != name,
+        };
+        [one("wifi", wifi, WIFI_BPS), one("lte", lte, 2.0 * WIFI_BPS)]
+    }
+
     /// Looks each second for so long; which path was a backup when. `rates` says what both carry meanwhile.
     fn backups(drag: &mut Drag, seconds: u64, rates: impl Fn(&str) -> [f64; 2]) -> Vec<(u64, String)> {
         let (mut at, mut held) = (vec![], String::new());
         for s in 0..seconds {
             let [wifi, lte] = rates(&held);
-            let carrier = |name: &str, rate_bps, most| Carrier {
-                name: name.into(),
-                rate_bps,
-                most_bps: Some(most),
-                is_regular: held != name,
-            };
-            let all = [carrier("wifi", wifi, WIFI_BPS), carrier("lte", lte, 2.0 * WIFI_BPS)];
+            let all = carriers([wifi, lte], &held);
             held = drag.observe(Nanos::from_secs(s), &all).map_or_else(String::new, |(name, _)| name);
             if !held.is_empty() {
                 at.push((s, held.clone()));
@@ -249,13 +254,7 @@ mod tests {
         let look = |drag: &mut Drag, s: u64| {
             // Two seconds in five bring what has waited.
             let wifi = if s % 5 < 2 { 9e6 } else { 0.1e6 };
-            let carrier = |name: &str, rate_bps, most| Carrier {
-                name: name.into(),
-                rate_bps,
-                most_bps: Some(most),
-                is_regular: true,
-            };
-            drag.observe(Nanos::from_secs(s), &[carrier("wifi", wifi, 10e6), carrier("lte", 0.1e6, 20e6)])
+            drag.observe(Nanos::from_secs(s), &carriers([wifi, 0.1e6], ""))
         };
         let first = (0..60).find_map(|s| look(&mut drag, s).map(|(name, _)| (s, name)));
         // 3 s low, 2 s not, 3 s low …: 3 − 1 + 3 s at the second time.

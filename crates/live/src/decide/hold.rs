@@ -7,6 +7,8 @@
 
 use joulepath_model::units::Nanos;
 
+use super::lately::Lately;
+
 /// After one change of old.
 const FIRST: Nanos = Nanos::from_secs(10);
 /// Most doublings: 640 s.
@@ -18,37 +20,24 @@ const URGENT: u64 = 10;
 
 /// The changes of one thing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Hold {
-    /// When it changed; none if it never did.
-    changed: Option<Nanos>,
-    /// Changes that are not forgotten at that instant.
-    recent: u32,
-}
+pub(super) struct Hold(Lately);
 
 impl Hold {
     /// It changes.
     pub(super) fn change(&mut self, now: Nanos) {
-        self.recent = (self.recent_at(now) + 1).min(MOST_DOUBLINGS + 1);
-        self.changed = Some(now);
+        self.0.add(now, FORGET, MOST_DOUBLINGS + 1);
     }
 
     /// When it may change again.
     pub(super) fn until(&self, now: Nanos, urgent: bool) -> Nanos {
-        let Some(changed) = self.changed else { return Nanos::ZERO };
-        let doublings = self.recent_at(now).saturating_sub(1).min(MOST_DOUBLINGS);
-        let length = Nanos(FIRST.0 << doublings);
+        let Some(changed) = self.0.last() else { return Nanos::ZERO };
+        let length = Nanos(FIRST.0 << self.0.times(now, FORGET).saturating_sub(1));
         changed.saturating_add(if urgent { Nanos(length.0 / URGENT) } else { length })
     }
 
     /// Since when it is as it is.
     pub(super) fn since(&self) -> Option<Nanos> {
-        self.changed
-    }
-
-    fn recent_at(&self, now: Nanos) -> u32 {
-        let Some(changed) = self.changed else { return 0 };
-        let forgotten = now.saturating_sub(changed).0 / FORGET.0;
-        self.recent.saturating_sub(u32::try_from(forgotten).unwrap_or(u32::MAX))
+        self.0.last()
     }
 }
 

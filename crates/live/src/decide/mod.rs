@@ -18,10 +18,13 @@
 //! | `silence` | paths that bring nothing any more |
 //! | `renewal` | when lost subflows are opened again |
 //! | `hold` | how often a role may change |
+//! | `memory`, `lately` | what is remembered of an interface; counts that forget |
 
 mod drag;
 mod frugal;
 mod hold;
+mod lately;
+mod memory;
 mod overflow;
 mod renewal;
 mod silence;
@@ -39,12 +42,10 @@ use serde::{Deserialize, Serialize};
 
 use self::drag::{Carrier, Drag};
 use self::frugal::{Candidate, Choice, Frugal};
-use self::hold::Hold;
+use self::memory::Memory;
 use self::overflow::{Filled, Overflow, lasted};
-use self::renewal::Renewal;
-use self::silence::{Silence, Verdict};
+use self::silence::Verdict;
 use self::standing::{BatteryLow, Standing};
-use self::trouble::Trouble;
 use crate::snapshot::{Interface, Snapshot};
 
 /// Most subflows besides the first one, and most endpoints that are of use (`MPTCP_PM_ADDR_MAX`).
@@ -129,20 +130,6 @@ impl Decision {
     pub fn extra_subflows(&self) -> u32 {
         self.endpoints.as_ref().map_or(0, Vec::len) as u32
     }
-}
-
-/// What is remembered of an interface.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Memory {
-    role: Role,
-    hold: Hold,
-    trouble: Trouble,
-    battery: BatteryLow,
-    silence: Silence,
-    renewal: Renewal,
-    /// Since when it has subflows that it must not have.
-    forbidden_since: Option<Nanos>,
-    seen: Nanos,
 }
 
 /// What `handover` lets the second path carry.
@@ -465,8 +452,7 @@ impl Decider {
         let present: BTreeSet<&str> = eligible.iter().map(|one| one.interface.name.as_str()).collect();
         for (name, memory) in &mut self.memory {
             if !present.contains(name.as_str()) && memory.role != Role::Unused {
-                memory.role = Role::Unused;
-                memory.hold.change(now);
+                memory.becomes(Role::Unused, now);
             }
         }
         debug_assert!(refused.iter().all(|(one, ..)| self.memory[&one.name].role == Role::Unused));
@@ -474,8 +460,7 @@ impl Decider {
             let memory = self.memory.get_mut(&one.interface.name).expect("noted above");
             let next = plan[&one.interface.name].role.max(one.lowest());
             if next < memory.role {
-                memory.role = next;
-                memory.hold.change(now);
+                memory.becomes(next, now);
             }
         }
         let mut waits = BTreeMap::new();
@@ -489,8 +474,7 @@ impl Decider {
             if wanted > memory.role {
                 let until = memory.hold.until(now, urgent);
                 if now >= until {
-                    memory.role = wanted;
-                    memory.hold.change(now);
+                    memory.becomes(wanted, now);
                 } else {
                     waits.insert(name.clone(), until);
                 }
@@ -511,8 +495,7 @@ impl Decider {
                 } else if now < until {
                     waits.insert(name.clone(), until);
                 } else if next < memory.role {
-                    memory.role = next;
-                    memory.hold.change(now);
+                    memory.becomes(next, now);
                 }
             }
         }
@@ -535,9 +518,9 @@ impl Decider {
         let mut renewed = BTreeSet::new();
         for one in eligible {
             let memory = self.memory.get_mut(&one.interface.name).expect("noted above");
-            let settled = memory.hold.since().is_none_or(|since| now.saturating_sub(since) >= OVERLAP);
             let has_lost = one.interface.lost > 0 && one.interface.healthy == 0;
-            let may = memory.role != Role::Unused && settled && one.standing.trouble.is_none();
+            let is_used = memory.role != Role::Unused && memory.has_lasted(OVERLAP, now);
+            let may = is_used && one.standing.trouble.is_none();
             if has_lost && may && now >= memory.renewal.due(now) {
                 memory.renewal.tried(now);
                 renewed.insert(one.interface.index);
@@ -551,11 +534,10 @@ impl Decider {
         eligible.iter().filter(|one| one.interface.name != name && one.standing.trouble.is_none()).any(
             |one| {
                 let memory = &self.memory[&one.interface.name];
-                let lasts =
-                    |now: Nanos| memory.hold.since().is_none_or(|since| now.saturating_sub(since) >= OVERLAP);
                 // What has brought nothing since it failed may still be dead.
                 let brings = at.is_none() || one.interface.silent.is_none();
-                memory.role == Role::Regular && at.is_none_or(lasts) && brings
+                let lasts = at.is_none_or(|now| memory.has_lasted(OVERLAP, now));
+                memory.role == Role::Regular && lasts && brings
             },
         )
     }

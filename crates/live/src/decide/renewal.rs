@@ -6,6 +6,8 @@
 
 use joulepath_model::units::Nanos;
 
+use super::lately::Lately;
+
 /// First interval between two attempts, and how often it doubles: 640 s at most.
 const FIRST: Nanos = Nanos::from_secs(5);
 const MOST_DOUBLINGS: u32 = 7;
@@ -14,28 +16,18 @@ const FORGET: Nanos = Nanos::from_secs(600);
 
 /// The attempts of one interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Renewal {
-    tried: Option<Nanos>,
-    times: u32,
-}
+pub(super) struct Renewal(Lately);
 
 impl Renewal {
     /// When the next attempt may be.
     pub(super) fn due(&self, now: Nanos) -> Nanos {
-        let Some(tried) = self.tried else { return Nanos::ZERO };
-        tried.saturating_add(Nanos(FIRST.0 << self.times_at(now).saturating_sub(1)))
+        let Some(tried) = self.0.last() else { return Nanos::ZERO };
+        tried.saturating_add(Nanos(FIRST.0 << self.0.times(now, FORGET).saturating_sub(1)))
     }
 
     /// It is done.
     pub(super) fn tried(&mut self, now: Nanos) {
-        self.times = (self.times_at(now) + 1).min(MOST_DOUBLINGS + 1);
-        self.tried = Some(now);
-    }
-
-    fn times_at(&self, now: Nanos) -> u32 {
-        let Some(tried) = self.tried else { return 0 };
-        let forgotten = now.saturating_sub(tried).0 / FORGET.0;
-        self.times.saturating_sub(u32::try_from(forgotten).unwrap_or(u32::MAX))
+        self.0.add(now, FORGET, MOST_DOUBLINGS + 1);
     }
 }
 

@@ -9,6 +9,8 @@
 
 use joulepath_model::units::Nanos;
 
+use super::lately::Lately;
+
 /// How long nothing comes before it is noticed.
 const PATIENCE: Nanos = Nanos::from_secs(3);
 const MOST_DOUBLINGS: u32 = 7;
@@ -26,8 +28,7 @@ pub(super) struct Silence {
     dead: bool,
     /// It was given up that this silence says something.
     dismissed: bool,
-    false_alarms: u32,
-    last_alarm: Nanos,
+    false_alarms: Lately,
 }
 
 /// How a path stands.
@@ -72,19 +73,16 @@ impl Silence {
 
     /// The path is given up for other reasons: what comes after counts.
     pub(super) fn start_anew(&mut self) -> Verdict {
-        let Silence { false_alarms, last_alarm, .. } = *self;
-        *self = Silence { false_alarms, last_alarm, ..Silence::default() };
+        *self = Silence { false_alarms: self.false_alarms, ..Silence::default() };
         Verdict::Calm(None)
     }
 
     fn false_alarm(&mut self, now: Nanos) {
-        self.false_alarms = (self.doublings(now) + 1).min(MOST_DOUBLINGS);
-        self.last_alarm = now;
+        self.false_alarms.add(now, FORGET, MOST_DOUBLINGS);
     }
 
     fn doublings(&self, now: Nanos) -> u32 {
-        let forgotten = now.saturating_sub(self.last_alarm).0 / FORGET.0;
-        self.false_alarms.saturating_sub(u32::try_from(forgotten).unwrap_or(u32::MAX))
+        self.false_alarms.times(now, FORGET)
     }
 }
 

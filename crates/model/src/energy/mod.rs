@@ -27,6 +27,16 @@ pub struct InterfaceEnergy {
     pub model: InterfaceModel,
 }
 
+/// Before the name of a file where a profile was calibrated and is in that file.
+pub(crate) const FILE_PREFIX: &str = "file:";
+
+impl InterfaceEnergy {
+    /// Whether it was calibrated on a device, and so is in a file.
+    pub fn is_calibrated(&self) -> bool {
+        self.profile.starts_with(FILE_PREFIX)
+    }
+}
+
 /// How one interface turns traffic into joules.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "model", rename_all = "snake_case")]

@@ -3,9 +3,6 @@
 use crate::energy::InterfaceModel;
 use crate::network::DeliveryTrace;
 
-/// Before the name of a file where a scenario names a profile.
-pub(super) const PREFIX: &str = "file:";
-
 /// An energy model that was calibrated on a device, with what is known of how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CalibratedProfile {

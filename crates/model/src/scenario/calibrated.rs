@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::beside::{CalibratedProfile, PREFIX};
+use super::beside::CalibratedProfile;
 use super::declare::table;
 use super::document::{Document, quoted};
 use super::error::{Problems, ScenarioErrors};
@@ -10,6 +10,7 @@ use super::parts::RawEnergy;
 use super::read::{At, Node, Read, kind_of};
 use super::resolve;
 use super::show;
+use crate::energy::FILE_PREFIX;
 
 /// The version that is written, and the only one that is read.
 const VERSION: u32 = 1;
@@ -143,7 +144,7 @@ pub fn write_profile(profile: &CalibratedProfile, file: &str) -> String {
          # [interval] has the 95 % intervals. Powers are above those of the device without this radio.\n\
          version = {VERSION}\nquality = {}\nmeter = {}\ninterface = {}\ndate = {}\n",
         profile.interface,
-        quoted(&format!("{PREFIX}{file}")),
+        quoted(&format!("{FILE_PREFIX}{file}")),
         quoted(QUALITY),
         quoted(&profile.meter),
         quoted(&profile.interface),

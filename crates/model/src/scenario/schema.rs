@@ -82,6 +82,7 @@ macro_rules! word_schema {
         }
     )*};
 }
+pub(super) use word_schema;
 word_schema! {
     Direction, "Direction";
     Intent, "Intent";

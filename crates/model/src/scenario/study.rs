@@ -10,6 +10,7 @@ use super::document::Document;
 use super::error::{Problems, ScenarioErrors, Span, suggest};
 use super::forms::VariantSet;
 use super::read::{At, Named, Node, Read, kind_of, read_named};
+use super::schema::word_schema;
 use crate::policy::Policy;
 use crate::study::{Axis, Design, Draw, Level, Levels, Range, StudyEngine, StudySpec};
 
@@ -176,21 +177,7 @@ impl Read for StudyEngine {
     }
 }
 
-macro_rules! words_schema {
-    ($($type:ty, $name:literal;)*) => {$(
-        impl JsonSchema for $type {
-            fn schema_name() -> Cow<'static, str> {
-                $name.into()
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                let words: Vec<_> = <$type>::NAMES.iter().map(|(word, _)| *word).collect();
-                json_schema!({ "type": "string", "enum": words })
-            }
-        }
-    )*};
-}
-words_schema! {
+word_schema! {
     StudyEngine, "StudyEngine";
     DesignWord, "Design";
     Scale, "Scale";

@@ -112,11 +112,10 @@ impl Signals {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
     use std::io::Read;
-    use std::process::{Command, Stdio};
+    use std::process::Command;
 
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use joulepath_testbed::pty::Pty;
     use rustix::termios::{LocalModes, tcgetattr};
 
     use super::*;
@@ -134,19 +133,14 @@ mod tests {
             assert!(!tcgetattr(&stdin).unwrap().local_modes.contains(LocalModes::ICANON));
             panic!("for a test");
         }
-        let pty = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&pty).unwrap();
-        unlockpt(&pty).unwrap();
-        let name = ptsname(&pty, vec![]).unwrap();
-        let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY;
-        let line = rustix::fs::open(name.as_c_str(), flags, rustix::fs::Mode::empty()).unwrap();
-        let before = tcgetattr(&line).unwrap();
-        let end = || Stdio::from(line.try_clone().unwrap());
+        let pty = Pty::open();
+        let before = tcgetattr(&pty.line).unwrap();
         let this = "live::top::screen::tests::a_panic_gives_the_terminal_back_before_it_says_why";
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", this, "--nocapture"]).env(PANICS, "1").env("TERM", "xterm");
-        let mut child = command.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
-        let mut from = File::from(pty);
+        let mut child =
+            command.stdin(pty.stream()).stdout(pty.stream()).stderr(pty.stream()).spawn().unwrap();
+        let Pty { keyboard: mut from, line } = pty;
         let reader = std::thread::spawn(move || {
             let (mut output, mut buffer) = (vec![], [0; 4096]);
             // Ends with an error when nobody has the other end any more.

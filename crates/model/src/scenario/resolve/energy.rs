@@ -1,14 +1,14 @@
 //! Energy models of interfaces and of the device.
 
-use super::super::beside::{Beside, CalibratedProfile, PREFIX};
+use super::super::beside::{Beside, CalibratedProfile};
 use super::super::error::{Problems, Span, suggest};
 use super::super::forms::Energy;
 use super::super::parts::{EnergyKind, Medium, RawEnergy, RawStage};
 use super::super::raw::{RawDevice, RawHost};
 use super::super::read::{At, Named};
 use crate::energy::{
-    DeviceEnergy, HostCurve, HostModel, InterfaceEnergy, InterfaceModel, RrcModel, Stage, SunkWhile,
-    device_preset, device_preset_names, profile, profile_names,
+    DeviceEnergy, FILE_PREFIX, HostCurve, HostModel, InterfaceEnergy, InterfaceModel, RrcModel, Stage,
+    SunkWhile, device_preset, device_preset_names, profile, profile_names,
 };
 use crate::units::{JoulesPerBit, Nanos};
 
@@ -43,7 +43,7 @@ fn calibrated(
     span: &Span,
     out: &mut Problems,
 ) -> Option<Option<CalibratedProfile>> {
-    let file = name.strip_prefix(PREFIX)?;
+    let file = name.strip_prefix(FILE_PREFIX)?;
     let read = files(file);
     if let Err(error) = &read {
         let (message, help) = error.split_once("; ").unwrap_or((error, "run `joulepath calibrate`"));
