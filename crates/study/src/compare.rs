@@ -181,13 +181,18 @@ impl Case {
     ) -> Result<Self> {
         let set = source.overrides(variant.as_deref(), &request.set)?;
         let scenario = source.load(&set)?;
-        let mut setups = policies::setups(request.policies.as_deref(), &scenario)?;
-        let mut left_out = vec![];
-        if request.policies.is_none() {
-            (setups, left_out) = runnable(engine, &scenario, setups)?;
-            setups.extend(policies::prepare(&request.also, &scenario, Kind::Usage)?);
+        let (named, left_out) = match request.policies {
+            Some(_) => (vec![], vec![]),
+            None => policies::runnable(&scenario, &[engine])?,
+        };
+        let asked = request.policies.as_ref().unwrap_or(&request.also);
+        let asked = policies::prepare(asked, &scenario, Kind::Usage)?;
+        // What was named has been checked.
+        if !asked.is_empty() {
+            engine.check(&scenario, &asked)?;
         }
-        engine.check(&scenario, &setups)?;
+        let mut setups = policies::prepare(&named, &scenario, Kind::Failed)?;
+        setups.extend(asked);
         let seeds = match engine.draws() {
             true => {
                 let unasked = scenario.compare.seeds.min(engine.most_seeds());
@@ -269,27 +274,6 @@ impl Case {
             partial,
         }
     }
-}
-
-/// Those policies of a scenario that the engine can run, and a note for each of the others: one file serves
-/// several engines, and nobody has asked for just these policies.
-///
-/// # Errors
-/// The engine's own, if it can run none of them.
-fn runnable(
-    engine: &dyn Engine,
-    scenario: &Scenario,
-    setups: Vec<Setup>,
-) -> Result<(Vec<Setup>, Vec<String>)> {
-    let Err(error) = engine.check(scenario, &setups) else { return Ok((setups, vec![])) };
-    let (mut kept, mut notes) = (vec![], vec![]);
-    for setup in setups {
-        match engine.check(scenario, std::slice::from_ref(&setup)) {
-            Ok(()) => kept.push(setup),
-            Err(reason) => notes.push(format!("Left out: {reason}.")),
-        }
-    }
-    if kept.is_empty() { Err(error) } else { Ok((kept, notes)) }
 }
 
 fn reference(source: &Source, variant: Option<&str>, scenario: &Scenario) -> ScenarioRef {

@@ -97,7 +97,15 @@ pub fn prepare(file: &Path) -> Result<()> {
 /// # Errors
 /// If it cannot be written, or if it or a folder on the way is a symbolic link.
 pub fn write(path: &Path, text: &str) -> Result<()> {
-    system::write(path, text.as_bytes())
+    write_bytes(path, text.as_bytes())
+}
+
+/// As [`write`], any bytes.
+///
+/// # Errors
+/// As [`write`].
+pub(crate) fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
+    system::write(path, bytes)
         .map_err(|trouble| trouble.into_error(format!("cannot write {}", path.display())))
 }
 

@@ -170,7 +170,7 @@ fn config(source: &Source, argument: &str, scenario: &Scenario) -> Result<LiveCo
     let text = match source.is_shipped() {
         true => shipped::live(source.name()).ok_or_else(missing)?.to_owned(),
         false if !name.exists() => return Err(missing()),
-        false => read_text(&name, "the configuration")?,
+        false => read_text(&name, "configuration")?,
     };
     let mut config = read_live(&text).map_err(|errors| {
         let errors = Box::new(errors.in_file(&name.display().to_string()));

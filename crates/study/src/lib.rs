@@ -43,6 +43,7 @@ pub mod advise;
 mod batch;
 pub mod compare;
 pub mod diagnose;
+mod digest;
 pub mod engine;
 pub mod error;
 pub mod event;

@@ -22,7 +22,7 @@ use self::plane::Plane;
 use crate::batch::Batch;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::event::Watch;
+use crate::event::{Event, Watch};
 use crate::seeds::seeds;
 use crate::source::{Overrides, Source};
 
@@ -85,6 +85,7 @@ impl<'a> Plan<'a> {
 /// If the request asks for no seed.
 pub fn map(plan: &Plan<'_>, by: &Provenance, watch: Watch<'_>, cancel: &Cancel) -> Result<Map> {
     let Plan { request, plane, .. } = plan;
+    plane.notes.iter().for_each(|note| watch(Event::Note(note.clone())));
     let batch = |engine| Batch { engine, jobs: request.jobs, cancel };
     let all: Vec<usize> = (0..plane.len()).collect();
     let drawn = seeds(1, request.seeds)?;
@@ -133,6 +134,39 @@ fn draw(points: usize, count: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Maps are drawn by the fluid engine unless told otherwise, and scenarios name policies for all engines.
+    #[cfg(all(feature = "fluid", feature = "packet"))]
+    #[test]
+    fn what_the_engine_cannot_run_is_left_out_of_the_scenario_s_policies_and_said() {
+        use crate::engine::{EngineName, EngineOptions, open};
+
+        let source = Source::named("quick").unwrap();
+        let axis = |text: &str| parse_axis("x", text).unwrap();
+        let request = |policies: Option<&str>| Request {
+            axes: [axis("path.wifi.delay=10ms..20ms:2"), axis("path.lte.delay=10ms..20ms:2")],
+            variant: None,
+            set: vec![("compare.policies".to_owned(), "[\"mptcp\", \"joule\"]".to_owned())],
+            policies: policies.map(|list| crate::policies::parse(list).unwrap()),
+            metric: Metric::Goodput,
+            spot_check: 0,
+            seeds: 1,
+            jobs: None,
+        };
+        let [fluid, packet] = [EngineName::Fluid, EngineName::Packet]
+            .map(|name| open(name, &EngineOptions::default()).unwrap());
+        let (named, mut said) = (request(None), vec![]);
+        let plan = Plan::of(&source, &named, &*fluid, &*packet).unwrap();
+        let mut watch =
+            |event: Event<'_>| said.extend(if let Event::Note(note) = event { Some(note) } else { None });
+        let drawn = map(&plan, &Provenance::default(), &mut watch, &Cancel::new()).unwrap();
+        let policies: Vec<&str> = drawn.policies.iter().map(|policy| policy.policy.as_str()).collect();
+        assert_eq!((policies, drawn.partial), (vec!["mptcp"], false));
+        assert!(said.iter().any(|note| note.starts_with("Left out: `joule` uses")), "{said:?}");
+        let asked = request(Some("mptcp,joule"));
+        let refused = Plan::of(&source, &asked, &*fluid, &*packet).err().unwrap();
+        assert!(refused.to_string().contains("fluid engine"), "{refused}");
+    }
 
     #[test]
     fn points_are_drawn_once_each_and_always_the_same() {

@@ -4,6 +4,7 @@ use joulepath_control::Setup;
 use joulepath_model::policy::{Policy, split_list};
 use joulepath_model::scenario::Scenario;
 
+use crate::engine::Engine;
 use crate::error::{Error, Kind, Result};
 
 /// The policies of a comma-separated list.
@@ -27,15 +28,24 @@ pub fn parse(list: &str) -> Result<Vec<Policy>> {
     Ok(policies)
 }
 
-/// Those that are `asked` for, ready to run on `scenario`; without any, those that the scenario names.
+/// Those of the policies that `scenario` names which all of these engines can run, and a note for each of the
+/// others: one file serves several engines, and nobody has asked for just these policies.
 ///
 /// # Errors
-/// The first policy that does not exist or does not fit.
-pub fn setups(asked: Option<&[Policy]>, scenario: &Scenario) -> Result<Vec<Setup>> {
-    match asked {
-        Some(asked) => prepare(asked, scenario, Kind::Usage),
-        None => prepare(&scenario.compare.policies, scenario, Kind::Failed),
+/// If a policy does not exist or does not fit, or the engines can run none of them.
+pub(crate) fn runnable(scenario: &Scenario, engines: &[&dyn Engine]) -> Result<(Vec<Policy>, Vec<String>)> {
+    let named = &scenario.compare.policies;
+    let setups = prepare(named, scenario, Kind::Failed)?;
+    let check = |setups: &[Setup]| engines.iter().try_for_each(|engine| engine.check(scenario, setups));
+    let Err(error) = check(&setups) else { return Ok((named.clone(), vec![])) };
+    let (mut kept, mut notes) = (vec![], vec![]);
+    for (policy, setup) in named.iter().zip(&setups) {
+        match check(std::slice::from_ref(setup)) {
+            Ok(()) => kept.push(policy.clone()),
+            Err(reason) => notes.push(format!("Left out: {reason}.")),
+        }
     }
+    if kept.is_empty() { Err(error) } else { Ok((kept, notes)) }
 }
 
 /// `policies`, ready to run on `scenario`. `kind` says whose mistake it is if one does not fit.
@@ -76,7 +86,7 @@ mod tests {
             "",
             "linux[penalise=off]",
         ] {
-            let prepared = parse(list).and_then(|asked| setups(Some(&asked), &scenario));
+            let prepared = parse(list).and_then(|asked| prepare(&asked, &scenario, Kind::Usage));
             assert_eq!(prepared.expect_err(list).kind(), Kind::Usage, "{list}");
         }
     }

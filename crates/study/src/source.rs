@@ -11,6 +11,7 @@ use joulepath_model::network::{DeliveryTrace, RateSpec};
 use joulepath_model::scenario::{self, Beside, CalibratedProfile, Scenario, Variant};
 use sha2::{Digest, Sha256};
 
+use crate::digest::hex;
 use crate::error::{Error, Kind, Result};
 use crate::files;
 use crate::shipped;
@@ -63,7 +64,7 @@ impl Source {
             (Ok(false), Some(shipped)) => Ok(Self::shipped(shipped)),
             (Ok(false), None) => Err(missing(argument)),
             _ => {
-                let text = read_text(path, "the scenario")?;
+                let text = read_text(path, "scenario")?;
                 let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
                 Ok(Self::new(argument, text, TracesIn::Folder(folder)))
             }
@@ -201,11 +202,11 @@ impl Source {
                 hash.update(digest);
             }
         }
-        let calibrated = |path: &scenario::PathSpec| path.energy.profile.starts_with("file:");
+        let calibrated = |path: &scenario::PathSpec| path.energy.is_calibrated();
         if self.text.contains("\"file:") || scenario.paths.iter().any(calibrated) {
             hash.update(scenario::show(scenario));
         }
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&hash.finalize())
     }
 
     fn trace(&self, name: &str) -> Result<DeliveryTrace> {
@@ -281,18 +282,18 @@ fn missing(argument: &str) -> Error {
     }
 }
 
-/// A file that a user names: `what` it is in messages.
+/// A file of TOML that a user names: `what` it is, a `scenario` or the like.
 pub(crate) fn read_text(path: &Path, what: &str) -> Result<String> {
-    let doing = format!("cannot read {what} {}", path.display());
+    let doing = format!("cannot read the {what} {}", path.display());
     if path.is_dir() {
-        return Err(Error::usage(format!("{} is a folder, not a scenario", path.display()))
+        return Err(Error::usage(format!("{} is a folder, not a {what}", path.display()))
             .with_help("name a file in it, such as `my.toml`"));
     }
     let bytes = files::read_named(path, MAX_SCENARIO_BYTES).map_err(|error| Error::file(&doing, error))?;
     String::from_utf8(bytes).map_err(|error| Error::Refused {
         doing,
         why: format!("byte {} is not UTF-8 text", error.utf8_error().valid_up_to()),
-        help: "a scenario is a TOML file; save it as UTF-8".to_owned(),
+        help: format!("a {what} is a TOML file; save it as UTF-8"),
         kind: Kind::Failed,
     })
 }

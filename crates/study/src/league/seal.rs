@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::gauntlet::Request;
+use crate::digest::hex;
 use crate::error::{Error, Kind, Result};
 use crate::files;
 
@@ -179,7 +180,7 @@ fn read(path: &Path) -> Result<Vec<(String, Line)>> {
 }
 
 fn sha256(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(text.as_bytes()))
 }
 
 /// An instant as ISO 8601 writes it, UTC, to the second; what is before 1970 counts as its beginning.

@@ -28,6 +28,8 @@ pub(super) struct Plane {
     pub(super) plain: Scenario,
     pub(super) sha256: String,
     points: Vec<Point>,
+    /// What users have to know of the choice of policies.
+    pub(super) notes: Vec<String>,
 }
 
 impl Plane {
@@ -44,20 +46,28 @@ impl Plane {
     ) -> Result<Self> {
         // The scenario itself, so that its own mistakes are not told as those of a point.
         let plain = source.load(fixed)?;
-        let asked_or_named = asked.unwrap_or(&plain.compare.policies).to_vec();
         let kind = if asked.is_some() { Kind::Usage } else { Kind::Failed };
+        let (mut asked_or_named, mut notes) = (asked.map(<[Policy]>::to_vec), vec![]);
         let [columns, rows] = [&axes[0], &axes[1]].map(|axis| axis.numbers.len());
         let mut points = Vec::with_capacity(columns * rows);
         for (y, x) in (0..rows).flat_map(|y| (0..columns).map(move |x| (y, x))) {
             let overrides: Overrides =
                 fixed.iter().cloned().chain(set(&axes[0], x)).chain(set(&axes[1], y)).collect();
             let scenario = source.load(&overrides)?;
-            let setups = policies::prepare(&asked_or_named, &scenario, kind)?;
+            let policies = match &asked_or_named {
+                Some(policies) => policies,
+                None => {
+                    let named;
+                    (named, notes) = policies::runnable(&scenario, &[engine])?;
+                    asked_or_named.insert(named)
+                }
+            };
+            let setups = policies::prepare(policies, &scenario, kind)?;
             engine.check(&scenario, &setups)?;
             let name = format!("{}, {}", axes[0].place(x), axes[1].place(y));
             points.push(Point { name, scenario, setups, overrides });
         }
-        Ok(Plane { sha256: source.sha256(&plain), plain, points })
+        Ok(Plane { sha256: source.sha256(&plain), plain, points, notes })
     }
 
     /// How many points there are.

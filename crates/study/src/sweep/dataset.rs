@@ -5,14 +5,14 @@
 //!   _study.json                       the study's text, its scenario, the columns, who began it
 //!   part-000000000000-4fd2….parquet   rows; the number is the first run's
 //!   .lock-8, .lock-8-2                held by who works on parts of eight, and on the second of them
-//!   .part-8-2.tmp                     a file that is being written, or was when its writer was killed
+//!   .joulepath-…                      a file that is being written, or was when its writer was killed
 //! ```
 //!
 //! A file of rows gets its name once it is whole and on the disk, and is never changed. Its name follows from
 //! the runs in it, so that the same rows written twice are one file.
 
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,7 @@ use super::parquet::{self, Column, Row};
 use super::plan::{FORMAT, RUN, Sweep};
 use super::ranges::Ranges;
 use super::shard::Shard;
+use crate::digest::hex;
 use crate::error::{Error, Kind, Result};
 use crate::files;
 
@@ -168,7 +169,6 @@ pub struct Writer {
     about: Vec<(&'static str, String)>,
     done: Ranges,
     rows: Vec<(u64, Row)>,
-    temporary: PathBuf,
     began: Instant,
     flushed: Instant,
     /// Held as long as this lives; the system lets go of them when the process ends, however it does.
@@ -195,7 +195,6 @@ impl Writer {
         // What others have added while this one waited for nothing is read after the lock.
         let done = Dataset::open(folder)?.done;
         let now = Instant::now();
-        let part = shard.to_string().replace('/', "-of-");
         Ok(Writer {
             folder: folder.to_owned(),
             columns: sweep.columns().to_vec(),
@@ -210,7 +209,6 @@ impl Writer {
             ],
             done,
             rows: vec![],
-            temporary: folder.join(format!(".part-{part}.tmp")),
             began: now,
             flushed: now,
             _locks: locks,
@@ -247,31 +245,26 @@ impl Writer {
         }
         self.rows.sort_by_key(|(run, _)| *run);
         let runs = Ranges::of(self.rows.iter().map(|(run, _)| *run));
-        let rows: Vec<Row> = self.rows.iter().map(|(_, row)| row.clone()).collect();
+        let rows: Vec<&Row> = self.rows.iter().map(|(_, row)| row).collect();
         let bytes = file_of(&self.columns, &rows, &runs, &self.about)?;
-        let name = part_name(&runs);
-        self.write(&name, &bytes).map_err(|error| {
-            Error::file(format!("cannot write {}", self.folder.join(&name).display()), error)
-        })?;
+        let file = self.folder.join(part_name(&runs));
+        files::write_bytes(&file, &bytes)?;
+        self.name_is_stored()
+            .map_err(|error| Error::file(format!("cannot write {}", file.display()), error))?;
         self.rows.clear();
         Ok(())
     }
 
-    /// First under another name, so that no reader sees a part of it.
-    fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
-        let mut file = File::create(&self.temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&self.temporary, self.folder.join(name))?;
-        // The name is on the disk, too.
+    /// Waits until the name of a new file is on the disk, as the file is.
+    fn name_is_stored(&self) -> io::Result<()> {
         if cfg!(unix) { File::open(&self.folder)?.sync_all() } else { Ok(()) }
     }
 }
 
 /// The bytes of a file of rows.
-pub(super) fn file_of(
+fn file_of(
     columns: &[Column],
-    rows: &[Row],
+    rows: &[&Row],
     runs: &Ranges,
     about: &[(&'static str, String)],
 ) -> Result<Vec<u8>> {
@@ -288,8 +281,7 @@ pub(super) fn file_of(
 /// The same for the same runs.
 fn part_name(runs: &Ranges) -> String {
     let digest = Sha256::digest(runs.to_string());
-    let digest: String = digest[..6].iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("part-{:012}-{digest}.parquet", runs.first().unwrap_or(0))
+    format!("part-{:012}-{}.parquet", runs.first().unwrap_or(0), hex(&digest[..6]))
 }
 
 /// The header, if there is one.

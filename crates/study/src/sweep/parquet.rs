@@ -42,7 +42,7 @@ pub enum Kind {
 pub(super) type Row = Vec<Field>;
 
 /// A file of these rows, which are in the order of their runs; `about` is kept beside them.
-pub(super) fn encode(columns: &[Column], rows: &[Row], about: &[(&str, String)]) -> Result<Vec<u8>> {
+pub(super) fn encode(columns: &[Column], rows: &[&Row], about: &[(&str, String)]) -> Result<Vec<u8>> {
     let fields = columns.iter().map(|column| field(column).map(Arc::new)).collect::<Result<_>>()?;
     let schema = Type::group_type_builder("run").with_fields(fields).build()?;
     let about = about.iter().map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone())).collect();

@@ -5,23 +5,21 @@ use std::path::{Path, PathBuf};
 use joulepath_model::policy::Policy;
 use joulepath_model::result::{PathResult, RunResult};
 use joulepath_model::scenario::read_study;
-use joulepath_model::study::{Level, StudySpec};
+use joulepath_model::study::{Level, StudyEngine, StudySpec};
 use joulepath_report::{Field, run_record};
 use sha2::{Digest, Sha256};
 
+use crate::digest::hex;
 use crate::engine::{self, Engine, EngineName, EngineOptions};
 use crate::error::{Error, Kind as ErrorKind, Result};
-use crate::files;
 use crate::policies;
-use crate::source::{Overrides, Source};
+use crate::source::{Overrides, Source, read_text};
 
 use super::parquet::{Column, Kind};
 use super::points::Points;
 
 /// Of the columns and of what they mean.
 pub(super) const FORMAT: u32 = 1;
-/// Longest file of a study that is read, bytes.
-const MAX_BYTES: u64 = 16 << 20;
 /// Columns before those of the axes, and between the axes and what the engine says.
 pub(super) const RUN: &str = "run";
 const POINT: &str = "point";
@@ -43,6 +41,8 @@ pub struct Sweep {
     set: Overrides,
     pub(super) engines: Vec<Box<dyn Engine>>,
     pub(super) policies: Vec<Policy>,
+    /// What users have to know of the choice.
+    pub(super) notes: Vec<String>,
     seeds: u64,
     points: Points,
     /// Paths of the scenario: their columns.
@@ -73,19 +73,7 @@ impl Sweep {
     /// If the file cannot be read, has mistakes, or no run of it could succeed.
     pub fn open(file: &Path) -> Result<Self> {
         let name = file.to_string_lossy().into_owned();
-        let doing = format!("cannot read the study {name}");
-        if file.is_dir() {
-            return Err(Error::usage(format!("{name} is a folder, not the file of a study")).with_help(
-                "name a file such as `sweep.toml`; `joulepath study report DIR` reads a dataset",
-            ));
-        }
-        let bytes = files::read_named(file, MAX_BYTES).map_err(|error| Error::file(&doing, error))?;
-        let text = String::from_utf8(bytes).map_err(|error| Error::Refused {
-            doing,
-            why: format!("byte {} is not UTF-8 text", error.utf8_error().valid_up_to()),
-            help: "a study is a TOML file; save it as UTF-8".to_owned(),
-            kind: ErrorKind::Failed,
-        })?;
+        let text = read_text(file, "study")?;
         let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
         Self::of_text(&name, &text, &folder)
     }
@@ -118,9 +106,9 @@ impl Sweep {
             .engines
             .iter()
             .map(|engine| {
-                let name = match engine.word() {
-                    "fluid" => EngineName::Fluid,
-                    _ => EngineName::Packet,
+                let name = match engine {
+                    StudyEngine::Packet => EngineName::Packet,
+                    StudyEngine::Fluid => EngineName::Fluid,
                 };
                 engine::open(name, &EngineOptions::default())
             })
@@ -133,6 +121,7 @@ impl Sweep {
             set,
             engines,
             policies: vec![],
+            notes: vec![],
             seeds: 0,
             points,
             paths: vec![],
@@ -164,13 +153,22 @@ impl Sweep {
                     continue;
                 }
             };
-            let setups = policies::setups(self.spec.policies.as_deref(), &scenario)?;
-            let checked = self.engines.iter().try_for_each(|engine| engine.check(&scenario, &setups));
-            if let Err(error) = checked {
-                refused = refused.or(Some(error));
-                continue;
-            }
-            self.policies = self.spec.policies.clone().unwrap_or_else(|| scenario.compare.policies.clone());
+            let engines: Vec<&dyn Engine> = self.engines.iter().map(|engine| &**engine).collect();
+            let found = match &self.spec.policies {
+                Some(asked) => {
+                    let setups = policies::prepare(asked, &scenario, ErrorKind::Usage)?;
+                    let checked = engines.iter().try_for_each(|engine| engine.check(&scenario, &setups));
+                    checked.map(|()| (asked.clone(), vec![]))
+                }
+                None => policies::runnable(&scenario, &engines),
+            };
+            (self.policies, self.notes) = match found {
+                Ok(found) => found,
+                Err(error) => {
+                    refused = refused.or(Some(error));
+                    continue;
+                }
+            };
             self.seeds = u64::from(self.spec.seeds.unwrap_or(scenario.compare.seeds));
             self.paths = scenario.paths.iter().map(|path| path.name.clone()).collect();
             self.title = scenario.title.clone();
@@ -220,7 +218,7 @@ impl Sweep {
         self.spec.axes.iter().for_each(|axis| add(&format!("{axis:?}")));
         self.engines.iter().for_each(|engine| add(engine.name()));
         self.policies.iter().for_each(|policy| add(&policy.to_string()));
-        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&hash.finalize())
     }
 
     /// What is set at a point.

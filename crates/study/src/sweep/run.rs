@@ -70,6 +70,7 @@ impl<'a> Runner<'a> {
         let runs = shard.points(sweep.points()) * sweep.of_point();
         let missing = Missing { sweep, shard, at: 0 }.count(writer.done());
         let mut outcome = Outcome { runs, before: runs - missing, ..Outcome::default() };
+        sweep.notes.iter().for_each(|note| watch(Event::Note(note.clone())));
         watch(Event::Begin { runs: usize::try_from(missing).unwrap_or(usize::MAX), takes: None });
         let mut left = Missing { sweep, shard, at: 0 };
         while !cancel.is_set() {

@@ -100,7 +100,7 @@ fn a_file_that_was_torn_is_ignored_and_a_broken_one_is_told() {
     let study = sweep(TEXT);
     let folder = tempfile::tempdir().unwrap();
     run(&study, folder.path(), "1/1", 9);
-    fs::write(folder.path().join(".part-1-of-1.tmp"), b"PAR1 half a fi").unwrap();
+    fs::write(folder.path().join(".joulepath-1f-0-2a"), b"PAR1 half a fi").unwrap();
     run(&study, folder.path(), "1/1", u64::MAX);
     assert_eq!(rows(folder.path()).len(), 36);
     fs::write(folder.path().join("part-000000000099-00.parquet"), b"PAR1 half a fi").unwrap();
@@ -196,4 +196,27 @@ fn a_run_of_some_index_is_what_the_docs_say() {
     );
     let names: Vec<&str> = study.columns()[..4].iter().map(|column| column.name.as_str()).collect();
     assert_eq!(names, ["run", "point", "path_wifi_loss", "path_lte_delay_s"]);
+}
+
+/// A scenario serves all engines: of its own policies a study takes those that each of its engines can run.
+#[test]
+fn what_one_of_the_engines_cannot_run_is_left_out_of_the_scenario_s_policies_and_said() {
+    let set = r#"set = { duration = "100 ms", compare = { policies = ["mptcp", "joule"] } }"#;
+    let text = TEXT
+        .replace("policies = [\"mptcp\", \"single:wifi\"]\n", "")
+        .replace("set = { duration = \"100 ms\" }", set);
+    let sweep = sweep(&text);
+    let names: Vec<String> = sweep.policies().iter().map(ToString::to_string).collect();
+    assert_eq!(names, ["mptcp"]);
+    let (folder, mut said) = (tempfile::tempdir().unwrap(), vec![]);
+    let mut writer = Writer::open(&sweep, folder.path(), Shard::default(), &Provenance::default()).unwrap();
+    let mut watch =
+        |event: Event<'_>| said.extend(if let Event::Note(note) = event { Some(note) } else { None });
+    let runner = Runner::new(&sweep, None, "abc");
+    let outcome = runner.run(&mut writer, Shard::default(), &mut watch, &Cancel::new()).unwrap();
+    assert_eq!((outcome.failed, outcome.done), (0, outcome.runs));
+    assert!(said.iter().any(|note| note.starts_with("Left out: `joule` uses")), "{said:?}");
+    let asked = TEXT.replace("\"single:wifi\"", "\"joule\"");
+    let refused = Sweep::of_text("study.toml", &asked, Path::new("")).err().unwrap();
+    assert!(refused.to_string().contains("fluid engine"), "{refused}");
 }
