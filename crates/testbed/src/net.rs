@@ -6,6 +6,8 @@ use std::process::Command;
 use joulepath_kernel::Namespace;
 use joulepath_kernel::route::{Prefix, Route, Routing};
 
+use crate::observe::wait_until;
+
 /// Client and server, joined by veth devices. The server has one address; the client has one per path, and
 /// packets leave through the device of their source address.
 pub struct Net {
@@ -51,6 +53,14 @@ impl Net {
         for k in 0..paths {
             net.add_path(k, ip(2 + k));
         }
+        // The kernel says later than the carrier is there that a device is up.
+        wait_until("the devices are up", || {
+            let usable = |namespace: &Namespace| {
+                let links = namespace.enter_thread(|| Routing::open()?.links()).unwrap().unwrap();
+                links.iter().filter(|link| link.kind.as_deref() == Some("veth") && link.is_usable()).count()
+            };
+            [&net.client, &net.server].map(usable) == [net.paths.len(); 2]
+        });
         net
     }
 
