@@ -10,7 +10,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 DEMO := scenarios/papers/000-table1.toml
 
-.PHONY: help setup build wheel demo test test-kernels test-upstream bench bench-peers validate-peers lint clean
+.PHONY: help setup build wheel demo test test-kernels test-upstream bench bench-peers validate-peers joule lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -56,6 +56,11 @@ validate-peers: ## goodput, loss and queue of the packet engine against ns-2 and
 	benches/peers/build.sh
 	cargo build --locked --package joulepath-packet --example once
 	benches/peers/validate.py --write $(ARGS)
+
+joule: build ## measure anew what docs/joule.md says, and write its tables and figures; half an hour
+	@scripts/setup.sh test
+	scripts/python.sh run scripts/joule measure
+	scripts/python.sh run scripts/joule page
 
 lint: ## check formats, lints, licences of dependencies, documentation
 	@scripts/setup.sh lint

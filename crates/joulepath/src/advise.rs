@@ -1,7 +1,7 @@
 //! `joulepath advise`: which interfaces for a transfer, without simulating anything.
 
 use joulepath_report::advice::{html, table};
-use joulepath_study::advise::{Machine, Words, answer, question};
+use joulepath_study::advise::{Machine, Words, answer, question, scenario};
 use joulepath_study::files;
 
 use crate::cli::AdviseOptions;
@@ -26,10 +26,19 @@ pub(crate) fn advise(options: &AdviseOptions) -> Result<Exit, Failure> {
     };
     let question = question(&words)?;
     let advice = answer(&question)?;
+    let as_scenario = match &options.write {
+        Some(file) => Some((file, scenario(&question, &advice)?)),
+        None => None,
+    };
     let exit = match options.json {
         true => print_json(&Machine::of(&question, &advice))?,
         false => terminal::print(&table(&question, &advice, terminal::stdout().0))?,
     };
+    if let Some((file, text)) = as_scenario {
+        files::prepare(file)?;
+        files::write(file, &text)?;
+        terminal::tell(&format!("scenario: joulepath compare {}", file.display()));
+    }
     let Some(place) = &options.report else { return Ok(exit) };
     let file = outputs::page(place, "advice");
     files::prepare(&file)?;

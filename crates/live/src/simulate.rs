@@ -142,7 +142,7 @@ fn page(config: &LiveConfig, status: &Status, paths: &[Fitted]) -> String {
         () => format!("kind = \"file\"\nsize = \"{} B\"\ndirection = \"{direction}\"\n", config.transfer.0),
     };
     let singles: String = paths.iter().map(|path| format!(", \"single:{}\"", path.name)).collect();
-    text + &format!("\n[compare]\npolicies = [\"mptcp\"{singles}]\nseeds = 5\n")
+    text + &format!("\n[compare]\npolicies = [\"joule\", \"mptcp\"{singles}]\nseeds = 5\n")
 }
 
 fn give_energies(scenario: &mut Scenario, config: &LiveConfig, paths: &[Fitted]) {

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `question` | words as a question |
 //! | `machine` | the answer for programs |
+//! | `scenario` | the question as a scenario, for what policies make of it |
 //!
 //! The optimum itself is [`joulepath_control::advise`]; tables and pages are [`joulepath_report::advice`].
 
 mod machine;
 mod question;
+mod scenario;
 
 use joulepath_control::advise::{self, Advice, Impossible, Question, Within, significant};
 
@@ -16,6 +18,7 @@ use crate::error::{Error, Result};
 
 pub use machine::Machine;
 pub use question::{Words, question};
+pub use scenario::scenario;
 
 /// Answers `question`.
 ///

@@ -14,7 +14,8 @@ Examples:
 
 A path is NAME:rate=…,rtt=…,loss=…,energy=… with units; without loss there is none. Energy is a profile
 (`joulepath list energy`), or slope+power while used. Nothing is simulated; a path's rate is what TCP would
-get under its loss and RTT, or the link's if that is less.";
+get under its loss and RTT, or the link's if that is less. What policies make of it by themselves, `joule`
+first: --write question.toml, then joulepath compare question.toml.";
 
 /// Options of `advise`.
 #[derive(Debug, Args)]
@@ -38,6 +39,10 @@ pub(crate) struct AdviseOptions {
     /// Count on the rates of the links, whatever their loss would leave to TCP.
     #[arg(long)]
     pub(crate) link_rates: bool,
+    /// Write the question as a scenario: for `joulepath compare`, with the policy `joule`, which finds its
+    /// paths without being told, and others beside it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) write: Option<PathBuf>,
     /// Write an HTML page with the front as a plot: into a folder, or to a file that ends in .html.
     #[arg(long, value_name = "DIR|FILE", num_args = 0..=1, default_missing_value = "joulepath-report")]
     pub(crate) report: Option<PathBuf>,

@@ -65,3 +65,19 @@ fn a_page_that_cannot_be_written_is_told() {
     assert_eq!(said.code, Some(1), "{}", said.stderr);
     assert!(said.stderr.contains("cannot create the folder /dev/null"), "{}", said.stderr);
 }
+
+#[test]
+fn a_question_that_was_written_as_a_scenario_is_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("question.toml");
+    let place = file.to_str().unwrap();
+    let question = ["advise", "--path", WIFI, "--path", LTE, "--size", "1MB", "--deadline", "8s"];
+    let said = joulepath(&[&question[..], &["--write", place]].concat());
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    assert!(said.stderr.contains(&format!("joulepath compare {place}")), "{}", said.stderr);
+    let compared = joulepath(&["compare", place, "--seeds", "1", "--json", "--quiet"]).json();
+    let policies: Vec<&str> =
+        compared["rows"].as_array().unwrap().iter().filter_map(|row| row["policy"].as_str()).collect();
+    assert_eq!(policies, ["joule[deadline=8 s]", "mptcp", "single:wifi", "single:lte"]);
+    assert!(compared["rows"][0]["completion_s"]["mean"].as_f64().unwrap() < 8.0, "{compared}");
+}

@@ -1,0 +1,148 @@
+//! A question as a scenario: what policies make of it by themselves.
+
+use std::fmt::Write as _;
+
+use joulepath_control::advise::{Advice, Path, Question, Within};
+use joulepath_control::limit::Capacity;
+use joulepath_model::energy::{InterfaceEnergy, profile, profile_names};
+use joulepath_model::scenario::{Scenario, load, show};
+
+use crate::error::{Error, Result};
+
+/// A run may take so many times as long as the slowest plan, and at least so long: time for a policy that
+/// does worse, and for tails.
+const SLOWER: f64 = 5.0;
+const LEAST_S: f64 = 60.0;
+/// A packet on the wire, bits.
+const PACKET_BITS: f64 = 12e3;
+/// Packets of the shortest queue.
+const LEAST_QUEUE: f64 = 20.0;
+
+/// The scenario as TOML: the paths with queues of one bandwidth-delay product, the transfer, and the policies
+/// that it is natural to compare, `joule` first. It loads.
+///
+/// # Errors
+/// If a path's name is none that a scenario allows.
+pub fn scenario(question: &Question, advice: &Advice) -> Result<String> {
+    let no_traces = |name: &str| Err(format!("no trace `{name}` belongs to it"));
+    let text = page(question, advice);
+    let mut scenario = load(&text, &no_traces).map_err(|errors| {
+        Error::usage(format!("the question makes no scenario: {errors}"))
+            .with_help("give each --path a name of letters, digits, `-` and `_`")
+    })?;
+    give_energies(&mut scenario, question);
+    let rates = match question.capacity {
+        Capacity::TcpFriendly => "",
+        Capacity::Link => "# The advice counts on the links' rates; what a controller gets under the loss is its own matter.\n",
+    };
+    Ok(format!("# A question to `joulepath advise`. {}.\n{rates}\n{}", advice.reason, show(&scenario)))
+}
+
+fn page(question: &Question, advice: &Advice) -> String {
+    let slowest_s = advice.front.iter().map(|plan| plan.seconds).fold(advice.best.seconds, f64::max);
+    let seconds = (SLOWER * slowest_s).max(LEAST_S).ceil();
+    let names: Vec<&str> = question.paths.iter().map(|path| path.name.as_str()).collect();
+    let mut text = format!("title = \"{} over {}\"\nduration = \"{seconds} s\"\n", question.size, names.join(", "));
+    for path in &question.paths {
+        let Path { name, rate, rtt, loss, .. } = path;
+        let queue = (rate.bps() as f64 * rtt.as_secs_f64() / PACKET_BITS).max(LEAST_QUEUE).ceil();
+        // Its energy follows as a value: it may be none that has a name.
+        let _ = write!(
+            text,
+            "\n[[path]]\nname = {name:?}\nrate = \"{} bit/s\"\ndelay = \"{} ns\"\nloss = \"{} %\"\n\
+             queue = \"{queue} packets\"\nenergy = \"free\"\n",
+            rate.bps(),
+            rtt.0 / 2,
+            100.0 * loss.get(),
+        );
+    }
+    let (workload, joule) = match question.within {
+        Within::Whenever => (format!("kind = \"file\"\nsize = \"{} B\"", question.size.0), "joule".to_owned()),
+        Within::Deadline(deadline) => {
+            (format!("kind = \"file\"\nsize = \"{} B\"", question.size.0), format!("joule[deadline={deadline}]"))
+        }
+        // Until all is made.
+        Within::Rate(rate) => {
+            let on_s = question.size.0 as f64 * 8.0 / rate.bps() as f64;
+            let times = format!("interval = \"100 ms\"\non = \"{on_s} s\"\noff = \"{} s\"", seconds.max(on_s));
+            (format!("kind = \"stream\"\nrate = \"{} bit/s\"\n{times}", rate.bps()), "joule".to_owned())
+        }
+    };
+    let singles: String = names.iter().map(|name| format!(", \"single:{name}\"")).collect();
+    let several = if names.len() > 1 { ", \"mptcp\"" } else { "" };
+    let base = format!("\n[device]\nshared_base = \"{} W\"\n", question.base.0);
+    text + &format!(
+        "\n[workload]\n{workload}\n{base}\n[compare]\npolicies = [\"{joule}\"{several}{singles}]\nseeds = 5\n"
+    )
+}
+
+fn give_energies(scenario: &mut Scenario, question: &Question) {
+    for (path, asked) in scenario.paths.iter_mut().zip(&question.paths) {
+        let known = profile_names().find(|name| profile(name).is_some_and(|known| known.model == asked.energy));
+        path.energy =
+            InterfaceEnergy { profile: known.unwrap_or("inline").to_owned(), model: asked.energy.clone() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::advise::{Words, answer, question};
+
+    const PATHS: [&str; 2] = [
+        "wifi:rate=20Mbit/s,rtt=30ms,loss=0.5%,energy=wifi-huang2012",
+        "lte:rate=40Mbit/s,rtt=51ms,energy=52mW/Mbps+1288mW",
+    ];
+
+    fn of(change: impl FnOnce(&mut Words)) -> (Scenario, String) {
+        let mut words =
+            Words { paths: PATHS.map(str::to_owned).into(), size: "10MB".into(), ..Words::default() };
+        change(&mut words);
+        let question = question(&words).unwrap();
+        let text = scenario(&question, &answer(&question).unwrap()).unwrap();
+        let again = load(&text, &|_| Err(String::new())).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+        (again, text)
+    }
+
+    #[test]
+    fn a_question_loads_again_as_a_scenario_of_the_same_paths() {
+        let (scenario, text) = of(|words| words.device = Some("700mW".into()));
+        let question = question(&Words {
+            paths: PATHS.map(str::to_owned).into(),
+            size: "10MB".into(),
+            ..Words::default()
+        })
+        .unwrap();
+        for (path, asked) in scenario.paths.iter().zip(&question.paths) {
+            let link = &scenario.links[path.radio.0];
+            assert_eq!((&path.name, link.delay.0 * 2), (&asked.name, asked.rtt.0));
+            assert_eq!(path.energy.model, asked.energy);
+        }
+        assert_eq!(scenario.device.shared_base.0, 0.7);
+        // One bandwidth-delay product: 20 Mbit/s · 30 ms = 50 packets of 1500 bytes.
+        assert!(text.contains("queue = \"50 packets\"") && text.contains("loss = \"0.5 %\""), "{text}");
+        assert!(text.contains("\"joule\", \"mptcp\", \"single:wifi\", \"single:lte\""), "{text}");
+        assert!(text.starts_with("# A question to `joulepath advise`. Use wifi alone: "), "{text}");
+    }
+
+    #[test]
+    fn a_deadline_is_the_policys_and_a_rate_is_the_applications() {
+        let (_, text) = of(|words| words.deadline = Some("8s".into()));
+        assert!(text.contains("\"joule[deadline=8 s]\""), "{text}");
+        let (scenario, text) = of(|words| words.rate = Some("4Mbit/s".into()));
+        assert!(text.contains("on = \"20 s\""), "{text}");
+        assert!(scenario.duration.as_secs_f64() >= 60.0);
+    }
+
+    #[test]
+    fn a_name_that_no_scenario_allows_is_told() {
+        let words = Words {
+            paths: vec!["my wifi:rate=20Mbit/s,rtt=30ms,energy=free".into()],
+            size: "1MB".into(),
+            ..Words::default()
+        };
+        let question = question(&words).unwrap();
+        let error = scenario(&question, &answer(&question).unwrap()).unwrap_err().to_string();
+        assert!(error.contains("my wifi"), "{error}");
+    }
+}

@@ -1,0 +1,91 @@
+"""What measuring and the page have in common: places, names, the program, the gauntlet without its draws."""
+
+import json
+import statistics
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+RESULTS = ROOT / "results"
+PAGE = ROOT / "docs/joule.md"
+IMAGES = ROOT / "docs/img"
+RUNS = ROOT / "target/joule"
+PROGRAM = ROOT / "target/release/joulepath"
+
+NAMES = {
+    "joule": "joule",
+    "reno": "NewReno",
+    "cubic": "CUBIC",
+    "westwood": "Westwood+",
+    "bbr1": "BBRv1",
+    "bbr3": "BBRv3",
+    "copa": "Copa",
+    "vivace": "Vivace",
+}
+ENOUGH = 0.9
+"""Competitors that keep less than this beside a policy are harmed."""
+ABLATION = {
+    "joule": "joule",
+    "joule[without=trust]": "no trust: the shadow alone",
+    "joule[without=bursts]": "no guard: bursts after growth",
+    "joule[without=dither]": "no guard: losses that follow the window",
+    "joule[without=queue]": "no guard: losses at a queue",
+    "joule[without=level]": "no guard: more losses than usual",
+    "joule[without=pacing]": "no pacing",
+    "joule[patience=0]": "no regret: changes at once",
+    "joule[bottlenecks=off]": "shared bottlenecks not looked for",
+    "joule[cc=reno]": "the selector with NewReno",
+    "joule[cc=copa]": "the selector with Copa",
+    "joule[cc=bbr3]": "the selector with BBRv3",
+    "mptcp[cc=joule]": "the controller on all paths",
+}
+PERCENTILES = range(101)
+
+
+def say(text: str) -> None:
+    print(f"joule: {text}", file=sys.stderr, flush=True)
+
+
+def joulepath(*arguments: str) -> str:
+    """What the program says; it ends this one if it fails, after its own message."""
+    say("joulepath " + " ".join(arguments))
+    done = subprocess.run([PROGRAM, *arguments], stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"joule: joulepath ended with {done.returncode}")
+    return done.stdout
+
+
+def write_json(path: Path, data: object) -> None:
+    path.write_text(json.dumps(data, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+
+
+def rounded(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+def distilled(league: dict) -> dict:
+    """A gauntlet without its draws: their percentiles for each policy, family and number."""
+    family_of = {draw["name"]: draw["family"] for draw in league.pop("draws")}
+    for its in league["contenders"]:
+        numbers = defaultdict(lambda: defaultdict(list))
+        for draw, known in its.pop("draws").items():
+            for word, value in known.items():
+                if value is not None:
+                    numbers[family_of[draw]][word].append(value)
+        for family, words in numbers.items():
+            its["families"][family]["percentiles"] = {
+                word: [rounded(x) for x in np.percentile(found, PERCENTILES)] for word, found in words.items()
+            }
+            if kept := words.get("kept"):
+                its["families"][family]["unharmed"] = rounded(
+                    statistics.fmean(value >= ENOUGH for value in kept)
+                )
+    return league
+
+
+def percentiles(its: dict, family: str, word: str) -> list[float]:
+    return its["families"][family]["percentiles"][word]

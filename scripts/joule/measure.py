@@ -1,0 +1,260 @@
+"""Runs the studies, the ablation, the kernel's links and the sealed draws."""
+
+import json
+import statistics
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pyarrow.dataset as ds
+
+from common import ABLATION, ENOUGH, RESULTS, ROOT, RUNS, distilled, joulepath, rounded, write_json
+
+ABLATION_FAMILIES = (
+    "f1-bulk",
+    "f2-file",
+    "f3-stream",
+    "f4-competitors",
+    "f5-shared",
+    "f6-mobility",
+    "f7-shallow",
+)
+ABLATION_DRAWS = 64
+
+KERNEL_LINKS = [
+    # rate, delay one way, queue, random loss of each path
+    [("20 Mbit/s", "20 ms", 67, "0 %")],
+    [("20 Mbit/s", "20 ms", 67, "1 %")],
+    [("20 Mbit/s", "20 ms", 67, "5 %")],
+    [("10 Mbit/s", "15 ms", 100, "2 %")],
+    [("30 Mbit/s", "40 ms", 200, "0.5 %")],
+    [("8 Mbit/s", "50 ms", 60, "1 %")],
+    [("15 Mbit/s", "25 ms", 80, "3 %")],
+    [("25 Mbit/s", "20 ms", 20, "0.2 %")],
+    [("20 Mbit/s", "10 ms", 33, "0 %"), ("10 Mbit/s", "20 ms", 33, "0 %")],
+    [("20 Mbit/s", "10 ms", 60, "1 %"), ("10 Mbit/s", "30 ms", 60, "2 %")],
+]
+KERNEL_SEEDS = 3
+KERNEL_RUN = {"duration": "45 s", "warm_up": "10 s"}
+
+
+def study(name: str) -> list[dict]:
+    """The rows of a study's dataset, run as far as it has not been."""
+    folder = RUNS / name
+    joulepath("study", str(ROOT / f"studies/{name}.toml"), "--out", str(folder), "--quiet")
+    rows = ds.dataset(folder, format="parquet", exclude_invalid_files=True).to_table().to_pylist()
+    if failed := [row["error"] for row in rows if row["error"]]:
+        sys.exit(f"joule: {name}: a run failed: {failed[0]}")
+    return rows
+
+
+def controller(policy: str) -> str:
+    return policy.removeprefix("uncoupled").removeprefix("[cc=").removesuffix("]") or "reno"
+
+
+def measure_loss() -> dict:
+    """Part of the link that is used: mean, least and most of the seeds."""
+    cells = defaultdict(list)
+    for row in study("joule-loss"):
+        cells[controller(row["policy"]), row["path_link_loss"]].append(row["goodput_bps"] / 20e6)
+    use = defaultdict(list)
+    for (cc, _), values in sorted(cells.items()):
+        use[cc].append([rounded(statistics.fmean(values)), rounded(min(values)), rounded(max(values))])
+    return {"losses": sorted({loss for _, loss in cells}), "use": use}
+
+
+def measure_links() -> dict:
+    """Of each controller and link: what is used of it, and the mean RTT over the least."""
+    links = defaultdict(lambda: {"use": [], "rtt": []})
+    for row in sorted(study("joule-links"), key=lambda row: row["run"]):
+        link = links[controller(row["policy"])]
+        link["use"].append(rounded(row["goodput_bps"] / row["path_link_rate_bps"]))
+        # A data packet's own transmission belongs to the least RTT.
+        least_s = 2 * row["path_link_delay_s"] + 12e3 / row["path_link_rate_bps"]
+        link["rtt"].append(rounded(row["link_mean_rtt_s"] / least_s))
+    return links
+
+
+def beside(name: str) -> dict:
+    """Of each controller and cell: the mean goodput of the competitors, and its own."""
+    cells = defaultdict(lambda: defaultdict(list))
+    for row in study(name):
+        competitor = row["competitor"].replace(" ", "")
+        kind = ("5 " if "count=5" in competitor else "1 ") + competitor.split('cc="')[1].split('"')[0]
+        cell = (kind, row["path_link_queue_packets"], row["path_link_loss"])
+        cells[controller(row["policy"])][cell].append((row["competitors_bps"], row["goodput_bps"]))
+    return {
+        cc: {cell: np.mean(found, axis=0) for cell, found in sorted(its.items())} for cc, its in cells.items()
+    }
+
+
+def measure_beside() -> dict:
+    """Of each controller and cell: what competitors keep, and the own goodput over a NewReno's."""
+    mean = beside("joule-beside")
+    order = list(mean["reno"])
+    over = {
+        cc: [[rounded(x) for x in its[cell] / mean["reno"][cell]] for cell in order]
+        for cc, its in mean.items()
+    }
+    return {
+        "cells": order,
+        "kept": {cc: [kept for kept, _ in its] for cc, its in over.items()},
+        "goodput": {cc: [own for _, own in its] for cc, its in over.items()},
+    }
+
+
+def measure_bbr() -> dict:
+    """Of each competitor and controller: its own goodput over the competitor's, in each cell."""
+    share = defaultdict(lambda: defaultdict(list))
+    for cc, its in beside("joule-bbr").items():
+        for (kind, _, _), (theirs, own) in its.items():
+            share[kind.removeprefix("1 ")][cc].append(rounded(own / theirs))
+    return share
+
+
+def measure_ablation() -> dict:
+    """The gauntlet's families with one part less."""
+    told = joulepath(
+        "league",
+        "--family",
+        ",".join(ABLATION_FAMILIES),
+        "--range",
+        "check",
+        "--draws",
+        str(ABLATION_DRAWS),
+        "--policies",
+        ",".join(ABLATION),
+        "--warm",
+        "joule",
+        "--runs",
+        str(RUNS / "ablation.jsonl"),
+        "--json",
+        "--quiet",
+    )
+    league = json.loads(told)
+    rows = []
+    for contender in league["contenders"]:
+        kept = defaultdict(list)
+        for draw, values in contender["draws"].items():
+            if values.get("kept") is not None:
+                kept[draw.rsplit("-", 2)[0]].append(values["kept"] >= ENOUGH)
+        families = {
+            name: {
+                word: [
+                    rounded(its[word]["median"]["mean"]),
+                    rounded(its[word]["p10"]["mean"]),
+                    rounded(its[word]["worst"]),
+                ]
+                for word in ("limit", "kept", "single", "time")
+                if word in its
+            }
+            | ({"unharmed": rounded(statistics.fmean(kept[name]))} if kept[name] else {})
+            for name, its in contender["families"].items()
+        }
+        rows.append({"policy": contender["policy"], "start": contender["start"], "families": families})
+    return {
+        "draws_of_each": league["draws_of_each"],
+        "range": league["range"],
+        "command": league["command"],
+        "rows": rows,
+    }
+
+
+def measure() -> None:
+    RUNS.mkdir(parents=True, exist_ok=True)
+    write_json(
+        RESULTS / "joule.json",
+        {
+            "program": joulepath("--version").strip(),
+            "loss": measure_loss(),
+            "links": measure_links(),
+            "beside": measure_beside(),
+            "bbr": measure_bbr(),
+            "ablation": measure_ablation(),
+        },
+    )
+
+
+SEALED = [
+    "--range",
+    "sealed",
+    "--draws",
+    "512",
+    "--policies",
+    "uncoupled,mptcp,emptcp,es-mptcp,joule",
+    "--warm",
+    "joule",
+]
+
+
+def sealed() -> None:
+    RUNS.mkdir(parents=True, exist_ok=True)
+    told = joulepath(
+        "league",
+        "--family",
+        "gauntlet",
+        *SEALED,
+        "--runs",
+        str(RUNS / "sealed.jsonl"),
+        "--sealed-log",
+        str(RESULTS / "gauntlet-sealed.jsonl"),
+        "--markdown",
+        str(ROOT / "docs/gauntlet.md"),
+        "--json",
+        "--quiet",
+    )
+    # Whole, for whoever wants to hold it against the log's SHA-256; some megabytes.
+    (RUNS / "gauntlet-sealed.json").write_text(told)
+    write_json(RESULTS / "gauntlet-sealed.json", distilled(json.loads(told)))
+
+
+def kernel_scenario(links: list[tuple]) -> str:
+    paths = "".join(
+        f'\n[[path]]\nname = "p{i}"\nrate = "{rate}"\ndelay = "{delay}"\n'
+        f'queue = "{queue} packets"\nloss = "{loss}"\n'
+        'energy = "wifi-huang2012"\n'
+        for i, (rate, delay, queue, loss) in enumerate(links)
+    )
+    head = "".join(f'{key} = "{value}"\n' for key, value in KERNEL_RUN.items())
+    return f'title = "A link of the kernel measurements"\n{head}{paths}'
+
+
+def compare(scenario: Path, engine: str) -> dict:
+    told = joulepath(
+        "compare",
+        str(scenario),
+        "--engine",
+        engine,
+        "--policies",
+        "mptcp[cc=joule]",
+        "--seeds",
+        str(KERNEL_SEEDS),
+        "--json",
+        "--quiet",
+    )
+    row = json.loads(told)["rows"][0]
+    return {"goodput_bps": row["goodput_bps"], "rtt_s": [path["mean_rtt_s"] for path in row["paths"]]}
+
+
+def kernel() -> None:
+    RUNS.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for index, links in enumerate(KERNEL_LINKS):
+        scenario = RUNS / f"kernel-{index}.toml"
+        scenario.write_text(kernel_scenario(links))
+        rows.append(
+            {"links": links, **{engine: compare(scenario, engine) for engine in ("packet", "kernel")}}
+        )
+    release = subprocess.run(["uname", "-r"], capture_output=True, text=True, check=True).stdout.strip()
+    write_json(
+        RESULTS / "joule-kernel.json",
+        {
+            "program": joulepath("--version").strip(),
+            "kernel": release,
+            "seeds": KERNEL_SEEDS,
+            "run": KERNEL_RUN,
+            "rows": rows,
+        },
+    )

@@ -1,0 +1,233 @@
+"""The tables of docs/joule.md, as Markdown."""
+
+import statistics
+
+import numpy as np
+
+from common import ABLATION, ENOUGH, NAMES, percentiles
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    align = ["---", *["---:"] * (len(head) - 1)]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in [head, align, *rows])
+
+
+def percent(value: float) -> str:
+    return f"{100 * value:.0f}"
+
+
+def spread(values: list[float]) -> tuple[float, float, float]:
+    """Median, worst tenth as the gauntlet has it, and worst."""
+    return statistics.median(values), float(np.quantile(values, 0.1)), min(values)
+
+
+def median_interval(values: list[float]) -> tuple[float, float]:
+    """95 %, by 2000 resamples."""
+    draws = np.random.default_rng(1).choice(values, (2000, len(values)))
+    low, high = np.quantile(np.median(draws, axis=1), [0.025, 0.975])
+    return float(low), float(high)
+
+
+def loss_table(results: dict) -> str:
+    loss = results["loss"]
+    shown = [(i, p) for i, p in enumerate(loss["losses"]) if p >= 1e-3]
+    cell = lambda its: f"{percent(its[0])} ({percent(its[1])}–{percent(its[2])})"  # noqa: E731
+    return table(
+        ["link use, %", *(f"{100 * p:g} % lost" for _, p in shown)],
+        [[NAMES[cc], *(cell(loss["use"][cc][i]) for i, _ in shown)] for cc in NAMES],
+    )
+
+
+def links_table(results: dict) -> str:
+    rows = []
+    for cc in NAMES:
+        link = results["links"][cc]
+        (median, tenth, worst), (low, high) = spread(link["use"]), median_interval(link["use"])
+        rows.append(
+            [
+                NAMES[cc],
+                f"{percent(median)} ({percent(low)}–{percent(high)})",
+                percent(tenth),
+                percent(worst),
+                f"{statistics.median(link['rtt']):.2f}",
+                f"{float(np.quantile(link['rtt'], 0.9)):.2f}",
+            ]
+        )
+    return table(
+        ["", "link use, %: median", "worst tenth", "worst", "RTT ÷ least: median", "worst tenth"], rows
+    )
+
+
+def beside_table(results: dict) -> str:
+    beside, rows = results["beside"], []
+    for cc in NAMES:
+        if cc not in beside["kept"]:
+            continue
+        kept = beside["kept"][cc]
+        (median, tenth, worst) = spread(kept)
+        harmed = sum(value < ENOUGH for value in kept)
+        own = statistics.median(beside["goodput"][cc])
+        rows.append(
+            [
+                NAMES[cc],
+                f"{median:.2f}",
+                f"{tenth:.2f}",
+                f"{worst:.2f}",
+                f"{len(kept) - harmed} of {len(kept)}",
+                f"{own:.1f}",
+            ]
+        )
+    return table(
+        ["", "kept: median", "worst tenth", "worst", "cells ≥ 0.9", "own goodput, × NewReno's"], rows
+    )
+
+
+def bbr_table(results: dict) -> str:
+    rows = []
+    for kind, its in results["bbr"].items():
+        cells = []
+        for cc in ("joule", "reno", "cubic"):
+            cells.append(f"{statistics.median(its[cc]):.2f} ({min(its[cc]):.2f}–{max(its[cc]):.2f})")
+        rows.append([f"one {NAMES[kind]}", *cells])
+    return table(["goodput ÷ the competitor's: median (least–most)", "joule", "NewReno", "CUBIC"], rows)
+
+
+def ablation_table(results: dict) -> str:
+    def cell(row: dict, family: str, word: str) -> str:
+        median, tenth, _ = row["families"][family][word]
+        return f"{percent(median)} / {percent(tenth)}"
+
+    rows = []
+    for row in results["ablation"]["rows"]:
+        if row["policy"].startswith("single"):
+            continue
+        name = ABLATION[row["policy"]] + (", warm" if row["start"] == "warm" else "")
+        harm = [row["families"][f] for f in ("f4-competitors", "f5-shared", "f7-shallow")]
+        rows.append(
+            [
+                name,
+                *(
+                    cell(row, family, "limit")
+                    for family in ("f1-bulk", "f2-file", "f3-stream", "f6-mobility")
+                ),
+                *(f"{its['kept'][1]:.2f}, {percent(its['unharmed'])} %" for its in harm),
+            ]
+        )
+    return table(["", "bulk", "files", "streams", "mobility", "beside others", "shared", "shallow"], rows)
+
+
+def interval_mbps(estimate: dict) -> str:
+    mean, low, high = (estimate[word] / 1e6 for word in ("mean", "lo", "hi"))
+    return f"{mean:.2f} ({low:.2f}–{high:.2f})"
+
+
+def kernel_table(results: dict) -> str:
+    rows, differences = [], []
+    for row in results["rows"]:
+        packet, kernel = row["packet"]["goodput_bps"], row["kernel"]["goodput_bps"]
+        difference = packet["mean"] / kernel["mean"] - 1
+        differences.append(abs(difference))
+        name = " and ".join(f"{rate}, {delay}, {queue}, {loss}" for rate, delay, queue, loss in row["links"])
+        shown = [interval_mbps(engine) for engine in (packet, kernel)]
+        rows.append([name, *shown, f"{100 * difference:+.1f} %"])
+    says = (
+        f"Linux {results['kernel']}, {results['seeds']} seeds. "
+        f"Difference: {100 * statistics.median(differences):.1f} % in the median, "
+        f"{100 * max(differences):.1f} % at most; "
+        f"{sum(d <= 0.1 for d in differences)} of {len(differences)} within 10 %."
+    )
+    head = [
+        "rate, delay one way, queue in packets, random loss",
+        "packet engine, Mbit/s",
+        "kernel, Mbit/s",
+        "difference",
+    ]
+    return table(head, rows) + "\n\n" + says
+
+
+# Goals of the gauntlet: family, start, metric, goals of median, worst tenth and worst.
+GOALS = [
+    ("files, % of the limit", "f2-file", "cold", "limit", (0.97, 0.88, 0.75)),
+    ("bulk, cold, % of the limit", "f1-bulk", "cold", "limit", (0.95, 0.85, 0.5)),
+    ("bulk, warm, % of the limit", "f1-bulk", "warm", "limit", (0.98, 0.93, 0.85)),
+    ("bulk, warm, % of the link limit", "f1-bulk", "warm", "link", (0.96, 0.90, 0.85)),
+    ("streams, % of the limit", "f3-stream", "cold", "limit", (0.95, 0.80, None)),
+    ("with competitors, warm, % of the limit", "f4-competitors", "warm", "limit", (0.98, 0.85, None)),
+]
+
+
+def contender(league: dict, policy: str, start: str) -> dict:
+    return next(its for its in league["contenders"] if (its["policy"], its["start"]) == (policy, start))
+
+
+def goals_table(league: dict) -> str:
+    rows = []
+    for name, family, start, word, goals in GOALS:
+        its = contender(league, "joule", start)["families"][family][word]
+        reached = (its["median"], its["p10"], {"mean": its["worst"]})
+        best = contender(league, "single:PATH", "cold")["families"][family].get(word)
+        shown = [
+            f"{percent(value['mean'])}"
+            + (f" ({percent(value['lo'])}–{percent(value['hi'])})" if "lo" in value else "")
+            for value in reached
+        ]
+        hindsight = (
+            " / ".join(percent(x) for x in (best["median"]["mean"], best["p10"]["mean"], best["worst"]))
+            if best
+            else ""
+        )
+        rows.append(
+            [
+                name,
+                " / ".join("–" if goal is None else percent(goal) for goal in goals),
+                *shown,
+                hindsight,
+            ]
+        )
+    for name, family in (
+        ("beside others (F4)", "f4-competitors"),
+        ("shared (F5)", "f5-shared"),
+        ("shallow (F7)", "f7-shallow"),
+    ):
+        for start in ("cold", "warm"):
+            its = contender(league, "joule", start)
+            kept, unharmed = percentiles(its, family, "kept"), its["families"][family]["unharmed"]
+            rows.append(
+                [
+                    f"kept, {name}, {start}",
+                    "0.95 / – / 0.80; ≥ 0.9 in 95 %",
+                    f"{kept[50]:.2f}",
+                    f"{kept[10]:.2f}",
+                    f"{kept[0]:.2f}; ≥ 0.9 in {percent(unharmed)} %",
+                    "",
+                ]
+            )
+    return table(
+        ["", "goal", "median (95 %)", "worst tenth (95 %)", "worst", "best path alone, in hindsight"], rows
+    )
+
+
+def gauntlet_summary(league: dict) -> str:
+    """A row a policy: the limit by family, and harm."""
+    families = ("f1-bulk", "f2-file", "f3-stream", "f6-mobility")
+    harms = ("f4-competitors", "f5-shared", "f7-shallow")
+    rows = []
+    for its in league["contenders"]:
+        is_single = its["policy"] == "single:PATH"
+        name = (
+            "*best path alone, in hindsight*"
+            if is_single
+            else its["label"] + (", warm" if its["start"] == "warm" else "")
+        )
+        cells = [its["families"][family]["limit"] for family in families]
+        rows.append(
+            [
+                name,
+                *(f"{percent(cell['median']['mean'])} / {percent(cell['p10']['mean'])}" for cell in cells),
+                *(
+                    f"{percentiles(its, f, 'kept')[10]:.2f}, {percent(its['families'][f]['unharmed'])} %"
+                    for f in harms
+                ),
+            ]
+        )
+    return table(["", "bulk", "files", "streams", "mobility", "beside others", "shared", "shallow"], rows)
