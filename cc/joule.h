@@ -2,7 +2,7 @@
 /*
  * joule - always a TCP's share; besides that what random losses leave idle, as long as no queue stands.
  *
- *   w = w_f,  trusted: max(w_f, (1 +- 1/16) w_d)  paced at 6/5 w / srtt; at the start, after idle 2 w / srtt
+ *   w = w_f,  trusted: max(w_f, (1 +- 1/16) w_d);  paced at 2 w / srtt at the start, after idle and timeouts
  *
  * Shadow w_f: what NewReno (or CUBIC) would have. Per ACK w_f += a acked / w,  a = 1, in a group LIA's.
  * A loss or mark is the shadow's for the part w_f / w; one loss of its own: w_f <- w_f / 2, once per window.
@@ -29,7 +29,7 @@
  *
  * Deviations: the design is this project's own, docs/models/joule.md. It deviates from TCP in that
  *   - the shadow's losses are spread evenly over all losses, not drawn at random;
- *   - what is not trusted is not paced: beside TCPs that are not, a paced one takes more than its share;
+ *   - it is not paced otherwise: beside TCPs that are not, a paced one loses less than they, and takes more;
  *   - while trusted the window returns with the first ACK after a timeout, without slow start. */
 #ifndef MPCC_JOULE_H
 #define MPCC_JOULE_H
@@ -200,7 +200,6 @@ MPCC_INLINE void joule_apply(struct mpcc_conn *conn, u32 self, struct joule *j,
 		if (joule_dithers(conn, j))
 			low = j->phase < 4 ? low + low / 16 : low - low / 16;
 		w = MPCC_PARAM(conn, JOULE_FLOOR) && !j->others ? low : mpcc_max(low, share);
-		gain = JOULE_GAIN;
 	} else if (j->drain) {
 		w = (u32)((u64)w * joule_base(j) * 17 / 20 / mpcc_max(j->mean_us, 1));
 	}

@@ -42,7 +42,6 @@ enum joule_numbers {
 	JOULE_BLOCK_MS = 8000,      /* ms: first block, doubled up to 16 times */
 	JOULE_PAUSE_MS = 4000,      /* ms: without trust, to learn what is usually lost */
 	JOULE_LEVEL_N = 2048,       /* packets: older ones count half */
-	JOULE_GAIN = 307,           /* Q8: 1.2, Linux' tcp_pacing_ca_ratio */
 	JOULE_START_GAIN = 512,     /* Q8: 2, tcp_pacing_ss_ratio */
 	JOULE_DRAIN_MS = 3000,      /* ms: between two drains, doubled up to 4 times */
 	JOULE_LOSSES_MAX = 1 << 12, /* losses that one event counts */

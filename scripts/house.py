@@ -20,7 +20,7 @@ FLOORS = [
     {"model", "controllers"},
     {"link", "control", "topology", "kernel"},
     {"packet", "fluid", "slotted", "lab", "live", "report", "meter"},
-    {"study"},
+    {"study", "console"},
     {"joulepath", "python"},
 ]
 OUTSIDE = {"benches", "testbed", "testbed-macros"}

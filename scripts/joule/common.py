@@ -1,6 +1,7 @@
 """What measuring and the page have in common: places, names, the program, the gauntlet without its draws."""
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -13,8 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 RESULTS = ROOT / "results"
 PAGE = ROOT / "docs/joule.md"
 IMAGES = ROOT / "docs/img"
-RUNS = ROOT / "target/joule"
-PROGRAM = ROOT / "target/release/joulepath"
+PROGRAM = Path(os.environ.get("JOULEPATH", ROOT / "target/release/joulepath"))
+"""Both profiles have the same results; the release is faster."""
 
 NAMES = {
     "joule": "joule",
@@ -57,6 +58,14 @@ def joulepath(*arguments: str) -> str:
     if done.returncode:
         sys.exit(f"joule: joulepath ended with {done.returncode}")
     return done.stdout
+
+
+def runs() -> Path:
+    """Where what has been run is kept: another program's runs are not this one's."""
+    version = joulepath("--version").split("commit ")[1].rstrip(")\n")
+    folder = ROOT / "target/joule" / version
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def write_json(path: Path, data: object) -> None:

@@ -76,8 +76,9 @@ def draw_gauntlet(league: dict) -> None:
     with plot.style():
         figure, panels = plt.subplots(1, 3, figsize=(plot.PAGE_IN, 2.4), sharey=True)
         part = [percentile / 100 for percentile in PERCENTILES]
+        ours_first = sorted(league["contenders"], key=lambda its: its["policy"] != "joule")
         for axes, (family, name) in zip(panels, families.items(), strict=True):
-            for index, its in enumerate(league["contenders"]):
+            for index, its in enumerate(ours_first):
                 label = "best path alone" if its["policy"] == "single:PATH" else its["label"]
                 label += ", warm" if its["start"] == "warm" else ""
                 limit = [100 * value for value in percentiles(its, family, "limit")]

@@ -5,6 +5,7 @@ mod words;
 
 use std::collections::BTreeSet;
 
+use joulepath_console::words::{count, plain};
 use joulepath_controllers::Controller;
 use joulepath_kernel::Result as KernelResult;
 use joulepath_kernel::cc::{self, Change, Healed, Loading, Manager, Moves, PREFIX, Unloading, kernel_name};
@@ -17,7 +18,6 @@ use crate::failure::{Exit, Failure};
 use crate::own;
 use crate::show::print_json;
 use crate::terminal;
-use crate::words::{count, plain};
 
 /// Runs the command.
 ///

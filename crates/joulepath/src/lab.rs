@@ -1,6 +1,5 @@
 //! `joulepath lab`: any program inside the emulated radios, and what it cost.
 
-mod bill;
 mod watch;
 
 use std::env;
@@ -8,6 +7,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 
+use joulepath_console::bill::Bill;
+use joulepath_control::Setup;
 use joulepath_control::price::Needs;
 use joulepath_control::schedule::Scheduler;
 use joulepath_kernel::cc::{Registered, unique_name};
@@ -18,13 +19,11 @@ use joulepath_model::scenario::Scenario;
 use joulepath_study::error::Kind;
 use joulepath_study::policies;
 
-use self::bill::Bill;
 use self::watch::Signals;
 use crate::cli::lab::{LabCommand, LabOptions};
 use crate::failure::{Exit, Failure};
 use crate::show::print_json;
 use crate::{scenario, terminal};
-use joulepath_control::Setup;
 
 /// Stands for the server's address in the command.
 const SERVER: &str = "{server}";

@@ -1,12 +1,11 @@
 //! `joulepath live`, `joulepath status` and `joulepath top`.
 
-mod figures;
 mod judge;
-mod page;
 mod top;
 
 use std::path::Path;
 
+use joulepath_console::page;
 use joulepath_live::metrics::openmetrics;
 use joulepath_live::{Request, client, daemon, simulate};
 use joulepath_model::live::Intent;

@@ -13,7 +13,7 @@
 //! | `scenario`, `engine` | scenarios and engines as the command line names them |
 //! | `outputs`, `marks` | where results go; tables written into pages |
 //! | `progress`, `interrupt`, `provenance` | what happens meanwhile, what stops it, what it is known by |
-//! | `failure`, `diagnose`, `terminal`, `words` | what all of them say, and how |
+//! | `failure`, `diagnose`, `terminal` | what all of them say, and how |
 
 mod advise;
 #[cfg(feature = "kernel")]
@@ -50,8 +50,6 @@ mod scenario;
 mod show;
 mod study;
 mod terminal;
-#[cfg(feature = "kernel")]
-mod words;
 
 use std::process::ExitCode;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use comfy_table::{CellAlignment, Table};
+use joulepath_console::words::{count, plain};
 use joulepath_kernel::cc::{LoadedController, PREFIX, SubflowState, Users, View, view};
 use joulepath_kernel::namespace::{Cookie, Place};
 use serde_json::{Value, json};
@@ -13,7 +14,6 @@ use crate::cli::cc::CcJson;
 use crate::failure::{Exit, Failure};
 use crate::show::print_json;
 use crate::terminal;
-use crate::words::{count, plain};
 
 /// What makes subflows one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -33,7 +33,9 @@ pub fn scenario(question: &Question, advice: &Advice) -> Result<String> {
     give_energies(&mut scenario, question);
     let rates = match question.capacity {
         Capacity::TcpFriendly => "",
-        Capacity::Link => "# The advice counts on the links' rates; what a controller gets under the loss is its own matter.\n",
+        Capacity::Link => {
+            "# The advice counts on the links' rates; what a controller gets under the loss is its own matter.\n"
+        }
     };
     Ok(format!("# A question to `joulepath advise`. {}.\n{rates}\n{}", advice.reason, show(&scenario)))
 }
@@ -42,7 +44,8 @@ fn page(question: &Question, advice: &Advice) -> String {
     let slowest_s = advice.front.iter().map(|plan| plan.seconds).fold(advice.best.seconds, f64::max);
     let seconds = (SLOWER * slowest_s).max(LEAST_S).ceil();
     let names: Vec<&str> = question.paths.iter().map(|path| path.name.as_str()).collect();
-    let mut text = format!("title = \"{} over {}\"\nduration = \"{seconds} s\"\n", question.size, names.join(", "));
+    let mut text =
+        format!("title = \"{} over {}\"\nduration = \"{seconds} s\"\n", question.size, names.join(", "));
     for path in &question.paths {
         let Path { name, rate, rtt, loss, .. } = path;
         let queue = (rate.bps() as f64 * rtt.as_secs_f64() / PACKET_BITS).max(LEAST_QUEUE).ceil();
@@ -57,14 +60,18 @@ fn page(question: &Question, advice: &Advice) -> String {
         );
     }
     let (workload, joule) = match question.within {
-        Within::Whenever => (format!("kind = \"file\"\nsize = \"{} B\"", question.size.0), "joule".to_owned()),
-        Within::Deadline(deadline) => {
-            (format!("kind = \"file\"\nsize = \"{} B\"", question.size.0), format!("joule[deadline={deadline}]"))
+        Within::Whenever => {
+            (format!("kind = \"file\"\nsize = \"{} B\"", question.size.0), "joule".to_owned())
         }
+        Within::Deadline(deadline) => (
+            format!("kind = \"file\"\nsize = \"{} B\"", question.size.0),
+            format!("joule[deadline={deadline}]"),
+        ),
         // Until all is made.
         Within::Rate(rate) => {
             let on_s = question.size.0 as f64 * 8.0 / rate.bps() as f64;
-            let times = format!("interval = \"100 ms\"\non = \"{on_s} s\"\noff = \"{} s\"", seconds.max(on_s));
+            let times =
+                format!("interval = \"100 ms\"\non = \"{on_s} s\"\noff = \"{} s\"", seconds.max(on_s));
             (format!("kind = \"stream\"\nrate = \"{} bit/s\"\n{times}", rate.bps()), "joule".to_owned())
         }
     };
@@ -78,7 +85,8 @@ fn page(question: &Question, advice: &Advice) -> String {
 
 fn give_energies(scenario: &mut Scenario, question: &Question) {
     for (path, asked) in scenario.paths.iter_mut().zip(&question.paths) {
-        let known = profile_names().find(|name| profile(name).is_some_and(|known| known.model == asked.energy));
+        let known =
+            profile_names().find(|name| profile(name).is_some_and(|known| known.model == asked.energy));
         path.energy =
             InterfaceEnergy { profile: known.unwrap_or("inline").to_owned(), model: asked.energy.clone() };
     }
@@ -94,11 +102,15 @@ mod tests {
         "lte:rate=40Mbit/s,rtt=51ms,energy=52mW/Mbps+1288mW",
     ];
 
-    fn of(change: impl FnOnce(&mut Words)) -> (Scenario, String) {
+    fn asked(change: impl FnOnce(&mut Words)) -> Question {
         let mut words =
             Words { paths: PATHS.map(str::to_owned).into(), size: "10MB".into(), ..Words::default() };
         change(&mut words);
-        let question = question(&words).unwrap();
+        question(&words).unwrap()
+    }
+
+    fn of(change: impl FnOnce(&mut Words)) -> (Scenario, String) {
+        let question = asked(change);
         let text = scenario(&question, &answer(&question).unwrap()).unwrap();
         let again = load(&text, &|_| Err(String::new())).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
         (again, text)
@@ -106,19 +118,14 @@ mod tests {
 
     #[test]
     fn a_question_loads_again_as_a_scenario_of_the_same_paths() {
-        let (scenario, text) = of(|words| words.device = Some("700mW".into()));
-        let question = question(&Words {
-            paths: PATHS.map(str::to_owned).into(),
-            size: "10MB".into(),
-            ..Words::default()
-        })
-        .unwrap();
+        let device = |words: &mut Words| words.device = Some("700mW".into());
+        let ((scenario, text), question) = (of(device), asked(device));
         for (path, asked) in scenario.paths.iter().zip(&question.paths) {
             let link = &scenario.links[path.radio.0];
             assert_eq!((&path.name, link.delay.0 * 2), (&asked.name, asked.rtt.0));
             assert_eq!(path.energy.model, asked.energy);
         }
-        assert_eq!(scenario.device.shared_base.0, 0.7);
+        assert_eq!(scenario.device.shared_base, question.base);
         // One bandwidth-delay product: 20 Mbit/s · 30 ms = 50 packets of 1500 bytes.
         assert!(text.contains("queue = \"50 packets\"") && text.contains("loss = \"0.5 %\""), "{text}");
         assert!(text.contains("\"joule\", \"mptcp\", \"single:wifi\", \"single:lte\""), "{text}");

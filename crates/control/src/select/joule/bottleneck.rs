@@ -1,7 +1,9 @@
 //! Which paths share a bottleneck: by how their RTTs change together, and by an active witness.
 //!
 //! ```text
-//!                 r > R                  r > R again              its RTT falls, twice
+//!   unknown, until both RTTs have changed in a window
+//!      │
+//!      ▼          r > R                  r > R again              its RTT falls, twice
 //!   distinct ─────────────► suspected ──────────────► drains one ─────────────────────► shared
 //!      ▲                        │ r ≤ R                    │ it does not                  │ after a minute,
 //!      └────────────────────────┴──────────────────────────┴──────────────────────────────┘ then 2, 4, …
@@ -10,7 +12,10 @@
 //! that start together rise together (Rubenstein, Kurose, Towsley, ToN 2002, compare cross- with
 //! auto-correlation for the same reason). Even so two paths of one kind can move alike for a while. So one
 //! member is drained: it becomes a backup (MP_PRIO) for some round trips, and if both stand in one queue the
-//! other's RTT falls. On suspicion nothing is closed; the controllers may couple their windows meanwhile.
+//! other's RTT falls. On suspicion nothing is closed.
+//!
+//! Controllers couple the windows of all pairs that are not distinct or acquitted, so from the start: a
+//! bottleneck without a queue never shows in RTTs, and two windows that are not coupled take two shares of it.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
@@ -62,20 +67,23 @@ impl Window {
         self.ab += a * b;
     }
 
-    /// Whether the changes went together; none if one hardly changed.
-    fn together(&self) -> bool {
+    /// Whether the changes went together; unknown if one hardly changed.
+    fn together(&self) -> Option<bool> {
         let n = f64::from(self.n);
         let covariance = |xy: f64, x: f64, y: f64| xy / n - x / n * (y / n);
         let [a, b] = [(self.aa, self.a), (self.bb, self.b)].map(|(xx, x)| covariance(xx, x, x).max(0.0));
         let moves = a.min(b) > LEAST_DEVIATION_S * LEAST_DEVIATION_S;
-        moves && covariance(self.ab, self.a, self.b) > TOGETHER * (a * b).sqrt()
+        moves.then(|| covariance(self.ab, self.a, self.b) > TOGETHER * (a * b).sqrt())
     }
 }
 
 /// What is known of two paths.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Verdict {
+    /// Nothing is known yet: until then the windows are coupled, which does no harm where it is wrong.
     #[default]
+    Unknown,
+    /// Their RTTs did not change together.
     Distinct,
     /// So many windows in a row went together.
     Suspected(u32),
@@ -162,20 +170,25 @@ impl Bottlenecks {
 
     /// Paths that are known to share a bottleneck.
     pub(super) fn shared(&self) -> Groups {
-        self.groups(|verdict| matches!(verdict, Verdict::Shared(_)))
+        self.groups(|i, j| matches!(self.pairs[i][j].verdict, Verdict::Shared(_)))
     }
 
-    /// Those, and paths that are suspected to.
+    /// Those, and paths of which it has not been ruled out.
     pub(super) fn suspected(&self) -> Groups {
-        self.groups(|verdict| !matches!(verdict, Verdict::Distinct | Verdict::Acquitted(_)))
+        let are_open = |i: usize, j: usize| self.traces[i].last_s > 0.0 && self.traces[j].last_s > 0.0;
+        self.groups(|i, j| match self.pairs[i][j].verdict {
+            Verdict::Distinct | Verdict::Acquitted(_) => false,
+            Verdict::Unknown => are_open(i, j),
+            Verdict::Suspected(_) | Verdict::Testing(..) | Verdict::Shared(_) => true,
+        })
     }
 
     /// The classes of paths that `joins` joins, directly or through others.
-    fn groups(&self, joins: impl Fn(Verdict) -> bool) -> Groups {
+    fn groups(&self, joins: impl Fn(usize, usize) -> bool) -> Groups {
         let mut groups: Groups = [0; MAX_SUBFLOWS];
         for j in 0..MAX_SUBFLOWS {
             for i in 0..j {
-                if !joins(self.pairs[i][j].verdict) {
+                if !joins(i, j) {
                     continue;
                 }
                 let (of_i, of_j) = (groups[i], groups[j]);
@@ -266,11 +279,14 @@ impl Pair {
             return;
         }
         let together = std::mem::take(&mut self.window).together();
-        self.verdict = match self.verdict {
-            Verdict::Distinct | Verdict::Suspected(_) if !together => Verdict::Distinct,
-            Verdict::Distinct => Verdict::Suspected(1),
-            Verdict::Suspected(_) => Verdict::Testing(0, now),
-            known => known,
+        self.verdict = match (self.verdict, together) {
+            (Verdict::Unknown, None) => Verdict::Unknown,
+            (Verdict::Unknown | Verdict::Distinct | Verdict::Suspected(_), None | Some(false)) => {
+                Verdict::Distinct
+            }
+            (Verdict::Unknown | Verdict::Distinct, Some(true)) => Verdict::Suspected(1),
+            (Verdict::Suspected(_), Some(true)) => Verdict::Testing(0, now),
+            (known, _) => known,
         };
     }
 }
@@ -365,6 +381,17 @@ mod tests {
             [0.04 + look as f64 * 1e-3 + own(look, 7), 0.05 + look as f64 * 1e-3 + own(look, 11)]
         });
         assert_eq!((drains.len(), known.suspected()[0]), (0, 0));
+    }
+
+    #[test]
+    fn windows_are_coupled_until_their_rtts_have_changed_apart() {
+        let own = |look: u64, period: u64| (look % period) as f64 * 0.003;
+        let apart = |look: u64, _| [0.04 + own(look, 7), 0.05 + own(look, 11)];
+        let coupled = |seconds| after(seconds, apart).0.suspected()[..3].to_vec();
+        assert_eq!((coupled(7), coupled(9)), (vec![1, 1, 0], vec![0, 0, 0]));
+        // A queue that never shows says nothing.
+        let (still, _) = after(30, |_, _| [0.04, 0.05]);
+        assert_eq!((&still.suspected()[..3], &still.shared()[..3]), (&[1, 1, 0][..], &[0, 0, 0][..]));
     }
 
     #[test]

@@ -3,12 +3,12 @@
 use comfy_table::{Table, TableStyle};
 
 /// `7 sockets`.
-pub(crate) fn count(n: usize, what: &str) -> String {
+pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// A table without lines.
-pub(crate) fn plain<const N: usize>(header: [&str; N]) -> Table {
+pub fn plain<const N: usize>(header: [&str; N]) -> Table {
     let mut table = Table::new();
     table.load_style(TableStyle::new()).set_header(header);
     for column in table.column_iter_mut() {

@@ -7,10 +7,10 @@ use joulepath_live::status::{QuotaStatus, Spent, Status};
 use crate::words::count;
 
 /// An unknown number.
-pub(super) const UNKNOWN: &str = "–";
+pub(crate) const UNKNOWN: &str = "–";
 
 /// How the daemon stands, in a few words each.
-pub(super) fn head(status: &Status) -> Vec<String> {
+pub(crate) fn head(status: &Status) -> Vec<String> {
     let used = status.interfaces.iter().filter(|one| one.role != Role::Unused).count();
     let all = status.interfaces.iter().filter(|one| one.allowed).count();
     let mut head = vec![status.intent.word().to_owned()];
@@ -36,7 +36,7 @@ pub(super) fn head(status: &Status) -> Vec<String> {
 }
 
 /// What is used of a quota, and its bounds.
-pub(super) fn quota(quota: &QuotaStatus) -> String {
+pub(crate) fn quota(quota: &QuotaStatus) -> String {
     let gb = |bytes: u64| significant(bytes as f64 / 1e9);
     let bound = |name: &str, bytes: Option<u64>| bytes.map(|bytes| format!("{name} {}", gb(bytes)));
     let bounds: Vec<String> =
@@ -45,7 +45,7 @@ pub(super) fn quota(quota: &QuotaStatus) -> String {
 }
 
 /// How an interface is used.
-pub(super) fn role(role: Role) -> &'static str {
+pub(crate) fn role(role: Role) -> &'static str {
     match role {
         Role::Unused => UNKNOWN,
         Role::Backup => "backup",
@@ -54,22 +54,22 @@ pub(super) fn role(role: Role) -> &'static str {
 }
 
 /// Bytes of both directions, in a unit.
-pub(super) fn bytes(spent: &Spent, unit: f64) -> String {
+pub(crate) fn bytes(spent: &Spent, unit: f64) -> String {
     short((spent.received_bytes + spent.sent_bytes) as f64 / unit)
 }
 
 /// Joules in a unit.
-pub(super) fn joules(spent: &Spent, unit: f64) -> String {
+pub(crate) fn joules(spent: &Spent, unit: f64) -> String {
     spent.energy_j.map_or(UNKNOWN.into(), |joules| short(joules / unit))
 }
 
 /// One decimal below 10, none above.
-pub(super) fn short(value: f64) -> String {
+pub(crate) fn short(value: f64) -> String {
     if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
 }
 
 /// A time in a unit that suits it.
-pub(super) fn duration(seconds: f64) -> String {
+pub(crate) fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 120.0 => format!("{s:.0} s"),
         s if s < 7200.0 => format!("{:.0} min", s / 60.0),

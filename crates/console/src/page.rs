@@ -3,17 +3,17 @@
 use comfy_table::CellAlignment;
 use joulepath_live::status::{InterfaceStatus, Status};
 
-use super::figures::{self, UNKNOWN, bytes, head, joules, role, short};
+use crate::figures::{self, UNKNOWN, bytes, head, joules, role, short};
 use crate::words::plain;
 
 /// How it stands.
-pub(super) fn status(status: &Status, width: usize) -> String {
+pub fn status(status: &Status, width: usize) -> String {
     let head = head(status);
     format!("{}\n\n{}\n{}", wrap(&head.join(" · "), width, ""), table(status), notes(status, width))
 }
 
 /// What it would do.
-pub(super) fn dry_run(status: &Status, steps: &[String], width: usize) -> String {
+pub fn dry_run(status: &Status, steps: &[String], width: usize) -> String {
     let mut text = self::status(status, width);
     text += "\nNothing was changed. A start would:\n";
     if steps.is_empty() {
@@ -115,8 +115,8 @@ mod tests {
     use joulepath_live::decide::Role;
     use joulepath_live::status::{QuotaStatus, Spent};
 
-    use super::super::top::samples;
     use super::*;
+    use crate::top::samples;
 
     fn interface(name: &str, role: Role, energy_j: Option<f64>) -> InterfaceStatus {
         let spent = Spent { received_bytes: 123_456_789_000, sent_bytes: 1_000_000, energy_j };

@@ -17,9 +17,9 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
-use super::super::figures::{self, duration};
 use super::columns::{Column, columns};
 use super::state::{CHOICES, Mode, State};
+use crate::figures::{self, duration};
 
 /// Columns and lines below which nothing is shown.
 const LEAST: (u16, u16) = (40, 12);

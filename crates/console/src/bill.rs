@@ -15,7 +15,7 @@ use serde::Serialize;
 
 /// Everything that is told at the end, and as JSON.
 #[derive(Debug, Serialize)]
-pub(super) struct Bill {
+pub struct Bill {
     title: String,
     policy: String,
     label: String,
@@ -62,7 +62,8 @@ struct Emulator {
 }
 
 impl Bill {
-    pub(super) fn new(
+    /// Of a command that has `ended` in `lab`, by what was read of its emulator at the end.
+    pub fn new(
         scenario: &Scenario,
         setup: &Setup,
         seed: u64,
@@ -107,16 +108,17 @@ impl Bill {
     }
 
     /// With what there was to end when the lab ended.
-    pub(super) fn with_remains(self, remains: Remains) -> Self {
+    pub fn with_remains(self, remains: Remains) -> Self {
         Bill { remains, ..self }
     }
 
-    pub(super) fn remains(&self) -> &Remains {
+    /// What there was to end after the command.
+    pub fn remains(&self) -> &Remains {
         &self.remains
     }
 
     /// At most 80 columns, unless the scenario's names are long.
-    pub(super) fn table(&self) -> String {
+    pub fn table(&self) -> String {
         let mut table = Table::new();
         table.load_style(TableStyle::new());
         table.set_header(["path", "", "delivered", "packets", "dropped", "lost", "marked", "energy"]);
@@ -167,7 +169,7 @@ impl Bill {
     }
 
     /// Why the bill may be wrong.
-    pub(super) fn doubts(&self) -> Vec<String> {
+    pub fn doubts(&self) -> Vec<String> {
         let Emulator { lateness, allowed_ns, kept_up, anomalies, .. } = &self.emulator;
         let mut doubts = vec![];
         if !kept_up {

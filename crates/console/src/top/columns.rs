@@ -2,8 +2,8 @@
 
 use joulepath_live::status::InterfaceStatus;
 
-use super::super::figures::{UNKNOWN, bytes, joules, role, short};
 use super::state::State;
+use crate::figures::{UNKNOWN, bytes, joules, role, short};
 
 /// Bars of the last minute's rates, from none to the highest.
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

@@ -11,7 +11,7 @@ use super::asker::{Answer, Problem};
 use super::state::State;
 
 /// A laptop with WiFi, an LTE modem with a quota, and a cable that nothing is known of.
-pub(in crate::live) fn status() -> Status {
+pub(crate) fn status() -> Status {
     let wifi = InterfaceStatus {
         name: "wlp0s20f3".into(),
         intent: Intent::Frugal,
