@@ -81,13 +81,15 @@ fn two_of_a_kind_share_a_path() {
         path = "a"
         cc = "joule"
     "#;
-    for seed in 1..=3 {
+    // One run depends on who is trusted first: shares of 0.66 to 1.45 in 24 of them. Neither is favoured.
+    let mut logarithms = 0.0;
+    for seed in 1..=12 {
         let result = simulate(toml, "joule", seed);
-        let share = result.goodput_bps / result.competitors_bps;
-        assert_between("joule beside joule, share", share, 0.75, 1.33);
+        logarithms += (result.goodput_bps / result.competitors_bps).ln();
         let both = (result.goodput_bps + result.competitors_bps) / 20e6;
         assert_between("both together, part of the link", both, 0.75, 0.98);
     }
+    assert_between("joule beside joule, share", (logarithms / 12.0).exp(), 0.9, 1.1);
 }
 
 /// Over lossless paths everything arrives, and few segments are sent twice, with each way of recovering and
