@@ -1,7 +1,7 @@
-"""What a page of docs/ needs to be a page of the site (mkdocs.yml), too: GitHub and Markdown for Python differ in two things.
+"""What a page of docs/ needs to be a page of the site (mkdocs.yml), too: GitHub reads two things otherwise.
 
-- A link to a file of the repository outside of docs/ leads to the repository. It is a warning, and so an error of
-  `make docs`, if there is no such file.
+- A link to a file of the repository outside of docs/ leads to the repository. It is a warning, and so an
+  error of `make docs`, if there is no such file.
 - A list or a table may follow a paragraph without a blank line.
 """
 

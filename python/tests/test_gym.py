@@ -113,7 +113,7 @@ def test_draws_for_learning_and_for_trying_differ_and_sealed_ones_are_refused() 
     drawn = {env.reset(seed=seed)[1]["draw"] for seed in range(20)}
     assert drawn == {1, 2, 3, 4, 5}
     with pytest.raises(jp.UsageError, match="sealed"):
-        jg.Rates(family="f1-bulk", range="sealed")
+        jg.Rates(family="f1-bulk", range="sealed")  # type: ignore[arg-type]
 
 
 def test_many_environments_are_what_each_is_alone() -> None:

@@ -255,8 +255,7 @@ impl crate::endpoints::Endpoints<'_> {
         if !self.connection.joined {
             self.choose_opener(used);
         }
-        let uses: Vec<Use> =
-            used.iter().map(|&used| if used { Use::Regular } else { Use::Closed }).collect();
+        let uses: Vec<Use> = used.iter().map(|&used| if used { Use::Regular } else { Use::Closed }).collect();
         for (i, &used) in used.iter().enumerate() {
             if !used && self.senders[i].phase == Phase::Closed && self.subflows[i].wanted {
                 self.subflows[i].wanted = false;

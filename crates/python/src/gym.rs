@@ -151,8 +151,7 @@ impl GymEnvironment {
     ) -> PyResult<(f64, bool, bool)> {
         let action = PyBuffer::<f32>::get(action)?.to_vec(py)?;
         let mut values = vec![0.0; self.seen_len];
-        let Step { reward, terminated, truncated } =
-            guarded(py, || self.lock().step(&action, &mut values))?;
+        let Step { reward, terminated, truncated } = guarded(py, || self.lock().step(&action, &mut values))?;
         PyBuffer::<f32>::get(seen)?.copy_from_slice(py, &values)?;
         Ok((reward, terminated, truncated))
     }

@@ -143,7 +143,9 @@ impl Error {
             Error::File { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Kind::Permission
             }
-            Error::File { .. } | Error::NoRun { .. } | Error::Report(_) | Error::Episode { .. } => Kind::Failed,
+            Error::File { .. } | Error::NoRun { .. } | Error::Report(_) | Error::Episode { .. } => {
+                Kind::Failed
+            }
             Error::Unsupported { .. } => Kind::Unsupported,
             #[cfg(feature = "kernel")]
             Error::Kernel(error) => kind_of_kernel(error),

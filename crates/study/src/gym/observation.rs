@@ -127,8 +127,7 @@ mod tests {
         let mut seen = [9.0; 21];
         let work = Work { bytes: Some(7_000), deadline: Some(Nanos::from_millis(800)) };
         observe(&mut seen, &status(200, 0, 0.0), &status(400, 1_750, 0.014), &work);
-        let expected =
-            [1.0, 1.0, 3.0 / 17.0, 3.0 / 13.0, 0.0, 4.0 / 17.0, 2.0 / 14.0, 0.0, 3.0 / 10.0];
+        let expected = [1.0, 1.0, 3.0 / 17.0, 3.0 / 13.0, 0.0, 4.0 / 17.0, 2.0 / 14.0, 0.0, 3.0 / 10.0];
         for (seen, expected) in seen.iter().zip(expected) {
             assert!((seen - expected as f32).abs() < 1e-6, "{seen} {expected}");
         }

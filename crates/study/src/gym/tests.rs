@@ -108,7 +108,7 @@ fn a_fleet_does_what_each_environment_does_alone_on_any_number_of_threads() {
         let mut fleet = Fleet::new(spec(), 3, NonZeroUsize::new(threads)).unwrap();
         let starts = (0..3).map(|seed| Some(Start::Seed(seed))).collect();
         let mut all = vec![fleet.reset(starts).unwrap()];
-        for _ in 0..12 {
+        for _ in 0..40 {
             all.push(fleet.step(&[0.3, 0.2, -0.1, 0.6, 0.5, 0.0]).unwrap());
         }
         all
@@ -183,8 +183,7 @@ fn what_cannot_be_learnt_on_is_refused_with_what_can() {
 #[test]
 fn scores_are_those_of_episodes_played_one_by_one() {
     let spec = Arc::new(spec(one(&[]), Steers::Nothing, "single:wifi"));
-    let tasks: Vec<Task> =
-        (1..=4).map(|seed| Task { spec: Arc::clone(&spec), draw: None, seed }).collect();
+    let tasks: Vec<Task> = (1..=4).map(|seed| Task { spec: Arc::clone(&spec), draw: None, seed }).collect();
     let two = NonZeroUsize::new(2);
     let scored = score(&tasks, two, &mut unwatched, &Cancel::new()).unwrap();
     let mut environment = Environment::new(Arc::clone(&spec));

@@ -46,12 +46,15 @@ impl World {
         if !family.is_of_gauntlet() || family == Family::F8Within {
             let names = Family::GAUNTLET.into_iter().filter(|known| *known != Family::F8Within);
             let names: Vec<&str> = names.map(Family::name).collect();
-            return Err(Error::usage(format!("agents do not learn on the family `{family}`"))
-                .with_help(format!("those with one connection and draws for learning: {}", names.join(", "))));
+            return Err(Error::usage(format!("agents do not learn on the family `{family}`")).with_help(
+                format!("those with one connection and draws for learning: {}", names.join(", ")),
+            ));
         }
         if range == Range::Sealed {
-            return Err(Error::usage("sealed draws are not for learning: nobody has seen them before they count")
-                .with_help("learn on `train`, and try what was learnt on `check`"));
+            return Err(Error::usage(
+                "sealed draws are not for learning: nobody has seen them before they count",
+            )
+            .with_help("learn on `train`, and try what was learnt on `check`"));
         }
         let draws = draws.unwrap_or(DRAWS);
         if draws == 0 || draw_of_gauntlet(family, range, draws).is_none() {
