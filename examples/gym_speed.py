@@ -5,6 +5,7 @@ python examples/gym_speed.py
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -12,7 +13,9 @@ import numpy as np
 
 import joulepath.gym as jg
 
-SECONDS = 3.0
+RTT_S = 0.04
+PACKET_BITS = 1448 * 8
+SECONDS = 1.0
 """How long each case is measured."""
 
 
@@ -23,29 +26,43 @@ def scenario(mbps: float) -> str:
         'energy = "{}-huang2012"\n'
     )
     both = path.format("wifi", mbps, "wifi") + path.format("lte", mbps, "lte")
-    return f'title = "two paths"\nduration = "1 h"\n{both}'
+    return f'title = "two paths"\nduration = "18 h"\n{both}'
 
 
-def alone(kind: type[jg.Environment], words: dict[str, Any]) -> float:
-    """Steps a second of one environment."""
+def action_for(kind: type[jg.Environment], mbps: float) -> float:
+    """Return the action, on the scale of ``absolute``, that uses half of a path."""
+    rate = 0.5 * mbps * 1e6
+    if kind is jg.Rates:
+        share = math.log(rate / 64e3) / math.log(1e9 / 64e3)
+    elif kind is jg.Windows:
+        share = math.log(max(1.0, rate * RTT_S / PACKET_BITS)) / math.log(16384)
+    else:
+        return 1.0
+    return 2 * share - 1
+
+
+def alone(kind: type[jg.Environment], mbps: float, words: dict[str, Any]) -> tuple[float, float]:
+    """Return steps a second of one environment, and packets that arrive in a step."""
     env = kind(**words)
     env.reset(seed=1)
-    action = np.full(2, 0.0 if kind is not jg.Paths else 1.0, np.float32)
+    action = np.full(2, action_for(kind, mbps), np.float32)
+    for _ in range(100):
+        env.step(action)
+    before = env.summary() or {}
     steps, begin = 0, time.perf_counter()
     while (passed := time.perf_counter() - begin) < SECONDS:
         for _ in range(100):
-            *_, truncated, _ = env.step(action)
-            if truncated:
-                env.reset()
+            env.step(action)
         steps += 100
-    return steps / passed
+    after = env.summary() or {}
+    return steps / passed, (after["bits"] - before["bits"]) / PACKET_BITS / steps
 
 
-def together(words: dict[str, Any], count: int, jobs: int) -> float:
-    """Steps a second of many environments."""
-    envs = jg.make_vec("joulepath/Rates-v0", count, jobs=jobs, **words)
+def together(mbps: float, words: dict[str, Any], count: int) -> float:
+    """Return steps a second of many environments on one thread."""
+    envs = jg.make_vec("joulepath/Rates-v0", count, jobs=1, **words)
     envs.reset(seed=1)
-    actions = np.zeros((count, 2), np.float32)
+    actions = np.full((count, 2), action_for(jg.Rates, mbps), np.float32)
     steps, begin = 0, time.perf_counter()
     while (passed := time.perf_counter() - begin) < SECONDS:
         for _ in range(10):
@@ -55,15 +72,22 @@ def together(words: dict[str, Any], count: int, jobs: int) -> float:
 
 
 def main() -> None:
-    """Print a table."""
+    """Print a table: steps a second, and packets in a step."""
     print("| rate of each path | step | Rates-v0 | Windows-v0 | Paths-v0 | 64 Rates-v0, one thread |")
     print("|---|---|---:|---:|---:|---:|")
-    for mbps, interval in [(1, "10 ms"), (1, None), (10, "10 ms"), (10, None)]:
-        words: dict[str, Any] = {"scenario": scenario(mbps), "interval": interval, "price": 1.0}
-        rates = [alone(kind, words) for kind in (jg.Rates, jg.Windows, jg.Paths)]
-        rates.append(together(words, 64, 1))
-        cells = " | ".join(f"{rate:,.0f}" for rate in rates)
-        print(f"| {mbps} Mbit/s | {interval or 'an RTT'} | {cells} |", flush=True)
+    for mbps, interval in [(1.0, "10 ms"), (1.0, None), (10.0, "10 ms"), (10.0, None), (100.0, None)]:
+        words: dict[str, Any] = {
+            "scenario": scenario(mbps),
+            "interval": interval,
+            "price": 1.0,
+            "action": "absolute",
+        }
+        cells = []
+        for kind in (jg.Rates, jg.Windows, jg.Paths):
+            rate, packets = alone(kind, mbps, words)
+            cells.append(f"{rate:,.0f} ({packets:.0f})")
+        cells.append(f"{together(mbps, words, 64):,.0f}")
+        print(f"| {mbps:.0f} Mbit/s | {interval or 'an RTT'} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

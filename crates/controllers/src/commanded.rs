@@ -87,6 +87,19 @@ fn window_of(rate: u64, srtt_us: u32, mss: u32) -> u32 {
     packets.clamp(LEAST_WINDOW, CWND_MAX.into()) as u32
 }
 
+/// Notes RTT and losses, as `mpcc_control` of `cc/mpcc_run.h` does for every controller.
+fn note(subflow: &mut Subflow, event: &Event) {
+    if event.flags.has(AckFlags::EPISODE | AckFlags::TIMED_OUT) {
+        subflow.own.acked_between_losses = std::mem::take(&mut subflow.own.acked_since_loss);
+    }
+    if event.rtt_us > 0 {
+        subflow.observe(event.acked, event.rtt_us, event.flags);
+    } else {
+        subflow.own.acked_since_loss = subflow.own.acked_since_loss.saturating_add(event.acked);
+    }
+}
+
+/// Sets the window that has been told, or that belongs to the rate.
 fn keep(subflow: &mut Subflow, event: &Event) {
     if event.flags.has(AckFlags::TIMED_OUT) {
         return;
@@ -138,6 +151,7 @@ unsafe extern "C" fn restart(_: *mut Connection, _: u32) {}
 unsafe extern "C" fn control(connection: *mut Connection, i: u32, event: *const Event, _: *mut Area) {
     // SAFETY: only `Controller` calls it, with a connection that it may write and an event.
     let (subflow, event) = unsafe { (subflow(connection, i), &*event) };
+    note(subflow, event);
     keep(subflow, event);
 }
 
@@ -204,6 +218,21 @@ mod tests {
         connection.subflows[0].cwnd = 1;
         assert_eq!(told(&mut connection, None, AckFlags::TIMED_OUT).0, 1);
         assert_eq!(told(&mut connection, None, AckFlags::NONE).0, 33);
+    }
+
+    #[test]
+    fn rtts_and_losses_are_noted_as_for_every_controller() {
+        let mut connection = one(40_000);
+        let mut tell = |acked, rtt_us, flags| {
+            let event = Event { acked, rtt_us, flags, mss: 1_250, ..Event::default() };
+            Controller::commanded().control(&mut connection, 0, &event, &mut Area::default());
+            let own = connection.subflows[0].own;
+            (own.base_rtt_us, own.last_rtt_us, own.acked_since_loss, own.acked_between_losses)
+        };
+        assert_eq!(tell(3, 41_000, AckFlags::NONE), (41_000, 41_000, 3, 0));
+        assert_eq!(tell(2, 44_000, AckFlags::NONE), (41_000, 44_000, 5, 0));
+        assert_eq!(tell(1, 0, AckFlags::NONE), (41_000, 44_000, 6, 0));
+        assert_eq!(tell(1, 40_500, AckFlags::EPISODE), (40_500, 40_500, 1, 6));
     }
 
     #[test]

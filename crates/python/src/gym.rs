@@ -125,8 +125,8 @@ impl GymEnvironment {
         }
     }
 
-    /// Begins an episode: that of a seed, the next one, or one that `draw` and `run_seed` name. Writes what is
-    /// seen into a buffer of 32-bit numbers.
+    /// Begins an episode: that of a seed, the next one, or one that `draw` and `run_seed` name. Writes what
+    /// is seen into a buffer of 32-bit numbers.
     #[pyo3(signature = (seed, draw, run_seed, seen))]
     fn reset(
         &self,

@@ -147,6 +147,8 @@ fn a_rate_that_is_told_is_the_rate_that_arrives() {
     }
     let rates: Vec<f64> =
         arrived(&mut session).iter().zip(&at_two).map(|(end, begin)| (end - begin) / 4.0).collect();
+    let least = status(&mut session).paths[0].min_rtt.unwrap();
+    assert!(least > Nanos::from_millis(30) && least < Nanos::from_millis(35), "{least}");
     assert!((rates[0] / 2e6 - 1.0).abs() < 0.05 && (rates[1] / 0.5e6 - 1.0).abs() < 0.05, "{rates:?}");
 }
 
