@@ -1,7 +1,7 @@
 """The compiled part: conversions between Python, Arrow and the crate of studies. Private."""
 
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Self, final
 
 __all__ = [
     "COMMIT",
@@ -172,8 +172,8 @@ class Reproduction:
 
 @final
 class GymSpec:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         scenario: Scenario | None,
         family: str | None,
         range: str,
@@ -186,7 +186,7 @@ class GymSpec:
         deadline: str | None,
         lateness: float | None,
         unfinished: float | None,
-    ) -> None: ...
+    ) -> Self: ...
     @property
     def action_len(self) -> int: ...
     @property
@@ -196,7 +196,7 @@ class GymSpec:
 
 @final
 class GymEnvironment:
-    def __init__(self, spec: GymSpec) -> None: ...
+    def __new__(cls, spec: GymSpec) -> Self: ...
     def reset(self, seed: int | None, draw: int | None, run_seed: int | None, seen: Any) -> None: ...
     def step(self, action: Any, seen: Any) -> tuple[float, bool, bool]: ...
     def summary(self) -> dict[str, Any] | None: ...
@@ -204,7 +204,7 @@ class GymEnvironment:
 
 @final
 class GymFleet:
-    def __init__(self, spec: GymSpec, count: int, jobs: int | None) -> None: ...
+    def __new__(cls, spec: GymSpec, count: int, jobs: int | None) -> Self: ...
     def reset(self, which: list[bool], seeds: list[int | None], seen: Any) -> None: ...
     def step(
         self, actions: Any, seen: Any, rewards: Any, terminated: Any, truncated: Any
