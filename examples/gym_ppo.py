@@ -29,6 +29,8 @@ ENVS, STEPS, EPOCHS, BATCHES = 16, 128, 8, 8
 GAMMA, LAMBDA, CLIP = 0.995, 0.95, 0.2
 LEARNING_RATE, ENTROPY, MOST_NORM = 3e-4, 1e-3, 0.5
 HIDDEN = 64
+INTERVAL = "500 ms"
+"""Opening and closing a path takes some RTTs, so that a decision for each of them would be too many."""
 
 
 class Network:
@@ -137,7 +139,7 @@ class Agent:
 
 def tried(agent: Agent, family: str, draws: int) -> list[dict[str, Any]]:
     """Play the held-out draws without noise."""
-    env = jg.Paths(family=family, range="check", draws=draws)
+    env = jg.Paths(family=family, range="check", draws=draws, interval=INTERVAL)
     episodes = []
     for draw in range(1, draws + 1):
         seen, _ = env.reset(options={"draw": draw, "run_seed": 1})
@@ -163,7 +165,7 @@ def told(episodes: list[dict[str, Any]]) -> str:
 def train(family: str, steps: int, draws: int, seed: int) -> Agent:
     """Learn, and print a curve."""
     rng = np.random.default_rng(seed)
-    envs = jg.make_vec("joulepath/Paths-v0", ENVS, family=family, range="train")
+    envs = jg.make_vec("joulepath/Paths-v0", ENVS, family=family, range="train", interval=INTERVAL)
     first, _ = envs.reset(seed=seed * 1000)
     seen = first.astype(np.float64)
     agent = Agent(seen.shape[1], 4, rng)

@@ -14,6 +14,7 @@ docs/gym.md is the guide.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
@@ -215,6 +216,18 @@ class Environment(gymnasium.Env[Numbers, Numbers]):
         allow.
         """
         return self._raw.summary()
+
+    def result(self) -> dict[str, Any]:
+        """Return all that the engine says of the run, as :meth:`joulepath.Run.to_dict`.
+
+        What is left of the episode is simulated without further actions, and the episode is gone: ``reset``
+        begins the next one.
+
+        Raises:
+            UsageError: if there is no episode.
+        """
+        found: dict[str, Any] = json.loads(self._raw.result())
+        return found
 
 
 class Rates(Environment):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
+from conftest import ROOT
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
@@ -89,6 +91,18 @@ def test_an_episode_that_is_named_has_the_seed_of_the_command_line() -> None:
     assert info == {"scenario": "scenario", "draw": None, "seed": 3}
 
 
+def test_the_return_is_what_the_result_of_the_run_says() -> None:
+    env = jg.Windows(TWO, price=2.0)
+    told = _episode(env, 4)
+    summary, result = told[-1][-1]["summary"], env.result()
+    bits = result["goodput_bps"] * result["measured_s"]
+    assert summary["return_j"] == pytest.approx(2.0 * bits / 1e6 - result["energy_j"])
+    assert summary["return_j"] == pytest.approx(sum(step[1] for step in told[2:]))
+    assert result["policy"] == "mptcp (steered)"
+    with pytest.raises(jp.UsageError, match="reset"):
+        env.result()
+
+
 def test_a_path_that_is_not_used_is_not_opened() -> None:
     env = jg.Paths(TWO)
     seen, _ = env.reset(seed=1)
@@ -164,7 +178,7 @@ def test_what_is_wrong_is_told_with_its_mend() -> None:
     with pytest.raises(jp.UsageError, match="reset"):
         env.step([0.0, 0.0])
     env.reset(seed=1)
-    with pytest.raises(jp.UsageError, match="not within"):
+    with pytest.raises(jp.UsageError, match=r"seed \d+, at 0 s: .* not within"):
         env.step([0.0, 2.0])
     with pytest.raises(jp.UsageError, match="no option 'seed'"):
         env.reset(options={"seed": 3})
@@ -191,3 +205,15 @@ def test_a_deadline_costs_what_it_says() -> None:
     for row, other in zip(rows, late, strict=True):
         assert row["done"]
         assert row["return_j"] - other["return_j"] == pytest.approx(3.0 * (row["time_s"] - 0.2))
+
+
+def test_the_scores_in_the_guide_are_those_of_the_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "examples"))
+    example = importlib.import_module("gym_scores")
+    page = (ROOT / "docs/gym.md").read_text()
+    draws = list(range(1, 17))
+    for policy in ["mptcp", "single-best"]:
+        episodes = jg.score(policy, family="f2-file", draws=draws).rows()
+        assert example.row(f"`{policy}`", episodes)[1] in page
+    agent = "joulepath/Paths-v0"
+    assert example.row(f"random agent, {agent}", example.random_agent(agent, "f2-file", draws))[1] in page

@@ -134,6 +134,8 @@ impl Setup {
     /// policy's controller and allocator.
     #[must_use]
     pub fn commanded(mut self) -> Self {
+        self.policy = format!("{} (steered)", self.policy);
+        self.label = format!("{} (steered)", self.label);
         self.parts.controller = Controller::commanded();
         self.parts.parameters = Connection::new(1);
         self.parts.allocator = None;

@@ -99,11 +99,15 @@ impl Helm {
     /// Tells `session` what the action means. Numbers for paths that are not there are left alone.
     ///
     /// # Errors
-    /// A number outside of −1 to 1, or none.
-    pub(super) fn steer(&mut self, session: &mut Session, action: &[f32]) -> Result<()> {
+    /// A number outside of −1 to 1, or none: what is wrong, and what to do.
+    pub(super) fn steer(
+        &mut self,
+        session: &mut Session,
+        action: &[f32],
+    ) -> Result<(), (String, &'static str)> {
         if let Some((path, wrong)) = action.iter().enumerate().find(|(_, a)| !(-1.0..=1.0).contains(*a)) {
-            return Err(Error::usage(format!("the action of path {path} is {wrong}, not within −1 to 1"))
-                .with_help("clip actions before `step`"));
+            let what = format!("the action of path {path} is {wrong}, not within −1 to 1");
+            return Err((what, "clip actions before `step`"));
         }
         let (steers, meaning) = (self.steers, self.meaning);
         let told = self.told.iter_mut().zip(action.iter().map(|&a| f64::from(a))).enumerate();

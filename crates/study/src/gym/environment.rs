@@ -315,7 +315,8 @@ impl Episode {
     }
 
     fn step(&mut self, action: &[f32], interval: Option<Nanos>) -> Result<Step> {
-        self.helm.steer(&mut self.session, action)?;
+        let told = self.helm.steer(&mut self.session, action);
+        told.map_err(|(what, help)| Error::usage(format!("{}: {what}", self.place())).with_help(help))?;
         let length = interval.unwrap_or_else(|| {
             let rtt = self.session.longest_rtt();
             rtt.map_or(FIRST_STEP, |rtt| rtt.clamp(LEAST_STEP, MOST_STEP))
@@ -334,10 +335,14 @@ impl Episode {
         Ok(Step { reward, terminated: now.done, truncated: now.over && !now.done })
     }
 
-    /// An error of the engine, with the place and the instant.
+    /// An error of the engine.
     fn failed(&self, why: &str) -> Error {
+        Error::Episode { doing: self.place(), why: why.to_owned() }
+    }
+
+    /// Where and when this is, for messages.
+    fn place(&self) -> String {
         let Summary { name, seed, .. } = &self.summary;
-        let at_s = self.session.now().as_secs_f64();
-        Error::Episode { doing: format!("`{name}`, seed {seed}, at {at_s} s"), why: why.to_owned() }
+        format!("`{name}`, seed {seed}, at {} s", self.session.now().as_secs_f64())
     }
 }

@@ -68,6 +68,7 @@ fn rewards_add_up_to_the_result_of_the_run() {
     played(&mut environment, &spec, Start::Exact { draw: None, seed: 3 });
     let summary = environment.summary().unwrap().clone();
     let result = environment.result().unwrap();
+    assert!(environment.result().is_err(), "the episode is gone");
     let scenario = Source::named("quick").unwrap().load(&[]).unwrap();
     let setup = joulepath_control::Setup::of(&"joule".parse().unwrap(), &scenario).unwrap();
     let whole = joulepath_packet::run(&scenario, &setup, 3, joulepath_packet::RunOptions::default()).unwrap();
@@ -174,7 +175,8 @@ fn what_cannot_be_learnt_on_is_refused_with_what_can() {
     environment.reset(Start::Seed(1), &mut seen).unwrap();
     for action in [[0.0, 1.5], [f32::NAN, 0.0]] {
         let error = environment.step(&action, &mut seen).unwrap_err();
-        assert!(error.to_string().contains("not within"), "{error}");
+        let said = error.to_string();
+        assert!(said.contains("not within") && said.contains("`quick`, seed "), "{said}");
     }
     assert!(environment.step(&[0.0], &mut seen).unwrap_err().to_string().contains("instead of 2"));
     assert!(environment.step(&[0.0, 0.0], &mut seen).is_ok(), "a wrong action leaves all as it was");
