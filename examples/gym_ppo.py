@@ -25,9 +25,9 @@ import joulepath.gym as jg
 
 Array = NDArray[np.float64]
 
-ENVS, STEPS, EPOCHS, BATCHES = 16, 128, 8, 8
+ENVS, STEPS, EPOCHS, BATCHES = 32, 128, 6, 8
 GAMMA, LAMBDA, CLIP = 0.995, 0.95, 0.2
-LEARNING_RATE, ENTROPY, MOST_NORM = 3e-4, 1e-3, 0.5
+LEARNING_RATE, ENTROPY, MOST_NORM = 3e-4, 5e-3, 0.5
 HIDDEN = 64
 INTERVAL = "500 ms"
 """Opening and closing a path takes some RTTs, so that a decision for each of them would be too many."""
@@ -86,7 +86,7 @@ class Agent:
     def __init__(self, seen: int, actions: int, rng: np.random.Generator) -> None:
         self.actor = Network((seen, actions), 0.01, rng)
         self.critic = Network((seen, 1), 1.0, rng)
-        self.log_std = np.full(actions, -0.5)
+        self.log_std = np.zeros(actions)
         self._rng = rng
         self._adam = Adam([*self.actor.weights, self.log_std, *self.critic.weights])
 
@@ -185,7 +185,7 @@ def train(family: str, steps: int, draws: int, seed: int) -> Agent:
             running = np.where(resets, 0.0, running * GAMMA + rewards)
             square = (square * count + float((running**2).mean())) / (count + 1)
             count += 1
-            scaled = np.clip(rewards / np.sqrt(square + 1e-8), -10, 10)
+            scaled = np.clip(rewards / np.sqrt(square + 1e-8), -50, 50)
             now = (seen, action, density, value, scaled, over, ~resets)
             for key, part in zip(batch, now, strict=True):
                 batch[key].append(part)

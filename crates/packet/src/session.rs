@@ -11,7 +11,8 @@
 use std::sync::Arc;
 
 use joulepath_control::Setup;
-use joulepath_control::select::{PathSnapshot, Use, differences};
+use joulepath_control::schedule::MAX_SUBFLOWS;
+use joulepath_control::select::{Counters, PathSnapshot, Use, differences};
 use joulepath_controllers::{Command, Controller};
 use joulepath_model::energy::meter::EnergyReading;
 use joulepath_model::result::RunResult;
@@ -19,6 +20,7 @@ use joulepath_model::scenario::{PathIndex, Scenario};
 use joulepath_model::units::Nanos;
 
 use crate::build::build;
+use crate::endpoints::Endpoints;
 use crate::engine::Engine;
 use crate::error::RunError;
 use crate::options::RunOptions;
@@ -235,7 +237,7 @@ impl Session {
     }
 }
 
-impl crate::endpoints::Endpoints<'_> {
+impl Endpoints<'_> {
     /// Tells subflow `i` what to keep; returns whether its controller can be told.
     fn command(&mut self, i: usize, command: Command) -> bool {
         let is_open = self.senders[i].phase == Phase::Established;
@@ -255,23 +257,24 @@ impl crate::endpoints::Endpoints<'_> {
         if !self.connection.joined {
             self.choose_opener(used);
         }
-        let uses: Vec<Use> = used.iter().map(|&used| if used { Use::Regular } else { Use::Closed }).collect();
+        let mut uses = [Use::Closed; MAX_SUBFLOWS];
         for (i, &used) in used.iter().enumerate() {
-            if !used && self.senders[i].phase == Phase::Closed && self.subflows[i].wanted {
+            if used {
+                uses[i] = Use::Regular;
+            } else if self.senders[i].phase == Phase::Closed && self.subflows[i].wanted {
+                // It would open as soon as the server has answered.
                 self.subflows[i].wanted = false;
                 self.senders[i].timer.clear();
             }
         }
-        let snapshot = |counters: &joulepath_control::select::Counters| PathSnapshot {
+        let snapshot = |counters: &Counters| PathSnapshot {
             state: counters.state,
             backup: counters.backup,
             usable: !counters.stalled,
             ..PathSnapshot::default()
         };
         let paths: Vec<PathSnapshot> = self.counters().iter().map(snapshot).collect();
-        let mut of_all = [Use::Closed; joulepath_control::schedule::MAX_SUBFLOWS];
-        of_all[..uses.len()].copy_from_slice(&uses);
-        for action in differences(&paths, &of_all) {
+        for action in differences(&paths, &uses) {
             self.carry_out(action);
         }
     }
