@@ -229,7 +229,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--family", default="f2-file")
-    parser.add_argument("--steps", type=int, default=400_000)
+    parser.add_argument("--steps", type=int, default=300_000)
     parser.add_argument("--draws", type=int, default=16, help="held-out draws that it is tried on")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--save", type=Path, default=Path("gym_ppo.npz"))
