@@ -10,7 +10,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 DEMO := scenarios/papers/000-table1.toml
 
-.PHONY: help setup build wheel demo test test-kernels test-upstream bench bench-peers validate-peers joule lint clean
+.PHONY: help setup build wheel docs demo test test-kernels test-upstream bench bench-peers validate-peers joule lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -26,6 +26,10 @@ build: ## build target/release/joulepath, fully optimised
 wheel: ## build the Python package: a wheel in target/wheels
 	@scripts/setup.sh test
 	@scripts/python.sh wheel
+
+docs: ## build the documentation as a site in target/site; every link is checked
+	@scripts/setup.sh test
+	@scripts/python.sh docs
 
 demo: ## compare eight policies on paper 000's three radios, 30 seeds; leave a report to look at
 	@scripts/setup.sh build

@@ -90,6 +90,11 @@ python_package() {
     scripts/python.sh lint
 }
 
+# The site: every link between its pages and into the repository.
+site() {
+    scripts/python.sh docs
+}
+
 documentation() {
     RUSTDOCFLAGS='-D warnings' scripts/cargo.sh doc --quiet --no-deps --workspace --locked
 }
@@ -103,7 +108,7 @@ dependencies() {
     fi
 }
 
-readonly CHECKS=(rust_format c_format shell file_lengths line_lengths house determinism clippy python_package documentation dependencies)
+readonly CHECKS=(rust_format c_format shell file_lengths line_lengths house determinism clippy python_package site documentation dependencies)
 
 for check in "${@:-${CHECKS[@]}}"; do
     [[ " ${CHECKS[*]} " == *" $check "* ]] || {

@@ -3,6 +3,7 @@
 #   scripts/python.sh test [ARGUMENT...]   build it in the profile of all tests, and run its tests; arguments of pytest
 #   scripts/python.sh lint                 formats, lints and types
 #   scripts/python.sh run SCRIPT [WORD...] runs a script that uses the package
+#   scripts/python.sh docs                 the documentation as a site in target/site; a link that leads nowhere is an error
 #   scripts/python.sh wheel                a wheel in target/wheels, fully optimised
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -50,6 +51,12 @@ run_script() {
     "$VENV/bin/python" "$@"
 }
 
+# The package is read, not run: it need not be built.
+docs() {
+    environment
+    NO_MKDOCS_2_WARNING=1 "$VENV/bin/mkdocs" build --quiet --strict
+}
+
 wheel() {
     environment
     "$VENV/bin/maturin" build --release --locked --out target/wheels
@@ -58,9 +65,9 @@ wheel() {
 case ${1-} in
 test) run_tests "${@:2}" ;;
 run) run_script "${@:2}" ;;
-lint | wheel) "$1" ;;
+lint | docs | wheel) "$1" ;;
 *)
-    echo "usage: scripts/python.sh test [ARGUMENT...] | lint | run SCRIPT [WORD...] | wheel" >&2
+    echo "usage: scripts/python.sh test [ARGUMENT...] | lint | run SCRIPT [WORD...] | docs | wheel" >&2
     exit 2
     ;;
 esac

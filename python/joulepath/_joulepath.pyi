@@ -1,7 +1,7 @@
 """The compiled part: conversions between Python, Arrow and the crate of studies. Private."""
 
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Self, final
 
 __all__ = [
     "COMMIT",
@@ -9,6 +9,9 @@ __all__ = [
     "Advice",
     "Batch",
     "Comparison",
+    "GymEnvironment",
+    "GymFleet",
+    "GymSpec",
     "League",
     "Map",
     "Reproduction",
@@ -20,6 +23,8 @@ __all__ = [
     "controllers",
     "experiments",
     "explain",
+    "gym_features",
+    "gym_score",
     "league",
     "limits",
     "load_controller",
@@ -165,6 +170,50 @@ class Reproduction:
     def json(self) -> str: ...
     def html(self) -> str: ...
 
+@final
+class GymSpec:
+    def __new__(
+        cls,
+        scenario: Scenario | None,
+        family: str | None,
+        range: str,
+        draws: int | None,
+        steers: str,
+        action: str,
+        policy: str,
+        interval: str | None,
+        price: float | None,
+        deadline: str | None,
+        lateness: float | None,
+        unfinished: float | None,
+    ) -> Self: ...
+    @property
+    def action_len(self) -> int: ...
+    @property
+    def observation_len(self) -> int: ...
+    @property
+    def draws(self) -> int | None: ...
+
+@final
+class GymEnvironment:
+    def __new__(cls, spec: GymSpec) -> Self: ...
+    def reset(self, seed: int | None, draw: int | None, run_seed: int | None, seen: Any) -> None: ...
+    def step(self, action: Any, seen: Any) -> tuple[float, bool, bool]: ...
+    def summary(self) -> dict[str, Any] | None: ...
+    def result(self) -> str: ...
+
+@final
+class GymFleet:
+    def __new__(cls, spec: GymSpec, count: int, jobs: int | None) -> Self: ...
+    def reset(self, which: list[bool], seeds: list[int | None], seen: Any) -> None: ...
+    def step(
+        self, actions: Any, seen: Any, rewards: Any, terminated: Any, truncated: Any
+    ) -> list[tuple[int, dict[str, Any]]]: ...
+
+def gym_features() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]: ...
+def gym_score(
+    tasks: list[tuple[str, GymSpec, int | None, int]], jobs: int | None, progress: _Tell | None
+) -> Batch: ...
 def shipped() -> list[str]: ...
 def schema() -> str: ...
 def policies() -> Batch: ...

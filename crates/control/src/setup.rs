@@ -130,6 +130,18 @@ impl Setup {
         Ok(Setup { label: parts.label(), policy: text, parts, scheduler, only_path })
     }
 
+    /// The same with every window and rate kept as it is told ([`Controller::commanded`]), in place of the
+    /// policy's controller and allocator.
+    #[must_use]
+    pub fn commanded(mut self) -> Self {
+        self.policy = format!("{} (steered)", self.policy);
+        self.label = format!("{} (steered)", self.label);
+        self.parts.controller = Controller::commanded();
+        self.parts.parameters = Connection::new(1);
+        self.parts.allocator = None;
+        self
+    }
+
     /// The policy as the user wrote it; it goes into the results.
     pub fn policy(&self) -> &str {
         &self.policy

@@ -7,6 +7,7 @@
 //! - [`Controller`]: the registry and the calls (ACK, loss, restart, parameters); [`Capability`]: what a
 //!   controller reads;
 //! - [`Controller::adopt`]: a controller that was compiled elsewhere;
+//! - [`Controller::commanded`]: the one that keeps what it is told, for agents that learn;
 //! - [`Event`] and [`Area`]: what a controller that owns its window is told, and where it keeps its state;
 //! - [`explain`]: what every controller does in a given state;
 //! - [`formula`]: the same increases in floating point, straight from the definitions, as an independent
@@ -29,6 +30,7 @@
 
 mod adopted;
 mod capability;
+mod commanded;
 mod event;
 pub mod explain;
 pub mod formula;
@@ -39,6 +41,7 @@ mod state;
 
 pub use adopted::{AdoptError, Table};
 pub use capability::Capability;
+pub use commanded::Command;
 pub use event::{AckFlags, Area, Event};
 pub use param::{Param, ParamError, ParamValue};
 pub use registry::{Confidence, Controller, UnknownController};

@@ -18,8 +18,8 @@ pub(crate) struct Ops {
     pub(crate) cache_acks: u32,
     pub(crate) capabilities: u32,
     pub(crate) increase: *const c_void,
-    ssthresh: *const c_void,
-    init: *const c_void,
+    pub(crate) ssthresh: *const c_void,
+    pub(crate) init: *const c_void,
     /// Null if the controller does nothing of its own at an ACK, or at the end of a round.
     pub(crate) ack: *const c_void,
     pub(crate) round: *const c_void,
@@ -63,6 +63,9 @@ pub(crate) struct NativeController {
 // SAFETY: the pointers lead to constants of native.c, which never change.
 unsafe impl Sync for NativeController {}
 
+// SAFETY: likewise.
+unsafe impl Sync for Ops {}
+
 unsafe extern "C" {
     fn jp_controllers_begin(count: *mut u64) -> *const NativeController;
     fn jp_layout_begin(count: *mut u64) -> *const u64;
@@ -95,6 +98,9 @@ impl NativeController {
     }
 
     pub(crate) fn params(&self) -> &'static [NativeParam] {
+        if self.params.is_null() {
+            return &[];
+        }
         // SAFETY: `params` and `param_count` describe a constant array of native.c.
         unsafe { std::slice::from_raw_parts(self.params, length(self.param_count)) }
     }

@@ -60,6 +60,10 @@ impl Controller {
         })
     }
 
+    pub(crate) fn of_native(native: &'static NativeController) -> Self {
+        Self(native)
+    }
+
     /// All controllers of this crate, baselines first.
     pub fn all() -> impl Iterator<Item = Self> {
         controllers().iter().map(Self)

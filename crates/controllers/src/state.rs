@@ -35,7 +35,7 @@ pub struct Own {
     pub(crate) cached_cwnd: u32,
     /// Where a controller owns the window: the least RTT known of the path, µs.
     pub(crate) cache_left: u32,
-    word: [u32; 5],
+    pub(crate) word: [u32; 5],
 }
 
 /// 1.0 in the fixed-point formats of `cc/mpcc.h`.

@@ -49,6 +49,8 @@ pub enum Domain {
     Calibration = 30,
     /// Points of a study.
     Study = 40,
+    /// Draws and seeds of the episodes that an agent learns from.
+    Episodes = 50,
 }
 
 /// One reproducible sequence of random numbers.

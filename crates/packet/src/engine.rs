@@ -106,10 +106,21 @@ impl Engine {
     /// # Errors
     /// [`RunError::Cancelled`] soon after `cancel` has been set.
     pub(crate) fn run(&mut self, cancel: &Cancel) -> Result<(), RunError> {
+        self.run_until(self.end_ns, cancel)?;
+        self.now_ns = self.end_ns;
+        Ok(())
+    }
+
+    /// Handles the events up to this instant; the clock stays at the last one. If the last connection under
+    /// test is done meanwhile, that is the end.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub(crate) fn run_until(&mut self, until_ns: u64, cancel: &Cancel) -> Result<(), RunError> {
         let first_timer = self.config.sources.first_timer();
         let looks_ahead = self.net.queue.due().is_some();
         while let Some((time_ns, source)) = self.net.queue.peek() {
-            if time_ns > self.end_ns {
+            if time_ns > until_ns {
                 break;
             }
             self.now_ns = time_ns;
@@ -122,7 +133,6 @@ impl Engine {
                 break;
             }
         }
-        self.now_ns = self.end_ns;
         Ok(())
     }
 

@@ -18,6 +18,15 @@ pub enum RunError {
     /// with this seed.
     #[error(transparent)]
     Setup(#[from] SetupError),
+    /// A run that is stepped has one connection under test, on paths that the scenario writes.
+    #[error(
+        "a run is stepped with one connection on the scenario's own paths; here are {connections}, or a \
+         [topology]"
+    )]
+    NotOne {
+        /// Connections under test.
+        connections: usize,
+    },
     /// [`RunOptions::cancel`](crate::RunOptions::cancel) has been set.
     #[error("the run was cancelled")]
     Cancelled,

@@ -10,6 +10,7 @@
 //! | `application` | what is written, and when it has arrived |
 //! | `connection`, `endpoints`, `handshake`, `select`, `control` | both ends: opening, closing, control |
 //! | `build`, `engine`, `events`, `recorder`, `measure` | from scenario to result |
+//! | `run`, `session` | a run in one go, and one that is stepped and steered |
 //! | `fast` | segments and ACKs where nothing is unusual, which most of them are |
 //! | `ahead`, `prefetch` | memory of the next events, read ahead in large networks |
 //! | `parallel`, `border`, `shared` | one large network on several cores, part by part |
@@ -56,6 +57,7 @@ mod sack;
 mod select;
 mod selection;
 mod sender;
+mod session;
 mod shared;
 mod sources;
 mod subflow;
@@ -64,3 +66,4 @@ mod tally;
 pub use error::RunError;
 pub use options::{Cores, RunOptions};
 pub use run::run;
+pub use session::{PathStatus, Session, Status};

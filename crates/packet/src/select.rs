@@ -71,14 +71,19 @@ impl Endpoints<'_> {
             end.controller.set_group(&mut end.cc, i, group.into());
         }
         for action in actions {
-            match action {
-                Action::Open(i) => self.open_again(i),
-                Action::Close(i) => self.ask_to_close(i),
-                Action::SetBackup(i, backup) => self.ask_for_priority(i, backup),
-            }
+            self.carry_out(action);
         }
         let source = self.cx.config.sources.look(self.cx.connection as usize);
         self.connection.look_timer.set(self.cx.now_ns + period.0, source, &mut self.cx.net.queue);
+    }
+
+    /// Does one act of a selector.
+    pub(crate) fn carry_out(&mut self, action: Action) {
+        match action {
+            Action::Open(i) => self.open_again(i),
+            Action::Close(i) => self.ask_to_close(i),
+            Action::SetBackup(i, backup) => self.ask_for_priority(i, backup),
+        }
     }
 
     fn ask_for_priority(&mut self, i: usize, backup: bool) {

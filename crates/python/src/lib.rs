@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `scenario` | scenarios as Python holds them |
 //! | `comparison`, `plane`, `advice`, `explanation`, `standings` | what `joulepath_study` does, and results |
+//! | `gym` | environments for reinforcement learning |
 //! | `own` | controllers of users |
 //! | `batch` | tables over the Arrow PyCapsule interface |
 //! | `watched` | long work: the interpreter is free, Ctrl-C stops, progress is told |
@@ -17,6 +18,7 @@ mod advice;
 mod batch;
 mod comparison;
 mod explanation;
+mod gym;
 mod own;
 mod plane;
 mod provenance;
@@ -38,6 +40,8 @@ mod _joulepath {
     use crate::comparison::{Comparison, compare, limits};
     #[pymodule_export]
     use crate::explanation::{controllers, explain};
+    #[pymodule_export]
+    use crate::gym::{GymEnvironment, GymFleet, GymSpec, gym_features, gym_score};
     #[pymodule_export]
     use crate::own::{check_controller, controller_template, load_controller};
     #[pymodule_export]

@@ -53,6 +53,14 @@ pub enum Error {
         /// read.
         kind: Kind,
     },
+    /// An episode that an agent steers could not go on.
+    #[error("{doing}: {why}")]
+    Episode {
+        /// Which one, and at which instant.
+        doing: String,
+        /// What went wrong.
+        why: String,
+    },
     /// A file that could not be read or written.
     #[error("{doing}")]
     File {
@@ -135,7 +143,9 @@ impl Error {
             Error::File { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 Kind::Permission
             }
-            Error::File { .. } | Error::NoRun { .. } | Error::Report(_) => Kind::Failed,
+            Error::File { .. } | Error::NoRun { .. } | Error::Report(_) | Error::Episode { .. } => {
+                Kind::Failed
+            }
             Error::Unsupported { .. } => Kind::Unsupported,
             #[cfg(feature = "kernel")]
             Error::Kernel(error) => kind_of_kernel(error),
@@ -153,6 +163,7 @@ impl Error {
             Error::Refused { help, .. } | Error::Unsupported { help, .. } => Some(help.clone()),
             Error::File { source, .. } => io_help(source.kind()).map(str::to_owned),
             Error::NoRun { .. } => Some("name another file".to_owned()),
+            Error::Episode { .. } => Some("please report it with the actions that led there".to_owned()),
             #[cfg(feature = "kernel")]
             Error::Kernel(error) => error.remedy().map(str::to_owned),
             #[cfg(feature = "kernel")]

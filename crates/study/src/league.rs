@@ -96,6 +96,19 @@ pub fn drawn_of_gauntlet(request: &gauntlet::Request) -> Vec<(String, String)> {
     request.families().into_iter().flat_map(of_family).flat_map(files).collect()
 }
 
+/// The `index`-th draw, from 1, of `range` for a family of the gauntlet: its name and the scenario; none for
+/// other families, and beyond the end of the range. The error is that of a draw that cannot be loaded.
+#[cfg(feature = "packet")]
+pub(crate) fn draw_of_gauntlet(
+    family: Family,
+    range: Range,
+    index: u32,
+) -> Option<Result<(String, joulepath_model::scenario::Scenario)>> {
+    let draw = draw::draw_of(family, range, index)?;
+    let source = crate::source::Source::with_trace(&draw.name, draw.text, draw.trace);
+    Some(source.load(&[]).map(|scenario| (draw.name, scenario)))
+}
+
 /// Does every run that `stored` does not have, and puts the policies into their tiers. A run that fails is
 /// told, and its policy is missing on that scenario.
 ///

@@ -9,6 +9,7 @@
 //! | [`map`] | which policy wins where in a plane of two keys |
 //! | [`league`] | all policies on families of scenarios, at equal work, in tiers |
 //! | [`gap`] | how far simulator and kernel are apart |
+//! | `gym` | connections that an agent steers, step by step; with the packet engine |
 //! | `judge` | what the daemon's choice of paths costs; with the kernel engine |
 //! | [`reproduce`] | which claims of the papers hold |
 //! | [`sweep`] | studies: designs over keys of a scenario, stored as Parquet |
@@ -49,6 +50,8 @@ pub mod error;
 pub mod event;
 pub mod files;
 pub mod gap;
+#[cfg(feature = "packet")]
+pub mod gym;
 pub mod history;
 pub mod journal;
 #[cfg(feature = "kernel")]

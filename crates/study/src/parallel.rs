@@ -67,7 +67,7 @@ pub(crate) fn run<T: Sync, M: Send, R: Send>(
 }
 
 /// The message of a panic. The panic hook has written it to stderr with its place already.
-fn said(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn said(panic: &(dyn Any + Send)) -> String {
     let text =
         panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     format!("a defect of Joulepath: {}; please report it with the command line", text.unwrap_or("panic"))

@@ -165,6 +165,13 @@ impl Sender<'_> {
         }
     }
 
+    /// Subflow `i` has been told by a [command](joulepath_controllers::Command): it is brought about now.
+    pub(crate) fn obey(&mut self, i: usize) {
+        let (subflow, cx, end) = self.split(i);
+        subflow.tell_of(cx, end, AckFlags::NONE);
+        self.push();
+    }
+
     /// The timer of the next departure on subflow `i` has expired.
     #[cold]
     pub(crate) fn release(&mut self, i: usize) {

@@ -1,0 +1,244 @@
+//! The controller that decides nothing: each subflow keeps the window, or the rate, that it is told.
+//!
+//! It is for who steers a connection from outside, such as a learning agent. It has no C header, no kernel
+//! build and no name in the registry, because it is no algorithm.
+//!
+//! ```text
+//!   told a window:  cwnd = window                       no pacing
+//!   told a rate:    cwnd = 2 · rate · srtt / mss        paced at the rate
+//! ```
+//! The window of a rate leaves room for as much again as the path holds, so that the rate is what limits, and
+//! what a path that does not answer can take is bounded. A timeout leaves one packet until the next ACK.
+//! Before the first command a subflow keeps the window with which it was established.
+
+use std::ptr::null;
+
+use crate::capability::Capability;
+use crate::event::{AckFlags, Area, Event};
+use crate::native::{NativeController, Ops};
+use crate::registry::Controller;
+use crate::state::{Connection, LossKind, Subflow};
+use crate::{CWND_MAX, MAX_SUBFLOWS, SSTHRESH_NONE};
+
+/// What a subflow is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Congestion window, packets, 1 to [`CWND_MAX`].
+    Window(u32),
+    /// Pacing rate, bytes of payload per second, from 1 on.
+    Rate(u64),
+}
+
+/// A window that is paced has room for so many times what the path holds.
+const ROOM: u128 = 2;
+/// Least window of a rate, packets: a segment and one that answers its loss.
+const LEAST_WINDOW: u128 = 2;
+
+static OPS: Ops = Ops {
+    name: c"commanded".as_ptr(),
+    title: c"commanded".as_ptr(),
+    paper: c"Joulepath".as_ptr(),
+    summary: c"keeps the window or the rate that it is told".as_ptr(),
+    confidence: c"V".as_ptr(),
+    min_cwnd: 1,
+    cache_acks: 0,
+    capabilities: Capability::OwnsWindow as u32 | Capability::Uncoupled as u32,
+    increase: null(),
+    ssthresh: null(),
+    init: null(),
+    ack: null(),
+    round: null(),
+};
+
+static COMMANDED: NativeController = NativeController {
+    ops: &raw const OPS,
+    params: null(),
+    param_count: 0,
+    init,
+    ack,
+    increase,
+    ssthresh,
+    loss,
+    restart,
+    control,
+};
+
+/// The controller; [`Controller::command`] tells it what to keep.
+pub(crate) fn commanded() -> &'static NativeController {
+    &COMMANDED
+}
+
+/// Tells subflow `i` what to keep from its next event on.
+pub(crate) fn command(connection: &mut Connection, i: usize, command: Command) {
+    let own = &mut connection.subflows[i].own;
+    match command {
+        Command::Window(packets) => {
+            (own.word[0], own.cached_step) = (packets.clamp(1, CWND_MAX), 0);
+        }
+        Command::Rate(bytes_per_s) => {
+            (own.word[0], own.cached_step) = (0, bytes_per_s.clamp(1, i64::MAX as u64).cast_signed());
+        }
+    }
+}
+
+/// The window of a rate, packets.
+fn window_of(rate: u64, srtt_us: u32, mss: u32) -> u32 {
+    let packets = ROOM * u128::from(rate) * u128::from(srtt_us) / 1_000_000 / u128::from(mss.max(1));
+    packets.clamp(LEAST_WINDOW, CWND_MAX.into()) as u32
+}
+
+/// Notes RTT and losses, as `mpcc_control` of `cc/mpcc_run.h` does for every controller.
+fn note(subflow: &mut Subflow, event: &Event) {
+    if event.flags.has(AckFlags::EPISODE | AckFlags::TIMED_OUT) {
+        subflow.own.acked_between_losses = std::mem::take(&mut subflow.own.acked_since_loss);
+    }
+    if event.rtt_us > 0 {
+        subflow.observe(event.acked, event.rtt_us, event.flags);
+    } else {
+        subflow.own.acked_since_loss = subflow.own.acked_since_loss.saturating_add(event.acked);
+    }
+}
+
+/// Sets the window that has been told, or that belongs to the rate.
+fn keep(subflow: &mut Subflow, event: &Event) {
+    if event.flags.has(AckFlags::TIMED_OUT) {
+        return;
+    }
+    let own = &subflow.own;
+    match (own.word[0], own.cached_step) {
+        (0, 0) => {}
+        (0, _) if subflow.srtt_us == 0 => {}
+        (0, rate) => subflow.cwnd = window_of(rate.cast_unsigned(), subflow.srtt_us, event.mss),
+        (window, _) => subflow.cwnd = window,
+    }
+    subflow.ssthresh = SSTHRESH_NONE;
+}
+
+/// The subflow that a function of the table is for.
+///
+/// # Safety
+/// `connection` may be written.
+unsafe fn subflow<'a>(connection: *mut Connection, i: u32) -> &'a mut Subflow {
+    // SAFETY: the caller promises it, and the index is bounded.
+    unsafe { &mut (&mut (*connection).subflows)[i as usize % MAX_SUBFLOWS] }
+}
+
+unsafe extern "C" fn init(_: *mut Connection, _: u32) {}
+
+unsafe extern "C" fn ack(connection: *mut Connection, i: u32, acked: u32, rtt_us: u32, flags: u32) {
+    if rtt_us > 0 {
+        // SAFETY: only `Controller` calls it, with a connection that it may write.
+        unsafe { subflow(connection, i) }.observe(acked, rtt_us, AckFlags(flags));
+    }
+}
+
+unsafe extern "C" fn increase(_: *const Connection, _: u32) -> i64 {
+    0
+}
+
+unsafe extern "C" fn ssthresh(connection: *const Connection, i: u32, _: u32) -> u32 {
+    // SAFETY: only `Controller` calls it, with a connection that it may read; the index is bounded.
+    unsafe { (&(*connection).subflows)[i as usize % MAX_SUBFLOWS].cwnd }
+}
+
+unsafe extern "C" fn loss(connection: *mut Connection, i: u32, _: u32) -> u32 {
+    // SAFETY: as in `ssthresh`.
+    unsafe { ssthresh(connection, i, LossKind::FastRetransmit as u32) }
+}
+
+unsafe extern "C" fn restart(_: *mut Connection, _: u32) {}
+
+unsafe extern "C" fn control(connection: *mut Connection, i: u32, event: *const Event, _: *mut Area) {
+    // SAFETY: only `Controller` calls it, with a connection that it may write and an event.
+    let (subflow, event) = unsafe { (subflow(connection, i), &*event) };
+    note(subflow, event);
+    keep(subflow, event);
+}
+
+impl Controller {
+    /// The controller that keeps what [`command`](Self::command) tells it. It is in no list and has no name.
+    pub fn commanded() -> Self {
+        Self::of_native(commanded())
+    }
+
+    /// Tells subflow `i` what to keep; the next [`control`](Self::control) brings it about. Returns whether
+    /// this controller can be told.
+    pub fn command(&self, connection: &mut Connection, i: usize, what: Command) -> bool {
+        let told = *self == Self::commanded();
+        if told {
+            command(connection, i, what);
+        }
+        told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(srtt_us: u32) -> Connection {
+        let mut connection = Connection::new(1);
+        (connection.subflows[0].cwnd, connection.subflows[0].srtt_us) = (10, srtt_us);
+        connection
+    }
+
+    fn told(connection: &mut Connection, what: Option<Command>, flags: AckFlags) -> (u32, Option<u64>) {
+        let controller = Controller::commanded();
+        if let Some(what) = what {
+            assert!(controller.command(connection, 0, what));
+        }
+        let event = Event { flags, mss: 1_250, ..Event::default() };
+        controller.control(connection, 0, &event, &mut Area::default());
+        (connection.subflows[0].cwnd, controller.pacing_rate_bytes_per_s(connection, 0))
+    }
+
+    #[test]
+    fn a_window_is_kept_through_losses_and_is_not_paced() {
+        let mut connection = one(40_000);
+        assert_eq!(told(&mut connection, None, AckFlags::STARTS), (10, None));
+        assert_eq!(told(&mut connection, Some(Command::Window(33)), AckFlags::NONE), (33, None));
+        assert_eq!(told(&mut connection, None, AckFlags::EPISODE), (33, None));
+    }
+
+    /// 1.25 MB/s over 40 ms are 50 kB: 40 packets of 1250 bytes, and as much again.
+    #[test]
+    fn a_rate_is_paced_in_a_window_of_twice_what_the_path_holds() {
+        let mut connection = one(40_000);
+        let rate = Some(Command::Rate(1_250_000));
+        assert_eq!(told(&mut connection, rate, AckFlags::NONE), (80, Some(1_250_000)));
+        assert_eq!(told(&mut connection, Some(Command::Rate(1)), AckFlags::NONE), (2, Some(1)));
+        assert_eq!(told(&mut connection, Some(Command::Window(7)), AckFlags::NONE), (7, None));
+        assert_eq!(told(&mut one(0), rate, AckFlags::NONE), (10, Some(1_250_000)), "no RTT yet");
+    }
+
+    #[test]
+    fn after_a_timeout_one_packet_goes_until_the_next_ack() {
+        let mut connection = one(40_000);
+        told(&mut connection, Some(Command::Window(33)), AckFlags::NONE);
+        connection.subflows[0].cwnd = 1;
+        assert_eq!(told(&mut connection, None, AckFlags::TIMED_OUT).0, 1);
+        assert_eq!(told(&mut connection, None, AckFlags::NONE).0, 33);
+    }
+
+    #[test]
+    fn rtts_and_losses_are_noted_as_for_every_controller() {
+        let mut connection = one(40_000);
+        let mut tell = |acked, rtt_us, flags| {
+            let event = Event { acked, rtt_us, flags, mss: 1_250, ..Event::default() };
+            Controller::commanded().control(&mut connection, 0, &event, &mut Area::default());
+            let own = connection.subflows[0].own;
+            (own.base_rtt_us, own.last_rtt_us, own.acked_since_loss, own.acked_between_losses)
+        };
+        assert_eq!(tell(3, 41_000, AckFlags::NONE), (41_000, 41_000, 3, 0));
+        assert_eq!(tell(2, 44_000, AckFlags::NONE), (41_000, 44_000, 5, 0));
+        assert_eq!(tell(1, 0, AckFlags::NONE), (41_000, 44_000, 6, 0));
+        assert_eq!(tell(1, 40_500, AckFlags::EPISODE), (40_500, 40_500, 1, 6));
+    }
+
+    #[test]
+    fn it_is_in_no_list_and_others_are_not_told() {
+        assert!(Controller::known().all(|known| known != Controller::commanded()));
+        let lia = Controller::by_name("lia").unwrap();
+        assert!(!lia.command(&mut one(40_000), 0, Command::Window(1)));
+    }
+}

@@ -1,0 +1,59 @@
+"""What a page of docs/ needs to be a page of the site (mkdocs.yml), too: GitHub reads two things otherwise.
+
+- A link to a file of the repository outside of docs/ leads to the repository. It is a warning, and so an
+  error of `make docs`, if there is no such file.
+- A list or a table may follow a paragraph without a blank line.
+"""
+
+import logging
+import re
+from pathlib import Path
+
+LOG = logging.getLogger("mkdocs.hooks.joulepath")
+ROOT = Path(__file__).resolve().parents[1]
+LINK = re.compile(r"(\]\()([^)\s]+)(\))")
+FENCE = re.compile(r"^ *(```|~~~)")
+ITEM = re.compile(r"^ {0,3}([-*+]|\d+\.) ")
+ELSEWHERE = re.compile(r"^([a-z][a-z0-9+.-]*:|#|/)")
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Return the page as the site's Markdown wants it."""
+    folder = (Path(config["docs_dir"]) / page.file.src_uri).parent
+    docs = Path(config["docs_dir"]).resolve()
+
+    def moved(match):
+        before, target, after = match.groups()
+        path, _, anchor = target.partition("#")
+        if ELSEWHERE.match(target) or not path:
+            return match.group(0)
+        file = (folder / path).resolve()
+        if file.is_relative_to(docs) and not file.is_dir():
+            return match.group(0)
+        if not file.exists():
+            LOG.warning("%s: there is no file %s", page.file.src_uri, target)
+            return match.group(0)
+        kind = "tree" if file.is_dir() else "blob"
+        anchor = f"#{anchor}" if anchor else ""
+        return f"{before}{config['repo_url'].rstrip('/')}/{kind}/main/{file.relative_to(ROOT)}{anchor}{after}"
+
+    lines = []
+    is_code = False
+    for line in markdown.split("\n"):
+        if FENCE.match(line):
+            is_code = not is_code
+        elif not is_code:
+            if lines and needs_gap(lines[-1], line):
+                lines.append("")
+            line = LINK.sub(moved, line)
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def needs_gap(before, line):
+    """Whether a list or a table begins in `line` right after a paragraph."""
+    if not before.strip() or before.startswith(("#", "<!--")):
+        return False
+    if ITEM.match(line):
+        return not ITEM.match(before) and not before.startswith(" ")
+    return line.startswith("|") and not before.startswith("|")
