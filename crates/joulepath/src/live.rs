@@ -1,6 +1,7 @@
 //! `joulepath live`, `joulepath status` and `joulepath top`.
 
 mod figures;
+#[cfg(feature = "kernel")]
 mod judge;
 mod page;
 mod top;
@@ -30,7 +31,10 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         Some(LiveCommand::SetIntent(options)) => return set_intent(options),
         Some(LiveCommand::Pause(socket)) => return command(socket, &Request::Pause),
         Some(LiveCommand::Resume(socket)) => return command(socket, &Request::Resume),
+        #[cfg(feature = "kernel")]
         Some(LiveCommand::Judge(options)) => return judge::judge(options),
+        #[cfg(not(feature = "kernel"))]
+        Some(LiveCommand::Judge(_)) => return Err(Failure::without_kernel_engine()),
         None => {}
     }
     if options.undo {
