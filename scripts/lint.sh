@@ -19,7 +19,7 @@ files() {
     for pattern in "$@"; do
         patterns+=(-o -name "$pattern")
     done
-    find .ci benches cc crates python scripts -type d \( -name vendor -o -name target \) -prune \
+    find .ci benches cc crates packaging python scripts -type d \( -name vendor -o -name target \) -prune \
         -o -type f \( "${patterns[@]:1}" \) -print | sort
 }
 
@@ -35,7 +35,7 @@ c_format() {
 
 shell() {
     local scripts
-    mapfile -t scripts < <(files '*.sh' run)
+    mapfile -t scripts < <(files '*.sh' run prerm postrm)
     shellcheck "${scripts[@]}"
 }
 

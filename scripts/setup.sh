@@ -4,11 +4,15 @@
 #   scripts/setup.sh test    that of build, and iproute2, valgrind, python3 with venv
 #   scripts/setup.sh lint    that of build, and rustfmt, clippy, clang-format, shellcheck, git, python3 with venv, cargo-deny
 #   scripts/setup.sh kernels that of build, and QEMU, busybox, kmod, xz to boot other kernels
+#   scripts/setup.sh package that of build, and dpkg-dev, cargo-deb
+#   scripts/setup.sh bare    that of package, and mmdebstrap, to try the package in a bare Debian
+#   scripts/setup.sh static  that of build, and Rust's library for musl
 #   scripts/setup.sh upstream that of build, and what the kernel's own MPTCP selftests call
 set -euo pipefail
 
 readonly RUST_VERSION=1.95.0       # installed where Rust is missing or too old; the version that this tree is checked with
 readonly CARGO_DENY_VERSION=0.20.2
+readonly CARGO_DEB_VERSION=3.8.0
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 readonly root=${here%/*}
@@ -121,10 +125,11 @@ install_rust_components() {
     fi
 }
 
-install_cargo_deny() {
-    cargo deny --version >/dev/null 2>&1 && return
-    say "building cargo-deny $CARGO_DENY_VERSION (some minutes, once)"
-    cargo install --quiet --locked cargo-deny --version "$CARGO_DENY_VERSION" >&2
+# install_cargo_command NAME VERSION: `cargo NAME`, unless there is one.
+install_cargo_command() {
+    cargo "$1" --version >/dev/null 2>&1 && return
+    say "building cargo-$1 $2 (some minutes, once)"
+    cargo install --quiet --locked "cargo-$1" --version "$2" >&2
 }
 
 # What scripts/cargo.sh looks for. Elsewhere than on Debian it says what is missing, and builds without the kernel engine.
@@ -178,6 +183,30 @@ setup_upstream() {
     setup_build
 }
 
+setup_package() {
+    want dpkg-shlibdeps dpkg-dev
+    setup_build
+    install_cargo_command deb "$CARGO_DEB_VERSION"
+}
+
+setup_bare() {
+    want mmdebstrap mmdebstrap
+    want unshare util-linux
+    setup_package
+}
+
+setup_static() {
+    want clang clang
+    want unshare util-linux
+    setup_build
+    local arch
+    for arch in x86_64 aarch64; do
+        [[ ! -d $(rustc --print sysroot)/lib/rustlib/$arch-unknown-linux-musl/lib ]] || continue
+        have rustup || die "Rust's library for $arch-unknown-linux-musl is missing, and only rustup can add it"
+        rustup target add "$arch-unknown-linux-musl" >&2
+    done
+}
+
 setup_lint() {
     want clang-format clang-format
     want shellcheck shellcheck
@@ -185,13 +214,13 @@ setup_lint() {
     want_python # scripts/house.py, scripts/python.sh
     setup_build
     install_rust_components
-    install_cargo_deny
+    install_cargo_command deny "$CARGO_DENY_VERSION"
 }
 
 case ${1-} in
-build | test | lint | kernels | upstream) "setup_$1" ;;
+build | test | lint | kernels | package | bare | static | upstream) "setup_$1" ;;
 *)
-    echo "usage: scripts/setup.sh build|test|lint|kernels|upstream" >&2
+    echo "usage: scripts/setup.sh build|test|lint|kernels|package|bare|static|upstream" >&2
     exit 2
     ;;
 esac

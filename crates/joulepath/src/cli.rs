@@ -132,6 +132,12 @@ pub(crate) enum Command {
         /// Which shell.
         shell: Shell,
     },
+    /// Write the manual pages, one for each command, into a folder: for packages.
+    #[command(hide = true)]
+    Man {
+        /// Which folder; it is made if it is absent.
+        folder: PathBuf,
+    },
 }
 
 /// Options of `list`.

@@ -1,9 +1,13 @@
 //! `joulepath doctor`: what of Joulepath this machine can run, why not, and what mends it.
 
-use joulepath_kernel::probe::{self, Fact, Group, Machine, RAPL_RULE, Report, Status, Verdict};
+use std::path::Path;
+
+use joulepath_kernel::probe::{self, Fact, Finding, Group, Machine, RAPL_RULE, Report, Status, Verdict};
+use joulepath_live::leaks::{self, Leaks};
 use serde::Serialize;
 
 use crate::cli::DoctorOptions;
+use crate::cli::live::SOCKET;
 use crate::failure::{Exit, Failure};
 use crate::show::print_json;
 use crate::terminal;
@@ -31,7 +35,9 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, Failure> {
     if options.udev_rule {
         return terminal::print(RAPL_RULE);
     }
-    let report = probe::examine(&Machine::default());
+    let mut report = probe::examine(&Machine::default());
+    let found = leaks::examine(Path::new(SOCKET));
+    report.facts.push(endpoints(found.map_or_else(Finding::from, |leaks| finding(&leaks, report.root))));
     match options.json {
         true => print_json(&Json { schema: SCHEMA, report: &report })?,
         false => {
@@ -40,6 +46,35 @@ pub(crate) fn doctor(options: &DoctorOptions) -> Result<Exit, Failure> {
         }
     };
     Ok(exit(report.kernel_engine))
+}
+
+/// The fact about the table of endpoints, which other programs and the daemon fill.
+fn endpoints(finding: Finding) -> Fact {
+    Fact {
+        name: "endpoints",
+        title: "MPTCP endpoints",
+        group: Group::Interference,
+        needed_for: &["live"],
+        essential: false,
+        finding,
+    }
+}
+
+fn finding(leaks: &Leaks, root: bool) -> Finding {
+    let Leaks { endpoints, own, leaks } = leaks;
+    let owners =
+        own.map_or_else(|| "no daemon runs here".into(), |own| format!("{own} of them the daemon's"));
+    let mut detail = vec![format!("{endpoints}, {owners}")];
+    detail.extend(leaks.iter().map(|leak| leak.what.clone()));
+    let as_user = |command: &String| if root { command.clone() } else { format!("sudo {command}") };
+    let mut mend: Vec<String> = leaks.iter().map(|leak| as_user(&leak.mend)).collect();
+    mend.dedup();
+    Finding {
+        status: if leaks.is_empty() { Status::Ok } else { Status::Limited },
+        detail: detail.join("; "),
+        mend,
+        advice: None,
+    }
 }
 
 #[derive(Serialize)]
@@ -180,7 +215,7 @@ fn of_cc(report: &Report) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use joulepath_kernel::probe::Finding;
+    use joulepath_live::leaks::Leak;
 
     use super::*;
 
@@ -246,6 +281,19 @@ The kernel engine may not run here: namespaces,
   TUN.
 ";
         assert_eq!(text(&report(), 47, false), expected);
+    }
+
+    #[test]
+    fn endpoints_that_should_not_be_there_are_told_with_the_command_that_ends_them() {
+        let fine = finding(&Leaks { endpoints: 2, own: Some(2), leaks: vec![] }, false);
+        assert_eq!((fine.status, fine.detail.as_str()), (Status::Ok, "2, 2 of them the daemon's"));
+        let leak = Leak { what: "10.8.0.2 is of wg0".into(), mend: "ip mptcp endpoint delete id 1".into() };
+        let leaks = Leaks { endpoints: 1, own: None, leaks: vec![leak] };
+        let told = finding(&leaks, false);
+        assert_eq!(told.status, Status::Limited);
+        assert_eq!(told.detail, "1, no daemon runs here; 10.8.0.2 is of wg0");
+        assert_eq!(told.mend, ["sudo ip mptcp endpoint delete id 1"]);
+        assert_eq!(finding(&leaks, true).mend, ["ip mptcp endpoint delete id 1"]);
     }
 
     #[test]

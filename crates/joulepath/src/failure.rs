@@ -140,14 +140,14 @@ impl From<study::Error> for Failure {
     }
 }
 
-#[cfg(feature = "kernel")]
+#[cfg(feature = "live")]
 impl From<joulepath_kernel::Error> for Failure {
     fn from(error: joulepath_kernel::Error) -> Self {
         study::Error::from(error).into()
     }
 }
 
-#[cfg(feature = "kernel")]
+#[cfg(feature = "live")]
 impl From<joulepath_meter::Error> for Failure {
     fn from(error: joulepath_meter::Error) -> Self {
         use joulepath_meter::Kind;
@@ -173,7 +173,7 @@ impl From<joulepath_lab::Error> for Failure {
     }
 }
 
-#[cfg(feature = "kernel")]
+#[cfg(feature = "live")]
 impl From<joulepath_live::Error> for Failure {
     fn from(error: joulepath_live::Error) -> Self {
         match error {

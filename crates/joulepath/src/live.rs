@@ -1,5 +1,6 @@
 //! `joulepath live`, `joulepath status` and `joulepath top`.
 
+#[cfg(feature = "kernel")]
 mod judge;
 mod top;
 
@@ -29,7 +30,10 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         Some(LiveCommand::SetIntent(options)) => return set_intent(options),
         Some(LiveCommand::Pause(socket)) => return command(socket, &Request::Pause),
         Some(LiveCommand::Resume(socket)) => return command(socket, &Request::Resume),
+        #[cfg(feature = "kernel")]
         Some(LiveCommand::Judge(options)) => return judge::judge(options),
+        #[cfg(not(feature = "kernel"))]
+        Some(LiveCommand::Judge(_)) => return Err(Failure::without_kernel_engine()),
         None => {}
     }
     if options.undo {

@@ -11,19 +11,20 @@
 //! | `lab` | any program inside emulated radios |
 //! | `live` | the daemon for real interfaces, and what it tells |
 //! | `scenario`, `engine` | scenarios and engines as the command line names them |
+//! | `manual` | the pages of `man` |
 //! | `outputs`, `marks` | where results go; tables written into pages |
 //! | `progress`, `interrupt`, `provenance` | what happens meanwhile, what stops it, what it is known by |
 //! | `failure`, `diagnose`, `terminal` | what all of them say, and how |
 
 mod advise;
-#[cfg(feature = "kernel")]
+#[cfg(feature = "live")]
 mod calibrate;
 #[cfg(feature = "kernel")]
 mod cc;
 mod cli;
 mod compare;
 mod diagnose;
-#[cfg(feature = "kernel")]
+#[cfg(feature = "live")]
 mod doctor;
 mod engine;
 mod explain;
@@ -35,11 +36,12 @@ mod interrupt;
 mod lab;
 mod league;
 mod list;
-#[cfg(feature = "kernel")]
+#[cfg(feature = "live")]
 mod live;
+mod manual;
 mod map;
 mod marks;
-#[cfg(feature = "kernel")]
+#[cfg(feature = "live")]
 mod meter;
 mod outputs;
 mod own;
@@ -80,9 +82,9 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Schema(options) => show::schema(&options),
         Command::Advise(options) => advise::advise(&options),
         Command::Explain(options) => explain::explain(&options),
-        #[cfg(feature = "kernel")]
+        #[cfg(feature = "live")]
         Command::Doctor(options) => doctor::doctor(&options),
-        #[cfg(not(feature = "kernel"))]
+        #[cfg(not(feature = "live"))]
         Command::Doctor(_) => Err(Failure::without_kernel_engine()),
         #[cfg(feature = "kernel")]
         Command::Lab(options) => lab::lab(&options),
@@ -96,29 +98,29 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Cc(CcCommand::Check(options)) => own::check(&options),
         #[cfg(not(feature = "kernel"))]
         Command::Cc(_) => Err(Failure::without_kernel_engine()),
-        #[cfg(feature = "kernel")]
+        #[cfg(feature = "live")]
         Command::Live(options) => live::live(&options),
-        #[cfg(not(feature = "kernel"))]
+        #[cfg(not(feature = "live"))]
         Command::Live(_) => Err(Failure::without_kernel_engine()),
-        #[cfg(feature = "kernel")]
+        #[cfg(feature = "live")]
         Command::Status(options) => live::status(&options),
-        #[cfg(not(feature = "kernel"))]
+        #[cfg(not(feature = "live"))]
         Command::Status(_) => Err(Failure::without_kernel_engine()),
-        #[cfg(feature = "kernel")]
+        #[cfg(feature = "live")]
         Command::Top(options) => live::top(&options),
-        #[cfg(not(feature = "kernel"))]
+        #[cfg(not(feature = "live"))]
         Command::Top(_) => Err(Failure::without_kernel_engine()),
         #[cfg(feature = "kernel")]
         Command::Gap(options) => gap::gap(&options),
         #[cfg(not(feature = "kernel"))]
         Command::Gap(_) => Err(Failure::without_kernel_engine()),
-        #[cfg(feature = "kernel")]
+        #[cfg(feature = "live")]
         Command::Meter(options) => meter::meter(&options),
-        #[cfg(not(feature = "kernel"))]
+        #[cfg(not(feature = "live"))]
         Command::Meter(_) => Err(Failure::without_kernel_engine()),
-        #[cfg(feature = "kernel")]
+        #[cfg(feature = "live")]
         Command::Calibrate(options) => calibrate::calibrate(&options),
-        #[cfg(not(feature = "kernel"))]
+        #[cfg(not(feature = "live"))]
         Command::Calibrate(_) => Err(Failure::without_kernel_engine()),
         Command::Reproduce(options) => reproduce::reproduce(&options),
         Command::League(options) => league::league(&options),
@@ -129,5 +131,6 @@ fn run(command: Command) -> Result<Exit, Failure> {
             clap_complete::generate(shell, &mut Cli::command(), "joulepath", &mut script);
             terminal::print(&String::from_utf8_lossy(&script))
         }
+        Command::Man { folder } => manual::write(&folder),
     }
 }

@@ -20,8 +20,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, ResolveFlags, flock, fstat, ftruncate, mkdirat,
-    open, openat, openat2, renameat, unlinkat,
+    AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, ftruncate, mkdirat, open, openat,
+    renameat, unlinkat,
 };
 use rustix::io::Errno;
 use serde::de::DeserializeOwned;
@@ -127,7 +127,7 @@ impl State {
     /// As [`Self::open`].
     pub fn folder(&self, name: &str) -> Result<Self> {
         let path = self.path.join(name);
-        let open = || openat2(&self.folder, name, folder_flags(), Mode::empty(), ResolveFlags::NO_SYMLINKS);
+        let open = || openat(&self.folder, name, folder_flags(), Mode::empty());
         let folder = match open() {
             Err(Errno::NOENT) => match mkdirat(&self.folder, name, FOLDER_MODE) {
                 Ok(()) | Err(Errno::EXIST) => open(),
@@ -136,6 +136,18 @@ impl State {
             opened => opened,
         };
         Self::checked(folder.map_err(|errno| not_opened(&path, errno))?, path)
+    }
+
+    /// As [`Self::folder`], for readers: none if it is absent.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn existing_folder(&self, name: &str) -> Result<Option<Self>> {
+        let path = self.path.join(name);
+        match openat(&self.folder, name, folder_flags(), Mode::empty()) {
+            Err(Errno::NOENT) => Ok(None),
+            folder => Self::checked(folder.map_err(|errno| not_opened(&path, errno))?, path).map(Some),
+        }
     }
 
     fn checked(folder: OwnedFd, path: PathBuf) -> Result<Self> {
@@ -245,6 +257,25 @@ impl State {
         }
     }
 
+    /// Whether somebody holds the lock of that name. Nothing is made by looking.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if this user may not open it.
+    pub fn is_locked(&self, name: &str) -> Result<bool> {
+        let file_name = format!("{name}{LOCK}");
+        let doing = || format!("looking at {}", self.path.join(&file_name).display());
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = match openat(&self.folder, &file_name, flags, Mode::empty()) {
+            Err(Errno::NOENT) => return Ok(false),
+            file => file.doing(doing())?,
+        };
+        // Closing the file gives it back.
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Err(Errno::WOULDBLOCK) => Ok(true),
+            tried => tried.doing(doing()).map(|()| false),
+        }
+    }
+
     /// The names of all records, sorted.
     ///
     /// # Errors
@@ -313,11 +344,16 @@ fn folder_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
 }
 
-/// `name` below `root`, whose last part may be one of the links of `/proc`.
+/// `name` below `root`, whose last part may be one of the links of `/proc`. Part by part, since `openat2` is
+/// not there under systemd's `RestrictSUIDSGID`: a link in place of a part is `ENOTDIR`.
 fn open_folder(root: &Path, name: &str) -> Result<OwnedFd, Errno> {
-    let root = open(root, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::IN_ROOT;
-    openat2(root, name, folder_flags(), Mode::empty(), resolve)
+    let way = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut folder = open(root, way, Mode::empty())?;
+    let (parents, last) = name.rsplit_once('/').unwrap_or(("", name));
+    for part in parents.split('/').filter(|part| !part.is_empty()) {
+        folder = openat(&folder, part, way | OFlags::NOFOLLOW, Mode::empty())?;
+    }
+    openat(&folder, if last.is_empty() { "." } else { last }, folder_flags(), Mode::empty())
 }
 
 fn make_folder(root: &Path, name: &str) -> Result<OwnedFd, Errno> {
@@ -430,6 +466,10 @@ mod tests {
         symlink(&folder, root.path().join("link")).unwrap();
         let error = State::lasting(&root.path().join("link")).unwrap_err();
         assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+        // Nor does one on the way.
+        fs::create_dir(folder.join("below")).unwrap();
+        assert!(State::lasting(&folder.join("below")).is_ok());
+        assert!(State::lasting(&root.path().join("link/below")).is_err());
         assert!(State::lasting(&root.path().join("none/below")).is_err());
     }
 
@@ -508,6 +548,22 @@ mod tests {
         drop(held);
         let _again = state.lock("n", AT_ONCE).unwrap();
         assert_eq!(state.names().unwrap(), [""; 0]);
+    }
+
+    #[test]
+    fn a_reader_sees_whether_a_lock_is_held_and_makes_nothing() {
+        let root = root();
+        let state = state(&root);
+        assert!(state.existing_folder("below").unwrap().is_none());
+        assert!(!state.is_locked("l").unwrap());
+        assert_eq!(fs::read_dir(root.path().join(FOLDER)).unwrap().count(), 0);
+        let below = state.folder("below").unwrap();
+        let lock = below.lock("l", AT_ONCE).unwrap();
+        let seen = state.existing_folder("below").unwrap().unwrap();
+        assert!(seen.is_locked("l").unwrap());
+        drop(lock);
+        assert!(!seen.is_locked("l").unwrap());
+        below.lock("l", AT_ONCE).unwrap();
     }
 
     #[test]

@@ -35,7 +35,7 @@ use crate::snapshot::{Battery, Snapshot};
 use crate::status::Status;
 
 /// Folder of the daemons' locks and journals, below that of all states.
-const FOLDER: &str = "live";
+pub(crate) const FOLDER: &str = "live";
 /// Time between two looks at what changes rarely: battery, other programs, filters.
 const RARELY: Nanos = Nanos::from_secs(30);
 /// A daemon that ends has its lock for this long still.

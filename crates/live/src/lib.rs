@@ -18,6 +18,7 @@
 //! | [`daemon`] | the loop: look, decide, act, tell; what begins and ends it |
 //! | `server`, [`client`] | the control socket and its other end |
 //! | [`status`], `report`, `events`, [`metrics`] | what is told |
+//! | [`leaks`] | endpoints that should not be there, for `doctor` |
 //! | [`simulate`] | a scenario of what is measured |
 //! | `notify` | what systemd is told |
 //! | [`error`] | what can go wrong, and its remedy |
@@ -30,6 +31,7 @@ pub mod daemon;
 pub mod decide;
 pub mod error;
 pub mod joules;
+pub mod leaks;
 pub mod ledger;
 pub mod measure;
 pub mod metrics;

@@ -23,6 +23,8 @@ impl Family {
     }
 }
 
+/// A gauge, not an `info`: node_exporter refuses a file that has a type which its older format lacks.
+const BUILD: Family = Family::gauge("joulepath_build_info", "", "The running daemon.");
 const ENERGY: Family = Family::counter(
     "joulepath_energy_joules",
     "joules",
@@ -51,8 +53,7 @@ const QUOTA_USED: Family = Family::gauge("joulepath_quota_used_bytes", "bytes", 
 /// The text of all metrics.
 pub fn openmetrics(status: &Status) -> String {
     let mut text = String::new();
-    let _ = writeln!(text, "# TYPE joulepath_build info\n# HELP joulepath_build The running daemon.");
-    let _ = writeln!(text, "joulepath_build_info{{version={}}} 1", quoted(&status.version));
+    family(&mut text, &BUILD, std::iter::once((format!("version={}", quoted(&status.version)), 1.0)));
     let all = || status.interfaces.iter().filter(|one| one.allowed);
     let path = |one: &InterfaceStatus| format!("path={}", quoted(&one.name));
     let attributed = |one: &InterfaceStatus| {
@@ -146,10 +147,10 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_is_known_has_a_sample_and_what_is_not_has_none() {
+    /// An interface of which everything is known.
+    fn known() -> InterfaceStatus {
         let quota = QuotaStatus { used_bytes: 7, soft_bytes: None, hard_bytes: Some(9), since: "x".into() };
-        let known = InterfaceStatus {
+        InterfaceStatus {
             rtt_s: Some(0.025),
             quota: Some(quota),
             total: Spent { energy_j: Some(1.5), ..Spent::default() },
@@ -157,9 +158,13 @@ mod tests {
             energy_quality: Some("modelled".into()),
             power_w: Some(0.25),
             ..interface("wlan0")
-        };
+        }
+    }
+
+    #[test]
+    fn what_is_known_has_a_sample_and_what_is_not_has_none() {
         let interfaces =
-            vec![known, interface("a\"b"), InterfaceStatus { allowed: false, ..interface("veth1") }];
+            vec![known(), interface("a\"b"), InterfaceStatus { allowed: false, ..interface("veth1") }];
         let text = openmetrics(&Status { connections: 4, changes: 2, ..samples::status(interfaces) });
         for line in [
             "joulepath_build_info{version=\"0.1.0\"} 1",
@@ -178,6 +183,12 @@ mod tests {
         ] {
             assert!(text.lines().any(|one| one == line), "{line}\n{text}");
         }
+        let types: std::collections::BTreeSet<&str> = text
+            .lines()
+            .filter(|line| line.starts_with("# TYPE "))
+            .filter_map(|line| line.split(' ').nth(3))
+            .collect();
+        assert_eq!(types, ["counter", "gauge"].into());
         assert!(text.ends_with("\n# EOF\n") && !text.contains("veth1") && !text.contains("soft"));
         assert_eq!(text.matches("joulepath_energy_joules_total").count(), 1);
         // The samples of a family stand together, after its type.
@@ -188,5 +199,51 @@ mod tests {
             assert!(name == last || seen.insert(name.to_owned()), "{name} twice");
             last = name;
         }
+    }
+
+    /// Each `expr` of the dashboard with its legend.
+    fn queries(value: &serde_json::Value, found: &mut Vec<(String, String)>) {
+        if let Some(expr) = value.get("expr") {
+            let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+            found.push((text(expr), text(&value["legendFormat"])));
+        }
+        match value {
+            serde_json::Value::Object(map) => map.values().for_each(|value| queries(value, found)),
+            serde_json::Value::Array(list) => list.iter().for_each(|value| queries(value, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn the_dashboard_draws_what_is_exported_and_nothing_else() {
+        let text = openmetrics(&samples::status(vec![known()]));
+        let exported: std::collections::BTreeMap<&str, &str> = text
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .map(|line| line.split_at(line.find(['{', ' ']).unwrap()))
+            .collect();
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/monitoring/grafana.json");
+        let dashboard = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        let mut found = vec![];
+        queries(&dashboard, &mut found);
+        let mut drawn = std::collections::BTreeSet::new();
+        for (expr, legend) in &found {
+            let words = expr.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+            let names: Vec<&str> = words.filter(|word| word.starts_with("joulepath_")).collect();
+            assert_eq!(names.is_empty(), expr.contains("node_netstat_MPTcpExt_"), "{expr}");
+            for name in names {
+                let labels = exported.get(name).unwrap_or_else(|| panic!("{name} is not exported: {expr}"));
+                drawn.insert(name);
+                for label in legend.split("{{").skip(1).map(|rest| rest.split("}}").next().unwrap()) {
+                    assert!(labels.contains(&format!("{label}=\"")), "{name} has no {label}: {legend}");
+                }
+            }
+            // What is asked of labels; the machine is added by who collects.
+            for matcher in expr.split(['{', '}', ',']).filter(|part| part.contains("=\"")) {
+                assert!(text.contains(matcher), "nothing has {matcher}: {expr}");
+            }
+        }
+        let missing: Vec<_> = exported.keys().filter(|name| !drawn.contains(*name)).collect();
+        assert!(missing.is_empty(), "the dashboard does not draw {missing:?}");
     }
 }

@@ -89,8 +89,8 @@ pub enum Error {
         /// What can do it.
         help: String,
     },
-    /// The kernel engine cannot run here.
-    #[cfg(feature = "kernel")]
+    /// The running kernel cannot do it, or may not for this user.
+    #[cfg(feature = "live")]
     #[error(transparent)]
     Kernel(#[from] joulepath_kernel::Error),
     /// The kernel engine cannot run a scenario, or a lab cannot be made.
@@ -147,7 +147,7 @@ impl Error {
                 Kind::Failed
             }
             Error::Unsupported { .. } => Kind::Unsupported,
-            #[cfg(feature = "kernel")]
+            #[cfg(feature = "live")]
             Error::Kernel(error) => kind_of_kernel(error),
             // What the kernel said is an `Error::Kernel`.
             #[cfg(feature = "kernel")]
@@ -164,7 +164,7 @@ impl Error {
             Error::File { source, .. } => io_help(source.kind()).map(str::to_owned),
             Error::NoRun { .. } => Some("name another file".to_owned()),
             Error::Episode { .. } => Some("please report it with the actions that led there".to_owned()),
-            #[cfg(feature = "kernel")]
+            #[cfg(feature = "live")]
             Error::Kernel(error) => error.remedy().map(str::to_owned),
             #[cfg(feature = "kernel")]
             Error::Lab(error) => error.remedy().map(str::to_owned),
@@ -214,7 +214,7 @@ fn io_help(kind: io::ErrorKind) -> Option<&'static str> {
     }
 }
 
-#[cfg(feature = "kernel")]
+#[cfg(feature = "live")]
 fn kind_of_kernel(error: &joulepath_kernel::Error) -> Kind {
     use joulepath_kernel::Error as Kernel;
     match error {

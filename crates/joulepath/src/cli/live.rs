@@ -32,7 +32,7 @@ Needs root.";
 /// Where packages put the configuration.
 const CONFIG: &str = "/etc/joulepath/live.toml";
 /// What the configuration says unless told otherwise.
-const SOCKET: &str = "/run/joulepath/live.sock";
+pub(crate) const SOCKET: &str = "/run/joulepath/live.sock";
 
 /// Options of `live`.
 #[derive(Debug, Args)]

@@ -2,8 +2,8 @@
 
 use crate::run::{Said, joulepath};
 
-#[cfg(feature = "kernel")]
-mod with_the_kernel_engine {
+#[cfg(feature = "live")]
+mod with_the_running_kernel {
     use serde_json::Value;
 
     use super::*;
@@ -66,7 +66,7 @@ mod with_the_kernel_engine {
     }
 }
 
-#[cfg(not(feature = "kernel"))]
+#[cfg(not(feature = "live"))]
 #[test]
 fn without_the_kernel_engine_doctor_says_how_to_get_it() {
     let Said { code, stderr, .. } = joulepath(&["doctor"]);

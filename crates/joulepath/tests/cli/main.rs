@@ -12,6 +12,7 @@ mod interrupt;
 mod league;
 mod list;
 mod live;
+mod manual;
 mod map;
 mod meters;
 mod own;
@@ -21,7 +22,7 @@ mod run;
 mod scenarios;
 mod schema;
 mod study;
-#[cfg(feature = "kernel")]
+#[cfg(feature = "live")]
 mod top;
 #[cfg(not(feature = "kernel"))]
 mod without_kernel;

@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::QUICK;
 use crate::run::{folder, joulepath, joulepath_in};
 
-#[cfg(feature = "kernel")]
-mod with_the_kernel_engine {
+#[cfg(feature = "live")]
+mod with_the_running_kernel {
     use super::*;
 
     fn write(folder: &Path, path: &str, text: &str) {

@@ -156,7 +156,7 @@ impl Journal {
     }
 
     /// The id of an endpoint of the kernel's, if it is ours.
-    pub(super) fn owned_id(&self, there: &Endpoint) -> Option<AddressId> {
+    pub(crate) fn owned_id(&self, there: &Endpoint) -> Option<AddressId> {
         self.endpoints.iter().find(|own| own.is(there)).map(|own| own.id)
     }
 

@@ -1,0 +1,40 @@
+//! The pages of `man`, made from the command line's own definition: `joulepath(1)`, `joulepath-live(1)`, ….
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
+
+use crate::cli::Cli;
+use crate::failure::{Exit, Failure};
+
+/// Writes all pages into a folder.
+///
+/// # Errors
+/// If the folder cannot be made or a page cannot be written.
+pub(crate) fn write(folder: &Path) -> Result<Exit, Failure> {
+    let failure = |error| Failure::io(format!("cannot write manual pages into {}", folder.display()), error);
+    fs::create_dir_all(folder).map_err(failure)?;
+    let mut command = Cli::command();
+    // Gives the commands below their full names.
+    command.build();
+    pages(&command, folder).map_err(failure)?;
+    Ok(Exit::Ok)
+}
+
+/// The page of a command, and those of the commands below it.
+fn pages(command: &Command, folder: &Path) -> io::Result<()> {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        pages(below, folder)?;
+    }
+    let source = concat!("Joulepath ", env!("CARGO_PKG_VERSION"));
+    // Without a date: the page is the same whenever it is made. An empty word would get lost.
+    let page = Man::new(command.clone()).date(" ").manual("Joulepath's manual").source(source);
+    let mut text = vec![];
+    page.render(&mut text)?;
+    // What stands below the options: examples and what else is to be known.
+    let text = String::from_utf8_lossy(&text).replace("\n.SH EXTRA\n", "\n.SH NOTES\n");
+    fs::write(folder.join(page.get_filename()), text)
+}

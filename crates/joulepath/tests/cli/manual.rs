@@ -1,0 +1,65 @@
+//! `joulepath man` and `joulepath completions`, which packages call.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use crate::run::joulepath;
+
+/// The commands that `--help` lists.
+fn commands(arguments: &[&str]) -> BTreeSet<String> {
+    let help = joulepath(&[arguments, &["--help"]].concat()).stdout;
+    let lines =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // A command is indented by two columns; its further lines by more.
+    lines
+        .filter_map(|line| line.strip_prefix("  ").filter(|rest| !rest.starts_with(' ')))
+        .filter_map(|line| line.split(' ').next().map(str::to_owned))
+        .collect()
+}
+
+#[test]
+fn each_command_has_a_page_that_tells_its_options_and_its_examples() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages = folder.path().join("pages");
+    let said = joulepath(&["man", pages.to_str().unwrap()]);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(0), ""), "{}", said.stderr);
+    let there: BTreeSet<String> =
+        fs::read_dir(&pages).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    let all = commands(&[]);
+    assert!(all.contains("compare") && all.contains("live") && !all.contains("man"), "{all:?}");
+    let mut expected = BTreeSet::from(["joulepath.1".to_owned()]);
+    for command in &all {
+        expected.insert(format!("joulepath-{command}.1"));
+        let below = commands(&[command]);
+        expected.extend(below.iter().map(|below| format!("joulepath-{command}-{below}.1")));
+    }
+    assert!(expected.contains("joulepath-live-set-intent.1"), "{expected:?}");
+    assert_eq!(there, expected);
+
+    // In roff a hyphen that is to be copied has a backslash before it.
+    let live = fs::read_to_string(pages.join("joulepath-live.1")).unwrap();
+    for part in [".TH joulepath-live 1 ", "\\-\\-dry\\-run", ".SH NOTES", "joulepath live \\-\\-undo"] {
+        assert!(live.contains(part), "{part}\n{live}");
+    }
+}
+
+#[test]
+fn pages_that_cannot_be_written_say_where() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    let said = joulepath(&["man", file.to_str().unwrap()]);
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert!(said.stderr.contains("cannot write manual pages into"), "{}", said.stderr);
+}
+
+#[test]
+fn the_shells_that_packages_serve_have_completions() {
+    for (shell, sign) in
+        [("bash", "complete -F _joulepath"), ("zsh", "#compdef joulepath"), ("fish", "complete -c joulepath")]
+    {
+        let said = joulepath(&["completions", shell]);
+        assert_eq!(said.code, Some(0), "{}", said.stderr);
+        assert!(said.stdout.contains(sign) && said.stdout.contains("set-intent"), "{shell}");
+    }
+}

@@ -1,0 +1,267 @@
+//! Endpoints that should not be there: from a tunnel or a container's device, past a tunnel, with an address
+//! that is gone, or of another program while the daemon runs.
+
+use std::net::IpAddr;
+use std::path::Path;
+
+use joulepath_kernel::Result;
+use joulepath_kernel::mptcp::path_manager::{Endpoint, PathManager};
+use joulepath_kernel::namespace::Cookie;
+use joulepath_kernel::route::{Monitor, RouteKind, View};
+use joulepath_kernel::state::State;
+
+use crate::act::{Journal, OnDisk, Store};
+use crate::client;
+use crate::daemon::FOLDER;
+use crate::server::Request;
+
+/// Kinds of virtual devices that stand for a link of this machine: not tunnels, not parts of containers.
+const LINKS: [&str; 8] = ["bond", "hsr", "macsec", "ppp", "rmnet", "team", "vlan", "wwan"];
+/// A default route may be given in two halves, which are preferred to another default route.
+const HALF: u8 = 1;
+
+/// An endpoint that should not be there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leak {
+    /// Which, and why not.
+    pub what: String,
+    /// The command that ends it, as root writes it.
+    pub mend: String,
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leaks {
+    /// How many endpoints there are.
+    pub endpoints: usize,
+    /// How many of them are the daemon's; none if no daemon runs in this network namespace.
+    pub own: Option<usize>,
+    /// Those that should not be there.
+    pub leaks: Vec<Leak>,
+}
+
+/// What the daemon of this network namespace says.
+#[derive(Debug, Default)]
+struct Daemon {
+    journal: Journal,
+    /// The devices that its configuration names, or that are hardware; none if it does not tell.
+    allowed: Option<Vec<String>>,
+}
+
+/// Looks at the endpoints of this network namespace; nothing is changed.
+///
+/// # Errors
+/// If the kernel or the daemon's journal cannot be read.
+pub fn examine(socket: &Path) -> Result<Leaks> {
+    let endpoints = PathManager::open()?.endpoints()?;
+    let monitor = Monitor::open()?;
+    Ok(found(&endpoints, monitor.view(), daemon(socket)?.as_ref()))
+}
+
+/// None if no daemon runs here.
+fn daemon(socket: &Path) -> Result<Option<Daemon>> {
+    let Some(states) = State::existing()? else { return Ok(None) };
+    let Some(state) = states.existing_folder(FOLDER)? else { return Ok(None) };
+    let name = Cookie::own()?.to_string();
+    let status = client::ask(socket, &Request::Status).ok();
+    // Only root may open the lock.
+    if !state.is_locked(&name).unwrap_or(status.is_some()) {
+        return Ok(None);
+    }
+    let journal = OnDisk { state, name }.read()?.unwrap_or_default();
+    let allowed = status
+        .map(|status| status.interfaces.into_iter().filter(|one| one.allowed).map(|one| one.name).collect());
+    Ok(Some(Daemon { journal, allowed }))
+}
+
+fn found(endpoints: &[Endpoint], view: &View, daemon: Option<&Daemon>) -> Leaks {
+    // Those that are neither come with a connection, and go with it.
+    let endpoints: Vec<&Endpoint> = endpoints.iter().filter(|one| one.subflow || one.signal).collect();
+    let is_own = |one: &Endpoint| daemon.is_some_and(|daemon| daemon.journal.owned_id(one).is_some());
+    let leaks = endpoints.iter().filter_map(|one| {
+        let why = wrong(one, view, daemon, is_own(one))?;
+        let mend = match one.id.filter(|_| !is_own(one)) {
+            Some(id) => format!("ip mptcp endpoint delete id {id}"),
+            None => "joulepath live pause".to_owned(),
+        };
+        Some(Leak { what: format!("{} {why}", one.address), mend })
+    });
+    Leaks {
+        leaks: leaks.collect(),
+        own: daemon.map(|_| endpoints.iter().filter(|one| is_own(one)).count()),
+        endpoints: endpoints.len(),
+    }
+}
+
+/// Why an endpoint should not be there; the worst first.
+fn wrong(endpoint: &Endpoint, view: &View, daemon: Option<&Daemon>, own: bool) -> Option<String> {
+    let Some(device) = device_of(endpoint.address, view) else {
+        return Some("is no address of this machine any more".into());
+    };
+    let name = |index: u32| view.links.get(&index).map_or("?", |link| link.name.as_str());
+    let is_named = |device: u32| {
+        let allowed = daemon.and_then(|daemon| daemon.allowed.as_ref());
+        allowed.is_some_and(|allowed| allowed.iter().any(|allowed| allowed == name(device)))
+    };
+    if let Some(kind) = elsewhere(device, view).filter(|_| !is_named(device)) {
+        return Some(format!(
+            "is of {}, a device of kind {kind}: connections open subflows from there",
+            name(device)
+        ));
+    }
+    let tunnel =
+        view.links.keys().copied().find(|link| elsewhere(*link, view).is_some() && is_default(*link, view));
+    if let Some(tunnel) = tunnel.filter(|tunnel| *tunnel != device && endpoint.subflow) {
+        let (from, tunnel) = (name(device), name(tunnel));
+        return Some(format!("on {from} lets connections through {tunnel} open subflows past it"));
+    }
+    (daemon.is_some() && !own).then(|| format!("on {} is not the daemon's, which runs", name(device)))
+}
+
+fn device_of(address: IpAddr, view: &View) -> Option<u32> {
+    view.addresses.iter().find(|one| one.address == address).map(|one| one.device)
+}
+
+/// The kind of a device that leads to a tunnel or a container.
+fn elsewhere(device: u32, view: &View) -> Option<&str> {
+    view.links.get(&device)?.kind.as_deref().filter(|kind| !LINKS.contains(kind))
+}
+
+/// Whether a default route leads through a device, in any table, whole or in halves.
+fn is_default(device: u32, view: &View) -> bool {
+    view.routes.iter().any(|route| {
+        route.kind == RouteKind::Unicast
+            && route.destination.length() <= HALF
+            && route.hops.iter().any(|hop| hop.device == Some(device))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_kernel::mptcp::AddressId;
+    use joulepath_kernel::route::{Address, Link, Operation, Prefix, Route, Scope};
+
+    use super::*;
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    /// wlan0 (2) with 192.0.2.7 and the default route; wg0 (3) with 10.8.0.2; docker0 (4) with 172.17.0.1.
+    fn view() -> View {
+        let mut view = View::default();
+        for (index, name, kind, address) in [
+            (2, "wlan0", None, "192.0.2.7"),
+            (3, "wg0", Some("wireguard"), "10.8.0.2"),
+            (4, "docker0", Some("bridge"), "172.17.0.1"),
+        ] {
+            let link = Link {
+                index,
+                name: name.into(),
+                kind: kind.map(str::to_owned),
+                hardware: vec![],
+                up: true,
+                carrier: true,
+                operation: Operation::Up,
+                loopback: false,
+                point_to_point: false,
+                mtu: 1500,
+                master: None,
+            };
+            view.links.insert(index, link);
+            let address = Address {
+                device: index,
+                address: ip(address),
+                length: 24,
+                peer: None,
+                scope: Scope::Universe,
+                tentative: false,
+                duplicate: false,
+                deprecated: false,
+                temporary: false,
+            };
+            view.addresses.insert(address);
+        }
+        view.routes.insert(Route::via(Prefix::all_like(ip("192.0.2.1")), ip("192.0.2.1"), 2));
+        view
+    }
+
+    fn endpoint(id: u8, address: &str, device: u32) -> Endpoint {
+        Endpoint { id: Some(AddressId(id)), ..Endpoint::subflow(ip(address), device) }
+    }
+
+    fn whats(leaks: &Leaks) -> Vec<&str> {
+        leaks.leaks.iter().map(|leak| leak.what.as_str()).collect()
+    }
+
+    #[test]
+    fn an_endpoint_on_hardware_with_its_address_is_no_leak() {
+        let endpoints = [endpoint(1, "192.0.2.7", 2)];
+        let expected = Leaks { endpoints: 1, own: None, leaks: vec![] };
+        assert_eq!(found(&endpoints, &view(), None), expected);
+    }
+
+    #[test]
+    fn tunnels_and_containers_and_addresses_that_are_gone_are_told_with_what_ends_them() {
+        let endpoints =
+            [endpoint(1, "10.8.0.2", 3), endpoint(2, "172.17.0.1", 4), endpoint(3, "198.51.100.9", 2)];
+        let leaks = found(&endpoints, &view(), None);
+        let expected = [
+            "10.8.0.2 is of wg0, a device of kind wireguard: connections open subflows from there",
+            "172.17.0.1 is of docker0, a device of kind bridge: connections open subflows from there",
+            "198.51.100.9 is no address of this machine any more",
+        ];
+        assert_eq!(whats(&leaks), expected);
+        assert_eq!(leaks.leaks[1].mend, "ip mptcp endpoint delete id 2");
+        // A VLAN is a link of this machine.
+        let mut vlan = view();
+        vlan.links.get_mut(&4).unwrap().kind = Some("vlan".into());
+        assert_eq!(found(&endpoints[1..2], &vlan, None).leaks, []);
+        // What comes with a connection is nobody's.
+        let implicit = Endpoint { subflow: false, ..endpoint(1, "10.8.0.2", 3) };
+        assert_eq!(found(&[implicit], &view(), None), Leaks { endpoints: 0, own: None, leaks: vec![] });
+    }
+
+    #[test]
+    fn where_all_goes_through_a_tunnel_subflows_from_hardware_go_past_it() {
+        let endpoints = [endpoint(1, "192.0.2.7", 2)];
+        let past = "192.0.2.7 on wlan0 lets connections through wg0 open subflows past it";
+        // As wg-quick does it, in a table of its own; as OpenVPN does, in halves.
+        let mut own_table = view();
+        own_table
+            .routes
+            .insert(Route { table: 51820, ..Route::on_link(Prefix::all_like(ip("10.8.0.2")), 3) });
+        assert_eq!(whats(&found(&endpoints, &own_table, None)), [past]);
+        let mut halves = view();
+        for half in ["0.0.0.0", "128.0.0.0"] {
+            halves.routes.insert(Route::on_link(Prefix::new(ip(half), 1).unwrap(), 3));
+        }
+        assert_eq!(whats(&found(&endpoints, &halves, None)), [past]);
+        // Only a company's network: no leak.
+        let mut split = view();
+        split.routes.insert(Route::on_link(Prefix::new(ip("10.0.0.0"), 8).unwrap(), 3));
+        assert_eq!(found(&endpoints, &split, None).leaks, []);
+    }
+
+    #[test]
+    fn while_the_daemon_runs_what_is_not_its_own_is_told_and_what_its_configuration_names_is_not() {
+        let journal: Journal = serde_json::from_value(serde_json::json!({
+            "endpoints": [{
+                "id": 1, "address": "192.0.2.7", "interface": 2, "signal": false, "fullmesh": false,
+                "backup": false, "may_be_backup": null, "may_be_absent": false, "replaces": false,
+            }],
+            "limits": null,
+        }))
+        .unwrap();
+        let daemon = Daemon { journal, allowed: Some(vec!["wlan0".into(), "wg0".into()]) };
+        let endpoints = [endpoint(1, "192.0.2.7", 2), endpoint(7, "10.8.0.2", 3)];
+        let leaks = found(&endpoints, &view(), Some(&daemon));
+        assert_eq!((leaks.endpoints, leaks.own), (2, Some(1)));
+        assert_eq!(whats(&leaks), ["10.8.0.2 on wg0 is not the daemon's, which runs"]);
+        // One of its own that leaks is ended by the daemon itself.
+        let mut tunnelled = view();
+        tunnelled.routes.insert(Route::on_link(Prefix::all_like(ip("10.8.0.2")), 3));
+        let leaks = found(&endpoints[..1], &tunnelled, Some(&daemon));
+        assert_eq!(leaks.leaks[0].mend, "joulepath live pause");
+    }
+}

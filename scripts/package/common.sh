@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# What both checks of the package use, inside the bare Debian that scripts/test-package.sh makes.
+set -euo pipefail
+
+export UNIT=/usr/lib/systemd/system/joulepathd.service
+# Where this check writes.
+export NOTES=${NOTES-/package}
+export LOG=$NOTES/daemon.log
+
+say() { printf '  %s\n' "$*" >&2; }
+
+fail() {
+    say "FAILED: $*"
+    [[ ! -e $LOG ]] || sed 's/^/    daemon: /' "$LOG" >&2
+    [[ ! -d /run/systemd/system ]] || systemctl status --no-pager --full joulepathd >&2 || true
+    exit 1
+}
+
+trap 'say "the check stops at line $LINENO"' ERR
+
+# expect WORDS COMMAND...: what should hold, and how that is seen.
+expect() {
+    local words=$1
+    shift
+    "$@" >"$NOTES/said" 2>&1 || {
+        sed 's/^/    /' "$NOTES/said" >&2
+        fail "$words"
+    }
+    say "$words"
+}
+
+# Waits for 20 s until the command succeeds.
+soon() {
+    local try
+    for ((try = 0; try < 200; try++)); do
+        "$@" && return
+        sleep 0.1
+    done
+    return 1
+}
+
+# All files but those that package management, systemd and this test write.
+files() {
+    local others=(-path /package -o -path /tmp -o -path /var/lib/dpkg -o -path /var/lib/apt -o -path /var/cache -o -path /var/log -o -path /run/systemd)
+    find / /run -xdev \( "${others[@]}" \) -prune -o -printf '%p %y %m %U %G %l\n' | sort -u
+    find /etc /run /var/lib -xdev \( "${others[@]}" \) -prune -o -type f -print0 | sort -z | xargs -0r sha256sum
+}
+
+kernel() {
+    ip mptcp endpoint show
+    ip mptcp limits show
+    # Some may not be read by anybody; which modules are there is the whole machine's, and others use it meanwhile.
+    { grep -rs '' /proc/sys/net/mptcp /proc/sys/net/ipv4 /proc/sys/net/core || true; } | grep -v '/tcp_a[a-z]*_congestion_control:' | sort
+}
+
+# The two radios that the shipped configuration expects, and a table that is somebody else's.
+machine() {
+    ip link set lo up
+    local place=1 name
+    for name in wlan0 wwan0; do
+        ip link add "$name" type veth peer name "far-$name"
+        ip address add "192.0.2.$((place * 16 + 1))/28" dev "$name"
+        ip link set "$name" up
+        ip link set "far-$name" up
+        ip route add default dev "$name" metric "$((place * 100))"
+        place=$((place + 1))
+    done
+    ip mptcp limits set subflows 3 add_addr_accepted 1
+    ip mptcp endpoint add 198.51.100.7 dev lo id 77 signal
+}
+
+endpoint_is_there() { [[ $(ip mptcp endpoint show) == *'192.0.2.17 id '* ]]; }
+endpoint_is_gone() { ! endpoint_is_there; }
+
+same_kernel() {
+    kernel | diff "$NOTES/kernel.before" - >&2 || fail "$1"
+    say "$1"
+}
+
+same_files() {
+    files | diff "$NOTES/files.before" - >&2 || fail "$1"
+    say "$1"
+}

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Installs the Debian package in a bare Debian, runs what a new user would, and purges it: the machine must be as before. As root.
+#   scripts/test-package.sh [FILE.deb]     that package; otherwise one of the profile `dev` is built
+# The bare Debian is this machine's release (SUITE=trixie: another one), made by mmdebstrap and kept in target/bare. It has namespaces of
+# its own: mounts, processes and the network end with them. Once it has no init, as containers have none, and once systemd has booted
+# it: scripts/package/by-hand.sh and booted.sh are what runs inside.
+set -euo pipefail
+
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+readonly here
+readonly root=${here%/*}
+readonly work=$root/target/bare
+# What `apt install` finds on any Debian with systemd; iproute2 is for looking at the kernel's table.
+readonly PACKAGES=systemd,iproute2
+readonly TIMEOUT=300 # seconds for each of the two
+
+say() { printf 'test-package: %s\n' "$*" >&2; }
+
+die() {
+    say "$*"
+    exit 1
+}
+
+suite() {
+    local VERSION_CODENAME=
+    # shellcheck source=/dev/null
+    . /etc/os-release
+    printf '%s' "${SUITE:-${VERSION_CODENAME:-bookworm}}"
+}
+
+# The archive of the bare Debian; kept, because it takes a minute.
+archive() {
+    local tar=$work/$1.tar
+    if [[ ! -e $tar ]]; then
+        say "making a bare Debian $1"
+        mkdir -p -- "$work"
+        mmdebstrap --quiet --variant=apt --include="$PACKAGES" "$1" "$tar.draft" >&2
+        mv -- "$tar.draft" "$tar"
+    fi
+    printf '%s' "$tar"
+}
+
+# Where this machine has the one hierarchy of control groups that systemd asks for.
+unified() {
+    local folder
+    for folder in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+        [[ -e $folder/cgroup.procs && -e $folder/cgroup.controllers ]] && printf '%s' "$folder" && return
+    done
+    die 'there is no cgroup2 here to boot systemd in'
+}
+
+clean() {
+    [[ -z ${bare-} ]] || rm -rf --one-file-system -- "$bare"
+    [[ -z ${group-} || ! -d $group ]] || find "$group" -depth -type d -exec rmdir -- {} +
+}
+
+# enter COMMAND...: in namespaces of its own, with the bare Debian as root and the command as process 1. The program keeps its state
+# where process 1 sees it. When that ends, all end.
+enter() {
+    bare=$(mktemp -d -- "$work/root.XXXXXX")
+    group=$(unified)/joulepath-bare.$$
+    mkdir -- "$group"
+    tar -xf "$tar" -C "$bare"
+    cp -- "$deb" "$bare/joulepath.deb"
+    cp -r -- "$here/package" "$bare/package"
+    (
+        echo "$BASHPID" >"$group/cgroup.procs"
+        # shellcheck disable=SC2016 # the inner shell's
+        exec timeout --kill-after=10 "$TIMEOUT" unshare --mount --pid --net --uts --ipc --cgroup --fork --kill-child \
+            env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 \
+            bash -euc '
+                mount --bind "$0" "$0"
+                cd "$0"
+                mount -t proc none proc
+                pivot_root . mnt
+                exec chroot . bash -euc "umount -l /mnt; exec \"\$0\" \"\$@\"" "$@"
+            ' "$bare" "$@"
+    ) </dev/null
+}
+
+((EUID == 0)) || die 'needs root'
+deb=${1-}
+[[ -n $deb ]] || deb=$("$here/package.sh" dev)
+deb=$(realpath -e -- "$deb")
+tar=$(archive "$(suite)")
+trap clean EXIT
+
+say 'where no systemd runs'
+enter bash /package/by-hand.sh
+clean
+say 'where systemd runs'
+status=0
+enter bash /package/boot.sh || status=$?
+# What the check says goes to a file there, since process 1 is systemd.
+cat -- "$bare/said" >&2 || true
+if ((status != 0)) || [[ $(cat -- "$bare/result") != success ]]; then
+    die "the check under systemd failed: exit code $status"
+fi
+say "$(basename -- "$deb") installs, runs and purges"
