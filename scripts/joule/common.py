@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -69,7 +70,10 @@ def runs() -> Path:
 
 
 def write_json(path: Path, data: object) -> None:
-    path.write_text(json.dumps(data, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+    """One line for each list of numbers, so that changes can be read."""
+    text = json.dumps(data, indent=1, ensure_ascii=False, sort_keys=True)
+    flat = re.sub(r"\[[^\[\]{}]*\]", lambda found: " ".join(found[0].split()), text)
+    path.write_text(flat + "\n")
 
 
 def rounded(value: float) -> float:

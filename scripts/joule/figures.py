@@ -6,6 +6,9 @@ import numpy as np
 from common import ENOUGH, IMAGES, NAMES, PERCENTILES, percentiles
 from joulepath import plot
 
+TEXT = {"svg.fonttype": "none"}
+"""Pages have fonts: a third of the size."""
+
 
 def save(figure: plt.Figure, name: str) -> None:
     # No date, and identifiers that do not change from run to run.
@@ -19,7 +22,7 @@ def look(index: int) -> dict:
 
 
 def draw_alone(results: dict) -> None:
-    with plot.style():
+    with plot.style(**TEXT):
         figure, (left, right) = plt.subplots(1, 2, figsize=(plot.PAGE_IN, 2.6))
         losses = [100 * p for p in results["loss"]["losses"]]
         for index, (cc, name) in enumerate(NAMES.items()):
@@ -38,7 +41,7 @@ def draw_alone(results: dict) -> None:
 def draw_beside(results: dict) -> None:
     beside = results["beside"]
     kinds, queues, losses = (sorted({cell[i] for cell in beside["cells"]}) for i in range(3))
-    with plot.style():
+    with plot.style(**TEXT):
         figure, (left, right) = plt.subplots(1, 2, figsize=(plot.PAGE_IN, 2.6), width_ratios=(3, 2))
         kept = dict(zip(map(tuple, beside["cells"]), beside["kept"]["joule"], strict=True))
         grid = [[kept[kind, queue, loss] for queue in queues for loss in losses] for kind in kinds]
@@ -73,7 +76,7 @@ def draw_beside(results: dict) -> None:
 
 def draw_gauntlet(league: dict) -> None:
     families = {"f1-bulk": "bulk", "f2-file": "files", "f3-stream": "streams"}
-    with plot.style():
+    with plot.style(**TEXT):
         figure, panels = plt.subplots(1, 3, figsize=(plot.PAGE_IN, 2.4), sharey=True)
         part = [percentile / 100 for percentile in PERCENTILES]
         ours_first = sorted(league["contenders"], key=lambda its: its["policy"] != "joule")
