@@ -10,7 +10,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 DEMO := scenarios/papers/000-table1.toml
 
-.PHONY: help setup build package static test-package wheel demo test test-kernels test-upstream bench bench-peers validate-peers lint clean
+.PHONY: help setup build package test-package wheel demo test test-kernels test-upstream bench bench-peers validate-peers lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -30,10 +30,6 @@ wheel: ## build the Python package: a wheel in target/wheels
 package: ## build the Debian package: target/debian/joulepath_VERSION_ARCH.deb
 	@scripts/setup.sh package
 	@scripts/package.sh
-
-static: ## build target/static/joulepath-ARCH with musl, for machines without libraries; no eBPF in it (ARGS='release x86_64')
-	@scripts/setup.sh static
-	@scripts/static.sh $(ARGS)
 
 test-package: ## install, run and purge the Debian package in a bare Debian; as root (ARGS=FILE.deb: that one)
 	@scripts/setup.sh bare
