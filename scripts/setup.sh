@@ -6,7 +6,6 @@
 #   scripts/setup.sh kernels that of build, and QEMU, busybox, kmod, xz to boot other kernels
 #   scripts/setup.sh package that of build, and dpkg-dev, cargo-deb
 #   scripts/setup.sh bare    that of package, and mmdebstrap, to try the package in a bare Debian
-#   scripts/setup.sh static  that of build, and Rust's library for musl
 #   scripts/setup.sh upstream that of build, and what the kernel's own MPTCP selftests call
 set -euo pipefail
 
@@ -195,18 +194,6 @@ setup_bare() {
     setup_package
 }
 
-setup_static() {
-    want clang clang
-    want unshare util-linux
-    setup_build
-    local arch
-    for arch in x86_64 aarch64; do
-        [[ ! -d $(rustc --print sysroot)/lib/rustlib/$arch-unknown-linux-musl/lib ]] || continue
-        have rustup || die "Rust's library for $arch-unknown-linux-musl is missing, and only rustup can add it"
-        rustup target add "$arch-unknown-linux-musl" >&2
-    done
-}
-
 setup_lint() {
     want clang-format clang-format
     want shellcheck shellcheck
@@ -218,9 +205,9 @@ setup_lint() {
 }
 
 case ${1-} in
-build | test | lint | kernels | package | bare | static | upstream) "setup_$1" ;;
+build | test | lint | kernels | package | bare | upstream) "setup_$1" ;;
 *)
-    echo "usage: scripts/setup.sh build|test|lint|kernels|package|bare|static|upstream" >&2
+    echo "usage: scripts/setup.sh build|test|lint|kernels|package|bare|upstream" >&2
     exit 2
     ;;
 esac
