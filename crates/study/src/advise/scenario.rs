@@ -34,7 +34,7 @@ pub fn scenario(question: &Question, advice: &Advice) -> Result<String> {
     let rates = match question.capacity {
         Capacity::TcpFriendly => "",
         Capacity::Link => {
-            "# The advice counts on the links' rates; what a controller gets under the loss is its own matter.\n"
+            "# The advice counts on the links' rates; what controllers get under the loss is theirs.\n"
         }
     };
     Ok(format!("# A question to `joulepath advise`. {}.\n{rates}\n{}", advice.reason, show(&scenario)))

@@ -15,7 +15,7 @@
 //! other's RTT falls. On suspicion nothing is closed.
 //!
 //! Controllers couple the windows of all pairs that are not distinct or acquitted, so from the start: a
-//! bottleneck without a queue never shows in RTTs, and two windows that are not coupled take two shares of it.
+//! bottleneck without a queue never shows in RTTs, and two windows that are not coupled take two shares.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
