@@ -135,7 +135,7 @@ mod tests {
         }
         let pty = Pty::open();
         let before = tcgetattr(&pty.line).unwrap();
-        let this = "live::top::screen::tests::a_panic_gives_the_terminal_back_before_it_says_why";
+        let this = "top::screen::tests::a_panic_gives_the_terminal_back_before_it_says_why";
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", this, "--nocapture"]).env(PANICS, "1").env("TERM", "xterm");
         let mut child =

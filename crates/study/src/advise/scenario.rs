@@ -37,7 +37,7 @@ pub fn scenario(question: &Question, advice: &Advice) -> Result<String> {
             "# The advice counts on the links' rates; what controllers get under the loss is theirs.\n"
         }
     };
-    Ok(format!("# A question to `joulepath advise`. {}.\n{rates}\n{}", advice.reason, show(&scenario)))
+    Ok(format!("# A question to `joulepath advise`. {}\n{rates}\n{}", advice.reason, show(&scenario)))
 }
 
 fn page(question: &Question, advice: &Advice) -> String {
