@@ -34,7 +34,7 @@ archive() {
     if [[ ! -e $tar ]]; then
         say "making a bare Debian $1"
         mkdir -p -- "$work"
-        mmdebstrap --quiet --variant=apt --include="$PACKAGES" "$1" "$tar.draft" >&2
+        mmdebstrap --quiet --format=tar --variant=apt --include="$PACKAGES" "$1" "$tar.draft" >&2
         mv -- "$tar.draft" "$tar"
     fi
     printf '%s' "$tar"
