@@ -30,7 +30,7 @@ except ImportError as error:
     ) from error
 
 from joulepath import _joulepath
-from joulepath._calls import Policies, Source, _watched
+from joulepath._calls import Policies, Source, _policies, _watched
 from joulepath._errors import UsageError
 from joulepath._progress import Progress
 from joulepath._scenario import Scenario
@@ -364,7 +364,7 @@ def score(
         progress: as of :func:`joulepath.compare`.
         words: terms of the reward, as of :class:`Environment`.
     """
-    chosen = _split(policies)
+    chosen = _joulepath.split_policies(_policies(policies) or "")
     which = _draws(draws) if family is not None else [None]
     most = max(draw for draw in which if draw is not None) if family is not None else None
     tasks = [
@@ -384,20 +384,6 @@ def _draws(draws: int | Sequence[int]) -> list[int | None]:
     if not listed or min(listed) < 1:
         raise UsageError(f"{draws!r} draws", "they count from 1; ask for at least one")
     return list(listed)
-
-
-def _split(policies: Policies) -> list[str]:
-    """The policies of a list; commas within brackets belong to a policy."""
-    if not isinstance(policies, str):
-        return list(policies)
-    parts, depth = [""], 0
-    for character in policies:
-        depth += (character == "[") - (character == "]")
-        if character == "," and depth == 0:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [part.strip() for part in parts if part.strip()]
 
 
 def _register() -> None:

@@ -1,5 +1,6 @@
 """What measuring and the page have in common: places, names, the program, the gauntlet without its draws."""
 
+import functools
 import json
 import os
 import re
@@ -15,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 RESULTS = ROOT / "results"
 PAGE = ROOT / "docs/joule.md"
 IMAGES = ROOT / "docs/img"
-PROGRAM = Path(os.environ.get("JOULEPATH", ROOT / "target/release/joulepath"))
+PROGRAM = Path(os.environ.get("JOULEPATH", ROOT / "target/release/joulepath")).resolve()
 """Both profiles have the same results; the release is faster."""
 
 NAMES = {
@@ -37,7 +38,7 @@ ABLATION = {
     "joule[without=dither]": "no guard: losses that follow the window",
     "joule[without=queue]": "no guard: losses at a queue",
     "joule[without=level]": "no guard: more losses than usual",
-    "joule[without=pacing]": "no pacing",
+    "joule[without=pacing]": "no pacing at the start",
     "joule[patience=0]": "no regret: changes at once",
     "joule[bottlenecks=off]": "shared bottlenecks not looked for",
     "joule[cc=reno]": "the selector with NewReno",
@@ -55,17 +56,18 @@ def say(text: str) -> None:
 def joulepath(*arguments: str) -> str:
     """What the program says; it ends this one if it fails, after its own message."""
     say("joulepath " + " ".join(arguments))
-    done = subprocess.run([PROGRAM, *arguments], stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run([PROGRAM, *arguments], stdout=subprocess.PIPE, text=True, check=False, cwd=ROOT)
     if done.returncode:
         sys.exit(f"joule: joulepath ended with {done.returncode}")
     return done.stdout
 
 
+@functools.cache
 def runs() -> Path:
-    """Where what has been run is kept: another program's runs are not this one's."""
+    """Where what has been run is kept, below the tree: another program's runs are not this one's."""
     version = joulepath("--version").split("commit ")[1].rstrip(")\n")
-    folder = ROOT / "target/joule" / version
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = Path("target/joule") / version
+    (ROOT / folder).mkdir(parents=True, exist_ok=True)
     return folder
 
 

@@ -43,8 +43,8 @@ KERNEL_RUN = {"duration": "34 s", "warm_up": "8 s"}
 def study(name: str) -> list[dict]:
     """The rows of a study's dataset, run as far as it has not been."""
     folder = runs() / name
-    joulepath("study", str(ROOT / f"studies/{name}.toml"), "--out", str(folder), "--quiet")
-    rows = ds.dataset(folder, format="parquet", exclude_invalid_files=True).to_table().to_pylist()
+    joulepath("study", f"studies/{name}.toml", "--out", str(folder), "--quiet")
+    rows = ds.dataset(ROOT / folder, format="parquet", exclude_invalid_files=True).to_table().to_pylist()
     if failed := [row["error"] for row in rows if row["error"]]:
         sys.exit(f"joule: {name}: a run failed: {failed[0]}")
     return rows
@@ -197,14 +197,14 @@ def sealed() -> None:
         "--runs",
         str(runs() / "sealed.jsonl"),
         "--sealed-log",
-        str(RESULTS / "gauntlet-sealed.jsonl"),
+        "results/gauntlet-sealed.jsonl",
         "--markdown",
-        str(ROOT / "docs/gauntlet.md"),
+        "docs/gauntlet.md",
         "--json",
         "--quiet",
     )
     # Whole, for whoever wants to hold it against the log's SHA-256; some megabytes.
-    (runs() / "gauntlet-sealed.json").write_text(told)
+    (ROOT / runs() / "gauntlet-sealed.json").write_text(told)
     write_json(RESULTS / "gauntlet-sealed.json", distilled(json.loads(told)))
 
 
@@ -240,7 +240,7 @@ def kernel() -> None:
     rows = []
     for index, links in enumerate(KERNEL_LINKS):
         scenario = runs() / f"kernel-{index}.toml"
-        scenario.write_text(kernel_scenario(links))
+        (ROOT / scenario).write_text(kernel_scenario(links))
         rows.append(
             {"links": links, **{engine: compare(scenario, engine) for engine in ("packet", "kernel")}}
         )

@@ -31,7 +31,11 @@ def median_interval(values: list[float]) -> tuple[float, float]:
 def loss_table(results: dict) -> str:
     loss = results["loss"]
     shown = [(i, p) for i, p in enumerate(loss["losses"]) if p >= 1e-3]
-    cell = lambda its: f"{percent(its[0])} ({percent(its[1])}–{percent(its[2])})"  # noqa: E731
+
+    def cell(its: list[float]) -> str:
+        mean, least, most = map(percent, its)
+        return f"{mean} ({least}–{most})"
+
     return table(
         ["link use, %", *(f"{100 * p:g} % lost" for _, p in shown)],
         [[NAMES[cc], *(cell(loss["use"][cc][i]) for i, _ in shown)] for cc in NAMES],

@@ -139,9 +139,10 @@ fn is_default(device: u32, view: &View) -> bool {
 #[cfg(test)]
 mod tests {
     use joulepath_kernel::mptcp::AddressId;
-    use joulepath_kernel::route::{Address, Link, Operation, Prefix, Route, Scope};
+    use joulepath_kernel::route::{Link, Operation, Prefix, Route};
 
     use super::*;
+    use crate::samples;
 
     fn ip(text: &str) -> IpAddr {
         text.parse().unwrap()
@@ -169,18 +170,7 @@ mod tests {
                 master: None,
             };
             view.links.insert(index, link);
-            let address = Address {
-                device: index,
-                address: ip(address),
-                length: 24,
-                peer: None,
-                scope: Scope::Universe,
-                tentative: false,
-                duplicate: false,
-                deprecated: false,
-                temporary: false,
-            };
-            view.addresses.insert(address);
+            view.addresses.insert(samples::address(index, address));
         }
         view.routes.insert(Route::via(Prefix::all_like(ip("192.0.2.1")), ip("192.0.2.1"), 2));
         view

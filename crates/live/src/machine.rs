@@ -187,20 +187,7 @@ mod tests {
     use joulepath_kernel::route::{Address, Prefix, Route};
 
     use super::*;
-
-    fn address(device: u32, address: &str) -> Address {
-        Address {
-            device,
-            address: address.parse().unwrap(),
-            length: 24,
-            peer: None,
-            scope: Scope::Universe,
-            tentative: false,
-            duplicate: false,
-            deprecated: false,
-            temporary: false,
-        }
-    }
+    use crate::samples::address;
 
     #[test]
     fn of_each_routed_family_the_first_lasting_address_counts() {

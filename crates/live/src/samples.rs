@@ -1,5 +1,6 @@
-//! What a daemon tells, for tests: each sets what it is about.
+//! What a daemon sees and tells, for tests: each sets what it is about.
 
+use joulepath_kernel::route::{Address, Scope};
 use joulepath_model::live::Intent;
 
 use crate::decide::Role;
@@ -30,6 +31,21 @@ pub(crate) fn interface(name: &str) -> InterfaceStatus {
         energy_profile: None,
         energy_quality: None,
         power_w: None,
+    }
+}
+
+/// A lasting address of a device, in a network of 24 bits.
+pub(crate) fn address(device: u32, address: &str) -> Address {
+    Address {
+        device,
+        address: address.parse().unwrap(),
+        length: 24,
+        peer: None,
+        scope: Scope::Universe,
+        tentative: false,
+        duplicate: false,
+        deprecated: false,
+        temporary: false,
     }
 }
 

@@ -150,6 +150,7 @@ impl Session {
         }
         let until_ns = until.0.clamp(self.engine.now_ns, self.engine.end_ns);
         self.engine.run_until(until_ns, &self.options.cancel)?;
+        // The end may have come nearer: with the last connection that is done.
         self.engine.now_ns = until_ns.min(self.engine.end_ns);
         Ok(())
     }

@@ -1,15 +1,14 @@
 //! Reinforcement learning: environments, alone and many at a time, and scores of policies.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use joulepath_model::policy::Policy;
+use joulepath_model::policy::{Policy, split_list};
 use joulepath_model::units::Nanos;
 use joulepath_report::{Field, Record, ReportError};
 use joulepath_study::error::{Error, Result};
 use joulepath_study::gym::{
-    CONNECTION_FEATURES, Environment, Fleet, Outcome, PATH_FEATURES, Reward, Spec, Start, Step, Summary,
-    Task, World, score,
+    CONNECTION_FEATURES, Environment, Fleet, PATH_FEATURES, Reward, Spec, Start, Step, Summary, Task, World,
+    score,
 };
 use joulepath_study::league::{Family, Range};
 use pyo3::buffer::PyBuffer;
@@ -18,7 +17,7 @@ use pyo3::types::PyDict;
 
 use crate::batch::{Batch, text};
 use crate::comparison::{jobs, written};
-use crate::raised::{defect, raised, stopped};
+use crate::raised::stopped;
 use crate::scenario::Scenario;
 use crate::watched::{guarded, watched};
 
@@ -200,17 +199,9 @@ pub(crate) struct GymFleet {
 }
 
 impl GymFleet {
-    /// Does something with the interpreter free.
-    fn free(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&mut Fleet) -> Result<Outcome> + Send,
-    ) -> PyResult<Outcome> {
-        let outcome = py.detach(|| {
-            let mut fleet = self.fleet.lock().unwrap_or_else(PoisonError::into_inner);
-            catch_unwind(AssertUnwindSafe(|| work(&mut fleet)))
-        });
-        outcome.map_err(|panic| defect(py, &*panic))?.map_err(|error| raised(py, &error))
+    fn lock(&self) -> MutexGuard<'_, Fleet> {
+        // Environments whose step panicked have no episode any more.
+        self.fleet.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -233,7 +224,7 @@ impl GymFleet {
     ) -> PyResult<()> {
         let begins = |(&begins, &seed): (&bool, &Option<u64>)| begins.then(|| start(seed, None, None));
         let starts: Vec<Option<Start>> = which.iter().zip(&seeds).map(begins).collect();
-        let outcome = self.free(py, |fleet| fleet.reset(starts))?;
+        let outcome = guarded(py, || self.lock().reset(starts))?;
         let len = outcome.seen.len() / which.len().max(1);
         let buffer = PyBuffer::<f32>::get(seen)?;
         let mut values = buffer.to_vec(py)?;
@@ -255,7 +246,7 @@ impl GymFleet {
         truncated: &Bound<'py, PyAny>,
     ) -> PyResult<Vec<(usize, Bound<'py, PyDict>)>> {
         let actions = PyBuffer::<f32>::get(actions)?.to_vec(py)?;
-        let outcome = self.free(py, |fleet| fleet.step(&actions))?;
+        let outcome = guarded(py, || self.lock().step(&actions))?;
         PyBuffer::<f32>::get(seen)?.copy_from_slice(py, &outcome.seen)?;
         let earned: Vec<f64> = outcome.steps.iter().map(|step| step.reward).collect();
         PyBuffer::<f64>::get(rewards)?.copy_from_slice(py, &earned)?;
@@ -266,6 +257,12 @@ impl GymFleet {
         PyBuffer::<u8>::get(truncated)?.copy_from_slice(py, &flags(|step| step.truncated))?;
         outcome.ended.iter().map(|(i, summary)| Ok((*i, dict(py, summary)?))).collect()
     }
+}
+
+/// The policies of a text, which commas separate.
+#[pyfunction]
+pub(crate) fn split_policies(text: &str) -> Vec<&str> {
+    split_list(text)
 }
 
 /// Plays the episodes of policies: one row for each, with the policy's name. `tasks` are policy, spec, draw

@@ -41,7 +41,7 @@ mod _joulepath {
     #[pymodule_export]
     use crate::explanation::{controllers, explain};
     #[pymodule_export]
-    use crate::gym::{GymEnvironment, GymFleet, GymSpec, gym_features, gym_score};
+    use crate::gym::{GymEnvironment, GymFleet, GymSpec, gym_features, gym_score, split_policies};
     #[pymodule_export]
     use crate::own::{check_controller, controller_template, load_controller};
     #[pymodule_export]

@@ -85,8 +85,8 @@ enum Verdict {
     Unknown,
     /// Their RTTs did not change together.
     Distinct,
-    /// So many windows in a row went together.
-    Suspected(u32),
+    /// A window went together.
+    Suspected,
     /// So many drains have shown it; the next one may begin at the instant.
     Testing(u32, Nanos),
     /// Until the instant.
@@ -179,7 +179,7 @@ impl Bottlenecks {
         self.groups(|i, j| match self.pairs[i][j].verdict {
             Verdict::Distinct | Verdict::Acquitted(_) => false,
             Verdict::Unknown => are_open(i, j),
-            Verdict::Suspected(_) | Verdict::Testing(..) | Verdict::Shared(_) => true,
+            Verdict::Suspected | Verdict::Testing(..) | Verdict::Shared(_) => true,
         })
     }
 
@@ -280,13 +280,11 @@ impl Pair {
         }
         let together = std::mem::take(&mut self.window).together();
         self.verdict = match (self.verdict, together) {
+            (known @ (Verdict::Testing(..) | Verdict::Shared(_) | Verdict::Acquitted(_)), _) => known,
             (Verdict::Unknown, None) => Verdict::Unknown,
-            (Verdict::Unknown | Verdict::Distinct | Verdict::Suspected(_), None | Some(false)) => {
-                Verdict::Distinct
-            }
-            (Verdict::Unknown | Verdict::Distinct, Some(true)) => Verdict::Suspected(1),
-            (Verdict::Suspected(_), Some(true)) => Verdict::Testing(0, now),
-            (known, _) => known,
+            (Verdict::Suspected, Some(true)) => Verdict::Testing(0, now),
+            (_, Some(true)) => Verdict::Suspected,
+            (_, None | Some(false)) => Verdict::Distinct,
         };
     }
 }
