@@ -218,10 +218,11 @@ fn memory_kb(pid: u32) -> u64 {
 #[test(needs(NET))]
 fn a_look_at_a_thousand_connections_costs_little_and_memory_stays_flat() {
     const CONNECTIONS: usize = 1000;
-    /// Looks at the machine five times a second, as the tests' configuration says.
+    /// As the tests' configuration says: looks at the machine five times a second.
+    const INTERVAL: Duration = Duration::from_millis(200);
     const LOOKS: u32 = 50;
-    /// Of a program that is not optimised, kernel's part included.
-    const MOST: Duration = Duration::from_millis(60);
+    /// A daemon that needs longer for a look does not keep up with its own looks.
+    const MOST: Duration = INTERVAL;
     let (host, listener) = Host::with_server();
     host.configure("intent = \"interactive\"", "");
     allow_files(4 * CONNECTIONS as u64);
@@ -231,12 +232,15 @@ fn a_look_at_a_thousand_connections_costs_little_and_memory_stays_flat() {
         status["connections"] == CONNECTIONS && status["interfaces"][1]["subflows"] == CONNECTIONS
     };
     wait_until("all are there, with two subflows each", || host.status().is_some_and(|status| all(&status)));
-    let (before, memory) = (processor_time(daemon.child.id()), memory_kb(daemon.child.id()));
-    std::thread::sleep(Duration::from_millis(200) * LOOKS);
-    let look = (processor_time(daemon.child.id()) - before) / LOOKS;
-    eprintln!("{look:?} of processor time for each look at {CONNECTIONS} connections; {memory} kB");
+    let pid = daemon.child.id();
+    let before = processor_time(pid);
+    // Its memory breathes with each look, by a thousand kilobytes and more: what stays is the least of many readings.
+    let least = |looks| (0..looks).map(|_| (std::thread::sleep(INTERVAL), memory_kb(pid)).1).min().unwrap();
+    let (first, second) = (least(LOOKS / 2), least(LOOKS / 2));
+    let look = (processor_time(pid) - before) / LOOKS;
+    eprintln!("{look:?} of processor time for each look at {CONNECTIONS} connections; {second} kB");
     assert!(look < MOST, "{look:?}");
-    assert!(memory_kb(daemon.child.id()) < memory + 1000, "it grows from {memory} kB");
+    assert!(second < first + 1000, "it grows from {first} to {second} kB");
     drop(connections);
     assert_eq!(daemon.stop(), Some(0));
 }
