@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks the shape of the house (ARCHITECTURE.md): a crate uses only crates on lower floors, and no files of a crate use
-each other in a circle.
+each other in a circle. The command line stays small: what it does, others can do as well from a library.
 
     scripts/house.py            check; says each offence and exits with 1 if there is one
     scripts/house.py --draw     the crates by floor, with what each uses
@@ -23,6 +23,8 @@ FLOORS = [
     {"study", "console"},
     {"joulepath", "python"},
 ]
+# Lines of code without blanks, comments and unit tests, as many as a crate may have.
+MOST_LINES = {"joulepath": 4000}
 OUTSIDE = {"benches", "testbed", "testbed-macros"}
 
 USE = re.compile(r"(?:^|\n)[ \t]*(pub\s+)?use\s+([^;]+);")
@@ -71,6 +73,12 @@ def code_of(file):
     code = re.sub(r'b?r?"(\\.|[^"\\])*"', '""', code)
     code = re.sub(r"\bpub\([^)]*\)", "pub", code)
     return code.split("#[cfg(test)]\nmod tests")[0]
+
+
+def lines_of(file):
+    """Lines of code without blanks, comments and unit tests."""
+    code = file.read_text(encoding="utf-8").split("#[cfg(test)]\nmod tests")[0]
+    return sum(1 for line in code.splitlines() if line.strip() and not line.strip().startswith("//"))
 
 
 def names_of(tree, prefix=""):
@@ -165,6 +173,9 @@ def main():
         for circle in circles(uses(files)):
             shown = ", ".join("::".join(module) or "the crate's root" for module in circle)
             offences.append(f"crate `{name}`: these files use each other in a circle: {shown}")
+        lines, most = sum(map(lines_of, files.values())), MOST_LINES.get(name)
+        if most is not None and lines > most:
+            offences.append(f"crate `{name}` has {lines} lines of code of at most {most}: move what is no command to a library")
     for offence in offences:
         print(f"house: {offence}", file=sys.stderr)
     return 1 if offences else 0

@@ -1,17 +1,14 @@
 //! `joulepath cc`: our congestion controllers in the running kernel.
 
-mod status;
-mod words;
-
 use std::collections::BTreeSet;
 
+use joulepath_console::controllers::{self, unseen};
 use joulepath_console::words::{count, plain};
 use joulepath_controllers::Controller;
 use joulepath_kernel::Result as KernelResult;
 use joulepath_kernel::cc::{self, Change, Healed, Loading, Manager, Moves, PREFIX, Unloading, kernel_name};
 use serde_json::json;
 
-use self::words::unseen;
 use crate::cli::cc::{CcCommand, CcDefaultOptions, CcJson, CcNames};
 use crate::diagnose;
 use crate::failure::{Exit, Failure};
@@ -29,9 +26,17 @@ pub(crate) fn cc(command: &CcCommand) -> Result<Exit, Failure> {
         CcCommand::Load(names) => load(names),
         CcCommand::Unload(names) => unload(names),
         CcCommand::Default(options) => set_default(options),
-        CcCommand::Status(options) => status::status(options),
+        CcCommand::Status(options) => status(options),
         CcCommand::New(options) => own::new(options),
         CcCommand::Check(options) => own::check(options),
+    }
+}
+
+fn status(options: &CcJson) -> Result<Exit, Failure> {
+    let view = cc::view()?;
+    match options.json {
+        true => print_json(&controllers::json(&view)),
+        false => terminal::print(&controllers::text(&view)),
     }
 }
 

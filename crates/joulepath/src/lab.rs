@@ -1,7 +1,5 @@
 //! `joulepath lab`: any program inside the emulated radios, and what it cost.
 
-mod watch;
-
 use std::env;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -12,6 +10,7 @@ use joulepath_control::Setup;
 use joulepath_control::price::Needs;
 use joulepath_control::schedule::Scheduler;
 use joulepath_kernel::cc::{Registered, unique_name};
+use joulepath_lab::command::{Signals, openings, until_end};
 use joulepath_lab::emulator::messages::End;
 use joulepath_lab::hosts::{Clean, Process, Remains, Serving, clean};
 use joulepath_lab::{Lab, LabSpec, Program};
@@ -19,7 +18,6 @@ use joulepath_model::scenario::Scenario;
 use joulepath_study::error::Kind;
 use joulepath_study::policies;
 
-use self::watch::Signals;
 use crate::cli::lab::{LabCommand, LabOptions};
 use crate::failure::{Exit, Failure};
 use crate::show::print_json;
@@ -63,12 +61,12 @@ pub(crate) fn lab(options: &LabOptions) -> Result<Exit, Failure> {
 fn run(mut lab: Lab, scenario: &Scenario, setup: &Setup, options: &LabOptions) -> Result<Exit, Failure> {
     let shared = options.serve.iter().map(|&port| lab.serve(port));
     let _shared: Vec<Serving> = shared.collect::<Result<_, _>>()?;
-    let mut openings = watch::openings(&mut lab, scenario, setup.only_path())?;
+    let mut openings = openings(&mut lab, scenario, setup.only_path())?;
     let command = command(&options.run, lab.server_address(), options.json);
     let signals = Signals::caught()?;
     lab.start_clock()?;
     let mut child = lab.launch(command)?;
-    let ended = watch::until_end(&mut lab, &mut child, &mut openings, signals)?;
+    let ended = until_end(&mut lab, &mut child, &mut openings, signals)?;
     let reading = lab.read(End::Tails)?;
     let bill = Bill::new(scenario, setup, options.seed, &lab, &reading, ended);
     let remains = lab.end().unwrap_or_else(|error| {

@@ -3,6 +3,7 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | [`command`] | a program of the user's in a lab, until it ends or a signal ends it |
 //! | [`emulator`] | links in real time, joules of their packets |
 //! | `engine` | runs of a scenario, as the packet engine's (feature `bpf`) |
 //! | [`error`] | what can go wrong here |
@@ -12,6 +13,7 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod command;
 pub mod emulator;
 #[cfg(feature = "bpf")]
 pub mod engine;

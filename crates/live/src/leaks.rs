@@ -7,6 +7,7 @@ use std::path::Path;
 use joulepath_kernel::Result;
 use joulepath_kernel::mptcp::path_manager::{Endpoint, PathManager};
 use joulepath_kernel::namespace::Cookie;
+use joulepath_kernel::probe::{Fact, Finding, Group, Status};
 use joulepath_kernel::route::{Monitor, RouteKind, View};
 use joulepath_kernel::state::State;
 
@@ -56,6 +57,35 @@ pub fn examine(socket: &Path) -> Result<Leaks> {
     let endpoints = PathManager::open()?.endpoints()?;
     let monitor = Monitor::open()?;
     Ok(found(&endpoints, monitor.view(), daemon(socket)?.as_ref()))
+}
+
+/// What [`examine`] finds as a fact of `joulepath doctor`, told to root or to another user.
+pub fn fact(socket: &Path, root: bool) -> Fact {
+    Fact {
+        name: "endpoints",
+        title: "MPTCP endpoints",
+        group: Group::Interference,
+        needed_for: &["live"],
+        essential: false,
+        finding: examine(socket).map_or_else(Finding::from, |leaks| finding(&leaks, root)),
+    }
+}
+
+fn finding(leaks: &Leaks, root: bool) -> Finding {
+    let Leaks { endpoints, own, leaks } = leaks;
+    let owners =
+        own.map_or_else(|| "no daemon runs here".into(), |own| format!("{own} of them the daemon's"));
+    let mut detail = vec![format!("{endpoints}, {owners}")];
+    detail.extend(leaks.iter().map(|leak| leak.what.clone()));
+    let as_user = |command: &String| if root { command.clone() } else { format!("sudo {command}") };
+    let mut mend: Vec<String> = leaks.iter().map(|leak| as_user(&leak.mend)).collect();
+    mend.dedup();
+    Finding {
+        status: if leaks.is_empty() { Status::Ok } else { Status::Limited },
+        detail: detail.join("; "),
+        mend,
+        advice: None,
+    }
 }
 
 /// None if no daemon runs here.
@@ -253,5 +283,18 @@ mod tests {
         tunnelled.routes.insert(Route::on_link(Prefix::all_like(ip("10.8.0.2")), 3));
         let leaks = found(&endpoints[..1], &tunnelled, Some(&daemon));
         assert_eq!(leaks.leaks[0].mend, "joulepath live pause");
+    }
+
+    #[test]
+    fn endpoints_that_should_not_be_there_are_told_with_the_command_that_ends_them() {
+        let fine = finding(&Leaks { endpoints: 2, own: Some(2), leaks: vec![] }, false);
+        assert_eq!((fine.status, fine.detail.as_str()), (Status::Ok, "2, 2 of them the daemon's"));
+        let leak = Leak { what: "10.8.0.2 is of wg0".into(), mend: "ip mptcp endpoint delete id 1".into() };
+        let leaks = Leaks { endpoints: 1, own: None, leaks: vec![leak] };
+        let told = finding(&leaks, false);
+        assert_eq!(told.status, Status::Limited);
+        assert_eq!(told.detail, "1, no daemon runs here; 10.8.0.2 is of wg0");
+        assert_eq!(told.mend, ["sudo ip mptcp endpoint delete id 1"]);
+        assert_eq!(finding(&leaks, true).mend, ["ip mptcp endpoint delete id 1"]);
     }
 }

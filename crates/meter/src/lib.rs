@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `meter` | the trait, and what a reading is |
 //! | `source` | RAPL, batteries, hardware monitors, programs that print watts |
+//! | `look` | meters read for a while |
 //! | `survey` | how often a meter changes, in which steps, how much it scatters |
 //! | `sysfs` | where their files are |
 //! | `calibrate` | from traffic and a meter to a radio's energy model, with intervals, or a refusal |
@@ -13,6 +14,7 @@
 pub mod calibrate;
 mod error;
 pub mod live;
+mod look;
 mod meter;
 mod robust;
 pub mod simulate;
@@ -22,6 +24,7 @@ mod sysfs;
 pub mod trial;
 
 pub use error::{Error, Kind, Result};
+pub use look::{Found, Opened, look};
 pub use meter::{About, Meter, Quality, Reading, Unit, Value};
 pub use source::{all, by_name, command};
 pub use survey::{Readings, Survey, mean_power, survey};

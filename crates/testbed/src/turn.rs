@@ -1,6 +1,7 @@
 //! Locks that hold on the whole machine, for all binaries, users of one name and copies of the source tree.
 
 use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,27 @@ use rustix::io::Errno;
 #[must_use]
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Lock {
+    /// Leaves a note in the lock's file: what has to be undone if this process is killed. It replaces the note before.
+    pub fn note(&mut self, what: &str) {
+        let write = |file: &mut File| {
+            file.set_len(0)?;
+            file.rewind()?;
+            file.write_all(what.as_bytes())
+        };
+        write(&mut self.file).expect("a regular file can be written");
+    }
+
+    /// The note: at first that of a holder that was killed before it had undone what it did.
+    pub fn noted(&mut self) -> String {
+        let mut what = String::new();
+        let read = self.file.rewind().and_then(|()| self.file.read_to_string(&mut what));
+        read.expect("a regular file can be read");
+        what
+    }
 }
 
 /// The turn of a test of the kernel: they share the processors and keep time.
@@ -34,13 +55,13 @@ fn exclusively(path: &Path) -> Lock {
         }
         locked => locked.expect("a regular file can be locked"),
     }
-    Lock { _file: file }
+    Lock { file }
 }
 
 /// Never through a symbolic link, and not for others.
 fn open(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false).mode(0o600);
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
     options.custom_flags((OFlags::NOFOLLOW | OFlags::CLOEXEC).bits() as i32).open(path)
 }
 
@@ -78,6 +99,21 @@ mod tests {
             drop(first);
             receiver.recv().expect("the second gets it");
         });
+    }
+
+    #[test]
+    fn a_note_outlives_its_holder() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("lock");
+        let mut first = exclusively(&path);
+        assert_eq!(first.noted(), "");
+        first.note("reno bbr");
+        first.note("cubic");
+        drop(first);
+        let mut second = exclusively(&path);
+        assert_eq!(second.noted(), "cubic");
+        second.note("");
+        assert_eq!(second.noted(), "");
     }
 
     #[test]

@@ -26,7 +26,7 @@ const PINS: &str = "/sys/fs/bpf/joulepath";
 pub(super) struct Stage {
     names: Vec<&'static str>,
     pub(super) here: Place,
-    _lock: turn::Lock,
+    lock: turn::Lock,
 }
 
 /// A namespace in which commands run.
@@ -36,15 +36,20 @@ pub(super) struct Place {
 }
 
 impl Stage {
-    /// Ignores the test where somebody uses these controllers.
+    /// Ignores the test where somebody uses these controllers. Those of a test that was killed are unloaded.
     pub(super) fn new(names: &[&'static str]) -> Self {
-        let lock = machine_wide_state();
+        let (mut lock, here) = (machine_wide_state(), Place::new("reno"));
+        for name in lock.noted().split_whitespace() {
+            eprintln!("a test that was killed has left jp_{name}: {}", here.cc(&["unload", name]).stderr);
+        }
+        lock.note("");
         for name in names {
             if is_registered(name) {
                 skip(format!("jp_{name} is loaded on this machine"));
             }
         }
-        Stage { names: names.to_vec(), here: Place::new("reno"), _lock: lock }
+        lock.note(&names.join(" "));
+        Stage { names: names.to_vec(), here, lock }
     }
 
     /// A command here.
@@ -71,6 +76,7 @@ impl Drop for Stage {
             // Where the test has failed it says more than this would.
             let _ = self.cc(&["unload", name]);
         }
+        self.lock.note("");
     }
 }
 

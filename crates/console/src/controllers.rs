@@ -1,19 +1,15 @@
-//! `joulepath cc status`: who uses the loaded controllers.
+//! The loaded controllers and who uses them: `joulepath cc status`.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use comfy_table::{CellAlignment, Table};
-use joulepath_console::words::{count, plain};
-use joulepath_kernel::cc::{LoadedController, PREFIX, SubflowState, Users, View, view};
+use joulepath_kernel::capability::Task;
+use joulepath_kernel::cc::{LoadedController, PREFIX, SubflowState, Users, View};
 use joulepath_kernel::namespace::{Cookie, Place};
 use serde_json::{Value, json};
 
-use super::words::unseen;
-use crate::cli::cc::CcJson;
-use crate::failure::{Exit, Failure};
-use crate::show::print_json;
-use crate::terminal;
+use crate::words::{count, plain};
 
 /// What makes subflows one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,14 +23,6 @@ enum Identity {
 
 /// Subflows by connection, within each namespace.
 type Connections<'a> = BTreeMap<(Cookie, Identity), Vec<&'a SubflowState>>;
-
-pub(super) fn status(options: &CcJson) -> Result<Exit, Failure> {
-    let view = view()?;
-    match options.json {
-        true => print_json(&machine(&view)),
-        false => terminal::print(&text(&view)),
-    }
-}
 
 fn connections(subflows: &[SubflowState]) -> Connections<'_> {
     let mut connections = Connections::new();
@@ -51,7 +39,18 @@ fn connections(subflows: &[SubflowState]) -> Connections<'_> {
     connections
 }
 
-fn text(view: &View) -> String {
+/// What could not be looked at, and why.
+pub fn unseen(hidden: usize) -> String {
+    let processes = if hidden == 1 { "one process".to_owned() } else { format!("{hidden} processes") };
+    let why = match Task::Inspection.denial() {
+        Some(denial) => denial.to_string(),
+        None => "which has rights that this one lacks".into(),
+    };
+    format!("{processes} could not be looked at ({why})")
+}
+
+/// For people: a table for each controller, a row for each socket.
+pub fn text(view: &View) -> String {
     let mut text = String::new();
     for controller in &view.controllers {
         let connections = connections(&controller.subflows);
@@ -144,7 +143,8 @@ fn told(value: f64) -> String {
     if value == 0.0 { "–".into() } else { format!("{value:.3}") }
 }
 
-fn machine(view: &View) -> Value {
+/// For programs: the same with all that is known of a socket.
+pub fn json(view: &View) -> Value {
     let namespace = |users: &Users| {
         json!({"cookie": users.cookie, "place": users.place.to_string(), "default": users.default,
             "own": users.place == Place::Own})

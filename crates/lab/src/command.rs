@@ -1,4 +1,4 @@
-//! A command from its start to its end: subflows that open later, signals, an emulator that dies.
+//! A command in a lab from its start to its end: subflows that open later, signals, an emulator that dies.
 //!
 //! ```text
 //!            SIGTERM, SIGHUP: at once                            TERM_GRACE later
@@ -14,13 +14,12 @@ use std::process::{Child, ExitStatus};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use joulepath_lab::{Error, Lab};
 use joulepath_model::scenario::{PathIndex, Scenario};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithRawSiginfo;
 
-use crate::failure::{Exit, Failure};
+use crate::{Error, Lab, Result};
 
 /// Time between two looks.
 const TICK: Duration = Duration::from_millis(20);
@@ -33,7 +32,8 @@ const INT_GRACE: Duration = Duration::from_millis(200);
 const SI_KERNEL: i32 = 0x80;
 
 /// A path on which connections open a subflow from an instant on.
-pub(super) struct Opening {
+#[derive(Debug)]
+pub struct Opening {
     tunnel: usize,
     at: Duration,
     backup: bool,
@@ -43,11 +43,7 @@ pub(super) struct Opening {
 ///
 /// # Errors
 /// If the kernel refuses.
-pub(super) fn openings(
-    lab: &mut Lab,
-    scenario: &Scenario,
-    only: Option<PathIndex>,
-) -> Result<Vec<Opening>, Failure> {
+pub fn openings(lab: &mut Lab, scenario: &Scenario, only: Option<PathIndex>) -> Result<Vec<Opening>> {
     let tunnels = lab.tunnels().iter().enumerate();
     let paths: Vec<(usize, PathIndex)> =
         tunnels.filter_map(|(tunnel, of)| Some((tunnel, of.path?))).collect();
@@ -65,14 +61,15 @@ pub(super) fn openings(
 
 /// The signals that end a lab, from now on caught. It is made before the command starts: the command may tell
 /// somebody at once that it runs, and what they send must not be lost.
-pub(super) struct Signals(SignalsInfo<WithRawSiginfo>);
+#[derive(Debug)]
+pub struct Signals(SignalsInfo<WithRawSiginfo>);
 
 impl Signals {
     /// # Errors
     /// If the system refuses handlers.
-    pub(super) fn caught() -> Result<Self, Failure> {
+    pub fn caught() -> Result<Self> {
         let signals = SignalsInfo::new([SIGINT, SIGTERM, SIGHUP]);
-        signals.map(Signals).map_err(|error| Failure::io("cannot watch for signals", error))
+        signals.map(Signals).map_err(|error| Error::Run(format!("cannot watch for signals: {error}")))
     }
 }
 
@@ -80,12 +77,12 @@ impl Signals {
 ///
 /// # Errors
 /// If the emulator dies: the command is ended, too.
-pub(super) fn until_end(
+pub fn until_end(
     lab: &mut Lab,
     child: &mut Child,
     openings: &mut Vec<Opening>,
     Signals(mut signals): Signals,
-) -> Result<ExitStatus, Failure> {
+) -> Result<ExitStatus> {
     let begin = Instant::now();
     let mut stage = Stage::Running;
     loop {
@@ -99,7 +96,7 @@ pub(super) fn until_end(
             // What it says is the reason.
             let error = lab.snapshot().err();
             let unknown = || Error::Run("the emulator has ended in mid-run".to_owned());
-            return Err(error.unwrap_or_else(unknown).into());
+            return Err(error.unwrap_or_else(unknown));
         }
         let now = Instant::now();
         for signal in signals.pending() {
@@ -148,7 +145,7 @@ impl Stage {
     }
 }
 
-fn open_due(lab: &Lab, openings: &mut Vec<Opening>, now: Duration) -> Result<(), Failure> {
+fn open_due(lab: &Lab, openings: &mut Vec<Opening>, now: Duration) -> Result<()> {
     for opening in openings.extract_if(.., |opening| opening.at <= now) {
         lab.announce(opening.tunnel, opening.backup)?;
     }
@@ -161,8 +158,8 @@ fn kill(child: &Child, signal: rustix::process::Signal) {
     let _ = rustix::process::kill_process(rustix::process::Pid::from_child(child), signal);
 }
 
-fn lost(error: std::io::Error) -> Failure {
-    Failure::message(Exit::Failed, format!("cannot wait for the command: {error}"))
+fn lost(error: std::io::Error) -> Error {
+    Error::Run(format!("cannot wait for the command: {error}"))
 }
 
 #[cfg(test)]
