@@ -12,8 +12,8 @@
 use std::fmt::Write as _;
 
 use joulepath_model::live::LiveConfig;
-use joulepath_model::scenario::{Scenario, load, show};
-use joulepath_model::units::{BitRate, Nanos};
+use joulepath_model::scenario::{KnownConnection, KnownPath};
+use joulepath_model::units::{BitRate, Nanos, Probability};
 
 use crate::error::{Error, Result};
 use crate::status::{InterfaceStatus, Status};
@@ -27,7 +27,7 @@ const BULK: f64 = 0.8;
 /// Less is no traffic, bit/s.
 const LEAST_BPS: f64 = 10e3;
 /// Length of the scenario: long enough for tails.
-const DURATION: &str = "60 s";
+const DURATION: Nanos = Nanos::from_secs(60);
 
 /// The scenario as TOML, with a comment that says what it is made from. It loads again.
 ///
@@ -43,16 +43,10 @@ pub fn scenario(config: &LiveConfig, status: &Status) -> Result<String> {
             remedy: "let some traffic pass, or write `rate` and `energy` into the configuration".into(),
         });
     }
-    let text = page(config, status, &paths);
-    let impossible = |why: String| Error::Refused {
-        what: format!("what was measured makes no scenario: {why}"),
+    let text = known(config, status, &paths).to_toml().map_err(|errors| Error::Refused {
+        what: format!("what was measured makes no scenario: {errors}"),
         remedy: "please report it, with the output of `joulepath status --json`".into(),
-    };
-    let no_traces = |name: &str| Err(format!("no trace `{name}` belongs to it"));
-    let mut scenario = load(&text, &no_traces).map_err(|errors| impossible(errors.to_string()))?;
-    give_energies(&mut scenario, config, &paths);
-    let text = show(&scenario);
-    load(&text, &no_traces).map_err(|errors| impossible(errors.to_string()))?;
+    })?;
     let mut comment = format!("# What `joulepath live` has measured on {}.\n#\n", status.today);
     for note in notes {
         let _ = writeln!(comment, "# {note}");
@@ -62,13 +56,9 @@ pub fn scenario(config: &LiveConfig, status: &Status) -> Result<String> {
 
 /// One path.
 struct Fitted {
-    interface: String,
-    /// As scenarios allow it.
-    name: String,
-    rate: BitRate,
-    rtt: Nanos,
-    loss: f64,
-    is_busy_bps: f64,
+    known: KnownPath,
+    /// What it carries now, in the direction that carries more.
+    busy_bps: f64,
 }
 
 impl Fitted {
@@ -79,7 +69,8 @@ impl Fitted {
         }
         let known = config.interface(&one.name);
         let mut leave_out = |why: &str| notes.push(format!("{}: left out: {why}", one.name));
-        let Some(known) = known.filter(|known| known.energy.is_some()) else {
+        let energy = known.and_then(|known| known.energy.clone());
+        let (Some(known), Some(energy)) = (known, energy) else {
             leave_out("nothing says what its traffic costs (`energy`)");
             return None;
         };
@@ -88,10 +79,12 @@ impl Fitted {
             leave_out("it has carried nothing, and has no `rate`");
             return None;
         };
-        let rtt = one.rtt_s.map(|rtt_s| Nanos((rtt_s * 1e9) as u64));
+        let rtt = one.rtt_s.map(|rtt_s| Nanos((rtt_s * 1e6) as u64 * 1000));
         let sent_bytes = one.total.sent_bytes;
         let is_lossy = sent_bytes >= ENOUGH_SENT;
-        let loss = if is_lossy { (one.retransmitted_bytes as f64 / sent_bytes as f64).min(0.5) } else { 0.0 };
+        let sent_again = one.retransmitted_bytes as f64 / sent_bytes as f64;
+        // In whole parts of a million: more digits say nothing.
+        let loss = if is_lossy { (sent_again.min(0.5) * 1e6).round() / 1e6 } else { 0.0 };
         notes.push(format!(
             "{}: rate {}; delay {}; loss {}",
             one.name,
@@ -101,62 +94,55 @@ impl Fitted {
         ));
         let plain = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' };
         Some(Fitted {
-            interface: one.name.clone(),
-            name: one.name.chars().map(plain).collect(),
-            rate,
-            rtt: rtt.unwrap_or(ASSUMED_RTT),
-            loss,
-            is_busy_bps: one.received_bps.max(one.sent_bps),
+            known: KnownPath {
+                name: one.name.chars().map(plain).collect(),
+                rate,
+                rtt: rtt.unwrap_or(ASSUMED_RTT),
+                loss: Probability::new(loss).expect("a part of at most a half"),
+                queue: None,
+                energy,
+            },
+            busy_bps: one.received_bps.max(one.sent_bps),
         })
     }
 }
 
-fn page(config: &LiveConfig, status: &Status, paths: &[Fitted]) -> String {
-    let mut text = format!("title = \"As measured on {}\"\nduration = \"{DURATION}\"\n", status.today);
-    for Fitted { name, rate, rtt, loss, .. } in paths {
-        let (bps, delay_us) = (rate.bps(), rtt.0 / 2000);
-        // Its energy follows as a value: it may come from a file.
-        let _ = write!(
-            text,
-            "\n[[path]]\nname = \"{name}\"\nrate = \"{bps} bit/s\"\ndelay = \"{delay_us} us\"\n\
-             loss = \"{:.6} %\"\nenergy = {{ per_mbps = \"1 mW\", active = \"1 mW\" }}\n",
-            loss * 100.0
-        );
+fn known(config: &LiveConfig, status: &Status, paths: &[Fitted]) -> KnownConnection {
+    KnownConnection {
+        title: format!("As measured on {}", status.today),
+        duration: DURATION,
+        paths: paths.iter().map(|path| path.known.clone()).collect(),
+        workload: workload(config, status, paths),
+        device: config.device.clone(),
+        policy: "joule".into(),
     }
+}
+
+/// Bulk if the paths that carry something are full, a stream if they are not, and a transfer if there was none.
+fn workload(config: &LiveConfig, status: &Status, paths: &[Fitted]) -> String {
     let sum = |of: &dyn Fn(&InterfaceStatus) -> f64| status.interfaces.iter().map(of).sum::<f64>();
     let mean_bps = |bytes: f64| if status.up_s > 0.0 { bytes * 8.0 / status.up_s } else { 0.0 };
     let down = sum(&|one| one.received_bps).max(mean_bps(sum(&|one| one.total.received_bytes as f64)));
     let up = sum(&|one| one.sent_bps).max(mean_bps(sum(&|one| one.total.sent_bytes as f64)));
     let direction = if up > down { "upload" } else { "download" };
-    let carried: Vec<&Fitted> = paths.iter().filter(|path| path.is_busy_bps >= LEAST_BPS).collect();
-    let is_full =
-        !carried.is_empty() && carried.iter().all(|path| path.is_busy_bps >= BULK * path.rate.bps() as f64);
+    let carried: Vec<&Fitted> = paths.iter().filter(|path| path.busy_bps >= LEAST_BPS).collect();
+    let is_full = !carried.is_empty()
+        && carried.iter().all(|path| path.busy_bps >= BULK * path.known.rate.bps() as f64);
     let rate_bps = down.max(up);
-    text += "\n[workload]\n";
-    text += &match () {
-        () if is_full => format!("kind = \"bulk\"\ndirection = \"{direction}\"\n"),
+    match () {
+        () if is_full => format!("kind = \"bulk\"\ndirection = \"{direction}\""),
         () if rate_bps >= LEAST_BPS => format!(
-            "kind = \"stream\"\nrate = \"{} bit/s\"\ninterval = \"40 ms\"\ndirection = \"{direction}\"\n",
+            "kind = \"stream\"\nrate = \"{} bit/s\"\ninterval = \"40 ms\"\ndirection = \"{direction}\"",
             rate_bps as u64
         ),
-        () => format!("kind = \"file\"\nsize = \"{} B\"\ndirection = \"{direction}\"\n", config.transfer.0),
-    };
-    let singles: String = paths.iter().map(|path| format!(", \"single:{}\"", path.name)).collect();
-    text + &format!("\n[compare]\npolicies = [\"joule\", \"mptcp\"{singles}]\nseeds = 5\n")
-}
-
-fn give_energies(scenario: &mut Scenario, config: &LiveConfig, paths: &[Fitted]) {
-    for (path, fitted) in scenario.paths.iter_mut().zip(paths) {
-        let energy = config.interface(&fitted.interface).and_then(|known| known.energy.clone());
-        path.energy = energy.expect("a path without energy was left out");
+        () => format!("kind = \"file\"\nsize = \"{} B\"\ndirection = \"{direction}\"", config.transfer.0),
     }
-    scenario.device = config.device.clone();
 }
 
 #[cfg(test)]
 mod tests {
     use joulepath_model::energy::profile;
-    use joulepath_model::scenario::{Workload, read_live};
+    use joulepath_model::scenario::{Scenario, Workload, load, read_live};
 
     use super::*;
     use crate::samples::{self, interface};

@@ -1,11 +1,10 @@
 //! A question as a scenario: what policies make of it by themselves.
 
-use std::fmt::Write as _;
-
 use joulepath_control::advise::{Advice, Path, Question, Within};
 use joulepath_control::limit::Capacity;
-use joulepath_model::energy::{InterfaceEnergy, profile, profile_names};
-use joulepath_model::scenario::{Scenario, load, show};
+use joulepath_model::energy::{DeviceEnergy, InterfaceEnergy, InterfaceModel, profile, profile_names};
+use joulepath_model::scenario::{KnownConnection, KnownPath};
+use joulepath_model::units::Nanos;
 
 use crate::error::{Error, Result};
 
@@ -24,49 +23,27 @@ const LEAST_QUEUE: f64 = 20.0;
 /// # Errors
 /// If a path's name is none that a scenario allows.
 pub fn scenario(question: &Question, advice: &Advice) -> Result<String> {
-    let no_traces = |name: &str| Err(format!("no trace `{name}` belongs to it"));
-    let text = page(question, advice);
-    let mut scenario = load(&text, &no_traces).map_err(|errors| {
+    let text = known(question, advice).to_toml().map_err(|errors| {
         Error::usage(format!("the question makes no scenario: {errors}"))
             .with_help("give each --path a name of letters, digits, `-` and `_`")
     })?;
-    give_energies(&mut scenario, question);
     let rates = match question.capacity {
         Capacity::TcpFriendly => "",
         Capacity::Link => {
             "# The advice counts on the links' rates; what controllers get under the loss is theirs.\n"
         }
     };
-    Ok(format!("# A question to `joulepath advise`. {}\n{rates}\n{}", advice.reason, show(&scenario)))
+    Ok(format!("# A question to `joulepath advise`. {}\n{rates}\n{text}", advice.reason))
 }
 
-fn page(question: &Question, advice: &Advice) -> String {
+fn known(question: &Question, advice: &Advice) -> KnownConnection {
     let slowest_s = advice.front.iter().map(|plan| plan.seconds).fold(advice.best.seconds, f64::max);
     let seconds = (SLOWER * slowest_s).max(LEAST_S).ceil();
     let names: Vec<&str> = question.paths.iter().map(|path| path.name.as_str()).collect();
-    let mut text =
-        format!("title = \"{} over {}\"\nduration = \"{seconds} s\"\n", question.size, names.join(", "));
-    for path in &question.paths {
-        let Path { name, rate, rtt, loss, .. } = path;
-        let queue = (rate.bps() as f64 * rtt.as_secs_f64() / PACKET_BITS).max(LEAST_QUEUE).ceil();
-        // Its energy follows as a value: it may be none that has a name.
-        let _ = write!(
-            text,
-            "\n[[path]]\nname = {name:?}\nrate = \"{} bit/s\"\ndelay = \"{} ns\"\nloss = \"{} %\"\n\
-             queue = \"{queue} packets\"\nenergy = \"free\"\n",
-            rate.bps(),
-            rtt.0 / 2,
-            100.0 * loss.get(),
-        );
-    }
-    let (workload, joule) = match question.within {
-        Within::Whenever => {
-            (format!("kind = \"file\"\nsize = \"{} B\"", question.size.0), "joule".to_owned())
-        }
-        Within::Deadline(deadline) => (
-            format!("kind = \"file\"\nsize = \"{} B\"", question.size.0),
-            format!("joule[deadline={deadline}]"),
-        ),
+    let file = || format!("kind = \"file\"\nsize = \"{} B\"", question.size.0);
+    let (workload, policy) = match question.within {
+        Within::Whenever => (file(), "joule".to_owned()),
+        Within::Deadline(deadline) => (file(), format!("joule[deadline={deadline}]")),
         // Until all is made.
         Within::Rate(rate) => {
             let on_s = question.size.0 as f64 * 8.0 / rate.bps() as f64;
@@ -75,25 +52,39 @@ fn page(question: &Question, advice: &Advice) -> String {
             (format!("kind = \"stream\"\nrate = \"{} bit/s\"\n{times}", rate.bps()), "joule".to_owned())
         }
     };
-    let singles: String = names.iter().map(|name| format!(", \"single:{name}\"")).collect();
-    let several = if names.len() > 1 { ", \"mptcp\"" } else { "" };
-    let base = format!("\n[device]\nshared_base = \"{} W\"\n", question.base.0);
-    text + &format!(
-        "\n[workload]\n{workload}\n{base}\n[compare]\npolicies = [\"{joule}\"{several}{singles}]\nseeds = 5\n"
-    )
+    KnownConnection {
+        title: format!("{} over {}", question.size, names.join(", ")),
+        duration: Nanos::from_secs(seconds as u64),
+        paths: question.paths.iter().map(known_path).collect(),
+        workload,
+        device: DeviceEnergy { shared_base: question.base, ..DeviceEnergy::additive() },
+        policy,
+    }
 }
 
-fn give_energies(scenario: &mut Scenario, question: &Question) {
-    for (path, asked) in scenario.paths.iter_mut().zip(&question.paths) {
-        let known =
-            profile_names().find(|name| profile(name).is_some_and(|known| known.model == asked.energy));
-        path.energy =
-            InterfaceEnergy { profile: known.unwrap_or("inline").to_owned(), model: asked.energy.clone() };
+fn known_path(path: &Path) -> KnownPath {
+    let Path { name, rate, rtt, loss, energy, .. } = path;
+    let queue = (rate.bps() as f64 * rtt.as_secs_f64() / PACKET_BITS).max(LEAST_QUEUE).ceil();
+    KnownPath {
+        name: name.clone(),
+        rate: *rate,
+        rtt: *rtt,
+        loss: *loss,
+        queue: Some(queue as u64),
+        energy: named(energy),
     }
+}
+
+/// With the name of the profile that has the same numbers, if there is one.
+fn named(model: &InterfaceModel) -> InterfaceEnergy {
+    let known = profile_names().find(|name| profile(name).is_some_and(|known| known.model == *model));
+    InterfaceEnergy { profile: known.unwrap_or("inline").to_owned(), model: model.clone() }
 }
 
 #[cfg(test)]
 mod tests {
+    use joulepath_model::scenario::{Scenario, load};
+
     use super::*;
     use crate::advise::{Words, answer, question};
 
