@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 from joulepath._errors import UsageError
-from joulepath._results import Advice, Comparison, Map, Run
+from joulepath._results import Advice, Comparison, Map, Reproduction, Run
 from joulepath._table import Table
 
 try:
@@ -26,6 +27,7 @@ except ImportError as error:  # pragma: no cover - the tests have it
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLUMN_IN = 3.45
 """Width of a column of a two-column paper, in."""
@@ -430,6 +432,157 @@ def _edges(values: list[float], log: bool) -> list[float]:
 
     inner = [between(a, b) for a, b in pairwise(values)]
     return [beyond(values[0], values[1]), *inner, beyond(values[-1], values[-2])]
+
+
+_TITLE = 56
+"""Characters of a title that fit a column."""
+
+
+def paper(result: Reproduction, experiment: str | None = None) -> Figure:
+    """Draw what an experiment of a paper shows: ours with 95 % intervals, what the paper states dashed.
+
+        plot.paper(jp.reproduce(["002-fig9"])).savefig("fig9.pdf")
+
+    Args:
+        result: of :func:`joulepath.reproduce`.
+        experiment: its id or how that begins, if the result has several.
+
+    Raises:
+        UsageError: if the result has no such experiment, several, or one that draws nothing.
+    """
+    drawn: dict[str, list[dict[str, Any]]] = {
+        one["id"]: one["figures"] for one in result.to_dict()["experiments"] if one["figures"]
+    }
+    found = (
+        [drawn[experiment]]
+        if experiment in drawn
+        else [figures for name, figures in drawn.items() if name.startswith(experiment or "")]
+    )
+    if len(found) != 1:
+        asked = "the result" if experiment is None else f"`{experiment}`"
+        what = "draws nothing" if not found else "is several experiments"
+        raise UsageError(
+            f"{asked} {what}", f"there are: {', '.join(drawn)}" if drawn else "reproduce another one"
+        )
+    [figures] = found
+    with style():
+        width, height = STYLE["figure.figsize"]
+        figure, axes = plt.subplots(len(figures), squeeze=False, figsize=(width, height * len(figures)))
+        for ax, one in zip(axes[:, 0], figures, strict=True):
+            plotted = one["plot"]
+            _PLOTS[plotted["kind"]](ax, plotted)
+            ax.set_title(fill(one["title"], _TITLE), loc="left")
+            ax.set_xlabel(one["x"])
+            ax.set_ylabel(one["y"])
+            ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
+            ax.grid(axis="y")
+            names = ax.get_legend_handles_labels()[1]
+            if len(names) > 1:
+                ax.legend(loc="upper left", bbox_to_anchor=(0, -0.28), ncols=2, borderaxespad=0)
+    return figure
+
+
+def _lines(ax: Axes, plotted: dict[str, Any]) -> None:
+    colors: dict[str, str] = {}
+    for index, line in enumerate(plotted["lines"]):
+        # What the paper states of something has the colour of ours: "MPTCP", "MPTCP (paper)".
+        ours = next((color for name, color in colors.items() if line["name"].startswith(name)), None)
+        color = (line["stated"] and ours) or COLORS[index % len(COLORS)]
+        colors[line["name"]] = color
+        x, y = line["x"], _numbers(line["y"])
+        shape = "--" if line["stated"] else LINES[0]
+        # Few points are marked, for a line says nothing between them.
+        marker = MARKERS[index % len(MARKERS)] if len(x) < 20 and not line["stated"] else ""
+        ax.plot(x, y, color=color, linestyle=shape, marker=marker, label=line["name"])
+        if line.get("interval"):
+            low, high = zip(*line["interval"], strict=True)
+            known = [one is not None for one in low]
+            ax.fill_between(
+                x, _numbers(low), _numbers(high), where=known, color=color, alpha=0.15, linewidth=0
+            )
+    if plotted["log_x"]:
+        ax.set_xscale("log")
+
+
+def _groups(
+    ax: Axes, plotted: dict[str, Any], rows: Sequence[Any]
+) -> Iterator[tuple[int, Any, list[float], float]]:
+    """Each row with its number, where it stands in each group, and its width; the groups' names below."""
+    groups = plotted["groups"]
+    width = 0.8 / len(rows)
+    for index, row in enumerate(rows):
+        yield (
+            index,
+            row,
+            [group + (index - (len(rows) - 1) / 2) * width for group in range(len(groups))],
+            width,
+        )
+    turned = sum(map(len, groups)) > 45
+    ax.set_xticks(
+        range(len(groups)), groups, rotation=30 if turned else 0, ha="right" if turned else "center"
+    )
+
+
+def _bars(ax: Axes, plotted: dict[str, Any]) -> None:
+    stated_is_named = False
+    for index, row, places, width in _groups(ax, plotted, plotted["bars"]):
+        known = [(x, one) for x, one in zip(places, row["values"], strict=True) if one is not None]
+        means = [one["mean"] for _, one in known]
+        errors = [
+            [one["mean"] - one["lo"] for _, one in known],
+            [one["hi"] - one["mean"] for _, one in known],
+        ]
+        ax.bar(
+            [x for x, _ in known],
+            means,
+            width,
+            yerr=errors,
+            color=COLORS[index % len(COLORS)],
+            hatch=HATCHES[index % len(HATCHES)],
+            edgecolor="white",
+            error_kw={"linewidth": 0.7},
+            label=row["name"],
+        )
+        for x, stated in zip(places, row.get("stated", []), strict=False):
+            if stated is not None:
+                label = "_nolegend_" if stated_is_named else "stated"
+                ax.hlines(stated, x - width / 2, x + width / 2, colors="black", linestyles="--", label=label)
+                stated_is_named = True
+
+
+def _boxes(ax: Axes, plotted: dict[str, Any]) -> None:
+    for index, row, places, width in _groups(ax, plotted, plotted["boxes"]):
+        known = [(x, one) for x, one in zip(places, row["values"], strict=True) if one is not None]
+        numbers = [
+            {
+                "whislo": one["min"],
+                "q1": one["q1"],
+                "med": one["median"],
+                "q3": one["q3"],
+                "whishi": one["max"],
+            }
+            for _, one in known
+        ]
+        boxes = ax.bxp(
+            numbers,
+            positions=[x for x, _ in known],
+            widths=0.8 * width,
+            showfliers=False,
+            patch_artist=True,
+            manage_ticks=False,
+            medianprops={"color": "black"},
+        )
+        for box in boxes["boxes"]:
+            box.set_facecolor(COLORS[index % len(COLORS)])
+        if boxes["boxes"]:
+            boxes["boxes"][0].set_label(row["name"])
+
+
+_PLOTS = {"lines": _lines, "bars": _bars, "boxes": _boxes}
+
+
+def _numbers(values: Sequence[float | None]) -> list[float]:
+    return [float("nan") if value is None else value for value in values]
 
 
 def _axes(ax: Axes | None) -> Axes:

@@ -155,3 +155,43 @@ def test_a_figure_of_the_users_own_is_drawn_into(result: jp.Comparison) -> None:
     _, axes = plt.subplots(1, 2)
     assert plot.bars(result, ax=axes[1]) is axes[1]
     assert not axes[0].has_data()
+
+
+def test_a_papers_figure_has_our_lines_and_the_papers() -> None:
+    result = jp.reproduce(["000-fig4", "001-fig2a"], progress=False)
+    [drawn] = [one["figures"] for one in result.to_dict()["experiments"] if one["id"] == "000-fig4"]
+    lines = drawn[0]["plot"]["lines"]
+    [ax] = plot.paper(result, "000-fig4").axes
+    assert [line.get_label() for line in ax.lines] == [line["name"] for line in lines]
+    for index, line in enumerate(lines):
+        assert xy(ax, index)[0] == pytest.approx(line["x"])
+        assert (ax.lines[index].get_linestyle() == "--") == line["stated"]
+    assert any(line["stated"] for line in lines)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == (drawn[0]["x"], drawn[0]["y"])
+    # The beginning of an id is enough if there is one such experiment.
+    assert plot.paper(result, "001").axes[0].get_title("left")
+    with pytest.raises(jp.UsageError, match="several"):
+        plot.paper(result)
+    with pytest.raises(jp.UsageError, match="draws nothing"):
+        plot.paper(result, "002-fig9")
+
+
+def test_bars_and_boxes_of_a_papers_figure_are_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = jp.reproduce(["001-fig2a"], progress=False)
+    estimate = {"mean": 3.0, "lo": 2.0, "hi": 5.0}
+    box = {"min": 1.0, "q1": 2.0, "median": 3.0, "q3": 4.0, "max": 6.0}
+    bars = {
+        "kind": "bars",
+        "groups": ["a", "b"],
+        "bars": [{"name": "m", "values": [estimate, None], "stated": [4.0]}],
+    }
+    boxes = {"kind": "boxes", "groups": ["a", "b"], "boxes": [{"name": "m", "values": [None, box]}]}
+    figures = [{"title": "t", "x": "", "y": "J", "plot": one} for one in (bars, boxes)]
+    monkeypatch.setattr(result, "to_dict", lambda: {"experiments": [{"id": "9-fig1", "figures": figures}]})
+    above, below = plot.paper(result).axes
+    assert heights(above) == [3.0]
+    [stated] = [one for one in above.collections if one.get_label() == "stated"]
+    assert np.asarray(stated.get_paths()[0].vertices)[:, 1].tolist() == [4.0, 4.0]
+    assert [label.get_text() for label in below.get_xticklabels()] == ["a", "b"]
+    medians = [xy(below, line)[1] for line in range(len(below.lines))]
+    assert [3.0, 3.0] in medians
