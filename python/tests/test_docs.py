@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -39,4 +41,33 @@ def test_the_guides_examples_run_and_print_what_stands_there(
         assert printed.getvalue().rstrip() == (expected or "").rstrip(), f"{guide}:{line}"
     if page == "python.md":
         assert (tmp_path / "efficiency.pdf").read_bytes().startswith(b"%PDF")
+    plt.close("all")
+
+
+def test_the_tutorial_runs_from_its_first_cell_to_its_last(
+    program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mpl.use("agg")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("JOULEPATH_PROGRAM", str(program))
+    names: dict[str, Any] = {}
+    notebook = json.loads((ROOT / "examples/tutorial.ipynb").read_text())
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    # What running it leaves in the file is not committed.
+    assert all(cell["outputs"] == [] for cell in notebook["cells"] if cell["cell_type"] == "code")
+    for number, cell in enumerate(cells):
+        printed = io.StringIO()
+        body = ast.parse(cell, f"cell {number}").body
+        # As in a notebook: the last expression is shown, unless a semicolon ends it.
+        shown = body.pop() if isinstance(body[-1], ast.Expr) and not cell.rstrip().endswith(";") else None
+        with contextlib.redirect_stdout(printed):
+            exec(compile(ast.Module(body, []), f"cell {number}", "exec"), names)
+            if isinstance(shown, ast.Expr):
+                value = eval(compile(ast.Expression(shown.value), f"cell {number}", "eval"), names)
+                assert value is None or repr(value)
+        names["printed"] = printed.getvalue()
+    assert len(cells) >= 10
+    # The last cell asked the command line about the header.
+    assert "together.h" in names["printed"]
+    assert "WRONG" not in names["printed"]
     plt.close("all")
