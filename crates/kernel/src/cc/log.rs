@@ -85,8 +85,8 @@ fn reason(log: &str) -> Option<&str> {
         .find(|line| !is_after(line) && !is_state(line) && !is_code(line) && !line.starts_with(';'))
 }
 
-/// The last line of the header on the way that was refused, and the file in which its code was then, if that is
-/// another one: a function of mpcc.h for example.
+/// The last line of the header on the way that was refused; and the file in which its code was then, if that
+/// is another one: a function of mpcc.h for example.
 fn place(log: &str, header: &Path, source: &str) -> Option<String> {
     let name = header.file_name()?.to_str()?;
     let mut place = None;

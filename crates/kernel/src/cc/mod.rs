@@ -1,7 +1,7 @@
 //! The controllers of `cc/` as congestion controllers of the running kernel.
 //!
-//! Each is one eBPF object, compiled from `bpf/controller.bpf.c` and embedded here; [`compile`] makes one of a
-//! controller of a user. [`Registered`] puts it
+//! Each is one eBPF object, compiled from `bpf/controller.bpf.c` and embedded here; [`compile`] makes one of
+//! a controller of a user. [`Registered`] puts it
 //! into the kernel's list of congestion controllers under a name, for as long as the value lives; a
 //! [`Manager`] keeps it there until it is unloaded. Every program of the machine can then choose it: by
 //! `TCP_CONGESTION`, or as a namespace's default.

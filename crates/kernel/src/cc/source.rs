@@ -60,8 +60,8 @@ pub fn is_compiled(controller: Controller) -> bool {
     compiled(controller).is_some()
 }
 
-/// Compiles the header of a controller of a user for the kernel, by the machine's clang or the one that `CLANG`
-/// names. From then on this process can load it as it loads ours.
+/// Compiles the header of a controller of a user for the kernel, by the machine's clang or the one that
+/// `CLANG` names. From then on this process can load it as it loads ours.
 ///
 /// # Errors
 /// [`Error::Unsupported`] without clang; [`Error::Refused`] with the compiler's lines if it cannot be
@@ -191,8 +191,8 @@ mod tests {
              controller.bpf.c:31:8: error: no such field"
         );
         assert_eq!(errors_of("clang: crashed\n", Path::new("/tmp/x")), "clang: crashed");
-        let said = "fatal error: error in backend: Cannot select: 0x39: i64 = sdiv 0x3a, 0x3b, mine.h:40:27 @[ \
-                    x/controller.bpf.c:36:26 ]\nclang: error: clang frontend command failed\n";
+        let said = "fatal error: error in backend: Cannot select: 0x39: i64 = sdiv 0x3a, 0x3b, \
+                    mine.h:40:27 @[ x/controller.bpf.c:36:26 ]\nclang: error: clang frontend command failed\n";
         let errors = errors_of(said, Path::new("/tmp/x"));
         assert_eq!(errors, "mine.h:40:27: error: the BPF target has no signed division");
     }
