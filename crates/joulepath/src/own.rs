@@ -75,7 +75,8 @@ pub(crate) fn new(options: &CcNewOptions) -> Result<Exit, Failure> {
     }
     files::write(&file, &text)?;
     terminal::print(&format!(
-        "{0}\n\njoulepath cc check {0}\njoulepath compare home-wifi-lte --cc {0}\nsudo joulepath cc load ./{0}\n",
+        "{0}\n\njoulepath cc check {0}\njoulepath compare home-wifi-lte --cc {0}\n\
+         sudo joulepath cc load ./{0}\n",
         file.display()
     ))
 }

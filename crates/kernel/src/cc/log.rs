@@ -47,8 +47,8 @@ impl Log {
         self.0 = vec![0; LOG_BYTES];
         for program in object.progs_mut() {
             let (program, buffer) = (program.as_libbpf_object().as_ptr(), self.0.as_mut_ptr().cast());
-            // SAFETY: libbpf uses the memory only while the object is loaded, and until then it lives. Programs
-            // are loaded one after the other; the first that is refused is the last that writes.
+            // SAFETY: libbpf uses the memory only while the object is loaded, and until then it lives.
+            // Programs are loaded one after the other; the first that is refused is the last that writes.
             let status = unsafe { libbpf_sys::bpf_program__set_log_buf(program, buffer, LOG_BYTES as u64) };
             assert_eq!(status, 0, "a program that is not loaded yet takes a log");
         }

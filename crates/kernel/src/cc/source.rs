@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use joulepath_controllers::{Capability, Controller, HEADERS};
+use libbpf_rs::Linker;
 
 use crate::error::{Doing, Error, Result};
 
@@ -71,13 +72,22 @@ pub fn compile(controller: Controller, header: &Path) -> Result<()> {
     let header = fs::canonicalize(header).doing(&doing)?;
     let folder = tempfile::Builder::new().prefix("joulepath-bpf-").tempdir().doing(&doing)?;
     lay_out(folder.path()).doing(&doing)?;
-    let object = folder.path().join("own.bpf.o");
-    run(&mut command(controller, &header, folder.path(), &object), folder.path(), &doing)?;
+    let (full, object) = (folder.path().join("own.full.o"), folder.path().join("own.bpf.o"));
+    run(&mut command(controller, &header, folder.path(), &full), folder.path(), &doing)?;
+    link(&full, &object).map_err(|error| Error::Run(format!("{doing}: {error}")))?;
     let compiled = Compiled { header, object: fs::read(object).doing(&doing)? };
     let mut all = COMPILED.write().unwrap_or_else(PoisonError::into_inner);
     all.retain(|(known, _)| *known != controller);
     all.push((controller, Arc::new(compiled)));
     Ok(())
+}
+
+/// As in build.rs. The linker also tells the kernel where constant tables of a header lie, which the compiler
+/// leaves open.
+fn link(full: &Path, object: &Path) -> libbpf_rs::Result<()> {
+    let mut linker = Linker::new(object)?;
+    linker.add_file(full)?;
+    linker.link()
 }
 
 /// Writes wrappers and headers into the folder.
@@ -192,7 +202,7 @@ mod tests {
         );
         assert_eq!(errors_of("clang: crashed\n", Path::new("/tmp/x")), "clang: crashed");
         let said = "fatal error: error in backend: Cannot select: 0x39: i64 = sdiv 0x3a, 0x3b, \
-                    mine.h:40:27 @[ x/controller.bpf.c:36:26 ]\nclang: error: clang frontend command failed\n";
+                    mine.h:40:27 @[ x/controller.bpf.c:36:26 ]\nclang: error: it failed\n";
         let errors = errors_of(said, Path::new("/tmp/x"));
         assert_eq!(errors, "mine.h:40:27: error: the BPF target has no signed division");
     }
