@@ -1,6 +1,8 @@
 //! A controller of a user, from its header into the kernel.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::thread;
 
 use super::stage::{Place, Stage, controller};
 
@@ -78,6 +80,27 @@ fn a_header_that_owns_its_window_is_loaded() {
     let status = stage.here.status();
     let subflow = &controller(&status, NAME).unwrap()["connections"][0]["subflows"][0];
     assert_eq!(subflow["cwnd_packets"], 10, "{status}");
+}
+
+/// The header is what `joulepath.gym.export` writes; python/tests/test_export.py keeps it so.
+#[test(needs(ENGINE))]
+fn an_exported_policy_carries_data_in_the_kernel() {
+    const BYTES: usize = 1 << 20;
+    let stage = Stage::new(&["exported"]);
+    fs::write(stage.here.file("exported.h"), include_str!("exported.h")).unwrap();
+    let said = stage.cc(&["load", "./exported.h"]);
+    if said.code == Some(3) && said.stderr.contains("6.10") {
+        return;
+    }
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let (mut client, mut server) = stage.here.connections(1, Some("jp_exported")).pop().unwrap();
+    let sender = thread::spawn(move || client.write_all(&[7; BYTES]).map(|()| client));
+    let mut arrived = vec![0; BYTES];
+    server.read_exact(&mut arrived).unwrap();
+    let _client = sender.join().unwrap().unwrap();
+    assert!(arrived.iter().all(|byte| *byte == 7));
+    let status = stage.here.status();
+    assert_eq!(controller(&status, "exported").unwrap()["sockets"], 2, "{status}");
 }
 
 #[test(needs(ENGINE))]
