@@ -1,5 +1,6 @@
 //! Compiles bpf/controller.bpf.c once per controller of cc/, or bpf/owner.bpf.c for those that own their
-//! window, and bpf/move.bpf.c, for the BPF target, if the feature `bpf` is on.
+//! window, and bpf/move.bpf.c, for the BPF target, if the feature `bpf` is on. The texts of the wrappers, and
+//! those headers of libbpf that they include, go into the crate: with them it compiles controllers of users.
 //!
 //! `cc` in this folder is a symbolic link to the workspace's `cc/`, so that a published package carries the
 //! headers.
@@ -24,6 +25,10 @@ mod bpf {
     /// The oldest instruction set that every kernel with struct_ops has.
     const INSTRUCTIONS: &str = "-mcpu=v3";
     const FLAGS: [&str; 8] = ["-target", "bpf", INSTRUCTIONS, "-O2", "-g", "-std=gnu11", "-Wall", "-Werror"];
+
+    /// The headers of libbpf that bpf/kernel.h includes, and those that they include themselves.
+    const LIBBPF: [&str; 5] =
+        ["bpf_core_read.h", "bpf_endian.h", "bpf_helper_defs.h", "bpf_helpers.h", "bpf_tracing.h"];
 
     pub(super) fn compile() {
         let sources = [Path::new("bpf"), Path::new("cc")];
@@ -55,6 +60,26 @@ mod bpf {
         writeln!(table, "pub(super) static MOVER: &[u8] = include_bytes!({mover:?});")
             .expect("a String grows");
         fs::write(out.join("objects.rs"), table).expect("OUT_DIR can be written");
+        fs::write(out.join("wrappers.rs"), wrappers(&include)).expect("OUT_DIR can be written");
+    }
+
+    /// Where a file is to lie for a compiler, and its text, for src/cc/source.rs: what is in bpf/ but the
+    /// mover, and libbpf's headers.
+    fn wrappers(include: &Path) -> String {
+        let folder = Path::new("bpf").canonicalize().expect("bpf/ lies beside this file");
+        let entries = folder.read_dir().expect("a folder of sources");
+        let mut ours: Vec<PathBuf> = entries.map(|entry| entry.expect("a source").path()).collect();
+        ours.retain(|file| !file.ends_with("move.bpf.c"));
+        ours.sort();
+        let own = ours.into_iter().map(|file| {
+            let name = file.file_name().expect("a file has a name").to_string_lossy().into_owned();
+            (name, file)
+        });
+        let libbpf = LIBBPF.map(|name| (format!("bpf/{name}"), include.join("bpf").join(name)));
+        let row = |(place, file): (String, PathBuf)| {
+            format!("    ({place:?}, include_str!({:?})),\n", file.display().to_string())
+        };
+        format!("&[\n{}]", own.chain(libbpf).map(row).collect::<String>())
     }
 
     /// The names in a list of cc/all.h, `#define LIST(X)` and lines of `X(name, PREFIX)`.

@@ -32,6 +32,7 @@ except ImportError as error:
 from joulepath import _joulepath
 from joulepath._calls import Policies, Source, _policies, _watched
 from joulepath._errors import UsageError
+from joulepath._export import export
 from joulepath._progress import Progress
 from joulepath._scenario import Scenario
 from joulepath._scenario import scenario as _opened
@@ -45,6 +46,7 @@ __all__ = [
     "Rates",
     "VectorEnvironment",
     "Windows",
+    "export",
     "make_vec",
     "score",
 ]

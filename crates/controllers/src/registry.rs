@@ -97,7 +97,7 @@ impl Controller {
         adopted::adopt(self.0)
     }
 
-    /// Whether it was adopted: only the packet engine runs it.
+    /// Whether it was adopted, and not compiled with this crate.
     pub fn is_adopted(&self) -> bool {
         Self::all().all(|built_in| built_in != *self)
     }

@@ -1,6 +1,7 @@
 //! `joulepath cc`: our congestion controllers in the running kernel.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use joulepath_console::controllers::{self, unseen};
 use joulepath_console::words::{count, plain};
@@ -40,11 +41,33 @@ fn status(options: &CcJson) -> Result<Exit, Failure> {
     }
 }
 
-/// A controller by its own name or by the kernel's: `lia`, `jp_lia`.
+/// A controller by its own name or by the kernel's, `lia`, `jp_lia`; or one of the user by its header, which
+/// is compiled.
 fn find(name: &str) -> Result<Controller, Failure> {
+    if own::is_header(name) {
+        return own::load_for_kernel(Path::new(name));
+    }
     let own = name.strip_prefix(PREFIX).unwrap_or(name);
-    Controller::by_name(own)
-        .map_err(|error| Failure::new(Exit::Usage, error).help("`joulepath cc list` shows what there is"))
+    Controller::by_name(own).map_err(|error| {
+        let header = format!("{own}.h");
+        let help = match Path::new(&header).is_file() {
+            true => format!("`./{header}` names the header of a controller of your own"),
+            false => "`joulepath cc list` shows what there is".to_owned(),
+        };
+        Failure::new(Exit::Usage, error).help(help)
+    })
+}
+
+/// The kernel's name of a controller, also of one of the user that is loaded. A header is not compiled for
+/// that.
+fn find_name(name: &str) -> Result<String, Failure> {
+    if own::is_header(name) {
+        return Ok(format!("{PREFIX}{}", own::name_of(Path::new(name))?));
+    }
+    let ours = format!("{PREFIX}{}", name.strip_prefix(PREFIX).unwrap_or(name));
+    // Who may not read the pins is told so when they are to be removed.
+    let is_pinned = || cc::loaded().is_ok_and(|loaded| loaded.contains(&ours));
+    if cc::available()?.contains(&ours) || is_pinned() { Ok(ours) } else { find(name).map(kernel_name) }
 }
 
 fn list(options: &CcJson) -> Result<Exit, Failure> {
@@ -61,13 +84,19 @@ fn list(options: &CcJson) -> Result<Exit, Failure> {
             (controller, name, state)
         })
         .collect();
+    let entry = |(controller, name, state): &(Controller, String, &str)| {
+        json!({"name": controller.name(), "kernel_name": name, "loaded": *state == "loaded",
+            "built_in": available.iter().any(|other| other == controller.name()),
+            "default": *name == default, "summary": controller.summary(), "paper": controller.paper()})
+    };
+    let of_users = of_users(&available);
     if options.json {
-        let entry = |(controller, name, state): &(Controller, String, &str)| {
-            json!({"name": controller.name(), "kernel_name": name, "loaded": *state == "loaded",
-                "built_in": available.iter().any(|other| other == controller.name()),
-                "default": *name == default, "summary": controller.summary(), "paper": controller.paper()})
+        let of_user = |name: &&String| {
+            json!({"name": &name[PREFIX.len()..], "kernel_name": name, "loaded": true, "built_in": false,
+                "default": **name == default, "summary": OF_USER, "paper": null})
         };
-        return print_json(&rows.iter().map(entry).collect::<Vec<_>>());
+        let all: Vec<_> = rows.iter().map(entry).chain(of_users.iter().map(of_user)).collect();
+        return print_json(&all);
     }
     let mut table = plain(["name", "in the kernel", "state", "what it does"]);
     for (controller, name, state) in &rows {
@@ -75,12 +104,24 @@ fn list(options: &CcJson) -> Result<Exit, Failure> {
         let state = if *name == default { "default" } else { state };
         table.add_row([controller.name(), name, state, &summary]);
     }
+    for name in of_users {
+        let state = if *name == default { "default" } else { "loaded" };
+        table.add_row([&name[PREFIX.len()..], name, state, OF_USER]);
+    }
     terminal::print(&format!("{table}\n\nThe kernel also has: {}. Default: {default}.\n", others(&available)))
 }
 
-fn others(available: &[String]) -> String {
+/// What is known of a controller that was loaded from a header.
+const OF_USER: &str = "a controller of your own";
+
+/// Controllers in the kernel that were loaded from headers of users.
+fn of_users(available: &[String]) -> Vec<&String> {
     let ours: BTreeSet<_> = Controller::all().map(kernel_name).collect();
-    available.iter().filter(|name| !ours.contains(*name)).cloned().collect::<Vec<_>>().join(", ")
+    available.iter().filter(|name| name.starts_with(PREFIX) && !ours.contains(*name)).collect()
+}
+
+fn others(available: &[String]) -> String {
+    available.iter().filter(|name| !name.starts_with(PREFIX)).cloned().collect::<Vec<_>>().join(", ")
 }
 
 /// Ours would only repeat what the kernel's own does better: it has been there for years.
@@ -132,11 +173,13 @@ fn load(names: &CcNames) -> Result<Exit, Failure> {
             .help(format!("choose it by its name, {name}: nothing needs to be loaded")));
     }
     let mut manager = manager()?;
-    each(controllers, |controller| {
-        let loading = manager.load(controller)?;
-        terminal::tell(&format!("{}: {}", kernel_name(controller), told_of_loading(&loading)));
-        Ok(())
-    })
+    each(controllers, |controller| load_one(&mut manager, controller))
+}
+
+fn load_one(manager: &mut Manager, controller: Controller) -> KernelResult<()> {
+    let loading = manager.load(controller)?;
+    terminal::tell(&format!("{}: {}", kernel_name(controller), told_of_loading(&loading)));
+    Ok(())
 }
 
 fn told_of_loading(loading: &Loading) -> String {
@@ -165,7 +208,7 @@ fn stay(sockets: usize) -> String {
 fn unload(names: &CcNames) -> Result<Exit, Failure> {
     let mut named: Vec<String> = vec![];
     for name in &names.names {
-        named.push(find(name).map(kernel_name)?);
+        named.push(find_name(name)?);
     }
     let mut manager = manager()?;
     let controllers = if names.all { manager.loaded()? } else { named };
@@ -188,6 +231,16 @@ fn unload(names: &CcNames) -> Result<Exit, Failure> {
     })
 }
 
+/// The kernel's name of the controller in a header, which is loaded if none of its name is.
+fn loaded_from(header: &str, available: &[String]) -> Result<String, Failure> {
+    let name = find_name(header)?;
+    if !available.contains(&name) {
+        let controller = find(header)?;
+        load_one(&mut manager()?, controller)?;
+    }
+    Ok(name)
+}
+
 fn set_default(options: &CcDefaultOptions) -> Result<Exit, Failure> {
     let Some(name) = &options.name else {
         if !options.restore {
@@ -206,6 +259,8 @@ fn set_default(options: &CcDefaultOptions) -> Result<Exit, Failure> {
     let available = cc::available()?;
     let name = match Controller::by_name(name) {
         Ok(controller) if !available.contains(name) => kernel_name(controller),
+        Err(_) if own::is_header(name) => loaded_from(name, &available)?,
+        Err(_) if available.contains(&format!("{PREFIX}{name}")) => format!("{PREFIX}{name}"),
         _ => name.clone(),
     };
     let before = manager()?.set_default(&name)?;

@@ -1,16 +1,21 @@
-//! Controllers of users: `compare --cc`, `cc new`, `cc check`.
+//! Controllers of users: `compare --cc`, `cc new`, `cc check`, `cc load FILE`.
 
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "kernel")]
+use joulepath_controllers::Controller;
 use joulepath_model::policy::Policy;
 use joulepath_study::files;
-use joulepath_study::own;
+use joulepath_study::own::{self, kernel::Verdict};
 use serde_json::json;
 
 use crate::cli::cc::{CcCheckOptions, CcNewOptions};
 use crate::failure::{Exit, Failure};
 use crate::show::print_json;
 use crate::terminal;
+
+/// What is asked of the kernel, as the properties are called.
+const VERIFIER: &str = "the kernel's verifier takes it";
 
 /// Compiles and loads the headers; each is a policy under its name from then on.
 ///
@@ -31,6 +36,32 @@ pub(crate) fn load(headers: &[PathBuf], quiet: bool) -> Result<Vec<Policy>, Fail
     Ok(policies)
 }
 
+/// Whether the user means a header and not a name: `./mine.h`.
+#[cfg(feature = "kernel")]
+pub(crate) fn is_header(argument: &str) -> bool {
+    argument.contains('/') || argument.ends_with(".h")
+}
+
+/// The name of the controller in a header.
+///
+/// # Errors
+/// If no controller can be called so.
+#[cfg(feature = "kernel")]
+pub(crate) fn name_of(header: &Path) -> Result<String, Failure> {
+    Ok(own::name_of(header)?)
+}
+
+/// Compiles a header for this process and for the kernel.
+///
+/// # Errors
+/// If it cannot be compiled, does not keep to the contract, or has the name of a controller that there is.
+#[cfg(feature = "kernel")]
+pub(crate) fn load_for_kernel(header: &Path) -> Result<Controller, Failure> {
+    let own = own::kernel::load(header)?;
+    own.warnings.iter().for_each(|warning| terminal::say(warning));
+    Ok(own.controller)
+}
+
 /// Writes a new header.
 ///
 /// # Errors
@@ -44,18 +75,22 @@ pub(crate) fn new(options: &CcNewOptions) -> Result<Exit, Failure> {
     }
     files::write(&file, &text)?;
     terminal::print(&format!(
-        "{0}\n\njoulepath cc check {0}\njoulepath compare home-wifi-lte --cc {0}\n",
+        "{0}\n\njoulepath cc check {0}\njoulepath compare home-wifi-lte --cc {0}\n\
+         sudo joulepath cc load ./{0}\n",
         file.display()
     ))
 }
 
-/// Tries the properties that our own controllers have.
+/// Tries the properties that our own controllers have, and asks the kernel's verifier.
 ///
 /// # Errors
 /// If the header cannot be compiled.
 pub(crate) fn check(options: &CcCheckOptions) -> Result<Exit, Failure> {
     let checked = own::check::check(&options.header)?;
-    let exit = if checked.passes() { Exit::Ok } else { Exit::Failed };
+    // A wild access is found more plainly by the properties, so these come first.
+    let verdict = own::kernel::verdict(&options.header)?;
+    let passes = checked.passes() && !matches!(verdict, Verdict::Refused(_));
+    let exit = if passes { Exit::Ok } else { Exit::Failed };
     if options.json {
         let finding = |finding: &own::check::Finding| {
             let own::check::Finding { property, trouble } = finding;
@@ -64,8 +99,13 @@ pub(crate) fn check(options: &CcCheckOptions) -> Result<Exit, Failure> {
         let findings: Vec<_> = checked.findings.iter().map(finding).collect();
         print_json(&json!({
             "controller": checked.name,
-            "passes": checked.passes(),
+            "passes": passes,
             "findings": findings,
+            "verifier": match &verdict {
+                Verdict::Taken => json!({ "takes_it": true, "why": null }),
+                Verdict::Refused(why) => json!({ "takes_it": false, "why": why }),
+                Verdict::NotAsked(why) => json!({ "takes_it": null, "why": why }),
+            },
             "warnings": checked.warnings,
         }))?;
         return Ok(exit);
@@ -75,8 +115,13 @@ pub(crate) fn check(options: &CcCheckOptions) -> Result<Exit, Failure> {
         Some(trouble) => format!("WRONG {}\n      {trouble}\n", finding.property),
     };
     let lines: String = checked.findings.iter().map(line).collect();
+    let verdict = match verdict {
+        Verdict::Taken => format!("ok    {VERIFIER}\n"),
+        Verdict::Refused(why) => format!("WRONG {VERIFIER}\n      {why}\n"),
+        Verdict::NotAsked(why) => format!("–     {VERIFIER}: not asked\n      {why}\n"),
+    };
     let warnings: String = checked.warnings.iter().map(|warning| format!("{warning}\n")).collect();
-    terminal::print(&format!("{}\n{lines}{warnings}", name(&options.header)))?;
+    terminal::print(&format!("{}\n{lines}{verdict}{warnings}", name(&options.header)))?;
     Ok(exit)
 }
 

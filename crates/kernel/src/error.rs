@@ -27,6 +27,17 @@ pub enum Error {
         /// What to do about it: a command where there is one.
         remedy: String,
     },
+    /// A controller of a user that cannot be compiled for the kernel, or that the kernel's verifier refuses:
+    /// exit code 1.
+    #[error("{what}: {why}")]
+    Refused {
+        /// What was asked for.
+        what: String,
+        /// The compiler's words or the verifier's, with the line.
+        why: String,
+        /// What to do about it.
+        remedy: String,
+    },
     /// Another process is at the same work, or keeps what was to go: later it may succeed.
     #[error("{what}: {why}")]
     Busy {
@@ -74,6 +85,7 @@ impl Error {
         match self {
             Error::Permission { remedy, .. }
             | Error::Unsupported { remedy, .. }
+            | Error::Refused { remedy, .. }
             | Error::Busy { remedy, .. } => Some(remedy),
             Error::Overrun { .. } | Error::Malformed { .. } | Error::Io { .. } | Error::Run(_) => None,
         }

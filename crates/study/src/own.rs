@@ -1,23 +1,26 @@
 //! Controllers of users: one C header each, written against `cc/mpcc.h`, compiled by this machine's C
-//! compiler and loaded into this process, for the packet engine.
+//! compiler and loaded into this process, for the packet engine; and by its clang, for the kernel.
 //!
 //! | module | what |
 //! |---|---|
 //! | `build` | from a header to a library that is loaded |
 //! | [`check`] | the properties that our own controllers have, on random states |
 //! | `examples` | numbers that a header states of itself |
+//! | [`kernel`] | the same header in the kernel, and what its verifier says |
 //! | `sandbox` | the calls of a check: what is undefined ends the call, not the process |
 //! | `template` | a new header |
 
 mod build;
 pub mod check;
 mod examples;
+pub mod kernel;
 mod sandbox;
 mod template;
 #[cfg(all(test, unix))]
 mod tests;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
 
 use joulepath_control::Setup;
 use joulepath_controllers::Controller;
@@ -25,7 +28,11 @@ use joulepath_controllers::Controller;
 use self::build::{Build, Library, controller, refused};
 use crate::error::{Error, Result};
 
+pub use build::name_of;
 pub use template::template;
+
+/// Where each controller that was loaded comes from.
+static LOADED: RwLock<Vec<(Controller, PathBuf)>> = RwLock::new(vec![]);
 
 /// A controller that was compiled and loaded.
 #[derive(Clone, Debug)]
@@ -45,10 +52,18 @@ pub fn load(file: &Path) -> Result<Own> {
     let library = Library::build(file, Build::Fast)?;
     let controller = controller(file, &library)?;
     controller.adopt().map_err(|error| refused(file, &error))?;
+    LOADED.write().unwrap_or_else(PoisonError::into_inner).push((controller, file.to_owned()));
     Ok(Own { controller, warnings: library.warnings })
 }
 
-/// Refuses setups whose controllers only the packet engine has.
+/// The header of a controller that was loaded.
+#[cfg(feature = "kernel")]
+fn header_of(controller: Controller) -> Option<PathBuf> {
+    let loaded = LOADED.read().unwrap_or_else(PoisonError::into_inner);
+    loaded.iter().find(|(known, _)| *known == controller).map(|(_, file)| file.clone())
+}
+
+/// Refuses setups with controllers of users, for engines that have equations in place of controllers.
 ///
 /// # Errors
 /// The first one, by name.
@@ -57,7 +72,7 @@ pub(crate) fn refuse(setups: &[Setup], engine: &str) -> Result<()> {
         None => Ok(()),
         Some(setup) => Err(Error::Unsupported {
             message: format!("the {engine} engine cannot run `{}`, a controller of your own", setup.policy()),
-            help: "use `--engine packet`, which can".to_owned(),
+            help: "use `--engine packet` or `--engine kernel`, which can".to_owned(),
         }),
     }
 }

@@ -10,7 +10,7 @@ Examples:
   joulepath cc default olia
   joulepath cc status
   joulepath cc unload --all
-  joulepath cc new mine && joulepath cc check mine.h
+  joulepath cc new mine && joulepath cc check mine.h && joulepath cc load ./mine.h
 
 A loaded controller is chosen by the name jp_NAME: by setsockopt TCP_CONGESTION, or as the default of a
 namespace. On plain TCP, and where MPTCP has fallen back to it, the coupled ones behave as NewReno.";
@@ -21,7 +21,7 @@ pub(crate) enum CcCommand {
     /// Name the controllers, and say which are loaded.
     List(CcJson),
     /// Load some, until they are unloaded. One that is loaded is replaced, and sockets in use go over to the
-    /// new one.
+    /// new one. A header of your own, `./mine.h`, is compiled by clang and registered as jp_mine.
     Load(CcNames),
     /// Take some out of the kernel's list. Sockets that use one keep it until they close; every namespace
     /// that has it as its default gets back what it had.
@@ -32,7 +32,8 @@ pub(crate) enum CcCommand {
     /// example.
     New(CcNewOptions),
     /// Try the properties that our controllers have on one of your own: defined in every state, bounded,
-    /// writes to its own subflow only, says what it reads; and the examples in its comments.
+    /// writes to its own subflow only, says what it reads; and the examples in its comments. The kernel's
+    /// verifier is asked, too, where that is possible; nothing is loaded.
     Check(CcCheckOptions),
     /// Show who uses the loaded ones, in all namespaces: connections, and of each subflow window, RTT, rate,
     /// target share and cost.
@@ -42,7 +43,7 @@ pub(crate) enum CcCommand {
 /// Controllers by name.
 #[derive(Debug, Args)]
 pub(crate) struct CcNames {
-    /// Names: `olia`, or `jp_olia` as the kernel calls it.
+    /// Names: `olia`, or `jp_olia` as the kernel calls it; of one of your own the header, `./mine.h`.
     #[arg(required_unless_present = "all", value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// All of them.
@@ -70,7 +71,8 @@ pub(crate) struct CcCheckOptions {
 /// Options of `cc default`.
 #[derive(Debug, Args)]
 pub(crate) struct CcDefaultOptions {
-    /// A controller of the kernel, or a loaded one of ours. Without: print the default.
+    /// A controller of the kernel, or a loaded one of ours or yours; a header of your own is loaded first.
+    /// Without: print the default.
     pub(crate) name: Option<String>,
     /// Put back what it was before it was set here.
     #[arg(long, conflicts_with = "name")]

@@ -40,7 +40,7 @@ pub(crate) struct CompareOptions {
     #[arg(short, long, value_name = "LIST")]
     pub(crate) policies: Option<String>,
     /// Compile a congestion controller of your own, a C header, and run it: beside the scenario's policies,
-    /// or as one of --policies, under the name of the file. May be repeated. Packet engine only.
+    /// or as one of --policies, under the name of the file. May be repeated. Packet and kernel engine.
     #[arg(long, value_name = "HEADER")]
     pub(crate) cc: Vec<PathBuf>,
     /// Number of seeds for each policy; the scenario's if absent, of the kernel engine at most 3.

@@ -6,6 +6,7 @@
 
 mod crash;
 mod namespaces;
+mod own;
 mod rights;
 mod sockets;
 mod stage;

@@ -32,6 +32,42 @@ fn a_comparison_has_the_table_and_the_notes_of_its_engine() {
     assert!((6e6..15e6).contains(&goodput), "{goodput}");
 }
 
+/// One header, in both engines: with all of NewReno's increase it is what `uncoupled` is.
+#[test(needs(ENGINE))]
+fn a_controller_of_a_user_runs_in_both_engines() {
+    let folder = folder();
+    joulepath_in(folder.path(), &["cc", "new", "mine"]).ok();
+    let arguments =
+        ["compare", "quick", "--cc", "mine.h", "-p", "uncoupled,mine[weight=1]", "-n", "1", "--json"];
+    let goodputs = |engine: &[&str]| {
+        let compared = joulepath_in(folder.path(), &[&arguments[..], engine].concat()).json();
+        let rows = compared["rows"].as_array().unwrap().clone();
+        assert_eq!(rows[1]["policy"], "mine[weight=1]", "{compared}");
+        [0, 1].map(|row: usize| rows[row]["goodput_bps"]["mean"].as_f64().unwrap())
+    };
+    let [uncoupled, mine] = goodputs(&["--engine", "packet"]);
+    assert!(uncoupled == mine, "{uncoupled} {mine}");
+    // As in the test above; slow start fills the links in both.
+    let both = goodputs(&[&["--engine", "kernel"][..], &HOWEVER_LATE].concat());
+    assert!(both.iter().all(|goodput| (6e6..15e6).contains(goodput)), "{both:?}");
+}
+
+/// It is verified before anything runs.
+#[test(needs(ENGINE))]
+fn a_controller_that_the_verifier_refuses_is_told_with_its_line() {
+    let folder = folder();
+    joulepath_in(folder.path(), &["cc", "new", "mine"]).ok();
+    let file = folder.path().join("mine.h");
+    let text = fs::read_to_string(&file).unwrap();
+    let (from, to) = ("(u32)MPCC_PARAM(conn, MINE_WEIGHT)", "conn->sub[conn->sub[self].cwnd].cwnd");
+    let line = text.lines().position(|line| line.contains(from)).unwrap() + 1;
+    fs::write(&file, text.replace(from, to)).unwrap();
+    let said = joulepath_in(folder.path(), &["compare", "quick", "--cc", "mine.h", "--engine", "kernel"]);
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert!(said.stderr.contains(&format!("mine.h:{line}: ")), "{}", said.stderr);
+    assert!(said.stdout.is_empty(), "{}", said.stdout);
+}
+
 #[test(needs(ENGINE))]
 fn after_ctrl_c_finished_runs_are_reported_and_nothing_is_left() {
     let folder = folder();

@@ -1,6 +1,7 @@
 //! The controllers of `cc/` as congestion controllers of the running kernel.
 //!
-//! Each is one eBPF object, compiled from `bpf/controller.bpf.c` and embedded here. [`Registered`] puts it
+//! Each is one eBPF object, compiled from `bpf/controller.bpf.c` and embedded here; [`compile`] makes one of
+//! a controller of a user. [`Registered`] puts it
 //! into the kernel's list of congestion controllers under a name, for as long as the value lives; a
 //! [`Manager`] keeps it there until it is unloaded. Every program of the machine can then choose it: by
 //! `TCP_CONGESTION`, or as a namespace's default.
@@ -8,6 +9,8 @@
 //! | module | what |
 //! |---|---|
 //! | `object` | one object: loaded, verified, registered |
+//! | `source` | controllers of users: from a C header to an object |
+//! | `log` | what the verifier said, and of which line |
 //! | `control`, `subflow` | the maps that it shares with user space |
 //! | `cost` | run times of its programs |
 //! | `sysctl` | what the kernel offers, and the default of a namespace |
@@ -23,10 +26,12 @@ mod cost;
 mod entries;
 mod holders;
 mod journal;
+mod log;
 mod manager;
 mod mover;
 mod object;
 mod pins;
+mod source;
 mod subflow;
 mod sysctl;
 mod unique;
@@ -36,8 +41,9 @@ pub use control::{Control, ControlKey, Controls, Field, Heard, Lease};
 pub use cost::{Cost, Counting};
 pub use manager::{Change, Healed, Loading, Manager, Restored, Unloading};
 pub use mover::Moves;
-pub use object::{Registered, probe};
+pub use object::{Registered, probe, verify};
 pub use pins::{PREFIX, kernel_name};
+pub use source::{compile, is_compiled};
 pub use subflow::SubflowState;
 pub use sysctl::{available, built_in, default};
 pub use unique::unique_name;

@@ -1,7 +1,7 @@
 //! One eBPF object: loaded, verified, registered.
 
 use std::os::fd::AsFd;
-use std::sync::Once;
+use std::sync::{Arc, Once};
 use std::{io, mem, slice};
 
 use joulepath_controllers::{Capability, Connection, Controller};
@@ -11,6 +11,8 @@ use libbpf_rs::{
 
 use super::control::{Controls, boot_ns};
 use super::cost::{Cost, cost_of};
+use super::log::Log;
+use super::source::{Compiled, compiled};
 use super::subflow::{SubflowState, read_subflows};
 use super::unique::unique_name;
 use crate::capability::Task;
@@ -52,6 +54,34 @@ pub(super) struct SharedMaps {
     pub(super) subflows: MapHandle,
 }
 
+/// The object of a controller.
+enum Code {
+    /// Of one that was compiled with this crate.
+    Embedded(&'static [u8]),
+    /// Of one of a user.
+    Own(Arc<Compiled>),
+}
+
+impl Code {
+    fn of(controller: Controller) -> Self {
+        if let Some(compiled) = compiled(controller) {
+            return Code::Own(compiled);
+        }
+        let (_, bytes) = OBJECTS
+            .iter()
+            .find(|(known, _)| *known == controller.name() && !controller.is_adopted())
+            .expect("build.rs compiles each controller, and `compile` was called for those of users");
+        Code::Embedded(bytes)
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Code::Embedded(bytes) => bytes,
+            Code::Own(compiled) => &compiled.object,
+        }
+    }
+}
+
 /// An object that the verifier took, in no list yet.
 pub(super) struct Loaded {
     what: String,
@@ -69,11 +99,8 @@ impl Loaded {
         quiet();
         let what = format!("the controller {} as {name}", controller.name());
         let loaded_ns = boot_ns();
-        let (_, bytes) = OBJECTS
-            .iter()
-            .find(|(known, _)| *known == controller.name())
-            .expect("build.rs compiles each controller");
-        let mut open = open(&what, bytes)?;
+        let code = Code::of(controller);
+        let mut open = open(&what, code.bytes())?;
         set_name(&mut open, name);
         set_words(&mut open, PARAMETERS, connection_words(parameters));
         set_words(&mut open, LOADED, loaded_ns.to_ne_bytes());
@@ -84,12 +111,20 @@ impl Loaded {
                     .map_err(|error| refused(format!("keeping the maps of {what}"), &error))?;
             }
         }
-        let object = open.load().map_err(|error| match refused(format!("loading {what}"), &error) {
-            Error::Unsupported { what, .. } if controller.has(Capability::OwnsWindow) && is_too_old() => {
-                Error::Unsupported { what, why: TOO_OLD.into(), remedy: WITHOUT_CONTROL.into() }
-            }
-            other => other,
-        })?;
+        let mut log = Log::new();
+        if let Code::Own(_) = code {
+            log.listen(&mut open);
+        }
+        let object =
+            open.load().map_err(|error| match (refused(format!("loading {what}"), &error), &code) {
+                (Error::Unsupported { what, .. }, _)
+                    if controller.has(Capability::OwnsWindow) && is_too_old() =>
+                {
+                    Error::Unsupported { what, why: TOO_OLD.into(), remedy: WITHOUT_CONTROL.into() }
+                }
+                (error, Code::Embedded(_)) => error,
+                (error, Code::Own(compiled)) => log.refusal(&compiled.header).unwrap_or(error),
+            })?;
         Ok(Loaded { what, object, loaded_ns })
     }
 
@@ -138,8 +173,11 @@ impl Registered {
     /// [`Error::Permission`] without `CAP_BPF` and `CAP_PERFMON`; [`Error::Unsupported`] if the kernel cannot
     /// do it; [`Error::Busy`] if the name is taken.
     ///
+    /// [`Error::Refused`] if the verifier does not take a controller of a user.
+    ///
     /// # Panics
-    /// If `name` is empty or longer than 15 bytes.
+    /// If `name` is empty or longer than 15 bytes, or if a controller of a user was not compiled before
+    /// ([`compile`](super::compile)).
     pub fn new(controller: Controller, parameters: &Connection, name: &str) -> Result<Self> {
         let mut loaded = Loaded::new(controller, parameters, name, None)?;
         let link = loaded.register()?;
@@ -185,6 +223,17 @@ pub fn probe() -> Result<()> {
     // Another name each time: the kernel takes the last probe's controller out in its own time, and two
     // threads may probe at once.
     Registered::new(reno, &Connection::new(1), &unique_name()).map(drop)
+}
+
+/// Asks the verifier about a controller, and registers nothing.
+///
+/// # Errors
+/// As [`Registered::new`].
+///
+/// # Panics
+/// If a controller of a user was not compiled before ([`compile`](super::compile)).
+pub fn verify(controller: Controller) -> Result<()> {
+    Loaded::new(controller, &Connection::new(1), &unique_name(), None).map(drop)
 }
 
 pub(super) fn open(what: &str, bytes: &[u8]) -> Result<OpenObject> {

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use joulepath_control::Setup;
+use joulepath_controllers::Controller;
 use joulepath_lab::Program;
 use joulepath_lab::emulator::{self, allowed_lateness};
 use joulepath_lab::engine::{self, RunOptions};
@@ -59,8 +60,9 @@ impl Engine for Kernel {
     }
 
     fn check(&self, scenario: &Scenario, setups: &[Setup]) -> Result<()> {
-        own::refuse(setups, self.name())?;
-        Ok(engine::check(scenario, setups)?)
+        engine::check(scenario, setups)?;
+        let competitors = scenario.competitors.iter().filter_map(|other| Controller::by_name(&other.cc).ok());
+        setups.iter().map(Setup::controller).chain(competitors).try_for_each(own::kernel::prepare)
     }
 
     fn notes(&self, scenario: &Scenario, setups: &[Setup]) -> Vec<String> {

@@ -97,7 +97,16 @@ pub(super) fn controller(file: &Path, library: &Library) -> Result<Controller> {
         let rows: Table = library.function("jp_controllers_begin");
         Controller::inspect(rows, library.function("jp_layout_begin"))
     };
-    inspected.map_err(|error| refused(file, &error))
+    let controller = inspected.map_err(|error| refused(file, &error))?;
+    if controller.name() != library.name {
+        return Err(Error::Refused {
+            doing: format!("cannot use {}", file.display()),
+            why: format!("`.name` is `{}`, and the file {}.h", controller.name(), library.name),
+            help: "a controller has the name of its file".to_owned(),
+            kind: Kind::Failed,
+        });
+    }
+    Ok(controller)
 }
 
 /// Why the controller of `file` is not used.
@@ -117,6 +126,21 @@ pub(super) fn refused(file: &Path, error: &AdoptError) -> Error {
     }
 }
 
+/// The name of the controller in the header `file`: that of the file.
+///
+/// # Errors
+/// If no controller can be called so.
+pub fn name_of(file: &Path) -> Result<String> {
+    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    check_name(&stem).map_err(|why| Error::Refused {
+        doing: format!("cannot use {}", file.display()),
+        why,
+        help: "call it for example `mine.h`".to_owned(),
+        kind: Kind::Failed,
+    })?;
+    Ok(stem)
+}
+
 /// The name of the controller in `file`, and the text.
 fn read(file: &Path) -> Result<(String, String)> {
     let doing = format!("cannot read the controller {}", file.display());
@@ -129,8 +153,7 @@ fn read(file: &Path) -> Result<(String, String)> {
     };
     let not_text = |_| refused("it is not UTF-8 text".to_owned(), "name a C header".to_owned());
     let text = String::from_utf8(bytes).map_err(not_text)?;
-    let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    check_name(&stem).map_err(|why| refused(why, "call it for example `mine.h`".to_owned()))?;
+    let stem = name_of(file)?;
     let ops = format!("mpcc_ops_{stem}");
     if !text.contains(&ops) {
         return Err(refused(format!("`{ops}` is not in it"), format!("a file {stem}.h has {ops}")));

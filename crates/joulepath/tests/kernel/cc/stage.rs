@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -99,6 +99,11 @@ impl Place {
 
     pub(super) fn cc(&self, arguments: &[&str]) -> Said {
         Said::of(self.command(arguments).output().unwrap())
+    }
+
+    /// A file where the commands run.
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
     /// `cc status` in it.

@@ -1,0 +1,89 @@
+//! A controller of a user in the running kernel: its header, compiled for eBPF, and what the verifier says.
+
+use std::path::Path;
+
+use crate::error::Result;
+
+#[cfg(feature = "kernel")]
+pub use in_kernel::load;
+#[cfg(feature = "kernel")]
+pub(crate) use in_kernel::prepare;
+
+/// What the kernel says of a header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Its verifier takes the controller.
+    Taken,
+    /// The compiler or the verifier refuses it: why, with the line.
+    Refused(String),
+    /// It was not asked: why.
+    NotAsked(String),
+}
+
+/// Compiles the header `file` for the kernel and asks the verifier, if that can be done here. Nothing is
+/// registered.
+///
+/// # Errors
+/// If the header cannot be read or compiled for this machine, or is no controller.
+pub fn verdict(file: &Path) -> Result<Verdict> {
+    #[cfg(feature = "kernel")]
+    return in_kernel::verdict(file);
+    #[cfg(not(feature = "kernel"))]
+    {
+        super::build::name_of(file)?;
+        Ok(Verdict::NotAsked("this joulepath was built without the kernel engine".to_owned()))
+    }
+}
+
+#[cfg(feature = "kernel")]
+mod in_kernel {
+    use std::path::Path;
+
+    use joulepath_controllers::Controller;
+    use joulepath_kernel::{Error as KernelError, cc};
+
+    use super::Verdict;
+    use crate::error::{Error, Kind, Result};
+    use crate::own::build::{Build, Library, controller};
+    use crate::own::{self, Own, header_of};
+
+    /// As [`own::load`], and compiles it for the kernel: the result can be given to a
+    /// [`Manager`](cc::Manager).
+    ///
+    /// # Errors
+    /// As [`own::load`]; if the kernel itself has a controller of this name; if there is no clang, or if it
+    /// refuses the header.
+    pub fn load(file: &Path) -> Result<Own> {
+        let name = own::name_of(file)?;
+        if cc::available()?.contains(&name) {
+            return Err(Error::Refused {
+                doing: format!("cannot use {}", file.display()),
+                why: format!("`{name}` is the name of a controller of this kernel"),
+                help: "give the file, and what is called after it inside, another name".to_owned(),
+                kind: Kind::Failed,
+            });
+        }
+        let own = own::load(file)?;
+        cc::compile(own.controller, file)?;
+        Ok(own)
+    }
+
+    /// Compiles and verifies a controller for the kernel engine, if it is one of a user and was not yet.
+    pub(crate) fn prepare(controller: Controller) -> Result<()> {
+        if !controller.is_adopted() || cc::is_compiled(controller) {
+            return Ok(());
+        }
+        let header = header_of(controller).expect("whoever adopts a controller of a user notes its header");
+        cc::compile(controller, &header)?;
+        Ok(cc::verify(controller)?)
+    }
+
+    pub(super) fn verdict(file: &Path) -> Result<Verdict> {
+        let controller = controller(file, &Library::build(file, Build::Fast)?)?;
+        match cc::compile(controller, file).and_then(|()| cc::verify(controller)) {
+            Ok(()) => Ok(Verdict::Taken),
+            Err(KernelError::Refused { why, .. }) => Ok(Verdict::Refused(why)),
+            Err(error) => Ok(Verdict::NotAsked(error.to_string())),
+        }
+    }
+}
