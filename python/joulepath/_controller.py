@@ -24,6 +24,9 @@ class Controller:
     ``mine = jp.Controller.from_c("mine.h")`` needs a C compiler (``cc``, or what CC names). From then on its
     name is a policy, ``jp.compare(scenario, ["mptcp", "mine"])``, and can stand in one: ``"mptcp[cc=mine]"``.
     The file may be changed and loaded again.
+
+    The package has no kernel engine; the same header runs in the kernel by ``joulepath compare --cc mine.h
+    --engine kernel`` and ``joulepath cc load ./mine.h``.
     """
 
     def __init__(self, header: Path, name: str, title: str, summary: str) -> None:

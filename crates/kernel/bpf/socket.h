@@ -11,7 +11,13 @@
 
 #include "maps.h"
 #include "mpcc_run.h"
+/*
+ * Constant tables of 4, 8, 16 or 32 bytes would lie in sections of their own, while their types (BTF) say
+ * .rodata: the kernel refuses that.
+ */
+#pragma clang section rodata = ".rodata"
 #include JP_HEADER
+#pragma clang section rodata = ""
 
 #define JP_PASTE_(a, b) a##b
 #define JP_PASTE(a, b)  JP_PASTE_(a, b)

@@ -7,7 +7,6 @@ use std::process::Command;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use joulepath_controllers::{Capability, Controller, HEADERS};
-use libbpf_rs::Linker;
 
 use crate::error::{Doing, Error, Result};
 
@@ -72,22 +71,13 @@ pub fn compile(controller: Controller, header: &Path) -> Result<()> {
     let header = fs::canonicalize(header).doing(&doing)?;
     let folder = tempfile::Builder::new().prefix("joulepath-bpf-").tempdir().doing(&doing)?;
     lay_out(folder.path()).doing(&doing)?;
-    let (full, object) = (folder.path().join("own.full.o"), folder.path().join("own.bpf.o"));
-    run(&mut command(controller, &header, folder.path(), &full), folder.path(), &doing)?;
-    link(&full, &object).map_err(|error| Error::Run(format!("{doing}: {error}")))?;
+    let object = folder.path().join("own.bpf.o");
+    run(&mut command(controller, &header, folder.path(), &object), folder.path(), &doing)?;
     let compiled = Compiled { header, object: fs::read(object).doing(&doing)? };
     let mut all = COMPILED.write().unwrap_or_else(PoisonError::into_inner);
     all.retain(|(known, _)| *known != controller);
     all.push((controller, Arc::new(compiled)));
     Ok(())
-}
-
-/// As in build.rs. The linker also tells the kernel where constant tables of a header lie, which the compiler
-/// leaves open.
-fn link(full: &Path, object: &Path) -> libbpf_rs::Result<()> {
-    let mut linker = Linker::new(object)?;
-    linker.add_file(full)?;
-    linker.link()
 }
 
 /// Writes wrappers and headers into the folder.

@@ -39,7 +39,7 @@ pub fn verdict(file: &Path) -> Result<Verdict> {
 mod in_kernel {
     use std::path::Path;
 
-    use joulepath_controllers::Controller;
+    use joulepath_controllers::{Capability, Controller};
     use joulepath_kernel::{Error as KernelError, cc};
 
     use super::Verdict;
@@ -80,10 +80,27 @@ mod in_kernel {
 
     pub(super) fn verdict(file: &Path) -> Result<Verdict> {
         let controller = controller(file, &Library::build(file, Build::Fast)?)?;
-        match cc::compile(controller, file).and_then(|()| cc::verify(controller)) {
-            Ok(()) => Ok(Verdict::Taken),
-            Err(KernelError::Refused { why, .. }) => Ok(Verdict::Refused(why)),
-            Err(error) => Ok(Verdict::NotAsked(error.to_string())),
-        }
+        let error = match cc::compile(controller, file).and_then(|()| cc::verify(controller)) {
+            Ok(()) => return Ok(Verdict::Taken),
+            Err(KernelError::Refused { why, .. }) => return Ok(Verdict::Refused(why)),
+            Err(error) => error,
+        };
+        // Where one of ours is taken it is not the kernel that lacks something.
+        let is_refused = cc::is_compiled(controller) && ours_like(controller).is_some_and(is_taken);
+        Ok(if is_refused {
+            Verdict::Refused(error.to_string())
+        } else {
+            Verdict::NotAsked(error.to_string())
+        })
+    }
+
+    /// One of ours in the same wrapper.
+    fn ours_like(controller: Controller) -> Option<Controller> {
+        let owns = |controller: &Controller| controller.has(Capability::OwnsWindow);
+        Controller::all().find(|ours| owns(ours) == owns(&controller))
+    }
+
+    fn is_taken(controller: Controller) -> bool {
+        cc::verify(controller).is_ok()
     }
 }

@@ -55,12 +55,12 @@ fn a_header_is_loaded_replaced_made_the_default_and_unloaded() {
 fn a_header_that_owns_its_window_is_loaded() {
     const NAME: &str = "ownwindow";
     let stage = Stage::new(&[NAME]);
-    // Of tables the compiler leaves open where they lie; several show whether the linker has found them.
+    // Tables of 32 bytes beside another one: compilers like to put them into different sections.
     let text = "/* Ten packets, always. */\n\
                 #ifndef OWNWINDOW_H\n#define OWNWINDOW_H\n#include \"mpcc_run.h\"\n\
                 #define OWNWINDOW_PARAMS(X)\n\
                 static const u32 ownwindow_tens[2][4] = { { 1, 2, 3, 4 }, { 9, 8, 7, 6 } };\n\
-                static const u32 ownwindow_ones[8] = { 9, 8, 7, 6, 1, 2, 3, 4 };\n\
+                static const u32 ownwindow_ones[5] = { 9, 8, 7, 6, 1 };\n\
                 MPCC_INLINE void ownwindow_control(struct mpcc_conn *conn, u32 self,\n\
                 \tconst struct mpcc_event *event, struct mpcc_area *area)\n\
                 {\n\tu32 k = conn->n & 3;\n\n\t(void)event;\n\t(void)area;\n\
