@@ -24,11 +24,11 @@ mod ranges;
 mod run;
 mod shard;
 
-pub use self::dataset::{Dataset, Header, Writer};
+pub use self::dataset::{Dataset, Header, Writer, are_batches_under_way};
 pub use self::parquet::{Column, Kind};
 pub use self::plan::{Place, Sweep};
 pub use self::ranges::Ranges;
-pub use self::run::{Outcome, Runner};
+pub use self::run::{Missing, Outcome, Runner};
 pub use self::shard::Shard;
 
 #[cfg(all(test, feature = "packet", feature = "fluid"))]

@@ -181,19 +181,15 @@ impl Sweep {
     fn all_columns(&self) -> Vec<Column> {
         let column = |name: &str, kind: Kind| Column { name: name.to_owned(), kind };
         let mut columns = vec![column(RUN, Kind::Count), column(POINT, Kind::Count)];
-        columns.extend(self.spec.axes.iter().map(|axis| {
-            let kind = if axis.levels.quantity().is_some() { Kind::Number } else { Kind::Text };
-            Column { name: axis.column(), kind }
-        }));
-        columns.extend([
+        let mut others = vec![
             column(ENGINE, Kind::Text),
             column(POLICY, Kind::Text),
             column(SEED, Kind::Count),
             column(ERROR, Kind::Text),
-        ]);
+        ];
         let path = |name: &String| PathResult { name: name.clone(), ..PathResult::default() };
         let run = RunResult { paths: self.paths.iter().map(path).collect(), ..RunResult::default() };
-        columns.extend(said(&run).into_iter().map(|(name, field)| {
+        others.extend(said(&run).into_iter().map(|(name, field)| {
             let kind = match field {
                 Field::Text(_) | Field::Flag(_) => Kind::Text,
                 Field::Count(_) => Kind::Count,
@@ -201,8 +197,23 @@ impl Sweep {
             };
             Column { name, kind }
         }));
-        columns.push(column(COMMIT, Kind::Text));
+        others.push(column(COMMIT, Kind::Text));
+        for axis in &self.spec.axes {
+            let kind = if axis.levels.quantity().is_some() { Kind::Number } else { Kind::Text };
+            for name in axis.columns() {
+                let name = free(name, columns.iter().chain(&others));
+                columns.push(Column { name, kind });
+            }
+        }
+        columns.extend(others);
         columns
+    }
+
+    /// Names of the columns of what varies, in the order of the axes and of their keys.
+    pub fn axis_columns(&self) -> Vec<String> {
+        let keys = self.spec.axes.iter().map(|axis| axis.keys.len()).sum();
+        // After the run and the point.
+        self.columns.iter().skip(2).take(keys).map(|column| column.name.clone()).collect()
     }
 
     /// SHA-256 of all that decides what a run of some index is.
@@ -323,6 +334,19 @@ impl Sweep {
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
+}
+
+/// A name that no other column has: `path.a-b.loss` and `path.a_b.loss` are `path_a_b_loss` and
+/// `path_a_b_loss_2`.
+fn free<'a>(name: String, others: impl Iterator<Item = &'a Column>) -> String {
+    let taken: Vec<&str> = others.map(|column| column.name.as_str()).collect();
+    let mut free = name.clone();
+    let mut number = 2;
+    while taken.contains(&free.as_str()) {
+        free = format!("{name}_{number}");
+        number += 1;
+    }
+    free
 }
 
 /// What an engine says of a run, by column, without what tells runs apart.
