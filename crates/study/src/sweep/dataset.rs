@@ -155,6 +155,15 @@ impl Dataset {
         &self.done
     }
 
+    /// Hands the columns of these names to `each`, file by file.
+    pub(super) fn read(&self, names: &[&str], mut each: impl FnMut(Vec<Vec<Field>>)) -> Result<()> {
+        for part in &self.parts {
+            let file = File::open(part).map_err(|error| Error::file(reading(part), error))?;
+            each(parquet::decode(file, names).map_err(|error| broken(part, &error))?);
+        }
+        Ok(())
+    }
+
     /// How many rows the files have together: as many as there are runs, unless two machines without a lock
     /// between them did the same runs.
     ///

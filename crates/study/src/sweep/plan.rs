@@ -22,13 +22,14 @@ use super::points::Points;
 pub(super) const FORMAT: u32 = 1;
 /// Columns before those of the axes, and between the axes and what the engine says.
 pub(super) const RUN: &str = "run";
-const POINT: &str = "point";
-const ENGINE: &str = "engine";
-const POLICY: &str = "policy";
-const SEED: &str = "seed";
-const ERROR: &str = "error";
+pub(super) const POINT: &str = "point";
+pub(super) const ENGINE: &str = "engine";
+pub(super) const POLICY: &str = "policy";
+pub(super) const SEED: &str = "seed";
+pub(super) const ERROR: &str = "error";
 /// What the engine's record is preceded and followed by.
 const JOULES_PER_BIT: &str = "joules_per_bit";
+pub(super) const BITS_PER_JOULE: &str = "bits_per_joule";
 const COMMIT: &str = "commit";
 
 /// A study that is ready to run: everything is checked that can be before the points are loaded.
@@ -356,7 +357,7 @@ pub(super) fn said(run: &RunResult) -> Vec<(String, Field)> {
         if name == POLICY || name == SEED {
             continue;
         }
-        let is_efficiency = name == "bits_per_joule";
+        let is_efficiency = name == BITS_PER_JOULE;
         fields.push((name, field));
         if is_efficiency {
             let joules = (run.bits_per_joule > 0.0).then(|| 1.0 / run.bits_per_joule);
