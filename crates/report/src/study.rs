@@ -270,7 +270,7 @@ fn figure(
             (keys, Plot::Bars { groups: texts.clone(), bars: along.lines.iter().map(bars).collect() })
         }
     };
-    Figure { title: name.to_owned(), x, y: format!("{name}, {}", scale.unit), plot }
+    Figure { title: name.to_owned(), x, y: scale.unit.to_owned(), plot }
 }
 
 /// Unit of an axis, and its size in the base unit.

@@ -89,7 +89,7 @@ fn figures_have_the_units_of_their_axes() {
     let page = html(&study()).unwrap();
     assert!(page.contains("\"x\":\"path.wifi.loss, %\"") && page.contains("\"log_x\":true"));
     assert!(page.contains("\"groups\":[\"bulk\",\"file\",\"stream\"]"));
-    assert!(page.contains("\"y\":\"goodput, Mbit/s\""));
+    assert!(page.contains("\"y\":\"Mbit/s\""));
     assert_eq!(page.matches("data-figure=\"").count(), 4);
     // Without energy there is no figure of it.
     let mut idle = study();
