@@ -125,7 +125,8 @@ pub(crate) enum Command {
     #[command(after_help = map::HELP)]
     Map(Box<MapOptions>),
     /// Run many points of a scenario, by a design over its keys, into a dataset of Parquet files.
-    #[command(after_help = study::HELP, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+    #[command(after_help = study::HELP)]
+    #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
     Study(StudyOptions),
     /// Print a completion script for a shell.
     Completions {

@@ -1,5 +1,5 @@
-//! Studies: many points of a scenario into a dataset, by this process or by the workers of a cluster, and what
-//! the dataset says.
+//! Studies: many points of a scenario into a dataset, by this process or by the workers of a cluster, and
+//! what the dataset says.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -185,8 +185,8 @@ impl Study {
         ended(py, done.stopped, &folder, &done.value)
     }
 
-    /// Does the runs of a batch that nobody has done, in this thread, and makes one file of them: what workers
-    /// of a cluster do.
+    /// Does the runs of a batch that nobody has done, in this thread, and makes one file of them: what the
+    /// workers of a cluster do.
     fn batch(
         &self,
         py: Python<'_>,

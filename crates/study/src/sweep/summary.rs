@@ -23,8 +23,8 @@ const METRICS: [&str; 7] = [
     "completion_s",
     "retransmission_ratio",
 ];
-/// From so many runs on an interval is Student's: the bootstrap's then differs from it by less than by its own
-/// draws, and takes minutes.
+/// From so many runs on an interval is Student's: the bootstrap's then differs from it by less than by its
+/// own draws, and takes minutes.
 const MANY: usize = 10_000;
 
 /// Groups of runs, in the order of their first runs.
@@ -49,9 +49,9 @@ pub struct Group {
     pub failed: u64,
     /// By metric; none if no run has it.
     pub estimates: Vec<Option<Estimate>>,
-    /// Bits per joule over those of the study's first policy, each run beside the one of the same point, engine
-    /// and seed. Without an interval for the first policy itself and for a single pair; none where groups are
-    /// not of one policy.
+    /// Bits per joule over those of the study's first policy, each run beside the one of the same point,
+    /// engine and seed. Without an interval for the first policy itself and for a single pair; none where
+    /// groups are not of one policy.
     pub ratio: Option<(f64, Option<Estimate>)>,
 }
 
@@ -84,9 +84,9 @@ impl Summary {
     }
 }
 
-/// Groups the runs of a dataset by the columns `by` (what varies, engine and policy, if none) and estimates the
-/// metrics `of` over each group (the usual ones, if none). A group's interval is that of the mean over all its
-/// runs, whichever points they are of. It takes 8 bytes of memory for each run and metric.
+/// Groups the runs of a dataset by the columns `by` (what varies, engine and policy, if none) and estimates
+/// the metrics `of` over each group (the usual ones, if none). A group's interval is that of the mean over
+/// all its runs, whichever points they are of. It takes about 100 bytes of memory for each run.
 ///
 /// # Errors
 /// If there is no such column, a metric is no number, or a file cannot be read.
