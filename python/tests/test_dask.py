@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -146,6 +149,34 @@ def test_ctrl_c_leaves_what_is_done_and_the_next_call_goes_on(
     assert result.done > 0
     # Workers end their batches meanwhile, which are not done again.
     dataset = study.run(client, folder)
+    assert dataset.done == dataset.arrow().count_rows() == 2 * POINTS
+
+
+CLIENT = """
+import pickle, sys
+from distributed import Client
+if __name__ == "__main__":
+    study = pickle.loads(bytes.fromhex(sys.argv[2]))
+    study.run(Client(sys.argv[1]), "study", progress=False)
+"""
+
+
+def test_the_death_of_the_client_loses_and_repeats_nothing(
+    client: Any, study: jp.Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "client.py").write_text(CLIENT)
+    arguments = [client.scheduler.address, pickle.dumps(study).hex()]
+    process = subprocess.Popen([sys.executable, "client.py", *arguments])
+    since = time.monotonic()
+    # The client's own first runs are one file; workers' are the others.
+    while len(list(tmp_path.glob("study/part-*.parquet"))) < 2:
+        assert time.monotonic() - since < PATIENCE_S
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert jp.open("study").partial
+    dataset = study.run(client, "study")
     assert dataset.done == dataset.arrow().count_rows() == 2 * POINTS
 
 
