@@ -47,6 +47,7 @@ from joulepath._results import (
     Run,
 )
 from joulepath._scenario import Scenario, controllers, policies, scenarios, schema
+from joulepath._study import Dataset, Range, Study, open
 from joulepath._table import Table
 
 __version__ = _joulepath.VERSION
@@ -57,6 +58,7 @@ __all__ = [
     "Axis",
     "Comparison",
     "Controller",
+    "Dataset",
     "Defect",
     "Explanation",
     "FailedRun",
@@ -68,11 +70,13 @@ __all__ = [
     "League",
     "Map",
     "Problem",
+    "Range",
     "Reproduction",
     "Run",
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Study",
     "Table",
     "UnsupportedError",
     "UsageError",
@@ -86,6 +90,7 @@ __all__ = [
     "league",
     "limits",
     "map",
+    "open",
     "policies",
     "reproduce",
     "run",

@@ -19,7 +19,7 @@ from conftest import ROOT
 EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize(("page", "least"), [("python.md", 10), ("gym.md", 5)])
+@pytest.mark.parametrize(("page", "least"), [("python.md", 11), ("gym.md", 5), ("study.md", 4)])
 def test_the_guides_examples_run_and_print_what_stands_there(
     page: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -29,6 +29,10 @@ def test_the_guides_examples_run_and_print_what_stands_there(
     names: dict[str, Any] = {}
     guide = ROOT / "docs" / page
     text = guide.read_text()
+    if page == "study.md":
+        pytest.importorskip("distributed")
+        [file] = re.findall(r"^```toml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        (tmp_path / "sweep.toml").write_text(file)
     examples = list(EXAMPLE.finditer(text))
     assert len(examples) >= least
     for example in examples:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -164,3 +165,21 @@ def test_a_bar_is_shown_if_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -
     jp.compare("quick", seeds=5, progress=False)
     jp.compare("quick", seeds=5)
     assert capsys.readouterr().err == ""
+
+
+def test_ctrl_c_stops_a_study_at_once_and_it_goes_on(tmp_path: Path) -> None:
+    points = {"path.wifi.loss": jp.Range("0.1 %", "10 %")}
+    study = jp.Study.build("home-wifi-lte", points, "mptcp", seeds=1, design="sobol", points=4096)
+    took, before = [], 0
+    for _ in range(TRIES):
+        stop, lasted = interrupted(lambda: study.run(out=tmp_path / "study", progress=False), 1.5)
+        assert isinstance(stop.result, jp.Dataset)
+        assert stop.result.partial
+        assert stop.result.done > before
+        # Each run is in one file.
+        assert stop.result.arrow().count_rows() == stop.result.done
+        before = stop.result.done
+        took.append(lasted)
+        if lasted < BOUND_S:
+            break
+    assert min(took) < BOUND_S, took

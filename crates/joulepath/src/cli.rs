@@ -33,7 +33,7 @@ pub(crate) use meter::MeterOptions;
 pub(crate) use reproduce::ReproduceOptions;
 use shared::key_value;
 pub(crate) use shared::{Changes, Engine};
-pub(crate) use study::StudyOptions;
+pub(crate) use study::{StudyCommand, StudyOptions, StudyReportOptions};
 use top::TopOptions;
 
 /// Version, and the commit that it was built from.
@@ -126,6 +126,7 @@ pub(crate) enum Command {
     Map(Box<MapOptions>),
     /// Run many points of a scenario, by a design over its keys, into a dataset of Parquet files.
     #[command(after_help = study::HELP)]
+    #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
     Study(StudyOptions),
     /// Print a completion script for a shell.
     Completions {

@@ -4,12 +4,15 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use joulepath_report::study::html;
 use joulepath_study::event::Event;
-use joulepath_study::sweep::{Outcome, Runner, Shard, Sweep, Writer};
+use joulepath_study::files;
+use joulepath_study::sweep::{Dataset, Outcome, Runner, Shard, Sweep, Writer, page};
 
-use crate::cli::StudyOptions;
+use crate::cli::{StudyCommand, StudyOptions, StudyReportOptions};
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
+use crate::outputs;
 use crate::progress::Watcher;
 use crate::provenance::provenance;
 use crate::terminal;
@@ -22,9 +25,13 @@ const EVERY: Duration = Duration::from_secs(60);
 /// # Errors
 /// If the study is wrong, its folder holds something else, or a file cannot be written.
 pub(crate) fn study(options: &StudyOptions) -> Result<Exit, Failure> {
-    let sweep = Sweep::open(&options.file)?;
+    if let Some(StudyCommand::Report(options)) = &options.command {
+        return report(options);
+    }
+    let file = options.file.as_deref().ok_or_else(|| Failure::usage("there is no file of a study"))?;
+    let sweep = Sweep::open(file)?;
     let shard: Shard = options.shard.as_deref().map_or(Ok(Shard::default()), str::parse)?;
-    let stem = options.file.file_stem().map_or_else(|| PathBuf::from("study"), PathBuf::from);
+    let stem = file.file_stem().map_or_else(|| PathBuf::from("study"), PathBuf::from);
     let folder = options.out.clone().unwrap_or(stem);
     let by = provenance();
     let mut writer = Writer::open(&sweep, &folder, shard, &by)?;
@@ -48,6 +55,24 @@ pub(crate) fn study(options: &StudyOptions) -> Result<Exit, Failure> {
         before + done
     ))?;
     Ok(if outcome.partial { Exit::Partial } else { Exit::Ok })
+}
+
+/// Writes the page of a dataset.
+fn report(options: &StudyReportOptions) -> Result<Exit, Failure> {
+    let dataset = Dataset::open(&options.folder)?;
+    let name = options.folder.canonicalize().ok();
+    let name = name.as_deref().and_then(|folder| folder.file_name()).unwrap_or_default();
+    let stem = if name.is_empty() { "study".to_owned() } else { name.to_string_lossy().into_owned() };
+    let place = options.out.clone().unwrap_or_default();
+    let file = outputs::page(&place, &stem);
+    files::prepare(&file)?;
+    let cancel = interrupt::token();
+    let study = page(&dataset, &provenance(), &cancel)?;
+    if cancel.is_set() {
+        return Ok(Exit::Partial);
+    }
+    outputs::write_page(&file, &html(&study)?, false, false)?;
+    Ok(Exit::Ok)
 }
 
 /// Says that runs failed, and why the first of them did.

@@ -282,13 +282,13 @@ impl Quantity {
 }
 
 impl Axis {
-    /// The name of its column: the first key with underscores, and the base unit. `path.wifi.delay` in ms is
-    /// `path_wifi_delay_s`.
-    pub fn column(&self) -> String {
+    /// The names of its columns, one for each key: the key with underscores, and the base unit.
+    /// `path.wifi.delay` in ms is `path_wifi_delay_s`.
+    pub fn columns(&self) -> Vec<String> {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-        let key = self.keys.first().map_or("", String::as_str).replace('"', "");
-        let name: String = key.chars().map(plain).collect();
-        name + self.levels.quantity().map_or("", Quantity::suffix)
+        let suffix = self.levels.quantity().map_or("", Quantity::suffix);
+        let name = |key: &String| key.replace('"', "").chars().map(plain).collect::<String>() + suffix;
+        self.keys.iter().map(name).collect()
     }
 }
 
@@ -325,7 +325,10 @@ mod tests {
             let level = |text: &str| Level { toml: String::new(), text: text.to_owned() };
             let levels = Levels::List(vec![level(low), level(high)]);
             let first = levels.at(0.0).measured();
-            (Axis { keys: vec![key.to_owned()], levels }.column(), first.map(|(_, number)| number))
+            let [column] = &Axis { keys: vec![key.to_owned()], levels }.columns()[..] else {
+                panic!("one key has one column")
+            };
+            (column.clone(), first.map(|(_, number)| number))
         };
         assert_eq!(column("path.wifi.loss", "1 %", "2 %"), ("path_wifi_loss".into(), Some(0.01)));
         assert_eq!(column("path.wifi.delay", "10 ms", "2 s"), ("path_wifi_delay_s".into(), Some(0.01)));

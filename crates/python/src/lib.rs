@@ -3,6 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | `scenario` | scenarios as Python holds them |
+//! | `study` | studies, their datasets, batches for a cluster |
 //! | `comparison`, `plane`, `advice`, `explanation`, `standings` | what `joulepath_study` does, and results |
 //! | `gym` | environments for reinforcement learning |
 //! | `own` | controllers of users |
@@ -25,6 +26,7 @@ mod provenance;
 mod raised;
 mod scenario;
 mod standings;
+mod study;
 mod watched;
 
 use pyo3::prelude::*;
@@ -50,6 +52,8 @@ mod _joulepath {
     use crate::scenario::{Scenario, policies, schema, shipped};
     #[pymodule_export]
     use crate::standings::{League, Reproduction, experiments, league, reproduce};
+    #[pymodule_export]
+    use crate::study::{Batches, Dataset, Study};
 
     use pyo3::prelude::*;
 

@@ -167,7 +167,7 @@ impl Scenario {
 }
 
 /// A value of Python, as JSON, in TOML.
-fn toml_of(py: Python<'_>, json: &str) -> PyResult<toml::Value> {
+pub(crate) fn toml_of(py: Python<'_>, json: &str) -> PyResult<toml::Value> {
     let wrong = |error: String| usage(py, &format!("no value of a scenario: {error}"), Some(VALUES));
     let value: serde_json::Value = serde_json::from_str(json).map_err(|error| wrong(error.to_string()))?;
     toml::Value::try_from(value).map_err(|error| wrong(error.to_string()))

@@ -11,6 +11,7 @@
 //! | [`advice`] | which interfaces for a transfer |
 //! | `reproduction` | the papers' claims |
 //! | [`search`] | where they hold |
+//! | [`study`] | many points of a scenario |
 //!
 //! Every function is pure: it takes results and returns data or text. Writing files is the caller's business.
 
@@ -32,6 +33,7 @@ mod scale;
 pub mod search;
 mod sheet;
 mod student;
+pub mod study;
 mod summary;
 mod table;
 mod text;
@@ -53,6 +55,6 @@ pub use reproduction::{
     reproduction_summary, reproduction_table, shown,
 };
 pub use scale::rounded;
-pub use student::{interval, prediction, ratio_interval, wilson};
+pub use student::{interval, prediction, ratio_interval, student, student_ratio, wilson};
 pub use summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, PolicyRuns, summarise};
 pub use table::{table, table_with};

@@ -39,8 +39,14 @@ fn variance(values: &[f64]) -> f64 {
 /// Mean of `values` with its 95 % interval: by the bootstrap from ten values on, otherwise by Student's t.
 /// One value is its own interval, since it may be without chance; none without values.
 pub fn interval(values: &[f64]) -> Option<Estimate> {
+    if (2..ENOUGH).contains(&values.len()) { student(values) } else { estimate(values) }
+}
+
+/// Mean of two or more `values` with its 95 % interval by Student's t, however many they are; as [`estimate`]
+/// for fewer.
+pub fn student(values: &[f64]) -> Option<Estimate> {
     let n = values.len();
-    if !(2..ENOUGH).contains(&n) {
+    if n < 2 {
         return estimate(values);
     }
     let mean = values.iter().sum::<f64>() / n as f64;
@@ -50,8 +56,14 @@ pub fn interval(values: &[f64]) -> Option<Estimate> {
 
 /// Ratio of the means of `pairs` (numerator, denominator) with its 95 % interval, as [`interval`].
 pub fn ratio_interval(pairs: &[(f64, f64)]) -> Option<Estimate> {
+    if (2..ENOUGH).contains(&pairs.len()) { student_ratio(pairs) } else { ratio_estimate(pairs) }
+}
+
+/// Ratio of the means of two or more `pairs` with its 95 % interval by Student's t, however many they are; as
+/// [`ratio_estimate`] for fewer.
+pub fn student_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
     let n = pairs.len();
-    if !(2..ENOUGH).contains(&n) {
+    if n < 2 {
         return ratio_estimate(pairs);
     }
     let (above, below) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));

@@ -8,10 +8,14 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::OnceLock;
 
-use joulepath_model::result::{Comparison, Manifest, PathResult, Provenance, RunResult, ScenarioRef, Series};
+use joulepath_model::result::{
+    Comparison, Estimate, Manifest, PathResult, Provenance, RunResult, ScenarioRef, Series,
+};
+use joulepath_model::study::Quantity;
 use joulepath_report::league::{
     self, Cell, FamilyRow, League, Played, Player, ScenarioResult, ScenarioRow, Singles, Task, Yardstick,
 };
+use joulepath_report::study::{self, Along, AlongLine, Places, Study, StudyRow};
 use joulepath_report::{
     AdvicePage, AdviceRange, AdviceTable, AdviceWay, MapAxis, MapPage, PolicyRuns, Reproduction, advice_html,
     html, map_html, reproduction_html, summarise,
@@ -92,6 +96,8 @@ fn every_chart_has_a_name_and_takes_the_focus() -> Result<(), Failed> {
             "comparison" => 5,
             "map" => POLICIES as usize,
             "advice" | "league" => 1,
+            // Energy and goodput along two axes.
+            "study" => 4,
             _ => 60,
         };
         ensure(page.names.len() >= least, (&page.name, page.width, page.names.len()))?;
@@ -220,8 +226,59 @@ fn all_pages() -> Vec<(&'static str, String)> {
         ("advice", advice_html(&advice()).expect("an advice is a page")),
         ("league", league::html(&league()).expect("a league is a page")),
         ("reproduction", reproduction_html(&reproduction).expect("the results are a page")),
+        ("study", study::html(&study()).expect("a study is a page")),
         ("broken", BROKEN.to_owned()),
     ]
+}
+
+/// As many policies as a comparison, in two engines, along a range and along words.
+fn study() -> Study {
+    let estimate = |mean: f64| Some(Estimate { mean, lo: 0.95 * mean, hi: 1.05 * mean });
+    let row = |engine: &str, policy: u32| StudyRow {
+        engine: engine.into(),
+        policy: label(policy),
+        runs: 123_456,
+        failed: 78,
+        goodput_bps: estimate(8e6 + 1e5 * f64::from(policy)),
+        joules_per_bit: estimate(4e-7 - 1e-8 * f64::from(policy)),
+        bits_per_joule: estimate(2.5e6 + 1e5 * f64::from(policy)),
+        ratio: Some((1.0 + 0.1 * f64::from(policy), None)),
+        completion_s: estimate(12.3),
+    };
+    let line = |policy: u32| AlongLine {
+        policy: label(policy),
+        joules_per_bit: (0..8).map(|i| estimate(4e-7 + 1e-8 * f64::from(i * policy))).collect(),
+        goodput_bps: (0..8).map(|i| if i == 3 { None } else { estimate(8e6 - 1e5 * f64::from(i)) }).collect(),
+    };
+    let along = |engine: &str, keys: &[&str], places: Places| Along {
+        engine: engine.into(),
+        keys: keys.iter().map(|&key| key.into()).collect(),
+        places,
+        lines: (0..POLICIES).map(line).collect(),
+    };
+    let losses = (0..8).map(|i| 0.001 * 1.9_f64.powi(i)).collect();
+    let words = (0..8).map(|i| format!("trace-of-a-drive-{i}.txt")).collect();
+    let range = Places::Numbers { unit: Quantity::Probability, log: true, values: losses };
+    Study {
+        title: "Loss and traces in a title that is long enough to be wrapped on a phone".into(),
+        scenario: "three.toml".into(),
+        design: "latin-hypercube",
+        points: 65_536,
+        runs: 1_441_792,
+        done: 1_000_000,
+        rows: ["packet", "fluid"]
+            .into_iter()
+            .flat_map(|engine| (0..POLICIES).map(move |policy| row(engine, policy)))
+            .collect(),
+        along: vec![
+            along("packet", &["path.wifi.loss", "path.lte.loss", "path.umts.loss"], range),
+            along("fluid", &["path.wifi.rate"], Places::Texts(words)),
+        ],
+        failures: vec![("the path's rate is no number with a unit ".repeat(8), 78)],
+        command: "joulepath study report sweep".into(),
+        version: "0.1.0".into(),
+        commit: "33b56abc0ffee".into(),
+    }
 }
 
 /// As many policies as the real one, on four scenarios.

@@ -3,12 +3,13 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 pub(super) const HELP: &str = "\
 Examples:
   joulepath study sweep.toml                       # into the folder sweep; again after a kill: goes on
   joulepath study sweep.toml --shard 3/16 --quiet  # one task of a cluster's job array
+  joulepath study report sweep                     # a page of what is there: sweep.html
   joulepath schema study                           # the keys of the file
 
 The file names a scenario, the keys that vary and a design (grid, random, latin-hypercube, sobol); every point
@@ -18,9 +19,12 @@ pyarrow read them while the study still runs. docs/study.md has all of it.";
 /// Options of `study`.
 #[derive(Debug, Args)]
 pub(crate) struct StudyOptions {
+    /// What is done with a dataset.
+    #[command(subcommand)]
+    pub(crate) command: Option<StudyCommand>,
     /// The file of the study.
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) file: Option<PathBuf>,
     /// The folder of the dataset; the file's name without `.toml`, here, if absent.
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
@@ -33,4 +37,22 @@ pub(crate) struct StudyOptions {
     /// Say nothing on stderr but errors.
     #[arg(short, long)]
     pub(crate) quiet: bool,
+}
+
+/// What is done with a dataset.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StudyCommand {
+    /// Write a page of what a dataset has so far: policies over all points, and along each key.
+    Report(StudyReportOptions),
+}
+
+/// Options of `study report`.
+#[derive(Debug, Args)]
+pub(crate) struct StudyReportOptions {
+    /// The folder of the dataset.
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+    /// The page, or a folder for it; the name of the dataset with `.html`, here, if absent.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 }

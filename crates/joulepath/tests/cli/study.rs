@@ -114,3 +114,25 @@ fn the_schema_of_a_study_takes_what_the_command_takes() {
     wrong["design"] = "latin".into();
     assert!(!crate::schema::errors(&schema, &wrong).is_empty());
 }
+
+#[test]
+fn a_page_of_a_dataset_is_written_beside_it() {
+    let folder = folder();
+    let study = STUDY.replace("points = 15000", "points = 20").replace("seeds = 1", "seeds = 2");
+    fs::write(folder.path().join("sweep.toml"), study).unwrap();
+    joulepath_in(folder.path(), &["study", "sweep.toml", "--quiet"]).ok();
+    assert_eq!(joulepath_in(folder.path(), &["study", "report", "sweep"]).ok(), "report: sweep.html\n");
+    let page = fs::read_to_string(folder.path().join("sweep.html")).unwrap();
+    for text in
+        ["Loss and delay", "latin-hypercube, 20 points", "40 runs", "path.wifi.delay, path.lte.delay, ms"]
+    {
+        assert!(page.contains(text), "{text}");
+    }
+    assert!(!page.contains("are not there yet"));
+    let named = joulepath_in(folder.path(), &["study", "report", "sweep", "--out", "pages/of.html"]).ok();
+    assert_eq!(named, "report: pages/of.html\n");
+    let none = joulepath_in(folder.path(), &["study", "report", "pages"]);
+    assert_eq!(none.code, Some(2), "{none:?}");
+    assert!(none.stderr.contains("there is no study in pages"), "{}", none.stderr);
+    assert_eq!(joulepath_in(folder.path(), &["study"]).code, Some(2));
+}

@@ -219,16 +219,15 @@ fn spec(raw: RawStudy, text: &str, out: &mut Problems) -> Option<StudySpec> {
     }
     let axes: Vec<Axis> = axes.into_iter().collect::<Option<_>>()?;
     for (index, axis) in axes.iter().enumerate() {
-        let same = |other: &Axis| {
-            other.column() == axis.column() || axis.keys.iter().any(|key| other.keys.contains(key))
+        let bare = |key: &str| key.replace('"', "");
+        let before = |place: usize| {
+            let others = axes[..index].iter().flat_map(|other| &other.keys);
+            others.chain(&axis.keys[..place]).map(|key| bare(key))
         };
-        if axes[..index].iter().any(same) {
+        let mut keys = axis.keys.iter().enumerate();
+        if let Some((_, key)) = keys.find(|(place, key)| before(*place).any(|other| other == bare(key))) {
             let span = &raw.vary[index].value.key.span;
-            out.note_with_help(
-                span,
-                format!("`{}` varies twice", axis.keys[0]),
-                "leave one of both [[vary]] out",
-            );
+            out.note_with_help(span, format!("`{key}` varies twice"), "name it in one [[vary]], once");
         }
     }
     let points = axes.iter().try_fold(1u64, |product, axis| product.checked_mul(axis.levels.count().max(1)));

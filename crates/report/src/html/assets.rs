@@ -6,20 +6,20 @@ use super::payload::escape;
 use crate::machine::ReportError;
 
 /// Texts that a page holds as they are. See `assets/head.html` and `assets/scripts.html`.
-pub(super) struct Assets {
+pub(crate) struct Assets {
     /// JSON that is safe within a script element.
-    pub(super) data: String,
+    pub(crate) data: String,
     /// The page's own scripts, in the order in which they need each other.
-    pub(super) js: String,
+    pub(crate) js: String,
     /// The style sheets after uPlot's.
-    pub(super) css: String,
-    pub(super) uplot_js: &'static str,
-    pub(super) uplot_css: &'static str,
+    pub(crate) css: String,
+    pub(crate) uplot_js: &'static str,
+    pub(crate) uplot_css: &'static str,
 }
 
 impl Assets {
     /// The common style sheet and `styles`, `scripts`, and what they draw.
-    pub(super) fn new(
+    pub(crate) fn new(
         styles: &[&str],
         scripts: &[&str],
         drawn: &impl Serialize,

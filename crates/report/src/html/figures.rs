@@ -15,7 +15,7 @@ const MOST_DIGITS: i32 = 15;
 
 /// A figure.
 #[derive(Serialize)]
-pub(super) struct Drawn<'a> {
+pub(crate) struct Drawn<'a> {
     x: &'a str,
     y: &'a str,
     #[serde(flatten)]
@@ -58,7 +58,7 @@ struct DrawnBoxes<'a> {
 }
 
 /// What the scripts need of `figure`.
-pub(super) fn drawn(figure: &Figure) -> Drawn<'_> {
+pub(crate) fn drawn(figure: &Figure) -> Drawn<'_> {
     let plot = match &figure.plot {
         Plot::Lines { lines, log_x } => DrawnPlot::Lines {
             lines: drawn_lines(lines),

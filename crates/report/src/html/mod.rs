@@ -5,9 +5,9 @@
 
 pub(crate) mod advice;
 mod answer;
-mod assets;
+pub(crate) mod assets;
 mod chart;
-mod figures;
+pub(crate) mod figures;
 pub(crate) mod gauntlet;
 pub(crate) mod league;
 pub(crate) mod map;

@@ -10,4 +10,5 @@ mod markup;
 mod reproduction;
 mod search;
 mod statistics;
+mod study;
 mod table;

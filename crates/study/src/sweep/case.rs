@@ -59,7 +59,10 @@ pub(super) fn row(
     let text = |text: &str| Field::Text(text.to_owned());
     let mut row: Row = vec![Field::Count(Some(index)), Field::Count(Some(place.point))];
     let columns = &sweep.columns[row.len()..];
-    for (level, column) in sweep.levels(place.point).iter().zip(columns) {
+    let levels = sweep.levels(place.point);
+    let of_keys =
+        sweep.spec().axes.iter().zip(&levels).flat_map(|(axis, level)| axis.keys.iter().map(move |_| level));
+    for (level, column) in of_keys.zip(columns) {
         row.push(match column.kind {
             Kind::Number => Field::Number(level.measured().map(|(_, number)| number)),
             Kind::Count | Kind::Text => text(&level.text),

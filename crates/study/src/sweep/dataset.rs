@@ -5,6 +5,7 @@
 //!   _study.json                       the study's text, its scenario, the columns, who began it
 //!   part-000000000000-4fd2….parquet   rows; the number is the first run's
 //!   .lock-8, .lock-8-2                held by who works on parts of eight, and on the second of them
+//!   .batches-8-2                      shared by processes that do batches of the second part for its holder
 //!   .joulepath-…                      a file that is being written, or was when its writer was killed
 //! ```
 //!
@@ -59,7 +60,7 @@ pub struct Header {
     pub points: u64,
     /// How many runs there are.
     pub runs: u64,
-    /// Names of the axes' columns, in order.
+    /// Names of the columns of what varies, in order.
     pub axes: Vec<String>,
     /// Names of all policies, in order.
     pub policies: Vec<String>,
@@ -92,7 +93,7 @@ impl Header {
             ),
             points: sweep.points(),
             runs: sweep.runs(),
-            axes: sweep.spec().axes.iter().map(|axis| axis.column()).collect(),
+            axes: sweep.axis_columns(),
             policies: sweep.policies().iter().map(ToString::to_string).collect(),
             engines: sweep.engines().into_iter().map(str::to_owned).collect(),
             paths: sweep.paths.clone(),
@@ -100,6 +101,11 @@ impl Header {
             version: by.version.clone(),
             commit: by.commit.clone(),
         }
+    }
+
+    /// Whether rows of the one study fit into the other's dataset.
+    pub(super) fn is_of(&self, there: &Header) -> bool {
+        (self.format, &self.id, &self.columns) == (there.format, &there.id, &there.columns)
     }
 }
 
@@ -149,6 +155,15 @@ impl Dataset {
         &self.done
     }
 
+    /// Hands the columns of these names to `each`, file by file.
+    pub(super) fn read(&self, names: &[&str], mut each: impl FnMut(Vec<Vec<Field>>)) -> Result<()> {
+        for part in &self.parts {
+            let file = File::open(part).map_err(|error| Error::file(reading(part), error))?;
+            each(parquet::decode(file, names).map_err(|error| broken(part, &error))?);
+        }
+        Ok(())
+    }
+
     /// How many rows the files have together: as many as there are runs, unless two machines without a lock
     /// between them did the same runs.
     ///
@@ -164,9 +179,7 @@ impl Dataset {
 
 /// A dataset that rows are added to by one process.
 pub struct Writer {
-    folder: PathBuf,
-    columns: Vec<Column>,
-    about: Vec<(&'static str, String)>,
+    files: Files,
     done: Ranges,
     rows: Vec<(u64, Row)>,
     began: Instant,
@@ -185,9 +198,7 @@ impl Writer {
         files::prepare(&folder.join(HEADER))?;
         let header = Header::of(sweep, by);
         match self::header(folder)? {
-            Some(there) if there.id != header.id || there.format != header.format => {
-                return Err(another(folder, &there, &header));
-            }
+            Some(there) if !header.is_of(&there) => return Err(another(folder, &there, &header)),
             Some(_) => {}
             None => begin(folder, &header)?,
         }
@@ -196,17 +207,7 @@ impl Writer {
         let done = Dataset::open(folder)?.done;
         let now = Instant::now();
         Ok(Writer {
-            folder: folder.to_owned(),
-            columns: sweep.columns().to_vec(),
-            about: vec![
-                ("joulepath.format", FORMAT.to_string()),
-                ("joulepath.study", header.id),
-                ("joulepath.scenario_sha256", header.scenario.3),
-                ("joulepath.design", format!("{:?}", sweep.spec().design)),
-                ("joulepath.version", by.version.clone()),
-                ("joulepath.commit", by.commit.clone()),
-                ("joulepath.command", by.command.clone()),
-            ],
+            files: Files::of(sweep, folder, header, by),
             done,
             rows: vec![],
             began: now,
@@ -243,16 +244,46 @@ impl Writer {
         if self.rows.is_empty() {
             return Ok(());
         }
-        self.rows.sort_by_key(|(run, _)| *run);
-        let runs = Ranges::of(self.rows.iter().map(|(run, _)| *run));
-        let rows: Vec<&Row> = self.rows.iter().map(|(_, row)| row).collect();
+        self.files.write(&mut self.rows)?;
+        self.rows.clear();
+        Ok(())
+    }
+}
+
+/// Makes files of rows in a dataset.
+pub(super) struct Files {
+    folder: PathBuf,
+    columns: Vec<Column>,
+    about: Vec<(&'static str, String)>,
+}
+
+impl Files {
+    /// Of the study in `folder`, whose header this is.
+    pub(super) fn of(sweep: &Sweep, folder: &Path, header: Header, by: &Provenance) -> Self {
+        Files {
+            folder: folder.to_owned(),
+            columns: sweep.columns().to_vec(),
+            about: vec![
+                ("joulepath.format", FORMAT.to_string()),
+                ("joulepath.study", header.id),
+                ("joulepath.scenario_sha256", header.scenario.3),
+                ("joulepath.design", format!("{:?}", sweep.spec().design)),
+                ("joulepath.version", by.version.clone()),
+                ("joulepath.commit", by.commit.clone()),
+                ("joulepath.command", by.command.clone()),
+            ],
+        }
+    }
+
+    /// Makes a file of rows, at least one, and puts them into the order of their runs.
+    pub(super) fn write(&self, rows: &mut [(u64, Row)]) -> Result<()> {
+        rows.sort_by_key(|(run, _)| *run);
+        let runs = Ranges::of(rows.iter().map(|(run, _)| *run));
+        let rows: Vec<&Row> = rows.iter().map(|(_, row)| row).collect();
         let bytes = file_of(&self.columns, &rows, &runs, &self.about)?;
         let file = self.folder.join(part_name(&runs));
         files::write_bytes(&file, &bytes)?;
-        self.name_is_stored()
-            .map_err(|error| Error::file(format!("cannot write {}", file.display()), error))?;
-        self.rows.clear();
-        Ok(())
+        self.name_is_stored().map_err(|error| Error::file(format!("cannot write {}", file.display()), error))
     }
 
     /// Waits until the name of a new file is on the disk, as the file is.
@@ -285,7 +316,7 @@ fn part_name(runs: &Ranges) -> String {
 }
 
 /// The header, if there is one.
-fn header(folder: &Path) -> Result<Option<Header>> {
+pub(super) fn header(folder: &Path) -> Result<Option<Header>> {
     let file = folder.join(HEADER);
     let bytes = match files::read_named(&file, MAX_HEADER) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -317,9 +348,11 @@ fn begin(folder: &Path, header: &Header) -> Result<()> {
     files::write(&folder.join(HEADER), &text)
 }
 
-fn another(folder: &Path, there: &Header, wanted: &Header) -> Error {
+pub(super) fn another(folder: &Path, there: &Header, wanted: &Header) -> Error {
     let what = match () {
-        () if there.format != wanted.format => "another version of Joulepath wrote it",
+        () if there.format != wanted.format || (there.id == wanted.id && there.columns != wanted.columns) => {
+            "another version of Joulepath wrote it, with other columns"
+        }
         () if there.scenario.3 != wanted.scenario.3 => "its scenario is another one",
         () if there.policies != wanted.policies => "its policies are others",
         () if there.axes != wanted.axes || there.points != wanted.points => "its points are others",
@@ -334,7 +367,7 @@ fn another(folder: &Path, there: &Header, wanted: &Header) -> Error {
 }
 
 /// The files of rows, in the order of their first runs.
-fn parts(folder: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn parts(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder).map_err(|error| Error::file(reading(folder), error))?;
     let mut parts = vec![];
     for entry in entries {
@@ -348,7 +381,13 @@ fn parts(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(parts)
 }
 
-fn runs_of(part: &Path) -> Result<Ranges> {
+/// The first run of a file of rows, from its name.
+pub(super) fn first_run(part: &Path) -> Option<u64> {
+    let name = part.file_name()?.to_str()?;
+    name.strip_prefix("part-")?.split('-').next()?.parse().ok()
+}
+
+pub(super) fn runs_of(part: &Path) -> Result<Ranges> {
     let file = File::open(part).map_err(|error| Error::file(reading(part), error))?;
     let text = parquet::about(file, RUNS).map_err(|error| broken(part, &error))?;
     if let Some(runs) = text.as_deref().and_then(Ranges::parse) {
@@ -361,17 +400,55 @@ fn runs_of(part: &Path) -> Result<Ranges> {
     Ok(Ranges::of(columns[0].iter().filter_map(index)))
 }
 
-fn reading(file: &Path) -> String {
+pub(super) fn reading(file: &Path) -> String {
     format!("cannot read {}", file.display())
 }
 
-fn broken(part: &Path, error: &::parquet::errors::ParquetError) -> Error {
+pub(super) fn broken(part: &Path, error: &::parquet::errors::ParquetError) -> Error {
     Error::Refused {
         doing: reading(part),
         why: format!("it is broken: {error}"),
         help: "move it away: `joulepath study` then does its runs again".to_owned(),
         kind: Kind::Failed,
     }
+}
+
+/// What the files are called that processes hold while they do a batch of a part.
+const BATCHES: &str = ".batches-";
+
+/// Holds the mark that a batch of a part is being done. Where the file system has no locks there is none.
+pub(super) fn mark_batch(folder: &Path, shard: Shard) -> Result<File> {
+    let path = folder.join(format!("{BATCHES}{}", shard.in_file_name()));
+    let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+    let file = file.map_err(|error| Error::file(format!("cannot write {}", path.display()), error))?;
+    let _without_locks = file.lock_shared();
+    Ok(file)
+}
+
+/// Whether some process does a batch of this part, or of one that overlaps it.
+///
+/// # Errors
+/// If the folder cannot be read.
+pub fn are_batches_under_way(folder: &Path, shard: Shard) -> Result<bool> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        entries => entries.map_err(|error| Error::file(reading(folder), error))?,
+    };
+    let own = shard.in_file_name();
+    for entry in entries.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some(part) = name.strip_prefix(BATCHES) else { continue };
+        let of_as_many = part.ends_with(&format!("-of-{}", shard.of()));
+        if of_as_many && part != own {
+            continue;
+        }
+        let file = File::options().read(true).write(true).open(entry.path());
+        let file = file.map_err(|error| Error::file(reading(&entry.path()), error))?;
+        if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Locks a part. Who works on parts of eight shares one lock and holds one of their own; who works on parts
@@ -392,7 +469,7 @@ fn lock(folder: &Path, shard: Shard) -> Result<Vec<File>> {
     // A file system without locks is no reason to do nothing.
     let busy = |outcome: Result<(), TryLockError>| matches!(outcome, Err(TryLockError::WouldBlock));
     let of_all = format!(".lock-{}", shard.of());
-    let own = open(&format!("{of_all}-{}", shard.to_string().replace('/', "-of-")))?;
+    let own = open(&format!("{of_all}-{}", shard.in_file_name()))?;
     if busy(own.try_lock()) {
         return Err(refused("the same part".to_owned()));
     }
@@ -409,6 +486,9 @@ fn lock(folder: &Path, shard: Shard) -> Result<Vec<File>> {
         {
             return Err(refused(format!("parts of {other}")));
         }
+    }
+    if are_batches_under_way(folder, shard)? {
+        return Err(refused("batches of it for a cluster whose client has ended".to_owned()));
     }
     Ok(vec![own, shared])
 }

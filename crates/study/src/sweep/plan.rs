@@ -22,13 +22,14 @@ use super::points::Points;
 pub(super) const FORMAT: u32 = 1;
 /// Columns before those of the axes, and between the axes and what the engine says.
 pub(super) const RUN: &str = "run";
-const POINT: &str = "point";
-const ENGINE: &str = "engine";
-const POLICY: &str = "policy";
-const SEED: &str = "seed";
-const ERROR: &str = "error";
+pub(super) const POINT: &str = "point";
+pub(super) const ENGINE: &str = "engine";
+pub(super) const POLICY: &str = "policy";
+pub(super) const SEED: &str = "seed";
+pub(super) const ERROR: &str = "error";
 /// What the engine's record is preceded and followed by.
 const JOULES_PER_BIT: &str = "joules_per_bit";
+pub(super) const BITS_PER_JOULE: &str = "bits_per_joule";
 const COMMIT: &str = "commit";
 
 /// A study that is ready to run: everything is checked that can be before the points are loaded.
@@ -181,19 +182,15 @@ impl Sweep {
     fn all_columns(&self) -> Vec<Column> {
         let column = |name: &str, kind: Kind| Column { name: name.to_owned(), kind };
         let mut columns = vec![column(RUN, Kind::Count), column(POINT, Kind::Count)];
-        columns.extend(self.spec.axes.iter().map(|axis| {
-            let kind = if axis.levels.quantity().is_some() { Kind::Number } else { Kind::Text };
-            Column { name: axis.column(), kind }
-        }));
-        columns.extend([
+        let mut others = vec![
             column(ENGINE, Kind::Text),
             column(POLICY, Kind::Text),
             column(SEED, Kind::Count),
             column(ERROR, Kind::Text),
-        ]);
+        ];
         let path = |name: &String| PathResult { name: name.clone(), ..PathResult::default() };
         let run = RunResult { paths: self.paths.iter().map(path).collect(), ..RunResult::default() };
-        columns.extend(said(&run).into_iter().map(|(name, field)| {
+        others.extend(said(&run).into_iter().map(|(name, field)| {
             let kind = match field {
                 Field::Text(_) | Field::Flag(_) => Kind::Text,
                 Field::Count(_) => Kind::Count,
@@ -201,8 +198,23 @@ impl Sweep {
             };
             Column { name, kind }
         }));
-        columns.push(column(COMMIT, Kind::Text));
+        others.push(column(COMMIT, Kind::Text));
+        for axis in &self.spec.axes {
+            let kind = if axis.levels.quantity().is_some() { Kind::Number } else { Kind::Text };
+            for name in axis.columns() {
+                let name = free(name, columns.iter().chain(&others));
+                columns.push(Column { name, kind });
+            }
+        }
+        columns.extend(others);
         columns
+    }
+
+    /// Names of the columns of what varies, in the order of the axes and of their keys.
+    pub fn axis_columns(&self) -> Vec<String> {
+        let keys = self.spec.axes.iter().map(|axis| axis.keys.len()).sum();
+        // After the run and the point.
+        self.columns.iter().skip(2).take(keys).map(|column| column.name.clone()).collect()
     }
 
     /// SHA-256 of all that decides what a run of some index is.
@@ -325,6 +337,19 @@ impl Sweep {
     }
 }
 
+/// A name that no other column has: `path.a-b.loss` and `path.a_b.loss` are `path_a_b_loss` and
+/// `path_a_b_loss_2`.
+fn free<'a>(name: String, others: impl Iterator<Item = &'a Column>) -> String {
+    let taken: Vec<&str> = others.map(|column| column.name.as_str()).collect();
+    let mut free = name.clone();
+    let mut number = 2;
+    while taken.contains(&free.as_str()) {
+        free = format!("{name}_{number}");
+        number += 1;
+    }
+    free
+}
+
 /// What an engine says of a run, by column, without what tells runs apart.
 pub(super) fn said(run: &RunResult) -> Vec<(String, Field)> {
     let mut fields = vec![];
@@ -332,7 +357,7 @@ pub(super) fn said(run: &RunResult) -> Vec<(String, Field)> {
         if name == POLICY || name == SEED {
             continue;
         }
-        let is_efficiency = name == "bits_per_joule";
+        let is_efficiency = name == BITS_PER_JOULE;
         fields.push((name, field));
         if is_efficiency {
             let joules = (run.bits_per_joule > 0.0).then(|| 1.0 / run.bits_per_joule);

@@ -2,19 +2,22 @@
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
 
 use joulepath_model::cancel::Cancel;
-use joulepath_model::result::RunResult;
+use joulepath_model::result::{Provenance, RunResult};
 
 use super::case::{Case, row};
-use super::dataset::Writer;
+use super::dataset::{Files, Header, Writer, another, first_run, header, mark_batch, parts, runs_of};
+use super::parquet::Row;
 use super::plan::{Place, Sweep};
 use super::ranges::Ranges;
 use super::shard::Shard;
 use crate::batch::cores_of_each;
 use crate::engine::{RunError, Task};
-use crate::error::Result;
+use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::event::{Event, FailedRun, Watch};
 use crate::parallel::{self, News};
 
@@ -68,29 +71,110 @@ impl<'a> Runner<'a> {
     ) -> Result<Outcome> {
         let sweep = self.sweep;
         let runs = shard.points(sweep.points()) * sweep.of_point();
-        let missing = Missing { sweep, shard, at: 0 }.count(writer.done());
+        let missing = Missing::of(sweep, shard, 0).count(writer.done());
         let mut outcome = Outcome { runs, before: runs - missing, ..Outcome::default() };
         sweep.notes.iter().for_each(|note| watch(Event::Note(note.clone())));
         watch(Event::Begin { runs: usize::try_from(missing).unwrap_or(usize::MAX), takes: None });
-        let mut left = Missing { sweep, shard, at: 0 };
+        let mut left = Missing::of(sweep, shard, 0);
         while !cancel.is_set() {
             let next = left.next(writer.done(), AT_A_TIME);
             if next.is_empty() {
                 break;
             }
             self.some(&next, watch, cancel, &mut |index, place, done| {
-                let done_row = row(sweep, index, place, done.as_ref().map_err(String::as_str), self.commit);
-                outcome.done += 1;
-                if let Err(error) = done {
-                    outcome.failed += 1;
-                    outcome.first_failure.get_or_insert_with(|| self.failed(place, error));
-                }
-                writer.add(index, done_row)
+                let row = self.noted(index, place, done, &mut outcome);
+                writer.add(index, row)
             })?;
         }
         writer.flush()?;
         outcome.partial = outcome.before + outcome.done < outcome.runs;
         Ok(outcome)
+    }
+
+    /// Does the first of the missing runs, one after the other, until `least` has passed: what one takes is
+    /// known then, and that it works.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn probe(
+        &self,
+        writer: &mut Writer,
+        shard: Shard,
+        least: Duration,
+        watch: Watch<'_>,
+        cancel: &Cancel,
+    ) -> Result<Outcome> {
+        let (began, mut outcome) = (Instant::now(), Outcome::default());
+        let mut left = Missing::of(self.sweep, shard, 0);
+        while began.elapsed() < least && !cancel.is_set() {
+            let next = left.next(writer.done(), 1);
+            if next.is_empty() {
+                break;
+            }
+            self.some(&next, watch, cancel, &mut |index, place, done| {
+                let row = self.noted(index, place, done, &mut outcome);
+                writer.add(index, row)
+            })?;
+        }
+        writer.flush()?;
+        Ok(outcome)
+    }
+
+    /// Does `runs` of a part, but for those that a file has which begins among them, and makes one file of
+    /// them: for processes that a cluster's scheduler gives batches to, and gives them again if one dies. The
+    /// dataset was begun, and its part is held, by who gives the batches out. After a cancellation the file
+    /// has what had finished.
+    ///
+    /// # Errors
+    /// If the folder has no dataset of this study, or a file cannot be read or written.
+    pub fn batch(
+        &self,
+        folder: &Path,
+        shard: Shard,
+        runs: &Ranges,
+        by: &Provenance,
+        watch: Watch<'_>,
+        cancel: &Cancel,
+    ) -> Result<Outcome> {
+        let wanted = Header::of(self.sweep, by);
+        let there = header(folder)?.ok_or_else(|| Error::Refused {
+            doing: format!("cannot write rows into {}", folder.display()),
+            why: "there is no study in it as this process sees it".to_owned(),
+            help: "name a folder on a file system that all workers of the cluster share".to_owned(),
+            kind: ErrorKind::Failed,
+        })?;
+        if !wanted.is_of(&there) {
+            return Err(another(folder, &there, &wanted));
+        }
+        let _mark = mark_batch(folder, shard)?;
+        let mut done = Ranges::default();
+        for part in parts(folder)?.iter().filter(|part| first_run(part).is_some_and(|run| runs.contains(run)))
+        {
+            done.extend(&runs_of(part)?);
+        }
+        let missing: Vec<u64> = runs.iter().filter(|run| !done.contains(*run)).collect();
+        let before = runs.count() - missing.len() as u64;
+        let mut outcome = Outcome { runs: runs.count(), before, ..Outcome::default() };
+        let mut rows = vec![];
+        self.some(&missing, watch, cancel, &mut |index, place, done| {
+            rows.push((index, self.noted(index, place, done, &mut outcome)));
+            Ok(())
+        })?;
+        if !rows.is_empty() {
+            Files::of(self.sweep, folder, wanted, by).write(&mut rows)?;
+        }
+        outcome.partial = outcome.before + outcome.done < outcome.runs;
+        Ok(outcome)
+    }
+
+    /// The row of a run, which is counted.
+    fn noted(&self, index: u64, place: Place, done: &Done, outcome: &mut Outcome) -> Row {
+        outcome.done += 1;
+        if let Err(error) = done {
+            outcome.failed += 1;
+            outcome.first_failure.get_or_insert_with(|| self.failed(place, error));
+        }
+        row(self.sweep, index, place, done.as_ref().map_err(String::as_str), self.commit)
     }
 
     /// Does these runs; `each` takes what became of them as they come, in this thread.
@@ -157,15 +241,20 @@ impl<'a> Runner<'a> {
 }
 
 /// Runs of a part that are not done, ascending.
-struct Missing<'a> {
+pub struct Missing<'a> {
     sweep: &'a Sweep,
     shard: Shard,
     at: u64,
 }
 
-impl Missing<'_> {
+impl<'a> Missing<'a> {
+    /// Those of a part from run `at` on.
+    pub fn of(sweep: &'a Sweep, shard: Shard, at: u64) -> Self {
+        Missing { sweep, shard, at }
+    }
+
     /// The next `most` of them; none at the end.
-    fn next(&mut self, done: &Ranges, most: usize) -> Vec<u64> {
+    pub fn next(&mut self, done: &Ranges, most: usize) -> Vec<u64> {
         let mut next = vec![];
         while next.len() < most
             && let Some((first, end)) = self.stretch(done)
@@ -178,7 +267,7 @@ impl Missing<'_> {
     }
 
     /// How many there are from here on.
-    fn count(mut self, done: &Ranges) -> u64 {
+    pub fn count(mut self, done: &Ranges) -> u64 {
         let mut count = 0;
         while let Some((first, end)) = self.stretch(done) {
             count += end - first;

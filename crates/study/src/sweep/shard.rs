@@ -27,6 +27,11 @@ impl Default for Shard {
 }
 
 impl Shard {
+    /// As in the name of a file: `2-of-8`.
+    pub(super) fn in_file_name(&self) -> String {
+        self.to_string().replace('/', "-of-")
+    }
+
     /// How many parts there are.
     pub(super) fn of(&self) -> u64 {
         self.of

@@ -1,0 +1,317 @@
+//! The page of a study: policies over all points, and along each key that varies.
+
+use askama::Template;
+use joulepath_model::result::Estimate;
+use joulepath_model::study::Quantity as Unit;
+
+use crate::html::assets::Assets;
+use crate::html::figures::{Drawn, drawn};
+use crate::machine::ReportError;
+use crate::reproduction::{Bars, Figure, Line, Plot};
+use crate::scale::{Quantity, Scale, Value};
+
+/// The page's scripts, in the order in which they need each other.
+const SCRIPTS: [&str; 11] = [
+    include_str!("../assets/js/format.js"),
+    include_str!("../assets/js/theme.js"),
+    include_str!("../assets/js/card.js"),
+    include_str!("../assets/js/scroll.js"),
+    include_str!("../assets/js/tip.js"),
+    include_str!("../assets/js/plot.js"),
+    include_str!("../assets/js/figure.js"),
+    include_str!("../assets/js/figure-lines.js"),
+    include_str!("../assets/js/figure-groups.js"),
+    include_str!("../assets/js/filter.js"),
+    include_str!("../assets/js/reproduction.js"),
+];
+const STYLES: [&str; 2] = [include_str!("../assets/reproduction.css"), include_str!("../assets/study.css")];
+
+/// A study and what its dataset says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Study {
+    /// For people.
+    pub title: String,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// `grid`, `sobol`, …
+    pub design: &'static str,
+    /// Of the design.
+    pub points: u64,
+    /// Of the study.
+    pub runs: u64,
+    /// Those of them that are there.
+    pub done: u64,
+    /// One for each engine and policy that has runs.
+    pub rows: Vec<StudyRow>,
+    /// One for each engine and axis.
+    pub along: Vec<Along>,
+    /// Why runs failed, and how many; the most frequent first.
+    pub failures: Vec<(String, u64)>,
+    /// The command line.
+    pub command: String,
+    /// Of the program that made the page.
+    pub version: String,
+    /// That it was built from.
+    pub commit: String,
+}
+
+/// A policy in an engine, over all points.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StudyRow {
+    /// Name of the engine.
+    pub engine: String,
+    /// As the user wrote it.
+    pub policy: String,
+    /// Runs that succeeded.
+    pub runs: u64,
+    /// Runs that failed.
+    pub failed: u64,
+    /// bit/s.
+    pub goodput_bps: Option<Estimate>,
+    /// J/bit.
+    pub joules_per_bit: Option<Estimate>,
+    /// bit/J.
+    pub bits_per_joule: Option<Estimate>,
+    /// Efficiency over the first policy's, with its interval.
+    pub ratio: Option<(f64, Option<Estimate>)>,
+    /// s; none if no run had a file that was complete.
+    pub completion_s: Option<Estimate>,
+}
+
+/// An axis in an engine: means over all runs that have a value of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Along {
+    /// Name of the engine.
+    pub engine: String,
+    /// The keys.
+    pub keys: Vec<String>,
+    /// What they take.
+    pub places: Places,
+    /// One for each policy.
+    pub lines: Vec<AlongLine>,
+}
+
+/// Values of an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Places {
+    /// Numbers in the base unit, ascending.
+    Numbers {
+        /// What they measure.
+        unit: Unit,
+        /// Whether steps of one ratio are equal.
+        log: bool,
+        /// The values; middles of equal parts of the range where points are drawn.
+        values: Vec<f64>,
+    },
+    /// Anything else.
+    Texts(Vec<String>),
+}
+
+/// A policy along an axis: one estimate for each place, none without runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlongLine {
+    /// As the user wrote it.
+    pub policy: String,
+    /// J/bit.
+    pub joules_per_bit: Vec<Option<Estimate>>,
+    /// bit/s.
+    pub goodput_bps: Vec<Option<Estimate>>,
+}
+
+/// One self-contained page, as [`crate::html`].
+///
+/// # Errors
+/// If a number fits no JSON.
+pub fn html(study: &Study) -> Result<String, ReportError> {
+    let figures = figures(study);
+    let payload: Vec<Drawn<'_>> = figures.iter().map(drawn).collect();
+    let assets = Assets::new(&STYLES, &SCRIPTS, &payload)?;
+    let groups = groups(&figures, study);
+    Ok(Page { study, table: Table::of(study), groups, assets }.render()?)
+}
+
+/// What the template shows. Text is escaped by the template unless it says `safe`.
+#[derive(Template)]
+#[template(path = "study.html")]
+struct Page<'a> {
+    study: &'a Study,
+    table: Table,
+    /// Figures of one axis in one engine, with their places in the payload.
+    groups: Vec<(String, Vec<(usize, String)>)>,
+    assets: Assets,
+}
+
+impl Page<'_> {
+    fn chips(&self) -> Vec<String> {
+        let Study { scenario, design, points, runs, .. } = self.study;
+        let many = |count: u64, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+        let of_design = format!("{design}, {}", many(*points, "point"));
+        vec![scenario.clone(), of_design, many(*runs, "run"), "joules are modelled, not measured".to_owned()]
+    }
+
+    fn missing(&self) -> u64 {
+        self.study.runs - self.study.done.min(self.study.runs)
+    }
+}
+
+/// The table of policies: heads with units, and lines of a name and cells.
+struct Table {
+    heads: Vec<(&'static str, &'static str)>,
+    lines: Vec<TableLine>,
+}
+
+struct TableLine {
+    name: String,
+    /// Whether it is the best of its engine.
+    is_best: bool,
+    /// A number, and half of its interval.
+    cells: Vec<(String, Option<String>)>,
+}
+
+impl Table {
+    fn of(study: &Study) -> Self {
+        type Get = fn(&StudyRow) -> Option<Estimate>;
+        let all: [(&'static str, Quantity, Get); 4] = [
+            ("energy per bit", Quantity::EnergyPerBit, |row| row.joules_per_bit),
+            ("efficiency", Quantity::Efficiency, |row| row.bits_per_joule),
+            ("goodput", Quantity::Rate, |row| row.goodput_bps),
+            ("completion", Quantity::Time, |row| row.completion_s),
+        ];
+        let shown = all.into_iter().filter(|(_, _, get)| study.rows.iter().any(|row| get(row).is_some()));
+        let columns: Vec<_> = shown.collect();
+        let value =
+            |of: Estimate| Value { mean: of.mean, interval: (of.lo < of.hi).then_some((of.lo, of.hi)) };
+        let scale = |quantity: Quantity, get: &Get| {
+            Scale::of(quantity, &study.rows.iter().filter_map(get).map(value).collect::<Vec<_>>())
+        };
+        let scales: Vec<Scale> = columns.iter().map(|(_, quantity, get)| scale(*quantity, get)).collect();
+        let ratios = Scale::of(Quantity::Ratio, &[Value::exact(1.0)]);
+        let several = study.rows.iter().any(|row| row.engine != study.rows[0].engine);
+        let cell = |of: Option<Estimate>, scale: &Scale| match of.map(value) {
+            Some(of) => (scale.number(of.mean), scale.half_width(of)),
+            None => ("–".to_owned(), None),
+        };
+        let best = |row: &StudyRow| {
+            let of_engine = study.rows.iter().filter(|other| other.engine == row.engine);
+            let efficiency = |row: &StudyRow| row.bits_per_joule.map_or(f64::NEG_INFINITY, |of| of.mean);
+            let most = of_engine.clone().map(efficiency).fold(f64::NEG_INFINITY, f64::max);
+            of_engine.count() > 1 && most.is_finite() && efficiency(row) == most
+        };
+        let line = |row: &StudyRow| {
+            let mut cells: Vec<_> =
+                columns.iter().zip(&scales).map(|((_, _, get), scale)| cell(get(row), scale)).collect();
+            let ratio = row.ratio.map(|(mean, of)| Value { mean, interval: of.map(|of| (of.lo, of.hi)) });
+            cells.push(match ratio {
+                Some(ratio) => (ratios.number(ratio.mean), ratios.half_width(ratio)),
+                None => ("–".to_owned(), None),
+            });
+            cells.push((row.runs.to_string(), None));
+            cells.push((row.failed.to_string(), None));
+            let name = if several { format!("{} · {}", row.policy, row.engine) } else { row.policy.clone() };
+            TableLine { name, is_best: best(row), cells }
+        };
+        let mut heads: Vec<_> =
+            columns.iter().zip(&scales).map(|((name, ..), scale)| (*name, scale.unit)).collect();
+        heads.extend([("× first", "efficiency"), ("runs", ""), ("failed", "")]);
+        Table { heads, lines: study.rows.iter().map(line).collect() }
+    }
+}
+
+/// Energy and goodput along each axis in each engine; what has no value is left out.
+fn figures(study: &Study) -> Vec<Figure> {
+    let mut figures = vec![];
+    for along in &study.along {
+        type Get = fn(&AlongLine) -> &Vec<Option<Estimate>>;
+        let both: [(&str, Quantity, Get); 2] = [
+            ("energy per bit", Quantity::EnergyPerBit, |line| &line.joules_per_bit),
+            ("goodput", Quantity::Rate, |line| &line.goodput_bps),
+        ];
+        for (name, quantity, get) in both {
+            let values: Vec<Value> =
+                along.lines.iter().flat_map(get).flatten().map(|of| Value::exact(of.mean)).collect();
+            if !values.is_empty() {
+                let scale = Scale::of(quantity, &values);
+                figures.push(figure(along, name, &scale, get));
+            }
+        }
+    }
+    figures
+}
+
+fn figure(
+    along: &Along,
+    name: &str,
+    scale: &Scale,
+    get: impl Fn(&AlongLine) -> &Vec<Option<Estimate>>,
+) -> Figure {
+    let keys = along.keys.join(", ");
+    let scaled = |of: Estimate| Estimate {
+        mean: of.mean / scale.factor,
+        lo: of.lo / scale.factor,
+        hi: of.hi / scale.factor,
+    };
+    let estimates = |line: &AlongLine| get(line).iter().map(|of| of.map(scaled)).collect::<Vec<_>>();
+    let (x, plot) = match &along.places {
+        Places::Numbers { unit, log, values } => {
+            let across = across(*unit, values);
+            let points = |line: &AlongLine| {
+                let x = values.iter().map(|value| value / across.1);
+                Line::with_band(&line.policy, x.zip(estimates(line)))
+            };
+            let x = if across.0.is_empty() { keys } else { format!("{keys}, {}", across.0) };
+            (x, Plot::Lines { lines: along.lines.iter().map(points).collect(), log_x: *log })
+        }
+        Places::Texts(texts) => {
+            let bars = |line: &AlongLine| Bars {
+                name: line.policy.clone(),
+                values: estimates(line),
+                stated: vec![],
+            };
+            (keys, Plot::Bars { groups: texts.clone(), bars: along.lines.iter().map(bars).collect() })
+        }
+    };
+    Figure { title: name.to_owned(), x, y: scale.unit.to_owned(), plot }
+}
+
+/// Unit of an axis, and its size in the base unit.
+fn across(unit: Unit, values: &[f64]) -> (&'static str, f64) {
+    let of = |quantity: Quantity| {
+        let scale = Scale::of(quantity, &values.iter().copied().map(Value::exact).collect::<Vec<_>>());
+        (scale.unit, scale.factor)
+    };
+    match unit {
+        Unit::Number => ("", 1.0),
+        Unit::Probability => of(Quantity::Share),
+        Unit::Time => of(Quantity::Time),
+        Unit::Rate => of(Quantity::Rate),
+        Unit::Power => of(Quantity::Power),
+        Unit::PerBit => of(Quantity::EnergyPerBit),
+        Unit::Packets => ("packets", 1.0),
+        Unit::Size => match values.iter().copied().fold(0.0, f64::max) {
+            most if most >= 1e6 => ("MB", 1e6),
+            most if most >= 1e3 => ("kB", 1e3),
+            _ => ("B", 1.0),
+        },
+    }
+}
+
+/// The figures of each axis and engine under one heading.
+fn groups(figures: &[Figure], study: &Study) -> Vec<(String, Vec<(usize, String)>)> {
+    let several = study.along.iter().any(|along| along.engine != study.along[0].engine);
+    let mut at = 0;
+    let mut groups = vec![];
+    for along in &study.along {
+        let has = |get: fn(&AlongLine) -> &Vec<Option<Estimate>>| {
+            along.lines.iter().flat_map(get).any(Option::is_some)
+        };
+        let count =
+            usize::from(has(|line| &line.joules_per_bit)) + usize::from(has(|line| &line.goodput_bps));
+        let keys = along.keys.join(", ");
+        let heading = if several { format!("{keys} · {} engine", along.engine) } else { keys };
+        let places = (at..at + count).map(|place| (place, figures[place].title.clone())).collect();
+        groups.push((heading, places));
+        at += count;
+    }
+    groups.retain(|(_, places): &(_, Vec<_>)| !places.is_empty());
+    groups
+}

@@ -1,0 +1,100 @@
+//! The page of a study.
+
+use crate::markup::assert_well_formed;
+use joulepath_model::result::Estimate;
+use joulepath_model::study::Quantity;
+use joulepath_report::study::{Along, AlongLine, Places, Study, StudyRow, html};
+
+fn estimate(mean: f64) -> Option<Estimate> {
+    Some(Estimate { mean, lo: 0.9 * mean, hi: 1.1 * mean })
+}
+
+fn study() -> Study {
+    let row = |policy: &str, engine: &str, efficiency: f64| StudyRow {
+        engine: engine.into(),
+        policy: policy.into(),
+        runs: 12,
+        failed: 1,
+        goodput_bps: estimate(7.5e6),
+        joules_per_bit: estimate(1.0 / efficiency),
+        bits_per_joule: estimate(efficiency),
+        ratio: Some((efficiency / 2e6, estimate(efficiency / 2e6))),
+        completion_s: None,
+    };
+    let line = |policy: &str| AlongLine {
+        policy: policy.into(),
+        joules_per_bit: vec![estimate(4e-7), None, estimate(6e-7)],
+        goodput_bps: vec![estimate(8e6), estimate(7e6), estimate(6e6)],
+    };
+    let along = |key: &str, places: Places| Along {
+        engine: "packet".into(),
+        keys: vec![key.into()],
+        places,
+        lines: vec![line("mptcp"), line("single:<wifi>")],
+    };
+    Study {
+        title: "Loss & rate".into(),
+        scenario: "quick".into(),
+        design: "grid",
+        points: 6,
+        runs: 36,
+        done: 30,
+        rows: vec![
+            row("mptcp", "packet", 2e6),
+            row("single:<wifi>", "packet", 3e6),
+            row("mptcp", "fluid", 2.5e6),
+        ],
+        along: vec![
+            along(
+                "path.wifi.loss",
+                Places::Numbers { unit: Quantity::Probability, log: true, values: vec![0.001, 0.01, 0.1] },
+            ),
+            along("workload.kind", Places::Texts(vec!["bulk".into(), "file".into(), "stream".into()])),
+        ],
+        failures: vec![("`fish` is not a unit of probability".into(), 3)],
+        command: "joulepath study report sweep".into(),
+        version: "0.1.0".into(),
+        commit: "33b56abc0ffee".into(),
+    }
+}
+
+#[test]
+fn a_page_is_well_formed_and_loads_nothing() {
+    let page = html(&study()).unwrap();
+    assert_well_formed(&page);
+    for loads in ["src=", "href=", "@import", "url(", "fetch(", "XMLHttpRequest", "import("] {
+        assert!(!page.contains(loads), "{loads}");
+    }
+    assert!(page.contains("default-src 'none'"), "the browser would refuse, too");
+}
+
+#[test]
+fn the_numbers_stand_in_the_table_without_scripts() {
+    let page = html(&study()).unwrap();
+    for text in ["Loss &#38; rate", "grid, 6 points", "6 of 36 runs are not there yet", "33b56abc0ffee"] {
+        assert!(page.contains(text), "{text}");
+    }
+    // 1/(2 Mbit/J) = 0.5 µJ/bit = 500 nJ/bit ± 10 %; 3/2 = 1.5.
+    assert!(page.contains("<small>nJ/bit</small>"));
+    assert!(page.contains("<td>500 <span class=\"pm\">±50</span></td>"), "{page}");
+    assert!(page.contains("<td>1.50 <span class=\"pm\">±0.15</span></td>"));
+    // The best of its engine; an engine with one policy has no best.
+    assert_eq!(page.matches(">best<").count(), 1);
+    assert!(page.contains("single:&#60;wifi&#62; · packet <span class=\"badge\">best"));
+    assert!(page.contains("`fish` is not a unit of probability"));
+}
+
+#[test]
+fn figures_have_the_units_of_their_axes() {
+    let page = html(&study()).unwrap();
+    assert!(page.contains("\"x\":\"path.wifi.loss, %\"") && page.contains("\"log_x\":true"));
+    assert!(page.contains("\"groups\":[\"bulk\",\"file\",\"stream\"]"));
+    assert!(page.contains("\"y\":\"Mbit/s\""));
+    assert_eq!(page.matches("data-figure=\"").count(), 4);
+    // Without energy there is no figure of it.
+    let mut idle = study();
+    for along in &mut idle.along {
+        along.lines.iter_mut().for_each(|line| line.joules_per_bit = vec![None; 3]);
+    }
+    assert_eq!(html(&idle).unwrap().matches("data-figure=\"").count(), 2);
+}

@@ -1,0 +1,399 @@
+"""Studies: many points of a scenario into a dataset, and what it says."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from joulepath import _joulepath, _progress
+from joulepath._calls import Engine, Policies, Source, _seeds
+from joulepath._errors import Interrupted, JoulepathWarning, UsageError
+from joulepath._progress import Progress
+from joulepath._scenario import _json, scenario
+from joulepath._table import Table
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+Design = Literal["grid", "random", "latin-hypercube", "sobol"]
+
+
+@dataclass(frozen=True)
+class Range:
+    """Values of a key from ``low`` to ``high``, which have one unit: ``Range("0.1 %", "10 %", log=True)``.
+
+    ``points`` is how many a grid takes, 8 if None; other designs draw from all of it. ``log`` divides it into
+    equal ratios.
+    """
+
+    low: str | float
+    high: str | float
+    points: int | None = None
+    log: bool = False
+
+    def _table(self) -> dict[str, Any]:
+        scale = "log" if self.log else None
+        return {"from": self.low, "to": self.high, "points": self.points, "scale": scale}
+
+
+Vary = Mapping[Any, Any]
+"""Keys, and what they take: a list of values or a :class:`Range`. A tuple of keys takes equal values.
+
+Texts and tuples in one dict have no type of their own in common."""
+
+
+class Study:
+    """A study that is ready to run: points × engines × seeds × policies. It never changes.
+
+    ``Study("sweep.toml")`` opens a file of ``joulepath study``; :meth:`build` makes one in Python.
+
+    Raises:
+        ScenarioError: with everything that is wrong with the file.
+        UsageError: if no point of it could run.
+    """
+
+    def __init__(self, source: str | os.PathLike[str]) -> None:
+        self._raw = _joulepath.Study.open(Path(source))
+
+    @classmethod
+    def _of(cls, raw: _joulepath.Study) -> Study:
+        study = cls.__new__(cls)
+        study._raw = raw
+        return study
+
+    @classmethod
+    def build(
+        cls,
+        source: Source,
+        vary: Vary,
+        policies: Policies | None = None,
+        seeds: int | range | None = None,
+        *,
+        engines: Sequence[Engine] = ("packet",),
+        design: Design = "grid",
+        points: int | None = None,
+        design_seed: int | None = None,
+        title: str | None = None,
+        name: str = "study",
+    ) -> Study:
+        """Return the study of a scenario whose keys vary.
+
+            jp.Study.build(
+                "quick",
+                {"path.wifi.loss": jp.Range("0.1 %", "10 %", log=True), "path.lte.rate": ["5 Mbit/s"]},
+                ["mptcp", "single:wifi"],
+                seeds=3,
+            )
+
+        Args:
+            source: as for :func:`joulepath.compare`; what a :class:`Scenario` sets is the same at all points.
+            vary: a list of values or a :class:`Range` for each dotted key, or for a tuple of keys.
+            policies: as for :func:`joulepath.compare`; if None, those of the scenario that all engines run.
+            seeds: as for :func:`joulepath.compare`.
+            engines: what runs each point.
+            design: ``"grid"`` takes all values with each other, the others draw ``points``.
+            points: how many points, if they are drawn.
+            design_seed: another one draws other points.
+            title: for reports.
+            name: what errors call it, and the folder if none is named.
+        """
+        chosen = scenario(source)
+        first, count = _seeds(seeds)
+        split = _joulepath.split_policies(policies) if isinstance(policies, str) else policies
+        document = {
+            "title": title,
+            "policies": None if split is None else list(split),
+            "engines": list(engines),
+            "seeds": count,
+            "first_seed": first,
+            "design": design,
+            "points": points,
+            "design_seed": design_seed,
+            "vary": [_axis(key, values) for key, values in vary.items()],
+        }
+        return cls._of(_joulepath.Study.build(_json(_known(document)), name, chosen._raw))
+
+    def run(
+        self,
+        client: Client | None = None,
+        out: str | os.PathLike[str] | None = None,
+        *,
+        shard: tuple[int, int] | None = None,
+        jobs: int | None = None,
+        progress: bool | Progress | None = None,
+    ) -> Dataset:
+        """Do all runs that the dataset does not have; the same call goes on after any kill.
+
+        Args:
+            client: of a Dask cluster, whose workers do the runs; this process if None.
+            out: the folder of the dataset; the study's name without ``.toml``, here, if None. Workers of a
+                cluster must see the same folder.
+            shard: ``(i, n)``, only the i-th of n parts, counted from 1.
+            jobs: as for :func:`joulepath.compare`; a cluster uses the threads of its workers.
+            progress: as for :func:`joulepath.compare`.
+
+        Raises:
+            FileError: if the folder holds another study or something else, or a part is being worked on.
+            Interrupted: after Ctrl-C; its ``result`` is the dataset with what had finished.
+        """
+        folder = Path(Path(self.name).stem if out is None else out)
+        part = None if shard is None else f"{shard[0]}/{shard[1]}"
+        call = f"joulepath.Study({self.name!r}).run(out={str(folder)!r}, shard={shard!r})"
+        tell = _progress.chosen(progress)
+        try:
+            if client is None:
+                *_, failed, why = self._raw.run(folder, part, jobs, tell, call)
+            else:
+                if jobs is not None:
+                    raise UsageError("jobs are for runs in this process", "leave it out with a client")
+                from joulepath import _dask
+
+                failed, why = _dask.run(self._raw, client, folder.absolute(), part, tell, call)
+        except Interrupted as stop:
+            if stop.result is not None:
+                stop.result = Dataset._of(stop.result)
+            raise
+        finally:
+            _progress.finish(tell)
+        if failed:
+            what = f"{failed} runs failed; the first: {why}; their rows have it in `error`"
+            warnings.warn(what, JoulepathWarning, stacklevel=2)
+        return open(folder)
+
+    def point(self, index: int) -> dict[str, str]:
+        """Return what each key has at a point, as texts of a scenario.
+
+        Raises:
+            IndexError: if there is no such point.
+        """
+        levels = self._raw.point(index) if index >= 0 else None
+        if levels is None:
+            raise IndexError(f"there are {self.points} points, counted from 0")
+        return dict(levels)
+
+    @property
+    def name(self) -> str:
+        """The file as given, or the name that it was built with."""
+        return self._raw.name
+
+    @property
+    def title(self) -> str:
+        """For humans."""
+        return self._raw.title
+
+    @property
+    def points(self) -> int:
+        """How many points there are."""
+        return self._raw.points
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        return self._raw.runs
+
+    @property
+    def policies(self) -> list[str]:
+        """The policies."""
+        return self._raw.policies
+
+    @property
+    def engines(self) -> list[str]:
+        """Names of the engines."""
+        return self._raw.engines
+
+    @property
+    def seeds(self) -> int:
+        """Seeds of each policy at each point."""
+        return self._raw.seeds
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns of the dataset."""
+        return self._raw.columns
+
+    def to_toml(self) -> str:
+        """Return its file."""
+        return self._raw.toml
+
+    def __repr__(self) -> str:
+        return f"<Study {self.name}: {self.title}, {self.points} points, {self.runs} runs>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, parts(self._raw)
+
+
+def parts(raw: _joulepath.Study) -> tuple[str, str, str, str | None, Path | None]:
+    """Return what another process makes the same study of: texts, and where the scenario's traces are."""
+    name, text, source, content, folder = raw.parts()
+    return name, text, source, content, None if folder is None else Path(folder).absolute()
+
+
+def _restored(name: str, text: str, source: str, content: str | None, folder: Path | None) -> Study:
+    return Study._of(_joulepath.Study.restore(name, text, source, content, folder))
+
+
+def _axis(key: str | tuple[str, ...], values: Sequence[Any] | Range) -> dict[str, Any]:
+    named = key if isinstance(key, str) else list(key)
+    if isinstance(values, Range):
+        return _known({"key": named, **values._table()})
+    if isinstance(values, str):
+        raise UsageError(f"the values of {named} are one text", 'write a list: ["1 %", "2 %"], or a Range')
+    return {"key": named, "values": list(values)}
+
+
+def _known(document: dict[str, Any]) -> dict[str, Any]:
+    """Without what is None: TOML has no word for it."""
+    return {key: value for key, value in document.items() if value is not None}
+
+
+class Dataset:
+    """The runs of a study that were there when it was opened, in files that are read when they are needed.
+
+    :meth:`summary` has means with intervals; :meth:`arrow` and :meth:`polars` are lazy tables of all runs.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._raw = _joulepath.Dataset.open(Path(folder))
+
+    @classmethod
+    def _of(cls, raw: _joulepath.Dataset) -> Dataset:
+        dataset = cls.__new__(cls)
+        dataset._raw = raw
+        return dataset
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+        return self._raw.folder
+
+    @property
+    def files(self) -> list[Path]:
+        """The Parquet files."""
+        return self._raw.files
+
+    @property
+    def title(self) -> str:
+        """Of the study."""
+        return self._raw.title
+
+    @property
+    def points(self) -> int:
+        """Points of the study."""
+        return self._raw.points
+
+    @property
+    def runs(self) -> int:
+        """Runs of the study, those included that are not done."""
+        return self._raw.runs
+
+    @property
+    def done(self) -> int:
+        """Runs that are there."""
+        return self._raw.done
+
+    @property
+    def partial(self) -> bool:
+        """Whether runs are missing."""
+        return self.done < self.runs
+
+    @property
+    def varied(self) -> list[str]:
+        """Columns of the keys that vary."""
+        return self._raw.varied
+
+    @property
+    def policies(self) -> list[str]:
+        """The study's policies; ratios are to the first."""
+        return self._raw.policies
+
+    @property
+    def engines(self) -> list[str]:
+        """The study's engines."""
+        return self._raw.engines
+
+    @property
+    def columns(self) -> list[str]:
+        """All columns."""
+        return self._raw.columns
+
+    @property
+    def study_toml(self) -> str:
+        """Text of the study's file."""
+        return self._raw.texts()[0]
+
+    @property
+    def scenario_toml(self) -> str:
+        """Text of the scenario that its points are made of."""
+        return self._raw.texts()[2]
+
+    def arrow(self) -> Any:
+        """Return a :class:`pyarrow.dataset.Dataset` of all runs: columns and rows are read as asked for."""
+        import pyarrow.dataset
+
+        return pyarrow.dataset.dataset(self._some_files(), format="parquet")
+
+    def polars(self) -> Any:
+        """Return a :class:`polars.LazyFrame` of all runs."""
+        import polars as pl
+
+        return pl.scan_parquet(self._some_files())
+
+    def _some_files(self) -> list[str]:
+        if not self.files:
+            raise UsageError(
+                f"no run has been stored in {self.folder} yet", "run the study, then open it again"
+            )
+        return [str(file) for file in self.files]
+
+    def summary(self, by: str | Sequence[str] | None = None, of: str | Sequence[str] | None = None) -> Table:
+        """Return means with 95 % intervals over groups of runs, in the order of their first runs.
+
+        Args:
+            by: columns whose values a group has in common; the keys that vary, engine and policy if None.
+            of: columns to estimate; goodput, power, energy, efficiency, completion time and retransmissions
+                if None.
+
+        Of each column there are ``_mean``, ``_lo`` and ``_hi``, as :func:`joulepath.compare` has them: the
+        percentile bootstrap over the group's runs, Student's interval from 10,000 runs on. ``n`` runs
+        succeeded, ``failed`` ones did not. Where groups are of one policy, ``ratio`` is bits per joule over
+        the first policy's at the same points and seeds.
+
+        Raises:
+            UsageError: if there is no such column, or it has no numbers.
+        """
+        return Table(self._raw.summary(_names(by), _names(of)))
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write the page that ``joulepath study report`` writes.
+
+        Raises:
+            OSError: if it cannot be written.
+        """
+        page = self._raw.html(f"joulepath.open({str(self.folder)!r}).report({os.fspath(path)!r})")
+        Path(path).write_text(page, encoding="utf-8")
+
+    def __len__(self) -> int:
+        return self.done
+
+    def __repr__(self) -> str:
+        return f"<Dataset {self.folder}: {self.title}, {self.done} of {self.runs} runs>"
+
+
+def _names(names: str | Sequence[str] | None) -> list[str] | None:
+    if names is None:
+        return None
+    return [names] if isinstance(names, str) else list(names)
+
+
+def open(folder: str | os.PathLike[str]) -> Dataset:
+    """Open the dataset of a study, without reading its runs.
+
+    Raises:
+        UsageError: if there is no study in that folder.
+        FileError: if a file is broken.
+    """
+    return Dataset(folder)
