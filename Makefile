@@ -10,7 +10,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 DEMO := scenarios/papers/000-table1.toml
 
-.PHONY: help setup build package test-package wheel docs demo test test-kernels test-upstream bench bench-peers validate-peers joule lint clean
+.PHONY: help setup build package static test-package wheel docs demo test test-kernels test-upstream bench bench-peers validate-peers joule lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,10 @@ docs: ## build the documentation as a site in target/site; every link is checked
 package: ## build the Debian package: target/debian/joulepath_VERSION_ARCH.deb
 	@scripts/setup.sh package
 	@scripts/package.sh
+
+static: ## build the daemon for machines that have nothing else: target/static/joulepath-ARCH, with musl (ARGS="dev x86_64")
+	@scripts/setup.sh static
+	@scripts/static.sh $(ARGS)
 
 test-package: ## install, run and purge the Debian package in a bare Debian; as root (ARGS=FILE.deb: that one)
 	@scripts/setup.sh bare

@@ -73,6 +73,11 @@ clippy() {
     scripts/cargo.sh clippy --quiet --workspace --all-targets --locked -- -D warnings
 }
 
+# The program with the daemon and without eBPF, as scripts/static.sh builds it: nothing else compiles that.
+live_alone() {
+    cargo clippy --quiet --package joulepath --features live --locked -- -D warnings
+}
+
 # The line by which a crate refuses what clippy.toml lists; clippy does the rest. Tests may use the system's mathematics.
 determinism() {
     local crate failed=0
@@ -108,7 +113,7 @@ dependencies() {
     fi
 }
 
-readonly CHECKS=(rust_format c_format shell file_lengths line_lengths house determinism clippy python_package site documentation dependencies)
+readonly CHECKS=(rust_format c_format shell file_lengths line_lengths house determinism clippy live_alone python_package site documentation dependencies)
 
 for check in "${@:-${CHECKS[@]}}"; do
     [[ " ${CHECKS[*]} " == *" $check "* ]] || {

@@ -5,11 +5,13 @@
 #   scripts/setup.sh lint    that of build, and rustfmt, clippy, clang-format, shellcheck, git, python3 with venv, cargo-deny
 #   scripts/setup.sh kernels that of build, and QEMU, busybox, kmod, xz to boot other kernels
 #   scripts/setup.sh package that of build, and dpkg-dev, cargo-deb
+#   scripts/setup.sh static  that of build, and Rust's standard library for musl, of both architectures
 #   scripts/setup.sh bare    that of package, and mmdebstrap, to try the package in a bare Debian
 #   scripts/setup.sh upstream that of build, and what the kernel's own MPTCP selftests call
 set -euo pipefail
 
 readonly RUST_VERSION=1.95.0       # installed where Rust is missing or too old; the version that this tree is checked with
+readonly STATIC_TARGETS=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
 readonly CARGO_DENY_VERSION=0.20.2
 readonly CARGO_DEB_VERSION=3.8.0
 
@@ -188,6 +190,20 @@ setup_package() {
     install_cargo_command deb "$CARGO_DEB_VERSION"
 }
 
+setup_static() {
+    want readelf binutils
+    want clang clang
+    setup_build
+    local target sysroot
+    sysroot=$(rustc --print sysroot)
+    for target in "${STATIC_TARGETS[@]}"; do
+        [[ ! -d $sysroot/lib/rustlib/$target ]] || continue
+        have rustup || die "Rust's standard library for $target is missing, and there is no rustup that installs it"
+        say "installing Rust's standard library for $target"
+        rustup target add "$target" >&2
+    done
+}
+
 setup_bare() {
     want mmdebstrap mmdebstrap
     want unshare util-linux
@@ -205,9 +221,9 @@ setup_lint() {
 }
 
 case ${1-} in
-build | test | lint | kernels | package | bare | upstream) "setup_$1" ;;
+build | test | lint | kernels | package | static | bare | upstream) "setup_$1" ;;
 *)
-    echo "usage: scripts/setup.sh build|test|lint|kernels|package|bare|upstream" >&2
+    echo "usage: scripts/setup.sh build|test|lint|kernels|package|static|bare|upstream" >&2
     exit 2
     ;;
 esac

@@ -39,6 +39,14 @@ expect 'it reads a changed configuration on reload' systemctl reload joulepathd
 expect 'it does what that says' soon said aggregate
 expect 'it is still the same process' test "$(main_pid)" = "$pid"
 
+# Under all that hardens the unit it may still set the one tunable that [controllers] is about. A controller of the kernel's own: nothing is loaded.
+controller() { grep -qx "$1" /proc/sys/net/ipv4/tcp_congestion_control; }
+expect 'another controller is the default at first' bash -c '! grep -qx reno /proc/sys/net/ipv4/tcp_congestion_control'
+printf '[controllers]\naggregate = "reno"\n' >>/etc/joulepath/live.toml
+expect 'it reads the configuration with a controller' systemctl reload joulepathd
+expect 'it sets the controller of the intent' soon controller reno
+expect 'the unit that loads controllers has had nothing to load' test "$(systemctl is-active joulepath-controllers)" = active
+
 kill -KILL "$pid"
 expect 'killed, it is started again' soon restarted "$pid"
 

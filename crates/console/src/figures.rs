@@ -35,6 +35,37 @@ pub(crate) fn head(status: &Status) -> Vec<String> {
     head
 }
 
+/// What a meter says of the machine; none if none is configured.
+pub(crate) fn machine(status: &Status) -> Option<String> {
+    let machine = status.machine.as_ref()?;
+    let name = machine.meter.as_deref().unwrap_or("the configured meter");
+    if let Some(trouble) = &machine.trouble {
+        return Some(format!("machine: not measured at present: {trouble}"));
+    }
+    let Some(power_w) = machine.power_w else { return Some(format!("machine: {name} is read")) };
+    let watts = |w: f64| format!("{} W", significant(w));
+    let mut text = format!("machine: {} {} by {name}", watts(power_w), machine.quality);
+    text += &match machine.unexplained_w {
+        Some(rest) if rest < 0.0 => {
+            format!(
+                "; the interfaces' models say {}, {} more than that",
+                watts(machine.attributed_w),
+                watts(-rest)
+            )
+        }
+        Some(rest) => {
+            format!(": {} attributed to interfaces, {} unexplained", watts(machine.attributed_w), watts(rest))
+        }
+        None => {
+            format!(", which does not have the radios: {}", machine.measures.as_deref().unwrap_or(UNKNOWN))
+        }
+    };
+    if let Some(joules) = machine.today_j {
+        text += &format!("; today {} kJ", significant(joules / 1e3));
+    }
+    Some(text)
+}
+
 /// What is used of a quota, and its bounds.
 pub(crate) fn quota(quota: &QuotaStatus) -> String {
     let gb = |bytes: u64| significant(bytes as f64 / 1e9);

@@ -1,10 +1,11 @@
 //! What the daemon tells, for people.
 
 use comfy_table::CellAlignment;
+use joulepath_live::record::Replayed;
 use joulepath_live::status::{InterfaceStatus, Status};
 
 use crate::figures::{self, UNKNOWN, bytes, head, joules, role, short};
-use crate::words::plain;
+use crate::words::{count, plain};
 
 /// How it stands.
 pub fn status(status: &Status, width: usize) -> String {
@@ -21,6 +22,28 @@ pub fn dry_run(status: &Status, steps: &[String], width: usize) -> String {
     }
     for step in steps {
         text += &format!("{}\n", wrap(&format!("- {step}"), width, "  "));
+    }
+    text
+}
+
+/// What became of a record that was decided again.
+pub fn replayed(replayed: &Replayed) -> String {
+    let mut text: String = replayed.changes.iter().map(|change| format!("{change}\n")).collect();
+    let Replayed { version, decisions, length_s, differ, .. } = replayed;
+    let of = format!(
+        "{} in {}, recorded by {version}",
+        count(*decisions, "decision"),
+        figures::duration(*length_s)
+    );
+    text += &match differ {
+        0 => format!("{of}: the same again\n"),
+        differ => format!("{of}: {differ} of them are others now\n"),
+    };
+    for difference in &replayed.differences {
+        text += &format!("  {difference}\n");
+    }
+    if replayed.is_cut {
+        text += "The last line is cut off and left out.\n";
     }
     text
 }
@@ -85,6 +108,14 @@ fn notes(status: &Status, width: usize) -> String {
     if !status.warnings.is_empty() {
         text.push('\n');
     }
+    if let Some(name) = &status.controller {
+        let said =
+            format!("New sockets get the congestion controller {name}; for uploads it decides the rates.");
+        text += &format!("\n{}\n", wrap(&said, width, "  "));
+    }
+    if let Some(said) = figures::machine(status) {
+        text += &format!("\n{}\n", wrap(&said, width, "  "));
+    }
     if let Some(said) = sources(&status.interfaces) {
         text += &format!("\n{}\n", wrap(&said, width, "  "));
     }
@@ -99,7 +130,7 @@ fn sources(interfaces: &[InterfaceStatus]) -> Option<String> {
     let known: Vec<String> = interfaces.iter().filter_map(of).collect();
     (!known.is_empty()).then(|| {
         format!(
-            "Joules from the interfaces' traffic: {}. Days and months begin at midnight UTC.",
+            "Joules attributed to interfaces by their traffic: {}. Days and months begin at midnight UTC.",
             known.join(", ")
         )
     })
@@ -113,7 +144,7 @@ fn wrap(text: &str, width: usize, indent: &str) -> String {
 #[cfg(test)]
 mod tests {
     use joulepath_live::decide::Role;
-    use joulepath_live::status::{QuotaStatus, Spent};
+    use joulepath_live::status::{MachineStatus, QuotaStatus, Spent};
 
     use super::*;
     use crate::top::samples;
@@ -146,6 +177,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_measured_stands_beside_what_is_attributed() {
+        let said = |machine: MachineStatus| {
+            let text = self::status(&Status { machine: Some(machine), ..samples::status() }, 80);
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let measured = samples::machine();
+        let text = said(measured.clone());
+        let all = "machine: 8.00 W measured by hwmon:powerz: 1.25 W attributed to interfaces, 6.75 W \
+                   unexplained; today 12.3 kJ";
+        assert!(text.contains(all), "{text}");
+        let text = said(MachineStatus { unexplained_w: None, ..measured.clone() });
+        assert!(text.contains("hwmon:powerz, which does not have the radios: the supply"), "{text}");
+        let text = said(MachineStatus { unexplained_w: Some(-0.25), power_w: Some(1.0), ..measured.clone() });
+        assert!(text.contains("the interfaces' models say 1.25 W, 0.250 W more than that"), "{text}");
+        let text = said(MachineStatus { trouble: Some("on mains".into()), ..measured });
+        assert!(text.contains("machine: not measured at present: on mains"), "{text}");
+    }
+
+    #[test]
     fn it_fits_80_columns_and_says_what_is_unknown() {
         let all = Status {
             connections: 1000,
@@ -154,6 +204,7 @@ mod tests {
                 interface("enx00e04c680", Role::Backup, None),
                 InterfaceStatus { allowed: false, ..interface("docker0", Role::Unused, None) },
             ],
+            controller: Some("jp_joule".into()),
             warnings: vec![
                 "NetworkManager 1.42.4 runs; it sets MPTCP endpoints of its own: left alone".into(),
             ],
@@ -166,6 +217,7 @@ mod tests {
         for part in [
             "frugal · configured: interactive · 2 of 2 interfaces used · 1000 MPTCP connections",
             "8.10 GB used since 2026-11-01 (soft 8.00 GB)",
+            "New sockets get the congestion controller jp_joule; for",
             "wlp0s20f3 modelled by wifi-huang2012",
             "not named in the configuration: docker0",
             "warning: NetworkManager",

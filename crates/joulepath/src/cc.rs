@@ -8,6 +8,7 @@ use joulepath_console::words::{count, plain};
 use joulepath_controllers::Controller;
 use joulepath_kernel::Result as KernelResult;
 use joulepath_kernel::cc::{self, Change, Healed, Loading, Manager, Moves, PREFIX, Unloading, kernel_name};
+use joulepath_live::daemon;
 use serde_json::json;
 
 use crate::cli::cc::{CcCommand, CcDefaultOptions, CcJson, CcNames};
@@ -161,12 +162,27 @@ fn each<T>(all: Vec<T>, mut work: impl FnMut(T) -> KernelResult<()>) -> Result<E
     Ok(Exit::Partial)
 }
 
+/// Ours that the daemon's configuration names; the others are the kernel's own.
+fn configured(config: &Path) -> Result<Vec<Controller>, Failure> {
+    let config = daemon::load(config)?;
+    let names: BTreeSet<&String> =
+        config.controllers.values().filter(|name| name.starts_with(PREFIX)).collect();
+    names.into_iter().map(|name| find(name)).collect()
+}
+
 fn load(names: &CcNames) -> Result<Exit, Failure> {
     let available = cc::available()?;
-    let controllers = match names.all {
-        true => Controller::all().filter(|&controller| !replaced_by_kernel(controller, &available)).collect(),
-        false => names.names.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>()?,
+    let controllers = match &names.config {
+        Some(config) => configured(config)?,
+        None if names.all => {
+            Controller::all().filter(|&controller| !replaced_by_kernel(controller, &available)).collect()
+        }
+        None => names.names.iter().map(|name| find(name)).collect::<Result<Vec<_>, _>>()?,
     };
+    if let (Some(config), true) = (&names.config, controllers.is_empty()) {
+        terminal::tell(&format!("{} names none of ours in [controllers]: nothing to load", config.display()));
+        return Ok(Exit::Ok);
+    }
     if let Some(theirs) = controllers.iter().find(|&&controller| replaced_by_kernel(controller, &available)) {
         let name = theirs.name();
         return Err(Failure::message(Exit::Unsupported, format!("the kernel has its own {name}"))
@@ -209,6 +225,15 @@ fn unload(names: &CcNames) -> Result<Exit, Failure> {
     let mut named: Vec<String> = vec![];
     for name in &names.names {
         named.push(find_name(name)?);
+    }
+    if let Some(config) = &names.config {
+        let available = cc::available()?;
+        let ours = configured(config)?.into_iter().map(kernel_name);
+        named.extend(ours.filter(|name| available.contains(name)));
+        if named.is_empty() {
+            terminal::tell(&format!("nothing is loaded that {} names in [controllers]", config.display()));
+            return Ok(Exit::Ok);
+        }
     }
     let mut manager = manager()?;
     let controllers = if names.all { manager.loaded()? } else { named };

@@ -1,5 +1,6 @@
 //! `joulepath live`, `joulepath status` and `joulepath top`.
 
+mod gauge;
 #[cfg(feature = "kernel")]
 mod judge;
 mod top;
@@ -8,7 +9,7 @@ use std::path::Path;
 
 use joulepath_console::page;
 use joulepath_live::metrics::openmetrics;
-use joulepath_live::{Request, client, daemon, simulate};
+use joulepath_live::{Request, client, daemon, record, simulate};
 use joulepath_model::live::Intent;
 use serde_json::json;
 
@@ -36,6 +37,9 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         Some(LiveCommand::Judge(_)) => return Err(Failure::without_kernel_engine()),
         None => {}
     }
+    if let Some(record) = &options.replay {
+        return replay(record, options.json);
+    }
     if options.undo {
         let undone = daemon::undo()?;
         terminal::tell(&match undone {
@@ -58,8 +62,19 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         };
     }
     // A line each, so that a journal has them as they are.
-    daemon::run(&options.config, &mut terminal::say)?;
+    daemon::run(&options.config, options.record.as_deref(), &gauge::open, &mut terminal::say)?;
     Ok(Exit::Ok)
+}
+
+/// Decides again what a daemon has recorded; fails if something is decided otherwise.
+fn replay(path: &Path, json: bool) -> Result<Exit, Failure> {
+    let replayed = record::replay(path)?;
+    let exit = if replayed.differ == 0 { Exit::Ok } else { Exit::Failed };
+    match json {
+        true => print_json(&replayed)?,
+        false => terminal::print(&page::replayed(&replayed))?,
+    };
+    Ok(exit)
 }
 
 fn set_intent(options: &SetIntentOptions) -> Result<Exit, Failure> {

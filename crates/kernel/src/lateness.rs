@@ -53,9 +53,10 @@ fn measure(waiting: Waiting) -> Vec<u64> {
 
 /// Gives the calling thread real-time priority; whether that is permitted.
 pub fn prefer_current_thread() -> bool {
-    let parameters = libc::sched_param { sched_priority: PRIORITY };
-    // SAFETY: the call reads one structure, which outlives it; 0 is the calling thread.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &parameters) == 0 }
+    // The kernel's `sched_param`. Not the library's call: musl's does nothing but fail.
+    let parameters = PRIORITY;
+    // SAFETY: the call reads one `c_int`, which outlives it; 0 is the calling thread.
+    unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_FIFO, &raw const parameters) == 0 }
 }
 
 fn sleep_until(at_ns: u64) {

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `cc` | the congestion controllers as eBPF programs (feature `bpf`) |
 //! | [`capability`] | what this process may do, and which task needs which capability |
+//! | [`congestion`] | what controllers the kernel offers, and a namespace's default |
 //! | [`error`] | what can go wrong here, and its remedy |
 //! | [`lateness`] | how late this machine's timers come |
 //! | [`mptcp`] | MPTCP sockets, their statistics, path manager, listing |
@@ -22,6 +23,7 @@
 pub mod capability;
 #[cfg(feature = "bpf")]
 pub mod cc;
+pub mod congestion;
 pub mod error;
 pub mod lateness;
 pub mod mptcp;

@@ -10,33 +10,37 @@ use joulepath_model::energy::InterfaceEnergy;
 use joulepath_model::live::{LiveConfig, Quota};
 use joulepath_model::units::{Bytes, Nanos};
 
-use crate::joules::{Joules, Modelled, Passed, Quality};
+use crate::gauge::{Gauge, Machine};
+use crate::joules::{Joules, Modelled, Passed, Quality, Smoothed};
 use crate::ledger::{Ledger, Reading, Sum};
 use crate::machine::Look;
-use crate::status::{QuotaStatus, Spent};
+use crate::status::{MachineStatus, QuotaStatus, Spent};
+use crate::versioned;
 
 /// The record's name in the folder of states.
 const NAME: &str = "ledger";
+/// Form of the record: 2 has what was measured.
+const SCHEMA: u64 = 2;
+/// What to do about a record that is not understood.
+const MEND: &str = "install the version that has written it, or move the file away: then counting begins \
+                    anew, also for quotas";
 /// Time between two writes to the disk.
 const SAVED_EVERY: Nanos = Nanos::from_secs(60);
-
-/// Power is smoothed with this time constant, s: a look that comes soon after another one tells little.
-const POWER_SMOOTHED_S: f64 = 5.0;
 
 /// What an interface's joules come from.
 struct Source {
     profile: String,
     joules: Box<dyn Joules>,
     looked: Nanos,
-    /// None before the second look.
-    power_w: Option<f64>,
+    /// Unknown before the second look.
+    power: Smoothed,
 }
 
 impl Source {
     fn new(energy: &InterfaceEnergy, now: Nanos) -> Self {
         let quality = if energy.is_calibrated() { Quality::Calibrated } else { Quality::Modelled };
         let joules = Box::new(Modelled::new(&energy.model, quality, now));
-        Source { profile: energy.profile.clone(), joules, looked: now, power_w: None }
+        Source { profile: energy.profile.clone(), joules, looked: now, power: Smoothed::default() }
     }
 
     /// Joules since the last look.
@@ -44,10 +48,7 @@ impl Source {
         let joules = self.joules.advance(now, passed);
         let length_s = now.saturating_sub(self.looked).as_secs_f64();
         if length_s > 0.0 {
-            let mean_w = joules / length_s;
-            let weight = 1.0 - (-length_s / POWER_SMOOTHED_S).exp();
-            let before = self.power_w.unwrap_or(mean_w);
-            self.power_w = Some(before + weight * (mean_w - before));
+            self.power.add(joules / length_s, length_s);
             self.looked = now;
         }
         joules
@@ -65,6 +66,8 @@ pub(crate) struct Accounts {
     sources: BTreeMap<String, Source>,
     /// What passed since this process began, by interface.
     totals: BTreeMap<String, Sum>,
+    /// What measures the machine, if something does.
+    machine: Option<Machine>,
     saved: Nanos,
     today: Day,
 }
@@ -72,7 +75,8 @@ pub(crate) struct Accounts {
 impl Accounts {
     /// Those that are kept in a folder, which is made if it is absent.
     pub(crate) fn open(folder: &str, now: Nanos, today: Day) -> Result<Self> {
-        let opened = State::lasting(Path::new(folder)).and_then(|state| Ok((state.read(NAME)?, state)));
+        let opened = State::lasting(Path::new(folder))
+            .and_then(|state| Ok((versioned::read(&state, NAME, SCHEMA, MEND)?, state)));
         Self::of(opened, now, today)
     }
 
@@ -88,7 +92,17 @@ impl Accounts {
 
     fn default_at(now: Nanos, today: Day, boot: String) -> Self {
         let (ledger, sources, totals) = (Ledger::default(), BTreeMap::new(), BTreeMap::new());
-        Accounts { ledger, state: None, trouble: None, boot, sources, totals, saved: now, today }
+        Accounts {
+            ledger,
+            state: None,
+            trouble: None,
+            boot,
+            sources,
+            totals,
+            machine: None,
+            saved: now,
+            today,
+        }
     }
 
     fn of(opened: Result<(Option<Ledger>, State)>, now: Nanos, today: Day) -> Result<Self> {
@@ -102,6 +116,7 @@ impl Accounts {
     /// Takes in a look; quotas are noted in it.
     pub(crate) fn take(&mut self, config: &LiveConfig, look: &mut Look, now: Nanos, today: Day) {
         self.today = today;
+        let mut attributed_j = 0.0;
         for interface in &mut look.interfaces {
             let name = &interface.name;
             if let Some(counters) = look.counters.get(name) {
@@ -115,6 +130,7 @@ impl Accounts {
             }
             let passed = look.measured.get(name).map(|measured| measured.passed).unwrap_or_default();
             let joules = self.spend(config, name, passed, now);
+            attributed_j += joules.unwrap_or(0.0);
             let Passed { received_bytes, sent_bytes, .. } = passed;
             self.totals.entry(name.clone()).or_default().add(Sum { received_bytes, sent_bytes, joules });
             let quota = config.interface(name).and_then(|known| known.quota);
@@ -123,6 +139,9 @@ impl Accounts {
         let present = |name: &String| look.interfaces.iter().any(|interface| interface.name == *name);
         self.sources.retain(|name, _| present(name));
         self.totals.retain(|name, _| present(name));
+        if let Some(machine) = &mut self.machine {
+            machine.look(&mut self.ledger, attributed_j, today);
+        }
     }
 
     /// The joules of what passed; none if nothing says what it costs.
@@ -147,6 +166,17 @@ impl Accounts {
         self.sources.clear();
     }
 
+    /// Another meter of the machine, or none.
+    pub(crate) fn measure_by(&mut self, gauge: Option<Box<dyn Gauge>>) {
+        self.machine = gauge.map(|gauge| Machine::new(gauge, self.today));
+    }
+
+    /// What is measured of the machine; none without a meter.
+    pub(crate) fn machine(&self) -> Option<MachineStatus> {
+        let attributed_w = self.sources.values().filter_map(|source| source.power.power_w()).sum();
+        Some(self.machine.as_ref()?.status(&self.ledger, attributed_w))
+    }
+
     /// Writes to the disk, if it is time to.
     pub(crate) fn save(&mut self, now: Nanos, at_once: bool) {
         if !at_once && now.saturating_sub(self.saved) < SAVED_EVERY {
@@ -154,7 +184,8 @@ impl Accounts {
         }
         self.saved = now;
         if let Some(state) = &self.state {
-            self.trouble = state.write(NAME, &self.ledger).err().map(|error| not_kept(&error));
+            self.trouble =
+                versioned::write(state, NAME, SCHEMA, &self.ledger).err().map(|error| not_kept(&error));
         }
     }
 
@@ -194,7 +225,7 @@ impl Accounts {
 
     /// What its traffic costs now, W; none if nothing says so.
     pub(crate) fn power_w(&self, name: &str) -> Option<f64> {
-        self.sources.get(name)?.power_w
+        self.sources.get(name)?.power.power_w()
     }
 
     /// The energy profile of an interface, and how sure its joules are.
@@ -209,7 +240,8 @@ fn spent(sum: Sum) -> Spent {
 }
 
 fn not_kept(error: &joulepath_kernel::Error) -> String {
-    format!("counted bytes and joules will not outlive this process: {error}")
+    let mend = error.remedy().map(|mend| format!(" ({mend})")).unwrap_or_default();
+    format!("counted bytes and joules will not outlive this process: {error}{mend}")
 }
 
 #[cfg(test)]
@@ -218,21 +250,47 @@ mod tests {
 
     use super::*;
 
+    /// As version 0.1.0 wrote it, before anything was measured.
+    #[test]
+    fn what_an_older_version_has_counted_goes_on_and_what_a_newer_one_has_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, today) = (folder.path().join(NAME), Day(20_780));
+        let old = include_str!("ledger-0.1.0.json");
+        std::fs::write(&file, old).unwrap();
+        let open = || Accounts::open(folder.path().to_str().unwrap(), Nanos::ZERO, today).unwrap();
+        let mut accounts = open();
+        accounts.today = today;
+        assert_eq!(accounts.trouble, None);
+        let [_, month] = accounts.spent("wwan0");
+        assert_eq!((month.received_bytes, month.energy_j), (7_000, Some(1.5)));
+        accounts.save(Nanos::ZERO, true);
+        let new = std::fs::read_to_string(&file).unwrap();
+        assert!(new.contains("\"schema\":2") && open().spent("wwan0")[1] == month, "{new}");
+
+        let newer = new.replace("\"schema\":2", "\"schema\":3");
+        std::fs::write(&file, &newer).unwrap();
+        let mut accounts = open();
+        let trouble = accounts.trouble.clone().unwrap();
+        assert!(trouble.contains("a newer version") && trouble.contains("move the file away"), "{trouble}");
+        accounts.save(Nanos::ZERO, true);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), newer);
+    }
+
     #[test]
     fn power_is_what_was_spent_in_the_time_smoothed_and_a_calibrated_model_says_so() {
         // Paper 000, table 1: WiFi 137 mW per Mbit/s and 132.9 mW. 1 MB in 2 s is 4 Mbit/s: 0.6809 W.
         let model = profile("wifi-seed000").unwrap().model;
         let energy = InterfaceEnergy { profile: "file:mine.toml, calibrated".into(), model };
         let mut source = Source::new(&energy, Nanos::ZERO);
-        assert_eq!((source.power_w, source.joules.quality()), (None, Quality::Calibrated));
+        assert_eq!((source.power.power_w(), source.joules.quality()), (None, Quality::Calibrated));
         let passed = Passed { received_bytes: 1_000_000, sent_bytes: 0, packets: 700 };
         source.advance(Nanos::from_secs(2), passed);
-        assert!((source.power_w.unwrap() - 0.6809).abs() < 1e-6, "{:?}", source.power_w);
+        assert!((source.power.power_w().unwrap() - 0.6809).abs() < 1e-6, "{:?}", source.power);
         // A second look at the same instant has nothing to say; 5 s of silence count for 1 − 1/e:
         // 0.1329 W + (0.6809 W − 0.1329 W) / e = 0.3345 W.
         source.advance(Nanos::from_secs(2), Passed::default());
         source.advance(Nanos::from_secs(7), Passed::default());
-        assert!((source.power_w.unwrap() - 0.33450).abs() < 1e-4, "{:?}", source.power_w);
+        assert!((source.power.power_w().unwrap() - 0.33450).abs() < 1e-4, "{:?}", source.power);
         let named = InterfaceEnergy { profile: "wifi-seed000".into(), ..energy };
         assert_eq!(Source::new(&named, Nanos::ZERO).joules.quality(), Quality::Modelled);
     }

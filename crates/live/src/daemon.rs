@@ -1,8 +1,8 @@
 //! The daemon: looks, decides, acts, tells; and puts everything back when it ends.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::Read;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -21,14 +21,16 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
 use crate::accounts::Accounts;
-use crate::act::{Actor, OnDisk, Outcome};
+use crate::act::{Actor, OnDisk, Outcome, Table};
 use crate::battery;
-use crate::decide::{Decider, Decision, Overrides, Role};
+use crate::decide::{Decider, Decision, Overrides, Role, Wanted};
 use crate::error::{Error, Result};
 use crate::events::Events;
+use crate::gauge::OpenGauge;
 use crate::machine::{Look, Machine};
 use crate::notify::Manager;
 use crate::precheck;
+use crate::record::Recorder;
 use crate::report;
 use crate::server::{ClientId, Refusal, Request, Rules, Server};
 use crate::snapshot::{Battery, Snapshot};
@@ -121,7 +123,8 @@ pub fn dry_run(path: &Path) -> Result<(Status, Vec<String>)> {
     let decision = Decider::default().decide(&config, &Overrides::default(), &snapshot);
     let mut table = PathManager::open()?;
     let there = table.endpoints()?;
-    let steps = report::steps(&decision, &there, table.limits()?, &snapshot);
+    let mut steps = report::steps(&decision, &there, table.limits()?, &snapshot);
+    steps.extend(report::controller_step(&decision, &Table::controller(&mut table)?));
     let mut warnings = precheck::blockers().into_iter().map(|error| error.to_string()).collect::<Vec<_>>();
     warnings.extend(precheck::warnings(&used(&decision)));
     warnings.extend(accounts.trouble.clone());
@@ -139,12 +142,18 @@ pub fn dry_run(path: &Path) -> Result<(Status, Vec<String>)> {
     Ok((report::status(&facts, &decision, &look, &accounts), steps))
 }
 
-/// Runs until SIGTERM or SIGINT; SIGHUP reads the configuration again. `say` gets what happens, a line each.
+/// Runs until SIGTERM or SIGINT; SIGHUP reads the configuration again. What decisions are made from goes to
+/// `record`; `open_gauge` reads a configured meter; `say` gets what happens, a line each.
 ///
 /// # Errors
 /// If it cannot begin: the configuration is wrong, rights are missing, the kernel cannot do it, another one
 /// runs. Later failures are told, and tried again.
-pub fn run(path: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
+pub fn run(
+    path: &Path,
+    record: Option<&Path>,
+    open_gauge: OpenGauge,
+    say: &mut dyn FnMut(&str),
+) -> Result<()> {
     let config = load(path)?;
     if let Some(blocker) = precheck::blockers().into_iter().next() {
         return Err(blocker.into());
@@ -159,14 +168,15 @@ pub fn run(path: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
         noted.note(now(), text);
         say(text);
     };
-    let mut daemon = Daemon::begin(config, path, actor, events, say)?;
+    let recorder = record.map(|path| Recorder::create(path, &config)).transpose()?;
+    let mut daemon = Daemon { recorder, ..Daemon::begin(config, path, actor, events, open_gauge, say)? };
     let ended = daemon.live(say);
     let undone = daemon.end(say);
     ended.and(undone)
 }
 
 /// The running daemon.
-struct Daemon {
+struct Daemon<'a> {
     config: LiveConfig,
     path: PathBuf,
     machine: Machine,
@@ -194,15 +204,18 @@ struct Daemon {
     told: BTreeMap<String, (Role, String)>,
     failure: Option<String>,
     events: Events,
+    open_gauge: OpenGauge<'a>,
+    recorder: Option<Recorder<File>>,
     is_ready: bool,
 }
 
-impl Daemon {
+impl<'a> Daemon<'a> {
     fn begin(
         config: LiveConfig,
         path: &Path,
         actor: Actor<PathManager, OnDisk>,
         events: Events,
+        open_gauge: OpenGauge<'a>,
         say: &mut dyn FnMut(&str),
     ) -> Result<Self> {
         let now = now();
@@ -224,7 +237,8 @@ impl Daemon {
         reactor.add(&stop, Interest::Read, Key::Stop)?;
         reactor.add(&reload, Interest::Read, Key::Reload)?;
         reactor.add(&server, Interest::Read, Key::Listener)?;
-        let accounts = Accounts::open(&config.state, now, today())?;
+        let mut accounts = Accounts::open(&config.state, now, today())?;
+        accounts.measure_by(config.meter.as_ref().map(open_gauge));
         for warning in rules_warnings.iter().chain(&accounts.trouble) {
             say(&format!("warning: {warning}"));
         }
@@ -254,6 +268,8 @@ impl Daemon {
             told: BTreeMap::new(),
             failure: None,
             events,
+            open_gauge,
+            recorder: None,
             is_ready: false,
         })
     }
@@ -354,6 +370,11 @@ impl Daemon {
                 let (rules, warnings) = rules(&config);
                 self.server.set_rules(rules);
                 self.rules_warnings = warnings;
+                if config.meter != self.config.meter {
+                    self.accounts.measure_by(config.meter.as_ref().map(self.open_gauge));
+                }
+                let recorded = self.recorder.as_mut().map(|recorder| recorder.reload(&config));
+                self.recorded(recorded, say);
                 self.config = config;
                 self.overrides = Overrides::default();
                 self.decider.reconfigured();
@@ -381,8 +402,12 @@ impl Daemon {
         self.look_rarely(now, say);
         let snapshot = Snapshot { now, battery: self.battery, interfaces: look.interfaces.clone() };
         let decision = self.decider.decide(&self.config, &self.overrides, &snapshot);
+        let recorder = self.recorder.as_mut();
+        let recorded = recorder.map(|recorder| recorder.look(&snapshot, &self.overrides, &decision));
+        self.recorded(recorded, say);
         let wanted = decision.endpoints.as_deref().filter(|_| !self.paused);
-        let outcome = match self.actor.reconcile(wanted, now) {
+        let controller = decision.controller.as_deref().filter(|_| !self.paused);
+        let outcome = match self.act(wanted, controller, now) {
             Ok(outcome) => outcome,
             Err(error) => {
                 self.next_look = now.saturating_add(self.config.sample.max(AFTER_FAILURE));
@@ -399,6 +424,21 @@ impl Daemon {
             self.next_look = self.next_look.min(at.max(now.saturating_add(Nanos::from_millis(100))));
         }
         self.last = Some((look, decision, outcome));
+    }
+
+    /// A record that cannot be written ends; the daemon goes on.
+    fn recorded(&mut self, written: Option<io::Result<()>>, say: &mut dyn FnMut(&str)) {
+        if let Some(Err(error)) = written {
+            say(&format!("the record ends here: it cannot be written: {error}"));
+            self.recorder = None;
+        }
+    }
+
+    /// Brings the kernel to what was decided.
+    fn act(&mut self, wanted: Option<&[Wanted]>, controller: Option<&str>, now: Nanos) -> Result<Outcome> {
+        let mut outcome = self.actor.reconcile(wanted, now)?;
+        self.actor.control(controller, now, &mut outcome)?;
+        Ok(outcome)
     }
 
     fn look_rarely(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
@@ -427,6 +467,18 @@ impl Daemon {
         }
         self.told = told;
         let before = self.last.as_ref().map(|(_, _, outcome)| outcome.conflicts.clone()).unwrap_or_default();
+        let told = self.last.as_ref().and_then(|(_, _, outcome)| outcome.controller.clone());
+        if let Some(why) = outcome.controller.as_ref().filter(|why| told.as_ref() != Some(why)) {
+            say(&format!("congestion controller: {why}"));
+        }
+        let controller = |decision: &Decision| decision.controller.clone();
+        let before_controller = self.last.as_ref().and_then(|(_, decision, _)| controller(decision));
+        if decision.controller != before_controller && outcome.controller.is_none() {
+            say(&match &decision.controller {
+                Some(name) => format!("new sockets get the congestion controller {name}"),
+                None => "new sockets get the congestion controller that was found".into(),
+            });
+        }
         for (address, why) in outcome.conflicts.iter().filter(|(address, _)| !before.contains_key(address)) {
             say(&format!("{address}: {why}"));
         }
@@ -442,6 +494,7 @@ impl Daemon {
     fn status(&self) -> Option<Status> {
         let (look, decision, outcome) = self.last.as_ref()?;
         let warnings = self.warnings.iter().chain(&self.rules_warnings).chain(&self.accounts.trouble);
+        let refused = outcome.controller.as_ref().map(|why| format!("congestion controller: {why}"));
         let facts = report::Facts {
             config: &self.config,
             path: &self.path,
@@ -450,7 +503,7 @@ impl Daemon {
             changes: self.changes,
             battery: self.battery,
             outcome,
-            warnings: warnings.chain(&self.failure).cloned().collect(),
+            warnings: warnings.chain(&self.failure).cloned().chain(refused).collect(),
             events: self.events.latest(now()),
         };
         Some(report::status(&facts, decision, look, &self.accounts))
@@ -532,7 +585,47 @@ fn today() -> Day {
 
 #[cfg(test)]
 mod tests {
+    use joulepath_model::scenario::{read_live, show_live};
+    use proptest::prelude::*;
+
     use super::*;
+
+    const SHIPPED: &str = include_str!("../../../packaging/live.toml");
+
+    proptest! {
+        /// What is understood reads again to the same; what is not is refused with a place in the file.
+        #[test]
+        fn a_configuration_that_was_changed_is_understood_or_refused_with_its_place(
+            changes in prop::collection::vec((any::<u32>(), any::<u32>(), 0_u8..5), 1..6),
+        ) {
+            // Every key, also those that the shipped file has in comments.
+            let uncommented = |line: &str| match line.strip_prefix('#') {
+                Some(key) if !key.starts_with([' ', '#']) => format!("{key}\n"),
+                _ => format!("{line}\n"),
+            };
+            let mut text: Vec<String> = SHIPPED.lines().map(uncommented).collect();
+            for (from, to, what) in changes {
+                let (from, to) = (from as usize % text.len(), to as usize % text.len());
+                match what {
+                    0 => drop(text.remove(from)),
+                    1 => text.swap(from, to),
+                    2 => text.insert(from, text[to].clone()),
+                    3 => {
+                        let at = text[from].char_indices().nth(to % 40).map_or(0, |(at, _)| at);
+                        text[from].insert_str(at, ["\"", "=", "[", "9e99", "µ", "\u{0}"][to % 6]);
+                    }
+                    _ => text[from] = text[from].chars().rev().collect(),
+                }
+            }
+            match read_live(&text.concat()) {
+                Ok(config) => prop_assert_eq!(read_live(&show_live(&config)).unwrap(), config),
+                Err(errors) => {
+                    let said = errors.in_file("live.toml").to_string();
+                    prop_assert!(said.contains("live.toml:") || said.contains("live.toml has"), "{}", said);
+                }
+            }
+        }
+    }
 
     const PROFILE: &str = r#"
 version = 1

@@ -1,6 +1,6 @@
 //! What traffic costs, and how sure that is.
 //!
-//! Here joules are modelled from counters. Whatever measures them would be another [`Joules`].
+//! Here joules of interfaces are modelled from counters; what a meter of the machine says is in `gauge`.
 
 use joulepath_model::energy::meter::DeviceMeter;
 use joulepath_model::energy::{DeviceEnergy, InterfaceModel, Traffic};
@@ -9,6 +9,8 @@ use serde::Serialize;
 
 /// Most packets that one interval is cut into.
 const MOST_PACKETS: u64 = 1000;
+/// Power is smoothed with this time constant, s: a look that comes soon after another one tells little.
+const POWER_SMOOTHED_S: f64 = 5.0;
 
 /// Where joules come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -30,6 +32,27 @@ impl Quality {
             Quality::Calibrated => "calibrated",
             Quality::Measured => "measured",
         }
+    }
+}
+
+/// Power, smoothed over some seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Smoothed {
+    /// None before the first interval.
+    power_w: Option<f64>,
+}
+
+impl Smoothed {
+    /// Takes in an interval of this mean power.
+    pub fn add(&mut self, mean_w: f64, length_s: f64) {
+        let weight = 1.0 - (-length_s / POWER_SMOOTHED_S).exp();
+        let before = self.power_w.unwrap_or(mean_w);
+        self.power_w = Some(before + weight * (mean_w - before));
+    }
+
+    /// What it is, W.
+    pub fn power_w(self) -> Option<f64> {
+        self.power_w
     }
 }
 

@@ -70,6 +70,9 @@ struct Account {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ledger {
     accounts: BTreeMap<String, Account>,
+    /// Joules that a meter of the whole machine has measured, by day. Absent in what older versions wrote.
+    #[serde(default)]
+    measured_j: BTreeMap<i64, f64>,
     /// The latest day that was seen.
     latest: i64,
 }
@@ -97,6 +100,20 @@ impl Ledger {
         if let Some(account) = self.accounts.get_mut(interface) {
             account.days.entry(day).or_default().add(Sum { joules: Some(joules), ..Sum::default() });
         }
+    }
+
+    /// Adds joules that the machine was measured to have spent today.
+    pub fn measure(&mut self, joules: f64, today: Day) {
+        let day = self.day(today);
+        *self.measured_j.entry(day).or_default() += joules;
+        self.measured_j.retain(|&kept, _| kept > day - KEPT_DAYS);
+    }
+
+    /// What was measured from `first` to today; none if nothing was.
+    pub fn measured(&self, first: Day, today: Day) -> Option<f64> {
+        let last = self.seen(today);
+        let days = (first.0 <= last).then(|| self.measured_j.range(first.0..=last))?;
+        days.map(|(_, joules)| *joules).reduce(|sum, joules| sum + joules)
     }
 
     /// What an interface carried from `first` to today.
@@ -197,9 +214,22 @@ mod tests {
         for day in 0..1000 {
             ledger.read(&format!("ppp{day}"), reading("a", 1, 5), Day(TODAY.0 + day));
             ledger.read("eth0", reading("a", 2, 5), Day(TODAY.0 + day));
+            ledger.measure(1.0, Day(TODAY.0 + day));
         }
         assert_eq!(ledger.accounts.len(), MOST_INTERFACES);
         assert_eq!(ledger.accounts["eth0"].days.len(), KEPT_DAYS as usize);
+        assert_eq!(ledger.measured_j.len(), KEPT_DAYS as usize);
+    }
+
+    #[test]
+    fn what_is_measured_is_counted_by_day() {
+        let mut ledger = Ledger::default();
+        assert_eq!(ledger.measured(TODAY, TODAY), None);
+        ledger.measure(3.0, Day(TODAY.0 - 1));
+        ledger.measure(4.0, TODAY);
+        ledger.measure(0.5, TODAY);
+        assert_eq!(ledger.measured(TODAY, TODAY), Some(4.5));
+        assert_eq!(ledger.measured(Day(TODAY.0 - 1), TODAY), Some(7.5));
     }
 
     #[test]

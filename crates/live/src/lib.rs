@@ -12,6 +12,7 @@
 //! | [`decide`] | what the endpoints should be, and why: pure |
 //! | [`act`] | what is wanted becomes what is there, noted before it is changed |
 //! | [`ledger`] | bytes and joules by interface and day: pure |
+//! | [`gauge`] | what a meter of the whole machine says |
 //! | [`joules`] | what traffic costs |
 //! | [`measure`] | rates, RTTs, subflows that get no answer: pure |
 //! | `machine`, `accounts`, `battery`, `precheck` | what the kernel and the disk tell |
@@ -19,7 +20,9 @@
 //! | `server`, [`client`] | the control socket and its other end |
 //! | [`status`], `report`, `events`, [`metrics`] | what is told |
 //! | [`leaks`] | endpoints that should not be there, for `doctor` |
+//! | [`record`] | what decisions were made from, and the same decisions made again |
 //! | [`simulate`] | a scenario of what is measured |
+//! | `versioned`, `exact` | records on disk with their version; quantities in records |
 //! | `notify` | what systemd is told |
 //! | [`error`] | what can go wrong, and its remedy |
 
@@ -30,11 +33,13 @@ pub mod client;
 pub mod daemon;
 pub mod decide;
 pub mod error;
+pub mod gauge;
 pub mod joules;
 pub mod leaks;
 pub mod ledger;
 pub mod measure;
 pub mod metrics;
+pub mod record;
 pub mod simulate;
 pub mod snapshot;
 pub mod status;
@@ -42,6 +47,7 @@ pub mod status;
 mod accounts;
 mod battery;
 mod events;
+mod exact;
 mod machine;
 mod notify;
 mod precheck;
@@ -49,6 +55,7 @@ mod report;
 #[cfg(test)]
 mod samples;
 mod server;
+mod versioned;
 
 pub use error::{Error, Result};
 pub use server::Request;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::decide::Role;
-use crate::status::{InterfaceStatus, Status};
+use crate::status::{InterfaceStatus, MachineStatus, Status};
 
 /// One family of metrics.
 struct Family {
@@ -35,6 +35,15 @@ const POWER: Family = Family::gauge(
     "watts",
     "Attributed to a path now; how sure that is says quality.",
 );
+const MACHINE_POWER: Family =
+    Family::gauge("joulepath_machine_power_watts", "watts", "Of the machine, by a meter.");
+const MACHINE_ENERGY: Family =
+    Family::counter("joulepath_machine_energy_joules", "joules", "Of the machine, by a meter.");
+const UNEXPLAINED: Family = Family::gauge(
+    "joulepath_unexplained_power_watts",
+    "watts",
+    "What a meter says of the machine without what is attributed to paths.",
+);
 const RECEIVED: Family =
     Family::counter("joulepath_path_receive_bytes", "bytes", "Received, with the headers of the link layer.");
 const SENT: Family =
@@ -62,6 +71,19 @@ pub fn openmetrics(status: &Status) -> String {
     };
     family(&mut text, &ENERGY, all().filter_map(|one| Some((attributed(one)?, one.total.energy_j?))));
     family(&mut text, &POWER, all().filter_map(|one| Some((attributed(one)?, one.power_w?))));
+    let machine = status.machine.as_ref().and_then(|machine| {
+        let (quality, source) = (quoted(&machine.quality), quoted(machine.meter.as_deref()?));
+        Some((machine, format!("quality={quality},source={source}")))
+    });
+    let of = |value: &dyn Fn(&MachineStatus) -> Option<f64>| {
+        machine
+            .iter()
+            .filter_map(|(machine, labels)| Some((labels.clone(), value(machine)?)))
+            .collect::<Vec<_>>()
+    };
+    family(&mut text, &MACHINE_POWER, of(&|machine| machine.power_w).into_iter());
+    family(&mut text, &MACHINE_ENERGY, of(&|machine| Some(machine.total.measured_j)).into_iter());
+    family(&mut text, &UNEXPLAINED, of(&|machine| machine.unexplained_w).into_iter());
     family(&mut text, &RECEIVED, all().map(|one| (path(one), one.total.received_bytes as f64)));
     family(&mut text, &SENT, all().map(|one| (path(one), one.total.sent_bytes as f64)));
     family(
@@ -136,7 +158,7 @@ fn quoted(value: &str) -> String {
 mod tests {
     use super::*;
     use crate::samples;
-    use crate::status::{QuotaStatus, Spent};
+    use crate::status::{Measure, QuotaStatus, Spent};
 
     fn interface(name: &str) -> InterfaceStatus {
         InterfaceStatus {
@@ -161,11 +183,30 @@ mod tests {
         }
     }
 
+    /// A machine that is measured.
+    fn machine() -> MachineStatus {
+        MachineStatus {
+            meter: Some("hwmon:powerz".into()),
+            measures: Some("the supply".into()),
+            quality: "measured".into(),
+            power_w: Some(8.0),
+            attributed_w: 1.25,
+            unexplained_w: Some(6.75),
+            total: Measure { measured_j: 32.0, attributed_j: 5.0 },
+            unexplained_j: Some(27.0),
+            today_j: Some(32.0),
+            month_j: Some(32.0),
+            trouble: None,
+        }
+    }
+
     #[test]
     fn what_is_known_has_a_sample_and_what_is_not_has_none() {
         let interfaces =
             vec![known(), interface("a\"b"), InterfaceStatus { allowed: false, ..interface("veth1") }];
-        let text = openmetrics(&Status { connections: 4, changes: 2, ..samples::status(interfaces) });
+        let status = Status { connections: 4, changes: 2, ..samples::status(interfaces) };
+        assert!(!openmetrics(&status).contains("machine"));
+        let text = openmetrics(&Status { machine: Some(machine()), ..status });
         for line in [
             "joulepath_build_info{version=\"0.1.0\"} 1",
             "# TYPE joulepath_energy_joules counter",
@@ -179,6 +220,9 @@ mod tests {
             "joulepath_path_rtt_seconds{path=\"wlan0\"} 0.025",
             "joulepath_quota_bytes{path=\"wlan0\",bound=\"hard\"} 9",
             "joulepath_connections{pm=\"kernel\"} 4",
+            "joulepath_machine_power_watts{quality=\"measured\",source=\"hwmon:powerz\"} 8",
+            "joulepath_machine_energy_joules_total{quality=\"measured\",source=\"hwmon:powerz\"} 32",
+            "joulepath_unexplained_power_watts{quality=\"measured\",source=\"hwmon:powerz\"} 6.75",
             "joulepath_changes_total 2",
         ] {
             assert!(text.lines().any(|one| one == line), "{line}\n{text}");
@@ -216,7 +260,8 @@ mod tests {
 
     #[test]
     fn the_dashboard_draws_what_is_exported_and_nothing_else() {
-        let text = openmetrics(&samples::status(vec![known()]));
+        let status = Status { machine: Some(machine()), ..samples::status(vec![known()]) };
+        let text = openmetrics(&status);
         let exported: std::collections::BTreeMap<&str, &str> = text
             .lines()
             .filter(|line| !line.starts_with('#'))

@@ -53,6 +53,11 @@ pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: 
         interfaces: decision.interfaces.iter().map(|told| interface(told, facts, look, accounts)).collect(),
         warnings: facts.warnings.clone(),
         events: facts.events.clone(),
+        machine: accounts.machine(),
+        controller: decision
+            .controller
+            .clone()
+            .filter(|_| !facts.paused && facts.outcome.controller.is_none()),
         may_command: None,
     }
 }
@@ -128,4 +133,10 @@ pub(crate) fn steps(
     }
     steps.extend(wanted.iter().map(line));
     steps
+}
+
+/// What a start would change about the congestion controller of new sockets, which is `there` now.
+pub(crate) fn controller_step(decision: &Decision, there: &str) -> Option<String> {
+    let wanted = decision.controller.as_deref().filter(|wanted| *wanted != there)?;
+    Some(format!("set net.ipv4.tcp_congestion_control from {there} to {wanted}"))
 }

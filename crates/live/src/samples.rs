@@ -2,8 +2,10 @@
 
 use joulepath_kernel::route::{Address, Scope};
 use joulepath_model::live::Intent;
+use joulepath_model::units::Nanos;
 
 use crate::decide::Role;
+use crate::snapshot::Interface;
 use crate::status::{InterfaceStatus, SCHEMA, Spent, Status};
 
 /// An interface that is used, and of which nothing was measured.
@@ -31,6 +33,30 @@ pub(crate) fn interface(name: &str) -> InterfaceStatus {
         energy_profile: None,
         energy_quality: None,
         power_w: None,
+    }
+}
+
+/// A radio that works, as decisions see it.
+pub(crate) fn seen(index: u32, name: &str) -> Interface {
+    Interface {
+        index,
+        name: name.into(),
+        kind: None,
+        usable: true,
+        routed: true,
+        addresses: vec![[198, 18, 0, index as u8].into()],
+        rate_bps: 0.0,
+        capacity_bps: Some(20e6),
+        rtt: Some(Nanos::from_millis(40)),
+        first: name == "wlan0",
+        subflows: 0,
+        healthy: 0,
+        lost: 0,
+        silent: None,
+        stalled: false,
+        sole: 0,
+        carried_bytes: 100_000_000,
+        used: None,
     }
 }
 
@@ -67,6 +93,8 @@ pub(crate) fn status(interfaces: Vec<InterfaceStatus>) -> Status {
         interfaces,
         warnings: vec![],
         events: vec![],
+        machine: None,
+        controller: None,
         may_command: None,
     }
 }

@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use joulepath_model::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::exact::{known, optional};
+
 /// The battery.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Battery {
@@ -15,7 +17,7 @@ pub struct Battery {
 }
 
 /// One network device.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interface {
     /// Its number.
     pub index: u32,
@@ -34,6 +36,7 @@ pub struct Interface {
     /// What it can carry as far as was seen, bit/s; none if it was never busy.
     pub capacity_bps: Option<f64>,
     /// Least smoothed RTT of its subflows.
+    #[serde(rename = "rtt_ns", with = "optional")]
     pub rtt: Option<Nanos>,
     /// Whether the routing table sends new connections here.
     pub first: bool,
@@ -45,6 +48,7 @@ pub struct Interface {
     pub lost: usize,
     /// For how long nothing has come, although something came all the time before; none if something comes,
     /// or nothing was to be expected.
+    #[serde(rename = "silent_ns", with = "optional")]
     pub silent: Option<Nanos>,
     /// Whether it has subflows that wait for an answer, and none that gets one.
     pub stalled: bool,
@@ -53,13 +57,15 @@ pub struct Interface {
     /// What it has carried since some instant, bytes; never falls.
     pub carried_bytes: u64,
     /// What it has carried in the present period of its quota.
+    #[serde(rename = "used_bytes", with = "optional")]
     pub used: Option<Bytes>,
 }
 
 /// The machine.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// On a clock that never jumps.
+    #[serde(rename = "now_ns", with = "known")]
     pub now: Nanos,
     /// None if it has none.
     pub battery: Option<Battery>,

@@ -85,6 +85,43 @@ pub struct InterfaceStatus {
     pub power_w: Option<f64>,
 }
 
+/// Joules of a time in which a meter measured the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measure {
+    /// By the meter.
+    pub measured_j: f64,
+    /// Of all interfaces by their energy models, in the same time.
+    pub attributed_j: f64,
+}
+
+/// What a meter of the whole machine says, beside what the models attribute to interfaces.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MachineStatus {
+    /// Its name; none before it could be read for the first time.
+    pub meter: Option<String>,
+    /// What of the machine it measures.
+    pub measures: Option<String>,
+    /// `measured`.
+    pub quality: String,
+    /// Power now, smoothed over some seconds, W; none while it cannot be read.
+    pub power_w: Option<f64>,
+    /// What the models say of all interfaces now, W.
+    pub attributed_w: f64,
+    /// The rest: the device besides its interfaces, and what the models get wrong, W. None if the meter does
+    /// not have the radios, as a processor's own.
+    pub unexplained_w: Option<f64>,
+    /// Since the daemon began to measure.
+    pub total: Measure,
+    /// The rest of [`Self::total`], J.
+    pub unexplained_j: Option<f64>,
+    /// Measured since midnight UTC, J.
+    pub today_j: Option<f64>,
+    /// Measured since the first of the month, UTC, J.
+    pub month_j: Option<f64>,
+    /// Why nothing is measured at present, if so.
+    pub trouble: Option<String>,
+}
+
 /// Something that has happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
@@ -128,6 +165,12 @@ pub struct Status {
     /// What has happened of late, the latest first.
     #[serde(default)]
     pub events: Vec<Event>,
+    /// What a meter says; none if none is configured.
+    #[serde(default)]
+    pub machine: Option<MachineStatus>,
+    /// The congestion controller that new sockets get by the daemon; none if that is left as it was found.
+    #[serde(default)]
+    pub controller: Option<String>,
     /// Whether the one who asks may command; none if nobody asks.
     #[serde(default)]
     pub may_command: Option<bool>,

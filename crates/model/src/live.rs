@@ -1,6 +1,8 @@
 //! What the daemon for real interfaces is told: intents, interfaces, quotas. Read by
 //! [`scenario::read_live`](crate::scenario::read_live).
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::energy::{DeviceEnergy, InterfaceEnergy};
@@ -101,6 +103,15 @@ pub struct ControlConfig {
     pub commanders: Option<String>,
 }
 
+/// What measures the power of the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MeterConfig {
+    /// A meter of this machine, by the name that `joulepath meter` prints.
+    Name(String),
+    /// A program that prints watts, one number a line; run by the shell.
+    Command(String),
+}
+
 /// The daemon's configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveConfig {
@@ -124,6 +135,10 @@ pub struct LiveConfig {
     pub allow: Vec<String>,
     /// Interfaces, the first that fits counts.
     pub interfaces: Vec<InterfaceConfig>,
+    /// What congestion controller new sockets get, by the machine's intent; under the others it stays.
+    pub controllers: BTreeMap<Intent, String>,
+    /// What measures the machine; none: joules are only attributed by models.
+    pub meter: Option<MeterConfig>,
     /// The control socket.
     pub control: ControlConfig,
     /// Folder of what outlives a boot: counted bytes and joules.

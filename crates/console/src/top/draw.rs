@@ -218,6 +218,9 @@ impl Page<'_> {
         for warning in &status.warnings {
             lines.extend(self.wrapped(&format!("warning: {warning}"), "  ", self.ink.of(Color::Yellow)));
         }
+        if let Some(said) = figures::machine(status) {
+            lines.extend(self.wrapped(&said, "  ", Style::new()));
+        }
         for one in self.state.interfaces() {
             lines.extend(self.reason(one));
         }
@@ -370,7 +373,7 @@ mod tests {
     use ratatui::backend::TestBackend;
     use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
-    use super::super::samples::{answer, gone, state, status};
+    use super::super::samples::{self, answer, gone, state, status};
     use super::*;
 
     const NOW: Duration = Duration::from_secs(61);
@@ -394,6 +397,14 @@ mod tests {
     #[test]
     fn a_usual_terminal_shows_all_that_matters() {
         insta::assert_snapshot!(text(&state(), 80, 24));
+    }
+
+    #[test]
+    fn a_machine_that_is_measured_shows_what_is_not_explained() {
+        let mut state = state();
+        answer(&mut state, Ok(Status { machine: Some(samples::machine()), ..status() }), 60);
+        let words = text(&state, 132, 43).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("machine: 8.00 W measured by hwmon:powerz: 1.25 W attributed"), "{words}");
     }
 
     #[test]

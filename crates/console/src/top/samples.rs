@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use joulepath_live::Request;
 use joulepath_live::decide::Role;
-use joulepath_live::status::{Event, InterfaceStatus, QuotaStatus, SCHEMA, Spent, Status};
+use joulepath_live::status::{
+    Event, InterfaceStatus, MachineStatus, Measure, QuotaStatus, SCHEMA, Spent, Status,
+};
 use joulepath_model::live::Intent;
 
 use super::asker::{Answer, Problem};
@@ -98,7 +100,26 @@ pub(crate) fn status() -> Status {
             event(70.0, "the intent is set to frugal"),
             event(4990.0, "wlp0s20f3: regular: for 10 MB: Use wlp0s20f3 alone: 7.11 J"),
         ],
+        machine: None,
+        controller: None,
         may_command: Some(true),
+    }
+}
+
+/// A machine that is measured.
+pub(crate) fn machine() -> MachineStatus {
+    MachineStatus {
+        meter: Some("hwmon:powerz".into()),
+        measures: Some("the supply".into()),
+        quality: "measured".into(),
+        power_w: Some(8.0),
+        attributed_w: 1.25,
+        unexplained_w: Some(6.75),
+        total: Measure { measured_j: 32.0, attributed_j: 5.0 },
+        unexplained_j: Some(27.0),
+        today_j: Some(12_345.0),
+        month_j: Some(12_345.0),
+        trouble: None,
     }
 }
 

@@ -44,11 +44,14 @@ pub(crate) enum CcCommand {
 #[derive(Debug, Args)]
 pub(crate) struct CcNames {
     /// Names: `olia`, or `jp_olia` as the kernel calls it; of one of your own the header, `./mine.h`.
-    #[arg(required_unless_present = "all", value_name = "NAME")]
+    #[arg(required_unless_present_any = ["all", "config"], value_name = "NAME")]
     pub(crate) names: Vec<String>,
     /// All of them.
     #[arg(long, conflicts_with = "names")]
     pub(crate) all: bool,
+    /// Those of ours that the daemon's configuration names in [controllers].
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "all"])]
+    pub(crate) config: Option<PathBuf>,
 }
 
 /// Options of `cc new`.

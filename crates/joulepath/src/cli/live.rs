@@ -13,6 +13,7 @@ Examples:
   sudo joulepath live set-intent interactive
   sudo joulepath live set-intent off --interface wwan0
   joulepath live --config live.toml --simulate > here.toml && joulepath compare here.toml
+  sudo joulepath live --record today.jsonl && joulepath live --replay today.jsonl
   sudo joulepath live --undo
 
 SIGHUP reads the configuration again; SIGTERM and Ctrl-C put everything back. What a killed daemon has left
@@ -43,14 +44,21 @@ pub(crate) struct LiveOptions {
     #[arg(long, value_name = "FILE", default_value = CONFIG)]
     pub(crate) config: PathBuf,
     /// Print what it would do now, and why; change nothing.
-    #[arg(long)]
+    #[arg(long, group = "told")]
     pub(crate) dry_run: bool,
-    /// With --dry-run: as JSON.
-    #[arg(long, requires = "dry_run")]
+    /// With --dry-run or --replay: as JSON.
+    #[arg(long, requires = "told")]
     pub(crate) json: bool,
     /// Print a scenario of what the running daemon has measured, for `compare` and `map`.
     #[arg(long, conflicts_with_all = ["dry_run", "undo"])]
     pub(crate) simulate: bool,
+    /// Write what decisions are made from into this new file, JSON lines; about 1 kB for each look.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["dry_run", "undo", "simulate"])]
+    pub(crate) record: Option<PathBuf>,
+    /// Decide again what was recorded, print what was decided, and fail if that is different now.
+    #[arg(long, value_name = "FILE", group = "told")]
+    #[arg(conflicts_with_all = ["undo", "simulate", "record", "config"])]
+    pub(crate) replay: Option<PathBuf>,
     /// Put back what a daemon has left that was killed.
     #[arg(long, conflicts_with_all = ["dry_run", "config"])]
     pub(crate) undo: bool,

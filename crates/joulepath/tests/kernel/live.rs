@@ -1,7 +1,11 @@
 //! `joulepath live` and `joulepath status`, as their users see them: two cables are the radios.
 
 mod behaviour;
+mod controllers;
 mod judge;
+mod meter;
+mod record;
+mod socket;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -73,8 +77,12 @@ impl Host {
 
     /// Starts the daemon, and waits until it has looked once.
     fn start(&self) -> Daemon<'_> {
+        self.start_with(&[])
+    }
+
+    fn start_with(&self, options: &[&str]) -> Daemon<'_> {
         let start = || {
-            let arguments = ["live", "--config", "live.toml"];
+            let arguments = [&["live", "--config", "live.toml"], options].concat();
             command(self.folder.path(), &arguments).stderr(Stdio::piped()).spawn().unwrap()
         };
         let mut child = self.net.client.enter_thread(start).unwrap();

@@ -17,7 +17,7 @@ use super::mover::{Mover, Moves};
 use super::object::{Loaded, SharedMaps};
 use super::pins::{PREFIX, Pins, kernel_name};
 use super::subflow::read_subflows;
-use super::sysctl::{available, default, set_default};
+use crate::congestion::{available, default, set_default};
 use crate::error::{Error, Result};
 use crate::namespace::{Cookie, Found, Namespace, Place, Search, search};
 use crate::state::{Lock, State};

@@ -13,7 +13,6 @@
 //! | `log` | what the verifier said, and of which line |
 //! | `control`, `subflow` | the maps that it shares with user space |
 //! | `cost` | run times of its programs |
-//! | `sysctl` | what the kernel offers, and the default of a namespace |
 //! | `pins` | the BPF file system, where a registration outlives its process |
 //! | `journal` | what is kept on disk: defaults to be put back, and what was begun |
 //! | `holders` | who keeps a registration that was to go |
@@ -33,10 +32,10 @@ mod object;
 mod pins;
 mod source;
 mod subflow;
-mod sysctl;
 mod unique;
 mod view;
 
+pub use crate::congestion::{available, built_in, default};
 pub use control::{Control, ControlKey, Controls, Field, Heard, Lease};
 pub use cost::{Cost, Counting};
 pub use manager::{Change, Healed, Loading, Manager, Restored, Unloading};
@@ -45,6 +44,5 @@ pub use object::{Registered, probe, verify};
 pub use pins::{PREFIX, kernel_name};
 pub use source::{compile, is_compiled};
 pub use subflow::SubflowState;
-pub use sysctl::{available, built_in, default};
 pub use unique::unique_name;
 pub use view::{LoadedController, Users, View, controls, loaded, view};

@@ -6,7 +6,7 @@ use super::journal::Journal;
 use super::object::SharedMaps;
 use super::pins::Pins;
 use super::subflow::{SubflowState, read_subflows};
-use super::sysctl::{available, default};
+use crate::congestion::{available, default};
 use crate::error::{Error, Result};
 use crate::namespace::{Cookie, Place, search};
 use crate::state::State;

@@ -9,6 +9,13 @@ use joulepath_kernel::state::State;
 use serde::{Deserialize, Serialize};
 
 use crate::decide::Wanted;
+use crate::versioned;
+
+/// Form of the record: 2 has the controller.
+const SCHEMA: u64 = 2;
+/// What to do about a record that is not understood.
+const MEND: &str = "let the version that has written it put everything back (`joulepath live --undo`); or \
+                    remove the file, if `ip mptcp endpoint` shows nothing that is not wanted";
 
 /// An endpoint that we have set, or may have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,11 +45,25 @@ pub(super) struct LimitsSet {
     pub(super) was: Option<Limits>,
 }
 
+/// The congestion controller of new sockets, which we have set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ControllerSet {
+    /// What it was when nothing was ours.
+    pub(super) before: String,
+    /// What we have set.
+    pub(super) set: String,
+    /// What it may still be, if the change was not made.
+    pub(super) was: Option<String>,
+}
+
 /// All that is ours.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Journal {
     pub(super) endpoints: Vec<Own>,
     pub(super) limits: Option<LimitsSet>,
+    /// Absent in the records of versions that set none.
+    #[serde(default)]
+    pub(super) controller: Option<ControllerSet>,
 }
 
 /// Where the journal is kept.
@@ -77,11 +98,11 @@ pub struct OnDisk {
 
 impl Store for OnDisk {
     fn read(&self) -> Result<Option<Journal>> {
-        self.state.read(&self.name)
+        versioned::read(&self.state, &self.name, SCHEMA, MEND)
     }
 
     fn write(&mut self, journal: &Journal) -> Result<()> {
-        self.state.write(&self.name, journal)
+        versioned::write(&self.state, &self.name, SCHEMA, journal)
     }
 
     fn remove(&mut self) -> Result<()> {
@@ -146,6 +167,13 @@ impl LimitsSet {
     /// Whether the limits are as we left them.
     pub(super) fn is_ours(&self, now: Limits) -> bool {
         now == self.set || self.was == Some(now)
+    }
+}
+
+impl ControllerSet {
+    /// Whether it is as we left it.
+    pub(super) fn is_ours(&self, now: &str) -> bool {
+        now == self.set || self.was.as_deref() == Some(now)
     }
 }
 

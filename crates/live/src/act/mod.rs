@@ -13,8 +13,10 @@
 //! | module | what |
 //! |---|---|
 //! | `journal` | what is ours, on disk |
-//! | `table` | the kernel's endpoints and limits |
+//! | `controller` | the congestion controller that new sockets get |
+//! | `table` | the kernel's endpoints, limits and default controller |
 
+mod controller;
 mod journal;
 mod table;
 #[cfg(test)]
@@ -51,6 +53,9 @@ pub struct Actor<T, S> {
     refused: BTreeMap<IpAddr, Refused>,
     /// Others have set the limits since: they are theirs.
     limits_of_others: bool,
+    /// As [`Self::limits_of_others`], for the congestion controller.
+    controller_of_others: bool,
+    controller_refused: Option<Refused>,
 }
 
 #[derive(Clone, Debug)]
@@ -69,6 +74,22 @@ pub struct Outcome {
     pub conflicts: BTreeMap<IpAddr, String>,
     /// When something that was refused is tried again.
     pub again: Option<Nanos>,
+    /// Why new sockets do not get the congestion controller that is wanted, if so.
+    pub controller: Option<String>,
+}
+
+impl Outcome {
+    fn wait_until(&mut self, at: Nanos) {
+        self.again = Some(self.again.map_or(at, |again| again.min(at)));
+    }
+}
+
+impl Refused {
+    /// After so many refusals before this one.
+    fn after(times: u32, now: Nanos, why: String) -> Self {
+        let until = now.saturating_add(Nanos(AGAIN.0 << times.min(MOST_DOUBLINGS)));
+        Refused { times: times + 1, until, why }
+    }
 }
 
 impl<T: Table, S: Store> Actor<T, S> {
@@ -80,7 +101,16 @@ impl<T: Table, S: Store> Actor<T, S> {
         let record = store.read()?;
         let recorded = record.is_some();
         let journal = record.unwrap_or_default();
-        Ok(Actor { table, store, journal, recorded, refused: BTreeMap::new(), limits_of_others: false })
+        Ok(Actor {
+            table,
+            store,
+            journal,
+            recorded,
+            refused: BTreeMap::new(),
+            limits_of_others: false,
+            controller_of_others: false,
+            controller_refused: None,
+        })
     }
 
     /// Whether something may be ours.
@@ -152,10 +182,13 @@ impl<T: Table, S: Store> Actor<T, S> {
                 outcome.changes += 1;
             }
         }
+        outcome.changes += usize::from(self.undo_controller()?);
         self.store.remove()?;
         self.recorded = false;
         self.journal = Journal::default();
         self.limits_of_others = false;
+        self.controller_of_others = false;
+        self.controller_refused = None;
         Ok(outcome)
     }
 
@@ -177,8 +210,7 @@ impl<T: Table, S: Store> Actor<T, S> {
 
     fn refuse(&mut self, address: IpAddr, now: Nanos, why: String) {
         let times = self.refused.get(&address).map_or(0, |refused| refused.times);
-        let until = now.saturating_add(Nanos(AGAIN.0 << times.min(MOST_DOUBLINGS)));
-        self.refused.insert(address, Refused { times: times + 1, until, why });
+        self.refused.insert(address, Refused::after(times, now, why));
     }
 
     /// The steps to what is wanted. Removals come first: an interface's old address goes before its new one

@@ -1,8 +1,9 @@
-//! The kernel's endpoints and limits, behind a trait that tests replace.
+//! The kernel's endpoints, limits and default congestion controller, behind a trait that tests replace.
 
 use std::net::IpAddr;
 
 use joulepath_kernel::Result;
+use joulepath_kernel::congestion;
 use joulepath_kernel::mptcp::AddressId;
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits, PathManager};
 
@@ -49,6 +50,18 @@ pub trait Table {
     /// # Errors
     /// Those of [`PathManager::set_limits`].
     fn set_limits(&mut self, limits: Limits) -> Result<()>;
+
+    /// The congestion controller that new sockets get.
+    ///
+    /// # Errors
+    /// Those of [`congestion::default`].
+    fn controller(&mut self) -> Result<String>;
+
+    /// Sets it.
+    ///
+    /// # Errors
+    /// Those of [`congestion::set_default`].
+    fn set_controller(&mut self, name: &str) -> Result<()>;
 }
 
 impl Table for PathManager {
@@ -78,5 +91,13 @@ impl Table for PathManager {
 
     fn set_limits(&mut self, limits: Limits) -> Result<()> {
         PathManager::set_limits(self, limits)
+    }
+
+    fn controller(&mut self) -> Result<String> {
+        congestion::default()
+    }
+
+    fn set_controller(&mut self, name: &str) -> Result<()> {
+        congestion::set_default(name)
     }
 }

@@ -14,6 +14,8 @@ use crate::snapshot::{Interface, Snapshot};
 struct World {
     endpoints: Vec<Endpoint>,
     limits: Option<Limits>,
+    /// What new sockets get; none: [`CUBIC`].
+    controller: Option<String>,
     /// As text: what cannot be written is not read.
     journal: Option<String>,
     /// Steps until it is killed.
@@ -30,6 +32,7 @@ struct Killed;
 #[derive(Clone, Debug, Default)]
 struct Fake(Rc<RefCell<World>>);
 
+const CUBIC: &str = "cubic";
 const DEFAULT: Limits = Limits { accepted_addresses: 0, extra_subflows: 2 };
 
 impl Fake {
@@ -58,6 +61,10 @@ impl Fake {
 
     fn limits_now(&self) -> Limits {
         self.0.borrow().limits.unwrap_or(DEFAULT)
+    }
+
+    fn controller_now(&self) -> String {
+        self.0.borrow().controller.clone().unwrap_or_else(|| CUBIC.into())
     }
 
     /// A process begins.
@@ -135,6 +142,19 @@ impl Table for Fake {
     fn set_limits(&mut self, limits: Limits) -> Result<()> {
         self.step();
         self.0.borrow_mut().limits = Some(limits);
+        Ok(())
+    }
+
+    fn controller(&mut self) -> Result<String> {
+        Ok(self.controller_now())
+    }
+
+    fn set_controller(&mut self, name: &str) -> Result<()> {
+        self.step();
+        if ![CUBIC, "reno", "bbr"].contains(&name) {
+            return Err(Self::refusal("setting"));
+        }
+        self.0.borrow_mut().controller = Some(name.into());
         Ok(())
     }
 }
@@ -276,6 +296,71 @@ fn what_the_kernel_refuses_is_told_and_hinders_nothing_else() {
     assert_eq!(there(&fake), []);
 }
 
+/// Asks for a controller; what stands in the way.
+fn control(actor: &mut Actor<Fake, Fake>, wanted: Option<&str>, now: Nanos) -> Outcome {
+    let mut outcome = Outcome::default();
+    actor.control(wanted, now, &mut outcome).unwrap();
+    outcome
+}
+
+#[test]
+fn a_controller_is_set_for_an_intent_and_what_was_found_comes_back() {
+    let fake = Fake::default();
+    let mut actor = fake.actor();
+    assert_eq!(control(&mut actor, None, NOW), Outcome::default());
+    assert_eq!((fake.0.borrow().steps, &fake.0.borrow().journal), (0, &None));
+    for (wanted, changes) in [("bbr", 1), ("bbr", 0), ("reno", 1)] {
+        let outcome = control(&mut actor, Some(wanted), NOW);
+        assert_eq!(outcome, Outcome { changes, ..Outcome::default() });
+        assert_eq!(fake.controller_now(), wanted);
+    }
+    // Another intent asks for none: what was found, and not what was set between.
+    control(&mut actor, None, NOW);
+    assert_eq!((fake.controller_now().as_str(), actor.has_something()), (CUBIC, false));
+    control(&mut actor, Some("bbr"), NOW);
+    actor.reconcile(Some(&[wanted(2, false)]), NOW).unwrap();
+    assert_eq!(actor.undo().unwrap().changes, 2);
+    assert_eq!((fake.controller_now().as_str(), &fake.0.borrow().journal), (CUBIC, &None));
+    // What is there already is nobody's change.
+    control(&mut actor, Some(CUBIC), NOW);
+    assert_eq!(actor.undo().unwrap().changes, 0);
+}
+
+#[test]
+fn a_controller_that_another_sets_stays_and_one_that_is_refused_is_tried_again() {
+    let fake = Fake::default();
+    let mut actor = fake.actor();
+    control(&mut actor, Some("bbr"), NOW);
+    fake.0.borrow_mut().controller = Some("reno".into());
+    let outcome = control(&mut actor, Some("bbr"), NOW);
+    assert!(outcome.controller.unwrap().contains("another program has made reno the default"));
+    actor.undo().unwrap();
+    assert_eq!(fake.controller_now(), "reno");
+
+    let outcome = control(&mut actor, Some("jp_joule"), NOW);
+    assert!(outcome.controller.is_some() && !actor.has_something(), "{outcome:?}");
+    assert_eq!(outcome.again, Some(NOW + Nanos::from_secs(30)));
+    let steps = fake.0.borrow().steps;
+    let outcome = control(&mut actor, Some("jp_joule"), NOW + Nanos::from_secs(29));
+    assert_eq!((outcome.controller.is_some(), fake.0.borrow().steps), (true, steps));
+    let outcome = control(&mut actor, Some("jp_joule"), NOW + Nanos::from_secs(30));
+    assert_eq!(outcome.again, Some(NOW + Nanos::from_secs(30 + 60)));
+    assert_eq!(fake.controller_now(), "reno");
+}
+
+/// A record of a version that set no controllers: endpoints and limits are put back.
+#[test]
+fn what_an_older_version_has_noted_is_put_back() {
+    let fake = Fake::default();
+    let left = Endpoint { id: Some(AddressId(1)), subflow: true, ..Endpoint::subflow(ip(2), 2) };
+    fake.0.borrow_mut().endpoints = vec![of_others(9), left];
+    fake.0.borrow_mut().limits = Some(Limits { extra_subflows: 3, ..DEFAULT });
+    fake.0.borrow_mut().journal = Some(include_str!("journal-0.1.0.json").into());
+    let mut actor = fake.actor();
+    assert_eq!(actor.undo().unwrap().changes, 2);
+    assert_eq!((fake.endpoints_now(), fake.limits_now()), (vec![of_others(9)], DEFAULT));
+}
+
 /// A life with additions, changes of priority, a changed address, removals, and undo.
 fn life(actor: &mut Actor<Fake, Fake>) {
     let rounds: [&[Wanted]; 6] = [
@@ -286,8 +371,11 @@ fn life(actor: &mut Actor<Fake, Fake>) {
         &[wanted(7, true)],
         &[],
     ];
-    for round in rounds {
+    for (round, controller) in
+        rounds.into_iter().zip([None, Some("bbr"), Some("reno"), None, Some(CUBIC), Some("bbr")])
+    {
         actor.reconcile(Some(round), NOW).unwrap();
+        control(actor, controller, NOW);
     }
     actor.reconcile(Some(rounds[1]), NOW).unwrap();
     actor.undo().unwrap();
@@ -303,7 +391,7 @@ fn killed_at_any_step_the_next_start_puts_everything_back_and_so_does_the_one_af
     };
     let is_as_found = |fake: &Fake| {
         assert_eq!((fake.endpoints_now(), fake.limits_now()), (found.clone(), DEFAULT));
-        assert_eq!(fake.0.borrow().journal, None);
+        assert_eq!((fake.controller_now().as_str(), &fake.0.borrow().journal), (CUBIC, &None));
     };
     let mut kills = 0;
     for step in 0.. {
@@ -314,7 +402,7 @@ fn killed_at_any_step_the_next_start_puts_everything_back_and_so_does_the_one_af
         }
         kills += 1;
         // Put back at once.
-        let (left, limits) = (fake.endpoints_now(), fake.limits_now());
+        let (left, limits, controller) = (fake.endpoints_now(), fake.limits_now(), fake.controller_now());
         let journal = fake.0.borrow().journal.clone();
         fake.actor().undo().unwrap();
         is_as_found(&fake);
@@ -323,7 +411,7 @@ fn killed_at_any_step_the_next_start_puts_everything_back_and_so_does_the_one_af
             {
                 let mut world = fake.0.borrow_mut();
                 (world.endpoints, world.journal) = (left.clone(), journal.clone());
-                world.limits = Some(limits);
+                (world.limits, world.controller) = (Some(limits), Some(controller.clone()));
             }
             let again = fake.killed_at(second, |actor| drop(actor.undo().unwrap()));
             life(&mut fake.actor());

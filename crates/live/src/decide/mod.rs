@@ -46,6 +46,7 @@ use self::memory::Memory;
 use self::overflow::{Filled, Overflow, lasted};
 use self::silence::Verdict;
 use self::standing::{BatteryLow, Standing};
+use crate::exact::optional;
 use crate::snapshot::{Interface, Snapshot};
 
 /// Most subflows besides the first one, and most endpoints that are of use (`MPTCP_PM_ADDR_MAX`).
@@ -77,7 +78,7 @@ pub enum Role {
 }
 
 /// An endpoint that should be there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wanted {
     /// The address.
     pub address: IpAddr,
@@ -94,7 +95,7 @@ pub struct Wanted {
 }
 
 /// What was decided about an interface, and why.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Told {
     /// Its name.
     pub name: String,
@@ -111,7 +112,7 @@ pub struct Told {
 }
 
 /// What was decided.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
     /// Endpoints; none if everything is to be as it was found.
     pub endpoints: Option<Vec<Wanted>>,
@@ -121,7 +122,10 @@ pub struct Decision {
     pub interfaces: Vec<Told>,
     /// The intent in force.
     pub intent: Option<Intent>,
+    /// The congestion controller that new sockets should get; none: what was found.
+    pub controller: Option<String>,
     /// When something that waits may change.
+    #[serde(rename = "look_again_ns", with = "optional")]
     pub look_again: Option<Nanos>,
 }
 
@@ -293,6 +297,7 @@ impl Decider {
             closed: vec![],
             interfaces: snapshot.interfaces.iter().map(told).collect(),
             intent: Some(Intent::Off),
+            controller: None,
             look_again: None,
         }
     }
@@ -585,7 +590,14 @@ impl Decider {
             allowed: standing::is_allowed(config, interface),
         }));
         let look_again = waits.into_values().min();
-        Decision { endpoints: Some(endpoints), closed: vec![], interfaces, intent: Some(intent), look_again }
+        Decision {
+            endpoints: Some(endpoints),
+            closed: vec![],
+            interfaces,
+            intent: Some(intent),
+            controller: config.controllers.get(&intent).cloned(),
+            look_again,
+        }
     }
 }
 
@@ -641,7 +653,7 @@ impl Eligible<'_> {
 }
 
 /// Intents that were set while the daemon runs, in place of the configured ones.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overrides {
     /// The machine's.
     pub machine: Option<Intent>,

@@ -2,6 +2,7 @@ use joulepath_model::scenario::read_live;
 use proptest::prelude::*;
 
 use super::*;
+use crate::samples::seen as interface;
 use crate::snapshot::Battery;
 
 const WIFI: &str = "[[interface]]\nname = \"wlan0\"\ncost = 1\nenergy = \"wifi-huang2012\"\n";
@@ -10,29 +11,6 @@ const LTE: &str = "[[interface]]\nname = \"wwan0\"\ncost = 2\nenergy = \"lte-hua
 /// A configuration with WiFi and LTE; `wifi` and `lte` are further keys of theirs.
 fn config(machine: &str, wifi: &str, lte: &str) -> LiveConfig {
     read_live(&format!("{machine}\n{WIFI}{wifi}\n{LTE}{lte}\n")).unwrap_or_else(|errors| panic!("{errors}"))
-}
-
-fn interface(index: u32, name: &str) -> Interface {
-    Interface {
-        index,
-        name: name.into(),
-        kind: None,
-        usable: true,
-        routed: true,
-        addresses: vec![[198, 18, 0, index as u8].into()],
-        rate_bps: 0.0,
-        capacity_bps: Some(20e6),
-        rtt: Some(Nanos::from_millis(40)),
-        first: name == "wlan0",
-        subflows: 0,
-        healthy: 0,
-        lost: 0,
-        silent: None,
-        stalled: false,
-        sole: 0,
-        carried_bytes: 100_000_000,
-        used: None,
-    }
 }
 
 /// A machine that looks every second.

@@ -151,7 +151,51 @@ mod tests {
         }
     }
 
+    /// Requests as programs write them, right and wrong.
+    const WRITTEN: [&str; 6] = [
+        r#"{"method": "status"}"#,
+        r#"{"method": "pause", "parameters": {}}"#,
+        r#"{"method": "resume", "parameters": null}"#,
+        r#"{"method": "set-intent", "parameters": {"intent": "interactive", "interface": "wwan0"}}"#,
+        r#"{"method": "set-intent", "parameters": {"intent": null}}"#,
+        r#"{"parameters": {"intent": "off", "interface": "\u0000\ud83d\ude00"}, "method": "set-intent"}"#,
+    ];
+
+    /// Pieces that a mutation puts in.
+    const PIECES: [&str; 12] =
+        ["{", "}", "[", "\"", ":", ",", "null", "1e999", "\\u", "\"intent\"", "\"method\"", "\u{0}"];
+
     proptest! {
+        /// One that is understood says the same again; one that is not is refused in documented words.
+        #[test]
+        fn a_request_that_was_changed_is_understood_or_refused(
+            which in 0..WRITTEN.len(),
+            changes in prop::collection::vec((any::<u16>(), any::<u16>(), 0..PIECES.len() + 2), 1..6),
+        ) {
+            let mut line = WRITTEN[which].as_bytes().to_vec();
+            for (from, to, what) in changes {
+                let end = line.len();
+                let (from, to) = (from as usize % (end + 1), to as usize % (end + 1));
+                let span = from.min(to)..from.max(to);
+                match what {
+                    // Left out, said twice, or another piece in between.
+                    0 => drop(line.drain(span)),
+                    1 => {
+                        let again = line[span].to_vec();
+                        line.splice(from..from, again);
+                    }
+                    piece => drop(line.splice(from..from, PIECES[piece - 2].bytes())),
+                }
+            }
+            match Request::parse(&line) {
+                Ok(request) => prop_assert_eq!(Request::parse(request.line().as_bytes()), Ok(request)),
+                Err(Refusal { error, message }) => {
+                    prop_assert!(["invalid-request", "unknown-method", "invalid-parameter"].contains(&error));
+                    prop_assert!(!message.is_empty());
+                }
+            }
+        }
+
         #[test]
         fn no_bytes_make_it_panic(
             bytes in prop::collection::vec(any::<u8>(), 0..300),

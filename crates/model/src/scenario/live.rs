@@ -1,5 +1,7 @@
 //! The configuration of the daemon for real interfaces as a file: the same TOML, the same messages.
 
+use std::collections::BTreeMap;
+
 use super::beside::{Beside, CalibratedProfile};
 use super::declare::{named, table};
 use super::document::Document;
@@ -8,13 +10,16 @@ use super::forms::Energy;
 use super::raw::RawDevice;
 use super::read::{At, Read};
 use super::resolve::{device_energy, interface_energy};
-use crate::live::{ControlConfig, Intent, InterfaceConfig, LiveConfig, Quota};
+use crate::live::{ControlConfig, Intent, InterfaceConfig, LiveConfig, MeterConfig, Quota};
 use crate::units::{BitRate, Bytes, Nanos, Probability};
 
 /// Days of the longest month.
 const LONGEST_MONTH: u32 = 31;
 /// Shortest and longest time between two looks.
 const SAMPLES: [Nanos; 2] = [Nanos::from_millis(200), Nanos::from_secs(60)];
+
+/// Longest name of a congestion controller (`TCP_CA_NAME_MAX` with its end), bytes.
+const LONGEST_CONTROLLER: usize = 15;
 
 named!(Intent, "an intent", {
     "frugal" => Intent::Frugal,
@@ -48,6 +53,10 @@ table! {
         allow: Vec<At<String>> = [],
         /// Interfaces; the first that fits a name counts.
         interface: Vec<RawLiveInterface> = [],
+        /// Congestion controllers of new sockets, by the machine's intent.
+        controllers: RawControllers = {},
+        /// What measures the machine's power.
+        meter: Option<At<RawMeter>>,
         /// The control socket.
         control: RawControl = {},
         /// Folder of what outlives a boot.
@@ -90,6 +99,33 @@ table! {
         hard: Option<Bytes>,
         /// Day of the month on which a period begins, at midnight UTC.
         period_day: At<u32> = 1,
+    }
+}
+
+table! {
+    /// Which congestion controller new sockets of the network namespace get while an intent is in force: its
+    /// name in the kernel. Absent: it stays as it was found.
+    struct RawControllers in "[controllers]" {
+        /// Under `frugal`.
+        frugal: Option<At<String>>,
+        /// Under `handover`.
+        handover: Option<At<String>>,
+        /// Under `interactive`.
+        interactive: Option<At<String>>,
+        /// Under `aggregate`.
+        aggregate: Option<At<String>>,
+        /// Under `overflow`.
+        overflow: Option<At<String>>,
+    }
+}
+
+table! {
+    /// A meter of the whole machine, by one of both keys.
+    struct RawMeter in "[meter]" {
+        /// As `joulepath meter` names it.
+        name: Option<At<String>>,
+        /// A program that prints watts, one number a line.
+        command: Option<At<String>>,
     }
 }
 
@@ -180,6 +216,12 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
         }
     }
     let interfaces: Vec<_> = raw.interface.into_iter().map(|raw| interface(raw, beside, out)).collect();
+    let controllers = controllers(raw.controllers, out);
+    let before = out.len();
+    let meter = raw.meter.and_then(|written| meter(written, out));
+    if out.len() > before {
+        return None;
+    }
     Some(LiveConfig {
         intent: raw.intent,
         battery_below: raw.battery_below,
@@ -191,6 +233,8 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
         device: device?,
         allow: raw.allow.into_iter().map(|at| at.value).collect(),
         interfaces: interfaces.into_iter().collect::<Option<_>>()?,
+        controllers: controllers?,
+        meter,
         control: ControlConfig {
             socket: raw.control.socket.value,
             readers: raw.control.readers,
@@ -198,6 +242,47 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
         },
         state: raw.state.value,
     })
+}
+
+fn controllers(raw: RawControllers, out: &mut Problems) -> Option<BTreeMap<Intent, String>> {
+    let before = out.len();
+    let written = [
+        (Intent::Frugal, raw.frugal),
+        (Intent::Handover, raw.handover),
+        (Intent::Interactive, raw.interactive),
+        (Intent::Aggregate, raw.aggregate),
+        (Intent::Overflow, raw.overflow),
+    ];
+    let mut controllers = BTreeMap::new();
+    for (intent, name) in written {
+        let Some(At { value, span }) = name else { continue };
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+        if !(1..=LONGEST_CONTROLLER).contains(&value.len()) || !value.bytes().all(is_name) {
+            let help =
+                "write its name in the kernel, for example \"jp_joule\" (`joulepath cc list`) or \"bbr\"";
+            out.note_with_help(&span, format!("no congestion controller is called `{value}`"), help);
+        }
+        controllers.insert(intent, value);
+    }
+    (out.len() == before).then_some(controllers)
+}
+
+fn meter(written: At<RawMeter>, out: &mut Problems) -> Option<MeterConfig> {
+    let At { value: RawMeter { name, command }, span } = written;
+    let (key, meter): (_, fn(String) -> MeterConfig) = match (name, command) {
+        (Some(name), None) => (name, MeterConfig::Name),
+        (None, Some(command)) => (command, MeterConfig::Command),
+        _ => {
+            let help = "write for example name = \"hwmon:powerz\" (`joulepath meter` lists them)";
+            out.note_with_help(&span, "[meter] needs one of both keys, `name` or `command`", help);
+            return None;
+        }
+    };
+    if key.value.trim().is_empty() {
+        out.note_with_help(&key.span, "it is empty", "leave [meter] out if there is none");
+        return None;
+    }
+    Some(meter(key.value))
 }
 
 fn interface(raw: RawLiveInterface, beside: Beside<'_>, out: &mut Problems) -> Option<InterfaceConfig> {
@@ -270,6 +355,12 @@ metered = true
 quota = { soft = "8 GB", hard = "10 GB", period_day = 31 }
 energy = { profile = "lte-huang2012", idle = "30 mW" }
 
+[controllers]
+frugal = "jp_joule"
+
+[meter]
+name = "hwmon:powerz"
+
 [control]
 commanders = "joulepath"
 "#;
@@ -286,6 +377,8 @@ commanders = "joulepath"
         assert_eq!(modem.energy.as_ref().unwrap().profile, "lte-huang2012, changed");
         assert_eq!(config.interface("wlan7").unwrap().name, "wlan*");
         assert!(config.allows("veth1") && config.interface("veth1").is_none() && !config.allows("tun0"));
+        assert_eq!(config.controllers, [(Intent::Frugal, "jp_joule".to_owned())].into());
+        assert_eq!(config.meter, Some(MeterConfig::Name("hwmon:powerz".into())));
         assert_eq!(config.control.commanders.as_deref(), Some("joulepath"));
         assert_eq!(read_live("intent = \"off\"").unwrap().interfaces, []);
     }
@@ -311,6 +404,14 @@ commanders = "joulepath"
             (&with("rate = \"0 Mbit/s\""), "carries nothing"),
             (&with("energy = \"wifi\""), "there is no energy profile `wifi`"),
             (&with("fullmesh = true\nsignal = true"), "5:10: the kernel refuses"),
+            (
+                "intent = \"off\"\n[controllers]\nfrugal = \"a b\"",
+                "3:10: no congestion controller is called `a b`",
+            ),
+            ("intent = \"off\"\n[controllers]\noff = \"bbr\"", "3:1: `off` is not a key of [controllers]"),
+            ("intent = \"off\"\n[meter]\n", "[meter] needs one of both keys"),
+            ("intent = \"off\"\n[meter]\nname = \"a\"\ncommand = \"b\"", "[meter] needs one of both keys"),
+            ("intent = \"off\"\n[meter]\ncommand = \" \"", "3:11: it is empty"),
             (&with("\n[[interface]]\nname = \"eth0\""), "6:8: `eth0` stands there twice"),
         ] {
             let errors = read_live(text).expect_err(text).to_string();

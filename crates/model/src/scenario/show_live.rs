@@ -7,7 +7,7 @@ use super::document::quoted;
 use super::exact::Exact;
 use super::show::{Page, energy};
 use super::written::list;
-use crate::live::{ControlConfig, InterfaceConfig, LiveConfig, Quota};
+use crate::live::{ControlConfig, InterfaceConfig, LiveConfig, MeterConfig, Quota};
 
 /// Everything that a configuration says, as TOML that [`read_live`](super::read_live) reads again.
 pub fn show_live(config: &LiveConfig) -> String {
@@ -30,6 +30,19 @@ impl Page {
         self.device(&config.device)?;
         for interface in &config.interfaces {
             self.interface(interface)?;
+        }
+        if !config.controllers.is_empty() {
+            self.section("[controllers]")?;
+            for (intent, name) in &config.controllers {
+                self.key(intent.word(), quoted(name))?;
+            }
+        }
+        if let Some(meter) = &config.meter {
+            self.section("[meter]")?;
+            match meter {
+                MeterConfig::Name(name) => self.key("name", quoted(name))?,
+                MeterConfig::Command(command) => self.key("command", quoted(command))?,
+            }
         }
         let ControlConfig { socket, readers, commanders } = &config.control;
         self.section("[control]")?;
@@ -102,6 +115,11 @@ battery_below = "30 %"
 quota = { soft = "8 GB", period_day = 31 }
 energy = { profile = "lte-huang2012", idle = "30 mW" }
 fullmesh = true
+[controllers]
+frugal = "jp_joule"
+overflow = "bbr"
+[meter]
+command = 'read-it --port "a b"'
 [control]
 commanders = "joulepath"
 "#;

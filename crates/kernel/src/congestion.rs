@@ -37,8 +37,13 @@ pub fn default() -> Result<String> {
     Ok(text.trim().to_owned())
 }
 
-/// Sets it. A name that is the default already is looked up again: another controller may have taken it over.
-pub(super) fn set_default(name: &str) -> Result<()> {
+/// Sets what new sockets of the calling thread's namespace get. A name that is the default already is looked
+/// up again: another controller may have taken it over.
+///
+/// # Errors
+/// [`Error::Unsupported`] if there is no such controller, or if this namespace may not choose it;
+/// [`Error::Permission`] without `CAP_NET_ADMIN`.
+pub fn set_default(name: &str) -> Result<()> {
     // Without O_CREAT: /proc answers that with "permission denied".
     let written = fs::OpenOptions::new()
         .write(true)

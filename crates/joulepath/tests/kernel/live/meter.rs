@@ -1,0 +1,33 @@
+//! What a meter of the machine says, beside what is attributed to interfaces.
+
+use super::*;
+
+#[test(needs(NET))]
+fn a_program_that_prints_watts_is_shown_with_what_the_models_do_not_explain() {
+    let host = Host::new();
+    let meter = "[meter]\ncommand = \"while :; do echo 5; sleep 0.1; done\"";
+    host.configure("intent = \"frugal\"", meter);
+    let daemon = host.start();
+    let machine = || host.status().unwrap()["machine"].clone();
+    wait_until("it is measured", || machine()["power_w"].is_f64());
+    let said = machine();
+    assert!((said["power_w"].as_f64().unwrap() - 5.0).abs() < 1e-6, "{said}");
+    assert_eq!((&said["meter"], &said["quality"]), (&"command".into(), &"measured".into()));
+    let number = |key: &str| said[key].as_f64().unwrap_or_else(|| panic!("{key}: {said}"));
+    assert!((number("power_w") - number("attributed_w") - number("unexplained_w")).abs() < 1e-9, "{said}");
+    assert_eq!(host.status().unwrap()["interfaces"][0]["energy_quality"], "modelled");
+    let socket = host.socket();
+    let page = host.run(&["status", "--socket", socket.to_str().unwrap()]).ok();
+    assert!(page.contains("machine: 5.00 W measured by command: "), "{page}");
+    let metrics = host.run(&["status", "--metrics", "--socket", socket.to_str().unwrap()]).ok();
+    let line = "joulepath_machine_power_watts{quality=\"measured\",source=\"command\"} 5";
+    assert!(metrics.contains(line), "{metrics}");
+
+    // Another meter is read after a reload, and one that fails is told.
+    host.configure("intent = \"frugal\"", "[meter]\nname = \"hwmon:absent\"");
+    daemon.signal("HUP");
+    let trouble = || machine()["trouble"].to_string();
+    wait_until("it is told", || trouble().contains("there is no meter `hwmon:absent`"));
+    assert!(machine()["power_w"].is_null());
+    assert_eq!(daemon.stop(), Some(0));
+}

@@ -1,0 +1,42 @@
+//! A daemon's record, decided again.
+
+use super::*;
+
+#[test(needs(NET))]
+fn what_a_daemon_has_decided_is_decided_again_from_its_record() {
+    let host = Host::new();
+    host.configure("intent = \"interactive\"", "");
+    let daemon = host.start_with(&["--record", "said.jsonl"]);
+    let both = [(host.ip(0), false), (host.ip(1), true)];
+    host.wait_for("endpoints appear", &both);
+    host.change_address(1, "del");
+    host.wait_for("the endpoint goes with its address", &both[..1]);
+    host.tell(&["set-intent", "off"]);
+    host.wait_for("nothing is touched", &[]);
+    host.configure("intent = \"aggregate\"", "");
+    daemon.signal("HUP");
+    host.wait_for("another intent", &both[..1]);
+    assert_eq!(daemon.stop(), Some(0));
+
+    let replay = |more: &[&str]| host.run(&[&["live", "--replay", "said.jsonl"], more].concat());
+    let said = replay(&[]).ok();
+    assert!(said.contains("0.0 s: c0: regular: ") && said.contains("the same again"), "{said}");
+    let json = replay(&["--json"]).json();
+    assert!(json["decisions"].as_u64().unwrap() >= 4 && json["differ"] == 0, "{json}");
+
+    // Something that was seen otherwise is decided otherwise.
+    let file = host.folder.path().join("said.jsonl");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replacen("\"usable\":true", "\"usable\":false", 1)).unwrap();
+    let said = replay(&[]);
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert!(
+        said.stdout.contains("of them are others now") && said.stdout.contains("line 2, "),
+        "{}",
+        said.stdout
+    );
+    // A record replaces no file.
+    let refused = host.run(&["live", "--config", "live.toml", "--record", "said.jsonl"]);
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.contains("said.jsonl"), "{}", refused.stderr);
+}

@@ -1,0 +1,108 @@
+//! Whatever comes over the control socket, the daemon answers and goes on.
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+
+use super::*;
+
+/// Requests; all but the first are wrong, or are made so.
+const REQUESTS: [&str; 5] = [
+    r#"{"method": "status"}"#,
+    r#"{"method": "set-intent", "parameters": {"intent": "interactive", "interface": "nothing"}}"#,
+    r#"{"method": "set-intent", "parameters": {"intent": "cheap"}}"#,
+    r#"{"method": "halt"}"#,
+    r#"{"method": "status", "parameters": {"all": true}}"#,
+];
+const ROUNDS: usize = 3000;
+
+/// Numbers at random, the same every time (xorshift).
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+
+    /// A request as it is, or one with changed bytes. None is a command that could be carried out.
+    fn request(&mut self) -> Vec<u8> {
+        let mut line = REQUESTS[self.below(REQUESTS.len())].as_bytes().to_vec();
+        for _ in 0..self.below(4) {
+            let (at, byte) = (self.below(line.len()), self.below(256) as u8);
+            match self.below(3) {
+                0 => line[at] = byte,
+                1 => line.insert(at, byte),
+                _ => line.truncate(at.max(1)),
+            }
+        }
+        if self.below(50) == 0 {
+            line = vec![b'x'; 10_000];
+        }
+        // A part of a line, and several at once.
+        if self.below(5) > 0 {
+            line.push(b'\n');
+        }
+        line
+    }
+}
+
+/// Resident memory of a process, kB: the least of many readings, for each look needs some for a while.
+fn resident_kb(pid: u32) -> u64 {
+    let read = |_| {
+        std::thread::sleep(Duration::from_millis(50));
+        let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    };
+    (0..20).map(read).min().unwrap()
+}
+
+#[test(needs(NET))]
+fn nothing_that_is_sent_ends_the_daemon_or_makes_it_grow() {
+    let host = Host::new();
+    host.configure("intent = \"interactive\"", "");
+    let daemon = host.start();
+    let both = [(host.ip(0), false), (host.ip(1), true)];
+    host.wait_for("endpoints appear", &both);
+    let (mut draw, mut settled, mut refused, mut answered) = (Draw(0x1234_5678_9abc_def1), 0, 0, 0);
+    for round in 0..ROUNDS {
+        let mut stream = UnixStream::connect(host.socket()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        for _ in 0..1 + draw.below(3) {
+            // A daemon that has refused a line without end closes.
+            let _ = stream.write_all(&draw.request());
+        }
+        if draw.below(10) == 0 {
+            continue;
+        }
+        let _ = stream.shutdown(Shutdown::Write);
+        let mut said = vec![];
+        // What the daemon has not read makes the kernel reset the connection; answers may be lost then.
+        let _ = stream.read_to_end(&mut said);
+        for line in said.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+            let answer: Value = serde_json::from_slice(line).unwrap();
+            match answer.get("error") {
+                None => answered += usize::from(answer["parameters"]["schema"].is_u64()),
+                Some(error) => {
+                    let words = ["invalid-request", "unknown-method", "invalid-parameter"];
+                    assert!(words.contains(&error.as_str().unwrap()), "{answer}");
+                    assert!(!answer["parameters"]["message"].as_str().unwrap().is_empty(), "{answer}");
+                    refused += 1;
+                }
+            }
+        }
+        if round == ROUNDS / 3 {
+            settled = resident_kb(daemon.child.id());
+        }
+    }
+    assert!(refused > ROUNDS / 2 && answered > ROUNDS / 20, "{refused} {answered}");
+    let grown_kb = resident_kb(daemon.child.id()).saturating_sub(settled);
+    assert!(grown_kb < 1024, "{grown_kb} kB more than after a third of {ROUNDS} connections");
+    let status = host.status().unwrap();
+    assert_eq!((&status["paused"], &status["intent"]), (&Value::Bool(false), &"interactive".into()));
+    assert_eq!(host.endpoints(), both);
+    assert_eq!(daemon.stop(), Some(0));
+}

@@ -1,0 +1,316 @@
+//! What decisions were made from, as JSON lines, and the same decisions made again.
+//!
+//! ```text
+//!   {"what": "begin", "schema": 1, "version": …, "config": …}
+//!   {"what": "look", "snapshot": …, "overrides": …, "decision": …}      one for each look
+//!   {"what": "reload", "config": …}                                     the configuration was read again
+//! ```
+//! A decision depends on these and on the decisions before it, and on nothing else.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+
+use joulepath_model::live::LiveConfig;
+use joulepath_model::scenario::{read_live, show_live};
+use joulepath_model::units::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::decide::{Decider, Decision, Overrides, Role};
+use crate::error::{Error, Result};
+use crate::snapshot::Snapshot;
+
+/// Version of this form; it grows when something is removed or renamed.
+const SCHEMA: u32 = 1;
+/// Differences that are told one by one.
+const MOST_TOLD: usize = 10;
+
+/// A line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "lowercase")]
+enum Line {
+    Begin { schema: u32, version: String, config: String },
+    Reload { config: String },
+    Look { snapshot: Snapshot, overrides: Overrides, decision: Box<Decision> },
+}
+
+/// Writes what happens.
+#[derive(Debug)]
+pub(crate) struct Recorder<W> {
+    to: W,
+}
+
+impl Recorder<File> {
+    /// Begins a file, which must not exist: a record replaces nothing, and follows no link.
+    pub(crate) fn create(path: &Path, config: &LiveConfig) -> Result<Self> {
+        let failed = |source| Error::File { path: path.display().to_string(), source };
+        let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;
+        Recorder::begin(file, config).map_err(failed)
+    }
+}
+
+impl<W: Write> Recorder<W> {
+    fn begin(to: W, config: &LiveConfig) -> std::io::Result<Self> {
+        let mut recorder = Recorder { to };
+        let version = env!("CARGO_PKG_VERSION").into();
+        recorder.write(&Line::Begin { schema: SCHEMA, version, config: show_live(config) })?;
+        Ok(recorder)
+    }
+
+    pub(crate) fn reload(&mut self, config: &LiveConfig) -> std::io::Result<()> {
+        self.write(&Line::Reload { config: show_live(config) })
+    }
+
+    pub(crate) fn look(
+        &mut self,
+        snapshot: &Snapshot,
+        overrides: &Overrides,
+        decision: &Decision,
+    ) -> std::io::Result<()> {
+        let (snapshot, overrides) = (snapshot.clone(), overrides.clone());
+        self.write(&Line::Look { snapshot, overrides, decision: Box::new(decision.clone()) })
+    }
+
+    /// A line at once, so that a killed daemon leaves whole lines but for the last.
+    fn write(&mut self, line: &Line) -> std::io::Result<()> {
+        let text = serde_json::to_string(line).map_err(std::io::Error::from)? + "\n";
+        self.to.write_all(text.as_bytes())
+    }
+}
+
+/// What became of a record that was decided again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Replayed {
+    /// Version of the daemon that recorded it.
+    pub version: String,
+    /// Decisions.
+    pub decisions: usize,
+    /// Time from the first to the last, s.
+    pub length_s: f64,
+    /// What was decided, each change of a role: `12.0 s: wlan0: regular: …`.
+    pub changes: Vec<String>,
+    /// Decisions that are others now.
+    pub differ: usize,
+    /// The first of them, with what is different.
+    pub differences: Vec<String>,
+    /// Whether the last line is cut off, and left out.
+    pub is_cut: bool,
+}
+
+/// Decides again what a file has recorded.
+///
+/// # Errors
+/// [`Error::File`] if it cannot be read, [`Error::Refused`] if it is no record, with the line.
+pub fn replay(path: &Path) -> Result<Replayed> {
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|source| Error::File { path: name.clone(), source })?;
+    replay_lines(&name, BufReader::new(file))
+}
+
+fn replay_lines(name: &str, mut from: impl BufRead) -> Result<Replayed> {
+    let mut replay = Replay::default();
+    let mut text = String::new();
+    for number in 1.. {
+        text.clear();
+        let read = from.read_line(&mut text);
+        let read = read.map_err(|source| Error::File { path: name.to_owned(), source })?;
+        if read == 0 {
+            break;
+        }
+        if !text.ends_with('\n') {
+            replay.told.is_cut = true;
+            break;
+        }
+        replay.line(number, &text).map_err(|(why, remedy)| Error::Refused {
+            what: format!("{name}:{number}: {why}"),
+            remedy: remedy.into(),
+        })?;
+    }
+    if replay.config.is_none() {
+        let what = format!("{name}: nothing is recorded in it");
+        return Err(Error::Refused { what, remedy: NO_RECORD.into() });
+    }
+    Ok(replay.told)
+}
+
+const NO_RECORD: &str = "`joulepath live --record FILE` writes such files";
+
+/// Decides again, line by line.
+#[derive(Default)]
+struct Replay {
+    config: Option<LiveConfig>,
+    decider: Decider,
+    first: Option<Nanos>,
+    roles: Vec<(String, Role)>,
+    told: Replayed,
+}
+
+impl Replay {
+    fn line(&mut self, number: usize, text: &str) -> std::result::Result<(), (String, &'static str)> {
+        let line: Line = serde_json::from_str(text).map_err(|error| (error.to_string(), NO_RECORD))?;
+        match (line, &self.config) {
+            (Line::Begin { schema, version, config }, None) => {
+                if schema > SCHEMA {
+                    let why = format!("it has the form {schema}, and this program knows {SCHEMA}");
+                    return Err((why, "use the version that has recorded it, or a newer one"));
+                }
+                self.told.version = version;
+                self.config = Some(read_config(&config)?);
+            }
+            (Line::Reload { config }, Some(_)) => {
+                self.config = Some(read_config(&config)?);
+                self.decider.reconfigured();
+            }
+            (Line::Look { snapshot, overrides, decision }, Some(config)) => {
+                let now = self.decider.decide(config, &overrides, &snapshot);
+                self.compare(number, &snapshot, &decision, now);
+            }
+            (Line::Begin { .. }, Some(_)) => return Err(("it begins again".into(), NO_RECORD)),
+            (_, None) => return Err(("the line with which a record begins is missing".into(), NO_RECORD)),
+        }
+        Ok(())
+    }
+
+    fn compare(&mut self, number: usize, snapshot: &Snapshot, before: &Decision, now: Decision) {
+        let first = *self.first.get_or_insert(snapshot.now);
+        let at_s = snapshot.now.saturating_sub(first).as_secs_f64();
+        self.told.decisions += 1;
+        self.told.length_s = at_s;
+        if *before != now {
+            self.told.differ += 1;
+            if self.told.differences.len() < MOST_TOLD {
+                let said = difference(before, &now);
+                self.told.differences.push(format!("line {number}, {at_s:.1} s: {said}"));
+            }
+        }
+        let roles: Vec<_> = now.interfaces.iter().map(|one| (one.name.clone(), one.role)).collect();
+        for one in &now.interfaces {
+            let is_new = !self.roles.contains(&(one.name.clone(), one.role));
+            if is_new && (one.role != Role::Unused || self.roles.iter().any(|(name, _)| *name == one.name)) {
+                let role = crate::report::word(one.role);
+                self.told.changes.push(format!("{at_s:.1} s: {}: {role}: {}", one.name, one.reason));
+            }
+        }
+        self.roles = roles;
+    }
+}
+
+fn read_config(text: &str) -> std::result::Result<LiveConfig, (String, &'static str)> {
+    let mend = "use the version that has recorded it, or a newer one";
+    read_live(text)
+        .map_err(|errors| (errors.to_string().split_whitespace().collect::<Vec<_>>().join(" "), mend))
+}
+
+/// The first thing that is different, in words.
+fn difference(before: &Decision, now: &Decision) -> String {
+    let pairs = before.interfaces.iter().zip(&now.interfaces);
+    if let Some((one, other)) = pairs.into_iter().find(|(one, other)| one != other) {
+        let said = |told: &crate::decide::Told| {
+            format!("{}: {}: {}", told.name, crate::report::word(told.role), told.reason)
+        };
+        return format!("was {}; is {}", said(one), said(other));
+    }
+    format!("was {before:?}; is {now:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_model::units::Bytes;
+
+    use super::*;
+    use crate::samples::seen as interface;
+    use crate::snapshot::Battery;
+
+    const CONFIG: &str = "intent = \"frugal\"\nbattery_below = \"20 %\"\n[[interface]]\nname = \"wlan0\"\n\
+                          cost = 1\n\
+                          energy = \"wifi-huang2012\"\n[[interface]]\nname = \"wwan0\"\ncost = 2\n\
+                          energy = \"lte-huang2012\"\nquota = { soft = \"1 GB\", hard = \"2 GB\" }";
+
+    /// An hour of two radios that come and go, and of what was decided.
+    fn recorded() -> Vec<u8> {
+        let config = read_live(CONFIG).unwrap();
+        let mut recorder = Recorder::begin(vec![], &config).unwrap();
+        let (mut decider, mut overrides) = (Decider::default(), Overrides::default());
+        let mut snapshot = Snapshot {
+            interfaces: vec![interface(2, "wlan0"), interface(3, "wwan0")],
+            ..Snapshot::default()
+        };
+        for k in 0..1800_u64 {
+            snapshot.now = Nanos(2_000_000_123 * k);
+            snapshot.battery = Some(Battery { level: 1.0 / (k + 1) as f64, discharging: k % 300 > 150 });
+            let wlan = &mut snapshot.interfaces[0];
+            wlan.usable = k % 97 > 20;
+            wlan.rate_bps = 1e6 / 3.0 * (k % 31) as f64;
+            wlan.capacity_bps = Some(4e7 / 7.0);
+            wlan.rtt = Some(Nanos(12_345_678 + k));
+            wlan.silent = (k % 61 > 55).then(|| Nanos::from_secs(k % 61 - 55));
+            snapshot.interfaces[1].used = Some(Bytes(1_000_003 * k));
+            snapshot.interfaces[1].stalled = k % 143 > 130;
+            match k {
+                600 => overrides.machine = Some(joulepath_model::live::Intent::Overflow),
+                900 => {
+                    decider.reconfigured();
+                    overrides = Overrides::default();
+                    recorder.reload(&config).unwrap();
+                }
+                _ => {}
+            }
+            let decision = decider.decide(&config, &overrides, &snapshot);
+            recorder.look(&snapshot, &overrides, &decision).unwrap();
+        }
+        recorder.to
+    }
+
+    #[test]
+    fn what_was_decided_is_decided_again_to_the_last_bit() {
+        let replayed = replay_lines("x", &recorded()[..]).unwrap();
+        assert_eq!((replayed.decisions, replayed.differ, replayed.is_cut), (1800, 0, false));
+        assert!(replayed.changes.len() > 20, "{:?}", replayed.changes);
+        assert!(replayed.changes[0].starts_with("0.0 s: wwan0: regular: "), "{}", replayed.changes[0]);
+        assert_eq!(replayed.version, env!("CARGO_PKG_VERSION"));
+        assert!((replayed.length_s - 3598.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn another_decision_is_found_and_told_with_its_line() {
+        let text = String::from_utf8(recorded()).unwrap();
+        let place = text.find("\"role\":\"regular\"").unwrap();
+        let mut other = text.clone();
+        other.replace_range(place..place + 16, "\"role\":\"unused\"");
+        let replayed = replay_lines("x", other.as_bytes()).unwrap();
+        assert_eq!((replayed.decisions, replayed.differ), (1800, 1));
+        assert!(replayed.differences[0].starts_with("line 2, 0.0 s: was wwan0: not used: "), "{replayed:?}");
+        // Another observation: what follows from it is another decision, too.
+        let other = text.replacen("\"usable\":true", "\"usable\":false", 40);
+        assert!(replay_lines("x", other.as_bytes()).unwrap().differ > 0);
+    }
+
+    #[test]
+    fn a_line_that_is_cut_off_is_left_out_and_what_is_no_record_is_refused_with_its_line() {
+        let text = String::from_utf8(recorded()).unwrap();
+        let replayed = replay_lines("x", &text.as_bytes()[..text.len() - 5]).unwrap();
+        assert_eq!((replayed.decisions, replayed.differ, replayed.is_cut), (1799, 0, true));
+        let second = text.lines().nth(1).unwrap();
+        for (bad, why) in [
+            (String::new(), "nothing is recorded"),
+            (format!("{second}\n"), "x:1: the line with which a record begins is missing"),
+            (text.replacen("\"schema\":1", "\"schema\":2", 1), "x:1: it has the form 2"),
+            (text.replacen("intent", "intend", 1), "x:1: "),
+            (text.replacen("\"now_ns\":0", "\"now_ns\":-1", 1), "x:2: "),
+        ] {
+            let error = replay_lines("x", bad.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(why), "{why}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_record_replaces_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        let config = read_live(CONFIG).unwrap();
+        Recorder::create(&path, &config).unwrap();
+        let error = Recorder::create(&path, &config).unwrap_err().to_string();
+        assert!(error.contains("record"), "{error}");
+        assert_eq!(replay(&path).unwrap().decisions, 0);
+    }
+}

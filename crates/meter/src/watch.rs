@@ -1,0 +1,209 @@
+//! Reads a meter for as long as it takes, in a thread of its own: a meter may wait for a fresh value, who asks
+//! may not.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::error::Error;
+use crate::meter::{About, Meter, Reading, Value};
+
+/// Time between two readings: fuel gauges change every few seconds, instruments several times a second.
+const PACE: Duration = Duration::from_millis(250);
+/// What a power meter said last holds for so long at most.
+const HOLDS: Duration = Duration::from_secs(30);
+/// A meter that failed is opened again after this time: it may be plugged in, or the machine back on battery.
+const AGAIN: Duration = Duration::from_secs(10);
+
+/// What was measured since the last call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Watched {
+    /// What measures; none before it could be opened for the first time.
+    pub about: Option<About>,
+    /// Energy in the time that readings cover.
+    pub joules: f64,
+    /// That time, s.
+    pub length_s: f64,
+    /// Why nothing is measured at present, with what to do, if so.
+    pub trouble: Option<String>,
+}
+
+/// What the thread and who asks share, and whether the thread has to end.
+#[derive(Debug, Default)]
+struct Shared {
+    taken: Mutex<(Watched, bool)>,
+    stop: Condvar,
+}
+
+/// A meter that a thread reads until this value is dropped, and opens again when it has failed.
+#[derive(Debug)]
+pub struct Watch {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// Begins; `open` is called in the thread, again some seconds after each failure.
+    pub fn start(open: impl Fn() -> Result<Box<dyn Meter>, Error> + Send + 'static) -> Self {
+        let shared = Arc::new(Shared::default());
+        let its = shared.clone();
+        let read = move || {
+            loop {
+                let ended = open().and_then(|mut meter| its.read(meter.as_mut()));
+                let Err(error) = ended else { return };
+                let help = error.help.map(|help| format!(" ({help})")).unwrap_or_default();
+                its.state().0.trouble = Some(format!("{}{help}", error.message));
+                if its.is_stopped_within(AGAIN) {
+                    return;
+                }
+            }
+        };
+        Watch { shared, thread: Some(thread::spawn(read)) }
+    }
+
+    /// What was measured since the last call. Never waits.
+    pub fn take(&mut self) -> Watched {
+        let (taken, _) = &mut *self.shared.state();
+        let kept = Watched { joules: 0.0, length_s: 0.0, ..taken.clone() };
+        std::mem::replace(taken, kept)
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, (Watched, bool)> {
+        self.taken.lock().expect("nothing panics while it adds joules")
+    }
+
+    fn is_stopped_within(&self, time: Duration) -> bool {
+        let waited = self.stop.wait_timeout_while(self.state(), time, |(_, stopped)| !*stopped);
+        waited.expect("nothing panics while it adds joules").0.1
+    }
+
+    /// Reads until it is stopped, or until the meter fails.
+    fn read(&self, meter: &mut dyn Meter) -> Result<(), Error> {
+        let about = meter.about().clone();
+        let mut last: Option<Reading> = None;
+        loop {
+            let begun = Instant::now();
+            let reading = meter.read()?;
+            {
+                let (taken, _) = &mut *self.state();
+                taken.about = Some(about.clone());
+                taken.trouble = None;
+                if let Some((joules, length)) = last.and_then(|last| between(last, reading)) {
+                    taken.joules += joules;
+                    taken.length_s += length.as_secs_f64();
+                }
+            }
+            last = Some(reading);
+            if self.is_stopped_within(PACE.saturating_sub(begun.elapsed())) {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Energy between two readings of one meter, and their distance; none if power was not known in between.
+fn between(last: Reading, now: Reading) -> Option<(f64, Duration)> {
+    let length = now.at.saturating_duration_since(last.at);
+    match (last.value, now.value) {
+        (Value::Energy(before), Value::Energy(after)) => Some((after.0 - before.0, length)),
+        (Value::Power(before), Value::Power(after)) if length <= HOLDS => {
+            Some(((before.0 + after.0) / 2.0 * length.as_secs_f64(), length))
+        }
+        _ => None,
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.shared.state().1 = true;
+        self.shared.stop.notify_all();
+        // A program that measures ends with its meter, and the meter with its thread.
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::sysfs::Tree;
+    use crate::{Quality, all, by_name, command};
+
+    const LIMIT: Duration = Duration::from_secs(10);
+
+    fn write(folder: &Path, path: &str, text: &str) {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// Takes until something is there that is wanted; all joules and seconds until then.
+    fn wait(watch: &mut Watch, done: impl Fn(&Watched) -> bool) -> Watched {
+        let end = Instant::now() + Duration::from_secs(60);
+        let mut sum = Watched::default();
+        while Instant::now() < end {
+            let taken = watch.take();
+            sum = Watched {
+                joules: sum.joules + taken.joules,
+                length_s: sum.length_s + taken.length_s,
+                ..taken
+            };
+            if done(&sum) {
+                return sum;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        panic!("it does not come: {sum:?}");
+    }
+
+    #[test]
+    fn a_power_meter_of_a_synthetic_tree_gives_its_watts_for_the_time_that_was_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let monitor = "class/hwmon/hwmon0";
+        write(folder.path(), &format!("{monitor}/name"), "powerz\n");
+        write(folder.path(), &format!("{monitor}/power1_input"), "8000000\n");
+        let tree = Tree::new(folder.path());
+        let name = all(&tree)[0].as_ref().unwrap().about().name.clone();
+        let mut watch = Watch::start(move || by_name(&tree, &name));
+        let taken = wait(&mut watch, |taken| taken.length_s > 0.5);
+        // 8 W all the time.
+        assert!((taken.joules / taken.length_s - 8.0).abs() < 1e-9, "{taken:?}");
+        assert!(taken.about.unwrap().quality != Quality::HostShare && taken.trouble.is_none());
+        // It is unplugged.
+        fs::remove_dir_all(folder.path().join(monitor)).unwrap();
+        wait(&mut watch, |taken| taken.trouble.is_some());
+    }
+
+    #[test]
+    fn a_program_that_prints_watts_ends_with_its_reader() {
+        let mut watch = Watch::start(|| command("echo 5; while :; do sleep 0.05; echo 5; done", LIMIT));
+        let taken = wait(&mut watch, |taken| taken.length_s > 0.2);
+        assert!((taken.joules / taken.length_s - 5.0).abs() < 1e-9, "{taken:?}");
+        assert_eq!(taken.about.unwrap().name, "command");
+        let begun = Instant::now();
+        drop(watch);
+        assert!(begun.elapsed() < LIMIT);
+    }
+
+    #[test]
+    fn a_counter_is_measured_by_its_differences_and_a_gap_of_power_is_not_filled() {
+        let at = Instant::now();
+        let later = |s: u64| at + Duration::from_secs(s);
+        let energy = |s, joules| Reading {
+            at: later(s),
+            value: Value::Energy(joulepath_model::units::Joules(joules)),
+        };
+        let power =
+            |s, watts| Reading { at: later(s), value: Value::Power(joulepath_model::units::Watts(watts)) };
+        assert_eq!(between(energy(0, 3.0), energy(60, 10.0)), Some((7.0, Duration::from_secs(60))));
+        // From 4 W to 6 W in 2 s: 10 J.
+        assert_eq!(between(power(0, 4.0), power(2, 6.0)), Some((10.0, Duration::from_secs(2))));
+        assert_eq!(between(power(0, 4.0), power(31, 6.0)), None);
+    }
+}

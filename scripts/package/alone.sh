@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Runs a program's daemon with the shipped configuration in a network namespace of its own, and in a root where there is nothing else.
+#   scripts/package/alone.sh PROGRAM
+set -euo pipefail
+
+if [[ ${2-} != inside ]]; then
+    bare=$(mktemp -d)
+    trap 'rm -rf --one-file-system -- "$bare"' EXIT
+    mkdir -p -- "$bare"/{proc,run,var/lib,etc/joulepath}
+    cp -- "$1" "$bare/joulepath"
+    cp -- "${BASH_SOURCE[0]%/*}/../../packaging/live.toml" "$bare/etc/joulepath/"
+    timeout --kill-after=10 60 unshare --mount --pid --net --ipc --fork --kill-child bash "${BASH_SOURCE[0]}" "$bare" inside
+    exit
+fi
+
+bare=$1
+export NOTES=$bare
+# shellcheck source=scripts/package/common.sh
+. "${BASH_SOURCE[0]%/*}/common.sh"
+
+mount --bind "$bare" "$bare"
+mount -t proc none "$bare/proc"
+mount -t proc none /proc
+machine
+kernel >"$bare/kernel.before"
+chroot "$bare" /joulepath live --undo || fail 'it has nothing to put back'
+chroot "$bare" /joulepath live >>"$LOG" 2>&1 &
+daemon=$!
+soon endpoint_is_there || fail 'the daemon puts an endpoint in'
+chroot "$bare" /joulepath status >/dev/null || fail 'it tells how it stands'
+# This program has no eBPF, so that `doctor` loads nothing. The other program's endpoint has an address that is on no interface.
+chroot "$bare" /joulepath doctor --json >"$NOTES/doctor" || true
+grep -q '"detail": "2, 1 of them the daemon.s; 198.51.100.7 is no address of this machine any more"' "$NOTES/doctor" ||
+    fail "doctor tells whose endpoints these are: $(cat -- "$NOTES/doctor")"
+status=0
+chroot "$bare" /joulepath lab quick -- true 2>"$NOTES/lab" || status=$?
+[[ $status == 3 && $(cat -- "$NOTES/lab") == *'without the kernel engine'* ]] || fail 'what is not in it says so'
+kill "$daemon"
+wait "$daemon" || fail 'the daemon ends without an error'
+same_kernel 'the daemon ran alone, and put everything back'
