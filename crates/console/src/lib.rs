@@ -1,4 +1,4 @@
-//! What the daemon, a lab, the kernel's controllers, meters and a machine's abilities look like in a terminal.
+//! What the daemon, a lab, controllers, meters and a machine's abilities look like in a terminal.
 //!
 //! | module | what |
 //! |---|---|

@@ -118,7 +118,8 @@ fn known(config: &LiveConfig, status: &Status, paths: &[Fitted]) -> KnownConnect
     }
 }
 
-/// Bulk if the paths that carry something are full, a stream if they are not, and a transfer if there was none.
+/// Bulk if the paths that carry something are full, a stream if they are not, and a transfer if nothing is
+/// carried.
 fn workload(config: &LiveConfig, status: &Status, paths: &[Fitted]) -> String {
     let sum = |of: &dyn Fn(&InterfaceStatus) -> f64| status.interfaces.iter().map(of).sum::<f64>();
     let mean_bps = |bytes: f64| if status.up_s > 0.0 { bytes * 8.0 / status.up_s } else { 0.0 };

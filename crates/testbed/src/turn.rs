@@ -16,7 +16,8 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Leaves a note in the lock's file: what has to be undone if this process is killed. It replaces the note before.
+    /// Leaves a note in the lock's file, in place of the one before: what has to be undone if this process is
+    /// killed.
     pub fn note(&mut self, what: &str) {
         let write = |file: &mut File| {
             file.set_len(0)?;

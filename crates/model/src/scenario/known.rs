@@ -1,4 +1,4 @@
-//! A scenario of one connection whose paths are known by a few numbers: those of a question, or measured ones.
+//! A scenario of one connection whose paths are known by a few numbers: those of a question, or measured.
 
 use std::fmt::Write as _;
 
