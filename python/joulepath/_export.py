@@ -176,7 +176,9 @@ def _table(name: str, what: str, unit: str, kind: str, numbers: NDArray[Any]) ->
 _HEAD = """\
 /* clang-format off */
 /*
- * {name}.h - a network that was trained in joulepath.gym, in integers: {shown}.
+ * {name}.h - a network that was trained in joulepath.gym, in integers.
+ *
+ * {shown}.
  *
  * Once per round trip each subflow sees what docs/gym.md lists, of all subflows, and steers its own window or
  * rate by the network's output. Written by joulepath.gym.export(): train and export again instead of editing.

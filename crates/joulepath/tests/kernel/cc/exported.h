@@ -1,6 +1,8 @@
 /* clang-format off */
 /*
- * exported.h - a network that was trained in joulepath.gym, in integers: joulepath/Rates-v0, 2 paths, relative, 16 units of tanh.
+ * exported.h - a network that was trained in joulepath.gym, in integers.
+ *
+ * joulepath/Rates-v0, 2 paths, relative, 16 units of tanh.
  *
  * Once per round trip each subflow sees what docs/gym.md lists, of all subflows, and steers its own window or
  * rate by the network's output. Written by joulepath.gym.export(): train and export again instead of editing.
