@@ -22,11 +22,14 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
+#[cfg(feature = "fluid")]
 use joulepath_control::Setup;
 use joulepath_controllers::Controller;
 
 use self::build::{Build, Library, controller, refused};
-use crate::error::{Error, Result};
+#[cfg(feature = "fluid")]
+use crate::error::Error;
+use crate::error::Result;
 
 pub use build::name_of;
 pub use template::template;
@@ -67,6 +70,7 @@ fn header_of(controller: Controller) -> Option<PathBuf> {
 ///
 /// # Errors
 /// The first one, by name.
+#[cfg(feature = "fluid")]
 pub(crate) fn refuse(setups: &[Setup], engine: &str) -> Result<()> {
     match setups.iter().find(|setup| setup.controller().is_adopted()) {
         None => Ok(()),

@@ -112,6 +112,7 @@ fn what_cannot_be_compiled_is_told_with_the_compilers_line() {
         ("other", full.clone(), "`mpcc_ops_other` is not in it"),
         ("odd", full.replace("ODD_PARAMS", "ODD_PARAMETERS"), "odd.h defines no ODD_PARAMS"),
         ("Odd", full.clone(), "is no name of a controller"),
+        ("odd", full.replace(".name = \"odd\"", ".name = \"even\""), "`.name` is `even`, and the file odd.h"),
         ("lia", full.replace("odd", "lia").replace("ODD", "LIA"), "is the name of a controller of Joulepath"),
         ("odd", full.replace("\"R\", /*", "\"X\", /*"), "is `X`, not V, N, L or R"),
         ("odd", full.replace("\t.increase = odd_increase,\n", ""), "neither `.increase` nor `.control`"),
