@@ -1,5 +1,5 @@
-//! Reads a meter for as long as it takes, in a thread of its own: a meter may wait for a fresh value, who asks
-//! may not.
+//! Reads a meter for as long as it takes, in a thread of its own: a meter may wait for a fresh value, and who
+//! asks may not.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};

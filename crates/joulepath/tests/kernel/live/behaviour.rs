@@ -234,7 +234,8 @@ fn a_look_at_a_thousand_connections_costs_little_and_memory_stays_flat() {
     wait_until("all are there, with two subflows each", || host.status().is_some_and(|status| all(&status)));
     let pid = daemon.child.id();
     let before = processor_time(pid);
-    // Its memory breathes with each look, by a thousand kilobytes and more: what stays is the least of many readings.
+    // Its memory breathes with each look, by a thousand kilobytes and more: what stays is the least of many
+    // readings.
     let least = |looks| (0..looks).map(|_| (std::thread::sleep(INTERVAL), memory_kb(pid)).1).min().unwrap();
     let (first, second) = (least(LOOKS / 2), least(LOOKS / 2));
     let look = (processor_time(pid) - before) / LOOKS;
