@@ -293,3 +293,25 @@ fn set_default(options: &CcDefaultOptions) -> Result<Exit, Failure> {
     terminal::say(&format!("default: {name}, was {before}; {back}"));
     Ok(Exit::Ok)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn of_a_configuration_ours_are_loaded_each_once_and_an_unknown_one_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("live.toml");
+        let of = |controllers: &str| {
+            fs::write(&file, format!("intent = \"frugal\"\n[controllers]\n{controllers}")).unwrap();
+            let names = |all: Vec<Controller>| all.into_iter().map(kernel_name).collect::<Vec<_>>();
+            configured(&file).map(names).map_err(|failure| format!("{failure:?}"))
+        };
+        let all = "frugal = \"jp_olia\"\nhandover = \"bbr\"\naggregate = \"jp_lia\"\noverflow = \"jp_olia\"";
+        assert_eq!(of(all).unwrap(), ["jp_lia", "jp_olia"]);
+        assert_eq!(of("frugal = \"reno\"").unwrap(), Vec::<String>::new());
+        assert!(of("frugal = \"jp_nothing\"").unwrap_err().contains("nothing"));
+    }
+}

@@ -1,4 +1,4 @@
-//! Reads a meter for as long as it takes, in a thread of its own: a meter may wait for a fresh value, who
+//! Reads a meter for as long as it takes, in a thread of its own: a meter may wait for a fresh value, and who
 //! asks may not.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
