@@ -15,7 +15,7 @@ from distributed.scheduler import KilledWorker
 from joulepath import _joulepath
 from joulepath._errors import Interrupted, JoulepathError
 from joulepath._progress import Progress
-from joulepath._study import parts
+from joulepath._study import _parts
 
 _LEAST_S = 0.1
 """Below this a task would cost more than its runs."""
@@ -28,7 +28,7 @@ _AHEAD = 2
 _LOOK_S = 1.0
 """How often the cluster is asked for its threads."""
 
-_Parts = tuple[str, str, str, str | None, Path | None]
+_Texts = tuple[str, str, str, str | None, Path | None]
 
 
 def run(
@@ -64,7 +64,7 @@ class _Run:
         batches: _joulepath.Batches,
     ) -> None:
         self.client: Any = client
-        self.task = (parts(raw), folder, shard, call)
+        self.task = (_parts(raw), folder, shard, call)
         self.tell = tell
         self.batches = batches
         self.missing = batches.missing()
@@ -141,12 +141,12 @@ class _Run:
 
 
 @lru_cache(maxsize=4)
-def _study(texts: _Parts) -> _joulepath.Study:
+def _study(texts: _Texts) -> _joulepath.Study:
     return _joulepath.Study.restore(*texts)
 
 
 def _batch(
-    texts: _Parts, folder: Path, shard: str | None, call: str, runs: str
+    texts: _Texts, folder: Path, shard: str | None, call: str, runs: str
 ) -> tuple[int, float, int, str | None]:
     """Do a batch, in a worker: runs, seconds, how many of the runs failed, and why the first of them did."""
     began = time.monotonic()

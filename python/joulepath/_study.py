@@ -223,10 +223,10 @@ class Study:
         return f"<Study {self.name}: {self.title}, {self.points} points, {self.runs} runs>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, parts(self._raw)
+        return _restored, _parts(self._raw)
 
 
-def parts(raw: _joulepath.Study) -> tuple[str, str, str, str | None, Path | None]:
+def _parts(raw: _joulepath.Study) -> tuple[str, str, str, str | None, Path | None]:
     """Return what another process makes the same study of: texts, and where the scenario's traces are."""
     name, text, source, content, folder = raw.parts()
     return name, text, source, content, None if folder is None else Path(folder).absolute()

@@ -182,24 +182,24 @@ def test_the_death_of_the_client_loses_and_repeats_nothing(
 
 def test_a_folder_that_workers_do_not_see_is_told(tmp_path: Path, study: jp.Study) -> None:
     from joulepath import _dask
-    from joulepath._study import parts
+    from joulepath._study import _parts
 
     with pytest.raises(jp.FileError, match="there is no study in it as this process sees it"):
-        _dask._batch(parts(study._raw), tmp_path, None, "a call", "0-9")
+        _dask._batch(_parts(study._raw), tmp_path, None, "a call", "0-9")
 
 
 def test_a_batch_that_was_done_is_not_done_again(tmp_path: Path, study: jp.Study) -> None:
     from joulepath import _dask, _joulepath
-    from joulepath._study import parts
+    from joulepath._study import _parts
 
     batches = _joulepath.Batches(study._raw, tmp_path / "study", None, None, "a call")
     runs = batches.next(20)
     assert runs == "0-19"
-    _dask._batch(parts(study._raw), tmp_path / "study", None, "a call", runs)
+    _dask._batch(_parts(study._raw), tmp_path / "study", None, "a call", runs)
     [file] = jp.open(tmp_path / "study").files
     written = file.stat().st_mtime_ns
     # The worker was killed after its file had its name, before it could tell.
-    assert _dask._batch(parts(study._raw), tmp_path / "study", None, "a call", runs)[0] == 20
+    assert _dask._batch(_parts(study._raw), tmp_path / "study", None, "a call", runs)[0] == 20
     [again] = jp.open(tmp_path / "study").files
     assert (again, again.stat().st_mtime_ns) == (file, written)
     # The part is held until it is closed.
