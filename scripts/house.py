@@ -72,12 +72,12 @@ def code_of(file):
     code = re.sub(r"//[^\n]*", "", file.read_text(encoding="utf-8"))
     code = re.sub(r'b?r?"(\\.|[^"\\])*"', '""', code)
     code = re.sub(r"\bpub\([^)]*\)", "pub", code)
-    return code.split("#[cfg(test)]\nmod tests")[0]
+    return code.split("#[cfg(test)]\nmod tests {")[0]
 
 
 def lines_of(file):
     """Lines of code without blanks, comments and unit tests."""
-    code = file.read_text(encoding="utf-8").split("#[cfg(test)]\nmod tests")[0]
+    code = file.read_text(encoding="utf-8").split("#[cfg(test)]\nmod tests {")[0]
     return sum(1 for line in code.splitlines() if line.strip() and not line.strip().startswith("//"))
 
 

@@ -2,7 +2,7 @@
 
 use joulepath_model::units::Nanos;
 
-use super::Role;
+use super::decision::Role;
 use super::hold::Hold;
 use super::renewal::Renewal;
 use super::silence::Silence;

@@ -10,6 +10,7 @@
 //! ```
 //! | module | what |
 //! |---|---|
+//! | `decision` | roles, endpoints, reasons: what comes out |
 //! | `standing` | whether an interface may be used, and what speaks against it |
 //! | `frugal` | the cheapest sufficient paths |
 //! | `overflow` | how many paths are full |
@@ -20,6 +21,7 @@
 //! | `hold` | how often a role may change |
 //! | `memory`, `lately` | what is remembered of an interface; counts that forget |
 
+mod decision;
 mod drag;
 mod frugal;
 mod hold;
@@ -40,13 +42,13 @@ use joulepath_model::live::{Intent, LiveConfig};
 use joulepath_model::units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+pub use self::decision::{Decision, Role, Told, Wanted};
 use self::drag::{Carrier, Drag};
 use self::frugal::{Candidate, Choice, Frugal};
 use self::memory::Memory;
 use self::overflow::{Filled, Overflow, lasted};
 use self::silence::Verdict;
 use self::standing::{BatteryLow, Standing};
-use crate::exact::optional;
 use crate::snapshot::{Interface, Snapshot};
 
 /// Most subflows besides the first one, and most endpoints that are of use (`MPTCP_PM_ADDR_MAX`).
@@ -63,78 +65,6 @@ const ENOUGH_SEEN: Bytes = Bytes(5_000_000);
 const WATCH_EVERY: Nanos = Nanos::from_secs(1);
 /// An interface that was not seen for a day is forgotten.
 const FORGET: Nanos = Nanos::from_secs(86_400);
-
-/// How an interface is used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// No endpoint: no further subflow leaves through it.
-    #[default]
-    Unused,
-    /// Its subflows carry data only while no regular one can.
-    Backup,
-    /// Its subflows carry data.
-    Regular,
-}
-
-/// An endpoint that should be there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Wanted {
-    /// The address.
-    pub address: IpAddr,
-    /// Index of its interface.
-    pub interface: u32,
-    /// Whether its subflows are backups.
-    pub backup: bool,
-    /// Whether the other end is told of it.
-    pub signal: bool,
-    /// Whether connections open subflows to every address of the other end.
-    pub fullmesh: bool,
-    /// Whether its subflows are to be opened again: those that it had are gone.
-    pub renew: bool,
-}
-
-/// What was decided about an interface, and why.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Told {
-    /// Its name.
-    pub name: String,
-    /// The intent that counts for it.
-    pub intent: Intent,
-    /// How it is used.
-    pub role: Role,
-    /// How it would be used if it could change now.
-    pub wanted: Role,
-    /// In words, with numbers.
-    pub reason: String,
-    /// Whether it may be used as far as the configuration goes: it is hardware, or named.
-    pub allowed: bool,
-}
-
-/// What was decided.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Decision {
-    /// Endpoints; none if everything is to be as it was found.
-    pub endpoints: Option<Vec<Wanted>>,
-    /// Addresses whose connections have to lose their first subflow.
-    pub closed: Vec<IpAddr>,
-    /// In the order of preference, those that may not be used last.
-    pub interfaces: Vec<Told>,
-    /// The intent in force.
-    pub intent: Option<Intent>,
-    /// The congestion controller that new sockets should get; none: what was found.
-    pub controller: Option<String>,
-    /// When something that waits may change.
-    #[serde(rename = "look_again_ns", with = "optional")]
-    pub look_again: Option<Nanos>,
-}
-
-impl Decision {
-    /// How many further subflows a connection needs for these endpoints.
-    pub fn extra_subflows(&self) -> u32 {
-        self.endpoints.as_ref().map_or(0, Vec::len) as u32
-    }
-}
 
 /// What `handover` lets the second path carry.
 #[derive(Clone, Debug, PartialEq)]
