@@ -49,7 +49,7 @@ pub(crate) struct CcNames {
     /// All of them.
     #[arg(long, conflicts_with = "names")]
     pub(crate) all: bool,
-    /// Those of ours that the daemon's configuration names in [controllers].
+    /// Those of ours that the daemon's configuration names in `[controllers]`.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["names", "all"])]
     pub(crate) config: Option<PathBuf>,
 }
