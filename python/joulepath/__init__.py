@@ -10,7 +10,7 @@
 docs/python.md is the guide.
 """
 
-from joulepath import _joulepath
+from joulepath import _joulepath, units
 from joulepath._calls import (
     advise,
     compare,
@@ -96,4 +96,5 @@ __all__ = [
     "run",
     "scenarios",
     "schema",
+    "units",
 ]
