@@ -67,18 +67,21 @@ def modules(source):
     return found
 
 
+def without_tests(file):
+    """The text without unit tests."""
+    return file.read_text(encoding="utf-8").split("#[cfg(test)]\nmod tests {")[0]
+
+
 def code_of(file):
     """The code without comments, texts and unit tests."""
-    code = re.sub(r"//[^\n]*", "", file.read_text(encoding="utf-8"))
+    code = re.sub(r"//[^\n]*", "", without_tests(file))
     code = re.sub(r'b?r?"(\\.|[^"\\])*"', '""', code)
-    code = re.sub(r"\bpub\([^)]*\)", "pub", code)
-    return code.split("#[cfg(test)]\nmod tests {")[0]
+    return re.sub(r"\bpub\([^)]*\)", "pub", code)
 
 
 def lines_of(file):
     """Lines of code without blanks, comments and unit tests."""
-    code = file.read_text(encoding="utf-8").split("#[cfg(test)]\nmod tests {")[0]
-    return sum(1 for line in code.splitlines() if line.strip() and not line.strip().startswith("//"))
+    return sum(1 for line in without_tests(file).splitlines() if line.strip() and not line.strip().startswith("//"))
 
 
 def names_of(tree, prefix=""):

@@ -107,10 +107,14 @@ def export(
         + _table(name, "log2_table", "Q16, of 1 to 2", "u32", np.log2(1 + np.arange(65) / 64) * (1 << 16))
         + _table(name, "exp2_table", "Q30, of 0 to 1", "u32", np.exp2(np.arange(65) / 64) * (1 << 30))
     )
-    body = resources.files("joulepath").joinpath("policy_template.h").read_text(encoding="utf-8")
-    body = body.replace("NAME", name.upper()).replace("name_", name)
-    file.write_text(f"{head}\n{defines}\n{tables}\n{body}", encoding="utf-8")
+    file.write_text(f"{head}\n{defines}\n{tables}\n{_body(name)}", encoding="utf-8")
     return file
+
+
+def _body(name: str) -> str:
+    """What all exported policies have in common."""
+    body = resources.files("joulepath").joinpath("policy_template.h").read_text(encoding="utf-8")
+    return body.replace("NAME", name.upper()).replace("name_", name)
 
 
 def _shaped(

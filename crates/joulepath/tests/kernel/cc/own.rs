@@ -82,12 +82,19 @@ fn a_header_that_owns_its_window_is_loaded() {
     assert_eq!(subflow["cwnd_packets"], 10, "{status}");
 }
 
-/// The header is what `joulepath.gym.export` writes; python/tests/test_export.py keeps it so.
+/// The header that `joulepath.gym.export` writes of a network: its own part, which
+/// python/tests/test_export.py keeps so, and what all such headers have in common.
+fn exported() -> String {
+    let common = include_str!("../../../../../python/joulepath/policy_template.h");
+    include_str!("exported_head.h").to_owned()
+        + &common.replace("NAME", "EXPORTED").replace("name_", "exported")
+}
+
 #[test(needs(ENGINE))]
 fn an_exported_policy_carries_data_in_the_kernel() {
     const BYTES: usize = 1 << 20;
     let stage = Stage::new(&["exported"]);
-    fs::write(stage.here.file("exported.h"), include_str!("exported.h")).unwrap();
+    fs::write(stage.here.file("exported.h"), exported()).unwrap();
     let said = stage.cc(&["load", "./exported.h"]);
     if said.code == Some(3) && said.stderr.contains("6.10") {
         return;
