@@ -174,6 +174,8 @@ impl Decider {
             let waited = lasted(&mut memory.forbidden_since, over, now, CLOSE_AFTER);
             if over && (waited || interface.sole == 0) {
                 closed.extend(&interface.addresses);
+                // A connection that begins here before the next look has its time, too.
+                memory.forbidden_since = None;
             }
             match standing::of(config, own, interface, snapshot.battery, &mut memory.battery, trouble) {
                 Ok(standing) => {

@@ -201,6 +201,9 @@ fn first_subflows_over_a_hard_quota_are_closed_when_others_work_or_after_a_while
     (world.lte().subflows, world.lte().sole) = (1, 1);
     assert_eq!(world.pass(5).closed, none);
     assert_eq!(world.pass(1).closed, address);
+    // The next one has begun before anybody looked.
+    assert_eq!(world.pass(5).closed, none);
+    assert_eq!(world.pass(1).closed, address);
     // Below the quota nothing is closed.
     world.lte().used = Some(Bytes(9_999_999_999));
     assert_eq!(world.pass(10).closed, none);
