@@ -61,7 +61,7 @@ try() {
 from_source() {
     fresh=$(mktemp -d)
     python3 -m venv "$fresh"
-    CARGO_PROFILE_RELEASE_LTO=off "$fresh/bin/python" -m pip install --quiet --disable-pip-version-check \
+    "$fresh/bin/python" -m pip install --quiet --disable-pip-version-check \
         --config-settings=build-args='--profile dev' --constraint "$root/python/requirements.txt" "$root[gym,plot]"
     (cd -- "$fresh" && MPLBACKEND=agg bin/python "$here/wheel/new_user.py" with-compiler)
 }
