@@ -60,7 +60,7 @@ def compare(
     chosen = scenario(source)
     first, count = _seeds(seeds)
     listed = _policies(policies)
-    call = _call("compare", chosen, policies=policies, seeds=seeds, engine=engine, series=series)
+    call = _call("compare", chosen, policies=_texts(policies), seeds=seeds, engine=engine, series=series)
     comparison = _watched(
         lambda tell: _joulepath.compare(chosen._raw, listed, count, first, engine, jobs, series, tell, call),
         Comparison,
@@ -90,7 +90,7 @@ def run(
     """
     listed = _policies(policy)
     chosen = scenario(source)
-    call = _call("run", chosen, policy=policy, seed=seed, engine=engine)
+    call = _call("run", chosen, policy=listed, seed=seed, engine=engine)
     comparison = _watched(
         lambda tell: _joulepath.compare(chosen._raw, listed, 1, seed, engine, 1, series, tell, call),
         Comparison,
@@ -202,7 +202,9 @@ def map(
     """
     chosen = scenario(source)
     listed = _policies(policies)
-    call = _call("map", chosen, x=x, y=y, policies=policies, metric=metric, engine=engine, seeds=seeds)
+    call = _call(
+        "map", chosen, x=x, y=y, policies=_texts(policies), metric=metric, engine=engine, seeds=seeds
+    )
     return _watched(
         lambda tell: _joulepath.map(
             chosen._raw, x, y, listed, metric, engine, spot_check, seeds, jobs, tell, call
@@ -361,16 +363,21 @@ def _seeds(seeds: int | range | None) -> tuple[int, int | None]:
 
 def _policies(policies: Policies | None) -> str | None:
     """The policies as a list of the command line."""
+    texts = _texts(policies)
+    return ",".join(texts) if isinstance(texts, list) else texts
+
+
+def _texts(policies: Policies | None) -> str | list[str] | None:
+    """The policies by their names; parts of one's own are known by theirs from now on."""
     if policies is None or isinstance(policies, str):
         return policies
-    listed = [policies] if isinstance(policies, Part) else list(policies)
     parts = _parts(policies)
-    texts = [entry.policy if isinstance(entry, Part) else entry for entry in listed]
     for place, part in enumerate(parts):
         for other in parts[:place]:
             if other is not part and other.policy == part.policy:
                 raise UsageError(f"two parts are called `{part.policy}`", "give one of them another `name`")
-    return ",".join(texts)
+    listed = [policies] if isinstance(policies, Part) else policies
+    return [entry.policy if isinstance(entry, Part) else entry for entry in listed]
 
 
 def _parts(policies: Policies | None) -> list[Part]:

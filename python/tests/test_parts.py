@@ -105,6 +105,8 @@ def test_a_scheduler_in_python_does_what_the_same_one_in_rust_does_to_the_last_b
     ours, mine = numbers(result)
     assert ours == mine
     assert result["policy"][1] == "mptcp[scheduler=firstfree]"
+    # The call that stands in a result names it, too.
+    assert "'mptcp[scheduler=firstfree]'" in result.to_dict()["manifest"]["command"]
 
 
 def test_a_selector_in_python_uses_the_paths_that_it_wants() -> None:
