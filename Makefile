@@ -10,7 +10,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 DEMO := scenarios/papers/000-table1.toml
 
-.PHONY: help setup build package static test-package wheel docs demo test test-kernels test-upstream bench bench-peers validate-peers joule lint clean
+.PHONY: help setup build package static test-package test-wheel wheel docs demo test test-kernels test-upstream bench bench-peers validate-peers joule lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,10 @@ static: ## build the daemon for machines that have nothing else: target/static/j
 test-package: ## install, run and purge the Debian package in a bare Debian; as root (ARGS=FILE.deb: that one)
 	@scripts/setup.sh bare
 	@scripts/test-package.sh $(ARGS)
+
+test-wheel: ## install the Python package in bare Debians and from source, and do what a new user does first; as root (ARGS=FILE.whl)
+	@scripts/setup.sh bare
+	@scripts/test-wheel.sh $(ARGS)
 
 demo: ## compare eight policies on paper 000's three radios, 30 seeds; leave a report to look at
 	@scripts/setup.sh build

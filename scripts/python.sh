@@ -4,7 +4,7 @@
 #   scripts/python.sh lint                 formats, lints and types
 #   scripts/python.sh run SCRIPT [WORD...] runs a script that uses the package
 #   scripts/python.sh docs                 the documentation as a site in target/site; a link that leads nowhere is an error
-#   scripts/python.sh wheel                a wheel in target/wheels, fully optimised
+#   scripts/python.sh wheel [dev]          a wheel in target/wheels, fully optimised, or in the profile of all tests; prints its name
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
@@ -58,16 +58,20 @@ docs() {
 }
 
 wheel() {
+    local out=target/wheels${1:+/$1}
     environment
-    "$VENV/bin/maturin" build --release --locked --out target/wheels
+    rm -rf -- "${out:?}"/*.whl
+    "$VENV/bin/maturin" build --profile "${1:-release}" --locked --quiet --out "$out" >&2
+    realpath -- "$out"/*.whl
 }
 
 case ${1-} in
 test) run_tests "${@:2}" ;;
 run) run_script "${@:2}" ;;
-lint | docs | wheel) "$1" ;;
+lint | docs) "$1" ;;
+wheel) wheel "${@:2}" ;;
 *)
-    echo "usage: scripts/python.sh test [ARGUMENT...] | lint | run SCRIPT [WORD...] | docs | wheel" >&2
+    echo "usage: scripts/python.sh test [ARGUMENT...] | lint | run SCRIPT [WORD...] | docs | wheel [dev]" >&2
     exit 2
     ;;
 esac

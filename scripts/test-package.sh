@@ -9,35 +9,17 @@ set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 readonly here
 readonly root=${here%/*}
-readonly work=$root/target/bare
 # What `apt install` finds on any Debian with systemd; iproute2 is for looking at the kernel's table.
 readonly PACKAGES=systemd,iproute2
 readonly TIMEOUT=300 # seconds for each of the two
+# shellcheck source=scripts/bare.sh
+. "$here/bare.sh"
 
 say() { printf 'test-package: %s\n' "$*" >&2; }
 
 die() {
     say "$*"
     exit 1
-}
-
-suite() {
-    local VERSION_CODENAME=
-    # shellcheck source=/dev/null
-    . /etc/os-release
-    printf '%s' "${SUITE:-${VERSION_CODENAME:-bookworm}}"
-}
-
-# The archive of the bare Debian; kept, because it takes a minute.
-archive() {
-    local tar=$work/$1.tar
-    if [[ ! -e $tar ]]; then
-        say "making a bare Debian $1"
-        mkdir -p -- "$work"
-        mmdebstrap --quiet --format=tar --variant=apt --include="$PACKAGES" "$1" "$tar.draft" >&2
-        mv -- "$tar.draft" "$tar"
-    fi
-    printf '%s' "$tar"
 }
 
 # Where this machine has the one hierarchy of control groups that systemd asks for.
@@ -57,7 +39,7 @@ clean() {
 # enter COMMAND...: in namespaces of its own, with the bare Debian as root and the command as process 1. The program keeps its state
 # where process 1 sees it. When that ends, all end.
 enter() {
-    bare=$(mktemp -d -- "$work/root.XXXXXX")
+    bare=$(mktemp -d -- "$BARE/root.XXXXXX")
     group=$(unified)/joulepath-bare.$$
     mkdir -- "$group"
     tar -xf "$tar" -C "$bare"
@@ -82,7 +64,7 @@ enter() {
 deb=${1-}
 [[ -n $deb ]] || deb=$("$here/package.sh" dev)
 deb=$(realpath -e -- "$deb")
-tar=$(archive "$(suite)")
+tar=$(archive "$(suite)" "$PACKAGES")
 trap clean EXIT
 
 say 'where no systemd runs'

@@ -9,14 +9,15 @@ from typing import Any, Literal, TypeVar
 
 from joulepath import _joulepath, _progress
 from joulepath._errors import Interrupted, JoulepathWarning, RunError, UsageError
+from joulepath._parts import Part
 from joulepath._progress import Progress
-from joulepath._results import Advice, Comparison, Explanation, League, Map, Reproduction, Run
+from joulepath._results import Advice, Comparison, Explanation, Gauntlet, League, Map, Reproduction, Run
 from joulepath._scenario import Scenario, _json, scenario
 from joulepath._table import Table
 
 Engine = Literal["packet", "fluid"]
 Metric = Literal["bits_per_joule", "goodput_bps", "energy_j", "completion_s"]
-Policies = str | Sequence[str]
+Policies = str | Part | Sequence[str | Part]
 Source = str | os.PathLike[str] | Scenario
 
 _Raw = TypeVar("_Raw")
@@ -38,7 +39,8 @@ def compare(
     Args:
         source: a :class:`Scenario`, a file, or the name of a shipped scenario.
         policies: a list, or one text separated by commas; those of the scenario if None. The first is what
-            the others are compared with. ``"mptcp[cc=olia]"`` replaces a part.
+            the others are compared with. ``"mptcp[cc=olia]"`` replaces a part. A controller, scheduler or
+            selector of your own may stand there: :class:`Controller`, :class:`Scheduler`, :class:`Selector`.
         seeds: how many seeds of each policy, or which: ``range(11, 21)``; as many as the scenario says if
             None. Every policy runs with the same ones.
         engine: ``"packet"`` simulates every segment, ``"fluid"`` solves the differential equations.
@@ -58,7 +60,7 @@ def compare(
     chosen = scenario(source)
     first, count = _seeds(seeds)
     listed = _policies(policies)
-    call = _call("compare", chosen, policies=policies, seeds=seeds, engine=engine, series=series)
+    call = _call("compare", chosen, policies=_texts(policies), seeds=seeds, engine=engine, series=series)
     comparison = _watched(
         lambda tell: _joulepath.compare(chosen._raw, listed, count, first, engine, jobs, series, tell, call),
         Comparison,
@@ -68,14 +70,14 @@ def compare(
     if failures:
         what = f"{len(failures)} runs failed; the first: `{failures[0].policy}`, seed {failures[0].seed}: "
         if len(comparison) == 0:
-            raise RunError(what + failures[0].error)
+            raise RunError(what + failures[0].error) from failures[0].cause
         warnings.warn(what + failures[0].error, JoulepathWarning, stacklevel=2)
     return comparison
 
 
 def run(
     source: Source,
-    policy: str,
+    policy: str | Part,
     seed: int = 1,
     *,
     engine: Engine = "packet",
@@ -88,14 +90,15 @@ def run(
     """
     listed = _policies(policy)
     chosen = scenario(source)
-    call = _call("run", chosen, policy=policy, seed=seed, engine=engine)
+    call = _call("run", chosen, policy=listed, seed=seed, engine=engine)
     comparison = _watched(
         lambda tell: _joulepath.compare(chosen._raw, listed, 1, seed, engine, 1, series, tell, call),
         Comparison,
         False,
     )
     if comparison.failures:
-        raise RunError(comparison.failures[0].error)
+        failed = comparison.failures[0]
+        raise RunError(f"`{failed.policy}`, seed {failed.seed}: {failed.error}") from failed.cause
     if len(comparison) != 1:
         raise UsageError(f"`{policy}` is a list of policies", "joulepath.compare runs several")
     return Run(comparison)
@@ -199,7 +202,9 @@ def map(
     """
     chosen = scenario(source)
     listed = _policies(policies)
-    call = _call("map", chosen, x=x, y=y, policies=policies, metric=metric, engine=engine, seeds=seeds)
+    call = _call(
+        "map", chosen, x=x, y=y, policies=_texts(policies), metric=metric, engine=engine, seeds=seeds
+    )
     return _watched(
         lambda tell: _joulepath.map(
             chosen._raw, x, y, listed, metric, engine, spot_check, seeds, jobs, tell, call
@@ -239,6 +244,54 @@ def league(
     return _watched(
         lambda tell: _joulepath.league(list(families), quick, draw_seed, seeds, kept, jobs, tell, call),
         League,
+        progress,
+    )
+
+
+def gauntlet(
+    families: Sequence[str] = (),
+    policies: Policies | None = None,
+    *,
+    warm: Policies | None = None,
+    range: Literal["train", "check"] = "train",
+    draws: int | None = None,
+    seeds: int | None = None,
+    runs: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    progress: bool | Progress | None = None,
+) -> Gauntlet:
+    """Run policies on drawn scenarios of the gauntlet, beside the best single path and the TCPs there.
+
+    ``joulepath league --family gauntlet``, with the same numbers for the same draws.
+
+    Args:
+        families: their names, such as ``"f1-bulk"``; all of the gauntlet if none.
+        policies: as for :func:`compare`; the command's own if None. Parts of your own may be among them.
+        warm: policies that run once more with what a device knows of its networks from an earlier visit.
+        range: which draws: ``"train"`` to tune on, ``"check"`` to judge a change. Sealed draws are run by the
+            command line, which keeps a log of them.
+        draws: of each family; 64 if None.
+        seeds: of each policy in each draw; one if None.
+        runs: a file that keeps finished runs: they are not run again. Not with parts of your own, which the
+            file would know by name only.
+        jobs: as for :func:`compare`.
+        progress: as for :func:`compare`.
+
+    Raises:
+        UsageError: if a family, a policy or a range is wrong.
+        Interrupted: after Ctrl-C; its ``result`` has what had finished.
+    """
+    own = [part for given in (policies, warm) for part in _parts(given)]
+    if own and runs is not None:
+        raise UsageError("a file of runs knows your own parts by name only", "leave `runs` out, or the parts")
+    listed, warmed = _policies(policies), _policies(warm)
+    call = f"joulepath.gauntlet({list(families)!r}, {listed!r}, {warmed!r}, {range!r}, draws={draws!r})"
+    kept = None if runs is None else os.fspath(runs)
+    return _watched(
+        lambda tell: _joulepath.gauntlet(
+            list(families), listed, warmed, range, draws, seeds, kept, jobs, tell, call
+        ),
+        Gauntlet,
         progress,
     )
 
@@ -310,7 +363,27 @@ def _seeds(seeds: int | range | None) -> tuple[int, int | None]:
 
 def _policies(policies: Policies | None) -> str | None:
     """The policies as a list of the command line."""
-    return policies if policies is None or isinstance(policies, str) else ",".join(policies)
+    texts = _texts(policies)
+    return ",".join(texts) if isinstance(texts, list) else texts
+
+
+def _texts(policies: Policies | None) -> str | list[str] | None:
+    """The policies by their names; parts of one's own are known by theirs from now on."""
+    if policies is None or isinstance(policies, str):
+        return policies
+    parts = _parts(policies)
+    for place, part in enumerate(parts):
+        for other in parts[:place]:
+            if other is not part and other.policy == part.policy:
+                raise UsageError(f"two parts are called `{part.policy}`", "give one of them another `name`")
+    listed = [policies] if isinstance(policies, Part) else policies
+    return [entry.policy if isinstance(entry, Part) else entry for entry in listed]
+
+
+def _parts(policies: Policies | None) -> list[Part]:
+    """The objects among the policies."""
+    listed = [] if policies is None else [policies] if isinstance(policies, str | Part) else policies
+    return [part for part in listed if isinstance(part, Part)]
 
 
 def _call(name: str, chosen: Scenario, **arguments: Any) -> str:

@@ -1,14 +1,23 @@
-"""Congestion controllers of one's own."""
+"""Congestion controllers of one's own: Python classes, and C headers."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from joulepath import _joulepath
-from joulepath._errors import JoulepathWarning
+from joulepath._errors import JoulepathWarning, UsageError
+from joulepath._parts import Part, _known, has_own
+
+Loss = Literal["fast-retransmit", "timeout", "ecn"]
+"""Kinds of congestion episodes."""
+
+Reads = Literal["energy_cost", "path_price", "target_share", "marks", "delay"]
+"""What a controller may read besides windows and RTTs."""
+
+_HOOKS = ("increase", "ssthresh", "on_start", "on_ack", "on_round", "on_loss", "on_restart")
 
 
 class Finding(NamedTuple):
@@ -18,28 +27,93 @@ class Finding(NamedTuple):
     trouble: str | None
 
 
-class Controller:
-    """A congestion controller of one's own: a C header that is compiled and loaded, for the packet engine.
+class Controller(Part):
+    """A congestion controller of one's own.
 
-    ``mine = jp.Controller.from_c("mine.h")`` needs a C compiler (``cc``, or what CC names). From then on its
-    name is a policy, ``jp.compare(scenario, ["mptcp", "mine"])``, and can stand in one: ``"mptcp[cc=mine]"``.
-    The file may be changed and loaded again.
+    A **Python class** overrides hooks; the contract is that of ``cc/mpcc.h``. Slow start, loss recovery and
+    timeouts belong to the engine unless the class says ``owns_window = True``::
 
-    The package has no kernel engine; the same header runs in the kernel by ``joulepath compare --cc mine.h
-    --engine kernel`` and ``joulepath cc load ./mine.h``.
+        class Half(jp.Controller):
+            def increase(self, subflow: jp.Subflow) -> float:
+                return 0.5 / subflow.cwnd_packets
+
+        jp.compare("quick", ["mptcp", Half()])
+
+    Only hooks that a class has are called. ``on_round`` is called once an RTT, so it costs least.
+
+    A **C header** is compiled and loaded: ``mine = jp.Controller.from_c("mine.h")``. It is as fast as
+    Joulepath's own, and the same file runs in the kernel.
     """
 
-    def __init__(self, header: Path, name: str, title: str, summary: str) -> None:
-        self._header = header
-        self._name = name
-        self._title = title
-        self._summary = summary
+    kind = "cc"
 
-    @classmethod
-    def from_c(cls, header: str | os.PathLike[str]) -> Controller:
-        """Compile and load a header.
+    owns_window: ClassVar[bool] = False
+    """Whether its hooks set window and pacing rate in every state, as BBR does: then there is no slow start
+    and no halving besides them, and ``increase`` and ``ssthresh`` are not asked."""
 
-        It runs inside this process, as the program that it is: :meth:`check` one before you trust it.
+    reads: ClassVar[tuple[Reads, ...]] = ()
+    """What it reads that somebody has to tell it: otherwise that is an error."""
+
+    uncoupled: ClassVar[bool] = False
+    """Whether it reads nothing of the other subflows."""
+
+    least_window_packets: ClassVar[int] = 1
+    """Floor of a window that ``increase`` lowers."""
+
+    cache_acks: ClassVar[int] = 0
+    """For so many packets an increase may be used again, while the window stays what it is. LIA has 16."""
+
+    def increase(self, subflow: _joulepath.Subflow) -> float:
+        """Return the window's change for one packet that is newly acknowledged in congestion avoidance.
+
+        In packets, -2 to 2; it changes nothing. ``1 / subflow.cwnd_packets`` is NewReno. Without this hook
+        the window grows by slow start only, and ``on_round`` or ``on_ack`` sets it.
+        """
+        raise NotImplementedError
+
+    def ssthresh(self, subflow: _joulepath.Subflow, loss: Loss) -> float:
+        """Return the window after a loss, in packets; it changes nothing. Without this hook: half of it."""
+        raise NotImplementedError
+
+    def on_start(self, subflow: _joulepath.Subflow) -> None:
+        """A subflow starts."""
+
+    def on_ack(self, subflow: _joulepath.Subflow, ack: _joulepath.Ack) -> None:
+        """An ACK, before the window grows."""
+
+    def on_round(self, subflow: _joulepath.Subflow, ack: _joulepath.Ack) -> None:
+        """The ACK that ends an RTT round, after ``on_ack``; the round's statistics are cleared afterwards."""
+
+    def on_loss(self, subflow: _joulepath.Subflow, loss: Loss) -> None:
+        """A loss episode starts; the window is still the old one."""
+
+    def on_restart(self, subflow: _joulepath.Subflow) -> None:
+        """Sending restarts after it was idle."""
+
+    def _host(self, name: str, title: str, summary: str) -> None:
+        hooks = [hook for hook in _HOOKS if has_own(self, Controller, hook)]
+        grows = {"on_ack", "on_round"} if self.owns_window else {"increase", "on_ack", "on_round"}
+        if not grows & set(hooks):
+            raise UsageError(f"`{name}` never changes a window", f"give it {' or '.join(sorted(grows))}")
+        flags: list[str] = list(self.reads)
+        flags += ["owns_window"] if self.owns_window else []
+        flags += ["uncoupled"] if self.uncoupled else []
+        flags += [] if self.owns_window or "increase" in hooks else ["acts_by_round"]
+        _joulepath.host_controller(
+            self, name, title, summary, hooks, flags, self.least_window_packets, self.cache_acks
+        )
+
+    @property
+    def policy(self) -> str:
+        """The policy that is this controller on all paths, scheduled by ``minrtt``: its name."""
+        return self._enter(_joulepath.part_names()[0])
+
+    @staticmethod
+    def from_c(header: str | os.PathLike[str]) -> HeaderController:
+        """Compile and load a header; it needs a C compiler (``cc``, or what CC names).
+
+        It runs inside this process, as the program that it is: :meth:`HeaderController.check` one before you
+        trust it. The file may be changed and loaded again.
 
         Raises:
             FileError: if it cannot be read or compiled, with the compiler's lines, or breaks the contract.
@@ -48,7 +122,8 @@ class Controller:
         name, title, summary, warned = _joulepath.load_controller(path)
         for warning in warned:
             warnings.warn(warning, JoulepathWarning, stacklevel=2)
-        return cls(path, name, title, summary)
+        _known.pop(("cc", name), None)
+        return HeaderController(path, name, title, summary)
 
     @staticmethod
     def new(name: str, folder: str | os.PathLike[str] = ".") -> Path:
@@ -64,20 +139,28 @@ class Controller:
             file.write(text)
         return path
 
-    @property
-    def name(self) -> str:
-        """Its name as a policy."""
-        return self._name
+    def __repr__(self) -> str:
+        return f"<Controller {self.name or type(self).__name__}>"
+
+
+class HeaderController(Controller):
+    """A controller that is a C header, compiled and loaded: :meth:`Controller.from_c`.
+
+    From then on its name is a policy, ``jp.compare(scenario, ["mptcp", "mine"])``, and can stand in one:
+    ``"mptcp[cc=mine]"``. The package has no kernel engine; the same header runs in the kernel by ``joulepath
+    compare --cc mine.h --engine kernel`` and ``joulepath cc load ./mine.h``.
+    """
+
+    def __init__(self, header: Path, name: str, title: str, summary: str) -> None:
+        self._header = header
+        self.name = name
+        self.title = title
+        self.summary = summary
 
     @property
-    def title(self) -> str:
-        """Its name in tables."""
-        return self._title
-
-    @property
-    def summary(self) -> str:
-        """What it does, one sentence."""
-        return self._summary
+    def policy(self) -> str:
+        """Its name."""
+        return self.name
 
     def check(self) -> list[Finding]:
         """Try the properties that Joulepath's own controllers have.

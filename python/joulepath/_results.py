@@ -21,6 +21,34 @@ class FailedRun(NamedTuple):
     policy: str
     seed: int
     error: str
+    cause: BaseException | None = None
+    """The exception in a part of yours that ended it, with its traceback."""
+
+
+class PythonCost(NamedTuple):
+    """What a part in Python cost: clock times of this machine, which no other output has."""
+
+    policy: str
+    runs: int
+    calls: int
+    in_python_s: float
+    took_s: float
+
+    @property
+    def calls_per_s(self) -> float:
+        """How many calls of hooks a second of Python did."""
+        return self.calls / self.in_python_s if self.in_python_s > 0 else 0.0
+
+    @property
+    def slowdown(self) -> float:
+        """How many times as long the runs took as they would have with hooks that take no time."""
+        return self.took_s / max(self.took_s - self.in_python_s, 1e-9)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.policy} is Python: {self.calls:,} calls at {self.calls_per_s:,.0f}/s, its runs took "
+            f"{self.slowdown:.1f} times as long as without them"
+        )
 
 
 class _Page(Protocol):
@@ -139,7 +167,26 @@ class Comparison(_Result):
     @property
     def failures(self) -> list[FailedRun]:
         """Runs that failed, and why."""
-        return [FailedRun(*failure) for failure in self._raw.failures()]
+        causes = {(policy, seed): cause for policy, seed, cause in self._raw.causes()}
+        return [
+            FailedRun(policy, seed, error, causes.get((policy, seed)))
+            for policy, seed, error in self._raw.failures()
+        ]
+
+    @property
+    def python_costs(self) -> list[PythonCost]:
+        """What parts of yours in Python cost, for each policy that has any; empty if none has."""
+        costs: dict[str, PythonCost] = {}
+        for policy, _, calls, in_python_s, took_s in self._raw.python_costs():
+            known = costs.get(policy, PythonCost(policy, 0, 0, 0.0, 0.0))
+            costs[policy] = PythonCost(
+                policy,
+                known.runs + 1,
+                known.calls + calls,
+                known.in_python_s + in_python_s,
+                known.took_s + took_s,
+            )
+        return list(costs.values())
 
     @property
     def partial(self) -> bool:
@@ -161,10 +208,15 @@ class Comparison(_Result):
 
     def text(self, width: int | None = None) -> str:
         """Return the table of the terminal, at most so many characters wide; None shows every column."""
-        return self._raw.table(_ALL_COLUMNS if width is None else width, False, _WIDER)
+        table = self._raw.table(_ALL_COLUMNS if width is None else width, False, _WIDER)
+        costs = self.python_costs
+        return table + "".join(f"{cost}\n" for cost in costs) if costs else table
 
     def _repr_html_(self) -> str:
-        return self._raw.notebook()
+        from html import escape
+
+        costs = self.python_costs
+        return self._raw.notebook() + "".join(f"<p>{escape(str(cost))}</p>" for cost in costs)
 
 
 class Run:
@@ -353,6 +405,32 @@ class League(_Result):
     def partial(self) -> bool:
         """Whether some runs are missing."""
         return self._raw.partial
+
+    def text(self, width: int | None = None) -> str:
+        """Return what the command line prints."""
+        return self._raw.table(_NOTEBOOK_WIDTH if width is None else width)
+
+
+class Gauntlet(_Result):
+    """Policies on drawn scenarios: as a table, one row for each policy, family and metric.
+
+    ``median``, ``p10`` (what nine tenths of the draws reach) with their 95 % intervals, and ``worst``, over
+    the draws of the family. ``docs/gauntlet.md`` says what the metrics are.
+    """
+
+    def __init__(self, raw: _joulepath.Gauntlet) -> None:
+        super().__init__(raw.policies())
+        self._raw = raw
+        self._page = raw
+
+    @property
+    def partial(self) -> bool:
+        """Whether some runs are missing."""
+        return self._raw.partial
+
+    def to_csv(self) -> str:
+        """Return what the command line writes with ``--csv``: one line for each policy in each draw."""
+        return self._raw.csv()
 
     def text(self, width: int | None = None) -> str:
         """Return what the command line prints."""

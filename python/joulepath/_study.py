@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from joulepath import _joulepath, _progress
-from joulepath._calls import Engine, Policies, Source, _seeds
+from joulepath._calls import Engine, Source, _seeds
 from joulepath._errors import Interrupted, JoulepathWarning, UsageError
 from joulepath._progress import Progress
 from joulepath._scenario import _json, scenario
@@ -70,7 +70,7 @@ class Study:
         cls,
         source: Source,
         vary: Vary,
-        policies: Policies | None = None,
+        policies: str | Sequence[str] | None = None,
         seeds: int | range | None = None,
         *,
         engines: Sequence[Engine] = ("packet",),

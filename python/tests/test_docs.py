@@ -19,7 +19,9 @@ from conftest import ROOT
 EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize(("page", "least"), [("python.md", 11), ("gym.md", 5), ("study.md", 4)])
+@pytest.mark.parametrize(
+    ("page", "least"), [("python.md", 11), ("gym.md", 5), ("study.md", 5), ("own-python.md", 7)]
+)
 def test_the_guides_examples_run_and_print_what_stands_there(
     page: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

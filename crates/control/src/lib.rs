@@ -6,6 +6,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod adopted;
 pub mod advise;
 pub mod allocate;
 mod connection;

@@ -20,6 +20,12 @@ pub struct PartInfo {
 }
 
 impl PartInfo {
+    /// A part of the program that holds this library; its name is never freed.
+    pub(crate) fn hosted(name: &str, summary: &str) -> Self {
+        let constant = |text: &str| -> &'static str { String::leak(text.to_owned()) };
+        Self::verified(constant(name), constant(summary), &[], "your own")
+    }
+
     pub(crate) const fn verified(
         name: &'static str,
         summary: &'static str,

@@ -157,6 +157,12 @@ impl Setup {
         &self.parts
     }
 
+    /// Whether a part of it belongs to the program that holds this library.
+    pub fn is_hosted(&self) -> bool {
+        let selects = self.selector().is_some_and(SelectorSpec::is_hosted);
+        self.controller().is_hosted() || matches!(self.scheduler, Scheduler::Hosted(_)) || selects
+    }
+
     /// Congestion controller of every subflow.
     pub fn controller(&self) -> Controller {
         self.parts.controller

@@ -34,6 +34,7 @@ struct jp_controller {
 	void (*restart)(struct mpcc_conn *conn, u32 self);
 	void (*control)(struct mpcc_conn *conn, u32 self, const struct mpcc_event *event,
 	                struct mpcc_area *area);
+	const void *hosted; /* of a controller that is no C code (src/hosted.rs) */
 };
 
 #define JP_FUNCTIONS(name_, PREFIX)                                                              \

@@ -48,6 +48,9 @@ static OPS: Ops = Ops {
     init: null(),
     ack: null(),
     round: null(),
+    loss: null(),
+    restart: null(),
+    control: null(),
 };
 
 static COMMANDED: NativeController = NativeController {
@@ -61,6 +64,7 @@ static COMMANDED: NativeController = NativeController {
     loss,
     restart,
     control,
+    hosted: null(),
 };
 
 /// The controller; [`Controller::command`] tells it what to keep.

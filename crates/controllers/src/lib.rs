@@ -8,6 +8,7 @@
 //!   controller reads;
 //! - [`Controller::adopt`]: a controller that was compiled elsewhere;
 //! - [`Controller::commanded`]: the one that keeps what it is told, for agents that learn;
+//! - [`Controller::host`]: one of the program that holds this library, by [`Hooks`];
 //! - [`Event`] and [`Area`]: what a controller that owns its window is told, and where it keeps its state;
 //! - [`explain`]: what every controller does in a given state;
 //! - [`formula`]: the same increases in floating point, straight from the definitions, as an independent
@@ -34,6 +35,7 @@ mod commanded;
 mod event;
 pub mod explain;
 pub mod formula;
+mod hosted;
 mod native;
 mod param;
 mod registry;
@@ -43,6 +45,7 @@ pub use adopted::{AdoptError, Table};
 pub use capability::Capability;
 pub use commanded::Command;
 pub use event::{AckFlags, Area, Event};
+pub use hosted::{Hook, Hooks, Host, Hosting, Open, within};
 pub use param::{Param, ParamError, ParamValue};
 pub use registry::{Confidence, Controller, UnknownController};
 pub use state::{Connection, LossKind, Own, Subflow};

@@ -6,7 +6,7 @@ use crate::capability::Capability;
 use crate::event::{Area, Event};
 use crate::state::Connection;
 
-/// Head of `struct mpcc_ops`, up to the hooks of an ACK. It is only used through a pointer.
+/// `struct mpcc_ops`.
 #[repr(C)]
 pub(crate) struct Ops {
     pub(crate) name: *const c_char,
@@ -23,6 +23,9 @@ pub(crate) struct Ops {
     /// Null if the controller does nothing of its own at an ACK, or at the end of a round.
     pub(crate) ack: *const c_void,
     pub(crate) round: *const c_void,
+    pub(crate) loss: *const c_void,
+    pub(crate) restart: *const c_void,
+    pub(crate) control: *const c_void,
 }
 
 impl Ops {
@@ -58,9 +61,12 @@ pub(crate) struct NativeController {
     pub(crate) loss: unsafe extern "C" fn(*mut Connection, u32, u32) -> u32,
     pub(crate) restart: unsafe extern "C" fn(*mut Connection, u32),
     pub(crate) control: unsafe extern "C" fn(*mut Connection, u32, *const Event, *mut Area),
+    /// Null if the controller is C.
+    pub(crate) hosted: *const c_void,
 }
 
-// SAFETY: the pointers lead to constants of native.c, which never change.
+// SAFETY: the pointers lead to constants of native.c, or to what `Controller::host` made, which never change
+// and is never freed.
 unsafe impl Sync for NativeController {}
 
 // SAFETY: likewise.

@@ -60,6 +60,10 @@ impl Controller {
         })
     }
 
+    pub(crate) fn native(&self) -> &'static NativeController {
+        self.0
+    }
+
     pub(crate) fn of_native(native: &'static NativeController) -> Self {
         Self(native)
     }

@@ -93,6 +93,27 @@ impl Own {
         self.loss = fixed(probability.min(1.0), LOSS_ONE);
     }
 
+    /// Least RTT of the present round, µs; 0 = no sample.
+    pub fn round_min_rtt_us(&self) -> u32 {
+        self.rtt_min_us
+    }
+
+    /// Mean RTT of the present round, µs; 0 = no sample.
+    pub fn round_mean_rtt_us(&self) -> u64 {
+        self.rtt_sum_us.checked_div(self.rtt_count.into()).unwrap_or(0)
+    }
+
+    /// Where a controller owns the window: its pacing rate, bytes of payload per second; 0 = not paced.
+    pub fn pacing_rate_bytes_per_s(&self) -> u64 {
+        self.cached_step.cast_unsigned()
+    }
+
+    /// Sets [`pacing_rate_bytes_per_s`](Self::pacing_rate_bytes_per_s), for a hosted controller that owns its
+    /// window.
+    pub fn set_pacing_rate_bytes_per_s(&mut self, rate: u64) {
+        self.cached_step = rate.cast_signed();
+    }
+
     /// A state with this content. Real ones start with [`Own::default`]; tests try others, because a
     /// controller has to be defined for all.
     pub fn of_words(words: [u64; 13]) -> Self {

@@ -9,12 +9,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Clone, Debug, Default)]
 pub struct Cancel {
     flag: Arc<AtomicBool>,
+    parent: Option<Arc<AtomicBool>>,
 }
 
 impl Cancel {
     /// One that is not set.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// One that is set when this one is, or by itself: it ends one piece of the work and nothing else. Of a
+    /// child there is no child: it has the same parent.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        let parent = self.parent.as_ref().unwrap_or(&self.flag);
+        Cancel { flag: Arc::default(), parent: Some(Arc::clone(parent)) }
     }
 
     /// Asks everybody who holds a copy to stop. May be called from a signal handler: it is one atomic store.
@@ -25,6 +34,7 @@ impl Cancel {
     /// Whether somebody asked.
     pub fn is_set(&self) -> bool {
         self.flag.load(Ordering::Relaxed)
+            || self.parent.as_ref().is_some_and(|parent| parent.load(Ordering::Relaxed))
     }
 }
 
@@ -40,5 +50,15 @@ mod tests {
         cancel.set();
         assert!(copy.is_set());
         assert!(!Cancel::new().is_set());
+    }
+
+    #[test]
+    fn a_child_is_set_with_its_parent_or_alone() {
+        let all = Cancel::new();
+        let (one, other) = (all.child(), all.child());
+        one.set();
+        assert!(one.is_set() && !other.is_set() && !all.is_set());
+        all.set();
+        assert!(other.is_set() && other.clone().is_set());
     }
 }

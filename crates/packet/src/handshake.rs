@@ -10,7 +10,7 @@
 //! Deviation: the device repeats its last packet until both ends are established; the server does not repeat
 //! its own.
 
-use joulepath_controllers::{self as controllers, Subflow as Window};
+use joulepath_controllers::{self as controllers, Subflow as Window, within};
 use joulepath_model::energy::Traffic;
 use joulepath_model::units::Nanos;
 
@@ -203,7 +203,7 @@ impl Endpoints<'_> {
         let window = &mut end.cc.subflows[i];
         window.cwnd = self.cx.config.transport.initial_window;
         window.flags = Window::ESTABLISHED;
-        end.controller.init(&mut end.cc, i);
+        within(&mut end.hosting, || end.controller.init(&mut end.cc, i));
         self.sender().tell_of_start(i);
         self.connection.sender.views[i].established = true;
         let starts = !std::mem::replace(&mut self.connection.started, true);

@@ -1,6 +1,7 @@
 //! `compare`: policies on a scenario, side by side; and the limits, which need no run.
 
 use std::num::NonZeroUsize;
+use std::sync::PoisonError;
 
 use joulepath_model::result::{Comparison as Compared, RunResult, Series};
 use joulepath_model::scenario::Scenario as Loaded;
@@ -13,6 +14,7 @@ use joulepath_study::policies;
 use pyo3::prelude::*;
 
 use crate::batch::{Batch, Values};
+use crate::hosted::{Entry, Hosting, Ledger};
 use crate::provenance::provenance;
 use crate::raised::{raised, stopped};
 use crate::scenario::Scenario;
@@ -20,16 +22,22 @@ use crate::watched::{guarded, watched};
 
 /// The engine called `name`.
 pub(crate) fn open(name: &str) -> Result<Box<dyn Engine>> {
-    let name = match name {
-        "packet" => EngineName::Packet,
-        "fluid" => EngineName::Fluid,
-        "kernel" => EngineName::Kernel,
-        other => {
-            return Err(Error::usage(format!("there is no engine `{other}`"))
-                .with_help("the engines are packet, fluid and kernel"));
-        }
-    };
-    engine::open(name, &EngineOptions::default())
+    Ok(Box::new(hosting(name)?))
+}
+
+/// The same, with a ledger of what Python took part in.
+fn hosting(name: &str) -> Result<Hosting> {
+    Ok(Hosting::of(engine::open(engine_name(name)?, &EngineOptions::default())?))
+}
+
+fn engine_name(name: &str) -> Result<EngineName> {
+    match name {
+        "packet" => Ok(EngineName::Packet),
+        "fluid" => Ok(EngineName::Fluid),
+        "kernel" => Ok(EngineName::Kernel),
+        other => Err(Error::usage(format!("there is no engine `{other}`"))
+            .with_help("the engines are packet, fluid and kernel")),
+    }
 }
 
 /// Runs at a time, if a number is given.
@@ -44,6 +52,7 @@ pub(crate) struct Comparison {
     compared: Compared,
     failures: Vec<FailedRun>,
     series: Vec<Recorded>,
+    ledger: Ledger,
 }
 
 /// The series of a run.
@@ -70,7 +79,7 @@ pub(crate) fn compare(
     progress: Option<&Bound<'_, PyAny>>,
     command: String,
 ) -> PyResult<Comparison> {
-    let plan = guarded(py, || {
+    let (plan, ledger) = guarded(py, || {
         let request = Request {
             variants: scenario.variant.clone().map_or(Variants::Plain, Variants::One),
             set: scenario.set.clone(),
@@ -81,7 +90,9 @@ pub(crate) fn compare(
             jobs: self::jobs(jobs)?,
             series,
         };
-        Plan::of(&scenario.source, &request, open(engine)?, &provenance(command))
+        let engine = hosting(engine)?;
+        let ledger = engine.ledger();
+        Ok((Plan::of(&scenario.source, &request, Box::new(engine), &provenance(command))?, ledger))
     })?;
     let done = watched(py, progress, |watch, cancel| {
         let mut series = vec![];
@@ -98,7 +109,7 @@ pub(crate) fn compare(
         let rows = &compared.comparison.rows;
         let place = |policy: &str| rows.iter().position(|row| row.policy == policy);
         series.sort_by_key(|run: &Recorded| (place(&run.policy), run.seed));
-        Comparison { compared: compared.comparison, failures: compared.failures, series }
+        Comparison { compared: compared.comparison, failures: compared.failures, series, ledger }
     });
     match (done.stopped, comparison) {
         (None, Some(comparison)) => Ok(comparison),
@@ -143,6 +154,24 @@ impl Comparison {
     fn failures(&self) -> Vec<(String, u64, String)> {
         let failure = |failed: &FailedRun| (failed.policy.clone(), failed.seed, failed.error.clone());
         self.failures.iter().map(failure).collect()
+    }
+
+    /// The exceptions that ended runs: policy, seed, exception.
+    fn causes(&self, py: Python<'_>) -> Vec<(String, u64, Py<PyAny>)> {
+        let cause = |entry: &Entry| {
+            let error = entry.error.as_ref()?.clone_ref(py);
+            Some((entry.policy.clone(), entry.seed, error.into_value(py).into_any()))
+        };
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(cause).collect()
+    }
+
+    /// What Python cost: policy, seed, calls, seconds in them, seconds of the run.
+    fn python_costs(&self) -> Vec<(String, u64, u64, f64, f64)> {
+        let cost = |entry: &Entry| {
+            let (in_python, took) = (entry.in_python.as_secs_f64(), entry.took.as_secs_f64());
+            (entry.policy.clone(), entry.seed, entry.calls, in_python, took)
+        };
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner).iter().map(cost).collect()
     }
 
     /// Names of the paths.

@@ -4,9 +4,11 @@
 //! |---|---|
 //! | `scenario` | scenarios as Python holds them |
 //! | `study` | studies, their datasets, batches for a cluster |
-//! | `comparison`, `plane`, `advice`, `explanation`, `standings` | what `joulepath_study` does, and results |
+//! | `comparison`, `plane`, `advice`, `explanation`, `standings`, `gauntlet` | what `joulepath_study` does,
+//! and results |
 //! | `gym` | environments for reinforcement learning |
-//! | `own` | controllers of users |
+//! | `own` | controllers of users: C headers |
+//! | `hosted` | parts of policies that are Python classes |
 //! | `batch` | tables over the Arrow PyCapsule interface |
 //! | `watched` | long work: the interpreter is free, Ctrl-C stops, progress is told |
 //! | `raised` | errors as Python's exceptions |
@@ -19,7 +21,9 @@ mod advice;
 mod batch;
 mod comparison;
 mod explanation;
+mod gauntlet;
 mod gym;
+mod hosted;
 mod own;
 mod plane;
 mod provenance;
@@ -43,9 +47,13 @@ mod _joulepath {
     #[pymodule_export]
     use crate::explanation::{controllers, explain};
     #[pymodule_export]
+    use crate::gauntlet::{Gauntlet, gauntlet};
+    #[pymodule_export]
     use crate::gym::{GymEnvironment, GymFleet, GymSpec, gym_features, gym_score, split_policies};
     #[pymodule_export]
-    use crate::own::{check_controller, controller_template, load_controller};
+    use crate::hosted::{Ack, Backlog, PathView, Subflow, host_controller, host_scheduler, host_selector};
+    #[pymodule_export]
+    use crate::own::{check_controller, controller_template, load_controller, part_names};
     #[pymodule_export]
     use crate::plane::{Map, map};
     #[pymodule_export]

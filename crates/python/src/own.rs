@@ -2,6 +2,10 @@
 
 use std::path::PathBuf;
 
+use joulepath_control::policy::POLICIES;
+use joulepath_control::schedule::SCHEDULERS;
+use joulepath_control::select::SELECTORS;
+use joulepath_controllers::Controller;
 use joulepath_study::own;
 use pyo3::prelude::*;
 
@@ -32,4 +36,17 @@ pub(crate) fn check_controller(
 #[pyfunction]
 pub(crate) fn controller_template(py: Python<'_>, name: &str) -> PyResult<String> {
     guarded(py, || own::template(name))
+}
+
+/// Names that no part of a user may have: of policies and controllers, of schedulers, of selectors.
+#[pyfunction]
+pub(crate) fn part_names() -> [Vec<&'static str>; 3] {
+    let policies = POLICIES.iter().map(|info| info.name);
+    let controllers = Controller::all().map(|controller| controller.name());
+    let selectors = ["all", "single"].into_iter().chain(SELECTORS.iter().map(|info| info.name));
+    [
+        policies.chain(controllers).collect(),
+        SCHEDULERS.iter().map(|info| info.name).collect(),
+        selectors.collect(),
+    ]
 }

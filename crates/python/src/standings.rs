@@ -43,7 +43,7 @@ pub(crate) fn league(
         let families: Vec<Family> = families.iter().map(|name| name.parse()).collect::<Result<_>>()?;
         if let Some(family) = families.iter().find(|family| family.is_of_gauntlet()) {
             return Err(Error::usage(format!("`{}` is a family of the gauntlet", family.name()))
-                .with_help("run it with `joulepath league --family`"));
+                .with_help("run it with joulepath.gauntlet"));
         }
         let draw_seed = draw_seed.unwrap_or(DRAW_SEED);
         let request = LeagueRequest { quick, families, draw_seed, seeds, jobs: self::jobs(jobs)? };

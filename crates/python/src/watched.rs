@@ -11,7 +11,8 @@ use joulepath_study::error::Error;
 use joulepath_study::event::{Event, FailedRun, Watch};
 use pyo3::prelude::*;
 
-use crate::raised::{defect, raised};
+use crate::hosted::{interrupt, is_running};
+use crate::raised::{defect, raised, usage};
 
 /// How often Ctrl-C is looked for.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -48,6 +49,14 @@ pub(crate) fn watched<T: Send>(
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(Watch<'_>, &Cancel) -> Result<T, Error> + Send,
 ) -> PyResult<Watched<T>> {
+    if is_running() {
+        let help = "run it before, and keep its numbers in the object";
+        return Err(usage(
+            py,
+            "a hook runs nothing itself: the run that it belongs to waits for it",
+            Some(help),
+        ));
+    }
     let cancel = Cancel::new();
     let (sender, mut receiver) = mpsc::channel();
     thread::scope(|scope| {
@@ -64,6 +73,9 @@ pub(crate) fn watched<T: Send>(
             let waiting = &mut receiver;
             let first = py.detach(move || waiting.recv_timeout(PATIENCE));
             let over = matches!(first, Err(RecvTimeoutError::Disconnected));
+            if stopped.is_some() && matches!(first, Err(RecvTimeoutError::Timeout)) {
+                interrupt(py);
+            }
             let all: Vec<News> = first.into_iter().chain(receiver.try_iter()).collect();
             if stopped.is_none() {
                 stopped = told.tell(all).and_then(|()| py.check_signals()).err();

@@ -66,16 +66,21 @@ fn header_of(controller: Controller) -> Option<PathBuf> {
     loaded.iter().find(|(known, _)| *known == controller).map(|(_, file)| file.clone())
 }
 
-/// Refuses setups with controllers of users, for engines that have equations in place of controllers.
+/// Refuses setups with controllers or other parts of users, for engines that have equations in place of controllers.
 ///
 /// # Errors
 /// The first one, by name.
 #[cfg(feature = "fluid")]
 pub(crate) fn refuse(setups: &[Setup], engine: &str) -> Result<()> {
-    match setups.iter().find(|setup| setup.controller().is_adopted()) {
+    let is_own = |setup: &&Setup| setup.controller().is_adopted() || setup.is_hosted();
+    match setups.iter().find(is_own) {
         None => Ok(()),
         Some(setup) => Err(Error::Unsupported {
-            message: format!("the {engine} engine cannot run `{}`, a controller of your own", setup.policy()),
+            message: format!(
+                "the {engine} engine cannot run `{}`, {} of your own",
+                setup.policy(),
+                if setup.controller().is_adopted() { "a controller" } else { "a part" }
+            ),
             help: "use `--engine packet` or `--engine kernel`, which can".to_owned(),
         }),
     }

@@ -67,6 +67,24 @@ pub fn setup(policy: &Policy, scenario: &Scenario, kind: Kind) -> Result<Setup> 
     })
 }
 
+/// Refuses parts that belong to the program which holds this library, such as classes of an interpreter;
+/// `why`.
+///
+/// # Errors
+/// The first policy that has one.
+pub(crate) fn refuse_hosted(setups: &[Setup], why: &str) -> Result<()> {
+    match setups.iter().find(|setup| setup.is_hosted()) {
+        None => Ok(()),
+        Some(setup) => {
+            let message = format!("`{}` has a part of your own program: {why}", setup.policy());
+            Err(Error::Unsupported {
+                message,
+                help: "compare it in a loop, or write it as a C header".to_owned(),
+            })
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use joulepath_model::scenario;

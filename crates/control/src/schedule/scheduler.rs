@@ -63,6 +63,9 @@ pub trait PacketScheduler: Sized {
     /// segment begins in the connection's data; `window_bytes` is what the receiver's window still admits.
     fn begin(&mut self, _next_byte: u64, _window_bytes: u64) {}
 
+    /// The instant of the next [`Self::pick`]; [`Self::place`] is told it by its backlog.
+    fn at(&mut self, _now: Nanos) {}
+
     /// The subflow for a segment that those in the mask `carried` have carried already; `None` if it has to
     /// wait.
     ///

@@ -11,6 +11,7 @@
 
 mod emptcp;
 mod es;
+mod hosted;
 mod joule;
 mod lia;
 mod observe;
@@ -25,6 +26,7 @@ mod uses;
 pub use crate::energy::PathEnergy;
 pub use emptcp::{Emptcp, Forecast, Thresholds};
 pub use es::{Es, Objective, Subsets};
+pub use hosted::{Hosted, OpenSelector, SelectorHooks, SelectorHost};
 pub use joule::Joule;
 pub use lia::{LossyPath, lia_rates_pps};
 pub use observe::{Counters, Observer};

@@ -6,16 +6,18 @@ use joulepath_model::units::Nanos;
 use super::selector::PathSelector;
 use super::snapshot::Snapshot;
 use super::uses::{Action, Uses, differences};
-use super::{emptcp, es, joule, overflow, pluntke, simple};
+use super::{emptcp, es, hosted, joule, overflow, pluntke, simple};
 use crate::options::{self, OptionError, PartInfo};
 
 /// Declares [`Selector`] and [`SELECTORS`], and hands each call to the selector that is meant.
 macro_rules! selectors {
-    ($($(#[$doc:meta])* $name:ident($selector:ty),)*) => {
+    (unlisted: $(#[$its_doc:meta])* $unlisted:ident($its:ty),
+     $($(#[$doc:meta])* $name:ident($selector:ty),)*) => {
         /// A path selector with its state: one per connection. [`PathSelector`] says what each call means.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Selector {
             $($(#[$doc])* $name(Box<$selector>),)*
+            $(#[$its_doc])* $unlisted(Box<$its>),
         }
 
         const INFOS: &[PartInfo] = &[$(<$selector>::INFO,)*];
@@ -30,27 +32,42 @@ macro_rules! selectors {
 
             /// See [`PathSelector::want`].
             pub fn want(&mut self, snapshot: &Snapshot) -> Uses {
-                match self { $(Selector::$name(one) => one.want(snapshot),)* }
+                match self {
+                    $(Selector::$name(one) => one.want(snapshot),)*
+                    Selector::$unlisted(one) => one.want(snapshot),
+                }
             }
 
             /// See [`PathSelector::period`].
             pub fn period(&self, snapshot: &Snapshot) -> Nanos {
-                match self { $(Selector::$name(one) => one.period(snapshot),)* }
+                match self {
+                    $(Selector::$name(one) => one.period(snapshot),)*
+                    Selector::$unlisted(one) => one.period(snapshot),
+                }
             }
 
             /// See [`PathSelector::groups`].
             pub fn groups(&self) -> [u8; MAX_SUBFLOWS] {
-                match self { $(Selector::$name(one) => one.groups(),)* }
+                match self {
+                    $(Selector::$name(one) => one.groups(),)*
+                    Selector::$unlisted(one) => one.groups(),
+                }
             }
 
             fn set(&mut self, option: &str, value: &str, paths: Option<&[&str]>) -> Result<(), OptionError> {
-                match self { $(Selector::$name(one) => one.set(option, value, paths),)* }
+                match self {
+                    $(Selector::$name(one) => one.set(option, value, paths),)*
+                    Selector::$unlisted(one) => one.set(option, value, paths),
+                }
             }
         }
     };
 }
 
 selectors! {
+    unlisted:
+    /// One of the program that holds this library.
+    Hosted(hosted::Hosted),
     /// `single-best`: the cheapest path alone.
     SingleBest(simple::SingleBest),
     /// `backup`: one path, the others as backups.
@@ -71,6 +88,12 @@ selectors! {
 
 /// Every selector that follows the traffic. `all` and `single:PATH` need no registry.
 pub static SELECTORS: &[PartInfo] = INFOS;
+
+/// What is known of a selector.
+fn info(name: &str) -> Result<&'static PartInfo, OptionError> {
+    options::find("selector", SELECTORS, name)
+        .or_else(|unknown| hosted::find(name).map(|host| &host.info).ok_or(unknown))
+}
 
 impl Selector {
     /// What has to be done for it, cheapest acts last: paths open before others close.
@@ -95,13 +118,17 @@ impl SelectorSpec {
     /// # Errors
     /// An unknown name; the message says which one is near.
     pub fn by_name(name: &str) -> Result<Self, OptionError> {
-        let info = options::find("selector", SELECTORS, name)?;
-        Ok(SelectorSpec { name: info.name, options: vec![] })
+        Ok(SelectorSpec { name: info(name)?.name, options: vec![] })
     }
 
     /// What the registry says of it.
     pub fn info(&self) -> &'static PartInfo {
-        options::find("selector", SELECTORS, self.name).expect("made by name")
+        info(self.name).expect("made by name")
+    }
+
+    /// Whether it belongs to the program that holds this library.
+    pub fn is_hosted(&self) -> bool {
+        SELECTORS.iter().all(|info| info.name != self.name)
     }
 
     /// Whether the options fit. Names of paths are taken as they are.
@@ -122,7 +149,10 @@ impl SelectorSpec {
 
     fn build(&self, paths: Option<&[&str]>) -> Result<Selector, OptionError> {
         let info = self.info();
-        let mut selector = Selector::new(self.name).expect("what has a row has a selector");
+        let hosted = |host| Selector::Hosted(Box::new(hosted::Hosted::of(host, paths.unwrap_or_default())));
+        let mut selector = Selector::new(self.name)
+            .or_else(|| hosted::find(self.name).map(hosted))
+            .expect("what has a row has a selector");
         for (option, value) in &self.options {
             if !info.options.contains(&option.as_str()) {
                 return Err(OptionError::unknown_option(info.name, option, info.options));

@@ -55,7 +55,7 @@ pub struct PathSnapshot {
 
 impl PathSnapshot {
     /// Energy per bit at the rate that it can carry, J/bit.
-    pub(super) fn cost(&self) -> f64 {
+    pub fn cost(&self) -> f64 {
         let rate_bps = if self.capacity_bps > 0.0 { self.capacity_bps } else { UNTRIED_BPS };
         self.energy.per_bit(rate_bps)
     }

@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod headers;
+mod hosted;
 mod joule;
 mod owners;
 mod pipe;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use joulepath_control::schedule::{Backlog, Features, MAX_SUBFLOWS, PathView, Placement, Scheduler, Style};
-use joulepath_controllers::{self as controllers, Capability, Controller};
+use joulepath_controllers::{self as controllers, Capability, Controller, Hosting};
 use joulepath_model::units::Nanos;
 
 use super::data::DataSender;
@@ -16,6 +16,8 @@ use crate::event::LazyTimer;
 #[repr(C)]
 pub(crate) struct SenderEnd {
     pub(crate) controller: Controller,
+    /// The hooks of a controller that is hosted.
+    pub(crate) hosting: Option<Box<Hosting>>,
     /// Whether the scheduler commits segments to subflows ahead of their windows.
     pub(crate) queues_ahead: bool,
     /// Whether the controller owns the windows.
@@ -67,6 +69,7 @@ impl SenderEnd {
         let owns_window = spec.controller.has(Capability::OwnsWindow);
         SenderEnd {
             controller: spec.controller,
+            hosting: spec.controller.hosting(n),
             cc: spec.cc,
             views: [PathView::default(); MAX_SUBFLOWS],
             n,
@@ -157,7 +160,7 @@ impl SenderEnd {
         if self.features.style == Style::Copies {
             return self.next_copy(now);
         }
-        if let Some(assignment) = self.next_reinjection() {
+        if let Some(assignment) = self.next_reinjection(now) {
             return Some(assignment);
         }
         if !self.may_send_new() {
@@ -204,7 +207,7 @@ impl SenderEnd {
     }
 
     #[inline]
-    fn next_reinjection(&mut self) -> Option<(usize, u32, u16)> {
+    fn next_reinjection(&mut self, now: Nanos) -> Option<(usize, u32, u16)> {
         if !self.data.has_reinjections() {
             return None;
         }
@@ -214,6 +217,7 @@ impl SenderEnd {
         let (carried, len) = (self.data.carried(dsn), self.writer.segment_len(dsn));
         // If only a backup has not carried the segment yet, the scheduler starts anew and the segment waits.
         let fresh = |i: &usize| carried & (1 << i) == 0;
+        self.scheduler.at(now);
         let i = self.scheduler.pick(views, carried, len.into()).filter(fresh)?;
         self.data.reinjected(place, i);
         Some((i, dsn, len))

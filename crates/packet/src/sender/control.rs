@@ -1,6 +1,6 @@
 //! What a controller that owns the window is told, and when the segments leave that it admits (`owned`).
 
-use joulepath_controllers::{AckFlags, Event};
+use joulepath_controllers::{AckFlags, Event, within};
 
 use super::connection::{Sender, SenderEnd};
 use super::subflow::{Congestion, SubflowSender};
@@ -102,7 +102,7 @@ impl SubflowSender {
         let event = Event { flags, lost, in_flight, mss, ..event };
         let before = end.cc.subflows[i].cwnd;
         end.cc.now_us = cx.now_ns / 1_000;
-        end.controller.control(&mut end.cc, i, &event, &mut owned.area);
+        within(&mut end.hosting, || end.controller.control(&mut end.cc, i, &event, &mut owned.area));
         if end.cc.subflows[i].cwnd != before {
             self.integrate_cwnd(before, cx.now_ns);
         }

@@ -8,7 +8,7 @@
 //!   CWR ─────────────► OPEN ◄───────────┴────────────────────────────────┘
 //! ```
 
-use joulepath_controllers::{AckFlags, LossKind, Subflow as Window};
+use joulepath_controllers::{AckFlags, LossKind, Subflow as Window, within};
 use joulepath_model::scenario::Recovery;
 
 use super::connection::{Sender, SenderEnd};
@@ -112,7 +112,7 @@ impl SubflowSender {
             return end.cc.subflows[i].cwnd;
         }
         end.cc.now_us = cx.now_ns / 1_000;
-        let ssthresh = end.controller.on_loss(&mut end.cc, i, kind);
+        let ssthresh = within(&mut end.hosting, || end.controller.on_loss(&mut end.cc, i, kind));
         end.cc.subflows[i].ssthresh = ssthresh;
         ssthresh
     }

@@ -1,5 +1,6 @@
 //! Sends the segments of one subflow: new ones, copies, retransmissions.
 
+use joulepath_controllers::within;
 use joulepath_model::energy::Traffic;
 use joulepath_model::scenario::Recovery;
 
@@ -119,7 +120,7 @@ impl SubflowSender {
             idle_ns -= rto_ns;
         }
         end.cc.now_us = cx.now_ns / 1_000;
-        end.controller.on_restart(&mut end.cc, i);
+        within(&mut end.hosting, || end.controller.on_restart(&mut end.cc, i));
         self.refresh_view(cx, end);
     }
 

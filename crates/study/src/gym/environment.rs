@@ -16,6 +16,7 @@ use super::observation::{CONNECTION_FEATURES, PATH_FEATURES, Work, observe};
 use super::reward::{Rates, Reward};
 use super::world::World;
 use crate::error::{Error, Kind, Result};
+use crate::policies;
 
 /// A step of one RTT is no shorter and no longer than this, and this long before the first sample.
 const LEAST_STEP: Nanos = Nanos::from_millis(10);
@@ -89,6 +90,8 @@ impl Spec {
     fn setup(&self, scenario: &Scenario) -> Result<Setup> {
         let setup = Setup::of(&self.policy, scenario)
             .map_err(|error| Error::Setup { error: Box::new(error), kind: Kind::Usage })?;
+        let one = std::slice::from_ref(&setup);
+        policies::refuse_hosted(one, "the steps of an environment have no place for it")?;
         let chooses = setup.selector().is_some() || setup.only_path().is_some();
         match self.steers {
             Steers::Nothing => Ok(setup),

@@ -158,6 +158,7 @@ impl Sweep {
             let found = match &self.spec.policies {
                 Some(asked) => {
                     let setups = policies::prepare(asked, &scenario, ErrorKind::Usage)?;
+                    policies::refuse_hosted(&setups, "a study keeps runs by the names of policies")?;
                     let checked = engines.iter().try_for_each(|engine| engine.check(&scenario, &setups));
                     checked.map(|()| (asked.clone(), vec![]))
                 }

@@ -1,0 +1,134 @@
+//! Schedulers of the program that holds this library, such as the classes of an interpreter.
+
+use std::fmt;
+
+use joulepath_model::units::Nanos;
+
+use super::rescue::{Rescue, Rescuer};
+use super::scheduler::{Features, PacketScheduler, Style};
+use super::view::{Backlog, PathView, Placement, open};
+use crate::adopted::Adopted;
+use crate::options::PartInfo;
+
+/// The segment that a scheduler is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The present.
+    pub now: Nanos,
+    /// Its payload.
+    pub segment_bytes: u32,
+    /// A mask of the subflows that may carry it, with space in their windows or without.
+    pub open: u8,
+    /// The data that waits, of which it is the first; none if it has been sent before.
+    pub backlog: Option<Backlog>,
+}
+
+/// What a hosted scheduler does for one connection.
+pub trait SchedulerHooks: Send + Sync {
+    /// The subflow for a segment: one of `question.open` that has space. `None` if it has to wait.
+    fn pick(&mut self, paths: &[PathView], question: &Question) -> Option<usize>;
+}
+
+/// Makes the hooks of a connection.
+pub type OpenScheduler = Box<dyn Fn() -> Box<dyn SchedulerHooks> + Send + Sync>;
+
+/// What a hosted scheduler is.
+pub struct SchedulerHost {
+    pub(crate) info: PartInfo,
+    /// Whether it rescues as `minrtt` does.
+    pub(crate) rescues: bool,
+    pub(crate) open: OpenScheduler,
+}
+
+static ADOPTED: Adopted<SchedulerHost> = Adopted::new();
+
+impl SchedulerHost {
+    /// Makes a scheduler known under its name: one of ours keeps its name, an earlier one of this name is
+    /// replaced for whoever asks from now on. `rescues`: whether it has opportunistic retransmission and
+    /// penalisation as `minrtt` has them. It is never freed.
+    pub fn adopt(name: &str, summary: &str, rescues: bool, open: OpenScheduler) {
+        let info = PartInfo::hosted(name, summary);
+        ADOPTED.add(Box::leak(Box::new(SchedulerHost { info, rescues, open })), |host| &host.info);
+    }
+}
+
+/// What is known of a hosted scheduler.
+pub(super) fn find(name: &str) -> Option<&'static SchedulerHost> {
+    ADOPTED.find(name, |host| &host.info)
+}
+
+/// A hosted scheduler. A copy of it has hooks of its own: those of a connection that begins.
+pub struct Hosted {
+    host: &'static SchedulerHost,
+    rescuer: Rescuer,
+    now: Nanos,
+    hooks: Option<Box<dyn SchedulerHooks>>,
+}
+
+impl Hosted {
+    pub(super) fn of(host: &'static SchedulerHost) -> Self {
+        Hosted { host, rescuer: Rescuer::default(), now: Nanos::ZERO, hooks: None }
+    }
+
+    fn ask(
+        &mut self,
+        paths: &[PathView],
+        carried: u8,
+        segment_bytes: u32,
+        backlog: Option<Backlog>,
+    ) -> Option<usize> {
+        let question = Question { now: self.now, segment_bytes, open: open(paths, carried), backlog };
+        let has_space = |i: &usize| question.open & (1 << i) != 0 && paths[*i].has_space();
+        if !(0..paths.len()).any(|i| has_space(&i)) {
+            return None;
+        }
+        let hooks = self.hooks.get_or_insert_with(|| (self.host.open)());
+        hooks.pick(paths, &question).filter(has_space)
+    }
+}
+
+impl Clone for Hosted {
+    fn clone(&self) -> Self {
+        Self::of(self.host)
+    }
+}
+
+impl PartialEq for Hosted {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.host, other.host)
+    }
+}
+
+impl fmt::Debug for Hosted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Hosted({})", self.host.info.name)
+    }
+}
+
+impl PacketScheduler for Hosted {
+    const INFO: PartInfo = PartInfo::verified("hosted", "a scheduler of this program", &[], "your own");
+    const FEATURES: Features =
+        Features { style: Style::Plain, weighs_backlog: true, watches_rtt: true, wants_allotment: false };
+
+    fn new(_mss_bytes: u32) -> Self {
+        unreachable!("a hosted scheduler is made by its name")
+    }
+
+    fn at(&mut self, now: Nanos) {
+        self.now = now;
+    }
+
+    fn pick(&mut self, paths: &[PathView], carried: u8, segment_bytes: u32) -> Option<usize> {
+        self.ask(paths, carried, segment_bytes, None)
+    }
+
+    fn place(&mut self, paths: &[PathView], segment_bytes: u32, backlog: &Backlog) -> Option<Placement> {
+        self.now = backlog.now;
+        let path = self.ask(paths, 0, segment_bytes, Some(*backlog))?;
+        Some(Placement { path, dsn: backlog.next })
+    }
+
+    fn rescue(&mut self, paths: &[PathView], now: Nanos, carried: u8) -> Option<Rescue> {
+        if self.host.rescues { self.rescuer.rescue(paths, now, carried) } else { None }
+    }
+}

@@ -1,0 +1,271 @@
+//! Packet schedulers that are Python classes.
+
+use std::ptr::null_mut;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+use joulepath_control::schedule::{PathView as View, Question, SchedulerHooks, SchedulerHost};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::ledger::{self, Place, call};
+use super::subflow::stale;
+use crate::raised::usage;
+
+/// Makes a Python object known as a packet scheduler.
+#[pyfunction]
+pub(crate) fn host_scheduler(part: Py<PyAny>, name: &str, summary: &str, rescues: bool) {
+    let known_as = name.to_owned();
+    let open = move || -> Box<dyn SchedulerHooks> {
+        Box::new(PyHooks { inner: Inner::open(&part, &known_as), name: known_as.clone() })
+    };
+    SchedulerHost::adopt(name, summary, rescues, Box::new(open));
+}
+
+/// What the views of one connection share: pointers that are null but while a hook runs.
+struct State {
+    paths: AtomicPtr<View>,
+    question: AtomicPtr<Question>,
+}
+
+/// A subflow as a scheduler sees it, while a hook runs.
+#[pyclass(frozen, module = "joulepath._joulepath")]
+pub(crate) struct PathView {
+    state: Arc<State>,
+    i: usize,
+    path: Option<String>,
+}
+
+impl PathView {
+    #[inline]
+    fn view(&self) -> PyResult<&View> {
+        let paths = self.state.paths.load(Relaxed);
+        if paths.is_null() {
+            return Err(stale());
+        }
+        // SAFETY: while it is not null it leads to the engine's views, which are more than `i`; the engine
+        // waits for the hook.
+        Ok(unsafe { &*paths.add(self.i) })
+    }
+}
+
+#[pymethods]
+impl PathView {
+    #[getter]
+    fn index(&self) -> usize {
+        self.i
+    }
+
+    /// Name of its path; None where the scenario's connections differ, or it has a topology.
+    #[getter]
+    fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    /// Whether its window admits one more packet.
+    #[getter]
+    fn has_space(&self) -> PyResult<bool> {
+        Ok(self.view()?.has_space())
+    }
+
+    #[getter]
+    fn cwnd_packets(&self) -> PyResult<u32> {
+        Ok(self.view()?.cwnd)
+    }
+
+    #[getter]
+    fn ssthresh_packets(&self) -> PyResult<u32> {
+        Ok(self.view()?.ssthresh)
+    }
+
+    #[getter]
+    fn in_flight_packets(&self) -> PyResult<u32> {
+        Ok(self.view()?.in_flight)
+    }
+
+    /// Smoothed RTT; 0 before the first sample.
+    #[getter]
+    fn srtt_us(&self) -> PyResult<u32> {
+        Ok(self.view()?.srtt_us)
+    }
+
+    #[getter]
+    fn last_rtt_us(&self) -> PyResult<u32> {
+        Ok(self.view()?.rtt.last_us)
+    }
+
+    #[getter]
+    fn min_rtt_us(&self) -> PyResult<u32> {
+        Ok(self.view()?.rtt.min_us)
+    }
+
+    #[getter]
+    fn max_rtt_us(&self) -> PyResult<u32> {
+        Ok(self.view()?.rtt.max_us)
+    }
+
+    #[getter]
+    fn rtt_variation_us(&self) -> PyResult<u32> {
+        Ok(self.view()?.rtt.var_us)
+    }
+
+    #[getter]
+    fn is_backup(&self) -> PyResult<bool> {
+        Ok(self.view()?.backup)
+    }
+
+    #[getter]
+    fn in_recovery(&self) -> PyResult<bool> {
+        Ok(self.view()?.in_recovery)
+    }
+
+    #[getter]
+    fn in_slow_start(&self) -> PyResult<bool> {
+        Ok(self.view()?.in_slow_start())
+    }
+
+    fn __repr__(&self) -> String {
+        match &self.path {
+            Some(path) => format!("<path {} ({path})>", self.i),
+            None => format!("<path {}>", self.i),
+        }
+    }
+}
+
+/// The segment that a scheduler is asked about, and the data that waits, while a hook runs.
+#[pyclass(frozen, module = "joulepath._joulepath")]
+pub(crate) struct Backlog {
+    state: Arc<State>,
+}
+
+impl Backlog {
+    #[inline]
+    fn question(&self) -> PyResult<&Question> {
+        // SAFETY: while it is not null it leads to the engine's question, and the engine waits for the hook.
+        unsafe { self.state.question.load(Relaxed).as_ref() }.ok_or_else(stale)
+    }
+}
+
+#[pymethods]
+impl Backlog {
+    /// Simulated time.
+    #[getter]
+    fn now_us(&self) -> PyResult<u64> {
+        Ok(self.question()?.now.0 / 1_000)
+    }
+
+    /// Payload of the segment.
+    #[getter]
+    fn segment_bytes(&self) -> PyResult<u32> {
+        Ok(self.question()?.segment_bytes)
+    }
+
+    /// Whether another subflow has sent the segment before, in vain.
+    #[getter]
+    fn is_again(&self) -> PyResult<bool> {
+        Ok(self.question()?.backlog.is_none())
+    }
+
+    /// Segments that wait and that the receiver's window admits; 0 if the segment is sent again.
+    #[getter]
+    fn waiting_segments(&self) -> PyResult<u32> {
+        Ok(self.question()?.backlog.map_or(0, |backlog| backlog.unsent))
+    }
+
+    /// Segments that are sent and not acknowledged at the level of data; 0 if the segment is sent again.
+    #[getter]
+    fn unacknowledged_segments(&self) -> PyResult<u32> {
+        Ok(self.question()?.backlog.map_or(0, |backlog| backlog.next.saturating_sub(backlog.una)))
+    }
+
+    /// The whole data-level window; 0 if the segment is sent again.
+    #[getter]
+    fn window_segments(&self) -> PyResult<u32> {
+        Ok(self.question()?.backlog.map_or(0, |backlog| backlog.window))
+    }
+}
+
+/// The hooks of one connection; none if the copy of the object could not be made.
+struct PyHooks {
+    name: String,
+    inner: Option<Inner>,
+}
+
+/// A copy of the object, and what it is called with: nothing is made for a call.
+struct Inner {
+    pick: Py<PyAny>,
+    state: Arc<State>,
+    views: Vec<Py<PathView>>,
+    backlog: Py<Backlog>,
+    /// The arguments for each set of paths that has been asked about.
+    arguments: Vec<Option<Py<PyTuple>>>,
+}
+
+impl Inner {
+    fn open(part: &Py<PyAny>, name: &str) -> Option<Self> {
+        let (seed, number) = ledger::next_copy()?;
+        let most = joulepath_control::schedule::MAX_SUBFLOWS;
+        let paths: Vec<Option<String>> = (0..most).map(ledger::path_name).collect();
+        let place = Place { part: name, hook: "the copy", now_us: 0, subflow: None };
+        call(place, |py| {
+            let fresh = py.import(intern!(py, "joulepath._parts"))?.getattr(intern!(py, "fresh"))?;
+            let pick = fresh.call1((part, seed, number))?.getattr(intern!(py, "pick"))?.unbind();
+            let state =
+                Arc::new(State { paths: AtomicPtr::new(null_mut()), question: AtomicPtr::new(null_mut()) });
+            let view = |(i, path)| Py::new(py, PathView { state: Arc::clone(&state), i, path });
+            let views = paths.into_iter().enumerate().map(view).collect::<PyResult<_>>()?;
+            let backlog = Py::new(py, Backlog { state: Arc::clone(&state) })?;
+            let arguments = (0..1 << most).map(|_| None).collect();
+            Ok(Inner { pick, state, views, backlog, arguments })
+        })
+    }
+
+    /// ((path, …), backlog) for the paths in a mask, the regular ones before the backups as the mask has
+    /// them.
+    fn prepare(&mut self, py: Python<'_>, open: u8) -> PyResult<()> {
+        let prepared = &mut self.arguments[usize::from(open)];
+        if prepared.is_none() {
+            let is_open = |(i, _): &(usize, &Py<PathView>)| open & (1 << i) != 0;
+            let views: Vec<&Py<PathView>> =
+                self.views.iter().enumerate().filter(is_open).map(|(_, v)| v).collect();
+            *prepared = Some((PyTuple::new(py, views)?, &self.backlog).into_pyobject(py)?.unbind());
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, py: Python<'_>, paths: &[View], question: &Question) -> PyResult<Option<usize>> {
+        self.prepare(py, question.open)?;
+        let arguments = self.arguments[usize::from(question.open)].as_ref().expect("it was prepared");
+        self.state.paths.store(paths.as_ptr().cast_mut(), Relaxed);
+        self.state.question.store(std::ptr::from_ref(question).cast_mut(), Relaxed);
+        let chosen = self.pick.call1(py, arguments);
+        self.state.paths.store(null_mut(), Relaxed);
+        self.state.question.store(null_mut(), Relaxed);
+        let chosen = chosen?.into_bound(py);
+        if chosen.is_none() {
+            return Ok(None);
+        }
+        let help = "return one of the paths that `has_space`, or None if the segment shall wait";
+        let Ok(view) = chosen.cast::<PathView>() else {
+            return Err(usage(py, &format!("pick returned {}", chosen.repr()?), Some(help)));
+        };
+        let i = view.get().i;
+        if !Arc::ptr_eq(&view.get().state, &self.state) || question.open & (1 << i) == 0 {
+            return Err(usage(py, "pick returned a path that it was not shown", Some(help)));
+        }
+        if !paths[i].has_space() {
+            return Err(usage(py, &format!("path {i} has no space in its window"), Some(help)));
+        }
+        Ok(Some(i))
+    }
+}
+
+impl SchedulerHooks for PyHooks {
+    fn pick(&mut self, paths: &[View], question: &Question) -> Option<usize> {
+        let inner = self.inner.as_mut()?;
+        let now_us = question.now.0 / 1_000;
+        let place = Place { part: &self.name, hook: "pick", now_us, subflow: None };
+        call(place, |py| inner.ask(py, paths, question))?
+    }
+}

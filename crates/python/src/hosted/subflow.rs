@@ -1,0 +1,403 @@
+//! What hooks of a controller see: a subflow and an ACK. The objects are made once for each connection and
+//! lead to the engine's own memory while a hook runs.
+
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use joulepath_controllers::{
+    AckFlags, CWND_MAX, Capability, Connection, Event, SSTHRESH_NONE, Subflow as Window,
+};
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::raised::usage;
+
+/// What the views of one connection share. Pointers are null but while a hook runs; then only the thread that
+/// holds the interpreter uses them, and the engine waits for it.
+pub(super) struct State {
+    connection: AtomicPtr<Connection>,
+    event: AtomicPtr<Event>,
+    /// The subflow that the hook is for.
+    current: AtomicUsize,
+    may_write: AtomicBool,
+    /// Subflows of the connection.
+    n: usize,
+    reads: Vec<Capability>,
+    owns_window: bool,
+    all: Mutex<Option<Py<PyTuple>>>,
+}
+
+/// What a hook may do, and what it is told.
+pub(super) struct Scene {
+    pub(super) connection: *mut Connection,
+    pub(super) event: *const Event,
+    pub(super) subflow: usize,
+    pub(super) may_write: bool,
+}
+
+impl State {
+    pub(super) fn new(n: usize, capabilities: &[Capability]) -> Arc<Self> {
+        Arc::new(State {
+            connection: AtomicPtr::new(null_mut()),
+            event: AtomicPtr::new(null_mut()),
+            current: AtomicUsize::new(0),
+            may_write: AtomicBool::new(false),
+            n,
+            reads: capabilities.to_vec(),
+            owns_window: capabilities.contains(&Capability::OwnsWindow),
+            all: Mutex::new(None),
+        })
+    }
+
+    /// Lets the views lead to a scene while `hook` runs.
+    pub(super) fn within<R>(&self, scene: &Scene, hook: impl FnOnce() -> R) -> R {
+        self.current.store(scene.subflow, Relaxed);
+        self.may_write.store(scene.may_write, Relaxed);
+        self.event.store(scene.event.cast_mut(), Relaxed);
+        self.connection.store(scene.connection, Relaxed);
+        let result = hook();
+        self.connection.store(null_mut(), Relaxed);
+        self.event.store(null_mut(), Relaxed);
+        result
+    }
+
+    /// Sets what [`Subflow::subflows`] gives; none breaks the circle of references.
+    pub(super) fn set_all(&self, all: Option<Py<PyTuple>>) {
+        *self.all.lock().unwrap_or_else(PoisonError::into_inner) = all;
+    }
+}
+
+/// A view was kept beyond its hook.
+pub(super) fn stale() -> PyErr {
+    PyRuntimeError::new_err("a view can be read within its hook only; keep the numbers, not the view")
+}
+
+/// A subflow while a hook runs.
+#[pyclass(frozen, module = "joulepath._joulepath")]
+pub(crate) struct Subflow {
+    state: Arc<State>,
+    i: usize,
+    path: Option<String>,
+}
+
+impl Subflow {
+    pub(super) fn new(state: &Arc<State>, i: usize, path: Option<String>) -> Self {
+        Subflow { state: Arc::clone(state), i, path }
+    }
+
+    #[inline]
+    fn connection(&self) -> PyResult<&Connection> {
+        // SAFETY: see `State`.
+        unsafe { self.state.connection.load(Relaxed).as_ref() }.ok_or_else(stale)
+    }
+
+    #[inline]
+    fn window(&self) -> PyResult<&Window> {
+        Ok(&self.connection()?.subflows[self.i])
+    }
+
+    /// Changes the subflow, which must be the one that the hook is for.
+    fn change(&self, py: Python<'_>, change: impl FnOnce(&mut Window)) -> PyResult<()> {
+        self.window()?;
+        if !self.state.may_write.load(Relaxed) {
+            return Err(usage(
+                py,
+                "increase and ssthresh change nothing",
+                Some("return the number; set windows in on_start, on_ack, on_round, on_loss or on_restart"),
+            ));
+        }
+        if self.i != self.state.current.load(Relaxed) {
+            return Err(usage(
+                py,
+                "a controller writes to its own subflow only, because a kernel allows no more",
+                Some("let each subflow set its own window when its own hook is called"),
+            ));
+        }
+        // SAFETY: see `State`; no reference to it lives here.
+        change(unsafe { &mut (*self.state.connection.load(Relaxed)).subflows[self.i] });
+        Ok(())
+    }
+
+    fn told(&self, py: Python<'_>, what: Capability, name: &str) -> PyResult<&Window> {
+        if self.state.reads.contains(&what) {
+            return self.window();
+        }
+        let help = format!("write `reads = (\"{name}\",)` in the class");
+        Err(usage(py, &format!("`{name}` is told to controllers only that say they read it"), Some(&help)))
+    }
+}
+
+/// A window that a hook sets, in whole packets.
+pub(super) fn packets(py: Python<'_>, what: &str, value: f64) -> PyResult<u32> {
+    if value >= 1.0 && value <= f64::from(CWND_MAX) {
+        return Ok(value as u32);
+    }
+    Err(usage(py, &format!("{what} is 1 to {CWND_MAX} packets, not {value}"), None))
+}
+
+#[pymethods]
+impl Subflow {
+    /// Its place in the connection, from 0.
+    #[getter]
+    fn index(&self) -> usize {
+        self.i
+    }
+
+    /// Name of its path; None where the scenario's connections differ, or it has a topology.
+    #[getter]
+    fn path(&self) -> Option<&str> {
+        self.path.as_deref()
+    }
+
+    /// All subflows of the connection, itself among them.
+    #[getter]
+    fn subflows(&self, py: Python<'_>) -> PyResult<Py<PyTuple>> {
+        let all = self.state.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.as_ref().map(|all| all.clone_ref(py)).ok_or_else(stale)
+    }
+
+    /// Simulated time.
+    #[getter]
+    fn now_us(&self) -> PyResult<u64> {
+        Ok(self.connection()?.now_us)
+    }
+
+    #[getter]
+    fn cwnd_packets(&self) -> PyResult<u32> {
+        Ok(self.window()?.cwnd)
+    }
+
+    #[setter]
+    fn set_cwnd_packets(&self, py: Python<'_>, value: f64) -> PyResult<()> {
+        let cwnd = packets(py, "a congestion window", value)?;
+        self.change(py, |window| window.cwnd = cwnd)
+    }
+
+    #[getter]
+    fn ssthresh_packets(&self) -> PyResult<u32> {
+        Ok(self.window()?.ssthresh)
+    }
+
+    #[setter]
+    fn set_ssthresh_packets(&self, py: Python<'_>, value: f64) -> PyResult<()> {
+        let ssthresh = match value {
+            value if value >= f64::from(SSTHRESH_NONE) => SSTHRESH_NONE,
+            value => packets(py, "a slow start threshold", value)?,
+        };
+        self.change(py, |window| window.ssthresh = ssthresh)
+    }
+
+    #[getter]
+    fn pacing_rate_bytes_per_s(&self) -> PyResult<u64> {
+        Ok(if self.state.owns_window { self.window()?.own.pacing_rate_bytes_per_s() } else { 0 })
+    }
+
+    #[setter]
+    fn set_pacing_rate_bytes_per_s(&self, py: Python<'_>, value: f64) -> PyResult<()> {
+        if !self.state.owns_window {
+            let help = "write `owns_window = True` in the class";
+            return Err(usage(py, "only a controller that owns its window paces", Some(help)));
+        }
+        if !(0.0..=1e12).contains(&value) {
+            let message = format!("a pacing rate is 0 (none) to 1e12 bytes/s, not {value}");
+            return Err(usage(py, &message, None));
+        }
+        self.change(py, |window| window.own.set_pacing_rate_bytes_per_s(value as u64))
+    }
+
+    /// What it sends in an RTT: in fast recovery the threshold, otherwise the window.
+    #[getter]
+    fn window_packets(&self) -> PyResult<u32> {
+        let window = self.window()?;
+        let recovers = window.flags & Window::RECOVERY != 0;
+        Ok((if recovers { window.ssthresh } else { window.cwnd }).clamp(1, CWND_MAX))
+    }
+
+    /// Smoothed RTT; 0 before the first sample.
+    #[getter]
+    fn srtt_us(&self) -> PyResult<u32> {
+        Ok(self.window()?.srtt_us)
+    }
+
+    #[getter]
+    fn last_rtt_us(&self) -> PyResult<u32> {
+        Ok(self.window()?.own.last_rtt_us)
+    }
+
+    /// Least RTT ever.
+    #[getter]
+    fn base_rtt_us(&self) -> PyResult<u32> {
+        Ok(self.window()?.own.base_rtt_us)
+    }
+
+    #[getter]
+    fn round_min_rtt_us(&self) -> PyResult<u32> {
+        Ok(self.window()?.own.round_min_rtt_us())
+    }
+
+    #[getter]
+    fn round_mean_rtt_us(&self) -> PyResult<u64> {
+        Ok(self.window()?.own.round_mean_rtt_us())
+    }
+
+    #[getter]
+    fn acked_since_loss_packets(&self) -> PyResult<u32> {
+        Ok(self.window()?.own.acked_since_loss)
+    }
+
+    #[getter]
+    fn acked_between_losses_packets(&self) -> PyResult<u32> {
+        Ok(self.window()?.own.acked_between_losses)
+    }
+
+    #[getter]
+    fn in_slow_start(&self) -> PyResult<bool> {
+        let window = self.window()?;
+        Ok(window.cwnd < window.ssthresh)
+    }
+
+    #[getter]
+    fn in_recovery(&self) -> PyResult<bool> {
+        Ok(self.window()?.flags & Window::RECOVERY != 0)
+    }
+
+    #[getter]
+    fn in_loss(&self) -> PyResult<bool> {
+        Ok(self.window()?.flags & Window::LOSS != 0)
+    }
+
+    /// Established and with an RTT: part of every sum.
+    #[getter]
+    fn counts(&self) -> PyResult<bool> {
+        let window = self.window()?;
+        Ok(self.i < self.state.n && window.flags & Window::ESTABLISHED != 0 && window.srtt_us > 0)
+    }
+
+    #[getter]
+    fn energy_cost(&self, py: Python<'_>) -> PyResult<f64> {
+        Ok(self.told(py, Capability::ReadsEnergyCost, "energy_cost")?.own.energy_cost())
+    }
+
+    #[getter]
+    fn path_price(&self, py: Python<'_>) -> PyResult<f64> {
+        Ok(self.told(py, Capability::ReadsPathPrice, "path_price")?.own.path_price())
+    }
+
+    #[getter]
+    fn target_share(&self, py: Python<'_>) -> PyResult<f64> {
+        Ok(self.told(py, Capability::ReadsTargetShare, "target_share")?.own.target_share())
+    }
+
+    fn __repr__(&self) -> String {
+        match &self.path {
+            Some(path) => format!("<subflow {} ({path})>", self.i),
+            None => format!("<subflow {}>", self.i),
+        }
+    }
+}
+
+/// An ACK while a hook runs.
+#[pyclass(frozen, module = "joulepath._joulepath")]
+pub(crate) struct Ack {
+    state: Arc<State>,
+}
+
+impl Ack {
+    pub(super) fn new(state: &Arc<State>) -> Self {
+        Ack { state: Arc::clone(state) }
+    }
+
+    #[inline]
+    fn event(&self) -> PyResult<&Event> {
+        // SAFETY: see `State`.
+        unsafe { self.state.event.load(Relaxed).as_ref() }.ok_or_else(stale)
+    }
+
+    fn has(&self, flag: AckFlags) -> PyResult<bool> {
+        Ok(self.event()?.flags.has(flag))
+    }
+}
+
+#[pymethods]
+impl Ack {
+    /// Packets newly acknowledged.
+    #[getter]
+    fn acked_packets(&self) -> PyResult<u32> {
+        Ok(self.event()?.acked)
+    }
+
+    /// RTT sample; 0 if there is none.
+    #[getter]
+    fn rtt_us(&self) -> PyResult<u32> {
+        Ok(self.event()?.rtt_us)
+    }
+
+    /// Whether it echoes a congestion mark.
+    #[getter]
+    fn is_marked(&self) -> PyResult<bool> {
+        self.has(AckFlags::ECE)
+    }
+
+    /// Whether the window was what held the sender.
+    #[getter]
+    fn is_cwnd_limited(&self) -> PyResult<bool> {
+        self.has(AckFlags::CWND_LIMITED)
+    }
+
+    #[getter]
+    fn ends_round(&self) -> PyResult<bool> {
+        self.has(AckFlags::ROUND_END)
+    }
+
+    #[getter]
+    fn is_app_limited(&self) -> PyResult<bool> {
+        self.has(AckFlags::APP_LIMITED)
+    }
+
+    #[getter]
+    fn lost_packets(&self) -> PyResult<u32> {
+        Ok(self.event()?.lost)
+    }
+
+    #[getter]
+    fn marked_packets(&self) -> PyResult<u32> {
+        Ok(self.event()?.marked)
+    }
+
+    #[getter]
+    fn in_flight_packets(&self) -> PyResult<u32> {
+        Ok(self.event()?.in_flight)
+    }
+
+    #[getter]
+    fn prior_in_flight_packets(&self) -> PyResult<u32> {
+        Ok(self.event()?.prior_in_flight)
+    }
+
+    #[getter]
+    fn mss_bytes(&self) -> PyResult<u32> {
+        Ok(self.event()?.mss)
+    }
+
+    #[getter]
+    fn delivered_packets(&self) -> PyResult<u32> {
+        Ok(self.event()?.delivered)
+    }
+
+    #[getter]
+    fn interval_us(&self) -> PyResult<u32> {
+        Ok(self.event()?.interval_us)
+    }
+
+    /// The rate sample; 0 if there is none.
+    #[getter]
+    fn delivery_rate_bytes_per_s(&self) -> PyResult<f64> {
+        let event = self.event()?;
+        if event.interval_us == 0 {
+            return Ok(0.0);
+        }
+        Ok(f64::from(event.delivered) * f64::from(event.mss) * 1e6 / f64::from(event.interval_us))
+    }
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Installs the Python package as a new user would, and does what the guide begins with. As root, because of the bare Debian.
+#   scripts/test-wheel.sh [FILE.whl]       that wheel; otherwise one of the profile `dev` is built
+# Three machines: a bare Debian with Python and without compilers, the same with a C compiler, and a fresh virtual environment here, in
+# which the package is built from its sources. The bare ones have no network: what the package needs is downloaded before.
+set -euo pipefail
+
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+readonly here
+readonly root=${here%/*}
+readonly TIMEOUT=600 # seconds for each machine
+# shellcheck source=scripts/bare.sh
+. "$here/bare.sh"
+
+say() { printf 'test-wheel: %s\n' "$*" >&2; }
+
+die() {
+    say "$*"
+    exit 1
+}
+
+clean() {
+    [[ -z ${bare-} ]] || rm -rf --one-file-system -- "$bare"
+    [[ -z ${fresh-} ]] || rm -rf -- "$fresh"
+}
+
+# unpack TAR: a bare Debian in a folder of its own.
+unpack() {
+    [[ -z ${bare-} ]] || rm -rf --one-file-system -- "$bare"
+    bare=$(mktemp -d -- "$BARE/root.XXXXXX")
+    tar -xf "$1" -C "$bare"
+}
+
+# enter COMMAND...: in the bare Debian, without network. All ends with the command.
+enter() {
+    timeout --kill-after=10 "$TIMEOUT" unshare --mount --pid --net --uts --ipc --fork --kill-child \
+        env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 HOME=/root MPLBACKEND=agg \
+        bash -euc 'mount -t proc none "$0/proc"; exec chroot "$0" "$@"' "$bare" "$@" </dev/null
+}
+
+# What the wheel needs there, in the versions that the tests have.
+download() {
+    local version
+    version=$(enter python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+    mkdir -p -- "$root/target/wheelhouse"
+    python3 -m pip download --quiet --disable-pip-version-check --dest "$root/target/wheelhouse" --only-binary=:all: \
+        --python-version "$version" --constraint "$root/python/requirements.txt" "$wheel[gym,plot]"
+}
+
+# try WORDS...: a fresh virtual environment in the bare Debian, and the new user in it.
+try() {
+    mkdir -- "$bare/given"
+    cp -- "$root"/target/wheelhouse/*.whl "$here/wheel/new_user.py" "$bare/given"
+    enter python3 -m venv /fresh
+    enter /fresh/bin/python -m pip install --quiet --disable-pip-version-check --no-index --find-links /given \
+        'joulepath[gym,plot]'
+    enter /fresh/bin/python /given/new_user.py "$@"
+}
+
+# The package, built from this tree in a fresh virtual environment: pip fetches maturin by itself.
+from_source() {
+    fresh=$(mktemp -d)
+    python3 -m venv "$fresh"
+    "$fresh/bin/python" -m pip install --quiet --disable-pip-version-check \
+        --config-settings=build-args='--profile dev' --constraint "$root/python/requirements.txt" "$root[gym,plot]"
+    (cd -- "$fresh" && MPLBACKEND=agg bin/python "$here/wheel/new_user.py" with-compiler)
+}
+
+((EUID == 0)) || die 'needs root'
+trap clean EXIT
+wheel=${1-}
+[[ -n $wheel ]] || wheel=$("$here/python.sh" wheel dev)
+wheel=$(realpath -e -- "$wheel")
+
+say "$(basename -- "$wheel") where there is no compiler"
+tar=$(archive "$(suite)-python" python3-venv)
+unpack "$tar"
+rm -rf -- "$root/target/wheelhouse"
+download
+try without-compiler
+say 'with a C compiler'
+tar=$(archive "$(suite)-python-cc" python3-venv,gcc,libc6-dev)
+unpack "$tar"
+try with-compiler
+say 'from the sources, in a fresh virtual environment'
+from_source
+say 'the package installs and does what the guide begins with'
