@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use joulepath_model::live::Manager;
 
 use super::shared::Timekeeping;
 
@@ -43,6 +44,10 @@ pub(crate) struct LiveOptions {
     /// The configuration.
     #[arg(long, value_name = "FILE", default_value = CONFIG)]
     pub(crate) config: PathBuf,
+    /// Who opens and closes subflows, in place of what the configuration says: the kernel of all connections
+    /// alike, or the daemon of each by itself (`userspace`).
+    #[arg(long, value_name = "WHO", conflicts_with = "undo")]
+    pub(crate) pm: Option<Manager>,
     /// Print what it would do now, and why; change nothing.
     #[arg(long, group = "told")]
     pub(crate) dry_run: bool,
