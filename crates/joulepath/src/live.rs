@@ -12,6 +12,7 @@ use joulepath_console::page;
 use joulepath_live::metrics::openmetrics;
 use joulepath_live::{Request, client, daemon, record, simulate};
 use joulepath_model::live::Intent;
+use joulepath_study::deployed;
 use serde_json::json;
 
 use crate::cli::live::{LiveCommand, LiveOptions, SetIntentOptions, SocketOptions, StatusOptions};
@@ -20,6 +21,9 @@ use crate::show::print_json;
 use crate::terminal;
 
 pub(crate) use self::top::top;
+
+/// Of the losses on simulated paths.
+const SEED: u64 = 1;
 
 /// Runs the daemon, or talks to it.
 ///
@@ -37,7 +41,7 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         None => {}
     }
     if let Some(record) = &options.replay {
-        return replay(record, options.json);
+        return if options.simulate { simulated(record, options.json) } else { replay(record, options.json) };
     }
     if options.undo {
         let undone = daemon::undo()?;
@@ -75,6 +79,12 @@ fn replay(path: &Path, json: bool) -> Result<Exit, Failure> {
         false => terminal::print(&page::replayed(&replayed))?,
     };
     Ok(exit)
+}
+
+/// Decides again what a daemon has recorded, on simulated paths.
+fn simulated(path: &Path, json: bool) -> Result<Exit, Failure> {
+    let simulated = deployed::replay(path, SEED)?;
+    if json { print_json(&simulated) } else { terminal::print(&page::simulated(&simulated)) }
 }
 
 fn set_intent(options: &SetIntentOptions) -> Result<Exit, Failure> {
