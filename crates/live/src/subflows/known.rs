@@ -161,10 +161,10 @@ impl Known {
     }
 
     pub(super) fn was_early(&mut self, now: Nanos, act: &Act) {
-        if let Act::Open(local, remote) = act {
-            if let Some(attempts) = self.pairs.get_mut(&(local.address, *remote)) {
-                attempts.renewal = Renewal::default();
-            }
+        if let Act::Open(local, remote) = act
+            && let Some(attempts) = self.pairs.get_mut(&(local.address, *remote))
+        {
+            attempts.renewal = Renewal::default();
         }
         self.early_until = now.saturating_add(Nanos(EARLY.0 << self.early.min(MOST_DOUBLINGS)));
         self.early += 1;

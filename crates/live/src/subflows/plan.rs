@@ -15,6 +15,7 @@ use crate::decide::{Role, Wanted};
 /// A connection on what is forbidden gets this long to find another path.
 const CLOSE_AFTER: Nanos = Nanos::from_secs(5);
 
+/// Appends what is to be done now for one connection, and when there may be more to do.
 pub(super) fn plan(
     now: Nanos,
     token: Token,

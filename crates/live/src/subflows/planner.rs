@@ -109,9 +109,9 @@ impl Planner {
         self.known.get(&token).is_some_and(|known| known.group.is_some())
     }
 
-    /// The groups are others now.
+    /// The configuration is another one: groups, and which interfaces are ours.
     pub(crate) fn regroup(&mut self) {
-        self.known.values_mut().for_each(|known| known.group = None);
+        self.known.values_mut().for_each(|known| (known.group, known.elsewhere) = (None, None));
     }
 
     /// The kernel would not open a subflow yet: the connection has no data that is acknowledged.

@@ -298,7 +298,7 @@ fn events_are_acted_upon_at_once_but_for_connections_that_rules_may_be_about() {
         let cheap = ground(group(Role::Regular, Role::Unused));
         steering.look(S(1), &listing(&[]), rules, cheap).unwrap();
         for (now, event) in [(2, &begun), (3, &joined), (4, &lost), (20, &lost)] {
-            steering.hear(S(now), &[event.clone()], rules).unwrap();
+            steering.hear(S(now), std::slice::from_ref(event), rules).unwrap();
         }
         kernel.done
     };
