@@ -2,7 +2,7 @@
 
 use joulepath_control::advise::significant;
 use joulepath_live::decide::Role;
-use joulepath_live::status::{QuotaStatus, Spent, Status};
+use joulepath_live::status::{QuotaStatus, RuleStatus, Spent, Status, SteeringStatus};
 
 use crate::words::count;
 
@@ -107,4 +107,33 @@ pub(crate) fn duration(seconds: f64) -> String {
         s if s < 172_800.0 => format!("{:.0} h", s / 3600.0),
         s => format!("{:.0} days", s / 86_400.0),
     }
+}
+
+/// What is done for single connections: a sentence for all, and one for each rule.
+pub(crate) fn steering(steering: &SteeringStatus) -> Vec<String> {
+    let SteeringStatus { connections, of_kernel, opened, closed, refused, rules } = steering;
+    let steered = match connections {
+        1 => "1 connection is".to_owned(),
+        _ => format!("{connections} connections are"),
+    };
+    let opened = count(*opened, "subflow");
+    let mut all = format!("{steered} steered one by one: {opened} opened, {closed} closed");
+    if *refused > 0 {
+        all += &format!(", {refused} times refused by the kernel");
+    }
+    all += &match of_kernel {
+        0 => ".".to_owned(),
+        _ => format!("; {of_kernel} began under the kernel's path manager, which keeps them."),
+    };
+    [all].into_iter().chain(rules.iter().map(told_rule)).collect()
+}
+
+/// ``Rule `program ffmpeg`: aggregate for 2 connections: wlan0 regular, wwan0 backup; fitted last: …``
+fn told_rule(told: &RuleStatus) -> String {
+    let RuleStatus { rule, intent, connections, last, interfaces } = told;
+    let used = |(name, used): (&String, &Role)| format!("{name} {}", role(*used));
+    let roles: Vec<String> = interfaces.iter().map(used).collect();
+    let last = last.as_ref().map_or("nothing yet", String::as_str);
+    let connections = count(*connections, "connection");
+    format!("Rule `{rule}`: {} for {connections}: {}; fitted last: {last}", intent.word(), roles.join(", "))
 }

@@ -1,7 +1,7 @@
 //! What the daemon tells, for people.
 
 use comfy_table::CellAlignment;
-use joulepath_live::record::Replayed;
+use joulepath_live::record::{Replayed, Simulated};
 use joulepath_live::status::{InterfaceStatus, Status};
 
 use crate::figures::{self, UNKNOWN, bytes, head, joules, role, short};
@@ -44,6 +44,28 @@ pub fn replayed(replayed: &Replayed) -> String {
     }
     if replayed.is_cut {
         text += "The last line is cut off and left out.\n";
+    }
+    text
+}
+
+/// What a record's decisions were on simulated paths, beside what they had been.
+pub fn simulated(simulated: &Simulated) -> String {
+    let Simulated { looks, agree, roles, roles_agree, length_s, stretches, .. } = simulated;
+    let busy = simulated.simulated;
+    let percent = |part: usize, all: usize| 100.0 * part as f64 / all.max(1) as f64;
+    let mut text = format!(
+        "{} in {}; half a minute each: {busy} of {stretches} had traffic, simulated by the packet engine\n",
+        count(*looks, "look"),
+        figures::duration(*length_s),
+    );
+    text += &format!(
+        "the same roles of all interfaces at {agree} of them ({:.1} %), {:.1} % of all roles\n",
+        percent(*agree, *looks),
+        percent(*roles_agree, *roles),
+    );
+    for (place, difference) in simulated.differences.iter().enumerate() {
+        let which = if place == 0 { "first difference: " } else { "then: " };
+        text += &format!("  {which}{difference}\n");
     }
     text
 }
@@ -113,6 +135,9 @@ fn notes(status: &Status, width: usize) -> String {
             format!("New sockets get the congestion controller {name}; for uploads it decides the rates.");
         text += &format!("\n{}\n", wrap(&said, width, "  "));
     }
+    for said in status.steering.iter().flat_map(figures::steering) {
+        text += &format!("\n{}\n", wrap(&said, width, "  "));
+    }
     if let Some(said) = figures::machine(status) {
         text += &format!("\n{}\n", wrap(&said, width, "  "));
     }
@@ -144,7 +169,8 @@ fn wrap(text: &str, width: usize, indent: &str) -> String {
 #[cfg(test)]
 mod tests {
     use joulepath_live::decide::Role;
-    use joulepath_live::status::{MachineStatus, QuotaStatus, Spent};
+    use joulepath_live::status::{MachineStatus, QuotaStatus, RuleStatus, Spent, SteeringStatus};
+    use joulepath_model::live::Intent;
 
     use super::*;
     use crate::top::samples;
@@ -205,6 +231,22 @@ mod tests {
                 InterfaceStatus { allowed: false, ..interface("docker0", Role::Unused, None) },
             ],
             controller: Some("jp_joule".into()),
+            steering: Some(SteeringStatus {
+                connections: 2,
+                of_kernel: 1,
+                opened: 5,
+                closed: 1,
+                refused: 0,
+                rules: vec![RuleStatus {
+                    rule: "program ffmpeg".into(),
+                    intent: Intent::Aggregate,
+                    connections: 1,
+                    last: Some("ffmpeg of user 1000 to 192.0.2.9:443".into()),
+                    interfaces: [("wlan0", Role::Regular), ("wwan0", Role::Backup)]
+                        .map(|(name, role)| (name.to_owned(), role))
+                        .into(),
+                }],
+            }),
             warnings: vec![
                 "NetworkManager 1.42.4 runs; it sets MPTCP endpoints of its own: left alone".into(),
             ],
@@ -218,6 +260,8 @@ mod tests {
             "frugal · configured: interactive · 2 of 2 interfaces used · 1000 MPTCP connections",
             "8.10 GB used since 2026-11-01 (soft 8.00 GB)",
             "New sockets get the congestion controller jp_joule; for",
+            "2 connections are steered one by one: 5 subflows opened, 1 closed; 1 began under",
+            "Rule `program ffmpeg`: aggregate for 1 connection: wlan0 regular, wwan0 backup;",
             "wlp0s20f3 modelled by wifi-huang2012",
             "not named in the configuration: docker0",
             "warning: NetworkManager",

@@ -7,20 +7,23 @@ mod top;
 
 use std::path::Path;
 
+use clap::ValueEnum;
 use joulepath_console::page;
 use joulepath_live::metrics::openmetrics;
 use joulepath_live::{Request, client, daemon, record, simulate};
 use joulepath_model::live::Intent;
+use joulepath_study::deployed;
 use serde_json::json;
 
-use crate::cli::live::{
-    IntentWord, LiveCommand, LiveOptions, SetIntentOptions, SocketOptions, StatusOptions,
-};
+use crate::cli::live::{LiveCommand, LiveOptions, SetIntentOptions, SocketOptions, StatusOptions};
 use crate::failure::{Exit, Failure};
 use crate::show::print_json;
 use crate::terminal;
 
 pub(crate) use self::top::top;
+
+/// Of the losses on simulated paths.
+const SEED: u64 = 1;
 
 /// Runs the daemon, or talks to it.
 ///
@@ -38,7 +41,7 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         None => {}
     }
     if let Some(record) = &options.replay {
-        return replay(record, options.json);
+        return if options.simulate { simulated(record, options.json) } else { replay(record, options.json) };
     }
     if options.undo {
         let undone = daemon::undo()?;
@@ -55,14 +58,15 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         return terminal::print(&simulate::scenario(&config, &status)?);
     }
     if options.dry_run {
-        let (status, steps) = daemon::dry_run(&options.config)?;
+        let (status, steps) = daemon::dry_run(&options.config, options.pm)?;
         return match options.json {
             true => print_json(&json!({ "status": status, "steps": steps })),
             false => terminal::print(&page::dry_run(&status, &steps, terminal::stdout().0)),
         };
     }
     // A line each, so that a journal has them as they are.
-    daemon::run(&options.config, options.record.as_deref(), &gauge::open, &mut terminal::say)?;
+    let record = options.record.as_deref();
+    daemon::run(&options.config, options.pm, record, &gauge::open, &mut terminal::say)?;
     Ok(Exit::Ok)
 }
 
@@ -77,16 +81,16 @@ fn replay(path: &Path, json: bool) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
+/// Decides again what a daemon has recorded, on simulated paths.
+fn simulated(path: &Path, json: bool) -> Result<Exit, Failure> {
+    let simulated = deployed::replay(path, SEED)?;
+    if json { print_json(&simulated) } else { terminal::print(&page::simulated(&simulated)) }
+}
+
 fn set_intent(options: &SetIntentOptions) -> Result<Exit, Failure> {
-    let intent = match options.intent {
-        IntentWord::Frugal => Some(Intent::Frugal),
-        IntentWord::Handover => Some(Intent::Handover),
-        IntentWord::Interactive => Some(Intent::Interactive),
-        IntentWord::Aggregate => Some(Intent::Aggregate),
-        IntentWord::Overflow => Some(Intent::Overflow),
-        IntentWord::Off => Some(Intent::Off),
-        IntentWord::Configured => None,
-    };
+    // `configured` is no intent.
+    let word = options.intent.to_possible_value();
+    let intent = word.and_then(|word| Intent::by_word(word.get_name()));
     command(&options.socket, &Request::SetIntent { interface: options.interface.clone(), intent })
 }
 

@@ -1,7 +1,7 @@
 //! The daemon: looks, decides, acts, tells; and puts everything back when it ends.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -9,21 +9,23 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use joulepath_kernel::capability::Task;
 use joulepath_kernel::error::{self, Doing};
+use joulepath_kernel::mptcp::diag::Listing;
 use joulepath_kernel::mptcp::path_manager::PathManager;
 use joulepath_kernel::namespace::Cookie;
 use joulepath_kernel::reactor::{Event, Interest, Reactor, Source, monotonic_ns};
 use joulepath_kernel::state::{Lock, State};
 use joulepath_model::calendar::Day;
-use joulepath_model::live::{Intent, LiveConfig};
-use joulepath_model::scenario::{CalibratedProfile, read_live_beside, read_profile_in};
+use joulepath_model::live::{Intent, LiveConfig, Manager as PathManaging};
 use joulepath_model::units::Nanos;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
 use crate::accounts::Accounts;
-use crate::act::{Actor, OnDisk, Outcome, Table};
+use crate::act::{Actor, OnDisk, Outcome, Setting, Table};
 use crate::battery;
-use crate::decide::{Decider, Decision, Overrides, Role, Wanted};
+pub use crate::config::load;
+use crate::config::load_for;
+use crate::decide::{Decider, Decision, Overrides, Role};
 use crate::error::{Error, Result};
 use crate::events::Events;
 use crate::gauge::OpenGauge;
@@ -35,6 +37,8 @@ use crate::report;
 use crate::server::{ClientId, Refusal, Request, Rules, Server};
 use crate::snapshot::{Battery, Snapshot};
 use crate::status::Status;
+use crate::subflows::Done;
+use crate::user_space::UserSpace;
 
 /// Folder of the daemons' locks and journals, below that of all states.
 pub(crate) const FOLDER: &str = "live";
@@ -45,6 +49,9 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// After a failed look the next one comes no earlier.
 const AFTER_FAILURE: Nanos = Nanos::from_secs(2);
 
+/// Between two looks there is at least this time.
+const SOON: Nanos = Nanos::from_millis(100);
+
 /// Pause after notices that could not be heard.
 const AFTER_UNHEARD: Duration = Duration::from_millis(200);
 
@@ -52,33 +59,11 @@ const AFTER_UNHEARD: Duration = Duration::from_millis(200);
 #[derive(Clone, Copy, Debug)]
 enum Key {
     Network,
+    Connections,
     Stop,
     Reload,
     Listener,
     Client(ClientId),
-}
-
-/// A configuration file, read.
-///
-/// # Errors
-/// [`Error::File`] and [`Error::Config`].
-pub fn load(path: &Path) -> Result<LiveConfig> {
-    let name = path.display().to_string();
-    let text = fs::read_to_string(path).map_err(|source| Error::File { path: name.clone(), source })?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    read_live_beside(&text, &|file| profile(&folder.join(file)))
-        .map_err(|errors| Error::Config(Box::new(errors.in_file(&name))))
-}
-
-/// A calibrated profile beside the configuration; an error is a message, a semicolon, and what to do.
-fn profile(path: &Path) -> std::result::Result<CalibratedProfile, String> {
-    let name = path.display();
-    let text = fs::read_to_string(path).map_err(|error| {
-        format!(
-            "cannot read `{name}`: {error}; it has to lie beside the configuration, readable by the daemon"
-        )
-    })?;
-    read_profile_in(&text, &name.to_string()).map_err(|(why, mend)| format!("{why}; {mend}"))
 }
 
 /// The lock of this network namespace, and what changes its table.
@@ -111,12 +96,12 @@ pub fn undo() -> Result<usize> {
 ///
 /// # Errors
 /// If the configuration is wrong, or the kernel does not tell.
-pub fn dry_run(path: &Path) -> Result<(Status, Vec<String>)> {
-    let config = load(path)?;
+pub fn dry_run(path: &Path, manager: Option<PathManaging>) -> Result<(Status, Vec<String>)> {
+    let config = load_for(path, manager)?;
     let (now, today) = (now(), today());
     let mut machine = Machine::open()?;
     let mut accounts = Accounts::look_at(&config.state, now, today)?;
-    let mut look = machine.look(now)?;
+    let (mut look, _) = machine.look(now)?;
     accounts.take(&config, &mut look, now, today);
     let battery = battery::read(Path::new(battery::FOLDER));
     let snapshot = Snapshot { now, battery, interfaces: look.interfaces.clone() };
@@ -124,8 +109,12 @@ pub fn dry_run(path: &Path) -> Result<(Status, Vec<String>)> {
     let mut table = PathManager::open()?;
     let there = table.endpoints()?;
     let mut steps = report::steps(&decision, &there, table.limits()?, &snapshot);
-    steps.extend(report::controller_step(&decision, &Table::controller(&mut table)?));
-    let mut warnings = precheck::blockers().into_iter().map(|error| error.to_string()).collect::<Vec<_>>();
+    steps.extend(report::controller_step(&decision, &table.value(Setting::Controller)?));
+    if config.manager == PathManaging::UserSpace {
+        steps.extend(report::manager_step(config.manager.word(), &table.value(Setting::Manager)?));
+    }
+    let mut warnings =
+        precheck::blockers(config.manager).into_iter().map(|error| error.to_string()).collect::<Vec<_>>();
     warnings.extend(precheck::warnings(&used(&decision)));
     warnings.extend(accounts.trouble.clone());
     let facts = report::Facts {
@@ -138,29 +127,35 @@ pub fn dry_run(path: &Path) -> Result<(Status, Vec<String>)> {
         outcome: &Outcome::default(),
         warnings,
         events: vec![],
+        steering: None,
     };
     Ok((report::status(&facts, &decision, &look, &accounts), steps))
 }
 
-/// Runs until SIGTERM or SIGINT; SIGHUP reads the configuration again. What decisions are made from goes to
-/// `record`; `open_gauge` reads a configured meter; `say` gets what happens, a line each.
+/// Runs until SIGTERM or SIGINT; SIGHUP reads the configuration again. `manager` goes before what that says.
+/// What decisions are made from goes to `record`; `open_gauge` reads a configured meter; `say` gets what
+/// happens, a line each.
 ///
 /// # Errors
 /// If it cannot begin: the configuration is wrong, rights are missing, the kernel cannot do it, another one
 /// runs. Later failures are told, and tried again.
 pub fn run(
     path: &Path,
+    manager: Option<PathManaging>,
     record: Option<&Path>,
     open_gauge: OpenGauge,
     say: &mut dyn FnMut(&str),
 ) -> Result<()> {
-    let config = load(path)?;
-    if let Some(blocker) = precheck::blockers().into_iter().next() {
-        return Err(blocker.into());
-    }
-    let (_lock, actor) = actor()?;
+    let config = load_for(path, manager)?;
+    let (_lock, mut actor) = actor()?;
     if actor.has_something() {
         say("an earlier daemon was killed: what it has left is taken over");
+    }
+    if config.manager == PathManaging::Kernel {
+        actor.undo_setting(Setting::Manager, now())?;
+    }
+    if let Some(blocker) = precheck::blockers(config.manager).into_iter().next() {
+        return Err(blocker.into());
     }
     let events = Events::default();
     let noted = events.clone();
@@ -169,7 +164,9 @@ pub fn run(
         say(text);
     };
     let recorder = record.map(|path| Recorder::create(path, &config)).transpose()?;
-    let mut daemon = Daemon { recorder, ..Daemon::begin(config, path, actor, events, open_gauge, say)? };
+    let begun = Daemon::begin(config, path, actor, events, open_gauge, say)?;
+    let mut daemon = Daemon { recorder, manager_first: manager, ..begun };
+    daemon.choose_manager()?;
     let ended = daemon.live(say);
     let undone = daemon.end(say);
     ended.and(undone)
@@ -183,6 +180,10 @@ struct Daemon<'a> {
     accounts: Accounts,
     decider: Decider,
     actor: Actor<PathManager, OnDisk>,
+    /// Goes before what the configuration says.
+    manager_first: Option<PathManaging>,
+    /// Where the daemon is the path manager, with what waits for its events.
+    user_space: Option<(UserSpace, Source)>,
     server: Server,
     manager: Option<Manager>,
     reactor: Reactor<Key>,
@@ -249,6 +250,8 @@ impl<'a> Daemon<'a> {
             machine,
             decider: Decider::default(),
             actor,
+            manager_first: None,
+            user_space: None,
             server,
             manager: Manager::from_environment(),
             reactor,
@@ -299,6 +302,7 @@ impl<'a> Daemon<'a> {
                             std::thread::sleep(AFTER_UNHEARD);
                         }
                     },
+                    Event::Ready { key: Key::Connections, .. } => self.hear_connections(say),
                     Event::Ready { key: Key::Listener, .. } => self.accept()?,
                     Event::Ready { key: Key::Client(id), .. } => self.serve(id, say),
                 }
@@ -357,7 +361,7 @@ impl<'a> Daemon<'a> {
     /// Reads the configuration again. A bad one changes nothing.
     fn reload(&mut self, say: &mut dyn FnMut(&str)) {
         let _ = self.reload.read(&mut [0; 64]);
-        match load(&self.path) {
+        match load_for(&self.path, self.manager_first) {
             Err(error) => {
                 let text = format!("the configuration stays as it was: {}", in_one_line(&error));
                 self.failure = Some(text.clone());
@@ -382,6 +386,9 @@ impl<'a> Daemon<'a> {
                 self.failure = None;
                 self.looked_rarely = None;
                 say("the configuration was read again");
+                if let Err(error) = self.choose_manager() {
+                    self.fail(&error.to_string(), say);
+                }
             }
         }
         self.next_look = Nanos::ZERO;
@@ -390,8 +397,8 @@ impl<'a> Daemon<'a> {
     /// One round: look, decide, act.
     fn look(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
         self.next_look = now.saturating_add(self.config.sample);
-        let mut look = match self.machine.hear().and_then(|_| self.machine.look(now)) {
-            Ok(look) => look,
+        let (mut look, listing) = match self.machine.hear().and_then(|_| self.machine.look(now)) {
+            Ok(seen) => seen,
             Err(error) => {
                 self.next_look = now.saturating_add(self.config.sample.max(AFTER_FAILURE));
                 return self.fail(&error.to_string(), say);
@@ -403,11 +410,10 @@ impl<'a> Daemon<'a> {
         let snapshot = Snapshot { now, battery: self.battery, interfaces: look.interfaces.clone() };
         let decision = self.decider.decide(&self.config, &self.overrides, &snapshot);
         let recorder = self.recorder.as_mut();
-        let recorded = recorder.map(|recorder| recorder.look(&snapshot, &self.overrides, &decision));
+        let recorded =
+            recorder.map(|recorder| recorder.look(&snapshot, &self.overrides, &decision, &look.measured));
         self.recorded(recorded, say);
-        let wanted = decision.endpoints.as_deref().filter(|_| !self.paused);
-        let controller = decision.controller.as_deref().filter(|_| !self.paused);
-        let outcome = match self.act(wanted, controller, now) {
+        let outcome = match self.act(&decision, now) {
             Ok(outcome) => outcome,
             Err(error) => {
                 self.next_look = now.saturating_add(self.config.sample.max(AFTER_FAILURE));
@@ -421,8 +427,9 @@ impl<'a> Daemon<'a> {
         self.changes += outcome.changes;
         self.tell_changes(&decision, &outcome, say);
         for at in decision.look_again.into_iter().chain(outcome.again) {
-            self.next_look = self.next_look.min(at.max(now.saturating_add(Nanos::from_millis(100))));
+            self.look_at(at, now);
         }
+        self.steer(&snapshot, (&look, &listing), &decision, say);
         self.last = Some((look, decision, outcome));
     }
 
@@ -435,10 +442,72 @@ impl<'a> Daemon<'a> {
     }
 
     /// Brings the kernel to what was decided.
-    fn act(&mut self, wanted: Option<&[Wanted]>, controller: Option<&str>, now: Nanos) -> Result<Outcome> {
-        let mut outcome = self.actor.reconcile(wanted, now)?;
-        self.actor.control(controller, now, &mut outcome)?;
+    fn act(&mut self, decision: &Decision, now: Nanos) -> Result<Outcome> {
+        let is_on = !self.paused;
+        let user_space = self.user_space.as_ref();
+        let manager = user_space.and_then(|(all, _)| all.wanted(decision, &self.overrides)).filter(|_| is_on);
+        let mut outcome = self.actor.reconcile(decision.endpoints.as_deref().filter(|_| is_on), now)?;
+        let controller = decision.controller.as_deref().filter(|_| is_on);
+        self.actor.set(Setting::Controller, controller, now, &mut outcome)?;
+        self.actor.set(Setting::Manager, manager, now, &mut outcome)?;
         Ok(outcome)
+    }
+
+    /// The next look comes no later than this, but not at once.
+    fn look_at(&mut self, at: Nanos, now: Nanos) {
+        self.next_look = self.next_look.min(at.max(now.saturating_add(SOON)));
+    }
+
+    /// Begins or ends to steer connections one by one, as the configuration says.
+    fn choose_manager(&mut self) -> Result<()> {
+        match (self.config.manager, &mut self.user_space) {
+            (PathManaging::UserSpace, Some((user_space, _))) => user_space.reconfigured(&self.config),
+            (PathManaging::UserSpace, None) => {
+                let user_space = UserSpace::open(&self.config)?;
+                let source = self.reactor.add(&user_space, Interest::Read, Key::Connections)?;
+                self.user_space = Some((user_space, source));
+            }
+            (PathManaging::Kernel, _) => {
+                if let Some((user_space, source)) = self.user_space.take() {
+                    self.reactor.remove(&user_space, source)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What was decided, for single connections.
+    fn steer(
+        &mut self,
+        snapshot: &Snapshot,
+        (look, listing): (&Look, &Listing),
+        decision: &Decision,
+        say: &mut dyn FnMut(&str),
+    ) {
+        let Some((user_space, _)) = &mut self.user_space else { return };
+        let seen = (snapshot, look, listing);
+        let done = user_space.look(&self.config, &self.overrides, seen, decision, self.paused);
+        self.steered(done, snapshot.now, say);
+    }
+
+    /// Something has happened to connections.
+    fn hear_connections(&mut self, say: &mut dyn FnMut(&str)) {
+        let Some((user_space, _)) = &mut self.user_space else { return };
+        let now = now();
+        let done = user_space.hear(now);
+        self.steered(done, now, say);
+    }
+
+    fn steered(&mut self, done: joulepath_kernel::Result<Done>, now: Nanos, say: &mut dyn FnMut(&str)) {
+        match done {
+            Ok(done) => {
+                done.said.iter().for_each(|line| say(line));
+                if let Some(at) = done.again {
+                    self.look_at(at, now);
+                }
+            }
+            Err(error) => self.fail(&error.to_string(), say),
+        }
     }
 
     fn look_rarely(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
@@ -461,19 +530,21 @@ impl<'a> Daemon<'a> {
         for one in &decision.interfaces {
             let is_new = self.told.get(&one.name).is_none_or(|(role, _)| *role != one.role);
             if is_new && (one.role != Role::Unused || self.told.contains_key(&one.name)) {
-                say(&format!("{}: {}: {}", one.name, report::word(one.role), one.reason));
+                say(&format!("{}: {}: {}", one.name, one.role.word(), one.reason));
             }
             told.insert(one.name.clone(), (one.role, one.reason.clone()));
         }
         self.told = told;
         let before = self.last.as_ref().map(|(_, _, outcome)| outcome.conflicts.clone()).unwrap_or_default();
-        let told = self.last.as_ref().and_then(|(_, _, outcome)| outcome.controller.clone());
-        if let Some(why) = outcome.controller.as_ref().filter(|why| told.as_ref() != Some(why)) {
-            say(&format!("congestion controller: {why}"));
+        let told = self.last.as_ref().map(|(_, _, outcome)| outcome.settings.clone()).unwrap_or_default();
+        for (setting, why) in outcome.settings.iter().filter(|(setting, why)| told.get(setting) != Some(why))
+        {
+            say(&format!("{}: {why}", setting.word()));
         }
         let controller = |decision: &Decision| decision.controller.clone();
         let before_controller = self.last.as_ref().and_then(|(_, decision, _)| controller(decision));
-        if decision.controller != before_controller && outcome.controller.is_none() {
+        let is_refused = outcome.settings.contains_key(&Setting::Controller);
+        if decision.controller != before_controller && !is_refused {
             say(&match &decision.controller {
                 Some(name) => format!("new sockets get the congestion controller {name}"),
                 None => "new sockets get the congestion controller that was found".into(),
@@ -494,7 +565,9 @@ impl<'a> Daemon<'a> {
     fn status(&self) -> Option<Status> {
         let (look, decision, outcome) = self.last.as_ref()?;
         let warnings = self.warnings.iter().chain(&self.rules_warnings).chain(&self.accounts.trouble);
-        let refused = outcome.controller.as_ref().map(|why| format!("congestion controller: {why}"));
+        let refused = outcome.settings.iter().map(|(setting, why)| format!("{}: {why}", setting.word()));
+        let user_space = self.user_space.as_ref().map(|(user_space, _)| user_space);
+        let of_rules = user_space.into_iter().flat_map(UserSpace::warnings);
         let facts = report::Facts {
             config: &self.config,
             path: &self.path,
@@ -503,8 +576,9 @@ impl<'a> Daemon<'a> {
             changes: self.changes,
             battery: self.battery,
             outcome,
-            warnings: warnings.chain(&self.failure).cloned().chain(refused).collect(),
+            warnings: warnings.chain(of_rules).chain(&self.failure).cloned().chain(refused).collect(),
             events: self.events.latest(now()),
+            steering: user_space.map(UserSpace::status),
         };
         Some(report::status(&facts, decision, look, &self.accounts))
     }
@@ -581,82 +655,4 @@ fn now() -> Nanos {
 fn today() -> Day {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     Day::of(since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX)))
-}
-
-#[cfg(test)]
-mod tests {
-    use joulepath_model::scenario::{read_live, show_live};
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const SHIPPED: &str = include_str!("../../../packaging/live.toml");
-
-    proptest! {
-        /// What is understood reads again to the same; what is not is refused with a place in the file.
-        #[test]
-        fn a_configuration_that_was_changed_is_understood_or_refused_with_its_place(
-            changes in prop::collection::vec((any::<u32>(), any::<u32>(), 0_u8..5), 1..6),
-        ) {
-            // Every key, also those that the shipped file has in comments.
-            let uncommented = |line: &str| match line.strip_prefix('#') {
-                Some(key) if !key.starts_with([' ', '#']) => format!("{key}\n"),
-                _ => format!("{line}\n"),
-            };
-            let mut text: Vec<String> = SHIPPED.lines().map(uncommented).collect();
-            for (from, to, what) in changes {
-                let (from, to) = (from as usize % text.len(), to as usize % text.len());
-                match what {
-                    0 => drop(text.remove(from)),
-                    1 => text.swap(from, to),
-                    2 => text.insert(from, text[to].clone()),
-                    3 => {
-                        let at = text[from].char_indices().nth(to % 40).map_or(0, |(at, _)| at);
-                        text[from].insert_str(at, ["\"", "=", "[", "9e99", "µ", "\u{0}"][to % 6]);
-                    }
-                    _ => text[from] = text[from].chars().rev().collect(),
-                }
-            }
-            match read_live(&text.concat()) {
-                Ok(config) => prop_assert_eq!(read_live(&show_live(&config)).unwrap(), config),
-                Err(errors) => {
-                    let said = errors.in_file("live.toml").to_string();
-                    prop_assert!(said.contains("live.toml:") || said.contains("live.toml has"), "{}", said);
-                }
-            }
-        }
-    }
-
-    const PROFILE: &str = r#"
-version = 1
-quality = "calibrated"
-meter = "hwmon:powerz"
-interface = "wlan0"
-date = "2026-11-23"
-energy = { model = "linear", per_mbps = "120 mW", active = "0.1 W" }
-[interval]
-per_mbps = ["118 mW/Mbps", "122 mW/Mbps"]
-[noted]
-hold_out_error = "3.1 %"
-"#;
-
-    /// A profile that was calibrated on this machine lies beside the configuration.
-    #[test]
-    fn an_interface_takes_a_calibrated_profile_from_beside_the_configuration() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("live.toml");
-        let text = "intent = \"frugal\"\n[[interface]]\nname = \"wlan0\"\nenergy = \"file:my-wifi.toml\"\n";
-        fs::write(&file, text).unwrap();
-        let missing = load(&file).unwrap_err().to_string();
-        assert!(missing.contains("4:10") && missing.contains("my-wifi.toml"), "{missing}");
-
-        fs::write(folder.path().join("my-wifi.toml"), PROFILE).unwrap();
-        let config = load(&file).unwrap_or_else(|error| panic!("{error}"));
-        let energy = config.interface("wlan0").unwrap().energy.as_ref().unwrap();
-        assert_eq!(energy.profile, "file:my-wifi.toml, calibrated 2026-11-23 with hwmon:powerz");
-
-        fs::write(folder.path().join("my-wifi.toml"), PROFILE.replace("120 mW", "120 mA")).unwrap();
-        let wrong = load(&file).unwrap_err().to_string();
-        assert!(wrong.contains("my-wifi.toml:7:"), "{wrong}");
-    }
 }

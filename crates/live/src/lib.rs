@@ -15,7 +15,9 @@
 //! | [`gauge`] | what a meter of the whole machine says |
 //! | [`joules`] | what traffic costs |
 //! | [`measure`] | rates, RTTs, subflows that get no answer: pure |
-//! | `machine`, `accounts`, `battery`, `precheck` | what the kernel and the disk tell |
+//! | `subflows` | the subflows of single connections, where the daemon is the path manager |
+//! | `user_space` | the same with the kernel's events and commands |
+//! | `config`, `machine`, `accounts`, `battery`, `precheck` | what the kernel and the disk tell |
 //! | [`daemon`] | the loop: look, decide, act, tell; what begins and ends it |
 //! | `server`, [`client`] | the control socket and its other end |
 //! | [`status`], `report`, `events`, [`metrics`] | what is told |
@@ -46,6 +48,7 @@ pub mod status;
 
 mod accounts;
 mod battery;
+mod config;
 mod events;
 mod exact;
 mod machine;
@@ -55,6 +58,8 @@ mod report;
 #[cfg(test)]
 mod samples;
 mod server;
+mod subflows;
+mod user_space;
 mod versioned;
 
 pub use error::{Error, Result};

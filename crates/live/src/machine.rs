@@ -34,6 +34,8 @@ pub(crate) struct Look {
     pub(crate) measured: BTreeMap<String, Measured>,
     /// Counters, by name.
     pub(crate) counters: BTreeMap<String, Counters>,
+    /// Indexes of interfaces by all their addresses.
+    pub(crate) owners: BTreeMap<IpAddr, u32>,
     /// MPTCP connections.
     pub(crate) connections: usize,
     /// Those that have become plain TCP.
@@ -70,7 +72,7 @@ impl Machine {
     ///
     /// # Errors
     /// As [`Routing::counters`] and [`Diag::list`].
-    pub(crate) fn look(&mut self, now: Nanos) -> Result<Look> {
+    pub(crate) fn look(&mut self, now: Nanos) -> Result<(Look, Listing)> {
         let counters: BTreeMap<u32, Counters> = self.routing.counters()?.into_iter().collect();
         let listing = self.diag.list()?;
         let view = self.monitor.view();
@@ -89,14 +91,17 @@ impl Machine {
         let measured = self.measurer.look(now, &looked, &listing);
         let counters = looked.iter().filter_map(|one| Some((one.name.to_owned(), one.counters?))).collect();
         let interfaces = links.iter().map(|link| interface(view, link, measured.get(&link.name))).collect();
+        let owners = looked.iter().flat_map(|one| one.addresses.iter().map(|&address| (address, one.device)));
         let Listing { connections, .. } = &listing;
-        Ok(Look {
+        let look = Look {
             interfaces,
             measured,
             counters,
+            owners: owners.collect(),
             connections: connections.len(),
             fallen_back: connections.iter().filter(|connection| connection.info.fallback).count(),
-        })
+        };
+        Ok((look, listing))
     }
 }
 

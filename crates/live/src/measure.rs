@@ -242,7 +242,7 @@ fn is_established(subflow: &TcpSocket) -> bool {
 }
 
 /// Its retransmissions get no answer.
-fn waits_in_vain(subflow: &TcpSocket) -> bool {
+pub(crate) fn waits_in_vain(subflow: &TcpSocket) -> bool {
     subflow.info.as_ref().is_some_and(|info| info.backoff >= STALLED_TIMEOUTS && info.unacked_packets > 0)
 }
 

@@ -4,13 +4,15 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use joulepath_kernel::Error;
+use joulepath_kernel::mptcp::path_manager;
 use joulepath_kernel::probe::{Machine, Status, managers};
+use joulepath_model::live::Manager;
 
 /// Strict reverse-path filtering (`net.ipv4.conf.*.rp_filter`).
 const STRICT: u32 = 1;
 
 /// What makes the daemon useless here.
-pub(crate) fn blockers() -> Vec<Error> {
+pub(crate) fn blockers(manager: Manager) -> Vec<Error> {
     let mut blockers = vec![];
     if number("net/mptcp/enabled") == Some(0) {
         blockers.push(Error::Unsupported {
@@ -19,12 +21,12 @@ pub(crate) fn blockers() -> Vec<Error> {
             remedy: "sysctl -w net.mptcp.enabled=1".into(),
         });
     }
-    if number("net/mptcp/pm_type").is_some_and(|kind| kind != 0) {
+    let chosen = path_manager::chosen().ok().filter(|name| name != path_manager::KERNEL);
+    if let (Manager::Kernel, Some(name)) = (manager, chosen) {
         blockers.push(Error::Unsupported {
             what: "managing MPTCP's paths".into(),
-            why: "new connections here have no path manager in the kernel (net.mptcp.pm_type is not 0)"
-                .into(),
-            remedy: "sysctl -w net.mptcp.pm_type=0".into(),
+            why: format!("new connections here have the path manager {name}, not the kernel's"),
+            remedy: "sysctl -w net.mptcp.pm_type=0, or begin with --pm userspace".into(),
         });
     }
     blockers

@@ -5,8 +5,10 @@
 //!   {"what": "look", "snapshot": …, "overrides": …, "decision": …}      one for each look
 //!   {"what": "reload", "config": …}                                     the configuration was read again
 //! ```
-//! A decision depends on these and on the decisions before it, and on nothing else.
+//! A decision depends on these and on the decisions before it, and on nothing else. A look also has what
+//! passed (`traffic`), from which paths can be simulated.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -18,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::decide::{Decider, Decision, Overrides, Role};
 use crate::error::{Error, Result};
+use crate::measure::Measured;
 use crate::snapshot::Snapshot;
 
 /// Version of this form; it grows when something is removed or renamed.
@@ -31,7 +34,45 @@ const MOST_TOLD: usize = 10;
 enum Line {
     Begin { schema: u32, version: String, config: String },
     Reload { config: String },
-    Look { snapshot: Snapshot, overrides: Overrides, decision: Box<Decision> },
+    Look(Box<Look>),
+}
+
+/// One look and what was decided.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Look {
+    /// What was seen.
+    pub snapshot: Snapshot,
+    /// What was set in place of the configuration.
+    pub overrides: Overrides,
+    /// What was decided.
+    pub decision: Decision,
+    /// What passed since the last look, by interface; empty in records of older versions.
+    #[serde(default)]
+    pub traffic: BTreeMap<String, Traffic>,
+}
+
+/// What passed over an interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Received, bit/s.
+    pub received_bps: f64,
+    /// Sent, bit/s.
+    pub sent_bps: f64,
+    /// Sent since the last look, bytes.
+    pub sent_bytes: u64,
+    /// Payload sent again by the subflows that stand, bytes.
+    pub retransmitted_bytes: u64,
+}
+
+impl Traffic {
+    fn of(measured: &Measured) -> Self {
+        Traffic {
+            received_bps: measured.received_bps,
+            sent_bps: measured.sent_bps,
+            sent_bytes: measured.passed.sent_bytes,
+            retransmitted_bytes: measured.retransmitted_bytes,
+        }
+    }
 }
 
 /// Writes what happens.
@@ -66,9 +107,15 @@ impl<W: Write> Recorder<W> {
         snapshot: &Snapshot,
         overrides: &Overrides,
         decision: &Decision,
+        measured: &BTreeMap<String, Measured>,
     ) -> std::io::Result<()> {
-        let (snapshot, overrides) = (snapshot.clone(), overrides.clone());
-        self.write(&Line::Look { snapshot, overrides, decision: Box::new(decision.clone()) })
+        let traffic = measured.iter().map(|(name, measured)| (name.clone(), Traffic::of(measured)));
+        self.write(&Line::Look(Box::new(Look {
+            snapshot: snapshot.clone(),
+            overrides: overrides.clone(),
+            decision: decision.clone(),
+            traffic: traffic.collect(),
+        })))
     }
 
     /// A line at once, so that a killed daemon leaves whole lines but for the last.
@@ -97,40 +144,123 @@ pub struct Replayed {
     pub is_cut: bool,
 }
 
+/// What became of a record that was decided again on simulated paths.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Simulated {
+    /// Looks of the record.
+    pub looks: usize,
+    /// Those at which all interfaces had the same roles.
+    pub agree: usize,
+    /// Roles of interfaces at looks.
+    pub roles: usize,
+    /// Those of them that were the same.
+    pub roles_agree: usize,
+    /// Time from the first look to the last, s.
+    pub length_s: f64,
+    /// Stretches of the record that were simulated by themselves.
+    pub stretches: usize,
+    /// Those with traffic.
+    pub simulated: usize,
+    /// The first looks that differ, each with the first interface that does: both roles and their reasons.
+    pub differences: Vec<String>,
+}
+
+/// Of a record, in its order.
+#[derive(Clone, Debug)]
+pub enum Entry {
+    /// The configuration, or another one from here on.
+    Config(Box<LiveConfig>),
+    /// A look.
+    Look(Box<Look>),
+}
+
+/// Reads a record. A last line that is cut off is left out.
+///
+/// # Errors
+/// As [`replay`].
+pub fn read(path: &Path) -> Result<Vec<Entry>> {
+    let mut entries = vec![];
+    each_line(path, &mut |_, line| {
+        entries.push(match line {
+            Line::Begin { schema, config, .. } => {
+                check_schema(schema)?;
+                Entry::Config(Box::new(read_config(&config)?))
+            }
+            Line::Reload { config } => Entry::Config(Box::new(read_config(&config)?)),
+            Line::Look(mut look) => {
+                if look.traffic.is_empty() {
+                    look.traffic = carried(&look.snapshot);
+                }
+                Entry::Look(look)
+            }
+        });
+        Ok(())
+    })?;
+    match entries.first() {
+        Some(Entry::Config(_)) => Ok(entries),
+        _ => Err(Error::Refused {
+            what: format!("{}: nothing is recorded in it", path.display()),
+            remedy: NO_RECORD.into(),
+        }),
+    }
+}
+
+/// What passed, as far as a record of an older version tells: not in which direction.
+fn carried(snapshot: &Snapshot) -> BTreeMap<String, Traffic> {
+    let traffic = |rate_bps| Traffic { received_bps: rate_bps, ..Traffic::default() };
+    snapshot.interfaces.iter().map(|one| (one.name.clone(), traffic(one.rate_bps))).collect()
+}
+
 /// Decides again what a file has recorded.
 ///
 /// # Errors
 /// [`Error::File`] if it cannot be read, [`Error::Refused`] if it is no record, with the line.
 pub fn replay(path: &Path) -> Result<Replayed> {
-    let name = path.display().to_string();
-    let file = File::open(path).map_err(|source| Error::File { path: name.clone(), source })?;
-    replay_lines(&name, BufReader::new(file))
+    let mut replay = Replay::default();
+    let is_cut = each_line(path, &mut |number, line| replay.line(number, line))?;
+    replay.told.is_cut = is_cut;
+    if replay.config.is_none() {
+        let what = format!("{}: nothing is recorded in it", path.display());
+        return Err(Error::Refused { what, remedy: NO_RECORD.into() });
+    }
+    Ok(replay.told)
 }
 
-fn replay_lines(name: &str, mut from: impl BufRead) -> Result<Replayed> {
-    let mut replay = Replay::default();
+/// What is wrong with a line, and what to do.
+type Wrong = (String, &'static str);
+
+/// Hands over every line with its number; whether the last one is cut off, and left out.
+fn each_line(
+    path: &Path,
+    each: &mut dyn FnMut(usize, Line) -> std::result::Result<(), Wrong>,
+) -> Result<bool> {
+    let name = path.display().to_string();
+    let failed = |source| Error::File { path: name.clone(), source };
+    let mut from = BufReader::new(File::open(path).map_err(failed)?);
     let mut text = String::new();
     for number in 1.. {
         text.clear();
-        let read = from.read_line(&mut text);
-        let read = read.map_err(|source| Error::File { path: name.to_owned(), source })?;
-        if read == 0 {
+        if from.read_line(&mut text).map_err(failed)? == 0 {
             break;
         }
         if !text.ends_with('\n') {
-            replay.told.is_cut = true;
-            break;
+            return Ok(true);
         }
-        replay.line(number, &text).map_err(|(why, remedy)| Error::Refused {
+        let line = serde_json::from_str(&text).map_err(|error| (error.to_string(), NO_RECORD));
+        line.and_then(|line| each(number, line)).map_err(|(why, remedy)| Error::Refused {
             what: format!("{name}:{number}: {why}"),
             remedy: remedy.into(),
         })?;
     }
-    if replay.config.is_none() {
-        let what = format!("{name}: nothing is recorded in it");
-        return Err(Error::Refused { what, remedy: NO_RECORD.into() });
+    Ok(false)
+}
+
+fn check_schema(schema: u32) -> std::result::Result<(), Wrong> {
+    if schema <= SCHEMA {
+        return Ok(());
     }
-    Ok(replay.told)
+    let why = format!("it has the form {schema}, and this program knows {SCHEMA}");
+    Err((why, "use the version that has recorded it, or a newer one"))
 }
 
 const NO_RECORD: &str = "`joulepath live --record FILE` writes such files";
@@ -146,14 +276,10 @@ struct Replay {
 }
 
 impl Replay {
-    fn line(&mut self, number: usize, text: &str) -> std::result::Result<(), (String, &'static str)> {
-        let line: Line = serde_json::from_str(text).map_err(|error| (error.to_string(), NO_RECORD))?;
+    fn line(&mut self, number: usize, line: Line) -> std::result::Result<(), Wrong> {
         match (line, &self.config) {
             (Line::Begin { schema, version, config }, None) => {
-                if schema > SCHEMA {
-                    let why = format!("it has the form {schema}, and this program knows {SCHEMA}");
-                    return Err((why, "use the version that has recorded it, or a newer one"));
-                }
+                check_schema(schema)?;
                 self.told.version = version;
                 self.config = Some(read_config(&config)?);
             }
@@ -161,9 +287,9 @@ impl Replay {
                 self.config = Some(read_config(&config)?);
                 self.decider.reconfigured();
             }
-            (Line::Look { snapshot, overrides, decision }, Some(config)) => {
-                let now = self.decider.decide(config, &overrides, &snapshot);
-                self.compare(number, &snapshot, &decision, now);
+            (Line::Look(look), Some(config)) => {
+                let now = self.decider.decide(config, &look.overrides, &look.snapshot);
+                self.compare(number, &look.snapshot, &look.decision, now);
             }
             (Line::Begin { .. }, Some(_)) => return Err(("it begins again".into(), NO_RECORD)),
             (_, None) => return Err(("the line with which a record begins is missing".into(), NO_RECORD)),
@@ -187,7 +313,7 @@ impl Replay {
         for one in &now.interfaces {
             let is_new = !self.roles.contains(&(one.name.clone(), one.role));
             if is_new && (one.role != Role::Unused || self.roles.iter().any(|(name, _)| *name == one.name)) {
-                let role = crate::report::word(one.role);
+                let role = one.role.word();
                 self.told.changes.push(format!("{at_s:.1} s: {}: {role}: {}", one.name, one.reason));
             }
         }
@@ -195,7 +321,7 @@ impl Replay {
     }
 }
 
-fn read_config(text: &str) -> std::result::Result<LiveConfig, (String, &'static str)> {
+fn read_config(text: &str) -> std::result::Result<LiveConfig, Wrong> {
     let mend = "use the version that has recorded it, or a newer one";
     read_live(text)
         .map_err(|errors| (errors.to_string().split_whitespace().collect::<Vec<_>>().join(" "), mend))
@@ -205,9 +331,8 @@ fn read_config(text: &str) -> std::result::Result<LiveConfig, (String, &'static 
 fn difference(before: &Decision, now: &Decision) -> String {
     let pairs = before.interfaces.iter().zip(&now.interfaces);
     if let Some((one, other)) = pairs.into_iter().find(|(one, other)| one != other) {
-        let said = |told: &crate::decide::Told| {
-            format!("{}: {}: {}", told.name, crate::report::word(told.role), told.reason)
-        };
+        let said =
+            |told: &crate::decide::Told| format!("{}: {}: {}", told.name, told.role.word(), told.reason);
         return format!("was {}; is {}", said(one), said(other));
     }
     format!("was {before:?}; is {now:?}")
@@ -256,14 +381,34 @@ mod tests {
                 _ => {}
             }
             let decision = decider.decide(&config, &overrides, &snapshot);
-            recorder.look(&snapshot, &overrides, &decision).unwrap();
+            recorder.look(&snapshot, &overrides, &decision, &BTreeMap::new()).unwrap();
         }
         recorder.to
     }
 
+    fn replay_lines(text: &[u8]) -> Result<Replayed> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        std::fs::write(&path, text).unwrap();
+        replay(&path)
+    }
+
+    #[test]
+    fn a_record_is_read_in_its_order_with_what_passed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        std::fs::write(&path, recorded()).unwrap();
+        let entries = read(&path).unwrap();
+        let configs = entries.iter().filter(|entry| matches!(entry, Entry::Config(_))).count();
+        assert_eq!((entries.len(), configs), (1802, 2));
+        // The eighth look: 7 / 3 Mbit/s. It was not noted in which direction.
+        let Entry::Look(look) = &entries[8] else { panic!() };
+        assert!((look.traffic["wlan0"].received_bps - 7e6 / 3.0).abs() < 1.0, "{look:?}");
+    }
+
     #[test]
     fn what_was_decided_is_decided_again_to_the_last_bit() {
-        let replayed = replay_lines("x", &recorded()[..]).unwrap();
+        let replayed = replay_lines(&recorded()[..]).unwrap();
         assert_eq!((replayed.decisions, replayed.differ, replayed.is_cut), (1800, 0, false));
         assert!(replayed.changes.len() > 20, "{:?}", replayed.changes);
         assert!(replayed.changes[0].starts_with("0.0 s: wwan0: regular: "), "{}", replayed.changes[0]);
@@ -277,18 +422,18 @@ mod tests {
         let place = text.find("\"role\":\"regular\"").unwrap();
         let mut other = text.clone();
         other.replace_range(place..place + 16, "\"role\":\"unused\"");
-        let replayed = replay_lines("x", other.as_bytes()).unwrap();
+        let replayed = replay_lines(other.as_bytes()).unwrap();
         assert_eq!((replayed.decisions, replayed.differ), (1800, 1));
         assert!(replayed.differences[0].starts_with("line 2, 0.0 s: was wwan0: not used: "), "{replayed:?}");
         // Another observation: what follows from it is another decision, too.
         let other = text.replacen("\"usable\":true", "\"usable\":false", 40);
-        assert!(replay_lines("x", other.as_bytes()).unwrap().differ > 0);
+        assert!(replay_lines(other.as_bytes()).unwrap().differ > 0);
     }
 
     #[test]
     fn a_line_that_is_cut_off_is_left_out_and_what_is_no_record_is_refused_with_its_line() {
         let text = String::from_utf8(recorded()).unwrap();
-        let replayed = replay_lines("x", &text.as_bytes()[..text.len() - 5]).unwrap();
+        let replayed = replay_lines(&text.as_bytes()[..text.len() - 5]).unwrap();
         assert_eq!((replayed.decisions, replayed.differ, replayed.is_cut), (1799, 0, true));
         let second = text.lines().nth(1).unwrap();
         for (bad, why) in [
@@ -298,7 +443,7 @@ mod tests {
             (text.replacen("intent", "intend", 1), "x:1: "),
             (text.replacen("\"now_ns\":0", "\"now_ns\":-1", 1), "x:2: "),
         ] {
-            let error = replay_lines("x", bad.as_bytes()).unwrap_err().to_string();
+            let error = replay_lines(bad.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(why), "{why}: {error}");
         }
     }

@@ -7,11 +7,11 @@ use joulepath_model::live::LiveConfig;
 use joulepath_model::units::Nanos;
 
 use crate::accounts::Accounts;
-use crate::act::Outcome;
+use crate::act::{Outcome, Setting};
 use crate::decide::{Decision, Role, Told, Wanted};
 use crate::machine::Look;
 use crate::snapshot::{Battery, Snapshot};
-use crate::status::{Event, InterfaceStatus, SCHEMA, Status};
+use crate::status::{Event, InterfaceStatus, SCHEMA, Status, SteeringStatus};
 
 /// What a status has besides the decision.
 pub(crate) struct Facts<'a> {
@@ -24,15 +24,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) outcome: &'a Outcome,
     pub(crate) warnings: Vec<String>,
     pub(crate) events: Vec<Event>,
-}
-
-/// The word for a role.
-pub(crate) fn word(role: Role) -> &'static str {
-    match role {
-        Role::Unused => "not used",
-        Role::Backup => "backup",
-        Role::Regular => "regular",
-    }
+    pub(crate) steering: Option<SteeringStatus>,
 }
 
 /// The status.
@@ -57,7 +49,8 @@ pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: 
         controller: decision
             .controller
             .clone()
-            .filter(|_| !facts.paused && facts.outcome.controller.is_none()),
+            .filter(|_| !facts.paused && !facts.outcome.settings.contains_key(&Setting::Controller)),
+        steering: facts.steering.clone(),
         may_command: None,
     }
 }
@@ -133,6 +126,12 @@ pub(crate) fn steps(
     }
     steps.extend(wanted.iter().map(line));
     steps
+}
+
+/// What a start would change about the path manager of new connections, which is `there` now.
+pub(crate) fn manager_step(wanted: &str, there: &str) -> Option<String> {
+    let why = "each connection gets its subflows one by one; the endpoints are for those that stand already";
+    (wanted != there).then(|| format!("set net.mptcp.path_manager from {there} to {wanted}: {why}"))
 }
 
 /// What a start would change about the congestion controller of new sockets, which is `there` now.

@@ -95,6 +95,7 @@ pub(crate) fn status(interfaces: Vec<InterfaceStatus>) -> Status {
         events: vec![],
         machine: None,
         controller: None,
+        steering: None,
         may_command: None,
     }
 }

@@ -122,6 +122,38 @@ pub struct MachineStatus {
     pub trouble: Option<String>,
 }
 
+/// One rule of the configuration.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RuleStatus {
+    /// What it says: `program ffmpeg, port 443`.
+    pub rule: String,
+    /// What the paths are for of the connections that it fits.
+    pub intent: Intent,
+    /// How many it fits.
+    pub connections: usize,
+    /// What it fitted last: program, user, control group, the other end; none if nothing yet.
+    pub last: Option<String>,
+    /// How interfaces are used for them.
+    pub interfaces: BTreeMap<String, Role>,
+}
+
+/// What the daemon does for single connections.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SteeringStatus {
+    /// Connections that are steered one by one.
+    pub connections: usize,
+    /// Those that began under the kernel's path manager, which keeps them.
+    pub of_kernel: usize,
+    /// Subflows that were opened since the start.
+    pub opened: usize,
+    /// Subflows that were closed since the start.
+    pub closed: usize,
+    /// What the kernel has refused since the start.
+    pub refused: usize,
+    /// The configuration's rules, in their order.
+    pub rules: Vec<RuleStatus>,
+}
+
 /// Something that has happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
@@ -171,6 +203,9 @@ pub struct Status {
     /// The congestion controller that new sockets get by the daemon; none if that is left as it was found.
     #[serde(default)]
     pub controller: Option<String>,
+    /// What the daemon does for single connections; none if the kernel's path manager is used.
+    #[serde(default)]
+    pub steering: Option<SteeringStatus>,
     /// Whether the one who asks may command; none if nobody asks.
     #[serde(default)]
     pub may_command: Option<bool>,

@@ -2,6 +2,7 @@
 //! [`scenario::read_live`](crate::scenario::read_live).
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
@@ -112,11 +113,126 @@ pub enum MeterConfig {
     Command(String),
 }
 
+/// Who opens and closes the subflows of connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Manager {
+    /// The kernel, of all connections alike, by the endpoints that the daemon sets.
+    #[default]
+    Kernel,
+    /// The daemon, of each connection by itself.
+    #[serde(rename = "userspace")]
+    UserSpace,
+}
+
+impl Manager {
+    /// The word for it, which is the kernel's own.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Manager::Kernel => "kernel",
+            Manager::UserSpace => "userspace",
+        }
+    }
+}
+
+impl std::str::FromStr for Manager {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let found = [Manager::Kernel, Manager::UserSpace].into_iter().find(|one| one.word() == word);
+        found.ok_or_else(|| format!("`{word}` is not a path manager; known words: kernel, userspace"))
+    }
+}
+
+/// When a connection gets a second subflow: as soon as one of both is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenAfter {
+    /// What it has carried, both directions together.
+    pub bytes: Bytes,
+    /// How long it has stood.
+    pub age: Nanos,
+}
+
+/// Addresses that begin alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddressRange {
+    address: IpAddr,
+    /// How many bits are alike.
+    length: u32,
+}
+
+impl AddressRange {
+    /// From `192.0.2.0/24`, or a single address.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (address, length) =
+            text.split_once('/').map_or((text, None), |(all, length)| (all, Some(length)));
+        let address: IpAddr = address.parse().ok()?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let length = length.map_or(Some(most), |length| length.parse().ok())?;
+        (length <= most).then_some(AddressRange { address, length })
+    }
+
+    /// Whether an address is among them.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        let bits = |address: IpAddr| match address {
+            IpAddr::V4(address) => u128::from(address.to_bits()) << 96,
+            IpAddr::V6(address) => address.to_bits(),
+        };
+        let differ = bits(self.address) ^ bits(address);
+        address.is_ipv4() == self.address.is_ipv4() && differ.checked_shr(128 - self.length).unwrap_or(0) == 0
+    }
+}
+
+impl std::fmt::Display for AddressRange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.address, self.length)
+    }
+}
+
+/// What the paths are for of some connections: of those for which all is true that is said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// In place of the machine's intent.
+    pub intent: Intent,
+    /// Name of the program, or its path if it has a `/`; `*` stands for any letters.
+    pub program: Option<String>,
+    /// The owner of the socket: a name, or a number.
+    pub user: Option<String>,
+    /// Path of the control group, or the name of a part of it, such as a unit of systemd; `*` stands for any
+    /// letters.
+    pub cgroup: Option<String>,
+    /// Port of the other end.
+    pub port: Option<u16>,
+    /// Address of the other end.
+    pub remote: Option<AddressRange>,
+}
+
+impl Rule {
+    /// What it says, in words: `program ffmpeg, port 443`.
+    pub fn words(&self) -> String {
+        let text = |key: &str, value: &Option<String>| value.as_ref().map(|value| format!("{key} {value}"));
+        let all = [
+            text("program", &self.program),
+            text("user", &self.user),
+            text("cgroup", &self.cgroup),
+            self.port.map(|port| format!("port {port}")),
+            self.remote.map(|remote| format!("remote {remote}")),
+        ];
+        all.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// The daemon's configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LiveConfig {
     /// Of all interfaces that have none of their own.
     pub intent: Intent,
+    /// Who opens and closes subflows.
+    pub manager: Manager,
+    /// When a connection gets its second subflow; absent: as its intent says. For [`Manager::UserSpace`].
+    pub open_after: Option<OpenAfter>,
+    /// What the paths of some connections are for; the first that fits counts. For [`Manager::UserSpace`].
+    pub rules: Vec<Rule>,
     /// On battery, with less charge than this, the machine's intent is [`Intent::Frugal`].
     pub battery_below: Option<Probability>,
     /// Size of a transfer that `frugal` decides for.
@@ -175,6 +291,24 @@ mod tests {
         }
         for (pattern, name) in [("wlan*", "xwlan0"), ("eth0", "eth01"), ("*1", "eth0"), ("", "eth0")] {
             assert!(!fits(pattern, name), "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_range_has_the_addresses_that_begin_alike() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let range = AddressRange::parse("192.0.2.0/24").unwrap();
+        assert!(range.contains(ip("192.0.2.255")) && !range.contains(ip("192.0.3.0")));
+        assert!(!range.contains(ip("c000:200::")));
+        let one = AddressRange::parse("2001:db8::7").unwrap();
+        assert!(one.contains(ip("2001:db8::7")) && !one.contains(ip("2001:db8::6")));
+        assert_eq!(
+            (range.to_string().as_str(), one.to_string().as_str()),
+            ("192.0.2.0/24", "2001:db8::7/128")
+        );
+        assert!(AddressRange::parse("0.0.0.0/0").unwrap().contains(ip("8.8.8.8")));
+        for bad in ["192.0.2.0/33", "192.0.2", "x", "1.2.3.4/", "::/129"] {
+            assert_eq!(AddressRange::parse(bad), None, "{bad}");
         }
     }
 

@@ -10,6 +10,7 @@
 //! | [`league`] | all policies on families of scenarios, at equal work, in tiers |
 //! | [`gap`] | how far simulator and kernel are apart |
 //! | `gym` | connections that an agent steers, step by step; with the packet engine |
+//! | `deployed` | what a daemon has decided, decided again in the packet engine; with both |
 //! | `judge` | what the daemon's choice of paths costs; with the kernel engine |
 //! | [`reproduce`] | which claims of the papers hold |
 //! | [`sweep`] | studies: designs over keys of a scenario, stored as Parquet |
@@ -43,6 +44,8 @@
 pub mod advise;
 mod batch;
 pub mod compare;
+#[cfg(all(feature = "live", feature = "packet"))]
+pub mod deployed;
 pub mod diagnose;
 mod digest;
 pub mod engine;

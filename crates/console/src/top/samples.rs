@@ -102,6 +102,7 @@ pub(crate) fn status() -> Status {
         ],
         machine: None,
         controller: None,
+        steering: None,
         may_command: Some(true),
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use joulepath_model::live::Manager;
 
 use super::shared::Timekeeping;
 
@@ -13,6 +14,7 @@ Examples:
   sudo joulepath live set-intent interactive
   sudo joulepath live set-intent off --interface wwan0
   joulepath live --config live.toml --simulate > here.toml && joulepath compare here.toml
+  joulepath live --replay today.jsonl --simulate
   sudo joulepath live --record today.jsonl && joulepath live --replay today.jsonl
   sudo joulepath live --undo
 
@@ -43,13 +45,18 @@ pub(crate) struct LiveOptions {
     /// The configuration.
     #[arg(long, value_name = "FILE", default_value = CONFIG)]
     pub(crate) config: PathBuf,
+    /// Who opens and closes subflows, in place of what the configuration says: the kernel of all connections
+    /// alike, or the daemon of each by itself (`userspace`).
+    #[arg(long, value_name = "WHO", conflicts_with = "undo")]
+    pub(crate) pm: Option<Manager>,
     /// Print what it would do now, and why; change nothing.
     #[arg(long, group = "told")]
     pub(crate) dry_run: bool,
     /// With --dry-run or --replay: as JSON.
     #[arg(long, requires = "told")]
     pub(crate) json: bool,
-    /// Print a scenario of what the running daemon has measured, for `compare` and `map`.
+    /// Print a scenario of what the running daemon has measured, for `compare` and `map`. With --replay:
+    /// decide again on simulated paths that are made from the record.
     #[arg(long, conflicts_with_all = ["dry_run", "undo"])]
     pub(crate) simulate: bool,
     /// Write what decisions are made from into this new file, JSON lines; about 1 kB for each look.
@@ -57,7 +64,7 @@ pub(crate) struct LiveOptions {
     pub(crate) record: Option<PathBuf>,
     /// Decide again what was recorded, print what was decided, and fail if that is different now.
     #[arg(long, value_name = "FILE", group = "told")]
-    #[arg(conflicts_with_all = ["undo", "simulate", "record", "config"])]
+    #[arg(conflicts_with_all = ["undo", "record", "config"])]
     pub(crate) replay: Option<PathBuf>,
     /// Put back what a daemon has left that was killed.
     #[arg(long, conflicts_with_all = ["dry_run", "config"])]

@@ -6,6 +6,7 @@ mod judge;
 mod meter;
 mod record;
 mod socket;
+mod user_space;
 
 use std::fs;
 use std::io::{BufRead, BufReader};

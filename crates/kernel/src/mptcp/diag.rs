@@ -33,6 +33,7 @@ const PROTOCOL: u16 = 3;
 
 const INFO: Known = Known(2, "INET_DIAG_INFO");
 const CONGESTION: Known = Known(4, "INET_DIAG_CONG");
+const CGROUP: Known = Known(21, "INET_DIAG_CGROUP_ID");
 const ULP_INFO: Known = Known(19, "INET_DIAG_ULP_INFO");
 const ULP_MPTCP: Known = Known(3, "INET_ULP_INFO_MPTCP");
 
@@ -44,6 +45,7 @@ mod subflow {
     pub(super) const REMOTE_ID: Known = Known(9, "MPTCP_SUBFLOW_ATTR_ID_REM");
     pub(super) const LOCAL_ID: Known = Known(10, "MPTCP_SUBFLOW_ATTR_ID_LOC");
 
+    pub(super) const BEGUN_LOCALLY: u32 = 1 << 1;
     pub(super) const JOINED_REMOTELY: u32 = 1 << 2;
     pub(super) const JOINED_LOCALLY: u32 = 1 << 3;
     pub(super) const BACKUP_REMOTE: u32 = 1 << 4;
@@ -83,6 +85,8 @@ pub struct Membership {
     pub remote_id: AddressId,
     /// Whether it joined a connection that stood; the first one has not.
     pub joined: bool,
+    /// Whether this host has opened it, the first one or a further one.
+    pub opened_locally: bool,
     /// Whether this host has declared it a backup.
     pub backup_locally: bool,
     /// Whether the other end has.
@@ -102,6 +106,10 @@ pub struct Connection {
     pub uid: u32,
     /// Inode of the socket, by which `/proc/PID/fd` finds its process.
     pub inode: u32,
+    /// Number of the control group (version 2) in which the socket was made: the inode of its folder. Since
+    /// Linux 5.8, unless it was built without `CONFIG_SOCK_CGROUP_DATA`.
+    #[serde(default)]
+    pub cgroup: Option<u64>,
     /// Statistics.
     pub info: ConnectionInfo,
     /// Its subflows, by their ids.
@@ -283,8 +291,9 @@ impl<'a> Message<'a> {
         let Some(info) = self.attributes.bytes(INFO) else { return Ok(None) };
         let info = ConnectionInfo::parse(info);
         let info = info.ok_or_else(|| Malformed::new(INFO.1, "it is shorter than on Linux 5.16"))?;
+        let cgroup = self.attributes.array(CGROUP)?.map(u64::from_ne_bytes);
         let Message { local, remote, state, uid, inode, .. } = self;
-        Ok(Some(Connection { local, remote, state, uid, inode, info, subflows: vec![] }))
+        Ok(Some(Connection { local, remote, state, uid, inode, cgroup, info, subflows: vec![] }))
     }
 
     fn tcp_socket(self) -> Result<TcpSocket, Malformed> {
@@ -313,6 +322,7 @@ fn membership(ulp: Attributes<'_>) -> Result<Option<Membership>, Malformed> {
         local_id: id(subflow::LOCAL_ID)?,
         remote_id: id(subflow::REMOTE_ID)?,
         joined: flags & (subflow::JOINED_LOCALLY | subflow::JOINED_REMOTELY) != 0,
+        opened_locally: flags & (subflow::BEGUN_LOCALLY | subflow::JOINED_LOCALLY) != 0,
         backup_locally: flags & subflow::BACKUP_LOCAL != 0,
         backup_remotely: flags & subflow::BACKUP_REMOTE != 0,
     }))
@@ -353,7 +363,7 @@ mod tests {
         assert_eq!(socket.congestion.as_deref(), Some("jp_lia"));
         let member = socket.membership.unwrap();
         assert_eq!((member.token, member.local_id, member.joined), (Token(7), AddressId(2), true));
-        assert!(member.backup_remotely && !member.backup_locally);
+        assert!(member.opened_locally && member.backup_remotely && !member.backup_locally);
         let plain = Message::parse(&message[..MESSAGE_LEN]).unwrap().tcp_socket().unwrap();
         assert_eq!(plain.membership, None);
     }

@@ -320,6 +320,14 @@ impl Failure {
         }
     }
 
+    /// The kernel's explanation, if it refused and gave one.
+    pub(crate) fn said(&self) -> Option<&str> {
+        match self {
+            Failure::Refused { said, .. } => said.as_deref(),
+            _ => None,
+        }
+    }
+
     /// With what was tried.
     pub(crate) fn doing(self, doing: impl Into<String>) -> Error {
         let doing = doing.into();

@@ -8,11 +8,12 @@ use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits};
 use joulepath_kernel::state::State;
 use serde::{Deserialize, Serialize};
 
+use super::table::Setting;
 use crate::decide::Wanted;
 use crate::versioned;
 
-/// Form of the record: 2 has the controller.
-const SCHEMA: u64 = 2;
+/// Form of the record: 2 has the controller, 3 the path manager.
+const SCHEMA: u64 = 3;
 /// What to do about a record that is not understood.
 const MEND: &str = "let the version that has written it put everything back (`joulepath live --undo`); or \
                     remove the file, if `ip mptcp endpoint` shows nothing that is not wanted";
@@ -45,9 +46,9 @@ pub(super) struct LimitsSet {
     pub(super) was: Option<Limits>,
 }
 
-/// The congestion controller of new sockets, which we have set.
+/// What new sockets or connections get, which we have set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct ControllerSet {
+pub(super) struct SettingSet {
     /// What it was when nothing was ours.
     pub(super) before: String,
     /// What we have set.
@@ -63,7 +64,10 @@ pub struct Journal {
     pub(super) limits: Option<LimitsSet>,
     /// Absent in the records of versions that set none.
     #[serde(default)]
-    pub(super) controller: Option<ControllerSet>,
+    pub(super) controller: Option<SettingSet>,
+    /// As the controller.
+    #[serde(default)]
+    pub(super) manager: Option<SettingSet>,
 }
 
 /// Where the journal is kept.
@@ -170,7 +174,7 @@ impl LimitsSet {
     }
 }
 
-impl ControllerSet {
+impl SettingSet {
     /// Whether it is as we left it.
     pub(super) fn is_ours(&self, now: &str) -> bool {
         now == self.set || self.was.as_deref() == Some(now)
@@ -186,6 +190,14 @@ impl Journal {
     /// The id of an endpoint of the kernel's, if it is ours.
     pub(crate) fn owned_id(&self, there: &Endpoint) -> Option<AddressId> {
         self.endpoints.iter().find(|own| own.is(there)).map(|own| own.id)
+    }
+
+    /// What is ours of a setting.
+    pub(super) fn setting(&mut self, setting: Setting) -> &mut Option<SettingSet> {
+        match setting {
+            Setting::Controller => &mut self.controller,
+            Setting::Manager => &mut self.manager,
+        }
     }
 
     /// It is going to be removed.

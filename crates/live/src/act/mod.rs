@@ -13,11 +13,11 @@
 //! | module | what |
 //! |---|---|
 //! | `journal` | what is ours, on disk |
-//! | `controller` | the congestion controller that new sockets get |
-//! | `table` | the kernel's endpoints, limits and default controller |
+//! | `setting` | what new sockets get: the congestion controller, the path manager |
+//! | `table` | the kernel's endpoints, limits and settings |
 
-mod controller;
 mod journal;
+mod setting;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -32,7 +32,7 @@ use joulepath_model::units::Nanos;
 
 pub use self::journal::{Journal, OnDisk, Store};
 use self::journal::{LimitsSet, Own};
-pub use self::table::Table;
+pub use self::table::{Setting, Table};
 use crate::decide::Wanted;
 
 /// Most subflows besides the first one (`MPTCP_PM_ADDR_MAX`).
@@ -53,9 +53,7 @@ pub struct Actor<T, S> {
     refused: BTreeMap<IpAddr, Refused>,
     /// Others have set the limits since: they are theirs.
     limits_of_others: bool,
-    /// As [`Self::limits_of_others`], for the congestion controller.
-    controller_of_others: bool,
-    controller_refused: Option<Refused>,
+    standings: BTreeMap<Setting, Standing>,
 }
 
 #[derive(Clone, Debug)]
@@ -63,6 +61,14 @@ struct Refused {
     times: u32,
     until: Nanos,
     why: String,
+}
+
+/// What is known of a setting besides the journal.
+#[derive(Clone, Debug, Default)]
+struct Standing {
+    /// Another program has set it since: it is theirs.
+    of_others: bool,
+    refused: Option<Refused>,
 }
 
 /// What could not be had, for people.
@@ -74,8 +80,8 @@ pub struct Outcome {
     pub conflicts: BTreeMap<IpAddr, String>,
     /// When something that was refused is tried again.
     pub again: Option<Nanos>,
-    /// Why new sockets do not get the congestion controller that is wanted, if so.
-    pub controller: Option<String>,
+    /// Why new sockets do not get what is wanted, if so.
+    pub settings: BTreeMap<Setting, String>,
 }
 
 impl Outcome {
@@ -108,8 +114,7 @@ impl<T: Table, S: Store> Actor<T, S> {
             recorded,
             refused: BTreeMap::new(),
             limits_of_others: false,
-            controller_of_others: false,
-            controller_refused: None,
+            standings: BTreeMap::new(),
         })
     }
 
@@ -182,14 +187,21 @@ impl<T: Table, S: Store> Actor<T, S> {
                 outcome.changes += 1;
             }
         }
-        outcome.changes += usize::from(self.undo_controller()?);
+        outcome.changes += self.undo_settings()?;
         self.store.remove()?;
         self.recorded = false;
         self.journal = Journal::default();
         self.limits_of_others = false;
-        self.controller_of_others = false;
-        self.controller_refused = None;
+        self.standings.clear();
         Ok(outcome)
+    }
+
+    /// Puts back one setting that an earlier process has left.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or the journal cannot be written.
+    pub fn undo_setting(&mut self, setting: Setting, now: Nanos) -> Result<()> {
+        self.set(setting, None, now, &mut Outcome::default())
     }
 
     /// Forgets what others have removed or changed.

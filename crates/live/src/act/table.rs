@@ -1,11 +1,32 @@
-//! The kernel's endpoints, limits and default congestion controller, behind a trait that tests replace.
+//! The kernel's endpoints, limits and settings, behind a trait that tests replace.
 
 use std::net::IpAddr;
 
 use joulepath_kernel::Result;
 use joulepath_kernel::congestion;
 use joulepath_kernel::mptcp::AddressId;
-use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits, PathManager};
+use joulepath_kernel::mptcp::path_manager::{self, Endpoint, Limits, PathManager};
+
+/// What new sockets and connections of a network namespace get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Setting {
+    /// The congestion controller.
+    Controller,
+    /// The path manager.
+    Manager,
+}
+
+impl Setting {
+    pub(super) const ALL: [Setting; 2] = [Setting::Controller, Setting::Manager];
+
+    /// What it is called.
+    pub fn word(self) -> &'static str {
+        match self {
+            Setting::Controller => "congestion controller",
+            Setting::Manager => "path manager",
+        }
+    }
+}
 
 /// The endpoints of a network namespace.
 pub trait Table {
@@ -51,17 +72,17 @@ pub trait Table {
     /// Those of [`PathManager::set_limits`].
     fn set_limits(&mut self, limits: Limits) -> Result<()>;
 
-    /// The congestion controller that new sockets get.
+    /// The value of a setting.
     ///
     /// # Errors
-    /// Those of [`congestion::default`].
-    fn controller(&mut self) -> Result<String>;
+    /// Those of [`congestion::default`] and [`path_manager::chosen`].
+    fn value(&mut self, setting: Setting) -> Result<String>;
 
-    /// Sets it.
+    /// Gives it another one.
     ///
     /// # Errors
-    /// Those of [`congestion::set_default`].
-    fn set_controller(&mut self, name: &str) -> Result<()>;
+    /// Those of [`congestion::set_default`] and [`path_manager::choose`].
+    fn set_value(&mut self, setting: Setting, name: &str) -> Result<()>;
 }
 
 impl Table for PathManager {
@@ -93,11 +114,17 @@ impl Table for PathManager {
         PathManager::set_limits(self, limits)
     }
 
-    fn controller(&mut self) -> Result<String> {
-        congestion::default()
+    fn value(&mut self, setting: Setting) -> Result<String> {
+        match setting {
+            Setting::Controller => congestion::default(),
+            Setting::Manager => path_manager::chosen(),
+        }
     }
 
-    fn set_controller(&mut self, name: &str) -> Result<()> {
-        congestion::set_default(name)
+    fn set_value(&mut self, setting: Setting, name: &str) -> Result<()> {
+        match setting {
+            Setting::Controller => congestion::set_default(name),
+            Setting::Manager => path_manager::choose(name),
+        }
     }
 }

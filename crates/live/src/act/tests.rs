@@ -3,6 +3,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
 use joulepath_kernel::Error;
+use joulepath_kernel::mptcp::path_manager::{KERNEL, USER_SPACE};
 use joulepath_model::scenario::read_live;
 
 use super::*;
@@ -16,6 +17,8 @@ struct World {
     limits: Option<Limits>,
     /// What new sockets get; none: [`CUBIC`].
     controller: Option<String>,
+    /// What new connections get; none: [`KERNEL`].
+    manager: Option<String>,
     /// As text: what cannot be written is not read.
     journal: Option<String>,
     /// Steps until it is killed.
@@ -65,6 +68,10 @@ impl Fake {
 
     fn controller_now(&self) -> String {
         self.0.borrow().controller.clone().unwrap_or_else(|| CUBIC.into())
+    }
+
+    fn manager_now(&self) -> String {
+        self.0.borrow().manager.clone().unwrap_or_else(|| KERNEL.into())
     }
 
     /// A process begins.
@@ -145,16 +152,27 @@ impl Table for Fake {
         Ok(())
     }
 
-    fn controller(&mut self) -> Result<String> {
-        Ok(self.controller_now())
+    fn value(&mut self, setting: Setting) -> Result<String> {
+        Ok(match setting {
+            Setting::Controller => self.controller_now(),
+            Setting::Manager => self.manager_now(),
+        })
     }
 
-    fn set_controller(&mut self, name: &str) -> Result<()> {
+    fn set_value(&mut self, setting: Setting, name: &str) -> Result<()> {
         self.step();
-        if ![CUBIC, "reno", "bbr"].contains(&name) {
+        let known: &[&str] = match setting {
+            Setting::Controller => &[CUBIC, "reno", "bbr"],
+            Setting::Manager => &[KERNEL, USER_SPACE],
+        };
+        if !known.contains(&name) {
             return Err(Self::refusal("setting"));
         }
-        self.0.borrow_mut().controller = Some(name.into());
+        let mut world = self.0.borrow_mut();
+        *match setting {
+            Setting::Controller => &mut world.controller,
+            Setting::Manager => &mut world.manager,
+        } = Some(name.into());
         Ok(())
     }
 }
@@ -299,7 +317,7 @@ fn what_the_kernel_refuses_is_told_and_hinders_nothing_else() {
 /// Asks for a controller; what stands in the way.
 fn control(actor: &mut Actor<Fake, Fake>, wanted: Option<&str>, now: Nanos) -> Outcome {
     let mut outcome = Outcome::default();
-    actor.control(wanted, now, &mut outcome).unwrap();
+    actor.set(Setting::Controller, wanted, now, &mut outcome).unwrap();
     outcome
 }
 
@@ -333,19 +351,38 @@ fn a_controller_that_another_sets_stays_and_one_that_is_refused_is_tried_again()
     control(&mut actor, Some("bbr"), NOW);
     fake.0.borrow_mut().controller = Some("reno".into());
     let outcome = control(&mut actor, Some("bbr"), NOW);
-    assert!(outcome.controller.unwrap().contains("another program has made reno the default"));
+    assert!(outcome.settings[&Setting::Controller].contains("another program has made reno the default"));
     actor.undo().unwrap();
     assert_eq!(fake.controller_now(), "reno");
 
     let outcome = control(&mut actor, Some("jp_joule"), NOW);
-    assert!(outcome.controller.is_some() && !actor.has_something(), "{outcome:?}");
+    assert!(outcome.settings.contains_key(&Setting::Controller) && !actor.has_something(), "{outcome:?}");
     assert_eq!(outcome.again, Some(NOW + Nanos::from_secs(30)));
     let steps = fake.0.borrow().steps;
     let outcome = control(&mut actor, Some("jp_joule"), NOW + Nanos::from_secs(29));
-    assert_eq!((outcome.controller.is_some(), fake.0.borrow().steps), (true, steps));
+    assert_eq!((outcome.settings.contains_key(&Setting::Controller), fake.0.borrow().steps), (true, steps));
     let outcome = control(&mut actor, Some("jp_joule"), NOW + Nanos::from_secs(30));
     assert_eq!(outcome.again, Some(NOW + Nanos::from_secs(30 + 60)));
     assert_eq!(fake.controller_now(), "reno");
+}
+
+#[test]
+fn the_path_manager_of_a_killed_daemon_is_put_back_before_another_begins_unless_others_have_chosen_since() {
+    let fake = Fake::default();
+    let choose = |wanted| {
+        let mut outcome = Outcome::default();
+        fake.actor().set(Setting::Manager, wanted, NOW, &mut outcome).unwrap();
+        outcome
+    };
+    assert_eq!(choose(Some(USER_SPACE)).changes, 1);
+    assert_eq!(fake.manager_now(), USER_SPACE);
+    // The next process has another configuration.
+    fake.actor().undo_setting(Setting::Manager, NOW).unwrap();
+    assert_eq!((fake.manager_now().as_str(), fake.actor().has_something()), (KERNEL, false));
+    choose(Some(USER_SPACE));
+    fake.0.borrow_mut().manager = Some(KERNEL.into());
+    let said = choose(Some(USER_SPACE)).settings;
+    assert!(said[&Setting::Manager].contains("another program has made kernel the default"), "{said:?}");
 }
 
 /// A record of a version that set no controllers: endpoints and limits are put back.
@@ -376,8 +413,11 @@ fn life(actor: &mut Actor<Fake, Fake>) {
     {
         actor.reconcile(Some(round), NOW).unwrap();
         control(actor, controller, NOW);
+        let manager = controller.is_none_or(|name| name == "reno").then_some(USER_SPACE);
+        actor.set(Setting::Manager, manager, NOW, &mut Outcome::default()).unwrap();
     }
     actor.reconcile(Some(rounds[1]), NOW).unwrap();
+    actor.set(Setting::Manager, Some(USER_SPACE), NOW, &mut Outcome::default()).unwrap();
     actor.undo().unwrap();
 }
 
@@ -391,7 +431,8 @@ fn killed_at_any_step_the_next_start_puts_everything_back_and_so_does_the_one_af
     };
     let is_as_found = |fake: &Fake| {
         assert_eq!((fake.endpoints_now(), fake.limits_now()), (found.clone(), DEFAULT));
-        assert_eq!((fake.controller_now().as_str(), &fake.0.borrow().journal), (CUBIC, &None));
+        assert_eq!((fake.controller_now().as_str(), fake.manager_now().as_str()), (CUBIC, KERNEL));
+        assert_eq!(fake.0.borrow().journal, None);
     };
     let mut kills = 0;
     for step in 0.. {
@@ -402,7 +443,8 @@ fn killed_at_any_step_the_next_start_puts_everything_back_and_so_does_the_one_af
         }
         kills += 1;
         // Put back at once.
-        let (left, limits, controller) = (fake.endpoints_now(), fake.limits_now(), fake.controller_now());
+        let (left, limits) = (fake.endpoints_now(), fake.limits_now());
+        let settings = [fake.controller_now(), fake.manager_now()];
         let journal = fake.0.borrow().journal.clone();
         fake.actor().undo().unwrap();
         is_as_found(&fake);
@@ -411,7 +453,8 @@ fn killed_at_any_step_the_next_start_puts_everything_back_and_so_does_the_one_af
             {
                 let mut world = fake.0.borrow_mut();
                 (world.endpoints, world.journal) = (left.clone(), journal.clone());
-                (world.limits, world.controller) = (Some(limits), Some(controller.clone()));
+                world.limits = Some(limits);
+                [world.controller, world.manager] = settings.clone().map(Some);
             }
             let again = fake.killed_at(second, |actor| drop(actor.undo().unwrap()));
             life(&mut fake.actor());

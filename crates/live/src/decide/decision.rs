@@ -21,6 +21,17 @@ pub enum Role {
     Regular,
 }
 
+impl Role {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Role::Unused => "not used",
+            Role::Backup => "backup",
+            Role::Regular => "regular",
+        }
+    }
+}
+
 /// An endpoint that should be there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wanted {

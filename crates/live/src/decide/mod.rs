@@ -47,7 +47,9 @@ use self::drag::{Carrier, Drag};
 use self::frugal::{Candidate, Choice, Frugal};
 use self::memory::Memory;
 use self::overflow::{Filled, Overflow, lasted};
+pub(crate) use self::renewal::Renewal;
 use self::silence::Verdict;
+pub(crate) use self::standing::is_over_hard_quota;
 use self::standing::{BatteryLow, Standing};
 use crate::snapshot::{Interface, Snapshot};
 

@@ -16,17 +16,17 @@ const FORGET: Nanos = Nanos::from_secs(600);
 
 /// The attempts of one interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Renewal(Lately);
+pub(crate) struct Renewal(Lately);
 
 impl Renewal {
     /// When the next attempt may be.
-    pub(super) fn due(&self, now: Nanos) -> Nanos {
+    pub(crate) fn due(&self, now: Nanos) -> Nanos {
         let Some(tried) = self.0.last() else { return Nanos::ZERO };
         tried.saturating_add(Nanos(FIRST.0 << self.0.times(now, FORGET).saturating_sub(1)))
     }
 
     /// It is done.
-    pub(super) fn tried(&mut self, now: Nanos) {
+    pub(crate) fn tried(&mut self, now: Nanos) {
         self.0.add(now, FORGET, MOST_DOUBLINGS + 1);
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn is_allowed(config: &LiveConfig, interface: &Interface) -> bool {
 }
 
 /// Whether it has carried all that it may.
-pub(super) fn is_over_hard_quota(config: &LiveConfig, interface: &Interface) -> bool {
+pub(crate) fn is_over_hard_quota(config: &LiveConfig, interface: &Interface) -> bool {
     let quota = config.interface(&interface.name).and_then(|known| known.quota);
     reached(quota, |quota| quota.hard, interface.used).is_some()
 }

@@ -10,7 +10,10 @@ use super::forms::Energy;
 use super::raw::RawDevice;
 use super::read::{At, Read};
 use super::resolve::{device_energy, interface_energy};
-use crate::live::{ControlConfig, Intent, InterfaceConfig, LiveConfig, MeterConfig, Quota};
+use crate::live::{
+    AddressRange, ControlConfig, Intent, InterfaceConfig, LiveConfig, Manager, MeterConfig, OpenAfter, Quota,
+    Rule,
+};
 use crate::units::{BitRate, Bytes, Nanos, Probability};
 
 /// Days of the longest month.
@@ -30,11 +33,20 @@ named!(Intent, "an intent", {
     "off" => Intent::Off,
 });
 
+named!(Manager, "a path manager", {
+    "kernel" => Manager::Kernel,
+    "userspace" => Manager::UserSpace,
+});
+
 table! {
     /// Configuration of `joulepath live`.
     struct RawLive in "the configuration" {
         /// What the machine's paths are for.
         intent: Intent,
+        /// Who opens and closes subflows: the kernel, or the daemon, for each connection by itself.
+        pm: Manager = "kernel",
+        /// With `pm = "userspace"`: when a connection gets its second subflow; absent: as its intent says.
+        open_after: Option<At<RawOpenAfter>>,
         /// On battery, with less charge than this, the intent is `frugal`.
         battery_below: Option<Probability>,
         /// Size of a transfer that `frugal` decides for.
@@ -53,6 +65,8 @@ table! {
         allow: Vec<At<String>> = [],
         /// Interfaces; the first that fits a name counts.
         interface: Vec<RawLiveInterface> = [],
+        /// With `pm = "userspace"`: intents of some connections; the first that fits counts.
+        rule: Vec<At<RawRule>> = [],
         /// Congestion controllers of new sockets, by the machine's intent.
         controllers: RawControllers = {},
         /// What measures the machine's power.
@@ -103,6 +117,34 @@ table! {
 }
 
 table! {
+    /// When a connection gets its second subflow: as soon as one of both is reached.
+    struct RawOpenAfter in "open_after" {
+        /// What it has carried, both directions together.
+        bytes: Bytes,
+        /// How long it has stood.
+        age: Nanos,
+    }
+}
+
+table! {
+    /// What the paths of some connections are for: of those for which all is true that stands here.
+    struct RawRule in "[[rule]]" {
+        /// In place of the machine's.
+        intent: Intent,
+        /// Name of the program, or its path if it has a `/`; `*` stands for any letters.
+        program: Option<At<String>>,
+        /// The owner of the socket: a name, or a number.
+        user: Option<At<String>>,
+        /// Path of the control group, or a part of it, such as a unit of systemd; `*` stands for any letters.
+        cgroup: Option<At<String>>,
+        /// Port of the other end.
+        port: Option<At<u32>>,
+        /// Address of the other end, or where it begins: `10.0.0.0/8`.
+        remote: Option<At<String>>,
+    }
+}
+
+table! {
     /// Which congestion controller new sockets of the network namespace get while an intent is in force: its
     /// name in the kernel. Absent: it stays as it was found.
     struct RawControllers in "[controllers]" {
@@ -146,16 +188,18 @@ table! {
 /// # Errors
 /// Everything that is wrong with it, each with its place and its mend.
 pub fn read_live(text: &str) -> Result<LiveConfig, ScenarioErrors> {
-    read_live_beside(text, &|name| Err(format!("there is no folder to find `{name}` in; write its numbers")))
+    let profiles = |name: &str| Err(format!("there is no folder to find `{name}` in; write its numbers"));
+    read_live_beside(text, None, &profiles)
 }
 
 /// As [`read_live`], also with calibrated profiles: `energy = "file:my-wifi.toml"`. An error of `profiles`
-/// is a message, a semicolon, and what to do.
+/// is a message, a semicolon, and what to do. `manager` goes before what the file says.
 ///
 /// # Errors
 /// Everything that is wrong with it, each with its place and its mend.
 pub fn read_live_beside(
     text: &str,
+    manager: Option<Manager>,
     profiles: &dyn Fn(&str) -> Result<CalibratedProfile, String>,
 ) -> Result<LiveConfig, ScenarioErrors> {
     let traces = |name: &str| Err(format!("a daemon has no use for the trace `{name}`; leave it out"));
@@ -163,6 +207,7 @@ pub fn read_live_beside(
     let mut problems = Problems::default();
     let document = Document::new(text, &[]);
     let raw = document.parse(&mut problems).and_then(|root| RawLive::read(&root, &mut problems));
+    let raw = raw.map(|raw| RawLive { pm: manager.unwrap_or(raw.pm), ..raw });
     let config = raw.and_then(|raw| config(raw, beside, &mut problems));
     problems.finish(document.text, config).map_err(|errors| errors.of("the configuration"))
 }
@@ -215,15 +260,22 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
             out.note_with_help(&name.span, format!("`{}` stands there twice", name.value), help);
         }
     }
+    for_user_space_only(&raw, out);
     let interfaces: Vec<_> = raw.interface.into_iter().map(|raw| interface(raw, beside, out)).collect();
     let controllers = controllers(raw.controllers, out);
     let before = out.len();
+    let rules = raw.rule.into_iter().filter_map(|written| rule(written, out)).collect();
     let meter = raw.meter.and_then(|written| meter(written, out));
     if out.len() > before {
         return None;
     }
     Some(LiveConfig {
         intent: raw.intent,
+        manager: raw.pm,
+        open_after: raw
+            .open_after
+            .map(|At { value: RawOpenAfter { bytes, age }, .. }| OpenAfter { bytes, age }),
+        rules,
         battery_below: raw.battery_below,
         transfer: raw.transfer.value,
         deadline: raw.deadline.map(|at| at.value),
@@ -242,6 +294,45 @@ fn config(raw: RawLive, beside: Beside<'_>, out: &mut Problems) -> Option<LiveCo
         },
         state: raw.state.value,
     })
+}
+
+/// The kernel's path manager treats all connections alike.
+fn for_user_space_only(raw: &RawLive, out: &mut Problems) {
+    if raw.pm == Manager::UserSpace {
+        return;
+    }
+    let help = "write pm = \"userspace\" at the top of the file, or begin with --pm userspace";
+    if let Some(written) = &raw.open_after {
+        out.note_with_help(&written.span, "the kernel's path manager delays no subflow", help);
+    }
+    for written in &raw.rule {
+        let message = "the kernel's path manager treats all connections alike: it knows no rules";
+        out.note_with_help(&written.span, message, help);
+    }
+}
+
+fn rule(written: At<RawRule>, out: &mut Problems) -> Option<Rule> {
+    let At { value: RawRule { intent, program, user, cgroup, port, remote }, span } = written;
+    let before = out.len();
+    if [&program, &user, &cgroup, &remote].iter().all(|key| key.is_none()) && port.is_none() {
+        let help = "write for example program = \"ffmpeg\"; for all connections there is `intent`";
+        out.note_with_help(&span, "the rule fits no connection in particular", help);
+    }
+    for key in [&program, &user, &cgroup].into_iter().flatten().filter(|key| key.value.trim().is_empty()) {
+        out.note_with_help(&key.span, "it is empty", "leave it out if it does not matter");
+    }
+    let port_number = port.as_ref().and_then(|port| u16::try_from(port.value).ok()).filter(|&port| port != 0);
+    if let (Some(port), None) = (&port, port_number) {
+        out.note_with_help(&port.span, "there is no such port", "write for example 443");
+    }
+    let range = remote.as_ref().and_then(|remote| AddressRange::parse(&remote.value));
+    if let (Some(remote), None) = (&remote, range) {
+        let message = format!("`{}` is no address", remote.value);
+        out.note_with_help(&remote.span, message, "write for example \"192.0.2.0/24\" or \"2001:db8::7\"");
+    }
+    let text = |key: Option<At<String>>| key.map(|key| key.value);
+    let (program, user, cgroup) = (text(program), text(user), text(cgroup));
+    (out.len() == before).then_some(Rule { intent, program, user, cgroup, port: port_number, remote: range })
 }
 
 fn controllers(raw: RawControllers, out: &mut Problems) -> Option<BTreeMap<Intent, String>> {
@@ -339,6 +430,8 @@ mod tests {
 
     const FULL: &str = r#"
 intent = "frugal"
+pm = "userspace"
+open_after = { bytes = "100 kB", age = "1 s" }
 battery_below = "20 %"
 deadline = "8 s"
 allow = ["veth*"]
@@ -354,6 +447,13 @@ cost = 2
 metered = true
 quota = { soft = "8 GB", hard = "10 GB", period_day = 31 }
 energy = { profile = "lte-huang2012", idle = "30 mW" }
+
+[[rule]]
+program = "ff*"
+user = "media"
+port = 443
+remote = "192.0.2.0/24"
+intent = "aggregate"
 
 [controllers]
 frugal = "jp_joule"
@@ -379,8 +479,21 @@ commanders = "joulepath"
         assert!(config.allows("veth1") && config.interface("veth1").is_none() && !config.allows("tun0"));
         assert_eq!(config.controllers, [(Intent::Frugal, "jp_joule".to_owned())].into());
         assert_eq!(config.meter, Some(MeterConfig::Name("hwmon:powerz".into())));
+        assert_eq!(config.manager, Manager::UserSpace);
+        let after = OpenAfter { bytes: Bytes(100_000), age: Nanos::from_secs(1) };
+        assert_eq!(config.open_after, Some(after));
+        assert_eq!(config.rules[0].intent, Intent::Aggregate);
+        assert_eq!(config.rules[0].words(), "program ff*, user media, port 443, remote 192.0.2.0/24");
         assert_eq!(config.control.commanders.as_deref(), Some("joulepath"));
         assert_eq!(read_live("intent = \"off\"").unwrap().interfaces, []);
+    }
+
+    #[test]
+    fn who_begins_the_daemon_may_choose_the_path_manager() {
+        let text = "intent = \"off\"\n[[rule]]\nintent = \"frugal\"\nport = 443";
+        let read = |manager| read_live_beside(text, manager, &|_| unreachable!());
+        assert!(read(None).is_err() && read(Some(Manager::Kernel)).is_err());
+        assert_eq!(read(Some(Manager::UserSpace)).unwrap().manager, Manager::UserSpace);
     }
 
     #[test]
@@ -412,6 +525,27 @@ commanders = "joulepath"
             ("intent = \"off\"\n[meter]\n", "[meter] needs one of both keys"),
             ("intent = \"off\"\n[meter]\nname = \"a\"\ncommand = \"b\"", "[meter] needs one of both keys"),
             ("intent = \"off\"\n[meter]\ncommand = \" \"", "3:11: it is empty"),
+            (
+                "intent = \"off\"\n[[rule]]\nintent = \"frugal\"\nport = 443",
+                "2:1: the kernel's path manager treats all connections alike",
+            ),
+            (
+                "intent = \"off\"\nopen_after = { bytes = \"1 kB\", age = \"1 s\" }",
+                "2:14: the kernel's path manager delays no subflow",
+            ),
+            (
+                "intent = \"off\"\npm = \"userspace\"\n[[rule]]\nintent = \"frugal\"",
+                "3:1: the rule fits no connection in particular",
+            ),
+            (
+                "intent = \"off\"\npm = \"userspace\"\n[[rule]]\nintent = \"frugal\"\nport = 65536",
+                "5:8: there is no such port",
+            ),
+            (
+                "intent = \"off\"\npm = \"userspace\"\n[[rule]]\nintent = \"frugal\"\nremote = \"10/8\"",
+                "5:10: `10/8` is no address",
+            ),
+            ("intent = \"off\"\npm = \"user\"", "2:6: `user` is not a path manager"),
             (&with("\n[[interface]]\nname = \"eth0\""), "6:8: `eth0` stands there twice"),
         ] {
             let errors = read_live(text).expect_err(text).to_string();

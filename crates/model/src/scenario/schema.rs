@@ -13,7 +13,7 @@ use super::raw::RawScenario;
 use super::read::{At, Named, Read};
 use super::{Direction, ProcessingDelay, Recovery};
 use crate::energy::SunkWhile;
-use crate::live::Intent;
+use crate::live::{Intent, Manager};
 use crate::topology::{Routing, TrafficPattern};
 use crate::units::{BitRate, Bytes, JoulesPerBit, Nanos, Probability, Watts};
 
@@ -86,6 +86,7 @@ pub(super) use word_schema;
 word_schema! {
     Direction, "Direction";
     Intent, "Intent";
+    Manager, "Manager";
     Recovery, "Recovery";
     SunkWhile, "SunkWhile";
     Medium, "Medium";

@@ -7,7 +7,7 @@ use super::document::quoted;
 use super::exact::Exact;
 use super::show::{Page, energy};
 use super::written::list;
-use crate::live::{ControlConfig, InterfaceConfig, LiveConfig, MeterConfig, Quota};
+use crate::live::{ControlConfig, InterfaceConfig, LiveConfig, MeterConfig, Quota, Rule};
 
 /// Everything that a configuration says, as TOML that [`read_live`](super::read_live) reads again.
 pub fn show_live(config: &LiveConfig) -> String {
@@ -19,6 +19,11 @@ pub fn show_live(config: &LiveConfig) -> String {
 impl Page {
     fn live(&mut self, config: &LiveConfig) -> fmt::Result {
         self.key("intent", quoted(config.intent.word()))?;
+        self.key("pm", quoted(config.manager.word()))?;
+        if let Some(after) = config.open_after {
+            let (bytes, age) = (after.bytes.exact(), after.age.exact());
+            self.key("open_after", format!("{{ bytes = {bytes}, age = {age} }}"))?;
+        }
         self.optional("battery_below", config.battery_below.as_ref())?;
         self.key("transfer", config.transfer.exact())?;
         self.optional("deadline", config.deadline.as_ref())?;
@@ -30,6 +35,9 @@ impl Page {
         self.device(&config.device)?;
         for interface in &config.interfaces {
             self.interface(interface)?;
+        }
+        for rule in &config.rules {
+            self.rule(rule)?;
         }
         if !config.controllers.is_empty() {
             self.section("[controllers]")?;
@@ -77,6 +85,20 @@ impl Page {
         self.key("signal", interface.signal)
     }
 
+    fn rule(&mut self, rule: &Rule) -> fmt::Result {
+        self.section("[[rule]]")?;
+        self.key("intent", quoted(rule.intent.word()))?;
+        let remote = rule.remote.map(|remote| remote.to_string());
+        for (key, text) in
+            [("program", &rule.program), ("user", &rule.user), ("cgroup", &rule.cgroup), ("remote", &remote)]
+        {
+            if let Some(text) = text {
+                self.key(key, quoted(text))?;
+            }
+        }
+        rule.port.map_or(Ok(()), |port| self.key("port", port))
+    }
+
     fn optional(&mut self, key: &str, value: Option<&impl Exact>) -> fmt::Result {
         value.map_or(Ok(()), |value| self.key(key, value.exact()))
     }
@@ -98,6 +120,8 @@ mod tests {
     fn a_configuration_reads_again_to_the_same() {
         let full = r#"
 intent = "overflow"
+pm = "userspace"
+open_after = { bytes = "1 MB", age = "1500 ms" }
 battery_below = "20 %"
 deadline = "8 s"
 allow = ["veth*", "ppp0"]
@@ -115,6 +139,15 @@ battery_below = "30 %"
 quota = { soft = "8 GB", period_day = 31 }
 energy = { profile = "lte-huang2012", idle = "30 mW" }
 fullmesh = true
+[[rule]]
+intent = "off"
+program = '/usr/bin/"x"'
+cgroup = "*.service"
+[[rule]]
+intent = "handover"
+user = "1000"
+port = 22
+remote = "2001:db8::/32"
 [controllers]
 frugal = "jp_joule"
 overflow = "bbr"

@@ -10,14 +10,14 @@ use joulepath_kernel::route::{Prefix, Route, Routing};
 use super::*;
 
 /// A connection that has carried its first data.
-struct Connection {
-    client: TcpStream,
-    server: TcpStream,
+pub(super) struct Connection {
+    pub(super) client: TcpStream,
+    pub(super) server: TcpStream,
 }
 
 impl Host {
     /// A host whose server lets all subflows join.
-    fn with_server() -> (Self, OwnedFd) {
+    pub(super) fn with_server() -> (Self, OwnedFd) {
         let host = Host::new();
         let server = || PathManager::open()?.set_limits(Limits { accepted_addresses: 0, extra_subflows: 4 });
         host.net.server.enter_thread(server).unwrap().unwrap();
@@ -27,7 +27,7 @@ impl Host {
         (host, listener)
     }
 
-    fn connect(&self, listener: &OwnedFd, path: usize) -> Connection {
+    pub(super) fn connect(&self, listener: &OwnedFd, path: usize) -> Connection {
         let (from, to) = (self.net.client_at(path), self.net.server_at(PORT));
         let connect = || connect_within(Protocol::Mptcp, from, to, &reno(), PATIENCE);
         let client = TcpStream::from(self.net.client.enter_thread(connect).unwrap().unwrap());
@@ -44,7 +44,7 @@ impl Host {
     }
 
     /// Of every subflow that is established: path, port, whether this end has made it a backup.
-    fn subflows(&self) -> Vec<(usize, u16, bool)> {
+    pub(super) fn subflows(&self) -> Vec<(usize, u16, bool)> {
         let listing = self.net.client.enter_thread(diag::list).unwrap().unwrap();
         let all = listing.connections.iter().flat_map(|connection| connection.subflows.clone());
         let established = all.filter(|one| one.state == joulepath_kernel::mptcp::TcpState::Established);
@@ -57,12 +57,12 @@ impl Host {
         all
     }
 
-    fn kinds(&self) -> Vec<(usize, bool)> {
+    pub(super) fn kinds(&self) -> Vec<(usize, bool)> {
         self.subflows().into_iter().map(|(path, _, backup)| (path, backup)).collect()
     }
 
     /// The server resets a subflow, as a NAT does that has forgotten it.
-    fn reset(&self, path: usize, port: u16) {
+    pub(super) fn reset(&self, path: usize, port: u16) {
         let (ip, port) = (self.ip(path).to_string(), port.to_string());
         let kill =
             || Command::new("ss").args(["-t", "-K", "dst", &ip, "dport", "=", &port]).output().unwrap();
@@ -71,7 +71,7 @@ impl Host {
     }
 
     /// New connections that are bound to no address begin on this path.
-    fn prefer(&self, path: usize) {
+    pub(super) fn prefer(&self, path: usize) {
         let (ip, device) = (self.ip(path), self.net.paths[path].device);
         let route = || {
             Routing::open()?.add_route(&Route {

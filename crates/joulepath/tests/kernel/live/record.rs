@@ -24,6 +24,12 @@ fn what_a_daemon_has_decided_is_decided_again_from_its_record() {
     let json = replay(&["--json"]).json();
     assert!(json["decisions"].as_u64().unwrap() >= 4 && json["differ"] == 0, "{json}");
 
+    // The same on paths that are simulated: nothing is carried here, so that times alone decide.
+    let simulated = replay(&["--simulate", "--json"]).json();
+    assert_eq!((&simulated["looks"], &simulated["agree"]), (&json["decisions"], &json["decisions"]));
+    let said = replay(&["--simulate"]).ok();
+    assert!(said.contains("(100.0 %)") && said.contains("by the packet engine"), "{said}");
+
     // Something that was seen otherwise is decided otherwise.
     let file = host.folder.path().join("said.jsonl");
     let text = fs::read_to_string(&file).unwrap();

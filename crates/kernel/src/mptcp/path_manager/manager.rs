@@ -1,6 +1,8 @@
 //! The commands of the path manager.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use rustix::io::Errno;
 
 use super::endpoint::{
     Endpoint, Ends, Limits, Local, endpoint_of, put_endpoint, put_id, put_local, put_remote,
@@ -10,6 +12,9 @@ use super::uapi::{self, attr, command, flag};
 use crate::error::{Error, Result};
 use crate::mptcp::{AddressId, Token};
 use crate::netlink::{Generic, put};
+
+/// What the kernel says of a connection that it does not have.
+const INVALID_TOKEN: &str = "invalid token";
 
 /// The path manager of the network namespace in which it was opened.
 #[derive(Debug)]
@@ -137,6 +142,25 @@ impl PathManager {
             command::SET_FLAGS,
             &payload,
         )
+    }
+
+    /// Whether a connection is user space's to steer; none if there is no such connection. Nothing changes:
+    /// the kernel is asked to close a subflow that no connection can have.
+    ///
+    /// # Errors
+    /// [`Error::Permission`] without `CAP_NET_ADMIN`.
+    pub fn is_steerable(&mut self, token: Token) -> Result<Option<bool>> {
+        let nowhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 1));
+        let payload = subflow_request(token, &own(Ends { local: nowhere, remote: nowhere }), None, nowhere);
+        let Err(failure) = self.family.command(command::SUBFLOW_DESTROY, &payload) else {
+            return Ok(Some(true));
+        };
+        match failure.errno() {
+            Some(Errno::SRCH) => Ok(Some(true)),
+            Some(Errno::INVAL) if failure.said().is_some_and(|said| said.contains(INVALID_TOKEN)) => Ok(None),
+            Some(Errno::INVAL) => Ok(Some(false)),
+            _ => Err(failure.doing(format!("asking who steers {token}"))),
+        }
     }
 
     /// User space: makes one subflow a backup, or regular again; the other end is told (MP_PRIO).

@@ -1,9 +1,9 @@
 //! Which subflows there are, and which of them are backups: the kernel's path manager over generic netlink
 //! (`mptcp_pm`).
 //!
-//! Two kinds, chosen for a network namespace by the sysctl `net.mptcp.pm_type` before connections begin:
-//! - *in-kernel* (0): [endpoints](Endpoint) and [limits](Limits) say what every connection does by itself;
-//! - *user space* (1): nothing happens until [`PathManager::create_subflow`] and its like are called for a
+//! Two kinds, [chosen](choose) for a network namespace before connections begin:
+//! - *in-kernel*: [endpoints](Endpoint) and [limits](Limits) say what every connection does by itself;
+//! - *user space*: nothing happens until [`PathManager::create_subflow`] and its like are called for a
 //!   connection.
 //!
 //! [`Events`] come with both.
@@ -14,15 +14,18 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | `choice` | which of both new connections get |
 //! | `endpoint` | addresses on their way to and from the path manager, limits |
 //! | `event` | what happens to connections and subflows |
 //! | `manager` | the commands |
 
+mod choice;
 mod endpoint;
 mod event;
 mod manager;
 mod uapi;
 
+pub use choice::{KERNEL, USER_SPACE, choose, chosen};
 pub use endpoint::{Endpoint, Ends, Limits, Local};
 pub use event::{Event, Events, Failure, SubflowEvent};
 pub use manager::PathManager;

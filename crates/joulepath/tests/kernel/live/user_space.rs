@@ -1,0 +1,159 @@
+//! The daemon as path manager: each connection by itself.
+
+use joulepath_kernel::mptcp::path_manager::{KERNEL, USER_SPACE, chosen};
+
+use super::behaviour::Connection;
+use super::*;
+
+/// A second subflow as soon as a connection is 300 ms old.
+const SOON: &str = "pm = \"userspace\"\nopen_after = { bytes = \"100 MB\", age = \"300 ms\" }";
+
+impl Host {
+    fn path_manager(&self) -> String {
+        self.net.client.enter_thread(chosen).unwrap().unwrap()
+    }
+
+    fn steering(&self, key: &str) -> Value {
+        self.status().unwrap()["steering"][key].clone()
+    }
+}
+
+/// The other end of a connection gets so many bytes, and they are read there.
+fn send(connection: &mut Connection, bytes: usize) {
+    use std::io::{Read, Write};
+    let Connection { client, server } = connection;
+    std::thread::scope(|scope| {
+        scope.spawn(|| client.write_all(&vec![7; bytes]).unwrap());
+        server.read_exact(&mut vec![0; bytes]).unwrap();
+    });
+}
+
+#[test(needs(NET, tool("ss")))]
+fn a_lost_subflow_comes_back_although_another_connections_works_on_the_same_interface() {
+    let (host, listener) = Host::with_server();
+    host.configure(&format!("intent = \"interactive\"\n{SOON}"), "");
+    let daemon = host.start();
+    assert_eq!(host.path_manager(), USER_SPACE);
+    let _first = host.connect(&listener, 0);
+    wait_until("a backup joins", || host.kinds() == [(0, false), (1, true)]);
+    let _second = host.connect(&listener, 0);
+    let both = [(0, false), (0, false), (1, true), (1, true)];
+    wait_until("another one joins", || host.kinds() == both);
+    let before = host.subflows();
+    host.reset(1, before[2].1);
+    wait_until("it comes back", || host.kinds() == both && host.subflows() != before);
+    let after = host.subflows();
+    let kept = before.iter().filter(|one| after.contains(one)).count();
+    assert_eq!(kept, 3, "{before:?} {after:?}");
+    wait_until("it says why", || daemon.has_said("its subflow was lost: opened again on the same addresses"));
+    wait_until("it is counted", || host.steering("connections") == 2 && host.steering("opened") == 3);
+    assert_eq!((host.steering("refused"), host.steering("of_kernel")), (0.into(), 0.into()));
+    assert_eq!(daemon.stop(), Some(0));
+    assert_eq!((host.path_manager().as_str(), host.endpoints()), (KERNEL, vec![]));
+}
+
+#[test(needs(NET))]
+fn a_small_transfer_wakes_no_second_radio_and_a_large_one_does() {
+    let (host, listener) = Host::with_server();
+    let late = "pm = \"userspace\"\nopen_after = { bytes = \"1 MB\", age = \"1 h\" }";
+    host.configure(&format!("intent = \"aggregate\"\n{late}"), "");
+    let daemon = host.start();
+    let mut small = host.connect(&listener, 0);
+    let mut large = host.connect(&listener, 0);
+    send(&mut small, 100_000);
+    send(&mut large, 2_000_000);
+    wait_until("the large one gets the second path", || host.kinds() == [(0, false), (0, false), (1, false)]);
+    wait_until("it says why", || daemon.has_said("c1: a subflow is opened: it has carried "));
+    // Some looks later the small one still has one.
+    let looks = || host.steering("opened") == 1 && host.status().unwrap()["up_s"].as_f64().unwrap() > 2.0;
+    wait_until("it looks again", looks);
+    assert_eq!(host.kinds(), [(0, false), (0, false), (1, false)]);
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test(needs(NET))]
+fn a_connection_that_begins_on_the_dear_path_is_on_the_cheap_one_at_once() {
+    let (host, listener) = Host::with_server();
+    host.prefer(1);
+    host.configure(&format!("intent = \"frugal\"\n{SOON}"), "");
+    let daemon = host.start();
+    let mut connection = host.connect(&listener, 1);
+    wait_until("it is on the cheap path only", || host.kinds() == [(0, false)]);
+    send(&mut connection, 1000);
+    wait_until("it says why", || daemon.has_said("no other subflow works where it may"));
+    host.tell(&["set-intent", "interactive"]);
+    wait_until("the dear one is a backup", || host.kinds() == [(0, false), (1, true)]);
+    host.tell(&["set-intent", "aggregate"]);
+    wait_until("it is regular", || host.kinds() == [(0, false), (1, false)]);
+    host.tell(&["pause"]);
+    wait_until("nothing is the daemon's", || host.path_manager() == KERNEL && host.endpoints().is_empty());
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test(needs(NET))]
+fn a_connection_from_before_stays_with_the_kernels_path_manager_and_a_killed_daemon_is_undone() {
+    let (host, listener) = Host::with_server();
+    host.configure("intent = \"interactive\"", "");
+    let _before = host.connect(&listener, 0);
+    // The flag goes before the file, which says nothing about it.
+    let daemon = host.start_with(&["--pm", "userspace"]);
+    wait_until("it gets its backup by an endpoint", || host.kinds() == [(0, false), (1, true)]);
+    let _since = host.connect(&listener, 0);
+    let both = [(0, false), (0, false), (1, true), (1, true)];
+    wait_until("a new one gets its own", || host.kinds() == both);
+    wait_until("both are told apart", || {
+        host.steering("of_kernel") == 1 && host.steering("connections") == 1
+    });
+    daemon.kill();
+    assert_eq!(host.path_manager(), USER_SPACE);
+    // The next one takes over what it can: the connection that is user space's.
+    let daemon = host.start_with(&["--pm", "userspace"]);
+    wait_until("it is taken over", || host.steering("of_kernel") == 1 && host.steering("connections") == 1);
+    host.tell(&["set-intent", "handover"]);
+    wait_until("both lose their backups", || host.kinds() == [(0, false), (0, false)]);
+    daemon.kill();
+    let refused = host.run(&["live", "--undo"]);
+    assert_eq!(refused.code, Some(0), "{}", refused.stderr);
+    assert_eq!((host.path_manager().as_str(), host.endpoints()), (KERNEL, vec![]));
+}
+
+#[test(needs(NET))]
+fn connections_of_a_program_have_the_intent_of_its_rule() {
+    let (host, listener) = Host::with_server();
+    let own = fs::read_to_string("/proc/self/comm").unwrap();
+    let own = own.trim_end();
+    let rules = format!(
+        "[[rule]]\nprogram = \"no-such-program\"\nintent = \"off\"\n\
+         [[rule]]\nprogram = \"{own}\"\nuser = \"root\"\nport = {PORT}\nintent = \"aggregate\"\n"
+    );
+    host.configure(&format!("intent = \"handover\"\n{SOON}"), &rules);
+    let daemon = host.start();
+    let _connection = host.connect(&listener, 0);
+    wait_until("the rule's paths are used", || host.kinds() == [(0, false), (1, false)]);
+    let rules = || host.steering("rules");
+    wait_until("it is told", || rules()[1]["connections"] == 1);
+    let rule = &rules()[1];
+    assert_eq!((&rule["intent"], &rule["interfaces"]["c1"]), (&"aggregate".into(), &"regular".into()));
+    let last = rule["last"].as_str().unwrap();
+    assert!(last.starts_with(&format!("{own} of user 0")) && last.contains(&PORT.to_string()), "{last}");
+    assert_eq!(daemon.role("c1"), "unused");
+    // Without the rule it is one of the machine's.
+    host.configure(&format!("intent = \"handover\"\n{SOON}"), "");
+    daemon.signal("HUP");
+    wait_until("the second path is left", || host.kinds() == [(0, false)]);
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test(needs(NET))]
+fn rules_without_the_path_manager_in_user_space_are_refused_with_the_mend() {
+    let host = Host::new();
+    host.configure("intent = \"handover\"", "[[rule]]\nport = 443\nintent = \"aggregate\"\n");
+    let said = host.run(&["live", "--config", "live.toml", "--dry-run"]);
+    assert_eq!(said.code, Some(1));
+    for part in ["live.toml:14:1", "treats all connections alike", "pm = \"userspace\""] {
+        assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
+    }
+    let said = host.run(&["live", "--config", "live.toml", "--dry-run", "--pm", "userspace"]).ok();
+    assert!(said.contains("set net.mptcp.path_manager from kernel to userspace"), "{said}");
+    assert_eq!(host.path_manager(), KERNEL);
+}

@@ -1,0 +1,116 @@
+//! The configuration file, with what lies beside it.
+
+use std::fs;
+use std::path::Path;
+
+use joulepath_model::live::{LiveConfig, Manager};
+use joulepath_model::scenario::{CalibratedProfile, read_live_beside, read_profile_in};
+
+use crate::error::{Error, Result};
+
+/// A configuration file, read by those who do not manage paths by it: rules are not refused, since the daemon
+/// may have been told to be the path manager when it began.
+///
+/// # Errors
+/// [`Error::File`] and [`Error::Config`].
+pub fn load(path: &Path) -> Result<LiveConfig> {
+    load_for(path, Some(Manager::UserSpace))
+}
+
+/// As [`load`], for the daemon: `manager` goes before what the file says.
+pub(crate) fn load_for(path: &Path, manager: Option<Manager>) -> Result<LiveConfig> {
+    let name = path.display().to_string();
+    let text = fs::read_to_string(path).map_err(|source| Error::File { path: name.clone(), source })?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    read_live_beside(&text, manager, &|file| profile(&folder.join(file)))
+        .map_err(|errors| Error::Config(Box::new(errors.in_file(&name))))
+}
+
+/// A calibrated profile beside the configuration; an error is a message, a semicolon, and what to do.
+fn profile(path: &Path) -> std::result::Result<CalibratedProfile, String> {
+    let name = path.display();
+    let text = fs::read_to_string(path).map_err(|error| {
+        format!(
+            "cannot read `{name}`: {error}; it has to lie beside the configuration, readable by the daemon"
+        )
+    })?;
+    read_profile_in(&text, &name.to_string()).map_err(|(why, mend)| format!("{why}; {mend}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_model::scenario::{read_live, show_live};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SHIPPED: &str = include_str!("../../../packaging/live.toml");
+
+    proptest! {
+        /// What is understood reads again to the same; what is not is refused with a place in the file.
+        #[test]
+        fn a_configuration_that_was_changed_is_understood_or_refused_with_its_place(
+            changes in prop::collection::vec((any::<u32>(), any::<u32>(), 0_u8..5), 1..6),
+        ) {
+            // Every key, also those that the shipped file has in comments.
+            let uncommented = |line: &str| match line.strip_prefix('#') {
+                Some(key) if !key.starts_with([' ', '#']) => format!("{key}\n"),
+                _ => format!("{line}\n"),
+            };
+            let mut text: Vec<String> = SHIPPED.lines().map(uncommented).collect();
+            for (from, to, what) in changes {
+                let (from, to) = (from as usize % text.len(), to as usize % text.len());
+                match what {
+                    0 => drop(text.remove(from)),
+                    1 => text.swap(from, to),
+                    2 => text.insert(from, text[to].clone()),
+                    3 => {
+                        let at = text[from].char_indices().nth(to % 40).map_or(0, |(at, _)| at);
+                        text[from].insert_str(at, ["\"", "=", "[", "9e99", "µ", "\u{0}"][to % 6]);
+                    }
+                    _ => text[from] = text[from].chars().rev().collect(),
+                }
+            }
+            match read_live(&text.concat()) {
+                Ok(config) => prop_assert_eq!(read_live(&show_live(&config)).unwrap(), config),
+                Err(errors) => {
+                    let said = errors.in_file("live.toml").to_string();
+                    prop_assert!(said.contains("live.toml:") || said.contains("live.toml has"), "{}", said);
+                }
+            }
+        }
+    }
+
+    const PROFILE: &str = r#"
+version = 1
+quality = "calibrated"
+meter = "hwmon:powerz"
+interface = "wlan0"
+date = "2026-11-23"
+energy = { model = "linear", per_mbps = "120 mW", active = "0.1 W" }
+[interval]
+per_mbps = ["118 mW/Mbps", "122 mW/Mbps"]
+[noted]
+hold_out_error = "3.1 %"
+"#;
+
+    /// A profile that was calibrated on this machine lies beside the configuration.
+    #[test]
+    fn an_interface_takes_a_calibrated_profile_from_beside_the_configuration() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("live.toml");
+        let text = "intent = \"frugal\"\n[[interface]]\nname = \"wlan0\"\nenergy = \"file:my-wifi.toml\"\n";
+        fs::write(&file, text).unwrap();
+        let missing = load(&file).unwrap_err().to_string();
+        assert!(missing.contains("4:10") && missing.contains("my-wifi.toml"), "{missing}");
+
+        fs::write(folder.path().join("my-wifi.toml"), PROFILE).unwrap();
+        let config = load(&file).unwrap_or_else(|error| panic!("{error}"));
+        let energy = config.interface("wlan0").unwrap().energy.as_ref().unwrap();
+        assert_eq!(energy.profile, "file:my-wifi.toml, calibrated 2026-11-23 with hwmon:powerz");
+
+        fs::write(folder.path().join("my-wifi.toml"), PROFILE.replace("120 mW", "120 mA")).unwrap();
+        let wrong = load(&file).unwrap_err().to_string();
+        assert!(wrong.contains("my-wifi.toml:7:"), "{wrong}");
+    }
+}

@@ -1,0 +1,66 @@
+//! Roles of interfaces for a group of connections.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use joulepath_model::live::{Intent, LiveConfig, OpenAfter};
+use joulepath_model::units::{Bytes, Nanos};
+
+use crate::decide::{Decision, Role, Wanted, is_over_hard_quota};
+use crate::snapshot::Interface;
+
+/// So much is no small transfer any more, and so long no short one: as in eMPTCP (Lim et al. 2015).
+const LONG: OpenAfter = OpenAfter { bytes: Bytes(1_000_000), age: Nanos::from_secs(3) };
+/// What is over sooner needs no backup.
+const SHORT: OpenAfter = OpenAfter { bytes: Bytes(100_000), age: Nanos::from_secs(1) };
+/// A second path that is opened on trouble is needed at once.
+const AT_ONCE: OpenAfter = OpenAfter { bytes: Bytes(0), age: Nanos::ZERO };
+
+/// What is decided for a group.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Group {
+    /// Where its connections should have subflows, in the order of preference; none: they are left alone.
+    pub(super) places: Option<Vec<Wanted>>,
+    /// Roles of the interfaces that may be used as far as the configuration goes, by index.
+    pub(super) roles: BTreeMap<u32, Role>,
+    /// Own addresses that must carry nothing, whatever that cuts.
+    pub(super) forbidden: Vec<IpAddr>,
+    /// When a connection gets its second subflow; none: at once.
+    pub(super) after: Option<OpenAfter>,
+}
+
+impl Group {
+    pub(crate) fn of(config: &LiveConfig, decision: &Decision, interfaces: &[Interface]) -> Self {
+        let told = |interface: &&Interface| {
+            let told = decision.interfaces.iter().find(|told| told.name == interface.name)?;
+            told.allowed.then_some((interface.index, told.role))
+        };
+        let over = interfaces.iter().filter(|interface| is_over_hard_quota(config, interface));
+        let intent = decision.intent.unwrap_or(config.intent);
+        Group {
+            places: decision.endpoints.clone(),
+            roles: interfaces.iter().filter_map(|interface| told(&interface)).collect(),
+            forbidden: over.flat_map(|interface| interface.addresses.clone()).collect(),
+            after: Some(config.open_after.unwrap_or_else(|| open_after(intent))),
+        }
+    }
+
+    /// Roles of interfaces, by index.
+    pub(super) fn roles(&self) -> impl Iterator<Item = (u32, Role)> {
+        self.roles.iter().map(|(&index, &role)| (index, role))
+    }
+
+    /// Nothing is done for it.
+    pub(crate) fn is_left_alone(&self) -> bool {
+        self.places.is_none()
+    }
+}
+
+/// When a connection gets its second subflow, if the configuration does not say.
+fn open_after(intent: Intent) -> OpenAfter {
+    match intent {
+        Intent::Frugal | Intent::Aggregate | Intent::Overflow => LONG,
+        Intent::Interactive => SHORT,
+        Intent::Handover | Intent::Off => AT_ONCE,
+    }
+}

@@ -1,0 +1,209 @@
+//! What has to be done for one connection.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+
+use joulepath_kernel::mptcp::path_manager::Local;
+use joulepath_kernel::mptcp::{AddressId, MAX_SUBFLOWS, Token};
+use joulepath_model::units::Nanos;
+
+use super::group::Group;
+use super::known::{Attempts, Known, Subflow};
+use super::step::{Act, Owners, Plan, Step};
+use crate::decide::{Role, Wanted};
+
+/// A connection on what is forbidden gets this long to find another path.
+const CLOSE_AFTER: Nanos = Nanos::from_secs(5);
+
+/// Appends what is to be done now for one connection, and when there may be more to do.
+pub(super) fn plan(
+    now: Nanos,
+    token: Token,
+    known: &mut Known,
+    group: &Group,
+    owners: &Owners,
+    plan: &mut Plan,
+) {
+    let Some(places) = &group.places else { return };
+    if known.elsewhere.is_none() {
+        // Where it began, or where it still is: an address may be gone.
+        let addresses = known.subflows.iter().map(|subflow| subflow.ends.local.ip());
+        let index = [known.local.ip()].into_iter().chain(addresses).find_map(|address| owners.get(&address));
+        known.elsewhere = index.map(|index| !group.roles.contains_key(index));
+    }
+    if known.elsewhere != Some(false) {
+        return;
+    }
+    if !known.opened_here {
+        return announce(token, known, places, plan);
+    }
+    let mut for_one = ForOne { now, token, group, owners, plan };
+    for_one.open(known, places);
+    for_one.set_priorities(known);
+    for_one.close(known);
+}
+
+/// The other end, which has opened the connection, may open further subflows to these addresses.
+fn announce(token: Token, known: &mut Known, places: &[Wanted], plan: &mut Plan) {
+    for place in places.iter().filter(|place| place.signal) {
+        if place.address != known.local.ip() && known.told.insert(place.address) {
+            let act = Act::Announce(local(place, Attempts::default()));
+            let why = "the other end is told that it can connect here".into();
+            plan.steps.push(Step { token, act, interface: place.interface, why });
+        }
+    }
+}
+
+/// Own end of a new subflow. Its address keeps the number that the connection knows it by; otherwise the
+/// number follows from the address, so that another process finds the same one. After each refusal it is the
+/// next one.
+fn local(place: &Wanted, attempts: Attempts) -> Local {
+    let id = attempts.id.unwrap_or_else(|| number(place.address, attempts.refusals));
+    let (address, interface) = (place.address, Some(place.interface));
+    Local { address, port: 0, id: Some(id), interface, backup: place.backup }
+}
+
+/// A number from 1 to 255.
+fn number(address: IpAddr, refusals: u8) -> AddressId {
+    let bytes = match address {
+        IpAddr::V4(address) => address.octets().to_vec(),
+        IpAddr::V6(address) => address.octets().to_vec(),
+    };
+    // FNV-1a, 32 bits.
+    let hash =
+        bytes.iter().fold(0x811c_9dc5_u32, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    AddressId(1 + (hash.wrapping_add(u32::from(refusals)) % u32::from(u8::MAX)) as u8)
+}
+
+struct ForOne<'a> {
+    now: Nanos,
+    token: Token,
+    group: &'a Group,
+    owners: &'a Owners,
+    plan: &'a mut Plan,
+}
+
+impl ForOne<'_> {
+    fn open(&mut self, known: &mut Known, places: &[Wanted]) {
+        let has_place = |subflow: &&Subflow| self.role(subflow).is_some_and(|role| role != Role::Unused);
+        // One that opens is waited for, as long as a young connection waits.
+        let serves = |subflow: &Subflow| subflow.works() || !subflow.established;
+        let mut needs = !known.subflows.iter().filter(has_place).any(serves);
+        let mut count = known.subflows.len();
+        for place in places.iter().filter(|place| !place.signal) {
+            for remote in remotes(known, place) {
+                if count >= MAX_SUBFLOWS || self.is_there(known, place, remote) {
+                    continue;
+                }
+                if let Some(why) = self.reason_to_open(known, place, remote, needs) {
+                    let attempts = known.pairs.entry((place.address, remote)).or_default();
+                    attempts.renewal.tried(self.now);
+                    let act = Act::Open(local(place, *attempts), remote);
+                    self.step(act, place.interface, why);
+                    count += 1;
+                    needs = false;
+                }
+            }
+        }
+    }
+
+    /// Why a pair is opened now; none: it waits.
+    fn reason_to_open(
+        &mut self,
+        known: &Known,
+        place: &Wanted,
+        remote: SocketAddr,
+        needs: bool,
+    ) -> Option<String> {
+        let attempts = known.pairs.get(&(place.address, remote)).copied().unwrap_or_default();
+        let (carried, age) = (known.carried, known.age(self.now));
+        let why = if needs {
+            "no other subflow works where it may".to_owned()
+        } else if attempts.had {
+            "its subflow was lost: opened again on the same addresses".to_owned()
+        } else {
+            let after = self.group.after.filter(|after| carried < after.bytes && age < after.age);
+            if let Some(after) = after {
+                let stood = known.since.unwrap_or_default();
+                self.plan.wait_until(stood.saturating_add(after.age));
+                return None;
+            }
+            match known.since {
+                Some(_) => format!("it has carried {carried} in {:.1} s", age.as_secs_f64()),
+                None => "it stood before the daemon".to_owned(),
+            }
+        };
+        let due = attempts.renewal.due(self.now).max(known.early_until);
+        if self.now < due {
+            self.plan.wait_until(due);
+            return None;
+        }
+        Some(why)
+    }
+
+    /// Whether there is a subflow already between this interface and that address.
+    fn is_there(&self, known: &Known, place: &Wanted, remote: SocketAddr) -> bool {
+        let leaves_here = |subflow: &Subflow| {
+            let address = subflow.ends.local.ip();
+            address == place.address || self.owners.get(&address) == Some(&place.interface)
+        };
+        known.subflows.iter().any(|subflow| subflow.ends.remote == remote && leaves_here(subflow))
+    }
+
+    fn set_priorities(&mut self, known: &mut Known) {
+        for subflow in known.subflows.iter_mut().filter(|subflow| subflow.established) {
+            let (Some(role), Some(interface)) = (self.role(subflow), self.interface(subflow)) else {
+                continue;
+            };
+            let backup = role == Role::Backup;
+            if role != Role::Unused && backup != subflow.backup {
+                let why = if backup { "its interface is a backup" } else { "its interface carries data" };
+                self.step(Act::SetBackup(subflow.ends, backup), interface, why.into());
+                // Until the next listing says how it is.
+                subflow.backup = backup;
+            }
+        }
+    }
+
+    fn close(&mut self, known: &Known) {
+        let is_left = |subflow: &Subflow| self.role(subflow) == Some(Role::Unused);
+        let has_other = known
+            .subflows
+            .iter()
+            .any(|other| other.works() && self.role(other).is_some_and(|role| role != Role::Unused));
+        let may_be_cut = known.age(self.now) >= CLOSE_AFTER;
+        let left: Vec<Subflow> = known.subflows.iter().copied().filter(is_left).collect();
+        for subflow in left {
+            let is_forbidden = self.group.forbidden.contains(&subflow.ends.local.ip());
+            let why = match (has_other, is_forbidden && may_be_cut) {
+                (true, _) => "another one works where it may",
+                (false, true) => "its interface must carry nothing more",
+                (false, false) => continue,
+            };
+            let interface = self.interface(&subflow).unwrap_or_default();
+            self.step(Act::Close(subflow.ends), interface, why.into());
+        }
+    }
+
+    fn interface(&self, subflow: &Subflow) -> Option<u32> {
+        self.owners.get(&subflow.ends.local.ip()).copied()
+    }
+
+    /// None where the daemon has no say.
+    fn role(&self, subflow: &Subflow) -> Option<Role> {
+        self.group.roles.get(&self.interface(subflow)?).copied()
+    }
+
+    fn step(&mut self, act: Act, interface: u32, why: String) {
+        self.plan.steps.push(Step { token: self.token, act, interface, why });
+    }
+}
+
+/// The other end's addresses that a place is connected to: the first one, those to which it had a subflow,
+/// and with `fullmesh` all that were announced.
+fn remotes(known: &Known, place: &Wanted) -> BTreeSet<SocketAddr> {
+    let had = known.pairs.iter().filter(|((address, _), attempts)| *address == place.address && attempts.had);
+    let offered = known.offered.values().filter(|_| place.fullmesh);
+    let all = had.map(|((_, remote), _)| remote).chain(offered).chain([&known.remote]);
+    all.filter(|remote| remote.is_ipv4() == place.address.is_ipv4()).copied().collect()
+}

@@ -1,0 +1,252 @@
+//! Which group a connection belongs to: the machine's, or that of the first rule that fits it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use joulepath_kernel::mptcp::diag::Connection;
+use joulepath_model::live::{LiveConfig, Rule, fits};
+
+use super::process::{Processes, Program};
+use crate::decide::{Decider, Decision, Overrides};
+use crate::snapshot::Snapshot;
+
+/// Where users are named.
+const USERS: &str = "/etc/passwd";
+
+/// The rules of a configuration, with what decides for each.
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    all: Vec<Ruled>,
+    processes: Processes,
+    /// Why some rules may fit nothing.
+    pub(crate) troubles: Vec<String>,
+}
+
+/// One rule.
+#[derive(Debug)]
+struct Ruled {
+    rule: Rule,
+    /// None: any; some of none: a user that does not exist.
+    uid: Option<Option<u32>>,
+    /// The configuration with its intent.
+    config: LiveConfig,
+    decider: Decider,
+    /// What it fitted last, in words.
+    fitted: Option<String>,
+}
+
+impl Rules {
+    pub(crate) fn new(config: &LiveConfig) -> Self {
+        Rules::of(config, &fs::read_to_string(USERS).unwrap_or_default(), Processes::default())
+    }
+
+    fn of(config: &LiveConfig, users: &str, processes: Processes) -> Self {
+        let mut troubles = vec![];
+        let mut ruled = |rule: &Rule| {
+            let uid = rule.user.as_ref().map(|name| number_of(users, name));
+            if uid == Some(None) {
+                let words = rule.words();
+                troubles.push(format!("there is no such user: the rule `{words}` fits nothing"));
+            }
+            let config = LiveConfig { intent: rule.intent, ..config.clone() };
+            Ruled { rule: rule.clone(), uid, config, decider: Decider::default(), fitted: None }
+        };
+        let all = config.rules.iter().map(&mut ruled).collect();
+        Rules { all, processes, troubles }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Decides for each rule. What is set while the daemon runs for the machine is not for them.
+    pub(crate) fn decide(&mut self, overrides: &Overrides, snapshot: &Snapshot) -> Vec<Decision> {
+        let overrides = Overrides { machine: None, ..overrides.clone() };
+        let decide = |one: &mut Ruled| one.decider.decide(&one.config, &overrides, snapshot);
+        self.all.iter_mut().map(decide).collect()
+    }
+
+    /// Each rule, and what it fitted last.
+    pub(crate) fn told(&self) -> impl Iterator<Item = (&Rule, Option<&str>)> {
+        self.all.iter().map(|one| (&one.rule, one.fitted.as_deref()))
+    }
+
+    /// The groups of connections: 0 is the machine's, 1 that of the first rule.
+    pub(crate) fn groups(&mut self, connections: &[&Connection]) -> Vec<usize> {
+        let paths: Vec<Option<String>> = connections.iter().map(|one| self.path_of(one)).collect();
+        let programs = self.programs(connections, &paths);
+        let mut groups = vec![];
+        for (connection, path) in connections.iter().zip(&paths) {
+            let programs = programs.get(&connection.inode);
+            let found = self
+                .all
+                .iter()
+                .position(|one| one.may_fit(connection, path.as_deref()) && one.fits_programs(programs));
+            if let Some(place) = found {
+                self.all[place].fitted = Some(seen(connection, path.as_deref(), programs));
+            }
+            groups.push(found.map_or(0, |place| place + 1));
+        }
+        let trouble = "some processes cannot be looked at: rules with `program` may miss connections (give \
+                       the daemon CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or go by `user` or `cgroup`)";
+        if self.processes.hidden && !self.troubles.iter().any(|known| known == trouble) {
+            self.troubles.push(trouble.into());
+        }
+        groups
+    }
+
+    /// The control group of a connection, if a rule asks for it or it saves a look at all processes.
+    fn path_of(&mut self, connection: &Connection) -> Option<String> {
+        let asks = self.all.iter().any(|one| one.rule.cgroup.is_some() || one.rule.program.is_some());
+        connection.cgroup.filter(|_| asks).and_then(|number| self.processes.group(number))
+    }
+
+    /// The programs of the connections that a rule with a program may fit, by the sockets' inodes.
+    fn programs(
+        &mut self,
+        connections: &[&Connection],
+        paths: &[Option<String>],
+    ) -> BTreeMap<u32, BTreeSet<Program>> {
+        let mut wanted: BTreeMap<Option<&str>, BTreeSet<u32>> = BTreeMap::new();
+        for (connection, path) in connections.iter().zip(paths) {
+            let path = path.as_deref();
+            let asks = |one: &Ruled| one.rule.program.is_some() && one.may_fit(connection, path);
+            if connection.inode != 0 && self.all.iter().any(asks) {
+                // The first group has processes that say nothing about themselves.
+                wanted.entry(path.filter(|path| *path != "/")).or_default().insert(connection.inode);
+            }
+        }
+        let mut found = BTreeMap::new();
+        for (path, sockets) in wanted {
+            found.extend(self.processes.programs(&sockets, path));
+            // A process may have moved to another group since, or have given the socket to one there.
+            let missing: BTreeSet<u32> =
+                sockets.into_iter().filter(|inode| !found.contains_key(inode)).collect();
+            if path.is_some() && !missing.is_empty() {
+                found.extend(self.processes.programs(&missing, None));
+            }
+        }
+        found
+    }
+}
+
+impl Ruled {
+    /// Whether all fits but the program, which costs most to find out.
+    fn may_fit(&self, connection: &Connection, path: Option<&str>) -> bool {
+        let Rule { cgroup, port, remote, .. } = &self.rule;
+        let is_in = |pattern: &String| path.is_some_and(|path| fits_group(pattern, path));
+        self.uid.is_none_or(|uid| uid == Some(connection.uid))
+            && cgroup.as_ref().is_none_or(is_in)
+            && port.is_none_or(|port| port == connection.remote.port())
+            && remote.is_none_or(|range| range.contains(connection.remote.ip()))
+    }
+
+    fn fits_programs(&self, programs: Option<&BTreeSet<Program>>) -> bool {
+        let Some(pattern) = &self.rule.program else { return true };
+        programs.is_some_and(|all| all.iter().any(|program| fits_program(pattern, program)))
+    }
+}
+
+/// Whether a control group, or a part of its path, fits a pattern.
+fn fits_group(pattern: &str, path: &str) -> bool {
+    fits(pattern, path) || path.split('/').any(|part| !part.is_empty() && fits(pattern, part))
+}
+
+/// A pattern with a `/` is for the whole path.
+fn fits_program(pattern: &str, program: &Program) -> bool {
+    let path = program.path.as_deref();
+    if pattern.contains('/') {
+        return path.is_some_and(|path| fits(pattern, path));
+    }
+    let file = path.and_then(|path| path.rsplit('/').next());
+    file.is_some_and(|file| fits(pattern, file)) || fits(pattern, &program.name)
+}
+
+/// What a rule has fitted: `ffmpeg of user 1000 in /user.slice to 192.0.2.1:443`.
+fn seen(connection: &Connection, path: Option<&str>, programs: Option<&BTreeSet<Program>>) -> String {
+    let program = programs.and_then(BTreeSet::first).map_or("a program", |program| program.name.as_str());
+    let place = path.map(|path| format!(" in {path}")).unwrap_or_default();
+    format!("{program} of user {}{place} to {}", connection.uid, connection.remote)
+}
+
+/// The number of a user in the form of `/etc/passwd`: `NAME:PASSWORD:NUMBER:…`.
+fn number_of(users: &str, name: &str) -> Option<u32> {
+    if let Ok(number) = name.parse() {
+        return Some(number);
+    }
+    let mut lines = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    lines.find(|fields| fields.first() == Some(&name))?.get(2)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{MetadataExt, symlink};
+
+    use joulepath_kernel::mptcp::info::ConnectionInfo;
+    use joulepath_kernel::mptcp::{TcpState, Token};
+    use joulepath_model::scenario::read_live;
+
+    use super::*;
+
+    fn connection(uid: u32, inode: u32, cgroup: u64, remote: &str) -> Connection {
+        let info = ConnectionInfo {
+            token: Token(inode),
+            fallback: false,
+            remote_key_received: true,
+            extra_subflows: 0,
+            extra_subflows_max: 0,
+            subflows: None,
+            checksums: false,
+            write_dsn: 0,
+            unacked_dsn: 0,
+            receive_dsn: 0,
+            counters: None,
+        };
+        Connection {
+            local: "198.18.0.2:40000".parse().unwrap(),
+            remote: remote.parse().unwrap(),
+            state: TcpState::Established,
+            uid,
+            inode,
+            cgroup: Some(cgroup),
+            info,
+            subflows: vec![],
+        }
+    }
+
+    #[test]
+    fn the_first_rule_that_fits_counts_by_program_user_unit_port_and_address() {
+        let folder = tempfile::tempdir().unwrap();
+        let (proc, groups) = (folder.path().join("proc"), folder.path().join("groups"));
+        let unit = groups.join("system.slice/film.service");
+        fs::create_dir_all(&unit).unwrap();
+        fs::create_dir_all(proc.join("7/fd")).unwrap();
+        fs::write(proc.join("7/comm"), "python3\n").unwrap();
+        symlink("/opt/film/python3.11", proc.join("7/exe")).unwrap();
+        symlink("socket:[70]", proc.join("7/fd/3")).unwrap();
+        let number = fs::metadata(&unit).unwrap().ino();
+        let rule = |keys: &str| format!("[[rule]]\nintent = \"aggregate\"\n{keys}\n");
+        let text = "intent = \"frugal\"\npm = \"userspace\"\n".to_owned()
+            + &rule("user = \"ann\"\nport = 22")
+            + &rule("program = \"python*\"\nremote = \"192.0.2.0/24\"")
+            + &rule("program = \"/opt/film/*\"\nport = 80")
+            + &rule("cgroup = \"film.service\"")
+            + &rule("user = \"nobody-there\"");
+        let config = read_live(&text).unwrap_or_else(|errors| panic!("{errors}"));
+        let processes = Processes::below(proc, Some(groups));
+        let mut rules = Rules::of(&config, "root:x:0:0::/:\nann:x:1000:1000::/:\n", processes);
+        assert_eq!(rules.troubles, ["there is no such user: the rule `user nobody-there` fits nothing"]);
+        let all = [
+            connection(1000, 70, 1, "203.0.113.1:22"),
+            connection(1000, 70, 1, "192.0.2.9:443"),
+            connection(0, 70, 1, "203.0.113.1:80"),
+            connection(0, 71, number, "203.0.113.1:443"),
+            connection(0, 71, 1, "192.0.2.9:80"),
+        ];
+        assert_eq!(rules.groups(&all.each_ref()), [1, 2, 3, 4, 0]);
+        let fitted: Vec<_> = rules.told().map(|(_, fitted)| fitted).collect();
+        assert_eq!(fitted[1], Some("python3 of user 1000 to 192.0.2.9:443"));
+        assert_eq!(fitted[3], Some("a program of user 0 in /system.slice/film.service to 203.0.113.1:443"));
+        assert_eq!(fitted[4], None);
+    }
+}

@@ -1,0 +1,240 @@
+//! What was planned for connections is done, through the kernel's path manager in user space.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+
+use joulepath_kernel::mptcp::Token;
+use joulepath_kernel::mptcp::diag::{Connection, Listing};
+use joulepath_kernel::mptcp::path_manager::{Ends, Event, Local, PathManager};
+use joulepath_kernel::{Error, Result};
+use joulepath_model::units::Nanos;
+
+use super::group::Group;
+use super::planner::Planner;
+use super::rules::Rules;
+use super::step::{Act, Owners, Plan, Step};
+use crate::status::{RuleStatus, SteeringStatus};
+
+/// The path manager's commands for single connections.
+pub(crate) trait Commands {
+    /// Whether a connection is ours to steer; none: there is no such connection.
+    fn is_steerable(&mut self, token: Token) -> Result<Option<bool>>;
+    /// As [`PathManager::create_subflow`].
+    fn open(&mut self, token: Token, local: &Local, remote: SocketAddr) -> Result<()>;
+    /// As [`PathManager::destroy_subflow`].
+    fn close(&mut self, token: Token, ends: Ends) -> Result<()>;
+    /// As [`PathManager::set_subflow_backup`].
+    fn set_backup(&mut self, token: Token, ends: Ends, backup: bool) -> Result<()>;
+    /// As [`PathManager::announce`].
+    fn announce(&mut self, token: Token, local: &Local) -> Result<()>;
+}
+
+impl Commands for PathManager {
+    fn is_steerable(&mut self, token: Token) -> Result<Option<bool>> {
+        PathManager::is_steerable(self, token)
+    }
+
+    fn open(&mut self, token: Token, local: &Local, remote: SocketAddr) -> Result<()> {
+        self.create_subflow(token, local, remote)
+    }
+
+    fn close(&mut self, token: Token, ends: Ends) -> Result<()> {
+        self.destroy_subflow(token, ends)
+    }
+
+    fn set_backup(&mut self, token: Token, ends: Ends, backup: bool) -> Result<()> {
+        self.set_subflow_backup(token, ends, backup)
+    }
+
+    fn announce(&mut self, token: Token, local: &Local) -> Result<()> {
+        PathManager::announce(self, token, local)
+    }
+}
+
+/// What plans are made on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Ground {
+    /// The machine's group, and those of the rules.
+    pub(crate) groups: Vec<Group>,
+    pub(crate) owners: Owners,
+    /// Names of interfaces by their indexes.
+    pub(crate) names: BTreeMap<u32, String>,
+}
+
+/// Steers connections.
+#[derive(Debug)]
+pub(crate) struct Steering<C> {
+    commands: C,
+    planner: Planner,
+    ground: Ground,
+    /// Since the start.
+    totals: Totals,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Totals {
+    opened: usize,
+    closed: usize,
+    refused: usize,
+}
+
+/// What was done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Done {
+    /// In words, a line for all connections for which the same was done for the same reason.
+    pub(crate) said: Vec<String>,
+    /// When there may be more to do.
+    pub(crate) again: Option<Nanos>,
+}
+
+impl<C: Commands> Steering<C> {
+    pub(crate) fn new(commands: C) -> Self {
+        let (planner, ground) = (Planner::default(), Ground::default());
+        Steering { commands, planner, ground, totals: Totals::default() }
+    }
+
+    #[cfg(test)]
+    pub(super) fn commands_mut(&mut self) -> &mut C {
+        &mut self.commands
+    }
+
+    /// The rules are others now.
+    pub(crate) fn regroup(&mut self) {
+        self.planner.regroup();
+    }
+
+    /// Takes in a look at all connections and what was decided, and does what follows.
+    ///
+    /// # Errors
+    /// If the kernel cannot be asked. What it refuses for single connections is told.
+    pub(crate) fn look(
+        &mut self,
+        now: Nanos,
+        listing: &Listing,
+        rules: &mut Rules,
+        ground: Ground,
+    ) -> Result<Done> {
+        self.planner.observe(now, listing);
+        self.ground = ground;
+        let is_new = |one: &&Connection| !self.planner.is_assigned(one.info.token);
+        let new: Vec<&Connection> = listing.connections.iter().filter(is_new).collect();
+        for (connection, group) in new.iter().zip(rules.groups(&new)) {
+            self.planner.assign(connection.info.token, group);
+        }
+        self.act(now, None)
+    }
+
+    /// Takes in what the kernel tells. With rules a new connection waits for the next look, which says whose
+    /// it is.
+    ///
+    /// # Errors
+    /// As [`Self::look`].
+    pub(crate) fn hear(&mut self, now: Nanos, events: &[Event], rules: &Rules) -> Result<Done> {
+        let touched: BTreeSet<Token> =
+            events.iter().filter_map(|event| self.planner.hear(now, event)).collect();
+        if rules.is_empty() {
+            touched.iter().for_each(|&token| self.planner.assign(token, 0));
+        }
+        if touched.is_empty() { Ok(Done::default()) } else { self.act(now, Some(&touched)) }
+    }
+
+    fn act(&mut self, now: Nanos, only: Option<&BTreeSet<Token>>) -> Result<Done> {
+        if self.ground.groups.iter().all(Group::is_left_alone) {
+            return Ok(Done::default());
+        }
+        for token in self.planner.unasked() {
+            let steerable = self.commands.is_steerable(token)?;
+            self.planner.learn(token, steerable);
+        }
+        let Plan { steps, again } = self.planner.plan(now, &self.ground.groups, &self.ground.owners, only);
+        let mut done = Done { said: vec![], again };
+        let mut told: BTreeMap<String, usize> = BTreeMap::new();
+        for step in steps {
+            let said = self.take(now, &step);
+            if let Some(said) = said {
+                *told.entry(said).or_default() += 1;
+            }
+        }
+        let times = |count| if count == 1 { String::new() } else { format!(" ({count} connections)") };
+        done.said.extend(told.into_iter().map(|(said, count)| said + &times(count)));
+        Ok(done)
+    }
+
+    /// Does it; what it was, in words, if that is worth a line.
+    fn take(&mut self, now: Nanos, step: &Step) -> Option<String> {
+        let Step { token, act, interface, why } = step;
+        let name = self.ground.names.get(interface).map_or("?", String::as_str);
+        let done = match act {
+            Act::Open(local, remote) => self.commands.open(*token, local, *remote),
+            Act::SetBackup(ends, backup) => self.commands.set_backup(*token, *ends, *backup),
+            Act::Close(ends) => self.commands.close(*token, *ends),
+            Act::Announce(local) => self.commands.announce(*token, local),
+        };
+        match (done, act) {
+            (Ok(()), Act::Open(local, _)) => {
+                self.totals.opened += 1;
+                let kind = if local.backup { "a backup" } else { "a subflow" };
+                Some(format!("{name}: {kind} is opened: {why}"))
+            }
+            (Ok(()), Act::Close(_)) => {
+                self.totals.closed += 1;
+                Some(format!("{name}: a subflow is closed: {why}"))
+            }
+            (Ok(()), Act::SetBackup(_, true)) => Some(format!("{name}: a subflow is a backup now: {why}")),
+            (Ok(()), Act::SetBackup(_, false)) => Some(format!("{name}: a subflow is regular now: {why}")),
+            (Ok(()), Act::Announce(_)) => Some(format!("{name}: announced: {why}")),
+            (Err(error), Act::Open(..)) if is_early(&error) => {
+                self.planner.was_early(now, *token, act);
+                None
+            }
+            // Connections and subflows end by themselves.
+            (Err(error), Act::Close(_) | Act::SetBackup(..)) if is_gone(&error) => None,
+            (Err(error), _) => {
+                self.totals.refused += 1;
+                self.planner.was_refused(*token, act);
+                Some(format!("{name}: {error}"))
+            }
+        }
+    }
+
+    /// How it stands.
+    pub(crate) fn status(&self, rules: &Rules) -> SteeringStatus {
+        let counts = self.planner.counts();
+        let rule =
+            |(place, (rule, fitted)): (usize, (&joulepath_model::live::Rule, Option<&str>))| RuleStatus {
+                rule: rule.words(),
+                intent: rule.intent,
+                connections: self.planner.members(place + 1),
+                last: fitted.map(str::to_owned),
+                interfaces: self.roles(place + 1),
+            };
+        SteeringStatus {
+            connections: counts.steered,
+            of_kernel: counts.of_kernel,
+            opened: self.totals.opened,
+            closed: self.totals.closed,
+            refused: self.totals.refused,
+            rules: rules.told().enumerate().map(rule).collect(),
+        }
+    }
+
+    /// Roles of interfaces in a group, by name.
+    fn roles(&self, group: usize) -> BTreeMap<String, crate::decide::Role> {
+        let roles = self.ground.groups.get(group).map(Group::roles).into_iter().flatten();
+        roles.filter_map(|(index, role)| Some((self.ground.names.get(&index)?.clone(), role))).collect()
+    }
+}
+
+/// Whether the kernel refuses only because it is too early: a connection gets no further subflow before its
+/// first data is acknowledged (RFC 8684, section 3.1).
+fn is_early(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::NotConnected)
+}
+
+/// Whether there is no such subflow, or connection, any more.
+fn is_gone(error: &Error) -> bool {
+    const EINVAL: i32 = 22;
+    const ESRCH: i32 = 3;
+    matches!(error, Error::Io { source, .. } if matches!(source.raw_os_error(), Some(EINVAL | ESRCH)))
+}

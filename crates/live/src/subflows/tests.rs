@@ -1,0 +1,337 @@
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+
+use joulepath_kernel::mptcp::diag::{Connection, Listing, Membership, TcpSocket};
+use joulepath_kernel::mptcp::info::{ByteCounters, ConnectionInfo};
+use joulepath_kernel::mptcp::path_manager::{Ends, Event, Local, SubflowEvent};
+use joulepath_kernel::mptcp::{AddressId, TcpInfo, TcpState, Token};
+use joulepath_kernel::{Error, Result};
+use joulepath_model::live::OpenAfter;
+use joulepath_model::scenario::read_live;
+use joulepath_model::units::{Bytes, Nanos};
+
+use super::group::Group;
+use super::rules::Rules;
+use super::steering::{Commands, Ground, Steering};
+use crate::decide::{Role, Wanted};
+
+const S: fn(u64) -> Nanos = Nanos::from_secs;
+const SERVER: &str = "203.0.113.1:443";
+/// The interfaces' indexes; their addresses end with them.
+const WLAN: u8 = 2;
+const WWAN: u8 = 3;
+
+fn address(interface: u8) -> IpAddr {
+    [198, 18, 0, interface].into()
+}
+
+fn ends(interface: u8, port: u16) -> Ends {
+    Ends { local: (address(interface), port).into(), remote: SERVER.parse().unwrap() }
+}
+
+fn subflow(token: u32, (interface, port): (u8, u16), backup: bool) -> TcpSocket {
+    let membership = Membership {
+        token: Token(token),
+        local_id: AddressId(if port == 1000 { 0 } else { 77 }),
+        remote_id: AddressId(0),
+        joined: port != 1000,
+        opened_locally: true,
+        backup_locally: backup,
+        backup_remotely: false,
+    };
+    let Ends { local, remote } = ends(interface, port);
+    let (congestion, info) = (None, None::<TcpInfo>);
+    let state = TcpState::Established;
+    TcpSocket { local, remote, state, uid: 0, inode: 0, congestion, info, membership: Some(membership) }
+}
+
+/// A connection that has carried so much, with subflows: interface, port, whether it is a backup. The first
+/// subflow's port is 1000.
+fn connection(token: u32, carried: u64, subflows: &[(u8, u16, bool)]) -> Connection {
+    let counters = ByteCounters { sent: 0, received: carried, acked: 0, reinjected: 0, timeouts: 0 };
+    let info = ConnectionInfo {
+        token: Token(token),
+        fallback: false,
+        remote_key_received: true,
+        extra_subflows: 0,
+        extra_subflows_max: 0,
+        subflows: None,
+        checksums: false,
+        write_dsn: 0,
+        unacked_dsn: 0,
+        receive_dsn: 0,
+        counters: Some(counters),
+    };
+    let first = ends(subflows.first().map_or(WLAN, |one| one.0), 1000);
+    Connection {
+        local: first.local,
+        remote: first.remote,
+        state: TcpState::Established,
+        uid: 0,
+        inode: 0,
+        cgroup: None,
+        info,
+        subflows: subflows.iter().map(|one| subflow(token, (one.0, one.1), one.2)).collect(),
+    }
+}
+
+fn listing(connections: &[Connection]) -> Listing {
+    Listing { connections: connections.to_vec(), ..Listing::default() }
+}
+
+fn place(interface: u8, role: Role) -> Wanted {
+    let backup = role == Role::Backup;
+    let (signal, fullmesh, renew) = (false, false, false);
+    Wanted { address: address(interface), interface: interface.into(), backup, signal, fullmesh, renew }
+}
+
+/// Roles of both interfaces; a second subflow after 1 MB or 3 s.
+fn group(wlan: Role, wwan: Role) -> Group {
+    let all = [(WLAN, wlan), (WWAN, wwan)];
+    let used = all.iter().filter(|(_, role)| *role != Role::Unused);
+    Group {
+        places: Some(used.map(|&(interface, role)| place(interface, role)).collect()),
+        roles: all.iter().map(|&(interface, role)| (interface.into(), role)).collect(),
+        forbidden: vec![],
+        after: Some(OpenAfter { bytes: Bytes(1_000_000), age: S(3) }),
+    }
+}
+
+/// A kernel that notes what it is told, and refuses some.
+#[derive(Debug, Default)]
+struct Fake {
+    done: Vec<String>,
+    /// Errors of the next openings.
+    refuses: Vec<i32>,
+    /// Connections of the kernel's own path manager.
+    of_kernel: Vec<Token>,
+}
+
+impl Commands for &mut Fake {
+    fn is_steerable(&mut self, token: Token) -> Result<Option<bool>> {
+        Ok(Some(!self.of_kernel.contains(&token)))
+    }
+
+    fn open(&mut self, token: Token, local: &Local, remote: SocketAddr) -> Result<()> {
+        if let Some(errno) = self.refuses.pop() {
+            return Err(Error::io("opening", io::Error::from_raw_os_error(errno)));
+        }
+        let kind = if local.backup { "backup" } else { "regular" };
+        self.done.push(format!("{} open {}>{remote} {kind}", token.0, local.address));
+        Ok(())
+    }
+
+    fn close(&mut self, token: Token, ends: Ends) -> Result<()> {
+        self.done.push(format!("{} close {}", token.0, ends.local));
+        Ok(())
+    }
+
+    fn set_backup(&mut self, token: Token, ends: Ends, backup: bool) -> Result<()> {
+        self.done.push(format!("{} backup {} {backup}", token.0, ends.local));
+        Ok(())
+    }
+
+    fn announce(&mut self, token: Token, local: &Local) -> Result<()> {
+        self.done.push(format!("{} announce {}", token.0, local.address));
+        Ok(())
+    }
+}
+
+fn ground(group: Group) -> Ground {
+    let owners = [WLAN, WWAN].map(|interface| (address(interface), interface.into()));
+    let names = [(WLAN.into(), "wlan0".to_owned()), (WWAN.into(), "wwan0".to_owned())];
+    Ground { groups: vec![group], owners: owners.into(), names: names.into() }
+}
+
+/// Looks at instants at connections, and what was done at each.
+fn lives(kernel: &mut Fake, looks: &[(Nanos, Group, Vec<Connection>)]) -> Vec<Vec<String>> {
+    let (mut steering, mut rules) = (Steering::new(&mut *kernel), Rules::default());
+    let mut all = vec![];
+    for (now, group, connections) in looks {
+        let before = steering.commands_mut().done.len();
+        steering.look(*now, &listing(connections), &mut rules, ground(group.clone())).unwrap();
+        all.push(steering.commands_mut().done[before..].to_vec());
+    }
+    all
+}
+
+const NOTHING: [&str; 0] = [];
+
+#[test]
+fn a_connection_gets_its_second_subflow_by_bytes_or_by_age() {
+    let both = group(Role::Regular, Role::Regular);
+    let first = [(WLAN, 1000, false)];
+    let at = |s: u64, all: &[(u32, u64)]| {
+        let all = all.iter().map(|&(token, carried)| connection(token, carried, &first)).collect();
+        (S(s), both.clone(), all)
+    };
+    let mut kernel = Fake::default();
+    // 1 stands before the daemon; 2 begins at 10 s and is large at 11 s; 3 begins at 11 s and grows old.
+    let done = lives(
+        &mut kernel,
+        &[
+            at(9, &[(1, 5)]),
+            at(10, &[(1, 5), (2, 999_999)]),
+            at(11, &[(1, 5), (2, 1_000_000), (3, 10)]),
+            at(13, &[(1, 5), (2, 1_000_000), (3, 20)]),
+            at(14, &[(1, 5), (2, 1_000_000), (3, 30)]),
+        ],
+    );
+    assert_eq!(done[0], ["1 open 198.18.0.3>203.0.113.1:443 regular"]);
+    assert_eq!(done[1], NOTHING);
+    assert_eq!(done[2], ["2 open 198.18.0.3>203.0.113.1:443 regular"]);
+    assert_eq!(done[3], NOTHING);
+    // The first attempt for 1 has led to nothing, and is made again after 5 s.
+    assert_eq!(
+        done[4],
+        ["1 open 198.18.0.3>203.0.113.1:443 regular", "3 open 198.18.0.3>203.0.113.1:443 regular"]
+    );
+}
+
+#[test]
+fn a_lost_subflow_comes_back_on_its_own_pair_each_time_later_and_others_are_not_touched() {
+    let with_backup = group(Role::Regular, Role::Backup);
+    let whole = [(WLAN, 1000, false), (WWAN, 2000, true)];
+    let mut looks =
+        vec![(S(0), with_backup.clone(), vec![connection(1, 0, &whole), connection(2, 0, &whole)])];
+    // From 1 s on connection 1 has lost it for good.
+    for s in 1..100 {
+        let lost = connection(1, 0, &whole[..1]);
+        looks.push((S(s), with_backup.clone(), vec![lost, connection(2, 0, &whole)]));
+    }
+    let done = lives(&mut Fake::default(), &looks);
+    let at: Vec<usize> = (0..100).filter(|&s| !done[s].is_empty()).collect();
+    // At once, and 5, 10, 20, 40 s after the last attempt.
+    assert_eq!(at, [1, 6, 16, 36, 76]);
+    assert_eq!(done[6], ["1 open 198.18.0.3>203.0.113.1:443 backup"]);
+}
+
+#[test]
+fn a_connection_leaves_what_it_must_not_use_only_when_another_subflow_works() {
+    let cheap = group(Role::Regular, Role::Unused);
+    let begun = connection(1, 0, &[(WWAN, 1000, false)]);
+    let moved = connection(1, 0, &[(WWAN, 1000, false), (WLAN, 2000, false)]);
+    let done = lives(
+        &mut Fake::default(),
+        &[
+            (S(0), cheap.clone(), vec![]),
+            (S(1), cheap.clone(), vec![begun.clone()]),
+            (S(2), cheap.clone(), vec![begun.clone()]),
+            (S(3), cheap.clone(), vec![moved]),
+        ],
+    );
+    assert_eq!(done[1], ["1 open 198.18.0.2>203.0.113.1:443 regular"]);
+    assert_eq!(done[2..], [vec![], vec!["1 close 198.18.0.3:1000".to_owned()]]);
+    // Over a hard quota it is cut after 5 s in any case.
+    let nowhere = Group { forbidden: vec![address(WWAN)], ..group(Role::Unused, Role::Unused) };
+    let look = |s| (S(s), nowhere.clone(), vec![begun.clone()]);
+    let done = lives(&mut Fake::default(), &[(S(0), nowhere.clone(), vec![]), look(1), look(5), look(6)]);
+    assert_eq!(done[1..3], [NOTHING, NOTHING]);
+    assert_eq!(done[3], ["1 close 198.18.0.3:1000"]);
+}
+
+#[test]
+fn priorities_follow_the_roles_for_each_connection() {
+    let whole = [(WLAN, 1000, false), (WWAN, 2000, true)];
+    let look = |s, wlan, wwan| (S(s), group(wlan, wwan), vec![connection(1, 0, &whole)]);
+    let (regular, backup) = (Role::Regular, Role::Backup);
+    let done = lives(
+        &mut Fake::default(),
+        &[look(0, regular, backup), look(2, regular, regular), look(4, backup, backup)],
+    );
+    assert_eq!(done[0], NOTHING);
+    assert_eq!(done[1], ["1 backup 198.18.0.3:2000 false"]);
+    assert_eq!(done[2], ["1 backup 198.18.0.2:1000 true"]);
+}
+
+#[test]
+fn what_began_under_the_kernels_path_manager_or_in_a_tunnel_is_left_alone_and_counted() {
+    let mut kernel = Fake { of_kernel: vec![Token(1)], ..Fake::default() };
+    let (mut steering, mut rules) = (Steering::new(&mut kernel), Rules::default());
+    let first = [(WLAN, 1000, false)];
+    let all = [connection(1, 0, &first), connection(2, 0, &first), connection(3, 0, &[(9, 1000, false)])];
+    let both = ground(group(Role::Regular, Role::Regular));
+    let done = steering.look(S(1), &listing(&all), &mut rules, both).unwrap();
+    assert_eq!(steering.commands_mut().done, ["2 open 198.18.0.3>203.0.113.1:443 regular"]);
+    assert_eq!(done.said, ["wwan0: a subflow is opened: it stood before the daemon"]);
+    let status = steering.status(&rules);
+    assert_eq!((status.connections, status.of_kernel, status.opened), (2, 1, 1));
+}
+
+#[test]
+fn too_early_is_tried_again_soon_and_what_is_refused_with_another_number_of_the_address() {
+    const ENOTCONN: i32 = 107;
+    const EINVAL: i32 = 22;
+    let mut kernel = Fake { refuses: vec![EINVAL, ENOTCONN], ..Fake::default() };
+    let (mut steering, mut rules) = (Steering::new(&mut kernel), Rules::default());
+    let all = [connection(1, 0, &[(WLAN, 1000, false)])];
+    let mut look = |now: Nanos| {
+        let both = ground(group(Role::Regular, Role::Regular));
+        steering.look(now, &listing(&all), &mut rules, both).unwrap()
+    };
+    assert_eq!(look(S(1)).said, Vec::<String>::new());
+    assert_eq!(look(Nanos::from_millis(1050)).again, Some(Nanos::from_millis(1100)));
+    let said = look(Nanos::from_millis(1100)).said;
+    assert!(said[0].starts_with("wwan0: opening: "), "{said:?}");
+    assert_eq!(look(Nanos::from_millis(1200)).again, Some(Nanos::from_millis(6100)));
+    look(Nanos::from_millis(6100));
+    assert_eq!((steering.commands_mut().done.len(), steering.status(&rules).refused), (1, 1));
+}
+
+#[test]
+fn events_are_acted_upon_at_once_but_for_connections_that_rules_may_be_about() {
+    let told = |ends: Ends| SubflowEvent {
+        token: Token(1),
+        ends,
+        local_id: AddressId(77),
+        remote_id: AddressId(0),
+        backup_remotely: false,
+        interface: None,
+        failure: None,
+    };
+    let begun = Event::Established { token: Token(1), ends: ends(WWAN, 1000), server: false };
+    let joined = Event::SubflowEstablished(told(ends(WLAN, 2000)));
+    let lost = Event::SubflowClosed(told(ends(WLAN, 2000)));
+    let run = |rules: &mut Rules| {
+        let mut kernel = Fake::default();
+        let mut steering = Steering::new(&mut kernel);
+        let cheap = ground(group(Role::Regular, Role::Unused));
+        steering.look(S(1), &listing(&[]), rules, cheap).unwrap();
+        for (now, event) in [(2, &begun), (3, &joined), (4, &lost), (20, &lost)] {
+            steering.hear(S(now), std::slice::from_ref(event), rules).unwrap();
+        }
+        kernel.done
+    };
+    let open = "1 open 198.18.0.2>203.0.113.1:443 regular".to_owned();
+    let close = "1 close 198.18.0.3:1000".to_owned();
+    // When the cheap one is lost it is opened again 5 s after the first attempt, not before.
+    assert_eq!(run(&mut Rules::default()), [open.clone(), close, open]);
+    let ruled =
+        read_live("intent = \"off\"\npm = \"userspace\"\n[[rule]]\nintent = \"off\"\nport = 1").unwrap();
+    assert_eq!(run(&mut Rules::new(&ruled)), NOTHING);
+}
+
+#[test]
+fn a_server_announces_and_connects_to_nobody() {
+    let mut accepted = connection(1, 5_000_000, &[(WLAN, 1000, false)]);
+    accepted.subflows[0].membership.as_mut().unwrap().opened_locally = false;
+    let mut both = group(Role::Regular, Role::Regular);
+    both.places.as_mut().unwrap()[1].signal = true;
+    let look = |s| (S(s), both.clone(), vec![accepted.clone()]);
+    let done = lives(&mut Fake::default(), &[look(1), look(2)]);
+    assert_eq!(done, [vec!["1 announce 198.18.0.3".to_owned()], vec![]]);
+}
+
+#[test]
+fn with_fullmesh_announced_addresses_are_connected_to() {
+    let mut kernel = Fake::default();
+    let (mut steering, mut rules) = (Steering::new(&mut kernel), Rules::default());
+    let mut mesh = group(Role::Regular, Role::Unused);
+    mesh.places.as_mut().unwrap()[0].fullmesh = true;
+    let all = [connection(1, 0, &[(WLAN, 1000, false)])];
+    steering.look(S(1), &listing(&all), &mut rules, ground(mesh)).unwrap();
+    let remote = "203.0.113.9:0".parse().unwrap();
+    let offer = Event::Announced { token: Token(1), id: AddressId(4), remote };
+    steering.hear(S(2), &[offer], &rules).unwrap();
+    assert_eq!(kernel.done, ["1 open 198.18.0.2>203.0.113.9:443 regular"]);
+}
