@@ -27,6 +27,8 @@
  * Two of the first two, the last, or a burst of over a fifth: no trust for 8, 16, .. 128 s. p_usual is what
  * was lost untrusted, 0.11 at most. While n > 4 n_usual does not decide: no trust for 4 s, to learn p_usual.
  *
+ * group=none, group=one: beside another established, or trusted, subflow of the group there is no trust.
+ *
  * Deviations: the design is this project's own, docs/models/joule.md. It deviates from TCP in that
  *   - the shadow's losses are spread evenly over all losses, not drawn at random;
  *   - it is not paced otherwise: beside TCPs that are not, a paced one loses less than they, and takes more;
@@ -103,7 +105,7 @@ MPCC_INLINE void joule_sample(struct mpcc_conn *conn, u32 self, struct joule *j,
 	mean = (u32)(j->epoch_sum / mpcc_max(j->epoch_count, 1));
 	mean = mpcc_min(mean, MPCC_RTT_MAX_US);
 	q = joule_weigh(j, mean, (u32)conn->now_us, now_ms, own->history_rtt_us,
-	                k < JOULE_EPOCH_MAX && j->epoch_count >= many);
+	                k < JOULE_EPOCH_MAX && j->epoch_count >= many, joule_gives_way(conn, self));
 	if (j->started)
 		joule_steer(j, sub->cwnd, q);
 	else if (q > joule_target(j))

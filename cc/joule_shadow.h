@@ -14,11 +14,14 @@
 	X(JOULE_SHADOW, "shadow", 0, 1, 0, 1, "reno=0 cubic=1", "whose share is the least") \
 	X(JOULE_FLOOR, "floor", 0, 1, 0, 1, "always=0 detect=1",                            \
 	  "whether the shadow holds always, or while trusted only beside others' queues")   \
+	X(JOULE_GROUP, "group", 0, 1, 0, 2, "each=0 one=1 none=2",                          \
+	  "how many of the subflows that may share a bottleneck are trusted")               \
 	X(JOULE_WITHOUT, "without", 0, 1, 0, 6,                                             \
 	  "nothing=0 trust=1 bursts=2 dither=3 queue=4 level=5 pacing=6",                   \
 	  "a part that is left out, to see what it is worth")
 enum { JOULE_PARAMS(MPCC_PARAM_ID) JOULE_PARAM_COUNT };
 enum { JOULE_PARAMS(MPCC_PARAM_DEFAULT) };
+enum joule_group { JOULE_GROUP_EACH, JOULE_GROUP_ONE, JOULE_GROUP_NONE };
 enum joule_part {
 	JOULE_TRUST = 1,
 	JOULE_BURSTS,

@@ -43,11 +43,44 @@ MPCC_INLINE u32 joule_dithers(const struct mpcc_conn *conn, const struct joule *
 	       j->p_base > JOULE_ONE / 2048 && !joule_without(conn, JOULE_DITHER);
 }
 
+/* Packets by which the window of a subflow exceeds its shadow. */
+MPCC_INLINE u32 joule_excess(const struct mpcc_subflow *sub)
+{
+	u32 w = mpcc_min(sub->cwnd, MPCC_CWND_MAX),
+	    share = sub->own.word[JOULE_SHARE] >> JOULE_SHARE_Q;
+
+	return w > share + 1 ? w - share : 0;
+}
+
+/*
+ * Whether another subflow of the group keeps this one from trust, with group=none or group=one. Each
+ * promises those beside it 9/10 of what they have. Two at one bottleneck break that, and neither sees it:
+ * each takes the other's losses for usual.
+ */
+MPCC_FUNC u32 joule_gives_way(const struct mpcc_conn *conn, u32 self)
+{
+	MPCC_REQUIRE(conn);
+	u32 slot = MPCC_SLOT(self), one = MPCC_PARAM(conn, JOULE_GROUP) == JOULE_GROUP_ONE, way = 0;
+	const struct mpcc_subflow *own = &conn->sub[slot];
+	u32 mine = joule_excess(own);
+
+	if (!own->own.group || MPCC_PARAM(conn, JOULE_GROUP) == JOULE_GROUP_EACH)
+		return 0;
+	mpcc_for_each (conn, k) {
+		const struct mpcc_subflow *sub = &conn->sub[k];
+		u32 its = joule_excess(sub), more = its > mine || (its && its == mine && k < slot);
+
+		if (k != slot && sub->own.group == own->own.group && (!one || more))
+			way = 1;
+	}
+	return way;
+}
+
 /* ---- trust ----------------------------------------------------------------------------------- */
 
 /* Time in which the RTT hugs the base makes trust, a queue takes it. Returns q, us. */
 MPCC_INLINE u32 joule_weigh(struct joule *j, u32 mean, u32 now_us, u32 now_ms, u32 history_us,
-                            u32 precise)
+                            u32 precise, u32 gives_way)
 {
 	u32 base = joule_base(j), h = joule_tolerance(j), q;
 	u64 time = mpcc_min(now_us - j->began_us, MPCC_RTT_MAX_US * 4);
@@ -83,7 +116,7 @@ MPCC_INLINE u32 joule_weigh(struct joule *j, u32 mean, u32 now_us, u32 now_ms, u
 
 		j->trust -= loss < j->trust ? (u32)loss : j->trust;
 	}
-	j->trust = mpcc_min(j->trust, (s32)(j->blocked_ms - now_ms) > 0 && j->blocks
+	j->trust = mpcc_min(j->trust, gives_way || ((s32)(j->blocked_ms - now_ms) > 0 && j->blocks)
 	                                      ? JOULE_TRUSTED - 1
 	                                      : 2 * JOULE_TRUSTED);
 	return q;

@@ -10,49 +10,110 @@
 //! ```
 //! with `on` the part of the time that gaps within on-periods cover, and b_r the energy of the traffic alone.
 //! T_r is piecewise linear: the least of T_r(ℓ)/ℓ is at an end of a stage, or at L.
+//!
+//! Messages come at random, λ per second. Let e(ℓ) = min_r min_{x ≤ ℓ} T_r(x)/x, so that a gap of length ℓ
+//! burns at least ℓ e(ℓ), and e does not grow. Between the uses at the ends of a gap of length ℓ > d nothing
+//! may come for ℓ − d, so the gap is no longer than d and one interval y between two messages. Two such gaps
+//! within one interval may be made one, which burns no more. So the gaps are at best one of length y + d for
+//! each interval y, the longest first, until all time is covered: those with y ≥ x, where
+//!
+//! ```text
+//!   λ ∫_x^∞ (y + d) λ e^{−λy} dy  =  e^{−λx} (1 + λ (x + d))  =  1
+//!   mean power  ≥  Σ idle_r  +  λ ∫_x^∞ (y + d) e(y + d) λ e^{−λy} dy  +  R · min_r b_r
+//! ```
+//! in the mean over what comes. At the start there is no tail before the first use: at most 2/λ + d of the
+//! time is not covered.
 
 use joulepath_model::energy::{InterfaceModel, RrcModel};
 
 use super::problem::{DeviceProblem, Optimum};
 
-/// A stream and its deadline.
+/// Least power of random gaps is summed over so many equally probable ones.
+const GAPS: u32 = 1000;
+/// Bisections of the length of the shortest gap.
+const BISECTIONS: u32 = 60;
+
+/// What is offered, and until when each piece of it has to be carried.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stream {
+pub(super) struct Offered {
     /// What is written on average, bit/s.
     pub(super) bps: f64,
+    /// When it is written.
+    pub(super) instants: Instants,
+    /// Time in which it is carried, s.
+    pub(super) deadline_s: f64,
+}
+
+/// When something is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Instants {
+    /// Again and again, while a stream is on.
+    Even(Stream),
+    /// At random, so many times per second of the last so many seconds, which are that part of the time.
+    Random { per_s: f64, seconds: f64, on_part: f64 },
+}
+
+/// A stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stream {
     /// Part of the time in which it is on.
     pub(super) on_part: f64,
     /// Length of an on-period, s.
     pub(super) on_s: f64,
     /// Time between two writes, s.
     pub(super) interval_s: f64,
-    /// Time in which a write is carried, s.
-    pub(super) deadline_s: f64,
 }
 
 /// `optimum` of a connection with these interfaces, with the power that the deadline costs at least.
 pub(super) fn bounded(
-    stream: Stream,
+    offered: Offered,
     interfaces: &[&InterfaceModel],
     problem: &DeviceProblem<'_>,
     optimum: Optimum,
 ) -> Optimum {
-    let longest_s = stream.interval_s + stream.deadline_s;
-    let covered = stream.on_part * (1.0 - longest_s / stream.on_s).max(0.0);
     let base_w = problem.device.shared_base.0;
-    let awake_w = |model: &&InterfaceModel| match model {
-        InterfaceModel::Rrc(rrc) => least_awake_w(rrc, base_w, longest_s),
-        InterfaceModel::Linear { .. } | InterfaceModel::Slotted { .. } => 0.0,
-    };
     let least = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::INFINITY, f64::min);
-    let awake_w = least(&mut interfaces.iter().map(awake_w));
+    // e(ℓ), of all radios.
+    let awake_w = |longest_s: f64| {
+        least(&mut interfaces.iter().map(|model| match model {
+            InterfaceModel::Rrc(rrc) => least_awake_w(rrc, base_w, longest_s),
+            InterfaceModel::Linear { .. } | InterfaceModel::Slotted { .. } => 0.0,
+        }))
+    };
+    let gaps_w = match offered.instants {
+        Instants::Even(stream) => {
+            let longest_s = stream.interval_s + offered.deadline_s;
+            stream.on_part * (1.0 - longest_s / stream.on_s).max(0.0) * awake_w(longest_s)
+        }
+        Instants::Random { per_s, seconds, on_part } => {
+            let covered = 1.0 - (2.0 / per_s + offered.deadline_s) / seconds;
+            on_part * covered.max(0.0) * least_random_w(per_s, offered.deadline_s, awake_w)
+        }
+    };
     let slope = least(&mut problem.costs.iter().map(|cost| cost.slope_j_per_bit));
     let idle_w: f64 = problem.costs.iter().map(|cost| cost.unused_w).sum();
     // What does not fit is not carried; rates of the optimum are what fits.
-    let carried_bps = stream.bps.min(optimum.goodput_bps);
+    let carried_bps = offered.bps.min(optimum.goodput_bps);
     let sharing = problem.device.sharing_factor.min(1.0);
-    let least_w = sharing * (idle_w + covered * awake_w + carried_bps * slope);
+    let least_w = sharing * (idle_w + gaps_w + carried_bps * slope);
     Optimum { power_w: optimum.power_w.max(least_w), ..optimum }
+}
+
+/// λ ∫_x^∞ (y + d) e(y + d) λ e^{−λy} dy, W, from below: of each of equally probable pieces the shortest gap.
+fn least_random_w(per_s: f64, deadline_s: f64, awake_w: impl Fn(f64) -> f64) -> f64 {
+    let covered = |x: f64| libm::exp(-per_s * x) * (1.0 + per_s * (x + deadline_s));
+    // `covered` falls from 1 + λ d at 0 and is below 1 at 2 d + 20/λ.
+    let (mut low_s, mut high_s) = (0.0, 2.0 * deadline_s + 20.0 / per_s);
+    for _ in 0..BISECTIONS {
+        let middle_s = 0.5 * (low_s + high_s);
+        if covered(middle_s) > 1.0 { low_s = middle_s } else { high_s = middle_s }
+    }
+    let burnt_j = |piece: u32| {
+        let gap_s = high_s - libm::log(1.0 - f64::from(piece) / f64::from(GAPS)) / per_s + deadline_s;
+        gap_s * awake_w(gap_s)
+    };
+    let mean_j = (0..GAPS).map(burnt_j).sum::<f64>() / f64::from(GAPS);
+    per_s * libm::exp(-per_s * high_s) * mean_j
 }
 
 /// The least mean power above idle between two uses that are at most `longest_s` apart, W.
@@ -96,6 +157,53 @@ mod tests {
         assert!((least_awake_w(&lte, 0.0, 100.0) - extra * tail_s / 100.0).abs() < 1e-12);
         // A shared base burns as long.
         assert!((least_awake_w(&lte, 0.5, 1.0) - extra - 0.5).abs() < 1e-12);
+    }
+
+    /// λ = 2, d = 0.5: e^{−2x} (2 + 2x) = 1 at x = 0.57310. One tail of 0.1 s at 1 W that is shorter than any
+    /// gap: λ e^{−λx} = 0.63569 gaps per second, 0.1 J each. A tail without end: 1 W all the time.
+    #[test]
+    fn random_messages_leave_the_longest_gaps() {
+        let short = least_random_w(2.0, 0.5, |gap_s| 0.1 / gap_s);
+        assert!((short - 0.063_569).abs() < 2e-5, "{short}");
+        let long = least_random_w(2.0, 0.5, |_| 1.0);
+        assert!(long <= 1.0 && long > 0.99, "{long}");
+    }
+
+    /// Whoever carries random messages in time, in whatever bundles, burns no less: each message waits for a
+    /// random part of the deadline, all that wait go together.
+    #[test]
+    fn no_bundling_of_random_messages_is_cheaper() {
+        use joulepath_model::random::{Domain, Stream};
+        let mut draws = Stream::new(6, Domain::Workload, 0);
+        for name in ["lte-huang2012", "wifi-huang2012", "3g-huang2012", "5g-lowband-2021"] {
+            let radio = rrc(name);
+            for bundles in 0..40 {
+                let per_s = libm::exp(6.0 * draws.uniform() - 3.0);
+                let deadline_s = 0.05 + 2.0 * draws.uniform();
+                let least_w = least_random_w(per_s, deadline_s, |gap_s| least_awake_w(&radio, 0.0, gap_s));
+                let patience = if bundles % 2 == 0 { 1.0 } else { draws.uniform() };
+                let (mut now_s, mut used_s, mut burnt_j) = (0.0, 0.0, 0.0);
+                while now_s * per_s < 20_000.0 {
+                    now_s = f64::max(now_s - libm::log(1.0 - draws.uniform()) / per_s, used_s);
+                    // Served with all that has come by then. The next interval is memoryless.
+                    now_s += patience * deadline_s;
+                    let gap_s = now_s - used_s;
+                    let mut left_s = gap_s;
+                    for stage in &radio.tail {
+                        let in_it = left_s.min(stage.duration.as_secs_f64());
+                        burnt_j += in_it * (stage.power.0 - radio.idle.0);
+                        left_s -= in_it;
+                    }
+                    used_s = now_s;
+                }
+                let mean_w = burnt_j / now_s;
+                // 20 000 messages: their mean rate is within 3 %.
+                assert!(
+                    mean_w >= 0.97 * least_w,
+                    "{name} {per_s} {deadline_s} {patience}: {mean_w} < {least_w}"
+                );
+            }
+        }
     }
 
     /// No sequence of gaps up to L burns less than the bound: gaps of any length, any tail.

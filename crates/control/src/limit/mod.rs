@@ -105,11 +105,11 @@ fn limit(scenario: &Scenario, kind: Capacity, terms: &Terms) -> Option<Limit> {
             Goal::Bulk if terms.always_on => problem.always_on()?,
             goal => problem.solve(goal)?,
         };
-        let optimum = match terms.deadline_s.and_then(|deadline_s| stream(scenario, group, deadline_s)) {
-            Some(stream) => {
+        let optimum = match terms.deadline_s.and_then(|deadline_s| offered(scenario, group, deadline_s)) {
+            Some(offered) => {
                 let models: Vec<_> =
                     group.paths.iter().map(|&path| &scenario.paths[path].energy.model).collect();
-                delay::bounded(stream, &models, &problem, optimum)
+                delay::bounded(offered, &models, &problem, optimum)
             }
             None => optimum,
         };
@@ -210,18 +210,30 @@ fn goal(scenario: &Scenario, group: &ConnectionGroup) -> Goal {
     }
 }
 
-/// The stream of a connection of `group` with a deadline; none if it has another workload.
-fn stream(scenario: &Scenario, group: &ConnectionGroup, deadline_s: f64) -> Option<delay::Stream> {
-    let Workload::Stream { rate, interval, on, off } = group.workload else { return None };
+/// What a connection of `group` writes, and its deadline; none if it has another workload.
+fn offered(scenario: &Scenario, group: &ConnectionGroup, deadline_s: f64) -> Option<delay::Offered> {
     let window = window(scenario, group);
-    let on_part = on_fraction(group, window, on, off);
-    Some(delay::Stream {
-        bps: rate.bps() as f64 * on_part,
-        on_part,
-        on_s: if off == Nanos::ZERO { window.seconds() } else { on.as_secs_f64() },
-        interval_s: interval.as_secs_f64(),
-        deadline_s,
-    })
+    match group.workload {
+        Workload::Stream { rate, interval, on, off } => {
+            let on_part = on_fraction(group, window, on, off);
+            let on_s = if off == Nanos::ZERO { window.seconds() } else { on.as_secs_f64() };
+            let stream = delay::Stream { on_part, on_s, interval_s: interval.as_secs_f64() };
+            let bps = rate.bps() as f64 * on_part;
+            Some(delay::Offered { bps, instants: delay::Instants::Even(stream), deadline_s })
+        }
+        Workload::Messages { size, mean_gap } => {
+            let per_s = 1.0 / mean_gap.as_secs_f64();
+            let seconds = window.overlap_s(group.start + group.spread, window.until);
+            let on_part = seconds / window.seconds();
+            let bps = 8.0 * size.0 as f64 * per_s * on_part;
+            Some(delay::Offered {
+                bps,
+                instants: delay::Instants::Random { per_s, seconds, on_part },
+                deadline_s,
+            })
+        }
+        _ => None,
+    }
 }
 
 /// Part of `window` in which a stream is on, on average over the connections of `group`.

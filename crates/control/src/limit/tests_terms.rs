@@ -207,6 +207,29 @@ fn a_stream_with_a_deadline_keeps_the_radio_awake() {
     assert!(free.power_w < 0.3 * bound.power_w, "{} {}", free.power_w, bound.power_w);
 }
 
+/// Ten messages a second at random, each in 200 ms: nobody finds 11.6 s without one, so LTE stays awake for
+/// all of the time but at most 2/λ + d = 0.4 s. With one in 100 s it may sleep: e^{−λx} (1 + λ (x + d)) = 1,
+/// x = 6.26 s, so each gap has 6.46 s of its tail at least.
+#[test]
+fn random_messages_with_a_deadline_keep_the_radio_awake() {
+    let text = |gap: &str| {
+        format!(
+            "title = \"t\"\nduration = \"3600 s\"\n[[path]]\nname = \"a\"\nrate = \"10 Mbit/s\"\n\
+             delay = \"40 ms\"\nenergy = \"lte-huang2012\"\n[workload]\nkind = \"messages\"\n\
+             size = \"1 kB\"\nmean_gap = \"{gap}\"\n"
+        )
+    };
+    let power_w = |gap: &str, terms: &Terms| attainable(&scenario(&text(gap)), terms)[1].power_w;
+    let bound = Terms { deadline_s: Some(0.2), ..Terms::default() };
+    let awake_w = power_w("100 ms", &bound);
+    assert!(awake_w > 1.06 * 0.99 && awake_w < 1.2, "{awake_w}");
+    assert!(power_w("100 ms", &Terms::default()) < 0.3 * awake_w);
+    // At least 6.46 s of tail at 1.04 W above idle in each of 0.0094 gaps a second, in all but 200 s; at most
+    // the whole tail of 11.6 s for each of 0.01 messages.
+    let asleep_w = power_w("100 s", &bound);
+    assert!(asleep_w > 0.020 + 0.059 && asleep_w < 0.020 + 0.121 + 0.001, "{asleep_w}");
+}
+
 /// Any scenario: each term takes away, or leaves as it is.
 #[test]
 fn no_term_makes_a_limit_higher() {

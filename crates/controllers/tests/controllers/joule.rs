@@ -216,6 +216,34 @@ fn a_path_that_was_faster_once_is_not_trusted() {
     assert!(rate > 0.6, "{rate} of the path without a history");
 }
 
+/// What it has of a path that loses 1 in 20, beside a subflow of its group with this window, whose shadow has
+/// nothing.
+fn beside_a_sibling(group: &str, sibling: u32) -> f64 {
+    let path = Pipe { lost_one_of: 20, ..PATH };
+    let mut flow = path.flow(joule(), &[], nothing);
+    let mut two = Connection::new(2);
+    joule().set_param(&mut two, "group", group).expect("a parameter of the controller");
+    two.subflows[0] = flow.connection.subflows[0];
+    let flags = Subflow::ESTABLISHED;
+    two.subflows[1] = Subflow { cwnd: sibling, srtt_us: 40_000, flags, ..Subflow::default() };
+    (0..2).for_each(|i| assert!(joule().set_group(&mut two, i, 1)));
+    flow.connection = two;
+    flow.run(10);
+    flow.run(20) / path.packets_per_s as f64
+}
+
+/// A tenth of the path is NewReno's. `none`: no more beside anybody. `one`: no more beside a window of 10 above
+/// its shadow, but beside one of 1, which is not above it.
+#[test]
+fn in_a_group_as_many_are_trusted_as_its_parameter_says() {
+    for (group, sibling, is_trusted) in
+        [("each", 10, true), ("none", 10, false), ("none", 1, false), ("one", 10, false), ("one", 1, true)]
+    {
+        let part = beside_a_sibling(group, sibling);
+        assert!(if is_trusted { part > 0.6 } else { part < 0.15 }, "{group}, {sibling}: {part} of the path");
+    }
+}
+
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }

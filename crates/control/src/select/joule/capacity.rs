@@ -50,17 +50,23 @@ pub(super) struct Capacity {
     /// Since when its subflow is open or opening.
     open_since: Option<Nanos>,
     settled: bool,
+    /// How long its subflow has been open while less waited than fills the windows, s.
+    slack_s: f64,
 }
 
 impl Capacity {
-    /// Takes in a look; `seconds` have passed since the last one. `is_full`: more waits than the windows of
-    /// the open paths admit. If not, a rate says what the path carries at least, and no more.
+    /// Takes in a look; `seconds` have passed since the last one. `is_full`: all the time more waited than
+    /// the windows of the open paths admit. If not, a rate says what the path carries at least, and no more.
     pub(super) fn observe(&mut self, path: &PathSnapshot, now: Nanos, seconds: f64, is_full: bool) {
         if path.state == PathState::Closed {
             (self.live_since, self.open_since, self.peak_bps) = (None, None, 0.0);
+            self.slack_s = 0.0;
             return;
         }
         self.open_since.get_or_insert(now);
+        if path.state == PathState::Open && !is_full {
+            self.slack_s += seconds;
+        }
         let Some(rate_bps) = path.busy_bps else { return };
         let live_since = *self.live_since.get_or_insert(now);
         if !is_full {
@@ -84,9 +90,10 @@ impl Capacity {
             || lasted(live_since, LONGEST_START_S, LONGEST_START_ROUNDS);
     }
 
-    /// Whether it has been measured.
-    pub(super) fn is_settled(&self) -> bool {
-        self.settled
+    /// Whether its trial is over: it has been measured, or it was open for as long as that takes and what is
+    /// offered did not fill it. A load that fits can never measure it, and would keep the trial for ever.
+    pub(super) fn is_tried(&self, srtt_s: f64) -> bool {
+        self.settled || self.slack_s >= LONGEST_START_S.max(LONGEST_START_ROUNDS * srtt_s)
     }
 
     /// Whether it has been open for long and has carried nothing, although more waited.

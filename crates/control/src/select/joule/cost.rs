@@ -4,7 +4,7 @@
 //!   P(S, x) = κ (Σ_S (θ + b x) + Σ_rest idle) + P₀ + host(Σx, RTT, |S|)     κ while two or more are active
 //!   bulk    P(S, x)/Σx                                                                         J/bit
 //!   file    T = 8 N/Σx + start:   P(S, x) T + Σ_S (tail + promotion if closed) + Σ_open∉S tail   J
-//!   load    P at the offered rate, radios asleep between messages, + π λ D(S)                  W
+//!   load    P at the offered rate, radios and P₀ asleep between messages, + π λ D(S)           W
 //! ```
 //! Set by set, so the best is exact. `tests` hold the enumeration against a search of its own.
 
@@ -49,6 +49,8 @@ pub(super) struct Load {
     pub(super) per_s: f64,
     /// Mean size, bits.
     pub(super) bits: f64,
+    /// Variance of what comes in a while over its mean, bits: the mean size of messages that come at random.
+    pub(super) burst_bits: f64,
     /// π, the price of a waiting message, W.
     pub(super) price_w: f64,
     /// Time in which a message shall arrive, s.
@@ -147,19 +149,7 @@ impl Costs<'_> {
     pub(super) fn load(&self, set: Set, load: &Load) -> f64 {
         let (capacity_bps, offered_bps) = (self.rate_bps(set), load.per_s * load.bits);
         let carried_bps = offered_bps.min(capacity_bps);
-        // The cheapest slopes first.
-        let mut order = [0; Set::BITS as usize];
-        let n = members(set).fold(0, |n, i| {
-            order[n] = i;
-            n + 1
-        });
-        let slope = |i: usize| self.radios[i].energy.slope_j_per_bit;
-        order[..n].sort_by(|&i, &j| slope(i).total_cmp(&slope(j)));
-        let (mut left_bps, mut loads) = (carried_bps, [0.0; Set::BITS as usize]);
-        for &i in &order[..n] {
-            loads[i] = self.share_bps(set, i).min(left_bps);
-            left_bps -= loads[i];
-        }
+        let loads = self.divided(set, carried_bps);
         let watts = self.device_w(set, carried_bps, |i| {
             let energy = &self.radios[i].energy;
             if set & 1 << i == 0 {
@@ -168,20 +158,58 @@ impl Costs<'_> {
             energy.slope_j_per_bit * loads[i]
                 + between_messages(energy, loads[i] / self.share_bps(set, i), load)
         });
+        let asleep_w = self.asleep(set, &loads, load) * self.device.shared_base.0;
         let delay_s = self.delay_s(set, load);
         let late_s = load.deadline_s.map_or(0.0, |deadline| (delay_s - deadline).max(0.0));
-        watts
+        watts - asleep_w
             + load.price_w * load.per_s * delay_s
             + LATE_J_PER_S * load.per_s * late_s
             + UNSERVED_J_PER_BIT * (offered_bps - carried_bps)
     }
 
-    /// Mean time from a message's begin to its end: a round trip, and its share of a queue with random
-    /// arrivals.
+    /// What each path carries of `bps`: the one with the least RTT first, as the kernel's scheduler does.
+    fn divided(&self, set: Set, bps: f64) -> [f64; Set::BITS as usize] {
+        let mut order = [0; Set::BITS as usize];
+        let n = members(set).fold(0, |n, i| {
+            order[n] = i;
+            n + 1
+        });
+        order[..n].sort_by(|&i, &j| self.radios[i].rtt_s.total_cmp(&self.radios[j].rtt_s));
+        let (mut left_bps, mut loads) = (bps, [0.0; Set::BITS as usize]);
+        for &i in &order[..n] {
+            loads[i] = self.share_bps(set, i).min(left_bps);
+            left_bps -= loads[i];
+        }
+        loads
+    }
+
+    /// Part of the time in which every radio sleeps, and with them the device's shared base: what the one
+    /// that is awake longest leaves, because all of them wake for the same messages.
+    fn asleep(&self, set: Set, loads: &[f64; Set::BITS as usize], load: &Load) -> f64 {
+        if self.radios.iter().any(|radio| radio.energy.burns_always()) {
+            return 0.0;
+        }
+        let awake = |i: usize| {
+            let energy = &self.radios[i].energy;
+            let busy = loads[i] / self.share_bps(set, i);
+            let costs = energy.sunk_w > 0.0 || energy.slope_j_per_bit > 0.0;
+            match energy.sleeps {
+                true => (busy + (load.per_s * energy.tail_s).min(1.0 - busy)).min(1.0),
+                false => f64::from(u8::from(costs)),
+            }
+        };
+        1.0 - members(set).map(awake).fold(0.0, f64::max)
+    }
+
+    /// Mean time from a message's begin to its end: a round trip, its transmission, and the mean wait for
+    /// what came before it, ρ I / (2 (1 − ρ)), where I is the dispersion of what comes. Messages of one size
+    /// at random have I of one message, as M/D/1; what comes evenly does not wait (Kingman 1961).
     fn delay_s(&self, set: Set, load: &Load) -> f64 {
-        let alone_s = load.bits / self.rate_bps(set);
-        let idle = (1.0 - load.per_s * alone_s).max(1.0 / MOST_QUEUEING);
-        self.rtt_s(set) + alone_s / idle
+        let rate_bps = self.rate_bps(set);
+        let alone_s = load.bits / rate_bps;
+        let busy = load.per_s * alone_s;
+        let idle = (1.0 - busy).max(1.0 / MOST_QUEUEING);
+        self.rtt_s(set) + alone_s + busy.min(1.0) * load.burst_bits / rate_bps / (2.0 * idle)
     }
 
     /// What it takes to open what `to` has and `from` has not, J. Closing is free: a tail is paid for when

@@ -17,6 +17,10 @@ pub(super) struct Offered {
     /// Bytes and messages per second, smoothed.
     bytes_per_s: f64,
     messages_per_s: f64,
+    /// Square of the bytes per second, smoothed.
+    squares: f64,
+    /// Length of a look, s.
+    look_s: f64,
     /// Time seen so far, at most the time constant, s.
     seen_s: f64,
 }
@@ -39,6 +43,19 @@ impl Offered {
         let messages = if new >= 1.0 { 1.0 } else { 0.0 };
         self.bytes_per_s += weight * (new / seconds - self.bytes_per_s);
         self.messages_per_s += weight * (messages / seconds - self.messages_per_s);
+        let rate = new / seconds;
+        self.squares += weight * (rate * rate - self.squares);
+        self.look_s = seconds;
+    }
+
+    /// Index of dispersion of what is written in a look, bits: its variance over its mean. The size of a
+    /// message if they come at random, 0 if the same comes in every look.
+    pub(super) fn burst_bits(&self) -> f64 {
+        let mean = self.bytes_per_s;
+        if mean <= 0.0 {
+            return 0.0;
+        }
+        8.0 * ((self.squares - mean * mean).max(0.0) * self.look_s / mean)
     }
 
     /// Messages per second; 0 before the first.

@@ -66,6 +66,9 @@ pub struct Joule {
     quiet_since: Option<Nanos>,
     /// Paths in use that others wait for to be measured.
     trial: Set,
+    /// What the paths had delivered, and what waited, at the last look, bytes.
+    delivered_bytes: u64,
+    waiting_bytes: f64,
     capacities: [Capacity; MAX_SUBFLOWS],
     ledger: Ledger,
     offered: Offered,
@@ -88,6 +91,8 @@ impl Default for Joule {
             started_at: None,
             quiet_since: None,
             trial: 0,
+            delivered_bytes: 0,
+            waiting_bytes: 0.0,
             capacities: [Capacity::default(); MAX_SUBFLOWS],
             ledger: Ledger::default(),
             offered: Offered::default(),
@@ -118,7 +123,7 @@ impl PathSelector for Joule {
             }
         };
         if set != self.set {
-            self.trial = self.unproven(set & !self.set);
+            self.trial = self.unproven(set & !self.set, snapshot);
             self.set = set;
             self.changed_at = snapshot.now;
             self.ledger.clear();
@@ -139,6 +144,10 @@ impl PathSelector for Joule {
     }
 
     fn groups(&self) -> [u8; MAX_SUBFLOWS] {
+        if !self.seeks_bottlenecks {
+            // Nothing is ruled out.
+            return [1; MAX_SUBFLOWS];
+        }
         self.bottlenecks.suspected()
     }
 
@@ -171,8 +180,7 @@ impl Joule {
         let seconds = snapshot.now.saturating_sub(self.looked_at).as_secs_f64();
         let is_open = |path: &&PathSnapshot| path.state == PathState::Open;
         let windows: f64 = snapshot.paths.iter().filter(is_open).map(|path| path.cwnd).sum();
-        let is_full =
-            !matches!(snapshot.demand, Demand::Bytes(bytes) if bytes <= windows * snapshot.mss_bytes);
+        let is_full = self.waits_for(snapshot, windows * snapshot.mss_bytes);
         for (capacity, path) in self.capacities.iter_mut().zip(snapshot.paths) {
             capacity.observe(path, snapshot.now, seconds, is_full);
         }
@@ -198,6 +206,16 @@ impl Joule {
             }
         }
         self.quiet_since = is_quiet.then(|| self.quiet_since.unwrap_or(snapshot.now));
+    }
+
+    /// Whether more has waited since the last look than windows of `window_bytes` admit: what waited then,
+    /// less what was carried since. What waits now may have come a moment ago.
+    fn waits_for(&mut self, snapshot: &Snapshot, window_bytes: f64) -> bool {
+        let Demand::Bytes(waiting) = snapshot.demand else { return true };
+        let delivered: u64 = snapshot.paths.iter().map(|path| path.delivered_bytes).sum();
+        let carried = delivered.saturating_sub(std::mem::replace(&mut self.delivered_bytes, delivered));
+        let waited = std::mem::replace(&mut self.waiting_bytes, waiting);
+        waited - carried as f64 > window_bytes
     }
 
     /// The paths that may be used: those that answer, and of those not the ones that carry nothing; all of
@@ -229,8 +247,9 @@ impl Joule {
     }
 
     /// The members of `set` that were never measured.
-    fn unproven(&self, set: Set) -> Set {
-        members(set).filter(|&i| !self.capacities[i].is_settled()).fold(0, |mask, i| mask | 1 << i)
+    fn unproven(&self, set: Set, snapshot: &Snapshot) -> Set {
+        let is_tried = |i: usize| self.capacities[i].is_tried(snapshot.paths[i].srtt_s);
+        members(set).filter(|&i| !is_tried(i)).fold(0, |mask, i| mask | 1 << i)
     }
 
     /// Time that is left until the deadline, s.
@@ -244,6 +263,7 @@ impl Joule {
         Load {
             per_s: self.offered.messages_per_s(),
             bits: HEADROOM * self.offered.message_bits(),
+            burst_bits: self.offered.burst_bits(),
             price_w: self.delay_price_w,
             deadline_s: self.deadline.map(Nanos::as_secs_f64),
         }
@@ -269,7 +289,7 @@ impl Joule {
     /// The set to go on with.
     fn next(&mut self, snapshot: &Snapshot, costs: &Costs, allowed: Set) -> Set {
         // While a new path is measured, it and those that it may replace stay.
-        self.trial = self.unproven(self.trial);
+        self.trial = self.unproven(self.trial, snapshot);
         match (self.goal, snapshot.demand) {
             (Some(Goal::File), Demand::Bytes(left)) => self.for_file(snapshot, costs, allowed, 8.0 * left),
             (Some(Goal::Messages), Demand::Bytes(waiting)) => {
@@ -303,12 +323,12 @@ impl Joule {
             || (here <= 0.0 && costs.rate_bps(self.set) < BETTER * costs.rate_bps(best));
         let is_paid = self.ledger.regret_j(best) >= self.patience * costs.opening_j(self.set, best);
         let is_held = snapshot.now < self.changed_at.saturating_add(HOLD);
-        if is_better && is_paid && !is_held { self.towards(best) } else { self.set }
+        if is_better && is_paid && !is_held { self.towards(best, snapshot) } else { self.set }
     }
 
     /// `best`, and with it what is in use as long as one of its paths has not been measured.
-    fn towards(&self, best: Set) -> Set {
-        match self.unproven(best & !self.set) | self.trial {
+    fn towards(&self, best: Set, snapshot: &Snapshot) -> Set {
+        match self.unproven(best & !self.set, snapshot) | self.trial {
             0 => best,
             _ => best | self.set,
         }
@@ -320,18 +340,15 @@ impl Joule {
         let best = costs.cheapest(allowed, cost);
         let is_worth_it = cost(best) < BETTER_FILE * cost(self.set)
             || (cost(self.set) <= 0.0 && costs.rate_bps(self.set) < BETTER_FILE * costs.rate_bps(best));
-        if is_worth_it && bits >= LEAST_FILE_BITS { self.towards(best) } else { self.set }
+        if is_worth_it && bits >= LEAST_FILE_BITS { self.towards(best, snapshot) } else { self.set }
     }
 
     fn for_messages(&mut self, snapshot: &Snapshot, costs: &Costs, allowed: Set, waiting_bits: f64) -> Set {
         let load = self.load();
-        if waiting_bits > LATE_S * costs.rate_bps(self.set) && waiting_bits >= LEAST_FILE_BITS {
-            // A backlog is a file, each of whose messages waits for half of the time on average.
-            let messages = if load.bits > 0.0 { (waiting_bits / load.bits / 2.0).max(1.0) } else { 1.0 };
-            let price_w = self.delay_price_w * messages;
-            let cost = |set: Set| costs.file(set, waiting_bits, price_w, load.deadline_s);
-            let best = costs.cheapest(allowed, cost) | self.set;
-            if cost(best) < BETTER_FILE * cost(self.set) {
+        let rate_bps = costs.rate_bps(self.set);
+        if waiting_bits > LATE_S * rate_bps && waiting_bits >= LEAST_FILE_BITS {
+            let best = self.against_backlog(costs, allowed, waiting_bits, &load);
+            if best != self.set {
                 return best;
             }
         }
@@ -339,5 +356,22 @@ impl Joule {
             return self.set;
         }
         self.by_regret(snapshot, costs, allowed, |set| costs.load(set, &load), 1.0)
+    }
+
+    /// What is late is costed as a file, each of whose messages waits for half of the time on average. If
+    /// more is offered than the paths in use carry, it only grows: then others have to be opened in any case,
+    /// and waiting for regret would be for nothing.
+    fn against_backlog(&self, costs: &Costs, allowed: Set, waiting_bits: f64, load: &Load) -> Set {
+        let rate_bps = costs.rate_bps(self.set);
+        if load.per_s * load.bits > rate_bps {
+            let best = costs.cheapest(allowed, |set| costs.load(set, load)) | self.set;
+            if costs.rate_bps(best) > rate_bps {
+                return best;
+            }
+        }
+        let messages = if load.bits > 0.0 { (waiting_bits / load.bits / 2.0).max(1.0) } else { 1.0 };
+        let cost = |set: Set| costs.file(set, waiting_bits, self.delay_price_w * messages, load.deadline_s);
+        let best = costs.cheapest(allowed, cost) | self.set;
+        if cost(best) < BETTER_FILE * cost(self.set) { best } else { self.set }
     }
 }

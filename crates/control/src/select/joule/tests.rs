@@ -61,15 +61,47 @@ fn a_file_pays_for_promotion_and_tail() {
 fn a_load_keeps_a_radio_in_its_tail_or_lets_it_sleep() {
     let radios = [radio("lte-huang2012", 10.0)];
     let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios };
-    let load = |per_s, bits| Load { per_s, bits, price_w: 0.0, deadline_s: None };
+    let load = |per_s, bits| Load { per_s, bits, burst_bits: bits, price_w: 0.0, deadline_s: None };
     // 1 Mbit each second takes 0.1 s: 0.1 · 1.28804 + 0.9 · 1.06 + 52 mW.
     assert_close(costs.load(1, &load(1.0, 1e6)), 0.1288 + 0.954 + 0.05197);
     // One in 100 s: 0.1 s awake, 11.576 s tail, the rest idle, one promotion.
     let expected = 0.12880 + 11.576 * 1.06 + (99.9 - 11.576) * 0.020054 + 0.31490 + 0.05197;
     assert_close(costs.load(1, &load(0.01, 1e6)), expected / 100.0);
-    // Waiting costs: λ (τ + 0.1/(1 − 0.1)) · 2 W.
+    // Waiting costs: λ (τ + 0.1 + 0.1 · 0.1/(2 · 0.9)) · 2 W, as M/D/1; what comes evenly waits for nothing.
     let dear = Load { price_w: 2.0, ..load(1.0, 1e6) };
-    assert_close(costs.load(1, &dear) - costs.load(1, &load(1.0, 1e6)), 2.0 * (0.05 + 0.1 / 0.9));
+    let waiting = 2.0 * (0.05 + 0.1 + 0.01 / 1.8);
+    assert_close(costs.load(1, &dear) - costs.load(1, &load(1.0, 1e6)), waiting);
+    let even = Load { burst_bits: 0.0, ..dear };
+    assert_close(costs.load(1, &even) - costs.load(1, &load(1.0, 1e6)), 2.0 * 0.15);
+}
+
+/// P₀ = 2 W sleeps with the radios: of 1 s WiFi is awake for 0.1 s and its tail of 0.2382 s, LTE always.
+#[test]
+fn the_shared_base_sleeps_with_the_last_radio() {
+    let radios = [radio("wifi-huang2012", 10.0), radio("lte-huang2012", 10.0)];
+    let device = DeviceEnergy { shared_base: Watts(2.0), ..DeviceEnergy::additive() };
+    let (with, without) = (
+        Costs { device: &device, radios: &radios },
+        Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios },
+    );
+    let load = Load { per_s: 1.0, bits: 1e6, burst_bits: 1e6, price_w: 0.0, deadline_s: None };
+    let base = |set| with.load(set, &load) - without.load(set, &load);
+    assert_close(base(0b01), 2.0 * (0.1 + radios[0].energy.tail_s));
+    assert_close(base(0b10), 2.0);
+    assert_close(base(0b11), 2.0);
+}
+
+/// Two paths carry 8 Mbit/s of 10 and 10: the one with the lesser RTT all of it, whatever its bits cost.
+#[test]
+fn a_load_travels_as_the_scheduler_sends_it() {
+    let near = Radio { rtt_s: 0.02, ..radio("lte-huang2012", 10.0) };
+    let radios = [radio("wifi-huang2012", 10.0), near];
+    let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios };
+    let load = |bits| Load { per_s: 10.0, bits, burst_bits: 0.0, price_w: 0.0, deadline_s: None };
+    // LTE takes 51.97 mJ/Mbit and is awake for 0.8 − 0.4 of the time more than at half of it, in place of its
+    // tail.
+    let more = costs.load(0b11, &load(8e5)) - costs.load(0b11, &load(4e5));
+    assert_close(more, 4.0 * 0.05197 + 0.4 * (1.28804 - 1.06));
 }
 
 #[test]
@@ -130,7 +162,7 @@ proptest! {
         prop_assume!(allowed != 0);
         let device = DeviceEnergy { shared_base: Watts(base), sharing_factor: kappa, host: None };
         let costs = Costs { device: &device, radios: &radios };
-        let load = Load { per_s, bits: bits / 1e2, price_w: 1.0, deadline_s: None };
+        let load = Load { per_s, bits: bits / 1e2, burst_bits: bits / 1e3, price_w: 1.0, deadline_s: None };
         let by: [&dyn Fn(Set) -> f64; 3] =
             [&|set| costs.bulk(set), &|set| costs.file(set, bits, 0.0, None), &|set| costs.load(set, &load)];
         for cost in by {
