@@ -12,15 +12,9 @@ use crate::options::{self, OptionError, PartInfo};
 
 /// Declares [`Scheduler`] and [`SCHEDULERS`], and hands each call to the scheduler that is meant.
 macro_rules! schedulers {
-    (unlisted: $(#[$its_doc:meta])* $unlisted:ident($its:ty),
-     $($(#[$doc:meta])* $name:ident($scheduler:ty),)*) => {
-        /// A packet scheduler with its state: one per connection. [`PacketScheduler`] says what each call
-        /// means.
-        #[derive(Clone, Debug, PartialEq)]
-        pub enum Scheduler {
-            $($(#[$doc])* $name($scheduler),)*
-            $(#[$its_doc])* $unlisted($its),
-        }
+    (listed: { $($(#[$doc:meta])* $name:ident($scheduler:ty),)* }
+     unlisted: { $($(#[$its_doc:meta])* $unlisted:ident($its:ty),)* }) => {
+        schedulers! { @all $($(#[$doc])* $name($scheduler),)* $($(#[$its_doc])* $unlisted($its),)* }
 
         const INFOS: &[PartInfo] = &[$(<$scheduler>::INFO,)*];
 
@@ -31,55 +25,47 @@ macro_rules! schedulers {
                 })*
                 None
             }
+        }
+    };
+    (@all $($(#[$doc:meta])* $name:ident($scheduler:ty),)*) => {
+        /// A packet scheduler with its state: one per connection. [`PacketScheduler`] says what each call
+        /// means.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Scheduler {
+            $($(#[$doc])* $name($scheduler),)*
+        }
 
+        impl Scheduler {
             /// What it is and what it reads.
             pub fn features(&self) -> Features {
-                match self {
-                    $(Scheduler::$name(_) => <$scheduler>::FEATURES,)*
-                    Scheduler::$unlisted(_) => <$its>::FEATURES,
-                }
+                match self { $(Scheduler::$name(_) => <$scheduler>::FEATURES,)* }
             }
 
             /// See [`PacketScheduler::TAKES_THE_ONLY_CHOICE`].
             pub fn takes_the_only_choice(&self) -> bool {
-                match self {
-                    $(Scheduler::$name(_) => <$scheduler>::TAKES_THE_ONLY_CHOICE,)*
-                    Scheduler::$unlisted(_) => <$its>::TAKES_THE_ONLY_CHOICE,
-                }
+                match self { $(Scheduler::$name(_) => <$scheduler>::TAKES_THE_ONLY_CHOICE,)* }
             }
 
             /// See [`PacketScheduler::copies_repairs`].
             pub fn copies_repairs(&self) -> bool {
-                match self {
-                    $(Scheduler::$name(one) => one.copies_repairs(),)*
-                    Scheduler::$unlisted(one) => one.copies_repairs(),
-                }
+                match self { $(Scheduler::$name(one) => one.copies_repairs(),)* }
             }
 
             /// See [`PacketScheduler::begin`].
             pub fn begin(&mut self, next_byte: u64, window_bytes: u64) {
-                match self {
-                    $(Scheduler::$name(one) => one.begin(next_byte, window_bytes),)*
-                    Scheduler::$unlisted(one) => one.begin(next_byte, window_bytes),
-                }
+                match self { $(Scheduler::$name(one) => one.begin(next_byte, window_bytes),)* }
             }
 
             /// See [`PacketScheduler::at`].
             pub fn at(&mut self, now: Nanos) {
-                match self {
-                    $(Scheduler::$name(one) => one.at(now),)*
-                    Scheduler::$unlisted(one) => one.at(now),
-                }
+                match self { $(Scheduler::$name(one) => one.at(now),)* }
             }
 
             /// See [`PacketScheduler::pick`].
             #[inline]
             pub fn pick(&mut self, paths: &[PathView], carried: u8, segment_bytes: u32) -> Option<usize> {
                 debug_assert!(paths.len() <= super::MAX_SUBFLOWS);
-                match self {
-                    $(Scheduler::$name(one) => one.pick(paths, carried, segment_bytes),)*
-                    Scheduler::$unlisted(one) => one.pick(paths, carried, segment_bytes),
-                }
+                match self { $(Scheduler::$name(one) => one.pick(paths, carried, segment_bytes),)* }
             }
 
             /// See [`PacketScheduler::place`].
@@ -90,110 +76,86 @@ macro_rules! schedulers {
                 segment_bytes: u32,
                 backlog: &Backlog,
             ) -> Option<Placement> {
-                match self {
-                    $(Scheduler::$name(one) => one.place(paths, segment_bytes, backlog),)*
-                    Scheduler::$unlisted(one) => one.place(paths, segment_bytes, backlog),
-                }
+                match self { $(Scheduler::$name(one) => one.place(paths, segment_bytes, backlog),)* }
             }
 
             /// See [`PacketScheduler::placed`].
             #[inline]
             pub fn placed(&mut self, placement: Placement) {
-                match self {
-                    $(Scheduler::$name(one) => one.placed(placement),)*
-                    Scheduler::$unlisted(one) => one.placed(placement),
-                }
+                match self { $(Scheduler::$name(one) => one.placed(placement),)* }
             }
 
             /// See [`PacketScheduler::rescue`].
             #[inline]
             pub fn rescue(&mut self, paths: &[PathView], now: Nanos, carried: u8) -> Option<Rescue> {
-                match self {
-                    $(Scheduler::$name(one) => one.rescue(paths, now, carried),)*
-                    Scheduler::$unlisted(one) => one.rescue(paths, now, carried),
-                }
+                match self { $(Scheduler::$name(one) => one.rescue(paths, now, carried),)* }
             }
 
             /// See [`PacketScheduler::learn_costs`].
             pub fn learn_costs(&mut self, costs: &[PathEnergy]) {
-                match self {
-                    $(Scheduler::$name(one) => one.learn_costs(costs),)*
-                    Scheduler::$unlisted(one) => one.learn_costs(costs),
-                }
+                match self { $(Scheduler::$name(one) => one.learn_costs(costs),)* }
             }
 
             /// See [`PacketScheduler::forget`].
             pub fn forget(&mut self, path: usize) {
-                match self {
-                    $(Scheduler::$name(one) => one.forget(path),)*
-                    Scheduler::$unlisted(one) => one.forget(path),
-                }
+                match self { $(Scheduler::$name(one) => one.forget(path),)* }
             }
 
             /// See [`PacketScheduler::acknowledged`].
             pub fn acknowledged(&mut self, path: usize, view: &PathView) {
-                match self {
-                    $(Scheduler::$name(one) => one.acknowledged(path, view),)*
-                    Scheduler::$unlisted(one) => one.acknowledged(path, view),
-                }
+                match self { $(Scheduler::$name(one) => one.acknowledged(path, view),)* }
             }
 
             /// See [`PacketScheduler::send_buffer_bytes`].
             pub fn send_buffer_bytes(&self, paths: &[PathView]) -> Option<u64> {
-                match self {
-                    $(Scheduler::$name(one) => one.send_buffer_bytes(paths),)*
-                    Scheduler::$unlisted(one) => one.send_buffer_bytes(paths),
-                }
+                match self { $(Scheduler::$name(one) => one.send_buffer_bytes(paths),)* }
             }
 
             /// See [`PacketScheduler::allot`].
             pub fn allot(&mut self, packets: &[f64]) {
-                match self {
-                    $(Scheduler::$name(one) => one.allot(packets),)*
-                    Scheduler::$unlisted(one) => one.allot(packets),
-                }
+                match self { $(Scheduler::$name(one) => one.allot(packets),)* }
             }
 
             fn set(&mut self, option: &str, value: &str) -> Result<(), OptionError> {
-                match self {
-                    $(Scheduler::$name(one) => one.set(option, value),)*
-                    Scheduler::$unlisted(one) => one.set(option, value),
-                }
+                match self { $(Scheduler::$name(one) => one.set(option, value),)* }
             }
         }
     };
 }
 
 schedulers! {
-    unlisted:
-    /// One of the program that holds this library.
-    Hosted(hosted::Hosted),
-    /// `round-robin`: turns of equal length.
-    RoundRobin(round_robin::RoundRobin),
-    /// `first-free`: the first subflow, in the connection's order, that has space.
-    FirstFree(first_free::FirstFree),
-    /// `minrtt`: the subflow with the smallest smoothed RTT among those with space.
-    MinRtt(min_rtt::MinRtt),
-    /// `mainline`: the default scheduler of Linux 6, least time to drain what is queued.
-    Mainline(mainline::Mainline),
-    /// `blest`: waits for the fast subflow rather than block the window.
-    Blest(blest::Blest),
-    /// `ecf`: earliest completion first.
-    Ecf(ecf::Ecf),
-    /// `daps`: in the order of arrival.
-    Daps(daps::Daps),
-    /// `sttf`: shortest transfer time first.
-    Sttf(sttf::Sttf),
-    /// `placing`: in order, without queues while the window binds.
-    Placing(placing::Placing),
-    /// `redundant`: everything everywhere.
-    Redundant(redundant::Redundant),
-    /// `emtcp`: cheapest interface first.
-    Emtcp(emtcp::Emtcp),
-    /// `proactive`: slow paths carry later segments.
-    Proactive(proactive::Proactive),
-    /// `allotted`: spends what an allocator allots.
-    Allotted(allotted::Allotted),
+    listed: {
+        /// `round-robin`: turns of equal length.
+        RoundRobin(round_robin::RoundRobin),
+        /// `first-free`: the first subflow, in the connection's order, that has space.
+        FirstFree(first_free::FirstFree),
+        /// `minrtt`: the subflow with the smallest smoothed RTT among those with space.
+        MinRtt(min_rtt::MinRtt),
+        /// `mainline`: the default scheduler of Linux 6, least time to drain what is queued.
+        Mainline(mainline::Mainline),
+        /// `blest`: waits for the fast subflow rather than block the window.
+        Blest(blest::Blest),
+        /// `ecf`: earliest completion first.
+        Ecf(ecf::Ecf),
+        /// `daps`: in the order of arrival.
+        Daps(daps::Daps),
+        /// `sttf`: shortest transfer time first.
+        Sttf(sttf::Sttf),
+        /// `placing`: in order, without queues while the window binds.
+        Placing(placing::Placing),
+        /// `redundant`: everything everywhere.
+        Redundant(redundant::Redundant),
+        /// `emtcp`: cheapest interface first.
+        Emtcp(emtcp::Emtcp),
+        /// `proactive`: slow paths carry later segments.
+        Proactive(proactive::Proactive),
+        /// `allotted`: spends what an allocator allots.
+        Allotted(allotted::Allotted),
+    }
+    unlisted: {
+        /// One of the program that holds this library.
+        Hosted(hosted::Hosted),
+    }
 }
 
 /// Every scheduler.

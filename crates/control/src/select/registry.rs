@@ -11,14 +11,9 @@ use crate::options::{self, OptionError, PartInfo};
 
 /// Declares [`Selector`] and [`SELECTORS`], and hands each call to the selector that is meant.
 macro_rules! selectors {
-    (unlisted: $(#[$its_doc:meta])* $unlisted:ident($its:ty),
-     $($(#[$doc:meta])* $name:ident($selector:ty),)*) => {
-        /// A path selector with its state: one per connection. [`PathSelector`] says what each call means.
-        #[derive(Clone, Debug, PartialEq)]
-        pub enum Selector {
-            $($(#[$doc])* $name(Box<$selector>),)*
-            $(#[$its_doc])* $unlisted(Box<$its>),
-        }
+    (listed: { $($(#[$doc:meta])* $name:ident($selector:ty),)* }
+     unlisted: { $($(#[$its_doc:meta])* $unlisted:ident($its:ty),)* }) => {
+        selectors! { @all $($(#[$doc])* $name($selector),)* $($(#[$its_doc])* $unlisted($its),)* }
 
         const INFOS: &[PartInfo] = &[$(<$selector>::INFO,)*];
 
@@ -29,61 +24,61 @@ macro_rules! selectors {
                 })*
                 None
             }
+        }
+    };
+    (@all $($(#[$doc:meta])* $name:ident($selector:ty),)*) => {
+        /// A path selector with its state: one per connection. [`PathSelector`] says what each call means.
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Selector {
+            $($(#[$doc])* $name(Box<$selector>),)*
+        }
 
+        impl Selector {
             /// See [`PathSelector::want`].
             pub fn want(&mut self, snapshot: &Snapshot) -> Uses {
-                match self {
-                    $(Selector::$name(one) => one.want(snapshot),)*
-                    Selector::$unlisted(one) => one.want(snapshot),
-                }
+                match self { $(Selector::$name(one) => one.want(snapshot),)* }
             }
 
             /// See [`PathSelector::period`].
             pub fn period(&self, snapshot: &Snapshot) -> Nanos {
-                match self {
-                    $(Selector::$name(one) => one.period(snapshot),)*
-                    Selector::$unlisted(one) => one.period(snapshot),
-                }
+                match self { $(Selector::$name(one) => one.period(snapshot),)* }
             }
 
             /// See [`PathSelector::groups`].
             pub fn groups(&self) -> [u8; MAX_SUBFLOWS] {
-                match self {
-                    $(Selector::$name(one) => one.groups(),)*
-                    Selector::$unlisted(one) => one.groups(),
-                }
+                match self { $(Selector::$name(one) => one.groups(),)* }
             }
 
             fn set(&mut self, option: &str, value: &str, paths: Option<&[&str]>) -> Result<(), OptionError> {
-                match self {
-                    $(Selector::$name(one) => one.set(option, value, paths),)*
-                    Selector::$unlisted(one) => one.set(option, value, paths),
-                }
+                match self { $(Selector::$name(one) => one.set(option, value, paths),)* }
             }
         }
     };
 }
 
 selectors! {
-    unlisted:
-    /// One of the program that holds this library.
-    Hosted(hosted::Hosted),
-    /// `single-best`: the cheapest path alone.
-    SingleBest(simple::SingleBest),
-    /// `backup`: one path, the others as backups.
-    Backup(simple::Backup),
-    /// `es-mptcp`: the set with the best objective of 001.
-    Es(es::Es),
-    /// `emptcp`: by regions of rates (Lim et al.).
-    Emptcp(emptcp::Emptcp),
-    /// `pluntke`: by a Markov decision process.
-    Pluntke(pluntke::Pluntke),
-    /// `overflow`: the next path when the cheaper ones are full.
-    Overflow(overflow::Overflow),
-    /// `quota`: a path that may carry so many bytes.
-    Quota(simple::Quota),
-    /// `joule`: the set of paths with the fewest joules.
-    Joule(joule::Joule),
+    listed: {
+        /// `single-best`: the cheapest path alone.
+        SingleBest(simple::SingleBest),
+        /// `backup`: one path, the others as backups.
+        Backup(simple::Backup),
+        /// `es-mptcp`: the set with the best objective of 001.
+        Es(es::Es),
+        /// `emptcp`: by regions of rates (Lim et al.).
+        Emptcp(emptcp::Emptcp),
+        /// `pluntke`: by a Markov decision process.
+        Pluntke(pluntke::Pluntke),
+        /// `overflow`: the next path when the cheaper ones are full.
+        Overflow(overflow::Overflow),
+        /// `quota`: a path that may carry so many bytes.
+        Quota(simple::Quota),
+        /// `joule`: the set of paths with the fewest joules.
+        Joule(joule::Joule),
+    }
+    unlisted: {
+        /// One of the program that holds this library.
+        Hosted(hosted::Hosted),
+    }
 }
 
 /// Every selector that follows the traffic. `all` and `single:PATH` need no registry.
