@@ -1,7 +1,7 @@
 //! Which paths share a bottleneck: by how their RTTs change together, and by an active witness.
 //!
 //! ```text
-//!   unknown, until both queues have shown in a window
+//!   unknown, until both RTTs have changed in a window
 //!      │
 //!      ▼          r > R                  r > R again              its RTT falls, twice
 //!   distinct ─────────────► suspected ──────────────► drains one ─────────────────────► shared
@@ -28,10 +28,6 @@ const TOGETHER: f64 = 0.7;
 const WINDOW: u32 = 80;
 /// Below this deviation the changes are noise of hosts and timers, s.
 const LEAST_DEVIATION_S: f64 = 5e-4;
-/// Below this deviation of srtt itself a queue is short, or an AQM keeps it so: then the RTTs of paths that
-/// share it need not change together, because each sees its own bursts most of all. CoDel's target, s (RFC
-/// 8289).
-const LEAST_QUEUE_S: f64 = 5e-3;
 /// A path below this rate has too few packets for its srtt to say anything, bit/s.
 const LEAST_BPS: f64 = 1e5;
 /// A drain lasts so many round trips, and at least so long.
@@ -50,9 +46,9 @@ const LEVEL_WEIGHT: f64 = 0.1;
 const MEMORY: Nanos = Nanos::from_secs(60);
 const LONGEST_MEMORY: Nanos = Nanos::from_secs(3600);
 
-/// Sums over a window of two quantities, s and s².
+/// Sums over a window of the changes of two srtts, s and s².
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Sums {
+struct Window {
     n: u32,
     a: f64,
     b: f64,
@@ -61,8 +57,8 @@ struct Sums {
     ab: f64,
 }
 
-impl Sums {
-    fn add(&mut self, [a, b]: [f64; 2]) {
+impl Window {
+    fn add(&mut self, a: f64, b: f64) {
         self.n += 1;
         self.a += a;
         self.b += b;
@@ -71,34 +67,13 @@ impl Sums {
         self.ab += a * b;
     }
 
-    /// Variances of both, and their covariance, s².
-    fn covariances(&self) -> [f64; 3] {
-        let n = f64::from(self.n);
-        let of = |xy: f64, x: f64, y: f64| xy / n - x / n * (y / n);
-        let [aa, bb] = [of(self.aa, self.a, self.a), of(self.bb, self.b, self.b)];
-        [aa.max(0.0), bb.max(0.0), of(self.ab, self.a, self.b)]
-    }
-}
-
-/// srtts of two paths over a window, and their changes from look to look.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Window {
-    changes: Sums,
-    levels: Sums,
-}
-
-impl Window {
-    /// Whether the changes went together. Unknown if one hardly changed; and if they did not, but one path
-    /// showed no queue that the other one would have to show, too.
+    /// Whether the changes went together; unknown if one hardly changed.
     fn together(&self) -> Option<bool> {
-        let [a, b, both] = self.changes.covariances();
-        let [level_a, level_b, _] = self.levels.covariances();
+        let n = f64::from(self.n);
+        let covariance = |xy: f64, x: f64, y: f64| xy / n - x / n * (y / n);
+        let [a, b] = [(self.aa, self.a), (self.bb, self.b)].map(|(xx, x)| covariance(xx, x, x).max(0.0));
         let moves = a.min(b) > LEAST_DEVIATION_S * LEAST_DEVIATION_S;
-        let queues = level_a.min(level_b) > LEAST_QUEUE_S * LEAST_QUEUE_S;
-        match both > TOGETHER * (a * b).sqrt() {
-            true => moves.then_some(true),
-            false => (moves && queues).then_some(false),
-        }
+        moves.then(|| covariance(self.ab, self.a, self.b) > TOGETHER * (a * b).sqrt())
     }
 }
 
@@ -108,7 +83,7 @@ enum Verdict {
     /// Nothing is known yet: until then the windows are coupled, which does no harm where it is wrong.
     #[default]
     Unknown,
-    /// Both have queues, which did not change together.
+    /// Their RTTs did not change together.
     Distinct,
     /// A window went together.
     Suspected,
@@ -181,8 +156,7 @@ impl Bottlenecks {
         for j in 0..snapshot.paths.len() {
             for i in 0..j {
                 if let (Some(a), Some(b)) = (changes[i], changes[j]) {
-                    let levels = [i, j].map(|k| snapshot.paths[k].srtt_s);
-                    self.pairs[i][j].add([a, b], levels, snapshot.now);
+                    self.pairs[i][j].add(a, b, snapshot.now);
                 }
             }
         }
@@ -299,20 +273,18 @@ impl Trace {
 }
 
 impl Pair {
-    fn add(&mut self, changes: [f64; 2], levels: [f64; 2], now: Nanos) {
-        self.window.changes.add(changes);
-        self.window.levels.add(levels);
-        if self.window.changes.n < WINDOW {
+    fn add(&mut self, a: f64, b: f64, now: Nanos) {
+        self.window.add(a, b);
+        if self.window.n < WINDOW {
             return;
         }
         let together = std::mem::take(&mut self.window).together();
         self.verdict = match (self.verdict, together) {
             (known @ (Verdict::Testing(..) | Verdict::Shared(_) | Verdict::Acquitted(_)), _) => known,
-            (Verdict::Distinct, None) => Verdict::Distinct,
-            (_, None) => Verdict::Unknown,
+            (Verdict::Unknown, None) => Verdict::Unknown,
             (Verdict::Suspected, Some(true)) => Verdict::Testing(0, now),
             (_, Some(true)) => Verdict::Suspected,
-            (_, Some(false)) => Verdict::Distinct,
+            (_, None | Some(false)) => Verdict::Distinct,
         };
     }
 }
@@ -415,9 +387,7 @@ mod tests {
         let apart = |look: u64, _| [0.04 + own(look, 7), 0.05 + own(look, 11)];
         let coupled = |seconds| after(seconds, apart).0.suspected()[..3].to_vec();
         assert_eq!((coupled(7), coupled(9)), (vec![1, 1, 0], vec![0, 0, 0]));
-        // A queue that never shows says nothing, nor do short ones that change apart: 0 to 6 and 10 ms.
-        let (short, _) = after(30, |look, _| [0.04 + own(look, 7) / 3.0, 0.05 + own(look, 11) / 3.0]);
-        assert_eq!(short.suspected()[..3], [1, 1, 0]);
+        // A queue that never shows says nothing.
         let (still, _) = after(30, |_, _| [0.04, 0.05]);
         assert_eq!((&still.suspected()[..3], &still.shared()[..3]), (&[1, 1, 0][..], &[0, 0, 0][..]));
     }
