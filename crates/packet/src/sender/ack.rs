@@ -1,7 +1,7 @@
 //! What an ACK does: RTT, window and loss recovery of one subflow (RFC 5681, 6298, 6582, 6675; with `rack`
 //! RFC 8985, 9937).
 
-use joulepath_controllers::{AckFlags, within};
+use joulepath_controllers::AckFlags;
 use joulepath_model::energy::Traffic;
 use joulepath_model::scenario::Recovery;
 
@@ -206,7 +206,11 @@ impl SubflowSender {
             .with(AckFlags::CWND_LIMITED, limited)
             .with(AckFlags::ROUND_END, round_ends);
         let rtt_us = saturated_us(rtt_ns);
-        within(&mut end.hosting, || end.controller.on_ack(&mut end.cc, i, acked, rtt_us, flags));
+        if end.hosting.is_some() {
+            end.tell_hosted(i, acked, rtt_us, flags);
+        } else {
+            end.controller.on_ack(&mut end.cc, i, acked, rtt_us, flags);
+        }
         if end.cc.subflows[i].cwnd != before {
             self.integrate_cwnd(before, now_ns);
         }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use joulepath_control::schedule::{Backlog, Features, MAX_SUBFLOWS, PathView, Placement, Scheduler, Style};
-use joulepath_controllers::{self as controllers, Capability, Controller, Hosting};
+use joulepath_controllers::{self as controllers, AckFlags, Capability, Controller, Hosting, within};
 use joulepath_model::units::Nanos;
 
 use super::data::DataSender;
@@ -88,6 +88,14 @@ impl SenderEnd {
             data_timer: LazyTimer::new(),
             scheduler: spec.scheduler,
         }
+    }
+
+    /// Tells a hosted controller of an ACK. Apart from the usual case, whose values then stay in registers.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn tell_hosted(&mut self, i: usize, acked: u32, rtt_us: u32, flags: AckFlags) {
+        let Self { hosting, controller, cc, .. } = self;
+        within(hosting, || controller.on_ack(cc, i, acked, rtt_us, flags));
     }
 
     /// Notes that the view of subflow `i` has changed.
