@@ -8,7 +8,6 @@ set -euo pipefail
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 readonly here
-readonly root=${here%/*}
 # What `apt install` finds on any Debian with systemd; iproute2 is for looking at the kernel's table.
 readonly PACKAGES=systemd,iproute2
 readonly TIMEOUT=300 # seconds for each of the two

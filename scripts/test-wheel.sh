@@ -33,6 +33,7 @@ unpack() {
 
 # enter COMMAND...: in the bare Debian, without network. All ends with the command.
 enter() {
+    # shellcheck disable=SC2016 # the inner shell's
     timeout --kill-after=10 "$TIMEOUT" unshare --mount --pid --net --uts --ipc --fork --kill-child \
         env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 HOME=/root MPLBACKEND=agg \
         bash -euc 'mount -t proc none "$0/proc"; exec chroot "$0" "$@"' "$bare" "$@" </dev/null
@@ -44,7 +45,7 @@ download() {
     version=$(enter python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
     mkdir -p -- "$root/target/wheelhouse"
     python3 -m pip download --quiet --disable-pip-version-check --dest "$root/target/wheelhouse" --only-binary=:all: \
-        --python-version "$version" --constraint "$root/python/requirements.txt" "$wheel[gym,plot]"
+        --python-version "$version" --constraint "$root/python/requirements.txt" "${wheel}[gym,plot]"
 }
 
 # try WORDS...: a fresh virtual environment in the bare Debian, and the new user in it.
@@ -62,7 +63,7 @@ from_source() {
     fresh=$(mktemp -d)
     python3 -m venv "$fresh"
     "$fresh/bin/python" -m pip install --quiet --disable-pip-version-check \
-        --config-settings=build-args='--profile dev' --constraint "$root/python/requirements.txt" "$root[gym,plot]"
+        --config-settings=build-args='--profile dev' --constraint "$root/python/requirements.txt" "${root}[gym,plot]"
     (cd -- "$fresh" && MPLBACKEND=agg bin/python "$here/wheel/new_user.py" with-compiler)
 }
 

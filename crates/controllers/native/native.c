@@ -6,7 +6,8 @@
 JP_EXPORT(MPCC_CONTROLLERS)
 
 /*
- * The books for a controller of the program itself (src/hosted.rs), whose ops are known when the program runs.
+ * The books for a controller of the program itself (src/hosted.rs), whose ops are known when the
+ * program runs.
  */
 void jp_hosted_init(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self);
 void jp_hosted_ack(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self, u32 acked,

@@ -66,7 +66,8 @@ fn header_of(controller: Controller) -> Option<PathBuf> {
     loaded.iter().find(|(known, _)| *known == controller).map(|(_, file)| file.clone())
 }
 
-/// Refuses setups with controllers or other parts of users, for engines that have equations in place of controllers.
+/// Refuses setups with controllers or other parts of users, for engines that have equations in place of
+/// controllers.
 ///
 /// # Errors
 /// The first one, by name.

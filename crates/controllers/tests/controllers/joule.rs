@@ -232,8 +232,8 @@ fn beside_a_sibling(group: &str, sibling: u32) -> f64 {
     flow.run(20) / path.packets_per_s as f64
 }
 
-/// A tenth of the path is NewReno's. `none`: no more beside anybody. `one`: no more beside a window of 10 above
-/// its shadow, but beside one of 1, which is not above it.
+/// A tenth of the path is NewReno's. `none`: no more beside anybody. `one`: no more beside a window of 10
+/// above its shadow, but beside one of 1, which is not above it.
 #[test]
 fn in_a_group_as_many_are_trusted_as_its_parameter_says() {
     for (group, sibling, is_trusted) in
