@@ -66,10 +66,10 @@ bench: ## measure the speed of controllers, links, engines, and what the kernel'
 	@scripts/setup.sh build
 	@scripts/cargo.sh bench --workspace --locked --bench '*'
 
-bench-peers: ## the packet engine against ns-2 and ns-3, in one run
+bench-peers: ## the packet engine against ns-2 and ns-3, in one run; --write puts it into docs/performance.md (ARGS="--rounds 7 --write")
 	@scripts/setup.sh build
 	benches/peers/build.sh
-	cargo bench --locked --package joulepath-packet --bench workloads -- --peers
+	benches/peers/speed.py $(ARGS)
 
 validate-peers: ## goodput, loss and queue of the packet engine against ns-2 and ns-3, into docs/models/packet.md; half an hour
 	@scripts/setup.sh build

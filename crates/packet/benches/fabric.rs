@@ -1,10 +1,10 @@
 //! Speed and memory of the packet engine in FatTrees: how they grow with hosts, subflows and simulated time
 //! on one core, and what more cores give.
 //!
-//! `cargo bench -p joulepath-packet --bench fabric [-- --quick]`. On one core: CPU time of this process;
-//! `VmHWM` is the most memory that it has had so far, so the networks come in the order of their size. On
-//! several cores: time of the clock, alternately, least of the rounds; the ratio means something only on a
-//! machine that has nothing else to do.
+//! `cargo bench -p joulepath-packet --bench fabric [-- --quick] [--one-core]`. On one core: CPU time of this
+//! process; `VmHWM` is the most memory that it has had so far, so the networks come in the order of their
+//! size. On several cores: time of the clock, alternately, least of the rounds; the ratio means something
+//! only on a machine that has nothing else to do. `benches/peers/speed.py` reads what this prints.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -38,7 +38,8 @@ const ROUNDS: usize = 3;
 fn main() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/bench/fattree.toml");
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let cases = if std::env::args().any(|argument| argument == "--quick") { &QUICK[..] } else { &CASES[..] };
+    let asked = |flag: &str| std::env::args().any(|argument| argument == flag);
+    let cases = if asked("--quick") { &QUICK[..] } else { &CASES[..] };
     println!(" k  hosts  subflows  simulated   CPU s  sim s/s  M hops/s  M events/s  peak MiB  goodput/host");
     for &(k, subflows, duration) in cases {
         let (scenario, setup) = fat_tree(&text, (k, subflows, duration));
@@ -56,8 +57,10 @@ fn main() {
             result.goodput_bps / hosts as f64 / 1e6,
         );
     }
-    println!("\n k  subflows  simulated  cores  clock s  times one core");
-    PARALLEL.into_iter().for_each(|case| on_several_cores(&text, case));
+    if !asked("--one-core") {
+        println!("\n k  subflows  simulated  cores  clock s  times one core");
+        PARALLEL.into_iter().for_each(|case| on_several_cores(&text, case));
+    }
 }
 
 /// A FatTree of so many ports, with so many subflows a connection, for so long.

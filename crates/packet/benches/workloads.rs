@@ -1,11 +1,10 @@
 //! Packet-hops per second of the packet engine on the three workloads that the peers run, one core.
 //!
-//! `cargo bench -p joulepath-packet --bench workloads [-- --peers] [--repeat N]`. A packet-hop is a packet
-//! (data or ACK) that reaches the far end of a link. Time is the CPU time of this process; for the peers it
-//! is what `benches/peers/run.sh` reports.
+//! `cargo bench -p joulepath-packet --bench workloads [-- --repeat N]`. A packet-hop is a packet (data or
+//! ACK) that reaches the far end of a link. Time is the CPU time of this process. `benches/peers/speed.py`
+//! runs this beside the peers, and reads what it prints.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use cpu_time::ProcessTime;
 use joulepath_control::Setup;
@@ -14,7 +13,6 @@ use joulepath_packet::{RunOptions, run};
 
 /// Name, scenario file, congestion controller.
 const WORKLOADS: [(&str, &str, &str); 3] = [("W1", "w1", "reno"), ("W2", "w2", "reno"), ("W3", "w3", "lia")];
-const PEERS: [&str; 2] = ["ns2", "ns3"];
 const DEFAULT_REPEAT: usize = 7;
 
 fn root() -> PathBuf {
@@ -52,24 +50,10 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Million packet-hops per CPU second of a peer: with and without its set-up. None if it is not installed.
-fn peer(workload: &str, engine: &str) -> Option<(f64, f64)> {
-    let script = root().join("benches/peers/run.sh");
-    let output = Command::new(script).args([workload, "--engine", engine, "--repeat", "3"]).output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    let field = |key: &str| -> Option<f64> {
-        let of_run = |line: &str| serde_json::from_str::<serde_json::Value>(line).ok()?.get(key)?.as_f64();
-        let values: Vec<f64> = text.lines().filter_map(of_run).collect();
-        (!values.is_empty()).then(|| median(values) / 1e6)
-    };
-    Some((field("hops_per_s")?, field("hops_per_s_net")?))
-}
-
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     let value = |flag: &str| arguments.iter().position(|a| a == flag).and_then(|i| arguments.get(i + 1));
     let repeat = value("--repeat").map_or(DEFAULT_REPEAT, |n| n.parse().expect("--repeat takes a number"));
-    let peers = arguments.iter().any(|argument| argument == "--peers");
     for (workload, file, controller) in WORKLOADS {
         let scenario = scenario(file);
         let (hops, seconds) = measure(&scenario, &setup(controller, &scenario), repeat);
@@ -82,16 +66,5 @@ fn main() {
             hops as f64 / best / 1e6,
             scenario.duration.as_secs_f64() / typical,
         );
-        for engine in PEERS.into_iter().filter(|_| peers) {
-            match peer(workload, engine) {
-                Some((gross, net)) => println!(
-                    "    {engine}: {gross:.2} M packet-hops/s ({net:.2} without its set-up): \
-                     {:.1} times ({:.1})",
-                    rate / gross,
-                    rate / net
-                ),
-                None => println!("    {engine}: not measured; run `make bench-peers`, which installs it"),
-            }
-        }
     }
 }
