@@ -156,8 +156,7 @@ def table(text):
     titles, *lines = (line for line in text.splitlines() if line.strip())
     titles = re.split(r"\s{2,}", titles.strip())
     # A value and its unit are one cell.
-    rows = (re.sub(r"(?<=\d) (?=(?:m?s|Mbit/s)\b)", "\u00a0", line).split() for line in lines)
-    cells = (" | ".join(row).replace("\u00a0", " ") for row in rows)
+    cells = (re.sub(r" +(?!m?s\b|Mbit/s\b)", " | ", line.strip()) for line in lines)
     head = ["| " + " | ".join(titles) + " |", "|" + "---:|" * len(titles)]
     return [*head, *(f"| {row} |" for row in cells)]
 
