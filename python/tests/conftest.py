@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,11 @@ def command_line(program: Path) -> CommandLine:
         return done.stdout
 
     return run
+
+
+@pytest.fixture
+def ctrl_c_is_heard() -> Iterator[None]:
+    """A shell lets its background jobs ignore SIGINT, and Python then leaves it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

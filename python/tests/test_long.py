@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,12 @@ import pytest
 
 import joulepath as jp
 
+pytestmark = pytest.mark.usefixtures("ctrl_c_is_heard")
+
 # Minutes of work on any machine.
 LONG: dict[str, Any] = {"source": "home-wifi-lte", "seeds": 20_000, "policies": ["mptcp", "olia"]}
 BOUND_S = 0.2
 TRIES = 8  # other processes may have both cores
-
-
-@pytest.fixture(autouse=True)
-def _ctrl_c_is_heard() -> Iterator[None]:
-    """A shell lets its background jobs ignore SIGINT, and Python then leaves it ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def interrupted(work: Callable[[], object], after_s: float) -> tuple[jp.Interrupted, float]:

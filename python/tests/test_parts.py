@@ -345,16 +345,21 @@ class Endless(NewReno):
 started = threading.Event()
 
 
+@pytest.mark.usefixtures("ctrl_c_is_heard")
 def test_ctrl_c_ends_a_hook_that_never_returns_and_keeps_what_had_finished() -> None:
+    finished = threading.Event()
+
+    def tell(done: int, _runs: int, _note: str | None) -> None:
+        if done == 1:
+            finished.set()
+
     def press() -> None:
-        started.wait(60)
-        # The other policy's run is short; it has finished, or is about to.
-        time.sleep(0.5)
-        _thread.interrupt_main()
+        if started.wait(60) and finished.wait(60):
+            _thread.interrupt_main()
 
     threading.Thread(target=press, daemon=True).start()
     with pytest.raises(jp.Interrupted) as stopped:
-        jp.compare("quick", ["mptcp", Endless()], seeds=1, jobs=2)
+        jp.compare("quick", ["mptcp", Endless()], seeds=1, jobs=2, progress=tell)
     assert stopped.value.result.partial
     assert [row["policy"] for row in stopped.value.result.runs] == ["mptcp"]
 
