@@ -1,27 +1,74 @@
 //! Parts of the program that holds this library, by name, beside the registries of ours.
 
+use std::fmt;
 use std::sync::{PoisonError, RwLock};
 
 use crate::options::PartInfo;
 
-/// Parts that were added while the program ran: the latest of each name.
-pub(crate) struct Adopted<T: 'static>(RwLock<Vec<&'static T>>);
+/// What a part of that program is.
+pub(crate) trait Host: Sized + 'static {
+    /// What it does for one connection.
+    type Hooks: ?Sized;
 
-impl<T: 'static> Adopted<T> {
+    /// What is known of it.
+    fn info(&self) -> &PartInfo;
+}
+
+/// Parts that were added while the program ran: the latest of each name.
+pub(crate) struct Adopted<H: 'static>(RwLock<Vec<&'static H>>);
+
+impl<H: Host> Adopted<H> {
     pub(crate) const fn new() -> Self {
         Adopted(RwLock::new(Vec::new()))
     }
 
-    /// Adds a part; an earlier one of its name is replaced.
-    pub(crate) fn add(&self, part: &'static T, info: impl Fn(&T) -> &PartInfo) {
+    /// Adds a part, which is never freed; an earlier one of its name is replaced.
+    pub(crate) fn add(&self, part: H) {
+        let part: &'static H = Box::leak(Box::new(part));
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|other| info(other).name != info(part).name);
+        all.retain(|other| other.info().name != part.info().name);
         all.push(part);
     }
 
     /// The part of this name.
-    pub(crate) fn find(&self, name: &str, info: impl Fn(&T) -> &PartInfo) -> Option<&'static T> {
+    pub(crate) fn find(&self, name: &str) -> Option<&'static H> {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        all.iter().find(|part| info(part).name == name).copied()
+        all.iter().find(|part| part.info().name == name).copied()
+    }
+}
+
+/// A part with its hooks for one connection, which are made when they are first asked. A copy has none yet:
+/// it is for a connection that begins.
+pub(crate) struct Hooked<H: Host> {
+    pub(crate) host: &'static H,
+    hooks: Option<Box<H::Hooks>>,
+}
+
+impl<H: Host> Hooked<H> {
+    pub(crate) fn of(host: &'static H) -> Self {
+        Hooked { host, hooks: None }
+    }
+
+    /// The hooks; `open` makes them.
+    pub(crate) fn hooks(&mut self, open: impl FnOnce(&H) -> Box<H::Hooks>) -> &mut H::Hooks {
+        self.hooks.get_or_insert_with(|| open(self.host))
+    }
+}
+
+impl<H: Host> Clone for Hooked<H> {
+    fn clone(&self) -> Self {
+        Self::of(self.host)
+    }
+}
+
+impl<H: Host> PartialEq for Hooked<H> {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.host, other.host)
+    }
+}
+
+impl<H: Host> fmt::Debug for Hooked<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Hooked({})", self.host.info().name)
     }
 }

@@ -165,9 +165,9 @@ unsafe extern "C" {
     );
 }
 
-/// The table that is lent; null if none is.
-fn ops() -> *const Ops {
-    lent(null(), |hosting| std::ptr::from_ref(hosting.ops))
+/// The table that is lent, if one is.
+fn ops() -> Option<&'static Ops> {
+    lent(None, |hosting| Some(hosting.ops))
 }
 
 /// The functions of a `struct jp_controller`, which are the same for all hosted controllers.
@@ -175,9 +175,9 @@ mod books {
     use super::*;
 
     pub(super) unsafe extern "C" fn init(connection: *mut Connection, i: u32) {
-        if !ops().is_null() {
+        if let Some(ops) = ops() {
             // SAFETY: only `Controller` calls it, with a connection that it may write and an index in it.
-            unsafe { jp_hosted_init(ops(), connection, i) }
+            unsafe { jp_hosted_init(ops, connection, i) }
         }
     }
 
@@ -188,9 +188,9 @@ mod books {
         rtt_us: u32,
         flags: u32,
     ) {
-        if !ops().is_null() {
+        if let Some(ops) = ops() {
             // SAFETY: as in `init`.
-            unsafe { jp_hosted_ack(ops(), connection, i, acked, rtt_us, flags) }
+            unsafe { jp_hosted_ack(ops, connection, i, acked, rtt_us, flags) }
         }
     }
 
@@ -200,25 +200,19 @@ mod books {
     }
 
     pub(super) unsafe extern "C" fn ssthresh(connection: *const Connection, i: u32, kind: u32) -> u32 {
-        if ops().is_null() {
-            return 1;
-        }
         // SAFETY: as in `init`.
-        unsafe { jp_hosted_ssthresh(ops(), connection, i, kind) }
+        ops().map_or(1, |ops| unsafe { jp_hosted_ssthresh(ops, connection, i, kind) })
     }
 
     pub(super) unsafe extern "C" fn loss(connection: *mut Connection, i: u32, kind: u32) -> u32 {
-        if ops().is_null() {
-            return 1;
-        }
         // SAFETY: as in `init`.
-        unsafe { jp_hosted_loss(ops(), connection, i, kind) }
+        ops().map_or(1, |ops| unsafe { jp_hosted_loss(ops, connection, i, kind) })
     }
 
     pub(super) unsafe extern "C" fn restart(connection: *mut Connection, i: u32) {
-        if !ops().is_null() {
+        if let Some(ops) = ops() {
             // SAFETY: as in `init`.
-            unsafe { jp_hosted_restart(ops(), connection, i) }
+            unsafe { jp_hosted_restart(ops, connection, i) }
         }
     }
 
@@ -228,9 +222,9 @@ mod books {
         event: *const Event,
         area: *mut Area,
     ) {
-        if !ops().is_null() {
+        if let Some(ops) = ops() {
             // SAFETY: as in `init`, with an event and an area of the caller's.
-            unsafe { jp_hosted_control(ops(), connection, i, event, area) }
+            unsafe { jp_hosted_control(ops, connection, i, event, area) }
         }
     }
 }

@@ -91,6 +91,11 @@ impl Error {
         }
     }
 
+    /// What went wrong and, in brackets, what to do about it: for a line of text.
+    pub fn with_remedy(&self) -> String {
+        self.remedy().map_or_else(|| self.to_string(), |remedy| format!("{self} ({remedy})"))
+    }
+
     /// Wraps what the system answered about a file; EPERM and EACCES become [`Error::Permission`].
     pub fn io(doing: impl Into<String>, source: impl Into<io::Error>) -> Self {
         Self::refused(doing.into(), source.into(), || Denial::File)

@@ -240,8 +240,7 @@ fn spent(sum: Sum) -> Spent {
 }
 
 fn not_kept(error: &joulepath_kernel::Error) -> String {
-    let mend = error.remedy().map(|mend| format!(" ({mend})")).unwrap_or_default();
-    format!("counted bytes and joules will not outlive this process: {error}{mend}")
+    format!("counted bytes and joules will not outlive this process: {}", error.with_remedy())
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@
 //! | [`record`] | what decisions were made from, and the same decisions made again |
 //! | [`simulate`] | a scenario of what is measured |
 //! | `versioned`, `exact` | records on disk with their version; quantities in records |
+//! | `names` | numbers of users and groups |
 //! | `notify` | what systemd is told |
 //! | [`error`] | what can go wrong, and its remedy |
 
@@ -52,6 +53,7 @@ mod config;
 mod events;
 mod exact;
 mod machine;
+mod names;
 mod notify;
 mod precheck;
 mod report;

@@ -1,5 +1,7 @@
 //! What a daemon sees and tells, for tests: each sets what it is about.
 
+use joulepath_kernel::mptcp::Token;
+use joulepath_kernel::mptcp::info::ConnectionInfo;
 use joulepath_kernel::route::{Address, Scope};
 use joulepath_model::live::Intent;
 use joulepath_model::units::Nanos;
@@ -57,6 +59,23 @@ pub(crate) fn seen(index: u32, name: &str) -> Interface {
         sole: 0,
         carried_bytes: 100_000_000,
         used: None,
+    }
+}
+
+/// Statistics of a connection that has carried nothing.
+pub(crate) fn connection_info(token: u32) -> ConnectionInfo {
+    ConnectionInfo {
+        token: Token(token),
+        fallback: false,
+        remote_key_received: true,
+        extra_subflows: 0,
+        extra_subflows_max: 0,
+        subflows: None,
+        checksums: false,
+        write_dsn: 0,
+        unacked_dsn: 0,
+        receive_dsn: 0,
+        counters: None,
     }
 }
 

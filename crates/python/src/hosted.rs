@@ -10,6 +10,7 @@
 mod controller;
 mod engine;
 mod ledger;
+mod lent;
 mod scheduler;
 mod selector;
 mod subflow;

@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `scenario` | scenarios as Python holds them |
 //! | `study` | studies, their datasets, batches for a cluster |
-//! | `comparison`, `plane`, `advice`, `explanation`, `standings`, `gauntlet` | what `joulepath_study` does,
-//! and results |
+//! | `comparison`, `plane`, `advice`, `explanation` | what `joulepath_study` does, and results |
+//! | `standings`, `gauntlet` | the same: all policies on families of scenarios |
 //! | `gym` | environments for reinforcement learning |
 //! | `own` | controllers of users: C headers |
 //! | `hosted` | parts of policies that are Python classes |

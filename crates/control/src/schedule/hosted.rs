@@ -1,13 +1,11 @@
 //! Schedulers of the program that holds this library, such as the classes of an interpreter.
 
-use std::fmt;
-
 use joulepath_model::units::Nanos;
 
 use super::rescue::{Rescue, Rescuer};
 use super::scheduler::{Features, PacketScheduler, Style};
 use super::view::{Backlog, PathView, Placement, open};
-use crate::adopted::Adopted;
+use crate::adopted::{Adopted, Hooked, Host};
 use crate::options::PartInfo;
 
 /// The segment that a scheduler is asked about.
@@ -40,6 +38,14 @@ pub struct SchedulerHost {
     pub(crate) open: OpenScheduler,
 }
 
+impl Host for SchedulerHost {
+    type Hooks = dyn SchedulerHooks;
+
+    fn info(&self) -> &PartInfo {
+        &self.info
+    }
+}
+
 static ADOPTED: Adopted<SchedulerHost> = Adopted::new();
 
 impl SchedulerHost {
@@ -47,27 +53,26 @@ impl SchedulerHost {
     /// replaced for whoever asks from now on. `rescues`: whether it has opportunistic retransmission and
     /// penalisation as `minrtt` has them. It is never freed.
     pub fn adopt(name: &str, summary: &str, rescues: bool, open: OpenScheduler) {
-        let info = PartInfo::hosted(name, summary);
-        ADOPTED.add(Box::leak(Box::new(SchedulerHost { info, rescues, open })), |host| &host.info);
+        ADOPTED.add(SchedulerHost { info: PartInfo::hosted(name, summary), rescues, open });
     }
 }
 
 /// What is known of a hosted scheduler.
 pub(super) fn find(name: &str) -> Option<&'static SchedulerHost> {
-    ADOPTED.find(name, |host| &host.info)
+    ADOPTED.find(name)
 }
 
-/// A hosted scheduler. A copy of it has hooks of its own: those of a connection that begins.
+/// A hosted scheduler.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Hosted {
-    host: &'static SchedulerHost,
+    part: Hooked<SchedulerHost>,
     rescuer: Rescuer,
     now: Nanos,
-    hooks: Option<Box<dyn SchedulerHooks>>,
 }
 
 impl Hosted {
     pub(super) fn of(host: &'static SchedulerHost) -> Self {
-        Hosted { host, rescuer: Rescuer::default(), now: Nanos::ZERO, hooks: None }
+        Hosted { part: Hooked::of(host), rescuer: Rescuer::default(), now: Nanos::ZERO }
     }
 
     fn ask(
@@ -82,26 +87,7 @@ impl Hosted {
         if !(0..paths.len()).any(|i| has_space(&i)) {
             return None;
         }
-        let hooks = self.hooks.get_or_insert_with(|| (self.host.open)());
-        hooks.pick(paths, &question).filter(has_space)
-    }
-}
-
-impl Clone for Hosted {
-    fn clone(&self) -> Self {
-        Self::of(self.host)
-    }
-}
-
-impl PartialEq for Hosted {
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.host, other.host)
-    }
-}
-
-impl fmt::Debug for Hosted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Hosted({})", self.host.info.name)
+        self.part.hooks(|host| (host.open)()).pick(paths, &question).filter(has_space)
     }
 }
 
@@ -129,6 +115,6 @@ impl PacketScheduler for Hosted {
     }
 
     fn rescue(&mut self, paths: &[PathView], now: Nanos, carried: u8) -> Option<Rescue> {
-        if self.host.rescues { self.rescuer.rescue(paths, now, carried) } else { None }
+        if self.part.host.rescues { self.rescuer.rescue(paths, now, carried) } else { None }
     }
 }

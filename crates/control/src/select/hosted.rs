@@ -1,13 +1,11 @@
 //! Selectors of the program that holds this library, such as the classes of an interpreter.
 
-use std::fmt;
-
 use joulepath_controllers::MAX_SUBFLOWS;
 use joulepath_model::units::Nanos;
 
 use super::snapshot::Snapshot;
 use super::uses::Uses;
-use crate::adopted::Adopted;
+use crate::adopted::{Adopted, Hooked, Host};
 use crate::options::{OptionError, PartInfo};
 
 /// What a hosted selector does for one connection.
@@ -26,42 +24,50 @@ pub struct SelectorHost {
     pub(crate) open: OpenSelector,
 }
 
+impl Host for SelectorHost {
+    type Hooks = dyn SelectorHooks;
+
+    fn info(&self) -> &PartInfo {
+        &self.info
+    }
+}
+
 static ADOPTED: Adopted<SelectorHost> = Adopted::new();
 
 impl SelectorHost {
     /// Makes a selector known under its name, which looks once in `period`: one of ours keeps its name, an
     /// earlier one of this name is replaced for whoever asks from now on. It is never freed.
     pub fn adopt(name: &str, summary: &str, period: Nanos, open: OpenSelector) {
-        let info = PartInfo::hosted(name, summary);
-        ADOPTED.add(Box::leak(Box::new(SelectorHost { info, period, open })), |host| &host.info);
+        ADOPTED.add(SelectorHost { info: PartInfo::hosted(name, summary), period, open });
     }
 }
 
 /// What is known of a hosted selector.
 pub(super) fn find(name: &str) -> Option<&'static SelectorHost> {
-    ADOPTED.find(name, |host| &host.info)
+    ADOPTED.find(name)
 }
 
 /// A hosted selector.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Hosted {
-    host: &'static SelectorHost,
+    part: Hooked<SelectorHost>,
+    /// Of the connection's paths; none while they are not known.
     names: Vec<String>,
-    hooks: Option<Box<dyn SelectorHooks>>,
 }
 
 impl Hosted {
     pub(super) fn of(host: &'static SelectorHost, names: &[&str]) -> Self {
-        Hosted { host, names: names.iter().map(|&name| name.to_owned()).collect(), hooks: None }
+        Hosted { part: Hooked::of(host), names: names.iter().map(|&name| name.to_owned()).collect() }
     }
 
     pub(super) fn want(&mut self, snapshot: &Snapshot) -> Uses {
         let names = &self.names;
-        let open = || (self.host.open)(&names.iter().map(String::as_str).collect::<Vec<_>>());
-        self.hooks.get_or_insert_with(open).want(snapshot)
+        let open = |host: &SelectorHost| (host.open)(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        self.part.hooks(open).want(snapshot)
     }
 
     pub(super) fn period(&self, _snapshot: &Snapshot) -> Nanos {
-        self.host.period
+        self.part.host.period
     }
 
     pub(super) fn groups(&self) -> [u8; MAX_SUBFLOWS] {
@@ -69,24 +75,6 @@ impl Hosted {
     }
 
     pub(super) fn set(&self, option: &str, _: &str, _: Option<&[&str]>) -> Result<(), OptionError> {
-        Err(OptionError::unknown_option(self.host.info.name, option, self.host.info.options))
-    }
-}
-
-impl Clone for Hosted {
-    fn clone(&self) -> Self {
-        Hosted { host: self.host, names: self.names.clone(), hooks: None }
-    }
-}
-
-impl PartialEq for Hosted {
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.host, other.host)
-    }
-}
-
-impl fmt::Debug for Hosted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Hosted({})", self.host.info.name)
+        Err(OptionError::unknown_option(self.part.host.info.name, option, self.part.host.info.options))
     }
 }

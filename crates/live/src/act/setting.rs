@@ -77,10 +77,9 @@ impl<T: Table, S: Store> Actor<T, S> {
                 self.keep(setting, settled)
             }
             Err(error) => {
-                let remedy = error.remedy().map(|remedy| format!(" ({remedy})")).unwrap_or_default();
                 let standing = self.standings.entry(setting).or_default();
                 let times = standing.refused.as_ref().map_or(0, |refused| refused.times);
-                let refused = Refused::after(times, now, format!("{error}{remedy}"));
+                let refused = Refused::after(times, now, error.with_remedy());
                 outcome.settings.insert(setting, refused.why.clone());
                 outcome.wait_until(refused.until);
                 standing.refused = Some(refused);

@@ -57,8 +57,8 @@ use crate::snapshot::{Interface, Snapshot};
 const MOST_ENDPOINTS: usize = 8;
 /// A new regular path is there for so long before an old one goes: its subflows need their handshakes.
 const OVERLAP: Nanos = Nanos::from_secs(3);
-/// Connections get this long to find another path before their first subflow is closed.
-const CLOSE_AFTER: Nanos = Nanos::from_secs(5);
+/// Connections on what is forbidden get this long to find another path before their last subflow is closed.
+pub(crate) const CLOSE_AFTER: Nanos = Nanos::from_secs(5);
 /// A path brings data from this rate on, bit/s.
 const BRINGS_BPS: f64 = 20e3;
 /// The highest rate seen says what a path can carry from so many bytes on.

@@ -5,6 +5,8 @@ use std::fs;
 use joulepath_kernel::peer::Peer;
 use joulepath_model::live::ControlConfig;
 
+use crate::names::number_of;
+
 /// Where groups are named.
 const GROUPS: &str = "/etc/group";
 
@@ -59,12 +61,6 @@ impl Rules {
             Some(_) => Access::None,
         }
     }
-}
-
-/// The number of a group in the form of `/etc/group`: `NAME:PASSWORD:NUMBER:MEMBERS`.
-fn number_of(groups: &str, name: &str) -> Option<u32> {
-    let mut lines = groups.lines().map(|line| line.split(':').collect::<Vec<_>>());
-    lines.find(|fields| fields.first() == Some(&name))?.get(2)?.parse().ok()
 }
 
 #[cfg(test)]

@@ -10,10 +10,7 @@ use joulepath_model::units::Nanos;
 use super::group::Group;
 use super::known::{Attempts, Known, Subflow};
 use super::step::{Act, Owners, Plan, Step};
-use crate::decide::{Role, Wanted};
-
-/// A connection on what is forbidden gets this long to find another path.
-const CLOSE_AFTER: Nanos = Nanos::from_secs(5);
+use crate::decide::{CLOSE_AFTER, Role, Wanted};
 
 /// Appends what is to be done now for one connection, and when there may be more to do.
 pub(super) fn plan(

@@ -8,6 +8,7 @@ use joulepath_model::live::{LiveConfig, Rule, fits};
 
 use super::process::{Processes, Program};
 use crate::decide::{Decider, Decision, Overrides};
+use crate::names::number_of;
 use crate::snapshot::Snapshot;
 
 /// Where users are named.
@@ -43,7 +44,7 @@ impl Rules {
     fn of(config: &LiveConfig, users: &str, processes: Processes) -> Self {
         let mut troubles = vec![];
         let mut ruled = |rule: &Rule| {
-            let uid = rule.user.as_ref().map(|name| number_of(users, name));
+            let uid = rule.user.as_ref().map(|name| user_number(users, name));
             if uid == Some(None) {
                 let words = rule.words();
                 troubles.push(format!("there is no such user: the rule `{words}` fits nothing"));
@@ -169,39 +170,22 @@ fn seen(connection: &Connection, path: Option<&str>, programs: Option<&BTreeSet<
     format!("{program} of user {}{place} to {}", connection.uid, connection.remote)
 }
 
-/// The number of a user in the form of `/etc/passwd`: `NAME:PASSWORD:NUMBER:…`.
-fn number_of(users: &str, name: &str) -> Option<u32> {
-    if let Ok(number) = name.parse() {
-        return Some(number);
-    }
-    let mut lines = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
-    lines.find(|fields| fields.first() == Some(&name))?.get(2)?.parse().ok()
+/// The number of a user, who may be named by it.
+fn user_number(users: &str, name: &str) -> Option<u32> {
+    name.parse().ok().or_else(|| number_of(users, name))
 }
 
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::{MetadataExt, symlink};
 
-    use joulepath_kernel::mptcp::info::ConnectionInfo;
-    use joulepath_kernel::mptcp::{TcpState, Token};
+    use joulepath_kernel::mptcp::TcpState;
     use joulepath_model::scenario::read_live;
 
     use super::*;
+    use crate::samples::connection_info;
 
     fn connection(uid: u32, inode: u32, cgroup: u64, remote: &str) -> Connection {
-        let info = ConnectionInfo {
-            token: Token(inode),
-            fallback: false,
-            remote_key_received: true,
-            extra_subflows: 0,
-            extra_subflows_max: 0,
-            subflows: None,
-            checksums: false,
-            write_dsn: 0,
-            unacked_dsn: 0,
-            receive_dsn: 0,
-            counters: None,
-        };
         Connection {
             local: "198.18.0.2:40000".parse().unwrap(),
             remote: remote.parse().unwrap(),
@@ -209,7 +193,7 @@ mod tests {
             uid,
             inode,
             cgroup: Some(cgroup),
-            info,
+            info: connection_info(inode),
             subflows: vec![],
         }
     }

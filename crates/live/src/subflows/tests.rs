@@ -14,6 +14,7 @@ use super::group::Group;
 use super::rules::Rules;
 use super::steering::{Commands, Ground, Steering};
 use crate::decide::{Role, Wanted};
+use crate::samples::connection_info;
 
 const S: fn(u64) -> Nanos = Nanos::from_secs;
 const SERVER: &str = "203.0.113.1:443";
@@ -49,19 +50,7 @@ fn subflow(token: u32, (interface, port): (u8, u16), backup: bool) -> TcpSocket 
 /// subflow's port is 1000.
 fn connection(token: u32, carried: u64, subflows: &[(u8, u16, bool)]) -> Connection {
     let counters = ByteCounters { sent: 0, received: carried, acked: 0, reinjected: 0, timeouts: 0 };
-    let info = ConnectionInfo {
-        token: Token(token),
-        fallback: false,
-        remote_key_received: true,
-        extra_subflows: 0,
-        extra_subflows_max: 0,
-        subflows: None,
-        checksums: false,
-        write_dsn: 0,
-        unacked_dsn: 0,
-        receive_dsn: 0,
-        counters: Some(counters),
-    };
+    let info = ConnectionInfo { counters: Some(counters), ..connection_info(token) };
     let first = ends(subflows.first().map_or(WLAN, |one| one.0), 1000);
     Connection {
         local: first.local,

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use joulepath_controllers::{
     AckFlags, Capability, Connection, Controller, Event, Hook, Hooks, Host, LossKind,
 };
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -101,12 +100,8 @@ impl Inner {
         capabilities: &[Capability],
         n: usize,
     ) -> Option<Self> {
-        let (seed, number) = ledger::next_copy()?;
         let paths: Vec<Option<String>> = (0..n).map(ledger::path_name).collect();
-        let place = Place { part: name, hook: "the copy", now_us: 0, subflow: None };
-        call(place, |py| {
-            let fresh = py.import(intern!(py, "joulepath._parts"))?.getattr(intern!(py, "fresh"))?;
-            let copy = fresh.call1((part, seed, number))?;
+        ledger::copy_of(part, name, |py, copy| {
             let mut methods: [Option<Py<PyAny>>; 7] = Default::default();
             for (method, name) in methods.iter_mut().zip(NAMES) {
                 if hooks.iter().any(|hook| hook == name) {

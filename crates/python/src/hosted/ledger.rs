@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
 use joulepath_model::cancel::Cancel;
+use pyo3::intern;
 use pyo3::prelude::*;
 
 /// A run with parts in Python.
@@ -59,13 +60,22 @@ pub(crate) fn end() -> Option<Outcome> {
     Some(Outcome { calls: run.calls, in_python: run.in_python, error: run.error })
 }
 
-/// The seed of the run of this thread, and how many copies of parts it has made before; none where there is
+/// A copy of a part for one connection, and what `make` makes of it. `None` if that raised, or where there is
 /// no run that can be ended.
-pub(crate) fn next_copy() -> Option<(u64, u64)> {
-    RUN.with_borrow_mut(|run| {
+pub(super) fn copy_of<R>(
+    part: &Py<PyAny>,
+    name: &str,
+    make: impl FnOnce(Python<'_>, Bound<'_, PyAny>) -> PyResult<R>,
+) -> Option<R> {
+    let (seed, number) = RUN.with_borrow_mut(|run| {
         let run = run.as_mut()?;
         run.copies += 1;
         Some((run.seed, run.copies - 1))
+    })?;
+    let place = Place { part: name, hook: "the copy", now_us: 0, subflow: None };
+    call(place, |py| {
+        let fresh = py.import(intern!(py, "joulepath._parts"))?.getattr(intern!(py, "fresh"))?;
+        make(py, fresh.call1((part, seed, number))?)
     })
 }
 

@@ -1,8 +1,6 @@
 //! Packet schedulers that are Python classes.
 
-use std::ptr::null_mut;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use joulepath_control::schedule::{PathView as View, Question, SchedulerHooks, SchedulerHost};
 use pyo3::intern;
@@ -10,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use super::ledger::{self, Place, call};
-use super::subflow::stale;
+use super::lent::Lent;
 use crate::raised::usage;
 
 /// Makes a Python object known as a packet scheduler.
@@ -23,10 +21,12 @@ pub(crate) fn host_scheduler(part: Py<PyAny>, name: &str, summary: &str, rescues
     SchedulerHost::adopt(name, summary, rescues, Box::new(open));
 }
 
-/// What the views of one connection share: pointers that are null but while a hook runs.
+/// What the views of one connection share.
+#[derive(Default)]
 struct State {
-    paths: AtomicPtr<View>,
-    question: AtomicPtr<Question>,
+    /// The first of the engine's views, which are as many as a connection has subflows.
+    paths: Lent<View>,
+    question: Lent<Question>,
 }
 
 /// A subflow as a scheduler sees it, while a hook runs.
@@ -40,12 +40,8 @@ pub(crate) struct PathView {
 impl PathView {
     #[inline]
     fn view(&self) -> PyResult<&View> {
-        let paths = self.state.paths.load(Relaxed);
-        if paths.is_null() {
-            return Err(stale());
-        }
-        // SAFETY: while it is not null it leads to the engine's views, which are more than `i`; the engine
-        // waits for the hook.
+        let paths = self.state.paths.pointer()?;
+        // SAFETY: it leads to the engine's views, which are more than `i`; the engine waits for the hook.
         Ok(unsafe { &*paths.add(self.i) })
     }
 }
@@ -142,8 +138,8 @@ pub(crate) struct Backlog {
 impl Backlog {
     #[inline]
     fn question(&self) -> PyResult<&Question> {
-        // SAFETY: while it is not null it leads to the engine's question, and the engine waits for the hook.
-        unsafe { self.state.question.load(Relaxed).as_ref() }.ok_or_else(stale)
+        // SAFETY: it leads to the engine's question, and the engine waits for the hook.
+        Ok(unsafe { &*self.state.question.pointer()? })
     }
 }
 
@@ -204,15 +200,11 @@ struct Inner {
 
 impl Inner {
     fn open(part: &Py<PyAny>, name: &str) -> Option<Self> {
-        let (seed, number) = ledger::next_copy()?;
         let most = joulepath_control::schedule::MAX_SUBFLOWS;
         let paths: Vec<Option<String>> = (0..most).map(ledger::path_name).collect();
-        let place = Place { part: name, hook: "the copy", now_us: 0, subflow: None };
-        call(place, |py| {
-            let fresh = py.import(intern!(py, "joulepath._parts"))?.getattr(intern!(py, "fresh"))?;
-            let pick = fresh.call1((part, seed, number))?.getattr(intern!(py, "pick"))?.unbind();
-            let state =
-                Arc::new(State { paths: AtomicPtr::new(null_mut()), question: AtomicPtr::new(null_mut()) });
+        ledger::copy_of(part, name, |py, copy| {
+            let pick = copy.getattr(intern!(py, "pick"))?.unbind();
+            let state = Arc::new(State::default());
             let view = |(i, path)| Py::new(py, PathView { state: Arc::clone(&state), i, path });
             let views = paths.into_iter().enumerate().map(view).collect::<PyResult<_>>()?;
             let backlog = Py::new(py, Backlog { state: Arc::clone(&state) })?;
@@ -237,11 +229,9 @@ impl Inner {
     fn ask(&mut self, py: Python<'_>, paths: &[View], question: &Question) -> PyResult<Option<usize>> {
         self.prepare(py, question.open)?;
         let arguments = self.arguments[usize::from(question.open)].as_ref().expect("it was prepared");
-        self.state.paths.store(paths.as_ptr().cast_mut(), Relaxed);
-        self.state.question.store(std::ptr::from_ref(question).cast_mut(), Relaxed);
-        let chosen = self.pick.call1(py, arguments);
-        self.state.paths.store(null_mut(), Relaxed);
-        self.state.question.store(null_mut(), Relaxed);
+        let Inner { state, pick, .. } = &*self;
+        let ask = || state.question.during(question, || pick.call1(py, arguments));
+        let chosen = state.paths.during(paths.as_ptr(), ask);
         let chosen = chosen?.into_bound(py);
         if chosen.is_none() {
             return Ok(None);

@@ -47,12 +47,9 @@ struct Inner {
 
 impl Inner {
     fn open(part: &Py<PyAny>, name: &str, names: &[&str]) -> Option<Self> {
-        let (seed, number) = ledger::next_copy()?;
-        let place = Place { part: name, hook: "the copy", now_us: 0, subflow: None };
-        call(place, |py| {
+        ledger::copy_of(part, name, |py, copy| {
             let parts = py.import(intern!(py, "joulepath._parts"))?;
-            let copy = parts.getattr(intern!(py, "fresh"))?.call1((part, seed, number))?.unbind();
-            let wanted = parts.getattr(intern!(py, "wanted"))?.unbind();
+            let (wanted, copy) = (parts.getattr(intern!(py, "wanted"))?.unbind(), copy.unbind());
             Ok(Inner { wanted, copy, names: names.iter().map(|&name| name.to_owned()).collect() })
         })
     }

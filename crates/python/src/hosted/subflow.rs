@@ -1,24 +1,22 @@
 //! What hooks of a controller see: a subflow and an ACK. The objects are made once for each connection and
 //! lead to the engine's own memory while a hook runs.
 
-use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use joulepath_controllers::{
     AckFlags, CWND_MAX, Capability, Connection, Event, SSTHRESH_NONE, Subflow as Window,
 };
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
+use super::lent::{Lent, stale};
 use crate::raised::usage;
 
-/// What the views of one connection share. Pointers are null but while a hook runs; then only the thread that
-/// holds the interpreter uses them, and the engine waits for it.
+/// What the views of one connection share.
 pub(super) struct State {
-    connection: AtomicPtr<Connection>,
-    event: AtomicPtr<Event>,
+    connection: Lent<Connection>,
+    event: Lent<Event>,
     /// The subflow that the hook is for.
     current: AtomicUsize,
     may_write: AtomicBool,
@@ -40,8 +38,8 @@ pub(super) struct Scene {
 impl State {
     pub(super) fn new(n: usize, capabilities: &[Capability]) -> Arc<Self> {
         Arc::new(State {
-            connection: AtomicPtr::new(null_mut()),
-            event: AtomicPtr::new(null_mut()),
+            connection: Lent::default(),
+            event: Lent::default(),
             current: AtomicUsize::new(0),
             may_write: AtomicBool::new(false),
             n,
@@ -55,23 +53,13 @@ impl State {
     pub(super) fn within<R>(&self, scene: &Scene, hook: impl FnOnce() -> R) -> R {
         self.current.store(scene.subflow, Relaxed);
         self.may_write.store(scene.may_write, Relaxed);
-        self.event.store(scene.event.cast_mut(), Relaxed);
-        self.connection.store(scene.connection, Relaxed);
-        let result = hook();
-        self.connection.store(null_mut(), Relaxed);
-        self.event.store(null_mut(), Relaxed);
-        result
+        self.event.during(scene.event, || self.connection.during(scene.connection, hook))
     }
 
     /// Sets what [`Subflow::subflows`] gives; none breaks the circle of references.
     pub(super) fn set_all(&self, all: Option<Py<PyTuple>>) {
         *self.all.lock().unwrap_or_else(PoisonError::into_inner) = all;
     }
-}
-
-/// A view was kept beyond its hook.
-pub(super) fn stale() -> PyErr {
-    PyRuntimeError::new_err("a view can be read within its hook only; keep the numbers, not the view")
 }
 
 /// A subflow while a hook runs.
@@ -89,8 +77,8 @@ impl Subflow {
 
     #[inline]
     fn connection(&self) -> PyResult<&Connection> {
-        // SAFETY: see `State`.
-        unsafe { self.state.connection.load(Relaxed).as_ref() }.ok_or_else(stale)
+        // SAFETY: see `Lent`.
+        Ok(unsafe { &*self.state.connection.pointer()? })
     }
 
     #[inline]
@@ -115,8 +103,8 @@ impl Subflow {
                 Some("let each subflow set its own window when its own hook is called"),
             ));
         }
-        // SAFETY: see `State`; no reference to it lives here.
-        change(unsafe { &mut (*self.state.connection.load(Relaxed)).subflows[self.i] });
+        // SAFETY: see `Lent`; no reference to it lives here.
+        change(unsafe { &mut (*self.state.connection.pointer()?).subflows[self.i] });
         Ok(())
     }
 
@@ -311,8 +299,8 @@ impl Ack {
 
     #[inline]
     fn event(&self) -> PyResult<&Event> {
-        // SAFETY: see `State`.
-        unsafe { self.state.event.load(Relaxed).as_ref() }.ok_or_else(stale)
+        // SAFETY: see `Lent`.
+        Ok(unsafe { &*self.state.event.pointer()? })
     }
 
     fn has(&self, flag: AckFlags) -> PyResult<bool> {
