@@ -174,7 +174,7 @@ pub enum Entry {
     Look(Box<Look>),
 }
 
-/// Reads a record. A last line that is cut off is left out.
+/// Reads a record, whose first entry is its configuration. A last line that is cut off is left out.
 ///
 /// # Errors
 /// As [`replay`].
@@ -198,10 +198,7 @@ pub fn read(path: &Path) -> Result<Vec<Entry>> {
     })?;
     match entries.first() {
         Some(Entry::Config(_)) => Ok(entries),
-        _ => Err(Error::Refused {
-            what: format!("{}: nothing is recorded in it", path.display()),
-            remedy: NO_RECORD.into(),
-        }),
+        _ => Err(nothing_in(path)),
     }
 }
 
@@ -220,10 +217,14 @@ pub fn replay(path: &Path) -> Result<Replayed> {
     let is_cut = each_line(path, &mut |number, line| replay.line(number, line))?;
     replay.told.is_cut = is_cut;
     if replay.config.is_none() {
-        let what = format!("{}: nothing is recorded in it", path.display());
-        return Err(Error::Refused { what, remedy: NO_RECORD.into() });
+        return Err(nothing_in(path));
     }
     Ok(replay.told)
+}
+
+fn nothing_in(path: &Path) -> Error {
+    let what = format!("{}: nothing is recorded in it", path.display());
+    Error::Refused { what, remedy: NO_RECORD.into() }
 }
 
 /// What is wrong with a line, and what to do.

@@ -52,7 +52,7 @@ pub fn replay(path: &Path, seed: u64) -> Result<Simulated> {
     };
     let mut entries = record::read(path).map_err(failed)?.into_iter();
     let Some(Entry::Config(config)) = entries.next() else {
-        return Err(Error::usage(format!("{}: nothing is recorded in it", path.display())));
+        unreachable!("a record begins with its configuration")
     };
     let mut replay = Replay::new(*config, seed);
     let mut waiting: Vec<Look> = vec![];

@@ -51,9 +51,17 @@ mod with_the_running_kernel {
         let table = joulepath(&["doctor"]).stdout;
         assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
         for fact in report["facts"].as_array().unwrap() {
-            let start =
-                format!("  {:9}{} ", fact["status"].as_str().unwrap(), fact["title"].as_str().unwrap());
-            assert!(table.lines().any(|line| line.starts_with(&start)), "{start:?}: {table}");
+            // How late timers come is measured anew by each call, and a busy moment changes it.
+            let statuses = match (fact["name"].as_str().unwrap(), fact["status"].as_str().unwrap()) {
+                ("lateness", _) => vec!["ok", "limited"],
+                (_, status) => vec![status],
+            };
+            let title = fact["title"].as_str().unwrap();
+            let is_there = |status| {
+                let start = format!("  {status:9}{title} ");
+                table.lines().any(|line| line.starts_with(&start))
+            };
+            assert!(statuses.into_iter().any(is_there), "{fact}: {table}");
         }
         assert!(table.trim_end().lines().last().unwrap().starts_with("The kernel engine "), "{table}");
     }
