@@ -17,6 +17,7 @@ mod optimum;
 mod problem;
 mod programme;
 mod slots;
+mod start;
 mod steady;
 mod terms;
 mod varying;
@@ -299,10 +300,12 @@ fn problem_under<'a>(
         false => flow_control(scenario, group),
     };
     let bulk = matches!(group.workload, Workload::Bulk);
+    let file = matches!(group.workload, Workload::File { .. });
     DeviceProblem {
         costs: costs.collect(),
         capacities_bps: capacities_bps.collect(),
         rtts_s: group.paths.iter().map(|&path| base_rtt_s(scenario, path)).collect(),
+        start: (terms.slow_start && file).then(|| terms::start(scenario, group)),
         in_order: (terms.in_order && bulk).then(|| terms::in_order(scenario, group, &flow_control)),
         shared: vec![flow_control],
         slots: match group.workload {

@@ -4,6 +4,7 @@ use joulepath_model::energy::DeviceEnergy;
 
 use super::cost::InterfaceCost;
 use super::in_order::InOrder;
+use super::start::Start;
 
 /// What bounds the rates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub struct DeviceProblem<'a> {
     pub shared: Vec<Shared>,
     /// What in-order delivery leaves of a full window; none if it is not asked for.
     pub in_order: Option<InOrder>,
+    /// How subflows start; none if they carry what the links do from the first instant on.
+    pub start: Option<Start>,
     /// The run in slots with capacities of their own, besides the above; at least one.
     pub slots: Vec<Slot>,
     /// Base, sharing factor, host.

@@ -1,10 +1,11 @@
 //! What the limits of the gauntlet do not allow, beyond what links and buffers allow.
 
 use joulepath_model::network::{LossSpec, RateSpec};
-use joulepath_model::scenario::{Competitor, ConnectionGroup, LinkIndex, Scenario, Workload};
+use joulepath_model::scenario::{Competitor, ConnectionGroup, Direction, LinkIndex, Scenario, Workload};
 
 use super::in_order::InOrder;
 use super::problem::Shared;
+use super::start::Start;
 use crate::allocate::mathis_bps;
 use crate::path::{Window, base_rtt_s, delivered, least_over, links_of, peak_bps};
 
@@ -19,6 +20,9 @@ pub struct Terms {
     /// Data without end and files: windows hold whole segments, and an RTT has the transmission of one of
     /// them and of its ACK in it.
     pub whole_segments: bool,
+    /// Files: subflows open with a handshake and start with the initial window, which doubles in each round
+    /// trip at most.
+    pub slow_start: bool,
     /// Links: less the mean of cross traffic, and less what competitors without end are due.
     pub others_share: bool,
     /// Streams: what is written is carried within this time, s.
@@ -28,7 +32,14 @@ pub struct Terms {
 impl Terms {
     /// All of them, with this deadline, s, if there is one.
     pub fn all(deadline_s: Option<f64>) -> Self {
-        Terms { always_on: true, in_order: true, whole_segments: true, others_share: true, deadline_s }
+        Terms {
+            always_on: true,
+            in_order: true,
+            whole_segments: true,
+            slow_start: true,
+            others_share: true,
+            deadline_s,
+        }
     }
 }
 
@@ -59,6 +70,17 @@ pub(super) fn whole_segments(scenario: &Scenario, group: &ConnectionGroup, windo
     let buffer = group.receive_buffer.0.min(group.send_buffer.0);
     let whole = (buffer / transport.mss.0).max(1) * transport.mss.0;
     Shared { weights: group.paths.iter().map(rtt_s).collect(), most: 8.0 * whole as f64 }
+}
+
+/// How the subflows of `group` start: the device opens them, and whoever has the data sends it when the other
+/// end has confirmed.
+pub(super) fn start(scenario: &Scenario, group: &ConnectionGroup) -> Start {
+    let transport = &scenario.transport;
+    let window_bits = f64::from(transport.initial_window) * transport.mss.0 as f64 * 8.0;
+    match group.direction {
+        Direction::Download => Start { window_bits, opening_rtts: 2.0, by_links: true },
+        Direction::Upload => Start { window_bits, opening_rtts: 1.0, by_links: false },
+    }
 }
 
 /// Window and losses of one connection of `group`, whose windows and RTTs are those of `flow_control`.

@@ -43,7 +43,16 @@ fn problem<'a>(
     let rtts_s = vec![0.05; costs.len()];
     let capacities_bps = capacities_mbps.iter().map(|c| c * 1e6).collect();
     let slots = vec![Slot { seconds: 1.0, peak: vec![], mean: vec![] }];
-    DeviceProblem { costs, capacities_bps, rtts_s, shared: vec![], in_order: None, slots, device }
+    DeviceProblem {
+        costs,
+        capacities_bps,
+        rtts_s,
+        shared: vec![],
+        in_order: None,
+        start: None,
+        slots,
+        device,
+    }
 }
 
 const ADDITIVE: DeviceEnergy = DeviceEnergy::additive();

@@ -152,6 +152,7 @@ impl DeviceProblem<'_> {
             let terms: Vec<_> = busy.chain([(awake, 1.0)]).collect();
             lp.add_constraint(terms.as_slice(), ComparisonOp::Ge, cost.wake_s + cost.tail_s);
         }
+        self.constrain_start(&mut lp, set, bits, &modes, &parts);
         let total: Vec<_> = parts.iter().flat_map(|part| &part.bits).map(|&(_, y)| (y, 1.0)).collect();
         lp.add_constraint(total.as_slice(), ComparisonOp::Eq, bits / MEGA);
         let solution = solution(&lp)?;
@@ -163,6 +164,24 @@ impl DeviceProblem<'_> {
         let rates = self.sums(&parts, |y| MEGA * solution.var_value(y) / seconds);
         let found = self.optimum(rates, |_| energy_j / seconds)?;
         Some(Optimum { energy_j: Some(energy_j), goodput_bps: bits / seconds, ..found })
+    }
+
+    /// Adds Σ y_r ≤ v_r Σ τ for the paths of `set`: what starting leaves of the rate of each while it is used.
+    fn constrain_start(&self, lp: &mut Lp, set: u32, bits: f64, modes: &[(u32, Mode)], parts: &[Part]) {
+        let Some(start) = self.start else { return };
+        // A radio that sleeps between two windows is not in use meanwhile.
+        let stays = |&r: &usize| !self.costs[r].sleeps || self.costs[r].tail_s >= self.rtts_s[r];
+        for r in self.members(set).filter(stays) {
+            let most_bps = start.most_bps(bits, self.rtts_s[r], self.links_bps(r));
+            if most_bps.is_finite() {
+                let bits = parts.iter().flat_map(|part| &part.bits).filter(|(path, _)| *path == r);
+                let times = parts.iter().flat_map(|part| &part.times);
+                let used = times.filter(|(mode, _)| modes[*mode].0 >> r & 1 == 1);
+                let terms: Vec<_> =
+                    bits.map(|&(_, y)| (y, 1.0)).chain(used.map(|&(_, t)| (t, -most_bps / MEGA))).collect();
+                lp.add_constraint(terms.as_slice(), ComparisonOp::Le, 0.0);
+            }
+        }
     }
 
     /// The modes within `set`. A connection without any open subflow is none: where all interfaces burn while
@@ -232,7 +251,12 @@ impl DeviceProblem<'_> {
 
     /// The highest rate of path `r` in any slot, bit/s.
     fn peak_bps(&self, r: usize) -> f64 {
-        let own = self.shared.iter().map(|shared| shared.alone(r)).fold(self.capacities_bps[r], f64::min);
+        self.links_bps(r).min(self.capacities_bps[r])
+    }
+
+    /// The same of its links and of the buffers alone.
+    fn links_bps(&self, r: usize) -> f64 {
+        let own = self.shared.iter().map(|shared| shared.alone(r)).fold(f64::INFINITY, f64::min);
         let of_slot = |slot: &Slot| slot.peak.iter().map(|shared| shared.alone(r)).fold(own, f64::min);
         self.slots.iter().map(of_slot).fold(0.0, f64::max)
     }
