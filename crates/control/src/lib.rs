@@ -19,6 +19,7 @@ pub mod price;
 pub mod schedule;
 pub mod select;
 mod setup;
+mod slow_start;
 
 pub use connection::{Shares, competitor_controller};
 pub use options::{OptionError, PartInfo};

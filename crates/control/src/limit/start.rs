@@ -17,8 +17,29 @@
 //! so the mean rate of a path while it is in use is at most v. Between two ends of windows τ is a line that is
 //! above 0 at n = 0, so n/τ(n) rises there: the greatest is at an n_j or at N.
 //!
+//! All paths together carry the file no sooner than the greatest sum of what each has carried by then: one of
+//! them is opened first, and the others when that has been answered, because MP_JOIN needs the peer's key (RFC
+//! 8684, section 3.2). So with D_r of `slow_start` the transfer lasts at least
+//!
+//! ```text
+//!   T = min   t   with   D_f(t − h ρ_f) + Σ_{r ≠ f} D_r(t − ρ_f − h ρ_r) ≥ N
+//!        f
+//! ```
+//! which counts where something burns as long as the transfer lasts, whichever path is in use.
+//!
 //! Between two windows a radio waits for a round trip. Where its tail is no shorter it does not sleep meanwhile,
 //! and whoever waits longer burns at least as much.
+
+use crate::slow_start;
+
+/// A path as a file sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Carrier {
+    /// Least round-trip time, s.
+    pub rtt_s: f64,
+    /// The highest rate of its links, bit/s of payload.
+    pub links_bps: f64,
+}
 
 /// How the subflows of a connection start.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,19 +53,43 @@ pub struct Start {
 }
 
 impl Start {
-    /// The highest mean rate, while in use, of a path with this round-trip time whose links carry at most
-    /// `links_bps`, of a file of `bits`, bit/s.
-    pub fn most_bps(&self, bits: f64, rtt_s: f64, links_bps: f64) -> f64 {
-        let x = if self.by_links { links_bps } else { f64::INFINITY };
-        let opening_s = self.opening_rtts * rtt_s;
-        let ends = |j: i32| self.window_bits * (libm::exp2(f64::from(j)) - 1.0);
-        let windows_before = |n: f64| (0..).map(ends).take_while(move |&end| end < n);
-        let in_use_s = |n: f64| {
-            let of_window = |(j, end): (usize, f64)| j as f64 * rtt_s + (n - end) / x;
-            opening_s + windows_before(n).enumerate().map(of_window).fold(0.0, f64::max)
+    /// The least time that `paths` need together for a file of `bits`, s.
+    pub fn least_s(&self, bits: f64, paths: &[Carrier]) -> f64 {
+        let with_first = |first: usize| {
+            let carried_by = |(r, path): (usize, &Carrier), after_s: f64| {
+                let joins_s = if r == first { 0.0 } else { paths[first].rtt_s };
+                let since_s = after_s - joins_s - self.opening_rtts * path.rtt_s;
+                slow_start::carried_bits(self.window_bits, path.rtt_s, self.rate_bps(path), since_s)
+            };
+            let carried =
+                |after_s| paths.iter().enumerate().map(|path| carried_by(path, after_s)).sum::<f64>();
+            slow_start::time_s(bits, self.in_use_s(bits, &paths[first]), carried)
         };
-        let candidates = windows_before(bits).skip(1).chain([bits]);
-        candidates.map(|n| n / in_use_s(n)).fold(0.0, f64::max)
+        (0..paths.len()).map(with_first).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The highest mean rate of a path while it is in use for a file of `bits`, bit/s.
+    pub fn most_bps(&self, bits: f64, path: &Carrier) -> f64 {
+        let candidates = self.windows_before(bits).skip(1).chain([bits]);
+        candidates.map(|n| n / self.in_use_s(n, path)).fold(0.0, f64::max)
+    }
+
+    /// τ(n), s.
+    fn in_use_s(&self, n: f64, path: &Carrier) -> f64 {
+        let of_window = |(j, end): (usize, f64)| j as f64 * path.rtt_s + (n - end) / self.rate_bps(path);
+        let windows_s = self.windows_before(n).enumerate().map(of_window).fold(0.0, f64::max);
+        self.opening_rtts * path.rtt_s + windows_s
+    }
+
+    /// n_j, as long as they are less than `n`.
+    fn windows_before(&self, n: f64) -> impl Iterator<Item = f64> + use<> {
+        let window_bits = self.window_bits;
+        let ends = (0..).map(move |j: i32| window_bits * (libm::exp2(f64::from(j)) - 1.0));
+        ends.take_while(move |&end| end < n)
+    }
+
+    fn rate_bps(&self, path: &Carrier) -> f64 {
+        if self.by_links { path.links_bps } else { f64::INFINITY }
     }
 }
 
@@ -55,6 +100,10 @@ mod tests {
     /// Ten segments of 1000 bits.
     const DOWN: Start = Start { window_bits: 10_000.0, opening_rtts: 2.0, by_links: true };
 
+    fn path(rtt_s: f64, links_bps: f64) -> Carrier {
+        Carrier { rtt_s, links_bps }
+    }
+
     fn assert_close(actual: f64, expected: f64) {
         assert!((actual - expected).abs() < 1e-9 * expected, "{actual} ≠ {expected}");
     }
@@ -63,25 +112,42 @@ mod tests {
     /// arrives 100 ms after the first begins to, 300 ms and 20 ms for its 20,000 bits.
     #[test]
     fn a_file_takes_its_handshake_and_its_windows() {
-        assert_close(DOWN.most_bps(5000.0, 0.1, 1e6), 5000.0 / 0.205);
-        assert_close(DOWN.most_bps(30_000.0, 0.1, 1e6), 30_000.0 / 0.320);
+        assert_close(DOWN.most_bps(5000.0, &path(0.1, 1e6)), 5000.0 / 0.205);
+        assert_close(DOWN.most_bps(30_000.0, &path(0.1, 1e6)), 30_000.0 / 0.320);
         let up = Start { opening_rtts: 1.0, by_links: false, ..DOWN };
-        assert_close(up.most_bps(30_000.0, 0.1, 1e6), 30_000.0 / 0.200);
+        assert_close(up.most_bps(30_000.0, &path(0.1, 1e6)), 30_000.0 / 0.200);
     }
 
     /// One segment more than a window needs a round trip for a thousand bits: two paths could spare that, so
     /// the first window's rate is what counts.
     #[test]
     fn a_part_of_the_file_may_be_faster_than_the_whole() {
-        assert_close(DOWN.most_bps(11_000.0, 0.1, f64::INFINITY), 10_000.0 / 0.2);
+        assert_close(DOWN.most_bps(11_000.0, &path(0.1, f64::INFINITY)), 10_000.0 / 0.2);
+    }
+
+    /// 40,000 bits, 1 Mbit/s. Alone over 100 ms: the handshake's 200 ms, two windows in as many round trips, and
+    /// 10 ms of the third. Over 20 ms: 40 ms, a window of 10 ms, and a round trip after that one began the rate
+    /// binds: 30 ms. A second path of 100 ms begins to bring data 220 ms after the start, or the first then.
+    #[test]
+    fn two_paths_take_less_time_but_the_second_starts_later() {
+        let (near, far) = (path(0.02, 1e6), path(0.1, 1e6));
+        assert_close(DOWN.least_s(40_000.0, &[far]), 0.410);
+        assert_close(DOWN.least_s(40_000.0, &[near]), 0.090);
+        assert_close(DOWN.least_s(40_000.0, &[near, far]), 0.090);
+        // 400,000 bits: alone until 40 + 10 + 400 ms. From 220 ms on there are 10,000 bits more, from 320 ms on
+        // 20,000, which ends at 340 ms, and from then on both bring 1 Mbit/s until 420 ms: 60,000 more. At
+        // t = 420 − ε 370,000 + 30,000 = 400,000 bits have come.
+        assert_close(DOWN.least_s(400_000.0, &[near]), 0.450);
+        assert_close(DOWN.least_s(400_000.0, &[near, far]), 0.420);
+        assert_close(DOWN.least_s(400_000.0, &[far, near]), 0.420);
     }
 
     /// 100 Mbit over 1 Mbit/s take 100 s of the link, and 200 ms before it. When the link has no gaps any more,
     /// after four round trips, 150,000 bits have come in place of 400,000: that is 250 ms.
     #[test]
     fn a_long_file_loses_what_slow_start_leaves_idle() {
-        assert_close(DOWN.most_bps(100e6, 0.1, 1e6), 100e6 / 100.45);
-        assert_close(DOWN.most_bps(100e6, 0.0, 1e6), 1e6);
+        assert_close(DOWN.most_bps(100e6, &path(0.1, 1e6)), 100e6 / 100.45);
+        assert_close(DOWN.most_bps(100e6, &path(0.0, 1e6)), 1e6);
     }
 
     /// However a file is divided, and however late its window ends: no part of it is faster.
@@ -89,7 +155,7 @@ mod tests {
     fn no_part_of_a_file_takes_less_than_its_share_of_the_time() {
         for whole in 1..400 {
             let bits = 1000.0 * f64::from(whole);
-            let most = DOWN.most_bps(bits, 0.03, 7e5);
+            let most = DOWN.most_bps(bits, &path(0.03, 7e5));
             for part in 1..=whole {
                 let n = 1000.0 * f64::from(part);
                 // Windows of 10, 20, 40 … segments one after the other, each as soon as the one before is

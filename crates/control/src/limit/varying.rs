@@ -13,6 +13,7 @@ use microlp::{ComparisonOp, OptimizationDirection, Problem as Lp, Variable};
 
 use super::problem::{DeviceProblem, Goal, Optimum, Shared, Slot};
 use super::programme::{MEGA, Mode, TOLERANCE, solution};
+use super::start::Carrier;
 
 /// Modes of one slot.
 struct Part {
@@ -152,7 +153,7 @@ impl DeviceProblem<'_> {
             let terms: Vec<_> = busy.chain([(awake, 1.0)]).collect();
             lp.add_constraint(terms.as_slice(), ComparisonOp::Ge, cost.wake_s + cost.tail_s);
         }
-        self.constrain_start(&mut lp, set, bits, &modes, &parts);
+        self.constrain_start(&mut lp, set, bits, &modes, &parts, &elapsed);
         let total: Vec<_> = parts.iter().flat_map(|part| &part.bits).map(|&(_, y)| (y, 1.0)).collect();
         lp.add_constraint(total.as_slice(), ComparisonOp::Eq, bits / MEGA);
         let solution = solution(&lp)?;
@@ -166,13 +167,22 @@ impl DeviceProblem<'_> {
         Some(Optimum { energy_j: Some(energy_j), goodput_bps: bits / seconds, ..found })
     }
 
-    /// Adds Σ y_r ≤ v_r Σ τ for the paths of `set`: what starting leaves of the rate of each while it is used.
-    fn constrain_start(&self, lp: &mut Lp, set: u32, bits: f64, modes: &[(u32, Mode)], parts: &[Part]) {
+    /// Adds what starting leaves: Σ y_r ≤ v_r Σ τ for the paths of `set`, and Σ s ≥ T.
+    fn constrain_start(
+        &self,
+        lp: &mut Lp,
+        set: u32,
+        bits: f64,
+        modes: &[(u32, Mode)],
+        parts: &[Part],
+        elapsed: &[Variable],
+    ) {
         let Some(start) = self.start else { return };
+        let carrier = |r: usize| Carrier { rtt_s: self.rtts_s[r], links_bps: self.links_bps(r) };
         // A radio that sleeps between two windows is not in use meanwhile.
         let stays = |&r: &usize| !self.costs[r].sleeps || self.costs[r].tail_s >= self.rtts_s[r];
         for r in self.members(set).filter(stays) {
-            let most_bps = start.most_bps(bits, self.rtts_s[r], self.links_bps(r));
+            let most_bps = start.most_bps(bits, &carrier(r));
             if most_bps.is_finite() {
                 let bits = parts.iter().flat_map(|part| &part.bits).filter(|(path, _)| *path == r);
                 let times = parts.iter().flat_map(|part| &part.times);
@@ -182,6 +192,9 @@ impl DeviceProblem<'_> {
                 lp.add_constraint(terms.as_slice(), ComparisonOp::Le, 0.0);
             }
         }
+        let carriers: Vec<_> = self.members(set).map(carrier).collect();
+        let whole: Vec<_> = elapsed.iter().map(|&s| (s, 1.0)).collect();
+        lp.add_constraint(whole.as_slice(), ComparisonOp::Ge, start.least_s(bits, &carriers));
     }
 
     /// The modes within `set`. A connection without any open subflow is none: where all interfaces burn while

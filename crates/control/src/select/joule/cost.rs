@@ -3,7 +3,8 @@
 //! ```text
 //!   P(S, x) = κ (Σ_S (θ + b x) + Σ_rest idle) + P₀ + host(Σx, RTT, |S|)     κ while two or more are active
 //!   bulk    P(S, x)/Σx                                                                         J/bit
-//!   file    T = 8 N/Σx + start:   P(S, x) T + Σ_S (tail + promotion if closed) + Σ_open∉S tail   J
+//!   file    P(S, x) N/Σx + P(S, 0) (T − N/Σx) + Σ_S (tail + promotion if closed) + Σ_open∉S tail   J
+//!           T: until N bits have come, with handshakes and slow start of those that are closed
 //!   load    P at the offered rate, radios and P₀ asleep between messages, + π λ D(S)           W
 //! ```
 //! Set by set, so the best is exact. `tests` hold the enumeration against a search of its own.
@@ -12,12 +13,13 @@ use joulepath_model::energy::DeviceEnergy;
 use joulepath_model::units::Nanos;
 
 use crate::energy::PathEnergy;
+use crate::slow_start;
 
 /// A set of paths: bit `i` is path `i`.
 pub(super) type Set = u8;
 
-/// Slow start and the last ACK of a file, s.
-const START_S: f64 = 0.2;
+/// Round trips from a subflow's first packet until its first window arrives.
+const OPENING_RTTS: f64 = 2.0;
 /// Price of a bit that a set cannot carry, J: dearer than a slow radio. What then waits has a price of its
 /// own.
 const UNSERVED_J_PER_BIT: f64 = 1e-6;
@@ -62,6 +64,8 @@ pub(super) struct Load {
 pub(super) struct Costs<'a> {
     pub(super) device: &'a DeviceEnergy,
     pub(super) radios: &'a [Radio],
+    /// What a subflow starts with, bits.
+    pub(super) window_bits: f64,
 }
 
 /// The indices of a set.
@@ -124,7 +128,8 @@ impl Costs<'_> {
     /// Of what is left of a file, J. `price_w` is what a second until its end is worth.
     pub(super) fn file(&self, set: Set, bits: f64, price_w: f64, deadline_s: Option<f64>) -> f64 {
         let carrying_s = bits / self.rate_bps(set);
-        let late_s = deadline_s.map_or(0.0, |deadline| (carrying_s + START_S - deadline).max(0.0));
+        let whole_s = self.until_carried_s(set, bits);
+        let late_s = deadline_s.map_or(0.0, |deadline| (whole_s - deadline).max(0.0));
         let standing_w = self.device_w(set, 0.0, |i| {
             let energy = &self.radios[i].energy;
             if set & 1 << i != 0 { energy.sunk_w } else { energy.idle_w }
@@ -139,10 +144,35 @@ impl Costs<'_> {
         };
         let switching_j: f64 = (0..self.radios.len()).map(switching).sum();
         self.full_w(set) * carrying_s
-            + standing_w * START_S
+            + standing_w * (whole_s - carrying_s)
             + switching_j
-            + price_w * (carrying_s + START_S)
+            + price_w * whole_s
             + LATE_J_PER_S * late_s
+    }
+
+    /// Until the set has carried so much, s: handshakes and slow start of the paths that are closed count. If
+    /// all are, the one with the least RTT is opened first, and the others when it has been answered.
+    fn until_carried_s(&self, set: Set, bits: f64) -> f64 {
+        let full_s = bits / self.rate_bps(set);
+        if members(set).all(|i| self.radios[i].is_open) {
+            return full_s;
+        }
+        let by_rtt = |&i: &usize, &j: &usize| self.radios[i].rtt_s.total_cmp(&self.radios[j].rtt_s);
+        let connected = self.radios.iter().any(|radio| radio.is_open);
+        let first = members(set).min_by(by_rtt).filter(|_| !connected);
+        let carried_bits = |i: usize, after_s: f64| {
+            let Radio { rtt_s, is_open, .. } = self.radios[i];
+            let share_bps = self.share_bps(set, i);
+            if is_open {
+                return share_bps * after_s;
+            }
+            let waits_s = first.filter(|&first| first != i).map_or(0.0, |first| self.radios[first].rtt_s);
+            let since_s = after_s - waits_s - OPENING_RTTS * rtt_s;
+            slow_start::carried_bits(self.window_bits, rtt_s, share_bps, since_s)
+        };
+        let carried = |after_s: f64| members(set).map(|i| carried_bits(i, after_s)).sum::<f64>();
+        let enough_s = (0..).map(|k| full_s * f64::from(1 << k)).find(|&s| carried(s) >= bits);
+        enough_s.map_or(full_s, |enough_s| slow_start::time_s(bits, enough_s, carried))
     }
 
     /// At an offered load, W.
@@ -218,11 +248,22 @@ impl Costs<'_> {
         members(to & !from).map(|i| self.radios[i].energy.switch_j()).sum()
     }
 
+    /// The cheapest single path of `allowed`, by the same rules as [`Self::cheapest`].
+    pub(super) fn cheapest_alone(&self, allowed: Set, cost: impl Fn(Set) -> f64) -> Set {
+        let sets = members(allowed).map(|i| 1 << i);
+        self.cheapest_of(sets, cost).unwrap_or(allowed)
+    }
+
     /// The cheapest set of those within `allowed` by `cost`; of equal ones the fastest, then the first.
     /// `allowed` is not empty.
     pub(super) fn cheapest(&self, allowed: Set, cost: impl Fn(Set) -> f64) -> Set {
+        let sets = (1..=allowed).filter(|set| set & !allowed == 0);
+        self.cheapest_of(sets, cost).unwrap_or(allowed)
+    }
+
+    fn cheapest_of(&self, sets: impl Iterator<Item = Set>, cost: impl Fn(Set) -> f64) -> Option<Set> {
         let mut best: Option<(Set, f64)> = None;
-        for set in (1..=allowed).filter(|set| set & !allowed == 0) {
+        for set in sets {
             let this = cost(set);
             let is_better = best.is_none_or(|(known, least)| {
                 let equal = EQUAL * least.abs();
@@ -232,7 +273,7 @@ impl Costs<'_> {
                 best = Some((set, this));
             }
         }
-        best.map_or(allowed, |(set, _)| set)
+        best.map(|(set, _)| set)
     }
 }
 

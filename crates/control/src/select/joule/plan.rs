@@ -113,7 +113,8 @@ impl PathSelector for Joule {
         self.learn(snapshot);
         let allowed = self.allowed(snapshot);
         let radios = self.radios(snapshot, self.set != 0);
-        let costs = Costs { device: snapshot.device, radios: &radios };
+        let window_bits = 8.0 * snapshot.initial_window * snapshot.mss_bytes;
+        let costs = Costs { device: snapshot.device, radios: &radios, window_bits };
         let set = match self.set & allowed {
             0 => self.first(snapshot, &costs, allowed),
             kept => {
@@ -271,18 +272,23 @@ impl Joule {
 
     /// The set to begin with, or to go on with when all paths in use have failed.
     fn first(&self, snapshot: &Snapshot, costs: &Costs, allowed: Set) -> Set {
-        let window_bits = 8.0 * snapshot.initial_window * snapshot.mss_bytes;
         let left_s = self.left_s(snapshot);
         match (self.goal, snapshot.demand) {
             (Some(Goal::Endless), _) | (_, Demand::Endless) => costs.cheapest(allowed, |set| costs.bulk(set)),
             (Some(Goal::File), Demand::Bytes(left)) => {
-                costs.cheapest(allowed, |set| costs.file(set, 8.0 * left, 0.0, left_s))
+                let cost = |set: Set| costs.file(set, 8.0 * left, 0.0, left_s);
+                let best = costs.cheapest(allowed, cost);
+                // Several paths have several risks.
+                match costs.cheapest_alone(allowed, cost) {
+                    alone if cost(best) < BETTER_FILE * cost(alone) => best,
+                    alone => alone,
+                }
             }
             (Some(Goal::Messages), _) if self.offered.messages_per_s() > 0.0 => {
                 let load = self.load();
                 costs.cheapest(allowed, |set| costs.load(set, &load))
             }
-            _ => costs.cheapest(allowed, |set| costs.file(set, window_bits, 0.0, None)),
+            _ => costs.cheapest(allowed, |set| costs.file(set, costs.window_bits, 0.0, None)),
         }
     }
 
@@ -340,7 +346,14 @@ impl Joule {
         let best = costs.cheapest(allowed, cost);
         let is_worth_it = cost(best) < BETTER_FILE * cost(self.set)
             || (cost(self.set) <= 0.0 && costs.rate_bps(self.set) < BETTER_FILE * costs.rate_bps(best));
-        if is_worth_it && bits >= LEAST_FILE_BITS { self.towards(best, snapshot) } else { self.set }
+        // What a path carries is not known while its rate grows: others would be opened for what it is about to
+        // have.
+        let is_early = best & !self.set != 0 && self.unproven(self.set, snapshot) != 0;
+        if is_worth_it && !is_early && bits >= LEAST_FILE_BITS {
+            self.towards(best, snapshot)
+        } else {
+            self.set
+        }
     }
 
     fn for_messages(&mut self, snapshot: &Snapshot, costs: &Costs, allowed: Set, waiting_bits: f64) -> Set {

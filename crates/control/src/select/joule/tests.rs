@@ -9,6 +9,9 @@ use super::super::uses::Use;
 use super::cost::{Costs, Load, Radio, Set};
 use crate::energy::PathEnergy;
 
+/// Ten segments of 1460 B.
+const WINDOW_BITS: f64 = 116_800.0;
+
 fn energy(name: &str) -> PathEnergy {
     PathEnergy::of(&profile(name).unwrap().model, Traffic::Down)
 }
@@ -26,7 +29,7 @@ fn assert_close(found: f64, expected: f64) {
 fn costs_are_those_of_the_energy_models() {
     let radios = [radio("wifi-seed000", 10.0), radio("lte-seed000", 20.0)];
     let device = DeviceEnergy { shared_base: Watts(0.5), ..DeviceEnergy::additive() };
-    let costs = Costs { device: &device, radios: &radios };
+    let costs = Costs { device: &device, radios: &radios, window_bits: WINDOW_BITS };
     // Both burn θ always: 132.9 + 1288 mW and P₀ = 500 mW. WiFi: (1.9209 + 1.37)/10; both: (1.9209 + 1.37 +
     // 1.04)/30 W per Mbit/s.
     assert_close(costs.bulk(0b01), 3.2909e-7);
@@ -39,20 +42,22 @@ fn costs_are_those_of_the_energy_models() {
 #[test]
 fn a_file_pays_for_promotion_and_tail() {
     let radios = [radio("wifi-huang2012", 10.0), radio("lte-huang2012", 10.0)];
-    let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios };
+    let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios, window_bits: WINDOW_BITS };
     // energy.md, section 1.3: 10 MB over LTE at 10 Mbit/s, 0.315 + 14.462 + 12.271 J; WiFi 0.010 + 12.024 +
-    // 0.028. Besides: 0.2 s at 1288.04 and 132.86 mW, and the other radio idle at 1.904 and 20.054 mW.
-    assert_close(costs.file(0b10, 8e7, 0.0, None), 0.3149 + 14.4620 + 12.2706 + 0.2576 + 8.2 * 1.904e-3);
-    assert_close(costs.file(0b01, 8e7, 0.0, None), 0.0098 + 12.0238 + 0.0284 + 0.0266 + 8.2 * 20.054e-3);
+    // 0.028. Besides: two round trips, and three that carry 81.76 kbit in place of 150, 0.16824 s at 1288.04 and
+    // 132.86 mW, and the other radio idle at 1.904 and 20.054 mW.
+    assert_close(costs.file(0b10, 8e7, 0.0, None), 0.3149 + 14.4620 + 12.2706 + 0.2167 + 8.16824 * 1.904e-3);
+    assert_close(costs.file(0b01, 8e7, 0.0, None), 0.0098 + 12.0238 + 0.0284 + 0.0224 + 8.16824 * 20.054e-3);
     // A second is worth 2 W; 1 s too late.
-    let dear = costs.file(0b01, 8e7, 2.0, Some(7.2));
-    assert_close(dear, costs.file(0b01, 8e7, 0.0, None) + 2.0 * 8.2 + 1e4);
-    // A radio that is open has paid its promotion, and its tail comes in any case.
+    let dear = costs.file(0b01, 8e7, 2.0, Some(7.16824));
+    assert_close(dear, costs.file(0b01, 8e7, 0.0, None) + 2.0 * 8.16824 + 1e4);
+    // A radio that is open has paid its promotion and has started; its tail comes in any case.
     let open = [radios[0], Radio { is_open: true, ..radios[1] }];
     let open = Costs { radios: &open, ..costs };
+    let started = 0.16824 * (1.28804 + 1.904e-3);
     assert_close(
         open.file(0b10, 8e7, 0.0, None),
-        costs.file(0b10, 8e7, 0.0, None) - energy("lte-huang2012").wake_j,
+        costs.file(0b10, 8e7, 0.0, None) - energy("lte-huang2012").wake_j - started,
     );
     assert_close(open.file(0b01, 8e7, 0.0, None), costs.file(0b01, 8e7, 0.0, None) + 12.2706);
 }
@@ -60,7 +65,7 @@ fn a_file_pays_for_promotion_and_tail() {
 #[test]
 fn a_load_keeps_a_radio_in_its_tail_or_lets_it_sleep() {
     let radios = [radio("lte-huang2012", 10.0)];
-    let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios };
+    let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios, window_bits: WINDOW_BITS };
     let load = |per_s, bits| Load { per_s, bits, burst_bits: bits, price_w: 0.0, deadline_s: None };
     // 1 Mbit each second takes 0.1 s: 0.1 · 1.28804 + 0.9 · 1.06 + 52 mW.
     assert_close(costs.load(1, &load(1.0, 1e6)), 0.1288 + 0.954 + 0.05197);
@@ -81,8 +86,8 @@ fn the_shared_base_sleeps_with_the_last_radio() {
     let radios = [radio("wifi-huang2012", 10.0), radio("lte-huang2012", 10.0)];
     let device = DeviceEnergy { shared_base: Watts(2.0), ..DeviceEnergy::additive() };
     let (with, without) = (
-        Costs { device: &device, radios: &radios },
-        Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios },
+        Costs { device: &device, radios: &radios, window_bits: WINDOW_BITS },
+        Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios, window_bits: WINDOW_BITS },
     );
     let load = Load { per_s: 1.0, bits: 1e6, burst_bits: 1e6, price_w: 0.0, deadline_s: None };
     let base = |set| with.load(set, &load) - without.load(set, &load);
@@ -96,7 +101,7 @@ fn the_shared_base_sleeps_with_the_last_radio() {
 fn a_load_travels_as_the_scheduler_sends_it() {
     let near = Radio { rtt_s: 0.02, ..radio("lte-huang2012", 10.0) };
     let radios = [radio("wifi-huang2012", 10.0), near];
-    let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios };
+    let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios, window_bits: WINDOW_BITS };
     let load = |bits| Load { per_s: 10.0, bits, burst_bits: 0.0, price_w: 0.0, deadline_s: None };
     // LTE takes 51.97 mJ/Mbit and is awake for 0.8 − 0.4 of the time more than at half of it, in place of its
     // tail.
@@ -108,7 +113,7 @@ fn a_load_travels_as_the_scheduler_sends_it() {
 fn members_of_one_bottleneck_divide_what_the_best_of_them_carries() {
     let of_group = |mbps| Radio { group: 1, ..radio("wifi-seed000", mbps) };
     let radios = [of_group(8.0), of_group(2.0), radio("wifi-seed000", 5.0)];
-    let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios };
+    let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios, window_bits: WINDOW_BITS };
     assert_eq!([0b001, 0b010, 0b011, 0b111].map(|set| costs.rate_bps(set) / 1e6), [8.0, 2.0, 8.0, 13.0]);
 }
 
@@ -117,7 +122,7 @@ fn members_of_one_bottleneck_divide_what_the_best_of_them_carries() {
 fn the_host_has_its_part_in_the_choice() {
     // θ burns always on both, so that two paths halve it per bit; without a host both are best.
     let radios = [radio("wifi-seed000", 10.0), radio("wifi-seed000", 1.0)];
-    let alone = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios };
+    let alone = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios, window_bits: WINDOW_BITS };
     assert_eq!(alone.cheapest(0b11, |set| alone.bulk(set)), 0b11);
     let host = HostModel { curve: HostCurve::Wifi, delay_weight: 0.0, subflow_weight: 0.5, unit: Watts(2.0) };
     let device = DeviceEnergy { host: Some(host), ..DeviceEnergy::additive() };
@@ -147,6 +152,21 @@ fn search(n: usize, allowed: Set, cost: &dyn Fn(Set) -> f64) -> f64 {
     rest(0, n, 0, allowed, cost)
 }
 
+/// 29.2 kB are two windows: over one path of 100 Mbit/s three round trips of 50 ms and 2.3 ms for the second
+/// window. A second path starts when the first has been answered, 50 ms later, and spares the second window's
+/// transmission, but no round trip of a file of three windows.
+#[test]
+fn a_second_path_comes_too_late_for_a_short_file() {
+    let base = DeviceEnergy { shared_base: Watts(1.0), ..DeviceEnergy::additive() };
+    let energy = PathEnergy { sunk_w: 0.1, idle_w: 0.1, ..PathEnergy::default() };
+    let radios = [Radio { energy, ..radio("wifi-seed000", 100.0) }; 2];
+    let costs = Costs { device: &base, radios: &radios, window_bits: WINDOW_BITS };
+    let second =
+        |bytes: f64| costs.file(0b11, 8.0 * bytes, 0.0, None) / costs.file(0b01, 8.0 * bytes, 0.0, None);
+    assert!(second(29.2e3) > 0.98, "{}", second(29.2e3));
+    assert!(second(29.2e6) < 0.6, "{}", second(29.2e6));
+}
+
 proptest! {
     #[test]
     fn the_enumeration_finds_what_a_search_finds(
@@ -161,7 +181,7 @@ proptest! {
         let allowed = allowed & ((1u16 << n) - 1) as u8;
         prop_assume!(allowed != 0);
         let device = DeviceEnergy { shared_base: Watts(base), sharing_factor: kappa, host: None };
-        let costs = Costs { device: &device, radios: &radios };
+        let costs = Costs { device: &device, radios: &radios, window_bits: WINDOW_BITS };
         let load = Load { per_s, bits: bits / 1e2, burst_bits: bits / 1e3, price_w: 1.0, deadline_s: None };
         let by: [&dyn Fn(Set) -> f64; 3] =
             [&|set| costs.bulk(set), &|set| costs.file(set, bits, 0.0, None), &|set| costs.load(set, &load)];
@@ -178,7 +198,7 @@ proptest! {
         bits in 1e3..1e9f64,
         more in 1.0..10.0f64,
     ) {
-        let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios };
+        let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios, window_bits: WINDOW_BITS };
         for set in 1..1u8 << radios.len() {
             let (short, long) = (costs.file(set, bits, 0.0, None), costs.file(set, more * bits, 0.0, None));
             prop_assert!(short <= long && costs.bulk(set) * bits <= short + 1e-9 * short);
