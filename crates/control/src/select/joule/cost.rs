@@ -18,6 +18,8 @@ use crate::slow_start;
 /// A set of paths: bit `i` is path `i`.
 pub(super) type Set = u8;
 
+/// Slow start of paths that nothing is known of, s.
+const START_S: f64 = 0.2;
 /// Round trips from a subflow's first packet until its first window arrives.
 const OPENING_RTTS: f64 = 2.0;
 /// Price of a bit that a set cannot carry, J: dearer than a slow radio. What then waits has a price of its
@@ -38,6 +40,8 @@ pub(super) struct Radio {
     pub(super) rate_bps: f64,
     /// Round-trip time, s.
     pub(super) rtt_s: f64,
+    /// Its rate was measured, or is remembered.
+    pub(super) is_known: bool,
     /// Its subflow is open or opening, so that its tail is to be paid already.
     pub(super) is_open: bool,
     /// Paths with one number other than 0 share a bottleneck: together they carry what the best one carries.
@@ -74,6 +78,11 @@ pub(super) fn members(set: Set) -> impl Iterator<Item = usize> + Clone {
 }
 
 impl Costs<'_> {
+    /// Whether the rates of all its paths were measured, or are remembered.
+    pub(super) fn knows(&self, set: Set) -> bool {
+        members(set).all(|i| self.radios[i].is_known)
+    }
+
     /// What the set carries, bit/s.
     pub(super) fn rate_bps(&self, set: Set) -> f64 {
         members(set).map(|i| self.share_bps(set, i)).sum()
@@ -156,6 +165,11 @@ impl Costs<'_> {
         let full_s = bits / self.rate_bps(set);
         if members(set).all(|i| self.radios[i].is_open) {
             return full_s;
+        }
+        // When the second of two unknown paths starts does not matter as much as that one of them may be slow:
+        // two are a hedge.
+        if !self.knows(set) {
+            return full_s + START_S;
         }
         let by_rtt = |&i: &usize, &j: &usize| self.radios[i].rtt_s.total_cmp(&self.radios[j].rtt_s);
         let connected = self.radios.iter().any(|radio| radio.is_open);

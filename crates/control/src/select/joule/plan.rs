@@ -240,6 +240,7 @@ impl Joule {
                 energy: path.energy,
                 rate_bps: self.capacities[i].rate_bps(history, hoped),
                 rtt_s: capacity::rtt_s(path, self.remembers),
+                is_known: history.is_some() || self.capacities[i].is_tried(path.srtt_s),
                 is_open: path.state != PathState::Closed,
                 group: groups[i],
             }
@@ -278,10 +279,10 @@ impl Joule {
             (Some(Goal::File), Demand::Bytes(left)) => {
                 let cost = |set: Set| costs.file(set, 8.0 * left, 0.0, left_s);
                 let best = costs.cheapest(allowed, cost);
-                // Several paths have several risks.
+                // Further paths must be worth something; but two unknown ones are a hedge.
                 match costs.cheapest_alone(allowed, cost) {
-                    alone if cost(best) < BETTER_FILE * cost(alone) => best,
-                    alone => alone,
+                    alone if costs.knows(best) && cost(best) > BETTER_FILE * cost(alone) => alone,
+                    _ => best,
                 }
             }
             (Some(Goal::Messages), _) if self.offered.messages_per_s() > 0.0 => {

@@ -17,7 +17,14 @@ fn energy(name: &str) -> PathEnergy {
 }
 
 fn radio(name: &str, mbps: f64) -> Radio {
-    Radio { energy: energy(name), rate_bps: mbps * 1e6, rtt_s: 0.05, is_open: false, group: 0 }
+    Radio {
+        energy: energy(name),
+        rate_bps: mbps * 1e6,
+        rtt_s: 0.05,
+        is_known: true,
+        is_open: false,
+        group: 0,
+    }
 }
 
 #[track_caller]
