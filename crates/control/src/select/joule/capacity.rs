@@ -96,6 +96,11 @@ impl Capacity {
         self.settled || self.slack_s >= LONGEST_START_S.max(LONGEST_START_ROUNDS * srtt_s)
     }
 
+    /// Whether it has been measured while it was full.
+    pub(super) fn is_measured(&self) -> bool {
+        self.settled
+    }
+
     /// Whether it has been open for long and has carried nothing, although more waited.
     pub(super) fn is_silent(&self, now: Nanos) -> bool {
         let opened = self.open_since.filter(|_| self.live_since.is_none() && !self.settled);

@@ -240,7 +240,7 @@ impl Joule {
                 energy: path.energy,
                 rate_bps: self.capacities[i].rate_bps(history, hoped),
                 rtt_s: capacity::rtt_s(path, self.remembers),
-                is_known: history.is_some() || self.capacities[i].is_tried(path.srtt_s),
+                is_known: history.is_some() || self.capacities[i].is_measured(),
                 is_open: path.state != PathState::Closed,
                 group: groups[i],
             }
