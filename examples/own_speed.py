@@ -92,6 +92,15 @@ class Both(jp.Selector):
         return ["regular" for _ in paths]
 
 
+class Even(jp.Allocator):
+    """Equal shares, ten times a second."""
+
+    period_s = 0.1
+
+    def shares(self, paths: Sequence[jp.AllocatorPath], demand: jp.Demand) -> Sequence[float]:
+        return [1 / len(paths) for _ in paths]
+
+
 def main() -> None:
     """Print the table."""
     print("| hook | of | calls in 20 s | calls/s | times as long |")
@@ -105,6 +114,7 @@ def main() -> None:
         ("`on_ack`, `owns_window`", Rate()),
         ("`pick`", FirstFree()),
         ("`want`", Both()),
+        ("`shares`", Even()),
     ]
     for hook, part in rows:
         costs = [

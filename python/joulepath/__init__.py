@@ -37,7 +37,17 @@ from joulepath._errors import (
     UsageError,
 )
 from joulepath._joulepath import Ack, Backlog, PathView, Subflow
-from joulepath._parts import Demand, Part, PathSnapshot, PathState, Scheduler, Selector, Use
+from joulepath._parts import (
+    Allocator,
+    AllocatorPath,
+    Demand,
+    Part,
+    PathSnapshot,
+    PathState,
+    Scheduler,
+    Selector,
+    Use,
+)
 from joulepath._results import (
     Advice,
     Axis,
@@ -61,6 +71,8 @@ __commit__ = _joulepath.COMMIT
 __all__ = [
     "Ack",
     "Advice",
+    "Allocator",
+    "AllocatorPath",
     "Axis",
     "Backlog",
     "Comparison",

@@ -39,8 +39,9 @@ def compare(
     Args:
         source: a :class:`Scenario`, a file, or the name of a shipped scenario.
         policies: a list, or one text separated by commas; those of the scenario if None. The first is what
-            the others are compared with. ``"mptcp[cc=olia]"`` replaces a part. A controller, scheduler or
-            selector of your own may stand there: :class:`Controller`, :class:`Scheduler`, :class:`Selector`.
+            the others are compared with. ``"mptcp[cc=olia]"`` replaces a part. A controller, scheduler,
+            selector or allocator of your own may stand there: :class:`Controller`, :class:`Scheduler`,
+            :class:`Selector`, :class:`Allocator`.
         seeds: how many seeds of each policy, or which: ``range(11, 21)``; as many as the scenario says if
             None. Every policy runs with the same ones.
         engine: ``"packet"`` simulates every segment, ``"fluid"`` solves the differential equations.

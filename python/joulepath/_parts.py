@@ -1,4 +1,4 @@
-"""Parts of policies as Python classes: congestion controllers, packet schedulers, path selectors."""
+"""Parts of policies as Python classes: schedulers, selectors, allocators; controllers stand beside."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ PathState = Literal["closed", "opening", "open", "closing"]
 """Life of the subflow on a path."""
 
 _USES: dict[str, int] = {"closed": 0, "backup": 1, "regular": 2}
+_ROUNDING = 1e-6
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 
-_Kind = Literal["cc", "scheduler", "selector"]
+_Kind = Literal["cc", "scheduler", "selector", "allocator"]
 _known: dict[tuple[str, str], object] = {}
 
 
 class Part:
-    """What controllers, schedulers and selectors of one's own have in common.
+    """What controllers, schedulers, selectors and allocators of one's own have in common.
 
     An object is a prototype: each connection of each run works on a deep copy of it, so that no run knows of
     another one, and the result does not depend on their order.
@@ -134,16 +135,31 @@ class PathSnapshot:
     delivered_bytes: int
     joules_per_bit: float
     """Modelled, at its capacity; at 10 Mbit/s while that is unknown."""
+    slope_joules_per_bit: float
+    """What one bit more costs. At a rate x a bit costs ``slope_joules_per_bit + sunk_w / x``."""
+    sunk_w: float
+    """What its interface burns while it is used, whatever it carries."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllocatorPath(PathSnapshot):
+    """A path as an allocator sees it: what a selector sees, and what the scenario promises."""
+
+    expected_bps: float | None
+    """What one TCP connection gets by the scenario's random loss and RTT (Mathis et al. 1997), at most the
+    rate of the slowest link; it never changes. None in a topology."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a selector's paths are needed for."""
+    """What a connection's paths are needed for."""
 
     now_s: float
     """Simulated time."""
     waiting_bytes: float | None
     """Bytes that are written and not delivered; None if there is no end of them."""
+    mss_bytes: int
+    """Payload of a full segment."""
 
 
 class Selector(Part):
@@ -172,7 +188,41 @@ class Selector(Part):
         return f"mptcp[selector={self._enter(_joulepath.part_names()[2])}]"
 
 
+class Allocator(Part):
+    """A rate allocator of one's own: override :meth:`shares`.
+
+    ``jp.compare(scenario, ["eemptcp", MyAllocator()])`` runs it with the controller ``eemptcp``, which draws
+    the windows towards the shares. Any other controller with ``reads = ("target_share",)`` can have it, too:
+    ``f"mptcp[cc={other.name},allocator={mine.name}]"``.
+    """
+
+    kind = "allocator"
+
+    period_s: ClassVar[float] = 1.0
+    """How often it is asked, in simulated time, in tenths of a second."""
+
+    def shares(self, paths: Sequence[AllocatorPath], demand: Demand) -> Sequence[float] | None:
+        """Say which share of the traffic each path shall carry, in their order; None if nothing changes.
+
+        Shares are 0 to 1 and add up to 1. The first call comes before the connection begins, with every path
+        closed and nothing measured; the fluid engine asks this once only. None is then: no shares yet, and
+        ``eemptcp`` is LIA until there are.
+        """
+        raise NotImplementedError
+
+    def _host(self, name: str, title: str, summary: str) -> None:
+        if not has_own(self, Allocator, "shares"):
+            raise UsageError(f"`{name}` has no `shares`", "override Allocator.shares")
+        _joulepath.host_allocator(self, name, summary, self.period_s)
+
+    @property
+    def policy(self) -> str:
+        return f"eemptcp[allocator={self._enter(_joulepath.part_names()[3])}]"
+
+
 _AnyPart = TypeVar("_AnyPart", bound=Part)
+
+_Demand = tuple[float, float | None, int]
 
 
 def fresh(part: _AnyPart, seed: int, number: int) -> _AnyPart:
@@ -182,12 +232,10 @@ def fresh(part: _AnyPart, seed: int, number: int) -> _AnyPart:
     return own
 
 
-def wanted(
-    part: Selector, paths: list[dict[str, Any]], now_s: float, waiting_bytes: float | None
-) -> list[int]:
+def wanted(part: Selector, paths: list[dict[str, Any]], demand: _Demand) -> list[int]:
     """Ask a selector, and check its answer. Called by the compiled part."""
     snapshots = [PathSnapshot(**path) for path in paths]
-    uses = list(part.want(snapshots, Demand(now_s, waiting_bytes)))
+    uses = list(part.want(snapshots, Demand(*demand)))
     known = ", ".join(f'"{use}"' for use in _USES)
     if len(uses) != len(paths):
         raise UsageError(f"want returned {len(uses)} uses for {len(paths)} paths", f"one of {known} for each")
@@ -197,3 +245,21 @@ def wanted(
     if "regular" not in uses:
         raise UsageError("want left no path regular", "a connection needs one that carries its data")
     return [_USES[use] for use in uses]
+
+
+def shared(part: Allocator, paths: list[dict[str, Any]], demand: _Demand) -> list[float] | None:
+    """Ask an allocator, and check its answer. Called by the compiled part."""
+    answer = part.shares([AllocatorPath(**path) for path in paths], Demand(*demand))
+    if answer is None:
+        return None
+    shares = [float(share) for share in answer]
+    if len(shares) != len(paths):
+        raise UsageError(
+            f"shares returned {len(shares)} shares for {len(paths)} paths",
+            "one for each path, in their order",
+        )
+    if not all(0 <= share <= 1 for share in shares):
+        raise UsageError(f"shares returned {shares}", "a share is 0 to 1; return None if nothing changes")
+    if abs(sum(shares) - 1) > _ROUNDING:
+        raise UsageError(f"shares that add up to {sum(shares):g}, not to 1", "divide each by their sum")
+    return shares

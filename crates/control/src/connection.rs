@@ -7,20 +7,27 @@
 
 use joulepath_controllers::Controller;
 use joulepath_model::random::Stream;
-use joulepath_model::scenario::{Competitor, ConnectionGroup, Direction, PathIndex, Scenario};
+use joulepath_model::scenario::{Competitor, ConnectionGroup, PathIndex, Scenario};
+use joulepath_model::units::Nanos;
 
-use crate::allocate::{CostedPath, costed_path};
+use crate::allocate::hosted::{AllocatorHost, Hosted, KnownPath, Seen};
+use crate::allocate::{
+    Allocator, CapacityModel, CostedPath, Eemptcp, Infeasible, Resolver, Sharer, costed_path,
+};
+use crate::energy::PathEnergy;
+use crate::path::traffic_of;
 use crate::policy::{PathSelection, controller};
-use crate::select::Selector;
+use crate::select::{Demand, Observer, Selector};
 use crate::setup::{Setup, SetupError};
 
-/// The solution of an allocator's problem.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Shares {
-    /// Share of the traffic that each path shall carry; they add up to 1.
+/// The shares of a connection.
+#[derive(Debug)]
+pub struct Sharing {
+    /// Share of the traffic that each path shall carry at first; they add up to 1, or are all 0 if none is
+    /// known yet.
     pub of_paths: Vec<f64>,
-    /// Capacity of each path that the problem was solved for, bit/s.
-    pub capacities_bps: Vec<f64>,
+    /// Who changes them while the connection goes on; none: they stay.
+    pub sharer: Option<Sharer>,
 }
 
 impl Setup {
@@ -49,25 +56,29 @@ impl Setup {
         Ok(paths)
     }
 
-    /// The shares that the policy's allocator gives to `paths`; none if the policy has no allocator of
-    /// shares.
+    /// The shares that the policy's allocator gives to `paths` of a connection; none if the policy has no
+    /// allocator of shares. `random` is the genetic solver's.
     ///
     /// # Errors
     /// [`SetupError::Allocation`] if the allocator's problem has no solution on these paths.
-    pub fn shares(
+    pub fn sharing(
         &self,
         scenario: &Scenario,
-        direction: Direction,
+        group: &ConnectionGroup,
         paths: &[PathIndex],
-        random: &mut Stream,
-    ) -> Result<Option<Shares>, SetupError> {
-        let Some(allocator) = self.allocator() else { return Ok(None) };
-        let cost = |&path: &PathIndex| costed_path(scenario, direction, path, allocator.capacity);
-        let costed: Vec<CostedPath> = paths.iter().map(cost).collect();
-        let of_paths = allocator
-            .shares(&costed, random)
-            .map_err(|error| SetupError::Allocation { policy: self.policy().to_owned(), error })?;
-        Ok(Some(Shares { of_paths, capacities_bps: costed.iter().map(|path| path.capacity_bps).collect() }))
+        random: Stream,
+    ) -> Result<Option<Sharing>, SetupError> {
+        let of = OfConnection { scenario, group, paths };
+        match self.parts().allocator {
+            Some(Allocator::Eemptcp(allocator)) => {
+                let solved = of.solved(allocator, random);
+                solved
+                    .map(Some)
+                    .map_err(|error| SetupError::Allocation { policy: self.policy().to_owned(), error })
+            }
+            Some(Allocator::Hosted(host)) => Ok(Some(of.hosted(host))),
+            Some(Allocator::SoMptcp(_)) | None => Ok(None),
+        }
     }
 
     /// The policy's selector for a connection whose paths have these names; none if the policy has no
@@ -82,6 +93,51 @@ impl Setup {
     }
 }
 
+/// The paths that a connection uses, and what the scenario says of them.
+struct OfConnection<'a> {
+    scenario: &'a Scenario,
+    group: &'a ConnectionGroup,
+    paths: &'a [PathIndex],
+}
+
+impl OfConnection<'_> {
+    fn costed(&self, capacity: CapacityModel) -> Vec<CostedPath> {
+        let cost = |&path: &PathIndex| costed_path(self.scenario, self.group.direction, path, capacity);
+        self.paths.iter().map(cost).collect()
+    }
+
+    /// The solution of EEMPTCP's problem.
+    fn solved(&self, allocator: Eemptcp, mut random: Stream) -> Result<Sharing, Infeasible> {
+        let costed = self.costed(allocator.capacity);
+        let of_paths = allocator.shares(&costed, &mut random)?;
+        let capacities_bps = costed.iter().map(|path| path.capacity_bps).collect();
+        let sharer = || Sharer::Eemptcp(Resolver::new(allocator, capacities_bps), random);
+        Ok(Sharing { of_paths, sharer: allocator.online.then(sharer) })
+    }
+
+    /// What a hosted allocator says before anything is known but the scenario.
+    fn hosted(&self, host: &'static AllocatorHost) -> Sharing {
+        let known = |(&path, costed): (&PathIndex, CostedPath)| KnownPath {
+            name: self.scenario.paths[path].name.clone(),
+            expected_bps: costed.capacity_bps,
+        };
+        let known = self.paths.iter().zip(self.costed(CapacityModel::Mathis)).map(known).collect();
+        let traffic = traffic_of(self.group.direction);
+        let energy = |&path: &PathIndex| PathEnergy::of(&self.scenario.paths[path].energy.model, traffic);
+        let energies: Vec<PathEnergy> = self.paths.iter().map(energy).collect();
+        let mss_bytes = self.scenario.transport.mss.0 as f64;
+        let mut hosted = Hosted::of(host, known);
+        let of_paths = hosted.ask(&Seen {
+            now: Nanos::ZERO,
+            demand: Demand::before(self.group.workload),
+            mss_bytes,
+            paths: Observer::new(&energies, mss_bytes).paths(),
+        });
+        let of_paths = of_paths.unwrap_or_else(|| vec![0.0; self.paths.len()]);
+        Sharing { of_paths, sharer: Some(Sharer::Hosted(hosted)) }
+    }
+}
+
 /// The controller of a competitor.
 ///
 /// # Errors
@@ -93,10 +149,13 @@ pub fn competitor_controller(competitor: &Competitor) -> Result<Controller, Setu
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use joulepath_model::random::Domain;
     use joulepath_model::scenario::load;
 
     use super::*;
+    use crate::allocate::AllocatorHooks;
 
     /// Two paths whose energies differ.
     fn scenario(more: &str) -> Scenario {
@@ -131,16 +190,62 @@ mod tests {
         assert_eq!(error.to_string(), "`single:lte`: connection `video` does not use the path `lte`");
     }
 
+    fn sharing(policy: &str, scenario: &Scenario) -> Option<Sharing> {
+        let random = Stream::new(1, Domain::Allocator, 0);
+        setup(policy, scenario).sharing(scenario, &scenario.connections[0], &[0, 1], random).unwrap()
+    }
+
     #[test]
     fn shares_add_up_and_other_policies_have_none() {
         let both = scenario("[[connection]]\nname = \"video\"\n");
-        let shares = |policy: &str| {
-            let mut random = Stream::new(1, Domain::Allocator, 0);
-            setup(policy, &both).shares(&both, Direction::Download, &[0, 1], &mut random).unwrap()
+        assert!(sharing("mptcp", &both).is_none() && sharing("so-mptcp", &both).is_none());
+        let online = sharing("eemptcp", &both).unwrap();
+        assert!((online.of_paths.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{online:?}");
+        let once = sharing("eemptcp[solve=once]", &both).unwrap();
+        assert_eq!((&once.of_paths, online.sharer.is_some()), (&online.of_paths, true));
+        assert!(once.sharer.is_none());
+    }
+
+    /// When an allocator was asked, and of which paths.
+    type Questions = Arc<Mutex<Vec<(Nanos, Vec<KnownPath>)>>>;
+
+    /// Says `[1/4, 3/4]` when it is asked for the first time, and then the other way round.
+    struct Turns(Questions, Vec<KnownPath>);
+
+    impl AllocatorHooks for Turns {
+        fn shares(&mut self, seen: &Seen) -> Option<Vec<f64>> {
+            let mut asked = self.0.lock().unwrap();
+            asked.push((seen.now, self.1.clone()));
+            Some(if asked.len() == 1 { vec![0.25, 0.75] } else { vec![0.75, 0.25] })
+        }
+    }
+
+    #[test]
+    fn a_hosted_allocator_is_asked_before_the_connection_begins_and_then_once_in_its_period() {
+        let asked = Questions::default();
+        let told = Arc::clone(&asked);
+        let open = move |paths: &[KnownPath]| -> Box<dyn AllocatorHooks> {
+            Box::new(Turns(Arc::clone(&told), paths.to_vec()))
         };
-        assert_eq!(shares("mptcp"), None);
-        let shares = shares("eemptcp").unwrap();
-        assert!((shares.of_paths.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{shares:?}");
-        assert_eq!(shares.capacities_bps.len(), 2);
+        AllocatorHost::adopt("turns", "takes turns", Nanos::from_millis(300), Box::new(open));
+        let both = scenario("[[connection]]\nname = \"video\"\n");
+        assert!(setup("eemptcp[allocator=turns]", &both).is_hosted());
+        let Sharing { of_paths, sharer } = sharing("eemptcp[allocator=turns]", &both).unwrap();
+        assert_eq!(of_paths, [0.25, 0.75]);
+        let mut sharer = sharer.unwrap();
+        let answers: Vec<u64> = (1..=9)
+            .filter(|tenths| {
+                let now = Nanos::from_millis(100 * tenths);
+                let seen = Seen { now, demand: Demand::Endless, mss_bytes: 1460.0, paths: &[] };
+                sharer.look(&seen).is_some()
+            })
+            .collect();
+        assert_eq!(answers, [3, 6, 9]);
+        let asked = asked.lock().unwrap();
+        assert_eq!(asked.iter().map(|(now, _)| now.0 / 100_000_000).collect::<Vec<_>>(), [0, 3, 6, 9]);
+        // No loss: the rate of the link, less the headers of 40 bytes on 1460.
+        let known: Vec<(&str, f64)> =
+            asked[0].1.iter().map(|path| (path.name.as_str(), path.expected_bps.round())).collect();
+        assert_eq!(known, [("wifi", 9_733_333.0), ("lte", 9_733_333.0)]);
     }
 }

@@ -21,6 +21,6 @@ pub mod select;
 mod setup;
 mod slow_start;
 
-pub use connection::{Shares, competitor_controller};
+pub use connection::{Sharing, competitor_controller};
 pub use options::{OptionError, PartInfo};
 pub use setup::{Setup, SetupError};

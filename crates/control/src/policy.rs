@@ -12,7 +12,7 @@
 
 use std::fmt;
 
-use joulepath_controllers::{self as controllers, Connection, Controller, ParamError};
+use joulepath_controllers::{self as controllers, Capability, Connection, Controller, ParamError};
 use joulepath_model::energy::Confidence;
 use joulepath_model::names::{nearest, suggest};
 use joulepath_model::policy::Policy;
@@ -126,6 +126,19 @@ pub enum PolicyError {
         policy: String,
         /// The override that would make it fit.
         mend: &'static str,
+    },
+    /// An allocator sets target shares that the controller does not read.
+    #[error(
+        "`{policy}`: the controller {controller} reads no target shares, which `{allocator}` sets; \
+         add `cc=eemptcp`"
+    )]
+    Unread {
+        /// The policy as written.
+        policy: String,
+        /// The controller.
+        controller: &'static str,
+        /// The allocator.
+        allocator: &'static str,
     },
     /// A scheduler, selector or allocator, or one of its options.
     #[error(transparent)]
@@ -350,6 +363,13 @@ fn distribute(
         (false, true) => return unmatched("scheduler=allotted"),
         _ => {}
     }
+    if let Some(allocator) = parts.allocator.filter(Allocator::shares)
+        && policy.overrides.iter().any(|(key, _)| key == "allocator")
+        && !parts.controller.has(Capability::ReadsTargetShare)
+    {
+        let (controller, allocator) = (parts.controller.name(), allocator.name());
+        return Err(PolicyError::Unread { policy: policy.to_string(), controller, allocator });
+    }
     for (name, value) in &parameters {
         parts.controller.set_param(&mut parts.parameters, name, value)?;
     }
@@ -471,6 +491,7 @@ mod tests {
             ("mptcp[selector=wifi]", "all, single:PATH, single-best"),
             ("mptcp[selector=single]", "`single:PATH`"),
             ("mptcp[allocator=x]", "Known: eemptcp, so-mptcp"),
+            ("mptcp[allocator=eemptcp]", "reads no target shares, which `eemptcp` sets; add `cc=eemptcp`"),
             ("mptcp[unused=close]", "add `selector=es-mptcp`"),
             ("mptcp[V=1]", "add `allocator=so-mptcp`"),
             ("so-mptcp[V=-1]", "a number from 0 on"),

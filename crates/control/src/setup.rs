@@ -159,6 +159,12 @@ impl Setup {
 
     /// Whether a part of it belongs to the program that holds this library.
     pub fn is_hosted(&self) -> bool {
+        self.has_hosted_hooks() || matches!(self.parts.allocator, Some(Allocator::Hosted(_)))
+    }
+
+    /// The same, of the parts that follow single packets and ACKs: all but the allocator, which equations
+    /// have, too.
+    pub fn has_hosted_hooks(&self) -> bool {
         let selects = self.selector().is_some_and(SelectorSpec::is_hosted);
         self.controller().is_hosted() || matches!(self.scheduler, Scheduler::Hosted(_)) || selects
     }
@@ -184,11 +190,11 @@ impl Setup {
         &self.scheduler
     }
 
-    /// Where the controller's target shares come from.
+    /// Where the controller's target shares come from, if EEMPTCP's problem is solved for them.
     pub fn allocator(&self) -> Option<Eemptcp> {
         match self.parts.allocator {
             Some(Allocator::Eemptcp(allocator)) => Some(allocator),
-            Some(Allocator::SoMptcp(_)) | None => None,
+            Some(Allocator::SoMptcp(_) | Allocator::Hosted(_)) | None => None,
         }
     }
 
@@ -196,7 +202,7 @@ impl Setup {
     pub fn slots(&self) -> Option<SoMptcpOptions> {
         match self.parts.allocator {
             Some(Allocator::SoMptcp(options)) => Some(options),
-            Some(Allocator::Eemptcp(_)) | None => None,
+            Some(Allocator::Eemptcp(_) | Allocator::Hosted(_)) | None => None,
         }
     }
 

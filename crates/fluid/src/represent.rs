@@ -158,13 +158,13 @@ impl<'a> Represented<'a> {
         &mut self,
         group: &'a ConnectionGroup,
         setup: &Setup,
-        mut random: Stream,
+        random: Stream,
     ) -> Result<(), RunError> {
         let scenario = self.scenario;
         let paths = setup.used(group, regular_paths(scenario, setup, group), |&path| path)?;
         let connection = setup.connection(paths.len());
-        let shares = setup.shares(scenario, group.direction, &paths, &mut random)?;
-        let shares = shares.map_or_else(|| vec![0.0; paths.len()], |shares| shares.of_paths);
+        let sharing = setup.sharing(scenario, group, &paths, random)?;
+        let shares = sharing.map_or_else(|| vec![0.0; paths.len()], |sharing| sharing.of_paths);
         let directed = |path: usize| links_of(scenario, group.direction, path);
         let mut routes: Vec<Route> =
             paths.iter().map(|&path| self.route(directed(path).0, directed(path).1)).collect();

@@ -69,7 +69,7 @@ fn note(what: Listed) -> Option<&'static str> {
             "Use one in a policy: `mptcp[selector=overflow]`. Without one all paths are used (`all`), or a \
              single one (`single:PATH`).",
         ),
-        Listed::Allocators => Some("Use one in a policy: `mptcp[allocator=eemptcp]`."),
+        Listed::Allocators => Some("Use one in a policy: `mptcp[cc=eemptcp,allocator=eemptcp]`."),
         Listed::Energy => Some(
             "Use one in a scenario: `energy = \"lte-huang2012\"`; or in a question, those of interfaces as \
              `joulepath advise --path lte:…,energy=lte-huang2012`, those of devices as `--device phone2015`.",

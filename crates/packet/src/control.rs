@@ -1,7 +1,7 @@
 //! What the control plane tells the controllers, several times a second: energy costs and path prices
 //! ([`price`]).
 
-use joulepath_control::allocate::SlotPath;
+use joulepath_control::allocate::{Seen, SlotPath};
 use joulepath_control::price::{self, TICK};
 use joulepath_control::schedule::MAX_SUBFLOWS;
 use joulepath_control::select::PathEnergy;
@@ -23,7 +23,7 @@ impl Endpoints<'_> {
         if self.connection.control.samples_host {
             self.sample_host();
         }
-        self.solve_again();
+        self.share_again();
         let source = self.cx.config.sources.control(self.cx.connection as usize);
         self.connection.control_timer.set(self.cx.now_ns + TICK.0, source, &mut self.cx.net.queue);
     }
@@ -45,19 +45,19 @@ impl Endpoints<'_> {
         }
     }
 
-    /// Sets new target shares if EEMPTCP's problem is solved on line and its estimates have changed.
-    fn solve_again(&mut self) {
-        let Some((mut resolver, mut observer, mut random)) = self.connection.control.resolver.take() else {
-            return;
-        };
-        observer.observe(self.cx.now(), &self.counters(), self.demand());
+    /// Sets new target shares if the allocator has any.
+    fn share_again(&mut self) {
+        let Some((mut sharer, mut observer)) = self.connection.control.sharer.take() else { return };
+        let (now, demand) = (self.cx.now(), self.demand());
+        observer.observe(now, &self.counters(), demand);
         let mss_bytes = self.cx.config.transport.mss.0 as f64;
-        if let Some(shares) = resolver.solve(self.cx.now(), observer.paths(), mss_bytes, &mut random) {
+        let seen = Seen { now, demand, mss_bytes, paths: observer.paths() };
+        if let Some(shares) = sharer.look(&seen) {
             for (window, share) in self.connection.sender.cc.subflows.iter_mut().zip(shares) {
                 window.own.set_target_share(share);
             }
         }
-        self.connection.control.resolver = Some((resolver, observer, random));
+        self.connection.control.sharer = Some((sharer, observer));
     }
 
     /// Begins a slot of so-MPTCP: decides how much each path may carry in it.

@@ -1,9 +1,8 @@
 //! State of the control plane of a connection.
 
-use joulepath_control::allocate::{Resolver, SoMptcp};
+use joulepath_control::allocate::{Sharer, SoMptcp};
 use joulepath_control::price::{Needs, PathCost, TICK};
 use joulepath_control::select::{Observer, PathEnergy};
-use joulepath_model::random::Stream;
 use joulepath_model::scenario::Scenario;
 use joulepath_model::units::Nanos;
 
@@ -23,8 +22,8 @@ pub(crate) struct ControlPlane {
     pub(crate) subflows: Vec<CostedSubflow>,
     /// Bytes that had been delivered at the last tick.
     pub(crate) delivered_bytes: u64,
-    /// EEMPTCP's problem if it is solved on line, what it sees, and the random numbers of its genetic solver.
-    pub(crate) resolver: Option<(Resolver, Observer, Stream)>,
+    /// Who changes the target shares, and what it sees.
+    pub(crate) sharer: Option<(Sharer, Observer)>,
     /// The slots of so-MPTCP.
     pub(crate) slots: Option<Slots>,
 }
@@ -46,7 +45,7 @@ impl ControlPlane {
             samples_host: false,
             subflows: vec![],
             delivered_bytes: 0,
-            resolver: None,
+            sharer: None,
             slots: None,
         }
     }
@@ -64,6 +63,6 @@ impl ControlPlane {
 
     /// Time between two ticks; `None` if the connection needs none.
     pub(crate) fn period(&self) -> Option<Nanos> {
-        (self.needs.any() || self.samples_host || self.resolver.is_some()).then_some(TICK)
+        (self.needs.any() || self.samples_host || self.sharer.is_some()).then_some(TICK)
     }
 }

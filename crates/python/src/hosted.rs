@@ -1,4 +1,4 @@
-//! Parts of policies that are Python classes: controllers, schedulers, selectors.
+//! Parts of policies that are Python classes: controllers, schedulers, selectors, allocators.
 //!
 //! ```text
 //!   class ──host_…──► registry ──► engine ──hook──► ledger::call ──► the copy's method
@@ -7,6 +7,8 @@
 //! Each connection of each run has a deep copy of the object. A run with a part in Python holds the
 //! interpreter only within its hooks, and such runs come one after the other ([`engine`]).
 
+mod allocator;
+mod asked;
 mod controller;
 mod engine;
 mod ledger;
@@ -15,6 +17,7 @@ mod scheduler;
 mod selector;
 mod subflow;
 
+pub(crate) use allocator::host_allocator;
 pub(crate) use controller::host_controller;
 pub(crate) use engine::{Entry, Hosting, Ledger, interrupt};
 pub(crate) use ledger::is_running;

@@ -51,7 +51,9 @@ mod _joulepath {
     #[pymodule_export]
     use crate::gym::{GymEnvironment, GymFleet, GymSpec, gym_features, gym_score, split_policies};
     #[pymodule_export]
-    use crate::hosted::{Ack, Backlog, PathView, Subflow, host_controller, host_scheduler, host_selector};
+    use crate::hosted::{Ack, Backlog, PathView, Subflow};
+    #[pymodule_export]
+    use crate::hosted::{host_allocator, host_controller, host_scheduler, host_selector};
     #[pymodule_export]
     use crate::own::{check_controller, controller_template, load_controller, part_names};
     #[pymodule_export]

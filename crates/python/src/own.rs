@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use joulepath_control::allocate::ALLOCATORS;
 use joulepath_control::policy::POLICIES;
 use joulepath_control::schedule::SCHEDULERS;
 use joulepath_control::select::SELECTORS;
@@ -38,9 +39,10 @@ pub(crate) fn controller_template(py: Python<'_>, name: &str) -> PyResult<String
     guarded(py, || own::template(name))
 }
 
-/// Names that no part of a user may have: of policies and controllers, of schedulers, of selectors.
+/// Names that no part of a user may have: of policies and controllers, of schedulers, of selectors, of
+/// allocators.
 #[pyfunction]
-pub(crate) fn part_names() -> [Vec<&'static str>; 3] {
+pub(crate) fn part_names() -> [Vec<&'static str>; 4] {
     let policies = POLICIES.iter().map(|info| info.name);
     let controllers = Controller::all().map(|controller| controller.name());
     let selectors = ["all", "single"].into_iter().chain(SELECTORS.iter().map(|info| info.name));
@@ -48,5 +50,6 @@ pub(crate) fn part_names() -> [Vec<&'static str>; 3] {
         policies.chain(controllers).collect(),
         SCHEDULERS.iter().map(|info| info.name).collect(),
         selectors.collect(),
+        std::iter::once("none").chain(ALLOCATORS).collect(),
     ]
 }

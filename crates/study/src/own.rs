@@ -73,7 +73,7 @@ fn header_of(controller: Controller) -> Option<PathBuf> {
 /// The first one, by name.
 #[cfg(feature = "fluid")]
 pub(crate) fn refuse(setups: &[Setup], engine: &str) -> Result<()> {
-    let is_own = |setup: &&Setup| setup.controller().is_adopted() || setup.is_hosted();
+    let is_own = |setup: &&Setup| setup.controller().is_adopted() || setup.has_hosted_hooks();
     match setups.iter().find(is_own) {
         None => Ok(()),
         Some(setup) => Err(Error::Unsupported {

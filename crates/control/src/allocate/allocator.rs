@@ -5,6 +5,7 @@ use joulepath_model::units::Nanos;
 use super::capacity::CapacityModel;
 use super::eemptcp::{CostedPath, Infeasible, Problem, Reading};
 use super::ga::Genetic;
+use super::hosted::{self, AllocatorHost};
 use super::so_mptcp::EnergyShape;
 use crate::options::{self, OptionError};
 
@@ -94,6 +95,8 @@ pub enum Allocator {
     Eemptcp(Eemptcp),
     /// Packets per slot for the scheduler `allotted`.
     SoMptcp(SoMptcpOptions),
+    /// Target shares by one of the program that holds this library.
+    Hosted(&'static AllocatorHost),
 }
 
 /// Names of the allocators.
@@ -114,7 +117,11 @@ impl Allocator {
                 }
                 Ok(Allocator::SoMptcp(allocator))
             }
-            _ => Err(OptionError::unknown_name("allocator", name, &ALLOCATORS)),
+            _ => match (hosted::find(name), options) {
+                (None, _) => Err(OptionError::unknown_name("allocator", name, &ALLOCATORS)),
+                (Some(host), []) => Ok(Allocator::Hosted(host)),
+                (Some(host), [(key, _), ..]) => Err(OptionError::unknown_option(host.name(), key, &[])),
+            },
         }
     }
 
@@ -123,7 +130,13 @@ impl Allocator {
         match self {
             Allocator::Eemptcp(_) => "eemptcp",
             Allocator::SoMptcp(_) => "so-mptcp",
+            Allocator::Hosted(host) => host.name(),
         }
+    }
+
+    /// Whether it sets target shares, and not packets per slot.
+    pub fn shares(&self) -> bool {
+        !matches!(self, Allocator::SoMptcp(_))
     }
 
     /// Names of its options.

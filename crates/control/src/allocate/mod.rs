@@ -4,9 +4,11 @@ mod allocator;
 mod capacity;
 pub mod eemptcp;
 pub mod ga;
+pub mod hosted;
 pub mod online;
 pub mod paced;
 pub mod rate;
+mod sharer;
 pub mod so_mptcp;
 
 pub use allocator::{
@@ -16,9 +18,11 @@ pub(crate) use capacity::tcp_bps;
 pub use capacity::{CapacityModel, costed_path};
 pub use eemptcp::{CostedPath, Infeasible, Problem, Reading, Solution};
 pub use ga::Genetic;
+pub use hosted::{AllocatorHooks, AllocatorHost, KnownPath, OpenAllocator, Seen};
 pub use online::Resolver;
 pub use paced::Paced;
 pub(crate) use rate::mathis_bps;
+pub use sharer::Sharer;
 pub use so_mptcp::{EnergyShape, SlotPath, SoMptcp};
 
 #[cfg(test)]

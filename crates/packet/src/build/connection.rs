@@ -1,6 +1,6 @@
 //! Adds connections under test and competitors, step by step.
 
-use joulepath_control::allocate::{Resolver, SoMptcp};
+use joulepath_control::allocate::{Sharer, SoMptcp};
 use joulepath_control::competitor_controller;
 use joulepath_control::path::traffic_of;
 use joulepath_control::price::Needs;
@@ -56,7 +56,7 @@ impl<'a> Builder<'a> {
         let tested = self.tested(group, paths)?;
         let mut cc = self.setup.connection(tested.paths.len());
         let mut control = self.control_plane(&tested);
-        control.resolver = self.allocate(&tested, &mut cc)?;
+        control.sharer = self.share(&tested, &mut cc)?;
         let selection = self.selection(&tested)?;
         let meter = self.meter(&tested);
         let first = self.subflows.len() as u32;
@@ -93,25 +93,24 @@ impl<'a> Builder<'a> {
         control
     }
 
-    /// Gives each subflow its share, if the policy has an allocator of shares. If that allocator works on
-    /// line, returns the parts that solve its problem again while the connection goes on.
-    fn allocate(
+    /// Gives each subflow its share, if the policy has an allocator of shares. Returns who changes them while
+    /// the connection goes on, and what it sees.
+    fn share(
         &self,
         tested: &Tested<'_>,
         cc: &mut controllers::Connection,
-    ) -> Result<Option<(Resolver, Observer, Stream)>, RunError> {
-        let mut random = Stream::new(self.seed, Domain::Allocator, self.number());
+    ) -> Result<Option<(Sharer, Observer)>, RunError> {
+        let random = Stream::new(self.seed, Domain::Allocator, self.number());
         let paths: Vec<PathIndex> = tested.indices().collect();
-        let shares = self.setup.shares(self.scenario, tested.group.direction, &paths, &mut random)?;
-        let Some((allocator, shares)) = self.setup.allocator().zip(shares) else { return Ok(None) };
-        for (subflow, &share) in cc.subflows.iter_mut().zip(&shares.of_paths) {
+        let sharing = self.setup.sharing(self.scenario, tested.group, &paths, random)?;
+        let Some(sharing) = sharing else { return Ok(None) };
+        for (subflow, &share) in cc.subflows.iter_mut().zip(&sharing.of_paths) {
             subflow.own.set_target_share(share);
         }
-        let resolver = || (Resolver::new(allocator, shares.capacities_bps), self.observer(tested), random);
-        Ok(allocator.online.then(resolver))
+        Ok(sharing.sharer.map(|sharer| (sharer, self.observer(tested))))
     }
 
-    /// The observer of the paths, which a selector and an allocator that works on line need.
+    /// The observer of the paths, which a selector and whoever changes shares need.
     fn observer(&self, tested: &Tested<'_>) -> Observer {
         Observer::new(&tested.energies, self.scenario.transport.mss.0 as f64)
     }

@@ -1,0 +1,81 @@
+//! What selectors and allocators that are Python classes have in common: they are asked once in a period, by
+//! a function of `joulepath._parts` that checks the answer, and see paths as rows.
+
+use joulepath_control::select::{Demand, PathSnapshot, PathState};
+use joulepath_model::units::Nanos;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use super::ledger;
+use crate::raised::usage;
+
+/// Longest period, s.
+const LONGEST_S: f64 = 3600.0;
+
+/// A period that a class names, which is at least `least_s`.
+pub(super) fn period(py: Python<'_>, period_s: f64, least_s: f64) -> PyResult<Nanos> {
+    if (least_s..=LONGEST_S).contains(&period_s) {
+        return Ok(Nanos((period_s * 1e9) as u64));
+    }
+    Err(usage(py, &format!("a period is {least_s} to {LONGEST_S} s, not {period_s}"), None))
+}
+
+/// A copy of an object, and who asks it.
+pub(super) struct Asked {
+    /// A function of `joulepath._parts`.
+    asks: Py<PyAny>,
+    copy: Py<PyAny>,
+}
+
+impl Asked {
+    /// `None` if the copy could not be made.
+    pub(super) fn open(part: &Py<PyAny>, name: &str, asks: &str) -> Option<Self> {
+        ledger::copy_of(part, name, |py, copy| {
+            let asks = py.import("joulepath._parts")?.getattr(asks)?.unbind();
+            Ok(Asked { asks, copy: copy.unbind() })
+        })
+    }
+
+    /// What the object says of these paths.
+    pub(super) fn ask<'py>(
+        &self,
+        py: Python<'py>,
+        paths: Vec<Bound<'py, PyDict>>,
+        now: Nanos,
+        demand: Demand,
+        mss_bytes: f64,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let waiting_bytes = match demand {
+            Demand::Endless => None,
+            Demand::Bytes(bytes) => Some(bytes),
+        };
+        let demand = (now.as_secs_f64(), waiting_bytes, mss_bytes as u64).into_pyobject(py)?;
+        let arguments: Bound<'py, PyTuple> = (&self.copy, paths, demand).into_pyobject(py)?;
+        self.asks.bind(py).call1(arguments)
+    }
+}
+
+/// The fields of a `joulepath.PathSnapshot`.
+pub(super) fn row<'py>(py: Python<'py>, name: &str, path: &PathSnapshot) -> PyResult<Bound<'py, PyDict>> {
+    let state = match path.state {
+        PathState::Closed => "closed",
+        PathState::Opening => "opening",
+        PathState::Open => "open",
+        PathState::Closing => "closing",
+    };
+    let row = PyDict::new(py);
+    row.set_item("name", name)?;
+    row.set_item("state", state)?;
+    row.set_item("is_backup", path.backup)?;
+    row.set_item("is_usable", path.usable)?;
+    row.set_item("srtt_s", (path.srtt_s > 0.0).then_some(path.srtt_s))?;
+    row.set_item("cwnd_packets", path.cwnd)?;
+    row.set_item("rate_bps", path.rate_bps)?;
+    row.set_item("capacity_bps", (path.capacity_bps > 0.0).then_some(path.capacity_bps))?;
+    row.set_item("loss", path.loss)?;
+    row.set_item("delivered_bytes", path.delivered_bytes)?;
+    row.set_item("joules_per_bit", path.cost())?;
+    row.set_item("slope_joules_per_bit", path.energy.slope_j_per_bit)?;
+    row.set_item("sunk_w", path.energy.sunk_w)?;
+    Ok(row)
+}
