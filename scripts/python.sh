@@ -35,7 +35,11 @@ develop() {
 run_tests() {
     environment
     develop
-    "$VENV/bin/python" -m pytest "$@"
+    local status=0
+    "$VENV/bin/python" -m pytest "$@" || status=$?
+    # With arguments only some tests are meant.
+    (($#)) || scripts/sb3.sh || status=$?
+    return "$status"
 }
 
 lint() {

@@ -60,15 +60,6 @@ def test_gymnasiums_check_finds_nothing(id: str) -> None:
 
 
 @pytest.mark.parametrize("id", IDS)
-def test_the_check_of_stable_baselines3_finds_nothing(id: str) -> None:
-    # It needs torch, half a gigabyte: where that is not installed, this is skipped.
-    checker = pytest.importorskip("stable_baselines3.common.env_checker")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        checker.check_env(gymnasium.make(id, scenario=TWO).unwrapped)
-
-
-@pytest.mark.parametrize("id", IDS)
 def test_the_same_seed_and_actions_yield_the_same_bytes(id: str) -> None:
     env, other = (gymnasium.make(id, scenario=TWO) for _ in range(2))
     first, second = _episode(env, 7), _episode(env, None)

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# stable-baselines3 tries the environments of the Python package: its `check_env`, and a few hundred steps of its PPO.
+#   scripts/sb3.sh [ARGUMENT...]   arguments of pytest; after scripts/python.sh test, which has built the package
+# It needs PyTorch. The package index has that with CUDA, gigabytes; the distribution's python3-torch computes on processors. Its packages are
+# unpacked into target/sb3: nothing is installed on the machine, and no root is needed. Where it is not to be had, the reason is told, and
+# that is no error: a machine without network tests the rest.
+set -euo pipefail
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+readonly HERE=target/sb3
+readonly DEBIAN=$HERE/debian
+readonly MODULES=usr/lib/python3/dist-packages
+readonly PYTHON=target/python/bin/python
+readonly TEST=python/tests/test_sb3.py
+# The last stable-baselines3 that takes a PyTorch as old as that of Debian 12, which does not know NumPy 2.
+readonly PINNED=(stable-baselines3==2.4.1 numpy==1.26.4)
+# Of the distribution, because those of target/python want NumPy 2, or are not there.
+readonly WANTED=(python3-torch python3-astunparse python3-pandas python3-pandas-lib python3-tz)
+readonly LINKED=(torch astunparse pandas pytz)
+# What those depend on, but nothing here: other modules of Python, data of map projections, tests.
+readonly UNUSED='^(python3-.*|.*-data|.*-common|fonts-.*|libtorch-test)$'
+
+say() { printf 'sb3.sh: %s\n' "$*" >&2; }
+
+# not_here REASON...: the tests are not run.
+not_here() {
+    say "NOT RUN: stable-baselines3's check_env and PPO: $*"
+    exit 0
+}
+
+# The packages that python3-torch would bring, itself among them.
+packages() {
+    apt-get --simulate --no-install-recommends install "${WANTED[@]}" 2>/dev/null |
+        sed -n 's/^Inst \([^ ]*\) .*/\1/p'
+}
+
+# Whether the distribution offers it; root may refresh the lists first.
+is_offered() {
+    packages | grep -qx python3-torch && return
+    ((EUID == 0)) || return 1
+    apt-get -qq update 2>/dev/null || return 1
+    packages | grep -qx python3-torch
+}
+
+unpack() {
+    local names file
+    mapfile -t names < <(packages | grep -vE "$UNUSED" || true; printf '%s\n' "${WANTED[@]}")
+    say "unpacking PyTorch, ${#names[@]} packages, into $DEBIAN"
+    mkdir -p -- "$HERE/archives" "$DEBIAN"
+    (cd -- "$HERE/archives" && apt-get -qq download "${names[@]}" 2>/dev/null) || return 1
+    for file in "$HERE"/archives/*.deb; do
+        dpkg-deb --extract "$file" "$DEBIAN" || return 1
+    done
+    rm -rf -- "$HERE/archives"
+}
+
+# Beside stable-baselines3 stand only those modules of the distribution that target/python lacks.
+install_modules() {
+    "$PYTHON" -m pip install --quiet --disable-pip-version-check --no-deps --target "$HERE/modules" "${PINNED[@]}" || return 1
+    local module
+    for module in "${LINKED[@]}"; do
+        ln -s -- "$PWD/$DEBIAN/$MODULES/$module" "$HERE/modules/$module"
+    done
+}
+
+prepare() {
+    [[ ! -e $HERE/installed.txt || $(<"$HERE/installed.txt") != "${PINNED[*]}" ]] || return 0
+    [[ -x $PYTHON ]] || not_here 'scripts/python.sh test comes first'
+    { command -v apt-get && command -v dpkg-deb; } >/dev/null || not_here 'no apt-get, which brings PyTorch for processors'
+    is_offered || not_here 'the distribution offers no python3-torch, or its lists are missing: apt-get update'
+    rm -rf -- "$HERE"
+    unpack || not_here 'the packages of python3-torch cannot be fetched'
+    local built
+    built=$("$PYTHON" -c 'import sys; print("cpython-%d%d" % sys.version_info[:2])')
+    compgen -G "$DEBIAN/$MODULES/torch/_C.$built*.so" >/dev/null || not_here "the distribution's PyTorch is not for $built"
+    install_modules || not_here "pip cannot fetch ${PINNED[*]}"
+    printf '%s' "${PINNED[*]}" >"$HERE/installed.txt"
+}
+
+prepare
+libraries=$(find "$PWD/$DEBIAN" -name '*.so.*' -not -path '*/python3/*' -printf '%h\n' | sort -u | paste -sd :)
+PYTHONPATH=$HERE/modules LD_LIBRARY_PATH=$libraries "$PYTHON" -m pytest "$TEST" "$@"
