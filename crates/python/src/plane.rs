@@ -54,13 +54,14 @@ pub(crate) fn map(
             jobs: self::jobs(jobs)?,
         };
         let (engine, packet) = (open(engine)?, open("packet")?);
-        let plan = Plan::of(&scenario.source, &request, &*engine, &*packet)?;
-        run(&plan, &provenance(command), watch, cancel)
+        let plan = Plan::unless(cancel, &scenario.source, &request, &*engine, &*packet)?;
+        plan.map(|plan| run(&plan, &provenance(command), watch, cancel)).transpose()
     })?;
-    let map = Map { map: done.value };
-    match done.stopped {
-        None => Ok(map),
-        Some(why) => Err(stopped(py, why, || Ok(Py::new(py, map)?.into_any()))),
+    let map = done.value.map(|map| Map { map });
+    match (done.stopped, map) {
+        (None, map) => Ok(map.expect("only what was stopped has no map")),
+        (Some(why), Some(map)) => Err(stopped(py, why, || Ok(Py::new(py, map)?.into_any()))),
+        (Some(why), None) => Err(stopped(py, why, || Ok(py.None()))),
     }
 }
 

@@ -73,9 +73,26 @@ impl<'a> Plan<'a> {
         engine: &'a dyn Engine,
         packet: &'a dyn Engine,
     ) -> Result<Self> {
+        let plan = Self::unless(&Cancel::new(), source, request, engine, packet)?;
+        Ok(plan.expect("nobody cancels it"))
+    }
+
+    /// The same, or none if it is cancelled meanwhile: thousands of points take seconds.
+    ///
+    /// # Errors
+    /// As [`Plan::of`].
+    pub fn unless(
+        cancel: &Cancel,
+        source: &Source,
+        request: &'a Request,
+        engine: &'a dyn Engine,
+        packet: &'a dyn Engine,
+    ) -> Result<Option<Self>> {
         let set = source.overrides(request.variant.as_deref(), &request.set)?;
-        let plane = Plane::load(source, &set, &request.axes, request.policies.as_deref(), engine)?;
-        Ok(Plan { request, scenario: source.name().to_owned(), set, plane, engine, packet })
+        let asked = request.policies.as_deref();
+        let plane = Plane::load(source, &set, &request.axes, asked, engine, cancel)?;
+        let scenario = source.name().to_owned();
+        Ok(plane.map(|plane| Plan { request, scenario, set, plane, engine, packet }))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Every scenario of the plane, and its runs.
 
 use joulepath_control::Setup;
+use joulepath_model::cancel::Cancel;
 use joulepath_model::policy::Policy;
 use joulepath_model::scenario::Scenario;
 use joulepath_report::map::{Axis, Metric};
@@ -33,7 +34,7 @@ pub(super) struct Plane {
 }
 
 impl Plane {
-    /// Loads every point and checks it: nothing runs before all are right.
+    /// Loads every point and checks it: nothing runs before all are right. None if it is cancelled meanwhile.
     ///
     /// # Errors
     /// If a key or a value is wrong, or the engine cannot run the scenario of some point.
@@ -43,7 +44,8 @@ impl Plane {
         axes: &[Axis; 2],
         asked: Option<&[Policy]>,
         engine: &dyn Engine,
-    ) -> Result<Self> {
+        cancel: &Cancel,
+    ) -> Result<Option<Self>> {
         // The scenario itself, so that its own mistakes are not told as those of a point.
         let plain = source.load(fixed)?;
         let kind = if asked.is_some() { Kind::Usage } else { Kind::Failed };
@@ -51,6 +53,9 @@ impl Plane {
         let [columns, rows] = [&axes[0], &axes[1]].map(|axis| axis.numbers.len());
         let mut points = Vec::with_capacity(columns * rows);
         for (y, x) in (0..rows).flat_map(|y| (0..columns).map(move |x| (y, x))) {
+            if cancel.is_set() {
+                return Ok(None);
+            }
             let overrides: Overrides =
                 fixed.iter().cloned().chain(set(&axes[0], x)).chain(set(&axes[1], y)).collect();
             let scenario = source.load(&overrides)?;
@@ -67,7 +72,7 @@ impl Plane {
             let name = format!("{}, {}", axes[0].place(x), axes[1].place(y));
             points.push(Point { name, scenario, setups, overrides });
         }
-        Ok(Plane { sha256: source.sha256(&plain), plain, points, notes })
+        Ok(Some(Plane { sha256: source.sha256(&plain), plain, points, notes }))
     }
 
     /// How many points there are.
