@@ -19,6 +19,7 @@ PathState = Literal["closed", "opening", "open", "closing"]
 """Life of the subflow on a path."""
 
 _USES: dict[str, int] = {"closed": 0, "backup": 1, "regular": 2}
+_KNOWN_USES = ", ".join(f'"{use}"' for use in _USES)
 _ROUNDING = 1e-6
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
 
@@ -236,12 +237,13 @@ def wanted(part: Selector, paths: list[dict[str, Any]], demand: _Demand) -> list
     """Ask a selector, and check its answer. Called by the compiled part."""
     snapshots = [PathSnapshot(**path) for path in paths]
     uses = list(part.want(snapshots, Demand(*demand)))
-    known = ", ".join(f'"{use}"' for use in _USES)
     if len(uses) != len(paths):
-        raise UsageError(f"want returned {len(uses)} uses for {len(paths)} paths", f"one of {known} for each")
+        raise UsageError(
+            f"want returned {len(uses)} uses for {len(paths)} paths", f"one of {_KNOWN_USES} for each"
+        )
     for use in uses:
         if use not in _USES:
-            raise UsageError(f"want returned {use!r}", f"write {known}")
+            raise UsageError(f"want returned {use!r}", f"write {_KNOWN_USES}")
     if "regular" not in uses:
         raise UsageError("want left no path regular", "a connection needs one that carries its data")
     return [_USES[use] for use in uses]

@@ -1,6 +1,7 @@
 //! Rate allocators that are Python classes.
 
 use joulepath_control::allocate::{AllocatorHooks, AllocatorHost, KnownPath, Seen};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -41,7 +42,7 @@ impl PyHooks {
         let rows = seen.paths.iter().zip(&self.paths).map(|(path, known)| {
             let row = row(py, &known.name, path)?;
             let expected_bps = known.expected_bps.is_finite().then_some(known.expected_bps);
-            row.set_item("expected_bps", expected_bps)?;
+            row.set_item(intern!(py, "expected_bps"), expected_bps)?;
             Ok(row)
         });
         rows.collect()

@@ -3,6 +3,7 @@
 
 use joulepath_control::select::{Demand, PathSnapshot, PathState};
 use joulepath_model::units::Nanos;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -64,18 +65,18 @@ pub(super) fn row<'py>(py: Python<'py>, name: &str, path: &PathSnapshot) -> PyRe
         PathState::Closing => "closing",
     };
     let row = PyDict::new(py);
-    row.set_item("name", name)?;
-    row.set_item("state", state)?;
-    row.set_item("is_backup", path.backup)?;
-    row.set_item("is_usable", path.usable)?;
-    row.set_item("srtt_s", (path.srtt_s > 0.0).then_some(path.srtt_s))?;
-    row.set_item("cwnd_packets", path.cwnd)?;
-    row.set_item("rate_bps", path.rate_bps)?;
-    row.set_item("capacity_bps", (path.capacity_bps > 0.0).then_some(path.capacity_bps))?;
-    row.set_item("loss", path.loss)?;
-    row.set_item("delivered_bytes", path.delivered_bytes)?;
-    row.set_item("joules_per_bit", path.cost())?;
-    row.set_item("slope_joules_per_bit", path.energy.slope_j_per_bit)?;
-    row.set_item("sunk_w", path.energy.sunk_w)?;
+    row.set_item(intern!(py, "name"), name)?;
+    row.set_item(intern!(py, "state"), state)?;
+    row.set_item(intern!(py, "is_backup"), path.backup)?;
+    row.set_item(intern!(py, "is_usable"), path.usable)?;
+    row.set_item(intern!(py, "srtt_s"), (path.srtt_s > 0.0).then_some(path.srtt_s))?;
+    row.set_item(intern!(py, "cwnd_packets"), path.cwnd)?;
+    row.set_item(intern!(py, "rate_bps"), path.rate_bps)?;
+    row.set_item(intern!(py, "capacity_bps"), (path.capacity_bps > 0.0).then_some(path.capacity_bps))?;
+    row.set_item(intern!(py, "loss"), path.loss)?;
+    row.set_item(intern!(py, "delivered_bytes"), path.delivered_bytes)?;
+    row.set_item(intern!(py, "joules_per_bit"), path.cost())?;
+    row.set_item(intern!(py, "slope_joules_per_bit"), path.energy.slope_j_per_bit)?;
+    row.set_item(intern!(py, "sunk_w"), path.energy.sunk_w)?;
     Ok(row)
 }
