@@ -2,7 +2,7 @@
 
     scripts/python.sh run examples/own_speed.py
 
-Writes the table of docs/own-python.md. Each row is the median of five runs of 20 s on two paths.
+Writes the table of docs/own-python.md. Each row is the median of 25 runs of 20 s on two paths.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from statistics import median
 import joulepath as jp
 
 SCENARIO = jp.Scenario("quick").with_(duration="20 s")
-RUNS = 5
+RUNS = 25
 
 
 class Nothing(jp.Controller):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from joulepath import _joulepath, _progress
@@ -377,14 +377,25 @@ def _texts(policies: Policies | None) -> str | list[str] | None:
         for other in parts[:place]:
             if other is not part and other.policy == part.policy:
                 raise UsageError(f"two parts are called `{part.policy}`", "give one of them another `name`")
-    listed = [policies] if isinstance(policies, Part) else policies
-    return [entry.policy if isinstance(entry, Part) else entry for entry in listed]
+    return [entry.policy if isinstance(entry, Part) else entry for entry in _listed(policies)]
 
 
 def _parts(policies: Policies | None) -> list[Part]:
     """The objects among the policies."""
-    listed = [] if policies is None else [policies] if isinstance(policies, str | Part) else policies
-    return [part for part in listed if isinstance(part, Part)]
+    return [part for part in _listed(policies) if isinstance(part, Part)]
+
+
+def _listed(policies: Policies | None) -> Sequence[str | Part]:
+    """Each policy by itself."""
+    if policies is None or isinstance(policies, str):
+        return [] if policies is None else [policies]
+    listed = list(policies) if isinstance(policies, Iterable) else [policies]
+    for entry in listed:
+        if isinstance(entry, type) and issubclass(entry, Part):
+            raise UsageError(f"`{entry.__name__}` is a class", f"write `{entry.__name__}()`: an object of it")
+        if not isinstance(entry, str | Part):
+            raise UsageError(f"{entry!r} is no policy", "write a name, or an object of a class of yours")
+    return listed
 
 
 def _call(name: str, chosen: Scenario, **arguments: Any) -> str:

@@ -150,7 +150,10 @@ class Study:
             else:
                 if jobs is not None:
                     raise UsageError("jobs are for runs in this process", "leave it out with a client")
-                from joulepath import _dask
+                try:
+                    from joulepath import _dask
+                except ImportError as error:
+                    raise ImportError("a cluster needs Dask: pip install 'joulepath[dask]'") from error
 
                 failed, why = _dask.run(self._raw, client, folder.absolute(), part, tell, call)
         except Interrupted as stop:

@@ -24,7 +24,7 @@ import joulepath as jp
         ({"seeds": range(1, 9, 2)}, "no range of seeds", "range(1, 31)"),
         ({"seeds": range(-1, 5)}, "no range of seeds", "range(1, 31)"),
         ({"jobs": 0}, "jobs is 0", "all cores"),
-        ({"engine": "magic"}, "there is no engine `magic`", "packet, fluid"),
+        ({"engine": "magic"}, "there is no engine `magic`", "packet and fluid"),
     ],
 )
 def test_what_is_asked_wrongly_is_told_with_the_mend(
@@ -53,7 +53,7 @@ def test_numbers_that_do_not_fit_are_pythons_own_errors() -> None:
 def test_an_engine_that_cannot_do_it_says_which_can() -> None:
     with pytest.raises(jp.UnsupportedError) as caught:
         jp.compare("quick", engine="kernel")  # type: ignore[arg-type]
-    assert "without the kernel engine" in str(caught.value)
+    assert "sudo joulepath compare … --engine kernel" in str(caught.value)
     web = "papers/004-two-paths"
     if web in jp.scenarios():
         jp.Scenario(web)
@@ -134,6 +134,17 @@ def test_there_is_no_such_family_or_experiment() -> None:
         jp.league(["f1-bulk"])
     with pytest.raises(jp.UsageError, match="there is no experiment"):
         jp.reproduce(["999"])
+
+
+def test_a_class_in_place_of_an_object_is_told() -> None:
+    class Mine(jp.Controller):
+        pass
+
+    for policies in (Mine, ["mptcp", Mine]):
+        with pytest.raises(jp.UsageError, match=r"write `Mine\(\)`: an object of it"):
+            jp.compare("quick", policies)  # type: ignore[arg-type]
+    with pytest.raises(jp.UsageError, match="7 is no policy"):
+        jp.compare("quick", ["mptcp", 7])  # type: ignore[list-item]
 
 
 def test_all_errors_are_of_one_family() -> None:

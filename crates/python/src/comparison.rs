@@ -34,9 +34,12 @@ fn engine_name(name: &str) -> Result<EngineName> {
     match name {
         "packet" => Ok(EngineName::Packet),
         "fluid" => Ok(EngineName::Fluid),
-        "kernel" => Ok(EngineName::Kernel),
+        "kernel" => Err(Error::Unsupported {
+            message: "the Python package has no kernel engine, because that needs root".to_owned(),
+            help: "the command line has it: `sudo joulepath compare … --engine kernel`".to_owned(),
+        }),
         other => Err(Error::usage(format!("there is no engine `{other}`"))
-            .with_help("the engines are packet, fluid and kernel")),
+            .with_help("the engines are packet and fluid")),
     }
 }
 
