@@ -56,7 +56,7 @@ unpack() {
 
 # Beside stable-baselines3 stand only those modules of the distribution that target/python lacks.
 install_modules() {
-    "$PYTHON" -m pip install --quiet --disable-pip-version-check --no-deps --target "$HERE/modules" "${PINNED[@]}" || return 1
+    "$PYTHON" -m pip install --quiet --disable-pip-version-check --only-binary=:all: --no-deps --target "$HERE/modules" "${PINNED[@]}" || return 1
     local module
     for module in "${LINKED[@]}"; do
         ln -s -- "$PWD/$DEBIAN/$MODULES/$module" "$HERE/modules/$module"
