@@ -1,8 +1,8 @@
 //! What slow start lets through: at most, or as an estimate.
 //!
-//! A subflow starts with W bits, and each round trip ρ at most doubles its window (RFC 5681, RFC 6928). When u
-//! seconds have passed since its first window begins to arrive, windows that began to arrive within j round trips
-//! are n_j = W (2^j − 1) bits at most, and afterwards nothing is faster than the path's rate x:
+//! A subflow starts with W bits, and each round trip ρ at most doubles its window (RFC 5681, RFC 6928). When
+//! u seconds have passed since its first window begins to arrive, windows that began to arrive within j round
+//! trips are n_j = W (2^j − 1) bits at most, and afterwards nothing is faster than the path's rate x:
 //!
 //! ```text
 //!   D(u) = min  n_j + x max(0, u − j ρ)        j = 0, 1, 2, …
@@ -55,9 +55,10 @@ mod tests {
         assert!((actual - expected).abs() <= 1e-9 * expected.abs(), "{actual} ≠ {expected}");
     }
 
-    /// W = 10 kbit, 100 ms, 1 Mbit/s. After 5 ms the rate binds; after 50 ms the first window; after 150 ms the
-    /// first window and 50 ms of the second, all of which would be 20 kbit; after 1 s the rate after four round
-    /// trips: 150 kbit and 600 kbit, which is less than 310 kbit and 500 kbit, and than 70 kbit and 700 kbit.
+    /// W = 10 kbit, 100 ms, 1 Mbit/s. After 5 ms the rate binds; after 50 ms the first window; after 150 ms
+    /// the first window and 50 ms of the second, all of which would be 20 kbit; after 1 s the rate after four
+    /// round trips: 150 kbit and 600 kbit, which is less than 310 kbit and 500 kbit, and than 70 kbit and 700
+    /// kbit.
     #[test]
     fn windows_bind_until_the_rate_does() {
         let carried = |since_s| carried_bits(10e3, 0.1, 1e6, since_s);

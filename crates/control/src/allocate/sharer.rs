@@ -15,7 +15,8 @@ pub enum Sharer {
 }
 
 impl Sharer {
-    /// New shares if there are any, one for each path. It is asked ten times a second, and answers less often.
+    /// New shares if there are any, one for each path. It is asked ten times a second, and answers less
+    /// often.
     pub fn look(&mut self, seen: &Seen) -> Option<Vec<f64>> {
         match self {
             Sharer::Eemptcp(resolver, random) => resolver.solve(seen.now, seen.paths, seen.mss_bytes, random),

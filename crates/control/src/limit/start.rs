@@ -2,8 +2,9 @@
 //!
 //! A subflow opens with a handshake and starts with W bits; each round trip at most doubles its window (RFC
 //! 5681, RFC 6928). What the sender has sent before j round trips have passed is at most the first j windows,
-//! and afterwards nothing is faster than the links. With h round trips until the first window arrives (leaves,
-//! on the way up), ρ a round trip, and x the highest rate of the links, carrying n bits keeps a path in use for
+//! and afterwards nothing is faster than the links. With h round trips until the first window arrives
+//! (leaves, on the way up), ρ a round trip, and x the highest rate of the links, carrying n bits keeps a path
+//! in use for
 //!
 //! ```text
 //!   τ(n) = h ρ + max  j ρ + (n − n_j) / x        n_j = W (2^j − 1)
@@ -14,12 +15,12 @@
 //! ```text
 //!   v = max n / τ(n)      over n ≤ N
 //! ```
-//! so the mean rate of a path while it is in use is at most v. Between two ends of windows τ is a line that is
-//! above 0 at n = 0, so n/τ(n) rises there: the greatest is at an n_j or at N.
+//! so the mean rate of a path while it is in use is at most v. Between two ends of windows τ is a line that
+//! is above 0 at n = 0, so n/τ(n) rises there: the greatest is at an n_j or at N.
 //!
 //! All paths together carry the file no sooner than the greatest sum of what each has carried by then: one of
-//! them is opened first, and the others when that has been answered, because MP_JOIN needs the peer's key (RFC
-//! 8684, section 3.2). So with D_r of `slow_start` the transfer lasts at least
+//! them is opened first, and the others when that has been answered, because MP_JOIN needs the peer's key
+//! (RFC 8684, section 3.2). So with D_r of `slow_start` the transfer lasts at least
 //!
 //! ```text
 //!   T = min   t   with   D_f(t − h ρ_f) + Σ_{r ≠ f} D_r(t − ρ_f − h ρ_r) ≥ N
@@ -27,8 +28,8 @@
 //! ```
 //! which counts where something burns as long as the transfer lasts, whichever path is in use.
 //!
-//! Between two windows a radio waits for a round trip. Where its tail is no shorter it does not sleep meanwhile,
-//! and whoever waits longer burns at least as much.
+//! Between two windows a radio waits for a round trip. Where its tail is no shorter it does not sleep
+//! meanwhile, and whoever waits longer burns at least as much.
 
 use crate::slow_start;
 
@@ -125,25 +126,26 @@ mod tests {
         assert_close(DOWN.most_bps(11_000.0, &path(0.1, f64::INFINITY)), 10_000.0 / 0.2);
     }
 
-    /// 40,000 bits, 1 Mbit/s. Alone over 100 ms: the handshake's 200 ms, two windows in as many round trips, and
-    /// 10 ms of the third. Over 20 ms: 40 ms, a window of 10 ms, and a round trip after that one began the rate
-    /// binds: 30 ms. A second path of 100 ms begins to bring data 220 ms after the start, or the first then.
+    /// 40,000 bits, 1 Mbit/s. Alone over 100 ms: the handshake's 200 ms, two windows in as many round trips,
+    /// and 10 ms of the third. Over 20 ms: 40 ms, a window of 10 ms, and a round trip after that one began
+    /// the rate binds: 30 ms. A second path of 100 ms begins to bring data 220 ms after the start, or the
+    /// first then.
     #[test]
     fn two_paths_take_less_time_but_the_second_starts_later() {
         let (near, far) = (path(0.02, 1e6), path(0.1, 1e6));
         assert_close(DOWN.least_s(40_000.0, &[far]), 0.410);
         assert_close(DOWN.least_s(40_000.0, &[near]), 0.090);
         assert_close(DOWN.least_s(40_000.0, &[near, far]), 0.090);
-        // 400,000 bits: alone until 40 + 10 + 400 ms. From 220 ms on there are 10,000 bits more, from 320 ms on
-        // 20,000, which ends at 340 ms, and from then on both bring 1 Mbit/s until 420 ms: 60,000 more. At
+        // 400,000 bits: alone until 40 + 10 + 400 ms. From 220 ms on there are 10,000 bits more, from 320 ms
+        // on 20,000, which ends at 340 ms, and from then on both bring 1 Mbit/s until 420 ms: 60,000 more. At
         // t = 420 − ε 370,000 + 30,000 = 400,000 bits have come.
         assert_close(DOWN.least_s(400_000.0, &[near]), 0.450);
         assert_close(DOWN.least_s(400_000.0, &[near, far]), 0.420);
         assert_close(DOWN.least_s(400_000.0, &[far, near]), 0.420);
     }
 
-    /// 100 Mbit over 1 Mbit/s take 100 s of the link, and 200 ms before it. When the link has no gaps any more,
-    /// after four round trips, 150,000 bits have come in place of 400,000: that is 250 ms.
+    /// 100 Mbit over 1 Mbit/s take 100 s of the link, and 200 ms before it. When the link has no gaps any
+    /// more, after four round trips, 150,000 bits have come in place of 400,000: that is 250 ms.
     #[test]
     fn a_long_file_loses_what_slow_start_leaves_idle() {
         assert_close(DOWN.most_bps(100e6, &path(0.1, 1e6)), 100e6 / 100.45);

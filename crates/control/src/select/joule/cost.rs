@@ -166,8 +166,8 @@ impl Costs<'_> {
         if members(set).all(|i| self.radios[i].is_open) {
             return full_s;
         }
-        // When the second of two unknown paths starts does not matter as much as that one of them may be slow:
-        // two are a hedge.
+        // When the second of two unknown paths starts does not matter as much as that one of them may be
+        // slow: two are a hedge.
         if !self.knows(set) {
             return full_s + START_S;
         }

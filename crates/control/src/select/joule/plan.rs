@@ -347,8 +347,8 @@ impl Joule {
         let best = costs.cheapest(allowed, cost);
         let is_worth_it = cost(best) < BETTER_FILE * cost(self.set)
             || (cost(self.set) <= 0.0 && costs.rate_bps(self.set) < BETTER_FILE * costs.rate_bps(best));
-        // What a path carries is not known while its rate grows: others would be opened for what it is about to
-        // have.
+        // What a path carries is not known while its rate grows: others would be opened for what it is about
+        // to have.
         let is_early = best & !self.set != 0 && self.unproven(self.set, snapshot) != 0;
         if is_worth_it && !is_early && bits >= LEAST_FILE_BITS {
             self.towards(best, snapshot)

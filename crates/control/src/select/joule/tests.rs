@@ -51,8 +51,8 @@ fn a_file_pays_for_promotion_and_tail() {
     let radios = [radio("wifi-huang2012", 10.0), radio("lte-huang2012", 10.0)];
     let costs = Costs { device: &DeviceEnergy::ADDITIVE, radios: &radios, window_bits: WINDOW_BITS };
     // energy.md, section 1.3: 10 MB over LTE at 10 Mbit/s, 0.315 + 14.462 + 12.271 J; WiFi 0.010 + 12.024 +
-    // 0.028. Besides: two round trips, and three that carry 81.76 kbit in place of 150, 0.16824 s at 1288.04 and
-    // 132.86 mW, and the other radio idle at 1.904 and 20.054 mW.
+    // 0.028. Besides: two round trips, and three that carry 81.76 kbit in place of 150, 0.16824 s at 1288.04
+    // and 132.86 mW, and the other radio idle at 1.904 and 20.054 mW.
     assert_close(costs.file(0b10, 8e7, 0.0, None), 0.3149 + 14.4620 + 12.2706 + 0.2167 + 8.16824 * 1.904e-3);
     assert_close(costs.file(0b01, 8e7, 0.0, None), 0.0098 + 12.0238 + 0.0284 + 0.0224 + 8.16824 * 20.054e-3);
     // A second is worth 2 W; 1 s too late.
