@@ -15,9 +15,50 @@ readonly PACKAGES=(--workspace --exclude joulepath-benches --exclude joulepath-p
 # PROPTEST_RNG_SEED=$RANDOM PROPTEST_CASES=5000 scripts/test.sh
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED-1}
 
+# Tests of the running kernel are in binaries of this name. They wait most of the time, the others compute: without arguments both
+# run at once. What needs a quiet clock runs when everything else is done.
+readonly KERNEL_TESTS=kernel
+readonly OTHER_TESTS='[!k]*'
+
 status=0
-scripts/cargo.sh test "${PACKAGES[@]}" --locked --no-fail-fast --tests "$@" || status=$?
-scripts/cargo.sh test "${PACKAGES[@]}" --locked --no-fail-fast --doc "$@" || status=$?
+
+# Runs tests of all packages; `status` keeps whether one has failed.
+run() {
+    scripts/cargo.sh test "${PACKAGES[@]}" --locked --no-fail-fast "$@" || status=$?
+}
+
+# What computes: the other Rust tests, Python's, and what the packet engine costs, which is a part of what it does.
+computing_tests() {
+    run --lib --bins --test "$OTHER_TESTS"
+    run --doc
+    scripts/python.sh test || status=$?
+    scripts/instructions.py || status=$?
+}
+
+everything() {
+    local said kernel_tests
+    # A test that does not compile ends the run here.
+    scripts/cargo.sh test "${PACKAGES[@]}" --locked --no-run --quiet --tests
+    said=$(mktemp)
+    # A group of its own, so that all of it ends when this script is interrupted.
+    JOULEPATH_TESTS=any-clock setsid scripts/cargo.sh test "${PACKAGES[@]}" --locked --no-fail-fast --test "$KERNEL_TESTS" >"$said" 2>&1 &
+    kernel_tests=$!
+    # shellcheck disable=SC2064  # the values of now
+    trap "kill -- -$kernel_tests 2>/dev/null || :; rm -f -- '$said'" EXIT
+    computing_tests
+    printf 'test.sh: waiting for the tests of the running kernel\n' >&2
+    wait "$kernel_tests" || status=$?
+    cat -- "$said"
+    JOULEPATH_TESTS=quiet-clock run --test "$KERNEL_TESTS"
+}
+
+# With arguments only some tests are meant.
+if (($#)); then
+    run --tests "$@"
+    run --doc "$@"
+else
+    everything
+fi
 
 lacking=$(scripts/cargo.sh --lacks)
 if [[ -n $lacking ]]; then
@@ -29,9 +70,4 @@ if [[ -n $lacking ]]; then
     esac
 fi
 
-# With arguments only some tests are meant.
-(($#)) || scripts/python.sh test || status=$?
-
-# What the packet engine costs is a part of what it does.
-(($#)) || scripts/instructions.py || status=$?
 exit "$status"

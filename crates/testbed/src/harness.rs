@@ -14,8 +14,45 @@ use crate::registry::Test;
 use crate::turn::turn;
 use crate::verdict::{Reason, Strict, missing};
 
+/// The exit code of a wrong word on the command line or in the environment.
+const USAGE: u8 = 2;
+
 /// How often a test that needs a quiet clock is run before it has failed.
 const TRIES: usize = 3;
+
+/// The environment variable that names a part of the tests: see [`Part`].
+const PART: &str = "JOULEPATH_TESTS";
+
+/// Which of the tests run. Those that need a quiet clock say nothing beside other work, the others bear it: so
+/// `scripts/test.sh` runs these beside what else there is to do, and those when that is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    All,
+    /// `quiet-clock`: those that need a quiet clock.
+    QuietClock,
+    /// `any-clock`: the others.
+    AnyClock,
+}
+
+impl Part {
+    fn of(name: Option<&str>) -> Result<Self, String> {
+        match name {
+            None | Some("") => Ok(Part::All),
+            Some("quiet-clock") => Ok(Part::QuietClock),
+            Some("any-clock") => Ok(Part::AnyClock),
+            Some(other) => Err(format!("{PART}={other}: it is quiet-clock or any-clock, or not set")),
+        }
+    }
+
+    fn has(self, needs: &[Need]) -> bool {
+        let keeps_time = flat(needs).contains(&Need::QuietClock);
+        match self {
+            Part::All => true,
+            Part::QuietClock => keeps_time,
+            Part::AnyClock => !keeps_time,
+        }
+    }
+}
 
 /// Why tests were ignored, and how many.
 type Ignored = Arc<Mutex<BTreeMap<String, usize>>>;
@@ -34,6 +71,13 @@ pub fn main(roles: &[(&str, fn())]) -> ExitCode {
         return process::be(test.expect("the harness names a test of this binary"));
     }
     let arguments = Arguments::from_args();
+    match Part::of(variable(PART).as_deref()) {
+        Ok(part) => tests.retain(|test| part.has(test.needs)),
+        Err(message) => {
+            eprintln!("{message}");
+            return ExitCode::from(USAGE);
+        }
+    }
     let strict =
         Strict::of(variable("JOULEPATH_REQUIRE_KERNEL").as_deref(), variable("CI").as_deref(), &ThisMachine);
     let ignored = Ignored::default();
@@ -138,4 +182,27 @@ fn closing_lines(ignored: &BTreeMap<String, usize>) -> String {
     reasons.sort_by_key(|&(what, count)| (std::cmp::Reverse(count), what));
     let reasons: Vec<String> = reasons.into_iter().map(|(what, count)| format!("{what} ({count})")).collect();
     format!("{total} ignored: {}\n\n", reasons.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::needs::{LAB, QUIET_CLOCK};
+
+    #[test]
+    fn the_parts_have_every_test_once() {
+        let [quiet, any] =
+            ["quiet-clock", "any-clock"].map(|name| Part::of(Some(name)).expect("both are parts"));
+        for needs in [&[LAB, QUIET_CLOCK][..], &[LAB], &[]] {
+            assert_ne!(quiet.has(needs), any.has(needs), "{needs:?}");
+        }
+        assert!(quiet.has(&[LAB, QUIET_CLOCK]));
+        assert_eq!(Part::of(None), Ok(Part::All));
+    }
+
+    #[test]
+    fn a_part_that_does_not_exist_is_refused_with_those_that_do() {
+        let message = Part::of(Some("quiet")).expect_err("no such part");
+        assert_eq!(message, "JOULEPATH_TESTS=quiet: it is quiet-clock or any-clock, or not set");
+    }
 }
