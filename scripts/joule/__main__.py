@@ -2,6 +2,7 @@
 
     python scripts/joule measure   the studies and the ablation, into results/joule.json
     python scripts/joule kernel    ten links on this machine's kernel, as root, into results/joule-kernel.json
+    python scripts/joule train     draws for tuning, to see where the goals stand, into results/gauntlet-train-joule.json
     python scripts/joule sealed    sealed draws of the gauntlet that were never run, into results/gauntlet-sealed*.json
     python scripts/joule page      docs/joule.md and its figures from results/
 
@@ -37,13 +38,16 @@ def between(text: str, mark: str, body: str) -> str:
 def page() -> None:
     results = json.loads((RESULTS / "joule.json").read_text())
     leagues = gauntlets()
+    tuned = json.loads((RESULTS / "gauntlet-train-joule.json").read_text())
     body = {
         "loss": tables.loss_table(results),
         "links": tables.links_table(results),
         "beside": tables.beside_table(results),
         "bbr": tables.bbr_table(results),
         "ablation": tables.ablation_table(results),
-        "goals": tables.goals_table(leagues) + "\n\n" + "\n".join(map(tables.source, leagues)),
+        "goals": tables.goals_table([*leagues, tuned])
+        + "\n\n"
+        + "\n".join(map(tables.source, [*leagues, tuned])),
         "gauntlet": "\n\n".join(
             tables.gauntlet_summary(league) + "\n\n" + tables.source(league) for league in leagues
         ),
@@ -65,13 +69,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="scripts/joule", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("measure", "kernel", "sealed", "page"))
+    parser.add_argument("what", choices=("measure", "kernel", "train", "sealed", "page"))
     parser.add_argument("--draws", type=int, default=measure.SEALED_DRAWS, help="sealed: draws of each family")
     parser.add_argument("--policies", default=measure.SEALED_POLICIES, help="sealed: who takes part")
     asked = parser.parse_args()
     steps = {
         "measure": measure.measure,
         "kernel": measure.kernel,
+        "train": measure.train,
         "sealed": lambda: measure.sealed(asked.draws, asked.policies),
         "page": page,
     }

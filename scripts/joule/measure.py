@@ -179,6 +179,28 @@ def measure() -> None:
     )
 
 
+def train() -> None:
+    """Where the goals stand on the draws for tuning, of which every other column of that table is free."""
+    told = joulepath(
+        "league",
+        "--family",
+        "gauntlet",
+        "--range",
+        "train",
+        "--draws",
+        "64",
+        "--policies",
+        "joule",
+        "--warm",
+        "joule",
+        "--runs",
+        str(runs() / "train.jsonl"),
+        "--json",
+        "--quiet",
+    )
+    write_json(RESULTS / "gauntlet-train-joule.json", distilled(json.loads(told)))
+
+
 SEALED_LOG = RESULTS / "gauntlet-sealed.jsonl"
 SEALED_DRAWS = 512
 SEALED_POLICIES = "uncoupled,mptcp,emptcp,es-mptcp,joule"

@@ -184,7 +184,7 @@ def of_kept(its: dict) -> str:
 
 
 def goals_table(leagues: list[dict]) -> str:
-    """A row a goal, a column a run of sealed draws."""
+    """A row a goal, a column a run."""
 
     def each(policy: str, start: str, family: str) -> list[dict]:
         return [contender(league, policy, start)["families"][family] for league in leagues]
@@ -208,16 +208,16 @@ def goals_table(leagues: list[dict]) -> str:
                     "",
                 ]
             )
-    dates = [f"{league['seal']['date'][:10]}, {league['seal']['commit']}" for league in leagues]
-    return table(["", "goal", *dates, "best path alone, in hindsight, of the last run"], rows)
+    names = [f"{league['range']}, {league['commit']}" for league in leagues]
+    return table(["", "goal", *names, "best path alone, in hindsight, of the last column"], rows)
 
 
 def source(league: dict) -> str:
-    """When, at which commit, and which draws."""
+    """Which draws, at which commit, and when if they are sealed."""
     first, count, seal = league.get("first_draw", 1), league["draws_of_each"], league["seal"]
     return (
         f"Draws {first} to {first + count - 1} of each family, range {league['range']}, "
-        f"commit {seal['commit']}, {seal['date']}."
+        f"commit {league['commit']}{', ' + seal['date'] if seal else ''}."
     )
 
 
