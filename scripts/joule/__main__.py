@@ -2,8 +2,8 @@
 
     python scripts/joule measure   the studies and the ablation, into results/joule.json
     python scripts/joule kernel    ten links on this machine's kernel, as root, into results/joule-kernel.json
-    python scripts/joule train     draws for tuning, to see where the goals stand, into results/gauntlet-train-joule.json
-    python scripts/joule sealed    sealed draws of the gauntlet that were never run, into results/gauntlet-sealed*.json
+    python scripts/joule train     draws for tuning: where the goals stand, into results/gauntlet-train-joule.json
+    python scripts/joule sealed    sealed draws that were never run, into results/gauntlet-sealed*.json
     python scripts/joule page      docs/joule.md and its figures from results/
 
 What has been run already (target/joule) is not run again.
@@ -70,7 +70,9 @@ def main() -> None:
         prog="scripts/joule", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("what", choices=("measure", "kernel", "train", "sealed", "page"))
-    parser.add_argument("--draws", type=int, default=measure.SEALED_DRAWS, help="sealed: draws of each family")
+    parser.add_argument(
+        "--draws", type=int, default=measure.SEALED_DRAWS, help="sealed: draws of each family"
+    )
     parser.add_argument("--policies", default=measure.SEALED_POLICIES, help="sealed: who takes part")
     asked = parser.parse_args()
     steps = {

@@ -215,10 +215,24 @@ def next_sealed() -> int:
     return max((line.get("first", 1) + line["draws"] for line in lines), default=1)
 
 
+def make_place(mark: str, title: str) -> None:
+    """docs/gauntlet.md gets a section for tables of more sealed draws, before those of `check`."""
+    page, below = ROOT / "docs/gauntlet.md", "### check\n"
+    text = page.read_text()
+    if f"<!-- {mark}: begin -->" not in text:
+        head, found, rest = text.partition(below)
+        if not found:
+            sys.exit("joule: docs/gauntlet.md has no section `### check`")
+        page.write_text(
+            f"{head}### {title}\n<!-- {mark}: begin -->\n<!-- {mark}: end -->\n\n{below}{rest}"
+        )
+
+
 def sealed(draws: int = SEALED_DRAWS, policies: str = SEALED_POLICIES) -> None:
     """`draws` of each family that were never run; the log and the tables say how many."""
     first = next_sealed()
     name = "gauntlet-sealed" if first == 1 else f"gauntlet-sealed-from-{first}"
+    make_place(name, "sealed" if first == 1 else f"sealed, from number {first} on")
     told = joulepath(
         "league",
         "--family",
