@@ -2,7 +2,7 @@
 
     python scripts/joule measure   the studies and the ablation, into results/joule.json
     python scripts/joule kernel    ten links on this machine's kernel, as root, into results/joule-kernel.json
-    python scripts/joule train     draws for tuning: where the goals stand, into results/gauntlet-train-joule.json
+    python scripts/joule train     draws for tuning, into results/gauntlet-train-joule.json
     python scripts/joule sealed    sealed draws that were never run, into results/gauntlet-sealed*.json
     python scripts/joule page      docs/joule.md and its figures from results/
 
