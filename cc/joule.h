@@ -108,8 +108,6 @@ MPCC_INLINE void joule_sample(struct mpcc_conn *conn, u32 self, struct joule *j,
 	                k < JOULE_EPOCH_MAX && j->epoch_count >= many, joule_gives_way(conn, self));
 	if (j->started)
 		joule_steer(j, sub->cwnd, q);
-	else if (q > joule_target(j))
-		j->started = 1;
 	if (MPCC_PARAM(conn, JOULE_FLOOR) && j->started)
 		joule_detect(j, sub->cwnd, mean, q, now_ms);
 	j->began_us = (u32)conn->now_us;

@@ -2,7 +2,8 @@
 
     python scripts/joule measure   the studies and the ablation, into results/joule.json
     python scripts/joule kernel    ten links on this machine's kernel, as root, into results/joule-kernel.json
-    python scripts/joule sealed    the gauntlet's sealed draws, into results/gauntlet-sealed.json
+    python scripts/joule train     draws for tuning, into results/gauntlet-train-joule.json
+    python scripts/joule sealed    sealed draws that were never run, into results/gauntlet-sealed*.json
     python scripts/joule page      docs/joule.md and its figures from results/
 
 What has been run already (target/joule) is not run again.
@@ -15,17 +16,15 @@ import sys
 import figures
 import measure
 import tables
-from common import PAGE, RESULTS, ROOT, distilled, say
+from common import PAGE, RESULTS, ROOT, say
 
 
-def gauntlet() -> tuple[str, dict]:
-    """The sealed draws if there are any results, else those of `check`."""
-    for name in ("sealed", "check"):
-        path = RESULTS / f"gauntlet-{name}.json"
-        if path.exists():
-            league = json.loads(path.read_text())
-            return name, distilled(league) if "draws" in league else league
-    sys.exit("joule: there is no results/gauntlet-*.json")
+def gauntlets() -> list[dict]:
+    """All runs of sealed draws, the first one first."""
+    runs = [json.loads(path.read_text()) for path in RESULTS.glob("gauntlet-sealed*.json")]
+    if not runs:
+        sys.exit("joule: there is no results/gauntlet-sealed.json")
+    return sorted(runs, key=lambda league: league["seal"]["date"])
 
 
 def between(text: str, mark: str, body: str) -> str:
@@ -38,17 +37,20 @@ def between(text: str, mark: str, body: str) -> str:
 
 def page() -> None:
     results = json.loads((RESULTS / "joule.json").read_text())
-    name, league = gauntlet()
-    date = f", {league['seal']['date']}" if league.get("seal") and "date" in league["seal"] else ""
-    source = f"{league['draws_of_each']} draws of each family, range {name}, commit {league['commit']}{date}."
+    leagues = gauntlets()
+    tuned = json.loads((RESULTS / "gauntlet-train-joule.json").read_text())
     body = {
         "loss": tables.loss_table(results),
         "links": tables.links_table(results),
         "beside": tables.beside_table(results),
         "bbr": tables.bbr_table(results),
         "ablation": tables.ablation_table(results),
-        "goals": tables.goals_table(league) + "\n\n" + source,
-        "gauntlet": tables.gauntlet_summary(league) + "\n\n" + source,
+        "goals": tables.goals_table([*leagues, tuned])
+        + "\n\n"
+        + "\n".join(map(tables.source, [*leagues, tuned])),
+        "gauntlet": "\n\n".join(
+            tables.gauntlet_summary(league) + "\n\n" + tables.source(league) for league in leagues
+        ),
     }
     if (RESULTS / "joule-kernel.json").exists():
         body["kernel"] = tables.kernel_table(json.loads((RESULTS / "joule-kernel.json").read_text()))
@@ -58,7 +60,8 @@ def page() -> None:
     PAGE.write_text(text)
     figures.draw_alone(results)
     figures.draw_beside(results)
-    figures.draw_gauntlet(league)
+    # The first run has the policies of others, too.
+    figures.draw_gauntlet(leagues[0])
     say(f"{PAGE.relative_to(ROOT)} and its figures are written")
 
 
@@ -66,9 +69,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="scripts/joule", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("measure", "kernel", "sealed", "page"))
-    steps = {"measure": measure.measure, "kernel": measure.kernel, "sealed": measure.sealed, "page": page}
-    steps[parser.parse_args().what]()
+    parser.add_argument("what", choices=("measure", "kernel", "train", "sealed", "page"))
+    parser.add_argument(
+        "--draws", type=int, default=measure.SEALED_DRAWS, help="sealed: draws of each family"
+    )
+    parser.add_argument("--policies", default=measure.SEALED_POLICIES, help="sealed: who takes part")
+    asked = parser.parse_args()
+    steps = {
+        "measure": measure.measure,
+        "kernel": measure.kernel,
+        "train": measure.train,
+        "sealed": lambda: measure.sealed(asked.draws, asked.policies),
+        "page": page,
+    }
+    steps[asked.what]()
 
 
 if __name__ == "__main__":

@@ -36,7 +36,10 @@ KERNEL_LINKS = [
     [("20 Mbit/s", "10 ms", 33, "0 %"), ("10 Mbit/s", "20 ms", 33, "0 %")],
     [("20 Mbit/s", "10 ms", 60, "1 %"), ("10 Mbit/s", "30 ms", 60, "2 %")],
 ]
-KERNEL_SEEDS = 2
+SEEDS = {"packet": 24, "kernel": 4}
+"""Single runs of a controller that trust comes to and goes from differ by a factor."""
+KERNEL_POLICY = "mptcp[cc=joule,scheduler=mainline]"
+"""With the scheduler that the kernel has."""
 KERNEL_RUN = {"duration": "34 s", "warm_up": "8 s"}
 
 
@@ -176,36 +179,86 @@ def measure() -> None:
     )
 
 
-SEALED = [
-    "--range",
-    "sealed",
-    "--draws",
-    "512",
-    "--policies",
-    "uncoupled,mptcp,emptcp,es-mptcp,joule",
-    "--warm",
-    "joule",
-]
-
-
-def sealed() -> None:
+def train() -> None:
+    """Where the goals stand on the draws for tuning, of which every other column of that table is free."""
     told = joulepath(
         "league",
         "--family",
         "gauntlet",
-        *SEALED,
+        "--range",
+        "train",
+        "--draws",
+        "64",
+        "--policies",
+        "joule",
+        "--warm",
+        "joule",
+        "--runs",
+        str(runs() / "train.jsonl"),
+        "--json",
+        "--quiet",
+    )
+    write_json(RESULTS / "gauntlet-train-joule.json", distilled(json.loads(told)))
+
+
+SEALED_LOG = RESULTS / "gauntlet-sealed.jsonl"
+SEALED_DRAWS = 512
+SEALED_POLICIES = "uncoupled,mptcp,emptcp,es-mptcp,joule"
+
+
+def next_sealed() -> int:
+    """The first of the sealed draws that were never run. A run that was begun and not ended goes on."""
+    lines = [json.loads(line) for line in SEALED_LOG.read_text().splitlines()] if SEALED_LOG.exists() else []
+    commit = joulepath("--version").split("commit ")[1].rstrip(")\n")
+    if lines and not lines[-1]["result_sha256"] and lines[-1]["commit"] == commit:
+        return lines[-1].get("first", 1)
+    return max((line.get("first", 1) + line["draws"] for line in lines), default=1)
+
+
+def make_place(mark: str, title: str) -> None:
+    """docs/gauntlet.md gets a section for tables of more sealed draws, before those of `check`."""
+    page, below = ROOT / "docs/gauntlet.md", "### check\n"
+    text = page.read_text()
+    if f"<!-- {mark}: begin -->" not in text:
+        head, found, rest = text.partition(below)
+        if not found:
+            sys.exit("joule: docs/gauntlet.md has no section `### check`")
+        page.write_text(
+            f"{head}### {title}\n<!-- {mark}: begin -->\n<!-- {mark}: end -->\n\n{below}{rest}"
+        )
+
+
+def sealed(draws: int = SEALED_DRAWS, policies: str = SEALED_POLICIES) -> None:
+    """`draws` of each family that were never run; the log and the tables say how many."""
+    first = next_sealed()
+    name = "gauntlet-sealed" if first == 1 else f"gauntlet-sealed-from-{first}"
+    make_place(name, "sealed" if first == 1 else f"sealed, from number {first} on")
+    told = joulepath(
+        "league",
+        "--family",
+        "gauntlet",
+        "--range",
+        "sealed",
+        "--first",
+        str(first),
+        "--draws",
+        str(draws),
+        "--policies",
+        policies,
+        "--warm",
+        "joule",
         "--runs",
         str(runs() / "sealed.jsonl"),
         "--sealed-log",
-        "results/gauntlet-sealed.jsonl",
+        str(SEALED_LOG.relative_to(ROOT)),
         "--markdown",
         "docs/gauntlet.md",
         "--json",
         "--quiet",
     )
     # Whole, for whoever wants to hold it against the log's SHA-256; some megabytes.
-    (ROOT / runs() / "gauntlet-sealed.json").write_text(told)
-    write_json(RESULTS / "gauntlet-sealed.json", distilled(json.loads(told)))
+    (ROOT / runs() / f"{name}.json").write_text(told)
+    write_json(RESULTS / f"{name}.json", distilled(json.loads(told)))
 
 
 def kernel_scenario(links: list[tuple]) -> str:
@@ -226,9 +279,9 @@ def compare(scenario: Path, engine: str) -> dict:
         "--engine",
         engine,
         "--policies",
-        "mptcp[cc=joule]",
+        KERNEL_POLICY,
         "--seeds",
-        str(KERNEL_SEEDS),
+        str(SEEDS[engine]),
         "--json",
         "--quiet",
     )
@@ -250,7 +303,8 @@ def kernel() -> None:
         {
             "program": joulepath("--version").strip(),
             "kernel": release,
-            "seeds": KERNEL_SEEDS,
+            "seeds": SEEDS["kernel"],
+            "packet_seeds": SEEDS["packet"],
             "run": KERNEL_RUN,
             "rows": rows,
         },

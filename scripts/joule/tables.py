@@ -125,6 +125,11 @@ def interval_mbps(estimate: dict) -> str:
     return f"{mean:.2f} ({low:.2f}–{high:.2f})"
 
 
+def seeds_of_packet(results: dict) -> str:
+    more = results.get("packet_seeds", results["seeds"])
+    return "" if more == results["seeds"] else f", {more} in the packet engine"
+
+
 def kernel_table(results: dict) -> str:
     rows, differences = [], []
     for row in results["rows"]:
@@ -135,7 +140,7 @@ def kernel_table(results: dict) -> str:
         shown = [interval_mbps(engine) for engine in (packet, kernel)]
         rows.append([name, *shown, f"{100 * difference:+.1f} %"])
     says = (
-        f"Linux {results['kernel']}, {results['seeds']} seeds. "
+        f"Linux {results['kernel']}, {results['seeds']} seeds{seeds_of_packet(results)}. "
         f"Difference: {100 * statistics.median(differences):.1f} % in the median, "
         f"{100 * max(differences):.1f} % at most; "
         f"{sum(d <= 0.1 for d in differences)} of {len(differences)} within 10 %."
@@ -164,50 +169,55 @@ def contender(league: dict, policy: str, start: str) -> dict:
     return next(its for its in league["contenders"] if (its["policy"], its["start"]) == (policy, start))
 
 
-def goals_table(league: dict) -> str:
+def of_limit(its: dict) -> str:
+    """Median with its 95 % interval, worst tenth and worst, %."""
+    shown = [
+        f"{percent(value['mean'])} ({percent(value['lo'])}–{percent(value['hi'])})"
+        for value in (its["median"], its["p10"])
+    ]
+    return " / ".join([*shown, percent(its["worst"])])
+
+
+def of_kept(its: dict) -> str:
+    kept = its["percentiles"]["kept"]
+    return f"{kept[50]:.2f} / {kept[10]:.2f} / {kept[0]:.2f}; ≥ 0.9 in {percent(its['unharmed'])} %"
+
+
+def goals_table(leagues: list[dict]) -> str:
+    """A row a goal, a column a run."""
+
+    def each(policy: str, start: str, family: str) -> list[dict]:
+        return [contender(league, policy, start)["families"][family] for league in leagues]
+
     rows = []
     for name, family, start, word, goals in GOALS:
-        its = contender(league, "joule", start)["families"][family][word]
-        reached = (its["median"], its["p10"], {"mean": its["worst"]})
-        best = contender(league, "single:PATH", "cold")["families"][family].get(word)
-        shown = [
-            f"{percent(value['mean'])}"
-            + (f" ({percent(value['lo'])}–{percent(value['hi'])})" if "lo" in value else "")
-            for value in reached
-        ]
-        hindsight = (
-            " / ".join(percent(x) for x in (best["median"]["mean"], best["p10"]["mean"], best["worst"]))
-            if best
-            else ""
-        )
-        rows.append(
-            [
-                name,
-                " / ".join("–" if goal is None else percent(goal) for goal in goals),
-                *shown,
-                hindsight,
-            ]
-        )
+        best = [of_limit(its[word]) for its in each("single:PATH", "cold", family)]
+        goal = " / ".join("–" if goal is None else percent(goal) for goal in goals)
+        rows.append([name, goal, *(of_limit(its[word]) for its in each("joule", start, family)), best[-1]])
     for name, family in (
         ("beside others (F4)", "f4-competitors"),
         ("shared (F5)", "f5-shared"),
         ("shallow (F7)", "f7-shallow"),
     ):
         for start in ("cold", "warm"):
-            its = contender(league, "joule", start)
-            kept, unharmed = percentiles(its, family, "kept"), its["families"][family]["unharmed"]
             rows.append(
                 [
                     f"kept, {name}, {start}",
                     "0.95 / – / 0.80; ≥ 0.9 in 95 %",
-                    f"{kept[50]:.2f}",
-                    f"{kept[10]:.2f}",
-                    f"{kept[0]:.2f}; ≥ 0.9 in {percent(unharmed)} %",
+                    *(of_kept(its) for its in each("joule", start, family)),
                     "",
                 ]
             )
-    return table(
-        ["", "goal", "median (95 %)", "worst tenth (95 %)", "worst", "best path alone, in hindsight"], rows
+    names = [f"{league['range']}, {league['commit']}" for league in leagues]
+    return table(["", "goal", *names, "best path alone, in hindsight, of the last column"], rows)
+
+
+def source(league: dict) -> str:
+    """Which draws, at which commit, and when if they are sealed."""
+    first, count, seal = league.get("first_draw", 1), league["draws_of_each"], league["seal"]
+    return (
+        f"Draws {first} to {first + count - 1} of each family, range {league['range']}, "
+        f"commit {league['commit']}{', ' + seal['date'] if seal else ''}."
     )
 
 

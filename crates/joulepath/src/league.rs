@@ -87,6 +87,7 @@ fn families(names: &[String]) -> Result<Vec<Family>, Failure> {
 fn refuse_of_gauntlet(options: &LeagueOptions) -> Result<(), Failure> {
     let given = [
         ("--range", options.range.is_some()),
+        ("--first", options.first.is_some()),
         ("--draws", options.draws.is_some()),
         ("--policies", options.policies.is_some()),
         ("--warm", options.warm.is_some()),

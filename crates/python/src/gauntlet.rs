@@ -53,6 +53,7 @@ pub(crate) fn gauntlet(
         let request = Request {
             families: families.iter().map(|name| family(name)).collect::<Result<_>>()?,
             range,
+            first: 1,
             draws: draws.unwrap_or(DRAWS_CHECK),
             policies: listed(policies)?,
             warm: listed(warm)?,

@@ -234,6 +234,8 @@ pub struct Gauntlet {
     pub engine: String,
     /// `train`, `check` or `sealed`.
     pub range: String,
+    /// Number of the first draw of each family within the range.
+    pub first_draw: u32,
     /// Draws of each family.
     pub draws_of_each: u32,
     /// Seeds of each contender in each draw.
@@ -261,6 +263,8 @@ pub struct Played<'a> {
     pub engine: &'a str,
     /// Name of the range.
     pub range: &'a str,
+    /// Number of the first draw of each family.
+    pub first_draw: u32,
     /// Draws of each family.
     pub draws: u32,
     /// Seeds of each contender in each draw.
@@ -287,6 +291,7 @@ impl Gauntlet {
             provenance,
             engine: played.engine.to_owned(),
             range: played.range.to_owned(),
+            first_draw: played.first_draw,
             draws_of_each: played.draws,
             seeds: played.seeds,
             seal: played.seal,

@@ -90,7 +90,7 @@ pub fn drawn(request: &Request) -> Vec<(String, String)> {
 /// The files of the draws of the gauntlet that `request` asks for, and the traces that they name.
 pub fn drawn_of_gauntlet(request: &gauntlet::Request) -> Vec<(String, String)> {
     let of_family = |family: Family| {
-        (1..=request.draws).filter_map(move |index| draw::draw_of(family, request.range, index))
+        request.numbers().filter_map(move |index| draw::draw_of(family, request.range, index))
     };
     let files = |draw: draw::Draw| [Some((draw.name + ".toml", draw.text)), draw.trace].into_iter().flatten();
     request.families().into_iter().flat_map(of_family).flat_map(files).collect()

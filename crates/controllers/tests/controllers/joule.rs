@@ -191,6 +191,18 @@ fn a_trusted_window_keeps_the_queue_short() {
     assert!((0.85..1.142).contains(&mean), "{mean} of the path");
 }
 
+/// RTTs that vary by some ms are no queue: 10 packets become 10 · 2⁶ in six rounds without a loss.
+#[test]
+fn rtts_that_vary_do_not_end_the_start() {
+    let path = Pipe { packets_per_s: 100_000, base_us: 40_000, queue_packets: 10_000, lost_one_of: 0 };
+    let mut flow = path.flow(joule(), &[], nothing);
+    for base_us in [40_000, 52_000, 44_000, 58_000, 41_000, 55_000] {
+        flow.pipe.base_us = base_us;
+        flow.round();
+    }
+    assert_eq!(flow.cwnd(), 640);
+}
+
 /// With trust out of reach it is NewReno: its goodput on paths with and without losses, within 8 %. (NewReno
 /// may send 1 packet in 5 during the round of a loss that joule's shadow does not, or the other way round.)
 #[test]

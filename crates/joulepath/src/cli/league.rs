@@ -50,6 +50,9 @@ pub(crate) struct LeagueOptions {
     /// Gauntlet: draws of each family; 64 if absent.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) draws: Option<u32>,
+    /// Gauntlet: number of the first draw of each family, 1 if absent: draws that were never run.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    pub(crate) first: Option<u32>,
     /// Gauntlet: these policies, separated by commas, in place of uncoupled, mptcp, emptcp, es-mptcp,
     /// overflow.
     #[arg(long, value_name = "LIST")]

@@ -33,6 +33,7 @@ pub(super) fn gauntlet(options: &LeagueOptions, families: Vec<Family>) -> Result
     let request = Request {
         families,
         range,
+        first: options.first.unwrap_or(1),
         draws: options.draws.unwrap_or(DRAWS_CHECK),
         policies: options.policies.as_deref().map_or(Ok(vec![]), policies::parse)?,
         warm: options.warm.as_deref().map_or(Ok(vec![]), policies::parse)?,
@@ -42,7 +43,7 @@ pub(super) fn gauntlet(options: &LeagueOptions, families: Vec<Family>) -> Result
     if let Some(folder) = &options.write {
         return write(&request, folder);
     }
-    check(options, range)?;
+    check(options, &request)?;
     let engine = engine::open(Engine::Packet, None)?;
     let by = provenance();
     let mut stored = options.runs.as_deref().map(|path| StoredRuns::open(path, &by.commit)).transpose()?;
@@ -66,9 +67,12 @@ pub(super) fn gauntlet(options: &LeagueOptions, families: Vec<Family>) -> Result
     Ok(if found.partial { Exit::Partial } else { Exit::Ok })
 }
 
-/// Name of the marks between which a page has the tables of a range.
-fn mark(range: &str) -> String {
-    format!("gauntlet-{range}")
+/// Name of the marks between which a page has the tables of a range, or of its draws from `first` on.
+fn mark(range: &str, first: u32) -> String {
+    match first {
+        1 => format!("gauntlet-{range}"),
+        _ => format!("gauntlet-{range}-from-{first}"),
+    }
 }
 
 /// Options that say nothing to the gauntlet.
@@ -96,8 +100,8 @@ fn write(request: &Request, folder: &Path) -> Result<Exit, Failure> {
 }
 
 /// What is to be written can be written, and what is sealed has a log: errors come before the runs.
-fn check(options: &LeagueOptions, range: Range) -> Result<(), Failure> {
-    match (range, &options.sealed_log) {
+fn check(options: &LeagueOptions, request: &Request) -> Result<(), Failure> {
+    match (request.range, &options.sealed_log) {
         (Range::Sealed, None) => {
             return Err(Failure::usage("sealed draws are run with a log that says when and at which commit")
                 .help("name it: --sealed-log results/gauntlet-sealed.jsonl; else there is --range check"));
@@ -109,7 +113,7 @@ fn check(options: &LeagueOptions, range: Range) -> Result<(), Failure> {
         _ => {}
     }
     for page in &options.markdown {
-        marks::check(page, &[&mark(range.name())])?;
+        marks::check(page, &[&mark(request.range.name(), request.first)])?;
     }
     let page = options.report.as_deref().map(|place| outputs::page(place, STEM));
     Ok([options.csv.as_deref(), page.as_deref()].into_iter().flatten().try_for_each(files::prepare)?)
@@ -117,7 +121,7 @@ fn check(options: &LeagueOptions, range: Range) -> Result<(), Failure> {
 
 fn tell(options: &LeagueOptions, found: &Gauntlet) -> Result<(), Failure> {
     for page in &options.markdown {
-        marks::write_known(page, &[(&mark(&found.range), &markdown(found))])?;
+        marks::write_known(page, &[(&mark(&found.range, found.first_draw), &markdown(found))])?;
     }
     if let Some(file) = &options.csv {
         files::write(file, &found.csv()?)?;

@@ -120,8 +120,12 @@ pub(super) fn title(gauntlet: &Gauntlet) -> String {
     };
     let partial = if gauntlet.partial { ", INCOMPLETE" } else { "" };
     let draws = if gauntlet.draws_of_each == 1 { "draw" } else { "draws" };
+    let from = match gauntlet.first_draw {
+        1 => String::new(),
+        first => format!(" from number {first} on"),
+    };
     format!(
-        "{} {draws} each of {families}, range {}, {} engine, {} each{partial}",
+        "{} {draws} each of {families}, range {}{from}, {} engine, {} each{partial}",
         gauntlet.draws_of_each,
         gauntlet.range,
         gauntlet.engine,

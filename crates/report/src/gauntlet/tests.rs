@@ -58,6 +58,7 @@ fn gauntlet() -> Gauntlet {
     let played = Played {
         engine: "packet",
         range: "check",
+        first_draw: 1,
         draws: 10,
         seeds: 1,
         seal: None,

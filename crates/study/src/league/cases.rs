@@ -58,7 +58,7 @@ fn draws(family: Family, seed: u64, quick: bool) -> Result<Vec<Case>> {
     drawn.map(|draw| load(&Source::text(&draw.name, draw.text, None), family, quick)).collect()
 }
 
-/// The first `draws` scenarios of `range` of a family of the gauntlet, each cold and, if `warm`, with what a
+/// The scenarios `numbers` of `range` of a family of the gauntlet, each cold and, if `warm`, with what a
 /// device knows that has been there: they are run as they are.
 ///
 /// # Errors
@@ -66,10 +66,10 @@ fn draws(family: Family, seed: u64, quick: bool) -> Result<Vec<Case>> {
 pub(super) fn gauntlet(
     family: Family,
     range: Range,
-    draws: u32,
+    numbers: std::ops::Range<u32>,
     warm: bool,
 ) -> Result<Vec<(Case, Option<Case>)>> {
-    let drawn = (1..=draws).filter_map(|index| Some((range.number(index)?, draw_of(family, range, index)?)));
+    let drawn = numbers.filter_map(|index| Some((range.number(index)?, draw_of(family, range, index)?)));
     let loaded = |(number, draw): (u32, super::draw::Draw)| {
         let source = Source::with_trace(&draw.name, draw.text, draw.trace);
         let case = |overrides: Overrides| -> Result<Case> {

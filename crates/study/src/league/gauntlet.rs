@@ -42,6 +42,8 @@ pub struct Request {
     pub families: Vec<Family>,
     /// What the draws are for.
     pub range: Range,
+    /// The first draw's number within the range, from 1.
+    pub first: u32,
     /// Draws of each family.
     pub draws: u32,
     /// The policies; [`CONTENDERS`] if empty.
@@ -56,6 +58,11 @@ pub struct Request {
 }
 
 impl Request {
+    /// The numbers of the draws within the range.
+    pub(super) fn numbers(&self) -> std::ops::Range<u32> {
+        self.first..self.first.saturating_add(self.draws)
+    }
+
     /// The families, in the order of the tables.
     pub(super) fn families(&self) -> Vec<Family> {
         let asked = |family: &Family| self.families.is_empty() || self.families.contains(family);
@@ -109,7 +116,7 @@ pub fn gauntlet(
     let seeds = seeds(1, count)?;
     let (mut rounds, mut left_out) = (vec![], vec![]);
     for &family in &families {
-        let drawn = cases::gauntlet(family, request.range, request.draws, !request.warm.is_empty())?;
+        let drawn = cases::gauntlet(family, request.range, request.numbers(), !request.warm.is_empty())?;
         for (case, warm) in drawn {
             match yardstick(&case, &seeds, engine) {
                 // Connections that have paths of their own have no path in common.
@@ -139,6 +146,7 @@ pub fn gauntlet(
     let played = Played {
         engine: engine.name(),
         range: request.range.name(),
+        first_draw: request.first,
         draws: request.draws,
         seeds: count,
         seal,

@@ -31,6 +31,9 @@ struct Line {
     commit: String,
     /// What was asked for.
     families: Vec<String>,
+    /// Number of the first draw; 1 if absent, as in lines of before there was a choice.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    first: u32,
     draws: u32,
     seeds: Option<u32>,
     policies: Vec<String>,
@@ -39,12 +42,21 @@ struct Line {
     result_sha256: Option<String>,
 }
 
+fn one() -> u32 {
+    1
+}
+
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
 impl Line {
     /// Whether both are of one run: the same work at the same commit.
     fn is_of(&self, other: &Line) -> bool {
         let work = |line: &Line| {
             let line = line.clone();
-            (line.commit, line.families, line.draws, line.seeds, line.policies, line.warm)
+            let draws = (line.first, line.draws);
+            (line.commit, line.families, draws, line.seeds, line.policies, line.warm)
         };
         work(self) == work(other)
     }
@@ -80,6 +92,7 @@ impl SealedLog {
             date: date.to_owned(),
             commit: commit.to_owned(),
             families: request.families().iter().map(|family| family.name().to_owned()).collect(),
+            first: request.first,
             draws: request.draws,
             seeds: request.seeds,
             policies: names(request.policies()),

@@ -7,6 +7,7 @@ fn request(draws: u32) -> Request {
     Request {
         families: vec![],
         range: Range::Sealed,
+        first: 1,
         draws,
         policies: vec![],
         warm: vec![],
@@ -73,6 +74,20 @@ fn a_line_that_was_changed_left_out_or_put_in_is_found() {
         assert!(error.is_some_and(|error| error.to_string().contains("line ")), "{what}");
         assert_eq!(fs::read_to_string(&path).unwrap(), changed, "{what}: it is left as it was");
     }
+}
+
+#[test]
+fn the_log_says_which_draws_were_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sealed.jsonl");
+    begin(&path, 4, "a1", false).unwrap().end("{}", "2026-01-02T04:00:00Z").unwrap();
+    let request = Request { first: 5, ..request(4) };
+    let run = |again| SealedLog::begin(&path, &request, "b2", "2026-01-02T05:00:00Z", again);
+    run(false).unwrap().end("{}", "2026-01-02T06:00:00Z").unwrap();
+    let firsts = |(_, line): &(String, Line)| line.first;
+    assert_eq!(read(&path).unwrap().iter().map(firsts).collect::<Vec<_>>(), [1, 1, 5, 5]);
+    // A line of the first draws is as it was when there was no choice.
+    assert!(!fs::read_to_string(&path).unwrap().lines().next().unwrap().contains("first"));
 }
 
 #[test]
