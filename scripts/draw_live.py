@@ -3,8 +3,9 @@
 
     scripts/draw_live.py FOLDER [--seed N] [--count N]
 
-Nobody chooses a scenario: the rule below and the seed do, and no draw is left out. Of each number the range is wider than in
-scenarios/live, and values are drawn evenly in their logarithm where a range spans more than a factor of four.
+Nobody chooses a scenario: the rule below and the seed do, and no draw is left out. Of each number the range is
+wider than in scenarios/live, and values are drawn evenly in their logarithm where a range spans more than a factor
+of four.
 """
 
 import argparse
@@ -15,7 +16,10 @@ import random
 SEED = 20261125
 COUNT = 10
 # The intents take turns; `frugal`, whose goals are the strictest, has four of ten.
-INTENTS = ["frugal", "interactive", "aggregate", "frugal", "handover", "frugal", "overflow", "interactive", "aggregate", "frugal"]
+INTENTS = [
+    *("frugal", "interactive", "aggregate", "frugal", "handover"),
+    *("frugal", "overflow", "interactive", "aggregate", "frugal"),
+]
 DURATION_S = 30
 
 
@@ -81,7 +85,8 @@ def scenario(draw: random.Random, name: str) -> str:
     # One in four connections begins on the dear radio.
     if draw.random() < 0.25:
         paths.reverse()
-    policies = ["linux", "single:wifi[cc=cubic]", "single:cellular[cc=cubic]", "single-best[cc=cubic]", "backup[cc=cubic]"]
+    singles = ["single:wifi[cc=cubic]", "single:cellular[cc=cubic]", "single-best[cc=cubic]"]
+    policies = ["linux", *singles, "backup[cc=cubic]"]
     lines = ["# Drawn by scripts/draw_live.py: change the rule, not the file.", "", f'title = "{name}"']
     lines += [f'duration = "{DURATION_S} s"', "", *(line for path in paths for line in path)]
     lines += ["[device]", 'preset = "phone2015"', "", *workload(draw), "[compare]", "policies = ["]

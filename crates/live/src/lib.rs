@@ -65,6 +65,8 @@ mod server;
 mod subflows;
 mod user_space;
 mod versioned;
+#[cfg(test)]
+mod week;
 
 pub use error::{Error, Result};
 pub use server::Request;
