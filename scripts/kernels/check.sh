@@ -2,7 +2,9 @@
 # shellcheck shell=dash
 # What `make test-kernels` does in each guest: one line for each check; exit code 0 if all went as it should.
 #   check.sh supported   every controller loads, and a transfer over two paths goes through
-#   check.sh refused     this kernel is too old, and joulepath says so instead of trying
+#   check.sh refused     this kernel is too old for controllers, and joulepath says so instead of trying
+#   check.sh daemon      nothing but the following
+# In any case the daemon manages two cables: it needs no eBPF.
 
 failed=0
 
@@ -59,6 +61,85 @@ supported() {
     sed 's/^/          /' /tmp/said
 }
 
+# Two cables whose other ends stay here, each with an address and a default route.
+# shellcheck disable=SC2317 # `check` calls it
+cables() {
+    for k in 0 1; do
+        ip link add "c$k" type veth || return 1 # the kernel calls the other end veth$k
+        ip link set "veth$k" up
+        ip link set "c$k" up
+        ip address add "198.18.$k.2/24" dev "c$k"
+        ip route add default via "198.18.$k.1" dev "c$k" metric "$((100 + k))" || return 1
+    done
+    mkdir -p /var/lib
+    cat >/live.toml <<'END'
+intent = "interactive"
+sample = "200 ms"
+allow = ["c*"]
+[[interface]]
+name = "c0"
+cost = 1
+energy = "wifi-huang2012"
+[[interface]]
+name = "c1"
+cost = 2
+energy = "lte-huang2012"
+END
+}
+
+# soon COMMAND...: whether it succeeds before long. Emulated, each command takes seconds.
+# shellcheck disable=SC2317 # `check` calls it
+soon() {
+    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        "$@" && return 0
+        sleep 1
+    done
+    return 1
+}
+
+# A dry run names the endpoints that the kernel's table lacks.
+# shellcheck disable=SC2317 # `check` calls them
+lacks_both() {
+    joulepath live --config /live.toml --dry-run >/tmp/dry && cat /tmp/dry
+    [ "$(grep -c '^- add the endpoint ' /tmp/dry)" -eq 2 ]
+}
+# shellcheck disable=SC2317
+lacks_none() {
+    joulepath live --config /live.toml --dry-run >/tmp/dry && cat /tmp/dry
+    ! grep '^- add the endpoint ' /tmp/dry
+}
+# shellcheck disable=SC2317
+answers() { joulepath status --json >/tmp/status && grep -q '"role": *"regular"' /tmp/status && grep -q '"role": *"backup"' /tmp/status; }
+# shellcheck disable=SC2317
+put_back() { joulepath live --undo 2>&1 | tee /tmp/undone && grep -q "$1" /tmp/undone; }
+
+begin() {
+    joulepath live --config /live.toml 2>>/tmp/daemon &
+    pid=$!
+}
+
+daemon() {
+    check 0 'two cables' cables
+    check 0 'live --dry-run says what it would do' lacks_both
+    begin
+    check 0 'the daemon answers' soon answers
+    check 0 'its endpoints are in the table' lacks_none
+    check 0 'status' joulepath status
+    sed 's/^/          /' /tmp/said
+    kill -KILL "$pid"
+    wait "$pid"
+    check 0 'they outlive SIGKILL' lacks_none
+    check 0 'live --undo puts them back' put_back 'were put back'
+    check 0 'none is left in the table' lacks_both
+    begin
+    check 0 'it begins anew' soon answers
+    kill -TERM "$pid"
+    check 0 'it ends by SIGTERM' wait "$pid"
+    check 0 'it has put everything back' lacks_both
+    check 0 'nothing is left to undo' put_back 'nothing was left'
+    sed 's/^/          /' /tmp/daemon
+}
+
 refused() {
     check 3 'doctor says what is missing' joulepath doctor
     check 0 'and which kernel would do' sh -c 'joulepath doctor | grep "or newer"'
@@ -71,5 +152,7 @@ echo "Linux $(uname -r): $1"
 case $1 in
 supported) supported ;;
 refused) refused ;;
+daemon) ;; # nothing else
 esac
+daemon
 exit "$failed"

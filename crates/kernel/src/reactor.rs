@@ -44,6 +44,12 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * NS_PER_S + now.tv_nsec as u64
 }
 
+/// Processor time of the calling thread so far, ns.
+pub fn thread_cpu_ns() -> u64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    now.tv_sec as u64 * NS_PER_S + now.tv_nsec as u64
+}
+
 /// What a file is watched for. Its end and its errors are reported in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{
     AtFlags, Dir, FileType, FlockOperation, Mode, OFlags, flock, fstat, ftruncate, mkdirat, open, openat,
-    renameat, unlinkat,
+    renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
 use serde::de::DeserializeOwned;
@@ -72,6 +72,21 @@ struct Holder {
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
+    folder: OwnedFd,
+    file_name: String,
+}
+
+impl Lock {
+    /// Gives it back for good: its file goes, too. Who waits for it makes another one.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file cannot be removed; the lock is given back in any case.
+    pub fn remove(self) -> Result<()> {
+        match unlinkat(&self.folder, &self.file_name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(Error::io(format!("removing the lock {}", self.file_name), errno)),
+        }
+    }
 }
 
 impl State {
@@ -181,12 +196,21 @@ impl State {
         let file_name = format!("{name}{LOCK}");
         let path = self.path.join(&file_name);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = openat(&self.folder, file_name, flags, LOCK_MODE);
-        let mut file = File::from(file.map_err(|errno| not_written(&path, errno))?);
+        let open = || {
+            let file = openat(&self.folder, &file_name, flags, LOCK_MODE);
+            file.map(File::from).map_err(|errno| not_written(&path, errno))
+        };
+        let mut file = open()?;
         let deadline = Instant::now() + patience;
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => break,
+                // Its last holder may have removed it meanwhile: then it is the lock of nobody.
+                Ok(())
+                    if self.is_there(&file_name, &file).doing(format!("locking {}", path.display()))? =>
+                {
+                    break;
+                }
+                Ok(()) => file = open()?,
                 Err(Errno::WOULDBLOCK) if Instant::now() < deadline => thread::sleep(RETRY),
                 Err(Errno::WOULDBLOCK) => return Err(busy(&mut file, &path)),
                 Err(Errno::INTR) => {}
@@ -194,7 +218,39 @@ impl State {
             }
         }
         introduce(&mut file).doing(format!("writing {}", path.display()))?;
-        Ok(Lock { _file: file })
+        let folder = self.folder.try_clone().doing(format!("locking {}", path.display()))?;
+        Ok(Lock { _file: file, folder, file_name })
+    }
+
+    /// Whether the file of that name is this one.
+    fn is_there(&self, file_name: &str, file: &File) -> Result<bool, Errno> {
+        let own = fstat(file)?;
+        match statat(&self.folder, file_name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(found) => Ok((found.st_dev, found.st_ino) == (own.st_dev, own.st_ino)),
+            Err(Errno::NOENT) => Ok(false),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    /// Removes the files of locks that nobody holds and that have no record of the same name: killed processes
+    /// leave them.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the folder cannot be read, or a file not be removed.
+    pub fn sweep_locks(&self) -> Result<()> {
+        let records = self.names()?;
+        for file in self.files()? {
+            let Some(name) = file.strip_suffix(LOCK) else { continue };
+            if records.iter().any(|record| record == name) {
+                continue;
+            }
+            match self.lock(name, Duration::ZERO) {
+                Ok(lock) => lock.remove()?,
+                Err(Error::Busy { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// The record of that name; none if there is none, or if it is of an earlier boot.
@@ -281,13 +337,18 @@ impl State {
     /// # Errors
     /// [`Error::Io`] if the folder cannot be read.
     pub fn names(&self) -> Result<Vec<String>> {
+        let is_record = |name: &String| !name.ends_with(DRAFT) && !name.ends_with(LOCK);
+        Ok(self.files()?.into_iter().filter(is_record).collect())
+    }
+
+    /// The names of all files that are not hidden, sorted.
+    fn files(&self) -> Result<Vec<String>> {
         let doing = || format!("listing {}", self.path.display());
         let mut names = vec![];
         for entry in Dir::read_from(&self.folder).doing(doing())? {
             let entry = entry.doing(doing())?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            let is_record = !name.starts_with('.') && !name.ends_with(DRAFT) && !name.ends_with(LOCK);
-            if is_record && entry.file_type() != FileType::Directory {
+            if !name.starts_with('.') && entry.file_type() != FileType::Directory {
                 names.push(name);
             }
         }
@@ -578,6 +639,40 @@ mod tests {
             drop(held);
             waiting.join().unwrap().unwrap();
         });
+    }
+
+    #[test]
+    fn a_lock_that_is_removed_leaves_no_file_and_who_waited_has_a_new_one() {
+        let root = root();
+        let state = state(&root);
+        let files = || fs::read_dir(root.path().join(FOLDER)).unwrap().count();
+        let held = state.lock("n", AT_ONCE).unwrap();
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| state.lock("n", Duration::from_secs(60)).unwrap());
+            thread::sleep(3 * RETRY);
+            held.remove().unwrap();
+            let theirs = waiting.join().unwrap();
+            // It holds the file that others find.
+            assert!(state.is_locked("n").unwrap());
+            assert!(matches!(state.lock("n", AT_ONCE), Err(Error::Busy { .. })));
+            theirs.remove().unwrap();
+        });
+        assert_eq!(files(), 0);
+    }
+
+    #[test]
+    fn locks_that_killed_processes_have_left_are_swept_and_others_are_not() {
+        let root = root();
+        let state = state(&root);
+        for name in ["left", "noted"] {
+            drop(state.lock(name, AT_ONCE).unwrap());
+        }
+        state.write("noted", &1).unwrap();
+        let held = state.lock("held", AT_ONCE).unwrap();
+        state.sweep_locks().unwrap();
+        assert_eq!(state.files().unwrap(), ["held.lock", "noted", "noted.lock"]);
+        assert!(state.is_locked("held").unwrap());
+        drop(held);
     }
 
     #[test]

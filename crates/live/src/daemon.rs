@@ -79,6 +79,8 @@ fn actor() -> Result<(Lock, Actor<PathManager, OnDisk>)> {
         },
         error => error,
     })?;
+    // Of daemons that were killed in namespaces that are no more. It hinders nothing if it stays.
+    let _ = state.sweep_locks();
     let table = PathManager::open()?;
     Ok((lock, Actor::open(table, OnDisk { state, name })?))
 }
@@ -88,8 +90,10 @@ fn actor() -> Result<(Lock, Actor<PathManager, OnDisk>)> {
 /// # Errors
 /// [`joulepath_kernel::Error::Busy`] if one runs.
 pub fn undo() -> Result<usize> {
-    let (_lock, mut actor) = actor()?;
-    Ok(actor.undo()?.changes)
+    let (lock, mut actor) = actor()?;
+    let undone = actor.undo()?;
+    lock.remove()?;
+    Ok(undone.changes)
 }
 
 /// What a daemon would do now that begins with this configuration; nothing is changed.
@@ -147,7 +151,7 @@ pub fn run(
     say: &mut dyn FnMut(&str),
 ) -> Result<()> {
     let config = load_for(path, manager)?;
-    let (_lock, mut actor) = actor()?;
+    let (lock, mut actor) = actor()?;
     if actor.has_something() {
         say("an earlier daemon was killed: what it has left is taken over");
     }
@@ -169,6 +173,9 @@ pub fn run(
     daemon.choose_manager()?;
     let ended = daemon.live(say);
     let undone = daemon.end(say);
+    if undone.is_ok() {
+        lock.remove()?;
+    }
     ended.and(undone)
 }
 
@@ -397,6 +404,10 @@ impl<'a> Daemon<'a> {
     /// One round: look, decide, act.
     fn look(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
         self.next_look = now.saturating_add(self.config.sample);
+        if self.user_space.is_some() {
+            // What is done for single connections needs them as they are.
+            self.machine.list_next();
+        }
         let (mut look, listing) = match self.machine.hear().and_then(|_| self.machine.look(now)) {
             Ok(seen) => seen,
             Err(error) => {
@@ -413,6 +424,11 @@ impl<'a> Daemon<'a> {
         let recorded =
             recorder.map(|recorder| recorder.look(&snapshot, &self.overrides, &decision, &look.measured));
         self.recorded(recorded, say);
+        if listing.is_none() && self.would_change(&decision) {
+            // Nothing is changed on what was true of connections some looks ago.
+            self.machine.list_next();
+            return self.look_at(now, now);
+        }
         let outcome = match self.act(&decision, now) {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -425,12 +441,23 @@ impl<'a> Daemon<'a> {
             self.fail(&error.to_string(), say);
         }
         self.changes += outcome.changes;
+        if outcome.changes > 0 || !decision.closed.is_empty() {
+            self.machine.list_next();
+        }
         self.tell_changes(&decision, &outcome, say);
         for at in decision.look_again.into_iter().chain(outcome.again) {
             self.look_at(at, now);
         }
-        self.steer(&snapshot, (&look, &listing), &decision, say);
+        if let Some(listing) = &listing {
+            self.steer(&snapshot, (&look, listing), &decision, say);
+        }
         self.last = Some((look, decision, outcome));
+    }
+
+    /// Whether endpoints or connections would not stay as they are.
+    fn would_change(&self, decision: &Decision) -> bool {
+        let before = self.last.as_ref().map(|(_, before, _)| &before.endpoints);
+        before != Some(&decision.endpoints) || !decision.closed.is_empty()
     }
 
     /// A record that cannot be written ends; the daemon goes on.

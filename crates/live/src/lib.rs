@@ -17,6 +17,7 @@
 //! | [`measure`] | rates, RTTs, subflows that get no answer: pure |
 //! | `subflows` | the subflows of single connections, where the daemon is the path manager |
 //! | `user_space` | the same with the kernel's events and commands |
+//! | `pace` | when connections are listed: pure |
 //! | `config`, `machine`, `accounts`, `battery`, `precheck` | what the kernel and the disk tell |
 //! | [`daemon`] | the loop: look, decide, act, tell; what begins and ends it |
 //! | `server`, [`client`] | the control socket and its other end |
@@ -55,6 +56,7 @@ mod exact;
 mod machine;
 mod names;
 mod notify;
+mod pace;
 mod precheck;
 mod report;
 #[cfg(test)]
@@ -63,6 +65,8 @@ mod server;
 mod subflows;
 mod user_space;
 mod versioned;
+#[cfg(test)]
+mod week;
 
 pub use error::{Error, Result};
 pub use server::Request;

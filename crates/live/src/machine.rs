@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use joulepath_kernel::Result;
 use joulepath_kernel::mptcp::diag::{Diag, Listing};
+use joulepath_kernel::reactor::thread_cpu_ns;
 use joulepath_kernel::route::{Counters, Link, Monitor, RouteKind, Routing, Scope, View};
 use joulepath_model::units::Nanos;
 
 use crate::measure::{Looked, Measured, Measurer, rate_bps};
+use crate::pace::{Pace, Seen};
 use crate::snapshot::Interface;
 
 /// `RT_TABLE_MAIN`.
@@ -23,6 +25,9 @@ pub(crate) struct Machine {
     routing: Routing,
     diag: Diag,
     measurer: Measurer,
+    pace: Pace,
+    /// MPTCP connections of the last listing, and those of them that have become plain TCP.
+    counted: (usize, usize),
 }
 
 /// A look at it.
@@ -53,6 +58,8 @@ impl Machine {
             routing: Routing::open()?,
             diag: Diag::open()?,
             measurer: Measurer::default(),
+            pace: Pace::default(),
+            counted: (0, 0),
         })
     }
 
@@ -65,16 +72,23 @@ impl Machine {
         while self.monitor.next_within(Duration::ZERO)?.is_some() {
             has_changed = true;
         }
+        if has_changed {
+            self.pace.list_next();
+        }
         Ok(has_changed)
     }
 
-    /// Looks at devices, counters and connections.
+    /// The next look lists connections, however lately that was done.
+    pub(crate) fn list_next(&mut self) {
+        self.pace.list_next();
+    }
+
+    /// Looks at devices and counters, and at connections when [`Pace`] says so: then there is a listing.
     ///
     /// # Errors
     /// As [`Routing::counters`] and [`Diag::list`].
-    pub(crate) fn look(&mut self, now: Nanos) -> Result<(Look, Listing)> {
+    pub(crate) fn look(&mut self, now: Nanos) -> Result<(Look, Option<Listing>)> {
         let counters: BTreeMap<u32, Counters> = self.routing.counters()?.into_iter().collect();
-        let listing = self.diag.list()?;
         let view = self.monitor.view();
         let links: Vec<&Link> = view.links.values().filter(|link| !link.loopback).collect();
         let addresses: Vec<Vec<IpAddr>> = links.iter().map(|link| all_addresses(view, link.index)).collect();
@@ -88,19 +102,25 @@ impl Machine {
                 counters: counters.get(&link.index).copied(),
             })
             .collect();
-        let measured = self.measurer.look(now, &looked, &listing);
+        let mut measured = self.measurer.count_all(now, &looked);
+        let listing = if self.pace.is_due(now, seen(measured.values())) {
+            let begun = thread_cpu_ns();
+            let listing = self.diag.list()?;
+            measured = self.measurer.list(&looked, &listing, measured);
+            let fallen_back = listing.connections.iter().filter(|connection| connection.info.fallback);
+            self.counted = (listing.connections.len(), fallen_back.count());
+            self.pace.listed(now, Nanos(thread_cpu_ns().saturating_sub(begun)));
+            Some(listing)
+        } else {
+            self.measurer.recall(&mut measured);
+            None
+        };
         let counters = looked.iter().filter_map(|one| Some((one.name.to_owned(), one.counters?))).collect();
         let interfaces = links.iter().map(|link| interface(view, link, measured.get(&link.name))).collect();
         let owners = looked.iter().flat_map(|one| one.addresses.iter().map(|&address| (address, one.device)));
-        let Listing { connections, .. } = &listing;
-        let look = Look {
-            interfaces,
-            measured,
-            counters,
-            owners: owners.collect(),
-            connections: connections.len(),
-            fallen_back: connections.iter().filter(|connection| connection.info.fallback).count(),
-        };
+        let (connections, fallen_back) = self.counted;
+        let look =
+            Look { interfaces, measured, counters, owners: owners.collect(), connections, fallen_back };
         Ok((look, listing))
     }
 }
@@ -110,6 +130,16 @@ impl AsFd for Machine {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.monitor.as_fd()
     }
+}
+
+/// What counters say of the time since the last look.
+fn seen<'a>(all: impl Iterator<Item = &'a Measured>) -> Seen {
+    all.fold(Seen::default(), |seen, one| Seen {
+        passed: seen.passed || one.passed.packets > 0,
+        doubtful: seen.doubtful
+            || one.silent.is_some()
+            || (one.passed.sent_bytes > 0 && one.passed.received_bytes == 0),
+    })
 }
 
 fn all_addresses(view: &View, device: u32) -> Vec<IpAddr> {

@@ -88,6 +88,8 @@ pub struct Measurer {
     last: BTreeMap<String, Last>,
     /// On which interfaces a connection has had a subflow.
     had: BTreeMap<Token, BTreeSet<String>>,
+    /// What the last listing of connections has told of each interface.
+    known: BTreeMap<String, Measured>,
 }
 
 /// An interface as it is looked at.
@@ -104,11 +106,28 @@ pub struct Looked<'a> {
 }
 
 impl Measurer {
-    /// Takes in a look at all interfaces and connections; by name what was measured.
-    pub fn look(&mut self, now: Nanos, all: &[Looked], listing: &Listing) -> BTreeMap<String, Measured> {
+    /// Takes in a look at all interfaces; by name what their counters say.
+    pub fn count_all(&mut self, now: Nanos, all: &[Looked]) -> BTreeMap<String, Measured> {
         self.last.retain(|_, last| now.saturating_sub(last.at) < FORGET);
-        let mut measured: BTreeMap<String, Measured> =
-            all.iter().map(|one| (one.name.to_owned(), self.count(now, one))).collect();
+        all.iter().map(|one| (one.name.to_owned(), self.count(now, one))).collect()
+    }
+
+    /// Adds what the last listing has told of connections.
+    pub fn recall(&self, measured: &mut BTreeMap<String, Measured>) {
+        for (name, counted) in measured {
+            if let Some(known) = self.known.get(name) {
+                *counted = with_connections(*counted, known);
+            }
+        }
+    }
+
+    /// Adds what a new listing tells of connections.
+    pub fn list(
+        &mut self,
+        all: &[Looked],
+        listing: &Listing,
+        mut measured: BTreeMap<String, Measured>,
+    ) -> BTreeMap<String, Measured> {
         let owner: BTreeMap<IpAddr, &str> =
             all.iter().flat_map(|one| one.addresses.iter().map(|&address| (address, one.name))).collect();
         let mut waits: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
@@ -135,6 +154,7 @@ impl Measurer {
                 measured.stalled = in_vain > 0 && answered == 0;
             }
         }
+        self.known.clone_from(&measured);
         measured
     }
 
@@ -211,6 +231,24 @@ impl Measurer {
     }
 }
 
+/// Counters of now, with what was known of connections before.
+fn with_connections(counted: Measured, known: &Measured) -> Measured {
+    let Measured { subflows, backups, healthy, lost, stalled, sole, rtt, retransmitted_bytes, .. } = *known;
+    let capacity_bps = counted.capacity_bps.into_iter().chain(known.capacity_bps).reduce(f64::max);
+    Measured {
+        subflows,
+        backups,
+        healthy,
+        lost,
+        stalled,
+        sole,
+        rtt,
+        retransmitted_bytes,
+        capacity_bps,
+        ..counted
+    }
+}
+
 /// What is remembered of the highest rate after `seconds` at `rate_bps`.
 fn capacity(remembered: Option<f64>, rate_bps: f64, seconds: f64) -> Option<f64> {
     let seen = (rate_bps >= LEAST_CAPACITY_BPS).then_some(rate_bps);
@@ -284,7 +322,30 @@ mod tests {
         let counters =
             Some(Counters { received_bytes, received_packets: received_bytes / 1000, ..Counters::default() });
         let one = Looked { name: "eth0", device, addresses: &[], counters };
-        measurer.look(Nanos::from_secs(s), &[one], &Listing::default())["eth0"]
+        measurer.count_all(Nanos::from_secs(s), &[one])["eth0"]
+    }
+
+    #[test]
+    fn between_two_listings_counters_are_new_and_connections_as_they_were() {
+        let mut measurer = Measurer::default();
+        let of = |received_bytes| Looked {
+            name: "eth0",
+            device: 2,
+            addresses: &[],
+            counters: Some(Counters { received_bytes, ..Counters::default() }),
+        };
+        let counted = measurer.count_all(Nanos::ZERO, &[of(0)]);
+        measurer.list(&[of(0)], &Listing::default(), counted);
+        let rtt = Some(Nanos::from_millis(20));
+        measurer.known.insert(
+            "eth0".into(),
+            Measured { subflows: 3, healthy: 2, rtt, capacity_bps: Some(8e6), ..Measured::default() },
+        );
+        let mut measured = measurer.count_all(Nanos::from_secs(1), &[of(500_000)]);
+        measurer.recall(&mut measured);
+        let one = measured["eth0"];
+        assert_eq!((one.received_bps, one.capacity_bps), (4e6, Some(8e6)));
+        assert_eq!((one.subflows, one.healthy, one.rtt), (3, 2, rtt));
     }
 
     #[test]

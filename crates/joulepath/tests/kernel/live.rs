@@ -2,8 +2,10 @@
 
 mod behaviour;
 mod controllers;
+mod faults;
 mod judge;
 mod meter;
+mod paths;
 mod record;
 mod socket;
 mod user_space;

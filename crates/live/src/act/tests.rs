@@ -25,6 +25,8 @@ struct World {
     left: Option<usize>,
     steps: usize,
     refuses: Option<IpAddr>,
+    /// The disk has no room for a journal.
+    full: bool,
     /// Addresses whose first subflows were closed.
     closed: Vec<IpAddr>,
 }
@@ -184,6 +186,9 @@ impl Store for Fake {
 
     fn write(&mut self, journal: &Journal) -> Result<()> {
         self.step();
+        if self.0.borrow().full {
+            return Err(Error::io("writing", std::io::Error::from(std::io::ErrorKind::StorageFull)));
+        }
         self.0.borrow_mut().journal = Some(serde_json::to_string(journal).unwrap());
         Ok(())
     }
@@ -246,6 +251,34 @@ fn what_is_wanted_comes_and_what_is_not_goes_and_undo_leaves_what_was_found() {
     actor.reconcile(None, NOW).unwrap();
     assert_eq!((fake.endpoints_now(), fake.limits_now()), (vec![of_others(1)], DEFAULT));
     assert_eq!(fake.0.borrow().journal, None);
+}
+
+#[test]
+fn what_cannot_be_noted_on_a_full_disk_is_not_changed_and_undo_needs_no_room() {
+    let fake = Fake::default();
+    fake.0.borrow_mut().endpoints.push(of_others(1));
+    let fill = |full| fake.0.borrow_mut().full = full;
+    let mut actor = fake.actor();
+    fill(true);
+    actor.reconcile(Some(&[wanted(2, false), wanted(3, true)]), NOW).unwrap_err();
+    assert_eq!((there(&fake), fake.limits_now()), (vec![(1, false)], DEFAULT));
+    fill(false);
+    actor.reconcile(Some(&[wanted(2, false), wanted(3, true)]), NOW).unwrap();
+    let before = there(&fake);
+    assert_eq!(before, [(1, false), (2, false), (3, true)]);
+    fill(true);
+    actor.reconcile(Some(&[wanted(2, true), wanted(4, false)]), NOW).unwrap_err();
+    assert_eq!(there(&fake), before);
+    // The same process puts everything back, and so does the next one.
+    let left = fake.0.borrow().journal.clone();
+    actor.undo().unwrap();
+    assert_eq!((fake.endpoints_now(), fake.limits_now()), (vec![of_others(1)], DEFAULT));
+    fill(false);
+    actor.reconcile(Some(&[wanted(2, false), wanted(3, true)]), NOW).unwrap();
+    assert_eq!(fake.0.borrow().journal, left);
+    fill(true);
+    fake.actor().undo().unwrap();
+    assert_eq!((fake.endpoints_now(), fake.limits_now()), (vec![of_others(1)], DEFAULT));
 }
 
 #[test]
