@@ -80,8 +80,13 @@ void BPF_PROG(jp_op_release, struct sock *sk)
  */
 MPCC_INLINE void jp_mend(struct tcp_sock *tp)
 {
-	u32 half = mpcc_clamp(tp->prior_cwnd >> 1, MPCC_SSTHRESH_MIN, MPCC_CWND_MAX);
+	u32 half;
 
+	if (!JP_SELDOM(tp->snd_cwnd > MPCC_CWND_MAX ||
+	               (tp->snd_ssthresh > MPCC_CWND_MAX &&
+	                tp->snd_ssthresh != TCP_INFINITE_SSTHRESH)))
+		return;
+	half = mpcc_clamp(tp->prior_cwnd >> 1, MPCC_SSTHRESH_MIN, MPCC_CWND_MAX);
 	if (tp->snd_ssthresh > MPCC_CWND_MAX && tp->snd_ssthresh != TCP_INFINITE_SSTHRESH) {
 		tp->snd_ssthresh = half;
 		tp->snd_cwnd = mpcc_min(tp->snd_cwnd, half);

@@ -33,7 +33,8 @@
 
 #define DEAD_AFTER     4    /* timeouts without an answer: as net.mptcp.stale_loss_cnt has it */
 #define SRTT_BITS      3    /* tcp_sock.srtt_us is 8 times the smoothed RTT */
-#define HEARD_EVERY_US 1000 /* between two lookups of what the control plane says */
+#define HEARD_EVERY_US 1000 /* least time between two exchanges with user space */
+#define LOOK_EVERY_US  (HEARD_EVERY_US / LOOKS_PER_RTT) /* least time between two looks at siblings */
 #define LOOKS_PER_RTT \
 	8 /* a walk over the siblings costs as much as all else, and no window changes much in between */
 
@@ -63,7 +64,7 @@ struct {
  * the siblings, see jp_publish().
  */
 struct jp_scratch {
-	u64 hear_us;       /* us: when the control plane is heard again */
+	u64 hear_us;       /* us: when user space is heard and shown something again */
 	u64 own_limit;     /* bytes/s: SO_MAX_PACING_RATE as the application has it, while paced */
 	u64 limit;         /* bytes/s: SO_MAX_PACING_RATE as it was set here, while paced */
 	u32 paced;         /* whether SO_MAX_PACING_RATE was set here */
@@ -207,7 +208,9 @@ MPCC_INLINE void jp_refresh(struct jp_scratch *s, struct tcp_sock *tp)
 /* The connection as this socket sees it now. */
 MPCC_INLINE void jp_gather(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp)
 {
-	s->look_us = tp->tcp_mstamp + (tp->srtt_us >> SRTT_BITS) / LOOKS_PER_RTT;
+	u32 lasts = (tp->srtt_us >> SRTT_BITS) / LOOKS_PER_RTT;
+
+	s->look_us = tp->tcp_mstamp + mpcc_max(lasts, LOOK_EVERY_US);
 	if (JP_HAS(MPCC_UNCOUPLED)) {
 		s->conn.n = 1;
 		jp_refresh(s, tp);
@@ -407,20 +410,18 @@ MPCC_INLINE void jp_pace(struct jp_scratch *s, struct sock *sk, u32 pacing)
 }
 
 /*
- * Once per round trip: what user space says and what it sees. It is heard once per millisecond at most: a
- * lookup has its price.
+ * Once per round trip, and once per millisecond at most: what user space says and what it sees. A lookup has
+ * its price.
  */
 MPCC_INLINE void jp_exchange(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp)
 {
 	u64 key = (u64)sk;
 	struct jp_subflow *shown = bpf_map_lookup_elem(&jp_subflows, &key);
 
+	s->hear_us = s->conn.now_us + HEARD_EVERY_US;
 	if (!shown)
 		return;
 	jp_show(shown, s, tp);
-	if (s->conn.now_us < s->hear_us)
-		return;
-	s->hear_us = s->conn.now_us + HEARD_EVERY_US;
 	jp_hear(shown);
 	jp_obey(&jp_own_subflow(s)->own, shown);
 	jp_pace(s, sk, shown->heard[JP_PACING]);
@@ -492,13 +493,14 @@ MPCC_INLINE bool jp_round_ends(struct jp_scratch *s, struct tcp_sock *tp)
 MPCC_INLINE bool jp_look(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp,
                          bool round_ends)
 {
-	bool looks = round_ends || tp->tcp_mstamp >= s->look_us;
+	bool exchanges = round_ends && tp->tcp_mstamp >= s->hear_us;
+	bool looks = exchanges || tp->tcp_mstamp >= s->look_us;
 
 	if (JP_SELDOM(looks))
 		jp_gather(s, sk, tp);
 	else
 		jp_refresh(s, tp);
-	if (JP_SELDOM(round_ends))
+	if (JP_SELDOM(exchanges))
 		jp_exchange(s, sk, tp);
 	return looks;
 }

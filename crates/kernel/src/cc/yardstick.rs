@@ -26,7 +26,7 @@ impl Yardstick {
         let what = "the kernel's Reno behind an eBPF program";
         let mut open = open(what, YARDSTICK)?;
         set_name(&mut open, name);
-        let object = open.load().map_err(|error| refused(format!("loading {what}"), &error))?;
+        let mut object = open.load().map_err(|error| refused(format!("loading {what}"), &error))?;
         let link = object
             .maps_mut()
             .find(|map| map.name() == OPS)
