@@ -1,5 +1,5 @@
 //! Compiles bpf/controller.bpf.c once per controller of cc/, or bpf/owner.bpf.c for those that own their
-//! window, and bpf/move.bpf.c, for the BPF target, if the feature `bpf` is on. The texts of the wrappers, and
+//! window, bpf/move.bpf.c and bpf/yardstick.bpf.c, for the BPF target, if the feature `bpf` is on. The texts of the wrappers, and
 //! those headers of libbpf that they include, go into the crate: with them it compiles controllers of users.
 //!
 //! `cc` in this folder is a symbolic link to the workspace's `cc/`, so that a published package carries the
@@ -30,6 +30,9 @@ mod bpf {
     const LIBBPF: [&str; 5] =
         ["bpf_core_read.h", "bpf_endian.h", "bpf_helper_defs.h", "bpf_helpers.h", "bpf_tracing.h"];
 
+    /// The programs that are no controllers of cc/.
+    const OTHERS: [&str; 2] = ["move", "yardstick"];
+
     pub(super) fn compile() {
         let sources = [Path::new("bpf"), Path::new("cc")];
         for folder in sources {
@@ -56,20 +59,23 @@ mod bpf {
         }
         assert!(table.lines().count() > 1, "cc/all.h lists controllers as X(name, PREFIX)");
         table.push_str("];\n");
-        let mover = object("move", "bpf/move.bpf.c", &[], &include, &out);
-        writeln!(table, "pub(super) static MOVER: &[u8] = include_bytes!({mover:?});")
-            .expect("a String grows");
+        for name in OTHERS {
+            let object = object(name, &format!("bpf/{name}.bpf.c"), &[], &include, &out);
+            let constant = name.to_uppercase();
+            writeln!(table, "pub(super) static {constant}: &[u8] = include_bytes!({object:?});")
+                .expect("a String grows");
+        }
         fs::write(out.join("objects.rs"), table).expect("OUT_DIR can be written");
         fs::write(out.join("wrappers.rs"), wrappers(&include)).expect("OUT_DIR can be written");
     }
 
     /// Where a file is to lie for a compiler, and its text, for src/cc/source.rs: what is in bpf/ but the
-    /// mover, and libbpf's headers.
+    /// programs that are no controllers of cc/, and libbpf's headers.
     fn wrappers(include: &Path) -> String {
         let folder = Path::new("bpf").canonicalize().expect("bpf/ lies beside this file");
         let entries = folder.read_dir().expect("a folder of sources");
         let mut ours: Vec<PathBuf> = entries.map(|entry| entry.expect("a source").path()).collect();
-        ours.retain(|file| !file.ends_with("move.bpf.c"));
+        ours.retain(|file| OTHERS.iter().all(|other| !file.ends_with(format!("{other}.bpf.c"))));
         ours.sort();
         let own = ours.into_iter().map(|file| {
             let name = file.file_name().expect("a file has a name").to_string_lossy().into_owned();

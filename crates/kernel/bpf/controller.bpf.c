@@ -6,7 +6,7 @@
  * Slow start, loss recovery and RTO stay the kernel's. What is done here:
  *   gather    the connection from the sockets of its subflows into this socket's scratch
  *   arithmetic in global functions, which the verifier takes one by one
- *   write     the own window and the own 104 bytes back
+ *   write     the own window back, and now and then the own 104 bytes for the siblings
  *
  * On a plain TCP socket a controller that couples is NewReno.
  */
@@ -14,29 +14,29 @@
 
 /* ---- arithmetic -------------------------------------------------------------------------------------- */
 
-__noinline int jp_observe(struct jp_scratch *s, u32 acked, u32 rtt_us, u32 flags)
-{
-	struct mpcc_event event = { .acked = acked, .rtt_us = rtt_us, .flags = flags };
+/* Among the flags of an ACK: the last step may not serve again. */
+#define JP_ANEW (1U << 31)
 
-	if (!s)
-		return 0;
-	mpcc_observe(&JP_OPS, &s->conn, MPCC_SLOT(s->self), &event);
-	return 0;
-}
-
-/* A step is as good as new until the siblings are read again, or the own window has changed. */
-__noinline int jp_avoid(struct jp_scratch *s, u32 acked, u32 again)
+/*
+ * Books for `acked` packets, and growth for `grow`. A step is as good as new until the siblings are read
+ * again, or the own window has changed; one that depends on the own window alone stays good.
+ */
+__noinline int jp_ack(struct jp_scratch *s, u32 acked, u32 rtt_us, u32 flags, u32 grow)
 {
+	struct mpcc_event event = { .acked = acked, .rtt_us = rtt_us, .flags = flags & ~JP_ANEW };
 	struct mpcc_subflow *sub;
 
 	if (!s)
 		return 0;
-	sub = &s->conn.sub[MPCC_SLOT(s->self)];
-	if (!again || sub->own.cached_cwnd != sub->cwnd) {
-		sub->own.cached_step = JP_OPS.increase(&s->conn, MPCC_SLOT(s->self));
+	mpcc_observe(&JP_OPS, &s->conn, JP_SELF(s), &event);
+	if (!grow)
+		return 0;
+	sub = jp_own_subflow(s);
+	if ((JP_OPS.cache_acks != ~0U && flags & JP_ANEW) || sub->own.cached_cwnd != sub->cwnd) {
+		sub->own.cached_step = JP_OPS.increase(&s->conn, JP_SELF(s));
 		sub->own.cached_cwnd = sub->cwnd;
 	}
-	mpcc_add(&JP_OPS, sub, sub->own.cached_step, mpcc_min(acked, MPCC_CWND_MAX));
+	mpcc_add(&JP_OPS, sub, sub->own.cached_step, mpcc_min(grow, MPCC_CWND_MAX));
 	return 0;
 }
 
@@ -44,14 +44,14 @@ __noinline u32 jp_loss(struct jp_scratch *s, u32 kind)
 {
 	if (!s)
 		return MPCC_SSTHRESH_MIN;
-	return mpcc_loss(&JP_OPS, &s->conn, MPCC_SLOT(s->self), kind);
+	return mpcc_loss(&JP_OPS, &s->conn, JP_SELF(s), kind);
 }
 
 __noinline int jp_restart(struct jp_scratch *s)
 {
 	if (!s)
 		return 0;
-	mpcc_restart(&JP_OPS, &s->conn, MPCC_SLOT(s->self));
+	mpcc_restart(&JP_OPS, &s->conn, JP_SELF(s));
 	return 0;
 }
 
@@ -64,7 +64,7 @@ void BPF_PROG(jp_op_init, struct sock *sk)
 	struct jp_scratch *s = jp_take_socket(sk, tp);
 
 	if (s)
-		jp_keep_own(tp, s);
+		jp_publish(tp, s);
 }
 
 SEC("struct_ops")
@@ -80,8 +80,12 @@ void BPF_PROG(jp_op_release, struct sock *sk)
  */
 MPCC_INLINE void jp_mend(struct tcp_sock *tp)
 {
-	u32 half = mpcc_clamp(tp->prior_cwnd >> 1, MPCC_SSTHRESH_MIN, MPCC_CWND_MAX);
+	u32 half;
 
+	if (tp->snd_cwnd <= MPCC_CWND_MAX &&
+	    (tp->snd_ssthresh <= MPCC_CWND_MAX || tp->snd_ssthresh == TCP_INFINITE_SSTHRESH))
+		return;
+	half = mpcc_clamp(tp->prior_cwnd >> 1, MPCC_SSTHRESH_MIN, MPCC_CWND_MAX);
 	if (tp->snd_ssthresh > MPCC_CWND_MAX && tp->snd_ssthresh != TCP_INFINITE_SSTHRESH) {
 		tp->snd_ssthresh = half;
 		tp->snd_cwnd = mpcc_min(tp->snd_cwnd, half);
@@ -106,7 +110,7 @@ void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	u32 limited, grow, flags = 0;
 	u32 delivered, marked;
 	struct mpcc_subflow *sub;
-	bool round_ends, looks;
+	bool looks, round_ends;
 
 	if (!s)
 		return;
@@ -115,10 +119,12 @@ void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	grow = limited ? acked : 0;
 	if (grow && tp->snd_cwnd < tp->snd_ssthresh)
 		grow = tcp_slow_start(tp, grow);
-	round_ends = jp_round_ends(jp_own(tp), tp);
+	round_ends = jp_round_ends(s, tp);
 	looks = jp_look(s, sk, tp, round_ends);
 	if (round_ends)
 		flags |= MPCC_ROUND_END;
+	if (looks)
+		flags |= JP_ANEW;
 	if (limited)
 		flags |= MPCC_CWND_LIMITED;
 	delivered = tp->delivered - s->delivered;
@@ -126,14 +132,13 @@ void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	s->delivered = tp->delivered;
 	s->delivered_ce = tp->delivered_ce;
 	if (marked)
-		jp_observe(s, marked, 0, (flags & MPCC_CWND_LIMITED) | MPCC_ECE);
-	jp_observe(s, delivered - marked, tp->rack.rtt_us, flags);
-	if (grow)
-		jp_avoid(s, grow, !looks);
-	sub = &s->conn.sub[MPCC_SLOT(s->self)];
+		jp_ack(s, marked, 0, (flags & MPCC_CWND_LIMITED) | MPCC_ECE, 0);
+	jp_ack(s, delivered - marked, tp->rack.rtt_us, flags, grow);
+	sub = jp_own_subflow(s);
 	tp->snd_cwnd = mpcc_min(sub->cwnd, tp->snd_cwnd_clamp);
 	tp->snd_ssthresh = sub->ssthresh;
-	jp_keep_own(tp, s);
+	if (looks)
+		jp_publish(tp, s);
 }
 
 /*
@@ -158,7 +163,7 @@ u32 BPF_PROG(jp_op_ssthresh, struct sock *sk)
 	s->look_us = 0;
 	jp_gather(s, sk, tp);
 	ssthresh = jp_loss(s, kind);
-	jp_keep_own(tp, s);
+	jp_publish(tp, s);
 	return ssthresh;
 }
 
@@ -180,7 +185,7 @@ void BPF_PROG(jp_op_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	}
 	jp_gather(s, sk, tp);
 	jp_restart(s);
-	jp_keep_own(tp, s);
+	jp_publish(tp, s);
 }
 
 SEC("struct_ops")

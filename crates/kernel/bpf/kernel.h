@@ -167,6 +167,8 @@ struct rate_sample {
 	bool is_app_limited;
 };
 
+struct ack_sample;
+
 struct mptcp_sock {
 	struct list_head conn_list;
 };
@@ -190,6 +192,7 @@ struct tcp_congestion_ops {
 	void (*init)(struct sock *sk);
 	void (*release)(struct sock *sk);
 	void (*set_state)(struct sock *sk, u8 new_state);
+	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
 };
 

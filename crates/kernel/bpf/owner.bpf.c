@@ -18,7 +18,7 @@
 	u32 cwnd;                /* packets: what the controller wanted last */ \
 	u32 in_vain;             /* a reduction was undone since */             \
 	u32 acked_once;          /* an ACK was seen */                          \
-	u32 timed;               /* the pacing timer was started here */
+	u32 timed                /* the pacing timer was started here */
 
 #include "socket.h"
 
@@ -35,7 +35,7 @@ __noinline int jp_control(struct jp_scratch *s)
 {
 	if (!s)
 		return 0;
-	mpcc_control(&JP_OPS, &s->conn, MPCC_SLOT(s->self), &s->event, &s->area);
+	mpcc_control(&JP_OPS, &s->conn, JP_SELF(s), &s->event, &s->area);
 	return 0;
 }
 
@@ -101,7 +101,7 @@ MPCC_INLINE void jp_obey_controller(struct jp_scratch *s, struct tcp_sock *tp)
 	u64 rate, most = sk->sk_max_pacing_rate;
 
 	jp_control(s);
-	sub = &s->conn.sub[MPCC_SLOT(s->self)];
+	sub = jp_own_subflow(s);
 	rate = sub->own.pacing_rate;
 	s->cwnd = sub->cwnd;
 	tp->snd_cwnd = mpcc_min(sub->cwnd, tp->snd_cwnd_clamp);
@@ -112,7 +112,6 @@ MPCC_INLINE void jp_obey_controller(struct jp_scratch *s, struct tcp_sock *tp)
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 		s->timed = 1;
 	}
-	jp_keep_own(tp, s);
 }
 
 /* Tells the controller of something that is no ACK. */
@@ -121,6 +120,7 @@ MPCC_INLINE void jp_tell(struct jp_scratch *s, struct sock *sk, struct tcp_sock 
 	jp_gather(s, sk, tp);
 	jp_begin(s, tp, flags);
 	jp_obey_controller(s, tp);
+	jp_publish(tp, s);
 }
 
 /* ---- tcp_congestion_ops ------------------------------------------------------------------------------ */
@@ -136,6 +136,7 @@ void BPF_PROG(jp_op_init, struct sock *sk)
 	s->lost = tp->lost;
 	jp_begin(s, tp, MPCC_STARTS);
 	jp_obey_controller(s, tp);
+	jp_publish(tp, s);
 }
 
 SEC("struct_ops")
@@ -155,14 +156,14 @@ void BPF_PROG(jp_op_cong_control, struct sock *sk, u32 ack, int flag, const stru
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct jp_scratch *s = jp_scratch_of(sk, 0);
 	u32 flags = 0, state;
-	bool round_ends;
+	bool looks, round_ends;
 
 	if (!s)
 		return;
 	jp_mend(s, tp);
 	state = jp_ca_state(tp);
-	round_ends = jp_round_ends(jp_own(tp), tp);
-	jp_look(s, sk, tp, round_ends);
+	round_ends = jp_round_ends(s, tp);
+	looks = jp_look(s, sk, tp, round_ends);
 	if (round_ends)
 		flags |= MPCC_ROUND_END;
 	if (state == TCP_CA_RECOVERY && s->ca_state < TCP_CA_RECOVERY)
@@ -175,6 +176,8 @@ void BPF_PROG(jp_op_cong_control, struct sock *sk, u32 ack, int flag, const stru
 	jp_begin(s, tp, flags);
 	jp_sample(&s->event, rs);
 	jp_obey_controller(s, tp);
+	if (looks)
+		jp_publish(tp, s);
 }
 
 /* A timeout: the kernel has set cwnd to what is in flight and one packet more. */

@@ -25,10 +25,14 @@
 #define JP_QUOTE(a)     JP_QUOTE_(a)
 #define JP_OPS          JP_PASTE(mpcc_ops_, JP_NAME)
 #define JP_HAS(flag)    (JP_PASTE(mpcc_capabilities_, JP_NAME) & (flag))
+/* The own slot. A constant where there are no siblings to see. */
+#define JP_SELF(s) (JP_HAS(MPCC_UNCOUPLED) ? 0 : MPCC_SLOT((s)->self))
 
 #define DEAD_AFTER     4    /* timeouts without an answer: as net.mptcp.stale_loss_cnt has it */
 #define SRTT_BITS      3    /* tcp_sock.srtt_us is 8 times the smoothed RTT */
-#define HEARD_EVERY_US 1000 /* between two lookups of what the control plane says */
+#define HEARD_EVERY_US 1000 /* least time between two exchanges with user space */
+#define LOOK_EVERY_US \
+	(HEARD_EVERY_US / LOOKS_PER_RTT) /* least time between two looks at siblings */
 #define LOOKS_PER_RTT \
 	8 /* a walk over the siblings costs as much as all else, and no window changes much in between */
 
@@ -53,24 +57,28 @@ struct {
 /*
  * A socket's own copy of its connection. In the socket's storage, because it exceeds the stack and because a
  * map by CPU would be torn: an ACK handled in process context can be interrupted by one of another socket.
+ *
+ * The controller's state of the own subflow lives here, in conn.sub[self].own. icsk_ca_priv holds a copy for
+ * the siblings, see jp_publish().
  */
 struct jp_scratch {
-	struct mpcc_conn conn;
-	u64 look_us;      /* us: when the siblings are read again */
-	u32 self;         /* slot of this socket in conn.sub[] */
-	u32 delivered;    /* tcp_sock.delivered at the last ACK seen */
-	u32 delivered_ce; /* the same of marks, at the last ACK or loss */
-	u32 losses;
+	u64 hear_us;       /* us: when user space is heard and shown something again */
+	u64 own_limit;     /* bytes/s: SO_MAX_PACING_RATE as the application has it, while paced */
+	u64 limit;         /* bytes/s: SO_MAX_PACING_RATE as it was set here, while paced */
+	u32 paced;         /* whether SO_MAX_PACING_RATE was set here */
+	u32 own_status;    /* sk_pacing_status before that */
+	u32 losses;        /* loss episodes */
 	u32 prior_rcv_nxt; /* DCTCP: receiver's state */
 	u32 ce_state;
-	u64 hear_us;    /* us: when the control plane is heard again */
-	u64 own_limit;  /* bytes/s: SO_MAX_PACING_RATE as the application has it, while paced */
-	u64 limit;      /* bytes/s: SO_MAX_PACING_RATE as it was set here, while paced */
-	u32 paced;      /* whether SO_MAX_PACING_RATE was set here */
-	u32 own_status; /* sk_pacing_status before that */
 #ifdef JP_OWNER_STATE
-	JP_OWNER_STATE /* of owner.bpf.c */
+	JP_OWNER_STATE; /* of owner.bpf.c */
 #endif
+	/* What each ACK reads lies together: four lines of cache up to the first subflow of conn. */
+	u32 self;         /* slot of this socket in conn.sub[], see JP_SELF */
+	u32 delivered;    /* tcp_sock.delivered at the last ACK seen */
+	u32 delivered_ce; /* the same of marks, at the last ACK or loss */
+	u64 look_us;      /* us: when the siblings are read again */
+	struct mpcc_conn conn;
 };
 
 struct {
@@ -82,9 +90,9 @@ struct {
 
 /* ---- the connection ---------------------------------------------------------------------------------- */
 
-MPCC_INLINE struct mpcc_own *jp_own(struct tcp_sock *tp)
+MPCC_INLINE struct mpcc_subflow *jp_own_subflow(struct jp_scratch *s)
 {
-	return (struct mpcc_own *)tp->inet_conn.icsk_ca_priv;
+	return &s->conn.sub[JP_SELF(s)];
 }
 
 MPCC_INLINE u32 jp_ca_state(struct tcp_sock *tp)
@@ -115,13 +123,23 @@ MPCC_INLINE void jp_copy_own(struct mpcc_own *to, const void *from)
 		((u64 *)to)[i] = words[i];
 }
 
+/* What the kernel keeps of a subflow. */
 MPCC_INLINE void jp_read(struct mpcc_subflow *sub, struct tcp_sock *tp)
 {
 	sub->cwnd = tp->snd_cwnd;
 	sub->ssthresh = tp->snd_ssthresh;
 	sub->srtt_us = tp->srtt_us >> SRTT_BITS;
 	sub->flags = jp_flags(tp);
-	jp_copy_own(&sub->own, tp->inet_conn.icsk_ca_priv);
+}
+
+/*
+ * Shows the controller's state to the siblings: whenever this socket looks at theirs, at a loss and at a
+ * restart. Nobody looks at that of an uncoupled one.
+ */
+MPCC_INLINE void jp_publish(struct tcp_sock *tp, struct jp_scratch *s)
+{
+	if (!JP_HAS(MPCC_UNCOUPLED))
+		jp_copy_own((struct mpcc_own *)tp->inet_conn.icsk_ca_priv, &jp_own_subflow(s)->own);
 }
 
 /*
@@ -165,6 +183,7 @@ MPCC_INLINE void jp_walk(struct jp_scratch *s, struct sock *sk, struct tcp_sock 
 		node = subflow->node.next;
 		other = jp_cast(struct tcp_sock, subflow->tcp_sock);
 		jp_read(sub, other);
+		jp_copy_own(&sub->own, other->inet_conn.icsk_ca_priv);
 		if ((struct sock *)other == sk)
 			self = i;
 		else if (!jp_in_use(subflow, other))
@@ -177,34 +196,44 @@ MPCC_INLINE void jp_walk(struct jp_scratch *s, struct sock *sk, struct tcp_sock 
 	s->self = self;
 }
 
+/* The own part only; the siblings stay as they were last seen. */
+MPCC_INLINE void jp_refresh(struct jp_scratch *s, struct tcp_sock *tp)
+{
+	s->conn.now_us = tp->tcp_mstamp;
+	jp_read(jp_own_subflow(s), tp);
+}
+
 /* The connection as this socket sees it now. */
 MPCC_INLINE void jp_gather(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp)
 {
+	u32 lasts = (tp->srtt_us >> SRTT_BITS) / LOOKS_PER_RTT;
+
+	s->look_us = tp->tcp_mstamp + mpcc_max(lasts, LOOK_EVERY_US);
+	if (JP_HAS(MPCC_UNCOUPLED)) {
+		s->conn.n = 1;
+		jp_refresh(s, tp);
+		return;
+	}
+	/* The walk may find this socket in another slot, and takes its state from there. */
+	jp_publish(tp, s);
 	s->conn.now_us = tp->tcp_mstamp;
-	s->look_us = s->conn.now_us + (tp->srtt_us >> SRTT_BITS) / LOOKS_PER_RTT;
 	s->self = MPCC_MAX_SUBFLOWS;
-	if (tp->is_mptcp && !JP_HAS(MPCC_UNCOUPLED))
+	if (tp->is_mptcp)
 		jp_walk(s, sk, tp);
 	/* plain TCP, or the list does not hold this socket (any more): alone */
 	if (s->self >= MPCC_MAX_SUBFLOWS) {
 		s->conn.n = 1;
 		s->self = 0;
 		jp_read(&s->conn.sub[0], tp);
+		jp_copy_own(&s->conn.sub[0].own, tp->inet_conn.icsk_ca_priv);
 	}
-}
-
-/* The own part only; the siblings stay as they were last seen. */
-MPCC_INLINE void jp_refresh(struct jp_scratch *s, struct tcp_sock *tp)
-{
-	s->conn.now_us = tp->tcp_mstamp;
-	jp_read(&s->conn.sub[MPCC_SLOT(s->self)], tp);
 }
 
 __noinline int jp_init(struct jp_scratch *s)
 {
 	if (!s)
 		return 0;
-	mpcc_init(&JP_OPS, &s->conn, MPCC_SLOT(s->self));
+	mpcc_init(&JP_OPS, &s->conn, JP_SELF(s));
 	return 0;
 }
 
@@ -324,7 +353,7 @@ MPCC_INLINE u32 jp_ifindex(struct tcp_sock *tp, u32 before)
 /* What may: the token of a connection is known only some time after its first subflow, a route may move. */
 MPCC_INLINE void jp_show(struct jp_subflow *shown, struct jp_scratch *s, struct tcp_sock *tp)
 {
-	struct mpcc_subflow *sub = &s->conn.sub[MPCC_SLOT(s->self)];
+	struct mpcc_subflow *sub = jp_own_subflow(s);
 
 	shown->ifindex = jp_ifindex(tp, shown->ifindex);
 	shown->token = 0;
@@ -379,22 +408,20 @@ MPCC_INLINE void jp_pace(struct jp_scratch *s, struct sock *sk, u32 pacing)
 }
 
 /*
- * Once per round trip: what user space says and what it sees. It is heard once per millisecond at most: a
- * lookup has its price.
+ * Once per round trip, and once per millisecond at most: what user space says and what it sees. A lookup has
+ * its price.
  */
 MPCC_INLINE void jp_exchange(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp)
 {
 	u64 key = (u64)sk;
 	struct jp_subflow *shown = bpf_map_lookup_elem(&jp_subflows, &key);
 
+	s->hear_us = s->conn.now_us + HEARD_EVERY_US;
 	if (!shown)
 		return;
 	jp_show(shown, s, tp);
-	if (s->conn.now_us < s->hear_us)
-		return;
-	s->hear_us = s->conn.now_us + HEARD_EVERY_US;
 	jp_hear(shown);
-	jp_obey(&s->conn.sub[MPCC_SLOT(s->self)].own, shown);
+	jp_obey(&jp_own_subflow(s)->own, shown);
 	jp_pace(s, sk, shown->heard[JP_PACING]);
 	shown->own_limit = s->paced ? s->own_limit : 0;
 }
@@ -404,11 +431,6 @@ MPCC_INLINE void jp_exchange(struct jp_scratch *s, struct sock *sk, struct tcp_s
 MPCC_INLINE struct jp_scratch *jp_scratch_of(struct sock *sk, u64 flags)
 {
 	return bpf_sk_storage_get(&jp_scratches, sk, 0, flags);
-}
-
-MPCC_INLINE void jp_keep_own(struct tcp_sock *tp, const struct jp_scratch *s)
-{
-	jp_copy_own(jp_own(tp), &s->conn.sub[MPCC_SLOT(s->self)].own);
 }
 
 /* A socket takes the controller: what there is to know of it, and a fresh start. */
@@ -430,7 +452,7 @@ MPCC_INLINE struct jp_scratch *jp_take_socket(struct sock *sk, struct tcp_sock *
 	jp_describe(&shown, tp);
 	jp_show(&shown, s, tp);
 	jp_hear(&shown);
-	jp_obey(&s->conn.sub[MPCC_SLOT(s->self)].own, &shown);
+	jp_obey(&jp_own_subflow(s)->own, &shown);
 	jp_init(s);
 	bpf_map_update_elem(&jp_subflows, &key, &shown, BPF_ANY);
 	return s;
@@ -452,8 +474,10 @@ MPCC_INLINE void jp_leave_socket(struct sock *sk, struct tcp_sock *tp)
 }
 
 /* A round ends when what is in flight at its start was delivered. */
-MPCC_INLINE bool jp_round_ends(struct mpcc_own *own, struct tcp_sock *tp)
+MPCC_INLINE bool jp_round_ends(struct jp_scratch *s, struct tcp_sock *tp)
 {
+	struct mpcc_own *own = &jp_own_subflow(s)->own;
+
 	if ((s32)(tp->delivered - own->round_end) < 0)
 		return 0;
 	own->round_end = tp->delivered + tp->packets_out;
@@ -462,18 +486,19 @@ MPCC_INLINE bool jp_round_ends(struct mpcc_own *own, struct tcp_sock *tp)
 
 /*
  * What an ACK begins with: the connection as far as it is to be read again, and at the end of a round what
- * user space says. Returns whether the siblings were read.
+ * user space says. Returns whether it is time for a new step, too.
  */
 MPCC_INLINE bool jp_look(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp,
                          bool round_ends)
 {
-	bool looks = JP_HAS(MPCC_UNCOUPLED) || round_ends || tp->tcp_mstamp >= s->look_us;
+	bool exchanges = round_ends && tp->tcp_mstamp >= s->hear_us;
+	bool looks = exchanges || tp->tcp_mstamp >= s->look_us;
 
 	if (looks)
 		jp_gather(s, sk, tp);
 	else
 		jp_refresh(s, tp);
-	if (round_ends)
+	if (exchanges)
 		jp_exchange(s, sk, tp);
 	return looks;
 }

@@ -18,6 +18,7 @@
 //! | `holders` | who keeps a registration that was to go |
 //! | `mover` | sockets in use go over to another load of their controller |
 //! | `manager` | load, unload, defaults: one at a time, and whole after a crash |
+//! | `yardstick` | the kernel's Reno behind an eBPF program, to compare costs with |
 //! | `view` | what is loaded and who uses it, for readers |
 
 mod control;
@@ -34,6 +35,7 @@ mod source;
 mod subflow;
 mod unique;
 mod view;
+mod yardstick;
 
 pub use crate::congestion::{available, built_in, default};
 pub use control::{Control, ControlKey, Controls, Field, Heard, Lease};
@@ -46,3 +48,4 @@ pub use source::{compile, is_compiled};
 pub use subflow::SubflowState;
 pub use unique::unique_name;
 pub use view::{LoadedController, Users, View, controls, loaded, view};
+pub use yardstick::Yardstick;

@@ -9,7 +9,7 @@ use std::io::Read;
 
 use libbpf_rs::{Iter, Link, MapHandle, Object};
 
-use super::object::{MOVER, NAME_BYTES, SUBFLOWS, find, open, quiet, refused, set_words};
+use super::object::{MOVE, NAME_BYTES, SUBFLOWS, find, open, quiet, refused, set_words};
 use crate::error::{Doing, Result};
 use crate::namespace::{Search, search};
 
@@ -43,7 +43,7 @@ impl Mover {
     pub(super) fn new(name: &str, current_ns: u64, subflows: &MapHandle) -> Result<Self> {
         quiet();
         let what = format!("moving sockets to the new {name}");
-        let mut open = open(&what, MOVER)?;
+        let mut open = open(&what, MOVE)?;
         let mut padded = [0; NAME_BYTES];
         padded[..name.len()].copy_from_slice(name.as_bytes());
         set_words(&mut open, ".rodata.name", padded);

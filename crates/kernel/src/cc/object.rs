@@ -6,7 +6,7 @@ use std::{io, mem, slice};
 
 use joulepath_controllers::{Capability, Connection, Controller};
 use libbpf_rs::{
-    ErrorKind, Link, Map, MapCore, MapHandle, MapMut, Object, ObjectBuilder, OpenMapMut, OpenObject,
+    ErrorKind, Link, Map, MapCore, MapHandle, MapMut, Object, ObjectBuilder, OpenMapMut, OpenObject, Program,
 };
 
 use super::control::{Controls, boot_ns};
@@ -29,7 +29,7 @@ const NAME_OFFSET: usize = 4 * mem::size_of::<u64>();
 pub(super) const CONTROLS: &str = "jp_controls";
 /// The map of what subflows show.
 pub(super) const SUBFLOWS: &str = "jp_subflows";
-const OPS: &str = "jp_ops";
+pub(super) const OPS: &str = "jp_ops";
 const PARAMETERS: &str = ".rodata.params";
 const LOADED: &str = ".rodata.load";
 
@@ -199,10 +199,7 @@ impl Registered {
     /// # Errors
     /// [`Error::Io`] if the kernel does not tell.
     pub fn costs(&self) -> Result<Vec<(String, Cost)>> {
-        let programs = self.loaded.object.progs();
-        programs
-            .map(|program| Ok((program.name().to_string_lossy().into_owned(), cost_of(&program)?)))
-            .collect()
+        costs_of(&self.loaded.object)
     }
 
     /// All subflows that use it now, in any namespace.
@@ -242,8 +239,14 @@ pub(super) fn open(what: &str, bytes: &[u8]) -> Result<OpenObject> {
         .map_err(|error| refused(format!("opening the program of {what}"), &error))
 }
 
+/// Name and counters of each program.
+pub(super) fn costs_of(object: &Object) -> Result<Vec<(String, Cost)>> {
+    let cost = |program: Program<'_>| Ok((program.name().to_string_lossy().into_owned(), cost_of(&program)?));
+    object.progs().map(cost).collect()
+}
+
 /// Writes the name into the initial `tcp_congestion_ops`.
-fn set_name(open: &mut OpenObject, name: &str) {
+pub(super) fn set_name(open: &mut OpenObject, name: &str) {
     assert!(!name.is_empty() && name.len() < NAME_BYTES, "{name:?} is no name of a congestion controller");
     let mut padded = [0; NAME_BYTES];
     padded[..name.len()].copy_from_slice(name.as_bytes());

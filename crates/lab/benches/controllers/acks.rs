@@ -1,0 +1,181 @@
+//! Time per ACK, by the kernel's own statistics of eBPF programs.
+//!
+//! All controllers have a connection in one lab, and send in turn for a third of a second. The counters are
+//! read every few milliseconds: a lower quartile over all these pieces is hardly touched by other work on the
+//! machine, while a mean is.
+
+use std::net::SocketAddr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use joulepath_kernel::cc::{Cost, Counting, Registered, Yardstick};
+use joulepath_lab::{Lab, LabSpec, Program};
+use joulepath_model::scenario;
+
+use crate::pair::Pair;
+use crate::table::quantile;
+
+/// Of the first turn: until slow start is over.
+const WARM_UP: Duration = Duration::from_secs(1);
+/// Of each turn: until the burst after a pause is over.
+const SETTLES: Duration = Duration::from_millis(100);
+const COUNTED: Duration = Duration::from_millis(300);
+const DRAINED: Duration = Duration::from_millis(60);
+const PIECE: Duration = Duration::from_millis(20);
+/// ACKs in a piece; one with less has no mean worth the name.
+const LEAST: u64 = 20;
+const FIRST_PORT: u16 = 5001;
+
+const HEAD: &str = "title = \"lossy links\"\nduration = \"3600 s\"\n";
+const RADIOS: [&str; 2] = [
+    r#"
+[[path]]
+name = "a"
+rate = "60 Mbit/s"
+delay = "10 ms"
+loss = "0.02 %"
+queue = "100 packets"
+energy = { per_mbps = "100 mW", active = "1 W" }
+"#,
+    r#"
+[[path]]
+name = "b"
+rate = "60 Mbit/s"
+delay = "15 ms"
+loss = "0.02 %"
+queue = "100 packets"
+energy = { per_mbps = "200 mW", active = "1 W" }
+"#,
+];
+
+/// Of one controller: ns.
+#[derive(Clone, Copy)]
+pub(crate) struct PerAck {
+    /// Lower quartile over the pieces; `None` without ACKs.
+    pub(crate) ack: Option<f64>,
+    /// Mean of all loss episodes.
+    pub(crate) loss: Option<f64>,
+}
+
+/// With one subflow, and with two.
+pub(crate) struct Acks {
+    pub(crate) controllers: [Vec<PerAck>; 2],
+    /// The kernel's Reno behind an eBPF program.
+    pub(crate) yardstick: [PerAck; 2],
+    /// A program that does nothing.
+    pub(crate) nothing: [Option<f64>; 2],
+}
+
+pub(crate) fn measure(registered: &[Registered], rounds: usize) -> Acks {
+    let yardstick = Yardstick::new(&crate::name("reno_itself")).unwrap();
+    let [(one, one_of_kernel, one_empty), (two, two_of_kernel, two_empty)] =
+        [1, 2].map(|paths| over(paths, registered, &yardstick, rounds));
+    Acks {
+        controllers: [one, two],
+        yardstick: [one_of_kernel, two_of_kernel],
+        nothing: [one_empty, two_empty],
+    }
+}
+
+/// Counters of one program, and the means of the pieces.
+#[derive(Default)]
+struct Counted {
+    pieces: Vec<f64>,
+    all: Cost,
+}
+
+impl Counted {
+    fn add(&mut self, before: Cost, after: Cost) {
+        let (calls, nanoseconds) = (after.calls - before.calls, after.nanoseconds - before.nanoseconds);
+        self.all.calls += calls;
+        self.all.nanoseconds += nanoseconds;
+        if calls >= LEAST {
+            self.pieces.push(nanoseconds as f64 / calls as f64);
+        }
+    }
+
+    fn quartile(&self) -> Option<f64> {
+        quantile(&self.pieces, 0.25)
+    }
+}
+
+/// What is called for each ACK, `cong_control` where the controller owns its window; at a loss; and what does
+/// nothing.
+const PROGRAMS: [&[&str]; 3] =
+    [&["jp_op_cong_avoid", "jp_op_cong_control"], &["jp_op_ssthresh"], &["jp_op_pkts_acked"]];
+
+fn pick(costs: &[(String, Cost)]) -> [Cost; 3] {
+    PROGRAMS.map(|names| {
+        let found = costs.iter().find(|(program, _)| names.contains(&program.as_str()));
+        found.map_or(Cost::default(), |&(_, cost)| cost)
+    })
+}
+
+fn over(
+    paths: usize,
+    registered: &[Registered],
+    yardstick: &Yardstick,
+    rounds: usize,
+) -> (Vec<PerAck>, PerAck, Option<f64>) {
+    let text = format!("{HEAD}{}", RADIOS[..paths].concat());
+    let scenario = scenario::load(&text, &|name| Err(format!("no trace {name}"))).unwrap();
+    let program = Program::at(env!("CARGO_BIN_EXE_joulepath-worker"));
+    let mut lab = Lab::start(&LabSpec::of(&scenario, 1), &program).unwrap();
+    lab.start_clock().unwrap();
+    for further in 1..paths {
+        lab.announce(further, false).unwrap();
+    }
+    // Windows stay as they are from one turn to the next.
+    lab.server().set_sysctl("net/ipv4/tcp_slow_start_after_idle", "0").unwrap();
+    let from = lab.tunnels()[0].client_address;
+    let names = registered.iter().map(Registered::name).chain([yardstick.name()]);
+    let mut pairs: Vec<Pair> = names
+        .zip(FIRST_PORT..)
+        .map(|(name, port)| {
+            let at = SocketAddr::new(lab.server_address(), port);
+            let mut pair = Pair::open(lab.server(), lab.client(), from, at, name);
+            pair.download(WARM_UP);
+            pair.drain(DRAINED);
+            pair
+        })
+        .collect();
+    let costs = |of: usize| match registered.get(of) {
+        Some(registered) => pick(&registered.costs().unwrap()),
+        None => pick(&yardstick.costs().unwrap()),
+    };
+    let _counting = Counting::start().unwrap();
+    let mut counted: Vec<[Counted; 3]> = pairs.iter().map(|_| Default::default()).collect();
+    for _ in 0..rounds {
+        for (of, pair) in pairs.iter_mut().enumerate() {
+            turn(pair, || costs(of), &mut counted[of]);
+        }
+    }
+    let mut rows: Vec<PerAck> = counted
+        .iter()
+        .map(|[ack, loss, _]| PerAck { ack: ack.quartile(), loss: loss.all.per_call_ns() })
+        .collect();
+    let nothing = counted.last().and_then(|[_, _, nothing]| nothing.quartile());
+    let of_kernel = rows.pop().expect("the last one is the yardstick");
+    (rows, of_kernel, nothing)
+}
+
+/// One controller sends; its counters are looked at piece by piece.
+fn turn(pair: &mut Pair, costs: impl Fn() -> [Cost; 3] + Sync, counted: &mut [Counted; 3]) {
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(SETTLES);
+            let end = Instant::now() + COUNTED;
+            let mut before = costs();
+            while Instant::now() < end {
+                thread::sleep(PIECE);
+                let after = costs();
+                for (counted, (before, after)) in counted.iter_mut().zip(before.into_iter().zip(after)) {
+                    counted.add(before, after);
+                }
+                before = after;
+            }
+        });
+        pair.download(SETTLES + COUNTED);
+    });
+    pair.drain(DRAINED);
+}

@@ -1,0 +1,157 @@
+//! Bulk transfers over two veth devices without limits, ours and the kernel's own in turn.
+//!
+//! Both ends and the kernel's work for them are bound to one core. What counts is bytes per second of CPU
+//! time, of this process and of that core's ksoftirqd: work of other programs does not touch it. Softirqs
+//! that happen to run while another program has the core are missing from both sides.
+
+use std::fs;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use joulepath_controllers::Controller;
+use joulepath_kernel::Namespace;
+use joulepath_kernel::cc::{Registered, available};
+use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits, PathManager};
+use rustix::process::{CpuSet, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::pair::Pair;
+
+const WARM_UP: Duration = Duration::from_millis(50);
+const COUNTED: Duration = Duration::from_millis(120);
+const PORT: u16 = 5001;
+
+/// Of one controller.
+pub(crate) struct Bulk {
+    /// The built-in one that it is compared with.
+    pub(crate) against: &'static str,
+    /// Of each pair of transfers, ours over theirs: bytes per second of CPU time.
+    pub(crate) per_cpu: Vec<f64>,
+    /// Ours: Gbit per second of CPU time.
+    pub(crate) rates: Vec<f64>,
+    /// The same by the clock.
+    pub(crate) per_clock: Vec<f64>,
+}
+
+/// The built-in one of the same kind, where this kernel has it.
+fn built_in(controller: Controller, available: &[String]) -> &'static str {
+    let wanted = match controller.name() {
+        "bbr1" | "bbr3" => "bbr",
+        "cubic" => "cubic",
+        _ => "reno",
+    };
+    if available.iter().any(|name| name == wanted) { wanted } else { "reno" }
+}
+
+pub(crate) fn measure(controllers: &[Controller], registered: &[Registered], rounds: usize) -> Vec<Bulk> {
+    let mut one = CpuSet::new();
+    one.set(0);
+    sched_setaffinity(None, &one).unwrap();
+    let ends = cables();
+    let meter = Meter::new();
+    let available = available().unwrap();
+    let mut found: Vec<Bulk> = controllers
+        .iter()
+        .map(|&controller| Bulk {
+            against: built_in(controller, &available),
+            per_cpu: vec![],
+            rates: vec![],
+            per_clock: vec![],
+        })
+        .collect();
+    for round in 0..rounds {
+        for (bulk, registered) in found.iter_mut().zip(registered) {
+            let transfer = |congestion: &str| transfer(&ends, &meter, congestion);
+            let (ours, theirs) = match round % 2 {
+                0 => {
+                    let ours = transfer(registered.name());
+                    (ours, transfer(bulk.against))
+                }
+                _ => {
+                    let theirs = transfer(bulk.against);
+                    (transfer(registered.name()), theirs)
+                }
+            };
+            bulk.per_cpu.push(ours.per_cpu / theirs.per_cpu);
+            bulk.per_clock.push(ours.per_clock / theirs.per_clock);
+            bulk.rates.push(ours.per_cpu);
+        }
+    }
+    found
+}
+
+/// Gbit/s.
+struct Rate {
+    per_cpu: f64,
+    per_clock: f64,
+}
+
+fn transfer(ends: &(Namespace, Namespace), meter: &Meter, congestion: &str) -> Rate {
+    let (client, server) = ends;
+    let at = SocketAddr::new(IpAddr::from([198, 18, 1, 2]), PORT);
+    let mut pair = Pair::open(server, client, IpAddr::from([198, 18, 1, 1]), at, congestion);
+    pair.download(WARM_UP);
+    let (cpu, clock) = (meter.seconds(), Instant::now());
+    let bytes = pair.download(COUNTED);
+    let (cpu, clock) = (meter.seconds() - cpu, clock.elapsed().as_secs_f64());
+    let gbit = bytes as f64 * 8e-9;
+    Rate { per_cpu: gbit / cpu, per_clock: gbit / clock }
+}
+
+/// CPU time of this process and of the first core's ksoftirqd.
+struct Meter {
+    softirqs: Option<PathBuf>,
+}
+
+impl Meter {
+    fn new() -> Self {
+        let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+        let is_first = |path: &PathBuf| {
+            fs::read_to_string(path.join("comm")).is_ok_and(|name| name.trim_end() == "ksoftirqd/0")
+        };
+        Meter { softirqs: processes.into_iter().find(is_first).map(|path| path.join("schedstat")) }
+    }
+
+    fn seconds(&self) -> f64 {
+        let own = clock_gettime(ClockId::ProcessCPUTime);
+        let softirqs = self.softirqs.as_ref().map_or(0.0, |path| {
+            let said = fs::read_to_string(path).unwrap();
+            said.split(' ').next().unwrap().parse::<f64>().unwrap() * 1e-9
+        });
+        own.tv_sec as f64 + own.tv_nsec as f64 * 1e-9 + softirqs
+    }
+}
+
+/// Two namespaces with two cables.
+fn cables() -> (Namespace, Namespace) {
+    let (client, server) = (Namespace::new().unwrap(), Namespace::new().unwrap());
+    let inside = |namespace: &Namespace, line: &str| {
+        let run = || Command::new("ip").args(line.split(' ')).status().expect("iproute2 is installed");
+        assert!(namespace.enter_thread(run).unwrap().success(), "ip {line}");
+    };
+    let there = server.path();
+    for k in [1, 2] {
+        inside(&client, &format!("link add v{k} type veth peer name w{k}"));
+        inside(&client, &format!("link set w{k} netns {}", there.display()));
+        for (namespace, device, host) in [(&client, 'v', 1), (&server, 'w', 2)] {
+            inside(namespace, &format!("addr add 198.18.{k}.{host}/24 dev {device}{k}"));
+            inside(namespace, &format!("link set {device}{k} up"));
+        }
+    }
+    let limits = Limits { accepted_addresses: 7, extra_subflows: 7 };
+    for namespace in [&client, &server] {
+        namespace.enter_thread(|| PathManager::open()?.set_limits(limits)).unwrap().unwrap();
+    }
+    let add = || {
+        let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
+        let device = rustix::net::netdevice::name_to_index(&socket, "v2").unwrap();
+        PathManager::open()?.add(&Endpoint::subflow(IpAddr::from([198, 18, 2, 1]), device))
+    };
+    client.enter_thread(add).unwrap().unwrap();
+    // The second subflow goes to the first address, through the second cable.
+    inside(&client, "rule add from 198.18.2.1 table 2");
+    inside(&client, "route add 198.18.1.2 via 198.18.2.2 dev v2 table 2");
+    (client, server)
+}

@@ -1,0 +1,89 @@
+//! What our congestion controllers cost the kernel: time per ACK, and bulk transfers against built-in ones.
+//!
+//! `cargo bench -p joulepath-lab --features bpf --bench controllers [-- OPTION…]`, as root, less than 8
+//! minutes.
+//!
+//! | option | |
+//! |---|---|
+//! | `acks`, `bulk` | one of the two only |
+//! | `--rounds N` | more or fewer rounds of both |
+//! | `--only NAME` | one controller |
+//! | `--write` | the table into docs/performance.md, between its markers |
+//!
+//! In each round every controller has its turn, so that a disturbance of the machine meets all of them.
+
+mod acks;
+mod bulk;
+mod pair;
+mod table;
+
+use joulepath_controllers::{Connection, Controller};
+use joulepath_kernel::cc::Registered;
+
+/// What was asked for.
+struct Asked {
+    acks: bool,
+    bulk: bool,
+    acks_rounds: usize,
+    bulk_rounds: usize,
+    only: Option<String>,
+    write: bool,
+}
+
+impl Asked {
+    fn parse() -> Self {
+        let mut asked =
+            Asked { acks: true, bulk: true, acks_rounds: 5, bulk_rounds: 16, only: None, write: false };
+        let mut arguments = std::env::args().skip(1);
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--bench" => {}
+                "acks" => asked.bulk = false,
+                "bulk" => asked.acks = false,
+                "--write" => asked.write = true,
+                "--only" => asked.only = Some(arguments.next().expect("--only takes a controller")),
+                "--rounds" => {
+                    let rounds = arguments.next().and_then(|number| number.parse().ok());
+                    let rounds =
+                        rounds.filter(|&rounds| rounds > 0).expect("--rounds takes a number from 1 on");
+                    (asked.acks_rounds, asked.bulk_rounds) = (rounds, rounds);
+                }
+                other => panic!("{other} is no option of this benchmark"),
+            }
+        }
+        assert!(
+            !asked.write || asked.acks && asked.bulk && asked.only.is_none(),
+            "--write needs the whole table"
+        );
+        asked
+    }
+}
+
+fn main() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: needs root");
+        return;
+    }
+    let asked = Asked::parse();
+    let controllers: Vec<Controller> = Controller::all()
+        .filter(|controller| asked.only.as_ref().is_none_or(|only| only == controller.name()))
+        .collect();
+    let registered: Vec<Registered> = controllers.iter().map(|&controller| register(controller)).collect();
+    let load = table::load();
+    let acks = asked.acks.then(|| acks::measure(&registered, asked.acks_rounds));
+    let bulk = asked.bulk.then(|| bulk::measure(&controllers, &registered, asked.bulk_rounds));
+    let lines = table::lines(&asked, &controllers, acks.as_ref(), bulk.as_deref(), [load, table::load()]);
+    println!("{}", lines.join("\n"));
+    if asked.write {
+        table::write(&lines);
+    }
+}
+
+/// A name that no other benchmark has.
+fn name(of: &str) -> String {
+    format!("b{}_{of}", std::process::id() % 10_000)
+}
+
+fn register(controller: Controller) -> Registered {
+    Registered::new(controller, &Connection::new(1), &name(controller.name())).unwrap()
+}
