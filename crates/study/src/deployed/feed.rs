@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use joulepath_kernel::mptcp::diag::Listing;
 use joulepath_kernel::route::Counters;
 use joulepath_live::measure::{Looked, Measured, Measurer, rate_bps};
 use joulepath_live::record::Look;
@@ -115,7 +114,7 @@ impl Feed {
                 Looked { name: &one.name, device: one.index, addresses: &[], counters: Some(counters) }
             })
             .collect();
-        self.measurer.look(look.snapshot.now, &looked, &Listing::default())
+        self.measurer.count_all(look.snapshot.now, &looked)
     }
 
     fn observe(&mut self, one: &mut Interface, measured: &Measured) {
