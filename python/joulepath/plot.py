@@ -7,67 +7,52 @@ embedded, colours that are told apart without colour vision, and marks that are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import pairwise
-from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 from joulepath._errors import UsageError
-from joulepath._results import Advice, Comparison, Map, Reproduction, Run
+from joulepath._paper import paper
+from joulepath._results import Advice, Comparison, Map, Run
+from joulepath._style import (
+    COLORS,
+    COLUMN_IN,
+    HATCHES,
+    LINES,
+    MARKERS,
+    PAGE_IN,
+    STYLE,
+    axes,
+    from_zero,
+    legend,
+    style,
+)
 from joulepath._table import Table
 
-try:
-    import matplotlib as mpl
-    import matplotlib.pyplot as plt
-    from matplotlib.colors import ListedColormap
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-except ImportError as error:  # pragma: no cover - the tests have it
-    raise ImportError("joulepath.plot needs matplotlib: pip install 'joulepath[plot]'") from error
+# After `_style`, which says what to install where it is missing.
+from matplotlib.colors import ListedColormap  # isort: skip
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator  # isort: skip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-COLUMN_IN = 3.45
-"""Width of a column of a two-column paper, in."""
-PAGE_IN = 7.16
-"""Width of both columns, in."""
-
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7F7F7F")
-"""Okabe and Ito, Color Universal Design, 2008; grey instead of black, and without the pale yellow."""
-MARKERS = "osD^vPX*"
-LINES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (7, 2)))
-HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "----", "++++", "oooo")
-
-STYLE: dict[str, Any] = {
-    "figure.figsize": (COLUMN_IN, 2.2),
-    "figure.constrained_layout.use": True,
-    "figure.dpi": 150,
-    "savefig.dpi": 300,
-    "font.size": 8,
-    "axes.labelsize": 8,
-    "axes.titlesize": 8,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "legend.fontsize": 7,
-    "legend.frameon": False,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.6,
-    "axes.axisbelow": True,
-    "grid.linewidth": 0.4,
-    "grid.color": "0.85",
-    "lines.linewidth": 1.0,
-    "lines.markersize": 4,
-    "patch.linewidth": 0.5,
-    "hatch.linewidth": 0.4,
-    "errorbar.capsize": 2,
-    "pdf.fonttype": 42,  # TrueType, embedded: publishers refuse Type 3
-    "ps.fonttype": 42,
-    "svg.fonttype": "path",
-}
-"""For ``matplotlib.rc_context``; the functions here use it themselves."""
+__all__ = [
+    "COLORS",
+    "COLUMN_IN",
+    "HATCHES",
+    "LINES",
+    "MARKERS",
+    "PAGE_IN",
+    "STYLE",
+    "bars",
+    "cdf",
+    "front",
+    "over_time",
+    "paper",
+    "regions",
+    "shares",
+    "style",
+]
 
 Metric = Literal[
     "bits_per_joule",
@@ -98,19 +83,9 @@ _NAMES = {
 }
 
 
-@contextmanager
-def style(**changes: Any) -> Iterator[None]:
-    """Use the style of a paper, with changes: ``with plot.style(**{"font.size": 9}): …``."""
-    # matplotlib's own annotation names every key.
-    parameters: Any = {**STYLE, **changes}
-    with mpl.rc_context(parameters):
-        yield
-
-
 def bars(result: Comparison, metric: Metric = "bits_per_joule", ax: Axes | None = None) -> Axes:
     """Draw one bar for each policy, with its 95 % interval; for the efficiency, the limits as lines."""
-    with style():
-        ax = _axes(ax)
+    with axes(ax) as ax:
         means = _known(result, f"{metric}_mean")
         scale, unit = _unit(metric, means)
         rows = range(len(result))
@@ -151,13 +126,12 @@ def _limits(ax: Axes, limits: Table, scale: float, shown: Sequence[float]) -> No
         else:
             ax.axhline(value * scale, color="0.35", linestyle=LINES[1 + index], linewidth=0.8, label=name)
     if values:
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0)
+        legend(ax)
 
 
 def shares(result: Comparison, ax: Axes | None = None) -> Axes:
     """Draw which part of each policy's data went over which path: stacked bars."""
-    with style():
-        ax = _axes(ax)
+    with axes(ax) as ax:
         rows = range(len(result))
         bottom = [0.0] * len(result)
         for index, path in enumerate(result.paths):
@@ -176,7 +150,7 @@ def shares(result: Comparison, ax: Axes | None = None) -> Axes:
         ax.set_xticks(rows, result["label"], rotation=30, ha="right", rotation_mode="anchor")
         ax.set_ylabel("data (%)")
         ax.set_ylim(0, 100)
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0)
+        legend(ax)
     return ax
 
 
@@ -215,8 +189,7 @@ def over_time(
     paths = list(dict.fromkeys(row["path"] for row in chosen))
     if metric == "receive_buffer_segments":
         paths = paths[:1]
-    with style():
-        ax = _axes(ax)
+    with axes(ax) as ax:
         scale, unit = _unit(metric, [row[metric] for row in chosen])
         for index, path in enumerate(paths):
             points = [(row["time_s"], row[metric]) for row in chosen if row["path"] == path]
@@ -234,7 +207,7 @@ def over_time(
         ax.set_ylim(bottom=0)
         ax.set_xlim(0, max(row["time_s"] for row in chosen))
         ax.grid(axis="y")
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, borderaxespad=0)
+        legend(ax)
     return ax
 
 
@@ -260,8 +233,7 @@ def front(result: Comparison | Advice, ax: Axes | None = None) -> Axes:
     Of a comparison: a mark for each policy with both 95 % intervals, and the limits as crosses. Low and right
     is good. Of an advice: the plans, from the fastest to the thriftiest; the best in time is filled.
     """
-    with style():
-        ax = _axes(ax)
+    with axes(ax) as ax:
         if isinstance(result, Advice):
             _front_of_plans(ax, result)
         else:
@@ -303,8 +275,8 @@ def _front_of_policies(ax: Axes, result: Comparison) -> None:
     ax.set_xlabel(_label("goodput_bps", unit))
     ax.set_ylabel("energy (nJ/bit)")
     ax.set_xlim(left=0)
-    ax.set_ylim(bottom=0)
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0)
+    from_zero(ax)
+    legend(ax)
 
 
 def _front_of_plans(ax: Axes, advice: Advice) -> None:
@@ -322,7 +294,7 @@ def _front_of_plans(ax: Axes, advice: Advice) -> None:
     ax.set_xlabel("time (s)")
     ax.set_ylabel("energy (J)")
     ax.margins(x=0.25, y=0.2)
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0)
+    legend(ax)
 
 
 def cdf(
@@ -347,8 +319,7 @@ def cdf(
             values[policy].append(value)
     if not any(values.values()):
         raise UsageError(f"no run has `{metric}`", "draw another metric")
-    with style():
-        ax = _axes(ax)
+    with axes(ax) as ax:
         scale, unit = _unit(metric, [value for all_ in values.values() for value in all_])
         for index, (label, drawn) in enumerate(zip(result["label"], values.values(), strict=True)):
             if drawn:
@@ -362,7 +333,7 @@ def cdf(
         ax.set_ylabel("part of the seeds")
         ax.set_ylim(0, 1)
         ax.grid()
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0)
+        legend(ax)
     return ax
 
 
@@ -379,8 +350,7 @@ def regions(drawn: Map, ax: Axes | None = None) -> Axes:
         if row["best"]:
             best[j][i] = policy
         tied[j][i] += row["tied"]
-    with style():
-        ax = _axes(ax)
+    with axes(ax) as ax:
         edges = [_edges(axis.values, axis.log) for axis in (x, y)]
         colors = ListedColormap([COLORS[index % len(COLORS)] for index in range(len(policies))])
         # One for each point, which matplotlib's annotations do not know.
@@ -406,7 +376,7 @@ def regions(drawn: Map, ax: Axes | None = None) -> Axes:
                 its.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
                 its.set_minor_locator(NullLocator())
         title = f"best by {_NAMES[drawn.metric][0]}"
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0, title=title)
+        legend(ax, title)
     return ax
 
 
@@ -432,161 +402,6 @@ def _edges(values: list[float], log: bool) -> list[float]:
 
     inner = [between(a, b) for a, b in pairwise(values)]
     return [beyond(values[0], values[1]), *inner, beyond(values[-1], values[-2])]
-
-
-_TITLE = 56
-"""Characters of a title that fit a column."""
-
-
-def paper(result: Reproduction, experiment: str | None = None) -> Figure:
-    """Draw what an experiment of a paper shows: ours with 95 % intervals, what the paper states dashed.
-
-        plot.paper(jp.reproduce(["002-fig9"])).savefig("fig9.pdf")
-
-    Args:
-        result: of :func:`joulepath.reproduce`.
-        experiment: its id or how that begins, if the result has several.
-
-    Raises:
-        UsageError: if the result has no such experiment, several, or one that draws nothing.
-    """
-    drawn: dict[str, list[dict[str, Any]]] = {
-        one["id"]: one["figures"] for one in result.to_dict()["experiments"] if one["figures"]
-    }
-    found = (
-        [drawn[experiment]]
-        if experiment in drawn
-        else [figures for name, figures in drawn.items() if name.startswith(experiment or "")]
-    )
-    if len(found) != 1:
-        asked = "the result" if experiment is None else f"`{experiment}`"
-        what = "draws nothing" if not found else "is several experiments"
-        raise UsageError(
-            f"{asked} {what}", f"there are: {', '.join(drawn)}" if drawn else "reproduce another one"
-        )
-    [figures] = found
-    with style():
-        width, height = STYLE["figure.figsize"]
-        figure, axes = plt.subplots(len(figures), squeeze=False, figsize=(width, height * len(figures)))
-        for ax, one in zip(axes[:, 0], figures, strict=True):
-            plotted = one["plot"]
-            _PLOTS[plotted["kind"]](ax, plotted)
-            ax.set_title(fill(one["title"], _TITLE), loc="left")
-            ax.set_xlabel(one["x"])
-            ax.set_ylabel(one["y"])
-            ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
-            ax.grid(axis="y")
-            names = ax.get_legend_handles_labels()[1]
-            if len(names) > 1:
-                ax.legend(loc="upper left", bbox_to_anchor=(0, -0.28), ncols=2, borderaxespad=0)
-    return figure
-
-
-def _lines(ax: Axes, plotted: dict[str, Any]) -> None:
-    colors: dict[str, str] = {}
-    for index, line in enumerate(plotted["lines"]):
-        # What the paper states of something has the colour of ours: "MPTCP", "MPTCP (paper)".
-        ours = next((color for name, color in colors.items() if line["name"].startswith(name)), None)
-        color = (line["stated"] and ours) or COLORS[index % len(COLORS)]
-        colors[line["name"]] = color
-        x, y = line["x"], _numbers(line["y"])
-        shape = "--" if line["stated"] else LINES[0]
-        # Few points are marked, for a line says nothing between them.
-        marker = MARKERS[index % len(MARKERS)] if len(x) < 20 and not line["stated"] else ""
-        ax.plot(x, y, color=color, linestyle=shape, marker=marker, label=line["name"])
-        if line.get("interval"):
-            low, high = zip(*line["interval"], strict=True)
-            known = [one is not None for one in low]
-            ax.fill_between(
-                x, _numbers(low), _numbers(high), where=known, color=color, alpha=0.15, linewidth=0
-            )
-    if plotted["log_x"]:
-        ax.set_xscale("log")
-
-
-def _groups(
-    ax: Axes, plotted: dict[str, Any], rows: Sequence[Any]
-) -> Iterator[tuple[int, Any, list[float], float]]:
-    """Each row with its number, where it stands in each group, and its width; the groups' names below."""
-    groups = plotted["groups"]
-    width = 0.8 / len(rows)
-    for index, row in enumerate(rows):
-        yield (
-            index,
-            row,
-            [group + (index - (len(rows) - 1) / 2) * width for group in range(len(groups))],
-            width,
-        )
-    turned = sum(map(len, groups)) > 45
-    ax.set_xticks(
-        range(len(groups)), groups, rotation=30 if turned else 0, ha="right" if turned else "center"
-    )
-
-
-def _bars(ax: Axes, plotted: dict[str, Any]) -> None:
-    stated_is_named = False
-    for index, row, places, width in _groups(ax, plotted, plotted["bars"]):
-        known = [(x, one) for x, one in zip(places, row["values"], strict=True) if one is not None]
-        means = [one["mean"] for _, one in known]
-        errors = [
-            [one["mean"] - one["lo"] for _, one in known],
-            [one["hi"] - one["mean"] for _, one in known],
-        ]
-        ax.bar(
-            [x for x, _ in known],
-            means,
-            width,
-            yerr=errors,
-            color=COLORS[index % len(COLORS)],
-            hatch=HATCHES[index % len(HATCHES)],
-            edgecolor="white",
-            error_kw={"linewidth": 0.7},
-            label=row["name"],
-        )
-        for x, stated in zip(places, row.get("stated", []), strict=False):
-            if stated is not None:
-                label = "_nolegend_" if stated_is_named else "stated"
-                ax.hlines(stated, x - width / 2, x + width / 2, colors="black", linestyles="--", label=label)
-                stated_is_named = True
-
-
-def _boxes(ax: Axes, plotted: dict[str, Any]) -> None:
-    for index, row, places, width in _groups(ax, plotted, plotted["boxes"]):
-        known = [(x, one) for x, one in zip(places, row["values"], strict=True) if one is not None]
-        numbers = [
-            {
-                "whislo": one["min"],
-                "q1": one["q1"],
-                "med": one["median"],
-                "q3": one["q3"],
-                "whishi": one["max"],
-            }
-            for _, one in known
-        ]
-        boxes = ax.bxp(
-            numbers,
-            positions=[x for x, _ in known],
-            widths=0.8 * width,
-            showfliers=False,
-            patch_artist=True,
-            manage_ticks=False,
-            medianprops={"color": "black"},
-        )
-        for box in boxes["boxes"]:
-            box.set_facecolor(COLORS[index % len(COLORS)])
-        if boxes["boxes"]:
-            boxes["boxes"][0].set_label(row["name"])
-
-
-_PLOTS = {"lines": _lines, "bars": _bars, "boxes": _boxes}
-
-
-def _numbers(values: Sequence[float | None]) -> list[float]:
-    return [float("nan") if value is None else value for value in values]
-
-
-def _axes(ax: Axes | None) -> Axes:
-    return plt.subplots()[1] if ax is None else ax
 
 
 def _known(result: Comparison, column: str) -> list[Any]:

@@ -169,11 +169,46 @@ def test_a_papers_figure_has_our_lines_and_the_papers() -> None:
     assert any(line["stated"] for line in lines)
     assert (ax.get_xlabel(), ax.get_ylabel()) == (drawn[0]["x"], drawn[0]["y"])
     # The beginning of an id is enough if there is one such experiment.
-    assert plot.paper(result, "001").axes[0].get_title("left")
+    above = plot.paper(result, "001").axes[0].get_legend()
+    assert above is not None
+    assert above.get_title().get_text()
     with pytest.raises(jp.UsageError, match="several"):
         plot.paper(result)
     with pytest.raises(jp.UsageError, match="draws nothing"):
         plot.paper(result, "002-fig9")
+
+
+def test_nothing_of_a_papers_figure_overlaps_or_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = jp.reproduce(["001-fig2a"], progress=False)
+    estimate = {"mean": 3.0, "lo": 2.0, "hi": 5.0}
+    groups = ["802.11b, IP relays", "802.11b, TCP relays", "802.11g, IP relays", "802.11g, TCP relays"]
+    names = ["MPTCP", "CWA", "a bound whose name leaves no room beside it", "another one", "and one more"]
+    bars = {
+        "kind": "bars",
+        "groups": groups,
+        "bars": [{"name": name, "values": [estimate] * 4} for name in names],
+    }
+    level = [{"name": name, "x": [1, 2], "y": [9.9, 10.0], "stated": False} for name in names]
+    lines = {"kind": "lines", "lines": level, "log_x": False}
+    figures = [{"title": "Goodput of each block", "x": "s", "y": "J", "plot": one} for one in (bars, lines)]
+    monkeypatch.setattr(result, "to_dict", lambda: {"experiments": [{"id": "9-fig1", "figures": figures}]})
+    figure = plot.paper(result)
+    figure.draw_without_rendering()
+    page = figure.bbox
+    for ax in figure.axes:
+        legend = ax.get_legend()
+        assert legend is not None
+        labels = [label.get_window_extent() for label in [*ax.get_xticklabels(), *ax.get_yticklabels()]]
+        assert not any(legend.get_window_extent().overlaps(label) for label in labels)
+        for box in [legend.get_window_extent(), ax.yaxis.label.get_window_extent(), ax.get_window_extent()]:
+            assert page.x0 <= box.x0
+            assert box.x1 <= page.x1
+            assert page.y0 <= box.y0
+            assert box.y1 <= page.y1
+        assert ax.get_window_extent().height >= 1.29 * figure.dpi
+    # The lines end below the top of their axes, and names of groups do not touch.
+    assert figure.axes[1].get_ylim()[1] > 10.2
+    assert {label.get_rotation() for label in figure.axes[0].get_xticklabels()} == {30.0}
 
 
 def test_bars_and_boxes_of_a_papers_figure_are_what_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,10 @@ mod watched;
 use pyo3::prelude::*;
 
 /// The private module.
-#[pymodule]
+///
+/// It needs the interpreter's lock: views of `hosted` lead into the engine's memory, and only the thread that
+/// holds the lock may follow them. Free-threaded builds of Python switch their lock on for such a module.
+#[pymodule(gil_used = true)]
 mod _joulepath {
     #[pymodule_export]
     use crate::advice::{Advice, advise};

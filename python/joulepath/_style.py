@@ -1,0 +1,136 @@
+"""How figures look: that of a two-column paper, in print and without colours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+try:
+    import matplotlib as mpl
+    from matplotlib.pyplot import subplots
+except ImportError as error:  # pragma: no cover - the tests have it
+    raise ImportError("joulepath.plot needs matplotlib: pip install 'joulepath[plot]'") from error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["COLORS", "COLUMN_IN", "HATCHES", "LINES", "MARKERS", "PAGE_IN", "STYLE", "TITLE"]
+__all__ += ["axes", "from_zero", "legend", "settle", "style", "subplots"]
+
+COLUMN_IN = 3.45
+"""Width of a column of a two-column paper, in."""
+PAGE_IN = 7.16
+"""Width of both columns, in."""
+
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#7F7F7F")
+"""Okabe and Ito, Color Universal Design, 2008; grey instead of black, and without the pale yellow."""
+MARKERS = "osD^vPX*"
+LINES: tuple[Any, ...] = ("-", "--", ":", "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (7, 2)))
+HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "----", "++++", "oooo")
+
+STYLE: dict[str, Any] = {
+    "figure.figsize": (COLUMN_IN, 2.2),
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 150,
+    "savefig.dpi": 300,
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "axes.titlesize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.title_fontsize": 8,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "grid.linewidth": 0.4,
+    "grid.color": "0.85",
+    "lines.linewidth": 1.0,
+    "lines.markersize": 4,
+    "patch.linewidth": 0.5,
+    "hatch.linewidth": 0.4,
+    "errorbar.capsize": 2,
+    "pdf.fonttype": 42,  # TrueType, embedded: publishers refuse Type 3
+    "ps.fonttype": 42,
+    "svg.fonttype": "path",
+}
+"""For ``matplotlib.rc_context``; the functions here use it themselves."""
+
+
+@contextmanager
+def style(**changes: Any) -> Iterator[None]:
+    """Use the style of a paper, with changes: ``with plot.style(**{"font.size": 9}): …``."""
+    # matplotlib's own annotation names every key.
+    parameters: Any = {**STYLE, **changes}
+    with mpl.rc_context(parameters):
+        yield
+
+
+TITLE = 56
+"""Characters of a title that fit a column."""
+
+
+@contextmanager
+def axes(ax: Axes | None) -> Iterator[Axes]:
+    """The axes to draw into, in the style of a paper."""
+    with style():
+        drawn = subplots()[1] if ax is None else ax
+        yield drawn
+        if ax is None:
+            settle(drawn.get_figure(root=True))
+
+
+_LEAST_IN = 1.3
+"""Axes below a tall legend are at least as high."""
+
+
+def settle(figure: Figure | None) -> None:
+    """Lay out a figure of ours, and make it higher where legends leave its axes little.
+
+    Ticks widen once the layout has given axes their size: the user's own drawing finds them as they stay.
+    """
+    if figure is None:
+        return
+    figure.draw_without_rendering()
+    height = figure.get_figheight()
+    missing = _LEAST_IN - min(ax.get_position().height for ax in figure.axes) * height
+    if missing > 0:
+        figure.set_figheight(height + missing * len(figure.axes))
+        figure.draw_without_rendering()
+
+
+_LETTER_IN = 0.052
+"""Mean width of a letter of a legend, in."""
+_KEY_IN = 0.5
+"""What stands beside the letters of an entry of a legend, in."""
+
+
+def legend(ax: Axes, title: str | None = None) -> None:
+    """A legend above the axes, in as many columns as its longest name leaves room for."""
+    handles, names = ax.get_legend_handles_labels()
+    names = [fill(name, TITLE - 8) for name in names]
+    longest = max(len(line) for name in names for line in name.splitlines())
+    room_in = COLUMN_IN - 0.5
+    ax.legend(
+        handles,
+        names,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=max(1, min(4, len(names), int(room_in / (_KEY_IN + _LETTER_IN * longest)))),
+        columnspacing=1.2,
+        borderaxespad=0,
+        title=title,
+        alignment="left",
+    )
+
+
+def from_zero(ax: Axes) -> None:
+    """Lets the axis begin at 0, or below, and end above what is drawn."""
+    low, high = ax.get_ylim()
+    bottom = min(0.0, low)
+    ax.set_ylim(bottom, high + 0.05 * (high - bottom))
