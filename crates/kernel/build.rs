@@ -1,6 +1,7 @@
 //! Compiles bpf/controller.bpf.c once per controller of cc/, or bpf/owner.bpf.c for those that own their
-//! window, bpf/move.bpf.c and bpf/yardstick.bpf.c, for the BPF target, if the feature `bpf` is on. The texts of the wrappers, and
-//! those headers of libbpf that they include, go into the crate: with them it compiles controllers of users.
+//! window, bpf/move.bpf.c and bpf/yardstick.bpf.c, for the BPF target, if the feature `bpf` is on. The texts
+//! of the wrappers, and those headers of libbpf that they include, go into the crate: with them it compiles
+//! controllers of users.
 //!
 //! `cc` in this folder is a symbolic link to the workspace's `cc/`, so that a published package carries the
 //! headers.

@@ -232,8 +232,8 @@ impl State {
         }
     }
 
-    /// Removes the files of locks that nobody holds and that have no record of the same name: killed processes
-    /// leave them.
+    /// Removes the files of locks that nobody holds and that have no record of the same name: killed
+    /// processes leave them.
     ///
     /// # Errors
     /// [`Error::Io`] if the folder cannot be read, or a file not be removed.

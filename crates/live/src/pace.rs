@@ -8,8 +8,8 @@ use joulepath_model::units::Nanos;
 const SHARE: u64 = 1000;
 /// The same while an interface sends and nothing comes back.
 const SHARE_IN_DOUBT: u64 = 100;
-/// The longest time between two listings. Where no packet passes nothing changes for connections, but for what
-/// their programs do with them.
+/// The longest time between two listings. Where no packet passes nothing changes for connections, but for
+/// what their programs do with them.
 const LONGEST: Nanos = Nanos::from_secs(30);
 
 /// What counters say of the time since the last look.

@@ -17,8 +17,9 @@ const LOOK_S: u64 = 5;
 /// From 23:00 to 7:00 the machine sleeps: its monotonic clock stands.
 const AWAKE_S: std::ops::Range<u64> = 7 * 3600..23 * 3600;
 const QUOTA: u64 = 150_000_000;
-/// Changes of one interface in an hour, as on random machines in the tests of `decide`: a role that is wanted waits
-/// 10 s, 20 s … 640 s; one that is needed at once, as WiFi is when the quota is used up, a tenth of that.
+/// Changes of one interface in an hour, as on random machines in the tests of `decide`: a role that is wanted
+/// waits 10 s, 20 s … 640 s; one that is needed at once, as WiFi is when the quota is used up, a tenth of
+/// that.
 const MOST_CHANGES: usize = 11 + 2 * 64;
 
 /// Numbers at random, the same every time (xorshift).
@@ -37,8 +38,9 @@ impl Draw {
 fn a_week_with_sleep_and_a_months_end_keeps_to_the_quota_switches_seldom_and_remembers_no_more() {
     let lte = format!("quota = {{ hard = \"{} MB\", period_day = 1 }}", QUOTA / 1_000_000);
     let config = read_live(&format!(
-        "intent = \"interactive\"\nbattery_below = \"15 %\"\n[[interface]]\nname = \"wlan0\"\ncost = 1\nenergy = \
-         \"wifi-huang2012\"\n[[interface]]\nname = \"wwan0\"\ncost = 2\nenergy = \"lte-huang2012\"\n{lte}\n"
+        "intent = \"interactive\"\nbattery_below = \"15 %\"\n[[interface]]\nname = \"wlan0\"\ncost = 1\n\
+         energy = \"wifi-huang2012\"\n[[interface]]\nname = \"wwan0\"\ncost = 2\n\
+         energy = \"lte-huang2012\"\n{lte}\n"
     ))
     .unwrap();
     let mut snapshot =

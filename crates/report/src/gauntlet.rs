@@ -24,7 +24,7 @@ use serde::Serialize;
 use self::quantile::quantiles;
 use crate::league::LeftOut;
 use crate::machine::ReportError;
-pub use markdown::markdown;
+pub use markdown::{mark, markdown};
 pub use measure::{Measures, Metric, Yardstick};
 pub use page::html;
 pub use quantile::Quantiles;

@@ -23,8 +23,8 @@ const TRIES: usize = 3;
 /// The environment variable that names a part of the tests: see [`Part`].
 const PART: &str = "JOULEPATH_TESTS";
 
-/// Which of the tests run. Those that need a quiet clock say nothing beside other work, the others bear it: so
-/// `scripts/test.sh` runs these beside what else there is to do, and those when that is done.
+/// Which of the tests run. Those that need a quiet clock say nothing beside other work, the others bear it:
+/// so `scripts/test.sh` runs these beside what else there is to do, and those when that is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     All,

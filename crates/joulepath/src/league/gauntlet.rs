@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use joulepath_report::gauntlet::{Gauntlet, html, markdown, table};
+use joulepath_report::gauntlet::{Gauntlet, html, mark, markdown, table};
 use joulepath_study::league::gauntlet::{DRAWS_CHECK, Request, gauntlet as run};
 use joulepath_study::league::{Family, Range, SealedLog, day_and_time, drawn_of_gauntlet};
 use joulepath_study::stored::StoredRuns;
@@ -65,14 +65,6 @@ pub(super) fn gauntlet(options: &LeagueOptions, families: Vec<Family>) -> Result
     }
     tell(options, &found)?;
     Ok(if found.partial { Exit::Partial } else { Exit::Ok })
-}
-
-/// Name of the marks between which a page has the tables of a range, or of its draws from `first` on.
-fn mark(range: &str, first: u32) -> String {
-    match first {
-        1 => format!("gauntlet-{range}"),
-        _ => format!("gauntlet-{range}-from-{first}"),
-    }
 }
 
 /// Options that say nothing to the gauntlet.

@@ -3,6 +3,14 @@
 use super::Gauntlet;
 use super::blocks::{BESIDE, beside, blocks, notes, title};
 
+/// Name of the marks between which a page has the tables of a range, or of its draws from `first` on.
+pub fn mark(range: &str, first: u32) -> String {
+    match first {
+        1 => format!("gauntlet-{range}"),
+        _ => format!("gauntlet-{range}-from-{first}"),
+    }
+}
+
 /// Between the marks of a page: a table for each family, and how to read them.
 pub fn markdown(gauntlet: &Gauntlet) -> String {
     let mut text = format!("{}.\n", title(gauntlet));

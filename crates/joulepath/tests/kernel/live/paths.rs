@@ -121,7 +121,9 @@ fn a_path_that_is_throttled_and_slows_the_other_down_becomes_a_backup() {
     let little = || fs::write("/proc/sys/net/ipv4/tcp_rmem", "4096 131072 131072").unwrap();
     host.net.client.enter_thread(little).unwrap();
     host.configure("intent = \"aggregate\"", "");
-    [0, 1].map(|path| host.throttle(path, 8 * MBPS));
+    for path in [0, 1] {
+        host.throttle(path, 8 * MBPS);
+    }
     let daemon = host.start();
     let both = [(host.ip(0), false), (host.ip(1), false)];
     host.wait_for("both are regular", &both);
