@@ -366,8 +366,8 @@ def _seeds(seeds: int | range | None) -> tuple[int, int | None]:
         try:
             count = index(seeds)
         except TypeError:
-            help = "write how many, such as 5, or a range: range(11, 21)"
-            raise UsageError(f"{seeds!r} are no seeds", help) from None
+            mend = "write how many, such as 5, or a range: range(11, 21)"
+            raise TypeError(f"{seeds!r} are no seeds: {mend}") from None
         if not 0 < count < 1 << 32:
             raise UsageError(f"{seeds} seeds", "ask for at least one")
         return 1, count

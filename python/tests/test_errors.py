@@ -175,8 +175,6 @@ def test_arguments_of_another_type_are_told_with_what_to_write() -> None:
     study: Any = jp.Study.build("quick", {"path.wifi.loss": ["1 %"]}, "mptcp", seeds=1)
     vary = {"path.wifi.loss": ["1 %"]}
     wrong: list[tuple[Callable[[], object], str]] = [
-        (lambda: untyped.compare("quick", seeds=[1, 5]), "how many"),
-        (lambda: untyped.compare("quick", seeds=2.5), "how many"),
         (lambda: untyped.run("quick", None), "write one"),
         (lambda: untyped.Study.build("quick", ["path.wifi.loss"]), "write a dict"),
         (lambda: untyped.Study.build("quick", vary, [Half()]), "compare runs it"),
@@ -187,3 +185,6 @@ def test_arguments_of_another_type_are_told_with_what_to_write() -> None:
         with pytest.raises(jp.UsageError) as caught:
             call()
         assert mend in (caught.value.help or "")
+    for seeds in ([1, 5], 2.5):
+        with pytest.raises(TypeError, match="write how many"):
+            untyped.compare("quick", seeds=seeds)
