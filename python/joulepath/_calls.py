@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import index
 from typing import Any, Literal, TypeVar
 
 from joulepath import _joulepath, _progress
@@ -90,6 +91,8 @@ def run(
         UsageError: as :func:`compare` raises it.
     """
     listed = _policies(policy)
+    if listed is None:
+        raise UsageError("no policy is named", 'write one, such as "mptcp"')
     chosen = scenario(source)
     call = _call("run", chosen, policy=listed, seed=seed, engine=engine)
     comparison = _watched(
@@ -216,7 +219,7 @@ def map(
 
 
 def league(
-    families: Sequence[str] = (),
+    families: str | Sequence[str] = (),
     *,
     quick: bool = False,
     draw_seed: int | None = None,
@@ -240,17 +243,18 @@ def league(
         UsageError: if there is no such family.
         Interrupted: after Ctrl-C; its ``result`` has what had finished.
     """
-    call = f"joulepath.league({list(families)!r}, quick={quick!r}, draw_seed={draw_seed!r}, seeds={seeds!r})"
+    named = _names(families)
+    call = f"joulepath.league({named!r}, quick={quick!r}, draw_seed={draw_seed!r}, seeds={seeds!r})"
     kept = None if runs is None else os.fspath(runs)
     return _watched(
-        lambda tell: _joulepath.league(list(families), quick, draw_seed, seeds, kept, jobs, tell, call),
+        lambda tell: _joulepath.league(named, quick, draw_seed, seeds, kept, jobs, tell, call),
         League,
         progress,
     )
 
 
 def gauntlet(
-    families: Sequence[str] = (),
+    families: str | Sequence[str] = (),
     policies: Policies | None = None,
     *,
     warm: Policies | None = None,
@@ -286,19 +290,18 @@ def gauntlet(
     if own and runs is not None:
         raise UsageError("a file of runs knows your own parts by name only", "leave `runs` out, or the parts")
     listed, warmed = _policies(policies), _policies(warm)
-    call = f"joulepath.gauntlet({list(families)!r}, {listed!r}, {warmed!r}, {range!r}, draws={draws!r})"
+    named = _names(families)
+    call = f"joulepath.gauntlet({named!r}, {listed!r}, {warmed!r}, {range!r}, draws={draws!r})"
     kept = None if runs is None else os.fspath(runs)
     return _watched(
-        lambda tell: _joulepath.gauntlet(
-            list(families), listed, warmed, range, draws, seeds, kept, jobs, tell, call
-        ),
+        lambda tell: _joulepath.gauntlet(named, listed, warmed, range, draws, seeds, kept, jobs, tell, call),
         Gauntlet,
         progress,
     )
 
 
 def reproduce(
-    ids: Sequence[str] = (),
+    ids: str | Sequence[str] = (),
     *,
     full: bool = False,
     runs: str | os.PathLike[str] | None = None,
@@ -320,16 +323,22 @@ def reproduce(
         UsageError: if there is no such experiment.
         Interrupted: after Ctrl-C; its ``result`` has what had finished.
     """
-    call = f"joulepath.reproduce({list(ids)!r}, full={full!r})"
+    named = _names(ids)
+    call = f"joulepath.reproduce({named!r}, full={full!r})"
     kept = None if runs is None else os.fspath(runs)
     return _watched(
-        lambda tell: _joulepath.reproduce(list(ids), full, kept, jobs, tell, call), Reproduction, progress
+        lambda tell: _joulepath.reproduce(named, full, kept, jobs, tell, call), Reproduction, progress
     )
 
 
 def experiments(ids: Sequence[str] = ()) -> Table:
     """Return the papers' experiments whose id begins with one of ``ids``; all if there are none."""
-    return Table(_joulepath.experiments(list(ids)))
+    return Table(_joulepath.experiments(_names(ids)))
+
+
+def _names(names: str | Sequence[str]) -> list[str]:
+    """A list of names; one text is one name."""
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _watched(
@@ -351,10 +360,17 @@ def _watched(
 
 def _seeds(seeds: int | range | None) -> tuple[int, int | None]:
     """The first seed, and how many."""
+    if seeds is None:
+        return 1, None
     if not isinstance(seeds, range):
-        if isinstance(seeds, int) and not 0 < seeds < 1 << 32:
+        try:
+            count = index(seeds)
+        except TypeError:
+            mend = "write how many, such as 5, or a range: range(11, 21)"
+            raise TypeError(f"{seeds!r} are no seeds: {mend}") from None
+        if not 0 < count < 1 << 32:
             raise UsageError(f"{seeds} seeds", "ask for at least one")
-        return 1, seeds
+        return 1, count
     if seeds.step != 1 or len(seeds) == 0 or seeds.start < 0:
         raise UsageError(
             f"{seeds!r} is no range of seeds", "write for example range(1, 31): 30 seeds from 1 on"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from joulepath import _joulepath, _progress
 from joulepath._calls import Engine, Source, _seeds
 from joulepath._errors import Interrupted, JoulepathWarning, UsageError
+from joulepath._parts import Part
 from joulepath._progress import Progress
 from joulepath._scenario import _json, scenario
 from joulepath._table import Table
@@ -73,7 +74,7 @@ class Study:
         policies: str | Sequence[str] | None = None,
         seeds: int | range | None = None,
         *,
-        engines: Sequence[Engine] = ("packet",),
+        engines: Engine | Sequence[Engine] = ("packet",),
         design: Design = "grid",
         points: int | None = None,
         design_seed: int | None = None,
@@ -101,13 +102,20 @@ class Study:
             title: for reports.
             name: what errors call it, and the folder if none is named.
         """
+        if not isinstance(vary, Mapping):
+            help = 'write a dict: {"path.wifi.loss": ["1 %", "2 %"]}'
+            raise UsageError(f"{vary!r} are no keys with values", help)
         chosen = scenario(source)
         first, count = _seeds(seeds)
         split = _joulepath.split_policies(policies) if isinstance(policies, str) else policies
+        for policy in split or []:
+            if isinstance(policy, Part):
+                what = f"{policy!r} is an object, and a study knows policies by their names"
+                raise UsageError(what, "compare runs it, in a loop over points; or write a C header")
         document = {
             "title": title,
             "policies": None if split is None else list(split),
-            "engines": list(engines),
+            "engines": _names(engines),
             "seeds": count,
             "first_seed": first,
             "design": design,
@@ -141,6 +149,12 @@ class Study:
             Interrupted: after Ctrl-C; its ``result`` is the dataset with what had finished.
         """
         folder = Path(Path(self.name).stem if out is None else out)
+        if shard is not None and (not isinstance(shard, tuple | list) or len(shard) != 2):
+            raise UsageError(f"{shard!r} is no part of a study", "write (1, 2): the first of two parts")
+        if isinstance(client, str | os.PathLike):
+            raise UsageError(
+                f"{os.fspath(client)!r} is no client of a cluster", 'a folder is named by out="…"'
+            )
         part = None if shard is None else f"{shard[0]}/{shard[1]}"
         call = f"joulepath.Study({self.name!r}).run(out={str(folder)!r}, shard={shard!r})"
         tell = _progress.chosen(progress)

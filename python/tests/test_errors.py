@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -151,3 +152,39 @@ def test_all_errors_are_of_one_family() -> None:
     for kind in [jp.UsageError, jp.ScenarioError, jp.FileError, jp.UnsupportedError, jp.RunError, jp.Defect]:
         assert issubclass(kind, jp.JoulepathError)
     assert not issubclass(jp.Interrupted, Exception)
+
+
+def test_a_name_may_stand_in_place_of_a_list_of_names() -> None:
+    one = jp.experiments(["000-fig4"])
+    assert jp.experiments("000-fig4").rows() == one.rows()
+    with pytest.raises(jp.UsageError, match="no family `bulkk`"):
+        jp.league("bulkk")
+    with pytest.raises(jp.UsageError, match="no family `f2-fil`"):
+        jp.gauntlet("f2-fil")
+    with pytest.raises(jp.UsageError, match="no experiment `007-fig1`"):
+        jp.reproduce("007-fig1")
+    assert jp.Study.build("quick", {"path.wifi.loss": ["1 %"]}, engines="fluid").engines == ["fluid"]
+
+
+def test_arguments_of_another_type_are_told_with_what_to_write() -> None:
+    class Half(jp.Controller):
+        def increase(self, subflow: jp.Subflow) -> float:
+            return 0.5 / subflow.cwnd_packets
+
+    untyped: Any = jp
+    study: Any = jp.Study.build("quick", {"path.wifi.loss": ["1 %"]}, "mptcp", seeds=1)
+    vary = {"path.wifi.loss": ["1 %"]}
+    wrong: list[tuple[Callable[[], object], str]] = [
+        (lambda: untyped.run("quick", None), "write one"),
+        (lambda: untyped.Study.build("quick", ["path.wifi.loss"]), "write a dict"),
+        (lambda: untyped.Study.build("quick", vary, [Half()]), "compare runs it"),
+        (lambda: study.run(shard=2), "first of two parts"),
+        (lambda: study.run("folder"), "out="),
+    ]
+    for call, mend in wrong:
+        with pytest.raises(jp.UsageError) as caught:
+            call()
+        assert mend in (caught.value.help or "")
+    for seeds in ([1, 5], 2.5):
+        with pytest.raises(TypeError, match="write how many"):
+            untyped.compare("quick", seeds=seeds)
