@@ -223,9 +223,7 @@ def make_place(mark: str, title: str) -> None:
         head, found, rest = text.partition(below)
         if not found:
             sys.exit("joule: docs/gauntlet.md has no section `### check`")
-        page.write_text(
-            f"{head}### {title}\n<!-- {mark}: begin -->\n<!-- {mark}: end -->\n\n{below}{rest}"
-        )
+        page.write_text(f"{head}### {title}\n<!-- {mark}: begin -->\n<!-- {mark}: end -->\n\n{below}{rest}")
 
 
 def sealed(draws: int = SEALED_DRAWS, policies: str = SEALED_POLICIES) -> None:
