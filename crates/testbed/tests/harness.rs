@@ -42,6 +42,7 @@ fn sample(arguments: &[&str]) -> Command {
 fn program(program: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.args(arguments).env_remove("CI").env_remove("JOULEPATH_REQUIRE_KERNEL").current_dir("/");
+    command.env("JOULEPATH_TESTBED_TURN", concat!(env!("CARGO_TARGET_TMPDIR"), "/turn"));
     command
 }
 
