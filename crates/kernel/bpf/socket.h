@@ -28,9 +28,6 @@
 /* The own slot. A constant where there are no siblings to see. */
 #define JP_SELF(s) (JP_HAS(MPCC_UNCOUPLED) ? 0 : MPCC_SLOT((s)->self))
 
-/* Puts what not every ACK needs out of the way: what one needs then takes fewer lines of cache. */
-#define JP_SELDOM(condition) __builtin_expect(!!(condition), 0)
-
 #define DEAD_AFTER     4    /* timeouts without an answer: as net.mptcp.stale_loss_cnt has it */
 #define SRTT_BITS      3    /* tcp_sock.srtt_us is 8 times the smoothed RTT */
 #define HEARD_EVERY_US 1000 /* least time between two exchanges with user space */
@@ -174,7 +171,7 @@ MPCC_INLINE void jp_walk(struct jp_scratch *s, struct sock *sk, struct tcp_sock 
 	mine = jp_cast(struct mptcp_subflow_context, tp->inet_conn.icsk_ulp_data);
 	head = &jp_cast(struct mptcp_sock, mine->conn)->conn_list;
 	node = head->next;
-#pragma clang loop unroll(disable)
+#pragma unroll
 	for (u32 i = 0; i < MPCC_MAX_SUBFLOWS; i++) {
 		struct mpcc_subflow *sub = &s->conn.sub[i];
 		struct tcp_sock *other;
@@ -496,11 +493,11 @@ MPCC_INLINE bool jp_look(struct jp_scratch *s, struct sock *sk, struct tcp_sock 
 	bool exchanges = round_ends && tp->tcp_mstamp >= s->hear_us;
 	bool looks = exchanges || tp->tcp_mstamp >= s->look_us;
 
-	if (JP_SELDOM(looks))
+	if (looks)
 		jp_gather(s, sk, tp);
 	else
 		jp_refresh(s, tp);
-	if (JP_SELDOM(exchanges))
+	if (exchanges)
 		jp_exchange(s, sk, tp);
 	return looks;
 }
