@@ -82,8 +82,8 @@ MPCC_INLINE void jp_mend(struct tcp_sock *tp)
 {
 	u32 half;
 
-	if (tp->snd_cwnd <= MPCC_CWND_MAX && (tp->snd_ssthresh <= MPCC_CWND_MAX ||
-	                                      tp->snd_ssthresh == TCP_INFINITE_SSTHRESH))
+	if (tp->snd_cwnd <= MPCC_CWND_MAX &&
+	    (tp->snd_ssthresh <= MPCC_CWND_MAX || tp->snd_ssthresh == TCP_INFINITE_SSTHRESH))
 		return;
 	half = mpcc_clamp(tp->prior_cwnd >> 1, MPCC_SSTHRESH_MIN, MPCC_CWND_MAX);
 	if (tp->snd_ssthresh > MPCC_CWND_MAX && tp->snd_ssthresh != TCP_INFINITE_SSTHRESH) {

@@ -31,7 +31,8 @@
 #define DEAD_AFTER     4    /* timeouts without an answer: as net.mptcp.stale_loss_cnt has it */
 #define SRTT_BITS      3    /* tcp_sock.srtt_us is 8 times the smoothed RTT */
 #define HEARD_EVERY_US 1000 /* least time between two exchanges with user space */
-#define LOOK_EVERY_US  (HEARD_EVERY_US / LOOKS_PER_RTT) /* least time between two looks at siblings */
+#define LOOK_EVERY_US \
+	(HEARD_EVERY_US / LOOKS_PER_RTT) /* least time between two looks at siblings */
 #define LOOKS_PER_RTT \
 	8 /* a walk over the siblings costs as much as all else, and no window changes much in between */
 
@@ -72,8 +73,8 @@ struct jp_scratch {
 #ifdef JP_OWNER_STATE
 	JP_OWNER_STATE /* of owner.bpf.c */
 #endif
-	/* What each ACK reads lies together: from here to the first subflow of conn it is four lines of cache. */
-	u32 self;         /* slot of this socket in conn.sub[], see JP_SELF */
+		/* What each ACK reads lies together: four lines of cache up to the first subflow of conn. */
+		u32 self; /* slot of this socket in conn.sub[], see JP_SELF */
 	u32 delivered;    /* tcp_sock.delivered at the last ACK seen */
 	u32 delivered_ce; /* the same of marks, at the last ACK or loss */
 	u64 look_us;      /* us: when the siblings are read again */

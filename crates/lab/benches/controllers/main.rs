@@ -31,7 +31,8 @@ struct Asked {
 
 impl Asked {
     fn parse() -> Self {
-        let mut asked = Asked { acks: true, bulk: true, acks_rounds: 5, bulk_rounds: 16, only: None, write: false };
+        let mut asked =
+            Asked { acks: true, bulk: true, acks_rounds: 5, bulk_rounds: 16, only: None, write: false };
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
@@ -42,13 +43,17 @@ impl Asked {
                 "--only" => asked.only = Some(arguments.next().expect("--only takes a controller")),
                 "--rounds" => {
                     let rounds = arguments.next().and_then(|number| number.parse().ok());
-                    let rounds = rounds.filter(|&rounds| rounds > 0).expect("--rounds takes a number from 1 on");
+                    let rounds =
+                        rounds.filter(|&rounds| rounds > 0).expect("--rounds takes a number from 1 on");
                     (asked.acks_rounds, asked.bulk_rounds) = (rounds, rounds);
                 }
                 other => panic!("{other} is no option of this benchmark"),
             }
         }
-        assert!(!asked.write || asked.acks && asked.bulk && asked.only.is_none(), "--write needs the whole table");
+        assert!(
+            !asked.write || asked.acks && asked.bulk && asked.only.is_none(),
+            "--write needs the whole table"
+        );
         asked
     }
 }

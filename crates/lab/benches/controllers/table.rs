@@ -61,7 +61,8 @@ fn ns(value: Option<f64>) -> String {
 
 /// ns and how many times the yardstick's.
 fn against(value: Option<f64>, yardstick: Option<f64>) -> [String; 2] {
-    let times = value.zip(yardstick).map_or(NONE.into(), |(value, yardstick)| format!("{:.2}", value / yardstick));
+    let times =
+        value.zip(yardstick).map_or(NONE.into(), |(value, yardstick)| format!("{:.2}", value / yardstick));
     [ns(value), times]
 }
 
@@ -89,8 +90,11 @@ pub(crate) fn lines(
     if let Some(acks) = acks {
         let rest = vec![NONE.to_owned(); 4];
         let nothing = acks.nothing.map(|ack| Some(PerAck { ack, loss: None }));
-        for (title, of) in [("*a program that does nothing*", nothing), ("*the kernel's Reno: yardstick*", yardstick)] {
-            lines.push(row(&[vec![title.into(), NONE.into()], per_ack(of, yardstick), rest.clone()].concat()));
+        for (title, of) in
+            [("*a program that does nothing*", nothing), ("*the kernel's Reno: yardstick*", yardstick)]
+        {
+            lines
+                .push(row(&[vec![title.into(), NONE.into()], per_ack(of, yardstick), rest.clone()].concat()));
         }
     }
     for (index, &controller) in controllers.iter().enumerate() {
