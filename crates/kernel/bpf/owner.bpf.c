@@ -18,7 +18,7 @@
 	u32 cwnd;                /* packets: what the controller wanted last */ \
 	u32 in_vain;             /* a reduction was undone since */             \
 	u32 acked_once;          /* an ACK was seen */                          \
-	u32 timed;               /* the pacing timer was started here */
+	u32 timed                /* the pacing timer was started here */
 
 #include "socket.h"
 

@@ -71,10 +71,10 @@ struct jp_scratch {
 	u32 prior_rcv_nxt; /* DCTCP: receiver's state */
 	u32 ce_state;
 #ifdef JP_OWNER_STATE
-	JP_OWNER_STATE /* of owner.bpf.c */
+	JP_OWNER_STATE; /* of owner.bpf.c */
 #endif
-		/* What each ACK reads lies together: four lines of cache up to the first subflow of conn. */
-		u32 self; /* slot of this socket in conn.sub[], see JP_SELF */
+	/* What each ACK reads lies together: four lines of cache up to the first subflow of conn. */
+	u32 self;         /* slot of this socket in conn.sub[], see JP_SELF */
 	u32 delivered;    /* tcp_sock.delivered at the last ACK seen */
 	u32 delivered_ce; /* the same of marks, at the last ACK or loss */
 	u64 look_us;      /* us: when the siblings are read again */

@@ -1,6 +1,7 @@
 //! What our congestion controllers cost the kernel: time per ACK, and bulk transfers against built-in ones.
 //!
-//! `cargo bench -p joulepath-lab --features bpf --bench controllers [-- OPTION…]`, as root, less than 8 minutes.
+//! `cargo bench -p joulepath-lab --features bpf --bench controllers [-- OPTION…]`, as root, less than 8
+//! minutes.
 //!
 //! | option | |
 //! |---|---|

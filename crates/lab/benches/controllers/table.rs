@@ -81,8 +81,9 @@ pub(crate) fn lines(
 ) -> Vec<String> {
     let row = |cells: &[String]| format!("| {} |", cells.join(" | "));
     let mut lines = vec![
-        "| controller | kind | one subflow, ns per ACK | times the yardstick | two subflows, ns per ACK | times the \
-         yardstick | ns per loss | bulk against | Gbit per CPU second | ratio, CPU | ratio, clock |"
+        "| controller | kind | one subflow, ns per ACK | times the yardstick | two subflows, ns per ACK \
+         | times the yardstick | ns per loss | bulk against | Gbit per CPU second | ratio, CPU \
+         | ratio, clock |"
             .into(),
         format!("|---|---|{}---|{}", "---:|".repeat(5), "---:|".repeat(3)),
     ];
@@ -112,11 +113,11 @@ pub(crate) fn lines(
     }
     let machine = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = machine.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or_default();
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = machine.lines().filter(|line| line.starts_with("processor")).count();
     lines.push(String::new());
     lines.push(format!(
-        "{}, {cores} cores, Linux {}; {} rounds of ACKs, {} of bulk transfers; load {:.0} to {:.0} on the machine \
-         meanwhile.",
+        "{}, {cores} cores, Linux {}; {} rounds of ACKs, {} of bulk transfers; load {:.0} to {:.0} on the \
+         machine meanwhile.",
         model.trim_start_matches([' ', '\t', ':']),
         rustix::system::uname().release().to_string_lossy(),
         asked.acks_rounds,
