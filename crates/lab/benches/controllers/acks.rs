@@ -126,7 +126,7 @@ fn over(
         lab.announce(further, false).unwrap();
     }
     // Windows stay as they are from one turn to the next.
-    lab.server().set_sysctl("net/ipv4/tcp_slow_start_after_idle", "0").unwrap();
+    lab.server().set_sysctl("net.ipv4.tcp_slow_start_after_idle", "0").unwrap();
     let from = lab.tunnels()[0].client_address;
     let names = registered.iter().map(Registered::name).chain([yardstick.name()]);
     let mut pairs: Vec<Pair> = names
