@@ -14,7 +14,7 @@ use joulepath_controllers::Controller;
 use joulepath_kernel::Namespace;
 use joulepath_kernel::cc::{Registered, available};
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits, PathManager};
-use rustix::process::{CpuSet, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::pair::Pair;
