@@ -67,7 +67,7 @@ pub(crate) struct Acks {
 }
 
 pub(crate) fn measure(registered: &[Registered], rounds: usize) -> Acks {
-    let yardstick = Yardstick::new(&crate::name("reno_itself")).unwrap();
+    let yardstick = Yardstick::new(&crate::name("kernel")).unwrap();
     let [(one, one_of_kernel, one_empty), (two, two_of_kernel, two_empty)] =
         [1, 2].map(|paths| over(paths, registered, &yardstick, rounds));
     Acks {
