@@ -48,8 +48,8 @@ everything() {
     computing_tests
     printf 'test.sh: waiting for the tests of the running kernel\n' >&2
     wait "$kernel_tests" || status=$?
-    cat -- "$said"
     JOULEPATH_TESTS=quiet-clock run --test "$KERNEL_TESTS"
+    cat -- "$said"
 }
 
 # With arguments only some tests are meant.
