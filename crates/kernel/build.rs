@@ -19,6 +19,8 @@ mod bpf {
         fs,
         path::{Path, PathBuf},
         process::Command,
+        sync::atomic::{AtomicUsize, Ordering},
+        thread,
     };
 
     use libbpf_rs::Linker;
@@ -48,24 +50,32 @@ mod bpf {
         let include = libbpf_headers();
         println!("cargo::rustc-env=JOULEPATH_BPF_HEADERS={}", include.display());
 
-        let mut table = String::from("pub(super) static OBJECTS: &[(&str, &[u8])] = &[\n");
+        let mut programs = Vec::new();
         for (list, source) in
             [("MPCC_OWNERS", "bpf/owner.bpf.c"), ("MPCC_CONTROLLERS", "bpf/controller.bpf.c")]
         {
-            for name in controllers(list) {
-                let defines = [format!("-DJP_NAME={name}"), format!("-DJP_HEADER=\"{name}.h\"")];
-                let object = object(&name, source, &defines, &include, &out);
-                writeln!(table, "    ({name:?}, include_bytes!({object:?})),").expect("a String grows");
+            programs.extend(controllers(list).into_iter().map(|name| Program::controller(name, source)));
+        }
+        assert!(!programs.is_empty(), "cc/all.h lists controllers as X(name, PREFIX)");
+        programs.extend(OTHERS.map(Program::other));
+        compile_all(&programs, &include, &out);
+
+        let mut table = String::from("pub(super) static OBJECTS: &[(&str, &[u8])] = &[\n");
+        let mut others = String::new();
+        for program in &programs {
+            let (name, object) = (&program.name, program.link(&out));
+            match program.defines[..] {
+                [] => writeln!(
+                    others,
+                    "pub(super) static {}: &[u8] = include_bytes!({object:?});",
+                    name.to_uppercase()
+                ),
+                _ => writeln!(table, "    ({name:?}, include_bytes!({object:?})),"),
             }
+            .expect("a String grows");
         }
-        assert!(table.lines().count() > 1, "cc/all.h lists controllers as X(name, PREFIX)");
         table.push_str("];\n");
-        for name in OTHERS {
-            let object = object(name, &format!("bpf/{name}.bpf.c"), &[], &include, &out);
-            let constant = name.to_uppercase();
-            writeln!(table, "pub(super) static {constant}: &[u8] = include_bytes!({object:?});")
-                .expect("a String grows");
-        }
+        table.push_str(&others);
         fs::write(out.join("objects.rs"), table).expect("OUT_DIR can be written");
         fs::write(out.join("wrappers.rs"), wrappers(&include)).expect("OUT_DIR can be written");
     }
@@ -109,30 +119,71 @@ mod bpf {
         PathBuf::from(env::var_os("DEP_BPF_INCLUDE").expect("libbpf-sys tells where its headers are"))
     }
 
-    /// Compiles one object; libbpf's linker drops the debugging sections that only a debugger reads.
-    fn object(name: &str, source: &str, defines: &[String], include: &Path, out: &Path) -> PathBuf {
-        let clang = env::var_os("CLANG").unwrap_or_else(|| "clang".into());
-        let (full, object) = (out.join(format!("{name}.full.o")), out.join(format!("{name}.bpf.o")));
-        let status = Command::new(&clang)
-            .args(FLAGS)
-            .arg(format!("-D__TARGET_ARCH_{}", target_architecture()))
-            .args(defines)
-            .arg("-I")
-            .arg(include)
-            .args(["-I", "bpf", "-I", "cc", "-c", source, "-o"])
-            .arg(&full)
-            .status();
-        match status {
-            Ok(status) if status.success() => {}
-            Ok(status) => panic!("{clang:?} failed on {source} for {name}: {status}"),
-            Err(error) => {
-                panic!("{clang:?} compiles the eBPF programs: {error}; install clang or set CLANG")
+    /// What becomes an object of its own.
+    struct Program {
+        name: String,
+        source: String,
+        defines: Vec<String>,
+    }
+
+    impl Program {
+        fn controller(name: String, source: &str) -> Self {
+            let defines = vec![format!("-DJP_NAME={name}"), format!("-DJP_HEADER=\"{name}.h\"")];
+            Program { name, source: source.into(), defines }
+        }
+
+        fn other(name: &str) -> Self {
+            Program { name: name.into(), source: format!("bpf/{name}.bpf.c"), defines: Vec::new() }
+        }
+
+        /// What clang makes of it.
+        fn full(&self, out: &Path) -> PathBuf {
+            out.join(format!("{}.full.o", self.name))
+        }
+
+        fn compile(&self, include: &Path, out: &Path) {
+            let clang = env::var_os("CLANG").unwrap_or_else(|| "clang".into());
+            let status = Command::new(&clang)
+                .args(FLAGS)
+                .arg(format!("-D__TARGET_ARCH_{}", target_architecture()))
+                .args(&self.defines)
+                .arg("-I")
+                .arg(include)
+                .args(["-I", "bpf", "-I", "cc", "-c", &self.source, "-o"])
+                .arg(self.full(out))
+                .status();
+            match status {
+                Ok(status) if status.success() => {}
+                Ok(status) => panic!("{clang:?} failed on {} for {}: {status}", self.source, self.name),
+                Err(error) => {
+                    panic!("{clang:?} compiles the eBPF programs: {error}; install clang or set CLANG")
+                }
             }
         }
-        let mut linker = Linker::new(&object).expect("OUT_DIR can be written");
-        linker.add_file(&full).expect("clang's own output");
-        linker.link().expect("one object links with itself");
-        object
+
+        /// libbpf's linker drops the debugging sections that only a debugger reads.
+        fn link(&self, out: &Path) -> PathBuf {
+            let object = out.join(format!("{}.bpf.o", self.name));
+            let mut linker = Linker::new(&object).expect("OUT_DIR can be written");
+            linker.add_file(self.full(out)).expect("clang's own output");
+            linker.link().expect("one object links with itself");
+            object
+        }
+    }
+
+    /// Runs as many compilers at once as cargo allows: everything that needs this crate waits for them.
+    fn compile_all(programs: &[Program], include: &Path, out: &Path) {
+        let compilers = env::var("NUM_JOBS").ok().and_then(|jobs| jobs.parse().ok()).unwrap_or(1);
+        let next = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..compilers {
+                scope.spawn(|| {
+                    while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        program.compile(include, out);
+                    }
+                });
+            }
+        });
     }
 
     /// As libbpf's bpf_tracing.h names architectures.
