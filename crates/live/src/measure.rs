@@ -18,6 +18,8 @@ use crate::joules::Passed;
 const HALF_LIFE_S: f64 = 6.0 * 3600.0;
 /// Rates below this say nothing of what a path can carry, bit/s.
 const LEAST_CAPACITY_BPS: f64 = 100e3;
+/// The delivery rate of fewer segments is that of the first link's buffer.
+const LEAST_SEGMENTS: u32 = 20;
 /// Retransmission timeouts in a row after which a subflow waits for an answer in vain.
 const STALLED_TIMEOUTS: u8 = 2;
 /// An interface that was not seen for an hour is forgotten.
@@ -305,7 +307,7 @@ fn take(measured: &mut Measured, subflow: &TcpSocket) {
         let rtt = Nanos::from_micros(u64::from(info.srtt_us));
         measured.rtt = Some(measured.rtt.map_or(rtt, |least| least.min(rtt)));
     }
-    if !info.app_limited && info.data_segments_out > 0 {
+    if !info.app_limited && info.data_segments_out >= LEAST_SEGMENTS {
         let bps = info.delivery_rate_bytes_per_s as f64 * 8.0;
         let most = measured.capacity_bps.unwrap_or(0.0);
         if bps > most.max(LEAST_CAPACITY_BPS) {

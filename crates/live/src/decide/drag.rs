@@ -1,11 +1,11 @@
 //! Paths that slow all others down: a plan that is throttled after its cap, a radio at its edge. Data that
-//! waits on them holds up what comes over the others.
+//! waits on them holds up what comes over the others. The path to suspect is that which has fallen most below
+//! what it has carried; but if next to nothing is carried, that which still carries something: the others wait.
 //!
 //! From one end that cannot be told from an application with little to send. So it is tried:
 //!
 //! ```text
-//!   all regular ── all carry less than LOW of one alone, for LOW_AFTER ──► one is a backup: that which
-//!                                              has fallen most below what it has carried
+//!   all regular ── all carry less than LOW of one alone, for LOW_AFTER ──► the suspect is a backup
 //!        ▲                                                                                    │ for TRIAL
 //!        ├── no gain: the next path; when each was tried, after PAUSE · 2ⁿ ◄───────────────────┤
 //!        └── a backup for PAUSE · 2ⁿ ◄── all together carry GAIN more ────────────────────────┘
@@ -18,11 +18,19 @@ use joulepath_model::units::Nanos;
 /// Part of what at least one path besides the slow one has carried alone.
 const LOW: f64 = 0.7;
 const LOW_AFTER: Nanos = Nanos::from_secs(4);
-/// Less than this is no traffic, bit/s.
-const LEAST_BPS: f64 = 100e3;
+/// Part of the same below which the others do not carry little, but wait for the slow path.
+const STALLED: f64 = 0.1;
+/// Less than this is no traffic, bit/s. Plans are throttled to as little as 32 kbit/s, and what is held up
+/// comes no faster.
+const LEAST_BPS: f64 = 20e3;
 const TRIAL: Nanos = Nanos::from_secs(8);
+/// A trial begins when the path carries nothing any more, and not later than this: a queue of 100 kB in front
+/// of 32 kbit/s takes 25 s, and holds up the others meanwhile.
+const DRAIN: Nanos = Nanos::from_secs(30);
 /// What was on its way counts as the gain of nothing.
 const SETTLE: Nanos = Nanos::from_secs(3);
+/// A gain that ends at less than this says nothing: a few packets, bit/s.
+const LEAST_GAINED_BPS: f64 = 100e3;
 const GAIN: f64 = 1.25;
 const PAUSE: Nanos = Nanos::from_secs(60);
 const MOST_DOUBLINGS: u32 = 5;
@@ -59,8 +67,8 @@ impl Mean {
 /// What is tried, or was found.
 #[derive(Clone, Debug, PartialEq)]
 enum Stage {
-    /// A path is a backup to see whether that helps.
-    Trial { name: String, since: Option<Nanos>, before_bps: f64, after: Mean },
+    /// A path is a backup to see whether that helps: `since` then, and `empty` since it carries nothing.
+    Trial { name: String, since: Option<Nanos>, empty: Option<Nanos>, before_bps: f64, after: Mean },
     /// It helped.
     Found { name: String, until: Nanos, reason: String },
 }
@@ -76,6 +84,8 @@ pub(super) struct Drag {
     before: Mean,
     /// Of each path in that time.
     each: BTreeMap<String, Mean>,
+    /// The same while everything waited.
+    stalled: BTreeMap<String, Mean>,
     /// Those for which a trial has brought nothing since the last pause.
     cleared: BTreeSet<String>,
     stage: Option<Stage>,
@@ -90,18 +100,22 @@ impl Drag {
         let total_bps: f64 = all.iter().map(|one| one.rate_bps).sum();
         match &mut self.stage {
             None => self.suspect(now, all, total_bps),
-            Some(Stage::Trial { name, since, before_bps, after }) => {
+            Some(Stage::Trial { name, since, empty, before_bps, after }) => {
                 let Some(one) = all.iter().find(|one| one.name == *name) else {
                     return self.end_trial(now, all);
                 };
                 if !one.is_regular {
                     let since = *since.get_or_insert(now);
-                    if now.saturating_sub(since) >= SETTLE {
+                    if one.rate_bps < LEAST_BPS || now.saturating_sub(since) >= DRAIN {
+                        empty.get_or_insert(now);
+                    }
+                    let tried = empty.map_or(Nanos::ZERO, |empty| now.saturating_sub(empty));
+                    if tried >= SETTLE {
                         after.add(total_bps);
                     }
-                    if now.saturating_sub(since) >= TRIAL {
+                    if tried >= TRIAL {
                         let (before, after) = (*before_bps, after.get().unwrap_or(0.0));
-                        if after < GAIN * before {
+                        if after < (GAIN * before).max(LEAST_GAINED_BPS) {
                             let name = name.clone();
                             self.cleared.insert(name);
                             return self.end_trial(now, all);
@@ -154,19 +168,28 @@ impl Drag {
         self.before.add(total_bps);
         for one in all {
             self.each.entry(one.name.clone()).or_default().add(one.rate_bps);
+            if is_low && total_bps < STALLED * best_bps {
+                self.stalled.entry(one.name.clone()).or_default().add(one.rate_bps);
+            }
         }
         if !is_low || self.low_for < LOW_AFTER {
             return None;
         }
         let before_bps = self.before.get()?;
-        let part = |one: &Carrier| {
-            let mean_bps = self.each.get(&one.name).and_then(|mean| mean.get()).unwrap_or(0.0);
-            mean_bps / one.most_bps.unwrap_or(f64::INFINITY)
+        let count = |means: &BTreeMap<String, Mean>| means.values().map(|mean| mean.count).max().unwrap_or(0);
+        let mostly_stalled = 2 * count(&self.stalled) > count(&self.each);
+        // Only the path that all wait for carries data while they wait.
+        let part = |one: &Carrier| match mostly_stalled {
+            true => -self.stalled.get(&one.name).and_then(|mean| mean.get()).unwrap_or(0.0),
+            false => {
+                let mean_bps = self.each.get(&one.name).and_then(|mean| mean.get()).unwrap_or(0.0);
+                mean_bps / one.most_bps.unwrap_or(f64::INFINITY)
+            }
         };
         let suspects = all.iter().filter(|one| one.most_bps.is_some() && !self.cleared.contains(&one.name));
         let name = suspects.min_by(|a, b| part(a).total_cmp(&part(b)))?.name.clone();
-        self.stage =
-            Some(Stage::Trial { name: name.clone(), since: None, before_bps, after: Mean::default() });
+        let after = Mean::default();
+        self.stage = Some(Stage::Trial { name: name.clone(), since: None, empty: None, before_bps, after });
         self.forget();
         Some((name, format!("a trial: all paths together carry {:.1} Mbit/s", before_bps / 1e6)))
     }
@@ -191,6 +214,7 @@ impl Drag {
     fn forget_means(&mut self) {
         self.before = Mean::default();
         self.each.clear();
+        self.stalled.clear();
     }
 
     fn length(&self) -> Nanos {
@@ -249,11 +273,39 @@ mod tests {
     }
 
     #[test]
+    fn a_path_that_is_throttled_to_almost_nothing_is_judged_when_its_queue_is_empty() {
+        // As the kernel shows it: 100 kB in front of 50 kbit/s hold up everything until they are sent. The other
+        // path has fallen further, to nothing.
+        let (mut drag, mut held, mut was_held) = (Drag::default(), String::new(), 0);
+        for s in 0..60 {
+            was_held += u64::from(held == "lte");
+            let rates = if was_held > 16 { [9e6, 0.0] } else { [0.0, 60e3] };
+            let all = carriers(rates, &held);
+            held = drag.observe(Nanos::from_secs(s), &all).map_or_else(String::new, |(name, _)| name);
+        }
+        let Some(Stage::Found { name, reason, .. }) = &drag.stage else { panic!("{drag:?}") };
+        assert!(name == "lte" && reason.contains("0.1 Mbit/s in all with it, 9.0 without"), "{reason}");
+        assert!(drag.cleared.is_empty(), "{drag:?}");
+    }
+
+    #[test]
+    fn a_few_packets_are_no_gain() {
+        let rates = |held: &str| match held {
+            "lte" => [90e3, 0.0],
+            "wifi" => [0.0, 90e3],
+            _ => [30e3, 0.0],
+        };
+        let mut drag = Drag::default();
+        let at = backups(&mut drag, 600, rates);
+        assert!(at.len() < 120 && !matches!(drag.stage, Some(Stage::Found { .. })), "{} {drag:?}", at.len());
+    }
+
+    #[test]
     fn bursts_of_what_was_held_up_do_not_clear_a_path() {
         let mut drag = Drag::default();
         let look = |drag: &mut Drag, s: u64| {
             // Two seconds in five bring what has waited.
-            let wifi = if s % 5 < 2 { 9e6 } else { 0.1e6 };
+            let wifi = if s % 5 < 2 { 9e6 } else { 0.02e6 };
             drag.observe(Nanos::from_secs(s), &carriers([wifi, 0.1e6], ""))
         };
         let first = (0..60).find_map(|s| look(&mut drag, s).map(|(name, _)| (s, name)));
