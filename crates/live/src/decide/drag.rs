@@ -1,6 +1,7 @@
 //! Paths that slow all others down: a plan that is throttled after its cap, a radio at its edge. Data that
 //! waits on them holds up what comes over the others. The path to suspect is that which has fallen most below
-//! what it has carried; but if next to nothing is carried, that which still carries something: the others wait.
+//! what it has carried; but if next to nothing is carried, that which still carries something, since the
+//! others wait for it.
 //!
 //! From one end that cannot be told from an application with little to send. So it is tried:
 //!
@@ -274,8 +275,8 @@ mod tests {
 
     #[test]
     fn a_path_that_is_throttled_to_almost_nothing_is_judged_when_its_queue_is_empty() {
-        // As the kernel shows it: 100 kB in front of 50 kbit/s hold up everything until they are sent. The other
-        // path has fallen further, to nothing.
+        // As the kernel shows it: 100 kB in front of 50 kbit/s hold up everything until they are sent.
+        // The other path has fallen further, to nothing.
         let (mut drag, mut held, mut was_held) = (Drag::default(), String::new(), 0);
         for s in 0..60 {
             was_held += u64::from(held == "lte");
