@@ -177,18 +177,19 @@ impl Drag {
             return None;
         }
         let before_bps = self.before.get()?;
-        let count = |means: &BTreeMap<String, Mean>| means.values().map(|mean| mean.count).max().unwrap_or(0);
-        let mostly_stalled = 2 * count(&self.stalled) > count(&self.each);
-        // Only the path that all wait for carries data while they wait.
-        let part = |one: &Carrier| match mostly_stalled {
-            true => -self.stalled.get(&one.name).and_then(|mean| mean.get()).unwrap_or(0.0),
-            false => {
-                let mean_bps = self.each.get(&one.name).and_then(|mean| mean.get()).unwrap_or(0.0);
-                mean_bps / one.most_bps.unwrap_or(f64::INFINITY)
-            }
+        let stalled_looks = self.stalled.values().map(|mean| mean.count).max().unwrap_or(0);
+        let mostly_stalled = 2 * stalled_looks > self.before.count;
+        let mean_bps = |means: &BTreeMap<String, Mean>, one: &Carrier| {
+            means.get(&one.name).and_then(|mean| mean.get()).unwrap_or(0.0)
         };
+        // Only the path that all wait for carries data while they wait.
+        let while_stalled = |one: &Carrier| if mostly_stalled { mean_bps(&self.stalled, one) } else { 0.0 };
+        let part = |one: &Carrier| mean_bps(&self.each, one) / one.most_bps.unwrap_or(f64::INFINITY);
         let suspects = all.iter().filter(|one| one.most_bps.is_some() && !self.cleared.contains(&one.name));
-        let name = suspects.min_by(|a, b| part(a).total_cmp(&part(b)))?.name.clone();
+        let first = |a: &&Carrier, b: &&Carrier| {
+            while_stalled(b).total_cmp(&while_stalled(a)).then(part(a).total_cmp(&part(b)))
+        };
+        let name = suspects.min_by(first)?.name.clone();
         let after = Mean::default();
         self.stage = Some(Stage::Trial { name: name.clone(), since: None, empty: None, before_bps, after });
         self.forget();
@@ -225,6 +226,8 @@ impl Drag {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     const WIFI_BPS: f64 = 10e6;
@@ -277,13 +280,12 @@ mod tests {
     fn a_path_that_is_throttled_to_almost_nothing_is_judged_when_its_queue_is_empty() {
         // As the kernel shows it: 100 kB in front of 50 kbit/s hold up everything until they are sent.
         // The other path has fallen further, to nothing.
-        let (mut drag, mut held, mut was_held) = (Drag::default(), String::new(), 0);
-        for s in 0..60 {
-            was_held += u64::from(held == "lte");
-            let rates = if was_held > 16 { [9e6, 0.0] } else { [0.0, 60e3] };
-            let all = carriers(rates, &held);
-            held = drag.observe(Nanos::from_secs(s), &all).map_or_else(String::new, |(name, _)| name);
-        }
+        let (mut drag, was_held) = (Drag::default(), Cell::new(0));
+        let rates = |held: &str| {
+            was_held.set(was_held.get() + u64::from(held == "lte"));
+            if was_held.get() > 16 { [9e6, 0.0] } else { [0.0, 60e3] }
+        };
+        backups(&mut drag, 60, rates);
         let Some(Stage::Found { name, reason, .. }) = &drag.stage else { panic!("{drag:?}") };
         assert!(name == "lte" && reason.contains("0.1 Mbit/s in all with it, 9.0 without"), "{reason}");
         assert!(drag.cleared.is_empty(), "{drag:?}");
@@ -306,7 +308,7 @@ mod tests {
         let mut drag = Drag::default();
         let look = |drag: &mut Drag, s: u64| {
             // Two seconds in five bring what has waited.
-            let wifi = if s % 5 < 2 { 9e6 } else { 0.02e6 };
+            let wifi = if s % 5 < 2 { 9e6 } else { 0.1e6 };
             drag.observe(Nanos::from_secs(s), &carriers([wifi, 0.1e6], ""))
         };
         let first = (0..60).find_map(|s| look(&mut drag, s).map(|(name, _)| (s, name)));
