@@ -404,8 +404,7 @@ impl<'a> Daemon<'a> {
     /// One round: look, decide, act.
     fn look(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
         self.next_look = now.saturating_add(self.config.sample);
-        if self.user_space.is_some() {
-            // What is done for single connections needs them as they are.
+        if self.user_space.as_ref().is_some_and(|(all, _)| all.needs_listing()) {
             self.machine.list_next();
         }
         let (mut look, listing) = match self.machine.hear().and_then(|_| self.machine.look(now)) {
@@ -448,9 +447,7 @@ impl<'a> Daemon<'a> {
         for at in decision.look_again.into_iter().chain(outcome.again) {
             self.look_at(at, now);
         }
-        if let Some(listing) = &listing {
-            self.steer(&snapshot, (&look, listing), &decision, say);
-        }
+        self.steer(&snapshot, (&look, listing.as_ref()), &decision, say);
         self.last = Some((look, decision, outcome));
     }
 
@@ -507,7 +504,7 @@ impl<'a> Daemon<'a> {
     fn steer(
         &mut self,
         snapshot: &Snapshot,
-        (look, listing): (&Look, &Listing),
+        (look, listing): (&Look, Option<&Listing>),
         decision: &Decision,
         say: &mut dyn FnMut(&str),
     ) {

@@ -58,6 +58,11 @@ impl UserSpace {
         !self.rules.is_empty() && overrides.machine != Some(Intent::Off)
     }
 
+    /// As [`Steering::needs_listing`].
+    pub(crate) fn needs_listing(&self) -> bool {
+        self.steering.needs_listing()
+    }
+
     /// Takes in a look, decides for each rule, and does what follows for connections.
     ///
     /// # Errors
@@ -66,7 +71,7 @@ impl UserSpace {
         &mut self,
         config: &LiveConfig,
         overrides: &Overrides,
-        seen: (&Snapshot, &Look, &Listing),
+        seen: (&Snapshot, &Look, Option<&Listing>),
         decision: &Decision,
         paused: bool,
     ) -> Result<Done> {

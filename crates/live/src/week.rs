@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use joulepath_model::calendar::Day;
+use joulepath_model::random::{Domain, Stream};
 use joulepath_model::scenario::read_live;
 use joulepath_model::units::{Bytes, Nanos};
 
@@ -22,18 +23,6 @@ const QUOTA: u64 = 150_000_000;
 /// that.
 const MOST_CHANGES: usize = 11 + 2 * 64;
 
-/// Numbers at random, the same every time (xorshift).
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-}
-
 #[test]
 fn a_week_with_sleep_and_a_months_end_keeps_to_the_quota_switches_seldom_and_remembers_no_more() {
     let lte = format!("quota = {{ hard = \"{} MB\", period_day = 1 }}", QUOTA / 1_000_000);
@@ -45,8 +34,8 @@ fn a_week_with_sleep_and_a_months_end_keeps_to_the_quota_switches_seldom_and_rem
     .unwrap();
     let mut snapshot =
         Snapshot { interfaces: vec![seen(2, "wlan0"), seen(3, "wwan0")], ..Snapshot::default() };
-    let (mut decider, mut ledger, mut draw) =
-        (Decider::default(), Ledger::default(), Draw(0x9e37_79b9_7f4a_7c15));
+    let (mut decider, mut ledger) = (Decider::default(), Ledger::default());
+    let mut draw = Stream::new(1, Domain::Workload, 0);
     let first = Day(20_784);
     assert_eq!(first.date().to_string(), BEGINS);
     let (mut awake_s, mut counters) = (0, [0_u64; 2]);

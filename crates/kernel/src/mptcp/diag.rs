@@ -7,13 +7,14 @@
 use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use rustix::io::Errno;
 use rustix::net::netlink;
 use serde::{Deserialize, Serialize};
 
 use super::info::{ConnectionInfo, canonical};
 use super::{AddressId, TcpInfo, TcpState, Token};
-use crate::error::{Doing, Result};
-use crate::netlink::{Attributes, Bytes, Known, Malformed, Netlink, put};
+use crate::error::{Doing, Error, Result};
+use crate::netlink::{Attributes, Bytes, Failure, Known, Malformed, Netlink, put};
 
 /// `SOCK_DIAG_BY_FAMILY`.
 const BY_FAMILY: u16 = 20;
@@ -191,7 +192,7 @@ impl Diag {
     /// Of the calling thread's namespace.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io) on a kernel without `inet_diag`.
+    /// [`Error::Io`] on a kernel without `inet_diag`.
     pub fn open() -> Result<Self> {
         Ok(Diag { netlink: Netlink::open(Some(netlink::SOCK_DIAG)).doing("opening sock_diag")? })
     }
@@ -199,15 +200,15 @@ impl Diag {
     /// Lists all connections.
     ///
     /// # Errors
-    /// [`Error::Malformed`](crate::Error::Malformed) if the kernel says what cannot be understood, and
-    /// [`Error::Busy`](crate::Error::Busy) if it says nothing.
+    /// [`Error::Unsupported`] without the kernel's modules for it, [`Error::Malformed`] if the kernel says what
+    /// cannot be understood, and [`Error::Busy`] if it says nothing.
     pub fn list(&mut self) -> Result<Listing> {
         let mut connections: BTreeMap<Token, Connection> = BTreeMap::new();
         for family in [libc::AF_INET, libc::AF_INET6] {
             let request = request(family, libc::IPPROTO_MPTCP);
             let list =
                 self.netlink.list(BY_FAMILY, &request, |reply| Message::parse(reply.payload)?.connection());
-            let list = list.map_err(|failure| failure.doing("listing MPTCP connections"))?;
+            let list = list.map_err(|failure| not_listed(failure, "MPTCP", "mptcp_diag"))?;
             connections.extend(list.into_iter().map(|connection| (connection.info.token, connection)));
         }
         let (mut plain, mut orphans) = (vec![], vec![]);
@@ -216,7 +217,7 @@ impl Diag {
             let list = self
                 .netlink
                 .list(BY_FAMILY, &request, |reply| Message::parse(reply.payload)?.tcp_socket().map(Some));
-            for socket in list.map_err(|failure| failure.doing("listing TCP connections"))? {
+            for socket in list.map_err(|failure| not_listed(failure, "TCP", "tcp_diag"))? {
                 let Some(membership) = socket.membership else {
                     plain.push(socket);
                     continue;
@@ -236,6 +237,21 @@ impl Diag {
             connection.subflows.sort_by_key(|socket| (ids(socket), socket.local, socket.remote));
         }
         Ok(Listing { connections, plain, orphans })
+    }
+}
+
+/// What is said when a protocol's connections are not listed. The kernel loads the module by itself if it is
+/// there.
+fn not_listed(failure: Failure, protocol: &str, module: &str) -> Error {
+    match failure.errno() {
+        Some(Errno::NOENT) => Error::Unsupported {
+            what: format!("listing {protocol} connections"),
+            why: format!("this kernel has no module `{module}`, or may not load it now"),
+            remedy: format!(
+                "load it: sudo modprobe {module}; a kernel without it was built without INET_DIAG"
+            ),
+        },
+        _ => failure.doing(format!("listing {protocol} connections")),
     }
 }
 
@@ -376,6 +392,15 @@ mod tests {
         message[at + 2] = 99;
         let error = Message::parse(&message).unwrap().tcp_socket().unwrap_err();
         assert_eq!(error.to_string(), "MPTCP_SUBFLOW_ATTR_FLAGS: it is missing");
+    }
+
+    #[test]
+    fn without_the_module_its_name_is_told() {
+        let refused = |errno| Failure::Refused { errno, said: None };
+        let error = not_listed(refused(Errno::NOENT), "MPTCP", "mptcp_diag");
+        let Error::Unsupported { remedy, .. } = &error else { panic!("{error}") };
+        assert!(remedy.contains("modprobe mptcp_diag"), "{remedy}");
+        assert!(!matches!(not_listed(refused(Errno::NOMEM), "TCP", "tcp_diag"), Error::Unsupported { .. }));
     }
 
     mod properties {

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use joulepath_kernel::Error;
 use joulepath_kernel::mptcp::path_manager::{KERNEL, USER_SPACE};
+use joulepath_model::random::{Domain, Stream};
 use joulepath_model::scenario::read_live;
 
 use super::*;
@@ -500,18 +501,6 @@ fn killed_at_any_step_the_next_start_puts_everything_back_and_so_does_the_one_af
     assert!(kills > 30, "{kills}");
 }
 
-/// Numbers at random, the same every time (xorshift).
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-}
-
 #[test]
 fn a_week_of_changing_radios_and_kills_leaves_the_table_as_it_was_found() {
     const WEEK_S: u64 = 7 * 86_400;
@@ -542,7 +531,8 @@ fn a_week_of_changing_radios_and_kills_leaves_the_table_as_it_was_found() {
     };
     let fake = Fake::default();
     fake.0.borrow_mut().endpoints.push(of_others(99));
-    let (mut draw, mut actor, mut decider) = (Draw(0x1234_5678_9abc_def1), fake.actor(), Decider::default());
+    let (mut actor, mut decider) = (fake.actor(), Decider::default());
+    let mut draw = Stream::new(1, Domain::Workload, 0);
     let mut snapshot =
         Snapshot { interfaces: vec![interface(2, "wlan0"), interface(3, "wwan0")], ..Snapshot::default() };
     let (mut now_s, mut changes, mut kills, mut used) = (0, 0, 0, 0);

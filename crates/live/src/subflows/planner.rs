@@ -109,6 +109,11 @@ impl Planner {
         self.known.get(&token).is_some_and(|known| known.group.is_some())
     }
 
+    /// Whether there is a connection of which it is not known yet whose it is.
+    pub(crate) fn has_unassigned(&self) -> bool {
+        self.known.values().any(|known| known.group.is_none())
+    }
+
     /// The configuration is another one: groups, and which interfaces are ours.
     pub(crate) fn regroup(&mut self) {
         self.known.values_mut().for_each(|known| (known.group, known.elsewhere) = (None, None));

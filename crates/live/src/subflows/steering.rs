@@ -70,6 +70,8 @@ pub(crate) struct Steering<C> {
     ground: Ground,
     /// Since the start.
     totals: Totals,
+    /// Whether a subflow was opened since the last listing, which alone tells that it still waits for an answer.
+    has_opened: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -91,7 +93,7 @@ pub(crate) struct Done {
 impl<C: Commands> Steering<C> {
     pub(crate) fn new(commands: C) -> Self {
         let (planner, ground) = (Planner::default(), Ground::default());
-        Steering { commands, planner, ground, totals: Totals::default() }
+        Steering { commands, planner, ground, totals: Totals::default(), has_opened: false }
     }
 
     #[cfg(test)]
@@ -104,23 +106,32 @@ impl<C: Commands> Steering<C> {
         self.planner.regroup();
     }
 
-    /// Takes in a look at all connections and what was decided, and does what follows.
+    /// Whether the next look should list all connections: what events tell of them is not enough to decide.
+    pub(crate) fn needs_listing(&self) -> bool {
+        self.has_opened || self.planner.has_unassigned()
+    }
+
+    /// Takes in a look and what was decided, and does what follows. Without a listing, connections are as
+    /// events have told.
     ///
     /// # Errors
     /// If the kernel cannot be asked. What it refuses for single connections is told.
     pub(crate) fn look(
         &mut self,
         now: Nanos,
-        listing: &Listing,
+        listing: Option<&Listing>,
         rules: &mut Rules,
         ground: Ground,
     ) -> Result<Done> {
-        self.planner.observe(now, listing);
         self.ground = ground;
-        let is_new = |one: &&Connection| !self.planner.is_assigned(one.info.token);
-        let new: Vec<&Connection> = listing.connections.iter().filter(is_new).collect();
-        for (connection, group) in new.iter().zip(rules.groups(&new)) {
-            self.planner.assign(connection.info.token, group);
+        if let Some(listing) = listing {
+            self.has_opened = false;
+            self.planner.observe(now, listing);
+            let is_new = |one: &&Connection| !self.planner.is_assigned(one.info.token);
+            let new: Vec<&Connection> = listing.connections.iter().filter(is_new).collect();
+            for (connection, group) in new.iter().zip(rules.groups(&new)) {
+                self.planner.assign(connection.info.token, group);
+            }
         }
         self.act(now, None)
     }
@@ -174,6 +185,7 @@ impl<C: Commands> Steering<C> {
         match (done, act) {
             (Ok(()), Act::Open(local, _)) => {
                 self.totals.opened += 1;
+                self.has_opened = true;
                 let kind = if local.backup { "a backup" } else { "a subflow" };
                 Some(format!("{name}: {kind} is opened: {why}"))
             }

@@ -138,7 +138,7 @@ fn lives(kernel: &mut Fake, looks: &[(Nanos, Group, Vec<Connection>)]) -> Vec<Ve
     let mut all = vec![];
     for (now, group, connections) in looks {
         let before = steering.commands_mut().done.len();
-        steering.look(*now, &listing(connections), &mut rules, ground(group.clone())).unwrap();
+        steering.look(*now, Some(&listing(connections)), &mut rules, ground(group.clone())).unwrap();
         all.push(steering.commands_mut().done[before..].to_vec());
     }
     all
@@ -240,7 +240,7 @@ fn what_began_under_the_kernels_path_manager_or_in_a_tunnel_is_left_alone_and_co
     let first = [(WLAN, 1000, false)];
     let all = [connection(1, 0, &first), connection(2, 0, &first), connection(3, 0, &[(9, 1000, false)])];
     let both = ground(group(Role::Regular, Role::Regular));
-    let done = steering.look(S(1), &listing(&all), &mut rules, both).unwrap();
+    let done = steering.look(S(1), Some(&listing(&all)), &mut rules, both).unwrap();
     assert_eq!(steering.commands_mut().done, ["2 open 198.18.0.3>203.0.113.1:443 regular"]);
     assert_eq!(done.said, ["wwan0: a subflow is opened: it stood before the daemon"]);
     let status = steering.status(&rules);
@@ -256,7 +256,7 @@ fn too_early_is_tried_again_soon_and_what_is_refused_with_another_number_of_the_
     let all = [connection(1, 0, &[(WLAN, 1000, false)])];
     let mut look = |now: Nanos| {
         let both = ground(group(Role::Regular, Role::Regular));
-        steering.look(now, &listing(&all), &mut rules, both).unwrap()
+        steering.look(now, Some(&listing(&all)), &mut rules, both).unwrap()
     };
     assert_eq!(look(S(1)).said, Vec::<String>::new());
     assert_eq!(look(Nanos::from_millis(1050)).again, Some(Nanos::from_millis(1100)));
@@ -285,7 +285,7 @@ fn events_are_acted_upon_at_once_but_for_connections_that_rules_may_be_about() {
         let mut kernel = Fake::default();
         let mut steering = Steering::new(&mut kernel);
         let cheap = ground(group(Role::Regular, Role::Unused));
-        steering.look(S(1), &listing(&[]), rules, cheap).unwrap();
+        steering.look(S(1), Some(&listing(&[])), rules, cheap).unwrap();
         for (now, event) in [(2, &begun), (3, &joined), (4, &lost), (20, &lost)] {
             steering.hear(S(now), std::slice::from_ref(event), rules).unwrap();
         }
@@ -298,6 +298,29 @@ fn events_are_acted_upon_at_once_but_for_connections_that_rules_may_be_about() {
     let ruled =
         read_live("intent = \"off\"\npm = \"userspace\"\n[[rule]]\nintent = \"off\"\nport = 1").unwrap();
     assert_eq!(run(&mut Rules::new(&ruled)), NOTHING);
+}
+
+#[test]
+fn a_look_without_a_listing_acts_on_what_events_told_and_what_was_opened_wants_the_next_one_listed() {
+    let mut kernel = Fake::default();
+    let (mut steering, mut rules) = (Steering::new(&mut kernel), Rules::default());
+    let cheap = |wlan, wwan| ground(group(wlan, wwan));
+    steering.look(S(1), Some(&listing(&[])), &mut rules, cheap(Role::Regular, Role::Regular)).unwrap();
+    let begun = Event::Established { token: Token(1), ends: ends(WLAN, 1000), server: false };
+    steering.hear(S(2), &[begun], &rules).unwrap();
+    assert!(!steering.needs_listing());
+    // It grows old, and is not listed meanwhile.
+    steering.look(S(30), None, &mut rules, cheap(Role::Regular, Role::Regular)).unwrap();
+    assert!(steering.needs_listing());
+    let both = [connection(1, 0, &[(WLAN, 1000, false), (WWAN, 2000, false)])];
+    let seen = listing(&both);
+    steering.look(S(32), Some(&seen), &mut rules, cheap(Role::Regular, Role::Regular)).unwrap();
+    assert!(!steering.needs_listing());
+    steering.look(S(34), None, &mut rules, cheap(Role::Regular, Role::Backup)).unwrap();
+    let done = steering.commands_mut().done.clone();
+    assert_eq!(done, ["1 open 198.18.0.3>203.0.113.1:443 regular", "1 backup 198.18.0.3:2000 true"]);
+    steering.regroup();
+    assert!(steering.needs_listing());
 }
 
 #[test]
@@ -318,7 +341,7 @@ fn with_fullmesh_announced_addresses_are_connected_to() {
     let mut mesh = group(Role::Regular, Role::Unused);
     mesh.places.as_mut().unwrap()[0].fullmesh = true;
     let all = [connection(1, 0, &[(WLAN, 1000, false)])];
-    steering.look(S(1), &listing(&all), &mut rules, ground(mesh)).unwrap();
+    steering.look(S(1), Some(&listing(&all)), &mut rules, ground(mesh)).unwrap();
     let remote = "203.0.113.9:0".parse().unwrap();
     let offer = Event::Announced { token: Token(1), id: AddressId(4), remote };
     steering.hear(S(2), &[offer], &rules).unwrap();

@@ -4,6 +4,8 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 
+use joulepath_model::random::{Domain, Stream};
+
 use super::*;
 
 /// Requests; all but the first are wrong, or are made so.
@@ -16,37 +18,26 @@ const REQUESTS: [&str; 5] = [
 ];
 const ROUNDS: usize = 3000;
 
-/// Numbers at random, the same every time (xorshift).
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 % bound as u64) as usize
+/// A request as it is, or one with changed bytes. None is a command that could be carried out.
+fn request(draw: &mut Stream) -> Vec<u8> {
+    let mut below = |bound: usize| draw.below(bound as u64) as usize;
+    let mut line = REQUESTS[below(REQUESTS.len())].as_bytes().to_vec();
+    for _ in 0..below(4) {
+        let (at, byte) = (below(line.len()), below(256) as u8);
+        match below(3) {
+            0 => line[at] = byte,
+            1 => line.insert(at, byte),
+            _ => line.truncate(at.max(1)),
+        }
     }
-
-    /// A request as it is, or one with changed bytes. None is a command that could be carried out.
-    fn request(&mut self) -> Vec<u8> {
-        let mut line = REQUESTS[self.below(REQUESTS.len())].as_bytes().to_vec();
-        for _ in 0..self.below(4) {
-            let (at, byte) = (self.below(line.len()), self.below(256) as u8);
-            match self.below(3) {
-                0 => line[at] = byte,
-                1 => line.insert(at, byte),
-                _ => line.truncate(at.max(1)),
-            }
-        }
-        if self.below(50) == 0 {
-            line = vec![b'x'; 10_000];
-        }
-        // A part of a line, and several at once.
-        if self.below(5) > 0 {
-            line.push(b'\n');
-        }
-        line
+    if below(50) == 0 {
+        line = vec![b'x'; 10_000];
     }
+    // A part of a line, and several at once.
+    if below(5) > 0 {
+        line.push(b'\n');
+    }
+    line
 }
 
 /// Resident memory of a process, kB: the least of many readings, for each look needs some for a while.
@@ -67,13 +58,14 @@ fn nothing_that_is_sent_ends_the_daemon_or_makes_it_grow() {
     let daemon = host.start();
     let both = [(host.ip(0), false), (host.ip(1), true)];
     host.wait_for("endpoints appear", &both);
-    let (mut draw, mut settled, mut refused, mut answered) = (Draw(0x1234_5678_9abc_def1), 0, 0, 0);
+    let mut draw = Stream::new(1, Domain::Workload, 0);
+    let (mut settled, mut refused, mut answered) = (0, 0, 0);
     for round in 0..ROUNDS {
         let mut stream = UnixStream::connect(host.socket()).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         for _ in 0..1 + draw.below(3) {
             // A daemon that has refused a line without end closes.
-            let _ = stream.write_all(&draw.request());
+            let _ = stream.write_all(&request(&mut draw));
         }
         if draw.below(10) == 0 {
             continue;
