@@ -52,6 +52,15 @@ fn a_file_ends_the_run_and_tails_count() {
 }
 
 #[test(needs(ENGINE))]
+fn a_file_that_has_arrived_before_its_second_subflow_is_a_run() {
+    let text = TWO_PATHS.replace("4 s", "30 s").replace("1 s\"", "0 s\"")
+        + "start = \"2 s\"\n[workload]\nkind = \"file\"\nsize = \"200 kB\"\n";
+    let result = run(&scenario(&text), "mptcp").unwrap();
+    assert!(result.completion_s.unwrap() < 2.0, "{result:#?}");
+    assert_eq!(result.paths[1].share, 0.0);
+}
+
+#[test(needs(ENGINE))]
 fn the_energy_aware_controllers_hear_the_control_plane() {
     // Light loss makes the windows those of the controllers. LTE costs 20 times as much for each bit.
     let text = TWO_PATHS
