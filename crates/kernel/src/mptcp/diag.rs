@@ -200,8 +200,8 @@ impl Diag {
     /// Lists all connections.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] without the kernel's modules for it, [`Error::Malformed`] if the kernel says what
-    /// cannot be understood, and [`Error::Busy`] if it says nothing.
+    /// [`Error::Unsupported`] without the kernel's modules for it, [`Error::Malformed`] if the kernel says
+    /// what cannot be understood, and [`Error::Busy`] if it says nothing.
     pub fn list(&mut self) -> Result<Listing> {
         let mut connections: BTreeMap<Token, Connection> = BTreeMap::new();
         for family in [libc::AF_INET, libc::AF_INET6] {

@@ -70,7 +70,8 @@ pub(crate) struct Steering<C> {
     ground: Ground,
     /// Since the start.
     totals: Totals,
-    /// Whether a subflow was opened since the last listing, which alone tells that it still waits for an answer.
+    /// Whether a subflow was opened since the last listing, which alone tells that it still waits for an
+    /// answer.
     has_opened: bool,
 }
 
