@@ -266,7 +266,7 @@ fn check_lateness(reading: &Reading, allowed: Nanos) -> Result<()> {
 }
 
 /// Fails if the subflow of a path never came up: the run would be about other paths. A connection that was
-/// finished that fast may have had no time for it.
+/// finished within [`BRIEF`] may have had no time for it.
 fn check_subflows(pair: &Spec, outcome: &Outcome) -> Result<()> {
     if pair.join_within_ns.is_none() {
         return Ok(());
