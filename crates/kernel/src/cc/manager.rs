@@ -338,10 +338,15 @@ impl Manager {
                 self.journal.forget(cookie);
             }
         }
-        if search.hidden == 0 {
-            self.journal.keep_only(&seen);
-        }
+        self.forget_what_is_gone(&search);
         Ok((restored, search.hidden))
+    }
+
+    /// Namespaces that nobody has any more, as far as all processes may be looked at.
+    fn forget_what_is_gone(&mut self, search: &Search) {
+        if search.hidden == 0 {
+            self.journal.keep_only(&search.cookies());
+        }
     }
 
     /// Makes `name` the default of the calling thread's namespace, and remembers what it was. Returns what it
@@ -368,7 +373,9 @@ impl Manager {
             set_default(&before)?;
         }
         let earlier = self.journal.clone();
-        self.journal.remember(here, &before, name, &search()?.cookies());
+        let search = search()?;
+        self.forget_what_is_gone(&search);
+        self.journal.remember(here, &before, name, &search.cookies());
         self.journal.write(&self.state)?;
         if let Err(error) = set_default(name) {
             self.journal = earlier;
@@ -385,11 +392,13 @@ impl Manager {
     /// As [`Self::set_default`].
     pub fn restore_default(&mut self) -> Result<Option<String>> {
         let here = Cookie::own()?;
-        let Some(before) = self.journal.before(here, &default()?, &search()?.cookies()) else {
+        let search = search()?;
+        let Some(before) = self.journal.before(here, &default()?, &search.cookies()) else {
             return Ok(None);
         };
         set_default(&before)?;
         self.journal.forget(here);
+        self.forget_what_is_gone(&search);
         self.journal.write(&self.state)?;
         Ok(Some(before))
     }

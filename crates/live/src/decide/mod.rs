@@ -15,6 +15,7 @@
 //! | `frugal` | the cheapest sufficient paths |
 //! | `overflow` | how many paths are full |
 //! | `drag` | paths that slow the others down |
+//! | `fade` | paths that have become too slow |
 //! | `trouble` | paths whose subflows get no answer |
 //! | `silence` | paths that bring nothing any more |
 //! | `renewal` | when lost subflows are opened again |
@@ -23,6 +24,7 @@
 
 mod decision;
 mod drag;
+mod fade;
 mod frugal;
 mod hold;
 mod lately;
@@ -44,6 +46,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::decision::{Decision, Role, Told, Wanted};
 use self::drag::{Carrier, Drag};
+use self::fade::Fade;
 use self::frugal::{Candidate, Choice, Frugal};
 use self::memory::Memory;
 use self::overflow::{Filled, Overflow, lasted};
@@ -86,6 +89,7 @@ pub struct Decider {
     frugal: Frugal,
     overflow: Overflow,
     drag: Drag,
+    fade: Fade,
     event: Option<Event>,
     battery: BatteryLow,
 }
@@ -127,6 +131,7 @@ impl Decider {
         self.frugal.forget();
         self.overflow = Overflow::default();
         self.drag = Drag::default();
+        self.fade = Fade::default();
         self.event = None;
     }
 
@@ -188,6 +193,9 @@ impl Decider {
         }
         eligible.sort_by_key(|one| one.place(config, intent));
         let plan = self.plan(config, intent, &eligible, now);
+        if self.fade.is_watched() {
+            look_again.push(now.saturating_add(WATCH_EVERY));
+        }
         let before = self.names_of(Role::Regular);
         let waits = self.apply(&eligible, &refused, &plan, now);
         let fresh = |one: &&Eligible| before.contains(&one.interface.name) && self.is_fresh(one, &plan);
@@ -249,6 +257,10 @@ impl Decider {
         if let Some((name, _)) = &dragged {
             chosen.paths.remove(name);
         }
+        let faded = (intent == Intent::Interactive).then(|| self.faded(eligible, now)).flatten();
+        if let Some((stand_in, reason)) = &faded {
+            chosen = Choice { paths: [stand_in.clone()].into(), reason: format!("stands in: {reason}") };
+        }
         for one in eligible {
             let name = &one.interface.name;
             let wanted = match chosen.paths.contains(name) {
@@ -259,6 +271,11 @@ impl Decider {
         }
         if let Some((name, reason)) = dragged {
             plan.insert(name, Want { afresh: true, ..Want::new(Role::Backup, reason) });
+        }
+        if let Some((stand_in, reason)) = faded {
+            plan.entry(stand_in).and_modify(|want| want.urgent = true);
+            let want = Want { afresh: true, ..Want::new(Role::Backup, reason) };
+            plan.insert(first.interface.name.clone(), want);
         }
         self.bound_handover(config, eligible, &mut plan);
         open_beside_watched(eligible, &mut plan);
@@ -277,6 +294,22 @@ impl Decider {
         let chosen = candidates.iter().filter(|one| chosen.paths.contains(&one.interface.name));
         let all: Vec<Carrier> = chosen.map(carrier).collect();
         self.drag.observe(now, &all)
+    }
+
+    /// Which path stands in for the first one because that has become slow, and why.
+    fn faded(&mut self, eligible: &[Eligible], now: Nanos) -> Option<(String, String)> {
+        let (first, others) = eligible.split_first()?;
+        let stand_in = others.iter().find(|one| one.standing.may_stand_in())?;
+        let [first, stand_in] = [first, stand_in].map(|one| one.interface);
+        let is_regular = |one: &Interface| self.memory[&one.name].role == Role::Regular;
+        let look = fade::Look {
+            first: &first.name,
+            stand_in: &stand_in.name,
+            carried_bps: eligible.iter().map(|one| one.interface.rate_bps).sum(),
+            stands_in: is_regular(stand_in) && !is_regular(first),
+            has_subflows: first.subflows > 0,
+        };
+        Some((stand_in.name.clone(), self.fade.observe(now, look)?))
     }
 
     /// Which of the candidates carry data.

@@ -119,6 +119,11 @@ impl Standing {
         self.rank() == 1
     }
 
+    /// Whether it may carry what another one should, for as long as that cannot.
+    pub(super) fn may_stand_in(&self) -> bool {
+        self.trouble.is_none() && self.restrained.is_empty()
+    }
+
     /// What speaks against it, in words.
     pub(super) fn why(&self) -> String {
         let trouble = self.trouble.map(|_| "its subflows get no answer".to_owned());

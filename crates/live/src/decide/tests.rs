@@ -252,6 +252,45 @@ fn a_path_that_slows_the_other_down_becomes_a_backup_with_new_subflows() {
 }
 
 #[test]
+fn a_path_that_has_become_slow_is_in_trouble_if_the_next_one_brings_more() {
+    // Metered or not: `interactive` is meant for what must not wait.
+    for lte in ["", "metered = true"] {
+        let mut world = World::new(config("intent = \"interactive\"", "", lte));
+        world.wifi().subflows = 1;
+        world.wifi().rate_bps = 5e6;
+        world.pass(60);
+        world.wifi().rate_bps = 2e6;
+        assert_eq!(world.roles(3), [Regular, Backup]);
+        let decision = world.pass(1);
+        let roles = ["wlan0", "wwan0"].map(|name| told(&decision, name).role);
+        assert_eq!(roles, [Backup, Regular], "{decision:?}");
+        assert!(told(&decision, "wwan0").reason.starts_with("stands in: a trial: wlan0 carries 2.0 Mbit/s"));
+        let endpoints = decision.endpoints.unwrap();
+        assert!(endpoints.iter().all(|one| one.renew == (one.interface == 2)), "{endpoints:?}");
+        (world.wifi().rate_bps, world.lte().rate_bps) = (0.0, 5e6);
+        assert_eq!(world.roles(30), [Backup, Regular]);
+        // A minute later WiFi has recovered.
+        world.pass(40);
+        (world.wifi().rate_bps, world.lte().rate_bps) = (5e6, 0.0);
+        assert_eq!(world.roles(60), [Regular, Backup]);
+    }
+    // A quota that is used up, and the other intents, let the path be slow.
+    for (machine, lte, others) in [
+        ("intent = \"interactive\"", "quota = { soft = \"1 GB\" }", Backup),
+        ("intent = \"handover\"", "", Unused),
+        ("intent = \"frugal\"", "", Unused),
+    ] {
+        let mut world = World::new(config(machine, "", lte));
+        world.lte().used = Some(Bytes(2_000_000_000));
+        world.wifi().subflows = 1;
+        for rate_bps in [5e6, 2e6] {
+            world.wifi().rate_bps = rate_bps;
+            assert_eq!(world.roles(60), [Regular, others], "{machine}");
+        }
+    }
+}
+
+#[test]
 fn a_download_that_stops_opens_a_backup_and_moves_when_that_brings_data() {
     let mut world = World::of("intent = \"handover\"");
     let passes = |world: &mut World, silent: u64, seconds: u64| {
