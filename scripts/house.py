@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks the shape of the house (ARCHITECTURE.md): a crate uses only crates on lower floors, and no files of a crate use
-each other in a circle. The command line stays small: what it does, others can do as well from a library.
+each other in a circle. The command line stays small: what it does, others can do as well from a library. All builds want
+the same of crates of others, so that what one has compiled the next one finds.
 
     scripts/house.py            check; says each offence and exits with 1 if there is one
     scripts/house.py --draw     the crates by floor, with what each uses
@@ -26,6 +27,15 @@ FLOORS = [
 # Lines of code without blanks, comments and unit tests, as many as a crate may have.
 MOST_LINES = {"joulepath": 4000}
 OUTSIDE = {"benches", "testbed", "testbed-macros"}
+
+# What `make demo`, the static program, `make test`, `make lint` and the Python package are built from.
+BUILDS = {
+    "make demo": "--package joulepath --features joulepath/kernel --edges normal,build",
+    "make static": "--package joulepath --features live --edges normal,build",
+    "make test": "--workspace --exclude joulepath-python --exclude joulepath-benches --features joulepath/kernel --edges all",
+    "make lint": "--workspace --features joulepath/kernel --edges all",
+    "the Python package": "--package joulepath-python --edges normal,build",
+}
 
 USE = re.compile(r"(?:^|\n)[ \t]*(pub\s+)?use\s+([^;]+);")
 NAMED = re.compile(r"\b((?:crate|super|self)(?:::\w+)+)")
@@ -159,6 +169,30 @@ def circles(edges):
             yield sorted(circle)
 
 
+def features(arguments):
+    """The crates of others that a build compiles, each with the features that it wants of it; a crate that is needed both on the
+    machine that builds and on the target can have two sets."""
+    command = ["cargo", "tree", "--locked", *arguments.split(), "--format", "{p}|{f}", "--prefix", "none"]
+    wanted = {}
+    for line in subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines():
+        package, _, words = line.removesuffix(" (*)").partition("|")
+        if package and not package.startswith("joulepath"):
+            wanted.setdefault(package.removesuffix(" (proc-macro)"), set()).add(frozenset(filter(None, words.split(","))))
+    return wanted
+
+
+def compiled_twice():
+    """Crates of others of which one build wants what another does not: with them, all that stands on them is compiled again."""
+    builds = {name: features(arguments.replace("all", "normal,build,dev")) for name, arguments in BUILDS.items()}
+    for package in sorted(set().union(*builds.values())):
+        sets = {name: wanted[package] for name, wanted in builds.items() if package in wanted}
+        most = max(sets.values(), key=lambda one: (len(one), sum(map(len, one))))
+        for name, own in sets.items():
+            if not own <= most:
+                lacking = ", ".join(sorted(frozenset().union(*most) - frozenset().union(*own))) or "what others want"
+                yield f"{name} compiles `{package}` without {lacking}: name that in crates/study/Cargo.toml"
+
+
 def draw(crates):
     for number in reversed(range(len(FLOORS))):
         for name in sorted(FLOORS[number] & crates.keys()):
@@ -170,7 +204,7 @@ def main():
     if sys.argv[1:] == ["--draw"]:
         draw(crates)
         return 0
-    offences = list(wrong_floors(crates))
+    offences = [*wrong_floors(crates), *compiled_twice()]
     for name, (folder, _) in sorted(crates.items()):
         files = modules(folder / "src")
         for circle in circles(uses(files)):

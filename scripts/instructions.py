@@ -44,8 +44,9 @@ def version(*command):
 
 def build():
     """Builds the program that runs one scenario once; returns its path."""
-    package = ["--package", "joulepath-packet", "--example", "once"]
-    command = ["cargo", "build", "--quiet", "--locked", *package, "--message-format", "json"]
+    # The packages and features of scripts/test.sh: what that has compiled is found.
+    packages = ["--workspace", "--exclude", "joulepath-benches", "--exclude", "joulepath-python", "--example", "once"]
+    command = ["scripts/cargo.sh", "build", "--quiet", "--locked", *packages, "--message-format", "json"]
     lines = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
     programs = (json.loads(line).get("executable") for line in lines)
     return next(program for program in programs if program)

@@ -131,7 +131,7 @@ install_rust_components() {
 install_cargo_command() {
     cargo "$1" --version >/dev/null 2>&1 && return
     say "building cargo-$1 $2 (some minutes, once)"
-    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \
+    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL=0 \
         cargo install --quiet --locked "cargo-$1" --version "$2" >&2
 }
 

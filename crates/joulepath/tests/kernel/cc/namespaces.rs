@@ -1,14 +1,12 @@
 //! Several network namespaces, and mount namespaces that end with their command.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use joulepath_kernel::Namespace;
-use serde_json::Value;
 
-use super::stage::{ALLOWED, JOURNAL, Place, Stage, another, controller};
+use super::stage::{ALLOWED, Place, Stage, another, controller};
 use crate::run::Said;
 
 const NAME: &str = "cwa";
@@ -189,24 +187,6 @@ fn a_namespace_that_gets_the_number_of_one_that_has_gone_does_not_get_its_defaul
     successor.cc(&["default", NAME]).ok();
     successor.cc(&["default", "--restore"]).ok();
     assert_eq!(successor.default(), "reno");
-}
-
-#[test(needs(ENGINE))]
-fn what_was_set_in_a_namespace_that_has_gone_is_forgotten_at_the_next_change() {
-    let stage = Stage::new(&[NAME]);
-    stage.cc(&["load", NAME]).ok();
-    let remembered = || -> BTreeSet<String> {
-        let journal: Value = serde_json::from_str(&fs::read_to_string(JOURNAL).unwrap()).unwrap();
-        journal["value"]["defaults"].as_object().unwrap().keys().cloned().collect()
-    };
-    let (before, gone) = (remembered(), Place::new(another()));
-    gone.cc(&["default", NAME]).ok();
-    let with_it = remembered();
-    let ours: Vec<&String> = with_it.difference(&before).collect();
-    assert_eq!(ours.len(), 1, "{with_it:?}");
-    drop(gone);
-    stage.cc(&["default", NAME]).ok();
-    assert!(!remembered().contains(ours[0]), "{:?}", remembered());
 }
 
 #[test(needs(ENGINE))]

@@ -20,8 +20,6 @@ use crate::run::{Said, command, folder};
 pub(super) const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 const DEFAULT: &str = "net.ipv4.tcp_congestion_control";
-/// What `cc` keeps on disk.
-pub(super) const JOURNAL: &str = "/run/joulepath/cc";
 const PINS: &str = "/sys/fs/bpf/joulepath";
 
 /// The machine, for one test, with the controllers that it may load. Dropped, they are unloaded.
@@ -67,7 +65,7 @@ impl Stage {
             wait_until(&format!("{name} is not registered"), || !is_registered(name));
             assert_eq!(pins(name), [""; 0]);
         }
-        let journal = fs::read_to_string(JOURNAL).unwrap_or_default();
+        let journal = fs::read_to_string("/run/joulepath/cc").unwrap_or_default();
         assert!(journal.is_empty() || journal.contains(r#""doing":null"#), "{journal}");
     }
 }
