@@ -17,6 +17,10 @@ pub fn cores(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
     jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
+/// So much news of each thread may wait to be heard: a thread that is ahead of who listens waits. Otherwise short
+/// tasks would pile up while a file is written, and a cancellation would come when all is done.
+const MOST_NEWS: usize = 4;
+
 /// What a thread says of the task that it does.
 pub(crate) enum News<M, R> {
     /// Something that happened on the way.
@@ -37,8 +41,8 @@ pub(crate) fn run<T: Sync, M: Send, R: Send>(
     mut on_news: impl FnMut(usize, &News<M, R>),
 ) -> Vec<(usize, Result<R, String>)> {
     let next = AtomicUsize::new(0);
-    let (sender, receiver) = mpsc::channel();
-    let take = |sender: mpsc::Sender<(usize, News<M, R>)>| {
+    let (sender, receiver) = mpsc::sync_channel(MOST_NEWS * threads.get());
+    let take = |sender: mpsc::SyncSender<(usize, News<M, R>)>| {
         while !cancel.is_set() {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(task) = tasks.get(index) else { break };

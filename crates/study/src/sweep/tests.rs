@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use joulepath_model::cancel::Cancel;
@@ -44,7 +45,8 @@ fn run(sweep: &Sweep, folder: &Path, shard: &str, stop_after: u64) -> Outcome {
             cancel.set();
         }
     };
-    Runner::new(sweep, None, "abc").run(&mut writer, shard, &mut watch, &cancel).unwrap()
+    // So few threads that the runs are not done before the first one is heard of.
+    Runner::new(sweep, NonZeroUsize::new(2), "abc").run(&mut writer, shard, &mut watch, &cancel).unwrap()
 }
 
 /// All rows as text, by run.
