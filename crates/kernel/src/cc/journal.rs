@@ -1,6 +1,6 @@
 //! What `cc` keeps on disk: what the defaults of namespaces were, and what was begun and not finished.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -116,9 +116,12 @@ impl Journal {
         self.defaults.remove(&namespace);
     }
 
-    /// Forgets namespaces that are gone; their cookies do not come again.
-    pub(super) fn keep_only(&mut self, namespaces: &[Cookie]) {
-        self.defaults.retain(|cookie, _| namespaces.contains(cookie));
+    /// Forgets namespaces that are not `seen`, but the `unseen` youngest of them, which may be hidden. Those that
+    /// are gone do not come again: the kernel counts cookies up.
+    pub(super) fn keep_only(&mut self, seen: &[Cookie], unseen: usize) {
+        let others = self.defaults.keys().rev().filter(|cookie| !seen.contains(cookie));
+        let kept: BTreeSet<Cookie> = others.take(unseen).copied().collect();
+        self.defaults.retain(|cookie, _| seen.contains(cookie) || kept.contains(cookie));
     }
 }
 
@@ -160,8 +163,19 @@ mod tests {
         journal.remember(THERE, "jp_lia", "jp_olia", &BOTH);
         journal.forget(HERE);
         assert_eq!(journal.before(THERE, "jp_olia", &BOTH).as_deref(), Some("bbr"));
-        journal.keep_only(&[HERE]);
+        journal.keep_only(&[HERE], 0);
         assert_eq!(journal.before(THERE, "jp_olia", &BOTH), None);
+    }
+
+    #[test]
+    fn of_namespaces_that_are_not_seen_the_youngest_are_remembered() {
+        let mut journal = Journal::default();
+        (1..=9).for_each(|cookie| journal.remember(Cookie(cookie), "bbr", "jp_lia", &[]));
+        journal.keep_only(&[Cookie(2), Cookie(8)], 3);
+        let kept: Vec<u64> = journal.defaults.keys().map(|cookie| cookie.0).collect();
+        assert_eq!(kept, [2, 6, 7, 8, 9]);
+        journal.keep_only(&[Cookie(2)], 0);
+        assert_eq!(journal.defaults.len(), 1);
     }
 
     #[test]

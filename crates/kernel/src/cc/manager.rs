@@ -29,6 +29,8 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(60);
 /// How long the kernel may take to strike a controller out of its list. With busy processors it is seconds.
 const REMOVAL_PATIENCE: Duration = Duration::from_secs(20);
 const POLL: Duration = Duration::from_millis(10);
+/// So many namespaces that are not found are remembered where some may be hidden.
+const MOST_UNSEEN: usize = 64;
 /// Searches for namespaces that have come while one that is their model still had the old default.
 const SEARCHES: usize = 4;
 
@@ -342,11 +344,11 @@ impl Manager {
         Ok((restored, search.hidden))
     }
 
-    /// Namespaces that nobody has any more, as far as all processes may be looked at.
+    /// Namespaces that nobody has any more. Where a process may not be looked at, as a container's first one
+    /// often may not, some of those that are not found may be there.
     fn forget_what_is_gone(&mut self, search: &Search) {
-        if search.hidden == 0 {
-            self.journal.keep_only(&search.cookies());
-        }
+        let unseen = if search.hidden == 0 { 0 } else { MOST_UNSEEN };
+        self.journal.keep_only(&search.cookies(), unseen);
     }
 
     /// Makes `name` the default of the calling thread's namespace, and remembers what it was. Returns what it
