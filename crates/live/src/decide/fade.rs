@@ -13,8 +13,7 @@
 
 use joulepath_model::units::Nanos;
 
-use super::lately::Lately;
-use super::overflow::lasted;
+use super::lately::{Lately, lasted};
 
 /// Part of what is usual.
 const LOW: f64 = 0.7;

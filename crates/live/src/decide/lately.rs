@@ -1,4 +1,5 @@
-//! How often something has happened of late: what waits longer each time counts by it.
+//! How often something has happened of late: what waits longer each time counts by it. And for how long
+//! something has been so.
 
 use joulepath_model::units::Nanos;
 
@@ -28,6 +29,15 @@ impl Lately {
     pub(super) fn last(&self) -> Option<Nanos> {
         self.last
     }
+}
+
+/// Whether `holds` has held for `time`; `since` remembers from when on.
+pub(super) fn lasted(since: &mut Option<Nanos>, holds: bool, now: Nanos, time: Nanos) -> bool {
+    if !holds {
+        *since = None;
+        return false;
+    }
+    now.saturating_sub(*since.get_or_insert(now)) >= time
 }
 
 #[cfg(test)]

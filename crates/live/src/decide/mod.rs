@@ -20,7 +20,7 @@
 //! | `silence` | paths that bring nothing any more |
 //! | `renewal` | when lost subflows are opened again |
 //! | `hold` | how often a role may change |
-//! | `memory`, `lately` | what is remembered of an interface; counts that forget |
+//! | `memory`, `lately` | what is remembered of an interface; counts that forget, what has lasted |
 
 mod decision;
 mod drag;
@@ -48,8 +48,9 @@ pub use self::decision::{Decision, Role, Told, Wanted};
 use self::drag::{Carrier, Drag};
 use self::fade::Fade;
 use self::frugal::{Candidate, Choice, Frugal};
+use self::lately::lasted;
 use self::memory::Memory;
-use self::overflow::{Filled, Overflow, lasted};
+use self::overflow::{Filled, Overflow};
 pub(crate) use self::renewal::Renewal;
 use self::silence::Verdict;
 pub(crate) use self::standing::is_over_hard_quota;

@@ -18,6 +18,7 @@
 use joulepath_model::units::Nanos;
 
 use super::fade::Usual;
+use super::lately::lasted;
 
 /// Part of its rate at which a path is full.
 const FULL: f64 = 0.85;
@@ -149,15 +150,6 @@ impl Overflow {
 
 fn used_bps(used: &[Filled]) -> f64 {
     used.iter().map(|path| path.rate_bps).sum()
-}
-
-/// Whether `holds` has held for `time`; `since` remembers from when on.
-pub(super) fn lasted(since: &mut Option<Nanos>, holds: bool, now: Nanos, time: Nanos) -> bool {
-    if !holds {
-        *since = None;
-        return false;
-    }
-    now.saturating_sub(*since.get_or_insert(now)) >= time
 }
 
 #[cfg(test)]

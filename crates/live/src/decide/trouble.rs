@@ -3,7 +3,7 @@
 
 use joulepath_model::units::Nanos;
 
-use super::overflow::lasted;
+use super::lately::lasted;
 
 /// Subflows that wait for so long are in trouble.
 const AFTER: Nanos = Nanos::from_secs(3);
