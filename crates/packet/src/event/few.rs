@@ -5,7 +5,7 @@
 //! remains, the timers, is in a heap that few events touch.
 
 use super::heap::Heap;
-use super::key::{NO_KEY, Source, parts};
+use super::key::{NO_KEY, parts};
 
 /// Most links that it is worth looking at all of them.
 pub(super) const MOST_LINKS: usize = 8;
@@ -16,13 +16,13 @@ const HALF: usize = MOST_LINKS / 2;
 type Places = [u64; MOST_LINKS];
 
 /// The keys of a network of a few links.
-pub(crate) struct Few {
+pub(super) struct Few {
     /// The least pending key of each of the first sources, which are the links; [`NO_KEY`] if there is none.
     links: Places,
-    /// The least of them.
-    least_of_links: u64,
     /// The number of places that are used: all, or [`HALF`].
     used: usize,
+    /// The least key of `others`, which few events change.
+    least_of_others: u64,
     /// All other keys: those of timers, and further ones of a link.
     others: Heap,
 }
@@ -30,72 +30,64 @@ pub(crate) struct Few {
 impl Few {
     pub(super) fn new(links: usize) -> Self {
         let used = if links <= HALF { HALF } else { MOST_LINKS };
-        Few { links: [NO_KEY; MOST_LINKS], least_of_links: NO_KEY, used, others: Heap::default() }
+        Few { links: [NO_KEY; MOST_LINKS], used, least_of_others: NO_KEY, others: Heap::default() }
     }
 
     /// The least key; [`NO_KEY`] if there is none.
     #[inline(always)]
     pub(super) fn least(&self) -> u64 {
-        self.least_of_links.min(self.others.least())
+        let [a, b, c, d, e, f, g, h] = self.links;
+        let least = self.least_of_others.min(a.min(b)).min(c.min(d));
+        if self.used > HALF { least.min(e.min(f)).min(g.min(h)) } else { least }
     }
 
     #[inline(always)]
     pub(super) fn push(&mut self, key: u64) {
         let source = parts(key).1 as usize;
         match self.links.get_mut(source).filter(|_| source < self.used) {
-            Some(place) if *place == NO_KEY => {
-                *place = key;
-                self.least_of_links = self.least_of_links.min(key);
+            Some(place) if *place == NO_KEY => *place = key,
+            Some(place) => {
+                let later = key.max(*place);
+                *place = key.min(*place);
+                self.push_other(later);
             }
-            Some(_) => self.push_further(key),
-            None => self.others.push(key),
+            None => self.push_other(key),
         }
     }
 
-    /// Adds a key of a link that has one.
     #[cold]
-    fn push_further(&mut self, key: u64) {
-        let place = &mut self.links[parts(key).1 as usize];
-        let later = key.max(*place);
-        *place = key.min(*place);
-        self.others.push(later);
-        self.find_least();
+    fn push_other(&mut self, key: u64) {
+        self.others.push(key);
+        self.least_of_others = self.others.least();
     }
 
-    /// Removes the least key.
+    /// Removes the least key, which is `least`.
     #[inline(always)]
-    pub(super) fn pop(&mut self) {
-        if self.least_of_links <= self.others.least() {
-            self.set(parts(self.least_of_links).1, NO_KEY);
-        } else {
-            self.others.pop();
+    pub(super) fn pop(&mut self, least: u64) {
+        match self.links.get_mut(parts(least).1 as usize) {
+            Some(place) if *place == least => *place = NO_KEY,
+            _ => self.pop_other(),
         }
     }
 
-    /// Replaces the least key by a greater one of the same source.
+    #[cold]
+    fn pop_other(&mut self) {
+        self.others.pop();
+        self.least_of_others = self.others.least();
+    }
+
+    /// Replaces the least key, which is `least`, by a greater one of the same source.
     #[inline(always)]
-    pub(super) fn replace_least(&mut self, key: u64) {
-        if self.least_of_links <= self.others.least() {
-            self.set(parts(key).1, key);
-        } else {
-            self.others.replace_least(key);
+    pub(super) fn replace_least(&mut self, least: u64, key: u64) {
+        match self.links.get_mut(parts(least).1 as usize) {
+            Some(place) if *place == least => *place = key,
+            _ => self.replace_other(key),
         }
     }
 
-    #[inline(always)]
-    fn set(&mut self, link: Source, key: u64) {
-        if let Some(place) = self.links.get_mut(link as usize) {
-            *place = key;
-        }
-        self.find_least();
-    }
-
-    #[inline(always)]
-    fn find_least(&mut self) {
-        let [a, b, c, d, e, f, g, h] = self.links;
-        self.least_of_links = a.min(b).min(c.min(d));
-        if self.used > HALF {
-            self.least_of_links = self.least_of_links.min(e.min(f).min(g.min(h)));
-        }
+    #[cold]
+    fn replace_other(&mut self, key: u64) {
+        self.others.replace_least(key);
+        self.least_of_others = self.others.least();
     }
 }

@@ -5,7 +5,7 @@ use super::key::NO_KEY;
 const ARITY: usize = 4;
 
 /// The keys as a heap, the least first.
-pub(crate) struct Heap {
+pub(super) struct Heap {
     /// [`NO_KEY`] fills the slots after the last key, so that every family has four members.
     keys: Vec<u64>,
     len: usize,

@@ -9,7 +9,15 @@ use super::wheel::Wheel;
 const LARGE: usize = 256;
 
 /// Pending events, the earliest first. All kinds hand out the same sequence.
-pub(crate) enum EventQueue {
+pub(crate) struct EventQueue {
+    /// The least key; [`NO_KEY`] if there is none.
+    least: u64,
+    keys: Keys,
+}
+
+/// Where the keys are. A tag of its own is read with less work than one that hides in a pointer.
+#[repr(u8)]
+enum Keys {
     /// For a few links.
     Few(Few),
     /// For hundreds of sources.
@@ -19,6 +27,10 @@ pub(crate) enum EventQueue {
 }
 
 impl EventQueue {
+    fn of(keys: Keys) -> Self {
+        EventQueue { least: NO_KEY, keys }
+    }
+
     /// An empty queue for a network of `links` links.
     pub(crate) fn for_links(links: usize) -> Self {
         match links {
@@ -29,34 +41,29 @@ impl EventQueue {
     }
 
     pub(crate) fn few(links: usize) -> Self {
-        EventQueue::Few(Few::new(links))
+        Self::of(Keys::Few(Few::new(links)))
     }
 
     pub(crate) fn heap() -> Self {
-        EventQueue::Heap(Heap::default())
+        Self::of(Keys::Heap(Heap::default()))
     }
 
     pub(crate) fn wheel() -> Self {
-        EventQueue::Wheel(Box::new(Wheel::new()))
+        Self::of(Keys::Wheel(Box::new(Wheel::new())))
     }
 
     /// Time and source of the earliest event.
     #[inline]
     pub(crate) fn peek(&self) -> Option<(u64, Source)> {
-        let key = match self {
-            EventQueue::Few(few) => few.least(),
-            EventQueue::Heap(heap) => heap.least(),
-            EventQueue::Wheel(wheel) => wheel.least(),
-        };
-        (key != NO_KEY).then(|| parts(key))
+        (self.least != NO_KEY).then(|| parts(self.least))
     }
 
     /// The events that are due soon in a large network, the earliest last.
     #[inline(always)]
     pub(crate) fn due(&self) -> Option<Due<'_>> {
-        match self {
-            EventQueue::Few(_) | EventQueue::Heap(_) => None,
-            EventQueue::Wheel(wheel) => Some(Due(wheel.due())),
+        match &self.keys {
+            Keys::Few(_) | Keys::Heap(_) => None,
+            Keys::Wheel(wheel) => Some(Due(wheel.due())),
         }
     }
 
@@ -67,21 +74,31 @@ impl EventQueue {
             return;
         }
         let key = key(time_ns, source);
-        match self {
-            EventQueue::Few(few) => few.push(key),
-            EventQueue::Heap(heap) => heap.push(key),
-            EventQueue::Wheel(wheel) => wheel.push(key),
+        match &mut self.keys {
+            Keys::Few(few) => few.push(key),
+            Keys::Heap(heap) => heap.push(key),
+            Keys::Wheel(wheel) => wheel.push(key),
         }
+        self.least = self.least.min(key);
     }
 
     /// Removes the earliest event.
     #[inline]
     pub(crate) fn pop(&mut self) {
-        match self {
-            EventQueue::Few(few) => few.pop(),
-            EventQueue::Heap(heap) => heap.pop(),
-            EventQueue::Wheel(wheel) => wheel.pop(),
-        }
+        self.least = match &mut self.keys {
+            Keys::Few(few) => {
+                few.pop(self.least);
+                few.least()
+            }
+            Keys::Heap(heap) => {
+                heap.pop();
+                heap.least()
+            }
+            Keys::Wheel(wheel) => {
+                wheel.pop();
+                wheel.least()
+            }
+        };
     }
 
     /// Replaces the earliest event by a later one of the same source. This is half the work of a pop and a
@@ -89,11 +106,20 @@ impl EventQueue {
     #[inline(always)]
     pub(crate) fn replace_top(&mut self, time_ns: u64, source: Source) {
         let key = key(time_ns, source);
-        match self {
-            EventQueue::Few(few) => few.replace_least(key),
-            EventQueue::Heap(heap) => heap.replace_least(key),
-            EventQueue::Wheel(wheel) => wheel.replace_least(key),
-        }
+        self.least = match &mut self.keys {
+            Keys::Few(few) => {
+                few.replace_least(self.least, key);
+                few.least()
+            }
+            Keys::Heap(heap) => {
+                heap.replace_least(key);
+                heap.least()
+            }
+            Keys::Wheel(wheel) => {
+                wheel.replace_least(key);
+                wheel.least()
+            }
+        };
     }
 }
 

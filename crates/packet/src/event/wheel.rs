@@ -18,7 +18,7 @@ const BUCKETS: usize = WORDS * u64::BITS as usize;
 const NIL: u32 = u32::MAX;
 
 /// Keys in buckets by the time at which they are due.
-pub(crate) struct Wheel {
+pub(super) struct Wheel {
     /// Keys up to the end of the current bucket, the greatest first. It is empty only if there are no keys at
     /// all.
     due: Vec<u64>,
