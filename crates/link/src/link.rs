@@ -114,9 +114,13 @@ impl Link {
         if self.extras.is_some() {
             return self.offer_with_extras(flow, now, size, ecn_capable);
         }
-        let start = self.free_ns.max(now.0);
-        let Admission::Accepted { congested } = self.queue.admit(now.0, start, size, ecn_capable) else {
-            return Outcome::QueueDrop;
+        let congested = if self.free_ns <= now.0 {
+            self.queue.pass(size, ecn_capable)
+        } else {
+            match self.queue.admit(now.0, self.free_ns, size, ecn_capable) {
+                Admission::Accepted { congested } => congested,
+                Admission::Dropped => return Outcome::QueueDrop,
+            }
         };
         self.transmit(now.0, size);
         if self.loss.strikes() {

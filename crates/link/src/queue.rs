@@ -108,6 +108,15 @@ impl Queue {
         Admission::Accepted { congested }
     }
 
+    /// As [`Queue::admit`] for a packet whose transmission starts at once, for which there is always room;
+    /// returns whether it is marked. No packet waits, and this one never will, so no slot is needed.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self, size: u32, ecn_capable: bool) -> bool {
+        self.accepted = 0;
+        self.bytes = self.bytes.wrapping_add(u64::from(size));
+        ecn_capable && self.mark_at == 0
+    }
+
     /// As [`Queue::admit`], but limits in bytes apply, too.
     pub(crate) fn admit_within(
         &mut self,
@@ -202,5 +211,79 @@ impl Queue {
         self.slots = slots.into();
         self.look_back = self.limit.min(self.newest());
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use joulepath_model::units::Bytes;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A packet: time since the one before, time that its transmission takes, time for which the transmitter
+    /// is held after it, all ns; bytes; whether it is ECN-capable.
+    type Offered = (u64, u64, u64, u32, bool);
+
+    fn offered() -> impl Strategy<Value = Offered> {
+        let held_ns = prop_oneof![9 => Just(0u64), 1 => 0u64..200];
+        (0u64..60, prop::sample::select(vec![0u64, 1, 20, 40]), held_ns, 40u32..1500, any::<bool>())
+    }
+
+    proptest! {
+        /// A packet that finds the transmitter idle needs no slot: nothing that is ever said differs.
+        #[test]
+        fn to_pass_is_to_be_admitted_at_once(
+            packets in prop::collection::vec(offered(), 1..400),
+            limit in 0u32..40,
+            mark_at in prop::option::of(0u32..40),
+        ) {
+            let threshold = mark_at.map(QueueLimit::Packets);
+            let mut passing = Queue::new(QueueLimit::Packets(limit), threshold);
+            let mut admitting = Queue::new(QueueLimit::Packets(limit), threshold);
+            let (mut now, mut free_ns) = (0, 0);
+            for (gap, takes_ns, held_ns, size, ecn_capable) in packets {
+                now += gap;
+                let start_ns = now.max(free_ns);
+                let expected = admitting.admit(now, start_ns, size, ecn_capable);
+                let found = if free_ns <= now {
+                    Admission::Accepted { congested: passing.pass(size, ecn_capable) }
+                } else {
+                    passing.admit(now, free_ns, size, ecn_capable)
+                };
+                prop_assert_eq!(found, expected);
+                if expected != Admission::Dropped {
+                    free_ns = start_ns + takes_ns;
+                }
+                if held_ns > 0 {
+                    free_ns = free_ns.max(now + held_ns);
+                }
+                for at in [now, now + 25] {
+                    prop_assert_eq!(passing.waiting_packets(at), admitting.waiting_packets(at));
+                    prop_assert_eq!(passing.waiting_bytes(at), admitting.waiting_bytes(at));
+                }
+                prop_assert_eq!(passing.accepted_bytes(), admitting.accepted_bytes());
+            }
+        }
+
+        /// The same beside limits in bytes, which need the slots of all packets that wait.
+        #[test]
+        fn a_limit_in_bytes_sees_packets_that_passed(sizes in prop::collection::vec(40u32..1500, 1..50)) {
+            let limit = QueueLimit::Bytes(Bytes(3_000));
+            let limits = ByteLimits::new(limit, None).expect("the limit is in bytes");
+            let mut passing = Queue::new(limit, None);
+            let mut admitting = Queue::new(limit, None);
+            for (i, &size) in sizes.iter().enumerate() {
+                let now = 200 * (i as u64 / 5);
+                let start_ns = now + 30 * (i as u64 % 5);
+                let expected = admitting.admit_within(limits, now, start_ns, size, false);
+                let found = if start_ns == now {
+                    Admission::Accepted { congested: passing.pass(size, false) }
+                } else {
+                    passing.admit_within(limits, now, start_ns, size, false)
+                };
+                prop_assert_eq!(found, expected);
+            }
+        }
     }
 }
