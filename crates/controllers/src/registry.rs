@@ -42,7 +42,16 @@ pub struct UnknownController {
 /// Functions take the index `i` of the subflow that they are for and panic if it is not below
 /// [`MAX_SUBFLOWS`].
 #[derive(Clone, Copy)]
-pub struct Controller(&'static NativeController);
+pub struct Controller(&'static NativeController, Habits);
+
+/// What an ACK need not ask the controller's tables.
+#[derive(Clone, Copy)]
+struct Habits {
+    /// Whether it does nothing of its own at an ACK, nor at the end of a round.
+    has_no_hooks: bool,
+    /// Whether besides it stores its increase for some time.
+    stores_steps: bool,
+}
 
 impl Controller {
     /// The controller of this name, for example `lia`.
@@ -65,17 +74,18 @@ impl Controller {
     }
 
     pub(crate) fn of_native(native: &'static NativeController) -> Self {
-        Self(native)
+        let has_no_hooks = native.ops().has_no_hooks();
+        Self(native, Habits { has_no_hooks, stores_steps: has_no_hooks && native.ops().cache_acks != 0 })
     }
 
     /// All controllers of this crate, baselines first.
     pub fn all() -> impl Iterator<Item = Self> {
-        controllers().iter().map(Self)
+        controllers().iter().map(Self::of_native)
     }
 
     /// All controllers that have a name now: those of this crate, and those that were [adopted](Self::adopt).
     pub fn known() -> impl Iterator<Item = Self> {
-        Self::all().chain(adopted().into_iter().map(Self))
+        Self::all().chain(adopted().into_iter().map(Self::of_native))
     }
 
     /// A controller that was compiled against `cc/mpcc.h` elsewhere, without making it known.
@@ -89,7 +99,7 @@ impl Controller {
     /// the contract.
     pub unsafe fn inspect(rows: Table, layout: Table) -> Result<Self, AdoptError> {
         // SAFETY: the caller promises it.
-        unsafe { adopted::inspect(rows, layout) }.map(Self)
+        unsafe { adopted::inspect(rows, layout) }.map(Self::of_native)
     }
 
     /// Makes a controller known under its name, one that was [inspected](Self::inspect). An adopted one of
@@ -225,11 +235,26 @@ impl Controller {
     /// instead. Here only the RTT and loss statistics are kept for it.
     #[inline(always)]
     pub fn on_ack(&self, connection: &mut Connection, i: usize, acked: u32, rtt_us: u32, flags: AckFlags) {
+        self.on_ack_at(|connection| connection.now_us, connection, i, acked, rtt_us, flags);
+    }
+
+    /// As [`Self::on_ack`], but `now_us` is only found out, with `clock`, if the controller may read it.
+    #[inline(always)]
+    pub fn on_ack_at(
+        &self,
+        clock: impl FnOnce(&Connection) -> u64,
+        connection: &mut Connection,
+        i: usize,
+        acked: u32,
+        rtt_us: u32,
+        flags: AckFlags,
+    ) {
         if self.reuses_step(connection, i, acked, rtt_us, flags)
             || self.only_observes(connection, i, acked, rtt_us, flags)
         {
             return;
         }
+        connection.now_us = clock(connection);
         let i = index(i);
         // SAFETY: as in `init`.
         unsafe { (self.0.ack)(connection, i, acked, rtt_us, flags.0) }
@@ -247,21 +272,21 @@ impl Controller {
         rtt_us: u32,
         flags: AckFlags,
     ) -> bool {
-        let ops = self.0.ops();
         let Some(subflow) = connection.subflows.get_mut(i) else { return false };
         let own = &subflow.own;
-        let grown = own.acc.wrapping_add(own.cached_step.wrapping_mul(acked.into()));
         if own.cached_cwnd != subflow.cwnd
             || own.cache_left < acked
             || acked == 0
-            || ops.cache_acks == 0
+            || !self.1.stores_steps
             || rtt_us == 0
             || subflow.cwnd < subflow.ssthresh.min(CWND_MAX)
             || subflow.flags & (Subflow::RECOVERY | Subflow::LOSS) != 0
-            || grown.unsigned_abs() >= PACKET_BITS
             || acked > CWND_MAX
-            || !ops.has_no_hooks()
         {
+            return false;
+        }
+        let grown = own.acc.wrapping_add(own.cached_step.wrapping_mul(acked.into()));
+        if grown.unsigned_abs() >= PACKET_BITS {
             return false;
         }
         subflow.observe(acked, rtt_us, flags);
@@ -286,7 +311,7 @@ impl Controller {
     ) -> bool {
         let Some(subflow) = connection.subflows.get_mut(i) else { return false };
         let recovers = subflow.flags & Subflow::RECOVERY != 0;
-        if !recovers || rtt_us == 0 || !self.0.ops().has_no_hooks() {
+        if !recovers || rtt_us == 0 || !self.1.has_no_hooks {
             return false;
         }
         subflow.observe(acked, rtt_us, flags);

@@ -76,7 +76,10 @@ impl Engine {
         match packet.kind {
             Kind::Data => {
                 if let Some(receiver) = self.receivers.get(s) {
-                    prefetch_lines(self.connections.address_of_receiving(receiver.id.connection as usize), 4);
+                    let c = receiver.id.connection as usize;
+                    let (end, reader) = self.connections.addresses_of_receiving(c);
+                    prefetch_lines(end, 1);
+                    prefetch_lines(reader, 1);
                     self.net.prefetch_places(receiver.first_hop, packet.subflow());
                 }
             }
@@ -85,7 +88,8 @@ impl Engine {
                     let end = self.connections.sending_at(sender.id.connection as usize);
                     prefetch_lines(&end.cc.subflows[sender.id.index()], 2);
                     prefetch(&end.views[sender.id.index()]);
-                    prefetch(&end.data);
+                    prefetch_lines(end, 2);
+                    prefetch(&end.writer);
                     self.net.prefetch_places(sender.first_hop, packet.subflow());
                 }
             }

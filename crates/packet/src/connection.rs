@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use joulepath_model::scenario::Direction;
 
+use crate::application::Reader;
 use crate::event::LazyTimer;
 use crate::network::{Route, Routes};
 use crate::packet::Kind;
@@ -108,14 +109,12 @@ pub(crate) fn goes_with_data(kind: Kind, downloads: bool) -> bool {
 
 /// A connection has two halves, its ends. What never changes is read by both.
 impl Shared<Connection> {
-    /// The sending end of a connection, and whether the device receives.
+    /// The sending end of a connection.
     #[inline(always)]
-    pub(crate) fn sending(&mut self, c: usize) -> (&mut SenderEnd, bool) {
+    pub(crate) fn sending(&mut self, c: usize) -> &mut SenderEnd {
         self.check_half(c, 0);
-        let connection = self.place(c).as_ptr();
-        // SAFETY: this half belongs to the part where the sender is, and only it asks. The direction never
-        // changes.
-        unsafe { (&mut (*connection).sender, (*connection).direction == Direction::Download) }
+        // SAFETY: this half belongs to the part where the sender is, and only it asks.
+        unsafe { &mut (*self.place(c).as_ptr()).sender }
     }
 
     /// The same to read.
@@ -126,22 +125,20 @@ impl Shared<Connection> {
         unsafe { &(*self.place(c).as_ptr()).sender }
     }
 
-    /// The receiving end of a connection, and whether the device receives.
+    /// The receiving end of a connection.
     #[inline(always)]
-    pub(crate) fn receiving(&mut self, c: usize) -> (&mut ReceiverEnd, bool) {
+    pub(crate) fn receiving(&mut self, c: usize) -> &mut ReceiverEnd {
         self.check_half(c, 1);
-        let connection = self.place(c).as_ptr();
-        // SAFETY: this half belongs to the part where the receiver is, and only it asks. The direction never
-        // changes.
-        unsafe { (&mut (*connection).receiver, (*connection).direction == Direction::Download) }
+        // SAFETY: this half belongs to the part where the receiver is, and only it asks.
+        unsafe { &mut (*self.place(c).as_ptr()).receiver }
     }
 
-    /// Where the receiving end of a connection is, to prefetch it.
+    /// Where a segment finds its first cache lines at the receiving end of a connection, to prefetch them.
     #[inline(always)]
-    pub(crate) fn address_of_receiving(&self, c: usize) -> *const ReceiverEnd {
+    pub(crate) fn addresses_of_receiving(&self, c: usize) -> (*const ReceiverEnd, *const Reader) {
         let connection = self.place(c).as_ptr();
         // SAFETY: the connection is in the list, and no reference is made.
-        unsafe { &raw const (*connection).receiver }
+        unsafe { (&raw const (*connection).receiver, &raw const (*connection).receiver.reader) }
     }
 
     /// Whether the device of a connection receives the data.

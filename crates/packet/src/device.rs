@@ -59,7 +59,8 @@ impl Interface {
     pub(crate) fn count(&mut self, now_ns: u64, bytes: u32, traffic: Traffic) -> bool {
         let awake = self.is_awake(now_ns);
         if awake {
-            self.count_awake(now_ns, bytes, traffic);
+            let (down, up) = if traffic == Traffic::Down { (bytes, 0) } else { (0, bytes) };
+            self.count_awake(now_ns, down, up);
         }
         awake
     }
@@ -70,10 +71,12 @@ impl Interface {
         now_ns < self.awake_until_ns
     }
 
-    /// Counts a packet that passes the interface while that [is awake](Self::is_awake), which it stays.
+    /// Counts bytes that pass the interface now, received and sent by the device, while it
+    /// [is awake](Self::is_awake), which it stays.
     #[inline(always)]
-    pub(crate) fn count_awake(&mut self, now_ns: u64, bytes: u32, traffic: Traffic) {
-        self.unmetered[traffic as usize] += u64::from(bytes);
+    pub(crate) fn count_awake(&mut self, now_ns: u64, down: u32, up: u32) {
+        let [received, sent] = &mut self.unmetered;
+        (*received, *sent) = (*received + u64::from(down), *sent + u64::from(up));
         self.last_packet_ns = now_ns;
         self.stay_awake(now_ns);
     }

@@ -158,7 +158,7 @@ impl Engine {
         let subflows = self.connections.subflows(c);
         Sender {
             cx: context!(self, c, subflows.clone(), self.role != Role::Part { downloads: true }),
-            end: self.connections.sending(c).0,
+            end: self.connections.sending(c),
             subflows: &mut self.senders[subflows],
         }
     }
@@ -169,7 +169,7 @@ impl Engine {
         let subflows = self.connections.subflows(c);
         Receiver {
             cx: context!(self, c, subflows.clone(), self.role != Role::Part { downloads: false }),
-            end: self.connections.receiving(c).0,
+            end: self.connections.receiving(c),
             subflows: &mut self.receivers[subflows],
         }
     }
@@ -420,7 +420,7 @@ impl Engine {
                 }
             }
             Timer::Data(c) => {
-                if self.connections.sending(c).0.data_timer.fires(now_ns, source, queue) {
+                if self.connections.sending(c).data_timer.fires(now_ns, source, queue) {
                     self.sender(c).retransmit_data();
                 }
             }

@@ -9,8 +9,6 @@
 //!
 //! [`Context`]: crate::context::Context
 
-use joulepath_model::energy::Traffic;
-
 use crate::application::Next;
 use crate::engine::Engine;
 use crate::packet::{CWR, ECT, Kind, Packet, Stamp};
@@ -50,15 +48,12 @@ impl Engine {
             return false;
         }
         let c = subflow.id.connection as usize;
-        let (end, downloads) = self.connections.receiving(c);
+        let (end, downloads) = (self.connections.receiving(c), subflow.id.downloads);
         // The radio matters where the device is, and where an ACK enters a link at a radio.
         let radio_matters = downloads || subflow.first_hop.is_at_radio();
-        let mut interface = if radio_matters { Some(&mut self.interfaces[s]) } else { None };
+        let interface = if radio_matters { Some(&mut self.interfaces[s]) } else { None };
         if interface.as_ref().is_some_and(|interface| !interface.is_awake(now_ns)) {
             return false;
-        }
-        if downloads && let Some(interface) = &mut interface {
-            interface.count_awake(now_ns, packet.aux + self.config.sizes.header, Traffic::Down);
         }
         let len = packet.aux as u16;
         let ssn = subflow.order.accept_next();
@@ -76,7 +71,7 @@ impl Engine {
         let size = self.config.sizes.ack;
         net.offer(now_ns, subflow.first_hop, ack, size);
         if downloads && let Some(interface) = interface {
-            interface.count_awake(now_ns, size, Traffic::Up);
+            interface.count_awake(now_ns, packet.aux + self.config.sizes.header, size);
         }
         if next != Next::Nothing {
             self.follow(s, next);
@@ -105,8 +100,7 @@ impl Engine {
         }
         let (i, epoch) = (subflow.id.index(), subflow.id.epoch);
         let c = subflow.id.connection as usize;
-        let (end, downloads) = self.connections.sending(c);
-        let uploads = !downloads;
+        let (end, uploads) = (self.connections.sending(c), !subflow.id.downloads);
         // The radio matters where the device is, and where a segment enters a link at a radio.
         let radio_matters = uploads || subflow.first_hop.is_at_radio();
         let mut interface = if radio_matters { Some(&mut self.interfaces[s]) } else { None };
@@ -114,7 +108,7 @@ impl Engine {
             return Short::Unusual;
         }
         if uploads && let Some(interface) = &mut interface {
-            interface.count_awake(now_ns, config.sizes.ack, Traffic::Down);
+            interface.count_awake(now_ns, config.sizes.ack, 0);
         }
         if end.data.acknowledge(packet.dsn) {
             end.writer.forget(packet.dsn);
@@ -128,7 +122,7 @@ impl Engine {
         if end.is_scheduled && end.has_space() && !end.leaves_no_choice_but(i) {
             return Short::Push;
         }
-        while end.may_send_new() && subflow.has_plain_space(end) {
+        for _ in 0..end.may_send_new_now().min(subflow.plain_space(end)) {
             let len = end.writer.segment_len(end.data.next());
             let dsn = end.data.take_new(i);
             let ssn = subflow.note_sent(end, dsn, len, now_ns);
@@ -146,7 +140,7 @@ impl Engine {
             let size = u32::from(len) + config.sizes.header;
             net.offer(now_ns, subflow.first_hop, data, size);
             if uploads && let Some(interface) = &mut interface {
-                interface.count_awake(now_ns, size, Traffic::Up);
+                interface.count_awake(now_ns, 0, size);
             }
         }
         // A scheduler is asked about the oldest segment when the window is full.

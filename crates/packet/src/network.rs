@@ -296,7 +296,11 @@ impl Network {
         }
         let link_model = self.wires.link(link);
         let outcome = link_model.offer_of(flow_of(&packet), Nanos(now_ns), size, packet.flags & ECT != 0);
-        self.tallies.count(link, &outcome);
+        if self.tallies.are_kept() {
+            // A copy: a value to which a reference exists is kept in memory, always.
+            let copy = outcome;
+            self.tallies.count(link, &copy);
+        }
         self.settle(now_ns, hop, packet, outcome);
     }
 

@@ -37,6 +37,8 @@ pub(crate) struct SubflowId {
     pub(crate) local: u8,
     /// Number of the subflow among those that the path has had. Packets of earlier ones belong to no subflow.
     pub(crate) epoch: u8,
+    /// Whether the device receives the data.
+    pub(crate) downloads: bool,
 }
 
 impl SubflowId {

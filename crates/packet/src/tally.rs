@@ -47,11 +47,18 @@ impl Tallies {
         }
     }
 
-    /// Counts a packet that was offered to `link`.
+    /// Whether anything is counted.
     #[inline(always)]
+    pub(crate) fn are_kept(&self) -> bool {
+        !self.links.is_empty()
+    }
+
+    /// Counts a packet that was offered to `link`.
+    #[cold]
     pub(crate) fn count(&mut self, link: u32, outcome: &Outcome) {
         if let Some(tally) = self.links.get_mut(link as usize) {
-            tally.count(outcome);
+            tally.offered += 1;
+            tally.settle(outcome);
         }
     }
 
@@ -99,12 +106,6 @@ impl Tallies {
 }
 
 impl Tally {
-    #[inline(never)]
-    fn count(&mut self, outcome: &Outcome) {
-        self.offered += 1;
-        self.settle(outcome);
-    }
-
     fn settle(&mut self, outcome: &Outcome) {
         match outcome {
             // It is counted when the link lets it go.

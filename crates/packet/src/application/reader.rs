@@ -40,10 +40,12 @@ pub(crate) enum Next {
 }
 
 /// The application at the end where data arrives.
+#[repr(C)]
 pub(crate) struct Reader {
+    /// Every segment touches it.
+    expected: VecDeque<Expected>,
     workload: Workload,
     mss_bytes: u16,
-    expected: VecDeque<Expected>,
     /// First DSN after all that is expected.
     end: u32,
     /// Requests issued so far.

@@ -20,15 +20,16 @@ struct Write {
     last_len: u16,
 }
 
-/// The application at the end where data is sent.
+/// The application at the end where data is sent. What every ACK touches comes first.
+#[repr(C)]
 pub(crate) struct Writer {
-    workload: Workload,
-    source: Writes,
-    mss_bytes: u16,
     /// First DSN that has not been written yet.
     written: u32,
+    mss_bytes: u16,
     /// Writes that the sender may still have to send again.
     writes: VecDeque<Write>,
+    workload: Workload,
+    source: Writes,
     /// The latest request that has arrived.
     answered: u32,
 }

@@ -45,6 +45,8 @@ pub(super) struct Builder<'a> {
 pub(super) struct SubflowConfig {
     /// Index within the connection.
     pub(super) local: u8,
+    /// Whether the device receives the data.
+    pub(super) downloads: bool,
     /// Index of the scenario's path; none for competitors.
     pub(super) path: Option<u16>,
     pub(super) routes: Routes,
@@ -113,8 +115,8 @@ impl<'a> Builder<'a> {
 
     /// Adds a subflow, with both of its ends, to the next connection.
     pub(super) fn add_subflow(&mut self, config: SubflowConfig) {
-        let id = SubflowId { connection: self.connections.len() as u32, local: config.local, epoch: 0 };
-        let SubflowConfig { routes, mut relay, .. } = config;
+        let SubflowConfig { local, downloads, routes, mut relay, .. } = config;
+        let id = SubflowId { connection: self.connections.len() as u32, local, epoch: 0, downloads };
         let window_end = relay.as_mut().map_or(u32::MAX, Relay::first_window);
         self.net.add_subflow(routes);
         if let Some(most_ns) = self.processing_ns(&routes) {

@@ -144,6 +144,7 @@ impl<'a> Builder<'a> {
             has_relays |= relay.is_some();
             self.add_subflow(SubflowConfig {
                 local: local as u8,
+                downloads: tested.group.direction == Direction::Download,
                 path: Some(path.interface as u16),
                 routes,
                 relay,
@@ -195,6 +196,7 @@ impl<'a> Builder<'a> {
         let routes = Routes { data, acks: self.plain_route(&competitor.up, End::Sender) };
         self.add_subflow(SubflowConfig {
             local: 0,
+            downloads: true,
             path: None,
             routes,
             relay: None,

@@ -6,12 +6,14 @@ use super::subflow::SubflowReceiver;
 use crate::application::Reader;
 use crate::context::Context;
 
-/// State of the receiving end that its subflows share.
+/// State of the receiving end that its subflows share. What every segment touches comes first, in one cache
+/// line and in that where the reader begins.
+#[repr(C, align(64))]
 pub(crate) struct ReceiverEnd {
     pub(crate) data: DataReceiver,
-    pub(crate) reader: Reader,
     /// The order in which data arrives; only connections under test record it.
     pub(crate) reception: Option<Reception>,
+    pub(crate) reader: Reader,
     /// Whether each mark is echoed at once, in place of a latch until CWR (RFC 8257, section 3.2).
     echoes_each_mark: bool,
     /// Whether no data is taken in any more.

@@ -31,21 +31,22 @@ impl Block {
     }
 }
 
-/// The order of arrival on one connection.
+/// The order of arrival on one connection. What every segment touches comes first.
+#[repr(C)]
 pub(crate) struct Reception {
-    /// Segments that wait for an earlier one, at the subflows and at the connection.
-    held: u32,
-    held_since_ns: u64,
-    /// For each number of waiting segments: how long so many waited, ns.
-    held_ns: Vec<u64>,
-    /// The part of `held` that waits at the subflows.
-    pub(crate) held_by_subflows: u32,
     /// First DSN of the blocks of which no segment has arrived; every block before it has been touched.
     touched: u32,
+    /// First DSN after the first of the blocks that are not complete.
+    block_end: u32,
+    /// Segments that wait for an earlier one, at the subflows and at the connection.
+    held: u32,
+    /// The part of `held` that waits at the subflows.
+    pub(crate) held_by_subflows: u32,
+    /// For each number of waiting segments: how long so many waited, ns.
+    held_ns: Vec<u64>,
+    held_since_ns: u64,
     /// First arrivals in the blocks that are not complete, ns.
     first_ns: VecDeque<u64>,
-    /// First DSN after the first of these blocks.
-    block_end: u32,
     blocks: Vec<Block>,
     series: Option<Thinned>,
 }

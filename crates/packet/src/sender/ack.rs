@@ -191,7 +191,6 @@ impl SubflowSender {
         now_ns: u64,
     ) {
         let i = self.id.index();
-        end.cc.now_us = now_ns / 1_000;
         let window = &mut end.cc.subflows[i];
         let before = window.cwnd;
         window.srtt_us = self.rtt.srtt_us();
@@ -207,9 +206,10 @@ impl SubflowSender {
             .with(AckFlags::ROUND_END, round_ends);
         let rtt_us = saturated_us(rtt_ns);
         if end.hosting.is_some() {
+            end.cc.now_us = now_ns / 1_000;
             end.tell_hosted(i, acked, rtt_us, flags);
         } else {
-            end.controller.on_ack(&mut end.cc, i, acked, rtt_us, flags);
+            end.controller.on_ack_at(|_| now_ns / 1_000, &mut end.cc, i, acked, rtt_us, flags);
         }
         if end.cc.subflows[i].cwnd != before {
             self.integrate_cwnd(before, now_ns);

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::event::LazyTimer;
 
 /// State of the sending end that its subflows share. What every ACK touches comes first.
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct SenderEnd {
     pub(crate) controller: Controller,
     /// The hooks of a controller that is hosted.
@@ -158,6 +158,12 @@ impl SenderEnd {
     #[inline]
     pub(crate) fn may_send_new(&self) -> bool {
         self.data.next() < self.writer.written() && self.data.window_open()
+    }
+
+    /// How many new segments there are and the windows of the data level admit.
+    #[inline(always)]
+    pub(crate) fn may_send_new_now(&self) -> u32 {
+        self.data.admitted().min(self.writer.written()).saturating_sub(self.data.next())
     }
 
     /// The next segment and the subflow that shall carry it: (subflow, DSN, payload length).

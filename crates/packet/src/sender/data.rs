@@ -70,7 +70,7 @@ impl DataSender {
     /// Whether the next DSN fits into the windows.
     #[inline]
     pub(crate) fn window_open(&self) -> bool {
-        self.next < self.end()
+        self.next < self.admitted()
     }
 
     /// The data-level window, segments.
@@ -84,8 +84,8 @@ impl DataSender {
     }
 
     /// First DSN beyond the windows.
-    #[inline]
-    fn end(&self) -> u32 {
+    #[inline(always)]
+    pub(super) fn admitted(&self) -> u32 {
         (self.una + self.window).min(self.buffered)
     }
 
@@ -93,7 +93,7 @@ impl DataSender {
     #[inline]
     pub(super) fn backlog(&self, now: Nanos, written: u32) -> Backlog {
         let &DataSender { una, next, window, .. } = self;
-        Backlog { now, una, next, unsent: written.min(self.end()).saturating_sub(next), window }
+        Backlog { now, una, next, unsent: written.min(self.admitted()).saturating_sub(next), window }
     }
 
     /// Lets the application write until a send buffer of `segments` segments is full. A writer that waits is

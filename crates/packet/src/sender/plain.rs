@@ -73,11 +73,11 @@ impl SubflowSender {
         self.timer.set(now_ns + delay_ns, config.sources.rto(s), queue);
     }
 
-    /// Whether one more segment may be sent on a subflow for which [`Self::is_plain`] holds.
+    /// How many more segments may be sent on a subflow for which [`Self::is_plain`] holds.
     #[inline(always)]
-    pub(crate) fn has_plain_space(&self, end: &SenderEnd) -> bool {
-        self.board.outstanding() < end.cc.subflows[self.id.index()].cwnd
-            && self.board.next() < self.window_end
+    pub(crate) fn plain_space(&self, end: &SenderEnd) -> u32 {
+        let room = self.window_end.saturating_sub(self.board.next());
+        end.cc.subflows[self.id.index()].cwnd.saturating_sub(self.board.outstanding()).min(room)
     }
 
     /// Notes that a new segment is sent, while others are outstanding; returns its SSN.

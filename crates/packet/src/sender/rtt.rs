@@ -87,7 +87,9 @@ impl RttEstimator {
 /// that.
 #[inline]
 pub(super) fn saturated_us(time_ns: u64) -> u32 {
-    u32::try_from(time_ns.div_ceil(1_000)).unwrap_or(u32::MAX)
+    const MOST_NS: u64 = 1_000 * u32::MAX as u64;
+    // A quotient that is rounded up takes more work.
+    ((time_ns.min(MOST_NS) + 999) / 1_000) as u32
 }
 
 #[cfg(test)]

@@ -75,11 +75,11 @@ pub(crate) struct Scoreboard {
     retransmitted: u32,
     /// Duplicate ACKs without SACK. Each of them stands for a segment that has left the network.
     dup_acks: u32,
-    /// Every segment below is SACKed or has been judged lost.
-    judged: u32,
-    /// No lost segment below waits for its retransmission.
-    repair_from: u32,
     latest: LatestArrival,
+    /// Every segment below, or below `una`, is SACKed or has been judged lost.
+    judged: u32,
+    /// No lost segment below, or below `una`, waits for its retransmission.
+    repair_from: u32,
     /// First SSN after all that had arrived before the present ACK (RFC 8985, section 6.2: RACK.fack).
     arrived_until: u32,
     /// Whether a segment of which there was one copy has arrived after a later one (RACK.reordering_seen).
@@ -230,8 +230,6 @@ impl Scoreboard {
         debug_assert!(self.is_plain() && self.una < ack && ack <= self.next);
         let acked = ack - self.una;
         self.una = ack;
-        self.judged = self.judged.max(ack);
-        self.repair_from = self.repair_from.max(ack);
         acked
     }
 
@@ -259,8 +257,6 @@ impl Scoreboard {
         // Without SACK a cumulative ACK cancels the duplicates that its later segments caused.
         self.dup_acks = self.dup_acks.saturating_sub(acked - 1);
         self.una = ack;
-        self.judged = self.judged.max(ack);
-        self.repair_from = self.repair_from.max(ack);
         acked
     }
 
