@@ -106,14 +106,23 @@ impl Link {
     /// where flows have queues.
     #[inline(always)]
     pub fn offer_of(&mut self, flow: u64, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
-        #[cfg(debug_assertions)]
-        {
-            assert!(now >= self.last_offer, "offered at {now}, after an offer at {}", self.last_offer);
-            self.last_offer = now;
+        match self.is_plain() {
+            true => self.offer_to_plain(now, size, ecn_capable),
+            false => self.offer_with_extras(flow, now, size, ecn_capable),
         }
-        if self.extras.is_some() {
-            return self.offer_with_extras(flow, now, size, ecn_capable);
-        }
+    }
+
+    /// Whether the link is no more than a queue of packets, a constant rate, a constant delay and random
+    /// loss.
+    #[inline(always)]
+    pub fn is_plain(&self) -> bool {
+        self.extras.is_none()
+    }
+
+    /// [`Link::offer`] for a link that [is plain](Link::is_plain). It never holds a packet.
+    #[inline(always)]
+    pub fn offer_to_plain(&mut self, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
+        self.note_offer(now);
         let congested = if self.free_ns <= now.0 {
             self.queue.pass(size, ecn_capable)
         } else {
@@ -127,6 +136,16 @@ impl Link {
             return Outcome::WireLoss;
         }
         Outcome::Delivered { at: Nanos(self.free_ns + self.delay_ns), marked: congested }
+    }
+
+    /// Checks that calls come in the order of time.
+    #[inline(always)]
+    fn note_offer(&mut self, _now: Nanos) {
+        #[cfg(debug_assertions)]
+        {
+            assert!(_now >= self.last_offer, "offered at {_now}, after an offer at {}", self.last_offer);
+            self.last_offer = _now;
+        }
     }
 
     /// Where [`Link::offer`] will read and write next, for a caller that asks for the memory in advance.
@@ -215,6 +234,7 @@ impl Link {
 
     #[inline(never)]
     fn offer_with_extras(&mut self, flow: u64, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
+        self.note_offer(now);
         let Some(mut extras) = self.extras.take() else { unreachable!("only called with extras") };
         let passes = extras.policer.as_mut().is_none_or(|policer| policer.passes(now.0, size));
         let outcome = if passes {

@@ -10,9 +10,9 @@
 //! ```
 //! This only brings memory nearer. What an event does is decided when its turn comes.
 
+use crate::coming::{Ahead, Goal, Seen};
 use crate::engine::Engine;
-use crate::hop::Hop;
-use crate::packet::{Kind, Packet};
+use crate::packet::Kind;
 use crate::prefetch::{prefetch, prefetch_lines};
 
 /// Cache lines that every ACK touches at a sending end.
@@ -21,79 +21,70 @@ const SENDER_LINES: usize = 5;
 impl Engine {
     /// Asks for the memory that the events after the present one need.
     #[inline(always)]
-    pub(crate) fn look_ahead(&self) {
+    pub(crate) fn look_ahead(&mut self) {
         let Some(due) = self.net.queue.due() else { return };
         self.net.prefetch_wire(due, 5);
         if let Some(packet) = self.net.first_of(due, 4) {
             prefetch(packet);
         }
-        if let Some(packet) = self.net.first_of(due, 3) {
-            self.net.prefetch_way(packet);
+        let seen = self.net.first_of(due, 3).map_or(Ahead::NOTHING.packet, Seen::of);
+        if !seen.arrives {
+            self.net.prefetch_way(seen.subflow);
         }
-        if let Some(packet) = self.net.first_of(due, 2) {
-            match self.hop_after(packet) {
-                Some(hop) => self.net.prefetch_link(hop),
-                None => self.prefetch_end(packet),
+        let goal = self.goal_of(self.ahead.packet);
+        match goal {
+            Goal::Unknown => {}
+            Goal::Link(hop, _) => self.net.prefetch_link(hop),
+            Goal::Receiver(s) => {
+                prefetch_lines(self.receivers.address(s as usize), 1);
+                prefetch_lines(self.interfaces.address(s as usize), 1);
+            }
+            Goal::Sender(s) => {
+                prefetch_lines(self.senders.address(s as usize), SENDER_LINES);
+                prefetch_lines(self.interfaces.address(s as usize), 1);
             }
         }
-        if let Some(packet) = self.net.first_of(due, 1) {
-            match self.hop_after(packet) {
-                Some(hop) => self.net.prefetch_places(hop, packet.subflow()),
-                None => self.prefetch_connection(packet),
-            }
+        match self.ahead.goal {
+            Goal::Unknown => {}
+            Goal::Link(hop, s) => self.net.prefetch_places(hop, s),
+            Goal::Receiver(s) => self.prefetch_receiving(s),
+            Goal::Sender(s) => self.prefetch_sending(s),
         }
+        self.ahead = Ahead { packet: seen, goal };
     }
 
-    /// What a packet that is still on its present link enters after it; none if it arrives.
+    /// What a packet enters after its present link.
     #[inline(always)]
-    fn hop_after(&self, packet: &Packet) -> Option<Hop> {
-        match packet.kind {
-            Kind::Data => self.net.next_of_data(packet.subflow(), packet.hop + 1),
-            Kind::Ack => self.net.next_of_ack(packet.subflow(), packet.hop + 1),
+    fn goal_of(&self, Seen { subflow, kind, arrives, hops }: Seen) -> Goal {
+        let hop = match kind {
+            Kind::Data if arrives => return Goal::Receiver(subflow),
+            Kind::Ack if arrives => return Goal::Sender(subflow),
+            Kind::Data => self.net.next_of_data(subflow, hops),
+            Kind::Ack => self.net.next_of_ack(subflow, hops),
             _ => None,
+        };
+        hop.map_or(Goal::Unknown, |hop| Goal::Link(hop, subflow))
+    }
+
+    #[inline(always)]
+    fn prefetch_receiving(&self, s: u32) {
+        if let Some(receiver) = self.receivers.get(s as usize) {
+            let (end, reader) = self.connections.addresses_of_receiving(receiver.id.connection as usize);
+            prefetch_lines(end, 1);
+            prefetch_lines(reader, 1);
+            self.net.prefetch_places(receiver.first_hop, s);
         }
     }
 
     #[inline(always)]
-    fn prefetch_end(&self, packet: &Packet) {
-        let s = packet.subflow() as usize;
-        match packet.kind {
-            Kind::Data => {
-                prefetch_lines(self.receivers.address(s), 1);
-                prefetch_lines(self.interfaces.address(s), 1);
-            }
-            Kind::Ack => {
-                prefetch_lines(self.senders.address(s), SENDER_LINES);
-                prefetch_lines(self.interfaces.address(s), 1);
-            }
-            _ => {}
-        }
-    }
-
-    #[inline(always)]
-    fn prefetch_connection(&self, packet: &Packet) {
-        let s = packet.subflow() as usize;
-        match packet.kind {
-            Kind::Data => {
-                if let Some(receiver) = self.receivers.get(s) {
-                    let c = receiver.id.connection as usize;
-                    let (end, reader) = self.connections.addresses_of_receiving(c);
-                    prefetch_lines(end, 1);
-                    prefetch_lines(reader, 1);
-                    self.net.prefetch_places(receiver.first_hop, packet.subflow());
-                }
-            }
-            Kind::Ack => {
-                if let Some(sender) = self.senders.get(s) {
-                    let end = self.connections.sending_at(sender.id.connection as usize);
-                    prefetch_lines(&end.cc.subflows[sender.id.index()], 2);
-                    prefetch(&end.views[sender.id.index()]);
-                    prefetch_lines(end, 2);
-                    prefetch(&end.writer);
-                    self.net.prefetch_places(sender.first_hop, packet.subflow());
-                }
-            }
-            _ => {}
+    fn prefetch_sending(&self, s: u32) {
+        if let Some(sender) = self.senders.get(s as usize) {
+            let end = self.connections.sending_at(sender.id.connection as usize);
+            prefetch_lines(&end.cc.subflows[sender.id.index()], 2);
+            prefetch(&end.views[sender.id.index()]);
+            prefetch_lines(end, 2);
+            prefetch(&end.writer);
+            self.net.prefetch_places(sender.first_hop, s);
         }
     }
 }

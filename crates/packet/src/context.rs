@@ -55,9 +55,9 @@ impl Context<'_> {
     /// Sends a packet of subflow `i` into `hop`. If that is the link at the device's radio and the radio
     /// sleeps, the link waits until the radio is awake.
     #[inline(always)]
-    pub(crate) fn send(&mut self, i: usize, hop: Hop, packet: Packet, size: u32) {
+    pub(crate) fn send(&mut self, i: usize, hop: Hop, mut packet: Packet, size: u32) {
         self.rouse_radio(i, hop);
-        self.net.offer(self.now_ns, hop, packet, size);
+        self.net.offer(self.now_ns, hop, &mut packet, size);
     }
 
     /// Wakes the radio at `hop`, if there is one that may sleep: a packet of subflow `i` is about to enter.

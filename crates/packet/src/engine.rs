@@ -12,6 +12,7 @@ use joulepath_link::cross::CrossSource;
 use joulepath_model::cancel::Cancel;
 
 use crate::application::Next;
+use crate::coming::Ahead;
 use crate::config::Config;
 use crate::connection::{Connection, goes_with_data};
 use crate::context::Context;
@@ -22,7 +23,7 @@ use crate::event::Source;
 use crate::fabric::Fabric;
 use crate::hop::Hop;
 use crate::network::Network;
-use crate::packet::{Kind, Packet};
+use crate::packet::{ARRIVES, Kind, Packet};
 use crate::receiver::{Receiver, SubflowReceiver};
 use crate::recorder::Recorder;
 use crate::sender::{Fate, Progress, Sender, Short, SubflowSender};
@@ -56,6 +57,8 @@ pub(crate) struct Engine {
     pub(crate) fabric: Option<Fabric>,
     /// Stands for the device where the device is in another part.
     pub(crate) no_device: Option<Device>,
+    /// What is known of the next events.
+    pub(crate) ahead: Ahead,
     /// Number of connections under test that are not done. The run ends when there are none.
     pub(crate) unfinished: usize,
     /// Whether segments and ACKs take the short way where they can. Tests switch it off to compare.
@@ -144,8 +147,8 @@ impl Engine {
             if looks_ahead {
                 self.look_ahead();
             }
-            let packet = self.net.arrive(source);
-            self.dispatch(packet);
+            let mut packet = self.net.arrive(source);
+            self.dispatch(&mut packet);
         } else {
             self.net.queue.pop();
             self.expire(source);
@@ -193,26 +196,29 @@ impl Engine {
 
     /// Handles a packet that has passed a hop: it enters the next one, or it has arrived.
     #[inline(always)]
-    fn dispatch(&mut self, packet: Packet) {
+    fn dispatch(&mut self, packet: &mut Packet) {
         let (next, size) = match packet.kind {
+            Kind::Data if packet.flags & ARRIVES != 0 => return self.data_arrives(packet),
+            Kind::Ack if packet.flags & ARRIVES != 0 => return self.ack_arrives(packet),
             Kind::Data => {
                 let next = self.net.next_of_data(packet.subflow(), packet.hop);
                 (next, packet.aux + self.config.sizes.header)
             }
             Kind::Ack => (self.net.next_of_ack(packet.subflow(), packet.hop), self.config.sizes.ack),
             Kind::Cross => return,
-            _ => return self.dispatch_other(packet),
+            _ => return self.dispatch_other(*packet),
         };
         match next {
             Some(hop) => self.forward(hop, packet, size),
-            None if packet.kind == Kind::Data => self.data_arrives(packet),
-            None => self.ack_arrives(packet),
+            // It comes from a station.
+            None if packet.kind == Kind::Data => self.data_arrives_anyhow(*packet),
+            None => self.ack_arrives_anyhow(*packet),
         }
     }
 
     /// A packet enters the next hop of its route.
     #[inline(always)]
-    fn forward(&mut self, hop: Hop, packet: Packet, size: u32) {
+    fn forward(&mut self, hop: Hop, packet: &mut Packet, size: u32) {
         if hop.is_at_radio() {
             self.rouse_radio(packet.subflow(), hop);
         }
@@ -229,9 +235,9 @@ impl Engine {
     }
 
     #[inline(always)]
-    fn data_arrives(&mut self, packet: Packet) {
-        if !self.take_segment(&packet) {
-            return self.data_arrives_anyhow(packet);
+    fn data_arrives(&mut self, packet: &Packet) {
+        if !self.take_segment(packet) {
+            return self.data_arrives_anyhow(*packet);
         }
         self.note_short_way();
     }
@@ -251,14 +257,14 @@ impl Engine {
     }
 
     #[inline(always)]
-    fn ack_arrives(&mut self, packet: Packet) {
-        match self.take_ack(&packet) {
+    fn ack_arrives(&mut self, packet: &Packet) {
+        match self.take_ack(packet) {
             Short::Done => self.note_short_way(),
             Short::Push => {
                 self.note_short_way();
                 self.push_after(packet.subflow());
             }
-            Short::Unusual => self.ack_arrives_anyhow(packet),
+            Short::Unusual => self.ack_arrives_anyhow(*packet),
         }
     }
 
@@ -287,7 +293,7 @@ impl Engine {
 
     /// Handles the arrival of a packet that is neither data nor an ACK of a subflow.
     #[cold]
-    fn dispatch_other(&mut self, packet: Packet) {
+    fn dispatch_other(&mut self, mut packet: Packet) {
         if let Role::Part { downloads } = self.role {
             return self.forward_other(packet, downloads);
         }
@@ -298,7 +304,7 @@ impl Engine {
         let route = self.connections[c].route_of(kind, self.net.routes(packet.subflow()), relay);
         if !route.is_complete(packet.hop) {
             let hop = self.net.hop(route, packet.hop);
-            return self.forward(hop, packet, self.config.sizes.ack);
+            return self.forward(hop, &mut packet, self.config.sizes.ack);
         }
         match kind {
             Kind::Relayed | Kind::RelayAck | Kind::DataAck if packet.epoch == id.epoch => {
@@ -314,10 +320,10 @@ impl Engine {
     }
 
     /// Passes on a packet that is neither data nor an ACK, within a part of a network.
-    fn forward_other(&mut self, packet: Packet, downloads: bool) {
+    fn forward_other(&mut self, mut packet: Packet, downloads: bool) {
         let hop = self.hop_of_other(&packet, packet.hop, downloads);
         let hop = hop.expect("what concerns both ends of a connection is done while all parts wait");
-        self.forward(hop, packet, self.config.sizes.ack);
+        self.forward(hop, &mut packet, self.config.sizes.ack);
     }
 
     /// The hop that a packet enters after `hops` hops which is neither data nor an ACK, on a route without
@@ -356,8 +362,8 @@ impl Engine {
     /// [`Self::dispatch`] for packets from a channel. It is a function of its
     /// own so that the compiler inlines `dispatch` into the main loop only.
     #[cold]
-    pub(crate) fn dispatch_from_timer(&mut self, packet: Packet) {
-        self.dispatch(packet);
+    pub(crate) fn dispatch_from_timer(&mut self, mut packet: Packet) {
+        self.dispatch(&mut packet);
     }
 
     /// Handles the timer of subflow `s`, number `i` of connection `c`.
@@ -491,7 +497,7 @@ mod tests {
             engine.run(&Cancel::new()).unwrap();
             engine.result(&scenario, "mptcp", 1)
         };
-        let (heap, wheel) = (run(EventQueue::heap()), run(EventQueue::wheel()));
+        let (heap, wheel) = (run(EventQueue::heap()), run(EventQueue::wheel(10, true)));
         assert!(heap.counters.queue_drops > 0 && heap.counters.packet_hops > 100_000, "{:?}", heap.counters);
         assert_eq!(heap, wheel);
     }

@@ -12,9 +12,9 @@ impl Engine {
         let source = &mut self.cross[i];
         if let Some(size) = source.emit(self.now_ns) {
             let sent = Stamp::at(self.now_ns);
-            let packet = Packet { aux: size, ..Packet::new(Kind::Cross, i as u32, 0, sent) };
+            let mut packet = Packet { aux: size, ..Packet::new(Kind::Cross, i as u32, 0, sent) };
             let hop = Hop::over(source.link());
-            self.net.offer(self.now_ns, hop, packet, size);
+            self.net.offer(self.now_ns, hop, &mut packet, size);
         }
         if let Some(at_ns) = self.cross[i].next_ns() {
             self.net.queue.push(at_ns, self.config.sources.cross(i));

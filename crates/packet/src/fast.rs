@@ -66,10 +66,10 @@ impl Engine {
             reception.arrive(packet.dsn, now_ns);
             reception.settle(dsn, end.data.held(), now_ns);
         }
-        let ack = Packet { ssn, dsn, ..Packet::new(Kind::Ack, s as u32, packet.epoch, packet.sent()) };
+        let mut ack = Packet { ssn, dsn, ..Packet::new(Kind::Ack, s as u32, packet.epoch, packet.sent()) };
         // The radio is awake: the interface is.
         let size = self.config.sizes.ack;
-        net.offer(now_ns, subflow.first_hop, ack, size);
+        net.offer(now_ns, subflow.first_hop, &mut ack, size);
         if downloads && let Some(interface) = interface {
             interface.count_awake(now_ns, packet.aux + self.config.sizes.header, size);
         }
@@ -130,7 +130,7 @@ impl Engine {
             if config.transport.ecn {
                 flags = if std::mem::take(&mut subflow.cwr_pending) { ECT | CWR } else { ECT };
             }
-            let data = Packet {
+            let mut data = Packet {
                 ssn,
                 dsn,
                 aux: u32::from(len),
@@ -138,7 +138,7 @@ impl Engine {
                 ..Packet::new(Kind::Data, s as u32, epoch, Stamp::at(now_ns))
             };
             let size = u32::from(len) + config.sizes.header;
-            net.offer(now_ns, subflow.first_hop, data, size);
+            net.offer(now_ns, subflow.first_hop, &mut data, size);
             if uploads && let Some(interface) = &mut interface {
                 interface.count_awake(now_ns, 0, size);
             }

@@ -61,6 +61,12 @@ impl Hop {
         self.0 & STATION != 0
     }
 
+    /// Whether it is a link both ends of which are in this part of the network.
+    #[inline(always)]
+    pub(crate) fn is_link_within(self) -> bool {
+        self.0 & (STATION | CROSSING) == 0
+    }
+
     /// Whether it is a link at one end of which is the radio of the subflow's device.
     #[inline(always)]
     pub(crate) fn is_at_radio(self) -> bool {

@@ -26,6 +26,7 @@ mod application;
 mod border;
 mod build;
 mod channel;
+mod coming;
 mod config;
 mod connection;
 mod context;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use joulepath_link::{Link, Outcome};
-use joulepath_model::network::{ChannelSpec, LinkSpec};
+use joulepath_model::network::{ChannelSpec, LinkSpec, RateSpec};
 use joulepath_model::result::Counters;
 use joulepath_model::units::Nanos;
 
@@ -16,7 +16,7 @@ use crate::event::{Due, EventQueue, MAX_TIME_NS, Source};
 use crate::held::{Held, HeldPackets};
 use crate::hop::Hop;
 use crate::host::{End, Hosts};
-use crate::packet::{CE, ECT, Kind, Packet};
+use crate::packet::{ARRIVES, CE, ECT, Kind, Packet};
 use crate::prefetch::{prefetch, prefetch_lines};
 use crate::ring::PacketRing;
 use crate::sack::SackArena;
@@ -161,6 +161,62 @@ fn flow_of(packet: &Packet) -> u64 {
     u64::from(packet.subflow()) | u64::from(packet.kind == Kind::Cross) << 32
 }
 
+/// How many packets of the usual size a link carries at most, as far as that is known.
+fn packets_per_s(spec: &LinkSpec) -> f64 {
+    const PACKET_BITS: f64 = 8.0 * 1500.0;
+    match spec.rate {
+        RateSpec::Constant(rate) | RateSpec::LogNormal { mean: rate, .. } => rate.bps() as f64 / PACKET_BITS,
+        RateSpec::Unlimited | RateSpec::Steps(_) | RateSpec::Trace(_) => 0.0,
+    }
+}
+
+/// Whether a packet on its last hop concerns both ends of its connection.
+#[inline(always)]
+fn concerns_both_ends(packet: &Packet) -> bool {
+    packet.flags & ARRIVES != 0 && !matches!(packet.kind, Kind::Data | Kind::Ack)
+}
+
+/// Lets the other parts know that a packet which concerns both ends of a connection will arrive.
+#[cold]
+fn announce(border: &mut Option<Box<Border>>, arrival_ns: u64) {
+    if let Some(border) = border {
+        border.announce(arrival_ns);
+    }
+}
+
+/// Puts a packet on a wire: its ring, and the arrivals of packets that were overtaken. Returns whether it
+/// overtakes the first one.
+#[inline(always)]
+fn enter(
+    link: u32,
+    packet: &Packet,
+    (ring, later_ns): (&mut PacketRing, &mut Vec<u64>),
+    queue: &mut EventQueue,
+) -> bool {
+    if ring.is_empty() {
+        queue.push(packet.arrival_ns, link);
+    }
+    let overtaken = ring.insert(packet);
+    if let Some(first_ns) = overtaken {
+        later_ns.push(first_ns);
+        queue.push(packet.arrival_ns, link);
+    }
+    overtaken.is_some()
+}
+
+/// Lets a packet that a link has taken reach the far end of `hop` at `at_ns`, marked or not.
+#[inline(always)]
+fn deliver(packet: &mut Packet, hop: Hop, (at_ns, marked): (u64, bool), hosts: &mut Hosts) {
+    packet.arrival_ns = at_ns;
+    if hop.is_last() {
+        packet.arrival_ns = hosts.done_with(at_ns, packet.subflow(), hop.end()).min(MAX_TIME_NS);
+        packet.flags |= ARRIVES;
+    }
+    if marked {
+        packet.flags |= CE;
+    }
+}
+
 impl Network {
     /// The links and channels of a scenario. Each of them draws from the stream of `seed` that has its index,
     /// and link `i` is event source `i`.
@@ -182,7 +238,7 @@ impl Network {
             routes: Shared::default(),
             ways: Shared::default(),
             hosts: Hosts::default(),
-            queue: EventQueue::for_links(links.len()),
+            queue: EventQueue::for_links(links.len(), links.iter().map(packets_per_s).sum()),
             sacks: SackArena::default(),
             counters: Counters::default(),
             tallies: Tallies::default(),
@@ -207,7 +263,7 @@ impl Network {
                 routes: self.routes.view(),
                 ways: self.ways.view(),
                 hosts: self.hosts.view(),
-                queue: EventQueue::for_links(self.wires.len()),
+                queue: self.queue.empty_like(),
                 sacks: SackArena::default(),
                 counters: Counters::default(),
                 tallies: Tallies::default(),
@@ -289,43 +345,64 @@ impl Network {
 
     /// Offers a packet of `size` bytes to a link or a station.
     #[inline(always)]
-    pub(crate) fn offer(&mut self, now_ns: u64, hop: Hop, packet: Packet, size: u32) {
+    pub(crate) fn offer(&mut self, now_ns: u64, hop: Hop, packet: &mut Packet, size: u32) {
+        let link = hop.number();
+        if !hop.is_link_within() {
+            return self.offer_beyond(now_ns, hop, packet, size);
+        }
+        let wire = &mut self.wires[link as usize];
+        if !wire.link.is_plain() {
+            return self.offer_beyond(now_ns, hop, packet, size);
+        }
+        match wire.link.offer_to_plain(Nanos(now_ns), size, packet.flags & ECT != 0) {
+            Outcome::Delivered { at, marked } if at.0 <= MAX_TIME_NS => {
+                if self.tallies.are_kept() {
+                    self.tallies.count(link, &Outcome::Delivered { at, marked });
+                }
+                deliver(packet, hop, (at.0, marked), &mut self.hosts);
+                if concerns_both_ends(packet) {
+                    announce(&mut self.border, packet.arrival_ns);
+                }
+                if enter(link, packet, (&mut wire.ring, &mut wire.later_ns), &mut self.queue) {
+                    self.overtaken[link as usize] = true;
+                }
+            }
+            outcome => {
+                self.tallies.count(link, &outcome);
+                self.settle(now_ns, hop, packet, outcome);
+            }
+        }
+    }
+
+    /// [`Self::offer`] for a station, for a link that leads to another part of the network, and for one that
+    /// is not plain.
+    #[inline(never)]
+    fn offer_beyond(&mut self, now_ns: u64, hop: Hop, packet: &mut Packet, size: u32) {
         let link = hop.number();
         if hop.is_station() {
-            return self.offer_to_station(now_ns, link, packet, size);
+            return self.offer_to_station(now_ns, link, *packet, size);
         }
         let link_model = self.wires.link(link);
-        let outcome = link_model.offer_of(flow_of(&packet), Nanos(now_ns), size, packet.flags & ECT != 0);
-        if self.tallies.are_kept() {
-            // A copy: a value to which a reference exists is kept in memory, always.
-            let copy = outcome;
-            self.tallies.count(link, &copy);
-        }
+        let outcome = link_model.offer_of(flow_of(packet), Nanos(now_ns), size, packet.flags & ECT != 0);
+        self.tallies.count(link, &outcome);
         self.settle(now_ns, hop, packet, outcome);
     }
 
     /// Does to a packet what its link has decided.
-    #[inline(always)]
-    fn settle(&mut self, now_ns: u64, hop: Hop, mut packet: Packet, outcome: Outcome) {
+    #[inline(never)]
+    fn settle(&mut self, now_ns: u64, hop: Hop, packet: &mut Packet, outcome: Outcome) {
         match outcome {
             // A link whose rate stays 0 would deliver the packet after the end of time.
             Outcome::Delivered { at, .. } if at.0 > MAX_TIME_NS => self.discard(packet.kind, packet.aux),
             Outcome::Delivered { at, marked } => {
-                packet.arrival_ns = at.0;
-                if hop.is_last() {
-                    let done_ns = self.hosts.done_with(at.0, packet.subflow(), hop.end());
-                    packet.arrival_ns = done_ns.min(MAX_TIME_NS);
-                    if !matches!(packet.kind, Kind::Data | Kind::Ack) {
-                        self.announce(packet.arrival_ns);
-                    }
-                }
-                if marked {
-                    packet.flags |= CE;
+                deliver(packet, hop, (at.0, marked), &mut self.hosts);
+                if concerns_both_ends(packet) {
+                    announce(&mut self.border, packet.arrival_ns);
                 }
                 if hop.is_crossing() {
-                    return self.hand_over(hop.number(), packet);
+                    return self.hand_over(hop.number(), *packet);
                 }
-                self.enter(hop.number(), packet);
+                self.enter(hop.number(), *packet);
             }
             Outcome::QueueDrop => {
                 self.counters.queue_drops += 1;
@@ -335,29 +412,15 @@ impl Network {
                 self.counters.wire_losses += 1;
                 self.discard(packet.kind, packet.aux);
             }
-            Outcome::Held(number) => self.hold(now_ns, hop.number(), number, Held { packet, hop }),
+            Outcome::Held(number) => self.hold(now_ns, hop.number(), number, Held { packet: *packet, hop }),
         }
     }
 
     /// Puts a packet on a wire, whose far end is here.
     #[inline(always)]
     pub(crate) fn enter(&mut self, link: u32, packet: Packet) {
-        let (ring, later_ns) = self.wires.packets(link);
-        if ring.is_empty() {
-            self.queue.push(packet.arrival_ns, link);
-        }
-        if let Some(first_ns) = ring.insert(packet) {
-            later_ns.push(first_ns);
+        if enter(link, &packet, self.wires.packets(link), &mut self.queue) {
             self.overtaken[link as usize] = true;
-            self.queue.push(packet.arrival_ns, link);
-        }
-    }
-
-    /// Lets the other parts know that a packet which concerns both ends of a connection will arrive.
-    #[cold]
-    fn announce(&mut self, arrival_ns: u64) {
-        if let Some(border) = &mut self.border {
-            border.announce(arrival_ns);
         }
     }
 
@@ -385,11 +448,11 @@ impl Network {
             let held = &mut self.held[at];
             let number = held.link;
             let link = self.wires.link(number);
-            let Some((Held { packet, hop }, outcome)) = held.release(link, now_ns) else {
+            let Some((Held { mut packet, hop }, outcome)) = held.release(link, now_ns) else {
                 return held.ask(link, now_ns, &mut self.queue);
             };
             self.tallies.settle(number, &outcome);
-            self.settle(now_ns, hop, packet, outcome);
+            self.settle(now_ns, hop, &mut packet, outcome);
         }
     }
 
@@ -413,12 +476,10 @@ impl Network {
         self.wires.ring(link).first()
     }
 
-    /// Asks for the route of a packet.
+    /// Asks for the routes of a subflow.
     #[inline(always)]
-    pub(crate) fn prefetch_way(&self, packet: &Packet) {
-        if let Some(ways) = self.ways.get(packet.subflow() as usize) {
-            prefetch(ways);
-        }
+    pub(crate) fn prefetch_way(&self, subflow: u32) {
+        prefetch_lines(self.ways.address(subflow as usize), 1);
     }
 
     /// Asks for a link.

@@ -92,6 +92,9 @@ pub(crate) const RETRANSMISSION: u8 = 16;
 /// The RelayAck only tells the window.
 pub(crate) const WINDOW: u8 = 32;
 
+/// The packet is on the last link of its route.
+pub(crate) const ARRIVES: u8 = 64;
+
 /// An instant of the sender's clock: simulated time, exact to the nanosecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Stamp(u64);

@@ -29,7 +29,7 @@ impl PacketRing {
     /// Puts a packet after those that arrive no later than it. Returns when the first one would have arrived
     /// if that is now the packet itself, and there was one.
     #[inline(always)]
-    pub(crate) fn insert(&mut self, packet: Packet) -> Option<u64> {
+    pub(crate) fn insert(&mut self, packet: &Packet) -> Option<u64> {
         if self.len as usize == self.slots.len() {
             self.grow();
         }
@@ -38,21 +38,21 @@ impl PacketRing {
         if self.len > 0 && slots[at.wrapping_sub(1) as usize & mask].arrival_ns > packet.arrival_ns {
             return self.insert_before(packet);
         }
-        slots[at as usize & mask] = packet;
+        slots[at as usize & mask] = *packet;
         self.len += 1;
         None
     }
 
     /// Puts a packet before those that arrive later than it.
     #[inline(never)]
-    fn insert_before(&mut self, packet: Packet) -> Option<u64> {
+    fn insert_before(&mut self, packet: &Packet) -> Option<u64> {
         let mut at = self.head.wrapping_add(self.len);
         self.len += 1;
         while at != self.head && self.at(at.wrapping_sub(1)).arrival_ns > packet.arrival_ns {
             *self.at(at) = *self.at(at.wrapping_sub(1));
             at = at.wrapping_sub(1);
         }
-        *self.at(at) = packet;
+        *self.at(at) = *packet;
         (at == self.head).then(|| self.at(at.wrapping_add(1)).arrival_ns)
     }
 
@@ -110,7 +110,7 @@ mod tests {
         let (mut pushed, mut popped) = (0, 0);
         for round in 0..200 {
             for _ in 0..=round % 7 {
-                assert_eq!(ring.insert(Packet { ssn: pushed, ..NOTHING }), None);
+                assert_eq!(ring.insert(&Packet { ssn: pushed, ..NOTHING }), None);
                 pushed += 1;
             }
             for _ in 0..round % 5 {
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_packet_that_arrives_earlier_comes_out_earlier() {
         let mut ring = PacketRing::new();
-        let mut insert = |arrival_ns, ssn| ring.insert(Packet { arrival_ns, ssn, ..NOTHING });
+        let mut insert = |arrival_ns, ssn| ring.insert(&Packet { arrival_ns, ssn, ..NOTHING });
         assert_eq!((insert(20, 0), insert(30, 1), insert(25, 2), insert(20, 3)), (None, None, None, None));
         assert_eq!((insert(10, 4), insert(15, 5)), (Some(20), None));
         let mut order = vec![];

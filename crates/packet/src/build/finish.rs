@@ -3,6 +3,7 @@
 use joulepath_link::cross::CrossSource;
 
 use super::builder::Builder;
+use crate::coming::Ahead;
 use crate::config::Config;
 use crate::engine::{Engine, Role};
 use crate::error::RunError;
@@ -60,6 +61,7 @@ impl Builder<'_> {
             connections: self.connections,
             devices: self.devices,
             no_device: None,
+            ahead: Ahead::NOTHING,
             role: Role::Whole,
             cross: scenario.cross.iter().enumerate().map(cross).collect(),
             recorder: Recorder::new(scenario, self.options.series),

@@ -33,6 +33,11 @@ impl Few {
         Few { links: [NO_KEY; MOST_LINKS], used, least_of_others: NO_KEY, others: Heap::default() }
     }
 
+    /// Places for as many links, without keys.
+    pub(super) fn empty_like(&self) -> Self {
+        Few::new(self.used)
+    }
+
     /// The least key; [`NO_KEY`] if there is none.
     #[inline(always)]
     pub(super) fn least(&self) -> u64 {

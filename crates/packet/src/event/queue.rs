@@ -5,8 +5,17 @@ use super::heap::Heap;
 use super::key::{MAX_TIME_NS, NO_KEY, Source, key, parts};
 use super::wheel::Wheel;
 
-/// With at least this many links a wheel is faster than a heap.
+/// With at least this many links the state of a network is larger than the processor's nearest cache.
 const LARGE: usize = 256;
+
+/// About so many packets arrive at the ends of fully used links in the time of a wheel's bucket.
+const PACKETS_PER_BUCKET: f64 = 7.0;
+
+/// Width of a wheel's buckets, as a power of 2, ns.
+fn width_bits(packets_per_s: f64) -> u32 {
+    let width_ns = PACKETS_PER_BUCKET * 1e9 / packets_per_s;
+    (width_ns as u64).clamp(1 << 6, 1 << 30).ilog2()
+}
 
 /// Pending events, the earliest first. All kinds hand out the same sequence.
 pub(crate) struct EventQueue {
@@ -20,9 +29,9 @@ pub(crate) struct EventQueue {
 enum Keys {
     /// For a few links.
     Few(Few),
-    /// For hundreds of sources.
+    /// For links of which nobody knows how fast they are.
     Heap(Heap),
-    /// For thousands of sources.
+    /// For all other networks.
     Wheel(Box<Wheel>),
 }
 
@@ -31,13 +40,22 @@ impl EventQueue {
         EventQueue { least: NO_KEY, keys }
     }
 
-    /// An empty queue for a network of `links` links.
-    pub(crate) fn for_links(links: usize) -> Self {
+    /// An empty queue for a network of `links` links, which carry up to `packets_per_s` packets in all.
+    pub(crate) fn for_links(links: usize, packets_per_s: f64) -> Self {
         match links {
             0..=MOST_LINKS => Self::few(links),
-            _ if links < LARGE => Self::heap(),
-            _ => Self::wheel(),
+            _ if packets_per_s > 0.0 => Self::wheel(width_bits(packets_per_s), links >= LARGE),
+            _ => Self::heap(),
         }
+    }
+
+    /// An empty queue of the same kind.
+    pub(crate) fn empty_like(&self) -> Self {
+        Self::of(match &self.keys {
+            Keys::Few(few) => Keys::Few(few.empty_like()),
+            Keys::Heap(_) => Keys::Heap(Heap::default()),
+            Keys::Wheel(wheel) => Keys::Wheel(Box::new(wheel.empty_like())),
+        })
     }
 
     pub(crate) fn few(links: usize) -> Self {
@@ -48,8 +66,8 @@ impl EventQueue {
         Self::of(Keys::Heap(Heap::default()))
     }
 
-    pub(crate) fn wheel() -> Self {
-        Self::of(Keys::Wheel(Box::new(Wheel::new())))
+    pub(crate) fn wheel(width_bits: u32, shows_ahead: bool) -> Self {
+        Self::of(Keys::Wheel(Box::new(Wheel::new(width_bits, shows_ahead))))
     }
 
     /// Time and source of the earliest event.
@@ -63,7 +81,7 @@ impl EventQueue {
     pub(crate) fn due(&self) -> Option<Due<'_>> {
         match &self.keys {
             Keys::Few(_) | Keys::Heap(_) => None,
-            Keys::Wheel(wheel) => Some(Due(wheel.due())),
+            Keys::Wheel(wheel) => wheel.shows_ahead().then(|| Due(wheel.due())),
         }
     }
 
@@ -157,7 +175,9 @@ mod tests {
     /// A key has 46 bits for the time: without the check the event would come at the start of the run.
     #[test]
     fn an_event_after_the_end_of_time_never_comes() {
-        for mut queue in [EventQueue::few(8), EventQueue::few(3), EventQueue::heap(), EventQueue::wheel()] {
+        for mut queue in
+            [EventQueue::few(8), EventQueue::few(3), EventQueue::heap(), EventQueue::wheel(10, true)]
+        {
             queue.push(MAX_TIME_NS + 5, 1);
             assert_eq!(queue.peek(), None);
             queue.push(MAX_TIME_NS, 2);
@@ -190,8 +210,9 @@ mod tests {
     #[test]
     fn all_kinds_hand_out_the_same() {
         for seed in 0..50 {
-            let mut queues =
-                [EventQueue::heap(), EventQueue::wheel(), EventQueue::few(8), EventQueue::few(3)];
+            let wheels = [EventQueue::wheel(10, true), EventQueue::wheel(13, false)];
+            let others = [EventQueue::heap(), EventQueue::few(8), EventQueue::few(3)];
+            let mut queues: Vec<EventQueue> = wheels.into_iter().chain(others).collect();
             let mut state: u64 = seed;
             let mut next = |below: u64| {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

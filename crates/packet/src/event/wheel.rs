@@ -4,21 +4,27 @@
 //! ```text
 //!   due, sorted │ bucket │ bucket │ … 4096 in all, 1 µs each … │ overflow
 //!   current ────┘                                   4 ms ─────►│
+//!
+//! That is the width for a network of a thousand busy links. Smaller networks have wider buckets.
 //! ```
 
 use super::heap::Heap;
 use super::key::{NO_KEY, SOURCE_BITS};
 
-/// Width of a bucket: 2¹⁰ ns. A network of a thousand busy links has about ten events in that time.
-const BUCKET_BITS: u32 = SOURCE_BITS + 10;
 /// Words of the bitmap. They are as many as a word has bits, so one more word tells which of them are not 0.
 const WORDS: usize = u64::BITS as usize;
 const BUCKETS: usize = WORDS * u64::BITS as usize;
+/// When so few keys are due, those of the next bucket become due, too.
+const AHEAD: usize = 6;
 /// End of a list.
 const NIL: u32 = u32::MAX;
 
 /// Keys in buckets by the time at which they are due.
 pub(super) struct Wheel {
+    /// A bucket is 2 to the power of that wide, in units of a key.
+    bucket_bits: u32,
+    /// How many due keys are too few, so that those of the next bucket become due, too.
+    too_few: usize,
     /// Keys up to the end of the current bucket, the greatest first. It is empty only if there are no keys at
     /// all.
     due: Vec<u64>,
@@ -40,17 +46,17 @@ struct Entry {
     next: u32,
 }
 
-fn bucket_of(key: u64) -> u64 {
-    key >> BUCKET_BITS
-}
-
 fn slot_of(bucket: u64) -> usize {
     bucket as usize % BUCKETS
 }
 
 impl Wheel {
-    pub(super) fn new() -> Self {
+    /// Buckets are 2 to the power of `width_bits` ns wide. If the wheel shows ahead, [`Self::due`] has the
+    /// next events early.
+    pub(super) fn new(width_bits: u32, shows_ahead: bool) -> Self {
         Wheel {
+            bucket_bits: SOURCE_BITS + width_bits,
+            too_few: if shows_ahead { AHEAD } else { 0 },
             due: vec![],
             current: 0,
             heads: Box::new([NIL; BUCKETS]),
@@ -60,6 +66,22 @@ impl Wheel {
             free: NIL,
             overflow: Heap::default(),
         }
+    }
+
+    /// A wheel like this one, without keys.
+    pub(super) fn empty_like(&self) -> Self {
+        Self::new(self.bucket_bits - SOURCE_BITS, self.shows_ahead())
+    }
+
+    /// Whether [`Self::due`] has the next events early.
+    #[inline]
+    pub(super) fn shows_ahead(&self) -> bool {
+        self.too_few > 0
+    }
+
+    #[inline(always)]
+    fn bucket_of(&self, key: u64) -> u64 {
+        key >> self.bucket_bits
     }
 
     /// The least key; [`NO_KEY`] if there is none.
@@ -77,18 +99,41 @@ impl Wheel {
     #[inline]
     pub(super) fn push(&mut self, key: u64) {
         self.place(key);
-        if self.due.is_empty() {
-            self.turn();
-        }
+        self.refill();
     }
 
     /// Removes the least key.
     #[inline]
     pub(super) fn pop(&mut self) {
         self.due.pop();
-        if self.due.is_empty() {
+        self.refill();
+    }
+
+    #[inline(always)]
+    fn refill(&mut self) {
+        let left = self.due.len();
+        if left == 0 {
             self.turn();
+        } else if left == self.too_few {
+            self.turn_ahead();
         }
+    }
+
+    /// Makes the bucket after the current one due, too, so that the events that come are known early.
+    #[inline(never)]
+    fn turn_ahead(&mut self) {
+        let slot = slot_of(self.current + 1);
+        if self.occupied[slot / WORDS] & (1 << (slot % WORDS)) == 0 {
+            return;
+        }
+        let mut rest = [0; AHEAD];
+        rest.copy_from_slice(&self.due);
+        self.due.clear();
+        self.current += 1;
+        self.take(slot);
+        self.due.sort_unstable_by(|a, b| b.cmp(a));
+        self.due.extend_from_slice(&rest);
+        self.draw_near();
     }
 
     /// Replaces the least key by a greater one.
@@ -100,7 +145,7 @@ impl Wheel {
 
     #[inline]
     fn place(&mut self, key: u64) {
-        let bucket = bucket_of(key);
+        let bucket = self.bucket_of(key);
         // For a key that is due already this wraps around, and the key goes elsewhere.
         if bucket.wrapping_sub(self.current).wrapping_sub(1) < BUCKETS as u64 - 1 {
             self.insert(slot_of(bucket), key);
@@ -130,7 +175,7 @@ impl Wheel {
     /// Places a key that is due at once, or only after the circle.
     #[cold]
     fn place_elsewhere(&mut self, key: u64) {
-        if bucket_of(key) <= self.current {
+        if self.bucket_of(key) <= self.current {
             let at = self.due.partition_point(|&other| other > key);
             self.due.insert(at, key);
         } else {
@@ -147,12 +192,17 @@ impl Wheel {
             self.current += 1 + ahead as u64;
             self.take(slot);
         } else if self.overflow.least() != NO_KEY {
-            self.current = bucket_of(self.overflow.least());
+            self.current = self.bucket_of(self.overflow.least());
         }
         self.due.sort_unstable_by(|a, b| b.cmp(a));
-        // The circle now covers some of the keys that waited in the heap.
+        self.draw_near();
+    }
+
+    /// The circle now covers some of the keys that waited in the heap.
+    #[inline]
+    fn draw_near(&mut self) {
         while self.overflow.least() != NO_KEY
-            && bucket_of(self.overflow.least()) - self.current < BUCKETS as u64
+            && self.bucket_of(self.overflow.least()) - self.current < BUCKETS as u64
         {
             let key = self.overflow.least();
             self.overflow.pop();

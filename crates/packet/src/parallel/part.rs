@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::border::{Border, Map, Outbox};
+use crate::coming::Ahead;
 use crate::engine::{Engine, Role};
 use crate::event::{MAX_SOURCES, Source};
 use crate::packet::Kind;
@@ -37,6 +38,7 @@ impl Engine {
                 connections: self.connections.view(),
                 devices: self.devices.view(),
                 no_device: None,
+                ahead: Ahead::NOTHING,
                 role: Role::Part { downloads },
                 cross: vec![],
                 recorder: Recorder::idle(),

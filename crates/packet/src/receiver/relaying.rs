@@ -27,10 +27,10 @@ impl Receiver<'_> {
     }
 
     /// Sends a segment again that the channel has given up.
-    pub(crate) fn relay_again(&mut self, i: usize, packet: Packet) {
+    pub(crate) fn relay_again(&mut self, i: usize, mut packet: Packet) {
         let size = packet.aux + self.cx.config.sizes.header;
         if let Some(relay) = &self.subflows[i].relay {
-            self.cx.net.offer(self.cx.now_ns, relay.routes.station, packet, size);
+            self.cx.net.offer(self.cx.now_ns, relay.routes.station, &mut packet, size);
         }
     }
 
@@ -127,8 +127,8 @@ impl SubflowReceiver {
         while cx.net.has_room(station)
             && let Some((dsn, len)) = relay.take_next()
         {
-            let packet = Packet { dsn, aux: u32::from(len), ..blank };
-            cx.net.offer(cx.now_ns, station, packet, u32::from(len) + header);
+            let mut packet = Packet { dsn, aux: u32::from(len), ..blank };
+            cx.net.offer(cx.now_ns, station, &mut packet, u32::from(len) + header);
         }
     }
 
@@ -143,36 +143,36 @@ impl SubflowReceiver {
         let Some(relay) = &mut self.relay else { return };
         relay.told_end = relay.window_end(self.order.next());
         let (s, epoch) = (cx.global(self.id.index()) as u32, self.id.epoch);
-        let packet = Packet {
+        let mut packet = Packet {
             ssn: self.order.next(),
             dsn: relay.told_end,
             aux,
             flags: flag | if self.ece { ECE } else { 0 },
             ..Packet::new(Kind::RelayAck, s, epoch, echo)
         };
-        cx.net.offer(cx.now_ns, self.first_hop, packet, cx.config.sizes.ack);
+        cx.net.offer(cx.now_ns, self.first_hop, &mut packet, cx.config.sizes.ack);
     }
 
     /// Tells the source what the device is known to have: the segment that has come is an old one.
     #[cold]
     fn pass_data_ack(&mut self, cx: &mut Context<'_>) {
         let Some(relay) = &self.relay else { return };
-        let packet = Packet {
+        let mut packet = Packet {
             ssn: relay.told_end,
             dsn: relay.min,
             hop: 1, // it begins after the channel
             ..self.packet(cx, Kind::DataAck)
         };
         let hop = cx.net.hop(relay.routes.up, 1);
-        cx.net.offer(cx.now_ns, hop, packet, cx.config.sizes.ack);
+        cx.net.offer(cx.now_ns, hop, &mut packet, cx.config.sizes.ack);
     }
 
     /// Sends MIN from the device: the DSN that it expects next.
     fn send_data_ack(&mut self, cx: &mut Context<'_>, min: u32) {
         let Some(relay) = &self.relay else { return };
-        let packet = Packet { dsn: min, ..self.packet(cx, Kind::DataAck) };
+        let mut packet = Packet { dsn: min, ..self.packet(cx, Kind::DataAck) };
         let (hop, size) = (cx.net.hop(relay.routes.up, 0), cx.config.sizes.ack);
-        cx.net.offer(cx.now_ns, hop, packet, size);
+        cx.net.offer(cx.now_ns, hop, &mut packet, size);
         cx.meter(self.id.index(), size, Traffic::Up);
     }
 }
