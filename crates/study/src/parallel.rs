@@ -17,8 +17,8 @@ pub fn cores(jobs: Option<NonZeroUsize>) -> NonZeroUsize {
     jobs.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// So much news of each thread may wait to be heard: a thread that is ahead of who listens waits. Otherwise short
-/// tasks would pile up while a file is written, and a cancellation would come when all is done.
+/// So much news of each thread may wait to be heard: a thread that is ahead of who listens waits. Otherwise
+/// short tasks would pile up while a file is written, and a cancellation would come when all is done.
 const MOST_NEWS: usize = 4;
 
 /// What a thread says of the task that it does.

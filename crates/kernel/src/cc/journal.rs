@@ -116,8 +116,8 @@ impl Journal {
         self.defaults.remove(&namespace);
     }
 
-    /// Forgets namespaces that are not `seen`, but the `unseen` youngest of them, which may be hidden. Those that
-    /// are gone do not come again: the kernel counts cookies up.
+    /// Forgets namespaces that are not `seen`, but the `unseen` youngest of them, which may be hidden.
+    /// Those that are gone do not come again: the kernel counts cookies up.
     pub(super) fn keep_only(&mut self, seen: &[Cookie], unseen: usize) {
         let others = self.defaults.keys().rev().filter(|cookie| !seen.contains(cookie));
         let kept: BTreeSet<Cookie> = others.take(unseen).copied().collect();

@@ -83,8 +83,8 @@ impl Usual {
 /// What is tried, or was found.
 #[derive(Clone, Debug, PartialEq)]
 enum Stage {
-    /// Another path stands in to see whether that helps: since when it was asked for, since when it does, what
-    /// was carried before, the sum and number of what was carried after.
+    /// Another path stands in to see whether that helps: since when it was asked for, since when it does,
+    /// what was carried before, the sum and number of what was carried after.
     Trial { asked: Nanos, since: Option<Nanos>, before_bps: f64, after: (f64, u32) },
     /// It helped.
     Found { until: Nanos, reason: String },

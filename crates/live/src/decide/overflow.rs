@@ -8,9 +8,9 @@
 //! Where nobody says what a path carries, the highest rate seen stands for it. An application that sends
 //! steadily looks as if it had filled such a path, so that the next one is on trial: if all together do not
 //! carry GAIN more after TRIAL, it closes again, and opens no more before there is more to carry, or PAUSE is
-//! over, which doubles each time. A path that carries less than is usual may have become slow: it counts as full,
-//! and the next one is on trial in the same way. If that brings more, what was carried before is taken for what
-//! the paths can carry, for a while.
+//! over, which doubles each time. A path that carries less than is usual may have become slow: it counts as
+//! full, and the next one is on trial in the same way. If that brings more, what was carried before is taken
+//! for what the paths can carry, for a while.
 //!
 //! FREE is below FULL by more than what moves over when a path opens: without that gap the last path would
 //! come and go.
