@@ -89,7 +89,8 @@ impl RttEstimator {
 pub(super) fn saturated_us(time_ns: u64) -> u32 {
     const MOST_NS: u64 = 1_000 * u32::MAX as u64;
     // A quotient that is rounded up takes more work.
-    ((time_ns.min(MOST_NS) + 999) / 1_000) as u32
+    let up_ns = time_ns.min(MOST_NS) + 999;
+    (up_ns / 1_000) as u32
 }
 
 #[cfg(test)]
