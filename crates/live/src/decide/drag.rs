@@ -16,6 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use joulepath_model::units::Nanos;
 
+use super::mean::Mean;
+
 /// Part of what at least one path besides the slow one has carried alone.
 const LOW: f64 = 0.7;
 const LOW_AFTER: Nanos = Nanos::from_secs(4);
@@ -46,23 +48,6 @@ pub(super) struct Carrier {
     pub(super) most_bps: Option<f64>,
     /// Whether it is regular at present.
     pub(super) is_regular: bool,
-}
-
-/// The mean of what was seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Mean {
-    sum: f64,
-    count: u32,
-}
-
-impl Mean {
-    fn add(&mut self, value: f64) {
-        (self.sum, self.count) = (self.sum + value, self.count + 1);
-    }
-
-    fn get(self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum / f64::from(self.count))
-    }
 }
 
 /// What is tried, or was found.

@@ -14,6 +14,7 @@
 use joulepath_model::units::Nanos;
 
 use super::lately::{Lately, lasted};
+use super::mean::Mean;
 
 /// Part of what is usual.
 const LOW: f64 = 0.7;
@@ -41,8 +42,8 @@ pub(super) struct Usual {
     looked: Option<Nanos>,
     resting_since: Option<Nanos>,
     low_since: Option<Nanos>,
-    /// The sum and the number of the rates since then.
-    low: (f64, u32),
+    /// What was carried since then.
+    low: Mean,
 }
 
 impl Usual {
@@ -57,10 +58,10 @@ impl Usual {
         let is_low = !rests && self.bps.is_some_and(|usual| carried_bps < LOW * usual);
         let is_faded = lasted(&mut self.low_since, is_low, now, time);
         if is_low {
-            self.low = (self.low.0 + carried_bps, self.low.1 + 1);
-            return is_faded.then(|| self.low.0 / f64::from(self.low.1));
+            self.low.add(carried_bps);
+            return self.low.get().filter(|_| is_faded);
         }
-        self.low = (0.0, 0);
+        self.low = Mean::default();
         if !rests {
             let usual = self.bps.unwrap_or(carried_bps);
             let weight = 1.0 - (-passed.as_secs_f64() / USUAL_S).exp();
@@ -84,8 +85,8 @@ impl Usual {
 #[derive(Clone, Debug, PartialEq)]
 enum Stage {
     /// Another path stands in to see whether that helps: since when it was asked for, since when it does,
-    /// what was carried before, the sum and number of what was carried after.
-    Trial { asked: Nanos, since: Option<Nanos>, before_bps: f64, after: (f64, u32) },
+    /// what was carried before and after.
+    Trial { asked: Nanos, since: Option<Nanos>, before_bps: f64, after: Mean },
     /// It helped.
     Found { until: Nanos, reason: String },
 }
@@ -129,7 +130,8 @@ impl Fade {
         match &mut self.stage {
             None => {
                 let before_bps = faded.filter(|_| look.has_subflows && now >= self.pause_until)?;
-                self.stage = Some(Stage::Trial { asked: now, since: None, before_bps, after: (0.0, 0) });
+                self.stage =
+                    Some(Stage::Trial { asked: now, since: None, before_bps, after: Mean::default() });
                 Some(trial(look.first, before_bps))
             }
             Some(Stage::Trial { asked, since, before_bps, after }) => {
@@ -139,12 +141,12 @@ impl Fade {
                 }
                 let tried = since.map_or(Nanos::ZERO, |since| now.saturating_sub(since));
                 if tried >= SETTLE {
-                    *after = (after.0 + look.carried_bps, after.1 + 1);
+                    after.add(look.carried_bps);
                 }
                 if tried < TRIAL && now.saturating_sub(*asked) < LONGEST {
                     return Some(trial(look.first, before_bps));
                 }
-                let after_bps = if after.1 > 0 { after.0 / f64::from(after.1) } else { 0.0 };
+                let after_bps = after.get().unwrap_or(0.0);
                 self.end_trial(now, look.first, before_bps, after_bps)
             }
             Some(Stage::Found { until, reason }) => {

@@ -20,7 +20,7 @@
 //! | `silence` | paths that bring nothing any more |
 //! | `renewal` | when lost subflows are opened again |
 //! | `hold` | how often a role may change |
-//! | `memory`, `lately` | what is remembered of an interface; counts that forget, what has lasted |
+//! | `memory`, `lately`, `mean` | what is remembered of an interface; counts that forget, what has lasted; means |
 
 mod decision;
 mod drag;
@@ -28,6 +28,7 @@ mod fade;
 mod frugal;
 mod hold;
 mod lately;
+mod mean;
 mod memory;
 mod overflow;
 mod renewal;

@@ -97,7 +97,7 @@ impl Overflow {
         let faded_bps = self.usual.observe(now, carried, FULL_AFTER).filter(|_| self.trial.is_none());
         let is_at_its_rate = sum(used).is_some_and(|most| used_bps(used) >= FULL * most);
         let is_full = is_at_its_rate && (is_sure || !is_enough);
-        if self.trial_is_over(now, carried) {
+        if self.trial_has_failed(now, carried) {
             return self.further + 1;
         }
         let fewer = &used[..used.len().saturating_sub(1)];
@@ -122,7 +122,7 @@ impl Overflow {
     }
 
     /// Ends a trial that is over; whether it was for nothing.
-    fn trial_is_over(&mut self, now: Nanos, carried: f64) -> bool {
+    fn trial_has_failed(&mut self, now: Nanos, carried: f64) -> bool {
         let Some(trial) = self.trial.filter(|trial| now.saturating_sub(trial.since) >= TRIAL) else {
             return false;
         };
