@@ -20,7 +20,8 @@
 //! | `silence` | paths that bring nothing any more |
 //! | `renewal` | when lost subflows are opened again |
 //! | `hold` | how often a role may change |
-//! | `memory`, `lately`, `mean` | what is remembered of an interface; counts that forget, what has lasted; means |
+//! | `memory` | what is remembered of an interface |
+//! | `lately`, `mean` | counts that forget, what has lasted; means |
 
 mod decision;
 mod drag;
