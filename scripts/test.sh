@@ -15,8 +15,8 @@ readonly PACKAGES=(--workspace --exclude joulepath-benches --exclude joulepath-p
 # PROPTEST_RNG_SEED=$RANDOM PROPTEST_CASES=5000 scripts/test.sh
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED-1}
 
-# Tests of the running kernel are in binaries of this name. They wait most of the time, the others compute: without arguments both
-# run at once. What needs a quiet clock runs when everything else is done.
+# Tests of the running kernel are in binaries of this name. They wait most of the time, the others compile and compute: without
+# arguments both run at once. What needs a quiet clock runs when everything else is done.
 readonly KERNEL_TESTS=kernel
 readonly OTHER_TESTS='[!k]*'
 
@@ -37,14 +37,18 @@ computing_tests() {
 
 everything() {
     local said kernel_tests
-    # A test that does not compile ends the run here.
-    scripts/cargo.sh test "${PACKAGES[@]}" --locked --no-run --quiet --tests
+    # The tests of the running kernel take the longest: the others are compiled while they run.
+    scripts/cargo.sh test "${PACKAGES[@]}" --locked --no-run --quiet --test "$KERNEL_TESTS"
     said=$(mktemp)
     # A group of its own, so that all of it ends when this script is interrupted.
     JOULEPATH_TESTS=any-clock setsid scripts/cargo.sh test "${PACKAGES[@]}" --locked --no-fail-fast --test "$KERNEL_TESTS" >"$said" 2>&1 &
     kernel_tests=$!
     # shellcheck disable=SC2064  # the values of now
     trap "kill -- -$kernel_tests 2>/dev/null || :; rm -f -- '$said'" EXIT
+    # Before they run, cargo must have the lock of the builds once more.
+    until grep --quiet Running "$said" || ! kill -0 "$kernel_tests" 2>/dev/null; do sleep 0.2; done
+    # A test that does not compile ends the run here.
+    scripts/cargo.sh test "${PACKAGES[@]}" --locked --no-run --quiet --tests
     computing_tests
     printf 'test.sh: waiting for the tests of the running kernel\n' >&2
     wait "$kernel_tests" || status=$?
