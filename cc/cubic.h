@@ -177,7 +177,7 @@ MPCC_INLINE void cubic_restart(struct mpcc_conn *conn, u32 self)
 	conn->sub[self].own.wide[CUBIC_EPOCH] = 0;
 }
 
-MPCC_CAPABILITIES(cubic, MPCC_UNCOUPLED);
+MPCC_CAPABILITIES(cubic, MPCC_UNCOUPLED | MPCC_ACKS_IN_SUM);
 
 static const struct mpcc_ops mpcc_ops_cubic = {
 	.name = "cubic",

@@ -76,7 +76,7 @@ MPCC_INLINE u32 dctcp_ssthresh(const struct mpcc_conn *conn, u32 self, enum mpcc
 	                MPCC_SSTHRESH_MIN);
 }
 
-MPCC_CAPABILITIES(dctcp, MPCC_UNCOUPLED | MPCC_READS_MARKS);
+MPCC_CAPABILITIES(dctcp, MPCC_UNCOUPLED | MPCC_READS_MARKS | MPCC_ACKS_IN_SUM);
 
 static const struct mpcc_ops mpcc_ops_dctcp = {
 	.name = "dctcp",
@@ -86,6 +86,7 @@ static const struct mpcc_ops mpcc_ops_dctcp = {
 	.confidence = "L",
 	.capabilities = mpcc_capabilities_dctcp,
 	.min_cwnd = 1,
+	.cache_acks = MPCC_CACHE_BY_WINDOW,
 	.increase = mpcc_reno,
 	.ssthresh = dctcp_ssthresh,
 	.init = dctcp_init,

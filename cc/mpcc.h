@@ -143,24 +143,17 @@ struct mpcc_area {
  * where the controller owns it (own:).
  */
 struct mpcc_own {
+	/* What most ACKs write: in Linux 6.18 it is one line of cache. */
 	s64 acc; /* Q32 packets: fraction not yet in cwnd, within (-1, 1) */
 	union {
 		s64 cached_step; /* Q32 packets: reusable increase, see mpcc_ops.cache_acks */
 		u64 pacing_rate; /* own: bytes of payload per second, 0 = not paced */
 	};
-	u64 rtt_sum_us;           /* us: sum of this round's RTT samples */
-	u64 wide[1];              /* private to the controller */
-	u32 rtt_count;            /* RTT samples in this round */
-	u32 rtt_min_us;           /* us: least RTT of this round, 0 = no sample */
-	u32 last_rtt_us;          /* us: latest RTT, 0 = no sample */
-	u32 base_rtt_us;          /* us: least RTT ever, 0 = no sample */
-	u32 acked_since_loss;     /* packets, saturating */
-	u32 acked_between_losses; /* packets between the last two losses, saturating */
-	u32 energy_cost; /* (cp) Q16: energy per delivered bit against the siblings', 0 = unknown */
-	u32 target_share; /* (cp) Q20: share of the traffic this path shall carry */
-	u32 path_price;   /* (cp) Q16: price of the path's queues and energy */
-	u32 loss;         /* (cp) Q30: loss probability, 0 = unknown: taken from the acked counts */
-	u32 round_end;    /* for the runner: sequence number that ends the RTT round */
+	u64 rtt_sum_us;  /* us: sum of this round's RTT samples */
+	u32 rtt_count;   /* RTT samples in this round */
+	u32 rtt_min_us;  /* us: least RTT of this round, 0 = no sample */
+	u32 base_rtt_us; /* us: least RTT ever, 0 = no sample */
+	u32 round_end;   /* for the runner: sequence number that ends the RTT round */
 	union {
 		u32 cached_cwnd; /* packets: window that cached_step is for */
 		u32 group; /* own (cp): subflows of one number share a bottleneck, 0 = none known */
@@ -169,7 +162,16 @@ struct mpcc_own {
 		u32 cache_left;     /* packets for which cached_step may still be used */
 		u32 history_rtt_us; /* own (cp) us: least RTT known of the path, 0 = unknown */
 	};
-	u32 word[5]; /* private to the controller */
+	/* The rest. */
+	u64 wide[1];              /* private to the controller */
+	u32 last_rtt_us;          /* us: latest RTT, 0 = no sample */
+	u32 acked_since_loss;     /* packets, saturating */
+	u32 acked_between_losses; /* packets between the last two losses, saturating */
+	u32 energy_cost; /* (cp) Q16: energy per delivered bit against the siblings', 0 = unknown */
+	u32 target_share; /* (cp) Q20: share of the traffic this path shall carry */
+	u32 path_price;   /* (cp) Q16: price of the path's queues and energy */
+	u32 loss;         /* (cp) Q30: loss probability, 0 = unknown: taken from the acked counts */
+	u32 word[5];      /* private to the controller */
 };
 _Static_assert(sizeof(struct mpcc_own) <= MPCC_PRIV_BYTES, "must fit icsk_ca_priv");
 
@@ -208,6 +210,8 @@ struct mpcc_conn {
  *   UNCOUPLED            reads nothing of its siblings, so that they need not be gathered
  *   ACTS_BY_ROUND        `increase` is 0: the window changes when an RTT round ends
  *   OWNS_WINDOW          `control` sets cwnd, ssthresh and the pacing rate in every state
+ *   ACKS_IN_SUM          `ack` adds up the packets of ACKs and nothing else, so that it may be told of
+ *                        several with the same flags at once; without `ack` there is no need to say so
  */
 enum mpcc_capability {
 	MPCC_READS_ENERGY_COST = 1,
@@ -218,8 +222,12 @@ enum mpcc_capability {
 	MPCC_UNCOUPLED = 32,
 	MPCC_ACTS_BY_ROUND = 64,
 	MPCC_OWNS_WINDOW = 128,
+	MPCC_ACKS_IN_SUM = 256,
 };
 #define MPCC_CAPABILITIES(name, flags) enum { mpcc_capabilities_##name = (flags) }
+
+/* cache_acks of an increase that depends on the own window alone. */
+#define MPCC_CACHE_BY_WINDOW 0xffffffffU
 
 struct mpcc_ops {
 	const char *name;    /* file name, registry name */
@@ -229,8 +237,8 @@ struct mpcc_ops {
 	const char
 		*confidence; /* V verified, N recomputed, L from the literature, R reconstruction */
 	u32 min_cwnd;        /* packets: floor of a window that `increase` lowers */
-	u32 cache_acks;      /* packets for which one increase may be reused, 0 = never */
-	u32 capabilities;    /* enum mpcc_capability: what it reads, and how it acts */
+	u32 cache_acks;   /* packets for which one increase may be reused, 0 = never; or as above */
+	u32 capabilities; /* enum mpcc_capability: what it reads, and how it acts */
 
 	/* Required without `control`. Q32 packets for one newly acked packet in congestion avoidance. Pure. */
 	s64 (*increase)(const struct mpcc_conn *conn, u32 self);

@@ -37,23 +37,29 @@ MPCC_INLINE void mpcc_init(const struct mpcc_ops *ops, struct mpcc_conn *conn, u
 		ops->init(conn, self);
 }
 
+/* An RTT sample, for the least of all and for the round's statistics. */
+MPCC_INLINE void mpcc_sample_rtt(struct mpcc_own *own, u32 rtt_us, u32 in_round)
+{
+	if (!own->base_rtt_us || rtt_us < own->base_rtt_us)
+		own->base_rtt_us = rtt_us;
+	if (!in_round)
+		return;
+	if (!own->rtt_min_us || rtt_us < own->rtt_min_us)
+		own->rtt_min_us = rtt_us;
+	own->rtt_sum_us += rtt_us;
+	own->rtt_count++;
+}
+
 /*
  * RTT samples during loss recovery may belong to retransmissions: they stay out of the round's statistics,
  * unless the controller acts in every state.
  */
 MPCC_INLINE void mpcc_observe_rtt(const struct mpcc_ops *ops, struct mpcc_subflow *sub, u32 rtt_us)
 {
-	struct mpcc_own *own = &sub->own;
+	u32 in_round = ops->control || !(sub->flags & (MPCC_RECOVERY | MPCC_LOSS));
 
-	own->last_rtt_us = rtt_us;
-	if (!own->base_rtt_us || rtt_us < own->base_rtt_us)
-		own->base_rtt_us = rtt_us;
-	if (!ops->control && sub->flags & (MPCC_RECOVERY | MPCC_LOSS))
-		return;
-	if (!own->rtt_min_us || rtt_us < own->rtt_min_us)
-		own->rtt_min_us = rtt_us;
-	own->rtt_sum_us += rtt_us;
-	own->rtt_count++;
+	sub->own.last_rtt_us = rtt_us;
+	mpcc_sample_rtt(&sub->own, rtt_us, in_round);
 }
 
 /* The round's statistics start anew. */

@@ -15,8 +15,6 @@
 
 #define RENO_PARAMS(X)
 
-#define RENO_CACHE_ACKS 0xffffffffU /* packets: the increase depends on the own window alone */
-
 MPCC_CAPABILITIES(reno, MPCC_UNCOUPLED);
 
 static const struct mpcc_ops mpcc_ops_reno = {
@@ -27,7 +25,7 @@ static const struct mpcc_ops mpcc_ops_reno = {
 	.confidence = "V",
 	.capabilities = mpcc_capabilities_reno,
 	.min_cwnd = 1,
-	.cache_acks = RENO_CACHE_ACKS,
+	.cache_acks = MPCC_CACHE_BY_WINDOW,
 	.increase = mpcc_reno,
 };
 

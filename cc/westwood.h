@@ -108,7 +108,7 @@ MPCC_INLINE void westwood_restart(struct mpcc_conn *conn, u32 self)
 	conn->sub[self].own.word[WESTWOOD_BEGUN] = 0;
 }
 
-MPCC_CAPABILITIES(westwood, MPCC_UNCOUPLED);
+MPCC_CAPABILITIES(westwood, MPCC_UNCOUPLED | MPCC_ACKS_IN_SUM);
 
 static const struct mpcc_ops mpcc_ops_westwood = {
 	.name = "westwood",
@@ -119,7 +119,7 @@ static const struct mpcc_ops mpcc_ops_westwood = {
 	.confidence = "L",
 	.capabilities = mpcc_capabilities_westwood,
 	.min_cwnd = 1,
-	.cache_acks = 0,
+	.cache_acks = MPCC_CACHE_BY_WINDOW,
 	.increase = mpcc_reno,
 	.ssthresh = westwood_ssthresh,
 	.ack = westwood_ack,

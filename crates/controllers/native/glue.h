@@ -148,6 +148,7 @@ static const u64 jp_layout[] = {
 	MPCC_UNCOUPLED,
 	MPCC_ACTS_BY_ROUND,
 	MPCC_OWNS_WINDOW,
+	MPCC_ACKS_IN_SUM,
 };
 
 const u64 *jp_layout_begin(u64 *count);

@@ -24,11 +24,13 @@ pub enum Capability {
     /// It sets window, ssthresh and pacing rate in every state: see
     /// [`Controller::control`](crate::Controller::control).
     OwnsWindow = 128,
+    /// Its hook for ACKs adds up their packets and nothing else, so that it may be told of several at once.
+    AcksInSum = 256,
 }
 
 impl Capability {
     /// Every capability, in the order of the flags.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::ReadsEnergyCost,
         Self::ReadsPathPrice,
         Self::ReadsTargetShare,
@@ -37,5 +39,6 @@ impl Capability {
         Self::Uncoupled,
         Self::ActsByRound,
         Self::OwnsWindow,
+        Self::AcksInSum,
     ];
 }

@@ -14,13 +14,19 @@ pub struct Own {
     /// Where a controller owns the window: its pacing rate, bytes/s.
     pub(crate) cached_step: i64,
     pub(crate) rtt_sum_us: u64,
-    wide: [u64; 1],
     pub(crate) rtt_count: u32,
     pub(crate) rtt_min_us: u32,
-    /// Latest RTT, µs; 0 = no sample.
-    pub last_rtt_us: u32,
     /// Least RTT seen, µs; 0 = no sample.
     pub base_rtt_us: u32,
+    /// Where the present RTT round ends. The engine that runs the controller may use it as it likes.
+    pub round_end: u32,
+    /// Where a controller owns the window: the group of subflows that share a bottleneck.
+    pub(crate) cached_cwnd: u32,
+    /// Where a controller owns the window: the least RTT known of the path, µs.
+    pub(crate) cache_left: u32,
+    wide: [u64; 1],
+    /// Latest RTT, µs; 0 = no sample.
+    pub last_rtt_us: u32,
     /// Packets acknowledged since the last loss, saturating.
     pub acked_since_loss: u32,
     /// Packets acknowledged between the last two losses, saturating.
@@ -29,12 +35,6 @@ pub struct Own {
     target_share: u32,
     path_price: u32,
     loss: u32,
-    /// Where the present RTT round ends. The engine that runs the controller may use it as it likes.
-    pub round_end: u32,
-    /// Where a controller owns the window: the group of subflows that share a bottleneck.
-    pub(crate) cached_cwnd: u32,
-    /// Where a controller owns the window: the least RTT known of the path, µs.
-    pub(crate) cache_left: u32,
     pub(crate) word: [u32; 5],
 }
 

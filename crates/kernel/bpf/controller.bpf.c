@@ -6,7 +6,8 @@
  * Slow start, loss recovery and RTO stay the kernel's. What is done here:
  *   gather    the connection from the sockets of its subflows into this socket's scratch
  *   arithmetic in global functions, which the verifier takes one by one
- *   write     the own window back, and now and then the own 104 bytes for the siblings
+ *   write     the own window back, and the own 104 bytes for the siblings
+ * Most ACKs need none of it while the last step holds, see jp_short_ack().
  *
  * On a plain TCP socket a controller that couples is NewReno.
  */
@@ -16,6 +17,21 @@
 
 /* Among the flags of an ACK: the last step may not serve again. */
 #define JP_ANEW (1U << 31)
+
+/* A step for the window as it is. */
+__noinline int jp_renew(struct jp_scratch *s)
+{
+	struct mpcc_subflow *sub;
+
+	if (!s)
+		return 0;
+	sub = jp_own_subflow(s);
+	if (sub->own.cached_cwnd == sub->cwnd)
+		return 0;
+	sub->own.cached_step = JP_OPS.increase(&s->conn, JP_SELF(s));
+	sub->own.cached_cwnd = sub->cwnd;
+	return 0;
+}
 
 /*
  * Books for `acked` packets, and growth for `grow`. A step is as good as new until the siblings are read
@@ -29,14 +45,15 @@ __noinline int jp_ack(struct jp_scratch *s, u32 acked, u32 rtt_us, u32 flags, u3
 	if (!s)
 		return 0;
 	mpcc_observe(&JP_OPS, &s->conn, JP_SELF(s), &event);
+	sub = jp_own_subflow(s);
+	if (JP_OPS.cache_acks != MPCC_CACHE_BY_WINDOW && flags & JP_ANEW)
+		sub->own.cached_cwnd = 0;
 	if (!grow)
 		return 0;
-	sub = jp_own_subflow(s);
-	if ((JP_OPS.cache_acks != ~0U && flags & JP_ANEW) || sub->own.cached_cwnd != sub->cwnd) {
-		sub->own.cached_step = JP_OPS.increase(&s->conn, JP_SELF(s));
-		sub->own.cached_cwnd = sub->cwnd;
-	}
+	jp_renew(s);
 	mpcc_add(&JP_OPS, sub, sub->own.cached_step, mpcc_min(grow, MPCC_CWND_MAX));
+	/* Otherwise the next ACK would have to. */
+	jp_renew(s);
 	return 0;
 }
 
@@ -53,6 +70,76 @@ __noinline int jp_restart(struct jp_scratch *s)
 		return 0;
 	mpcc_restart(&JP_OPS, &s->conn, JP_SELF(s));
 	return 0;
+}
+
+/* ---- short ACKs -------------------------------------------------------------------------------------- */
+
+/*
+ * An ACK at which nothing is to be decided: the last step serves once more, the window keeps its number of
+ * packets, no round ends. All that changes lies in icsk_ca_priv, near what the kernel has just used of this
+ * socket; the scratch is four lines of cache or more elsewhere, behind three pointers. Returns whether it was
+ * one. The controller's `ack` is told of its packets later, with those of others, see jp_tell_short_acks().
+ */
+MPCC_INLINE bool jp_short_ack(struct tcp_sock *tp, u32 acked)
+{
+	struct mpcc_own *own = (struct mpcc_own *)tp->inet_conn.icsk_ca_priv;
+	bool limited = BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
+	u32 rtt_us = mpcc_min(tp->rack.rtt_us, MPCC_RTT_MAX_US);
+
+	if (!JP_SHORT_ACKS || own->cache_left < acked || own->cached_cwnd != tp->snd_cwnd ||
+	    tp->snd_cwnd < tp->snd_ssthresh || jp_ca_state(tp) >= TCP_CA_CWR ||
+	    (s32)(tp->delivered - own->round_end) >= 0)
+		return 0;
+	if (limited) {
+		s64 acc = own->acc + own->cached_step * acked;
+
+		if (acc >= MPCC_PACKET || acc <= -MPCC_PACKET)
+			return 0;
+		own->acc = acc;
+	} else if (JP_OPS.ack) {
+		return 0;
+	}
+	own->cache_left -= acked;
+	if (rtt_us)
+		mpcc_sample_rtt(own, rtt_us, 1);
+	return 1;
+}
+
+/* How often the siblings are read while a window is acknowledged. No window changes much in between. */
+#define LOOKS_PER_WINDOW 4
+
+/* How many packets a step may serve after the siblings were read. */
+MPCC_INLINE u32 jp_grant(struct tcp_sock *tp)
+{
+	u32 cwnd = mpcc_min(tp->snd_cwnd, MPCC_CWND_MAX), srtt_us = tp->srtt_us >> SRTT_BITS;
+
+	/* Nobody is to be looked at, and a window has one step. */
+	if (JP_OPS.cache_acks == MPCC_CACHE_BY_WINDOW)
+		return cwnd;
+	if (srtt_us < LOOKS_PER_WINDOW * LOOK_EVERY_US)
+		return cwnd * LOOK_EVERY_US / mpcc_max(srtt_us, 1);
+	return cwnd / LOOKS_PER_WINDOW;
+}
+
+/*
+ * The packets of short ACKs since the scratch was last used. With `ack` all of them were limited by the
+ * window, and so they are told when something else follows.
+ */
+MPCC_INLINE u32 jp_unsaid(struct jp_scratch *s)
+{
+	return JP_SHORT_ACKS ? s->granted - jp_own_subflow(s)->own.cache_left : 0;
+}
+
+/* Tells the controller of them, before it is told of something that is no ACK. */
+MPCC_INLINE void jp_tell_short_acks(struct jp_scratch *s)
+{
+	u32 unsaid = jp_unsaid(s);
+
+	if (!unsaid)
+		return;
+	jp_ack(s, unsaid, 0, MPCC_CWND_LIMITED, 0);
+	s->delivered += unsaid;
+	s->granted -= unsaid;
 }
 
 /* ---- tcp_congestion_ops ------------------------------------------------------------------------------ */
@@ -106,21 +193,30 @@ SEC("struct_ops")
 void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	struct jp_scratch *s = jp_scratch_of(sk, 0);
 	u32 limited, grow, flags = 0;
 	u32 delivered, marked;
+	struct jp_scratch *s;
+	struct mpcc_own *own;
 	struct mpcc_subflow *sub;
-	bool looks, round_ends;
+	bool looks, round_ends, due;
 
+	if (jp_short_ack(tp, acked))
+		return;
+	s = jp_scratch_of(sk, 0);
 	if (!s)
 		return;
 	jp_mend(tp);
+	jp_load(s, tp);
 	limited = jp_cwnd_limited(tp);
 	grow = limited ? acked : 0;
 	if (grow && tp->snd_cwnd < tp->snd_ssthresh)
 		grow = tcp_slow_start(tp, grow);
 	round_ends = jp_round_ends(s, tp);
-	looks = jp_look(s, sk, tp, round_ends);
+	due = JP_SHORT_ACKS ? jp_own_subflow(s)->own.cache_left < acked
+	                    : tp->tcp_mstamp >= s->look_us;
+	if (JP_OPS.ack && !limited)
+		jp_tell_short_acks(s);
+	looks = jp_look(s, sk, tp, round_ends, due);
 	if (round_ends)
 		flags |= MPCC_ROUND_END;
 	if (looks)
@@ -137,7 +233,13 @@ void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	sub = jp_own_subflow(s);
 	tp->snd_cwnd = mpcc_min(sub->cwnd, tp->snd_cwnd_clamp);
 	tp->snd_ssthresh = sub->ssthresh;
-	if (looks)
+	own = &sub->own;
+	if (JP_SHORT_ACKS) {
+		own->cache_left =
+			looks ? jp_grant(tp) : own->cache_left - mpcc_min(own->cache_left, acked);
+		s->granted = own->cache_left;
+	}
+	if (looks || JP_SHORT_ACKS)
 		jp_publish(tp, s);
 }
 
@@ -161,8 +263,11 @@ u32 BPF_PROG(jp_op_ssthresh, struct sock *sk)
 	s->delivered_ce = tp->delivered_ce;
 	s->losses++;
 	s->look_us = 0;
+	jp_load(s, tp);
+	jp_tell_short_acks(s);
 	jp_gather(s, sk, tp);
 	ssthresh = jp_loss(s, kind);
+	s->granted = 0; /* the step serves no more */
 	jp_publish(tp, s);
 	return ssthresh;
 }
@@ -183,8 +288,11 @@ void BPF_PROG(jp_op_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		jp_receive_mark(s, tp, event == CA_EVENT_ECN_IS_CE);
 		return;
 	}
+	jp_load(s, tp);
+	jp_tell_short_acks(s);
 	jp_gather(s, sk, tp);
 	jp_restart(s);
+	s->granted = 0;
 	jp_publish(tp, s);
 }
 

@@ -39,7 +39,11 @@ struct jp_control_key {
 };
 _Static_assert(sizeof(struct jp_control_key) == 40, "as in control.rs");
 
-/* A number holds until its lease ends: whoever wrote it may have died. */
+/*
+ * A number holds until its lease ends: whoever wrote it may have died. The entry whose key is all zero is no
+ * number. Its until_ns is when something was said or taken back last, so that a subflow looks for numbers
+ * only if there may be others.
+ */
 struct jp_control {
 	u64 until_ns; /* boot clock */
 	u32 value;

@@ -163,7 +163,7 @@ void BPF_PROG(jp_op_cong_control, struct sock *sk, u32 ack, int flag, const stru
 	jp_mend(s, tp);
 	state = jp_ca_state(tp);
 	round_ends = jp_round_ends(s, tp);
-	looks = jp_look(s, sk, tp, round_ends);
+	looks = jp_look(s, sk, tp, round_ends, tp->tcp_mstamp >= s->look_us);
 	if (round_ends)
 		flags |= MPCC_ROUND_END;
 	if (state == TCP_CA_RECOVERY && s->ca_state < TCP_CA_RECOVERY)

@@ -27,10 +27,15 @@
 #define JP_HAS(flag)    (JP_PASTE(mpcc_capabilities_, JP_NAME) & (flag))
 /* The own slot. A constant where there are no siblings to see. */
 #define JP_SELF(s) (JP_HAS(MPCC_UNCOUPLED) ? 0 : MPCC_SLOT((s)->self))
+/* Whether most ACKs need nothing but icsk_ca_priv, see jp_short_ack(). */
+#define JP_SHORT_ACKS (!JP_HAS(MPCC_OWNS_WINDOW) && (!JP_OPS.ack || JP_HAS(MPCC_ACKS_IN_SUM)))
 
 #define DEAD_AFTER     4    /* timeouts without an answer: as net.mptcp.stale_loss_cnt has it */
 #define SRTT_BITS      3    /* tcp_sock.srtt_us is 8 times the smoothed RTT */
 #define HEARD_EVERY_US 1000 /* least time between two exchanges with user space */
+#define HEARD_WITHIN_US \
+	1000000 /* most time: who says something may die before the entry says that there is something */
+#define NEVER_NS (~0ULL)
 #define LOOK_EVERY_US \
 	(HEARD_EVERY_US / LOOKS_PER_RTT) /* least time between two looks at siblings */
 #define LOOKS_PER_RTT \
@@ -58,11 +63,15 @@ struct {
  * A socket's own copy of its connection. In the socket's storage, because it exceeds the stack and because a
  * map by CPU would be torn: an ACK handled in process context can be interrupted by one of another socket.
  *
- * The controller's state of the own subflow lives here, in conn.sub[self].own. icsk_ca_priv holds a copy for
- * the siblings, see jp_publish().
+ * With short ACKs the controller's state of the own subflow lives in icsk_ca_priv, and conn.sub[self].own is
+ * a copy for the time of one call. Otherwise it lives in conn.sub[self].own, and icsk_ca_priv holds a copy
+ * for the siblings. See jp_load() and jp_publish().
  */
 struct jp_scratch {
 	u64 hear_us;       /* us: when user space is heard and shown something again */
+	u64 heard_us;      /* us: when all numbers were looked for */
+	u64 said_ns;       /* ns: when the last of them was said, as far as was known then */
+	u64 ends_ns;       /* ns: boot clock: when the first lease of those that were found ends */
 	u64 own_limit;     /* bytes/s: SO_MAX_PACING_RATE as the application has it, while paced */
 	u64 limit;         /* bytes/s: SO_MAX_PACING_RATE as it was set here, while paced */
 	u32 paced;         /* whether SO_MAX_PACING_RATE was set here */
@@ -75,9 +84,10 @@ struct jp_scratch {
 #endif
 	/* What each ACK reads lies together: four lines of cache up to the first subflow of conn. */
 	u32 self;         /* slot of this socket in conn.sub[], see JP_SELF */
-	u32 delivered;    /* tcp_sock.delivered at the last ACK seen */
+	u32 delivered;    /* tcp_sock.delivered up to where the controller was told of it */
 	u32 delivered_ce; /* the same of marks, at the last ACK or loss */
-	u64 look_us;      /* us: when the siblings are read again */
+	u32 granted;      /* packets: own.cache_left when it was last written here */
+	u64 look_us;      /* us: when the siblings are read again; not with short ACKs */
 	struct mpcc_conn conn;
 };
 
@@ -132,13 +142,20 @@ MPCC_INLINE void jp_read(struct mpcc_subflow *sub, struct tcp_sock *tp)
 	sub->flags = jp_flags(tp);
 }
 
+/* The controller's state, where it does not live in the scratch. */
+MPCC_INLINE void jp_load(struct jp_scratch *s, struct tcp_sock *tp)
+{
+	if (JP_SHORT_ACKS)
+		jp_copy_own(&jp_own_subflow(s)->own, tp->inet_conn.icsk_ca_priv);
+}
+
 /*
  * Shows the controller's state to the siblings: whenever this socket looks at theirs, at a loss and at a
- * restart. Nobody looks at that of an uncoupled one.
+ * restart. Nobody looks at that of an uncoupled one. With short ACKs it is kept so.
  */
 MPCC_INLINE void jp_publish(struct tcp_sock *tp, struct jp_scratch *s)
 {
-	if (!JP_HAS(MPCC_UNCOUPLED))
+	if (!JP_HAS(MPCC_UNCOUPLED) || JP_SHORT_ACKS)
 		jp_copy_own((struct mpcc_own *)tp->inet_conn.icsk_ca_priv, &jp_own_subflow(s)->own);
 }
 
@@ -262,55 +279,40 @@ MPCC_INLINE u64 jp_netns(struct tcp_sock *tp)
 }
 
 /*
- * Takes what is said by one kind of key, as far as a more particular one has not said it; returns the fields
- * that are said.
+ * Takes the number of one key, if there is one and its lease has not ended; s->ends_ns comes down to that
+ * end. Returns the field as a bit. A function that the verifier takes once: otherwise it would follow all
+ * combinations of what is said by 21 keys.
  */
-MPCC_INLINE u32 jp_take(struct jp_subflow *shown, struct jp_control_key *key, u32 said, u64 now_ns)
+__noinline u32 jp_take(struct jp_scratch *s, struct jp_subflow *shown, struct jp_control_key *key,
+                       u64 now_ns)
 {
-	for (u32 field = 0; field < JP_FIELDS; field++) {
-		struct jp_control *control;
+	struct jp_control *control;
+	u32 field;
 
-		if (said & 1U << field)
-			continue;
-		key->field = field;
-		control = bpf_map_lookup_elem(&jp_controls, key);
-		if (!control || control->until_ns <= now_ns)
-			continue;
-		shown->heard[field] = control->value;
-		said |= 1U << field;
-	}
-	return said;
+	if (!s || !shown || !key)
+		return 0;
+	field = key->field;
+	if (field >= JP_FIELDS)
+		return 0;
+	control = bpf_map_lookup_elem(&jp_controls, key);
+	if (!control || control->until_ns <= now_ns)
+		return 0;
+	shown->heard[field] = control->value;
+	if (control->until_ns < s->ends_ns)
+		s->ends_ns = control->until_ns;
+	return 1U << field;
 }
 
-/* What the control plane says now. A number whose lease has ended is not said. */
-__noinline int jp_hear(struct jp_subflow *shown)
+/* Takes what is said by one kind of key, as far as a more particular one has not said it. */
+MPCC_INLINE u32 jp_take_all(struct jp_scratch *s, struct jp_subflow *shown,
+                            struct jp_control_key *key, u32 said, u64 now_ns)
 {
-	struct jp_control_key key = {};
-	u64 now_ns = bpf_ktime_get_boot_ns();
-	u32 said = 0;
-
-	if (!shown)
-		return 0;
-#pragma unroll
-	for (u32 field = 0; field < JP_FIELDS; field++)
-		shown->heard[field] = 0;
-	key.netns = shown->netns;
-	if (shown->token) {
-		key.kind = JP_BY_CONNECTION;
-		key.id = shown->token;
-		key.local_id = shown->local_id;
-		said = jp_take(shown, &key, said, now_ns);
-		key.local_id = 0;
+	for (u32 field = 0; field < JP_FIELDS; field++) {
+		key->field = field;
+		if (!(said & 1U << field))
+			said |= jp_take(s, shown, key, now_ns);
 	}
-	key.kind = JP_BY_ADDRESS;
-	key.id = 0;
-	__builtin_memcpy(key.address, shown->local, sizeof(key.address));
-	said = jp_take(shown, &key, said, now_ns);
-	__builtin_memset(key.address, 0, sizeof(key.address));
-	key.kind = JP_BY_INTERFACE;
-	key.id = shown->ifindex;
-	jp_take(shown, &key, said, now_ns);
-	return 0;
+	return said;
 }
 
 MPCC_INLINE void jp_obey(struct mpcc_own *own, const struct jp_subflow *shown)
@@ -323,6 +325,62 @@ MPCC_INLINE void jp_obey(struct mpcc_own *own, const struct jp_subflow *shown)
 		own->group = shown->heard[JP_GROUP];
 		own->history_rtt_us = shown->heard[JP_HISTORY_RTT];
 	}
+}
+
+/* When something was said or taken back last; ns of the boot clock, 0: never. */
+MPCC_INLINE u64 jp_last_said(void)
+{
+	struct jp_control_key none = {};
+	struct jp_control *last = bpf_map_lookup_elem(&jp_controls, &none);
+
+	return last ? last->until_ns : 0;
+}
+
+/*
+ * Looks for all that the control plane says now, in up to 21 lookups. A number whose lease has ended is not
+ * said. When something was said last is asked before: what is said meanwhile is heard the next time.
+ */
+__noinline int jp_hear(struct jp_scratch *s, struct jp_subflow *shown)
+{
+	struct jp_control_key key = {};
+	u64 now_ns = bpf_ktime_get_boot_ns();
+	u32 said = 0;
+
+	if (!s || !shown)
+		return 0;
+	s->said_ns = jp_last_said();
+	s->heard_us = s->conn.now_us;
+	s->ends_ns = NEVER_NS;
+#pragma unroll
+	for (u32 field = 0; field < JP_FIELDS; field++)
+		shown->heard[field] = 0;
+	key.netns = shown->netns;
+	if (shown->token) {
+		key.kind = JP_BY_CONNECTION;
+		key.id = shown->token;
+		key.local_id = shown->local_id;
+		said = jp_take_all(s, shown, &key, said, now_ns);
+		key.local_id = 0;
+	}
+	key.kind = JP_BY_ADDRESS;
+	key.id = 0;
+	__builtin_memcpy(key.address, shown->local, sizeof(key.address));
+	said = jp_take_all(s, shown, &key, said, now_ns);
+	__builtin_memset(key.address, 0, sizeof(key.address));
+	key.kind = JP_BY_INTERFACE;
+	key.id = shown->ifindex;
+	jp_take_all(s, shown, &key, said, now_ns);
+	jp_obey(&jp_own_subflow(s)->own, shown);
+	return 0;
+}
+
+/* Whether other numbers may be said than those that were found. */
+__noinline int jp_may_hear_more(struct jp_scratch *s)
+{
+	if (!s)
+		return 0;
+	return s->conn.now_us - s->heard_us >= HEARD_WITHIN_US || jp_last_said() != s->said_ns ||
+	       (s->ends_ns != NEVER_NS && bpf_ktime_get_boot_ns() >= s->ends_ns);
 }
 
 /* What does not change while the subflow lives. */
@@ -350,19 +408,26 @@ MPCC_INLINE u32 jp_ifindex(struct tcp_sock *tp, u32 before)
 	return received ? received : before;
 }
 
-/* What may: the token of a connection is known only some time after its first subflow, a route may move. */
-MPCC_INLINE void jp_show(struct jp_subflow *shown, struct jp_scratch *s, struct tcp_sock *tp)
+/*
+ * What may: the token of a connection is known only some time after its first subflow, a route may move.
+ * Returns 0 if the same numbers are about it as before.
+ */
+MPCC_INLINE u32 jp_show(struct jp_subflow *shown, struct jp_scratch *s, struct tcp_sock *tp)
 {
 	struct mpcc_subflow *sub = jp_own_subflow(s);
+	u32 ifindex = jp_ifindex(tp, shown->ifindex), token = 0, local_id = shown->local_id;
+	u32 other; /* without a branch, which the verifier would follow to both sides */
 
-	shown->ifindex = jp_ifindex(tp, shown->ifindex);
-	shown->token = 0;
 	if (tp->is_mptcp) {
 		struct mptcp_subflow_context *subflow = jp_subflow_of(tp);
 
-		shown->token = subflow->token;
-		shown->local_id = (u8)BPF_CORE_READ_BITFIELD(subflow, local_id);
+		token = subflow->token;
+		local_id = (u8)BPF_CORE_READ_BITFIELD(subflow, local_id);
 	}
+	other = (ifindex ^ shown->ifindex) | (token ^ shown->token) | (local_id ^ shown->local_id);
+	shown->ifindex = ifindex;
+	shown->token = token;
+	shown->local_id = local_id;
 	shown->siblings = mpcc_established(&s->conn);
 	shown->cwnd = sub->cwnd;
 	shown->ssthresh = sub->ssthresh;
@@ -373,6 +438,7 @@ MPCC_INLINE void jp_show(struct jp_subflow *shown, struct jp_scratch *s, struct 
 	shown->retransmitted = tp->total_retrans;
 	shown->losses = s->losses;
 	shown->updated_us = s->conn.now_us;
+	return other;
 }
 
 /*
@@ -419,9 +485,8 @@ MPCC_INLINE void jp_exchange(struct jp_scratch *s, struct sock *sk, struct tcp_s
 	s->hear_us = s->conn.now_us + HEARD_EVERY_US;
 	if (!shown)
 		return;
-	jp_show(shown, s, tp);
-	jp_hear(shown);
-	jp_obey(&jp_own_subflow(s)->own, shown);
+	if (jp_show(shown, s, tp) | (u32)jp_may_hear_more(s))
+		jp_hear(s, shown);
 	jp_pace(s, sk, shown->heard[JP_PACING]);
 	shown->own_limit = s->paced ? s->own_limit : 0;
 }
@@ -451,8 +516,7 @@ MPCC_INLINE struct jp_scratch *jp_take_socket(struct sock *sk, struct tcp_sock *
 	jp_gather(s, sk, tp);
 	jp_describe(&shown, tp);
 	jp_show(&shown, s, tp);
-	jp_hear(&shown);
-	jp_obey(&jp_own_subflow(s)->own, &shown);
+	jp_hear(s, &shown);
 	jp_init(s);
 	bpf_map_update_elem(&jp_subflows, &key, &shown, BPF_ANY);
 	return s;
@@ -485,14 +549,14 @@ MPCC_INLINE bool jp_round_ends(struct jp_scratch *s, struct tcp_sock *tp)
 }
 
 /*
- * What an ACK begins with: the connection as far as it is to be read again, and at the end of a round what
- * user space says. Returns whether it is time for a new step, too.
+ * What an ACK begins with: the connection, whose siblings are read again if that is due, and at the end of a
+ * round what user space says. Returns whether the siblings were read: it is time for a new step, too.
  */
 MPCC_INLINE bool jp_look(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp,
-                         bool round_ends)
+                         bool round_ends, bool due)
 {
 	bool exchanges = round_ends && tp->tcp_mstamp >= s->hear_us;
-	bool looks = exchanges || tp->tcp_mstamp >= s->look_us;
+	bool looks = exchanges || due;
 
 	if (looks)
 		jp_gather(s, sk, tp);

@@ -534,3 +534,57 @@ fn the_capabilities_of_a_controller_are_what_its_code_reads() {
         assert_eq!(still, acts, "{controller}");
     }
 }
+
+/// A few ACKs, of an eighth of a window of a hundred packets at most: packets of each, whether they are
+/// marked, whether they end a round, and what is lost after them.
+fn acks() -> impl Strategy<Value = (Vec<u32>, bool, bool, Option<LossKind>)> {
+    let loss = proptest::option::weighted(0.2, kind());
+    (proptest::collection::vec(1u32..=3, 1..=4), any::<bool>(), any::<bool>(), loss)
+}
+
+proptest! {
+    /// [`Capability::AcksInSum`]: told of several ACKs as of one, it decides the same but for rounding.
+    #[test]
+    fn acks_in_sum_decide_what_each_by_itself_does(
+        (cwnd, srtt_us) in (100u32..1000, 1_000u32..500_000),
+        acks in proptest::collection::vec(acks(), 1..40),
+    ) {
+        for controller in Controller::all().filter(|controller| controller.has(Capability::AcksInSum)) {
+            let mut apart = Connection::new(1);
+            apart.now_us = 1_000_000;
+            apart.subflows[0] =
+                Subflow { cwnd, ssthresh: 2, srtt_us, flags: Subflow::ESTABLISHED, ..Subflow::default() };
+            controller.init(&mut apart, 0);
+            for (parts, ece, round_end, loss) in &acks {
+                apart.now_us += u64::from(srtt_us) / 8;
+                let flags =
+                    AckFlags::NONE.with(AckFlags::ECE, *ece).with(AckFlags::CWND_LIMITED, true);
+                let last = flags.with(AckFlags::ROUND_END, *round_end);
+                let mut together = apart;
+                let ends = parts.len() - 1;
+                for &part in &parts[..ends] {
+                    controller.on_ack(&mut apart, 0, part, 0, flags);
+                }
+                controller.on_ack(&mut apart, 0, parts[ends], srtt_us, last);
+                controller.on_ack(&mut together, 0, parts.iter().sum(), srtt_us, last);
+                prop_assert!(apart.subflows[0].cwnd.abs_diff(together.subflows[0].cwnd) <= 1, "{controller}");
+                let steps = [&apart, &together].map(|connection| controller.increase(connection, 0));
+                // Growth by the sum differs a little from growth by its parts.
+                let window = f64::from(apart.subflows[0].cwnd);
+                let sum = f64::from(parts.iter().sum::<u32>()) / window;
+                let tolerance = 0.05 * steps[0] + (sum.powi(2) + 1.0 / window) / window;
+                prop_assert!((steps[0] - steps[1]).abs() <= tolerance, "{controller}: {steps:?}");
+                for kind in [LossKind::FastRetransmit, LossKind::Timeout, LossKind::Ecn] {
+                    let [a, b] =
+                        [&apart, &together].map(|connection| controller.ssthresh_after(connection, 0, kind));
+                    prop_assert!(a.abs_diff(b) <= 1, "{controller}: {kind:?}, {a} and {b}");
+                }
+                if let Some(kind) = loss {
+                    let ssthresh = controller.on_loss(&mut apart, 0, *kind).max(100);
+                    apart.subflows[0].cwnd = ssthresh;
+                    apart.subflows[0].ssthresh = ssthresh;
+                }
+            }
+        }
+    }
+}

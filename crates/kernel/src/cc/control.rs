@@ -25,6 +25,8 @@ fn one(bits: i32) -> f64 {
 
 const KEY_BYTES: usize = 40;
 const VALUE_BYTES: usize = 16;
+/// The entry that says when something was said or taken back last.
+const LAST_SAID: [u8; KEY_BYTES] = [0; KEY_BYTES];
 
 /// Which subflows a number is for. Of several the first kind counts, in the order of the variants, for each
 /// number by itself. All hold within one network namespace.
@@ -238,7 +240,8 @@ impl<'a> Controls<'a> {
             Lease::WithTheMap => u64::MAX,
         };
         let (key_bytes, value) = (key.to_bytes(control.field()), control.to_bytes(until_ns));
-        self.update(&key_bytes, &value).map_err(|error| match error.raw_os_error() {
+        let said = self.update(&key_bytes, &value).and_then(|()| self.note());
+        said.map_err(|error| match error.raw_os_error() {
             Some(libc::E2BIG) => Error::Busy {
                 what: format!("telling a controller of {key:?}"),
                 why: "its map is full".into(),
@@ -253,8 +256,15 @@ impl<'a> Controls<'a> {
     /// # Errors
     /// [`Error::Run`] if the kernel refuses.
     pub fn clear(&self, key: ControlKey, field: Field) -> Result<()> {
-        self.delete(&key.to_bytes(field))
-            .map_err(|error| Error::Run(format!("taking back what was said of {key:?}: {error}")))
+        let taken = self.delete(&key.to_bytes(field)).map_err(io::Error::other).and_then(|()| self.note());
+        taken.map_err(|error| Error::Run(format!("taking back what was said of {key:?}: {error}")))
+    }
+
+    /// Subflows look for numbers again; what has changed is in the map before.
+    fn note(&self) -> io::Result<()> {
+        let mut value = [0; VALUE_BYTES];
+        value[..8].copy_from_slice(&boot_ns().to_ne_bytes());
+        self.update(&LAST_SAID, &value)
     }
 
     /// Removes all numbers whose lease has ended; returns how many.
@@ -270,9 +280,8 @@ impl<'a> Controls<'a> {
         let has_ended =
             |value: &[u8]| value.first_chunk().is_some_and(|until| u64::from_ne_bytes(*until) <= now_ns);
         let mut swept = 0;
-        for (key, _) in
-            all.doing("reading what controllers are told")?.iter().filter(|(_, value)| has_ended(value))
-        {
+        let all = all.doing("reading what controllers are told")?;
+        for (key, _) in all.iter().filter(|(key, value)| *key != LAST_SAID && has_ended(value)) {
             self.delete(key).map_err(|error| Error::Run(format!("removing what has ended: {error}")))?;
             swept += 1;
         }
