@@ -175,22 +175,23 @@ impl SubflowSender {
         rtt_ns: u64,
         prior_in_flight: u32,
     ) {
-        self.tell_controller(end, echo, acked, rtt_ns, prior_in_flight, cx.now_ns);
+        let i = self.id.index();
+        self.tell_controller((end, i), (echo, acked), rtt_ns, prior_in_flight, cx.now_ns, true);
         self.refresh_view(cx, end);
     }
 
     /// Tells the controller about an ACK for `acked` packets, before which `prior_in_flight` were in flight.
+    /// `i` is the subflow's index in the connection. Whether the controller may be hosted the caller knows.
     #[inline(always)]
     pub(super) fn tell_controller(
         &mut self,
-        end: &mut SenderEnd,
-        echo: bool,
-        acked: u32,
+        (end, i): (&mut SenderEnd, usize),
+        (echo, acked): (bool, u32),
         rtt_ns: u64,
         prior_in_flight: u32,
         now_ns: u64,
+        may_be_hosted: bool,
     ) {
-        let i = self.id.index();
         let window = &mut end.cc.subflows[i];
         let before = window.cwnd;
         window.srtt_us = self.rtt.srtt_us();
@@ -205,7 +206,7 @@ impl SubflowSender {
             .with(AckFlags::CWND_LIMITED, limited)
             .with(AckFlags::ROUND_END, round_ends);
         let rtt_us = saturated_us(rtt_ns);
-        if end.hosting.is_some() {
+        if may_be_hosted && end.hosting.is_some() {
             end.cc.now_us = now_ns / 1_000;
             end.tell_hosted(i, acked, rtt_us, flags);
         } else {
@@ -217,11 +218,16 @@ impl SubflowSender {
     }
 
     /// Brings the scheduler's view of the subflow up to date, where a scheduler is asked.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn refresh_view(&self, cx: &Context<'_>, end: &mut SenderEnd) {
-        if !end.is_scheduled {
-            return;
+        if end.is_scheduled {
+            self.show_all(cx, end);
         }
+    }
+
+    /// Brings the scheduler's view of the subflow up to date.
+    #[inline(never)]
+    fn show_all(&self, cx: &Context<'_>, end: &mut SenderEnd) {
         self.show(end, cx.now_ns);
         if end.queues_ahead {
             let i = self.id.index();

@@ -235,12 +235,14 @@ impl Scoreboard {
 
     /// Takes a cumulative ACK: everything below `ack` has arrived. Returns the number of segments that this
     /// is news for.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advance(&mut self, ack: u32) -> u32 {
         let ack = ack.min(self.next);
-        if ack <= self.una {
-            return 0;
-        }
+        if ack > self.una { self.advance_to(ack) } else { 0 }
+    }
+
+    /// [`Self::advance`] for an ACK that is news.
+    fn advance_to(&mut self, ack: u32) -> u32 {
         let acked = ack - self.una;
         if self.sacked | self.lost | self.retransmitted != 0 {
             while self.resent.front().is_some_and(|&(_, ssn)| ssn < ack) {
