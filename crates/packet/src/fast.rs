@@ -1,6 +1,7 @@
-//! The short way of a segment and of an ACK that are in order, on a subflow where nothing is unusual.
+//! The short way of a segment and of an ACK that are in order, on a subflow where nothing is unusual, and of
+//! segments beside a hole.
 //!
-//! Nearly all events of a run at the ends of subflows are of these two kinds. The functions here do what
+//! Nearly all events of a run at the ends of subflows are of these kinds. The functions here do what
 //! `receiver::receive` and `sender::ack` do for every packet, and leave out what has no effect in this case:
 //! each begins with the conditions for that. If one does not hold, nothing has been changed, and the caller
 //! takes the general way. They work on the parts of the engine directly, without a [`Context`] in between.

@@ -133,7 +133,7 @@ impl SubflowReceiver {
 
     /// A reference to the SACK blocks of an ACK, 0 if there are none. `trigger` is the segment that causes
     /// the ACK.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sack(
         &mut self,
         (config, sacks): (&Config, &mut SackArena),

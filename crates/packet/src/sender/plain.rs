@@ -59,7 +59,7 @@ impl SubflowSender {
         }
         self.tell_controller((end, i), (false, acked), rtt_ns, prior_in_flight, now_ns, false);
         if end.is_scheduled {
-            self.show(end, now_ns);
+            self.show((end, i), self.board.outstanding(), Congestion::Open, false);
         }
     }
 
