@@ -51,6 +51,8 @@ struct Habits {
     has_no_hooks: bool,
     /// Whether besides it stores its increase for some time.
     stores_steps: bool,
+    /// For how many packets it stores it, where an ACK need not go through C; 0 elsewhere.
+    alone_for: u32,
 }
 
 impl Controller {
@@ -74,8 +76,16 @@ impl Controller {
     }
 
     pub(crate) fn of_native(native: &'static NativeController) -> Self {
-        let has_no_hooks = native.ops().has_no_hooks();
-        Self(native, Habits { has_no_hooks, stores_steps: has_no_hooks && native.ops().cache_acks != 0 })
+        let (has_no_hooks, cache_acks) = (native.ops().has_no_hooks(), native.ops().cache_acks);
+        let is_alone = has_no_hooks && native.hosted.is_null();
+        Self(
+            native,
+            Habits {
+                has_no_hooks,
+                stores_steps: has_no_hooks && cache_acks != 0,
+                alone_for: if is_alone { cache_acks } else { 0 },
+            },
+        )
     }
 
     /// All controllers of this crate, baselines first.
@@ -255,9 +265,40 @@ impl Controller {
             return;
         }
         connection.now_us = clock(connection);
-        let i = index(i);
-        // SAFETY: as in `init`.
-        unsafe { (self.0.ack)(connection, i, acked, rtt_us, flags.0) }
+        self.take_ack(connection, i, acked, rtt_us, flags);
+    }
+
+    /// Takes any ACK. For a controller without hooks that stores its increase this is `mpcc_ack` of
+    /// `cc/mpcc_run.h` once more: small windows grow by a packet every few ACKs, and then only the new
+    /// increase is a call into C.
+    #[inline(never)]
+    fn take_ack(&self, connection: &mut Connection, i: usize, acked: u32, rtt_us: u32, flags: AckFlags) {
+        if self.1.alone_for == 0 || rtt_us == 0 {
+            // SAFETY: as in `init`.
+            return unsafe { (self.0.ack)(connection, index(i), acked, rtt_us, flags.0) };
+        }
+        let subflow = &mut connection.subflows[i];
+        subflow.observe(acked, rtt_us, flags);
+        if subflow.flags & Subflow::RECOVERY != 0 || flags.0 & AckFlags::CWND_LIMITED.0 == 0 {
+            return;
+        }
+        let room = subflow.ssthresh.min(CWND_MAX).saturating_sub(subflow.cwnd);
+        let used = room.min(acked);
+        subflow.cwnd += used;
+        let packets = (acked - used).min(CWND_MAX);
+        if packets == 0 {
+            return;
+        }
+        if subflow.own.cache_left < packets || subflow.own.cached_cwnd != subflow.cwnd {
+            // SAFETY: as in `init`.
+            let step = unsafe { (self.0.increase)(connection, index(i)) };
+            let subflow = &mut connection.subflows[i];
+            (subflow.own.cached_step, subflow.own.cached_cwnd) = (step, subflow.cwnd);
+            subflow.own.cache_left = self.1.alone_for;
+        }
+        let subflow = &mut connection.subflows[i];
+        subflow.own.cache_left = subflow.own.cache_left.saturating_sub(packets);
+        subflow.grow(packets, self.0.ops().min_cwnd);
     }
 
     /// Takes an ACK in congestion avoidance for which the increase that the controller has stored still

@@ -1,7 +1,7 @@
 //! The state of a connection, laid out as in `cc/mpcc.h`.
 
 use crate::event::AckFlags;
-use crate::{MAX_PARAMS, MAX_SUBFLOWS, SSTHRESH_NONE};
+use crate::{CWND_MAX, MAX_PARAMS, MAX_SUBFLOWS, SSTHRESH_NONE};
 
 /// State of a subflow that its siblings may read (`struct mpcc_own`, 104 bytes).
 ///
@@ -176,6 +176,21 @@ impl Subflow {
             own.rtt_min_us = least(own.rtt_min_us);
             own.rtt_sum_us = own.rtt_sum_us.wrapping_add(rtt_us.into());
             own.rtt_count = own.rtt_count.wrapping_add(1);
+        }
+    }
+
+    /// What `mpcc_add` of `cc/mpcc_run.h` does with the stored increase for `packets` packets.
+    #[inline(always)]
+    pub(crate) fn grow(&mut self, packets: u32, min_cwnd: u32) {
+        const ONE: i64 = PACKET_BITS.cast_signed();
+        let grown = self.own.acc.wrapping_add(self.own.cached_step.wrapping_mul(packets.into()));
+        let whole = grown / ONE;
+        self.own.acc = grown % ONE;
+        if whole > 0 {
+            self.cwnd = whole.saturating_add(self.cwnd.into()).min(CWND_MAX.into()) as u32;
+        } else if whole < 0 {
+            let left = whole.saturating_add(self.cwnd.into());
+            self.cwnd = if left > min_cwnd.into() { left as u32 } else { self.cwnd.min(min_cwnd) };
         }
     }
 }

@@ -45,7 +45,7 @@ impl ConstantRate {
     }
 
     /// Time from the start of a transmission to its end, ns. `idle`: there was a gap before it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn transmission_ns(&mut self, idle: bool, size: u32) -> u64 {
         let (time_ns, rest) = self.divide(u64::from(size) * self.work_per_byte);
         let phase = if idle { self.bps - 1 } else { self.phase } + rest;

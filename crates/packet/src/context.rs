@@ -8,6 +8,7 @@ use crate::device::{Device, Interface};
 use crate::hop::Hop;
 use crate::network::Network;
 use crate::packet::Packet;
+use crate::shared::Shared;
 
 /// What surrounds a connection while one of its events is handled. Subflows are numbered within the
 /// connection.
@@ -15,15 +16,20 @@ pub(crate) struct Context<'a> {
     pub(crate) now_ns: u64,
     pub(crate) config: &'a Config,
     pub(crate) net: &'a mut Network,
-    pub(crate) device: &'a mut Option<Device>,
-    /// The device's interface that each subflow uses.
-    pub(crate) interfaces: &'a mut [Interface],
+    /// The devices of all connections. This one's is found when it is asked for, and few events do that.
+    pub(crate) devices: &'a mut Shared<Option<Device>>,
+    /// The device's interface that each subflow of the whole engine uses.
+    pub(crate) interfaces: &'a mut Shared<Interface>,
+    /// Whether the device is in this part of the network.
+    pub(crate) has_device: bool,
     /// Whether the device receives the data.
     pub(crate) downloads: bool,
-    /// Index of the connection, for its timers.
+    /// Index of the connection, for its timers and its device.
     pub(crate) connection: u32,
     /// Index of its first subflow in the whole engine. The others follow it.
     pub(crate) first_subflow: u32,
+    /// Number of its subflows.
+    pub(crate) n: u32,
 }
 
 impl Context<'_> {
@@ -38,12 +44,26 @@ impl Context<'_> {
             now_ns: self.now_ns,
             config: self.config,
             net: self.net,
-            device: self.device,
+            devices: self.devices,
             interfaces: self.interfaces,
+            has_device: self.has_device,
             downloads: self.downloads,
             connection: self.connection,
             first_subflow: self.first_subflow,
+            n: self.n,
         }
+    }
+
+    /// The device, if it has a meter and is in this part of the network.
+    pub(crate) fn device(&mut self) -> Option<&mut Device> {
+        if self.has_device { self.devices[self.connection as usize].as_mut() } else { None }
+    }
+
+    /// The same with the interface that subflow `i` uses.
+    pub(crate) fn device_of(&mut self, i: usize) -> Option<(&mut Device, &mut Interface)> {
+        let s = self.global(i);
+        let device = if self.has_device { self.devices[self.connection as usize].as_mut() } else { None };
+        Some((device?, &mut self.interfaces[s]))
     }
 
     /// Index of subflow `i` in the whole engine.
@@ -63,7 +83,7 @@ impl Context<'_> {
     /// Wakes the radio at `hop`, if there is one that may sleep: a packet of subflow `i` is about to enter.
     #[inline(always)]
     pub(crate) fn rouse_radio(&mut self, i: usize, hop: Hop) {
-        if hop.is_at_radio() && self.now_ns >= self.interfaces[i].awake_until_ns {
+        if hop.is_at_radio() && self.now_ns >= self.interfaces[self.global(i)].awake_until_ns {
             self.wake_radio(i, hop);
         }
     }
@@ -71,9 +91,10 @@ impl Context<'_> {
     #[cold]
     fn wake_radio(&mut self, i: usize, hop: Hop) {
         self.catch_up();
-        if let Some((device, link)) = self.device.as_mut().zip(hop.link()) {
-            let ready = device.meter.wake(self.interfaces[i].index.into(), Nanos(self.now_ns));
-            if ready.0 > self.now_ns {
+        let now = self.now();
+        if let Some(((device, interface), link)) = self.device_of(i).zip(hop.link()) {
+            let ready = device.meter.wake(interface.index.into(), now);
+            if ready > now {
                 self.net.wires[link].link.hold_until(ready);
             }
         }
@@ -82,7 +103,8 @@ impl Context<'_> {
     /// Counts a packet of subflow `i` that passes the device's interface.
     #[inline]
     pub(crate) fn meter(&mut self, i: usize, bytes: u32, traffic: Traffic) {
-        if !self.interfaces[i].count(self.now_ns, bytes, traffic) {
+        let s = self.global(i);
+        if !self.interfaces[s].count(self.now_ns, bytes, traffic) {
             self.meter_now(i, bytes, traffic);
         }
     }
@@ -90,16 +112,18 @@ impl Context<'_> {
     #[cold]
     fn meter_now(&mut self, i: usize, bytes: u32, traffic: Traffic) {
         self.catch_up();
-        if let Some(device) = self.device {
-            self.interfaces[i].count_at(self.now_ns, bytes, traffic, &mut device.meter);
+        let now_ns = self.now_ns;
+        if let Some((device, interface)) = self.device_of(i) {
+            interface.count_at(now_ns, bytes, traffic, &mut device.meter);
         }
     }
 
     /// Tells the meter of the packets that it does not know of yet. This has to be done before any other call
     /// to the meter.
     pub(crate) fn catch_up(&mut self) {
-        if let Some(device) = self.device {
-            self.interfaces.iter_mut().for_each(|interface| interface.catch_up(&mut device.meter));
+        for i in 0..self.n as usize {
+            let Some((device, interface)) = self.device_of(i) else { return };
+            interface.catch_up(&mut device.meter);
         }
     }
 }

@@ -40,8 +40,9 @@ impl Endpoints<'_> {
         let (subflows, rtt_us) =
             open.fold((0, 0), |(n, sum), (_, window)| (n + 1, sum + u64::from(window.srtt_us)));
         let mean_rtt = Nanos::from_micros(rtt_us / u64::from(subflows.max(1)));
-        if let Some(device) = self.cx.device.as_mut().filter(|device| device.finished_ns.is_none()) {
-            device.meter.host_sample(Nanos(self.cx.now_ns), rate, mean_rtt, subflows);
+        let now = self.cx.now();
+        if let Some(device) = self.cx.device().filter(|device| device.finished_ns.is_none()) {
+            device.meter.host_sample(now, rate, mean_rtt, subflows);
         }
     }
 

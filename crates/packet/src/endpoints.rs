@@ -165,8 +165,9 @@ impl Endpoints<'_> {
         if let Some(reception) = &mut self.connection.receiver.reception {
             reception.bring_up(self.cx.now_ns);
         }
-        if let Some(device) = self.cx.device {
-            device.finished_ns = Some(self.cx.now_ns);
+        let now_ns = self.cx.now_ns;
+        if let Some(device) = self.cx.device() {
+            device.finished_ns = Some(now_ns);
             *self.unfinished -= 1;
         }
     }
@@ -192,8 +193,9 @@ impl Endpoints<'_> {
         self.connection.sender.views[i].established = false;
         let window = self.window(i);
         (window.flags, window.cwnd) = (0, 0);
-        if let Some(device) = self.cx.device.as_mut().filter(|_| was_open) {
-            device.meter.close(self.cx.interfaces[i].index.into(), Nanos(self.cx.now_ns));
+        let now = self.cx.now();
+        if let Some((device, interface)) = self.cx.device_of(i).filter(|_| was_open) {
+            device.meter.close(interface.index.into(), now);
         }
     }
 }

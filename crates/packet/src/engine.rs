@@ -55,8 +55,6 @@ pub(crate) struct Engine {
     pub(crate) recorder: Recorder,
     /// The switches of a topology.
     pub(crate) fabric: Option<Fabric>,
-    /// Stands for the device where the device is in another part.
-    pub(crate) no_device: Option<Device>,
     /// What is known of the next events.
     pub(crate) ahead: Ahead,
     /// Number of connections under test that are not done. The run ends when there are none.
@@ -85,22 +83,20 @@ pub(crate) enum Role {
 /// count as that where the device is. A macro, because a function would borrow the whole engine, and the
 /// connection's ends are borrowed beside it.
 macro_rules! context {
-    ($engine:ident, $c:ident, $subflows:expr, $has_device:expr) => {{
-        let (device, interfaces) = match $has_device {
-            true => (&mut $engine.devices[$c], &mut $engine.interfaces[$subflows]),
-            false => (&mut $engine.no_device, &mut [][..]),
-        };
+    ($engine:ident, $c:ident, $subflows:expr, $has_device:expr) => {
         Context {
             now_ns: $engine.now_ns,
             config: &$engine.config,
             net: &mut $engine.net,
-            device,
-            interfaces,
+            devices: &mut $engine.devices,
+            interfaces: &mut $engine.interfaces,
+            has_device: $has_device,
             downloads: $engine.connections.downloads($c),
             connection: $c as u32,
             first_subflow: $subflows.start as u32,
+            n: $subflows.len() as u32,
         }
-    }};
+    };
 }
 
 impl Engine {
@@ -150,9 +146,25 @@ impl Engine {
             let mut packet = self.net.arrive(source);
             self.dispatch(&mut packet);
         } else {
+            self.take_timer(source);
+        }
+    }
+
+    /// Handles the earliest event, which is a timer's.
+    #[inline(never)]
+    fn take_timer(&mut self, source: Source) {
+        if !self.puts_off(source) {
             self.net.queue.pop();
             self.expire(source);
         }
+    }
+
+    /// Whether a timer's event, the earliest one, was only to be moved: the deadline of a subflow moves with
+    /// every ACK, and its event only when it comes.
+    #[inline(always)]
+    fn puts_off(&mut self, source: Source) -> bool {
+        let subflow = self.config.sources.subflow_of_rto(source);
+        subflow.is_some_and(|s| self.senders[s].timer.is_put_off(self.now_ns, source, &mut self.net.queue))
     }
 
     /// The sending end of connection `c`.
@@ -197,9 +209,12 @@ impl Engine {
     /// Handles a packet that has passed a hop: it enters the next one, or it has arrived.
     #[inline(always)]
     fn dispatch(&mut self, packet: &mut Packet) {
-        let (next, size) = match packet.kind {
+        match packet.kind {
             Kind::Data if packet.flags & ARRIVES != 0 => return self.data_arrives(packet),
             Kind::Ack if packet.flags & ARRIVES != 0 => return self.ack_arrives(packet),
+            _ => packet.hop += 1,
+        }
+        let (next, size) = match packet.kind {
             Kind::Data => {
                 let next = self.net.next_of_data(packet.subflow(), packet.hop);
                 (next, packet.aux + self.config.sizes.header)
@@ -245,6 +260,9 @@ impl Engine {
     /// Data has arrived, in order or not.
     #[inline(never)]
     fn data_arrives_anyhow(&mut self, packet: Packet) {
+        if self.take_segment_beside_hole(&packet) {
+            return self.note_short_way();
+        }
         let id = self.receivers[packet.subflow() as usize].id;
         if packet.epoch != id.epoch {
             return;

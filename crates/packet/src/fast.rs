@@ -1,6 +1,7 @@
-//! The short way of a segment and of an ACK that are in order, on a subflow where nothing is unusual.
+//! The short way of a segment and of an ACK that are in order, on a subflow where nothing is unusual, and of
+//! segments beside a hole.
 //!
-//! Nearly all events of a run at the ends of subflows are of these two kinds. The functions here do what
+//! Nearly all events of a run at the ends of subflows are of these kinds. The functions here do what
 //! `receiver::receive` and `sender::ack` do for every packet, and leave out what has no effect in this case:
 //! each begins with the conditions for that. If one does not hold, nothing has been changed, and the caller
 //! takes the general way. They work on the parts of the engine directly, without a [`Context`] in between.
@@ -11,7 +12,8 @@
 
 use crate::application::Next;
 use crate::engine::Engine;
-use crate::packet::{CWR, ECT, Kind, Packet, Stamp};
+use crate::packet::{CWR, ECE, ECT, Kind, Packet, Stamp};
+use crate::receiver::Arrival;
 use crate::sender::Short;
 
 impl Engine {
@@ -79,6 +81,61 @@ impl Engine {
         true
     }
 
+    /// Takes a segment that comes out of order, a second time, or while others wait for it, and acknowledges
+    /// it. Returns false if nothing has been done.
+    pub(crate) fn take_segment_beside_hole(&mut self, packet: &Packet) -> bool {
+        let s = packet.subflow() as usize;
+        let may_be_short = self.may_be_short();
+        let (now_ns, net, config) = (self.now_ns, &mut self.net, &self.config);
+        let subflow = &mut self.receivers[s];
+        let is_usual = packet.epoch == subflow.id.epoch && subflow.is_open && subflow.relay.is_none();
+        if !is_usual || !config.acks_at_once || !may_be_short {
+            return false;
+        }
+        let c = subflow.id.connection as usize;
+        let (end, downloads) = (self.connections.receiving(c), subflow.id.downloads);
+        let radio_matters = downloads || subflow.first_hop.is_at_radio();
+        let interface = if radio_matters { Some(&mut self.interfaces[s]) } else { None };
+        if interface.as_ref().is_some_and(|interface| !interface.is_awake(now_ns)) {
+            return false;
+        }
+        let (len, held) = (packet.aux as u16, subflow.order.held());
+        let (arrival, received) = subflow.order.accept(packet.ssn, packet.dsn, len);
+        let mut next = Next::Nothing;
+        match arrival {
+            Arrival::InOrder => {
+                subflow.deliver(end, packet.dsn, len);
+                next = end.reader.delivered(end.data.next(), now_ns);
+            }
+            Arrival::Duplicate => subflow.duplicate = Some(packet.ssn),
+            Arrival::OutOfOrder => {}
+        }
+        let dsn = end.data.next();
+        if let Some(reception) = &mut end.reception {
+            reception.arrive(packet.dsn, now_ns);
+            let gained = subflow.order.held().wrapping_sub(held);
+            reception.held_by_subflows = reception.held_by_subflows.wrapping_add(gained);
+            reception.settle(dsn, end.data.held(), now_ns);
+        }
+        subflow.note_mark(end, packet);
+        let mut ack = Packet {
+            ssn: subflow.order.next(),
+            dsn,
+            aux: subflow.sack((config, &mut net.sacks), Some(received)),
+            flags: if subflow.ece { ECE } else { 0 },
+            ..Packet::new(Kind::Ack, s as u32, packet.epoch, packet.sent())
+        };
+        let size = config.sizes.ack;
+        net.offer(now_ns, subflow.first_hop, &mut ack, size);
+        if downloads && let Some(interface) = interface {
+            interface.count_awake(now_ns, packet.aux + config.sizes.header, size);
+        }
+        if next != Next::Nothing {
+            self.follow(s, next);
+        }
+        true
+    }
+
     /// Does what the application at the end of subflow `s` wants next.
     #[cold]
     fn follow(&mut self, s: usize, next: Next) {
@@ -113,7 +170,7 @@ impl Engine {
         if end.data.acknowledge(packet.dsn) {
             end.writer.forget(packet.dsn);
         }
-        subflow.take_plain_ack(end, packet, (config, s), now_ns, &mut net.queue);
+        subflow.take_plain_ack((end, i), packet, (config, s), now_ns, &mut net.queue);
         // From here on: what `Sender::push` does. The timer has been set, and setting it anew for each
         // segment would change nothing as long as two segments are outstanding.
         if subflow.board.outstanding() < 2 {
@@ -122,7 +179,7 @@ impl Engine {
         if end.is_scheduled && end.has_space() && !end.leaves_no_choice_but(i) {
             return Short::Push;
         }
-        for _ in 0..end.may_send_new_now().min(subflow.plain_space(end)) {
+        for _ in 0..end.may_send_new_now().min(subflow.plain_space(end, i)) {
             let len = end.writer.segment_len(end.data.next());
             let dsn = end.data.take_new(i);
             let ssn = subflow.note_sent(end, dsn, len, now_ns);

@@ -12,7 +12,6 @@
 
 use joulepath_controllers::{self as controllers, Subflow as Window, within};
 use joulepath_model::energy::Traffic;
-use joulepath_model::units::Nanos;
 
 use crate::endpoints::Endpoints;
 use crate::packet::{Kind, Packet, Stamp};
@@ -89,8 +88,9 @@ impl Endpoints<'_> {
     fn open(&mut self, i: usize) {
         self.cx.catch_up();
         self.set_phase(i, Phase::SynSent);
-        if let Some(device) = self.cx.device {
-            device.meter.open(self.cx.interfaces[i].index.into(), Nanos(self.cx.now_ns));
+        let now = self.cx.now();
+        if let Some((device, interface)) = self.cx.device_of(i) {
+            device.meter.open(interface.index.into(), now);
         }
         self.send_control(i, Kind::Syn, Stamp::at(self.cx.now_ns), 0);
         self.set_handshake_timer(i);

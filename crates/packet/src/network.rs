@@ -29,9 +29,6 @@ use crate::tally::Tallies;
 pub(crate) struct Wire {
     ring: PacketRing,
     pub(crate) link: Link,
-    /// Packets that have an event although they are not the first one any more, ns, the last one first: a
-    /// later packet overtook them, because its host is faster.
-    later_ns: Vec<u64>,
 }
 
 /// A wire has two halves: the link belongs to the part of the network where packets enter it, and the packets
@@ -61,13 +58,12 @@ impl Shared<Wire> {
         unsafe { &(*self.place(wire as usize).as_ptr()).ring }
     }
 
-    /// The packets on a wire, and the arrivals of those that were overtaken.
+    /// The same to change.
     #[inline(always)]
-    fn packets(&mut self, wire: u32) -> (&mut PacketRing, &mut Vec<u64>) {
+    fn packets(&mut self, wire: u32) -> &mut PacketRing {
         self.check_half(wire as usize, 1);
-        let wire = self.place(wire as usize).as_ptr();
-        // SAFETY: as above, and they are two different fields.
-        unsafe { (&mut (*wire).ring, &mut (*wire).later_ns) }
+        // SAFETY: as above.
+        unsafe { &mut (*self.place(wire as usize).as_ptr()).ring }
     }
 }
 
@@ -131,8 +127,6 @@ struct Station {
 /// The links and channels, the packets on them, and the event queue.
 pub(crate) struct Network {
     pub(crate) wires: Shared<Wire>,
-    /// Whether there are `later_ns` on a wire: they are rare, and beyond its first cache lines.
-    overtaken: Shared<bool>,
     pub(crate) channels: Vec<SharedChannel>,
     /// What the links that keep packets keep, in the order of the links.
     pub(crate) held: Vec<HeldPackets>,
@@ -184,24 +178,13 @@ fn announce(border: &mut Option<Box<Border>>, arrival_ns: u64) {
     }
 }
 
-/// Puts a packet on a wire: its ring, and the arrivals of packets that were overtaken. Returns whether it
-/// overtakes the first one.
+/// Puts a packet on a wire. Each wire has an event for its first packet; a packet that overtakes the first
+/// one, because its host is faster, gets another event.
 #[inline(always)]
-fn enter(
-    link: u32,
-    packet: &Packet,
-    (ring, later_ns): (&mut PacketRing, &mut Vec<u64>),
-    queue: &mut EventQueue,
-) -> bool {
-    if ring.is_empty() {
+fn enter(link: u32, packet: &Packet, ring: &mut PacketRing, queue: &mut EventQueue) {
+    if ring.insert(packet) {
         queue.push(packet.arrival_ns, link);
     }
-    let overtaken = ring.insert(packet);
-    if let Some(first_ns) = overtaken {
-        later_ns.push(first_ns);
-        queue.push(packet.arrival_ns, link);
-    }
-    overtaken.is_some()
 }
 
 /// Lets a packet that a link has taken reach the far end of `hop` at `at_ns`, marked or not.
@@ -221,16 +204,11 @@ impl Network {
     /// The links and channels of a scenario. Each of them draws from the stream of `seed` that has its index,
     /// and link `i` is event source `i`.
     pub(crate) fn new(links: &[LinkSpec], channels: &[ChannelSpec], seed: u64) -> Self {
-        let wire = |(i, spec)| Wire {
-            link: Link::new(spec, seed, i as u64),
-            ring: PacketRing::new(),
-            later_ns: vec![],
-        };
+        let wire = |(i, spec)| Wire { link: Link::new(spec, seed, i as u64), ring: PacketRing::new() };
         let wires: Vec<Wire> = links.iter().enumerate().map(wire).collect();
         let keeps = |(wire, _): &(&Wire, u32)| wire.link.keeps_packets();
         Network {
             held: wires.iter().zip(0..).filter(keeps).map(|(_, link)| HeldPackets::new(link)).collect(),
-            overtaken: vec![false; wires.len()].into(),
             wires: wires.into(),
             channels: channels.iter().zip(0..).map(|(spec, i)| SharedChannel::new(spec, seed, i)).collect(),
             stations: vec![],
@@ -255,7 +233,6 @@ impl Network {
         unsafe {
             Network {
                 wires: self.wires.view(),
-                overtaken: self.overtaken.view(),
                 channels: vec![],
                 held: vec![],
                 stations: vec![],
@@ -276,10 +253,8 @@ impl Network {
     #[cfg(test)]
     pub(crate) fn check_owners(&mut self, part: u8, tails: Arc<[u8]>, heads: Arc<[u8]>) {
         use crate::shared::Owners;
-        let of = [tails, heads.clone()];
+        let of = [tails, heads];
         self.wires = std::mem::take(&mut self.wires).checked(Owners { part, of });
-        let of = [heads.clone(), heads];
-        self.overtaken = std::mem::take(&mut self.overtaken).checked(Owners { part, of });
     }
 
     /// Adds a route to one end of a subflow.
@@ -348,12 +323,13 @@ impl Network {
     pub(crate) fn offer(&mut self, now_ns: u64, hop: Hop, packet: &mut Packet, size: u32) {
         let link = hop.number();
         if !hop.is_link_within() {
-            return self.offer_beyond(now_ns, hop, packet, size);
+            return self.offer_beyond(now_ns, hop, *packet, size);
         }
         let wire = &mut self.wires[link as usize];
         if !wire.link.is_plain() {
-            return self.offer_beyond(now_ns, hop, packet, size);
+            return self.offer_beyond(now_ns, hop, *packet, size);
         }
+        // What is rare goes out of line, and is made anew for that, so that the answer stays in registers.
         match wire.link.offer_to_plain(Nanos(now_ns), size, packet.flags & ECT != 0) {
             Outcome::Delivered { at, marked } if at.0 <= MAX_TIME_NS => {
                 if self.tallies.are_kept() {
@@ -363,29 +339,35 @@ impl Network {
                 if concerns_both_ends(packet) {
                     announce(&mut self.border, packet.arrival_ns);
                 }
-                if enter(link, packet, (&mut wire.ring, &mut wire.later_ns), &mut self.queue) {
-                    self.overtaken[link as usize] = true;
-                }
+                enter(link, packet, &mut wire.ring, &mut self.queue);
             }
-            outcome => {
-                self.tallies.count(link, &outcome);
-                self.settle(now_ns, hop, packet, outcome);
+            Outcome::Delivered { at, marked } => {
+                self.note_and_settle(now_ns, hop, *packet, Outcome::Delivered { at, marked });
             }
+            Outcome::QueueDrop => self.note_and_settle(now_ns, hop, *packet, Outcome::QueueDrop),
+            Outcome::WireLoss => self.note_and_settle(now_ns, hop, *packet, Outcome::WireLoss),
+            Outcome::Held(_) => unreachable!("a plain link holds no packet"),
         }
     }
 
     /// [`Self::offer`] for a station, for a link that leads to another part of the network, and for one that
     /// is not plain.
     #[inline(never)]
-    fn offer_beyond(&mut self, now_ns: u64, hop: Hop, packet: &mut Packet, size: u32) {
+    fn offer_beyond(&mut self, now_ns: u64, hop: Hop, packet: Packet, size: u32) {
         let link = hop.number();
         if hop.is_station() {
-            return self.offer_to_station(now_ns, link, *packet, size);
+            return self.offer_to_station(now_ns, link, packet, size);
         }
         let link_model = self.wires.link(link);
-        let outcome = link_model.offer_of(flow_of(packet), Nanos(now_ns), size, packet.flags & ECT != 0);
-        self.tallies.count(link, &outcome);
-        self.settle(now_ns, hop, packet, outcome);
+        let outcome = link_model.offer_of(flow_of(&packet), Nanos(now_ns), size, packet.flags & ECT != 0);
+        self.note_and_settle(now_ns, hop, packet, outcome);
+    }
+
+    /// Counts what a link has decided about a packet that was offered to it, and does it.
+    #[inline(never)]
+    fn note_and_settle(&mut self, now_ns: u64, hop: Hop, mut packet: Packet, outcome: Outcome) {
+        self.tallies.count(hop.number(), &outcome);
+        self.settle(now_ns, hop, &mut packet, outcome);
     }
 
     /// Does to a packet what its link has decided.
@@ -419,9 +401,7 @@ impl Network {
     /// Puts a packet on a wire, whose far end is here.
     #[inline(always)]
     pub(crate) fn enter(&mut self, link: u32, packet: Packet) {
-        if enter(link, &packet, self.wires.packets(link), &mut self.queue) {
-            self.overtaken[link as usize] = true;
-        }
+        enter(link, &packet, self.wires.packets(link), &mut self.queue);
     }
 
     /// Puts a packet aside for the part of the network that it will reach.
@@ -509,25 +489,13 @@ impl Network {
     /// Takes the packet that has reached the end of link `link`, the earliest event.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, link: Source) -> Packet {
-        let (ring, later_ns) = self.wires.packets(link);
-        let (mut packet, next_ns) = ring.pop();
-        // Of a packet that was overtaken the event is there already.
-        let has_no_event = |first_ns: u64| later_ns.last() != Some(&first_ns);
+        let (packet, next_ns) = self.wires.packets(link).pop();
         match next_ns {
-            Some(next_ns) if !self.overtaken[link as usize] || has_no_event(next_ns) => {
-                self.queue.replace_top(next_ns, link);
-            }
+            Some(next_ns) => self.queue.replace_top(next_ns, link),
             // There is none, or it has its event.
-            _ => {
-                if self.overtaken[link as usize] {
-                    later_ns.pop();
-                    self.overtaken[link as usize] = !later_ns.is_empty();
-                }
-                self.queue.pop();
-            }
+            None => self.queue.pop(),
         }
         self.counters.packet_hops += 1;
-        packet.hop += 1;
         packet
     }
 
@@ -579,12 +547,9 @@ impl Network {
 
     /// Ends the transmission on a channel. Returns the packet that has arrived, and those that were given up.
     pub(crate) fn end_transmission(&mut self, channel: usize) -> (Option<Packet>, Vec<Packet>) {
-        let (mut arrived, lost) = self.channels[channel].end_transmission(&mut self.queue);
+        let (arrived, lost) = self.channels[channel].end_transmission(&mut self.queue);
         self.counters.wire_losses += lost.len() as u64;
-        if let Some(packet) = &mut arrived {
-            self.counters.packet_hops += 1;
-            packet.hop += 1;
-        }
+        self.counters.packet_hops += u64::from(arrived.is_some());
         (arrived, lost)
     }
 }

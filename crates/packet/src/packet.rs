@@ -94,6 +94,8 @@ pub(crate) const WINDOW: u8 = 32;
 
 /// The packet is on the last link of its route.
 pub(crate) const ARRIVES: u8 = 64;
+/// The packet was overtaken when it was the first one on its link: its event is pending already.
+pub(crate) const HAS_EVENT: u8 = 128;
 
 /// An instant of the sender's clock: simulated time, exact to the nanosecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

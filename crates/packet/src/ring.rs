@@ -1,6 +1,6 @@
 //! The packets on a link.
 
-use crate::packet::{Kind, Packet, Stamp};
+use crate::packet::{HAS_EVENT, Kind, Packet, Stamp};
 
 /// Four cache lines: a link that carries little stays small.
 const FIRST_LENGTH: usize = 8;
@@ -26,26 +26,33 @@ impl PacketRing {
         &mut self.slots[place as usize & mask]
     }
 
-    /// Puts a packet after those that arrive no later than it. Returns when the first one would have arrived
-    /// if that is now the packet itself, and there was one.
+    /// Puts a packet after those that arrive no later than it. Returns whether it is the first one now, and
+    /// needs an event.
     #[inline(always)]
-    pub(crate) fn insert(&mut self, packet: &Packet) -> Option<u64> {
+    pub(crate) fn insert(&mut self, packet: &Packet) -> bool {
+        let (slots, len) = (&mut self.slots[..], self.len);
+        let (mask, at) = (slots.len().wrapping_sub(1), self.head.wrapping_add(len));
+        if len == 0 {
+            slots[at as usize & mask] = *packet;
+            self.len = 1;
+            return true;
+        }
+        if len as usize >= slots.len()
+            || slots[at.wrapping_sub(1) as usize & mask].arrival_ns > packet.arrival_ns
+        {
+            return self.insert_between(packet);
+        }
+        slots[at as usize & mask] = *packet;
+        self.len = len + 1;
+        false
+    }
+
+    /// [`Self::insert`] for a ring that is full, or a packet that arrives earlier than others.
+    #[inline(never)]
+    fn insert_between(&mut self, packet: &Packet) -> bool {
         if self.len as usize == self.slots.len() {
             self.grow();
         }
-        let (slots, at) = (&mut self.slots[..], self.head.wrapping_add(self.len));
-        let mask = slots.len() - 1;
-        if self.len > 0 && slots[at.wrapping_sub(1) as usize & mask].arrival_ns > packet.arrival_ns {
-            return self.insert_before(packet);
-        }
-        slots[at as usize & mask] = *packet;
-        self.len += 1;
-        None
-    }
-
-    /// Puts a packet before those that arrive later than it.
-    #[inline(never)]
-    fn insert_before(&mut self, packet: &Packet) -> Option<u64> {
         let mut at = self.head.wrapping_add(self.len);
         self.len += 1;
         while at != self.head && self.at(at.wrapping_sub(1)).arrival_ns > packet.arrival_ns {
@@ -53,28 +60,39 @@ impl PacketRing {
             at = at.wrapping_sub(1);
         }
         *self.at(at) = *packet;
-        (at == self.head).then(|| self.at(at.wrapping_add(1)).arrival_ns)
+        let is_first = at == self.head;
+        if is_first {
+            self.at(at.wrapping_add(1)).flags |= HAS_EVENT;
+        }
+        is_first
     }
 
-    /// Takes the oldest packet; returns it with the arrival time of the one after it.
+    /// Takes the oldest packet; returns it with the arrival time of the one after it, if there is one that
+    /// has no event.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> (Packet, Option<u64>) {
         debug_assert!(self.len > 0);
-        let slots = &self.slots[..];
+        let slots = &mut self.slots[..];
         let mask = slots.len() - 1;
-        let packet = slots[self.head as usize & mask];
+        let (first, mut next_ns) = (self.head as usize & mask, None);
         self.len -= 1;
         if self.len == 0 {
             self.head = 0;
-            return (packet, None);
+        } else {
+            let head = self.head.wrapping_add(1) as usize & mask;
+            self.head = head as u32;
+            let next = &mut slots[head];
+            if next.flags & HAS_EVENT == 0 {
+                next_ns = Some(next.arrival_ns);
+            } else {
+                next.flags &= !HAS_EVENT;
+            }
         }
-        let head = self.head.wrapping_add(1) as usize & mask;
-        self.head = head as u32;
-        (packet, Some(slots[head].arrival_ns))
+        (slots[first], next_ns)
     }
 
-    #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
+    #[cfg(test)]
+    fn is_empty(&self) -> bool {
         self.len == 0
     }
 
@@ -110,7 +128,7 @@ mod tests {
         let (mut pushed, mut popped) = (0, 0);
         for round in 0..200 {
             for _ in 0..=round % 7 {
-                assert_eq!(ring.insert(&Packet { ssn: pushed, ..NOTHING }), None);
+                assert_eq!(ring.insert(&Packet { ssn: pushed, ..NOTHING }), pushed == popped);
                 pushed += 1;
             }
             for _ in 0..round % 5 {
@@ -129,12 +147,16 @@ mod tests {
     fn a_packet_that_arrives_earlier_comes_out_earlier() {
         let mut ring = PacketRing::new();
         let mut insert = |arrival_ns, ssn| ring.insert(&Packet { arrival_ns, ssn, ..NOTHING });
-        assert_eq!((insert(20, 0), insert(30, 1), insert(25, 2), insert(20, 3)), (None, None, None, None));
-        assert_eq!((insert(10, 4), insert(15, 5)), (Some(20), None));
+        assert_eq!([insert(20, 0), insert(30, 1), insert(25, 2), insert(20, 3)], [true, false, false, false]);
+        // The first one was overtaken; its event is pending.
+        assert_eq!([insert(10, 4), insert(15, 5)], [true, false]);
         let mut order = vec![];
         while !ring.is_empty() {
-            order.push(ring.pop().0.ssn);
+            let (packet, next_ns) = ring.pop();
+            assert_eq!(packet.flags, 0);
+            order.push((packet.ssn, next_ns));
         }
-        assert_eq!(order, [4, 5, 0, 3, 2, 1]);
+        let events = [Some(15), None, Some(20), Some(25), Some(30), None];
+        assert_eq!(order, std::array::from_fn::<_, 6, _>(|i| ([4, 5, 0, 3, 2, 1][i], events[i])));
     }
 }

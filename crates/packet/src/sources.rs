@@ -79,6 +79,14 @@ impl Sources {
         self.subflows + SUBFLOW_TIMERS * subflow as u32
     }
 
+    /// The subflow whose [`rto`](Self::rto) a timer's number is, if it is one.
+    #[inline]
+    pub(crate) fn subflow_of_rto(self, source: Source) -> Option<usize> {
+        let at = source - self.subflows;
+        (source < self.connections && at.is_multiple_of(SUBFLOW_TIMERS))
+            .then_some((at / SUBFLOW_TIMERS) as usize)
+    }
+
     #[inline]
     pub(crate) fn delayed_ack(self, subflow: usize) -> Source {
         self.rto(subflow) + 1

@@ -60,7 +60,6 @@ impl Builder<'_> {
             subflows: self.subflows,
             connections: self.connections,
             devices: self.devices,
-            no_device: None,
             ahead: Ahead::NOTHING,
             role: Role::Whole,
             cross: scenario.cross.iter().enumerate().map(cross).collect(),

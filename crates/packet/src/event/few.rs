@@ -84,7 +84,7 @@ impl Few {
     /// Replaces the least key, which is `least`, by a greater one of the same source.
     #[inline(always)]
     pub(super) fn replace_least(&mut self, least: u64, key: u64) {
-        match self.links.get_mut(parts(least).1 as usize) {
+        match self.links.get_mut(parts(key).1 as usize) {
             Some(place) if *place == least => *place = key,
             _ => self.replace_other(key),
         }

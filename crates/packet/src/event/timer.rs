@@ -1,6 +1,6 @@
 //! Timers that ask for events as rarely as possible.
 
-use super::key::Source;
+use super::key::{MAX_TIME_NS, Source};
 use super::queue::EventQueue;
 
 /// A timer whose deadline is moved far more often than it expires: to move it later costs one store.
@@ -46,6 +46,18 @@ impl LazyTimer {
         self.deadline_ns = NEVER;
     }
 
+    /// Whether the earliest event, which is now, is the timer's and comes too early, because the deadline has
+    /// been moved. Then the event is moved there, which is half the work of removing it and adding another.
+    #[inline(always)]
+    pub(crate) fn is_put_off(&mut self, now_ns: u64, source: Source, queue: &mut EventQueue) -> bool {
+        let is_early = self.asked_ns == now_ns && (now_ns + 1..=MAX_TIME_NS).contains(&self.deadline_ns);
+        if is_early {
+            self.asked_ns = self.deadline_ns;
+            queue.replace_top(self.deadline_ns, source);
+        }
+        is_early
+    }
+
     /// Called for each event of the timer's source, after the event was popped. Returns whether the timer
     /// expires now.
     pub(crate) fn fires(&mut self, now_ns: u64, source: Source, queue: &mut EventQueue) -> bool {
@@ -83,6 +95,33 @@ mod tests {
             }
         }
         assert_eq!(fired, [20]);
+    }
+
+    #[test]
+    fn an_event_that_comes_too_early_is_moved_once() {
+        let mut queue = EventQueue::heap();
+        let mut timer = LazyTimer::new();
+        timer.set(10, 0, &mut queue);
+        assert!(!timer.is_put_off(10, 0, &mut queue));
+        timer.set(30, 0, &mut queue);
+        assert!(timer.is_put_off(10, 0, &mut queue));
+        assert_eq!(queue.peek(), Some((30, 0)));
+        assert!(!timer.is_put_off(30, 0, &mut queue));
+        queue.pop();
+        assert!(timer.fires(30, 0, &mut queue));
+        assert_eq!(queue.peek(), None);
+    }
+
+    /// A timer that is not set, or whose deadline comes after the end of the longest run, loses its event.
+    #[test]
+    fn an_event_without_a_deadline_is_not_moved() {
+        let mut queue = EventQueue::heap();
+        let mut timer = LazyTimer::new();
+        timer.set(10, 0, &mut queue);
+        timer.set(MAX_TIME_NS + 1, 0, &mut queue);
+        assert!(!timer.is_put_off(10, 0, &mut queue));
+        timer.clear();
+        assert!(!timer.is_put_off(10, 0, &mut queue));
     }
 
     #[test]

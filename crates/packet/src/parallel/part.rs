@@ -37,7 +37,6 @@ impl Engine {
                 subflows: self.subflows.view(),
                 connections: self.connections.view(),
                 devices: self.devices.view(),
-                no_device: None,
                 ahead: Ahead::NOTHING,
                 role: Role::Part { downloads },
                 cross: vec![],

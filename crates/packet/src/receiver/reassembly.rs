@@ -76,6 +76,7 @@ impl Reassembly {
         self.next
     }
 
+    #[inline(always)]
     fn hold(&mut self, ssn: u32, dsn: u32, len: u16) -> Arrival {
         let span = (ssn - self.next) as usize + 1;
         if span > self.held.len() {
@@ -119,6 +120,7 @@ impl Reassembly {
     }
 
     /// Moves the range that now contains `ssn` to the front, merged with its neighbours.
+    #[inline(always)]
     fn note_block(&mut self, ssn: u32) {
         let mut range = (ssn, ssn + 1);
         let mut rest = [(0, 0); BLOCKS];
@@ -142,18 +144,20 @@ impl Reassembly {
 
     /// The SACK blocks of an ACK. `trigger` is the segment that causes it; an ACK of a timer, or for a
     /// segment that found no room, has none.
+    #[inline(always)]
     pub(crate) fn sack_blocks(&mut self, trigger: Option<Received>) -> SackBlocks {
-        let trigger = trigger.map(|segment| segment.0);
-        let mut blocks = SackBlocks { trigger, serial: self.blocks.serial, ..SackBlocks::default() };
-        for &(start, end) in self.blocks.ranges() {
+        let (blocks, mut kept) = (&mut self.blocks, 0);
+        for at in 0..usize::from(blocks.len).min(BLOCKS) {
+            let (start, end) = blocks.ranges[at];
             if end > self.next {
-                blocks.ranges[blocks.len as usize] = (start.max(self.next), end);
-                blocks.len += 1;
+                blocks.ranges[kept.min(at)] = (start.max(self.next), end);
+                kept += 1;
             }
         }
-        self.blocks = blocks;
-        self.blocks.serial += 1;
-        blocks
+        blocks.len = kept as u8;
+        let told = SackBlocks { trigger: trigger.map(|segment| segment.0), ..*blocks };
+        blocks.serial += 1;
+        told
     }
 }
 

@@ -7,9 +7,10 @@ use super::connection::{Receiver, ReceiverEnd};
 use super::reassembly::{Arrival, Received};
 use super::subflow::SubflowReceiver;
 use crate::application::Next;
+use crate::config::Config;
 use crate::context::Context;
 use crate::packet::{CE, CWR, ECE, Kind, Packet, Stamp};
-use crate::sack::SackBlocks;
+use crate::sack::{SackArena, SackBlocks};
 
 /// At least every second segment is acknowledged (RFC 5681).
 const SEGMENTS_PER_ACK: u32 = 2;
@@ -78,7 +79,7 @@ impl SubflowReceiver {
 
     /// Delivers a segment that is in order on its subflow, and after it those that waited for it.
     #[inline]
-    fn deliver(&mut self, end: &mut ReceiverEnd, mut dsn: u32, mut len: u16) {
+    pub(crate) fn deliver(&mut self, end: &mut ReceiverEnd, mut dsn: u32, mut len: u16) {
         loop {
             if end.data.accept(dsn, len) {
                 self.first_copy_bytes += u64::from(len);
@@ -93,7 +94,7 @@ impl SubflowReceiver {
     /// Notes whether a segment is marked. Returns whether the sender must learn of a change at once (RFC
     /// 8257, section 3.2).
     #[inline]
-    pub(super) fn note_mark(&mut self, end: &ReceiverEnd, packet: &Packet) -> bool {
+    pub(crate) fn note_mark(&mut self, end: &ReceiverEnd, packet: &Packet) -> bool {
         let marked = packet.flags & CE != 0;
         if end.echoes_each_mark() {
             return marked != std::mem::replace(&mut self.ece, marked);
@@ -132,11 +133,15 @@ impl SubflowReceiver {
 
     /// A reference to the SACK blocks of an ACK, 0 if there are none. `trigger` is the segment that causes
     /// the ACK.
-    #[inline]
-    pub(super) fn sack(&mut self, cx: &mut Context<'_>, trigger: Option<Received>) -> u32 {
+    #[inline(always)]
+    pub(crate) fn sack(
+        &mut self,
+        (config, sacks): (&Config, &mut SackArena),
+        trigger: Option<Received>,
+    ) -> u32 {
         let duplicate = self.duplicate.take();
-        if (self.order.has_holes() || duplicate.is_some()) && cx.config.transport.recovery.has_sack() {
-            cx.net.sacks.store(SackBlocks { duplicate, ..self.order.sack_blocks(trigger) })
+        if (self.order.has_holes() || duplicate.is_some()) && config.transport.recovery.has_sack() {
+            sacks.store(SackBlocks { duplicate, ..self.order.sack_blocks(trigger) })
         } else {
             0
         }
@@ -151,7 +156,7 @@ impl SubflowReceiver {
         let packet = Packet {
             ssn: self.order.next(),
             dsn: end.data.next(),
-            aux: self.sack(cx, trigger),
+            aux: self.sack((cx.config, &mut cx.net.sacks), trigger),
             flags: if self.ece { ECE } else { 0 },
             ..Packet::new(Kind::Ack, cx.global(i) as u32, self.id.epoch, echo)
         };

@@ -125,15 +125,22 @@ impl Reception {
         }
     }
 
+    #[inline(never)]
     fn note_held(&mut self, held: u32, now_ns: u64) {
         self.bring_up(now_ns);
         self.held = held;
         if held as usize >= self.held_ns.len() {
-            self.held_ns.resize(2 * held as usize + 1, 0);
+            self.make_room(held);
         }
     }
 
+    #[cold]
+    fn make_room(&mut self, held: u32) {
+        self.held_ns.resize(2 * held as usize + 1, 0);
+    }
+
     /// Adds the time since the last change.
+    #[inline(always)]
     pub(crate) fn bring_up(&mut self, now_ns: u64) {
         // Before the connection starts no segment waits.
         let until_ns = now_ns.max(self.held_since_ns);

@@ -118,7 +118,7 @@ impl SubflowSender {
     }
 
     /// Notes what an ACK says about segments above a hole. Returns whether a segment was judged lost.
-    #[inline]
+    #[inline(always)]
     fn note_gaps(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, packet: &Packet, acked: u32) -> bool {
         if packet.aux != 0 {
             let blocks = cx.net.sacks.take(packet.aux);
@@ -127,12 +127,7 @@ impl SubflowSender {
                 self.board.arrived(packet.sent(), trigger, cx.now_ns);
             }
             if blocks.serial != self.sack_serial {
-                // An ACK was lost on its way. What it would have told is in the ranges.
-                for &(start, until) in blocks.ranges() {
-                    for ssn in start.max(self.board.una())..until {
-                        self.sack(ssn);
-                    }
-                }
+                self.sack_all(blocks.ranges());
             }
             self.board.end_ack();
             if let Some(ssn) = blocks.duplicate.filter(|_| cx.config.is_rack()) {
@@ -157,7 +152,18 @@ impl SubflowSender {
         self.board.duplicate_ack() >= cx.config.transport.dup_threshold
     }
 
+    /// Notes what an ACK was to tell that was lost on its way: it is in the ranges of the next one.
+    #[inline(never)]
+    fn sack_all(&mut self, ranges: &[(u32, u32)]) {
+        for &(start, until) in ranges {
+            for ssn in start.max(self.board.una())..until {
+                self.sack(ssn);
+            }
+        }
+    }
+
     /// Notes that the receiver has segment `ssn`.
+    #[inline(always)]
     fn sack(&mut self, ssn: u32) {
         if self.board.sack(ssn) && self.owned.is_some() {
             self.note_arrival(ssn);
@@ -175,22 +181,23 @@ impl SubflowSender {
         rtt_ns: u64,
         prior_in_flight: u32,
     ) {
-        self.tell_controller(end, echo, acked, rtt_ns, prior_in_flight, cx.now_ns);
+        let i = self.id.index();
+        self.tell_controller((end, i), (echo, acked), rtt_ns, prior_in_flight, cx.now_ns, true);
         self.refresh_view(cx, end);
     }
 
     /// Tells the controller about an ACK for `acked` packets, before which `prior_in_flight` were in flight.
+    /// `i` is the subflow's index in the connection. Whether the controller may be hosted the caller knows.
     #[inline(always)]
     pub(super) fn tell_controller(
         &mut self,
-        end: &mut SenderEnd,
-        echo: bool,
-        acked: u32,
+        (end, i): (&mut SenderEnd, usize),
+        (echo, acked): (bool, u32),
         rtt_ns: u64,
         prior_in_flight: u32,
         now_ns: u64,
+        may_be_hosted: bool,
     ) {
-        let i = self.id.index();
         let window = &mut end.cc.subflows[i];
         let before = window.cwnd;
         window.srtt_us = self.rtt.srtt_us();
@@ -205,7 +212,7 @@ impl SubflowSender {
             .with(AckFlags::CWND_LIMITED, limited)
             .with(AckFlags::ROUND_END, round_ends);
         let rtt_us = saturated_us(rtt_ns);
-        if end.hosting.is_some() {
+        if may_be_hosted && end.hosting.is_some() {
             end.cc.now_us = now_ns / 1_000;
             end.tell_hosted(i, acked, rtt_us, flags);
         } else {
@@ -217,32 +224,44 @@ impl SubflowSender {
     }
 
     /// Brings the scheduler's view of the subflow up to date, where a scheduler is asked.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn refresh_view(&self, cx: &Context<'_>, end: &mut SenderEnd) {
-        if !end.is_scheduled {
-            return;
+        if end.is_scheduled {
+            self.show_all(cx, end);
         }
-        self.show(end, cx.now_ns);
+    }
+
+    /// Brings the scheduler's view of the subflow up to date.
+    #[inline(never)]
+    fn show_all(&self, cx: &Context<'_>, end: &mut SenderEnd) {
+        let i = self.id.index();
+        self.show((&mut *end, i), self.board.in_flight(), self.congestion, self.is_held(cx.now_ns));
         if end.queues_ahead {
-            let i = self.id.index();
             let packets = self.board.outstanding() + end.committed[i].len() as u32;
             end.views[i].queued_bytes = packets.saturating_mul(cx.config.transport.mss.0 as u32);
         }
     }
 
-    /// Brings the scheduler's view up to date, except for what only matters ahead of the windows.
+    /// Brings the scheduler's view of the subflow, number `i` of its connection, up to date, except for what
+    /// only matters ahead of the windows. The caller says what it may know anyhow: how much is in flight, the
+    /// congestion state, and whether the pacing rate holds the next segment.
     #[inline(always)]
-    pub(super) fn show(&self, end: &mut SenderEnd, now_ns: u64) {
-        let i = self.id.index();
+    pub(super) fn show(
+        &self,
+        (end, i): (&mut SenderEnd, usize),
+        in_flight: u32,
+        congestion: Congestion,
+        is_held: bool,
+    ) {
         let window = &end.cc.subflows[i];
         let view = &mut end.views[i];
-        let room = if self.is_held(now_ns) { 0 } else { self.window_end.saturating_sub(self.board.next()) };
-        view.cwnd = window.cwnd.min(self.board.in_flight().saturating_add(room));
+        let room = if is_held { 0 } else { self.window_end.saturating_sub(self.board.next()) };
+        view.cwnd = window.cwnd.min(in_flight.saturating_add(room));
         view.ssthresh = window.ssthresh;
         view.srtt_us = window.srtt_us;
-        view.in_flight = self.board.in_flight();
-        view.in_loss = self.congestion == Congestion::Loss;
-        view.in_recovery = self.is_reducing();
+        view.in_flight = in_flight;
+        view.in_loss = congestion == Congestion::Loss;
+        view.in_recovery = congestion.is_reducing();
         if end.features.watches_rtt {
             view.rtt.last_us = window.own.last_rtt_us;
             view.rtt.min_us = window.own.base_rtt_us;

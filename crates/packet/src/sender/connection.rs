@@ -76,7 +76,7 @@ impl SenderEnd {
             features,
             queues_ahead,
             owns_window,
-            is_unusual: queues_ahead || owns_window,
+            is_unusual: queues_ahead || owns_window || spec.controller.is_hosted(),
             is_scheduled: n > 1 || features.wants_allotment || queues_ahead,
             space: 0,
             takes_the_only_choice: spec.scheduler.takes_the_only_choice(),

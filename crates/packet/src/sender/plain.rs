@@ -35,11 +35,12 @@ impl SubflowSender {
             && self.board.is_plain()
     }
 
-    /// Takes such an ACK: RTT, scoreboard, timer, window, view. `s` is the subflow's index in the engine.
+    /// Takes such an ACK: RTT, scoreboard, timer, window, view. `i` is the subflow's index in the connection,
+    /// `s` in the engine.
     #[inline(always)]
     pub(crate) fn take_plain_ack(
         &mut self,
-        end: &mut SenderEnd,
+        (end, i): (&mut SenderEnd, usize),
         packet: &Packet,
         (config, s): (&Config, usize),
         now_ns: u64,
@@ -56,9 +57,9 @@ impl SubflowSender {
         if config.is_rack() {
             self.board.arrived(packet.sent(), packet.ssn - 1, now_ns);
         }
-        self.tell_controller(end, false, acked, rtt_ns, prior_in_flight, now_ns);
+        self.tell_controller((end, i), (false, acked), rtt_ns, prior_in_flight, now_ns, false);
         if end.is_scheduled {
-            self.show(end, now_ns);
+            self.show((end, i), self.board.outstanding(), Congestion::Open, false);
         }
     }
 
@@ -75,9 +76,9 @@ impl SubflowSender {
 
     /// How many more segments may be sent on a subflow for which [`Self::is_plain`] holds.
     #[inline(always)]
-    pub(crate) fn plain_space(&self, end: &SenderEnd) -> u32 {
+    pub(crate) fn plain_space(&self, end: &SenderEnd, i: usize) -> u32 {
         let room = self.window_end.saturating_sub(self.board.next());
-        end.cc.subflows[self.id.index()].cwnd.saturating_sub(self.board.outstanding()).min(room)
+        end.cc.subflows[i].cwnd.saturating_sub(self.board.outstanding()).min(room)
     }
 
     /// Notes that a new segment is sent, while others are outstanding; returns its SSN.

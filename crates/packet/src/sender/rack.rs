@@ -94,6 +94,7 @@ impl SubflowSender {
 
     /// Judges segments lost that have been overtaken for long enough; returns whether there were any. If
     /// there are segments that may be judged lost later, the timer waits for them.
+    #[inline(always)]
     pub(super) fn judge_by_time(&mut self, cx: &mut Context<'_>, end: &SenderEnd) -> bool {
         let least_rtt_us = end.cc.subflows[self.id.index()].own.base_rtt_us;
         // As long as the path is not known to reorder, three SACKed segments are enough without waiting (RFC
@@ -141,7 +142,7 @@ impl SubflowSender {
     /// PRR with the slow start bound (RFC 9937, section 5; `tcp_cwnd_reduction`): sets the window so that it
     /// admits what may be sent in answer to an ACK for `delivered` packets. A `safe` ACK advances and tells
     /// of no loss.
-    #[inline]
+    #[inline(always)]
     pub(super) fn reduce_proportionally(
         &mut self,
         cx: &Context<'_>,

@@ -69,7 +69,7 @@ fn prior_window(window: &Window) -> (u32, u32) {
 
 impl SubflowSender {
     /// Moves between the congestion states Open, CWR, Recovery and Loss.
-    #[inline]
+    #[inline(always)]
     pub(super) fn turn_congestion_state(
         &mut self,
         cx: &mut Context<'_>,

@@ -46,6 +46,12 @@ impl Segment {
 /// told apart by the number (RFC 8985, section 6.2: RACK_sent_after).
 type Departure = (Stamp, u32);
 
+/// Whether `a` left before `b`. The instants nearly always tell, and are compared first.
+#[inline(always)]
+fn left_before(a: Departure, b: Departure) -> bool {
+    a.0 < b.0 || (a.0 == b.0 && a.1 < b.1)
+}
+
 /// The copy that was sent last among those that are known to have arrived (RFC 8985, section 6.2:
 /// RACK.xmit_ts with RACK.end_seq, RACK.rtt).
 #[derive(Clone, Copy, Default)]
@@ -235,12 +241,14 @@ impl Scoreboard {
 
     /// Takes a cumulative ACK: everything below `ack` has arrived. Returns the number of segments that this
     /// is news for.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advance(&mut self, ack: u32) -> u32 {
         let ack = ack.min(self.next);
-        if ack <= self.una {
-            return 0;
-        }
+        if ack > self.una { self.advance_to(ack) } else { 0 }
+    }
+
+    /// [`Self::advance`] for an ACK that is news.
+    fn advance_to(&mut self, ack: u32) -> u32 {
         let acked = ack - self.una;
         if self.sacked | self.lost | self.retransmitted != 0 {
             while self.resent.front().is_some_and(|&(_, ssn)| ssn < ack) {
@@ -261,6 +269,7 @@ impl Scoreboard {
     }
 
     /// Notes that the receiver has `ssn`; returns whether that is news.
+    #[inline(always)]
     pub(crate) fn sack(&mut self, ssn: u32) -> bool {
         if ssn < self.una || ssn >= self.next {
             return false;
@@ -338,7 +347,7 @@ impl Scoreboard {
     /// Notes that the copy of `ssn` that left at `sent` has arrived; the ACK that tells so came at `now_ns`.
     #[inline]
     pub(crate) fn arrived(&mut self, sent: Stamp, ssn: u32, now_ns: u64) {
-        if (sent, ssn) >= self.latest.departure {
+        if !left_before((sent, ssn), self.latest.departure) {
             self.latest = LatestArrival { departure: (sent, ssn), rtt_ns: sent.elapsed_ns(now_ns) };
         }
     }
@@ -346,7 +355,7 @@ impl Scoreboard {
     /// RACK (RFC 8985, section 6.2, step 5): a segment is lost if it left before the latest copy that arrived
     /// and has been on its way for longer than the RTT of that copy and `reordering_ns`. Returns how many
     /// copies were newly judged lost, and how long to wait until the next ones may be, ns.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn judge_by_time(&mut self, reordering_ns: u64, now_ns: u64) -> (u32, Option<u64>) {
         let latest = self.latest.departure;
         let patience_ns = self.latest.rtt_ns + reordering_ns;
@@ -355,7 +364,7 @@ impl Scoreboard {
         while at < self.next {
             let Segment { flags, sent, .. } = self.get(at);
             if flags & (SACKED | LOST) == 0 {
-                if (sent, at) >= latest {
+                if !left_before((sent, at), latest) {
                     break;
                 }
                 let age_ns = sent.elapsed_ns(now_ns);
@@ -375,7 +384,7 @@ impl Scoreboard {
             let segment = self.get(ssn);
             let in_flight = ssn >= self.una && segment.flags & RETRANSMITTED != 0 && segment.sent == sent;
             if in_flight {
-                if (sent, ssn) >= latest {
+                if !left_before((sent, ssn), latest) {
                     break;
                 }
                 let age_ns = sent.elapsed_ns(now_ns);

@@ -39,7 +39,7 @@ impl SubflowSender {
 
     /// Takes the latest reduction back if an ACK, which echoes `echo` and acknowledges `acked` more segments,
     /// shows that it was for nothing. Returns whether it did.
-    #[inline]
+    #[inline(always)]
     pub(super) fn undo_if_spurious(
         &mut self,
         cx: &Context<'_>,
@@ -47,7 +47,7 @@ impl SubflowSender {
         echo: Stamp,
         acked: u32,
     ) -> bool {
-        let Some(undo) = self.undo else { return false };
+        let Some(undo) = &self.undo else { return false };
         let came_late = acked > 0 && undo.came_late(echo);
         let spurious = undo.was_all_in_vain()
             || match self.congestion {
@@ -56,10 +56,16 @@ impl SubflowSender {
                 // While a copy is in flight, nobody knows whether another segment was lost.
                 Congestion::Recovery => came_late && self.board.retransmitted() == 0,
             };
-        if !spurious {
-            return false;
+        if spurious {
+            self.take_back(cx, end);
         }
-        self.undo = None;
+        spurious
+    }
+
+    /// Takes the latest reduction back.
+    #[cold]
+    fn take_back(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
+        let Some(undo) = self.undo.take() else { return };
         if self.congestion != Congestion::Loss {
             // A segment that was overtaken has been sent again too early: RACK has to wait longer
             // (`tcp_check_sack_reordering`).
@@ -81,6 +87,5 @@ impl SubflowSender {
             self.window.end_recovery();
         }
         self.refresh_view(cx, end);
-        true
     }
 }

@@ -23,6 +23,14 @@ pub(crate) enum Congestion {
     Loss,
 }
 
+impl Congestion {
+    /// Whether the window is being reduced, for a loss or for a mark.
+    #[inline]
+    pub(crate) fn is_reducing(self) -> bool {
+        matches!(self, Congestion::Recovery | Congestion::Cwr)
+    }
+}
+
 /// What the timer of a sender waits for. As in Linux there is one timer for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waiting {
@@ -187,6 +195,6 @@ impl SubflowSender {
     /// Whether it reduces its window, for a loss or for a mark.
     #[inline]
     pub(crate) fn is_reducing(&self) -> bool {
-        matches!(self.congestion, Congestion::Recovery | Congestion::Cwr)
+        self.congestion.is_reducing()
     }
 }

@@ -22,7 +22,7 @@ impl SubflowSender {
     }
 
     /// Retransmits what the window admits.
-    #[inline]
+    #[inline(always)]
     pub(super) fn repair(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd) {
         while self.board.in_flight() < end.cc.subflows[self.id.index()].cwnd && !self.is_held(cx.now_ns) {
             match self.board.next_repair() {
