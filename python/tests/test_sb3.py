@@ -47,6 +47,12 @@ def _one_thread() -> None:
     torch.set_num_threads(1)
 
 
+@pytest.fixture(autouse=True)
+def _logs_go_with_the_test(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """stable-baselines3 leaves a folder in the machine's own temporary one otherwise."""
+    monkeypatch.setenv("SB3_LOGDIR", str(tmp_path))
+
+
 @pytest.mark.parametrize("id", IDS)
 def test_the_check_of_stable_baselines3_finds_nothing(id: str) -> None:
     with warnings.catch_warnings():
