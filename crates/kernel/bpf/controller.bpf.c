@@ -122,24 +122,33 @@ MPCC_INLINE u32 jp_grant(struct tcp_sock *tp)
 }
 
 /*
- * The packets of short ACKs since the scratch was last used. With `ack` all of them were limited by the
- * window, and so they are told when something else follows.
+ * Tells the controller of the packets of short ACKs since the scratch was last used, before it is told of
+ * something else. With `ack` all of them were limited by the window.
  */
-MPCC_INLINE u32 jp_unsaid(struct jp_scratch *s)
-{
-	return JP_SHORT_ACKS ? s->granted - jp_own_subflow(s)->own.cache_left : 0;
-}
-
-/* Tells the controller of them, before it is told of something that is no ACK. */
 MPCC_INLINE void jp_tell_short_acks(struct jp_scratch *s)
 {
-	u32 unsaid = jp_unsaid(s);
+	u32 untold = s->granted - jp_own_subflow(s)->own.cache_left;
 
-	if (!unsaid)
+	if (!JP_SHORT_ACKS || !untold)
 		return;
-	jp_ack(s, unsaid, 0, MPCC_CWND_LIMITED, 0);
-	s->delivered += unsaid;
-	s->granted -= unsaid;
+	jp_ack(s, untold, 0, MPCC_CWND_LIMITED, 0);
+	s->delivered += untold;
+	s->granted -= untold;
+}
+
+/* What a loss and a restart begin with: the connection as it is now, and nothing left untold. */
+MPCC_INLINE void jp_before_event(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp)
+{
+	jp_load(s, tp);
+	jp_tell_short_acks(s);
+	jp_gather(s, sk, tp);
+}
+
+/* And what they end with: the step serves no more. */
+MPCC_INLINE void jp_after_event(struct jp_scratch *s, struct tcp_sock *tp)
+{
+	s->granted = 0;
+	jp_publish(tp, s);
 }
 
 /* ---- tcp_congestion_ops ------------------------------------------------------------------------------ */
@@ -262,13 +271,9 @@ u32 BPF_PROG(jp_op_ssthresh, struct sock *sk)
 		kind = MPCC_ECN;
 	s->delivered_ce = tp->delivered_ce;
 	s->losses++;
-	s->look_us = 0;
-	jp_load(s, tp);
-	jp_tell_short_acks(s);
-	jp_gather(s, sk, tp);
+	jp_before_event(s, sk, tp);
 	ssthresh = jp_loss(s, kind);
-	s->granted = 0; /* the step serves no more */
-	jp_publish(tp, s);
+	jp_after_event(s, tp);
 	return ssthresh;
 }
 
@@ -288,12 +293,9 @@ void BPF_PROG(jp_op_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 		jp_receive_mark(s, tp, event == CA_EVENT_ECN_IS_CE);
 		return;
 	}
-	jp_load(s, tp);
-	jp_tell_short_acks(s);
-	jp_gather(s, sk, tp);
+	jp_before_event(s, sk, tp);
 	jp_restart(s);
-	s->granted = 0;
-	jp_publish(tp, s);
+	jp_after_event(s, tp);
 }
 
 SEC("struct_ops")

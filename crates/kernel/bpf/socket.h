@@ -223,9 +223,11 @@ MPCC_INLINE void jp_refresh(struct jp_scratch *s, struct tcp_sock *tp)
 /* The connection as this socket sees it now. */
 MPCC_INLINE void jp_gather(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp)
 {
-	u32 lasts = (tp->srtt_us >> SRTT_BITS) / LOOKS_PER_RTT;
+	if (!JP_SHORT_ACKS) {
+		u32 lasts = (tp->srtt_us >> SRTT_BITS) / LOOKS_PER_RTT;
 
-	s->look_us = tp->tcp_mstamp + mpcc_max(lasts, LOOK_EVERY_US);
+		s->look_us = tp->tcp_mstamp + mpcc_max(lasts, LOOK_EVERY_US);
+	}
 	if (JP_HAS(MPCC_UNCOUPLED)) {
 		s->conn.n = 1;
 		jp_refresh(s, tp);

@@ -11,10 +11,26 @@
 //! [`Context`]: crate::context::Context
 
 use crate::application::Next;
+use crate::device::Interface;
 use crate::engine::Engine;
+use crate::hop::Hop;
 use crate::packet::{CWR, ECE, ECT, Kind, Packet, Stamp};
 use crate::receiver::Arrival;
 use crate::sender::Short;
+use crate::shared::Shared;
+
+/// The interface of subflow `s` where its radio matters: at the end where the device is, and where what is
+/// sent enters a link at a radio.
+#[inline(always)]
+fn radio(interfaces: &mut Shared<Interface>, s: usize, is_device: bool, hop: Hop) -> Option<&mut Interface> {
+    if is_device || hop.is_at_radio() { Some(&mut interfaces[s]) } else { None }
+}
+
+/// Whether it may be asleep, so that its meter has to learn of a packet at once.
+#[inline(always)]
+fn may_sleep(radio: Option<&Interface>, now_ns: u64) -> bool {
+    radio.is_some_and(|interface| !interface.is_awake(now_ns))
+}
 
 impl Engine {
     /// Whether the short way may be taken: always, but in tests that compare it.
@@ -51,10 +67,8 @@ impl Engine {
         }
         let c = subflow.id.connection as usize;
         let (end, downloads) = (self.connections.receiving(c), subflow.id.downloads);
-        // The radio matters where the device is, and where an ACK enters a link at a radio.
-        let radio_matters = downloads || subflow.first_hop.is_at_radio();
-        let interface = if radio_matters { Some(&mut self.interfaces[s]) } else { None };
-        if interface.as_ref().is_some_and(|interface| !interface.is_awake(now_ns)) {
+        let interface = radio(&mut self.interfaces, s, downloads, subflow.first_hop);
+        if may_sleep(interface.as_deref(), now_ns) {
             return false;
         }
         let len = packet.aux as u16;
@@ -94,9 +108,8 @@ impl Engine {
         }
         let c = subflow.id.connection as usize;
         let (end, downloads) = (self.connections.receiving(c), subflow.id.downloads);
-        let radio_matters = downloads || subflow.first_hop.is_at_radio();
-        let interface = if radio_matters { Some(&mut self.interfaces[s]) } else { None };
-        if interface.as_ref().is_some_and(|interface| !interface.is_awake(now_ns)) {
+        let interface = radio(&mut self.interfaces, s, downloads, subflow.first_hop);
+        if may_sleep(interface.as_deref(), now_ns) {
             return false;
         }
         let (len, held) = (packet.aux as u16, subflow.order.held());
@@ -158,10 +171,8 @@ impl Engine {
         let (i, epoch) = (subflow.id.index(), subflow.id.epoch);
         let c = subflow.id.connection as usize;
         let (end, uploads) = (self.connections.sending(c), !subflow.id.downloads);
-        // The radio matters where the device is, and where a segment enters a link at a radio.
-        let radio_matters = uploads || subflow.first_hop.is_at_radio();
-        let mut interface = if radio_matters { Some(&mut self.interfaces[s]) } else { None };
-        if end.is_unusual || interface.as_ref().is_some_and(|interface| !interface.is_awake(now_ns)) {
+        let mut interface = radio(&mut self.interfaces, s, uploads, subflow.first_hop);
+        if end.is_unusual || may_sleep(interface.as_deref(), now_ns) {
             return Short::Unusual;
         }
         if uploads && let Some(interface) = &mut interface {
