@@ -13,6 +13,9 @@
  */
 #include "socket.h"
 
+/* Whether a step is 1/w, so that a short ACK may compute it. */
+#define JP_STEP_IS_RENO (JP_OPS.increase == mpcc_reno)
+
 /* ---- arithmetic -------------------------------------------------------------------------------------- */
 
 /* Among the flags of an ACK: the last step may not serve again. */
@@ -75,8 +78,32 @@ __noinline int jp_restart(struct jp_scratch *s)
 /* ---- short ACKs -------------------------------------------------------------------------------------- */
 
 /*
- * An ACK at which nothing is to be decided: the last step serves once more, the window keeps its number of
- * packets, no round ends. All that changes lies in icsk_ca_priv, near what the kernel has just used of this
+ * Grows by `acked` steps in icsk_ca_priv. Returns whether the window is what the next step is for: where a
+ * step is not 1/w, the connection has to be read for another one.
+ */
+MPCC_INLINE bool jp_short_growth(struct tcp_sock *tp, struct mpcc_own *own, u32 acked)
+{
+	s64 acc = own->acc + own->cached_step * acked;
+	u32 cwnd = tp->snd_cwnd;
+
+	if (acc <= -MPCC_PACKET)
+		return 0;
+	if (acc >= MPCC_PACKET) {
+		if (!JP_STEP_IS_RENO || acc >= 2 * MPCC_PACKET || cwnd >= tp->snd_cwnd_clamp ||
+		    cwnd >= MPCC_CWND_MAX)
+			return 0;
+		acc -= MPCC_PACKET;
+		tp->snd_cwnd = ++cwnd;
+		own->cached_cwnd = cwnd;
+		own->cached_step = mpcc_reciprocal(cwnd);
+	}
+	own->acc = acc;
+	return 1;
+}
+
+/*
+ * An ACK at which nothing is to be decided: the last step serves once more, and a round that ends is nothing
+ * to the controller. All that changes lies in icsk_ca_priv, near what the kernel has just used of this
  * socket; the scratch is four lines of cache or more elsewhere, behind three pointers. Returns whether it was
  * one. The controller's `ack` is told of its packets later, with those of others, see jp_tell_short_acks().
  */
@@ -85,27 +112,31 @@ MPCC_INLINE bool jp_short_ack(struct tcp_sock *tp, u32 acked)
 	struct mpcc_own *own = (struct mpcc_own *)tp->inet_conn.icsk_ca_priv;
 	bool limited = BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
 	u32 rtt_us = mpcc_min(tp->rack.rtt_us, MPCC_RTT_MAX_US);
+	bool round_ends = (s32)(tp->delivered - own->round_end) >= 0;
 
 	if (!JP_SHORT_ACKS || own->cache_left < acked || own->cached_cwnd != tp->snd_cwnd ||
-	    tp->snd_cwnd < tp->snd_ssthresh || jp_ca_state(tp) >= TCP_CA_CWR ||
-	    (s32)(tp->delivered - own->round_end) >= 0)
+	    tp->snd_cwnd < tp->snd_ssthresh || jp_ca_state(tp) >= TCP_CA_CWR)
 		return 0;
-	if (limited) {
-		s64 acc = own->acc + own->cached_step * acked;
-
-		if (acc >= MPCC_PACKET || acc <= -MPCC_PACKET)
-			return 0;
-		own->acc = acc;
-	} else if (JP_OPS.ack) {
+	if (round_ends && JP_OPS.round)
 		return 0;
-	}
+	if (!limited && JP_OPS.ack)
+		return 0;
+	if (limited && !jp_short_growth(tp, own, acked))
+		return 0;
 	own->cache_left -= acked;
 	if (rtt_us)
 		mpcc_sample_rtt(own, rtt_us, 1);
+	if (round_ends) {
+		own->round_end = tp->delivered + tp->packets_out;
+		mpcc_forget_round(own);
+	}
 	return 1;
 }
 
-/* How often the siblings are read while a window is acknowledged. No window changes much in between. */
+/*
+ * How often the siblings are read while a window is acknowledged. But for a loss no window changes much in
+ * between. RFC 6356 leaves it open for LIA (section 4.1); Linux' old module waited for the window to grow.
+ */
 #define LOOKS_PER_WINDOW 4
 
 /* How many packets a step may serve after the siblings were read. */

@@ -30,14 +30,13 @@
 /* Whether most ACKs need nothing but icsk_ca_priv, see jp_short_ack(). */
 #define JP_SHORT_ACKS (!JP_HAS(MPCC_OWNS_WINDOW) && (!JP_OPS.ack || JP_HAS(MPCC_ACKS_IN_SUM)))
 
-#define DEAD_AFTER     4    /* timeouts without an answer: as net.mptcp.stale_loss_cnt has it */
-#define SRTT_BITS      3    /* tcp_sock.srtt_us is 8 times the smoothed RTT */
-#define HEARD_EVERY_US 1000 /* least time between two exchanges with user space */
+#define DEAD_AFTER     4     /* timeouts without an answer: as net.mptcp.stale_loss_cnt has it */
+#define SRTT_BITS      3     /* tcp_sock.srtt_us is 8 times the smoothed RTT */
+#define HEARD_EVERY_US 10000 /* least time between two exchanges with user space */
 #define HEARD_WITHIN_US \
 	1000000 /* most time: who says something may die before the entry says that there is something */
-#define NEVER_NS (~0ULL)
-#define LOOK_EVERY_US \
-	(HEARD_EVERY_US / LOOKS_PER_RTT) /* least time between two looks at siblings */
+#define NEVER_NS      (~0ULL)
+#define LOOK_EVERY_US 125 /* least time between two looks at siblings */
 #define LOOKS_PER_RTT \
 	8 /* a walk over the siblings costs as much as all else, and no window changes much in between */
 
@@ -79,6 +78,11 @@ struct jp_scratch {
 	u32 losses;        /* loss episodes */
 	u32 prior_rcv_nxt; /* DCTCP: receiver's state */
 	u32 ce_state;
+	/* Kernel addresses while the siblings are read, see jp_read_subflow(). */
+	u64 sk;   /* this socket */
+	u64 ops;  /* its controller */
+	u64 head; /* the list of subflows */
+	u64 node; /* the next one */
 #ifdef JP_OWNER_STATE
 	JP_OWNER_STATE; /* of owner.bpf.c */
 #endif
@@ -176,41 +180,54 @@ MPCC_INLINE bool jp_in_use(struct mptcp_subflow_context *subflow, struct tcp_soc
 #define jp_cast(type, object) ((type *)bpf_rdonly_cast((object), bpf_core_type_id_kernel(type)))
 
 /*
- * Fills conn.sub[] from the list of the connection's subflows. Nothing is locked: a sibling may change
- * meanwhile, so every value is one that it had at some instant, and reads of what is gone give zero.
+ * Reads the subflow at s->node, and goes on to the next one. Returns 0 at the end of the list. Nothing is
+ * locked: a sibling may change meanwhile, so every value is one that it had at some instant, and reads of
+ * what is gone give zero.
+ *
+ * A function that the verifier takes once, and whose code is in the cache for the second subflow. It finds
+ * kernel addresses in the scratch as numbers: such a function may not be given pointers to kernel objects.
  */
+__noinline int jp_read_subflow(struct jp_scratch *s, u32 slot)
+{
+	struct mptcp_subflow_context *subflow;
+	struct mpcc_subflow *sub;
+	struct tcp_sock *other;
+
+	if (!s || slot >= MPCC_MAX_SUBFLOWS || !s->node || s->node == s->head)
+		return 0;
+	sub = &s->conn.sub[slot];
+	subflow = jp_cast(struct mptcp_subflow_context, (void *)s->node);
+	s->node = (u64)subflow->node.next;
+	other = jp_cast(struct tcp_sock, subflow->tcp_sock);
+	jp_read(sub, other);
+	jp_copy_own(&sub->own, other->inet_conn.icsk_ca_priv);
+	if ((u64)other == s->sk)
+		s->self = slot;
+	else if (!jp_in_use(subflow, other))
+		sub->flags = 0;
+	if ((u64)other->inet_conn.icsk_ca_ops != s->ops)
+		sub->own = (struct mpcc_own){};
+	s->conn.n = slot + 1;
+	return 1;
+}
+
+/* Fills conn.sub[] from the list of the connection's subflows. */
 MPCC_INLINE void jp_walk(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp)
 {
-	struct mptcp_subflow_context *mine, *subflow;
-	const struct tcp_congestion_ops *ops = tp->inet_conn.icsk_ca_ops;
-	struct list_head *head, *node;
-	u32 n = 0, self = MPCC_MAX_SUBFLOWS;
+	struct mptcp_subflow_context *mine =
+		jp_cast(struct mptcp_subflow_context, tp->inet_conn.icsk_ulp_data);
+	struct list_head *head = &jp_cast(struct mptcp_sock, mine->conn)->conn_list;
 
-	mine = jp_cast(struct mptcp_subflow_context, tp->inet_conn.icsk_ulp_data);
-	head = &jp_cast(struct mptcp_sock, mine->conn)->conn_list;
-	node = head->next;
-#pragma unroll
+	s->sk = (u64)sk;
+	s->ops = (u64)tp->inet_conn.icsk_ca_ops;
+	s->head = (u64)head;
+	s->node = (u64)head->next;
+	s->conn.n = 0;
+#pragma nounroll
 	for (u32 i = 0; i < MPCC_MAX_SUBFLOWS; i++) {
-		struct mpcc_subflow *sub = &s->conn.sub[i];
-		struct tcp_sock *other;
-
-		if (!node || node == head)
+		if (!jp_read_subflow(s, i))
 			break;
-		subflow = jp_cast(struct mptcp_subflow_context, node);
-		node = subflow->node.next;
-		other = jp_cast(struct tcp_sock, subflow->tcp_sock);
-		jp_read(sub, other);
-		jp_copy_own(&sub->own, other->inet_conn.icsk_ca_priv);
-		if ((struct sock *)other == sk)
-			self = i;
-		else if (!jp_in_use(subflow, other))
-			sub->flags = 0;
-		if (other->inet_conn.icsk_ca_ops != ops)
-			sub->own = (struct mpcc_own){};
-		n = i + 1;
 	}
-	s->conn.n = n;
-	s->self = self;
 }
 
 /* The own part only; the siblings stay as they were last seen. */
@@ -476,7 +493,7 @@ MPCC_INLINE void jp_pace(struct jp_scratch *s, struct sock *sk, u32 pacing)
 }
 
 /*
- * Once per round trip, and once per millisecond at most: what user space says and what it sees. A lookup has
+ * Within a window's ACKs, and once in 10 ms at most: what user space says and what it sees. A lookup has
  * its price.
  */
 MPCC_INLINE void jp_exchange(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp)
@@ -551,13 +568,13 @@ MPCC_INLINE bool jp_round_ends(struct jp_scratch *s, struct tcp_sock *tp)
 }
 
 /*
- * What an ACK begins with: the connection, whose siblings are read again if that is due, and at the end of a
- * round what user space says. Returns whether the siblings were read: it is time for a new step, too.
+ * What an ACK begins with: the connection, whose siblings are read again if that is due, and what user space
+ * says, if a round ends or the siblings are read. Returns whether they were: it is time for a new step, too.
  */
 MPCC_INLINE bool jp_look(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp,
                          bool round_ends, bool due)
 {
-	bool exchanges = round_ends && tp->tcp_mstamp >= s->hear_us;
+	bool exchanges = (round_ends || due) && tp->tcp_mstamp >= s->hear_us;
 	bool looks = exchanges || due;
 
 	if (looks)

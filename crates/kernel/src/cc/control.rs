@@ -230,7 +230,7 @@ impl<'a> Controls<'a> {
         fits.then_some(Controls(Source::Pinned(map)))
     }
 
-    /// Says it; heard at the subflow's next round trip, and within a millisecond at the earliest.
+    /// Says it. A subflow hears it within a window's ACKs; it listens once in 10 ms at most.
     ///
     /// # Errors
     /// [`Error::Busy`] if the map is full: numbers whose lease has ended are removed by [`Self::sweep`].

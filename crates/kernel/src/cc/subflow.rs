@@ -14,7 +14,7 @@ pub(super) const BYTES: usize = 144;
 /// `MPCC_SSTHRESH_NONE`
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
-/// What one subflow showed at the end of its last round trip: `struct jp_subflow`.
+/// What one subflow showed last: `struct jp_subflow`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubflowState {
     /// Network namespace.
