@@ -218,7 +218,7 @@ impl Link {
     }
 
     /// Sends a packet at the constant rate as soon as the transmitter is free.
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, now: u64, size: u32) {
         let idle = self.free_ns < now;
         self.free_ns = self.free_ns.max(now) + self.rate.transmission_ns(idle, size);

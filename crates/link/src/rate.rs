@@ -47,18 +47,17 @@ impl ConstantRate {
     /// Time from the start of a transmission to its end, ns. `idle`: there was a gap before it.
     #[inline(always)]
     pub(crate) fn transmission_ns(&mut self, idle: bool, size: u32) -> u64 {
-        let (time_ns, rest) = self.divide(u64::from(size) * self.work_per_byte);
-        let phase = if idle { self.bps - 1 } else { self.phase } + rest;
-        let carry = phase >= self.bps;
-        self.phase = if carry { phase - self.bps } else { phase };
-        time_ns + u64::from(carry)
+        let phase = if idle { self.bps - 1 } else { self.phase };
+        let time_ns;
+        (time_ns, self.phase) = self.divide(u64::from(size) * self.work_per_byte + phase);
+        time_ns
     }
 
-    /// Quotient and remainder of `work` / bps, for `work` below 2⁶³.
+    /// Quotient and remainder of `work` / bps.
     ///
-    /// The reciprocal is less than 1 below 2⁶⁴/bps. So the quotient that it gives is less than 1/2 below the
-    /// true one before both are rounded down, and at most 1 below it after that.
-    #[inline]
+    /// The reciprocal is at most 1 below 2⁶⁴/bps, and `work` is below 2⁶⁴. So the quotient that it gives is
+    /// less than 1 below the true one before both are rounded down, and at most 1 below it after that.
+    #[inline(always)]
     fn divide(&self, work: u64) -> (u64, u64) {
         let quotient = ((u128::from(work) * u128::from(self.reciprocal)) >> 64) as u64;
         let rest = work - quotient * self.bps;
@@ -275,7 +274,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn division_by_the_reciprocal_is_exact(bps in 1u64..=1 << 50, work in 0u64..1 << 63) {
+        fn division_by_the_reciprocal_is_exact(bps in 1u64..=1 << 50, work: u64) {
             let rate = ConstantRate::new(BitRate::from_bps(bps)).expect("above 0");
             prop_assert_eq!(rate.divide(work), (work / bps, work % bps));
             let multiple = work / bps * bps;

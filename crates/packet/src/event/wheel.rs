@@ -16,6 +16,8 @@ const WORDS: usize = u64::BITS as usize;
 const BUCKETS: usize = WORDS * u64::BITS as usize;
 /// When so few keys are due, those of the next bucket become due, too.
 const AHEAD: usize = 6;
+/// Up to this many due keys are put in order one by one, the least work for so few.
+const FEW: usize = 24;
 /// End of a list.
 const NIL: u32 = u32::MAX;
 
@@ -131,7 +133,6 @@ impl Wheel {
         self.due.clear();
         self.current += 1;
         self.take(slot);
-        self.due.sort_unstable_by(|a, b| b.cmp(a));
         self.due.extend_from_slice(&rest);
         self.draw_near();
     }
@@ -175,12 +176,27 @@ impl Wheel {
     /// Places a key that is due at once, or only after the circle.
     #[cold]
     fn place_elsewhere(&mut self, key: u64) {
-        if self.bucket_of(key) <= self.current {
+        if self.bucket_of(key) > self.current {
+            self.overflow.push(key);
+        } else if self.due.len() < FEW {
+            self.put_in_order(key);
+        } else {
             let at = self.due.partition_point(|&other| other > key);
             self.due.insert(at, key);
-        } else {
-            self.overflow.push(key);
         }
+    }
+
+    /// Puts a key among the due ones, from the least one on.
+    #[inline(always)]
+    fn put_in_order(&mut self, key: u64) {
+        self.due.push(key);
+        let due = &mut self.due[..];
+        let mut at = due.len() - 1;
+        while at > 0 && due[at - 1] < key {
+            due[at] = due[at - 1];
+            at -= 1;
+        }
+        due[at] = key;
     }
 
     /// Makes the next bucket that is not empty the current one. The one before is empty.
@@ -194,7 +210,6 @@ impl Wheel {
         } else if self.overflow.least() != NO_KEY {
             self.current = self.bucket_of(self.overflow.least());
         }
-        self.due.sort_unstable_by(|a, b| b.cmp(a));
         self.draw_near();
     }
 
@@ -210,13 +225,21 @@ impl Wheel {
         }
     }
 
-    /// Makes the keys of a bucket due, in order.
+    /// Makes the keys of a bucket due, in order. No others are due.
+    #[inline(always)]
     fn take(&mut self, slot: usize) {
         let mut at = std::mem::replace(&mut self.heads[slot], NIL);
-        while let Some(entry) = self.entries.get_mut(at as usize) {
-            self.due.push(entry.key);
-            let next = std::mem::replace(&mut entry.next, self.free);
+        while let Some(&mut Entry { key, ref mut next }) = self.entries.get_mut(at as usize) {
+            let next = std::mem::replace(next, self.free);
             self.free = std::mem::replace(&mut at, next);
+            if self.due.len() < FEW {
+                self.put_in_order(key);
+            } else {
+                self.due.push(key);
+            }
+        }
+        if self.due.len() > FEW {
+            self.due.sort_unstable_by(|a, b| b.cmp(a));
         }
         let word = slot / WORDS;
         self.occupied[word] &= !(1 << (slot % WORDS));
