@@ -331,12 +331,9 @@ impl Network {
         }
         // What is rare goes out of line, and is made anew for that, so that the answer stays in registers.
         match wire.link.offer_to_plain(Nanos(now_ns), size, packet.flags & ECT != 0) {
-            Outcome::Delivered { at, marked } if at.0 <= MAX_TIME_NS => {
-                if self.tallies.are_kept() {
-                    self.tallies.count(link, &Outcome::Delivered { at, marked });
-                }
+            Outcome::Delivered { at, marked } if at.0 <= MAX_TIME_NS && !self.tallies.are_kept() => {
                 deliver(packet, hop, (at.0, marked), &mut self.hosts);
-                if concerns_both_ends(packet) {
+                if self.border.is_some() && concerns_both_ends(packet) {
                     announce(&mut self.border, packet.arrival_ns);
                 }
                 enter(link, packet, &mut wire.ring, &mut self.queue);

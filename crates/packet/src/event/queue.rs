@@ -133,10 +133,7 @@ impl EventQueue {
                 heap.replace_least(key);
                 heap.least()
             }
-            Keys::Wheel(wheel) => {
-                wheel.replace_least(key);
-                wheel.least()
-            }
+            Keys::Wheel(wheel) => wheel.replace_least(key),
         };
     }
 }

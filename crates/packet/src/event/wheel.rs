@@ -98,7 +98,7 @@ impl Wheel {
         &self.due
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, key: u64) {
         self.place(key);
         self.refill();
@@ -137,14 +137,15 @@ impl Wheel {
         self.draw_near();
     }
 
-    /// Replaces the least key by a greater one.
-    #[inline]
-    pub(super) fn replace_least(&mut self, key: u64) {
+    /// Replaces the least key by a greater one; returns the least one then.
+    #[inline(never)]
+    pub(super) fn replace_least(&mut self, key: u64) -> u64 {
         self.due.pop();
         self.push(key);
+        self.least()
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, key: u64) {
         let bucket = self.bucket_of(key);
         // For a key that is due already this wraps around, and the key goes elsewhere.
@@ -156,7 +157,7 @@ impl Wheel {
     }
 
     /// Puts a key into the bucket of a slot.
-    #[inline]
+    #[inline(always)]
     fn insert(&mut self, slot: usize, key: u64) {
         let entry = Entry { key, next: self.heads[slot] };
         self.heads[slot] = match self.entries.get_mut(self.free as usize) {

@@ -81,14 +81,14 @@ impl SubflowSender {
         end.cc.subflows[i].cwnd.saturating_sub(self.board.outstanding()).min(room)
     }
 
-    /// Notes that a new segment is sent, while others are outstanding; returns its SSN.
+    /// Notes that a new segment is sent, while others are outstanding; returns its SSN. What PRR counts is of
+    /// no interest: the count begins anew with a reduction.
     #[inline(always)]
     pub(crate) fn note_sent(&mut self, end: &mut SenderEnd, dsn: u32, len: u16, now_ns: u64) -> u32 {
         let ssn = self.board.push(Segment::new(dsn, len, Stamp::at(now_ns)));
         end.note_new_in_flight(self.id.index());
         self.stats.segments += 1;
         self.last_send_ns = now_ns;
-        self.reduction.out += 1;
         ssn
     }
 }

@@ -187,13 +187,14 @@ impl Scoreboard {
 
     #[inline]
     pub(crate) fn get(&self, ssn: u32) -> Segment {
-        self.ring[ssn as usize & (self.ring.len() - 1)]
+        let ring = &self.ring[..];
+        ring[ssn as usize & ring.len().wrapping_sub(1)]
     }
 
     #[inline]
     fn slot(&mut self, ssn: u32) -> &mut Segment {
-        let mask = self.ring.len() - 1;
-        &mut self.ring[ssn as usize & mask]
+        let ring = &mut self.ring[..];
+        &mut ring[ssn as usize & ring.len().wrapping_sub(1)]
     }
 
     /// Outstanding segments that were not SACKed, the oldest first.
@@ -207,9 +208,8 @@ impl Scoreboard {
         if (self.next - self.una) as usize == self.ring.len() {
             self.grow();
         }
-        let (ssn, ring) = (self.next, &mut self.ring[..]);
-        let mask = ring.len() - 1;
-        ring[ssn as usize & mask] = segment;
+        let ssn = self.next;
+        *self.slot(ssn) = segment;
         self.next = ssn + 1;
         ssn
     }
