@@ -151,6 +151,8 @@ impl Wheel {
         // For a key that is due already this wraps around, and the key goes elsewhere.
         if bucket.wrapping_sub(self.current).wrapping_sub(1) < BUCKETS as u64 - 1 {
             self.insert(slot_of(bucket), key);
+        } else if bucket <= self.current && self.due.len() < FEW {
+            self.put_in_order(key);
         } else {
             self.place_elsewhere(key);
         }
@@ -159,13 +161,16 @@ impl Wheel {
     /// Puts a key into the bucket of a slot.
     #[inline(always)]
     fn insert(&mut self, slot: usize, key: u64) {
-        let entry = Entry { key, next: self.heads[slot] };
+        let next = self.heads[slot];
+        let entry = Entry { key, next };
         self.heads[slot] = match self.entries.get_mut(self.free as usize) {
             Some(unused) => std::mem::replace(&mut self.free, std::mem::replace(unused, entry).next),
             None => self.add_entry(entry),
         };
-        self.occupied[slot / WORDS] |= 1 << (slot % WORDS);
-        self.summary |= 1 << (slot / WORDS);
+        if next == NIL {
+            self.occupied[slot / WORDS] |= 1 << (slot % WORDS);
+            self.summary |= 1 << (slot / WORDS);
+        }
     }
 
     #[cold]
@@ -174,13 +179,11 @@ impl Wheel {
         self.entries.len() as u32 - 1
     }
 
-    /// Places a key that is due at once, or only after the circle.
+    /// Places a key that is due at once among many others, or only after the circle.
     #[cold]
     fn place_elsewhere(&mut self, key: u64) {
         if self.bucket_of(key) > self.current {
             self.overflow.push(key);
-        } else if self.due.len() < FEW {
-            self.put_in_order(key);
         } else {
             let at = self.due.partition_point(|&other| other > key);
             self.due.insert(at, key);
@@ -229,15 +232,19 @@ impl Wheel {
     /// Makes the keys of a bucket due, in order. No others are due.
     #[inline(always)]
     fn take(&mut self, slot: usize) {
-        let mut at = std::mem::replace(&mut self.heads[slot], NIL);
-        while let Some(&mut Entry { key, ref mut next }) = self.entries.get_mut(at as usize) {
-            let next = std::mem::replace(next, self.free);
-            self.free = std::mem::replace(&mut at, next);
+        let first = std::mem::replace(&mut self.heads[slot], NIL);
+        let (mut at, mut last) = (first, NIL);
+        while let Some(&Entry { key, next }) = self.entries.get(at as usize) {
             if self.due.len() < FEW {
                 self.put_in_order(key);
             } else {
                 self.due.push(key);
             }
+            (last, at) = (at, next);
+        }
+        // The whole list is unused now.
+        if let Some(entry) = self.entries.get_mut(last as usize) {
+            entry.next = std::mem::replace(&mut self.free, first);
         }
         if self.due.len() > FEW {
             self.due.sort_unstable_by(|a, b| b.cmp(a));
