@@ -77,7 +77,7 @@ impl Engine {
             subflow.first_copy_bytes += u64::from(len);
         }
         let dsn = end.data.next();
-        let next = end.reader.delivered(dsn, now_ns);
+        let completes = end.reader.is_complete(dsn);
         if let Some(reception) = &mut end.reception {
             reception.arrive(packet.dsn, now_ns);
             reception.settle(dsn, end.data.held(), now_ns);
@@ -89,8 +89,8 @@ impl Engine {
         if downloads && let Some(interface) = interface {
             interface.count_awake(now_ns, packet.aux + self.config.sizes.header, size);
         }
-        if next != Next::Nothing {
-            self.follow(s, next);
+        if completes {
+            self.complete(s, dsn);
         }
         true
     }
@@ -147,6 +147,16 @@ impl Engine {
             self.follow(s, next);
         }
         true
+    }
+
+    /// Lets the application at the end of subflow `s` know that all it waited for below `dsn` has arrived.
+    #[cold]
+    fn complete(&mut self, s: usize, dsn: u32) {
+        let c = self.receivers[s].id.connection as usize;
+        let next = self.connections.receiving(c).reader.delivered(dsn, self.now_ns);
+        if next != Next::Nothing {
+            self.follow(s, next);
+        }
     }
 
     /// Does what the application at the end of subflow `s` wants next.

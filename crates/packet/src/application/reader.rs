@@ -97,10 +97,13 @@ impl Reader {
     /// Data below `next_dsn` has arrived in order. Returns what the application wants next.
     #[inline]
     pub(crate) fn delivered(&mut self, next_dsn: u32, now_ns: u64) -> Next {
-        match self.expected.front() {
-            Some(first) if first.end <= next_dsn => self.complete(next_dsn, now_ns),
-            _ => Next::Nothing,
-        }
+        if self.is_complete(next_dsn) { self.complete(next_dsn, now_ns) } else { Next::Nothing }
+    }
+
+    /// Whether the first write that has not arrived in full is below `next_dsn`.
+    #[inline(always)]
+    pub(crate) fn is_complete(&self, next_dsn: u32) -> bool {
+        self.expected.front().is_some_and(|first| first.end <= next_dsn)
     }
 
     #[cold]

@@ -34,11 +34,21 @@ impl LazyTimer {
 
     #[inline]
     pub(crate) fn set(&mut self, deadline_ns: u64, source: Source, queue: &mut EventQueue) {
-        self.deadline_ns = deadline_ns;
-        if deadline_ns < self.asked_ns {
-            self.asked_ns = deadline_ns;
+        if self.moves_to(deadline_ns) {
             queue.push(deadline_ns, source);
         }
+    }
+
+    /// Moves the deadline. Returns whether the pending event comes too late for it, so that the caller has to
+    /// ask for another one.
+    #[inline(always)]
+    pub(crate) fn moves_to(&mut self, deadline_ns: u64) -> bool {
+        self.deadline_ns = deadline_ns;
+        let comes_late = deadline_ns < self.asked_ns;
+        if comes_late {
+            self.asked_ns = deadline_ns;
+        }
+        comes_late
     }
 
     #[inline]

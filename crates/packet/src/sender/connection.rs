@@ -139,7 +139,8 @@ impl SenderEnd {
     /// is mostly no.
     #[inline]
     pub(crate) fn has_space(&self) -> bool {
-        debug_assert_eq!(self.space != 0, self.views().iter().any(PathView::has_space));
+        #[cfg(test)]
+        assert_eq!(self.space != 0, self.views().iter().any(PathView::has_space));
         self.space != 0
     }
 

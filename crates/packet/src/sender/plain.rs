@@ -71,7 +71,10 @@ impl SubflowSender {
         }
         let delay_ns;
         (self.waiting, delay_ns) = self.patience(config, true);
-        self.timer.set(now_ns + delay_ns, config.sources.rto(s), queue);
+        let deadline_ns = now_ns + delay_ns;
+        if self.timer.moves_to(deadline_ns) {
+            queue.push(deadline_ns, config.sources.rto(s));
+        }
     }
 
     /// How many more segments may be sent on a subflow for which [`Self::is_plain`] holds.
