@@ -191,16 +191,18 @@ impl Engine {
         if end.data.acknowledge(packet.dsn) {
             end.writer.forget(packet.dsn);
         }
-        subflow.take_plain_ack((end, i), packet, (config, s), now_ns, &mut net.queue);
+        let outstanding = subflow.take_plain_ack((end, i), packet, (config, s), now_ns, &mut net.queue);
         // From here on: what `Sender::push` does. The timer has been set, and setting it anew for each
         // segment would change nothing as long as two segments are outstanding.
-        if subflow.board.outstanding() < 2 {
+        if outstanding < 2 {
             return Short::Push;
         }
         if end.is_scheduled && end.has_space() && !end.leaves_no_choice_but(i) {
             return Short::Push;
         }
-        for _ in 0..end.may_send_new_now().min(subflow.plain_space(end, i)) {
+        let mut left = end.may_send_new_now().min(subflow.plain_space(end, i, outstanding));
+        while left > 0 {
+            left -= 1;
             let len = end.writer.segment_len(end.data.next());
             let dsn = end.data.take_new(i);
             let ssn = subflow.note_sent(end, dsn, len, now_ns);

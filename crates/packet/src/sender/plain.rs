@@ -36,7 +36,7 @@ impl SubflowSender {
     }
 
     /// Takes such an ACK: RTT, scoreboard, timer, window, view. `i` is the subflow's index in the connection,
-    /// `s` in the engine.
+    /// `s` in the engine. Returns the number of segments that are outstanding then.
     #[inline(always)]
     pub(crate) fn take_plain_ack(
         &mut self,
@@ -45,13 +45,14 @@ impl SubflowSender {
         (config, s): (&Config, usize),
         now_ns: u64,
         queue: &mut EventQueue,
-    ) {
+    ) -> u32 {
         let rtt_ns = packet.sent().elapsed_ns(now_ns);
         self.rtt.sample(rtt_ns);
         self.stats.rtt_samples += 1;
         self.stats.rtt_sum_ns += rtt_ns;
         let prior_in_flight = self.board.outstanding();
         let acked = self.board.advance_plain(packet.ssn);
+        let outstanding = prior_in_flight - acked;
         self.rtt.progress();
         self.arm_plain((config, s), now_ns, queue);
         if config.is_rack() {
@@ -59,8 +60,9 @@ impl SubflowSender {
         }
         self.tell_controller((end, i), (false, acked), rtt_ns, prior_in_flight, now_ns, false);
         if end.is_scheduled {
-            self.show((end, i), self.board.outstanding(), Congestion::Open, false);
+            self.show((end, i), outstanding, Congestion::Open, false);
         }
+        outstanding
     }
 
     /// Sets the timer anew, as [`Self::arm`] does.
@@ -77,11 +79,12 @@ impl SubflowSender {
         }
     }
 
-    /// How many more segments may be sent on a subflow for which [`Self::is_plain`] holds.
+    /// How many more segments may be sent on a subflow for which [`Self::is_plain`] holds and of which
+    /// `outstanding` segments are.
     #[inline(always)]
-    pub(crate) fn plain_space(&self, end: &SenderEnd, i: usize) -> u32 {
+    pub(crate) fn plain_space(&self, end: &SenderEnd, i: usize, outstanding: u32) -> u32 {
         let room = self.window_end.saturating_sub(self.board.next());
-        end.cc.subflows[i].cwnd.saturating_sub(self.board.outstanding()).min(room)
+        end.cc.subflows[i].cwnd.saturating_sub(outstanding).min(room)
     }
 
     /// Notes that a new segment is sent, while others are outstanding; returns its SSN. What PRR counts is of
