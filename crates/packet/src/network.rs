@@ -338,9 +338,7 @@ impl Network {
                 }
                 enter(link, packet, &mut wire.ring, &mut self.queue);
             }
-            Outcome::Delivered { at, marked } => {
-                self.note_and_settle(now_ns, hop, *packet, Outcome::Delivered { at, marked });
-            }
+            Outcome::Delivered { at, marked } => self.note_delivery(now_ns, hop, *packet, (at, marked)),
             Outcome::QueueDrop => self.note_and_settle(now_ns, hop, *packet, Outcome::QueueDrop),
             Outcome::WireLoss => self.note_and_settle(now_ns, hop, *packet, Outcome::WireLoss),
             Outcome::Held(_) => unreachable!("a plain link holds no packet"),
@@ -358,6 +356,13 @@ impl Network {
         let link_model = self.wires.link(link);
         let outcome = link_model.offer_of(flow_of(&packet), Nanos(now_ns), size, packet.flags & ECT != 0);
         self.note_and_settle(now_ns, hop, packet, outcome);
+    }
+
+    /// [`Self::note_and_settle`] for a packet that is delivered.
+    #[cold]
+    #[inline(never)]
+    fn note_delivery(&mut self, now_ns: u64, hop: Hop, packet: Packet, (at, marked): (Nanos, bool)) {
+        self.note_and_settle(now_ns, hop, packet, Outcome::Delivered { at, marked });
     }
 
     /// Counts what a link has decided about a packet that was offered to it, and does it.
