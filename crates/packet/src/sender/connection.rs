@@ -139,8 +139,7 @@ impl SenderEnd {
     /// is mostly no.
     #[inline]
     pub(crate) fn has_space(&self) -> bool {
-        #[cfg(test)]
-        assert_eq!(self.space != 0, self.views().iter().any(PathView::has_space));
+        debug_assert_eq!(self.space != 0, self.views().iter().any(PathView::has_space));
         self.space != 0
     }
 

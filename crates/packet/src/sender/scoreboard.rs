@@ -233,8 +233,7 @@ impl Scoreboard {
     /// [`Self::advance`] for a board that is plain and an ACK that is news and not too high.
     #[inline(always)]
     pub(crate) fn advance_plain(&mut self, ack: u32) -> u32 {
-        #[cfg(test)]
-        assert!(self.is_plain() && self.una < ack && ack <= self.next);
+        debug_assert!(self.is_plain() && self.una < ack && ack <= self.next);
         let acked = ack - self.una;
         self.una = ack;
         acked
