@@ -112,7 +112,7 @@ MPCC_INLINE bool jp_short_ack(struct tcp_sock *tp, u32 acked)
 	struct mpcc_own *own = (struct mpcc_own *)tp->inet_conn.icsk_ca_priv;
 	bool limited = BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
 	u32 rtt_us = mpcc_min(tp->rack.rtt_us, MPCC_RTT_MAX_US);
-	bool round_ends = (s32)(tp->delivered - own->round_end) >= 0;
+	bool round_ends = jp_round_is_over(own, tp);
 
 	if (!JP_SHORT_ACKS || own->cache_left < acked || own->cached_cwnd != tp->snd_cwnd ||
 	    tp->snd_cwnd < tp->snd_ssthresh || jp_ca_state(tp) >= TCP_CA_CWR)
@@ -127,7 +127,7 @@ MPCC_INLINE bool jp_short_ack(struct tcp_sock *tp, u32 acked)
 	if (rtt_us)
 		mpcc_sample_rtt(own, rtt_us, 1);
 	if (round_ends) {
-		own->round_end = tp->delivered + tp->packets_out;
+		jp_begin_round(own, tp);
 		mpcc_forget_round(own);
 	}
 	return 1;

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0 */
+/*
+ * connection.h - the connection as one of its sockets sees it. Included once per object, after JP_NAME and
+ * JP_HEADER were defined.
+ *
+ * A socket without siblings (plain TCP, MPTCP after a fallback) is a connection of one subflow.
+ */
+#ifndef JP_CONNECTION_H
+#define JP_CONNECTION_H
+
+#include "maps.h"
+#include "mpcc_run.h"
+/*
+ * Constant tables of 4, 8, 16 or 32 bytes would lie in sections of their own, while their types (BTF) say
+ * .rodata: the kernel refuses that.
+ */
+#pragma clang section rodata = ".rodata"
+#include JP_HEADER
+#pragma clang section rodata = ""
+
+#define JP_PASTE_(a, b) a##b
+#define JP_PASTE(a, b)  JP_PASTE_(a, b)
+#define JP_QUOTE_(a)    #a
+#define JP_QUOTE(a)     JP_QUOTE_(a)
+#define JP_OPS          JP_PASTE(mpcc_ops_, JP_NAME)
+#define JP_HAS(flag)    (JP_PASTE(mpcc_capabilities_, JP_NAME) & (flag))
+/* The own slot. A constant where there are no siblings to see. */
+#define JP_SELF(s) (JP_HAS(MPCC_UNCOUPLED) ? 0 : MPCC_SLOT((s)->self))
+/* Whether most ACKs need nothing but icsk_ca_priv, see jp_short_ack(). */
+#define JP_SHORT_ACKS (!JP_HAS(MPCC_OWNS_WINDOW) && (!JP_OPS.ack || JP_HAS(MPCC_ACKS_IN_SUM)))
+
+#define DEAD_AFTER    4   /* timeouts without an answer: as net.mptcp.stale_loss_cnt has it */
+#define SRTT_BITS     3   /* tcp_sock.srtt_us is 8 times the smoothed RTT */
+#define LOOK_EVERY_US 125 /* least time between two looks at siblings */
+#define LOOKS_PER_RTT \
+	8 /* a walk over the siblings costs as much as all else, and no window changes much in between */
+
+char _license[] SEC("license") = "Dual MIT/GPL";
+
+/* ---- tunables, maps, state --------------------------------------------------------------------------- */
+
+/* Parameters as distances from their defaults; the loader writes them before the program is verified. */
+const volatile s32 jp_params[MPCC_MAX_PARAMS] SEC(".rodata.params");
+
+/*
+ * A socket's own copy of its connection. In the socket's storage, because it exceeds the stack and because a
+ * map by CPU would be torn: an ACK handled in process context can be interrupted by one of another socket.
+ *
+ * With short ACKs the controller's state of the own subflow lives in icsk_ca_priv, and conn.sub[self].own is
+ * a copy for the time of one call. Otherwise it lives in conn.sub[self].own, and icsk_ca_priv holds a copy
+ * for the siblings. See jp_load() and jp_publish().
+ */
+struct jp_scratch {
+	u64 hear_us;       /* us: when user space is heard and shown something again */
+	u64 heard_us;      /* us: when all numbers were looked for */
+	u64 said_ns;       /* ns: when the last of them was said, as far as was known then */
+	u64 ends_ns;       /* ns: boot clock: when the first lease of those that were found ends */
+	u64 own_limit;     /* bytes/s: SO_MAX_PACING_RATE as the application has it, while paced */
+	u64 limit;         /* bytes/s: SO_MAX_PACING_RATE as it was set here, while paced */
+	u32 paced;         /* whether SO_MAX_PACING_RATE was set here */
+	u32 own_status;    /* sk_pacing_status before that */
+	u32 losses;        /* loss episodes */
+	u32 prior_rcv_nxt; /* DCTCP: receiver's state */
+	u32 ce_state;
+	/* Kernel addresses while the siblings are read, see jp_read_subflow(). */
+	u64 sk;   /* this socket */
+	u64 ops;  /* its controller */
+	u64 head; /* the list of subflows */
+	u64 node; /* the next one */
+#ifdef JP_OWNER_STATE
+	JP_OWNER_STATE; /* of owner.bpf.c */
+#endif
+	/* What each ACK reads lies together: four lines of cache up to the first subflow of conn. */
+	u32 self;         /* slot of this socket in conn.sub[], see JP_SELF */
+	u32 delivered;    /* tcp_sock.delivered up to where the controller was told of it */
+	u32 delivered_ce; /* the same of marks, at the last ACK or loss */
+	u32 granted;      /* packets: own.cache_left when it was last written here */
+	u64 look_us;      /* us: when the siblings are read again; not with short ACKs */
+	struct mpcc_conn conn;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct jp_scratch);
+} jp_scratches SEC(".maps");
+
+/* ---- the connection ---------------------------------------------------------------------------------- */
+
+MPCC_INLINE struct mpcc_subflow *jp_own_subflow(struct jp_scratch *s)
+{
+	return &s->conn.sub[JP_SELF(s)];
+}
+
+MPCC_INLINE u32 jp_ca_state(struct tcp_sock *tp)
+{
+	return BPF_CORE_READ_BITFIELD(&tp->inet_conn, icsk_ca_state);
+}
+
+MPCC_INLINE u32 jp_flags(struct tcp_sock *tp)
+{
+	u32 state = jp_ca_state(tp), flags = 0;
+
+	if (tp->inet_conn.icsk_inet.sk.__sk_common.skc_state == TCP_ESTABLISHED)
+		flags |= MPCC_ESTABLISHED;
+	if (state == TCP_CA_CWR || state == TCP_CA_RECOVERY)
+		flags |= MPCC_RECOVERY;
+	if (state == TCP_CA_LOSS)
+		flags |= MPCC_LOSS;
+	return flags;
+}
+
+MPCC_INLINE void jp_copy_own(struct mpcc_own *to, const void *from)
+{
+	const u64 *words = from;
+
+	_Static_assert(sizeof(struct mpcc_own) == 8 * CA_PRIV_WORDS, "copied by words");
+#pragma unroll
+	for (u32 i = 0; i < CA_PRIV_WORDS; i++)
+		((u64 *)to)[i] = words[i];
+}
+
+/* What the kernel keeps of a subflow. */
+MPCC_INLINE void jp_read(struct mpcc_subflow *sub, struct tcp_sock *tp)
+{
+	sub->cwnd = tp->snd_cwnd;
+	sub->ssthresh = tp->snd_ssthresh;
+	sub->srtt_us = tp->srtt_us >> SRTT_BITS;
+	sub->flags = jp_flags(tp);
+}
+
+/* The controller's state, where it does not live in the scratch. */
+MPCC_INLINE void jp_load(struct jp_scratch *s, struct tcp_sock *tp)
+{
+	if (JP_SHORT_ACKS)
+		jp_copy_own(&jp_own_subflow(s)->own, tp->inet_conn.icsk_ca_priv);
+}
+
+/*
+ * Shows the controller's state to the siblings: whenever this socket looks at theirs, at a loss and at a
+ * restart. Nobody looks at that of an uncoupled one. With short ACKs it is kept so.
+ */
+MPCC_INLINE void jp_publish(struct tcp_sock *tp, struct jp_scratch *s)
+{
+	if (!JP_HAS(MPCC_UNCOUPLED) || JP_SHORT_ACKS)
+		jp_copy_own((struct mpcc_own *)tp->inet_conn.icsk_ca_priv, &jp_own_subflow(s)->own);
+}
+
+/*
+ * Carries data: neither waiting as a backup nor given up by the scheduler, nor dead. The scheduler gives a
+ * subflow up when the connection had to send again what was on it, a few times; one whose data another
+ * subflow has brought at once can time out for ever without that.
+ */
+MPCC_INLINE bool jp_in_use(struct mptcp_subflow_context *subflow, struct tcp_sock *tp)
+{
+	if (tp->inet_conn.icsk_retransmits >= DEAD_AFTER)
+		return 0;
+	return !(BPF_CORE_READ_BITFIELD(subflow, request_bkup) |
+	         BPF_CORE_READ_BITFIELD(subflow, backup) | BPF_CORE_READ_BITFIELD(subflow, stale) |
+	         BPF_CORE_READ_BITFIELD(subflow, closing));
+}
+
+#define jp_cast(type, object) ((type *)bpf_rdonly_cast((object), bpf_core_type_id_kernel(type)))
+
+/*
+ * Reads the subflow at s->node, and goes on to the next one. Returns 0 at the end of the list. Nothing is
+ * locked: a sibling may change meanwhile, so every value is one that it had at some instant, and reads of
+ * what is gone give zero.
+ *
+ * A function that the verifier takes once, and whose code is in the cache for the second subflow. It finds
+ * kernel addresses in the scratch as numbers: such a function may not be given pointers to kernel objects.
+ */
+__noinline int jp_read_subflow(struct jp_scratch *s, u32 slot)
+{
+	struct mptcp_subflow_context *subflow;
+	struct mpcc_subflow *sub;
+	struct tcp_sock *other;
+
+	if (!s || slot >= MPCC_MAX_SUBFLOWS || !s->node || s->node == s->head)
+		return 0;
+	sub = &s->conn.sub[slot];
+	subflow = jp_cast(struct mptcp_subflow_context, (void *)s->node);
+	s->node = (u64)subflow->node.next;
+	other = jp_cast(struct tcp_sock, subflow->tcp_sock);
+	jp_read(sub, other);
+	jp_copy_own(&sub->own, other->inet_conn.icsk_ca_priv);
+	if ((u64)other == s->sk)
+		s->self = slot;
+	else if (!jp_in_use(subflow, other))
+		sub->flags = 0;
+	if ((u64)other->inet_conn.icsk_ca_ops != s->ops)
+		sub->own = (struct mpcc_own){};
+	s->conn.n = slot + 1;
+	return 1;
+}
+
+/* Fills conn.sub[] from the list of the connection's subflows. */
+MPCC_INLINE void jp_walk(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp)
+{
+	struct mptcp_subflow_context *mine =
+		jp_cast(struct mptcp_subflow_context, tp->inet_conn.icsk_ulp_data);
+	struct list_head *head = &jp_cast(struct mptcp_sock, mine->conn)->conn_list;
+
+	s->sk = (u64)sk;
+	s->ops = (u64)tp->inet_conn.icsk_ca_ops;
+	s->head = (u64)head;
+	s->node = (u64)head->next;
+	s->conn.n = 0;
+#pragma nounroll
+	for (u32 i = 0; i < MPCC_MAX_SUBFLOWS; i++) {
+		if (!jp_read_subflow(s, i))
+			break;
+	}
+}
+
+/* The own part only; the siblings stay as they were last seen. */
+MPCC_INLINE void jp_refresh(struct jp_scratch *s, struct tcp_sock *tp)
+{
+	s->conn.now_us = tp->tcp_mstamp;
+	jp_read(jp_own_subflow(s), tp);
+}
+
+/* The connection as this socket sees it now. */
+MPCC_INLINE void jp_gather(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp)
+{
+	if (!JP_SHORT_ACKS) {
+		u32 lasts = (tp->srtt_us >> SRTT_BITS) / LOOKS_PER_RTT;
+
+		s->look_us = tp->tcp_mstamp + mpcc_max(lasts, LOOK_EVERY_US);
+	}
+	if (JP_HAS(MPCC_UNCOUPLED)) {
+		s->conn.n = 1;
+		jp_refresh(s, tp);
+		return;
+	}
+	/* The walk may find this socket in another slot, and takes its state from there. */
+	jp_publish(tp, s);
+	s->conn.now_us = tp->tcp_mstamp;
+	s->self = MPCC_MAX_SUBFLOWS;
+	if (tp->is_mptcp)
+		jp_walk(s, sk, tp);
+	/* plain TCP, or the list does not hold this socket (any more): alone */
+	if (s->self >= MPCC_MAX_SUBFLOWS) {
+		s->conn.n = 1;
+		s->self = 0;
+		jp_read(&s->conn.sub[0], tp);
+		jp_copy_own(&s->conn.sub[0].own, tp->inet_conn.icsk_ca_priv);
+	}
+}
+
+__noinline int jp_init(struct jp_scratch *s)
+{
+	if (!s)
+		return 0;
+	mpcc_init(&JP_OPS, &s->conn, JP_SELF(s));
+	return 0;
+}
+
+#endif
