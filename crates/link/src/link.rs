@@ -7,7 +7,7 @@
 
 use joulepath_model::network::{LinkSpec, RateSpec};
 use joulepath_model::scenario::Scenario;
-use joulepath_model::units::{BitRate, Nanos};
+use joulepath_model::units::Nanos;
 
 use crate::keeper::{Front, Keeper};
 use crate::loss::Loss;
@@ -124,14 +124,17 @@ impl Link {
     pub fn offer_to_plain(&mut self, now: Nanos, size: u32, ecn_capable: bool) -> Outcome {
         self.note_offer(now);
         let congested = if self.free_ns <= now.0 {
+            let idle = self.free_ns < now.0;
+            self.free_ns = now.0 + self.rate.transmission_ns(idle, size);
             self.queue.pass(size, ecn_capable)
         } else {
-            match self.queue.admit(now.0, self.free_ns, size, ecn_capable) {
-                Admission::Accepted { congested } => congested,
-                Admission::Dropped => return Outcome::QueueDrop,
-            }
+            let Admission::Accepted { congested } = self.queue.admit(now.0, self.free_ns, size, ecn_capable)
+            else {
+                return Outcome::QueueDrop;
+            };
+            self.free_ns += self.rate.transmission_ns(false, size);
+            congested
         };
-        self.transmit(now.0, size);
         if self.loss.strikes() {
             return Outcome::WireLoss;
         }
@@ -417,9 +420,7 @@ fn transmitter(spec: &RateSpec, stream: Stream) -> (ConstantRate, Service) {
         RateSpec::Unlimited => (ConstantRate::UNLIMITED, Service::Constant),
         RateSpec::Constant(rate) => match ConstantRate::new(rate) {
             Some(rate) => (rate, Service::Constant),
-            None => {
-                (unused, Service::Piecewise(PiecewiseRate::steps(&[(Nanos::ZERO, BitRate::from_bps(0))])))
-            }
+            None => (unused, Service::Piecewise(PiecewiseRate::steps(&[(Nanos::ZERO, rate)]))),
         },
         RateSpec::Steps(ref steps) => (unused, Service::Piecewise(PiecewiseRate::steps(steps))),
         RateSpec::LogNormal { mean, deviation, correlation, interval } => {

@@ -16,11 +16,11 @@ const WORK_PER_BYTE: u64 = 8_000_000_000;
 /// back what was rounded up, so that roundings do not add up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConstantRate {
-    /// [`WORK_PER_BYTE`], or 0 for a transmitter that takes no time.
-    work_per_byte: u64,
     bps: u64,
-    /// ⌊(2⁶⁴ − 1)/bps⌋.
+    /// ⌈2⁶⁴⁺ˢ/bps⌉, where 2ˢ is the greatest power of 2 below bps; 0 for a transmitter that takes no time.
     reciprocal: u64,
+    /// s.
+    shift: u32,
     /// What is added to the work of the next transmission, bit/s × ns: bps − 1, which rounds its end up, less
     /// what the last end was rounded up by.
     phase: u64,
@@ -28,14 +28,14 @@ pub(crate) struct ConstantRate {
 
 impl ConstantRate {
     /// The rate of a transmitter that takes no time.
-    pub(crate) const UNLIMITED: Self =
-        ConstantRate { work_per_byte: 0, bps: 1, reciprocal: u64::MAX, phase: 0 };
+    pub(crate) const UNLIMITED: Self = ConstantRate { bps: 1, reciprocal: 0, shift: 0, phase: 0 };
 
-    /// `None` for a rate of 0.
+    /// `None` for a rate of 0 or of 1 bit/s, whose reciprocal no word holds.
     pub(crate) fn new(rate: BitRate) -> Option<Self> {
         let bps = rate.bps();
-        let reciprocal = u64::MAX.checked_div(bps)?;
-        Some(ConstantRate { work_per_byte: WORK_PER_BYTE, bps, reciprocal, phase: bps - 1 })
+        let shift = bps.checked_sub(1)?.checked_ilog2()?;
+        let reciprocal = (1_u128 << (u64::BITS + shift)).div_ceil(u128::from(bps)) as u64;
+        Some(ConstantRate { bps, reciprocal, shift, phase: bps - 1 })
     }
 
     /// There is a gap between the last transmission and the next.
@@ -49,19 +49,20 @@ impl ConstantRate {
     pub(crate) fn transmission_ns(&mut self, idle: bool, size: u32) -> u64 {
         let phase = if idle { self.bps - 1 } else { self.phase };
         let time_ns;
-        (time_ns, self.phase) = self.divide(u64::from(size) * self.work_per_byte + phase);
+        // Where it takes no time, what is left over grows for ever, and says nothing.
+        (time_ns, self.phase) = self.divide((u64::from(size) * WORK_PER_BYTE).wrapping_add(phase));
         time_ns
     }
 
-    /// Quotient and remainder of `work` / bps.
+    /// Quotient and remainder of `work` / bps, for work below 2⁶³.
     ///
-    /// The reciprocal is at most 1 below 2⁶⁴/bps, and `work` is below 2⁶⁴. So the quotient that it gives is
-    /// less than 1 below the true one before both are rounded down, and at most 1 below it after that.
+    /// The reciprocal is r = (2⁶⁴⁺ˢ + e)/bps with 0 ≤ e < bps ≤ 2ˢ⁺¹. So the quotient that it gives is too
+    /// large by work · e/(bps · 2⁶⁴⁺ˢ) before it is rounded down, which is less than 1/bps. The fraction of
+    /// the true quotient is at most 1 − 1/bps: both are rounded down to the same.
     #[inline(always)]
     fn divide(&self, work: u64) -> (u64, u64) {
-        let quotient = ((u128::from(work) * u128::from(self.reciprocal)) >> 64) as u64;
-        let rest = work - quotient * self.bps;
-        if rest >= self.bps { (quotient + 1, rest - self.bps) } else { (quotient, rest) }
+        let quotient = ((u128::from(work) * u128::from(self.reciprocal)) >> u64::BITS) as u64 >> self.shift;
+        (quotient, work.wrapping_sub(quotient.wrapping_mul(self.bps)))
     }
 }
 
@@ -274,8 +275,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn division_by_the_reciprocal_is_exact(bps in 1u64..=1 << 50, work: u64) {
-            let rate = ConstantRate::new(BitRate::from_bps(bps)).expect("above 0");
+        fn division_by_the_reciprocal_is_exact(bps in 2u64..=1 << 50, work in 0u64..1 << 63) {
+            let rate = ConstantRate::new(BitRate::from_bps(bps)).expect("above 1 bit/s");
             prop_assert_eq!(rate.divide(work), (work / bps, work % bps));
             let multiple = work / bps * bps;
             prop_assert_eq!(rate.divide(multiple), (work / bps, 0));
