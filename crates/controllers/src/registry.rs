@@ -320,7 +320,7 @@ impl Controller {
             || acked == 0
             || !self.1.stores_steps
             || rtt_us == 0
-            || subflow.cwnd < subflow.ssthresh.min(CWND_MAX)
+            || subflow.cwnd < subflow.ssthresh
             || subflow.flags & (Subflow::RECOVERY | Subflow::LOSS) != 0
             || acked > CWND_MAX
         {

@@ -10,16 +10,18 @@
 //! ```
 //! This only brings memory nearer. What an event does is decided when its turn comes.
 
-use crate::coming::{Ahead, Goal, Seen};
+use crate::coming::{Ahead, Goal};
 use crate::engine::Engine;
-use crate::packet::Kind;
+use crate::packet::{Heading, Packet};
 use crate::prefetch::{prefetch, prefetch_lines};
 
 /// Cache lines that every ACK touches at a sending end.
 const SENDER_LINES: usize = 5;
 
 impl Engine {
-    /// Asks for the memory that the events after the present one need.
+    /// Asks for the memory that the events after the present one need. Where there is a choice, both are
+    /// found and one is taken: a branch would be mispredicted, since nothing tells of the next packets
+    /// whether they arrive.
     #[inline(always)]
     pub(crate) fn look_ahead(&mut self) {
         let Some(due) = self.net.queue.due() else { return };
@@ -27,48 +29,41 @@ impl Engine {
         if let Some(packet) = self.net.first_of(due, 4) {
             prefetch(packet);
         }
-        let seen = self.net.first_of(due, 3).map_or(Ahead::NOTHING.packet, Seen::of);
-        if !seen.arrives {
-            self.net.prefetch_way(seen.subflow);
+        let heading = self.net.first_of(due, 3).map_or(Heading::NONE, Packet::heading);
+        self.net.prefetch_way(heading.subflow);
+        let goal = self.goal_of(self.ahead.heading);
+        let Goal { heading: Heading { subflow, .. }, hop } = self.ahead.goal;
+        if !self.ahead.goal.heading.arrives() {
+            self.net.prefetch_places(hop, subflow);
+        } else if self.ahead.goal.heading.is_ack() {
+            self.prefetch_sending(subflow);
+        } else {
+            self.prefetch_receiving(subflow);
         }
-        let goal = self.goal_of(self.ahead.packet);
-        match goal {
-            Goal::Unknown => {}
-            Goal::Link(hop, _) => self.net.prefetch_link(hop),
-            Goal::Receiver(s) => {
-                prefetch_lines(self.receivers.address(s as usize), 1);
-                prefetch_lines(self.interfaces.address(s as usize), 1);
-            }
-            Goal::Sender(s) => {
-                prefetch_lines(self.senders.address(s as usize), SENDER_LINES);
-                prefetch_lines(self.interfaces.address(s as usize), 1);
-            }
-        }
-        match self.ahead.goal {
-            Goal::Unknown => {}
-            Goal::Link(hop, s) => self.net.prefetch_places(hop, s),
-            Goal::Receiver(s) => self.prefetch_receiving(s),
-            Goal::Sender(s) => self.prefetch_sending(s),
-        }
-        self.ahead = Ahead { packet: seen, goal };
+        self.ahead = Ahead { heading, goal };
     }
 
-    /// What a packet enters after its present link.
+    /// What a packet enters after its present link: asks for the first lines of that link, or of that end of
+    /// the subflow.
     #[inline(always)]
-    fn goal_of(&self, Seen { subflow, kind, arrives, hops }: Seen) -> Goal {
-        let hop = match kind {
-            Kind::Data if arrives => return Goal::Receiver(subflow),
-            Kind::Ack if arrives => return Goal::Sender(subflow),
-            Kind::Data => self.net.next_of_data(subflow, hops),
-            Kind::Ack => self.net.next_of_ack(subflow, hops),
-            _ => None,
+    fn goal_of(&self, heading: Heading) -> Goal {
+        let s = heading.subflow as usize;
+        let hop = self.net.near(heading);
+        let link = self.net.address_of_link(hop).cast::<u8>();
+        let end = if heading.is_ack() {
+            self.senders.address(s).cast::<u8>()
+        } else {
+            self.receivers.address(s).cast::<u8>()
         };
-        hop.map_or(Goal::Unknown, |hop| Goal::Link(hop, subflow))
+        let place = if heading.arrives() { end } else { link };
+        prefetch_lines(place.cast::<[u64; 16]>(), 2);
+        Goal { heading, hop }
     }
 
     #[inline(always)]
     fn prefetch_receiving(&self, s: u32) {
         if let Some(receiver) = self.receivers.get(s as usize) {
+            prefetch_lines(self.interfaces.address(s as usize), 1);
             let (end, reader) = self.connections.addresses_of_receiving(receiver.id.connection as usize);
             prefetch_lines(end, 1);
             prefetch_lines(reader, 1);
@@ -79,6 +74,8 @@ impl Engine {
     #[inline(always)]
     fn prefetch_sending(&self, s: u32) {
         if let Some(sender) = self.senders.get(s as usize) {
+            prefetch_lines(sender, SENDER_LINES);
+            prefetch_lines(self.interfaces.address(s as usize), 1);
             let end = self.connections.sending_at(sender.id.connection as usize);
             prefetch_lines(&end.cc.subflows[sender.id.index()], 2);
             prefetch(&end.views[sender.id.index()]);

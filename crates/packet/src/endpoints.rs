@@ -57,13 +57,13 @@ impl Endpoints<'_> {
     /// relay's buffer reaches.
     pub(crate) fn receive_relay_ack(&mut self, i: usize, packet: Packet) {
         let mut sender = self.sender();
-        sender.widen_window(i, packet.dsn);
-        if packet.flags & WINDOW != 0 {
+        sender.widen_window(i, packet.dsn());
+        if packet.flags() & WINDOW != 0 {
             return sender.push();
         }
         // A relay's ACK tells nothing about the data level.
         let dsn = sender.end.data.una();
-        match sender.receive_ack(i, Packet { dsn, kind: Kind::Ack, ..packet }) {
+        match sender.receive_ack(i, packet.as_ack(dsn)) {
             Progress::Ignored => {}
             Progress::Taken => sender.push_after(i),
             Progress::Drained => self.close_drained(i),
@@ -77,7 +77,7 @@ impl Endpoints<'_> {
     /// A packet between source, relay and device has arrived.
     #[cold]
     pub(crate) fn receive_relayed(&mut self, i: usize, packet: Packet) {
-        match packet.kind {
+        match packet.kind() {
             Kind::Relayed => {
                 let next = self.receiver().receive_relayed(i, &packet);
                 self.follow(next);
@@ -85,8 +85,8 @@ impl Endpoints<'_> {
             Kind::RelayAck => self.receive_relay_ack(i, packet),
             _ => {
                 let mut sender = self.sender();
-                sender.widen_window(i, packet.ssn);
-                self.receive_data_ack(packet.dsn);
+                sender.widen_window(i, packet.ssn());
+                self.receive_data_ack(packet.dsn());
             }
         }
     }
@@ -169,6 +169,9 @@ impl Endpoints<'_> {
         if let Some(device) = self.cx.device() {
             device.finished_ns = Some(now_ns);
             *self.unfinished -= 1;
+            if *self.unfinished == 0 {
+                self.cx.net.queue.close();
+            }
         }
     }
 

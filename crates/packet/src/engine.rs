@@ -23,7 +23,7 @@ use crate::event::Source;
 use crate::fabric::Fabric;
 use crate::hop::Hop;
 use crate::network::Network;
-use crate::packet::{ARRIVES, Kind, Packet};
+use crate::packet::{Back, Front, Kind, Packet, Usual};
 use crate::receiver::{Receiver, SubflowReceiver};
 use crate::recorder::Recorder;
 use crate::sender::{Fate, Progress, Sender, Short, SubflowSender};
@@ -32,7 +32,7 @@ use crate::sources::Timer;
 use crate::subflow::{Phase, Subflow};
 
 /// Number of events between two looks at the token that may cancel a run: about ten milliseconds of work.
-const EVENTS_PER_LOOK: u64 = 1 << 15;
+const EVENTS_PER_LOOK: u32 = 1 << 15;
 
 /// A run in progress.
 pub(crate) struct Engine {
@@ -57,6 +57,9 @@ pub(crate) struct Engine {
     pub(crate) fabric: Option<Fabric>,
     /// What is known of the next events.
     pub(crate) ahead: Ahead,
+    /// Number of events before the next look at the token that may cancel the run. It is in memory because
+    /// the loop has no register left.
+    pub(crate) until_look: u32,
     /// Number of connections under test that are not done. The run ends when there are none.
     pub(crate) unfinished: usize,
     /// Whether segments and ACKs take the short way where they can. Tests switch it off to compare.
@@ -116,30 +119,41 @@ impl Engine {
     /// # Errors
     /// As [`Self::run`].
     pub(crate) fn run_until(&mut self, until_ns: u64, cancel: &Cancel) -> Result<(), RunError> {
-        let first_timer = self.config.sources.first_timer();
-        let looks_ahead = self.net.queue.due().is_some();
-        while let Some((time_ns, source)) = self.net.queue.peek() {
-            if time_ns > until_ns {
-                break;
-            }
-            self.now_ns = time_ns;
-            if self.net.counters.events.is_multiple_of(EVENTS_PER_LOOK) && cancel.is_set() {
-                return Err(RunError::Cancelled);
-            }
-            self.step(source, first_timer, looks_ahead);
-            if self.unfinished == 0 {
-                self.end_ns = self.now_ns;
-                break;
-            }
+        self.net.queue.open(until_ns);
+        let is_over = match self.net.queue.due() {
+            Some(_) => self.run_loop::<true>(cancel),
+            None => self.run_loop::<false>(cancel),
+        };
+        if !is_over {
+            return Err(RunError::Cancelled);
+        }
+        if self.unfinished == 0 {
+            self.end_ns = self.now_ns;
         }
         Ok(())
     }
 
-    /// Handles the earliest event, which is now. `first_timer` is the first source that is not a link.
+    /// Handles the events up to the end; returns false if it is cancelled before. What large networks need
+    /// has a loop of its own, since it takes registers.
+    #[inline(never)]
+    fn run_loop<const LOOKS_AHEAD: bool>(&mut self, cancel: &Cancel) -> bool {
+        while !cancel.is_set() {
+            self.until_look = EVENTS_PER_LOOK;
+            while self.until_look > 0 {
+                self.until_look -= 1;
+                let Some((time_ns, source)) = self.net.queue.next() else { return true };
+                self.now_ns = time_ns;
+                self.step(source, LOOKS_AHEAD);
+            }
+        }
+        false
+    }
+
+    /// Handles the earliest event, which is now.
     #[inline(always)]
-    pub(crate) fn step(&mut self, source: Source, first_timer: Source, looks_ahead: bool) {
+    pub(crate) fn step(&mut self, source: Source, looks_ahead: bool) {
         self.net.counters.events += 1;
-        if source < first_timer {
+        if self.net.is_link(source) {
             if looks_ahead {
                 self.look_ahead();
             }
@@ -167,9 +181,17 @@ impl Engine {
         subflow.is_some_and(|s| self.senders[s].timer.is_put_off(self.now_ns, source, &mut self.net.queue))
     }
 
-    /// The sending end of connection `c`.
+    /// The sending end of connection `c`. Afterwards nobody knows whether its subflows are plain.
     #[inline(always)]
     fn sender(&mut self, c: usize) -> Sender<'_> {
+        let subflows = self.connections.subflows(c);
+        self.senders[subflows].iter_mut().for_each(|subflow| subflow.usual = Usual::NONE);
+        self.sender_as_plain(c)
+    }
+
+    /// The same for what leaves subflows plain that are.
+    #[inline(always)]
+    fn sender_as_plain(&mut self, c: usize) -> Sender<'_> {
         let subflows = self.connections.subflows(c);
         Sender {
             cx: context!(self, c, subflows.clone(), self.role != Role::Part { downloads: true }),
@@ -178,10 +200,11 @@ impl Engine {
         }
     }
 
-    /// The receiving end of connection `c`.
+    /// The receiving end of connection `c`. Afterwards nobody knows whether its subflows are plain.
     #[inline(always)]
     pub(crate) fn receiver(&mut self, c: usize) -> Receiver<'_> {
         let subflows = self.connections.subflows(c);
+        self.receivers[subflows.clone()].iter_mut().for_each(|subflow| subflow.usual = Usual::NONE);
         Receiver {
             cx: context!(self, c, subflows.clone(), self.role != Role::Part { downloads: false }),
             end: self.connections.receiving(c),
@@ -196,6 +219,8 @@ impl Engine {
     pub(crate) fn endpoints(&mut self, c: usize) -> Endpoints<'_> {
         assert!(self.role == Role::Whole, "a part of a network must not touch both ends of a connection");
         let subflows = self.connections.subflows(c);
+        self.senders[subflows.clone()].iter_mut().for_each(|subflow| subflow.usual = Usual::NONE);
+        self.receivers[subflows.clone()].iter_mut().for_each(|subflow| subflow.usual = Usual::NONE);
         Endpoints {
             cx: context!(self, c, subflows.clone(), true),
             connection: &mut self.connections[c],
@@ -209,35 +234,44 @@ impl Engine {
     /// Handles a packet that has passed a hop: it enters the next one, or it has arrived.
     #[inline(always)]
     fn dispatch(&mut self, packet: &mut Packet) {
-        match packet.kind {
-            Kind::Data if packet.flags & ARRIVES != 0 => return self.data_arrives(packet),
-            Kind::Ack if packet.flags & ARRIVES != 0 => return self.ack_arrives(packet),
-            _ => packet.hop += 1,
+        if packet.arrives_as(Kind::Ack) {
+            return self.ack_arrives(packet);
         }
-        let (next, size) = match packet.kind {
-            Kind::Data => {
-                let next = self.net.next_of_data(packet.subflow(), packet.hop);
-                (next, packet.aux + self.config.sizes.header)
-            }
-            Kind::Ack => (self.net.next_of_ack(packet.subflow(), packet.hop), self.config.sizes.ack),
-            Kind::Cross => return,
-            _ => return self.dispatch_other(*packet),
-        };
-        match next {
-            Some(hop) => self.forward(hop, packet, size),
-            // It comes from a station.
-            None if packet.kind == Kind::Data => self.data_arrives_anyhow(*packet),
-            None => self.ack_arrives_anyhow(*packet),
+        if packet.arrives_as(Kind::Data) {
+            return self.data_arrives(packet);
         }
-    }
-
-    /// A packet enters the next hop of its route.
-    #[inline(always)]
-    fn forward(&mut self, hop: Hop, packet: &mut Packet, size: u32) {
+        *packet = packet.after_hop();
+        let Some(is_ack) = packet.is_ack_not_data() else { return self.dispatch_other(packet.apart()) };
+        let hop = self.net.next(packet.subflow(), is_ack, packet.hop());
+        let size = self.config.sizes.of(is_ack, packet.aux());
+        if !hop.is_plain() {
+            return self.pass_on(hop, packet.apart(), size);
+        }
         if hop.is_at_radio() {
             self.rouse_radio(packet.subflow(), hop);
         }
         self.net.offer(self.now_ns, hop, packet, size);
+    }
+
+    /// A segment or an ACK enters the next hop of its route, which is not plain, or it has arrived from a
+    /// station.
+    #[inline(never)]
+    fn pass_on(&mut self, hop: Hop, (front, back): (Front, Back), size: u32) {
+        let packet = Packet::joined(front, back);
+        match packet.kind() {
+            _ if hop.is_some() => self.forward(hop, packet, size),
+            Kind::Data => self.data_arrives_anyhow((front, back)),
+            _ => self.ack_arrives_anyhow((front, back)),
+        }
+    }
+
+    /// A packet enters the next hop of its route.
+    #[inline(never)]
+    fn forward(&mut self, hop: Hop, mut packet: Packet, size: u32) {
+        if hop.is_at_radio() {
+            self.rouse_radio(packet.subflow(), hop);
+        }
+        self.net.offer(self.now_ns, hop, &mut packet, size);
     }
 
     /// Wakes the device's radio if the next hop is the link there: a packet is about to enter it.
@@ -252,19 +286,20 @@ impl Engine {
     #[inline(always)]
     fn data_arrives(&mut self, packet: &Packet) {
         if !self.take_segment(packet) {
-            return self.data_arrives_anyhow(*packet);
+            return self.data_arrives_anyhow(packet.apart());
         }
         self.note_short_way();
     }
 
     /// Data has arrived, in order or not.
     #[inline(never)]
-    fn data_arrives_anyhow(&mut self, packet: Packet) {
+    fn data_arrives_anyhow(&mut self, (front, back): (Front, Back)) {
+        let packet = Packet::joined(front, back);
         if self.take_segment_beside_hole(&packet) {
             return self.note_short_way();
         }
         let id = self.receivers[packet.subflow() as usize].id;
-        if packet.epoch != id.epoch {
+        if packet.epoch() != id.epoch {
             return;
         }
         let c = id.connection as usize;
@@ -282,7 +317,7 @@ impl Engine {
                 self.note_short_way();
                 self.push_after(packet.subflow());
             }
-            Short::Unusual => self.ack_arrives_anyhow(*packet),
+            Short::Unusual => self.ack_arrives_anyhow(packet.apart()),
         }
     }
 
@@ -290,15 +325,16 @@ impl Engine {
     #[inline(never)]
     fn push_after(&mut self, s: u32) {
         let id = self.senders[s as usize].id;
-        self.sender(id.connection as usize).push_after(id.index());
+        self.sender_as_plain(id.connection as usize).push_after(id.index());
     }
 
     /// An ACK has arrived, a plain one or not.
     #[inline(never)]
-    fn ack_arrives_anyhow(&mut self, packet: Packet) {
+    fn ack_arrives_anyhow(&mut self, (front, back): (Front, Back)) {
+        let packet = Packet::joined(front, back);
         let id = self.senders[packet.subflow() as usize].id;
-        if packet.epoch != id.epoch {
-            return self.net.discard(packet.kind, packet.aux);
+        if packet.epoch() != id.epoch {
+            return self.net.discard(packet.kind(), packet.aux());
         }
         let (c, i) = (id.connection as usize, id.index());
         let mut sender = self.sender(c);
@@ -311,46 +347,47 @@ impl Engine {
 
     /// Handles the arrival of a packet that is neither data nor an ACK of a subflow.
     #[cold]
-    fn dispatch_other(&mut self, mut packet: Packet) {
+    fn dispatch_other(&mut self, (front, back): (Front, Back)) {
+        let packet = Packet::joined(front, back);
+        if packet.kind() == Kind::Cross {
+            return;
+        }
         if let Role::Part { downloads } = self.role {
             return self.forward_other(packet, downloads);
         }
         let s = packet.subflow() as usize;
-        let (id, kind) = (self.receivers[s].id, packet.kind);
+        let (id, kind) = (self.receivers[s].id, packet.kind());
         let (c, i) = (id.connection as usize, id.index());
         let relay = self.receivers[s].relay.as_deref();
         let route = self.connections[c].route_of(kind, self.net.routes(packet.subflow()), relay);
-        if !route.is_complete(packet.hop) {
-            let hop = self.net.hop(route, packet.hop);
-            return self.forward(hop, &mut packet, self.config.sizes.ack);
+        if !route.is_complete(packet.hop()) {
+            let hop = self.net.hop(route, packet.hop());
+            return self.forward(hop, packet, self.config.sizes.ack);
         }
         match kind {
-            Kind::Relayed | Kind::RelayAck | Kind::DataAck if packet.epoch == id.epoch => {
+            Kind::Relayed | Kind::RelayAck | Kind::DataAck if packet.epoch() == id.epoch => {
                 self.endpoints(c).receive_relayed(i, packet);
             }
             // A packet of a subflow that has been closed meanwhile is dropped. What a relay passes on belongs
             // to the connection.
             Kind::Relayed => self.endpoints(c).receive_relayed(i, packet),
-            Kind::DataAck => self.endpoints(c).receive_data_ack(packet.dsn),
-            _ if packet.epoch != id.epoch => self.net.discard(kind, packet.aux),
+            Kind::DataAck => self.endpoints(c).receive_data_ack(packet.dsn()),
+            _ if packet.epoch() != id.epoch => self.net.discard(kind, packet.aux()),
             _ => self.endpoints(c).receive_control(i, packet),
         }
     }
 
     /// Passes on a packet that is neither data nor an ACK, within a part of a network.
-    fn forward_other(&mut self, mut packet: Packet, downloads: bool) {
-        let hop = self.hop_of_other(&packet, packet.hop, downloads);
-        let hop = hop.expect("what concerns both ends of a connection is done while all parts wait");
-        self.forward(hop, &mut packet, self.config.sizes.ack);
+    fn forward_other(&mut self, packet: Packet, downloads: bool) {
+        let hop = self.hop_of_other(&packet, packet.hop(), downloads);
+        assert!(hop.is_some(), "what concerns both ends of a connection is done while all parts wait");
+        self.forward(hop, packet, self.config.sizes.ack);
     }
 
     /// The hop that a packet enters after `hops` hops which is neither data nor an ACK, on a route without
-    /// relays; none if it has arrived.
-    pub(crate) fn hop_of_other(&self, packet: &Packet, hops: u8, downloads: bool) -> Option<Hop> {
-        match goes_with_data(packet.kind, downloads) {
-            true => self.net.next_of_data(packet.subflow(), hops),
-            false => self.net.next_of_ack(packet.subflow(), hops),
-        }
+    /// relays; [`Hop::NONE`] if it has arrived.
+    pub(crate) fn hop_of_other(&self, packet: &Packet, hops: u8, downloads: bool) -> Hop {
+        self.net.next(packet.subflow(), !goes_with_data(packet.kind(), downloads), hops)
     }
 
     /// Ends the transmission on a channel: what was given up is sent again or lost, and what has arrived goes
@@ -359,17 +396,17 @@ impl Engine {
     fn end_transmission(&mut self, channel: usize) {
         let (arrived, lost) = self.net.end_transmission(channel);
         for packet in lost {
-            if packet.kind == Kind::Relayed {
+            if packet.kind() == Kind::Relayed {
                 let id = self.receivers[packet.subflow() as usize].id;
                 self.receiver(id.connection as usize).relay_again(id.index(), packet);
             } else {
-                self.net.discard(packet.kind, packet.aux);
+                self.net.discard(packet.kind(), packet.aux());
             }
         }
         let Some(mut packet) = arrived else { return };
         let id = self.receivers[packet.subflow() as usize].id;
         let (c, i) = (id.connection as usize, id.index());
-        match packet.kind {
+        match packet.kind() {
             Kind::Relayed => self.receiver(c).relay_delivered(i),
             Kind::DataAck => self.receiver(c).overhear(i, &mut packet),
             _ => {}

@@ -4,7 +4,6 @@ use joulepath_model::units::Nanos;
 
 use crate::engine::Engine;
 use crate::fabric;
-use crate::hop::Hop;
 use crate::packet::{Kind, Packet, Stamp};
 
 impl Engine {
@@ -12,8 +11,8 @@ impl Engine {
         let source = &mut self.cross[i];
         if let Some(size) = source.emit(self.now_ns) {
             let sent = Stamp::at(self.now_ns);
-            let mut packet = Packet { aux: size, ..Packet::new(Kind::Cross, i as u32, 0, sent) };
-            let hop = Hop::over(source.link());
+            let mut packet = Packet::new(Kind::Cross, i as u32, 0, sent).with_aux(size);
+            let hop = self.net.hop_over(source.link());
             self.net.offer(self.now_ns, hop, &mut packet, size);
         }
         if let Some(at_ns) = self.cross[i].next_ns() {

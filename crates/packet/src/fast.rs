@@ -11,19 +11,19 @@
 //! [`Context`]: crate::context::Context
 
 use crate::application::Next;
+use crate::config::Config;
 use crate::device::Interface;
 use crate::engine::Engine;
-use crate::hop::Hop;
-use crate::packet::{CWR, ECE, ECT, Kind, Packet, Stamp};
+use crate::network::Network;
+use crate::packet::{CWR, ECE, ECT, Kind, Packet, Stamp, Usual};
 use crate::receiver::Arrival;
-use crate::sender::Short;
+use crate::sender::{SenderEnd, Short, SubflowSender};
 use crate::shared::Shared;
 
-/// The interface of subflow `s` where its radio matters: at the end where the device is, and where what is
-/// sent enters a link at a radio.
+/// The interface of subflow `s` at an end where its radio matters.
 #[inline(always)]
-fn radio(interfaces: &mut Shared<Interface>, s: usize, is_device: bool, hop: Hop) -> Option<&mut Interface> {
-    if is_device || hop.is_at_radio() { Some(&mut interfaces[s]) } else { None }
+fn radio(interfaces: &mut Shared<Interface>, s: usize, has_radio: bool) -> Option<&mut Interface> {
+    if has_radio { Some(&mut interfaces[s]) } else { None }
 }
 
 /// Whether it may be asleep, so that its meter has to learn of a packet at once.
@@ -62,32 +62,32 @@ impl Engine {
         let may_be_short = self.may_be_short();
         let (now_ns, net) = (self.now_ns, &mut self.net);
         let subflow = &mut self.receivers[s];
-        if !subflow.is_plain(packet) || !self.config.acks_at_once || !may_be_short {
+        if !may_be_short || !subflow.takes_plainly(packet, self.config.acks_at_once) {
             return false;
         }
         let c = subflow.id.connection as usize;
         let (end, downloads) = (self.connections.receiving(c), subflow.id.downloads);
-        let interface = radio(&mut self.interfaces, s, downloads, subflow.first_hop);
+        let interface = radio(&mut self.interfaces, s, subflow.has_radio);
         if may_sleep(interface.as_deref(), now_ns) {
             return false;
         }
-        let len = packet.aux as u16;
+        let len = packet.aux() as u16;
         let ssn = subflow.order.accept_next();
-        if end.data.accept(packet.dsn, len) {
+        if end.data.accept(packet.dsn(), len) {
             subflow.first_copy_bytes += u64::from(len);
         }
         let dsn = end.data.next();
         let completes = end.reader.is_complete(dsn);
         if let Some(reception) = &mut end.reception {
-            reception.arrive(packet.dsn, now_ns);
+            reception.arrive(packet.dsn(), now_ns);
             reception.settle(dsn, end.data.held(), now_ns);
         }
-        let mut ack = Packet { ssn, dsn, ..Packet::new(Kind::Ack, s as u32, packet.epoch, packet.sent()) };
+        let mut ack = packet.answer(ssn, dsn);
         // The radio is awake: the interface is.
         let size = self.config.sizes.ack;
         net.offer(now_ns, subflow.first_hop, &mut ack, size);
         if downloads && let Some(interface) = interface {
-            interface.count_awake(now_ns, packet.aux + self.config.sizes.header, size);
+            interface.count_awake(now_ns, packet.aux() + self.config.sizes.header, size);
         }
         if completes {
             self.complete(s, dsn);
@@ -102,46 +102,44 @@ impl Engine {
         let may_be_short = self.may_be_short();
         let (now_ns, net, config) = (self.now_ns, &mut self.net, &self.config);
         let subflow = &mut self.receivers[s];
-        let is_usual = packet.epoch == subflow.id.epoch && subflow.is_open && subflow.relay.is_none();
+        let is_usual = packet.epoch() == subflow.id.epoch && subflow.is_open && subflow.relay.is_none();
         if !is_usual || !config.acks_at_once || !may_be_short {
             return false;
         }
         let c = subflow.id.connection as usize;
         let (end, downloads) = (self.connections.receiving(c), subflow.id.downloads);
-        let interface = radio(&mut self.interfaces, s, downloads, subflow.first_hop);
+        let interface = radio(&mut self.interfaces, s, subflow.has_radio);
         if may_sleep(interface.as_deref(), now_ns) {
             return false;
         }
-        let (len, held) = (packet.aux as u16, subflow.order.held());
-        let (arrival, received) = subflow.order.accept(packet.ssn, packet.dsn, len);
+        let (len, held) = (packet.aux() as u16, subflow.order.held());
+        subflow.usual = Usual::NONE;
+        let (arrival, received) = subflow.order.accept(packet.ssn(), packet.dsn(), len);
         let mut next = Next::Nothing;
         match arrival {
             Arrival::InOrder => {
-                subflow.deliver(end, packet.dsn, len);
+                subflow.deliver(end, packet.dsn(), len);
                 next = end.reader.delivered(end.data.next(), now_ns);
             }
-            Arrival::Duplicate => subflow.duplicate = Some(packet.ssn),
+            Arrival::Duplicate => subflow.duplicate = Some(packet.ssn()),
             Arrival::OutOfOrder => {}
         }
         let dsn = end.data.next();
         if let Some(reception) = &mut end.reception {
-            reception.arrive(packet.dsn, now_ns);
+            reception.arrive(packet.dsn(), now_ns);
             let gained = subflow.order.held().wrapping_sub(held);
             reception.held_by_subflows = reception.held_by_subflows.wrapping_add(gained);
             reception.settle(dsn, end.data.held(), now_ns);
         }
         subflow.note_mark(end, packet);
-        let mut ack = Packet {
-            ssn: subflow.order.next(),
-            dsn,
-            aux: subflow.sack((config, &mut net.sacks), Some(received)),
-            flags: if subflow.ece { ECE } else { 0 },
-            ..Packet::new(Kind::Ack, s as u32, packet.epoch, packet.sent())
-        };
+        let mut ack = packet
+            .answer(subflow.order.next(), dsn)
+            .with_aux(subflow.sack((config, &mut net.sacks), Some(received)))
+            .with_flags(if subflow.ece { ECE } else { 0 });
         let size = config.sizes.ack;
         net.offer(now_ns, subflow.first_hop, &mut ack, size);
         if downloads && let Some(interface) = interface {
-            interface.count_awake(now_ns, packet.aux + config.sizes.header, size);
+            interface.count_awake(now_ns, packet.aux() + config.sizes.header, size);
         }
         if next != Next::Nothing {
             self.follow(s, next);
@@ -175,56 +173,83 @@ impl Engine {
         let may_be_short = self.may_be_short();
         let (now_ns, net, config) = (self.now_ns, &mut self.net, &self.config);
         let subflow = &mut self.senders[s];
-        if !subflow.is_plain(packet) || !may_be_short {
+        if !may_be_short || !subflow.takes_plainly(packet) {
             return Short::Unusual;
         }
-        let (i, epoch) = (subflow.id.index(), subflow.id.epoch);
+        let i = subflow.id.index();
         let c = subflow.id.connection as usize;
         let (end, uploads) = (self.connections.sending(c), !subflow.id.downloads);
-        let mut interface = radio(&mut self.interfaces, s, uploads, subflow.first_hop);
+        let mut interface = radio(&mut self.interfaces, s, subflow.has_radio);
         if end.is_unusual || may_sleep(interface.as_deref(), now_ns) {
             return Short::Unusual;
         }
         if uploads && let Some(interface) = &mut interface {
             interface.count_awake(now_ns, config.sizes.ack, 0);
         }
-        if end.data.acknowledge(packet.dsn) {
-            end.writer.forget(packet.dsn);
+        if end.data.acknowledge(packet.dsn()) {
+            end.writer.forget(packet.dsn());
         }
         let outstanding = subflow.take_plain_ack((end, i), packet, (config, s), now_ns, &mut net.queue);
+        let has_choice = end.is_scheduled && end.has_choice_after(i);
         // From here on: what `Sender::push` does. The timer has been set, and setting it anew for each
         // segment would change nothing as long as two segments are outstanding.
         if outstanding < 2 {
             return Short::Push;
         }
-        if end.is_scheduled && end.has_space() && !end.leaves_no_choice_but(i) {
+        if has_choice {
             return Short::Push;
         }
-        let mut left = end.may_send_new_now().min(subflow.plain_space(end, i, outstanding));
-        while left > 0 {
-            left -= 1;
-            let len = end.writer.segment_len(end.data.next());
-            let dsn = end.data.take_new(i);
-            let ssn = subflow.note_sent(end, dsn, len, now_ns);
-            let mut flags = 0;
-            if config.transport.ecn {
-                flags = if std::mem::take(&mut subflow.cwr_pending) { ECT | CWR } else { ECT };
-            }
-            let mut data = Packet {
-                ssn,
-                dsn,
-                aux: u32::from(len),
-                flags,
-                ..Packet::new(Kind::Data, s as u32, epoch, Stamp::at(now_ns))
-            };
-            let size = u32::from(len) + config.sizes.header;
-            net.offer(now_ns, subflow.first_hop, &mut data, size);
-            if uploads && let Some(interface) = &mut interface {
-                interface.count_awake(now_ns, 0, size);
-            }
+        let left = end.may_send_new_now().min(subflow.plain_space(end, i, outstanding));
+        if left > 1 {
+            return self.send_several(s, left);
+        }
+        if left > 0 {
+            send_plainly(net, config, (end, subflow, interface), s, now_ns);
         }
         // A scheduler is asked about the oldest segment when the window is full.
         if end.is_scheduled && !end.data.window_open() { Short::Push } else { Short::Done }
+    }
+
+    /// Sends `left` new segments on subflow `s`, which is plain.
+    #[inline(never)]
+    fn send_several(&mut self, s: usize, left: u32) -> Short {
+        let (now_ns, net, config) = (self.now_ns, &mut self.net, &self.config);
+        let subflow = &mut self.senders[s];
+        let end = self.connections.sending(subflow.id.connection as usize);
+        let mut interface = radio(&mut self.interfaces, s, subflow.has_radio);
+        for _ in 0..left {
+            send_plainly(net, config, (end, subflow, interface.as_deref_mut()), s, now_ns);
+        }
+        if end.is_scheduled && !end.data.window_open() { Short::Push } else { Short::Done }
+    }
+}
+
+/// Sends a new segment on subflow `s`, which is plain and not alone outstanding.
+#[inline(always)]
+fn send_plainly(
+    net: &mut Network,
+    config: &Config,
+    (end, subflow, interface): (&mut SenderEnd, &mut SubflowSender, Option<&mut Interface>),
+    s: usize,
+    now_ns: u64,
+) {
+    let len = end.writer.segment_len(end.data.next());
+    let dsn = end.data.take_new(subflow.id.index());
+    let ssn = subflow.note_sent(end, dsn, len, now_ns);
+    let mut flags = 0;
+    if config.transport.ecn {
+        flags = if std::mem::take(&mut subflow.cwr_pending) { ECT | CWR } else { ECT };
+    }
+    let mut data = Packet::new(Kind::Data, s as u32, subflow.id.epoch, Stamp::at(now_ns))
+        .numbered(ssn, dsn)
+        .with_aux(u32::from(len))
+        .with_flags(flags);
+    let size = u32::from(len) + config.sizes.header;
+    net.offer(now_ns, subflow.first_hop, &mut data, size);
+    if !subflow.id.downloads
+        && let Some(interface) = interface
+    {
+        interface.count_awake(now_ns, 0, size);
     }
 }
 

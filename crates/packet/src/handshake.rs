@@ -115,7 +115,7 @@ impl Endpoints<'_> {
     /// Sends a packet without payload; `number` is the number of a request.
     pub(crate) fn send_control(&mut self, i: usize, kind: Kind, sent: Stamp, number: u32) {
         let (global, receiver) = (self.cx.global(i) as u32, &self.receivers[i]);
-        let packet = Packet { ssn: number, ..Packet::new(kind, global, receiver.id.epoch, sent) };
+        let packet = Packet::new(kind, global, receiver.id.epoch, sent).numbered(number, 0);
         let route = self.connection.route_of(kind, self.cx.net.routes(global), receiver.relay.as_deref());
         let size = self.cx.config.sizes.ack;
         self.cx.send(i, self.cx.net.hop(route, 0), packet, size);
@@ -131,12 +131,12 @@ impl Endpoints<'_> {
         if !phase.is_open() {
             return;
         }
-        if !self.connection.is_from_device(packet.kind) {
+        if !self.connection.is_from_device(packet.kind()) {
             self.cx.meter(i, self.cx.config.sizes.ack, Traffic::Down);
         }
         let (now, downloads) = (Stamp::at(self.cx.now_ns), self.cx.downloads);
         let established = phase == Phase::Established;
-        match packet.kind {
+        match packet.kind() {
             Kind::Syn => {
                 // The SYN/ACK carries the clock of the end that will need an RTT: the sender of data.
                 self.send_control(i, Kind::SynAck, if downloads { now } else { packet.sent() }, 0);
@@ -151,7 +151,7 @@ impl Endpoints<'_> {
             }
             Kind::Fourth if !established => self.establish(i),
             Kind::Priority | Kind::Leave => self.receive_wish(i, packet),
-            Kind::Request if self.connection.sender.writer.answer(packet.ssn) => self.sender().push(),
+            Kind::Request if self.connection.sender.writer.answer(packet.ssn()) => self.sender().push(),
             _ => {}
         }
     }

@@ -20,6 +20,10 @@ const LAST: u32 = RADIO << 1;
 const TO_SENDER: u32 = LAST << 1;
 /// The link leads from one part of the network to another one.
 const CROSSING: u32 = TO_SENDER << 1;
+/// The link is more than a queue of packets, a constant rate, a constant delay and random loss.
+const MODELLED: u32 = CROSSING << 1;
+/// There is no hop: the packet has arrived.
+const NONE: u32 = MODELLED << 1;
 
 impl Hop {
     /// A link with hops after it. [`Self::leading_to`] makes it the last one.
@@ -61,10 +65,24 @@ impl Hop {
         self.0 & STATION != 0
     }
 
-    /// Whether it is a link both ends of which are in this part of the network.
+    /// The same link if it [is not plain](joulepath_link::Link::is_plain).
+    pub(crate) fn modelled(self) -> Self {
+        Hop(self.0 | MODELLED)
+    }
+
+    /// What comes after the last hop.
+    pub(crate) const NONE: Self = Hop(NONE);
+
+    /// Whether it is a hop, and not what comes after the last one.
     #[inline(always)]
-    pub(crate) fn is_link_within(self) -> bool {
-        self.0 & (STATION | CROSSING) == 0
+    pub(crate) fn is_some(self) -> bool {
+        self.0 & NONE == 0
+    }
+
+    /// Whether it is a plain link both ends of which are in this part of the network.
+    #[inline(always)]
+    pub(crate) fn is_plain(self) -> bool {
+        self.0 & (STATION | CROSSING | MODELLED | NONE) == 0
     }
 
     /// Whether it is a link at one end of which is the radio of the subflow's device.

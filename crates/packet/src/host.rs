@@ -51,7 +51,7 @@ impl Hosts {
     pub(crate) fn add_subflow(&mut self, most_ns: u64, seed: u64) {
         for _ in 0..2 {
             let random = Stream::new(seed, Domain::Processing, self.0.len() as u64);
-            self.0.push(Host { most_ns: most_ns.min(MAX_TIME_NS), done_ns: 0, random });
+            self.0.push(Host { most_ns: most_ns.min(MAX_TIME_NS / 2), done_ns: 0, random });
         }
     }
 

@@ -16,7 +16,7 @@ use crate::event::{Due, EventQueue, MAX_TIME_NS, Source};
 use crate::held::{Held, HeldPackets};
 use crate::hop::Hop;
 use crate::host::{End, Hosts};
-use crate::packet::{ARRIVES, CE, ECT, Kind, Packet};
+use crate::packet::{ARRIVES, Back, CE, ECT, Front, Heading, Kind, Packet};
 use crate::prefetch::{prefetch, prefetch_lines};
 use crate::ring::PacketRing;
 use crate::sack::SackArena;
@@ -87,25 +87,23 @@ impl Route {
     }
 }
 
-/// Hops of a route that a [`Way`] has.
-const NEAR: usize = 7;
+/// Hops of a route that [`Ways`] have.
+const NEAR: usize = 8;
 
-/// The route of a subflow's data, or of its ACKs, as packets on their way read it: the number of hops and the
-/// first ones. Both of a subflow are one cache line.
+/// The routes of a subflow's data and of its ACKs as packets on their way read them: the first hops of both,
+/// with [`Hop::NONE`] where a route is shorter. They are one cache line.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
-struct Way {
-    hops: [Hop; NEAR],
-    len: u8,
-}
+#[repr(align(64))]
+struct Ways([Hop; 2 * NEAR]);
 
-const _: () = assert!(size_of::<Way>() == 32);
+const _: () = assert!(size_of::<Ways>() == 64);
 
-impl Way {
-    /// The hop after `hops` hops, if it is one of the first.
+impl Ways {
+    /// The hop after `hops` hops of data, or of ACKs; none if it is not one of the first.
     #[inline(always)]
-    fn near(&self, hops: u8) -> Option<Hop> {
-        self.hops.get(usize::from(hops)).copied()
+    fn near(&self, is_ack: bool, hops: u8) -> Option<Hop> {
+        let at = usize::from(hops);
+        (at < NEAR).then(|| self.0[usize::from(is_ack) * NEAR + at])
     }
 }
 
@@ -135,9 +133,8 @@ pub(crate) struct Network {
     hops: Shared<Hop>,
     /// The routes of each subflow.
     routes: Shared<Routes>,
-    /// The same for packets on their way, which need nothing else: of each subflow that of data, then that
-    /// of ACKs.
-    ways: Shared<[Way; 2]>,
+    /// The same for packets on their way, which need nothing else.
+    ways: Shared<Ways>,
     pub(crate) hosts: Hosts,
     pub(crate) queue: EventQueue,
     pub(crate) sacks: SackArena,
@@ -152,7 +149,7 @@ pub(crate) struct Network {
 /// traffic.
 #[inline]
 fn flow_of(packet: &Packet) -> u64 {
-    u64::from(packet.subflow()) | u64::from(packet.kind == Kind::Cross) << 32
+    u64::from(packet.subflow()) | u64::from(packet.kind() == Kind::Cross) << 32
 }
 
 /// How many packets of the usual size a link carries at most, as far as that is known.
@@ -167,7 +164,7 @@ fn packets_per_s(spec: &LinkSpec) -> f64 {
 /// Whether a packet on its last hop concerns both ends of its connection.
 #[inline(always)]
 fn concerns_both_ends(packet: &Packet) -> bool {
-    packet.flags & ARRIVES != 0 && !matches!(packet.kind, Kind::Data | Kind::Ack)
+    packet.flags() & ARRIVES != 0 && !matches!(packet.kind(), Kind::Data | Kind::Ack)
 }
 
 /// Lets the other parts know that a packet which concerns both ends of a connection will arrive.
@@ -192,11 +189,11 @@ fn enter(link: u32, packet: &Packet, ring: &mut PacketRing, queue: &mut EventQue
 fn deliver(packet: &mut Packet, hop: Hop, (at_ns, marked): (u64, bool), hosts: &mut Hosts) {
     packet.arrival_ns = at_ns;
     if hop.is_last() {
-        packet.arrival_ns = hosts.done_with(at_ns, packet.subflow(), hop.end()).min(MAX_TIME_NS);
-        packet.flags |= ARRIVES;
+        packet.arrival_ns = hosts.done_with(at_ns, packet.subflow(), hop.end());
+        packet.mark(ARRIVES);
     }
     if marked {
-        packet.flags |= CE;
+        packet.mark(CE);
     }
 }
 
@@ -219,7 +216,7 @@ impl Network {
             queue: EventQueue::for_links(links.len(), links.iter().map(packets_per_s).sum()),
             sacks: SackArena::default(),
             counters: Counters::default(),
-            tallies: Tallies::default(),
+            tallies: Tallies::none(),
             border: None,
         }
     }
@@ -243,7 +240,7 @@ impl Network {
                 queue: self.queue.empty_like(),
                 sacks: SackArena::default(),
                 counters: Counters::default(),
-                tallies: Tallies::default(),
+                tallies: Tallies::none(),
                 border: Some(Box::new(border)),
             }
         }
@@ -267,6 +264,7 @@ impl Network {
         let last = hops.len().saturating_sub(1);
         for (i, &hop) in hops.iter().enumerate() {
             let hop = if i == last { hop.leading_to(end) } else { hop };
+            let hop = self.as_modelled(hop);
             self.hops.push(if crosses(hop) { hop.crossing() } else { hop });
         }
         Route { start, len: u8::try_from(hops.len()).expect("a route has at most 255 hops") }
@@ -275,14 +273,23 @@ impl Network {
     /// Adds the routes of the next subflow.
     pub(crate) fn add_subflow(&mut self, routes: Routes) {
         let hops = &self.hops;
-        let way = |route: Route| {
-            let mut way = Way { hops: [Hop::over(0); NEAR], len: route.len };
-            let of_route = &hops[route.range()];
-            way.hops.iter_mut().zip(of_route).for_each(|(near, hop)| *near = *hop);
-            way
-        };
-        self.ways.push([way(routes.data), way(routes.acks)]);
+        let mut ways = Ways([Hop::NONE; 2 * NEAR]);
+        for (near, route) in ways.0.chunks_mut(NEAR).zip([routes.data, routes.acks]) {
+            near.iter_mut().zip(&hops[route.range()]).for_each(|(near, hop)| *near = *hop);
+        }
+        self.ways.push(ways);
         self.routes.push(routes);
+    }
+
+    /// A hop over a link that is no part of a route.
+    pub(crate) fn hop_over(&self, link: usize) -> Hop {
+        self.as_modelled(Hop::over(link))
+    }
+
+    /// A hop that tells whether its link is more than a plain one.
+    fn as_modelled(&self, hop: Hop) -> Hop {
+        let is_modelled = hop.link().is_some_and(|link| !self.wires[link].link.is_plain());
+        if is_modelled { hop.modelled() } else { hop }
     }
 
     /// The links of a route.
@@ -296,20 +303,20 @@ impl Network {
         &self.routes[subflow as usize]
     }
 
-    /// What data of a subflow that has passed `hops` hops enters next; none if it has arrived.
+    /// What data of a subflow, or an ACK, that has passed `hops` hops enters next; [`Hop::NONE`] if it has
+    /// arrived.
     #[inline(always)]
-    pub(crate) fn next_of_data(&self, subflow: u32, hops: u8) -> Option<Hop> {
-        let way = &self.ways[subflow as usize][0];
-        (hops != way.len)
-            .then(|| way.near(hops).unwrap_or_else(|| self.hop(self.routes[subflow as usize].data, hops)))
+    pub(crate) fn next(&self, subflow: u32, is_ack: bool, hops: u8) -> Hop {
+        let near = self.ways[subflow as usize].near(is_ack, hops);
+        near.unwrap_or_else(|| self.next_of_many(subflow, is_ack, hops))
     }
 
-    /// What an ACK of a subflow that has passed `hops` hops enters next; none if it has arrived.
-    #[inline(always)]
-    pub(crate) fn next_of_ack(&self, subflow: u32, hops: u8) -> Option<Hop> {
-        let way = &self.ways[subflow as usize][1];
-        (hops != way.len)
-            .then(|| way.near(hops).unwrap_or_else(|| self.hop(self.routes[subflow as usize].acks, hops)))
+    /// [`Self::next`] on a long route.
+    #[cold]
+    fn next_of_many(&self, subflow: u32, is_ack: bool, hops: u8) -> Hop {
+        let Routes { data, acks } = self.routes[subflow as usize];
+        let route = if is_ack { acks } else { data };
+        if route.is_complete(hops) { Hop::NONE } else { self.hop(route, hops) }
     }
 
     /// The hop that a packet enters after it has passed `hops` hops of its route.
@@ -322,25 +329,26 @@ impl Network {
     #[inline(always)]
     pub(crate) fn offer(&mut self, now_ns: u64, hop: Hop, packet: &mut Packet, size: u32) {
         let link = hop.number();
-        if !hop.is_link_within() {
-            return self.offer_beyond(now_ns, hop, *packet, size);
+        if !hop.is_plain() {
+            return self.offer_beyond(now_ns, hop, packet.apart(), size);
         }
         let wire = &mut self.wires[link as usize];
-        if !wire.link.is_plain() {
-            return self.offer_beyond(now_ns, hop, *packet, size);
-        }
+        debug_assert!(wire.link.is_plain());
         // What is rare goes out of line, and is made anew for that, so that the answer stays in registers.
-        match wire.link.offer_to_plain(Nanos(now_ns), size, packet.flags & ECT != 0) {
-            Outcome::Delivered { at, marked } if at.0 <= MAX_TIME_NS && !self.tallies.are_kept() => {
+        match wire.link.offer_to_plain(Nanos(now_ns), size, packet.flags() & ECT != 0) {
+            Outcome::Delivered { at, marked } if self.tallies.ignore_delivery(at.0) => {
                 deliver(packet, hop, (at.0, marked), &mut self.hosts);
-                if self.border.is_some() && concerns_both_ends(packet) {
+                debug_assert!(packet.arrival_ns <= MAX_TIME_NS);
+                if concerns_both_ends(packet) && self.border.is_some() {
                     announce(&mut self.border, packet.arrival_ns);
                 }
                 enter(link, packet, &mut wire.ring, &mut self.queue);
             }
-            Outcome::Delivered { at, marked } => self.note_delivery(now_ns, hop, *packet, (at, marked)),
-            Outcome::QueueDrop => self.note_and_settle(now_ns, hop, *packet, Outcome::QueueDrop),
-            Outcome::WireLoss => self.note_and_settle(now_ns, hop, *packet, Outcome::WireLoss),
+            Outcome::Delivered { at, marked } => {
+                self.note_delivery(now_ns, hop, packet.apart(), (at, marked))
+            }
+            Outcome::QueueDrop => self.note_loss(now_ns, hop, packet.apart(), true),
+            Outcome::WireLoss => self.note_loss(now_ns, hop, packet.apart(), false),
             Outcome::Held(_) => unreachable!("a plain link holds no packet"),
         }
     }
@@ -348,21 +356,36 @@ impl Network {
     /// [`Self::offer`] for a station, for a link that leads to another part of the network, and for one that
     /// is not plain.
     #[inline(never)]
-    fn offer_beyond(&mut self, now_ns: u64, hop: Hop, packet: Packet, size: u32) {
+    fn offer_beyond(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), size: u32) {
+        let packet = Packet::joined(front, back);
         let link = hop.number();
         if hop.is_station() {
             return self.offer_to_station(now_ns, link, packet, size);
         }
         let link_model = self.wires.link(link);
-        let outcome = link_model.offer_of(flow_of(&packet), Nanos(now_ns), size, packet.flags & ECT != 0);
+        let outcome = link_model.offer_of(flow_of(&packet), Nanos(now_ns), size, packet.flags() & ECT != 0);
         self.note_and_settle(now_ns, hop, packet, outcome);
     }
 
     /// [`Self::note_and_settle`] for a packet that is delivered.
     #[cold]
     #[inline(never)]
-    fn note_delivery(&mut self, now_ns: u64, hop: Hop, packet: Packet, (at, marked): (Nanos, bool)) {
-        self.note_and_settle(now_ns, hop, packet, Outcome::Delivered { at, marked });
+    fn note_delivery(
+        &mut self,
+        now_ns: u64,
+        hop: Hop,
+        (front, back): (Front, Back),
+        (at, marked): (Nanos, bool),
+    ) {
+        self.note_and_settle(now_ns, hop, Packet::joined(front, back), Outcome::Delivered { at, marked });
+    }
+
+    /// The same for a packet that the queue has dropped, or that is lost on the wire.
+    #[cold]
+    #[inline(never)]
+    fn note_loss(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), by_queue: bool) {
+        let outcome = if by_queue { Outcome::QueueDrop } else { Outcome::WireLoss };
+        self.note_and_settle(now_ns, hop, Packet::joined(front, back), outcome);
     }
 
     /// Counts what a link has decided about a packet that was offered to it, and does it.
@@ -377,9 +400,10 @@ impl Network {
     fn settle(&mut self, now_ns: u64, hop: Hop, packet: &mut Packet, outcome: Outcome) {
         match outcome {
             // A link whose rate stays 0 would deliver the packet after the end of time.
-            Outcome::Delivered { at, .. } if at.0 > MAX_TIME_NS => self.discard(packet.kind, packet.aux),
+            Outcome::Delivered { at, .. } if at.0 > MAX_TIME_NS => self.discard(packet.kind(), packet.aux()),
             Outcome::Delivered { at, marked } => {
                 deliver(packet, hop, (at.0, marked), &mut self.hosts);
+                packet.arrival_ns = packet.arrival_ns.min(MAX_TIME_NS);
                 if concerns_both_ends(packet) {
                     announce(&mut self.border, packet.arrival_ns);
                 }
@@ -390,11 +414,11 @@ impl Network {
             }
             Outcome::QueueDrop => {
                 self.counters.queue_drops += 1;
-                self.discard(packet.kind, packet.aux);
+                self.discard(packet.kind(), packet.aux());
             }
             Outcome::WireLoss => {
                 self.counters.wire_losses += 1;
-                self.discard(packet.kind, packet.aux);
+                self.discard(packet.kind(), packet.aux());
             }
             Outcome::Held(number) => self.hold(now_ns, hop.number(), number, Held { packet: *packet, hop }),
         }
@@ -410,8 +434,8 @@ impl Network {
     #[inline(never)]
     fn hand_over(&mut self, link: u32, packet: Packet) {
         let border = self.border.as_mut().expect("a network with crossing links has a border");
-        let has_blocks = packet.kind == Kind::Ack && packet.aux != 0;
-        border.hand_over(link, packet, has_blocks.then(|| *self.sacks.take(packet.aux)));
+        let has_blocks = packet.kind() == Kind::Ack && packet.aux() != 0;
+        border.hand_over(link, packet, has_blocks.then(|| *self.sacks.take(packet.aux())));
     }
 
     /// Keeps a packet whose fate its link does not know yet.
@@ -464,21 +488,29 @@ impl Network {
         prefetch_lines(self.ways.address(subflow as usize), 1);
     }
 
-    /// Asks for a link.
+    /// What a segment or an ACK enters after its present link, if that is one of the first hops of its route;
+    /// another hop if it is not, or has arrived.
     #[inline(always)]
-    pub(crate) fn prefetch_link(&self, hop: Hop) {
-        prefetch_lines(self.wires.address(hop.number() as usize), 2);
+    pub(crate) fn near(&self, heading: Heading) -> Hop {
+        let at = usize::from(heading.is_ack()) * NEAR + usize::from(heading.hops()) % NEAR;
+        self.ways.get(heading.subflow as usize).map_or(Hop::NONE, |ways| ways.0[at])
+    }
+
+    /// Where a link is, to prefetch it.
+    #[inline(always)]
+    pub(crate) fn address_of_link(&self, hop: Hop) -> *const Wire {
+        self.wires.address(hop.number() as usize)
     }
 
     /// Asks for the places of a link that its next packet, one of `subflow`, will read and write.
     #[inline(always)]
     pub(crate) fn prefetch_places(&self, hop: Hop, subflow: u32) {
-        if hop.is_last() {
-            self.hosts.prefetch(subflow, hop.end());
-        }
         let link = hop.number();
         if link as usize >= self.wires.len() {
             return;
+        }
+        if hop.is_last() {
+            self.hosts.prefetch(subflow, hop.end());
         }
         if !hop.is_crossing() {
             prefetch(self.wires.ring(link).free());
@@ -486,6 +518,12 @@ impl Network {
         for place in self.wires.link_at(link).next_places() {
             prefetch(place);
         }
+    }
+
+    /// Whether an event is that of a link, whose number it has.
+    #[inline(always)]
+    pub(crate) fn is_link(&self, source: Source) -> bool {
+        (source as usize) < self.wires.len()
     }
 
     /// Takes the packet that has reached the end of link `link`, the earliest event.
@@ -543,7 +581,7 @@ impl Network {
         let (channel, place) = self.place(station);
         if !self.channels[channel].offer(now_ns, place, packet, size, &mut self.queue) {
             self.counters.queue_drops += 1;
-            self.discard(packet.kind, packet.aux);
+            self.discard(packet.kind(), packet.aux());
         }
     }
 

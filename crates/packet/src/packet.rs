@@ -2,51 +2,232 @@
 
 use crate::event::{MAX_SOURCES, MAX_TIME_NS, SOURCE_BITS};
 
-/// A packet on a link.
+/// A packet on a link: four words, so that one is read, changed and written with as many instructions.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))] // two in a cache line, none across
 pub(crate) struct Packet {
     /// When it reaches the far end of the link that it is on, ns.
     pub(crate) arrival_ns: u64,
     /// When it left and whose it is: see [`Self::sent`] and [`Self::subflow`].
-    pub(crate) origin: Origin,
-    /// Data: subflow sequence number (SSN), in segments. ACK: the next SSN expected.
-    pub(crate) ssn: u32,
-    /// Data: data sequence number (DSN), in segments. ACK: the next DSN expected.
-    pub(crate) dsn: u32,
-    /// Data: payload, bytes. Cross traffic: size on the wire, bytes. Other packets: a reference to SACK
-    /// blocks, 0 if there are none.
-    pub(crate) aux: u32,
-    pub(crate) kind: Kind,
-    pub(crate) flags: u8,
-    /// Number of hops of its route that it has passed.
-    pub(crate) hop: u8,
-    /// Which of the subflows that the path has had, one after the other, the packet belongs to.
-    pub(crate) epoch: u8,
+    origin: Origin,
+    /// From the low bits on: SSN and DSN, 32 bits each.
+    numbers: u64,
+    /// From the low bits on: [`Self::kind`], [`Self::flags`], [`Self::hop`] and [`Self::epoch`] in 8 bits
+    /// each; [`Self::aux`] in 32 bits.
+    rest: u64,
 }
 
 const _: () = assert!(size_of::<Packet>() == 32);
 
+/// Where in [`Packet::rest`] the bits of each field begin.
+const FLAGS_AT: u32 = 8;
+const HOP_AT: u32 = 16;
+const EPOCH_AT: u32 = 24;
+const AUX_AT: u32 = 32;
+
 impl Packet {
     /// A packet at the start of its route, without numbers and payload. The far end echoes `sent`.
-    #[inline]
+    #[inline(always)]
     pub(crate) const fn new(kind: Kind, subflow: u32, epoch: u8, sent: Stamp) -> Self {
-        let origin = Origin::new(sent, subflow);
-        Packet { arrival_ns: 0, origin, ssn: 0, dsn: 0, aux: 0, kind, flags: 0, hop: 0, epoch }
+        let rest = kind as u64 | (epoch as u64) << EPOCH_AT;
+        Packet { arrival_ns: 0, origin: Origin::new(sent, subflow), numbers: 0, rest }
+    }
+
+    /// The ACK for this segment, without SACK blocks and marks.
+    #[inline(always)]
+    pub(crate) const fn answer(&self, ssn: u32, dsn: u32) -> Self {
+        let rest = Kind::Ack as u64 | self.rest & (0xff << EPOCH_AT);
+        Packet { arrival_ns: 0, rest, ..*self }.numbered(ssn, dsn)
+    }
+
+    /// This ACK of a relay as one of the receiving end.
+    pub(crate) const fn as_ack(self, dsn: u32) -> Self {
+        let rest = self.rest & !0xff | Kind::Ack as u64;
+        Packet { rest, ..self }.numbered(self.ssn(), dsn)
+    }
+
+    /// The same packet with these numbers.
+    #[inline(always)]
+    pub(crate) const fn numbered(self, ssn: u32, dsn: u32) -> Self {
+        Packet { numbers: ssn as u64 | (dsn as u64) << 32, ..self }
+    }
+
+    /// The same packet with another [`Self::aux`].
+    #[inline(always)]
+    pub(crate) const fn with_aux(self, aux: u32) -> Self {
+        Packet { rest: self.rest & (u64::MAX >> AUX_AT) | (aux as u64) << AUX_AT, ..self }
+    }
+
+    /// The same packet with these flags, too.
+    #[inline(always)]
+    pub(crate) const fn with_flags(self, flags: u8) -> Self {
+        Packet { rest: self.rest | (flags as u64) << FLAGS_AT, ..self }
+    }
+
+    /// The same packet one hop later.
+    #[inline(always)]
+    pub(crate) const fn after_hop(self) -> Self {
+        Packet { rest: self.rest + (1 << HOP_AT), ..self }
+    }
+
+    /// Sets flags.
+    #[inline(always)]
+    pub(crate) const fn mark(&mut self, flags: u8) {
+        self.rest |= (flags as u64) << FLAGS_AT;
+    }
+
+    /// Takes flags away.
+    #[inline(always)]
+    pub(crate) const fn unmark(&mut self, flags: u8) {
+        self.rest &= !((flags as u64) << FLAGS_AT);
     }
 
     /// The sender's clock when the data (or the packet of a handshake) left. The ACK echoes it (RFC 7323).
-    #[inline]
-    pub(crate) fn sent(&self) -> Stamp {
+    #[inline(always)]
+    pub(crate) const fn sent(&self) -> Stamp {
         self.origin.sent()
     }
 
     /// Index of the subflow; for cross traffic, of the source.
-    #[inline]
-    pub(crate) fn subflow(&self) -> u32 {
+    #[inline(always)]
+    pub(crate) const fn subflow(&self) -> u32 {
         self.origin.subflow()
     }
+
+    /// Data: subflow sequence number (SSN), in segments. ACK: the next SSN expected.
+    #[inline(always)]
+    pub(crate) const fn ssn(&self) -> u32 {
+        self.numbers as u32
+    }
+
+    /// Data: data sequence number (DSN), in segments. ACK: the next DSN expected.
+    #[inline(always)]
+    pub(crate) const fn dsn(&self) -> u32 {
+        (self.numbers >> 32) as u32
+    }
+
+    /// Data: payload, bytes. Cross traffic: size on the wire, bytes. Other packets: a reference to SACK
+    /// blocks, 0 if there are none.
+    #[inline(always)]
+    pub(crate) const fn aux(&self) -> u32 {
+        (self.rest >> AUX_AT) as u32
+    }
+
+    /// Whether it is of this kind and on the last link of its route.
+    #[inline(always)]
+    pub(crate) const fn arrives_as(&self, kind: Kind) -> bool {
+        self.rest & (0xff | (ARRIVES as u64) << FLAGS_AT) == kind as u64 | (ARRIVES as u64) << FLAGS_AT
+    }
+
+    /// What is usual in a segment, or in an ACK: that it belongs to this subflow of its path, and a segment
+    /// without a mark, or an ACK without the echo of a mark and without SACK blocks.
+    pub(crate) const fn usual(epoch: u8) -> Usual {
+        Usual((epoch as u64) << EPOCH_AT)
+    }
+
+    #[inline(always)]
+    pub(crate) const fn is_usual_segment(&self, usual: Usual) -> bool {
+        self.rest & (0xff << EPOCH_AT | (CE as u64) << FLAGS_AT) == usual.0
+    }
+
+    #[inline(always)]
+    pub(crate) const fn is_usual_ack(&self, usual: Usual) -> bool {
+        self.rest & (0xff << EPOCH_AT | (ECE as u64) << FLAGS_AT | u64::MAX << AUX_AT) == usual.0
+    }
+
+    #[inline(always)]
+    pub(crate) const fn kind(&self) -> Kind {
+        Kind::of(self.rest as u8)
+    }
+
+    /// Whether it is an ACK, if it is a segment or an ACK of a subflow. This needs no branch, which would be
+    /// mispredicted where both travel in both directions.
+    #[inline(always)]
+    pub(crate) const fn is_ack_not_data(&self) -> Option<bool> {
+        const _: () = assert!(Kind::Data as u8 == 0 && Kind::Ack as u8 == 1);
+        if self.rest as u8 <= 1 { Some(self.rest & 1 != 0) } else { None }
+    }
+
+    #[inline(always)]
+    pub(crate) const fn heading(&self) -> Heading {
+        Heading { subflow: self.subflow(), bits: self.rest as u32 }
+    }
+
+    #[inline(always)]
+    pub(crate) const fn flags(&self) -> u8 {
+        (self.rest >> FLAGS_AT) as u8
+    }
+
+    /// Number of hops of its route that it has passed.
+    #[inline(always)]
+    pub(crate) const fn hop(&self) -> u8 {
+        (self.rest >> HOP_AT) as u8
+    }
+
+    /// Which of the subflows that the path has had, one after the other, the packet belongs to.
+    #[inline(always)]
+    pub(crate) const fn epoch(&self) -> u8 {
+        (self.rest >> EPOCH_AT) as u8
+    }
+
+    /// The packet as two pairs of words, which travel in registers. Functions that are out of line get a
+    /// packet of their caller so: a reference to it would keep it in memory there.
+    #[inline(always)]
+    pub(crate) const fn apart(self) -> (Front, Back) {
+        ((self.arrival_ns, self.origin.0), (self.numbers, self.rest))
+    }
+
+    /// A packet that was taken [apart](Self::apart).
+    #[inline(always)]
+    pub(crate) const fn joined((arrival_ns, origin): Front, (numbers, rest): Back) -> Self {
+        Packet { arrival_ns, origin: Origin(origin), numbers, rest }
+    }
 }
+
+/// The bits that all usual packets of a subflow have in common, so that one comparison tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Usual(u64);
+
+impl Usual {
+    /// No packet is usual.
+    pub(crate) const NONE: Self = Usual(u64::MAX);
+}
+
+/// What tells where a packet goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heading {
+    /// Index of its subflow.
+    pub(crate) subflow: u32,
+    /// The low bits of [`Packet::rest`].
+    bits: u32,
+}
+
+impl Heading {
+    /// That of no packet.
+    pub(crate) const NONE: Self = Heading { subflow: 0, bits: 0 };
+
+    /// Whether it is on the last link of its route.
+    #[inline(always)]
+    pub(crate) const fn arrives(self) -> bool {
+        self.bits & (ARRIVES as u32) << FLAGS_AT != 0
+    }
+
+    /// Whether it is an ACK, if it is a segment or an ACK of a subflow.
+    #[inline(always)]
+    pub(crate) const fn is_ack(self) -> bool {
+        self.bits & 1 != 0
+    }
+
+    /// Number of hops that it will have passed at the end of its present link.
+    #[inline(always)]
+    pub(crate) const fn hops(self) -> u8 {
+        ((self.bits >> HOP_AT) as u8).wrapping_add(1)
+    }
+}
+
+/// The first two words of a packet that was taken apart, and the other two.
+pub(crate) type Front = (u64, u64);
+pub(crate) type Back = (u64, u64);
 
 /// What a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +258,28 @@ pub(crate) enum Kind {
     DataAck,
     /// Traffic that does not react; it has no subflow.
     Cross,
+}
+
+impl Kind {
+    /// The kind of which this is the number.
+    #[inline(always)]
+    const fn of(number: u8) -> Self {
+        match number {
+            0 => Kind::Data,
+            1 => Kind::Ack,
+            2 => Kind::Syn,
+            3 => Kind::SynAck,
+            4 => Kind::Third,
+            5 => Kind::Fourth,
+            6 => Kind::Request,
+            7 => Kind::Priority,
+            8 => Kind::Leave,
+            9 => Kind::Relayed,
+            10 => Kind::RelayAck,
+            11 => Kind::DataAck,
+            _ => Kind::Cross,
+        }
+    }
 }
 
 /// ECN-capable transport (RFC 3168).
@@ -128,18 +331,18 @@ impl Stamp {
 pub(crate) struct Origin(u64);
 
 impl Origin {
-    #[inline]
+    #[inline(always)]
     const fn new(sent: Stamp, subflow: u32) -> Self {
         debug_assert!(sent.0 <= MAX_TIME_NS && (subflow as usize) < MAX_SOURCES);
         Origin((sent.0 << SOURCE_BITS) | subflow as u64)
     }
 
-    #[inline]
+    #[inline(always)]
     const fn sent(self) -> Stamp {
         Stamp(self.0 >> SOURCE_BITS)
     }
 
-    #[inline]
+    #[inline(always)]
     const fn subflow(self) -> u32 {
         (self.0 & (MAX_SOURCES as u64 - 1)) as u32
     }

@@ -1,6 +1,6 @@
 //! The packets on a link.
 
-use crate::packet::{HAS_EVENT, Kind, Packet, Stamp};
+use crate::packet::{Back, Front, HAS_EVENT, Kind, Packet, Stamp};
 
 /// Four cache lines: a link that carries little stays small.
 const FIRST_LENGTH: usize = 8;
@@ -40,7 +40,8 @@ impl PacketRing {
         if len as usize >= slots.len()
             || slots[at.wrapping_sub(1) as usize & mask].arrival_ns > packet.arrival_ns
         {
-            return self.insert_between(packet);
+            let (front, back) = packet.apart();
+            return self.insert_between(front, back);
         }
         slots[at as usize & mask] = *packet;
         self.len = len + 1;
@@ -49,7 +50,8 @@ impl PacketRing {
 
     /// [`Self::insert`] for a ring that is full, or a packet that arrives earlier than others.
     #[inline(never)]
-    fn insert_between(&mut self, packet: &Packet) -> bool {
+    fn insert_between(&mut self, front: Front, back: Back) -> bool {
+        let packet = Packet::joined(front, back);
         if self.len as usize == self.slots.len() {
             self.grow();
         }
@@ -59,10 +61,10 @@ impl PacketRing {
             *self.at(at) = *self.at(at.wrapping_sub(1));
             at = at.wrapping_sub(1);
         }
-        *self.at(at) = *packet;
+        *self.at(at) = packet;
         let is_first = at == self.head;
         if is_first {
-            self.at(at.wrapping_add(1)).flags |= HAS_EVENT;
+            self.at(at.wrapping_add(1)).mark(HAS_EVENT);
         }
         is_first
     }
@@ -82,10 +84,10 @@ impl PacketRing {
             let head = self.head.wrapping_add(1) as usize & mask;
             self.head = head as u32;
             let next = &mut slots[head];
-            if next.flags & HAS_EVENT == 0 {
+            if next.flags() & HAS_EVENT == 0 {
                 next_ns = Some(next.arrival_ns);
             } else {
-                next.flags &= !HAS_EVENT;
+                next.unmark(HAS_EVENT);
             }
         }
         (slots[first], next_ns)
@@ -128,16 +130,16 @@ mod tests {
         let (mut pushed, mut popped) = (0, 0);
         for round in 0..200 {
             for _ in 0..=round % 7 {
-                assert_eq!(ring.insert(&Packet { ssn: pushed, ..NOTHING }), pushed == popped);
+                assert_eq!(ring.insert(&NOTHING.numbered(pushed, 0)), pushed == popped);
                 pushed += 1;
             }
             for _ in 0..round % 5 {
-                assert_eq!(ring.pop().0.ssn, popped);
+                assert_eq!(ring.pop().0.ssn(), popped);
                 popped += 1;
             }
         }
         while !ring.is_empty() {
-            assert_eq!(ring.pop().0.ssn, popped);
+            assert_eq!(ring.pop().0.ssn(), popped);
             popped += 1;
         }
         assert_eq!(popped, pushed);
@@ -146,15 +148,19 @@ mod tests {
     #[test]
     fn a_packet_that_arrives_earlier_comes_out_earlier() {
         let mut ring = PacketRing::new();
-        let mut insert = |arrival_ns, ssn| ring.insert(&Packet { arrival_ns, ssn, ..NOTHING });
+        let mut insert = |arrival_ns, ssn| {
+            let mut packet = NOTHING.numbered(ssn, 0);
+            packet.arrival_ns = arrival_ns;
+            ring.insert(&packet)
+        };
         assert_eq!([insert(20, 0), insert(30, 1), insert(25, 2), insert(20, 3)], [true, false, false, false]);
         // The first one was overtaken; its event is pending.
         assert_eq!([insert(10, 4), insert(15, 5)], [true, false]);
         let mut order = vec![];
         while !ring.is_empty() {
             let (packet, next_ns) = ring.pop();
-            assert_eq!(packet.flags, 0);
-            order.push((packet.ssn, next_ns));
+            assert_eq!(packet.flags(), 0);
+            order.push((packet.ssn(), next_ns));
         }
         let events = [Some(15), None, Some(20), Some(25), Some(30), None];
         assert_eq!(order, std::array::from_fn::<_, 6, _>(|i| ([4, 5, 0, 3, 2, 1][i], events[i])));

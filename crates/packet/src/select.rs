@@ -135,10 +135,10 @@ impl Endpoints<'_> {
         if !self.cx.downloads || self.senders[i].phase != Phase::Established {
             return;
         }
-        if packet.kind == Kind::Leave {
+        if packet.kind() == Kind::Leave {
             return self.begin_closing(i);
         }
-        self.set_backup(i, packet.ssn == 1);
+        self.set_backup(i, packet.ssn() == 1);
         self.sender().push();
     }
 

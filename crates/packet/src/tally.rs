@@ -8,6 +8,8 @@ use joulepath_model::network::LinkSpec;
 use joulepath_model::result::LinkResult;
 use joulepath_model::units::Nanos;
 
+use crate::event::MAX_TIME_NS;
+
 /// Number of looks at the queues in a run.
 const LOOKS: u64 = 1 << 15;
 
@@ -16,9 +18,11 @@ const LOOKS: u64 = 1 << 15;
 const GOLDEN_FRACTION: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Counters of all links, by number. There are none unless the run was asked for them.
-#[derive(Default)]
 pub(crate) struct Tallies {
     links: Vec<Tally>,
+    /// The latest instant of a delivery that is not counted here, and after which a host is done before the
+    /// end of time, ns; 0 if all are counted.
+    uncounted_until_ns: u64,
     /// Looks since the measurement began.
     looks: u64,
     /// Looks since the start of the run.
@@ -42,15 +46,21 @@ impl Tallies {
     pub(crate) fn new(links: usize, duration: Nanos) -> Self {
         Tallies {
             links: vec![Tally::default(); links],
+            uncounted_until_ns: 0,
             interval_ns: (duration.0 / LOOKS).max(1),
-            ..Self::default()
+            ..Self::none()
         }
     }
 
-    /// Whether anything is counted.
+    /// No counters.
+    pub(crate) const fn none() -> Self {
+        Tallies { links: vec![], uncounted_until_ns: MAX_TIME_NS / 2, looks: 0, all_looks: 0, interval_ns: 0 }
+    }
+
+    /// Whether nothing is counted, and the end of time is far from a delivery at this instant.
     #[inline(always)]
-    pub(crate) fn are_kept(&self) -> bool {
-        !self.links.is_empty()
+    pub(crate) fn ignore_delivery(&self, at_ns: u64) -> bool {
+        at_ns <= self.uncounted_until_ns
     }
 
     /// Counts a packet that was offered to `link`.

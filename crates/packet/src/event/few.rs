@@ -21,7 +21,7 @@ pub(super) struct Few {
     links: Places,
     /// The number of places that are used: all, or [`HALF`].
     used: usize,
-    /// The least key of `others`, which few events change.
+    /// The least key of `others` and of the second half of the places, which fewer events change.
     least_of_others: u64,
     /// All other keys: those of timers, and further ones of a link.
     others: Heap,
@@ -41,58 +41,65 @@ impl Few {
     /// The least key; [`NO_KEY`] if there is none.
     #[inline(always)]
     pub(super) fn least(&self) -> u64 {
-        let [a, b, c, d, e, f, g, h] = self.links;
-        let least = self.least_of_others.min(a.min(b)).min(c.min(d));
-        if self.used > HALF { least.min(e.min(f)).min(g.min(h)) } else { least }
+        let [a, b, c, d, ..] = self.links;
+        self.least_of_others.min(a.min(b)).min(c.min(d))
+    }
+
+    /// Finds the least of the keys anew that are not in the first half of the places.
+    #[inline(never)]
+    fn look_at_others(&mut self) {
+        let [.., e, f, g, h] = self.links;
+        self.least_of_others = self.others.least().min(e.min(f)).min(g.min(h));
     }
 
     #[inline(always)]
     pub(super) fn push(&mut self, key: u64) {
         let source = parts(key).1 as usize;
         match self.links.get_mut(source).filter(|_| source < self.used) {
-            Some(place) if *place == NO_KEY => *place = key,
+            Some(place) if *place == NO_KEY => {
+                *place = key;
+                if source < HALF {
+                    return;
+                }
+            }
             Some(place) => {
                 let later = key.max(*place);
                 *place = key.min(*place);
-                self.push_other(later);
+                self.others.push(later);
             }
-            None => self.push_other(key),
+            None => self.others.push(key),
         }
-    }
-
-    #[cold]
-    fn push_other(&mut self, key: u64) {
-        self.others.push(key);
-        self.least_of_others = self.others.least();
+        self.look_at_others();
     }
 
     /// Removes the least key, which is `least`.
     #[inline(always)]
     pub(super) fn pop(&mut self, least: u64) {
         match self.links.get_mut(parts(least).1 as usize) {
-            Some(place) if *place == least => *place = NO_KEY,
-            _ => self.pop_other(),
+            Some(place) if *place == least => {
+                *place = NO_KEY;
+                if (parts(least).1 as usize) < HALF {
+                    return;
+                }
+            }
+            _ => self.others.pop(),
         }
-    }
-
-    #[cold]
-    fn pop_other(&mut self) {
-        self.others.pop();
-        self.least_of_others = self.others.least();
+        self.look_at_others();
     }
 
     /// Replaces the least key, which is `least`, by a greater one of the same source.
     #[inline(always)]
     pub(super) fn replace_least(&mut self, least: u64, key: u64) {
-        match self.links.get_mut(parts(key).1 as usize) {
-            Some(place) if *place == least => *place = key,
-            _ => self.replace_other(key),
+        // A key tells its source: no other one is in the place of a source beyond the places.
+        let place = &mut self.links[parts(key).1 as usize % MOST_LINKS];
+        if *place == least {
+            *place = key;
+            if (parts(key).1 as usize) < HALF {
+                return;
+            }
+        } else {
+            self.others.replace_least(key);
         }
-    }
-
-    #[cold]
-    fn replace_other(&mut self, key: u64) {
-        self.others.replace_least(key);
-        self.least_of_others = self.others.least();
+        self.look_at_others();
     }
 }

@@ -21,6 +21,8 @@ fn width_bits(packets_per_s: f64) -> u32 {
 pub(crate) struct EventQueue {
     /// The least key; [`NO_KEY`] if there is none.
     least: u64,
+    /// [`Self::next`] hands out keys below this one.
+    end: u64,
     keys: Keys,
 }
 
@@ -37,7 +39,7 @@ enum Keys {
 
 impl EventQueue {
     fn of(keys: Keys) -> Self {
-        EventQueue { least: NO_KEY, keys }
+        EventQueue { least: NO_KEY, end: NO_KEY, keys }
     }
 
     /// An empty queue for a network of `links` links, which carry up to `packets_per_s` packets in all.
@@ -74,6 +76,22 @@ impl EventQueue {
     #[inline]
     pub(crate) fn peek(&self) -> Option<(u64, Source)> {
         (self.least != NO_KEY).then(|| parts(self.least))
+    }
+
+    /// Lets [`Self::next`] hand out the events up to an instant.
+    pub(crate) fn open(&mut self, until_ns: u64) {
+        self.end = if until_ns < MAX_TIME_NS { key(until_ns + 1, 0) } else { NO_KEY };
+    }
+
+    /// Lets [`Self::next`] hand out no event any more.
+    pub(crate) fn close(&mut self) {
+        self.end = 0;
+    }
+
+    /// Time and source of the earliest event, if it comes before the end.
+    #[inline(always)]
+    pub(crate) fn next(&self) -> Option<(u64, Source)> {
+        (self.least < self.end).then(|| parts(self.least))
     }
 
     /// The events that are due soon in a large network, the earliest last.
@@ -124,11 +142,19 @@ impl EventQueue {
     #[inline(always)]
     pub(crate) fn replace_top(&mut self, time_ns: u64, source: Source) {
         let key = key(time_ns, source);
+        if let Keys::Few(few) = &mut self.keys {
+            few.replace_least(self.least, key);
+            self.least = few.least();
+        } else {
+            self.replace_least(key);
+        }
+    }
+
+    /// Replaces the least key of a network of more than a few links.
+    #[inline(always)]
+    fn replace_least(&mut self, key: u64) {
         self.least = match &mut self.keys {
-            Keys::Few(few) => {
-                few.replace_least(self.least, key);
-                few.least()
-            }
+            Keys::Few(_) => unreachable!("its keys are replaced in their places"),
             Keys::Heap(heap) => {
                 heap.replace_least(key);
                 heap.least()

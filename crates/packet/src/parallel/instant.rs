@@ -94,7 +94,7 @@ impl Everything<'_, '_> {
             Owner::Part(p) => {
                 let part = &mut *self.parts[p];
                 part.now_ns = time_ns;
-                part.step(source, first_timer, part.net.queue.due().is_some());
+                part.step(source, part.net.queue.due().is_some());
                 self.deliver_from(p);
             }
         }

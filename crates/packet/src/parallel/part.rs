@@ -43,6 +43,7 @@ impl Engine {
                 recorder: Recorder::idle(),
                 fabric: None,
                 unfinished: self.unfinished,
+                until_look: 0,
                 #[cfg(test)]
                 takes_short_way: self.takes_short_way,
                 #[cfg(test)]
@@ -102,9 +103,9 @@ impl Engine {
         let mut blocks = outbox.blocks.drain(..);
         for crossing in outbox.packets.drain(..) {
             let mut packet = crossing.packet;
-            if packet.kind == Kind::Ack && packet.aux != 0 {
+            if packet.kind() == Kind::Ack && packet.aux() != 0 {
                 let blocks = blocks.next().expect("an ACK that refers to SACK blocks has some");
-                packet.aux = self.net.sacks.store(blocks);
+                packet = packet.with_aux(self.net.sacks.store(blocks));
             }
             self.net.enter(crossing.link, packet);
         }
@@ -120,13 +121,12 @@ impl Engine {
 
     /// Handles all events up to the fence.
     pub(super) fn run_window(&mut self) {
-        let first_timer = self.config.sources.first_timer();
         let looks_ahead = self.net.queue.due().is_some();
         while let Some((time_ns, source)) = self.net.queue.peek()
             && source != FENCE
         {
             self.now_ns = time_ns;
-            self.step(source, first_timer, looks_ahead);
+            self.step(source, looks_ahead);
         }
     }
 
@@ -151,8 +151,8 @@ impl Engine {
         if source < self.config.sources.first_timer() {
             let packet = self.net.first_on(source);
             let Role::Part { downloads } = self.role else { return true };
-            let is_other = !matches!(packet.kind, Kind::Data | Kind::Ack);
-            return is_other && self.hop_of_other(packet, packet.hop + 1, downloads).is_none();
+            let is_other = !matches!(packet.kind(), Kind::Data | Kind::Ack);
+            return is_other && !self.hop_of_other(packet, packet.hop() + 1, downloads).is_some();
         }
         match self.config.sources.timer(source) {
             Timer::Rto(s) => self.senders[s].phase != Phase::Established || self.is_doomed(s),

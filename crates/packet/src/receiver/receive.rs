@@ -9,7 +9,7 @@ use super::subflow::SubflowReceiver;
 use crate::application::Next;
 use crate::config::Config;
 use crate::context::Context;
-use crate::packet::{CE, CWR, ECE, Kind, Packet, Stamp};
+use crate::packet::{CE, CWR, ECE, Kind, Packet, Stamp, Usual};
 use crate::sack::{SackArena, SackBlocks};
 
 /// At least every second segment is acknowledged (RFC 5681).
@@ -28,21 +28,21 @@ impl Receiver<'_> {
             return Next::Nothing;
         }
         if cx.downloads {
-            cx.meter(i, packet.aux + cx.config.sizes.header, Traffic::Down);
+            cx.meter(i, packet.aux() + cx.config.sizes.header, Traffic::Down);
         }
         let held = subflow.order.held();
         let had_holes = held > 0;
-        let (arrival, received) = subflow.order.accept(packet.ssn, packet.dsn, packet.aux as u16);
+        let (arrival, received) = subflow.order.accept(packet.ssn(), packet.dsn(), packet.aux() as u16);
         let mut next = Next::Nothing;
         if arrival == Arrival::Duplicate {
-            subflow.duplicate = Some(packet.ssn);
+            subflow.duplicate = Some(packet.ssn());
         }
         if arrival == Arrival::InOrder {
-            subflow.deliver(end, packet.dsn, packet.aux as u16);
+            subflow.deliver(end, packet.dsn(), packet.aux() as u16);
             next = end.reader.delivered(end.data.next(), cx.now_ns);
         }
         if let Some(reception) = &mut end.reception {
-            reception.arrive(packet.dsn, cx.now_ns);
+            reception.arrive(packet.dsn(), cx.now_ns);
             let gained = subflow.order.held().wrapping_sub(held);
             reception.held_by_subflows = reception.held_by_subflows.wrapping_add(gained);
             reception.settle(end.data.next(), end.data.held(), cx.now_ns);
@@ -63,18 +63,34 @@ impl Receiver<'_> {
 }
 
 impl SubflowReceiver {
-    /// Whether a segment is the next one in order, nothing waits behind it, and no ACK has more to tell than
-    /// that it has arrived.
-    #[inline(always)]
-    pub(crate) fn is_plain(&self, packet: &Packet) -> bool {
-        packet.epoch == self.id.epoch
-            && packet.ssn == self.order.next()
-            && packet.flags & CE == 0
-            && self.is_open
+    /// Whether nothing waits for an earlier segment, and no ACK has more to tell than that a segment has
+    /// arrived.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.is_open
             && !self.ece
             && !self.order.has_holes()
             && self.duplicate.is_none()
             && self.relay.is_none()
+    }
+
+    /// Whether the next segment in order that is not marked has arrived while this end
+    /// [is plain](Self::is_plain). If nobody knows whether it is, `may_be` says whether it may be worth
+    /// knowing.
+    #[inline(always)]
+    pub(crate) fn takes_plainly(&mut self, packet: &Packet, may_be: bool) -> bool {
+        let is_usual = packet.is_usual_segment(self.usual) || (may_be && self.becomes_plain(packet));
+        if !is_usual {
+            return false;
+        }
+        debug_assert!(self.is_plain() && packet.epoch() == self.id.epoch && packet.flags() & CE == 0);
+        packet.ssn() == self.order.next()
+    }
+
+    /// Looks whether this end is plain now, and a segment usual.
+    #[inline(never)]
+    fn becomes_plain(&mut self, packet: &Packet) -> bool {
+        self.usual = if self.is_plain() { Packet::usual(self.id.epoch) } else { Usual::NONE };
+        packet.is_usual_segment(self.usual)
     }
 
     /// Delivers a segment that is in order on its subflow, and after it those that waited for it.
@@ -95,11 +111,11 @@ impl SubflowReceiver {
     /// 8257, section 3.2).
     #[inline]
     pub(crate) fn note_mark(&mut self, end: &ReceiverEnd, packet: &Packet) -> bool {
-        let marked = packet.flags & CE != 0;
+        let marked = packet.flags() & CE != 0;
         if end.echoes_each_mark() {
             return marked != std::mem::replace(&mut self.ece, marked);
         }
-        self.ece = marked || (self.ece && packet.flags & CWR == 0);
+        self.ece = marked || (self.ece && packet.flags() & CWR == 0);
         false
     }
 
@@ -153,13 +169,10 @@ impl SubflowReceiver {
         let i = self.id.index();
         self.unacknowledged = 0;
         self.delayed_ack.clear();
-        let packet = Packet {
-            ssn: self.order.next(),
-            dsn: end.data.next(),
-            aux: self.sack((cx.config, &mut cx.net.sacks), trigger),
-            flags: if self.ece { ECE } else { 0 },
-            ..Packet::new(Kind::Ack, cx.global(i) as u32, self.id.epoch, echo)
-        };
+        let packet = Packet::new(Kind::Ack, cx.global(i) as u32, self.id.epoch, echo)
+            .numbered(self.order.next(), end.data.next())
+            .with_aux(self.sack((cx.config, &mut cx.net.sacks), trigger))
+            .with_flags(if self.ece { ECE } else { 0 });
         let size = cx.config.sizes.ack;
         cx.send(i, self.first_hop, packet, size);
         if cx.downloads {

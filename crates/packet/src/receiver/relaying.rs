@@ -28,7 +28,7 @@ impl Receiver<'_> {
 
     /// Sends a segment again that the channel has given up.
     pub(crate) fn relay_again(&mut self, i: usize, mut packet: Packet) {
-        let size = packet.aux + self.cx.config.sizes.header;
+        let size = packet.aux() + self.cx.config.sizes.header;
         if let Some(relay) = &self.subflows[i].relay {
             self.cx.net.offer(self.cx.now_ns, relay.routes.station, &mut packet, size);
         }
@@ -53,17 +53,17 @@ impl Receiver<'_> {
     pub(crate) fn overhear(&mut self, i: usize, packet: &mut Packet) {
         for subflow in self.subflows.iter_mut() {
             let Some(relay) = &mut subflow.relay else { continue };
-            if packet.dsn > relay.min {
+            if packet.dsn() > relay.min {
                 relay.bring_up(self.cx.now_ns);
-                relay.min = packet.dsn;
-                relay.waiting.retain(|&(dsn, _)| dsn >= packet.dsn);
+                relay.min = packet.dsn();
+                relay.waiting.retain(|&(dsn, _)| dsn >= packet.dsn());
                 subflow.pass_on(&mut self.cx);
             }
         }
         let subflow = &mut self.subflows[i];
         if let Some(relay) = &mut subflow.relay {
             relay.told_end = relay.window_end(subflow.order.next());
-            packet.ssn = relay.told_end;
+            *packet = packet.numbered(relay.told_end, packet.dsn());
         }
     }
 
@@ -73,13 +73,13 @@ impl Receiver<'_> {
         if end.done {
             return Next::Nothing;
         }
-        let len = packet.aux as u16;
-        cx.meter(i, packet.aux + cx.config.sizes.header, Traffic::Down);
-        if end.data.accept(packet.dsn, len) {
+        let len = packet.aux() as u16;
+        cx.meter(i, packet.aux() + cx.config.sizes.header, Traffic::Down);
+        if end.data.accept(packet.dsn(), len) {
             subflow.first_copy_bytes += u64::from(len);
         }
         if let Some(reception) = &mut end.reception {
-            reception.arrive(packet.dsn, cx.now_ns);
+            reception.arrive(packet.dsn(), cx.now_ns);
             reception.settle(end.data.next(), end.data.held(), cx.now_ns);
         }
         let next = end.reader.delivered(end.data.next(), cx.now_ns);
@@ -94,14 +94,14 @@ impl SubflowReceiver {
     fn take_at_relay(&mut self, now_ns: u64, packet: &Packet) -> (bool, Option<Received>) {
         let Some(relay) = &mut self.relay else { return (false, None) };
         relay.bring_up(now_ns);
-        let known = packet.dsn < relay.min;
+        let known = packet.dsn() < relay.min;
         // Beyond the window there is no room. The answer tells the source where the window ends.
-        if packet.ssn >= relay.window_end(self.order.next()) {
+        if packet.ssn() >= relay.window_end(self.order.next()) {
             return (known, None);
         }
-        let (arrival, received) = self.order.accept(packet.ssn, packet.dsn, packet.aux as u16);
+        let (arrival, received) = self.order.accept(packet.ssn(), packet.dsn(), packet.aux() as u16);
         if arrival == Arrival::InOrder {
-            let mut segment = Some((packet.dsn, packet.aux as u16));
+            let mut segment = Some((packet.dsn(), packet.aux() as u16));
             while let Some((dsn, len)) = segment {
                 if dsn >= relay.min {
                     relay.waiting.push_back((dsn, len));
@@ -127,7 +127,7 @@ impl SubflowReceiver {
         while cx.net.has_room(station)
             && let Some((dsn, len)) = relay.take_next()
         {
-            let mut packet = Packet { dsn, aux: u32::from(len), ..blank };
+            let mut packet = blank.numbered(0, dsn).with_aux(u32::from(len));
             cx.net.offer(cx.now_ns, station, &mut packet, u32::from(len) + header);
         }
     }
@@ -143,13 +143,10 @@ impl SubflowReceiver {
         let Some(relay) = &mut self.relay else { return };
         relay.told_end = relay.window_end(self.order.next());
         let (s, epoch) = (cx.global(self.id.index()) as u32, self.id.epoch);
-        let mut packet = Packet {
-            ssn: self.order.next(),
-            dsn: relay.told_end,
-            aux,
-            flags: flag | if self.ece { ECE } else { 0 },
-            ..Packet::new(Kind::RelayAck, s, epoch, echo)
-        };
+        let mut packet = Packet::new(Kind::RelayAck, s, epoch, echo)
+            .numbered(self.order.next(), relay.told_end)
+            .with_aux(aux)
+            .with_flags(flag | if self.ece { ECE } else { 0 });
         cx.net.offer(cx.now_ns, self.first_hop, &mut packet, cx.config.sizes.ack);
     }
 
@@ -157,12 +154,8 @@ impl SubflowReceiver {
     #[cold]
     fn pass_data_ack(&mut self, cx: &mut Context<'_>) {
         let Some(relay) = &self.relay else { return };
-        let mut packet = Packet {
-            ssn: relay.told_end,
-            dsn: relay.min,
-            hop: 1, // it begins after the channel
-            ..self.packet(cx, Kind::DataAck)
-        };
+        // It begins after the channel.
+        let mut packet = self.packet(cx, Kind::DataAck).numbered(relay.told_end, relay.min).after_hop();
         let hop = cx.net.hop(relay.routes.up, 1);
         cx.net.offer(cx.now_ns, hop, &mut packet, cx.config.sizes.ack);
     }
@@ -170,7 +163,7 @@ impl SubflowReceiver {
     /// Sends MIN from the device: the DSN that it expects next.
     fn send_data_ack(&mut self, cx: &mut Context<'_>, min: u32) {
         let Some(relay) = &self.relay else { return };
-        let mut packet = Packet { dsn: min, ..self.packet(cx, Kind::DataAck) };
+        let mut packet = self.packet(cx, Kind::DataAck).numbered(0, min);
         let (hop, size) = (cx.net.hop(relay.routes.up, 0), cx.config.sizes.ack);
         cx.net.offer(cx.now_ns, hop, &mut packet, size);
         cx.meter(self.id.index(), size, Traffic::Up);

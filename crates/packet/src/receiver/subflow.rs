@@ -4,7 +4,7 @@ use super::reassembly::Reassembly;
 use super::relay::Relay;
 use crate::event::LazyTimer;
 use crate::hop::Hop;
-use crate::packet::Stamp;
+use crate::packet::{Stamp, Usual};
 use crate::subflow::SubflowId;
 
 /// The receiving end of one subflow. What every segment touches comes first, in one cache line.
@@ -13,6 +13,12 @@ pub(crate) struct SubflowReceiver {
     pub(crate) id: SubflowId,
     /// The first hop of ACKs.
     pub(crate) first_hop: Hop,
+    /// Whether the device's radio matters here: this end is the device, or what it sends enters a link at a
+    /// radio.
+    pub(crate) has_radio: bool,
+    /// Which segments are usual while the state of this end [is](Self::is_plain); none if nobody knows
+    /// whether it is.
+    pub(crate) usual: Usual,
     /// Whether packets are taken in: the subflow is neither closed nor dead.
     pub(crate) is_open: bool,
     /// Whether ACKs echo a mark: the echo is latched until CWR (RFC 3168, section 6.1.3).
@@ -40,6 +46,8 @@ impl SubflowReceiver {
             is_open: false,
             ece: false,
             first_hop,
+            has_radio: id.downloads || first_hop.is_at_radio(),
+            usual: Usual::NONE,
             order: Reassembly::default(),
             unacknowledged: 0,
             echo: Stamp::ZERO,

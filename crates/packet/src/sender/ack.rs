@@ -29,16 +29,16 @@ impl Sender<'_> {
     #[inline(always)]
     pub(crate) fn receive_ack(&mut self, i: usize, packet: Packet) -> Progress {
         if !matches!(self.subflows[i].phase, Phase::Established | Phase::Closing) {
-            if packet.aux != 0 {
-                self.cx.net.sacks.take(packet.aux);
+            if packet.aux() != 0 {
+                self.cx.net.sacks.take(packet.aux());
             }
             return Progress::Ignored;
         }
         if !self.cx.downloads {
             self.cx.meter(i, self.cx.config.sizes.ack, Traffic::Down);
         }
-        if self.end.data.acknowledge(packet.dsn) {
-            self.end.writer.forget(packet.dsn);
+        if self.end.data.acknowledge(packet.dsn()) {
+            self.end.writer.forget(packet.dsn());
             if self.end.queues_ahead {
                 self.arm_data();
             }
@@ -73,7 +73,7 @@ impl SubflowSender {
 
         let prior_in_flight = self.board.in_flight();
         let (before, una) = (self.board.delivered(), self.board.una());
-        let acked = self.board.advance(packet.ssn);
+        let acked = self.board.advance(packet.ssn());
         if acked > 0 {
             self.rtt.progress();
             self.arm(cx);
@@ -81,14 +81,14 @@ impl SubflowSender {
                 self.note_advance(una);
             }
         }
-        if packet.aux == 0 && cx.config.is_rack() {
+        if packet.aux() == 0 && cx.config.is_rack() {
             // The segment is one of those that the ACK covers. All below the last of them has arrived.
-            self.board.arrived(packet.sent(), packet.ssn.saturating_sub(1), cx.now_ns);
+            self.board.arrived(packet.sent(), packet.ssn().saturating_sub(1), cx.now_ns);
         }
-        let in_order = packet.aux == 0 && acked > 0 && self.congestion == Congestion::Open;
+        let in_order = packet.aux() == 0 && acked > 0 && self.congestion == Congestion::Open;
         let mut newly_lost = !in_order && self.note_gaps(cx, end, packet, acked);
         if self.undo.is_some()
-            && (packet.aux != 0 || self.congestion != Congestion::Open)
+            && (packet.aux() != 0 || self.congestion != Congestion::Open)
             && self.undo_if_spurious(cx, end, packet.sent(), acked)
         {
             newly_lost = self.judge_by_time(cx, end);
@@ -96,7 +96,7 @@ impl SubflowSender {
         // An ACK that fills a hole covers segments that SACKs have told of before. Only those that are news
         // make the window grow.
         let delivered = self.board.delivered().saturating_sub(before);
-        let echo = packet.flags & ECE != 0;
+        let echo = packet.flags() & ECE != 0;
         if self.congestion != Congestion::Open || newly_lost || echo {
             self.turn_congestion_state(cx, end, acked, newly_lost, echo);
         }
@@ -120,8 +120,8 @@ impl SubflowSender {
     /// Notes what an ACK says about segments above a hole. Returns whether a segment was judged lost.
     #[inline(always)]
     fn note_gaps(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, packet: &Packet, acked: u32) -> bool {
-        if packet.aux != 0 {
-            let blocks = cx.net.sacks.take(packet.aux);
+        if packet.aux() != 0 {
+            let blocks = cx.net.sacks.take(packet.aux());
             if let Some(trigger) = blocks.trigger {
                 self.sack(trigger);
                 self.board.arrived(packet.sent(), trigger, cx.now_ns);
@@ -137,7 +137,7 @@ impl SubflowSender {
         }
         match cx.config.transport.recovery {
             Recovery::Rack => return self.judge_by_time(cx, end),
-            Recovery::Sack => return packet.aux != 0 && self.board.judge() > 0,
+            Recovery::Sack => return packet.aux() != 0 && self.board.judge() > 0,
             Recovery::NewReno => {}
         }
         if acked > 0 || self.board.is_empty() {
@@ -236,6 +236,7 @@ impl SubflowSender {
     fn show_all(&self, cx: &Context<'_>, end: &mut SenderEnd) {
         let i = self.id.index();
         self.show((&mut *end, i), self.board.in_flight(), self.congestion, self.is_held(cx.now_ns));
+        end.note_space(i);
         if end.queues_ahead {
             let packets = self.board.outstanding() + end.committed[i].len() as u32;
             end.views[i].queued_bytes = packets.saturating_mul(cx.config.transport.mss.0 as u32);
@@ -244,7 +245,8 @@ impl SubflowSender {
 
     /// Brings the scheduler's view of the subflow, number `i` of its connection, up to date, except for what
     /// only matters ahead of the windows. The caller says what it may know anyhow: how much is in flight, the
-    /// congestion state, and whether the pacing rate holds the next segment.
+    /// congestion state, and whether the pacing rate holds the next segment. It has to note whether there is
+    /// space.
     #[inline(always)]
     pub(super) fn show(
         &self,
@@ -268,6 +270,5 @@ impl SubflowSender {
             view.rtt.max_us = view.rtt.max_us.max(window.own.last_rtt_us);
             view.rtt.var_us = self.rtt.variation_us();
         }
-        end.note_space(i);
     }
 }

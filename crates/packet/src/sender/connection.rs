@@ -108,20 +108,28 @@ impl SenderEnd {
     #[inline(always)]
     pub(super) fn note_new_in_flight(&mut self, i: usize) {
         if self.is_scheduled {
-            self.views[i].in_flight += 1;
-            self.note_space(i);
+            let view = &mut self.views[i];
+            view.in_flight += 1;
+            if !view.has_space() {
+                self.space &= !(1 << i);
+            }
         }
     }
 
-    /// Whether new data can only go to subflow `i`, which has space, whatever the state of the scheduler.
+    /// Notes that the view of subflow `i` has changed. Returns whether the scheduler has to be asked where
+    /// new data goes: not if no subflow has space, or if it can only go to this one, whatever the state of
+    /// the scheduler.
     #[inline(always)]
-    pub(crate) fn leaves_no_choice_but(&self, i: usize) -> bool {
-        let view = &self.views[i];
-        self.takes_the_only_choice
-            && self.space == 1 << i
-            && view.is_usable()
-            && !view.backup
-            && !self.data.has_reinjections()
+    pub(crate) fn has_choice_after(&mut self, i: usize) -> bool {
+        let (view, this) = (&self.views[i], 1 << i);
+        let others = self.space & !this;
+        if !view.has_space() {
+            self.space = others;
+            return others != 0;
+        }
+        self.space = others | this;
+        let only_this = others == 0 && self.takes_the_only_choice && view.is_usable() && !view.backup;
+        !only_this || self.data.has_reinjections()
     }
 
     /// The subflows as the scheduler sees them.

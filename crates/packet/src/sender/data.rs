@@ -123,7 +123,10 @@ impl DataSender {
     pub(crate) fn take_new(&mut self, local: usize) -> u32 {
         let dsn = self.next;
         self.next += 1;
-        if let Some(record) = self.record(dsn) {
+        // A single subflow needs no records.
+        if !self.carriers.is_empty()
+            && let Some(record) = self.record(dsn)
+        {
             *record = 1 << local;
         }
         dsn

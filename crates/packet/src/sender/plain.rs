@@ -6,7 +6,7 @@ use super::scoreboard::Segment;
 use super::subflow::{Congestion, SubflowSender};
 use crate::config::Config;
 use crate::event::EventQueue;
-use crate::packet::{ECE, Packet, Stamp};
+use crate::packet::{ECE, Packet, Stamp, Usual};
 use crate::subflow::Phase;
 
 /// How far the short way of an ACK has come.
@@ -20,19 +20,32 @@ pub(crate) enum Short {
 }
 
 impl SubflowSender {
-    /// Whether an ACK is for new data, tells nothing else, and comes while the subflow neither recovers nor
-    /// reduces its window nor probes.
-    #[inline(always)]
-    pub(crate) fn is_plain(&self, packet: &Packet) -> bool {
-        packet.epoch == self.id.epoch
-            && packet.aux == 0
-            && packet.flags & ECE == 0
-            && packet.ssn > self.board.una()
-            && packet.ssn <= self.board.next()
-            && self.phase == Phase::Established
+    /// Whether the subflow neither recovers nor reduces its window nor probes.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.phase == Phase::Established
             && self.congestion == Congestion::Open
             && self.probe.is_none()
             && self.board.is_plain()
+    }
+
+    /// Whether an ACK is for new data, tells nothing else, and comes while the subflow
+    /// [is plain](Self::is_plain).
+    #[inline(always)]
+    pub(crate) fn takes_plainly(&mut self, packet: &Packet) -> bool {
+        let is_usual = packet.is_usual_ack(self.usual) || self.becomes_plain(packet);
+        if !is_usual {
+            return false;
+        }
+        debug_assert!(self.is_plain() && packet.epoch() == self.id.epoch);
+        debug_assert!(packet.aux() == 0 && packet.flags() & ECE == 0);
+        packet.ssn() > self.board.una() && packet.ssn() <= self.board.next()
+    }
+
+    /// Looks whether the subflow is plain now, and an ACK usual.
+    #[inline(never)]
+    fn becomes_plain(&mut self, packet: &Packet) -> bool {
+        self.usual = if self.is_plain() { Packet::usual(self.id.epoch) } else { Usual::NONE };
+        packet.is_usual_ack(self.usual)
     }
 
     /// Takes such an ACK: RTT, scoreboard, timer, window, view. `i` is the subflow's index in the connection,
@@ -51,12 +64,12 @@ impl SubflowSender {
         self.stats.rtt_samples += 1;
         self.stats.rtt_sum_ns += rtt_ns;
         let prior_in_flight = self.board.outstanding();
-        let acked = self.board.advance_plain(packet.ssn);
+        let acked = self.board.advance_plain(packet.ssn());
         let outstanding = prior_in_flight - acked;
         self.rtt.progress();
         self.arm_plain((config, s), now_ns, queue);
         if config.is_rack() {
-            self.board.arrived(packet.sent(), packet.ssn - 1, now_ns);
+            self.board.arrived(packet.sent(), packet.ssn() - 1, now_ns);
         }
         self.tell_controller((end, i), (false, acked), rtt_ns, prior_in_flight, now_ns, false);
         if end.is_scheduled {

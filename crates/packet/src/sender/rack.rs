@@ -117,7 +117,7 @@ impl SubflowSender {
     /// counts as a loss.
     #[cold]
     pub(super) fn weigh_probe(&mut self, cx: &Context<'_>, end: &mut SenderEnd, packet: &Packet) {
-        let Some(probe) = self.probe.filter(|probe| packet.ssn >= probe.end) else { return };
+        let Some(probe) = self.probe.filter(|probe| packet.ssn() >= probe.end) else { return };
         self.probe = None;
         let needed = probe.copied_at.is_some_and(|at| at == packet.sent());
         if needed && self.congestion == Congestion::Open {

@@ -8,7 +8,7 @@ use super::scoreboard::Scoreboard;
 use super::undo::{ReorderingWindow, Undo};
 use crate::event::LazyTimer;
 use crate::hop::Hop;
-use crate::packet::Stamp;
+use crate::packet::{Stamp, Usual};
 use crate::subflow::{Phase, SubflowId};
 
 /// Congestion state of a sender, with the names of RFC 6675 and Linux.
@@ -93,6 +93,12 @@ pub(crate) struct SubflowSender {
     pub(crate) cwr_pending: bool,
     /// The first hop of data.
     pub(crate) first_hop: Hop,
+    /// Whether the device's radio matters here: this end is the device, or what it sends enters a link at a
+    /// radio.
+    pub(crate) has_radio: bool,
+    /// Which ACKs are usual while the state of this end [is](Self::is_plain); none if nobody knows whether it
+    /// is.
+    pub(crate) usual: Usual,
     /// Timer for data, or for the handshake while that lasts; see [`Waiting`].
     pub(crate) timer: LazyTimer,
     pub(crate) rtt: RttEstimator,
@@ -140,6 +146,8 @@ impl SubflowSender {
             rescued: false,
             cwr_pending: false,
             first_hop,
+            has_radio: !id.downloads || first_hop.is_at_radio(),
+            usual: Usual::NONE,
             board: Scoreboard::new(transport.dup_threshold as usize),
             rtt: RttEstimator::new(bounds(transport)),
             timer: LazyTimer::new(),

@@ -140,13 +140,10 @@ impl SubflowSender {
             self.arm(cx);
         }
         let i = self.id.index();
-        let packet = Packet {
-            ssn,
-            dsn: segment.dsn,
-            aux: u32::from(segment.len),
-            flags,
-            ..Packet::new(Kind::Data, cx.global(i) as u32, self.id.epoch, Stamp::at(cx.now_ns))
-        };
+        let packet = Packet::new(Kind::Data, cx.global(i) as u32, self.id.epoch, Stamp::at(cx.now_ns))
+            .numbered(ssn, segment.dsn)
+            .with_aux(u32::from(segment.len))
+            .with_flags(flags);
         let size = u32::from(segment.len) + cx.config.sizes.header;
         cx.send(i, self.first_hop, packet, size);
         if !cx.downloads {
