@@ -1,7 +1,7 @@
 //! Reading ahead in large networks, whose state is far larger than the processor's caches.
 //!
-//! The timing wheel has the events of the present microsecond in order. What each of them will touch is found
-//! step by step, each step one event after the step before, so that no step waits for memory:
+//! The timing wheel knows the next few events. What each of them will touch is found step by step, each step
+//! one event after the step before, so that no step waits for memory:
 //!
 //! ```text
 //!   events ahead     5           4              3              2                     1

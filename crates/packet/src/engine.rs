@@ -552,7 +552,7 @@ mod tests {
             engine.run(&Cancel::new()).unwrap();
             engine.result(&scenario, "mptcp", 1)
         };
-        let (heap, wheel) = (run(EventQueue::heap()), run(EventQueue::wheel(10, true)));
+        let (heap, wheel) = (run(EventQueue::heap()), run(EventQueue::wheel((6, 13), true)));
         assert!(heap.counters.queue_drops > 0 && heap.counters.packet_hops > 100_000, "{:?}", heap.counters);
         assert_eq!(heap, wheel);
     }

@@ -12,7 +12,7 @@ use joulepath_model::units::Nanos;
 
 use crate::border::Border;
 use crate::channel::SharedChannel;
-use crate::event::{Due, EventQueue, MAX_TIME_NS, Source};
+use crate::event::{Due, EventQueue, MAX_TIME_NS, Source, Traffic};
 use crate::held::{Held, HeldPackets};
 use crate::hop::Hop;
 use crate::host::{End, Hosts};
@@ -161,6 +161,16 @@ fn packets_per_s(spec: &LinkSpec) -> f64 {
     }
 }
 
+/// What is known of the traffic of these links.
+fn traffic(links: &[LinkSpec]) -> Traffic {
+    let packet_ns = |rate: f64| if rate > 0.0 { 1e9 / rate } else { 0.0 };
+    let reach_ns = |spec: &LinkSpec| spec.delay.0 as f64 + packet_ns(packets_per_s(spec));
+    Traffic {
+        packets_per_s: links.iter().map(packets_per_s).sum(),
+        reach_ns: links.iter().map(reach_ns).sum::<f64>() / links.len() as f64,
+    }
+}
+
 /// Whether a packet on its last hop concerns both ends of its connection.
 #[inline(always)]
 fn concerns_both_ends(packet: &Packet) -> bool {
@@ -213,7 +223,7 @@ impl Network {
             routes: Shared::default(),
             ways: Shared::default(),
             hosts: Hosts::default(),
-            queue: EventQueue::for_links(links.len(), links.iter().map(packets_per_s).sum()),
+            queue: EventQueue::for_links(links.len(), traffic(links)),
             sacks: SackArena::default(),
             counters: Counters::default(),
             tallies: Tallies::none(),
@@ -465,15 +475,13 @@ impl Network {
     /// Asks for the wire whose event comes `after` events after the first one.
     #[inline(always)]
     pub(crate) fn prefetch_wire(&self, due: Due<'_>, after: usize) {
-        if let Some(source) = due.source(after) {
-            prefetch_lines(self.wires.address(source as usize), 1);
-        }
+        prefetch_lines(self.wires.address(due.source(after) as usize), 1);
     }
 
     /// The packet whose event comes `after` events after the first one.
     #[inline(always)]
     pub(crate) fn first_of(&self, due: Due<'_>, after: usize) -> Option<&Packet> {
-        let source = due.source(after)?;
+        let source = due.source(after);
         ((source as usize) < self.wires.len()).then(|| self.wires.ring(source).first())
     }
 

@@ -1,6 +1,7 @@
 //! The event queue. It holds the next event of each source in a 4-ary heap, in a timing wheel if the network
 //! is large, or, if it is small, in places for the links beside the heap.
 
+mod circle;
 mod few;
 mod heap;
 mod key;
@@ -9,5 +10,5 @@ mod timer;
 mod wheel;
 
 pub(crate) use key::{MAX_SOURCES, MAX_TIME_NS, SOURCE_BITS, Source};
-pub(crate) use queue::{Due, EventQueue};
+pub(crate) use queue::{Due, EventQueue, Traffic};
 pub(crate) use timer::LazyTimer;

@@ -8,13 +8,40 @@ use super::wheel::Wheel;
 /// With at least this many links the state of a network is larger than the processor's nearest cache.
 const LARGE: usize = 256;
 
-/// About so many packets arrive at the ends of fully used links in the time of a wheel's bucket.
-const PACKETS_PER_BUCKET: f64 = 7.0;
+/// So many events are known early in a large network.
+const AHEAD: usize = 6;
 
-/// Width of a wheel's buckets, as a power of 2, ns.
-fn width_bits(packets_per_s: f64) -> u32 {
-    let width_ns = PACKETS_PER_BUCKET * 1e9 / packets_per_s;
-    (width_ns as u64).clamp(1 << 6, 1 << 30).ilog2()
+/// About so many packets arrive at the ends of fully used links in the time of a wheel's slot. They come in
+/// groups, so that the slots have to be narrow for most keys to have one of their own.
+const PACKETS_PER_SLOT: f64 = 0.125;
+/// The same where that takes too many slots.
+const MOST_PACKETS_PER_SLOT: f64 = 0.5;
+/// More slots than these are too many for the caches.
+const MANY_SLOTS: f64 = (1 << 17) as f64;
+/// A wheel covers so many times what [`Traffic::reach_ns`] says.
+const REACHES: f64 = 2.0;
+
+/// How fast the events of a network follow each other.
+#[derive(Clone, Copy)]
+pub(crate) struct Traffic {
+    /// How many packets the links carry at most in all; 0 if nobody knows.
+    pub(crate) packets_per_s: f64,
+    /// How long a packet takes over a link without a queue, on average.
+    pub(crate) reach_ns: f64,
+}
+
+impl Traffic {
+    /// Width of a wheel's slots, ns, and their number, as powers of 2.
+    fn wheel_bits(self) -> (u32, u32) {
+        let gap_ns = 1e9 / self.packets_per_s;
+        let mut width_bits = ((PACKETS_PER_SLOT * gap_ns) as u64).clamp(1, 1 << 30).ilog2();
+        let slots = |width_bits: u32| REACHES * self.reach_ns / f64::from(1u32 << width_bits);
+        while slots(width_bits) > MANY_SLOTS && f64::from(2u32 << width_bits) < MOST_PACKETS_PER_SLOT * gap_ns
+        {
+            width_bits += 1;
+        }
+        (width_bits, (slots(width_bits) as u64).clamp(1, 1 << 30).next_power_of_two().ilog2())
+    }
 }
 
 /// Pending events, the earliest first. All kinds hand out the same sequence.
@@ -34,19 +61,24 @@ enum Keys {
     /// For links of which nobody knows how fast they are.
     Heap(Heap),
     /// For all other networks.
-    Wheel(Box<Wheel>),
+    Wheel(Box<Wheel<1, 1>>),
+    /// For large ones.
+    FarWheel(Box<FarWheel>),
 }
+
+/// A wheel that has the next events early.
+type FarWheel = Wheel<AHEAD, { AHEAD.next_power_of_two() }>;
 
 impl EventQueue {
     fn of(keys: Keys) -> Self {
         EventQueue { least: NO_KEY, end: NO_KEY, keys }
     }
 
-    /// An empty queue for a network of `links` links, which carry up to `packets_per_s` packets in all.
-    pub(crate) fn for_links(links: usize, packets_per_s: f64) -> Self {
+    /// An empty queue for a network of `links` links.
+    pub(crate) fn for_links(links: usize, traffic: Traffic) -> Self {
         match links {
             0..=MOST_LINKS => Self::few(links),
-            _ if packets_per_s > 0.0 => Self::wheel(width_bits(packets_per_s), links >= LARGE),
+            _ if traffic.packets_per_s > 0.0 => Self::wheel(traffic.wheel_bits(), links >= LARGE),
             _ => Self::heap(),
         }
     }
@@ -57,6 +89,7 @@ impl EventQueue {
             Keys::Few(few) => Keys::Few(few.empty_like()),
             Keys::Heap(_) => Keys::Heap(Heap::default()),
             Keys::Wheel(wheel) => Keys::Wheel(Box::new(wheel.empty_like())),
+            Keys::FarWheel(wheel) => Keys::FarWheel(Box::new(wheel.empty_like())),
         })
     }
 
@@ -68,8 +101,12 @@ impl EventQueue {
         Self::of(Keys::Heap(Heap::default()))
     }
 
-    pub(crate) fn wheel(width_bits: u32, shows_ahead: bool) -> Self {
-        Self::of(Keys::Wheel(Box::new(Wheel::new(width_bits, shows_ahead))))
+    /// The powers of 2 are the width of a slot, ns, and the number of slots.
+    pub(crate) fn wheel(powers_of_2: (u32, u32), shows_ahead: bool) -> Self {
+        Self::of(match shows_ahead {
+            false => Keys::Wheel(Box::new(Wheel::new(powers_of_2))),
+            true => Keys::FarWheel(Box::new(Wheel::new(powers_of_2))),
+        })
     }
 
     /// Time and source of the earliest event.
@@ -94,12 +131,12 @@ impl EventQueue {
         (self.least < self.end).then(|| parts(self.least))
     }
 
-    /// The events that are due soon in a large network, the earliest last.
+    /// The next events of a large network.
     #[inline(always)]
     pub(crate) fn due(&self) -> Option<Due<'_>> {
         match &self.keys {
-            Keys::Few(_) | Keys::Heap(_) => None,
-            Keys::Wheel(wheel) => wheel.shows_ahead().then(|| Due(wheel.due())),
+            Keys::FarWheel(wheel) => Some(Due(wheel)),
+            Keys::Few(_) | Keys::Heap(_) | Keys::Wheel(_) => None,
         }
     }
 
@@ -114,6 +151,7 @@ impl EventQueue {
             Keys::Few(few) => few.push(key),
             Keys::Heap(heap) => heap.push(key),
             Keys::Wheel(wheel) => wheel.push(key),
+            Keys::FarWheel(wheel) => wheel.push(key),
         }
         self.least = self.least.min(key);
     }
@@ -134,6 +172,10 @@ impl EventQueue {
                 wheel.pop();
                 wheel.least()
             }
+            Keys::FarWheel(wheel) => {
+                wheel.pop();
+                wheel.least()
+            }
         };
     }
 
@@ -142,38 +184,37 @@ impl EventQueue {
     #[inline(always)]
     pub(crate) fn replace_top(&mut self, time_ns: u64, source: Source) {
         let key = key(time_ns, source);
-        if let Keys::Few(few) = &mut self.keys {
+        // One after the other: a table of four places to jump to is more work.
+        self.least = if let Keys::Few(few) = &mut self.keys {
             few.replace_least(self.least, key);
-            self.least = few.least();
+            few.least()
+        } else if let Keys::FarWheel(wheel) = &mut self.keys {
+            wheel.replace_least(key)
+        } else if let Keys::Wheel(wheel) = &mut self.keys {
+            wheel.replace_least(key)
         } else {
-            self.replace_least(key);
-        }
+            self.replace_in_heap(key)
+        };
     }
 
-    /// Replaces the least key of a network of more than a few links.
-    #[inline(always)]
-    fn replace_least(&mut self, key: u64) {
-        self.least = match &mut self.keys {
-            Keys::Few(_) => unreachable!("its keys are replaced in their places"),
-            Keys::Heap(heap) => {
-                heap.replace_least(key);
-                heap.least()
-            }
-            Keys::Wheel(wheel) => wheel.replace_least(key),
-        };
+    #[cold]
+    fn replace_in_heap(&mut self, key: u64) -> u64 {
+        let Keys::Heap(heap) = &mut self.keys else { unreachable!("the other kinds have no heap alone") };
+        heap.replace_least(key);
+        heap.least()
     }
 }
 
-/// Events in the order in which they come, the earliest last.
+/// The next events of a large network, but for a few that are not known early.
 #[derive(Clone, Copy)]
-pub(crate) struct Due<'a>(&'a [u64]);
+pub(crate) struct Due<'a>(&'a FarWheel);
 
 impl Due<'_> {
-    /// The source of the event that comes `after` events after the first one.
+    /// The source of the event that comes `after` events after the first one; if that is not known, a number
+    /// that no source has.
     #[inline(always)]
-    pub(crate) fn source(self, after: usize) -> Option<Source> {
-        let at = self.0.len().wrapping_sub(1 + after);
-        self.0.get(at).map(|&key| parts(key).1)
+    pub(crate) fn source(self, after: usize) -> Source {
+        parts(self.0.next(after)).1
     }
 }
 
@@ -199,7 +240,7 @@ mod tests {
     #[test]
     fn an_event_after_the_end_of_time_never_comes() {
         for mut queue in
-            [EventQueue::few(8), EventQueue::few(3), EventQueue::heap(), EventQueue::wheel(10, true)]
+            [EventQueue::few(8), EventQueue::few(3), EventQueue::heap(), EventQueue::wheel((10, 12), true)]
         {
             queue.push(MAX_TIME_NS + 5, 1);
             assert_eq!(queue.peek(), None);
@@ -228,49 +269,148 @@ mod tests {
         }
     }
 
-    /// Random pushes, pops and replacements, near, far and beyond the circle of the wheel. Of the few links,
-    /// some have several events.
-    #[test]
-    fn all_kinds_hand_out_the_same() {
-        for seed in 0..50 {
-            let wheels = [EventQueue::wheel(10, true), EventQueue::wheel(13, false)];
-            let others = [EventQueue::heap(), EventQueue::few(8), EventQueue::few(3)];
-            let mut queues: Vec<EventQueue> = wheels.into_iter().chain(others).collect();
-            let mut state: u64 = seed;
-            let mut next = |below: u64| {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                (state >> 33) % below
-            };
-            let mut now = 0;
-            for _ in 0..20_000 {
-                let first = same_first(&queues);
-                let spans = [1, 100, 10_000, 524_288, 3_000_000, 1 << 30];
-                let span = spans[next(spans.len() as u64) as usize];
-                let time = now + next(span);
-                let sources = [2, 10, 1000][next(3) as usize];
-                let source = next(sources) as Source;
-                match (first, next(5)) {
-                    (Some((at, _)), 0 | 1) => {
-                        now = at;
-                        queues.iter_mut().for_each(EventQueue::pop);
-                    }
-                    (Some((at, source)), 2) => {
-                        now = at;
-                        queues.iter_mut().for_each(|queue| queue.replace_top(time.max(at), source));
-                    }
-                    _ => queues.iter_mut().for_each(|queue| queue.push(time, source)),
+    /// Wheels with many slots and with few, and all other kinds.
+    fn all_kinds() -> Vec<EventQueue> {
+        let wheels = [(3, 18), (10, 12), (13, 7), (0, 7)]
+            .into_iter()
+            .flat_map(|bits| [true, false].map(|shows_ahead| EventQueue::wheel(bits, shows_ahead)));
+        [EventQueue::heap(), EventQueue::few(8), EventQueue::few(3)].into_iter().chain(wheels).collect()
+    }
+
+    /// Random numbers below others.
+    fn random(seed: u64) -> impl FnMut(u64) -> u64 {
+        let mut state = seed;
+        move |below| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        }
+    }
+
+    /// Random pushes, pops and replacements, at most `most` at a time, up to these times from now and for so
+    /// many sources.
+    fn compare(mut queues: Vec<EventQueue>, seed: u64, most: usize, spans: &[u64], sources: &[u64]) {
+        let mut next = random(seed);
+        let (mut now, mut len) = (0, 0);
+        for _ in 0..20_000 {
+            let first = same_first(&queues);
+            let span = spans[next(spans.len() as u64) as usize];
+            let time = now + next(span);
+            let below = sources[next(sources.len() as u64) as usize];
+            let source = next(below) as Source;
+            match (first, next(5)) {
+                (Some((at, _)), action) if action < 2 || len == most => {
+                    now = at;
+                    len -= 1;
+                    queues.iter_mut().for_each(EventQueue::pop);
+                }
+                (Some((at, source)), 2) => {
+                    now = at;
+                    queues.iter_mut().for_each(|queue| queue.replace_top(time.max(at), source));
+                }
+                _ => {
+                    len += 1;
+                    queues.iter_mut().for_each(|queue| queue.push(time, source));
                 }
             }
-            while same_first(&queues).is_some() {
-                queues.iter_mut().for_each(EventQueue::pop);
+        }
+        while same_first(&queues).is_some() {
+            queues.iter_mut().for_each(EventQueue::pop);
+        }
+    }
+
+    /// Near, far and beyond the circle of the wheel. Of the few links, some have several events.
+    #[test]
+    fn all_kinds_hand_out_the_same() {
+        let spans = [1, 100, 10_000, 524_288, 3_000_000, 1 << 30];
+        for seed in 0..20 {
+            compare(all_kinds(), seed, usize::MAX, &spans, &[2, 10, 1000]);
+        }
+    }
+
+    /// A wheel that is nearly empty begins anew again and again, and goes around many times.
+    #[test]
+    fn a_quiet_wheel_hands_out_the_same() {
+        for seed in 0..20 {
+            compare(all_kinds(), seed, 1 + seed as usize, &[2, 300, 5_000, 200_000], &[1000]);
+        }
+    }
+
+    /// Keys that crowd in few slots, many of them at the same instant.
+    #[test]
+    fn crowded_slots_hand_out_the_same() {
+        for seed in 0..20 {
+            compare(all_kinds(), seed, 500, &[20, 100, 120, 150], &[1000]);
+            compare(all_kinds(), seed, 500, &[120_000], &[1000]);
+        }
+    }
+
+    /// Links whose events follow each other as on full links: there are no pushes.
+    #[test]
+    fn replacements_hand_out_the_same() {
+        for links in [5, 100, 1000] {
+            let (mut queues, mut next) = (all_kinds(), random(links));
+            for link in 0..links {
+                let time = next(240);
+                queues.iter_mut().for_each(|queue| queue.push(time, link as Source));
+            }
+            for _ in 0..50_000 {
+                let (now, source) = same_first(&queues).unwrap();
+                let later = [120, 120, 5, 1 + next(240)];
+                let time = now + later[next(4) as usize];
+                queues.iter_mut().for_each(|queue| queue.replace_top(time, source));
             }
         }
+    }
+
+    /// All events of one instant, far more than a circle has slots.
+    #[test]
+    fn a_burst_hands_out_the_same() {
+        let mut queues = all_kinds();
+        for source in (0..3000).rev() {
+            queues.iter_mut().for_each(|queue| queue.push(777, source));
+        }
+        for source in 0..3000 {
+            assert_eq!(same_first(&queues), Some((777, source)));
+            let next = 777 + u64::from(source % 2);
+            queues.iter_mut().for_each(|queue| queue.replace_top(next + 5000, source));
+        }
+        while same_first(&queues).is_some() {
+            queues.iter_mut().for_each(EventQueue::pop);
+        }
+    }
+
+    /// In full use, what comes next is known, with few exceptions.
+    #[test]
+    fn a_large_network_has_the_next_events_early() {
+        let (mut queue, mut next) = (EventQueue::wheel((5, 12), true), random(1));
+        for link in 0..500 {
+            queue.push(next(100_000), link);
+        }
+        let mut foretold = vec![];
+        let mut right = 0;
+        for at in 0..10_000 {
+            let (now, source) = queue.peek().unwrap();
+            right += usize::from(foretold.get(at) == Some(&source));
+            foretold.resize(at + AHEAD, Source::MAX);
+            foretold[at + AHEAD - 1] = queue.due().unwrap().source(AHEAD - 1);
+            queue.replace_top(now + 1 + next(100_000), source);
+        }
+        assert!(right > 9_000, "{right} were foretold");
+        assert!(EventQueue::wheel((5, 12), false).due().is_none());
+    }
+
+    #[test]
+    fn slots_are_as_wide_as_the_network_is_slow() {
+        let bits = |links: f64| Traffic { packets_per_s: links * 1e8 / 12e3, reach_ns: 220e3 }.wheel_bits();
+        // FatTrees with k = 4, 8, 16 and 32.
+        assert_eq!([96.0, 768.0, 6144.0, 49_152.0].map(bits), [(7, 12), (4, 15), (2, 17), (0, 19)]);
     }
 
     /// The first event of all queues.
     fn same_first(queues: &[EventQueue]) -> Option<(u64, Source)> {
         let first = queues[0].peek();
-        assert!(queues.iter().all(|queue| queue.peek() == first));
+        let all: Vec<_> = queues.iter().map(EventQueue::peek).collect();
+        assert!(all.iter().all(|&other| other == first), "{all:?}");
         first
     }
 }
