@@ -5,6 +5,7 @@ use joulepath_model::units::Nanos;
 
 use crate::config::Config;
 use crate::device::{Device, Interface};
+use crate::event::{EventQueue, Source};
 use crate::hop::Hop;
 use crate::network::Network;
 use crate::packet::Packet;
@@ -32,7 +33,30 @@ pub(crate) struct Context<'a> {
     pub(crate) n: u32,
 }
 
+/// What a subflow needs to know the time and to set its timer.
+pub(crate) struct Clock<'a> {
+    pub(crate) now_ns: u64,
+    pub(crate) config: &'a Config,
+    /// The event source of the timer.
+    pub(crate) source: Source,
+    pub(crate) queue: &'a mut EventQueue,
+}
+
+impl<'a> Clock<'a> {
+    /// The clock of subflow `s` of the engine.
+    #[inline(always)]
+    pub(crate) fn of(s: usize, config: &'a Config, now_ns: u64, queue: &'a mut EventQueue) -> Self {
+        Clock { now_ns, config, source: config.sources.rto(s), queue }
+    }
+}
+
 impl Context<'_> {
+    /// The clock of subflow `i`.
+    #[inline(always)]
+    pub(crate) fn clock(&mut self, i: usize) -> Clock<'_> {
+        Clock::of(self.global(i), self.config, self.now_ns, &mut self.net.queue)
+    }
+
     pub(crate) fn now(&self) -> Nanos {
         Nanos(self.now_ns)
     }

@@ -298,6 +298,12 @@ impl Engine {
         if self.take_segment_beside_hole(&packet) {
             return self.note_short_way();
         }
+        self.data_arrives_unusually(packet);
+    }
+
+    /// Data has arrived that no short way is for.
+    #[inline(never)]
+    fn data_arrives_unusually(&mut self, packet: Packet) {
         let id = self.receivers[packet.subflow() as usize].id;
         if packet.epoch() != id.epoch {
             return;
@@ -332,6 +338,19 @@ impl Engine {
     #[inline(never)]
     fn ack_arrives_anyhow(&mut self, (front, back): (Front, Back)) {
         let packet = Packet::joined(front, back);
+        match self.take_ack_with_gaps(&packet) {
+            Short::Done => self.note_short_way(),
+            Short::Push => {
+                self.note_short_way();
+                self.push_after(packet.subflow());
+            }
+            Short::Unusual => self.ack_arrives_unusually(packet),
+        }
+    }
+
+    /// An ACK has arrived that no short way is for.
+    #[inline(never)]
+    fn ack_arrives_unusually(&mut self, packet: Packet) {
         let id = self.senders[packet.subflow() as usize].id;
         if packet.epoch() != id.epoch {
             return self.net.discard(packet.kind(), packet.aux());

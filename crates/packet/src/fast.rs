@@ -15,20 +15,20 @@ use crate::config::Config;
 use crate::device::Interface;
 use crate::engine::Engine;
 use crate::network::Network;
-use crate::packet::{CWR, ECE, ECT, Kind, Packet, Stamp, Usual};
+use crate::packet::{CE, CWR, ECE, ECT, Kind, Packet, Stamp, Usual};
 use crate::receiver::Arrival;
 use crate::sender::{SenderEnd, Short, SubflowSender};
 use crate::shared::Shared;
 
 /// The interface of subflow `s` at an end where its radio matters.
 #[inline(always)]
-fn radio(interfaces: &mut Shared<Interface>, s: usize, has_radio: bool) -> Option<&mut Interface> {
+pub(crate) fn radio(interfaces: &mut Shared<Interface>, s: usize, has_radio: bool) -> Option<&mut Interface> {
     if has_radio { Some(&mut interfaces[s]) } else { None }
 }
 
 /// Whether it may be asleep, so that its meter has to learn of a packet at once.
 #[inline(always)]
-fn may_sleep(radio: Option<&Interface>, now_ns: u64) -> bool {
+pub(crate) fn may_sleep(radio: Option<&Interface>, now_ns: u64) -> bool {
     radio.is_some_and(|interface| !interface.is_awake(now_ns))
 }
 
@@ -36,12 +36,12 @@ impl Engine {
     /// Whether the short way may be taken: always, but in tests that compare it.
     #[cfg(not(test))]
     #[inline(always)]
-    fn may_be_short(&self) -> bool {
+    pub(crate) fn may_be_short(&self) -> bool {
         true
     }
 
     #[cfg(test)]
-    fn may_be_short(&self) -> bool {
+    pub(crate) fn may_be_short(&self) -> bool {
         self.takes_short_way
     }
 
@@ -97,6 +97,7 @@ impl Engine {
 
     /// Takes a segment that comes out of order, a second time, or while others wait for it, and acknowledges
     /// it. Returns false if nothing has been done.
+    #[inline(always)]
     pub(crate) fn take_segment_beside_hole(&mut self, packet: &Packet) -> bool {
         let s = packet.subflow() as usize;
         let may_be_short = self.may_be_short();
@@ -129,9 +130,11 @@ impl Engine {
             reception.arrive(packet.dsn(), now_ns);
             let gained = subflow.order.held().wrapping_sub(held);
             reception.held_by_subflows = reception.held_by_subflows.wrapping_add(gained);
-            reception.settle(dsn, end.data.held(), now_ns);
+            reception.settle_changed(dsn, end.data.held(), now_ns);
         }
-        subflow.note_mark(end, packet);
+        if subflow.ece || packet.flags() & CE != 0 {
+            subflow.note_mark(end, packet);
+        }
         let mut ack = packet
             .answer(subflow.order.next(), dsn)
             .with_aux(subflow.sack((config, &mut net.sacks), Some(received)))
@@ -381,6 +384,16 @@ mod tests {
             let (hops, short_ways) = compare(&text, policy, 1);
             assert!(hops > 20_000 && short_ways * 10 > hops * 9, "{policy}: {short_ways} of {hops}");
         }
+    }
+
+    /// Nor do losses keep the packets of a lone subflow from it.
+    #[test]
+    fn the_packets_of_a_recovery_take_the_short_way() {
+        let text = "title = \"lossy\"\nduration = \"20 s\"\n[[path]]\nname = \"a\"\nrate = \"8 Mbit/s\"\n\
+                    delay = \"10 ms\"\nqueue = \"20 packets\"\nloss = \"2 %\"\nenergy = \"free\"\n\
+                    [workload]\nkind = \"bulk\"\n";
+        let (hops, short_ways) = compare(text, "uncoupled", 1);
+        assert!(hops > 10_000 && short_ways * 20 > hops * 19, "{short_ways} of {hops}");
     }
 
     /// Routes of six links, eight subflows, a timing wheel.

@@ -12,6 +12,7 @@
 //! | `build`, `engine`, `events`, `recorder`, `measure` | from scenario to result |
 //! | `run`, `session` | a run in one go, and one that is stepped and steered |
 //! | `fast` | segments and ACKs where nothing is unusual, which most of them are |
+//! | `recover` | ACKs while losses are repaired and nothing else is unusual |
 //! | `ahead`, `prefetch` | memory of the next events, read ahead in large networks |
 //! | `parallel`, `border`, `shared` | one large network on several cores, part by part |
 //! | `fabric`, `tally` | what the switches of a topology carry and burn; what each link did |
@@ -52,6 +53,7 @@ mod plane;
 mod prefetch;
 mod receiver;
 mod recorder;
+mod recover;
 mod ring;
 mod run;
 mod sack;

@@ -33,16 +33,19 @@ pub(crate) struct SackArena {
 impl SackArena {
     /// Stores blocks; returns a reference for [`crate::packet::Packet::aux`], which is never 0.
     pub(crate) fn store(&mut self, blocks: SackBlocks) -> u32 {
-        match self.free.pop() {
-            Some(reference) => {
-                self.blocks[reference as usize - 1] = blocks;
-                reference
-            }
-            None => {
-                self.blocks.push(blocks);
-                self.blocks.len() as u32
-            }
-        }
+        let (reference, place) = self.place();
+        *place = blocks;
+        reference
+    }
+
+    /// A place for blocks, with its reference as in [`Self::store`]: they are written there, not copied.
+    #[inline(always)]
+    pub(crate) fn place(&mut self) -> (u32, &mut SackBlocks) {
+        let reference = self.free.pop().unwrap_or_else(|| {
+            self.blocks.push(SackBlocks::default());
+            self.blocks.len() as u32
+        });
+        (reference, &mut self.blocks[reference as usize - 1])
     }
 
     /// Takes the blocks of a reference, which is invalid from then on.

@@ -105,11 +105,13 @@ impl Writer {
     }
 
     /// Payload of a written segment, bytes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn segment_len(&self, dsn: u32) -> u16 {
-        if self.written == ENDLESS {
-            return self.mss_bytes;
-        }
+        if self.written == ENDLESS { self.mss_bytes } else { self.len_within_writes(dsn) }
+    }
+
+    #[inline(never)]
+    fn len_within_writes(&self, dsn: u32) -> u16 {
         let at = self.writes.partition_point(|write| write.end <= dsn);
         match self.writes.get(at) {
             Some(write) if write.end == dsn + 1 => write.last_len,

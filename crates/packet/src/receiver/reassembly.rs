@@ -33,6 +33,8 @@ pub(crate) struct Reassembly {
     held_count: u32,
     held: Box<[Held]>,
     blocks: SackBlocks,
+    /// [`Self::next`] when the blocks last lost what is below it.
+    trimmed_at: u32,
 }
 
 impl Reassembly {
@@ -122,6 +124,17 @@ impl Reassembly {
     /// Moves the range that now contains `ssn` to the front, merged with its neighbours.
     #[inline(always)]
     fn note_block(&mut self, ssn: u32) {
+        let [first, second, third] = &mut self.blocks.ranges;
+        // Mostly the front grows by its next segment, and fills no hole. What is beyond `len` does no harm.
+        if first.1 == ssn && self.blocks.len > 0 && second.0 != ssn + 1 && third.0 != ssn + 1 {
+            first.1 = ssn + 1;
+            return;
+        }
+        self.move_to_front(ssn);
+    }
+
+    #[inline(never)]
+    fn move_to_front(&mut self, ssn: u32) {
         let mut range = (ssn, ssn + 1);
         let mut rest = [(0, 0); BLOCKS];
         let mut kept = 0;
@@ -146,6 +159,18 @@ impl Reassembly {
     /// segment that found no room, has none.
     #[inline(always)]
     pub(crate) fn sack_blocks(&mut self, trigger: Option<Received>) -> SackBlocks {
+        if self.trimmed_at != self.next {
+            self.trim();
+        }
+        let blocks = &mut self.blocks;
+        let serial = blocks.serial;
+        blocks.serial += 1;
+        SackBlocks { trigger: trigger.map(|segment| segment.0), serial, ..*blocks }
+    }
+
+    /// Forgets what the cumulative ACK tells.
+    #[inline(never)]
+    fn trim(&mut self) {
         let (blocks, mut kept) = (&mut self.blocks, 0);
         for at in 0..usize::from(blocks.len).min(BLOCKS) {
             let (start, end) = blocks.ranges[at];
@@ -155,9 +180,7 @@ impl Reassembly {
             }
         }
         blocks.len = kept as u8;
-        let told = SackBlocks { trigger: trigger.map(|segment| segment.0), ..*blocks };
-        blocks.serial += 1;
-        told
+        self.trimmed_at = self.next;
     }
 }
 

@@ -157,7 +157,9 @@ impl SubflowReceiver {
     ) -> u32 {
         let duplicate = self.duplicate.take();
         if (self.order.has_holes() || duplicate.is_some()) && config.transport.recovery.has_sack() {
-            sacks.store(SackBlocks { duplicate, ..self.order.sack_blocks(trigger) })
+            let (reference, place) = sacks.place();
+            *place = SackBlocks { duplicate, ..self.order.sack_blocks(trigger) };
+            reference
         } else {
             0
         }

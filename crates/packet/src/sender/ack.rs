@@ -8,8 +8,10 @@ use joulepath_model::scenario::Recovery;
 use super::connection::{Sender, SenderEnd};
 use super::rtt::saturated_us;
 use super::subflow::{Congestion, SubflowSender};
+use crate::config::Config;
 use crate::context::Context;
-use crate::packet::{ECE, Packet};
+use crate::packet::{ECE, Packet, Stamp};
+use crate::sack::SackBlocks;
 use crate::subflow::Phase;
 
 /// What is left to be done after an ACK.
@@ -76,7 +78,7 @@ impl SubflowSender {
         let acked = self.board.advance(packet.ssn());
         if acked > 0 {
             self.rtt.progress();
-            self.arm(cx);
+            self.arm(&mut cx.clock(self.id.index()));
             if self.owned.is_some() {
                 self.note_advance(una);
             }
@@ -91,7 +93,7 @@ impl SubflowSender {
             && (packet.aux() != 0 || self.congestion != Congestion::Open)
             && self.undo_if_spurious(cx, end, packet.sent(), acked)
         {
-            newly_lost = self.judge_by_time(cx, end);
+            newly_lost = self.judge_by_time(&mut cx.clock(self.id.index()), end);
         }
         // An ACK that fills a hole covers segments that SACKs have told of before. Only those that are news
         // make the window grow.
@@ -122,21 +124,10 @@ impl SubflowSender {
     fn note_gaps(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, packet: &Packet, acked: u32) -> bool {
         if packet.aux() != 0 {
             let blocks = cx.net.sacks.take(packet.aux());
-            if let Some(trigger) = blocks.trigger {
-                self.sack(trigger);
-                self.board.arrived(packet.sent(), trigger, cx.now_ns);
-            }
-            if blocks.serial != self.sack_serial {
-                self.sack_all(blocks.ranges());
-            }
-            self.board.end_ack();
-            if let Some(ssn) = blocks.duplicate.filter(|_| cx.config.is_rack()) {
-                self.note_duplicate(ssn);
-            }
-            self.sack_serial = blocks.serial.wrapping_add(1);
+            self.note_blocks(blocks, packet.sent(), cx.config, cx.now_ns);
         }
         match cx.config.transport.recovery {
-            Recovery::Rack => return self.judge_by_time(cx, end),
+            Recovery::Rack => return self.judge_by_time(&mut cx.clock(self.id.index()), end),
             Recovery::Sack => return packet.aux() != 0 && self.board.judge() > 0,
             Recovery::NewReno => {}
         }
@@ -150,6 +141,23 @@ impl SubflowSender {
             return false;
         }
         self.board.duplicate_ack() >= cx.config.transport.dup_threshold
+    }
+
+    /// Notes what the SACK blocks of an ACK tell that echoes `echo`.
+    #[inline(always)]
+    pub(super) fn note_blocks(&mut self, blocks: &SackBlocks, echo: Stamp, config: &Config, now_ns: u64) {
+        if let Some(trigger) = blocks.trigger {
+            self.sack(trigger);
+            self.board.arrived(echo, trigger, now_ns);
+        }
+        if blocks.serial != self.sack_serial {
+            self.sack_all(blocks.ranges());
+        }
+        self.board.end_ack();
+        if let Some(ssn) = blocks.duplicate.filter(|_| config.is_rack()) {
+            self.note_duplicate(ssn);
+        }
+        self.sack_serial = blocks.serial.wrapping_add(1);
     }
 
     /// Notes what an ACK was to tell that was lost on its way: it is in the ranges of the next one.

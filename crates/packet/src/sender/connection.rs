@@ -31,7 +31,7 @@ pub(crate) struct SenderEnd {
     /// Whether the scheduler need not be asked if there is only one choice.
     takes_the_only_choice: bool,
     /// Whether retransmissions travel on a second subflow, too, where losses are frequent.
-    copies_repairs: bool,
+    pub(crate) copies_repairs: bool,
     /// The subflows with space in their windows, a bit for each: what `views` say.
     space: u8,
     pub(crate) features: Features,

@@ -9,12 +9,14 @@
 //! | `owned`, `control` | rate samples and pacing, for controllers that own the window; what they are told |
 //! | `push`, `repeat` | what the scheduler sends; what the data level sends again |
 //! | `plain` | what is left of ACKs and segments where nothing is unusual |
+//! | `gaps` | what is left of ACKs and segments while losses are repaired |
 //! | `relayed` | ACKs of a TCP relay, DATA_ACKs of the device |
 
 mod ack;
 mod connection;
 mod control;
 mod data;
+mod gaps;
 mod owned;
 mod plain;
 mod push;

@@ -5,12 +5,13 @@
 //! - A probe is new data only if the scheduler has committed some to the subflow. Otherwise it is a copy of
 //!   the last segment.
 
-use joulepath_controllers::LossKind;
+use joulepath_controllers::{LossKind, Subflow as Window};
 
 use super::connection::{Sender, SenderEnd};
 use super::subflow::{Congestion, Probe, Reduction, SubflowSender, Waiting};
 use crate::config::Config;
-use crate::context::Context;
+use crate::context::{Clock, Context};
+use crate::event::{EventQueue, Source};
 use crate::packet::{Packet, Stamp};
 use crate::subflow::Phase;
 
@@ -23,7 +24,7 @@ impl Sender<'_> {
     #[cold]
     pub(super) fn give_up_overtaken(&mut self, i: usize) {
         let (subflow, cx, end) = self.split(i);
-        if subflow.judge_by_time(cx, end) {
+        if subflow.judge_by_time(&mut cx.clock(i), end) {
             if subflow.congestion != Congestion::Recovery {
                 subflow.enter_recovery(cx, end);
                 subflow.reduce_proportionally(cx, end, 1, false);
@@ -31,7 +32,7 @@ impl Sender<'_> {
             subflow.repair(cx, end);
         }
         if subflow.waiting == Waiting::Retransmission {
-            subflow.arm(cx);
+            subflow.arm(&mut cx.clock(i));
         }
         subflow.refresh_view(cx, end);
         self.push();
@@ -56,22 +57,33 @@ impl Sender<'_> {
             }
         };
         subflow.probe = Some(Probe { end: tail, copied_at });
-        subflow.arm(cx);
+        subflow.arm(&mut cx.clock(i));
     }
 }
 
 impl SubflowSender {
     /// Sets the timer anew: for a probe if one may be sent, otherwise for a retransmission.
-    #[inline]
-    pub(super) fn arm(&mut self, cx: &mut Context<'_>) {
+    #[inline(always)]
+    pub(super) fn arm(&mut self, clock: &mut Clock<'_>) {
+        if let Some(deadline_ns) = self.rearm(clock.config, clock.now_ns) {
+            clock.queue.push(deadline_ns, clock.source);
+        }
+    }
+
+    /// [`Self::arm`] but for the event that the caller has to ask for, if there is an instant.
+    #[inline(never)]
+    fn rearm(&mut self, config: &Config, now_ns: u64) -> Option<u64> {
         if self.board.is_empty() {
-            return self.timer.clear();
+            self.timer.clear();
+            return None;
         }
         let calm =
             self.phase == Phase::Established && matches!(self.congestion, Congestion::Open | Congestion::Cwr);
         let may_probe = calm && self.probe.is_none() && !self.board.has_gaps();
-        let (waiting, delay_ns) = self.patience(cx.config, may_probe);
-        self.wait(cx, waiting, delay_ns);
+        let delay_ns;
+        (self.waiting, delay_ns) = self.patience(config, may_probe);
+        let deadline_ns = now_ns + delay_ns;
+        self.timer.moves_to(deadline_ns).then_some(deadline_ns)
     }
 
     /// What the timer waits for, and how long; a probe only if that may be sent.
@@ -86,29 +98,41 @@ impl SubflowSender {
         }
     }
 
-    fn wait(&mut self, cx: &mut Context<'_>, waiting: Waiting, delay_ns: u64) {
-        self.waiting = waiting;
-        let source = cx.config.sources.rto(cx.global(self.id.index()));
-        self.timer.set(cx.now_ns + delay_ns, source, &mut cx.net.queue);
-    }
-
     /// Judges segments lost that have been overtaken for long enough; returns whether there were any. If
     /// there are segments that may be judged lost later, the timer waits for them.
     #[inline(always)]
-    pub(super) fn judge_by_time(&mut self, cx: &mut Context<'_>, end: &SenderEnd) -> bool {
+    pub(super) fn judge_by_time(&mut self, clock: &mut Clock<'_>, end: &SenderEnd) -> bool {
+        if !self.board.has_overtaken() {
+            return false;
+        }
         let least_rtt_us = end.cc.subflows[self.id.index()].own.base_rtt_us;
+        self.judge_overtaken(least_rtt_us, clock.config, clock.now_ns, clock.source, clock.queue)
+    }
+
+    /// [`Self::judge_by_time`] where a segment may have been overtaken. What a clock is made of stays in
+    /// registers.
+    #[inline(never)]
+    fn judge_overtaken(
+        &mut self,
+        least_rtt_us: u32,
+        config: &Config,
+        now_ns: u64,
+        source: Source,
+        queue: &mut EventQueue,
+    ) -> bool {
         // As long as the path is not known to reorder, three SACKed segments are enough without waiting (RFC
         // 8985, section 6.2, step 4).
-        let many_sacked = self.board.sacked() >= cx.config.transport.dup_threshold;
+        let many_sacked = self.board.sacked() >= config.transport.dup_threshold;
         let reordering_ns = if !self.board.reordering_seen() && (self.is_recovering() || many_sacked) {
             0
         } else {
             let quarters_ns = u64::from(self.window.quarters) * u64::from(least_rtt_us) * 1_000 / 4;
             quarters_ns.min(u64::from(self.rtt.srtt_us()) * 1_000)
         };
-        let (lost, wait_ns) = self.board.judge_by_time(reordering_ns, cx.now_ns);
+        let (lost, wait_ns) = self.board.judge_by_time(reordering_ns, now_ns);
         if let Some(wait_ns) = wait_ns {
-            self.wait(cx, Waiting::Reordering, wait_ns);
+            self.waiting = Waiting::Reordering;
+            self.timer.set(now_ns + wait_ns, source, queue);
         }
         lost > 0
     }
@@ -122,17 +146,23 @@ impl SubflowSender {
         let needed = probe.copied_at.is_some_and(|at| at == packet.sent());
         if needed && self.congestion == Congestion::Open {
             self.board.count_loss();
-            let ssthresh = self.reduce(cx, end, LossKind::FastRetransmit);
+            let ssthresh = self.reduce(cx.now_ns, end, LossKind::FastRetransmit);
             end.cc.subflows[self.id.index()].cwnd = ssthresh;
         }
     }
 
     /// Reduces the window to the controller's new ssthresh: at once, or by PRR.
-    pub(super) fn begin_reduction(&mut self, cx: &Context<'_>, end: &mut SenderEnd, kind: LossKind) {
+    pub(super) fn begin_reduction(
+        &mut self,
+        config: &Config,
+        now_ns: u64,
+        end: &mut SenderEnd,
+        kind: LossKind,
+    ) {
         let i = self.id.index();
         let prior_cwnd = end.cc.subflows[i].cwnd;
-        let ssthresh = self.reduce(cx, end, kind);
-        if cx.config.is_rack() {
+        let ssthresh = self.reduce(now_ns, end, kind);
+        if config.is_rack() {
             self.reduction = Reduction { prior_cwnd, delivered: 0, out: 0 };
         } else {
             end.cc.subflows[i].cwnd = ssthresh;
@@ -154,7 +184,20 @@ impl SubflowSender {
             return;
         }
         let window = &mut end.cc.subflows[self.id.index()];
-        let (in_flight, ssthresh) = (self.board.in_flight(), window.ssthresh);
+        self.admit_proportionally(window, self.board.in_flight(), (delivered, safe), cx.now_ns);
+        self.refresh_view(cx, end);
+    }
+
+    /// Sets the window so that PRR admits what an ACK for `delivered` packets, at least one, allows.
+    #[inline(always)]
+    pub(super) fn admit_proportionally(
+        &mut self,
+        window: &mut Window,
+        in_flight: u32,
+        (delivered, safe): (u32, bool),
+        now_ns: u64,
+    ) {
+        let ssthresh = window.ssthresh;
         let reduction = &mut self.reduction;
         reduction.delivered += delivered;
         let quota = if in_flight > ssthresh {
@@ -167,8 +210,10 @@ impl SubflowSender {
         };
         // The first retransmission is sent at once.
         let quota = quota.max(u32::from(reduction.out == 0));
-        self.integrate_cwnd(window.cwnd, cx.now_ns);
-        window.cwnd = (in_flight + quota).max(1);
-        self.refresh_view(cx, end);
+        let cwnd = (in_flight + quota).max(1);
+        if cwnd != window.cwnd {
+            self.integrate_cwnd(window.cwnd, now_ns);
+            window.cwnd = cwnd;
+        }
     }
 }

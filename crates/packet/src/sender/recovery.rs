@@ -13,6 +13,7 @@ use joulepath_model::scenario::Recovery;
 
 use super::connection::{Sender, SenderEnd};
 use super::subflow::{Congestion, SubflowSender, Waiting};
+use crate::config::Config;
 use crate::context::Context;
 
 /// After so many timeouts in a row a scheduler that queues ahead gives a subflow's data to others
@@ -83,7 +84,7 @@ impl SubflowSender {
         let una = self.board.una();
         let over = if self.congestion == Congestion::Cwr { una > self.recover } else { una >= self.recover };
         if self.congestion != Congestion::Open && over {
-            self.leave_recovery(cx, end);
+            self.leave_recovery(cx.config, cx.now_ns, end);
         }
         // If a segment that was sent in recovery is lost, another recovery starts.
         let newly_lost = newly_lost || (cx.config.is_rack() && self.board.lost() > 0);
@@ -100,9 +101,9 @@ impl SubflowSender {
 
     /// Begins a congestion episode: the controller gives the new ssthresh, packets. One that owns the window
     /// is told with the next event, and keeps its window until then.
-    pub(super) fn reduce(&mut self, cx: &Context<'_>, end: &mut SenderEnd, kind: LossKind) -> u32 {
+    pub(super) fn reduce(&mut self, now_ns: u64, end: &mut SenderEnd, kind: LossKind) -> u32 {
         let i = self.id.index();
-        self.integrate_cwnd(end.cc.subflows[i].cwnd, cx.now_ns);
+        self.integrate_cwnd(end.cc.subflows[i].cwnd, now_ns);
         self.stats.loss_events += 1;
         if let Some(owned) = &mut self.owned {
             match kind {
@@ -111,7 +112,7 @@ impl SubflowSender {
             }
             return end.cc.subflows[i].cwnd;
         }
-        end.cc.now_us = cx.now_ns / 1_000;
+        end.cc.now_us = now_ns / 1_000;
         let ssthresh = within(&mut end.hosting, || end.controller.on_loss(&mut end.cc, i, kind));
         end.cc.subflows[i].ssthresh = ssthresh;
         ssthresh
@@ -119,23 +120,11 @@ impl SubflowSender {
 
     #[cold]
     pub(super) fn enter_recovery(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd) {
-        let window = &end.cc.subflows[self.id.index()];
-        let prior = if self.congestion == Congestion::Cwr { (0, 0) } else { prior_window(window) };
-        if cx.config.is_rack() {
-            self.remember(prior.0, prior.1);
+        self.begin_recovery(cx.config, cx.now_ns, end);
+        if self.leaves_probing(cx.config) {
+            self.arm(&mut cx.clock(self.id.index()));
         }
-        if self.congestion != Congestion::Cwr {
-            self.begin_reduction(cx, end, LossKind::FastRetransmit);
-        }
-        end.cc.subflows[self.id.index()].flags |= Window::RECOVERY;
-        self.congestion = Congestion::Recovery;
-        self.recover = self.board.next();
-        self.rescued = false;
-        self.cwr_pending = true;
         if cx.config.is_rack() {
-            if self.waiting != Waiting::Retransmission {
-                self.arm(cx);
-            }
             return; // PRR admits the first retransmission
         }
         if cx.config.transport.recovery == Recovery::NewReno {
@@ -147,24 +136,49 @@ impl SubflowSender {
         }
     }
 
+    /// Enters Recovery; the caller sets the timer and sends the first retransmission.
+    #[inline(never)]
+    pub(super) fn begin_recovery(&mut self, config: &Config, now_ns: u64, end: &mut SenderEnd) {
+        let is_rack = config.is_rack();
+        let window = &end.cc.subflows[self.id.index()];
+        let prior = if self.congestion == Congestion::Cwr { (0, 0) } else { prior_window(window) };
+        if is_rack {
+            self.remember(prior.0, prior.1);
+        }
+        if self.congestion != Congestion::Cwr {
+            self.begin_reduction(config, now_ns, end, LossKind::FastRetransmit);
+        }
+        end.cc.subflows[self.id.index()].flags |= Window::RECOVERY;
+        self.congestion = Congestion::Recovery;
+        self.recover = self.board.next();
+        self.rescued = false;
+        self.cwr_pending = true;
+    }
+
+    /// Whether the timer has to be set anew when a recovery begins, because it waits for something else.
+    #[inline(always)]
+    pub(super) fn leaves_probing(&self, config: &Config) -> bool {
+        config.is_rack() && self.waiting != Waiting::Retransmission
+    }
+
     #[cold]
     fn reduce_for_mark(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd) {
-        self.begin_reduction(cx, end, LossKind::Ecn);
+        self.begin_reduction(cx.config, cx.now_ns, end, LossKind::Ecn);
         end.cc.subflows[self.id.index()].flags |= Window::RECOVERY;
         self.congestion = Congestion::Cwr;
         self.recover = self.board.next();
         self.cwr_pending = true;
     }
 
-    #[cold]
-    fn leave_recovery(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
+    #[inline(never)]
+    pub(super) fn leave_recovery(&mut self, config: &Config, now_ns: u64, end: &mut SenderEnd) {
         let window = &mut end.cc.subflows[self.id.index()];
-        self.integrate_cwnd(window.cwnd, cx.now_ns);
+        self.integrate_cwnd(window.cwnd, now_ns);
         if self.is_recovering() {
             self.window.end_recovery();
         }
         let reduced = self.congestion == Congestion::Recovery
-            || (cx.config.is_rack() && self.congestion == Congestion::Cwr);
+            || (config.is_rack() && self.congestion == Congestion::Cwr);
         self.congestion = Congestion::Open;
         self.board.forget_duplicates();
         window.flags &= !(Window::RECOVERY | Window::LOSS);
@@ -187,7 +201,7 @@ impl SubflowSender {
             self.remember(cwnd, ssthresh);
         }
         if first && self.rtt.timeouts_in_a_row() <= cx.config.transport.max_retries {
-            self.reduce(cx, end, LossKind::Timeout);
+            self.reduce(cx.now_ns, end, LossKind::Timeout);
         }
         self.rtt.timeouts_in_a_row()
     }

@@ -28,7 +28,7 @@ impl RttEstimator {
     }
 
     /// Takes a sample. RFC 6298, section 2: alpha = 1/8, beta = 1/4.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sample(&mut self, rtt_ns: u64) {
         if self.srtt_x8_ns == 0 {
             self.srtt_x8_ns = rtt_ns * 8;

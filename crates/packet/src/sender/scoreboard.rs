@@ -84,12 +84,16 @@ pub(crate) struct Scoreboard {
     latest: LatestArrival,
     /// Every segment below, or below `una`, is SACKed or has been judged lost.
     judged: u32,
-    /// No lost segment below, or below `una`, waits for its retransmission.
+    /// No lost segment below, or below `una`, waits for its retransmission; nor does any if this is beyond
+    /// `next`.
     repair_from: u32,
     /// First SSN after all that had arrived before the present ACK (RFC 8985, section 6.2: RACK.fack).
     arrived_until: u32,
+    /// First SSN after all that have ever been SACKed.
+    sacked_until: u32,
     /// Whether a segment of which there was one copy has arrived after a later one (RACK.reordering_seen).
     reordering_seen: bool,
+    /// 0 if segments are not judged by the number of those SACKed above.
     dup_threshold: usize,
     /// The highest SACKed SSNs plus one, in descending order; as many as the threshold.
     highest_sacked: [u32; MAX_DUP_THRESHOLD],
@@ -115,10 +119,16 @@ impl Scoreboard {
             repair_from: 0,
             latest: LatestArrival::default(),
             arrived_until: 0,
+            sacked_until: 0,
             reordering_seen: false,
             resent: VecDeque::new(),
             total_lost: 0,
         }
+    }
+
+    /// A scoreboard for which [`Self::judge`] is never asked.
+    pub(crate) fn judged_otherwise() -> Self {
+        Scoreboard { dup_threshold: 0, ..Scoreboard::new(1) }
     }
 
     /// Number of copies that have been judged lost since the start, wrongly or not; wraps.
@@ -254,13 +264,25 @@ impl Scoreboard {
             while self.resent.front().is_some_and(|&(_, ssn)| ssn < ack) {
                 self.resent.pop_front();
             }
+            // Counted apart, because what is in memory would be written for each segment.
+            let (mut sacked, mut lost, mut retransmitted, mut reordered) = (0, 0, 0, false);
+            let (ring, arrived_until) = (&self.ring[..], self.arrived_until);
+            let mask = ring.len().wrapping_sub(1);
             for ssn in self.una..ack {
-                let flags = self.get(ssn).flags;
-                self.reordering_seen |= ssn < self.arrived_until && flags & (SACKED | REPEATED) == 0;
-                self.sacked -= u32::from(flags & SACKED != 0);
-                self.lost -= u32::from(flags & LOST != 0);
-                self.retransmitted -= u32::from(flags & RETRANSMITTED != 0);
+                let flags = ring[ssn as usize & mask].flags;
+                if flags == SACKED {
+                    sacked += 1;
+                    continue;
+                }
+                reordered |= ssn < arrived_until && flags & (SACKED | REPEATED) == 0;
+                sacked += u32::from(flags & SACKED != 0);
+                lost += u32::from(flags & LOST != 0);
+                retransmitted += u32::from(flags & RETRANSMITTED != 0);
             }
+            self.sacked -= sacked;
+            self.lost -= lost;
+            self.retransmitted -= retransmitted;
+            self.reordering_seen |= reordered;
         }
         // Without SACK a cumulative ACK cancels the duplicates that its later segments caused.
         self.dup_acks = self.dup_acks.saturating_sub(acked - 1);
@@ -280,16 +302,26 @@ impl Scoreboard {
         }
         self.sacked += 1;
         self.reordering_seen |= ssn < self.arrived_until && flags & REPEATED == 0;
-        self.lost -= u32::from(flags & LOST != 0);
-        self.retransmitted -= u32::from(flags & RETRANSMITTED != 0);
+        if flags & (LOST | RETRANSMITTED) != 0 {
+            self.lost -= u32::from(flags & LOST != 0);
+            self.retransmitted -= u32::from(flags & RETRANSMITTED != 0);
+        }
         self.slot(ssn).flags = SACKED;
         self.note_high(ssn + 1);
         true
     }
 
-    /// Keeps the highest SACKed numbers in descending order.
-    #[inline]
+    #[inline(always)]
     fn note_high(&mut self, end: u32) {
+        self.sacked_until = self.sacked_until.max(end);
+        if self.dup_threshold > 0 {
+            self.sort_in(end);
+        }
+    }
+
+    /// Keeps the highest SACKed numbers in descending order.
+    #[inline(never)]
+    fn sort_in(&mut self, end: u32) {
         let top = &mut self.highest_sacked[..self.dup_threshold];
         if end <= top[top.len() - 1] {
             return;
@@ -317,7 +349,7 @@ impl Scoreboard {
     /// Notes that an ACK has been taken in: what arrives from now on below the highest segment that has
     /// arrived was overtaken.
     pub(crate) fn end_ack(&mut self) {
-        self.arrived_until = self.highest_sacked[0].max(self.una);
+        self.arrived_until = self.sacked_until.max(self.una);
     }
 
     /// Whether the path is known to reorder (RFC 8985, section 6.2, step 3).
@@ -352,34 +384,61 @@ impl Scoreboard {
         }
     }
 
+    /// Whether a copy that may not be judged lost yet has perhaps been overtaken. Mostly none has.
+    #[inline(always)]
+    pub(crate) fn has_overtaken(&mut self) -> bool {
+        let latest = self.latest.departure;
+        let (mut at, next) = (self.judged.max(self.una), self.next);
+        let ring = &self.ring[..];
+        let mask = ring.len().wrapping_sub(1);
+        let mut overtaken = false;
+        while at < next {
+            let segment = &ring[at as usize & mask];
+            if segment.flags & (SACKED | LOST) == 0 {
+                overtaken = left_before((segment.sent, at), latest);
+                break;
+            }
+            at += 1;
+        }
+        self.judged = at;
+        // They are in the order in which they left: after a later one than the latest arrival come no others.
+        overtaken || self.resent.front().is_some_and(|&(sent, _)| sent <= latest.0)
+    }
+
     /// RACK (RFC 8985, section 6.2, step 5): a segment is lost if it left before the latest copy that arrived
     /// and has been on its way for longer than the RTT of that copy and `reordering_ns`. Returns how many
     /// copies were newly judged lost, and how long to wait until the next ones may be, ns.
-    #[inline(always)]
     pub(crate) fn judge_by_time(&mut self, reordering_ns: u64, now_ns: u64) -> (u32, Option<u64>) {
         let latest = self.latest.departure;
         let patience_ns = self.latest.rtt_ns + reordering_ns;
         let (mut lost, mut wait_ns) = (0, None);
-        let mut at = self.judged.max(self.una);
-        while at < self.next {
-            let Segment { flags, sent, .. } = self.get(at);
-            if flags & (SACKED | LOST) == 0 {
-                if !left_before((sent, at), latest) {
+        let (mut at, next) = (self.judged.max(self.una), self.next);
+        let mut judged = at;
+        let ring = &mut self.ring[..];
+        let mask = ring.len().wrapping_sub(1);
+        while at < next {
+            let segment = &mut ring[at as usize & mask];
+            if segment.flags & (SACKED | LOST) == 0 {
+                if !left_before((segment.sent, at), latest) {
                     break;
                 }
-                let age_ns = sent.elapsed_ns(now_ns);
+                let age_ns = segment.sent.elapsed_ns(now_ns);
                 if age_ns < patience_ns {
                     wait_ns = Some(patience_ns - age_ns);
                 } else {
-                    self.mark_lost(at);
+                    segment.flags |= LOST;
                     lost += 1;
+                    self.repair_from = self.repair_from.min(at);
                 }
             }
             at += 1;
             if wait_ns.is_none() {
-                self.judged = at;
+                judged = at;
             }
         }
+        self.judged = judged;
+        self.lost += lost;
+        self.total_lost = self.total_lost.wrapping_add(lost);
         while let Some(&(sent, ssn)) = self.resent.front() {
             let segment = self.get(ssn);
             let in_flight = ssn >= self.una && segment.flags & RETRANSMITTED != 0 && segment.sent == sent;
@@ -447,24 +506,23 @@ impl Scoreboard {
     }
 
     /// NextSeg rule 1 of RFC 6675: the first lost segment that was not retransmitted.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next_repair(&mut self) -> Option<u32> {
-        if self.lost == 0 {
-            return None;
-        }
-        for ssn in self.repair_from.max(self.una)..self.next {
-            if self.get(ssn).flags & (SACKED | LOST | RETRANSMITTED) == LOST {
-                self.repair_from = ssn;
-                return Some(ssn);
-            }
-        }
-        self.repair_from = self.next;
-        None
+        if self.lost == 0 || self.repair_from >= self.next { None } else { self.find_repair() }
+    }
+
+    #[inline(never)]
+    fn find_repair(&mut self) -> Option<u32> {
+        let unrepaired = |&ssn: &u32| self.get(ssn).flags & (SACKED | LOST | RETRANSMITTED) == LOST;
+        let found = (self.repair_from.max(self.una)..self.next).find(unrepaired);
+        // A segment that is judged lost later moves it back.
+        self.repair_from = found.unwrap_or(u32::MAX);
+        found
     }
 
     /// NextSeg rule 3 of RFC 6675: without new data to send, the first hole below the highest SACKed segment.
     pub(crate) fn next_hole(&self) -> Option<u32> {
-        let top = self.highest_sacked[0].min(self.next);
+        let top = self.sacked_until.min(self.next);
         (self.una..top).find(|&ssn| self.get(ssn).flags & (SACKED | RETRANSMITTED) == 0)
     }
 

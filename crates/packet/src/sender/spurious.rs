@@ -47,24 +47,31 @@ impl SubflowSender {
         echo: Stamp,
         acked: u32,
     ) -> bool {
-        let Some(undo) = &self.undo else { return false };
-        let came_late = acked > 0 && undo.came_late(echo);
-        let spurious = undo.was_all_in_vain()
-            || match self.congestion {
-                Congestion::Open | Congestion::Cwr => false,
-                Congestion::Loss => came_late,
-                // While a copy is in flight, nobody knows whether another segment was lost.
-                Congestion::Recovery => came_late && self.board.retransmitted() == 0,
-            };
+        let spurious = self.is_spurious(echo, acked);
         if spurious {
-            self.take_back(cx, end);
+            self.take_back(cx.now_ns, end);
+            self.refresh_view(cx, end);
         }
         spurious
     }
 
+    /// Whether an ACK, which echoes `echo` and acknowledges `acked` more segments, shows that the latest
+    /// reduction was for nothing.
+    #[inline(always)]
+    pub(super) fn is_spurious(&self, echo: Stamp, acked: u32) -> bool {
+        let Some(undo) = &self.undo else { return false };
+        let may_tell = match self.congestion {
+            Congestion::Open | Congestion::Cwr => false,
+            Congestion::Loss => true,
+            // While a copy is in flight, nobody knows whether another segment was lost.
+            Congestion::Recovery => self.board.retransmitted() == 0,
+        };
+        undo.was_all_in_vain() || (acked > 0 && may_tell && undo.came_late(echo))
+    }
+
     /// Takes the latest reduction back.
     #[cold]
-    fn take_back(&mut self, cx: &Context<'_>, end: &mut SenderEnd) {
+    pub(super) fn take_back(&mut self, now_ns: u64, end: &mut SenderEnd) {
         let Some(undo) = self.undo.take() else { return };
         if self.congestion != Congestion::Loss {
             // A segment that was overtaken has been sent again too early: RACK has to wait longer
@@ -72,7 +79,7 @@ impl SubflowSender {
             self.board.note_reordering();
         }
         let window = &mut end.cc.subflows[self.id.index()];
-        self.integrate_cwnd(window.cwnd, cx.now_ns);
+        self.integrate_cwnd(window.cwnd, now_ns);
         match &mut self.owned {
             Some(owned) => owned.note(AckFlags::IN_VAIN),
             None => {
@@ -86,6 +93,5 @@ impl SubflowSender {
             self.board.unmark_lost();
             self.window.end_recovery();
         }
-        self.refresh_view(cx, end);
     }
 }

@@ -1,6 +1,6 @@
 //! State of the sending end of one subflow.
 
-use joulepath_model::scenario::Transport;
+use joulepath_model::scenario::{Recovery, Transport};
 
 use super::owned::Owned;
 use super::rtt::{RtoBounds, RttEstimator};
@@ -135,6 +135,13 @@ fn bounds(transport: &Transport) -> RtoBounds {
     }
 }
 
+fn board(transport: &Transport) -> Scoreboard {
+    match transport.recovery {
+        Recovery::Sack => Scoreboard::new(transport.dup_threshold as usize),
+        Recovery::Rack | Recovery::NewReno => Scoreboard::judged_otherwise(),
+    }
+}
+
 impl SubflowSender {
     /// A subflow that has not been opened. `window_end` is where the window of a TCP relay ends.
     pub(crate) fn new(id: SubflowId, first_hop: Hop, window_end: u32, transport: &Transport) -> Self {
@@ -148,7 +155,7 @@ impl SubflowSender {
             first_hop,
             has_radio: !id.downloads || first_hop.is_at_radio(),
             usual: Usual::NONE,
-            board: Scoreboard::new(transport.dup_threshold as usize),
+            board: board(transport),
             rtt: RttEstimator::new(bounds(transport)),
             timer: LazyTimer::new(),
             last_send_ns: 0,

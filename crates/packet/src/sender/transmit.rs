@@ -7,7 +7,7 @@ use joulepath_model::scenario::Recovery;
 use super::connection::SenderEnd;
 use super::scoreboard::Segment;
 use super::subflow::{Congestion, SubflowSender, Waiting};
-use crate::context::Context;
+use crate::context::{Clock, Context};
 use crate::packet::{CWR, ECT, Kind, Packet, RETRANSMISSION, Stamp};
 use crate::subflow::Phase;
 
@@ -54,22 +54,40 @@ impl SubflowSender {
 
     #[inline(never)]
     pub(super) fn retransmit(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, ssn: u32) {
-        let segment = self.board.retransmit(ssn, Stamp::at(cx.now_ns));
-        self.stats.retransmissions += 1;
-        if let Some(undo) = &mut self.undo {
-            undo.retransmitted(ssn, Stamp::at(cx.now_ns));
-        }
-        if ssn == self.board.una() {
-            // The timer starts anew for the oldest segment: its ACK needs another RTT (RFC 6582, section 3.2,
-            // step 3; Linux).
-            self.timer.clear();
-        }
+        let segment = self.note_repeated(ssn, cx.now_ns);
         self.transmit(cx, ssn, segment, RETRANSMISSION);
         if self.owned.is_some() {
             self.note_departure(cx, end, (ssn, segment.len), false);
         }
         end.copy_repair(segment.dsn, self.stats.retransmissions, self.stats.segments);
         self.refresh_view(cx, end);
+    }
+
+    /// Notes that segment `ssn` is sent again.
+    #[inline(always)]
+    pub(super) fn note_repeated(&mut self, ssn: u32, now_ns: u64) -> Segment {
+        let segment = self.board.retransmit(ssn, Stamp::at(now_ns));
+        self.stats.retransmissions += 1;
+        if let Some(undo) = &mut self.undo {
+            undo.retransmitted(ssn, Stamp::at(now_ns));
+        }
+        if ssn == self.board.una() {
+            // The timer starts anew for the oldest segment: its ACK needs another RTT (RFC 6582, section 3.2,
+            // step 3; Linux).
+            self.timer.clear();
+        }
+        segment
+    }
+
+    /// Notes that a segment or a copy of one leaves, and sets the timer if need be.
+    #[inline(always)]
+    pub(super) fn note_departed(&mut self, clock: &mut Clock<'_>) {
+        self.stats.segments += 1;
+        self.last_send_ns = clock.now_ns;
+        self.reduction.out += 1;
+        if !self.timer.is_set() || self.waiting == Waiting::Probe {
+            self.arm(clock);
+        }
     }
 
     /// Sends a second copy of a segment that may still be on its way.
@@ -133,13 +151,8 @@ impl SubflowSender {
                 flags |= CWR;
             }
         }
-        self.stats.segments += 1;
-        self.last_send_ns = cx.now_ns;
-        self.reduction.out += 1;
-        if !self.timer.is_set() || self.waiting == Waiting::Probe {
-            self.arm(cx);
-        }
         let i = self.id.index();
+        self.note_departed(&mut cx.clock(i));
         let packet = Packet::new(Kind::Data, cx.global(i) as u32, self.id.epoch, Stamp::at(cx.now_ns))
             .numbered(ssn, segment.dsn)
             .with_aux(u32::from(segment.len))
