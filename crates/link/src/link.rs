@@ -151,10 +151,11 @@ impl Link {
         }
     }
 
-    /// Where [`Link::offer`] will read and write next, for a caller that asks for the memory in advance.
+    /// Where [`Link::offer`] will read next, for a caller that asks for the memory in advance. What it only
+    /// writes needs no asking: nothing waits for that.
     #[inline(always)]
-    pub fn next_places(&self) -> [&impl Sized; 2] {
-        self.queue.next_places()
+    pub fn next_place(&self) -> &impl Sized {
+        self.queue.next_decisive()
     }
 
     /// Blocks the transmitter until `t`, for example while a radio is promoted. Packets that were accepted

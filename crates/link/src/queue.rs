@@ -173,10 +173,10 @@ impl Queue {
         self.mark_at == 0 || self.mark_at <= self.newest() && self.start_ns(self.mark_at) > now
     }
 
-    /// The slots that the next packet writes and reads.
+    /// The slot that decides about the next packet.
     #[inline(always)]
-    pub(crate) fn next_places(&self) -> [&Slot; 2] {
-        [0, self.look_back].map(|back| &self.slots[self.place(back)])
+    pub(crate) fn next_decisive(&self) -> &Slot {
+        &self.slots[self.place(self.look_back)]
     }
 
     /// When the packet `back` slots before the free one starts, ns.

@@ -4,11 +4,12 @@
 //! one event after the step before, so that no step waits for memory:
 //!
 //! ```text
-//!   events ahead     5           4              3              2                     1
-//!                    the link ─► its first ──► the packet's ─► the next link ─────► its last places;
-//!                                packet        route           or the subflow's end  the connection
+//!   events ahead     5                 3                 2                     1
+//!                    the link ───────► the route of ───► the next link ──────► the queue's decisive slot;
+//!                                      its first packet  or the subflow's end  the connection
 //! ```
-//! This only brings memory nearer. What an event does is decided when its turn comes.
+//! What is only written is not asked for: nothing waits for it. This only brings memory nearer. What an event
+//! does is decided when its turn comes.
 
 use crate::coming::{Ahead, Goal};
 use crate::engine::Engine;
@@ -26,15 +27,12 @@ impl Engine {
     pub(crate) fn look_ahead(&mut self) {
         let Some(due) = self.net.queue.due() else { return };
         self.net.prefetch_wire(due, 5);
-        if let Some(packet) = self.net.first_of(due, 4) {
-            prefetch(packet);
-        }
         let heading = self.net.first_of(due, 3).map_or(Heading::NONE, Packet::heading);
         self.net.prefetch_way(heading.subflow);
         let goal = self.goal_of(self.ahead.heading);
         let Goal { heading: Heading { subflow, .. }, hop } = self.ahead.goal;
         if !self.ahead.goal.heading.arrives() {
-            self.net.prefetch_places(hop, subflow);
+            self.net.prefetch_reads(hop, subflow);
         } else if self.ahead.goal.heading.is_ack() {
             self.prefetch_sending(subflow);
         } else {
@@ -67,7 +65,7 @@ impl Engine {
             let (end, reader) = self.connections.addresses_of_receiving(receiver.id.connection as usize);
             prefetch_lines(end, 1);
             prefetch_lines(reader, 1);
-            self.net.prefetch_places(receiver.first_hop, s);
+            self.net.prefetch_reads(receiver.first_hop, s);
         }
     }
 
@@ -81,7 +79,7 @@ impl Engine {
             prefetch(&end.views[sender.id.index()]);
             prefetch_lines(end, 2);
             prefetch(&end.writer);
-            self.net.prefetch_places(sender.first_hop, s);
+            self.net.prefetch_reads(sender.first_hop, s);
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::context::Context;
 use crate::device::{Device, Interface};
 use crate::endpoints::Endpoints;
 use crate::error::RunError;
-use crate::event::Source;
+use crate::event::{FAR, FEW, NEAR, Source};
 use crate::fabric::Fabric;
 use crate::hop::Hop;
 use crate::network::Network;
@@ -120,9 +120,10 @@ impl Engine {
     /// As [`Self::run`].
     pub(crate) fn run_until(&mut self, until_ns: u64, cancel: &Cancel) -> Result<(), RunError> {
         self.net.queue.open(until_ns);
-        let is_over = match self.net.queue.due() {
-            Some(_) => self.run_loop::<true>(cancel),
-            None => self.run_loop::<false>(cancel),
+        let is_over = match self.net.queue.kind() {
+            FEW => self.run_loop::<FEW>(cancel),
+            FAR => self.run_loop::<FAR>(cancel),
+            _ => self.run_loop::<NEAR>(cancel),
         };
         if !is_over {
             return Err(RunError::Cancelled);
@@ -133,17 +134,17 @@ impl Engine {
         Ok(())
     }
 
-    /// Handles the events up to the end; returns false if it is cancelled before. What large networks need
-    /// has a loop of its own, since it takes registers.
+    /// Handles the events up to the end; returns false if it is cancelled before. Each kind of queue has a
+    /// loop of its own, since what large networks need takes registers.
     #[inline(never)]
-    fn run_loop<const LOOKS_AHEAD: bool>(&mut self, cancel: &Cancel) -> bool {
+    fn run_loop<const QUEUE: u8>(&mut self, cancel: &Cancel) -> bool {
         while !cancel.is_set() {
             self.until_look = EVENTS_PER_LOOK;
             while self.until_look > 0 {
                 self.until_look -= 1;
                 let Some((time_ns, source)) = self.net.queue.next() else { return true };
                 self.now_ns = time_ns;
-                self.step(source, LOOKS_AHEAD);
+                self.step::<QUEUE>(source);
             }
         }
         false
@@ -151,13 +152,13 @@ impl Engine {
 
     /// Handles the earliest event, which is now.
     #[inline(always)]
-    pub(crate) fn step(&mut self, source: Source, looks_ahead: bool) {
+    pub(crate) fn step<const QUEUE: u8>(&mut self, source: Source) {
         self.net.counters.events += 1;
         if self.net.is_link(source) {
-            if looks_ahead {
+            if QUEUE == FAR {
                 self.look_ahead();
             }
-            let mut packet = self.net.arrive(source);
+            let mut packet = self.net.arrive::<QUEUE>(source);
             self.dispatch(&mut packet);
         } else {
             self.take_timer(source);

@@ -510,9 +510,9 @@ impl Network {
         self.wires.address(hop.number() as usize)
     }
 
-    /// Asks for the places of a link that its next packet, one of `subflow`, will read and write.
+    /// Asks for what a link will read when its next packet comes, one of `subflow`.
     #[inline(always)]
-    pub(crate) fn prefetch_places(&self, hop: Hop, subflow: u32) {
+    pub(crate) fn prefetch_reads(&self, hop: Hop, subflow: u32) {
         let link = hop.number();
         if link as usize >= self.wires.len() {
             return;
@@ -520,12 +520,7 @@ impl Network {
         if hop.is_last() {
             self.hosts.prefetch(subflow, hop.end());
         }
-        if !hop.is_crossing() {
-            prefetch(self.wires.ring(link).free());
-        }
-        for place in self.wires.link_at(link).next_places() {
-            prefetch(place);
-        }
+        prefetch(self.wires.link_at(link).next_place());
     }
 
     /// Whether an event is that of a link, whose number it has.
@@ -534,12 +529,13 @@ impl Network {
         (source as usize) < self.wires.len()
     }
 
-    /// Takes the packet that has reached the end of link `link`, the earliest event.
+    /// Takes the packet that has reached the end of link `link`, the earliest event. `QUEUE` is the kind of
+    /// the queue, as far as that is known.
     #[inline(always)]
-    pub(crate) fn arrive(&mut self, link: Source) -> Packet {
+    pub(crate) fn arrive<const QUEUE: u8>(&mut self, link: Source) -> Packet {
         let (packet, next_ns) = self.wires.packets(link).pop();
         match next_ns {
-            Some(next_ns) => self.queue.replace_top(next_ns, link),
+            Some(next_ns) => self.queue.replace_top_of::<QUEUE>(next_ns, link),
             // There is none, or it has its event.
             None => self.queue.pop(),
         }

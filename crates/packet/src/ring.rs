@@ -104,12 +104,6 @@ impl PacketRing {
         &self.slots[self.head as usize & (self.slots.len() - 1)]
     }
 
-    /// Where the next packet will be put.
-    #[inline(always)]
-    pub(crate) fn free(&self) -> &Packet {
-        &self.slots[self.head.wrapping_add(self.len) as usize & (self.slots.len() - 1)]
-    }
-
     #[cold]
     fn grow(&mut self) {
         self.slots.rotate_left(self.head as usize);

@@ -10,5 +10,5 @@ mod timer;
 mod wheel;
 
 pub(crate) use key::{MAX_SOURCES, MAX_TIME_NS, SOURCE_BITS, Source};
-pub(crate) use queue::{Due, EventQueue, Traffic};
+pub(crate) use queue::{Due, EventQueue, FAR, FEW, NEAR, Traffic};
 pub(crate) use timer::LazyTimer;

@@ -44,6 +44,12 @@ impl Traffic {
     }
 }
 
+/// Kinds of queues for which the main loop has a copy of its own: for a few links, for more, and for networks
+/// so large that it reads ahead.
+pub(crate) const FEW: u8 = 0;
+pub(crate) const NEAR: u8 = 1;
+pub(crate) const FAR: u8 = 2;
+
 /// Pending events, the earliest first. All kinds hand out the same sequence.
 pub(crate) struct EventQueue {
     /// The least key; [`NO_KEY`] if there is none.
@@ -183,25 +189,48 @@ impl EventQueue {
     /// push.
     #[inline(always)]
     pub(crate) fn replace_top(&mut self, time_ns: u64, source: Source) {
+        self.replace_top_of::<FEW>(time_ns, source);
+    }
+
+    /// The same for a queue that is expected to be [of this kind](Self::kind).
+    #[inline(always)]
+    pub(crate) fn replace_top_of<const KIND: u8>(&mut self, time_ns: u64, source: Source) {
         let key = key(time_ns, source);
-        // One after the other: a table of four places to jump to is more work.
-        self.least = if let Keys::Few(few) = &mut self.keys {
-            few.replace_least(self.least, key);
-            few.least()
-        } else if let Keys::FarWheel(wheel) = &mut self.keys {
-            wheel.replace_least(key)
-        } else if let Keys::Wheel(wheel) = &mut self.keys {
-            wheel.replace_least(key)
-        } else {
-            self.replace_in_heap(key)
+        self.least = match &mut self.keys {
+            Keys::Few(few) if KIND == FEW => {
+                few.replace_least(self.least, key);
+                few.least()
+            }
+            Keys::Wheel(wheel) if KIND == NEAR => wheel.replace_least(key),
+            Keys::FarWheel(wheel) if KIND == FAR => wheel.replace_least(key),
+            _ => self.replace_anyhow(key),
         };
     }
 
-    #[cold]
-    fn replace_in_heap(&mut self, key: u64) -> u64 {
-        let Keys::Heap(heap) = &mut self.keys else { unreachable!("the other kinds have no heap alone") };
-        heap.replace_least(key);
-        heap.least()
+    /// Which of the constants [`FEW`], [`NEAR`] and [`FAR`] stands for this kind of queue.
+    pub(crate) fn kind(&self) -> u8 {
+        match &self.keys {
+            Keys::Few(_) => FEW,
+            Keys::Heap(_) | Keys::Wheel(_) => NEAR,
+            Keys::FarWheel(_) => FAR,
+        }
+    }
+
+    /// [`Self::replace_top`] for a kind that is not expected.
+    #[inline(never)]
+    fn replace_anyhow(&mut self, key: u64) -> u64 {
+        match &mut self.keys {
+            Keys::Few(few) => {
+                few.replace_least(self.least, key);
+                few.least()
+            }
+            Keys::Heap(heap) => {
+                heap.replace_least(key);
+                heap.least()
+            }
+            Keys::Wheel(wheel) => wheel.replace_least(key),
+            Keys::FarWheel(wheel) => wheel.replace_least(key),
+        }
     }
 }
 

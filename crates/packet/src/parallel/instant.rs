@@ -6,7 +6,7 @@ use std::sync::MutexGuard;
 use super::part::FENCE;
 use crate::border::Map;
 use crate::engine::Engine;
-use crate::event::{EventQueue, Source};
+use crate::event::{EventQueue, FEW, Source};
 use crate::sources::Timer;
 use crate::subflow::Phase;
 
@@ -84,7 +84,7 @@ impl Everything<'_, '_> {
                 let net = &mut self.parts[p].net;
                 net.counters.events += 1;
                 if source < first_timer {
-                    let packet = net.arrive(source);
+                    let packet = net.arrive::<FEW>(source);
                     self.by_whole(time_ns, |whole| whole.dispatch_from_timer(packet));
                 } else {
                     net.queue.pop();
@@ -94,7 +94,7 @@ impl Everything<'_, '_> {
             Owner::Part(p) => {
                 let part = &mut *self.parts[p];
                 part.now_ns = time_ns;
-                part.step(source, part.net.queue.due().is_some());
+                part.step::<FEW>(source);
                 self.deliver_from(p);
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::border::{Border, Map, Outbox};
 use crate::coming::Ahead;
 use crate::engine::{Engine, Role};
-use crate::event::{MAX_SOURCES, Source};
+use crate::event::{FAR, MAX_SOURCES, NEAR, Source};
 use crate::packet::Kind;
 use crate::recorder::Recorder;
 use crate::sources::Timer;
@@ -121,12 +121,18 @@ impl Engine {
 
     /// Handles all events up to the fence.
     pub(super) fn run_window(&mut self) {
-        let looks_ahead = self.net.queue.due().is_some();
+        match self.net.queue.kind() {
+            FAR => self.run_window_of::<FAR>(),
+            _ => self.run_window_of::<NEAR>(),
+        }
+    }
+
+    fn run_window_of<const QUEUE: u8>(&mut self) {
         while let Some((time_ns, source)) = self.net.queue.peek()
             && source != FENCE
         {
             self.now_ns = time_ns;
-            self.step(source, looks_ahead);
+            self.step::<QUEUE>(source);
         }
     }
 
