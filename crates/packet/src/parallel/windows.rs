@@ -98,17 +98,18 @@ pub(crate) fn run(whole: &mut Engine, cores: Cores, cancel: &Cancel) -> Result<(
     let map = whole.net.border.as_ref().expect("the engine is built for several parts").map.clone();
     // Everything that has been set up so far concerns both ends of connections, or the whole network.
     let first_ns = whole.net.queue.peek().map_or(u64::MAX, |(time_ns, _)| time_ns);
-    // Its queue stays small from now on.
+    // SAFETY: the parts are gone when this function returns. The whole engine is used by one thread, and only
+    // while that thread has the locks of all parts.
+    let part = |number| Mutex::new(unsafe { whole.part(number, &map) });
+    let parts = (0..map.parts).map(part).collect();
+    // The parts have queues like the one of the whole engine, which stays small from now on.
     let mut all = std::mem::replace(&mut whole.net.queue, EventQueue::heap());
     while let Some((time_ns, source)) = all.peek() {
         all.pop();
         whole.net.queue.push(time_ns, source);
     }
-    // SAFETY: the parts are gone when this function returns. The whole engine is used by one thread, and only
-    // while that thread has the locks of all parts.
-    let part = |number| Mutex::new(unsafe { whole.part(number, &map) });
     let run = Run {
-        parts: (0..map.parts).map(part).collect(),
+        parts,
         left: [Left::new(map.parts), Left::new(map.parts)],
         between: [Left::new(map.parts), Left::new(map.parts)],
         barrier: Barrier::new(map.parts),
