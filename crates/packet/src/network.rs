@@ -367,8 +367,22 @@ impl Network {
     /// is not plain.
     #[inline(never)]
     fn offer_beyond(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), size: u32) {
-        let packet = Packet::joined(front, back);
+        let mut packet = Packet::joined(front, back);
         let link = hop.number();
+        if hop.is_plain_crossing() {
+            let is_capable = packet.flags() & ECT != 0;
+            let outcome = self.wires.link(link).offer_to_plain(Nanos(now_ns), size, is_capable);
+            if let Outcome::Delivered { at, marked } = outcome
+                && self.tallies.ignore_delivery(at.0)
+            {
+                deliver(&mut packet, hop, (at.0, marked), &mut self.hosts);
+                if concerns_both_ends(&packet) {
+                    announce(&mut self.border, packet.arrival_ns);
+                }
+                return self.hand_over(link, packet);
+            }
+            return self.note_and_settle(now_ns, hop, packet, outcome);
+        }
         if hop.is_station() {
             return self.offer_to_station(now_ns, link, packet, size);
         }
@@ -441,7 +455,7 @@ impl Network {
     }
 
     /// Puts a packet aside for the part of the network that it will reach.
-    #[inline(never)]
+    #[inline]
     fn hand_over(&mut self, link: u32, packet: Packet) {
         let border = self.border.as_mut().expect("a network with crossing links has a border");
         let has_blocks = packet.kind() == Kind::Ack && packet.aux() != 0;

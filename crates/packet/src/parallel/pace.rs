@@ -14,7 +14,7 @@ pub(super) const STEPS_ALONE: usize = 31;
 const TRY: [u32; 2] = [32, 1];
 
 /// A try is followed by so many times its length of the faster way.
-const LONG: u32 = 64;
+const LONG: u32 = 128;
 
 /// How the parts run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
