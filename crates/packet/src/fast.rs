@@ -17,7 +17,7 @@ use crate::engine::Engine;
 use crate::network::Network;
 use crate::packet::{CE, CWR, ECE, ECT, Kind, Packet, Stamp, Usual};
 use crate::receiver::Arrival;
-use crate::sender::{SenderEnd, Short, SubflowSender};
+use crate::sender::{Departing, SenderEnd, Short, SubflowSender};
 use crate::shared::Shared;
 
 /// The interface of subflow `s` at an end where its radio matters.
@@ -239,8 +239,21 @@ fn send_plainly(
     let len = end.writer.segment_len(end.data.next());
     let dsn = end.data.take_new(subflow.id.index());
     let ssn = subflow.note_sent(end, dsn, len, now_ns);
-    let mut flags = 0;
-    if config.transport.ecn {
+    send(net, config, (subflow, interface), Departing { ssn, dsn, len, flags: 0 }, s, now_ns);
+}
+
+/// Sends a segment of subflow `s`: the packet enters its first link, and the meter counts it.
+#[inline(always)]
+pub(crate) fn send(
+    net: &mut Network,
+    config: &Config,
+    (subflow, interface): (&mut SubflowSender, Option<&mut Interface>),
+    Departing { ssn, dsn, len, mut flags }: Departing,
+    s: usize,
+    now_ns: u64,
+) {
+    // Retransmissions are not ECN-capable (RFC 3168, section 6.1.5).
+    if config.transport.ecn && flags == 0 {
         flags = if std::mem::take(&mut subflow.cwr_pending) { ECT | CWR } else { ECT };
     }
     let mut data = Packet::new(Kind::Data, s as u32, subflow.id.epoch, Stamp::at(now_ns))

@@ -91,12 +91,6 @@ impl Hop {
         self.0 & RADIO != 0
     }
 
-    /// Whether it is a link that would be plain if both of its ends were in this part of the network.
-    #[inline(always)]
-    pub(crate) fn is_plain_crossing(self) -> bool {
-        self.0 & (STATION | CROSSING | MODELLED | NONE) == CROSSING
-    }
-
     /// Whether it leads to an end of the subflow.
     #[inline(always)]
     pub(crate) fn is_last(self) -> bool {

@@ -355,10 +355,10 @@ impl Network {
                 enter(link, packet, &mut wire.ring, &mut self.queue);
             }
             Outcome::Delivered { at, marked } => {
-                self.note_delivery(now_ns, hop, packet.apart(), (at, marked))
+                self.note_rare(now_ns, hop, packet.apart(), Outcome::Delivered { at, marked });
             }
-            Outcome::QueueDrop => self.note_loss(now_ns, hop, packet.apart(), true),
-            Outcome::WireLoss => self.note_loss(now_ns, hop, packet.apart(), false),
+            Outcome::QueueDrop => self.note_rare(now_ns, hop, packet.apart(), Outcome::QueueDrop),
+            Outcome::WireLoss => self.note_rare(now_ns, hop, packet.apart(), Outcome::WireLoss),
             Outcome::Held(_) => unreachable!("a plain link holds no packet"),
         }
     }
@@ -367,22 +367,8 @@ impl Network {
     /// is not plain.
     #[inline(never)]
     fn offer_beyond(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), size: u32) {
-        let mut packet = Packet::joined(front, back);
+        let packet = Packet::joined(front, back);
         let link = hop.number();
-        if hop.is_plain_crossing() {
-            let is_capable = packet.flags() & ECT != 0;
-            let outcome = self.wires.link(link).offer_to_plain(Nanos(now_ns), size, is_capable);
-            if let Outcome::Delivered { at, marked } = outcome
-                && self.tallies.ignore_delivery(at.0)
-            {
-                deliver(&mut packet, hop, (at.0, marked), &mut self.hosts);
-                if concerns_both_ends(&packet) {
-                    announce(&mut self.border, packet.arrival_ns);
-                }
-                return self.hand_over(link, packet);
-            }
-            return self.note_and_settle(now_ns, hop, packet, outcome);
-        }
         if hop.is_station() {
             return self.offer_to_station(now_ns, link, packet, size);
         }
@@ -391,24 +377,10 @@ impl Network {
         self.note_and_settle(now_ns, hop, packet, outcome);
     }
 
-    /// [`Self::note_and_settle`] for a packet that is delivered.
+    /// [`Self::note_and_settle`] for what is rare on a plain link.
     #[cold]
     #[inline(never)]
-    fn note_delivery(
-        &mut self,
-        now_ns: u64,
-        hop: Hop,
-        (front, back): (Front, Back),
-        (at, marked): (Nanos, bool),
-    ) {
-        self.note_and_settle(now_ns, hop, Packet::joined(front, back), Outcome::Delivered { at, marked });
-    }
-
-    /// The same for a packet that the queue has dropped, or that is lost on the wire.
-    #[cold]
-    #[inline(never)]
-    fn note_loss(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), by_queue: bool) {
-        let outcome = if by_queue { Outcome::QueueDrop } else { Outcome::WireLoss };
+    fn note_rare(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), outcome: Outcome) {
         self.note_and_settle(now_ns, hop, Packet::joined(front, back), outcome);
     }
 
@@ -455,7 +427,7 @@ impl Network {
     }
 
     /// Puts a packet aside for the part of the network that it will reach.
-    #[inline]
+    #[inline(never)]
     fn hand_over(&mut self, link: u32, packet: Packet) {
         let border = self.border.as_mut().expect("a network with crossing links has a border");
         let has_blocks = packet.kind() == Kind::Ack && packet.aux() != 0;

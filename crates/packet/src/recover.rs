@@ -5,8 +5,8 @@
 
 use crate::context::Clock;
 use crate::engine::Engine;
-use crate::fast::{may_sleep, radio};
-use crate::packet::{CWR, ECT, Kind, Packet, Stamp, Usual};
+use crate::fast::{may_sleep, radio, send};
+use crate::packet::{Packet, Usual};
 use crate::sender::Short;
 
 impl Engine {
@@ -64,20 +64,7 @@ impl Engine {
             space -= 1;
             let mut clock = Clock::of(s, config, now_ns, &mut net.queue);
             let Some(departing) = subflow.next_departing(end, &mut repairs, ALONE, &mut clock) else { break };
-            let mut flags = departing.flags;
-            // Retransmissions are not ECN-capable (RFC 3168, section 6.1.5).
-            if config.transport.ecn && flags == 0 {
-                flags = if std::mem::take(&mut subflow.cwr_pending) { ECT | CWR } else { ECT };
-            }
-            let mut data = Packet::new(Kind::Data, s as u32, subflow.id.epoch, Stamp::at(now_ns))
-                .numbered(departing.ssn, departing.dsn)
-                .with_aux(u32::from(departing.len))
-                .with_flags(flags);
-            let size = data.aux() + config.sizes.header;
-            net.offer(now_ns, subflow.first_hop, &mut data, size);
-            if uploads && let Some(interface) = &mut interface {
-                interface.count_awake(now_ns, 0, size);
-            }
+            send(net, config, (&mut *subflow, interface.as_deref_mut()), departing, s, now_ns);
         }
         if ALONE {
             return Short::Done;

@@ -68,12 +68,6 @@ impl Sources {
         self.marks as usize + 4
     }
 
-    /// The first number that is not a link's.
-    #[inline]
-    pub(crate) fn first_timer(self) -> Source {
-        self.subflows
-    }
-
     #[inline]
     pub(crate) fn rto(self, subflow: usize) -> Source {
         self.subflows + SUBFLOW_TIMERS * subflow as u32

@@ -73,7 +73,6 @@ impl Everything<'_, '_> {
     }
 
     fn handle(&mut self, owner: Owner, time_ns: u64, source: Source) {
-        let first_timer = self.whole.config.sources.first_timer();
         match owner {
             Owner::Whole => {
                 self.whole.net.queue.pop();
@@ -83,7 +82,7 @@ impl Everything<'_, '_> {
             Owner::Part(p) if self.parts[p].concerns_both_ends(source) => {
                 let net = &mut self.parts[p].net;
                 net.counters.events += 1;
-                if source < first_timer {
+                if net.is_link(source) {
                     let packet = net.arrive::<FEW>(source);
                     self.by_whole(time_ns, |whole| whole.dispatch_from_timer(packet));
                 } else {
@@ -153,11 +152,10 @@ impl Everything<'_, '_> {
     /// Whose events those of a source are. A subflow has timers of its own while it is established; before,
     /// they concern both ends.
     fn owner_of(&self, source: Source) -> Owner {
-        let sources = self.whole.config.sources;
-        if source < sources.first_timer() {
+        if self.whole.net.is_link(source) {
             return Owner::Part(self.map.heads[source as usize].into());
         }
-        match sources.timer(source) {
+        match self.whole.config.sources.timer(source) {
             Timer::Rto(s) if self.whole.senders[s].phase == Phase::Established => {
                 Owner::Part(self.whole.part_of_sender(s, self.map))
             }

@@ -154,7 +154,7 @@ impl Engine {
 
     /// Whether the earliest event of this part, which is of `source`, concerns both ends of a connection.
     pub(super) fn concerns_both_ends(&self, source: Source) -> bool {
-        if source < self.config.sources.first_timer() {
+        if self.net.is_link(source) {
             let packet = self.net.first_on(source);
             let Role::Part { downloads } = self.role else { return true };
             let is_other = !matches!(packet.kind(), Kind::Data | Kind::Ack);

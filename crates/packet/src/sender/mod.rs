@@ -33,6 +33,7 @@ mod undo;
 
 pub(crate) use ack::Progress;
 pub(crate) use connection::{Sender, SenderEnd, SenderSpec};
+pub(crate) use gaps::Departing;
 pub(crate) use owned::owned;
 pub(crate) use plain::Short;
 pub(crate) use recovery::Fate;
