@@ -2,12 +2,12 @@
 //! beforehand.
 //!
 //! ```text
-//!   part A   link ──► hand_over ──► outbox ══ end of the window ══► Network::enter ──► wire   part B
+//!   part A   link ──► hand_over ──► outbox ══ mail ══► Network::enter ──► wire   part B
 //! ```
-//! A packet that crosses is put aside until the present window is over. It arrives after that, because the
-//! window is no longer than the delay of any link between parts. Its order among the packets of its link is
-//! that in which they were offered; links do not share anything at their far ends but the event queue, whose
-//! order is that of its keys. So nothing has to be sorted.
+//! A packet that crosses is put aside until part A lets the others know how far it is. Part B does not get
+//! to its arrival before that, because the delay of any link between parts is at least a window. Its
+//! order among the packets of its link is that in which they were offered; links do not share anything at
+//! their far ends but the event queue, whose order is that of its keys. So nothing has to be sorted.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -33,6 +33,15 @@ pub(crate) struct Outbox {
 impl Outbox {
     pub(crate) fn is_empty(&self) -> bool {
         self.packets.is_empty()
+    }
+
+    /// Puts what is in it behind what is in another one.
+    pub(crate) fn empty_into(&mut self, other: &mut Self) {
+        if other.is_empty() {
+            return std::mem::swap(self, other);
+        }
+        other.packets.append(&mut self.packets);
+        other.blocks.append(&mut self.blocks);
     }
 }
 

@@ -32,7 +32,7 @@ use crate::sources::Timer;
 use crate::subflow::{Phase, Subflow};
 
 /// Number of events between two looks at the token that may cancel a run: about ten milliseconds of work.
-const EVENTS_PER_LOOK: u32 = 1 << 15;
+const EVENTS_PER_LOOK: u64 = 1 << 15;
 
 /// A run in progress.
 pub(crate) struct Engine {
@@ -57,9 +57,9 @@ pub(crate) struct Engine {
     pub(crate) fabric: Option<Fabric>,
     /// What is known of the next events.
     pub(crate) ahead: Ahead,
-    /// Number of events before the next look at the token that may cancel the run. It is in memory because
-    /// the loop has no register left.
-    pub(crate) until_look: u32,
+    /// The number of events after which the token is looked at that may cancel the run. It is in memory
+    /// because the loop has no register left.
+    pub(crate) next_look: u64,
     /// Number of connections under test that are not done. The run ends when there are none.
     pub(crate) unfinished: usize,
     /// Whether segments and ACKs take the short way where they can. Tests switch it off to compare.
@@ -139,9 +139,8 @@ impl Engine {
     #[inline(never)]
     fn run_loop<const QUEUE: u8>(&mut self, cancel: &Cancel) -> bool {
         while !cancel.is_set() {
-            self.until_look = EVENTS_PER_LOOK;
-            while self.until_look > 0 {
-                self.until_look -= 1;
+            self.next_look = self.net.counts.events() + EVENTS_PER_LOOK;
+            while self.net.counts.events() < self.next_look {
                 let Some((time_ns, source)) = self.net.queue.next() else { return true };
                 self.now_ns = time_ns;
                 self.step::<QUEUE>(source);
@@ -153,7 +152,7 @@ impl Engine {
     /// Handles the earliest event, which is now.
     #[inline(always)]
     pub(crate) fn step<const QUEUE: u8>(&mut self, source: Source) {
-        self.net.counters.events += 1;
+        self.net.counts.event();
         if self.net.is_link(source) {
             if QUEUE == FAR {
                 self.look_ahead();
@@ -168,6 +167,7 @@ impl Engine {
     /// Handles the earliest event, which is a timer's.
     #[inline(never)]
     fn take_timer(&mut self, source: Source) {
+        self.net.counts.timer();
         if !self.puts_off(source) {
             self.net.queue.pop();
             self.expire(source);

@@ -288,7 +288,7 @@ mod tests {
         let mut engine = build::build(&scenario, &setup, seed, &options, 1).unwrap();
         engine.takes_short_way = short;
         engine.run(&Cancel::new()).unwrap();
-        let (hops, short_ways) = (engine.net.counters.packet_hops, engine.short_ways);
+        let (hops, short_ways) = (engine.net.counts.counters().packet_hops, engine.short_ways);
         (serde_json::to_string(&engine.result(&scenario, policy, seed)).unwrap(), hops, short_ways)
     }
 

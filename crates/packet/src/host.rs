@@ -23,7 +23,9 @@ pub(crate) enum End {
     Sender,
 }
 
-/// One end of a subflow.
+/// One end of a subflow. The two ends may belong to different parts of the network, so that each has a cache
+/// line of its own.
+#[repr(align(64))]
 struct Host {
     /// It takes less than that for a packet, ns; 0 is a host that takes no time.
     most_ns: u64,

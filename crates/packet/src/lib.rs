@@ -32,6 +32,7 @@ mod config;
 mod connection;
 mod context;
 mod control;
+mod counts;
 mod device;
 mod endpoints;
 mod engine;

@@ -172,7 +172,7 @@ impl Engine {
             relays,
             links: self.net.tallies.results(&scenario.links),
             network: self.fabric.as_ref().map(|fabric| fabric.result(Nanos(self.end_ns), &self.net)),
-            counters: self.net.counters,
+            counters: self.net.counts.counters(),
             series: self.recorder.enabled.then(|| Series {
                 blocks: has_blocks(scenario).then(|| block_series(self.receptions(), mss_bytes)).flatten(),
                 ..self.recorder.series(scenario.paths.len())

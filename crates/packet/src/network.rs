@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use joulepath_link::{Link, Outcome};
 use joulepath_model::network::{ChannelSpec, LinkSpec, RateSpec};
-use joulepath_model::result::Counters;
 use joulepath_model::units::Nanos;
 
 use crate::border::Border;
 use crate::channel::SharedChannel;
+use crate::counts::Counts;
 use crate::event::{Due, EventQueue, MAX_TIME_NS, Source, Traffic};
 use crate::held::{Held, HeldPackets};
 use crate::hop::Hop;
@@ -138,7 +138,7 @@ pub(crate) struct Network {
     pub(crate) hosts: Hosts,
     pub(crate) queue: EventQueue,
     pub(crate) sacks: SackArena,
-    pub(crate) counters: Counters,
+    pub(crate) counts: Counts,
     /// What each link did, if the run was asked for that.
     pub(crate) tallies: Tallies,
     /// The way to the other parts of the network, if it has parts.
@@ -225,7 +225,7 @@ impl Network {
             hosts: Hosts::default(),
             queue: EventQueue::for_links(links.len(), traffic(links)),
             sacks: SackArena::default(),
-            counters: Counters::default(),
+            counts: Counts::default(),
             tallies: Tallies::none(),
             border: None,
         }
@@ -249,7 +249,7 @@ impl Network {
                 hosts: self.hosts.view(),
                 queue: self.queue.empty_like(),
                 sacks: SackArena::default(),
-                counters: Counters::default(),
+                counts: Counts::default(),
                 tallies: Tallies::none(),
                 border: Some(Box::new(border)),
             }
@@ -349,7 +349,7 @@ impl Network {
             Outcome::Delivered { at, marked } if self.tallies.ignore_delivery(at.0) => {
                 deliver(packet, hop, (at.0, marked), &mut self.hosts);
                 debug_assert!(packet.arrival_ns <= MAX_TIME_NS);
-                if concerns_both_ends(packet) && self.border.is_some() {
+                if self.border.is_some() && concerns_both_ends(packet) {
                     announce(&mut self.border, packet.arrival_ns);
                 }
                 enter(link, packet, &mut wire.ring, &mut self.queue);
@@ -409,11 +409,11 @@ impl Network {
                 self.enter(hop.number(), *packet);
             }
             Outcome::QueueDrop => {
-                self.counters.queue_drops += 1;
+                self.counts.queue_drop();
                 self.discard(packet.kind(), packet.aux());
             }
             Outcome::WireLoss => {
-                self.counters.wire_losses += 1;
+                self.counts.wire_losses(1);
                 self.discard(packet.kind(), packet.aux());
             }
             Outcome::Held(number) => self.hold(now_ns, hop.number(), number, Held { packet: *packet, hop }),
@@ -525,7 +525,6 @@ impl Network {
             // There is none, or it has its event.
             None => self.queue.pop(),
         }
-        self.counters.packet_hops += 1;
         packet
     }
 
@@ -570,7 +569,7 @@ impl Network {
     fn offer_to_station(&mut self, now_ns: u64, station: u32, packet: Packet, size: u32) {
         let (channel, place) = self.place(station);
         if !self.channels[channel].offer(now_ns, place, packet, size, &mut self.queue) {
-            self.counters.queue_drops += 1;
+            self.counts.queue_drop();
             self.discard(packet.kind(), packet.aux());
         }
     }
@@ -578,8 +577,8 @@ impl Network {
     /// Ends the transmission on a channel. Returns the packet that has arrived, and those that were given up.
     pub(crate) fn end_transmission(&mut self, channel: usize) -> (Option<Packet>, Vec<Packet>) {
         let (arrived, lost) = self.channels[channel].end_transmission(&mut self.queue);
-        self.counters.wire_losses += lost.len() as u64;
-        self.counters.packet_hops += u64::from(arrived.is_some());
+        self.counts.wire_losses(lost.len() as u64);
+        self.counts.channel_hops(arrived.is_some().into());
         (arrived, lost)
     }
 }

@@ -66,7 +66,7 @@ impl Builder<'_> {
             recorder: Recorder::new(scenario, self.options.series),
             fabric: fabric.map(|(topology, spec)| Fabric::new(topology, spec)),
             unfinished,
-            until_look: 0,
+            next_look: 0,
             #[cfg(test)]
             takes_short_way: true,
             #[cfg(test)]

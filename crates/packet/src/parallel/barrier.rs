@@ -1,6 +1,6 @@
 //! Where threads wait for each other.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 
@@ -18,8 +18,9 @@ pub(super) struct Barrier {
     round: CachePadded<AtomicU32>,
     /// A thread has panicked and will not come.
     broken: AtomicBool,
-    /// How many threads sleep.
-    asleep: Mutex<u32>,
+    /// How many threads sleep or are about to.
+    asleep: AtomicU32,
+    bed: Mutex<()>,
     wake: Condvar,
 }
 
@@ -30,7 +31,8 @@ impl Barrier {
             arrived: CachePadded::default(),
             round: CachePadded::default(),
             broken: AtomicBool::new(false),
-            asleep: Mutex::new(0),
+            asleep: AtomicU32::new(0),
+            bed: Mutex::new(()),
             wake: Condvar::new(),
         }
     }
@@ -41,15 +43,21 @@ impl Barrier {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
             self.arrived.store(0, Ordering::Relaxed);
-            self.open(|| self.round.store(round.wrapping_add(1), Ordering::Release));
-        } else {
-            self.wait_for(|| self.round.load(Ordering::Acquire) != round);
+            self.round.store(round.wrapping_add(1), Ordering::Release);
+            self.wake();
+            return !self.is_broken();
         }
-        !self.broken.load(Ordering::Acquire)
+        self.wait_for(|| self.round.load(Ordering::Acquire) != round)
     }
 
-    fn wait_for(&self, is_over: impl Fn() -> bool) {
-        let is_over = || is_over() || self.broken.load(Ordering::Acquire);
+    /// Waits until something has come about that another thread lets know of with [`Self::wake`]. Returns
+    /// false if a thread has panicked.
+    pub(super) fn wait_for(&self, is_over: impl Fn() -> bool) -> bool {
+        self.wait_until(|| is_over() || self.is_broken());
+        !self.is_broken()
+    }
+
+    fn wait_until(&self, is_over: impl Fn() -> bool) {
         for _ in 0..LOOKS {
             if is_over() {
                 return;
@@ -63,22 +71,28 @@ impl Barrier {
             }
             backoff.snooze();
         }
-        let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
-        *asleep += 1;
+        let mut bed = self.bed.lock().unwrap_or_else(PoisonError::into_inner);
+        self.asleep.fetch_add(1, Ordering::Relaxed);
+        // Either the last look sees what the other thread has written, or that thread sees who sleeps.
+        fence(Ordering::SeqCst);
         while !is_over() {
-            asleep = self.wake.wait(asleep).unwrap_or_else(PoisonError::into_inner);
+            bed = self.wake.wait(bed).unwrap_or_else(PoisonError::into_inner);
         }
-        *asleep -= 1;
+        self.asleep.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Lets those who wait go on. Who falls asleep holds the lock while it looks for the last time, so nobody
-    /// misses it.
-    fn open(&self, go: impl FnOnce()) {
-        let asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
-        go();
-        if *asleep > 0 {
+    /// Lets those who wait look once more: something has been written that they wait for.
+    pub(super) fn wake(&self) {
+        fence(Ordering::SeqCst);
+        if self.asleep.load(Ordering::Relaxed) > 0 {
+            // Who is about to sleep has the lock until it does.
+            drop(self.bed.lock().unwrap_or_else(PoisonError::into_inner));
             self.wake.notify_all();
         }
+    }
+
+    fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Acquire)
     }
 }
 
@@ -88,7 +102,8 @@ pub(super) struct BreakIfPanicking<'a>(pub(super) &'a Barrier);
 impl Drop for BreakIfPanicking<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.open(|| self.0.broken.store(true, Ordering::Release));
+            self.0.broken.store(true, Ordering::Release);
+            self.0.wake();
         }
     }
 }

@@ -76,16 +76,18 @@ impl Everything<'_, '_> {
         match owner {
             Owner::Whole => {
                 self.whole.net.queue.pop();
-                self.whole.net.counters.events += 1;
+                self.whole.net.counts.event();
+                self.whole.net.counts.timer();
                 self.by_whole(time_ns, |whole| whole.expire(source));
             }
             Owner::Part(p) if self.parts[p].concerns_both_ends(source) => {
                 let net = &mut self.parts[p].net;
-                net.counters.events += 1;
+                net.counts.event();
                 if net.is_link(source) {
                     let packet = net.arrive::<FEW>(source);
                     self.by_whole(time_ns, |whole| whole.dispatch_from_timer(packet));
                 } else {
+                    net.counts.timer();
                     net.queue.pop();
                     self.by_whole(time_ns, |whole| whole.expire(source));
                 }

@@ -6,15 +6,19 @@
 //! simulations, 1993): no part does anything that another part could still prevent.
 //!
 //! ```text
-//!   parts    ├── window ──┤├── window ──┤  all wait   ├── window ──┤
-//!   whole                               │ handshake │
-//!   time ───────────────────────────────┴───────────┴─────────────►
+//!   part A   ├──────── stretch ────────┤  all wait   ├─ stretch ─┤
+//!   part B   ├──────── stretch ────────┤             ├─ stretch ─┤
+//!   whole                              │  handshake  │
+//!   time ──────────────────────────────┴─────────────┴───────────►
 //! ```
 //! - A **window** is no longer than the least delay of a link between parts. What a part hands over in it
-//!   arrives after it. So all parts may run a window side by side.
+//!   arrives after it. So a part may do its events of a window as soon as all others are at its start.
+//! - In a **stretch** the parts run side by side and tell each other how far they are, twice a window. None
+//!   gets further ahead of another one than a window. A part that is slower for some microseconds does not
+//!   keep the others waiting, as it would if all met after each window.
 //! - What concerns **both ends of a connection** (a handshake, a tick of the control plane) or the whole
 //!   network (the end of the warm-up, a look at the switches) is known before its window begins: it is a
-//!   timer, or a packet that is on its last link already. Then windows end at that instant, and one thread
+//!   timer, or a packet that is on its last link already. Then stretches end at that instant, and one thread
 //!   does what happens in it, in the order of the keys of all queues, while the others wait.
 //!
 //! The order of events within a part is that of the whole network, and what two parts do in a window concerns

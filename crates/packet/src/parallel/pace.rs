@@ -10,11 +10,18 @@ use crate::options::Cores;
 /// Steps of one thread alone, for which the others need not be woken.
 pub(super) const STEPS_ALONE: usize = 31;
 
-/// Steps side by side, or turns of [`STEPS_ALONE`], that are a try.
-const TRY: [u32; 2] = [32, 1];
+/// How long is looked at the clock again, in the longest windows.
+const WINDOWS_A_LOOK: u64 = 32;
 
-/// A try is followed by so many times its length of the faster way.
-const LONG: u32 = 128;
+/// As long as it is not known whether all threads get a core they meet after so few of the longest windows.
+const WINDOWS_AT_FIRST: u64 = 4;
+
+/// The faster way is used so many times as long as the try of the other one took: at first, and at last. Each
+/// time that it proves to be faster again it is used twice as long.
+const TIMES: [u64; 2] = [4, 64];
+
+/// What a look counts in the mean of what the threads take side by side: one disturbance does not matter.
+const WEIGHT: f64 = 1.0 / 16.0;
 
 /// How the parts run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,52 +34,80 @@ pub(super) enum Way {
 pub(super) struct Pace {
     cores: Cores,
     way: Way,
+    /// Whether it is tried, until the next look.
     is_try: bool,
-    /// Turns that are left.
-    turns: u32,
-    /// Clock and simulated time when this way began, ns.
+    /// The faster way is used so many times as long as a try, by the clock until then, ns.
+    times: u64,
+    until_ns: u64,
+    /// Simulated time between two looks, ns.
+    look_ns: u64,
+    /// Clock and simulated time at the last look, ns.
     since_ns: [u64; 2],
-    /// Simulated time per time of the clock, of each way.
-    speeds: [f64; 2],
+    /// Time of the clock per simulated time, of each way; none if nothing is known of it.
+    costs: [Option<f64>; 2],
 }
 
 impl Pace {
-    pub(super) fn new(cores: Cores) -> Self {
-        Pace {
-            cores,
-            way: Way::SideBySide,
-            is_try: false,
-            turns: TRY[Way::SideBySide as usize],
-            since_ns: [(cores.clock)(), 0],
-            speeds: [0.0; 2],
-        }
+    /// The parts run side by side first. `window_ns` is the length of the longest window.
+    pub(super) fn new(cores: Cores, window_ns: u64) -> Self {
+        let look_ns = window_ns.saturating_mul(WINDOWS_A_LOOK);
+        let since_ns = [(cores.clock)(), 0];
+        let (way, costs) = (Way::SideBySide, [None; 2]);
+        Pace { cores, way, is_try: true, times: 1, until_ns: 0, look_ns, since_ns, costs }
     }
 
-    /// Notes a turn that ended at `simulated_ns`; returns what the next one is.
+    /// Notes a step that ended at `simulated_ns`; returns what the next one is.
     pub(super) fn next(&mut self, simulated_ns: u64) -> Way {
-        self.turns -= 1;
-        if self.turns == 0 {
-            let now_ns = [(self.cores.clock)(), simulated_ns];
-            let took = |i: usize| now_ns[i].saturating_sub(self.since_ns[i]) as f64;
-            self.speeds[self.way as usize] = took(1) / took(0).max(1.0);
+        let now_ns = [(self.cores.clock)(), simulated_ns];
+        let took = |i: usize| now_ns[i].saturating_sub(self.since_ns[i]) as f64;
+        // Threads that wait for busy cores are not waited for any longer than one thread alone would take.
+        let is_late = self.way == Way::SideBySide
+            && self.costs[Way::Alone as usize].is_some_and(|cost| took(0) > cost * self.look_ns as f64);
+        if took(1) >= self.look_ns as f64 || is_late {
+            self.note(took(0) / took(1).max(1.0), now_ns[0]);
             self.since_ns = now_ns;
-            self.choose();
         }
         self.way
     }
 
-    fn choose(&mut self) {
-        self.is_try = !self.is_try;
-        let [side_by_side, alone] = self.speeds;
-        self.way = match self.way {
-            // After the way that was used for long, the other one is tried.
-            Way::SideBySide if self.is_try => Way::Alone,
-            Way::Alone if self.is_try => Way::SideBySide,
-            _ if side_by_side >= alone => Way::SideBySide,
-            _ => Way::Alone,
+    /// After how many of the longest windows threads should meet that run side by side.
+    pub(super) fn windows(&self) -> u64 {
+        if self.is_try { WINDOWS_AT_FIRST } else { WINDOWS_A_LOOK }
+    }
+
+    /// Notes what this way has cost since the last look, and chooses.
+    fn note(&mut self, cost: f64, now_ns: u64) {
+        let mean = &mut self.costs[self.way as usize];
+        *mean = match *mean {
+            Some(mean) if self.way == Way::SideBySide && !self.is_try => Some(mean + WEIGHT * (cost - mean)),
+            _ => Some(cost),
         };
-        let turns = TRY[self.way as usize];
-        self.turns = if self.is_try { turns } else { turns * LONG };
+        let is_slower = match self.costs {
+            [Some(side_by_side), Some(alone)] => (alone < side_by_side) == (self.way == Way::SideBySide),
+            _ => false,
+        };
+        if self.is_try {
+            self.is_try = false;
+            if is_slower {
+                self.times = (2 * self.times).min(TIMES[1]);
+                self.turn();
+            } else {
+                self.times = TIMES[0];
+            }
+            let took_ns = now_ns.saturating_sub(self.since_ns[0]);
+            self.until_ns = now_ns.saturating_add(took_ns.saturating_mul(self.times));
+        } else if is_slower || now_ns >= self.until_ns {
+            self.is_try = true;
+            self.turn();
+        }
+    }
+
+    /// Takes the other way.
+    fn turn(&mut self) {
+        self.way = match self.way {
+            Way::SideBySide => Way::Alone,
+            Way::Alone => Way::SideBySide,
+        };
     }
 }
 
@@ -88,13 +123,14 @@ mod tests {
     }
 
     /// The part of the simulated time that is run side by side, where a step of 100 ns takes so long each
-    /// way.
-    fn share(side_by_side_ns: u64, alone_ns: u64) -> f64 {
+    /// way, side by side as of a simulated instant.
+    fn share(side_by_side_ns: impl Fn(u64) -> u64, alone_ns: u64) -> f64 {
         let cores = Cores { most: NonZeroUsize::MIN, clock: || NOW_NS.get() };
-        let (mut pace, mut simulated_ns, mut way, mut shared) = (Pace::new(cores), 0, Way::SideBySide, 0);
+        let (mut pace, mut simulated_ns, mut way, mut shared) =
+            (Pace::new(cores, 100), 0, Way::SideBySide, 0);
         while simulated_ns < 10_000_000 {
             let (steps, takes_ns) = match way {
-                Way::SideBySide => (1, side_by_side_ns),
+                Way::SideBySide => (1, side_by_side_ns(simulated_ns)),
                 Way::Alone => (STEPS_ALONE as u64, alone_ns),
             };
             NOW_NS.set(NOW_NS.get() + steps * takes_ns);
@@ -107,7 +143,20 @@ mod tests {
 
     #[test]
     fn the_faster_way_is_used_nearly_always() {
-        assert!(share(100, 170) > 0.97);
-        assert!(share(100, 40) < 0.05);
+        assert!(share(|_| 100, 170) > 0.97);
+        assert!(share(|_| 100, 40) < 0.05);
+    }
+
+    #[test]
+    fn a_short_disturbance_does_not_matter() {
+        let disturbed = |simulated_ns: u64| simulated_ns / 2_000 % 100 == 50;
+        // 2 of 200 µs take five times as long, which is a look now and then.
+        assert!(share(|at_ns| if disturbed(at_ns) { 500 } else { 100 }, 170) > 0.9);
+    }
+
+    #[test]
+    fn the_other_way_is_used_once_it_is_faster() {
+        let mixed = share(|at_ns| if at_ns < 5_000_000 { 1_000 } else { 100 }, 170);
+        assert!((0.4..0.55).contains(&mixed), "{mixed}");
     }
 }

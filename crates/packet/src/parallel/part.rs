@@ -43,7 +43,7 @@ impl Engine {
                 recorder: Recorder::idle(),
                 fabric: None,
                 unfinished: self.unfinished,
-                until_look: 0,
+                next_look: 0,
                 #[cfg(test)]
                 takes_short_way: self.takes_short_way,
                 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The windows of a run in parts, and the threads that run them.
+//! The windows and stretches of a run in parts, and the threads that run them.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -20,6 +20,9 @@ use crate::options::Cores;
 /// less is left until all have to wait, they wait at once.
 const EVENTS_A_WINDOW: u64 = 32;
 
+/// In a stretch each part lets the others know after such a fraction of a window how far it is.
+const SHARES_OF_A_WINDOW: u64 = 2;
+
 /// What a step of all parts leaves for the next one. There are two of each, in turn: the next step writes the
 /// other one while a slow thread still reads this one.
 struct Left {
@@ -31,37 +34,48 @@ struct Left {
     shortest_ns: AtomicU64,
     /// One thread does the next steps alone.
     alone: AtomicBool,
+    /// The longest windows after which parts meet that run side by side.
+    windows: AtomicU64,
     /// The run was cancelled.
     stop: AtomicBool,
-    /// What each part (first index) has for each other one.
-    mail: Vec<Vec<Mutex<Outbox>>>,
 }
 
 impl Left {
     fn new(parts: usize) -> Self {
-        let mailboxes = |_| (0..parts).map(|_| Mutex::default()).collect();
         Left {
             from_ns: AtomicU64::new(0),
             instants_ns: (0..parts).map(|_| CachePadded::default()).collect(),
             shortest_ns: AtomicU64::new(u64::MAX),
             alone: AtomicBool::new(false),
+            windows: AtomicU64::new(1),
             stop: AtomicBool::new(false),
-            mail: (0..parts).map(mailboxes).collect(),
         }
     }
 
     /// Notes that a part had so many events in this time. If the next ones come as the last ones came, the
     /// shortest window that is worth while follows.
     fn note_events(&self, time_ns: u64, events: u64) {
-        self.shortest_ns.store(time_ns.saturating_mul(EVENTS_A_WINDOW) / events.max(1), Ordering::Relaxed);
+        let shortest_ns = time_ns.saturating_mul(EVENTS_A_WINDOW) / events.max(1);
+        // An instant that has come must not be taken for a window without length.
+        self.shortest_ns.store(shortest_ns.max(1), Ordering::Relaxed);
     }
+}
+
+/// How far a part is in a stretch.
+#[derive(Default)]
+struct Progress {
+    /// Its events before this instant are done, and what they hand over is in the mail, ns.
+    clock_ns: AtomicU64,
+    /// The first instant from there on for which all have to wait, as far as this part knows, ns. It is
+    /// written before the clock, so that who reads it after the clock knows no less.
+    instant_ns: AtomicU64,
 }
 
 /// What all parts do next.
 enum Step {
     /// Nothing: the run is over.
     End,
-    /// Each part runs its events before this instant, ns.
+    /// Each part runs its events before this instant, ns. Side by side they go on after it.
     Window(u64),
     /// One thread does what happens up to this instant inclusive, ns.
     Instant(u64),
@@ -70,10 +84,13 @@ enum Step {
 /// What the threads share.
 struct Run<'a> {
     map: Arc<Map>,
-    parts: Vec<Mutex<Engine>>,
+    parts: Vec<CachePadded<Mutex<Engine>>>,
     left: [Left; 2],
     /// The same between steps of one thread alone.
     between: [Left; 2],
+    progress: Vec<CachePadded<Progress>>,
+    /// What each part (first index) has for each other one.
+    mail: Vec<Vec<CachePadded<Mutex<Outbox>>>>,
     barrier: Barrier,
     /// Nothing happens after this instant.
     end_ns: u64,
@@ -100,7 +117,7 @@ pub(crate) fn run(whole: &mut Engine, cores: Cores, cancel: &Cancel) -> Result<(
     let first_ns = whole.net.queue.peek().map_or(u64::MAX, |(time_ns, _)| time_ns);
     // SAFETY: the parts are gone when this function returns. The whole engine is used by one thread, and only
     // while that thread has the locks of all parts.
-    let part = |number| Mutex::new(unsafe { whole.part(number, &map) });
+    let part = |number| CachePadded::new(Mutex::new(unsafe { whole.part(number, &map) }));
     let parts = (0..map.parts).map(part).collect();
     // The parts have queues like the one of the whole engine, which stays small from now on.
     let mut all = std::mem::replace(&mut whole.net.queue, EventQueue::heap());
@@ -108,8 +125,11 @@ pub(crate) fn run(whole: &mut Engine, cores: Cores, cancel: &Cancel) -> Result<(
         all.pop();
         whole.net.queue.push(time_ns, source);
     }
+    let mailboxes = |_| (0..map.parts).map(|_| CachePadded::default()).collect();
     let run = Run {
         parts,
+        progress: (0..map.parts).map(|_| CachePadded::default()).collect(),
+        mail: (0..map.parts).map(mailboxes).collect(),
         left: [Left::new(map.parts), Left::new(map.parts)],
         between: [Left::new(map.parts), Left::new(map.parts)],
         barrier: Barrier::new(map.parts),
@@ -123,15 +143,14 @@ pub(crate) fn run(whole: &mut Engine, cores: Cores, cancel: &Cancel) -> Result<(
             let run = &run;
             scope.spawn(move || run.work(me, None));
         }
-        run.work(0, Some(Leader { whole, staging: EventQueue::heap(), pace: Pace::new(cores) }));
+        run.work(
+            0,
+            Some(Leader { whole, staging: EventQueue::heap(), pace: Pace::new(cores, run.map.lookahead_ns) }),
+        );
     });
     for part in run.parts {
-        let part = part.into_inner().expect("a thread that panicked has ended this one, too");
-        let (sum, counters) = (&mut whole.net.counters, part.net.counters);
-        sum.packet_hops += counters.packet_hops;
-        sum.events += counters.events;
-        sum.queue_drops += counters.queue_drops;
-        sum.wire_losses += counters.wire_losses;
+        let part = part.into_inner().into_inner().expect("a thread that panicked has ended this one, too");
+        whole.net.counts.add(&part.net.counts);
         #[cfg(test)]
         {
             whole.short_ways += part.short_ways;
@@ -154,8 +173,10 @@ impl Run<'_> {
                 (Step::End, _) => return,
                 (_, Some(leader)) if now.alone.load(Ordering::Relaxed) => self.alone(now, next, leader),
                 (_, None) if now.alone.load(Ordering::Relaxed) => {}
-                (Step::Window(until_ns), leader) => {
-                    self.window(me, until_ns, now, next, leader.as_ref().map(|leader| &*leader.whole));
+                (Step::Window(_), leader) => {
+                    if !self.stretch(me, now, next, leader.as_ref().map(|leader| &*leader.whole)) {
+                        return;
+                    }
                 }
                 (Step::Instant(last_ns), Some(leader)) => self.instant(last_ns, now, next, leader),
                 (Step::Instant(_), None) => {}
@@ -163,6 +184,7 @@ impl Run<'_> {
             if let Some(leader) = &mut leader {
                 let way = leader.pace.next(next.from_ns.load(Ordering::Relaxed));
                 next.alone.store(way == Way::Alone, Ordering::Relaxed);
+                next.windows.store(leader.pace.windows(), Ordering::Relaxed);
                 next.stop.store(self.cancel.is_set(), Ordering::Relaxed);
             }
             if !self.barrier.wait() {
@@ -216,30 +238,100 @@ impl Run<'_> {
     /// Runs the events of part `me` before `until_ns`.
     fn window(&self, me: usize, until_ns: u64, now: &Left, next: &Left, whole: Option<&Engine>) {
         let mut part = self.part(me);
-        self.collect(me, &mut part, now);
-        let (from_ns, before) = (now.from_ns.load(Ordering::Relaxed), part.net.counters.events);
-        part.fence(until_ns - 1);
-        part.run_window();
-        let mut instant_ns = part.next_instant(until_ns);
-        if let Some(border) = &mut part.net.border {
-            for (outbox, mailbox) in border.outboxes.iter_mut().zip(&next.mail[me]) {
-                std::mem::swap(outbox, &mut *mailbox.lock().expect("nobody panics here"));
-            }
-        }
-        if let Some(whole) = whole {
-            let of_whole = whole.net.queue.peek().map_or(u64::MAX, |(time_ns, _)| time_ns);
-            instant_ns = instant_ns.min(of_whole);
+        let (from_ns, before) = (now.from_ns.load(Ordering::Relaxed), part.net.counts.events());
+        let instant_ns = self.piece(me, &mut part, until_ns, whole);
+        if whole.is_some() {
             next.from_ns.store(until_ns, Ordering::Relaxed);
-            next.note_events(until_ns - from_ns, part.net.counters.events - before);
+            next.note_events(until_ns - from_ns, part.net.counts.events() - before);
         }
         next.instants_ns[me].store(instant_ns, Ordering::Relaxed);
+    }
+
+    /// Runs the events of part `me` until the first instant for which all have to wait, or for some windows,
+    /// while the others do the same. No part gets further ahead of another one than the length of a window.
+    /// Returns false if another thread has panicked.
+    ///
+    /// All stop at the same instant, because a part never passes one that it knows of, and knows before it
+    /// gets there of all that there are.
+    fn stretch(&self, me: usize, now: &Left, next: &Left, whole: Option<&Engine>) -> bool {
+        let mut part = self.part(me);
+        let (from_ns, before) = (now.from_ns.load(Ordering::Relaxed), part.net.counts.events());
+        let longest_ns = now.windows.load(Ordering::Relaxed) * self.map.lookahead_ns;
+        let until_ns = (from_ns + longest_ns).min(self.end_ns + 1);
+        let (mut clock_ns, mut instant_ns) = (from_ns, now.instants_ns[me].load(Ordering::Relaxed));
+        while clock_ns < until_ns.min(instant_ns) {
+            let goal = || self.goal(me, clock_ns, now);
+            let Some(goal_ns) = goal() else {
+                if !self.barrier.wait_for(|| goal().is_some()) {
+                    return false;
+                }
+                continue;
+            };
+            if goal_ns == clock_ns {
+                break;
+            }
+            clock_ns = goal_ns.min(until_ns).min(instant_ns);
+            instant_ns = self.piece(me, &mut part, clock_ns, whole);
+            let progress = &self.progress[me];
+            progress.instant_ns.store(instant_ns, Ordering::Relaxed);
+            progress.clock_ns.store(clock_ns, Ordering::Release);
+            self.barrier.wake();
+        }
+        if whole.is_some() {
+            next.from_ns.store(clock_ns, Ordering::Relaxed);
+            next.note_events(clock_ns - from_ns, part.net.counts.events() - before);
+        }
+        next.instants_ns[me].store(instant_ns, Ordering::Relaxed);
+        true
+    }
+
+    /// How far part `me`, whose clock shows `clock_ns`, may go as far as the others are concerned; no further
+    /// than a share of a window. That is where it is if all stop there. None if it has to wait for others.
+    fn goal(&self, me: usize, clock_ns: u64, now: &Left) -> Option<u64> {
+        let mut goal_ns = clock_ns + self.map.lookahead_ns.div_ceil(SHARES_OF_A_WINDOW);
+        let others = self.progress.iter().enumerate().filter(|(other, _)| *other != me);
+        let mut safe_ns = u64::MAX;
+        for (other, progress) in others {
+            let mut its_clock_ns = progress.clock_ns.load(Ordering::Acquire);
+            let mut its_instant_ns = progress.instant_ns.load(Ordering::Relaxed);
+            let from_ns = now.from_ns.load(Ordering::Relaxed);
+            if its_clock_ns <= from_ns {
+                // It has done nothing yet in this stretch.
+                (its_clock_ns, its_instant_ns) = (from_ns, now.instants_ns[other].load(Ordering::Relaxed));
+            }
+            if its_instant_ns <= clock_ns {
+                // Unless it is there, it may still find that nothing happens then: a timer moves.
+                return (its_clock_ns == its_instant_ns).then_some(clock_ns);
+            }
+            goal_ns = goal_ns.min(its_instant_ns);
+            safe_ns = safe_ns.min(its_clock_ns + self.map.lookahead_ns);
+        }
+        (safe_ns >= goal_ns).then_some(goal_ns)
+    }
+
+    /// Runs the events of part `me` before `until_ns`, to which no other part can add any more but by mail
+    /// that is there. Returns the first instant from then on for which all have to wait.
+    fn piece(&self, me: usize, part: &mut Engine, until_ns: u64, whole: Option<&Engine>) -> u64 {
+        self.collect(me, part);
+        part.fence(until_ns - 1);
+        part.run_window();
+        let instant_ns = part.next_instant(until_ns);
+        if let Some(border) = &mut part.net.border {
+            for (outbox, mailbox) in border.outboxes.iter_mut().zip(&self.mail[me]) {
+                if !outbox.is_empty() {
+                    outbox.empty_into(&mut mailbox.lock().expect("nobody panics here"));
+                }
+            }
+        }
+        let of_whole = whole.and_then(|whole| whole.net.queue.peek());
+        of_whole.map_or(instant_ns, |(time_ns, _)| instant_ns.min(time_ns))
     }
 
     /// Does what happens up to `last_ns` while all other threads wait.
     fn instant(&self, last_ns: u64, now: &Left, next: &Left, leader: &mut Leader<'_>) {
         let mut parts: Vec<MutexGuard<'_, Engine>> = (0..self.parts.len()).map(|me| self.part(me)).collect();
         for (me, part) in parts.iter_mut().enumerate() {
-            self.collect(me, part, now);
+            self.collect(me, part);
         }
         let Leader { whole, staging, .. } = leader;
         let mut everything = Everything { whole, parts: &mut parts, map: &self.map, staging };
@@ -255,10 +347,9 @@ impl Run<'_> {
         self.parts[me].lock().expect("a thread that panicked has ended this one, too")
     }
 
-    /// Takes what the other parts have handed over in the step before.
-    fn collect(&self, me: usize, part: &mut Engine, now: &Left) {
-        for mail in &now.mail {
-            part.receive(&mut mail[me].lock().expect("nobody panics here"));
-        }
+    /// Takes what the other parts have handed over, which arrives later than now.
+    fn collect(&self, me: usize, part: &mut Engine) {
+        let from_others = self.mail.iter().enumerate().filter(|(other, _)| *other != me);
+        from_others.for_each(|(_, mail)| part.receive(&mut mail[me].lock().expect("nobody panics here")));
     }
 }
