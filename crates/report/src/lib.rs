@@ -56,5 +56,5 @@ pub use reproduction::{
 };
 pub use scale::rounded;
 pub use student::{interval, prediction, ratio_interval, student, student_ratio, wilson};
-pub use summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, PolicyRuns, summarise};
+pub use summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, PolicyRuns, summarise, summarise_on};
 pub use table::{table, table_with};

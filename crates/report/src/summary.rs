@@ -1,5 +1,10 @@
 //! From the runs of each policy to the rows of a comparison.
 
+use std::num::NonZeroUsize;
+use std::panic::resume_unwind;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
 use joulepath_model::result::{
     EnergySplit, Estimate, LayerResult, Limit, NetworkResult, PathRow, Row, RunResult, ScenarioRef, Series,
 };
@@ -30,6 +35,16 @@ pub struct PolicyRuns {
 /// One row per policy, in the order given; ratios refer to the first. A policy without runs has no row:
 /// whoever was interrupted before it marks the comparison as partial.
 pub fn summarise(scenario: &ScenarioRef, limits: &[Limit], policies: Vec<PolicyRuns>) -> Vec<Row> {
+    summarise_on(NonZeroUsize::MIN, scenario, limits, policies)
+}
+
+/// [`summarise`] on so many threads, on which the rows do not depend: resampling takes time.
+pub fn summarise_on(
+    threads: NonZeroUsize,
+    scenario: &ScenarioRef,
+    limits: &[Limit],
+    policies: Vec<PolicyRuns>,
+) -> Vec<Row> {
     let policies: Vec<_> = policies.into_iter().filter(|policy| !policy.runs.is_empty()).collect();
     let all_runs = || policies.iter().flat_map(|policy| &policy.runs);
     let context = Context {
@@ -40,7 +55,22 @@ pub fn summarise(scenario: &ScenarioRef, limits: &[Limit], policies: Vec<PolicyR
         first: policies.first().map(|policy| efficiencies(&policy.runs)).unwrap_or_default(),
         limits,
     };
-    policies.into_iter().enumerate().map(|(index, policy)| context.row(index, policy)).collect()
+    let helpers = threads.get().min(policies.len()).saturating_sub(1);
+    let left = Mutex::new(policies.into_iter().enumerate());
+    let next = || left.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let work = || -> Vec<(usize, Row)> {
+        std::iter::from_fn(|| next().map(|(index, policy)| (index, context.row(index, policy)))).collect()
+    };
+    let mut rows = thread::scope(|scope| {
+        let helpers: Vec<_> = (0..helpers).map(|_| scope.spawn(work)).collect();
+        let mut rows = work();
+        for helper in helpers {
+            rows.extend(helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        rows
+    });
+    rows.sort_by_key(|(index, _)| *index);
+    rows.into_iter().map(|(_, row)| row).collect()
 }
 
 /// What the rows of a comparison have in common.

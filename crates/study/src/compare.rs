@@ -9,7 +9,7 @@ use joulepath_model::cancel::Cancel;
 use joulepath_model::policy::Policy;
 use joulepath_model::result::{Comparison, Limit, Manifest, Provenance, RunResult, ScenarioRef};
 use joulepath_model::scenario::{Scenario, Workload};
-use joulepath_report::{PolicyRuns, summarise};
+use joulepath_report::{PolicyRuns, summarise_on};
 use serde::Serialize;
 
 use crate::batch::{Batch, Outcome, Wanted};
@@ -17,6 +17,7 @@ use crate::engine::{Engine, Task};
 use crate::error::{Error, Kind, Result};
 use crate::event::{Event, FailedRun, Watch};
 use crate::journal::Journal;
+use crate::parallel::cores;
 use crate::policies;
 use crate::seeds::seeds;
 use crate::source::{Overrides, Source};
@@ -166,7 +167,7 @@ impl Plan {
         let wanted = case.wanted(self.series);
         let outcomes = batch.run(&wanted, None, &mut heard);
         let failures = batch.failures(&wanted, &outcomes);
-        let comparison = case.comparison(&*self.engine, outcomes);
+        let comparison = case.comparison(&*self.engine, cores(self.jobs), outcomes);
         Compared { comparison, failures }
     }
 }
@@ -243,7 +244,7 @@ impl Case {
         self.seeds.iter().enumerate().flat_map(of_seed).collect()
     }
 
-    fn comparison(&self, engine: &dyn Engine, outcomes: Vec<Outcome>) -> Comparison {
+    fn comparison(&self, engine: &dyn Engine, threads: NonZeroUsize, outcomes: Vec<Outcome>) -> Comparison {
         let wanted = outcomes.len();
         let mut runs: Vec<Vec<RunResult>> = vec![vec![]; self.setups.len()];
         for (index, outcome) in outcomes.into_iter().enumerate() {
@@ -263,7 +264,7 @@ impl Case {
         };
         let policies = self.setups.iter().zip(runs).map(of_policy).collect();
         Comparison {
-            rows: summarise(&self.reference, &limits, policies),
+            rows: summarise_on(threads, &self.reference, &limits, policies),
             scenario: self.reference.clone(),
             engine: engine.name().to_owned(),
             // At most MAX_SEEDS.

@@ -1,8 +1,10 @@
 //! Estimates and rows.
 
+use std::num::NonZeroUsize;
+
 use crate::common::{Fake, Noise};
-use joulepath_model::result::{ScenarioRef, Series};
-use joulepath_report::{PolicyRuns, estimate, summarise};
+use joulepath_model::result::{Row, ScenarioRef, Series};
+use joulepath_report::{PolicyRuns, estimate, summarise, summarise_on};
 
 #[test]
 fn the_interval_covers_the_true_mean_about_95_times_in_100() {
@@ -133,6 +135,27 @@ fn the_bins_of_a_comparison_are_those_of_its_longest_runs() {
 }
 
 #[test]
+fn rows_are_the_same_on_any_number_of_threads() {
+    let comparison = Fake { policies: 5, seeds: 12, ..Fake::default() }.comparison();
+    let policies = || -> Vec<PolicyRuns> {
+        let of_row = |row: &Row| PolicyRuns {
+            policy: row.policy.clone(),
+            label: row.label.clone(),
+            parts: row.parts.clone(),
+            uncoupled: row.uncoupled,
+            runs: row.runs.clone(),
+        };
+        comparison.rows.iter().map(of_row).collect()
+    };
+    let one = summarise(&comparison.scenario, &[], policies());
+    assert_eq!(one.len(), 5);
+    for threads in [2, 3, 9] {
+        let threads = NonZeroUsize::new(threads).unwrap();
+        assert_eq!(one, summarise_on(threads, &comparison.scenario, &[], policies()));
+    }
+}
+
+#[test]
 fn the_share_of_a_tcp_is_a_connections_goodput_over_a_rivals() {
     let mut comparison = Fake { policies: 1, seeds: 2, ..Fake::default() }.comparison();
     let mut runs = std::mem::take(&mut comparison.rows[0].runs);
@@ -169,10 +192,7 @@ fn a_policy_without_runs_has_no_row() {
     assert_eq!(rows[0].ratio, 1.0);
 }
 
-fn one_row(
-    scenario: &ScenarioRef,
-    runs: Vec<joulepath_model::result::RunResult>,
-) -> joulepath_model::result::Row {
+fn one_row(scenario: &ScenarioRef, runs: Vec<joulepath_model::result::RunResult>) -> Row {
     let policy =
         PolicyRuns { policy: "p".into(), label: "p".into(), parts: String::new(), uncoupled: false, runs };
     summarise(scenario, &[], vec![policy]).remove(0)
