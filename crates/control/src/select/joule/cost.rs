@@ -72,9 +72,15 @@ pub(super) struct Costs<'a> {
     pub(super) window_bits: f64,
 }
 
-/// The indices of a set.
-pub(super) fn members(set: Set) -> impl Iterator<Item = usize> + Clone {
-    (0..Set::BITS as usize).filter(move |i| set & 1 << i != 0)
+/// The indices of a set, ascending.
+pub(super) fn members(mut set: Set) -> impl Iterator<Item = usize> + Clone {
+    std::iter::from_fn(move || {
+        let lowest = set.trailing_zeros() as usize;
+        (set != 0).then(|| {
+            set &= set - 1;
+            lowest
+        })
+    })
 }
 
 impl Costs<'_> {
