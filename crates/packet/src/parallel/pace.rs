@@ -10,10 +10,10 @@ use crate::options::Cores;
 /// Steps of one thread alone, for which the others need not be woken.
 pub(super) const STEPS_ALONE: usize = 31;
 
-/// How long is looked at the clock again, in the longest windows.
+/// The clock is looked at after so many of the longest windows.
 const WINDOWS_A_LOOK: u64 = 32;
 
-/// As long as it is not known whether all threads get a core they meet after so few of the longest windows.
+/// During a try threads meet after so few of the longest windows: perhaps they do not all get a core.
 const WINDOWS_AT_FIRST: u64 = 4;
 
 /// The faster way is used so many times as long as the try of the other one took: at first, and at last. Each
@@ -34,10 +34,11 @@ pub(super) enum Way {
 pub(super) struct Pace {
     cores: Cores,
     way: Way,
-    /// Whether it is tried, until the next look.
+    /// Whether this way is only tried, until the next look.
     is_try: bool,
-    /// The faster way is used so many times as long as a try, by the clock until then, ns.
+    /// This way is used so many times as long as the last try took; between the two of [`TIMES`].
     times: u64,
+    /// What the clock shows when the other way is tried again, ns.
     until_ns: u64,
     /// Simulated time between two looks, ns.
     look_ns: u64,
