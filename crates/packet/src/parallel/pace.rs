@@ -7,8 +7,8 @@
 
 use crate::options::Cores;
 
-/// Steps of one thread alone, for which the others need not be woken.
-pub(super) const STEPS_ALONE: usize = 31;
+/// After so many steps one thread alone asks whether it shall stay so.
+pub(super) const STEPS_A_LOOK: usize = 16;
 
 /// The clock is looked at after so many of the longest windows.
 const WINDOWS_A_LOOK: u64 = 32;
@@ -132,7 +132,7 @@ mod tests {
         while simulated_ns < 10_000_000 {
             let (steps, takes_ns) = match way {
                 Way::SideBySide => (1, side_by_side_ns(simulated_ns)),
-                Way::Alone => (STEPS_ALONE as u64, alone_ns),
+                Way::Alone => (STEPS_A_LOOK as u64, alone_ns),
             };
             NOW_NS.set(NOW_NS.get() + steps * takes_ns);
             simulated_ns += steps * 100;

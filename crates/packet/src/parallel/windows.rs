@@ -9,7 +9,7 @@ use joulepath_model::cancel::Cancel;
 
 use super::barrier::{Barrier, BreakIfPanicking};
 use super::instant::Everything;
-use super::pace::{Pace, STEPS_ALONE, Way};
+use super::pace::{Pace, STEPS_A_LOOK, Way};
 use crate::border::{Map, Outbox};
 use crate::engine::Engine;
 use crate::error::RunError;
@@ -50,6 +50,15 @@ impl Left {
             windows: AtomicU64::new(1),
             stop: AtomicBool::new(false),
         }
+    }
+
+    /// Becomes what another step has left for the next one.
+    fn take_from(&self, other: &Self) {
+        let copy =
+            |to: &AtomicU64, from: &AtomicU64| to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        copy(&self.from_ns, &other.from_ns);
+        copy(&self.shortest_ns, &other.shortest_ns);
+        self.instants_ns.iter().zip(&other.instants_ns).for_each(|(to, from)| copy(to, from));
     }
 
     /// Notes that a part had so many events in this time. If the next ones come as the last ones came, the
@@ -193,17 +202,15 @@ impl Run<'_> {
         }
     }
 
-    /// Does some steps alone while the other threads wait, as if it were one. What is between two of them the
-    /// others do not see: one that is late still reads `first`.
+    /// Does steps alone while the other threads wait, as if it were one, until they shall run side by side
+    /// again. What is between two of them the others do not see: one that is late still reads `first`. They
+    /// sleep meanwhile; on busy cores it would take long to wake them.
     fn alone(&self, first: &Left, last: &Left, leader: &mut Leader<'_>) {
         let mut now = first;
-        for step in 0..STEPS_ALONE {
-            let next = if step + 1 == STEPS_ALONE { last } else { &self.between[step % 2] };
+        for step in 0.. {
+            let next = &self.between[step % 2];
             match self.step(now) {
-                Step::End => {
-                    last.from_ns.store(now.from_ns.load(Ordering::Relaxed), Ordering::Relaxed);
-                    return;
-                }
+                Step::End => break,
                 Step::Window(until_ns) => {
                     for me in 0..self.parts.len() {
                         let whole = (me == 0).then_some(&*leader.whole);
@@ -213,7 +220,14 @@ impl Run<'_> {
                 Step::Instant(last_ns) => self.instant(last_ns, now, next, leader),
             }
             now = next;
+            if step % STEPS_A_LOOK == STEPS_A_LOOK - 1 {
+                let way = leader.pace.next(now.from_ns.load(Ordering::Relaxed));
+                if way == Way::SideBySide || self.cancel.is_set() {
+                    break;
+                }
+            }
         }
+        last.take_from(now);
     }
 
     /// What to do after a step that has left `left`. All threads find the same.
