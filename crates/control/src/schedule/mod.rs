@@ -48,6 +48,7 @@ pub use rescue::{Rescue, Rescuer, penalised};
 pub use round_robin::RoundRobin;
 pub use scheduler::{Features, PacketScheduler, Style};
 pub use sttf::Sttf;
+pub(crate) use view::members;
 pub use view::{Backlog, PathView, Placement, RttView};
 
 #[cfg(test)]

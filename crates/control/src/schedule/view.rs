@@ -120,7 +120,7 @@ pub(super) fn open(paths: &[PathView], carried: u8) -> u8 {
 
 /// The indices of the bits that are set, ascending.
 #[inline]
-pub(super) fn members(mut mask: u8) -> impl Iterator<Item = usize> {
+pub(crate) fn members(mut mask: u8) -> impl Iterator<Item = usize> + Clone {
     std::iter::from_fn(move || {
         let lowest = mask.trailing_zeros() as usize;
         (mask != 0).then(|| {

@@ -61,6 +61,16 @@ impl Left {
         self.instants_ns.iter().zip(&other.instants_ns).for_each(|(to, from)| copy(to, from));
     }
 
+    /// Notes where part `me` ended, which began at `from_ns`, and the first instant from there on for which
+    /// all have to wait. One part says for all of them how far they are, and with how many `events`.
+    fn note(&self, me: usize, [from_ns, until_ns]: [u64; 2], instant_ns: u64, events: Option<u64>) {
+        if let Some(events) = events {
+            self.from_ns.store(until_ns, Ordering::Relaxed);
+            self.note_events(until_ns - from_ns, events);
+        }
+        self.instants_ns[me].store(instant_ns, Ordering::Relaxed);
+    }
+
     /// Notes that a part had so many events in this time. If the next ones come as the last ones came, the
     /// shortest window that is worth while follows.
     fn note_events(&self, time_ns: u64, events: u64) {
@@ -254,11 +264,8 @@ impl Run<'_> {
         let mut part = self.part(me);
         let (from_ns, before) = (now.from_ns.load(Ordering::Relaxed), part.net.counts.events());
         let instant_ns = self.piece(me, &mut part, until_ns, whole);
-        if whole.is_some() {
-            next.from_ns.store(until_ns, Ordering::Relaxed);
-            next.note_events(until_ns - from_ns, part.net.counts.events() - before);
-        }
-        next.instants_ns[me].store(instant_ns, Ordering::Relaxed);
+        let events = whole.map(|_| part.net.counts.events() - before);
+        next.note(me, [from_ns, until_ns], instant_ns, events);
     }
 
     /// Runs the events of part `me` until the first instant for which all have to wait, or for some windows,
@@ -291,11 +298,8 @@ impl Run<'_> {
             progress.clock_ns.store(clock_ns, Ordering::Release);
             self.barrier.wake();
         }
-        if whole.is_some() {
-            next.from_ns.store(clock_ns, Ordering::Relaxed);
-            next.note_events(clock_ns - from_ns, part.net.counts.events() - before);
-        }
-        next.instants_ns[me].store(instant_ns, Ordering::Relaxed);
+        let events = whole.map(|_| part.net.counts.events() - before);
+        next.note(me, [from_ns, clock_ns], instant_ns, events);
         true
     }
 

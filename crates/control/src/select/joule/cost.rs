@@ -13,6 +13,7 @@ use joulepath_model::energy::DeviceEnergy;
 use joulepath_model::units::Nanos;
 
 use crate::energy::PathEnergy;
+use crate::schedule::members;
 use crate::slow_start;
 
 /// A set of paths: bit `i` is path `i`.
@@ -70,17 +71,6 @@ pub(super) struct Costs<'a> {
     pub(super) radios: &'a [Radio],
     /// What a subflow starts with, bits.
     pub(super) window_bits: f64,
-}
-
-/// The indices of a set, ascending.
-pub(super) fn members(mut set: Set) -> impl Iterator<Item = usize> + Clone {
-    std::iter::from_fn(move || {
-        let lowest = set.trailing_zeros() as usize;
-        (set != 0).then(|| {
-            set &= set - 1;
-            lowest
-        })
-    })
 }
 
 impl Costs<'_> {

@@ -8,10 +8,11 @@ use super::super::snapshot::{Demand, PathSnapshot, PathState, Snapshot};
 use super::super::uses::{Use, Uses, only};
 use super::bottleneck::Bottlenecks;
 use super::capacity::{self, Capacity};
-use super::cost::{Costs, Load, Radio, Set, members};
+use super::cost::{Costs, Load, Radio, Set};
 use super::ledger::Ledger;
 use super::offered::Offered;
 use crate::options::{self, OptionError, PartInfo};
+use crate::schedule::members;
 
 /// A change must save this part of the cost.
 const BETTER: f64 = 0.95;
