@@ -15,6 +15,8 @@
 
 /* Whether a step is 1/w, so that a short ACK may compute it. */
 #define JP_STEP_IS_RENO (JP_OPS.increase == mpcc_reno)
+/* Whether a step is good as long as the own window does not change. */
+#define JP_STEP_BY_WINDOW (JP_OPS.cache_acks == MPCC_CACHE_BY_WINDOW)
 
 /* ---- arithmetic -------------------------------------------------------------------------------------- */
 
@@ -49,7 +51,7 @@ __noinline int jp_ack(struct jp_scratch *s, u32 acked, u32 rtt_us, u32 flags, u3
 		return 0;
 	mpcc_observe(&JP_OPS, &s->conn, JP_SELF(s), &event);
 	sub = jp_own_subflow(s);
-	if (JP_OPS.cache_acks != MPCC_CACHE_BY_WINDOW && flags & JP_ANEW)
+	if (!JP_STEP_BY_WINDOW && flags & JP_ANEW)
 		sub->own.cached_cwnd = 0;
 	if (!grow)
 		return 0;
@@ -77,6 +79,31 @@ __noinline int jp_restart(struct jp_scratch *s)
 
 /* ---- short ACKs -------------------------------------------------------------------------------------- */
 
+/* tcp_is_cwnd_limited(): in slow start the window may grow to twice what was in flight. */
+MPCC_INLINE bool jp_cwnd_limited(struct tcp_sock *tp)
+{
+	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
+		return 1;
+	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
+}
+
+/*
+ * Slow start that goes on after this ACK. Returns false, with nothing done, if it ends, if the controller has
+ * to hear of each ACK, or if the threshold is none, see jp_mend().
+ */
+MPCC_INLINE bool jp_short_slow_start(struct tcp_sock *tp, u32 acked)
+{
+	u32 cwnd = tp->snd_cwnd + acked, ssthresh = tp->snd_ssthresh;
+
+	if (JP_OPS.ack || (ssthresh > MPCC_CWND_MAX && ssthresh != TCP_INFINITE_SSTHRESH))
+		return 0;
+	if (cwnd > mpcc_min(mpcc_min(ssthresh, tp->snd_cwnd_clamp), MPCC_CWND_MAX))
+		return 0;
+	if (jp_cwnd_limited(tp))
+		tp->snd_cwnd = cwnd;
+	return 1;
+}
+
 /*
  * Grows by `acked` steps in icsk_ca_priv. Returns whether the window is what the next step is for: where a
  * step is not 1/w, the connection has to be read for another one.
@@ -101,28 +128,40 @@ MPCC_INLINE bool jp_short_growth(struct tcp_sock *tp, struct mpcc_own *own, u32 
 	return 1;
 }
 
+/* Whether it is time to hear user space, for controllers that look at nothing else now and then. */
+MPCC_INLINE bool jp_hears(struct sock *sk, struct tcp_sock *tp)
+{
+	struct jp_scratch *s = jp_scratch_of(sk, 0);
+
+	return !s || tp->tcp_mstamp >= s->hear_us;
+}
+
 /*
  * An ACK at which nothing is to be decided: the last step serves once more, and a round that ends is nothing
  * to the controller. All that changes lies in icsk_ca_priv, near what the kernel has just used of this
  * socket; the scratch is four lines of cache or more elsewhere, behind three pointers. Returns whether it was
  * one. The controller's `ack` is told of its packets later, with those of others, see jp_tell_short_acks().
  */
-MPCC_INLINE bool jp_short_ack(struct tcp_sock *tp, u32 acked)
+MPCC_INLINE bool jp_short_ack(struct sock *sk, struct tcp_sock *tp, u32 acked)
 {
 	struct mpcc_own *own = (struct mpcc_own *)tp->inet_conn.icsk_ca_priv;
 	bool limited = BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
 	u32 rtt_us = mpcc_min(tp->rack.rtt_us, MPCC_RTT_MAX_US);
 	bool round_ends = jp_round_is_over(own, tp);
 
-	if (!JP_SHORT_ACKS || own->cache_left < acked || own->cached_cwnd != tp->snd_cwnd ||
-	    tp->snd_cwnd < tp->snd_ssthresh || jp_ca_state(tp) >= TCP_CA_CWR)
+	if (!JP_SHORT_ACKS || own->cache_left < acked || jp_ca_state(tp) >= TCP_CA_CWR)
 		return 0;
-	if (round_ends && JP_OPS.round)
+	if (round_ends && (JP_OPS.round || (JP_STEP_BY_WINDOW && jp_hears(sk, tp))))
 		return 0;
-	if (!limited && JP_OPS.ack)
-		return 0;
-	if (limited && !jp_short_growth(tp, own, acked))
-		return 0;
+	if (tp->snd_cwnd < tp->snd_ssthresh) {
+		if (!jp_short_slow_start(tp, acked))
+			return 0;
+	} else {
+		if (own->cached_cwnd != tp->snd_cwnd || (!limited && JP_OPS.ack))
+			return 0;
+		if (limited && !jp_short_growth(tp, own, acked))
+			return 0;
+	}
 	own->cache_left -= acked;
 	if (rtt_us)
 		mpcc_sample_rtt(own, rtt_us, 1);
@@ -139,17 +178,26 @@ MPCC_INLINE bool jp_short_ack(struct tcp_sock *tp, u32 acked)
  */
 #define LOOKS_PER_WINDOW 4
 
-/* How many packets a step may serve after the siblings were read. */
+/*
+ * Least time between two steps for one window where nobody is to be looked at and the time alone makes them
+ * differ: that of Linux' CUBIC, HZ / 32.
+ */
+#define STEP_EVERY_US 31250
+
+/* How many packets a step may serve. */
 MPCC_INLINE u32 jp_grant(struct tcp_sock *tp)
 {
-	u32 cwnd = mpcc_min(tp->snd_cwnd, MPCC_CWND_MAX), srtt_us = tp->srtt_us >> SRTT_BITS;
+	u32 cwnd = mpcc_min(tp->snd_cwnd, MPCC_CWND_MAX);
+	u32 srtt_us = mpcc_max(tp->srtt_us >> SRTT_BITS, 1);
+	u32 every_us = JP_HAS(MPCC_UNCOUPLED) ? STEP_EVERY_US : LOOK_EVERY_US;
+	u64 packets = (u64)cwnd * every_us / srtt_us;
 
-	/* Nobody is to be looked at, and a window has one step. */
-	if (JP_OPS.cache_acks == MPCC_CACHE_BY_WINDOW)
-		return cwnd;
-	if (srtt_us < LOOKS_PER_WINDOW * LOOK_EVERY_US)
-		return cwnd * LOOK_EVERY_US / mpcc_max(srtt_us, 1);
-	return cwnd / LOOKS_PER_WINDOW;
+	/* Until the window changes, see jp_short_growth(), or user space is heard, see jp_hears(). */
+	if (JP_STEP_BY_WINDOW)
+		return MPCC_CWND_MAX;
+	if (srtt_us >= LOOKS_PER_WINDOW * every_us)
+		return cwnd / LOOKS_PER_WINDOW;
+	return packets < MPCC_CWND_MAX ? packets : MPCC_CWND_MAX;
 }
 
 /*
@@ -221,14 +269,6 @@ MPCC_INLINE void jp_mend(struct tcp_sock *tp)
 		tp->snd_cwnd = half;
 }
 
-/* tcp_is_cwnd_limited(): in slow start the window may grow to twice what was in flight. */
-MPCC_INLINE bool jp_cwnd_limited(struct tcp_sock *tp)
-{
-	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
-		return 1;
-	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
-}
-
 SEC("struct_ops")
 void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
@@ -240,7 +280,7 @@ void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct mpcc_subflow *sub;
 	bool looks, round_ends, due;
 
-	if (jp_short_ack(tp, acked))
+	if (jp_short_ack(sk, tp, acked))
 		return;
 	s = jp_scratch_of(sk, 0);
 	if (!s)

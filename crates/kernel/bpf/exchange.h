@@ -5,7 +5,11 @@
 
 #include "connection.h"
 
-#define HEARD_EVERY_US 10000 /* least time between two exchanges with user space */
+/* Least time between two exchanges with user space, and between two while it is quiet. */
+#define HEARD_EVERY_US       10000
+#define HEARD_QUIET_EVERY_US 100000
+/* It is quiet when it has said nothing for so long. Who steers says something more often. */
+#define QUIET_AFTER_NS 10000000000ULL
 #define HEARD_WITHIN_US \
 	1000000 /* most time: who says something may die before the entry says that there is something */
 #define NEVER_NS (~0ULL)
@@ -148,6 +152,12 @@ __noinline int jp_may_hear_more(struct jp_scratch *s)
 	       (s->ends_ns != NEVER_NS && bpf_ktime_get_boot_ns() >= s->ends_ns);
 }
 
+/* Whether user space has said nothing for some time, as far as this subflow knows. */
+MPCC_INLINE bool jp_is_quiet(const struct jp_scratch *s)
+{
+	return bpf_ktime_get_boot_ns() - s->said_ns >= QUIET_AFTER_NS;
+}
+
 /* What does not change while the subflow lives. */
 MPCC_INLINE void jp_describe(struct jp_subflow *shown, struct tcp_sock *tp)
 {
@@ -239,8 +249,8 @@ MPCC_INLINE void jp_pace(struct jp_scratch *s, struct sock *sk, u32 pacing)
 }
 
 /*
- * Within a window's ACKs, and once in 10 ms at most: what user space says and what it sees. A lookup has
- * its price.
+ * Within a window's ACKs, and once in 10 ms at most: what user space says and what it sees. That costs as
+ * much as 30 ACKs do without it, so that it is done more rarely where nobody says anything.
  */
 MPCC_INLINE void jp_exchange(struct jp_scratch *s, struct sock *sk, struct tcp_sock *tp)
 {
@@ -252,6 +262,8 @@ MPCC_INLINE void jp_exchange(struct jp_scratch *s, struct sock *sk, struct tcp_s
 		return;
 	if (jp_show(shown, s, tp) | (u32)jp_may_hear_more(s))
 		jp_hear(s, shown);
+	if (jp_is_quiet(s))
+		s->hear_us = s->conn.now_us + HEARD_QUIET_EVERY_US;
 	jp_pace(s, sk, shown->heard[JP_PACING]);
 	shown->own_limit = s->paced ? s->own_limit : 0;
 }

@@ -51,7 +51,10 @@ struct jp_control {
 };
 _Static_assert(sizeof(struct jp_control) == 16, "as in control.rs");
 
-/* What a subflow shows, written within a window's ACKs, and once in 10 ms at most. */
+/*
+ * What a subflow shows, written within a window's ACKs: once in 10 ms at most, and in 100 ms while nobody
+ * says anything.
+ */
 struct jp_subflow {
 	u64 netns;      /* cookie of the network namespace */
 	u64 loaded_ns;  /* which load of the controller serves it, see jp_loaded_ns */

@@ -230,7 +230,8 @@ impl<'a> Controls<'a> {
         fits.then_some(Controls(Source::Pinned(map)))
     }
 
-    /// Says it. A subflow hears it within a window's ACKs; it listens once in 10 ms at most.
+    /// Says it. A subflow hears it within a window's ACKs; it listens once in 10 ms at most, and once in
+    /// 100 ms if nothing has been said for ten seconds.
     ///
     /// # Errors
     /// [`Error::Busy`] if the map is full: numbers whose lease has ended are removed by [`Self::sweep`].
