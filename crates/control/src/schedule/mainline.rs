@@ -67,6 +67,8 @@ const PACING_PERCENT: u64 = 120;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mainline {
     mss_bytes: u32,
+    /// Memory that Linux plans for a segment, bytes.
+    planned_bytes: u64,
     /// Averaged pacing rate of each subflow, 1/100 packet/s; 0 before it was first looked at.
     average_rate: [u64; MAX_SUBFLOWS],
     /// Window for which each subflow's send buffer is made, packets.
@@ -90,6 +92,20 @@ fn pacing_rate(path: &PathView) -> u64 {
     percent * u64::from(path.cwnd.max(path.in_flight)) * 1_000_000 / u64::from(path.srtt_us.max(1))
 }
 
+/// The mean of two rates with these weights, which are not both 0.
+fn mean([(a, weight_a), (b, weight_b)]: [(u64, u32); 2]) -> u64 {
+    let weight = u64::from(weight_a) + u64::from(weight_b);
+    let product = |rate: u64, weight: u32| rate.checked_mul(weight.into());
+    match product(a, weight_a).zip(product(b, weight_b)).and_then(|(a, b)| a.checked_add(b)) {
+        Some(sum) => sum / weight,
+        // A division of 128 bits takes many times as long, and is rarely needed.
+        None => {
+            let sum = u128::from(a) * u128::from(weight_a) + u128::from(b) * u128::from(weight_b);
+            (sum / u128::from(weight)) as u64
+        }
+    }
+}
+
 /// Whether Linux hands data to the subflow: it looks at neither Loss state nor window
 /// (`mptcp_subflow_active`).
 fn is_active(path: &PathView) -> bool {
@@ -109,6 +125,7 @@ impl PacketScheduler for Mainline {
     fn new(mss_bytes: u32) -> Self {
         Mainline {
             mss_bytes,
+            planned_bytes: (u64::from(mss_bytes) + PLANNED_HEADERS).next_power_of_two() + PLANNED_RECORD,
             average_rate: [0; MAX_SUBFLOWS],
             buffered_window: [INITIAL_WINDOW; MAX_SUBFLOWS],
             current: 0,
@@ -176,26 +193,22 @@ impl Mainline {
                 self.average_rate[i] = pacing_rate(&paths[i]);
             }
         }
-        let linger =
-            |i: &usize| (u128::from(paths[*i].queued_bytes) << 32) / u128::from(self.average_rate[*i].max(1));
+        let linger = |i: &usize| (u64::from(paths[*i].queued_bytes) << 32) / self.average_rate[*i].max(1);
         let best = members(open).min_by_key(linger).filter(|&i| self.has_memory(paths, i))?;
-        let (queued, burst) = (u128::from(paths[best].queued_bytes), u128::from(burst_bytes));
-        let sum =
-            u128::from(self.average_rate[best]) * queued + u128::from(pacing_rate(&paths[best])) * burst;
-        self.average_rate[best] = (sum / (queued + burst)) as u64;
+        let queued = (self.average_rate[best], paths[best].queued_bytes);
+        self.average_rate[best] = mean([queued, (pacing_rate(&paths[best]), burst_bytes)]);
         Some(best)
     }
 
     /// Send buffer of a subflow, bytes of memory (`tcp_sndbuf_expand`).
     fn buffer_bytes(&self, i: usize) -> u64 {
-        let planned = (u64::from(self.mss_bytes) + PLANNED_HEADERS).next_power_of_two() + PLANNED_RECORD;
-        BUFFER_WINDOWS * u64::from(self.buffered_window[i]) * planned
+        BUFFER_WINDOWS * u64::from(self.buffered_window[i]) * self.planned_bytes
     }
 
     /// `sk_stream_memory_free`: less is queued than the send buffer holds.
     fn has_memory(&self, paths: &[PathView], i: usize) -> bool {
         let mss = u64::from(self.mss_bytes);
-        let used = u64::from(paths[i].queued_bytes) * (mss + SEGMENT_OVERHEAD) / mss;
-        used < self.buffer_bytes(i)
+        // Both sides times the MSS, without a division.
+        u64::from(paths[i].queued_bytes) * (mss + SEGMENT_OVERHEAD) < self.buffer_bytes(i).saturating_mul(mss)
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! All controllers have a connection in one lab, and send in turn for a third of a second. The counters are
 //! read every few milliseconds: a lower quartile over all these pieces is hardly touched by other work on the
-//! machine, while a mean is.
+//! machine, while a mean is. Where the kernel puts a connection, and who sends before it, makes a difference
+//! that stays for as long as the lab does, so that there are several labs, and the turns begin elsewhere in
+//! each.
 
 use std::net::SocketAddr;
 use std::thread;
@@ -25,6 +27,8 @@ const PIECE: Duration = Duration::from_millis(20);
 /// ACKs in a piece; one with less has no mean worth the name.
 const LEAST: u64 = 20;
 const FIRST_PORT: u16 = 5001;
+/// Labs; fewer if there are fewer rounds.
+const LABS: usize = 4;
 
 const HEAD: &str = "title = \"lossy links\"\nduration = \"3600 s\"\n";
 const RADIOS: [&str; 2] = [
@@ -117,6 +121,31 @@ fn over(
     yardstick: &Yardstick,
     rounds: usize,
 ) -> (Vec<PerAck>, PerAck, Option<f64>) {
+    // The yardstick is the last one.
+    let mut counted: Vec<[Counted; 3]> = (0..=registered.len()).map(|_| Default::default()).collect();
+    let labs = LABS.min(rounds);
+    let _counting = Counting::start().unwrap();
+    for lab in 0..labs {
+        let rounds = rounds * (lab + 1) / labs - rounds * lab / labs;
+        in_lab(paths, (registered, yardstick), rounds, lab * counted.len() / labs, &mut counted);
+    }
+    let mut rows: Vec<PerAck> = counted
+        .iter()
+        .map(|[ack, loss, _]| PerAck { ack: ack.quartile(), loss: loss.all.per_call_ns() })
+        .collect();
+    let nothing = counted.last().and_then(|[_, _, nothing]| nothing.quartile());
+    let of_kernel = rows.pop().expect("the last one is the yardstick");
+    (rows, of_kernel, nothing)
+}
+
+/// In one lab all controllers send in turn; the one of this number is the first one.
+fn in_lab(
+    paths: usize,
+    (registered, yardstick): (&[Registered], &Yardstick),
+    rounds: usize,
+    first: usize,
+    counted: &mut [[Counted; 3]],
+) {
     let text = format!("{HEAD}{}", RADIOS[..paths].concat());
     let scenario = scenario::load(&text, &|name| Err(format!("no trace {name}"))).unwrap();
     let program = Program::at(env!("CARGO_BIN_EXE_joulepath-worker"));
@@ -128,12 +157,15 @@ fn over(
     // Windows stay as they are from one turn to the next.
     lab.server().set_sysctl("net.ipv4.tcp_slow_start_after_idle", "0").unwrap();
     let from = lab.tunnels()[0].client_address;
-    let names = registered.iter().map(Registered::name).chain([yardstick.name()]);
-    let mut pairs: Vec<Pair> = names
+    let name = |of: usize| registered.get(of).map_or_else(|| yardstick.name(), Registered::name);
+    let mut order: Vec<usize> = (0..counted.len()).collect();
+    order.rotate_left(first);
+    let mut pairs: Vec<Pair> = order
+        .iter()
         .zip(FIRST_PORT..)
-        .map(|(name, port)| {
+        .map(|(&of, port)| {
             let at = SocketAddr::new(lab.server_address(), port);
-            let mut pair = Pair::open(lab.server(), lab.client(), from, at, name);
+            let mut pair = Pair::open(lab.server(), lab.client(), from, at, name(of));
             pair.download(WARM_UP);
             pair.drain(DRAINED);
             pair
@@ -143,20 +175,11 @@ fn over(
         Some(registered) => pick(&registered.costs().unwrap()),
         None => pick(&yardstick.costs().unwrap()),
     };
-    let _counting = Counting::start().unwrap();
-    let mut counted: Vec<[Counted; 3]> = pairs.iter().map(|_| Default::default()).collect();
     for _ in 0..rounds {
-        for (of, pair) in pairs.iter_mut().enumerate() {
+        for (&of, pair) in order.iter().zip(&mut pairs) {
             turn(pair, || costs(of), &mut counted[of]);
         }
     }
-    let mut rows: Vec<PerAck> = counted
-        .iter()
-        .map(|[ack, loss, _]| PerAck { ack: ack.quartile(), loss: loss.all.per_call_ns() })
-        .collect();
-    let nothing = counted.last().and_then(|[_, _, nothing]| nothing.quartile());
-    let of_kernel = rows.pop().expect("the last one is the yardstick");
-    (rows, of_kernel, nothing)
 }
 
 /// One controller sends; its counters are looked at piece by piece.

@@ -33,7 +33,7 @@ struct Asked {
 impl Asked {
     fn parse() -> Self {
         let mut asked =
-            Asked { acks: true, bulk: true, acks_rounds: 5, bulk_rounds: 16, only: None, write: false };
+            Asked { acks: true, bulk: true, acks_rounds: 8, bulk_rounds: 16, only: None, write: false };
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             match argument.as_str() {

@@ -9,7 +9,7 @@ use crate::context::Context;
 impl SubflowSender {
     /// Notes that segment `ssn` of `bytes` of payload leaves, and holds the next one if the controller paces.
     /// `first` if no other one is outstanding.
-    #[cold]
+    #[inline(never)]
     pub(super) fn note_departure(
         &mut self,
         cx: &Context<'_>,
@@ -39,7 +39,7 @@ impl SubflowSender {
 
     /// Notes that the segments from `una` up to what is acknowledged now have arrived, those that were SACKed
     /// before apart.
-    #[cold]
+    #[inline(never)]
     pub(super) fn note_advance(&mut self, una: u32) {
         let board = &self.board;
         let Some(owned) = &mut self.owned else { return };
@@ -70,7 +70,7 @@ impl SubflowSender {
     }
 
     /// Tells the controller about an ACK for `acked` segments.
-    #[cold]
+    #[inline(never)]
     pub(super) fn tell_owner_of_ack(
         &mut self,
         cx: &Context<'_>,
@@ -149,7 +149,7 @@ impl SubflowSender {
 
 impl Sender<'_> {
     /// What is left to be done after everything has been sent that windows and pacing admit.
-    #[cold]
+    #[inline(never)]
     pub(super) fn wait_for_releases(&mut self) {
         for i in 0..self.subflows.len() {
             let (subflow, cx, end) = self.split(i);

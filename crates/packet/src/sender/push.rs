@@ -45,7 +45,7 @@ impl Sender<'_> {
     }
 
     /// Lets the scheduler commit segments to subflows before their windows admit them.
-    #[cold]
+    #[inline(never)]
     fn push_ahead(&mut self) {
         let mss_bytes = self.cx.config.transport.mss.0;
         self.end.fill_send_buffer(mss_bytes);

@@ -87,6 +87,8 @@ pub(crate) struct Scoreboard {
     /// No lost segment below, or below `una`, waits for its retransmission; nor does any if this is beyond
     /// `next`.
     repair_from: u32,
+    /// First SSN after all that have ever been judged lost.
+    lost_until: u32,
     /// First SSN after all that had arrived before the present ACK (RFC 8985, section 6.2: RACK.fack).
     arrived_until: u32,
     /// First SSN after all that have ever been SACKed.
@@ -117,6 +119,7 @@ impl Scoreboard {
             dup_threshold: dup_threshold.clamp(1, MAX_DUP_THRESHOLD),
             judged: 0,
             repair_from: 0,
+            lost_until: 0,
             latest: LatestArrival::default(),
             arrived_until: 0,
             sacked_until: 0,
@@ -429,6 +432,7 @@ impl Scoreboard {
                     segment.flags |= LOST;
                     lost += 1;
                     self.repair_from = self.repair_from.min(at);
+                    self.lost_until = self.lost_until.max(at + 1);
                 }
             }
             at += 1;
@@ -469,6 +473,7 @@ impl Scoreboard {
             self.lost += 1;
             self.count_loss();
             self.repair_from = self.repair_from.min(ssn);
+            self.lost_until = self.lost_until.max(ssn + 1);
         }
     }
 
@@ -514,7 +519,7 @@ impl Scoreboard {
     #[inline(never)]
     fn find_repair(&mut self) -> Option<u32> {
         let unrepaired = |&ssn: &u32| self.get(ssn).flags & (SACKED | LOST | RETRANSMITTED) == LOST;
-        let found = (self.repair_from.max(self.una)..self.next).find(unrepaired);
+        let found = (self.repair_from.max(self.una)..self.next.min(self.lost_until)).find(unrepaired);
         // A segment that is judged lost later moves it back.
         self.repair_from = found.unwrap_or(u32::MAX);
         found
@@ -537,6 +542,7 @@ impl Scoreboard {
         let segment = self.slot(ssn);
         let judged = segment.flags & LOST != 0;
         segment.flags |= LOST;
+        self.lost_until = self.lost_until.max(ssn + 1);
         self.lost += u32::from(!judged);
         self.total_lost = self.total_lost.wrapping_add(u32::from(!judged));
         self.copy(ssn, now)

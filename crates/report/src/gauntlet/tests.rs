@@ -122,6 +122,25 @@ fn tables_have_80_columns_and_say_what_is_missing() {
 }
 
 #[test]
+fn the_widest_numbers_stay_apart() {
+    let mut found = gauntlet();
+    for contender in &mut found.contenders {
+        for quantiles in contender.families.values_mut().flat_map(BTreeMap::values_mut) {
+            (quantiles.median.lo, quantiles.median.mean, quantiles.median.hi) = (0.0, 9.99, 19.98);
+            (quantiles.p10.mean, quantiles.worst) = (9.99, 9.99);
+        }
+    }
+    let text = table(&found, 80);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let line = text.lines().filter(|line| line.starts_with("polite")).nth(1).unwrap();
+    let parts: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(
+        parts[1..],
+        ["9.99±9.99", "9.99", "9.99", "9.99±9.99", "9.99", "9.99", "999±999", "999", "999"]
+    );
+}
+
+#[test]
 fn a_seal_is_said_on_every_page() {
     let mut found = gauntlet();
     found.seal = Some(Seal {
