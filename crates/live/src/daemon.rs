@@ -1,21 +1,25 @@
 //! The daemon: looks, decides, acts, tells; and puts everything back when it ends.
 
+mod commands;
+mod connections;
+mod round;
+mod telling;
+
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use joulepath_kernel::capability::Task;
 use joulepath_kernel::error::{self, Doing};
-use joulepath_kernel::mptcp::diag::Listing;
 use joulepath_kernel::mptcp::path_manager::PathManager;
 use joulepath_kernel::namespace::Cookie;
 use joulepath_kernel::reactor::{Event, Interest, Reactor, Source, monotonic_ns};
 use joulepath_kernel::state::{Lock, State};
 use joulepath_model::calendar::Day;
-use joulepath_model::live::{Intent, LiveConfig, Manager as PathManaging};
+use joulepath_model::live::{LiveConfig, Manager as PathManaging};
 use joulepath_model::units::Nanos;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
@@ -26,7 +30,7 @@ use crate::battery;
 pub use crate::config::load;
 use crate::config::load_for;
 use crate::decide::{Decider, Decision, Overrides, Role};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::events::Events;
 use crate::gauge::OpenGauge;
 use crate::machine::{Look, Machine};
@@ -34,24 +38,15 @@ use crate::notify::Manager;
 use crate::precheck;
 use crate::record::Recorder;
 use crate::report;
-use crate::server::{ClientId, Refusal, Request, Rules, Server};
+use crate::server::{ClientId, Rules, Server};
 use crate::snapshot::{Battery, Snapshot};
 use crate::status::Status;
-use crate::subflows::Done;
 use crate::user_space::UserSpace;
 
 /// Folder of the daemons' locks and journals, below that of all states.
 pub(crate) const FOLDER: &str = "live";
-/// Time between two looks at what changes rarely: battery, other programs, filters.
-const RARELY: Nanos = Nanos::from_secs(30);
 /// A daemon that ends has its lock for this long still.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// After a failed look the next one comes no earlier.
-const AFTER_FAILURE: Nanos = Nanos::from_secs(2);
-
-/// Between two looks there is at least this time.
-const SOON: Nanos = Nanos::from_millis(100);
-
 /// Pause after notices that could not be heard.
 const AFTER_UNHEARD: Duration = Duration::from_millis(200);
 
@@ -317,307 +312,6 @@ impl<'a> Daemon<'a> {
         }
     }
 
-    fn accept(&mut self) -> Result<()> {
-        for id in self.server.accept() {
-            let Some(file) = self.server.file(id) else { continue };
-            let source = self.reactor.add(file, Interest::Read, Key::Client(id))?;
-            self.sources.insert(id, source);
-        }
-        Ok(())
-    }
-
-    /// Answers a client.
-    fn serve(&mut self, id: ClientId, say: &mut dyn FnMut(&str)) {
-        let before = (self.overrides.clone(), self.paused);
-        let (mut overrides, mut paused) = before.clone();
-        let status = self.status();
-        let known = |name: &String| status.iter().any(|s| s.interfaces.iter().any(|one| one.name == *name));
-        let stays = self.server.serve(id, |request, may_command| {
-            match request {
-                Request::Status => {}
-                Request::Pause => paused = true,
-                Request::Resume => paused = false,
-                Request::SetIntent { interface: None, intent } => overrides.machine = intent,
-                Request::SetIntent { interface: Some(name), .. } if !known(&name) => {
-                    return Err(Refusal::new("invalid-parameter", format!("there is no interface `{name}`")));
-                }
-                Request::SetIntent { interface: Some(name), intent: Some(intent) } => {
-                    overrides.interfaces.insert(name, intent);
-                }
-                Request::SetIntent { interface: Some(name), intent: None } => {
-                    overrides.interfaces.remove(&name);
-                }
-            }
-            let status = status.clone().map(|status| Status { may_command: Some(may_command), ..status });
-            status.ok_or_else(|| Refusal::new("not-ready", "the first look is not over".into()))
-        });
-        if !stays {
-            if let (Some(source), Some(file)) = (self.sources.remove(&id), self.server.file(id)) {
-                // It ends with its file in any case.
-                let _ = self.reactor.remove(file, source);
-            }
-            self.server.close(id);
-        }
-        if (&overrides, paused) != (&before.0, before.1) {
-            say(&told_of_command(&before, &overrides, paused));
-            (self.overrides, self.paused) = (overrides, paused);
-            self.next_look = Nanos::ZERO;
-        }
-    }
-
-    /// Reads the configuration again. A bad one changes nothing.
-    fn reload(&mut self, say: &mut dyn FnMut(&str)) {
-        let _ = self.reload.read(&mut [0; 64]);
-        match load_for(&self.path, self.manager_first) {
-            Err(error) => {
-                let text = format!("the configuration stays as it was: {}", in_one_line(&error));
-                self.failure = Some(text.clone());
-                say(&text);
-            }
-            Ok(config) => {
-                if config.control.socket != self.config.control.socket || config.state != self.config.state {
-                    say("`socket` and `state` count from the next start on");
-                }
-                let (rules, warnings) = rules(&config);
-                self.server.set_rules(rules);
-                self.rules_warnings = warnings;
-                if config.meter != self.config.meter {
-                    self.accounts.measure_by(config.meter.as_ref().map(self.open_gauge));
-                }
-                let recorded = self.recorder.as_mut().map(|recorder| recorder.reload(&config));
-                self.recorded(recorded, say);
-                self.config = config;
-                self.overrides = Overrides::default();
-                self.decider.reconfigured();
-                self.accounts.reconfigured();
-                self.failure = None;
-                self.looked_rarely = None;
-                say("the configuration was read again");
-                if let Err(error) = self.choose_manager() {
-                    self.fail(&error.to_string(), say);
-                }
-            }
-        }
-        self.next_look = Nanos::ZERO;
-    }
-
-    /// One round: look, decide, act.
-    fn look(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
-        self.next_look = now.saturating_add(self.config.sample);
-        if self.user_space.as_ref().is_some_and(|(all, _)| all.needs_listing()) {
-            self.machine.list_next();
-        }
-        let (mut look, listing) = match self.machine.hear().and_then(|_| self.machine.look(now)) {
-            Ok(seen) => seen,
-            Err(error) => {
-                self.next_look = now.saturating_add(self.config.sample.max(AFTER_FAILURE));
-                return self.fail(&error.to_string(), say);
-            }
-        };
-        self.accounts.take(&self.config, &mut look, now, today());
-        self.accounts.save(now, false);
-        self.look_rarely(now, say);
-        let snapshot = Snapshot { now, battery: self.battery, interfaces: look.interfaces.clone() };
-        let decision = self.decider.decide(&self.config, &self.overrides, &snapshot);
-        let recorder = self.recorder.as_mut();
-        let recorded =
-            recorder.map(|recorder| recorder.look(&snapshot, &self.overrides, &decision, &look.measured));
-        self.recorded(recorded, say);
-        if listing.is_none() && self.would_change(&decision) {
-            // Nothing is changed on what was true of connections some looks ago.
-            self.machine.list_next();
-            return self.look_at(now, now);
-        }
-        let outcome = match self.act(&decision, now) {
-            Ok(outcome) => outcome,
-            Err(error) => {
-                self.next_look = now.saturating_add(self.config.sample.max(AFTER_FAILURE));
-                self.fail(&error.to_string(), say);
-                return;
-            }
-        };
-        if let Err(error) = self.actor.close_first(&decision.closed) {
-            self.fail(&error.to_string(), say);
-        }
-        self.changes += outcome.changes;
-        if outcome.changes > 0 || !decision.closed.is_empty() {
-            self.machine.list_next();
-        }
-        self.tell_changes(&decision, &outcome, say);
-        for at in decision.look_again.into_iter().chain(outcome.again) {
-            self.look_at(at, now);
-        }
-        self.steer(&snapshot, (&look, listing.as_ref()), &decision, say);
-        self.last = Some((look, decision, outcome));
-    }
-
-    /// Whether endpoints or connections would not stay as they are.
-    fn would_change(&self, decision: &Decision) -> bool {
-        let before = self.last.as_ref().map(|(_, before, _)| &before.endpoints);
-        before != Some(&decision.endpoints) || !decision.closed.is_empty()
-    }
-
-    /// A record that cannot be written ends; the daemon goes on.
-    fn recorded(&mut self, written: Option<io::Result<()>>, say: &mut dyn FnMut(&str)) {
-        if let Some(Err(error)) = written {
-            say(&format!("the record ends here: it cannot be written: {error}"));
-            self.recorder = None;
-        }
-    }
-
-    /// Brings the kernel to what was decided.
-    fn act(&mut self, decision: &Decision, now: Nanos) -> Result<Outcome> {
-        let is_on = !self.paused;
-        let user_space = self.user_space.as_ref();
-        let manager = user_space.and_then(|(all, _)| all.wanted(decision, &self.overrides)).filter(|_| is_on);
-        let mut outcome = self.actor.reconcile(decision.endpoints.as_deref().filter(|_| is_on), now)?;
-        let controller = decision.controller.as_deref().filter(|_| is_on);
-        self.actor.set(Setting::Controller, controller, now, &mut outcome)?;
-        self.actor.set(Setting::Manager, manager, now, &mut outcome)?;
-        Ok(outcome)
-    }
-
-    /// The next look comes no later than this, but not at once.
-    fn look_at(&mut self, at: Nanos, now: Nanos) {
-        self.next_look = self.next_look.min(at.max(now.saturating_add(SOON)));
-    }
-
-    /// Begins or ends to steer connections one by one, as the configuration says.
-    fn choose_manager(&mut self) -> Result<()> {
-        match (self.config.manager, &mut self.user_space) {
-            (PathManaging::UserSpace, Some((user_space, _))) => user_space.reconfigured(&self.config),
-            (PathManaging::UserSpace, None) => {
-                let user_space = UserSpace::open(&self.config)?;
-                let source = self.reactor.add(&user_space, Interest::Read, Key::Connections)?;
-                self.user_space = Some((user_space, source));
-            }
-            (PathManaging::Kernel, _) => {
-                if let Some((user_space, source)) = self.user_space.take() {
-                    self.reactor.remove(&user_space, source)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// What was decided, for single connections.
-    fn steer(
-        &mut self,
-        snapshot: &Snapshot,
-        (look, listing): (&Look, Option<&Listing>),
-        decision: &Decision,
-        say: &mut dyn FnMut(&str),
-    ) {
-        let Some((user_space, _)) = &mut self.user_space else { return };
-        let seen = (snapshot, look, listing);
-        let done = user_space.look(&self.config, &self.overrides, seen, decision, self.paused);
-        self.steered(done, snapshot.now, say);
-    }
-
-    /// Something has happened to connections.
-    fn hear_connections(&mut self, say: &mut dyn FnMut(&str)) {
-        let Some((user_space, _)) = &mut self.user_space else { return };
-        let now = now();
-        let done = user_space.hear(now);
-        self.steered(done, now, say);
-    }
-
-    fn steered(&mut self, done: joulepath_kernel::Result<Done>, now: Nanos, say: &mut dyn FnMut(&str)) {
-        match done {
-            Ok(done) => {
-                done.said.iter().for_each(|line| say(line));
-                if let Some(at) = done.again {
-                    self.look_at(at, now);
-                }
-            }
-            Err(error) => self.fail(&error.to_string(), say),
-        }
-    }
-
-    fn look_rarely(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
-        if self.looked_rarely.is_some_and(|at| now.saturating_sub(at) < RARELY) {
-            return;
-        }
-        self.looked_rarely = Some(now);
-        self.battery = battery::read(Path::new(battery::FOLDER));
-        let used = self.last.as_ref().map(|(_, decision, _)| used(decision)).unwrap_or_default();
-        let warnings = precheck::warnings(&used);
-        for warning in warnings.iter().filter(|warning| !self.warnings.contains(warning)) {
-            say(&format!("warning: {warning}"));
-        }
-        self.warnings = warnings;
-    }
-
-    /// Says what has changed since the last round.
-    fn tell_changes(&mut self, decision: &Decision, outcome: &Outcome, say: &mut dyn FnMut(&str)) {
-        let mut told = BTreeMap::new();
-        for one in &decision.interfaces {
-            let is_new = self.told.get(&one.name).is_none_or(|(role, _)| *role != one.role);
-            if is_new && (one.role != Role::Unused || self.told.contains_key(&one.name)) {
-                say(&format!("{}: {}: {}", one.name, one.role.word(), one.reason));
-            }
-            told.insert(one.name.clone(), (one.role, one.reason.clone()));
-        }
-        self.told = told;
-        let before = self.last.as_ref().map(|(_, _, outcome)| outcome.conflicts.clone()).unwrap_or_default();
-        let told = self.last.as_ref().map(|(_, _, outcome)| outcome.settings.clone()).unwrap_or_default();
-        for (setting, why) in outcome.settings.iter().filter(|(setting, why)| told.get(setting) != Some(why))
-        {
-            say(&format!("{}: {why}", setting.word()));
-        }
-        let controller = |decision: &Decision| decision.controller.clone();
-        let before_controller = self.last.as_ref().and_then(|(_, decision, _)| controller(decision));
-        let is_refused = outcome.settings.contains_key(&Setting::Controller);
-        if decision.controller != before_controller && !is_refused {
-            say(&match &decision.controller {
-                Some(name) => format!("new sockets get the congestion controller {name}"),
-                None => "new sockets get the congestion controller that was found".into(),
-            });
-        }
-        for (address, why) in outcome.conflicts.iter().filter(|(address, _)| !before.contains_key(address)) {
-            say(&format!("{address}: {why}"));
-        }
-    }
-
-    fn fail(&mut self, text: &str, say: &mut dyn FnMut(&str)) {
-        if self.failure.as_deref() != Some(text) {
-            say(text);
-        }
-        self.failure = Some(text.to_owned());
-    }
-
-    fn status(&self) -> Option<Status> {
-        let (look, decision, outcome) = self.last.as_ref()?;
-        let warnings = self.warnings.iter().chain(&self.rules_warnings).chain(&self.accounts.trouble);
-        let refused = outcome.settings.iter().map(|(setting, why)| format!("{}: {why}", setting.word()));
-        let user_space = self.user_space.as_ref().map(|(user_space, _)| user_space);
-        let of_rules = user_space.into_iter().flat_map(UserSpace::warnings);
-        let facts = report::Facts {
-            config: &self.config,
-            path: &self.path,
-            paused: self.paused,
-            up: now().saturating_sub(self.begun),
-            changes: self.changes,
-            battery: self.battery,
-            outcome,
-            warnings: warnings.chain(of_rules).chain(&self.failure).cloned().chain(refused).collect(),
-            events: self.events.latest(now()),
-            steering: user_space.map(UserSpace::status),
-        };
-        Some(report::status(&facts, decision, look, &self.accounts))
-    }
-
-    /// The service manager hears that it is ready, that it is alive, and how things stand.
-    fn tell_manager(&mut self) {
-        let (Some(manager), Some((_, decision, _))) = (&self.manager, &self.last) else { return };
-        let ready = if self.is_ready { "" } else { "READY=1\n" };
-        self.is_ready = true;
-        let paths = decision.interfaces.iter().filter(|one| one.role != Role::Unused).count();
-        let intent = decision.intent.unwrap_or(self.config.intent);
-        let state = if self.paused { "paused" } else { intent.word() };
-        manager.tell(&format!("{ready}WATCHDOG=1\nSTATUS={paths} paths, {state}"));
-    }
-
     /// Puts everything back.
     fn end(mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
         if let Some(manager) = &self.manager {
@@ -634,31 +328,6 @@ impl<'a> Daemon<'a> {
     }
 }
 
-fn told_of_command(before: &(Overrides, bool), overrides: &Overrides, paused: bool) -> String {
-    match (before.1, paused) {
-        (false, true) => return "paused: everything is put back".into(),
-        (true, false) => return "goes on".into(),
-        _ => {}
-    }
-    if before.0.machine != overrides.machine {
-        return match overrides.machine {
-            Some(intent) => format!("the intent is set to {}", intent.word()),
-            None => "the intent is the configured one again".into(),
-        };
-    }
-    let word = |intent: Option<&Intent>| intent.map_or("the configured one", |intent| intent.word());
-    let names = overrides.interfaces.keys().chain(before.0.interfaces.keys());
-    let changed = names.filter(|&name| overrides.interfaces.get(name) != before.0.interfaces.get(name));
-    let all: Vec<String> =
-        changed.map(|name| format!("{name}: {}", word(overrides.interfaces.get(name)))).collect();
-    format!("intents are set: {}", all.join(", "))
-}
-
-/// Of several problems of a file each has a line.
-fn in_one_line(error: &Error) -> String {
-    error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 fn changes(count: usize) -> String {
     if count == 1 { "1 change was".into() } else { format!("{count} changes were") }
 }
@@ -667,6 +336,7 @@ fn rules(config: &LiveConfig) -> (Rules, Vec<String>) {
     Rules::new(&config.control, precheck::own_uid())
 }
 
+/// The interfaces that carry traffic.
 fn used(decision: &Decision) -> Vec<String> {
     let used = decision.interfaces.iter().filter(|one| one.role != Role::Unused);
     used.map(|one| one.name.clone()).collect()

@@ -1,0 +1,68 @@
+//! Steering of single connections, where the daemon is the path manager.
+
+use joulepath_kernel::mptcp::diag::Listing;
+use joulepath_kernel::reactor::Interest;
+use joulepath_model::live::Manager as PathManaging;
+use joulepath_model::units::Nanos;
+
+use super::{Daemon, Key, now};
+use crate::decide::Decision;
+use crate::error::Result;
+use crate::machine::Look;
+use crate::snapshot::Snapshot;
+use crate::subflows::Done;
+use crate::user_space::UserSpace;
+
+impl Daemon<'_> {
+    /// Begins or ends to steer connections one by one, as the configuration says.
+    pub(super) fn choose_manager(&mut self) -> Result<()> {
+        match (self.config.manager, &mut self.user_space) {
+            (PathManaging::UserSpace, Some((user_space, _))) => user_space.reconfigured(&self.config),
+            (PathManaging::UserSpace, None) => {
+                let user_space = UserSpace::open(&self.config)?;
+                let source = self.reactor.add(&user_space, Interest::Read, Key::Connections)?;
+                self.user_space = Some((user_space, source));
+            }
+            (PathManaging::Kernel, _) => {
+                if let Some((user_space, source)) = self.user_space.take() {
+                    self.reactor.remove(&user_space, source)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What was decided, for single connections.
+    pub(super) fn steer(
+        &mut self,
+        snapshot: &Snapshot,
+        (look, listing): (&Look, Option<&Listing>),
+        decision: &Decision,
+        say: &mut dyn FnMut(&str),
+    ) {
+        let Some((user_space, _)) = &mut self.user_space else { return };
+        let seen = (snapshot, look, listing);
+        let done = user_space.look(&self.config, &self.overrides, seen, decision, self.paused);
+        self.steered(done, snapshot.now, say);
+    }
+
+    /// Something has happened to connections.
+    pub(super) fn hear_connections(&mut self, say: &mut dyn FnMut(&str)) {
+        let Some((user_space, _)) = &mut self.user_space else { return };
+        let now = now();
+        let done = user_space.hear(now);
+        self.steered(done, now, say);
+    }
+
+    fn steered(&mut self, done: joulepath_kernel::Result<Done>, now: Nanos, say: &mut dyn FnMut(&str)) {
+        match done {
+            Ok(done) => {
+                done.said.iter().for_each(|line| say(line));
+                if let Some(at) = done.again {
+                    self.look_at(at, now);
+                }
+            }
+            Err(error) => self.fail(&error.to_string(), say),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! One round: look, decide, act.
+
+use std::io;
+use std::path::Path;
+
+use joulepath_model::units::Nanos;
+
+use super::{Daemon, today, used};
+use crate::act::{Outcome, Setting};
+use crate::battery;
+use crate::decide::Decision;
+use crate::error::Result;
+use crate::precheck;
+use crate::snapshot::Snapshot;
+
+/// Time between two looks at what changes rarely: battery, other programs, filters.
+const RARELY: Nanos = Nanos::from_secs(30);
+/// After a failed look the next one comes no earlier.
+const AFTER_FAILURE: Nanos = Nanos::from_secs(2);
+/// Between two looks there is at least this time.
+const SOON: Nanos = Nanos::from_millis(100);
+
+impl Daemon<'_> {
+    /// One round: look, decide, act.
+    pub(super) fn look(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
+        self.next_look = now.saturating_add(self.config.sample);
+        if self.user_space.as_ref().is_some_and(|(all, _)| all.needs_listing()) {
+            self.machine.list_next();
+        }
+        let (mut look, listing) = match self.machine.hear().and_then(|_| self.machine.look(now)) {
+            Ok(seen) => seen,
+            Err(error) => {
+                self.next_look = now.saturating_add(self.config.sample.max(AFTER_FAILURE));
+                return self.fail(&error.to_string(), say);
+            }
+        };
+        self.accounts.take(&self.config, &mut look, now, today());
+        self.accounts.save(now, false);
+        self.look_rarely(now, say);
+        let snapshot = Snapshot { now, battery: self.battery, interfaces: look.interfaces.clone() };
+        let decision = self.decider.decide(&self.config, &self.overrides, &snapshot);
+        let recorder = self.recorder.as_mut();
+        let recorded =
+            recorder.map(|recorder| recorder.look(&snapshot, &self.overrides, &decision, &look.measured));
+        self.recorded(recorded, say);
+        if listing.is_none() && self.would_change(&decision) {
+            // Nothing is changed on what was true of connections some looks ago.
+            self.machine.list_next();
+            return self.look_at(now, now);
+        }
+        let outcome = match self.act(&decision, now) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                self.next_look = now.saturating_add(self.config.sample.max(AFTER_FAILURE));
+                self.fail(&error.to_string(), say);
+                return;
+            }
+        };
+        if let Err(error) = self.actor.close_first(&decision.closed) {
+            self.fail(&error.to_string(), say);
+        }
+        self.changes += outcome.changes;
+        if outcome.changes > 0 || !decision.closed.is_empty() {
+            self.machine.list_next();
+        }
+        self.tell_changes(&decision, &outcome, say);
+        for at in decision.look_again.into_iter().chain(outcome.again) {
+            self.look_at(at, now);
+        }
+        self.steer(&snapshot, (&look, listing.as_ref()), &decision, say);
+        self.last = Some((look, decision, outcome));
+    }
+
+    /// Whether endpoints or connections would not stay as they are.
+    fn would_change(&self, decision: &Decision) -> bool {
+        let before = self.last.as_ref().map(|(_, before, _)| &before.endpoints);
+        before != Some(&decision.endpoints) || !decision.closed.is_empty()
+    }
+
+    /// A record that cannot be written ends; the daemon goes on.
+    pub(super) fn recorded(&mut self, written: Option<io::Result<()>>, say: &mut dyn FnMut(&str)) {
+        if let Some(Err(error)) = written {
+            say(&format!("the record ends here: it cannot be written: {error}"));
+            self.recorder = None;
+        }
+    }
+
+    /// Brings the kernel to what was decided.
+    fn act(&mut self, decision: &Decision, now: Nanos) -> Result<Outcome> {
+        let is_on = !self.paused;
+        let user_space = self.user_space.as_ref();
+        let manager = user_space.and_then(|(all, _)| all.wanted(decision, &self.overrides)).filter(|_| is_on);
+        let mut outcome = self.actor.reconcile(decision.endpoints.as_deref().filter(|_| is_on), now)?;
+        let controller = decision.controller.as_deref().filter(|_| is_on);
+        self.actor.set(Setting::Controller, controller, now, &mut outcome)?;
+        self.actor.set(Setting::Manager, manager, now, &mut outcome)?;
+        Ok(outcome)
+    }
+
+    /// The next look comes no later than this, but not at once.
+    pub(super) fn look_at(&mut self, at: Nanos, now: Nanos) {
+        self.next_look = self.next_look.min(at.max(now.saturating_add(SOON)));
+    }
+
+    fn look_rarely(&mut self, now: Nanos, say: &mut dyn FnMut(&str)) {
+        if self.looked_rarely.is_some_and(|at| now.saturating_sub(at) < RARELY) {
+            return;
+        }
+        self.looked_rarely = Some(now);
+        self.battery = battery::read(Path::new(battery::FOLDER));
+        let used = self.last.as_ref().map(|(_, decision, _)| used(decision)).unwrap_or_default();
+        let warnings = precheck::warnings(&used);
+        for warning in warnings.iter().filter(|warning| !self.warnings.contains(warning)) {
+            say(&format!("warning: {warning}"));
+        }
+        self.warnings = warnings;
+    }
+}

@@ -1,0 +1,82 @@
+//! What the daemon tells: its log, its clients, the service manager.
+
+use std::collections::BTreeMap;
+
+use super::{Daemon, now};
+use crate::act::{Outcome, Setting};
+use crate::decide::{Decision, Role};
+use crate::report;
+use crate::status::Status;
+use crate::user_space::UserSpace;
+
+impl Daemon<'_> {
+    /// Says what has changed since the last round.
+    pub(super) fn tell_changes(&mut self, decision: &Decision, outcome: &Outcome, say: &mut dyn FnMut(&str)) {
+        let mut told = BTreeMap::new();
+        for one in &decision.interfaces {
+            let is_new = self.told.get(&one.name).is_none_or(|(role, _)| *role != one.role);
+            if is_new && (one.role != Role::Unused || self.told.contains_key(&one.name)) {
+                say(&format!("{}: {}: {}", one.name, one.role.word(), one.reason));
+            }
+            told.insert(one.name.clone(), (one.role, one.reason.clone()));
+        }
+        self.told = told;
+        let before = self.last.as_ref().map(|(_, _, outcome)| outcome.conflicts.clone()).unwrap_or_default();
+        let told = self.last.as_ref().map(|(_, _, outcome)| outcome.settings.clone()).unwrap_or_default();
+        for (setting, why) in outcome.settings.iter().filter(|(setting, why)| told.get(setting) != Some(why))
+        {
+            say(&format!("{}: {why}", setting.word()));
+        }
+        let controller = |decision: &Decision| decision.controller.clone();
+        let before_controller = self.last.as_ref().and_then(|(_, decision, _)| controller(decision));
+        let is_refused = outcome.settings.contains_key(&Setting::Controller);
+        if decision.controller != before_controller && !is_refused {
+            say(&match &decision.controller {
+                Some(name) => format!("new sockets get the congestion controller {name}"),
+                None => "new sockets get the congestion controller that was found".into(),
+            });
+        }
+        for (address, why) in outcome.conflicts.iter().filter(|(address, _)| !before.contains_key(address)) {
+            say(&format!("{address}: {why}"));
+        }
+    }
+
+    pub(super) fn fail(&mut self, text: &str, say: &mut dyn FnMut(&str)) {
+        if self.failure.as_deref() != Some(text) {
+            say(text);
+        }
+        self.failure = Some(text.to_owned());
+    }
+
+    pub(super) fn status(&self) -> Option<Status> {
+        let (look, decision, outcome) = self.last.as_ref()?;
+        let warnings = self.warnings.iter().chain(&self.rules_warnings).chain(&self.accounts.trouble);
+        let refused = outcome.settings.iter().map(|(setting, why)| format!("{}: {why}", setting.word()));
+        let user_space = self.user_space.as_ref().map(|(user_space, _)| user_space);
+        let of_rules = user_space.into_iter().flat_map(UserSpace::warnings);
+        let facts = report::Facts {
+            config: &self.config,
+            path: &self.path,
+            paused: self.paused,
+            up: now().saturating_sub(self.begun),
+            changes: self.changes,
+            battery: self.battery,
+            outcome,
+            warnings: warnings.chain(of_rules).chain(&self.failure).cloned().chain(refused).collect(),
+            events: self.events.latest(now()),
+            steering: user_space.map(UserSpace::status),
+        };
+        Some(report::status(&facts, decision, look, &self.accounts))
+    }
+
+    /// The service manager hears that it is ready, that it is alive, and how things stand.
+    pub(super) fn tell_manager(&mut self) {
+        let (Some(manager), Some((_, decision, _))) = (&self.manager, &self.last) else { return };
+        let ready = if self.is_ready { "" } else { "READY=1\n" };
+        self.is_ready = true;
+        let paths = decision.interfaces.iter().filter(|one| one.role != Role::Unused).count();
+        let intent = decision.intent.unwrap_or(self.config.intent);
+        let state = if self.paused { "paused" } else { intent.word() };
+        manager.tell(&format!("{ready}WATCHDOG=1\nSTATUS={paths} paths, {state}"));
+    }
+}
