@@ -12,6 +12,8 @@
 //! |---|---|
 //! | `decision` | roles, endpoints, reasons: what comes out |
 //! | `standing` | whether an interface may be used, and what speaks against it |
+//! | `eligible` | an interface that may be used |
+//! | `plan` | how each interface should be used, if nothing had to wait |
 //! | `frugal` | the cheapest sufficient paths |
 //! | `overflow` | how many paths are full |
 //! | `drag` | paths that slow the others down |
@@ -25,6 +27,7 @@
 
 mod decision;
 mod drag;
+mod eligible;
 mod fade;
 mod frugal;
 mod hold;
@@ -32,6 +35,7 @@ mod lately;
 mod mean;
 mod memory;
 mod overflow;
+mod plan;
 mod renewal;
 mod silence;
 mod standing;
@@ -40,23 +44,24 @@ mod tests;
 mod trouble;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 
 use joulepath_model::live::{Intent, LiveConfig};
-use joulepath_model::units::{Bytes, Nanos};
+use joulepath_model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 pub use self::decision::{Decision, Role, Told, Wanted};
-use self::drag::{Carrier, Drag};
+use self::drag::Drag;
+use self::eligible::Eligible;
 use self::fade::Fade;
-use self::frugal::{Candidate, Choice, Frugal};
+use self::frugal::Frugal;
 use self::lately::lasted;
 use self::memory::Memory;
-use self::overflow::{Filled, Overflow};
+use self::overflow::Overflow;
+use self::plan::{Event, Plan, Want};
 pub(crate) use self::renewal::Renewal;
 use self::silence::Verdict;
+use self::standing::BatteryLow;
 pub(crate) use self::standing::is_over_hard_quota;
-use self::standing::{BatteryLow, Standing};
 use crate::snapshot::{Interface, Snapshot};
 
 /// Most subflows besides the first one, and most endpoints that are of use (`MPTCP_PM_ADDR_MAX`).
@@ -67,23 +72,10 @@ const OVERLAP: Nanos = Nanos::from_secs(3);
 pub(crate) const CLOSE_AFTER: Nanos = Nanos::from_secs(5);
 /// A path brings data from this rate on, bit/s.
 const BRINGS_BPS: f64 = 20e3;
-/// The highest rate seen says what a path can carry from so many bytes on.
-const ENOUGH_SEEN: Bytes = Bytes(5_000_000);
 /// While a path is watched the next look comes after this time.
 const WATCH_EVERY: Nanos = Nanos::from_secs(1);
 /// An interface that was not seen for a day is forgotten.
 const FORGET: Nanos = Nanos::from_secs(86_400);
-
-/// What `handover` lets the second path carry.
-#[derive(Clone, Debug, PartialEq)]
-struct Event {
-    /// The path that stands in.
-    stand_in: String,
-    /// What it had carried when the event began, bytes.
-    from_bytes: u64,
-    /// Nothing more may be carried.
-    spent: bool,
-}
 
 /// What decides, with its memory.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,37 +88,6 @@ pub struct Decider {
     event: Option<Event>,
     battery: BatteryLow,
 }
-
-/// An interface that may be used, and what speaks against it.
-struct Eligible<'a> {
-    interface: &'a Interface,
-    standing: Standing,
-    intent: Intent,
-    /// For how long it has brought nothing, if that may mean something.
-    watched: Option<Nanos>,
-}
-
-/// How an interface should be used.
-#[derive(Clone, Debug)]
-struct Want {
-    role: Role,
-    reason: String,
-    /// It must not carry more: nothing waits for that.
-    forced: bool,
-    /// Data waits for it.
-    urgent: bool,
-    /// As a backup it gets new subflows: what waits on the old ones travels on others then.
-    afresh: bool,
-}
-
-impl Want {
-    fn new(role: Role, reason: impl Into<String>) -> Self {
-        Want { role, reason: reason.into(), forced: false, urgent: false, afresh: false }
-    }
-}
-
-/// What is wanted, by name.
-type Plan = BTreeMap<String, Want>;
 
 impl Decider {
     /// The configuration has changed: what was concluded from it is forgotten, what was seen is not.
@@ -244,175 +205,6 @@ impl Decider {
             intent: Some(Intent::Off),
             controller: None,
             look_again: None,
-        }
-    }
-
-    /// How each interface should be used, if nothing had to wait.
-    fn plan(&mut self, config: &LiveConfig, intent: Intent, eligible: &[Eligible], now: Nanos) -> Plan {
-        let Some(first) = eligible.first() else { return Plan::new() };
-        let rank = |one: &Eligible| (one.standing.rank(), one.is_outsider(intent));
-        let candidates: Vec<&Eligible> = eligible.iter().filter(|one| rank(one) == rank(first)).collect();
-        let mut chosen = self.chosen(config, intent, &candidates, now);
-        let mut plan = Plan::new();
-        // Under the other intents the order of preference says who carries data.
-        let may_drag = intent == Intent::Aggregate;
-        let dragged = may_drag.then(|| self.dragged(&candidates, &chosen, now)).flatten();
-        if let Some((name, _)) = &dragged {
-            chosen.paths.remove(name);
-        }
-        let faded = (intent == Intent::Interactive).then(|| self.faded(eligible, now)).flatten();
-        if let Some((stand_in, reason)) = &faded {
-            chosen = Choice { paths: [stand_in.clone()].into(), reason: format!("stands in: {reason}") };
-        }
-        for one in eligible {
-            let name = &one.interface.name;
-            let wanted = match chosen.paths.contains(name) {
-                true => Want::new(Role::Regular, chosen.reason.clone()),
-                false => self.not_chosen(one, intent),
-            };
-            plan.insert(name.clone(), wanted);
-        }
-        if let Some((name, reason)) = dragged {
-            plan.insert(name, Want { afresh: true, ..Want::new(Role::Backup, reason) });
-        }
-        if let Some((stand_in, reason)) = faded {
-            plan.entry(stand_in).and_modify(|want| want.urgent = true);
-            let want = Want { afresh: true, ..Want::new(Role::Backup, reason) };
-            plan.insert(first.interface.name.clone(), want);
-        }
-        self.bound_handover(config, eligible, &mut plan);
-        open_beside_watched(eligible, &mut plan);
-        plan
-    }
-
-    /// The one of the chosen that slows the others down, and why.
-    fn dragged(&mut self, candidates: &[&Eligible], chosen: &Choice, now: Nanos) -> Option<(String, String)> {
-        let memory = &self.memory;
-        let carrier = |one: &&Eligible| Carrier {
-            name: one.interface.name.clone(),
-            rate_bps: one.interface.rate_bps,
-            most_bps: one.interface.capacity_bps,
-            is_regular: memory[&one.interface.name].role == Role::Regular,
-        };
-        let chosen = candidates.iter().filter(|one| chosen.paths.contains(&one.interface.name));
-        let all: Vec<Carrier> = chosen.map(carrier).collect();
-        self.drag.observe(now, &all)
-    }
-
-    /// Which path stands in for the first one because that has become slow, and why.
-    fn faded(&mut self, eligible: &[Eligible], now: Nanos) -> Option<(String, String)> {
-        let (first, others) = eligible.split_first()?;
-        let stand_in = others.iter().find(|one| one.standing.may_stand_in())?;
-        let [first, stand_in] = [first, stand_in].map(|one| one.interface);
-        let is_regular = |one: &Interface| self.memory[&one.name].role == Role::Regular;
-        let look = fade::Look {
-            first: &first.name,
-            stand_in: &stand_in.name,
-            carried_bps: eligible.iter().map(|one| one.interface.rate_bps).sum(),
-            stands_in: is_regular(stand_in) && !is_regular(first),
-            has_subflows: first.subflows > 0,
-        };
-        Some((stand_in.name.clone(), self.fade.observe(now, look)?))
-    }
-
-    /// Which of the candidates carry data.
-    fn chosen(
-        &mut self,
-        config: &LiveConfig,
-        intent: Intent,
-        candidates: &[&Eligible],
-        now: Nanos,
-    ) -> Choice {
-        let names = |count: usize| -> BTreeSet<String> {
-            candidates[..count].iter().map(|one| one.interface.name.clone()).collect()
-        };
-        let (count, alone) = (candidates.len(), candidates.len() == 1);
-        match intent {
-            Intent::Frugal => {
-                let candidate = |one: &&Eligible| {
-                    let known = config.interface(&one.interface.name);
-                    let configured = known.and_then(|known| known.rate).map(|rate| rate.bps() as f64);
-                    Candidate {
-                        name: one.interface.name.clone(),
-                        rate_bps: configured.or_else(|| one.known_bps()),
-                        rtt: one.interface.rtt,
-                        energy: known.and_then(|known| Some(known.energy.as_ref()?.model.clone())),
-                    }
-                };
-                self.frugal.choose(config, &candidates.iter().map(candidate).collect::<Vec<_>>())
-            }
-            Intent::Aggregate => Choice { paths: names(count), reason: "all paths are used".into() },
-            Intent::Overflow => {
-                let filled: Vec<Filled> = candidates.iter().map(|one| one.filled(config)).collect();
-                let used = self.overflow.paths(now, &filled);
-                let mbps = filled.iter().map(|path| path.rate_bps).sum::<f64>() / 1e6;
-                let reason = format!("{used} of {count} are needed for {mbps:.1} Mbit/s, the cheapest first");
-                Choice { paths: names(used), reason }
-            }
-            Intent::Handover | Intent::Interactive | Intent::Off => {
-                let reason = match alone {
-                    true => "the only path of its standing that works".to_owned(),
-                    false => format!("the first of {count} in the order of cost"),
-                };
-                Choice { paths: names(1), reason }
-            }
-        }
-    }
-
-    /// The role of an interface that is not among the chosen.
-    fn not_chosen(&self, one: &Eligible, machine: Intent) -> Want {
-        let standing = &one.standing;
-        let role_now = self.memory.get(&one.interface.name).map_or(Role::Unused, |memory| memory.role);
-        if standing.trouble.is_some() && role_now != Role::Unused {
-            let reason = format!("{}; kept as a backup to see it recover", standing.why());
-            return Want::new(Role::Backup, reason);
-        }
-        let is_meant = one.intent != machine;
-        match one.intent {
-            Intent::Aggregate if standing.is_clear() || (is_meant && standing.is_metered_only()) => {
-                Want::new(Role::Regular, "its own intent is `aggregate`")
-            }
-            Intent::Aggregate | Intent::Interactive | Intent::Overflow => {
-                let why = standing.or("others come first");
-                Want::new(Role::Backup, format!("a backup that is open: {why}"))
-            }
-            Intent::Frugal | Intent::Handover | Intent::Off => {
-                let why = standing.or("others come first");
-                Want::new(Role::Unused, format!("no subflow before it is needed: {why}"))
-            }
-        }
-    }
-
-    /// Under `handover` a path that stands in for one that is in trouble has a budget.
-    fn bound_handover(&mut self, config: &LiveConfig, eligible: &[Eligible], plan: &mut Plan) {
-        let troubled = eligible
-            .iter()
-            .find(|one| one.standing.trouble.is_some() && plan[&one.interface.name].role != Role::Unused);
-        let stand_in = eligible
-            .iter()
-            .find(|one| plan[&one.interface.name].role == Role::Regular && one.intent == Intent::Handover);
-        let (Some(troubled), Some(stand_in)) = (troubled, stand_in) else {
-            self.event = None;
-            return;
-        };
-        let Interface { name, carried_bytes, .. } = stand_in.interface;
-        if troubled.interface.name == *name {
-            return;
-        }
-        if self.event.as_ref().is_none_or(|event| event.stand_in != *name) {
-            self.event = Some(Event { stand_in: name.clone(), from_bytes: *carried_bytes, spent: false });
-        }
-        let Some(event) = &mut self.event else { return };
-        let carried = Bytes(carried_bytes.saturating_sub(event.from_bytes));
-        event.spent |= carried >= config.handover_budget;
-        let text = format!("{carried} of {} of this event", config.handover_budget);
-        if event.spent {
-            let reason = format!("the budget of `handover` is used up: {text}");
-            plan.insert(name.clone(), Want { forced: true, ..Want::new(Role::Unused, reason) });
-            let reason = format!("{}, and its stand-in has no budget left", troubled.standing.why());
-            plan.insert(troubled.interface.name.clone(), Want::new(Role::Regular, reason));
-        } else if let Some(want) = plan.get_mut(name) {
-            want.reason = format!("stands in for {}: {text}", troubled.interface.name);
         }
     }
 
@@ -571,57 +363,6 @@ impl Decider {
     }
 }
 
-impl Eligible<'_> {
-    /// Where it stands in the order of preference.
-    fn place(&self, config: &LiveConfig, machine: Intent) -> (u8, bool, u32, String) {
-        let cost = config.interface(&self.interface.name).and_then(|known| known.cost).unwrap_or(u32::MAX);
-        (self.standing.rank(), self.is_outsider(machine), cost, self.interface.name.clone())
-    }
-
-    /// Whether connections begin here that have a better path by now: a subflow that stays open costs energy,
-    /// since the kernel acknowledges data on all of them.
-    fn is_left(&self, plan: &Plan) -> bool {
-        let Interface { first, subflows, sole, .. } = *self.interface;
-        first && subflows > 0 && sole == 0 && plan[&self.interface.name].role == Role::Unused
-    }
-
-    /// Whether its own intent sets it behind those of the machine's.
-    fn is_outsider(&self, machine: Intent) -> bool {
-        self.intent != machine && self.intent != Intent::Aggregate
-    }
-
-    /// What it can carry as far as that is known. A path that has carried little so far may well carry more.
-    fn known_bps(&self) -> Option<f64> {
-        let is_known = self.interface.carried_bytes >= ENOUGH_SEEN.0;
-        self.interface.capacity_bps.filter(|&bps| is_known || bps > frugal::UNTRIED_BPS)
-    }
-
-    /// An endpoint for each of its addresses.
-    fn endpoints(&self, config: &LiveConfig, role: Role) -> Vec<Wanted> {
-        let known = config.interface(&self.interface.name);
-        let endpoint = |&address: &IpAddr| Wanted {
-            address,
-            interface: self.interface.index,
-            backup: role == Role::Backup,
-            signal: known.is_some_and(|known| known.signal),
-            fullmesh: known.is_some_and(|known| known.fullmesh),
-            renew: false,
-        };
-        self.interface.addresses.iter().map(endpoint).collect()
-    }
-
-    /// What it may fall to by choice: no subflow is closed that is the last one of a connection.
-    fn lowest(&self) -> Role {
-        if self.interface.sole > 0 { Role::Backup } else { Role::Unused }
-    }
-
-    fn filled(&self, config: &LiveConfig) -> Filled {
-        let rate = config.interface(&self.interface.name).and_then(|known| known.rate);
-        let most_bps = rate.map(|rate| rate.bps() as f64).or(self.interface.capacity_bps);
-        Filled { rate_bps: self.interface.rate_bps, most_bps, is_said: rate.is_some() }
-    }
-}
-
 /// Intents that were set while the daemon runs, in place of the configured ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overrides {
@@ -635,26 +376,6 @@ impl Overrides {
     /// The own intent of an interface, if it has one.
     pub fn of(&self, config: &LiveConfig, name: &str) -> Option<Intent> {
         self.interfaces.get(name).copied().or_else(|| config.interface(name)?.intent)
-    }
-}
-
-/// Where a chosen path brings nothing any more, the next one is opened as a backup: the other end, whose data
-/// gets no answer, moves over to it.
-fn open_beside_watched(eligible: &[Eligible], plan: &mut Plan) {
-    let is_watched =
-        |one: &&Eligible| one.watched.is_some() && plan[&one.interface.name].role == Role::Regular;
-    let Some((name, silent)) =
-        eligible.iter().find(is_watched).and_then(|one| Some((one.interface.name.clone(), one.watched?)))
-    else {
-        return;
-    };
-    let next = eligible.iter().find(|one| {
-        let want = &plan[&one.interface.name];
-        want.role == Role::Unused && !want.forced
-    });
-    if let Some(next) = next {
-        let reason = format!("opened as a backup: nothing has come over {name} for {silent}");
-        plan.insert(next.interface.name.clone(), Want { urgent: true, ..Want::new(Role::Backup, reason) });
     }
 }
 

@@ -1,4 +1,7 @@
+use std::net::IpAddr;
+
 use joulepath_model::scenario::read_live;
+use joulepath_model::units::Bytes;
 use proptest::prelude::*;
 
 use super::*;
