@@ -8,8 +8,8 @@ use joulepath_model::units::{Bytes, Nanos};
 use super::decision::{Role, Wanted};
 use super::frugal;
 use super::overflow::Filled;
-use super::plan::Plan;
 use super::standing::Standing;
+use super::want::Plan;
 use crate::snapshot::Interface;
 
 /// The highest rate seen says what a path can carry from so many bytes on.

@@ -13,7 +13,7 @@
 //! | `decision` | roles, endpoints, reasons: what comes out |
 //! | `standing` | whether an interface may be used, and what speaks against it |
 //! | `eligible` | an interface that may be used |
-//! | `plan` | how each interface should be used, if nothing had to wait |
+//! | `want`, `plan` | how each interface should be used, if nothing had to wait |
 //! | `frugal` | the cheapest sufficient paths |
 //! | `overflow` | how many paths are full |
 //! | `drag` | paths that slow the others down |
@@ -42,6 +42,7 @@ mod standing;
 #[cfg(test)]
 mod tests;
 mod trouble;
+mod want;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,11 +58,11 @@ use self::frugal::Frugal;
 use self::lately::lasted;
 use self::memory::Memory;
 use self::overflow::Overflow;
-use self::plan::{Event, Plan, Want};
 pub(crate) use self::renewal::Renewal;
 use self::silence::Verdict;
 use self::standing::BatteryLow;
 pub(crate) use self::standing::is_over_hard_quota;
+use self::want::{Plan, Want};
 use crate::snapshot::{Interface, Snapshot};
 
 /// Most subflows besides the first one, and most endpoints that are of use (`MPTCP_PM_ADDR_MAX`).
@@ -76,6 +77,17 @@ const BRINGS_BPS: f64 = 20e3;
 const WATCH_EVERY: Nanos = Nanos::from_secs(1);
 /// An interface that was not seen for a day is forgotten.
 const FORGET: Nanos = Nanos::from_secs(86_400);
+
+/// What `handover` lets the second path carry.
+#[derive(Clone, Debug, PartialEq)]
+struct Event {
+    /// The path that stands in.
+    stand_in: String,
+    /// What it had carried when the event began, bytes.
+    from_bytes: u64,
+    /// Nothing more may be carried.
+    spent: bool,
+}
 
 /// What decides, with its memory.
 #[derive(Clone, Debug, Default, PartialEq)]

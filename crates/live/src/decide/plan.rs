@@ -1,51 +1,19 @@
 //! How each interface should be used, if nothing had to wait.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use joulepath_model::live::{Intent, LiveConfig};
 use joulepath_model::units::{Bytes, Nanos};
 
-use super::Decider;
 use super::decision::Role;
 use super::drag::Carrier;
 use super::eligible::Eligible;
 use super::fade;
 use super::frugal::{Candidate, Choice};
 use super::overflow::Filled;
+use super::want::{Plan, Want};
+use super::{Decider, Event};
 use crate::snapshot::Interface;
-
-/// How an interface should be used.
-#[derive(Clone, Debug)]
-pub(super) struct Want {
-    pub(super) role: Role,
-    pub(super) reason: String,
-    /// It must not carry more: nothing waits for that.
-    pub(super) forced: bool,
-    /// Data waits for it.
-    pub(super) urgent: bool,
-    /// As a backup it gets new subflows: what waits on the old ones travels on others then.
-    pub(super) afresh: bool,
-}
-
-impl Want {
-    pub(super) fn new(role: Role, reason: impl Into<String>) -> Self {
-        Want { role, reason: reason.into(), forced: false, urgent: false, afresh: false }
-    }
-}
-
-/// What is wanted, by name.
-pub(super) type Plan = BTreeMap<String, Want>;
-
-/// What `handover` lets the second path carry.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Event {
-    /// The path that stands in.
-    stand_in: String,
-    /// What it had carried when the event began, bytes.
-    from_bytes: u64,
-    /// Nothing more may be carried.
-    spent: bool,
-}
 
 impl Decider {
     /// How each interface should be used, if nothing had to wait.

@@ -1,0 +1,27 @@
+//! What is wanted of interfaces.
+
+use std::collections::BTreeMap;
+
+use super::decision::Role;
+
+/// How an interface should be used.
+#[derive(Clone, Debug)]
+pub(super) struct Want {
+    pub(super) role: Role,
+    pub(super) reason: String,
+    /// It must not carry more: nothing waits for that.
+    pub(super) forced: bool,
+    /// Data waits for it.
+    pub(super) urgent: bool,
+    /// As a backup it gets new subflows: what waits on the old ones travels on others then.
+    pub(super) afresh: bool,
+}
+
+impl Want {
+    pub(super) fn new(role: Role, reason: impl Into<String>) -> Self {
+        Want { role, reason: reason.into(), forced: false, urgent: false, afresh: false }
+    }
+}
+
+/// What is wanted, by name.
+pub(super) type Plan = BTreeMap<String, Want>;
