@@ -33,7 +33,7 @@ fn of_family(block: &Block) -> String {
     let mut text = wrapped(&title, WIDTH, "  ") + "\n";
     let widths: Vec<[usize; 3]> = (0..block.columns.len()).map(|column| widths(block, column)).collect();
     let all: usize = widths.iter().map(|&parts| GAP.len() + width(parts)).sum();
-    let labels = block.lines.iter().map(|line| name(&line.label, &line.start).chars().count());
+    let labels = block.lines.iter().map(|line| name(&line.label, line.start).chars().count());
     let most = WIDTH.saturating_sub(all).clamp(SHORTEST_LABEL, LABEL);
     let first = labels.max().unwrap_or(0).min(most);
     let row = |label: &str, cells: Vec<String>| {
@@ -47,7 +47,7 @@ fn of_family(block: &Block) -> String {
     for line in &block.lines {
         let cells = widths.iter().zip(&line.cells);
         let cells = cells.map(|(&widths, parts)| cell(widths, parts.each_ref().map(String::as_str)));
-        text += &row(&name(&line.label, &line.start), cells.collect());
+        text += &row(&name(&line.label, line.start), cells.collect());
     }
     text
 }
