@@ -87,6 +87,12 @@ MPCC_INLINE bool jp_cwnd_limited(struct tcp_sock *tp)
 	return tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
+/* Whether this is a threshold, see jp_mend(). */
+MPCC_INLINE bool jp_is_ssthresh(u32 ssthresh)
+{
+	return ssthresh <= MPCC_CWND_MAX || ssthresh == TCP_INFINITE_SSTHRESH;
+}
+
 /*
  * Slow start that goes on after this ACK. Returns false, with nothing done, if it ends, if the controller has
  * to hear of each ACK, or if the threshold is none, see jp_mend().
@@ -95,7 +101,7 @@ MPCC_INLINE bool jp_short_slow_start(struct tcp_sock *tp, u32 acked)
 {
 	u32 cwnd = tp->snd_cwnd + acked, ssthresh = tp->snd_ssthresh;
 
-	if (JP_OPS.ack || (ssthresh > MPCC_CWND_MAX && ssthresh != TCP_INFINITE_SSTHRESH))
+	if (JP_OPS.ack || !jp_is_ssthresh(ssthresh))
 		return 0;
 	if (cwnd > mpcc_min(mpcc_min(ssthresh, tp->snd_cwnd_clamp), MPCC_CWND_MAX))
 		return 0;
@@ -105,14 +111,19 @@ MPCC_INLINE bool jp_short_slow_start(struct tcp_sock *tp, u32 acked)
 }
 
 /*
- * Grows by `acked` steps in icsk_ca_priv. Returns whether the window is what the next step is for: where a
- * step is not 1/w, the connection has to be read for another one.
+ * Congestion avoidance that needs no new step: grows by `acked` steps in icsk_ca_priv, if the window is the
+ * limit. Returns whether the window is what the next step is for: where a step is not 1/w, the connection has
+ * to be read for another one.
  */
-MPCC_INLINE bool jp_short_growth(struct tcp_sock *tp, struct mpcc_own *own, u32 acked)
+MPCC_INLINE bool jp_short_avoid(struct tcp_sock *tp, struct mpcc_own *own, u32 acked)
 {
 	s64 acc = own->acc + own->cached_step * acked;
 	u32 cwnd = tp->snd_cwnd;
 
+	if (own->cached_cwnd != cwnd)
+		return 0;
+	if (!BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
+		return !JP_OPS.ack;
 	if (acc <= -MPCC_PACKET)
 		return 0;
 	if (acc >= MPCC_PACKET) {
@@ -145,7 +156,6 @@ MPCC_INLINE bool jp_hears(struct sock *sk, struct tcp_sock *tp)
 MPCC_INLINE bool jp_short_ack(struct sock *sk, struct tcp_sock *tp, u32 acked)
 {
 	struct mpcc_own *own = (struct mpcc_own *)tp->inet_conn.icsk_ca_priv;
-	bool limited = BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited);
 	u32 rtt_us = mpcc_min(tp->rack.rtt_us, MPCC_RTT_MAX_US);
 	bool round_ends = jp_round_is_over(own, tp);
 
@@ -153,15 +163,9 @@ MPCC_INLINE bool jp_short_ack(struct sock *sk, struct tcp_sock *tp, u32 acked)
 		return 0;
 	if (round_ends && (JP_OPS.round || (JP_STEP_BY_WINDOW && jp_hears(sk, tp))))
 		return 0;
-	if (tp->snd_cwnd < tp->snd_ssthresh) {
-		if (!jp_short_slow_start(tp, acked))
-			return 0;
-	} else {
-		if (own->cached_cwnd != tp->snd_cwnd || (!limited && JP_OPS.ack))
-			return 0;
-		if (limited && !jp_short_growth(tp, own, acked))
-			return 0;
-	}
+	if (!(tp->snd_cwnd < tp->snd_ssthresh ? jp_short_slow_start(tp, acked)
+	                                      : jp_short_avoid(tp, own, acked)))
+		return 0;
 	own->cache_left -= acked;
 	if (rtt_us)
 		mpcc_sample_rtt(own, rtt_us, 1);
@@ -192,7 +196,7 @@ MPCC_INLINE u32 jp_grant(struct tcp_sock *tp)
 	u32 every_us = JP_HAS(MPCC_UNCOUPLED) ? STEP_EVERY_US : LOOK_EVERY_US;
 	u64 packets = (u64)cwnd * every_us / srtt_us;
 
-	/* Until the window changes, see jp_short_growth(), or user space is heard, see jp_hears(). */
+	/* Until the window changes, see jp_short_avoid(), or user space is heard, see jp_hears(). */
 	if (JP_STEP_BY_WINDOW)
 		return MPCC_CWND_MAX;
 	if (srtt_us >= LOOKS_PER_WINDOW * every_us)
@@ -257,11 +261,10 @@ MPCC_INLINE void jp_mend(struct tcp_sock *tp)
 {
 	u32 half;
 
-	if (tp->snd_cwnd <= MPCC_CWND_MAX &&
-	    (tp->snd_ssthresh <= MPCC_CWND_MAX || tp->snd_ssthresh == TCP_INFINITE_SSTHRESH))
+	if (tp->snd_cwnd <= MPCC_CWND_MAX && jp_is_ssthresh(tp->snd_ssthresh))
 		return;
 	half = mpcc_clamp(tp->prior_cwnd >> 1, MPCC_SSTHRESH_MIN, MPCC_CWND_MAX);
-	if (tp->snd_ssthresh > MPCC_CWND_MAX && tp->snd_ssthresh != TCP_INFINITE_SSTHRESH) {
+	if (!jp_is_ssthresh(tp->snd_ssthresh)) {
 		tp->snd_ssthresh = half;
 		tp->snd_cwnd = mpcc_min(tp->snd_cwnd, half);
 	}

@@ -94,16 +94,10 @@ fn pacing_rate(path: &PathView) -> u64 {
 
 /// The mean of two rates with these weights, which are not both 0.
 fn mean([(a, weight_a), (b, weight_b)]: [(u64, u32); 2]) -> u64 {
+    let sum = u128::from(a) * u128::from(weight_a) + u128::from(b) * u128::from(weight_b);
     let weight = u64::from(weight_a) + u64::from(weight_b);
-    let product = |rate: u64, weight: u32| rate.checked_mul(weight.into());
-    match product(a, weight_a).zip(product(b, weight_b)).and_then(|(a, b)| a.checked_add(b)) {
-        Some(sum) => sum / weight,
-        // A division of 128 bits takes many times as long, and is rarely needed.
-        None => {
-            let sum = u128::from(a) * u128::from(weight_a) + u128::from(b) * u128::from(weight_b);
-            (sum / u128::from(weight)) as u64
-        }
-    }
+    // A division of 128 bits takes many times as long, and is rarely needed.
+    u64::try_from(sum).map_or_else(|_| (sum / u128::from(weight)) as u64, |sum| sum / weight)
 }
 
 /// Whether Linux hands data to the subflow: it looks at neither Loss state nor window

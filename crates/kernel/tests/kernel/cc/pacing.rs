@@ -158,5 +158,5 @@ fn a_paced_socket_that_takes_another_controller_is_slow_no_longer() {
     rustix::net::sockopt::set_tcp_congestion(pair.client(), "reno").unwrap();
     // The kernel lets no controller set an option when it is released: the number stays, the timer does not.
     assert_eq!(limit_of(pair.client()), u64::from(PACING));
-    until_a_burst_takes(&pair, |s| s < 1.0, "a subflow of which nothing is said any more is fast");
+    until_a_burst_takes(&pair, |s| s < 1.0, "a socket with another controller is fast");
 }
