@@ -48,6 +48,12 @@ impl<'a> Clock<'a> {
     pub(crate) fn of(s: usize, config: &'a Config, now_ns: u64, queue: &'a mut EventQueue) -> Self {
         Clock { now_ns, config, source: config.sources.rto(s), queue }
     }
+
+    /// The clock of the next departure on subflow `s` of the engine.
+    #[inline(always)]
+    pub(crate) fn of_release(s: usize, config: &'a Config, now_ns: u64, queue: &'a mut EventQueue) -> Self {
+        Clock { now_ns, config, source: config.sources.release(s), queue }
+    }
 }
 
 impl Context<'_> {
@@ -55,6 +61,12 @@ impl Context<'_> {
     #[inline(always)]
     pub(crate) fn clock(&mut self, i: usize) -> Clock<'_> {
         Clock::of(self.global(i), self.config, self.now_ns, &mut self.net.queue)
+    }
+
+    /// The clock of the next departure on subflow `i`.
+    #[inline(always)]
+    pub(crate) fn release_clock(&mut self, i: usize) -> Clock<'_> {
+        Clock::of_release(self.global(i), self.config, self.now_ns, &mut self.net.queue)
     }
 
     pub(crate) fn now(&self) -> Nanos {

@@ -184,7 +184,7 @@ impl Engine {
 
     /// The sending end of connection `c`. Afterwards nobody knows whether its subflows are plain.
     #[inline(always)]
-    fn sender(&mut self, c: usize) -> Sender<'_> {
+    pub(crate) fn sender(&mut self, c: usize) -> Sender<'_> {
         let subflows = self.connections.subflows(c);
         self.senders[subflows].iter_mut().for_each(|subflow| subflow.usual = Usual::NONE);
         self.sender_as_plain(c)
@@ -192,7 +192,7 @@ impl Engine {
 
     /// The same for what leaves subflows plain that are.
     #[inline(always)]
-    fn sender_as_plain(&mut self, c: usize) -> Sender<'_> {
+    pub(crate) fn sender_as_plain(&mut self, c: usize) -> Sender<'_> {
         let subflows = self.connections.subflows(c);
         Sender {
             cx: context!(self, c, subflows.clone(), self.role != Role::Part { downloads: true }),
@@ -324,13 +324,14 @@ impl Engine {
                 self.note_short_way();
                 self.push_after(packet.subflow());
             }
+            Short::Apart => self.ack_arrives_apart(packet.apart()),
             Short::Unusual => self.ack_arrives_anyhow(packet.apart()),
         }
     }
 
     /// Sends what an ACK for subflow `s` admits.
     #[inline(never)]
-    fn push_after(&mut self, s: u32) {
+    pub(crate) fn push_after(&mut self, s: u32) {
         let id = self.senders[s as usize].id;
         self.sender_as_plain(id.connection as usize).push_after(id.index());
     }
@@ -345,13 +346,13 @@ impl Engine {
                 self.note_short_way();
                 self.push_after(packet.subflow());
             }
-            Short::Unusual => self.ack_arrives_unusually(packet),
+            Short::Apart | Short::Unusual => self.ack_arrives_unusually(packet),
         }
     }
 
     /// An ACK has arrived that no short way is for.
     #[inline(never)]
-    fn ack_arrives_unusually(&mut self, packet: Packet) {
+    pub(crate) fn ack_arrives_unusually(&mut self, packet: Packet) {
         let id = self.senders[packet.subflow() as usize].id;
         if packet.epoch() != id.epoch {
             return self.net.discard(packet.kind(), packet.aux());
@@ -522,10 +523,9 @@ impl Engine {
                 }
             }
             Timer::Release(s) => {
-                let sender = &mut self.senders[s];
-                let id = sender.id;
-                if sender.owned.as_mut().is_some_and(|owned| owned.timer_fires(now_ns, source, queue)) {
-                    self.sender(id.connection as usize).release(id.index());
+                let owned = self.senders[s].owned.as_mut();
+                if owned.is_some_and(|owned| owned.timer_fires(now_ns, source, queue)) {
+                    self.release(s);
                 }
             }
             Timer::WarmUp => self.begin_measurement(),

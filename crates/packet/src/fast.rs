@@ -168,8 +168,9 @@ impl Engine {
     }
 
     /// Takes an ACK for new data without SACK blocks and without an echo of a mark, on a subflow that is
-    /// neither recovering nor probing, and sends what it admits if that is easy to say. The ACKs of a
-    /// connection whose controller owns its windows are all unusual.
+    /// neither recovering nor probing, and sends what it admits if that is easy to say.
+    /// [`take_ack_apart`](Self::take_ack_apart) does that where the controller owns the window, or the
+    /// scheduler looks ahead of it.
     #[inline(always)]
     pub(crate) fn take_ack(&mut self, packet: &Packet) -> Short {
         let s = packet.subflow() as usize;
@@ -184,7 +185,7 @@ impl Engine {
         let (end, uploads) = (self.connections.sending(c), !subflow.id.downloads);
         let mut interface = radio(&mut self.interfaces, s, subflow.has_radio);
         if end.is_unusual || may_sleep(interface.as_deref(), now_ns) {
-            return Short::Unusual;
+            return if end.has_own_way { Short::Apart } else { Short::Unusual };
         }
         if uploads && let Some(interface) = &mut interface {
             interface.count_awake(now_ns, config.sizes.ack, 0);
@@ -367,7 +368,10 @@ mod tests {
         "mptcp[scheduler=blest]",
         "mptcp[scheduler=sttf]",
         "mptcp[scheduler=placing]",
-        "joule",
+        "bbr1",
+        "bbr3",
+        "copa",
+        "vivace",
     ];
 
     proptest! {
@@ -392,7 +396,9 @@ mod tests {
         };
         let one = path("a", "10 ms");
         let two = format!("{one}{}", path("b", "25 ms"));
-        for (paths, policy) in [(&one, "uncoupled"), (&two, "mptcp"), (&two, "uncoupled")] {
+        let policies =
+            [(&one, "uncoupled"), (&two, "mptcp"), (&two, "uncoupled"), (&one, "bbr3"), (&two, "joule")];
+        for (paths, policy) in policies {
             let text = format!("title = \"calm\"\nduration = \"20 s\"\n{paths}[workload]\nkind = \"bulk\"\n");
             let (hops, short_ways) = compare(&text, policy, 1);
             assert!(hops > 20_000 && short_ways * 10 > hops * 9, "{policy}: {short_ways} of {hops}");

@@ -12,6 +12,7 @@
 //! | `build`, `engine`, `events`, `recorder`, `measure` | from scenario to result |
 //! | `run`, `session` | a run in one go, and one that is stepped and steered |
 //! | `fast` | segments and ACKs where nothing is unusual, which most of them are |
+//! | `pacing` | the same where the controller owns its window, or the scheduler looks ahead of it |
 //! | `recover` | ACKs while losses are repaired and nothing else is unusual |
 //! | `ahead`, `prefetch` | memory of the next events, read ahead in large networks |
 //! | `parallel`, `border`, `shared` | one large network on several cores, part by part |
@@ -48,6 +49,7 @@ mod host;
 mod measure;
 mod network;
 mod options;
+mod pacing;
 mod packet;
 mod parallel;
 mod plane;

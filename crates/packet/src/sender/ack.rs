@@ -103,7 +103,10 @@ impl SubflowSender {
             self.turn_congestion_state(cx, end, acked, newly_lost, echo);
         }
         if self.owned.is_some() {
-            self.tell_owner_of_ack(cx, end, (delivered, echo), saturated_us(rtt_ns), prior_in_flight);
+            let (config, now_ns) = (cx.config, cx.now_ns);
+            let rtt_us = saturated_us(rtt_ns);
+            self.tell_owner_of_ack(config, end, (delivered, echo), rtt_us, prior_in_flight, now_ns);
+            self.refresh_view(cx, end);
         } else {
             // Duplicate ACKs do not let the window grow, although their SACKs tell of segments that have
             // arrived (RFC 5681, section 3.2, step 1; Linux: `tcp_may_raise_cwnd`).
@@ -246,9 +249,16 @@ impl SubflowSender {
         self.show((&mut *end, i), self.board.in_flight(), self.congestion, self.is_held(cx.now_ns));
         end.note_space(i);
         if end.queues_ahead {
-            let packets = self.board.outstanding() + end.committed[i].len() as u32;
-            end.views[i].queued_bytes = packets.saturating_mul(cx.config.transport.mss.0 as u32);
+            self.show_queued(cx.config, end);
         }
+    }
+
+    /// Brings up to date what only a scheduler is shown that looks ahead of the windows.
+    #[inline(always)]
+    pub(super) fn show_queued(&self, config: &Config, end: &mut SenderEnd) {
+        let i = self.id.index();
+        let packets = self.board.outstanding() + end.committed[i].len() as u32;
+        end.views[i].queued_bytes = packets.saturating_mul(config.transport.mss.0 as u32);
     }
 
     /// Brings the scheduler's view of the subflow, number `i` of its connection, up to date, except for what

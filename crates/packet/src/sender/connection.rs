@@ -22,8 +22,11 @@ pub(crate) struct SenderEnd {
     pub(crate) queues_ahead: bool,
     /// Whether the controller owns the windows.
     pub(crate) owns_window: bool,
-    /// Whether no ACK may take the short way.
+    /// Whether no ACK may take the common short way.
     pub(crate) is_unusual: bool,
+    /// Whether they may take the short way for controllers that own the windows, or for schedulers that
+    /// commit segments ahead of them.
+    pub(crate) has_own_way: bool,
     /// Whether the scheduler is asked: there is a choice of subflows, or of the time.
     pub(crate) is_scheduled: bool,
     /// Whether a subflow ends at a TCP relay.
@@ -77,6 +80,7 @@ impl SenderEnd {
             queues_ahead,
             owns_window,
             is_unusual: queues_ahead || owns_window || spec.controller.is_hosted(),
+            has_own_way: (owns_window || queues_ahead) && !spec.controller.is_hosted(),
             is_scheduled: n > 1 || features.wants_allotment || queues_ahead,
             space: 0,
             takes_the_only_choice: spec.scheduler.takes_the_only_choice(),
@@ -136,6 +140,13 @@ impl SenderEnd {
     #[inline]
     pub(crate) fn views(&self) -> &[PathView] {
         &self.views[..self.n]
+    }
+
+    /// Whether subflow `i` may have space in its window, according to its view. No view is told of the
+    /// instant at which a pacing rate gives way.
+    #[inline(always)]
+    pub(super) fn may_have_space(&self, i: usize) -> bool {
+        self.owns_window || self.space & 1 << i != 0
     }
 
     /// Whether a segment may be sent again on another subflow, and has not been sent there anyway.

@@ -4,7 +4,8 @@ use joulepath_controllers::{AckFlags, Event, within};
 
 use super::connection::{Sender, SenderEnd};
 use super::subflow::{Congestion, SubflowSender};
-use crate::context::Context;
+use crate::config::Config;
+use crate::context::{Clock, Context};
 
 impl SubflowSender {
     /// Notes that segment `ssn` of `bytes` of payload leaves, and holds the next one if the controller paces.
@@ -17,16 +18,29 @@ impl SubflowSender {
         (ssn, bytes): (u32, u16),
         first: bool,
     ) {
-        let Some(owned) = &mut self.owned else { return };
-        owned.departs(ssn, self.board.ring_len(), first, cx.now_ns);
-        let rate = end.controller.pacing_rate_bytes_per_s(&end.cc, self.id.index());
-        self.held_until_ns = match rate {
-            Some(rate) => owned.pace(bytes.into(), rate, cx.config.transport.mss.0, cx.now_ns),
-            None => 0,
-        };
-        if self.is_held(cx.now_ns) {
+        if self.is_held_after(cx.config, end, (ssn, bytes), first, cx.now_ns) {
             self.refresh_view(cx, end);
         }
+    }
+
+    /// The same but for the scheduler's view. Returns whether the next segment is held.
+    #[inline(always)]
+    pub(super) fn is_held_after(
+        &mut self,
+        config: &Config,
+        end: &SenderEnd,
+        (ssn, bytes): (u32, u16),
+        first: bool,
+        now_ns: u64,
+    ) -> bool {
+        let Some(owned) = &mut self.owned else { return false };
+        owned.departs(ssn, self.board.ring_len(), first, now_ns);
+        let rate = end.controller.pacing_rate_bytes_per_s(&end.cc, self.id.index());
+        self.held_until_ns = match rate {
+            Some(rate) => owned.pace(bytes.into(), rate, config.transport.mss.0, now_ns),
+            None => 0,
+        };
+        self.is_held(now_ns)
     }
 
     /// Notes that a segment above a hole has arrived.
@@ -58,7 +72,8 @@ impl SubflowSender {
         owned.note(flags);
         let total_delivered = owned.delivered;
         let event = Event { total_delivered, prior_in_flight: in_flight, ..Event::default() };
-        self.tell_owner(cx, end, event);
+        self.tell_owner(cx.config, end, event, cx.now_ns);
+        self.refresh_view(cx, end);
     }
 
     /// Tells the controller that a segment is about to leave while none is in flight.
@@ -69,44 +84,46 @@ impl SubflowSender {
         }
     }
 
-    /// Tells the controller about an ACK for `acked` segments.
+    /// Tells the controller about an ACK for `acked` segments. The caller brings the scheduler's view up to
+    /// date.
     #[inline(never)]
     pub(super) fn tell_owner_of_ack(
         &mut self,
-        cx: &Context<'_>,
+        config: &Config,
         end: &mut SenderEnd,
         (acked, echo): (u32, bool),
         rtt_us: u32,
         prior_in_flight: u32,
+        now_ns: u64,
     ) {
         let window = &mut end.cc.subflows[self.id.index()];
         window.srtt_us = self.rtt.srtt_us();
         let (cwnd, least_rtt_us) = (window.cwnd, window.own.base_rtt_us);
         let Some(owned) = &mut self.owned else { return };
-        let mut event = owned.take_sample(acked, least_rtt_us, cx.now_ns);
+        let mut event = owned.take_sample(acked, least_rtt_us, now_ns);
         let marked = if owned.each_mark { echo } else { std::mem::take(&mut owned.marked) };
         event.marked = if marked { acked.max(1) } else { 0 };
         event.flags =
             event.flags.with(AckFlags::ECE, echo).with(AckFlags::CWND_LIMITED, prior_in_flight >= cwnd);
-        self.tell_owner(cx, end, Event { rtt_us, prior_in_flight, ..event });
+        self.tell_owner(config, end, Event { rtt_us, prior_in_flight, ..event }, now_ns);
     }
 
     /// Tells the controller of an event, to which what has been noted is added.
-    fn tell_owner(&mut self, cx: &Context<'_>, end: &mut SenderEnd, event: Event) {
+    #[inline(always)]
+    fn tell_owner(&mut self, config: &Config, end: &mut SenderEnd, event: Event, now_ns: u64) {
         let i = self.id.index();
         let (lost, in_flight) = (self.board.total_lost(), self.board.in_flight());
         let Some(owned) = &mut self.owned else { return };
         let flags = event.flags | std::mem::take(&mut owned.flags);
         let lost = lost.wrapping_sub(std::mem::replace(&mut owned.told_lost, lost));
-        let mss = cx.config.transport.mss.0 as u32;
+        let mss = config.transport.mss.0 as u32;
         let event = Event { flags, lost, in_flight, mss, ..event };
         let before = end.cc.subflows[i].cwnd;
-        end.cc.now_us = cx.now_ns / 1_000;
+        end.cc.now_us = now_ns / 1_000;
         within(&mut end.hosting, || end.controller.control(&mut end.cc, i, &event, &mut owned.area));
         if end.cc.subflows[i].cwnd != before {
-            self.integrate_cwnd(before, cx.now_ns);
+            self.integrate_cwnd(before, now_ns);
         }
-        self.refresh_view(cx, end);
     }
 
     /// A timeout: the window is one packet, and everything counts as lost. The controller may restore it.
@@ -132,15 +149,15 @@ impl SubflowSender {
 
     /// Sets the timer for the next departure if that is all that a segment waits for. Notes else that there
     /// is no more data (`tcp_rate_check_app_limited`).
-    fn wait_for_release(&mut self, cx: &mut Context<'_>, end: &SenderEnd) {
+    #[inline(always)]
+    pub(crate) fn wait_for_release(&mut self, end: &SenderEnd, clock: &mut Clock<'_>) {
         let (i, in_flight) = (self.id.index(), self.board.in_flight());
-        let source = cx.config.sources.release(cx.global(i));
         let Some(owned) = &mut self.owned else { return };
         if !self.phase.is_open() || in_flight >= end.cc.subflows[i].cwnd {
             return;
         }
-        if cx.now_ns < self.held_until_ns {
-            owned.timer.set(self.held_until_ns, source, &mut cx.net.queue);
+        if clock.now_ns < self.held_until_ns {
+            owned.timer.set(self.held_until_ns, clock.source, clock.queue);
         } else if !self.board.has_repairs() {
             owned.app_limited = owned.delivered.wrapping_add(in_flight).max(1);
         }
@@ -153,7 +170,7 @@ impl Sender<'_> {
     pub(super) fn wait_for_releases(&mut self) {
         for i in 0..self.subflows.len() {
             let (subflow, cx, end) = self.split(i);
-            subflow.wait_for_release(cx, end);
+            subflow.wait_for_release(end, &mut cx.release_clock(i));
         }
     }
 

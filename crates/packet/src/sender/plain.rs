@@ -1,22 +1,56 @@
 //! ACKs and segments of a subflow on which nothing is unusual: what `ack`, `rack` and `transmit` do in that
 //! case, and no more. See `fast`.
 
-use super::connection::SenderEnd;
+use super::connection::{Sender, SenderEnd};
+use super::rtt::saturated_us;
 use super::scoreboard::Segment;
-use super::subflow::{Congestion, SubflowSender};
+use super::subflow::{Congestion, SubflowSender, Waiting};
 use crate::config::Config;
 use crate::event::EventQueue;
 use crate::packet::{ECE, Packet, Stamp, Usual};
 use crate::subflow::Phase;
 
 /// How far the short way of an ACK has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Short {
     /// The ACK has been dealt with.
     Done,
     /// The ACK has been taken. The caller sends what it admits.
     Push,
+    /// Nothing has been done: the ACKs of this connection have a short way of their own.
+    Apart,
     /// Nothing has been done: the ACK needs the general way.
     Unusual,
+}
+
+/// What an ACK for new data tells.
+struct Advance {
+    rtt_ns: u64,
+    /// Segments in flight before it.
+    prior_in_flight: u32,
+    /// Segments that it acknowledges.
+    acked: u32,
+}
+
+impl Sender<'_> {
+    /// Takes such an ACK for subflow `i`, number `s` in the engine, where the scheduler looks ahead of the
+    /// windows. The caller sends what it admits, with [`Self::push_after`].
+    #[inline(always)]
+    pub(crate) fn take_ack_ahead(&mut self, i: usize, packet: &Packet, s: usize) {
+        if self.end.data.acknowledge(packet.dsn()) {
+            self.end.writer.forget(packet.dsn());
+            self.arm_data();
+        }
+        let (subflow, cx, end) = self.split(i);
+        let (at, now_ns, queue) = ((cx.config, s), cx.now_ns, &mut cx.net.queue);
+        if end.owns_window {
+            subflow.take_owned_ack((&mut *end, i), packet, at, now_ns, queue);
+        } else {
+            subflow.take_plain_ack((&mut *end, i), packet, at, now_ns, queue);
+        }
+        end.note_space(i);
+        subflow.show_queued(cx.config, end);
+    }
 }
 
 impl SubflowSender {
@@ -59,6 +93,48 @@ impl SubflowSender {
         now_ns: u64,
         queue: &mut EventQueue,
     ) -> u32 {
+        let Advance { rtt_ns, prior_in_flight, acked } =
+            self.advance_plain(packet, (config, s), now_ns, queue);
+        let outstanding = prior_in_flight - acked;
+        self.tell_controller((end, i), (false, acked), rtt_ns, prior_in_flight, now_ns, false);
+        if end.is_scheduled {
+            self.show((end, i), outstanding, Congestion::Open, false);
+        }
+        outstanding
+    }
+
+    /// The same where the controller owns the window.
+    #[inline(always)]
+    pub(crate) fn take_owned_ack(
+        &mut self,
+        (end, i): (&mut SenderEnd, usize),
+        packet: &Packet,
+        (config, s): (&Config, usize),
+        now_ns: u64,
+        queue: &mut EventQueue,
+    ) -> u32 {
+        let una = self.board.una();
+        let Advance { rtt_ns, prior_in_flight, acked } =
+            self.advance_plain(packet, (config, s), now_ns, queue);
+        self.note_advance(una);
+        let outstanding = prior_in_flight - acked;
+        let rtt_us = saturated_us(rtt_ns);
+        self.tell_owner_of_ack(config, end, (acked, false), rtt_us, prior_in_flight, now_ns);
+        if end.is_scheduled {
+            self.show((end, i), outstanding, Congestion::Open, self.is_held(now_ns));
+        }
+        outstanding
+    }
+
+    /// What such an ACK does whoever controls the window: RTT, scoreboard, timer.
+    #[inline(always)]
+    fn advance_plain(
+        &mut self,
+        packet: &Packet,
+        (config, s): (&Config, usize),
+        now_ns: u64,
+        queue: &mut EventQueue,
+    ) -> Advance {
         let rtt_ns = packet.sent().elapsed_ns(now_ns);
         // Not one after the other: compilers would put both counters into one vector, which takes longer.
         self.stats.rtt_samples += 1;
@@ -66,17 +142,12 @@ impl SubflowSender {
         self.stats.rtt_sum_ns += rtt_ns;
         let prior_in_flight = self.board.outstanding();
         let acked = self.board.advance_plain(packet.ssn());
-        let outstanding = prior_in_flight - acked;
         self.rtt.progress();
         self.arm_plain((config, s), now_ns, queue);
         if config.is_rack() {
             self.board.arrived(packet.sent(), packet.ssn() - 1, now_ns);
         }
-        self.tell_controller((end, i), (false, acked), rtt_ns, prior_in_flight, now_ns, false);
-        if end.is_scheduled {
-            self.show((end, i), outstanding, Congestion::Open, false);
-        }
-        outstanding
+        Advance { rtt_ns, prior_in_flight, acked }
     }
 
     /// Sets the timer anew, as [`Self::arm`] does.
@@ -93,12 +164,51 @@ impl SubflowSender {
         }
     }
 
+    /// Sets the timer if a new segment needs that, as [`Self::note_departed`] does.
+    #[inline(always)]
+    pub(crate) fn arm_for_new(&mut self, at: (&Config, usize), now_ns: u64, queue: &mut EventQueue) {
+        if !self.timer.is_set() || self.waiting == Waiting::Probe {
+            self.arm_plain(at, now_ns, queue);
+        }
+    }
+
     /// How many more segments may be sent on a subflow for which [`Self::is_plain`] holds and of which
     /// `outstanding` segments are.
     #[inline(always)]
     pub(crate) fn plain_space(&self, end: &SenderEnd, i: usize, outstanding: u32) -> u32 {
         let room = self.window_end.saturating_sub(self.board.next());
         end.cc.subflows[i].cwnd.saturating_sub(outstanding).min(room)
+    }
+
+    /// The same where the controller owns the window: none while the pacing rate holds the next one.
+    #[inline(always)]
+    pub(crate) fn owned_space(&self, end: &SenderEnd, i: usize, outstanding: u32, now_ns: u64) -> u32 {
+        if self.is_held(now_ns) { 0 } else { self.plain_space(end, i, outstanding) }
+    }
+
+    /// Notes that a new segment, which [has been sent](Self::note_sent), leaves at the controller's pace.
+    /// Returns whether the next one is held.
+    #[inline(always)]
+    pub(crate) fn is_held_after_new(
+        &mut self,
+        config: &Config,
+        end: &mut SenderEnd,
+        (ssn, len): (u32, u16),
+        now_ns: u64,
+    ) -> bool {
+        let is_held = self.is_held_after(config, end, (ssn, len), false, now_ns);
+        if is_held && end.is_scheduled {
+            self.show_plain(end, now_ns);
+        }
+        is_held
+    }
+
+    /// Brings the scheduler's view of a plain subflow up to date.
+    #[inline(always)]
+    pub(crate) fn show_plain(&self, end: &mut SenderEnd, now_ns: u64) {
+        let i = self.id.index();
+        self.show((&mut *end, i), self.board.outstanding(), Congestion::Open, self.is_held(now_ns));
+        end.note_space(i);
     }
 
     /// Notes that a new segment is sent, while others are outstanding; returns its SSN. What PRR counts is of

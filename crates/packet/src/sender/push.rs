@@ -66,7 +66,17 @@ impl Sender<'_> {
         }
     }
 
+    /// Sends what has been committed to subflow `i` and its window admits. Mostly there is no space.
+    #[inline(always)]
     pub(super) fn send_committed(&mut self, i: usize) {
+        if self.end.may_have_space(i) {
+            return self.send_into_space(i);
+        }
+        debug_assert!(!self.subflows[i].has_space(self.end, self.cx.now_ns));
+    }
+
+    #[inline(never)]
+    fn send_into_space(&mut self, i: usize) {
         let (subflow, cx, end) = self.split(i);
         while subflow.has_space(end, cx.now_ns) {
             let Some((dsn, len)) = end.committed[i].pop_front() else { return };

@@ -10,7 +10,6 @@ use crate::subflow::Phase;
 impl Sender<'_> {
     /// Sets the timer to the longest time that a subflow's own timer has left, of those that have not
     /// expired.
-    #[cold]
     pub(super) fn arm_data(&mut self) {
         let data = &self.end.data;
         if data.una() == data.next() {
