@@ -10,7 +10,8 @@
  *   loss: w_r <- max(w_r / 2, 2)
  *
  * Deviations
- *   - pull-only: each subflow looks at its own clock when an ACK arrives, publishes its mean delay, reads the
+ *   - pull-only: each subflow looks at its own clock when an ACK arrives (in the kernel, at one of
+ *     four or more in a window), publishes its mean delay, reads the
  *     others', and acts if it is the slowest itself. Ties go to the lower index.
  *   - a period without a sample uses the smoothed RTT.
  *   - theta above theta_max is left alone as printed; `beyond = divide` divides by theta_max. cnt is reset
@@ -105,15 +106,18 @@ MPCC_INLINE void cwa_look(struct mpcc_conn *conn, u32 self)
 	*cuts += 1;
 }
 
+MPCC_INLINE void cwa_sample(struct mpcc_own *own, u32 rtt_us)
+{
+	own->wide[CWA_SUM] += mpcc_min(rtt_us, MPCC_RTT_MAX_US);
+	own->word[CWA_SAMPLES]++;
+}
+
 MPCC_INLINE void cwa_ack(struct mpcc_conn *conn, u32 self, const struct mpcc_event *event)
 {
 	struct mpcc_own *own = &conn->sub[self].own;
 	u32 now = (u32)conn->now_us, period = (u32)MPCC_PARAM(conn, CWA_PERIOD) * CWA_US_PER_MS;
 
-	if (event->rtt_us) {
-		own->wide[CWA_SUM] += mpcc_min(event->rtt_us, MPCC_RTT_MAX_US);
-		own->word[CWA_SAMPLES]++;
-	}
+	(void)event;
 	if (now - own->word[CWA_LOOKED] < period)
 		return;
 	own->word[CWA_LOOKED] = now;
@@ -125,7 +129,7 @@ MPCC_INLINE void cwa_ack(struct mpcc_conn *conn, u32 self, const struct mpcc_eve
 		cwa_look(conn, self);
 }
 
-MPCC_CAPABILITIES(cwa, MPCC_READS_DELAY);
+MPCC_CAPABILITIES(cwa, MPCC_READS_DELAY | MPCC_ACKS_IN_SUM);
 
 static const struct mpcc_ops mpcc_ops_cwa = {
 	.name = "cwa",
@@ -138,6 +142,7 @@ static const struct mpcc_ops mpcc_ops_cwa = {
 	.cache_acks = LIA_CACHE_ACKS,
 	.increase = lia_increase,
 	.init = cwa_init,
+	.sample = cwa_sample,
 	.ack = cwa_ack,
 };
 

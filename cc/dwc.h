@@ -121,11 +121,9 @@ MPCC_INLINE void dwc_init(struct mpcc_conn *conn, u32 self)
 	conn->sub[self].own.wide[DWC_VERDICT] = conn->now_us + 1;
 }
 
-MPCC_INLINE void dwc_ack(struct mpcc_conn *conn, u32 self, const struct mpcc_event *event)
+MPCC_INLINE void dwc_sample(struct mpcc_own *own, u32 rtt_us)
 {
-	u32 *word = conn->sub[self].own.word;
-
-	word[DWC_RTT_MAX] = mpcc_max(word[DWC_RTT_MAX], event->rtt_us);
+	own->word[DWC_RTT_MAX] = mpcc_max(own->word[DWC_RTT_MAX], rtt_us);
 }
 
 MPCC_INLINE void dwc_loss(struct mpcc_conn *conn, u32 self, enum mpcc_loss_kind kind)
@@ -161,7 +159,7 @@ static const struct mpcc_ops mpcc_ops_dwc = {
 	.min_cwnd = 1,
 	.increase = dwc_increase,
 	.init = dwc_init,
-	.ack = dwc_ack,
+	.sample = dwc_sample,
 	.loss = dwc_loss,
 };
 

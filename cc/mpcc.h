@@ -210,8 +210,9 @@ struct mpcc_conn {
  *   UNCOUPLED            reads nothing of its siblings, so that they need not be gathered
  *   ACTS_BY_ROUND        `increase` is 0: the window changes when an RTT round ends
  *   OWNS_WINDOW          `control` sets cwnd, ssthresh and the pacing rate in every state
- *   ACKS_IN_SUM          `ack` adds up the packets of ACKs and nothing else, so that it may be told of
- *                        several with the same flags at once; without `ack` there is no need to say so
+ *   ACKS_IN_SUM          `ack` adds up the packets of ACKs and looks at the clock, and does nothing else, so
+ *                        that it may be told of several with the same flags at once; without `ack` there is
+ *                        no need to say so
  */
 enum mpcc_capability {
 	MPCC_READS_ENERGY_COST = 1,
@@ -247,6 +248,11 @@ struct mpcc_ops {
 	u32 (*ssthresh)(const struct mpcc_conn *conn, u32 self, enum mpcc_loss_kind kind);
 	/* Optional. A subflow starts: set private state (it is zeroed before). */
 	void (*init)(struct mpcc_conn *conn, u32 self);
+	/*
+	 * Optional. Each RTT sample, before `ack`; it may not be 0. In the kernel most ACKs touch nothing but this
+	 * state: what `ack` would do with every sample costs much less here.
+	 */
+	void (*sample)(struct mpcc_own *own, u32 rtt_us);
 	/* Optional. Each ACK, after the RTT bookkeeping and before any growth. */
 	void (*ack)(struct mpcc_conn *conn, u32 self, const struct mpcc_event *event);
 	/*

@@ -46,6 +46,7 @@ static OPS: Ops = Ops {
     increase: null(),
     ssthresh: null(),
     init: null(),
+    sample: null(),
     ack: null(),
     round: null(),
     loss: null(),

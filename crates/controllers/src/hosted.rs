@@ -311,6 +311,7 @@ impl Host {
             increase: growth as *const () as *const c_void,
             ssthresh: optional(has(Hook::Ssthresh) && !owns_window, hooks::ssthresh as *const ()),
             init: optional(true, hooks::start as *const ()),
+            sample: null(),
             ack: optional(has(Hook::Ack) && !owns_window, hooks::ack as *const ()),
             round: optional(has(Hook::Round) && !owns_window, hooks::round as *const ()),
             loss: optional(has(Hook::Loss) && !owns_window, hooks::loss as *const ()),

@@ -20,7 +20,8 @@ pub(crate) struct Ops {
     pub(crate) increase: *const c_void,
     pub(crate) ssthresh: *const c_void,
     pub(crate) init: *const c_void,
-    /// Null if the controller does nothing of its own at an ACK, or at the end of a round.
+    /// Null if the controller does nothing of its own at an RTT sample, an ACK, or the end of a round.
+    pub(crate) sample: *const c_void,
     pub(crate) ack: *const c_void,
     pub(crate) round: *const c_void,
     pub(crate) loss: *const c_void,
@@ -32,7 +33,10 @@ impl Ops {
     /// Whether the controller does nothing of its own at an ACK, nor at the end of a round.
     #[inline(always)]
     pub(crate) fn has_no_hooks(&self) -> bool {
-        self.ack.is_null() && self.round.is_null() && self.capabilities & Capability::OwnsWindow as u32 == 0
+        self.sample.is_null()
+            && self.ack.is_null()
+            && self.round.is_null()
+            && self.capabilities & Capability::OwnsWindow as u32 == 0
     }
 }
 

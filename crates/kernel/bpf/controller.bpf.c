@@ -169,6 +169,10 @@ MPCC_INLINE bool jp_short_ack(struct sock *sk, struct tcp_sock *tp, u32 acked)
 	own->cache_left -= acked;
 	if (rtt_us)
 		mpcc_sample_rtt(own, rtt_us, 1);
+	if (rtt_us && JP_OPS.sample) {
+		own->last_rtt_us = rtt_us;
+		JP_OPS.sample(own, rtt_us);
+	}
 	if (round_ends) {
 		jp_begin_round(own, tp);
 		mpcc_forget_round(own);
