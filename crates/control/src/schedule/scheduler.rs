@@ -52,7 +52,8 @@ pub trait PacketScheduler: Sized {
     /// What it is and what it reads.
     const FEATURES: Features;
     /// Whether [`Self::pick`] changes nothing and, for a segment that no subflow has carried, names the only
-    /// subflow with space if that is a usable regular one. So it need not be asked then.
+    /// usable regular subflow with space if there is one, and none if no usable regular one has space. So it
+    /// need not be asked then.
     const TAKES_THE_ONLY_CHOICE: bool = false;
 
     /// The scheduler before the first segment, with the defaults of its options. `mss_bytes` is the payload

@@ -127,13 +127,23 @@ impl SenderEnd {
     pub(crate) fn has_choice_after(&mut self, i: usize) -> bool {
         let (view, this) = (&self.views[i], 1 << i);
         let others = self.space & !this;
-        if !view.has_space() {
-            self.space = others;
-            return others != 0;
+        self.space = if view.has_space() { others | this } else { others };
+        if self.space == 0 {
+            return false;
         }
-        self.space = others | this;
-        let only_this = others == 0 && self.takes_the_only_choice && view.is_usable() && !view.backup;
-        !only_this || self.data.has_reinjections()
+        let goes_first = self.takes_the_only_choice && view.is_usable() && !view.backup;
+        !goes_first || self.has_rival(others) || self.data.has_reinjections()
+    }
+
+    /// Whether one of these subflows may carry data although another one is usable and no backup.
+    #[inline(always)]
+    fn has_rival(&self, subflows: u8) -> bool {
+        subflows != 0
+            && self
+                .views()
+                .iter()
+                .enumerate()
+                .any(|(i, view)| subflows & 1 << i != 0 && view.is_usable() && !view.backup)
     }
 
     /// The subflows as the scheduler sees them.
