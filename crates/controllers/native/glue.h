@@ -138,6 +138,7 @@ static const u64 jp_layout[] = {
 	offsetof(struct mpcc_event, lost),
 	offsetof(struct mpcc_event, interval_us),
 	offsetof(struct mpcc_ops, capabilities),
+	offsetof(struct mpcc_ops, sample),
 	offsetof(struct mpcc_ops, ack),
 	offsetof(struct mpcc_ops, round),
 	MPCC_READS_ENERGY_COST,

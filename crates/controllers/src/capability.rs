@@ -24,8 +24,8 @@ pub enum Capability {
     /// It sets window, ssthresh and pacing rate in every state: see
     /// [`Controller::control`](crate::Controller::control).
     OwnsWindow = 128,
-    /// Its hook for ACKs adds up their packets and looks at the clock, and does nothing else, so that it may be
-    /// told of several at once.
+    /// Its hook for ACKs adds up their packets and looks at the clock, and does nothing else, so that it may
+    /// be told of several at once.
     AcksInSum = 256,
 }
 

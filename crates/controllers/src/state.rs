@@ -272,6 +272,7 @@ mod tests {
             offset_of!(Event, lost),
             offset_of!(Event, interval_us),
             offset_of!(Ops, capabilities),
+            offset_of!(Ops, sample),
             offset_of!(Ops, ack),
             offset_of!(Ops, round),
         ];
