@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use joulepath_controllers::Controller;
+use joulepath_controllers::{Capability, Controller};
 use joulepath_kernel::Namespace;
 use joulepath_kernel::cc::{Registered, available};
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits, PathManager};
@@ -41,10 +41,11 @@ pub(crate) struct Bulk {
     pub(crate) per_clock: Vec<f64>,
 }
 
-/// The built-in one of the same kind, where this kernel has it.
+/// The built-in one of the same kind, where this kernel has it: BBR for those that own their window, because
+/// they pace, and pacing takes CPU time whoever does it.
 fn built_in(controller: Controller, available: &[String]) -> &'static str {
     let wanted = match controller.name() {
-        "bbr1" | "bbr3" => "bbr",
+        _ if controller.has(Capability::OwnsWindow) => "bbr",
         "cubic" => "cubic",
         _ => "reno",
     };
