@@ -10,9 +10,9 @@
  *   loss: w_r <- max(w_r / 2, 2)
  *
  * Deviations
- *   - pull-only: each subflow looks at its own clock when an ACK arrives (in the kernel, at one of
- *     four or more in a window), publishes its mean delay, reads the
- *     others', and acts if it is the slowest itself. Ties go to the lower index.
+ *   - pull-only: each subflow looks at its own clock when an ACK arrives (in the kernel, at one of four or
+ *     more in a window), publishes its mean delay, reads the others', and acts if it is the slowest itself.
+ *     Ties go to the lower index.
  *   - a period without a sample uses the smoothed RTT.
  *   - theta above theta_max is left alone as printed; `beyond = divide` divides by theta_max. cnt is reset
  *     only at the limit as printed; `reset = faster` also resets it when another path is the slowest.

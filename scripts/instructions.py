@@ -30,6 +30,8 @@ WORKLOADS = [
     ("W1", "w1", "reno", ("20 s", "60 s"), {}),
     ("W2", "w2", "reno", ("3 s", "5 s"), {}),
     ("W3", "w3", "lia", ("10 s", "30 s"), {}),
+    ("W3 with joule", "w3", "joule", ("10 s", "30 s"), {}),
+    ("W3 with linux", "w3", "linux", ("10 s", "30 s"), {}),
     ("FatTree k = 4", "fattree", "lia", ("300 ms", "400 ms"), {"k": "4"}),
 ]
 

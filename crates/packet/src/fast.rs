@@ -396,8 +396,14 @@ mod tests {
         };
         let one = path("a", "10 ms");
         let two = format!("{one}{}", path("b", "25 ms"));
-        let policies =
-            [(&one, "uncoupled"), (&two, "mptcp"), (&two, "uncoupled"), (&one, "bbr3"), (&two, "joule")];
+        let policies = [
+            (&one, "uncoupled"),
+            (&two, "mptcp"),
+            (&two, "uncoupled"),
+            (&one, "bbr3"),
+            (&two, "joule"),
+            (&two, "linux"),
+        ];
         for (paths, policy) in policies {
             let text = format!("title = \"calm\"\nduration = \"20 s\"\n{paths}[workload]\nkind = \"bulk\"\n");
             let (hops, short_ways) = compare(&text, policy, 1);
