@@ -331,7 +331,7 @@ impl Engine {
 
     /// Sends what an ACK for subflow `s` admits.
     #[inline(never)]
-    pub(crate) fn push_after(&mut self, s: u32) {
+    fn push_after(&mut self, s: u32) {
         let id = self.senders[s as usize].id;
         self.sender_as_plain(id.connection as usize).push_after(id.index());
     }
@@ -340,7 +340,14 @@ impl Engine {
     #[inline(never)]
     fn ack_arrives_anyhow(&mut self, (front, back): (Front, Back)) {
         let packet = Packet::joined(front, back);
-        match self.take_ack_with_gaps(&packet) {
+        let short = self.take_ack_with_gaps(&packet);
+        self.finish_ack(short, packet);
+    }
+
+    /// Does what the last short way that was tried has left of an ACK.
+    #[inline(always)]
+    pub(crate) fn finish_ack(&mut self, short: Short, packet: Packet) {
+        match short {
             Short::Done => self.note_short_way(),
             Short::Push => {
                 self.note_short_way();
@@ -352,7 +359,7 @@ impl Engine {
 
     /// An ACK has arrived that no short way is for.
     #[inline(never)]
-    pub(crate) fn ack_arrives_unusually(&mut self, packet: Packet) {
+    fn ack_arrives_unusually(&mut self, packet: Packet) {
         let id = self.senders[packet.subflow() as usize].id;
         if packet.epoch() != id.epoch {
             return self.net.discard(packet.kind(), packet.aux());

@@ -193,7 +193,8 @@ impl Engine {
         if end.data.acknowledge(packet.dsn()) {
             end.writer.forget(packet.dsn());
         }
-        let outstanding = subflow.take_plain_ack((end, i), packet, (config, s), now_ns, &mut net.queue);
+        let outstanding =
+            subflow.take_plain_ack::<false>((end, i), packet, (config, s), now_ns, &mut net.queue);
         let has_choice = end.is_scheduled && end.has_choice_after(i);
         // From here on: what `Sender::push` does. The timer has been set, and setting it anew for each
         // segment would change nothing as long as two segments are outstanding.

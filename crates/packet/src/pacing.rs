@@ -15,14 +15,8 @@ impl Engine {
     #[inline(never)]
     pub(crate) fn ack_arrives_apart(&mut self, (front, back): (Front, Back)) {
         let packet = Packet::joined(front, back);
-        match self.take_ack_apart(&packet) {
-            Short::Done => self.note_short_way(),
-            Short::Push => {
-                self.note_short_way();
-                self.push_after(packet.subflow());
-            }
-            Short::Apart | Short::Unusual => self.ack_arrives_unusually(packet),
-        }
+        let short = self.take_ack_apart(&packet);
+        self.finish_ack(short, packet);
     }
 
     /// Takes an ACK of the kind that [`take_ack`](Self::take_ack) takes, and sends what it admits if that is
@@ -51,7 +45,8 @@ impl Engine {
         if end.data.acknowledge(packet.dsn()) {
             end.writer.forget(packet.dsn());
         }
-        let outstanding = subflow.take_owned_ack((end, i), packet, (config, s), now_ns, &mut net.queue);
+        let outstanding =
+            subflow.take_plain_ack::<true>((end, i), packet, (config, s), now_ns, &mut net.queue);
         let has_choice = end.is_scheduled && end.has_choice_after(i);
         // With fewer than two segments the timer has to be set anew for each that is sent.
         if has_choice || outstanding < 2 {
@@ -72,7 +67,7 @@ impl Engine {
     #[inline(always)]
     fn take_release(&mut self, s: usize) -> bool {
         let may_be_short = self.may_be_short();
-        let now_ns = self.now_ns;
+        let (now_ns, config) = (self.now_ns, &self.config);
         let subflow = &mut self.senders[s];
         let end = self.connections.sending(subflow.id.connection as usize);
         let interface = radio(&mut self.interfaces, s, subflow.has_radio);
@@ -82,7 +77,7 @@ impl Engine {
             return false;
         }
         if end.is_scheduled {
-            subflow.show_plain(end, now_ns);
+            subflow.refresh_view_at(config, end, now_ns);
             if end.has_choice_after(subflow.id.index()) || !end.data.window_open() {
                 return false;
             }
@@ -115,8 +110,8 @@ impl Engine {
             let ssn = subflow.note_sent(end, dsn, len, now_ns);
             let departing = Departing { ssn, dsn, len, flags: 0 };
             send(net, config, (&mut *subflow, interface.as_deref_mut()), departing, s, now_ns);
-            let is_held = subflow.is_held_after_new(config, end, (ssn, len), now_ns);
-            left = if is_held { 0 } else { left - 1 };
+            subflow.note_departure(config, end, (ssn, len), false, now_ns);
+            left = if subflow.is_held(now_ns) { 0 } else { left - 1 };
         }
         // A scheduler is asked about the oldest segment when the window is full.
         if end.is_scheduled && !end.data.window_open() {

@@ -23,8 +23,8 @@ const WARM_UP: Duration = Duration::from_millis(50);
 const COUNTED: Duration = Duration::from_millis(120);
 const PORT: u16 = 5001;
 /// A piece of a transfer that brings less has stood still: its data level waits for its timer. That happens
-/// to one transfer in ten soon after its start, with any controller. The slowest ones bring ten times as
-/// much.
+/// to one transfer in ten soon after its start, with any controller. The slowest ones bring five times as
+/// much while they warm up.
 const STANDS_STILL: u64 = 500_000;
 /// Pieces.
 const PATIENCE: usize = 50;

@@ -237,19 +237,25 @@ impl SubflowSender {
     /// Brings the scheduler's view of the subflow up to date, where a scheduler is asked.
     #[inline(always)]
     pub(crate) fn refresh_view(&self, cx: &Context<'_>, end: &mut SenderEnd) {
+        self.refresh_view_at(cx.config, end, cx.now_ns);
+    }
+
+    /// The same for who has no context.
+    #[inline(always)]
+    pub(crate) fn refresh_view_at(&self, config: &Config, end: &mut SenderEnd, now_ns: u64) {
         if end.is_scheduled {
-            self.show_all(cx, end);
+            self.show_all(config, end, now_ns);
         }
     }
 
     /// Brings the scheduler's view of the subflow up to date.
     #[inline(never)]
-    fn show_all(&self, cx: &Context<'_>, end: &mut SenderEnd) {
+    fn show_all(&self, config: &Config, end: &mut SenderEnd, now_ns: u64) {
         let i = self.id.index();
-        self.show((&mut *end, i), self.board.in_flight(), self.congestion, self.is_held(cx.now_ns));
+        self.show((&mut *end, i), self.board.in_flight(), self.congestion, self.is_held(now_ns));
         end.note_space(i);
         if end.queues_ahead {
-            self.show_queued(cx.config, end);
+            self.show_queued(config, end);
         }
     }
 

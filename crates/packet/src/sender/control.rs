@@ -10,37 +10,25 @@ use crate::context::{Clock, Context};
 impl SubflowSender {
     /// Notes that segment `ssn` of `bytes` of payload leaves, and holds the next one if the controller paces.
     /// `first` if no other one is outstanding.
-    #[inline(never)]
-    pub(super) fn note_departure(
+    #[inline(always)]
+    pub(crate) fn note_departure(
         &mut self,
-        cx: &Context<'_>,
+        config: &Config,
         end: &mut SenderEnd,
         (ssn, bytes): (u32, u16),
         first: bool,
-    ) {
-        if self.is_held_after(cx.config, end, (ssn, bytes), first, cx.now_ns) {
-            self.refresh_view(cx, end);
-        }
-    }
-
-    /// The same but for the scheduler's view. Returns whether the next segment is held.
-    #[inline(always)]
-    pub(super) fn is_held_after(
-        &mut self,
-        config: &Config,
-        end: &SenderEnd,
-        (ssn, bytes): (u32, u16),
-        first: bool,
         now_ns: u64,
-    ) -> bool {
-        let Some(owned) = &mut self.owned else { return false };
+    ) {
+        let Some(owned) = &mut self.owned else { return };
         owned.departs(ssn, self.board.ring_len(), first, now_ns);
         let rate = end.controller.pacing_rate_bytes_per_s(&end.cc, self.id.index());
         self.held_until_ns = match rate {
             Some(rate) => owned.pace(bytes.into(), rate, config.transport.mss.0, now_ns),
             None => 0,
         };
-        self.is_held(now_ns)
+        if self.is_held(now_ns) {
+            self.refresh_view_at(config, end, now_ns);
+        }
     }
 
     /// Notes that a segment above a hole has arrived.
@@ -143,7 +131,7 @@ impl SubflowSender {
 
     /// Whether the pacing rate holds the next segment back.
     #[inline(always)]
-    pub(super) fn is_held(&self, now_ns: u64) -> bool {
+    pub(crate) fn is_held(&self, now_ns: u64) -> bool {
         now_ns < self.held_until_ns
     }
 

@@ -23,15 +23,6 @@ pub(crate) enum Short {
     Unusual,
 }
 
-/// What an ACK for new data tells.
-struct Advance {
-    rtt_ns: u64,
-    /// Segments in flight before it.
-    prior_in_flight: u32,
-    /// Segments that it acknowledges.
-    acked: u32,
-}
-
 impl Sender<'_> {
     /// Takes such an ACK for subflow `i`, number `s` in the engine, where the scheduler looks ahead of the
     /// windows. The caller sends what it admits, with [`Self::push_after`].
@@ -44,9 +35,9 @@ impl Sender<'_> {
         let (subflow, cx, end) = self.split(i);
         let (at, now_ns, queue) = ((cx.config, s), cx.now_ns, &mut cx.net.queue);
         if end.owns_window {
-            subflow.take_owned_ack((&mut *end, i), packet, at, now_ns, queue);
+            subflow.take_plain_ack::<true>((&mut *end, i), packet, at, now_ns, queue);
         } else {
-            subflow.take_plain_ack((&mut *end, i), packet, at, now_ns, queue);
+            subflow.take_plain_ack::<false>((&mut *end, i), packet, at, now_ns, queue);
         }
         end.note_space(i);
         subflow.show_queued(cx.config, end);
@@ -83,9 +74,10 @@ impl SubflowSender {
     }
 
     /// Takes such an ACK: RTT, scoreboard, timer, window, view. `i` is the subflow's index in the connection,
-    /// `s` in the engine. Returns the number of segments that are outstanding then.
+    /// `s` in the engine; `OWNED` if the controller owns the window. Returns the number of segments that are
+    /// outstanding then.
     #[inline(always)]
-    pub(crate) fn take_plain_ack(
+    pub(crate) fn take_plain_ack<const OWNED: bool>(
         &mut self,
         (end, i): (&mut SenderEnd, usize),
         packet: &Packet,
@@ -93,61 +85,30 @@ impl SubflowSender {
         now_ns: u64,
         queue: &mut EventQueue,
     ) -> u32 {
-        let Advance { rtt_ns, prior_in_flight, acked } =
-            self.advance_plain(packet, (config, s), now_ns, queue);
-        let outstanding = prior_in_flight - acked;
-        self.tell_controller((end, i), (false, acked), rtt_ns, prior_in_flight, now_ns, false);
-        if end.is_scheduled {
-            self.show((end, i), outstanding, Congestion::Open, false);
-        }
-        outstanding
-    }
-
-    /// The same where the controller owns the window.
-    #[inline(always)]
-    pub(crate) fn take_owned_ack(
-        &mut self,
-        (end, i): (&mut SenderEnd, usize),
-        packet: &Packet,
-        (config, s): (&Config, usize),
-        now_ns: u64,
-        queue: &mut EventQueue,
-    ) -> u32 {
-        let una = self.board.una();
-        let Advance { rtt_ns, prior_in_flight, acked } =
-            self.advance_plain(packet, (config, s), now_ns, queue);
-        self.note_advance(una);
-        let outstanding = prior_in_flight - acked;
-        let rtt_us = saturated_us(rtt_ns);
-        self.tell_owner_of_ack(config, end, (acked, false), rtt_us, prior_in_flight, now_ns);
-        if end.is_scheduled {
-            self.show((end, i), outstanding, Congestion::Open, self.is_held(now_ns));
-        }
-        outstanding
-    }
-
-    /// What such an ACK does whoever controls the window: RTT, scoreboard, timer.
-    #[inline(always)]
-    fn advance_plain(
-        &mut self,
-        packet: &Packet,
-        (config, s): (&Config, usize),
-        now_ns: u64,
-        queue: &mut EventQueue,
-    ) -> Advance {
         let rtt_ns = packet.sent().elapsed_ns(now_ns);
         // Not one after the other: compilers would put both counters into one vector, which takes longer.
         self.stats.rtt_samples += 1;
         self.rtt.sample(rtt_ns);
         self.stats.rtt_sum_ns += rtt_ns;
-        let prior_in_flight = self.board.outstanding();
+        let (prior_in_flight, una) = (self.board.outstanding(), self.board.una());
         let acked = self.board.advance_plain(packet.ssn());
+        let outstanding = prior_in_flight - acked;
         self.rtt.progress();
         self.arm_plain((config, s), now_ns, queue);
         if config.is_rack() {
             self.board.arrived(packet.sent(), packet.ssn() - 1, now_ns);
         }
-        Advance { rtt_ns, prior_in_flight, acked }
+        if OWNED {
+            self.note_advance(una);
+            let rtt_us = saturated_us(rtt_ns);
+            self.tell_owner_of_ack(config, end, (acked, false), rtt_us, prior_in_flight, now_ns);
+        } else {
+            self.tell_controller((end, i), (false, acked), rtt_ns, prior_in_flight, now_ns, false);
+        }
+        if end.is_scheduled {
+            self.show((end, i), outstanding, Congestion::Open, OWNED && self.is_held(now_ns));
+        }
+        outstanding
     }
 
     /// Sets the timer anew, as [`Self::arm`] does.
@@ -184,31 +145,6 @@ impl SubflowSender {
     #[inline(always)]
     pub(crate) fn owned_space(&self, end: &SenderEnd, i: usize, outstanding: u32, now_ns: u64) -> u32 {
         if self.is_held(now_ns) { 0 } else { self.plain_space(end, i, outstanding) }
-    }
-
-    /// Notes that a new segment, which [has been sent](Self::note_sent), leaves at the controller's pace.
-    /// Returns whether the next one is held.
-    #[inline(always)]
-    pub(crate) fn is_held_after_new(
-        &mut self,
-        config: &Config,
-        end: &mut SenderEnd,
-        (ssn, len): (u32, u16),
-        now_ns: u64,
-    ) -> bool {
-        let is_held = self.is_held_after(config, end, (ssn, len), false, now_ns);
-        if is_held && end.is_scheduled {
-            self.show_plain(end, now_ns);
-        }
-        is_held
-    }
-
-    /// Brings the scheduler's view of a plain subflow up to date.
-    #[inline(always)]
-    pub(crate) fn show_plain(&self, end: &mut SenderEnd, now_ns: u64) {
-        let i = self.id.index();
-        self.show((&mut *end, i), self.board.outstanding(), Congestion::Open, self.is_held(now_ns));
-        end.note_space(i);
     }
 
     /// Notes that a new segment is sent, while others are outstanding; returns its SSN. What PRR counts is of

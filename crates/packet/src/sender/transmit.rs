@@ -57,7 +57,7 @@ impl SubflowSender {
         let segment = self.note_repeated(ssn, cx.now_ns);
         self.transmit(cx, ssn, segment, RETRANSMISSION);
         if self.owned.is_some() {
-            self.note_departure(cx, end, (ssn, segment.len), false);
+            self.note_departure(cx.config, end, (ssn, segment.len), false, cx.now_ns);
         }
         end.copy_repair(segment.dsn, self.stats.retransmissions, self.stats.segments);
         self.refresh_view(cx, end);
@@ -96,7 +96,7 @@ impl SubflowSender {
         self.stats.retransmissions += 1;
         self.transmit(cx, ssn, segment, RETRANSMISSION);
         if self.owned.is_some() {
-            self.note_departure(cx, end, (ssn, segment.len), false);
+            self.note_departure(cx.config, end, (ssn, segment.len), false, cx.now_ns);
         }
         self.refresh_view(cx, end);
     }
@@ -115,7 +115,7 @@ impl SubflowSender {
         self.transmit(cx, ssn, segment, 0);
         if self.owned.is_some() {
             let first = self.board.outstanding() == 1;
-            self.note_departure(cx, end, (ssn, len), first);
+            self.note_departure(cx.config, end, (ssn, len), first, cx.now_ns);
         }
     }
 
