@@ -167,11 +167,17 @@ struct mpcc_own {
 	u32 last_rtt_us;          /* us: latest RTT, 0 = no sample */
 	u32 acked_since_loss;     /* packets, saturating */
 	u32 acked_between_losses; /* packets between the last two losses, saturating */
-	u32 energy_cost; /* (cp) Q16: energy per delivered bit against the siblings', 0 = unknown */
+	union {
+		u32 energy_cost; /* (cp) Q16: energy per delivered bit against the siblings', 0 = unknown */
+		u32 ce_state; /* for the runner, with READS_MARKS: whether the last packet was marked */
+	};
 	u32 target_share; /* (cp) Q20: share of the traffic this path shall carry */
-	u32 path_price;   /* (cp) Q16: price of the path's queues and energy */
-	u32 loss;         /* (cp) Q30: loss probability, 0 = unknown: taken from the acked counts */
-	u32 word[5];      /* private to the controller */
+	union {
+		u32 path_price;    /* (cp) Q16: price of the path's queues and energy */
+		u32 prior_rcv_nxt; /* for the runner, with READS_MARKS: received up to that packet */
+	};
+	u32 loss;    /* (cp) Q30: loss probability, 0 = unknown: taken from the acked counts */
+	u32 word[5]; /* private to the controller */
 };
 _Static_assert(sizeof(struct mpcc_own) <= MPCC_PRIV_BYTES, "must fit icsk_ca_priv");
 

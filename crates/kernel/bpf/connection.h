@@ -51,17 +51,15 @@ const volatile s32 jp_params[MPCC_MAX_PARAMS] SEC(".rodata.params");
  * for the siblings. See jp_load() and jp_publish().
  */
 struct jp_scratch {
-	u64 hear_us;       /* us: when user space is heard and shown something again */
-	u64 heard_us;      /* us: when all numbers were looked for */
-	u64 said_ns;       /* ns: when the last of them was said, as far as was known then */
-	u64 ends_ns;       /* ns: boot clock: when the first lease of those that were found ends */
-	u64 own_limit;     /* bytes/s: SO_MAX_PACING_RATE as the application has it, while paced */
-	u64 limit;         /* bytes/s: SO_MAX_PACING_RATE as it was set here, while paced */
-	u32 paced;         /* whether SO_MAX_PACING_RATE was set here */
-	u32 own_status;    /* sk_pacing_status before that */
-	u32 losses;        /* loss episodes */
-	u32 prior_rcv_nxt; /* DCTCP: receiver's state */
-	u32 ce_state;
+	u64 hear_us;    /* us: when user space is heard and shown something again */
+	u64 heard_us;   /* us: when all numbers were looked for */
+	u64 said_ns;    /* ns: when the last of them was said, as far as was known then */
+	u64 ends_ns;    /* ns: boot clock: when the first lease of those that were found ends */
+	u64 own_limit;  /* bytes/s: SO_MAX_PACING_RATE as the application has it, while paced */
+	u64 limit;      /* bytes/s: SO_MAX_PACING_RATE as it was set here, while paced */
+	u32 paced;      /* whether SO_MAX_PACING_RATE was set here */
+	u32 own_status; /* sk_pacing_status before that */
+	u32 losses;     /* loss episodes */
 	/* Kernel addresses while the siblings are read, see jp_read_subflow(). */
 	u64 sk;   /* this socket */
 	u64 ops;  /* its controller */

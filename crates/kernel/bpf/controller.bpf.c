@@ -361,16 +361,16 @@ void BPF_PROG(jp_op_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
 	struct jp_scratch *s;
 
-	if (event != CA_EVENT_CWND_RESTART && event != CA_EVENT_ECN_NO_CE &&
-	    event != CA_EVENT_ECN_IS_CE)
+	if (event == CA_EVENT_ECN_NO_CE || event == CA_EVENT_ECN_IS_CE) {
+		jp_receive_mark((struct mpcc_own *)tp->inet_conn.icsk_ca_priv, tp,
+		                event == CA_EVENT_ECN_IS_CE);
+		return;
+	}
+	if (event != CA_EVENT_CWND_RESTART)
 		return;
 	s = jp_scratch_of(sk, 0);
 	if (!s)
 		return;
-	if (event != CA_EVENT_CWND_RESTART) {
-		jp_receive_mark(s, tp, event == CA_EVENT_ECN_IS_CE);
-		return;
-	}
 	jp_before_event(s, sk, tp);
 	jp_restart(s);
 	jp_after_event(s, tp);

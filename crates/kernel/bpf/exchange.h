@@ -86,9 +86,15 @@ MPCC_INLINE u32 jp_take_all(struct jp_scratch *s, struct jp_subflow *shown,
 
 MPCC_INLINE void jp_obey(struct mpcc_own *own, const struct jp_subflow *shown)
 {
-	own->energy_cost = shown->heard[JP_ENERGY_COST];
+	/* Where marks are read, two of them are the receiver's, see jp_receive_mark(). */
+	_Static_assert(!JP_HAS(MPCC_READS_MARKS) ||
+	                       !JP_HAS(MPCC_READS_ENERGY_COST | MPCC_READS_PATH_PRICE),
+	               "they share a place");
+	if (!JP_HAS(MPCC_READS_MARKS)) {
+		own->energy_cost = shown->heard[JP_ENERGY_COST];
+		own->path_price = shown->heard[JP_PATH_PRICE];
+	}
 	own->target_share = shown->heard[JP_TARGET_SHARE];
-	own->path_price = shown->heard[JP_PATH_PRICE];
 	own->loss = shown->heard[JP_LOSS];
 	if (JP_HAS(MPCC_OWNS_WINDOW)) {
 		own->group = shown->heard[JP_GROUP];

@@ -24,7 +24,6 @@ MPCC_INLINE struct jp_scratch *jp_take_socket(struct sock *sk, struct tcp_sock *
 		return s;
 	s->delivered = tp->delivered;
 	s->delivered_ce = tp->delivered_ce;
-	s->prior_rcv_nxt = tp->rcv_nxt;
 #pragma unroll
 	for (u32 i = 0; i < MPCC_MAX_PARAMS; i++)
 		s->conn.param[i] = jp_params[i];
@@ -33,6 +32,8 @@ MPCC_INLINE struct jp_scratch *jp_take_socket(struct sock *sk, struct tcp_sock *
 	jp_show(&shown, s, tp);
 	jp_hear(s, &shown);
 	jp_init(s);
+	if (JP_HAS(MPCC_READS_MARKS))
+		jp_own_subflow(s)->own.prior_rcv_nxt = tp->rcv_nxt;
 	bpf_map_update_elem(&jp_subflows, &key, &shown, BPF_ANY);
 	return s;
 }
@@ -95,19 +96,20 @@ MPCC_INLINE bool jp_look(struct jp_scratch *s, struct sock *sk, struct tcp_sock 
 
 /*
  * The receiver's part where every mark counts (RFC 8257, section 3.2): each ACK says whether the packets that
- * it acknowledges were marked, so one that waits is sent before the state changes.
+ * it acknowledges were marked, so one that waits is sent before the state changes. This is called for each
+ * packet that is received, so that its state lies in icsk_ca_priv, near what the kernel has just used.
  */
-MPCC_INLINE void jp_receive_mark(struct jp_scratch *s, struct tcp_sock *tp, u32 marked)
+MPCC_INLINE void jp_receive_mark(struct mpcc_own *own, struct tcp_sock *tp, u32 marked)
 {
 	if (!JP_HAS(MPCC_READS_MARKS))
 		return;
-	if (s->ce_state != marked) {
+	if (own->ce_state != marked) {
 		if (tp->inet_conn.icsk_ack.pending & ICSK_ACK_TIMER)
-			bpf_tcp_send_ack(tp, s->prior_rcv_nxt);
+			bpf_tcp_send_ack(tp, own->prior_rcv_nxt);
 		tp->inet_conn.icsk_ack.pending |= ICSK_ACK_NOW;
 	}
-	s->prior_rcv_nxt = tp->rcv_nxt;
-	s->ce_state = marked;
+	own->prior_rcv_nxt = tp->rcv_nxt;
+	own->ce_state = marked;
 	if (marked)
 		tp->ecn_flags |= TCP_ECN_DEMAND_CWR;
 	else

@@ -33,6 +33,9 @@ const PATIENCE: usize = 50;
 pub(crate) struct Bulk {
     /// The built-in one that it is compared with.
     pub(crate) against: &'static str,
+    /// Whether the packets of both carry ECN, because the controller reads marks: what the kernel does for
+    /// that is no cost of the controller.
+    pub(crate) with_ecn: bool,
     /// Of each pair of transfers, ours over theirs: bytes per second of CPU time.
     pub(crate) per_cpu: Vec<f64>,
     /// Ours: Gbit per second of CPU time.
@@ -63,6 +66,7 @@ pub(crate) fn measure(controllers: &[Controller], registered: &[Registered], rou
         .iter()
         .map(|&controller| Bulk {
             against: built_in(controller, &available),
+            with_ecn: controller.has(Capability::ReadsMarks),
             per_cpu: vec![],
             rates: vec![],
             per_clock: vec![],
@@ -70,6 +74,7 @@ pub(crate) fn measure(controllers: &[Controller], registered: &[Registered], rou
         .collect();
     for round in 0..rounds {
         for (bulk, registered) in found.iter_mut().zip(registered) {
+            negotiate_ecn(&ends, bulk.with_ecn);
             let transfer = |congestion: &str| transfer(&ends, &meter, congestion);
             let (ours, theirs) = match round % 2 {
                 0 => {
@@ -87,6 +92,14 @@ pub(crate) fn measure(controllers: &[Controller], registered: &[Registered], rou
         }
     }
     found
+}
+
+/// Lets connections from now on ask for ECN (RFC 3168), or only answer who asks, which is the default.
+fn negotiate_ecn((client, server): &(Namespace, Namespace), asks: bool) {
+    for namespace in [client, server] {
+        let set = || fs::write("/proc/sys/net/ipv4/tcp_ecn", if asks { "1" } else { "2" });
+        namespace.enter_thread(set).unwrap().unwrap();
+    }
 }
 
 /// Gbit/s.

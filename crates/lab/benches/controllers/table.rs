@@ -103,9 +103,10 @@ pub(crate) fn lines(
         let bulk = bulk.map_or_else(
             || vec![NONE.to_owned(); 4],
             |bulk| {
-                let Bulk { against, per_cpu, rates, per_clock } = &bulk[index];
+                let Bulk { against, with_ecn, per_cpu, rates, per_clock } = &bulk[index];
+                let against = format!("{against}{}", if *with_ecn { ", ECN" } else { "" });
                 let rate = quantile(rates, 0.5).map_or(NONE.into(), |rate| format!("{rate:.1}"));
-                vec![(*against).to_owned(), rate, median(per_cpu), median(per_clock)]
+                vec![against, rate, median(per_cpu), median(per_clock)]
             },
         );
         let title = vec![format!("`{}`", controller.name()), kind(controller).into()];
