@@ -149,9 +149,12 @@ struct mpcc_own {
 		s64 cached_step; /* Q32 packets: reusable increase, see mpcc_ops.cache_acks */
 		u64 pacing_rate; /* own: bytes of payload per second, 0 = not paced */
 	};
-	u64 rtt_sum_us;  /* us: sum of this round's RTT samples */
-	u32 rtt_count;   /* RTT samples in this round */
-	u32 rtt_min_us;  /* us: least RTT of this round, 0 = no sample */
+	u64 rtt_sum_us; /* us: sum of this round's RTT samples */
+	u32 rtt_count;  /* RTT samples in this round */
+	union {
+		u32 rtt_min_us; /* us: least RTT of this round, 0 = no sample */
+		u32 hear_at_us; /* for the runner, without READS_DELAY: low bits of the clock */
+	};
 	u32 base_rtt_us; /* us: least RTT ever, 0 = no sample */
 	u32 round_end;   /* for the runner: sequence number that ends the RTT round */
 	union {

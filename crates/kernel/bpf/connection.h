@@ -29,6 +29,12 @@
 /* Whether most ACKs need nothing but icsk_ca_priv, see jp_short_ack(). */
 #define JP_SHORT_ACKS (!JP_HAS(MPCC_OWNS_WINDOW) && (!JP_OPS.ack || JP_HAS(MPCC_ACKS_IN_SUM)))
 
+/*
+ * Whether the RTTs of a round are of any use to the controller. If not, short ACKs know of no rounds, and in
+ * the place of the least RTT is when user space is heard next.
+ */
+#define JP_KEEPS_RTTS (JP_HAS(MPCC_READS_DELAY) != 0)
+
 #define DEAD_AFTER    4   /* timeouts without an answer: as net.mptcp.stale_loss_cnt has it */
 #define SRTT_BITS     3   /* tcp_sock.srtt_us is 8 times the smoothed RTT */
 #define LOOK_EVERY_US 125 /* least time between two looks at siblings */
@@ -141,6 +147,11 @@ MPCC_INLINE void jp_load(struct jp_scratch *s, struct tcp_sock *tp)
  */
 MPCC_INLINE void jp_publish(struct tcp_sock *tp, struct jp_scratch *s)
 {
+	/* Not long ago: with half as many bits, an instant that is half an hour ago lies ahead. */
+	u64 hear_us = s->hear_us > s->conn.now_us ? s->hear_us : s->conn.now_us;
+
+	if (JP_SHORT_ACKS && !JP_KEEPS_RTTS)
+		jp_own_subflow(s)->own.hear_at_us = (u32)hear_us;
 	if (!JP_HAS(MPCC_UNCOUPLED) || JP_SHORT_ACKS)
 		jp_copy_own((struct mpcc_own *)tp->inet_conn.icsk_ca_priv, &jp_own_subflow(s)->own);
 }

@@ -77,6 +77,9 @@ __noinline int jp_restart(struct jp_scratch *s)
 	return 0;
 }
 
+/* Code that is rarely run lies elsewhere: what most ACKs need is not in the nearest caches. */
+#define jp_unlikely(condition) __builtin_expect(condition, 0)
+
 /* ---- short ACKs -------------------------------------------------------------------------------------- */
 
 /* tcp_is_cwnd_limited(): in slow start the window may grow to twice what was in flight. */
@@ -139,41 +142,36 @@ MPCC_INLINE bool jp_short_avoid(struct tcp_sock *tp, struct mpcc_own *own, u32 a
 	return 1;
 }
 
-/* Whether it is time to hear user space, for controllers that look at nothing else now and then. */
-MPCC_INLINE bool jp_hears(struct sock *sk, struct tcp_sock *tp)
-{
-	struct jp_scratch *s = jp_scratch_of(sk, 0);
-
-	return !s || tp->tcp_mstamp >= s->hear_us;
-}
-
 /*
- * An ACK at which nothing is to be decided: the last step serves once more, and a round that ends is nothing
- * to the controller. All that changes lies in icsk_ca_priv, near what the kernel has just used of this
- * socket; the scratch is four lines of cache or more elsewhere, behind three pointers. Returns whether it was
- * one. The controller's `ack` is told of its packets later, with those of others, see jp_tell_short_acks().
+ * An ACK at which nothing is to be decided: the last step serves once more, no round ends of which the
+ * controller wants to hear, and it is not time to hear user space. All that changes lies in icsk_ca_priv,
+ * near what the kernel has just used of this socket; the scratch is four lines of cache or more elsewhere,
+ * behind three pointers. Returns whether it was one. The controller's `ack` is told of its packets later,
+ * with those of others, see jp_tell_short_acks().
  */
 MPCC_INLINE bool jp_short_ack(struct sock *sk, struct tcp_sock *tp, u32 acked)
 {
 	struct mpcc_own *own = (struct mpcc_own *)tp->inet_conn.icsk_ca_priv;
 	u32 rtt_us = mpcc_min(tp->rack.rtt_us, MPCC_RTT_MAX_US);
-	bool round_ends = jp_round_is_over(own, tp);
+	bool round_ends = (JP_KEEPS_RTTS || JP_OPS.round) && jp_round_is_over(own, tp);
 
 	if (!JP_SHORT_ACKS || own->cache_left < acked || jp_ca_state(tp) >= TCP_CA_CWR)
 		return 0;
-	if (round_ends && (JP_OPS.round || (JP_STEP_BY_WINDOW && jp_hears(sk, tp))))
+	if (JP_OPS.round && round_ends)
 		return 0;
-	if (!(tp->snd_cwnd < tp->snd_ssthresh ? jp_short_slow_start(tp, acked)
-	                                      : jp_short_avoid(tp, own, acked)))
+	if (!JP_KEEPS_RTTS && (s32)((u32)tp->tcp_mstamp - own->hear_at_us) >= 0)
+		return 0;
+	if (!(jp_unlikely(tp->snd_cwnd < tp->snd_ssthresh) ? jp_short_slow_start(tp, acked)
+	                                                   : jp_short_avoid(tp, own, acked)))
 		return 0;
 	own->cache_left -= acked;
 	if (rtt_us)
-		mpcc_sample_rtt(own, rtt_us, 1);
+		mpcc_sample_rtt(own, rtt_us, JP_KEEPS_RTTS);
 	if (rtt_us && JP_OPS.sample) {
 		own->last_rtt_us = rtt_us;
 		JP_OPS.sample(own, rtt_us);
 	}
-	if (round_ends) {
+	if (JP_KEEPS_RTTS && round_ends) {
 		jp_begin_round(own, tp);
 		mpcc_forget_round(own);
 	}
@@ -200,12 +198,19 @@ MPCC_INLINE u32 jp_grant(struct tcp_sock *tp)
 	u32 every_us = JP_HAS(MPCC_UNCOUPLED) ? STEP_EVERY_US : LOOK_EVERY_US;
 	u64 packets = (u64)cwnd * every_us / srtt_us;
 
-	/* Until the window changes, see jp_short_avoid(), or user space is heard, see jp_hears(). */
-	if (JP_STEP_BY_WINDOW)
+	/* Until user space is heard: when the window changes, jp_short_avoid() makes a new step. */
+	if (JP_STEP_BY_WINDOW && !JP_KEEPS_RTTS)
 		return MPCC_CWND_MAX;
 	if (srtt_us >= LOOKS_PER_WINDOW * every_us)
 		return cwnd / LOOKS_PER_WINDOW;
 	return packets < MPCC_CWND_MAX ? packets : MPCC_CWND_MAX;
+}
+
+/* Whether the step has served long enough, or it is time to hear user space. */
+MPCC_INLINE bool jp_short_acks_end(struct jp_scratch *s, struct tcp_sock *tp, u32 acked)
+{
+	return jp_own_subflow(s)->own.cache_left < acked ||
+	       (!JP_KEEPS_RTTS && tp->tcp_mstamp >= s->hear_us);
 }
 
 /*
@@ -299,8 +304,7 @@ void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	if (grow && tp->snd_cwnd < tp->snd_ssthresh)
 		grow = tcp_slow_start(tp, grow);
 	round_ends = jp_round_ends(s, tp);
-	due = JP_SHORT_ACKS ? jp_own_subflow(s)->own.cache_left < acked
-	                    : tp->tcp_mstamp >= s->look_us;
+	due = JP_SHORT_ACKS ? jp_short_acks_end(s, tp, acked) : tp->tcp_mstamp >= s->look_us;
 	if (JP_OPS.ack && !limited)
 		jp_tell_short_acks(s);
 	looks = jp_look(s, sk, tp, round_ends, due);
