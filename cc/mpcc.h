@@ -149,11 +149,11 @@ struct mpcc_own {
 		s64 cached_step; /* Q32 packets: reusable increase, see mpcc_ops.cache_acks */
 		u64 pacing_rate; /* own: bytes of payload per second, 0 = not paced */
 	};
-	u64 rtt_sum_us; /* us: sum of this round's RTT samples */
-	u32 rtt_count;  /* RTT samples in this round */
+	u64 rtt_sum_us; /* us: sum of this round's RTT samples, with READS_DELAY */
+	u32 rtt_count;  /* RTT samples in this round, with READS_DELAY */
 	union {
-		u32 rtt_min_us; /* us: least RTT of this round, 0 = no sample */
-		u32 hear_at_us; /* for the runner, without READS_DELAY: low bits of the clock */
+		u32 rtt_min_us; /* us: least RTT of this round, 0 = no sample, with READS_DELAY */
+		u32 hear_at_us; /* for the runner, without: when user space is heard next, low bits */
 	};
 	u32 base_rtt_us; /* us: least RTT ever, 0 = no sample */
 	u32 round_end;   /* for the runner: sequence number that ends the RTT round */
@@ -215,7 +215,8 @@ struct mpcc_conn {
  *   READS_PATH_PRICE     own.path_price, likewise
  *   READS_TARGET_SHARE   own.target_share, likewise
  *   READS_MARKS          every mark: the receiver echoes each one by itself (RFC 8257, section 3.2)
- *   READS_DELAY          how far RTT samples lie above the least one: it answers a queue before it overflows
+ *   READS_DELAY          how far RTT samples lie above the least one, or the RTTs of a round, which are not
+ *                        kept for others: it answers a queue before it overflows
  *   UNCOUPLED            reads nothing of its siblings, so that they need not be gathered
  *   ACTS_BY_ROUND        `increase` is 0: the window changes when an RTT round ends
  *   OWNS_WINDOW          `control` sets cwnd, ssthresh and the pacing rate in every state

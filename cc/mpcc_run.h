@@ -51,12 +51,13 @@ MPCC_INLINE void mpcc_sample_rtt(struct mpcc_own *own, u32 rtt_us, u32 in_round)
 }
 
 /*
- * RTT samples during loss recovery may belong to retransmissions: they stay out of the round's statistics,
- * unless the controller acts in every state.
+ * The round's statistics are kept for those who read them. RTT samples during loss recovery may belong to
+ * retransmissions: they stay out, unless the controller acts in every state.
  */
 MPCC_INLINE void mpcc_observe_rtt(const struct mpcc_ops *ops, struct mpcc_subflow *sub, u32 rtt_us)
 {
-	u32 in_round = ops->control || !(sub->flags & (MPCC_RECOVERY | MPCC_LOSS));
+	u32 in_round = (ops->capabilities & MPCC_READS_DELAY) &&
+	               (ops->control || !(sub->flags & (MPCC_RECOVERY | MPCC_LOSS)));
 
 	sub->own.last_rtt_us = rtt_us;
 	mpcc_sample_rtt(&sub->own, rtt_us, in_round);

@@ -53,6 +53,8 @@ struct Habits {
     stores_steps: bool,
     /// For how many packets it stores it, where an ACK need not go through C; 0 elsewhere.
     alone_for: u32,
+    /// Whether it reads the RTTs of a round.
+    keeps_rtts: bool,
 }
 
 impl Controller {
@@ -84,6 +86,7 @@ impl Controller {
                 has_no_hooks,
                 stores_steps: has_no_hooks && cache_acks != 0,
                 alone_for: if is_alone { cache_acks } else { 0 },
+                keeps_rtts: native.ops().capabilities & Capability::ReadsDelay as u32 != 0,
             },
         )
     }
@@ -278,7 +281,7 @@ impl Controller {
             return unsafe { (self.0.ack)(connection, index(i), acked, rtt_us, flags.0) };
         }
         let subflow = &mut connection.subflows[i];
-        subflow.observe(acked, rtt_us, flags);
+        subflow.observe(acked, rtt_us, flags, self.1.keeps_rtts);
         if subflow.flags & Subflow::RECOVERY != 0 || flags.0 & AckFlags::CWND_LIMITED.0 == 0 {
             return;
         }
@@ -330,7 +333,7 @@ impl Controller {
         if grown.unsigned_abs() >= PACKET_BITS {
             return false;
         }
-        subflow.observe(acked, rtt_us, flags);
+        subflow.observe(acked, rtt_us, flags, self.1.keeps_rtts);
         if flags.0 & AckFlags::CWND_LIMITED.0 != 0 {
             subflow.own.cache_left -= acked;
             subflow.own.acc = grown;
@@ -355,7 +358,7 @@ impl Controller {
         if !recovers || rtt_us == 0 || !self.1.has_no_hooks {
             return false;
         }
-        subflow.observe(acked, rtt_us, flags);
+        subflow.observe(acked, rtt_us, flags, self.1.keeps_rtts);
         true
     }
 

@@ -93,12 +93,12 @@ impl Own {
         self.loss = fixed(probability.min(1.0), LOSS_ONE);
     }
 
-    /// Least RTT of the present round, µs; 0 = no sample.
+    /// Least RTT of the present round, µs; 0 = no sample, or the controller does not read delays.
     pub fn round_min_rtt_us(&self) -> u32 {
         self.rtt_min_us
     }
 
-    /// Mean RTT of the present round, µs; 0 = no sample.
+    /// Mean RTT of the present round, µs; 0 = no sample, or the controller does not read delays.
     pub fn round_mean_rtt_us(&self) -> u64 {
         self.rtt_sum_us.checked_div(self.rtt_count.into()).unwrap_or(0)
     }
@@ -162,14 +162,17 @@ impl Subflow {
     pub const LOSS: u32 = 4;
 
     /// What `mpcc_observe` of `cc/mpcc_run.h` notes of an ACK with an RTT sample, for a controller without
-    /// hooks.
+    /// hooks. `keeps_rtts`: whether it reads the RTTs of a round.
     #[inline(always)]
-    pub(crate) fn observe(&mut self, acked: u32, rtt_us: u32, flags: AckFlags) {
+    pub(crate) fn observe(&mut self, acked: u32, rtt_us: u32, flags: AckFlags, keeps_rtts: bool) {
         let (own, rtt_us) = (&mut self.own, rtt_us.min(RTT_MAX_US));
         let least = |so_far: u32| if so_far == 0 { rtt_us } else { so_far.min(rtt_us) };
         own.last_rtt_us = rtt_us;
         own.base_rtt_us = least(own.base_rtt_us);
         own.acked_since_loss = own.acked_since_loss.saturating_add(acked);
+        if !keeps_rtts {
+            return;
+        }
         if flags.0 & AckFlags::ROUND_END.0 != 0 {
             (own.rtt_min_us, own.rtt_sum_us, own.rtt_count) = (0, 0, 0);
         } else if self.flags & (Self::RECOVERY | Self::LOSS) == 0 {
