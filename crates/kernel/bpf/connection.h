@@ -35,6 +35,14 @@
  */
 #define JP_KEEPS_RTTS (JP_HAS(MPCC_READS_DELAY) != 0)
 
+/*
+ * Whether what the receiver keeps where every mark counts lies in icsk_ca_priv, in the place of numbers that
+ * the controller does not read.
+ */
+#define JP_MARKS_NEAR                                      \
+	(JP_SHORT_ACKS && JP_HAS(MPCC_READS_MARKS) != 0 && \
+	 !JP_HAS(MPCC_READS_ENERGY_COST | MPCC_READS_PATH_PRICE))
+
 #define DEAD_AFTER    4   /* timeouts without an answer: as net.mptcp.stale_loss_cnt has it */
 #define SRTT_BITS     3   /* tcp_sock.srtt_us is 8 times the smoothed RTT */
 #define LOOK_EVERY_US 125 /* least time between two looks at siblings */
@@ -66,6 +74,8 @@ struct jp_scratch {
 	u32 paced;      /* whether SO_MAX_PACING_RATE was set here */
 	u32 own_status; /* sk_pacing_status before that */
 	u32 losses;     /* loss episodes */
+	/* The receiver's, unless JP_MARKS_NEAR. */
+	u32 ce_state, prior_rcv_nxt;
 	/* Kernel addresses while the siblings are read, see jp_read_subflow(). */
 	u64 sk;   /* this socket */
 	u64 ops;  /* its controller */

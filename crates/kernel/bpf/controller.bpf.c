@@ -363,18 +363,25 @@ SEC("struct_ops")
 void BPF_PROG(jp_op_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 {
 	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	bool marks = event == CA_EVENT_ECN_NO_CE || event == CA_EVENT_ECN_IS_CE;
+	u32 marked = event == CA_EVENT_ECN_IS_CE;
 	struct jp_scratch *s;
 
-	if (event == CA_EVENT_ECN_NO_CE || event == CA_EVENT_ECN_IS_CE) {
-		jp_receive_mark((struct mpcc_own *)tp->inet_conn.icsk_ca_priv, tp,
-		                event == CA_EVENT_ECN_IS_CE);
+	if (marks && JP_MARKS_NEAR) {
+		struct mpcc_own *own = (struct mpcc_own *)tp->inet_conn.icsk_ca_priv;
+
+		jp_receive_mark(&own->ce_state, &own->prior_rcv_nxt, tp, marked);
 		return;
 	}
-	if (event != CA_EVENT_CWND_RESTART)
+	if (!marks && event != CA_EVENT_CWND_RESTART)
 		return;
 	s = jp_scratch_of(sk, 0);
 	if (!s)
 		return;
+	if (marks) {
+		jp_receive_mark(&s->ce_state, &s->prior_rcv_nxt, tp, marked);
+		return;
+	}
 	jp_before_event(s, sk, tp);
 	jp_restart(s);
 	jp_after_event(s, tp);

@@ -86,11 +86,7 @@ MPCC_INLINE u32 jp_take_all(struct jp_scratch *s, struct jp_subflow *shown,
 
 MPCC_INLINE void jp_obey(struct mpcc_own *own, const struct jp_subflow *shown)
 {
-	/* Where marks are read, two of them are the receiver's, see jp_receive_mark(). */
-	_Static_assert(!JP_HAS(MPCC_READS_MARKS) ||
-	                       !JP_HAS(MPCC_READS_ENERGY_COST | MPCC_READS_PATH_PRICE),
-	               "they share a place");
-	if (!JP_HAS(MPCC_READS_MARKS)) {
+	if (!JP_MARKS_NEAR) {
 		own->energy_cost = shown->heard[JP_ENERGY_COST];
 		own->path_price = shown->heard[JP_PATH_PRICE];
 	}

@@ -222,7 +222,7 @@ void BPF_PROG(jp_op_cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	if (!s)
 		return;
 	if (event != CA_EVENT_TX_START) {
-		jp_receive_mark(&jp_own_subflow(s)->own, tp, event == CA_EVENT_ECN_IS_CE);
+		jp_receive_mark(&s->ce_state, &s->prior_rcv_nxt, tp, event == CA_EVENT_ECN_IS_CE);
 		return;
 	}
 	if (!s->acked_once)

@@ -32,7 +32,8 @@ MPCC_INLINE struct jp_scratch *jp_take_socket(struct sock *sk, struct tcp_sock *
 	jp_show(&shown, s, tp);
 	jp_hear(s, &shown);
 	jp_init(s);
-	if (JP_HAS(MPCC_READS_MARKS))
+	s->prior_rcv_nxt = tp->rcv_nxt;
+	if (JP_MARKS_NEAR)
 		jp_own_subflow(s)->own.prior_rcv_nxt = tp->rcv_nxt;
 	bpf_map_update_elem(&jp_subflows, &key, &shown, BPF_ANY);
 	return s;
@@ -97,19 +98,19 @@ MPCC_INLINE bool jp_look(struct jp_scratch *s, struct sock *sk, struct tcp_sock 
 /*
  * The receiver's part where every mark counts (RFC 8257, section 3.2): each ACK says whether the packets that
  * it acknowledges were marked, so one that waits is sent before the state changes. This is called for each
- * packet that is received, so that its state lies in icsk_ca_priv, near what the kernel has just used.
+ * packet that is received: its state is best near what the kernel has just used.
  */
-MPCC_INLINE void jp_receive_mark(struct mpcc_own *own, struct tcp_sock *tp, u32 marked)
+MPCC_INLINE void jp_receive_mark(u32 *ce_state, u32 *prior_rcv_nxt, struct tcp_sock *tp, u32 marked)
 {
 	if (!JP_HAS(MPCC_READS_MARKS))
 		return;
-	if (own->ce_state != marked) {
+	if (*ce_state != marked) {
 		if (tp->inet_conn.icsk_ack.pending & ICSK_ACK_TIMER)
-			bpf_tcp_send_ack(tp, own->prior_rcv_nxt);
+			bpf_tcp_send_ack(tp, *prior_rcv_nxt);
 		tp->inet_conn.icsk_ack.pending |= ICSK_ACK_NOW;
 	}
-	own->prior_rcv_nxt = tp->rcv_nxt;
-	own->ce_state = marked;
+	*prior_rcv_nxt = tp->rcv_nxt;
+	*ce_state = marked;
 	if (marked)
 		tp->ecn_flags |= TCP_ECN_DEMAND_CWR;
 	else
