@@ -149,7 +149,7 @@ MPCC_INLINE bool jp_short_avoid(struct tcp_sock *tp, struct mpcc_own *own, u32 a
  * behind three pointers. Returns whether it was one. The controller's `ack` is told of its packets later,
  * with those of others, see jp_tell_short_acks().
  */
-MPCC_INLINE bool jp_short_ack(struct sock *sk, struct tcp_sock *tp, u32 acked)
+MPCC_INLINE bool jp_short_ack(struct tcp_sock *tp, u32 acked)
 {
 	struct mpcc_own *own = (struct mpcc_own *)tp->inet_conn.icsk_ca_priv;
 	u32 rtt_us = mpcc_min(tp->rack.rtt_us, MPCC_RTT_MAX_US);
@@ -292,7 +292,7 @@ void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct mpcc_subflow *sub;
 	bool looks, round_ends, due;
 
-	if (jp_short_ack(sk, tp, acked))
+	if (jp_short_ack(tp, acked))
 		return;
 	s = jp_scratch_of(sk, 0);
 	if (!s)

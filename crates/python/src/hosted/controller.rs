@@ -61,17 +61,14 @@ pub(crate) fn host_controller(
         Box::new(PyHooks { inner: Inner::open(&part, &known_as, &hooks, &told, n), name: known_as.clone() })
     };
     // Subflows tell the RTTs of a round whether the class has said that it reads them or not.
-    let mut kept = capabilities;
-    if !kept.contains(&Capability::ReadsDelay) {
-        kept.push(Capability::ReadsDelay);
-    }
+    let capabilities = [capabilities, vec![Capability::ReadsDelay]].concat();
     let host = Host {
         name,
         title,
         summary,
         min_cwnd: least_window_packets,
         cache_acks,
-        capabilities: kept,
+        capabilities,
         hooks: own,
         open: Box::new(open),
     };
