@@ -26,34 +26,12 @@
  *   - the runner may reuse an increase for `cache_acks` packets where the algorithm's paper permits it (LIA);
  *     `increase` itself stays pure.
  *
- * Fixed point is written Qn: the integer is the value times 2^n.
+ * mpcc_math.h has the types, and the arithmetic in fixed point: Qn is an integer that is the value times 2^n.
  */
 #ifndef MPCC_H
 #define MPCC_H
 
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef int s32;
-typedef long long s64;
-
-#define MPCC_INLINE static inline __attribute__((always_inline))
-
-/*
- * The kernel's verifier walks every path through a program, and loops over subflows multiply them. A global
- * function it takes once, on its own, and forgets everything about what it returned: hence MPCC_FUNC for what
- * loops or branches much. Such a function starts with MPCC_REQUIRE for each pointer, and an index that it
- * returns goes through MPCC_SLOT.
- */
-#ifdef __bpf__
-#define MPCC_FUNC __attribute__((noinline))
-#define MPCC_REQUIRE(pointer) \
-	if (!(pointer))       \
-	return 0
-#else
-#define MPCC_FUNC             MPCC_INLINE
-#define MPCC_REQUIRE(pointer) (void)0
-#endif
-#define MPCC_SLOT(index) ((index) & (MPCC_MAX_SUBFLOWS - 1))
+#include "mpcc_math.h"
 
 #define MPCC_MAX_SUBFLOWS  8          /* subflows: the kernel's limit per connection */
 #define MPCC_MAX_PARAMS    8          /* parameters of one controller */
@@ -62,17 +40,13 @@ typedef long long s64;
 #define MPCC_CWND_MAX      (1U << 20) /* packets: cap of every window */
 #define MPCC_SSTHRESH_MIN  2U         /* packets: RFC 5681, eq. (4) */
 #define MPCC_SSTHRESH_NONE 0x7fffffffU /* packets: no threshold yet (Linux TCP_INFINITE_SSTHRESH) */
-#define MPCC_RTT_MAX_US    10000000U   /* us: longer RTTs are taken as 10 s */
 
-#define MPCC_PACKET_BITS    32 /* Q32 packets: increases and the accumulator */
-#define MPCC_PACKET         (1LL << MPCC_PACKET_BITS)
-#define MPCC_AGGREGATE_BITS 16 /* Q16 packets: mpcc_aggregate() */
-#define MPCC_RATIO_BITS     27 /* Q27: a part of a whole, 0..1 */
-#define MPCC_RATIO_ONE      (1U << MPCC_RATIO_BITS)
-#define MPCC_COST_BITS      16 /* Q16: energy_cost, only ratios between siblings matter */
-#define MPCC_SHARE_BITS     20 /* Q20: target_share, 1.0 = all of the traffic */
-#define MPCC_PRICE_BITS     16 /* Q16: path_price, dimensionless */
-#define MPCC_LOSS_BITS      30 /* Q30: loss probability */
+#define MPCC_SLOT(index) ((index) & (MPCC_MAX_SUBFLOWS - 1)) /* within bounds, whatever it was */
+
+#define MPCC_COST_BITS  16 /* Q16: energy_cost, only ratios between siblings matter */
+#define MPCC_SHARE_BITS 20 /* Q20: target_share, 1.0 = all of the traffic */
+#define MPCC_PRICE_BITS 16 /* Q16: path_price, dimensionless */
+#define MPCC_LOSS_BITS  30 /* Q30: loss probability */
 
 enum mpcc_flags {
 	MPCC_ESTABLISHED = 1, /* may carry data; others are left out of every sum and maximum */
@@ -136,11 +110,19 @@ struct mpcc_area {
 		return (struct type *)area;                                                  \
 	}
 
+/* What the kernel's wrapper keeps of a subflow besides, near the rest where there is room. */
+struct mpcc_books {
+	u32 delivered;  /* tcp_sock.delivered up to where the controller was told of it */
+	u32 marked;     /* tcp_sock.delivered_ce at the last ACK or loss that was told */
+	u32 granted;    /* packets: cache_left when it was last set */
+	u32 hear_at_us; /* us: when user space is heard next, the low bits */
+};
+
 /*
  * What a subflow keeps for itself and shows to its siblings. Fits icsk_ca_priv.
  * The runner keeps the upper part, the control plane writes those marked (cp), the controller owns wide and
  * word. icsk_ca_priv is full: three fields mean one thing where the runner computes the window, and another
- * where the controller owns it (own:).
+ * where the controller owns it (own:), and others are the wrapper's where the controller does not read them.
  */
 struct mpcc_own {
 	/* What most ACKs write: in Linux 6.18 it is one line of cache. */
@@ -149,11 +131,13 @@ struct mpcc_own {
 		s64 cached_step; /* Q32 packets: reusable increase, see mpcc_ops.cache_acks */
 		u64 pacing_rate; /* own: bytes of payload per second, 0 = not paced */
 	};
-	u64 rtt_sum_us; /* us: sum of this round's RTT samples, with READS_DELAY */
-	u32 rtt_count;  /* RTT samples in this round, with READS_DELAY */
 	union {
-		u32 rtt_min_us; /* us: least RTT of this round, 0 = no sample, with READS_DELAY */
-		u32 hear_at_us; /* for the runner, without: when user space is heard next, low bits */
+		struct {                /* with READS_DELAY */
+			u64 rtt_sum_us; /* us: sum of this round's RTT samples */
+			u32 rtt_count;  /* RTT samples in this round */
+			u32 rtt_min_us; /* us: least RTT of this round, 0 = no sample */
+		};
+		struct mpcc_books books; /* for the runner, without */
 	};
 	u32 base_rtt_us; /* us: least RTT ever, 0 = no sample */
 	u32 round_end;   /* for the runner: sequence number that ends the RTT round */
@@ -217,7 +201,8 @@ struct mpcc_conn {
  *   READS_MARKS          every mark: the receiver echoes each one by itself (RFC 8257, section 3.2)
  *   READS_DELAY          how far RTT samples lie above the least one, or the RTTs of a round, which are not
  *                        kept for others: it answers a queue before it overflows
- *   UNCOUPLED            reads nothing of its siblings, so that they need not be gathered
+ *   UNCOUPLED            reads nothing of its siblings, so that they need not be gathered, and calls no
+ *                        function that walks all subflows: in the kernel there may be memory for one
  *   ACTS_BY_ROUND        `increase` is 0: the window changes when an RTT round ends
  *   OWNS_WINDOW          `control` sets cwnd, ssthresh and the pacing rate in every state
  *   ACKS_IN_SUM          `ack` adds up the packets of ACKs and looks at the clock, and does nothing else, so
@@ -294,148 +279,6 @@ struct mpcc_ops {
 #define MPCC_PARAM_ID(id, name, def, min, max, scale, words, doc)      id,
 #define MPCC_PARAM_DEFAULT(id, name, def, min, max, scale, words, doc) id##_DEFAULT = (def),
 #define MPCC_PARAM(conn, id)                                           ((conn)->param[id] + id##_DEFAULT)
-
-/* ---- arithmetic ------------------------------------------------------------------------------ */
-
-#ifdef __bpf__
-/*
- * Without a branch, which the verifier would follow to both sides; the empty asm keeps clang from putting it
- * back.
- */
-MPCC_INLINE u32 mpcc_min(u32 a, u32 b)
-{
-	s64 less = (s64)a - b;
-
-	__asm__("" : "+r"(less));
-	return b + (u32)(less & less >> 63);
-}
-
-MPCC_INLINE u32 mpcc_max(u32 a, u32 b)
-{
-	s64 less = (s64)a - b;
-
-	__asm__("" : "+r"(less));
-	return a - (u32)(less & less >> 63);
-}
-
-MPCC_INLINE u32 mpcc_select(u32 bit, u32 if_set, u32 if_clear)
-{
-	u32 mask = 0 - bit;
-
-	__asm__("" : "+r"(mask));
-	return (if_set & mask) | (if_clear & ~mask);
-}
-#else
-MPCC_INLINE u32 mpcc_min(u32 a, u32 b)
-{
-	return a < b ? a : b;
-}
-
-MPCC_INLINE u32 mpcc_max(u32 a, u32 b)
-{
-	return a > b ? a : b;
-}
-
-/* bit is 0 or 1 */
-MPCC_INLINE u32 mpcc_select(u32 bit, u32 if_set, u32 if_clear)
-{
-	return bit ? if_set : if_clear;
-}
-#endif
-
-MPCC_INLINE u32 mpcc_clamp(u32 v, u32 lo, u32 hi)
-{
-	return mpcc_min(mpcc_max(v, lo), hi);
-}
-
-MPCC_INLINE s64 mpcc_min_s64(s64 a, s64 b)
-{
-	return a < b ? a : b;
-}
-
-MPCC_INLINE u32 mpcc_add_saturating(u32 a, u32 b)
-{
-	return a + b < a ? 0xffffffffU : a + b;
-}
-
-/* Sign of a*b - c*d, exact to 96 bits: -1, 0 or 1. */
-MPCC_INLINE s32 mpcc_compare_products(u64 a, u32 b, u64 c, u32 d)
-{
-	u64 ab_low = (a & 0xffffffffU) * b, cd_low = (c & 0xffffffffU) * d;
-	u64 ab_high = (a >> 32) * b + (ab_low >> 32), cd_high = (c >> 32) * d + (cd_low >> 32);
-
-	if (ab_high != cd_high)
-		return ab_high > cd_high ? 1 : -1;
-	ab_low &= 0xffffffffU;
-	cd_low &= 0xffffffffU;
-	return ab_low > cd_low ? 1 : ab_low < cd_low ? -1 : 0;
-}
-
-/* part / whole in Q27 for part <= whole, any 64-bit size; 0 for an empty whole. */
-MPCC_FUNC u32 mpcc_ratio(u64 part, u64 whole)
-{
-	enum { WHOLE_BITS = 64 - MPCC_RATIO_BITS, STEP_BITS = 8, STEPS = 4 };
-
-	for (u32 step = 0; step < STEPS && whole >> WHOLE_BITS; step++) {
-		part >>= STEP_BITS;
-		whole >>= STEP_BITS;
-	}
-	if (!whole)
-		return 0;
-	return part >= whole ? MPCC_RATIO_ONE : (u32)((part << MPCC_RATIO_BITS) / whole);
-}
-
-/* step * num / den, Q32 packets, for a step of at most one packet; den 0 leaves it as it is. */
-MPCC_INLINE s64 mpcc_scale(s64 step, u32 num, u32 den)
-{
-	return den ? (s64)((u64)step * num / den) : step;
-}
-
-/* 1/w in Q32, rounded up so that w ACKs make one whole packet. */
-MPCC_INLINE s64 mpcc_reciprocal(u64 w)
-{
-	return w ? (s64)(((u64)MPCC_PACKET + w - 1) / w) : MPCC_PACKET;
-}
-
-#define MPCC_RATE_BITS 24           /* Q24 packets/us: a bandwidth, as the kernel's BBR has it */
-#define MPCC_RATE_MAX  (1ULL << 34) /* Q24: 1,024 packets/us, beyond any link */
-#define MPCC_GAIN_BITS 8            /* Q8: a gain of a rate or of a window */
-#define MPCC_GAIN_MAX  (1U << 12)   /* Q8: 16 */
-#define MPCC_US_PER_S  1000000U     /* us */
-
-/* packets / interval in Q24 packets/us; 0 without an interval. Packets above 2^24 count as that. */
-MPCC_INLINE u64 mpcc_rate(u32 packets, u32 interval_us)
-{
-	u64 rate;
-
-	if (!interval_us)
-		return 0;
-	rate = ((u64)mpcc_min(packets, 1U << 24) << MPCC_RATE_BITS) / interval_us;
-	return rate < MPCC_RATE_MAX ? rate : MPCC_RATE_MAX;
-}
-
-/* What a rate in Q24 packets/us delivers in time_us, in Q16 packets: at most 2^50. */
-MPCC_INLINE u64 mpcc_delivers(u64 rate, u32 time_us)
-{
-	u64 bounded = rate < MPCC_RATE_MAX ? rate : MPCC_RATE_MAX;
-
-	return bounded * mpcc_min(time_us, MPCC_RTT_MAX_US) >>
-	       (MPCC_RATE_BITS - MPCC_AGGREGATE_BITS);
-}
-
-/*
- * rate * gain * mss in bytes/s, as own.pacing_rate holds it: rate in Q24 packets/us, gain in Q8. In steps, so
- * that nothing exceeds 2^64: at most 2^50 bytes/us in Q24, 2^58 in Q28 with the gain, 2^44 in Q14.
- */
-MPCC_INLINE u64 mpcc_bytes_per_s(u64 rate, u32 gain, u32 mss)
-{
-	enum { MSS_MAX = 1 << 16, FIRST = 4, SECOND = 14 };
-	u64 bytes = (rate < MPCC_RATE_MAX ? rate : MPCC_RATE_MAX) * mpcc_min(mss, MSS_MAX);
-	u64 gained = (bytes >> FIRST) * mpcc_min(gain, MPCC_GAIN_MAX);
-
-	return (gained >> SECOND) * MPCC_US_PER_S >>
-	       (MPCC_RATE_BITS + MPCC_GAIN_BITS - FIRST - SECOND);
-}
 
 /* ---- the connection -------------------------------------------------------------------------- */
 

@@ -63,9 +63,11 @@ MPCC_INLINE void mpcc_observe_rtt(const struct mpcc_ops *ops, struct mpcc_subflo
 	mpcc_sample_rtt(&sub->own, rtt_us, in_round);
 }
 
-/* The round's statistics start anew. */
-MPCC_INLINE void mpcc_forget_round(struct mpcc_own *own)
+/* The round's statistics start anew, if there are any. */
+MPCC_INLINE void mpcc_forget_round(const struct mpcc_ops *ops, struct mpcc_own *own)
 {
+	if (!(ops->capabilities & MPCC_READS_DELAY))
+		return;
 	own->rtt_sum_us = 0;
 	own->rtt_count = 0;
 	own->rtt_min_us = 0;
@@ -86,7 +88,7 @@ MPCC_INLINE void mpcc_observe(const struct mpcc_ops *ops, struct mpcc_conn *conn
 	if (event->flags & MPCC_ROUND_END && !ops->control) {
 		if (ops->round)
 			ops->round(conn, self, event);
-		mpcc_forget_round(own);
+		mpcc_forget_round(ops, own);
 	}
 }
 
@@ -207,7 +209,7 @@ MPCC_INLINE void mpcc_restart(const struct mpcc_ops *ops, struct mpcc_conn *conn
 {
 	struct mpcc_own *own = &conn->sub[self].own;
 
-	mpcc_forget_round(own);
+	mpcc_forget_round(ops, own);
 	if (!ops->control)
 		own->cache_left = 0;
 	if (ops->restart)
@@ -234,7 +236,7 @@ MPCC_INLINE void mpcc_control(const struct mpcc_ops *ops, struct mpcc_conn *conn
 	mpcc_observe(ops, conn, self, event);
 	ops->control(conn, self, event, area);
 	if (event->flags & MPCC_ROUND_END)
-		mpcc_forget_round(&sub->own);
+		mpcc_forget_round(ops, &sub->own);
 	sub->cwnd = mpcc_clamp(sub->cwnd, 1, MPCC_CWND_MAX);
 	sub->ssthresh = mpcc_max(sub->ssthresh, 1);
 }

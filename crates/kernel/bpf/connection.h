@@ -30,10 +30,17 @@
 #define JP_SHORT_ACKS (!JP_HAS(MPCC_OWNS_WINDOW) && (!JP_OPS.ack || JP_HAS(MPCC_ACKS_IN_SUM)))
 
 /*
- * Whether the RTTs of a round are of any use to the controller. If not, short ACKs know of no rounds, and in
- * the place of the least RTT is when user space is heard next.
+ * Whether the RTTs of a round are of any use to the controller. If not, short ACKs know of no rounds, and our
+ * own books have their place in icsk_ca_priv.
  */
 #define JP_KEEPS_RTTS (JP_HAS(MPCC_READS_DELAY) != 0)
+#define JP_BOOKS_NEAR (JP_SHORT_ACKS && !JP_KEEPS_RTTS)
+
+/* Whether icsk_ca_priv and the kernel's own numbers of the socket are all that an ACK needs. */
+#define JP_ALONE (JP_BOOKS_NEAR && JP_HAS(MPCC_UNCOUPLED))
+
+/* A connection of one subflow. */
+#define JP_ALONE_BYTES (__builtin_offsetof(struct mpcc_conn, sub) + sizeof(struct mpcc_subflow))
 
 /*
  * Whether what the receiver keeps where every mark counts lies in icsk_ca_priv, in the place of numbers that
@@ -85,11 +92,9 @@ struct jp_scratch {
 	JP_OWNER_STATE; /* of owner.bpf.c */
 #endif
 	/* What each ACK reads lies together: four lines of cache up to the first subflow of conn. */
-	u32 self;         /* slot of this socket in conn.sub[], see JP_SELF */
-	u32 delivered;    /* tcp_sock.delivered up to where the controller was told of it */
-	u32 delivered_ce; /* the same of marks, at the last ACK or loss */
-	u32 granted;      /* packets: own.cache_left when it was last written here */
-	u64 look_us;      /* us: when the siblings are read again; not with short ACKs */
+	struct mpcc_books books; /* see jp_books() */
+	u32 self;                /* slot of this socket in conn.sub[], see JP_SELF */
+	u64 look_us;             /* us: when the siblings are read again; not with short ACKs */
 	struct mpcc_conn conn;
 };
 
@@ -105,6 +110,11 @@ struct {
 MPCC_INLINE struct mpcc_subflow *jp_own_subflow(struct jp_scratch *s)
 {
 	return &s->conn.sub[JP_SELF(s)];
+}
+
+MPCC_INLINE struct mpcc_books *jp_books(struct jp_scratch *s)
+{
+	return JP_BOOKS_NEAR ? &jp_own_subflow(s)->own.books : &s->books;
 }
 
 MPCC_INLINE u32 jp_ca_state(struct tcp_sock *tp)
@@ -157,11 +167,8 @@ MPCC_INLINE void jp_load(struct jp_scratch *s, struct tcp_sock *tp)
  */
 MPCC_INLINE void jp_publish(struct tcp_sock *tp, struct jp_scratch *s)
 {
-	/* Not long ago: with half as many bits, an instant that is half an hour ago lies ahead. */
-	u64 hear_us = s->hear_us > s->conn.now_us ? s->hear_us : s->conn.now_us;
-
-	if (JP_SHORT_ACKS && !JP_KEEPS_RTTS)
-		jp_own_subflow(s)->own.hear_at_us = (u32)hear_us;
+	if (JP_BOOKS_NEAR)
+		jp_own_subflow(s)->own.books.hear_at_us = (u32)s->hear_us;
 	if (!JP_HAS(MPCC_UNCOUPLED) || JP_SHORT_ACKS)
 		jp_copy_own((struct mpcc_own *)tp->inet_conn.icsk_ca_priv, &jp_own_subflow(s)->own);
 }

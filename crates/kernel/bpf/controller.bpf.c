@@ -7,7 +7,8 @@
  *   gather    the connection from the sockets of its subflows into this socket's scratch
  *   arithmetic in global functions, which the verifier takes one by one
  *   write     the own window back, and the own 104 bytes for the siblings
- * Most ACKs need none of it while the last step holds, see jp_short_ack().
+ * Most ACKs need none of it while the last step holds, see jp_short_ack(), and those of a controller without
+ * siblings do it on the stack, see jp_ack_alone().
  *
  * On a plain TCP socket a controller that couples is NewReno.
  */
@@ -24,41 +25,52 @@
 #define JP_ANEW (1U << 31)
 
 /* A step for the window as it is. */
-__noinline int jp_renew(struct jp_scratch *s)
+MPCC_INLINE void jp_renew(struct mpcc_conn *conn, u32 self)
 {
-	struct mpcc_subflow *sub;
+	struct mpcc_subflow *sub = &conn->sub[self];
 
-	if (!s)
-		return 0;
-	sub = jp_own_subflow(s);
 	if (sub->own.cached_cwnd == sub->cwnd)
-		return 0;
-	sub->own.cached_step = JP_OPS.increase(&s->conn, JP_SELF(s));
+		return;
+	sub->own.cached_step = JP_OPS.increase(conn, self);
 	sub->own.cached_cwnd = sub->cwnd;
-	return 0;
+}
+
+/* Books for the packets of an ACK. */
+MPCC_INLINE void jp_note(struct mpcc_conn *conn, u32 self, u32 acked, u32 rtt_us, u32 flags)
+{
+	struct mpcc_event event = { .acked = acked, .rtt_us = rtt_us, .flags = flags & ~JP_ANEW };
+
+	mpcc_observe(&JP_OPS, conn, self, &event);
+	if (!JP_STEP_BY_WINDOW && flags & JP_ANEW)
+		conn->sub[self].own.cached_cwnd = 0;
 }
 
 /*
- * Books for `acked` packets, and growth for `grow`. A step is as good as new until the siblings are read
- * again, or the own window has changed; one that depends on the own window alone stays good.
+ * Growth for `grow` packets. A step is as good as new until the siblings are read again, or the own window
+ * has changed; one that depends on the own window alone stays good. It is made anew after growth, too:
+ * otherwise the next ACK would have to.
  */
+MPCC_INLINE void jp_grow(struct mpcc_conn *conn, u32 self, u32 grow)
+{
+	struct mpcc_subflow *sub = &conn->sub[self];
+
+	/* A loop has one copy of the arithmetic. */
+#pragma nounroll
+	for (u32 grown = 0; grown < 2; grown++) {
+		jp_renew(conn, self);
+		if (!grown)
+			mpcc_add(&JP_OPS, sub, sub->own.cached_step, mpcc_min(grow, MPCC_CWND_MAX));
+	}
+}
+
+/* Books for `acked` packets, and growth for `grow`, in the scratch. */
 __noinline int jp_ack(struct jp_scratch *s, u32 acked, u32 rtt_us, u32 flags, u32 grow)
 {
-	struct mpcc_event event = { .acked = acked, .rtt_us = rtt_us, .flags = flags & ~JP_ANEW };
-	struct mpcc_subflow *sub;
-
 	if (!s)
 		return 0;
-	mpcc_observe(&JP_OPS, &s->conn, JP_SELF(s), &event);
-	sub = jp_own_subflow(s);
-	if (!JP_STEP_BY_WINDOW && flags & JP_ANEW)
-		sub->own.cached_cwnd = 0;
-	if (!grow)
-		return 0;
-	jp_renew(s);
-	mpcc_add(&JP_OPS, sub, sub->own.cached_step, mpcc_min(grow, MPCC_CWND_MAX));
-	/* Otherwise the next ACK would have to. */
-	jp_renew(s);
+	jp_note(&s->conn, JP_SELF(s), acked, rtt_us, flags);
+	if (grow)
+		jp_grow(&s->conn, JP_SELF(s), grow);
 	return 0;
 }
 
@@ -113,57 +125,80 @@ MPCC_INLINE bool jp_short_slow_start(struct tcp_sock *tp, u32 acked)
 	return 1;
 }
 
+/* How an ACK is dealt with. */
+enum jp_way {
+	JP_DONE,  /* it was a short one */
+	JP_NEAR,  /* by jp_ack_alone(): all that it needs is near */
+	JP_AMONG, /* by jp_ack_among(): the connection has to be read */
+};
+
+/* Where there is something to decide in congestion avoidance, on the way of a short ACK. */
+#define JP_TO_DECIDE (JP_ALONE ? JP_NEAR : JP_AMONG)
+
 /*
  * Congestion avoidance that needs no new step: grows by `acked` steps in icsk_ca_priv, if the window is the
- * limit. Returns whether the window is what the next step is for: where a step is not 1/w, the connection has
- * to be read for another one.
+ * limit, and is what the next step is for: where a step is not 1/w, another one is wanted. `decides`: there
+ * is something to decide anyway. Only with JP_DONE anything is done.
  */
-MPCC_INLINE bool jp_short_avoid(struct tcp_sock *tp, struct mpcc_own *own, u32 acked)
+MPCC_INLINE enum jp_way jp_short_avoid(struct tcp_sock *tp, struct mpcc_own *own, u32 acked,
+                                       bool decides)
 {
 	s64 acc = own->acc + own->cached_step * acked;
 	u32 cwnd = tp->snd_cwnd;
 
 	if (own->cached_cwnd != cwnd)
-		return 0;
+		return JP_AMONG;
 	if (!BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
-		return !JP_OPS.ack;
-	if (acc <= -MPCC_PACKET)
-		return 0;
+		return JP_OPS.ack || decides ? JP_AMONG : JP_DONE;
+	if (decides || acc <= -MPCC_PACKET)
+		return JP_TO_DECIDE;
 	if (acc >= MPCC_PACKET) {
 		if (!JP_STEP_IS_RENO || acc >= 2 * MPCC_PACKET || cwnd >= tp->snd_cwnd_clamp ||
 		    cwnd >= MPCC_CWND_MAX)
-			return 0;
+			return JP_TO_DECIDE;
 		acc -= MPCC_PACKET;
 		tp->snd_cwnd = ++cwnd;
 		own->cached_cwnd = cwnd;
 		own->cached_step = mpcc_reciprocal(cwnd);
 	}
 	own->acc = acc;
-	return 1;
+	return JP_DONE;
+}
+
+/*
+ * Whether to hear user space. An instant that is further ahead than any that is set is one of long ago: it
+ * has half of the clock's bits.
+ */
+MPCC_INLINE bool jp_is_time_to_hear(const struct mpcc_own *own, struct tcp_sock *tp)
+{
+	return own->books.hear_at_us - (u32)tp->tcp_mstamp - 1 >= HEARD_QUIET_EVERY_US;
 }
 
 /*
  * An ACK at which nothing is to be decided: the last step serves once more, no round ends of which the
  * controller wants to hear, and it is not time to hear user space. All that changes lies in icsk_ca_priv,
  * near what the kernel has just used of this socket; the scratch is four lines of cache or more elsewhere,
- * behind three pointers. Returns whether it was one. The controller's `ack` is told of its packets later,
- * with those of others, see jp_tell_short_acks().
+ * behind three pointers. The controller's `ack` is told of its packets later, with those of others, see
+ * jp_tell_short_acks(). Returns JP_DONE, or what is to be done instead.
  */
-MPCC_INLINE bool jp_short_ack(struct tcp_sock *tp, u32 acked)
+MPCC_INLINE enum jp_way jp_short_ack(struct tcp_sock *tp, u32 acked)
 {
 	struct mpcc_own *own = (struct mpcc_own *)tp->inet_conn.icsk_ca_priv;
 	u32 rtt_us = mpcc_min(tp->rack.rtt_us, MPCC_RTT_MAX_US);
 	bool round_ends = (JP_KEEPS_RTTS || JP_OPS.round) && jp_round_is_over(own, tp);
+	bool decides = own->cache_left < acked || (JP_OPS.round && round_ends);
+	enum jp_way way;
 
-	if (!JP_SHORT_ACKS || own->cache_left < acked || jp_ca_state(tp) >= TCP_CA_CWR)
-		return 0;
-	if (JP_OPS.round && round_ends)
-		return 0;
-	if (!JP_KEEPS_RTTS && (s32)((u32)tp->tcp_mstamp - own->hear_at_us) >= 0)
-		return 0;
-	if (!(jp_unlikely(tp->snd_cwnd < tp->snd_ssthresh) ? jp_short_slow_start(tp, acked)
-	                                                   : jp_short_avoid(tp, own, acked)))
-		return 0;
+	if (!JP_SHORT_ACKS || (decides && !JP_ALONE) || jp_ca_state(tp) >= TCP_CA_CWR)
+		return JP_AMONG;
+	if (JP_BOOKS_NEAR && jp_is_time_to_hear(own, tp))
+		return JP_AMONG;
+	if (jp_unlikely(tp->snd_cwnd < tp->snd_ssthresh))
+		way = !decides && jp_short_slow_start(tp, acked) ? JP_DONE : JP_AMONG;
+	else
+		way = jp_short_avoid(tp, own, acked, decides);
+	if (way != JP_DONE)
+		return way;
 	own->cache_left -= acked;
 	if (rtt_us)
 		mpcc_sample_rtt(own, rtt_us, JP_KEEPS_RTTS);
@@ -173,9 +208,9 @@ MPCC_INLINE bool jp_short_ack(struct tcp_sock *tp, u32 acked)
 	}
 	if (JP_KEEPS_RTTS && round_ends) {
 		jp_begin_round(own, tp);
-		mpcc_forget_round(own);
+		mpcc_forget_round(&JP_OPS, own);
 	}
-	return 1;
+	return JP_DONE;
 }
 
 /*
@@ -199,7 +234,7 @@ MPCC_INLINE u32 jp_grant(struct tcp_sock *tp)
 	u64 packets = (u64)cwnd * every_us / srtt_us;
 
 	/* Until user space is heard: when the window changes, jp_short_avoid() makes a new step. */
-	if (JP_STEP_BY_WINDOW && !JP_KEEPS_RTTS)
+	if (JP_STEP_BY_WINDOW && JP_BOOKS_NEAR)
 		return MPCC_CWND_MAX;
 	if (srtt_us >= LOOKS_PER_WINDOW * every_us)
 		return cwnd / LOOKS_PER_WINDOW;
@@ -210,7 +245,19 @@ MPCC_INLINE u32 jp_grant(struct tcp_sock *tp)
 MPCC_INLINE bool jp_short_acks_end(struct jp_scratch *s, struct tcp_sock *tp, u32 acked)
 {
 	return jp_own_subflow(s)->own.cache_left < acked ||
-	       (!JP_KEEPS_RTTS && tp->tcp_mstamp >= s->hear_us);
+	       (JP_BOOKS_NEAR && tp->tcp_mstamp >= s->hear_us);
+}
+
+/* The packets of short ACKs of which the controller was not told. */
+MPCC_INLINE u32 jp_untold(const struct mpcc_books *books, const struct mpcc_own *own)
+{
+	return books->granted - own->cache_left;
+}
+
+MPCC_INLINE void jp_note_told(struct mpcc_books *books, u32 untold)
+{
+	books->delivered += untold;
+	books->granted -= untold;
 }
 
 /*
@@ -219,13 +266,12 @@ MPCC_INLINE bool jp_short_acks_end(struct jp_scratch *s, struct tcp_sock *tp, u3
  */
 MPCC_INLINE void jp_tell_short_acks(struct jp_scratch *s)
 {
-	u32 untold = s->granted - jp_own_subflow(s)->own.cache_left;
+	u32 untold = jp_untold(jp_books(s), &jp_own_subflow(s)->own);
 
 	if (!JP_SHORT_ACKS || !untold)
 		return;
 	jp_ack(s, untold, 0, MPCC_CWND_LIMITED, 0);
-	s->delivered += untold;
-	s->granted -= untold;
+	jp_note_told(jp_books(s), untold);
 }
 
 /* What a loss and a restart begin with: the connection as it is now, and nothing left untold. */
@@ -239,7 +285,7 @@ MPCC_INLINE void jp_before_event(struct jp_scratch *s, struct sock *sk, struct t
 /* And what they end with: the step serves no more. */
 MPCC_INLINE void jp_after_event(struct jp_scratch *s, struct tcp_sock *tp)
 {
-	s->granted = 0;
+	jp_books(s)->granted = 0;
 	jp_publish(tp, s);
 }
 
@@ -281,57 +327,121 @@ MPCC_INLINE void jp_mend(struct tcp_sock *tp)
 		tp->snd_cwnd = half;
 }
 
-SEC("struct_ops")
-void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+/* What slow start leaves of `acked` packets to congestion avoidance. */
+MPCC_INLINE u32 jp_slow_start(struct tcp_sock *tp, u32 acked, bool limited)
 {
-	struct tcp_sock *tp = (struct tcp_sock *)sk;
-	u32 limited, grow, flags = 0;
-	u32 delivered, marked;
-	struct jp_scratch *s;
-	struct mpcc_own *own;
+	u32 grow = limited ? acked : 0;
+
+	return grow && tp->snd_cwnd < tp->snd_ssthresh ? tcp_slow_start(tp, grow) : grow;
+}
+
+/* The flags of an ACK: `looks` if it is time for a new step. */
+MPCC_INLINE u32 jp_ack_flags(bool limited, bool round_ends, bool looks)
+{
+	return (limited ? MPCC_CWND_LIMITED : 0) | (round_ends ? MPCC_ROUND_END : 0) |
+	       (looks ? JP_ANEW : 0);
+}
+
+/* For how many packets the step serves that an ACK has left. */
+MPCC_INLINE void jp_note_grant(struct mpcc_books *books, struct mpcc_own *own, struct tcp_sock *tp,
+                               u32 acked, bool looks)
+{
+	own->cache_left = looks ? jp_grant(tp) : own->cache_left - mpcc_min(own->cache_left, acked);
+	books->granted = own->cache_left;
+}
+
+/*
+ * An ACK of a controller that sees no siblings: congestion avoidance that is limited by the window, with a
+ * step for it. The connection is made up on the stack, and most of it stays in registers: the scratch lies in
+ * lines of cache that nothing has used of late, and so does code that copies.
+ */
+MPCC_INLINE void jp_ack_alone(struct tcp_sock *tp, u32 acked)
+{
+	struct mpcc_own *kept = (struct mpcc_own *)tp->inet_conn.icsk_ca_priv;
+	struct mpcc_conn *conn = __builtin_alloca(JP_ALONE_BYTES);
+	struct mpcc_subflow *sub = &conn->sub[0];
+	struct mpcc_own *own = &sub->own;
+	const s32 *params = (const s32 *)jp_params;
+	u32 flags = MPCC_CWND_LIMITED, delivered;
+	bool step_ends;
+
+	/* What clang knows of them are zeros. */
+	__asm__("" : "+r"(params));
+	__builtin_memcpy(conn->param, params, sizeof(conn->param));
+	conn->n = 1;
+	conn->now_us = tp->tcp_mstamp;
+	sub->cwnd = tp->snd_cwnd;
+	sub->ssthresh = tp->snd_ssthresh;
+	sub->srtt_us = tp->srtt_us >> SRTT_BITS;
+	/* Known here: neither recovery nor a timeout. */
+	sub->flags = MPCC_ESTABLISHED;
+	*own = *kept;
+	if (JP_OPS.round && jp_round_ends(own, tp))
+		flags |= MPCC_ROUND_END;
+	step_ends = own->cache_left < acked;
+	delivered = tp->delivered - own->books.delivered;
+	own->books.delivered = tp->delivered;
+	jp_note(conn, 0, delivered, tp->rack.rtt_us, flags);
+	mpcc_add(&JP_OPS, sub, own->cached_step, mpcc_min(acked, MPCC_CWND_MAX));
+	sub->cwnd = mpcc_min(sub->cwnd, tp->snd_cwnd_clamp);
+	if (step_ends && !JP_STEP_BY_WINDOW)
+		own->cached_cwnd = 0;
+	jp_renew(conn, 0);
+	jp_note_grant(&own->books, own, tp, acked, step_ends);
+	*kept = *own;
+	tp->snd_cwnd = sub->cwnd;
+}
+
+/* An ACK for which the connection is in the scratch. */
+MPCC_INLINE void jp_ack_among(struct sock *sk, struct tcp_sock *tp, u32 acked)
+{
+	struct jp_scratch *s = jp_scratch_of(sk, 0);
+	u32 limited, grow, flags, delivered, marked;
+	struct mpcc_books *books;
 	struct mpcc_subflow *sub;
 	bool looks, round_ends, due;
 
-	if (jp_short_ack(tp, acked))
-		return;
-	s = jp_scratch_of(sk, 0);
 	if (!s)
 		return;
 	jp_mend(tp);
 	jp_load(s, tp);
 	limited = jp_cwnd_limited(tp);
-	grow = limited ? acked : 0;
-	if (grow && tp->snd_cwnd < tp->snd_ssthresh)
-		grow = tcp_slow_start(tp, grow);
-	round_ends = jp_round_ends(s, tp);
+	grow = jp_slow_start(tp, acked, limited);
+	round_ends = jp_round_ends(&jp_own_subflow(s)->own, tp);
 	due = JP_SHORT_ACKS ? jp_short_acks_end(s, tp, acked) : tp->tcp_mstamp >= s->look_us;
 	if (JP_OPS.ack && !limited)
 		jp_tell_short_acks(s);
 	looks = jp_look(s, sk, tp, round_ends, due);
-	if (round_ends)
-		flags |= MPCC_ROUND_END;
-	if (looks)
-		flags |= JP_ANEW;
-	if (limited)
-		flags |= MPCC_CWND_LIMITED;
-	delivered = tp->delivered - s->delivered;
-	marked = mpcc_min(tp->delivered_ce - s->delivered_ce, delivered);
-	s->delivered = tp->delivered;
-	s->delivered_ce = tp->delivered_ce;
+	flags = jp_ack_flags(limited, round_ends, looks);
+	books = jp_books(s);
+	delivered = tp->delivered - books->delivered;
+	marked = mpcc_min(tp->delivered_ce - books->marked, delivered);
+	books->delivered = tp->delivered;
+	books->marked = tp->delivered_ce;
 	if (marked)
 		jp_ack(s, marked, 0, (flags & MPCC_CWND_LIMITED) | MPCC_ECE, 0);
 	jp_ack(s, delivered - marked, tp->rack.rtt_us, flags, grow);
 	sub = jp_own_subflow(s);
 	tp->snd_cwnd = mpcc_min(sub->cwnd, tp->snd_cwnd_clamp);
 	tp->snd_ssthresh = sub->ssthresh;
-	own = &sub->own;
-	if (JP_SHORT_ACKS) {
-		own->cache_left =
-			looks ? jp_grant(tp) : own->cache_left - mpcc_min(own->cache_left, acked);
-		s->granted = own->cache_left;
-	}
+	if (JP_SHORT_ACKS)
+		jp_note_grant(jp_books(s), &sub->own, tp, acked, looks);
 	if (looks || JP_SHORT_ACKS)
 		jp_publish(tp, s);
+}
+
+SEC("struct_ops")
+void BPF_PROG(jp_op_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{
+	struct tcp_sock *tp = (struct tcp_sock *)sk;
+	struct mpcc_own *own = (struct mpcc_own *)tp->inet_conn.icsk_ca_priv;
+	enum jp_way way = jp_short_ack(tp, acked);
+
+	/* Of marked packets the controller is told apart. */
+	if (way == JP_NEAR && tp->delivered_ce == own->books.marked)
+		jp_ack_alone(tp, acked);
+	else if (way != JP_DONE)
+		jp_ack_among(sk, tp, acked);
 }
 
 /*
@@ -347,13 +457,13 @@ u32 BPF_PROG(jp_op_ssthresh, struct sock *sk)
 
 	if (!s)
 		return mpcc_max(tp->snd_cwnd >> 1, MPCC_SSTHRESH_MIN);
-	if (!tp->inet_conn.icsk_pending)
-		kind = MPCC_TIMEOUT;
-	else if (tp->delivered_ce != s->delivered_ce)
-		kind = MPCC_ECN;
-	s->delivered_ce = tp->delivered_ce;
 	s->losses++;
 	jp_before_event(s, sk, tp);
+	if (!tp->inet_conn.icsk_pending)
+		kind = MPCC_TIMEOUT;
+	else if (tp->delivered_ce != jp_books(s)->marked)
+		kind = MPCC_ECN;
+	jp_books(s)->marked = tp->delivered_ce;
 	ssthresh = jp_loss(s, kind);
 	jp_after_event(s, tp);
 	return ssthresh;

@@ -44,12 +44,13 @@ __noinline int jp_control(struct jp_scratch *s)
 /* What is told of every event: what has been lost, marked and delivered since the last one. */
 MPCC_INLINE void jp_begin(struct jp_scratch *s, struct tcp_sock *tp, u32 flags)
 {
-	u32 delivered = tp->delivered - s->delivered;
+	struct mpcc_books *books = jp_books(s);
+	u32 delivered = tp->delivered - books->delivered;
 
 	s->event = (struct mpcc_event){
 		.flags = flags,
 		.lost = tp->lost - s->lost,
-		.marked = mpcc_min(tp->delivered_ce - s->delivered_ce, delivered),
+		.marked = mpcc_min(tp->delivered_ce - books->marked, delivered),
 		.prior_in_flight = jp_in_flight(tp),
 		.in_flight = jp_in_flight(tp),
 		.mss = tp->mss_cache,
@@ -59,8 +60,8 @@ MPCC_INLINE void jp_begin(struct jp_scratch *s, struct tcp_sock *tp, u32 flags)
 		s->event.flags |= MPCC_ECE;
 	if (BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited))
 		s->event.flags |= MPCC_CWND_LIMITED;
-	s->delivered = tp->delivered;
-	s->delivered_ce = tp->delivered_ce;
+	books->delivered = tp->delivered;
+	books->marked = tp->delivered_ce;
 	s->lost = tp->lost;
 }
 
@@ -162,7 +163,7 @@ void BPF_PROG(jp_op_cong_control, struct sock *sk, u32 ack, int flag, const stru
 		return;
 	jp_mend(s, tp);
 	state = jp_ca_state(tp);
-	round_ends = jp_round_ends(s, tp);
+	round_ends = jp_round_ends(&jp_own_subflow(s)->own, tp);
 	looks = jp_look(s, sk, tp, round_ends, tp->tcp_mstamp >= s->look_us);
 	if (round_ends)
 		flags |= MPCC_ROUND_END;

@@ -22,8 +22,6 @@ MPCC_INLINE struct jp_scratch *jp_take_socket(struct sock *sk, struct tcp_sock *
 
 	if (!s)
 		return s;
-	s->delivered = tp->delivered;
-	s->delivered_ce = tp->delivered_ce;
 #pragma unroll
 	for (u32 i = 0; i < MPCC_MAX_PARAMS; i++)
 		s->conn.param[i] = jp_params[i];
@@ -32,6 +30,8 @@ MPCC_INLINE struct jp_scratch *jp_take_socket(struct sock *sk, struct tcp_sock *
 	jp_show(&shown, s, tp);
 	jp_hear(s, &shown);
 	jp_init(s);
+	jp_books(s)->delivered = tp->delivered;
+	jp_books(s)->marked = tp->delivered_ce;
 	s->prior_rcv_nxt = tp->rcv_nxt;
 	if (JP_MARKS_NEAR)
 		jp_own_subflow(s)->own.prior_rcv_nxt = tp->rcv_nxt;
@@ -66,10 +66,8 @@ MPCC_INLINE void jp_begin_round(struct mpcc_own *own, struct tcp_sock *tp)
 }
 
 /* Whether a round ends; if so, the next one begins. */
-MPCC_INLINE bool jp_round_ends(struct jp_scratch *s, struct tcp_sock *tp)
+MPCC_INLINE bool jp_round_ends(struct mpcc_own *own, struct tcp_sock *tp)
 {
-	struct mpcc_own *own = &jp_own_subflow(s)->own;
-
 	if (!jp_round_is_over(own, tp))
 		return 0;
 	jp_begin_round(own, tp);
