@@ -201,8 +201,7 @@ struct mpcc_conn {
  *   READS_MARKS          every mark: the receiver echoes each one by itself (RFC 8257, section 3.2)
  *   READS_DELAY          how far RTT samples lie above the least one, or the RTTs of a round, which are not
  *                        kept for others: it answers a queue before it overflows
- *   UNCOUPLED            reads nothing of its siblings, so that they need not be gathered, and calls no
- *                        function that walks all subflows: in the kernel there may be memory for one
+ *   UNCOUPLED            reads nothing of its siblings, so that they need not be gathered
  *   ACTS_BY_ROUND        `increase` is 0: the window changes when an RTT round ends
  *   OWNS_WINDOW          `control` sets cwnd, ssthresh and the pacing rate in every state
  *   ACKS_IN_SUM          `ack` adds up the packets of ACKs and looks at the clock, and does nothing else, so

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0 */
 /*
  * connection.h - the connection as one of its sockets sees it. Included once per object, after JP_NAME and
- * JP_HEADER were defined.
+ * JP_HEADER were defined, and JP_OF_USER if the header is a user's.
  *
  * A socket without siblings (plain TCP, MPTCP after a fallback) is a connection of one subflow.
  */
@@ -36,8 +36,16 @@
 #define JP_KEEPS_RTTS (JP_HAS(MPCC_READS_DELAY) != 0)
 #define JP_BOOKS_NEAR (JP_SHORT_ACKS && !JP_KEEPS_RTTS)
 
-/* Whether icsk_ca_priv and the kernel's own numbers of the socket are all that an ACK needs. */
+/*
+ * Whether icsk_ca_priv and the kernel's own numbers of the socket are all that an ACK needs. The header of a
+ * user may have functions that the verifier takes once (MPCC_FUNC) and that are given the whole connection,
+ * for which the stack has no room.
+ */
+#ifdef JP_OF_USER
+#define JP_ALONE 0
+#else
 #define JP_ALONE (JP_BOOKS_NEAR && JP_HAS(MPCC_UNCOUPLED))
+#endif
 
 /* A connection of one subflow. */
 #define JP_ALONE_BYTES (__builtin_offsetof(struct mpcc_conn, sub) + sizeof(struct mpcc_subflow))

@@ -45,32 +45,33 @@ MPCC_INLINE void jp_note(struct mpcc_conn *conn, u32 self, u32 acked, u32 rtt_us
 		conn->sub[self].own.cached_cwnd = 0;
 }
 
-/*
- * Growth for `grow` packets. A step is as good as new until the siblings are read again, or the own window
- * has changed; one that depends on the own window alone stays good. It is made anew after growth, too:
- * otherwise the next ACK would have to.
- */
-MPCC_INLINE void jp_grow(struct mpcc_conn *conn, u32 self, u32 grow)
-{
-	struct mpcc_subflow *sub = &conn->sub[self];
-
-	/* A loop has one copy of the arithmetic. */
-#pragma nounroll
-	for (u32 grown = 0; grown < 2; grown++) {
-		jp_renew(conn, self);
-		if (!grown)
-			mpcc_add(&JP_OPS, sub, sub->own.cached_step, mpcc_min(grow, MPCC_CWND_MAX));
-	}
-}
-
-/* Books for `acked` packets, and growth for `grow`, in the scratch. */
-__noinline int jp_ack(struct jp_scratch *s, u32 acked, u32 rtt_us, u32 flags, u32 grow)
+__noinline int jp_renew_in(struct jp_scratch *s)
 {
 	if (!s)
 		return 0;
+	jp_renew(&s->conn, JP_SELF(s));
+	return 0;
+}
+
+/*
+ * Books for `acked` packets, and growth for `grow`, in the scratch. A step is as good as new until the
+ * siblings are read again, or the own window has changed; one that depends on the own window alone stays
+ * good.
+ */
+__noinline int jp_ack(struct jp_scratch *s, u32 acked, u32 rtt_us, u32 flags, u32 grow)
+{
+	struct mpcc_subflow *sub;
+
+	if (!s)
+		return 0;
 	jp_note(&s->conn, JP_SELF(s), acked, rtt_us, flags);
-	if (grow)
-		jp_grow(&s->conn, JP_SELF(s), grow);
+	if (!grow)
+		return 0;
+	jp_renew_in(s);
+	sub = jp_own_subflow(s);
+	mpcc_add(&JP_OPS, sub, sub->own.cached_step, mpcc_min(grow, MPCC_CWND_MAX));
+	/* Otherwise the next ACK would have to. */
+	jp_renew_in(s);
 	return 0;
 }
 

@@ -93,7 +93,7 @@ fn command(controller: Controller, header: &Path, folder: &Path, object: &Path) 
     };
     let quoted = header.display().to_string().replace('\\', "\\\\").replace('"', "\\\"");
     let mut command = Command::new(clang());
-    command.args(FLAGS).arg(ARCHITECTURE).arg(format!("-DJP_NAME={}", controller.name()));
+    command.args(FLAGS).arg(ARCHITECTURE).arg("-DJP_OF_USER").arg(format!("-DJP_NAME={}", controller.name()));
     command.arg(format!("-DJP_HEADER=\"{quoted}\"")).arg("-I").arg(folder);
     if let Some(beside) = header.parent() {
         command.arg("-I").arg(beside);

@@ -17,6 +17,7 @@ use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits, PathManager};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::Asked;
 use crate::pair::Pair;
 
 const WARM_UP: Duration = Duration::from_millis(50);
@@ -55,13 +56,16 @@ fn built_in(controller: Controller, available: &[String]) -> &'static str {
     if available.iter().any(|name| name == wanted) { wanted } else { "reno" }
 }
 
-pub(crate) fn measure(controllers: &[Controller], registered: &[Registered], rounds: usize) -> Vec<Bulk> {
+pub(crate) fn measure(controllers: &[Controller], registered: &[Registered], asked: &Asked) -> Vec<Bulk> {
     let mut one = CpuSet::new();
     one.set(0);
     sched_setaffinity(None, &one).unwrap();
     let ends = cables();
     let meter = Meter::new();
     let available = available().unwrap();
+    if let Some(packets) = asked.window {
+        limit_windows(&ends, &meter, packets);
+    }
     let mut found: Vec<Bulk> = controllers
         .iter()
         .map(|&controller| Bulk {
@@ -72,7 +76,7 @@ pub(crate) fn measure(controllers: &[Controller], registered: &[Registered], rou
             per_clock: vec![],
         })
         .collect();
-    for round in 0..rounds {
+    for round in 0..asked.bulk_rounds {
         for (bulk, registered) in found.iter_mut().zip(registered) {
             negotiate_ecn(&ends, bulk.with_ecn);
             let transfer = |congestion: &str| transfer(&ends, &meter, congestion);
@@ -152,13 +156,40 @@ impl Meter {
     }
 }
 
+/// What `ip` says to this within a namespace.
+fn inside(namespace: &Namespace, line: &str) -> String {
+    let run = || Command::new("ip").args(line.split(' ')).output().expect("iproute2 is installed");
+    let output = namespace.enter_thread(run).unwrap();
+    assert!(output.status.success(), "ip {line}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Lets no window of the server be above `packets`, by what the routes say. The kernel goes by that from the
+/// second connection on: it reads the routes of an address when it has closed the first one.
+fn limit_windows(ends: &(Namespace, Namespace), meter: &Meter, packets: u32) {
+    let server = &ends.1;
+    for k in [1, 2] {
+        inside(
+            server,
+            &format!(
+                "route change 198.18.{k}.0/24 dev w{k} proto kernel scope link src 198.18.{k}.2 \
+                 cwnd lock {packets}"
+            ),
+        );
+    }
+    for _ in 0..PATIENCE {
+        transfer(ends, meter, "reno");
+        let known = inside(server, "tcp_metrics show");
+        if known.matches(&format!(" cwnd {packets} ")).count() == 2 {
+            return;
+        }
+    }
+    panic!("the kernel takes no notice of the window in a route");
+}
+
 /// Two namespaces with two cables.
 fn cables() -> (Namespace, Namespace) {
     let (client, server) = (Namespace::new().unwrap(), Namespace::new().unwrap());
-    let inside = |namespace: &Namespace, line: &str| {
-        let run = || Command::new("ip").args(line.split(' ')).status().expect("iproute2 is installed");
-        assert!(namespace.enter_thread(run).unwrap().success(), "ip {line}");
-    };
     let there = server.path();
     for k in [1, 2] {
         inside(&client, &format!("link add v{k} type veth peer name w{k}"));

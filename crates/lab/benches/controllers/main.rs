@@ -8,6 +8,7 @@
 //! | `acks`, `bulk` | one of the two only |
 //! | `--rounds N` | more or fewer rounds of both |
 //! | `--only NAME` | one controller |
+//! | `--window N` | no window of a bulk transfer above N packets: both controllers send in equally large batches |
 //! | `--write` | the table into docs/performance.md, between its markers |
 //!
 //! In each round every controller has its turn, so that a disturbance of the machine meets all of them.
@@ -16,6 +17,8 @@ mod acks;
 mod bulk;
 mod pair;
 mod table;
+
+use std::str::FromStr;
 
 use joulepath_controllers::{Connection, Controller};
 use joulepath_kernel::cc::Registered;
@@ -32,13 +35,28 @@ struct Asked {
     acks_rounds: usize,
     bulk_rounds: usize,
     only: Option<String>,
+    /// Packets: the most that a subflow of a bulk transfer may have in flight.
+    window: Option<u32>,
     write: bool,
+}
+
+/// A whole number from 1 on after `option`.
+fn number<T: FromStr + PartialOrd + From<u8>>(option: &str, given: Option<String>) -> T {
+    let number = given.and_then(|text| text.parse().ok()).filter(|number| *number >= T::from(1));
+    number.unwrap_or_else(|| panic!("{option} takes a number from 1 on"))
 }
 
 impl Asked {
     fn parse() -> Self {
-        let mut asked =
-            Asked { acks: true, bulk: true, acks_rounds: 8, bulk_rounds: 16, only: None, write: false };
+        let mut asked = Asked {
+            acks: true,
+            bulk: true,
+            acks_rounds: 8,
+            bulk_rounds: 16,
+            only: None,
+            window: None,
+            write: false,
+        };
         let mut rounds = None;
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
@@ -48,11 +66,8 @@ impl Asked {
                 "bulk" => asked.acks = false,
                 "--write" => asked.write = true,
                 "--only" => asked.only = Some(arguments.next().expect("--only takes a controller")),
-                "--rounds" => {
-                    rounds = arguments.next().and_then(|number| number.parse().ok());
-                    rounds = rounds.filter(|&rounds| rounds > 0);
-                    assert!(rounds.is_some(), "--rounds takes a number from 1 on");
-                }
+                "--rounds" => rounds = Some(number("--rounds", arguments.next())),
+                "--window" => asked.window = Some(number("--window", arguments.next())),
                 other => panic!("{other} is no option of this benchmark"),
             }
         }
@@ -63,8 +78,8 @@ impl Asked {
             (asked.acks_rounds, asked.bulk_rounds) = (rounds, rounds);
         }
         assert!(
-            !asked.write || asked.acks && asked.bulk && asked.only.is_none(),
-            "--write needs the whole table"
+            !asked.write || asked.acks && asked.bulk && asked.only.is_none() && asked.window.is_none(),
+            "--write needs the whole table, without --window"
         );
         asked
     }
@@ -82,7 +97,7 @@ fn main() {
     let registered: Vec<Registered> = controllers.iter().map(|&controller| register(controller)).collect();
     let load = table::load();
     let acks = asked.acks.then(|| acks::measure(&registered, asked.acks_rounds));
-    let bulk = asked.bulk.then(|| bulk::measure(&controllers, &registered, asked.bulk_rounds));
+    let bulk = asked.bulk.then(|| bulk::measure(&controllers, &registered, &asked));
     let lines = table::lines(&asked, &controllers, acks.as_ref(), bulk.as_deref(), [load, table::load()]);
     println!("{}", lines.join("\n"));
     if asked.write {

@@ -117,12 +117,13 @@ pub(crate) fn lines(
     let cores = machine.lines().filter(|line| line.starts_with("processor")).count();
     lines.push(String::new());
     lines.push(format!(
-        "{}, {cores} cores, Linux {}; {} rounds of ACKs, {} of bulk transfers; load {:.0} to {:.0} on the \
+        "{}, {cores} cores, Linux {}; {} rounds of ACKs, {} of bulk transfers{}; load {:.0} to {:.0} on the \
          machine meanwhile.",
         model.trim_start_matches([' ', '\t', ':']),
         rustix::system::uname().release().to_string_lossy(),
         asked.acks_rounds,
         asked.bulk_rounds,
+        asked.window.map_or(String::new(), |packets| format!(" in windows of {packets} packets at most")),
         load[0].min(load[1]),
         load[0].max(load[1]),
     ));
