@@ -8,7 +8,7 @@
 //! | `acks`, `bulk` | one of the two only |
 //! | `--rounds N` | more or fewer rounds of both |
 //! | `--only NAME` | one controller |
-//! | `--window N` | no window of a bulk transfer above N packets: both controllers send in equally large batches |
+//! | `--window N` | no window of a bulk transfer above N packets, so that batches are equally large |
 //! | `--write` | the table into docs/performance.md, between its markers |
 //!
 //! In each round every controller has its turn, so that a disturbance of the machine meets all of them.
