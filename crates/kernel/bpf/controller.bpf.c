@@ -351,12 +351,14 @@ MPCC_INLINE void jp_note_grant(struct mpcc_books *books, struct mpcc_own *own, s
 	books->granted = own->cache_left;
 }
 
+/* Long ACKs are functions of their own: what most ACKs run is one piece of code then, without a stack. */
+
 /*
  * An ACK of a controller that sees no siblings: congestion avoidance that is limited by the window, with a
  * step for it. The connection is made up on the stack, and most of it stays in registers: the scratch lies in
  * lines of cache that nothing has used of late, and so does code that copies.
  */
-static __noinline int jp_ack_alone(struct tcp_sock *tp, u32 acked)
+static __noinline void jp_ack_alone(struct tcp_sock *tp, u32 acked)
 {
 	struct mpcc_own *kept = (struct mpcc_own *)tp->inet_conn.icsk_ca_priv;
 	struct mpcc_conn *conn = __builtin_alloca(JP_ALONE_BYTES);
@@ -391,11 +393,10 @@ static __noinline int jp_ack_alone(struct tcp_sock *tp, u32 acked)
 	jp_note_grant(&own->books, own, tp, acked, step_ends);
 	*kept = *own;
 	tp->snd_cwnd = sub->cwnd;
-	return 0;
 }
 
 /* An ACK for which the connection is in the scratch. */
-static __noinline int jp_ack_among(struct sock *sk, struct tcp_sock *tp, u32 acked)
+static __noinline void jp_ack_among(struct sock *sk, struct tcp_sock *tp, u32 acked)
 {
 	struct jp_scratch *s = jp_scratch_of(sk, 0);
 	u32 limited, grow, flags, delivered, marked;
@@ -404,7 +405,7 @@ static __noinline int jp_ack_among(struct sock *sk, struct tcp_sock *tp, u32 ack
 	bool looks, round_ends, due;
 
 	if (!s)
-		return 0;
+		return;
 	jp_mend(tp);
 	jp_load(s, tp);
 	limited = jp_cwnd_limited(tp);
@@ -430,7 +431,6 @@ static __noinline int jp_ack_among(struct sock *sk, struct tcp_sock *tp, u32 ack
 		jp_note_grant(jp_books(s), &sub->own, tp, acked, looks);
 	if (looks || JP_SHORT_ACKS)
 		jp_publish(tp, s);
-	return 0;
 }
 
 SEC("struct_ops")

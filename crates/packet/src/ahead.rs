@@ -28,7 +28,7 @@ impl Engine {
         let Some(due) = self.net.queue.due() else { return };
         self.net.prefetch_wire(due, 5);
         let heading = self.net.first_of(due, 3).map_or(Heading::NONE, Packet::heading);
-        self.net.prefetch_way(heading.subflow);
+        self.net.routes.prefetch(heading.subflow);
         let goal = self.goal_of(self.ahead.heading);
         let Goal { heading: Heading { subflow, .. }, hop } = self.ahead.goal;
         if !self.ahead.goal.heading.arrives() {
@@ -46,7 +46,7 @@ impl Engine {
     #[inline(always)]
     fn goal_of(&self, heading: Heading) -> Goal {
         let s = heading.subflow as usize;
-        let hop = self.net.near(heading);
+        let hop = self.net.routes.near(heading);
         let link = self.net.address_of_link(hop).cast::<u8>();
         let end = if heading.is_ack() {
             self.senders.address(s).cast::<u8>()

@@ -6,10 +6,10 @@ use joulepath_model::scenario::Direction;
 
 use crate::application::Reader;
 use crate::event::LazyTimer;
-use crate::network::{Route, Routes};
 use crate::packet::Kind;
 use crate::plane::ControlPlane;
 use crate::receiver::{ReceiverEnd, Relay};
+use crate::routes::{Route, Routes};
 use crate::selection::Selection;
 use crate::sender::SenderEnd;
 use crate::shared::Shared;

@@ -26,10 +26,9 @@ use crate::network::Network;
 use crate::packet::{Back, Front, Kind, Packet, Usual};
 use crate::receiver::{Receiver, SubflowReceiver};
 use crate::recorder::Recorder;
-use crate::sender::{Fate, Progress, Sender, Short, SubflowSender};
+use crate::sender::{Progress, Sender, Short, SubflowSender};
 use crate::shared::Shared;
-use crate::sources::Timer;
-use crate::subflow::{Phase, Subflow};
+use crate::subflow::Subflow;
 
 /// Number of events between two looks at the token that may cancel a run: about ten milliseconds of work.
 const EVENTS_PER_LOOK: u64 = 1 << 15;
@@ -243,7 +242,7 @@ impl Engine {
         }
         *packet = packet.after_hop();
         let Some(is_ack) = packet.is_ack_not_data() else { return self.dispatch_other(packet.apart()) };
-        let hop = self.net.next(packet.subflow(), is_ack, packet.hop());
+        let hop = self.net.routes.next(packet.subflow(), is_ack, packet.hop());
         let size = self.config.sizes.of(is_ack, packet.aux());
         if !hop.is_plain() {
             return self.pass_on(hop, packet.apart(), size);
@@ -387,9 +386,9 @@ impl Engine {
         let (id, kind) = (self.receivers[s].id, packet.kind());
         let (c, i) = (id.connection as usize, id.index());
         let relay = self.receivers[s].relay.as_deref();
-        let route = self.connections[c].route_of(kind, self.net.routes(packet.subflow()), relay);
+        let route = self.connections[c].route_of(kind, self.net.routes.of(packet.subflow()), relay);
         if !route.is_complete(packet.hop()) {
-            let hop = self.net.hop(route, packet.hop());
+            let hop = self.net.routes.hop(route, packet.hop());
             return self.forward(hop, packet, self.config.sizes.ack);
         }
         match kind {
@@ -415,13 +414,13 @@ impl Engine {
     /// The hop that a packet enters after `hops` hops which is neither data nor an ACK, on a route without
     /// relays; [`Hop::NONE`] if it has arrived.
     pub(crate) fn hop_of_other(&self, packet: &Packet, hops: u8, downloads: bool) -> Hop {
-        self.net.next(packet.subflow(), !goes_with_data(packet.kind(), downloads), hops)
+        self.net.routes.next(packet.subflow(), !goes_with_data(packet.kind(), downloads), hops)
     }
 
     /// Ends the transmission on a channel: what was given up is sent again or lost, and what has arrived goes
     /// on.
     #[cold]
-    fn end_transmission(&mut self, channel: usize) {
+    pub(crate) fn end_transmission(&mut self, channel: usize) {
         let (arrived, lost) = self.net.end_transmission(channel);
         for packet in lost {
             if packet.kind() == Kind::Relayed {
@@ -447,99 +446,6 @@ impl Engine {
     #[cold]
     pub(crate) fn dispatch_from_timer(&mut self, mut packet: Packet) {
         self.dispatch(&mut packet);
-    }
-
-    /// Handles the timer of subflow `s`, number `i` of connection `c`.
-    fn subflow_timer(&mut self, s: usize, c: usize, i: usize) {
-        if self.senders[s].phase != Phase::Established {
-            return self.endpoints(c).subflow_timer(i);
-        }
-        match self.sender(c).on_timer(i) {
-            Fate::GivenUp => self.endpoints(c).kill(i),
-            Fate::Lives => self.note_doomed(s),
-        }
-    }
-
-    /// Whether subflow `s` will be given up if its timer expires once more.
-    pub(crate) fn is_doomed(&self, s: usize) -> bool {
-        self.senders[s].rtt.timeouts_in_a_row() >= self.config.transport.max_retries
-    }
-
-    /// Lets the other parts know if the next timeout of subflow `s` will concern both of its ends.
-    fn note_doomed(&mut self, s: usize) {
-        if self.is_doomed(s)
-            && let Some(border) = &mut self.net.border
-        {
-            border.doomed.push(s as u32);
-        }
-    }
-
-    #[cold]
-    pub(crate) fn expire(&mut self, source: Source) {
-        let now_ns = self.now_ns;
-        let queue = &mut self.net.queue;
-        match self.config.sources.timer(source) {
-            Timer::Rto(s) => {
-                let sender = &mut self.senders[s];
-                let id = sender.id;
-                if sender.timer.fires(now_ns, source, queue) {
-                    self.subflow_timer(s, id.connection as usize, id.index());
-                }
-            }
-            Timer::DelayedAck(s) => {
-                let receiver = &mut self.receivers[s];
-                let id = receiver.id;
-                if receiver.delayed_ack.fires(now_ns, source, queue) {
-                    self.receiver(id.connection as usize).send_pending_ack(id.index());
-                }
-            }
-            Timer::Application(c) => {
-                if self.connections[c].application_timer.fires(now_ns, source, queue) {
-                    self.endpoints(c).wake_application();
-                }
-            }
-            Timer::Control(c) => {
-                if self.connections[c].control_timer.fires(now_ns, source, queue) {
-                    self.endpoints(c).control_tick();
-                }
-            }
-            Timer::Look(c) => {
-                if self.connections[c].look_timer.fires(now_ns, source, queue) {
-                    self.endpoints(c).look();
-                }
-            }
-            Timer::Data(c) => {
-                if self.connections.sending(c).data_timer.fires(now_ns, source, queue) {
-                    self.sender(c).retransmit_data();
-                }
-            }
-            Timer::Slot(c) => {
-                if self.connections[c].slot_timer.fires(now_ns, source, queue) {
-                    self.endpoints(c).slot();
-                }
-            }
-            Timer::Cross(i) => self.send_cross(i),
-            Timer::Channel(i) => {
-                if self.net.channels[i].timer.fires(now_ns, source, queue) {
-                    self.end_transmission(i);
-                }
-            }
-            Timer::Held(i) => {
-                if self.net.held[i].timer.fires(now_ns, source, queue) {
-                    self.net.release(i, now_ns);
-                }
-            }
-            Timer::Release(s) => {
-                let owned = self.senders[s].owned.as_mut();
-                if owned.is_some_and(|owned| owned.timer_fires(now_ns, source, queue)) {
-                    self.release(s);
-                }
-            }
-            Timer::WarmUp => self.begin_measurement(),
-            Timer::Sample => self.sample(),
-            Timer::Fabric => self.look_at_fabric(),
-            Timer::Queues => self.look_at_queues(),
-        }
     }
 }
 

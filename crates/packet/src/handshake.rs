@@ -116,9 +116,9 @@ impl Endpoints<'_> {
     pub(crate) fn send_control(&mut self, i: usize, kind: Kind, sent: Stamp, number: u32) {
         let (global, receiver) = (self.cx.global(i) as u32, &self.receivers[i]);
         let packet = Packet::new(kind, global, receiver.id.epoch, sent).numbered(number, 0);
-        let route = self.connection.route_of(kind, self.cx.net.routes(global), receiver.relay.as_deref());
+        let route = self.connection.route_of(kind, self.cx.net.routes.of(global), receiver.relay.as_deref());
         let size = self.cx.config.sizes.ack;
-        self.cx.send(i, self.cx.net.hop(route, 0), packet, size);
+        self.cx.send(i, self.cx.net.routes.hop(route, 0), packet, size);
         if self.connection.is_from_device(kind) {
             self.cx.meter(i, size, Traffic::Up);
         }

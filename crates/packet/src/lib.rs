@@ -58,6 +58,7 @@ mod receiver;
 mod recorder;
 mod recover;
 mod ring;
+mod routes;
 mod run;
 mod sack;
 mod select;
@@ -68,6 +69,7 @@ mod shared;
 mod sources;
 mod subflow;
 mod tally;
+mod timers;
 
 pub use error::RunError;
 pub use options::{Cores, RunOptions};

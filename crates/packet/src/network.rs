@@ -1,7 +1,5 @@
-//! Links with the packets on them, the hosts at the ends of the routes, the routes over the links, and the
-//! event queue.
+//! Links with the packets on them, the hosts at the ends of the routes, and the event queue.
 
-use std::ops::Range;
 #[cfg(test)]
 use std::sync::Arc;
 
@@ -16,9 +14,10 @@ use crate::event::{Due, EventQueue, MAX_TIME_NS, Source, Traffic};
 use crate::held::{Held, HeldPackets};
 use crate::hop::Hop;
 use crate::host::{End, Hosts};
-use crate::packet::{ARRIVES, Back, CE, ECT, Front, Heading, Kind, Packet};
+use crate::packet::{ARRIVES, Back, CE, ECT, Front, Kind, Packet};
 use crate::prefetch::{prefetch, prefetch_lines};
 use crate::ring::PacketRing;
+use crate::routes::{Route, RouteTable};
 use crate::sack::SackArena;
 use crate::shared::Shared;
 use crate::tally::Tallies;
@@ -67,53 +66,6 @@ impl Shared<Wire> {
     }
 }
 
-/// Hops in the order in which packets pass them. They are a part of [`Network`]'s list of hops.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Route {
-    start: u32,
-    len: u8,
-}
-
-impl Route {
-    /// Its part of the list of hops.
-    fn range(self) -> Range<usize> {
-        self.start as usize..self.start as usize + usize::from(self.len)
-    }
-
-    /// Whether a packet that has passed `hops` hops has arrived.
-    #[inline]
-    pub(crate) fn is_complete(self, hops: u8) -> bool {
-        hops == self.len
-    }
-}
-
-/// Hops of a route that [`Ways`] have.
-const NEAR: usize = 8;
-
-/// The routes of a subflow's data and of its ACKs as packets on their way read them: the first hops of both,
-/// with [`Hop::NONE`] where a route is shorter. They are one cache line.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Ways([Hop; 2 * NEAR]);
-
-const _: () = assert!(size_of::<Ways>() == 64);
-
-impl Ways {
-    /// The hop after `hops` hops of data, or of ACKs; none if it is not one of the first.
-    #[inline(always)]
-    fn near(&self, is_ack: bool, hops: u8) -> Option<Hop> {
-        let at = usize::from(hops);
-        (at < NEAR).then(|| self.0[usize::from(is_ack) * NEAR + at])
-    }
-}
-
-/// The routes of a subflow.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Routes {
-    pub(crate) data: Route,
-    pub(crate) acks: Route,
-}
-
 /// A station of a shared channel.
 #[derive(Clone, Copy, Debug)]
 struct Station {
@@ -129,12 +81,7 @@ pub(crate) struct Network {
     /// What the links that keep packets keep, in the order of the links.
     pub(crate) held: Vec<HeldPackets>,
     stations: Vec<Station>,
-    /// The hops of all routes.
-    hops: Shared<Hop>,
-    /// The routes of each subflow.
-    routes: Shared<Routes>,
-    /// The same for packets on their way, which need nothing else.
-    ways: Shared<Ways>,
+    pub(crate) routes: RouteTable,
     pub(crate) hosts: Hosts,
     pub(crate) queue: EventQueue,
     pub(crate) sacks: SackArena,
@@ -219,9 +166,7 @@ impl Network {
             wires: wires.into(),
             channels: channels.iter().zip(0..).map(|(spec, i)| SharedChannel::new(spec, seed, i)).collect(),
             stations: vec![],
-            hops: Shared::default(),
-            routes: Shared::default(),
-            ways: Shared::default(),
+            routes: RouteTable::default(),
             hosts: Hosts::default(),
             queue: EventQueue::for_links(links.len(), traffic(links)),
             sacks: SackArena::default(),
@@ -243,9 +188,7 @@ impl Network {
                 channels: vec![],
                 held: vec![],
                 stations: vec![],
-                hops: self.hops.view(),
                 routes: self.routes.view(),
-                ways: self.ways.view(),
                 hosts: self.hosts.view(),
                 queue: self.queue.empty_like(),
                 sacks: SackArena::default(),
@@ -266,29 +209,18 @@ impl Network {
 
     /// Adds a route to one end of a subflow.
     pub(crate) fn add_route(&mut self, hops: &[Hop], end: End) -> Route {
-        let start = self.hops.len() as u32;
         let crosses = |hop: Hop| {
             let border = self.border.as_deref();
             border.is_some_and(|border| hop.link().is_some_and(|link| border.is_crossed_by(link)))
         };
         let last = hops.len().saturating_sub(1);
-        for (i, &hop) in hops.iter().enumerate() {
+        let known = hops.iter().enumerate().map(|(i, &hop)| {
             let hop = if i == last { hop.leading_to(end) } else { hop };
             let hop = self.as_modelled(hop);
-            self.hops.push(if crosses(hop) { hop.crossing() } else { hop });
-        }
-        Route { start, len: u8::try_from(hops.len()).expect("a route has at most 255 hops") }
-    }
-
-    /// Adds the routes of the next subflow.
-    pub(crate) fn add_subflow(&mut self, routes: Routes) {
-        let hops = &self.hops;
-        let mut ways = Ways([Hop::NONE; 2 * NEAR]);
-        for (near, route) in ways.0.chunks_mut(NEAR).zip([routes.data, routes.acks]) {
-            near.iter_mut().zip(&hops[route.range()]).for_each(|(near, hop)| *near = *hop);
-        }
-        self.ways.push(ways);
-        self.routes.push(routes);
+            if crosses(hop) { hop.crossing() } else { hop }
+        });
+        let known: Vec<Hop> = known.collect();
+        self.routes.add(known.into_iter())
     }
 
     /// A hop over a link that is no part of a route.
@@ -300,39 +232,6 @@ impl Network {
     fn as_modelled(&self, hop: Hop) -> Hop {
         let is_modelled = hop.link().is_some_and(|link| !self.wires[link].link.is_plain());
         if is_modelled { hop.modelled() } else { hop }
-    }
-
-    /// The links of a route.
-    pub(crate) fn links(&self, route: Route) -> impl Iterator<Item = usize> + '_ {
-        self.hops[route.range()].iter().filter_map(|hop| hop.link())
-    }
-
-    /// The routes of a subflow.
-    #[inline]
-    pub(crate) fn routes(&self, subflow: u32) -> &Routes {
-        &self.routes[subflow as usize]
-    }
-
-    /// What data of a subflow, or an ACK, that has passed `hops` hops enters next; [`Hop::NONE`] if it has
-    /// arrived.
-    #[inline(always)]
-    pub(crate) fn next(&self, subflow: u32, is_ack: bool, hops: u8) -> Hop {
-        let near = self.ways[subflow as usize].near(is_ack, hops);
-        near.unwrap_or_else(|| self.next_of_many(subflow, is_ack, hops))
-    }
-
-    /// [`Self::next`] on a long route.
-    #[cold]
-    fn next_of_many(&self, subflow: u32, is_ack: bool, hops: u8) -> Hop {
-        let Routes { data, acks } = self.routes[subflow as usize];
-        let route = if is_ack { acks } else { data };
-        if route.is_complete(hops) { Hop::NONE } else { self.hop(route, hops) }
-    }
-
-    /// The hop that a packet enters after it has passed `hops` hops of its route.
-    #[inline]
-    pub(crate) fn hop(&self, route: Route, hops: u8) -> Hop {
-        self.hops[route.start as usize + hops as usize]
     }
 
     /// Offers a packet of `size` bytes to a link or a station.
@@ -474,20 +373,6 @@ impl Network {
     /// The first packet on a wire.
     pub(crate) fn first_on(&self, link: Source) -> &Packet {
         self.wires.ring(link).first()
-    }
-
-    /// Asks for the routes of a subflow.
-    #[inline(always)]
-    pub(crate) fn prefetch_way(&self, subflow: u32) {
-        prefetch_lines(self.ways.address(subflow as usize), 1);
-    }
-
-    /// What a segment or an ACK enters after its present link, if that is one of the first hops of its route;
-    /// another hop if it is not, or has arrived.
-    #[inline(always)]
-    pub(crate) fn near(&self, heading: Heading) -> Hop {
-        let at = usize::from(heading.is_ack()) * NEAR + usize::from(heading.hops()) % NEAR;
-        self.ways.get(heading.subflow as usize).map_or(Hop::NONE, |ways| ways.0[at])
     }
 
     /// Where a link is, to prefetch it.

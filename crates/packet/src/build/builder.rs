@@ -13,10 +13,11 @@ use crate::border::Border;
 use crate::connection::Connection;
 use crate::device::{Device, Interface};
 use crate::hop::Hop;
-use crate::network::{Network, Routes};
+use crate::network::Network;
 use crate::options::RunOptions;
 use crate::parallel;
 use crate::receiver::{Relay, SubflowReceiver};
+use crate::routes::Routes;
 use crate::sender::SubflowSender;
 use crate::shared::Shared;
 use crate::subflow::{Subflow, SubflowId};
@@ -118,11 +119,11 @@ impl<'a> Builder<'a> {
         let SubflowConfig { local, downloads, routes, mut relay, .. } = config;
         let id = SubflowId { connection: self.connections.len() as u32, local, epoch: 0, downloads };
         let window_end = relay.as_mut().map_or(u32::MAX, Relay::first_window);
-        self.net.add_subflow(routes);
+        self.net.routes.add_subflow(routes);
         if let Some(most_ns) = self.processing_ns(&routes) {
             self.net.hosts.add_subflow(most_ns, self.seed);
         }
-        let (of_data, of_acks) = (self.net.hop(routes.data, 0), self.net.hop(routes.acks, 0));
+        let (of_data, of_acks) = (self.net.routes.hop(routes.data, 0), self.net.routes.hop(routes.acks, 0));
         self.senders.push(SubflowSender::new(id, of_data, window_end, &self.scenario.transport));
         self.receivers.push(SubflowReceiver::new(id, of_acks, relay));
         self.interfaces.push(config.interface);

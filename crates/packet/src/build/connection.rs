@@ -20,9 +20,9 @@ use crate::connection::Connection;
 use crate::device::{Device, Interface};
 use crate::error::RunError;
 use crate::host::End;
-use crate::network::Routes;
 use crate::plane::{ControlPlane, Slots};
 use crate::receiver::{ReceiverEnd, Reception};
+use crate::routes::Routes;
 use crate::selection::Selection;
 use crate::sender::{SenderEnd, SenderSpec};
 

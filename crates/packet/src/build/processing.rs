@@ -5,7 +5,7 @@ use joulepath_model::scenario::ProcessingDelay;
 use joulepath_model::units::{Bytes, Nanos};
 
 use super::builder::Builder;
-use crate::network::{Route, Routes};
+use crate::routes::{Route, Routes};
 
 impl Builder<'_> {
     /// The most that the two ends of a subflow take for a packet, ns; none if hosts take no time.
@@ -31,7 +31,7 @@ impl Builder<'_> {
     fn slowest_s(&self, route: Route, size: Bytes) -> f64 {
         let links = self.topology.map_or(&self.scenario.links, |topology| &topology.links);
         let seconds = |link: usize| size.0 as f64 * 8.0 / highest_bps(&links[link]);
-        self.net.links(route).map(seconds).fold(0.0, f64::max)
+        self.net.routes.links(route).map(seconds).fold(0.0, f64::max)
     }
 }
 

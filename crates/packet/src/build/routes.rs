@@ -11,8 +11,8 @@ use super::builder::Builder;
 use super::tested::Tested;
 use crate::hop::Hop;
 use crate::host::End;
-use crate::network::{Route, Routes};
 use crate::receiver::{Relay, RelayRoutes};
+use crate::routes::{Route, Routes};
 
 /// The station of one device on each channel. All paths of the device share it.
 pub(super) struct Sinks(Vec<Option<Hop>>);

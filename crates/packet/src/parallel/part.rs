@@ -88,13 +88,13 @@ impl Engine {
 
     /// The part where the sending end of subflow `s` is: where the first link of its data begins.
     pub(super) fn part_of_sender(&self, s: usize, map: &Map) -> usize {
-        let hop = self.net.hop(self.net.routes(s as u32).data, 0);
+        let hop = self.net.routes.hop(self.net.routes.of(s as u32).data, 0);
         usize::from(map.tails[hop.number() as usize])
     }
 
     /// The part where its receiving end is.
     pub(super) fn part_of_receiver(&self, s: usize, map: &Map) -> usize {
-        let hop = self.net.hop(self.net.routes(s as u32).acks, 0);
+        let hop = self.net.routes.hop(self.net.routes.of(s as u32).acks, 0);
         usize::from(map.tails[hop.number() as usize])
     }
 

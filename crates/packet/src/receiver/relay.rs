@@ -20,7 +20,7 @@
 use std::collections::VecDeque;
 
 use crate::hop::Hop;
-use crate::network::Route;
+use crate::routes::Route;
 
 /// The routes over which a relay passes packets on.
 pub(crate) struct RelayRoutes {

@@ -156,7 +156,7 @@ impl SubflowReceiver {
         let Some(relay) = &self.relay else { return };
         // It begins after the channel.
         let mut packet = self.packet(cx, Kind::DataAck).numbered(relay.told_end, relay.min).after_hop();
-        let hop = cx.net.hop(relay.routes.up, 1);
+        let hop = cx.net.routes.hop(relay.routes.up, 1);
         cx.net.offer(cx.now_ns, hop, &mut packet, cx.config.sizes.ack);
     }
 
@@ -164,7 +164,7 @@ impl SubflowReceiver {
     fn send_data_ack(&mut self, cx: &mut Context<'_>, min: u32) {
         let Some(relay) = &self.relay else { return };
         let mut packet = self.packet(cx, Kind::DataAck).numbered(0, min);
-        let (hop, size) = (cx.net.hop(relay.routes.up, 0), cx.config.sizes.ack);
+        let (hop, size) = (cx.net.routes.hop(relay.routes.up, 0), cx.config.sizes.ack);
         cx.net.offer(cx.now_ns, hop, &mut packet, size);
         cx.meter(self.id.index(), size, Traffic::Up);
     }
