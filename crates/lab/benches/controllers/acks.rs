@@ -3,9 +3,9 @@
 //! All controllers have a connection in one lab, and send in turn for a third of a second. The counters are
 //! read every few milliseconds: a lower quartile over all these pieces is hardly touched by other work on the
 //! machine, while a mean is. Where the kernel puts a connection, and who sends before it, makes a difference
-//! that stays for as long as the lab does, so that there are several labs, and the turns begin elsewhere in
-//! each.
+//! that stays for as long as the lab does, so that there are several labs, each with an order of its own.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,8 +27,9 @@ const PIECE: Duration = Duration::from_millis(20);
 /// ACKs in a piece; one with less has no mean worth the name.
 const LEAST: u64 = 20;
 const FIRST_PORT: u16 = 5001;
-/// Labs; fewer if there are fewer rounds.
-const LABS: usize = 4;
+/// Turns of each controller in one lab; more if there would be more labs than [`LABS`].
+const TURNS: usize = 2;
+const LABS: usize = 8;
 
 const HEAD: &str = "title = \"lossy links\"\nduration = \"3600 s\"\n";
 const RADIOS: [&str; 2] = [
@@ -123,11 +124,11 @@ fn over(
 ) -> (Vec<PerAck>, PerAck, Option<f64>) {
     // The yardstick is the last one.
     let mut counted: Vec<[Counted; 3]> = (0..=registered.len()).map(|_| Default::default()).collect();
-    let labs = LABS.min(rounds);
+    let labs = (rounds / TURNS).clamp(1, LABS);
     let _counting = Counting::start().unwrap();
     for lab in 0..labs {
         let rounds = rounds * (lab + 1) / labs - rounds * lab / labs;
-        in_lab(paths, (registered, yardstick), rounds, lab * counted.len() / labs, &mut counted);
+        in_lab(paths, (registered, yardstick), rounds, lab, &mut counted);
     }
     let mut rows: Vec<PerAck> = counted
         .iter()
@@ -138,12 +139,21 @@ fn over(
     (rows, of_kernel, nothing)
 }
 
-/// In one lab all controllers send in turn; the one of this number is the first one.
+/// Puts the controllers of a lab in an order that no other lab has.
+fn shuffle(order: &mut [usize], lab: usize) {
+    order.sort_by_key(|&of| {
+        let mut hasher = DefaultHasher::new();
+        (lab, of).hash(&mut hasher);
+        hasher.finish()
+    });
+}
+
+/// In one lab all controllers send in turn. The number of the lab tells their order.
 fn in_lab(
     paths: usize,
     (registered, yardstick): (&[Registered], &Yardstick),
     rounds: usize,
-    first: usize,
+    number: usize,
     counted: &mut [[Counted; 3]],
 ) {
     let text = format!("{HEAD}{}", RADIOS[..paths].concat());
@@ -159,7 +169,7 @@ fn in_lab(
     let from = lab.tunnels()[0].client_address;
     let name = |of: usize| registered.get(of).map_or_else(|| yardstick.name(), Registered::name);
     let mut order: Vec<usize> = (0..counted.len()).collect();
-    order.rotate_left(first);
+    shuffle(&mut order, number);
     let mut pairs: Vec<Pair> = order
         .iter()
         .zip(FIRST_PORT..)
