@@ -78,11 +78,12 @@ MPCC_INLINE void mpcc_observe(const struct mpcc_ops *ops, struct mpcc_conn *conn
 {
 	struct mpcc_own *own = &conn->sub[self].own;
 
-	if (event->rtt_us)
-		mpcc_observe_rtt(ops, &conn->sub[self], mpcc_min(event->rtt_us, MPCC_RTT_MAX_US));
 	own->acked_since_loss = mpcc_add_saturating(own->acked_since_loss, event->acked);
-	if (ops->sample && event->rtt_us)
-		ops->sample(own, event->rtt_us);
+	if (event->rtt_us) {
+		mpcc_observe_rtt(ops, &conn->sub[self], mpcc_min(event->rtt_us, MPCC_RTT_MAX_US));
+		if (ops->sample)
+			ops->sample(own, event->rtt_us);
+	}
 	if (ops->ack)
 		ops->ack(conn, self, event);
 	if (event->flags & MPCC_ROUND_END && !ops->control) {

@@ -98,7 +98,7 @@ fn note(subflow: &mut Subflow, event: &Event) {
         subflow.own.acked_between_losses = std::mem::take(&mut subflow.own.acked_since_loss);
     }
     if event.rtt_us > 0 {
-        subflow.observe(event.acked, event.rtt_us, event.flags, false);
+        subflow.observe(event.acked, event.rtt_us);
     } else {
         subflow.own.acked_since_loss = subflow.own.acked_since_loss.saturating_add(event.acked);
     }
@@ -130,10 +130,10 @@ unsafe fn subflow<'a>(connection: *mut Connection, i: u32) -> &'a mut Subflow {
 
 unsafe extern "C" fn init(_: *mut Connection, _: u32) {}
 
-unsafe extern "C" fn ack(connection: *mut Connection, i: u32, acked: u32, rtt_us: u32, flags: u32) {
+unsafe extern "C" fn ack(connection: *mut Connection, i: u32, acked: u32, rtt_us: u32, _: u32) {
     if rtt_us > 0 {
         // SAFETY: only `Controller` calls it, with a connection that it may write.
-        unsafe { subflow(connection, i) }.observe(acked, rtt_us, AckFlags(flags), false);
+        unsafe { subflow(connection, i) }.observe(acked, rtt_us);
     }
 }
 

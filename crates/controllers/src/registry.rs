@@ -281,7 +281,7 @@ impl Controller {
             return unsafe { (self.0.ack)(connection, index(i), acked, rtt_us, flags.0) };
         }
         let subflow = &mut connection.subflows[i];
-        subflow.observe(acked, rtt_us, flags, self.1.keeps_rtts);
+        self.observe(subflow, acked, rtt_us, flags);
         if subflow.flags & Subflow::RECOVERY != 0 || flags.0 & AckFlags::CWND_LIMITED.0 == 0 {
             return;
         }
@@ -302,6 +302,15 @@ impl Controller {
         let subflow = &mut connection.subflows[i];
         subflow.own.cache_left = subflow.own.cache_left.saturating_sub(packets);
         subflow.grow(packets, self.0.ops().min_cwnd);
+    }
+
+    /// What `mpcc_observe` of `cc/mpcc_run.h` notes of an ACK with an RTT sample.
+    #[inline(always)]
+    fn observe(&self, subflow: &mut Subflow, acked: u32, rtt_us: u32, flags: AckFlags) {
+        subflow.observe(acked, rtt_us);
+        if self.1.keeps_rtts {
+            subflow.observe_round(rtt_us, flags);
+        }
     }
 
     /// Takes an ACK in congestion avoidance for which the increase that the controller has stored still
@@ -333,7 +342,7 @@ impl Controller {
         if grown.unsigned_abs() >= PACKET_BITS {
             return false;
         }
-        subflow.observe(acked, rtt_us, flags, self.1.keeps_rtts);
+        self.observe(subflow, acked, rtt_us, flags);
         if flags.0 & AckFlags::CWND_LIMITED.0 != 0 {
             subflow.own.cache_left -= acked;
             subflow.own.acc = grown;
@@ -358,7 +367,7 @@ impl Controller {
         if !recovers || rtt_us == 0 || !self.1.has_no_hooks {
             return false;
         }
-        subflow.observe(acked, rtt_us, flags, self.1.keeps_rtts);
+        self.observe(subflow, acked, rtt_us, flags);
         true
     }
 

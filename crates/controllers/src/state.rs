@@ -50,6 +50,12 @@ pub(crate) const PACKET: f64 = PACKET_BITS as f64;
 /// RTTs above this count as this, µs (`MPCC_RTT_MAX_US`).
 const RTT_MAX_US: u32 = 10_000_000;
 
+/// The least RTT so far, of which 0 is none, and of one more sample.
+#[inline(always)]
+fn least_rtt(so_far: u32, rtt_us: u32) -> u32 {
+    if so_far == 0 { rtt_us } else { so_far.min(rtt_us) }
+}
+
 impl Own {
     /// Energy per delivered bit of this path, up to 65 535, in any unit that all subflows share; 0 = unknown.
     pub fn energy_cost(&self) -> f64 {
@@ -162,21 +168,23 @@ impl Subflow {
     pub const LOSS: u32 = 4;
 
     /// What `mpcc_observe` of `cc/mpcc_run.h` notes of an ACK with an RTT sample, for a controller without
-    /// hooks. `keeps_rtts`: whether it reads the RTTs of a round.
+    /// hooks, but for the RTTs of a round.
     #[inline(always)]
-    pub(crate) fn observe(&mut self, acked: u32, rtt_us: u32, flags: AckFlags, keeps_rtts: bool) {
+    pub(crate) fn observe(&mut self, acked: u32, rtt_us: u32) {
         let (own, rtt_us) = (&mut self.own, rtt_us.min(RTT_MAX_US));
-        let least = |so_far: u32| if so_far == 0 { rtt_us } else { so_far.min(rtt_us) };
         own.last_rtt_us = rtt_us;
-        own.base_rtt_us = least(own.base_rtt_us);
+        own.base_rtt_us = least_rtt(own.base_rtt_us, rtt_us);
         own.acked_since_loss = own.acked_since_loss.saturating_add(acked);
-        if !keeps_rtts {
-            return;
-        }
+    }
+
+    /// What it notes of the RTTs of a round, for a controller that reads them.
+    #[inline(always)]
+    pub(crate) fn observe_round(&mut self, rtt_us: u32, flags: AckFlags) {
+        let (own, rtt_us) = (&mut self.own, rtt_us.min(RTT_MAX_US));
         if flags.0 & AckFlags::ROUND_END.0 != 0 {
             (own.rtt_min_us, own.rtt_sum_us, own.rtt_count) = (0, 0, 0);
         } else if self.flags & (Self::RECOVERY | Self::LOSS) == 0 {
-            own.rtt_min_us = least(own.rtt_min_us);
+            own.rtt_min_us = least_rtt(own.rtt_min_us, rtt_us);
             own.rtt_sum_us = own.rtt_sum_us.wrapping_add(rtt_us.into());
             own.rtt_count = own.rtt_count.wrapping_add(1);
         }

@@ -153,12 +153,17 @@ MPCC_INLINE void jp_copy_own(struct mpcc_own *to, const void *from)
 		((u64 *)to)[i] = words[i];
 }
 
-/* What the kernel keeps of a subflow. */
-MPCC_INLINE void jp_read(struct mpcc_subflow *sub, struct tcp_sock *tp)
+MPCC_INLINE void jp_read_window(struct mpcc_subflow *sub, struct tcp_sock *tp)
 {
 	sub->cwnd = tp->snd_cwnd;
 	sub->ssthresh = tp->snd_ssthresh;
 	sub->srtt_us = tp->srtt_us >> SRTT_BITS;
+}
+
+/* What the kernel keeps of a subflow. */
+MPCC_INLINE void jp_read(struct mpcc_subflow *sub, struct tcp_sock *tp)
+{
+	jp_read_window(sub, tp);
 	sub->flags = jp_flags(tp);
 }
 

@@ -249,30 +249,20 @@ MPCC_INLINE bool jp_short_acks_end(struct jp_scratch *s, struct tcp_sock *tp, u3
 	       (JP_BOOKS_NEAR && tp->tcp_mstamp >= s->hear_us);
 }
 
-/* The packets of short ACKs of which the controller was not told. */
-MPCC_INLINE u32 jp_untold(const struct mpcc_books *books, const struct mpcc_own *own)
-{
-	return books->granted - own->cache_left;
-}
-
-MPCC_INLINE void jp_note_told(struct mpcc_books *books, u32 untold)
-{
-	books->delivered += untold;
-	books->granted -= untold;
-}
-
 /*
  * Tells the controller of the packets of short ACKs since the scratch was last used, before it is told of
  * something else. With `ack` all of them were limited by the window.
  */
 MPCC_INLINE void jp_tell_short_acks(struct jp_scratch *s)
 {
-	u32 untold = jp_untold(jp_books(s), &jp_own_subflow(s)->own);
+	struct mpcc_books *books = jp_books(s);
+	u32 untold = books->granted - jp_own_subflow(s)->own.cache_left;
 
 	if (!JP_SHORT_ACKS || !untold)
 		return;
 	jp_ack(s, untold, 0, MPCC_CWND_LIMITED, 0);
-	jp_note_told(jp_books(s), untold);
+	books->delivered += untold;
+	books->granted -= untold;
 }
 
 /* What a loss and a restart begin with: the connection as it is now, and nothing left untold. */
@@ -328,21 +318,6 @@ MPCC_INLINE void jp_mend(struct tcp_sock *tp)
 		tp->snd_cwnd = half;
 }
 
-/* What slow start leaves of `acked` packets to congestion avoidance. */
-MPCC_INLINE u32 jp_slow_start(struct tcp_sock *tp, u32 acked, bool limited)
-{
-	u32 grow = limited ? acked : 0;
-
-	return grow && tp->snd_cwnd < tp->snd_ssthresh ? tcp_slow_start(tp, grow) : grow;
-}
-
-/* The flags of an ACK: `looks` if it is time for a new step. */
-MPCC_INLINE u32 jp_ack_flags(bool limited, bool round_ends, bool looks)
-{
-	return (limited ? MPCC_CWND_LIMITED : 0) | (round_ends ? MPCC_ROUND_END : 0) |
-	       (looks ? JP_ANEW : 0);
-}
-
 /* For how many packets the step serves that an ACK has left. */
 MPCC_INLINE void jp_note_grant(struct mpcc_books *books, struct mpcc_own *own, struct tcp_sock *tp,
                                u32 acked, bool looks)
@@ -373,22 +348,20 @@ static __noinline void jp_ack_alone(struct tcp_sock *tp, u32 acked)
 	__builtin_memcpy(conn->param, params, sizeof(conn->param));
 	conn->n = 1;
 	conn->now_us = tp->tcp_mstamp;
-	sub->cwnd = tp->snd_cwnd;
-	sub->ssthresh = tp->snd_ssthresh;
-	sub->srtt_us = tp->srtt_us >> SRTT_BITS;
+	jp_read_window(sub, tp);
 	/* Known here: neither recovery nor a timeout. */
 	sub->flags = MPCC_ESTABLISHED;
 	*own = *kept;
 	if (JP_OPS.round && jp_round_ends(own, tp))
 		flags |= MPCC_ROUND_END;
 	step_ends = own->cache_left < acked;
+	if (step_ends)
+		flags |= JP_ANEW;
 	delivered = tp->delivered - own->books.delivered;
 	own->books.delivered = tp->delivered;
 	jp_note(conn, 0, delivered, tp->rack.rtt_us, flags);
 	mpcc_add(&JP_OPS, sub, own->cached_step, mpcc_min(acked, MPCC_CWND_MAX));
 	sub->cwnd = mpcc_min(sub->cwnd, tp->snd_cwnd_clamp);
-	if (step_ends && !JP_STEP_BY_WINDOW)
-		own->cached_cwnd = 0;
 	jp_renew(conn, 0);
 	jp_note_grant(&own->books, own, tp, acked, step_ends);
 	*kept = *own;
@@ -399,7 +372,7 @@ static __noinline void jp_ack_alone(struct tcp_sock *tp, u32 acked)
 static __noinline void jp_ack_among(struct sock *sk, struct tcp_sock *tp, u32 acked)
 {
 	struct jp_scratch *s = jp_scratch_of(sk, 0);
-	u32 limited, grow, flags, delivered, marked;
+	u32 limited, grow, flags = 0, delivered, marked;
 	struct mpcc_books *books;
 	struct mpcc_subflow *sub;
 	bool looks, round_ends, due;
@@ -409,13 +382,20 @@ static __noinline void jp_ack_among(struct sock *sk, struct tcp_sock *tp, u32 ac
 	jp_mend(tp);
 	jp_load(s, tp);
 	limited = jp_cwnd_limited(tp);
-	grow = jp_slow_start(tp, acked, limited);
+	grow = limited ? acked : 0;
+	if (grow && tp->snd_cwnd < tp->snd_ssthresh)
+		grow = tcp_slow_start(tp, grow);
 	round_ends = jp_round_ends(&jp_own_subflow(s)->own, tp);
 	due = JP_SHORT_ACKS ? jp_short_acks_end(s, tp, acked) : tp->tcp_mstamp >= s->look_us;
 	if (JP_OPS.ack && !limited)
 		jp_tell_short_acks(s);
 	looks = jp_look(s, sk, tp, round_ends, due);
-	flags = jp_ack_flags(limited, round_ends, looks);
+	if (round_ends)
+		flags |= MPCC_ROUND_END;
+	if (looks)
+		flags |= JP_ANEW;
+	if (limited)
+		flags |= MPCC_CWND_LIMITED;
 	books = jp_books(s);
 	delivered = tp->delivered - books->delivered;
 	marked = mpcc_min(tp->delivered_ce - books->marked, delivered);

@@ -220,7 +220,7 @@ impl Network {
             if crosses(hop) { hop.crossing() } else { hop }
         });
         let known: Vec<Hop> = known.collect();
-        self.routes.add(known.into_iter())
+        self.routes.add(&known)
     }
 
     /// A hop over a link that is no part of a route.

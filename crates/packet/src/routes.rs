@@ -79,10 +79,10 @@ impl RouteTable {
     ///
     /// # Panics
     /// If it has more than 255 hops.
-    pub(crate) fn add(&mut self, hops: impl ExactSizeIterator<Item = Hop>) -> Route {
+    pub(crate) fn add(&mut self, hops: &[Hop]) -> Route {
         let start = self.hops.len() as u32;
         let len = u8::try_from(hops.len()).expect("a route has at most 255 hops");
-        hops.for_each(|hop| self.hops.push(hop));
+        hops.iter().for_each(|&hop| self.hops.push(hop));
         Route { start, len }
     }
 

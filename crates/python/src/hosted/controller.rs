@@ -50,7 +50,7 @@ pub(crate) fn host_controller(
     cache_acks: u32,
 ) -> PyResult<()> {
     let capabilities: Option<Vec<Capability>> = flags.iter().map(|word| capability(word)).collect();
-    let Some(capabilities) = capabilities else {
+    let Some(mut capabilities) = capabilities else {
         let help = "a controller may read energy_cost, path_price, target_share, marks and delay";
         return Err(usage(py, &format!("`{name}` reads {}", flags.join(", ")), Some(help)));
     };
@@ -61,7 +61,7 @@ pub(crate) fn host_controller(
         Box::new(PyHooks { inner: Inner::open(&part, &known_as, &hooks, &told, n), name: known_as.clone() })
     };
     // Subflows tell the RTTs of a round whether the class has said that it reads them or not.
-    let capabilities = [capabilities, vec![Capability::ReadsDelay]].concat();
+    capabilities.push(Capability::ReadsDelay);
     let host = Host {
         name,
         title,
