@@ -28,6 +28,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+pub mod circular;
 pub mod cross;
 pub mod csma;
 pub mod trace;

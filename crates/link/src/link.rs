@@ -10,7 +10,7 @@ use joulepath_model::scenario::Scenario;
 use joulepath_model::units::Nanos;
 
 use crate::keeper::{Front, Keeper};
-use crate::loss::Loss;
+use crate::loss::{Loss, Quiet};
 use crate::opportunities::Opportunities;
 use crate::outcome::{Exit, Outcome};
 use crate::policer::Policer;
@@ -30,21 +30,22 @@ pub struct Link {
     rate: ConstantRate,
     delay_ns: u64,
     queue: Queue,
+    quiet: Quiet,
     /// The parts that most links do not have.
     extras: Option<Box<Extras>>,
-    loss: Loss,
     #[cfg(debug_assertions)]
     last_offer: Nanos,
 }
 
-/// With the ring of packets in front of it, two cache lines but for the last word, which only losses need: a
-/// network of a thousand links fits into the second-level cache.
+/// With the ring of packets in front of it, two cache lines: a network of a thousand links fits into the
+/// second-level cache.
 #[cfg(not(debug_assertions))]
-const _: () = assert!(size_of::<Link>() <= 112);
+const _: () = assert!(size_of::<Link>() <= 104);
 
-/// All that makes a link more than a queue of packets, a constant rate, a constant delay and random loss.
+/// All that makes a link more than a queue of packets, a constant rate and a constant delay.
 #[derive(Clone, Debug)]
 struct Extras {
+    loss: Option<Loss>,
     service: Service,
     byte_limits: Option<ByteLimits>,
     outages: Outages,
@@ -72,7 +73,9 @@ impl Link {
     pub fn new(spec: &LinkSpec, seed: u64, index: u64) -> Self {
         let stream = |domain| Stream::new(seed, domain, index);
         let (rate, service) = transmitter(&spec.rate, stream(Domain::LinkRate));
+        let (loss, quiet) = Loss::new(spec.loss, stream(Domain::LinkLoss));
         let extras = Extras {
+            loss,
             service,
             byte_limits: ByteLimits::new(spec.queue, spec.ecn_threshold),
             outages: Outages::new(&spec.outages),
@@ -85,7 +88,7 @@ impl Link {
             rate,
             delay_ns: spec.delay.0,
             queue: Queue::new(spec.queue, spec.ecn_threshold),
-            loss: Loss::new(spec.loss, stream(Domain::LinkLoss)),
+            quiet,
             extras: (!extras.are_void()).then(|| Box::new(extras)),
             #[cfg(debug_assertions)]
             last_offer: Nanos::ZERO,
@@ -116,7 +119,7 @@ impl Link {
     /// loss.
     #[inline(always)]
     pub fn is_plain(&self) -> bool {
-        self.extras.is_none()
+        self.extras.as_deref().is_none_or(Extras::are_plain)
     }
 
     /// [`Link::offer`] for a link that [is plain](Link::is_plain). It never holds a packet.
@@ -135,10 +138,17 @@ impl Link {
             self.free_ns += self.rate.transmission_ns(false, size);
             congested
         };
-        if self.loss.strikes() {
+        if self.quiet.is_over() && self.loses() {
             return Outcome::WireLoss;
         }
         Outcome::Delivered { at: Nanos(self.free_ns + self.delay_ns), marked: congested }
+    }
+
+    /// Whether the packet is lost that the process of losses has to be asked about.
+    #[cold]
+    fn loses(&mut self) -> bool {
+        let loss = self.extras.as_deref_mut().and_then(|extras| extras.loss.as_mut());
+        loss.is_some_and(|loss| loss.strikes(&mut self.quiet))
     }
 
     /// Checks that calls come in the order of time.
@@ -360,7 +370,8 @@ impl Link {
             Service::Piecewise(rate) => self.free_ns = rate.finish(start, size),
             Service::Trace(opportunities) => self.free_ns = opportunities.send(size),
         }
-        let lost = self.loss.strikes();
+        let asked = self.quiet.is_over();
+        let lost = asked && extras.loss.as_mut().is_some_and(|loss| loss.strikes(&mut self.quiet));
         if extras.outages.meet(start, self.free_ns) || lost {
             return None;
         }
@@ -379,6 +390,11 @@ impl Link {
 
 impl Extras {
     fn are_void(&self) -> bool {
+        self.loss.is_none() && self.are_plain()
+    }
+
+    /// Whether there is nothing but losses.
+    fn are_plain(&self) -> bool {
         matches!(self.service, Service::Constant)
             && self.byte_limits.is_none()
             && self.outages.is_empty()

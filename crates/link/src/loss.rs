@@ -4,17 +4,13 @@ use joulepath_model::network::LossSpec;
 
 use joulepath_model::random::Stream;
 
-/// Counts down to the next packet that is lost or changes the state. Random numbers are drawn only then.
+/// Packets that pass before the [`Loss`] of their link has to be asked again.
 #[derive(Clone, Debug)]
-#[repr(C)]
-pub(crate) struct Loss {
-    /// Packets that pass before the process has to be asked again.
-    quiet: u64,
-    process: Option<Box<Process>>,
-}
+pub(crate) struct Quiet(u64);
 
+/// A process of losses. Random numbers are drawn only for the next packet that is lost or changes the state.
 #[derive(Clone, Debug)]
-enum Process {
+pub(crate) enum Loss {
     Bernoulli { loss: f64, stream: Stream },
     GilbertElliott(GilbertElliott),
 }
@@ -22,7 +18,7 @@ enum Process {
 /// The Markov chain of Gilbert (1960) and Elliott (1963). A packet is lost with the probability of the
 /// present state; then the chain takes a step.
 #[derive(Clone, Debug)]
-struct GilbertElliott {
+pub(crate) struct GilbertElliott {
     good: State,
     bad: State,
     in_bad: bool,
@@ -40,46 +36,49 @@ struct State {
     loss: f64,
 }
 
+impl Quiet {
+    /// Whether the process has to be asked about the next packet, which passes otherwise.
+    #[inline(always)]
+    pub(crate) fn is_over(&mut self) -> bool {
+        if self.0 > 0 {
+            self.0 -= 1;
+            return false;
+        }
+        true
+    }
+}
+
 impl Loss {
-    pub(crate) fn new(spec: LossSpec, mut stream: Stream) -> Self {
+    /// The process, none if no packet is lost, and how many packets pass at first.
+    pub(crate) fn new(spec: LossSpec, mut stream: Stream) -> (Option<Self>, Quiet) {
         match spec {
-            LossSpec::None => Loss { quiet: u64::MAX, process: None },
+            LossSpec::None => (None, Quiet(u64::MAX)),
             LossSpec::Bernoulli(loss) => {
                 let loss = loss.get();
                 let quiet = stream.geometric(loss);
-                Loss { quiet, process: Some(Box::new(Process::Bernoulli { loss, stream })) }
+                (Some(Loss::Bernoulli { loss, stream }), Quiet(quiet))
             }
             LossSpec::GilbertElliott { enter_bad, leave_bad, loss_good, loss_bad } => {
                 let good = State { leave: enter_bad.get(), loss: loss_good.get() };
                 let bad = State { leave: leave_bad.get(), loss: loss_bad.get() };
                 let mut chain = GilbertElliott::new(good, bad, stream);
                 let quiet = chain.skip_quiet();
-                Loss { quiet, process: Some(Box::new(Process::GilbertElliott(chain))) }
+                (Some(Loss::GilbertElliott(chain)), Quiet(quiet))
             }
         }
     }
 
-    /// Whether the next packet is lost.
-    #[inline]
-    pub(crate) fn strikes(&mut self) -> bool {
-        if self.quiet > 0 {
-            self.quiet -= 1;
-            return false;
-        }
-        self.ask()
-    }
-
+    /// Whether the packet is lost that has to be asked about; sets how many pass after it.
     #[cold]
-    fn ask(&mut self) -> bool {
-        match self.process.as_deref_mut() {
-            None => false,
-            Some(Process::Bernoulli { loss, stream }) => {
-                self.quiet = stream.geometric(*loss);
+    pub(crate) fn strikes(&mut self, quiet: &mut Quiet) -> bool {
+        match self {
+            Loss::Bernoulli { loss, stream } => {
+                quiet.0 = stream.geometric(*loss);
                 true
             }
-            Some(Process::GilbertElliott(chain)) => {
+            Loss::GilbertElliott(chain) => {
                 let lost = chain.step();
-                self.quiet = chain.skip_quiet();
+                quiet.0 = chain.skip_quiet();
                 lost
             }
         }

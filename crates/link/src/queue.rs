@@ -2,6 +2,8 @@
 
 use joulepath_model::network::QueueLimit;
 
+use crate::circular::Circular;
+
 /// One accepted packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slot {
@@ -28,15 +30,15 @@ pub(crate) enum Admission {
 /// and nothing is ever removed.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
-    /// A ring whose length is a power of two; slot `accepted % len` is free for the next packet.
-    slots: Box<[Slot]>,
+    /// The slot at place `accepted` is free for the next packet.
+    slots: Circular<Slot>,
     /// Bytes accepted so far, modulo 2⁶⁴.
     bytes: u64,
     /// Packets accepted since the transmitter was last idle, modulo 2³².
     accepted: u32,
     /// Most packets that may wait.
     limit: u32,
-    /// min(`limit`, length of the ring − 1): how many packets back the decision looks.
+    /// min(`limit`, number of slots − 1): how many packets back the decision looks.
     look_back: u32,
     /// A packet is marked if this many packets wait.
     mark_at: u32,
@@ -78,7 +80,7 @@ impl Queue {
         };
         let limit = packets(limit);
         Queue {
-            slots: vec![Slot::default(); FIRST_LENGTH as usize].into(),
+            slots: Circular::new(FIRST_LENGTH),
             bytes: 0,
             accepted: 0,
             limit,
@@ -95,11 +97,8 @@ impl Queue {
             // The queue is empty: start again at slot 0, which is still in the cache.
             self.accepted = 0;
         }
-        let (slots, free) = (&mut self.slots[..], self.accepted);
-        let mask = slots.len() - 1;
-        slots[free as usize & mask] = Slot { start_ns, bytes_before: self.bytes };
-        let decisive = free.wrapping_sub(self.look_back) as usize & mask;
-        if slots[decisive].start_ns > now && !self.grow() {
+        self.slots[self.accepted] = Slot { start_ns, bytes_before: self.bytes };
+        if self.start_ns(self.look_back) > now && !self.grow() {
             return Admission::Dropped;
         }
         let congested = ecn_capable && self.reaches_mark(now);
@@ -163,7 +162,7 @@ impl Queue {
     pub(crate) fn waiting_bytes(&self, now: u64) -> u64 {
         match self.waiting_packets(now) {
             0 => 0,
-            packets => self.bytes.wrapping_sub(self.slots[self.place(packets)].bytes_before),
+            packets => self.bytes.wrapping_sub(self.slot(packets).bytes_before),
         }
     }
 
@@ -176,39 +175,34 @@ impl Queue {
     /// The slot that decides about the next packet.
     #[inline(always)]
     pub(crate) fn next_decisive(&self) -> &Slot {
-        &self.slots[self.place(self.look_back)]
+        self.slot(self.look_back)
     }
 
     /// When the packet `back` slots before the free one starts, ns.
-    #[inline]
+    #[inline(always)]
     fn start_ns(&self, back: u32) -> u64 {
-        self.slots[self.place(back)].start_ns
+        self.slot(back).start_ns
     }
 
-    #[inline]
-    fn place(&self, back: u32) -> usize {
-        self.accepted.wrapping_sub(back) as usize & (self.slots.len() - 1)
+    #[inline(always)]
+    fn slot(&self, back: u32) -> &Slot {
+        &self.slots[self.accepted.wrapping_sub(back)]
     }
 
-    /// How many packets before the free slot the ring has.
+    /// How many slots there are before the free one.
     #[inline]
     fn newest(&self) -> u32 {
-        (self.slots.len() - 1) as u32
+        self.slots.places() - 1
     }
 
-    /// Doubles the ring when it is full of waiting packets. Returns false if the queue's limit is reached and
-    /// not the ring's.
+    /// Doubles the slots when all have waiting packets. Returns false if the queue's limit is reached and not
+    /// theirs.
     #[cold]
     fn grow(&mut self) -> bool {
         if self.look_back == self.limit {
             return false;
         }
-        let mut slots = vec![Slot::default(); 2 * self.slots.len()];
-        let mask = slots.len() - 1;
-        for back in 0..=self.newest() {
-            slots[self.accepted.wrapping_sub(back) as usize & mask] = self.slots[self.place(back)];
-        }
-        self.slots = slots.into();
+        self.slots.grow(2 * self.slots.places(), self.accepted.wrapping_sub(self.newest()));
         self.look_back = self.limit.min(self.newest());
         true
     }

@@ -5,8 +5,8 @@
 //!
 //! ```text
 //!   events ahead     5                 3                 2                     1
-//!                    the link ───────► the route of ───► the next link ──────► the queue's decisive slot;
-//!                                      its first packet  or the subflow's end  the connection
+//!                    the link ───────► its first ──────► the next link ──────► the queue's decisive slot;
+//!                                      packet            or the subflow's end  the connection
 //! ```
 //! What is only written is not asked for: nothing waits for it. This only brings memory nearer. What an event
 //! does is decided when its turn comes.
@@ -28,7 +28,6 @@ impl Engine {
         let Some(due) = self.net.queue.due() else { return };
         self.net.prefetch_wire(due, 5);
         let heading = self.net.first_of(due, 3).map_or(Heading::NONE, Packet::heading);
-        self.net.routes.prefetch(heading.subflow);
         let goal = self.goal_of(self.ahead.heading);
         let Goal { heading: Heading { subflow, .. }, hop } = self.ahead.goal;
         if !self.ahead.goal.heading.arrives() {

@@ -234,11 +234,12 @@ impl Engine {
     /// Handles a packet that has passed a hop: it enters the next one, or it has arrived.
     #[inline(always)]
     fn dispatch(&mut self, packet: &mut Packet) {
-        if packet.arrives_as(Kind::Ack) {
-            return self.ack_arrives(packet);
-        }
-        if packet.arrives_as(Kind::Data) {
-            return self.data_arrives(packet);
+        if packet.arrives() {
+            match packet.is_ack_not_data() {
+                Some(true) => return self.ack_arrives(packet),
+                Some(false) => return self.data_arrives(packet),
+                None => return self.dispatch_other(packet.after_hop().apart()),
+            }
         }
         *packet = packet.after_hop();
         let Some(is_ack) = packet.is_ack_not_data() else { return self.dispatch_other(packet.apart()) };

@@ -22,13 +22,15 @@ use crate::sack::SackArena;
 use crate::shared::Shared;
 use crate::tally::Tallies;
 
-/// One link of the network. Only the first packet on it is in the event queue. What every packet touches is
-/// in the first two cache lines.
+/// One link of the network. Only the first packet on it is in the event queue. It is two cache lines.
 #[repr(C, align(64))]
 pub(crate) struct Wire {
     ring: PacketRing,
     pub(crate) link: Link,
 }
+
+#[cfg(not(debug_assertions))]
+const _: () = assert!(size_of::<Wire>() == 2 * size_of::<[u64; 8]>());
 
 /// A wire has two halves: the link belongs to the part of the network where packets enter it, and the packets
 /// on the wire to the part where they arrive.
@@ -243,21 +245,21 @@ impl Network {
         }
         let wire = &mut self.wires[link as usize];
         debug_assert!(wire.link.is_plain());
-        // What is rare goes out of line, and is made anew for that, so that the answer stays in registers.
+        // What is rare goes out of line, as words, so that the answer stays in registers.
         match wire.link.offer_to_plain(Nanos(now_ns), size, packet.flags() & ECT != 0) {
-            Outcome::Delivered { at, marked } if self.tallies.ignore_delivery(at.0) => {
-                deliver(packet, hop, (at.0, marked), &mut self.hosts);
+            Outcome::Delivered { at, marked: false } if self.tallies.ignore_delivery(at.0) => {
+                deliver(packet, hop, (at.0, false), &mut self.hosts);
                 debug_assert!(packet.arrival_ns <= MAX_TIME_NS);
-                if self.border.is_some() && concerns_both_ends(packet) {
+                if concerns_both_ends(packet) {
                     announce(&mut self.border, packet.arrival_ns);
                 }
                 enter(link, packet, &mut wire.ring, &mut self.queue);
             }
             Outcome::Delivered { at, marked } => {
-                self.note_rare(now_ns, hop, packet.apart(), Outcome::Delivered { at, marked });
+                self.note_delivery(now_ns, hop, packet.apart(), (at.0, marked));
             }
-            Outcome::QueueDrop => self.note_rare(now_ns, hop, packet.apart(), Outcome::QueueDrop),
-            Outcome::WireLoss => self.note_rare(now_ns, hop, packet.apart(), Outcome::WireLoss),
+            Outcome::QueueDrop => self.note_queue_drop(now_ns, hop, packet.apart()),
+            Outcome::WireLoss => self.note_wire_loss(now_ns, hop, packet.apart()),
             Outcome::Held(_) => unreachable!("a plain link holds no packet"),
         }
     }
@@ -276,11 +278,26 @@ impl Network {
         self.note_and_settle(now_ns, hop, packet, outcome);
     }
 
-    /// [`Self::note_and_settle`] for what is rare on a plain link.
+    /// [`Self::note_and_settle`] for a delivery by a plain link that is marked, or counted.
     #[cold]
     #[inline(never)]
-    fn note_rare(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), outcome: Outcome) {
+    fn note_delivery(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), at: (u64, bool)) {
+        let outcome = Outcome::Delivered { at: Nanos(at.0), marked: at.1 };
         self.note_and_settle(now_ns, hop, Packet::joined(front, back), outcome);
+    }
+
+    /// The same for a packet that the queue of such a link has dropped.
+    #[cold]
+    #[inline(never)]
+    fn note_queue_drop(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back)) {
+        self.note_and_settle(now_ns, hop, Packet::joined(front, back), Outcome::QueueDrop);
+    }
+
+    /// The same for a packet that such a link has lost.
+    #[cold]
+    #[inline(never)]
+    fn note_wire_loss(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back)) {
+        self.note_and_settle(now_ns, hop, Packet::joined(front, back), Outcome::WireLoss);
     }
 
     /// Counts what a link has decided about a packet that was offered to it, and does it.

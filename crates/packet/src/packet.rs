@@ -26,6 +26,9 @@ const EPOCH_AT: u32 = 24;
 const AUX_AT: u32 = 32;
 
 impl Packet {
+    /// The content of an unused slot.
+    pub(crate) const NOTHING: Self = Packet::new(Kind::Cross, 0, 0, Stamp::ZERO);
+
     /// A packet at the start of its route, without numbers and payload. The far end echoes `sent`.
     #[inline(always)]
     pub(crate) const fn new(kind: Kind, subflow: u32, epoch: u8, sent: Stamp) -> Self {
@@ -113,10 +116,10 @@ impl Packet {
         (self.rest >> AUX_AT) as u32
     }
 
-    /// Whether it is of this kind and on the last link of its route.
+    /// Whether it is on the last link of its route.
     #[inline(always)]
-    pub(crate) const fn arrives_as(&self, kind: Kind) -> bool {
-        self.rest & (0xff | (ARRIVES as u64) << FLAGS_AT) == kind as u64 | (ARRIVES as u64) << FLAGS_AT
+    pub(crate) const fn arrives(&self) -> bool {
+        self.rest & (ARRIVES as u64) << FLAGS_AT != 0
     }
 
     /// What is usual in a segment, or in an ACK: that it belongs to this subflow of its path, and a segment
@@ -181,6 +184,12 @@ impl Packet {
     #[inline(always)]
     pub(crate) const fn joined((arrival_ns, origin): Front, (numbers, rest): Back) -> Self {
         Packet { arrival_ns, origin: Origin(origin), numbers, rest }
+    }
+}
+
+impl Default for Packet {
+    fn default() -> Self {
+        Packet::NOTHING
     }
 }
 

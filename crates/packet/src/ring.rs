@@ -1,49 +1,40 @@
 //! The packets on a link.
 
-use crate::packet::{Back, Front, HAS_EVENT, Kind, Packet, Stamp};
+use joulepath_link::circular::Circular;
+
+use crate::packet::{Back, Front, HAS_EVENT, Packet};
 
 /// Four cache lines: a link that carries little stays small.
-const FIRST_LENGTH: usize = 8;
+const FIRST_LENGTH: u32 = 8;
 
 /// A ring of packets that grows. It never allocates while it is no longer than it has been before.
 pub(crate) struct PacketRing {
-    slots: Box<[Packet]>,
+    slots: Circular<Packet>,
+    /// The place of the first packet.
     head: u32,
     len: u32,
 }
 
-/// The content of an unused slot.
-const NOTHING: Packet = Packet::new(Kind::Cross, 0, 0, Stamp::ZERO);
-
 impl PacketRing {
     pub(crate) fn new() -> Self {
-        PacketRing { slots: vec![NOTHING; FIRST_LENGTH].into_boxed_slice(), head: 0, len: 0 }
-    }
-
-    #[inline(always)]
-    fn at(&mut self, place: u32) -> &mut Packet {
-        let mask = self.slots.len() - 1;
-        &mut self.slots[place as usize & mask]
+        PacketRing { slots: Circular::new(FIRST_LENGTH), head: 0, len: 0 }
     }
 
     /// Puts a packet after those that arrive no later than it. Returns whether it is the first one now, and
     /// needs an event.
     #[inline(always)]
     pub(crate) fn insert(&mut self, packet: &Packet) -> bool {
-        let (slots, len) = (&mut self.slots[..], self.len);
-        let (mask, at) = (slots.len().wrapping_sub(1), self.head.wrapping_add(len));
+        let (len, at) = (self.len, self.head.wrapping_add(self.len));
         if len == 0 {
-            slots[at as usize & mask] = *packet;
+            self.slots[at] = *packet;
             self.len = 1;
             return true;
         }
-        if len as usize >= slots.len()
-            || slots[at.wrapping_sub(1) as usize & mask].arrival_ns > packet.arrival_ns
-        {
+        if self.slots.is_filled_by(len) || self.slots[at.wrapping_sub(1)].arrival_ns > packet.arrival_ns {
             let (front, back) = packet.apart();
             return self.insert_between(front, back);
         }
-        slots[at as usize & mask] = *packet;
+        self.slots[at] = *packet;
         self.len = len + 1;
         false
     }
@@ -52,19 +43,19 @@ impl PacketRing {
     #[inline(never)]
     fn insert_between(&mut self, front: Front, back: Back) -> bool {
         let packet = Packet::joined(front, back);
-        if self.len as usize == self.slots.len() {
-            self.grow();
+        if self.slots.is_filled_by(self.len) {
+            self.slots.grow(2 * self.len, self.head);
         }
         let mut at = self.head.wrapping_add(self.len);
         self.len += 1;
-        while at != self.head && self.at(at.wrapping_sub(1)).arrival_ns > packet.arrival_ns {
-            *self.at(at) = *self.at(at.wrapping_sub(1));
+        while at != self.head && self.slots[at.wrapping_sub(1)].arrival_ns > packet.arrival_ns {
+            self.slots[at] = self.slots[at.wrapping_sub(1)];
             at = at.wrapping_sub(1);
         }
-        *self.at(at) = packet;
+        self.slots[at] = packet;
         let is_first = at == self.head;
         if is_first {
-            self.at(at.wrapping_add(1)).mark(HAS_EVENT);
+            self.slots[at.wrapping_add(1)].mark(HAS_EVENT);
         }
         is_first
     }
@@ -74,23 +65,20 @@ impl PacketRing {
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> (Packet, Option<u64>) {
         debug_assert!(self.len > 0);
-        let slots = &mut self.slots[..];
-        let mask = slots.len() - 1;
-        let (first, mut next_ns) = (self.head as usize & mask, None);
+        let (first, mut next_ns) = (self.head, None);
         self.len -= 1;
         if self.len == 0 {
             self.head = 0;
         } else {
-            let head = self.head.wrapping_add(1) as usize & mask;
-            self.head = head as u32;
-            let next = &mut slots[head];
+            self.head = first.wrapping_add(1);
+            let next = &mut self.slots[self.head];
             if next.flags() & HAS_EVENT == 0 {
                 next_ns = Some(next.arrival_ns);
             } else {
                 next.unmark(HAS_EVENT);
             }
         }
-        (slots[first], next_ns)
+        (self.slots[first], next_ns)
     }
 
     #[cfg(test)]
@@ -101,22 +89,15 @@ impl PacketRing {
     /// The oldest packet; what was there last if there is none.
     #[inline(always)]
     pub(crate) fn first(&self) -> &Packet {
-        &self.slots[self.head as usize & (self.slots.len() - 1)]
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        self.slots.rotate_left(self.head as usize);
-        self.head = 0;
-        let mut slots = std::mem::take(&mut self.slots).into_vec();
-        slots.resize(slots.len() * 2, NOTHING);
-        self.slots = slots.into_boxed_slice();
+        &self.slots[self.head]
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NOTHING: Packet = Packet::NOTHING;
 
     #[test]
     fn a_ring_keeps_its_order_while_it_grows() {

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use crate::hop::Hop;
 use crate::packet::Heading;
-use crate::prefetch::prefetch_lines;
 use crate::shared::Shared;
 
 /// Hops in the order in which packets pass them. They are a part of the [table](RouteTable)'s list of hops.
@@ -128,12 +127,6 @@ impl RouteTable {
     #[inline]
     pub(crate) fn hop(&self, route: Route, hops: u8) -> Hop {
         self.hops[route.start as usize + hops as usize]
-    }
-
-    /// Asks for the routes of a subflow.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, subflow: u32) {
-        prefetch_lines(self.ways.address(subflow as usize), 1);
     }
 
     /// What a segment or an ACK enters after its present link, if that is one of the first hops of its route;

@@ -1,5 +1,7 @@
 //! Reassembly: on each subflow, with SACK blocks (RFC 2018), and at the data level of the connection.
 
+use joulepath_link::circular::Circular;
+
 use crate::sack::{BLOCKS, SackBlocks};
 
 /// The number of a segment that the subflow has. Only [`Reassembly::accept`] makes one, so that a SACK cannot
@@ -31,7 +33,7 @@ fn pack(dsn: u32, len: u16) -> Held {
 pub(crate) struct Reassembly {
     next: u32,
     held_count: u32,
-    held: Box<[Held]>,
+    held: Circular<Held>,
     blocks: SackBlocks,
     /// [`Self::next`] when the blocks last lost what is below it.
     trimmed_at: u32,
@@ -80,12 +82,11 @@ impl Reassembly {
 
     #[inline(always)]
     fn hold(&mut self, ssn: u32, dsn: u32, len: u16) -> Arrival {
-        let span = (ssn - self.next) as usize + 1;
-        if span > self.held.len() {
+        let span = ssn - self.next + 1;
+        if span > self.held.places() {
             self.grow(span);
         }
-        let mask = self.held.len() - 1;
-        let slot = &mut self.held[ssn as usize & mask];
+        let slot = &mut self.held[ssn];
         if *slot != 0 {
             return Arrival::Duplicate;
         }
@@ -101,8 +102,7 @@ impl Reassembly {
         if self.held_count == 0 {
             return None;
         }
-        let mask = self.held.len() - 1;
-        let slot = std::mem::take(&mut self.held[self.next as usize & mask]);
+        let slot = std::mem::take(&mut self.held[self.next]);
         if slot == 0 {
             return None;
         }
@@ -112,13 +112,8 @@ impl Reassembly {
     }
 
     #[cold]
-    fn grow(&mut self, span: usize) {
-        let mut bigger = vec![0; span.next_power_of_two().max(64)].into_boxed_slice();
-        let mask = bigger.len() - 1;
-        for ssn in self.next..self.next + self.held.len() as u32 {
-            bigger[ssn as usize & mask] = self.held[ssn as usize & (self.held.len() - 1)];
-        }
-        self.held = bigger;
+    fn grow(&mut self, span: u32) {
+        self.held.grow(span.max(64), self.next);
     }
 
     /// Moves the range that now contains `ssn` to the front, merged with its neighbours.
@@ -189,7 +184,7 @@ impl Reassembly {
 pub(crate) struct DataReceiver {
     next: u32,
     /// Payload length by DSN; 0 is a segment that has not arrived.
-    held: Box<[u16]>,
+    held: Circular<u16>,
     held_count: u32,
     /// Payload that has been delivered in order, bytes.
     pub(crate) delivered_bytes: u64,
@@ -224,12 +219,11 @@ impl DataReceiver {
 
     #[inline(never)]
     fn hold(&mut self, dsn: u32, len: u16) -> bool {
-        let span = (dsn - self.next) as usize + 1;
-        if span > self.held.len() {
+        let span = dsn - self.next + 1;
+        if span > self.held.places() {
             self.grow(span);
         }
-        let mask = self.held.len() - 1;
-        let slot = &mut self.held[dsn as usize & mask];
+        let slot = &mut self.held[dsn];
         if *slot != 0 {
             return false;
         }
@@ -240,9 +234,8 @@ impl DataReceiver {
 
     #[inline(never)]
     fn drain(&mut self) {
-        let mask = self.held.len() - 1;
         while self.held_count > 0 {
-            let len = std::mem::take(&mut self.held[self.next as usize & mask]);
+            let len = std::mem::take(&mut self.held[self.next]);
             if len == 0 {
                 break;
             }
@@ -253,13 +246,8 @@ impl DataReceiver {
     }
 
     #[cold]
-    fn grow(&mut self, span: usize) {
-        let mut bigger = vec![0; span.next_power_of_two().max(64)].into_boxed_slice();
-        let mask = bigger.len() - 1;
-        for dsn in self.next..self.next + self.held.len() as u32 {
-            bigger[dsn as usize & mask] = self.held[dsn as usize & (self.held.len() - 1)];
-        }
-        self.held = bigger;
+    fn grow(&mut self, span: u32) {
+        self.held.grow(span.max(64), self.next);
     }
 }
 

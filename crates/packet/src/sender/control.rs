@@ -20,7 +20,7 @@ impl SubflowSender {
         now_ns: u64,
     ) {
         let Some(owned) = &mut self.owned else { return };
-        owned.departs(ssn, self.board.ring_len(), first, now_ns);
+        owned.departs(ssn, self.board.room(), first, now_ns);
         let rate = end.controller.pacing_rate_bytes_per_s(&end.cc, self.id.index());
         self.held_until_ns = match rate {
             Some(rate) => owned.pace(bytes.into(), rate, config.transport.mss.0, now_ns),

@@ -14,6 +14,7 @@
 //! connection.
 
 use joulepath_controllers::{AckFlags, Area, Capability, Controller, Event};
+use joulepath_link::circular::Circular;
 
 use super::rtt::saturated_us;
 use crate::event::{EventQueue, LazyTimer, Source};
@@ -79,7 +80,7 @@ pub(crate) struct Owned {
     /// Losses that the controller has been told of.
     pub(super) told_lost: u32,
     /// By SSN, as in the scoreboard's ring.
-    departures: Box<[Departure]>,
+    departures: Circular<Departure>,
     sample: Sample,
 }
 
@@ -99,7 +100,7 @@ impl Owned {
             app_limited: 0,
             round: 0,
             told_lost: 0,
-            departures: vec![Departure::default(); 64].into_boxed_slice(),
+            departures: Circular::new(64),
             sample: Sample::default(),
         }
     }
@@ -128,15 +129,14 @@ impl Owned {
     }
 
     /// Notes that segment `ssn` leaves (`tcp_rate_skb_sent`); `first` if no other one is outstanding.
-    pub(super) fn departs(&mut self, ssn: u32, ring: usize, first: bool, now_ns: u64) {
+    pub(super) fn departs(&mut self, ssn: u32, room: u32, first: bool, now_ns: u64) {
         if first {
             (self.first_sent_ns, self.delivered_at_ns) = (now_ns, now_ns);
         }
-        if self.departures.len() < ring {
-            self.grow(ssn, ring);
+        if self.departures.places() < room {
+            self.grow(ssn, room);
         }
-        let mask = self.departures.len() - 1;
-        self.departures[ssn as usize & mask] = Departure {
+        self.departures[ssn] = Departure {
             delivered_at_ns: self.delivered_at_ns,
             first_sent_ns: self.first_sent_ns,
             delivered: self.delivered,
@@ -145,20 +145,15 @@ impl Owned {
     }
 
     #[cold]
-    fn grow(&mut self, next: u32, ring: usize) {
-        let old =
-            std::mem::replace(&mut self.departures, vec![Departure::default(); ring].into_boxed_slice());
-        for back in 0..old.len() as u32 {
-            let ssn = next.wrapping_sub(back);
-            self.departures[ssn as usize & (ring - 1)] = old[ssn as usize & (old.len() - 1)];
-        }
+    fn grow(&mut self, next: u32, room: u32) {
+        self.departures.grow(room, (next + 1).wrapping_sub(self.departures.places()));
     }
 
     /// Notes that segment `ssn`, whose latest copy left at `sent_ns`, has been delivered
     /// (`tcp_rate_skb_delivered`).
     pub(super) fn arrives(&mut self, ssn: u32, sent: Stamp) {
         let sent_ns = sent.since_start_ns();
-        let departure = self.departures[ssn as usize & (self.departures.len() - 1)];
+        let departure = self.departures[ssn];
         if self.sample.latest.is_none_or(|latest| (sent_ns, ssn) > latest) {
             let send_ns = sent_ns.saturating_sub(departure.first_sent_ns);
             self.sample = Sample { departure, latest: Some((sent_ns, ssn)), send_ns };
@@ -308,8 +303,8 @@ mod tests {
         owned.departs(64, 128, false, 64);
         (1..=64).for_each(|ssn| {
             owned.delivered = ssn;
-            assert_eq!(owned.departures[ssn as usize].delivered, 0);
+            assert_eq!(owned.departures[ssn].delivered, 0);
         });
-        assert_eq!(owned.departures.len(), 128);
+        assert_eq!(owned.departures.places(), 128);
     }
 }

@@ -10,6 +10,8 @@
 
 use std::collections::VecDeque;
 
+use joulepath_link::circular::Circular;
+
 use crate::packet::Stamp;
 
 /// An outstanding segment.
@@ -75,7 +77,8 @@ pub(crate) const MAX_DUP_THRESHOLD: usize = 16;
 pub(crate) struct Scoreboard {
     una: u32,
     next: u32,
-    ring: Box<[Segment]>,
+    /// The outstanding segments by SSN.
+    segments: Circular<Segment>,
     sacked: u32,
     lost: u32,
     retransmitted: u32,
@@ -110,7 +113,7 @@ impl Scoreboard {
         Scoreboard {
             una: 0,
             next: 0,
-            ring: vec![Segment::default(); 64].into_boxed_slice(),
+            segments: Circular::new(64),
             sacked: 0,
             lost: 0,
             retransmitted: 0,
@@ -149,9 +152,9 @@ impl Scoreboard {
         self.lost > self.retransmitted
     }
 
-    /// Number of segments that the ring has room for.
-    pub(crate) fn ring_len(&self) -> usize {
-        self.ring.len()
+    /// Number of segments that there is room for.
+    pub(crate) fn room(&self) -> u32 {
+        self.segments.places()
     }
 
     /// Number of segments that were judged lost, whether or not they have been sent again.
@@ -200,14 +203,12 @@ impl Scoreboard {
 
     #[inline]
     pub(crate) fn get(&self, ssn: u32) -> Segment {
-        let ring = &self.ring[..];
-        ring[ssn as usize & ring.len().wrapping_sub(1)]
+        self.segments[ssn]
     }
 
     #[inline]
     fn slot(&mut self, ssn: u32) -> &mut Segment {
-        let ring = &mut self.ring[..];
-        &mut ring[ssn as usize & ring.len().wrapping_sub(1)]
+        &mut self.segments[ssn]
     }
 
     /// Outstanding segments that were not SACKed, the oldest first.
@@ -218,7 +219,7 @@ impl Scoreboard {
     /// Adds a new segment that is sent; returns its SSN.
     #[inline(always)]
     pub(crate) fn push(&mut self, segment: Segment) -> u32 {
-        if (self.next - self.una) as usize == self.ring.len() {
+        if self.segments.is_filled_by(self.next - self.una) {
             self.grow();
         }
         let ssn = self.next;
@@ -229,12 +230,7 @@ impl Scoreboard {
 
     #[cold]
     fn grow(&mut self) {
-        let mut bigger = vec![Segment::default(); self.ring.len() * 2].into_boxed_slice();
-        let mask = bigger.len() - 1;
-        for ssn in self.una..self.next {
-            bigger[ssn as usize & mask] = self.get(ssn);
-        }
-        self.ring = bigger;
+        self.segments.grow(2 * self.segments.places(), self.una);
     }
 
     /// Whether no outstanding segment is known to be SACKed, lost or repeated, and no ACK was a duplicate.
@@ -269,10 +265,9 @@ impl Scoreboard {
             }
             // Counted apart, because what is in memory would be written for each segment.
             let (mut sacked, mut lost, mut retransmitted, mut reordered) = (0, 0, 0, false);
-            let (ring, arrived_until) = (&self.ring[..], self.arrived_until);
-            let mask = ring.len().wrapping_sub(1);
+            let (segments, arrived_until) = (&self.segments, self.arrived_until);
             for ssn in self.una..ack {
-                let flags = ring[ssn as usize & mask].flags;
+                let flags = segments[ssn].flags;
                 if flags == SACKED {
                     sacked += 1;
                     continue;
@@ -392,11 +387,9 @@ impl Scoreboard {
     pub(crate) fn has_overtaken(&mut self) -> bool {
         let latest = self.latest.departure;
         let (mut at, next) = (self.judged.max(self.una), self.next);
-        let ring = &self.ring[..];
-        let mask = ring.len().wrapping_sub(1);
         let mut overtaken = false;
         while at < next {
-            let segment = &ring[at as usize & mask];
+            let segment = &self.segments[at];
             if segment.flags & (SACKED | LOST) == 0 {
                 overtaken = left_before((segment.sent, at), latest);
                 break;
@@ -417,10 +410,8 @@ impl Scoreboard {
         let (mut lost, mut wait_ns) = (0, None);
         let (mut at, next) = (self.judged.max(self.una), self.next);
         let mut judged = at;
-        let ring = &mut self.ring[..];
-        let mask = ring.len().wrapping_sub(1);
         while at < next {
-            let segment = &mut ring[at as usize & mask];
+            let segment = &mut self.segments[at];
             if segment.flags & (SACKED | LOST) == 0 {
                 if !left_before((segment.sent, at), latest) {
                     break;
