@@ -146,7 +146,7 @@ impl Owned {
 
     #[cold]
     fn grow(&mut self, next: u32, room: u32) {
-        self.departures.grow(room, (next + 1).wrapping_sub(self.departures.places()));
+        self.departures.grow(room, next.wrapping_sub(self.departures.places()));
     }
 
     /// Notes that segment `ssn`, whose latest copy left at `sent_ns`, has been delivered
@@ -295,16 +295,15 @@ mod tests {
         assert_eq!(owned.pace(1_000, 1, 1_000, 5 * MS), 5 * MS + 2 * LONGEST_HOLD_NS);
     }
 
-    /// The ring doubles; the records keep their places by number.
+    /// The records of all outstanding segments, the oldest one among them, keep their places by number.
     #[test]
     fn records_survive_growth() {
         let mut owned = Owned::new(false);
-        (0..64).for_each(|ssn| owned.departs(ssn, 64, false, u64::from(ssn)));
-        owned.departs(64, 128, false, 64);
-        (1..=64).for_each(|ssn| {
-            owned.delivered = ssn;
-            assert_eq!(owned.departures[ssn].delivered, 0);
-        });
+        for ssn in 0..=64 {
+            owned.delivered = 1_000 + ssn;
+            owned.departs(ssn, if ssn < 64 { 64 } else { 128 }, false, u64::from(ssn));
+        }
         assert_eq!(owned.departures.places(), 128);
+        assert!((0..=64).all(|ssn| owned.departures[ssn].delivered == 1_000 + ssn));
     }
 }
