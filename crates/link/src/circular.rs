@@ -6,13 +6,6 @@ use std::ptr::NonNull;
 
 /// A list of 2ⁿ elements whose places count modulo that number: every place has an element, so that no access
 /// needs a check. Rings of packets and records by sequence number are such lists.
-///
-/// ```
-/// let mut list = joulepath_link::circular::Circular::new(8);
-/// list[3] = 'a';
-/// list[12] = 'b';
-/// assert_eq!((list[3 + 8], list[4]), ('a', 'b'));
-/// ```
 pub struct Circular<T> {
     first: NonNull<T>,
     /// The number of elements less one.
@@ -21,10 +14,13 @@ pub struct Circular<T> {
 
 impl<T: Copy + Default> Circular<T> {
     /// A list of `len` elements, rounded up to a power of two.
+    ///
+    /// # Panics
+    /// If that is more than 2³¹.
     pub fn new(len: u32) -> Self {
-        let elements = vec![T::default(); len.next_power_of_two() as usize].into_boxed_slice();
-        let mask = elements.len() as u32 - 1;
-        Circular { first: NonNull::from(Box::leak(elements)).cast(), mask }
+        let len = len.checked_next_power_of_two().expect("a list has at most 2³¹ elements");
+        let elements = vec![T::default(); len as usize].into_boxed_slice();
+        Circular { first: NonNull::from(Box::leak(elements)).cast(), mask: len - 1 }
     }
 
     /// Makes the list longer, for at least `len` elements. Those at `start` and after it, once around, keep
