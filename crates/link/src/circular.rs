@@ -25,6 +25,8 @@ impl<T: Copy + Default> Circular<T> {
 
     /// Makes the list longer, for at least `len` elements. Those at `start` and after it, once around, keep
     /// their places.
+    #[cold]
+    #[inline(never)]
     pub fn grow(&mut self, len: u32, start: u32) {
         let mut longer = Self::new(len.max(self.places()));
         for after in 0..self.places() {

@@ -147,8 +147,7 @@ impl Link {
     /// Whether the packet is lost that the process of losses has to be asked about.
     #[cold]
     fn loses(&mut self) -> bool {
-        let loss = self.extras.as_deref_mut().and_then(|extras| extras.loss.as_mut());
-        loss.is_some_and(|loss| loss.strikes(&mut self.quiet))
+        self.quiet.ask(self.extras.as_deref_mut().and_then(|extras| extras.loss.as_mut()))
     }
 
     /// Checks that calls come in the order of time.
@@ -370,8 +369,7 @@ impl Link {
             Service::Piecewise(rate) => self.free_ns = rate.finish(start, size),
             Service::Trace(opportunities) => self.free_ns = opportunities.send(size),
         }
-        let asked = self.quiet.is_over();
-        let lost = asked && extras.loss.as_mut().is_some_and(|loss| loss.strikes(&mut self.quiet));
+        let lost = self.quiet.is_over() && self.quiet.ask(extras.loss.as_mut());
         if extras.outages.meet(start, self.free_ns) || lost {
             return None;
         }

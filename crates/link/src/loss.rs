@@ -46,6 +46,23 @@ impl Quiet {
         }
         true
     }
+
+    /// Whether the packet is lost that the process has to be asked about; sets how many pass after it.
+    #[cold]
+    pub(crate) fn ask(&mut self, loss: Option<&mut Loss>) -> bool {
+        match loss {
+            None => false,
+            Some(Loss::Bernoulli { loss, stream }) => {
+                self.0 = stream.geometric(*loss);
+                true
+            }
+            Some(Loss::GilbertElliott(chain)) => {
+                let lost = chain.step();
+                self.0 = chain.skip_quiet();
+                lost
+            }
+        }
+    }
 }
 
 impl Loss {
@@ -64,22 +81,6 @@ impl Loss {
                 let mut chain = GilbertElliott::new(good, bad, stream);
                 let quiet = chain.skip_quiet();
                 (Some(Loss::GilbertElliott(chain)), Quiet(quiet))
-            }
-        }
-    }
-
-    /// Whether the packet is lost that has to be asked about; sets how many pass after it.
-    #[cold]
-    pub(crate) fn strikes(&mut self, quiet: &mut Quiet) -> bool {
-        match self {
-            Loss::Bernoulli { loss, stream } => {
-                quiet.0 = stream.geometric(*loss);
-                true
-            }
-            Loss::GilbertElliott(chain) => {
-                let lost = chain.step();
-                quiet.0 = chain.skip_quiet();
-                lost
             }
         }
     }

@@ -123,7 +123,7 @@ fn traffic(links: &[LinkSpec]) -> Traffic {
 /// Whether a packet on its last hop concerns both ends of its connection.
 #[inline(always)]
 fn concerns_both_ends(packet: &Packet) -> bool {
-    packet.flags() & ARRIVES != 0 && !matches!(packet.kind(), Kind::Data | Kind::Ack)
+    packet.arrives() && !matches!(packet.kind(), Kind::Data | Kind::Ack)
 }
 
 /// Lets the other parts know that a packet which concerns both ends of a connection will arrive.
@@ -143,16 +143,13 @@ fn enter(link: u32, packet: &Packet, ring: &mut PacketRing, queue: &mut EventQue
     }
 }
 
-/// Lets a packet that a link has taken reach the far end of `hop` at `at_ns`, marked or not.
+/// Lets a packet that a link has taken reach the far end of `hop` at `at_ns`.
 #[inline(always)]
-fn deliver(packet: &mut Packet, hop: Hop, (at_ns, marked): (u64, bool), hosts: &mut Hosts) {
+fn deliver(packet: &mut Packet, hop: Hop, at_ns: u64, hosts: &mut Hosts) {
     packet.arrival_ns = at_ns;
     if hop.is_last() {
         packet.arrival_ns = hosts.done_with(at_ns, packet.subflow(), hop.end());
         packet.mark(ARRIVES);
-    }
-    if marked {
-        packet.mark(CE);
     }
 }
 
@@ -248,7 +245,7 @@ impl Network {
         // What is rare goes out of line, as words, so that the answer stays in registers.
         match wire.link.offer_to_plain(Nanos(now_ns), size, packet.flags() & ECT != 0) {
             Outcome::Delivered { at, marked: false } if self.tallies.ignore_delivery(at.0) => {
-                deliver(packet, hop, (at.0, false), &mut self.hosts);
+                deliver(packet, hop, at.0, &mut self.hosts);
                 debug_assert!(packet.arrival_ns <= MAX_TIME_NS);
                 if concerns_both_ends(packet) {
                     announce(&mut self.border, packet.arrival_ns);
@@ -258,8 +255,8 @@ impl Network {
             Outcome::Delivered { at, marked } => {
                 self.note_delivery(now_ns, hop, packet.apart(), (at.0, marked));
             }
-            Outcome::QueueDrop => self.note_queue_drop(now_ns, hop, packet.apart()),
-            Outcome::WireLoss => self.note_wire_loss(now_ns, hop, packet.apart()),
+            Outcome::QueueDrop => self.note_rare(now_ns, hop, packet.apart(), Outcome::QueueDrop),
+            Outcome::WireLoss => self.note_rare(now_ns, hop, packet.apart(), Outcome::WireLoss),
             Outcome::Held(_) => unreachable!("a plain link holds no packet"),
         }
     }
@@ -278,26 +275,19 @@ impl Network {
         self.note_and_settle(now_ns, hop, packet, outcome);
     }
 
-    /// [`Self::note_and_settle`] for a delivery by a plain link that is marked, or counted.
+    /// [`Self::note_and_settle`] for what is rare on a plain link.
+    #[cold]
+    #[inline(never)]
+    fn note_rare(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), outcome: Outcome) {
+        self.note_and_settle(now_ns, hop, Packet::joined(front, back), outcome);
+    }
+
+    /// The same for a delivery that is marked, or counted.
     #[cold]
     #[inline(never)]
     fn note_delivery(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), at: (u64, bool)) {
         let outcome = Outcome::Delivered { at: Nanos(at.0), marked: at.1 };
         self.note_and_settle(now_ns, hop, Packet::joined(front, back), outcome);
-    }
-
-    /// The same for a packet that the queue of such a link has dropped.
-    #[cold]
-    #[inline(never)]
-    fn note_queue_drop(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back)) {
-        self.note_and_settle(now_ns, hop, Packet::joined(front, back), Outcome::QueueDrop);
-    }
-
-    /// The same for a packet that such a link has lost.
-    #[cold]
-    #[inline(never)]
-    fn note_wire_loss(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back)) {
-        self.note_and_settle(now_ns, hop, Packet::joined(front, back), Outcome::WireLoss);
     }
 
     /// Counts what a link has decided about a packet that was offered to it, and does it.
@@ -314,7 +304,10 @@ impl Network {
             // A link whose rate stays 0 would deliver the packet after the end of time.
             Outcome::Delivered { at, .. } if at.0 > MAX_TIME_NS => self.discard(packet.kind(), packet.aux()),
             Outcome::Delivered { at, marked } => {
-                deliver(packet, hop, (at.0, marked), &mut self.hosts);
+                deliver(packet, hop, at.0, &mut self.hosts);
+                if marked {
+                    packet.mark(CE);
+                }
                 packet.arrival_ns = packet.arrival_ns.min(MAX_TIME_NS);
                 if concerns_both_ends(packet) {
                     announce(&mut self.border, packet.arrival_ns);

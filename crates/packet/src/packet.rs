@@ -26,9 +26,6 @@ const EPOCH_AT: u32 = 24;
 const AUX_AT: u32 = 32;
 
 impl Packet {
-    /// The content of an unused slot.
-    pub(crate) const NOTHING: Self = Packet::new(Kind::Cross, 0, 0, Stamp::ZERO);
-
     /// A packet at the start of its route, without numbers and payload. The far end echoes `sent`.
     #[inline(always)]
     pub(crate) const fn new(kind: Kind, subflow: u32, epoch: u8, sent: Stamp) -> Self {
@@ -187,9 +184,10 @@ impl Packet {
     }
 }
 
+/// The content of an unused slot.
 impl Default for Packet {
     fn default() -> Self {
-        Packet::NOTHING
+        Packet::new(Kind::Cross, 0, 0, Stamp::ZERO)
     }
 }
 

@@ -97,15 +97,13 @@ impl PacketRing {
 mod tests {
     use super::*;
 
-    const NOTHING: Packet = Packet::NOTHING;
-
     #[test]
     fn a_ring_keeps_its_order_while_it_grows() {
         let mut ring = PacketRing::new();
         let (mut pushed, mut popped) = (0, 0);
         for round in 0..200 {
             for _ in 0..=round % 7 {
-                assert_eq!(ring.insert(&NOTHING.numbered(pushed, 0)), pushed == popped);
+                assert_eq!(ring.insert(&Packet::default().numbered(pushed, 0)), pushed == popped);
                 pushed += 1;
             }
             for _ in 0..round % 5 {
@@ -124,7 +122,7 @@ mod tests {
     fn a_packet_that_arrives_earlier_comes_out_earlier() {
         let mut ring = PacketRing::new();
         let mut insert = |arrival_ns, ssn| {
-            let mut packet = NOTHING.numbered(ssn, 0);
+            let mut packet = Packet::default().numbered(ssn, 0);
             packet.arrival_ns = arrival_ns;
             ring.insert(&packet)
         };

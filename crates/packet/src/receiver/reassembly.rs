@@ -84,7 +84,7 @@ impl Reassembly {
     fn hold(&mut self, ssn: u32, dsn: u32, len: u16) -> Arrival {
         let span = ssn - self.next + 1;
         if span > self.held.places() {
-            self.grow(span);
+            self.held.grow(span.max(64), self.next);
         }
         let slot = &mut self.held[ssn];
         if *slot != 0 {
@@ -109,11 +109,6 @@ impl Reassembly {
         self.held_count -= 1;
         self.next += 1;
         Some((slot as u32, (slot >> 32) as u16))
-    }
-
-    #[cold]
-    fn grow(&mut self, span: u32) {
-        self.held.grow(span.max(64), self.next);
     }
 
     /// Moves the range that now contains `ssn` to the front, merged with its neighbours.
@@ -221,7 +216,7 @@ impl DataReceiver {
     fn hold(&mut self, dsn: u32, len: u16) -> bool {
         let span = dsn - self.next + 1;
         if span > self.held.places() {
-            self.grow(span);
+            self.held.grow(span.max(64), self.next);
         }
         let slot = &mut self.held[dsn];
         if *slot != 0 {
@@ -243,11 +238,6 @@ impl DataReceiver {
             self.next += 1;
             self.delivered_bytes += u64::from(len);
         }
-    }
-
-    #[cold]
-    fn grow(&mut self, span: u32) {
-        self.held.grow(span.max(64), self.next);
     }
 }
 

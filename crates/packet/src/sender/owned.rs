@@ -79,7 +79,7 @@ pub(crate) struct Owned {
     round: u32,
     /// Losses that the controller has been told of.
     pub(super) told_lost: u32,
-    /// By SSN, as in the scoreboard's ring.
+    /// By SSN, as in the scoreboard.
     departures: Circular<Departure>,
     sample: Sample,
 }
@@ -134,7 +134,7 @@ impl Owned {
             (self.first_sent_ns, self.delivered_at_ns) = (now_ns, now_ns);
         }
         if self.departures.places() < room {
-            self.grow(ssn, room);
+            self.departures.grow(room, ssn.wrapping_sub(self.departures.places()));
         }
         self.departures[ssn] = Departure {
             delivered_at_ns: self.delivered_at_ns,
@@ -142,11 +142,6 @@ impl Owned {
             delivered: self.delivered,
             app_limited: self.app_limited != 0,
         };
-    }
-
-    #[cold]
-    fn grow(&mut self, next: u32, room: u32) {
-        self.departures.grow(room, next.wrapping_sub(self.departures.places()));
     }
 
     /// Notes that segment `ssn`, whose latest copy left at `sent_ns`, has been delivered

@@ -206,31 +206,21 @@ impl Scoreboard {
         self.segments[ssn]
     }
 
-    #[inline]
-    fn slot(&mut self, ssn: u32) -> &mut Segment {
-        &mut self.segments[ssn]
-    }
-
     /// Outstanding segments that were not SACKed, the oldest first.
     pub(crate) fn unsacked(&self) -> impl Iterator<Item = Segment> + '_ {
-        (self.una..self.next).map(|ssn| self.get(ssn)).filter(|segment| segment.flags & SACKED == 0)
+        (self.una..self.next).map(|ssn| self.segments[ssn]).filter(|segment| segment.flags & SACKED == 0)
     }
 
     /// Adds a new segment that is sent; returns its SSN.
     #[inline(always)]
     pub(crate) fn push(&mut self, segment: Segment) -> u32 {
         if self.segments.is_filled_by(self.next - self.una) {
-            self.grow();
+            self.segments.grow(2 * self.segments.places(), self.una);
         }
         let ssn = self.next;
-        *self.slot(ssn) = segment;
+        self.segments[ssn] = segment;
         self.next = ssn + 1;
         ssn
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        self.segments.grow(2 * self.segments.places(), self.una);
     }
 
     /// Whether no outstanding segment is known to be SACKed, lost or repeated, and no ACK was a duplicate.
@@ -294,7 +284,7 @@ impl Scoreboard {
         if ssn < self.una || ssn >= self.next {
             return false;
         }
-        let flags = self.get(ssn).flags;
+        let flags = self.segments[ssn].flags;
         if flags & SACKED != 0 {
             return false;
         }
@@ -304,7 +294,7 @@ impl Scoreboard {
             self.lost -= u32::from(flags & LOST != 0);
             self.retransmitted -= u32::from(flags & RETRANSMITTED != 0);
         }
-        self.slot(ssn).flags = SACKED;
+        self.segments[ssn].flags = SACKED;
         self.note_high(ssn + 1);
         true
     }
@@ -368,7 +358,7 @@ impl Scoreboard {
     /// Forgets that segments were judged lost: they were late. RACK will judge them anew.
     pub(crate) fn unmark_lost(&mut self) {
         for ssn in self.una..self.next {
-            self.slot(ssn).flags &= !LOST;
+            self.segments[ssn].flags &= !LOST;
         }
         self.lost = 0;
         self.judged = self.una;
@@ -435,7 +425,7 @@ impl Scoreboard {
         self.lost += lost;
         self.total_lost = self.total_lost.wrapping_add(lost);
         while let Some(&(sent, ssn)) = self.resent.front() {
-            let segment = self.get(ssn);
+            let segment = self.segments[ssn];
             let in_flight = ssn >= self.una && segment.flags & RETRANSMITTED != 0 && segment.sent == sent;
             if in_flight {
                 if !left_before((sent, ssn), latest) {
@@ -446,7 +436,7 @@ impl Scoreboard {
                     wait_ns = wait_ns.max(Some(patience_ns - age_ns));
                     break;
                 }
-                self.slot(ssn).flags &= !RETRANSMITTED;
+                self.segments[ssn].flags &= !RETRANSMITTED;
                 self.retransmitted -= 1;
                 self.count_loss();
                 self.repair_from = self.repair_from.min(ssn);
@@ -458,7 +448,7 @@ impl Scoreboard {
     }
 
     fn mark_lost(&mut self, ssn: u32) {
-        let segment = self.slot(ssn);
+        let segment = &mut self.segments[ssn];
         if segment.flags & (SACKED | LOST) == 0 {
             segment.flags |= LOST;
             self.lost += 1;
@@ -483,7 +473,7 @@ impl Scoreboard {
         self.resent.clear();
         self.dup_acks = 0;
         for ssn in self.una..self.next {
-            self.slot(ssn).flags &= !RETRANSMITTED;
+            self.segments[ssn].flags &= !RETRANSMITTED;
             self.mark_lost(ssn);
         }
         self.judged = self.next;
@@ -509,7 +499,7 @@ impl Scoreboard {
 
     #[inline(never)]
     fn find_repair(&mut self) -> Option<u32> {
-        let unrepaired = |&ssn: &u32| self.get(ssn).flags & (SACKED | LOST | RETRANSMITTED) == LOST;
+        let unrepaired = |&ssn: &u32| self.segments[ssn].flags & (SACKED | LOST | RETRANSMITTED) == LOST;
         let found = (self.repair_from.max(self.una)..self.next.min(self.lost_until)).find(unrepaired);
         // A segment that is judged lost later moves it back.
         self.repair_from = found.unwrap_or(u32::MAX);
@@ -519,18 +509,18 @@ impl Scoreboard {
     /// NextSeg rule 3 of RFC 6675: without new data to send, the first hole below the highest SACKed segment.
     pub(crate) fn next_hole(&self) -> Option<u32> {
         let top = self.sacked_until.min(self.next);
-        (self.una..top).find(|&ssn| self.get(ssn).flags & (SACKED | RETRANSMITTED) == 0)
+        (self.una..top).find(|&ssn| self.segments[ssn].flags & (SACKED | RETRANSMITTED) == 0)
     }
 
     /// Whether a segment is SACKed, or a retransmission of it is in flight.
     pub(crate) fn is_settled(&self, ssn: u32) -> bool {
-        self.get(ssn).flags & (SACKED | RETRANSMITTED) != 0
+        self.segments[ssn].flags & (SACKED | RETRANSMITTED) != 0
     }
 
     /// Notes that a segment is sent again.
     pub(crate) fn retransmit(&mut self, ssn: u32, now: Stamp) -> Segment {
         // Rule 3 repairs a segment that has not been judged yet. From now on its first copy counts as lost.
-        let segment = self.slot(ssn);
+        let segment = &mut self.segments[ssn];
         let judged = segment.flags & LOST != 0;
         segment.flags |= LOST;
         self.lost_until = self.lost_until.max(ssn + 1);
@@ -542,7 +532,7 @@ impl Scoreboard {
     /// Notes that a second copy of a segment is sent. The first one does not count as lost.
     pub(crate) fn copy(&mut self, ssn: u32, now: Stamp) -> Segment {
         self.resent.push_back((now, ssn));
-        let segment = self.slot(ssn);
+        let segment = &mut self.segments[ssn];
         let again = segment.flags & RETRANSMITTED != 0;
         segment.flags |= RETRANSMITTED | REPEATED;
         segment.sent = now;
