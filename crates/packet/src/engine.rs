@@ -234,13 +234,15 @@ impl Engine {
     /// Handles a packet that has passed a hop: it enters the next one, or it has arrived.
     #[inline(always)]
     fn dispatch(&mut self, packet: &mut Packet) {
-        let Some(is_ack) = packet.is_ack_not_data() else {
-            return self.dispatch_other(packet.after_hop().apart());
-        };
         if packet.arrives() {
-            return if is_ack { self.ack_arrives(packet) } else { self.data_arrives(packet) };
+            match packet.is_ack_not_data() {
+                Some(true) => return self.ack_arrives(packet),
+                Some(false) => return self.data_arrives(packet),
+                None => return self.dispatch_other(packet.after_hop().apart()),
+            }
         }
         *packet = packet.after_hop();
+        let Some(is_ack) = packet.is_ack_not_data() else { return self.dispatch_other(packet.apart()) };
         let hop = self.net.routes.next(packet.subflow(), is_ack, packet.hop());
         let size = self.config.sizes.of(is_ack, packet.aux());
         if !hop.is_plain() {
