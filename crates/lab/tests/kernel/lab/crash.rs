@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -254,7 +255,11 @@ impl Victim {
     }
 
     fn start_in(container: Command) -> Self {
-        let mut process = within(container, VICTIM).stdout(Stdio::piped()).spawn().unwrap();
+        let mut starter = within(container, VICTIM);
+        // A process group of its own. When a process ends whose parent is in another group, and a member of its
+        // own group is stopped, the kernel sends SIGHUP to a group without a shell: all of it, this test, too.
+        starter.process_group(0);
+        let mut process = starter.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let told =
             lines.map_while(Result::ok).find_map(|line| line.strip_prefix("victim ").map(str::to_owned));
