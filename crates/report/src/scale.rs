@@ -76,7 +76,9 @@ const MAX_DIGITS: i32 = 5;
 
 impl Scale {
     /// The largest prefix that leaves the largest value at 1 or more; three significant digits of the
-    /// largest, two of the smallest and one of the widest interval, as far as five digits allow.
+    /// largest, two of the smallest and one of the median interval, as far as five digits allow.
+    ///
+    /// Not of the widest interval: one policy whose runs differ a lot would leave ±0.00 to all others.
     pub(crate) fn of(quantity: Quantity, values: &[Value]) -> Scale {
         let magnitudes = || values.iter().map(|value| value.mean.abs()).filter(|v| v.is_finite() && *v > 0.0);
         let largest = magnitudes().fold(0.0, f64::max);
@@ -91,9 +93,11 @@ impl Scale {
             return Scale { unit, factor, decimals: 2 };
         }
         let (whole, least) = (digits_before_point(largest / factor), digits_before_point(smallest / factor));
-        let widest = values.iter().filter_map(|value| value.half_width()).filter(|half| half.is_finite());
-        let widest = Some(widest.fold(0.0, f64::max)).filter(|half| *half > 0.0);
-        let of_interval = widest.map_or(0, |half| 1 - digits_before_point(half / factor));
+        let halves = values.iter().filter_map(|value| value.half_width());
+        let mut halves: Vec<f64> = halves.filter(|half| half.is_finite() && *half > 0.0).collect();
+        halves.sort_by(f64::total_cmp);
+        let of_interval =
+            halves.get(halves.len() / 2).map_or(0, |half| 1 - digits_before_point(half / factor));
         let wanted = (3 - whole).max(2 - least).max(of_interval);
         let decimals = wanted.min(MAX_DIGITS - whole.max(1)).max(0) as usize;
         Scale { unit, factor, decimals }
@@ -179,6 +183,16 @@ mod tests {
         let value = Value { mean: 2.587, interval: Some((2.583, 2.591)) };
         let scale = Scale::of(Quantity::Power, &[value]);
         assert_eq!((scale.number(2.587), scale.half_width(value)), ("2.587".into(), Some("0.004".into())));
+    }
+
+    #[test]
+    fn one_wide_interval_does_not_hide_the_others() {
+        let value = |mean: f64, half: f64| Value { mean, interval: Some((mean - half, mean + half)) };
+        let column = [value(0.354e6, 5e3), value(0.268e6, 7e3), value(1.87e6, 70e3)];
+        let scale = Scale::of(Quantity::Rate, &column);
+        let written = column.map(|value| (scale.number(value.mean), scale.half_width(value).unwrap()));
+        let expected = [("0.354", "0.005"), ("0.268", "0.007"), ("1.870", "0.070")];
+        assert_eq!(written, expected.map(|(mean, half)| (mean.into(), half.into())));
     }
 
     #[test]

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Runs the commands of a page's console blocks again and writes what they say below them: numbers in pages are never typed.
+
+    scripts/refresh.py PAGE [--program FILE]
+
+Each line that begins with `$ ` is a command for the shell, in a folder of its own in which the page's first TOML block is
+`my.toml`. A command that prints nothing keeps what stands below it, and a line `…` stands for as many lines as are too many.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
+SCENARIO = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LEFT_OUT = "…"
+
+
+def shortened(said: list[str], before: list[str]) -> list[str]:
+    """What is said now, with as many lines at both ends as the page had around its `…`."""
+    if LEFT_OUT not in before:
+        return said
+    head = before.index(LEFT_OUT)
+    tail = len(before) - head - 1
+    if len(said) <= head + tail:
+        return said
+    return [*said[:head], LEFT_OUT, *said[len(said) - tail :]]
+
+
+def run(command: str, program: Path, folder: Path) -> list[str]:
+    """The lines that a command prints."""
+    print(f"refresh.py: {command}", file=sys.stderr)
+    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "80"}
+    # A function, because the file may have another name.
+    shell = f'joulepath() {{ "$PROGRAM" "$@"; }}\n{command}'
+    done = subprocess.run(
+        ["sh", "-c", shell],
+        cwd=folder,
+        env={**environment, "PROGRAM": str(program)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(f"{done.stderr}refresh.py: it ended with {done.returncode}; the page is as it was")
+    return done.stdout.splitlines()
+
+
+def refreshed(block: str, program: Path, folder: Path) -> str:
+    """A console block with what its commands say now."""
+    lines: list[str] = []
+    for part in re.split(r"^(?=\$ )", block, flags=re.MULTILINE):
+        if not part.startswith("$ "):
+            lines += part.splitlines()
+            continue
+        command, *before = part.splitlines()
+        said = run(command.removeprefix("$ "), program, folder)
+        lines += [command, *(shortened(said, before) if said else before)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("page", type=Path)
+    parser.add_argument("--program", type=Path, default=ROOT / "target/release/joulepath")
+    asked = parser.parse_args()
+    program = asked.program.resolve()
+    if not program.exists():
+        sys.exit(f"refresh.py: there is no {program}: make build")
+    if not asked.page.is_file():
+        sys.exit(f"refresh.py: there is no page {asked.page}")
+    text = asked.page.read_text()
+    with tempfile.TemporaryDirectory() as folder:
+        if scenario := SCENARIO.search(text):
+            (Path(folder) / "my.toml").write_text(scenario[1])
+        text = BLOCK.sub(lambda block: refreshed(block[0], program, Path(folder)), text)
+    asked.page.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
