@@ -51,7 +51,11 @@ everything() {
     scripts/cargo.sh test "${PACKAGES[@]}" --locked --no-run --quiet --tests
     computing_tests
     printf 'test.sh: waiting for the tests of the running kernel\n' >&2
-    wait "$kernel_tests" || status=$?
+    wait "$kernel_tests" || {
+        status=$?
+        # More than 128: a signal ended them, and what they printed may say nothing of it.
+        printf 'test.sh: the tests of the running kernel ended with status %d\n' "$status" >&2
+    }
     JOULEPATH_TESTS=quiet-clock run --test "$KERNEL_TESTS"
     cat -- "$said"
 }
