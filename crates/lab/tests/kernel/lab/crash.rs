@@ -256,8 +256,9 @@ impl Victim {
 
     fn start_in(container: Command) -> Self {
         let mut starter = within(container, VICTIM);
-        // A process group of its own. When a process ends whose parent is in another group, and a member of its
-        // own group is stopped, the kernel sends SIGHUP to a group without a shell: all of it, this test, too.
+        // A process group of its own. When a process ends whose parent is in another group, and a member of
+        // its own group is stopped, the kernel sends SIGHUP to that group, unless a shell controls it. It
+        // would be this test's.
         starter.process_group(0);
         let mut process = starter.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
