@@ -8,9 +8,9 @@ MAKEFLAGS += --no-builtin-rules
 # Where rustup and `cargo install` put their programs; not in PATH right after an installation.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
-DEMO := scenarios/papers/000-table1.toml
+DEMO := scenarios/home-wifi-lte.toml
 
-.PHONY: help setup build package static test-package test-wheel wheel docs demo test test-kernels test-upstream bench bench-peers validate-peers joule lint clean
+.PHONY: help setup build package static test-bare test-package test-wheel wheel docs demo test test-kernels test-upstream bench bench-peers validate-peers joule lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -39,6 +39,10 @@ static: ## build the daemon for machines that have nothing else: target/static/j
 	@scripts/setup.sh static
 	@scripts/static.sh $(ARGS)
 
+test-bare: ## run the demo from a fresh clone in bare Debians 12 and 13; as root (ARGS="trixie": in that one)
+	@scripts/setup.sh fresh
+	@scripts/test-bare.sh $(ARGS)
+
 test-package: ## install, run and purge the Debian package in a bare Debian; as root (ARGS=FILE.deb: that one)
 	@scripts/setup.sh bare
 	@scripts/test-package.sh $(ARGS)
@@ -47,9 +51,9 @@ test-wheel: ## install the Python package in bare Debians and from source, and d
 	@scripts/setup.sh bare
 	@scripts/test-wheel.sh $(ARGS)
 
-demo: ## compare eight policies on paper 000's three radios, 30 seeds; leave a report to look at
-	@scripts/setup.sh build
-	@scripts/cargo.sh build --locked --package joulepath
+demo: ## compare policies for a phone's download over WiFi and LTE, 30 seeds; leave a report to look at
+	@scripts/setup.sh demo
+	@cargo build --locked --package joulepath --no-default-features
 	target/debug/joulepath compare $(DEMO) --seeds 30 --report
 
 test: ## run all tests

@@ -1,23 +1,41 @@
 #!/usr/bin/env bash
-# cargo with the kernel engine, where this machine can build it, and without it elsewhere.
+# cargo with the kernel engine if this machine can build it, and without it otherwise.
 #   scripts/cargo.sh COMMAND [ARGUMENT...]   for commands that take --features, on the workspace or on the package joulepath
-#   scripts/cargo.sh --lacks                 what building the kernel engine lacks here; nothing if it can be built
+#   scripts/cargo.sh --lacks                 what this machine lacks to build the kernel engine; nothing if it can
 set -euo pipefail
 
 say() { printf 'cargo.sh: %s\n' "$*" >&2; }
+
+# A program that uses libelf and zlib compiles and links. Their headers alone prove nothing.
+links_libelf() {
+    printf '#include <gelf.h>\n#include <zlib.h>\nint main(void) { return elf_version(EV_CURRENT) == EV_NONE || !zlibVersion(); }\n' |
+        cc -x c - -o "$scratch/probe" -lelf -lz 2>/dev/null
+}
+
+# clang has the BPF target and the relocations that the controllers use: some builds of it have neither.
+compiles_bpf() {
+    printf 'struct s { int a; } __attribute__((preserve_access_index));\nint f(struct s *s) { return s->a; }\n' |
+        "${CLANG:-clang}" -target bpf -mcpu=v3 -O2 -g -x c -c - -o "$scratch/probe.o" 2>/dev/null
+}
 
 # What the kernel engine lacks here, in a few words; nothing if it can be built.
 lacks() {
     if [[ $(uname -s) != Linux ]]; then
         echo 'it is for Linux'
-    elif ! command -v clang >/dev/null; then
+    elif ! command -v "${CLANG:-clang}" >/dev/null; then
         echo 'no clang'
-    elif [[ ! -e $(cc -print-file-name=libelf.a) || ! -e $(cc -print-file-name=libz.a) ]]; then
-        echo 'no libelf and zlib to link statically'
+    elif ! compiles_bpf; then
+        echo 'clang does not compile for BPF'
+    elif ! command -v "${PKG_CONFIG:-pkg-config}" >/dev/null; then
+        echo 'no pkg-config'
+    elif ! links_libelf; then
+        echo 'a program with libelf and zlib does not link'
     fi
 }
 
+scratch=$(mktemp -d)
 lacking=$(lacks)
+rm -r -- "$scratch"
 if [[ ${1-} == --lacks ]]; then
     printf '%s' "$lacking"
     exit
@@ -27,7 +45,4 @@ if [[ -n $lacking ]]; then
     exec cargo "$@"
 fi
 say 'with the kernel engine'
-# The distribution's directory of libraries: libbpf is linked with the static libelf and zlib in there.
-libraries=$(realpath -- "$(cc -print-file-name=libelf.a)")
-export LIBBPF_SYS_LIBRARY_PATH=${libraries%/*}
 exec cargo "$1" --features joulepath/kernel "${@:2}"

@@ -28,9 +28,10 @@ FLOORS = [
 MOST_LINES = {"joulepath": 4000}
 OUTSIDE = {"benches", "testbed", "testbed-macros"}
 
-# What `make demo`, the static program, `make test`, `make lint` and the Python package are built from.
+# What `make demo`, `make build`, the static program, `make test`, `make lint` and the Python package are built from.
 BUILDS = {
-    "make demo": "--package joulepath --features joulepath/kernel --edges normal,build",
+    "make demo": "--package joulepath --no-default-features --edges normal,build",
+    "make build": "--package joulepath --features joulepath/kernel --edges normal,build",
     "make static": "--package joulepath --features live --edges normal,build",
     "make test": "--workspace --exclude joulepath-python --exclude joulepath-benches --features joulepath/kernel --edges normal,build,dev",
     "make lint": "--workspace --features joulepath/kernel --edges normal,build,dev",

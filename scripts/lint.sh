@@ -78,6 +78,11 @@ live_alone() {
     cargo clippy --quiet --package joulepath --features live --locked -- -D warnings
 }
 
+# The program that `make demo` builds.
+demo_alone() {
+    cargo clippy --quiet --package joulepath --no-default-features --locked -- -D warnings
+}
+
 # The line by which a crate refuses what clippy.toml lists; clippy does the rest. Tests may use the system's mathematics.
 determinism() {
     local crate failed=0
@@ -113,7 +118,7 @@ dependencies() {
     fi
 }
 
-readonly CHECKS=(rust_format c_format shell file_lengths line_lengths house determinism clippy live_alone python_package site documentation dependencies)
+readonly CHECKS=(rust_format c_format shell file_lengths line_lengths house determinism clippy live_alone demo_alone python_package site documentation dependencies)
 
 for check in "${@:-${CHECKS[@]}}"; do
     [[ " ${CHECKS[*]} " == *" $check "* ]] || {

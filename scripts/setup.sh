@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Installs what is missing on a Debian or Ubuntu machine, and nothing else. Silent when nothing is.
-#   scripts/setup.sh build   a C compiler, make, a Rust at least as new as Cargo.toml asks for; for the kernel engine: clang, libelf, zlib
+#   scripts/setup.sh demo    a C compiler, make, a Rust at least as new as Cargo.toml asks for
+#   scripts/setup.sh build   that of demo, and for the kernel engine: clang, pkg-config, libelf, zlib. Goes on without them if it must
 #   scripts/setup.sh test    that of build, and iproute2, valgrind, python3 with venv
 #   scripts/setup.sh lint    that of build, and rustfmt, clippy, clang-format, shellcheck, git, python3 with venv, cargo-deny
 #   scripts/setup.sh kernels that of build, and QEMU, busybox, kmod, xz to boot other kernels
 #   scripts/setup.sh package that of build, and dpkg-dev, cargo-deb
 #   scripts/setup.sh static  that of build, and Rust's standard library for musl, of both architectures
 #   scripts/setup.sh bare    that of package, and mmdebstrap, to try the package in a bare Debian
+#   scripts/setup.sh fresh   that of demo, git and mmdebstrap, to try a fresh clone in a bare Debian
 #   scripts/setup.sh upstream that of build, and what the kernel's own MPTCP selftests call
 set -euo pipefail
 
@@ -58,8 +60,8 @@ install_packages() {
     ((${#packages[@]})) || return 0
     have apt-get || die "no apt-get here; install with your package manager: ${packages[*]}"
     say "installing ${packages[*]}"
-    as_root apt-get -qq update
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${packages[@]}" >/dev/null
+    as_root apt-get -qq update || return
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${packages[@]}" >/dev/null || return
     packages=()
 }
 
@@ -135,12 +137,13 @@ install_cargo_command() {
         cargo install --quiet --locked "cargo-$1" --version "$2" >&2
 }
 
-# What scripts/cargo.sh looks for. Elsewhere than on Debian it says what is missing, and builds without the kernel engine.
-want_kernel_engine() {
-    [[ $(uname -s) == Linux ]] && have apt-get || return 0
-    want clang clang
-    [[ -e $(cc -print-file-name=libelf.a) && -e /usr/include/libelf.h ]] || packages+=(libelf-dev)
-    [[ -e $(cc -print-file-name=libz.a) && -e /usr/include/zlib.h ]] || packages+=(zlib1g-dev)
+# What scripts/cargo.sh asks for. The build goes on without the kernel engine if these packages cannot be installed: cargo.sh says
+# in one line what is missing. Tests on a machine for tests (CI) are stricter: scripts/test.sh.
+install_kernel_engine() {
+    have apt-get && [[ -n $("$here/cargo.sh" --lacks) ]] || return 0
+    # In a shell of its own, which a failure may end.
+    (packages=(clang pkg-config libelf-dev zlib1g-dev) && install_packages) ||
+        say 'the packages for the kernel engine could not be installed; going on without it'
 }
 
 # An interpreter that can make virtual environments: scripts/python.sh fills one.
@@ -149,14 +152,17 @@ want_python() {
     python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)
 }
 
-setup_build() {
+setup_demo() {
     links_c || packages+=(gcc libc6-dev)
     want make make
     [[ -e /etc/ssl/certs/ca-certificates.crt ]] || packages+=(ca-certificates)
     install_packages
-    want_kernel_engine # asks the compiler
-    install_packages
     install_rust
+}
+
+setup_build() {
+    setup_demo
+    install_kernel_engine # asks the compiler
 }
 
 setup_test() {
@@ -212,6 +218,13 @@ setup_bare() {
     setup_package
 }
 
+setup_fresh() {
+    want mmdebstrap mmdebstrap
+    want unshare util-linux
+    want git git
+    setup_demo
+}
+
 setup_lint() {
     want clang-format clang-format
     want shellcheck shellcheck
@@ -223,9 +236,9 @@ setup_lint() {
 }
 
 case ${1-} in
-build | test | lint | kernels | package | static | bare | upstream) "setup_$1" ;;
+demo | build | test | lint | kernels | package | static | bare | fresh | upstream) "setup_$1" ;;
 *)
-    echo "usage: scripts/setup.sh build|test|lint|kernels|package|static|bare|upstream" >&2
+    echo "usage: scripts/setup.sh demo|build|test|lint|kernels|package|static|bare|fresh|upstream" >&2
     exit 2
     ;;
 esac

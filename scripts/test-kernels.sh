@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Boots stock Debian kernels under QEMU and tests joulepath in them.
-#   scripts/test-kernels.sh                               build joulepath statically, run scripts/kernels/check.sh in every kernel
+#   scripts/test-kernels.sh                               build joulepath, run scripts/kernels/check.sh in every kernel
 #   scripts/test-kernels.sh --kernel 6.1 --run COMMAND    a shell command in one kernel; its output here, its exit code is ours
 # Options:
 #   --kernel VERSION   one of those below; may be repeated; all of them if absent
@@ -24,7 +24,6 @@ declare -rA EXPECTED=([6.1]=refused [6.12]=supported)
 # In the kernel or absent is fine; the check says what it misses. A machine loads the last two when connections are listed.
 readonly MODULES=(tun veth sch_netem tcp_bbr tcp_diag mptcp_diag)
 readonly MEMORY=768M
-readonly TARGET=x86_64-unknown-linux-gnu
 
 kernels=()
 files=()
@@ -132,9 +131,17 @@ copy_modules() {
 # --- the guest -------------------------------------------------------------------------------------------------------
 
 build_binary() {
-    say "building joulepath, statically linked"
-    RUSTFLAGS='-C target-feature=+crt-static' "$here/cargo.sh" build --release --locked --package joulepath --target "$TARGET" >&2
-    binary=${CARGO_TARGET_DIR:-$root/target}/$TARGET/release/joulepath
+    say "building joulepath"
+    "$here/cargo.sh" build --release --locked --package joulepath >&2
+    binary=${CARGO_TARGET_DIR:-$root/target}/release/joulepath
+}
+
+# Copies the shared libraries of a program, and its loader, to where it looks for them: the guest has none.
+copy_libraries() {
+    local library
+    { ldd -- "$1" || true; } | grep -oE '/[^ ]+' | while read -r library; do
+        install -D -m 755 -- "$library" "$2$library"
+    done
 }
 
 # Packs what the guest boots into: busybox, modules, the files asked for, and the command.
@@ -153,6 +160,7 @@ pack() {
     if [[ $binary != - ]]; then
         cp -- "$binary" "$tree/bin/joulepath"
         strip -- "$tree/bin/joulepath"
+        copy_libraries "$binary" "$tree"
     fi
     (cd "$tree" && find . | busybox cpio -o -H newc 2>/dev/null) >"$work/$kernel/initramfs"
 }

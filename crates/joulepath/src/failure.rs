@@ -82,7 +82,7 @@ impl Failure {
     #[cfg(not(feature = "kernel"))]
     pub(crate) fn without_kernel_engine() -> Self {
         Self::message(Exit::Unsupported, "this joulepath was built without the kernel engine")
-            .help("on Linux, install clang, libelf-dev and zlib1g-dev, then `make build`")
+            .help("on Linux `make build` installs what it needs and builds it in")
     }
 
     /// With what to do next.

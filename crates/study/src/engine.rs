@@ -53,10 +53,8 @@ pub fn open(name: EngineName, options: &EngineOptions) -> Result<Box<dyn Engine>
 fn without(name: EngineName) -> Error {
     let (engine, help) = match name {
         EngineName::Packet => ("packet", "build it with the feature `packet`"),
-        EngineName::Fluid => ("fluid", "build it with the feature `fluid`"),
-        EngineName::Kernel => {
-            ("kernel", "on Linux, install clang, libelf-dev and zlib1g-dev, then `make build`")
-        }
+        EngineName::Fluid => ("fluid", "`make build` leaves one in target/release that has it"),
+        EngineName::Kernel => ("kernel", "on Linux `make build` installs what it needs and builds it in"),
     };
     let message = format!("this joulepath was built without the {engine} engine");
     Error::Unsupported { message, help: help.to_owned() }

@@ -12,10 +12,13 @@ use crate::needs::{Need, ThisMachine, flat};
 use crate::process::{self, End, Stop};
 use crate::registry::Test;
 use crate::turn::turn;
-use crate::verdict::{Reason, Strict, missing};
+use crate::verdict::{MAY_BE_BUSY, Reason, Strict, Verdict, too_many, verdict};
 
 /// The exit code of a wrong word on the command line or in the environment.
 const USAGE: u8 = 2;
+
+/// The exit code of a run with a failure, as libtest's.
+const FAILED: u8 = 101;
 
 /// How often a test that needs a quiet clock is run before it has failed.
 const TRIES: usize = 3;
@@ -55,7 +58,14 @@ impl Part {
 }
 
 /// Why tests were ignored, and how many.
-type Ignored = Arc<Mutex<BTreeMap<String, usize>>>;
+#[derive(Debug, Default)]
+struct Count {
+    reasons: BTreeMap<String, usize>,
+    /// Of all of them those for which the machine had too much to do.
+    busy: usize,
+}
+
+type Ignored = Arc<Mutex<Count>>;
 
 /// Runs the binary's tests, or the role in which one of them has started it again: see [`crate::in_role`].
 pub fn main(roles: &[(&str, fn())]) -> ExitCode {
@@ -78,8 +88,14 @@ pub fn main(roles: &[(&str, fn())]) -> ExitCode {
             return ExitCode::from(USAGE);
         }
     }
-    let strict =
-        Strict::of(variable("JOULEPATH_REQUIRE_KERNEL").as_deref(), variable("CI").as_deref(), &ThisMachine);
+    let allowed = match variable(MAY_BE_BUSY).map(|text| text.parse()).transpose() {
+        Ok(allowed) => allowed,
+        Err(error) => {
+            eprintln!("{MAY_BE_BUSY}: {error}; it is a number of tests, or not set");
+            return ExitCode::from(USAGE);
+        }
+    };
+    let strict = Strict::of(variable("JOULEPATH_REQUIRE_KERNEL").as_deref(), variable("CI").as_deref());
     let ignored = Ignored::default();
     let run = Run {
         strict,
@@ -90,8 +106,13 @@ pub fn main(roles: &[(&str, fn())]) -> ExitCode {
     let trials = tests.into_iter().map(|test| trial(test, run, ignored.clone())).collect();
     let is_json = arguments.format == Some(FormatSetting::Json);
     let conclusion = libtest_mimic::run(&one_at_a_time(arguments), trials);
+    let count = ignored.lock().expect("no test panics while it counts");
     if !is_json {
-        print!("{}", closing_lines(&ignored.lock().expect("no test panics while it counts")));
+        print!("{}", closing_lines(&count));
+    }
+    if let Some(message) = too_many(count.busy, strict, allowed) {
+        eprintln!("{message}");
+        return ExitCode::from(FAILED);
     }
     conclusion.exit_code()
 }
@@ -116,15 +137,21 @@ struct Run {
 }
 
 fn trial(test: &'static Test, run: Run, ignored: Ignored) -> Trial {
-    let missing = missing(test.needs, &ThisMachine);
-    let is_missing = missing.is_some();
+    let verdict = verdict(test.needs, run.strict, &ThisMachine);
+    let is_missing = verdict != Verdict::Run;
     let count = move |reason: Reason| {
-        *ignored.lock().expect("no test panics while it counts").entry(reason.what.clone()).or_default() += 1;
+        let mut count = ignored.lock().expect("no test panics while it counts");
+        count.busy += usize::from(reason.is_busy());
+        *count.reasons.entry(reason.what.clone()).or_default() += 1;
         Ok(Completion::ignored_with(reason))
     };
-    let runner = move || match (missing, run.strict) {
-        (Some(reason), Some(strict)) if !run.forced => Err(format!("{reason}\n{strict}").into()),
-        (Some(reason), None) if !run.forced => count(reason),
+    let runner = move || match verdict {
+        Verdict::Fail(reason, remedy) if !run.forced => {
+            let strict = run.strict.expect("only that makes it an error");
+            let remedy = remedy.map_or_else(String::new, |remedy| format!("\nto have it: {remedy}"));
+            Err(format!("{reason}\n{strict}{remedy}").into())
+        }
+        Verdict::Ignore(reason) if !run.forced => count(reason),
         _ => match one(test, run)? {
             None => Ok(Completion::Completed),
             Some(reason) => count(reason),
@@ -172,16 +199,21 @@ fn one(test: &Test, run: Run) -> Result<Option<Reason>, Failed> {
     }
 }
 
-/// `12 ignored: needs root (9), needs /dev/net/tun (3)`; nothing if none was.
-fn closing_lines(ignored: &BTreeMap<String, usize>) -> String {
-    let total: usize = ignored.values().sum();
+/// `12 ignored: needs root (9), needs /dev/net/tun (3)`; nothing if none was. Those for which the machine was
+/// too busy are counted once more: only they may run the next time.
+fn closing_lines(ignored: &Count) -> String {
+    let total: usize = ignored.reasons.values().sum();
     if total == 0 {
         return String::new();
     }
-    let mut reasons: Vec<(&String, &usize)> = ignored.iter().collect();
+    let mut reasons: Vec<(&String, &usize)> = ignored.reasons.iter().collect();
     reasons.sort_by_key(|&(what, count)| (std::cmp::Reverse(count), what));
     let reasons: Vec<String> = reasons.into_iter().map(|(what, count)| format!("{what} ({count})")).collect();
-    format!("{total} ignored: {}\n\n", reasons.join(", "))
+    let busy = match ignored.busy {
+        0 => String::new(),
+        busy => format!("; too busy for {busy}"),
+    };
+    format!("{total} ignored: {}{busy}\n\n", reasons.join(", "))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! doctor` must not turn the tests off that would find it.
 
 use std::fs::{self, OpenOptions};
+use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -91,11 +92,30 @@ pub fn flat(needs: &[Need]) -> Vec<Need> {
     found
 }
 
+/// Why a need is not met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// What was seen, in a few words.
+    pub detail: String,
+    /// How this machine gets it; `None` if it takes other rights, other hardware or another kernel.
+    pub remedy: Option<String>,
+}
+
+impl Lack {
+    fn for_good(detail: impl Into<String>) -> Self {
+        Lack { detail: detail.into(), remedy: None }
+    }
+
+    fn until(detail: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Lack { detail: detail.into(), remedy: Some(remedy.into()) }
+    }
+}
+
 /// What a machine has.
 pub trait Facts {
-    /// Why the need is not met, in a few words; `None` if it is. Never asked for [`Need::QuietClock`], which
-    /// is measured when the test's turn has come, nor for [`Need::All`].
-    fn lacks(&self, need: Need) -> Option<String>;
+    /// Why the need is not met; `None` if it is. Never asked for [`Need::QuietClock`], which is measured when
+    /// the test's turn has come, nor for [`Need::All`].
+    fn lacks(&self, need: Need) -> Option<Lack>;
 }
 
 /// This machine and this process's rights.
@@ -103,13 +123,13 @@ pub trait Facts {
 pub struct ThisMachine;
 
 impl Facts for ThisMachine {
-    fn lacks(&self, need: Need) -> Option<String> {
+    fn lacks(&self, need: Need) -> Option<Lack> {
         match need {
-            Need::Root => lacks_root(),
+            Need::Root => lacks_root().map(Lack::for_good),
             Need::Tun => lacks_tun(),
             Need::Mptcp => lacks_mptcp(),
-            Need::Bpf => lacks_bpf(),
-            Need::Ipv6 => TcpListener::bind("[::1]:0").err().map(|error| error.to_string()),
+            Need::Bpf => lacks_bpf().map(Lack::for_good),
+            Need::Ipv6 => lacks_ipv6(),
             Need::Tool(name) => lacks_tool(name),
             Need::QuietClock | Need::All(_) => None,
         }
@@ -124,6 +144,7 @@ const CAP_BPF: u32 = 39;
 
 /// `IPPROTO_MPTCP` of linux/in.h.
 const MPTCP_PROTOCOL: u32 = 262;
+const MPTCP_SWITCH: &str = "/proc/sys/net/mptcp/enabled";
 
 /// struct_ops that read a socket's MPTCP connection are there since Linux 6.5.
 const OLDEST_FOR_BPF: (u32, u32) = (6, 5);
@@ -147,18 +168,34 @@ fn has_capability(number: u32) -> bool {
     effective.unwrap_or(0) >> number & 1 == 1
 }
 
-fn lacks_tun() -> Option<String> {
+fn lacks_tun() -> Option<Lack> {
     // Opening it makes no device.
-    let opened = OpenOptions::new().read(true).write(true).open("/dev/net/tun");
-    opened.err().map(|error| error.to_string())
+    let error = OpenOptions::new().read(true).write(true).open("/dev/net/tun").err()?;
+    let has_driver = Path::new("/sys/class/misc/tun").exists();
+    Some(match error.kind() {
+        ErrorKind::NotFound if has_driver => {
+            Lack::until(error.to_string(), "mkdir -p /dev/net && mknod /dev/net/tun c 10 200")
+        }
+        _ => Lack::for_good(error.to_string()),
+    })
 }
 
-fn lacks_mptcp() -> Option<String> {
+fn lacks_mptcp() -> Option<Lack> {
     let protocol = std::num::NonZeroU32::new(MPTCP_PROTOCOL).map(Protocol::from_raw);
     match rustix::net::socket(AddressFamily::INET, SocketType::STREAM, protocol) {
-        Err(error) => Some(error.to_string()),
-        Ok(_) => (read("/proc/sys/net/mptcp/enabled") != "1").then(|| "net.mptcp.enabled is not 1".into()),
+        // A kernel that has MPTCP refuses the socket where it is switched off.
+        Err(error) if !Path::new(MPTCP_SWITCH).exists() => Some(Lack::for_good(error.to_string())),
+        Ok(_) if read(MPTCP_SWITCH) == "1" => None,
+        _ => Some(Lack::until("net.mptcp.enabled is not 1", "sysctl -w net.mptcp.enabled=1")),
     }
+}
+
+fn lacks_ipv6() -> Option<Lack> {
+    let error = TcpListener::bind("[::1]:0").err()?;
+    Some(match Path::new("/proc/sys/net/ipv6").exists() {
+        true => Lack::until(error.to_string(), "sysctl -w net.ipv6.conf.lo.disable_ipv6=0"),
+        false => Lack::for_good(error.to_string()),
+    })
 }
 
 fn lacks_bpf() -> Option<String> {
@@ -181,10 +218,10 @@ fn version(release: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-fn lacks_tool(name: &str) -> Option<String> {
+fn lacks_tool(name: &str) -> Option<Lack> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&folders).any(|folder| is_program(&folder.join(name)));
-    (!found).then(|| "not in PATH".into())
+    (!found).then(|| Lack::until("not in PATH", format!("install {name}: scripts/setup.sh test")))
 }
 
 fn is_program(file: &Path) -> bool {

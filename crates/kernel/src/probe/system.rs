@@ -137,7 +137,7 @@ fn not_built() -> Result<()> {
     Err(Error::Unsupported {
         what: "loading a congestion controller".into(),
         why: "this build is without the eBPF programs".into(),
-        remedy: "install clang, libelf-dev and zlib1g-dev, then `make build`".into(),
+        remedy: "`make build` installs what it needs and builds it in".into(),
     })
 }
 
