@@ -56,7 +56,9 @@ as_root() {
     fi
 }
 
+# install_packages PACKAGE...: these, and those that are wanted already.
 install_packages() {
+    packages+=("$@")
     ((${#packages[@]})) || return 0
     have apt-get || die "no apt-get here; install with your package manager: ${packages[*]}"
     say "installing ${packages[*]}"
@@ -142,7 +144,7 @@ install_cargo_command() {
 install_kernel_engine() {
     have apt-get && [[ -n $("$here/cargo.sh" --lacks) ]] || return 0
     # In a shell of its own, which a failure may end.
-    (packages=(clang pkg-config libelf-dev zlib1g-dev) && install_packages) ||
+    (install_packages clang pkg-config libelf-dev zlib1g-dev) ||
         say 'the packages for the kernel engine could not be installed; going on without it'
 }
 

@@ -71,6 +71,7 @@ enter() {
         CARGO_TERM_COLOR=never "${variables[@]}" \
         bash -euc '
             mount -t proc none "$0/proc"
+            mount -t devpts none "$0/dev/pts"
             mount --bind "$1" "$0/opt/rust"
             mount -o remount,bind,ro "$0/opt/rust"
             exec chroot "$0" "${@:2}"
@@ -93,6 +94,7 @@ try() {
     enter bash -euc 'cd /root/joulepath; time make demo; test -s joulepath-report/home-wifi-lte.html' ||
         die "$1: \`make demo\` failed on a bare Debian"
     say "$1: what \`make test\` needs"
+    # shellcheck disable=SC2016 # the inner shell's
     enter bash -euc '
         cd /root/joulepath
         scripts/setup.sh test

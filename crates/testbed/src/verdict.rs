@@ -81,7 +81,8 @@ pub fn verdict(needs: &[Need], strict: Option<Strict>, facts: &impl Facts) -> Ve
     let lack = |need: Need| facts.lacks(need).map(|lack| (need, lack));
     let mut missing: Vec<(Need, Lack)> = flat(needs).into_iter().filter_map(lack).collect();
     // A test that lacks a right as well as a program says nothing about the right before the program is there.
-    let worst = missing.iter().position(|(_, lack)| lack.remedy.is_some()).filter(|_| strict == Some(Strict::Ci));
+    let worst =
+        missing.iter().position(|(_, lack)| lack.remedy.is_some()).filter(|_| strict == Some(Strict::Ci));
     if missing.is_empty() {
         return Verdict::Run;
     }
@@ -156,7 +157,10 @@ mod tests {
             let not_yet = Lacking { until_given: list, ..Lacking::default() };
             assert_eq!(verdict(needs, Some(Strict::Ci), &never), Verdict::Ignore(reason(need)));
             let given = Some("give it".to_owned());
-            assert_eq!(verdict(needs, Some(Strict::Ci), &not_yet), Verdict::Fail(reason(need), given.clone()));
+            assert_eq!(
+                verdict(needs, Some(Strict::Ci), &not_yet),
+                Verdict::Fail(reason(need), given.clone())
+            );
             for lacking in [&never, &not_yet] {
                 assert_eq!(verdict(needs, None, lacking), Verdict::Ignore(reason(need)));
                 let required = verdict(needs, Some(Strict::Required), lacking);
