@@ -6,9 +6,10 @@ set -euo pipefail
 
 say() { printf 'cargo.sh: %s\n' "$*" >&2; }
 
-# A program that uses libelf and zlib compiles and links. Their headers alone prove nothing.
+# A program compiles and links that opens and writes files with libelf, as libbpf does. That the libraries are there proves nothing:
+# Debian 13's static libelf wants others that are not.
 links_libelf() {
-    printf '#include <gelf.h>\n#include <zlib.h>\nint main(void) { return elf_version(EV_CURRENT) == EV_NONE || !zlibVersion(); }\n' |
+    printf '#include <gelf.h>\n#include <zlib.h>\nint main(void) { return elf_update(elf_begin(0, ELF_C_READ, 0), ELF_C_NULL) != !zlibVersion(); }\n' |
         cc -x c - -o "$scratch/probe" -lelf -lz 2>/dev/null
 }
 
