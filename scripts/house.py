@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the shape of the house (ARCHITECTURE.md): a crate uses only crates on lower floors, and no files of a crate use
 each other in a circle. The command line stays small: what it does, others can do as well from a library. All builds want
-the same of crates of others, so that what one has compiled the next one finds.
+the same of crates of others, so that what one has compiled the next one finds. Setup installs every program that a test needs.
 
     scripts/house.py            check; says each offence and exits with 1 if there is one
     scripts/house.py --draw     the crates by floor, with what each uses
@@ -15,6 +15,8 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
 
 # Each floor uses only those above it in this list. What is for tests and benchmarks only stands outside.
 FLOORS = [
@@ -194,6 +196,14 @@ def compiled_twice():
                 yield f"{name} compiles `{package}` without {lacking}: name that in crates/study/Cargo.toml"
 
 
+def programs_that_nothing_installs():
+    """Programs that a test of the running kernel says it needs, and scripts/setup.sh does not know. Every machine has a shell."""
+    installed = set(re.findall(r"^ *want (\S+)", (ROOT / "scripts/setup.sh").read_text(), re.MULTILINE)) | {"sh"}
+    for file in sorted(ROOT.glob("crates/*/tests/**/*.rs")):
+        for name in sorted(set(re.findall(r'\btool\("(\S+?)"\)', file.read_text())) - installed):
+            yield f"{file.relative_to(ROOT)} needs `{name}`, which scripts/setup.sh does not install"
+
+
 def draw(crates):
     for number in reversed(range(len(FLOORS))):
         for name in sorted(FLOORS[number] & crates.keys()):
@@ -205,7 +215,7 @@ def main():
     if sys.argv[1:] == ["--draw"]:
         draw(crates)
         return 0
-    offences = [*wrong_floors(crates), *compiled_twice()]
+    offences = [*wrong_floors(crates), *compiled_twice(), *programs_that_nothing_installs()]
     for name, (folder, _) in sorted(crates.items()):
         files = modules(folder / "src")
         for circle in circles(uses(files)):

@@ -2,7 +2,7 @@
 # Installs what is missing on a Debian or Ubuntu machine, and nothing else. Silent when nothing is.
 #   scripts/setup.sh demo    a C compiler, make, a Rust at least as new as Cargo.toml asks for
 #   scripts/setup.sh build   that of demo, and for the kernel engine: clang, pkg-config, libelf, zlib. Goes on without them if it must
-#   scripts/setup.sh test    that of build, and iproute2, valgrind, python3 with venv
+#   scripts/setup.sh test    that of build, and iproute2, strace, util-linux, valgrind, python3 with venv
 #   scripts/setup.sh lint    that of build, and rustfmt, clippy, clang-format, shellcheck, git, python3 with venv, cargo-deny
 #   scripts/setup.sh kernels that of build, and QEMU, busybox, kmod, xz to boot other kernels
 #   scripts/setup.sh package that of build, and dpkg-dev, cargo-deb
@@ -168,7 +168,12 @@ setup_build() {
 }
 
 setup_test() {
-    want ip iproute2 # tests of the kernel join namespaces with it
+    # What tests of the kernel say that they need: scripts/house.py compares.
+    want ip iproute2
+    want ss iproute2
+    want strace strace
+    want setpriv util-linux
+    want unshare util-linux
     want valgrind valgrind # scripts/instructions.py
     want_python
     setup_build

@@ -192,10 +192,9 @@ fn lacks_mptcp() -> Option<Lack> {
 
 fn lacks_ipv6() -> Option<Lack> {
     let error = TcpListener::bind("[::1]:0").err()?;
-    Some(match Path::new("/proc/sys/net/ipv6").exists() {
-        true => Lack::until(error.to_string(), "sysctl -w net.ipv6.conf.lo.disable_ipv6=0"),
-        false => Lack::for_good(error.to_string()),
-    })
+    let has_ipv6 = Path::new("/proc/sys/net/ipv6").exists();
+    let remedy = has_ipv6.then(|| "sysctl -w net.ipv6.conf.lo.disable_ipv6=0".to_owned());
+    Some(Lack { detail: error.to_string(), remedy })
 }
 
 fn lacks_bpf() -> Option<String> {

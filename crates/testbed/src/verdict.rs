@@ -22,7 +22,7 @@ impl Reason {
     /// Whether the machine had too much to do: a quiet clock is the only need that comes and goes.
     #[must_use]
     pub fn is_busy(&self) -> bool {
-        *self == Reason::missing(Need::QuietClock, self.detail.clone())
+        self.what == Reason::missing(Need::QuietClock, String::new()).what
     }
 }
 

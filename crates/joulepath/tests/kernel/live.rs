@@ -137,9 +137,12 @@ struct Daemon<'a> {
 }
 
 impl Daemon<'_> {
+    /// By the shell's own `kill`: a bare Debian has no program of that name.
     fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+        assert!(
+            Command::new("sh").args(["-c", r#"kill -s "$0" "$1""#, name, &pid]).status().unwrap().success()
+        );
     }
 
     /// How it ended, after SIGTERM.
