@@ -17,6 +17,9 @@
 //!
 //! Slow start is a mean field, too. e^(−L) is the probability that no packet was lost yet, with dL_r/dt = p_r
 //! x_r. With that probability the window doubles per RTT: δ = e^(−L) ln 2 + (1 − e^(−L)) δ_r.
+//!
+//! A run also integrates what each route has sent, dS_r/dt = x_r, and what each link has served, dV_l/dt =
+//! y_l (1 − p_l) − dq_l/dt ≤ C_l. `transit` finds from them what has arrived.
 
 use std::ops::Range;
 
@@ -72,7 +75,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Packets/s that reach the receiver.
+    /// Packets/s that are sent and not lost: at an equilibrium, what reaches the receiver.
     pub fn delivered_pps(&self) -> f64 {
         self.rate_pps * (1.0 - self.loss)
     }
@@ -114,14 +117,17 @@ impl<'a> Dynamics<'a> {
         }
     }
 
-    /// The equations of `network` with slow start until the first loss.
+    /// The equations of `network` with slow start until the first loss, and with the counts of a run.
     pub fn with_slow_start(network: &'a Network) -> Self {
         Dynamics { slow_start: true, ..Self::new(network) }
     }
 
     /// How many numbers a state has.
     pub fn dimension(&self) -> usize {
-        self.routes * (1 + usize::from(self.slow_start)) + self.queues.len()
+        match self.slow_start {
+            true => self.served().end,
+            false => self.queues().end,
+        }
     }
 
     /// Positions of the windows' logarithms in a state.
@@ -136,7 +142,17 @@ impl<'a> Dynamics<'a> {
 
     /// Positions of the expected losses in a state with slow start.
     pub(crate) fn losses(&self) -> Range<usize> {
-        self.queues().end..self.dimension()
+        self.queues().end..self.queues().end + self.routes
+    }
+
+    /// Positions of the packets that each route has sent in a state with slow start.
+    pub(crate) fn sent(&self) -> Range<usize> {
+        self.losses().end..self.losses().end + self.routes
+    }
+
+    /// Positions of the packets that each queue has served in a state with slow start.
+    pub(crate) fn served(&self) -> Range<usize> {
+        self.sent().end..self.sent().end + self.queues.len()
     }
 
     /// The link whose queue is at `position` of a state.
@@ -256,6 +272,9 @@ impl<'a> Dynamics<'a> {
             let entering = self.load_pps[link] * (1.0 - self.link_loss[link]);
             let change = entering - network.links[link].capacity_pps;
             derivative[position] = if state[position] <= 0.0 { change.max(0.0) } else { change };
+            if self.slow_start {
+                derivative[self.served().start + (position - self.routes)] = entering - derivative[position];
+            }
         }
     }
 
@@ -268,7 +287,9 @@ impl<'a> Dynamics<'a> {
         for (position, &link) in self.queues().zip(&self.queues) {
             let (spec, queue) = (&self.network.links[link], state[position].max(0.0));
             self.link_loss[link] = spec.price.loss(queue);
-            self.link_delay_s[link] = queue / spec.capacity_pps;
+            // A link that is down delays nobody: no route over it carries data.
+            let is_up = spec.capacity_pps > 0.0;
+            self.link_delay_s[link] = if is_up { queue / spec.capacity_pps } else { 0.0 };
         }
     }
 
@@ -341,6 +362,7 @@ impl<'a> Dynamics<'a> {
             derivative[first + i] = 0.0;
             if self.slow_start {
                 derivative[self.losses().start + first + i] = 0.0;
+                derivative[self.sent().start + first + i] = self.flows[first + i].rate_pps;
             }
             if route.active {
                 let path = self.path(route, &self.flows[first + i], state);

@@ -11,9 +11,8 @@ use joulepath_model::energy::meter::{DeviceMeter, EnergyReading};
 use joulepath_model::scenario::{ConnectionGroup, Direction, Scenario};
 use joulepath_model::units::{BitRate, Nanos};
 
-use crate::dynamics::Flow;
 use crate::represent::Member;
-use crate::run::Sample;
+use crate::transit::Sample;
 
 /// Longest tick, s: the same as the tick of the packet engine's control plane.
 const LONGEST_TICK_S: f64 = 0.1;
@@ -29,6 +28,15 @@ pub(crate) struct Metering<'a> {
     pub(crate) first: usize,
     /// When its file was complete, s.
     pub(crate) completed_s: Option<f64>,
+}
+
+/// One route between two samples.
+struct Pace {
+    sent_pps: f64,
+    delivered_pps: f64,
+    rtt_s: f64,
+    /// Whether it is in use.
+    is_open: bool,
 }
 
 /// Bytes that have accumulated on one interface, by direction.
@@ -55,6 +63,7 @@ impl Metering<'_> {
         for pair in samples.windows(2) {
             let seconds = pair[1].time_s.min(end_s) - pair[0].time_s;
             let ticks = (seconds / tick_s).ceil().max(1.0);
+            let flows = self.paces(pair);
             for tick in 0..ticks as u32 {
                 let at_s = pair[0].time_s + seconds * (f64::from(tick) + 1.0) / ticks;
                 if seconds <= 0.0 || at_s < self.member.start_s {
@@ -64,8 +73,6 @@ impl Metering<'_> {
                     meter.begin_measurement(self.scenario.warm_up.max(start));
                     began = true;
                 }
-                let part = (at_s - pair[0].time_s) / (pair[1].time_s - pair[0].time_s);
-                let flows = self.flows_between(pair, part);
                 self.open(&mut meter, &mut opened, at_s);
                 for (i, flow) in flows.iter().enumerate() {
                     self.pass(&mut meter, &mut pending[i], i, flow, at_s, seconds / ticks);
@@ -116,15 +123,18 @@ impl Metering<'_> {
         }
     }
 
-    fn flows_between(&self, pair: &[Sample], part: f64) -> Vec<Flow> {
-        let own = self.first..self.first + self.member.paths.len();
-        let mixed = |(a, b): (&Flow, &Flow)| Flow {
-            rate_pps: a.rate_pps + part * (b.rate_pps - a.rate_pps),
-            loss: a.loss + part * (b.loss - a.loss),
-            rtt_s: b.rtt_s,
-            ..Flow::default()
+    fn paces(&self, pair: &[Sample]) -> Vec<Pace> {
+        let seconds = pair[1].time_s - pair[0].time_s;
+        let pace = |r: usize| {
+            let carried = pair[1].carried[r].since(&pair[0].carried[r]);
+            Pace {
+                sent_pps: carried.sent / seconds,
+                delivered_pps: carried.delivered / seconds,
+                rtt_s: pair[1].flows[r].rtt_s,
+                is_open: pair[1].flows[r].rate_pps > 0.0,
+            }
         };
-        pair[0].flows[own.clone()].iter().zip(&pair[1].flows[own]).map(mixed).collect()
+        (self.first..self.first + self.member.paths.len()).map(pace).collect()
     }
 
     /// Meters the data and ACKs of one tick.
@@ -133,24 +143,24 @@ impl Metering<'_> {
         meter: &mut DeviceMeter,
         pending: &mut Pending,
         route: usize,
-        flow: &Flow,
+        flow: &Pace,
         at_s: f64,
         tick_s: f64,
     ) {
         let transport = &self.scenario.transport;
         let segment = (transport.mss.0 + transport.header.0) as f64;
         let acks = if transport.delayed_ack.is_some() { 0.5 } else { 1.0 };
-        let ack_bytes = flow.delivered_pps() * acks * transport.ack_size.0 as f64 * tick_s;
+        let ack_bytes = flow.delivered_pps * acks * transport.ack_size.0 as f64 * tick_s;
         let least_ack = transport.ack_size.0 as f64;
         let (least_down, least_up) = match self.group.direction {
             // If the device receives, lost packets did not pass its interface.
             Direction::Download => {
-                pending.down += flow.delivered_pps() * segment * tick_s;
+                pending.down += flow.delivered_pps * segment * tick_s;
                 pending.up += ack_bytes;
                 (segment, least_ack)
             }
             Direction::Upload => {
-                pending.up += flow.rate_pps * segment * tick_s;
+                pending.up += flow.sent_pps * segment * tick_s;
                 pending.down += ack_bytes;
                 (least_ack, segment)
             }
@@ -168,13 +178,13 @@ impl Metering<'_> {
         burst(&mut pending.up, least_up, Traffic::Up);
     }
 
-    fn sample_host(&self, meter: &mut DeviceMeter, flows: &[Flow], at_s: f64) {
+    fn sample_host(&self, meter: &mut DeviceMeter, flows: &[Pace], at_s: f64) {
         if self.scenario.device.host.is_none() {
             return;
         }
         let packet_bits = self.scenario.transport.mss.0 as f64 * 8.0;
-        let rate_bps: f64 = flows.iter().map(|flow| flow.delivered_pps() * packet_bits).sum();
-        let open = || flows.iter().filter(|flow| flow.rate_pps > 0.0);
+        let rate_bps: f64 = flows.iter().map(|flow| flow.delivered_pps * packet_bits).sum();
+        let open = || flows.iter().filter(|flow| flow.is_open);
         let count = open().count() as u32;
         let rtt_s = open().map(|flow| flow.rtt_s).sum::<f64>() / f64::from(count.max(1));
         let rate = BitRate::from_bps(rate_bps as u64);

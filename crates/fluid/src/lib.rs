@@ -6,7 +6,7 @@
 //! | `network`, `dynamics` | links, routes, users; their equations |
 //! | `closed`, `equilibrium`, `stability`, `trajectory` | where they settle, how firmly, how they get there |
 //! | [`theory`] | the papers' conditions and theorems, as functions |
-//! | `sawtooth`, `represent`, `run`, `energy`, `measure` | from scenario to result |
+//! | `sawtooth`, `represent`, `run`, `transit`, `energy`, `measure` | from scenario to result |
 //!
 //! Nothing is random, and nothing depends on the machine: powers and logarithms come from `libm`.
 //!
@@ -39,6 +39,7 @@ mod sawtooth;
 mod stability;
 pub mod theory;
 mod trajectory;
+mod transit;
 
 use joulepath_control::Setup;
 use joulepath_model::result::RunResult;

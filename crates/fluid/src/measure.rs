@@ -8,7 +8,8 @@ use joulepath_model::scenario::Workload;
 
 use crate::energy::Metering;
 use crate::represent::Member;
-use crate::run::{History, Sample};
+use crate::run::History;
+use crate::transit::Sample;
 
 /// One user over the measured interval, as integrals over time.
 #[derive(Clone, Copy, Default)]
@@ -90,7 +91,7 @@ impl History<'_> {
     fn tested(&self, series: bool) -> Vec<Tested<'_>> {
         let scenario = self.what.scenario;
         let mut found = vec![];
-        for (u, (member, own)) in self.what.members.iter().zip(self.ranges()).enumerate() {
+        for (u, (member, own)) in self.what.members.iter().zip(self.what.ranges()).enumerate() {
             let Some(group) = member.group else { continue };
             let completed_s = self.completed_s[u];
             let from_s = member.start_s.max(scenario.warm_up.as_secs_f64());
@@ -114,32 +115,30 @@ impl History<'_> {
         found
     }
 
-    /// Positions of each user's routes in a sample.
-    fn ranges(&self) -> Vec<Range<usize>> {
-        let mut first = 0;
-        let range = |member: &Member<'_>| {
-            first += member.opens_s.len();
-            first - member.opens_s.len()..first
-        };
-        self.what.members.iter().map(range).collect()
-    }
-
-    /// Integrals of route `r` between two instants, by the trapezium rule.
+    /// What route `r` did between two instants.
     fn totals(&self, r: usize, from_s: f64, until_s: f64) -> Totals {
         let mut totals = Totals::default();
         for pair in self.samples.windows(2) {
             let (a, b) = (&pair[0].flows[r], &pair[1].flows[r]);
-            let whole_s = pair[1].time_s - pair[0].time_s;
-            let seconds = pair[1].time_s.min(until_s) - pair[0].time_s.max(from_s);
-            if whole_s <= 0.0 || seconds <= 0.0 {
+            let (begin_s, end_s) = (pair[0].time_s, pair[1].time_s);
+            let seconds = end_s.min(until_s) - begin_s.max(from_s);
+            // What is lost because a link goes down is lost between two samples of one instant.
+            let part = if end_s > begin_s { seconds / (end_s - begin_s) } else { 1.0 };
+            if seconds < 0.0 || part <= 0.0 {
                 continue;
             }
-            let mean = |a: f64, b: f64| (a + b) / 2.0 * seconds;
-            totals.sent += mean(a.rate_pps, b.rate_pps);
-            totals.lost += mean(a.rate_pps * a.loss, b.rate_pps * b.loss);
-            totals.delivered += mean(a.delivered_pps(), b.delivered_pps());
-            totals.window_s += mean(a.window, b.window);
-            totals.rtt_sent_s += mean(a.rate_pps * a.rtt_s, b.rate_pps * b.rtt_s);
+            let carried = pair[1].carried[r].since(&pair[0].carried[r]);
+            let rates = a.rate_pps + b.rate_pps;
+            let rtt_s = if rates > 0.0 {
+                (a.rate_pps * a.rtt_s + b.rate_pps * b.rtt_s) / rates
+            } else {
+                f64::midpoint(a.rtt_s, b.rtt_s)
+            };
+            totals.sent += part * carried.sent;
+            totals.lost += part * (carried.lost + carried.stranded);
+            totals.delivered += part * carried.delivered;
+            totals.window_s += f64::midpoint(a.window, b.window) * seconds;
+            totals.rtt_sent_s += rtt_s * part * carried.sent;
         }
         totals
     }
@@ -180,7 +179,7 @@ impl History<'_> {
         let scenario = self.what.scenario;
         let (from_s, until_s) = (scenario.warm_up.as_secs_f64(), scenario.duration.as_secs_f64());
         let end_s = self.samples.last().map_or(0.0, |sample| sample.time_s).min(until_s);
-        let members = self.what.members.iter().zip(self.ranges()).zip(self.counts());
+        let members = self.what.members.iter().zip(self.what.ranges()).zip(self.counts());
         let of = |((_, own), count): ((&Member<'_>, Range<usize>), f64)| {
             own.map(|r| count * self.totals(r, from_s, end_s).delivered).sum::<f64>()
         };
@@ -209,10 +208,10 @@ impl History<'_> {
                 routes.first().map_or(0.0, |&(r, _)| of(&sample.flows[r]))
             };
             let rate = |(_, pair): &(usize, &[Sample])| {
-                let at = |sample: &Sample| -> f64 {
-                    routes.iter().map(|&(r, count)| count * sample.flows[r].delivered_pps()).sum()
+                let of_route = |&(r, count): &(usize, f64)| {
+                    count * pair[1].carried[r].since(&pair[0].carried[r]).delivered
                 };
-                (at(&pair[0]) + at(&pair[1])) / 2.0 * packet_bits
+                routes.iter().map(of_route).sum::<f64>() / (pair[1].time_s - pair[0].time_s) * packet_bits
             };
             series.goodput_bps.push(shown.iter().map(rate).collect());
             series.cwnd.push(shown.iter().map(|(_, pair)| flow(&pair[1], |f| f.window)).collect());
@@ -225,7 +224,8 @@ impl History<'_> {
 
     /// Routes over `path` in a sample, with the number of connections that each stands for.
     fn routes_on(&self, path: usize, tested: &[Tested<'_>]) -> Vec<(usize, f64)> {
-        let groups = self.what.members.iter().zip(self.ranges()).filter(|(member, _)| member.group.is_some());
+        let groups =
+            self.what.members.iter().zip(self.what.ranges()).filter(|(member, _)| member.group.is_some());
         let pairs = groups
             .zip(tested)
             .flat_map(|((member, own), t)| member.paths.iter().zip(own).map(move |(&p, r)| (p, r, t.count)));

@@ -5,6 +5,8 @@
 //! of losses. ACKs take no rate. Every DropTail queue becomes its [`sawtooth`]. A connection starts in the
 //! middle of its `spread`.
 
+use std::ops::Range;
+
 use joulepath_control::path::{energy_per_bit, links_of, traffic_of};
 use joulepath_control::schedule::Style;
 use joulepath_control::{Setup, competitor_controller};
@@ -24,7 +26,7 @@ use crate::sawtooth::sawtooth;
 
 /// Recorded links have their mean rate over periods of this length, ns.
 const TRACE_BIN_NS: u64 = 1_000_000_000;
-/// Least rate of a link, packets/s.
+/// What cross traffic leaves to others at least, packets/s.
 const LEAST_RATE_PPS: f64 = 1.0;
 
 /// A scenario as the fluid engine sees it, for all periods.
@@ -53,8 +55,8 @@ pub(crate) struct Member<'a> {
     pub(crate) paths: Vec<PathIndex>,
     /// The links that must be up for each route.
     needs: Vec<Vec<LinkIndex>>,
-    /// Size of a file, bits.
-    pub(crate) file_bits: Option<f64>,
+    /// Size of a file, packets.
+    pub(crate) file_packets: Option<f64>,
 }
 
 /// What a link does to single packets, as the key of a scenario and in words.
@@ -187,11 +189,11 @@ impl<'a> Represented<'a> {
         self.members.push(Member {
             group: Some(group),
             start_s,
-            opens_s: self.openings(start_s, group.direction, &paths, &routes),
+            opens_s: self.openings(start_s, group.direction, &paths),
             paths: paths.clone(),
             needs: needs.collect(),
-            file_bits: match group.workload {
-                Workload::File { size } => Some(size.0 as f64 * 8.0),
+            file_packets: match group.workload {
+                Workload::File { size } => Some(size.0 as f64 / scenario.transport.mss.0 as f64),
                 _ => None,
             },
         });
@@ -216,7 +218,7 @@ impl<'a> Represented<'a> {
             opens_s: vec![start_s + 2.0 * route.base_rtt_s],
             paths: vec![],
             needs: vec![[&competitor.down[..], &competitor.up[..]].concat()],
-            file_bits: None,
+            file_packets: None,
         });
         self.users.push(User {
             count: f64::from(competitor.count),
@@ -229,17 +231,36 @@ impl<'a> Represented<'a> {
     /// A route with its RTT, its loss, and those of its links that have a rate.
     fn route(&mut self, data: &[LinkIndex], acks: &[LinkIndex]) -> Route {
         let links = &self.scenario.links;
-        let wire = |&link: &LinkIndex, bits: f64| {
-            let rate = links[link].rate.mean_bps(self.scenario.duration);
-            links[link].delay.as_secs_f64() + if rate > 0.0 { bits / rate } else { 0.0 }
-        };
-        let ack_bits = self.scenario.transport.ack_size.0 as f64 * 8.0;
-        let there: f64 = data.iter().map(|link| wire(link, self.wire_bits)).sum();
-        let back: f64 = acks.iter().map(|link| wire(link, ack_bits)).sum();
+        let base_rtt_s = self.one_way_s(data, self.wire_bits) + self.one_way_s(acks, self.control_bits());
         let delivered: f64 = data.iter().map(|&link| 1.0 - links[link].loss.mean()).product();
         let limited = data.iter().filter(|&&link| links[link].rate != RateSpec::Unlimited);
         let limited: Vec<usize> = limited.map(|&link| self.link(link)).collect();
-        Route { loss: 1.0 - delivered, ..Route::over(&limited, there + back) }
+        Route { loss: 1.0 - delivered, ..Route::over(&limited, base_rtt_s) }
+    }
+
+    /// Bits of an ACK, or of a packet of a handshake.
+    fn control_bits(&self) -> f64 {
+        self.scenario.transport.ack_size.0 as f64 * 8.0
+    }
+
+    /// How long `link` takes to put a packet of `bits` on the wire, s.
+    fn sending_s(&self, link: LinkIndex, bits: f64) -> f64 {
+        let rate = self.scenario.links[link].rate.mean_bps(self.scenario.duration);
+        if rate > 0.0 { bits / rate } else { 0.0 }
+    }
+
+    /// How long a packet of `bits` travels over idle links, s.
+    fn one_way_s(&self, links: &[LinkIndex], bits: f64) -> f64 {
+        let of_link =
+            |&link: &LinkIndex| self.scenario.links[link].delay.as_secs_f64() + self.sending_s(link, bits);
+        links.iter().map(of_link).sum()
+    }
+
+    /// When the first bit of data that leaves now arrives, s. The slowest link sends that bit as soon as it
+    /// has the packet.
+    fn first_bit_s(&self, links: &[LinkIndex]) -> f64 {
+        let slowest_s = links.iter().map(|&link| self.sending_s(link, self.wire_bits)).fold(0.0, f64::max);
+        self.one_way_s(links, self.wire_bits) - slowest_s
     }
 
     /// The network's index of a scenario's link.
@@ -259,25 +280,44 @@ impl<'a> Represented<'a> {
     }
 
     /// When data begins to arrive on each route: after the promotion of the radio, MP_CAPABLE or MP_JOIN, and
-    /// the travel time of the first segment.
-    fn openings(&self, start_s: f64, direction: Direction, paths: &[usize], routes: &[Route]) -> Vec<f64> {
+    /// the travel time of the first bit.
+    fn openings(&self, start_s: f64, direction: Direction, paths: &[usize]) -> Vec<f64> {
         let promotion_s = |path: usize| match &self.scenario.paths[path].energy.model {
             InterfaceModel::Rrc(rrc) => rrc.promotion.duration.as_secs_f64(),
             _ => 0.0,
         };
         let begins_s =
             |path: usize| start_s + self.scenario.paths[path].start.as_secs_f64() + promotion_s(path);
-        let first_answered_s = begins_s(paths[0]) + routes[0].base_rtt_s;
+        // A packet of a handshake in the direction of the data, and against it.
+        let control_s = |path: usize| {
+            let (data, acks) = links_of(self.scenario, direction, path);
+            (self.one_way_s(data, self.control_bits()), self.one_way_s(acks, self.control_bits()))
+        };
+        let first_answered_s = begins_s(paths[0]) + control_s(paths[0]).0 + control_s(paths[0]).1;
         let open = |(i, &path): (usize, &usize)| {
-            let rtt_s = routes[i].base_rtt_s;
+            let (with_data_s, against_s) = control_s(path);
+            let arrives_s = self.first_bit_s(links_of(self.scenario, direction, path).0);
+            let answered_s = with_data_s + against_s + arrives_s;
             match (i, direction) {
-                (0, Direction::Download) => begins_s(path) + 2.0 * rtt_s,
-                (0, Direction::Upload) => begins_s(path) + 1.5 * rtt_s,
-                (_, Direction::Download) => begins_s(path).max(first_answered_s) + 2.0 * rtt_s,
-                (_, Direction::Upload) => begins_s(path).max(first_answered_s) + 2.5 * rtt_s,
+                (0, Direction::Download) => begins_s(path) + answered_s + against_s,
+                (0, Direction::Upload) => begins_s(path) + answered_s,
+                (_, Direction::Download) => begins_s(path).max(first_answered_s) + answered_s + against_s,
+                (_, Direction::Upload) => {
+                    begins_s(path).max(first_answered_s) + answered_s + with_data_s + against_s
+                }
             }
         };
         paths.iter().enumerate().map(open).collect()
+    }
+
+    /// Positions of each user's routes among all routes.
+    pub(crate) fn ranges(&self) -> Vec<Range<usize>> {
+        let mut first = 0;
+        let range = |member: &Member<'_>| {
+            first += member.opens_s.len();
+            first - member.opens_s.len()..first
+        };
+        self.members.iter().map(range).collect()
     }
 
     /// Every instant at which the scenario changes, ascending, from 0 to the end, s.
@@ -303,7 +343,32 @@ impl<'a> Represented<'a> {
         at
     }
 
-    /// The network from `from_s` until the scenario changes; `done` tells which users have finished.
+    /// Whether a link of each route is down at `from_s`, user by user.
+    pub(crate) fn broken(&self, from_s: f64) -> Vec<bool> {
+        let is_broken = |links: &Vec<LinkIndex>| links.iter().any(|&link| self.is_down(link, from_s));
+        self.members.iter().flat_map(|member| &member.needs).map(is_broken).collect()
+    }
+
+    /// Whether `link` is in an outage at `at_s`, or its rate is set to 0. A pause in a recording is neither:
+    /// what waits there is carried later.
+    pub(crate) fn is_down(&self, link: LinkIndex, at_s: f64) -> bool {
+        let spec = &self.scenario.links[link];
+        let is = |from: Nanos, until: Nanos| (from.as_secs_f64()..until.as_secs_f64()).contains(&at_s);
+        let is_set_to_0 = match &spec.rate {
+            RateSpec::Steps(_) => self.step_bps(link, at_s) == 0.0,
+            _ => false,
+        };
+        is_set_to_0 || spec.outages.iter().any(|outage| is(outage.from, outage.until))
+    }
+
+    /// The rate of `link` at `at_s`, if it has steps, bit/s.
+    fn step_bps(&self, link: LinkIndex, at_s: f64) -> f64 {
+        let RateSpec::Steps(steps) = &self.scenario.links[link].rate else { return 0.0 };
+        let current = steps.iter().rev().find(|(from, _)| from.as_secs_f64() <= at_s);
+        current.map_or(0.0, |(_, rate)| rate.bps() as f64)
+    }
+
+    /// The network from `from_s` until the scenario changes; `done` tells which users send no more.
     pub(crate) fn network(&self, from_s: f64, done: &[bool]) -> Network {
         let rates: Vec<f64> =
             (0..self.scenario.links.len()).map(|link| self.rate_bps(link, from_s)).collect();
@@ -315,7 +380,7 @@ impl<'a> Represented<'a> {
             }
         }
         let links = self.links.iter().enumerate().map(|(l, &link)| {
-            let capacity_pps = (rates[link] / self.wire_bits).max(LEAST_RATE_PPS);
+            let capacity_pps = rates[link] / self.wire_bits;
             self.drop_tail(capacity_pps, &self.scenario.links[link].queue, l, &users)
         });
         Network { links: links.collect(), users }
@@ -349,14 +414,11 @@ impl<'a> Represented<'a> {
     fn rate_bps(&self, link: LinkIndex, from_s: f64) -> f64 {
         let spec = &self.scenario.links[link];
         let is = |from: Nanos, until: Nanos| (from.as_secs_f64()..until.as_secs_f64()).contains(&from_s);
-        if spec.outages.iter().any(|outage| is(outage.from, outage.until)) {
+        if self.is_down(link, from_s) {
             return 0.0;
         }
         let offered = match &spec.rate {
-            RateSpec::Steps(steps) => {
-                let current = steps.iter().rev().find(|(from, _)| from.as_secs_f64() <= from_s);
-                current.map_or(0.0, |(_, rate)| rate.bps() as f64)
-            }
+            RateSpec::Steps(_) => self.step_bps(link, from_s),
             RateSpec::Trace(trace) => {
                 let period_ms = *trace.opportunities_ms.last().expect("a trace has at least one line") as f64;
                 let bin_ms = TRACE_BIN_NS as f64 / 1e6;
@@ -368,8 +430,7 @@ impl<'a> Represented<'a> {
                 };
                 let served = trace.opportunities_ms.iter().filter(in_bin).count() as f64;
                 let bits = f64::from(joulepath_model::network::DeliveryTrace::OPPORTUNITY_BYTES) * 8.0;
-                // A recording may pause for a second; its rate still is not 0.
-                (served * bits / (bin_ms / 1e3)).max(LEAST_RATE_PPS * self.wire_bits)
+                served * bits / (bin_ms / 1e3)
             }
             other => other.mean_bps(self.scenario.duration),
         };
@@ -378,7 +439,7 @@ impl<'a> Represented<'a> {
         }
         let cross = self.scenario.cross.iter().filter(|c| c.link == link && is(c.start, c.stop));
         let taken: f64 = cross.map(|c| mean_bps(&c.pattern)).sum();
-        (offered - taken).max(LEAST_RATE_PPS * self.wire_bits)
+        (offered - taken).max(offered.min(LEAST_RATE_PPS * self.wire_bits))
     }
 }
 

@@ -6,22 +6,16 @@ use joulepath_model::scenario::Scenario;
 
 use crate::dynamics::{Dynamics, Flow};
 use crate::error::RunError;
+use crate::network::Network;
 use crate::represent::Represented;
+use crate::transit::{Carried, LastPacket, Sample, delivered};
 
 /// Number of samples of a run, evenly spaced. Each period ends with a sample besides.
 const SAMPLES: f64 = 1000.0;
+/// A file that lacks less than this is whole: the solver's error, packets.
+const WHOLE: f64 = 1e-6;
 /// Window of a route after an outage, packets.
 const WINDOW_AFTER_OUTAGE: f64 = 1.0;
-
-/// All routes of all users at one instant.
-#[derive(Clone, Debug)]
-pub(crate) struct Sample {
-    pub(crate) time_s: f64,
-    /// User by user.
-    pub(crate) flows: Vec<Flow>,
-    /// Packets in each link of the network.
-    pub(crate) queues: Vec<f64>,
-}
 
 /// What happened in a scenario.
 pub(crate) struct History<'a> {
@@ -36,13 +30,17 @@ pub(crate) struct History<'a> {
 /// The state that one period hands to the next.
 struct Progress {
     windows: Vec<f64>,
-    /// Expected losses of each route so far.
+    /// Expected losses of each route since its slow start began.
     losses: Vec<f64>,
+    /// What each route has lost before that.
+    lost_before: Vec<f64>,
     queues: Vec<f64>,
-    was_active: Vec<bool>,
-    /// Bits that each user has received.
-    delivered_bits: Vec<f64>,
+    served: Vec<f64>,
+    carried: Vec<Carried>,
+    /// Whether each user has sent its file.
     done: Vec<bool>,
+    /// The last packet of the file on each route, of users that are done and whose file has not arrived.
+    under_way: Vec<Vec<LastPacket>>,
 }
 
 /// Integrates `scenario` under the policy of `setup`, unless `cancel` is set before the end.
@@ -58,10 +56,12 @@ pub(crate) fn history<'a>(
     let mut progress = Progress {
         windows: vec![f64::from(scenario.transport.initial_window); routes],
         losses: vec![0.0; routes],
+        lost_before: vec![0.0; routes],
         queues: vec![0.0; what.links.len()],
-        was_active: vec![false; routes],
-        delivered_bits: vec![0.0; users],
+        served: vec![0.0; what.links.len()],
+        carried: vec![Carried::default(); routes],
         done: vec![false; users],
+        under_way: vec![vec![]; users],
     };
     let mut history = History { completed_s: vec![None; users], what, samples: vec![], steps: 0 };
     let changes = history.what.changes_s();
@@ -84,8 +84,8 @@ impl History<'_> {
         tested.all(|(_, completed)| completed.is_some())
     }
 
-    /// Goes on from `from_s` to `until_s`, or until a file is complete; returns the instant that it reached,
-    /// s.
+    /// Goes on from `from_s` to `until_s`, or until a file is sent or its last packet leaves a link; returns
+    /// the instant that it reached, s.
     fn advance(
         &mut self,
         progress: &mut Progress,
@@ -93,40 +93,104 @@ impl History<'_> {
         until_s: f64,
         cancel: &Cancel,
     ) -> Result<f64, RunError> {
+        self.strand(progress, from_s);
         let network = self.what.network(from_s, &progress.done);
         let mut dynamics = Dynamics::with_slow_start(&network);
-        let routes: Vec<bool> =
-            network.users.iter().flat_map(|user| user.routes.iter().map(|route| route.active)).collect();
-        for (r, &active) in routes.iter().enumerate() {
-            // The route had carried data and comes back after an outage.
-            if active && !progress.was_active[r] && progress.losses[r] > 0.0 {
-                (progress.windows[r], progress.losses[r]) = (WINDOW_AFTER_OUTAGE, 0.0);
-            }
-        }
-        progress.was_active.clone_from(&routes);
         let mut start = dynamics.state(&progress.windows);
         let (queues, losses) = (dynamics.queues(), dynamics.losses());
+        let (sent, served) = (dynamics.sent(), dynamics.served());
         start[queues.clone()].copy_from_slice(&progress.queues);
         start[losses.clone()].copy_from_slice(&progress.losses);
+        start[served.clone()].copy_from_slice(&progress.served);
+        for (state, carried) in start[sent.clone()].iter_mut().zip(&progress.carried) {
+            *state = carried.sent;
+        }
         let instants = self.instants(from_s, until_s);
-        let trajectory = dynamics.trajectory_unless(cancel, &start, &instants)?.ok_or(RunError::Cancelled)?;
+        let ends = |state: &[f64]| {
+            let route = |r: usize| progress.carried_at(r, state[sent.start + r], state[losses.start + r]);
+            self.file_is_sent(progress, route) || progress.a_packet_moves(&state[served.clone()])
+        };
+        let trajectory =
+            dynamics.trajectory_until(&ends, cancel, &start, &instants)?.ok_or(RunError::Cancelled)?;
         self.steps += trajectory.steps;
         for (state, &time_s) in trajectory.states.iter().zip(&trajectory.times_s) {
-            let sample = Sample {
-                time_s,
-                flows: dynamics.flows_at(state).to_vec(),
-                queues: state[queues.clone()].iter().map(|queue| queue.max(0.0)).collect(),
-            };
-            let finished = self.deliver(progress, &sample, from_s);
             progress.windows = state[dynamics.windows()].iter().map(|log| libm::exp(*log)).collect();
-            progress.queues.clone_from(&sample.queues);
+            progress.queues = state[queues.clone()].iter().map(|queue| queue.max(0.0)).collect();
             progress.losses = state[losses.clone()].to_vec();
-            self.samples.push(sample);
-            if let Some(at_s) = finished {
-                return Ok(at_s);
+            progress.served = state[served.clone()].to_vec();
+            let route = |r: usize| progress.carried_at(r, state[sent.start + r], state[losses.start + r]);
+            progress.carried = (0..progress.carried.len()).map(route).collect();
+            self.record(progress, &network, time_s, dynamics.flows_at(state).to_vec());
+        }
+        let reached_s = trajectory.times_s.last().copied().unwrap_or(until_s);
+        self.settle(progress, &network, reached_s);
+        Ok(reached_s)
+    }
+
+    /// What waits for a link that is down is lost, and the windows of its routes are as after a timeout.
+    fn strand(&self, progress: &mut Progress, from_s: f64) {
+        for (r, _) in self.what.broken(from_s).iter().enumerate().filter(|(_, broken)| **broken) {
+            let carried = &mut progress.carried[r];
+            if carried.sent == 0.0 {
+                continue;
+            }
+            carried.stranded += (carried.kept() - carried.delivered).max(0.0);
+            progress.lost_before[r] += progress.losses[r];
+            (progress.windows[r], progress.losses[r]) = (WINDOW_AFTER_OUTAGE, 0.0);
+        }
+        for (l, &link) in self.what.links.iter().enumerate() {
+            if self.what.is_down(link, from_s) {
+                progress.served[l] += std::mem::take(&mut progress.queues[l]);
             }
         }
-        Ok(until_s)
+        for (u, own) in self.what.ranges().into_iter().enumerate() {
+            let Some(size) = self.what.members[u].file_packets else { continue };
+            let kept: f64 = progress.carried[own].iter().map(Carried::kept).sum();
+            if self.completed_s[u].is_none() && kept + WHOLE < size {
+                progress.done[u] = false;
+                progress.under_way[u].clear();
+            }
+        }
+    }
+
+    /// Whether a user that still sends has sent its file; `route` tells what a route has carried.
+    fn file_is_sent(&self, progress: &Progress, route: impl Fn(usize) -> Carried) -> bool {
+        let mut users = self.what.members.iter().zip(self.what.ranges()).zip(&progress.done);
+        users.any(|((member, own), done)| {
+            let size = member.file_packets.filter(|_| !done);
+            size.is_some_and(|size| own.map(|r| route(r).kept()).sum::<f64>() >= size)
+        })
+    }
+
+    fn record(&mut self, progress: &mut Progress, network: &Network, time_s: f64, flows: Vec<Flow>) {
+        let (queues, served) = (progress.queues.clone(), progress.served.clone());
+        self.samples.push(Sample { time_s, flows, queues, served, carried: progress.carried.clone() });
+        let routes = network.users.iter().flat_map(|user| &user.routes);
+        for (r, route) in routes.enumerate() {
+            progress.carried[r].delivered = delivered(&self.samples, r, &route.links);
+        }
+        self.samples.last_mut().expect("just pushed").carried.clone_from(&progress.carried);
+    }
+
+    /// Stops users that have sent their files, and follows the last packets of those files.
+    fn settle(&mut self, progress: &mut Progress, network: &Network, now_s: f64) {
+        let Progress { queues, served, .. } = &*progress;
+        let (queues, served) = (queues.clone(), served.clone());
+        for (u, own) in self.what.ranges().into_iter().enumerate() {
+            let Some(size) = self.what.members[u].file_packets else { continue };
+            let carried = &progress.carried[own];
+            if !progress.done[u] && carried.iter().map(Carried::kept).sum::<f64>() + WHOLE >= size {
+                progress.done[u] = true;
+                let waits = |carried: &Carried| carried.kept() - carried.delivered > WHOLE;
+                let routes = network.users[u].routes.iter().zip(carried).filter(|(_, c)| waits(c));
+                let last = routes.map(|(route, _)| LastPacket::new(&route.links, &served, &queues));
+                progress.under_way[u] = last.collect();
+            }
+            progress.under_way[u].retain_mut(|packet| !packet.follow(&served, &queues));
+            if progress.done[u] && progress.under_way[u].is_empty() && self.completed_s[u].is_none() {
+                self.completed_s[u] = Some(now_s);
+            }
+        }
     }
 
     /// Evenly spaced instants from `from_s` to `until_s`, both included.
@@ -136,30 +200,16 @@ impl History<'_> {
         let at = |i: u32| from_s + (until_s - from_s) * f64::from(i) / steps;
         (0..steps as u32).map(at).chain([until_s]).collect()
     }
+}
 
-    /// Adds what has arrived since the last sample. Returns the instant if that completed a file.
-    fn deliver(&mut self, progress: &mut Progress, sample: &Sample, from_s: f64) -> Option<f64> {
-        let last = self.samples.last().filter(|last| last.time_s >= from_s)?;
-        let seconds = sample.time_s - last.time_s;
-        let packet_bits = self.what.scenario.transport.mss.0 as f64 * 8.0;
-        let mut finished = None;
-        let mut first = 0;
-        for (u, member) in self.what.members.iter().enumerate() {
-            let own = first..first + member.opens_s.len();
-            first = own.end;
-            let rate = |sample: &Sample| -> f64 {
-                sample.flows[own.clone()].iter().map(|flow| flow.delivered_pps() * packet_bits).sum()
-            };
-            let bits = (rate(last) + rate(sample)) / 2.0 * seconds;
-            progress.delivered_bits[u] += bits;
-            let Some(size) = member.file_bits.filter(|_| !progress.done[u]) else { continue };
-            let excess = progress.delivered_bits[u] - size;
-            if excess >= 0.0 && bits > 0.0 {
-                progress.done[u] = true;
-                self.completed_s[u] = Some(sample.time_s - seconds * (excess / bits).min(1.0));
-                finished = Some(sample.time_s);
-            }
-        }
-        finished
+impl Progress {
+    /// What route `r` has carried once it has sent `sent` packets and lost `losses` since its slow start.
+    fn carried_at(&self, r: usize, sent: f64, losses: f64) -> Carried {
+        Carried { sent, lost: self.lost_before[r] + losses, ..self.carried[r] }
+    }
+
+    /// Whether the last packet of a file has left a link.
+    fn a_packet_moves(&self, served: &[f64]) -> bool {
+        self.under_way.iter().flatten().any(|packet| packet.moves(served))
     }
 }

@@ -53,9 +53,14 @@ impl ODE<f64, Vec<f64>> for System<'_, '_> {
     }
 }
 
-/// Keeps the states at the wanted instants, and ends the integration once the token is set.
+/// Whether an integration ends at a state. Once it does, it does at all later states, too.
+pub(crate) type Ends<'a> = &'a dyn Fn(&[f64]) -> bool;
+
+/// Keeps the states at the wanted instants, and ends the integration at the first state that `ends` it, which
+/// it keeps as well, or once the token is set.
 struct Wanted<'a> {
     instants: TEvalSolout<f64>,
+    ends: Ends<'a>,
     cancel: &'a Cancel,
 }
 
@@ -72,9 +77,37 @@ impl Solout<f64, Vec<f64>> for Wanted<'_> {
     where
         I: Interpolation<f64, Vec<f64>> + ?Sized,
     {
-        match self.cancel.is_set() {
-            true => ControlFlag::Terminate,
-            false => self.instants.solout(t_curr, t_prev, y_curr, y_prev, interpolator, solution),
+        if self.cancel.is_set() {
+            return ControlFlag::Terminate;
+        }
+        if t_curr == t_prev || !(self.ends)(y_curr) {
+            return self.instants.solout(t_curr, t_prev, y_curr, y_prev, interpolator, solution);
+        }
+        let (t_end, y_end) = self.end(t_curr, t_prev, y_curr, interpolator);
+        self.instants.solout(t_end, t_prev, &y_end, y_prev, interpolator, solution);
+        if solution.t.last().is_none_or(|&last| last < t_end) {
+            solution.push(t_end, y_end);
+        }
+        ControlFlag::Terminate
+    }
+}
+
+impl Wanted<'_> {
+    /// The first instant of a step whose state ends the integration, to the last bit, and that state.
+    fn end<I>(&self, t_curr: f64, t_prev: f64, y_curr: &[f64], interpolator: &mut I) -> (f64, Vec<f64>)
+    where
+        I: Interpolation<f64, Vec<f64>> + ?Sized,
+    {
+        let (mut before, mut end) = (t_prev, (t_curr, y_curr.to_vec()));
+        loop {
+            let middle = f64::midpoint(before, end.0);
+            if middle <= before || middle >= end.0 {
+                return end;
+            }
+            match interpolator.interpolate(middle) {
+                Ok(state) if (self.ends)(&state) => end = (middle, state),
+                _ => before = middle,
+            }
         }
     }
 }
@@ -85,16 +118,15 @@ impl Dynamics<'_> {
     /// # Errors
     /// [`Stuck`] if the solver gives up before the last instant.
     pub fn trajectory(&mut self, start: &[f64], times_s: &[f64]) -> Result<Trajectory, Stuck> {
-        let whole = self.trajectory_unless(&Cancel::new(), start, times_s)?;
+        let whole = self.trajectory_until(&|_| false, &Cancel::new(), start, times_s)?;
         Ok(whole.expect("nobody else has the token"))
     }
 
-    /// As [`Dynamics::trajectory`]; `None` if `cancel` was set before the end.
-    ///
-    /// # Errors
-    /// [`Stuck`] if the solver gives up before the last instant.
-    pub fn trajectory_unless(
+    /// As [`Dynamics::trajectory`], but only to the first state that `ends` it; `None` if `cancel` was set
+    /// before the end.
+    pub(crate) fn trajectory_until(
         &mut self,
+        ends: Ends<'_>,
         cancel: &Cancel,
         start: &[f64],
         times_s: &[f64],
@@ -108,7 +140,7 @@ impl Dynamics<'_> {
             return Ok(Some(Trajectory { times_s: vec![from_s], states: vec![start], steps: 0 }));
         }
         let system = System(RefCell::new(self));
-        let wanted = || Wanted { instants: TEvalSolout::new(times_s, from_s, until_s), cancel };
+        let wanted = || Wanted { instants: TEvalSolout::new(times_s, from_s, until_s), ends, cancel };
         let mut explicit = ExplicitRungeKutta::dopri5().rtol(RELATIVE).atol(ABSOLUTE).max_steps(MOST_STEPS);
         let solved = solve_ode(&mut explicit, &system, from_s, until_s, &start, &mut wanted());
         let solved = match solved {

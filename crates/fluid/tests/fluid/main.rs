@@ -5,6 +5,7 @@
 
 mod conditions;
 mod equilibria;
+mod files;
 mod forms;
 mod runs;
 mod stability;

@@ -8,16 +8,16 @@ use joulepath_model::scenario::{Scenario, load};
 
 use crate::assert_near;
 
-fn scenario(toml: &str) -> Scenario {
+pub(crate) fn scenario(toml: &str) -> Scenario {
     let text = format!("title = \"test\"\n{toml}");
     load(&text, &|name| Err(format!("no trace {name}"))).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
 }
 
-fn setup(policy: &str, scenario: &Scenario) -> Setup {
+pub(crate) fn setup(policy: &str, scenario: &Scenario) -> Setup {
     Setup::of(&policy.parse().expect("a policy"), scenario).expect("the policy fits the scenario")
 }
 
-fn simulate(toml: &str, policy: &str) -> RunResult {
+pub(crate) fn simulate(toml: &str, policy: &str) -> RunResult {
     let scenario = scenario(toml);
     run(&scenario, &setup(policy, &scenario), 1, RunOptions { series: true, ..RunOptions::default() })
         .expect("the scenario runs")

@@ -93,9 +93,18 @@ fn a_trajectory_has_the_same_bits_everywhere() {
     let end = dynamics.trajectory(&start, &[0.0, 7.0]).expect("a trajectory").states.pop().expect("an end");
     let bits: Vec<String> = end.iter().map(|number| format!("{:016x}", number.to_bits())).collect();
     println!("{bits:?} {end:?}");
-    // Windows of 4.13 and 2.31 packets, a queue of 30.03, losses so far.
+    // Windows of 4.13 and 2.31 packets, a queue of 30.03, losses so far; 5614 and 2842 packets sent, 5578
+    // served.
     assert_eq!(bits, BITS);
 }
 
-const BITS: [&str; 5] =
-    ["4010832661de4273", "400274cdd7abbe91", "403e075a6df79b9c", "40179f6a0b59f047", "40210dfec6fbfc18"];
+const BITS: [&str; 8] = [
+    "401083267a9e10d8",
+    "400274cdd798f21b",
+    "403e075ad755be4d",
+    "40179f69c84bcf22",
+    "40210dfec6823a33",
+    "40b5edf9b3073fa4",
+    "40a634e3bd243bc4",
+    "40b5ca0a7dbdd6f8",
+];
