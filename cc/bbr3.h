@@ -20,6 +20,10 @@
  *     lost in the round. The kernel's rate samples do not tell them.
  *   - while PROBE_RTT lasts, and for the round after it, samples count as limited by the application; random
  *     choices are a hash of the clock.
+ *   - the draft ends a cycle of the max rate only with a round of DOWN. Where rounds are longer than the
+ *     5 s from one PROBE_RTT to the next, none ends, and a path that has become slow keeps its old rate.
+ *     Here PROBE_RTT takes the latest rate if no cycle has ended since the last one and the RTT is over
+ *     twice the min RTT, which also ends STARTUP. The min RTT does not expire while PROBE_RTT lasts.
  *   - aggregation is the largest excess of 5 to 10 rounds, in two bins.
  *   - losses come off the window, and the end of the repair restores it; no packet conservation. No ECN.
  */
@@ -102,7 +106,19 @@ MPCC_INLINE void bbr3_probe_rtt(struct mpcc_conn *conn, u32 self, struct bbr3 *b
 	}
 }
 
-/* The min RTT, and when to look for it. */
+/*
+ * No cycle of the max rate has ended since the last PROBE_RTT. If more than a BDP has waited all the
+ * time, the path is full and no faster than it delivers now: its rate has fallen.
+ */
+MPCC_INLINE void bbr3_believe_queue(struct bbr3 *b, u32 rtt)
+{
+	if (rtt / 2 <= b->rtt_us || !b->latest_rate)
+		return;
+	b->rate[0] = b->rate[1] = b->latest_rate;
+	b->filled = 1;
+}
+
+/* The min RTT, and when to look for it. It holds until PROBE_RTT has found another one. */
 MPCC_INLINE void bbr3_watch_rtt(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
                                 const struct mpcc_event *event, u32 begins)
 {
@@ -113,13 +129,11 @@ MPCC_INLINE void bbr3_watch_rtt(struct mpcc_conn *conn, u32 self, struct bbr3 *b
 		b->recent_rtt_us = rtt;
 		b->recent_at = now;
 	}
-	if (b->recent_rtt_us &&
-	    (!b->rtt_us || b->recent_rtt_us < b->rtt_us || now - b->rtt_at > BBR3_RTT_US)) {
-		b->rtt_us = b->recent_rtt_us;
-		b->rtt_at = b->recent_at;
-	}
 	if (look && b->state != BBR3_PROBE_RTT && !b->idle) {
 		bbr3_save_cwnd(b);
+		if (!b->advanced && !(event->flags & MPCC_APP_LIMITED))
+			bbr3_believe_queue(b, rtt);
+		b->advanced = 0;
 		b->state = BBR3_PROBE_RTT;
 		b->timed = 0;
 		b->acks = BBR3_ACKS_STOPPING;
@@ -127,6 +141,11 @@ MPCC_INLINE void bbr3_watch_rtt(struct mpcc_conn *conn, u32 self, struct bbr3 *b
 	}
 	if (b->state == BBR3_PROBE_RTT)
 		bbr3_probe_rtt(conn, self, b, event, begins);
+	if (b->recent_rtt_us && (!b->rtt_us || b->recent_rtt_us < b->rtt_us ||
+	                         (b->state != BBR3_PROBE_RTT && now - b->rtt_at > BBR3_RTT_US))) {
+		b->rtt_us = b->recent_rtt_us;
+		b->rtt_at = b->recent_at;
+	}
 	b->idle = 0;
 }
 

@@ -74,7 +74,8 @@ struct bbr3 {
 	unsigned char state, acks, up_rounds, full_rounds, rounds,
 		extra_rounds; /* rounds since the last probe */
 	unsigned char filled, full_now, repairs, lossy, samples, timed, idle,
-		limited; /* 0 or 1; timed 2 = a round */
+		limited;        /* 0 or 1; timed 2 = a round */
+	unsigned char advanced; /* 1: a cycle of the max rate has ended since the last PROBE_RTT */
 };
 MPCC_AREA(bbr3);
 
@@ -213,6 +214,7 @@ MPCC_INLINE void bbr3_bound(struct mpcc_conn *conn, u32 self, struct bbr3 *b,
 		if (b->state != BBR3_PROBE_RTT && !limited) {
 			b->rate[1] = b->rate[0];
 			b->rate[0] = 0;
+			b->advanced = 1;
 		}
 	}
 	if (b->lost > bbr3_part(was, MPCC_PARAM(conn, BBR3_LOSS))) {

@@ -114,8 +114,8 @@ fn check_conservation(paths: &[Random], workload: &str, policy: &str) -> Result<
         }
         before_s = now_s;
     }
-    // The joules are those of the bits that passed: 0.1 J per Mbit of payload and headers, and ACKs. The meter has
-    // not seen up to a segment of each path yet.
+    // The joules are those of the bits that passed: 0.1 J per Mbit of payload and headers, and ACKs. The meter
+    // has not seen up to a segment of each path yet.
     let least_j = arrived.iter().sum::<f64>() / payload * 0.1e-6;
     prop_assert!(
         result.energy_j >= 0.99 * least_j - 1.2e-3 * paths.len() as f64,
@@ -150,8 +150,8 @@ proptest! {
     }
 }
 
-/// Files on one path of constant rate, in both engines. Slow start in whole rounds, and the burst of losses that
-/// ends it, are what the fluid has not: the queues hold what slow start sends.
+/// Files on one path of constant rate, in both engines. The fluid has no burst of losses at the end of slow
+/// start: the queues hold what slow start sends.
 #[test]
 fn files_take_as_long_as_in_packets() {
     let mut random = Stream::new(1, Domain::Workload, 0);
@@ -171,7 +171,8 @@ fn files_take_as_long_as_in_packets() {
         let packet_s = packets(&scenario, &setup("reno", &scenario)).completion_s.expect("the file arrives");
         let rtt_s = 2.0 * delay_s + 12e3 / rate_bps;
         println!(
-            "{size:.0} B, {:.3} Mbit/s, RTT {rtt_s:.3} s: fluid {fluid_s:.3} s, packets {packet_s:.3} s, {:+.2} RTT",
+            "{size:.0} B, {:.3} Mbit/s, RTT {rtt_s:.3} s: fluid {fluid_s:.3} s, \
+             packets {packet_s:.3} s, {:+.2} RTT",
             rate_bps / 1e6,
             (fluid_s - packet_s) / rtt_s
         );
@@ -182,8 +183,8 @@ fn files_take_as_long_as_in_packets() {
     }
 }
 
-/// Two paths with links of 5 Mbit/s of their own and one of 2 Mbit/s for both and for a TCP: 1 MB takes 4.110 s
-/// of it, and all that arrives until the end no more than it carries.
+/// Two paths with links of 5 Mbit/s of their own and one of 2 Mbit/s for both and for a TCP: 1 MB takes
+/// 4.110 s of it, and all that arrives until the end no more than it carries.
 #[test]
 fn a_link_that_paths_and_others_share_carries_its_rate() {
     let rest = "delay = \"5 ms\"\nqueue = \"60 packets\"\n";
@@ -211,8 +212,8 @@ fn a_link_that_paths_and_others_share_carries_its_rate() {
     assert!(carried <= completion_s * 2e6 * 1460.0 / 1500.0, "{carried} bit by {completion_s} s");
 }
 
-/// 12 Mbit/s and a queue of 500 packets; an outage from 1 to 3 s. What waits in the queue then is lost and sent
-/// again: the file takes the link's time for it besides.
+/// 12 Mbit/s and a queue of 500 packets; an outage from 1 to 3 s. What waits in the queue then is lost and
+/// sent again: the file takes the link's time for it besides.
 #[test]
 fn what_waits_for_a_link_that_goes_down_is_sent_again() {
     let path =

@@ -22,6 +22,7 @@ mod owned;
 mod passing;
 mod path_models;
 mod phases;
+mod rate_changes;
 mod reception;
 mod recovery;
 mod relays;

@@ -1,5 +1,6 @@
 //! Runs of the kernel engine, from scenario to result.
 
+mod differential;
 mod failures;
 mod fair;
 mod integrity;

@@ -1,0 +1,143 @@
+//! The kernel engine and the packet engine on the same small scenarios: loose bounds that a fault of either
+//! breaks. `JOULEPATH_DIFFERENTIAL=N` runs the first N random scenarios.
+
+use joulepath_model::random::{Domain, Stream};
+use joulepath_model::result::RunResult;
+
+use super::{run, scenario, setup};
+
+/// Random scenarios of each run of the tests. A file takes about a second.
+const SCENARIOS: u64 = 4;
+/// The variable for more of them.
+const MORE: &str = "JOULEPATH_DIFFERENTIAL";
+/// Times may differ by this factor, and by a retransmission timeout of the kernel.
+const TIME: f64 = 2.0;
+const TIMEOUT_S: f64 = 0.5;
+/// Retransmissions may differ by this factor, and by the burst that ends slow start on a short queue.
+const RESENT: f64 = 3.0;
+const BURST: f64 = 60.0;
+/// Payload of a full segment over its bits on the wire.
+const PAYLOAD: f64 = 1460.0 / 1500.0;
+
+/// A scenario with what its links carry, bit/s.
+struct Small {
+    toml: String,
+    links_bps: f64,
+}
+
+/// One or two paths of 1 to 20 Mbit/s and a file that they carry in about a second.
+fn random(index: u64) -> Small {
+    let mut random = Stream::new(index, Domain::Workload, 0);
+    let mut between = |low: f64, high: f64| low * (high / low).powf(random.uniform());
+    let mut toml = "title = \"random\"\nduration = \"20 s\"\n".to_owned();
+    let mut links_bps = 0.0;
+    for path in 0..=index % 2 {
+        let (rate_bps, delay_ms) = (between(1e6, 20e6).round(), between(5.0, 50.0).round());
+        let queue = between(20.0, 200.0).round();
+        let loss = if index % 4 < 2 { 0.0 } else { 0.5 };
+        links_bps += rate_bps;
+        toml += &format!(
+            "[[path]]\nname = \"p{path}\"\nrate = \"{rate_bps} bit/s\"\ndelay = \"{delay_ms} ms\"\n\
+             queue = \"{queue} packets\"\nloss = \"{loss} %\"\nenergy = \"free\"\n"
+        );
+    }
+    let size = (links_bps * PAYLOAD / 8.0).round();
+    Small { toml: format!("{toml}[workload]\nkind = \"file\"\nsize = \"{size} B\"\n"), links_bps }
+}
+
+/// The results of the kernel and of the packet engine.
+fn both(toml: &str, policy: &str) -> [RunResult; 2] {
+    let scenario = scenario(toml);
+    let kernel = run(&scenario, policy).unwrap();
+    let options = joulepath_packet::RunOptions::default();
+    let packet = joulepath_packet::run(&scenario, &setup(policy, &scenario), 1, options).unwrap();
+    [kernel, packet]
+}
+
+fn resent(result: &RunResult) -> f64 {
+    result.paths.iter().map(|path| path.retransmissions as f64).sum()
+}
+
+#[track_caller]
+fn check_resent(results: &[RunResult; 2], what: &str) {
+    let [kernel, packet] = [resent(&results[0]), resent(&results[1])];
+    println!("{what}: resent {kernel} and {packet}");
+    let most = |other: f64| RESENT * other + BURST;
+    assert!(packet <= most(kernel) && kernel <= most(packet), "{what}: resent {kernel} and {packet}");
+}
+
+#[track_caller]
+fn check_completion(results: &[RunResult; 2], least_s: f64, what: &str) {
+    let [kernel_s, packet_s] = [0, 1].map(|of| results[of].completion_s.unwrap());
+    println!("{what}: {kernel_s:.3} s and {packet_s:.3} s, at least {least_s:.3} s");
+    for (one_s, other_s) in [(kernel_s, packet_s), (packet_s, kernel_s)] {
+        assert!(one_s >= 0.99 * least_s, "{what}: {one_s} s, at least {least_s}");
+        assert!(one_s <= TIME * other_s + TIMEOUT_S, "{what}: {kernel_s} s and {packet_s} s");
+    }
+}
+
+#[test(needs(ENGINE))]
+fn random_files_take_as_long_in_both_engines() {
+    let count = std::env::var(MORE).map_or(SCENARIOS, |count| count.parse().expect("a number"));
+    for index in 0..count {
+        let Small { toml, links_bps } = random(index);
+        let policy = ["mptcp", "uncoupled"][(index / 2 % 2) as usize];
+        let results = both(&toml, policy);
+        // The file is what the links carry in a second.
+        check_completion(&results, 1.0, &format!("{policy}\n{toml}"));
+        check_resent(&results, &toml);
+        for result in &results {
+            assert!(result.goodput_bps <= 1.01 * links_bps * PAYLOAD, "{toml}{result:#?}");
+        }
+    }
+}
+
+/// The second path goes down for good while the file travels. What it held travels on the first, RFC 8684,
+/// section 3.3.6: 1.43 Mbit at 600 kbit/s take 2.4 s.
+#[test(needs(ENGINE))]
+fn a_file_leaves_a_path_that_went_down_in_both_engines() {
+    let toml = r#"
+        title = "a dead path"
+        duration = "40 s"
+        [[path]]
+        name = "p0"
+        rate = "600 kbit/s"
+        delay = "7 ms"
+        queue = "1000 packets"
+        energy = "free"
+        [[path]]
+        name = "p1"
+        rate = "700 kbit/s"
+        delay = "44 ms"
+        queue = "10 packets"
+        outages = [["500 ms", "40 s"]]
+        energy = "free"
+        [workload]
+        kind = "file"
+        size = "178280 B"
+    "#;
+    let results = both(toml, "mptcp");
+    check_completion(&results, 1.2, "a path that went down");
+}
+
+/// A link pauses for a second and loses nothing: its timeout is undone (RFC 3522, 4015), and few segments
+/// are sent twice.
+#[test(needs(ENGINE))]
+fn a_pause_without_losses_costs_few_copies_in_both_engines() {
+    let toml = r#"
+        title = "a pause"
+        duration = "5 s"
+        [[path]]
+        name = "lte"
+        rate = { steps = [["0 s", "20 Mbit/s"], ["2 s", "0 bit/s"], ["3 s", "20 Mbit/s"]] }
+        delay = "25 ms"
+        queue = "1000 packets"
+        energy = "free"
+        up = { rate = "20 Mbit/s" }
+        [receiver]
+        buffer = "500 kB"
+        [workload]
+        kind = "bulk"
+    "#;
+    check_resent(&both(toml, "uncoupled"), "a pause");
+}
