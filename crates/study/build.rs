@@ -1,4 +1,4 @@
-//! Puts the shipped scenarios into the library.
+//! Puts the shipped scenarios and the papers' experiments into the library.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,13 @@ use std::{env, fs};
 fn main() {
     let crate_root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
-    // A link to the folder at the top of the repository; a package on the registry holds the files
+    // Links to the folders at the top of the repository; a package on the registry holds the files
     // themselves.
-    let scenarios = crate_root.join("scenarios");
-    println!("cargo:rerun-if-changed={}", scenarios.display());
+    let [scenarios, papers] = ["scenarios", "papers"].map(|folder| crate_root.join(folder));
+    for folder in [&scenarios, &papers] {
+        println!("cargo:rerun-if-changed={}", folder.display());
+    }
+    fs::write(out.join("papers.rs"), shipped(&papers, "toml")).expect("OUT_DIR can be written");
     fs::write(out.join("shipped.rs"), shipped(&scenarios, "toml")).expect("OUT_DIR can be written");
     fs::write(out.join("live.rs"), shipped(&scenarios, "live")).expect("OUT_DIR can be written");
     fs::write(out.join("traces.rs"), shipped(&scenarios, "trace")).expect("OUT_DIR can be written");

@@ -2,30 +2,34 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `study`, `experiment` | what has to run, and what an experiment is |
-//! | `paper000` … `paper004`, `claims` | the experiments |
-//! | `runs`, `slotted` | runs of the engines and of 003's slotted system |
-//! | `evidence`, `metrics`, `slot_metrics` | what ran, as an examination sees it |
+//! | `paper`, `set_up`, `boxes` | the files under `papers/`: rows, what rows share, what a paper leaves open |
+//! | `names`, `wrong` | which names a file may use, and what it is told otherwise |
+//! | `study`, `experiment`, `space` | what has to run, what an experiment is, a point of a box |
+//! | `finding`, `figure`, `number` | what is read off the runs, as the files state it |
+//! | `metrics`, `computed` | the numbers that the files name: of a run, and of arithmetic |
+//! | `runs`, `slotted`, `evidence` | runs of the engines and of 003's slotted system |
 //! | [`search`] | where the claims hold |
 
-mod claims;
+mod boxes;
+mod computed;
 mod evidence;
 mod experiment;
+mod figure;
+mod finding;
 mod metrics;
-mod paper000;
-mod paper001;
-mod paper002;
-mod paper002_data_centre;
-mod paper003;
-mod paper004;
+mod names;
+mod number;
+mod paper;
 mod runs;
 pub mod search;
-mod slot_metrics;
+mod set_up;
 mod slotted;
+mod space;
 mod study;
+mod wrong;
 
-use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use joulepath_model::cancel::Cancel;
 use joulepath_model::names::suggest;
@@ -35,7 +39,6 @@ use serde::Serialize;
 
 use self::experiment::{Experiment, Standing};
 use self::runs::{Done, On};
-use self::slotted::SlottedRuns;
 use self::study::Study;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -45,33 +48,19 @@ use crate::stored::StoredRuns;
 
 pub use study::Extent;
 
-/// All experiments, in the order of the papers.
-fn experiments() -> Vec<Experiment> {
-    let papers = [
-        paper000::experiments(),
-        paper001::experiments(),
-        paper002::experiments(),
-        paper002_data_centre::experiments(),
-        paper003::experiments(),
-        paper004::experiments(),
-        claims::experiments(),
-    ];
-    papers.into_iter().flatten().collect()
-}
-
 /// An experiment, described.
 #[derive(Clone, Debug, Serialize)]
 pub struct Description {
     /// `000-fig4`.
-    pub id: &'static str,
+    pub id: String,
     /// A few words.
-    pub title: &'static str,
+    pub title: String,
     /// What the paper says.
-    pub claim: &'static str,
+    pub claim: String,
     /// Paper, section, figure, table.
-    pub source: &'static str,
+    pub source: String,
     /// Shipped scenarios that it runs.
-    pub scenarios: Vec<&'static str>,
+    pub scenarios: Vec<String>,
     /// Whether it is part of [`Extent::Quick`].
     pub quick: bool,
     /// Whether it is measured a second time in the kernel's own stack.
@@ -83,18 +72,19 @@ pub struct Description {
 /// # Errors
 /// If none begins with one of them.
 pub fn describe(ids: &[String]) -> Result<Vec<Description>> {
-    Ok(choose(experiments(), ids)?.iter().map(Description::of).collect())
+    Ok(choose(ids)?.iter().map(|experiment| Description::of(experiment)).collect())
 }
 
 impl Description {
     fn of(experiment: &Experiment) -> Self {
-        let mut scenarios: Vec<&str> = experiment.studies.iter().map(|study| study.scenario).collect();
+        let mut scenarios: Vec<String> =
+            experiment.studies.iter().filter_map(|study| study.scenario().map(str::to_owned)).collect();
         scenarios.dedup();
         Description {
-            id: experiment.id,
-            title: experiment.title,
-            claim: experiment.claim,
-            source: experiment.source,
+            id: experiment.id.clone(),
+            title: experiment.title.clone(),
+            claim: experiment.claim.clone(),
+            source: experiment.source.clone(),
             scenarios,
             quick: experiment.is_quick(),
             kernel: experiment.studies.iter().any(|study| study.kernel.is_some()),
@@ -103,17 +93,18 @@ impl Description {
 }
 
 /// Those whose id begins with one of `ids`; all if there are none.
-fn choose(all: Vec<Experiment>, ids: &[String]) -> Result<Vec<Experiment>> {
+fn choose(ids: &[String]) -> Result<Vec<Arc<Experiment>>> {
+    let all = &paper::papers()?.experiments;
     for id in ids {
         if !all.iter().any(|experiment| experiment.id.starts_with(id.as_str())) {
-            let known: Vec<&str> = all.iter().map(|experiment| experiment.id).collect();
+            let known: Vec<&str> = all.iter().map(|experiment| experiment.id.as_str()).collect();
             return Err(Error::usage(format!("there is no experiment `{id}`")).with_help(suggest(id, &known)));
         }
     }
-    let wanted = |experiment: &Experiment| {
+    let wanted = |experiment: &&Arc<Experiment>| {
         ids.is_empty() || ids.iter().any(|id| experiment.id.starts_with(id.as_str()))
     };
-    Ok(all.into_iter().filter(wanted).collect())
+    Ok(all.iter().filter(wanted).cloned().collect())
 }
 
 /// What is run, and how.
@@ -129,7 +120,7 @@ pub struct Request {
 
 /// Experiments that are ready to run.
 pub struct Plan {
-    chosen: Vec<Experiment>,
+    chosen: Vec<Arc<Experiment>>,
     /// Whether these are all that there are.
     is_whole: bool,
     extent: Extent,
@@ -152,7 +143,7 @@ impl Plan {
         kernel: Option<Box<dyn Engine>>,
     ) -> Result<(Self, Option<Error>)> {
         let extent = request.extent;
-        let mut chosen = choose(experiments(), &request.ids)?;
+        let mut chosen = choose(&request.ids)?;
         chosen.retain(|experiment| extent == Extent::Full || experiment.is_quick());
         if chosen.is_empty() {
             return Err(
@@ -164,7 +155,7 @@ impl Plan {
             None => (None, None),
         };
         let runs = runs::Plan::of(&chosen, extent, kernel.as_deref())?;
-        let is_whole = chosen.len() == experiments().len();
+        let is_whole = chosen.len() == paper::papers()?.experiments.len();
         let jobs = request.jobs;
         Ok((Plan { chosen, is_whole, extent, jobs, packet, kernel, runs }, refused))
     }
@@ -174,7 +165,7 @@ impl Plan {
         self.is_whole
     }
 
-    /// How many runs there are, without those of the slotted system.
+    /// How many runs of engines there are: those of the slotted system do not count.
     pub fn runs(&self) -> usize {
         self.runs.len()
     }
@@ -187,7 +178,10 @@ impl Plan {
 
 /// The engine of the second measurement, if any experiment asks for one and it can run the first of them; or
 /// why it cannot.
-fn second_engine(chosen: &[Experiment], kernel: Box<dyn Engine>) -> (Option<Box<dyn Engine>>, Option<Error>) {
+fn second_engine(
+    chosen: &[Arc<Experiment>],
+    kernel: Box<dyn Engine>,
+) -> (Option<Box<dyn Engine>>, Option<Error>) {
     let first = chosen.iter().flat_map(|experiment| &experiment.studies).find_map(Study::in_kernel);
     match first.map(|study| runs::probe(&study, &*kernel)) {
         None => (None, None),
@@ -206,7 +200,7 @@ pub fn search_plan(
     request: &search::Request,
     packet: Box<dyn Engine>,
 ) -> Result<search::Plan> {
-    search::Plan::of(request, choose(experiments(), ids)?, packet)
+    search::Plan::of(request, choose(ids)?, packet)
 }
 
 /// The experiments whose id begins with one of `ids` at one point of their box, with the seeds that confirm
@@ -223,7 +217,7 @@ pub fn reproduce_at(
     watch: Watch<'_>,
     cancel: &Cancel,
 ) -> Result<Reproduction> {
-    search::at(request, choose(experiments(), ids)?, at, packet, by, watch, cancel)
+    search::at(request, choose(ids)?, at, packet, by, watch, cancel)
 }
 
 /// Does every run that `stored` does not have, and examines what there is. A run that fails is told, and
@@ -240,10 +234,7 @@ pub fn reproduce(
     }
     let engines = [Some(&*plan.packet), plan.kernel.as_deref()];
     let done = plan.runs.execute(engines, stored, plan.jobs, watch, cancel);
-    let batches: BTreeSet<_> = plan.chosen.iter().flat_map(|experiment| experiment.slots.clone()).collect();
-    let slotted = SlottedRuns::of(&batches, plan.jobs, watch, cancel);
-    let examined: Vec<Report> =
-        plan.chosen.iter().map(|experiment| plan.report(experiment, &done, &slotted)).collect();
+    let examined: Vec<Report> = plan.chosen.iter().map(|experiment| plan.report(experiment, &done)).collect();
     Reproduction {
         extent: plan.extent.name().to_owned(),
         version: by.version.clone(),
@@ -258,33 +249,32 @@ pub fn reproduce(
 }
 
 impl Plan {
-    fn report(&self, experiment: &Experiment, done: &Done, slotted: &SlottedRuns) -> Report {
-        let (evidence, mut missing) = self.runs.evidence(experiment, done, slotted, On::Packet);
-        missing += experiment.slots.iter().map(|&batch| slotted.missing(batch)).sum::<u64>();
-        let examined = (experiment.examine)(&evidence);
-        let Judged { verdict, reading, reason } = experiment.judged(&examined.findings);
+    fn report(&self, experiment: &Experiment, done: &Done) -> Report {
+        let (evidence, mut missing) = self.runs.evidence(experiment, done, On::Packet);
+        let findings = experiment.findings(&evidence);
+        let figures = experiment.figures(&evidence);
+        let Judged { verdict, reading, reason } = experiment.judged(&findings);
         let mut kernel = None;
         if self.kernel.is_some() && experiment.studies.iter().any(|study| study.kernel.is_some()) {
-            let (evidence, lacking) = self.runs.evidence(experiment, done, slotted, On::Kernel);
+            let (evidence, lacking) = self.runs.evidence(experiment, done, On::Kernel);
             missing += lacking;
-            let measured = (experiment.examine)(&evidence).findings;
-            kernel = SecondMeasurement::of(&measured, &examined.findings);
+            kernel = SecondMeasurement::of(&experiment.findings(&evidence), &findings);
         }
         Report {
-            id: experiment.id.to_owned(),
-            title: experiment.title.to_owned(),
-            source: experiment.source.to_owned(),
-            claim: experiment.claim.to_owned(),
+            id: experiment.id.clone(),
+            title: experiment.title.clone(),
+            source: experiment.source.clone(),
+            claim: experiment.claim.clone(),
             verdict,
             reading,
             reason,
-            cause: experiment.cause.to_owned(),
+            cause: experiment.cause.clone(),
             is_ours: experiment.standing == Standing::Ours,
-            set_up: experiment.studies.iter().map(|study| study.describe(self.extent)).collect(),
-            engines: engines(experiment, !examined.findings.is_empty()),
-            findings: examined.findings,
+            set_up: experiment.studies.iter().filter_map(|study| study.describe(self.extent)).collect(),
+            engines: engines(experiment, !findings.is_empty()),
+            findings,
             kernel,
-            figures: examined.figures,
+            figures,
             missing,
         }
     }
@@ -292,7 +282,9 @@ impl Plan {
 
 /// What the numbers of an experiment come from, apart from the kernel.
 fn engines(experiment: &Experiment, has_findings: bool) -> Vec<String> {
-    let runs = [("packet", !experiment.studies.is_empty()), ("slotted", !experiment.slots.is_empty())];
+    let uses =
+        |is_slotted: bool| experiment.studies.iter().any(|study| study.scenario().is_none() == is_slotted);
+    let runs = [("packet", uses(false)), ("slotted", uses(true))];
     let mut engines: Vec<String> =
         runs.iter().filter(|(_, is_used)| *is_used).map(|(name, _)| (*name).to_owned()).collect();
     if engines.is_empty() && has_findings {

@@ -1,67 +1,81 @@
-//! What an experiment is: a claim, what has to run for it, and how what ran is examined.
+//! What an experiment is: a claim, what has to run for it, and what is read off the runs.
 
-use joulepath_report::{Figure, Finding, Judged, Verdict, judge, shown};
+use std::sync::Arc;
 
+use joulepath_report::{Figure, Finding, Judged, Rule, Verdict, judge, shown};
+
+use super::boxes::ClaimBox;
 use super::evidence::Evidence;
-use super::slotted::Batch;
+use super::figure::Drawing;
+use super::finding::Row;
 use super::study::Study;
-
-/// Part of a stated number by which ours may miss it. One for all experiments, so that none has its own.
-pub(super) const OF_A_NUMBER: f64 = 0.1;
-/// Part of a stated effect (its distance from 1) by which ours may miss it.
-pub(super) const OF_AN_EFFECT: f64 = 0.2;
 
 /// One experiment of a paper: a row of figures or a table, or a claim across papers.
 #[derive(Clone)]
 pub(super) struct Experiment {
     /// `000-fig4`.
-    pub(super) id: &'static str,
+    pub(super) id: String,
     /// A few words.
-    pub(super) title: &'static str,
+    pub(super) title: String,
     /// Paper, section, figure, table.
-    pub(super) source: &'static str,
+    pub(super) source: String,
     /// What the paper says: a number or an order relation.
-    pub(super) claim: &'static str,
+    pub(super) claim: String,
     /// The one question on which it stands or falls. Rows that share it are no independent witnesses.
-    pub(super) cause: &'static str,
+    pub(super) cause: String,
     /// Whether there is anything to judge.
     pub(super) standing: Standing,
+    /// Rows that it is the weaker of, in a search.
+    pub(super) weaker_of: Vec<String>,
     /// What has to run.
     pub(super) studies: Vec<Study>,
-    /// What has to run on 003's slotted system.
-    pub(super) slots: Vec<Batch>,
-    /// From the runs to findings and figures; runs may be missing.
-    pub(super) examine: fn(&Evidence<'_>) -> Examined,
+    /// Where it is searched.
+    pub(super) in_box: Option<Arc<ClaimBox>>,
+    pub(super) findings: Vec<Row>,
+    pub(super) figures: Vec<Drawing>,
 }
 
 /// What kind of statement it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// One that measurements judge.
+    /// Measurements judge it.
     Measured,
-    /// One on which the paper says too little for any verdict, and why; what is measured is shown all the
-    /// same.
-    Open(&'static str),
+    /// The paper says too little for any verdict, and why. Measurements are shown all the same.
+    Open(String),
     /// A slip: the paper's own equations say otherwise. A finding that fails shows it.
     Slip,
-    /// Not the paper's, but this project's: it does not count among the papers' claims.
+    /// This project's statement, not a paper's: it does not count among the papers' claims.
     Ours,
 }
 
-/// What came out.
-#[derive(Default)]
-pub(super) struct Examined {
-    /// Each number or relation.
-    pub(super) findings: Vec<Finding>,
-    /// As the paper draws them.
-    pub(super) figures: Vec<Figure>,
-}
-
 impl Experiment {
+    /// From the runs to the numbers; runs may be missing.
+    pub(super) fn findings(&self, evidence: &Evidence<'_>) -> Vec<Finding> {
+        let applies = |row: &&Row| row.applies(evidence, self.in_box.as_deref());
+        let rows: Vec<&Row> = self.findings.iter().filter(applies).collect();
+        let mut findings: Vec<Finding> = rows.iter().map(|row| row.finding(evidence)).collect();
+        // A claim on the best case stands on the best candidate; the others are shown.
+        let mean = |finding: &Finding| finding.measured.map_or(f64::INFINITY, |ours| ours.mean);
+        for (at, row) in rows.iter().enumerate() {
+            let Some(group) = &row.candidate else { continue };
+            let group = (0..rows.len()).filter(|&other| rows[other].candidate.as_ref() == Some(group));
+            let best = group.min_by(|&a, &b| mean(&findings[a]).total_cmp(&mean(&findings[b])));
+            if best != Some(at) {
+                findings[at] = Finding { rule: Rule::Shown, verdict: None, ..findings[at].clone() };
+            }
+        }
+        findings
+    }
+
+    /// As the paper draws them.
+    pub(super) fn figures(&self, evidence: &Evidence<'_>) -> Vec<Figure> {
+        self.figures.iter().map(|drawing| drawing.figure(evidence)).collect()
+    }
+
     /// What its findings say together.
     pub(super) fn judged(&self, findings: &[Finding]) -> Judged {
         let judged = judge(findings);
-        match self.standing {
+        match &self.standing {
             Standing::Measured | Standing::Ours => judged,
             Standing::Slip if judged.verdict == Verdict::NotReproduced => {
                 Judged { verdict: Verdict::Erratum, ..judged }

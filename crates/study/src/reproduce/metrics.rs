@@ -1,31 +1,365 @@
-//! Numbers of a run that several experiments measure, in the units of the papers.
+//! The numbers and time series that the rows under `papers/` name: one line each.
+//!
+//! A name ends with its unit. `share(1)` is the share of the second path.
 
-use joulepath_model::result::RunResult;
+use joulepath_control::allocate::so_mptcp::{SlotPath, least_energy_j};
+use joulepath_model::names::suggest;
+use joulepath_model::result::{BlockSeries, PathResult, RunResult, Series};
+use joulepath_slotted::{SlottedResult, bounds};
+use serde::Deserialize;
 
-pub(super) fn goodput_kbps(run: &RunResult) -> f64 {
-    run.goodput_bps / 1e3
+use super::slotted::TRANSIENT_S;
+
+/// A finished run.
+#[derive(Clone, Copy)]
+pub(super) enum Run<'a> {
+    /// Of an engine.
+    Engine(&'a RunResult),
+    /// Of 003's slotted system.
+    Slotted(&'a SlottedResult),
 }
 
-pub(super) fn goodput_mbps(run: &RunResult) -> f64 {
-    run.goodput_bps / 1e6
+impl Run<'_> {
+    pub(super) fn seed(self) -> u64 {
+        match self {
+            Run::Engine(run) => run.seed,
+            Run::Slotted(run) => run.seed,
+        }
+    }
 }
 
-pub(super) fn goodput_gbps(run: &RunResult) -> f64 {
-    run.goodput_bps / 1e9
+/// How a number is read off a run. NaN means that the run has none.
+#[derive(Clone, Copy)]
+enum Number {
+    Engine(fn(&RunResult) -> f64),
+    Path(fn(&PathResult) -> f64),
+    Slotted(fn(&SlottedResult) -> f64),
+    SlottedPath(fn(&SlottedResult, usize) -> f64),
 }
 
-pub(super) fn watts(run: &RunResult) -> f64 {
-    run.power_w
+/// How a time series is read off a run.
+#[derive(Clone, Copy)]
+pub(super) enum Sampled {
+    /// By sample, of one path if it has an index.
+    Engine(fn(&Series, usize) -> Vec<f64>),
+    /// By block of 100 segments.
+    Blocks(fn(&BlockSeries) -> Vec<f64>),
+    /// By second.
+    Slotted(fn(&SlottedResult, usize) -> Vec<Option<f64>>),
 }
 
-pub(super) fn joules(run: &RunResult) -> f64 {
-    run.energy_j
+/// A row of a registry: name, whether a path's index follows it, unit, and how it is read.
+type Entry<T> = (&'static str, bool, &'static str, T);
+
+const NUMBERS: &[Entry<Number>] = &[
+    ("goodput, kbit/s", false, "kbit/s", Number::Engine(|run| run.goodput_bps / 1e3)),
+    ("goodput, Mbit/s", false, "Mbit/s", Number::Engine(|run| run.goodput_bps / 1e6)),
+    ("goodput, Gbit/s", false, "Gbit/s", Number::Engine(|run| run.goodput_bps / 1e9)),
+    ("goodput, bit/s", false, "bit/s", Number::Engine(|run| run.goodput_bps)),
+    ("power, W", false, "W", Number::Engine(|run| run.power_w)),
+    ("energy, J", false, "J", Number::Engine(|run| run.energy_j)),
+    ("energy, J/Gbit", false, "J/Gbit", Number::Engine(|run| 1e9 / run.bits_per_joule)),
+    ("efficiency, kbit/J", false, "kbit/J", Number::Engine(|run| run.bits_per_joule / 1e3)),
+    ("efficiency, Mbit/J", false, "Mbit/J", Number::Engine(|run| run.bits_per_joule / 1e6)),
+    ("efficiency, bit/J", false, "bit/J", Number::Engine(|run| run.bits_per_joule)),
+    ("retransmitted, %", false, "%", Number::Engine(|run| 100.0 * run.retransmission_ratio)),
+    ("completion time, s", false, "s", Number::Engine(|run| run.completion_s.unwrap_or(f64::NAN))),
+    ("TCP shares", false, "", Number::Engine(|run| run.goodput_bps / run.competitors_bps)),
+    ("switch energy, J/Gbit", false, "J/Gbit", Number::Engine(switch_energy)),
+    ("U_ep, packets", false, "packets", Number::Engine(price)),
+    ("block goodput, Mbit/s", false, "Mbit/s", Number::Engine(block_goodput)),
+    ("slow block goodput, Mbit/s", false, "Mbit/s", Number::Engine(slow_blocks)),
+    ("block buffer, packets", false, "packets", Number::Engine(block_buffer)),
+    ("share", true, "", Number::Path(|path| path.share)),
+    ("path goodput, Mbit/s", true, "Mbit/s", Number::Path(|path| path.goodput_bps / 1e6)),
+    ("slotted throughput, Mbit/s", false, "Mbit/s", Number::Slotted(|run| run.means.throughput_mbps)),
+    ("slotted delay, s", false, "s", Number::Slotted(|run| run.means.delay_s.unwrap_or(f64::NAN))),
+    ("slotted power, J/s", false, "J/s", Number::Slotted(|run| run.means.power_w)),
+    ("slotted peak power, J/s", false, "J/s", Number::Slotted(peak_power)),
+    ("slotted power deviation, J/s", false, "J/s", Number::Slotted(power_deviation)),
+    ("start ÷ rest", false, "", Number::Slotted(start)),
+    ("queue, packets", false, "packets", Number::Slotted(|run| run.means.backlog_packets)),
+    ("queue bound (15), packets", false, "packets", Number::Slotted(queue_bound)),
+    ("gap to stationary, J", false, "J/slot", Number::Slotted(gap)),
+    ("printed gap bound, J", false, "J/slot", Number::Slotted(printed_gap_bound)),
+    ("B/V, J", false, "J/slot", Number::Slotted(|run| bounds::gap(run.means.drift, v(run)))),
+    ("window queue, packets", true, "packets", Number::SlottedPath(window_queue)),
+];
+
+const SERIES: &[Entry<Sampled>] = &[
+    ("goodput, Mbit/s", false, "Mbit/s", Sampled::Engine(|s, _| scaled(total(&s.goodput_bps), 1e6))),
+    ("mean goodput, kbit/s", false, "kbit/s", Sampled::Engine(|s, _| mean_goodput_kbps(s))),
+    ("mean goodput, Mbit/s", false, "Mbit/s", Sampled::Engine(|s, _| scaled(mean_goodput(s), 1e6))),
+    ("mean power, W", false, "W", Sampled::Engine(|s, _| mean_power(s))),
+    ("mean efficiency, kbit/J", false, "kbit/J", Sampled::Engine(|s, _| mean_efficiency(s))),
+    ("share so far", true, "", Sampled::Engine(share_so_far)),
+    ("block goodput, Mbit/s", false, "Mbit/s", Sampled::Blocks(|b| scaled(b.goodput_bps.clone(), 1e6))),
+    ("block buffer, packets", false, "packets", Sampled::Blocks(|b| b.buffer.clone())),
+    ("slotted throughput, Mbit/s", false, "Mbit/s", Sampled::Slotted(|r, _| some(&r.series.throughput_mbps))),
+    ("slotted delay, s", false, "s", Sampled::Slotted(|r, _| r.series.delay_s.clone())),
+    ("slotted power, J/s", false, "J/s", Sampled::Slotted(|r, _| some(&r.series.power_w))),
+    ("window queue, packets", true, "packets", Sampled::Slotted(window_queues)),
+];
+
+/// A number of a run, by name.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Metric {
+    entry: &'static Entry<Number>,
+    path: usize,
 }
 
-pub(super) fn joules_per_gbit(run: &RunResult) -> f64 {
-    1e9 / run.bits_per_joule
+/// A time series of a run, by name.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct SeriesMetric {
+    pub(super) sampled: Sampled,
+    pub(super) path: usize,
 }
 
-pub(super) fn kbit_per_joule(run: &RunResult) -> f64 {
-    run.bits_per_joule / 1e3
+/// The entry of a registry, and the index in brackets after its name.
+fn find<T>(
+    registry: &'static [Entry<T>],
+    what: &str,
+    written: &str,
+) -> Result<(&'static Entry<T>, usize), String> {
+    let (name, index) = match written.strip_suffix(')').and_then(|text| text.rsplit_once('(')) {
+        Some((name, index)) if index.bytes().all(|b| b.is_ascii_digit()) => (name, index.parse().ok()),
+        _ => (written, None),
+    };
+    match registry.iter().find(|entry| entry.0 == name) {
+        Some(entry) if entry.1 == index.is_some() => Ok((entry, index.unwrap_or(0))),
+        Some((name, true, ..)) => Err(format!("`{written}` lacks the index of a path; write `{name}(0)`")),
+        Some((name, ..)) => Err(format!("`{name}` is of the whole connection; write it without an index")),
+        None => {
+            let known: Vec<&str> = registry.iter().map(|entry| entry.0).collect();
+            Err(format!("`{written}` is no {what}; {}", suggest(name, &known)))
+        }
+    }
+}
+
+impl TryFrom<String> for Metric {
+    type Error = String;
+
+    fn try_from(written: String) -> Result<Self, String> {
+        let (entry, path) = find(NUMBERS, "metric", &written)?;
+        Ok(Metric { entry, path })
+    }
+}
+
+impl TryFrom<String> for SeriesMetric {
+    type Error = String;
+
+    fn try_from(written: String) -> Result<Self, String> {
+        let (entry, path) = find(SERIES, "time series", &written)?;
+        Ok(SeriesMetric { sampled: entry.3, path })
+    }
+}
+
+impl Metric {
+    /// Of a run; NaN if the run has no such number.
+    pub(super) fn of(self, run: Run<'_>) -> f64 {
+        match (self.entry.3, run) {
+            (Number::Engine(number), Run::Engine(run)) => number(run),
+            (Number::Path(number), Run::Engine(run)) => run.paths.get(self.path).map_or(f64::NAN, number),
+            (Number::Slotted(number), Run::Slotted(run)) => number(run),
+            (Number::SlottedPath(number), Run::Slotted(run)) => number(run, self.path),
+            _ => f64::NAN,
+        }
+    }
+
+    /// Of its numbers.
+    pub(super) fn unit(self) -> &'static str {
+        self.entry.2
+    }
+
+    /// Whether it is read off runs of the slotted system.
+    pub(super) fn is_slotted(self) -> bool {
+        matches!(self.entry.3, Number::Slotted(_) | Number::SlottedPath(_))
+    }
+}
+
+impl SeriesMetric {
+    /// Whether it is read off runs of the slotted system.
+    pub(super) fn is_slotted(self) -> bool {
+        matches!(self.sampled, Sampled::Slotted(_))
+    }
+}
+
+/// Energy of the switches per gigabit that arrives.
+fn switch_energy(run: &RunResult) -> f64 {
+    let bits = run.goodput_bps * run.measured_s;
+    run.network.as_ref().map_or(f64::NAN, |network| network.energy_j() / bits * 1e9)
+}
+
+fn price(run: &RunResult) -> f64 {
+    run.network.as_ref().map_or(f64::NAN, |network| network.price_packets)
+}
+
+fn block_goodput(run: &RunResult) -> f64 {
+    run.blocks.map_or(f64::NAN, |blocks| blocks.goodput_bps.mean / 1e6)
+}
+
+/// The slowest twentieth.
+fn slow_blocks(run: &RunResult) -> f64 {
+    run.blocks.map_or(f64::NAN, |blocks| blocks.goodput_bps.p5 / 1e6)
+}
+
+fn block_buffer(run: &RunResult) -> f64 {
+    run.blocks.map_or(f64::NAN, |blocks| blocks.buffer.mean)
+}
+
+/// The largest second.
+fn peak_power(run: &SlottedResult) -> f64 {
+    run.series.power_w.iter().copied().fold(0.0, f64::max)
+}
+
+/// Standard deviation of the seconds after the transient.
+fn power_deviation(run: &SlottedResult) -> f64 {
+    let values = &run.series.power_w[TRANSIENT_S..];
+    let mean = mean(values);
+    (values.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / values.len() as f64).sqrt()
+}
+
+/// Throughput of the transient over that of the rest.
+fn start(run: &SlottedResult) -> f64 {
+    let (first, rest) = run.series.throughput_mbps.split_at(TRANSIENT_S);
+    mean(first) / mean(rest)
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Mean virtual queue of a path.
+fn window_queue(run: &SlottedResult, path: usize) -> f64 {
+    run.means.virtual_queue_packets.get(path).copied().unwrap_or(f64::NAN)
+}
+
+fn window_queues(run: &SlottedResult, path: usize) -> Vec<Option<f64>> {
+    run.series.virtual_queue_packets.get(path).map_or(vec![], |queue| some(queue))
+}
+
+fn some(values: &[f64]) -> Vec<Option<f64>> {
+    values.iter().copied().map(Some).collect()
+}
+
+/// Packets that arrive per slot of `Params::fixed_windows`.
+const FIXED_LOAD: f64 = 35.0;
+/// What its windows carry above the load: the largest ε of the theorems.
+const FIXED_SLACK: f64 = 110.0 - FIXED_LOAD;
+
+/// The least energy per slot of 1 s of a stationary policy that carries `load` on the fixed windows.
+fn stationary(load: f64) -> f64 {
+    let paths = [(5.0, 20.0), (10.0, 30.0), (20.0, 60.0)];
+    least_energy_j(&paths.map(|(cost_j, carried)| SlotPath::within(cost_j, carried)), load)
+}
+
+fn v(run: &SlottedResult) -> f64 {
+    run.v.unwrap_or(0.0)
+}
+
+/// Right side of 003's equation (15).
+fn queue_bound(run: &SlottedResult) -> f64 {
+    let slack_j = stationary(FIXED_LOAD + FIXED_SLACK);
+    bounds::backlog(run.means.drift, v(run), slack_j, run.means.power_w, FIXED_SLACK)
+}
+
+fn gap(run: &SlottedResult) -> f64 {
+    run.means.power_w - stationary(FIXED_LOAD)
+}
+
+fn printed_gap_bound(run: &SlottedResult) -> f64 {
+    let (most, least) = (stationary(FIXED_LOAD + FIXED_SLACK), stationary(FIXED_LOAD));
+    bounds::printed_gap(run.means.drift, v(run), most, least, FIXED_SLACK)
+}
+
+fn scaled(values: Vec<f64>, divisor: f64) -> Vec<f64> {
+    values.into_iter().map(|value| value / divisor).collect()
+}
+
+fn mean_goodput(series: &Series) -> Vec<f64> {
+    running_mean(&series.time_s, &total(&series.goodput_bps))
+}
+
+fn mean_goodput_kbps(series: &Series) -> Vec<f64> {
+    mean_goodput(series).into_iter().map(|bps| bps * 1e-3).collect()
+}
+
+fn mean_power(series: &Series) -> Vec<f64> {
+    running_mean(&series.time_s, &total(&series.power_w))
+}
+
+fn mean_efficiency(series: &Series) -> Vec<f64> {
+    mean_goodput_kbps(series).iter().zip(mean_power(series)).map(|(kbps, watts)| kbps / watts).collect()
+}
+
+/// A path's part of the goodput since the start.
+fn share_so_far(series: &Series, path: usize) -> Vec<f64> {
+    let Some(own) = series.goodput_bps.get(path) else { return vec![] };
+    running_mean(&series.time_s, own).iter().zip(mean_goodput(series)).map(|(own, all)| own / all).collect()
+}
+
+/// Sum over the paths, by instant.
+fn total(by_path: &[Vec<f64>]) -> Vec<f64> {
+    let instants = by_path.first().map_or(0, Vec::len);
+    (0..instants).map(|i| by_path.iter().map(|path| path[i]).sum()).collect()
+}
+
+/// Mean of a rate from the start to each instant.
+fn running_mean(time_s: &[f64], rate: &[f64]) -> Vec<f64> {
+    let (mut before_s, mut sum) = (0.0, 0.0);
+    let mean = |(&at_s, &rate): (&f64, &f64)| {
+        sum += rate * (at_s - before_s);
+        before_s = at_s;
+        sum / at_s
+    };
+    time_s.iter().zip(rate).map(mean).collect()
+}
+
+/// The last instant at which `a` comes to lie above `b` for good; the start if it does all the time, none if
+/// it does not at the end.
+pub(super) fn leads_from(time_s: &[f64], a: &[f64], b: &[f64]) -> Option<f64> {
+    let last_not_above = a.iter().zip(b).rposition(|(a, b)| a <= b);
+    match last_not_above {
+        None => Some(0.0),
+        Some(last) => time_s.get(last + 1).copied(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_running_mean_weighs_by_time() {
+        // 2 for one second, then 5 for two: (2 + 10) / 3.
+        assert_eq!(running_mean(&[1.0, 3.0], &[2.0, 5.0]), [2.0, 4.0]);
+    }
+
+    #[test]
+    fn a_lead_counts_from_where_it_is_not_lost_again() {
+        let time = [1.0, 2.0, 3.0, 4.0];
+        assert_eq!(leads_from(&time, &[2.0, 0.0, 2.0, 2.0], &[1.0; 4]), Some(3.0));
+        assert_eq!(leads_from(&time, &[2.0; 4], &[1.0; 4]), Some(0.0));
+        assert_eq!(leads_from(&time, &[2.0, 2.0, 2.0, 0.0], &[1.0; 4]), None);
+    }
+
+    #[test]
+    fn a_name_and_its_index_are_both_needed() {
+        let run = RunResult {
+            paths: vec![PathResult::default(), PathResult { share: 0.25, ..PathResult::default() }],
+            ..RunResult::default()
+        };
+        let metric = |name: &str| Metric::try_from(name.to_owned());
+        assert_eq!(metric("share(1)").unwrap().of(Run::Engine(&run)), 0.25);
+        assert!(metric("share(7)").unwrap().of(Run::Engine(&run)).is_nan());
+        let said = |name: &str| metric(name).err().unwrap();
+        assert!(said("share").contains("write `share(0)`"), "{}", said("share"));
+        assert!(said("energy, J(0)").contains("without an index"));
+        assert!(said("goodputt, Mbit/s").contains("did you mean `goodput, Mbit/s`"));
+        let names: Vec<&str> = NUMBERS.iter().map(|entry| entry.0).collect();
+        let distinct: std::collections::BTreeSet<&&str> = names.iter().collect();
+        assert_eq!(distinct.len(), names.len(), "a metric stands twice");
+    }
 }

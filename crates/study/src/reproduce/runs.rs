@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::time::Duration;
 
 use joulepath_control::Setup;
@@ -9,14 +11,16 @@ use joulepath_model::cancel::Cancel;
 use joulepath_model::policy::Policy;
 use joulepath_model::result::RunResult;
 use joulepath_model::scenario::Scenario;
+use joulepath_slotted::SlottedResult;
 
 use super::evidence::Evidence;
 use super::experiment::Experiment;
-use super::slotted::SlottedRuns;
-use super::study::{Extent, Study};
+use super::metrics::Run;
+use super::slotted;
+use super::study::{Extent, RunsOn, Study};
 use crate::batch::{Batch, Wanted, took};
 use crate::engine::{Engine, Task};
-use crate::error::{Kind, Result};
+use crate::error::{Error, Kind, Result};
 use crate::event::Watch;
 use crate::policies;
 use crate::source::{Overrides, Source};
@@ -39,9 +43,9 @@ struct Case {
     setups: Vec<Setup>,
 }
 
-/// One run.
+/// One run of an engine.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct Planned {
     case: usize,
     /// Index of the setup.
     policy: usize,
@@ -50,8 +54,14 @@ struct Run {
     on: On,
 }
 
-/// Indices of the runs of a study: by policy, in the order of the seeds.
-pub(super) type WantedRuns = BTreeMap<String, Vec<usize>>;
+/// What a study needs, by policy.
+#[derive(Clone, Debug)]
+pub(super) enum WantedRuns {
+    /// Indices of the runs, in the order of the seeds.
+    Engine(Vec<Vec<usize>>),
+    /// Index of the slotted system's case.
+    Slotted(Vec<usize>),
+}
 
 /// What all experiments need.
 pub(super) struct Plan {
@@ -59,17 +69,23 @@ pub(super) struct Plan {
     first_seed: u64,
     cases: Vec<Case>,
     /// By scenario name and overrides.
-    known: BTreeMap<(&'static str, Overrides), usize>,
-    runs: Vec<Run>,
+    known: BTreeMap<(String, Overrides), usize>,
+    runs: Vec<Planned>,
     /// Index of a run by case, policy, seed and engine.
     places: BTreeMap<(usize, usize, u64, On), usize>,
+    /// What 003's slotted system runs.
+    slotted: Vec<slotted::Case>,
     /// By experiment, index of its study, and engine.
-    wanted: BTreeMap<(&'static str, usize, On), WantedRuns>,
+    wanted: BTreeMap<(String, usize, On), WantedRuns>,
 }
 
 /// What has become of the runs.
 pub(super) struct Done {
     results: Vec<Option<RunResult>>,
+    /// By case; a case that lacks a run has none.
+    slotted: Vec<Vec<SlottedResult>>,
+    /// By case.
+    seeds: Vec<RangeInclusive<u64>>,
     /// Time that they took, together.
     pub(super) took: Duration,
 }
@@ -80,19 +96,18 @@ impl Plan {
     /// # Errors
     /// A scenario, variant, key or policy that does not exist.
     pub(super) fn of(
-        experiments: &[Experiment],
+        experiments: &[Arc<Experiment>],
         extent: Extent,
         kernel: Option<&dyn Engine>,
     ) -> Result<Self> {
         let mut plan = Plan::new(extent, 1);
         for experiment in experiments {
             for (index, study) in experiment.studies.iter().enumerate() {
-                let case = plan.case(study)?;
-                let wanted = plan.add(case, study, On::Packet)?;
-                plan.wanted.insert((experiment.id, index, On::Packet), wanted);
+                let wanted = plan.want(study)?;
+                plan.wanted.insert((experiment.id.clone(), index, On::Packet), wanted);
                 if let (Some(real), Some(kernel)) = (study.in_kernel(), kernel) {
                     let wanted = plan.add_checked(&real, kernel)?;
-                    plan.wanted.insert((experiment.id, index, On::Kernel), wanted);
+                    plan.wanted.insert((experiment.id.clone(), index, On::Kernel), wanted);
                 }
             }
         }
@@ -109,35 +124,51 @@ impl Plan {
             known: BTreeMap::new(),
             runs: vec![],
             places: BTreeMap::new(),
+            slotted: vec![],
             wanted: BTreeMap::new(),
         }
     }
 
-    /// Adds a study of no experiment: its runs by policy.
+    /// Adds a study on the simulator or the slotted system.
     ///
     /// # Errors
     /// A scenario, variant, key or policy that does not exist.
     pub(super) fn want(&mut self, study: &Study) -> Result<WantedRuns> {
-        let case = self.case(study)?;
-        self.add(case, study, On::Packet)
+        let RunsOn::Slotted { system, load } = study.runs_on else {
+            let case = self.case(study)?;
+            return self.add(case, study, On::Packet);
+        };
+        let last = self.first_seed + u64::from(study.seeds_of(self.extent)) - 1;
+        let mut cases = vec![];
+        for of in &study.policies {
+            let seeds = self.first_seed..=last;
+            let case =
+                slotted::Case::new(system, load, &of.policy, &study.set, seeds).map_err(Error::usage)?;
+            let known = self.slotted.iter().position(|known| *known == case);
+            cases.push(known.unwrap_or(self.slotted.len()));
+            if known.is_none() {
+                self.slotted.push(case);
+            }
+        }
+        Ok(WantedRuns::Slotted(cases))
     }
 
     fn add(&mut self, case: usize, study: &Study, on: On) -> Result<WantedRuns> {
-        let mut wanted = WantedRuns::new();
+        let mut wanted = vec![vec![]; study.policies.len()];
         for seed in (self.first_seed..).take(study.seeds_of(self.extent) as usize) {
-            for policy in &study.policies {
-                let setup = self.setup(case, study.runs(policy))?;
+            for (of_policy, policy) in wanted.iter_mut().zip(&study.policies) {
+                let setup = self.setup(case, &policy.policy)?;
                 let series = seed < self.first_seed + u64::from(study.series);
                 let next = self.runs.len();
                 let place = *self.places.entry((case, setup, seed, on)).or_insert(next);
                 match self.runs.get_mut(place) {
                     Some(run) => run.series |= series,
-                    None => self.runs.push(Run { case, policy: setup, seed, series, on }),
+                    None => self.runs.push(Planned { case, policy: setup, seed, series, on }),
                 }
-                wanted.entry(policy.clone()).or_default().push(place);
+                of_policy.push(place);
             }
         }
-        Ok(wanted)
+        Ok(WantedRuns::Engine(wanted))
     }
 
     /// Adds what the kernel shall run, if it can.
@@ -145,7 +176,7 @@ impl Plan {
         let case = self.case(study)?;
         let wanted = self.add(case, study, On::Kernel)?;
         let places: Vec<usize> =
-            study.policies.iter().map(|name| self.setup(case, study.runs(name))).collect::<Result<_, _>>()?;
+            study.policies.iter().map(|of| self.setup(case, &of.policy)).collect::<Result<_, _>>()?;
         // The same scenario may have policies that only the simulator runs.
         let case = &self.cases[case];
         let setups: Vec<Setup> = places.iter().map(|&at| case.setups[at].clone()).collect();
@@ -153,8 +184,11 @@ impl Plan {
     }
 
     fn case(&mut self, study: &Study) -> Result<usize> {
-        let source = Source::named(study.scenario)?;
-        let identity = (study.scenario, source.overrides(study.variant.as_deref(), &study.set)?);
+        let RunsOn::Scenario { name, variant } = &study.runs_on else {
+            return Err(Error::usage(format!("`{}` has no scenario", study.name)));
+        };
+        let source = Source::named(name)?;
+        let identity = (name.clone(), source.overrides(variant.as_deref(), &study.set)?);
         if let Some(&case) = self.known.get(&identity) {
             return Ok(case);
         }
@@ -176,13 +210,13 @@ impl Plan {
         Ok(case.setups.len() - 1)
     }
 
-    /// How many runs there are.
+    /// How many runs of engines there are.
     pub(super) fn len(&self) -> usize {
         self.runs.len()
     }
 
-    /// Does what `stored` does not have: the simulator's runs, then the kernel's, on `jobs` cores if the
-    /// engine can.
+    /// Does what `stored` does not have: the simulator's runs, then the kernel's, then the slotted system's,
+    /// on `jobs` cores if the engine can.
     pub(super) fn execute(
         &self,
         [packet, kernel]: [Option<&dyn Engine>; 2],
@@ -191,7 +225,9 @@ impl Plan {
         watch: Watch<'_>,
         cancel: &Cancel,
     ) -> Done {
-        let mut done = Done { results: vec![None; self.runs.len()], took: Duration::ZERO };
+        let seeds = self.slotted.iter().map(|case| case.seeds.clone()).collect();
+        let results = vec![None; self.runs.len()];
+        let mut done = Done { results, slotted: vec![], seeds, took: Duration::ZERO };
         for (engine, on) in [(packet, On::Packet), (kernel, On::Kernel)] {
             let Some(engine) = engine else { continue };
             let places: Vec<usize> =
@@ -204,10 +240,11 @@ impl Plan {
                 done.results[place] = outcome.run();
             }
         }
+        done.slotted = slotted::run_all(&self.slotted, jobs, watch, cancel);
         done
     }
 
-    fn wanted_run(&self, run: &Run) -> Wanted<'_> {
+    fn wanted_run(&self, run: &Planned) -> Wanted<'_> {
         let case = &self.cases[run.case];
         Wanted {
             name: &case.scenario.title,
@@ -223,34 +260,51 @@ impl Plan {
         &self,
         experiment: &'a Experiment,
         done: &'a Done,
-        slotted: &'a SlottedRuns,
         on: On,
     ) -> (Evidence<'a>, u64) {
-        let wanted = |index| self.wanted.get(&(experiment.id, index, on));
+        let wanted = |index| self.wanted.get(&(experiment.id.clone(), index, on));
         let wanted: Vec<Option<&WantedRuns>> = (0..experiment.studies.len()).map(wanted).collect();
-        evidence(&experiment.studies, &wanted, done, slotted)
+        // The kernel runs some of the policies.
+        let named = |study: &'a Study| match &study.kernel {
+            Some(kernel) if on == On::Kernel => kernel.policies.as_slice(),
+            _ => study.policies.as_slice(),
+        };
+        let mut missing = 0;
+        let runs = experiment.studies.iter().zip(&wanted).map(|(study, wanted)| {
+            let (runs, lacks) = done.of(*wanted);
+            missing += lacks;
+            let mut by_name: BTreeMap<&str, Vec<Run<'a>>> =
+                named(study).iter().map(|of| of.name.as_str()).zip(runs).collect();
+            study.policies.iter().map(|of| by_name.remove(of.name.as_str()).unwrap_or_default()).collect()
+        });
+        let runs = runs.collect();
+        (Evidence::new(&experiment.studies, runs), missing)
     }
 }
 
-/// The runs of studies, by what was wanted of each, and how many of them are missing.
-pub(super) fn evidence<'a>(
-    studies: &'a [Study],
-    wanted: &[Option<&WantedRuns>],
-    done: &'a Done,
-    slotted: &'a SlottedRuns,
-) -> (Evidence<'a>, u64) {
-    let mut missing = 0;
-    let mut done_of = |places: &[usize]| {
-        let runs: Vec<&RunResult> = places.iter().filter_map(|&at| done.results[at].as_ref()).collect();
-        missing += (places.len() - runs.len()) as u64;
-        runs
-    };
-    let of_study = |(study, wanted): (&Study, &Option<&WantedRuns>)| {
-        let places = |policy: &String| wanted.and_then(|wanted| wanted.get(policy)).map_or(&[][..], |p| p);
-        study.policies.iter().map(|policy| done_of(places(policy))).collect()
-    };
-    let runs = studies.iter().zip(wanted).map(of_study).collect();
-    (Evidence::new(studies, runs, slotted), missing)
+impl Done {
+    /// The runs of a study by policy, and how many of them are missing.
+    pub(super) fn of(&self, wanted: Option<&WantedRuns>) -> (Vec<Vec<Run<'_>>>, u64) {
+        let mut missing = 0;
+        let mut engine = |places: &Vec<usize>| {
+            let runs: Vec<Run<'_>> =
+                places.iter().filter_map(|&at| self.results[at].as_ref()).map(Run::Engine).collect();
+            missing += (places.len() - runs.len()) as u64;
+            runs
+        };
+        let runs = match wanted {
+            None => vec![],
+            Some(WantedRuns::Engine(policies)) => policies.iter().map(&mut engine).collect(),
+            Some(WantedRuns::Slotted(cases)) => {
+                let case = |&at: &usize| self.slotted[at].iter().map(Run::Slotted).collect::<Vec<_>>();
+                let runs: Vec<Vec<Run<'_>>> = cases.iter().map(case).collect();
+                let lacks = |(&at, runs): (&usize, &Vec<_>)| self.seeds[at].clone().count() - runs.len();
+                missing = cases.iter().zip(&runs).map(lacks).sum::<usize>() as u64;
+                runs
+            }
+        };
+        (runs, missing)
+    }
 }
 
 /// Asks the kernel engine whether it can run a study here.

@@ -7,8 +7,6 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `space` | a parameter, its range and reason; a point |
-//! | `boxes` | the boxes of all claims |
 //! | `sample` | which points are run |
 //! | `rounds` | runs at points, and what they say of each claim |
 //! | `state` | a claim at a point: holds, fails, undecided |
@@ -17,15 +15,14 @@
 //! | `answer` | what is reported |
 
 mod answer;
-mod boxes;
 mod fit;
 mod rounds;
 mod sample;
-mod space;
 mod state;
 mod tree;
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use joulepath_model::cancel::Cancel;
 use joulepath_model::random::{Domain, Stream};
@@ -34,12 +31,13 @@ use joulepath_report::search::Search;
 use joulepath_report::{Judged, Report, Reproduction};
 
 use self::answer::Answers;
-use self::boxes::{ClaimBox, boxes};
 use self::rounds::{Round, Searched};
 use self::sample::{Known, hypercube, refine};
-use self::space::Point;
 use self::state::State;
+use super::boxes::ClaimBox;
 use super::experiment::{Experiment, Standing};
+use super::paper::papers;
+use super::space::Point;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::event::{Event, Watch};
@@ -80,9 +78,9 @@ pub struct Plan {
     request: Request,
     searched: Vec<Searched>,
     /// Rows that have no box.
-    open: Vec<Experiment>,
+    open: Vec<Arc<Experiment>>,
     /// Ids in the order of the experiments.
-    order: Vec<&'static str>,
+    order: Vec<String>,
     packet: Box<dyn Engine>,
 }
 
@@ -93,14 +91,16 @@ impl Plan {
     /// If none is.
     pub(super) fn of(
         request: &Request,
-        experiments: Vec<Experiment>,
+        experiments: Vec<Arc<Experiment>>,
         packet: Box<dyn Engine>,
     ) -> Result<Self> {
-        let mut searched: Vec<Searched> = boxes().into_iter().map(|of| request.searched(of)).collect();
+        let boxes = &papers()?.boxes;
+        let mut searched: Vec<Searched> = boxes.iter().map(|of| request.searched(Arc::clone(of))).collect();
         let mut open = vec![];
-        let order = experiments.iter().map(|experiment| experiment.id).collect();
+        let order = experiments.iter().map(|experiment| experiment.id.clone()).collect();
         for experiment in experiments.into_iter().filter(|of| of.standing != Standing::Ours) {
-            match searched.iter_mut().find(|of| of.claim_box.experiments.contains(&experiment.id)) {
+            let in_box = experiment.in_box.as_ref().map(|in_box| in_box.name.as_str());
+            match searched.iter_mut().find(|of| Some(of.claim_box.name.as_str()) == in_box) {
                 Some(of) => of.experiments.push(experiment),
                 None => open.push(experiment),
             }
@@ -125,7 +125,7 @@ impl Plan {
 }
 
 impl Request {
-    fn searched(&self, claim_box: ClaimBox) -> Searched {
+    fn searched(&self, claim_box: Arc<ClaimBox>) -> Searched {
         let count = match self.points {
             _ if claim_box.parameters.is_empty() => 0,
             Some(points) => points as usize,
@@ -135,8 +135,8 @@ impl Request {
         let seeds = if self.is_quick { QUICK_SEEDS } else { claim_box.seeds };
         // Each box draws its own points; they are the same whatever else is searched.
         let index = claim_box.name.bytes().fold(7, |sum: u64, byte| sum.wrapping_mul(31) + u64::from(byte));
-        let mut points = vec![Point::usual(claim_box.parameters)];
-        points.extend(hypercube(claim_box.parameters, count, self.seed, index));
+        let mut points = vec![Point::usual(&claim_box.parameters)];
+        points.extend(hypercube(&claim_box.parameters, count, self.seed, index));
         let random = Stream::new(self.seed, Domain::Placement, index.wrapping_add(1));
         let (experiments, judged) = (vec![], vec![]);
         Searched { claim_box, experiments, points, judged, hypercube: count, seeds, random }
@@ -171,7 +171,7 @@ pub fn search(
             let states = of.states();
             let fitting = fit::best(of);
             let known = Known {
-                parameters: of.claim_box.parameters,
+                parameters: &of.claim_box.parameters,
                 points: &of.points,
                 states: &states,
                 fitting: &fitting,
@@ -250,7 +250,7 @@ fn confirm(
 /// If the experiments have several boxes or none, or the box has no such key or value.
 pub(super) fn at(
     request: &Request,
-    experiments: Vec<Experiment>,
+    experiments: Vec<Arc<Experiment>>,
     at: &[(String, String)],
     packet: Box<dyn Engine>,
     by: &Provenance,
@@ -264,7 +264,7 @@ pub(super) fn at(
     }
     let mut searched = plan.searched;
     let of = &mut searched[0];
-    of.points = vec![Point::parse(of.claim_box.parameters, at)?];
+    of.points = vec![Point::parse(&of.claim_box.parameters, at)?];
     of.hypercube = 0;
     of.seeds *= MORE_SEEDS;
     let mut stored = StoredRuns::default();
@@ -281,18 +281,18 @@ pub(super) fn at(
     let ((runs, run_s), lacks) = (round.tally, round.lacks);
     let of = &searched[0];
     let where_to = of.where_to(0);
-    let report = |(claim, experiment): (usize, &Experiment)| {
+    let report = |(claim, experiment): (usize, &Arc<Experiment>)| {
         let findings = of.judged[0][claim].findings.clone();
         let Judged { verdict, reading, reason } = experiment.judged(&findings);
         Report {
-            id: experiment.id.to_owned(),
-            title: experiment.title.to_owned(),
-            source: experiment.source.to_owned(),
-            claim: experiment.claim.to_owned(),
+            id: experiment.id.clone(),
+            title: experiment.title.clone(),
+            source: experiment.source.clone(),
+            claim: experiment.claim.clone(),
             verdict,
             reading: reading.or_else(|| where_to.clone()),
             reason,
-            cause: experiment.cause.to_owned(),
+            cause: experiment.cause.clone(),
             is_ours: false,
             set_up: of.commands(claim, 0),
             engines: vec![],

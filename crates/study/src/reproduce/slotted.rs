@@ -1,227 +1,211 @@
-//! The runs of paper 003's slotted system (docs/models/slotted.md). A run takes a fraction of a second, so
-//! none is stored for another session.
+//! Runs of paper 003's slotted system (docs/models/slotted.md). A run takes a fraction of a second, so none
+//! is stored for another session.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
 
 use joulepath_model::cancel::Cancel;
-use joulepath_slotted::{Params, Policy, RunError, SlottedResult, run};
+use joulepath_model::names::suggest;
+use joulepath_model::policy::Policy as Written;
+use joulepath_model::units::{Nanos, Probability};
+use joulepath_slotted::{Feasible, Params, Policy, RunError, SlottedResult, run};
+use serde::Deserialize;
 
 use crate::event::{Event, Watch};
 use crate::parallel::{self, News};
 
-/// λ of the paper, read as Mbit/s (003-12).
-pub(super) const LOADS: [u64; 2] = [35, 45];
-/// Algorithm 1.
-pub(super) const V: f64 = 100.0;
-pub(super) const SWEPT_V: [f64; 9] = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0];
-/// V of the theorems on fixed windows.
-pub(super) const BOUNDED_V: [f64; 4] = [1.0, 10.0, 100.0, 1000.0];
-const FIXED_SLOTS: u64 = 50_000;
-const SEEDS: u64 = 10;
-const SWEEP_SEEDS: u64 = 5;
-pub(super) const DURATION_S: f64 = 500.0;
 /// "The initial period of 0-30 seconds".
-pub(super) const TRANSIENT_S: f64 = 30.0;
+pub(super) const TRANSIENT_S: usize = 30;
+/// V of Algorithm 1.
+const V: f64 = 100.0;
+/// Slots of a run with fixed windows.
+const FIXED_SLOTS: u64 = 50_000;
 
-/// The paper's three policies, and so-MPTCP with the larger set X.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scheme {
-    So,
-    Emptcp,
-    Mptcp,
-    SoWithinLinks,
+/// A system of the crate `joulepath-slotted`.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub(super) enum System {
+    #[serde(rename = "three radios")]
+    Radios,
+    #[serde(rename = "three radios, lossy")]
+    LossyRadios,
+    #[serde(rename = "fixed windows")]
+    FixedWindows,
 }
 
-use Scheme::{Emptcp, Mptcp, So, SoWithinLinks};
-
-pub(super) const FIGURES: [(Scheme, &str); 3] = [(So, "so-MPTCP"), (Emptcp, "eMPTCP"), (Mptcp, "MPTCP")];
-const ALL: [Scheme; 4] = [So, Emptcp, Mptcp, SoWithinLinks];
-
-fn policy(scheme: Scheme) -> Policy {
-    match scheme {
-        So => Policy::so_mptcp(V),
-        Emptcp => Policy::Emptcp,
-        Mptcp => Policy::Mptcp,
-        SoWithinLinks => Policy::so_mptcp_within_links(V),
-    }
+/// One system under one policy with several seeds.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Case {
+    system: System,
+    /// λ, Mbit/s. Fixed windows have their own.
+    load: u64,
+    policy: String,
+    /// Keys of [`KEYS`] and their values.
+    set: Vec<(String, String)>,
+    pub(super) seeds: RangeInclusive<u64>,
 }
 
-/// Runs of one system and policy, in the order of the seeds.
-type Runs = Vec<SlottedResult>;
+/// How a key changes system and policy; the text of the value, and the number that it begins with.
+type Change = fn(&mut Params, &mut Policy, &str, f64);
 
-/// Systems and policies that run together. Experiments share them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Batch {
-    /// By load and policy.
-    Loads,
-    /// The same with losses of 1, 0.5 and 2 %.
-    LossyLoads,
-    /// so-MPTCP over V.
-    Sweep,
-    /// The same on fixed windows, over the V of the theorems.
-    Fixed,
-}
-
-impl Batch {
-    fn cases(self) -> Vec<(Params, Policy)> {
-        match self {
-            Batch::Loads => {
-                let of_load = |load| ALL.map(move |scheme| (Params::three_radios(load), policy(scheme)));
-                LOADS.into_iter().flat_map(of_load).collect()
-            }
-            Batch::LossyLoads => {
-                let of_load =
-                    |load| FIGURES.map(move |(scheme, _)| (Params::three_radios_lossy(load), policy(scheme)));
-                LOADS.into_iter().flat_map(of_load).collect()
-            }
-            Batch::Sweep => SWEPT_V.map(|v| (Params::three_radios(LOADS[0]), Policy::so_mptcp(v))).to_vec(),
-            Batch::Fixed => {
-                BOUNDED_V.map(|v| (Params::fixed_windows(FIXED_SLOTS), Policy::so_mptcp(v))).to_vec()
+/// What can be set, as keys of a scenario.
+const KEYS: [(&str, Change); 6] = [
+    ("delays", |params, _, text, _| {
+        // τ ∝ 1/C of 300, 600 and 2000 Mbit/s, WiFi as it is.
+        if text == "∝ 1/bandwidth" {
+            let wifi = params.paths[0].rtt.0 as f64 * params.paths[0].rate.bps() as f64;
+            for path in &mut params.paths {
+                path.rtt = Nanos((wifi / path.rate.bps() as f64) as u64);
             }
         }
-    }
+    }),
+    // Of WiFi, whose RTT is 20 ms; the others in proportion.
+    ("rtt", |params, _, _, wifi_ms| {
+        for path in &mut params.paths {
+            path.rtt = Nanos((path.rtt.0 as f64 * wifi_ms / 20.0) as u64);
+        }
+    }),
+    // Of WiFi, whose loss is 0.05 %; the others in proportion.
+    ("loss", |params, _, _, percent| {
+        for path in &mut params.paths {
+            let scaled = path.loss.get() * percent / 0.05;
+            path.loss = Probability::new(scaled.min(0.5)).expect("below 1");
+        }
+    }),
+    ("slot", |params, _, _, slot_ms| params.slot = Nanos((slot_ms * 1e6) as u64)),
+    ("V", |_, policy, _, number| {
+        // A policy that names its V keeps it.
+        if let Policy::SoMptcp { v, .. } = policy
+            && *v == V
+        {
+            *v = number;
+        }
+    }),
+    ("set X", |_, policy, text, _| {
+        if let Policy::SoMptcp { feasible, .. } = policy
+            && text == "within the link"
+        {
+            *feasible = Feasible::Link;
+        }
+    }),
+];
 
-    fn seeds(self) -> u64 {
-        match self {
-            Batch::Loads => SEEDS,
-            Batch::LossyLoads | Batch::Sweep | Batch::Fixed => SWEEP_SEEDS,
+/// `so-mptcp`, `so-mptcp[v=10]`, `so-mptcp[x=link]`, `emptcp` or `mptcp`.
+///
+/// # Errors
+/// Any other text, with what to write.
+fn policy(written: &str) -> Result<Policy, String> {
+    let parsed: Written = written.parse().map_err(|error| format!("{error}"))?;
+    let mut policy = match parsed.name.as_str() {
+        "so-mptcp" => Policy::so_mptcp(V),
+        "emptcp" => Policy::Emptcp,
+        "mptcp" => Policy::Mptcp,
+        name => {
+            let known = ["so-mptcp", "emptcp", "mptcp"];
+            return Err(format!("the slotted system has no policy `{name}`; {}", suggest(name, &known)));
+        }
+    };
+    for (key, value) in &parsed.overrides {
+        let wrong =
+            || format!("`{key}={value}` is no option of `{}`; there are v=NUMBER and x=link", parsed.name);
+        let Policy::SoMptcp { v, feasible, .. } = &mut policy else { return Err(wrong()) };
+        match (key.as_str(), value.as_str()) {
+            ("v", number) => *v = number.parse().map_err(|_| wrong())?,
+            ("x", "link") => *feasible = Feasible::Link,
+            _ => return Err(wrong()),
         }
     }
+    Ok(policy)
 }
 
-/// One system under one policy.
-struct Case {
-    /// Index of the system among those that run together.
-    system: usize,
-    batch: Batch,
-    /// Index within the batch.
-    place: usize,
-    params: Params,
-    policy: Policy,
-    seeds: RangeInclusive<u64>,
-}
-
-/// What differs from the usual system, by its number.
-pub(super) type Change = (fn(&mut Params, &mut Policy, f64), f64);
-
-/// Batches that run on one system.
-pub(super) struct System {
-    pub(super) batches: BTreeSet<Batch>,
-    pub(super) changes: Vec<Change>,
-    /// In place of the batches' own.
-    pub(super) seeds: Option<RangeInclusive<u64>>,
-}
-
-impl System {
-    fn seeds(&self, batch: Batch) -> RangeInclusive<u64> {
-        self.seeds.clone().unwrap_or(1..=batch.seeds())
+impl Case {
+    /// # Errors
+    /// A policy or a key that the system does not have.
+    pub(super) fn new(
+        system: System,
+        load: u64,
+        written: &str,
+        set: &[(String, String)],
+        seeds: RangeInclusive<u64>,
+    ) -> Result<Self, String> {
+        policy(written)?;
+        if let Some((key, _)) = set.iter().find(|(key, _)| KEYS.iter().all(|(known, _)| known != key)) {
+            let known = KEYS.map(|(known, _)| known);
+            return Err(format!("the slotted system has no key `{key}`; {}", suggest(key, &known)));
+        }
+        Ok(Case { system, load, policy: written.to_owned(), set: set.to_vec(), seeds })
     }
 
-    fn cases(&self, system: usize) -> impl Iterator<Item = Case> {
-        let of_batch = move |&batch: &Batch| {
-            batch.cases().into_iter().enumerate().map(move |(place, (mut params, mut policy))| {
-                for (act, number) in &self.changes {
-                    act(&mut params, &mut policy, *number);
-                }
-                Case { system, batch, place, params, policy, seeds: self.seeds(batch) }
-            })
+    fn parts(&self) -> (Params, Policy) {
+        let mut params = match self.system {
+            System::Radios => Params::three_radios(self.load),
+            System::LossyRadios => Params::three_radios_lossy(self.load),
+            System::FixedWindows => Params::fixed_windows(FIXED_SLOTS),
         };
-        self.batches.iter().flat_map(of_batch)
+        let mut policy = policy(&self.policy).expect("`new` has read it");
+        for (key, value) in &self.set {
+            let number = value.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or(f64::NAN);
+            let (_, change) = KEYS.iter().find(|(known, _)| known == key).expect("`new` has found it");
+            change(&mut params, &mut policy, value, number);
+        }
+        (params, policy)
     }
 }
 
-/// What has run, by batch and case; a case that lacks a run has none.
-#[derive(Default)]
-pub(super) struct SlottedRuns {
-    done: BTreeMap<Batch, Vec<Runs>>,
+/// Runs every case with every seed on `jobs` cores; after a cancellation no more begins. A case that lacks a
+/// run has none: its mean would be of other seeds than the others'.
+pub(super) fn run_all(
+    cases: &[Case],
+    jobs: Option<NonZeroUsize>,
+    watch: Watch<'_>,
+    cancel: &Cancel,
+) -> Vec<Vec<SlottedResult>> {
+    let parts: Vec<(Params, Policy)> = cases.iter().map(Case::parts).collect();
+    let seeds = |(place, case): (usize, &Case)| case.seeds.clone().map(move |seed| (place, seed));
+    let tasks: Vec<(usize, u64)> = cases.iter().enumerate().flat_map(seeds).collect();
+    if !tasks.is_empty() {
+        watch(Event::Begin { runs: tasks.len(), takes: None });
+    }
+    let work = |&(place, seed): &(usize, u64), _: &dyn Fn(())| {
+        let (params, policy) = &parts[place];
+        run(params, *policy, seed, cancel)
+    };
+    let outcomes = parallel::run(&tasks, parallel::cores(jobs), cancel, work, |_, news| {
+        if let News::Done(_) = news {
+            watch(Event::Step);
+        }
+    });
+    let mut done = vec![vec![]; cases.len()];
+    for (index, outcome) in outcomes {
+        match outcome.unwrap_or_else(|panic| panic!("{panic}")) {
+            Ok(result) => done[tasks[index].0].push(result),
+            Err(RunError::Cancelled) => {}
+            Err(RunError::Params(error)) => unreachable!("constants that fit: {error}"),
+        }
+    }
+    for (case, runs) in cases.iter().zip(&mut done) {
+        if runs.len() < case.seeds.clone().count() {
+            runs.clear();
+        }
+    }
+    done
 }
 
-impl SlottedRuns {
-    /// Every case of `batches` with every seed, on the usual system.
-    pub(super) fn of(
-        batches: &BTreeSet<Batch>,
-        jobs: Option<NonZeroUsize>,
-        watch: Watch<'_>,
-        cancel: &Cancel,
-    ) -> Self {
-        let system = System { batches: batches.clone(), changes: vec![], seeds: None };
-        Self::many(&[system], jobs, watch, cancel).pop().expect("one for each system")
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// Every case of every system with every seed, on `jobs` cores; after a cancellation no more begins. A
-    /// case that the cancellation keeps from having all its runs has none: its mean would be of other seeds.
-    /// One for each system, in their order.
-    pub(super) fn many(
-        systems: &[System],
-        jobs: Option<NonZeroUsize>,
-        watch: Watch<'_>,
-        cancel: &Cancel,
-    ) -> Vec<Self> {
-        let cases: Vec<Case> =
-            systems.iter().enumerate().flat_map(|(index, system)| system.cases(index)).collect();
-        let tasks: Vec<(&Case, u64)> =
-            cases.iter().flat_map(|case| case.seeds.clone().map(move |seed| (case, seed))).collect();
-        if !tasks.is_empty() {
-            watch(Event::Begin { runs: tasks.len(), takes: None });
-        }
-        let work =
-            |&(case, seed): &(&Case, u64), _: &dyn Fn(())| run(&case.params, case.policy, seed, cancel);
-        let outcomes = parallel::run(&tasks, parallel::cores(jobs), cancel, work, |_, news| {
-            if let News::Done(_) = news {
-                watch(Event::Step);
-            }
-        });
-        let empty = |&batch: &Batch| (batch, vec![vec![]; batch.cases().len()]);
-        let mut all: Vec<BTreeMap<Batch, Vec<Runs>>> =
-            systems.iter().map(|system| system.batches.iter().map(empty).collect()).collect();
-        for (index, outcome) in outcomes {
-            let Case { system, batch, place, .. } = tasks[index].0;
-            match outcome.unwrap_or_else(|panic| panic!("{panic}")) {
-                Ok(result) => all[*system].get_mut(batch).expect("one of the batches")[*place].push(result),
-                Err(RunError::Cancelled) => {}
-                Err(RunError::Params(error)) => unreachable!("constants that fit: {error}"),
-            }
-        }
-        for (system, done) in systems.iter().zip(&mut all) {
-            for (batch, cases) in done {
-                let wanted = system.seeds(*batch).count();
-                cases.iter_mut().filter(|runs| runs.len() < wanted).for_each(Runs::clear);
-            }
-        }
-        all.into_iter().map(|done| SlottedRuns { done }).collect()
+    #[test]
+    fn a_policy_or_key_that_the_system_does_not_have_is_refused_with_those_that_it_has() {
+        let case = |policy: &str, key: &str| {
+            let set = [(key.to_owned(), "5 ms".to_owned())];
+            Case::new(System::Radios, 35, policy, &set, 1..=2).map(|case| case.parts())
+        };
+        assert!(case("so-mtcp", "slot").unwrap_err().contains("did you mean `so-mptcp`"));
+        assert!(case("mptcp[v=3]", "slot").unwrap_err().contains("no option of `mptcp`"));
+        assert!(case("so-mptcp", "rt").unwrap_err().contains("did you mean `rtt`"));
+        let (params, policy) = case("so-mptcp[v=7,x=link]", "slot").unwrap();
+        assert_eq!((params.slot, policy), (Nanos(5_000_000), Policy::so_mptcp_within_links(7.0)));
+        let (_, kept) = case("so-mptcp[v=7]", "V").unwrap();
+        assert_eq!(kept, Policy::so_mptcp(7.0), "a policy that names its V keeps it");
     }
-
-    /// How many runs of a batch there should be and are not.
-    pub(super) fn missing(&self, batch: Batch) -> u64 {
-        let there: usize = self.cases(batch).map(<[_]>::len).sum();
-        batch.cases().len() as u64 * batch.seeds() - there as u64
-    }
-
-    /// The runs of a case; all of them, or none.
-    pub(super) fn case(&self, batch: Batch, case: usize) -> &[SlottedResult] {
-        self.done.get(&batch).map_or(&[], |cases| &cases[case])
-    }
-
-    /// Case by case.
-    pub(super) fn cases(&self, batch: Batch) -> impl Iterator<Item = &[SlottedResult]> {
-        (0..batch.cases().len()).map(move |case| self.case(batch, case))
-    }
-
-    /// The runs of a policy at one of the loads.
-    pub(super) fn runs(&self, load: u64, scheme: Scheme) -> &[SlottedResult] {
-        let scheme = ALL.iter().position(|&known| known == scheme).expect("one of the policies");
-        self.case(Batch::Loads, place(load) * ALL.len() + scheme)
-    }
-
-    /// With losses, in the order of [`FIGURES`].
-    pub(super) fn lossy(&self, load: u64) -> [&[SlottedResult]; FIGURES.len()] {
-        std::array::from_fn(|scheme| self.case(Batch::LossyLoads, place(load) * FIGURES.len() + scheme))
-    }
-}
-
-/// Index of a load.
-fn place(load: u64) -> usize {
-    LOADS.iter().position(|&known| known == load).expect("one of the paper's loads")
 }

@@ -1,5 +1,7 @@
 //! What has to run for an experiment: a scenario under several policies.
 
+use super::slotted::System;
+
 /// How much is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
@@ -22,19 +24,14 @@ impl Extent {
 /// One scenario under several policies.
 #[derive(Clone, Debug)]
 pub(super) struct Study {
-    /// By which the examination finds it; unique within an experiment.
+    /// By which findings name it; unique within an experiment.
     pub(super) name: String,
-    /// A shipped scenario.
-    pub(super) scenario: &'static str,
-    /// One of its variants.
-    pub(super) variant: Option<String>,
-    /// Keys that are set besides.
+    /// Where it stands on the axis of a sweep.
+    pub(super) x: Option<f64>,
+    pub(super) runs_on: RunsOn,
+    /// Keys that are set besides, in this order.
     pub(super) set: Vec<(String, String)>,
-    /// As on the command line, by which the examination finds them.
-    pub(super) policies: Vec<String>,
-    /// What runs in place of some of them: the same policy with other options, where a search or the kernel
-    /// asks for it.
-    pub(super) instead: Vec<(String, String)>,
+    pub(super) policies: Vec<Named>,
     /// Seeds of the full extent.
     pub(super) seeds: u32,
     /// Seeds of the quick extent; 0 leaves the experiment out of it.
@@ -45,44 +42,42 @@ pub(super) struct Study {
     pub(super) kernel: Option<InKernel>,
 }
 
+/// What runs.
+#[derive(Clone, Debug)]
+pub(super) enum RunsOn {
+    /// A shipped scenario, or one of its variants.
+    Scenario { name: String, variant: Option<String> },
+    /// 003's slotted system at a load in Mbit/s.
+    Slotted { system: System, load: u64 },
+}
+
+/// A policy of a study.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Named {
+    /// By which findings and legends name it.
+    pub(super) name: String,
+    /// As on the command line.
+    pub(super) policy: String,
+}
+
 /// The second measurement of a study.
 #[derive(Clone, Debug)]
 pub(super) struct InKernel {
-    /// Those of the policies that mainline can run.
-    pub(super) policies: Vec<String>,
-    /// As [`Study::instead`].
-    pub(super) instead: Vec<(String, String)>,
+    /// What mainline runs in place of the policies of these names.
+    pub(super) policies: Vec<Named>,
     /// Real time is dear.
     pub(super) seeds: u32,
     /// Replaces the scenario's duration.
-    pub(super) duration: Option<&'static str>,
+    pub(super) duration: Option<String>,
 }
 
 impl Study {
-    /// A shipped scenario under `policies`.
-    pub(super) fn of(scenario: &'static str, policies: &[&str]) -> Self {
-        Study {
-            name: String::new(),
-            scenario,
-            variant: None,
-            set: vec![],
-            policies: policies.iter().map(|&policy| policy.to_owned()).collect(),
-            instead: vec![],
-            seeds: 10,
-            quick: 0,
-            series: 0,
-            kernel: None,
+    /// The scenario; none on the slotted system.
+    pub(super) fn scenario(&self) -> Option<&str> {
+        match &self.runs_on {
+            RunsOn::Scenario { name, .. } => Some(name),
+            RunsOn::Slotted { .. } => None,
         }
-    }
-
-    /// Its name within the experiment.
-    pub(super) fn named(self, name: impl Into<String>) -> Self {
-        Study { name: name.into(), ..self }
-    }
-
-    /// A variant of the scenario.
-    pub(super) fn variant(self, variant: impl Into<String>) -> Self {
-        Study { variant: Some(variant.into()), ..self }
     }
 
     /// With one key set, its value as on the command line.
@@ -91,44 +86,10 @@ impl Study {
         self
     }
 
-    /// Numbers of seeds.
-    pub(super) fn seeds(self, full: u32, quick: u32) -> Self {
-        Study { seeds: full, quick, ..self }
-    }
-
-    /// With time series of the first seeds.
-    pub(super) fn series(self, series: u32) -> Self {
-        Study { series, ..self }
-    }
-
-    /// Run by the real stack, too.
-    pub(super) fn kernel(self, policies: &[&str], seeds: u32, duration: Option<&'static str>) -> Self {
-        let as_named: Vec<(&str, &str)> = policies.iter().map(|&policy| (policy, policy)).collect();
-        self.kernel_as(&as_named, seeds, duration)
-    }
-
-    /// Run by the real stack, too: each policy by its name, and what the stack can run of it.
-    pub(super) fn kernel_as(
-        self,
-        policies: &[(&str, &str)],
-        seeds: u32,
-        duration: Option<&'static str>,
-    ) -> Self {
-        let instead = policies.iter().filter(|(named, run)| named != run);
-        let instead = instead.map(|&(named, run)| (named.to_owned(), run.to_owned())).collect();
-        let policies = policies.iter().map(|&(named, _)| named.to_owned()).collect();
-        Study { kernel: Some(InKernel { policies, instead, seeds, duration }), ..self }
-    }
-
-    /// What runs for a policy of that name.
-    pub(super) fn runs<'a>(&'a self, policy: &'a str) -> &'a str {
-        self.instead.iter().find(|(named, _)| named == policy).map_or(policy, |(_, run)| run)
-    }
-
     /// What the kernel runs of it, if anything.
     pub(super) fn in_kernel(&self) -> Option<Study> {
-        let InKernel { policies, instead, seeds, duration } = self.kernel.clone()?;
-        let study = Study { policies, instead, seeds, series: 0, kernel: None, ..self.clone() };
+        let InKernel { policies, seeds, duration } = self.kernel.clone()?;
+        let study = Study { policies, seeds, series: 0, kernel: None, ..self.clone() };
         Some(match duration {
             Some(duration) => study.set("duration", &serde_json::Value::from(duration).to_string()),
             None => study,
@@ -143,18 +104,19 @@ impl Study {
         }
     }
 
-    /// In words, with the command that runs the same.
-    pub(super) fn describe(&self, extent: Extent) -> String {
-        let mut command = format!("joulepath compare {}", self.scenario);
-        if let Some(variant) = &self.variant {
+    /// The command that runs the same; none on the slotted system.
+    pub(super) fn describe(&self, extent: Extent) -> Option<String> {
+        let RunsOn::Scenario { name, variant } = &self.runs_on else { return None };
+        let mut command = format!("joulepath compare {name}");
+        if let Some(variant) = variant {
             command += &format!(" --variant {variant}");
         }
         for (key, value) in &self.set {
             command += &format!(" --set {}", shlex::try_quote(&format!("{key}={value}")).unwrap_or_default());
         }
-        let policies: Vec<&str> = self.policies.iter().map(|policy| self.runs(policy)).collect();
+        let policies: Vec<&str> = self.policies.iter().map(|policy| policy.policy.as_str()).collect();
         let policies = policies.join(",");
         command += &format!(" --policies {}", shlex::try_quote(&policies).unwrap_or_default());
-        format!("{command} --seeds {}", self.seeds_of(extent))
+        Some(format!("{command} --seeds {}", self.seeds_of(extent)))
     }
 }

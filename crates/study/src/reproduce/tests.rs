@@ -1,89 +1,37 @@
-//! The experiments themselves: complete, consistent, and examined without a run as well as with some.
+//! The files under `papers/`: complete, consistent, and judged without a run as well as with some.
 
-use std::collections::BTreeSet;
+use joulepath_model::result::{BlockStats, NetworkResult, PathResult, RunResult, Series, Spread};
+use joulepath_report::{Rule, Verdict};
+use joulepath_slotted::SlottedResult;
 
 use super::evidence::Evidence;
+use super::metrics::Run;
+use super::paper::{FILES, Papers, papers};
 use super::*;
 
-/// Every row of the table of experiments: each must have an entry.
-const ROWS: [&str; 62] = [
-    "000-alg1",
-    "000-fig4",
-    "000-fig5",
-    "000-fig6",
-    "000-tab1",
-    "000-fig7",
-    "000-fig8",
-    "001-3g3g",
-    "001-fig2a",
-    "001-fig2b",
-    "001-fig3",
-    "001-fig4",
-    "001-fig5",
-    "001-fig6",
-    "001-fig8a",
-    "001-fig8b",
-    "001-fig8c",
-    "001-fig9a/b",
-    "001-fig10a/b",
-    "002-fig1",
-    "002-fig2",
-    "002-fig3a",
-    "002-fig3b",
-    "002-fig4",
-    "002-fig5a/6",
-    "002-fig5b/7",
-    "002-fig8",
-    "002-fig9",
-    "002-fig10",
-    "002-fig12",
-    "002-fig13",
-    "002-fig14",
-    "002-fig15",
-    "002-fig16",
-    "002-fig17",
-    "003-thm1",
-    "003-thm2",
-    "003-fig2a",
-    "003-fig2b",
-    "003-fig2c",
-    "003-fig3a",
-    "003-fig3b",
-    "003-fig3c",
-    "003-fig4a/b",
-    "003-fig4c",
-    "003-fig5",
-    "004-fig3",
-    "004-dT",
-    "004-fig4",
-    "004-fig5",
-    "004-fig7",
-    "004-fig8",
-    "004-fig9",
-    "004-fig10",
-    "claim-1",
-    "claim-2",
-    "claim-3",
-    "claim-4",
-    "claim-5",
-    "claim-6",
-    "claim-7",
-    "claim-8",
-];
+fn experiments() -> &'static [Arc<Experiment>] {
+    &papers().unwrap_or_else(|error| panic!("{error}: {:?}", error.help())).experiments
+}
 
-#[test]
-fn every_row_of_the_experiments_has_one_entry() {
-    let entries: Vec<&str> = experiments().iter().map(|experiment| experiment.id).collect();
-    let distinct: BTreeSet<&str> = entries.iter().copied().collect();
-    assert_eq!(distinct.len(), entries.len(), "an id stands twice");
-    let rows: BTreeSet<&str> = ROWS.into_iter().collect();
-    assert_eq!(distinct, rows);
+/// The files with one of them changed.
+fn changed(file: &str, from: &str, to: &str) -> Vec<(&'static str, String)> {
+    let (_, text) = FILES.iter().find(|(name, _)| *name == file).expect("a file of that name");
+    assert_eq!(text.matches(from).count(), 1, "`{from}` in {file}");
+    let change = |&(name, text): &(&'static str, &str)| {
+        (name, if name == file { text.replace(from, to) } else { text.to_owned() })
+    };
+    FILES.iter().map(change).collect()
+}
+
+fn read(files: &[(&str, String)]) -> Result<Papers> {
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
+    Papers::read(&files).map_err(Into::into)
 }
 
 #[test]
-fn every_entry_says_what_is_claimed_where_and_on_which_question_it_stands() {
+fn every_row_says_what_is_claimed_where_and_on_which_question_it_stands() {
     for experiment in experiments() {
-        for text in [experiment.title, experiment.source, experiment.claim, experiment.cause] {
+        for text in [&experiment.title, &experiment.source, &experiment.claim, &experiment.cause] {
             assert!(text.len() > 8, "{}: `{text}`", experiment.id);
             assert!(!text.contains("  "), "{}: `{text}`", experiment.id);
         }
@@ -92,30 +40,274 @@ fn every_entry_says_what_is_claimed_where_and_on_which_question_it_stands() {
 
 #[test]
 fn scenarios_variants_keys_and_policies_exist() {
-    let experiments = experiments();
     for extent in [Extent::Quick, Extent::Full] {
-        runs::Plan::of(&experiments, extent, None).map(|plan| plan.len()).unwrap_or_else(|error| {
+        runs::Plan::of(experiments(), extent, None).map(|plan| plan.len()).unwrap_or_else(|error| {
             panic!("an experiment cannot be planned: {error}");
         });
     }
 }
 
 #[test]
-fn an_examination_bears_missing_runs() {
-    let runs = |experiment: &Experiment| !experiment.studies.is_empty() || !experiment.slots.is_empty();
-    for experiment in experiments().into_iter().filter(runs) {
-        let slotted = SlottedRuns::default();
+fn an_experiment_bears_missing_runs() {
+    for experiment in experiments().iter().filter(|experiment| !experiment.studies.is_empty()) {
         let nothing = experiment.studies.iter().map(|study| vec![vec![]; study.policies.len()]).collect();
-        let examined = (experiment.examine)(&Evidence::new(&experiment.studies, nothing, &slotted));
-        let measured = examined.findings.iter().any(|finding| finding.measured.is_some());
+        let evidence = Evidence::new(&experiment.studies, nothing);
+        let measured = experiment.findings(&evidence).iter().any(|finding| finding.measured.is_some());
         assert!(!measured, "{} measured what did not run", experiment.id);
+        experiment.figures(&evidence);
     }
 }
 
 #[test]
-fn studies_of_an_experiment_have_names_of_their_own() {
-    for experiment in experiments() {
-        let names: BTreeSet<&str> = experiment.studies.iter().map(|study| study.name.as_str()).collect();
-        assert_eq!(names.len(), experiment.studies.len(), "{}", experiment.id);
+fn what_is_wrong_with_a_file_is_told_with_its_line_and_the_mend() {
+    let cases = [
+        ("000/fig4", "cause = ", "cuase = ", "papers/000/fig4.toml:5", "unknown field `cuase`", "cause"),
+        (
+            "002/fig8",
+            "metric = \"goodput, bit/s\"",
+            "metric = \"goodput, bits\"",
+            ":9",
+            "is no metric",
+            "goodput, bit/s",
+        ),
+        (
+            "002/fig8",
+            "of = \"DTS\", over",
+            "of = \"DST\", over",
+            ":9",
+            "no policy `DST`",
+            "did you mean `DTS`",
+        ),
+        ("002/fig8", "above = 0.95", "above = 0.95, below = 2", ":9", "has one of `stated`", ""),
+        (
+            "002/fig8",
+            "above = 0.95",
+            "studies = [\"burst\"]",
+            ":9",
+            "no study `burst`",
+            "did you mean `bursts`",
+        ),
+        ("002/fig8", "above = 0.95", "above = \"a/b\"", ":9", "no quotient of two numbers", ""),
+        ("002/fig8", "above = 0.95", "best = \"most\"", ":9", "unknown variant `most`", "smallest"),
+        ("002/fig8", "above = 0.95", "when = { shape = \"x\" }", ":9", "no reading `shape`", ""),
+        (
+            "002/fig8",
+            "\"002, bursts\"",
+            "\"002, burst\"",
+            ":6",
+            "no set-up `002, burst`",
+            "did you mean `002, bursts`",
+        ),
+        ("002/fig8", "id = \"002-fig8\"", "id = \"002-fig9\"", ":1", "another row has this id", ""),
+        (
+            "002/fig8",
+            "id = \"002-fig8\"",
+            "id = \"002-fig8b\"",
+            "paper.toml",
+            "no row `002-fig8`",
+            "002-fig8b",
+        ),
+        ("002/paper", "    \"002-fig8\",\n", "", "fig8.toml:1", "no paper.toml has this row", "`rows`"),
+        ("003/fig5", "of = \"so-MPTCP\", ", "", ":", "names a policy", "of = "),
+        (
+            "003/fig2c",
+            "metric = \"slotted throughput, Mbit/s\", policies",
+            "metric = \"power, W\", policies",
+            ":",
+            "no such number",
+            "",
+        ),
+        ("004/dT", "equation (5), ms(1)", "equation (5), ms(x)", ":8", "wrong arguments", "a number"),
+        ("000/set-ups/three-radios", "papers/000-table1", "papers/000-table2", "", "no scenario", ""),
+        (
+            "000/set-ups/three-radios",
+            "from = 200",
+            "from = 2000",
+            "three-radios.toml:",
+            "`from` a lower number",
+            "",
+        ),
+        (
+            "000/set-ups/three-radios",
+            "\"both ways\" = [",
+            "\"all ways\" = [",
+            "three-radios.toml:",
+            "none of its values",
+            "",
+        ),
+    ];
+    for (file, from, to, place, message, help) in cases {
+        // A finding that stands several times in a file is changed where it stands first.
+        let files = if file == "003/fig5" {
+            let (_, text) = FILES.iter().find(|(name, _)| *name == file).expect("a file of that name");
+            let mut files = changed(file, "id = ", "id = ");
+            files.iter_mut().find(|(name, _)| *name == file).expect("it is there").1 =
+                text.replacen(from, to, 1);
+            files
+        } else {
+            changed(file, from, to)
+        };
+        let error = read(&files).err().unwrap_or_else(|| panic!("{file} with `{to}` is accepted"));
+        let said = format!("{error}; {}", error.help().unwrap_or_default());
+        for part in [place, message, help] {
+            assert!(said.contains(part), "{file} with `{to}` lacks `{part}`: {said}");
+        }
     }
+}
+
+/// A run with every number that a metric reads, all `scale` times a base of their own.
+fn engine_run(seed: u64, scale: f64) -> RunResult {
+    let path =
+        |share: f64| PathResult { share: share * scale, goodput_bps: 1e6 * scale, ..PathResult::default() };
+    let spread = |of: f64| Spread::of(vec![(of * scale, 1.0)]).expect("it has a weight");
+    let (blocks, price) =
+        (BlockStats { goodput_bps: spread(5e6), buffer: spread(90.0), segments: 100, count: 1 }, 3.0);
+    let network =
+        NetworkResult { idle_j: 5.0 * scale, price_packets: price * scale, ..NetworkResult::default() };
+    let series = Series {
+        time_s: vec![1.0, 2.0, 3.0, 4.0],
+        // The second path leads the third one after 2 s.
+        goodput_bps: vec![vec![1e6; 4], vec![1.0, 1.0, 1e7, 1e7], vec![2e6; 4]],
+        power_w: vec![vec![scale; 4]],
+        ..Series::default()
+    };
+    RunResult {
+        seed,
+        measured_s: 1.0,
+        goodput_bps: 4e6 * scale,
+        competitors_bps: 1e6,
+        energy_j: 7.0 * scale,
+        power_w: 2.0 * scale,
+        bits_per_joule: 1e5 * scale,
+        retransmission_ratio: 0.01 * scale,
+        completion_s: Some(3.0 * scale),
+        paths: vec![path(0.2), path(0.3), path(0.5)],
+        blocks: Some(blocks),
+        network: Some(network),
+        series: Some(series),
+        ..RunResult::default()
+    }
+}
+
+/// The same of the slotted system.
+fn slotted_run(seed: u64, scale: f64) -> SlottedResult {
+    let mut run = SlottedResult { seed, v: Some(10.0), ..SlottedResult::default() };
+    run.means.throughput_mbps = 30.0 * scale;
+    run.means.delay_s = Some(0.5 * scale);
+    run.means.power_w = 600.0 * scale;
+    run.means.backlog_packets = 50.0 * scale;
+    run.means.drift = 200.0;
+    run.means.virtual_queue_packets = vec![3.0 * scale, 4.0 * scale, 5.0 * scale];
+    run.series.time_s = (1..=40).map(f64::from).collect();
+    run.series.throughput_mbps = (1..=40).map(|second| scale * f64::from(second)).collect();
+    run.series.power_w = (1..=40).map(|second| scale * f64::from(second)).collect();
+    run
+}
+
+/// What is seen of an experiment whose policies differ by some per cent each, all seeds alike.
+fn on_known_runs<T>(experiment: &Experiment, see: impl Fn(&Evidence<'_>) -> T) -> T {
+    let scale = |study: usize, policy: usize| 1.0 + 0.03 * policy as f64 + 0.001 * study as f64;
+    let (mut engine, mut slotted) = (vec![], vec![]);
+    for (at, study) in experiment.studies.iter().enumerate() {
+        for policy in 0..study.policies.len() {
+            let runs = |seed| (engine_run(seed, scale(at, policy)), slotted_run(seed, scale(at, policy)));
+            let (of_engine, of_system): (Vec<_>, Vec<_>) = (1..=3).map(runs).unzip();
+            engine.push(of_engine);
+            slotted.push(of_system);
+        }
+    }
+    let mut next = engine.iter().zip(&slotted);
+    let of_study = |study: &study::Study| {
+        let is_slotted = study.scenario().is_none();
+        let mut of_policy = || {
+            let (engine, slotted) = next.next().expect("one for each policy");
+            match is_slotted {
+                true => slotted.iter().map(Run::Slotted).collect(),
+                false => engine.iter().map(Run::Engine).collect(),
+            }
+        };
+        study.policies.iter().map(|_| of_policy()).collect()
+    };
+    let runs: Vec<Vec<Vec<Run<'_>>>> = experiment.studies.iter().map(of_study).collect();
+    see(&Evidence::new(&experiment.studies, runs))
+}
+
+/// The text of a row with other numbers in the rules of its findings: `number` gets the rule's key and what
+/// is measured.
+fn with_numbers(text: &str, measured: &[Option<f64>], number: fn(&str, f64) -> f64) -> String {
+    let mut findings = measured.iter();
+    let mut line = |line: &str| {
+        if !line.starts_with("    { what = ") {
+            return line.to_owned() + "\n";
+        }
+        let Some(ours) = findings.next().expect("one for each finding") else {
+            return line.to_owned() + "\n";
+        };
+        let mut line = line.to_owned();
+        for key in ["stated", "up_to", "above", "below"] {
+            let Some(start) = line.find(&format!(", {key} = ")) else { continue };
+            let start = start + key.len() + 5;
+            let end = start + line[start..].find([',', ' ']).expect("a finding ends with a bracket");
+            line.replace_range(start..end, &format!("{:?}", number(key, *ours)));
+        }
+        if let Some(start) = line.find("within = [") {
+            let end = start + line[start..].find(']').expect("a list ends");
+            let low = number("within", *ours);
+            line.replace_range(start..end, &format!("within = [{:?}, {:?}", low - 1e-3, low + 1e-3));
+        }
+        line + "\n"
+    };
+    text.lines().map(&mut line).collect()
+}
+
+/// Whatever is measured, a row's own numbers decide: there are numbers under which each finding holds, and
+/// others under which it fails.
+#[test]
+fn every_claim_can_hold_and_can_fail() {
+    let file_of = |id: &str| {
+        let has_id = |(_, text): &&(&str, &str)| text.starts_with(&format!("id = \"{id}\"\n"));
+        FILES.iter().find(has_id).map(|(name, _)| *name).expect("a file has this id")
+    };
+    let mut judged = 0;
+    for (holds, number) in [
+        (
+            true,
+            (|key, ours| match key {
+                "above" => ours - 1.0 - ours.abs(),
+                "below" => ours + 1.0 + ours.abs(),
+                _ => ours,
+            }) as fn(&str, f64) -> f64,
+        ),
+        (false, |key, ours| match key {
+            "below" => ours - 1.0 - ours.abs(),
+            "up_to" if ours < 1.0 => ours / 10.0,
+            "up_to" => ours * 10.0,
+            _ => 3.0 * ours + 1.0,
+        }),
+    ] {
+        let mut files: Vec<(&str, String)> =
+            FILES.iter().map(|(name, text)| (*name, (*text).to_owned())).collect();
+        for experiment in experiments() {
+            let measured: Vec<Option<f64>> = on_known_runs(experiment, |evidence| {
+                let mean = |row: &super::finding::Row| row.finding(evidence).measured.map(|ours| ours.mean);
+                experiment.findings.iter().map(mean).collect()
+            });
+            let name = file_of(&experiment.id);
+            let file = files.iter_mut().find(|(known, _)| *known == name).expect("it is there");
+            file.1 = with_numbers(&file.1, &measured, number);
+        }
+        for experiment in &read(&files).unwrap().experiments {
+            on_known_runs(experiment, |evidence| {
+                for row in &experiment.findings {
+                    let finding = row.finding(evidence);
+                    if finding.rule != Rule::Shown {
+                        let is_reproduced = finding.verdict == Some(Verdict::Reproduced);
+                        assert_eq!(is_reproduced, holds, "{}: {finding:?}", experiment.id);
+                    }
+                }
+            });
+            judged += experiment.findings.len();
+        }
+    }
+    assert!(judged > 400, "{judged}");
 }

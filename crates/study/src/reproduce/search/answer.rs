@@ -7,9 +7,8 @@ use joulepath_report::{Verdict, wilson};
 
 use super::super::evidence::Evidence;
 use super::super::experiment::Experiment;
-use super::super::slotted::SlottedRuns;
+use super::super::space::{Parameter, Point, Range};
 use super::rounds::Searched;
-use super::space::{Parameter, Range};
 use super::state::{Judgement, State};
 use super::tree::{Condition, Sample, deciding};
 
@@ -47,7 +46,7 @@ impl Answers<'_> {
     }
 
     fn claim(&self, of: &Searched, claim: usize, nearest: &Nearest) -> Claim {
-        let parameters = of.claim_box.parameters;
+        let parameters = of.claim_box.parameters.as_slice();
         let experiment = &of.experiments[claim];
         let states: Vec<State> = (0..of.judged.len())
             .map(|point| match nearest.not_again.contains(&point) {
@@ -63,15 +62,11 @@ impl Answers<'_> {
         let directed = drawn.clone().filter(|&point| of.judged[point][claim].has_direction).count();
         let tree = decide(of, &states);
         let shown = nearest.at.unwrap_or(0);
-        let deciding: Vec<String> = tree
-            .parameters
-            .iter()
-            .take(MOST_DECIDING)
-            .map(|(at, _)| parameters[*at].key.to_owned())
-            .collect();
+        let deciding: Vec<String> =
+            tree.parameters.iter().take(MOST_DECIDING).map(|(at, _)| parameters[*at].key.clone()).collect();
         let usual = of.judged.first().map(|of_point| &of_point[claim]);
         let findings = nearest.judged.as_ref().or(usual).map_or(vec![], |judged| judged.findings.clone());
-        let keys = || parameters.iter().map(|parameter| parameter.key.to_owned());
+        let keys = || parameters.iter().map(|parameter| parameter.key.clone());
         let mut answer = Claim {
             verdict: verdict(&states, nearest),
             part_holds: part(holds),
@@ -79,11 +74,11 @@ impl Answers<'_> {
             part_undecided: if n == 0 { 1.0 } else { part(n - holds - fails) },
             intervals: names.map(|(name, hits)| (name.to_owned(), wilson(hits, n))).into(),
             nearest: nearest.at.map(|at| keys().zip(of.points[at].texts(parameters)).collect()),
-            changed: of.points[shown].changed(parameters).map(|(p, _)| p.key.to_owned()).collect(),
+            changed: of.points[shown].changed(parameters).map(|(p, _)| p.key.clone()).collect(),
             deciding,
             command: self.command(of, claim, shown),
             compare: of.commands(claim, shown),
-            in_box: Some(of.claim_box.name.to_owned()),
+            in_box: Some(of.claim_box.name.clone()),
             part_direction: part(directed),
             when: region(of, &states, &tree.when),
             reason: usual.map_or(String::new(), |judged| judged.reason.clone()),
@@ -102,7 +97,7 @@ impl Answers<'_> {
             command += &format!(" --at {}", shlex::try_quote(text).unwrap_or_default());
         };
         let mut is_usual = true;
-        for (parameter, value) in of.points[point].changed(of.claim_box.parameters) {
+        for (parameter, value) in of.points[point].changed(&of.claim_box.parameters) {
             at(&format!("{}={}", parameter.key, value.text));
             is_usual = false;
         }
@@ -153,7 +148,7 @@ fn region(of: &Searched, states: &[State], conditions: &[Condition]) -> When {
     let is_inside = |point: &usize| conditions.iter().all(|of_way| of_way.is_met(of.points[*point].places()));
     let inside: Vec<usize> = (0..states.len()).filter(is_inside).collect();
     let count = |wanted: State| inside.iter().filter(|&&point| states[point] == wanted).count();
-    let parameters = of.claim_box.parameters;
+    let parameters = of.claim_box.parameters.as_slice();
     let mut tightest: BTreeMap<(usize, u8), &Condition> = BTreeMap::new();
     for condition in conditions {
         let side = match condition {
@@ -174,7 +169,7 @@ fn region(of: &Searched, states: &[State], conditions: &[Condition]) -> When {
 
 fn in_words(condition: &Condition, parameters: &[Parameter]) -> String {
     let parameter = &parameters[condition.parameter()];
-    let key = parameter.key;
+    let key = &parameter.key;
     match *condition {
         Condition::Above(_, place) => format!("{key} > {}", bound(parameter, place)),
         Condition::AtMost(_, place) => format!("{key} ≤ {}", bound(parameter, place)),
@@ -188,11 +183,11 @@ fn bound(parameter: &Parameter, place: f64) -> String {
     let short = |value: f64, unit: &str| {
         format!("{} {unit}", joulepath_report::rounded(value, 2)).trim_end().to_owned()
     };
-    match parameter.range {
+    match &parameter.range {
         Range::Linear(low, high, unit) => short(low + (high - low) * place, unit),
         Range::Log(low, high, unit) => short(low * libm::pow(high / low, place), unit),
         Range::Choice(values) => {
-            values[((place * values.len() as f64) as usize).min(values.len() - 1)].to_owned()
+            values[((place * values.len() as f64) as usize).min(values.len() - 1)].clone()
         }
     }
 }
@@ -208,7 +203,7 @@ fn named(state: State) -> PointState {
 /// A claim of which nothing is known but what the paper says.
 fn blank(experiment: &Experiment) -> Claim {
     Claim {
-        id: experiment.id.to_owned(),
+        id: experiment.id.clone(),
         verdict: Holds::Undetermined,
         sentence: String::new(),
         part_holds: 0.0,
@@ -220,10 +215,10 @@ fn blank(experiment: &Experiment) -> Claim {
         deciding: vec![],
         command: format!("joulepath reproduce {} --full --no-kernel", experiment.id),
         compare: vec![],
-        title: experiment.title.to_owned(),
-        claim: experiment.claim.to_owned(),
-        source: experiment.source.to_owned(),
-        cause: experiment.cause.to_owned(),
+        title: experiment.title.clone(),
+        claim: experiment.claim.clone(),
+        source: experiment.source.clone(),
+        cause: experiment.cause.clone(),
         in_box: None,
         states: vec![],
         part_direction: 0.0,
@@ -235,9 +230,8 @@ fn blank(experiment: &Experiment) -> Claim {
 
 /// A row that has no box: what cannot be measured, and slips, which arithmetic shows.
 fn of_open(experiment: &Experiment) -> Claim {
-    let nothing = SlottedRuns::default();
-    let findings = match experiment.studies.is_empty() && experiment.slots.is_empty() {
-        true => (experiment.examine)(&Evidence::new(&[], vec![], &nothing)).findings,
+    let findings = match experiment.studies.is_empty() {
+        true => experiment.findings(&Evidence::new(&[], vec![])),
         false => vec![],
     };
     let judged = experiment.judged(&findings);
@@ -254,33 +248,27 @@ fn of_open(experiment: &Experiment) -> Claim {
     answer
 }
 
-/// A headline whose halves are rows of their own, in boxes of their own: the weaker of them stands.
-const HALVES: (&str, [&str; 2]) = ("claim-4", ["002-fig15", "002-fig17"]);
-
-/// A row without a box, beside the others.
+/// A row without a box, beside the others. A headline whose parts are rows of their own, in boxes of their
+/// own, is as weak as the weakest of them.
 pub(super) fn of_rows(experiment: &Experiment, others: &[Claim]) -> Claim {
-    if experiment.id != HALVES.0 {
+    let ids = &experiment.weaker_of;
+    if ids.is_empty() {
         return of_open(experiment);
     }
-    let halves: Vec<&Claim> = others.iter().filter(|claim| HALVES.1.contains(&claim.id.as_str())).collect();
-    let names = HALVES.1.join(" and ");
-    let [first, second] = halves.as_slice() else {
-        let reason = format!("it stands on {names}: search them together");
+    let parts: Vec<&Claim> = others.iter().filter(|claim| ids.contains(&claim.id)).collect();
+    if parts.len() < ids.len() {
+        let reason = format!("it stands on {}: search them together", ids.join(" and "));
         let mut answer = Claim { reason, ..blank(experiment) };
         answer.sentence = sentence(&answer);
         return answer;
-    };
-    let (part_holds, part_fails) =
-        (first.part_holds.min(second.part_holds), first.part_fails.max(second.part_fails));
+    }
+    let named = |claim: &&Claim| format!("{} ({})", claim.id, claim.verdict.name());
+    let names: Vec<String> = parts.iter().map(named).collect();
+    let part_holds = parts.iter().map(|claim| claim.part_holds).fold(f64::INFINITY, f64::min);
+    let part_fails = parts.iter().map(|claim| claim.part_fails).fold(0.0, f64::max);
     Claim {
-        verdict: first.verdict.max(second.verdict),
-        sentence: format!(
-            "As the weaker of {} ({}) and {} ({}).",
-            first.id,
-            first.verdict.name(),
-            second.id,
-            second.verdict.name()
-        ),
+        verdict: parts.iter().map(|claim| claim.verdict).max().unwrap_or(Holds::Undetermined),
+        sentence: format!("As the weaker of {}.", names.join(" and ")),
         part_holds,
         part_fails,
         part_undecided: (1.0 - part_holds - part_fails).max(0.0),
@@ -291,22 +279,22 @@ pub(super) fn of_rows(experiment: &Experiment, others: &[Claim]) -> Claim {
 /// A box as it stands in the results.
 pub(super) fn described(of: &Searched) -> SearchedBox {
     let open = |parameter: &Parameter| Open {
-        key: parameter.key.to_owned(),
+        key: parameter.key.clone(),
         values: parameter.values(),
-        usual: parameter.usual.0.to_owned(),
-        reason: parameter.reason.to_owned(),
-        choices: match parameter.range {
-            Range::Choice(values) => values.iter().map(|&value| value.to_owned()).collect(),
+        usual: parameter.usual.0.clone(),
+        reason: parameter.reason.clone(),
+        choices: match &parameter.range {
+            Range::Choice(values) => values.clone(),
             Range::Linear(..) | Range::Log(..) => vec![],
         },
     };
-    let parameters = of.claim_box.parameters;
-    let tried = |point: &super::space::Point| Tried {
+    let parameters = of.claim_box.parameters.as_slice();
+    let tried = |point: &Point| Tried {
         values: point.texts(parameters),
         places: point.places().iter().map(|&place| joulepath_report::rounded(place, 4)).collect(),
     };
     SearchedBox {
-        name: of.claim_box.name.to_owned(),
+        name: of.claim_box.name.clone(),
         parameters: parameters.iter().map(open).collect(),
         hypercube: of.hypercube,
         seeds: of.seeds,

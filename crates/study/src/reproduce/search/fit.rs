@@ -69,10 +69,10 @@ pub(super) fn best(of: &Searched) -> Vec<usize> {
 pub(super) fn of(of: &Searched) -> Option<Fit> {
     let point = *best(of).first()?;
     let Loss { rms, worst, numbers } = loss(&of.judged[point]).filter(|loss| loss.numbers >= FEWEST)?;
-    let parameters = of.claim_box.parameters;
-    let keys = parameters.iter().map(|parameter| parameter.key.to_owned());
+    let parameters = of.claim_box.parameters.as_slice();
+    let keys = parameters.iter().map(|parameter| parameter.key.clone());
     Some(Fit {
-        in_box: of.claim_box.name.to_owned(),
+        in_box: of.claim_box.name.clone(),
         numbers,
         loss: rms,
         worst: worst.0,
@@ -80,7 +80,7 @@ pub(super) fn of(of: &Searched) -> Option<Fit> {
         fits: worst.0 <= 1.0,
         usual_loss: loss(&of.judged[0]).map(|loss| loss.rms),
         at: keys.zip(of.points[point].texts(parameters)).collect(),
-        changed: of.points[point].changed(parameters).map(|(p, _)| p.key.to_owned()).collect(),
+        changed: of.points[point].changed(parameters).map(|(p, _)| p.key.clone()).collect(),
         points: of.judged.len(),
     })
 }

@@ -3,7 +3,7 @@
 
 use joulepath_model::random::{Domain, Stream};
 
-use super::space::{Parameter, Point};
+use super::super::space::{Parameter, Point};
 use super::state::State;
 
 /// Pairs of a holding and a failing point whose middle is tried, for one claim in one round.
@@ -127,37 +127,43 @@ impl Known<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::space::{Acts, Range};
+    use super::super::super::space::{Acts, Range};
     use super::*;
 
-    const fn number(key: &'static str) -> Parameter {
-        let range = Range::Linear(0.0, 1.0, "ms");
-        Parameter::number(key, range, ("0.25 ms", 0.25), Acts::Reading, "for the test")
+    fn a_box() -> [Parameter; 2] {
+        ["a", "b"].map(|key| Parameter {
+            key: key.to_owned(),
+            reason: "for the test".to_owned(),
+            range: Range::Linear(0.0, 1.0, "ms".to_owned()),
+            usual: ("0.25 ms".to_owned(), 0.25),
+            acts: Acts::Reading,
+        })
     }
-    const BOX: [Parameter; 2] = [number("a"), number("b")];
 
     #[test]
     fn each_part_of_each_range_is_met_once() {
-        let points = hypercube(&BOX, 20, 1, 0);
-        for index in 0..BOX.len() {
+        let all = a_box();
+        let points = hypercube(&all, 20, 1, 0);
+        for index in 0..all.len() {
             let mut parts: Vec<usize> = points.iter().map(|p| (p.places()[index] * 20.0) as usize).collect();
             parts.sort_unstable();
             assert_eq!(parts, (0..20).collect::<Vec<_>>());
         }
-        let same = |seed| hypercube(&BOX, 20, seed, 0) == points;
+        let same = |seed| hypercube(&all, 20, seed, 0) == points;
         assert!(same(1) && !same(2));
     }
 
     #[test]
     fn refinement_finds_the_border_of_a_half_plane() {
+        let all = a_box();
         // Holds where a > 0.6.
-        let mut points = vec![Point::usual(&BOX)];
-        points.extend(hypercube(&BOX, 8, 1, 0));
+        let mut points = vec![Point::usual(&all)];
+        points.extend(hypercube(&all, 8, 1, 0));
         let mut random = Stream::new(1, Domain::Placement, 9);
         for _ in 0..6 {
             let state = |p: &Point| if p.places()[0] > 0.6 { State::Holds } else { State::Fails };
             let states = [points.iter().map(state).collect::<Vec<_>>()];
-            let known = Known { parameters: &BOX, points: &points, states: &states, fitting: &[] };
+            let known = Known { parameters: &all, points: &points, states: &states, fitting: &[] };
             let new = refine(&known, 6, &mut random);
             points.extend(new);
         }
@@ -171,7 +177,7 @@ mod tests {
         let nearest = points
             .iter()
             .filter(|p| p.places()[0] > 0.6)
-            .min_by(|x, y| x.distance(usual, &BOX).total_cmp(&y.distance(usual, &BOX)))
+            .min_by(|x, y| x.distance(usual, &all).total_cmp(&y.distance(usual, &all)))
             .unwrap();
         assert_eq!(nearest.places()[1], 0.25);
     }

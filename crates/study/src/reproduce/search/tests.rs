@@ -6,7 +6,6 @@ use joulepath_report::search::Holds;
 
 use super::rounds::Searched;
 use super::*;
-use crate::reproduce::experiments;
 use crate::reproduce::runs;
 use crate::reproduce::study::Extent;
 use crate::source::Overrides;
@@ -20,29 +19,39 @@ fn packet() -> Box<dyn Engine> {
     crate::engine::open(name, &crate::engine::EngineOptions::default()).unwrap()
 }
 
+fn experiments() -> Vec<Arc<Experiment>> {
+    papers().unwrap().experiments.clone()
+}
+
 #[test]
 fn every_claim_of_a_paper_has_a_box_or_says_why_nothing_can_be_searched() {
-    let boxed: Vec<&str> = boxes().iter().flat_map(|of| of.experiments).copied().collect();
-    let distinct: BTreeSet<&str> = boxed.iter().copied().collect();
-    assert_eq!(distinct.len(), boxed.len(), "a claim has two boxes");
     for experiment in experiments() {
-        let has_box = boxed.contains(&experiment.id);
-        match experiment.standing {
-            Standing::Measured => assert!(has_box || experiment.id == "claim-4", "{}", experiment.id),
-            Standing::Open(_) | Standing::Slip | Standing::Ours => assert!(!has_box, "{}", experiment.id),
+        let has_box = experiment.in_box.is_some() || !experiment.weaker_of.is_empty();
+        assert_eq!(has_box, experiment.standing == Standing::Measured, "{}", experiment.id);
+        for part in &experiment.weaker_of {
+            let is_it = |of: &Arc<Experiment>| of.id == *part && of.in_box.is_some();
+            assert!(
+                experiments().iter().any(is_it),
+                "{} stands on `{part}`, which has no box",
+                experiment.id
+            );
         }
     }
 }
 
 #[test]
-fn every_range_has_a_reason_and_a_usual_value() {
-    for of in boxes() {
-        let keys: BTreeSet<&str> = of.parameters.iter().map(|parameter| parameter.key).collect();
-        assert_eq!(keys.len(), of.parameters.len(), "{}: a key stands twice", of.name);
-        for parameter in of.parameters {
-            assert!(parameter.reason.len() > 12, "{}, {}", of.name, parameter.key);
-            assert!(!parameter.usual.0.is_empty(), "{}, {}", of.name, parameter.key);
+fn every_range_has_a_reason_and_every_box_a_claim() {
+    for of in &papers().unwrap().boxes {
+        for parameter in &of.parameters {
+            assert!(parameter.reason.len() > 6, "{}, {}", of.name, parameter.key);
         }
+        let is_in = |experiment: &Arc<Experiment>| {
+            experiment.in_box.as_ref().is_some_and(|in_box| in_box.name == of.name)
+        };
+        for claim in experiments().iter().filter(|experiment| is_in(experiment)) {
+            assert!(!of.studies(&claim.studies).is_empty(), "{} has no study in its box", claim.id);
+        }
+        assert!(experiments().iter().any(is_in), "{}: no claim has this box", of.name);
     }
 }
 
@@ -51,12 +60,12 @@ fn every_range_has_a_reason_and_a_usual_value() {
 fn every_point_of_every_box_can_be_run() {
     let plan = Plan::of(&request(6), experiments(), packet()).unwrap();
     for mut of in plan.searched {
-        let parameters = of.claim_box.parameters;
+        let parameters = of.claim_box.parameters.clone();
         for index in 0..parameters.len() {
             for place in [0.0, 0.34, 0.5, 0.67, 1.0] {
                 let mut places = of.points[0].places().to_vec();
                 places[index] = place;
-                of.points.push(Point::at(parameters, &places));
+                of.points.push(Point::at(&parameters, &places));
             }
         }
         let mut plan = runs::Plan::new(Extent::Full, 1);
@@ -78,10 +87,10 @@ fn a_point_survives_its_command() {
     let plan = Plan::of(&request(8), experiments(), packet()).unwrap();
     let studies = |of: &Searched| format!("{:?}", of.studies(0, 0));
     for of in plan.searched.iter().filter(|of| of.hypercube > 0) {
-        let parameters = of.claim_box.parameters;
+        let parameters = &of.claim_box.parameters;
         for point in &of.points {
             let at: Overrides =
-                point.changed(parameters).map(|(p, value)| (p.key.to_owned(), value.text.clone())).collect();
+                point.changed(parameters).map(|(p, value)| (p.key.clone(), value.text.clone())).collect();
             let read = Point::parse(parameters, &at).unwrap();
             let [mut printed, mut again] = [of.again(0, 0, 1), of.again(0, 0, 1)];
             (printed.points, again.points) = (vec![point.clone()], vec![read]);

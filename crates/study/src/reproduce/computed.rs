@@ -1,0 +1,280 @@
+//! Numbers that arithmetic gives without a run, by name: theorems, closed forms, the genetic algorithm beside
+//! the exact solver.
+//!
+//! `genetic share(B, 0)` is a name with its arguments.
+
+use std::sync::LazyLock;
+
+use joulepath_control::allocate::{
+    CapacityModel, CostedPath, Genetic, Problem, Reading, Solution, costed_path,
+};
+use joulepath_model::names::suggest;
+use joulepath_model::random::{Domain, Stream};
+use joulepath_model::result::Estimate;
+use joulepath_report::{estimate, interval};
+use serde::Deserialize;
+
+use crate::source::Source;
+
+/// Runs of the genetic algorithm on 000's problem.
+const GENETIC_RUNS: u64 = 20;
+/// Random instances on which a theorem is tried.
+const INSTANCES: usize = 2000;
+/// Random problems of the genetic algorithm, which takes milliseconds on each.
+const PROBLEMS: usize = 100;
+
+/// An estimate and the number of values that it summarises.
+type Sample = (Option<Estimate>, usize);
+
+/// What a name expects in brackets.
+#[derive(Clone, Copy)]
+enum Of {
+    Nothing(fn() -> Sample),
+    Number(fn(f64) -> Sample),
+    Reading(fn(Reading) -> Sample),
+    ReadingAndPath(fn(Reading, usize) -> Sample),
+}
+
+const NUMBERS: &[(&str, Of)] = &[
+    ("genetic efficiency ÷ exact", Of::Reading(genetic_efficiency)),
+    ("exact share", Of::ReadingAndPath(|reading, path| exactly(splits(reading).0.shares()[path]))),
+    ("genetic share", Of::ReadingAndPath(genetic_share)),
+    ("packets within a block", Of::Number(|delay_difference| exactly(packets_within(delay_difference)))),
+    ("block rate", Of::Number(|delay_difference| exactly(block_rate(delay_difference)))),
+    ("long-run rate", Of::Number(|delay_difference| exactly(long_run_rate(delay_difference)))),
+    ("equation (2)", Of::Number(|delay_difference| exactly(equation_2(delay_difference)))),
+    ("both links", Of::Nothing(|| exactly(1.0 + 1.0 / RATIO as f64))),
+    ("equation (5), ms", Of::Number(|theta| exactly(blocking_ms(100.0, theta, 5.0)))),
+    ("pairs that beat both members", Of::Number(pairs_that_beat_both)),
+    ("genetic better than exact", Of::Nothing(|| genetic_on_random_problems().0)),
+    ("genetic efficiency ÷ exact, random problems", Of::Nothing(|| genetic_on_random_problems().1)),
+];
+
+/// A number, by name and arguments.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Computed {
+    of: Of,
+    number: f64,
+    reading: Reading,
+    path: usize,
+}
+
+impl TryFrom<String> for Computed {
+    type Error = String;
+
+    fn try_from(written: String) -> Result<Self, String> {
+        let known: Vec<&str> = NUMBERS.iter().map(|(name, _)| *name).collect();
+        let matching = NUMBERS.iter().filter_map(|(name, of)| Some((of, written.strip_prefix(name)?)));
+        // The longest name: one may begin with another one.
+        let found = matching.min_by_key(|(_, rest)| rest.len());
+        let Some((&of, rest)) = found.filter(|(_, rest)| rest.is_empty() || rest.starts_with('(')) else {
+            return Err(format!("`{written}` is no computed number; {}", suggest(&written, &known)));
+        };
+        let arguments = rest.trim_start_matches('(').trim_end_matches(')');
+        let mut found = Computed { of, number: 0.0, reading: Reading::B, path: 0 };
+        found.set(arguments).ok_or_else(|| {
+            let wanted = match of {
+                Of::Nothing(_) => "nothing",
+                Of::Number(_) => "a number, as in (3)",
+                Of::Reading(_) => "a reading that has a solution: (B), (C) or (D)",
+                Of::ReadingAndPath(_) => "a reading and a path, as in (B, 0)",
+            };
+            format!("`{written}` has the wrong arguments; write {wanted}")
+        })?;
+        Ok(found)
+    }
+}
+
+impl Computed {
+    fn set(&mut self, arguments: &str) -> Option<()> {
+        let reading = |word: &str| match word {
+            "B" => Some(Reading::B),
+            "C" => Some(Reading::C),
+            "D" => Some(Reading::D),
+            _ => None,
+        };
+        match self.of {
+            Of::Nothing(_) => return arguments.is_empty().then_some(()),
+            // A line over numbers gives the argument later.
+            Of::Number(_) if arguments.is_empty() => {}
+            Of::Number(_) => self.number = arguments.parse().ok()?,
+            Of::Reading(_) => self.reading = reading(arguments)?,
+            Of::ReadingAndPath(_) => {
+                let (word, path) = arguments.split_once(", ")?;
+                (self.reading, self.path) = (reading(word)?, path.parse().ok()?);
+                return (self.path < costed_paths().len()).then_some(());
+            }
+        }
+        Some(())
+    }
+
+    /// The same at another number.
+    pub(super) fn at(self, number: f64) -> Self {
+        Computed { number, ..self }
+    }
+
+    pub(super) fn sample(self) -> Sample {
+        match self.of {
+            Of::Nothing(sample) => sample(),
+            Of::Number(sample) => sample(self.number),
+            Of::Reading(sample) => sample(self.reading),
+            Of::ReadingAndPath(sample) => sample(self.reading, self.path),
+        }
+    }
+
+    /// Its mean.
+    pub(super) fn value(self) -> f64 {
+        self.sample().0.map_or(f64::NAN, |ours| ours.mean)
+    }
+
+    /// A number without chance divided by another one.
+    pub(super) fn over(self, other: Computed) -> Sample {
+        exactly(self.value() / other.value())
+    }
+}
+
+/// A number without chance: its own interval.
+fn exactly(value: f64) -> Sample {
+    (Some(Estimate { mean: value, lo: value, hi: value }), 1)
+}
+
+/// The radios of 000's table 1 as its problem (4)-(7) sees them.
+fn costed_paths() -> &'static [CostedPath] {
+    static PATHS: LazyLock<Vec<CostedPath>> = LazyLock::new(|| {
+        let scenario = Source::named("papers/000-table1").and_then(|source| source.load(&[]));
+        let scenario = scenario.expect("a shipped scenario loads");
+        let direction = scenario.connections[0].direction;
+        let costed = |path| costed_path(&scenario, direction, path, CapacityModel::Mathis);
+        (0..scenario.paths.len()).map(costed).collect()
+    });
+    &PATHS
+}
+
+/// The exact split, and those of the genetic algorithm.
+fn splits(reading: Reading) -> (Solution, Vec<Solution>) {
+    let problem = Problem::of_paper(costed_paths(), reading);
+    let exact = problem.solve().expect("these readings have a solution (algorithms sheet, 6.1)");
+    let genetic = |seed| {
+        let mut random = Stream::new(seed, Domain::Allocator, 0);
+        Genetic::default().solve(&problem, &mut random).ok()
+    };
+    (exact, (0..GENETIC_RUNS).filter_map(genetic).collect())
+}
+
+fn genetic_efficiency(reading: Reading) -> Sample {
+    let (exact, genetic) = splits(reading);
+    let gaps: Vec<f64> =
+        genetic.iter().map(|found| found.bits_per_joule() / exact.bits_per_joule()).collect();
+    (interval(&gaps), gaps.len())
+}
+
+fn genetic_share(reading: Reading, path: usize) -> Sample {
+    let shares: Vec<f64> = splits(reading).1.iter().map(|found| found.shares()[path]).collect();
+    (interval(&shares), shares.len())
+}
+
+/// τ2/τ1 in 004's figure 3.
+const RATIO: usize = 3;
+
+/// Arrival times at the sink, in units of τ1 after the first packet: every block has τ2/τ1 packets on path 1,
+/// one on path 2; the second DSN of each block goes over path 2 and needs `delay_difference` longer.
+fn arrivals(blocks: usize, per_block: usize, delay_difference: f64) -> Vec<f64> {
+    let mut times = vec![];
+    for block in 0..blocks {
+        let start = (block * per_block) as f64;
+        times.push(start);
+        times.push(start + delay_difference);
+        times.extend((1..per_block).map(|packet| start + packet as f64));
+    }
+    times
+}
+
+/// Packets of path 1 that arrive between packets 1 and 2 of a block.
+fn packets_within(delay_difference: f64) -> f64 {
+    let between = |at: &&f64| 0.0 < **at && **at < delay_difference;
+    arrivals(1, RATIO + 1, delay_difference).iter().filter(between).count() as f64
+}
+
+/// 004, equation (2), packets per τ1.
+fn equation_2(delay_difference: f64) -> f64 {
+    (RATIO as f64 + 1.0) / delay_difference
+}
+
+/// Packets of a block per τ1, from its first to its last, and never less than path 2 needs for its packet.
+fn block_rate(delay_difference: f64) -> f64 {
+    let last = arrivals(1, RATIO, delay_difference).into_iter().fold(RATIO as f64, f64::max);
+    (RATIO as f64 + 1.0) / last
+}
+
+/// Packets in order per τ1 over many blocks.
+fn long_run_rate(delay_difference: f64) -> f64 {
+    let all = arrivals(100_000, RATIO, delay_difference);
+    all.len() as f64 / all.iter().copied().fold(0.0, f64::max)
+}
+
+/// ΔT = (w − w/θ) τ, 004, eq. (5).
+fn blocking_ms(window: f64, theta: f64, interval_ms: f64) -> f64 {
+    (window - window / theta) * interval_ms
+}
+
+/// A number between the bounds, uniform in its logarithm.
+fn log_uniform(random: &mut Stream, low: f64, high: f64) -> f64 {
+    low * libm::pow(high / low, random.uniform())
+}
+
+/// Interfaces as wide apart as real ones: slopes of 1 to 500 mW per Mbit/s, θ of 0.05 to 5 W, capacities of
+/// 0.1 to 100 Mbit/s.
+fn interfaces(random: &mut Stream, n: usize) -> Vec<CostedPath> {
+    (0..n)
+        .map(|_| CostedPath {
+            slope_j_per_bit: log_uniform(random, 1e-9, 5e-7),
+            sunk_w: log_uniform(random, 0.05, 5.0),
+            capacity_bps: log_uniform(random, 1e5, 1e8),
+        })
+        .collect()
+}
+
+/// Energy per bit of both interfaces at their capacities, with a base power that burns once, less the cheaper
+/// of the two alone; J/bit.
+fn surplus(paths: &[CostedPath], base_w: f64) -> f64 {
+    let alone = |path: &CostedPath| {
+        (base_w + path.sunk_w + path.slope_j_per_bit * path.capacity_bps) / path.capacity_bps
+    };
+    let power: f64 = paths.iter().map(|path| path.sunk_w + path.slope_j_per_bit * path.capacity_bps).sum();
+    let rate: f64 = paths.iter().map(|path| path.capacity_bps).sum();
+    (base_w + power) / rate - paths.iter().map(alone).fold(f64::INFINITY, f64::min)
+}
+
+/// Random pairs that need less per bit together than the cheaper one alone, with a base power that they
+/// share.
+fn pairs_that_beat_both(base_w: f64) -> Sample {
+    let mut random = Stream::new(7, Domain::Allocator, 0);
+    let wins = (0..INSTANCES).filter(|_| {
+        let paths = interfaces(&mut random, 2);
+        // Rounding is far below a millionth of any energy per bit here.
+        surplus(&paths, base_w) < -1e-15
+    });
+    (exactly(wins.count() as f64).0, INSTANCES)
+}
+
+/// On how many random problems the genetic algorithm is better than the exact solution, and its efficiency
+/// over the exact one's.
+fn genetic_on_random_problems() -> (Sample, Sample) {
+    static BOTH: LazyLock<(Sample, Sample)> = LazyLock::new(|| {
+        let mut random = Stream::new(8, Domain::Allocator, 0);
+        let (mut solved, mut better, mut gaps) = (0, 0.0, vec![]);
+        for _ in 0..PROBLEMS {
+            let paths = interfaces(&mut random, 3);
+            let problem = Problem::of_paper(&paths, Reading::C);
+            let Ok(exact) = problem.solve() else { continue };
+            solved += 1;
+            let Ok(genetic) = Genetic::default().solve(&problem, &mut random) else { continue };
+            let ratio = genetic.bits_per_joule() / exact.bits_per_joule();
+            better += f64::from(ratio > 1.0 + 1e-9);
+            gaps.push(ratio);
+        }
+        ((exactly(better).0, solved), (estimate(&gaps), gaps.len()))
+    });
+    *BOTH
+}

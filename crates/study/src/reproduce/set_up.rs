@@ -1,0 +1,146 @@
+//! A set-up that rows share: policies by name, studies, what the kernel runs of them, and the box.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::boxes::RawBox;
+use super::slotted::{Case, System};
+use super::study::{InKernel, Named, RunsOn, Study};
+use super::wrong::{Wrong, key_value, known_name};
+use crate::source::{Overrides, Source};
+
+/// What rows share.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetUp {
+    pub(super) name: Spanned<String>,
+    /// Policies as on the command line, by the names that findings and figures use.
+    #[serde(default)]
+    pub(super) policies: BTreeMap<String, Spanned<String>>,
+    /// What studies have unless they say otherwise.
+    #[serde(default)]
+    pub(super) every_study: RawStudy,
+    #[serde(default, rename = "study")]
+    pub(super) studies: Vec<RawStudy>,
+    pub(super) kernel: Option<RawKernel>,
+    #[serde(rename = "box")]
+    pub(super) claim_box: Option<RawBox>,
+}
+
+#[derive(Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawStudy {
+    pub(super) name: Option<Spanned<String>>,
+    x: Option<f64>,
+    scenario: Option<Spanned<String>>,
+    variant: Option<String>,
+    /// `key=value`, as on the command line.
+    set: Option<Vec<Spanned<String>>>,
+    system: Option<Spanned<System>>,
+    load: Option<u64>,
+    seeds: Option<u32>,
+    quick: Option<u32>,
+    series: Option<u32>,
+    /// Names of the policies that run.
+    policies: Option<Vec<Spanned<String>>>,
+}
+
+/// What the real stack runs of a set-up.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawKernel {
+    /// All if absent.
+    studies: Option<Vec<String>>,
+    policies: Vec<String>,
+    /// Policies that mainline has under other options.
+    #[serde(default)]
+    instead: BTreeMap<String, String>,
+    seeds: u32,
+    duration: Option<String>,
+}
+
+impl RawStudy {
+    /// Where it says nothing, what `other` says.
+    pub(super) fn or(&self, other: &RawStudy) -> RawStudy {
+        let this = self.clone();
+        let other = other.clone();
+        RawStudy {
+            name: this.name.or(other.name),
+            x: this.x.or(other.x),
+            scenario: this.scenario.or(other.scenario),
+            variant: this.variant.or(other.variant),
+            set: this.set.or(other.set),
+            system: this.system.or(other.system),
+            load: this.load.or(other.load),
+            seeds: this.seeds.or(other.seeds),
+            quick: this.quick.or(other.quick),
+            series: this.series.or(other.series),
+            policies: this.policies.or(other.policies),
+        }
+    }
+
+    /// # Errors
+    /// A key that is missing, or a name that does not exist.
+    pub(super) fn study(
+        self,
+        here: &Range<usize>,
+        known: &BTreeMap<String, Spanned<String>>,
+        kernel: Option<&RawKernel>,
+    ) -> Result<Study, Wrong> {
+        let missing = |key: &str| Wrong::at(here, &format!("a study needs the key `{key}`"));
+        let name = self.name.ok_or_else(|| missing("name"))?.into_inner();
+        let mut policies: Vec<Named> = vec![];
+        for of in self.policies.ok_or_else(|| missing("policies"))? {
+            known_name("policy", &of, known.keys().map(String::as_str))?;
+            let policy = known[of.get_ref()].get_ref().clone();
+            policies.push(Named { name: of.into_inner(), policy });
+        }
+        let mut set: Overrides = vec![];
+        for pair in self.set.unwrap_or_default() {
+            let (key, value) = key_value(&pair)?;
+            set.push((key, value));
+        }
+        let seeds = self.seeds.ok_or_else(|| missing("seeds"))?;
+        let runs_on = match (self.scenario, self.system) {
+            (Some(scenario), None) => {
+                Source::named(scenario.get_ref())
+                    .map_err(|error| Wrong::at(&scenario.span(), &error.to_string()))?;
+                RunsOn::Scenario { name: scenario.into_inner(), variant: self.variant }
+            }
+            (None, Some(system)) => {
+                let (load, span) = (self.load.unwrap_or(0), system.span());
+                for Named { policy, .. } in &policies {
+                    Case::new(*system.get_ref(), load, policy, &set, 1..=1)
+                        .map_err(|message| Wrong::at(&span, &message))?;
+                }
+                RunsOn::Slotted { system: system.into_inner(), load }
+            }
+            _ => return Err(Wrong::at(here, &format!("`{name}` needs one of `scenario` and `system`"))),
+        };
+        let kernel = kernel.and_then(|kernel| kernel.of(&name, &policies));
+        let (quick, series) = (self.quick.unwrap_or(0), self.series.unwrap_or(0));
+        Ok(Study { name, x: self.x, runs_on, set, policies, seeds, quick, series, kernel })
+    }
+}
+
+impl RawKernel {
+    /// What it runs of a study; nothing if that leaves no two policies to compare.
+    fn of(&self, study: &str, policies: &[Named]) -> Option<InKernel> {
+        if self.studies.as_ref().is_some_and(|studies| studies.iter().all(|known| known != study)) {
+            return None;
+        }
+        let real = policies.iter().filter(|of| self.policies.contains(&of.name)).map(|of| {
+            let policy = self.instead.get(&of.name).unwrap_or(&of.policy).clone();
+            Named { name: of.name.clone(), policy }
+        });
+        let policies: Vec<Named> = real.collect();
+        (policies.len() > 1).then(|| InKernel {
+            policies,
+            seeds: self.seeds,
+            duration: self.duration.clone(),
+        })
+    }
+}
