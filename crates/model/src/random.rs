@@ -84,11 +84,13 @@ impl Stream {
     }
 
     /// 64 uniform bits.
+    #[inline]
     pub fn bits(&mut self) -> u64 {
         self.generator.next_u64()
     }
 
     /// Uniform in [0, 1), a multiple of 2⁻⁵³.
+    #[inline]
     pub fn uniform(&mut self) -> f64 {
         const STEP: f64 = 1.0 / (1u64 << 53) as f64;
         (self.bits() >> 11) as f64 * STEP
@@ -98,6 +100,7 @@ impl Stream {
     ///
     /// # Panics
     /// If `n` is 0.
+    #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         assert!(n > 0, "there is no number below 0");
         let unbiased_from = n.wrapping_neg() % n;
@@ -110,6 +113,7 @@ impl Stream {
     }
 
     /// Exponential with the given mean.
+    #[inline]
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.uniform())
     }
@@ -118,6 +122,7 @@ impl Stream {
     ///
     /// # Panics
     /// If `shape` is not above 1: the mean would be infinite.
+    #[inline]
     pub fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
         assert!(shape > 1.0, "a Pareto distribution has a mean only if its shape is above 1, not {shape}");
         let least = mean * (shape - 1.0) / shape;
@@ -125,6 +130,7 @@ impl Stream {
     }
 
     /// Standard normal, by Marsaglia's polar method: two numbers from one accepted pair.
+    #[inline]
     pub fn normal(&mut self) -> f64 {
         if let Some(spare) = self.spare_normal.take() {
             return spare;
@@ -142,6 +148,7 @@ impl Stream {
 
     /// How many successes precede the next failure, where each trial fails with probability `failure`:
     /// ⌊ln(1 − U)/ln(1 − failure)⌋. `failure` 0 gives `u64::MAX`, which means never; 1 gives 0.
+    #[inline]
     pub fn geometric(&mut self, failure: f64) -> u64 {
         debug_assert!((0.0..=1.0).contains(&failure), "{failure} is not a probability");
         if failure <= 0.0 {

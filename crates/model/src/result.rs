@@ -203,6 +203,7 @@ pub struct DelayStats {
 
 impl DelayStats {
     /// Statistics of delays, s; none if there are none.
+    #[inline]
     pub fn of(mut delays_s: Vec<f64>) -> Option<Self> {
         if delays_s.is_empty() {
             return None;
@@ -239,6 +240,7 @@ pub struct Spread {
 impl Spread {
     /// Of values with weights; none if the weights sum to 0. A percentile is the least value that at least so
     /// much of the weight does not exceed.
+    #[inline]
     pub fn of(mut weighted: Vec<(f64, f64)>) -> Option<Self> {
         weighted.retain(|&(_, weight)| weight > 0.0);
         weighted.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -237,6 +237,7 @@ pub enum Recovery {
 
 impl Recovery {
     /// Whether ACKs carry SACK blocks.
+    #[inline]
     pub fn has_sack(self) -> bool {
         self != Recovery::NewReno
     }
