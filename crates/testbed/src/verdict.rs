@@ -80,7 +80,7 @@ pub enum Verdict {
 pub fn verdict(needs: &[Need], strict: Option<Strict>, facts: &impl Facts) -> Verdict {
     let lack = |need: Need| facts.lacks(need).map(|lack| (need, lack));
     let mut missing: Vec<(Need, Lack)> = flat(needs).into_iter().filter_map(lack).collect();
-    // A test that lacks a right as well as a program says nothing about the right before the program is there.
+    // A user who lacks a right as well as a program hears of the program, which can be installed.
     let worst =
         missing.iter().position(|(_, lack)| lack.remedy.is_some()).filter(|_| strict == Some(Strict::Ci));
     if missing.is_empty() {
@@ -105,8 +105,8 @@ pub fn too_many(busy: usize, strict: Option<Strict>, allowed: Option<usize>) -> 
     let allowed = allowed.unwrap_or(TOO_BUSY);
     (strict.is_some() && busy > allowed).then(|| {
         format!(
-            "FAILED: the machine was too busy for {busy} tests, and {allowed} are allowed: run them again, or \
-             allow more by {MAY_BE_BUSY}=N"
+            "FAILED: the machine was too busy for {busy} tests, and {allowed} are allowed: run them again, \
+             or allow more by {MAY_BE_BUSY}=N"
         )
     })
 }
