@@ -35,6 +35,7 @@ const METRICS: Known = Known(8, "RTA_METRICS");
 const HOPS: Known = Known(9, "RTA_MULTIPATH");
 const TABLE: Known = Known(15, "RTA_TABLE");
 const VIA: Known = Known(18, "RTA_VIA");
+const NEXTHOP: Known = Known(30, "RTA_NH_ID");
 
 /// `RTAX_LOCK`: which metrics the kernel must not override. The minimum RTO counts only if it is locked.
 const METRIC_LOCK: u16 = 1;
@@ -152,8 +153,10 @@ impl Route {
         }
     }
 
-    /// A list's element; none for what is no entry of a table.
-    pub(super) fn parse(payload: &[u8]) -> Result<Option<Self>, Malformed> {
+    /// A list's element; none for what is no entry of a table. With it comes the number of the nexthop object
+    /// that has its hops, where there is one: the kernel repeats them in the route only if
+    /// `net.ipv4.nexthop_compat_mode` is set.
+    pub(super) fn parse(payload: &[u8]) -> Result<Option<(Self, Option<u32>)>, Malformed> {
         let (header, attributes) = Bytes::split(HEADER, payload, HEADER_LEN)?;
         let all = match header.u8(FAMILY_AT) {
             family::INET => Prefix::ALL_V4,
@@ -171,12 +174,12 @@ impl Route {
         };
         let table = attributes.u32(TABLE)?.unwrap_or(u32::from(header.u8(TABLE_AT)));
         let metrics = attributes.nested(METRICS)?.map_or(Ok(vec![]), metrics)?;
-        let first = Hop { device: attributes.u32(DEVICE)?, gateway: gateway(attributes)? };
+        let first = Hop { device: attributes.u32(DEVICE)?, gateway: gateway(attributes, GATEWAY)? };
         let mut hops = attributes.bytes(HOPS).map_or(Ok(vec![]), hops)?;
         if hops.is_empty() && first != (Hop { device: None, gateway: None }) {
             hops.push(first);
         }
-        Ok(Some(Route {
+        let route = Route {
             destination,
             table,
             priority: attributes.u32(PRIORITY)?.unwrap_or(0),
@@ -185,7 +188,8 @@ impl Route {
             source: attributes.ip(SOURCE)?,
             hops,
             metrics,
-        }))
+        };
+        Ok(Some((route, attributes.u32(NEXTHOP)?)))
     }
 
     /// The request that adds it.
@@ -269,9 +273,10 @@ impl Hop {
     }
 }
 
-/// The gateway, which may be of another family than the destination.
-fn gateway(attributes: Attributes<'_>) -> Result<Option<IpAddr>, Malformed> {
-    if let Some(ip) = attributes.ip(GATEWAY)? {
+/// The gateway, which may be of another family than the destination; `plain` is the attribute for one of the
+/// same.
+pub(super) fn gateway(attributes: Attributes<'_>, plain: Known) -> Result<Option<IpAddr>, Malformed> {
+    if let Some(ip) = attributes.ip(plain)? {
         return Ok(Some(ip));
     }
     let Some(via) = attributes.bytes(VIA) else { return Ok(None) };
@@ -295,7 +300,7 @@ fn hops(mut bytes: &[u8]) -> Result<Vec<Hop>, Malformed> {
             return Err(Malformed::new(HOPS.1, format!("a hop of {length} bytes in {}", bytes.len())));
         };
         let attributes = Attributes::parse(HOPS.1, attributes)?;
-        hops.push(Hop { device: Some(header.u32(4)), gateway: gateway(attributes)? });
+        hops.push(Hop { device: Some(header.u32(4)), gateway: gateway(attributes, GATEWAY)? });
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
     Ok(hops)
@@ -405,8 +410,16 @@ mod tests {
     #[test]
     fn a_route_is_read_as_it_was_written() {
         for route in examples() {
-            assert_eq!(Route::parse(&route.request()).unwrap(), Some(route));
+            assert_eq!(Route::parse(&route.request()).unwrap(), Some((route, None)));
         }
+    }
+
+    #[test]
+    fn a_route_names_the_object_that_has_its_hops() {
+        let route = Route { hops: vec![], ..examples()[4].clone() };
+        let mut payload = route.request();
+        put(&mut payload, NEXTHOP.0, &7_u32.to_ne_bytes());
+        assert_eq!(Route::parse(&payload), Ok(Some((route, Some(7)))));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! | `link` | [`Link`], a network device, and its [`Counters`] |
 //! | `address` | [`Address`] of a device |
 //! | `entry` | [`Route`], one entry of a routing table, with its [`Hop`]s and [`Metric`]s |
+//! | `nexthop` | hops that routes name by a number |
 //! | `rule` | [`Rule`], which says what looks into which table |
 //! | `prefix` | [`Prefix`], a network or one address |
 //! | `routing` | [`Routing`], which lists and changes all of them |
@@ -14,6 +15,7 @@ mod address;
 mod entry;
 mod link;
 mod monitor;
+mod nexthop;
 mod prefix;
 mod routing;
 mod rule;

@@ -202,14 +202,15 @@ impl AsFd for Monitor {
 impl Stale {
     const ALL: Self = Stale { links: true, addresses: true, routes: true, rules: true };
 
-    /// With a device or an address go routes, of which the kernel does not tell.
+    /// With a device or an address go routes, of which the kernel does not tell. It does not tell of routes
+    /// whose nexthop object has changed, either.
     fn note(&mut self, kind: u16) {
         match kind {
             kind::NEW_LINK | kind::DEL_LINK => {
                 (self.links, self.addresses, self.routes) = (true, true, true);
             }
             kind::NEW_ADDRESS | kind::DEL_ADDRESS => (self.addresses, self.routes) = (true, true),
-            kind::NEW_ROUTE | kind::DEL_ROUTE => self.routes = true,
+            kind::NEW_ROUTE | kind::DEL_ROUTE | kind::NEW_NEXTHOP | kind::DEL_NEXTHOP => self.routes = true,
             kind::NEW_RULE | kind::DEL_RULE => self.rules = true,
             _ => {}
         }

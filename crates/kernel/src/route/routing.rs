@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use super::address::{self, Address};
 use super::entry::{self, Route};
 use super::link::{self, Counters, Link};
+use super::nexthop::{self, Nexthop, Nexthops};
 use super::rule::{self, Rule};
 use super::uapi::{family, flag, kind};
 use crate::error::{Doing, Result};
@@ -62,7 +63,7 @@ impl Routing {
         sorted(addresses.map_err(|failure| failure.doing("listing addresses")))
     }
 
-    /// All entries of all routing tables, by destination.
+    /// All entries of all routing tables, by destination. A route by a nexthop object has the object's hops.
     ///
     /// # Errors
     /// As [`Self::links`].
@@ -73,7 +74,19 @@ impl Routing {
             let list = self.netlink.list(kind::GET_ROUTE, &request, |reply| Route::parse(reply.payload));
             routes.extend(list.map_err(|failure| failure.doing("listing routes"))?);
         }
-        sorted(Ok(routes))
+        let lacks_hops = |(route, object): &(Route, Option<u32>)| object.is_some() && route.hops.is_empty();
+        let objects = if routes.iter().any(lacks_hops) { self.nexthops()? } else { Nexthops::default() };
+        let with_hops = |(route, object): (Route, Option<u32>)| match object {
+            Some(object) if route.hops.is_empty() => Route { hops: objects.hops(object), ..route },
+            _ => route,
+        };
+        sorted(Ok(routes.into_iter().map(with_hops).collect()))
+    }
+
+    fn nexthops(&mut self) -> Result<Nexthops> {
+        let request = nexthop::list_request();
+        let list = self.netlink.list(kind::GET_NEXTHOP, &request, |reply| Nexthop::parse(reply.payload));
+        list.map(Nexthops::new).map_err(|failure| failure.doing("listing nexthop objects"))
     }
 
     /// All rules, by priority.

@@ -14,6 +14,9 @@ pub(super) mod kind {
     pub(in super::super) const NEW_RULE: u16 = 32;
     pub(in super::super) const DEL_RULE: u16 = 33;
     pub(in super::super) const GET_RULE: u16 = 34;
+    pub(in super::super) const NEW_NEXTHOP: u16 = 104;
+    pub(in super::super) const DEL_NEXTHOP: u16 = 105;
+    pub(in super::super) const GET_NEXTHOP: u16 = 106;
 }
 
 /// `NLM_F_…` of requests that make something.
@@ -25,8 +28,8 @@ pub(super) mod flag {
 
 /// `RTNLGRP_…`: whom the kernel tells of changes.
 pub(super) mod group {
-    pub(in super::super) const ALL: [u32; 7] =
-        [LINK, IPV4_ADDRESS, IPV4_ROUTE, IPV4_RULE, IPV6_ADDRESS, IPV6_ROUTE, IPV6_RULE];
+    pub(in super::super) const ALL: [u32; 8] =
+        [LINK, IPV4_ADDRESS, IPV4_ROUTE, IPV4_RULE, IPV6_ADDRESS, IPV6_ROUTE, IPV6_RULE, NEXTHOP];
 
     const LINK: u32 = 1;
     const IPV4_ADDRESS: u32 = 5;
@@ -35,6 +38,7 @@ pub(super) mod group {
     const IPV6_ADDRESS: u32 = 9;
     const IPV6_ROUTE: u32 = 11;
     const IPV6_RULE: u32 = 19;
+    const NEXTHOP: u32 = 32;
 }
 
 /// Address families, as the first byte of every message has them.

@@ -154,6 +154,74 @@ fn the_monitor_tells_also_what_the_kernel_does_not() {
     until(&mut monitor, |change| matches!(change, Change::Rule(rule) if rule.source == address.into()));
 }
 
+/// `ip` in the calling thread's namespace.
+fn run_ip(arguments: &str) {
+    let output = Command::new("ip").args(arguments.split(' ')).output().unwrap();
+    assert!(output.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Devices by which packets leave along the default route in a table.
+fn devices(view: &View, family: &str, table: u32) -> Vec<u32> {
+    let is_it = |route: &&Route| {
+        let is_v4 = route.destination.address().is_ipv4();
+        let is_sent = route.kind == RouteKind::Unicast;
+        is_sent && route.destination.is_all() && route.table == table && is_v4 == (family == "-4")
+    };
+    let hops = view.routes.iter().filter(is_it).flat_map(|route| &route.hops);
+    hops.filter_map(|hop| hop.device).collect()
+}
+
+/// However the kernel is told, and tells, where packets go: nexthop objects and their groups, several hops in
+/// one route, a gateway of the other family.
+#[test(needs(NET))]
+fn a_default_route_has_the_devices_that_packets_leave_by() {
+    for compatible in ["0", "1"] {
+        for (net, family, gateways) in
+            [(Net::v4(2), "-4", ["198.18.9.1", "198.18.9.2"]), (Net::v6(2), "-6", ["fd00::9:1", "fd00::9:2"])]
+        {
+            let [one, two] = [net.paths[0].device, net.paths[1].device];
+            let work = || {
+                std::fs::write("/proc/sys/net/ipv4/nexthop_compat_mode", compatible).unwrap();
+                let mut monitor = Monitor::open().unwrap();
+                let mut is = |what: &str, wanted: &[u32]| {
+                    run_ip(what);
+                    let begun = Instant::now();
+                    while devices(monitor.view(), family, 77) != wanted {
+                        let seen = devices(monitor.view(), family, 77);
+                        assert!(begun.elapsed() < PATIENCE, "{what}: {seen:?} and not {wanted:?}");
+                        monitor.next_within(Duration::from_millis(50)).unwrap();
+                    }
+                };
+                let [first, second] = gateways;
+                is(&format!("{family} route add {first} dev c0"), &[]);
+                is(&format!("{family} route add {second} dev c1"), &[]);
+                is(&format!("{family} nexthop add id 1 via {first} dev c0"), &[]);
+                is(&format!("{family} nexthop add id 2 via {second} dev c1"), &[]);
+                is("nexthop add id 3 group 1/2", &[]);
+                is(&format!("{family} nexthop add id 4 blackhole"), &[]);
+                is(&format!("{family} route add default table 77 nhid 1"), &[one]);
+                is(&format!("{family} route replace default table 77 nhid 3"), &[one, two]);
+                // The route stays as it is, and its objects change.
+                is("nexthop replace id 3 group 2", &[two]);
+                is("nexthop replace id 3 group 1/2", &[one, two]);
+                is("nexthop del id 1", &[two]);
+                is(&format!("{family} nexthop replace id 2 via {first} dev c0"), &[one]);
+                is(&format!("{family} route replace default table 77 nhid 4"), &[]);
+                is(&format!("{family} route del default table 77"), &[]);
+                let hops = format!("nexthop via {first} dev c0 nexthop via {second} dev c1 weight 2");
+                is(&format!("{family} route add default table 77 {hops}"), &[one, two]);
+                is(&format!("{family} route del default table 77"), &[]);
+                if family == "-4" {
+                    is("-4 route add default table 77 via inet6 fe80::1 dev c1", &[two]);
+                    is("-6 nexthop add id 5 via fe80::1 dev c0", &[two]);
+                    is("-4 route replace default table 77 nhid 5", &[one]);
+                }
+            };
+            net.client.enter_thread(work).unwrap();
+        }
+    }
+}
+
 /// All there is, listed afresh.
 fn everything(routing: &mut Routing) -> View {
     View {
