@@ -1,4 +1,4 @@
-//! Programs that steer MPTCP outside a lab, as we do. A lab's namespaces are out of their reach.
+//! Programs that steer MPTCP in this network namespace, as we do.
 
 use super::finding::Finding;
 use super::status::Process;
@@ -37,13 +37,23 @@ pub(super) fn mptcpd(system: &dyn System) -> Finding {
     }
 }
 
-/// Whether a process of that name runs.
+/// Whether a process of that name runs in this network namespace. One whose namespace is not told, because it
+/// is another user's, counts as in it.
 fn runs(system: &dyn System, program: &str) -> bool {
     let names = system.list("/proc").unwrap_or_default();
-    let processes = names.iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
-    processes
-        .map(|pid| system.read(&format!("/proc/{pid}/comm")))
-        .any(|name| name.is_ok_and(|name| name.trim() == program))
+    let mut processes = names.iter().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+    processes.any(|pid| {
+        let name = system.read(&format!("/proc/{pid}/comm"));
+        name.is_ok_and(|name| name.trim() == program) && is_here(system, pid)
+    })
+}
+
+fn is_here(system: &dyn System, pid: &str) -> bool {
+    let namespace = |pid: &str| system.link(&format!("/proc/{pid}/ns/net"));
+    match (namespace("self"), namespace(pid)) {
+        (Ok(own), Ok(other)) => own == other,
+        _ => true,
+    }
 }
 
 /// NetworkManager keeps its plugins in a folder that is named after its version:

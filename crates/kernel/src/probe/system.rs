@@ -2,7 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use joulepath_model::units::Nanos;
@@ -35,6 +35,12 @@ pub trait System {
     /// # Errors
     /// Those of opening and reading it.
     fn list(&self, path: &str) -> io::Result<Vec<String>>;
+
+    /// Where a symbolic link leads.
+    ///
+    /// # Errors
+    /// Those of reading it.
+    fn link(&self, path: &str) -> io::Result<PathBuf>;
 
     /// Tries something and takes it back.
     ///
@@ -95,6 +101,10 @@ impl System for Machine {
             .collect::<io::Result<Vec<_>>>()?;
         names.sort();
         Ok(names)
+    }
+
+    fn link(&self, path: &str) -> io::Result<PathBuf> {
+        fs::read_link(path)
     }
 
     fn attempt(&self, attempt: Attempt) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use joulepath_kernel::probe::{
@@ -121,6 +122,10 @@ impl System for Fake {
             true => Err(io::Error::from_raw_os_error(libc::ENOENT)),
             false => Ok(names),
         }
+    }
+
+    fn link(&self, path: &str) -> io::Result<PathBuf> {
+        self.read(path).map(PathBuf::from)
     }
 
     fn attempt(&self, attempt: Attempt) -> Result<()> {
@@ -387,6 +392,24 @@ fn network_manager_interferes_from_1_40_on() {
 fn mptcpd_interferes() {
     let (_, fact) = complaint(Fake::complete().file("/proc/9/comm", "mptcpd\n"));
     assert_eq!((fact.name, fact.finding.status), ("mptcpd", Status::Limited));
+}
+
+#[test]
+fn a_program_in_another_network_namespace_does_not_interfere() {
+    for program in ["mptcpd", "NetworkManager"] {
+        let beside = |pid: u32, namespace: &str| {
+            let fake = Fake::complete().file("/proc/self/ns/net", "net:[4026531840]");
+            let fake = fake.file(&format!("/proc/{pid}/comm"), &format!("{program}\n"));
+            fake.file(&format!("/proc/{pid}/ns/net"), namespace)
+        };
+        assert_eq!(complaints(&examine(&beside(9, "net:[4026532101]"))), []);
+        let (_, fact) = complaint(beside(9, "net:[4026531840]"));
+        assert_eq!(fact.finding.status, Status::Limited, "{program}");
+        // Another user's, of which the kernel does not tell the namespace, may be here.
+        let mut hidden = beside(9, "net:[4026532101]");
+        hidden.denied.push("/proc/9/ns/net");
+        assert_eq!(complaint(hidden).1.finding.status, Status::Limited, "{program}");
+    }
 }
 
 #[test]
