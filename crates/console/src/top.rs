@@ -6,10 +6,13 @@
 //!              └───── Answer ─────┘
 //!   (state, size, now) ──► draw ──► screen
 //! ```
+//! Keys are read in a thread of their own, too: crossterm's `read` and `poll` return neither when the terminal
+//! has gone nor in the middle of an escape sequence, and signals must end the program in any case.
 
 mod asker;
 mod columns;
 mod draw;
+mod keys;
 #[cfg(test)]
 pub(crate) mod samples;
 mod screen;
@@ -17,13 +20,15 @@ mod state;
 
 use std::io;
 use std::path::Path;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::{Duration, Instant};
 
 use joulepath_live::Request;
-use ratatui::crossterm::event::{self, Event};
+use ratatui::crossterm::event::Event;
+use signal_hook::consts::SIGHUP;
 
 use self::asker::Answer;
+use self::keys::Keys;
 use self::screen::{Screen, Signals};
 use self::state::{State, Wish};
 
@@ -33,7 +38,8 @@ const TICK: Duration = Duration::from_millis(100);
 const REDRAWN: Duration = Duration::from_secs(1);
 
 /// Shows the daemon behind a control socket until the user has seen enough. Returns the signal that ended it,
-/// if one did: the terminal is as it was before, and the caller may end by it.
+/// if one did (SIGHUP also stands for a terminal that has gone): the terminal is as it was before, and the
+/// caller may end by it.
 ///
 /// # Errors
 /// If the terminal cannot be used.
@@ -42,16 +48,21 @@ pub fn watch(socket: &Path, color: bool) -> io::Result<Option<i32>> {
     let (requests, answers) = asker::start(socket.to_path_buf());
     let mut state = State::new(socket.display().to_string(), color);
     let mut screen = Screen::enter()?;
-    until_end(&mut screen, &mut state, &requests, &answers, &mut signals)
+    let keys = Keys::read()?;
+    match until_end(&mut screen, &mut state, (&requests, &answers), &mut signals, &keys) {
+        // What could not be drawn was for nobody.
+        Err(_) if keys.have_ended() => Ok(Some(SIGHUP)),
+        ended => ended,
+    }
 }
 
 /// Until a key or a signal ends it; the signal, if it was one.
 fn until_end(
     screen: &mut Screen,
     state: &mut State,
-    requests: &Sender<Request>,
-    answers: &Receiver<Answer>,
+    (requests, answers): (&Sender<Request>, &Receiver<Answer>),
     signals: &mut Signals,
+    keys: &Keys,
 ) -> io::Result<Option<i32>> {
     let begun = Instant::now();
     let mut drawn: Option<Instant> = None;
@@ -68,6 +79,9 @@ fn until_end(
         if let Some(signal) = signals.that_ends() {
             return Ok(Some(signal));
         }
+        if keys.have_ended() {
+            return Ok(Some(SIGHUP));
+        }
         if signals.that_suspends() {
             screen.suspend()?;
             has_changed = true;
@@ -76,11 +90,14 @@ fn until_end(
             screen.draw(state, begun.elapsed())?;
             drawn = Some(Instant::now());
         }
-        if !event::poll(TICK)? {
-            continue;
-        }
+        let event = match keys.events.recv_timeout(TICK) {
+            Err(RecvTimeoutError::Timeout) => continue,
+            // Its reason was the last thing that it sent.
+            Err(RecvTimeoutError::Disconnected) => return Ok(Some(SIGHUP)),
+            Ok(event) => event?,
+        };
         drawn = None;
-        let Event::Key(key) = event::read()? else { continue };
+        let Event::Key(key) = event else { continue };
         match state.on_key(key, begun.elapsed()) {
             None => {}
             Some(Wish::Ask(request)) => requests.send(request).map_err(|_| asker_ended())?,

@@ -16,16 +16,18 @@ pub struct Pty {
 }
 
 impl Pty {
-    /// A new one, which becomes nobody's controlling terminal.
+    /// A new one, which becomes nobody's controlling terminal, and whose ends no other program inherits.
     ///
     /// # Panics
     /// If the machine has none.
     pub fn open() -> Self {
-        let pty = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
+        let pty = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
+            .expect("a pseudo-terminal");
         grantpt(&pty).expect("its other end is ours");
         unlockpt(&pty).expect("its other end opens");
         let name = ptsname(&pty, vec![]).expect("its other end has a name");
-        let line = open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("it opens");
+        let line = open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())
+            .expect("it opens");
         Pty { keyboard: File::from(pty), line }
     }
 

@@ -1,6 +1,7 @@
 //! The terminal: taken for the time of the program, and given back as it was, whatever ends it.
 
 use std::io::{self, Stdout, stdout};
+use std::mem::ManuallyDrop;
 use std::panic;
 use std::time::Duration;
 
@@ -16,9 +17,10 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use super::draw;
 use super::state::State;
 
-/// The terminal while it is ours.
+/// The terminal while it is ours. Ratatui's is not dropped: that writes to stderr if the cursor cannot be shown,
+/// and panics if that has gone as well. [`leave`] shows it.
 pub(super) struct Screen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
 }
 
 impl Screen {
@@ -29,7 +31,7 @@ impl Screen {
             leave();
             told(why);
         }));
-        let screen = Screen { terminal: Terminal::new(CrosstermBackend::new(stdout()))? };
+        let screen = Screen { terminal: new()? };
         take()?;
         Ok(screen)
     }
@@ -44,7 +46,7 @@ impl Screen {
     /// and fail where nobody answers.
     pub(super) fn clear(&mut self) -> io::Result<()> {
         execute!(stdout(), Clear(ClearType::All))?;
-        self.terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
+        self.terminal = new()?;
         Ok(())
     }
 
@@ -61,6 +63,10 @@ impl Drop for Screen {
     fn drop(&mut self) {
         leave();
     }
+}
+
+fn new() -> io::Result<ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>> {
+    Ok(ManuallyDrop::new(Terminal::new(CrosstermBackend::new(stdout()))?))
 }
 
 fn take() -> io::Result<()> {

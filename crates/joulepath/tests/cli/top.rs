@@ -121,15 +121,21 @@ struct Top {
     screen: vt100::Parser,
 }
 
+/// The program in this terminal.
+fn command(folder: &Path, pty: &Pty) -> Command {
+    tcsetwinsize(&pty.line, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_joulepath"));
+    command.args(["top", "--socket", "live.sock"]).current_dir(folder);
+    command.env_remove("NO_COLOR").env("TERM", "xterm-256color");
+    command.stdin(pty.stream()).stdout(pty.stream()).stderr(pty.stream());
+    command
+}
+
 impl Top {
     fn start(folder: &Path, environment: &[(&str, &str)]) -> Self {
         let pty = Pty::open();
-        tcsetwinsize(&pty.line, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
         let before = tcgetattr(&pty.line).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_joulepath"));
-        command.args(["top", "--socket", "live.sock"]).current_dir(folder);
-        command.env_remove("NO_COLOR").env("TERM", "xterm-256color").envs(environment.iter().copied());
-        let child = command.stdin(pty.stream()).stdout(pty.stream()).stderr(pty.stream()).spawn().unwrap();
+        let child = command(folder, &pty).envs(environment.iter().copied()).spawn().unwrap();
         let Pty { keyboard, line } = pty;
         let (send, output) = mpsc::channel();
         let mut from = keyboard.try_clone().unwrap();
@@ -255,6 +261,45 @@ fn a_signal_ends_it_and_the_terminal_is_as_it_was() {
         let ended = std::os::unix::process::ExitStatusExt::signal(&top.ended());
         assert_eq!(ended, Some(signal.as_raw()));
     }
+}
+
+/// In the middle of an escape sequence, too.
+#[test]
+fn a_signal_ends_it_while_it_waits_for_the_rest_of_a_key() {
+    let (_folder, _daemon, mut top) = with_daemon(true);
+    top.shows("frugal");
+    top.press("\u{1b}[1;");
+    thread::sleep(Duration::from_millis(300));
+    top.signal(Signal::TERM);
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&top.ended()), Some(Signal::TERM.as_raw()));
+}
+
+#[test]
+fn it_ends_with_its_terminal() {
+    let folder = folder();
+    let _daemon = Daemon::start(folder.path(), true);
+    let pty = Pty::open();
+    let mut child = command(folder.path(), &pty).spawn().unwrap();
+    let Pty { mut keyboard, line } = pty;
+    let mut screen = vt100::Parser::new(LINES, COLUMNS, 0);
+    while !screen.screen().contents().contains("frugal") {
+        let mut buffer = [0; 4096];
+        let read = keyboard.read(&mut buffer).unwrap();
+        screen.process(&buffer[..read]);
+    }
+    drop((keyboard, line));
+    let begun = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if begun.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            panic!("it goes on without a terminal");
+        }
+        thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(Signal::HUP.as_raw()));
 }
 
 #[test]
