@@ -130,10 +130,10 @@ pub(crate) fn steering(steering: &SteeringStatus) -> Vec<String> {
 
 /// ``Rule `program ffmpeg`: aggregate for 2 connections: wlan0 regular, wwan0 backup; fitted last: …``
 fn told_rule(told: &RuleStatus) -> String {
-    let RuleStatus { rule, intent, connections, last, interfaces } = told;
+    let RuleStatus { rule, intent, connections, last, interfaces, last_uid: _ } = told;
     let used = |(name, used): (&String, &Role)| format!("{name} {}", role(*used));
     let roles: Vec<String> = interfaces.iter().map(used).collect();
-    let last = last.as_ref().map_or("nothing yet", String::as_str);
+    let last = last.as_ref().map_or_else(String::new, |last| format!("; fitted last: {last}"));
     let connections = count(*connections, "connection");
-    format!("Rule `{rule}`: {} for {connections}: {}; fitted last: {last}", intent.word(), roles.join(", "))
+    format!("Rule `{rule}`: {} for {connections}: {}{last}", intent.word(), roles.join(", "))
 }

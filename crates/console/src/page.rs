@@ -242,6 +242,7 @@ mod tests {
                     intent: Intent::Aggregate,
                     connections: 1,
                     last: Some("ffmpeg of user 1000 to 192.0.2.9:443".into()),
+                    last_uid: None,
                     interfaces: [("wlan0", Role::Regular), ("wwan0", Role::Backup)]
                         .map(|(name, role)| (name.to_owned(), role))
                         .into(),

@@ -44,6 +44,12 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * NS_PER_S + now.tv_nsec as u64
 }
 
+/// Time since the machine's boot, ns. Unlike [`monotonic_ns`] it also passes while the machine sleeps.
+pub fn since_boot_ns() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    now.tv_sec as u64 * NS_PER_S + now.tv_nsec as u64
+}
+
 /// Processor time of the calling thread so far, ns.
 pub fn thread_cpu_ns() -> u64 {
     let now = clock_gettime(ClockId::ThreadCPUTime);

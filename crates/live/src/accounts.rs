@@ -10,6 +10,7 @@ use joulepath_model::energy::InterfaceEnergy;
 use joulepath_model::live::{LiveConfig, Quota};
 use joulepath_model::units::{Bytes, Nanos};
 
+use crate::clock::{Clock, Times};
 use crate::gauge::{Gauge, Machine};
 use crate::joules::{Joules, Modelled, Passed, Quality, Smoothed};
 use crate::ledger::{Ledger, Reading, Sum};
@@ -19,8 +20,8 @@ use crate::versioned;
 
 /// The record's name in the folder of states.
 const NAME: &str = "ledger";
-/// Form of the record: 2 has what was measured.
-const SCHEMA: u64 = 2;
+/// Form of the record: 2 has what was measured, 3 the trusted time, and days of the present boot apart.
+const SCHEMA: u64 = 3;
 /// What to do about a record that is not understood.
 const MEND: &str = "install the version that has written it, or move the file away: then counting begins \
                     anew, also for quotas";
@@ -63,59 +64,57 @@ pub(crate) struct Accounts {
     /// Why they are not kept, if so.
     pub(crate) trouble: Option<String>,
     boot: String,
+    clock: Clock,
     sources: BTreeMap<String, Source>,
     /// What passed since this process began, by interface.
     totals: BTreeMap<String, Sum>,
     /// What measures the machine, if something does.
     machine: Option<Machine>,
     saved: Nanos,
-    today: Day,
 }
 
 impl Accounts {
     /// Those that are kept in a folder, which is made if it is absent.
-    pub(crate) fn open(folder: &str, now: Nanos, today: Day) -> Result<Self> {
+    pub(crate) fn open(folder: &str, now: Nanos, times: Times) -> Result<Self> {
         let opened = State::lasting(Path::new(folder))
             .and_then(|state| Ok((versioned::read(&state, NAME, SCHEMA, MEND)?, state)));
-        Self::of(opened, now, today)
+        let (ledger, state, trouble) = match opened {
+            Ok((ledger, state)) => (ledger.unwrap_or_default(), Some(state), None),
+            Err(error) => (Ledger::default(), None, Some(not_kept(&error))),
+        };
+        let accounts = Self::of(ledger, boot_id()?, now, times);
+        Ok(Accounts { state, trouble, ..accounts })
     }
 
     /// The same to look at only: nothing is made, and nothing will be written.
-    pub(crate) fn look_at(folder: &str, now: Nanos, today: Day) -> Result<Self> {
+    pub(crate) fn look_at(folder: &str, now: Nanos, times: Times) -> Result<Self> {
         if !Path::new(folder).exists() {
-            let nothing = Accounts::default_at(now, today, boot_id()?);
-            return Ok(nothing);
+            return Ok(Self::of(Ledger::default(), boot_id()?, now, times));
         }
-        let accounts = Self::open(folder, now, today)?;
+        let accounts = Self::open(folder, now, times)?;
         Ok(Accounts { state: None, ..accounts })
     }
 
-    fn default_at(now: Nanos, today: Day, boot: String) -> Self {
-        let (ledger, sources, totals) = (Ledger::default(), BTreeMap::new(), BTreeMap::new());
+    fn of(mut ledger: Ledger, boot: String, now: Nanos, times: Times) -> Self {
+        let clock = Clock::new(boot.clone(), ledger.resume(&boot).as_ref(), times);
+        let (sources, totals) = (BTreeMap::new(), BTreeMap::new());
         Accounts {
             ledger,
             state: None,
             trouble: None,
             boot,
+            clock,
             sources,
             totals,
             machine: None,
             saved: now,
-            today,
         }
     }
 
-    fn of(opened: Result<(Option<Ledger>, State)>, now: Nanos, today: Day) -> Result<Self> {
-        let (ledger, state, trouble) = match opened {
-            Ok((ledger, state)) => (ledger.unwrap_or_default(), Some(state), None),
-            Err(error) => (Ledger::default(), None, Some(not_kept(&error))),
-        };
-        Ok(Accounts { ledger, state, trouble, ..Self::default_at(now, today, boot_id()?) })
-    }
-
     /// Takes in a look; quotas are noted in it.
-    pub(crate) fn take(&mut self, config: &LiveConfig, look: &mut Look, now: Nanos, today: Day) {
-        self.today = today;
+    pub(crate) fn take(&mut self, config: &LiveConfig, look: &mut Look, now: Nanos, times: Times) {
+        self.keep_time(times, now);
+        let today = self.clock.today();
         let mut attributed_j = 0.0;
         for interface in &mut look.interfaces {
             let name = &interface.name;
@@ -144,6 +143,23 @@ impl Accounts {
         }
     }
 
+    fn keep_time(&mut self, times: Times, now: Nanos) {
+        let moved = self.clock.look(times);
+        self.ledger.shift(moved);
+        if self.clock.is_sure() {
+            self.ledger.fold(self.clock.today());
+        }
+        self.ledger.note(self.clock.anchor());
+        if moved != 0 {
+            self.save(now, true);
+        }
+    }
+
+    /// Why the clock is not trusted, if so.
+    pub(crate) fn clock_trouble(&self) -> Option<String> {
+        self.clock.trouble()
+    }
+
     /// The joules of what passed; none if nothing says what it costs.
     fn spend(&mut self, config: &LiveConfig, name: &str, passed: Passed, now: Nanos) -> Option<f64> {
         let Some(energy) = config.interface(name).and_then(|known| known.energy.as_ref()) else {
@@ -157,7 +173,7 @@ impl Accounts {
         let source = self.sources.get_mut(name).expect("made above");
         // What passed before the model began is not its own.
         let joules = if is_new { 0.0 } else { source.advance(now, passed) };
-        self.ledger.spend(name, joules, self.today);
+        self.ledger.spend(name, joules, self.clock.today());
         Some(joules)
     }
 
@@ -168,7 +184,7 @@ impl Accounts {
 
     /// Another meter of the machine, or none.
     pub(crate) fn measure_by(&mut self, gauge: Option<Box<dyn Gauge>>) {
-        self.machine = gauge.map(|gauge| Machine::new(gauge, self.today));
+        self.machine = gauge.map(|gauge| Machine::new(gauge, self.clock.today()));
     }
 
     /// What is measured of the machine; none without a meter.
@@ -190,14 +206,13 @@ impl Accounts {
     }
 
     fn in_period(&self, name: &str, quota: Quota) -> (Sum, Day) {
-        let today = self.ledger.today(self.today);
-        let start = today.period_start(quota.period_day);
-        (self.ledger.since(name, start, today), start)
+        let start = self.clock.today().period_start(quota.period_day);
+        (self.ledger.since(name, start), start)
     }
 
     /// The day that counts as today.
     pub(crate) fn date(&self) -> Date {
-        self.ledger.today(self.today).date()
+        self.clock.today().date()
     }
 
     /// An interface's quota, if it has one.
@@ -214,8 +229,8 @@ impl Accounts {
 
     /// Of today, and of this month.
     pub(crate) fn spent(&self, name: &str) -> [Spent; 2] {
-        let today = self.ledger.today(self.today);
-        [today, today.period_start(1)].map(|first| spent(self.ledger.since(name, first, today)))
+        let today = self.clock.today();
+        [today, today.period_start(1)].map(|first| spent(self.ledger.since(name, first)))
     }
 
     /// Since this process began.
@@ -245,28 +260,124 @@ fn not_kept(error: &joulepath_kernel::Error) -> String {
 
 #[cfg(test)]
 mod tests {
+    use joulepath_kernel::route::Counters;
     use joulepath_model::energy::profile;
+    use joulepath_model::scenario::read_live;
 
     use super::*;
+    use crate::samples::seen;
+
+    /// So many seconds after noon of a day, and an hour more after the boot.
+    fn at(day: i64, s: u64) -> Times {
+        let unix_s = day * 86_400 + 43_200 + s as i64;
+        Times { unix_s, since_boot: Nanos::from_secs(3600 + s) }
+    }
+
+    const QUOTA: &str = "intent = \"interactive\"\n[[interface]]\nname = \"wwan0\"\ncost = 1\n";
+
+    fn quota(period_day: u32) -> LiveConfig {
+        let quota = format!("quota = {{ hard = \"5 MB\", period_day = {period_day} }}");
+        read_live(&format!("{QUOTA}{quota}\n")).unwrap_or_else(|errors| panic!("{errors}"))
+    }
+
+    /// What is used of the quota when the interface has carried so much since it was made.
+    fn used(accounts: &mut Accounts, config: &LiveConfig, received_bytes: u64, times: Times) -> u64 {
+        let counters = Counters { received_bytes, ..Counters::default() };
+        let mut look = Look {
+            interfaces: vec![seen(3, "wwan0")],
+            measured: BTreeMap::new(),
+            counters: [("wwan0".to_owned(), counters)].into(),
+            owners: BTreeMap::new(),
+            connections: 0,
+            fallen_back: 0,
+        };
+        accounts.take(config, &mut look, Nanos(times.since_boot.0), times);
+        let used = look.interfaces[0].used.unwrap().0;
+        assert_eq!(accounts.quota(config, "wwan0").unwrap().used_bytes, used);
+        used
+    }
+
+    /// 2026-11-27.
+    const TODAY: i64 = 20_784;
+
+    #[test]
+    fn a_quota_counts_from_the_day_of_the_month_on_which_its_period_begins() {
+        let mut accounts = Accounts::of(Ledger::default(), "a".into(), Nanos::ZERO, at(TODAY, 0));
+        used(&mut accounts, &quota(1), 0, at(TODAY, 0));
+        // 1 MB on the 27th and 2 MB on the 28th.
+        used(&mut accounts, &quota(1), 1_000_000, at(TODAY, 1));
+        let next = Times { since_boot: Nanos::from_secs(3600 + 86_400), ..at(TODAY + 1, 0) };
+        for (period_day, since, bytes) in
+            [(28, "2026-11-28", 2_000_000), (27, "2026-11-27", 3_000_000), (29, "2026-10-29", 3_000_000)]
+        {
+            let config = quota(period_day);
+            assert_eq!(used(&mut accounts, &config, 3_000_000, next), bytes, "{period_day}");
+            assert_eq!(accounts.quota(&config, "wwan0").unwrap().since, since);
+        }
+    }
+
+    /// A quota that is used up stays so, whatever the clock says for a while, and after a restart.
+    #[test]
+    fn a_clock_that_jumps_gives_no_quota_back() {
+        let config = quota(1);
+        for off in [100, -100, 4, -27, -TODAY, 5000] {
+            let mut accounts = Accounts::of(Ledger::default(), "a".into(), Nanos::ZERO, at(TODAY, 0));
+            used(&mut accounts, &config, 0, at(TODAY, 0));
+            assert_eq!(used(&mut accounts, &config, 5_200_000, at(TODAY, 1)), 5_200_000);
+            for s in 2..7 {
+                assert_eq!(used(&mut accounts, &config, 5_200_000, at(TODAY + off, s)), 5_200_000, "{off}");
+                assert!(accounts.clock_trouble().is_some());
+            }
+            // A daemon that starts now reads the record, in this boot or after the next.
+            let text = serde_json::to_string(&accounts.ledger).unwrap();
+            for (boot, bytes) in [("a", 5_200_000), ("b", 0)] {
+                let kept = serde_json::from_str(&text).unwrap();
+                let mut next = Accounts::of(kept, boot.into(), Nanos::ZERO, at(TODAY + off, 8));
+                assert_eq!(used(&mut next, &config, bytes, at(TODAY + off, 9)), 5_200_000, "{off}");
+                assert!(next.clock_trouble().is_some());
+            }
+            assert_eq!(used(&mut accounts, &config, 5_300_000, at(TODAY, 10)), 5_300_000, "{off}");
+            assert_eq!(accounts.clock_trouble(), None);
+        }
+    }
+
+    #[test]
+    fn a_wrong_clock_that_was_trusted_gives_no_quota_back_when_it_is_set_right() {
+        let config = quota(1);
+        for off in [100, -100, 5000] {
+            let mut accounts = Accounts::of(Ledger::default(), "a".into(), Nanos::ZERO, at(TODAY, 0));
+            used(&mut accounts, &config, 0, at(TODAY, 0));
+            used(&mut accounts, &config, 5_200_000, at(TODAY, 1));
+            for s in (2..1200).step_by(2) {
+                used(&mut accounts, &config, 5_200_000, at(TODAY + off, s));
+            }
+            assert_eq!(accounts.clock_trouble(), None);
+            used(&mut accounts, &config, 5_300_000, at(TODAY + off, 1200));
+            for s in (1202..2400).step_by(2) {
+                used(&mut accounts, &config, 5_300_000, at(TODAY, s));
+            }
+            assert_eq!(used(&mut accounts, &config, 5_300_000, at(TODAY, 2400)), 5_300_000, "{off}");
+        }
+    }
 
     /// As version 0.1.0 wrote it, before anything was measured.
     #[test]
     fn what_an_older_version_has_counted_goes_on_and_what_a_newer_one_has_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let (file, today) = (folder.path().join(NAME), Day(20_780));
+        let file = folder.path().join(NAME);
         let old = include_str!("ledger-0.1.0.json");
         std::fs::write(&file, old).unwrap();
-        let open = || Accounts::open(folder.path().to_str().unwrap(), Nanos::ZERO, today).unwrap();
+        let open = || Accounts::open(folder.path().to_str().unwrap(), Nanos::ZERO, at(20_780, 0)).unwrap();
         let mut accounts = open();
-        accounts.today = today;
+        accounts.keep_time(at(20_780, 1), Nanos::ZERO);
         assert_eq!(accounts.trouble, None);
         let [_, month] = accounts.spent("wwan0");
         assert_eq!((month.received_bytes, month.energy_j), (7_000, Some(1.5)));
         accounts.save(Nanos::ZERO, true);
         let new = std::fs::read_to_string(&file).unwrap();
-        assert!(new.contains("\"schema\":2") && open().spent("wwan0")[1] == month, "{new}");
+        assert!(new.contains("\"schema\":3") && open().spent("wwan0")[1] == month, "{new}");
 
-        let newer = new.replace("\"schema\":2", "\"schema\":3");
+        let newer = new.replace("\"schema\":3", "\"schema\":4");
         std::fs::write(&file, &newer).unwrap();
         let mut accounts = open();
         let trouble = accounts.trouble.clone().unwrap();

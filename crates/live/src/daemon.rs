@@ -16,9 +16,8 @@ use joulepath_kernel::capability::Task;
 use joulepath_kernel::error::{self, Doing};
 use joulepath_kernel::mptcp::path_manager::PathManager;
 use joulepath_kernel::namespace::Cookie;
-use joulepath_kernel::reactor::{Event, Interest, Reactor, Source, monotonic_ns};
+use joulepath_kernel::reactor::{Event, Interest, Reactor, Source, monotonic_ns, since_boot_ns};
 use joulepath_kernel::state::{Lock, State};
-use joulepath_model::calendar::Day;
 use joulepath_model::live::{LiveConfig, Manager as PathManaging};
 use joulepath_model::units::Nanos;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -27,6 +26,7 @@ use signal_hook::low_level::pipe;
 use crate::accounts::Accounts;
 use crate::act::{Actor, OnDisk, Outcome, Setting, Table};
 use crate::battery;
+use crate::clock::Times;
 pub use crate::config::load;
 use crate::config::load_for;
 use crate::decide::{Decider, Decision, Overrides, Role};
@@ -97,11 +97,11 @@ pub fn undo() -> Result<usize> {
 /// If the configuration is wrong, or the kernel does not tell.
 pub fn dry_run(path: &Path, manager: Option<PathManaging>) -> Result<(Status, Vec<String>)> {
     let config = load_for(path, manager)?;
-    let (now, today) = (now(), today());
+    let (now, times) = (now(), times());
     let mut machine = Machine::open()?;
-    let mut accounts = Accounts::look_at(&config.state, now, today)?;
+    let mut accounts = Accounts::look_at(&config.state, now, times)?;
     let (mut look, _) = machine.look(now)?;
-    accounts.take(&config, &mut look, now, today);
+    accounts.take(&config, &mut look, now, times);
     let battery = battery::read(Path::new(battery::FOLDER));
     let snapshot = Snapshot { now, battery, interfaces: look.interfaces.clone() };
     let decision = Decider::default().decide(&config, &Overrides::default(), &snapshot);
@@ -114,8 +114,10 @@ pub fn dry_run(path: &Path, manager: Option<PathManaging>) -> Result<(Status, Ve
     }
     let mut warnings =
         precheck::blockers(config.manager).into_iter().map(|error| error.to_string()).collect::<Vec<_>>();
-    warnings.extend(precheck::warnings(&used(&decision)));
-    warnings.extend(accounts.trouble.clone());
+    let disputed =
+        if is_running().unwrap_or(true) { vec![] } else { report::disputed(&decision, &there, &snapshot) };
+    warnings.extend(precheck::warnings(&used(&decision), &disputed));
+    warnings.extend(accounts.trouble.clone().into_iter().chain(accounts.clock_trouble()));
     let facts = report::Facts {
         config: &config,
         path,
@@ -187,6 +189,8 @@ struct Daemon<'a> {
     /// Where the daemon is the path manager, with what waits for its events.
     user_space: Option<(UserSpace, Source)>,
     server: Server,
+    /// None while no client is accepted.
+    listener: Option<Source>,
     manager: Option<Manager>,
     reactor: Reactor<Key>,
     sources: BTreeMap<ClientId, Source>,
@@ -197,8 +201,13 @@ struct Daemon<'a> {
     begun: Nanos,
     changes: usize,
     battery: Option<Battery>,
-    /// Of the configuration and of other programs.
+    /// Of other programs, looked for rarely.
     warnings: Vec<String>,
+    /// What makes the daemon useless at present.
+    blockers: Vec<String>,
+    /// Interfaces whose endpoints another program has set.
+    disputed: Vec<String>,
+    clock_doubted: bool,
     rules_warnings: Vec<String>,
     looked_rarely: Option<Nanos>,
     next_look: Nanos,
@@ -239,8 +248,8 @@ impl<'a> Daemon<'a> {
         reactor.add(&machine, Interest::Read, Key::Network)?;
         reactor.add(&stop, Interest::Read, Key::Stop)?;
         reactor.add(&reload, Interest::Read, Key::Reload)?;
-        reactor.add(&server, Interest::Read, Key::Listener)?;
-        let mut accounts = Accounts::open(&config.state, now, today())?;
+        let listener = reactor.add(&server, Interest::Read, Key::Listener)?;
+        let mut accounts = Accounts::open(&config.state, now, times())?;
         accounts.measure_by(config.meter.as_ref().map(open_gauge));
         for warning in rules_warnings.iter().chain(&accounts.trouble) {
             say(&format!("warning: {warning}"));
@@ -255,6 +264,7 @@ impl<'a> Daemon<'a> {
             manager_first: None,
             user_space: None,
             server,
+            listener: Some(listener),
             manager: Manager::from_environment(),
             reactor,
             sources: BTreeMap::new(),
@@ -266,6 +276,9 @@ impl<'a> Daemon<'a> {
             changes: 0,
             battery: None,
             warnings: vec![],
+            blockers: vec![],
+            disputed: vec![],
+            clock_doubted: false,
             rules_warnings,
             looked_rarely: None,
             next_look: now,
@@ -289,7 +302,9 @@ impl<'a> Daemon<'a> {
             let alive = self.manager.as_ref().and_then(Manager::period);
             let alive = alive.map(|period| now.saturating_add(Nanos(period.as_nanos() as u64)));
             self.tell_manager();
-            self.reactor.wait(Some(alive.map_or(self.next_look, |at| at.min(self.next_look)).0))?;
+            let until = alive.into_iter().chain(self.server.next_due()).fold(self.next_look, Nanos::min);
+            self.reactor.wait(Some(until.0))?;
+            self.look_after_clients(say)?;
             while let Some(event) = self.reactor.take() {
                 match event {
                     Event::Due => {}
@@ -305,7 +320,7 @@ impl<'a> Daemon<'a> {
                         }
                     },
                     Event::Ready { key: Key::Connections, .. } => self.hear_connections(say),
-                    Event::Ready { key: Key::Listener, .. } => self.accept()?,
+                    Event::Ready { key: Key::Listener, .. } => self.accept(),
                     Event::Ready { key: Key::Client(id), .. } => self.serve(id, say),
                 }
             }
@@ -336,6 +351,13 @@ fn rules(config: &LiveConfig) -> (Rules, Vec<String>) {
     Rules::new(&config.control, precheck::own_uid())
 }
 
+/// Whether a daemon runs in this network namespace.
+fn is_running() -> Result<bool> {
+    let Some(state) = State::existing()? else { return Ok(false) };
+    let Some(folder) = state.existing_folder(FOLDER)? else { return Ok(false) };
+    Ok(folder.is_locked(&Cookie::own()?.to_string())?)
+}
+
 /// The interfaces that carry traffic.
 fn used(decision: &Decision) -> Vec<String> {
     let used = decision.interfaces.iter().filter(|one| one.role != Role::Unused);
@@ -346,7 +368,8 @@ fn now() -> Nanos {
     Nanos(monotonic_ns())
 }
 
-fn today() -> Day {
+fn times() -> Times {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    Day::of(since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX)))
+    let unix_s = since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
+    Times { unix_s, since_boot: Nanos(since_boot_ns()) }
 }

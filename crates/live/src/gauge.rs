@@ -82,8 +82,7 @@ impl Machine {
         let about = self.last.about.as_ref();
         let has_radios = about.is_some_and(|about| about.has_radios);
         let power_w = self.power.power_w();
-        let today = ledger.today(self.today);
-        let [today_j, month_j] = [today, today.period_start(1)].map(|first| ledger.measured(first, today));
+        let [today_j, month_j] = [self.today, self.today.period_start(1)].map(|first| ledger.measured(first));
         let rest_j = self.total.measured_j - self.total.attributed_j;
         MachineStatus {
             meter: about.map(|about| about.name.clone()),

@@ -11,6 +11,7 @@
 //! | [`snapshot`] | the machine at one instant |
 //! | [`decide`] | what the endpoints should be, and why: pure |
 //! | [`act`] | what is wanted becomes what is there, noted before it is changed |
+//! | `clock` | which day counts as today, although the system's clock may jump: pure |
 //! | [`ledger`] | bytes and joules by interface and day: pure |
 //! | [`gauge`] | what a meter of the whole machine says |
 //! | [`joules`] | what traffic costs |
@@ -50,6 +51,7 @@ pub mod status;
 
 mod accounts;
 mod battery;
+mod clock;
 mod config;
 mod events;
 mod exact;

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 
 use joulepath_kernel::Error;
 use joulepath_kernel::mptcp::path_manager;
-use joulepath_kernel::probe::{Machine, Status, managers};
+use joulepath_kernel::probe::{Finding, Machine, Status, managers};
 use joulepath_model::live::Manager;
 
 /// Strict reverse-path filtering (`net.ipv4.conf.*.rp_filter`).
@@ -32,19 +32,25 @@ pub(crate) fn blockers(manager: Manager) -> Vec<Error> {
     blockers
 }
 
-/// What the user should know; `used` are the interfaces that have endpoints.
-pub(crate) fn warnings(used: &[String]) -> Vec<String> {
-    let found = managers(&Machine::default());
-    let others = found.iter().filter(|(_, finding)| finding.status == Status::Limited);
-    let mut warnings: Vec<String> = others
-        .map(|(name, finding)| {
-            let mend = match finding.mend.is_empty() {
-                true => String::new(),
-                false => format!(" ({})", finding.mend.join("; ")),
-            };
-            format!("{name} {}: its endpoints are left alone{mend}", finding.detail)
-        })
-        .collect();
+/// What the user should know; `used` are the interfaces that have endpoints, `disputed` those whose endpoints
+/// another program has set.
+pub(crate) fn warnings(used: &[String], disputed: &[String]) -> Vec<String> {
+    let [(_, network_manager), (_, mptcpd)] = managers(&Machine::default());
+    let mut warnings = vec![];
+    if !disputed.is_empty() {
+        let what = format!(
+            "another program has set the endpoints of {}: they are left as they are, and the daemon steers nothing \
+             there until they are gone",
+            disputed.join(", ")
+        );
+        warnings.push(match network_manager.status == Status::Limited {
+            true => format!("{what}. NetworkManager {}", advice(&network_manager)),
+            false => format!("{what} (`ip mptcp endpoint` lists them)"),
+        });
+    }
+    if mptcpd.status == Status::Limited {
+        warnings.push(format!("mptcpd {}", advice(&mptcpd)));
+    }
     let filter = |name: &str| number(&format!("net/ipv4/conf/{name}/rp_filter")).unwrap_or(0);
     // The stricter of both counts, where 2 is looser than 1 but larger.
     let is_strict = |name: &&String| filter(name).max(filter("all")) == STRICT;
@@ -55,6 +61,13 @@ pub(crate) fn warnings(used: &[String]) -> Vec<String> {
         )
     }));
     warnings
+}
+
+fn advice(finding: &Finding) -> String {
+    match finding.mend.is_empty() {
+        true => finding.detail.clone(),
+        false => format!("{} ({})", finding.detail, finding.mend.join("; ")),
+    }
 }
 
 /// The effective user: to whom the own folder in `/proc` belongs; root if that is not known.

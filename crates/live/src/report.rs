@@ -94,6 +94,15 @@ fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> In
     }
 }
 
+/// The interfaces that would get an endpoint, but have one.
+pub(crate) fn disputed(decision: &Decision, there: &[Endpoint], snapshot: &Snapshot) -> Vec<String> {
+    let is_there = |wanted: &&Wanted| there.iter().any(|endpoint| endpoint.address == wanted.address);
+    let of_all: Vec<u32> =
+        decision.endpoints.iter().flatten().filter(is_there).map(|wanted| wanted.interface).collect();
+    let of_them = snapshot.interfaces.iter().filter(|interface| of_all.contains(&interface.index));
+    of_them.map(|interface| interface.name.clone()).collect()
+}
+
 /// What a start would change, a line each.
 pub(crate) fn steps(
     decision: &Decision,

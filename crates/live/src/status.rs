@@ -131,8 +131,12 @@ pub struct RuleStatus {
     pub intent: Intent,
     /// How many it fits.
     pub connections: usize,
-    /// What it fitted last: program, user, control group, the other end; none if nothing yet.
+    /// What it fitted last: program, user, control group, the other end; none if nothing yet, and for whom it
+    /// is neither about nor root.
     pub last: Option<String>,
+    /// The user whom that is about.
+    #[serde(skip)]
+    pub last_uid: Option<u32>,
     /// How interfaces are used for them.
     pub interfaces: BTreeMap<String, Role>,
 }
@@ -209,4 +213,15 @@ pub struct Status {
     /// Whether the one who asks may command; none if nobody asks.
     #[serde(default)]
     pub may_command: Option<bool>,
+}
+
+impl Status {
+    /// As this user may see it: what rules fitted last is for the user whom it is about.
+    pub(crate) fn seen_by(mut self, uid: u32) -> Self {
+        let rules = self.steering.iter_mut().flat_map(|steering| &mut steering.rules);
+        for rule in rules.filter(|rule| rule.last_uid != Some(uid)) {
+            rule.last = None;
+        }
+        self
+    }
 }

@@ -70,7 +70,7 @@ fn a_week_with_sleep_and_a_months_end_keeps_to_the_quota_switches_seldom_and_rem
                 ledger.spend(name, carried.bytes() as f64 * 1e-6, today);
                 snapshot.interfaces[which].carried_bytes = counters[which];
             }
-            let used = ledger.since("wwan0", today.period_start(1), today).bytes();
+            let used = ledger.since("wwan0", today.period_start(1)).bytes();
             snapshot.interfaces[1].used = Some(Bytes(used));
             snapshot.now = Nanos::from_secs(awake_s);
             let decision = decider.decide(&config, &Overrides::default(), &snapshot);

@@ -7,7 +7,9 @@ mod judge;
 mod meter;
 mod paths;
 mod record;
+mod shares;
 mod socket;
+mod surroundings;
 mod user_space;
 
 use std::fs;

@@ -41,6 +41,9 @@ const MOST_SUBFLOWS: u32 = 8;
 const AGAIN: Nanos = Nanos::from_secs(30);
 const MOST_DOUBLINGS: u32 = 7;
 
+/// Why an address has no endpoint of ours.
+const OF_ANOTHER: &str = "another program has set an endpoint for it: left as it is";
+
 /// Changes the kernel's table.
 #[derive(Debug)]
 pub struct Actor<T, S> {
@@ -85,6 +88,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Whether another program has set the endpoint of an address.
+    pub fn is_of_another(&self, address: &IpAddr) -> bool {
+        self.conflicts.get(address).is_some_and(|why| why == OF_ANOTHER)
+    }
+
     fn wait_until(&mut self, at: Nanos) {
         self.again = Some(self.again.map_or(at, |again| again.min(at)));
     }
@@ -257,8 +265,7 @@ impl<T: Table, S: Store> Actor<T, S> {
             let there = table.iter().find(|there| there.address == wanted.address);
             let implicit = there.filter(|there| is_implicit(there)).and_then(|there| there.id);
             if there.is_some() && implicit.is_none() && !is_removed(wanted.address) {
-                let why = "another program has set an endpoint for it: left as it is";
-                outcome.conflicts.insert(wanted.address, why.into());
+                outcome.conflicts.insert(wanted.address, OF_ANOTHER.into());
                 continue;
             }
             if let Some(refused) = self.refused.get(&wanted.address).filter(|refused| refused.until > now) {

@@ -2,64 +2,115 @@
 
 use std::io::Read;
 
-use joulepath_kernel::reactor::Interest;
+use joulepath_kernel::reactor::{Interest, thread_cpu_ns};
 use joulepath_model::live::Intent;
 use joulepath_model::units::Nanos;
 
-use super::{Daemon, Key, rules};
+use super::{Daemon, Key, now, rules};
 use crate::config::load_for;
 use crate::decide::Overrides;
 use crate::error::{Error, Result};
-use crate::server::{ClientId, Refusal, Request};
+use crate::server::{ClientId, Heard, Refusal, Request, Served};
 use crate::status::Status;
 
 impl Daemon<'_> {
-    pub(super) fn accept(&mut self) -> Result<()> {
-        for id in self.server.accept() {
-            let Some(file) = self.server.file(id) else { continue };
-            let source = self.reactor.add(file, Interest::Read, Key::Client(id))?;
-            self.sources.insert(id, source);
+    /// Takes clients that wait.
+    pub(super) fn accept(&mut self) {
+        let accepted = self.server.accept(now());
+        accepted.gone.into_iter().for_each(|id| self.let_go(id));
+        accepted.new.into_iter().for_each(|id| self.watch(id));
+        if self.server.is_paused()
+            && let Some(source) = self.listener.take()
+        {
+            // Removed from the reactor in any case: it is watched.
+            let _ = self.reactor.remove(&self.server, source);
+        }
+    }
+
+    /// Takes up what clients have to wait for, and lets those go that ask nothing.
+    pub(super) fn look_after_clients(&mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
+        let due = self.server.due(now());
+        due.gone.into_iter().for_each(|id| self.let_go(id));
+        for id in due.served {
+            self.watch(id);
+            self.serve(id, say);
+        }
+        if due.accepts && self.listener.is_none() {
+            self.listener = Some(self.reactor.add(&self.server, Interest::Read, Key::Listener)?);
         }
         Ok(())
     }
 
+    fn watch(&mut self, id: ClientId) {
+        let Some(file) = self.server.file(id) else { return };
+        match self.reactor.add(file, Interest::Read, Key::Client(id)) {
+            Ok(source) => drop(self.sources.insert(id, source)),
+            Err(_) => self.server.close(id),
+        }
+    }
+
+    fn unwatch(&mut self, id: ClientId) {
+        if let (Some(source), Some(file)) = (self.sources.remove(&id), self.server.file(id)) {
+            // It ends with its file in any case.
+            let _ = self.reactor.remove(file, source);
+        }
+    }
+
+    fn let_go(&mut self, id: ClientId) {
+        self.unwatch(id);
+        self.server.close(id);
+    }
+
     /// Answers a client.
     pub(super) fn serve(&mut self, id: ClientId, say: &mut dyn FnMut(&str)) {
+        let (begun, now) = (thread_cpu_ns(), now());
         let before = (self.overrides.clone(), self.paused);
-        let (mut overrides, mut paused) = before.clone();
-        let status = self.status();
-        let known = |name: &String| status.iter().any(|s| s.interfaces.iter().any(|one| one.name == *name));
-        let stays = self.server.serve(id, |request, may_command| {
-            match request {
-                Request::Status => {}
-                Request::Pause => paused = true,
-                Request::Resume => paused = false,
-                Request::SetIntent { interface: None, intent } => overrides.machine = intent,
-                Request::SetIntent { interface: Some(name), .. } if !known(&name) => {
-                    return Err(Refusal::new("invalid-parameter", format!("there is no interface `{name}`")));
-                }
-                Request::SetIntent { interface: Some(name), intent: Some(intent) } => {
-                    overrides.interfaces.insert(name, intent);
-                }
-                Request::SetIntent { interface: Some(name), intent: None } => {
-                    overrides.interfaces.remove(&name);
-                }
+        let Heard { requests, asker, mut then } = self.server.hear(id, now);
+        // As things stood before; most of what is sent for nothing does not ask for it.
+        let mut status = None;
+        for request in requests {
+            let answer = request.and_then(|request| {
+                let status = status.get_or_insert_with(|| self.status()).as_ref();
+                self.command(request, status)?;
+                let refusal = || Refusal::new("not-ready", "the first look is not over".into());
+                let status = status.cloned().ok_or_else(refusal)?;
+                let status = if asker.privileged { status } else { status.seen_by(asker.uid) };
+                Ok(Status { may_command: Some(asker.may_command), ..status })
+            });
+            if !self.server.tell(id, &answer) {
+                then = Served::Goes;
+                break;
             }
-            let status = status.clone().map(|status| Status { may_command: Some(may_command), ..status });
-            status.ok_or_else(|| Refusal::new("not-ready", "the first look is not over".into()))
-        });
-        if !stays {
-            if let (Some(source), Some(file)) = (self.sources.remove(&id), self.server.file(id)) {
-                // It ends with its file in any case.
-                let _ = self.reactor.remove(file, source);
-            }
-            self.server.close(id);
         }
-        if (&overrides, paused) != (&before.0, before.1) {
-            say(&told_of_command(&before, &overrides, paused));
-            (self.overrides, self.paused) = (overrides, paused);
+        self.server.charge(id, Nanos(thread_cpu_ns().saturating_sub(begun)), now);
+        match then {
+            Served::Stays => {}
+            Served::Waits => self.unwatch(id),
+            Served::Goes => self.let_go(id),
+        }
+        if (&self.overrides, self.paused) != (&before.0, before.1) {
+            say(&told_of_command(&before, &self.overrides, self.paused));
             self.next_look = Nanos::ZERO;
         }
+    }
+
+    fn command(&mut self, request: Request, status: Option<&Status>) -> Result<(), Refusal> {
+        let known = |name: &String| status.iter().any(|s| s.interfaces.iter().any(|one| one.name == *name));
+        let Overrides { machine, interfaces } = &mut self.overrides;
+        match request {
+            Request::Status => {}
+            Request::Pause => self.paused = true,
+            Request::Resume => self.paused = false,
+            Request::SetIntent { interface: None, intent } => *machine = intent,
+            Request::SetIntent { interface: Some(name), .. } if !known(&name) => {
+                return Err(Refusal::new("invalid-parameter", format!("there is no interface `{name}`")));
+            }
+            Request::SetIntent { interface: Some(name), intent: Some(intent) } => {
+                interfaces.insert(name, intent);
+            }
+            Request::SetIntent { interface: Some(name), intent: None } => drop(interfaces.remove(&name)),
+        }
+        Ok(())
     }
 
     /// Reads the configuration again. A bad one changes nothing.

@@ -5,13 +5,14 @@ use std::path::Path;
 
 use joulepath_model::units::Nanos;
 
-use super::{Daemon, today, used};
+use super::{Daemon, times, used};
 use crate::act::{Outcome, Setting};
 use crate::battery;
 use crate::decide::Decision;
 use crate::error::Result;
+use crate::machine::Look;
 use crate::precheck;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Interface, Snapshot};
 
 /// Time between two looks at what changes rarely: battery, other programs, filters.
 const RARELY: Nanos = Nanos::from_secs(30);
@@ -34,8 +35,10 @@ impl Daemon<'_> {
                 return self.fail(&error.to_string(), say);
             }
         };
-        self.accounts.take(&self.config, &mut look, now, today());
+        self.accounts.take(&self.config, &mut look, now, times());
         self.accounts.save(now, false);
+        self.tell_of_clock(say);
+        self.look_for_blockers(say);
         self.look_rarely(now, say);
         let snapshot = Snapshot { now, battery: self.battery, interfaces: look.interfaces.clone() };
         let decision = self.decider.decide(&self.config, &self.overrides, &snapshot);
@@ -63,6 +66,7 @@ impl Daemon<'_> {
         if outcome.changes > 0 || !decision.closed.is_empty() {
             self.machine.list_next();
         }
+        self.note_disputed(&look, &outcome, now);
         self.tell_changes(&decision, &outcome, say);
         for at in decision.look_again.into_iter().chain(outcome.again) {
             self.look_at(at, now);
@@ -109,10 +113,43 @@ impl Daemon<'_> {
         self.looked_rarely = Some(now);
         self.battery = battery::read(Path::new(battery::FOLDER));
         let used = self.last.as_ref().map(|(_, decision, _)| used(decision)).unwrap_or_default();
-        let warnings = precheck::warnings(&used);
-        for warning in warnings.iter().filter(|warning| !self.warnings.contains(warning)) {
-            say(&format!("warning: {warning}"));
-        }
+        let warnings = precheck::warnings(&used, &self.disputed);
+        say_new(&warnings, &self.warnings, say);
         self.warnings = warnings;
+    }
+
+    /// What was right at the start may have changed since.
+    fn look_for_blockers(&mut self, say: &mut dyn FnMut(&str)) {
+        let blockers = precheck::blockers(self.config.manager);
+        let blockers: Vec<String> = blockers.iter().map(joulepath_kernel::Error::with_remedy).collect();
+        say_new(&blockers, &self.blockers, say);
+        self.blockers = blockers;
+    }
+
+    fn tell_of_clock(&mut self, say: &mut dyn FnMut(&str)) {
+        let trouble = self.accounts.clock_trouble();
+        if trouble.is_some() != self.clock_doubted {
+            self.clock_doubted = trouble.is_some();
+            let date = self.accounts.date();
+            say(&trouble.unwrap_or_else(|| format!("the clock is trusted: it is {date}")));
+        }
+    }
+
+    fn note_disputed(&mut self, look: &Look, outcome: &Outcome, now: Nanos) {
+        let is_disputed = |one: &&Interface| one.addresses.iter().any(|ip| outcome.is_of_another(ip));
+        let disputed = look.interfaces.iter().filter(is_disputed);
+        let disputed: Vec<String> = disputed.map(|interface| interface.name.clone()).collect();
+        if disputed != self.disputed {
+            self.disputed = disputed;
+            // Whose they are, and what to do, is found out with the next look.
+            self.looked_rarely = None;
+            self.look_at(now, now);
+        }
+    }
+}
+
+fn say_new(warnings: &[String], known: &[String], say: &mut dyn FnMut(&str)) {
+    for warning in warnings.iter().filter(|warning| !known.contains(warning)) {
+        say(&format!("warning: {warning}"));
     }
 }

@@ -50,7 +50,13 @@ impl Daemon<'_> {
 
     pub(super) fn status(&self) -> Option<Status> {
         let (look, decision, outcome) = self.last.as_ref()?;
-        let warnings = self.warnings.iter().chain(&self.rules_warnings).chain(&self.accounts.trouble);
+        let warnings = self
+            .blockers
+            .iter()
+            .chain(&self.warnings)
+            .chain(&self.rules_warnings)
+            .chain(&self.accounts.trouble);
+        let clock = self.accounts.clock_trouble();
         let refused = outcome.settings.iter().map(|(setting, why)| format!("{}: {why}", setting.word()));
         let user_space = self.user_space.as_ref().map(|(user_space, _)| user_space);
         let of_rules = user_space.into_iter().flat_map(UserSpace::warnings);
@@ -62,7 +68,13 @@ impl Daemon<'_> {
             changes: self.changes,
             battery: self.battery,
             outcome,
-            warnings: warnings.chain(of_rules).chain(&self.failure).cloned().chain(refused).collect(),
+            warnings: warnings
+                .chain(of_rules)
+                .chain(&self.failure)
+                .cloned()
+                .chain(refused)
+                .chain(clock)
+                .collect(),
             events: self.events.latest(now()),
             steering: user_space.map(UserSpace::status),
         };

@@ -50,9 +50,14 @@ impl Rules {
         (Rules { readers, commanders, own_uid }, warnings)
     }
 
+    /// Whether it is root's, or the daemon's own user's.
+    pub(super) fn is_privileged(&self, peer: &Peer) -> bool {
+        peer.uid == 0 || peer.uid == self.own_uid
+    }
+
     pub(super) fn access(&self, peer: &Peer) -> Access {
         let is_in = |group: Option<u32>| group.is_some_and(|group| peer.gids.contains(&group));
-        if peer.uid == 0 || peer.uid == self.own_uid || is_in(self.commanders) {
+        if self.is_privileged(peer) || is_in(self.commanders) {
             return Access::Command;
         }
         match self.readers {

@@ -1,18 +1,23 @@
 //! The control socket: a Unix socket, a JSON object in a line for each request and each answer.
 //!
-//! Everything about a client is bounded: how many there are, how long a line is, how much waits for it. Who
-//! does not read what he asked for is let go.
+//! Everything about a client is bounded: how many there are, of a user and in all, how long it may ask
+//! nothing, how long a line is, how much waits for it, how much processor time its user takes. A client that
+//! does not read what it asked for is let go.
 //!
 //! | module | what |
 //! |---|---|
 //! | `request` | what is asked |
 //! | `access` | who may ask what |
+//! | `shares` | how much of the daemon each user may have |
 
 mod access;
 mod request;
+mod shares;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -22,6 +27,7 @@ use std::path::{Path, PathBuf};
 use joulepath_kernel::error::Doing;
 use joulepath_kernel::peer::Peer;
 use joulepath_kernel::{Error, Result};
+use joulepath_model::units::Nanos;
 use serde::Serialize;
 
 use self::access::Access;
@@ -29,9 +35,13 @@ pub(crate) use self::access::Rules;
 pub(crate) use self::request::Refusal;
 pub use self::request::Request;
 use self::request::{LONGEST_LINE, answer_line};
+use self::shares::{Debts, Holder, IDLE, MOST_CLIENTS, OF_A_USER, Owner, Place, idle_longest, place};
 
-/// Most clients at once.
-const MOST_CLIENTS: usize = 32;
+/// So many connections are accepted in so long a time; others wait.
+const MOST_ACCEPTED: usize = 50;
+const WINDOW: Nanos = Nanos::from_millis(100);
+/// After a connection that could not be accepted others wait for so long.
+const AFTER_REFUSAL: Nanos = Nanos::from_millis(500);
 /// Who may connect is decided here, and not by the file's mode.
 const MODE: u32 = 0o666;
 
@@ -42,9 +52,59 @@ pub(crate) type ClientId = u64;
 #[derive(Debug)]
 struct Client {
     stream: UnixStream,
+    owner: Owner,
     access: Access,
+    /// When it asked last, or came.
+    heard: Nanos,
+    /// Its user has taken enough processor time until then.
+    waits: Option<Nanos>,
     /// A line that has begun.
     begun: Vec<u8>,
+}
+
+/// Who asks, for what is answered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Asker {
+    pub(crate) may_command: bool,
+    pub(crate) uid: u32,
+    /// Root, and the daemon's own user: they see what is about others.
+    pub(crate) privileged: bool,
+}
+
+/// Clients that came, and those that have to go for them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Accepted {
+    pub(crate) new: Vec<ClientId>,
+    pub(crate) gone: Vec<ClientId>,
+}
+
+/// What a client has asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Heard {
+    /// Each is to be answered, the refused ones by their refusals.
+    pub(crate) requests: Vec<Result<Request, Refusal>>,
+    pub(crate) asker: Asker,
+    pub(crate) then: Served,
+}
+
+/// What becomes of a client after it was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Served {
+    Stays,
+    /// Nothing more is read from it until [`Server::due`] names it.
+    Waits,
+    Goes,
+}
+
+/// Clients whose time has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Due {
+    /// They have waited long enough.
+    pub(crate) served: Vec<ClientId>,
+    /// They have asked nothing for too long.
+    pub(crate) gone: Vec<ClientId>,
+    /// Connections are accepted again.
+    pub(crate) accepts: bool,
 }
 
 /// The socket and who is connected to it.
@@ -55,6 +115,14 @@ pub(crate) struct Server {
     rules: Rules,
     clients: BTreeMap<ClientId, Client>,
     next: ClientId,
+    debts: Debts,
+    /// When the present window began, and how many connections were accepted in it.
+    window: (Nanos, usize),
+    /// Until when no connection is accepted.
+    pause: Option<Nanos>,
+    /// A descriptor to give up when there is no other: without it a connection that waits could not be
+    /// refused, and would be reported as ready again and again.
+    reserve: Option<File>,
 }
 
 impl Server {
@@ -86,7 +154,17 @@ impl Server {
         let listener = UnixListener::bind(path).doing(doing())?;
         listener.set_nonblocking(true).doing(doing())?;
         fs::set_permissions(path, fs::Permissions::from_mode(MODE)).doing(doing())?;
-        Ok(Server { listener, path: path.to_owned(), rules, clients: BTreeMap::new(), next: 0 })
+        Ok(Server {
+            listener,
+            path: path.to_owned(),
+            rules,
+            clients: BTreeMap::new(),
+            next: 0,
+            debts: Debts::default(),
+            window: (Nanos::ZERO, 0),
+            pause: None,
+            reserve: reserve(),
+        })
     }
 
     /// Other rules for who connects from now on.
@@ -94,22 +172,128 @@ impl Server {
         self.rules = rules;
     }
 
-    /// Takes those who wait; a client too many is told so and let go.
-    pub(crate) fn accept(&mut self) -> Vec<ClientId> {
-        let mut new = vec![];
-        while let Ok((stream, _)) = self.listener.accept() {
-            let access = Peer::of(&stream).map_or(Access::None, |peer| self.rules.access(&peer));
-            let is_too_many = self.clients.len() >= MOST_CLIENTS;
-            if stream.set_nonblocking(true).is_err() || is_too_many {
-                let message = format!("there are {MOST_CLIENTS} clients already");
-                say(&stream, &answer_line::<()>(&Err(Refusal::new("busy", message))));
-                continue;
-            }
-            self.clients.insert(self.next, Client { stream, access, begun: vec![] });
-            new.push(self.next);
-            self.next += 1;
+    /// Takes those who wait. A client without a place is told so; one that makes room is told so, and is to be
+    /// closed. After that [`Self::is_paused`] may be true: then the listener is not to be watched.
+    pub(crate) fn accept(&mut self, now: Nanos) -> Accepted {
+        let mut accepted = Accepted::default();
+        if now.saturating_sub(self.window.0) >= WINDOW {
+            self.window = (now, 0);
         }
-        new
+        while self.window.1 < MOST_ACCEPTED {
+            match self.listener.accept() {
+                Ok((stream, _)) => {
+                    self.window.1 += 1;
+                    self.admit(stream, now, &mut accepted);
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return accepted,
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::ConnectionAborted) => {}
+                // Descriptors or memory have run out.
+                Err(_) => {
+                    let all = self.holders(&accepted);
+                    match idle_longest(all.iter(), now) {
+                        // With its descriptor the next attempt succeeds.
+                        Some(id) => self.make_room(id, &mut accepted),
+                        None => {
+                            self.refuse_without_descriptor();
+                            self.pause = Some(now.saturating_add(AFTER_REFUSAL));
+                        }
+                    }
+                    return accepted;
+                }
+            }
+        }
+        self.pause = Some(self.window.0.saturating_add(WINDOW));
+        accepted
+    }
+
+    fn admit(&mut self, stream: UnixStream, now: Nanos, accepted: &mut Accepted) {
+        let peer = Peer::of(&stream);
+        let (owner, access) = match &peer {
+            Ok(peer) => {
+                let privileged = self.rules.is_privileged(peer);
+                (Owner { uid: peer.uid, privileged }, self.rules.access(peer))
+            }
+            Err(_) => (Owner { uid: u32::MAX, privileged: false }, Access::None),
+        };
+        if stream.set_nonblocking(true).is_err() {
+            return;
+        }
+        match place(&self.holders(accepted), owner, now) {
+            Place::Free => {}
+            Place::Of(id) => self.make_room(id, accepted),
+            Place::None => {
+                say(&stream, &busy());
+                return;
+            }
+        }
+        let client = Client { stream, owner, access, heard: now, waits: None, begun: vec![] };
+        self.clients.insert(self.next, client);
+        accepted.new.push(self.next);
+        self.next += 1;
+    }
+
+    /// Clients but those that are about to go.
+    fn holders(&self, accepted: &Accepted) -> Vec<Holder<ClientId>> {
+        let stay = |id: &ClientId| !accepted.gone.contains(id);
+        let holder =
+            |(&id, client): (&ClientId, &Client)| Holder { id, owner: client.owner, heard: client.heard };
+        self.clients.iter().filter(|(id, _)| stay(id)).map(holder).collect()
+    }
+
+    fn make_room(&self, id: ClientId, accepted: &mut Accepted) {
+        if let Some(client) = self.clients.get(&id) {
+            say(&client.stream, &busy());
+        }
+        accepted.gone.push(id);
+    }
+
+    /// Accepts one connection with the reserve, to refuse it.
+    fn refuse_without_descriptor(&mut self) {
+        self.reserve = None;
+        if let Ok((stream, _)) = self.listener.accept() {
+            let _ = stream.set_nonblocking(true);
+            say(&stream, &busy());
+        }
+        self.reserve = reserve();
+    }
+
+    /// Whether no connection is accepted at present.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.pause.is_some()
+    }
+
+    /// When [`Self::due`] has something to name.
+    pub(crate) fn next_due(&self) -> Option<Nanos> {
+        let of = |client: &Client| client.waits.unwrap_or_else(|| client.heard.saturating_add(IDLE));
+        self.clients.values().map(of).chain(self.pause).min()
+    }
+
+    /// Clients whose time has come.
+    pub(crate) fn due(&mut self, now: Nanos) -> Due {
+        let mut due = Due { accepts: self.pause.is_some_and(|until| until <= now), ..Due::default() };
+        if due.accepts {
+            self.pause = None;
+        }
+        for (&id, client) in &mut self.clients {
+            match client.waits {
+                Some(until) if until <= now => {
+                    client.waits = None;
+                    due.served.push(id);
+                }
+                Some(_) => {}
+                None if client.heard.saturating_add(IDLE) <= now => due.gone.push(id),
+                None => {}
+            }
+        }
+        due
+    }
+
+    /// Notes processor time that a client's user has taken.
+    pub(crate) fn charge(&mut self, id: ClientId, time: Nanos, now: Nanos) {
+        if let Some(client) = self.clients.get(&id) {
+            self.debts.charge(client.owner, time, now);
+        }
     }
 
     /// The file of a client, to wait for.
@@ -117,54 +301,73 @@ impl Server {
         self.clients.get(&id).map(|client| client.stream.as_fd())
     }
 
-    /// Reads what a client has sent and answers each line by `answer`, which is told whether the client may
-    /// command; whether it stays.
-    pub(crate) fn serve<T: Serialize>(
-        &mut self,
-        id: ClientId,
-        mut answer: impl FnMut(Request, bool) -> Result<T, Refusal>,
-    ) -> bool {
-        let Some(client) = self.clients.get_mut(&id) else { return false };
-        let mut buffer = [0; LONGEST_LINE];
-        loop {
-            let read = match client.stream.read(&mut buffer) {
-                Ok(0) => return false,
-                Ok(read) => read,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return true,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(_) => return false,
-            };
-            client.begun.extend(&buffer[..read]);
-            while let Some(end) = client.begun.iter().position(|&byte| byte == b'\n') {
-                let line: Vec<u8> = client.begun.drain(..=end).collect();
-                let line = &line[..end];
-                let access = client.access;
-                let permitted = |request: Request| match is_permitted(access, &request) {
-                    true => Ok(request),
-                    false => Err(not_permitted(access)),
-                };
-                let answered = match line.len() {
-                    0 => continue,
-                    length if length >= LONGEST_LINE => Err(too_long()),
-                    _ => Request::parse(line)
-                        .and_then(permitted)
-                        .and_then(|request| answer(request, access == Access::Command)),
-                };
-                if !say(&client.stream, &answer_line(&answered)) {
-                    return false;
-                }
-            }
-            if client.begun.len() >= LONGEST_LINE {
-                say(&client.stream, &answer_line::<()>(&Err(too_long())));
-                return false;
-            }
+    /// Reads once what a client has sent. Each request is to be answered by [`Self::tell`].
+    pub(crate) fn hear(&mut self, id: ClientId, now: Nanos) -> Heard {
+        let goes = Heard { requests: vec![], asker: Asker::default(), then: Served::Goes };
+        let Some(client) = self.clients.get_mut(&id) else { return goes };
+        if let Some(until) = self.debts.waits_until(client.owner, now) {
+            client.waits = Some(until);
+            return Heard { then: Served::Waits, ..goes };
         }
+        let mut buffer = [0; LONGEST_LINE];
+        match client.stream.read(&mut buffer) {
+            Ok(0) => goes,
+            Ok(read) => client.take(&buffer[..read], now),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                Heard { then: Served::Stays, ..goes }
+            }
+            Err(_) => goes,
+        }
+    }
+
+    /// Answers a client; whether it stays.
+    pub(crate) fn tell<T: Serialize>(&self, id: ClientId, answer: &Result<T, Refusal>) -> bool {
+        self.clients.get(&id).is_some_and(|client| say(&client.stream, &answer_line(answer)))
     }
 
     /// Lets a client go.
     pub(crate) fn close(&mut self, id: ClientId) {
         self.clients.remove(&id);
     }
+}
+
+impl Client {
+    fn take(&mut self, bytes: &[u8], now: Nanos) -> Heard {
+        self.begun.extend(bytes);
+        let whole = self.begun.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        let lines: Vec<u8> = self.begun.drain(..whole).collect();
+        let lines = lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+        let mut requests: Vec<_> = lines.map(|line| self.request(line)).collect();
+        if !requests.is_empty() {
+            self.heard = now;
+        }
+        let is_endless = self.begun.len() >= LONGEST_LINE;
+        if is_endless {
+            requests.push(Err(too_long()));
+        }
+        let Owner { uid, privileged } = self.owner;
+        let asker = Asker { may_command: self.access == Access::Command, uid, privileged };
+        Heard { requests, asker, then: if is_endless { Served::Goes } else { Served::Stays } }
+    }
+
+    fn request(&self, line: &[u8]) -> Result<Request, Refusal> {
+        if line.len() >= LONGEST_LINE {
+            return Err(too_long());
+        }
+        let request = Request::parse(line)?;
+        if is_permitted(self.access, &request) { Ok(request) } else { Err(not_permitted(self.access)) }
+    }
+}
+
+/// Any file does.
+fn reserve() -> Option<File> {
+    File::open("/dev/null").ok()
+}
+
+fn busy() -> String {
+    let message =
+        format!("the daemon has no place for another client ({MOST_CLIENTS} in all, {OF_A_USER} of a user)");
+    answer_line::<()>(&Err(Refusal::new("busy", message)))
 }
 
 fn is_permitted(access: Access, request: &Request) -> bool {
@@ -204,98 +407,5 @@ impl AsFd for Server {
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::{BufRead, BufReader};
-
-    use proptest::prelude::*;
-    use serde_json::Value;
-
-    use super::*;
-
-    fn server(folder: &Path) -> Server {
-        Server::listen(&folder.join("sock"), Rules::default()).unwrap()
-    }
-
-    /// What is answered to these bytes, and whether the client stays.
-    fn answers(server: &mut Server, bytes: &[u8]) -> (Vec<Value>, bool) {
-        let mut stream = UnixStream::connect(&server.path).unwrap();
-        stream.write_all(bytes).unwrap();
-        let [id] = server.accept()[..] else { panic!("one client") };
-        let stays = server.serve(id, |request, _| Ok(request.line()));
-        server.close(id);
-        let lines = BufReader::new(stream).lines();
-        (lines.map_while(|line| serde_json::from_str(&line.ok()?).ok()).collect(), stays)
-    }
-
-    #[test]
-    fn each_line_is_answered_and_a_part_of_one_waits() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut server = server(folder.path());
-        let (said, stays) = answers(&mut server, b"{\"method\":\"status\"}\n\nx\n{\"method\"");
-        assert!(stays);
-        assert_eq!(said.len(), 2);
-        assert_eq!(said[0]["parameters"], "{\"method\":\"status\"}");
-        assert_eq!(said[1]["error"], "invalid-request");
-    }
-
-    #[test]
-    fn who_may_read_may_not_command() {
-        for (access, reads, commands) in
-            [(Access::None, false, false), (Access::Read, true, false), (Access::Command, true, true)]
-        {
-            assert_eq!(is_permitted(access, &Request::Status), reads);
-            let set = Request::SetIntent { interface: None, intent: None };
-            for request in [Request::Pause, Request::Resume, set] {
-                assert_eq!(is_permitted(access, &request), commands, "{access:?} {request:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn a_line_without_end_is_refused_and_so_is_a_client_too_many() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut server = server(folder.path());
-        let (said, stays) = answers(&mut server, &[b'x'; 3 * LONGEST_LINE]);
-        assert!(!stays && said[0]["parameters"]["message"].as_str().unwrap().contains("4096 bytes"));
-        let all: Vec<UnixStream> =
-            (0..=MOST_CLIENTS).map(|_| UnixStream::connect(&server.path).unwrap()).collect();
-        assert_eq!(server.accept().len(), MOST_CLIENTS);
-        let mut line = String::new();
-        BufReader::new(&all[MOST_CLIENTS]).read_line(&mut line).unwrap();
-        assert!(line.contains("busy"), "{line}");
-    }
-
-    #[test]
-    fn the_socket_of_a_killed_daemon_is_replaced_and_that_of_a_living_one_is_not() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("sock");
-        drop(UnixListener::bind(&path).unwrap());
-        let living = server(folder.path());
-        let error = Server::listen(&path, Rules::default()).unwrap_err();
-        assert!(matches!(error, Error::Busy { .. }), "{error}");
-        drop(living);
-        assert!(!path.exists());
-        fs::write(&path, "mine").unwrap();
-        let error = Server::listen(&path, Rules::default()).unwrap_err();
-        assert!(matches!(error, Error::Unsupported { .. }), "{error}");
-        assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
-    }
-
-    proptest! {
-        #[test]
-        fn no_bytes_make_it_panic_or_answer_more_than_one_line_each(
-            bytes in prop::collection::vec(prop_oneof![4 => any::<u8>(), 1 => Just(b'\n')], 0..2000),
-        ) {
-            let folder = tempfile::tempdir().unwrap();
-            let mut server = server(folder.path());
-            let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
-            let (said, _) = answers(&mut server, &bytes);
-            prop_assert!(said.len() <= lines + 1);
-            prop_assert!(said.iter().all(|one| one.get("parameters").is_some()));
-        }
     }
 }

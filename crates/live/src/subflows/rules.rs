@@ -32,8 +32,15 @@ struct Ruled {
     /// The configuration with its intent.
     config: LiveConfig,
     decider: Decider,
-    /// What it fitted last, in words.
-    fitted: Option<String>,
+    /// What it fitted last.
+    fitted: Option<Fitted>,
+}
+
+/// A connection that a rule has fitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fitted {
+    pub(crate) uid: u32,
+    pub(crate) words: String,
 }
 
 impl Rules {
@@ -68,8 +75,8 @@ impl Rules {
     }
 
     /// Each rule, and what it fitted last.
-    pub(crate) fn told(&self) -> impl Iterator<Item = (&Rule, Option<&str>)> {
-        self.all.iter().map(|one| (&one.rule, one.fitted.as_deref()))
+    pub(crate) fn told(&self) -> impl Iterator<Item = (&Rule, Option<&Fitted>)> {
+        self.all.iter().map(|one| (&one.rule, one.fitted.as_ref()))
     }
 
     /// The groups of connections: 0 is the machine's, 1 that of the first rule.
@@ -84,7 +91,8 @@ impl Rules {
                 .iter()
                 .position(|one| one.may_fit(connection, path.as_deref()) && one.fits_programs(programs));
             if let Some(place) = found {
-                self.all[place].fitted = Some(seen(connection, path.as_deref(), programs));
+                let words = seen(connection, path.as_deref(), programs);
+                self.all[place].fitted = Some(Fitted { uid: connection.uid, words });
             }
             groups.push(found.map_or(0, |place| place + 1));
         }
@@ -228,7 +236,7 @@ mod tests {
             connection(0, 71, 1, "192.0.2.9:80"),
         ];
         assert_eq!(rules.groups(&all.each_ref()), [1, 2, 3, 4, 0]);
-        let fitted: Vec<_> = rules.told().map(|(_, fitted)| fitted).collect();
+        let fitted: Vec<_> = rules.told().map(|(_, fitted)| fitted.map(|one| one.words.as_str())).collect();
         assert_eq!(fitted[1], Some("python3 of user 1000 to 192.0.2.9:443"));
         assert_eq!(fitted[3], Some("a program of user 0 in /system.slice/film.service to 203.0.113.1:443"));
         assert_eq!(fitted[4], None);

@@ -12,7 +12,7 @@ use joulepath_model::units::Nanos;
 
 use super::group::Group;
 use super::planner::Planner;
-use super::rules::Rules;
+use super::rules::{Fitted, Rules};
 use super::step::{Act, Owners, Plan, Step};
 use crate::status::{RuleStatus, SteeringStatus};
 
@@ -215,11 +215,12 @@ impl<C: Commands> Steering<C> {
     pub(crate) fn status(&self, rules: &Rules) -> SteeringStatus {
         let counts = self.planner.counts();
         let rule =
-            |(place, (rule, fitted)): (usize, (&joulepath_model::live::Rule, Option<&str>))| RuleStatus {
+            |(place, (rule, fitted)): (usize, (&joulepath_model::live::Rule, Option<&Fitted>))| RuleStatus {
                 rule: rule.words(),
                 intent: rule.intent,
                 connections: self.planner.members(place + 1),
-                last: fitted.map(str::to_owned),
+                last: fitted.map(|fitted| fitted.words.clone()),
+                last_uid: fitted.map(|fitted| fitted.uid),
                 interfaces: self.roles(place + 1),
             };
         SteeringStatus {

@@ -201,7 +201,7 @@ fn a_download_whose_path_is_dead_goes_on_over_the_second() {
 }
 
 /// Time on a processor of a process so far: `utime` and `stime` of proc_pid_stat(5), in clock ticks of 10 ms.
-fn processor_time(pid: u32) -> Duration {
+pub(super) fn processor_time(pid: u32) -> Duration {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
     let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
     let ticks: u64 = fields[11..13].iter().map(|ticks| ticks.parse::<u64>().unwrap()).sum();
@@ -221,8 +221,8 @@ fn a_look_at_a_thousand_connections_costs_little_and_memory_stays_flat() {
     /// As the tests' configuration says: looks at the machine five times a second.
     const INTERVAL: Duration = Duration::from_millis(200);
     const LOOKS: u32 = 50;
-    /// A daemon that needs longer for a look does not keep up with its own looks.
-    const MOST: Duration = INTERVAL;
+    /// Listings are bounded to a thousandth of a processor: the rest is for counters and decisions.
+    const MOST: Duration = Duration::from_millis(10);
     let (host, listener) = Host::with_server();
     host.configure("intent = \"interactive\"", "");
     allow_files(4 * CONNECTIONS as u64);

@@ -136,6 +136,13 @@ fn connections_of_a_program_have_the_intent_of_its_rule() {
     assert_eq!((&rule["intent"], &rule["interfaces"]["c1"]), (&"aggregate".into(), &"regular".into()));
     let last = rule["last"].as_str().unwrap();
     assert!(last.starts_with(&format!("{own} of user 0")) && last.contains(&PORT.to_string()), "{last}");
+    // Another user sees that it fits, but not what.
+    let socket = host.socket();
+    let asked =
+        Unprivileged::new().command(&["status", "--json", "--socket", socket.to_str().unwrap()]).output();
+    let seen = Said::of(asked.unwrap()).json();
+    let rule = &seen["steering"]["rules"][1];
+    assert_eq!((&rule["connections"], &rule["last"]), (&1.into(), &Value::Null));
     assert_eq!(daemon.role("c1"), "unused");
     // Without the rule it is one of the machine's.
     host.configure(&format!("intent = \"handover\"\n{SOON}"), "");

@@ -1,0 +1,131 @@
+//! What clients of the control socket cost the daemon, and that root gets in.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::time::Instant;
+
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
+
+use super::behaviour::processor_time;
+use super::*;
+
+/// Python that connects so often, says `READY`, and then sends newlines without end on the last connection.
+const CLIENTS: &str = "
+import socket, sys, time
+path, count, sends = sys.argv[1], int(sys.argv[2]), sys.argv[3] == 'sends'
+all = []
+for _ in range(count):
+    one = socket.socket(socket.AF_UNIX)
+    one.connect(path)
+    all.append(one)
+print('READY', flush=True)
+while sends:
+    try:
+        all[-1].sendall(b'\\n' * 65536)
+    except OSError:
+        all[-1] = socket.socket(socket.AF_UNIX)
+        all[-1].connect(path)
+time.sleep(600)
+";
+
+/// Clients of another user; they end with the test.
+struct Clients(Child);
+
+impl Clients {
+    fn start(host: &Host, uid: u32, count: usize, what: &str) -> Self {
+        let mut command = Command::new("python3");
+        command.args(["-c", CLIENTS, host.socket().to_str().unwrap(), &count.to_string(), what]);
+        let mut child = command.uid(uid).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = [0; 6];
+        child.stdout.as_mut().unwrap().read_exact(&mut line).unwrap();
+        Clients(child)
+    }
+}
+
+impl Drop for Clients {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test(needs(NET, tool("python3")))]
+fn root_gets_an_answer_beside_idle_clients_of_others_and_its_own() {
+    let host = Host::new();
+    host.configure("intent = \"interactive\"", "");
+    let daemon = host.start();
+    let _others: Vec<Clients> = (60_001..60_006).map(|uid| Clients::start(&host, uid, 32, "waits")).collect();
+    assert!(host.status().is_some());
+    let _own = Clients::start(&host, 0, 32, "waits");
+    // Its idle clients make room after a second, for which it asks again.
+    assert!(host.status().is_some());
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test(needs(NET, tool("python3")))]
+fn clients_that_send_without_end_cost_little_and_root_gets_its_answer() {
+    /// Two users may take 2 % each, at first 100 ms more, and the daemon does its own work.
+    const MOST: f64 = 0.15;
+    const WINDOW: Duration = Duration::from_secs(8);
+    let host = Host::new();
+    host.configure("intent = \"interactive\"", "");
+    let daemon = host.start();
+    let pid = daemon.child.id();
+    let share = || {
+        let (begun, before) = (Instant::now(), processor_time(pid));
+        std::thread::sleep(WINDOW);
+        (processor_time(pid) - before).as_secs_f64() / begun.elapsed().as_secs_f64()
+    };
+    let idle = share();
+    let _senders = [60_001, 60_002].map(|uid| Clients::start(&host, uid, 1, "sends"));
+    let busy = share();
+    eprintln!("{:.1} % of a processor, and {:.1} % without them", 100.0 * busy, 100.0 * idle);
+    assert!(busy < idle + MOST, "{busy} and {idle}");
+    assert!(host.status().is_some());
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test(needs(NET))]
+fn a_daemon_without_descriptors_says_that_it_is_busy_and_does_not_spin() {
+    let host = Host::new();
+    host.configure("intent = \"interactive\"", "");
+    let daemon = host.start();
+    let pid = daemon.child.id();
+    // The least of many readings: a look opens files for a while.
+    let count = |_| {
+        std::thread::sleep(Duration::from_millis(20));
+        fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count() as u64
+    };
+    let open = (0..30).map(count).min().unwrap();
+    let limit = |current| Rlimit { current: Some(current), ..getrlimit(Resource::Nofile) };
+    let process = Pid::from_child(&daemon.child);
+    let before = prlimit(Some(process), Resource::Nofile, limit(open)).unwrap();
+    let (begun, used) = (Instant::now(), processor_time(pid));
+    // Should one find a place, it asks nothing and makes room later; the last one finds none.
+    let mut waiting: Vec<UnixStream> = (0..4).map(|_| UnixStream::connect(host.socket()).unwrap()).collect();
+    let mut said = String::new();
+    let last = waiting.last_mut().unwrap();
+    last.set_read_timeout(Some(PATIENCE)).unwrap();
+    last.read_to_string(&mut said).unwrap();
+    assert!(said.contains("\"busy\""), "{said}");
+    let said = host.run(&["status", "--socket", host.socket().to_str().unwrap()]);
+    assert!(said.code == Some(0) || said.stderr.contains("no place for another client"), "{}", said.stderr);
+    let share = (processor_time(pid) - used).as_secs_f64() / begun.elapsed().as_secs_f64();
+    assert!(share < 0.3, "{share} of a processor");
+    prlimit(Some(process), Resource::Nofile, before).unwrap();
+    wait_until("it answers again", || host.status().is_some());
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test(needs(NET))]
+fn a_client_that_asks_nothing_is_let_go() {
+    let host = Host::new();
+    host.configure("intent = \"interactive\"", "");
+    let daemon = host.start();
+    let mut idle = UnixStream::connect(host.socket()).unwrap();
+    idle.write_all(b"\n{\"method\"").unwrap();
+    idle.set_read_timeout(Some(Duration::from_secs(90))).unwrap();
+    assert_eq!(idle.read(&mut [0]).unwrap(), 0);
+    assert_eq!(daemon.stop(), Some(0));
+}

@@ -1,0 +1,159 @@
+//! The socket, as its clients use it.
+
+use std::io::{BufRead, BufReader};
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::*;
+
+fn server(folder: &Path) -> Server {
+    Server::listen(&folder.join("sock"), Rules::default()).unwrap()
+}
+
+/// Answers each request by itself.
+fn serve(server: &mut Server, id: ClientId, now: Nanos) -> Served {
+    let Heard { requests, then, .. } = server.hear(id, now);
+    let told = requests.into_iter().all(|one| server.tell(id, &one.map(|request| request.line())));
+    if told { then } else { Served::Goes }
+}
+
+/// What is answered to these bytes, and whether the client stays.
+fn answers(server: &mut Server, bytes: &[u8]) -> (Vec<Value>, bool) {
+    let mut stream = UnixStream::connect(&server.path).unwrap();
+    stream.write_all(bytes).unwrap();
+    let [id] = server.accept(Nanos::ZERO).new[..] else { panic!("one client") };
+    let mut served = Served::Stays;
+    // Each call reads once.
+    for _ in 0..=bytes.len() / LONGEST_LINE {
+        if served == Served::Stays {
+            served = serve(server, id, Nanos::ZERO);
+        }
+    }
+    let stays = served == Served::Stays;
+    server.close(id);
+    let lines = BufReader::new(stream).lines();
+    (lines.map_while(|line| serde_json::from_str(&line.ok()?).ok()).collect(), stays)
+}
+
+#[test]
+fn each_line_is_answered_and_a_part_of_one_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = server(folder.path());
+    let (said, stays) = answers(&mut server, b"{\"method\":\"status\"}\n\nx\n{\"method\"");
+    assert!(stays);
+    assert_eq!(said.len(), 2);
+    assert_eq!(said[0]["parameters"], "{\"method\":\"status\"}");
+    assert_eq!(said[1]["error"], "invalid-request");
+}
+
+#[test]
+fn who_may_read_may_not_command() {
+    for (access, reads, commands) in
+        [(Access::None, false, false), (Access::Read, true, false), (Access::Command, true, true)]
+    {
+        assert_eq!(is_permitted(access, &Request::Status), reads);
+        let set = Request::SetIntent { interface: None, intent: None };
+        for request in [Request::Pause, Request::Resume, set] {
+            assert_eq!(is_permitted(access, &request), commands, "{access:?} {request:?}");
+        }
+    }
+}
+
+#[test]
+fn a_line_without_end_is_refused_and_so_is_a_client_too_many() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = server(folder.path());
+    let (said, stays) = answers(&mut server, &[b'x'; 3 * LONGEST_LINE]);
+    assert!(!stays && said[0]["parameters"]["message"].as_str().unwrap().contains("4096 bytes"));
+    // The tests' user is the daemon's own here, or root.
+    let mut all = vec![];
+    let mut accepted = Accepted::default();
+    for _ in 0..=MOST_CLIENTS {
+        all.push(UnixStream::connect(&server.path).unwrap());
+        accepted.new.extend(server.accept(Nanos::ZERO).new);
+    }
+    assert_eq!(accepted.new.len(), MOST_CLIENTS);
+    let mut line = String::new();
+    BufReader::new(&all[MOST_CLIENTS]).read_line(&mut line).unwrap();
+    assert!(line.contains("\"busy\""), "{line}");
+}
+
+#[test]
+fn idle_clients_make_room_for_one_that_comes_and_are_let_go_in_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = server(folder.path());
+    let mut all: Vec<UnixStream> = vec![];
+    for _ in 0..MOST_CLIENTS {
+        all.push(UnixStream::connect(&server.path).unwrap());
+        assert_eq!(server.accept(Nanos::ZERO).new.len(), 1);
+    }
+    // The second one asks something, and the first is idle longest.
+    all[1].write_all(b"{\"method\":\"status\"}\n").unwrap();
+    let (later, id) = (Nanos::from_secs(2), 1);
+    assert_eq!(serve(&mut server, id, later), Served::Stays);
+    let _new = UnixStream::connect(&server.path).unwrap();
+    let accepted = server.accept(later);
+    assert_eq!((accepted.new.len(), &accepted.gone[..]), (1, &[0][..]));
+    server.close(0);
+    let mut line = String::new();
+    BufReader::new(&all[0]).read_line(&mut line).unwrap();
+    assert!(line.contains("\"busy\""), "{line}");
+    let end = IDLE.saturating_add(Nanos::from_secs(1));
+    assert_eq!(server.next_due(), Some(IDLE));
+    assert_eq!(server.due(end).gone, (2..MOST_CLIENTS as u64).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_client_whose_user_took_too_much_time_waits_and_so_do_connections_in_a_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = server(folder.path());
+    let mut stream = UnixStream::connect(&server.path).unwrap();
+    let [id] = server.accept(Nanos::ZERO).new[..] else { panic!("one client") };
+    stream.write_all(&[b'\n'; LONGEST_LINE]).unwrap();
+    assert_eq!(serve(&mut server, id, Nanos::ZERO), Served::Stays);
+    server.charge(id, Nanos::from_secs(1), Nanos::ZERO);
+    assert_eq!(serve(&mut server, id, Nanos::ZERO), Served::Waits);
+    let until = server.next_due().unwrap();
+    assert!(until > Nanos::from_secs(1), "{until:?}");
+    assert_eq!(server.due(Nanos(until.0 - 1)), Due::default());
+    assert_eq!(server.due(until).served, [id]);
+    assert_eq!(serve(&mut server, id, until), Served::Stays);
+
+    let _all: Vec<UnixStream> =
+        (0..MOST_ACCEPTED).map(|_| UnixStream::connect(&server.path).unwrap()).collect();
+    server.accept(until);
+    assert!(server.is_paused());
+    assert!(!server.due(until).accepts);
+    assert!(server.due(until.saturating_add(WINDOW)).accepts && !server.is_paused());
+}
+
+#[test]
+fn the_socket_of_a_killed_daemon_is_replaced_and_that_of_a_living_one_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sock");
+    drop(UnixListener::bind(&path).unwrap());
+    let living = server(folder.path());
+    let error = Server::listen(&path, Rules::default()).unwrap_err();
+    assert!(matches!(error, Error::Busy { .. }), "{error}");
+    drop(living);
+    assert!(!path.exists());
+    fs::write(&path, "mine").unwrap();
+    let error = Server::listen(&path, Rules::default()).unwrap_err();
+    assert!(matches!(error, Error::Unsupported { .. }), "{error}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_panic_or_answer_more_than_one_line_each(
+        bytes in prop::collection::vec(prop_oneof![4 => any::<u8>(), 1 => Just(b'\n')], 0..2000),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut server = server(folder.path());
+        let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
+        let (said, _) = answers(&mut server, &bytes);
+        prop_assert!(said.len() <= lines + 1);
+        prop_assert!(said.iter().all(|one| one.get("parameters").is_some()));
+    }
+}
