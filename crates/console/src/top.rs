@@ -6,8 +6,8 @@
 //!              └───── Answer ─────┘
 //!   (state, size, now) ──► draw ──► screen
 //! ```
-//! Keys are read in a thread of their own, too: crossterm's `read` and `poll` return neither when the terminal
-//! has gone nor in the middle of an escape sequence, and signals must end the program in any case.
+//! Keys are read in a thread of their own, too: crossterm's `read` and `poll` return neither when the
+//! terminal has gone nor in the middle of an escape sequence, and signals must end the program in any case.
 
 mod asker;
 mod columns;

@@ -39,8 +39,8 @@ pub(crate) fn warnings(used: &[String], disputed: &[String]) -> Vec<String> {
     let mut warnings = vec![];
     if !disputed.is_empty() {
         let what = format!(
-            "another program has set the endpoints of {}: they are left as they are, and the daemon steers nothing \
-             there until they are gone",
+            "another program has set the endpoints of {}: they are left as they are, and the daemon \
+             steers nothing there until they are gone",
             disputed.join(", ")
         );
         warnings.push(match network_manager.status == Status::Limited {

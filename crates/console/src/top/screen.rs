@@ -17,8 +17,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use super::draw;
 use super::state::State;
 
-/// The terminal while it is ours. Ratatui's is not dropped: that writes to stderr if the cursor cannot be shown,
-/// and panics if that has gone as well. [`leave`] shows it.
+/// The terminal while it is ours. Ratatui's is not dropped: that writes to stderr if the cursor cannot be
+/// shown, and panics if stderr has gone as well. [`leave`] shows the cursor.
 pub(super) struct Screen {
     terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
 }

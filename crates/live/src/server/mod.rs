@@ -172,8 +172,8 @@ impl Server {
         self.rules = rules;
     }
 
-    /// Takes those who wait. A client without a place is told so; one that makes room is told so, and is to be
-    /// closed. After that [`Self::is_paused`] may be true: then the listener is not to be watched.
+    /// Takes connections that wait. A client without a place is told so; one that makes room is told so, too,
+    /// and is to be closed. If [`Self::is_paused`] then, the listener is not to be watched.
     pub(crate) fn accept(&mut self, now: Nanos) -> Accepted {
         let mut accepted = Accepted::default();
         if now.saturating_sub(self.window.0) >= WINDOW {
