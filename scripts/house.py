@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Each floor uses only those above it in this list. What is for tests and benchmarks only stands outside.
 FLOORS = [
-    {"model", "controllers"},
+    {"model", "controllers", "files"},
     {"link", "control", "topology", "kernel"},
     {"packet", "fluid", "slotted", "lab", "live", "report", "meter"},
     {"study", "console"},
