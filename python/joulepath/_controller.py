@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from pathlib import Path
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from joulepath import _joulepath
 from joulepath._errors import JoulepathWarning, UsageError
@@ -161,6 +161,16 @@ class HeaderController(Controller):
     def policy(self) -> str:
         """Its name."""
         return self.name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process has to compile and load it, too.
+        return Controller.from_c, (self._header.absolute(),)
+
+    def __copy__(self) -> HeaderController:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> HeaderController:
+        return self
 
     def check(self) -> list[Finding]:
         """Try the properties that Joulepath's own controllers have.

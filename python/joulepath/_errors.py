@@ -76,6 +76,9 @@ class Interrupted(KeyboardInterrupt):
         )
         self.result = result
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.result,)
+
 
 class JoulepathWarning(UserWarning):
     """Something to know of a result: runs that failed, or a machine in doubt."""

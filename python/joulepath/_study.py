@@ -396,6 +396,10 @@ class Dataset:
     def __len__(self) -> int:
         return self.done
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Another process opens the folder: the runs stay in their files.
+        return type(self), (self.folder.absolute(),)
+
     def __repr__(self) -> str:
         return f"<Dataset {self.folder}: {self.title}, {self.done} of {self.runs} runs>"
 

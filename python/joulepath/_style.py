@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 try:
     import matplotlib as mpl
-    from matplotlib.pyplot import subplots
+    from matplotlib.pyplot import subplots, switch_backend
 except ImportError as error:  # pragma: no cover - the tests have it
     raise ImportError("joulepath.plot needs matplotlib: pip install 'joulepath[plot]'") from error
 
@@ -62,9 +63,21 @@ STYLE: dict[str, Any] = {
 """For ``matplotlib.rc_context``; the functions here use it themselves."""
 
 
+@cache
+def _load_backend() -> None:
+    """Load what shows figures before the style begins: what it sets when it is loaded would end with the style.
+
+    Jupyter's is loaded by the first figure, and switches the display of figures on.
+    """
+    # One that cannot be loaded says so when the first figure is made.
+    with suppress(ImportError):
+        switch_backend(mpl.get_backend())
+
+
 @contextmanager
 def style(**changes: Any) -> Iterator[None]:
     """Use the style of a paper, with changes: ``with plot.style(**{"font.size": 9}): …``."""
+    _load_backend()
     # matplotlib's own annotation names every key.
     parameters: Any = {**STYLE, **changes}
     with mpl.rc_context(parameters):

@@ -82,9 +82,7 @@ def _spec(
     """What all episodes of an environment have in common; :class:`Environment` says what the words mean."""
     if scenario is not None and family is not None:
         raise UsageError("both a scenario and a family are named", "leave one of them out")
-    if isinstance(scenario, str) and "\n" in scenario:
-        scenario = Scenario.from_toml(scenario)
-    place = None if family is not None else _opened(_SCENARIO if scenario is None else scenario)._raw
+    place = None if family is not None else _place(scenario)._raw
     return _joulepath.GymSpec(
         place,
         family,
@@ -99,6 +97,13 @@ def _spec(
         lateness,
         unfinished,
     )
+
+
+def _place(scenario: Source | None) -> Scenario:
+    """Return the scenario that a user names, by its text, too."""
+    if isinstance(scenario, str) and "\n" in scenario:
+        return Scenario.from_toml(scenario)
+    return _opened(_SCENARIO if scenario is None else scenario)
 
 
 def _spaces(spec: _joulepath.GymSpec) -> tuple[gymnasium.Space[Numbers], gymnasium.Space[Numbers]]:
@@ -162,24 +167,34 @@ class Environment(gymnasium.Env[Numbers, Numbers]):
         lateness: float | None = None,
         unfinished: float | None = None,
     ) -> None:
-        self._spec = _spec(
-            self._steers,
-            scenario,
-            family=family,
-            range=range,
-            draws=draws,
-            action=action,
-            policy=policy,
-            interval=interval,
-            price=price,
-            deadline=deadline,
-            lateness=lateness,
-            unfinished=unfinished,
-        )
+        self._words: dict[str, Any] = {
+            "scenario": _place(scenario) if family is None else scenario,
+            "family": family,
+            "range": range,
+            "draws": draws,
+            "action": action,
+            "policy": policy,
+            "interval": interval,
+            "price": price,
+            "deadline": deadline,
+            "lateness": lateness,
+            "unfinished": unfinished,
+        }
+        self._spec = _spec(self._steers, **self._words)
         self._raw = _joulepath.GymEnvironment(self._spec)
         self.observation_space, self.action_space = _spaces(self._spec)
         self._len = self._spec.observation_len
         self._is_seeded = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_spec": None, "_raw": self._raw.past()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # An episode under way is simulated again with the same actions.
+        self.__dict__.update(state)
+        self._spec = _spec(self._steers, **self._words)
+        self._raw = _joulepath.GymEnvironment(self._spec)
+        self._raw.restore(state["_raw"])
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -283,7 +298,10 @@ class VectorEnvironment(VectorEnv[Numbers, Numbers, NDArray[Any]]):
         scenario: Source | None = None,
         **words: Any,
     ) -> None:
-        spec = _spec(steers, scenario, **words)
+        place = scenario if words.get("family") is not None else _place(scenario)
+        self._words: dict[str, Any] = {"steers": steers, "scenario": place, **words}
+        self._jobs = jobs
+        spec = _spec(**self._words)
         self._raw = _joulepath.GymFleet(spec, num_envs, jobs)
         self.metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
         self.num_envs = num_envs
@@ -292,6 +310,15 @@ class VectorEnvironment(VectorEnv[Numbers, Numbers, NDArray[Any]]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._seen = np.zeros((num_envs, spec.observation_len), np.float32)
         self._is_seeded = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_raw": self._raw.past()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Episodes under way are simulated again with the same actions.
+        self.__dict__.update(state)
+        self._raw = _joulepath.GymFleet(_spec(**self._words), self.num_envs, self._jobs)
+        self._raw.restore(state["_raw"])
 
     def reset(
         self,

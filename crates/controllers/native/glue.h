@@ -14,6 +14,12 @@
 
 #include "mpcc_run.h"
 
+/* What this side exports: data, so that looking at a controller calls nothing of it. */
+struct jp_table {
+	const void *begin;
+	u64 count;
+};
+
 struct jp_param {
 	const char *name;
 	const char *words; /* "word=raw word=raw", may be empty */
@@ -106,12 +112,10 @@ struct jp_controller {
 	CONTROLLERS(JP_FUNCTIONS)                                                     \
 	CONTROLLERS(JP_PARAMS)                                                        \
 	static const struct jp_controller jp_controllers[] = { CONTROLLERS(JP_ROW) }; \
-	const struct jp_controller *jp_controllers_begin(u64 *count);                 \
-	const struct jp_controller *jp_controllers_begin(u64 *count)                  \
-	{                                                                             \
-		*count = sizeof(jp_controllers) / sizeof(struct jp_controller);       \
-		return jp_controllers;                                                \
-	}
+	extern const struct jp_table jp_controllers_table;                            \
+	const struct jp_table jp_controllers_table = {                                \
+		jp_controllers, sizeof(jp_controllers) / sizeof(struct jp_controller) \
+	};
 
 /* Sizes, offsets and flags, in the order of the layout test in src/state.rs. */
 static const u64 jp_layout[] = {
@@ -152,11 +156,7 @@ static const u64 jp_layout[] = {
 	MPCC_ACKS_IN_SUM,
 };
 
-const u64 *jp_layout_begin(u64 *count);
-const u64 *jp_layout_begin(u64 *count)
-{
-	*count = sizeof(jp_layout) / sizeof(jp_layout[0]);
-	return jp_layout;
-}
+extern const struct jp_table jp_layout_table;
+const struct jp_table jp_layout_table = { jp_layout, sizeof(jp_layout) / sizeof(jp_layout[0]) };
 
 #endif

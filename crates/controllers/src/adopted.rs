@@ -1,14 +1,10 @@
 //! Controllers of users: compiled elsewhere against `cc/mpcc.h`, added while the program runs.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char};
 use std::sync::{PoisonError, RwLock};
 
 use crate::capability::Capability;
-use crate::native::{NativeController, controllers, layout, text};
-
-/// One of the two functions that native/glue.h exports: it returns the start of a table and writes its
-/// length.
-pub type Table = unsafe extern "C" fn(*mut u64) -> *const c_void;
+use crate::native::{NativeController, Table, controllers, layout, text};
 
 /// Why a controller cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -47,27 +43,23 @@ pub(crate) fn adopted() -> Vec<&'static NativeController> {
 /// If it does not keep to the contract as far as its tables say.
 ///
 /// # Safety
-/// The functions are those of native/glue.h in a library that stays loaded until the process ends.
+/// The tables are those of native/glue.h in a library that stays loaded until the process ends.
 pub(crate) unsafe fn inspect(
     rows: Table,
     its_layout: Table,
 ) -> Result<&'static NativeController, AdoptError> {
-    let mut count = 0;
-    // SAFETY: the caller promises that it returns the start of a constant array of u64 and writes its length.
-    let its_layout = unsafe {
-        let begin = its_layout(&mut count).cast::<u64>();
-        std::slice::from_raw_parts(begin, usize::try_from(count).map_err(|_| AdoptError::Layout)?)
-    };
+    let length = usize::try_from(its_layout.count).map_err(|_| AdoptError::Layout)?;
+    // SAFETY: the caller promises that it is a constant array of so many u64.
+    let its_layout = unsafe { std::slice::from_raw_parts(its_layout.begin.cast::<u64>(), length) };
     if its_layout != layout() {
         return Err(AdoptError::Layout);
     }
-    // SAFETY: likewise; the layouts are the same, so that the rows are those of `NativeController`.
-    let row = unsafe { rows(&mut count).cast::<NativeController>() };
-    if count != 1 {
-        return Err(AdoptError::Count(count));
+    if rows.count != 1 {
+        return Err(AdoptError::Count(rows.count));
     }
-    // SAFETY: there is one row, which is never changed or freed.
-    let native = unsafe { &*row };
+    // SAFETY: likewise; the layouts are the same, so that the row is a `NativeController`, which is never changed
+    // or freed.
+    let native = unsafe { &*rows.begin.cast::<NativeController>() };
     check(native)?;
     Ok(native)
 }

@@ -41,11 +41,12 @@ mod param;
 mod registry;
 mod state;
 
-pub use adopted::{AdoptError, Table};
+pub use adopted::AdoptError;
 pub use capability::Capability;
 pub use commanded::Command;
 pub use event::{AckFlags, Area, Event};
 pub use hosted::{Hook, Hooks, Host, Hosting, Open, within};
+pub use native::Table;
 pub use param::{Param, ParamError, ParamValue};
 pub use registry::{Confidence, Controller, UnknownController};
 pub use state::{Connection, LossKind, Own, Subflow};

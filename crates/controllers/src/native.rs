@@ -76,29 +76,31 @@ unsafe impl Sync for NativeController {}
 // SAFETY: likewise.
 unsafe impl Sync for Ops {}
 
+/// One of the two tables that native/glue.h exports.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Table {
+    pub(crate) begin: *const c_void,
+    pub(crate) count: u64,
+}
+
 unsafe extern "C" {
-    fn jp_controllers_begin(count: *mut u64) -> *const NativeController;
-    fn jp_layout_begin(count: *mut u64) -> *const u64;
+    static jp_controllers_table: Table;
+    static jp_layout_table: Table;
 }
 
 /// Every controller, in the order of `cc/all.h`.
 pub(crate) fn controllers() -> &'static [NativeController] {
-    let mut count = 0;
-    // SAFETY: returns the start of a constant array and writes its length.
+    // SAFETY: it describes a constant array of native.c.
     unsafe {
-        let begin = jp_controllers_begin(&mut count);
-        std::slice::from_raw_parts(begin, length(count))
+        std::slice::from_raw_parts(jp_controllers_table.begin.cast(), length(jp_controllers_table.count))
     }
 }
 
 /// Sizes and offsets of the C structs, and the flags of `enum mpcc_capability`.
 pub(crate) fn layout() -> &'static [u64] {
-    let mut count = 0;
-    // SAFETY: returns the start of a constant array and writes its length.
-    unsafe {
-        let begin = jp_layout_begin(&mut count);
-        std::slice::from_raw_parts(begin, length(count))
-    }
+    // SAFETY: it describes a constant array of native.c.
+    unsafe { std::slice::from_raw_parts(jp_layout_table.begin.cast(), length(jp_layout_table.count)) }
 }
 
 impl NativeController {

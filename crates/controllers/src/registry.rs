@@ -4,10 +4,10 @@ use std::fmt;
 
 use crate::{
     CWND_MAX, MAX_SUBFLOWS,
-    adopted::{self, AdoptError, Table, adopted},
+    adopted::{self, AdoptError, adopted},
     capability::Capability,
     event::{AckFlags, Area, Event},
-    native::{NativeController, controllers, text},
+    native::{NativeController, Table, controllers, text},
     param::{Param, ParamError, ParamValue},
     state::{Connection, LossKind, PACKET, PACKET_BITS, Subflow},
 };
@@ -107,7 +107,7 @@ impl Controller {
     /// If it does not keep to the contract as far as its tables say.
     ///
     /// # Safety
-    /// `rows` and `layout` are `jp_controllers_begin` and `jp_layout_begin` of native/glue.h, in a library
+    /// `rows` and `layout` are `jp_controllers_table` and `jp_layout_table` of native/glue.h, in a library
     /// that stays loaded until the process ends. Functions of the result are only called if they keep to
     /// the contract.
     pub unsafe fn inspect(rows: Table, layout: Table) -> Result<Self, AdoptError> {

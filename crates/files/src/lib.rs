@@ -18,6 +18,6 @@ mod read;
 mod rights;
 mod trouble;
 
-pub use read::{By, Content, read, read_beside};
-pub use rights::{GiveUp, Invoker};
+pub use read::{By, Content, open, read, read_beside};
+pub use rights::{GiveUp, Invoker, as_invoker};
 pub use trouble::Trouble;

@@ -26,6 +26,17 @@ impl Invoker {
     }
 }
 
+/// Does `work` with the rights of the invoking user, or with the process's own if it runs for nobody else.
+///
+/// # Errors
+/// If the invoking user is not known or their rights cannot be taken on; then `work` was not done.
+pub fn as_invoker<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
+    match Invoker::of_process()? {
+        Some(user) => user.act(work),
+        None => Ok(work()),
+    }
+}
+
 #[cfg(not(target_os = "linux"))]
 mod system {
     use super::{GiveUp, Invoker, io};

@@ -7,6 +7,8 @@ use std::io;
 pub enum Trouble {
     /// What the system answered.
     Io(io::Error),
+    /// It is a folder.
+    Folder,
     /// It is not what it should be.
     Unfit {
         /// What is wrong with it.
@@ -42,6 +44,9 @@ impl From<Trouble> for io::Error {
     fn from(trouble: Trouble) -> Self {
         match trouble {
             Trouble::Io(error) => error,
+            Trouble::Folder => {
+                io::Error::new(io::ErrorKind::IsADirectory, "it is a folder; name a file in it")
+            }
             Trouble::Unfit { why, help } => {
                 io::Error::new(io::ErrorKind::InvalidInput, format!("{why}; {help}"))
             }

@@ -37,7 +37,7 @@ pub(crate) fn compare(options: Box<CompareOptions>) -> Result<Exit, Failure> {
     }
     let outputs = Outputs::plan(&options, &source.stem())?;
     // Before policies are looked up: they may name them.
-    let also = own::load(&options.cc, options.quiet)?;
+    let also = own::load(&options.cc, options.engine, options.quiet)?;
     let mut request = request(&options, &outputs)?;
     request.also = also;
     remember(&options, &source, &mut request)?;
@@ -196,7 +196,7 @@ impl Session<'_> {
 
     fn deliver(&mut self, sink: &Sink, text: &str) -> Result<(), Failure> {
         match sink {
-            Sink::Stdout => drop(terminal::print(text)?),
+            Sink::Stdout => drop(terminal::data(text)?),
             Sink::File(path) => {
                 files::write(path, text).unwrap_or_else(|error| self.failed(&error.into()));
             }

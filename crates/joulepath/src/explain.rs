@@ -1,13 +1,13 @@
 //! `joulepath explain`: what a controller does in a given state, the code beside the formula.
 
-use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::Path;
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use joulepath_control::policy;
 use joulepath_controllers::Controller;
 use joulepath_controllers::explain::{self, ExplainError, Explanation, State};
+use joulepath_study::files;
 use serde::Serialize;
 
 use crate::cli::ExplainOptions;
@@ -18,6 +18,9 @@ use crate::terminal;
 /// What to write into the state's file.
 const EXAMPLE: &str = "write for example {\"subflows\": [{\"cwnd\": 12, \"srtt_us\": 50000}]}; \
                        `joulepath explain --help` names the fields";
+
+/// Longest state that is read, bytes.
+const MAX_STATE_BYTES: u64 = 1 << 20;
 
 /// Runs the command.
 ///
@@ -42,8 +45,8 @@ pub(crate) fn explain(options: &ExplainOptions) -> Result<Exit, Failure> {
 
 fn read_state(path: &Path) -> Result<State, Failure> {
     let text = match is_stdin(path) {
-        true => io::read_to_string(io::stdin()),
-        false => fs::read_to_string(path),
+        true => io::read_to_string(io::stdin().take(MAX_STATE_BYTES)),
+        false => files::read_text(path, MAX_STATE_BYTES),
     };
     let text = text.map_err(|error| Failure::io(format!("cannot read the state {}", name(path)), error))?;
     serde_json::from_str(&text)

@@ -132,7 +132,7 @@ fn tell(options: &LeagueOptions, league: &League) -> Result<(), Failure> {
         files::write(file, &svg)?;
     }
     match options.json {
-        true => terminal::print(&league.json()?)?,
+        true => terminal::data(&league.json()?)?,
         false => terminal::print(&table(league, terminal::stdout().0))?,
     };
     if let Some(place) = &options.report {

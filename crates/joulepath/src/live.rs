@@ -55,7 +55,7 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
     if options.simulate {
         let config = daemon::load(&options.config)?;
         let status = client::ask(Path::new(&config.control.socket), &Request::Status)?;
-        return terminal::print(&simulate::scenario(&config, &status)?);
+        return terminal::data(&simulate::scenario(&config, &status)?);
     }
     if options.dry_run {
         let (status, steps) = daemon::dry_run(&options.config, options.pm)?;
@@ -106,7 +106,7 @@ fn command(options: &SocketOptions, request: &Request) -> Result<Exit, Failure> 
 pub(crate) fn status(options: &StatusOptions) -> Result<Exit, Failure> {
     let status = client::ask(&options.socket.socket, &Request::Status)?;
     if options.metrics {
-        return terminal::print(&openmetrics(&status));
+        return terminal::data(&openmetrics(&status));
     }
     match options.json {
         true => print_json(&status),

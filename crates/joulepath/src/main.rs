@@ -67,11 +67,28 @@ fn main() -> ExitCode {
     if let Some(exit) = joulepath_lab::worker::run_if_asked(joulepath_lab::ROLES) {
         return exit;
     }
-    let exit = run(Cli::parse().command).unwrap_or_else(|failure| {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return explain_usage(&error),
+    };
+    let exit = run(cli.command).unwrap_or_else(|failure| {
         diagnose::tell(&failure);
         failure.exit()
     });
     exit.into()
+}
+
+/// Help on stdout, or what is wrong with the command line on stderr.
+fn explain_usage(error: &clap::Error) -> ExitCode {
+    let text = error.render();
+    let (_, color) = if error.use_stderr() { terminal::stderr() } else { terminal::stdout() };
+    let text = if color { text.ansi().to_string() } else { text.to_string() };
+    match error.use_stderr() {
+        true => terminal::say(text.trim_end()),
+        // What cannot be written cannot be told either.
+        false => drop(terminal::print(&text)),
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 fn run(command: Command) -> Result<Exit, Failure> {
@@ -129,7 +146,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "joulepath", &mut script);
-            terminal::print(&String::from_utf8_lossy(&script))
+            terminal::data(&String::from_utf8_lossy(&script))
         }
         Command::Man { folder } => manual::write(&folder),
     }

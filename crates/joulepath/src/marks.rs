@@ -6,6 +6,9 @@ use joulepath_study::files;
 
 use crate::failure::Failure;
 
+/// Longest page that is read, bytes.
+const MAX_PAGE_BYTES: u64 = 64 << 20;
+
 /// Writes `tables` into `page` between the marks of `name`.
 ///
 /// # Errors
@@ -46,7 +49,7 @@ pub(crate) fn write_known(page: &Path, tables: &[(&str, &str)]) -> Result<(), Fa
 }
 
 fn read(page: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(page)
+    files::read_text(page, MAX_PAGE_BYTES)
         .map_err(|error| Failure::io(format!("cannot read {}", page.display()), error))
 }
 

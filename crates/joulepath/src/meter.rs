@@ -99,11 +99,10 @@ fn watch(meters: Vec<Opened>, json: bool) -> Result<Exit, Failure> {
             powers.push((meter.about().name.clone(), power));
         }
         let at_s = begin.elapsed().as_secs_f64();
-        let line = match json {
-            true => json_line(at_s, &powers)?,
-            false => meters::line(at_s, &powers, terminal::stdout().0),
+        match json {
+            true => terminal::data(&json_line(at_s, &powers)?)?,
+            false => terminal::print(&meters::line(at_s, &powers, terminal::stdout().0))?,
         };
-        terminal::print(&line)?;
         pause(WATCH.saturating_sub(round.elapsed()), &stop);
     }
     Ok(Exit::Ok)

@@ -9,6 +9,7 @@ use joulepath_study::files;
 use joulepath_study::own::{self, kernel::Verdict};
 use serde_json::json;
 
+use crate::cli::Engine;
 use crate::cli::cc::{CcCheckOptions, CcNewOptions};
 use crate::failure::{Exit, Failure};
 use crate::show::print_json;
@@ -19,9 +20,15 @@ const VERIFIER: &str = "the kernel's verifier takes it";
 
 /// Compiles and loads the headers; each is a policy under its name from then on.
 ///
+/// Where this process runs them, for a user who called `sudo`, root's rights are given up.
+///
 /// # Errors
 /// If one of them cannot be compiled, or does not keep to the contract.
-pub(crate) fn load(headers: &[PathBuf], quiet: bool) -> Result<Vec<Policy>, Failure> {
+pub(crate) fn load(headers: &[PathBuf], engine: Engine, quiet: bool) -> Result<Vec<Policy>, Failure> {
+    // The kernel runs none of their native code, and needs root's rights.
+    if !headers.is_empty() && engine != Engine::Kernel && own::acts_for_another()? {
+        own::give_up_root()?;
+    }
     let mut policies = vec![];
     for header in headers {
         let own = own::load(header)?;
@@ -86,9 +93,11 @@ pub(crate) fn new(options: &CcNewOptions) -> Result<Exit, Failure> {
 /// # Errors
 /// If the header cannot be compiled.
 pub(crate) fn check(options: &CcCheckOptions) -> Result<Exit, Failure> {
-    let checked = own::check::check(&options.header)?;
-    // A wild access is found more plainly by the properties, so these come first.
+    let check = own::check::Check::of(&options.header)?;
+    // The verifier wants root's rights, the hooks must not have them.
     let verdict = own::kernel::verdict(&options.header)?;
+    own::give_up_root()?;
+    let checked = check.run();
     let passes = checked.passes() && !matches!(verdict, Verdict::Refused(_));
     let exit = if passes { Exit::Ok } else { Exit::Failed };
     if options.json {

@@ -15,7 +15,7 @@ pub(crate) fn show(options: &ShowOptions) -> Result<Exit, Failure> {
     let scenario = load(&options.scenario, &options.changes)?;
     match options.json {
         true => print_json(&scenario),
-        false => terminal::print(&scenario::show(&scenario)),
+        false => terminal::data(&scenario::show(&scenario)),
     }
 }
 
@@ -37,5 +37,5 @@ pub(crate) fn schema(options: &SchemaOptions) -> Result<Exit, Failure> {
 /// If it is no JSON, or stdout cannot take it.
 pub(crate) fn print_json(value: &impl serde::Serialize) -> Result<Exit, Failure> {
     let text = serde_json::to_string_pretty(value).map_err(|error| Failure::new(Exit::Failed, error))?;
-    terminal::print(&(text + "\n"))
+    terminal::data(&(text + "\n"))
 }

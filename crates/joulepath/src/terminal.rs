@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
+use joulepath_model::visible::{Colors, visible};
 use terminal_size::terminal_size_of;
 
 use crate::failure::{Exit, Failure};
@@ -30,13 +31,33 @@ fn colored(choice: ColorChoice) -> bool {
     choice != ColorChoice::Never
 }
 
-/// Writes data to stdout. A reader that has seen enough (`| head`) is no error.
+/// Writes a text for people to stdout, with [control characters](visible) shown. A reader that has seen enough
+/// (`| head`) is no error.
 ///
 /// # Errors
 /// If stdout cannot take it.
-pub(crate) fn print(data: &str) -> Result<Exit, Failure> {
+pub(crate) fn print(text: &str) -> Result<Exit, Failure> {
+    write(&visible(text, colors(stdout().1)))
+}
+
+/// Writes JSON, CSV or TOML to stdout: as it is, unless stdout is a terminal. Otherwise as [`print`].
+///
+/// # Errors
+/// As there.
+pub(crate) fn data(text: &str) -> Result<Exit, Failure> {
+    match io::stdout().is_terminal() {
+        true => write(&visible(text, Colors::Shown)),
+        false => write(text),
+    }
+}
+
+fn colors(are_used: bool) -> Colors {
+    if are_used { Colors::Stay } else { Colors::Shown }
+}
+
+fn write(text: &str) -> Result<Exit, Failure> {
     let mut out = io::stdout().lock();
-    match out.write_all(data.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::io("cannot write to stdout", error))
         }
@@ -44,9 +65,9 @@ pub(crate) fn print(data: &str) -> Result<Exit, Failure> {
     }
 }
 
-/// Writes a line to stderr. An error is ignored: there is no other place to report it.
+/// Writes a line to stderr, with [control characters](visible) shown. An error is ignored: there is no other place to report it.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let _ = writeln!(io::stderr().lock(), "{}", visible(line, colors(stderr().1)));
 }
 
 /// Writes a sentence to stderr: wrapped on a terminal, in one line elsewhere, where programs search it.

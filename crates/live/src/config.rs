@@ -1,12 +1,18 @@
 //! The configuration file, with what lies beside it.
 
-use std::fs;
+use std::io;
 use std::path::Path;
 
+use joulepath_files::{By, Trouble, read, read_beside};
 use joulepath_model::live::{LiveConfig, Manager};
 use joulepath_model::scenario::{CalibratedProfile, read_live_beside, read_profile_in};
 
 use crate::error::{Error, Result};
+
+/// Longest configuration that is read, bytes: thousands of rules.
+const MAX_BYTES: u64 = 256 << 10;
+/// Longest calibrated profile that is read, bytes.
+const MAX_PROFILE_BYTES: u64 = 1 << 20;
 
 /// A configuration file, read by those who do not manage paths by it: rules are not refused, since the daemon
 /// may have been told to be the path manager when it began.
@@ -20,25 +26,39 @@ pub fn load(path: &Path) -> Result<LiveConfig> {
 /// As [`load`], for the daemon: `manager` goes before what the file says.
 pub(crate) fn load_for(path: &Path, manager: Option<Manager>) -> Result<LiveConfig> {
     let name = path.display().to_string();
-    let text = fs::read_to_string(path).map_err(|source| Error::File { path: name.clone(), source })?;
+    let content = read(path, By::Argument, MAX_BYTES)
+        .map_err(|trouble| Error::File { path: name.clone(), source: trouble.into() })?;
+    let text = String::from_utf8(content.bytes)
+        .map_err(|error| Error::File { path: name.clone(), source: io::Error::other(error.utf8_error()) })?;
     let folder = path.parent().unwrap_or(Path::new("."));
-    read_live_beside(&text, manager, &|file| profile(&folder.join(file)))
-        .map_err(|errors| Error::Config(Box::new(errors.in_file(&name))))
+    read_live_beside(&text, manager, &|file| profile(folder, file)).map_err(|errors| {
+        match content.may_be_quoted {
+            true => Error::Config(Box::new(errors.in_file(&name))),
+            false => Error::Refused {
+                what: format!("{name} has mistakes, which the user who called sudo may not read"),
+                remedy: "let that user read the file, or run the command in a shell of root's".into(),
+            },
+        }
+    })
 }
 
 /// A calibrated profile beside the configuration; an error is a message, a semicolon, and what to do.
-fn profile(path: &Path) -> std::result::Result<CalibratedProfile, String> {
+fn profile(folder: &Path, file: &str) -> std::result::Result<CalibratedProfile, String> {
+    let path = folder.join(file);
     let name = path.display();
-    let text = fs::read_to_string(path).map_err(|error| {
-        format!(
-            "cannot read `{name}`: {error}; it has to lie beside the configuration, readable by the daemon"
-        )
-    })?;
+    let unread = |trouble: Trouble| {
+        let why = io::Error::from(trouble);
+        format!("cannot read `{name}`: {why}; it has to lie beside the configuration, readable by the daemon")
+    };
+    let bytes = read_beside(folder, file, MAX_PROFILE_BYTES).map_err(unread)?;
+    let text = String::from_utf8_lossy(&bytes);
     read_profile_in(&text, &name.to_string()).map_err(|(why, mend)| format!("{why}; {mend}"))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use joulepath_model::scenario::{read_live, show_live};
     use proptest::prelude::*;
 

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use joulepath_model::live::LiveConfig;
@@ -237,14 +237,19 @@ fn each_line(
 ) -> Result<bool> {
     let name = path.display().to_string();
     let failed = |source| Error::File { path: name.clone(), source };
-    let mut from = BufReader::new(File::open(path).map_err(failed)?);
+    let file = joulepath_files::open(path).map_err(|trouble| failed(trouble.into()))?;
+    let mut from = BufReader::new(file);
     let mut text = String::new();
     for number in 1.. {
         text.clear();
-        if from.read_line(&mut text).map_err(failed)? == 0 {
+        if from.by_ref().take(LONGEST_LINE).read_line(&mut text).map_err(failed)? == 0 {
             break;
         }
         if !text.ends_with('\n') {
+            if text.len() as u64 == LONGEST_LINE {
+                let what = format!("{name}:{number}: the line has more than {} MiB", LONGEST_LINE >> 20);
+                return Err(Error::Refused { what, remedy: NO_RECORD.into() });
+            }
             return Ok(true);
         }
         let line = serde_json::from_str(&text).map_err(|error| (error.to_string(), NO_RECORD));
@@ -263,6 +268,9 @@ fn check_schema(schema: u32) -> std::result::Result<(), Wrong> {
     let why = format!("it has the form {schema}, and this program knows {SCHEMA}");
     Err((why, "use the version that has recorded it, or a newer one"))
 }
+
+/// Longest line of a record that is read, bytes.
+const LONGEST_LINE: u64 = 16 << 20;
 
 const NO_RECORD: &str = "`joulepath live --record FILE` writes such files";
 

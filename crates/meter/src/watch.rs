@@ -81,14 +81,13 @@ impl Shared {
 
     /// Reads until it is stopped, or until the meter fails.
     fn read(&self, meter: &mut dyn Meter) -> Result<(), Error> {
-        let about = meter.about().clone();
         let mut last: Option<Reading> = None;
         loop {
             let begun = Instant::now();
             let reading = meter.read()?;
             {
                 let (taken, _) = &mut *self.state();
-                taken.about = Some(about.clone());
+                taken.about = Some(meter.about().clone());
                 taken.trouble = None;
                 if let Some((joules, length)) = last.and_then(|last| between(last, reading)) {
                     taken.joules += joules;
@@ -189,6 +188,41 @@ mod tests {
         let begun = Instant::now();
         drop(watch);
         assert!(begun.elapsed() < LIMIT);
+    }
+
+    /// Gigabytes a second, if nobody stopped it.
+    #[test]
+    fn a_program_that_floods_is_read_as_far_as_is_of_use_and_that_is_said() {
+        let before = resident_kib();
+        let mut watch = Watch::start(|| command("yes 5", LIMIT));
+        let is_told = |taken: &Watched| {
+            taken.about.as_ref().is_some_and(|about| about.measures.contains("most lines are dropped"))
+        };
+        let taken = wait(&mut watch, |taken| taken.length_s > 2.0 && is_told(taken));
+        assert!((taken.joules / taken.length_s - 5.0).abs() < 1e-9, "{taken:?}");
+        let more = resident_kib().saturating_sub(before);
+        assert!(more < 20 << 10, "{more} KiB more");
+    }
+
+    #[test]
+    fn a_line_without_an_end_and_complaints_without_one_take_no_memory() {
+        let before = resident_kib();
+        let mut watch = Watch::start(|| command("tr '\\0' 5 </dev/zero", LIMIT));
+        let taken = wait(&mut watch, |taken| taken.trouble.is_some());
+        assert!(taken.trouble.unwrap().contains("no number"));
+        drop(watch);
+        let mut watch =
+            Watch::start(|| command("yes trouble >&2 & while :; do echo 5; sleep 0.05; done", LIMIT));
+        wait(&mut watch, |taken| taken.length_s > 2.0);
+        let more = resident_kib().saturating_sub(before);
+        assert!(more < 20 << 10, "{more} KiB more");
+    }
+
+    /// What this process has in memory.
+    fn resident_kib() -> u64 {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
     }
 
     #[test]

@@ -21,3 +21,4 @@ pub mod scenario;
 pub mod study;
 pub mod topology;
 pub mod units;
+pub mod visible;

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use crate::batch::{Batch, Values};
 use crate::comparison::written;
 use crate::provenance::provenance;
+use crate::stored::{Reduced, reduced};
 use crate::watched::guarded;
 
 /// A question and its answer.
@@ -15,8 +16,13 @@ use crate::watched::guarded;
 pub(crate) struct Advice {
     question: Question,
     answer: Answer,
+    /// The question in words, and the call that asked it: what makes the same advice again.
+    words: Asked,
     command: String,
 }
+
+/// Paths, size, deadline, rate, device, and whether rates are those of links.
+type Asked = (Vec<String>, String, Option<String>, Option<String>, Option<String>, bool);
 
 /// Answers a question in words: paths as `NAME:rate=…,rtt=…,loss=…,energy=…`.
 #[pyfunction]
@@ -32,15 +38,30 @@ pub(crate) fn advise(
     link_rates: bool,
     command: String,
 ) -> PyResult<Advice> {
+    asked(py, (paths, size, deadline, rate, device, link_rates), command)
+}
+
+fn asked(py: Python<'_>, words: Asked, command: String) -> PyResult<Advice> {
     guarded(py, || {
+        let (paths, size, deadline, rate, device, link_rates) = words.clone();
         let question = question(&Words { paths, size, deadline, rate, device, link_rates })?;
         let answer = answer(&question)?;
-        Ok(Advice { question, answer, command })
+        Ok(Advice { question, answer, words, command })
     })
 }
 
 #[pymethods]
 impl Advice {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        reduced(py, "Advice", (self.words.clone(), self.command.clone()))
+    }
+
+    /// As it was before it was pickled: asked again.
+    #[staticmethod]
+    fn restore(py: Python<'_>, state: (Asked, String)) -> PyResult<Self> {
+        asked(py, state.0, state.1)
+    }
+
     /// The plans of the time-energy front, the fastest first: one row for each path of each plan.
     fn front(&self) -> Batch {
         self.batch(&self.answer.front)

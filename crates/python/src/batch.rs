@@ -10,12 +10,14 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
 };
-use arrow_schema::{ArrowError, Schema};
+use arrow_schema::{ArrowError, DataType, Schema};
 use joulepath_report::{Field, Record};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
+
+use crate::stored::{Reduced, reduced};
 
 /// Columns of equal length.
 #[pyclass(frozen, module = "joulepath._joulepath")]
@@ -91,6 +93,36 @@ impl Values {
 
 #[pymethods]
 impl Batch {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let schema = self.batch.schema();
+        let column = |(index, field): (usize, &Arc<arrow_schema::Field>)| {
+            let kind = match field.data_type() {
+                DataType::Float64 => "number",
+                DataType::UInt64 => "count",
+                DataType::Boolean => "flag",
+                _ => "text",
+            };
+            Ok((field.name().clone(), kind, self.column(py, index)?))
+        };
+        let columns = schema.fields().iter().enumerate().map(column).collect::<PyResult<Vec<_>>>()?;
+        reduced(py, "Batch", columns)
+    }
+
+    /// As it was before it was pickled: name, kind and values of each column.
+    #[staticmethod]
+    fn restore(state: Vec<(String, String, Bound<'_, PyAny>)>) -> PyResult<Self> {
+        let column = |(name, kind, values): (String, String, Bound<'_, PyAny>)| {
+            let values = match kind.as_str() {
+                "number" => Values::Number(values.extract()?),
+                "count" => Values::Count(values.extract()?),
+                "flag" => Values::Flag(values.extract()?),
+                _ => Values::Text(values.extract()?),
+            };
+            Ok((name, values))
+        };
+        Ok(Batch::of(state.into_iter().map(column).collect::<PyResult<_>>()?))
+    }
+
     /// Names of the columns.
     #[getter]
     fn names(&self) -> Vec<String> {

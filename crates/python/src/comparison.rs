@@ -1,7 +1,8 @@
 //! `compare`: policies on a scenario, side by side; and the limits, which need no run.
 
 use std::num::NonZeroUsize;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use joulepath_model::result::{Comparison as Compared, RunResult, Series};
 use joulepath_model::scenario::Scenario as Loaded;
@@ -12,12 +13,14 @@ use joulepath_study::error::{Error, Result};
 use joulepath_study::event::{Event, FailedRun};
 use joulepath_study::policies;
 use pyo3::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::batch::{Batch, Values};
 use crate::hosted::{Entry, Hosting, Ledger};
 use crate::provenance::provenance;
 use crate::raised::{raised, stopped};
 use crate::scenario::Scenario;
+use crate::stored::{Reduced, packed, reduced, unpacked};
 use crate::watched::{guarded, watched};
 
 /// The engine called `name`.
@@ -53,12 +56,14 @@ pub(crate) fn jobs(jobs: Option<usize>) -> Result<Option<NonZeroUsize>> {
 #[pyclass(frozen, module = "joulepath._joulepath")]
 pub(crate) struct Comparison {
     compared: Compared,
-    failures: Vec<FailedRun>,
+    /// Policy, seed, why.
+    failures: Vec<(String, u64, String)>,
     series: Vec<Recorded>,
     ledger: Ledger,
 }
 
 /// The series of a run.
+#[derive(Deserialize, Serialize)]
 struct Recorded {
     policy: String,
     seed: u64,
@@ -112,7 +117,9 @@ pub(crate) fn compare(
         let rows = &compared.comparison.rows;
         let place = |policy: &str| rows.iter().position(|row| row.policy == policy);
         series.sort_by_key(|run: &Recorded| (place(&run.policy), run.seed));
-        Comparison { compared: compared.comparison, failures: compared.failures, series, ledger }
+        let failure = |failed: FailedRun| (failed.policy, failed.seed, failed.error);
+        let failures = compared.failures.into_iter().map(failure).collect();
+        Comparison { compared: compared.comparison, failures, series, ledger }
     });
     match (done.stopped, comparison) {
         (None, Some(comparison)) => Ok(comparison),
@@ -131,8 +138,33 @@ fn recorded(run: &RunResult) -> Option<Recorded> {
     })
 }
 
+/// What is kept of a part in Python: policy, seed, calls, time in them, time of the run, and the exception.
+type Kept = (String, u64, u64, Duration, Duration, Option<Py<PyAny>>);
+
 #[pymethods]
 impl Comparison {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        let state = packed(py, &(&self.compared, &self.failures, &self.series))?;
+        let kept = |entry: &Entry| -> Kept {
+            let error = entry.error.as_ref().map(|error| error.clone_ref(py).into_value(py).into_any());
+            (entry.policy.clone(), entry.seed, entry.calls, entry.in_python, entry.took, error)
+        };
+        let ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
+        reduced(py, "Comparison", (state, ledger.iter().map(kept).collect::<Vec<Kept>>()))
+    }
+
+    /// As it was before it was pickled.
+    #[staticmethod]
+    fn restore(py: Python<'_>, state: (String, Vec<Kept>)) -> PyResult<Self> {
+        let (compared, failures, series) = unpacked(&state.0)?;
+        let entry = |(policy, seed, calls, in_python, took, error): Kept| {
+            let error = error.map(|error| PyErr::from_value(error.into_bound(py)));
+            Entry { policy, seed, calls, in_python, took, error }
+        };
+        let ledger = Arc::new(Mutex::new(state.1.into_iter().map(entry).collect()));
+        Ok(Comparison { compared, failures, series, ledger })
+    }
+
     /// One row for each policy.
     fn policies(&self) -> Batch {
         Batch::of_records(&report::policy_records(&self.compared))
@@ -155,8 +187,7 @@ impl Comparison {
 
     /// Runs that failed: policy, seed, why.
     fn failures(&self) -> Vec<(String, u64, String)> {
-        let failure = |failed: &FailedRun| (failed.policy.clone(), failed.seed, failed.error.clone());
-        self.failures.iter().map(failure).collect()
+        self.failures.clone()
     }
 
     /// The exceptions that ended runs: policy, seed, exception.

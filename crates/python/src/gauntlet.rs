@@ -15,6 +15,7 @@ use crate::batch::{Batch, text};
 use crate::comparison::{jobs, open, written};
 use crate::provenance::{COMMIT, provenance};
 use crate::raised::stopped;
+use crate::stored::{Reduced, packed, reduced, unpacked};
 use crate::watched::watched;
 
 /// What policies did in the draws of a range.
@@ -108,6 +109,16 @@ fn record(row: &Row, family: &str, metric: Metric, of: &Quantiles) -> Record {
 
 #[pymethods]
 impl Gauntlet {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        reduced(py, "Gauntlet", packed(py, &self.gauntlet)?)
+    }
+
+    /// As it was before it was pickled.
+    #[staticmethod]
+    fn restore(state: &str) -> PyResult<Self> {
+        Ok(Gauntlet { gauntlet: unpacked(state)? })
+    }
+
     /// One row for each policy, family and metric.
     fn policies(&self) -> Batch {
         let of_row = |row: &Row| -> Vec<Record> {

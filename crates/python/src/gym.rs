@@ -7,8 +7,8 @@ use joulepath_model::units::Nanos;
 use joulepath_report::{Field, Record, ReportError};
 use joulepath_study::error::{Error, Result};
 use joulepath_study::gym::{
-    CONNECTION_FEATURES, Environment, Fleet, PATH_FEATURES, Reward, Spec, Start, Step, Summary, Task, World,
-    score,
+    CONNECTION_FEATURES, Environment, Fleet, PATH_FEATURES, Past, Reward, Spec, Start, Step, Summary, Task,
+    World, score,
 };
 use joulepath_study::league::{Family, Range};
 use pyo3::buffer::PyBuffer;
@@ -19,6 +19,7 @@ use crate::batch::{Batch, text};
 use crate::comparison::{jobs, written};
 use crate::raised::stopped;
 use crate::scenario::Scenario;
+use crate::stored::{packed, unpacked};
 use crate::watched::{guarded, watched};
 
 /// What all episodes of an environment have in common.
@@ -155,6 +156,17 @@ impl GymEnvironment {
         Ok((reward, terminated, truncated))
     }
 
+    /// What made it what it is, as JSON.
+    fn past(&self, py: Python<'_>) -> PyResult<String> {
+        packed(py, &self.lock().past())
+    }
+
+    /// Becomes what another environment of this kind was: its episode is simulated again.
+    fn restore(&self, py: Python<'_>, past: &str) -> PyResult<()> {
+        let past: Past = unpacked(past)?;
+        guarded(py, || self.lock().restore(&past))
+    }
+
     /// What the present episode has come to, if there is one.
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.lock().summary().map(|summary| dict(py, summary)).transpose()
@@ -232,6 +244,18 @@ impl GymFleet {
             values[i * len..(i + 1) * len].copy_from_slice(&outcome.seen[i * len..(i + 1) * len]);
         }
         buffer.copy_from_slice(py, &values)
+    }
+
+    /// What made each what it is, as JSON.
+    fn past(&self, py: Python<'_>) -> PyResult<String> {
+        let pasts = guarded(py, || self.lock().pasts())?;
+        packed(py, &pasts)
+    }
+
+    /// Becomes what another fleet of this kind was: the episodes are simulated again.
+    fn restore(&self, py: Python<'_>, past: &str) -> PyResult<()> {
+        let pasts: Vec<Past> = unpacked(past)?;
+        guarded(py, || self.lock().restore(&pasts))
     }
 
     /// One step of all: writes what is seen, rewards and ends; returns the episodes that have ended, each

@@ -12,6 +12,7 @@
 //! | `batch` | tables over the Arrow PyCapsule interface |
 //! | `watched` | long work: the interpreter is free, Ctrl-C stops, progress is told |
 //! | `raised` | errors as Python's exceptions |
+//! | `stored` | what a pickle holds of results |
 //! | `provenance` | what results are known by |
 //!
 //! Conversions only: what is computed is in `joulepath_study` and below, and what users see is the package
@@ -30,6 +31,7 @@ mod provenance;
 mod raised;
 mod scenario;
 mod standings;
+mod stored;
 mod study;
 mod watched;
 

@@ -11,6 +11,7 @@ use crate::comparison::{jobs, open, written};
 use crate::provenance::provenance;
 use crate::raised::stopped;
 use crate::scenario::Scenario;
+use crate::stored::{Reduced, packed, reduced, unpacked};
 use crate::watched::watched;
 
 /// A map with all that was found.
@@ -77,6 +78,16 @@ fn metric_of(name: &str) -> Result<Metric> {
 
 #[pymethods]
 impl Map {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        reduced(py, "Map", packed(py, &self.map)?)
+    }
+
+    /// As it was before it was pickled.
+    #[staticmethod]
+    fn restore(state: &str) -> PyResult<Self> {
+        Ok(Map { map: unpacked(state)? })
+    }
+
     /// One row for each policy at each point: the columns of the command line's CSV.
     fn points(&self) -> Batch {
         let Drawn { axes: [x, y], policies, values, winners, metric, .. } = &self.map;

@@ -16,6 +16,7 @@ use crate::batch::{Batch, text};
 use crate::comparison::{jobs, open, written};
 use crate::provenance::{COMMIT, provenance};
 use crate::raised::stopped;
+use crate::stored::{Reduced, packed, reduced, unpacked};
 use crate::watched::{guarded, watched};
 
 /// All policies in tiers.
@@ -59,6 +60,16 @@ pub(crate) fn league(
 
 #[pymethods]
 impl League {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        reduced(py, "League", packed(py, &self.league)?)
+    }
+
+    /// As it was before it was pickled.
+    #[staticmethod]
+    fn restore(state: &str) -> PyResult<Self> {
+        Ok(League { league: unpacked(state)? })
+    }
+
     /// One row for each policy: means over the families.
     fn policies(&self) -> Batch {
         let record = |row: &report::Row| {
@@ -160,6 +171,16 @@ pub(crate) fn reproduce(
 
 #[pymethods]
 impl Reproduction {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        reduced(py, "Reproduction", packed(py, &self.reproduction)?)
+    }
+
+    /// As it was before it was pickled.
+    #[staticmethod]
+    fn restore(state: &str) -> PyResult<Self> {
+        Ok(Reproduction { reproduction: unpacked(state)? })
+    }
+
     /// One row for each experiment.
     fn verdicts(&self) -> Batch {
         let record = |experiment: &joulepath_report::Report| {

@@ -19,7 +19,7 @@ mod table;
 use std::collections::BTreeMap;
 
 use joulepath_model::result::Provenance;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use self::quantile::quantiles;
 use crate::league::LeftOut;
@@ -44,7 +44,7 @@ const MOST_HARMED: f64 = 0.05;
 const MOST_TAKEN: f64 = 0.10;
 
 /// What a device knows of its networks when a run begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
     /// Nothing.
@@ -92,7 +92,7 @@ impl Contender {
 }
 
 /// A family of the gauntlet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct FamilyRow {
     /// Its name.
     pub name: String,
@@ -103,7 +103,7 @@ pub struct FamilyRow {
 }
 
 /// A drawn scenario.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct DrawRow {
     /// Family, range and number.
     pub name: String,
@@ -135,7 +135,7 @@ pub struct DrawResult {
 }
 
 /// When sealed draws were run, and what the log of such runs says of earlier ones.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Seal {
     /// Day and time, UTC, as ISO 8601 writes it.
     pub date: String,
@@ -150,7 +150,7 @@ pub struct Seal {
 }
 
 /// What happened beside single paths and TCPs, over all families.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Beside {
     /// Draws in which it can be set beside the best single path, and in how many it has more than 5 % less of
     /// the limit.
@@ -183,7 +183,7 @@ impl Beside {
 }
 
 /// A contender in one draw.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(untagged)]
 enum CellRow {
     Measured(BTreeMap<Metric, f64>),
@@ -191,7 +191,7 @@ enum CellRow {
 }
 
 /// A contender in all draws.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Row {
     /// As the user would write it.
     pub policy: String,
@@ -225,7 +225,7 @@ impl Row {
 }
 
 /// The whole gauntlet.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Gauntlet {
     /// Which program made it.
     #[serde(flatten)]

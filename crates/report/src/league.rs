@@ -18,10 +18,11 @@ mod table;
 mod tiers;
 mod yardstick;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use joulepath_model::result::Provenance;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use self::measure::rounded;
 use self::sample::{Means, Samples, mean_over};
@@ -35,7 +36,7 @@ pub use table::table;
 pub use yardstick::{SharedBottleneck, Task, Yardstick};
 
 /// What a single path would have done, chosen in hindsight on each scenario.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Baseline {
     /// The path with the fewest joules per bit.
@@ -74,7 +75,7 @@ impl Player {
 }
 
 /// A scenario that does not count.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct LeftOut {
     /// Its name.
     pub scenario: String,
@@ -83,7 +84,7 @@ pub struct LeftOut {
 }
 
 /// A family of scenarios.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct FamilyRow {
     /// Its name.
     pub name: String,
@@ -92,7 +93,7 @@ pub struct FamilyRow {
 }
 
 /// A scenario that counts.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct ScenarioRow {
     /// Without folder and extension.
     pub name: String,
@@ -111,7 +112,7 @@ pub struct ScenarioRow {
     /// Its kind: `tcp-friendly`, or `link` where there is no other.
     pub limit_kind: String,
     /// The work: `endless`, `files`, `requests`, `deadline`.
-    pub work: &'static str,
+    pub work: Cow<'static, str>,
     /// The deadline of messages and writes, s.
     pub deadline_s: Option<f64>,
     /// The path with the fewest joules per bit, alone, as a policy.
@@ -132,7 +133,7 @@ pub struct ScenarioResult {
 }
 
 /// A metric over all scenarios.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct SummaryRow {
     /// Mean over the families, with its interval over scenarios and seeds.
     pub mean: Rounded,
@@ -143,15 +144,15 @@ pub struct SummaryRow {
 }
 
 /// A policy on one scenario.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(untagged)]
 enum CellRow {
-    Measured(BTreeMap<&'static str, Rounded>),
+    Measured(BTreeMap<Cow<'static, str>, Rounded>),
     Missing { missing: String },
 }
 
 /// A policy over all scenarios.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Row {
     /// 1 is the best; none for baselines, and for what did not run on every scenario.
     pub tier: Option<usize>,
@@ -162,7 +163,7 @@ pub struct Row {
     /// What it is made of.
     pub parts: String,
     /// Policies that did the same, to the last bit, in every run, as the user would write them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
     /// Which single path it stands for, if it is none of the policies.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -188,7 +189,7 @@ pub struct Row {
     /// Least of the goodputs of competitors over what they have beside a NewReno, at the shared bottlenecks.
     pub kept: Option<SummaryRow>,
     /// The means within each family.
-    families: BTreeMap<String, BTreeMap<&'static str, f64>>,
+    families: BTreeMap<String, BTreeMap<Cow<'static, str>, f64>>,
     scenarios: BTreeMap<String, CellRow>,
 }
 
@@ -212,7 +213,7 @@ impl Row {
 }
 
 /// The whole league.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct League {
     /// Which program made it.
     #[serde(flatten)]
@@ -408,11 +409,12 @@ impl<'a> Judge<'a> {
         all.reduce(|a, b| if metric.is_worse(b.0, a.0) { b } else { a })
     }
 
-    fn by_family(&self, cells: &[Option<&Cell>]) -> BTreeMap<String, BTreeMap<&'static str, f64>> {
+    fn by_family(&self, cells: &[Option<&Cell>]) -> BTreeMap<String, BTreeMap<Cow<'static, str>, f64>> {
         let seeds = self.played.seeds as usize;
         let of_family = |(family, scenarios): (&FamilyRow, &Vec<usize>)| {
-            let mean =
-                |metric: Metric| Some((metric.name(), rounded(mean_over(scenarios, seeds, cells, metric)?)));
+            let mean = |metric: Metric| {
+                Some((metric.name().into(), rounded(mean_over(scenarios, seeds, cells, metric)?)))
+            };
             (family.name.clone(), Metric::ALL.into_iter().filter_map(mean).collect())
         };
         self.played.families.iter().zip(&self.strata).map(of_family).collect()
@@ -423,7 +425,7 @@ impl<'a> Judge<'a> {
             Err(why) => CellRow::Missing { missing: why.clone() },
             Ok(cell) => {
                 let known =
-                    Metric::ALL.into_iter().filter_map(|m| Some((m.name(), cell.estimate(m)?.into())));
+                    Metric::ALL.into_iter().filter_map(|m| Some((m.name().into(), cell.estimate(m)?.into())));
                 CellRow::Measured(known.collect())
             }
         };

@@ -14,6 +14,7 @@ mod table;
 mod winners;
 
 use joulepath_model::result::{Provenance, RunResult};
+use serde::{Deserialize, Serialize};
 
 pub use machine::{csv, json};
 pub use page::html;
@@ -22,7 +23,7 @@ pub use table::table;
 pub use winners::{Region, TIE, Verdict, Winners};
 
 /// A map with all that was found.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Map {
     /// Which program made it.
     pub provenance: Provenance,
@@ -55,7 +56,7 @@ pub struct Map {
 }
 
 /// A policy of the map.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Policy {
     /// As the user wrote it.
     pub policy: String,
@@ -64,7 +65,7 @@ pub struct Policy {
 }
 
 /// An axis of the plane.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Axis {
     /// Keys that all get the same value.
     pub keys: Vec<String>,
@@ -77,7 +78,7 @@ pub struct Axis {
 }
 
 /// What policies are compared by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Metric {
     /// Data per joule.
     BitsPerJoule,

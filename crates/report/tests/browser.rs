@@ -315,7 +315,7 @@ fn league() -> League {
             set: BTreeMap::new(),
             limit_bits_per_joule: 1.0,
             limit_kind: "tcp-friendly".into(),
-            work: "endless",
+            work: "endless".into(),
             deadline_s: None,
             thriftiest_path: None,
             fastest_path: None,

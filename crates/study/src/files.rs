@@ -1,9 +1,7 @@
 //! Files that are read for a scenario and written for the user. Neither an untrusted scenario nor a link that
 //! somebody has planted decides which files these are.
 //!
-//! - What a **scenario** names is read from beside it: a relative path, below the scenario's folder, without
-//!   symbolic links; only regular files, of a bounded size. An untrusted scenario reads nothing else, also
-//!   under sudo.
+//! - What is **read** is opened by `joulepath_files`.
 //! - **Results** are never written through a symbolic link. A new file takes the place of an old one in one
 //!   step: a reader never sees half of it, and a full disk leaves the old one. A device or a pipe is written
 //!   to as it is.
@@ -21,7 +19,10 @@ mod unix;
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Component, Path};
+use std::path::Path;
+
+use joulepath_files::Trouble as Unread;
+pub(crate) use joulepath_files::{By, Content};
 
 #[cfg(not(unix))]
 use portable as system;
@@ -30,46 +31,59 @@ use unix as system;
 
 use trouble::Trouble;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 
-/// What is in a file of at most `limit` bytes that the user names: any file, also a pipe.
+/// The text in the file at `path`, of at most `limit` bytes. Under `sudo` it is read with the rights of the user who
+/// called that; `/dev/stdin` and `<(…)` are read, too.
 ///
 /// # Errors
-/// If it cannot be read or is larger.
-pub(crate) fn read_named(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    read_at_most(File::open(path)?, limit)
+/// Why it is not read.
+pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+    let content = joulepath_files::read(path, By::Argument, limit)?;
+    if !content.may_be_quoted {
+        let why = "the user who called sudo may not read it";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    }
+    String::from_utf8(content.bytes).map_err(io::Error::other)
+}
+
+/// What a user names, as `doing` calls it: see [`joulepath_files::read`].
+///
+/// # Errors
+/// Why it is not read.
+pub(crate) fn read_named(path: &Path, by: By, limit: u64, doing: &str) -> Result<Content> {
+    joulepath_files::read(path, by, limit).map_err(|trouble| unread(trouble, doing.to_owned()))
 }
 
 /// What is in the file that a scenario in `folder` calls `name`, at most `limit` bytes.
 ///
 /// # Errors
-/// Why it is not read: not below the folder, not a regular file, a symbolic link on the way, too large, or
-/// what the system answered.
+/// Why it is not read: see [`joulepath_files::read_beside`].
 pub(crate) fn read_beside(folder: &Path, name: &str, limit: u64) -> Result<Vec<u8>> {
-    let doing = || format!("cannot read `{name}`");
-    let is_below = |component: Component<'_>| matches!(component, Component::Normal(_) | Component::CurDir);
-    if !Path::new(name).components().all(is_below) {
-        let help = "write a relative path to a file beside the scenario or in a folder below it";
-        let why = "it is not below the scenario's folder";
-        return Err(Trouble::unfit(why, help).into_error(doing()));
-    }
-    let file = system::open_beside(folder, Path::new(name)).map_err(|trouble| trouble.into_error(doing()))?;
-    read_at_most(file, limit).map_err(|error| Error::file(doing(), error))
+    let read = joulepath_files::read_beside(folder, name, limit);
+    read.map_err(|trouble| unread(trouble, format!("cannot read `{name}`")))
 }
 
-fn read_at_most(file: File, limit: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let known = file.metadata()?.len();
-    if known <= limit {
-        file.take(limit + 1).read_to_end(&mut bytes)?;
+/// The file at `path`, as `doing` calls it, for a reader that bounds what it keeps.
+///
+/// # Errors
+/// Why it is not opened: see [`joulepath_files::open`].
+pub(crate) fn open(path: &Path, doing: &str) -> Result<File> {
+    joulepath_files::open(path).map_err(|trouble| unread(trouble, doing.to_owned()))
+}
+
+/// Why a file is not read, as an error of this crate.
+pub(crate) fn unread(trouble: Unread, doing: String) -> Error {
+    match trouble {
+        Unread::Io(source) => Error::file(doing, source),
+        Unread::Folder => Error::Refused {
+            doing,
+            why: "it is a folder, not a regular file".to_owned(),
+            help: "name a file in it".to_owned(),
+            kind: Kind::Failed,
+        },
+        Unread::Unfit { why, help } => Error::Refused { doing, why, help, kind: Kind::Failed },
     }
-    if known.max(bytes.len() as u64) > limit {
-        return Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            format!("it has more than {} MiB, so it is something else", limit >> 20),
-        ));
-    }
-    Ok(bytes)
 }
 
 /// Creates the folder that `file` is in, and says whether `file` may be written: now rather than after hours

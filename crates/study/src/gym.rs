@@ -27,7 +27,7 @@ mod score;
 mod world;
 
 pub use action::{Meaning, Steers};
-pub use environment::{Environment, Spec, Start, Step, Summary};
+pub use environment::{Environment, Past, Spec, Start, Step, Summary};
 pub use fleet::{Fleet, Outcome};
 pub use observation::{CONNECTION_FEATURES, PATH_FEATURES};
 pub use reward::Reward;

@@ -10,7 +10,7 @@ use joulepath_model::result::RunResult;
 use joulepath_model::scenario::{Scenario, Workload, path_history, read_history, write_history};
 
 use crate::error::{Error, Kind, Result};
-use crate::files;
+use crate::files::{self, By};
 use crate::source::Overrides;
 
 /// Longest history that is read, bytes: a hundred thousand networks.
@@ -22,8 +22,8 @@ const MAX_BYTES: u64 = 16 << 20;
 /// If there is none, or everything that is wrong with it, each with its place and its mend.
 pub fn read(path: &Path) -> Result<Book> {
     let doing = format!("cannot read the history {}", path.display());
-    let bytes = files::read_named(path, MAX_BYTES).map_err(|error| Error::file(&doing, error))?;
-    let text = String::from_utf8(bytes).map_err(|error| Error::Refused {
+    let content = files::read_named(path, By::File, MAX_BYTES, &doing)?;
+    let text = String::from_utf8(content.bytes).map_err(|error| Error::Refused {
         doing,
         why: format!("byte {} is not UTF-8 text", error.utf8_error().valid_up_to()),
         help: "a history is a TOML file; `joulepath compare … --record FILE` writes one".to_owned(),

@@ -28,10 +28,11 @@ use crate::compare::limits_of;
 use crate::engine::{Engine, EngineName, EngineOptions, Task, open};
 use crate::error::{Error, Kind, Result};
 use crate::event::Watch;
+use crate::files::By;
 use crate::policies;
 use crate::seeds::seeds;
 use crate::shipped;
-use crate::source::{Overrides, Source, read_text};
+use crate::source::{Overrides, Source, Text, not_shown};
 use crate::stored::StoredRuns;
 
 /// Folder of the shipped scenarios that are made for this.
@@ -167,12 +168,15 @@ fn config(source: &Source, argument: &str, scenario: &Scenario) -> Result<LiveCo
         Error::usage(format!("there is no configuration `{}` for the daemon", name.display()))
             .with_help("write one beside the scenario: docs/live.md explains its keys")
     };
+    let shipped = |text: &str| Text { text: text.to_owned(), may_be_quoted: true };
     let text = match source.is_shipped() {
-        true => shipped::live(source.name()).ok_or_else(missing)?.to_owned(),
-        false if !name.exists() => return Err(missing()),
-        false => read_text(&name, "configuration")?,
+        true => shipped(shipped::live(source.name()).ok_or_else(missing)?),
+        false => Text::read(&name, "configuration", By::File)?.ok_or_else(missing)?,
     };
-    let mut config = read_live(&text).map_err(|errors| {
+    let mut config = read_live(&text.text).map_err(|errors| {
+        if !text.may_be_quoted {
+            return not_shown(&name.display().to_string());
+        }
         let errors = Box::new(errors.in_file(&name.display().to_string()));
         Error::Scenario { errors, kind: Kind::Failed }
     })?;

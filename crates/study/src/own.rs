@@ -6,6 +6,7 @@
 //! | `build` | from a header to a library that is loaded |
 //! | [`check`] | the properties that our own controllers have, on random states |
 //! | `examples` | numbers that a header states of itself |
+//! | `inert` | a library is looked at before it is loaded: nothing of it may run then |
 //! | [`kernel`] | the same header in the kernel, and what its verifier says |
 //! | `sandbox` | the calls of a check: what is undefined ends the call, not the process |
 //! | `template` | a new header |
@@ -13,6 +14,7 @@
 mod build;
 pub mod check;
 mod examples;
+mod inert;
 pub mod kernel;
 mod sandbox;
 mod template;
@@ -25,14 +27,37 @@ use std::sync::{PoisonError, RwLock};
 #[cfg(feature = "fluid")]
 use joulepath_control::Setup;
 use joulepath_controllers::Controller;
+use joulepath_files::Invoker;
 
 use self::build::{Build, Library, controller, refused};
-#[cfg(feature = "fluid")]
-use crate::error::Error;
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 
 pub use build::name_of;
 pub use template::template;
+
+/// Gives up root's rights for good, before hooks of a user run: in favour of the user who called `sudo`, or of `nobody`.
+/// A process without root's rights stays as it is.
+///
+/// # Errors
+/// If the system refuses; the hooks must not run then.
+pub fn give_up_root() -> Result<()> {
+    let refused = |error: std::io::Error| Error::Refused {
+        doing: "cannot give up root's rights, which a controller of a user must not have".to_owned(),
+        why: error.to_string(),
+        help: "run the command as another user".to_owned(),
+        kind: Kind::Permission,
+    };
+    Invoker::give_up_root().map(drop).map_err(refused)
+}
+
+/// True if this process runs as root for another user, who called `sudo` or the like.
+///
+/// # Errors
+/// If a variable that should name the user does not.
+pub fn acts_for_another() -> Result<bool> {
+    let unknown = |error| Error::file("cannot tell who called sudo", error);
+    Ok(Invoker::of_process().map_err(unknown)?.is_some())
+}
 
 /// Where each controller that was loaded comes from.
 static LOADED: RwLock<Vec<(Controller, PathBuf)>> = RwLock::new(vec![]);

@@ -2,9 +2,11 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
+use joulepath_files::{By, Trouble};
 use joulepath_link::trace;
 use joulepath_model::names::suggest;
 use joulepath_model::network::{DeliveryTrace, RateSpec};
@@ -31,6 +33,8 @@ pub struct Source {
     /// The file as given, or the name of a shipped scenario.
     name: String,
     text: String,
+    /// Whether messages may show some of the text.
+    may_be_quoted: bool,
     traces_in: TracesIn,
     /// Traces by the path in the scenario: they are needed once for each link, and for the hash.
     traces: Mutex<Traces>,
@@ -54,21 +58,30 @@ type Traces = BTreeMap<String, (DeliveryTrace, Digested)>;
 type Digested = (u64, [u8; 32]);
 
 impl Source {
-    /// Opens a file or a shipped scenario; a file goes first.
+    /// Opens a file or a shipped scenario that the user names; a file goes first.
     ///
     /// # Errors
     /// If there is no such thing, or it cannot be read.
     pub fn open(argument: &str) -> Result<Self> {
-        let path = Path::new(argument);
-        match (path.try_exists(), shipped::find(argument)) {
-            (Ok(false), Some(shipped)) => Ok(Self::shipped(shipped)),
-            (Ok(false), None) => Err(missing(argument)),
-            _ => {
-                let text = read_text(path, "scenario")?;
-                let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
-                Ok(Self::new(argument, text, TracesIn::Folder(folder)))
-            }
-        }
+        Self::find(Path::new(argument), argument, By::Argument)
+    }
+
+    /// Opens what a file in `folder` calls `name`: a file, relative to the folder, or a shipped scenario.
+    ///
+    /// # Errors
+    /// As [`Source::open`], and if the user who called `sudo` may not read the file.
+    pub(crate) fn open_beside(folder: &Path, name: &str) -> Result<Self> {
+        Self::find(&folder.join(name), name, By::File)
+    }
+
+    fn find(path: &Path, name: &str, by: By) -> Result<Self> {
+        let Some(text) = Text::read(path, "scenario", by)? else {
+            return shipped::find(name).map(Self::shipped).ok_or_else(|| missing(name));
+        };
+        let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        let traces_in = TracesIn::Folder(folder);
+        let shown = path.to_string_lossy();
+        Ok(Source { may_be_quoted: text.may_be_quoted, ..Self::new(&shown, text.text, traces_in) })
     }
 
     /// The shipped scenario of that name, whatever files there are.
@@ -85,7 +98,7 @@ impl Source {
     }
 
     fn new(name: &str, text: String, traces_in: TracesIn) -> Self {
-        Source { name: name.to_owned(), text, traces_in, traces: Mutex::default() }
+        Source { name: name.to_owned(), text, may_be_quoted: true, traces_in, traces: Mutex::default() }
     }
 
     /// A text of the user's. Traces that it names are looked for in `folder`, if there is one.
@@ -150,6 +163,9 @@ impl Source {
         };
         let beside = Beside { traces: &trace, profiles: &profile };
         scenario::load_beside(&self.text, overrides, &beside).map_err(|errors| {
+            if !self.may_be_quoted {
+                return not_shown(&self.name);
+            }
             let in_overrides = errors.problems().iter().all(|p| p.span.start >= self.text.len());
             let kind = match () {
                 () if denied.get() => Kind::Permission,
@@ -165,9 +181,9 @@ impl Source {
     /// # Errors
     /// What keeps them from being read.
     pub fn variants(&self) -> Result<Vec<Variant>> {
-        scenario::variants(&self.text).map_err(|errors| Error::Scenario {
-            errors: Box::new(errors.in_file(&self.name)),
-            kind: Kind::Failed,
+        scenario::variants(&self.text).map_err(|errors| match self.may_be_quoted {
+            true => Error::Scenario { errors: Box::new(errors.in_file(&self.name)), kind: Kind::Failed },
+            false => not_shown(&self.name),
         })
     }
 
@@ -282,20 +298,60 @@ fn missing(argument: &str) -> Error {
     }
 }
 
-/// A file of TOML that a user names: `what` it is, a `scenario` or the like.
-pub(crate) fn read_text(path: &Path, what: &str) -> Result<String> {
-    let doing = format!("cannot read the {what} {}", path.display());
-    if path.is_dir() {
-        return Err(Error::usage(format!("{} is a folder, not a {what}", path.display()))
-            .with_help("name a file in it, such as `my.toml`"));
+/// A file of TOML that a user names.
+pub(crate) struct Text {
+    /// What is in it.
+    pub(crate) text: String,
+    /// Whether messages may show some of it: [`not_shown`] is the error if not.
+    pub(crate) may_be_quoted: bool,
+}
+
+impl Text {
+    /// Reads the file; `what` it is: a `scenario` or the like. None if there is no such file.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is no text.
+    pub(crate) fn read(path: &Path, what: &str, by: By) -> Result<Option<Self>> {
+        let doing = format!("cannot read the {what} {}", path.display());
+        let content = match joulepath_files::read(path, by, MAX_SCENARIO_BYTES) {
+            Err(trouble) if trouble.is_missing() => return Ok(None),
+            Err(Trouble::Folder) => {
+                return Err(Error::usage(format!("{} is a folder, not a {what}", path.display()))
+                    .with_help("name a file in it, such as `my.toml`"));
+            }
+            content => content.map_err(|trouble| files::unread(trouble, doing.clone()))?,
+        };
+        let text = String::from_utf8(content.bytes).map_err(|error| Error::Refused {
+            doing,
+            why: format!("byte {} is not UTF-8 text", error.utf8_error().valid_up_to()),
+            help: format!("a {what} is a TOML file; save it as UTF-8"),
+            kind: Kind::Failed,
+        })?;
+        Ok(Some(Text { text, may_be_quoted: content.may_be_quoted }))
     }
-    let bytes = files::read_named(path, MAX_SCENARIO_BYTES).map_err(|error| Error::file(&doing, error))?;
-    String::from_utf8(bytes).map_err(|error| Error::Refused {
-        doing,
-        why: format!("byte {} is not UTF-8 text", error.utf8_error().valid_up_to()),
-        help: format!("a {what} is a TOML file; save it as UTF-8"),
+
+    /// As [`Text::read`], a file that the user names.
+    ///
+    /// # Errors
+    /// As there, and if there is no such file.
+    pub(crate) fn named(path: &Path, what: &str) -> Result<Self> {
+        let missing = || {
+            let doing = format!("cannot read the {what} {}", path.display());
+            Error::file(doing, io::Error::from(io::ErrorKind::NotFound))
+        };
+        Self::read(path, what, By::Argument)?.ok_or_else(missing)
+    }
+}
+
+/// What is wrong with a file that the user who called `sudo` may not read.
+pub(crate) fn not_shown(name: &str) -> Error {
+    Error::Refused {
+        doing: format!("cannot use {name}"),
+        why: "it has mistakes, which are not shown because the user who called sudo may not read it"
+            .to_owned(),
+        help: "let that user read the file, or run the command in a shell of root's".to_owned(),
         kind: Kind::Failed,
-    })
+    }
 }
 
 /// Whether a word on a command line names a scenario rather than a file to write.

@@ -119,7 +119,7 @@ fn tell(options: &LeagueOptions, found: &Gauntlet) -> Result<(), Failure> {
         files::write(file, &found.csv()?)?;
     }
     match options.json {
-        true => terminal::print(&found.json()?)?,
+        true => terminal::data(&found.json()?)?,
         false => terminal::print(&table(found, terminal::stdout().0))?,
     };
     if let Some(place) = &options.report {

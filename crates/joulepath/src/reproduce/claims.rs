@@ -60,7 +60,7 @@ pub(super) fn search(options: &ReproduceOptions) -> Result<Exit, Failure> {
     files::write(&place("claims.json"), &json)?;
     files::write(&place("claims.html"), &search_html(&found)?)?;
     match options.json {
-        true => terminal::print(&json)?,
+        true => terminal::data(&json)?,
         false => {
             let (width, color) = terminal::stdout();
             terminal::print(&search_table(&found, width, color))?;

@@ -9,13 +9,16 @@
 //! processed 25 insns (limit 1000000) …
 //! ```
 
-use std::fs;
 use std::path::Path;
 
+use joulepath_files::{By, read};
 use libbpf_rs::{AsRawLibbpf, OpenObject};
 
 use super::source::WRAPPERS;
 use crate::error::Error;
+
+/// Longest header that is quoted, bytes.
+const MAX_HEADER_BYTES: u64 = 1 << 20;
 
 /// Longest log, bytes. Newer kernels keep the end of a longer one. Only what is written takes memory.
 const LOG_BYTES: usize = 16 << 20;
@@ -59,7 +62,9 @@ impl Log {
         let end = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
         let text = String::from_utf8_lossy(&self.0[..end]).into_owned();
         let reason = reason(&text)?;
-        let source = fs::read_to_string(header).unwrap_or_default();
+        let source =
+            read(header, By::File, MAX_HEADER_BYTES).map(|content| content.bytes).unwrap_or_default();
+        let source = String::from_utf8_lossy(&source);
         let place = place(&text, header, &source);
         let mut why = place.map_or_else(|| reason.to_owned(), |place| format!("{place}: {reason}"));
         if std::env::var_os(WHOLE).is_some() {

@@ -3,10 +3,11 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use joulepath_controllers::{Capability, Controller, HEADERS};
+use joulepath_files::{By, as_invoker, read};
 
 use crate::error::{Doing, Error, Result};
 
@@ -34,6 +35,8 @@ const ARCHITECTURE: &str = if cfg!(target_arch = "x86_64") {
 } else {
     "-D__TARGET_ARCH_riscv"
 };
+/// Largest object that is loaded, bytes. Ours have some hundred kilobytes.
+const MAX_OBJECT_BYTES: u64 = 16 << 20;
 /// Lines of the compiler that are shown.
 const MAX_LINES: usize = 12;
 
@@ -68,16 +71,22 @@ pub fn is_compiled(controller: Controller) -> bool {
 /// compiled; [`Error::Io`] or [`Error::Permission`] if the header cannot be read.
 pub fn compile(controller: Controller, header: &Path) -> Result<()> {
     let doing = format!("compiling {} for the kernel", header.display());
-    let header = fs::canonicalize(header).doing(&doing)?;
-    let folder = tempfile::Builder::new().prefix("joulepath-bpf-").tempdir().doing(&doing)?;
-    lay_out(folder.path()).doing(&doing)?;
-    let object = folder.path().join("own.bpf.o");
-    run(&mut command(controller, &header, folder.path(), &object), folder.path(), &doing)?;
-    let compiled = Compiled { header, object: fs::read(object).doing(&doing)? };
+    // What the header includes is opened with the rights of the user who asks.
+    let compiled = as_invoker(|| in_a_folder(controller, header, &doing)).doing(&doing)??;
     let mut all = COMPILED.write().unwrap_or_else(PoisonError::into_inner);
     all.retain(|(known, _)| *known != controller);
     all.push((controller, Arc::new(compiled)));
     Ok(())
+}
+
+fn in_a_folder(controller: Controller, header: &Path, doing: &str) -> Result<Compiled> {
+    let header = fs::canonicalize(header).doing(doing)?;
+    let folder = tempfile::Builder::new().prefix("joulepath-bpf-").tempdir().doing(doing)?;
+    lay_out(folder.path()).doing(doing)?;
+    let object = folder.path().join("own.bpf.o");
+    run(&mut command(controller, &header, folder.path(), &object), folder.path(), doing)?;
+    let made = read(&object, By::File, MAX_OBJECT_BYTES).map_err(std::io::Error::from);
+    Ok(Compiled { header, object: made.doing(doing)?.bytes })
 }
 
 /// Writes wrappers and headers into the folder.
@@ -108,7 +117,7 @@ fn clang() -> String {
 }
 
 fn run(command: &mut Command, folder: &Path, doing: &str) -> Result<()> {
-    let output = match command.output() {
+    let output = match command.stdin(Stdio::null()).output() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Err(Error::Unsupported {
                 what: doing.to_owned(),

@@ -17,13 +17,13 @@ use std::collections::BTreeMap;
 
 use joulepath_model::result::{Limit, RunResult};
 use joulepath_model::scenario::Scenario;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::league::{SharedBottleneck, Singles, Task, Yardstick as Equal, kept, link_share};
 use crate::summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY};
 
 /// What is measured in a draw.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// Share of the TCP-friendly limit.

@@ -1,7 +1,7 @@
 //! Median and worst tenth of a metric over draws, each with its interval.
 
 use joulepath_model::result::Estimate;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::bootstrap::{RESAMPLES, below, generator, percentile_interval, quantile};
 use crate::league::Rounded;
@@ -10,7 +10,7 @@ use crate::league::Rounded;
 const TENTH: f64 = 0.1;
 
 /// A metric over the draws of a family.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Quantiles {
     /// Draws in which it is measured.
     pub n: usize,

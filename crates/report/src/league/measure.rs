@@ -11,7 +11,7 @@
 //! is gained by more than the offered work: nothing.
 
 use joulepath_model::result::{Estimate, RunResult};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::yardstick::{SharedBottleneck, Task, Yardstick};
 use crate::bootstrap::{ratio_estimate, resample};
@@ -252,7 +252,7 @@ pub(crate) fn kept(runs: &[RunResult], alone: &Singles, at: &SharedBottleneck) -
 }
 
 /// An estimate with four significant digits.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Rounded {
     /// Best single number.
     pub mean: f64,

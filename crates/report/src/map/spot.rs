@@ -1,11 +1,13 @@
 //! The packet engine at some of the points, to see whether it names the same winners.
 
+use serde::{Deserialize, Serialize};
+
 use super::Metric;
 use super::winners::Verdict;
 use crate::bootstrap::median;
 
 /// One point in both engines.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Checked {
     /// Index of the point.
     pub point: usize,
@@ -16,7 +18,7 @@ pub struct Checked {
 }
 
 /// What the packet engine says of some of the points.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct SpotCheck {
     /// Ascending.
     pub points: Vec<Checked>,

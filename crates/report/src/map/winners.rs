@@ -1,12 +1,14 @@
 //! Which policy wins where.
 
+use serde::{Deserialize, Serialize};
+
 use super::Metric;
 
 /// Policies that are this close to the best, relative, are ties.
 pub const TIE: f64 = 0.01;
 
 /// One point.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Verdict {
     /// The best; of equals the first.
     pub best: Option<usize>,
@@ -32,7 +34,7 @@ impl Verdict {
 }
 
 /// Where a policy stands, over all points.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Region {
     /// Points where it is the best by more than [`TIE`].
     pub clear: usize,
@@ -43,7 +45,7 @@ pub struct Region {
 }
 
 /// All points.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub struct Winners {
     /// By point.
     pub verdicts: Vec<Verdict>,

@@ -7,18 +7,6 @@ use std::path::{Path, PathBuf};
 
 use super::trouble::{Trouble, fill};
 
-pub(super) fn open_beside(folder: &Path, name: &Path) -> Result<File, Trouble> {
-    refuse_links(folder, name)?;
-    let path = folder.join(name);
-    if !fs::symlink_metadata(&path)?.is_file() {
-        return Err(Trouble::unfit(
-            "it is not a regular file",
-            "name a file; folders and devices are not read",
-        ));
-    }
-    Ok(File::open(path)?)
-}
-
 pub(super) fn create_folder_of(file: &Path) -> Result<(), Trouble> {
     check_folder(file)?;
     Ok(fs::create_dir_all(file.parent().unwrap_or(Path::new("")))?)

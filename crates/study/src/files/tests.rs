@@ -9,8 +9,6 @@ use tempfile::{TempDir, tempdir};
 
 use super::*;
 
-const LIMIT: u64 = 1 << 10;
-
 fn named(folder: &TempDir, name: &str) -> std::path::PathBuf {
     folder.path().join(name)
 }
@@ -18,68 +16,6 @@ fn named(folder: &TempDir, name: &str) -> std::path::PathBuf {
 /// What is said of a refused file.
 fn said(error: &Error) -> String {
     format!("{}; {}", error.in_one_line(), error.help().unwrap_or_default())
-}
-
-/// Makes a pipe that nobody writes to.
-fn fifo(path: &Path) {
-    let made = std::process::Command::new("mkfifo").arg(path).status().unwrap();
-    assert!(made.success() && fs::symlink_metadata(path).unwrap().file_type().is_fifo());
-}
-
-#[test]
-fn a_trace_is_read_from_beside_the_scenario_and_from_folders_below_it() {
-    let folder = tempdir().unwrap();
-    fs::create_dir(named(&folder, "traces")).unwrap();
-    fs::write(named(&folder, "traces/lte.down"), "1\n").unwrap();
-    fs::write(named(&folder, "wifi.down"), "2\n").unwrap();
-    for (name, text) in [("traces/lte.down", b"1\n"), ("./wifi.down", b"2\n")] {
-        assert_eq!(read_beside(folder.path(), name, LIMIT).unwrap(), text);
-    }
-}
-
-#[test]
-fn a_trace_elsewhere_is_refused_whatever_the_path_is_like() {
-    let outside = tempdir().unwrap();
-    let secret = named(&outside, "secret");
-    fs::write(&secret, "root:x:0:0").unwrap();
-    let folder = tempdir().unwrap();
-    fs::create_dir(named(&folder, "traces")).unwrap();
-    symlink(&secret, named(&folder, "link")).unwrap();
-    symlink(outside.path(), named(&folder, "far")).unwrap();
-    symlink("traces", named(&folder, "near")).unwrap();
-    fs::write(named(&folder, "traces/lte.down"), "1\n").unwrap();
-    let up = format!("../{}/secret", outside.path().file_name().unwrap().to_str().unwrap());
-    for name in [secret.to_str().unwrap(), &up, "traces/../../x", "link", "far/secret", "near/lte.down"] {
-        let error = read_beside(folder.path(), name, LIMIT).expect_err(name);
-        let said = said(&error);
-        assert!(matches!(error, Error::Refused { .. }), "{name}: {said}");
-        assert!(said.contains("not below") || said.contains("is a symbolic link"), "{name}: {said}");
-        assert!(!said.contains("root:x"), "{said}");
-    }
-}
-
-#[test]
-fn a_trace_that_is_no_regular_file_is_refused_without_waiting_for_it() {
-    let folder = tempdir().unwrap();
-    fifo(&named(&folder, "pipe"));
-    fs::create_dir(named(&folder, "folder")).unwrap();
-    let _socket = std::os::unix::net::UnixListener::bind(named(&folder, "socket")).unwrap();
-    for name in ["pipe", "folder", "socket"] {
-        let error = read_beside(folder.path(), name, LIMIT).expect_err(name);
-        assert!(said(&error).contains("not a regular file"), "{name}: {}", said(&error));
-    }
-    // /dev/zero has no end, and opening some devices does something: they are told by their kind.
-    let error = read_beside(Path::new("/dev"), "zero", LIMIT).unwrap_err();
-    assert!(said(&error).contains("not a regular file"), "{}", said(&error));
-}
-
-#[test]
-fn a_trace_that_is_too_large_is_refused_by_its_size() {
-    let folder = tempdir().unwrap();
-    // A file with a hole takes no space: it is refused before it is read.
-    fs::File::create(named(&folder, "huge")).unwrap().set_len(1 << 40).unwrap();
-    let error = read_beside(folder.path(), "huge", 1 << 20).unwrap_err();
-    assert!(said(&error).contains("more than 1 MiB"), "{}", said(&error));
 }
 
 #[test]

@@ -41,32 +41,6 @@ const SYSTEM: [&str; 2] = ["/", "/var"];
 /// The user's own open descriptors: `/dev/stdout`, `/dev/fd/63` as shells make them of `>(…)`.
 const STREAMS: [&str; 2] = ["/dev/fd", "/proc/self/fd"];
 
-/// A regular file below `folder`, which itself is where the user says.
-pub(super) fn open_beside(folder: &Path, name: &Path) -> Result<File, Trouble> {
-    let start = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let mut at = openat(CWD, start, FOLDER, Mode::empty())?;
-    let parent = name.parent().unwrap_or(Path::new(""));
-    for component in parent.components() {
-        if let Component::Normal(part) = component {
-            at = enter(&at, part, false, false)?;
-        }
-    }
-    let name = file_name(name)?;
-    let not_regular =
-        || Trouble::unfit("it is not a regular file", "name a file; folders, pipes and devices are not read");
-    // Asked before it is opened: opening alone may already do something to a device.
-    match FileType::from_raw_mode(status(&at, name)?.st_mode) {
-        FileType::RegularFile => {}
-        FileType::Symlink => return Err(link(&at, name)),
-        _ => return Err(not_regular()),
-    }
-    let file = openat(&at, name, OFlags::RDONLY | CAREFUL, Mode::empty())?;
-    match FileType::from_raw_mode(fstat(&file)?.st_mode) {
-        FileType::RegularFile => Ok(File::from(file)),
-        _ => Err(not_regular()),
-    }
-}
-
 pub(super) fn create_folder_of(file: &Path) -> Result<(), Trouble> {
     if is_stream(file) { Ok(()) } else { folder_of(file, true).map(drop) }
 }

@@ -10,6 +10,7 @@ use joulepath_model::result::{Limit, RunResult};
 use joulepath_model::scenario::{Scenario, Workload};
 use joulepath_model::units::Nanos;
 use joulepath_packet::{RunOptions, Session, Status};
+use serde::{Deserialize, Serialize};
 
 use super::action::{Helm, Meaning, Steers};
 use super::observation::{CONNECTION_FEATURES, PATH_FEATURES, Work, observe};
@@ -178,18 +179,68 @@ struct Episode {
     summary: Summary,
 }
 
+/// What made an environment what it is: the same again for another process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Past {
+    /// Seed of the sequence of episodes, and how many have begun since.
+    sequence: (u64, u64),
+    /// Draw and seed of the present episode, if there is one.
+    episode: Option<(Option<u32>, u64)>,
+    /// Its actions, one after the other.
+    actions: Vec<f32>,
+}
+
 /// Episodes that an agent steers, one after the other.
 pub struct Environment {
     spec: Arc<Spec>,
     /// Draws and seeds of the episodes that are not asked for exactly.
     random: Stream,
     episode: Option<Box<Episode>>,
+    past: Past,
 }
 
 impl Environment {
     /// Before the first episode. Until it is told a seed, the sequence is that of seed 0.
     pub fn new(spec: Arc<Spec>) -> Self {
-        Environment { spec, random: Stream::new(0, Domain::Episodes, 0), episode: None }
+        let random = Stream::new(0, Domain::Episodes, 0);
+        Environment { spec, random, episode: None, past: Past::default() }
+    }
+
+    /// What made it what it is.
+    pub fn past(&self) -> Past {
+        match self.episode {
+            Some(_) => self.past.clone(),
+            None => Past { sequence: self.past.sequence, ..Past::default() },
+        }
+    }
+
+    /// Becomes what another environment of this kind was: its episode is simulated again with the same actions.
+    ///
+    /// # Errors
+    /// As [`Environment::reset`] and [`Environment::step`].
+    pub fn restore(&mut self, past: &Past) -> Result<()> {
+        let (seed, begun) = past.sequence;
+        self.random = Stream::new(seed, Domain::Episodes, 0);
+        for _ in 0..begun {
+            self.drawn();
+        }
+        let mut seen = vec![0.0; self.spec.observation_len()];
+        self.episode = None;
+        if let Some((draw, seed)) = past.episode {
+            self.reset(Start::Exact { draw, seed }, &mut seen)?;
+        }
+        for action in past.actions.chunks_exact(self.spec.action_len().max(1)) {
+            self.step(action, &mut seen)?;
+        }
+        self.past = past.clone();
+        Ok(())
+    }
+
+    /// The next draw and seed of the sequence.
+    fn drawn(&mut self) -> (Option<u32>, u64) {
+        let draw = self.spec.world.draws().map(|draws| 1 + self.random.below(draws.into()) as u32);
+        // The seed has 32 bits: it can be written on a command line without a slip.
+        (draw, self.random.bits() >> 32)
     }
 
     /// Begins an episode and writes what is seen.
@@ -200,15 +251,16 @@ impl Environment {
         self.episode = None;
         if let Start::Seed(seed) = start {
             self.random = Stream::new(seed, Domain::Episodes, 0);
+            self.past.sequence = (seed, 0);
         }
         let (draw, seed) = match start {
             Start::Exact { draw, seed } => (draw, seed),
-            // The seed has 32 bits: it can be written on a command line without a slip.
             Start::Seed(_) | Start::Next => {
-                let draw = self.spec.world.draws().map(|draws| 1 + self.random.below(draws.into()) as u32);
-                (draw, self.random.bits() >> 32)
+                self.past.sequence.1 += 1;
+                self.drawn()
             }
         };
+        self.past = Past { sequence: self.past.sequence, episode: Some((draw, seed)), actions: vec![] };
         let mut episode = Box::new(Episode::new(&self.spec, draw, seed)?);
         episode.see();
         episode.before.clone_from(&episode.now);
@@ -240,6 +292,7 @@ impl Environment {
         match outcome {
             Ok(step) => {
                 episode.show(seen);
+                self.past.actions.extend_from_slice(action);
                 Ok(step)
             }
             Err(error) => {

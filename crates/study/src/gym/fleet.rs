@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
-use super::environment::{Environment, Spec, Start, Step, Summary};
+use super::environment::{Environment, Past, Spec, Start, Step, Summary};
 use crate::error::{Error, Result};
 use crate::parallel::cores;
 
@@ -24,6 +24,8 @@ pub struct Outcome {
     pub steps: Vec<Step>,
     /// Episodes that have ended in this step: place and summary.
     pub ended: Vec<(usize, Summary)>,
+    /// What made each environment what it is, where that was asked for.
+    pub pasts: Vec<Past>,
 }
 
 /// Environments of one thread.
@@ -38,6 +40,9 @@ enum Order {
     /// How each begins; none goes on.
     Reset(Vec<Option<Start>>),
     Step(Vec<f32>),
+    Restore(Vec<Past>),
+    /// What made each what it is.
+    Tell,
 }
 
 struct Worker {
@@ -67,6 +72,14 @@ impl Crew {
         match order {
             Order::Reset(starts) => self.reset(&starts),
             Order::Step(actions) => self.step(&actions),
+            Order::Restore(pasts) => {
+                self.environments.iter_mut().zip(&pasts).try_for_each(|(one, past)| one.restore(past))?;
+                Ok(self.blank())
+            }
+            Order::Tell => {
+                let pasts = self.environments.iter().map(Environment::past).collect();
+                Ok(Outcome { pasts, ..self.blank() })
+            }
         }
     }
 
@@ -101,7 +114,8 @@ impl Crew {
 
     fn blank(&self) -> Outcome {
         let count = self.environments.len();
-        Outcome { seen: vec![0.0; count * self.seen_len], steps: vec![Step::default(); count], ended: vec![] }
+        let (seen, steps) = (vec![0.0; count * self.seen_len], vec![Step::default(); count]);
+        Outcome { seen, steps, ..Outcome::default() }
     }
 }
 
@@ -197,6 +211,25 @@ impl Fleet {
         self.all(|from, count| Order::Step(actions[from * len..(from + count) * len].to_vec()))
     }
 
+    /// What made each environment what it is.
+    ///
+    /// # Errors
+    /// If a thread has ended.
+    pub fn pasts(&mut self) -> Result<Vec<Past>> {
+        Ok(self.all(|_, _| Order::Tell)?.pasts)
+    }
+
+    /// Becomes what another fleet of this kind was: see [`Environment::restore`].
+    ///
+    /// # Errors
+    /// As there; the first one. If it had another number of environments.
+    pub fn restore(&mut self, pasts: &[Past]) -> Result<()> {
+        if pasts.len() != self.count() {
+            return Err(Error::usage(format!("{} pasts for {} environments", pasts.len(), self.count())));
+        }
+        self.all(|from, count| Order::Restore(pasts[from..from + count].to_vec())).map(drop)
+    }
+
     /// Has every part do its order, given its first environment and their number.
     fn all(&mut self, order: impl Fn(usize, usize) -> Order) -> Result<Outcome> {
         let own = self.crew.environments.len();
@@ -211,7 +244,8 @@ impl Fleet {
         let mut all = first?;
         let mut from = own;
         for (worker, outcome) in self.workers.iter().zip(others) {
-            let Outcome { seen, steps, ended } = outcome?;
+            let Outcome { seen, steps, ended, pasts } = outcome?;
+            all.pasts.extend(pasts);
             all.seen.extend(seen);
             all.steps.extend(steps);
             all.ended.extend(ended.into_iter().map(|(i, summary)| (from + i, summary)));

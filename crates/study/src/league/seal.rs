@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::gauntlet::Request;
 use crate::digest::hex;
 use crate::error::{Error, Kind, Result};
-use crate::files;
+use crate::files::{self, By};
 
 /// Longest log that is read, bytes.
 const MAX_BYTES: u64 = 64 << 20;
@@ -167,7 +167,7 @@ fn read(path: &Path) -> Result<Vec<(String, Line)>> {
         files::prepare(path)?;
         return Ok(vec![]);
     }
-    let bytes = files::read_named(path, MAX_BYTES).map_err(|error| Error::file(&doing, error))?;
+    let bytes = files::read_named(path, By::File, MAX_BYTES, &doing)?.bytes;
     let refused = |why: String| Error::Refused {
         doing: doing.clone(),
         why,

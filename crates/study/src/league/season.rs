@@ -101,7 +101,8 @@ fn row(case: &Case, with: &Yardstick, [thriftiest, fastest]: [Option<&[RunResult
             Work::Files { .. } => "files",
             Work::Requests => "requests",
             Work::Deadline { .. } => "deadline",
-        },
+        }
+        .into(),
         deadline_s: match with.task {
             Work::Deadline { seconds } => Some(seconds),
             _ => None,

@@ -2,15 +2,18 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use joulepath_controllers::{AdoptError, Controller, HEADERS, Table};
 
+use super::inert;
 use crate::error::{Error, Kind, Result};
-use crate::files;
+use crate::files::{self, By};
 
 /// Longest header that is read, bytes. Ours have a few kilobytes.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
+/// Largest library that is loaded, bytes. Ours have some tens of kilobytes.
+const MAX_LIBRARY_BYTES: u64 = 16 << 20;
 /// Longest name of a controller: `jp_NAME` fits the kernel's 16 bytes.
 const MAX_NAME: usize = 12;
 /// Lines of the compiler that are shown.
@@ -30,6 +33,9 @@ const FLAGS: [&str; 9] = [
 ];
 /// Undefined behaviour that a check looks for. What is found is told to the handlers of sandbox.h.
 const SANITIZERS: &str = "-fsanitize=signed-integer-overflow,integer-divide-by-zero,shift,bounds";
+
+/// A library without the parts that the C library runs when it is loaded.
+const LINKED: [&str; 2] = ["-shared", "-nostartfiles"];
 
 /// What a library is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,19 +63,36 @@ impl Library {
     /// # Errors
     /// If it cannot be read, compiled or loaded.
     pub(super) fn build(file: &Path, build: Build) -> Result<Self> {
-        let (name, text) = read(file)?;
-        let folder = tempfile::Builder::new().prefix("joulepath-cc-").tempdir();
-        let folder = folder.map_err(|error| Error::file("cannot compile a controller", error))?;
-        let (object, warnings) = compile(file, &name, build, folder.path())?;
-        // SAFETY: the library is a controller that the user asked for. Nothing runs when it is loaded: it has
-        // neither constructors nor dependencies but the C library.
-        let library = unsafe { libloading::Library::new(&object) }.map_err(|error| Error::Refused {
+        let doing = format!("cannot compile {}", file.display());
+        // What the header includes is opened with the rights of the user who asks.
+        let made = joulepath_files::as_invoker(|| Made::of(file, build));
+        let Made { name, text, warnings, object, library } =
+            made.map_err(|error| Error::file(&doing, error))??;
+        let refused = |why: String| Error::Refused {
             doing: format!("cannot load {}", file.display()),
-            why: error.to_string(),
-            help: "controllers use nothing but mpcc.h and the headers beside it".to_owned(),
+            why,
+            help: "a controller has no code but its hooks: docs/own-controller.md".to_owned(),
             kind: Kind::Failed,
-        })?;
+        };
+        inert::check(&object, &library).map_err(&refused)?;
+        // What was checked is what is loaded: nobody else writes to this folder.
+        let folder = folder().map_err(|error| Error::file(&doing, error))?;
+        let place = folder.path().join("own.so");
+        fs::write(&place, library).map_err(|error| Error::file(&doing, error))?;
+        // SAFETY: nothing of the library runs when it is loaded or unloaded, as `inert` has checked.
+        let library =
+            unsafe { libloading::Library::new(&place) }.map_err(|error| refused(error.to_string()))?;
         Ok(Library { library: Box::leak(Box::new(library)), name, text, warnings })
+    }
+
+    /// A table that the library exports as `symbol`.
+    ///
+    /// # Panics
+    /// If it exports no such thing: the glue that is compiled with every controller does.
+    fn table(&self, symbol: &str) -> Table {
+        // SAFETY: the glue declares it with this type. Looking a symbol up runs code only if it is an indirect
+        // function, and `inert` refuses these.
+        unsafe { **self.library.get::<*const Table>(symbol).expect("the glue exports it") }
     }
 
     /// The function that the library exports as `symbol`, which stays loaded.
@@ -91,12 +114,10 @@ impl Library {
 /// # Errors
 /// If it does not keep to the contract as far as its tables say.
 pub(super) fn controller(file: &Path, library: &Library) -> Result<Controller> {
-    // SAFETY: the two are the functions of native/glue.h, in a library that stays loaded. That the functions
-    // of the controller keep to the contract is for their author to see to: `joulepath cc check` helps.
-    let inspected = unsafe {
-        let rows: Table = library.function("jp_controllers_begin");
-        Controller::inspect(rows, library.function("jp_layout_begin"))
-    };
+    let (rows, layout) = (library.table("jp_controllers_table"), library.table("jp_layout_table"));
+    // SAFETY: the two are the tables of native/glue.h, in a library that stays loaded. That the functions of the
+    // controller keep to the contract is for their author to see to: `joulepath cc check` helps.
+    let inspected = unsafe { Controller::inspect(rows, layout) };
     let controller = inspected.map_err(|error| refused(file, &error))?;
     if controller.name() != library.name {
         return Err(Error::Refused {
@@ -144,7 +165,7 @@ pub fn name_of(file: &Path) -> Result<String> {
 /// The name of the controller in `file`, and the text.
 fn read(file: &Path) -> Result<(String, String)> {
     let doing = format!("cannot read the controller {}", file.display());
-    let bytes = files::read_named(file, MAX_HEADER_BYTES).map_err(|error| Error::file(&doing, error))?;
+    let bytes = files::read_named(file, By::File, MAX_HEADER_BYTES, &doing)?.bytes;
     let refused = |why: String, help: String| Error::Refused {
         doing: format!("cannot use {}", file.display()),
         why,
@@ -177,8 +198,38 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     }
 }
 
-/// Compiles `file` in `folder`: the library, and what the compiler warned of.
-fn compile(file: &Path, name: &str, build: Build, folder: &Path) -> Result<(PathBuf, Vec<String>)> {
+/// What was made of a header.
+struct Made {
+    name: String,
+    text: String,
+    warnings: Vec<String>,
+    /// What the compiler made.
+    object: Vec<u8>,
+    /// What the linker made of that.
+    library: Vec<u8>,
+}
+
+impl Made {
+    fn of(file: &Path, build: Build) -> Result<Self> {
+        let (name, text) = read(file)?;
+        let folder = folder().map_err(|error| Error::file("cannot compile a controller", error))?;
+        let warnings = compile(file, &name, build, folder.path())?;
+        let made = |name: &str| {
+            let doing = format!("cannot read what {} was compiled to", file.display());
+            files::read_named(&folder.path().join(name), By::File, MAX_LIBRARY_BYTES, &doing)
+        };
+        let (object, library) = (made("own.o")?.bytes, made("own.so")?.bytes);
+        Ok(Made { name, text, warnings, object, library })
+    }
+}
+
+/// A folder of this user's that goes when it is dropped.
+fn folder() -> std::io::Result<tempfile::TempDir> {
+    tempfile::Builder::new().prefix("joulepath-cc-").tempdir()
+}
+
+/// Compiles `file` in `folder` to `own.o` and `own.so`: what the compiler warned of.
+fn compile(file: &Path, name: &str, build: Build, folder: &Path) -> Result<Vec<String>> {
     let doing = format!("cannot compile {}", file.display());
     let headers = folder.join("joulepath");
     let write = |place: PathBuf, text: &str| fs::write(place, text);
@@ -202,9 +253,10 @@ fn compile(file: &Path, name: &str, build: Build, folder: &Path) -> Result<(Path
     }
     let said = run(&mut compiler, &doing)?;
     // Linked without the sanitizer's library: the handlers are in sandbox.h.
-    let library = folder.join("own.so");
-    run(Command::new(self::compiler()).arg("-shared").arg(&object).arg("-o").arg(&library), &doing)?;
-    Ok((library, said.into_iter().filter(|line| line.contains("warning:")).collect()))
+    let mut linker = Command::new(self::compiler());
+    linker.args(LINKED).arg(&object).arg("-o").arg(folder.join("own.so"));
+    run(&mut linker, &doing)?;
+    Ok(said.into_iter().filter(|line| line.contains("warning:")).collect())
 }
 
 /// What makes the compiler check indices of `conn->sub[]`, too: an array at the end of a struct counts as
@@ -224,7 +276,7 @@ fn compiler() -> String {
 
 /// Runs a compiler: what it said.
 fn run(command: &mut Command, doing: &str) -> Result<Vec<String>> {
-    let output = command.output().map_err(|error| Error::Refused {
+    let output = command.stdin(Stdio::null()).output().map_err(|error| Error::Refused {
         doing: doing.to_owned(),
         why: format!("cannot run `{}`: {error}", command.get_program().display()),
         help: "install a C compiler (`apt install gcc`), or name one in CC".to_owned(),

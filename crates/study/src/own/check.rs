@@ -60,8 +60,33 @@ impl Checked {
 /// # Errors
 /// If it cannot be read or compiled, or is no controller.
 pub fn check(file: &Path) -> Result<Checked> {
-    let library = Library::build(file, Build::Checked)?;
-    let controller = controller(file, &library)?;
+    Ok(Check::of(file)?.run())
+}
+
+/// A controller that is ready to be checked. Nothing of it has run yet.
+pub struct Check {
+    library: Library,
+    controller: Controller,
+}
+
+impl Check {
+    /// Compiles the header `file` with checks.
+    ///
+    /// # Errors
+    /// If it cannot be read or compiled, or is no controller.
+    pub fn of(file: &Path) -> Result<Self> {
+        let library = Library::build(file, Build::Checked)?;
+        let controller = controller(file, &library)?;
+        Ok(Check { library, controller })
+    }
+
+    /// Tries every property: the header's hooks run, with the rights of this process.
+    pub fn run(self) -> Checked {
+        run(self.library, self.controller)
+    }
+}
+
+fn run(library: Library, controller: Controller) -> Checked {
     let subject = Subject { sandbox: Sandbox::of(&library), controller };
     let examples = examples::of(&library.text);
     let properties: [(&'static str, Property); 7] = [
@@ -78,7 +103,7 @@ pub fn check(file: &Path) -> Result<Checked> {
     ];
     let names: Vec<&'static str> = properties.iter().map(|(name, _)| *name).collect();
     let findings = in_time(subject, properties, &names);
-    Ok(Checked { name: library.name, findings, warnings: library.warnings })
+    Checked { name: library.name, findings, warnings: library.warnings }
 }
 
 type Property = Box<dyn Fn(&Subject) -> Option<String> + Send>;

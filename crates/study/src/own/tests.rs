@@ -129,3 +129,53 @@ fn what_cannot_be_compiled_is_told_with_the_compilers_line() {
         assert!(template(name).is_err(), "{name}");
     }
 }
+
+/// Each would make a file when it is loaded, or when the program ends.
+#[test]
+fn what_would_run_when_it_is_loaded_is_refused_and_does_not_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = folder.path().join("told");
+    let begin = format!(
+        "extern int creat(const char *, unsigned);\nvoid tell(void);\nvoid tell(void) {{ creat(\"{}\", 0600); }}\n",
+        told.display()
+    );
+    let word = if cfg!(target_pointer_width = "64") { ".quad" } else { ".long" };
+    let section = |name: &str, kind: &str| {
+        format!("__asm__(\".section {name},\\\"aw\\\"{kind}\\n{word} tell\\n.text\\n\");")
+    };
+    for more in [
+        "__attribute__((constructor)) static void first(void) { tell(); }".to_owned(),
+        "__attribute__((constructor(101))) static void first(void) { tell(); }".to_owned(),
+        "__attribute__((destructor)) static void last(void) { tell(); }".to_owned(),
+        "void _init(void);\nvoid _init(void) { tell(); }".to_owned(),
+        "void _fini(void);\nvoid _fini(void) { tell(); }".to_owned(),
+        "typedef s64 chosen_fn(void);\nstatic chosen_fn *pick(void) { tell(); return 0; }\n\
+         s64 chosen(void) __attribute__((ifunc(\"pick\")));"
+            .to_owned(),
+        "typedef s64 chosen_fn(void);\nstatic chosen_fn *pick(void) { tell(); return 0; }\n\
+         static s64 chosen(void) __attribute__((ifunc(\"pick\")));\ns64 (*used)(void);\n\
+         s64 (*used)(void) = chosen;"
+            .to_owned(),
+        section(".init_array", ""),
+        section(".init_array.00001", ",%init_array"),
+        section(".preinit_array", ""),
+        section(".fini_array", ""),
+        section(".ctors", ""),
+        section(".dynamic", ""),
+        "__asm__(\".section .init,\\\"ax\\\"\\ncall tell\\n.text\\n\");".to_owned(),
+        "__attribute__((section(\".mine\"))) int other;".to_owned(),
+    ] {
+        let (_folder, file) = header("eager", &(begin.clone() + &more + "\n" + &template("eager").unwrap()));
+        for error in [load(&file).map(drop).expect_err(&more), check(&file).map(drop).expect_err(&more)] {
+            let said = error.in_one_line();
+            let by = ["cannot load", "cannot compile"].iter().any(|doing| said.contains(doing));
+            assert!(by && said.contains("eager.h"), "{more}: {said}");
+        }
+        assert!(!told.exists(), "{more}");
+    }
+    // A linker takes this one for code: then nothing runs either.
+    let more = section(".text.x", ",%init_array");
+    let (_folder, file) = header("eager", &(begin + &more + "\n" + &template("eager").unwrap()));
+    let _ = load(&file);
+    assert!(!told.exists());
+}

@@ -28,7 +28,7 @@ use super::ranges::Ranges;
 use super::shard::Shard;
 use crate::digest::hex;
 use crate::error::{Error, Kind, Result};
-use crate::files;
+use crate::files::{self, By};
 
 const HEADER: &str = "_study.json";
 /// Longest header that is read, bytes: a scenario and a study fit.
@@ -158,7 +158,7 @@ impl Dataset {
     /// Hands the columns of these names to `each`, file by file.
     pub(super) fn read(&self, names: &[&str], mut each: impl FnMut(Vec<Vec<Field>>)) -> Result<()> {
         for part in &self.parts {
-            let file = File::open(part).map_err(|error| Error::file(reading(part), error))?;
+            let file = files::open(part, &reading(part))?;
             each(parquet::decode(file, names).map_err(|error| broken(part, &error))?);
         }
         Ok(())
@@ -171,7 +171,7 @@ impl Dataset {
     /// If a file cannot be read.
     pub fn rows(&self) -> Result<u64> {
         self.parts.iter().try_fold(0, |sum, part| {
-            let file = File::open(part).map_err(|error| Error::file(reading(part), error))?;
+            let file = files::open(part, &reading(part))?;
             parquet::rows(file).map(|rows| sum + rows).map_err(|error| broken(part, &error))
         })
     }
@@ -318,11 +318,10 @@ fn part_name(runs: &Ranges) -> String {
 /// The header, if there is one.
 pub(super) fn header(folder: &Path) -> Result<Option<Header>> {
     let file = folder.join(HEADER);
-    let bytes = match files::read_named(&file, MAX_HEADER) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
-        bytes => bytes.map_err(|error| Error::file(reading(&file), error))?,
+    let is_missing = |kind| matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    let bytes = match files::read_named(&file, By::File, MAX_HEADER, &reading(&file)) {
+        Err(Error::File { source, .. }) if is_missing(source.kind()) => return Ok(None),
+        content => content?.bytes,
     };
     serde_json::from_slice(&bytes).map(Some).map_err(|error| Error::Refused {
         doing: reading(&file),
@@ -388,13 +387,13 @@ pub(super) fn first_run(part: &Path) -> Option<u64> {
 }
 
 pub(super) fn runs_of(part: &Path) -> Result<Ranges> {
-    let file = File::open(part).map_err(|error| Error::file(reading(part), error))?;
+    let file = files::open(part, &reading(part))?;
     let text = parquet::about(file, RUNS).map_err(|error| broken(part, &error))?;
     if let Some(runs) = text.as_deref().and_then(Ranges::parse) {
         return Ok(runs);
     }
     // Another tool has written it, for example as one file of many.
-    let file = File::open(part).map_err(|error| Error::file(reading(part), error))?;
+    let file = files::open(part, &reading(part))?;
     let columns = parquet::decode(file, &[RUN]).map_err(|error| broken(part, &error))?;
     let index = |cell: &Field| if let Field::Count(index) = cell { *index } else { None };
     Ok(Ranges::of(columns[0].iter().filter_map(index)))

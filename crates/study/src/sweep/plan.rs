@@ -1,6 +1,6 @@
 //! A study that is ready to run: which run each index is.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use joulepath_model::policy::Policy;
 use joulepath_model::result::{PathResult, RunResult};
@@ -13,7 +13,7 @@ use crate::digest::hex;
 use crate::engine::{self, Engine, EngineName, EngineOptions};
 use crate::error::{Error, Kind as ErrorKind, Result};
 use crate::policies;
-use crate::source::{Overrides, Source, read_text};
+use crate::source::{Overrides, Source, Text, not_shown};
 
 use super::parquet::{Column, Kind};
 use super::points::Points;
@@ -74,9 +74,11 @@ impl Sweep {
     /// If the file cannot be read, has mistakes, or no run of it could succeed.
     pub fn open(file: &Path) -> Result<Self> {
         let name = file.to_string_lossy().into_owned();
-        let text = read_text(file, "study")?;
+        let study = Text::named(file, "study")?;
         let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
-        Self::of_text(&name, &text, &folder)
+        let spec = read(&name, &study.text);
+        let spec = if study.may_be_quoted { spec? } else { spec.map_err(|_| not_shown(&name))? };
+        Self::beside(&name, &study.text, spec, &folder)
     }
 
     /// The study that `text` says; its scenario is looked for in `folder`, then among the shipped ones.
@@ -84,12 +86,11 @@ impl Sweep {
     /// # Errors
     /// As [`Sweep::open`].
     pub fn of_text(name: &str, text: &str, folder: &Path) -> Result<Self> {
-        let spec = read(name, text)?;
-        let beside: PathBuf = folder.join(&spec.scenario);
-        let source = match beside.try_exists() {
-            Ok(false) => Source::named(&spec.scenario)?,
-            _ => Source::open(&beside.to_string_lossy())?,
-        };
+        Self::beside(name, text, read(name, text)?, folder)
+    }
+
+    fn beside(name: &str, text: &str, spec: StudySpec, folder: &Path) -> Result<Self> {
+        let source = Source::open_beside(folder, &spec.scenario)?;
         Self::of(name, text, spec, source)
     }
 
