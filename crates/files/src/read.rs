@@ -97,7 +97,8 @@ fn at_most(file: File, limit: u64) -> Result<Vec<u8>, Trouble> {
         file.take(limit + 1).read_to_end(&mut bytes)?;
     }
     if known.max(bytes.len() as u64) > limit {
-        let why = format!("it has more than {} MiB, so it is something else", limit >> 20);
+        let (many, unit) = if limit >> 20 > 0 { (limit >> 20, "MiB") } else { (limit >> 10, "KiB") };
+        let why = format!("it has more than {many} {unit}, so it is something else");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, why).into());
     }
     Ok(bytes)

@@ -101,6 +101,31 @@ mod tests {
         }
     }
 
+    /// A daemon that reads its configuration again has connections to look after meanwhile.
+    #[test]
+    fn a_configuration_that_is_no_file_or_too_large_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let begun = std::time::Instant::now();
+        let pipe = folder.path().join("pipe.toml");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let large = folder.path().join("large.toml");
+        fs::write(&large, "a = 1\n".repeat(2_000_000)).unwrap();
+        for (path, says) in [
+            (pipe.as_path(), "not a regular file"),
+            (folder.path(), "it is a folder"),
+            (Path::new("/dev/zero"), "not a regular file"),
+            (large.as_path(), "it has more than"),
+        ] {
+            let said = load(path).unwrap_err().to_string();
+            assert!(said.contains(says), "{said}");
+        }
+        // As large as one may be, and every key of it wrong.
+        let keys: String = (0..25_000).map(|key| format!("k{key} = 1\n")).collect();
+        fs::write(&large, &keys[..MAX_BYTES as usize / 10 * 9]).unwrap();
+        assert!(matches!(load(&large), Err(Error::Config(_))));
+        assert!(begun.elapsed() < std::time::Duration::from_secs(30), "{:?}", begun.elapsed());
+    }
+
     const PROFILE: &str = r#"
 version = 1
 quality = "calibrated"

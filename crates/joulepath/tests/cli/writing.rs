@@ -225,3 +225,49 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     drop(child.stdout.take());
     assert!(child.wait().unwrap().success());
 }
+
+/// What a terminal would obey: a title of its own, an erased screen, another direction of writing.
+#[test]
+fn control_characters_of_a_scenario_are_shown_to_people_and_kept_for_programs() {
+    let folder = folder();
+    let title = r"t\u001b]0;owned\u0007\u001b[2J\u009b31m\u202Ex";
+    let text = crate::QUICK.replacen("title = \"", &format!("title = \"{title}"), 1);
+    assert_ne!(text, crate::QUICK);
+    fs::write(folder.path().join("quick\u{1b}[2J.toml"), &text).unwrap();
+    let is_obeyed = |c: char| (c.is_control() && c != '\n' && c != '\t') || c == '\u{202e}';
+    let run = |arguments: &[&str]| joulepath_in(folder.path(), arguments);
+    let name = "quick\u{1b}[2J.toml";
+    let shown = run(&["compare", name, "-n", "1"]);
+    assert!(shown.stdout.contains("t␛]0;owned␇␛[2J<U+009B>31m<U+202E>x"), "{}", shown.stdout);
+    // With colours only these stay.
+    let colored = command(folder.path(), &["compare", name, "-n", "1"])
+        .env_remove("NO_COLOR")
+        .env("CLICOLOR_FORCE", "1")
+        .output()
+        .unwrap();
+    let colored = String::from_utf8(colored.stdout).unwrap();
+    assert!(colored.contains("\u{1b}[") && !colored.contains("\u{1b}]") && !colored.contains("\u{1b}[2J"));
+    for arguments in [
+        &["compare", name, "-n", "1", "--policies", "no\u{1b}[2Jthing"][..],
+        &["compare", "no\u{1b}]0;x\u{7}.toml"],
+        &["compare", name, "--no\u{1b}[2J"],
+        &["no\u{1b}[2J"],
+        &["show", name, "--set", "path.\u{1b}[2J=1"],
+        &["explain", "ol\u{1b}[2J", "--state", "x"],
+    ] {
+        let said = run(arguments);
+        assert_ne!(said.code, Some(0), "{arguments:?}");
+        for text in [&said.stdout, &said.stderr] {
+            assert!(!text.contains(is_obeyed), "{arguments:?}: {text:?}");
+        }
+    }
+    for text in [&shown.stdout, &shown.stderr] {
+        assert!(!text.contains(is_obeyed), "{text:?}");
+    }
+    // Programs get the title as it is.
+    let json = run(&["compare", name, "-n", "1", "--json"]).json();
+    assert!(
+        json.to_string().contains("owned")
+            && json["scenario"]["title"].as_str().unwrap().contains('\u{202e}')
+    );
+}

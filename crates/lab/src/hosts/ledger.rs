@@ -163,17 +163,20 @@ enum State {
     Changing,
 }
 
+/// Largest record that is read, bytes. More is none of ours.
+const LARGEST_BYTES: u64 = 1 << 20;
+
 impl State {
     fn of(folder: &Folder, name: &str) -> io::Result<Self> {
         // A named pipe that somebody has put there does not make us wait.
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let mut file = match openat(folder, name, flags, Mode::empty()) {
+        let file = match openat(folder, name, flags, Mode::empty()) {
             Err(Errno::NOENT) => return Ok(State::Changing),
             file => File::from(file?),
         };
         let lock = flock(&file, FlockOperation::NonBlockingLockExclusive);
         let mut text = String::new();
-        file.read_to_string(&mut text)?;
+        (&file).take(LARGEST_BYTES).read_to_string(&mut text)?;
         let record = serde_json::from_str(&text).ok();
         match lock {
             Ok(()) if !is_linked(&file)? => Ok(State::Changing),
