@@ -97,7 +97,7 @@ class _Result(Table):
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        return self.text(shutil.get_terminal_size().columns).rstrip()
+        return _joulepath.visible(self.text(shutil.get_terminal_size().columns).rstrip())
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -390,7 +390,7 @@ class Explanation(Table):
         super().__init__(batch)
 
     def __repr__(self) -> str:
-        return f"{self.title}\n\n{super().__repr__()}\n\nformula: {self.formula}"
+        return _joulepath.visible(f"{self.title}\n\n{super().__repr__()}\n\nformula: {self.formula}")
 
 
 class League(_Result):

@@ -162,8 +162,9 @@ class Scenario:
 
     def __repr__(self) -> str:
         variant = f" · {self.variant}" if self.variant else ""
-        return (
-            f"<Scenario {self.name}{variant}: {self.title}, {' + '.join(self.paths)}, {self.duration_s:g} s>"
+        paths = " + ".join(self.paths)
+        return _joulepath.visible(
+            f"<Scenario {self.name}{variant}: {self.title}, {paths}, {self.duration_s:g} s>"
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -237,7 +237,9 @@ class Study:
         return self._raw.toml
 
     def __repr__(self) -> str:
-        return f"<Study {self.name}: {self.title}, {self.points} points, {self.runs} runs>"
+        return _joulepath.visible(
+            f"<Study {self.name}: {self.title}, {self.points} points, {self.runs} runs>"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, _parts(self._raw)
@@ -401,7 +403,7 @@ class Dataset:
         return type(self), (self.folder.absolute(),)
 
     def __repr__(self) -> str:
-        return f"<Dataset {self.folder}: {self.title}, {self.done} of {self.runs} runs>"
+        return _joulepath.visible(f"<Dataset {self.folder}: {self.title}, {self.done} of {self.runs} runs>")
 
 
 def _names(names: str | Sequence[str] | None) -> list[str] | None:

@@ -65,7 +65,7 @@ STYLE: dict[str, Any] = {
 
 @cache
 def _load_backend() -> None:
-    """Load what shows figures before the style begins: what it sets when it is loaded would end with the style.
+    """Load what shows figures before the style begins: what loading sets would end with it.
 
     Jupyter's is loaded by the first figure, and switches the display of figures on.
     """

@@ -93,7 +93,7 @@ class Table:
         more = self._more()
         if fit < len(columns):
             more.append(f"… and {len(columns) - fit} more columns: {', '.join(self.columns[fit:])}")
-        return "\n".join([*lines, *more])
+        return _joulepath.visible("\n".join([*lines, *more]))
 
     def _repr_html_(self) -> str:
         def line(cells: list[str], tag: str) -> str:

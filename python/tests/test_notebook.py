@@ -17,7 +17,9 @@ SECONDS = 600
 
 def _figures(cells: list[str], folder: Path) -> list[int]:
     """How many pictures each cell shows."""
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    # It has no types.
+    v4: Any = nbformat.v4
+    notebook = v4.new_notebook(cells=[v4.new_code_cell(cell) for cell in cells])
     client = NotebookClient(
         notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
     )

@@ -91,7 +91,7 @@ def test_a_run_and_the_tables_keep_what_they_have() -> None:
     for other in _copies(run):
         assert other.to_dict() == run.to_dict()
         assert other.series.rows() == run.series.rows()
-    explained = jp.explain("olia", [(10, "50 ms"), (20, "80 ms")])
+    explained = jp.explain("olia", [{"cwnd": 10, "srtt_us": 50_000}, {"cwnd": 20, "srtt_us": 80_000}])
     for table in [jp.policies(), jp.controllers(), jp.limits("quick"), explained]:
         for other in _copies(table):
             assert type(other) is type(table)
@@ -201,7 +201,9 @@ def _steps(env: jg.VectorEnvironment, count: int) -> list[Any]:
     told = []
     for number in range(count):
         seen, rewards, terminated, truncated, infos = env.step(_action(env, number))
-        told.append((seen.tobytes(), rewards.tobytes(), terminated.tobytes(), truncated.tobytes(), repr(infos)))
+        told.append(
+            (seen.tobytes(), rewards.tobytes(), terminated.tobytes(), truncated.tobytes(), repr(infos))
+        )
     return told
 
 

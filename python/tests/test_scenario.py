@@ -157,3 +157,16 @@ def test_a_scenario_goes_to_another_process_and_stays_what_it_was(tmp_path: Path
 
 def test_the_schema_knows_the_paths() -> None:
     assert "path" in jp.schema()["properties"]
+
+
+def test_control_characters_are_shown_and_kept() -> None:
+    text = jp.Scenario("quick").to_toml()
+    odd = jp.Scenario.from_toml(text.replace('title = "', 'title = "\\u001b]0;owned\\u0007\\u202e', 1))
+    assert odd.title.startswith("\x1b]0;owned\x07\u202e")
+    result = jp.compare(odd, ["mptcp"], seeds=1, progress=False)
+    for shown in [repr(odd), repr(result)]:
+        assert "␛]0;owned␇<U+202E>" in shown
+        assert "\x1b" not in shown
+    with pytest.raises(jp.UsageError) as error:
+        jp.compare(odd, ["no\x1b[2Jthing"])
+    assert "\x1b" not in str(error.value)

@@ -70,9 +70,16 @@ mod _joulepath {
     #[pymodule_export]
     use crate::study::{Batches, Dataset, Study};
 
+    use joulepath_model::visible::Colors;
     use pyo3::prelude::*;
 
     use crate::provenance::{COMMIT, VERSION};
+
+    /// A text of others, for a terminal: control characters are shown.
+    #[pyfunction]
+    fn visible(text: &str) -> String {
+        joulepath_model::visible::visible(text, Colors::Shown).into_owned()
+    }
 
     /// What cannot be exported by its name.
     #[pymodule_init]

@@ -4,6 +4,7 @@
 use std::any::Any;
 
 use joulepath_model::scenario::ScenarioErrors;
+use joulepath_model::visible::{Colors, visible};
 use joulepath_study::diagnose;
 use joulepath_study::error::{Error, Kind};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -19,7 +20,8 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
 
 /// An exception of the class `name`, made of a message and what to do next.
 fn exception(py: Python<'_>, name: &str, message: &str, help: Option<&str>) -> PyErr {
-    match class(py, name).and_then(|class| class.call1((message, help))) {
+    let shown = |text: &str| visible(text, Colors::Shown).into_owned();
+    match class(py, name).and_then(|class| class.call1((shown(message), help.map(shown)))) {
         Ok(exception) => PyErr::from_value(exception),
         Err(error) => error,
     }
@@ -58,6 +60,7 @@ fn scenario(py: Python<'_>, errors: &ScenarioErrors) -> PyResult<PyErr> {
         })
         .collect::<PyResult<_>>()?;
     let text = diagnose::problems(errors, WIDTH, false);
+    let text = visible(&text, Colors::Shown);
     Ok(PyErr::from_value(class(py, "ScenarioError")?.call1((text, problems))?))
 }
 

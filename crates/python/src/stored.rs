@@ -1,6 +1,7 @@
 //! Results in other processes: what a pickle holds of them. `joulepath/_stored.py` makes them again.
 
 use joulepath_report::ReportError;
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -18,8 +19,7 @@ pub(crate) fn reduced<'py>(
     state: impl IntoPyObject<'py>,
 ) -> PyResult<Reduced<'py>> {
     let restored = py.import("joulepath._stored")?.getattr("restored")?;
-    let state = state.into_pyobject(py).map_err(Into::into)?;
-    Ok((restored, (name, state.into_any().unbind().into_bound(py))))
+    Ok((restored, (name, state.into_bound_py_any(py)?)))
 }
 
 /// All of a result, as JSON; its numbers come back to the last bit.
