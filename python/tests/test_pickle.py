@@ -17,8 +17,8 @@ import joulepath as jp
 import joulepath.gym as jg
 
 PATHS = [
-    "wifi:rate=20 Mbit/s,rtt=20 ms,energy=wifi-huang2012",
-    "lte:rate=10 Mbit/s,rtt=60 ms,energy=lte-huang2012",
+    "wifi:rate=20Mbit/s,rtt=20ms,energy=wifi-huang2012",
+    "lte:rate=10Mbit/s,rtt=60ms,energy=lte-huang2012",
 ]
 
 
@@ -114,8 +114,8 @@ def test_a_run_and_the_tables_keep_what_they_have() -> None:
         ),
         lambda: jp.advise(PATHS, "20 MB", deadline="20 s"),
         lambda: jp.gauntlet(["f2-file"], ["mptcp", "joule"], draws=1, progress=False),
-        lambda: jp.reproduce(["001"], progress=False),
-        lambda: jp.league(quick=True, families=["files"], seeds=1, progress=False),
+        lambda: jp.reproduce(["000-fig4"], progress=False),
+        lambda: jp.league(["bulk"], quick=True, progress=False),
     ],
     ids=["map", "advice", "gauntlet", "reproduction", "league"],
 )

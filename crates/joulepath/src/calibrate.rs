@@ -11,14 +11,14 @@ use joulepath_meter::{Meter, Tree, by_name, command};
 use joulepath_model::calendar::Day;
 use joulepath_model::scenario::write_profile;
 use joulepath_model::units::{BitRate, Nanos};
-use joulepath_study::files;
+use joulepath_study::{files, marks};
 use serde::Serialize;
 
 use crate::cli::CalibrateOptions;
 use crate::failure::{Exit, Failure};
 use crate::meter::PROGRAM_LIMIT;
 use crate::show::print_json;
-use crate::{interrupt, marks, terminal};
+use crate::{interrupt, terminal};
 
 /// Of the JSON; a change that breaks readers increases it.
 const SCHEMA: u32 = 1;

@@ -3,6 +3,7 @@
 use joulepath_report::gap::{Gap, markdown, table};
 use joulepath_study::engine::EngineOptions;
 use joulepath_study::gap::{Plan, Request, gap as run};
+use joulepath_study::marks;
 use joulepath_study::policies;
 use joulepath_study::stored::StoredRuns;
 
@@ -10,7 +11,6 @@ use crate::cli::{Engine, GapOptions};
 use crate::engine;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::marks;
 use crate::progress::Watcher;
 use crate::provenance::provenance;
 use crate::show::print_json;

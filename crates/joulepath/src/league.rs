@@ -9,13 +9,13 @@ use std::path::Path;
 use joulepath_report::league::{League, front, full_markdown, html, short_markdown, table};
 use joulepath_study::files;
 use joulepath_study::league::{DRAW_SEED, Family, Request, drawn, league as run};
+use joulepath_study::marks;
 use joulepath_study::stored::StoredRuns;
 
 use crate::cli::{Engine, LeagueOptions};
 use crate::engine;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::marks;
 use crate::outputs;
 use crate::progress::Watcher;
 use crate::provenance::provenance;

@@ -12,7 +12,7 @@
 //! | `live` | the daemon for real interfaces, and what it tells |
 //! | `scenario`, `engine` | scenarios and engines as the command line names them |
 //! | `manual` | the pages of `man` |
-//! | `outputs`, `marks` | where results go; tables written into pages |
+//! | `outputs` | where results go |
 //! | `progress`, `interrupt`, `provenance` | what happens meanwhile, what stops it, what it is known by |
 //! | `failure`, `diagnose`, `terminal` | what all of them say, and how |
 
@@ -40,7 +40,6 @@ mod list;
 mod live;
 mod manual;
 mod map;
-mod marks;
 #[cfg(feature = "live")]
 mod meter;
 mod outputs;

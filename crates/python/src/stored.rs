@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::comparison::written;
+use crate::raised::raised;
 
 /// What `__reduce__` returns: the function that makes the object again, and its arguments.
 pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, (&'static str, Bound<'py, PyAny>));
@@ -24,7 +24,7 @@ pub(crate) fn reduced<'py>(
 
 /// All of a result, as JSON; its numbers come back to the last bit.
 pub(crate) fn packed(py: Python<'_>, value: &impl Serialize) -> PyResult<String> {
-    written(py, serde_json::to_string(value).map_err(ReportError::from))
+    serde_json::to_string(value).map_err(|error| raised(py, &ReportError::from(error).into()))
 }
 
 /// What [`packed`] has made.

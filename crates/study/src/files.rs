@@ -78,7 +78,7 @@ pub(crate) fn unread(trouble: Unread, doing: String) -> Error {
         Unread::Io(source) => Error::file(doing, source),
         Unread::Folder => Error::Refused {
             doing,
-            why: "it is a folder, not a regular file".to_owned(),
+            why: "it is not a regular file but a folder".to_owned(),
             help: "name a file in it".to_owned(),
             kind: Kind::Failed,
         },

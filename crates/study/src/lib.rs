@@ -17,7 +17,7 @@
 //! | [`advise`] | which interfaces for a transfer |
 //! | [`own`] | controllers of users: compiled, checked, run |
 //! | [`stored`], [`journal`] | finished runs in files |
-//! | [`files`] | files that are read and written, without following links |
+//! | [`files`], [`marks`] | files that are read and written, without following links; tables written into pages |
 //! | [`event`], [`parallel`] | what happens meanwhile; runs on all cores |
 //! | [`error`], [`diagnose`] | why something cannot be done, and what to do next |
 //!
@@ -62,6 +62,7 @@ pub mod judge;
 pub mod league;
 mod lines;
 pub mod map;
+pub mod marks;
 pub mod own;
 pub mod parallel;
 pub mod policies;

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use joulepath_report::gauntlet::{Gauntlet, html, mark, markdown, table};
 use joulepath_study::league::gauntlet::{DRAWS_CHECK, Request, gauntlet as run};
 use joulepath_study::league::{Family, Range, SealedLog, day_and_time, drawn_of_gauntlet};
+use joulepath_study::marks;
 use joulepath_study::stored::StoredRuns;
 use joulepath_study::{files, policies};
 
@@ -14,7 +15,6 @@ use crate::cli::{Engine, LeagueOptions};
 use crate::engine;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::marks;
 use crate::outputs;
 use crate::progress::Watcher;
 use crate::provenance::provenance;

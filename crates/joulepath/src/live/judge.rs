@@ -6,12 +6,12 @@ use joulepath_report::live::{Judged, markdown, table};
 use joulepath_study::engine::EngineOptions;
 use joulepath_study::files;
 use joulepath_study::judge::{Plan, Request, judge as run};
+use joulepath_study::marks;
 use joulepath_study::stored::StoredRuns;
 
 use crate::cli::live::JudgeOptions;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::marks;
 use crate::progress::Watcher;
 use crate::provenance::provenance;
 use crate::show::print_json;

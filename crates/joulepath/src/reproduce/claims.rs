@@ -8,6 +8,7 @@ use joulepath_report::search::{
 use joulepath_report::{reproduction_table, search_html};
 use joulepath_study::event::Event;
 use joulepath_study::files;
+use joulepath_study::marks;
 use joulepath_study::reproduce::search::{Request, search as run};
 use joulepath_study::reproduce::{reproduce_at, search_plan};
 use joulepath_study::stored::StoredRuns;
@@ -17,7 +18,6 @@ use crate::cli::{Engine, ReproduceOptions};
 use crate::engine;
 use crate::failure::{Exit, Failure};
 use crate::interrupt;
-use crate::marks;
 use crate::progress::Watcher;
 use crate::provenance::provenance;
 use crate::show::print_json;

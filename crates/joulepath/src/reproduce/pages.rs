@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use joulepath_study::marks;
+
 use crate::failure::Failure;
-use crate::marks;
 
 /// How the ids of a page's experiments and claims begin, and the page.
 const PAGES: [(&str, &str); 6] = [
@@ -34,5 +35,5 @@ pub(super) fn fill(
             marks::write(&folder.join(page), marks, &text)?;
         }
     }
-    summary.map_or(Ok(()), |text| marks::write(&folder.join(SUMMARY), marks, &text))
+    Ok(summary.map_or(Ok(()), |text| marks::write(&folder.join(SUMMARY), marks, &text))?)
 }

@@ -220,7 +220,15 @@ fn what_may_not_be_read_is_a_matter_of_permission() {
 
 #[test]
 fn what_is_too_long_to_be_a_scenario_is_not_read_to_its_end() {
-    let said = joulepath_in(folder().path(), &["show", "/dev/zero"]);
-    assert_eq!(said.code, Some(1));
-    assert!(said.stderr.contains("it has more than 16 MiB, so it is something else"), "{}", said.stderr);
+    let folder = folder();
+    // A file with a hole takes no space.
+    fs::File::create(folder.path().join("huge.toml")).unwrap().set_len(1 << 30).unwrap();
+    for (name, says) in [
+        ("huge.toml", "it has more than 16 MiB, so it is something else"),
+        ("/dev/zero", "it is not a regular file"),
+    ] {
+        let said = joulepath_in(folder.path(), &["show", name]);
+        assert_eq!(said.code, Some(1), "{name}");
+        assert!(said.stderr.contains(says), "{name}: {}", said.stderr);
+    }
 }

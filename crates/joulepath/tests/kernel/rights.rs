@@ -85,7 +85,7 @@ fn a_file_names_only_what_the_user_who_called_sudo_may_read() {
         (".", "is a folder"),
     ] {
         place.write("study.toml", &format!("scenario = \"{scenario}\"\n{STUDY}"));
-        let said = place.refused(&["study", "run", "study.toml"]);
+        let said = place.refused(&["study", "study.toml"]);
         assert!(said.contains(says), "{scenario}: {said}");
     }
     let traced = "title = \"t\"\nduration = \"1 s\"\n[[path]]\nname = \"wifi\"\nenergy = \"free\"\ndelay = \"1 ms\"\n\
@@ -107,7 +107,7 @@ fn what_the_user_names_is_not_quoted_if_only_root_may_read_it() {
     for arguments in [
         &["show", secret][..],
         &["compare", secret],
-        &["study", "run", secret],
+        &["study", secret],
         &["live", "--dry-run", "--config", secret],
         &["live", "--replay", secret],
         &["explain", "olia", "--state", secret],

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use joulepath_study::files;
-
-use crate::failure::Failure;
+use crate::error::{Error, Result};
+use crate::files;
 
 /// Longest page that is read, bytes.
 const MAX_PAGE_BYTES: u64 = 64 << 20;
@@ -13,16 +12,16 @@ const MAX_PAGE_BYTES: u64 = 64 << 20;
 ///
 /// # Errors
 /// If the page cannot be read or written, or has no such marks.
-pub(crate) fn write(page: &Path, name: &str, tables: &str) -> Result<(), Failure> {
+pub fn write(page: &Path, name: &str, tables: &str) -> Result<()> {
     let text = between(&read(page)?, name, tables).ok_or_else(|| no_place(page, name))?;
-    Ok(files::write(page, &text)?)
+    files::write(page, &text)
 }
 
 /// Whether `page` has the marks of any of `names`.
 ///
 /// # Errors
 /// If it cannot be read, or has none of them.
-pub(crate) fn check(page: &Path, names: &[&str]) -> Result<(), Failure> {
+pub fn check(page: &Path, names: &[&str]) -> Result<()> {
     let text = read(page)?;
     if names.iter().any(|name| between(&text, name, "").is_some()) {
         return Ok(());
@@ -34,7 +33,7 @@ pub(crate) fn check(page: &Path, names: &[&str]) -> Result<(), Failure> {
 ///
 /// # Errors
 /// If the page cannot be read or written, or has none of these marks.
-pub(crate) fn write_known(page: &Path, tables: &[(&str, &str)]) -> Result<(), Failure> {
+pub fn write_known(page: &Path, tables: &[(&str, &str)]) -> Result<()> {
     let mut text = read(page)?;
     let mut found = false;
     for (name, table) in tables {
@@ -45,18 +44,18 @@ pub(crate) fn write_known(page: &Path, tables: &[(&str, &str)]) -> Result<(), Fa
     if !found {
         return Err(no_place(page, tables[0].0));
     }
-    Ok(files::write(page, &text)?)
+    files::write(page, &text)
 }
 
-fn read(page: &Path) -> Result<String, Failure> {
+fn read(page: &Path) -> Result<String> {
     files::read_text(page, MAX_PAGE_BYTES)
-        .map_err(|error| Failure::io(format!("cannot read {}", page.display()), error))
+        .map_err(|error| Error::file(format!("cannot read {}", page.display()), error))
 }
 
-fn no_place(page: &Path, name: &str) -> Failure {
+fn no_place(page: &Path, name: &str) -> Error {
     let [begin, end] = marks(name);
-    Failure::usage(format!("{} has no place for the tables", page.display()))
-        .help(format!("write two lines `{begin}` and `{end}` where they shall stand"))
+    Error::usage(format!("{} has no place for the tables", page.display()))
+        .with_help(format!("write two lines `{begin}` and `{end}` where they shall stand"))
 }
 
 fn marks(name: &str) -> [String; 2] {
