@@ -138,16 +138,20 @@ fn recorded(run: &RunResult) -> Option<Recorded> {
     })
 }
 
-/// What is kept of a part in Python: policy, seed, calls, time in them, time of the run, and the exception.
-type Kept = (String, u64, u64, Duration, Duration, Option<Py<PyAny>>);
+/// What is kept of a part in Python: policy, seed, calls, time in them and time of the run (s, ns), the exception.
+type Kept = (String, u64, u64, (u64, u32), (u64, u32), Option<Py<PyAny>>);
 
 #[pymethods]
 impl Comparison {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
-        let state = packed(py, &(&self.compared, &self.failures, &self.series))?;
+        // A row leaves its runs out of JSON.
+        let runs: Vec<&Vec<RunResult>> = self.compared.rows.iter().map(|row| &row.runs).collect();
+        let state = packed(py, &(&self.compared, runs, &self.failures, &self.series))?;
         let kept = |entry: &Entry| -> Kept {
             let error = entry.error.as_ref().map(|error| error.clone_ref(py).into_value(py).into_any());
-            (entry.policy.clone(), entry.seed, entry.calls, entry.in_python, entry.took, error)
+            let [in_python, took] =
+                [entry.in_python, entry.took].map(|time| (time.as_secs(), time.subsec_nanos()));
+            (entry.policy.clone(), entry.seed, entry.calls, in_python, took, error)
         };
         let ledger = self.ledger.lock().unwrap_or_else(PoisonError::into_inner);
         reduced(py, "Comparison", (state, ledger.iter().map(kept).collect::<Vec<Kept>>()))
@@ -156,9 +160,12 @@ impl Comparison {
     /// As it was before it was pickled.
     #[staticmethod]
     fn restore(py: Python<'_>, state: (String, Vec<Kept>)) -> PyResult<Self> {
-        let (compared, failures, series) = unpacked(&state.0)?;
+        type State = (Compared, Vec<Vec<RunResult>>, Vec<(String, u64, String)>, Vec<Recorded>);
+        let (mut compared, runs, failures, series): State = unpacked(&state.0)?;
+        compared.rows.iter_mut().zip(runs).for_each(|(row, runs)| row.runs = runs);
         let entry = |(policy, seed, calls, in_python, took, error): Kept| {
             let error = error.map(|error| PyErr::from_value(error.into_bound(py)));
+            let [in_python, took] = [in_python, took].map(|(s, ns)| Duration::new(s, ns));
             Entry { policy, seed, calls, in_python, took, error }
         };
         let ledger = Arc::new(Mutex::new(state.1.into_iter().map(entry).collect()));
