@@ -57,7 +57,8 @@ pub(crate) unsafe fn inspect(
     if rows.count != 1 {
         return Err(AdoptError::Count(rows.count));
     }
-    // SAFETY: likewise; the layouts are the same, so that the row is a `NativeController`, which is never changed
+    // SAFETY: likewise; the layouts are the same, so that the row is a `NativeController`, which is never
+    // changed
     // or freed.
     let native = unsafe { &*rows.begin.cast::<NativeController>() };
     check(native)?;

@@ -44,7 +44,8 @@ pub fn open(path: &Path) -> Result<File, Trouble> {
 /// Reads the file that a scenario in `folder` calls `name`, of at most `limit` bytes.
 ///
 /// # Errors
-/// If it is not below the folder, is no regular file, is larger, may not be read, or if a symbolic link is on the
+/// If it is not below the folder, is no regular file, is larger, may not be read, or if a symbolic link is on
+/// the
 /// way.
 pub fn read_beside(folder: &Path, name: &str, limit: u64) -> Result<Vec<u8>, Trouble> {
     read_beside_for(Invoker::of_process()?.as_ref(), folder, name, limit)
@@ -210,7 +211,8 @@ mod system {
     }
 }
 
-/// Without descriptors of folders, paths are checked by name: another process that changes the folders at the same
+/// Without descriptors of folders, paths are checked by name: another process that changes the folders at the
+/// same
 /// time is not kept out.
 #[cfg(not(unix))]
 mod system {
@@ -347,7 +349,8 @@ mod tests {
         }
     }
 
-    /// A user who may not read the file has root read it: as an argument without quotes, by its name in another file
+    /// A user who may not read the file has root read it: as an argument without quotes, by its name in
+    /// another file
     /// not at all.
     #[test]
     #[cfg(target_os = "linux")]

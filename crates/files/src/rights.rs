@@ -117,7 +117,8 @@ mod system {
             Ok((account.uid != 0).then_some(Invoker { uid: account.uid, gid, groups }))
         }
 
-        /// Does `work` with the user's rights, in a thread of its own: files that it opens and programs that it
+        /// Does `work` with the user's rights, in a thread of its own: files that it opens and programs that
+        /// it
         /// starts have no others.
         ///
         /// # Errors
@@ -142,7 +143,8 @@ mod system {
             Ok(set_thread_res_uid(uid, uid, uid)?)
         }
 
-        /// Gives up root's rights for good, in all threads, in favour of the invoking user; `nobody` if that is
+        /// Gives up root's rights for good, in all threads, in favour of the invoking user; `nobody` if that
+        /// is
         /// root. No program that is started later gets them back through a set-user-ID bit.
         ///
         /// # Errors
@@ -156,7 +158,8 @@ mod system {
             set_no_new_privs(true)?;
             let done =
                 |result: libc::c_int| if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
-            // SAFETY: plain system calls on numbers and on a list of the length that is given. The C library makes
+            // SAFETY: plain system calls on numbers and on a list of the length that is given. The C library
+            // makes
             // them in all threads.
             unsafe {
                 done(libc::setgroups(user.groups.len(), user.groups.as_ptr()))?;

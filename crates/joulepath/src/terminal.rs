@@ -31,7 +31,8 @@ fn colored(choice: ColorChoice) -> bool {
     choice != ColorChoice::Never
 }
 
-/// Writes a text for people to stdout, with [control characters](visible) shown. A reader that has seen enough
+/// Writes a text for people to stdout, with [control characters](visible) shown. A reader that has seen
+/// enough
 /// (`| head`) is no error.
 ///
 /// # Errors
@@ -65,7 +66,8 @@ fn write(text: &str) -> Result<Exit, Failure> {
     }
 }
 
-/// Writes a line to stderr, with [control characters](visible) shown. An error is ignored: there is no other place to report it.
+/// Writes a line to stderr, with [control characters](visible) shown. An error is ignored: there is no other
+/// place to report it.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", visible(line, colors(stderr().1)));
 }

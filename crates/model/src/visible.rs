@@ -11,8 +11,10 @@ pub enum Colors {
     Shown,
 }
 
-/// `text` with every character in place that a terminal would obey rather than show: C0 but line feed and tab, DEL,
-/// C1, line separators, and what changes the direction of writing. ESC becomes `␛`, U+202E becomes `<U+202E>`.
+/// `text` with every character in place that a terminal would obey rather than show: C0 but line feed and
+/// tab, DEL,
+/// C1, line separators, and what changes the direction of writing. ESC becomes `␛`, U+202E becomes
+/// `<U+202E>`.
 pub fn visible(text: &str, colors: Colors) -> Cow<'_, str> {
     if !text.contains(is_obeyed) {
         return Cow::Borrowed(text);
@@ -44,7 +46,8 @@ pub fn visible(text: &str, colors: Colors) -> Cow<'_, str> {
 fn is_obeyed(character: char) -> bool {
     match character {
         '\n' | '\t' => false,
-        // Arabic letter mark, directional marks, embeddings and overrides, isolates; separators of lines and paragraphs.
+        // Arabic letter mark, directional marks, embeddings and overrides, isolates; separators of lines and
+        // paragraphs.
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
         // The byte order mark and the tags, which no terminal shows.
         '\u{feff}' | '\u{e0000}'..='\u{e007f}' => true,
@@ -52,7 +55,8 @@ fn is_obeyed(character: char) -> bool {
     }
 }
 
-/// Length of the sequence at the beginning that chooses colours or weight (SGR); none if there is another. What makes
+/// Length of the sequence at the beginning that chooses colours or weight (SGR); none if there is another.
+/// What makes
 /// text blink or hides it is no colour.
 fn color(text: &str) -> Option<usize> {
     let parameters = text.strip_prefix("\u{1b}[")?;
@@ -128,7 +132,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_else_is_lost_and_nothing_that_is_obeyed_is_left(text in "(\\PC|[\u{0}-\u{9f}\u{2028}-\u{202e}]|\u{1b}\\[){0,40}") {
+        fn nothing_else_is_lost_and_nothing_that_is_obeyed_is_left(
+            text in "(\\PC|[\u{0}-\u{9f}\u{2028}-\u{202e}]|\u{1b}\\[){0,40}",
+        ) {
             let shown = visible(&text, Colors::Shown);
             prop_assert!(!shown.contains(is_obeyed));
             let kept: String = text.chars().filter(|character| !is_obeyed(*character)).collect();

@@ -138,7 +138,8 @@ fn recorded(run: &RunResult) -> Option<Recorded> {
     })
 }
 
-/// What is kept of a part in Python: policy, seed, calls, time in them and time of the run (s, ns), the exception.
+/// What is kept of a part in Python: policy, seed, calls, time in them and time of the run (s, ns), the
+/// exception.
 type Kept = (String, u64, u64, (u64, u32), (u64, u32), Option<Py<PyAny>>);
 
 #[pymethods]

@@ -33,7 +33,8 @@ use trouble::Trouble;
 
 use crate::error::{Error, Kind, Result};
 
-/// The text in the file at `path`, of at most `limit` bytes. Under `sudo` it is read with the rights of the user who
+/// The text in the file at `path`, of at most `limit` bytes. Under `sudo` it is read with the rights of the
+/// user who
 /// called that; `/dev/stdin` and `<(…)` are read, too.
 ///
 /// # Errors

@@ -17,7 +17,7 @@
 //! | [`advise`] | which interfaces for a transfer |
 //! | [`own`] | controllers of users: compiled, checked, run |
 //! | [`stored`], [`journal`] | finished runs in files |
-//! | [`files`], [`marks`] | files that are read and written, without following links; tables written into pages |
+//! | [`files`], [`marks`] | files, read and written without following links; tables written into pages |
 //! | [`event`], [`parallel`] | what happens meanwhile; runs on all cores |
 //! | [`error`], [`diagnose`] | why something cannot be done, and what to do next |
 //!

@@ -35,7 +35,8 @@ use crate::error::{Error, Kind, Result};
 pub use build::name_of;
 pub use template::template;
 
-/// Gives up root's rights for good, before hooks of a user run: in favour of the user who called `sudo`, or of `nobody`.
+/// Gives up root's rights for good, before hooks of a user run: in favour of the user who called `sudo`, or
+/// of `nobody`.
 /// A process without root's rights stays as it is.
 ///
 /// # Errors

@@ -1,4 +1,5 @@
-//! Under `sudo`: what the user who calls it may not read is not read, and what they bring along has no rights of root's.
+//! Under `sudo`: what the user who calls it may not read is not read, and what they bring along has no rights
+//! of root's.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -88,8 +89,8 @@ fn a_file_names_only_what_the_user_who_called_sudo_may_read() {
         let said = place.refused(&["study", "study.toml"]);
         assert!(said.contains(says), "{scenario}: {said}");
     }
-    let traced = "title = \"t\"\nduration = \"1 s\"\n[[path]]\nname = \"wifi\"\nenergy = \"free\"\ndelay = \"1 ms\"\n\
-                  queue = \"10 packets\"\nrate = { trace = \"link.toml\" }\n";
+    let traced = "title = \"t\"\nduration = \"1 s\"\n[[path]]\nname = \"wifi\"\nenergy = \"free\"\n\
+                  delay = \"1 ms\"\nqueue = \"10 packets\"\nrate = { trace = \"link.toml\" }\n";
     place.write("traced.toml", traced);
     place.refused(&["show", "traced.toml"]);
     place.write(

@@ -39,7 +39,8 @@ struct Program {
     broken: Option<Error>,
 }
 
-/// The newest line of a stream. Older ones are dropped, so that a stream takes no more memory the longer it is.
+/// The newest line of a stream. Older ones are dropped, so that a stream takes no more memory the longer it
+/// is.
 #[derive(Default)]
 struct Newest {
     state: Mutex<State>,

@@ -214,7 +214,8 @@ impl Environment {
         }
     }
 
-    /// Becomes what another environment of this kind was: its episode is simulated again with the same actions.
+    /// Becomes what another environment of this kind was: its episode is simulated again with the same
+    /// actions.
     ///
     /// # Errors
     /// As [`Environment::reset`] and [`Environment::step`].

@@ -90,7 +90,8 @@ impl Library {
     /// # Panics
     /// If it exports no such thing: the glue that is compiled with every controller does.
     fn table(&self, symbol: &str) -> Table {
-        // SAFETY: the glue declares it with this type. Looking a symbol up runs code only if it is an indirect
+        // SAFETY: the glue declares it with this type. Looking a symbol up runs code only if it is an
+        // indirect
         // function, and `inert` refuses these.
         unsafe { **self.library.get::<*const Table>(symbol).expect("the glue exports it") }
     }
@@ -115,7 +116,8 @@ impl Library {
 /// If it does not keep to the contract as far as its tables say.
 pub(super) fn controller(file: &Path, library: &Library) -> Result<Controller> {
     let (rows, layout) = (library.table("jp_controllers_table"), library.table("jp_layout_table"));
-    // SAFETY: the two are the tables of native/glue.h, in a library that stays loaded. That the functions of the
+    // SAFETY: the two are the tables of native/glue.h, in a library that stays loaded. That the functions of
+    // the
     // controller keep to the contract is for their author to see to: `joulepath cc check` helps.
     let inspected = unsafe { Controller::inspect(rows, layout) };
     let controller = inspected.map_err(|error| refused(file, &error))?;

@@ -1,7 +1,10 @@
-//! A library is looked at before it is loaded: nothing of it may run when that happens, or when the process ends.
+//! A library is looked at before it is loaded: nothing of it may run when that happens, or when the process
+//! ends.
 //!
-//! The compiler's object may hold no sections but those of plain code and data, so that the linker is told nothing
-//! else (`.init_array`, `.dynamic`), and no function whose address is computed while it is loaded. What the loader is
+//! The compiler's object may hold no sections but those of plain code and data, so that the linker is told
+//! nothing
+//! else (`.init_array`, `.dynamic`), and no function whose address is computed while it is loaded. What the
+//! loader is
 //! told by the finished library is compared with that once more.
 
 use object::elf;

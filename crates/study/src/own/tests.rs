@@ -136,7 +136,8 @@ fn what_would_run_when_it_is_loaded_is_refused_and_does_not_run() {
     let folder = tempfile::tempdir().unwrap();
     let told = folder.path().join("told");
     let begin = format!(
-        "extern int creat(const char *, unsigned);\nvoid tell(void);\nvoid tell(void) {{ creat(\"{}\", 0600); }}\n",
+        "extern int creat(const char *, unsigned);\nvoid tell(void);\n\
+         void tell(void) {{ creat(\"{}\", 0600); }}\n",
         told.display()
     );
     let word = if cfg!(target_pointer_width = "64") { ".quad" } else { ".long" };
