@@ -81,7 +81,7 @@ fn random_files_take_as_long_in_both_engines() {
     let count = std::env::var(MORE).map_or(SCENARIOS, |count| count.parse().expect("a number"));
     for index in 0..count {
         let Small { toml, links_bps } = random(index);
-        let policy = ["mptcp", "uncoupled"][(index / 2 % 2) as usize];
+        let policy = ["mptcp", "bbr3", "uncoupled"][(index % 3) as usize];
         let results = both(&toml, policy);
         // The file is what the links carry in a second.
         check_completion(&results, 1.0, &format!("{policy}\n{toml}"));
