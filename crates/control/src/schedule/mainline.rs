@@ -29,9 +29,9 @@
 //! - all subflows have one MSS, so rates are in packets/s: the MSS cancels;
 //! - each segment lies in memory by itself, as it does on a device without segmentation offload;
 //! - send buffers are without the limit of `tcp_wmem`;
-//! - what a subflow holds is reinjected at its second timeout in a row, on the best subflow that has not
-//!   carried it; Linux waits for `stale_loss_cnt` expiries of its own timer. Before that the oldest page
-//!   travels again on an idle subflow, as in Linux.
+//! - a subflow is stale after its second timeout in a row; Linux waits for `stale_loss_cnt` expiries of its
+//!   own timer. Then what it holds is reinjected on the best subflow that has not carried it; Linux sends all
+//!   again that is not DATA_ACKed. Before that the oldest page travels again on an idle subflow, as in Linux.
 
 use joulepath_controllers::MAX_SUBFLOWS;
 
@@ -100,10 +100,14 @@ fn mean([(a, weight_a), (b, weight_b)]: [(u64, u32); 2]) -> u64 {
     u64::try_from(sum).map_or_else(|_| (sum / u128::from(weight)) as u64, |sum| sum / weight)
 }
 
-/// Whether Linux hands data to the subflow: it looks at neither Loss state nor window
-/// (`mptcp_subflow_active`).
-fn is_active(path: &PathView) -> bool {
-    path.established
+/// Mask of the subflows to which Linux hands data: it looks at neither Loss state nor window
+/// (`mptcp_subflow_active`). No subflow is stale while there is no other one
+/// (`mptcp_pm_subflow_chk_stale`).
+fn active(paths: &[PathView]) -> u8 {
+    match candidates(paths, |path| path.established && !path.stale) {
+        0 => candidates(paths, |path| path.established),
+        active => active,
+    }
 }
 
 impl PacketScheduler for Mainline {
@@ -139,7 +143,7 @@ impl PacketScheduler for Mainline {
 
     #[inline]
     fn pick(&mut self, paths: &[PathView], carried: u8, segment_bytes: u32) -> Option<usize> {
-        let mut open = candidates(paths, is_active);
+        let mut open = active(paths);
         if carried != 0 {
             open = not_yet_carriers(open, carried);
         }

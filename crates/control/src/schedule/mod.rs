@@ -49,7 +49,7 @@ pub use round_robin::RoundRobin;
 pub use scheduler::{Features, PacketScheduler, Style};
 pub use sttf::Sttf;
 pub(crate) use view::members;
-pub use view::{Backlog, PathView, Placement, RttView};
+pub use view::{Backlog, PathView, Placement, RttView, usable};
 
 #[cfg(test)]
 mod tests;

@@ -24,6 +24,9 @@ pub struct PathView {
     pub backup: bool,
     /// Recovering from a retransmission timeout (Linux: `TCP_CA_Loss`).
     pub in_loss: bool,
+    /// Nothing has come back for several timeouts in a row (Linux: `stale`). Kept up to date only for a
+    /// scheduler that queues data ahead of windows.
+    pub stale: bool,
     /// In fast recovery or reducing after an ECN echo (Linux: `TCP_CA_Recovery`, `TCP_CA_CWR`).
     pub in_recovery: bool,
     /// Congestion window, packets.
@@ -86,8 +89,7 @@ pub struct Placement {
     pub dsn: u32,
 }
 
-/// Mask of the subflows that may carry data: the usable regular ones, or the usable backups if there is no
-/// such.
+/// Mask of the regular subflows for which `usable` holds, or of the backups if there is no such.
 #[inline]
 pub(super) fn candidates(paths: &[PathView], usable: impl Fn(&PathView) -> bool) -> u8 {
     let (mut regular, mut backup) = (0u8, 0u8);
@@ -112,10 +114,17 @@ pub(super) fn not_yet_carriers(candidates: u8, carried: u8) -> u8 {
     }
 }
 
+/// Mask of the subflows that may carry data: the usable regular ones, or the usable backups if there is no
+/// such.
+#[inline]
+pub fn usable(paths: &[PathView]) -> u8 {
+    candidates(paths, PathView::is_usable)
+}
+
 /// Mask of the usable subflows that have not carried the segment, as far as there are any.
 #[inline]
 pub(super) fn open(paths: &[PathView], carried: u8) -> u8 {
-    not_yet_carriers(candidates(paths, PathView::is_usable), carried)
+    not_yet_carriers(usable(paths), carried)
 }
 
 /// The indices of the bits that are set, ascending.
@@ -132,7 +141,7 @@ pub(crate) fn members(mut mask: u8) -> impl Iterator<Item = usize> + Clone {
 
 /// The usable subflow with the smallest smoothed RTT, with space or without; the first of equals.
 pub(super) fn fastest(paths: &[PathView]) -> Option<usize> {
-    members(candidates(paths, PathView::is_usable)).min_by_key(|&i| paths[i].srtt_us)
+    members(usable(paths)).min_by_key(|&i| paths[i].srtt_us)
 }
 
 /// The usable subflow with space and the smallest smoothed RTT; the first of equals.

@@ -74,6 +74,7 @@ impl SubflowSender {
         self.stats.rtt_sum_ns += rtt_ns;
 
         let prior_in_flight = self.board.in_flight();
+        self.note_usage(end.cc.subflows[self.id.index()].cwnd, prior_in_flight);
         let (before, una) = (self.board.delivered(), self.board.una());
         let acked = self.board.advance(packet.ssn());
         if acked > 0 {
@@ -110,8 +111,7 @@ impl SubflowSender {
         } else {
             // Duplicate ACKs do not let the window grow, although their SACKs tell of segments that have
             // arrived (RFC 5681, section 3.2, step 1; Linux: `tcp_may_raise_cwnd`).
-            let prior_in_flight = if acked > 0 { prior_in_flight } else { 0 };
-            self.control_congestion(cx, end, echo, delivered, rtt_ns, prior_in_flight);
+            self.control_congestion(cx, end, (echo, delivered), rtt_ns, acked > 0);
         }
         if self.congestion != Congestion::Open {
             self.reduce_proportionally(cx, end, delivered, acked > 0 && !newly_lost);
@@ -181,23 +181,28 @@ impl SubflowSender {
         }
     }
 
+    /// Notes how far a window of `cwnd` packets, of which `in_flight` are in flight, is used.
+    #[inline(always)]
+    pub(super) fn note_usage(&mut self, cwnd: u32, in_flight: u32) {
+        self.usage.note((self.board.una(), self.board.next()), in_flight, cwnd);
+    }
+
     /// Tells the controller about the ACK.
     #[inline]
     fn control_congestion(
         &mut self,
         cx: &mut Context<'_>,
         end: &mut SenderEnd,
-        echo: bool,
-        acked: u32,
+        news: (bool, u32),
         rtt_ns: u64,
-        prior_in_flight: u32,
+        advances: bool,
     ) {
         let i = self.id.index();
-        self.tell_controller((end, i), (echo, acked), rtt_ns, prior_in_flight, cx.now_ns, true);
+        self.tell_controller((end, i), news, rtt_ns, advances, cx.now_ns, true);
         self.refresh_view(cx, end);
     }
 
-    /// Tells the controller about an ACK for `acked` packets, before which `prior_in_flight` were in flight.
+    /// Tells the controller about an ACK for `acked` packets, which `advances` if it is no duplicate.
     /// `i` is the subflow's index in the connection. Whether the controller may be hosted the caller knows.
     #[inline(always)]
     pub(super) fn tell_controller(
@@ -205,15 +210,14 @@ impl SubflowSender {
         (end, i): (&mut SenderEnd, usize),
         (echo, acked): (bool, u32),
         rtt_ns: u64,
-        prior_in_flight: u32,
+        advances: bool,
         now_ns: u64,
         may_be_hosted: bool,
     ) {
         let window = &mut end.cc.subflows[i];
         let before = window.cwnd;
         window.srtt_us = self.rtt.srtt_us();
-        let limited = prior_in_flight >= window.cwnd
-            || (window.cwnd < window.ssthresh && 2 * prior_in_flight >= window.cwnd);
+        let limited = advances && self.usage.admits_growth(window);
         let round_ends = self.board.una() > window.own.round_end;
         if round_ends {
             window.own.round_end = self.board.next();
@@ -265,6 +269,7 @@ impl SubflowSender {
         let i = self.id.index();
         let packets = self.board.outstanding() + end.committed[i].len() as u32;
         end.views[i].queued_bytes = packets.saturating_mul(config.transport.mss.0 as u32);
+        end.views[i].stale = self.is_stale();
     }
 
     /// Brings the scheduler's view of the subflow, number `i` of its connection, up to date, except for what

@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use joulepath_control::schedule::{Backlog, Features, MAX_SUBFLOWS, PathView, Placement, Scheduler, Style};
+use joulepath_control::schedule::{
+    Backlog, Features, MAX_SUBFLOWS, PathView, Placement, Scheduler, Style, usable,
+};
 use joulepath_controllers::{self as controllers, AckFlags, Capability, Controller, Hosting, within};
 use joulepath_model::units::Nanos;
 
@@ -255,10 +257,9 @@ impl SenderEnd {
             return None;
         }
         let views = &self.views[..self.n];
-        let usable = |mask, (i, view): (usize, &PathView)| mask | u8::from(view.is_usable()) << i;
-        let (place, dsn) = self.data.reinjection(views.iter().enumerate().fold(0, usable))?;
+        let (place, dsn) = self.data.reinjection(usable(views))?;
         let (carried, len) = (self.data.carried(dsn), self.writer.segment_len(dsn));
-        // If only a backup has not carried the segment yet, the scheduler starts anew and the segment waits.
+        // A scheduler may prefer a subflow that has carried the segment: then the segment waits.
         let fresh = |i: &usize| carried & (1 << i) == 0;
         self.scheduler.at(now);
         let i = self.scheduler.pick(views, carried, len.into()).filter(fresh)?;
@@ -294,6 +295,16 @@ impl SenderEnd {
     pub(crate) fn reinject_committed(&mut self, i: usize) {
         for (dsn, _) in std::mem::take(&mut self.committed[i]) {
             self.data.reinject(dsn);
+        }
+    }
+
+    /// Lets copies of the segments that were committed to subflow `i` ahead of its window wait for another
+    /// subflow. It keeps its own: nobody can take them back in Linux.
+    pub(super) fn reinject_copies_of_committed(&mut self, i: usize) {
+        if self.can_reinject() {
+            for &(dsn, _) in &self.committed[i] {
+                self.data.reinject(dsn);
+            }
         }
     }
 

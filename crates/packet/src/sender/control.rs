@@ -86,13 +86,13 @@ impl SubflowSender {
     ) {
         let window = &mut end.cc.subflows[self.id.index()];
         window.srtt_us = self.rtt.srtt_us();
-        let (cwnd, least_rtt_us) = (window.cwnd, window.own.base_rtt_us);
+        let least_rtt_us = window.own.base_rtt_us;
         let Some(owned) = &mut self.owned else { return };
         let mut event = owned.take_sample(acked, least_rtt_us, now_ns);
         let marked = if owned.each_mark { echo } else { std::mem::take(&mut owned.marked) };
         event.marked = if marked { acked.max(1) } else { 0 };
         event.flags =
-            event.flags.with(AckFlags::ECE, echo).with(AckFlags::CWND_LIMITED, prior_in_flight >= cwnd);
+            event.flags.with(AckFlags::ECE, echo).with(AckFlags::CWND_LIMITED, self.usage.was_full());
         self.tell_owner(config, end, Event { rtt_us, prior_in_flight, ..event }, now_ns);
     }
 

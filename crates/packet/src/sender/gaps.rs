@@ -50,6 +50,7 @@ impl SubflowSender {
         self.rtt.sample(rtt_ns);
         self.stats.rtt_sum_ns += rtt_ns;
 
+        self.note_usage(end.cc.subflows[i].cwnd, self.board.in_flight());
         if let Some(blocks) = blocks
             && blocks.duplicate.is_none()
             && self.congestion == Congestion::Recovery
@@ -58,10 +59,8 @@ impl SubflowSender {
             return self.take_sack((end, i), (packet, blocks), rtt_ns, clock);
         }
         let before = self.board.delivered();
-        // Duplicate ACKs do not let the window grow (RFC 5681, section 3.2, step 1): it does not limit them.
-        let (mut acked, mut limiting) = (0, 0);
+        let mut acked = 0;
         if packet.ssn() > self.board.una() {
-            limiting = self.board.in_flight();
             acked = self.board.advance(packet.ssn());
             self.rtt.progress();
             self.arm(clock);
@@ -92,7 +91,7 @@ impl SubflowSender {
                 }
             }
         }
-        self.tell_controller((&mut *end, i), (false, delivered), rtt_ns, limiting, now_ns, false);
+        self.tell_controller((&mut *end, i), (false, delivered), rtt_ns, acked > 0, now_ns, false);
         let window = &mut end.cc.subflows[i];
         let in_flight = self.board.in_flight();
         if self.congestion != Congestion::Open && delivered > 0 {

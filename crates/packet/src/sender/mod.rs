@@ -5,6 +5,7 @@
 //! | `subflow`, `scoreboard`, `rtt` | state of a subflow |
 //! | `data`, `connection` | state of the connection; which segment goes where |
 //! | `ack`, `recovery`, `rack`, `spurious`, `undo` | ACKs in: RTT, window, losses, and those that were none |
+//! | `usage` | whether the window is used, and may grow |
 //! | `transmit` | segments out |
 //! | `owned`, `control` | rate samples and pacing, for controllers that own the window; what they are told |
 //! | `push`, `repeat` | what the scheduler sends; what the data level sends again |
@@ -30,6 +31,7 @@ mod spurious;
 mod subflow;
 mod transmit;
 mod undo;
+mod usage;
 
 pub(crate) use ack::Progress;
 pub(crate) use connection::{Sender, SenderEnd, SenderSpec};

@@ -91,6 +91,7 @@ impl SubflowSender {
         self.rtt.sample(rtt_ns);
         self.stats.rtt_sum_ns += rtt_ns;
         let (prior_in_flight, una) = (self.board.outstanding(), self.board.una());
+        self.note_usage(end.cc.subflows[i].cwnd, prior_in_flight);
         let acked = self.board.advance_plain(packet.ssn());
         let outstanding = prior_in_flight - acked;
         self.rtt.progress();
@@ -103,7 +104,7 @@ impl SubflowSender {
             let rtt_us = saturated_us(rtt_ns);
             self.tell_owner_of_ack(config, end, (acked, false), rtt_us, prior_in_flight, now_ns);
         } else {
-            self.tell_controller((end, i), (false, acked), rtt_ns, prior_in_flight, now_ns, false);
+            self.tell_controller((end, i), (false, acked), rtt_ns, true, now_ns, false);
         }
         if end.is_scheduled {
             self.show((end, i), outstanding, Congestion::Open, OWNED && self.is_held(now_ns));

@@ -122,22 +122,12 @@ impl Sender<'_> {
         self.send_new(i, dsn, len);
     }
 
-    /// Queues all segments that subflow `i` holds for reinjection.
-    pub(super) fn reinject_all(&mut self, i: usize) {
-        if self.end.can_reinject() {
-            for segment in self.subflows[i].board.unsacked() {
-                self.end.data.reinject(segment.dsn);
-            }
-        }
-    }
-
-    /// Queues all segments that subflow `i` has not delivered for reinjection. SACKed ones are among them,
-    /// because they wait at a receiver that is closed.
+    /// Queues all segments that subflow `i` has not delivered for reinjection. SACKed ones are among them:
+    /// at the receiver they wait for the segments before them, and reach the data level with those only.
     pub(crate) fn reinject_outstanding(&mut self, i: usize) {
         if self.end.can_reinject() {
-            let board = &self.subflows[i].board;
-            for ssn in board.una()..board.next() {
-                self.end.data.reinject(board.get(ssn).dsn);
+            for segment in self.subflows[i].board.outstanding_segments() {
+                self.end.data.reinject(segment.dsn);
             }
         }
     }

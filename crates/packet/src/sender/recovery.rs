@@ -16,8 +16,8 @@ use super::subflow::{Congestion, SubflowSender, Waiting};
 use crate::config::Config;
 use crate::context::Context;
 
-/// After so many timeouts in a row a scheduler that queues ahead gives a subflow's data to others
-/// (`stale_loss_cnt` of Linux counts on a timer of its own: four times 200 ms).
+/// After so many timeouts in a row a subflow is stale: a scheduler that queues ahead gives its data to others,
+/// and no more to it (`stale_loss_cnt` of Linux counts on a timer of its own: four times 200 ms).
 const STALE_AFTER: u32 = 2;
 
 /// What becomes of a subflow after its timer has expired.
@@ -50,8 +50,11 @@ impl Sender<'_> {
         }
         subflow.enter_loss(cx, end);
         // Linux reinjects when it declares the subflow stale; until then it does what `retransmit_data` does.
-        if !self.end.queues_ahead || self.subflows[i].rtt.timeouts_in_a_row() >= STALE_AFTER {
-            self.reinject_all(i);
+        if !self.end.queues_ahead {
+            self.reinject_outstanding(i);
+        } else if self.subflows[i].is_stale() {
+            self.reinject_outstanding(i);
+            self.end.reinject_copies_of_committed(i);
         }
         let (subflow, cx, end) = self.split(i);
         subflow.repair(cx, end);
@@ -69,6 +72,11 @@ fn prior_window(window: &Window) -> (u32, u32) {
 }
 
 impl SubflowSender {
+    /// Whether nothing has come back for so long that its data should travel elsewhere.
+    pub(super) fn is_stale(&self) -> bool {
+        self.rtt.timeouts_in_a_row() >= STALE_AFTER
+    }
+
     /// Moves between the congestion states Open, CWR, Recovery and Loss.
     #[inline(always)]
     pub(super) fn turn_congestion_state(

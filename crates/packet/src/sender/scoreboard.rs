@@ -104,6 +104,10 @@ pub(crate) struct Scoreboard {
     highest_sacked: [u32; MAX_DUP_THRESHOLD],
     /// Retransmissions in flight, in the order in which they left.
     resent: VecDeque<Departure>,
+    /// When the first copy left since there was none of an outstanding segment, and the first SSN after all
+    /// that were copied since.
+    copies_since: Stamp,
+    copied_until: u32,
     /// Number of copies that have been judged lost since the start; wraps.
     total_lost: u32,
 }
@@ -128,6 +132,8 @@ impl Scoreboard {
             sacked_until: 0,
             reordering_seen: false,
             resent: VecDeque::new(),
+            copies_since: Stamp::ZERO,
+            copied_until: 0,
             total_lost: 0,
         }
     }
@@ -206,9 +212,15 @@ impl Scoreboard {
         self.segments[ssn]
     }
 
-    /// Outstanding segments that were not SACKed, the oldest first.
-    pub(crate) fn unsacked(&self) -> impl Iterator<Item = Segment> + '_ {
-        (self.una..self.next).map(|ssn| self.segments[ssn]).filter(|segment| segment.flags & SACKED == 0)
+    /// Outstanding segments, SACKed or not, the oldest first.
+    pub(crate) fn outstanding_segments(&self) -> impl Iterator<Item = Segment> + '_ {
+        (self.una..self.next).map(|ssn| self.segments[ssn])
+    }
+
+    /// When the first copy left whose segment, or a segment copied after it, is outstanding. An ACK that
+    /// echoes an earlier instant is for no copy.
+    pub(crate) fn first_copy(&self) -> Option<Stamp> {
+        (self.una < self.copied_until).then_some(self.copies_since)
     }
 
     /// Adds a new segment that is sent; returns its SSN.
@@ -532,6 +544,10 @@ impl Scoreboard {
     /// Notes that a second copy of a segment is sent. The first one does not count as lost.
     pub(crate) fn copy(&mut self, ssn: u32, now: Stamp) -> Segment {
         self.resent.push_back((now, ssn));
+        if self.first_copy().is_none() {
+            self.copies_since = now;
+        }
+        self.copied_until = self.copied_until.max(ssn + 1);
         let segment = &mut self.segments[ssn];
         let again = segment.flags & RETRANSMITTED != 0;
         segment.flags |= RETRANSMITTED | REPEATED;

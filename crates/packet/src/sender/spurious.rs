@@ -23,9 +23,11 @@ impl SubflowSender {
         if let Some(undo) = &mut self.undo {
             undo.came_twice(ssn);
         }
-        // The copy of a probe was not sent because of reordering.
-        let is_probe = self.probe.is_some_and(|probe| probe.copied_at.is_some() && ssn + 1 == probe.end);
-        if self.board.reordering_seen() && !is_probe {
+        if self.probe.is_some_and(|probe| probe.copied_at.is_some() && ssn + 1 == probe.end) {
+            // Both copies have arrived, so nothing was lost (RFC 8985, section 7.4.2), and the probe was not
+            // sent because of reordering.
+            self.probe = None;
+        } else if self.board.reordering_seen() {
             self.window.widen(self.board.una(), self.board.next());
         }
     }
@@ -33,8 +35,8 @@ impl SubflowSender {
     /// Remembers the window before a reduction, which begins now.
     pub(super) fn remember(&mut self, cwnd: u32, ssthresh: u32) {
         let outstanding = (self.board.una(), self.board.next());
-        let copies = self.board.retransmitted();
-        self.undo = Some(Undo::new(outstanding, copies, self.undo.as_ref(), (cwnd, ssthresh)));
+        let copies = (self.board.retransmitted(), self.board.first_copy());
+        self.undo = Some(Undo::new(outstanding, copies, (cwnd, ssthresh)));
     }
 
     /// Takes the latest reduction back if an ACK, which echoes `echo` and acknowledges `acked` more segments,

@@ -6,6 +6,7 @@ use super::owned::Owned;
 use super::rtt::{RtoBounds, RttEstimator};
 use super::scoreboard::Scoreboard;
 use super::undo::{ReorderingWindow, Undo};
+use super::usage::Usage;
 use crate::event::LazyTimer;
 use crate::hop::Hop;
 use crate::packet::{Stamp, Usual};
@@ -105,6 +106,7 @@ pub(crate) struct SubflowSender {
     pub(crate) last_send_ns: u64,
     /// First SSN that a TCP relay at the far end has no room for.
     pub(crate) window_end: u32,
+    pub(crate) usage: Usage,
     pub(crate) reduction: Reduction,
     pub(crate) probe: Option<Probe>,
     pub(crate) stats: SenderStats,
@@ -161,6 +163,7 @@ impl SubflowSender {
             last_send_ns: 0,
             cwnd_since_ns: 0,
             window_end,
+            usage: Usage::default(),
             recover: 0,
             sack_serial: 0,
             reduction: Reduction::default(),

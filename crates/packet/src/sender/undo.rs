@@ -17,7 +17,7 @@ pub(crate) struct Undo {
     end: u32,
     /// Copies that have been sent since and that no DSACK has reported; none before the first.
     in_doubt: Option<u32>,
-    /// When the first of them left.
+    /// When the first copy left, of those of earlier reductions, too, that may still be acknowledged.
     first: Option<Stamp>,
     /// The window and ssthresh before it, packets; 0 if there was no reduction of its own.
     pub(super) cwnd: u32,
@@ -26,20 +26,15 @@ pub(crate) struct Undo {
 
 impl Undo {
     /// A reduction begins at a window of `cwnd` packets. The segments from `marker` up to `next` are
-    /// outstanding, and `in_flight` retransmissions of them are under way.
-    /// `before` is the reduction before this one: copies of its time that are under way are no later than its
-    /// first.
+    /// outstanding, and `in_flight` copies of them are under way. The first of all copies that may still be
+    /// acknowledged, those of probes and of earlier reductions among them, left at `first`.
     pub(super) fn new(
         (marker, next): (u32, u32),
-        in_flight: u32,
-        before: Option<&Undo>,
+        (in_flight, first): (u32, Option<Stamp>),
         (cwnd, ssthresh): (u32, u32),
     ) -> Self {
-        if in_flight == 0 {
-            return Undo { marker, end: marker, in_doubt: None, first: None, cwnd, ssthresh };
-        }
-        let first = before.and_then(|before| before.first).unwrap_or(Stamp::ZERO);
-        Undo { marker, end: next, in_doubt: Some(in_flight), first: Some(first), cwnd, ssthresh }
+        let (end, in_doubt) = if in_flight == 0 { (marker, None) } else { (next, Some(in_flight)) };
+        Undo { marker, end, in_doubt, first, cwnd, ssthresh }
     }
 
     /// Notes that segment `ssn` is sent again.
@@ -111,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_reduction_was_for_nothing_when_every_copy_came_twice() {
-        let mut undo = Undo::new((10, 20), 0, None, (40, 100));
+        let mut undo = Undo::new((10, 20), (0, None), (40, 100));
         assert!(!undo.was_all_in_vain(), "nothing was sent again");
         undo.retransmitted(10, AT(5));
         undo.retransmitted(12, AT(6));
@@ -126,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_left_before_the_first_copy_came_late() {
-        let mut undo = Undo::new((10, 20), 0, None, (40, 100));
+        let mut undo = Undo::new((10, 20), (0, None), (40, 100));
         assert!(undo.came_late(AT(7)), "there is no copy");
         undo.retransmitted(10, AT(5));
         undo.retransmitted(11, AT(9));
@@ -137,13 +132,9 @@ mod tests {
     /// way. When one of those fills the hole, nothing came late.
     #[test]
     fn a_copy_of_the_recovery_before_is_no_original() {
-        let mut before = Undo::new((10, 20), 0, None, (40, 100));
-        before.retransmitted(10, AT(5));
-        before.retransmitted(15, AT(7));
-        let mut undo = Undo::new((15, 30), 1, Some(&before), (20, 20));
+        let mut undo = Undo::new((15, 30), (1, Some(AT(5))), (20, 20));
         undo.retransmitted(22, AT(9));
         assert!(!undo.came_late(AT(7)) && undo.came_late(AT(4)));
-        assert!(!Undo::new((15, 30), 1, None, (20, 20)).came_late(AT(4)), "nobody knows when it left");
     }
 
     /// RFC 8985, section 6.2, step 4: one more quarter in each round with a DSACK, and one again after 16

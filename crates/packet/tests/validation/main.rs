@@ -6,9 +6,11 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod app_limited;
 mod buffers;
 mod cancelled;
 mod dctcp;
+mod dead_paths;
 mod determinism;
 mod energy;
 mod equilibria;
@@ -31,6 +33,7 @@ mod sawtooth;
 mod schedulers;
 mod selection;
 mod shares;
+mod spurious;
 mod tally;
 mod topologies;
 mod workloads;

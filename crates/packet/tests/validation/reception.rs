@@ -46,9 +46,9 @@ fn one_path_delivers_blocks_in_order() {
     assert_eq!((blocks.buffer.p50, result.receive_buffer.unwrap().p50), (100.0, 0.0));
 }
 
-/// With 100 segments of window nothing can wait beyond them (but for copies on both paths, of which there are
-/// none here while hosts take no time): a block's buffer is below 200. A slower second
-/// path makes more wait, and blocks take longer.
+/// With 100 segments of window nothing can wait beyond them but copies that wait on both paths, of which there
+/// are a few: a block's buffer is below 200 and those. A slower second path makes more wait, and blocks take
+/// longer.
 #[test]
 fn a_slower_path_fills_the_receive_buffer() {
     let of = |delay| {
@@ -56,8 +56,8 @@ fn a_slower_path_fills_the_receive_buffer() {
         (result.blocks.unwrap(), result.receive_buffer.unwrap(), result.goodput_bps)
     };
     let ((near, near_held, _), (far, far_held, far_bps)) = (of("40 ms"), of("160 ms"));
-    assert!(far_held.max < 100.0 && far.buffer.max < 200.0, "{far_held:?} {far:?}");
-    assert!(far_held.mean > near_held.mean, "{far_held:?} {near_held:?}");
+    assert!(far_held.max < 105.0 && far.buffer.max < 205.0, "{far_held:?} {far:?}");
+    assert!(far_held.max > 2.0 * near_held.max, "{far_held:?} {near_held:?}");
     assert_between("block goodput, far / near", far.goodput_bps.mean / near.goodput_bps.mean, 0.3, 0.95);
     // Blocks overlap: each takes longer than its share of the time (defect 004-2).
     assert!(far.goodput_bps.p50 < far_bps, "{far:?} {far_bps}");
