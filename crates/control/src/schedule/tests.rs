@@ -185,6 +185,25 @@ fn mainline_shares_by_pacing_rate() {
     assert!((225 - 45..=225 + 45).contains(&slow), "{slow}");
 }
 
+/// `mptcp_pm_subflow_chk_stale`: "we can possibly use backup subflows now".
+#[test]
+fn mainline_gives_no_data_to_a_stale_subflow_while_there_is_another() {
+    let stale = PathView { stale: true, ..path(10, 1_000) };
+    let backup = PathView { backup: true, ..path(10, 90_000) };
+    assert_eq!(scheduler("mainline", &[]).pick(&[stale, path(10, 90_000)], 0, MSS), Some(1));
+    assert_eq!(scheduler("mainline", &[]).pick(&[stale, backup], 0, MSS), Some(1));
+    assert_eq!(scheduler("mainline", &[]).pick(&[stale], 0, MSS), Some(0));
+}
+
+/// A reinjection waits for no backup while a regular subflow is usable.
+#[test]
+fn usable_are_the_regular_subflows_or_else_the_backups() {
+    let backup = PathView { backup: true, ..path(5, 10_000) };
+    let lost = PathView { in_loss: true, ..path(5, 10_000) };
+    assert_eq!(usable(&[backup, path(5, 10_000), lost]), 0b010);
+    assert_eq!(usable(&[backup, lost]), 0b01);
+}
+
 #[test]
 fn the_oldest_segment_is_rescued_by_a_faster_subflow() {
     let blocked = PathView { in_flight: 20, ..path(20, 90_000) };
@@ -250,13 +269,21 @@ fn every_listed_option_is_taken_by_its_scheduler() {
 }
 
 fn any_path() -> impl Strategy<Value = PathView> {
-    (any::<[bool; 4]>(), 0..30u32, 2..30u32, 0..30u32, 0..200_000u32, 0..60_000u32).prop_map(
-        |([established, backup, in_loss, in_recovery], cwnd, ssthresh, in_flight, srtt_us, queued_bytes)| {
+    (any::<[bool; 5]>(), 0..30u32, 2..30u32, 0..30u32, 0..200_000u32, 0..60_000u32).prop_map(
+        |(
+            [established, backup, in_loss, in_recovery, stale],
+            cwnd,
+            ssthresh,
+            in_flight,
+            srtt_us,
+            queued_bytes,
+        )| {
             PathView {
                 established,
                 backup,
                 in_loss,
                 in_recovery,
+                stale,
                 cwnd,
                 ssthresh,
                 in_flight,
@@ -281,8 +308,11 @@ proptest! {
     ) {
         let mut scheduler = scheduler(SCHEDULERS[index].name, &[]);
         let ahead = scheduler.features().queues_ahead();
-        let may = |path: &PathView| path.established && (ahead || !path.in_loss);
         for (at, (paths, carried, bytes)) in states.iter().enumerate() {
+            let all_stale = paths.iter().all(|path| path.stale || !path.established);
+            let may = |path: &PathView| {
+                path.established && if ahead { all_stale || !path.stale } else { !path.in_loss }
+            };
             if let Some(i) = scheduler.pick(paths, *carried, *bytes) {
                 prop_assert!(may(&paths[i]) && (ahead || paths[i].has_space()));
                 prop_assert!(!paths[i].backup || !paths.iter().any(|p| may(p) && !p.backup));
