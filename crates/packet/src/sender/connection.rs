@@ -48,10 +48,26 @@ pub(crate) struct SenderEnd {
     /// Number of subflows.
     n: usize,
     pub(crate) scheduler: Scheduler,
-    /// Segments that the scheduler has committed to each subflow ahead of its window: (DSN, length).
-    pub(crate) committed: [VecDeque<(u32, u16)>; MAX_SUBFLOWS],
+    /// Segments that the scheduler has committed to each subflow ahead of its window.
+    pub(crate) committed: [VecDeque<Committed>; MAX_SUBFLOWS],
     /// Timer of the data level: data that waits for a slow subflow, or for a relay, is sent again.
     pub(crate) data_timer: LazyTimer,
+}
+
+/// A segment that the scheduler has given to a subflow; it may have to wait for the window.
+#[derive(Clone, Copy)]
+pub(crate) struct Committed {
+    pub(crate) dsn: u32,
+    /// Payload, bytes.
+    pub(crate) len: u16,
+    /// Whether another subflow has had it before, and may have lost it.
+    pub(crate) is_copy: bool,
+}
+
+impl Committed {
+    fn new(dsn: u32, len: u16) -> Self {
+        Committed { dsn, len, is_copy: false }
+    }
 }
 
 /// What a sending end is made of.
@@ -197,11 +213,11 @@ impl SenderEnd {
         self.data.admitted().min(self.writer.written()).saturating_sub(self.data.next())
     }
 
-    /// The next segment and the subflow that shall carry it: (subflow, DSN, payload length).
+    /// The next segment and the subflow that shall carry it.
     ///
     /// Reinjections come first, but only on a subflow that has not carried the segment.
     #[inline]
-    pub(super) fn next_assignment(&mut self, now: Nanos) -> Option<(usize, u32, u16)> {
+    pub(super) fn next_assignment(&mut self, now: Nanos) -> Option<(usize, Committed)> {
         if self.features.style == Style::Copies {
             return self.next_copy(now);
         }
@@ -214,32 +230,32 @@ impl SenderEnd {
         let len = self.writer.segment_len(self.data.next());
         if !self.features.weighs_backlog {
             let i = self.scheduler.pick(&self.views[..self.n], 0, len.into())?;
-            return Some((i, self.data.take_new(i), len));
+            return Some((i, Committed::new(self.data.take_new(i), len)));
         }
         self.next_placement(now, len)
     }
 
     /// The next segment with a scheduler that looks at the backlog.
-    fn next_placement(&mut self, now: Nanos, len: u16) -> Option<(usize, u32, u16)> {
+    fn next_placement(&mut self, now: Nanos, len: u16) -> Option<(usize, Committed)> {
         let backlog = self.backlog(now);
         let placement = self.scheduler.place(&self.views[..self.n], len.into(), &backlog)?;
         if self.features.style == Style::Places {
             return Some(self.take_ahead(placement, &backlog));
         }
-        Some((placement.path, self.data.take_new(placement.path), len))
+        Some((placement.path, Committed::new(self.data.take_new(placement.path), len)))
     }
 
     /// Takes the segment that a scheduler has placed, which may be a later one than the next.
-    fn take_ahead(&mut self, wish: Placement, backlog: &Backlog) -> (usize, u32, u16) {
+    fn take_ahead(&mut self, wish: Placement, backlog: &Backlog) -> (usize, Committed) {
         let dsn = self.data.take_ahead(wish.dsn, backlog.next + backlog.unsent, wish.path);
         self.scheduler.placed(Placement { dsn, ..wish });
-        (wish.path, dsn, self.writer.segment_len(dsn))
+        (wish.path, Committed::new(dsn, self.writer.segment_len(dsn)))
     }
 
     /// The next segment with a scheduler that sends copies: new data, or a segment that another subflow has
     /// carried.
     #[cold]
-    fn next_copy(&mut self, now: Nanos) -> Option<(usize, u32, u16)> {
+    fn next_copy(&mut self, now: Nanos) -> Option<(usize, Committed)> {
         let backlog = self.backlog(now);
         let full = self.writer.segment_len(self.data.next());
         let Placement { path, dsn } = self.scheduler.place(&self.views[..self.n], full.into(), &backlog)?;
@@ -248,11 +264,11 @@ impl SenderEnd {
         } else {
             self.data.carried_again(dsn, path);
         }
-        Some((path, dsn, self.writer.segment_len(dsn)))
+        Some((path, Committed::new(dsn, self.writer.segment_len(dsn))))
     }
 
     #[inline]
-    fn next_reinjection(&mut self, now: Nanos) -> Option<(usize, u32, u16)> {
+    fn next_reinjection(&mut self, now: Nanos) -> Option<(usize, Committed)> {
         if !self.data.has_reinjections() {
             return None;
         }
@@ -264,7 +280,7 @@ impl SenderEnd {
         self.scheduler.at(now);
         let i = self.scheduler.pick(views, carried, len.into()).filter(fresh)?;
         self.data.reinjected(place, i);
-        Some((i, dsn, len))
+        Some((i, Committed { dsn, len, is_copy: true }))
     }
 
     /// Q of so-MPTCP: segments that are written and that no subflow has carried.
@@ -293,8 +309,8 @@ impl SenderEnd {
 
     /// Lets the segments that were committed to subflow `i` ahead of its window wait for another subflow.
     pub(crate) fn reinject_committed(&mut self, i: usize) {
-        for (dsn, _) in std::mem::take(&mut self.committed[i]) {
-            self.data.reinject(dsn);
+        for segment in std::mem::take(&mut self.committed[i]) {
+            self.data.reinject(segment.dsn);
         }
     }
 
@@ -302,8 +318,8 @@ impl SenderEnd {
     /// subflow. It keeps its own: nobody can take them back in Linux.
     pub(super) fn reinject_copies_of_committed(&mut self, i: usize) {
         if self.can_reinject() {
-            for &(dsn, _) in &self.committed[i] {
-                self.data.reinject(dsn);
+            for segment in &self.committed[i] {
+                self.data.reinject(segment.dsn);
             }
         }
     }

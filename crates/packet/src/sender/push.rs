@@ -3,7 +3,7 @@
 use joulepath_control::schedule::penalised;
 use joulepath_model::units::Nanos;
 
-use super::connection::Sender;
+use super::connection::{Committed, Sender};
 
 impl Sender<'_> {
     /// Sends everything that the windows and the scheduler admit.
@@ -28,8 +28,10 @@ impl Sender<'_> {
             return self.push_ahead();
         }
         while self.end.has_space()
-            && let Some((i, dsn, len)) = self.end.next_assignment(Nanos(self.cx.now_ns))
+            && let Some((i, Committed { dsn, len, is_copy })) =
+                self.end.next_assignment(Nanos(self.cx.now_ns))
         {
+            self.subflows[i].stats.reinjections += u64::from(is_copy);
             self.send_new(i, dsn, len);
         }
         self.rescue();
@@ -53,8 +55,8 @@ impl Sender<'_> {
         for i in 0..self.subflows.len() {
             self.send_committed(i);
         }
-        while let Some((i, dsn, len)) = self.end.next_assignment(Nanos(self.cx.now_ns)) {
-            self.end.committed[i].push_back((dsn, len));
+        while let Some((i, segment)) = self.end.next_assignment(Nanos(self.cx.now_ns)) {
+            self.end.committed[i].push_back(segment);
             self.send_committed(i);
             self.refresh_view(i);
         }
@@ -79,8 +81,8 @@ impl Sender<'_> {
     fn send_into_space(&mut self, i: usize) {
         let (subflow, cx, end) = self.split(i);
         while subflow.has_space(end, cx.now_ns) {
-            let Some((dsn, len)) = end.committed[i].pop_front() else { return };
-            subflow.send_new(cx, end, dsn, len);
+            let Some(segment) = end.committed[i].pop_front() else { return };
+            subflow.send_committed(cx, end, segment);
         }
     }
 

@@ -47,8 +47,8 @@ impl Sender<'_> {
         }
         let tail = subflow.board.next();
         let copied_at = match end.committed[i].pop_front() {
-            Some((dsn, len)) => {
-                subflow.send_new(cx, end, dsn, len);
+            Some(segment) => {
+                subflow.send_committed(cx, end, segment);
                 None
             }
             None => {

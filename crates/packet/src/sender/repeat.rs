@@ -3,7 +3,7 @@
 
 use joulepath_control::schedule::PAGE_BYTES;
 
-use super::connection::Sender;
+use super::connection::{Committed, Sender};
 use super::subflow::SubflowSender;
 use crate::subflow::Phase;
 
@@ -53,8 +53,7 @@ impl Sender<'_> {
         for dsn in una..until {
             self.end.data.carried_again(dsn, i);
             let len = self.end.writer.segment_len(dsn);
-            self.end.committed[i].push_back((dsn, len));
-            self.subflows[i].stats.reinjections += 1;
+            self.end.committed[i].push_back(Committed { dsn, len, is_copy: true });
         }
     }
 }

@@ -4,7 +4,7 @@ use joulepath_controllers::within;
 use joulepath_model::energy::Traffic;
 use joulepath_model::scenario::Recovery;
 
-use super::connection::SenderEnd;
+use super::connection::{Committed, SenderEnd};
 use super::scoreboard::Segment;
 use super::subflow::{Congestion, SubflowSender, Waiting};
 use crate::context::{Clock, Context};
@@ -117,6 +117,12 @@ impl SubflowSender {
             let first = self.board.outstanding() == 1;
             self.note_departure(cx.config, end, (ssn, len), first, cx.now_ns);
         }
+    }
+
+    /// Sends a segment on this subflow that was committed to it.
+    pub(super) fn send_committed(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, segment: Committed) {
+        self.stats.reinjections += u64::from(segment.is_copy);
+        self.send_new(cx, end, segment.dsn, segment.len);
     }
 
     /// RFC 2861 as in Linux: the window is halved for each RTO of silence, down to the initial window. A

@@ -14,6 +14,7 @@ mod dead_paths;
 mod determinism;
 mod energy;
 mod equilibria;
+mod fuzz;
 mod handshake;
 mod ideal;
 mod limits;

@@ -4,6 +4,7 @@ mod differential;
 mod failures;
 mod fair;
 mod integrity;
+mod late;
 mod owners;
 mod paths;
 mod refusals;

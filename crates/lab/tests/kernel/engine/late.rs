@@ -1,0 +1,57 @@
+//! What the packet engine's tests `dead_paths` and `spurious` say, of Linux, in seconds.
+
+use super::{at_once, run, scenario};
+
+fn dying(policy: &str) -> f64 {
+    let text = r#"
+        title = "a path dies"
+        duration = "60 s"
+        [[path]]
+        name = "lives"
+        rate = "600 kbit/s"
+        delay = "7 ms"
+        queue = "1000 packets"
+        energy = "free"
+        [[path]]
+        name = "dies"
+        rate = "700 kbit/s"
+        delay = "44 ms"
+        queue = "10 packets"
+        outages = [["1 s", "60 s"]]
+        energy = "free"
+        [workload]
+        kind = "file"
+        size = "300 kB"
+    "#;
+    run(&scenario(text), policy).unwrap().completion_s.expect("the file arrives")
+}
+
+/// Retransmissions, timeouts.
+fn pausing(policy: &str) -> (u64, u64) {
+    let text = r#"
+        title = "a pause"
+        duration = "6 s"
+        [[path]]
+        name = "lte"
+        rate = { steps = [["0 s", "20 Mbit/s"], ["2 s", "0 bit/s"], ["4 s", "20 Mbit/s"]] }
+        delay = "25 ms"
+        queue = "1000 packets"
+        energy = "free"
+        up = { rate = "20 Mbit/s" }
+        [receiver]
+        buffer = "500 kB"
+    "#;
+    let result = run(&scenario(text), policy).unwrap();
+    (result.paths[0].retransmissions, result.paths[0].timeouts)
+}
+
+/// The living path alone needs 4.1 s. The window of a path without losses is some hundreds of segments.
+#[test(needs(ENGINE))]
+fn linux_leaves_a_dead_path_and_undoes_a_timeout_in_a_pause() {
+    let (completion, pause) = (|| Ok(dying("mptcp")), || Err(pausing("mptcp")));
+    type Outcome = Result<f64, (u64, u64)>;
+    let work: [Box<dyn FnOnce() -> Outcome + Send>; 2] = [Box::new(completion), Box::new(pause)];
+    let [Ok(completion), Err((retransmissions, timeouts))] = at_once(work) else { unreachable!() };
+    assert!(completion < 12.0, "{completion} s");
+    assert!(timeouts >= 1 && retransmissions <= 12, "{retransmissions} copies, {timeouts} timeouts");
+}
