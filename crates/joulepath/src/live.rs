@@ -44,13 +44,12 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         return if options.simulate { simulated(record, options.json) } else { replay(record, options.json) };
     }
     if options.undo {
-        let undone = daemon::undo()?;
-        terminal::tell(&match undone {
-            0 => "nothing was left to put back".to_owned(),
-            1 => "1 change was put back".to_owned(),
-            n => format!("{n} changes were put back"),
-        });
-        return Ok(Exit::Ok);
+        if options.wait {
+            daemon::wait(&mut terminal::say)?;
+            return Ok(Exit::Ok);
+        }
+        let undone = daemon::undo(&mut terminal::say)?;
+        return Ok(if undone.is_whole() { Exit::Ok } else { Exit::Partial });
     }
     if options.simulate {
         let config = daemon::load(&options.config)?;
@@ -66,7 +65,8 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
     }
     // A line each, so that a journal has them as they are.
     let record = options.record.as_deref();
-    daemon::run(&options.config, options.pm, record, &gauge::open, &mut terminal::say)?;
+    let manner = daemon::Manner { manager: options.pm, record, keep: options.keep };
+    daemon::run(&options.config, manner, &gauge::open, &mut terminal::say)?;
     Ok(Exit::Ok)
 }
 

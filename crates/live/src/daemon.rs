@@ -2,6 +2,7 @@
 
 mod commands;
 mod connections;
+mod left;
 mod round;
 mod telling;
 
@@ -14,7 +15,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use joulepath_kernel::capability::Task;
 use joulepath_kernel::error::{self, Doing};
-use joulepath_kernel::mptcp::path_manager::PathManager;
 use joulepath_kernel::namespace::Cookie;
 use joulepath_kernel::reactor::{Event, Interest, Reactor, Source, monotonic_ns, since_boot_ns};
 use joulepath_kernel::state::{Lock, State};
@@ -23,8 +23,10 @@ use joulepath_model::units::Nanos;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
+use self::left::Undone;
+pub use self::left::{undo, wait};
 use crate::accounts::Accounts;
-use crate::act::{Actor, OnDisk, Outcome, Setting, Table};
+use crate::act::{Actor, Kernel, OnDisk, Outcome, Setting, Table};
 use crate::battery;
 use crate::clock::Times;
 pub use crate::config::load;
@@ -61,34 +63,27 @@ enum Key {
     Client(ClientId),
 }
 
-/// The lock of this network namespace, and what changes its table.
-fn actor() -> Result<(Lock, Actor<PathManager, OnDisk>)> {
+/// Where daemons keep locks and journals, and what those of this network namespace are called.
+fn place() -> Result<(State, String)> {
     error::require(&[Task::Network], "managing MPTCP's endpoints")?;
-    let state = State::open()?.folder(FOLDER)?;
-    let name = Cookie::own()?.to_string();
+    Ok((State::open()?.folder(FOLDER)?, Cookie::own()?.to_string()))
+}
+
+/// The lock of this network namespace, and what changes its table.
+fn actor() -> Result<(Lock, Actor<Kernel, OnDisk>)> {
+    let (state, name) = place()?;
     let lock = state.lock(&name, PATIENCE).map_err(|error| match error {
         joulepath_kernel::Error::Busy { why, .. } => joulepath_kernel::Error::Busy {
             what: "a daemon runs in this network namespace".into(),
             why,
-            remedy: "stop it first: it puts everything back when it ends".into(),
+            remedy: "stop it first".into(),
         },
         error => error,
     })?;
     // Of daemons that were killed in namespaces that are no more. It hinders nothing if it stays.
     let _ = state.sweep_locks();
-    let table = PathManager::open()?;
+    let table = Kernel::open()?;
     Ok((lock, Actor::open(table, OnDisk { state, name })?))
-}
-
-/// Puts back what a daemon of this network namespace has left; how many changes that were.
-///
-/// # Errors
-/// [`joulepath_kernel::Error::Busy`] if one runs.
-pub fn undo() -> Result<usize> {
-    let (lock, mut actor) = actor()?;
-    let undone = actor.undo()?;
-    lock.remove()?;
-    Ok(undone.changes)
 }
 
 /// What a daemon would do now that begins with this configuration; nothing is changed.
@@ -105,7 +100,7 @@ pub fn dry_run(path: &Path, manager: Option<PathManaging>) -> Result<(Status, Ve
     let battery = battery::read(Path::new(battery::FOLDER));
     let snapshot = Snapshot { now, battery, interfaces: look.interfaces.clone() };
     let decision = Decider::default().decide(&config, &Overrides::default(), &snapshot);
-    let mut table = PathManager::open()?;
+    let mut table = Kernel::open()?;
     let there = table.endpoints()?;
     let mut steps = report::steps(&decision, &there, table.limits()?, &snapshot);
     steps.extend(report::controller_step(&decision, &table.value(Setting::Controller)?));
@@ -133,24 +128,31 @@ pub fn dry_run(path: &Path, manager: Option<PathManaging>) -> Result<(Status, Ve
     Ok((report::status(&facts, &decision, &look, &accounts), steps))
 }
 
-/// Runs until SIGTERM or SIGINT; SIGHUP reads the configuration again. `manager` goes before what that says.
-/// What decisions are made from goes to `record`; `open_gauge` reads a configured meter; `say` gets what
-/// happens, a line each.
+/// How the daemon runs, besides its configuration.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Manner<'a> {
+    /// Goes before what the configuration says.
+    pub manager: Option<PathManaging>,
+    /// Where to write what decisions are made from.
+    pub record: Option<&'a Path>,
+    /// At the end endpoints and limits are left to the next start, or to [`undo`].
+    pub keep: bool,
+}
+
+/// Runs until SIGTERM or SIGINT; SIGHUP reads the configuration again. `open_gauge` reads a configured meter;
+/// `say` gets what happens, a line each.
 ///
 /// # Errors
 /// If it cannot begin: the configuration is wrong, rights are missing, the kernel cannot do it, another one
 /// runs. Later failures are told, and tried again.
-pub fn run(
-    path: &Path,
-    manager: Option<PathManaging>,
-    record: Option<&Path>,
-    open_gauge: OpenGauge,
-    say: &mut dyn FnMut(&str),
-) -> Result<()> {
+pub fn run(path: &Path, manner: Manner, open_gauge: OpenGauge, say: &mut dyn FnMut(&str)) -> Result<()> {
+    let Manner { manager, record, keep } = manner;
     let config = load_for(path, manager)?;
+    // What is left of others hinders nothing.
+    let _ = left::sweep(&place()?.0);
     let (lock, mut actor) = actor()?;
     if actor.has_something() {
-        say("an earlier daemon was killed: what it has left is taken over");
+        say("what an earlier daemon has left is taken over");
     }
     if config.manager == PathManaging::Kernel {
         actor.undo_setting(Setting::Manager, now())?;
@@ -169,11 +171,19 @@ pub fn run(
     let mut daemon = Daemon { recorder, manager_first: manager, ..begun };
     daemon.choose_manager()?;
     let ended = daemon.live(say);
-    let undone = daemon.end(say);
-    if undone.is_ok() {
-        lock.remove()?;
+    let is_managed = daemon.manager.is_some();
+    let undone = daemon.end(keep, say);
+    match &undone {
+        Ok(undone) if undone.is_whole() => lock.remove()?,
+        Ok(undone) => {
+            drop(lock);
+            // A service manager ends all that it has started.
+            let waiting = (!keep && !is_managed).then(left::wait_apart);
+            undone.tell(waiting, say);
+        }
+        Err(_) => {}
     }
-    ended.and(undone)
+    ended.and(undone.map(drop))
 }
 
 /// The running daemon.
@@ -183,7 +193,7 @@ struct Daemon<'a> {
     machine: Machine,
     accounts: Accounts,
     decider: Decider,
-    actor: Actor<PathManager, OnDisk>,
+    actor: Actor<Kernel, OnDisk>,
     /// Goes before what the configuration says.
     manager_first: Option<PathManaging>,
     /// Where the daemon is the path manager, with what waits for its events.
@@ -225,7 +235,7 @@ impl<'a> Daemon<'a> {
     fn begin(
         config: LiveConfig,
         path: &Path,
-        actor: Actor<PathManager, OnDisk>,
+        actor: Actor<Kernel, OnDisk>,
         events: Events,
         open_gauge: OpenGauge<'a>,
         say: &mut dyn FnMut(&str),
@@ -327,8 +337,8 @@ impl<'a> Daemon<'a> {
         }
     }
 
-    /// Puts everything back.
-    fn end(mut self, say: &mut dyn FnMut(&str)) -> Result<()> {
+    /// Puts everything back, but for what connections need; with `keep` only what connections never need.
+    fn end(mut self, keep: bool, say: &mut dyn FnMut(&str)) -> Result<Undone> {
         if let Some(manager) = &self.manager {
             manager.tell("STOPPING=1");
         }
@@ -337,14 +347,13 @@ impl<'a> Daemon<'a> {
         if let Some(trouble) = &self.accounts.trouble {
             say(&format!("warning: {trouble}"));
         }
-        let undone = self.actor.undo()?;
-        say(&format!("stopped; {} put back", changes(undone.changes)));
-        Ok(())
+        let undone = match keep {
+            true => Undone::keeping(self.actor.undo_settings()?, self.actor.has_something()),
+            false => Undone::from(self.actor.undo(now())?),
+        };
+        say(&format!("stopped; {}", undone.words()));
+        Ok(undone)
     }
-}
-
-fn changes(count: usize) -> String {
-    if count == 1 { "1 change was".into() } else { format!("{count} changes were") }
 }
 
 fn rules(config: &LiveConfig) -> (Rules, Vec<String>) {

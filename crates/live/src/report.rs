@@ -58,6 +58,7 @@ pub(crate) fn status(facts: &Facts, decision: &Decision, look: &Look, accounts: 
 fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> InterfaceStatus {
     let seen = look.interfaces.iter().find(|interface| interface.name == told.name);
     let addresses = seen.map(|interface| interface.addresses.clone()).unwrap_or_default();
+    let index = seen.map(|interface| interface.index).unwrap_or_default();
     let measured = look.measured.get(&told.name).copied().unwrap_or_default();
     let [today, month] = accounts.spent(&told.name);
     let source = accounts.source(&told.name);
@@ -65,9 +66,9 @@ fn interface(told: &Told, facts: &Facts, look: &Look, accounts: &Accounts) -> In
         true => (Role::Unused, "paused".to_owned()),
         false => (told.role, told.reason.clone()),
     };
-    let conflicts = addresses
-        .iter()
-        .filter_map(|address| Some((address.to_string(), facts.outcome.conflicts.get(address)?.clone())));
+    let conflicts = addresses.iter().filter_map(|address| {
+        Some((address.to_string(), facts.outcome.conflicts.get(&(*address, index))?.clone()))
+    });
     InterfaceStatus {
         name: told.name.clone(),
         intent: told.intent,

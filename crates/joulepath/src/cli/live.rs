@@ -18,8 +18,9 @@ Examples:
   sudo joulepath live --record today.jsonl && joulepath live --replay today.jsonl
   sudo joulepath live --undo
 
-SIGHUP reads the configuration again; SIGTERM and Ctrl-C put everything back. What a killed daemon has left
-is taken over by the next one, or put back by --undo. The configuration is described in docs/live.md;
+SIGHUP reads the configuration again; SIGTERM and Ctrl-C put everything back, without cutting off a
+connection. What a killed daemon has left is taken over by the next one, or put back by --undo. The
+configuration is described in docs/live.md;
 `joulepath schema live` prints its JSON schema.";
 
 const JUDGE_HELP: &str = "\
@@ -66,9 +67,17 @@ pub(crate) struct LiveOptions {
     #[arg(long, value_name = "FILE", group = "told")]
     #[arg(conflicts_with_all = ["undo", "record", "config"])]
     pub(crate) replay: Option<PathBuf>,
-    /// Put back what a daemon has left that was killed.
+    /// At the end, leave endpoints and limits to the next start or to --undo, so that a restart changes
+    /// nothing.
+    #[arg(long, conflicts_with_all = ["dry_run", "undo", "simulate", "replay"])]
+    pub(crate) keep: bool,
+    /// Put back what a daemon has left that was killed. Endpoints without which a connection would be cut off
+    /// stay until it has ended; a process in the background waits for that, and the exit code is 5.
     #[arg(long, conflicts_with_all = ["dry_run", "config"])]
     pub(crate) undo: bool,
+    /// With --undo: return when everything is put back, or a daemon has taken over.
+    #[arg(long, requires = "undo")]
+    pub(crate) wait: bool,
 }
 
 /// What the running daemon is told.

@@ -24,6 +24,7 @@ const MESSAGE_LEN: usize = 72;
 /// `struct inet_diag_sockid` in it: ports, then both addresses in 16 bytes each.
 const PORTS_AT: usize = 4;
 const ADDRESSES_AT: usize = 8;
+const INTERFACE_AT: usize = 40;
 const UID_AT: usize = 64;
 const INODE_AT: usize = 68;
 /// States of connections that have two ends: all but `Closed` and `Listen`.
@@ -60,6 +61,10 @@ pub struct TcpSocket {
     pub local: SocketAddr,
     /// The other end's.
     pub remote: SocketAddr,
+    /// Index of the interface that it is bound to, as subflows of an endpoint are; none: the routing table
+    /// decides.
+    #[serde(default)]
+    pub interface: Option<u32>,
     /// Life of the connection.
     pub state: TcpState,
     /// Owner.
@@ -271,6 +276,7 @@ fn request(family: libc::c_int, protocol: libc::c_int) -> Vec<u8> {
 struct Message<'a> {
     local: SocketAddr,
     remote: SocketAddr,
+    interface: Option<u32>,
     state: TcpState,
     uid: u32,
     inode: u32,
@@ -295,6 +301,7 @@ impl<'a> Message<'a> {
         Ok(Message {
             local: end(0),
             remote: end(1),
+            interface: Some(fields.u32(INTERFACE_AT)).filter(|&index| index != 0),
             state: TcpState::new(fields.u8(1)),
             uid: fields.u32(UID_AT),
             inode: fields.u32(INODE_AT),
@@ -319,6 +326,7 @@ impl<'a> Message<'a> {
             congestion: self.attributes.text(CONGESTION).filter(|name| !name.is_empty()),
             local: self.local,
             remote: self.remote,
+            interface: self.interface,
             state: self.state,
             uid: self.uid,
             inode: self.inode,

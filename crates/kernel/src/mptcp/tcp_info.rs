@@ -122,6 +122,9 @@ pub struct TcpInfo {
     pub unacked_packets: u32,
     /// Held to be lost now, packets.
     pub lost_packets: u32,
+    /// Time since data or an acknowledgement last came, ms.
+    #[serde(default)]
+    pub heard_ms: u32,
     /// Segments sent again since the start.
     pub retransmitted_segments: u32,
     /// Rate at which segments leave, bytes/s; none if they are not paced.
@@ -176,6 +179,7 @@ impl TcpInfo {
             send_mss_bytes: fields.u32(16)?,
             unacked_packets: fields.u32(24)?,
             lost_packets: fields.u32(32)?,
+            heard_ms: fields.u32(52)?.min(fields.u32(56)?),
             srtt_us: fields.u32(68)?,
             rtt_variation_us: fields.u32(72)?,
             ssthresh_packets: fields.u32(76)?,

@@ -1,19 +1,22 @@
 //! What is ours, noted before it is changed.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use joulepath_kernel::Result;
-use joulepath_kernel::mptcp::AddressId;
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits};
+use joulepath_kernel::mptcp::{AddressId, Token};
 use joulepath_kernel::state::State;
+use joulepath_model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::table::Setting;
 use crate::decide::Wanted;
+use crate::exact::known;
 use crate::versioned;
 
-/// Form of the record: 2 has the controller, 3 the path manager.
-const SCHEMA: u64 = 3;
+/// Form of the record: 2 has the controller, 3 the path manager, 4 the connections that something stays for.
+const SCHEMA: u64 = 4;
 /// What to do about a record that is not understood.
 const MEND: &str = "let the version that has written it put everything back (`joulepath live --undo`); or \
                     remove the file, if `ip mptcp endpoint` shows nothing that is not wanted";
@@ -23,7 +26,7 @@ const MEND: &str = "let the version that has written it put everything back (`jo
 pub(super) struct Own {
     pub(super) id: AddressId,
     pub(super) address: IpAddr,
-    interface: u32,
+    pub(super) interface: u32,
     signal: bool,
     pub(super) fullmesh: bool,
     pub(super) backup: bool,
@@ -57,6 +60,16 @@ pub(super) struct SettingSet {
     pub(super) was: Option<String>,
 }
 
+/// For which connections endpoints stay after the end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    /// Those that may have a subflow of one; a connection that is not among them has none.
+    pub(super) tied: BTreeSet<Token>,
+    /// When the first of them were listed, on the monotonic clock of this boot.
+    #[serde(rename = "since_ns", with = "known")]
+    pub(super) since: Nanos,
+}
+
 /// All that is ours.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Journal {
@@ -68,6 +81,9 @@ pub struct Journal {
     /// As the controller.
     #[serde(default)]
     pub(super) manager: Option<SettingSet>,
+    /// None while a daemon runs.
+    #[serde(default)]
+    pub(super) kept: Option<Kept>,
 }
 
 /// Where the journal is kept.
@@ -155,10 +171,28 @@ impl Own {
         same(self.backup) || self.may_be_backup.is_some_and(same)
     }
 
+    /// What it is wanted for, if it is to stay as it is.
+    pub(super) fn wanted(&self) -> Wanted {
+        Wanted {
+            address: self.address,
+            interface: self.interface,
+            backup: self.backup,
+            signal: self.signal,
+            fullmesh: self.fullmesh,
+            renew: false,
+        }
+    }
+
     /// Whether it is what is wanted, apart from its priority.
     pub(super) fn serves(&self, wanted: &Wanted) -> bool {
         (self.address, self.interface) == (wanted.address, wanted.interface)
             && (self.signal, self.fullmesh) == (wanted.signal, wanted.fullmesh)
+    }
+
+    /// It is there, as the kernel lists it: what was in doubt is known.
+    pub(super) fn was_found(&mut self, there: &Endpoint) {
+        self.backup = there.backup;
+        (self.may_be_backup, self.may_be_absent) = (None, false);
     }
 
     /// Whether it is known how it is.
@@ -205,11 +239,12 @@ impl Journal {
         self.each(id, |own| own.may_be_absent = true);
     }
 
-    /// Its priority is going to change.
+    /// Its priority is going to change. What it may be already, it may still be.
     pub(super) fn doubt_backup(&mut self, id: AddressId, backup: bool) {
         self.each(id, |own| {
-            own.may_be_backup = Some(own.backup);
-            own.backup = backup;
+            if own.backup != backup {
+                (own.backup, own.may_be_backup) = (backup, Some(own.backup));
+            }
         });
     }
 

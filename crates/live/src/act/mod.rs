@@ -6,6 +6,11 @@
 //! ```text
 //!   journal: "these may be ours"  ──►  the kernel, step by step  ──►  journal: "these are ours"
 //! ```
+//! What cannot be noted is not added. An endpoint that must go goes all the same: the note that it is ours
+//! stands already.
+//!
+//! **No connection is cut off** for an endpoint that is only not wanted any more, nor by the end.
+//!
 //! **Only what is ours and still as we left it is touched.** An endpoint that another program has set is
 //! never changed; one of ours that another has changed is his from then on; one of ours that another has
 //! removed is added again, at ever longer intervals.
@@ -13,14 +18,20 @@
 //! | module | what |
 //! |---|---|
 //! | `journal` | what is ours, on disk |
+//! | `needed` | which connections an endpoint may not be taken from |
+//! | `undo` | back to what was found |
 //! | `setting` | what new sockets get: the congestion controller, the path manager |
 //! | `table` | the kernel's endpoints, limits and settings |
 
 mod journal;
+mod needed;
 mod setting;
 mod table;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_the_end;
+mod undo;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -32,7 +43,9 @@ use joulepath_model::units::Nanos;
 
 pub use self::journal::{Journal, OnDisk, Store};
 use self::journal::{LimitsSet, Own};
-pub use self::table::{Setting, Table};
+use self::needed::Closing;
+pub use self::table::{Kernel, Setting, Table};
+use self::undo::Staying;
 use crate::decide::Wanted;
 
 /// Most subflows besides the first one (`MPTCP_PM_ADDR_MAX`).
@@ -50,8 +63,10 @@ pub struct Actor<T, S> {
     table: T,
     store: S,
     journal: Journal,
-    /// Whether there is a record, be it empty.
-    recorded: bool,
+    /// What was written last; none: there is no record.
+    on_disk: Option<Journal>,
+    /// After an undo: what stays for connections.
+    staying: Option<Staying>,
     /// Addresses whose endpoint another has removed, or that the kernel refused.
     refused: BTreeMap<IpAddr, Refused>,
     /// Others have set the limits since: they are theirs.
@@ -79,8 +94,10 @@ struct Standing {
 pub struct Outcome {
     /// Changes that were made.
     pub changes: usize,
-    /// What stands in the way, by address.
-    pub conflicts: BTreeMap<IpAddr, String>,
+    /// What stands in the way, by address and interface.
+    pub conflicts: BTreeMap<(IpAddr, u32), String>,
+    /// After an undo: addresses whose endpoints stay, and how many connections have no other path.
+    pub stays: BTreeMap<IpAddr, usize>,
     /// When something that was refused is tried again.
     pub again: Option<Nanos>,
     /// Why new sockets do not get what is wanted, if so.
@@ -88,9 +105,21 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Whether another program has set the endpoint of an address.
-    pub fn is_of_another(&self, address: &IpAddr) -> bool {
-        self.conflicts.get(address).is_some_and(|why| why == OF_ANOTHER)
+    /// Whether another program has set the endpoint of an address on an interface.
+    pub fn is_of_another(&self, address: IpAddr, interface: u32) -> bool {
+        self.conflicts.get(&(address, interface)).is_some_and(|why| why == OF_ANOTHER)
+    }
+
+    /// What stays, why, and when it goes: a line for each endpoint.
+    pub fn staying(&self) -> impl Iterator<Item = String> {
+        self.stays.iter().map(|(address, count)| {
+            let connections =
+                if *count == 1 { "1 connection has".into() } else { format!("{count} connections have") };
+            format!(
+                "the endpoint {address} stays: {connections} no other path that works, and the kernel closes \
+                 an endpoint's subflows with it; it goes when they have ended, or have another path"
+            )
+        })
     }
 
     fn wait_until(&mut self, at: Nanos) {
@@ -112,14 +141,13 @@ impl<T: Table, S: Store> Actor<T, S> {
     /// # Errors
     /// If the journal cannot be read.
     pub fn open(table: T, store: S) -> Result<Self> {
-        let record = store.read()?;
-        let recorded = record.is_some();
-        let journal = record.unwrap_or_default();
+        let on_disk = store.read()?;
         Ok(Actor {
             table,
             store,
-            journal,
-            recorded,
+            journal: on_disk.clone().unwrap_or_default(),
+            on_disk,
+            staying: None,
             refused: BTreeMap::new(),
             limits_of_others: false,
             standings: BTreeMap::new(),
@@ -131,23 +159,37 @@ impl<T: Table, S: Store> Actor<T, S> {
         !self.journal.is_empty()
     }
 
-    /// Brings the table to what is wanted, as far as it is ours; none: back to what was found.
+    /// Brings the table to what is wanted, as far as it is ours; none: back to what was found. An endpoint
+    /// that is not wanted, of an address and interface in `spare`, stays as a backup for as long as a
+    /// connection has no other path.
     ///
     /// # Errors
-    /// If the kernel cannot be asked, or the journal not be written. Single endpoints that are refused are
-    /// told in the outcome.
-    pub fn reconcile(&mut self, wanted: Option<&[Wanted]>, now: Nanos) -> Result<Outcome> {
-        let Some(wanted) = wanted else { return self.undo() };
+    /// If the kernel cannot be asked, or the journal not be written: then endpoints that are not wanted have
+    /// gone nevertheless. Single endpoints that are refused are told in the outcome.
+    pub fn reconcile(
+        &mut self,
+        wanted: Option<&[Wanted]>,
+        spare: &[(IpAddr, u32)],
+        now: Nanos,
+    ) -> Result<Outcome> {
+        let Some(wanted) = wanted else { return self.undo(now) };
         let mut outcome = Outcome::default();
+        let wanted = distinct(wanted, &mut outcome);
         let table = self.table.endpoints()?;
-        self.disown(&table, now);
-        let steps = self.steps(wanted, &table, now, &mut outcome);
-        let limits = self.wanted_limits(wanted)?;
+        self.take_stock(&table, now);
+        self.staying = None;
+        self.journal.kept = None;
+        let wanted = self.with_needed(wanted, spare)?;
+        let mut steps = self.steps(&wanted, &table, now, &mut outcome);
+        let limits = self.wanted_limits(&wanted)?;
         if !steps.is_empty() || limits.is_some() {
+            let before = self.journal.clone();
             self.note(&steps, limits);
-            self.recorded = true;
-            self.store.write(&self.journal)?;
-            if let Some((before, after)) = limits {
+            let noted = self.save();
+            if noted.is_err() {
+                self.journal = before;
+                steps.retain(|step| step.only_removes(&wanted));
+            } else if let Some((before, after)) = limits {
                 match self.table.set_limits(after) {
                     Ok(()) => outcome.changes += 1,
                     Err(_) => self.forget_limits(before),
@@ -157,11 +199,23 @@ impl<T: Table, S: Store> Actor<T, S> {
                 self.take(step, now, &mut outcome);
             }
             self.journal.settle();
-            self.store.write(&self.journal)?;
+            noted?;
+        }
+        if self.on_disk.is_some() {
+            self.save()?;
         }
         let waiting = self.refused.iter().filter(|(_, refused)| refused.until > now);
         outcome.again = waiting.map(|(_, refused)| refused.until).min();
         Ok(outcome)
+    }
+
+    /// Writes the journal, unless it is on disk as it is.
+    fn save(&mut self) -> Result<()> {
+        if self.on_disk.as_ref() != Some(&self.journal) {
+            self.store.write(&self.journal)?;
+            self.on_disk = Some(self.journal.clone());
+        }
+        Ok(())
     }
 
     /// Closes the first subflows that have one of these addresses. Nothing of that can be put back, so that
@@ -173,37 +227,6 @@ impl<T: Table, S: Store> Actor<T, S> {
         addresses.iter().try_for_each(|&address| self.table.delete_first(address))
     }
 
-    /// Puts everything back that is ours and still as it was left.
-    ///
-    /// # Errors
-    /// If the kernel refuses: what is left stays noted, and may be tried again.
-    pub fn undo(&mut self) -> Result<Outcome> {
-        let mut outcome = Outcome::default();
-        if !self.recorded {
-            return Ok(outcome);
-        }
-        for endpoint in self.table.endpoints()? {
-            if let Some(id) = self.journal.owned_id(&endpoint) {
-                self.table.delete(id)?;
-                outcome.changes += 1;
-            }
-        }
-        if let Some(limits) = self.journal.limits {
-            let now = self.table.limits()?;
-            if now != limits.before && limits.is_ours(now) {
-                self.table.set_limits(limits.before)?;
-                outcome.changes += 1;
-            }
-        }
-        outcome.changes += self.undo_settings()?;
-        self.store.remove()?;
-        self.recorded = false;
-        self.journal = Journal::default();
-        self.limits_of_others = false;
-        self.standings.clear();
-        Ok(outcome)
-    }
-
     /// Puts back one setting that an earlier process has left.
     ///
     /// # Errors
@@ -212,11 +235,12 @@ impl<T: Table, S: Store> Actor<T, S> {
         self.set(setting, None, now, &mut Outcome::default())
     }
 
-    /// Forgets what others have removed or changed.
-    fn disown(&mut self, table: &[Endpoint], now: Nanos) {
+    /// Forgets what others have removed or changed. What was in doubt is known by the kernel's table.
+    fn take_stock(&mut self, table: &[Endpoint], now: Nanos) {
         let (mut kept, mut removed) = (vec![], vec![]);
-        for own in std::mem::take(&mut self.journal.endpoints) {
-            if table.iter().any(|endpoint| own.is(endpoint)) {
+        for mut own in std::mem::take(&mut self.journal.endpoints) {
+            if let Some(there) = table.iter().find(|endpoint| own.is(endpoint)) {
+                own.was_found(there);
                 kept.push(own);
             } else if own.is_certain() && !table.iter().any(|endpoint| endpoint.address == own.address) {
                 removed.push(own.address);
@@ -226,6 +250,27 @@ impl<T: Table, S: Store> Actor<T, S> {
         for address in removed {
             self.refuse(address, now, "another program has removed its endpoint".into());
         }
+    }
+
+    /// What is wanted, and as backups those of ours that connections have no other path than.
+    fn with_needed(&mut self, mut wanted: Vec<Wanted>, spare: &[(IpAddr, u32)]) -> Result<Vec<Wanted>> {
+        let is_spare = |own: &&Own| {
+            spare.contains(&(own.address, own.interface)) && !wanted.iter().any(|one| own.serves(one))
+        };
+        let spared: Vec<Own> = self.journal.endpoints.iter().filter(is_spare).cloned().collect();
+        if spared.is_empty() {
+            return Ok(wanted);
+        }
+        let connections = self.table.connections()?;
+        for own in spared {
+            let closing = Closing::new(own.id, own.address);
+            if connections.iter().any(|connection| closing.cuts(connection)) {
+                // The kernel takes an address once.
+                wanted.retain(|one| one.address != own.address);
+                wanted.push(Wanted { backup: true, ..own.wanted() });
+            }
+        }
+        Ok(wanted)
     }
 
     fn refuse(&mut self, address: IpAddr, now: Nanos, why: String) {
@@ -254,7 +299,7 @@ impl<T: Table, S: Store> Actor<T, S> {
                 continue;
             }
             if let Some(own) = own {
-                if own.backup != wanted.backup || !own.is_certain() {
+                if own.backup != wanted.backup {
                     steps.push(Step::SetBackup(own.clone(), wanted.backup));
                 }
                 continue;
@@ -265,16 +310,18 @@ impl<T: Table, S: Store> Actor<T, S> {
             let there = table.iter().find(|there| there.address == wanted.address);
             let implicit = there.filter(|there| is_implicit(there)).and_then(|there| there.id);
             if there.is_some() && implicit.is_none() && !is_removed(wanted.address) {
-                outcome.conflicts.insert(wanted.address, OF_ANOTHER.into());
+                outcome.conflicts.insert((wanted.address, wanted.interface), OF_ANOTHER.into());
                 continue;
             }
             if let Some(refused) = self.refused.get(&wanted.address).filter(|refused| refused.until > now) {
-                outcome.conflicts.insert(wanted.address, refused.why.clone());
+                outcome.conflicts.insert((wanted.address, wanted.interface), refused.why.clone());
                 continue;
             }
             let free = || (1..=u8::MAX).map(AddressId).find(|id| !taken.contains(id));
             let Some(id) = implicit.or_else(free) else {
-                outcome.conflicts.insert(wanted.address, "all 255 ids of endpoints are taken".into());
+                outcome
+                    .conflicts
+                    .insert((wanted.address, wanted.interface), "all 255 ids of endpoints are taken".into());
                 continue;
             };
             taken.push(id);
@@ -356,7 +403,7 @@ impl<T: Table, S: Store> Actor<T, S> {
             }
             Err(error) => {
                 let why = error.to_string();
-                outcome.conflicts.insert(own.address, why.clone());
+                outcome.conflicts.insert((own.address, own.interface), why.clone());
                 self.refuse(own.address, now, why);
             }
         }
@@ -368,10 +415,32 @@ fn is_implicit(endpoint: &Endpoint) -> bool {
     !(endpoint.subflow || endpoint.signal || endpoint.backup || endpoint.fullmesh)
 }
 
+/// One endpoint for each address, the first one: the kernel takes no second.
+fn distinct(wanted: &[Wanted], outcome: &mut Outcome) -> Vec<Wanted> {
+    let mut first: Vec<Wanted> = vec![];
+    for one in wanted {
+        if first.iter().any(|other| other.address == one.address) {
+            let why = "another interface has the same address, and the kernel takes an address once: this one \
+                       gets no endpoint";
+            outcome.conflicts.insert((one.address, one.interface), why.into());
+        } else {
+            first.push(one.clone());
+        }
+    }
+    first
+}
+
 /// One change.
 #[derive(Clone, Debug)]
 enum Step {
     Remove(Own),
     SetBackup(Own, bool),
     Add(Own),
+}
+
+impl Step {
+    /// Whether it removes an endpoint in whose place none is wanted.
+    fn only_removes(&self, wanted: &[Wanted]) -> bool {
+        matches!(self, Step::Remove(own) if !wanted.iter().any(|wanted| own.serves(wanted)))
+    }
 }

@@ -88,8 +88,11 @@ impl<T: Table, S: Store> Actor<T, S> {
         }
     }
 
-    /// Puts back what was found, if it is still as we left it; how many settings were changed.
-    pub(super) fn undo_settings(&mut self) -> Result<usize> {
+    /// Puts settings back that are still as we left them; how many were changed.
+    ///
+    /// # Errors
+    /// If the kernel cannot be asked, or refuses.
+    pub fn undo_settings(&mut self) -> Result<usize> {
         let mut changes = 0;
         for setting in Setting::ALL {
             let Some(ours) = self.journal.setting(setting).clone() else { continue };
@@ -98,16 +101,13 @@ impl<T: Table, S: Store> Actor<T, S> {
                 self.table.set_value(setting, &ours.before)?;
                 changes += 1;
             }
+            *self.journal.setting(setting) = None;
         }
         Ok(changes)
     }
 
     fn keep(&mut self, setting: Setting, value: Option<SettingSet>) -> Result<()> {
-        if *self.journal.setting(setting) == value {
-            return Ok(());
-        }
         *self.journal.setting(setting) = value;
-        self.recorded = true;
-        self.store.write(&self.journal)
+        self.save()
     }
 }

@@ -4,8 +4,9 @@ use std::net::IpAddr;
 
 use joulepath_kernel::Result;
 use joulepath_kernel::congestion;
-use joulepath_kernel::mptcp::AddressId;
+use joulepath_kernel::mptcp::diag::{Connection, Diag};
 use joulepath_kernel::mptcp::path_manager::{self, Endpoint, Limits, PathManager};
+use joulepath_kernel::mptcp::{AddressId, TcpState};
 
 /// What new sockets and connections of a network namespace get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +36,12 @@ pub trait Table {
     /// # Errors
     /// Those of [`PathManager::endpoints`].
     fn endpoints(&mut self) -> Result<Vec<Endpoint>>;
+
+    /// The connections whose subflows go with their endpoints: those that the kernel's own path manager has.
+    ///
+    /// # Errors
+    /// Those of [`Diag::list`].
+    fn connections(&mut self) -> Result<Vec<Connection>>;
 
     /// The limits in force.
     ///
@@ -85,33 +92,62 @@ pub trait Table {
     fn set_value(&mut self, setting: Setting, name: &str) -> Result<()>;
 }
 
-impl Table for PathManager {
+/// The path manager and the connections of the network namespace in which it was opened.
+#[derive(Debug)]
+pub struct Kernel {
+    manager: PathManager,
+    diag: Diag,
+}
+
+impl Kernel {
+    /// Of the calling thread's namespace.
+    ///
+    /// # Errors
+    /// Those of [`PathManager::open`] and [`Diag::open`].
+    pub fn open() -> Result<Self> {
+        Ok(Kernel { manager: PathManager::open()?, diag: Diag::open()? })
+    }
+}
+
+impl Table for Kernel {
     fn endpoints(&mut self) -> Result<Vec<Endpoint>> {
-        PathManager::endpoints(self)
+        self.manager.endpoints()
+    }
+
+    fn connections(&mut self) -> Result<Vec<Connection>> {
+        let mut all = self.diag.list()?.connections;
+        all.retain(|connection| {
+            // To a server without MPTCP: the kernel has never given it an endpoint.
+            let was_plain = connection.info.fallback && !connection.info.remote_key_received;
+            !matches!(connection.state, TcpState::Closed | TcpState::TimeWait) && !was_plain
+        });
+        // A kernel that cannot be asked has only its own path manager.
+        all.retain(|connection| self.manager.is_steerable(connection.info.token).ok() != Some(Some(true)));
+        Ok(all)
     }
 
     fn limits(&mut self) -> Result<Limits> {
-        PathManager::limits(self)
+        self.manager.limits()
     }
 
     fn add(&mut self, endpoint: &Endpoint) -> Result<()> {
-        PathManager::add(self, endpoint)
+        self.manager.add(endpoint)
     }
 
     fn delete(&mut self, id: AddressId) -> Result<()> {
-        PathManager::delete(self, id)
+        self.manager.delete(id)
     }
 
     fn delete_first(&mut self, address: IpAddr) -> Result<()> {
-        PathManager::delete_first(self, address)
+        self.manager.delete_first(address)
     }
 
     fn set_flags(&mut self, id: AddressId, backup: bool, fullmesh: bool) -> Result<()> {
-        self.set_endpoint_flags(id, backup, fullmesh)
+        self.manager.set_endpoint_flags(id, backup, fullmesh)
     }
 
     fn set_limits(&mut self, limits: Limits) -> Result<()> {
-        PathManager::set_limits(self, limits)
+        self.manager.set_limits(limits)
     }
 
     fn value(&mut self, setting: Setting) -> Result<String> {

@@ -3,12 +3,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
 use joulepath_kernel::Error;
+use joulepath_kernel::mptcp::diag::{Connection, Membership, TcpSocket};
 use joulepath_kernel::mptcp::path_manager::{KERNEL, USER_SPACE};
+use joulepath_kernel::mptcp::{Recovery, TcpInfo, TcpState, Token};
 use joulepath_model::random::{Domain, Stream};
 use joulepath_model::scenario::read_live;
 
 use super::*;
 use crate::decide::{Decider, Overrides};
+use crate::samples::connection_info;
 use crate::snapshot::{Interface, Snapshot};
 
 /// A kernel and a disk that outlive the process, and what kills it.
@@ -30,16 +33,19 @@ struct World {
     full: bool,
     /// Addresses whose first subflows were closed.
     closed: Vec<IpAddr>,
+    connections: Vec<Connection>,
+    /// Connections that have lost their last subflow.
+    cut: Vec<Token>,
 }
 
 /// SIGKILL.
 struct Killed;
 
 #[derive(Clone, Debug, Default)]
-struct Fake(Rc<RefCell<World>>);
+pub(super) struct Fake(Rc<RefCell<World>>);
 
 const CUBIC: &str = "cubic";
-const DEFAULT: Limits = Limits { accepted_addresses: 0, extra_subflows: 2 };
+pub(super) const DEFAULT: Limits = Limits { accepted_addresses: 0, extra_subflows: 2 };
 
 impl Fake {
     /// A change that outlives the process: the process may be killed before it.
@@ -61,15 +67,15 @@ impl Fake {
         Error::io(what, std::io::Error::from_raw_os_error(17))
     }
 
-    fn endpoints_now(&self) -> Vec<Endpoint> {
+    pub(super) fn endpoints_now(&self) -> Vec<Endpoint> {
         self.0.borrow().endpoints.clone()
     }
 
-    fn limits_now(&self) -> Limits {
+    pub(super) fn limits_now(&self) -> Limits {
         self.0.borrow().limits.unwrap_or(DEFAULT)
     }
 
-    fn controller_now(&self) -> String {
+    pub(super) fn controller_now(&self) -> String {
         self.0.borrow().controller.clone().unwrap_or_else(|| CUBIC.into())
     }
 
@@ -78,7 +84,7 @@ impl Fake {
     }
 
     /// A process begins.
-    fn actor(&self) -> Actor<Fake, Fake> {
+    pub(super) fn actor(&self) -> Actor<Fake, Fake> {
         Actor::open(self.clone(), self.clone()).unwrap()
     }
 
@@ -95,7 +101,127 @@ impl Fake {
     }
 }
 
+impl Fake {
+    /// A connection begins, with subflows on these addresses.
+    pub(super) fn connects(&self, token: u32, hosts: &[u8]) {
+        self.0.borrow_mut().connections.push(connection(token, hosts));
+    }
+
+    pub(super) fn ends(&self, token: u32) {
+        self.0.borrow_mut().connections.retain(|one| one.info.token != Token(token));
+    }
+
+    pub(super) fn cut(&self) -> Vec<Token> {
+        self.0.borrow().cut.clone()
+    }
+
+    pub(super) fn finds(&self, endpoint: Endpoint) {
+        self.0.borrow_mut().endpoints.push(endpoint);
+    }
+
+    pub(super) fn fill(&self, full: bool) {
+        self.0.borrow_mut().full = full;
+    }
+
+    pub(super) fn steps(&self) -> usize {
+        self.0.borrow().steps
+    }
+
+    pub(super) fn journal(&self) -> Option<String> {
+        self.0.borrow().journal.clone()
+    }
+}
+
+/// A connection with a subflow on each of these addresses, the first of them the one that it began with.
+pub(super) fn connection(token: u32, hosts: &[u8]) -> Connection {
+    let remote = "203.0.113.1:443".parse().unwrap();
+    let subflow = |(place, &host): (usize, &u8)| TcpSocket {
+        local: (ip(host), 1000).into(),
+        remote,
+        interface: None,
+        state: TcpState::Established,
+        uid: 0,
+        inode: 0,
+        congestion: None,
+        info: None,
+        membership: Some(Membership {
+            token: Token(token),
+            local_id: AddressId(if place == 0 { 0 } else { 77 }),
+            remote_id: AddressId(0),
+            joined: place > 0,
+            opened_locally: true,
+            backup_locally: false,
+            backup_remotely: false,
+        }),
+    };
+    Connection {
+        local: (ip(hosts[0]), 1000).into(),
+        remote,
+        state: TcpState::Established,
+        uid: 0,
+        inode: 0,
+        cgroup: None,
+        info: connection_info(token),
+        subflows: hosts.iter().enumerate().map(subflow).collect(),
+    }
+}
+
+/// Statistics of a subflow that has heard something so long ago, ms.
+pub(super) fn heard(heard_ms: u32) -> TcpInfo {
+    TcpInfo {
+        state: TcpState::Established,
+        recovery: Recovery::Open,
+        backoff: 0,
+        app_limited: false,
+        rto_us: 0,
+        send_mss_bytes: 0,
+        srtt_us: 0,
+        rtt_variation_us: 0,
+        min_rtt_us: 0,
+        cwnd_packets: 0,
+        ssthresh_packets: 0,
+        unacked_packets: 0,
+        lost_packets: 0,
+        heard_ms,
+        retransmitted_segments: 0,
+        pacing_rate_bytes_per_s: None,
+        delivery_rate_bytes_per_s: 0,
+        acked_bytes: 0,
+        received_bytes: 0,
+        segments_out: 0,
+        data_segments_out: 0,
+        data_segments_in: 0,
+        not_sent_bytes: 0,
+        sent_bytes: 0,
+        retransmitted_bytes: 0,
+        busy_us: 0,
+        receive_window_limited_us: 0,
+        send_buffer_limited_us: 0,
+        delivered_packets: 0,
+        marked_packets: 0,
+        send_window_bytes: 0,
+        receive_window_bytes: None,
+        timeouts: None,
+    }
+}
+
+impl World {
+    /// As the kernel does, of connections that had an endpoint when they began.
+    fn close(&mut self, endpoint: &Endpoint) {
+        for connection in &mut self.connections {
+            connection.subflows.retain(|subflow| subflow.local.ip() != endpoint.address);
+            if connection.subflows.is_empty() && !self.cut.contains(&connection.info.token) {
+                self.cut.push(connection.info.token);
+            }
+        }
+    }
+}
+
 impl Table for Fake {
+    fn connections(&mut self) -> Result<Vec<Connection>> {
+        Ok(self.0.borrow().connections.clone())
+    }
+
     fn endpoints(&mut self) -> Result<Vec<Endpoint>> {
         Ok(self.endpoints_now())
     }
@@ -130,6 +256,9 @@ impl Table for Fake {
         self.step();
         let mut world = self.0.borrow_mut();
         let before = world.endpoints.len();
+        for gone in world.endpoints.clone().iter().filter(|there| there.id == Some(id)) {
+            world.close(gone);
+        }
         world.endpoints.retain(|there| there.id != Some(id));
         if world.endpoints.len() < before { Ok(()) } else { Err(Self::refusal("removing")) }
     }
@@ -201,11 +330,11 @@ impl Store for Fake {
     }
 }
 
-fn ip(host: u8) -> IpAddr {
+pub(super) fn ip(host: u8) -> IpAddr {
     [198, 18, 0, host].into()
 }
 
-fn wanted(host: u8, backup: bool) -> Wanted {
+pub(super) fn wanted(host: u8, backup: bool) -> Wanted {
     Wanted {
         address: ip(host),
         interface: u32::from(host),
@@ -216,12 +345,12 @@ fn wanted(host: u8, backup: bool) -> Wanted {
     }
 }
 
-fn of_others(host: u8) -> Endpoint {
+pub(super) fn of_others(host: u8) -> Endpoint {
     Endpoint { id: Some(AddressId(host)), ..Endpoint::subflow(ip(host), 77) }
 }
 
 /// Whose backup flags are these: by the last byte of the address.
-fn there(fake: &Fake) -> Vec<(u8, bool)> {
+pub(super) fn there(fake: &Fake) -> Vec<(u8, bool)> {
     let host = |address: IpAddr| match address {
         IpAddr::V4(address) => address.octets()[3],
         IpAddr::V6(_) => 0,
@@ -229,27 +358,28 @@ fn there(fake: &Fake) -> Vec<(u8, bool)> {
     fake.endpoints_now().iter().map(|there| (host(there.address), there.backup)).collect()
 }
 
-const NOW: Nanos = Nanos::from_secs(1000);
+pub(super) const NOW: Nanos = Nanos::from_secs(1000);
 
 #[test]
 fn what_is_wanted_comes_and_what_is_not_goes_and_undo_leaves_what_was_found() {
     let fake = Fake::default();
     fake.0.borrow_mut().endpoints.push(of_others(1));
     let mut actor = fake.actor();
-    let outcome = actor.reconcile(Some(&[wanted(2, false), wanted(3, true), wanted(4, true)]), NOW).unwrap();
+    let outcome =
+        actor.reconcile(Some(&[wanted(2, false), wanted(3, true), wanted(4, true)]), &[], NOW).unwrap();
     assert_eq!((outcome.changes, outcome.conflicts.len()), (4, 0));
     assert_eq!(there(&fake), [(1, false), (2, false), (3, true), (4, true)]);
     assert_eq!(fake.limits_now(), Limits { extra_subflows: 3, ..DEFAULT });
     // The same again changes nothing, and writes nothing.
     let steps = fake.0.borrow().steps;
-    actor.reconcile(Some(&[wanted(2, false), wanted(3, true), wanted(4, true)]), NOW).unwrap();
+    actor.reconcile(Some(&[wanted(2, false), wanted(3, true), wanted(4, true)]), &[], NOW).unwrap();
     assert_eq!(fake.0.borrow().steps, steps);
     // A change of priority keeps the endpoint and its id.
     let id = fake.endpoints_now()[2].id;
-    actor.reconcile(Some(&[wanted(2, true), wanted(3, false)]), NOW).unwrap();
+    actor.reconcile(Some(&[wanted(2, true), wanted(3, false)]), &[], NOW).unwrap();
     assert_eq!(there(&fake), [(1, false), (2, true), (3, false)]);
     assert_eq!((fake.endpoints_now()[2].id, fake.limits_now()), (id, DEFAULT));
-    actor.reconcile(None, NOW).unwrap();
+    actor.reconcile(None, &[], NOW).unwrap();
     assert_eq!((fake.endpoints_now(), fake.limits_now()), (vec![of_others(1)], DEFAULT));
     assert_eq!(fake.0.borrow().journal, None);
 }
@@ -261,24 +391,25 @@ fn what_cannot_be_noted_on_a_full_disk_is_not_changed_and_undo_needs_no_room() {
     let fill = |full| fake.0.borrow_mut().full = full;
     let mut actor = fake.actor();
     fill(true);
-    actor.reconcile(Some(&[wanted(2, false), wanted(3, true)]), NOW).unwrap_err();
+    actor.reconcile(Some(&[wanted(2, false), wanted(3, true)]), &[], NOW).unwrap_err();
     assert_eq!((there(&fake), fake.limits_now()), (vec![(1, false)], DEFAULT));
     fill(false);
-    actor.reconcile(Some(&[wanted(2, false), wanted(3, true)]), NOW).unwrap();
+    actor.reconcile(Some(&[wanted(2, false), wanted(3, true)]), &[], NOW).unwrap();
     let before = there(&fake);
     assert_eq!(before, [(1, false), (2, false), (3, true)]);
     fill(true);
-    actor.reconcile(Some(&[wanted(2, true), wanted(4, false)]), NOW).unwrap_err();
+    let other = [wanted(2, true), wanted(3, true), wanted(4, false)];
+    actor.reconcile(Some(&other), &[], NOW).unwrap_err();
     assert_eq!(there(&fake), before);
     // The same process puts everything back, and so does the next one.
     let left = fake.0.borrow().journal.clone();
-    actor.undo().unwrap();
+    actor.undo(NOW).unwrap();
     assert_eq!((fake.endpoints_now(), fake.limits_now()), (vec![of_others(1)], DEFAULT));
     fill(false);
-    actor.reconcile(Some(&[wanted(2, false), wanted(3, true)]), NOW).unwrap();
+    actor.reconcile(Some(&[wanted(2, false), wanted(3, true)]), &[], NOW).unwrap();
     assert_eq!(fake.0.borrow().journal, left);
     fill(true);
-    fake.actor().undo().unwrap();
+    fake.actor().undo(NOW).unwrap();
     assert_eq!((fake.endpoints_now(), fake.limits_now()), (vec![of_others(1)], DEFAULT));
 }
 
@@ -287,9 +418,9 @@ fn an_endpoint_of_another_program_is_left_alone_and_told() {
     let fake = Fake::default();
     fake.0.borrow_mut().endpoints.push(of_others(2));
     let mut actor = fake.actor();
-    let outcome = actor.reconcile(Some(&[wanted(2, true)]), NOW).unwrap();
-    assert!(outcome.conflicts[&ip(2)].contains("another program"), "{outcome:?}");
-    actor.undo().unwrap();
+    let outcome = actor.reconcile(Some(&[wanted(2, true)]), &[], NOW).unwrap();
+    assert!(outcome.conflicts[&(ip(2), 2)].contains("another program"), "{outcome:?}");
+    actor.undo(NOW).unwrap();
     assert_eq!(fake.endpoints_now(), [of_others(2)]);
 }
 
@@ -299,12 +430,12 @@ fn one_that_the_kernel_has_made_for_itself_is_replaced() {
     let implicit = Endpoint { subflow: false, interface: None, ..of_others(2) };
     fake.0.borrow_mut().endpoints.push(implicit);
     let mut actor = fake.actor();
-    let outcome = actor.reconcile(Some(&[wanted(2, true)]), NOW).unwrap();
+    let outcome = actor.reconcile(Some(&[wanted(2, true)]), &[], NOW).unwrap();
     assert_eq!((outcome.changes, there(&fake)), (1, vec![(2, true)]));
     assert_eq!(fake.endpoints_now()[0].id, Some(AddressId(2)));
-    actor.reconcile(Some(&[wanted(2, false)]), NOW).unwrap();
+    actor.reconcile(Some(&[wanted(2, false)]), &[], NOW).unwrap();
     assert_eq!(there(&fake), [(2, false)]);
-    actor.undo().unwrap();
+    actor.undo(NOW).unwrap();
     assert_eq!(there(&fake), []);
 }
 
@@ -313,23 +444,23 @@ fn what_others_have_changed_is_theirs_and_what_they_removed_comes_back_ever_late
     let fake = Fake::default();
     let mut actor = fake.actor();
     let all = [wanted(2, false), wanted(3, false), wanted(4, false)];
-    actor.reconcile(Some(&all), NOW).unwrap();
+    actor.reconcile(Some(&all), &[], NOW).unwrap();
     {
         let mut world = fake.0.borrow_mut();
         world.endpoints[0].backup = true;
         world.endpoints.remove(1);
         world.limits = Some(Limits { extra_subflows: 7, ..DEFAULT });
     }
-    let outcome = actor.reconcile(Some(&all), NOW).unwrap();
+    let outcome = actor.reconcile(Some(&all), &[], NOW).unwrap();
     assert_eq!(there(&fake), [(2, true), (4, false)]);
     assert_eq!(outcome.conflicts.len(), 2);
     assert_eq!(outcome.again, Some(NOW + Nanos::from_secs(30)));
-    actor.reconcile(Some(&all), NOW + Nanos::from_secs(31)).unwrap();
+    actor.reconcile(Some(&all), &[], NOW + Nanos::from_secs(31)).unwrap();
     assert_eq!(there(&fake), [(2, true), (4, false), (3, false)]);
     fake.0.borrow_mut().endpoints.retain(|there| there.address != ip(3));
-    let outcome = actor.reconcile(Some(&all), NOW + Nanos::from_secs(40)).unwrap();
+    let outcome = actor.reconcile(Some(&all), &[], NOW + Nanos::from_secs(40)).unwrap();
     assert_eq!(outcome.again, Some(NOW + Nanos::from_secs(40 + 60)));
-    actor.undo().unwrap();
+    actor.undo(NOW).unwrap();
     // The endpoint that another has changed and the limits that another has set are his.
     assert_eq!((there(&fake), fake.limits_now().extra_subflows), (vec![(2, true)], 7));
 }
@@ -339,12 +470,12 @@ fn what_the_kernel_refuses_is_told_and_hinders_nothing_else() {
     let fake = Fake::default();
     fake.0.borrow_mut().refuses = Some(ip(2));
     let mut actor = fake.actor();
-    let outcome = actor.reconcile(Some(&[wanted(2, false), wanted(3, false)]), NOW).unwrap();
+    let outcome = actor.reconcile(Some(&[wanted(2, false), wanted(3, false)]), &[], NOW).unwrap();
     assert_eq!((there(&fake), outcome.conflicts.len()), (vec![(3, false)], 1));
     fake.0.borrow_mut().refuses = None;
-    actor.reconcile(Some(&[wanted(2, false), wanted(3, false)]), NOW + Nanos::from_secs(31)).unwrap();
+    actor.reconcile(Some(&[wanted(2, false), wanted(3, false)]), &[], NOW + Nanos::from_secs(31)).unwrap();
     assert_eq!(there(&fake), [(3, false), (2, false)]);
-    actor.undo().unwrap();
+    actor.undo(NOW).unwrap();
     assert_eq!(there(&fake), []);
 }
 
@@ -370,12 +501,12 @@ fn a_controller_is_set_for_an_intent_and_what_was_found_comes_back() {
     control(&mut actor, None, NOW);
     assert_eq!((fake.controller_now().as_str(), actor.has_something()), (CUBIC, false));
     control(&mut actor, Some("bbr"), NOW);
-    actor.reconcile(Some(&[wanted(2, false)]), NOW).unwrap();
-    assert_eq!(actor.undo().unwrap().changes, 2);
+    actor.reconcile(Some(&[wanted(2, false)]), &[], NOW).unwrap();
+    assert_eq!(actor.undo(NOW).unwrap().changes, 2);
     assert_eq!((fake.controller_now().as_str(), &fake.0.borrow().journal), (CUBIC, &None));
     // What is there already is nobody's change.
     control(&mut actor, Some(CUBIC), NOW);
-    assert_eq!(actor.undo().unwrap().changes, 0);
+    assert_eq!(actor.undo(NOW).unwrap().changes, 0);
 }
 
 #[test]
@@ -386,7 +517,7 @@ fn a_controller_that_another_sets_stays_and_one_that_is_refused_is_tried_again()
     fake.0.borrow_mut().controller = Some("reno".into());
     let outcome = control(&mut actor, Some("bbr"), NOW);
     assert!(outcome.settings[&Setting::Controller].contains("another program has made reno the default"));
-    actor.undo().unwrap();
+    actor.undo(NOW).unwrap();
     assert_eq!(fake.controller_now(), "reno");
 
     let outcome = control(&mut actor, Some("jp_joule"), NOW);
@@ -428,7 +559,7 @@ fn what_an_older_version_has_noted_is_put_back() {
     fake.0.borrow_mut().limits = Some(Limits { extra_subflows: 3, ..DEFAULT });
     fake.0.borrow_mut().journal = Some(include_str!("journal-0.1.0.json").into());
     let mut actor = fake.actor();
-    assert_eq!(actor.undo().unwrap().changes, 2);
+    assert_eq!(actor.undo(NOW).unwrap().changes, 2);
     assert_eq!((fake.endpoints_now(), fake.limits_now()), (vec![of_others(9)], DEFAULT));
 }
 
@@ -445,14 +576,14 @@ fn life(actor: &mut Actor<Fake, Fake>) {
     for (round, controller) in
         rounds.into_iter().zip([None, Some("bbr"), Some("reno"), None, Some(CUBIC), Some("bbr")])
     {
-        actor.reconcile(Some(round), NOW).unwrap();
+        actor.reconcile(Some(round), &[], NOW).unwrap();
         control(actor, controller, NOW);
         let manager = controller.is_none_or(|name| name == "reno").then_some(USER_SPACE);
         actor.set(Setting::Manager, manager, NOW, &mut Outcome::default()).unwrap();
     }
-    actor.reconcile(Some(rounds[1]), NOW).unwrap();
+    actor.reconcile(Some(rounds[1]), &[], NOW).unwrap();
     actor.set(Setting::Manager, Some(USER_SPACE), NOW, &mut Outcome::default()).unwrap();
-    actor.undo().unwrap();
+    actor.undo(NOW).unwrap();
 }
 
 #[test]
@@ -480,7 +611,7 @@ fn killed_at_any_step_the_next_start_puts_everything_back_and_so_does_the_one_af
         let (left, limits) = (fake.endpoints_now(), fake.limits_now());
         let settings = [fake.controller_now(), fake.manager_now()];
         let journal = fake.0.borrow().journal.clone();
-        fake.actor().undo().unwrap();
+        fake.actor().undo(NOW).unwrap();
         is_as_found(&fake);
         // Killed again while that is done, at each of its steps; then it goes on living, and ends.
         for second in 0.. {
@@ -490,7 +621,7 @@ fn killed_at_any_step_the_next_start_puts_everything_back_and_so_does_the_one_af
                 world.limits = Some(limits);
                 [world.controller, world.manager] = settings.clone().map(Some);
             }
-            let again = fake.killed_at(second, |actor| drop(actor.undo().unwrap()));
+            let again = fake.killed_at(second, |actor| drop(actor.undo(NOW).unwrap()));
             life(&mut fake.actor());
             is_as_found(&fake);
             if !again {
@@ -557,13 +688,14 @@ fn a_week_of_changing_radios_and_kills_leaves_the_table_as_it_was_found() {
         if draw.below(200) == 0 {
             // The process is killed somewhere in this round, and begins anew without its memory.
             fake.0.borrow_mut().left = Some(draw.below(5) as usize);
-            let ended = catch_unwind(AssertUnwindSafe(|| actor.reconcile(Some(&endpoints), snapshot.now)));
+            let ended =
+                catch_unwind(AssertUnwindSafe(|| actor.reconcile(Some(&endpoints), &[], snapshot.now)));
             fake.0.borrow_mut().left = None;
             kills += usize::from(ended.is_err());
             (actor, decider) = (fake.actor(), Decider::default());
             continue;
         }
-        let outcome = actor.reconcile(Some(&endpoints), snapshot.now).unwrap();
+        let outcome = actor.reconcile(Some(&endpoints), &[], snapshot.now).unwrap();
         assert_eq!(outcome.conflicts.len(), 0, "{outcome:?}");
         changes += outcome.changes;
         // What is there is what is wanted, and what was found.
@@ -578,7 +710,7 @@ fn a_week_of_changing_radios_and_kills_leaves_the_table_as_it_was_found() {
             assert!(fake.endpoints_now().iter().all(|there| there.interface != Some(3)));
         }
     }
-    actor.undo().unwrap();
+    actor.undo(NOW).unwrap();
     assert_eq!((fake.endpoints_now(), fake.limits_now()), (vec![of_others(99)], DEFAULT));
     assert!(kills > 5 && changes > 1000, "{kills} {changes}");
     // Addresses change every few minutes here, which cannot wait; roles add little to that.

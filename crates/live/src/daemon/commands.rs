@@ -152,7 +152,7 @@ impl Daemon<'_> {
 
 fn told_of_command(before: &(Overrides, bool), overrides: &Overrides, paused: bool) -> String {
     match (before.1, paused) {
-        (false, true) => return "paused: everything is put back".into(),
+        (false, true) => return "paused: everything is put back that no connection needs".into(),
         (true, false) => return "goes on".into(),
         _ => {}
     }

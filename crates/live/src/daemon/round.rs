@@ -1,14 +1,16 @@
 //! One round: look, decide, act.
 
 use std::io;
+use std::net::IpAddr;
 use std::path::Path;
 
+use joulepath_model::live::Intent;
 use joulepath_model::units::Nanos;
 
 use super::{Daemon, times, used};
 use crate::act::{Outcome, Setting};
 use crate::battery;
-use crate::decide::Decision;
+use crate::decide::{Decision, is_over_hard_quota};
 use crate::error::Result;
 use crate::machine::Look;
 use crate::precheck;
@@ -51,17 +53,19 @@ impl Daemon<'_> {
             self.machine.list_next();
             return self.look_at(now, now);
         }
-        let outcome = match self.act(&decision, now) {
+        let acted = self.act(&decision, &look, now);
+        // What must carry nothing is closed, whatever else did not work.
+        if let Err(error) = self.actor.close_first(&decision.closed) {
+            self.fail(&error.to_string(), say);
+        }
+        let outcome = match acted {
             Ok(outcome) => outcome,
             Err(error) => {
                 self.next_look = now.saturating_add(self.config.sample.max(AFTER_FAILURE));
                 self.fail(&error.to_string(), say);
-                return;
+                return self.steer(&snapshot, (&look, listing.as_ref()), &decision, say);
             }
         };
-        if let Err(error) = self.actor.close_first(&decision.closed) {
-            self.fail(&error.to_string(), say);
-        }
         self.changes += outcome.changes;
         if outcome.changes > 0 || !decision.closed.is_empty() {
             self.machine.list_next();
@@ -90,15 +94,30 @@ impl Daemon<'_> {
     }
 
     /// Brings the kernel to what was decided.
-    fn act(&mut self, decision: &Decision, now: Nanos) -> Result<Outcome> {
+    fn act(&mut self, decision: &Decision, look: &Look, now: Nanos) -> Result<Outcome> {
         let is_on = !self.paused;
         let user_space = self.user_space.as_ref();
         let manager = user_space.and_then(|(all, _)| all.wanted(decision, &self.overrides)).filter(|_| is_on);
-        let mut outcome = self.actor.reconcile(decision.endpoints.as_deref().filter(|_| is_on), now)?;
+        let endpoints = decision.endpoints.as_deref().filter(|_| is_on);
+        let mut outcome = self.actor.reconcile(endpoints, &self.spare(decision, look), now)?;
         let controller = decision.controller.as_deref().filter(|_| is_on);
         self.actor.set(Setting::Controller, controller, now, &mut outcome)?;
         self.actor.set(Setting::Manager, manager, now, &mut outcome)?;
         Ok(outcome)
+    }
+
+    /// Addresses, with their interfaces, whose endpoints may stay for connections that have no other path:
+    /// those of interfaces that may be used.
+    fn spare(&self, decision: &Decision, look: &Look) -> Vec<(IpAddr, u32)> {
+        let may_be_used = |index: u32| {
+            let Some(one) = look.interfaces.iter().find(|one| one.index == index) else { return false };
+            let told = decision.interfaces.iter().find(|told| told.name == one.name);
+            let is_off = self.overrides.of(&self.config, &one.name) == Some(Intent::Off);
+            let is_allowed = told.is_some_and(|told| told.allowed) && !is_off;
+            one.usable && one.routed && is_allowed && !is_over_hard_quota(&self.config, one)
+        };
+        let all = look.owners.iter().map(|(&address, &index)| (address, index));
+        all.filter(|&(_, index)| may_be_used(index)).collect()
     }
 
     /// The next look comes no later than this, but not at once.
@@ -136,7 +155,7 @@ impl Daemon<'_> {
     }
 
     fn note_disputed(&mut self, look: &Look, outcome: &Outcome, now: Nanos) {
-        let is_disputed = |one: &&Interface| one.addresses.iter().any(|ip| outcome.is_of_another(ip));
+        let is_disputed = |one: &&Interface| one.addresses.iter().any(|ip| outcome.is_of_another(*ip, one.index));
         let disputed = look.interfaces.iter().filter(is_disputed);
         let disputed: Vec<String> = disputed.map(|interface| interface.name.clone()).collect();
         if disputed != self.disputed {

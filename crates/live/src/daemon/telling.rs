@@ -36,8 +36,12 @@ impl Daemon<'_> {
                 None => "new sockets get the congestion controller that was found".into(),
             });
         }
-        for (address, why) in outcome.conflicts.iter().filter(|(address, _)| !before.contains_key(address)) {
+        for ((address, _), why) in outcome.conflicts.iter().filter(|(place, _)| !before.contains_key(place)) {
             say(&format!("{address}: {why}"));
+        }
+        let stayed = self.last.as_ref().map(|(_, _, outcome)| outcome.stays.clone()).unwrap_or_default();
+        if !outcome.stays.keys().eq(stayed.keys()) {
+            outcome.staying().for_each(|line| say(&line));
         }
     }
 
@@ -74,6 +78,7 @@ impl Daemon<'_> {
                 .cloned()
                 .chain(refused)
                 .chain(clock)
+                .chain(outcome.staying())
                 .collect(),
             events: self.events.latest(now()),
             steering: user_space.map(UserSpace::status),

@@ -43,7 +43,17 @@ fn subflow(token: u32, (interface, port): (u8, u16), backup: bool) -> TcpSocket 
     let Ends { local, remote } = ends(interface, port);
     let (congestion, info) = (None, None::<TcpInfo>);
     let state = TcpState::Established;
-    TcpSocket { local, remote, state, uid: 0, inode: 0, congestion, info, membership: Some(membership) }
+    TcpSocket {
+        local,
+        remote,
+        interface: None,
+        state,
+        uid: 0,
+        inode: 0,
+        congestion,
+        info,
+        membership: Some(membership),
+    }
 }
 
 /// A connection that has carried so much, with subflows: interface, port, whether it is a backup. The first

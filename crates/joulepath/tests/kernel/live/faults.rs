@@ -9,7 +9,7 @@ const FOLDER: &str = "/run/joulepath/live";
 
 impl Host {
     /// Files of this host's daemon in that folder.
-    fn files(&self) -> Vec<String> {
+    pub(super) fn files(&self) -> Vec<String> {
         let cookie = self.net.client.enter_thread(joulepath_kernel::namespace::Cookie::own).unwrap().unwrap();
         let names = fs::read_dir(FOLDER).into_iter().flatten().flatten();
         let names = names.map(|entry| entry.file_name().into_string().unwrap());

@@ -1,0 +1,265 @@
+//! How the daemon ends, and that no connection ends with it: data flows in both directions across each way.
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+use joulepath_kernel::mptcp::path_manager::{KERNEL, chosen};
+
+use super::behaviour::Connection;
+use super::*;
+
+/// A second subflow as soon as a connection is 300 ms old.
+const USER_SPACE: &str = "\npm = \"userspace\"\nopen_after = { bytes = \"100 MB\", age = \"300 ms\" }";
+/// Bytes that have to arrive in each direction after something has happened.
+const MORE: u64 = 60_000;
+
+/// Count and sum (FNV-1a, 64 bits) of what has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sum(u64, u64);
+
+impl Sum {
+    const NONE: Sum = Sum(0, 0xcbf2_9ce4_8422_2325);
+
+    fn with(self, bytes: &[u8]) -> Sum {
+        let mixed = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        Sum(self.0 + bytes.len() as u64, bytes.iter().fold(self.1, mixed))
+    }
+}
+
+/// Data on its way in both directions of some connections, until it is told to end.
+struct Traffic {
+    ends: Arc<AtomicBool>,
+    /// What has arrived, by direction.
+    arrived: Vec<Arc<AtomicU64>>,
+    /// What was sent, and what has arrived.
+    threads: Vec<[JoinHandle<Sum>; 2]>,
+}
+
+impl Traffic {
+    fn begin(connections: Vec<Connection>) -> Self {
+        let mut traffic = Traffic { ends: Arc::default(), arrived: vec![], threads: vec![] };
+        for Connection { client, server } in connections {
+            for stream in [&client, &server] {
+                stream.set_read_timeout(Some(PATIENCE)).unwrap();
+                stream.set_write_timeout(Some(PATIENCE)).unwrap();
+            }
+            let again = |stream: &TcpStream| stream.try_clone().unwrap();
+            traffic.add(again(&client), again(&server));
+            traffic.add(server, client);
+        }
+        traffic
+    }
+
+    /// From one end to the other: 1 MB/s.
+    fn add(&mut self, mut from: TcpStream, mut to: TcpStream) {
+        let (ends, arrived) = (self.ends.clone(), Arc::new(AtomicU64::new(0)));
+        self.arrived.push(arrived.clone());
+        let sends = move || {
+            let mut sum = Sum::NONE;
+            while !ends.load(Ordering::Relaxed) {
+                let at = sum.0;
+                let bytes: Vec<u8> = (at..at + 10_000).map(|k| (k.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+                from.write_all(&bytes).unwrap();
+                sum = sum.with(&bytes);
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            from.shutdown(Shutdown::Write).unwrap();
+            sum
+        };
+        let receives = move || {
+            let (mut sum, mut buffer) = (Sum::NONE, vec![0; 65_536]);
+            loop {
+                match to.read(&mut buffer).unwrap() {
+                    0 => return sum,
+                    count => sum = sum.with(&buffer[..count]),
+                }
+                arrived.store(sum.0, Ordering::Relaxed);
+            }
+        };
+        self.threads.push([std::thread::spawn(sends), std::thread::spawn(receives)]);
+    }
+
+    /// Waits until data has come in each direction since now.
+    fn goes_on(&self, after: &str) {
+        let now: Vec<u64> = self.arrived.iter().map(|one| one.load(Ordering::Relaxed)).collect();
+        let has_come = || self.arrived.iter().zip(&now).all(|(one, &at)| one.load(Ordering::Relaxed) > at + MORE);
+        wait_until(&format!("data comes on every connection, both ways, {after}"), has_come);
+    }
+
+    /// Ends, and compares what was sent with what has arrived.
+    fn end(self) {
+        self.ends.store(true, Ordering::Relaxed);
+        for [sent, arrived] in self.threads {
+            assert_eq!(sent.join().unwrap(), arrived.join().unwrap());
+        }
+    }
+}
+
+/// What the daemon found.
+type Found = (Vec<Endpoint>, Limits, String);
+
+impl Host {
+    fn table(&self) -> Found {
+        let mut manager = self.manager();
+        let chosen = self.net.client.enter_thread(chosen).unwrap().unwrap();
+        (manager.endpoints().unwrap(), manager.limits().unwrap(), chosen)
+    }
+
+    /// Connections that began before the daemon and while it runs, on both paths, with a subflow on the other
+    /// one; and one that lives on the second path alone.
+    fn traffic(&self, listener: &OwnedFd, start: impl FnOnce()) -> Traffic {
+        let mut connections = vec![self.connect(listener, 0)];
+        start();
+        let both = [(self.ip(0), false), (self.ip(1), false)];
+        self.wait_for("endpoints appear", &both);
+        connections.push(self.connect(listener, 0));
+        connections.push(self.connect(listener, 1));
+        wait_until("each has a second subflow", || self.kinds().len() == 6);
+        let alone = self.subflows().into_iter().filter(|(path, ..)| *path == 0).map(|(_, port, _)| port).max();
+        let traffic = Traffic::begin(connections);
+        traffic.goes_on("before anything happens");
+        // One of them loses its path 0 for good: nothing opens it again while another one works there.
+        self.reset(0, alone.unwrap());
+        traffic
+    }
+}
+
+/// A way to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Term,
+    KillAndUndo,
+    Pause,
+    Off,
+    Upgrade,
+    Restart,
+}
+
+/// Data flows while the daemon ends in this way; then the connections end, and all is as it was found.
+fn survives(host: &Host, listener: &OwnedFd, pm: &str, way: Way) {
+    host.configure(&format!("intent = \"aggregate\"{pm}"), "");
+    let found = host.table();
+    let mut daemon = None;
+    let keep: &[&str] = if way == Way::Upgrade { &["--keep"] } else { &[] };
+    let traffic = host.traffic(listener, || daemon = Some(host.start_with(keep)));
+    let daemon = daemon.unwrap();
+    let still = match way {
+        Way::Term => {
+            assert_eq!(daemon.stop(), Some(0));
+            None
+        }
+        Way::KillAndUndo => {
+            daemon.kill();
+            traffic.goes_on("after SIGKILL");
+            let undone = host.run(&["live", "--undo"]);
+            let is_whole = host.table().0 == found.0;
+            assert_eq!(undone.code, Some(if is_whole { 0 } else { 5 }), "{}", undone.stderr);
+            assert_eq!(undone.stderr.contains("no other path that works"), !is_whole, "{}", undone.stderr);
+            None
+        }
+        Way::Pause => {
+            host.tell(&["pause"]);
+            Some(daemon)
+        }
+        Way::Off => {
+            host.tell(&["set-intent", "off"]);
+            Some(daemon)
+        }
+        Way::Upgrade | Way::Restart => {
+            let before = host.manager().endpoints().unwrap();
+            assert_eq!(daemon.stop(), Some(0));
+            if way == Way::Upgrade {
+                assert_eq!(host.manager().endpoints().unwrap(), before);
+            }
+            traffic.goes_on("between two daemons");
+            let daemon = host.start_with(keep);
+            host.wait_for("endpoints are there again", &[(host.ip(0), false), (host.ip(1), false)]);
+            Some(daemon)
+        }
+    };
+    traffic.goes_on(&format!("after {way:?}"));
+    // What begins now is not cut off by what goes later.
+    let late = Traffic::begin(vec![host.connect(listener, 0)]);
+    late.goes_on("at its beginning");
+    if way == Way::Upgrade {
+        assert_eq!(still.unwrap().stop(), Some(0));
+        traffic.goes_on("after the end of the second daemon");
+        let undone = host.run(&["live", "--undo"]);
+        assert!(matches!(undone.code, Some(0 | 5)), "{}", undone.stderr);
+        traffic.end();
+        late.end();
+    } else if way == Way::Restart {
+        assert_eq!(still.unwrap().stop(), Some(0));
+        traffic.goes_on("after the end of the second daemon");
+        traffic.end();
+        late.end();
+    } else {
+        traffic.end();
+        late.goes_on("after the others have ended");
+        wait_until("all is as it was found", || host.table() == found);
+        late.goes_on("after that");
+        late.end();
+        if let Some(daemon) = still {
+            assert_eq!(daemon.stop(), Some(0));
+        }
+    }
+    wait_until("all is as it was found at the end", || host.table() == found);
+    wait_until("no file is left", || host.files() == [""; 0]);
+}
+
+fn each_survives(ways: &[Way], pm: &str) {
+    for &way in ways {
+        let (host, listener) = Host::with_server();
+        host.manager().set_limits(FOUND).unwrap();
+        survives(&host, &listener, pm, way);
+    }
+}
+
+#[test(needs(NET, tool("ss")))]
+fn no_connection_ends_with_the_daemon_or_with_an_undo() {
+    each_survives(&[Way::Term, Way::KillAndUndo], "");
+}
+
+#[test(needs(NET, tool("ss")))]
+fn no_connection_ends_with_a_pause_or_with_off() {
+    each_survives(&[Way::Pause, Way::Off], "");
+}
+
+#[test(needs(NET, tool("ss")))]
+fn no_connection_ends_with_an_upgrade_or_a_restart() {
+    each_survives(&[Way::Upgrade, Way::Restart], "");
+}
+
+#[test(needs(NET, tool("ss")))]
+fn no_connection_of_user_space_ends_with_the_daemon() {
+    each_survives(&[Way::Term, Way::KillAndUndo, Way::Pause, Way::Upgrade], USER_SPACE);
+}
+
+#[test(needs(NET, IPV6, tool("ss")))]
+fn no_connection_over_ipv6_ends_with_the_daemon() {
+    let (host, listener) = Host::with_server_at(Net::v6(2));
+    survives(&host, &listener, "", Way::Term);
+    assert_eq!(host.table().2, KERNEL);
+}
+
+#[test(needs(NET))]
+fn a_connection_whose_first_subflow_was_closed_outlives_the_daemon() {
+    let (host, listener) = Host::with_server();
+    host.prefer(1);
+    host.configure("intent = \"frugal\"", "");
+    let found = host.table();
+    let daemon = host.start();
+    host.wait_for("the cheap one has an endpoint", &[(host.ip(0), false)]);
+    let connection = host.connect(&listener, 1);
+    wait_until("it is on the cheap path only", || host.kinds() == [(0, false)]);
+    let traffic = Traffic::begin(vec![connection]);
+    traffic.goes_on("before the end");
+    assert_eq!(daemon.stop(), Some(0));
+    traffic.goes_on("after it");
+    assert_eq!(host.endpoints(), [(host.ip(0), false)]);
+    traffic.end();
+    wait_until("all is as it was found", || host.table() == found);
+}

@@ -1,0 +1,67 @@
+//! Which connections an endpoint may not be taken from.
+//!
+//! The kernel closes every subflow of an endpoint that goes: those that were opened from it, and the first one
+//! of a connection that has its address. A connection without another subflow that works is cut off.
+
+use std::net::IpAddr;
+
+use joulepath_kernel::mptcp::diag::{Connection, TcpSocket};
+use joulepath_kernel::mptcp::path_manager::Endpoint;
+use joulepath_kernel::mptcp::{AddressId, TcpState};
+
+use crate::measure::waits_in_vain;
+
+/// A subflow may be dead if it has heard nothing for so much longer than another one of its connection, ms.
+const MUCH_LATER_MS: u32 = 2000;
+
+/// What the kernel closes with an endpoint.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Closing {
+    pub(super) id: AddressId,
+    pub(super) address: IpAddr,
+}
+
+impl Closing {
+    pub(super) fn with(endpoint: &Endpoint) -> Option<Self> {
+        Some(Closing { id: endpoint.id?, address: endpoint.address })
+    }
+
+    pub(super) fn new(id: AddressId, address: IpAddr) -> Self {
+        Closing { id, address }
+    }
+
+    fn includes(&self, subflow: &TcpSocket) -> bool {
+        subflow.local.ip() == self.address
+            || subflow.membership.is_some_and(|member| member.local_id == self.id)
+    }
+
+    /// Whether the connection has a subflow that goes, and no other one that works.
+    pub(super) fn cuts(&self, connection: &Connection) -> bool {
+        let is_open = |subflow: &&TcpSocket| !matches!(subflow.state, TcpState::Closed | TcpState::TimeWait);
+        let (going, others): (Vec<_>, Vec<_>) =
+            connection.subflows.iter().filter(is_open).partition(|subflow| self.includes(subflow));
+        let latest = going.iter().filter_map(|subflow| Some(subflow.info.as_ref()?.heard_ms)).min();
+        !going.is_empty() && !others.iter().any(|subflow| works(subflow, latest))
+    }
+
+    /// How many connections have a subflow that goes.
+    pub(super) fn touches(&self, connections: &[Connection]) -> usize {
+        let has = |one: &&Connection| one.subflows.iter().any(|subflow| self.includes(subflow));
+        connections.iter().filter(has).count()
+    }
+
+    /// What is left of a connection.
+    pub(super) fn take_from(&self, connection: &mut Connection) {
+        connection.subflows.retain(|subflow| !self.includes(subflow));
+    }
+}
+
+/// Whether data gets through; `latest`: so long ago another subflow of the connection has heard something.
+fn works(subflow: &TcpSocket, latest: Option<u32>) -> bool {
+    let is_behind = subflow
+        .info
+        .as_ref()
+        .zip(latest)
+        .is_some_and(|(info, latest)| info.heard_ms > latest.saturating_add(MUCH_LATER_MS));
+    subflow.state == TcpState::Established && !waits_in_vain(subflow) && !is_behind
+}

@@ -1,0 +1,177 @@
+//! What stays for connections, and when it goes.
+
+use super::tests::*;
+use super::*;
+use joulepath_kernel::mptcp::{TcpState, Token};
+
+/// Two endpoints, and no other program.
+fn with_two(fake: &Fake) -> Actor<Fake, Fake> {
+    let mut actor = fake.actor();
+    actor.reconcile(Some(&[wanted(2, false), wanted(3, true)]), &[], NOW).unwrap();
+    actor
+}
+
+const LATER: Nanos = Nanos::from_secs(1100);
+
+#[test]
+fn an_endpoint_stays_while_a_connection_has_no_other_path_and_the_others_go_at_once() {
+    let fake = Fake::default();
+    let mut actor = with_two(&fake);
+    fake.connects(1, &[2, 3]);
+    let outcome = actor.undo(NOW).unwrap();
+    assert_eq!((there(&fake), outcome.stays.clone()), (vec![(2, false)], [(ip(2), 1)].into()));
+    assert!(outcome.again > Some(NOW) && fake.limits_now().extra_subflows == 0);
+    // The next look comes no sooner than it said.
+    let steps = fake.steps();
+    assert_eq!(actor.undo(NOW).unwrap().stays, outcome.stays);
+    assert_eq!(fake.steps(), steps);
+    assert_eq!(actor.undo(LATER).unwrap().stays, outcome.stays);
+    fake.ends(1);
+    assert!(actor.undo(LATER + LATER).unwrap().stays.is_empty());
+    assert_eq!((there(&fake), fake.limits_now(), fake.journal()), (vec![], DEFAULT, None));
+    assert_eq!(fake.cut(), []);
+}
+
+#[test]
+fn connections_that_live_on_different_endpoints_keep_both_and_a_closed_first_subflow_changes_nothing() {
+    let fake = Fake::default();
+    let mut actor = with_two(&fake);
+    fake.connects(1, &[2]);
+    fake.connects(2, &[3]);
+    assert_eq!(actor.undo(NOW).unwrap().stays.len(), 2);
+    fake.ends(1);
+    assert_eq!(actor.undo(LATER).unwrap().stays, [(ip(3), 1)].into());
+    // Another process goes on with what is noted.
+    fake.ends(2);
+    assert!(fake.actor().undo(LATER + LATER).unwrap().stays.is_empty());
+    assert_eq!((there(&fake), fake.limits_now(), fake.cut()), (vec![], DEFAULT, vec![]));
+}
+
+#[test]
+fn what_begins_after_the_end_does_not_keep_an_endpoint() {
+    let fake = Fake::default();
+    let mut actor = with_two(&fake);
+    fake.connects(1, &[2]);
+    actor.undo(NOW).unwrap();
+    // A socket that was made before may connect some seconds later.
+    fake.connects(2, &[2]);
+    assert_eq!(actor.undo(NOW + Nanos::from_secs(10)).unwrap().stays, [(ip(2), 2)].into());
+    fake.connects(3, &[2]);
+    assert_eq!(actor.undo(LATER).unwrap().stays, [(ip(2), 2)].into());
+    fake.ends(1);
+    fake.ends(2);
+    assert!(actor.undo(LATER + LATER).unwrap().stays.is_empty());
+    assert_eq!(there(&fake), []);
+}
+
+#[test]
+fn beside_endpoints_of_other_programs_the_limits_come_back_at_once_and_every_connection_counts() {
+    let fake = Fake::default();
+    fake.finds(of_others(9));
+    let mut actor = with_two(&fake);
+    fake.connects(1, &[2, 3]);
+    actor.undo(NOW).unwrap();
+    assert_eq!((there(&fake), fake.limits_now()), (vec![(9, false), (2, false)], DEFAULT));
+    fake.connects(2, &[2]);
+    fake.ends(1);
+    assert_eq!(actor.undo(LATER).unwrap().stays, [(ip(2), 1)].into());
+    fake.ends(2);
+    actor.undo(LATER + LATER).unwrap();
+    assert_eq!((fake.endpoints_now(), fake.cut()), (vec![of_others(9)], vec![]));
+}
+
+#[test]
+fn a_start_takes_over_what_stays_and_cuts_no_connection_of_an_endpoint_that_it_does_not_want() {
+    let fake = Fake::default();
+    let mut actor = with_two(&fake);
+    fake.connects(1, &[3]);
+    actor.undo(NOW).unwrap();
+    let spare = [(ip(3), 3)];
+    let mut next = fake.actor();
+    next.reconcile(Some(&[wanted(2, false)]), &spare, LATER).unwrap();
+    assert_eq!((there(&fake), fake.limits_now()), (vec![(3, true), (2, false)], DEFAULT));
+    assert_eq!(fake.cut(), []);
+    // Where the interface must not be used, it goes.
+    next.reconcile(Some(&[wanted(2, false)]), &[], LATER).unwrap();
+    assert_eq!((there(&fake), fake.cut()), (vec![(2, false)], vec![Token(1)]));
+}
+
+#[test]
+fn a_subflow_that_gets_no_answer_or_has_heard_nothing_for_long_is_no_other_path() {
+    let endpoint = Endpoint { id: Some(AddressId(1)), ..Endpoint::subflow(ip(2), 2) };
+    let closing = Closing::with(&endpoint).unwrap();
+    let mut connection = connection(1, &[2, 3]);
+    assert!(!closing.cuts(&connection));
+    let state = connection.subflows[1].state;
+    connection.subflows[1].state = TcpState::SynSent;
+    assert!(closing.cuts(&connection));
+    connection.subflows[1].state = state;
+    connection.subflows[0].info = Some(heard(100));
+    connection.subflows[1].info = Some(heard(1500));
+    assert!(!closing.cuts(&connection));
+    connection.subflows[1].info = Some(heard(5000));
+    assert!(closing.cuts(&connection));
+    // It is the one that lives.
+    let other = Closing::new(AddressId(77), ip(3));
+    assert!(!other.cuts(&connection));
+}
+
+#[test]
+fn an_endpoint_whose_change_could_not_be_noted_again_and_again_is_not_disowned() {
+    let fake = Fake::default();
+    let mut actor = with_two(&fake);
+    fake.fill(true);
+    for _ in 0..3 {
+        actor.reconcile(Some(&[wanted(2, true), wanted(3, false)]), &[], NOW).unwrap_err();
+        assert_eq!(there(&fake), [(2, false), (3, true)]);
+    }
+    fake.fill(false);
+    actor.reconcile(Some(&[wanted(2, true), wanted(3, false)]), &[], NOW).unwrap();
+    assert_eq!(there(&fake), [(2, true), (3, false)]);
+    fake.fill(true);
+    for _ in 0..3 {
+        actor.reconcile(Some(&[wanted(2, false), wanted(3, false)]), &[], NOW).unwrap_err();
+    }
+    actor.undo(NOW).unwrap();
+    assert_eq!((there(&fake), fake.limits_now()), (vec![], DEFAULT));
+}
+
+#[test]
+fn an_endpoint_that_must_go_goes_although_nothing_can_be_noted() {
+    let fake = Fake::default();
+    let mut actor = with_two(&fake);
+    fake.fill(true);
+    // Its hard quota is used up; the other one should be regular, and a third one is new.
+    actor.reconcile(Some(&[wanted(2, true), wanted(4, false)]), &[], NOW).unwrap_err();
+    assert_eq!(there(&fake), [(2, false)]);
+    // The setting is not changed without a note either, at the second attempt no more than at the first.
+    for _ in 0..2 {
+        actor.set(Setting::Controller, Some("bbr"), NOW, &mut Outcome::default()).unwrap_err();
+        assert_eq!(fake.controller_now(), "cubic");
+    }
+    fake.fill(false);
+    actor.reconcile(Some(&[wanted(2, true), wanted(4, false)]), &[], NOW).unwrap();
+    assert_eq!(there(&fake), [(2, true), (4, false)]);
+    fake.fill(true);
+    fake.actor().undo(NOW).unwrap();
+    assert_eq!((there(&fake), fake.limits_now()), (vec![], DEFAULT));
+}
+
+#[test]
+fn two_interfaces_with_one_address_get_one_endpoint_and_it_is_said_why() {
+    let fake = Fake::default();
+    let mut actor = fake.actor();
+    let modem = |interface: u32, backup| Wanted { interface, ..wanted(2, backup) };
+    let outcome = actor.reconcile(Some(&[modem(2, false), modem(3, true)]), &[], NOW).unwrap();
+    assert!(outcome.conflicts[&(ip(2), 3)].contains("another interface has the same address"), "{outcome:?}");
+    assert_eq!((there(&fake), outcome.conflicts.len()), (vec![(2, false)], 1));
+    // The other one is preferred now.
+    let outcome = actor.reconcile(Some(&[modem(3, false), modem(2, true)]), &[], NOW).unwrap();
+    assert!(outcome.conflicts.contains_key(&(ip(2), 2)), "{outcome:?}");
+    assert_eq!(fake.endpoints_now()[0].interface, Some(3));
+    // None of both may be cut from a connection that has no other path.
+    fake.connects(1, &[2]);
+    let spare = [(ip(2), 2), (ip(2), 3)];
+    actor.reconcile(Some(&[modem(2, false), modem(3, true)]), &spare, NOW).unwrap();
+    assert_eq!((fake.endpoints_now()[0].interface, fake.cut()), (Some(3), vec![]));
+}

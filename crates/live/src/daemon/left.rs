@@ -1,0 +1,202 @@
+//! What a daemon leaves behind, and what takes it back.
+//!
+//! | what stays | goes when |
+//! |---|---|
+//! | endpoints that connections need | the connections have ended: [`wait`], in a process of its own or in a unit of systemd |
+//! | all endpoints, of a daemon that was killed or that keeps them | the next start takes them over, or [`undo`] |
+//! | journals of network namespaces that are no more | the next start |
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use joulepath_kernel::Error as KernelError;
+use joulepath_kernel::namespace::{self, Cookie};
+use joulepath_kernel::state::State;
+use joulepath_model::units::Nanos;
+
+use super::{actor, now, place};
+use crate::act::Outcome;
+use crate::error::{Error, Result};
+
+/// The command that waits, of this program.
+const WAIT: [&str; 3] = ["live", "--undo", "--wait"];
+/// Ends the name of the lock that it holds.
+const WAITS: &str = "-wait";
+/// After an error it tries again.
+const AFTER_ERROR: Duration = Duration::from_secs(30);
+
+/// What was put back, and what was not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Undone {
+    /// Endpoints, limits and settings that were put back.
+    pub changes: usize,
+    /// What stays, why, and when it goes.
+    pub stays: Vec<String>,
+}
+
+impl From<Outcome> for Undone {
+    fn from(outcome: Outcome) -> Self {
+        Undone { changes: outcome.changes, stays: outcome.staying().collect() }
+    }
+}
+
+impl Undone {
+    /// Endpoints are kept on purpose, if there are some.
+    pub(super) fn keeping(changes: usize, are_some: bool) -> Self {
+        let kept = "endpoints and limits stay for the next start; `joulepath live --undo` puts them back";
+        Undone { changes, stays: are_some.then(|| kept.into()).into_iter().collect() }
+    }
+
+    /// Whether nothing stays.
+    pub fn is_whole(&self) -> bool {
+        self.stays.is_empty()
+    }
+
+    /// `3 changes were put back`.
+    pub fn words(&self) -> String {
+        match (self.changes, self.is_whole()) {
+            (0, true) => "nothing was left to put back".into(),
+            (1, _) => "1 change was put back".into(),
+            (n, _) => format!("{n} changes were put back"),
+        }
+    }
+
+    /// Says what stays, and which process waits for its time.
+    pub(super) fn tell(&self, waiting: Option<io::Result<u32>>, say: &mut dyn FnMut(&str)) {
+        self.stays.iter().for_each(|line| say(line));
+        match waiting {
+            None => {}
+            Some(Ok(pid)) => say(&format!("process {pid} waits for that (`joulepath live --undo --wait`)")),
+            Some(Err(error)) => {
+                say(&format!("nothing waits for that ({error}): `joulepath live --undo --wait` does"));
+            }
+        }
+    }
+}
+
+/// Puts back what a daemon of this network namespace has left. What connections need stays, and a process
+/// that waits for their end begins.
+///
+/// # Errors
+/// [`joulepath_kernel::Error::Busy`] if a daemon runs.
+pub fn undo(say: &mut dyn FnMut(&str)) -> Result<Undone> {
+    sweep(&place()?.0)?;
+    let undone = once()?.0;
+    say(&undone.words());
+    if !undone.is_whole() {
+        undone.tell(Some(wait_apart()), say);
+    }
+    Ok(undone)
+}
+
+/// As [`undo`], but returns when all is put back, or a daemon has taken over.
+///
+/// # Errors
+/// Those of [`undo`], at the first attempt; later ones are told, and it tries again.
+pub fn wait(say: &mut dyn FnMut(&str)) -> Result<()> {
+    let (state, name) = place()?;
+    let waits = match state.lock(&(name + WAITS), Duration::ZERO) {
+        Ok(lock) => lock,
+        Err(KernelError::Busy { .. }) => {
+            say("another process waits already");
+            return Ok(());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let (mut undone, mut again) = once()?;
+    say(&undone.words());
+    let mut told = vec![];
+    while let Some(at) = again {
+        for line in undone.stays.iter().filter(|line| !told.contains(*line)) {
+            say(line);
+        }
+        told.clone_from(&undone.stays);
+        thread::sleep(Duration::from_nanos(at.saturating_sub(now()).0));
+        match once() {
+            Ok(next) => (undone, again) = next,
+            Err(Error::Kernel(KernelError::Busy { .. })) => {
+                say("a daemon runs again: it takes over what is left");
+                break;
+            }
+            Err(error) => {
+                say(&error.to_string());
+                thread::sleep(AFTER_ERROR);
+            }
+        }
+    }
+    if again.is_none() {
+        say("nothing is left");
+    }
+    Ok(waits.remove()?)
+}
+
+/// Puts back what can be put back now; when to try again.
+fn once() -> Result<(Undone, Option<Nanos>)> {
+    let (lock, mut actor) = actor()?;
+    let outcome = actor.undo(now())?;
+    let again = outcome.again;
+    let undone = Undone::from(outcome);
+    if undone.is_whole() {
+        lock.remove()?;
+    }
+    Ok((undone, again))
+}
+
+/// Begins [`wait`] in a process of its own, which outlives this one; its number.
+pub(super) fn wait_apart() -> io::Result<u32> {
+    // The file may have been replaced or removed by an upgrade: this is what runs.
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("joulepath").args(WAIT).current_dir("/").process_group(0);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+    Ok(child.id())
+}
+
+/// Removes the journals of daemons that were killed in network namespaces that are no more: the kernel has
+/// forgotten their endpoints.
+///
+/// # Errors
+/// If the folder or the namespaces cannot be looked at.
+pub(super) fn sweep(state: &State) -> Result<()> {
+    let own = Cookie::own()?;
+    let journals: Vec<Cookie> =
+        state.names()?.iter().filter_map(|name| name.parse().ok().map(Cookie)).collect();
+    if journals.iter().all(|cookie| *cookie == own) {
+        return Ok(());
+    }
+    // Searched after the folder was read: a namespace that has a journal there was alive before.
+    let search = namespace::search()?;
+    for cookie in dead(journals, &search.cookies(), search.hidden) {
+        let name = cookie.to_string();
+        // A daemon in a namespace that was not found holds it.
+        if let Ok(lock) = state.lock(&name, Duration::ZERO) {
+            state.remove(&name)?;
+            lock.remove()?;
+        }
+    }
+    Ok(())
+}
+
+/// Those of namespaces that are no more: of those that were not `seen` all but the `hidden` youngest, which may
+/// still be there. The kernel counts cookies up.
+fn dead(mut journals: Vec<Cookie>, seen: &[Cookie], hidden: usize) -> Vec<Cookie> {
+    journals.retain(|cookie| !seen.contains(cookie));
+    journals.sort_unstable();
+    journals.truncate(journals.len().saturating_sub(hidden));
+    journals
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn journals_of_dead_namespaces_go_but_for_as_many_as_may_be_hidden() {
+        let all = || [7, 3, 9, 5].map(Cookie).to_vec();
+        assert_eq!(dead(all(), &[Cookie(5)], 0), [3, 7, 9].map(Cookie));
+        assert_eq!(dead(all(), &[Cookie(5)], 2), [Cookie(3)]);
+        assert_eq!(dead(all(), &[Cookie(5)], 100), []);
+    }
+}
