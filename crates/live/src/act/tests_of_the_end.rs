@@ -55,7 +55,7 @@ fn what_begins_after_the_end_does_not_keep_an_endpoint() {
     actor.undo(NOW).unwrap();
     // A socket that was made before may connect some seconds later.
     fake.connects(2, &[2]);
-    assert_eq!(actor.undo(NOW + Nanos::from_secs(10)).unwrap().stays, [(ip(2), 2)].into());
+    assert_eq!(actor.undo(NOW + Nanos::from_secs(2)).unwrap().stays, [(ip(2), 2)].into());
     fake.connects(3, &[2]);
     assert_eq!(actor.undo(LATER).unwrap().stays, [(ip(2), 2)].into());
     fake.ends(1);

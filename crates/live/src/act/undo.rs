@@ -19,8 +19,9 @@ use super::needed::Closing;
 use super::table::Table;
 use super::{Actor, Outcome, is_implicit};
 
-/// A socket that was made before the limit was 0 and connects later than this is cut off.
-const GRACE: Nanos = Nanos::from_secs(30);
+/// A socket that was made while the limit was not 0 is tied when it connects: so much later at most. One that
+/// was connecting already is listed.
+const GRACE: Nanos = Nanos::from_secs(3);
 /// Looks whether connections have ended take at most a thousandth of a processor.
 const SHARE: u64 = 1000;
 const SOONEST: Nanos = Nanos::from_millis(500);

@@ -13,6 +13,8 @@ use super::*;
 
 /// A second subflow as soon as a connection is 300 ms old.
 const USER_SPACE: &str = "\npm = \"userspace\"\nopen_after = { bytes = \"100 MB\", age = \"300 ms\" }";
+/// A connection that begins so long after the end is tied to no endpoint.
+const GRACE: Duration = Duration::from_secs(4);
 /// Bytes that have to arrive in each direction after something has happened.
 const MORE: u64 = 60_000;
 
@@ -61,7 +63,8 @@ impl Traffic {
             let mut sum = Sum::NONE;
             while !ends.load(Ordering::Relaxed) {
                 let at = sum.0;
-                let bytes: Vec<u8> = (at..at + 10_000).map(|k| (k.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+                let bytes: Vec<u8> =
+                    (at..at + 10_000).map(|k| (k.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
                 from.write_all(&bytes).unwrap();
                 sum = sum.with(&bytes);
                 std::thread::sleep(Duration::from_millis(10));
@@ -85,7 +88,8 @@ impl Traffic {
     /// Waits until data has come in each direction since now.
     fn goes_on(&self, after: &str) {
         let now: Vec<u64> = self.arrived.iter().map(|one| one.load(Ordering::Relaxed)).collect();
-        let has_come = || self.arrived.iter().zip(&now).all(|(one, &at)| one.load(Ordering::Relaxed) > at + MORE);
+        let has_come =
+            || self.arrived.iter().zip(&now).all(|(one, &at)| one.load(Ordering::Relaxed) > at + MORE);
         wait_until(&format!("data comes on every connection, both ways, {after}"), has_come);
     }
 
@@ -118,7 +122,8 @@ impl Host {
         connections.push(self.connect(listener, 0));
         connections.push(self.connect(listener, 1));
         wait_until("each has a second subflow", || self.kinds().len() == 6);
-        let alone = self.subflows().into_iter().filter(|(path, ..)| *path == 0).map(|(_, port, _)| port).max();
+        let alone =
+            self.subflows().into_iter().filter(|(path, ..)| *path == 0).map(|(_, port, _)| port).max();
         let traffic = Traffic::begin(connections);
         traffic.goes_on("before anything happens");
         // One of them loses its path 0 for good: nothing opens it again while another one works there.
@@ -181,7 +186,10 @@ fn survives(host: &Host, listener: &OwnedFd, pm: &str, way: Way) {
         }
     };
     traffic.goes_on(&format!("after {way:?}"));
-    // What begins now is not cut off by what goes later.
+    if still.is_none() || matches!(way, Way::Pause | Way::Off) {
+        std::thread::sleep(GRACE);
+    }
+    // What begins now neither keeps an endpoint nor is cut off when that goes.
     let late = Traffic::begin(vec![host.connect(listener, 0)]);
     late.goes_on("at its beginning");
     if way == Way::Upgrade {
