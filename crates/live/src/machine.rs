@@ -8,7 +8,7 @@ use std::time::Duration;
 use joulepath_kernel::Result;
 use joulepath_kernel::mptcp::diag::{Diag, Listing};
 use joulepath_kernel::reactor::thread_cpu_ns;
-use joulepath_kernel::route::{Counters, Link, Monitor, RouteKind, Routing, Scope, View};
+use joulepath_kernel::route::{Counters, Link, Monitor, Route, RouteKind, Routing, Scope, View};
 use joulepath_model::units::Nanos;
 
 use crate::measure::{Looked, Measured, Measurer, rate_bps};
@@ -39,7 +39,7 @@ pub(crate) struct Look {
     pub(crate) measured: BTreeMap<String, Measured>,
     /// Counters, by name.
     pub(crate) counters: BTreeMap<String, Counters>,
-    /// Indexes of interfaces by all their addresses.
+    /// Indexes of interfaces by all their addresses, loopback's among them.
     pub(crate) owners: BTreeMap<IpAddr, u32>,
     /// MPTCP connections.
     pub(crate) connections: usize,
@@ -106,7 +106,7 @@ impl Machine {
         let listing = if self.pace.is_due(now, seen(measured.values())) {
             let begun = thread_cpu_ns();
             let listing = self.diag.list()?;
-            measured = self.measurer.list(&looked, &listing, measured);
+            measured = self.measurer.list(&looked, &owners(view), &listing, measured);
             let fallen_back = listing.connections.iter().filter(|connection| connection.info.fallback);
             self.counted = (listing.connections.len(), fallen_back.count());
             self.pace.listed(now, Nanos(thread_cpu_ns().saturating_sub(begun)));
@@ -117,10 +117,9 @@ impl Machine {
         };
         let counters = looked.iter().filter_map(|one| Some((one.name.to_owned(), one.counters?))).collect();
         let interfaces = links.iter().map(|link| interface(view, link, measured.get(&link.name))).collect();
-        let owners = looked.iter().flat_map(|one| one.addresses.iter().map(|&address| (address, one.device)));
+        let owners = owners(view);
         let (connections, fallen_back) = self.counted;
-        let look =
-            Look { interfaces, measured, counters, owners: owners.collect(), connections, fallen_back };
+        let look = Look { interfaces, measured, counters, owners, connections, fallen_back };
         Ok((look, listing))
     }
 }
@@ -130,6 +129,19 @@ impl AsFd for Machine {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.monitor.as_fd()
     }
+}
+
+/// Indexes of devices by their addresses, loopback's among them. An address that several have is that device's
+/// which the kernel sends packets of it through.
+fn owners(view: &View) -> BTreeMap<IpAddr, u32> {
+    let mut owners = BTreeMap::new();
+    for one in &view.addresses {
+        let owner = owners.entry(one.address).or_insert(one.device);
+        if is_first(view, one.device) && !is_first(view, *owner) {
+            *owner = one.device;
+        }
+    }
+    owners
 }
 
 /// What counters say of the time since the last look.
@@ -148,12 +160,14 @@ fn all_addresses(view: &View, device: u32) -> Vec<IpAddr> {
 
 /// Whether a default route of a family leads through a device, in any table.
 fn is_routed(view: &View, device: u32, v4: bool) -> bool {
-    view.routes.iter().any(|route| {
-        route.kind == RouteKind::Unicast
-            && route.destination.is_all()
-            && route.destination.address().is_ipv4() == v4
-            && route.hops.iter().any(|hop| hop.device == Some(device))
-    })
+    view.routes.iter().any(|route| is_default(route, device, v4))
+}
+
+fn is_default(route: &Route, device: u32, v4: bool) -> bool {
+    route.kind == RouteKind::Unicast
+        && route.destination.is_all()
+        && route.destination.address().is_ipv4() == v4
+        && route.hops.iter().any(|hop| hop.device == Some(device))
 }
 
 /// Whether new connections of a family begin on this device: its default route in the main table is the
@@ -171,19 +185,28 @@ fn is_first(view: &View, device: u32) -> bool {
     })
 }
 
-/// The addresses that an endpoint may have: of each family that is routed the first that is no temporary one;
-/// of both families if none is routed, to be told apart from a device without addresses.
+/// The source that the device's default route of a family names: of the one that the kernel prefers, in the main
+/// table before others.
+fn preferred_source(view: &View, device: u32, v4: bool) -> Option<IpAddr> {
+    let routes = view.routes.iter().filter(|route| is_default(route, device, v4) && route.source.is_some());
+    routes.min_by_key(|route| (route.table != MAIN_TABLE, route.priority))?.source
+}
+
+/// The addresses that an endpoint may have: of each family that is routed the source that its default route
+/// names, or else the first that is no temporary one; of both families if none is routed, to be told apart from
+/// a device without addresses.
 fn endpoint_addresses(view: &View, device: u32) -> (bool, Vec<IpAddr>) {
     let usable = |v4: bool| {
-        let mut all = view.addresses.iter().filter(|one| {
+        let all = view.addresses.iter().filter(|one| {
             one.device == device
                 && one.address.is_ipv4() == v4
                 && one.scope == Scope::Universe
                 && one.is_usable()
                 && !one.deprecated
-                && !one.temporary
         });
-        all.next().map(|one| one.address)
+        let preferred = preferred_source(view, device, v4);
+        let named = all.clone().find(|one| Some(one.address) == preferred);
+        named.or_else(|| all.clone().find(|one| !one.temporary)).map(|one| one.address)
     };
     let routed = [true, false].map(|v4| usable(v4).filter(|_| is_routed(view, device, v4)));
     if routed.iter().any(Option::is_some) {
@@ -219,7 +242,7 @@ fn interface(view: &View, link: &Link, measured: Option<&Measured>) -> Interface
 
 #[cfg(test)]
 mod tests {
-    use joulepath_kernel::route::{Address, Prefix, Route};
+    use joulepath_kernel::route::{Address, Prefix};
 
     use super::*;
     use crate::samples::address;
@@ -242,6 +265,31 @@ mod tests {
         view.routes.insert(Route { table: 102, ..via(2) });
         assert_eq!(endpoint_addresses(&view, 2), (true, ips(&["192.0.2.7"])));
         assert_eq!(endpoint_addresses(&view, 9), (false, vec![]));
+    }
+
+    #[test]
+    fn of_several_addresses_the_one_counts_that_the_default_route_names_as_its_source() {
+        let mut view = View::default();
+        for text in ["10.0.0.5", "192.168.9.50", "2001:db8::1", "2001:db8::9"] {
+            view.addresses.insert(address(2, text));
+        }
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let via = |gateway: &str, source: Option<&str>, priority, table| Route {
+            source: source.map(ip),
+            priority,
+            table,
+            ..Route::via(Prefix::all_like(ip(gateway)), ip(gateway), 2)
+        };
+        view.routes.insert(via("192.168.9.1", None, 0, 102));
+        view.routes.insert(via("2001:db8::ff", None, 0, 102));
+        assert_eq!(endpoint_addresses(&view, 2).1, [ip("10.0.0.5"), ip("2001:db8::1")]);
+        view.routes.insert(via("192.168.9.1", Some("192.168.9.50"), 100, MAIN_TABLE));
+        view.routes.insert(via("192.168.9.1", Some("10.0.0.5"), 0, 102));
+        view.routes.insert(via("2001:db8::ff", Some("2001:db8::9"), 0, 103));
+        assert_eq!(endpoint_addresses(&view, 2).1, [ip("192.168.9.50"), ip("2001:db8::9")]);
+        // An address that the interface has not, or no longer, cannot be used.
+        view.addresses.remove(&address(2, "192.168.9.50"));
+        assert_eq!(endpoint_addresses(&view, 2).1, [ip("10.0.0.5"), ip("2001:db8::9")]);
     }
 
     #[test]

@@ -107,6 +107,24 @@ pub struct Looked<'a> {
     pub counters: Option<Counters>,
 }
 
+/// Where subflows leave.
+#[derive(Clone, Copy)]
+struct Places<'a> {
+    all: &'a [Looked<'a>],
+    owners: &'a BTreeMap<IpAddr, u32>,
+}
+
+impl<'a> Places<'a> {
+    /// The interface that a subflow is bound to, of those that have its address; otherwise the one that the
+    /// address belongs to.
+    fn of(&self, subflow: &TcpSocket) -> Option<&'a str> {
+        let address = subflow.local.ip();
+        let with = |index: u32| self.all.iter().find(|one| one.device == index);
+        let bound = subflow.interface.and_then(with).filter(|one| one.addresses.contains(&address));
+        Some(bound.or_else(|| with(*self.owners.get(&address)?))?.name)
+    }
+}
+
 impl Measurer {
     /// Takes in a look at all interfaces; by name what their counters say.
     pub fn count_all(&mut self, now: Nanos, all: &[Looked]) -> BTreeMap<String, Measured> {
@@ -123,26 +141,26 @@ impl Measurer {
         }
     }
 
-    /// Adds what a new listing tells of connections.
+    /// Adds what a new listing tells of connections; `owners` has the interface that an address belongs to.
     pub fn list(
         &mut self,
         all: &[Looked],
+        owners: &BTreeMap<IpAddr, u32>,
         listing: &Listing,
         mut measured: BTreeMap<String, Measured>,
     ) -> BTreeMap<String, Measured> {
-        let owner: BTreeMap<IpAddr, &str> =
-            all.iter().flat_map(|one| one.addresses.iter().map(|&address| (address, one.name))).collect();
+        let places = Places { all, owners };
         let mut waits: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
         for connection in &listing.connections {
             let works = |subflow: &&TcpSocket| is_established(subflow) && !waits_in_vain(subflow);
             let mut working = connection.subflows.iter().filter(works);
             if let (Some(sole), None) = (working.next(), working.next())
-                && let Some(measured) = owner.get(&sole.local.ip()).and_then(|&name| measured.get_mut(name))
+                && let Some(measured) = places.of(sole).and_then(|name| measured.get_mut(name))
             {
                 measured.sole += 1;
             }
             for subflow in subflows(connection) {
-                let Some(&name) = owner.get(&subflow.local.ip()) else { continue };
+                let Some(name) = places.of(subflow) else { continue };
                 let Some(measured) = measured.get_mut(name) else { continue };
                 take(measured, subflow);
                 let (in_vain, answered) = waits.entry(name).or_default();
@@ -150,7 +168,7 @@ impl Measurer {
                 *answered += usize::from(!waits_in_vain(subflow) && has_recent_data(subflow));
             }
         }
-        self.count_lost(listing, &owner, &mut measured);
+        self.count_lost(listing, places, &mut measured);
         for (name, (in_vain, answered)) in waits {
             if let Some(measured) = measured.get_mut(name) {
                 measured.stalled = in_vain > 0 && answered == 0;
@@ -161,12 +179,7 @@ impl Measurer {
     }
 
     /// Counts the connections that have lost their subflow of an interface.
-    fn count_lost(
-        &mut self,
-        listing: &Listing,
-        owner: &BTreeMap<IpAddr, &str>,
-        measured: &mut BTreeMap<String, Measured>,
-    ) {
+    fn count_lost(&mut self, listing: &Listing, places: Places, measured: &mut BTreeMap<String, Measured>) {
         let stands =
             |connection: &&Connection| connection.state == TcpState::Established && !connection.info.fallback;
         let mut had = BTreeMap::new();
@@ -174,7 +187,7 @@ impl Measurer {
             let token = connection.info.token;
             let mut names = self.had.remove(&token).unwrap_or_default();
             let has = |name: &str| {
-                let here = |subflow: &&TcpSocket| owner.get(&subflow.local.ip()) == Some(&name);
+                let here = |subflow: &&TcpSocket| places.of(subflow) == Some(name);
                 connection
                     .subflows
                     .iter()
@@ -186,8 +199,8 @@ impl Measurer {
                     measured.lost += 1;
                 }
             }
-            let here = subflows(connection).filter_map(|subflow| owner.get(&subflow.local.ip()));
-            names.extend(here.map(|&name| name.to_owned()));
+            let here = subflows(connection).filter_map(|subflow| places.of(subflow));
+            names.extend(here.map(str::to_owned));
             had.insert(token, names);
         }
         self.had = had;
@@ -337,7 +350,7 @@ mod tests {
             counters: Some(Counters { received_bytes, ..Counters::default() }),
         };
         let counted = measurer.count_all(Nanos::ZERO, &[of(0)]);
-        measurer.list(&[of(0)], &Listing::default(), counted);
+        measurer.list(&[of(0)], &BTreeMap::new(), &Listing::default(), counted);
         let rtt = Some(Nanos::from_millis(20));
         measurer.known.insert(
             "eth0".into(),
@@ -348,6 +361,32 @@ mod tests {
         let one = measured["eth0"];
         assert_eq!((one.received_bps, one.capacity_bps), (4e6, Some(8e6)));
         assert_eq!((one.subflows, one.healthy, one.rtt), (3, 2, rtt));
+    }
+
+    #[test]
+    fn of_two_modems_with_one_address_a_subflow_counts_where_it_is_bound_or_else_where_routes_lead() {
+        let address: IpAddr = "192.168.8.100".parse().unwrap();
+        let addresses = [address];
+        let of = |name, device| Looked { name, device, addresses: &addresses, counters: None };
+        let all = [of("w0", 2), of("l0", 3)];
+        let bound = |interface| TcpSocket { interface, ..crate::samples::subflow(1, address, 1000) };
+        let connection = |subflow: TcpSocket| Connection {
+            local: subflow.local,
+            remote: subflow.remote,
+            state: subflow.state,
+            uid: 0,
+            inode: 0,
+            cgroup: None,
+            info: crate::samples::connection_info(1),
+            subflows: vec![subflow],
+        };
+        for (interface, on) in [(Some(2), [1, 0]), (Some(3), [0, 1]), (None, [1, 0]), (Some(9), [1, 0])] {
+            let listing = Listing { connections: vec![connection(bound(interface))], ..Listing::default() };
+            let mut measurer = Measurer::default();
+            let counted = measurer.count_all(Nanos::ZERO, &all);
+            let measured = measurer.list(&all, &[(address, 2)].into(), &listing, counted);
+            assert_eq!(["w0", "l0"].map(|name| measured[name].subflows), on, "{interface:?}");
+        }
     }
 
     #[test]

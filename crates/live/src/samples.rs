@@ -1,7 +1,10 @@
 //! What a daemon sees and tells, for tests: each sets what it is about.
 
-use joulepath_kernel::mptcp::Token;
+use std::net::IpAddr;
+
+use joulepath_kernel::mptcp::diag::{Membership, TcpSocket};
 use joulepath_kernel::mptcp::info::ConnectionInfo;
+use joulepath_kernel::mptcp::{AddressId, TcpState, Token};
 use joulepath_kernel::route::{Address, Scope};
 use joulepath_model::live::Intent;
 use joulepath_model::units::Nanos;
@@ -76,6 +79,29 @@ pub(crate) fn connection_info(token: u32) -> ConnectionInfo {
         unacked_dsn: 0,
         receive_dsn: 0,
         counters: None,
+    }
+}
+
+/// An established subflow that this host has opened, to a server; the first one has the port 1000.
+pub(crate) fn subflow(token: u32, address: IpAddr, port: u16) -> TcpSocket {
+    TcpSocket {
+        local: (address, port).into(),
+        remote: "203.0.113.1:443".parse().unwrap(),
+        interface: None,
+        state: TcpState::Established,
+        uid: 0,
+        inode: 0,
+        congestion: None,
+        info: None,
+        membership: Some(Membership {
+            token: Token(token),
+            local_id: AddressId(if port == 1000 { 0 } else { 77 }),
+            remote_id: AddressId(0),
+            joined: port != 1000,
+            opened_locally: true,
+            backup_locally: false,
+            backup_remotely: false,
+        }),
     }
 }
 

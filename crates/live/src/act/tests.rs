@@ -3,7 +3,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
 use joulepath_kernel::Error;
-use joulepath_kernel::mptcp::diag::{Connection, Membership, TcpSocket};
+use joulepath_kernel::mptcp::diag::{Connection, TcpSocket};
 use joulepath_kernel::mptcp::path_manager::{KERNEL, USER_SPACE};
 use joulepath_kernel::mptcp::{Recovery, TcpInfo, TcpState, Token};
 use joulepath_model::random::{Domain, Stream};
@@ -11,7 +11,7 @@ use joulepath_model::scenario::read_live;
 
 use super::*;
 use crate::decide::{Decider, Overrides};
-use crate::samples::connection_info;
+use crate::samples::{connection_info, subflow};
 use crate::snapshot::{Interface, Snapshot};
 
 /// A kernel and a disk that outlive the process, and what kills it.
@@ -134,35 +134,17 @@ impl Fake {
 
 /// A connection with a subflow on each of these addresses, the first of them the one that it began with.
 pub(super) fn connection(token: u32, hosts: &[u8]) -> Connection {
-    let remote = "203.0.113.1:443".parse().unwrap();
-    let subflow = |(place, &host): (usize, &u8)| TcpSocket {
-        local: (ip(host), 1000).into(),
-        remote,
-        interface: None,
-        state: TcpState::Established,
-        uid: 0,
-        inode: 0,
-        congestion: None,
-        info: None,
-        membership: Some(Membership {
-            token: Token(token),
-            local_id: AddressId(if place == 0 { 0 } else { 77 }),
-            remote_id: AddressId(0),
-            joined: place > 0,
-            opened_locally: true,
-            backup_locally: false,
-            backup_remotely: false,
-        }),
-    };
+    let place = |(place, &host): (usize, &u8)| subflow(token, ip(host), 1000 + place as u16);
+    let subflows: Vec<TcpSocket> = hosts.iter().enumerate().map(place).collect();
     Connection {
-        local: (ip(hosts[0]), 1000).into(),
-        remote,
+        local: subflows[0].local,
+        remote: subflows[0].remote,
         state: TcpState::Established,
         uid: 0,
         inode: 0,
         cgroup: None,
         info: connection_info(token),
-        subflows: hosts.iter().enumerate().map(subflow).collect(),
+        subflows,
     }
 }
 

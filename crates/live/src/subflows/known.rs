@@ -24,6 +24,8 @@ pub(super) type Pair = (IpAddr, SocketAddr);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Subflow {
     pub(super) ends: Ends,
+    /// Index of the interface that it is bound to.
+    pub(super) bound: Option<u32>,
     /// Its handshake is over.
     pub(super) established: bool,
     /// It does not wait for an answer in vain.
@@ -106,7 +108,8 @@ impl Known {
     /// One that has just begun.
     pub(super) fn begun(ends: Ends, opened_here: bool, now: Nanos) -> Self {
         let mut known = Known { opened_here, ..Known::new(ends.local, ends.remote, Some(now)) };
-        known.add(Subflow { ends, established: true, healthy: true, backup: false, id: Some(AddressId(0)) });
+        let id = Some(AddressId(0));
+        known.add(Subflow { ends, bound: None, established: true, healthy: true, backup: false, id });
         known
     }
 
@@ -138,6 +141,7 @@ impl Known {
         self.closed(told.ends);
         self.add(Subflow {
             ends: told.ends,
+            bound: told.interface,
             established: true,
             healthy: true,
             backup: before.is_some_and(|before| before.backup),
@@ -191,6 +195,7 @@ fn subflow(socket: &TcpSocket) -> Option<Subflow> {
     let opens = matches!(socket.state, TcpState::SynSent | TcpState::SynReceived);
     (established || opens).then(|| Subflow {
         ends: Ends { local: socket.local, remote: socket.remote },
+        bound: socket.interface,
         established,
         healthy: !waits_in_vain(socket),
         backup: socket.membership.is_some_and(|member| member.backup_locally),

@@ -12,13 +12,14 @@ use super::known::{Attempts, Known, Subflow};
 use super::step::{Act, Owners, Plan, Step};
 use crate::decide::{CLOSE_AFTER, Role, Wanted};
 
-/// Appends what is to be done now for one connection, and when there may be more to do.
+/// Appends what is to be done now for one connection, and when there may be more to do. `fresh`: whether `owners`
+/// are as they are now.
 pub(super) fn plan(
     now: Nanos,
     token: Token,
     known: &mut Known,
     group: &Group,
-    owners: &Owners,
+    (owners, fresh): (&Owners, bool),
     plan: &mut Plan,
 ) {
     let Some(places) = &group.places else { return };
@@ -34,7 +35,7 @@ pub(super) fn plan(
     if !known.opened_here {
         return announce(token, known, places, plan);
     }
-    let mut for_one = ForOne { now, token, group, owners, plan };
+    let mut for_one = ForOne { now, token, group, owners, fresh, plan };
     for_one.open(known, places);
     for_one.set_priorities(known);
     for_one.close(known);
@@ -77,6 +78,7 @@ struct ForOne<'a> {
     token: Token,
     group: &'a Group,
     owners: &'a Owners,
+    fresh: bool,
     plan: &'a mut Plan,
 }
 
@@ -140,9 +142,9 @@ impl ForOne<'_> {
 
     /// Whether there is a subflow already between this interface and that address.
     fn is_there(&self, known: &Known, place: &Wanted, remote: SocketAddr) -> bool {
-        let leaves_here = |subflow: &Subflow| {
-            let address = subflow.ends.local.ip();
-            address == place.address || self.owners.get(&address) == Some(&place.interface)
+        let leaves_here = |subflow: &Subflow| match self.interface(subflow) {
+            Some(interface) => interface == place.interface,
+            None => subflow.ends.local.ip() == place.address,
         };
         known.subflows.iter().any(|subflow| subflow.ends.remote == remote && leaves_here(subflow))
     }
@@ -170,6 +172,16 @@ impl ForOne<'_> {
             .any(|other| other.works() && self.role(other).is_some_and(|role| role != Role::Unused));
         let may_be_cut = known.age(self.now) >= CLOSE_AFTER;
         let left: Vec<Subflow> = known.subflows.iter().copied().filter(is_left).collect();
+        let is_stranded = |subflow: &&Subflow| has_other && self.fresh && self.interface(subflow).is_none();
+        let stranded: Vec<Subflow> = known.subflows.iter().filter(is_stranded).copied().collect();
+        for subflow in stranded {
+            let why = format!("its address {} is gone", subflow.ends.local.ip());
+            if let Some(id) = subflow.id {
+                // A FIN from that address would not arrive (RFC 8684, section 3.4.2).
+                self.step(Act::Withdraw(id), 0, why.clone());
+            }
+            self.step(Act::Close(subflow.ends), 0, why);
+        }
         for subflow in left {
             let is_forbidden = self.group.forbidden.contains(&subflow.ends.local.ip());
             let why = match (has_other, is_forbidden && may_be_cut) {
@@ -182,8 +194,12 @@ impl ForOne<'_> {
         }
     }
 
+    /// None if no interface has its address any more.
     fn interface(&self, subflow: &Subflow) -> Option<u32> {
-        self.owners.get(&subflow.ends.local.ip()).copied()
+        let owner = self.owners.get(&subflow.ends.local.ip()).copied();
+        // Interfaces may have the same address.
+        let bound = subflow.bound.filter(|index| self.group.roles.contains_key(index));
+        owner.and(bound).or(owner)
     }
 
     /// None where the daemon has no say.

@@ -149,7 +149,7 @@ impl Planner {
                 continue;
             }
             if let Some(group) = known.group.and_then(|group| groups.get(group)) {
-                plan::plan(now, *token, known, group, owners, &mut plan);
+                plan::plan(now, *token, known, group, (owners, only.is_none()), &mut plan);
             }
         }
         plan

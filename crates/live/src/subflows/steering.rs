@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 
-use joulepath_kernel::mptcp::Token;
 use joulepath_kernel::mptcp::diag::{Connection, Listing};
 use joulepath_kernel::mptcp::path_manager::{Ends, Event, Local, PathManager};
+use joulepath_kernel::mptcp::{AddressId, Token};
 use joulepath_kernel::{Error, Result};
 use joulepath_model::units::Nanos;
 
@@ -28,6 +28,8 @@ pub(crate) trait Commands {
     fn set_backup(&mut self, token: Token, ends: Ends, backup: bool) -> Result<()>;
     /// As [`PathManager::announce`].
     fn announce(&mut self, token: Token, local: &Local) -> Result<()>;
+    /// As [`PathManager::remove`].
+    fn withdraw(&mut self, token: Token, id: AddressId) -> Result<()>;
 }
 
 impl Commands for PathManager {
@@ -49,6 +51,10 @@ impl Commands for PathManager {
 
     fn announce(&mut self, token: Token, local: &Local) -> Result<()> {
         PathManager::announce(self, token, local)
+    }
+
+    fn withdraw(&mut self, token: Token, id: AddressId) -> Result<()> {
+        self.remove(token, id)
     }
 }
 
@@ -176,12 +182,13 @@ impl<C: Commands> Steering<C> {
     /// Does it; what it was, in words, if that is worth a line.
     fn take(&mut self, now: Nanos, step: &Step) -> Option<String> {
         let Step { token, act, interface, why } = step;
-        let name = self.ground.names.get(interface).map_or("?", String::as_str);
+        let name = self.ground.names.get(interface).map_or("an interface that is gone", String::as_str);
         let done = match act {
             Act::Open(local, remote) => self.commands.open(*token, local, *remote),
             Act::SetBackup(ends, backup) => self.commands.set_backup(*token, *ends, *backup),
             Act::Close(ends) => self.commands.close(*token, *ends),
             Act::Announce(local) => self.commands.announce(*token, local),
+            Act::Withdraw(id) => self.commands.withdraw(*token, *id),
         };
         match (done, act) {
             (Ok(()), Act::Open(local, _)) => {
@@ -196,13 +203,15 @@ impl<C: Commands> Steering<C> {
             }
             (Ok(()), Act::SetBackup(_, true)) => Some(format!("{name}: a subflow is a backup now: {why}")),
             (Ok(()), Act::SetBackup(_, false)) => Some(format!("{name}: a subflow is regular now: {why}")),
+            // The subflow that is closed with it is worth the line.
+            (Ok(()), Act::Withdraw(_)) => None,
             (Ok(()), Act::Announce(_)) => Some(format!("{name}: announced: {why}")),
             (Err(error), Act::Open(..)) if is_early(&error) => {
                 self.planner.was_early(now, *token, act);
                 None
             }
             // Connections and subflows end by themselves.
-            (Err(error), Act::Close(_) | Act::SetBackup(..)) if is_gone(&error) => None,
+            (Err(error), Act::Close(_) | Act::SetBackup(..) | Act::Withdraw(_)) if is_gone(&error) => None,
             (Err(error), _) => {
                 self.totals.refused += 1;
                 self.planner.was_refused(*token, act);

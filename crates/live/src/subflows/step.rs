@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use joulepath_kernel::mptcp::Token;
 use joulepath_kernel::mptcp::path_manager::{Ends, Local};
+use joulepath_kernel::mptcp::{AddressId, Token};
 use joulepath_model::units::Nanos;
 
 /// Indexes of interfaces by their addresses.
@@ -27,6 +27,8 @@ pub(crate) enum Act {
     SetBackup(Ends, bool),
     Close(Ends),
     Announce(Local),
+    /// The other end is told that an address is gone.
+    Withdraw(AddressId),
 }
 
 /// What comes out of a plan.

@@ -1,10 +1,10 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use joulepath_kernel::mptcp::diag::{Connection, Listing, Membership, TcpSocket};
+use joulepath_kernel::mptcp::diag::{Connection, Listing, TcpSocket};
 use joulepath_kernel::mptcp::info::{ByteCounters, ConnectionInfo};
 use joulepath_kernel::mptcp::path_manager::{Ends, Event, Local, SubflowEvent};
-use joulepath_kernel::mptcp::{AddressId, TcpInfo, TcpState, Token};
+use joulepath_kernel::mptcp::{AddressId, TcpState, Token};
 use joulepath_kernel::{Error, Result};
 use joulepath_model::live::OpenAfter;
 use joulepath_model::scenario::read_live;
@@ -31,29 +31,9 @@ fn ends(interface: u8, port: u16) -> Ends {
 }
 
 fn subflow(token: u32, (interface, port): (u8, u16), backup: bool) -> TcpSocket {
-    let membership = Membership {
-        token: Token(token),
-        local_id: AddressId(if port == 1000 { 0 } else { 77 }),
-        remote_id: AddressId(0),
-        joined: port != 1000,
-        opened_locally: true,
-        backup_locally: backup,
-        backup_remotely: false,
-    };
-    let Ends { local, remote } = ends(interface, port);
-    let (congestion, info) = (None, None::<TcpInfo>);
-    let state = TcpState::Established;
-    TcpSocket {
-        local,
-        remote,
-        interface: None,
-        state,
-        uid: 0,
-        inode: 0,
-        congestion,
-        info,
-        membership: Some(membership),
-    }
+    let mut socket = crate::samples::subflow(token, address(interface), port);
+    socket.membership.iter_mut().for_each(|member| member.backup_locally = backup);
+    socket
 }
 
 /// A connection that has carried so much, with subflows: interface, port, whether it is a backup. The first
@@ -134,6 +114,11 @@ impl Commands for &mut Fake {
         self.done.push(format!("{} announce {}", token.0, local.address));
         Ok(())
     }
+
+    fn withdraw(&mut self, token: Token, id: AddressId) -> Result<()> {
+        self.done.push(format!("{} withdraw {id}", token.0));
+        Ok(())
+    }
 }
 
 fn ground(group: Group) -> Ground {
@@ -185,6 +170,31 @@ fn a_connection_gets_its_second_subflow_by_bytes_or_by_age() {
         done[4],
         ["1 open 198.18.0.3>203.0.113.1:443 regular", "3 open 198.18.0.3>203.0.113.1:443 regular"]
     );
+}
+
+#[test]
+fn the_subflow_of_an_address_that_is_gone_is_closed_and_the_other_end_is_told_unless_it_is_the_last_one() {
+    const GONE: u8 = 9;
+    let both = group(Role::Regular, Role::Regular);
+    let whole = [(WLAN, 1000, false), (WWAN, 2000, false)];
+    let looks = [
+        (S(0), both.clone(), vec![connection(1, 0, &[(WLAN, 1000, false), (GONE, 2000, false)])]),
+        // The address of a first subflow has the number 0.
+        (S(1), both.clone(), vec![connection(2, 0, &[(GONE, 1000, false), (WWAN, 2000, false)])]),
+        (S(2), both.clone(), vec![connection(3, 0, &whole)]),
+    ];
+    let mut kernel = Fake::default();
+    let done = lives(&mut kernel, &looks);
+    let closes = |done: &[String]| -> Vec<String> {
+        done.iter().filter(|one| !one.contains("open")).cloned().collect()
+    };
+    assert_eq!(closes(&done[0]), ["1 withdraw 77", "1 close 198.18.0.9:2000"]);
+    assert_eq!(closes(&done[1]), ["2 withdraw 0", "2 close 198.18.0.9:1000"]);
+    assert_eq!(closes(&done[2]), NOTHING);
+    // The last one that works stays until another one does: it may come back.
+    let mut waits = connection(4, 0, &[(GONE, 1000, false), (WWAN, 2000, false)]);
+    waits.subflows[1].state = TcpState::SynSent;
+    assert_eq!(closes(&lives(&mut kernel, &[(S(3), both, vec![waits])])[0]), NOTHING);
 }
 
 #[test]

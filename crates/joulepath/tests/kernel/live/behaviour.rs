@@ -67,7 +67,8 @@ impl Host {
 
     /// The server resets a subflow, as a NAT does that has forgotten it.
     pub(super) fn reset(&self, path: usize, port: u16) {
-        let (ip, port) = (self.ip(path).to_string(), port.to_string());
+        let (ip, port) = (self.ip(path), port.to_string());
+        let ip = if ip.is_ipv4() { ip.to_string() } else { format!("[{ip}]") };
         let kill =
             || Command::new("ss").args(["-t", "-K", "dst", &ip, "dport", "=", &port]).output().unwrap();
         let output = self.net.server.enter_thread(kill).unwrap();
