@@ -52,11 +52,31 @@ expect 'the unit that loads controllers has had nothing to load' test "$(systemc
 kill -KILL "$pid"
 expect 'killed, it is started again' soon restarted "$pid"
 
+traffic_begins
 expect 'installing it again restarts it' apt-get -q install -y --reinstall /joulepath.deb
+expect 'a connection goes on' traffic_goes_on
 expect 'with the configuration that was changed' grep -q aggregate /etc/joulepath/live.toml
 expect 'and it runs' soon endpoint_is_there
+undo_waits() { [[ $(systemctl is-active joulepath-undo || true) == "$1" ]]; }
+expect 'what puts back has seen that it runs again' soon undo_waits inactive
 
+expect 'systemctl stops it' systemctl stop joulepathd
+expect 'the connection goes on' traffic_goes_on
+expect 'the endpoint that it needs stays' endpoint_is_there
+expect 'a unit waits for its end' soon undo_waits active
+expect 'then it ends' traffic_ends
+expect 'and the endpoint goes' soon endpoint_is_gone
+expect 'with what has waited' soon undo_waits inactive
+
+expect 'it starts again' systemctl start joulepathd
+expect 'it puts an endpoint in again' soon endpoint_is_there
+traffic_begins
 expect 'apt purges it while it runs' apt-get -q purge -y joulepath
 expect 'it does not run any more' test "$(systemctl is-active joulepathd || true)" != active
+expect 'the connection goes on after the purge' traffic_goes_on
+expect 'it ends' traffic_ends
+expect 'then the endpoint goes' soon endpoint_is_gone
+is_forgotten() { [[ ! -e /run/joulepath ]]; }
+expect 'and so does what has waited' soon is_forgotten
 same_kernel 'the kernel is as it was'
 same_files 'the files are as they were'

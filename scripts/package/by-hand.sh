@@ -46,13 +46,21 @@ expect 'a package whose daemon runs stays, and says why' grep -q 'stop it first'
 expect 'it stays whole' joulepath status
 kill "$daemon"
 wait "$daemon" || fail 'the daemon ends without an error'
-same_kernel 'stopped, it puts everything back'
+expect 'stopped, the daemon of the unit leaves its endpoint to the next one' endpoint_is_there
+expect 'or to undo' joulepath live --undo
+same_kernel 'which puts everything back'
 
 start
+traffic_begins
 kill -KILL "$daemon"
 wait "$daemon" 2>/dev/null || true
 endpoint_is_there || fail 'a killed daemon leaves its endpoint'
 expect 'apt purges it' apt-get -q purge -y joulepath
-endpoint_is_gone || fail 'purging puts back what a killed daemon has left'
+expect 'a connection goes on' traffic_goes_on
+expect 'for which the endpoint stays' endpoint_is_there
+expect 'until it ends' traffic_ends
+expect 'then purging has put back what a killed daemon has left' soon endpoint_is_gone
+is_forgotten() { [[ ! -e /run/joulepath ]]; }
+expect 'and what has waited for that ends' soon is_forgotten
 same_kernel 'the kernel is as it was'
 same_files 'the files are as they were'

@@ -69,6 +69,20 @@ machine() {
     ip mptcp endpoint add 198.51.100.7 dev lo id 77 signal
 }
 
+# A connection from wlan0's address, which has no other path.
+traffic_begins() {
+    rm -f "$NOTES/stop"
+    perl /package/traffic.pl "$NOTES/beats" "$NOTES/stop" >>"$LOG" 2>&1 &
+    traffic=$!
+    soon test -s "$NOTES/beats" || fail 'a connection carries data'
+}
+has_grown() { (($(stat -c %s "$NOTES/beats") > $1)); }
+traffic_goes_on() { soon has_grown $(($(stat -c %s "$NOTES/beats") + 1)); }
+traffic_ends() {
+    touch "$NOTES/stop"
+    wait "$traffic"
+}
+
 endpoint_is_there() { [[ $(ip mptcp endpoint show) == *'192.0.2.17 id '* ]]; }
 endpoint_is_gone() { ! endpoint_is_there; }
 

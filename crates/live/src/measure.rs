@@ -369,19 +369,10 @@ mod tests {
         let addresses = [address];
         let of = |name, device| Looked { name, device, addresses: &addresses, counters: None };
         let all = [of("w0", 2), of("l0", 3)];
-        let bound = |interface| TcpSocket { interface, ..crate::samples::subflow(1, address, 1000) };
-        let connection = |subflow: TcpSocket| Connection {
-            local: subflow.local,
-            remote: subflow.remote,
-            state: subflow.state,
-            uid: 0,
-            inode: 0,
-            cgroup: None,
-            info: crate::samples::connection_info(1),
-            subflows: vec![subflow],
-        };
         for (interface, on) in [(Some(2), [1, 0]), (Some(3), [0, 1]), (None, [1, 0]), (Some(9), [1, 0])] {
-            let listing = Listing { connections: vec![connection(bound(interface))], ..Listing::default() };
+            let mut connection = crate::samples::connection(1, &addresses);
+            connection.subflows[0].interface = interface;
+            let listing = Listing { connections: vec![connection], ..Listing::default() };
             let mut measurer = Measurer::default();
             let counted = measurer.count_all(Nanos::ZERO, &all);
             let measured = measurer.list(&all, &[(address, 2)].into(), &listing, counted);

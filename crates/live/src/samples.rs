@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
-use joulepath_kernel::mptcp::diag::{Membership, TcpSocket};
+use joulepath_kernel::mptcp::diag::{Connection, Membership, TcpSocket};
 use joulepath_kernel::mptcp::info::ConnectionInfo;
-use joulepath_kernel::mptcp::{AddressId, TcpState, Token};
+use joulepath_kernel::mptcp::{AddressId, Recovery, TcpInfo, TcpState, Token};
 use joulepath_kernel::route::{Address, Scope};
 use joulepath_model::live::Intent;
 use joulepath_model::units::Nanos;
@@ -102,6 +102,61 @@ pub(crate) fn subflow(token: u32, address: IpAddr, port: u16) -> TcpSocket {
             backup_locally: false,
             backup_remotely: false,
         }),
+    }
+}
+
+/// A connection with a subflow from each of these addresses, the first of them the one that it began with.
+pub(crate) fn connection(token: u32, addresses: &[IpAddr]) -> Connection {
+    let place = |(place, &address): (usize, &IpAddr)| subflow(token, address, 1000 + place as u16);
+    let subflows: Vec<TcpSocket> = addresses.iter().enumerate().map(place).collect();
+    Connection {
+        local: subflows[0].local,
+        remote: subflows[0].remote,
+        state: TcpState::Established,
+        uid: 0,
+        inode: 0,
+        cgroup: None,
+        info: connection_info(token),
+        subflows,
+    }
+}
+
+/// Statistics of a subflow that has heard something so long ago, ms.
+pub(crate) fn heard(heard_ms: u32) -> TcpInfo {
+    TcpInfo {
+        state: TcpState::Established,
+        recovery: Recovery::Open,
+        backoff: 0,
+        app_limited: false,
+        rto_us: 0,
+        send_mss_bytes: 0,
+        srtt_us: 0,
+        rtt_variation_us: 0,
+        min_rtt_us: 0,
+        cwnd_packets: 0,
+        ssthresh_packets: 0,
+        unacked_packets: 0,
+        lost_packets: 0,
+        heard_ms,
+        retransmitted_segments: 0,
+        pacing_rate_bytes_per_s: None,
+        delivery_rate_bytes_per_s: 0,
+        acked_bytes: 0,
+        received_bytes: 0,
+        segments_out: 0,
+        data_segments_out: 0,
+        data_segments_in: 0,
+        not_sent_bytes: 0,
+        sent_bytes: 0,
+        retransmitted_bytes: 0,
+        busy_us: 0,
+        receive_window_limited_us: 0,
+        send_buffer_limited_us: 0,
+        delivered_packets: 0,
+        marked_packets: 0,
+        send_window_bytes: 0,
+        receive_window_bytes: None,
+        timeouts: None,
     }
 }
 

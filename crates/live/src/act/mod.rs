@@ -39,13 +39,14 @@ use std::net::IpAddr;
 use joulepath_kernel::Result;
 use joulepath_kernel::mptcp::AddressId;
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits};
+use joulepath_kernel::reactor::thread_cpu_ns;
 use joulepath_model::units::Nanos;
 
 pub use self::journal::{Journal, OnDisk, Store};
 use self::journal::{LimitsSet, Own};
 use self::needed::Closing;
 pub use self::table::{Kernel, Setting, Table};
-use self::undo::Staying;
+use self::undo::{Staying, pause_after};
 use crate::decide::Wanted;
 
 /// Most subflows besides the first one (`MPTCP_PM_ADDR_MAX`).
@@ -67,6 +68,8 @@ pub struct Actor<T, S> {
     on_disk: Option<Journal>,
     /// After an undo: what stays for connections.
     staying: Option<Staying>,
+    /// Until when backups that are not wanted are held to be needed, as they were when that was last looked at.
+    needed: Option<Nanos>,
     /// Addresses whose endpoint another has removed, or that the kernel refused.
     refused: BTreeMap<IpAddr, Refused>,
     /// Others have set the limits since: they are theirs.
@@ -148,6 +151,7 @@ impl<T: Table, S: Store> Actor<T, S> {
             journal: on_disk.clone().unwrap_or_default(),
             on_disk,
             staying: None,
+            needed: None,
             refused: BTreeMap::new(),
             limits_of_others: false,
             standings: BTreeMap::new(),
@@ -179,7 +183,7 @@ impl<T: Table, S: Store> Actor<T, S> {
         self.take_stock(&table, now);
         self.staying = None;
         self.journal.kept = None;
-        let wanted = self.with_needed(wanted, spare)?;
+        let wanted = self.with_needed(wanted, spare, now)?;
         let mut steps = self.steps(&wanted, &table, now, &mut outcome);
         let limits = self.wanted_limits(&wanted)?;
         if !steps.is_empty() || limits.is_some() {
@@ -253,22 +257,31 @@ impl<T: Table, S: Store> Actor<T, S> {
     }
 
     /// What is wanted, and as backups those of ours that connections have no other path than.
-    fn with_needed(&mut self, mut wanted: Vec<Wanted>, spare: &[(IpAddr, u32)]) -> Result<Vec<Wanted>> {
+    fn with_needed(
+        &mut self,
+        mut wanted: Vec<Wanted>,
+        spare: &[(IpAddr, u32)],
+        now: Nanos,
+    ) -> Result<Vec<Wanted>> {
         let is_spare = |own: &&Own| {
             spare.contains(&(own.address, own.interface)) && !wanted.iter().any(|one| own.serves(one))
         };
-        let spared: Vec<Own> = self.journal.endpoints.iter().filter(is_spare).cloned().collect();
-        if spared.is_empty() {
-            return Ok(wanted);
+        let mut spared: Vec<Own> = self.journal.endpoints.iter().filter(is_spare).cloned().collect();
+        let was_needed = |own: &Own| self.needed.is_some_and(|until| until > now) && own.backup;
+        if !spared.iter().all(was_needed) {
+            let begun = thread_cpu_ns();
+            let connections = self.table.connections()?;
+            let is_needed = |own: &Own| {
+                let closing = Closing::new(own.id, own.address);
+                connections.iter().any(|connection| closing.cuts(connection))
+            };
+            spared.retain(is_needed);
+            self.needed = (!spared.is_empty()).then(|| now.saturating_add(pause_after(begun)));
         }
-        let connections = self.table.connections()?;
         for own in spared {
-            let closing = Closing::new(own.id, own.address);
-            if connections.iter().any(|connection| closing.cuts(connection)) {
-                // The kernel takes an address once.
-                wanted.retain(|one| one.address != own.address);
-                wanted.push(Wanted { backup: true, ..own.wanted() });
-            }
+            // The kernel takes an address once.
+            wanted.retain(|one| one.address != own.address);
+            wanted.push(Wanted { backup: true, ..own.wanted() });
         }
         Ok(wanted)
     }

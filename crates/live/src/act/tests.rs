@@ -3,15 +3,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
 use joulepath_kernel::Error;
-use joulepath_kernel::mptcp::diag::{Connection, TcpSocket};
+use joulepath_kernel::mptcp::Token;
+use joulepath_kernel::mptcp::diag::Connection;
 use joulepath_kernel::mptcp::path_manager::{KERNEL, USER_SPACE};
-use joulepath_kernel::mptcp::{Recovery, TcpInfo, TcpState, Token};
 use joulepath_model::random::{Domain, Stream};
 use joulepath_model::scenario::read_live;
 
 use super::*;
 use crate::decide::{Decider, Overrides};
-use crate::samples::{connection_info, subflow};
+use crate::samples::connection;
 use crate::snapshot::{Interface, Snapshot};
 
 /// A kernel and a disk that outlive the process, and what kills it.
@@ -104,7 +104,10 @@ impl Fake {
 impl Fake {
     /// A connection begins, with subflows on these addresses.
     pub(super) fn connects(&self, token: u32, hosts: &[u8]) {
-        self.0.borrow_mut().connections.push(connection(token, hosts));
+        self.0
+            .borrow_mut()
+            .connections
+            .push(connection(token, &hosts.iter().map(|&host| ip(host)).collect::<Vec<_>>()));
     }
 
     pub(super) fn ends(&self, token: u32) {
@@ -129,61 +132,6 @@ impl Fake {
 
     pub(super) fn journal(&self) -> Option<String> {
         self.0.borrow().journal.clone()
-    }
-}
-
-/// A connection with a subflow on each of these addresses, the first of them the one that it began with.
-pub(super) fn connection(token: u32, hosts: &[u8]) -> Connection {
-    let place = |(place, &host): (usize, &u8)| subflow(token, ip(host), 1000 + place as u16);
-    let subflows: Vec<TcpSocket> = hosts.iter().enumerate().map(place).collect();
-    Connection {
-        local: subflows[0].local,
-        remote: subflows[0].remote,
-        state: TcpState::Established,
-        uid: 0,
-        inode: 0,
-        cgroup: None,
-        info: connection_info(token),
-        subflows,
-    }
-}
-
-/// Statistics of a subflow that has heard something so long ago, ms.
-pub(super) fn heard(heard_ms: u32) -> TcpInfo {
-    TcpInfo {
-        state: TcpState::Established,
-        recovery: Recovery::Open,
-        backoff: 0,
-        app_limited: false,
-        rto_us: 0,
-        send_mss_bytes: 0,
-        srtt_us: 0,
-        rtt_variation_us: 0,
-        min_rtt_us: 0,
-        cwnd_packets: 0,
-        ssthresh_packets: 0,
-        unacked_packets: 0,
-        lost_packets: 0,
-        heard_ms,
-        retransmitted_segments: 0,
-        pacing_rate_bytes_per_s: None,
-        delivery_rate_bytes_per_s: 0,
-        acked_bytes: 0,
-        received_bytes: 0,
-        segments_out: 0,
-        data_segments_out: 0,
-        data_segments_in: 0,
-        not_sent_bytes: 0,
-        sent_bytes: 0,
-        retransmitted_bytes: 0,
-        busy_us: 0,
-        receive_window_limited_us: 0,
-        send_buffer_limited_us: 0,
-        delivered_packets: 0,
-        marked_packets: 0,
-        send_window_bytes: 0,
-        receive_window_bytes: None,
-        timeouts: None,
     }
 }
 

@@ -1,8 +1,10 @@
-//! What stays for connections, and when it goes.
+//! What stays for connections, and when it goes; what cannot be noted.
+
+use joulepath_kernel::mptcp::{TcpState, Token};
 
 use super::tests::*;
 use super::*;
-use joulepath_kernel::mptcp::{TcpState, Token};
+use crate::samples::{connection, heard};
 
 /// Two endpoints, and no other program.
 fn with_two(fake: &Fake) -> Actor<Fake, Fake> {
@@ -100,7 +102,7 @@ fn a_start_takes_over_what_stays_and_cuts_no_connection_of_an_endpoint_that_it_d
 fn a_subflow_that_gets_no_answer_or_has_heard_nothing_for_long_is_no_other_path() {
     let endpoint = Endpoint { id: Some(AddressId(1)), ..Endpoint::subflow(ip(2), 2) };
     let closing = Closing::with(&endpoint).unwrap();
-    let mut connection = connection(1, &[2, 3]);
+    let mut connection = connection(1, &[ip(2), ip(3)]);
     assert!(!closing.cuts(&connection));
     let state = connection.subflows[1].state;
     connection.subflows[1].state = TcpState::SynSent;

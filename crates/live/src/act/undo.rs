@@ -41,7 +41,7 @@ impl<T: Table, S: Store> Actor<T, S> {
         if let Some(staying) = self.staying.as_ref().filter(|staying| staying.until > now) {
             return Ok(staying.outcome());
         }
-        outcome.changes += self.undo_settings()?;
+        let settings = self.undo_settings();
         let begun = thread_cpu_ns();
         let table = self.table.endpoints()?;
         let limits = self.table.limits()?;
@@ -51,6 +51,8 @@ impl<T: Table, S: Store> Actor<T, S> {
         } else {
             self.journal.endpoints.clear();
         }
+        // What could not be put back of them hinders nothing else.
+        outcome.changes += settings?;
         if outcome.stays.is_empty() {
             outcome.changes += usize::from(self.undo_limits(limits)?);
             self.store.remove()?;
@@ -64,8 +66,7 @@ impl<T: Table, S: Store> Actor<T, S> {
         if are_others {
             self.undo_limits(limits)?;
         }
-        let pause = Nanos(thread_cpu_ns().saturating_sub(begun).saturating_mul(SHARE));
-        let until = now.saturating_add(pause.max(SOONEST).min(LATEST));
+        let until = now.saturating_add(pause_after(begun));
         outcome.wait_until(until);
         self.staying = Some(Staying { until, stays: outcome.stays.clone() });
         // What is on disk already says at least as much.
@@ -154,6 +155,11 @@ impl<T: Table, S: Store> Actor<T, S> {
         }
         Ok(after != first)
     }
+}
+
+/// The time to the next listing of connections, after one that began at `begun` of this thread's processor time.
+pub(super) fn pause_after(begun: u64) -> Nanos {
+    Nanos(thread_cpu_ns().saturating_sub(begun).saturating_mul(SHARE)).max(SOONEST).min(LATEST)
 }
 
 /// What stays at present.

@@ -6,6 +6,7 @@
 //! | all endpoints, of a daemon that was killed or that keeps them | the next start takes them over, or [`undo`] |
 //! | journals of network namespaces that are no more | the next start |
 
+use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -130,7 +131,19 @@ pub fn wait(say: &mut dyn FnMut(&str)) -> Result<()> {
     if again.is_none() {
         say("nothing is left");
     }
-    Ok(waits.remove()?)
+    waits.remove()?;
+    forget_package(&state);
+    Ok(())
+}
+
+/// Where this program was removed meanwhile, nobody removes its folders if this does not. One that is not empty
+/// stays.
+fn forget_package(state: &State) {
+    let program = fs::read_link("/proc/self/exe").unwrap_or_default();
+    if !program.exists() {
+        let folders = [Some(state.path()), state.path().parent()];
+        folders.into_iter().flatten().for_each(|folder| drop(fs::remove_dir(folder)));
+    }
 }
 
 /// Puts back what can be put back now; when to try again.

@@ -136,6 +136,18 @@ fn a_first_path_that_is_dear_is_left_when_the_cheap_one_works() {
     assert_eq!(daemon.stop(), Some(0));
 }
 
+impl Host {
+    /// Something that is no connection sends 5 kB on a path.
+    pub(super) fn use_up(&self, path: usize) {
+        let (from, to) = (self.net.client_at(path), self.net.server_at(PORT));
+        let send = || {
+            let socket = UdpSocket::bind(from).unwrap();
+            (0..5).for_each(|_| assert_eq!(socket.send_to(&[0; 1000], to).unwrap(), 1000));
+        };
+        self.net.client.enter_thread(send).unwrap();
+    }
+}
+
 #[test(needs(NET))]
 fn a_first_subflow_over_a_hard_quota_is_closed() {
     let (host, listener) = Host::with_server();
@@ -144,13 +156,7 @@ fn a_first_subflow_over_a_hard_quota_is_closed() {
     let daemon = host.start();
     let mut connection = host.connect(&listener, 1);
     wait_until("both are open", || host.kinds() == [(0, false), (1, true)]);
-    // Something else uses the quota up.
-    let (from, to) = (host.net.client_at(1), host.net.server_at(PORT));
-    let send = || {
-        let socket = UdpSocket::bind(from).unwrap();
-        (0..5).for_each(|_| assert_eq!(socket.send_to(&[0; 1000], to).unwrap(), 1000));
-    };
-    host.net.client.enter_thread(send).unwrap();
+    host.use_up(1);
     wait_until("the quota's path is left, and the other one carries on", || host.kinds() == [(0, false)]);
     // A new connection begins there, finds the other path, and is taken off.
     let mut second = host.connect(&listener, 1);

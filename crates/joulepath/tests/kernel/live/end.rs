@@ -254,6 +254,27 @@ fn no_connection_over_ipv6_ends_with_the_daemon() {
 }
 
 #[test(needs(NET))]
+fn no_connection_ends_with_its_interface_that_is_set_to_off() {
+    for pm in ["", USER_SPACE] {
+        let (host, listener) = Host::with_server();
+        host.configure(&format!("intent = \"handover\"{pm}"), "");
+        let found = host.table();
+        let daemon = host.start();
+        host.wait_for("the first has an endpoint", &[(host.ip(0), false)]);
+        let traffic = Traffic::begin(vec![host.connect(&listener, 0), host.connect(&listener, 0)]);
+        traffic.goes_on("before");
+        host.tell(&["set-intent", "off", "--interface", "c0"]);
+        host.wait_for("the second has it", &[(host.ip(1), false)]);
+        wait_until("connections are on it", || host.kinds() == [(1, false), (1, false)]);
+        traffic.goes_on("over the second");
+        assert_eq!(daemon.stop(), Some(0));
+        traffic.goes_on("after the end");
+        traffic.end();
+        wait_until("all is as it was found", || host.table() == found);
+    }
+}
+
+#[test(needs(NET))]
 fn a_connection_whose_first_subflow_was_closed_outlives_the_daemon() {
     let (host, listener) = Host::with_server();
     host.prefer(1);

@@ -69,6 +69,35 @@ fn changes_that_the_kernel_could_not_tell_are_found_all_the_same() {
     assert_eq!(host.endpoints(), []);
 }
 
+/// A journal that cannot be written, as in a folder that is full.
+#[test(needs(NET))]
+fn a_hard_quota_holds_where_nothing_can_be_noted_and_no_endpoint_is_forgotten() {
+    for pm in ["", "\npm = \"userspace\"\nopen_after = { bytes = \"100 MB\", age = \"300 ms\" }"] {
+        let (host, listener) = Host::with_server();
+        host.prefer(1);
+        host.manager().set_limits(FOUND).unwrap();
+        host.configure(&format!("intent = \"interactive\"{pm}"), "quota = { hard = \"5 kB\" }");
+        let daemon = host.start();
+        let connection = host.connect(&listener, 1);
+        wait_until("both are open", || host.kinds() == [(0, false), (1, true)]);
+        let cookie = host.net.client.enter_thread(joulepath_kernel::namespace::Cookie::own).unwrap().unwrap();
+        let obstacle = format!("{FOLDER}/{cookie}.draft");
+        fs::create_dir(&obstacle).unwrap();
+        host.use_up(1);
+        wait_until("the path is left", || host.kinds() == [(0, false)]);
+        host.wait_for("its endpoint goes", &[(host.ip(0), false)]);
+        wait_until("it says what is wrong", || {
+            host.status().is_some_and(|status| status["warnings"].to_string().contains("writing"))
+        });
+        fs::remove_dir(&obstacle).unwrap();
+        drop(connection);
+        assert_eq!(daemon.stop(), Some(0));
+        host.wait_for("nothing is left", &[]);
+        wait_until("the limits are as they were", || host.manager().limits().unwrap() == FOUND);
+        wait_until("and no file is", || host.files() == [""; 0]);
+    }
+}
+
 #[test(needs(NET))]
 fn a_daemon_that_has_put_everything_back_leaves_no_file_and_neither_does_undo() {
     let host = Host::new();

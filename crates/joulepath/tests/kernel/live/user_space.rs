@@ -53,6 +53,26 @@ fn a_lost_subflow_comes_back_although_another_connections_works_on_the_same_inte
 }
 
 #[test(needs(NET))]
+fn the_other_end_is_told_of_an_address_that_goes_away_and_closes_its_subflow() {
+    let (host, listener) = Host::with_server();
+    host.configure(&format!("intent = \"interactive\"\n{SOON}"), "");
+    let daemon = host.start();
+    let _connection = host.connect(&listener, 0);
+    wait_until("a backup joins", || host.kinds() == [(0, false), (1, true)]);
+    let there = || {
+        let listing = host.net.server.enter_thread(diag::list).unwrap().unwrap();
+        let subflows = listing.connections.iter().flat_map(|connection| connection.subflows.clone());
+        let open = subflows.filter(|one| one.state == joulepath_kernel::mptcp::TcpState::Established);
+        open.map(|one| one.remote.ip()).collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(there(), [host.ip(0), host.ip(1)].into());
+    host.change_address(1, "del");
+    wait_until("the server has the other subflow only", || there() == [host.ip(0)].into());
+    wait_until("it says why", || daemon.has_said(&format!("its address {} is gone", host.ip(1))));
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test(needs(NET))]
 fn a_small_transfer_wakes_no_second_radio_and_a_large_one_does() {
     let (host, listener) = Host::with_server();
     let late = "pm = \"userspace\"\nopen_after = { bytes = \"1 MB\", age = \"1 h\" }";
