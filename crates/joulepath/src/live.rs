@@ -44,11 +44,7 @@ pub(crate) fn live(options: &LiveOptions) -> Result<Exit, Failure> {
         return if options.simulate { simulated(record, options.json) } else { replay(record, options.json) };
     }
     if options.undo {
-        if options.wait {
-            daemon::wait(&mut terminal::say)?;
-            return Ok(Exit::Ok);
-        }
-        let undone = daemon::undo(&mut terminal::say)?;
+        let undone = daemon::undo(options.wait, &mut terminal::say)?;
         return Ok(if undone.is_whole() { Exit::Ok } else { Exit::Partial });
     }
     if options.simulate {

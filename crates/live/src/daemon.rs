@@ -13,18 +13,15 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use joulepath_kernel::capability::Task;
-use joulepath_kernel::error::{self, Doing};
-use joulepath_kernel::namespace::Cookie;
+use joulepath_kernel::error::Doing;
 use joulepath_kernel::reactor::{Event, Interest, Reactor, Source, monotonic_ns, since_boot_ns};
-use joulepath_kernel::state::{Lock, State};
 use joulepath_model::live::{LiveConfig, Manager as PathManaging};
 use joulepath_model::units::Nanos;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
-use self::left::Undone;
-pub use self::left::{undo, wait};
+pub use self::left::undo;
+use self::left::{Undone, actor};
 use crate::accounts::Accounts;
 use crate::act::{Actor, Kernel, OnDisk, Outcome, Setting, Table};
 use crate::battery;
@@ -45,10 +42,6 @@ use crate::snapshot::{Battery, Snapshot};
 use crate::status::Status;
 use crate::user_space::UserSpace;
 
-/// Folder of the daemons' locks and journals, below that of all states.
-pub(crate) const FOLDER: &str = "live";
-/// A daemon that ends has its lock for this long still.
-const PATIENCE: Duration = Duration::from_millis(500);
 /// Pause after notices that could not be heard.
 const AFTER_UNHEARD: Duration = Duration::from_millis(200);
 
@@ -61,29 +54,6 @@ enum Key {
     Reload,
     Listener,
     Client(ClientId),
-}
-
-/// Where daemons keep locks and journals, and what those of this network namespace are called.
-fn place() -> Result<(State, String)> {
-    error::require(&[Task::Network], "managing MPTCP's endpoints")?;
-    Ok((State::open()?.folder(FOLDER)?, Cookie::own()?.to_string()))
-}
-
-/// The lock of this network namespace, and what changes its table.
-fn actor() -> Result<(Lock, Actor<Kernel, OnDisk>)> {
-    let (state, name) = place()?;
-    let lock = state.lock(&name, PATIENCE).map_err(|error| match error {
-        joulepath_kernel::Error::Busy { why, .. } => joulepath_kernel::Error::Busy {
-            what: "a daemon runs in this network namespace".into(),
-            why,
-            remedy: "stop it first".into(),
-        },
-        error => error,
-    })?;
-    // Of daemons that were killed in namespaces that are no more. It hinders nothing if it stays.
-    let _ = state.sweep_locks();
-    let table = Kernel::open()?;
-    Ok((lock, Actor::open(table, OnDisk { state, name })?))
 }
 
 /// What a daemon would do now that begins with this configuration; nothing is changed.
@@ -148,8 +118,7 @@ pub struct Manner<'a> {
 pub fn run(path: &Path, manner: Manner, open_gauge: OpenGauge, say: &mut dyn FnMut(&str)) -> Result<()> {
     let Manner { manager, record, keep } = manner;
     let config = load_for(path, manager)?;
-    // What is left of others hinders nothing.
-    let _ = left::sweep(&place()?.0);
+    left::sweep();
     let (lock, mut actor) = actor()?;
     if actor.has_something() {
         say("what an earlier daemon has left is taken over");
@@ -348,7 +317,7 @@ impl<'a> Daemon<'a> {
             say(&format!("warning: {trouble}"));
         }
         let undone = match keep {
-            true => Undone::keeping(self.actor.undo_settings()?, self.actor.has_something()),
+            true => Undone::keeping(self.actor.leave(now())?),
             false => Undone::from(self.actor.undo(now())?),
         };
         say(&format!("stopped; {}", undone.words()));

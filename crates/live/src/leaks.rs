@@ -11,9 +11,8 @@ use joulepath_kernel::probe::{Fact, Finding, Group, Status};
 use joulepath_kernel::route::{Monitor, RouteKind, View};
 use joulepath_kernel::state::State;
 
-use crate::act::{Journal, OnDisk, Store};
+use crate::act::{FOLDER, Journal, OnDisk, Store};
 use crate::client;
-use crate::daemon::FOLDER;
 use crate::server::Request;
 
 /// Kinds of virtual devices that stand for a link of this machine: not tunnels, not parts of containers.

@@ -15,6 +15,8 @@ use crate::decide::Wanted;
 use crate::exact::known;
 use crate::versioned;
 
+/// Folder of the daemons' locks and journals, below that of all states.
+pub(crate) const FOLDER: &str = "live";
 /// Form of the record: 2 has the controller, 3 the path manager, 4 the connections that something stays for.
 const SCHEMA: u64 = 4;
 /// What to do about a record that is not understood.

@@ -42,11 +42,11 @@ use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits};
 use joulepath_kernel::reactor::thread_cpu_ns;
 use joulepath_model::units::Nanos;
 
+pub(crate) use self::journal::FOLDER;
 pub use self::journal::{Journal, OnDisk, Store};
 use self::journal::{LimitsSet, Own};
-use self::needed::Closing;
+use self::needed::{Closing, Staying, pause_after};
 pub use self::table::{Kernel, Setting, Table};
-use self::undo::{Staying, pause_after};
 use crate::decide::Wanted;
 
 /// Most subflows besides the first one (`MPTCP_PM_ADDR_MAX`).

@@ -3,16 +3,24 @@
 //! The kernel closes every subflow of an endpoint that goes: those that were opened from it, and the first one
 //! of a connection that has its address. A connection without another subflow that works is cut off.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use joulepath_kernel::mptcp::diag::{Connection, TcpSocket};
 use joulepath_kernel::mptcp::path_manager::Endpoint;
 use joulepath_kernel::mptcp::{AddressId, TcpState};
+use joulepath_kernel::reactor::thread_cpu_ns;
+use joulepath_model::units::Nanos;
 
 use crate::measure::waits_in_vain;
 
 /// A subflow may be dead if it has heard nothing for so much longer than another one of its connection, ms.
 const MUCH_LATER_MS: u32 = 2000;
+
+/// Looks whether connections have ended take at most a thousandth of a processor.
+const SHARE: u64 = 1000;
+const SOONEST: Nanos = Nanos::from_millis(500);
+const LATEST: Nanos = Nanos::from_secs(30);
 
 /// What the kernel closes with an endpoint.
 #[derive(Clone, Copy, Debug)]
@@ -64,4 +72,18 @@ fn works(subflow: &TcpSocket, latest: Option<u32>) -> bool {
         .zip(latest)
         .is_some_and(|(info, latest)| info.heard_ms > latest.saturating_add(MUCH_LATER_MS));
     subflow.state == TcpState::Established && !waits_in_vain(subflow) && !is_behind
+}
+
+/// The time to the next listing of connections, after one that began at `begun` of this thread's processor time.
+pub(super) fn pause_after(begun: u64) -> Nanos {
+    Nanos(thread_cpu_ns().saturating_sub(begun).saturating_mul(SHARE)).max(SOONEST).min(LATEST)
+}
+
+/// What stays at present.
+#[derive(Clone, Debug)]
+pub(super) struct Staying {
+    /// When to look again.
+    pub(super) until: Nanos,
+    /// Addresses of endpoints, and how many connections need them.
+    pub(super) stays: BTreeMap<IpAddr, usize>,
 }

@@ -89,10 +89,7 @@ impl<T: Table, S: Store> Actor<T, S> {
     }
 
     /// Puts settings back that are still as we left them; how many were changed.
-    ///
-    /// # Errors
-    /// If the kernel cannot be asked, or refuses.
-    pub fn undo_settings(&mut self) -> Result<usize> {
+    pub(super) fn undo_settings(&mut self) -> Result<usize> {
         let mut changes = 0;
         for setting in Setting::ALL {
             let Some(ours) = self.journal.setting(setting).clone() else { continue };

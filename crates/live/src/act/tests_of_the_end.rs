@@ -99,6 +99,26 @@ fn a_start_takes_over_what_stays_and_cuts_no_connection_of_an_endpoint_that_it_d
 }
 
 #[test]
+fn what_is_kept_for_the_next_start_changes_nothing_but_settings_and_is_taken_over() {
+    let fake = Fake::default();
+    let mut actor = with_two(&fake);
+    actor.set(Setting::Controller, Some("bbr"), NOW, &mut Outcome::default()).unwrap();
+    let (endpoints, limits) = (fake.endpoints_now(), fake.limits_now());
+    assert_eq!(actor.leave(NOW).unwrap(), (1, true));
+    assert_eq!((fake.endpoints_now(), fake.limits_now()), (endpoints.clone(), limits));
+    assert_eq!(fake.controller_now(), "cubic");
+    let mut next = fake.actor();
+    let mut outcome = next.reconcile(Some(&[wanted(2, false), wanted(3, true)]), &[], LATER).unwrap();
+    next.set(Setting::Controller, Some("bbr"), LATER, &mut outcome).unwrap();
+    assert_eq!((outcome.changes, outcome.settings.len(), fake.endpoints_now()), (1, 0, endpoints));
+    next.undo(LATER).unwrap();
+    assert_eq!((there(&fake), fake.limits_now(), fake.journal()), (vec![], DEFAULT, None));
+    // Where nothing is left, no record is.
+    next.set(Setting::Controller, Some("bbr"), LATER, &mut Outcome::default()).unwrap();
+    assert_eq!((next.leave(LATER).unwrap(), fake.journal()), ((1, false), None));
+}
+
+#[test]
 fn a_subflow_that_gets_no_answer_or_has_heard_nothing_for_long_is_no_other_path() {
     let endpoint = Endpoint { id: Some(AddressId(1)), ..Endpoint::subflow(ip(2), 2) };
     let closing = Closing::with(&endpoint).unwrap();

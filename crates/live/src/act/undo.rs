@@ -6,27 +6,19 @@
 //! one. So the endpoint can go when the connections that stood have ended, whatever has begun since. What
 //! stays is in the journal, with those connections.
 
-use std::collections::BTreeMap;
-use std::net::IpAddr;
-
 use joulepath_kernel::Result;
 use joulepath_kernel::mptcp::path_manager::{Endpoint, Limits};
 use joulepath_kernel::reactor::thread_cpu_ns;
 use joulepath_model::units::Nanos;
 
 use super::journal::{Journal, Kept, LimitsSet, Store};
-use super::needed::Closing;
+use super::needed::{Closing, Staying, pause_after};
 use super::table::Table;
 use super::{Actor, Outcome, is_implicit};
 
 /// A socket that was made while the limit was not 0 is tied when it connects: so much later at most. One that
 /// was connecting already is listed.
 const GRACE: Nanos = Nanos::from_secs(3);
-/// Looks whether connections have ended take at most a thousandth of a processor.
-const SHARE: u64 = 1000;
-const SOONEST: Nanos = Nanos::from_millis(500);
-const LATEST: Nanos = Nanos::from_secs(30);
-
 impl<T: Table, S: Store> Actor<T, S> {
     /// Puts everything back that is ours and still as it was left, but for the endpoints that connections
     /// need: those are in the outcome, with the time from which on to try again.
@@ -39,7 +31,11 @@ impl<T: Table, S: Store> Actor<T, S> {
             return Ok(outcome);
         }
         if let Some(staying) = self.staying.as_ref().filter(|staying| staying.until > now) {
-            return Ok(staying.outcome());
+            return Ok(Outcome {
+                stays: staying.stays.clone(),
+                again: Some(staying.until),
+                ..Outcome::default()
+            });
         }
         let settings = self.undo_settings();
         let begun = thread_cpu_ns();
@@ -72,6 +68,20 @@ impl<T: Table, S: Store> Actor<T, S> {
         // What is on disk already says at least as much.
         let _ = self.save();
         Ok(outcome)
+    }
+
+    /// Puts settings back, and leaves endpoints and limits to the next process; how many changes that were, and
+    /// whether something is left.
+    ///
+    /// # Errors
+    /// If the kernel refuses, or the journal cannot be written.
+    pub fn leave(&mut self, now: Nanos) -> Result<(usize, bool)> {
+        let changes = self.undo_settings()?;
+        if self.journal.is_empty() {
+            return Ok((changes + self.undo(now)?.changes, false));
+        }
+        self.save()?;
+        Ok((changes, true))
     }
 
     /// Removes the endpoints that no connection needs.
@@ -154,24 +164,5 @@ impl<T: Table, S: Store> Actor<T, S> {
             }
         }
         Ok(after != first)
-    }
-}
-
-/// The time to the next listing of connections, after one that began at `begun` of this thread's processor time.
-pub(super) fn pause_after(begun: u64) -> Nanos {
-    Nanos(thread_cpu_ns().saturating_sub(begun).saturating_mul(SHARE)).max(SOONEST).min(LATEST)
-}
-
-/// What stays at present.
-#[derive(Clone, Debug)]
-pub(super) struct Staying {
-    /// When to look again.
-    until: Nanos,
-    stays: BTreeMap<IpAddr, usize>,
-}
-
-impl Staying {
-    fn outcome(&self) -> Outcome {
-        Outcome { stays: self.stays.clone(), again: Some(self.until), ..Outcome::default() }
     }
 }

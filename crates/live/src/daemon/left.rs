@@ -2,7 +2,7 @@
 //!
 //! | what stays | goes when |
 //! |---|---|
-//! | endpoints that connections need | the connections have ended: [`wait`], in a process of its own or in a unit of systemd |
+//! | endpoints that connections need | the connections have ended: [`undo`] waits for that, in a process of its own or in a unit of systemd |
 //! | all endpoints, of a daemon that was killed or that keeps them | the next start takes them over, or [`undo`] |
 //! | journals of network namespaces that are no more | the next start |
 
@@ -14,20 +14,47 @@ use std::thread;
 use std::time::Duration;
 
 use joulepath_kernel::Error as KernelError;
+use joulepath_kernel::capability::Task;
+use joulepath_kernel::error;
 use joulepath_kernel::namespace::{self, Cookie};
-use joulepath_kernel::state::State;
+use joulepath_kernel::reactor::monotonic_ns;
+use joulepath_kernel::state::{Lock, State};
 use joulepath_model::units::Nanos;
 
-use super::{actor, now, place};
-use crate::act::Outcome;
+use crate::act::{Actor, FOLDER, Kernel, OnDisk, Outcome};
 use crate::error::{Error, Result};
 
+/// A daemon that ends has its lock for this long still.
+const PATIENCE: Duration = Duration::from_millis(500);
 /// The command that waits, of this program.
 const WAIT: [&str; 3] = ["live", "--undo", "--wait"];
 /// Ends the name of the lock that it holds.
 const WAITS: &str = "-wait";
 /// After an error it tries again.
 const AFTER_ERROR: Duration = Duration::from_secs(30);
+
+/// Where daemons keep locks and journals, and what those of this network namespace are called.
+fn place() -> Result<(State, String)> {
+    error::require(&[Task::Network], "managing MPTCP's endpoints")?;
+    Ok((State::open()?.folder(FOLDER)?, Cookie::own()?.to_string()))
+}
+
+/// The lock of this network namespace, and what changes its table.
+pub(super) fn actor() -> Result<(Lock, Actor<Kernel, OnDisk>)> {
+    let (state, name) = place()?;
+    let lock = state.lock(&name, PATIENCE).map_err(|error| match error {
+        joulepath_kernel::Error::Busy { why, .. } => joulepath_kernel::Error::Busy {
+            what: "a daemon runs in this network namespace".into(),
+            why,
+            remedy: "stop it first".into(),
+        },
+        error => error,
+    })?;
+    // Of daemons that were killed in namespaces that are no more. It hinders nothing if it stays.
+    let _ = state.sweep_locks();
+    let table = Kernel::open()?;
+    Ok((lock, Actor::open(table, OnDisk { state, name })?))
+}
 
 /// What was put back, and what was not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,7 +73,7 @@ impl From<Outcome> for Undone {
 
 impl Undone {
     /// Endpoints are kept on purpose, if there are some.
-    pub(super) fn keeping(changes: usize, are_some: bool) -> Self {
+    pub(super) fn keeping((changes, are_some): (usize, bool)) -> Self {
         let kept = "endpoints and limits stay for the next start; `joulepath live --undo` puts them back";
         Undone { changes, stays: are_some.then(|| kept.into()).into_iter().collect() }
     }
@@ -78,13 +105,17 @@ impl Undone {
     }
 }
 
-/// Puts back what a daemon of this network namespace has left. What connections need stays, and a process
-/// that waits for their end begins.
+/// Puts back what a daemon of this network namespace has left. What connections need stays; with `wait` this returns
+/// when they have ended, or a daemon has taken over, otherwise a process begins that does so.
 ///
 /// # Errors
-/// [`joulepath_kernel::Error::Busy`] if a daemon runs.
-pub fn undo(say: &mut dyn FnMut(&str)) -> Result<Undone> {
-    sweep(&place()?.0)?;
+/// [`joulepath_kernel::Error::Busy`] if a daemon runs. With `wait`, errors after the first attempt are told, and
+/// it tries again.
+pub fn undo(wait: bool, say: &mut dyn FnMut(&str)) -> Result<Undone> {
+    if wait {
+        return wait_here(say);
+    }
+    sweep();
     let undone = once()?.0;
     say(&undone.words());
     if !undone.is_whole() {
@@ -93,17 +124,13 @@ pub fn undo(say: &mut dyn FnMut(&str)) -> Result<Undone> {
     Ok(undone)
 }
 
-/// As [`undo`], but returns when all is put back, or a daemon has taken over.
-///
-/// # Errors
-/// Those of [`undo`], at the first attempt; later ones are told, and it tries again.
-pub fn wait(say: &mut dyn FnMut(&str)) -> Result<()> {
+fn wait_here(say: &mut dyn FnMut(&str)) -> Result<Undone> {
     let (state, name) = place()?;
     let waits = match state.lock(&(name + WAITS), Duration::ZERO) {
         Ok(lock) => lock,
         Err(KernelError::Busy { .. }) => {
             say("another process waits already");
-            return Ok(());
+            return Ok(Undone::default());
         }
         Err(error) => return Err(error.into()),
     };
@@ -115,7 +142,7 @@ pub fn wait(say: &mut dyn FnMut(&str)) -> Result<()> {
             say(line);
         }
         told.clone_from(&undone.stays);
-        thread::sleep(Duration::from_nanos(at.saturating_sub(now()).0));
+        thread::sleep(Duration::from_nanos(at.saturating_sub(Nanos(monotonic_ns())).0));
         match once() {
             Ok(next) => (undone, again) = next,
             Err(Error::Kernel(KernelError::Busy { .. })) => {
@@ -133,7 +160,7 @@ pub fn wait(say: &mut dyn FnMut(&str)) -> Result<()> {
     }
     waits.remove()?;
     forget_package(&state);
-    Ok(())
+    Ok(Undone::default())
 }
 
 /// Where this program was removed meanwhile, nobody removes its folders if this does not. One that is not empty
@@ -149,7 +176,7 @@ fn forget_package(state: &State) {
 /// Puts back what can be put back now; when to try again.
 fn once() -> Result<(Undone, Option<Nanos>)> {
     let (lock, mut actor) = actor()?;
-    let outcome = actor.undo(now())?;
+    let outcome = actor.undo(Nanos(monotonic_ns()))?;
     let again = outcome.again;
     let undone = Undone::from(outcome);
     if undone.is_whole() {
@@ -158,7 +185,7 @@ fn once() -> Result<(Undone, Option<Nanos>)> {
     Ok((undone, again))
 }
 
-/// Begins [`wait`] in a process of its own, which outlives this one; its number.
+/// Begins to wait in a process of its own, which outlives this one; its number.
 pub(super) fn wait_apart() -> io::Result<u32> {
     // The file may have been replaced or removed by an upgrade: this is what runs.
     let mut command = Command::new("/proc/self/exe");
@@ -168,11 +195,12 @@ pub(super) fn wait_apart() -> io::Result<u32> {
 }
 
 /// Removes the journals of daemons that were killed in network namespaces that are no more: the kernel has
-/// forgotten their endpoints.
-///
-/// # Errors
-/// If the folder or the namespaces cannot be looked at.
-pub(super) fn sweep(state: &State) -> Result<()> {
+/// forgotten their endpoints. They hinder nothing if they stay.
+pub(super) fn sweep() {
+    let _ = place().and_then(|(state, _)| sweep_in(&state));
+}
+
+fn sweep_in(state: &State) -> Result<()> {
     let own = Cookie::own()?;
     let journals: Vec<Cookie> =
         state.names()?.iter().filter_map(|name| name.parse().ok().map(Cookie)).collect();
