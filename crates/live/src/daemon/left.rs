@@ -9,6 +9,7 @@
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -87,6 +88,7 @@ impl Undone {
     pub fn words(&self) -> String {
         match (self.changes, self.is_whole()) {
             (0, true) => "nothing was left to put back".into(),
+            (0, false) => "nothing was put back".into(),
             (1, _) => "1 change was put back".into(),
             (n, _) => format!("{n} changes were put back"),
         }
@@ -134,42 +136,47 @@ fn wait_here(say: &mut dyn FnMut(&str)) -> Result<Undone> {
         }
         Err(error) => return Err(error.into()),
     };
-    let (mut undone, mut again) = once()?;
-    say(&undone.words());
-    let mut told = vec![];
-    while let Some(at) = again {
-        for line in undone.stays.iter().filter(|line| !told.contains(*line)) {
-            say(line);
-        }
-        told.clone_from(&undone.stays);
-        thread::sleep(Duration::from_nanos(at.saturating_sub(Nanos(monotonic_ns())).0));
+    let mut told = None;
+    loop {
         match once() {
-            Ok(next) => (undone, again) = next,
-            Err(Error::Kernel(KernelError::Busy { .. })) => {
-                say("a daemon runs again: it takes over what is left");
-                break;
+            Ok((undone, again)) => {
+                told_anew(told.as_ref(), &undone, say);
+                let Some(at) = again else { break };
+                told = Some(undone);
+                thread::sleep(Duration::from_nanos(at.saturating_sub(Nanos(monotonic_ns())).0));
             }
+            Err(Error::Kernel(KernelError::Busy { .. })) => {
+                say("a daemon runs: it takes over what is left");
+                return Ok(waits.remove().map(|()| Undone::default())?);
+            }
+            Err(error) if told.is_none() => return Err(error),
             Err(error) => {
                 say(&error.to_string());
                 thread::sleep(AFTER_ERROR);
             }
         }
     }
-    if again.is_none() {
-        say("nothing is left");
-    }
     waits.remove()?;
     forget_package(&state);
     Ok(Undone::default())
 }
 
-/// Where this program was removed meanwhile, nobody removes its folders if this does not. One that is not empty
-/// stays.
+/// Says what was put back, and what stays that was not said `before`.
+fn told_anew(before: Option<&Undone>, undone: &Undone, say: &mut dyn FnMut(&str)) {
+    if before.is_none() || undone.changes > 0 {
+        say(&undone.words());
+    }
+    let before = before.map_or(&[][..], |before| &before.stays);
+    undone.stays.iter().filter(|line| !before.contains(line)).for_each(|line| say(line));
+}
+
+/// Where this program was removed meanwhile, nobody removes its folder if this does not; unless other network
+/// namespaces have something in it.
 fn forget_package(state: &State) {
     let program = fs::read_link("/proc/self/exe").unwrap_or_default();
-    if !program.exists() {
-        let folders = [Some(state.path()), state.path().parent()];
-        folders.into_iter().flatten().for_each(|folder| drop(fs::remove_dir(folder)));
+    let was_at = program.to_string_lossy().strip_suffix(" (deleted)").map(PathBuf::from);
+    if was_at.is_some_and(|path| !path.exists()) && fs::remove_dir(state.path()).is_ok() {
+        state.path().parent().map(fs::remove_dir_all);
     }
 }
 
