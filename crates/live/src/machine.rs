@@ -131,8 +131,8 @@ impl AsFd for Machine {
     }
 }
 
-/// Indexes of devices by their addresses, loopback's among them. An address that several have is that device's
-/// which the kernel sends packets of it through.
+/// Indexes of devices by their addresses, loopback's among them. Of several devices with one address it is
+/// the device that the kernel sends packets of that address through.
 fn owners(view: &View) -> BTreeMap<IpAddr, u32> {
     let mut owners = BTreeMap::new();
     for one in &view.addresses {
@@ -185,16 +185,16 @@ fn is_first(view: &View, device: u32) -> bool {
     })
 }
 
-/// The source that the device's default route of a family names: of the one that the kernel prefers, in the main
-/// table before others.
+/// The source that the device's default route of a family names: of the one that the kernel prefers, in the
+/// main table before others.
 fn preferred_source(view: &View, device: u32, v4: bool) -> Option<IpAddr> {
     let routes = view.routes.iter().filter(|route| is_default(route, device, v4) && route.source.is_some());
     routes.min_by_key(|route| (route.table != MAIN_TABLE, route.priority))?.source
 }
 
 /// The addresses that an endpoint may have: of each family that is routed the source that its default route
-/// names, or else the first that is no temporary one; of both families if none is routed, to be told apart from
-/// a device without addresses.
+/// names, or else the first that is no temporary one; of both families if none is routed, to be told apart
+/// from a device without addresses.
 fn endpoint_addresses(view: &View, device: u32) -> (bool, Vec<IpAddr>) {
     let usable = |v4: bool| {
         let all = view.addresses.iter().filter(|one| {

@@ -74,7 +74,8 @@ fn works(subflow: &TcpSocket, latest: Option<u32>) -> bool {
     subflow.state == TcpState::Established && !waits_in_vain(subflow) && !is_behind
 }
 
-/// The time to the next listing of connections, after one that began at `begun` of this thread's processor time.
+/// The time to the next listing of connections, after one that began when this thread had had `begun` of
+/// processor time, ns.
 pub(super) fn pause_after(begun: u64) -> Nanos {
     Nanos(thread_cpu_ns().saturating_sub(begun).saturating_mul(SHARE)).max(SOONEST).min(LATEST)
 }

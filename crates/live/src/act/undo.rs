@@ -70,8 +70,8 @@ impl<T: Table, S: Store> Actor<T, S> {
         Ok(outcome)
     }
 
-    /// Puts settings back, and leaves endpoints and limits to the next process; how many changes that were, and
-    /// whether something is left.
+    /// Puts settings back, and leaves endpoints and limits to the next process; how many changes that were,
+    /// and whether something is left.
     ///
     /// # Errors
     /// If the kernel refuses, or the journal cannot be written.

@@ -2,8 +2,8 @@
 //!
 //! | what stays | goes when |
 //! |---|---|
-//! | endpoints that connections need | the connections have ended: [`undo`] waits for that, in a process of its own or in a unit of systemd |
-//! | all endpoints, of a daemon that was killed or that keeps them | the next start takes them over, or [`undo`] |
+//! | endpoints that connections need | they have ended: a process of its own, or a unit, waits for that |
+//! | all endpoints, of a daemon that was killed or keeps them | the next start takes them over, or [`undo`] |
 //! | journals of network namespaces that are no more | the next start |
 
 use std::fs;
@@ -107,12 +107,12 @@ impl Undone {
     }
 }
 
-/// Puts back what a daemon of this network namespace has left. What connections need stays; with `wait` this returns
-/// when they have ended, or a daemon has taken over, otherwise a process begins that does so.
+/// Puts back what a daemon of this network namespace has left. What connections need stays; with `wait` this
+/// returns when they have ended, or a daemon has taken over, otherwise a process begins that does so.
 ///
 /// # Errors
-/// [`joulepath_kernel::Error::Busy`] if a daemon runs. With `wait`, errors after the first attempt are told, and
-/// it tries again.
+/// [`joulepath_kernel::Error::Busy`] if a daemon runs, without `wait`. With `wait`, errors after the first
+/// attempt are said, and it tries again.
 pub fn undo(wait: bool, say: &mut dyn FnMut(&str)) -> Result<Undone> {
     if wait {
         return wait_here(say);
@@ -227,8 +227,8 @@ fn sweep_in(state: &State) -> Result<()> {
     Ok(())
 }
 
-/// Those of namespaces that are no more: of those that were not `seen` all but the `hidden` youngest, which may
-/// still be there. The kernel counts cookies up.
+/// Those of namespaces that are no more: of those that were not `seen` all but the `hidden` youngest, which
+/// may still be there. The kernel counts cookies up.
 fn dead(mut journals: Vec<Cookie>, seen: &[Cookie], hidden: usize) -> Vec<Cookie> {
     journals.retain(|cookie| !seen.contains(cookie));
     journals.sort_unstable();

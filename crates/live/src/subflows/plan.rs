@@ -12,8 +12,8 @@ use super::known::{Attempts, Known, Subflow};
 use super::step::{Act, Owners, Plan, Step};
 use crate::decide::{CLOSE_AFTER, Role, Wanted};
 
-/// Appends what is to be done now for one connection, and when there may be more to do. `fresh`: whether `owners`
-/// are as they are now.
+/// Appends what is to be done now for one connection, and when there may be more to do. `fresh`: whether
+/// `owners` are as they are now.
 pub(super) fn plan(
     now: Nanos,
     token: Token,
