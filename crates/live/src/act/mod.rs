@@ -68,7 +68,7 @@ pub struct Actor<T, S> {
     on_disk: Option<Journal>,
     /// After an undo: what stays for connections.
     staying: Option<Staying>,
-    /// Until when backups that are not wanted are held to be needed, as they were when that was last looked at.
+    /// Until then backups that are not wanted count as needed, as they were at the last listing.
     needed: Option<Nanos>,
     /// Addresses whose endpoint another has removed, or that the kernel refused.
     refused: BTreeMap<IpAddr, Refused>,
@@ -433,8 +433,8 @@ fn distinct(wanted: &[Wanted], outcome: &mut Outcome) -> Vec<Wanted> {
     let mut first: Vec<Wanted> = vec![];
     for one in wanted {
         if first.iter().any(|other| other.address == one.address) {
-            let why = "another interface has the same address, and the kernel takes an address once: this one \
-                       gets no endpoint";
+            let why = "another interface has the same address, and the kernel takes an address once: this \
+                       one gets no endpoint";
             outcome.conflicts.insert((one.address, one.interface), why.into());
         } else {
             first.push(one.clone());

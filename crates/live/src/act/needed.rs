@@ -1,7 +1,7 @@
 //! Which connections an endpoint may not be taken from.
 //!
-//! The kernel closes every subflow of an endpoint that goes: those that were opened from it, and the first one
-//! of a connection that has its address. A connection without another subflow that works is cut off.
+//! The kernel closes every subflow of an endpoint that goes: those that were opened from it, and the first
+//! one of a connection if it has that address. A connection without another subflow that works is cut off.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
