@@ -38,7 +38,7 @@ use crate::precheck;
 use crate::record::Recorder;
 use crate::report;
 use crate::server::{ClientId, Rules, Server};
-use crate::snapshot::{Battery, Snapshot};
+use crate::snapshot::Battery;
 use crate::status::Status;
 use crate::user_space::UserSpace;
 
@@ -68,7 +68,7 @@ pub fn dry_run(path: &Path, manager: Option<PathManaging>) -> Result<(Status, Ve
     let (mut look, _) = machine.look(now)?;
     accounts.take(&config, &mut look, now, times);
     let battery = battery::read(Path::new(battery::FOLDER));
-    let snapshot = Snapshot { now, battery, interfaces: look.interfaces.clone() };
+    let snapshot = look.snapshot(now, battery);
     let decision = Decider::default().decide(&config, &Overrides::default(), &snapshot);
     let mut table = Kernel::open()?;
     let there = table.endpoints()?;

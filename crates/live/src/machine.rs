@@ -13,7 +13,7 @@ use joulepath_model::units::Nanos;
 
 use crate::measure::{Looked, Measured, Measurer, rate_bps};
 use crate::pace::{Pace, Seen};
-use crate::snapshot::Interface;
+use crate::snapshot::{Battery, Families, Interface, Snapshot};
 
 /// `RT_TABLE_MAIN`.
 const MAIN_TABLE: u32 = 254;
@@ -28,6 +28,7 @@ pub(crate) struct Machine {
     pace: Pace,
     /// MPTCP connections of the last listing, and those of them that have become plain TCP.
     counted: (usize, usize),
+    families: Families,
 }
 
 /// A look at it.
@@ -45,6 +46,15 @@ pub(crate) struct Look {
     pub(crate) connections: usize,
     /// Those that have become plain TCP.
     pub(crate) fallen_back: usize,
+    /// Those that have not, by address family.
+    pub(crate) families: Families,
+}
+
+impl Look {
+    /// What decisions are made from.
+    pub(crate) fn snapshot(&self, now: Nanos, battery: Option<Battery>) -> Snapshot {
+        Snapshot { now, battery, families: self.families, interfaces: self.interfaces.clone() }
+    }
 }
 
 impl Machine {
@@ -60,6 +70,7 @@ impl Machine {
             measurer: Measurer::default(),
             pace: Pace::default(),
             counted: (0, 0),
+            families: Families::default(),
         })
     }
 
@@ -109,6 +120,7 @@ impl Machine {
             measured = self.measurer.list(&looked, &owners(view), &listing, measured);
             let fallen_back = listing.connections.iter().filter(|connection| connection.info.fallback);
             self.counted = (listing.connections.len(), fallen_back.count());
+            self.families = families(&listing);
             self.pace.listed(now, Nanos(thread_cpu_ns().saturating_sub(begun)));
             Some(listing)
         } else {
@@ -119,7 +131,8 @@ impl Machine {
         let interfaces = links.iter().map(|link| interface(view, link, measured.get(&link.name))).collect();
         let owners = owners(view);
         let (connections, fallen_back) = self.counted;
-        let look = Look { interfaces, measured, counters, owners, connections, fallen_back };
+        let families = self.families;
+        let look = Look { interfaces, measured, counters, owners, connections, fallen_back, families };
         Ok((look, listing))
     }
 }
@@ -152,6 +165,12 @@ fn seen<'a>(all: impl Iterator<Item = &'a Measured>) -> Seen {
             || one.silent.is_some()
             || (one.passed.sent_bytes > 0 && one.passed.received_bytes == 0),
     })
+}
+
+fn families(listing: &Listing) -> Families {
+    let all = listing.connections.iter().filter(|connection| !connection.info.fallback);
+    let v4 = all.clone().filter(|one| one.remote.ip().to_canonical().is_ipv4()).count();
+    Families { v4, v6: all.count() - v4 }
 }
 
 fn all_addresses(view: &View, device: u32) -> Vec<IpAddr> {
@@ -235,6 +254,8 @@ fn interface(view: &View, link: &Link, measured: Option<&Measured>) -> Interface
         silent: measured.silent,
         stalled: measured.stalled,
         sole: measured.sole,
+        only: measured.only,
+        missing: measured.missing,
         carried_bytes: measured.carried_bytes,
         used: None,
     }

@@ -61,6 +61,10 @@ pub struct Measured {
     pub stalled: bool,
     /// Connections whose only subflow that works is here.
     pub sole: usize,
+    /// Connections whose only subflow is here, whether it works or not.
+    pub only: usize,
+    /// Connections of this host that have a subflow elsewhere, and never had one here.
+    pub missing: usize,
     /// Payload sent again by the subflows that stand, bytes.
     pub retransmitted_bytes: u64,
 }
@@ -123,6 +127,14 @@ impl<'a> Places<'a> {
         let bound = subflow.interface.and_then(with).filter(|one| one.addresses.contains(&address));
         Some(bound.or_else(|| with(*self.owners.get(&address)?))?.name)
     }
+
+    /// The interfaces with an address of the connection's family.
+    fn beside(self, connection: &Connection) -> impl Iterator<Item = &'a str> {
+        let is_v4 = |ip: IpAddr| ip.to_canonical().is_ipv4();
+        let remote_is_v4 = is_v4(connection.remote.ip());
+        let alike = move |one: &&Looked| one.addresses.iter().any(|&ip| is_v4(ip) == remote_is_v4);
+        self.all.iter().filter(alike).map(|one| one.name)
+    }
 }
 
 impl Measurer {
@@ -159,6 +171,12 @@ impl Measurer {
             {
                 measured.sole += 1;
             }
+            let mut all = subflows(connection);
+            if let (Some(only), None) = (all.next(), all.next())
+                && let Some(measured) = places.of(only).and_then(|name| measured.get_mut(name))
+            {
+                measured.only += 1;
+            }
             for subflow in subflows(connection) {
                 let Some(name) = places.of(subflow) else { continue };
                 let Some(measured) = measured.get_mut(name) else { continue };
@@ -186,15 +204,19 @@ impl Measurer {
         for connection in listing.connections.iter().filter(stands) {
             let token = connection.info.token;
             let mut names = self.had.remove(&token).unwrap_or_default();
-            let has = |name: &str| {
-                let here = |subflow: &&TcpSocket| places.of(subflow) == Some(name);
-                connection
-                    .subflows
-                    .iter()
-                    .filter(here)
-                    .any(|subflow| is_established(subflow) || opens(subflow))
-            };
-            for name in names.iter().filter(|name| !has(name)) {
+            let opened_here =
+                connection.subflows.iter().any(|one| one.membership.is_some_and(|own| own.opened_locally));
+            if opened_here && !names.is_empty() {
+                for name in places.beside(connection) {
+                    if let Some(measured) = measured.get_mut(name)
+                        && !names.contains(name)
+                        && !has(connection, places, name)
+                    {
+                        measured.missing += 1;
+                    }
+                }
+            }
+            for name in names.iter().filter(|name| !has(connection, places, name)) {
                 if let Some(measured) = measured.get_mut(name) {
                     measured.lost += 1;
                 }
@@ -248,7 +270,7 @@ impl Measurer {
 
 /// Counters of now, with what was known of connections before.
 fn with_connections(counted: Measured, known: &Measured) -> Measured {
-    let Measured { subflows, backups, healthy, lost, stalled, sole, rtt, retransmitted_bytes, .. } = *known;
+    let Measured { subflows, backups, healthy, lost, stalled, sole, only, missing, rtt, retransmitted_bytes, .. } = *known;
     let capacity_bps = counted.capacity_bps.into_iter().chain(known.capacity_bps).reduce(f64::max);
     Measured {
         subflows,
@@ -257,6 +279,8 @@ fn with_connections(counted: Measured, known: &Measured) -> Measured {
         lost,
         stalled,
         sole,
+        only,
+        missing,
         rtt,
         retransmitted_bytes,
         capacity_bps,
@@ -302,6 +326,12 @@ pub(crate) fn waits_in_vain(subflow: &TcpSocket) -> bool {
 /// Its handshake is under way.
 fn opens(subflow: &TcpSocket) -> bool {
     matches!(subflow.state, TcpState::SynSent | TcpState::SynReceived)
+}
+
+/// Whether a connection has a subflow on an interface, or opens one.
+fn has(connection: &Connection, places: Places, name: &str) -> bool {
+    let here = |subflow: &&TcpSocket| places.of(subflow) == Some(name);
+    connection.subflows.iter().filter(here).any(|subflow| is_established(subflow) || opens(subflow))
 }
 
 /// It has data in flight that is answered.

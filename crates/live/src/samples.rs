@@ -60,6 +60,8 @@ pub(crate) fn seen(index: u32, name: &str) -> Interface {
         silent: None,
         stalled: false,
         sole: 0,
+        only: 0,
+        missing: 0,
         carried_bytes: 100_000_000,
         used: None,
     }

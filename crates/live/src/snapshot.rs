@@ -54,11 +54,26 @@ pub struct Interface {
     pub stalled: bool,
     /// Connections whose only subflow that works leaves through it.
     pub sole: usize,
+    /// Connections whose only subflow leaves through it, whether it works or not.
+    #[serde(default)]
+    pub only: usize,
+    /// Connections that could have a subflow here and have had none, since their first data.
+    #[serde(default)]
+    pub missing: usize,
     /// What it has carried since some instant, bytes; never falls.
     pub carried_bytes: u64,
     /// What it has carried in the present period of its quota.
     #[serde(rename = "used_bytes", with = "optional")]
     pub used: Option<Bytes>,
+}
+
+/// How many connections there are of each address family.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Families {
+    /// Over IPv4.
+    pub v4: usize,
+    /// Over IPv6.
+    pub v6: usize,
 }
 
 /// The machine.
@@ -69,6 +84,9 @@ pub struct Snapshot {
     pub now: Nanos,
     /// None if it has none.
     pub battery: Option<Battery>,
+    /// MPTCP connections.
+    #[serde(default)]
+    pub families: Families,
     /// Network devices but loopback.
     pub interfaces: Vec<Interface>,
 }

@@ -30,6 +30,9 @@ impl Daemon<'_> {
         if self.user_space.as_ref().is_some_and(|(all, _)| all.needs_listing()) {
             self.machine.list_next();
         }
+        if self.last.as_ref().is_some_and(|(_, decision, _)| decision.lists_next) {
+            self.machine.list_next();
+        }
         let (mut look, listing) = match self.machine.hear().and_then(|_| self.machine.look(now)) {
             Ok(seen) => seen,
             Err(error) => {
@@ -42,7 +45,7 @@ impl Daemon<'_> {
         self.tell_of_clock(say);
         self.look_for_blockers(say);
         self.look_rarely(now, say);
-        let snapshot = Snapshot { now, battery: self.battery, interfaces: look.interfaces.clone() };
+        let snapshot = look.snapshot(now, self.battery);
         let decision = self.decider.decide(&self.config, &self.overrides, &snapshot);
         let recorder = self.recorder.as_mut();
         let recorded =

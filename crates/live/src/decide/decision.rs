@@ -73,6 +73,9 @@ pub struct Decision {
     pub endpoints: Option<Vec<Wanted>>,
     /// Addresses whose connections have to lose their first subflow.
     pub closed: Vec<IpAddr>,
+    /// Whether the next look has to know what connections do by then.
+    #[serde(default)]
+    pub lists_next: bool,
     /// In the order of preference, those that may not be used last.
     pub interfaces: Vec<Told>,
     /// The intent in force.

@@ -31,6 +31,12 @@ impl Eligible<'_> {
         (self.standing.rank(), self.is_outsider(machine), cost, self.interface.name.clone())
     }
 
+    /// Where it would stand if nothing were wrong with it.
+    pub(super) fn place_at_best(&self, config: &LiveConfig, machine: Intent) -> (u8, bool, u32, String) {
+        let (_, outsider, cost, name) = self.place(config, machine);
+        (self.standing.rank_at_best(), outsider, cost, name)
+    }
+
     /// Whether connections begin here that have a better path by now: a subflow that stays open costs energy,
     /// since the kernel acknowledges data on all of them.
     pub(super) fn is_left(&self, plan: &Plan) -> bool {
@@ -66,6 +72,11 @@ impl Eligible<'_> {
     /// What it may fall to by choice: no subflow is closed that is the last one of a connection.
     pub(super) fn lowest(&self) -> Role {
         if self.interface.sole > 0 { Role::Backup } else { Role::Unused }
+    }
+
+    /// What it falls to where it must carry nothing more: no connection is ended.
+    pub(super) fn lowest_by_force(&self) -> Role {
+        if self.interface.only > 0 { Role::Backup } else { Role::Unused }
     }
 
     pub(super) fn filled(&self, config: &LiveConfig) -> Filled {

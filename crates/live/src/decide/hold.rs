@@ -18,26 +18,44 @@ const FORGET: Nanos = Nanos::from_secs(600);
 /// What cannot wait waits this part of the time.
 const URGENT: u64 = 10;
 
+/// Changes that a loss forces do not wait and do not count, if they are no more than this of late.
+const MOST_FORCED: u32 = 5;
+
 /// The changes of one thing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Hold(Lately);
+pub(super) struct Hold {
+    changes: Lately,
+    forced: Lately,
+}
 
 impl Hold {
     /// It changes.
     pub(super) fn change(&mut self, now: Nanos) {
-        self.0.add(now, FORGET, MOST_DOUBLINGS + 1);
+        self.changes.add(now, FORGET, MOST_DOUBLINGS + 1);
+    }
+
+    /// It changes because something was lost.
+    pub(super) fn force(&mut self, now: Nanos) {
+        if !self.may_force(now) {
+            self.change(now);
+        }
+        self.forced.add(now, FORGET, MOST_FORCED);
+    }
+
+    /// When it may change because something was lost.
+    pub(super) fn until_forced(&self, now: Nanos, urgent: bool) -> Nanos {
+        if self.may_force(now) { Nanos::ZERO } else { self.until(now, urgent) }
+    }
+
+    fn may_force(&self, now: Nanos) -> bool {
+        self.forced.times(now, FORGET) < MOST_FORCED
     }
 
     /// When it may change again.
     pub(super) fn until(&self, now: Nanos, urgent: bool) -> Nanos {
-        let Some(changed) = self.0.last() else { return Nanos::ZERO };
-        let length = Nanos(FIRST.0 << self.0.times(now, FORGET).saturating_sub(1));
+        let Some(changed) = self.changes.last() else { return Nanos::ZERO };
+        let length = Nanos(FIRST.0 << self.changes.times(now, FORGET).saturating_sub(1));
         changed.saturating_add(if urgent { Nanos(length.0 / URGENT) } else { length })
-    }
-
-    /// Since when it is as it is.
-    pub(super) fn since(&self) -> Option<Nanos> {
-        self.0.last()
     }
 }
 

@@ -4,34 +4,77 @@ use joulepath_model::units::Nanos;
 
 use super::decision::Role;
 use super::hold::Hold;
+use super::lately::lasted;
 use super::renewal::Renewal;
 use super::silence::Silence;
 use super::standing::BatteryLow;
 use super::trouble::Trouble;
 
+/// Subflows have this long to open.
+const MISSING: Nanos = Nanos::from_secs(4);
+/// A path that was lost for no longer is used again at once.
+const BRIEFLY: Nanos = Nanos::from_secs(10);
+
 /// What is remembered of an interface.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Memory {
     pub(super) role: Role,
+    /// Since when.
+    since: Option<Nanos>,
     pub(super) hold: Hold,
+    /// Since when it could not be used, the last time.
+    lost: Option<Nanos>,
+    /// It is a backup whose subflows of before are closed.
+    pub(super) is_left: bool,
     pub(super) trouble: Trouble,
     pub(super) battery: BatteryLow,
     pub(super) silence: Silence,
     pub(super) renewal: Renewal,
     /// Since when it has subflows that it must not have.
     pub(super) forbidden_since: Option<Nanos>,
+    missing_since: Option<Nanos>,
+    /// Connections have had no subflow here for a while, although they could.
+    pub(super) misses: bool,
     pub(super) seen: Nanos,
 }
 
 impl Memory {
     /// It has another role now.
     pub(super) fn becomes(&mut self, role: Role, now: Nanos) {
-        self.role = role;
+        self.becomes_exempt(role, now);
         self.hold.change(now);
+    }
+
+    /// The same where the next change need not wait longer for it.
+    pub(super) fn becomes_exempt(&mut self, role: Role, now: Nanos) {
+        (self.role, self.since, self.is_left) = (role, Some(now), false);
+    }
+
+    /// Whether connections have no subflow here at this look, and could have had one for a while.
+    pub(super) fn is_missing(&mut self, is_missing: bool, now: Nanos) {
+        let holds = is_missing && self.role != Role::Unused && self.has_lasted(MISSING, now);
+        self.misses = lasted(&mut self.missing_since, holds, now, MISSING);
+    }
+
+    /// It cannot be used any more.
+    pub(super) fn is_lost(&mut self, now: Nanos) {
+        self.becomes_exempt(Role::Unused, now);
+        self.lost = Some(now);
+    }
+
+    /// Whether it could not be used for a moment: an address that has changed.
+    pub(super) fn was_lost_briefly(&self, now: Nanos) -> bool {
+        self.role == Role::Unused && self.lost.is_some_and(|lost| now.saturating_sub(lost) < BRIEFLY)
+    }
+
+    /// It has another role now because something else was lost, or was for a moment.
+    pub(super) fn is_forced(&mut self, role: Role, now: Nanos) {
+        self.becomes_exempt(role, now);
+        self.hold.force(now);
     }
 
     /// Whether it has had its role for `time`, or always.
     pub(super) fn has_lasted(&self, time: Nanos, now: Nanos) -> bool {
-        self.hold.since().is_none_or(|since| now.saturating_sub(since) >= time)
+        self.since.is_none_or(|since| now.saturating_sub(since) >= time)
     }
 }

@@ -16,8 +16,9 @@
 //! | `want`, `plan` | how each interface should be used, if nothing had to wait |
 //! | `frugal` | the cheapest sufficient paths |
 //! | `overflow` | how many paths are full |
-//! | `drag` | paths that slow the others down |
-//! | `fade` | paths that have become too slow |
+//! | `slow`, `usual` | paths that have become slow, alone or for the others |
+//! | `handover` | what the second path may carry under `handover` |
+//! | `places` | which addresses get one of the kernel's places for endpoints |
 //! | `trouble` | paths whose subflows get no answer |
 //! | `silence` | paths that bring nothing any more |
 //! | `renewal` | when lost subflows are opened again |
@@ -26,22 +27,24 @@
 //! | `lately`, `mean` | counts that forget, what has lasted; means |
 
 mod decision;
-mod drag;
 mod eligible;
-mod fade;
 mod frugal;
+mod handover;
 mod hold;
 mod lately;
 mod mean;
 mod memory;
 mod overflow;
+mod places;
 mod plan;
 mod renewal;
 mod silence;
+mod slow;
 mod standing;
 #[cfg(test)]
 mod tests;
 mod trouble;
+mod usual;
 mod want;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,22 +54,20 @@ use joulepath_model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 pub use self::decision::{Decision, Role, Told, Wanted};
-use self::drag::Drag;
 use self::eligible::Eligible;
-use self::fade::Fade;
 use self::frugal::Frugal;
+use self::handover::Handover;
 use self::lately::lasted;
 use self::memory::Memory;
 use self::overflow::Overflow;
 pub(crate) use self::renewal::Renewal;
 use self::silence::Verdict;
+use self::slow::Slow;
 use self::standing::BatteryLow;
 pub(crate) use self::standing::is_over_hard_quota;
 use self::want::{Plan, Want};
-use crate::snapshot::{Interface, Snapshot};
+use crate::snapshot::{Families, Interface, Snapshot};
 
-/// Most subflows besides the first one, and most endpoints that are of use (`MPTCP_PM_ADDR_MAX`).
-const MOST_ENDPOINTS: usize = 8;
 /// A new regular path is there for so long before an old one goes: its subflows need their handshakes.
 const OVERLAP: Nanos = Nanos::from_secs(3);
 /// Connections on what is forbidden get this long to find another path before their last subflow is closed.
@@ -75,19 +76,10 @@ pub(crate) const CLOSE_AFTER: Nanos = Nanos::from_secs(5);
 const BRINGS_BPS: f64 = 20e3;
 /// While a path is watched the next look comes after this time.
 const WATCH_EVERY: Nanos = Nanos::from_secs(1);
+/// The same while connections are about to get another path.
+const WAIT_EVERY: Nanos = Nanos::from_millis(300);
 /// An interface that was not seen for a day is forgotten.
 const FORGET: Nanos = Nanos::from_secs(86_400);
-
-/// What `handover` lets the second path carry.
-#[derive(Clone, Debug, PartialEq)]
-struct Event {
-    /// The path that stands in.
-    stand_in: String,
-    /// What it had carried when the event began, bytes.
-    from_bytes: u64,
-    /// Nothing more may be carried.
-    spent: bool,
-}
 
 /// What decides, with its memory.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -95,9 +87,10 @@ pub struct Decider {
     memory: BTreeMap<String, Memory>,
     frugal: Frugal,
     overflow: Overflow,
-    drag: Drag,
-    fade: Fade,
-    event: Option<Event>,
+    slow: Slow,
+    handover: Handover,
+    /// The paths that were to carry data at the last look.
+    meant: BTreeSet<String>,
     battery: BatteryLow,
 }
 
@@ -106,9 +99,8 @@ impl Decider {
     pub fn reconfigured(&mut self) {
         self.frugal.forget();
         self.overflow = Overflow::default();
-        self.drag = Drag::default();
-        self.fade = Fade::default();
-        self.event = None;
+        self.slow = Slow::default();
+        self.handover = Handover::default();
     }
 
     /// Decides. `overrides` go before what is configured.
@@ -154,6 +146,7 @@ impl Decider {
             };
             let trouble = memory.trouble.observe(now, interface.stalled || dead);
             let over = standing::is_over_hard_quota(config, interface) && interface.subflows > 0;
+            memory.is_missing(interface.missing > 0, now);
             let waited = lasted(&mut memory.forbidden_since, over, now, CLOSE_AFTER);
             if over && (waited || interface.sole == 0) {
                 closed.extend(&interface.addresses);
@@ -168,20 +161,21 @@ impl Decider {
             }
         }
         eligible.sort_by_key(|one| one.place(config, intent));
-        let plan = self.plan(config, intent, &eligible, now);
-        if self.fade.is_watched() {
+        let (plan, again) = self.plan(config, intent, &eligible, now);
+        look_again.extend(again);
+        if self.slow.is_waiting() {
+            look_again.push(now.saturating_add(WAIT_EVERY));
+        } else if self.slow.is_watched(now) {
             look_again.push(now.saturating_add(WATCH_EVERY));
         }
-        let before = self.names_of(Role::Regular);
         let waits = self.apply(&eligible, &refused, &plan, now);
-        let fresh = |one: &&Eligible| before.contains(&one.interface.name) && self.is_fresh(one, &plan);
-        let fresh: Vec<u32> = eligible.iter().filter(fresh).map(|one| one.interface.index).collect();
         let mut renewed = self.renew(&eligible, now);
-        renewed.extend(fresh);
+        renewed.extend(self.leave(&eligible, &plan));
         closed.extend(
             eligible.iter().filter(|one| one.is_left(&plan)).flat_map(|one| &one.interface.addresses),
         );
-        let mut decision = self.told(config, intent, &eligible, refused, &plan, waits);
+        let mut decision = self.told(config, (intent, snapshot.families), &eligible, refused, &plan, waits);
+        decision.lists_next = self.slow.is_waiting();
         for endpoint in decision.endpoints.iter_mut().flatten() {
             endpoint.renew = renewed.contains(&endpoint.interface);
         }
@@ -213,6 +207,7 @@ impl Decider {
         Decision {
             endpoints: None,
             closed: vec![],
+            lists_next: false,
             interfaces: snapshot.interfaces.iter().map(told).collect(),
             intent: Some(Intent::Off),
             controller: None,
@@ -231,13 +226,14 @@ impl Decider {
         let present: BTreeSet<&str> = eligible.iter().map(|one| one.interface.name.as_str()).collect();
         for (name, memory) in &mut self.memory {
             if !present.contains(name.as_str()) && memory.role != Role::Unused {
-                memory.becomes(Role::Unused, now);
+                // Its return counts as a change, not its loss.
+                memory.is_lost(now);
             }
         }
         debug_assert!(refused.iter().all(|(one, ..)| self.memory[&one.name].role == Role::Unused));
         for one in eligible.iter().filter(|one| plan[&one.interface.name].forced) {
             let memory = self.memory.get_mut(&one.interface.name).expect("noted above");
-            let next = plan[&one.interface.name].role.max(one.lowest());
+            let next = plan[&one.interface.name].role.max(one.lowest_by_force());
             if next < memory.role {
                 memory.becomes(next, now);
             }
@@ -245,36 +241,46 @@ impl Decider {
         let mut waits = BTreeMap::new();
         // The most preferred first; upgrades before downgrades.
         for one in eligible {
-            let name = &one.interface.name;
-            let wanted = plan[name].role;
-            let alone = wanted == Role::Regular && !self.some_other_carries(name, eligible, None);
-            let urgent = alone || plan[name].urgent;
+            let (name, want) = (&one.interface.name, &plan[&one.interface.name]);
+            let alone = want.role == Role::Regular && !self.some_other_carries(name, eligible, None);
             let memory = self.memory.get_mut(name).expect("noted above");
-            if wanted > memory.role {
-                let until = memory.hold.until(now, urgent);
-                if now >= until {
-                    memory.becomes(wanted, now);
-                } else {
+            if want.role > memory.role {
+                let until = match () {
+                    () if want.exempt => Nanos::ZERO,
+                    () if alone || memory.was_lost_briefly(now) => {
+                        memory.hold.until_forced(now, alone || want.urgent)
+                    }
+                    () => memory.hold.until(now, want.urgent),
+                };
+                if now < until {
                     waits.insert(name.clone(), until);
+                } else if want.exempt {
+                    memory.becomes_exempt(want.role, now);
+                } else if alone || memory.was_lost_briefly(now) {
+                    memory.is_forced(want.role, now);
+                } else {
+                    memory.becomes(want.role, now);
                 }
             }
         }
         for one in eligible.iter().rev() {
-            let name = &one.interface.name;
-            let wanted = plan[name].role;
+            let (name, want) = (&one.interface.name, &plan[&one.interface.name]);
             // What slows the others down may be the reason why they bring nothing.
-            let at = (!plan[name].afresh).then_some(now);
+            let at = (!want.afresh).then_some(now);
             let is_replaced = self.some_other_carries(name, eligible, at);
             let memory = self.memory.get_mut(name).expect("noted above");
-            if wanted < memory.role {
-                let until = memory.hold.until(now, false);
-                let next = wanted.max(one.lowest()).min(memory.role);
+            if want.role < memory.role {
+                let until = if want.exempt { Nanos::ZERO } else { memory.hold.until(now, false) };
+                let next = want.role.max(one.lowest()).min(memory.role);
                 if !is_replaced {
                     waits.insert(name.clone(), now.saturating_add(OVERLAP));
                 } else if now < until {
                     waits.insert(name.clone(), until);
                 } else if next < memory.role {
-                    memory.becomes(next, now);
+                    match want.exempt {
+                        true => memory.becomes_exempt(next, now),
+                        false => memory.becomes(next, now),
+                    }
                 }
             }
         }
@@ -286,10 +292,18 @@ impl Decider {
         all.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Whether it has become a backup that gets new subflows, and no connection needs the old ones.
-    fn is_fresh(&self, one: &Eligible, plan: &Plan) -> bool {
-        let Interface { name, sole, .. } = one.interface;
-        self.memory[name].role == Role::Backup && plan[name].afresh && *sole == 0
+    /// Interfaces, by index, that are left: their subflows are closed now that no connection needs them, and
+    /// opened again as backups.
+    fn leave(&mut self, eligible: &[Eligible], plan: &Plan) -> Vec<u32> {
+        let mut left = vec![];
+        for one in eligible.iter().filter(|one| plan[&one.interface.name].afresh) {
+            let memory = self.memory.get_mut(&one.interface.name).expect("noted above");
+            if memory.role == Role::Backup && !memory.is_left && one.interface.sole == 0 {
+                memory.is_left = true;
+                left.push(one.interface.index);
+            }
+        }
+        left
     }
 
     /// Interfaces, by index, whose lost subflows are opened again now.
@@ -321,10 +335,21 @@ impl Decider {
         )
     }
 
+    /// That subflows do not open here, in words.
+    fn refused(&self, one: &Eligible) -> String {
+        match self.memory[&one.interface.name].misses {
+            true => {
+                let missing = connections(one.interface.missing);
+                format!("; {missing} have no subflow here: the server refuses it, or the network drops it")
+            }
+            false => String::new(),
+        }
+    }
+
     fn told(
         &self,
         config: &LiveConfig,
-        intent: Intent,
+        (intent, families): (Intent, Families),
         eligible: &[Eligible],
         refused: Vec<(&Interface, Intent, String)>,
         plan: &Plan,
@@ -346,15 +371,20 @@ impl Decider {
                     &format!("; {} of no other path that works need it", connections(one.interface.sole));
             }
             if role != Role::Unused {
+                reason += &self.refused(one);
                 endpoints.extend(one.endpoints(config, role));
-                if endpoints.len() > MOST_ENDPOINTS {
-                    reason += &format!("; the kernel takes no more than {MOST_ENDPOINTS} endpoints");
-                }
             }
             let (name, intent) = (name.clone(), one.intent);
             interfaces.push(Told { name, intent, role, wanted, reason, allowed: true });
         }
-        endpoints.truncate(MOST_ENDPOINTS);
+        let (endpoints, left) = places::give(endpoints, families);
+        for one in eligible {
+            let told = interfaces.iter_mut().find(|told: &&mut Told| told.name == one.interface.name);
+            let told = told.expect("each was told above");
+            if told.role != Role::Unused {
+                places::tell(one.interface, &endpoints, &left, told);
+            }
+        }
         interfaces.extend(refused.into_iter().map(|(interface, intent, reason)| Told {
             name: interface.name.clone(),
             intent,
@@ -367,6 +397,7 @@ impl Decider {
         Decision {
             endpoints: Some(endpoints),
             closed: vec![],
+            lists_next: false,
             interfaces,
             intent: Some(intent),
             controller: config.controllers.get(&intent).cloned(),

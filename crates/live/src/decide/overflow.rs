@@ -8,16 +8,13 @@
 //! Where nobody says what a path carries, the highest rate seen stands for it. An application that sends
 //! steadily looks as if it had filled such a path, so that the next one is on trial: if all together do not
 //! carry GAIN more after TRIAL, it closes again, and opens no more before there is more to carry, or PAUSE is
-//! over, which doubles each time. A path that carries less than is usual may have become slow: it counts as
-//! full, and the next one is on trial in the same way. If that brings more, what was carried before is taken
-//! for what the paths can carry, for a while.
+//! over, which doubles each time. A path that has become slow comes last (`slow`).
 //!
 //! FREE is below FULL by more than what moves over when a path opens: without that gap the last path would
 //! come and go.
 
 use joulepath_model::units::Nanos;
 
-use super::fade::Usual;
 use super::lately::lasted;
 
 /// Part of its rate at which a path is full.
@@ -33,23 +30,12 @@ const GAIN: f64 = 1.1;
 /// Before the next trial at the same rate.
 const PAUSE: Nanos = Nanos::from_secs(600);
 const MOST_DOUBLINGS: u32 = 6;
-/// How long paths that have become slow are taken to be so.
-const SLOW: Nanos = Nanos::from_secs(120);
 
 /// A path that was opened to see whether it is needed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Trial {
     since: Nanos,
     before_bps: f64,
-    /// The others may have become slow; if not, they are full.
-    faded: bool,
-}
-
-/// What the first paths carry since they have become slow.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Slow {
-    rate_bps: f64,
-    until: Nanos,
 }
 
 /// A rate at which another path brought nothing.
@@ -68,8 +54,6 @@ pub(super) struct Overflow {
     free_since: Option<Nanos>,
     trial: Option<Trial>,
     enough: Option<Enough>,
-    usual: Usual,
-    slow: Option<Slow>,
 }
 
 /// One path, in the order in which they are filled.
@@ -94,21 +78,15 @@ impl Overflow {
         let is_sure = used.iter().all(|path| path.is_said);
         let is_enough =
             self.enough.is_some_and(|enough| now < enough.until && carried < GAIN * enough.rate_bps);
-        let faded_bps = self.usual.observe(now, carried, FULL_AFTER).filter(|_| self.trial.is_none());
         let is_at_its_rate = sum(used).is_some_and(|most| used_bps(used) >= FULL * most);
         let is_full = is_at_its_rate && (is_sure || !is_enough);
         if self.trial_has_failed(now, carried) {
             return self.further + 1;
         }
         let fewer = &used[..used.len().saturating_sub(1)];
-        let slow_bps = self.slow.filter(|slow| now < slow.until).map_or(f64::INFINITY, |slow| slow.rate_bps);
-        let fewer_bps = sum(fewer).unwrap_or(f64::INFINITY).min(slow_bps);
-        let is_free = self.further > 0 && carried < FREE * fewer_bps;
-        let is_full = lasted(&mut self.full_since, is_full, now, FULL_AFTER);
-        let has_faded = faded_bps.is_some() && !is_enough;
-        if (is_full || has_faded) && self.further + 1 < most {
-            let trial = Trial { since: now, before_bps: faded_bps.unwrap_or(carried), faded: !is_full };
-            let trial = (!is_full || !is_sure).then_some(trial);
+        let is_free = self.further > 0 && carried < FREE * sum(fewer).unwrap_or(f64::INFINITY);
+        if lasted(&mut self.full_since, is_full, now, FULL_AFTER) && self.further + 1 < most {
+            let trial = (!is_sure).then_some(Trial { since: now, before_bps: carried });
             *self = Overflow { trial, ..self.with(self.further + 1) };
         } else if lasted(&mut self.free_since, is_free, now, FREE_AFTER) {
             *self = self.with(self.further - 1);
@@ -118,7 +96,7 @@ impl Overflow {
 
     /// So many further paths, and what was learnt.
     fn with(&self, further: usize) -> Overflow {
-        Overflow { further, enough: self.enough, usual: self.usual, slow: self.slow, ..Overflow::default() }
+        Overflow { further, enough: self.enough, ..Overflow::default() }
     }
 
     /// Ends a trial that is over; whether it was for nothing.
@@ -127,17 +105,7 @@ impl Overflow {
             return false;
         };
         self.trial = None;
-        if self.further == 0 {
-            return false;
-        }
-        let has_gained = carried >= GAIN * trial.before_bps;
-        if trial.faded {
-            // Less may be usual now.
-            self.usual.becomes(carried.max(trial.before_bps));
-        }
-        if has_gained {
-            let slow = Slow { rate_bps: trial.before_bps, until: now.saturating_add(SLOW) };
-            self.slow = if trial.faded { Some(slow) } else { self.slow };
+        if self.further == 0 || carried >= GAIN * trial.before_bps {
             return false;
         }
         let times = self.enough.map_or(0, |enough| (enough.times + 1).min(MOST_DOUBLINGS));
@@ -211,30 +179,6 @@ mod tests {
         assert_eq!(both_in_use(&mut overflow, 1000..3600, 5e6), 10);
         // More to carry is no reason to wait.
         assert!(both_in_use(&mut overflow, 3600..3700, 10e6) > 90);
-    }
-
-    #[test]
-    fn a_path_that_has_become_slow_is_full() {
-        // A stream of 5 Mbit/s over a path of 10, which carries 3 from 20 s to 500 s.
-        let mut overflow = Overflow::default();
-        let (mut used, mut at) = (1, vec![]);
-        for s in 0..900 {
-            let first = if (20..500).contains(&s) { 3e6 } else { 5e6 };
-            let rates = if used > 1 { [first, 5e6 - first] } else { [first, 0.0] };
-            used = overflow.paths(Nanos::from_secs(s), &paths(rates));
-            at.extend((used > 1).then_some(s));
-        }
-        assert_eq!(at[0], 25);
-        let both = |range: std::ops::Range<u64>| at.iter().filter(|s| range.contains(s)).count();
-        assert!(both(25..500) > 430 && both(700..900) == 0, "{} {}", both(25..500), both(700..900));
-    }
-
-    #[test]
-    fn an_application_with_less_to_send_has_not_made_a_path_slow() {
-        let mut overflow = Overflow::default();
-        assert_eq!(look(&mut overflow, 0, 60, [6e6, 0.0]), 1);
-        let both = (60..660).filter(|&s| overflow.paths(Nanos::from_secs(s), &paths([3e6, 0.0])) > 1).count();
-        assert_eq!(both, 10);
     }
 
     #[test]

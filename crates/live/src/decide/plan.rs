@@ -3,42 +3,40 @@
 use std::collections::BTreeSet;
 
 use joulepath_model::live::{Intent, LiveConfig};
-use joulepath_model::units::{Bytes, Nanos};
+use joulepath_model::units::Nanos;
 
+use super::Decider;
 use super::decision::Role;
-use super::drag::Carrier;
 use super::eligible::Eligible;
-use super::fade;
 use super::frugal::{Candidate, Choice};
 use super::overflow::Filled;
+use super::slow::{self, Held, Revert};
 use super::want::{Plan, Want};
-use super::{Decider, Event};
-use crate::snapshot::Interface;
+
+/// Part of what the others carry from which on a slow path is still worth having besides them.
+const WORTH: f64 = 0.1;
 
 impl Decider {
-    /// How each interface should be used, if nothing had to wait.
+    /// How each interface should be used, if nothing had to wait, and when to look again for it.
     pub(super) fn plan(
         &mut self,
         config: &LiveConfig,
         intent: Intent,
         eligible: &[Eligible],
         now: Nanos,
-    ) -> Plan {
-        let Some(first) = eligible.first() else { return Plan::new() };
+    ) -> (Plan, Option<Nanos>) {
+        let held = self.slow.observe(now, &self.slow_paths(config, intent, eligible));
+        let is_held = |one: &&Eligible| held.as_ref().is_some_and(|held| held.name == one.interface.name);
+        let rest: Vec<&Eligible> = eligible.iter().filter(|one| !is_held(one)).collect();
+        let Some(first) = rest.first() else { return (Plan::new(), None) };
         let rank = |one: &Eligible| (one.standing.rank(), one.is_outsider(intent));
-        let candidates: Vec<&Eligible> = eligible.iter().filter(|one| rank(one) == rank(first)).collect();
-        let mut chosen = self.chosen(config, intent, &candidates, now);
+        let mut candidates: Vec<&Eligible> =
+            rest.iter().copied().filter(|one| rank(one) == rank(first)).collect();
+        if intent == Intent::Overflow && held.as_ref().and_then(|held| held.part).is_some_and(|p| p >= WORTH) {
+            candidates.extend(eligible.iter().filter(is_held));
+        }
+        let chosen = self.chosen(config, intent, &candidates, eligible, now);
         let mut plan = Plan::new();
-        // Under the other intents the order of preference says who carries data.
-        let may_drag = intent == Intent::Aggregate;
-        let dragged = may_drag.then(|| self.dragged(&candidates, &chosen, now)).flatten();
-        if let Some((name, _)) = &dragged {
-            chosen.paths.remove(name);
-        }
-        let faded = (intent == Intent::Interactive).then(|| self.faded(eligible, now)).flatten();
-        if let Some((stand_in, reason)) = &faded {
-            chosen = Choice { paths: [stand_in.clone()].into(), reason: format!("stands in: {reason}") };
-        }
         for one in eligible {
             let name = &one.interface.name;
             let wanted = match chosen.paths.contains(name) {
@@ -47,47 +45,45 @@ impl Decider {
             };
             plan.insert(name.clone(), wanted);
         }
-        if let Some((name, reason)) = dragged {
-            plan.insert(name, Want { afresh: true, ..Want::new(Role::Backup, reason) });
+        if let Some(Held { name, reason, .. }) = held.filter(|held| !chosen.paths.contains(&held.name)) {
+            for want in plan.values_mut().filter(|want| want.role == Role::Regular) {
+                want.exempt = true;
+                want.reason = format!("stands in: {reason}");
+            }
+            plan.insert(name, Want { afresh: true, exempt: true, ..Want::new(Role::Backup, reason) });
+        } else if let Some(revert) = self.slow.reverts(now) {
+            for want in plan.values_mut() {
+                want.exempt = true;
+                want.afresh = revert == Revert::AtOnce && want.role != Role::Regular;
+            }
         }
-        if let Some((stand_in, reason)) = faded {
-            plan.entry(stand_in).and_modify(|want| want.urgent = true);
-            let want = Want { afresh: true, ..Want::new(Role::Backup, reason) };
-            plan.insert(first.interface.name.clone(), want);
-        }
-        self.bound_handover(config, eligible, &mut plan);
+        let again = self.handover.bound(config, intent, eligible, &self.memory, &mut plan, now);
         open_beside_watched(eligible, &mut plan);
-        plan
+        let regular = plan.iter().filter(|(_, want)| want.role == Role::Regular);
+        self.meant = regular.map(|(name, _)| name.clone()).collect();
+        (plan, again)
     }
 
-    /// The one of the chosen that slows the others down, and why.
-    fn dragged(&mut self, candidates: &[&Eligible], chosen: &Choice, now: Nanos) -> Option<(String, String)> {
-        let memory = &self.memory;
-        let carrier = |one: &&Eligible| Carrier {
-            name: one.interface.name.clone(),
-            rate_bps: one.interface.rate_bps,
-            most_bps: one.interface.capacity_bps,
-            is_regular: memory[&one.interface.name].role == Role::Regular,
+    /// The paths, to find out which has become slow.
+    fn slow_paths(&self, config: &LiveConfig, intent: Intent, eligible: &[Eligible]) -> Vec<slow::Path> {
+        let is_spent = self.handover.is_spent(config);
+        let path = |one: &Eligible| {
+            let memory = &self.memory[&one.interface.name];
+            let is_regular = memory.role == Role::Regular;
+            // What stays for a moment until another path has taken over is not to be judged.
+            let is_meant = self.meant.contains(&one.interface.name);
+            slow::Path {
+                name: one.interface.name.clone(),
+                rate_bps: one.interface.rate_bps,
+                most_bps: one.interface.capacity_bps,
+                is_regular: is_regular && is_meant,
+                may_stand_in: one.standing.may_stand_in() && !(is_spent && one.intent == Intent::Handover),
+                is_open: one.interface.subflows > 0,
+                is_left: !is_regular && (memory.is_left || memory.role == Role::Unused),
+                low: low(intent, one.standing.is_metered()),
+            }
         };
-        let chosen = candidates.iter().filter(|one| chosen.paths.contains(&one.interface.name));
-        let all: Vec<Carrier> = chosen.map(carrier).collect();
-        self.drag.observe(now, &all)
-    }
-
-    /// Which path stands in for the first one because that has become slow, and why.
-    fn faded(&mut self, eligible: &[Eligible], now: Nanos) -> Option<(String, String)> {
-        let (first, others) = eligible.split_first()?;
-        let stand_in = others.iter().find(|one| one.standing.may_stand_in())?;
-        let [first, stand_in] = [first, stand_in].map(|one| one.interface);
-        let is_regular = |one: &Interface| self.memory[&one.name].role == Role::Regular;
-        let look = fade::Look {
-            first: &first.name,
-            stand_in: &stand_in.name,
-            carried_bps: eligible.iter().map(|one| one.interface.rate_bps).sum(),
-            stands_in: is_regular(stand_in) && !is_regular(first),
-            has_subflows: first.subflows > 0,
-        };
-        Some((stand_in.name.clone(), self.fade.observe(now, look)?))
+        eligible.iter().map(path).collect()
     }
 
     /// Which of the candidates carry data.
@@ -96,12 +92,14 @@ impl Decider {
         config: &LiveConfig,
         intent: Intent,
         candidates: &[&Eligible],
+        all: &[Eligible],
         now: Nanos,
     ) -> Choice {
         let names = |count: usize| -> BTreeSet<String> {
             candidates[..count].iter().map(|one| one.interface.name.clone()).collect()
         };
-        let (count, alone) = (candidates.len(), candidates.len() == 1);
+        let count = candidates.len();
+        let why_alone = why_alone(candidates, all);
         match intent {
             Intent::Frugal => {
                 let candidate = |one: &&Eligible| {
@@ -114,22 +112,26 @@ impl Decider {
                         energy: known.and_then(|known| Some(known.energy.as_ref()?.model.clone())),
                     }
                 };
-                self.frugal.choose(config, &candidates.iter().map(candidate).collect::<Vec<_>>())
+                let choice = self.frugal.choose(config, &candidates.iter().map(candidate).collect::<Vec<_>>());
+                Choice { reason: why_alone.unwrap_or(choice.reason), ..choice }
             }
-            Intent::Aggregate => Choice { paths: names(count), reason: "all paths are used".into() },
+            Intent::Aggregate => {
+                let reason = match count == all.len() {
+                    true => format!("all {count} paths are used"),
+                    false => format!("{count} of {} paths are used", all.len()),
+                };
+                Choice { paths: names(count), reason: why_alone.unwrap_or(reason) }
+            }
             Intent::Overflow => {
                 let filled: Vec<Filled> = candidates.iter().map(|one| one.filled(config)).collect();
                 let used = self.overflow.paths(now, &filled);
                 let mbps = filled.iter().map(|path| path.rate_bps).sum::<f64>() / 1e6;
                 let reason = format!("{used} of {count} are needed for {mbps:.1} Mbit/s, the cheapest first");
-                Choice { paths: names(used), reason }
+                Choice { paths: names(used), reason: why_alone.unwrap_or(reason) }
             }
             Intent::Handover | Intent::Interactive | Intent::Off => {
-                let reason = match alone {
-                    true => "the only path of its standing that works".to_owned(),
-                    false => format!("the first of {count} in the order of cost"),
-                };
-                Choice { paths: names(1), reason }
+                let reason = format!("the first of {count} in the order of cost");
+                Choice { paths: names(1), reason: why_alone.unwrap_or(reason) }
             }
         }
     }
@@ -140,7 +142,8 @@ impl Decider {
         let role_now = self.memory.get(&one.interface.name).map_or(Role::Unused, |memory| memory.role);
         if standing.trouble.is_some() && role_now != Role::Unused {
             let reason = format!("{}; kept as a backup to see it recover", standing.why());
-            return Want::new(Role::Backup, reason);
+            // How often that happens `trouble` bounds.
+            return Want { exempt: true, ..Want::new(Role::Backup, reason) };
         }
         let is_meant = one.intent != machine;
         match one.intent {
@@ -157,39 +160,32 @@ impl Decider {
             }
         }
     }
+}
 
-    /// Under `handover` a path that stands in for one that is in trouble has a budget.
-    fn bound_handover(&mut self, config: &LiveConfig, eligible: &[Eligible], plan: &mut Plan) {
-        let troubled = eligible
-            .iter()
-            .find(|one| one.standing.trouble.is_some() && plan[&one.interface.name].role != Role::Unused);
-        let stand_in = eligible
-            .iter()
-            .find(|one| plan[&one.interface.name].role == Role::Regular && one.intent == Intent::Handover);
-        let (Some(troubled), Some(stand_in)) = (troubled, stand_in) else {
-            self.event = None;
-            return;
-        };
-        let Interface { name, carried_bytes, .. } = stand_in.interface;
-        if troubled.interface.name == *name {
-            return;
-        }
-        if self.event.as_ref().is_none_or(|event| event.stand_in != *name) {
-            self.event = Some(Event { stand_in: name.clone(), from_bytes: *carried_bytes, spent: false });
-        }
-        let Some(event) = &mut self.event else { return };
-        let carried = Bytes(carried_bytes.saturating_sub(event.from_bytes));
-        event.spent |= carried >= config.handover_budget;
-        let text = format!("{carried} of {} of this event", config.handover_budget);
-        if event.spent {
-            let reason = format!("the budget of `handover` is used up: {text}");
-            plan.insert(name.clone(), Want { forced: true, ..Want::new(Role::Unused, reason) });
-            let reason = format!("{}, and its stand-in has no budget left", troubled.standing.why());
-            plan.insert(troubled.interface.name.clone(), Want::new(Role::Regular, reason));
-        } else if let Some(want) = plan.get_mut(name) {
-            want.reason = format!("stands in for {}: {text}", troubled.interface.name);
-        }
+/// The part of the usual rate below which the next path is tried. A radio that sleeps costs energy, and what
+/// is metered costs money, so that they are tried for more.
+fn low(intent: Intent, is_metered: bool) -> f64 {
+    match intent {
+        Intent::Interactive => 0.7,
+        _ if is_metered => 0.1,
+        Intent::Frugal | Intent::Handover => 0.5,
+        Intent::Aggregate | Intent::Overflow | Intent::Off => 0.7,
     }
+}
+
+/// Why one path is the only candidate, if it is.
+fn why_alone(candidates: &[&Eligible], all: &[Eligible]) -> Option<String> {
+    let [one] = candidates else { return None };
+    let name = &one.interface.name;
+    let others: Vec<String> = all
+        .iter()
+        .filter(|other| other.interface.name != *name)
+        .map(|other| format!("{}: {}", other.interface.name, other.standing.or("it comes later")))
+        .collect();
+    Some(match others.is_empty() {
+        true => "the only path that can be used".to_owned(),
+        false => format!("the first path ({})", others.join(", ")),
+    })
 }
 
 /// Where a chosen path brings nothing any more, the next one is opened as a backup: the other end, whose data

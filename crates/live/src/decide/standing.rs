@@ -119,6 +119,16 @@ impl Standing {
         self.rank() == 1
     }
 
+    /// Its bytes are paid for.
+    pub(super) fn is_metered(&self) -> bool {
+        self.metered
+    }
+
+    /// As [`rank`](Self::rank) if it were not in trouble.
+    pub(super) fn rank_at_best(&self) -> u8 {
+        self.rank() % 4
+    }
+
     /// Whether it may carry what another one should, for as long as that cannot.
     pub(super) fn may_stand_in(&self) -> bool {
         self.trouble.is_none() && self.restrained.is_empty()

@@ -4,6 +4,7 @@ use joulepath_model::scenario::read_live;
 use joulepath_model::units::Bytes;
 use proptest::prelude::*;
 
+use super::places::MOST_ENDPOINTS;
 use super::*;
 use crate::samples::seen as interface;
 use crate::snapshot::Battery;
@@ -102,8 +103,8 @@ fn when_the_radio_goes_the_other_takes_over_at_once_and_gives_back_later() {
     world.wifi().usable = false;
     assert_eq!(world.roles(1), [Unused, Regular]);
     world.wifi().usable = true;
-    // Before break: WiFi is regular again, and LTE goes when it has been so for some seconds.
-    assert_eq!(world.roles(20), [Regular, Regular]);
+    // WiFi was lost, which does not count as a change. It is regular again before LTE goes.
+    assert_eq!(world.roles(3), [Regular, Regular]);
     assert_eq!(world.roles(5), [Regular, Unused]);
 }
 
@@ -248,7 +249,7 @@ fn a_path_that_slows_the_other_down_becomes_a_backup_with_new_subflows() {
     assert_eq!(world.roles(1), [Regular, Backup]);
     (world.wifi().rate_bps, world.lte().rate_bps) = (15e6, 0.0);
     let decision = world.pass(10);
-    assert!(told(&decision, "wwan0").reason.contains("it slows the others down"), "{decision:?}");
+    assert!(told(&decision, "wwan0").reason.starts_with("wwan0 has become slow"), "{decision:?}");
     // Data over a regular path says nothing of one that is silent.
     world.wifi().silent = Some(Nanos::from_secs(9));
     assert_eq!(world.roles(1), [Regular, Backup]);
@@ -263,11 +264,11 @@ fn a_path_that_has_become_slow_is_in_trouble_if_the_next_one_brings_more() {
         world.wifi().rate_bps = 5e6;
         world.pass(60);
         world.wifi().rate_bps = 2e6;
-        assert_eq!(world.roles(3), [Regular, Backup]);
+        assert_eq!(world.roles(2), [Regular, Backup]);
         let decision = world.pass(1);
         let roles = ["wlan0", "wwan0"].map(|name| told(&decision, name).role);
         assert_eq!(roles, [Backup, Regular], "{decision:?}");
-        assert!(told(&decision, "wwan0").reason.starts_with("stands in: a trial: wlan0 carries 2.0 Mbit/s"));
+        assert!(told(&decision, "wwan0").reason.starts_with("stands in: a trial: all paths together carry 2.00 Mbit/s"));
         let endpoints = decision.endpoints.unwrap();
         assert!(endpoints.iter().all(|one| one.renew == (one.interface == 2)), "{endpoints:?}");
         (world.wifi().rate_bps, world.lte().rate_bps) = (0.0, 5e6);
@@ -520,9 +521,9 @@ fn a_radio_that_comes_and_goes_every_few_seconds_for_a_day_changes_little() {
             changes += roles.iter().zip(before).filter(|(now, before)| *now != before).count();
             before = roles;
         }
-        // WiFi is added again at most every 640 s, and lost as often; LTE stands in throughout, or changes
-        // as often: 4 · 3600 / 640 is 22.5 in an hour.
-        assert!(changes <= 24 * 23 + 24, "{intent} every {period} s: {changes}");
+        // WiFi is added again at most every 600 s, and lost as often; LTE stands in throughout, or changes
+        // as often: 4 · 3600 / 600 is 24 in an hour. At first some more are free.
+        assert!(changes <= 24 * 24 + 40, "{intent} every {period} s: {changes}");
         assert!(world.pass(1).interfaces.iter().any(|told| told.role == Regular));
     }
 }

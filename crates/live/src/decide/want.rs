@@ -15,11 +15,14 @@ pub(super) struct Want {
     pub(super) urgent: bool,
     /// As a backup it gets new subflows: what waits on the old ones travels on others then.
     pub(super) afresh: bool,
+    /// It does not wait for the last change to be old enough, and delays no other one: what asks for it
+    /// bounds by itself how often that is.
+    pub(super) exempt: bool,
 }
 
 impl Want {
     pub(super) fn new(role: Role, reason: impl Into<String>) -> Self {
-        Want { role, reason: reason.into(), forced: false, urgent: false, afresh: false }
+        Want { role, reason: reason.into(), forced: false, urgent: false, afresh: false, exempt: false }
     }
 }
 

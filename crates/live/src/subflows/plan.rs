@@ -36,6 +36,7 @@ pub(super) fn plan(
         return announce(token, known, places, plan);
     }
     let mut for_one = ForOne { now, token, group, owners, fresh, plan };
+    for_one.leave(known, places);
     for_one.open(known, places);
     for_one.set_priorities(known);
     for_one.close(known);
@@ -83,6 +84,23 @@ struct ForOne<'a> {
 }
 
 impl ForOne<'_> {
+    /// Closes subflows where they are to be opened again, if another one carries data: what waits on them
+    /// travels there.
+    fn leave(&mut self, known: &mut Known, places: &[Wanted]) {
+        for place in places.iter().filter(|place| place.renew && place.backup) {
+            let carries = |one: &&Subflow| one.works() && self.role(one) == Some(Role::Regular);
+            let is_here = |one: &Subflow| self.interface(one) == Some(place.interface);
+            let has_other = known.subflows.iter().filter(carries).any(|one| !is_here(one));
+            let mut old = known.subflows.clone();
+            old.retain(|one| has_other && is_here(one));
+            for subflow in old {
+                let why = "what waits here travels on another path; opened again as a backup".into();
+                self.step(Act::Close(subflow.ends), place.interface, why);
+                known.closed(subflow.ends);
+            }
+        }
+    }
+
     fn open(&mut self, known: &mut Known, places: &[Wanted]) {
         let has_place = |subflow: &&Subflow| self.role(subflow).is_some_and(|role| role != Role::Unused);
         // One that opens is waited for, as long as a young connection waits.

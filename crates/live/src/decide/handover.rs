@@ -1,0 +1,145 @@
+//! What `handover` lets the second path carry while the first one is there.
+//!
+//! ```text
+//!   another path has a role ──► event: every byte of the others counts ── budget ──► only the first path
+//!                                   │
+//!                    CALM of data over the first path alone, in which nothing is wrong with it ──► over
+//! ```
+//! What the others carry while the first path is gone does not count: nothing else could carry it.
+
+use std::collections::BTreeMap;
+
+use joulepath_model::live::{Intent, LiveConfig};
+use joulepath_model::units::{Bytes, Nanos};
+
+use super::decision::Role;
+use super::eligible::Eligible;
+use super::memory::Memory;
+use super::want::{Plan, Want};
+use super::BRINGS_BPS;
+
+/// The first path has carried data for so long with nothing wrong: the event is over.
+const CALM: Nanos = Nanos::from_secs(60);
+/// A longer time between two looks counts as so much.
+const LONGEST_LOOK: Nanos = Nanos::from_secs(5);
+/// Taken for the rate of a path of which none is known, bit/s.
+const UNKNOWN_BPS: f64 = 10e6;
+
+/// What other paths have carried in place of the first.
+#[derive(Clone, Debug, PartialEq)]
+struct Event {
+    /// The first path.
+    first: String,
+    used_bytes: u64,
+    /// For how long the first has carried data with nothing wrong.
+    calm: Nanos,
+    looked: Nanos,
+}
+
+/// The present event, and what the paths had carried at the last look.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Handover {
+    event: Option<Event>,
+    carried: BTreeMap<String, u64>,
+}
+
+impl Handover {
+    /// Whether the budget of the present event is used up.
+    pub(super) fn is_spent(&self, config: &LiveConfig) -> bool {
+        self.event.as_ref().is_some_and(|event| event.used_bytes >= config.handover_budget.0)
+    }
+
+    /// Takes in a look, and bounds what is wanted of the others; when to look again so that the budget is
+    /// not exceeded by much.
+    pub(super) fn bound(
+        &mut self,
+        config: &LiveConfig,
+        machine: Intent,
+        eligible: &[Eligible],
+        memory: &BTreeMap<String, Memory>,
+        plan: &mut Plan,
+        now: Nanos,
+    ) -> Option<Nanos> {
+        let passed = self.passed(eligible);
+        let first = eligible.iter().min_by_key(|one| one.place_at_best(config, machine))?;
+        let name = &first.interface.name;
+        let others: Vec<&Eligible> = eligible
+            .iter()
+            .filter(|one| one.interface.name != *name && one.intent == Intent::Handover)
+            .collect();
+        let role = |one: &Eligible| memory[&one.interface.name].role;
+        let is_open = |one: &&Eligible| {
+            role(one) != Role::Unused || plan[&one.interface.name].role != Role::Unused
+        };
+        let is_one_open = others.iter().any(is_open);
+        if self.event.as_ref().is_some_and(|event| event.first != *name) && !is_one_open {
+            // The first path is gone. The event goes on when it is there again.
+            return None;
+        }
+        if first.intent != Intent::Handover || (self.event.is_none() && !is_one_open) {
+            self.event = None;
+            return None;
+        }
+        let event = self.event.take().filter(|event| event.first == *name);
+        let mut event = event.unwrap_or_else(|| Event {
+            first: name.clone(),
+            used_bytes: 0,
+            calm: Nanos::ZERO,
+            looked: now,
+        });
+        event.used_bytes += others.iter().map(|one| passed[&one.interface.name]).sum::<u64>();
+        let is_well = !is_one_open && first.standing.trouble.is_none() && first.watched.is_none();
+        event.calm = match is_well && role(first) == Role::Regular {
+            true if first.interface.rate_bps >= BRINGS_BPS => {
+                event.calm.saturating_add(now.saturating_sub(event.looked).min(LONGEST_LOOK))
+            }
+            true => event.calm,
+            false => Nanos::ZERO,
+        };
+        event.looked = now;
+        let left = config.handover_budget.0.saturating_sub(event.used_bytes);
+        let text = format!("{} of {} of this event", Bytes(event.used_bytes), config.handover_budget);
+        let is_over = event.calm >= CALM;
+        self.event = (!is_over).then_some(event);
+        if left == 0 && !is_over {
+            confine(first, &others, plan, &text);
+            return None;
+        }
+        let open: Vec<&Eligible> = others.into_iter().filter(is_open).collect();
+        for one in &open {
+            let want = plan.get_mut(&one.interface.name).expect("each has a plan");
+            if want.role == Role::Regular {
+                want.reason = format!("stands in for {name}: {text}; {}", want.reason);
+            }
+        }
+        let most_bps = |one: &&Eligible| one.interface.capacity_bps.unwrap_or(UNKNOWN_BPS);
+        let bps: f64 = open.iter().map(most_bps).sum();
+        (bps > 0.0).then(|| now.saturating_add(Nanos((left as f64 * 8e9 / bps) as u64)))
+    }
+
+    /// What each has carried since the last look, bytes.
+    fn passed(&mut self, eligible: &[Eligible]) -> BTreeMap<String, u64> {
+        let mut passed = BTreeMap::new();
+        for one in eligible {
+            let (name, bytes) = (&one.interface.name, one.interface.carried_bytes);
+            let before = self.carried.insert(name.clone(), bytes).unwrap_or(bytes);
+            passed.insert(name.clone(), bytes.saturating_sub(before));
+        }
+        passed
+    }
+}
+
+/// Nothing but the first path is used any more.
+fn confine(first: &Eligible, others: &[&Eligible], plan: &mut Plan, text: &str) {
+    for one in others.iter().filter(|one| one.interface.name != first.interface.name) {
+        let reason = format!("the budget of `handover` is used up: {text}");
+        let want = Want { forced: true, ..Want::new(Role::Unused, reason) };
+        plan.insert(one.interface.name.clone(), want);
+    }
+    let reason = match first.standing.is_clear() {
+        true => "the first in the order of cost; `handover` has no budget left for another".to_owned(),
+        false => format!("{}, and `handover` has no budget left for another", first.standing.why()),
+    };
+    let want = Want { exempt: true, ..Want::new(Role::Regular, reason) };
+    plan.insert(first.interface.name.clone(), want);
+}

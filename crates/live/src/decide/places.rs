@@ -1,0 +1,77 @@
+//! Which addresses get one of the kernel's few places for endpoints.
+//!
+//! Each interface gets a place for its address of the family that more connections have, in the order of
+//! preference; then each one for its other address, while there are places.
+
+use std::net::IpAddr;
+
+use super::decision::{Role, Told, Wanted};
+use crate::snapshot::{Families, Interface};
+
+/// Most subflows besides the first one, and most endpoints that are of use (`MPTCP_PM_ADDR_MAX`).
+pub(super) const MOST_ENDPOINTS: usize = 8;
+
+/// The endpoints that have a place, in the order in which they were given, and the addresses without one.
+pub(super) fn give(wanted: Vec<Wanted>, families: Families) -> (Vec<Wanted>, Vec<IpAddr>) {
+    let is_of_most = |one: &Wanted| one.address.is_ipv6() == (families.v6 > families.v4);
+    let of = |most: bool| {
+        let all = wanted.iter().enumerate();
+        all.filter(move |(_, one)| is_of_most(one) == most).map(|(at, _)| at).collect::<Vec<usize>>()
+    };
+    let mut served: Vec<usize> = of(true).into_iter().chain(of(false)).take(MOST_ENDPOINTS).collect();
+    served.sort_unstable();
+    let left = wanted.iter().enumerate().filter(|(at, _)| !served.contains(at));
+    let left = left.map(|(_, one)| one.address).collect();
+    let served = wanted.iter().enumerate().filter(|(at, _)| served.contains(at));
+    (served.map(|(_, one)| one.clone()).collect(), left)
+}
+
+/// Says which of an interface's addresses have no place.
+pub(super) fn tell(interface: &Interface, endpoints: &[Wanted], left: &[IpAddr], told: &mut Told) {
+    let left: Vec<String> =
+        interface.addresses.iter().filter(|one| left.contains(one)).map(IpAddr::to_string).collect();
+    if left.is_empty() {
+        return;
+    }
+    if endpoints.iter().all(|one| one.interface != interface.index) {
+        told.role = Role::Unused;
+    }
+    let left = left.join(", ");
+    told.reason += &format!("; no place for {left}: the kernel takes no more than {MOST_ENDPOINTS} endpoints");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(interfaces: u8) -> Vec<Wanted> {
+        let addresses = |i| [IpAddr::from([10, 0, i, 2]), IpAddr::from([0xfd00, 0, 0, i.into(), 0, 0, 0, 2])];
+        let wanted = |(interface, address): (u8, IpAddr)| Wanted {
+            address,
+            interface: interface.into(),
+            backup: false,
+            signal: false,
+            fullmesh: false,
+            renew: false,
+        };
+        (0..interfaces).flat_map(|i| addresses(i).map(|address| (i, address))).map(wanted).collect()
+    }
+
+    /// How many IPv4 and IPv6 addresses have a place.
+    fn served(interfaces: u8, families: Families) -> [usize; 2] {
+        let (all, left) = give(wanted(interfaces), families);
+        assert!(all.is_sorted_by_key(|one| one.interface) && all.len() <= MOST_ENDPOINTS);
+        assert_eq!(all.len() + left.len(), 2 * usize::from(interfaces));
+        let v6 = all.iter().filter(|one| one.address.is_ipv6()).count();
+        [all.len() - v6, v6]
+    }
+
+    #[test]
+    fn every_interface_has_a_place_in_the_family_that_more_connections_have() {
+        assert_eq!(served(4, Families { v4: 1, v6: 0 }), [4, 4]);
+        assert_eq!(served(5, Families { v4: 1, v6: 0 }), [5, 3]);
+        assert_eq!(served(5, Families { v4: 1, v6: 2 }), [3, 5]);
+        assert_eq!(served(5, Families::default()), [5, 3]);
+        assert_eq!(served(9, Families { v4: 3, v6: 3 }), [8, 0]);
+    }
+}

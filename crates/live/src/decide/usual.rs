@@ -1,0 +1,67 @@
+//! What is carried as a rule, and whether less is carried now.
+
+use joulepath_model::units::Nanos;
+
+use super::lately::lasted;
+
+/// The usual rate follows the rate with this time constant.
+const USUAL_S: f64 = 10.0;
+/// Less than this is no traffic, bit/s. Plans are throttled to as little as 32 kbit/s.
+pub(super) const LEAST_BPS: f64 = 20e3;
+/// After so long without traffic no rate is usual.
+const REST: Nanos = Nanos::from_secs(10);
+
+/// A rate as a rule, and for how long the rate has been low.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Usual {
+    bps: Option<f64>,
+    looked: Option<Nanos>,
+    resting_since: Option<Nanos>,
+    low_for: Nanos,
+}
+
+impl Usual {
+    /// The usual rate, bit/s; none before there was traffic.
+    pub(super) fn bps(&self) -> Option<f64> {
+        self.bps
+    }
+
+    /// Takes in a look at a rate that counts as low below `bound_bps`; for how long it has been low. Half of
+    /// the time in which it is not low is taken off, since data that was held up comes in bursts.
+    pub(super) fn observe(&mut self, now: Nanos, carried_bps: f64, bound_bps: f64) -> Nanos {
+        let passed = self.looked.map_or(Nanos::ZERO, |looked| now.saturating_sub(looked));
+        self.looked = Some(now);
+        let rests = carried_bps < LEAST_BPS;
+        if lasted(&mut self.resting_since, rests, now, REST) {
+            self.bps = None;
+        }
+        if rests {
+            // Nobody sends, or nothing gets through: that is the business of `silence` and `trouble`.
+            return Nanos::ZERO;
+        }
+        if carried_bps < bound_bps {
+            self.low_for = self.low_for.saturating_add(passed);
+            return self.low_for;
+        }
+        self.low_for = self.low_for.saturating_sub(Nanos(passed.0 / 2));
+        let usual = self.bps.unwrap_or(carried_bps);
+        let weight = 1.0 - (-passed.as_secs_f64() / USUAL_S).exp();
+        self.bps = Some(usual + weight * (carried_bps - usual));
+        Nanos::ZERO
+    }
+
+    /// Less is carried than is usual, if not for long yet.
+    pub(super) fn is_low(&self) -> bool {
+        self.low_for > Nanos::ZERO
+    }
+
+    /// What was low so far does not count any more.
+    pub(super) fn calm(&mut self) {
+        self.low_for = Nanos::ZERO;
+    }
+
+    /// This rate is the usual one from now on.
+    pub(super) fn becomes(&mut self, bps: f64) {
+        *self = Usual { bps: Some(bps), looked: self.looked, ..Usual::default() };
+    }
+}
