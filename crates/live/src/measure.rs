@@ -270,7 +270,19 @@ impl Measurer {
 
 /// Counters of now, with what was known of connections before.
 fn with_connections(counted: Measured, known: &Measured) -> Measured {
-    let Measured { subflows, backups, healthy, lost, stalled, sole, only, missing, rtt, retransmitted_bytes, .. } = *known;
+    let Measured {
+        subflows,
+        backups,
+        healthy,
+        lost,
+        stalled,
+        sole,
+        only,
+        missing,
+        rtt,
+        retransmitted_bytes,
+        ..
+    } = *known;
     let capacity_bps = counted.capacity_bps.into_iter().chain(known.capacity_bps).reduce(f64::max);
     Measured {
         subflows,

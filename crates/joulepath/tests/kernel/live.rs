@@ -9,6 +9,7 @@ mod meter;
 mod paths;
 mod record;
 mod shares;
+mod slow;
 mod socket;
 mod surroundings;
 mod user_space;
@@ -128,6 +129,21 @@ impl Host {
         wait_until(what, || self.endpoints() == endpoints);
     }
 
+    /// Adds the route that has gone with an address, in the table of its path.
+    fn add_route_of(&self, path: usize) {
+        use joulepath_kernel::route::{Prefix, Route, Routing};
+        let (source, device) = (self.ip(path), self.net.paths[path].device);
+        let route = || {
+            let all = Prefix::all_like(source);
+            Routing::open()?.add_route(&Route {
+                source: Some(source),
+                table: 100 + path as u32,
+                ..Route::on_link(all, device)
+            })
+        };
+        self.net.client.enter_thread(route).unwrap().unwrap();
+    }
+
     fn change_address(&self, path: usize, verb: &str) {
         let address = format!("{}/32", self.ip(path));
         let device = format!("c{path}");
@@ -204,18 +220,7 @@ fn endpoints_appear_follow_their_addresses_and_go_with_the_daemon() {
     host.change_address(1, "del");
     host.wait_for("the endpoint goes with its address", &both[..1]);
     host.change_address(1, "add");
-    // Its route went with the address, in the table of its own.
-    let device = host.net.paths[1].device;
-    let route = || {
-        use joulepath_kernel::route::{Prefix, Route, Routing};
-        let all = Prefix::all_like(host.ip(1));
-        Routing::open()?.add_route(&Route {
-            source: Some(host.ip(1)),
-            table: 101,
-            ..Route::on_link(all, device)
-        })
-    };
-    host.net.client.enter_thread(route).unwrap().unwrap();
+    host.add_route_of(1);
     host.wait_for("the endpoint comes back", &both);
 
     assert_eq!(daemon.stop(), Some(0));

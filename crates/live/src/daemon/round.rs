@@ -46,16 +46,19 @@ impl Daemon<'_> {
         self.look_for_blockers(say);
         self.look_rarely(now, say);
         let snapshot = look.snapshot(now, self.battery);
-        let decision = self.decider.decide(&self.config, &self.overrides, &snapshot);
+        let mut decider = self.decider.clone();
+        let decision = decider.decide(&self.config, &self.overrides, &snapshot);
+        if listing.is_none() && self.would_change(&decision) {
+            // Nothing is changed on what was true of connections some looks ago: it is decided again, and what
+            // this decision asks for once is not forgotten.
+            self.machine.list_next();
+            return self.look_at(now, now);
+        }
+        self.decider = decider;
         let recorder = self.recorder.as_mut();
         let recorded =
             recorder.map(|recorder| recorder.look(&snapshot, &self.overrides, &decision, &look.measured));
         self.recorded(recorded, say);
-        if listing.is_none() && self.would_change(&decision) {
-            // Nothing is changed on what was true of connections some looks ago.
-            self.machine.list_next();
-            return self.look_at(now, now);
-        }
         let acted = self.act(&decision, &look, now);
         // What must carry nothing is closed, whatever else did not work.
         if let Err(error) = self.actor.close_first(&decision.closed) {

@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 use joulepath_model::live::{Intent, LiveConfig};
 use joulepath_model::units::{Bytes, Nanos};
 
+use super::BRINGS_BPS;
 use super::decision::Role;
 use super::eligible::Eligible;
 use super::memory::Memory;
 use super::want::{Plan, Want};
-use super::BRINGS_BPS;
 
 /// The first path has carried data for so long with nothing wrong: the event is over.
 const CALM: Nanos = Nanos::from_secs(60);
@@ -68,9 +68,8 @@ impl Handover {
             .filter(|one| one.interface.name != *name && one.intent == Intent::Handover)
             .collect();
         let role = |one: &Eligible| memory[&one.interface.name].role;
-        let is_open = |one: &&Eligible| {
-            role(one) != Role::Unused || plan[&one.interface.name].role != Role::Unused
-        };
+        let is_open =
+            |one: &&Eligible| role(one) != Role::Unused || plan[&one.interface.name].role != Role::Unused;
         let is_one_open = others.iter().any(is_open);
         if self.event.as_ref().is_some_and(|event| event.first != *name) && !is_one_open {
             // The first path is gone. The event goes on when it is there again.

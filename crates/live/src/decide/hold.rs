@@ -18,8 +18,11 @@ const FORGET: Nanos = Nanos::from_secs(600);
 /// What cannot wait waits this part of the time.
 const URGENT: u64 = 10;
 
-/// Changes that a loss forces do not wait and do not count, if they are no more than this of late.
+const LONGEST: Nanos = Nanos(FIRST.0 << MOST_DOUBLINGS);
+/// So many changes that a loss forces do not wait.
 const MOST_FORCED: u32 = 5;
+/// One of them is forgotten after this time.
+const FORGET_FORCED: Nanos = Nanos::from_secs(3600);
 
 /// The changes of one thing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,21 +37,19 @@ impl Hold {
         self.changes.add(now, FORGET, MOST_DOUBLINGS + 1);
     }
 
-    /// It changes because something was lost.
+    /// It changes because something was lost: that does not count for other changes.
     pub(super) fn force(&mut self, now: Nanos) {
-        if !self.may_force(now) {
-            self.change(now);
-        }
-        self.forced.add(now, FORGET, MOST_FORCED);
+        self.forced.add(now, FORGET_FORCED, MOST_FORCED);
     }
 
-    /// When it may change because something was lost.
+    /// When it may change because something was lost: at once, if that was no more than this often of late.
     pub(super) fn until_forced(&self, now: Nanos, urgent: bool) -> Nanos {
-        if self.may_force(now) { Nanos::ZERO } else { self.until(now, urgent) }
-    }
-
-    fn may_force(&self, now: Nanos) -> bool {
-        self.forced.times(now, FORGET) < MOST_FORCED
+        match self.forced.last() {
+            Some(last) if self.forced.times(now, FORGET_FORCED) >= MOST_FORCED => {
+                last.saturating_add(if urgent { Nanos(LONGEST.0 / URGENT) } else { LONGEST })
+            }
+            _ => Nanos::ZERO,
+        }
     }
 
     /// When it may change again.

@@ -22,6 +22,8 @@ pub(super) struct Memory {
     /// Since when.
     since: Option<Nanos>,
     pub(super) hold: Hold,
+    /// It has its role in place of what was lost, and gives it back without waiting.
+    pub(super) stands_in: bool,
     /// Since when it could not be used, the last time.
     lost: Option<Nanos>,
     /// It is a backup whose subflows of before are closed.
@@ -47,7 +49,7 @@ impl Memory {
 
     /// The same where the next change need not wait longer for it.
     pub(super) fn becomes_exempt(&mut self, role: Role, now: Nanos) {
-        (self.role, self.since, self.is_left) = (role, Some(now), false);
+        (self.role, self.since, self.is_left, self.stands_in) = (role, Some(now), false, false);
     }
 
     /// Whether connections have no subflow here at this look, and could have had one for a while.
@@ -71,6 +73,7 @@ impl Memory {
     pub(super) fn is_forced(&mut self, role: Role, now: Nanos) {
         self.becomes_exempt(role, now);
         self.hold.force(now);
+        self.stands_in = true;
     }
 
     /// Whether it has had its role for `time`, or always.

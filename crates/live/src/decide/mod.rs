@@ -270,14 +270,15 @@ impl Decider {
             let is_replaced = self.some_other_carries(name, eligible, at);
             let memory = self.memory.get_mut(name).expect("noted above");
             if want.role < memory.role {
-                let until = if want.exempt { Nanos::ZERO } else { memory.hold.until(now, false) };
+                let is_exempt = want.exempt || memory.stands_in;
+                let until = if is_exempt { Nanos::ZERO } else { memory.hold.until(now, false) };
                 let next = want.role.max(one.lowest()).min(memory.role);
                 if !is_replaced {
                     waits.insert(name.clone(), now.saturating_add(OVERLAP));
                 } else if now < until {
                     waits.insert(name.clone(), until);
                 } else if next < memory.role {
-                    match want.exempt {
+                    match is_exempt {
                         true => memory.becomes_exempt(next, now),
                         false => memory.becomes(next, now),
                     }

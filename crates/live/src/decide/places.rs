@@ -37,7 +37,8 @@ pub(super) fn tell(interface: &Interface, endpoints: &[Wanted], left: &[IpAddr],
         told.role = Role::Unused;
     }
     let left = left.join(", ");
-    told.reason += &format!("; no place for {left}: the kernel takes no more than {MOST_ENDPOINTS} endpoints");
+    told.reason +=
+        &format!("; no place for {left}: the kernel takes no more than {MOST_ENDPOINTS} endpoints");
 }
 
 #[cfg(test)]

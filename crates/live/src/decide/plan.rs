@@ -32,7 +32,8 @@ impl Decider {
         let rank = |one: &Eligible| (one.standing.rank(), one.is_outsider(intent));
         let mut candidates: Vec<&Eligible> =
             rest.iter().copied().filter(|one| rank(one) == rank(first)).collect();
-        if intent == Intent::Overflow && held.as_ref().and_then(|held| held.part).is_some_and(|p| p >= WORTH) {
+        if intent == Intent::Overflow && held.as_ref().and_then(|held| held.part).is_some_and(|p| p >= WORTH)
+        {
             candidates.extend(eligible.iter().filter(is_held));
         }
         let chosen = self.chosen(config, intent, &candidates, eligible, now);
@@ -112,7 +113,8 @@ impl Decider {
                         energy: known.and_then(|known| Some(known.energy.as_ref()?.model.clone())),
                     }
                 };
-                let choice = self.frugal.choose(config, &candidates.iter().map(candidate).collect::<Vec<_>>());
+                let choice =
+                    self.frugal.choose(config, &candidates.iter().map(candidate).collect::<Vec<_>>());
                 Choice { reason: why_alone.unwrap_or(choice.reason), ..choice }
             }
             Intent::Aggregate => {

@@ -30,6 +30,8 @@ use super::usual::Usual;
 #[cfg(test)]
 mod tests;
 
+/// Rates are means over at least so long, s.
+const LOOK_S: f64 = 0.9;
 /// With several paths: part of what the second best of them has carried alone.
 const LOW: f64 = 0.7;
 const LOW_AFTER: Nanos = Nanos::from_secs(3);
@@ -108,6 +110,7 @@ pub(super) enum Revert {
 /// Which path has become slow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Slow {
+    window: Window,
     usual: Usual,
     low: Low,
     /// Suspects for which a trial has brought nothing since the last pause.
@@ -123,6 +126,15 @@ pub(super) struct Slow {
     trials: Lately,
 }
 
+/// What the paths have carried since they were judged. A look of 200 ms sees one packet of a path that is
+/// throttled to 50 kbit/s, or none.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Window {
+    looked: Option<Nanos>,
+    length_s: f64,
+    bits: BTreeMap<String, f64>,
+}
+
 /// What was carried while it was low.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Low {
@@ -136,6 +148,13 @@ struct Low {
 impl Slow {
     /// Takes in a look at the paths, in the order of preference; which is not to carry data, if one is.
     pub(super) fn observe(&mut self, now: Nanos, paths: &[Path]) -> Option<Held> {
+        match self.window.take(now, paths) {
+            None => self.stage.as_ref().filter(|stage| can_be_left(paths, stage.name())).map(Stage::held),
+            Some(paths) => self.judge_window(now, &paths),
+        }
+    }
+
+    fn judge_window(&mut self, now: Nanos, paths: &[Path]) -> Option<Held> {
         let carried_bps: f64 = paths.iter().map(|path| path.rate_bps).sum();
         let bound_bps = self.bound_bps(paths);
         let low_for = self.usual.observe(now, carried_bps, bound_bps);
@@ -163,7 +182,7 @@ impl Slow {
                 let is_over = tried >= TRIAL || (since.is_none() && now.saturating_sub(*asked) >= LONGEST);
                 let (name, after_bps) = (name.clone(), after.get().unwrap_or(0.0));
                 if !is_worse && !is_over {
-                    return Some(Held { reason: trial(&name, before_bps), name, part: None });
+                    return self.stage.as_ref().map(Stage::held);
                 }
                 let held = self.judge(now, paths, &name, before_bps, after_bps);
                 if held.is_none() {
@@ -171,13 +190,12 @@ impl Slow {
                 }
                 held
             }
-            Some(Stage::Found { name, until, reason, part }) => {
-                let held = Held { name: name.clone(), reason: reason.clone(), part: Some(*part) };
+            Some(Stage::Found { until, .. }) => {
                 let is_over = now >= *until;
                 // What stands in may have become slow as well, and the path that was left may be well again.
                 let is_slow_too = low_for >= LOW_AFTER && self.may_try(now, carried_bps);
                 if !is_over && !is_slow_too {
-                    return Some(held);
+                    return self.stage.as_ref().map(Stage::held);
                 }
                 if !is_over {
                     self.count(now, carried_bps);
@@ -235,7 +253,7 @@ impl Slow {
         let (asked, after) = (now, Mean::default());
         self.stage = Some(Stage::Trial { name: name.clone(), asked, since: None, before_bps, after });
         self.forget_low();
-        Some(Held { reason: trial(&name, before_bps), name, part: None })
+        self.stage.as_ref().map(Stage::held)
     }
 
     fn revert(&mut self, now: Nanos, how: Revert) {
@@ -264,8 +282,8 @@ impl Slow {
             );
             let part = before_bps / after_bps;
             self.end(Some(after_bps));
-            self.stage = Some(Stage::Found { name: name.to_owned(), until, reason: reason.clone(), part });
-            return Some(Held { name: name.to_owned(), reason, part: Some(part) });
+            self.stage = Some(Stage::Found { name: name.to_owned(), until, reason, part });
+            return self.stage.as_ref().map(Stage::held);
         }
         self.cleared.insert(name.to_owned());
         let is_suspect = |path: &&Path| path.is_regular && !self.cleared.contains(&path.name);
@@ -310,7 +328,40 @@ impl Slow {
     }
 }
 
+impl Window {
+    /// Takes in a look; the paths with their mean rates, once that was long enough.
+    fn take(&mut self, now: Nanos, paths: &[Path]) -> Option<Vec<Path>> {
+        let looked = self.looked.replace(now).unwrap_or(now);
+        let passed_s = now.saturating_sub(looked).as_secs_f64();
+        for path in paths {
+            *self.bits.entry(path.name.clone()).or_default() += path.rate_bps * passed_s;
+        }
+        self.length_s += passed_s;
+        if self.length_s > 0.0 && self.length_s < LOOK_S {
+            return None;
+        }
+        let Window { bits, length_s, .. } = std::mem::take(self);
+        self.looked = Some(now);
+        let mean_bps = |path: &Path| match length_s > 0.0 {
+            true => bits.get(&path.name).map_or(path.rate_bps, |bits| bits / length_s),
+            false => path.rate_bps,
+        };
+        Some(paths.iter().map(|path| Path { rate_bps: mean_bps(path), ..path.clone() }).collect())
+    }
+}
+
 impl Stage {
+    fn held(&self) -> Held {
+        match self {
+            Stage::Trial { name, before_bps, .. } => {
+                Held { name: name.clone(), reason: trial(name, *before_bps), part: None }
+            }
+            Stage::Found { name, reason, part, .. } => {
+                Held { name: name.clone(), reason: reason.clone(), part: Some(*part) }
+            }
+        }
+    }
+
     fn name(&self) -> &str {
         match self {
             Stage::Trial { name, .. } | Stage::Found { name, .. } => name,
@@ -349,9 +400,8 @@ impl Low {
         let part = |path: &Path| mean_bps(path) / path.most_bps.unwrap_or(f64::INFINITY);
         let suspects =
             regular.into_iter().filter(|path| path.most_bps.is_some() && !cleared.contains(&path.name));
-        suspects.min_by(|a, b| {
-            while_stalled(b).total_cmp(&while_stalled(a)).then(part(a).total_cmp(&part(b)))
-        })
+        suspects
+            .min_by(|a, b| while_stalled(b).total_cmp(&while_stalled(a)).then(part(a).total_cmp(&part(b))))
     }
 }
 

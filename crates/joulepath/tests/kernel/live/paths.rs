@@ -1,20 +1,21 @@
 //! What the daemon does with paths that are full.
 
 use std::io::{ErrorKind, Read, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use super::behaviour::Connection;
 use super::*;
 
-const MBPS: u64 = 1_000_000;
+pub(super) const MBPS: u64 = 1_000_000;
 
 /// The server sends at `bps`, or a tenth of that while it is slow, until it is told to stop. The client
 /// reads.
-struct Download<'a> {
+pub(super) struct Download<'a> {
     connection: &'a Connection,
     slow: AtomicBool,
     stop: AtomicBool,
+    received: AtomicU64,
 }
 
 impl Download<'_> {
@@ -48,15 +49,20 @@ impl Download<'_> {
         while !self.stop.load(Ordering::Relaxed) {
             match client.read(&mut [0; 65_536]) {
                 Ok(0) => return,
-                Ok(_) => {}
+                Ok(bytes) => drop(self.received.fetch_add(bytes as u64, Ordering::Relaxed)),
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
                 Err(_) => return,
             }
         }
     }
 
+    /// Bytes that have arrived.
+    pub(super) fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
+    }
+
     /// Runs `test` beside the traffic; a test that fails ends that, too.
-    fn beside(&self, bps: u64, test: impl FnOnce()) {
+    pub(super) fn beside(&self, bps: u64, test: impl FnOnce()) {
         struct Stop<'a>(&'a Download<'a>);
         impl Drop for Stop<'_> {
             fn drop(&mut self) {
@@ -74,8 +80,9 @@ impl Download<'_> {
     }
 }
 
-fn download(connection: &Connection) -> Download<'_> {
-    Download { connection, slow: AtomicBool::new(false), stop: AtomicBool::new(false) }
+pub(super) fn download(connection: &Connection) -> Download<'_> {
+    let (slow, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+    Download { connection, slow, stop, received: AtomicU64::new(0) }
 }
 
 #[test(needs(NET))]

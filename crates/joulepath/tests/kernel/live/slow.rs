@@ -1,0 +1,163 @@
+//! What the daemon does with a path that still answers and has become slow, and with what `handover` spends.
+
+use std::time::Instant;
+
+use super::paths::{MBPS, download};
+use super::*;
+
+/// A throttled path is left within this time.
+const LEFT_WITHIN: Duration = Duration::from_secs(30);
+
+impl Host {
+    /// What both ends send over a path goes through a queue of 100 kB, at this rate.
+    fn throttle(&self, path: usize, rate: &str) {
+        for (namespace, device) in
+            [(&self.net.server, format!("s{path}")), (&self.net.client, format!("c{path}"))]
+        {
+            let shape = ["tbf", "rate", rate, "burst", "3000", "limit", "100000"];
+            let words = [&["qdisc", "replace", "dev", &device, "root"][..], &shape].concat();
+            let run = || Command::new("tc").args(&words).status().unwrap();
+            assert!(namespace.enter_thread(run).unwrap().success());
+        }
+    }
+
+    /// Bytes that an interface has carried since the daemon began.
+    fn carried(&self, interface: usize) -> u64 {
+        let total = &self.status().unwrap()["interfaces"];
+        let name = format!("c{interface}");
+        let one = total.as_array().unwrap().iter().find(|one| one["name"] == name.as_str()).unwrap();
+        ["received_bytes", "sent_bytes"].map(|key| one["total"][key].as_u64().unwrap()).iter().sum()
+    }
+
+    fn reasons(&self) -> String {
+        self.status().unwrap()["interfaces"].to_string()
+    }
+
+    /// The server's packets to the first path are lost, which the client cannot see.
+    fn silence(&self) {
+        let back = format!("{}/32", self.ip(0));
+        let cut = || Command::new("ip").args(["route", "del", &back, "dev", "s0"]).status().unwrap();
+        assert!(self.net.server.enter_thread(cut).unwrap().success());
+    }
+}
+
+/// A stream of 4 Mbit/s whose path is throttled to 50 kbit/s goes on over the other path.
+fn leaves_the_throttled_path(intent: &str, manager: &str) {
+    let (host, listener) = Host::with_server();
+    let soon = "open_after = { bytes = \"100 kB\", age = \"300 ms\" }";
+    let manager = if manager == "userspace" { format!("pm = \"userspace\"\n{soon}") } else { String::new() };
+    host.configure(&format!("intent = \"{intent}\"\nhandover_budget = \"100 MB\"\n{manager}"), "");
+    let daemon = host.start();
+    let connection = host.connect(&listener, 0);
+    let download = download(&connection);
+    download.beside(4 * MBPS, || {
+        wait_until("it flows", || download.received() > 2_000_000);
+        host.throttle(0, "50kbit");
+        let (begun, before) = (Instant::now(), host.carried(1));
+        wait_until("the first path is left", || daemon.role("c0") == "backup");
+        wait_until("the second carries the stream", || host.carried(1) > before + 1_000_000);
+        let (took, received) = (begun.elapsed(), download.received());
+        assert!(took < LEFT_WITHIN, "{intent}: {took:?}");
+        wait_until("the stream goes on", || download.received() > received + 1_000_000);
+        wait_until("the trial was worth it", || host.reasons().contains("c0 has become slow"));
+        assert_eq!(daemon.role("c1"), "regular", "{intent}");
+    });
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+/// Under all these intents at the same time, each on a host of its own.
+fn leave_the_throttled_path(intents: &[&str], manager: &str) {
+    std::thread::scope(|scope| {
+        for intent in intents {
+            scope.spawn(|| leaves_the_throttled_path(intent, manager));
+        }
+    });
+}
+
+#[test(needs(NET, tool("tc")))]
+fn a_path_that_is_throttled_is_left_under_every_intent() {
+    leave_the_throttled_path(&["frugal", "handover", "interactive", "overflow", "aggregate"], "kernel");
+}
+
+#[test(needs(NET, tool("tc")))]
+fn a_path_that_is_throttled_is_left_under_every_intent_by_the_path_manager_in_user_space() {
+    leave_the_throttled_path(&["frugal", "handover", "interactive", "overflow", "aggregate"], "userspace");
+}
+
+#[test(needs(NET, tool("tc")))]
+fn a_second_path_that_is_slow_as_well_is_given_back() {
+    let (host, listener) = Host::with_server();
+    host.configure("intent = \"frugal\"", "");
+    let daemon = host.start();
+    let connection = host.connect(&listener, 0);
+    let download = download(&connection);
+    download.beside(4 * MBPS, || {
+        wait_until("it flows", || download.received() > 2_000_000);
+        host.throttle(1, "50kbit");
+        host.throttle(0, "50kbit");
+        wait_until("the second path is tried", || daemon.role("c1") == "regular");
+        wait_until("it is given back", || daemon.role("c0") == "regular" && daemon.role("c1") == "unused");
+        let received = download.received();
+        wait_until("what little gets through goes on", || download.received() > received + 10_000);
+    });
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test(needs(NET))]
+fn the_budget_of_handover_bounds_every_byte_of_a_silence() {
+    /// The daemon looks each 200 ms, and what the server has sent by then arrives still.
+    const BUDGET: u64 = 1_000_000;
+    const LOOK: u64 = 4 * MBPS / 8;
+    /// The first path is given up for 15 s, and tried again then.
+    const TROUBLE: Duration = Duration::from_secs(20);
+    let (host, listener) = Host::with_server();
+    host.configure("intent = \"handover\"\nhandover_budget = \"1 MB\"", "");
+    let daemon = host.start();
+    let connection = host.connect(&listener, 0);
+    let download = download(&connection);
+    download.beside(4 * MBPS, || {
+        wait_until("it flows", || download.received() > 1_000_000);
+        let before = host.carried(1);
+        host.silence();
+        wait_until("the budget is used up", || {
+            host.reasons().contains("the budget of `handover` is used up")
+        });
+        wait_until("the second path is closed", || host.kinds().iter().all(|&(path, _)| path == 0));
+        let used = host.carried(1) - before;
+        assert!((BUDGET / 2..=BUDGET + LOOK).contains(&used), "{used}");
+        std::thread::sleep(TROUBLE);
+        let used = host.carried(1) - before;
+        assert!(used <= BUDGET + LOOK, "{used}");
+        assert_eq!(daemon.role("c1"), "unused");
+    });
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test(needs(NET))]
+fn an_address_that_comes_back_carries_data_again_within_seconds() {
+    /// The hold of ten seconds does not count.
+    const BACK: Duration = Duration::from_secs(8);
+    let (host, listener) = Host::with_server();
+    host.configure("intent = \"interactive\"", "");
+    let daemon = host.start();
+    let connection = host.connect(&listener, 0);
+    let download = download(&connection);
+    let both = [(host.ip(0), false), (host.ip(1), true)];
+    download.beside(4 * MBPS, || {
+        for _ in 0..3 {
+            wait_until("a backup joins", || host.kinds() == [(0, false), (1, true)]);
+            host.change_address(0, "del");
+            host.wait_for("the second stands in", &[(host.ip(1), false)]);
+            std::thread::sleep(Duration::from_secs(1));
+            host.change_address(0, "add");
+            host.add_route_of(0);
+            let begun = Instant::now();
+            host.wait_for("both are as before", &both);
+            let took = begun.elapsed();
+            assert!(took < BACK, "{took:?}");
+            let received = download.received();
+            wait_until("the stream goes on", || download.received() > received + 500_000);
+        }
+    });
+    assert_eq!(daemon.stop(), Some(0));
+}
