@@ -42,14 +42,15 @@ impl Hold {
         self.forced.add(now, FORGET_FORCED, MOST_FORCED);
     }
 
-    /// When it may change because something was lost: at once, if that was no more than this often of late.
-    pub(super) fn until_forced(&self, now: Nanos, urgent: bool) -> Nanos {
-        match self.forced.last() {
-            Some(last) if self.forced.times(now, FORGET_FORCED) >= MOST_FORCED => {
-                last.saturating_add(if urgent { Nanos(LONGEST.0 / URGENT) } else { LONGEST })
-            }
-            _ => Nanos::ZERO,
-        }
+    /// Whether it may change at once because something was lost: not too often.
+    pub(super) fn may_force(&self, now: Nanos) -> bool {
+        self.forced.times(now, FORGET_FORCED) < MOST_FORCED
+    }
+
+    /// When it may change because something was lost.
+    pub(super) fn until_forced(&self, now: Nanos) -> Nanos {
+        let last = self.forced.last().filter(|_| !self.may_force(now));
+        last.map_or(Nanos::ZERO, |last| last.saturating_add(Nanos(LONGEST.0 / URGENT)))
     }
 
     /// When it may change again.

@@ -64,9 +64,10 @@ impl Memory {
         self.lost = Some(now);
     }
 
-    /// Whether it could not be used for a moment: an address that has changed.
+    /// Whether it could not be used for a moment, as when an address changes, and that is not too often.
     pub(super) fn was_lost_briefly(&self, now: Nanos) -> bool {
-        self.role == Role::Unused && self.lost.is_some_and(|lost| now.saturating_sub(lost) < BRIEFLY)
+        let is_brief = self.lost.is_some_and(|lost| now.saturating_sub(lost) < BRIEFLY);
+        self.role == Role::Unused && is_brief && self.hold.may_force(now)
     }
 
     /// It has another role now because something else was lost, or was for a moment.

@@ -247,9 +247,7 @@ impl Decider {
             if want.role > memory.role {
                 let until = match () {
                     () if want.exempt => Nanos::ZERO,
-                    () if alone || memory.was_lost_briefly(now) => {
-                        memory.hold.until_forced(now, alone || want.urgent)
-                    }
+                    () if alone || memory.was_lost_briefly(now) => memory.hold.until_forced(now),
                     () => memory.hold.until(now, want.urgent),
                 };
                 if now < until {

@@ -115,6 +115,8 @@ pub(super) struct Slow {
     low: Low,
     /// Suspects for which a trial has brought nothing since the last pause.
     cleared: BTreeSet<String>,
+    /// The paths that carried data when the first of them was tried.
+    suspects: BTreeSet<String>,
     stage: Option<Stage>,
     /// A path that was slow is used again since then.
     back: Option<Nanos>,
@@ -184,7 +186,7 @@ impl Slow {
                 if !is_worse && !is_over {
                     return self.stage.as_ref().map(Stage::held);
                 }
-                let held = self.judge(now, paths, &name, before_bps, after_bps);
+                let held = self.judge(now, &name, before_bps, after_bps);
                 if held.is_none() {
                     self.revert(now, if is_worse { Revert::AtOnce } else { Revert::Soon });
                 }
@@ -250,6 +252,8 @@ impl Slow {
         }
         let before_bps = self.low.all.get()?;
         let name = self.low.suspect(paths, &self.cleared)?.name.clone();
+        let regular = paths.iter().filter(|path| path.is_regular && path.most_bps.is_some());
+        self.suspects = regular.map(|path| path.name.clone()).chain([name.clone()]).collect();
         let (asked, after) = (now, Mean::default());
         self.stage = Some(Stage::Trial { name: name.clone(), asked, since: None, before_bps, after });
         self.forget_low();
@@ -265,14 +269,7 @@ impl Slow {
     }
 
     /// Ends a trial.
-    fn judge(
-        &mut self,
-        now: Nanos,
-        paths: &[Path],
-        name: &str,
-        before_bps: f64,
-        after_bps: f64,
-    ) -> Option<Held> {
+    fn judge(&mut self, now: Nanos, name: &str, before_bps: f64, after_bps: f64) -> Option<Held> {
         if after_bps >= (GAIN * before_bps).max(LEAST_GAINED_BPS) {
             let until = now.saturating_add(self.length(now));
             self.trials.add(now, FORGET, MOST_DOUBLINGS);
@@ -286,9 +283,7 @@ impl Slow {
             return self.stage.as_ref().map(Stage::held);
         }
         self.cleared.insert(name.to_owned());
-        let is_suspect = |path: &&Path| path.is_regular && !self.cleared.contains(&path.name);
-        let others = paths.iter().filter(|path| path.is_regular).count() > 1;
-        let is_last = !others || !paths.iter().any(|path| is_suspect(&path));
+        let is_last = self.suspects.is_subset(&self.cleared);
         if is_last {
             self.count(now, before_bps);
             self.end(Some(before_bps.max(after_bps)));

@@ -67,8 +67,9 @@ impl Download<'_> {
         impl Drop for Stop<'_> {
             fn drop(&mut self) {
                 self.0.stop.store(true, Ordering::Relaxed);
-                // Who waits to write hears that nobody reads.
+                // A thread that waits to write goes on, also where no path is left that carries that.
                 let _ = self.0.connection.client.shutdown(std::net::Shutdown::Both);
+                let _ = self.0.connection.server.shutdown(std::net::Shutdown::Both);
             }
         }
         std::thread::scope(|scope| {

@@ -53,14 +53,16 @@ fn leaves_the_throttled_path(intent: &str, manager: &str) {
     download.beside(4 * MBPS, || {
         wait_until("it flows", || download.received() > 2_000_000);
         host.throttle(0, "50kbit");
-        let (begun, before) = (Instant::now(), host.carried(1));
-        wait_until("the first path is left", || daemon.role("c0") == "backup");
+        let (begun, before, received) = (Instant::now(), host.carried(1), download.received());
         wait_until("the second carries the stream", || host.carried(1) > before + 1_000_000);
-        let (took, received) = (begun.elapsed(), download.received());
-        assert!(took < LEFT_WITHIN, "{intent}: {took:?}");
         wait_until("the stream goes on", || download.received() > received + 1_000_000);
-        wait_until("the trial was worth it", || host.reasons().contains("c0 has become slow"));
-        assert_eq!(daemon.role("c1"), "regular", "{intent}");
+        let took = begun.elapsed();
+        assert!(took < LEFT_WITHIN, "{intent}: {took:?}");
+        if intent != "aggregate" {
+            // There the stream may avoid the slow path as it is.
+            wait_until("the trial was worth it", || host.reasons().contains("c0 has become slow"));
+            assert_eq!((daemon.role("c0"), daemon.role("c1")), ("backup".into(), "regular".into()));
+        }
     });
     assert_eq!(daemon.stop(), Some(0));
 }

@@ -1,1 +1,238 @@
+//! Every rate here was recorded: a client with two uplinks shaped by tbf to 20 and 10 Mbit/s, a router, a
+//! server, one look a second. The files say which traffic and what happened.
 
+use super::*;
+
+/// One look of a recording.
+struct Look {
+    at_s: f64,
+    rates_bps: [f64; 2],
+    most_bps: [f64; 2],
+    regular: [bool; 2],
+    /// Whether the path was left, since at least one look.
+    left: [bool; 2],
+}
+
+/// The recordings, and the part of the usual rate below which the second path is tried.
+const RECORDED: [(&str, f64, &str); 16] = [
+    ("frugal-stream-down", 0.5, include_str!("recorded/frugal-stream-down.txt")),
+    ("handover-stream-down", 0.5, include_str!("recorded/handover-stream-down.txt")),
+    ("frugal-bulk-down", 0.5, include_str!("recorded/frugal-bulk-down.txt")),
+    ("frugal-stream-up", 0.5, include_str!("recorded/frugal-stream-up.txt")),
+    ("interactive-stream-up", 0.7, include_str!("recorded/interactive-stream-up.txt")),
+    ("overflow-stream-down", 0.7, include_str!("recorded/overflow-stream-down.txt")),
+    ("aggregate-bulk-down", 0.7, include_str!("recorded/aggregate-bulk-down.txt")),
+    ("aggregate-bulk-up", 0.7, include_str!("recorded/aggregate-bulk-up.txt")),
+    ("aggregate-bulk-up-second", 0.7, include_str!("recorded/aggregate-bulk-up-second.txt")),
+    ("aggregate-bulk-up-second-late", 0.7, include_str!("recorded/aggregate-bulk-up-second-late.txt")),
+    ("aggregate-both", 0.7, include_str!("recorded/aggregate-both.txt")),
+    ("frugal-both", 0.5, include_str!("recorded/frugal-both.txt")),
+    ("frugal-less", 0.5, include_str!("recorded/frugal-less.txt")),
+    ("aggregate-less", 0.7, include_str!("recorded/aggregate-less.txt")),
+    ("frugal-recovers", 0.5, include_str!("recorded/frugal-recovers.txt")),
+    ("interactive-again", 0.7, include_str!("recorded/interactive-again.txt")),
+];
+
+fn recorded(name: &str) -> (f64, Vec<Look>) {
+    let (_, low, text) = RECORDED.iter().find(|(one, ..)| *one == name).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let mut before = [false; 2];
+    let look = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let kbps = |at: usize| words[at].parse::<f64>().unwrap() * 1e3;
+        let roles: Vec<bool> = words[5].chars().map(|role| role == 'r').collect();
+        let regular = [roles[0], roles[1]];
+        let left = [0, 1].map(|path| before[path] && !regular[path]);
+        before = regular.map(|is_regular| !is_regular);
+        let (rates_bps, most_bps) = ([kbps(1), kbps(2)], [kbps(3), kbps(4)]);
+        Look { at_s: words[0].parse().unwrap(), rates_bps, most_bps, regular, left }
+    };
+    (*low, lines.map(look).collect())
+}
+
+fn paths(low: f64, look: &Look) -> [Path; 2] {
+    [0, 1].map(|path| Path {
+        name: format!("c{path}"),
+        rate_bps: look.rates_bps[path],
+        most_bps: Some(look.most_bps[path]).filter(|&most| most > 0.0),
+        is_regular: look.regular[path],
+        may_stand_in: true,
+        is_open: look.most_bps[path] > 0.0,
+        is_left: look.left[path],
+        low,
+    })
+}
+
+/// Which path was not to carry data at each look.
+fn held(slow: &mut Slow, name: &str) -> Vec<(f64, Option<Held>)> {
+    let (low, looks) = recorded(name);
+    let one = |look: &Look| {
+        let now = Nanos((look.at_s * 1e9) as u64);
+        (look.at_s, slow.observe(now, &paths(low, look)))
+    };
+    looks.iter().map(one).collect()
+}
+
+/// When the first trial began, and of which path.
+fn first(name: &str) -> (f64, String) {
+    let all = held(&mut Slow::default(), name);
+    let found = all.into_iter().find_map(|(at_s, held)| Some((at_s, held?.name)));
+    found.unwrap_or_else(|| panic!("{name}: nothing was tried"))
+}
+
+/// Begins and ends of the times in which a path was left: `(begin, end, path)`.
+fn times(name: &str) -> Vec<(f64, f64, String)> {
+    let mut times: Vec<(f64, f64, String)> = vec![];
+    let mut open = false;
+    for (at_s, held) in held(&mut Slow::default(), name) {
+        match (held, open) {
+            (Some(_), true) => times.last_mut().unwrap().1 = at_s,
+            (Some(held), false) => times.push((at_s, at_s, held.name)),
+            (None, _) => {}
+        }
+        open = times.last().is_some_and(|(_, end, _)| *end == at_s);
+    }
+    times
+}
+
+#[test]
+fn a_throttled_path_is_suspected_within_seconds_whatever_is_sent_and_in_which_direction() {
+    // Each was throttled 16.4 s after the first look; what was in the queue comes for some seconds more.
+    for (name, latest_s) in [
+        ("frugal-stream-down", 21.0),
+        ("handover-stream-down", 21.0),
+        ("frugal-bulk-down", 22.0),
+        ("frugal-stream-up", 22.0),
+        ("interactive-stream-up", 21.0),
+    ] {
+        let (at_s, path) = first(name);
+        assert!(path == "c0" && (17.0..latest_s).contains(&at_s), "{name}: {path} at {at_s}");
+    }
+}
+
+#[test]
+fn of_two_paths_the_one_that_the_other_waits_for_is_suspected() {
+    // The other one fills the receiver's buffer for up to 15 s before it waits.
+    for (name, slow, earliest_s, latest_s) in [
+        ("overflow-stream-down", "c0", 29.0, 36.0),
+        ("aggregate-bulk-down", "c0", 17.0, 23.0),
+        ("aggregate-bulk-up", "c0", 24.0, 29.0),
+        ("aggregate-bulk-up-second", "c1", 23.0, 27.0),
+        ("aggregate-bulk-up-second-late", "c1", 31.0, 34.5),
+    ] {
+        let (at_s, path) = first(name);
+        assert!(path == slow && (earliest_s..latest_s).contains(&at_s), "{name}: {path} at {at_s}");
+    }
+}
+
+#[test]
+fn a_program_that_sends_less_costs_a_trial_and_no_more_for_each_far_lower_rate() {
+    for name in ["frugal-less", "aggregate-less"] {
+        let times = times(name);
+        assert!((1..=3).contains(&times.len()), "{name}: {times:?}");
+        assert!(times.iter().all(|(begin, end, _)| end - begin <= 15.0), "{name}: {times:?}");
+    }
+}
+
+#[test]
+fn a_path_that_was_slow_is_used_again_and_stays_if_it_has_recovered() {
+    let times = times("frugal-recovers");
+    let [(begin, end, path)] = &times[..] else { panic!("{times:?}") };
+    // A trial of 8 s, and left for a minute.
+    assert!(path == "c0" && (17.0..22.0).contains(begin), "{times:?}");
+    assert!((66.0..76.0).contains(&(end - begin)), "{times:?}");
+}
+
+#[test]
+fn a_path_that_is_still_slow_is_left_again_within_three_seconds() {
+    let times = times("interactive-again");
+    let [(_, end, _), (again, ..)] = &times[..] else { panic!("{times:?}") };
+    // The ends are looks: two of them are low, after the one that has it again.
+    assert!(again - end <= 4.5, "{times:?}");
+}
+
+#[test]
+fn two_paths_that_are_slow_are_tried_and_given_back() {
+    for name in ["frugal-both", "aggregate-both"] {
+        let times = times(name);
+        assert!((1..=4).contains(&times.len()), "{name}: {times:?}");
+        assert!(times.iter().all(|(begin, end, _)| end - begin <= 16.0), "{name}: {times:?}");
+    }
+}
+
+/// A machine whose paths carry up to their rates of what is sent, preferably over the first.
+fn trials(seconds: u64, sent_bps: impl Fn(u64) -> f64, rates_bps: impl Fn(u64) -> [f64; 2]) -> usize {
+    let mut slow = Slow::default();
+    let (mut is_held, mut trials) = (false, 0);
+    for s in 0..seconds {
+        let path = usize::from(is_held);
+        let mut carried = [0.0; 2];
+        carried[path] = sent_bps(s).min(rates_bps(s)[path]);
+        let (regular, left) = ([!is_held, is_held], [is_held, false]);
+        let look = Look { at_s: 0.0, rates_bps: carried, most_bps: [20e6, 10e6], regular, left };
+        let held = slow.observe(Nanos::from_secs(s), &paths(0.7, &look)).is_some();
+        trials += usize::from(held && !is_held);
+        is_held = held;
+    }
+    trials
+}
+
+/// Trials in an hour: those after 60, 120 … 1920 s, a few that far less allows, and those of a path that is
+/// used again.
+const MOST_TRIALS_AN_HOUR: usize = 16;
+
+#[test]
+fn a_program_that_changes_its_rate_all_the_time_switches_seldom() {
+    for period in [5, 20, 60, 300] {
+        for low in [1e6, 100e3, 30e3] {
+            let sent = |s: u64| if s / period % 2 == 0 { 5e6 } else { low };
+            let day = trials(24 * 3600, sent, |_| [20e6, 10e6]);
+            assert!(day <= 24 * 4, "{period} s, {low} bit/s: {day} in a day");
+            let hour = trials(3600, sent, |_| [20e6, 10e6]);
+            assert!(hour <= MOST_TRIALS_AN_HOUR, "{period} s, {low} bit/s: {hour} in an hour");
+        }
+    }
+}
+
+#[test]
+fn a_path_that_is_slow_now_and_then_switches_seldom() {
+    for period in [15, 60, 300, 3600] {
+        let rates = |s: u64| [if s / period % 2 == 0 { 20e6 } else { 50e3 }, 10e6];
+        let hour = trials(3600, |_| 4e6, rates);
+        assert!((usize::from(period < 3600)..=MOST_TRIALS_AN_HOUR).contains(&hour), "{period} s: {hour}");
+    }
+}
+
+#[test]
+fn rests_and_bursts_are_no_slow_path() {
+    assert_eq!(trials(3600, |s| if s % 10 < 4 { 8e6 } else { 5e3 }, |_| [20e6, 10e6]), 0);
+    let call = |s: u64| match s {
+        0..60 => 20e6,
+        60..75 => 0.0,
+        _ => 90e3,
+    };
+    assert_eq!(trials(3600, call, |_| [20e6, 10e6]), 0);
+}
+
+#[test]
+fn looks_of_a_fifth_of_a_second_see_the_same() {
+    // 50 kbit/s are a packet of 1500 bytes each 240 ms: a look sees one or none.
+    let mut slow = Slow::default();
+    let mut first = None;
+    for k in 0..150_u64 {
+        let rate = match k {
+            0..75 => 4e6,
+            _ => [60e3, 60e3, 60e3, 60e3, 0.0][k as usize % 5],
+        };
+        let look = Look {
+            at_s: 0.0,
+            rates_bps: [rate, 0.0],
+            most_bps: [4e6, 4e6],
+            regular: [true, false],
+            left: [false; 2],
+        };
+        let held = slow.observe(Nanos::from_millis(200 * k), &paths(0.7, &look));
+        first = first.or(held.map(|_| k / 5));
+    }
+    assert!(first.is_some_and(|s| (17..21).contains(&s)), "{first:?}");
+}
