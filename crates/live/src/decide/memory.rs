@@ -77,6 +77,11 @@ impl Memory {
         self.stands_in = true;
     }
 
+    /// Whether it has had its role since then, or always.
+    pub(super) fn is_as_it_was(&self, then: Nanos) -> bool {
+        self.since.is_none_or(|since| since <= then)
+    }
+
     /// Whether it has had its role for `time`, or always.
     pub(super) fn has_lasted(&self, time: Nanos, now: Nanos) -> bool {
         self.since.is_none_or(|since| now.saturating_sub(since) >= time)

@@ -70,6 +70,8 @@ use crate::snapshot::{Families, Interface, Snapshot};
 
 /// A new regular path is there for so long before an old one goes: its subflows need their handshakes.
 const OVERLAP: Nanos = Nanos::from_secs(3);
+/// The same where the old one stands in for the new one, which was lost.
+const BRIEF_OVERLAP: Nanos = Nanos::from_secs(1);
 /// Connections on what is forbidden get this long to find another path before their last subflow is closed.
 pub(crate) const CLOSE_AFTER: Nanos = Nanos::from_secs(5);
 /// A path brings data from this rate on, bit/s.
@@ -264,15 +266,16 @@ impl Decider {
         for one in eligible.iter().rev() {
             let (name, want) = (&one.interface.name, &plan[&one.interface.name]);
             // What slows the others down may be the reason why they bring nothing.
-            let at = (!want.afresh).then_some(now);
-            let is_replaced = self.some_other_carries(name, eligible, at);
+            let overlap = if self.memory[name].stands_in { BRIEF_OVERLAP } else { OVERLAP };
+            let since = (!want.afresh).then(|| now.saturating_sub(overlap));
+            let is_replaced = self.some_other_carries(name, eligible, since);
             let memory = self.memory.get_mut(name).expect("noted above");
             if want.role < memory.role {
                 let is_exempt = want.exempt || memory.stands_in;
                 let until = if is_exempt { Nanos::ZERO } else { memory.hold.until(now, false) };
                 let next = want.role.max(one.lowest()).min(memory.role);
                 if !is_replaced {
-                    waits.insert(name.clone(), now.saturating_add(OVERLAP));
+                    waits.insert(name.clone(), now.saturating_add(overlap));
                 } else if now < until {
                     waits.insert(name.clone(), until);
                 } else if next < memory.role {
@@ -321,14 +324,14 @@ impl Decider {
         renewed
     }
 
-    /// Whether another interface carries data and is not in trouble; for long enough, if asked at an instant.
-    fn some_other_carries(&self, name: &str, eligible: &[Eligible], at: Option<Nanos>) -> bool {
+    /// Whether another interface carries data and is not in trouble; since an instant, if one is named.
+    fn some_other_carries(&self, name: &str, eligible: &[Eligible], since: Option<Nanos>) -> bool {
         eligible.iter().filter(|one| one.interface.name != name && one.standing.trouble.is_none()).any(
             |one| {
                 let memory = &self.memory[&one.interface.name];
                 // What has brought nothing since it failed may still be dead.
-                let brings = at.is_none() || one.interface.silent.is_none();
-                let lasts = at.is_none_or(|now| memory.has_lasted(OVERLAP, now));
+                let brings = since.is_none() || one.interface.silent.is_none();
+                let lasts = since.is_none_or(|since| memory.is_as_it_was(since));
                 memory.role == Role::Regular && lasts && brings
             },
         )

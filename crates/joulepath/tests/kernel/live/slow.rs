@@ -105,10 +105,11 @@ fn a_second_path_that_is_slow_as_well_is_given_back() {
     assert_eq!(daemon.stop(), Some(0));
 }
 
-#[test(needs(NET))]
+#[test(needs(NET, tool("tc")))]
 fn the_budget_of_handover_bounds_every_byte_of_a_silence() {
-    /// The daemon looks each 200 ms, and what the server has sent by then arrives still.
     const BUDGET: u64 = 1_000_000;
+    /// What the second path carries in a second: the daemon looks each 200 ms, or later on a busy machine, and
+    /// what the server has sent by then arrives still.
     const LOOK: u64 = 4 * MBPS / 8;
     /// The first path is given up for 15 s, and tried again then.
     const TROUBLE: Duration = Duration::from_secs(20);
@@ -119,6 +120,7 @@ fn the_budget_of_handover_bounds_every_byte_of_a_silence() {
     let download = download(&connection);
     download.beside(4 * MBPS, || {
         wait_until("it flows", || download.received() > 1_000_000);
+        host.throttle(1, "4mbit");
         let before = host.carried(1);
         host.silence();
         wait_until("the budget is used up", || {
@@ -156,7 +158,7 @@ fn an_address_that_comes_back_carries_data_again_within_seconds() {
             let begun = Instant::now();
             host.wait_for("both are as before", &both);
             let took = begun.elapsed();
-            assert!(took < BACK, "{took:?}");
+            assert!(took < BACK, "{took:?}: {}", daemon.said.lock().unwrap());
             let received = download.received();
             wait_until("the stream goes on", || download.received() > received + 500_000);
         }
