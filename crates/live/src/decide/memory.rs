@@ -10,6 +10,8 @@ use super::silence::Silence;
 use super::standing::BatteryLow;
 use super::trouble::Trouble;
 
+/// For so long after a loss nothing need come over a path.
+const LATELY: Nanos = Nanos::from_secs(30);
 /// Subflows have this long to open.
 const MISSING: Nanos = Nanos::from_secs(4);
 /// A path that was lost for no longer is used again at once.
@@ -75,6 +77,11 @@ impl Memory {
         self.becomes_exempt(role, now);
         self.hold.force(now);
         self.stands_in = true;
+    }
+
+    /// Whether it was lost so lately that its silence says nothing: the others carry what it did.
+    pub(super) fn was_lost_lately(&self) -> bool {
+        self.lost.is_some_and(|lost| self.seen.saturating_sub(lost) < LATELY)
     }
 
     /// Whether it has had its role since then, or always.

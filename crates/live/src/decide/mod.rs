@@ -330,7 +330,8 @@ impl Decider {
             |one| {
                 let memory = &self.memory[&one.interface.name];
                 // What has brought nothing since it failed may still be dead.
-                let brings = since.is_none() || one.interface.silent.is_none();
+                let is_silent = one.interface.silent.is_some() && !memory.was_lost_lately();
+                let brings = since.is_none() || !is_silent;
                 let lasts = since.is_none_or(|since| memory.is_as_it_was(since));
                 memory.role == Role::Regular && lasts && brings
             },
