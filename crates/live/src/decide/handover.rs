@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use joulepath_model::live::{Intent, LiveConfig};
 use joulepath_model::units::{Bytes, Nanos};
 
-use super::BRINGS_BPS;
 use super::decision::Role;
 use super::eligible::Eligible;
 use super::memory::Memory;
+use super::silence::BRINGS_BPS;
 use super::want::{Plan, Want};
 
 /// The first path has carried data for so long with nothing wrong: the event is over.

@@ -61,7 +61,7 @@ use self::lately::lasted;
 use self::memory::Memory;
 use self::overflow::Overflow;
 pub(crate) use self::renewal::Renewal;
-use self::silence::Verdict;
+use self::silence::{BRINGS_BPS, Verdict};
 use self::slow::Slow;
 use self::standing::BatteryLow;
 pub(crate) use self::standing::is_over_hard_quota;
@@ -74,8 +74,6 @@ const OVERLAP: Nanos = Nanos::from_secs(3);
 const BRIEF_OVERLAP: Nanos = Nanos::from_secs(1);
 /// Connections on what is forbidden get this long to find another path before their last subflow is closed.
 pub(crate) const CLOSE_AFTER: Nanos = Nanos::from_secs(5);
-/// A path brings data from this rate on, bit/s.
-const BRINGS_BPS: f64 = 20e3;
 /// While a path is watched the next look comes after this time.
 const WATCH_EVERY: Nanos = Nanos::from_secs(1);
 /// The same while connections are about to get another path.

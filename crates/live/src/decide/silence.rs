@@ -11,6 +11,8 @@ use joulepath_model::units::Nanos;
 
 use super::lately::Lately;
 
+/// A path brings data from this rate on, bit/s.
+pub(super) const BRINGS_BPS: f64 = 20e3;
 /// How long nothing comes before it is noticed.
 const PATIENCE: Nanos = Nanos::from_secs(3);
 const MOST_DOUBLINGS: u32 = 7;

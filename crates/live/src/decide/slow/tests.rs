@@ -185,7 +185,7 @@ const MOST_TRIALS_AN_HOUR: usize = 16;
 fn a_program_that_changes_its_rate_all_the_time_switches_seldom() {
     for period in [5, 20, 60, 300] {
         for low in [1e6, 100e3, 30e3] {
-            let sent = |s: u64| if s / period % 2 == 0 { 5e6 } else { low };
+            let sent = |s: u64| if (s / period).is_multiple_of(2) { 5e6 } else { low };
             let day = trials(24 * 3600, sent, |_| [20e6, 10e6]);
             assert!(day <= 24 * 4, "{period} s, {low} bit/s: {day} in a day");
             let hour = trials(3600, sent, |_| [20e6, 10e6]);
@@ -197,7 +197,7 @@ fn a_program_that_changes_its_rate_all_the_time_switches_seldom() {
 #[test]
 fn a_path_that_is_slow_now_and_then_switches_seldom() {
     for period in [15, 60, 300, 3600] {
-        let rates = |s: u64| [if s / period % 2 == 0 { 20e6 } else { 50e3 }, 10e6];
+        let rates = |s: u64| [if (s / period).is_multiple_of(2) { 20e6 } else { 50e3 }, 10e6];
         let hour = trials(3600, |_| 4e6, rates);
         assert!((usize::from(period < 3600)..=MOST_TRIALS_AN_HOUR).contains(&hour), "{period} s: {hour}");
     }
