@@ -13,9 +13,9 @@
 //! ```
 //!
 //! A test says beside its name what it needs of the machine: `#[test(needs(LAB, IPV6))]`. Where something is
-//! missing the test is counted as ignored, with the reason. It fails instead where `JOULEPATH_REQUIRE_KERNEL=1`,
-//! and where `CI` is set if the machine could give what is missing. Each test runs in a process of its own,
-//! one at a time on the whole machine.
+//! missing the test is counted as ignored, with the reason. It fails instead where
+//! `JOULEPATH_REQUIRE_KERNEL=1`, and where `CI` is set if the machine could give what is missing. Each test
+//! runs in a process of its own, one at a time on the whole machine.
 //!
 //! | module | what |
 //! |---|---|

@@ -53,9 +53,9 @@ pub fn skip(reason: impl Into<String>) -> ! {
     panic::resume_unwind(Box::new(Stop::Skip(reason.into())))
 }
 
-/// Ends the test that calls it: ignored because this machine had too much to do. Where nothing may be missing,
-/// some of these are forgiven: see [`crate::verdict::TOO_BUSY`]. Say how late it was. Only on the test's own
-/// thread.
+/// Ends the test that calls it: ignored because this machine had too much to do. Where nothing may be
+/// missing, some of these are forgiven: see [`crate::verdict::TOO_BUSY`]. Say how late it was. Only on the
+/// test's own thread.
 pub fn too_busy(measured: impl Into<String>) -> ! {
     panic::resume_unwind(Box::new(Stop::TooBusy(measured.into())))
 }
