@@ -1,7 +1,5 @@
 //! The boxes are complete and can be run; the search finds a region that is known.
 
-use std::collections::BTreeSet;
-
 use joulepath_report::search::Holds;
 
 use super::rounds::Searched;
