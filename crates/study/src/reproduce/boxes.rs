@@ -13,13 +13,13 @@ use super::study::Study;
 use super::wrong::{Wrong, key_value};
 use crate::source::Overrides;
 
-/// A box.
+/// What a search varies.
 #[derive(Clone, Debug)]
 pub(super) struct ClaimBox {
-    /// Of the set-up.
+    /// The set-up's name.
     pub(super) name: String,
     pub(super) parameters: Vec<Parameter>,
-    raw: RawBox,
+    pub(super) raw: RawBox,
     /// Keys that are set at all points: a run takes no longer than it must.
     set: Overrides,
     /// Seeds at each point, the same at all of them.
@@ -32,16 +32,16 @@ pub(super) struct ClaimBox {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawBox {
     seeds: u32,
-    /// Without any nothing is open.
+    /// Points of the Latin hypercube. Without any only the usual point runs.
     #[serde(default)]
     points: usize,
     /// Studies that run at a point: one reading each. All if absent.
-    studies: Option<Vec<String>>,
+    pub(super) studies: Option<Vec<Spanned<String>>>,
     /// Policies that run at a point. All if absent.
-    policies: Option<Vec<String>>,
+    policies: Option<Vec<Spanned<String>>>,
     #[serde(default)]
     set: Vec<Spanned<String>>,
-    /// Whether the studies' own keys are left out, because parameters have them.
+    /// Drops the studies' own keys, because parameters of the box have them.
     #[serde(default)]
     without_keys: bool,
     #[serde(default)]
@@ -59,7 +59,7 @@ struct RawOpen {
     values: Option<Vec<String>>,
     from: Option<f64>,
     to: Option<f64>,
-    /// Whether equal ratios have equal room.
+    /// Draws the logarithm of the value.
     #[serde(default)]
     log: bool,
     #[serde(default)]
@@ -79,12 +79,18 @@ struct RawOpen {
     /// An option of policies.
     option: Option<String>,
     /// Which policies get it. All if absent.
-    policies: Option<Vec<String>>,
+    policies: Option<Vec<Spanned<String>>>,
     #[serde(default)]
     reading: bool,
 }
 
 impl RawBox {
+    /// Every policy that it names.
+    pub(super) fn policies(&self) -> impl Iterator<Item = &Spanned<String>> {
+        let of_open = self.open.iter().flat_map(|open| open.policies.iter().flatten());
+        self.policies.iter().flatten().chain(of_open)
+    }
+
     /// # Errors
     /// What is wrong with a parameter.
     pub(super) fn claim_box(self, name: &str) -> Result<ClaimBox, Wrong> {
@@ -135,7 +141,11 @@ impl RawOpen {
         }
         let pairs = |set: &[Spanned<String>]| set.iter().map(key_value).collect::<Result<Overrides, _>>();
         let acts = match &self.option {
-            Some(option) => Acts::Option(self.policies.clone(), option.clone()),
+            Some(option) => {
+                let names =
+                    |names: &Vec<Spanned<String>>| names.iter().map(|name| name.get_ref().clone()).collect();
+                Acts::Option(self.policies.as_ref().map(names), option.clone())
+            }
             None if self.reading => Acts::Reading,
             None if self.set_by.is_empty() => {
                 let keys = self.keys.iter().map(|key| (key.clone(), "{}".to_owned()));
@@ -156,7 +166,7 @@ impl RawOpen {
 }
 
 impl ClaimBox {
-    /// The values of a parameter by which findings are read, the usual one first.
+    /// The values of a parameter that `when` may ask for, the usual one first.
     pub(super) fn reading(&self, key: &str) -> Option<&[String]> {
         let of = self.parameters.iter().find(|of| of.key == key && matches!(of.acts, Acts::Reading))?;
         match &of.range {
@@ -165,10 +175,10 @@ impl ClaimBox {
         }
     }
 
-    /// Which of an experiment's studies run at a point, and how: without time series.
+    /// The studies of an experiment that run at a point, without time series.
     pub(super) fn studies(&self, of: &[Study]) -> Vec<Study> {
-        let is_in = |names: &Option<Vec<String>>, name: &String| {
-            names.as_ref().is_none_or(|names| names.contains(name))
+        let is_in = |names: &Option<Vec<Spanned<String>>>, name: &String| {
+            names.as_ref().is_none_or(|names| names.iter().any(|known| known.get_ref() == name))
         };
         let studies = of.iter().filter(|study| is_in(&self.raw.studies, &study.name));
         let at_point = |study: &Study| {

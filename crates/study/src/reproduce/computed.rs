@@ -26,7 +26,7 @@ const PROBLEMS: usize = 100;
 /// An estimate and the number of values that it summarises.
 type Sample = (Option<Estimate>, usize);
 
-/// What a name expects in brackets.
+/// The arguments that a name expects in brackets.
 #[derive(Clone, Copy)]
 enum Of {
     Nothing(fn() -> Sample),
@@ -109,7 +109,7 @@ impl Computed {
         Some(())
     }
 
-    /// The same at another number.
+    /// The same number at another argument.
     pub(super) fn at(self, number: f64) -> Self {
         Computed { number, ..self }
     }

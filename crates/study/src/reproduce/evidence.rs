@@ -6,7 +6,7 @@ use joulepath_report::interval;
 use super::metrics::{Metric, Run};
 use super::study::Study;
 
-/// The runs of a policy on a study: what a finding or a line names.
+/// A number of the runs of one policy on one study.
 #[derive(Clone, Copy)]
 pub(super) struct Cell<'a> {
     pub(super) study: &'a str,
@@ -14,12 +14,12 @@ pub(super) struct Cell<'a> {
     pub(super) metric: Metric,
 }
 
-/// What has run. What is missing is missing in every estimate.
+/// Finished runs. Estimates leave missing runs out.
 pub(super) struct Evidence<'a> {
     studies: &'a [Study],
     /// By study and policy, in the order of the seeds.
     runs: Vec<Vec<Vec<Run<'a>>>>,
-    /// What is read otherwise than usual of what the paper leaves open.
+    /// Readings of the paper that differ from the usual ones, by parameter.
     readings: &'a [(String, String)],
 }
 
@@ -34,24 +34,24 @@ impl<'a> Evidence<'a> {
         Evidence { readings, ..self }
     }
 
-    /// How `what` is read; none if as usual.
+    /// The reading of a parameter; `None` if it is the usual one.
     pub(super) fn reading(&self, what: &str) -> Option<&'a str> {
         self.readings.iter().find(|(known, _)| known == what).map(|(_, reading)| reading.as_str())
     }
 
-    /// Where a study stands on the axis of a sweep; none if it did not run.
+    /// The place of a study on the axis of a sweep; `None` if it did not run.
     pub(super) fn x(&self, study: &str) -> Option<f64> {
         self.studies.iter().find(|known| known.name == study)?.x
     }
 
-    /// The runs of a policy on a study; none if a search leaves them out.
+    /// The runs of a policy on a study. Empty if a search leaves them out.
     pub(super) fn of(&self, study: &str, policy: &str) -> &[Run<'a>] {
         let Some(index) = self.studies.iter().position(|known| known.name == study) else { return &[] };
         let place = self.studies[index].policies.iter().position(|known| known.name == policy);
         place.map_or(&[], |place| &self.runs[index][place])
     }
 
-    /// A metric by seed; what is not finite is left out.
+    /// The finite values of a metric, by seed.
     pub(super) fn values(&self, cell: Cell<'_>) -> Vec<f64> {
         let runs = self.of(cell.study, cell.policy).iter();
         runs.map(|&run| cell.metric.of(run)).filter(|value| value.is_finite()).collect()
@@ -62,8 +62,8 @@ impl<'a> Evidence<'a> {
         interval(&self.values(cell))
     }
 
-    /// Both numbers for every seed that all of `cells` have, summed over those of which both ran: small
-    /// effects on many sizes add up.
+    /// Numerator and denominator for every seed that all of `cells` have, summed over the cells in which both
+    /// ran: small effects on many sizes add up.
     pub(super) fn pairs(&self, cells: &[(Cell<'_>, Cell<'_>)]) -> Vec<(f64, f64)> {
         let runs = |cell: Cell<'_>| self.of(cell.study, cell.policy);
         let ran =

@@ -25,11 +25,11 @@ pub(super) struct Experiment {
     pub(super) cause: String,
     /// Whether there is anything to judge.
     pub(super) standing: Standing,
-    /// Rows that it is the weaker of, in a search.
+    /// A search gives it the weakest verdict of these rows.
     pub(super) weaker_of: Vec<String>,
     /// What has to run.
     pub(super) studies: Vec<Study>,
-    /// Where it is searched.
+    /// The box that a search covers.
     pub(super) in_box: Option<Arc<ClaimBox>>,
     pub(super) findings: Vec<Row>,
     pub(super) figures: Vec<Drawing>,
@@ -49,7 +49,7 @@ pub(super) enum Standing {
 }
 
 impl Experiment {
-    /// From the runs to the numbers; runs may be missing.
+    /// Measures and judges. Runs may be missing.
     pub(super) fn findings(&self, evidence: &Evidence<'_>) -> Vec<Finding> {
         let applies = |row: &&Row| row.applies(evidence, self.in_box.as_deref());
         let rows: Vec<&Row> = self.findings.iter().filter(applies).collect();

@@ -43,10 +43,10 @@ struct Groups {
     studies: Vec<Spanned<String>>,
     #[serde(default)]
     policies: Vec<Spanned<String>>,
-    /// A group for each policy, all of one colour, beside what the paper states of them.
+    /// The paper's number of each policy. With it the groups are the policies, in one colour.
     #[serde(default)]
     stated: Vec<f64>,
-    /// Groups without runs.
+    /// Names of the groups of `computed`.
     #[serde(default)]
     groups: Vec<String>,
     #[serde(default)]
@@ -57,7 +57,7 @@ struct Groups {
 #[serde(deny_unknown_fields)]
 struct ComputedBars {
     name: String,
-    /// By group.
+    /// One for each group.
     values: Vec<Computed>,
 }
 
@@ -66,7 +66,7 @@ struct ComputedBars {
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DrawnLine {
-    /// In the legend; the policy's if absent.
+    /// Name in the legend. The policy's name if absent.
     name: Option<String>,
     of: Option<Spanned<String>>,
     /// All of the experiment if absent.
@@ -97,7 +97,7 @@ struct DrawnLine {
 }
 
 impl Drawing {
-    /// Checks it against the experiment's studies and policies, and fills in what is absent.
+    /// Checks the names and fills in absent studies.
     ///
     /// # Errors
     /// A name that does not exist, or keys that make no sense together.
@@ -261,7 +261,7 @@ impl DrawnLine {
     }
 }
 
-/// The points of a line over time: of samples and seconds the mean over the seeds, of blocks the first seed's.
+/// Points of a line over time: the mean over the seeds, or the first seed's blocks.
 fn over_time(runs: &[Run<'_>], metric: SeriesMetric) -> Vec<(f64, Option<f64>)> {
     let engine =
         runs.iter().filter_map(|run| if let Run::Engine(run) = run { run.series.as_ref() } else { None });

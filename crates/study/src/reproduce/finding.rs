@@ -24,11 +24,11 @@ const OF_AN_EFFECT: f64 = 0.2;
 #[serde(deny_unknown_fields)]
 pub(super) struct Row {
     what: Spanned<String>,
-    /// In place of the metric's.
+    /// Replaces the metric's unit.
     unit: Option<String>,
-    /// What of the paper's ambiguities it is measured under.
+    /// The reading of the paper under which it is measured, for the reader.
     reading: Option<String>,
-    /// Readings of the box without which it is left out.
+    /// The finding exists only where these parameters of the box have these values.
     #[serde(default)]
     when: BTreeMap<String, Spanned<String>>,
 
@@ -38,7 +38,7 @@ pub(super) struct Row {
     /// Studies, summed seed by seed; all of the experiment if absent.
     #[serde(default)]
     studies: Vec<Spanned<String>>,
-    /// What it is divided by, where that differs.
+    /// The denominator, where it differs from the numerator.
     over: Option<Spanned<String>>,
     over_study: Option<Spanned<String>>,
     over_metric: Option<Spanned<Metric>>,
@@ -52,13 +52,13 @@ pub(super) struct Row {
     /// Whether the paper has a single run.
     #[serde(default)]
     one_run: bool,
-    /// Of several studies the one with this ratio.
+    /// The study with this ratio stands for all.
     best: Option<Best>,
-    /// Of the findings with the same word the least is judged, the others are shown.
+    /// Among findings with the same word only the least is judged.
     pub(super) candidate: Option<String>,
 
     stated: Option<Number>,
-    /// Of `stated` and `up_to`.
+    /// Replaces the usual tolerance of `stated` and `up_to`.
     tolerance: Option<Number>,
     up_to: Option<Number>,
     above: Option<Number>,
@@ -66,7 +66,7 @@ pub(super) struct Row {
     within: Option<(Number, Number)>,
 }
 
-/// Which ratio of a sweep stands for it.
+/// Which ratio stands for a sweep.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Best {
@@ -75,7 +75,7 @@ enum Best {
 }
 
 impl Row {
-    /// Checks it against the experiment's studies and policies, and fills in what is absent.
+    /// Checks the names and fills in absent studies.
     ///
     /// # Errors
     /// A name that does not exist, or keys that make no sense together.
@@ -139,7 +139,7 @@ impl Row {
         self.over.is_some() || self.over_study.is_some() || self.over_metric.is_some()
     }
 
-    /// Whether it is measured under these readings.
+    /// True if `when` holds under the evidence's readings.
     pub(super) fn applies(&self, evidence: &Evidence<'_>, in_box: Option<&ClaimBox>) -> bool {
         self.when.iter().all(|(key, wanted)| {
             let usual = in_box.and_then(|in_box| in_box.reading(key)?.first());
@@ -147,7 +147,7 @@ impl Row {
         })
     }
 
-    /// What it is held against. A ratio is near to what is stated if its distance from 1 is.
+    /// The rule. The tolerance of a ratio is a part of its distance from 1.
     fn rule(&self) -> Rule {
         let tolerance = |usual: f64| self.tolerance.map_or(usual, |tolerance| tolerance.0);
         let effect = tolerance(OF_AN_EFFECT);

@@ -34,7 +34,7 @@ impl Names<'_> {
         }
     }
 
-    /// Puts all studies where none is named.
+    /// Fills an empty list with all studies.
     ///
     /// # Errors
     /// If the experiment has none, or not one of those that are named.

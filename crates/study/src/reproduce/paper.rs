@@ -8,10 +8,11 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
-use joulepath_model::names::suggest;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 use super::boxes::ClaimBox;
@@ -27,7 +28,7 @@ use crate::error::Result;
 /// Name and text of each file.
 pub(super) static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/papers.rs"));
 
-/// Everything that is read from `papers/`.
+/// The experiments and boxes under `papers/`.
 pub(super) struct Papers {
     /// In the order of the papers.
     pub(super) experiments: Vec<Arc<Experiment>>,
@@ -63,19 +64,19 @@ struct RawExperiment {
     cause: String,
     #[serde(default)]
     standing: RawStanding,
-    /// Why there is no verdict.
+    /// The reason for no verdict.
     open: Option<String>,
     set_up: Option<Spanned<String>>,
     #[serde(default)]
     weaker_of: Vec<String>,
-    /// In addition to those of the set-up.
+    /// Added to those of the set-up.
     #[serde(default)]
     policies: BTreeMap<String, Spanned<String>>,
-    /// Of the set-up's studies only these.
+    /// Names of the set-up's studies that run. All if absent.
     uses: Option<Vec<Spanned<String>>>,
     #[serde(default)]
     every_study: RawStudy,
-    /// In place of those of the set-up.
+    /// Replace those of the set-up.
     #[serde(default, rename = "study")]
     studies: Vec<RawStudy>,
     #[serde(default, rename = "finding")]
@@ -93,91 +94,134 @@ enum RawStanding {
     Ours,
 }
 
+/// A file and what it holds.
+struct Held<'a, T> {
+    name: &'a str,
+    text: &'a str,
+    holds: T,
+}
+
+impl<'a, T: DeserializeOwned> Held<'a, T> {
+    fn read(name: &'a str, text: &'a str) -> Result<Self, FileError> {
+        let holds = parsed(text).map_err(|wrong| wrong.in_file(name, text))?;
+        Ok(Held { name, text, holds })
+    }
+}
+
+impl<T> Held<'_, T> {
+    fn folder(&self) -> &str {
+        self.name.split('/').next().unwrap_or_default()
+    }
+
+    fn told(&self, wrong: Wrong) -> FileError {
+        wrong.in_file(self.name, self.text)
+    }
+
+    fn wrong(&self, span: &Range<usize>, message: &str) -> FileError {
+        self.told(Wrong::at(span, message))
+    }
+}
+
+/// Set-ups by name.
+type SetUps<'a> = BTreeMap<String, Held<'a, SetUp>>;
+/// Boxes by the name of their set-up.
+type Boxes = BTreeMap<String, Arc<ClaimBox>>;
+
 impl Papers {
     /// Reads files: names without the extension, and texts.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first mistake in a file.
     pub(super) fn read(files: &[(&str, &str)]) -> Result<Self, FileError> {
-        let (mut rows, mut set_ups, mut papers) = (BTreeMap::new(), BTreeMap::new(), vec![]);
+        let mut rows: BTreeMap<String, Held<'_, RawExperiment>> = BTreeMap::new();
+        let (mut set_ups, mut papers) = (SetUps::new(), vec![]);
         for &(name, text) in files {
-            let folder = name.split('/').next().unwrap_or_default();
-            let at = |wrong: Wrong| wrong.in_file(name, text);
             if name.ends_with("/paper") {
-                papers.push((name, text, folder, parsed::<RawPaper>(text).map_err(at)?));
+                papers.push(Held::read(name, text)?);
             } else if name.contains("/set-ups/") {
-                let set_up: SetUp = parsed(text).map_err(at)?;
-                let key = set_up.name.get_ref().clone();
-                if set_ups.insert(key, (folder, set_up.clone())).is_some() {
-                    return Err(at(Wrong::at(&set_up.name.span(), "another set-up has this name")));
+                let file: Held<'_, SetUp> = Held::read(name, text)?;
+                file.holds.check().map_err(|wrong| file.told(wrong))?;
+                if set_ups.contains_key(file.holds.name.get_ref()) {
+                    return Err(file.wrong(&file.holds.name.span(), "another set-up has this name"));
                 }
+                set_ups.insert(file.holds.name.get_ref().clone(), file);
             } else {
-                let row: RawExperiment = parsed(text).map_err(at)?;
-                let span = row.id.span();
-                if rows.insert(row.id.get_ref().clone(), (name, text, row)).is_some() {
-                    return Err(at(Wrong::at(&span, "another row has this id")));
+                let file: Held<'_, RawExperiment> = Held::read(name, text)?;
+                if rows.contains_key(file.holds.id.get_ref()) {
+                    return Err(file.wrong(&file.holds.id.span(), "another row has this id"));
                 }
+                rows.insert(file.holds.id.get_ref().clone(), file);
             }
         }
-        let mut boxes: BTreeMap<String, Arc<ClaimBox>> = BTreeMap::new();
         let mut all = Papers { experiments: vec![], boxes: vec![] };
-        for (name, text, folder, paper) in &papers {
-            let known: Vec<&str> =
-                set_ups.iter().filter(|(_, (of, _))| of == folder).map(|(name, _)| name.as_str()).collect();
-            for set_up in &paper.set_ups {
-                known_name("set-up", set_up, known.iter().copied())
-                    .map_err(|wrong| wrong.in_file(name, text))?;
-                let (_, found) = &set_ups[set_up.get_ref()];
-                let Some(raw) = found.claim_box.clone() else { continue };
-                let claim_box = Arc::new(raw.claim_box(set_up.get_ref()).map_err(|wrong| {
-                    let (file, text) = file_of(files, folder, set_up.get_ref());
-                    wrong.in_file(file, text)
-                })?);
-                boxes.insert(set_up.get_ref().clone(), Arc::clone(&claim_box));
-                all.boxes.push(claim_box);
-            }
-        }
-        for (name, text, _, paper) in &papers {
-            for id in &paper.rows {
-                let Some((file, of_row, row)) = rows.remove(id.get_ref()) else {
-                    let known: Vec<&str> = rows.keys().map(String::as_str).collect();
-                    let message =
-                        format!("there is no row `{}` left; {}", id.get_ref(), suggest(id.get_ref(), &known));
-                    return Err(Wrong::at(&id.span(), &message).in_file(name, text));
-                };
-                let read = row.experiment(&set_ups, &boxes).map_err(|wrong| wrong.in_file(file, of_row))?;
+        let boxes = all.add_boxes(&papers, &set_ups)?;
+        for paper in &papers {
+            for id in &paper.holds.rows {
+                known_name("row", id, rows.keys().map(String::as_str)).map_err(|wrong| paper.told(wrong))?;
+                let Held { name, text, holds } = rows.remove(id.get_ref()).expect("it is known");
+                let read = holds.experiment(&set_ups, &boxes).map_err(|wrong| wrong.in_file(name, text))?;
                 all.experiments.push(Arc::new(read));
             }
         }
-        match rows.into_iter().next() {
-            Some((_, (file, text, row))) => {
-                let message = "no paper.toml has this row; add its id to `rows` of the folder's paper.toml";
-                Err(Wrong::at(&row.id.span(), message).in_file(file, text))
-            }
-            None => Ok(all),
+        if let Some(row) = rows.values().next() {
+            let message = "no paper.toml has this row; add its id to `rows` of the folder's paper.toml";
+            return Err(row.wrong(&row.holds.id.span(), message));
         }
+        all.check_boxes(&set_ups).map(|()| all)
+    }
+
+    /// Adds the boxes in the order of the papers.
+    fn add_boxes(&mut self, papers: &[Held<'_, RawPaper>], set_ups: &SetUps<'_>) -> Result<Boxes, FileError> {
+        let mut boxes = Boxes::new();
+        for paper in papers {
+            let known = set_ups.iter().filter(|(_, file)| file.folder() == paper.folder());
+            let known: Vec<&str> = known.map(|(name, _)| name.as_str()).collect();
+            for name in &paper.holds.set_ups {
+                known_name("set-up", name, known.iter().copied()).map_err(|wrong| paper.told(wrong))?;
+                let file = &set_ups[name.get_ref()];
+                let Some(raw) = file.holds.claim_box.clone() else { continue };
+                let claim_box = raw.claim_box(name.get_ref()).map_err(|wrong| file.told(wrong))?;
+                let claim_box = Arc::new(claim_box);
+                boxes.insert(name.get_ref().clone(), Arc::clone(&claim_box));
+                self.boxes.push(claim_box);
+            }
+        }
+        let is_listed = |file: &&Held<'_, SetUp>| {
+            let all = papers.iter().flat_map(|paper| &paper.holds.set_ups);
+            all.into_iter().any(|name| name.get_ref() == file.holds.name.get_ref())
+        };
+        match set_ups.values().find(|file| !is_listed(file)) {
+            None => Ok(boxes),
+            Some(file) => {
+                let message =
+                    "no paper.toml has this set-up; add its name to `set_ups` of the folder's paper.toml";
+                Err(file.wrong(&file.holds.name.span(), message))
+            }
+        }
+    }
+
+    /// Checks that the studies which a box names are those of a row in it.
+    fn check_boxes(&self, set_ups: &SetUps<'_>) -> Result<(), FileError> {
+        for claim_box in &self.boxes {
+            let is_in =
+                |of: &&Arc<Experiment>| of.in_box.as_ref().is_some_and(|of| of.name == claim_box.name);
+            let studies = || self.experiments.iter().filter(is_in).flat_map(|of| &of.studies);
+            for name in claim_box.raw.studies.iter().flatten() {
+                known_name("study", name, studies().map(|study| study.name.as_str()))
+                    .map_err(|wrong| set_ups[&claim_box.name].told(wrong))?;
+            }
+        }
+        Ok(())
     }
 }
 
-/// Name and text of the file of a set-up.
-fn file_of<'a>(files: &[(&'a str, &'a str)], folder: &str, set_up: &str) -> (&'a str, &'a str) {
-    let is_it = |(name, text): &&(&str, &str)| {
-        name.starts_with(folder) && text.contains(&format!("name = \"{set_up}\""))
-    };
-    files.iter().find(is_it).copied().unwrap_or_default()
-}
-
 impl RawExperiment {
-    fn experiment(
-        mut self,
-        set_ups: &BTreeMap<String, (&str, SetUp)>,
-        boxes: &BTreeMap<String, Arc<ClaimBox>>,
-    ) -> Result<Experiment, Wrong> {
+    fn experiment(mut self, set_ups: &SetUps<'_>, boxes: &Boxes) -> Result<Experiment, Wrong> {
         let set_up = match &self.set_up {
             None => None,
             Some(name) => {
                 known_name("set-up", name, set_ups.keys().map(String::as_str))?;
-                Some(&set_ups[name.get_ref()].1)
+                Some(&set_ups[name.get_ref()].holds)
             }
         };
         let studies = self.studies(set_up)?;

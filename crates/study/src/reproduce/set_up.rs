@@ -12,7 +12,7 @@ use super::study::{InKernel, Named, RunsOn, Study};
 use super::wrong::{Wrong, key_value, known_name};
 use crate::source::{Overrides, Source};
 
-/// What rows share.
+/// A set-up as its file states it.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SetUp {
@@ -20,7 +20,7 @@ pub(super) struct SetUp {
     /// Policies as on the command line, by the names that findings and figures use.
     #[serde(default)]
     pub(super) policies: BTreeMap<String, Spanned<String>>,
-    /// What studies have unless they say otherwise.
+    /// Defaults of all studies.
     #[serde(default)]
     pub(super) every_study: RawStudy,
     #[serde(default, rename = "study")]
@@ -53,8 +53,8 @@ pub(super) struct RawStudy {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawKernel {
     /// All if absent.
-    studies: Option<Vec<String>>,
-    policies: Vec<String>,
+    studies: Option<Vec<Spanned<String>>>,
+    policies: Vec<Spanned<String>>,
     /// Policies that mainline has under other options.
     #[serde(default)]
     instead: BTreeMap<String, String>,
@@ -62,8 +62,30 @@ pub(super) struct RawKernel {
     duration: Option<String>,
 }
 
+impl SetUp {
+    /// Checks the names that the kernel's part and the box use.
+    ///
+    /// # Errors
+    /// A name that does not exist.
+    pub(super) fn check(&self) -> Result<(), Wrong> {
+        let policy =
+            |name: &Spanned<String>| known_name("policy", name, self.policies.keys().map(String::as_str));
+        if let Some(kernel) = &self.kernel {
+            kernel.policies.iter().try_for_each(policy)?;
+            let studies = || self.studies.iter().filter_map(|study| study.name.as_ref());
+            for name in kernel.studies.iter().flatten() {
+                known_name("study", name, studies().map(|name| name.get_ref().as_str()))?;
+            }
+            if let Some(other) = kernel.instead.keys().find(|other| !self.policies.contains_key(*other)) {
+                return Err(Wrong::at(&self.name.span(), &format!("`instead` has no policy `{other}`")));
+            }
+        }
+        self.claim_box.iter().flat_map(RawBox::policies).try_for_each(policy)
+    }
+}
+
 impl RawStudy {
-    /// Where it says nothing, what `other` says.
+    /// Takes absent keys from `other`.
     pub(super) fn or(&self, other: &RawStudy) -> RawStudy {
         let this = self.clone();
         let other = other.clone();
@@ -127,15 +149,18 @@ impl RawStudy {
 }
 
 impl RawKernel {
-    /// What it runs of a study; nothing if that leaves no two policies to compare.
+    /// The kernel's part of a study. `None` if it has fewer than two policies, which compare nothing.
     fn of(&self, study: &str, policies: &[Named]) -> Option<InKernel> {
-        if self.studies.as_ref().is_some_and(|studies| studies.iter().all(|known| known != study)) {
+        if self.studies.as_ref().is_some_and(|studies| studies.iter().all(|known| known.get_ref() != study)) {
             return None;
         }
-        let real = policies.iter().filter(|of| self.policies.contains(&of.name)).map(|of| {
-            let policy = self.instead.get(&of.name).unwrap_or(&of.policy).clone();
-            Named { name: of.name.clone(), policy }
-        });
+        let real = policies
+            .iter()
+            .filter(|of| self.policies.iter().any(|known| *known.get_ref() == of.name))
+            .map(|of| {
+                let policy = self.instead.get(&of.name).unwrap_or(&of.policy).clone();
+                Named { name: of.name.clone(), policy }
+            });
         let policies: Vec<Named> = real.collect();
         (policies.len() > 1).then(|| InKernel {
             policies,

@@ -24,25 +24,25 @@ impl Extent {
 /// One scenario under several policies.
 #[derive(Clone, Debug)]
 pub(super) struct Study {
-    /// By which findings name it; unique within an experiment.
+    /// Findings use this name. Unique within an experiment.
     pub(super) name: String,
-    /// Where it stands on the axis of a sweep.
+    /// Its place on the horizontal axis of a sweep.
     pub(super) x: Option<f64>,
     pub(super) runs_on: RunsOn,
-    /// Keys that are set besides, in this order.
+    /// Keys of the scenario to set, in this order.
     pub(super) set: Vec<(String, String)>,
     pub(super) policies: Vec<Named>,
     /// Seeds of the full extent.
     pub(super) seeds: u32,
     /// Seeds of the quick extent; 0 leaves the experiment out of it.
     pub(super) quick: u32,
-    /// From how many of the seeds time series are recorded.
+    /// Number of seeds with time series.
     pub(super) series: u32,
     /// What the real stack runs of it.
     pub(super) kernel: Option<InKernel>,
 }
 
-/// What runs.
+/// What a study simulates.
 #[derive(Clone, Debug)]
 pub(super) enum RunsOn {
     /// A shipped scenario, or one of its variants.
@@ -54,7 +54,7 @@ pub(super) enum RunsOn {
 /// A policy of a study.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Named {
-    /// By which findings and legends name it.
+    /// Findings and legends use this name.
     pub(super) name: String,
     /// As on the command line.
     pub(super) policy: String,
@@ -65,7 +65,7 @@ pub(super) struct Named {
 pub(super) struct InKernel {
     /// What mainline runs in place of the policies of these names.
     pub(super) policies: Vec<Named>,
-    /// Real time is dear.
+    /// Few: these runs take real time.
     pub(super) seeds: u32,
     /// Replaces the scenario's duration.
     pub(super) duration: Option<String>,

@@ -101,7 +101,7 @@ fn what_is_wrong_with_a_file_is_told_with_its_line_and_the_mend() {
             "002/fig8",
             r#"id = "002-fig8""#,
             r#"id = "002-fig8b""#,
-            "papers/002/paper.toml | no row `002-fig8` | `002-fig8b`",
+            "papers/002/paper.toml | no row `002-fig8` | did you mean `002-fig8b`",
         ),
         (
             "002/paper",
@@ -116,6 +116,20 @@ fn what_is_wrong_with_a_file_is_told_with_its_line_and_the_mend() {
             "no such number",
         ),
         ("004/dT", "ms(1)", "ms(x)", ":9 | wrong arguments | a number"),
+        (
+            "004/set-ups/wires",
+            r#"studies = ["100 segments"]"#,
+            r#"studies = ["100"]"#,
+            "wires.toml: | no study `100`",
+        ),
+        (
+            "004/set-ups/wires",
+            r#"policies = ["CWA + proactive"]"#,
+            r#"policies = ["CWA+"]"#,
+            "no policy `CWA+`",
+        ),
+        ("004/set-ups/wires", r#"studies = ["4 MiB"]"#, r#"studies = ["4 MB"]"#, "no study `4 MB`"),
+        ("004/paper", "    \"004, wires\",", "", "wires.toml: | no paper.toml has this set-up | `set_ups`"),
         (
             "000/set-ups/three-radios",
             "papers/000-table1",
