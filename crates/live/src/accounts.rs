@@ -266,6 +266,7 @@ mod tests {
 
     use super::*;
     use crate::samples::seen;
+    use crate::snapshot::Families;
 
     /// So many seconds after noon of a day, and an hour more after the boot.
     fn at(day: i64, s: u64) -> Times {
@@ -290,6 +291,7 @@ mod tests {
             owners: BTreeMap::new(),
             connections: 0,
             fallen_back: 0,
+            families: Families::default(),
         };
         accounts.take(config, &mut look, Nanos(times.since_boot.0), times);
         let used = look.interfaces[0].used.unwrap().0;

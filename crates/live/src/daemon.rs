@@ -21,7 +21,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
 pub use self::left::undo;
-use self::left::{Undone, actor};
+use self::left::{Undone, actor, is_running};
 use crate::accounts::Accounts;
 use crate::act::{Actor, Kernel, OnDisk, Outcome, Setting, Table};
 use crate::battery;
@@ -327,13 +327,6 @@ impl<'a> Daemon<'a> {
 
 fn rules(config: &LiveConfig) -> (Rules, Vec<String>) {
     Rules::new(&config.control, precheck::own_uid())
-}
-
-/// Whether a daemon runs in this network namespace.
-fn is_running() -> Result<bool> {
-    let Some(state) = State::existing()? else { return Ok(false) };
-    let Some(folder) = state.existing_folder(FOLDER)? else { return Ok(false) };
-    Ok(folder.is_locked(&Cookie::own()?.to_string())?)
 }
 
 /// The interfaces that carry traffic.

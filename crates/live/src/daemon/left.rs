@@ -34,6 +34,13 @@ const WAITS: &str = "-wait";
 /// After an error it tries again.
 const AFTER_ERROR: Duration = Duration::from_secs(30);
 
+/// Whether a daemon runs in this network namespace.
+pub(super) fn is_running() -> Result<bool> {
+    let Some(state) = State::existing()? else { return Ok(false) };
+    let Some(folder) = state.existing_folder(FOLDER)? else { return Ok(false) };
+    Ok(folder.is_locked(&Cookie::own()?.to_string())?)
+}
+
 /// Where daemons keep locks and journals, and what those of this network namespace are called.
 fn place() -> Result<(State, String)> {
     error::require(&[Task::Network], "managing MPTCP's endpoints")?;

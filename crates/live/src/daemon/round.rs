@@ -14,7 +14,7 @@ use crate::decide::{Decision, is_over_hard_quota};
 use crate::error::Result;
 use crate::machine::Look;
 use crate::precheck;
-use crate::snapshot::{Interface, Snapshot};
+use crate::snapshot::Interface;
 
 /// Time between two looks at what changes rarely: battery, other programs, filters.
 const RARELY: Nanos = Nanos::from_secs(30);
@@ -161,7 +161,8 @@ impl Daemon<'_> {
     }
 
     fn note_disputed(&mut self, look: &Look, outcome: &Outcome, now: Nanos) {
-        let is_disputed = |one: &&Interface| one.addresses.iter().any(|ip| outcome.is_of_another(*ip, one.index));
+        let is_disputed =
+            |one: &&Interface| one.addresses.iter().any(|ip| outcome.is_of_another(*ip, one.index));
         let disputed = look.interfaces.iter().filter(is_disputed);
         let disputed: Vec<String> = disputed.map(|interface| interface.name.clone()).collect();
         if disputed != self.disputed {

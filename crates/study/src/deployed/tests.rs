@@ -3,7 +3,7 @@ use std::fs;
 
 use joulepath_live::decide::Overrides;
 use joulepath_live::record::Traffic;
-use joulepath_live::snapshot::{Interface, Snapshot};
+use joulepath_live::snapshot::{Families, Interface, Snapshot};
 use joulepath_model::scenario::{read_live, show_live};
 use serde_json::json;
 
@@ -30,6 +30,8 @@ fn radio(index: u32, name: &str, mbps: f64) -> Interface {
         silent: None,
         stalled: false,
         sole: 0,
+        only: 0,
+        missing: 0,
         carried_bytes: 100_000_000,
         used: None,
     }
@@ -49,7 +51,8 @@ fn record(
     let mut carries: Vec<String> = vec![];
     for s in (0..length_s).step_by(EVERY_S as usize) {
         let interfaces = vec![radio(2, "wlan0", 10.0), radio(3, "wwan0", 20.0)];
-        let mut snapshot = Snapshot { now: Nanos::from_secs(1000 + s), battery: None, interfaces };
+        let now = Nanos::from_secs(1000 + s);
+        let mut snapshot = Snapshot { now, battery: None, families: Families::default(), interfaces };
         change(s, &mut snapshot);
         let mut left = mbps(s) * 1e6;
         let mut traffic = BTreeMap::new();
