@@ -170,6 +170,7 @@ setup_build() {
 setup_test() {
     # What tests of the kernel say that they need: scripts/house.py compares.
     want ip iproute2
+    want tc iproute2
     want ss iproute2
     want strace strace
     want setpriv util-linux
