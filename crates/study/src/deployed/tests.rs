@@ -106,7 +106,9 @@ fn overflow_opens_and_leaves_the_second_path_in_the_simulation_when_it_did_in_th
     let both = told.looks as f64;
     // The steps come some looks earlier or later: rates are measured, and a stretch has one mean.
     assert!(told.agree as f64 >= 0.85 * both, "{told:?}");
-    assert!(told.differences.iter().all(|one| one.contains("wwan0: was ")), "{told:?}");
+    // After 180 s less is carried than usual: the trials that this causes come some looks apart, too.
+    let is_late = |one: &String| one.contains("wwan0: was ") || one.contains("a trial: ");
+    assert!(told.differences.iter().all(is_late), "{told:?}");
     // It is no coincidence: with traffic that always fits, the record's use of the second is not found again.
     let calm = text.replace("\"received_bps\":9700000.0", "\"received_bps\":4000000.0");
     let calm = calm.replace("\"received_bps\":6300000.0", "\"received_bps\":0.0");
