@@ -129,10 +129,10 @@ pub(crate) fn experiments(py: Python<'_>, ids: Vec<String>) -> PyResult<Batch> {
     let found = guarded(py, || describe(&ids))?;
     let record = |experiment: &joulepath_study::reproduce::Description| Record {
         fields: vec![
-            text("id", experiment.id),
-            text("title", experiment.title),
-            text("claim", experiment.claim),
-            text("source", experiment.source),
+            text("id", &experiment.id),
+            text("title", &experiment.title),
+            text("claim", &experiment.claim),
+            text("source", &experiment.source),
             ("quick".to_owned(), Field::Flag(experiment.quick)),
         ],
     };
