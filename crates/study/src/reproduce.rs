@@ -2,7 +2,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `paper`, `set_up`, `boxes` | the files under `papers/`: rows, what rows share, what a paper leaves open |
+//! | `paper`, `set_up`, `boxes` | the files under `papers/`: rows, set-ups, what a paper leaves open |
 //! | `names`, `wrong` | which names a file may use, and what it is told otherwise |
 //! | `study`, `experiment`, `space` | what has to run, what an experiment is, a point of a box |
 //! | `finding`, `figure`, `number` | what is read off the runs, as the files state it |
