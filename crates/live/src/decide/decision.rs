@@ -64,10 +64,6 @@ pub struct Told {
     pub reason: String,
     /// Whether it may be used as far as the configuration goes: it is hardware, or named.
     pub allowed: bool,
-    /// Whether it must carry nothing more now, although connections have no other path that works: the budget of
-    /// `handover` is used up.
-    #[serde(default)]
-    pub spent: bool,
 }
 
 /// What was decided.

@@ -203,7 +203,6 @@ impl Decider {
             wanted: Role::Unused,
             reason: "nothing is touched: the machine's intent is `off`".into(),
             allowed: standing::is_allowed(config, interface),
-            spent: false,
         };
         Decision {
             endpoints: None,
@@ -362,7 +361,7 @@ impl Decider {
         for one in eligible {
             let name = &one.interface.name;
             let role = self.memory[name].role;
-            let Want { role: wanted, mut reason, forced: spent, .. } = plan[name].clone();
+            let Want { role: wanted, mut reason, .. } = plan[name].clone();
             if wanted != role && waits.contains_key(name) {
                 reason += "; it changes when the last change is old enough";
             } else if role != Role::Unused && one.interface.lost > 0 {
@@ -377,7 +376,7 @@ impl Decider {
                 endpoints.extend(one.endpoints(config, role));
             }
             let (name, intent) = (name.clone(), one.intent);
-            interfaces.push(Told { name, intent, role, wanted, reason, allowed: true, spent });
+            interfaces.push(Told { name, intent, role, wanted, reason, allowed: true });
         }
         let (endpoints, left) = places::give(endpoints, families);
         for one in eligible {
@@ -394,7 +393,6 @@ impl Decider {
             wanted: Role::Unused,
             reason,
             allowed: standing::is_allowed(config, interface),
-            spent: false,
         }));
         let look_again = waits.into_values().min();
         Decision {
