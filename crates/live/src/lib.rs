@@ -19,6 +19,7 @@
 //! | `subflows` | the subflows of single connections, where the daemon is the path manager |
 //! | `user_space` | the same with the kernel's events and commands |
 //! | `pace` | when connections are listed: pure |
+//! | `refusals` | subflows that the other end does not take |
 //! | `config`, `machine`, `accounts`, `battery`, `precheck` | what the kernel and the disk tell |
 //! | [`daemon`] | the loop: look, decide, act, tell; what begins and ends it |
 //! | `server`, [`client`] | the control socket and its other end |
@@ -60,6 +61,7 @@ mod names;
 mod notify;
 mod pace;
 mod precheck;
+mod refusals;
 mod report;
 #[cfg(test)]
 mod samples;

@@ -13,6 +13,7 @@ use joulepath_model::units::Nanos;
 
 use crate::measure::{Looked, Measured, Measurer, rate_bps};
 use crate::pace::{Pace, Seen};
+use crate::refusals::{Ear, Refusals};
 use crate::snapshot::{Battery, Families, Interface, Snapshot};
 
 /// `RT_TABLE_MAIN`.
@@ -24,6 +25,8 @@ pub(crate) struct Machine {
     monitor: Monitor,
     routing: Routing,
     diag: Diag,
+    /// None without the right to hear events.
+    ear: Option<Ear>,
     measurer: Measurer,
     pace: Pace,
     /// MPTCP connections of the last listing, and those of them that have become plain TCP.
@@ -67,6 +70,7 @@ impl Machine {
             monitor: Monitor::open()?,
             routing: Routing::open()?,
             diag: Diag::open()?,
+            ear: Ear::open().ok(),
             measurer: Measurer::default(),
             pace: Pace::default(),
             counted: (0, 0),
@@ -99,6 +103,9 @@ impl Machine {
     /// # Errors
     /// As [`Routing::counters`] and [`Diag::list`].
     pub(crate) fn look(&mut self, now: Nanos) -> Result<(Look, Option<Listing>)> {
+        if let Some(ear) = &mut self.ear {
+            ear.hear(now)?;
+        }
         let counters: BTreeMap<u32, Counters> = self.routing.counters()?.into_iter().collect();
         let view = self.monitor.view();
         let links: Vec<&Link> = view.links.values().filter(|link| !link.loopback).collect();
@@ -117,7 +124,9 @@ impl Machine {
         let listing = if self.pace.is_due(now, seen(measured.values())) {
             let begun = thread_cpu_ns();
             let listing = self.diag.list()?;
-            measured = self.measurer.list(&looked, &owners(view), &listing, measured);
+            let none = Refusals::default();
+            let refusals = self.ear.as_ref().map_or(&none, |ear| &ear.refusals);
+            measured = self.measurer.list(&looked, &owners(view), &listing, refusals, measured);
             let fallen_back = listing.connections.iter().filter(|connection| connection.info.fallback);
             self.counted = (listing.connections.len(), fallen_back.count());
             self.families = families(&listing);
@@ -256,6 +265,7 @@ fn interface(view: &View, link: &Link, measured: Option<&Measured>) -> Interface
         sole: measured.sole,
         only: measured.only,
         missing: measured.missing,
+        refused: measured.refused,
         carried_bytes: measured.carried_bytes,
         used: None,
     }

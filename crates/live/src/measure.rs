@@ -13,6 +13,7 @@ use joulepath_kernel::route::Counters;
 use joulepath_model::units::Nanos;
 
 use crate::joules::Passed;
+use crate::refusals::Refusals;
 
 /// After this time half of the difference between the highest rate seen and the present one is forgotten.
 const HALF_LIFE_S: f64 = 6.0 * 3600.0;
@@ -65,6 +66,8 @@ pub struct Measured {
     pub only: usize,
     /// Connections of this host that have a subflow elsewhere, and never had one here.
     pub missing: usize,
+    /// Connections that have no subflow here, since the other end has refused it.
+    pub refused: usize,
     /// Payload sent again by the subflows that stand, bytes.
     pub retransmitted_bytes: u64,
 }
@@ -154,11 +157,12 @@ impl Measurer {
     }
 
     /// Adds what a new listing tells of connections; `owners` has the interface that an address belongs to.
-    pub fn list(
+    pub(crate) fn list(
         &mut self,
         all: &[Looked],
         owners: &BTreeMap<IpAddr, u32>,
         listing: &Listing,
+        refusals: &Refusals,
         mut measured: BTreeMap<String, Measured>,
     ) -> BTreeMap<String, Measured> {
         let places = Places { all, owners };
@@ -187,6 +191,7 @@ impl Measurer {
             }
         }
         self.count_lost(listing, places, &mut measured);
+        count_refused(listing, places, refusals, &mut measured);
         for (name, (in_vain, answered)) in waits {
             if let Some(measured) = measured.get_mut(name) {
                 measured.stalled = in_vain > 0 && answered == 0;
@@ -268,6 +273,28 @@ impl Measurer {
     }
 }
 
+/// Counts the connections that have no subflow on an interface because the other end has refused it.
+fn count_refused(
+    listing: &Listing,
+    places: Places,
+    refusals: &Refusals,
+    measured: &mut BTreeMap<String, Measured>,
+) {
+    for connection in listing.connections.iter().filter(|one| !one.info.fallback) {
+        let is_refused = |one: &&Looked| {
+            let mut addresses = one.addresses.iter();
+            addresses.any(|&address| refusals.has(connection.info.token, address))
+        };
+        for one in places.all.iter().filter(is_refused) {
+            if let Some(measured) = measured.get_mut(one.name)
+                && !has(connection, places, one.name)
+            {
+                measured.refused += 1;
+            }
+        }
+    }
+}
+
 /// Counters of now, with what was known of connections before.
 fn with_connections(counted: Measured, known: &Measured) -> Measured {
     let Measured {
@@ -279,6 +306,7 @@ fn with_connections(counted: Measured, known: &Measured) -> Measured {
         sole,
         only,
         missing,
+        refused,
         rtt,
         retransmitted_bytes,
         ..
@@ -293,6 +321,7 @@ fn with_connections(counted: Measured, known: &Measured) -> Measured {
         sole,
         only,
         missing,
+        refused,
         rtt,
         retransmitted_bytes,
         capacity_bps,
@@ -392,7 +421,7 @@ mod tests {
             counters: Some(Counters { received_bytes, ..Counters::default() }),
         };
         let counted = measurer.count_all(Nanos::ZERO, &[of(0)]);
-        measurer.list(&[of(0)], &BTreeMap::new(), &Listing::default(), counted);
+        measurer.list(&[of(0)], &BTreeMap::new(), &Listing::default(), &Refusals::default(), counted);
         let rtt = Some(Nanos::from_millis(20));
         measurer.known.insert(
             "eth0".into(),
@@ -417,7 +446,8 @@ mod tests {
             let listing = Listing { connections: vec![connection], ..Listing::default() };
             let mut measurer = Measurer::default();
             let counted = measurer.count_all(Nanos::ZERO, &all);
-            let measured = measurer.list(&all, &[(address, 2)].into(), &listing, counted);
+            let measured =
+                measurer.list(&all, &[(address, 2)].into(), &listing, &Refusals::default(), counted);
             assert_eq!(["w0", "l0"].map(|name| measured[name].subflows), on, "{interface:?}");
         }
     }

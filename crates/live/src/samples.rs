@@ -62,6 +62,7 @@ pub(crate) fn seen(index: u32, name: &str) -> Interface {
         sole: 0,
         only: 0,
         missing: 0,
+        refused: 0,
         carried_bytes: 100_000_000,
         used: None,
     }

@@ -60,6 +60,9 @@ pub struct Interface {
     /// Connections that could have a subflow here and have had none, since their first data.
     #[serde(default)]
     pub missing: usize,
+    /// Connections that have no subflow here, since the other end has refused it.
+    #[serde(default)]
+    pub refused: usize,
     /// What it has carried since some instant, bytes; never falls.
     pub carried_bytes: u64,
     /// What it has carried in the present period of its quota.

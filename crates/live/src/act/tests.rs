@@ -589,6 +589,7 @@ fn a_week_of_changing_radios_and_kills_leaves_the_table_as_it_was_found() {
         sole: 0,
         only: 0,
         missing: 0,
+        refused: 0,
         carried_bytes: 0,
         used: None,
     };

@@ -30,6 +30,8 @@ const UNKNOWN_BPS: f64 = 10e6;
 struct Event {
     /// The first path.
     first: String,
+    /// Why another path carries data in its place.
+    why: Option<String>,
     used_bytes: u64,
     /// For how long the first has carried data with nothing wrong.
     calm: Nanos,
@@ -82,11 +84,15 @@ impl Handover {
         let event = self.event.take().filter(|event| event.first == *name);
         let mut event = event.unwrap_or_else(|| Event {
             first: name.clone(),
+            why: None,
             used_bytes: 0,
             calm: Nanos::ZERO,
             looked: now,
         });
         event.used_bytes += others.iter().map(|one| passed[&one.interface.name]).sum::<u64>();
+        if plan[name].role != Role::Regular {
+            event.why = Some(plan[name].reason.clone());
+        }
         let is_well = !is_one_open && first.standing.trouble.is_none() && first.watched.is_none();
         event.calm = match is_well && role(first) == Role::Regular {
             true if first.interface.rate_bps >= BRINGS_BPS => {
@@ -99,11 +105,12 @@ impl Handover {
         let left = config.handover_budget.0.saturating_sub(event.used_bytes);
         let text = format!("{} of {} of this event", Bytes(event.used_bytes), config.handover_budget);
         let is_over = event.calm >= CALM;
-        self.event = (!is_over).then_some(event);
         if left == 0 && !is_over {
-            confine(first, &others, plan, &text);
+            confine(first, &others, plan, (&text, event.why.as_deref()));
+            self.event = Some(event);
             return None;
         }
+        self.event = (!is_over).then_some(event);
         let open: Vec<&Eligible> = others.into_iter().filter(is_open).collect();
         for one in &open {
             let want = plan.get_mut(&one.interface.name).expect("each has a plan");
@@ -128,17 +135,21 @@ impl Handover {
     }
 }
 
-/// Nothing but the first path is used any more.
-fn confine(first: &Eligible, others: &[&Eligible], plan: &mut Plan, text: &str) {
+/// Nothing but the first path is used any more; `text` is what is used of the budget, `why` what was wrong with
+/// the first path.
+fn confine(first: &Eligible, others: &[&Eligible], plan: &mut Plan, (text, why): (&str, Option<&str>)) {
+    let why = match first.standing.is_clear() {
+        true => why.map(str::to_owned),
+        false => Some(first.standing.why()),
+    };
     for one in others.iter().filter(|one| one.interface.name != first.interface.name) {
         let reason = format!("the budget of `handover` is used up: {text}");
         let want = Want { forced: true, ..Want::new(Role::Unused, reason) };
         plan.insert(one.interface.name.clone(), want);
     }
-    let reason = match first.standing.is_clear() {
-        true => "the first in the order of cost; `handover` has no budget left for another".to_owned(),
-        false => format!("{}, and `handover` has no budget left for another", first.standing.why()),
-    };
+    let why = why
+        .map_or_else(|| "the first in the order of cost".to_owned(), |why| format!("stays, although {why}"));
+    let reason = format!("{why}; `handover_budget` is used up ({text}), so no other path carries its data");
     let want = Want { exempt: true, ..Want::new(Role::Regular, reason) };
     plan.insert(first.interface.name.clone(), want);
 }

@@ -337,13 +337,21 @@ impl Decider {
     }
 
     /// That subflows do not open here, in words.
-    fn refused(&self, one: &Eligible) -> String {
-        match self.memory[&one.interface.name].misses {
-            true => {
-                let missing = connections(one.interface.missing);
-                format!("; {missing} have no subflow here: the server refuses it, or the network drops it")
+    fn missing(&self, one: &Eligible) -> String {
+        let Interface { missing, refused, .. } = *one.interface;
+        match refused {
+            0 if self.memory[&one.interface.name].misses => {
+                let missing = connections(missing);
+                format!(
+                    "; {missing} have no subflow here: the network drops it, or the server does not answer"
+                )
             }
-            false => String::new(),
+            0 => String::new(),
+            refused => format!(
+                "; the server refuses a subflow here of {}: its limit of subflows may be too low \
+                 (`ip mptcp limits` there)",
+                connections(refused)
+            ),
         }
     }
 
@@ -364,7 +372,7 @@ impl Decider {
             let Want { role: wanted, mut reason, .. } = plan[name].clone();
             if wanted != role && waits.contains_key(name) {
                 reason += "; it changes when the last change is old enough";
-            } else if role != Role::Unused && one.interface.lost > 0 {
+            } else if role != Role::Unused && one.interface.lost > one.interface.refused {
                 let lost = connections(one.interface.lost);
                 reason += &format!("; lost by {lost}: opened again, ever later, while none works here");
             } else if wanted != role && one.interface.sole > 0 {
@@ -372,7 +380,7 @@ impl Decider {
                     &format!("; {} of no other path that works need it", connections(one.interface.sole));
             }
             if role != Role::Unused {
-                reason += &self.refused(one);
+                reason += &self.missing(one);
                 endpoints.extend(one.endpoints(config, role));
             }
             let (name, intent) = (name.clone(), one.intent);

@@ -13,7 +13,9 @@
 //! ```
 //! The suspect is the only path that carries data, and the next path stands in for it. Among several it is
 //! the path that has fallen most below what it has carried; but if next to nothing is carried, it is the path
-//! that never stops: the others wait for it.
+//! that never stops: the others wait for it. If none of several paths ever stops, and all carry about the same,
+//! none waits: all of them are slow, and none is tried. What waits on a closed subflow would only be sent again
+//! behind the queue of another slow path.
 //!
 //! n is the number of trials in the last hours. A pause ends early if far less is carried than in the trial
 //! that brought nothing.
@@ -48,6 +50,10 @@ const TRIAL: Nanos = Nanos::from_secs(8);
 const SETTLE: Nanos = Nanos::from_secs(2);
 /// After SETTLE a trial ends at once where less than this part of what was carried before is carried.
 const WORSE: f64 = 0.5;
+/// So many looks in a row, of LOOK_S or more, that see next to nothing arrive end a trial at once.
+const MOST_EMPTY: u32 = 2;
+/// Slow paths of which none waits for another carry the same up to this factor.
+const ALIKE: f64 = 3.0;
 /// A suspect whose subflows cannot be closed for so long is not tried.
 const LONGEST: Nanos = Nanos::from_secs(15);
 const GAIN: f64 = 1.25;
@@ -83,8 +89,9 @@ pub(super) struct Path {
 /// What is tried, or was found.
 #[derive(Clone, Debug, PartialEq)]
 enum Stage {
-    /// A path is left to see whether that helps: when that began, and since when it is left.
-    Trial { name: String, asked: Nanos, since: Option<Nanos>, before_bps: f64, after: Mean },
+    /// A path is left to see whether that helps: when that began, since when it is left, and how many of the
+    /// last looks have seen nothing arrive.
+    Trial { name: String, asked: Nanos, since: Option<Nanos>, before_bps: f64, after: Mean, empty: u32 },
     /// It helped.
     Found { name: String, until: Nanos, reason: String, part: f64 },
 }
@@ -145,6 +152,8 @@ struct Low {
     /// The least of each path while everything waited, and for how many looks.
     least: BTreeMap<String, f64>,
     stalled: u32,
+    /// In how many looks a path carried next to nothing.
+    rests: BTreeMap<String, u32>,
 }
 
 impl Slow {
@@ -170,8 +179,9 @@ impl Slow {
         }
         match &mut self.stage {
             None => self.suspect(now, paths, carried_bps, low_for),
-            Some(Stage::Trial { name, asked, since, before_bps, after }) => {
+            Some(Stage::Trial { name, asked, since, before_bps, after, empty }) => {
                 let before_bps = *before_bps;
+                *empty = if since.is_some() && carried_bps < LEAST_BPS { *empty + 1 } else { 0 };
                 if paths.iter().any(|path| path.name == *name && path.is_left) {
                     since.get_or_insert(now);
                 }
@@ -180,7 +190,7 @@ impl Slow {
                     after.add(carried_bps);
                 }
                 // The first look after SETTLE may have a part of what came before.
-                let is_worse = after.count >= 2 && carried_bps < WORSE * before_bps;
+                let is_worse = *empty >= MOST_EMPTY || (after.count >= 2 && carried_bps < WORSE * before_bps);
                 let is_over = tried >= TRIAL || (since.is_none() && now.saturating_sub(*asked) >= LONGEST);
                 let (name, after_bps) = (name.clone(), after.get().unwrap_or(0.0));
                 if !is_worse && !is_over {
@@ -250,12 +260,18 @@ impl Slow {
         if low_for < patience || !(is_back || self.may_try(now, carried_bps)) {
             return None;
         }
+        if self.low.is_everywhere(paths) {
+            // Asked again on what comes next: a path that recovers waits for the others.
+            self.forget_low();
+            return None;
+        }
         let before_bps = self.low.all.get()?;
         let name = self.low.suspect(paths, &self.cleared)?.name.clone();
         let regular = paths.iter().filter(|path| path.is_regular && path.most_bps.is_some());
         self.suspects = regular.map(|path| path.name.clone()).chain([name.clone()]).collect();
         let (asked, after) = (now, Mean::default());
-        self.stage = Some(Stage::Trial { name: name.clone(), asked, since: None, before_bps, after });
+        self.stage =
+            Some(Stage::Trial { name: name.clone(), asked, since: None, before_bps, after, empty: 0 });
         self.forget_low();
         self.stage.as_ref().map(Stage::held)
     }
@@ -372,12 +388,27 @@ impl Low {
         self.stalled += u32::from(waits);
         for path in paths {
             self.each.entry(path.name.clone()).or_default().add(path.rate_bps);
+            *self.rests.entry(path.name.clone()).or_default() += u32::from(path.rate_bps < LEAST_BPS);
             if waits {
                 // The look in which the wait begins still has what the others carried before: not the mean.
                 let least = self.least.entry(path.name.clone()).or_insert(f64::INFINITY);
                 *least = least.min(path.rate_bps);
             }
         }
+    }
+
+    fn mean_bps(&self, path: &Path) -> f64 {
+        self.each.get(&path.name).and_then(|mean| mean.get()).unwrap_or(0.0)
+    }
+
+    /// Whether there are several paths, all carry about as little, and none waits for another.
+    fn is_everywhere(&self, paths: &[Path]) -> bool {
+        let regular: Vec<&Path> = paths.iter().filter(|path| path.is_regular).collect();
+        let rests = |path: &Path| 2 * self.rests.get(&path.name).copied().unwrap_or(0) > self.all.count;
+        let is_far = |path: &Path| path.most_bps.is_none_or(|most| self.mean_bps(path) < FAR * most);
+        let rates_bps = || regular.iter().map(|path| self.mean_bps(path));
+        let are_alike = rates_bps().fold(0.0, f64::max) <= ALIKE * rates_bps().fold(f64::INFINITY, f64::min);
+        regular.len() > 1 && are_alike && regular.iter().all(|path| !rests(path) && is_far(path))
     }
 
     /// The path that is to be left to see whether that helps.
@@ -391,8 +422,7 @@ impl Low {
             true => self.least.get(&path.name).copied().unwrap_or(0.0),
             false => 0.0,
         };
-        let mean_bps = |path: &Path| self.each.get(&path.name).and_then(|mean| mean.get()).unwrap_or(0.0);
-        let part = |path: &Path| mean_bps(path) / path.most_bps.unwrap_or(f64::INFINITY);
+        let part = |path: &Path| self.mean_bps(path) / path.most_bps.unwrap_or(f64::INFINITY);
         let suspects =
             regular.into_iter().filter(|path| path.most_bps.is_some() && !cleared.contains(&path.name));
         suspects
