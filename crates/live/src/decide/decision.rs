@@ -73,6 +73,9 @@ pub struct Decision {
     pub endpoints: Option<Vec<Wanted>>,
     /// Addresses whose connections have to lose their first subflow.
     pub closed: Vec<IpAddr>,
+    /// Indexes of interfaces whose endpoints go even if a connection may have no other subflow that works.
+    #[serde(default)]
+    pub ended: Vec<u32>,
     /// Whether the next look has to know what connections do by then.
     #[serde(default)]
     pub lists_next: bool,

@@ -180,6 +180,11 @@ impl Decider {
             endpoint.renew = renewed.contains(&endpoint.interface);
         }
         decision.closed = closed;
+        let ends = |one: &&Eligible| {
+            let name = &one.interface.name;
+            plan[name].forced && self.memory[name].role == Role::Unused
+        };
+        decision.ended = eligible.iter().filter(ends).map(|one| one.interface.index).collect();
         decision.look_again = look_again.into_iter().chain(decision.look_again).min();
         decision
     }
@@ -207,6 +212,7 @@ impl Decider {
         Decision {
             endpoints: None,
             closed: vec![],
+            ended: vec![],
             lists_next: false,
             interfaces: snapshot.interfaces.iter().map(told).collect(),
             intent: Some(Intent::Off),
@@ -406,6 +412,7 @@ impl Decider {
         Decision {
             endpoints: Some(endpoints),
             closed: vec![],
+            ended: vec![],
             lists_next: false,
             interfaces,
             intent: Some(intent),

@@ -260,7 +260,7 @@ impl Slow {
         if low_for < patience || !(is_back || self.may_try(now, carried_bps)) {
             return None;
         }
-        if self.low.is_everywhere(paths) {
+        if self.low.is_everywhere(paths, carried_bps) {
             // Asked again on what comes next: a path that recovers waits for the others.
             self.forget_low();
             return None;
@@ -401,14 +401,16 @@ impl Low {
         self.each.get(&path.name).and_then(|mean| mean.get()).unwrap_or(0.0)
     }
 
-    /// Whether there are several paths, all carry about as little, and none waits for another.
-    fn is_everywhere(&self, paths: &[Path]) -> bool {
+    /// Whether there are several paths, next to nothing is carried, about the same by each, and none waits for
+    /// another.
+    fn is_everywhere(&self, paths: &[Path], carried_bps: f64) -> bool {
         let regular: Vec<&Path> = paths.iter().filter(|path| path.is_regular).collect();
         let rests = |path: &Path| 2 * self.rests.get(&path.name).copied().unwrap_or(0) > self.all.count;
-        let is_far = |path: &Path| path.most_bps.is_none_or(|most| self.mean_bps(path) < FAR * most);
         let rates_bps = || regular.iter().map(|path| self.mean_bps(path));
         let are_alike = rates_bps().fold(0.0, f64::max) <= ALIKE * rates_bps().fold(f64::INFINITY, f64::min);
-        regular.len() > 1 && are_alike && regular.iter().all(|path| !rests(path) && is_far(path))
+        let best_bps = regular.iter().filter_map(|path| path.most_bps).fold(0.0, f64::max);
+        let is_little = carried_bps < STALLED * best_bps;
+        regular.len() > 1 && is_little && are_alike && !regular.iter().any(|path| rests(path))
     }
 
     /// The path that is to be left to see whether that helps.
