@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   paths by τ;  may send: in flight < w, and < B + Q where Σ w exceeds the window
-//!                and in flight < window - Σ_faster min(w_f, w_f τmin_f/τ_f + Q), what fills the faster paths
+//!                and in flight < window - Σ_faster min(w_f, w_f τmin_f/τ_f + Q, B_f + Q): what fills the faster
 //!   B            smoothed (in flight) τmin/τ: what the path holds without a queue
 //!   segment:     next + Σ_faster (τ_i − τ_f)/2 · w_f/τ_f + k Σ_faster (w_f/τ_f)/(w_i/τ_i)
 //! ```
@@ -70,7 +70,7 @@ impl PacketScheduler for Placing {
         let windows = members(usable).map(|i| paths[i].cwnd).fold(0, u32::saturating_add);
         let binds = windows > backlog.window;
         let may_send = |i: usize| {
-            let of_faster = faster(paths, usable, i).map(|f| self.fill(&paths[f]));
+            let of_faster = faster(paths, usable, i).map(|f| self.fill(f, &paths[f]));
             let is_left = paths[i].in_flight < backlog.window.saturating_sub(of_faster.sum());
             !binds || (is_left && paths[i].in_flight < self.held[i] / SMOOTHING + self.queue)
         };
@@ -115,11 +115,13 @@ impl PacketScheduler for Placing {
 }
 
 impl Placing {
-    /// Packets with which a path is full, as far as its window knows.
-    fn fill(&self, path: &PathView) -> u32 {
+    /// Packets with which path `f` is full: its window without its queue, but no more than it may have in
+    /// flight. A window that grew while it did not bind may be far larger than that.
+    fn fill(&self, f: usize, path: &PathView) -> u32 {
         let (least, now) = (u64::from(path.rtt.min_us), u64::from(path.srtt_us.max(1)));
         let without_queue = (u64::from(path.cwnd) * least.min(now) / now) as u32;
-        without_queue.saturating_add(self.queue).min(path.cwnd)
+        let held = if self.held[f] == 0 { u32::MAX } else { self.held[f] / SMOOTHING };
+        without_queue.min(held).saturating_add(self.queue).min(path.cwnd)
     }
 
     /// Takes what path `i` holds without a queue, as far as its RTTs tell, into B.

@@ -177,6 +177,11 @@ fn the_placing_scheduler_queues_only_what_the_window_has_room_for() {
     let mut placing = scheduler("placing", &[]);
     let mut path_of = |window| chosen(&mut placing, &[queued(20), slow], &backlog(999, window));
     assert_eq!((path_of(17), path_of(18)), (None, Some(1)));
+    // Once B = 5 is known it is full with 9, however far its window has grown: of 12 the slow one has 3.
+    let mut placing = scheduler("placing", &[]);
+    let mut path_of = |fast, window| chosen(&mut placing, &[fast, slow], &backlog(999, window));
+    (0..200).for_each(|_| assert_eq!(path_of(queued(9), 999), Some(0)));
+    assert_eq!((path_of(queued(20), 12), path_of(queued(20), 13)), (None, Some(1)));
 }
 
 #[test]

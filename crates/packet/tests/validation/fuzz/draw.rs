@@ -17,10 +17,24 @@ pub(super) struct Path {
     pub(super) outages: Vec<(f64, f64)>,
     /// Mean part of the packets that are lost at random, in both directions together.
     pub(super) loss: f64,
-    /// Packets come out of order, or a managed queue drops early.
+    /// Chance that a SYN or its answer is lost if the ones before were.
+    pub(super) syn_loss: f64,
+    pub(super) has_jitter: bool,
+    /// Packets come out of order, a managed queue drops early, or others use the link.
     pub(super) is_rough: bool,
+    pub(super) others: Others,
     pub(super) is_backup: bool,
     text: String,
+}
+
+/// What else travels to the device on a path's link.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Others {
+    None,
+    /// Packets that react to nothing, with this rate.
+    Cross(f64),
+    /// A TCP connection with so many bytes.
+    Competitor(u64),
 }
 
 /// What the application does.
@@ -101,6 +115,9 @@ impl Path {
             queue,
             outages,
             loss: 0.0,
+            syn_loss: 0.0,
+            has_jitter: false,
+            others: Others::None,
             is_rough: false,
             is_backup: false,
             text: String::new(),
@@ -124,16 +141,19 @@ impl Path {
         match dice.0.below(6) {
             0 => {
                 self.loss = dice.scale(0.0005, 0.04);
+                self.syn_loss = self.loss;
                 let _ = writeln!(text, "loss = \"{:.4} %\"", self.loss * 100.0);
             }
             1 => {
                 // A tenth of the time in bad times of 5 packets that lose a half.
                 self.loss = 0.05 * 0.2;
+                self.syn_loss = 0.8 * 0.5;
                 text += "loss = { enter_bad = \"0.4 %\", leave_bad = \"20 %\", loss_bad = \"50 %\" }\n";
             }
             _ => {}
         }
         if dice.chance(0.15) {
+            self.has_jitter = true;
             let jitter = self.delay_s * dice.between(0.05, 0.5);
             let _ = writeln!(text, "jitter = \"{:.0} us\"", jitter * 1e6);
         }
@@ -153,15 +173,22 @@ impl Path {
         if dice.chance(0.15) {
             let lost = dice.scale(0.001, 0.3);
             self.loss += lost / 20.0;
+            self.syn_loss = 1.0 - (1.0 - self.syn_loss) * (1.0 - lost);
             let _ = write!(up, ", loss = \"{:.4} %\"", lost * 100.0);
         }
         let _ = writeln!(text, "up = {{ {up} }}");
         self.text = text;
     }
 
-    /// The least rate that is not 0.
+    /// The least rate that is not 0, of which others leave this much.
     pub(super) fn least_rate(&self) -> f64 {
-        self.rates.iter().map(|&(_, bps)| bps).filter(|&bps| bps > 0.0).fold(f64::INFINITY, f64::min)
+        let rates = self.rates.iter().map(|&(_, bps)| bps).filter(|&bps| bps > 0.0);
+        rates.fold(f64::INFINITY, f64::min) - self.crossing_bps()
+    }
+
+    /// What cross traffic takes.
+    pub(super) fn crossing_bps(&self) -> f64 {
+        if let Others::Cross(bps) = self.others { bps } else { 0.0 }
     }
 }
 
@@ -205,6 +232,7 @@ impl Drawn {
             }
             Workload::Bulk => format!("[workload]\nkind = \"bulk\"\ndirection = \"{direction}\"\n"),
         };
+        rest += &others(&mut dice, &mut paths);
         Drawn { paths, workload, bytes, window, recovery, policy, selects, rest }
     }
 
@@ -226,6 +254,28 @@ impl Drawn {
         }
         drawn
     }
+}
+
+/// Lets others use the link of a path.
+fn others(dice: &mut Dice, paths: &mut [Path]) -> String {
+    let i = dice.0.below(paths.len() as u64) as usize;
+    let path = &mut paths[i];
+    let (others, text) = match dice.0.below(8) {
+        0 => {
+            let bps = path.least_rate() * dice.between(0.05, 0.4);
+            (Others::Cross(bps), format!("[[cross]]\nkind = \"constant\"\nrate = \"{bps:.0} bit/s\"\n"))
+        }
+        1 => {
+            let bytes = (path.rates[0].1 / 8.0 * dice.scale(0.1, 20.0)) as u64;
+            let cc = dice.one(&["reno", "cubic"]);
+            let text = format!("[[competitor]]\nname = \"c\"\ncc = \"{cc}\"\nsize = \"{bytes} B\"\n");
+            (Others::Competitor(bytes), text)
+        }
+        _ => return String::new(),
+    };
+    path.others = others;
+    path.is_rough = true;
+    format!("{text}path = \"p{i}\"\n")
 }
 
 /// A policy, and whether a selector is a part of it.

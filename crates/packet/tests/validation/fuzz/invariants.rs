@@ -5,13 +5,18 @@ use joulepath_model::result::RunResult;
 use joulepath_model::scenario::load;
 use joulepath_packet::{RunOptions, run};
 
-use super::draw::{Drawn, PACKET_BITS, Path, Workload};
+use super::draw::{Drawn, Others, PACKET_BITS, Path, Workload};
 
 const SEGMENT_BYTES: f64 = 1460.0;
 /// More than the initial RTO and the delay of a lone ACK, s.
 const PATIENCE_S: f64 = 2.0;
 /// `rto_max`, s.
 const LONGEST_RTO_S: f64 = 120.0;
+
+/// When a SYN leaves that is never answered, s (`tcp_syn_retries`, RFC 6298, rule 5.5).
+const SYNS_S: [f64; 7] = [0.0, 1.0, 3.0, 7.0, 15.0, 31.0, 63.0];
+/// What is less likely does not happen in the number of seeds that are tried.
+const IMPOSSIBLE: f64 = 1e-8;
 
 /// Tries one scenario.
 pub(super) struct Judge {
@@ -62,6 +67,9 @@ impl Judge {
         let flight = f64::from(path.queue) + fastest * 2.0 * path.delay_s / PACKET_BITS + 12.0;
         let file = (self.drawn.bytes as f64 / SEGMENT_BYTES).ceil();
         let most = if self.drawn.workload == Workload::File { file } else { f64::INFINITY };
+        if path.others != Others::None {
+            return flight;
+        }
         flight.min(f64::from(self.drawn.window)).min(most)
     }
 
@@ -89,7 +97,7 @@ impl Judge {
         while left > 0.0 && at < 100_000.0 {
             let rate = path.rates.iter().rev().find(|&&(from, _)| from <= at).map_or(0.0, |&(_, bps)| bps);
             if !silent(at) {
-                left -= rate.min(most_bps) * step;
+                left -= (rate - path.crossing_bps()).clamp(0.0, most_bps) * step;
             }
             at += step;
             step = (at * 0.005).clamp(0.01, 5.0);
@@ -116,12 +124,25 @@ impl Judge {
         // SYNs that get lost are repeated after 1, 2, 4, … s: the sixth one leaves after 31 s.
         let lossy = paths.iter().any(|path| path.loss > 0.0);
         let opening_s = if lossy { 63.0 } else { 10.0 };
-        let alone = |path: &Path| self.alone_s(path, 4.0 * self.drawn.bytes as f64, stalls_s + opening_s);
+        let bytes = |path: &Path| match path.others {
+            Others::Competitor(bytes) => self.drawn.bytes + bytes,
+            _ => self.drawn.bytes,
+        };
+        let alone = |path: &Path| self.alone_s(path, 4.0 * bytes(path) as f64, stalls_s + opening_s);
         // A backup is used only while no other subflow is usable.
         let best = paths.iter().filter(|path| !path.is_backup).map(alone).fold(f64::INFINITY, f64::min);
         let worst = paths.iter().map(alone).fold(0.0, f64::max);
         // A selector may prefer any path.
         if self.drawn.selects { worst } else { best }
+    }
+
+    /// Whether the first path may answer no SYN. Then the connection never opens, as in Linux, where
+    /// `connect` fails: other paths join a connection that has been opened.
+    fn may_stay_closed(&self) -> bool {
+        let first = &self.drawn.paths[0];
+        let is_out = |at: f64| first.outages.iter().any(|&(from, to)| (from..to).contains(&at));
+        let by_chance = SYNS_S.iter().filter(|&&at| !is_out(at)).count();
+        first.syn_loss.powi(by_chance as i32) > IMPOSSIBLE
     }
 
     fn find(&mut self, what: String) {
@@ -179,17 +200,15 @@ impl Judge {
                 let text = format!("{} carried {carried} bit of {capacity}", measured.name);
                 self.findings.push(text);
             }
-            // Jitter takes a half of the delay at most, and half of the time it adds.
-            if measured.mean_rtt_s.is_some_and(|rtt_s| rtt_s < 1.5 * path.delay_s) {
+            // Jitter may take all of the delay.
+            let least_s = if path.has_jitter { 0.0 } else { 2.0 * path.delay_s };
+            if measured.mean_rtt_s.is_some_and(|rtt_s| rtt_s < 0.9999 * least_s) {
                 self.findings.push(format!("{}: RTT {:?} s", measured.name, measured.mean_rtt_s));
             }
         }
         let (segments, repeats) = self.sums(result);
         let arrived = (by_path / SEGMENT_BYTES).floor();
-        // Copies of these schedulers are no repeats. What Linux' takes back from a subflow was never sent, but
-        // counts as a repeat on another one.
-        let copying = ["redundant", "mainline", "linux"];
-        let copies = copying.iter().any(|name| self.drawn.policy.contains(name));
+        let copies = self.copies();
         if !copies && (segments - repeats) * SEGMENT_BYTES + 0.5 < by_path {
             self.find(format!("{segments} segments less {repeats} repeats brought {arrived}"));
         }
@@ -198,6 +217,12 @@ impl Judge {
         if complete && !copies && segments - repeats != whole {
             self.find(format!("{segments} segments less {repeats} repeats are not {whole}"));
         }
+    }
+
+    /// Whether copies of the scheduler are no repeats. What Linux' takes back from a subflow was never sent, but
+    /// counts as a repeat on another one.
+    fn copies(&self) -> bool {
+        ["redundant", "mainline", "linux"].iter().any(|name| self.drawn.policy.contains(name))
     }
 
     /// Segments that left, and those among them that had left before.
@@ -224,23 +249,36 @@ impl Judge {
         }
     }
 
-    /// Where no packet is lost, little is sent again. RFC 6675 and RFC 6582 alone undo nothing.
+    /// Where no packet is lost, little is sent again. RFC 6675 and RFC 6582 alone undo nothing. Of several
+    /// paths each timeout sends all of one on the others: those that may time out are left out, and windows
+    /// that bind, for which schedulers send copies.
     fn check_repeats(&mut self, result: &RunResult) {
         let lost = result.counters.queue_drops + result.counters.wire_losses;
-        let [path] = &self.drawn.paths[..] else { return };
-        if lost > 0 || self.drawn.recovery != "rack" || path.is_rough || self.drawn.workload != Workload::File
+        let paths = &self.drawn.paths;
+        if lost > 0
+            || self.drawn.recovery != "rack"
+            || paths.iter().any(|path| path.is_rough)
+            || self.drawn.workload != Workload::File
         {
             return;
         }
+        let is_steady = |path: &Path| path.rates.len() == 1 && path.outages.is_empty() && !path.has_jitter;
+        let binds = f64::from(self.drawn.window) * SEGMENT_BYTES < self.drawn.bytes as f64;
+        if paths.len() > 1 && (self.copies() || binds || !paths.iter().all(is_steady)) {
+            return;
+        }
         // A probe and the copies of a back-off: 120 s are reached after 10 timeouts.
-        let most = 12 + 12 * path.rates.len() as u64;
-        if result.paths[0].retransmissions > most {
-            let copies = result.paths[0].retransmissions;
-            self.find(format!("{copies} copies without a loss in {} phases", path.rates.len()));
+        let phases: u64 = paths.iter().map(|path| path.rates.len() as u64).sum();
+        let copies = self.sums(result).1 as u64;
+        if copies > 12 + 12 * phases {
+            self.find(format!("{copies} copies without a loss in {phases} phases"));
         }
     }
 
     fn check_time(&mut self, result: &RunResult) -> f64 {
+        if self.sums(result).0 == 0.0 && self.may_stay_closed() {
+            return 0.0;
+        }
         match self.drawn.workload {
             Workload::File => {
                 let took_s = result.completion_s.unwrap_or(f64::INFINITY);
