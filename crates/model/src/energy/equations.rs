@@ -159,9 +159,3 @@ impl HostModel {
         self.power(0.0, Nanos::ZERO, 1)
     }
 }
-
-/// Σ P_r(x_r) over linear interfaces that all burn their θ (000's accounting in table 1).
-pub fn total_power(interfaces: &[InterfaceModel], rates_bps: &[f64]) -> Watts {
-    let powers = interfaces.iter().zip(rates_bps);
-    Watts(powers.map(|(model, rate)| model.sunk_power().0 + model.slope(Traffic::Down).0 * rate).sum())
-}
