@@ -32,6 +32,7 @@ fn radio(index: u32, name: &str, mbps: f64) -> Interface {
         sole: 0,
         only: 0,
         missing: 0,
+        refused: 0,
         carried_bytes: 100_000_000,
         used: None,
     }
