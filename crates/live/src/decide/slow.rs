@@ -181,16 +181,19 @@ impl Slow {
             None => self.suspect(now, paths, carried_bps, low_for),
             Some(Stage::Trial { name, asked, since, before_bps, after, empty }) => {
                 let before_bps = *before_bps;
-                *empty = if since.is_some() && carried_bps < LEAST_BPS { *empty + 1 } else { 0 };
+                // What was in the queue of the path that is left comes still, and is no gain.
+                let others = paths.iter().filter(|path| path.name != *name);
+                let others_bps: f64 = others.map(|path| path.rate_bps).sum();
+                *empty = if since.is_some() && others_bps < LEAST_BPS { *empty + 1 } else { 0 };
                 if paths.iter().any(|path| path.name == *name && path.is_left) {
                     since.get_or_insert(now);
                 }
                 let tried = since.map_or(Nanos::ZERO, |since| now.saturating_sub(since));
                 if tried >= SETTLE {
-                    after.add(carried_bps);
+                    after.add(others_bps);
                 }
                 // The first look after SETTLE may have a part of what came before.
-                let is_worse = *empty >= MOST_EMPTY || (after.count >= 2 && carried_bps < WORSE * before_bps);
+                let is_worse = *empty >= MOST_EMPTY || (after.count >= 2 && others_bps < WORSE * before_bps);
                 let is_over = tried >= TRIAL || (since.is_none() && now.saturating_sub(*asked) >= LONGEST);
                 let (name, after_bps) = (name.clone(), after.get().unwrap_or(0.0));
                 if !is_worse && !is_over {

@@ -186,6 +186,17 @@ fn of_two_slow_paths_the_one_that_recovers_waits_for_the_other_which_is_left_wit
 }
 
 #[test]
+fn what_still_comes_over_the_path_that_is_left_is_no_gain() {
+    let mut slow = Slow::default();
+    let mut seconds = vec![[4e6, 0.0]; 30];
+    seconds.extend([[50e3, 0.0]; 5]);
+    assert!(held_at(&mut slow, 0, &seconds, [true, false], [false; 2]).last() == Some(&true));
+    // Its queue empties for 16 s, and the other path is as slow.
+    let held = held_at(&mut slow, 35, &[[55e3, 50e3]; 10], [false, true], [true, false]);
+    assert!(held.last() == Some(&false), "{held:?}");
+}
+
+#[test]
 fn a_trial_in_which_nothing_arrives_ends_after_two_seconds() {
     let mut slow = Slow::default();
     let mut seconds = vec![[4e6, 0.0]; 30];
