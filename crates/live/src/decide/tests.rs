@@ -417,7 +417,7 @@ fn a_slow_path_that_has_no_budget_left_says_so() {
     (world.wifi().subflows, world.wifi().rate_bps) = (1, 5e6);
     world.pass(60);
     world.wifi().rate_bps = 100e3;
-    assert_eq!(world.roles(6)[1], Regular);
+    assert_eq!(world.roles(4)[1], Regular);
     world.lte().carried_bytes += 2_000_000;
     let decision = world.pass(1);
     assert_eq!(["wlan0", "wwan0"].map(|name| told(&decision, name).role), [Regular, Unused]);
