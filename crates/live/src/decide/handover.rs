@@ -135,8 +135,8 @@ impl Handover {
     }
 }
 
-/// Nothing but the first path is used any more; `text` is what is used of the budget, `why` what was wrong with
-/// the first path.
+/// Nothing but the first path is used any more; `text` is what is used of the budget, `why` what was wrong
+/// with the first path.
 fn confine(first: &Eligible, others: &[&Eligible], plan: &mut Plan, (text, why): (&str, Option<&str>)) {
     let why = match first.standing.is_clear() {
         true => why.map(str::to_owned),

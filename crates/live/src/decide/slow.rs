@@ -13,9 +13,9 @@
 //! ```
 //! The suspect is the only path that carries data, and the next path stands in for it. Among several it is
 //! the path that has fallen most below what it has carried; but if next to nothing is carried, it is the path
-//! that never stops: the others wait for it. If none of several paths ever stops, and all carry about the same,
-//! none waits: all of them are slow, and none is tried. What waits on a closed subflow would only be sent again
-//! behind the queue of another slow path.
+//! that never stops: the others wait for it. If none of several paths ever stops, and all carry about the
+//! same, none waits: all of them are slow, and none is tried. What waits on a closed subflow would only be
+//! sent again behind the queue of another slow path.
 //!
 //! n is the number of trials in the last hours. A pause ends early if far less is carried than in the trial
 //! that brought nothing.
@@ -404,8 +404,8 @@ impl Low {
         self.each.get(&path.name).and_then(|mean| mean.get()).unwrap_or(0.0)
     }
 
-    /// Whether there are several paths, next to nothing is carried, about the same by each, and none waits for
-    /// another.
+    /// Whether there are several paths, next to nothing is carried, about the same by each, and none waits
+    /// for another.
     fn is_everywhere(&self, paths: &[Path], carried_bps: f64) -> bool {
         let regular: Vec<&Path> = paths.iter().filter(|path| path.is_regular).collect();
         let rests = |path: &Path| 2 * self.rests.get(&path.name).copied().unwrap_or(0) > self.all.count;

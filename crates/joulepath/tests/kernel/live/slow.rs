@@ -29,8 +29,8 @@ impl Host {
         ["received_bytes", "sent_bytes"].map(|key| one["total"][key].as_u64().unwrap()).iter().sum()
     }
 
-    /// Bytes that the kernel has received on an interface: asked at once, where the daemon's count is one look
-    /// old.
+    /// Bytes that the kernel has received on an interface: asked at once, where the daemon's count is one
+    /// look old.
     fn received_on(&self, interface: usize) -> u64 {
         let read = || fs::read_to_string("/proc/thread-self/net/dev").unwrap();
         let all = self.net.client.enter_thread(read).unwrap();
