@@ -119,8 +119,9 @@ impl Daemon<'_> {
             let Some(one) = look.interfaces.iter().find(|one| one.index == index) else { return false };
             let told = decision.interfaces.iter().find(|told| told.name == one.name);
             let is_off = self.overrides.of(&self.config, &one.name) == Some(Intent::Off);
-            let is_allowed = told.is_some_and(|told| told.allowed && !told.spent) && !is_off;
-            one.usable && one.routed && is_allowed && !is_over_hard_quota(&self.config, one)
+            let is_allowed = told.is_some_and(|told| told.allowed) && !is_off;
+            let has_to_go = decision.ended.contains(&index) || is_over_hard_quota(&self.config, one);
+            one.usable && one.routed && is_allowed && !has_to_go
         };
         let all = look.owners.iter().map(|(&address, &index)| (address, index));
         all.filter(|&(_, index)| may_be_used(index)).collect()

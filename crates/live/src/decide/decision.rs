@@ -64,10 +64,6 @@ pub struct Told {
     pub reason: String,
     /// Whether it may be used as far as the configuration goes: it is hardware, or named.
     pub allowed: bool,
-    /// Whether it must carry nothing more now, although connections have no other path that works: the budget of
-    /// `handover` is used up.
-    #[serde(default)]
-    pub spent: bool,
 }
 
 /// What was decided.
@@ -77,6 +73,9 @@ pub struct Decision {
     pub endpoints: Option<Vec<Wanted>>,
     /// Addresses whose connections have to lose their first subflow.
     pub closed: Vec<IpAddr>,
+    /// Indexes of interfaces whose endpoints go even if a connection may have no other subflow that works.
+    #[serde(default)]
+    pub ended: Vec<u32>,
     /// Whether the next look has to know what connections do by then.
     #[serde(default)]
     pub lists_next: bool,

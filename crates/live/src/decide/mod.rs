@@ -180,6 +180,11 @@ impl Decider {
             endpoint.renew = renewed.contains(&endpoint.interface);
         }
         decision.closed = closed;
+        let ends = |one: &&Eligible| {
+            let name = &one.interface.name;
+            plan[name].forced && self.memory[name].role == Role::Unused
+        };
+        decision.ended = eligible.iter().filter(ends).map(|one| one.interface.index).collect();
         decision.look_again = look_again.into_iter().chain(decision.look_again).min();
         decision
     }
@@ -203,11 +208,11 @@ impl Decider {
             wanted: Role::Unused,
             reason: "nothing is touched: the machine's intent is `off`".into(),
             allowed: standing::is_allowed(config, interface),
-            spent: false,
         };
         Decision {
             endpoints: None,
             closed: vec![],
+            ended: vec![],
             lists_next: false,
             interfaces: snapshot.interfaces.iter().map(told).collect(),
             intent: Some(Intent::Off),
@@ -370,7 +375,7 @@ impl Decider {
         for one in eligible {
             let name = &one.interface.name;
             let role = self.memory[name].role;
-            let Want { role: wanted, mut reason, forced: spent, .. } = plan[name].clone();
+            let Want { role: wanted, mut reason, .. } = plan[name].clone();
             if wanted != role && waits.contains_key(name) {
                 reason += "; it changes when the last change is old enough";
             } else if role != Role::Unused && one.interface.lost > one.interface.refused {
@@ -385,7 +390,7 @@ impl Decider {
                 endpoints.extend(one.endpoints(config, role));
             }
             let (name, intent) = (name.clone(), one.intent);
-            interfaces.push(Told { name, intent, role, wanted, reason, allowed: true, spent });
+            interfaces.push(Told { name, intent, role, wanted, reason, allowed: true });
         }
         let (endpoints, left) = places::give(endpoints, families);
         for one in eligible {
@@ -402,12 +407,12 @@ impl Decider {
             wanted: Role::Unused,
             reason,
             allowed: standing::is_allowed(config, interface),
-            spent: false,
         }));
         let look_again = waits.into_values().min();
         Decision {
             endpoints: Some(endpoints),
             closed: vec![],
+            ended: vec![],
             lists_next: false,
             interfaces,
             intent: Some(intent),
