@@ -260,6 +260,10 @@ impl Drawn {
 fn others(dice: &mut Dice, paths: &mut [Path]) -> String {
     let i = dice.0.below(paths.len() as u64) as usize;
     let path = &mut paths[i];
+    // Packets that come evenly make the same packet of each round find a queue of a few packets full.
+    if path.queue < 20 {
+        return String::new();
+    }
     let (others, text) = match dice.0.below(8) {
         0 => {
             let bps = path.least_rate() * dice.between(0.05, 0.4);

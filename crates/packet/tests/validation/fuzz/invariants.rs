@@ -236,7 +236,9 @@ impl Judge {
         let bits = result.goodput_bps * result.measured_s;
         let least_j = bits * 0.05e-6;
         let n = self.drawn.paths.len() as f64;
-        let most_j = self.sums(result).0 * PACKET_BITS * (0.05 + 0.01 * n) * 1e-6 * 1.2 + 1e-6;
+        // Answers to SYNs cost as much as their bits, too.
+        let most_bits = self.sums(result).0 * PACKET_BITS + n * SYNS_S.len() as f64 * 320.0;
+        let most_j = most_bits * (0.05 + 0.01 * n) * 1e-6 * 1.2 + 1e-6;
         let transfer_j = result.energy_split.transfer_j;
         let uploads = self.drawn.toml(1.0).contains("upload");
         // These radios count what they receive.
