@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   paths by τ;  may send: in flight < w, and < B + Q where Σ w exceeds the window
-//!                and in flight < window - Σ_faster min(w_f, w_f τmin_f/τ_f + Q, B_f + Q): what fills the faster
+//!                and in flight < window - Σ_faster min(w_f, w_f τmin_f/τ_f + Q, B_f + Q): they are full
 //!   B            smoothed (in flight) τmin/τ: what the path holds without a queue
 //!   segment:     next + Σ_faster (τ_i − τ_f)/2 · w_f/τ_f + k Σ_faster (w_f/τ_f)/(w_i/τ_i)
 //! ```

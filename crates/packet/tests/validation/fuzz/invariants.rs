@@ -114,8 +114,8 @@ impl Judge {
         pauses.chain(path.outages.iter().copied()).map(doubled).collect()
     }
 
-    /// The time by which a file, or an answer, is complete, s. All delays come first, and the path has a quarter
-    /// of its rate: both may push the file into the next outage.
+    /// The time by which a file, or an answer, is complete, s. All delays come first, and the path has a
+    /// quarter of its rate: both may push the file into the next outage.
     fn bound(&self) -> f64 {
         let paths = &self.drawn.paths;
         // Whatever any path holds has to be delivered, or given up: it may have been sent there last.
@@ -219,8 +219,8 @@ impl Judge {
         }
     }
 
-    /// Whether copies of the scheduler are no repeats. What Linux' takes back from a subflow was never sent, but
-    /// counts as a repeat on another one.
+    /// Whether copies of the scheduler are no repeats. What Linux' takes back from a subflow was never sent,
+    /// but counts as a repeat on another one.
     fn copies(&self) -> bool {
         ["redundant", "mainline", "linux"].iter().any(|name| self.drawn.policy.contains(name))
     }
