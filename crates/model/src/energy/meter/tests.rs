@@ -200,6 +200,26 @@ fn sunk_power_burns_while_any_subflow_is_open() {
 }
 
 #[test]
+fn a_burst_that_is_told_late_costs_what_its_packets_cost() {
+    let mut meter = simple_meter();
+    let ready = meter.wake(0, Nanos::ZERO);
+    meter.on_packet(0, ready, 1000, Traffic::Down);
+    meter.on_burst(0, ms(400), [3000, 500]);
+    // Promotion: 0.1 s at 3 W. Active from 0.1 s to 0.4 s at 2 W. 4000 B down at 1 nJ/bit, 500 B up at
+    // 2 nJ/bit.
+    assert_split(&meter.finish(ms(400)), 0.6, 32e-6 + 8e-6, 0.3);
+}
+
+#[test]
+fn a_burst_may_be_told_late_where_no_other_interface_shares() {
+    // The simple radio's gap of 200 ms ends ACTIVE; a linear model has no gaps.
+    assert_eq!(simple_meter().patience(0), ms(200));
+    assert_eq!(additive(&["wlan-seed001"]).patience(0), Nanos::MAX);
+    let sharing = DeviceEnergy { sharing_factor: 0.8, ..DeviceEnergy::additive() };
+    assert_eq!(meter(&["wlan-seed001"], sharing).patience(0), Nanos::ZERO);
+}
+
+#[test]
 fn two_active_interfaces_share() {
     let device = DeviceEnergy { shared_base: Watts(0.5), sharing_factor: 0.8, host: None };
     let mut meter = meter(&["wlan-seed001", "3g-seed001"], device);
