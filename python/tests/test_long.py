@@ -44,7 +44,7 @@ def interrupted(work: Callable[[], object], after_s: float) -> tuple[jp.Interrup
 def test_ctrl_c_stops_at_once_and_what_has_finished_is_kept() -> None:
     took = []
     for _ in range(TRIES):
-        stop, lasted = interrupted(lambda: jp.compare(**LONG, progress=False), 1.5)
+        stop, lasted = interrupted(lambda: jp.compare(**LONG, progress=False), 0.5)
         result = stop.result
         assert isinstance(result, jp.Comparison)
         assert result.partial
