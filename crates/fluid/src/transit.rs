@@ -1,5 +1,5 @@
-//! What has arrived. A packet that was sent waits in the queues of its route, and each queue serves packets in
-//! the order in which they came.
+//! What has arrived. A packet that was sent waits in the queues of its route, and each queue serves packets
+//! in the order in which they came.
 //!
 //! Link l has taken in E_l = V_l + q_l packets, and has served V_l of them. What leaves it at t came at
 //! a_l(t), E_l(a_l(t)) = V_l(t). A route over the links 1, 2, … n that has sent K_r packets less those that

@@ -1,8 +1,8 @@
 //! Subflows that the other end does not take, from the kernel's events.
 //!
 //! A server that is at its limit of subflows answers the handshake and then closes the subflow, without a
-//! reason. So a subflow that ends at once counts as refused, and one that is reset while it opens. A join that
-//! gets no answer has no event.
+//! reason. So a subflow that ends at once counts as refused, and one that is reset while it opens. A join
+//! that gets no answer has no event.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};

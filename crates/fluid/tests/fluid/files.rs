@@ -114,8 +114,8 @@ fn check_conservation(paths: &[Random], workload: &str, policy: &str) -> Result<
         }
         before_s = now_s;
     }
-    // The joules are those of the bits that passed: 0.1 J per Mbit of payload and headers, and ACKs. The meter
-    // has not seen up to a segment of each path yet.
+    // The joules are those of the bits that passed: 0.1 J per Mbit of payload and headers, and ACKs. The
+    // meter has not seen up to a segment of each path yet.
     let least_j = arrived.iter().sum::<f64>() / payload * 0.1e-6;
     prop_assert!(
         result.energy_j >= 0.99 * least_j - 1.2e-3 * paths.len() as f64,

@@ -49,8 +49,8 @@ impl Daemon<'_> {
         let mut decider = self.decider.clone();
         let decision = decider.decide(&self.config, &self.overrides, &snapshot);
         if listing.is_none() && self.would_change(&decision) {
-            // Nothing is changed on what was true of connections some looks ago: it is decided again, and what
-            // this decision asks for once is not forgotten.
+            // Nothing is changed on what was true of connections some looks ago: it is decided again, and
+            // what this decision asks for once is not forgotten.
             self.machine.list_next();
             return self.look_at(now, now);
         }

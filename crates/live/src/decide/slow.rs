@@ -294,7 +294,8 @@ impl Slow {
             self.trials.add(now, FORGET, MOST_DOUBLINGS);
             let (before, after) = (before_bps / 1e6, after_bps / 1e6);
             let reason = format!(
-                "{name} has become slow: all paths together carry {before:.2} Mbit/s with it, {after:.2} without"
+                "{name} has become slow: all paths together carry {before:.2} Mbit/s with it, \
+                 {after:.2} without"
             );
             let part = before_bps / after_bps;
             self.end(Some(after_bps));

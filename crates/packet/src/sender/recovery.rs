@@ -16,8 +16,8 @@ use super::subflow::{Congestion, SubflowSender, Waiting};
 use crate::config::Config;
 use crate::context::Context;
 
-/// After so many timeouts in a row a subflow is stale: a scheduler that queues ahead gives its data to others,
-/// and no more to it (`stale_loss_cnt` of Linux counts on a timer of its own: four times 200 ms).
+/// After so many timeouts in a row a subflow is stale: a scheduler that queues ahead gives its data to
+/// others, and no more to it (`stale_loss_cnt` of Linux counts on a timer of its own: four times 200 ms).
 const STALE_AFTER: u32 = 2;
 
 /// What becomes of a subflow after its timer has expired.

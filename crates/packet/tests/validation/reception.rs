@@ -46,9 +46,9 @@ fn one_path_delivers_blocks_in_order() {
     assert_eq!((blocks.buffer.p50, result.receive_buffer.unwrap().p50), (100.0, 0.0));
 }
 
-/// With 100 segments of window nothing can wait beyond them but copies that wait on both paths, of which there
-/// are a few: a block's buffer is below 200 and those. A slower second path makes more wait, and blocks take
-/// longer.
+/// With 100 segments of window nothing can wait beyond them but copies that wait on both paths, of which
+/// there are a few: a block's buffer is below 200 and those. A slower second path makes more wait, and blocks
+/// take longer.
 #[test]
 fn a_slower_path_fills_the_receive_buffer() {
     let of = |delay| {

@@ -27,9 +27,9 @@ fn with_pauses(policy: &str, pauses: &[(f64, f64)]) -> RunResult {
     simulate(&toml, policy, 1)
 }
 
-/// Nothing is lost in a pause. In 2 s a probe leaves after two RTTs of 0.21 s, and copies of the oldest segment
-/// after RTOs of 0.41 and 0.82 s. The first ACK after the pause echoes a segment that left before all of
-/// them: the reduction is undone (RFC 3522, RFC 4015), and the flight is not sent again.
+/// Nothing is lost in a pause. In 2 s a probe leaves after two RTTs of 0.21 s, and copies of the oldest
+/// segment after RTOs of 0.41 and 0.82 s. The first ACK after the pause echoes a segment that left before all
+/// of them: the reduction is undone (RFC 3522, RFC 4015), and the flight is not sent again.
 #[test]
 fn a_timeout_in_a_pause_is_undone() {
     for policy in ["mptcp", "linux", "joule"] {
@@ -50,8 +50,8 @@ fn timeouts_in_pauses_that_follow_each_other_are_undone() {
     }
 }
 
-/// A segment takes 0.75 s at 16 kbit/s, and the handshake has measured 0.1 s: a probe and a timeout come before
-/// the first ACK can.
+/// A segment takes 0.75 s at 16 kbit/s, and the handshake has measured 0.1 s: a probe and a timeout come
+/// before the first ACK can.
 #[test]
 fn a_timeout_on_a_link_of_16_kbps_is_undone() {
     let toml = r#"

@@ -118,8 +118,8 @@ fn a_second_path_that_is_slow_as_well_is_given_back() {
 #[test(needs(NET, tool("tc")))]
 fn the_budget_of_handover_bounds_every_byte_of_a_silence() {
     const BUDGET: u64 = 1_000_000;
-    /// What the second path carries in a second: the daemon looks each 200 ms, or later on a busy machine, and
-    /// what the server has sent by then arrives still.
+    /// What the second path carries in a second: the daemon looks each 200 ms, or later on a busy machine,
+    /// and what the server has sent by then arrives still.
     const LOOK: u64 = 4 * MBPS / 8;
     /// The first path is given up for 15 s, and tried again then.
     const TROUBLE: Duration = Duration::from_secs(20);
