@@ -41,7 +41,7 @@ pub(crate) fn print(text: &str) -> Result<Exit, Failure> {
     write(&visible(text, colors(stdout().1)))
 }
 
-/// Writes JSON, CSV or TOML to stdout: as it is, unless stdout is a terminal. Otherwise as [`print`].
+/// Writes JSON, CSV or TOML to stdout: as it is, unless stdout is a terminal. Otherwise as [`print()`].
 ///
 /// # Errors
 /// As there.
