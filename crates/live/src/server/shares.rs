@@ -16,6 +16,8 @@ const MAKES_ROOM: Nanos = Nanos::from_secs(1);
 pub(super) const IDLE: Nanos = Nanos::from_secs(30);
 /// Processor time that a user may take at once.
 const AT_ONCE: Nanos = Nanos::from_millis(100);
+/// A user who has taken more waits at least this long: each wait costs the daemon a turn that nobody pays for.
+const LEAST_WAIT: Nanos = Nanos::from_millis(50);
 /// In the long run a user has one part in so many of a processor, the privileged in so many.
 const PART: u64 = 50;
 const PRIVILEGED_PART: u64 = 10;
@@ -97,7 +99,8 @@ impl Debts {
     /// Until when a user has to wait; none if he need not.
     pub(super) fn waits_until(&self, owner: Owner, now: Nanos) -> Option<Nanos> {
         let over = self.left(owner, now).saturating_sub(AT_ONCE);
-        (over.0 > 0).then(|| now.saturating_add(Nanos(over.0.saturating_mul(part(owner)))))
+        let wait = Nanos(over.0.saturating_mul(part(owner))).max(LEAST_WAIT);
+        (over.0 > 0).then(|| now.saturating_add(wait))
     }
 
     fn left(&self, owner: Owner, now: Nanos) -> Nanos {
@@ -173,7 +176,10 @@ mod tests {
         // As much as he may, in pieces of 3 ms.
         while now < Nanos::from_secs(110) {
             match debts.waits_until(user(1), now) {
-                Some(until) => now = until,
+                Some(until) => {
+                    assert!(until >= now.saturating_add(LEAST_WAIT));
+                    now = until;
+                }
                 None => {
                     debts.charge(user(1), Nanos::from_millis(3), now);
                     taken = taken.saturating_add(Nanos::from_millis(3));
@@ -184,6 +190,9 @@ mod tests {
         let most = (now.saturating_sub(begun).0 / PART) + AT_ONCE.0 + Nanos::from_millis(3).0;
         assert!(taken.0 <= most && taken > Nanos::from_secs(2), "{taken:?}");
         assert_eq!(debts.waits_until(user(2), now), None);
+        // A debt of a nanosecond is no reason to look at him again at once.
+        debts.charge(user(3), AT_ONCE.saturating_add(Nanos(1)), now);
+        assert_eq!(debts.waits_until(user(3), now), Some(now.saturating_add(LEAST_WAIT)));
         // What is paid off is forgotten.
         debts.charge(user(2), Nanos(1), Nanos::from_secs(1000));
         assert_eq!(debts.0.len(), 1);

@@ -151,15 +151,21 @@ impl PathManagement for Running {
             fs::write(&name, process.said())
                 .map_err(|error| Error::Run(format!("cannot write {name}: {error}")))?;
         }
-        let left = lab.client().enter_thread(|| {
-            let mut manager = PathManager::open()?;
-            Ok::<_, joulepath_kernel::Error>((manager.endpoints()?.len(), manager.limits()?))
-        })??;
-        match left {
-            (0, KERNELS_LIMITS) => Ok(()),
-            (endpoints, limits) => {
-                Err(Error::Run(format!("the daemon has left {endpoints} endpoints and {limits:?} behind")))
+        // What the run's connections still need goes with them: a process of the daemon's waits for that.
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let (endpoints, limits) = lab.client().enter_thread(|| {
+                let mut manager = PathManager::open()?;
+                Ok::<_, joulepath_kernel::Error>((manager.endpoints()?.len(), manager.limits()?))
+            })??;
+            if (endpoints, limits) == (0, KERNELS_LIMITS) {
+                return Ok(());
             }
+            if Instant::now() > until {
+                let what = format!("the daemon has left {endpoints} endpoints and {limits:?} behind");
+                return Err(Error::Run(what));
+            }
+            thread::sleep(TURN);
         }
     }
 }
