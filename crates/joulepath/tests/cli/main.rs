@@ -16,6 +16,7 @@ mod manual;
 mod map;
 mod meters;
 mod own;
+mod readme;
 mod reproduce;
 #[path = "../common/run.rs"]
 mod run;
