@@ -10,7 +10,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
 DEMO := scenarios/home-wifi-lte.toml
 
-.PHONY: help setup build package static test-bare test-package test-wheel wheel docs demo test test-kernels test-upstream bench bench-peers validate-peers joule lint clean
+.PHONY: help setup build package static release test-bare test-package test-wheel wheel docs demo test test-kernels test-upstream bench bench-peers validate-peers joule lint clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,10 @@ package: ## build the Debian package: target/debian/joulepath_VERSION_ARCH.deb
 static: ## build the daemon for machines that have nothing else: target/static/joulepath-ARCH, with musl (ARGS="dev x86_64")
 	@scripts/setup.sh static
 	@scripts/static.sh $(ARGS)
+
+release: ## build what a release consists of: target/dist with wheel, Debian package, static binaries, SBOM, checksums
+	@scripts/setup.sh release
+	@scripts/release.sh $(ARGS)
 
 test-bare: ## run the demo from a fresh clone in bare Debians 12 and 13; as root (ARGS="trixie": in that one)
 	@scripts/setup.sh fresh

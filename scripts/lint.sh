@@ -65,6 +65,11 @@ line_lengths() {
 }
 
 # Floors of the crates, and circles between files.
+# All files name the same version.
+versions() {
+    scripts/release.sh --check
+}
+
 house() {
     python3 scripts/house.py
 }
@@ -118,7 +123,7 @@ dependencies() {
     fi
 }
 
-readonly CHECKS=(rust_format c_format shell file_lengths line_lengths house determinism clippy live_alone demo_alone python_package site documentation dependencies)
+readonly CHECKS=(rust_format c_format shell file_lengths line_lengths house versions determinism clippy live_alone demo_alone python_package site documentation dependencies)
 
 for check in "${@:-${CHECKS[@]}}"; do
     [[ " ${CHECKS[*]} " == *" $check "* ]] || {

@@ -5,6 +5,7 @@
 #   scripts/python.sh run SCRIPT [WORD...] runs a script that uses the package
 #   scripts/python.sh docs                 the documentation as a site in target/site; a link that leads nowhere is an error
 #   scripts/python.sh wheel [dev]          a wheel in target/wheels, fully optimised, or in the profile of all tests; prints its name
+#   scripts/python.sh wheel --manylinux ZIG [release|dev]   for any Linux with glibc 2.28, linked by this version of ziglang
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
@@ -62,10 +63,16 @@ docs() {
 }
 
 wheel() {
-    local out=target/wheels${1:+/$1}
+    local options=() out=target/wheels${1:+/$1}
     environment
+    if [[ ${1-} == --manylinux ]]; then
+        "$VENV/bin/python" -m pip install --quiet --disable-pip-version-check "ziglang==$2"
+        options=(--zig --compatibility manylinux_2_28)
+        out=target/wheels/manylinux
+        shift 2
+    fi
     rm -rf -- "${out:?}"/*.whl
-    "$VENV/bin/maturin" build --profile "${1:-release}" --locked --quiet --out "$out" >&2
+    PATH="$PWD/$VENV/bin:$PATH" "$VENV/bin/maturin" build --profile "${1:-release}" --locked --quiet --out "$out" "${options[@]}" >&2
     realpath -- "$out"/*.whl
 }
 

@@ -7,6 +7,7 @@
 #   scripts/setup.sh kernels that of build, and QEMU, busybox, kmod, xz to boot other kernels
 #   scripts/setup.sh package that of build, and dpkg-dev, cargo-deb
 #   scripts/setup.sh static  that of build, and Rust's standard library for musl, of both architectures
+#   scripts/setup.sh release that of package and of static, objcopy, python3 with venv, cargo-cyclonedx
 #   scripts/setup.sh bare    that of package, and mmdebstrap, to try the package in a bare Debian
 #   scripts/setup.sh fresh   that of demo, git and mmdebstrap, to try a fresh clone in a bare Debian
 #   scripts/setup.sh upstream that of build, and what the kernel's own MPTCP selftests call
@@ -16,6 +17,7 @@ readonly RUST_VERSION=1.95.0       # installed where Rust is missing or too old;
 readonly STATIC_TARGETS=(x86_64-unknown-linux-musl aarch64-unknown-linux-musl)
 readonly CARGO_DENY_VERSION=0.20.2
 readonly CARGO_DEB_VERSION=3.8.0
+readonly CARGO_CYCLONEDX_VERSION=0.5.9
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 readonly root=${here%/*}
@@ -220,6 +222,14 @@ setup_static() {
     done
 }
 
+setup_release() {
+    want objcopy binutils
+    want_python
+    setup_static
+    setup_package
+    install_cargo_command cyclonedx "$CARGO_CYCLONEDX_VERSION"
+}
+
 setup_bare() {
     want mmdebstrap mmdebstrap
     want unshare util-linux
@@ -244,9 +254,9 @@ setup_lint() {
 }
 
 case ${1-} in
-demo | build | test | lint | kernels | package | static | bare | fresh | upstream) "setup_$1" ;;
+demo | build | test | lint | kernels | package | static | release | bare | fresh | upstream) "setup_$1" ;;
 *)
-    echo "usage: scripts/setup.sh demo|build|test|lint|kernels|package|static|bare|fresh|upstream" >&2
+    echo "usage: scripts/setup.sh demo|build|test|lint|kernels|package|static|release|bare|fresh|upstream" >&2
     exit 2
     ;;
 esac

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Makes what a release consists of, in target/dist: a wheel for any Linux with glibc 2.28 (manylinux), the Debian package, static binaries
+# for x86_64 and aarch64, debug information of the packaged program, a software bill of materials (CycloneDX), and checksums of all.
+#   scripts/release.sh [release|dev]   the profile that cargo builds with; release if absent
+#   scripts/release.sh --check         only check that all files name the same version
+set -euo pipefail
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+readonly dist=target/dist
+readonly ZIG=0.15.2 # of PyPI's ziglang, a compiler and linker for old versions of glibc
+
+say() { printf 'release: %s\n' "$*" >&2; }
+
+die() {
+    say "$*"
+    exit 1
+}
+
+# The version of [workspace.package].
+version() {
+    sed -n '/^\[workspace\.package\]/,/^\[/ s/^version = "\(.*\)"$/\1/p' Cargo.toml
+}
+
+# Cargo.toml says the version; every other file that names one agrees.
+check_versions() {
+    local version=$1 other failed=0
+    while read -r other; do
+        [[ $other == "$version" ]] || { say "Cargo.toml: a workspace crate is wanted in version $other, not $version" && failed=1; }
+    done < <(sed -n 's/^joulepath[a-z-]* = { path = .* version = "\([^"]*\)".*/\1/p' Cargo.toml)
+    grep -qx "version: $version" CITATION.cff || { say "CITATION.cff does not say \`version: $version\`" && failed=1; }
+    grep -qx "## $version" CHANGELOG.md || { say "CHANGELOG.md has no section \`## $version\`" && failed=1; }
+    grep -qx '## Unreleased' CHANGELOG.md || { say "CHANGELOG.md has no section \`## Unreleased\`" && failed=1; }
+    return "$failed"
+}
+
+main() {
+    local profile=${1:-release} version folder file
+    version=$(version)
+    [[ -n $version ]] || die 'Cargo.toml names no version'
+    check_versions "$version"
+    case $profile in
+    --check) return ;;
+    release) folder=target/release ;;
+    dev) folder=target/debug ;;
+    *) die 'usage: scripts/release.sh [release|dev] | --check' ;;
+    esac
+
+    rm -rf -- "$dist"
+    mkdir -p -- "$dist"
+    scripts/python.sh wheel --manylinux "$ZIG" "$profile"
+    cp -- target/wheels/manylinux/*.whl "$dist"
+    scripts/package.sh "$profile"
+    cp -- target/debian/joulepath_"$version"-*.deb "$dist"
+    objcopy --only-keep-debug "$folder/joulepath" "$dist/joulepath-$version-$(uname -m).debug"
+    scripts/static.sh "$profile"
+    for file in target/static/joulepath-*; do
+        cp -- "$file" "$dist/joulepath-$version-${file##*/joulepath-}-linux-static"
+    done
+    cargo cyclonedx --quiet --format json --manifest-path crates/joulepath/Cargo.toml --override-filename sbom
+    mv -- crates/joulepath/sbom.json "$dist/joulepath-$version.cdx.json"
+    (cd -- "$dist" && sha256sum -- * >SHA256SUMS)
+    say "$version is in $dist:"
+    ls -l -- "$dist" >&2
+}
+
+main "$@"
