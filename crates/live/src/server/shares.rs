@@ -16,7 +16,7 @@ const MAKES_ROOM: Nanos = Nanos::from_secs(1);
 pub(super) const IDLE: Nanos = Nanos::from_secs(30);
 /// Processor time that a user may take at once.
 const AT_ONCE: Nanos = Nanos::from_millis(100);
-/// A user who has taken more waits at least this long: each wait costs the daemon a turn that nobody pays for.
+/// A user who has taken more waits at least this long, because each wait costs the daemon a turn.
 const LEAST_WAIT: Nanos = Nanos::from_millis(50);
 /// In the long run a user has one part in so many of a processor, the privileged in so many.
 const PART: u64 = 50;
