@@ -27,8 +27,12 @@ impl Endpoints<'_> {
     fn counters_of(&self, i: usize) -> Counters {
         let (sender, window) = (&self.senders[i], &self.connection.sender.cc.subflows[i]);
         let repeats = sender.rtt.timeouts_in_a_row().max(self.subflows[i].handshake_tries);
-        let waits = matches!(sender.phase, Phase::SynSent | Phase::Confirming)
-            || sender.congestion == Congestion::Loss;
+        // A subflow that was closed in Loss keeps its state and its count of timeouts.
+        let waits = match sender.phase {
+            Phase::SynSent | Phase::Confirming => true,
+            Phase::Established | Phase::Closing => sender.congestion == Congestion::Loss,
+            Phase::Closed | Phase::Dead => false,
+        };
         Counters {
             state: match sender.phase {
                 Phase::Closed | Phase::Dead => PathState::Closed,

@@ -90,10 +90,13 @@ impl Observer {
         let waits = !matches!(demand, Demand::Bytes(bytes) if bytes < self.mss_bytes);
         let busy = std::mem::replace(&mut self.waited, waits) && waits;
         for ((track, path), counters) in self.tracks.iter_mut().zip(&mut self.paths).zip(counters) {
+            let answers = counters.delivered_bytes > track.delivered_bytes;
             track.losses(path, counters, self.mss_bytes);
             track.rates(path, counters, seconds, busy);
             if counters.stalled {
                 track.shunned_until = now.saturating_add(SHUNNED);
+            } else if answers {
+                track.shunned_until = now;
             }
             path.usable = now >= track.shunned_until;
             (path.state, path.backup) = (counters.state, counters.backup);

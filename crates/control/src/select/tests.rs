@@ -228,15 +228,17 @@ fn an_observer_estimates_rate_loss_and_capacity() {
 #[test]
 fn a_path_that_stalls_is_left_alone_for_a_while() {
     let mut observer = Observer::new(&[PathEnergy::default()], 1000.0);
-    let mut usable = |seconds, stalled| {
-        let counters = Counters { state: PathState::Open, stalled, ..Counters::default() };
+    let mut usable = |seconds, stalled, delivered_bytes| {
+        let counters = Counters { state: PathState::Open, stalled, delivered_bytes, ..Counters::default() };
         observer.observe(Nanos::from_secs(seconds), &[counters], Demand::Endless);
         observer.paths()[0].usable
     };
     assert_eq!(
-        [usable(1, false), usable(2, true), usable(11, false), usable(12, false)],
+        [usable(1, false, 0), usable(2, true, 0), usable(11, false, 0), usable(12, false, 0)],
         [true, false, false, true]
     );
+    // It answers: no reason to wait.
+    assert_eq!([usable(13, true, 0), usable(14, true, 1000), usable(15, false, 2000)], [false, false, true]);
 }
 
 #[test]

@@ -245,3 +245,22 @@ fn joule_closes_one_of_two_paths_behind_one_bottleneck_and_no_twin() {
     let twins = run(format!("{}{}", path("a", own), path("b", own)), "joule");
     assert!(least(&twins.paths) > 0.4 && twins.goodput_bps > 14e6, "{:?}", twins.paths);
 }
+
+/// The subflow closes in Loss during the outage; its path is used again when it works.
+#[test]
+fn joule_returns_to_the_cheap_path_after_an_outage() {
+    let outage = r#"rate = "10 Mbit/s"
+        outages = [["10 s", "20 s"]]"#;
+    let result = simulate(&two_paths(outage, &stream(4)), "joule", 1);
+    println!("{:?}", result.paths);
+    assert!(result.paths[0].share > 0.6, "{:?}", result.paths);
+}
+
+/// Each message is delivered before the next look, so that none ever waits: the path is not silent.
+#[test]
+fn joule_keeps_a_path_on_which_nothing_waits() {
+    let toml = two_paths(TEN, &stream(1));
+    let [joule, wifi] = ["joule", "single:wifi"].map(|policy| simulate(&toml, policy, 1));
+    assert_eq!(joule.paths[1].segments, 0, "{:?}", joule.paths);
+    assert!(joule.energy_j < 1.01 * wifi.energy_j);
+}

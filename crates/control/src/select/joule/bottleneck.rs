@@ -1,14 +1,16 @@
 //! Which paths share a bottleneck: by how their RTTs change together, and by an active witness.
 //!
 //! ```text
-//!   unknown, until both RTTs have changed in a window
+//!   unknown, until both RTTs have changed and gone apart, or for four windows
 //!      │
-//!      ▼          r > R                  r > R again              its RTT falls, twice
+//!      ▼        fast r > R             fast r > R again           its RTT falls, twice
 //!   distinct ─────────────► suspected ──────────────► drains one ─────────────────────► shared
 //!      ▲                        │ r ≤ R                    │ it does not                  │ after a minute,
 //!      └────────────────────────┴──────────────────────────┴──────────────────────────────┘ then 2, 4, …
 //! ```
-//! r: correlation of the changes of srtt from look to look over a window. Levels would mislead: any two paths
+//! Fast r: correlation of the changes of srtt from look to look over a window; slow r: of those over five looks.
+//! Two paths go apart if both are small: fast changes are mostly each path's own noise, also behind one queue,
+//! and slow ones are queues. Levels would mislead: any two paths
 //! that start together rise together (Rubenstein, Kurose, Towsley, ToN 2002, compare cross- with
 //! auto-correlation for the same reason). Even so two paths of one kind can move alike for a while. So one
 //! member is drained: it becomes a backup (MP_PRIO) for some round trips, and if both stand in one queue the
@@ -24,6 +26,12 @@ use super::super::snapshot::{PathSnapshot, PathState, Snapshot};
 
 /// R: correlation above which changes go together.
 const TOGETHER: f64 = 0.7;
+/// Correlation, of fast and of slow changes, up to which paths go apart. What lies between says nothing.
+const APART: f64 = 0.2;
+/// Looks over which a change is slow.
+const SLOW: usize = 5;
+/// Windows that are looked at as one for a pair of which nothing is known.
+const MOST_WINDOWS: u32 = 4;
 /// Samples of a window.
 const WINDOW: u32 = 80;
 /// Below this deviation the changes are noise of hosts and timers, s.
@@ -46,9 +54,9 @@ const LEVEL_WEIGHT: f64 = 0.1;
 const MEMORY: Nanos = Nanos::from_secs(60);
 const LONGEST_MEMORY: Nanos = Nanos::from_secs(3600);
 
-/// Sums over a window of the changes of two srtts, s and s².
+/// Sums over the changes of two srtts, s and s².
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Window {
+struct Moments {
     n: u32,
     a: f64,
     b: f64,
@@ -57,7 +65,7 @@ struct Window {
     ab: f64,
 }
 
-impl Window {
+impl Moments {
     fn add(&mut self, a: f64, b: f64) {
         self.n += 1;
         self.a += a;
@@ -67,13 +75,56 @@ impl Window {
         self.ab += a * b;
     }
 
-    /// Whether the changes went together; unknown if one hardly changed.
-    fn together(&self) -> Option<bool> {
+    fn covariance(&self, xy: f64, x: f64, y: f64) -> f64 {
         let n = f64::from(self.n);
-        let covariance = |xy: f64, x: f64, y: f64| xy / n - x / n * (y / n);
-        let [a, b] = [(self.aa, self.a), (self.bb, self.b)].map(|(xx, x)| covariance(xx, x, x).max(0.0));
-        let moves = a.min(b) > LEAST_DEVIATION_S * LEAST_DEVIATION_S;
-        moves.then(|| covariance(self.ab, self.a, self.b) > TOGETHER * (a * b).sqrt())
+        xy / n - x / n * (y / n)
+    }
+
+    fn variances(&self) -> [f64; 2] {
+        [(self.aa, self.a), (self.bb, self.b)].map(|(xx, x)| self.covariance(xx, x, x).max(0.0))
+    }
+
+    /// Zero if one does not change.
+    fn correlation(&self) -> f64 {
+        let scale = self.variances().into_iter().product::<f64>().sqrt();
+        if scale > 0.0 { self.covariance(self.ab, self.a, self.b) / scale } else { 0.0 }
+    }
+}
+
+/// A change of srtt from look to look, and over [`SLOW`] looks, s; 0 where that is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Change {
+    fast_s: f64,
+    slow_s: f64,
+}
+
+/// The changes of two srtts over a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Window {
+    fast: Moments,
+    slow: Moments,
+}
+
+impl Window {
+    fn add(&mut self, a: Change, b: Change) {
+        self.fast.add(a.fast_s, b.fast_s);
+        self.slow.add(a.slow_s, b.slow_s);
+    }
+
+    /// Whether the srtts changed together; unknown if one hardly changed, or if they went neither together nor
+    /// apart.
+    fn together(&self) -> Option<bool> {
+        let [a, b] = self.fast.variances();
+        let (fast, slow) = (self.fast.correlation(), self.slow.correlation());
+        if a.min(b) <= LEAST_DEVIATION_S * LEAST_DEVIATION_S {
+            None
+        } else if fast > TOGETHER {
+            Some(true)
+        } else if fast.max(slow) <= APART {
+            Some(false)
+        } else {
+            None
+        }
     }
 }
 
@@ -83,7 +134,7 @@ enum Verdict {
     /// Nothing is known yet: until then the windows are coupled, which does no harm where it is wrong.
     #[default]
     Unknown,
-    /// Their RTTs did not change together.
+    /// Their RTTs went apart.
     Distinct,
     /// A window went together.
     Suspected,
@@ -109,6 +160,8 @@ struct Pair {
 struct Trace {
     /// At the last look, s; 0 if it was not to be seen then.
     last_s: f64,
+    /// At the last looks, the latest first, s; 0 where it was not to be seen.
+    recent_s: [f64; SLOW],
     /// Smoothed, s.
     level_s: f64,
     /// Least, s.
@@ -256,32 +309,42 @@ impl Bottlenecks {
 }
 
 impl Trace {
-    /// Takes in a look; the change since the last one if there is any to speak of.
-    fn observe(&mut self, path: &PathSnapshot) -> Option<f64> {
+    /// Takes in a look. Returns the change of srtt, if the path was seen at the last look and carries enough.
+    fn observe(&mut self, path: &PathSnapshot) -> Option<Change> {
         let is_new = self.last_s == 0.0;
         if !is_seen(path) {
-            self.last_s = 0.0;
+            (self.last_s, self.recent_s) = (0.0, [0.0; SLOW]);
             return None;
         }
+        let oldest_s = self.recent_s[SLOW - 1];
+        let slow_s = if oldest_s > 0.0 { path.srtt_s - oldest_s } else { 0.0 };
+        self.recent_s.rotate_right(1);
+        self.recent_s[0] = path.srtt_s;
         let before_s = std::mem::replace(&mut self.last_s, path.srtt_s);
         let is_first = self.least_s == 0.0;
         self.least_s = if is_first { path.srtt_s } else { self.least_s.min(path.srtt_s) };
         self.level_s =
             if is_new { path.srtt_s } else { self.level_s + LEVEL_WEIGHT * (path.srtt_s - self.level_s) };
-        (!is_new && path.rate_bps >= LEAST_BPS).then_some(path.srtt_s - before_s)
+        let is_told = !is_new && path.rate_bps >= LEAST_BPS;
+        is_told.then_some(Change { fast_s: path.srtt_s - before_s, slow_s })
     }
 }
 
 impl Pair {
-    fn add(&mut self, a: f64, b: f64, now: Nanos) {
+    fn add(&mut self, a: Change, b: Change, now: Nanos) {
         self.window.add(a, b);
-        if self.window.n < WINDOW {
+        let n = self.window.fast.n;
+        if !n.is_multiple_of(WINDOW) {
             return;
         }
-        let together = std::mem::take(&mut self.window).together();
+        let together = self.window.together();
+        // A longer window may tell.
+        if self.verdict != Verdict::Unknown || together.is_some() || n >= MOST_WINDOWS * WINDOW {
+            self.window = Window::default();
+        }
         self.verdict = match (self.verdict, together) {
             (known @ (Verdict::Testing(..) | Verdict::Shared(_) | Verdict::Acquitted(_)), _) => known,
-            (Verdict::Unknown, None) => Verdict::Unknown,
+            (Verdict::Unknown | Verdict::Suspected, None) => Verdict::Unknown,
             (Verdict::Suspected, Some(true)) => Verdict::Testing(0, now),
             (_, Some(true)) => Verdict::Suspected,
             (_, None | Some(false)) => Verdict::Distinct,
@@ -390,6 +453,21 @@ mod tests {
         // A queue that never shows says nothing.
         let (still, _) = after(30, |_, _| [0.04, 0.05]);
         assert_eq!((&still.suspected()[..3], &still.shared()[..3]), (&[1, 1, 0][..], &[0, 0, 0][..]));
+    }
+
+    /// One queue that swings in 4 s, under noise of each path's own: RTTs of single packets.
+    #[test]
+    fn noise_does_not_acquit_paths_that_swing_together() {
+        let noise = |look: u64, seed: u64| {
+            let mixed = (look + 1).wrapping_mul(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+            0.02 * (mixed % 1000) as f64 / 1000.0
+        };
+        let swing = |look: u64| 0.04 * f64::from((look % 40).abs_diff(20) as u32) / 20.0;
+        let shared =
+            |look: u64, _| [0.05 + swing(look) + noise(look, 7), 0.06 + swing(look) + noise(look, 13)];
+        let own = |look: u64, _| [0.05 + noise(look, 7), 0.06 + noise(look, 13)];
+        let coupled = |known: (Bottlenecks, Vec<(u64, usize)>)| known.0.suspected()[0] != 0;
+        assert_eq!((coupled(after(30, shared)), coupled(after(30, own))), (true, false));
     }
 
     #[test]

@@ -52,6 +52,10 @@ pub(super) struct Capacity {
     settled: bool,
     /// How long its subflow has been open while less waited than fills the windows, s.
     slack_s: f64,
+    /// Bytes that the path had delivered when its subflow opened; none while it is closed.
+    opened_bytes: Option<u64>,
+    /// True if its subflow has delivered data since it opened.
+    has_carried: bool,
 }
 
 impl Capacity {
@@ -61,8 +65,10 @@ impl Capacity {
         if path.state == PathState::Closed {
             (self.live_since, self.open_since, self.peak_bps) = (None, None, 0.0);
             self.slack_s = 0.0;
+            (self.opened_bytes, self.has_carried) = (None, false);
             return;
         }
+        self.has_carried |= path.delivered_bytes > *self.opened_bytes.get_or_insert(path.delivered_bytes);
         self.open_since.get_or_insert(now);
         if path.state == PathState::Open && !is_full {
             self.slack_s += seconds;
@@ -101,9 +107,11 @@ impl Capacity {
         self.settled
     }
 
-    /// Whether it has been open for long and has carried nothing, although more waited.
+    /// True if its subflow has been open for [`SILENCE`] and has delivered nothing. A load that fits never
+    /// waits, so it never sets `live_since`; what it delivers shows that the path answers.
     pub(super) fn is_silent(&self, now: Nanos) -> bool {
-        let opened = self.open_since.filter(|_| self.live_since.is_none() && !self.settled);
+        let is_mute = self.live_since.is_none() && !self.settled && !self.has_carried;
+        let opened = self.open_since.filter(|_| is_mute);
         opened.is_some_and(|since| now.saturating_sub(since) >= SILENCE)
     }
 
