@@ -47,6 +47,7 @@ typedef _Bool bool;
 #define SO_MAX_PACING_RATE          47
 #define SK_PACING_NONE              0
 #define SK_PACING_NEEDED            1
+#define SK_PACING_FQ                2
 #define TCP_CONG_NON_RESTRICTED     1
 #define TCP_CONG_NEEDS_ECN          2
 #define TCP_ECN_DEMAND_CWR          4

@@ -94,24 +94,48 @@ MPCC_INLINE void jp_mend(struct jp_scratch *s, struct tcp_sock *tp)
 		tp->snd_cwnd = mpcc_clamp(s->cwnd, 1, MPCC_CWND_MAX);
 }
 
+/*
+ * The pacing rate of a window that is not paced, bytes/s: what tcp_update_pacing_rate() sets after slow start.
+ * MPTCP's scheduler needs one: it divides what is queued by the mean of rates, and with ~0 the product of rate
+ * and burst overflows 64 bits. Under fq, which would pace by it, the rate is too high to delay anything.
+ */
+MPCC_INLINE u64 jp_unpaced_rate(struct tcp_sock *tp, bool has_fq)
+{
+	enum { PERCENT = 120, FAR_ABOVE = 64 };
+	u64 most = 1ULL << 40, rate = (u64)tp->mss_cache * (1000000 / 100 << 3) * PERCENT;
+
+	rate *= mpcc_min(mpcc_max(tp->snd_cwnd, tp->packets_out), MPCC_CWND_MAX);
+	rate /= mpcc_max(tp->srtt_us, 1);
+	if (has_fq)
+		rate *= FAR_ABOVE;
+	return rate < most ? rate : most;
+}
+
 /* Asks the controller, and does what it wants. */
 MPCC_INLINE void jp_obey_controller(struct jp_scratch *s, struct tcp_sock *tp)
 {
 	struct sock *sk = &tp->inet_conn.icsk_inet.sk;
 	struct mpcc_subflow *sub;
 	u64 rate, most = sk->sk_max_pacing_rate;
+	bool is_paced;
 
 	jp_control(s);
 	sub = jp_own_subflow(s);
 	rate = sub->own.pacing_rate;
+	is_paced = rate != 0;
 	s->cwnd = sub->cwnd;
 	tp->snd_cwnd = mpcc_min(sub->cwnd, tp->snd_cwnd_clamp);
 	tp->snd_ssthresh = sub->ssthresh;
-	sk->sk_pacing_rate = rate && rate < most ? rate : most;
-	/* Without the fq queueing discipline TCP has a timer of its own. */
-	if (rate && sk->sk_pacing_status == SK_PACING_NONE) {
+	if (!is_paced)
+		rate = jp_unpaced_rate(tp, sk->sk_pacing_status == SK_PACING_FQ);
+	sk->sk_pacing_rate = rate < most ? rate : most;
+	/* Without the fq queueing discipline TCP has a timer of its own, which an unpaced window does not want. */
+	if (is_paced && sk->sk_pacing_status == SK_PACING_NONE) {
 		sk->sk_pacing_status = SK_PACING_NEEDED;
 		s->timed = 1;
+	} else if (!is_paced && s->timed) {
+		sk->sk_pacing_status = SK_PACING_NONE;
+		s->timed = 0;
 	}
 }
 
