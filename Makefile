@@ -79,7 +79,7 @@ bench-peers: ## the packet engine against ns-2 and ns-3, in one run; --write put
 	benches/peers/build.sh
 	benches/peers/speed.py $(ARGS)
 
-validate-peers: ## goodput, loss and queue of the packet engine against ns-2 and ns-3, into docs/models/packet.md; half an hour
+validate-peers: ## goodput, loss and queue of the packet engine against ns-2 and ns-3, into benches/peers/cross-validation.md; half an hour
 	@scripts/setup.sh build
 	benches/peers/build.sh
 	cargo build --locked --package joulepath-packet --example once

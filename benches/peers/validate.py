@@ -3,7 +3,7 @@
 
     benches/peers/validate.py [--seeds N] [--ns3-seeds N] [--case NAME]... [--write]
 
-Prints the tables of docs/models/packet.md, section "Cross-validation"; --write puts them there, between the markers. Runs of
+Prints the tables of cross-validation.md; --write puts them there, between the markers. Runs of
 ns-2 and ns-3 are kept under target/validate-peers: they are not repeated as long as their program and command are the same.
 `make validate-peers` builds what this needs.
 """
@@ -25,7 +25,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 KEPT = ROOT / "target" / "validate-peers"
-PAGE = ROOT / "docs" / "models" / "packet.md"
+PAGE = HERE / "cross-validation.md"
 ONCE = ROOT / "target" / "debug" / "examples" / "once"
 # Delay of the bottleneck, s; the rest of a flow's RTT is on its access links.
 BOTTLENECK_S = 0.005
