@@ -1,6 +1,6 @@
 //! The fluid engine against the packet engine: every controller on 20 random two-path scenarios.
 //!
-//! `cargo run --release -p joulepath-fluid --example gap` prints the table of docs/models/fluid.md. Always
+//! `cargo run --release -p joulepath-fluid --example gap` prints the gaps in docs/models/fluid.md. Always
 //! the same scenarios: 2 to 20 Mbit/s, RTTs of 20 to 160 ms, buffers of 0.5 to 2 times the bandwidth-delay
 //! product; in every second one losses of 0.02 to 1 % on the wire, too. 200 s, the first 50 s do not count;
 //! three seeds of the packet engine.

@@ -46,7 +46,7 @@ fn random_losses_do_not_take_the_path_away() {
 
 /// Without random losses it is one TCP among TCPs: over five seeds, one and five TCPs, and queues of one and
 /// four bandwidth-delay products they keep what they have beside a NewReno. Other cells:
-/// docs/models/joule.md.
+/// docs/joule.md.
 #[test]
 fn tcps_keep_what_they_have_beside_a_newreno() {
     for (queue, tcps) in [(67, 1), (67, 5), (268, 5)] {
