@@ -71,7 +71,7 @@ fn ask_once(socket: &Path, request: &Request) -> Result<Status, Asked> {
         let remedy = match error {
             "not-permitted" => "ask as root, or as a member of a group of `[control]`",
             "not-ready" | "busy" => "ask again",
-            _ => "see docs/live.md for what can be asked",
+            _ => "see docs/live-toml.md for what can be asked",
         };
         let refused = Error::Refused { what: message.to_owned(), remedy: remedy.into() };
         return Err(if error == "busy" { Asked::Busy(refused) } else { Asked::Failed(refused) });

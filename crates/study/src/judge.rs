@@ -166,7 +166,7 @@ fn config(source: &Source, argument: &str, scenario: &Scenario) -> Result<LiveCo
     let name = Path::new(argument).with_extension("live");
     let missing = || {
         Error::usage(format!("there is no configuration `{}` for the daemon", name.display()))
-            .with_help("write one beside the scenario: docs/live.md explains its keys")
+            .with_help("write one beside the scenario: docs/live-toml.md explains its keys")
     };
     let shipped = |text: &str| Text { text: text.to_owned(), may_be_quoted: true };
     let text = match source.is_shipped() {

@@ -20,14 +20,14 @@ Examples:
 
 SIGHUP reads the configuration again; SIGTERM and Ctrl-C put everything back, without cutting off a
 connection. What a killed daemon has left is taken over by the next one, or put back by --undo. The
-configuration is described in docs/live.md;
+configuration is described in docs/live-toml.md;
 `joulepath schema live` prints its JSON schema.";
 
 const JUDGE_HELP: &str = "\
 Examples:
   sudo joulepath live judge live/file
   sudo joulepath live judge home.toml --seeds 3 --logs said
-  sudo joulepath live judge --runs judge.jsonl --json results/live.json --markdown docs/live.md
+  sudo joulepath live judge --runs judge.jsonl --json results/live.json --markdown docs/live-results.md
 
 Beside the daemon run: plain MPTCP with all paths, the endpoints that NetworkManager and mptcpd set by \
 default, and the policies of the scenario's [compare]. In real time: a run takes as long as its scenario. \

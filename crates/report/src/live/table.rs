@@ -49,7 +49,7 @@ pub fn table(judged: &Judged) -> String {
     text
 }
 
-/// For docs/live.md.
+/// For docs/live-results.md.
 pub fn markdown(judged: &Judged) -> String {
     let mut text = format!(
         "{}. Joules for each bit relative to plain MPTCP with all endpoints: goal at most 100 %. Bits for \
