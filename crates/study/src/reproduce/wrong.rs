@@ -37,7 +37,7 @@ pub(super) struct FileError {
 
 impl From<FileError> for Error {
     fn from(FileError { place, message }: FileError) -> Self {
-        let (why, help) = message.split_once("; ").unwrap_or((&message, "docs/reproduce.md has the keys"));
+        let (why, help) = message.split_once("; ").unwrap_or((&message, "docs/experiments.md has the keys"));
         let (why, help) = (why.to_owned(), help.to_owned());
         Error::Refused { doing: format!("cannot use {place}"), why, help, kind: Kind::Failed }
     }
