@@ -95,9 +95,10 @@ MPCC_INLINE void jp_mend(struct jp_scratch *s, struct tcp_sock *tp)
 }
 
 /*
- * The pacing rate of a window that is not paced, bytes/s: what tcp_update_pacing_rate() sets after slow start.
- * MPTCP's scheduler needs one: it divides what is queued by the mean of rates, and with ~0 the product of rate
- * and burst overflows 64 bits. Under fq, which would pace by it, the rate is too high to delay anything.
+ * The pacing rate of a window that is not paced, bytes/s: what tcp_update_pacing_rate() sets after slow
+ * start. MPTCP's scheduler needs one: it divides what is queued by the mean of rates, and with ~0 the product
+ * of rate and burst overflows 64 bits. Under fq, which would pace by it, the rate is too high to delay
+ * anything.
  */
 MPCC_INLINE u64 jp_unpaced_rate(struct tcp_sock *tp, bool has_fq)
 {

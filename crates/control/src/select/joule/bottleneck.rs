@@ -8,9 +8,9 @@
 //!      ▲                        │ r ≤ R                    │ it does not                  │ after a minute,
 //!      └────────────────────────┴──────────────────────────┴──────────────────────────────┘ then 2, 4, …
 //! ```
-//! Fast r: correlation of the changes of srtt from look to look over a window; slow r: of those over five looks.
-//! Two paths go apart if both are small: fast changes are mostly each path's own noise, also behind one queue,
-//! and slow ones are queues. Levels would mislead: any two paths
+//! Fast r: correlation of the changes of srtt from look to look over a window; slow r: of changes over five
+//! looks. Two paths go apart if both are small: fast changes are mostly each path's own noise, also behind
+//! one queue, and slow changes are queues. Levels would mislead: any two paths
 //! that start together rise together (Rubenstein, Kurose, Towsley, ToN 2002, compare cross- with
 //! auto-correlation for the same reason). Even so two paths of one kind can move alike for a while. So one
 //! member is drained: it becomes a backup (MP_PRIO) for some round trips, and if both stand in one queue the
@@ -111,8 +111,8 @@ impl Window {
         self.slow.add(a.slow_s, b.slow_s);
     }
 
-    /// Whether the srtts changed together; unknown if one hardly changed, or if they went neither together nor
-    /// apart.
+    /// Whether the srtts changed together; unknown if one hardly changed, or if they went neither together
+    /// nor apart.
     fn together(&self) -> Option<bool> {
         let [a, b] = self.fast.variances();
         let (fast, slow) = (self.fast.correlation(), self.slow.correlation());
