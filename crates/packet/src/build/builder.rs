@@ -9,19 +9,19 @@ use joulepath_model::units::Nanos;
 use joulepath_topology::Network as Topology;
 
 use crate::application::{Reader, Writer};
-use crate::border::Border;
-use crate::connection::Connection;
-use crate::device::{Device, Interface};
-use crate::hop::Hop;
-use crate::network::Network;
-use crate::options::RunOptions;
+use crate::connection::device::{Device, Interface};
+use crate::connection::state::Connection;
+use crate::connection::subflow::{Subflow, SubflowId};
 use crate::parallel;
+use crate::parallel::border::Border;
+use crate::parallel::shared::Shared;
+use crate::path::hop::Hop;
+use crate::path::network::Network;
+use crate::path::routes::Routes;
+use crate::path::tally::Tallies;
 use crate::receiver::{Relay, SubflowReceiver};
-use crate::routes::Routes;
+use crate::run::options::RunOptions;
 use crate::sender::SubflowSender;
-use crate::shared::Shared;
-use crate::subflow::{Subflow, SubflowId};
-use crate::tally::Tallies;
 
 /// Assembles an engine.
 pub(super) struct Builder<'a> {

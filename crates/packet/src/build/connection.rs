@@ -16,14 +16,14 @@ use joulepath_topology::Path;
 use super::builder::{Builder, SubflowConfig};
 use super::routes::Sinks;
 use super::tested::Tested;
-use crate::connection::Connection;
-use crate::device::{Device, Interface};
-use crate::error::RunError;
-use crate::host::End;
-use crate::plane::{ControlPlane, Slots};
+use crate::connection::device::{Device, Interface};
+use crate::connection::plane::{ControlPlane, Slots};
+use crate::connection::selection::Selection;
+use crate::connection::state::Connection;
+use crate::path::host::End;
+use crate::path::routes::Routes;
 use crate::receiver::{ReceiverEnd, Reception};
-use crate::routes::Routes;
-use crate::selection::Selection;
+use crate::run::error::RunError;
 use crate::sender::{SenderEnd, SenderSpec};
 
 /// Size of the buffers of competitors, bytes: large enough never to limit them.

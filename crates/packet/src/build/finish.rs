@@ -3,15 +3,15 @@
 use joulepath_link::cross::CrossSource;
 
 use super::builder::Builder;
-use crate::coming::Ahead;
-use crate::config::Config;
-use crate::engine::{Engine, Role};
-use crate::error::RunError;
 use crate::event::MAX_SOURCES;
-use crate::fabric::Fabric;
-use crate::recorder::Recorder;
+use crate::event::sources::Sources;
+use crate::path::fabric::Fabric;
+use crate::prefetch::pipeline::Pipeline;
+use crate::run::config::Config;
+use crate::run::engine::{Engine, Role};
+use crate::run::error::RunError;
+use crate::run::recorder::Recorder;
 use crate::sender::owned;
-use crate::sources::Sources;
 
 impl Builder<'_> {
     /// Number of subflows that have a timer for departures: all or none.
@@ -60,7 +60,7 @@ impl Builder<'_> {
             subflows: self.subflows,
             connections: self.connections,
             devices: self.devices,
-            ahead: Ahead::NOTHING,
+            prefetched: Pipeline::EMPTY,
             role: Role::Whole,
             cross: scenario.cross.iter().enumerate().map(cross).collect(),
             recorder: Recorder::new(scenario, self.options.series),
@@ -68,9 +68,9 @@ impl Builder<'_> {
             unfinished,
             next_look: 0,
             #[cfg(test)]
-            takes_short_way: true,
+            uses_fast_paths: true,
             #[cfg(test)]
-            short_ways: 0,
+            fast_path_hits: 0,
         };
         engine.schedule_start(scenario.warm_up);
         Ok(engine)

@@ -13,10 +13,10 @@ use joulepath_model::scenario::Scenario;
 use joulepath_topology::Network as Topology;
 
 use self::builder::Builder;
-use crate::engine::Engine;
-use crate::error::RunError;
 use crate::event::MAX_TIME_NS;
-use crate::options::RunOptions;
+use crate::run::engine::Engine;
+use crate::run::error::RunError;
+use crate::run::options::RunOptions;
 
 /// Builds the engine of one run. If its network is large enough, it is cut into `parts` parts.
 pub(crate) fn build(

@@ -5,7 +5,7 @@ use joulepath_model::scenario::ProcessingDelay;
 use joulepath_model::units::{Bytes, Nanos};
 
 use super::builder::Builder;
-use crate::routes::{Route, Routes};
+use crate::path::routes::{Route, Routes};
 
 impl Builder<'_> {
     /// The most that the two ends of a subflow take for a packet, ns; none if hosts take no time.

@@ -9,10 +9,10 @@ use joulepath_topology::Path;
 
 use super::builder::Builder;
 use super::tested::Tested;
-use crate::hop::Hop;
-use crate::host::End;
+use crate::path::hop::Hop;
+use crate::path::host::End;
+use crate::path::routes::{Route, Routes};
 use crate::receiver::{Relay, RelayRoutes};
-use crate::routes::{Route, Routes};
 
 /// The station of one device on each channel. All paths of the device share it.
 pub(super) struct Sinks(Vec<Option<Hop>>);

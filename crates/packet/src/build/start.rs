@@ -3,8 +3,8 @@
 use joulepath_control::select::Use;
 use joulepath_model::units::Nanos;
 
-use crate::engine::Engine;
-use crate::fabric;
+use crate::path::fabric;
+use crate::run::engine::Engine;
 
 /// How long after the start of a connection its selector looks for the first time.
 const FIRST_LOOK: Nanos = Nanos::from_millis(10);

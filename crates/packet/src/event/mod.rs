@@ -1,11 +1,14 @@
 //! The event queue. It holds the next event of each source in a 4-ary heap, in a timing wheel if the network
 //! is large, or, if it is small, in places for the links beside the heap.
+//!
+//! `sources` numbers the sources of events.
 
 mod circle;
 mod few;
 mod heap;
 mod key;
 mod queue;
+pub(crate) mod sources;
 mod timer;
 mod wheel;
 

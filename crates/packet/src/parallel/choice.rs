@@ -6,8 +6,8 @@ use joulepath_control::Setup;
 use joulepath_model::scenario::{Scenario, Workload};
 use joulepath_topology::Network as Topology;
 
-use crate::border::Map;
-use crate::options::RunOptions;
+use crate::parallel::border::Map;
+use crate::run::options::RunOptions;
 
 /// A part should have at least so many packets in a window on its hosts' links, when they are full. With
 /// fewer the threads wait for each other longer than they work.

@@ -4,11 +4,11 @@
 use std::sync::MutexGuard;
 
 use super::part::FENCE;
-use crate::border::Map;
-use crate::engine::Engine;
+use crate::connection::subflow::Phase;
+use crate::event::sources::Timer;
 use crate::event::{EventQueue, FEW, Source};
-use crate::sources::Timer;
-use crate::subflow::Phase;
+use crate::parallel::border::Map;
+use crate::run::engine::Engine;
 
 /// The whole engine and its parts, while one thread has them all.
 pub(super) struct Everything<'a, 'p> {

@@ -23,7 +23,7 @@
 //!
 //! The order of events within a part is that of the whole network, and what two parts do in a window concerns
 //! nothing in common. So the result is the same, to the last byte, on any number of cores, and the same as
-//! that of [`Engine::run`](crate::engine::Engine::run) on one.
+//! that of [`Engine::run`](crate::run::engine::Engine::run) on one.
 //!
 //! | file | what |
 //! |---|---|
@@ -33,12 +33,16 @@
 //! | `instant` | what happens while all parts wait |
 //! | `pace` | whether the parts run side by side or one after the other |
 //! | `barrier` | where threads wait for each other |
+//! | `border` | packets that leave a part, and what all parts must know |
+//! | `shared` | lists of which each part has a view |
 
 mod barrier;
+pub(crate) mod border;
 mod choice;
 mod instant;
 mod pace;
 mod part;
+pub(crate) mod shared;
 mod windows;
 
 #[cfg(test)]

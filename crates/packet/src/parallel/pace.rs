@@ -5,7 +5,7 @@
 //! So both are tried again and again, for a short time, and the faster one is used for a long time. How many
 //! threads there are does not change the result.
 
-use crate::options::Cores;
+use crate::run::options::Cores;
 
 /// After so many steps one thread alone asks whether it shall stay so.
 pub(super) const STEPS_A_LOOK: usize = 16;

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::border::{Border, Map, Outbox};
-use crate::coming::Ahead;
-use crate::engine::{Engine, Role};
+use crate::connection::subflow::Phase;
+use crate::event::sources::Timer;
 use crate::event::{FAR, MAX_SOURCES, NEAR, Source};
-use crate::packet::Kind;
-use crate::recorder::Recorder;
-use crate::sources::Timer;
-use crate::subflow::Phase;
+use crate::parallel::border::{Border, Map, Outbox};
+use crate::path::packet::Kind;
+use crate::prefetch::pipeline::Pipeline;
+use crate::run::engine::{Engine, Role};
+use crate::run::recorder::Recorder;
 
 /// The source of the event that ends a window: after all others of its instant. No part has the timer with
 /// this number, which belongs to the whole network.
@@ -37,7 +37,7 @@ impl Engine {
                 subflows: self.subflows.view(),
                 connections: self.connections.view(),
                 devices: self.devices.view(),
-                ahead: Ahead::NOTHING,
+                prefetched: Pipeline::EMPTY,
                 role: Role::Part { downloads },
                 cross: vec![],
                 recorder: Recorder::idle(),
@@ -45,9 +45,9 @@ impl Engine {
                 unfinished: self.unfinished,
                 next_look: 0,
                 #[cfg(test)]
-                takes_short_way: self.takes_short_way,
+                uses_fast_paths: self.uses_fast_paths,
                 #[cfg(test)]
-                short_ways: 0,
+                fast_path_hits: 0,
             }
         };
         part.net.queue.push(0, FENCE);
@@ -61,7 +61,7 @@ impl Engine {
     /// Lets the views of a part check who uses them.
     #[cfg(test)]
     fn check_owners(&mut self, part: u8, map: &Map, downloads: bool) {
-        use crate::shared::{Owners, Shared};
+        use crate::parallel::shared::{Owners, Shared};
         fn check<T>(list: &mut Shared<T>, part: u8, of: [&[u8]; 2]) {
             let of = of.map(Arc::from);
             *list = std::mem::take(list).checked(Owners { part, of });

@@ -10,11 +10,11 @@ use joulepath_model::cancel::Cancel;
 use super::barrier::{Barrier, BreakIfPanicking};
 use super::instant::Everything;
 use super::pace::{Pace, STEPS_A_LOOK, Way};
-use crate::border::{Map, Outbox};
-use crate::engine::Engine;
-use crate::error::RunError;
 use crate::event::EventQueue;
-use crate::options::Cores;
+use crate::parallel::border::{Map, Outbox};
+use crate::run::engine::Engine;
+use crate::run::error::RunError;
+use crate::run::options::Cores;
 
 /// Events of a part for which a window is worth while: about as much work as it is to wait for each other. If
 /// less is left until all have to wait, they wait at once.
@@ -172,7 +172,7 @@ pub(crate) fn run(whole: &mut Engine, cores: Cores, cancel: &Cancel) -> Result<(
         whole.net.counts.add(&part.net.counts);
         #[cfg(test)]
         {
-            whole.short_ways += part.short_ways;
+            whole.fast_path_hits += part.fast_path_hits;
         }
     }
     whole.now_ns = whole.end_ns;

@@ -4,7 +4,7 @@ use super::reassembly::DataReceiver;
 use super::reception::Reception;
 use super::subflow::SubflowReceiver;
 use crate::application::Reader;
-use crate::context::Context;
+use crate::connection::context::Context;
 
 /// State of the receiving end that its subflows share. What every segment touches comes first, in one cache
 /// line and in that where the reader begins.

@@ -2,7 +2,7 @@
 
 use joulepath_link::circular::Circular;
 
-use crate::sack::{BLOCKS, SackBlocks};
+use crate::path::sack::{BLOCKS, SackBlocks};
 
 /// The number of a segment that the subflow has. Only [`Reassembly::accept`] makes one, so that a SACK cannot
 /// name a segment that has not arrived.

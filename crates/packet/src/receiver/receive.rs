@@ -7,10 +7,10 @@ use super::connection::{Receiver, ReceiverEnd};
 use super::reassembly::{Arrival, Received};
 use super::subflow::SubflowReceiver;
 use crate::application::Next;
-use crate::config::Config;
-use crate::context::Context;
-use crate::packet::{CE, CWR, ECE, Kind, Packet, Stamp, Usual};
-use crate::sack::{SackArena, SackBlocks};
+use crate::connection::context::Context;
+use crate::path::packet::{CE, CWR, ECE, Kind, Packet, Stamp, Usual};
+use crate::path::sack::{SackArena, SackBlocks};
+use crate::run::config::Config;
 
 /// At least every second segment is acknowledged (RFC 5681).
 const SEGMENTS_PER_ACK: u32 = 2;

@@ -19,8 +19,8 @@
 
 use std::collections::VecDeque;
 
-use crate::hop::Hop;
-use crate::routes::Route;
+use crate::path::hop::Hop;
+use crate::path::routes::Route;
 
 /// The routes over which a relay passes packets on.
 pub(crate) struct RelayRoutes {

@@ -7,8 +7,8 @@ use super::connection::Receiver;
 use super::reassembly::{Arrival, Received};
 use super::subflow::SubflowReceiver;
 use crate::application::Next;
-use crate::context::Context;
-use crate::packet::{ECE, Kind, Packet, Stamp, WINDOW};
+use crate::connection::context::Context;
+use crate::path::packet::{ECE, Kind, Packet, Stamp, WINDOW};
 
 /// A window that was nearly closed is told again when it has opened by so many segments.
 const UPDATE: u32 = 2;

@@ -2,10 +2,10 @@
 
 use super::reassembly::Reassembly;
 use super::relay::Relay;
+use crate::connection::subflow::SubflowId;
 use crate::event::LazyTimer;
-use crate::hop::Hop;
-use crate::packet::{Stamp, Usual};
-use crate::subflow::SubflowId;
+use crate::path::hop::Hop;
+use crate::path::packet::{Stamp, Usual};
 
 /// The receiving end of one subflow. What every segment touches comes first, in one cache line.
 #[repr(C, align(64))]

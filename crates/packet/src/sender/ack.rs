@@ -8,11 +8,11 @@ use joulepath_model::scenario::Recovery;
 use super::connection::{Sender, SenderEnd};
 use super::rtt::saturated_us;
 use super::subflow::{Congestion, SubflowSender};
-use crate::config::Config;
-use crate::context::Context;
-use crate::packet::{ECE, Packet, Stamp};
-use crate::sack::SackBlocks;
-use crate::subflow::Phase;
+use crate::connection::context::Context;
+use crate::connection::subflow::Phase;
+use crate::path::packet::{ECE, Packet, Stamp};
+use crate::path::sack::SackBlocks;
+use crate::run::config::Config;
 
 /// What is left to be done after an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use joulepath_model::units::Nanos;
 use super::data::DataSender;
 use super::subflow::SubflowSender;
 use crate::application::Writer;
-use crate::context::Context;
+use crate::connection::context::Context;
 use crate::event::LazyTimer;
 
 /// State of the sending end that its subflows share. What every ACK touches comes first.
@@ -24,9 +24,9 @@ pub(crate) struct SenderEnd {
     pub(crate) queues_ahead: bool,
     /// Whether the controller owns the windows.
     pub(crate) owns_window: bool,
-    /// Whether no ACK may take the common short way.
+    /// Whether no ACK may take the common fast path.
     pub(crate) is_unusual: bool,
-    /// Whether they may take the short way for controllers that own the windows, or for schedulers that
+    /// Whether they may take the fast path for controllers that own the windows, or for schedulers that
     /// commit segments ahead of them.
     pub(crate) has_own_way: bool,
     /// Whether the scheduler is asked: there is a choice of subflows, or of the time.

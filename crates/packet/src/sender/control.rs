@@ -4,8 +4,8 @@ use joulepath_controllers::{AckFlags, Event, within};
 
 use super::connection::{Sender, SenderEnd};
 use super::subflow::{Congestion, SubflowSender};
-use crate::config::Config;
-use crate::context::{Clock, Context};
+use crate::connection::context::{Clock, Context};
+use crate::run::config::Config;
 
 impl SubflowSender {
     /// Notes that segment `ssn` of `bytes` of payload leaves, and holds the next one if the controller paces.

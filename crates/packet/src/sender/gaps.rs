@@ -1,16 +1,16 @@
 //! ACKs and segments of a subflow on which segments are missing and nothing else is unusual: what `ack`,
-//! `recovery`, `rack` and `transmit` do in that case, and no more. See `recover`.
+//! `recovery`, `rack` and `transmit` do in that case, and no more. See `run::fast::gaps`.
 
 use joulepath_controllers::AckFlags;
 
 use super::connection::SenderEnd;
 use super::rtt::saturated_us;
 use super::subflow::{Congestion, SubflowSender};
-use crate::context::Clock;
-use crate::packet::{ECE, Packet, RETRANSMISSION, Stamp};
-use crate::sack::SackBlocks;
+use crate::connection::context::Clock;
+use crate::connection::subflow::Phase;
+use crate::path::packet::{ECE, Packet, RETRANSMISSION, Stamp};
+use crate::path::sack::SackBlocks;
 use crate::sender::scoreboard::Segment;
-use crate::subflow::Phase;
 
 /// A segment that leaves: its SSN, what the packet carries, and the packet's flags.
 pub(crate) struct Departing {

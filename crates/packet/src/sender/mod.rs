@@ -37,6 +37,6 @@ pub(crate) use ack::Progress;
 pub(crate) use connection::{Sender, SenderEnd, SenderSpec};
 pub(crate) use gaps::Departing;
 pub(crate) use owned::owned;
-pub(crate) use plain::Short;
+pub(crate) use plain::FastPath;
 pub(crate) use recovery::Fate;
 pub(crate) use subflow::{Congestion, SenderStats, SubflowSender};

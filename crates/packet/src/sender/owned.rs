@@ -18,7 +18,7 @@ use joulepath_link::circular::Circular;
 
 use super::rtt::saturated_us;
 use crate::event::{EventQueue, LazyTimer, Source};
-use crate::packet::Stamp;
+use crate::path::packet::Stamp;
 
 /// `sk_pacing_shift`: a burst has what the rate carries in 2⁻¹⁰ s.
 const PACING_SHIFT: u32 = 10;

@@ -1,26 +1,26 @@
 //! ACKs and segments of a subflow on which nothing is unusual: what `ack`, `rack` and `transmit` do in that
-//! case, and no more. See `fast`.
+//! case, and no more. See `run::fast::in_order`.
 
 use super::connection::{Sender, SenderEnd};
 use super::rtt::saturated_us;
 use super::scoreboard::Segment;
 use super::subflow::{Congestion, SubflowSender, Waiting};
-use crate::config::Config;
+use crate::connection::subflow::Phase;
 use crate::event::EventQueue;
-use crate::packet::{ECE, Packet, Stamp, Usual};
-use crate::subflow::Phase;
+use crate::path::packet::{ECE, Packet, Stamp, Usual};
+use crate::run::config::Config;
 
-/// How far the short way of an ACK has come.
+/// How far the fast path of an ACK has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Short {
+pub(crate) enum FastPath {
     /// The ACK has been dealt with.
     Done,
     /// The ACK has been taken. The caller sends what it admits.
     Push,
-    /// Nothing has been done: the ACKs of this connection have a short way of their own.
-    Apart,
+    /// Nothing has been done: the ACKs of this connection have a fast path of their own.
+    Paced,
     /// Nothing has been done: the ACK needs the general way.
-    Unusual,
+    Declined,
 }
 
 impl Sender<'_> {

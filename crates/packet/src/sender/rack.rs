@@ -9,11 +9,11 @@ use joulepath_controllers::{LossKind, Subflow as Window};
 
 use super::connection::{Sender, SenderEnd};
 use super::subflow::{Congestion, Probe, Reduction, SubflowSender, Waiting};
-use crate::config::Config;
-use crate::context::{Clock, Context};
+use crate::connection::context::{Clock, Context};
+use crate::connection::subflow::Phase;
 use crate::event::{EventQueue, Source};
-use crate::packet::{Packet, Stamp};
-use crate::subflow::Phase;
+use crate::path::packet::{Packet, Stamp};
+use crate::run::config::Config;
 
 /// How long a probe of a single outstanding segment waits for a delayed ACK, ns (RFC 8985, section 7.2:
 /// TLP.max_ack_delay; Linux: the least RTO).

@@ -13,8 +13,8 @@ use joulepath_model::scenario::Recovery;
 
 use super::connection::{Sender, SenderEnd};
 use super::subflow::{Congestion, SubflowSender, Waiting};
-use crate::config::Config;
-use crate::context::Context;
+use crate::connection::context::Context;
+use crate::run::config::Config;
 
 /// After so many timeouts in a row a subflow is stale: a scheduler that queues ahead gives its data to
 /// others, and no more to it (`stale_loss_cnt` of Linux counts on a timer of its own: four times 200 ms).

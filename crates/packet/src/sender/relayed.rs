@@ -2,7 +2,7 @@
 
 use super::connection::Sender;
 use super::subflow::SubflowSender;
-use crate::subflow::Phase;
+use crate::connection::subflow::Phase;
 
 impl Sender<'_> {
     /// Notes that the relay of subflow `i` has room up to SSN `window_end`.

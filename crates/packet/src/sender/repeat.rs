@@ -5,7 +5,7 @@ use joulepath_control::schedule::PAGE_BYTES;
 
 use super::connection::{Committed, Sender};
 use super::subflow::SubflowSender;
-use crate::subflow::Phase;
+use crate::connection::subflow::Phase;
 
 impl Sender<'_> {
     /// Sets the timer to the longest time that a subflow's own timer has left, of those that have not

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use joulepath_link::circular::Circular;
 
-use crate::packet::Stamp;
+use crate::path::packet::Stamp;
 
 /// An outstanding segment.
 #[derive(Clone, Copy, Default)]

@@ -13,8 +13,8 @@ use joulepath_controllers::{AckFlags, Subflow as Window};
 use super::connection::SenderEnd;
 use super::subflow::{Congestion, SubflowSender};
 use super::undo::Undo;
-use crate::context::Context;
-use crate::packet::Stamp;
+use crate::connection::context::Context;
+use crate::path::packet::Stamp;
 
 impl SubflowSender {
     /// Notes that the receiver has had a segment twice.

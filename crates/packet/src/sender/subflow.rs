@@ -7,10 +7,10 @@ use super::rtt::{RtoBounds, RttEstimator};
 use super::scoreboard::Scoreboard;
 use super::undo::{ReorderingWindow, Undo};
 use super::usage::Usage;
+use crate::connection::subflow::{Phase, SubflowId};
 use crate::event::LazyTimer;
-use crate::hop::Hop;
-use crate::packet::{Stamp, Usual};
-use crate::subflow::{Phase, SubflowId};
+use crate::path::hop::Hop;
+use crate::path::packet::{Stamp, Usual};
 
 /// Congestion state of a sender, with the names of RFC 6675 and Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use joulepath_model::scenario::Recovery;
 use super::connection::{Committed, SenderEnd};
 use super::scoreboard::Segment;
 use super::subflow::{Congestion, SubflowSender, Waiting};
-use crate::context::{Clock, Context};
-use crate::packet::{CWR, ECT, Kind, Packet, RETRANSMISSION, Stamp};
-use crate::subflow::Phase;
+use crate::connection::context::{Clock, Context};
+use crate::connection::subflow::Phase;
+use crate::path::packet::{CWR, ECT, Kind, Packet, RETRANSMISSION, Stamp};
 
 impl SubflowSender {
     /// Whether one more segment may be sent.

@@ -1,6 +1,6 @@
 //! What has to be known to take a reduction back, and RACK's reordering window. `spurious` acts on them.
 
-use crate::packet::Stamp;
+use crate::path::packet::Stamp;
 
 /// RACK.reo_wnd_persist: recoveries without a DSACK after which the reordering window is as at first.
 const PERSIST: u32 = 16;

@@ -1,0 +1,165 @@
+//! What an event of one connection touches besides the connection's ends: the clock, the network, the device.
+
+use joulepath_model::energy::Traffic;
+use joulepath_model::units::Nanos;
+
+use crate::connection::device::{Device, Interface};
+use crate::event::{EventQueue, Source};
+use crate::parallel::shared::Shared;
+use crate::path::hop::Hop;
+use crate::path::network::Network;
+use crate::path::packet::Packet;
+use crate::run::config::Config;
+
+/// What surrounds a connection while one of its events is handled. Subflows are numbered within the
+/// connection.
+pub(crate) struct Context<'a> {
+    pub(crate) now_ns: u64,
+    pub(crate) config: &'a Config,
+    pub(crate) net: &'a mut Network,
+    /// The devices of all connections. This one's is found when it is asked for, and few events do that.
+    pub(crate) devices: &'a mut Shared<Option<Device>>,
+    /// The device's interface that each subflow of the whole engine uses.
+    pub(crate) interfaces: &'a mut Shared<Interface>,
+    /// Whether the device is in this part of the network.
+    pub(crate) has_device: bool,
+    /// Whether the device receives the data.
+    pub(crate) downloads: bool,
+    /// Index of the connection, for its timers and its device.
+    pub(crate) connection: u32,
+    /// Index of its first subflow in the whole engine. The others follow it.
+    pub(crate) first_subflow: u32,
+    /// Number of its subflows.
+    pub(crate) n: u32,
+}
+
+/// What a subflow needs to know the time and to set its timer.
+pub(crate) struct Clock<'a> {
+    pub(crate) now_ns: u64,
+    pub(crate) config: &'a Config,
+    /// The event source of the timer.
+    pub(crate) source: Source,
+    pub(crate) queue: &'a mut EventQueue,
+}
+
+impl<'a> Clock<'a> {
+    /// The clock of subflow `s` of the engine.
+    #[inline(always)]
+    pub(crate) fn of(s: usize, config: &'a Config, now_ns: u64, queue: &'a mut EventQueue) -> Self {
+        Clock { now_ns, config, source: config.sources.rto(s), queue }
+    }
+
+    /// The clock of the next departure on subflow `s` of the engine.
+    #[inline(always)]
+    pub(crate) fn of_release(s: usize, config: &'a Config, now_ns: u64, queue: &'a mut EventQueue) -> Self {
+        Clock { now_ns, config, source: config.sources.release(s), queue }
+    }
+}
+
+impl Context<'_> {
+    /// The clock of subflow `i`.
+    #[inline(always)]
+    pub(crate) fn clock(&mut self, i: usize) -> Clock<'_> {
+        Clock::of(self.global(i), self.config, self.now_ns, &mut self.net.queue)
+    }
+
+    /// The clock of the next departure on subflow `i`.
+    #[inline(always)]
+    pub(crate) fn release_clock(&mut self, i: usize) -> Clock<'_> {
+        Clock::of_release(self.global(i), self.config, self.now_ns, &mut self.net.queue)
+    }
+
+    pub(crate) fn now(&self) -> Nanos {
+        Nanos(self.now_ns)
+    }
+
+    /// The same context for a shorter time.
+    #[inline(always)]
+    pub(crate) fn reborrow(&mut self) -> Context<'_> {
+        Context {
+            now_ns: self.now_ns,
+            config: self.config,
+            net: self.net,
+            devices: self.devices,
+            interfaces: self.interfaces,
+            has_device: self.has_device,
+            downloads: self.downloads,
+            connection: self.connection,
+            first_subflow: self.first_subflow,
+            n: self.n,
+        }
+    }
+
+    /// The device, if it has a meter and is in this part of the network.
+    pub(crate) fn device(&mut self) -> Option<&mut Device> {
+        if self.has_device { self.devices[self.connection as usize].as_mut() } else { None }
+    }
+
+    /// The same with the interface that subflow `i` uses.
+    pub(crate) fn device_of(&mut self, i: usize) -> Option<(&mut Device, &mut Interface)> {
+        let s = self.global(i);
+        let device = if self.has_device { self.devices[self.connection as usize].as_mut() } else { None };
+        Some((device?, &mut self.interfaces[s]))
+    }
+
+    /// Index of subflow `i` in the whole engine.
+    #[inline]
+    pub(crate) fn global(&self, i: usize) -> usize {
+        self.first_subflow as usize + i
+    }
+
+    /// Sends a packet of subflow `i` into `hop`. If that is the link at the device's radio and the radio
+    /// sleeps, the link waits until the radio is awake.
+    #[inline(always)]
+    pub(crate) fn send(&mut self, i: usize, hop: Hop, mut packet: Packet, size: u32) {
+        self.rouse_radio(i, hop);
+        self.net.offer(self.now_ns, hop, &mut packet, size);
+    }
+
+    /// Wakes the radio at `hop`, if there is one that may sleep: a packet of subflow `i` is about to enter.
+    #[inline(always)]
+    pub(crate) fn rouse_radio(&mut self, i: usize, hop: Hop) {
+        if hop.is_at_radio() && self.now_ns >= self.interfaces[self.global(i)].awake_until_ns {
+            self.wake_radio(i, hop);
+        }
+    }
+
+    #[cold]
+    fn wake_radio(&mut self, i: usize, hop: Hop) {
+        self.catch_up();
+        let now = self.now();
+        if let Some(((device, interface), link)) = self.device_of(i).zip(hop.link()) {
+            let ready = device.meter.wake(interface.index.into(), now);
+            if ready > now {
+                self.net.wires[link].link.hold_until(ready);
+            }
+        }
+    }
+
+    /// Counts a packet of subflow `i` that passes the device's interface.
+    #[inline]
+    pub(crate) fn meter(&mut self, i: usize, bytes: u32, traffic: Traffic) {
+        let s = self.global(i);
+        if !self.interfaces[s].count(self.now_ns, bytes, traffic) {
+            self.meter_now(i, bytes, traffic);
+        }
+    }
+
+    #[cold]
+    fn meter_now(&mut self, i: usize, bytes: u32, traffic: Traffic) {
+        self.catch_up();
+        let now_ns = self.now_ns;
+        if let Some((device, interface)) = self.device_of(i) {
+            interface.count_at(now_ns, bytes, traffic, &mut device.meter);
+        }
+    }
+
+    /// Tells the meter of the packets that it does not know of yet. This has to be done before any other call
+    /// to the meter.
+    pub(crate) fn catch_up(&mut self) {
+        for i in 0..self.n as usize {
+            let Some((device, interface)) = self.device_of(i) else { return };
+            interface.catch_up(&mut device.meter);
+        }
+    }
+}

@@ -1,0 +1,479 @@
+//! Links with the packets on them, the hosts at the ends of the routes, and the event queue.
+
+#[cfg(test)]
+use std::sync::Arc;
+
+use joulepath_link::{Link, Outcome};
+use joulepath_model::network::{ChannelSpec, LinkSpec, RateSpec};
+use joulepath_model::units::Nanos;
+
+use crate::event::{Due, EventQueue, MAX_TIME_NS, Source, Traffic};
+use crate::parallel::border::Border;
+use crate::parallel::shared::Shared;
+use crate::path::channel::SharedChannel;
+use crate::path::counts::Counts;
+use crate::path::held::{Held, HeldPackets};
+use crate::path::hop::Hop;
+use crate::path::host::{End, Hosts};
+use crate::path::packet::{ARRIVES, Back, CE, ECT, Front, Kind, Packet};
+use crate::path::ring::PacketRing;
+use crate::path::routes::{Route, RouteTable};
+use crate::path::sack::SackArena;
+use crate::path::tally::Tallies;
+use crate::prefetch::hint::{prefetch, prefetch_lines};
+
+/// One link of the network. Only the first packet on it is in the event queue. It is two cache lines.
+#[repr(C, align(64))]
+pub(crate) struct Wire {
+    ring: PacketRing,
+    pub(crate) link: Link,
+}
+
+#[cfg(not(debug_assertions))]
+const _: () = assert!(size_of::<Wire>() == 2 * size_of::<[u64; 8]>());
+
+/// A wire has two halves: the link belongs to the part of the network where packets enter it, and the packets
+/// on the wire to the part where they arrive.
+impl Shared<Wire> {
+    /// The link of a wire.
+    #[inline(always)]
+    fn link(&mut self, wire: u32) -> &mut Link {
+        self.check_half(wire as usize, 0);
+        // SAFETY: this half belongs to the part that offers packets to the link, and only it asks.
+        unsafe { &mut (*self.place(wire as usize).as_ptr()).link }
+    }
+
+    /// The same to read.
+    #[inline(always)]
+    fn link_at(&self, wire: u32) -> &Link {
+        self.check_half(wire as usize, 0);
+        // SAFETY: as above.
+        unsafe { &(*self.place(wire as usize).as_ptr()).link }
+    }
+
+    /// The packets on a wire.
+    #[inline(always)]
+    fn ring(&self, wire: u32) -> &PacketRing {
+        self.check_half(wire as usize, 1);
+        // SAFETY: this half belongs to the part where the packets arrive, and only it asks.
+        unsafe { &(*self.place(wire as usize).as_ptr()).ring }
+    }
+
+    /// The same to change.
+    #[inline(always)]
+    fn packets(&mut self, wire: u32) -> &mut PacketRing {
+        self.check_half(wire as usize, 1);
+        // SAFETY: as above.
+        unsafe { &mut (*self.place(wire as usize).as_ptr()).ring }
+    }
+}
+
+/// A station of a shared channel.
+#[derive(Clone, Copy, Debug)]
+struct Station {
+    channel: u32,
+    /// Its number on the channel.
+    place: u32,
+}
+
+/// The links and channels, the packets on them, and the event queue.
+pub(crate) struct Network {
+    pub(crate) wires: Shared<Wire>,
+    pub(crate) channels: Vec<SharedChannel>,
+    /// What the links that keep packets keep, in the order of the links.
+    pub(crate) held: Vec<HeldPackets>,
+    stations: Vec<Station>,
+    pub(crate) routes: RouteTable,
+    pub(crate) hosts: Hosts,
+    pub(crate) queue: EventQueue,
+    pub(crate) sacks: SackArena,
+    pub(crate) counts: Counts,
+    /// What each link did, if the run was asked for that.
+    pub(crate) tallies: Tallies,
+    /// The way to the other parts of the network, if it has parts.
+    pub(crate) border: Option<Box<Border>>,
+}
+
+/// The key of a packet's flow for links that have a queue per flow: its subflow, or its source of cross
+/// traffic.
+#[inline]
+fn flow_of(packet: &Packet) -> u64 {
+    u64::from(packet.subflow()) | u64::from(packet.kind() == Kind::Cross) << 32
+}
+
+/// How many packets of the usual size a link carries at most, as far as that is known.
+fn packets_per_s(spec: &LinkSpec) -> f64 {
+    const PACKET_BITS: f64 = 8.0 * 1500.0;
+    match spec.rate {
+        RateSpec::Constant(rate) | RateSpec::LogNormal { mean: rate, .. } => rate.bps() as f64 / PACKET_BITS,
+        RateSpec::Unlimited | RateSpec::Steps(_) | RateSpec::Trace(_) => 0.0,
+    }
+}
+
+/// What is known of the traffic of these links.
+fn traffic(links: &[LinkSpec]) -> Traffic {
+    let packet_ns = |rate: f64| if rate > 0.0 { 1e9 / rate } else { 0.0 };
+    let reach_ns = |spec: &LinkSpec| spec.delay.0 as f64 + packet_ns(packets_per_s(spec));
+    Traffic {
+        packets_per_s: links.iter().map(packets_per_s).sum(),
+        reach_ns: links.iter().map(reach_ns).sum::<f64>() / links.len() as f64,
+    }
+}
+
+/// Whether a packet on its last hop concerns both ends of its connection.
+#[inline(always)]
+fn concerns_both_ends(packet: &Packet) -> bool {
+    packet.arrives() && !matches!(packet.kind(), Kind::Data | Kind::Ack)
+}
+
+/// Lets the other parts know that a packet which concerns both ends of a connection will arrive.
+#[cold]
+fn announce(border: &mut Option<Box<Border>>, arrival_ns: u64) {
+    if let Some(border) = border {
+        border.announce(arrival_ns);
+    }
+}
+
+/// Puts a packet on a wire. Each wire has an event for its first packet; a packet that overtakes the first
+/// one, because its host is faster, gets another event.
+#[inline(always)]
+fn enter(link: u32, packet: &Packet, ring: &mut PacketRing, queue: &mut EventQueue) {
+    if ring.insert(packet) {
+        queue.push(packet.arrival_ns, link);
+    }
+}
+
+/// Lets a packet that a link has taken reach the far end of `hop` at `at_ns`.
+#[inline(always)]
+fn deliver(packet: &mut Packet, hop: Hop, at_ns: u64, hosts: &mut Hosts) {
+    packet.arrival_ns = at_ns;
+    if hop.is_last() {
+        packet.arrival_ns = hosts.done_with(at_ns, packet.subflow(), hop.end());
+        packet.mark(ARRIVES);
+    }
+}
+
+impl Network {
+    /// The links and channels of a scenario. Each of them draws from the stream of `seed` that has its index,
+    /// and link `i` is event source `i`.
+    pub(crate) fn new(links: &[LinkSpec], channels: &[ChannelSpec], seed: u64) -> Self {
+        let wire = |(i, spec)| Wire { link: Link::new(spec, seed, i as u64), ring: PacketRing::new() };
+        let wires: Vec<Wire> = links.iter().enumerate().map(wire).collect();
+        let keeps = |(wire, _): &(&Wire, u32)| wire.link.keeps_packets();
+        Network {
+            held: wires.iter().zip(0..).filter(keeps).map(|(_, link)| HeldPackets::new(link)).collect(),
+            wires: wires.into(),
+            channels: channels.iter().zip(0..).map(|(spec, i)| SharedChannel::new(spec, seed, i)).collect(),
+            stations: vec![],
+            routes: RouteTable::default(),
+            hosts: Hosts::default(),
+            queue: EventQueue::for_links(links.len(), traffic(links)),
+            sacks: SackArena::default(),
+            counts: Counts::default(),
+            tallies: Tallies::none(),
+            border: None,
+        }
+    }
+
+    /// A view of the network for one of its parts, with an event queue and counters of its own.
+    ///
+    /// # Safety
+    /// What [`Shared::view`] demands, of all lists.
+    pub(crate) unsafe fn part(&self, border: Border) -> Self {
+        // SAFETY: the caller has promised it.
+        unsafe {
+            Network {
+                wires: self.wires.view(),
+                channels: vec![],
+                held: vec![],
+                stations: vec![],
+                routes: self.routes.view(),
+                hosts: self.hosts.view(),
+                queue: self.queue.empty_like(),
+                sacks: SackArena::default(),
+                counts: Counts::default(),
+                tallies: Tallies::none(),
+                border: Some(Box::new(border)),
+            }
+        }
+    }
+
+    /// Lets views of the wires check who uses them.
+    #[cfg(test)]
+    pub(crate) fn check_owners(&mut self, part: u8, tails: Arc<[u8]>, heads: Arc<[u8]>) {
+        use crate::parallel::shared::Owners;
+        let of = [tails, heads];
+        self.wires = std::mem::take(&mut self.wires).checked(Owners { part, of });
+    }
+
+    /// Adds a route to one end of a subflow.
+    pub(crate) fn add_route(&mut self, hops: &[Hop], end: End) -> Route {
+        let crosses = |hop: Hop| {
+            let border = self.border.as_deref();
+            border.is_some_and(|border| hop.link().is_some_and(|link| border.is_crossed_by(link)))
+        };
+        let last = hops.len().saturating_sub(1);
+        let known = hops.iter().enumerate().map(|(i, &hop)| {
+            let hop = if i == last { hop.leading_to(end) } else { hop };
+            let hop = self.as_modelled(hop);
+            if crosses(hop) { hop.crossing() } else { hop }
+        });
+        let known: Vec<Hop> = known.collect();
+        self.routes.add(&known)
+    }
+
+    /// A hop over a link that is no part of a route.
+    pub(crate) fn hop_over(&self, link: usize) -> Hop {
+        self.as_modelled(Hop::over(link))
+    }
+
+    /// A hop that tells whether its link is more than a plain one.
+    fn as_modelled(&self, hop: Hop) -> Hop {
+        let is_modelled = hop.link().is_some_and(|link| !self.wires[link].link.is_plain());
+        if is_modelled { hop.modelled() } else { hop }
+    }
+
+    /// Offers a packet of `size` bytes to a link or a station.
+    #[inline(always)]
+    pub(crate) fn offer(&mut self, now_ns: u64, hop: Hop, packet: &mut Packet, size: u32) {
+        let link = hop.number();
+        if !hop.is_plain() {
+            return self.offer_beyond(now_ns, hop, packet.apart(), size);
+        }
+        let wire = &mut self.wires[link as usize];
+        debug_assert!(wire.link.is_plain());
+        // What is rare goes out of line, as words, so that the answer stays in registers.
+        match wire.link.offer_to_plain(Nanos(now_ns), size, packet.flags() & ECT != 0) {
+            Outcome::Delivered { at, marked: false } if self.tallies.ignore_delivery(at.0) => {
+                deliver(packet, hop, at.0, &mut self.hosts);
+                debug_assert!(packet.arrival_ns <= MAX_TIME_NS);
+                if concerns_both_ends(packet) {
+                    announce(&mut self.border, packet.arrival_ns);
+                }
+                enter(link, packet, &mut wire.ring, &mut self.queue);
+            }
+            Outcome::Delivered { at, marked } => {
+                self.note_delivery(now_ns, hop, packet.apart(), (at.0, marked));
+            }
+            Outcome::QueueDrop => self.note_rare(now_ns, hop, packet.apart(), Outcome::QueueDrop),
+            Outcome::WireLoss => self.note_rare(now_ns, hop, packet.apart(), Outcome::WireLoss),
+            Outcome::Held(_) => unreachable!("a plain link holds no packet"),
+        }
+    }
+
+    /// [`Self::offer`] for a station, for a link that leads to another part of the network, and for one that
+    /// is not plain.
+    #[inline(never)]
+    fn offer_beyond(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), size: u32) {
+        let packet = Packet::joined(front, back);
+        let link = hop.number();
+        if hop.is_station() {
+            return self.offer_to_station(now_ns, link, packet, size);
+        }
+        let link_model = self.wires.link(link);
+        let outcome = link_model.offer_of(flow_of(&packet), Nanos(now_ns), size, packet.flags() & ECT != 0);
+        self.note_and_settle(now_ns, hop, packet, outcome);
+    }
+
+    /// [`Self::note_and_settle`] for what is rare on a plain link.
+    #[cold]
+    #[inline(never)]
+    fn note_rare(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), outcome: Outcome) {
+        self.note_and_settle(now_ns, hop, Packet::joined(front, back), outcome);
+    }
+
+    /// The same for a delivery that is marked, or counted.
+    #[cold]
+    #[inline(never)]
+    fn note_delivery(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), at: (u64, bool)) {
+        let outcome = Outcome::Delivered { at: Nanos(at.0), marked: at.1 };
+        self.note_and_settle(now_ns, hop, Packet::joined(front, back), outcome);
+    }
+
+    /// Counts what a link has decided about a packet that was offered to it, and does it.
+    #[inline(never)]
+    fn note_and_settle(&mut self, now_ns: u64, hop: Hop, mut packet: Packet, outcome: Outcome) {
+        self.tallies.count(hop.number(), &outcome);
+        self.settle(now_ns, hop, &mut packet, outcome);
+    }
+
+    /// Does to a packet what its link has decided.
+    #[inline(never)]
+    fn settle(&mut self, now_ns: u64, hop: Hop, packet: &mut Packet, outcome: Outcome) {
+        match outcome {
+            // A link whose rate stays 0 would deliver the packet after the end of time.
+            Outcome::Delivered { at, .. } if at.0 > MAX_TIME_NS => self.discard(packet.kind(), packet.aux()),
+            Outcome::Delivered { at, marked } => {
+                deliver(packet, hop, at.0, &mut self.hosts);
+                if marked {
+                    packet.mark(CE);
+                }
+                packet.arrival_ns = packet.arrival_ns.min(MAX_TIME_NS);
+                if concerns_both_ends(packet) {
+                    announce(&mut self.border, packet.arrival_ns);
+                }
+                if hop.is_crossing() {
+                    return self.hand_over(hop.number(), *packet);
+                }
+                self.enter(hop.number(), *packet);
+            }
+            Outcome::QueueDrop => {
+                self.counts.queue_drop();
+                self.discard(packet.kind(), packet.aux());
+            }
+            Outcome::WireLoss => {
+                self.counts.wire_losses(1);
+                self.discard(packet.kind(), packet.aux());
+            }
+            Outcome::Held(number) => self.hold(now_ns, hop.number(), number, Held { packet: *packet, hop }),
+        }
+    }
+
+    /// Puts a packet on a wire, whose far end is here.
+    #[inline(always)]
+    pub(crate) fn enter(&mut self, link: u32, packet: Packet) {
+        enter(link, &packet, self.wires.packets(link), &mut self.queue);
+    }
+
+    /// Puts a packet aside for the part of the network that it will reach.
+    #[inline(never)]
+    fn hand_over(&mut self, link: u32, packet: Packet) {
+        let border = self.border.as_mut().expect("a network with crossing links has a border");
+        let has_blocks = packet.kind() == Kind::Ack && packet.aux() != 0;
+        border.hand_over(link, packet, has_blocks.then(|| *self.sacks.take(packet.aux())));
+    }
+
+    /// Keeps a packet whose fate its link does not know yet.
+    #[cold]
+    fn hold(&mut self, now_ns: u64, link: u32, number: u32, packet: Held) {
+        let at = self.held.binary_search_by_key(&link, |held| held.link);
+        let held = &mut self.held[at.expect("a link that keeps packets has a place for them")];
+        held.keep(number, packet);
+        held.ask(&self.wires[link as usize].link, now_ns, &mut self.queue);
+    }
+
+    /// Settles the packets that a link has kept and whose fate is known by `now_ns`. `at` counts the links
+    /// that keep packets.
+    pub(crate) fn release(&mut self, at: usize, now_ns: u64) {
+        loop {
+            let held = &mut self.held[at];
+            let number = held.link;
+            let link = self.wires.link(number);
+            let Some((Held { mut packet, hop }, outcome)) = held.release(link, now_ns) else {
+                return held.ask(link, now_ns, &mut self.queue);
+            };
+            self.tallies.settle(number, &outcome);
+            self.settle(now_ns, hop, &mut packet, outcome);
+        }
+    }
+
+    /// Asks for the wire whose event comes `after` events after the first one.
+    #[inline(always)]
+    pub(crate) fn prefetch_wire(&self, due: Due<'_>, after: usize) {
+        prefetch_lines(self.wires.address(due.source(after) as usize), 1);
+    }
+
+    /// The packet whose event comes `after` events after the first one.
+    #[inline(always)]
+    pub(crate) fn first_of(&self, due: Due<'_>, after: usize) -> Option<&Packet> {
+        let source = due.source(after);
+        ((source as usize) < self.wires.len()).then(|| self.wires.ring(source).first())
+    }
+
+    /// The first packet on a wire.
+    pub(crate) fn first_on(&self, link: Source) -> &Packet {
+        self.wires.ring(link).first()
+    }
+
+    /// Where a link is, to prefetch it.
+    #[inline(always)]
+    pub(crate) fn address_of_link(&self, hop: Hop) -> *const Wire {
+        self.wires.address(hop.number() as usize)
+    }
+
+    /// Asks for what a link will read when its next packet comes, one of `subflow`.
+    #[inline(always)]
+    pub(crate) fn prefetch_reads(&self, hop: Hop, subflow: u32) {
+        let link = hop.number();
+        if link as usize >= self.wires.len() {
+            return;
+        }
+        if hop.is_last() {
+            self.hosts.prefetch(subflow, hop.end());
+        }
+        prefetch(self.wires.link_at(link).next_place());
+    }
+
+    /// Whether an event is that of a link, whose number it has.
+    #[inline(always)]
+    pub(crate) fn is_link(&self, source: Source) -> bool {
+        (source as usize) < self.wires.len()
+    }
+
+    /// Takes the packet that has reached the end of link `link`, the earliest event. `QUEUE` is the kind of
+    /// the queue, as far as that is known.
+    #[inline(always)]
+    pub(crate) fn arrive<const QUEUE: u8>(&mut self, link: Source) -> Packet {
+        let (packet, next_ns) = self.wires.packets(link).pop();
+        match next_ns {
+            Some(next_ns) => self.queue.replace_top_of::<QUEUE>(next_ns, link),
+            // There is none, or it has its event.
+            None => self.queue.pop(),
+        }
+        packet
+    }
+
+    /// Counts a lost packet and frees its SACK blocks. The arguments are two words in place of the packet, so
+    /// that a packet stays in registers on its way into the ring.
+    #[cold]
+    pub(crate) fn discard(&mut self, kind: Kind, aux: u32) {
+        if matches!(kind, Kind::Ack | Kind::RelayAck) && aux != 0 {
+            self.sacks.take(aux);
+        }
+    }
+
+    /// Adds the present lengths of all queues to what is told of the links.
+    pub(crate) fn look_at_queues(&mut self, now: Nanos) {
+        self.tallies.look(self.wires.iter().map(|wire| wire.link.queue_packets(now)));
+    }
+
+    /// Adds a station to a channel.
+    pub(crate) fn add_station(&mut self, channel: usize) -> Hop {
+        let place = self.channels[channel].add_station();
+        self.stations.push(Station { channel: channel as u32, place: place as u32 });
+        Hop::station(self.stations.len() - 1)
+    }
+
+    /// The channel of a station, and the station's number there.
+    fn place(&self, station: u32) -> (usize, usize) {
+        let Station { channel, place } = self.stations[station as usize];
+        (channel as usize, place as usize)
+    }
+
+    /// Whether `hop` takes one more packet. A station holds a limited number; a link takes all and drops what
+    /// does not fit.
+    pub(crate) fn has_room(&self, hop: Hop) -> bool {
+        if !hop.is_station() {
+            return true;
+        }
+        let (channel, place) = self.place(hop.number());
+        self.channels[channel].has_room(place)
+    }
+
+    #[cold]
+    fn offer_to_station(&mut self, now_ns: u64, station: u32, packet: Packet, size: u32) {
+        let (channel, place) = self.place(station);
+        if !self.channels[channel].offer(now_ns, place, packet, size, &mut self.queue) {
+            self.counts.queue_drop();
+            self.discard(packet.kind(), packet.aux());
+        }
+    }
+
+    /// Ends the transmission on a channel. Returns the packet that has arrived, and those that were given up.
+    pub(crate) fn end_transmission(&mut self, channel: usize) -> (Option<Packet>, Vec<Packet>) {
+        let (arrived, lost) = self.channels[channel].end_transmission(&mut self.queue);
+        self.counts.wire_losses(lost.len() as u64);
+        self.counts.channel_hops(arrived.is_some().into());
+        (arrived, lost)
+    }
+}

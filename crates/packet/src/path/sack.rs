@@ -1,0 +1,70 @@
+//! SACK blocks of the ACKs that are on their way (RFC 2018).
+
+/// Most SACK blocks in one ACK (RFC 2018, section 3: three fit besides timestamps).
+pub(crate) const BLOCKS: usize = 3;
+
+/// Half-open ranges of SSNs that the receiver holds, the most recently touched first.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct SackBlocks {
+    /// The segment whose arrival caused this ACK, if it was one that was taken in.
+    pub(crate) trigger: Option<u32>,
+    /// A segment that has come a second time: the block of a DSACK (RFC 2883).
+    pub(crate) duplicate: Option<u32>,
+    /// Number of the ACK among those with blocks. A gap tells the sender that one was lost, so that the
+    /// trigger alone is not enough.
+    pub(crate) serial: u32,
+    pub(crate) ranges: [(u32, u32); BLOCKS],
+    pub(crate) len: u8,
+}
+
+impl SackBlocks {
+    pub(crate) fn ranges(&self) -> &[(u32, u32)] {
+        &self.ranges[..self.len as usize]
+    }
+}
+
+/// SACK blocks of the ACKs that are on their way. Most ACKs carry none, so packets hold only an index.
+#[derive(Default)]
+pub(crate) struct SackArena {
+    blocks: Vec<SackBlocks>,
+    free: Vec<u32>,
+}
+
+impl SackArena {
+    /// Stores blocks; returns a reference for [`crate::path::packet::Packet::aux`], which is never 0.
+    pub(crate) fn store(&mut self, blocks: SackBlocks) -> u32 {
+        let (reference, place) = self.place();
+        *place = blocks;
+        reference
+    }
+
+    /// A place for blocks, with its reference as in [`Self::store`]: they are written there, not copied.
+    #[inline(always)]
+    pub(crate) fn place(&mut self) -> (u32, &mut SackBlocks) {
+        let reference = self.free.pop().unwrap_or_else(|| {
+            self.blocks.push(SackBlocks::default());
+            self.blocks.len() as u32
+        });
+        (reference, &mut self.blocks[reference as usize - 1])
+    }
+
+    /// Takes the blocks of a reference, which is invalid from then on.
+    #[inline]
+    pub(crate) fn take(&mut self, reference: u32) -> &SackBlocks {
+        self.free.push(reference);
+        &self.blocks[reference as usize - 1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_arena_reuses_what_was_taken() {
+        let mut arena = SackArena::default();
+        let first = arena.store(SackBlocks { trigger: Some(7), ..SackBlocks::default() });
+        assert_eq!(arena.take(first).trigger, Some(7));
+        assert_eq!(arena.store(SackBlocks::default()), first);
+    }
+}

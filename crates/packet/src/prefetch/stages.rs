@@ -1,0 +1,83 @@
+//! The stages of prefetching.
+//!
+//! The timing wheel knows the next few events. Each stage finds out one thing about one of them, one event
+//! after the stage before, so that no stage waits for memory:
+//!
+//! ```text
+//!   events ahead     5                 3                 2                     1
+//!                    the link ───────► its first ──────► the next link ──────► the queue's decisive slot;
+//!                                      packet            or the subflow's end  the connection
+//! ```
+//! Memory that is only written is not prefetched: nothing waits for it.
+
+use crate::path::packet::{Heading, Packet};
+use crate::prefetch::hint::{prefetch, prefetch_lines};
+use crate::prefetch::pipeline::{NextHop, Pipeline};
+use crate::run::engine::Engine;
+
+/// Cache lines that every ACK touches at a sending end.
+const SENDER_LINES: usize = 5;
+
+impl Engine {
+    /// Prefetches what the events after the present one need. A stage computes both addresses that its packet
+    /// may need and selects one: a branch would be mispredicted, since nothing tells which packets arrive.
+    #[inline(always)]
+    pub(crate) fn prefetch_next_events(&mut self) {
+        let Some(due) = self.net.queue.due() else { return };
+        self.net.prefetch_wire(due, 5);
+        let heading = self.net.first_of(due, 3).map_or(Heading::NONE, Packet::heading);
+        let next = self.next_hop_of(self.prefetched.heading);
+        let NextHop { heading: entering, hop } = self.prefetched.next;
+        let subflow = entering.subflow;
+        if !entering.arrives() {
+            self.net.prefetch_reads(hop, subflow);
+        } else if entering.is_ack() {
+            self.prefetch_sending(subflow);
+        } else {
+            self.prefetch_receiving(subflow);
+        }
+        self.prefetched = Pipeline { heading, next };
+    }
+
+    /// Finds the hop that a packet enters after its present link. Prefetches the first lines of that link, or
+    /// of that end of the subflow.
+    #[inline(always)]
+    fn next_hop_of(&self, heading: Heading) -> NextHop {
+        let s = heading.subflow as usize;
+        let hop = self.net.routes.near(heading);
+        let link = self.net.address_of_link(hop).cast::<u8>();
+        let end = if heading.is_ack() {
+            self.senders.address(s).cast::<u8>()
+        } else {
+            self.receivers.address(s).cast::<u8>()
+        };
+        let place = if heading.arrives() { end } else { link };
+        prefetch_lines(place.cast::<[u64; 16]>(), 2);
+        NextHop { heading, hop }
+    }
+
+    #[inline(always)]
+    fn prefetch_receiving(&self, s: u32) {
+        if let Some(receiver) = self.receivers.get(s as usize) {
+            prefetch_lines(self.interfaces.address(s as usize), 1);
+            let (end, reader) = self.connections.addresses_of_receiving(receiver.id.connection as usize);
+            prefetch_lines(end, 1);
+            prefetch_lines(reader, 1);
+            self.net.prefetch_reads(receiver.first_hop, s);
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_sending(&self, s: u32) {
+        if let Some(sender) = self.senders.get(s as usize) {
+            prefetch_lines(sender, SENDER_LINES);
+            prefetch_lines(self.interfaces.address(s as usize), 1);
+            let end = self.connections.sending_at(sender.id.connection as usize);
+            prefetch_lines(&end.cc.subflows[sender.id.index()], 2);
+            prefetch(&end.views[sender.id.index()]);
+            prefetch_lines(end, 2);
+            prefetch(&end.writer);
+            self.net.prefetch_reads(sender.first_hop, s);
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Events that belong to no connection: cross traffic, the end of the warm-up, looks at the switches.
+
+use joulepath_model::units::Nanos;
+
+use crate::path::fabric;
+use crate::path::packet::{Kind, Packet, Stamp};
+use crate::run::engine::Engine;
+
+impl Engine {
+    pub(crate) fn send_cross(&mut self, i: usize) {
+        let source = &mut self.cross[i];
+        if let Some(size) = source.emit(self.now_ns) {
+            let sent = Stamp::at(self.now_ns);
+            let mut packet = Packet::new(Kind::Cross, i as u32, 0, sent).with_aux(size);
+            let hop = self.net.hop_over(source.link());
+            self.net.offer(self.now_ns, hop, &mut packet, size);
+        }
+        if let Some(at_ns) = self.cross[i].next_ns() {
+            self.net.queue.push(at_ns, self.config.sources.cross(i));
+        }
+    }
+
+    /// Ends the warm-up: statistics start from here.
+    pub(crate) fn begin_measurement(&mut self) {
+        self.settle();
+        let now = Nanos(self.now_ns);
+        self.net.tallies.begin_measurement();
+        if let Some(fabric) = &mut self.fabric {
+            fabric.begin_measurement(now, &self.net);
+        }
+        for sender in &mut self.senders {
+            sender.before = sender.stats;
+        }
+        for receiver in &mut self.receivers {
+            receiver.before_bytes = receiver.first_copy_bytes;
+        }
+        for receiver in self.connections.iter_mut().map(|connection| &mut connection.receiver) {
+            receiver.before_bytes = receiver.data.delivered_bytes;
+            if let Some(reception) = &mut receiver.reception {
+                reception.begin_measurement(self.now_ns);
+            }
+        }
+        for device in self.devices.iter_mut().flatten() {
+            device.meter.begin_measurement(now);
+        }
+    }
+
+    /// Brings the time integrals of all windows and the meters up to now.
+    pub(crate) fn settle(&mut self) {
+        for c in 0..self.connections.len() {
+            let mut endpoints = self.endpoints(c);
+            endpoints.cx.catch_up();
+            for i in 0..endpoints.senders.len() {
+                endpoints.integrate_cwnd(i);
+            }
+        }
+    }
+
+    /// Looks at the queues of all links and asks for the next look.
+    pub(crate) fn look_at_queues(&mut self) {
+        self.net.look_at_queues(Nanos(self.now_ns));
+        if let Some(at_ns) = self.net.tallies.next_ns() {
+            self.net.queue.push(at_ns, self.config.sources.queues());
+        }
+    }
+
+    /// Looks at the queues of the switches and asks for the next look.
+    pub(crate) fn look_at_fabric(&mut self) {
+        if let Some(fabric) = &mut self.fabric {
+            fabric.look(Nanos(self.now_ns), &self.net);
+            self.net.queue.push(self.now_ns + fabric::TICK.0, self.config.sources.fabric());
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! A run: from an engine that is ready to a result.
+//!
+//! | file | what |
+//! |---|---|
+//! | `engine` | the main loop |
+//! | `fast` | fast paths: segments and ACKs where nothing is unusual |
+//! | `timers`, `events` | timers; events that belong to no connection |
+//! | `config`, `options`, `error` | what never changes; what is asked for; why there is no result |
+//! | `recorder`, `measure` | samples over time; sums at the end |
+//! | `session` | a run that is stepped and steered |
+
+pub(crate) mod config;
+pub(crate) mod engine;
+pub(crate) mod error;
+mod events;
+mod fast;
+mod measure;
+pub(crate) mod options;
+pub(crate) mod recorder;
+pub(crate) mod session;
+mod timers;
+
+use joulepath_control::Setup;
+use joulepath_model::result::RunResult;
+use joulepath_model::scenario::Scenario;
+
+use crate::build::build;
+use crate::parallel;
+use crate::run::error::RunError;
+use crate::run::options::RunOptions;
+
+/// Runs `scenario` under one policy with one seed.
+///
+/// # Errors
+/// [`RunError::TooLong`] and [`RunError::TooLarge`] if the scenario exceeds the engine's bounds,
+/// [`RunError::Setup`] if the setup was made for another scenario, [`RunError::Cancelled`] if
+/// `options.cancel` was set before the end.
+pub fn run(
+    scenario: &Scenario,
+    setup: &Setup,
+    seed: u64,
+    options: RunOptions,
+) -> Result<RunResult, RunError> {
+    let parts = parallel::parts_for(scenario, setup, &options);
+    let mut engine = build(scenario, setup, seed, &options, parts)?;
+    match options.cores.filter(|_| engine.net.border.is_some()) {
+        Some(cores) => parallel::run(&mut engine, cores, &options.cancel)?,
+        None => engine.run(&options.cancel)?,
+    }
+    Ok(engine.result(scenario, setup.policy(), seed))
+}

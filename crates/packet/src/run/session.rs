@@ -1,0 +1,300 @@
+//! A run that is stepped: it pauses where the caller wants, is looked at, and is told what to do.
+//!
+//! ```text
+//!   Session::new ──► status ──► steer / use_paths ──► advance(until) ──┐
+//!                      ▲                                               │
+//!                      └───────────────────────────────────────────────┴──► finish: the result
+//! ```
+//! The whole state stays here between two steps: nothing is simulated twice, and a session is no thread. A
+//! run that is stepped and told nothing has the same bytes of result as one in one go, wherever it pauses.
+
+use std::sync::Arc;
+
+use joulepath_control::Setup;
+use joulepath_control::schedule::MAX_SUBFLOWS;
+use joulepath_control::select::{Counters, PathSnapshot, Use, differences};
+use joulepath_controllers::{Command, Controller};
+use joulepath_model::energy::meter::EnergyReading;
+use joulepath_model::result::RunResult;
+use joulepath_model::scenario::{PathIndex, Scenario};
+use joulepath_model::units::Nanos;
+
+use crate::build::build;
+use crate::connection::endpoints::Endpoints;
+use crate::connection::subflow::Phase;
+use crate::run::engine::Engine;
+use crate::run::error::RunError;
+use crate::run::options::RunOptions;
+
+/// A run in progress, of one connection.
+pub struct Session {
+    engine: Engine,
+    scenario: Arc<Scenario>,
+    policy: String,
+    seed: u64,
+    options: RunOptions,
+    /// The subflow on each path of the scenario, if the policy has one there.
+    subflows: Vec<Option<usize>>,
+    /// Where the meter's readings are put.
+    reading: EnergyReading,
+    /// Whether each subflow shall carry data, once [`Session::use_paths`] has said so.
+    used: Option<Vec<bool>>,
+}
+
+/// What a run has come to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Status {
+    /// Simulated time.
+    pub now: Nanos,
+    /// Whether the run is over: the work is done, or the scenario's duration has passed.
+    pub over: bool,
+    /// Whether the work is done. Work without end never is.
+    pub done: bool,
+    /// Payload that has arrived in order since the warm-up, bytes.
+    pub delivered_bytes: u64,
+    /// What the device has burnt since the warm-up, J. Before the end, what only the future can tell is left
+    /// out (`DeviceMeter::snapshot`); at the end it is the result's `energy_j`, tails included.
+    pub energy_j: f64,
+    /// The paths, in the scenario's order.
+    pub paths: Vec<PathStatus>,
+}
+
+/// What `TCP_INFO` and the interface's meter tell of a path. Counters do not fall.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PathStatus {
+    /// Whether its subflow may carry data.
+    pub open: bool,
+    /// Payload whose first copy has arrived on it, bytes.
+    pub delivered_bytes: u64,
+    /// Segments sent on it, copies counted.
+    pub segments: u64,
+    /// Segments sent again on it.
+    pub retransmissions: u64,
+    /// Smoothed RTT; none without a sample.
+    pub srtt: Option<Nanos>,
+    /// Least RTT; none without a sample.
+    pub min_rtt: Option<Nanos>,
+    /// Packets in flight.
+    pub in_flight: u32,
+    /// Congestion window, packets.
+    pub cwnd: u32,
+    /// What its interface has burnt since the warm-up, J.
+    pub energy_j: f64,
+}
+
+impl Session {
+    /// A run of `scenario` that has not begun. Of `options`, `cores` is not used: a session has one thread.
+    ///
+    /// # Errors
+    /// As [`run`](crate::run), and [`RunError::NotOne`] if there is not one connection under test on paths of
+    /// the scenario's own.
+    pub fn new(
+        scenario: Arc<Scenario>,
+        setup: &Setup,
+        seed: u64,
+        options: RunOptions,
+    ) -> Result<Self, RunError> {
+        let engine = build(&scenario, setup, seed, &options, 1)?;
+        if engine.unfinished != 1 || scenario.topology.is_some() {
+            return Err(RunError::NotOne { connections: engine.unfinished });
+        }
+        let mut subflows = vec![None; scenario.paths.len()];
+        for s in engine.connections.subflows(0) {
+            if let Some(path) = engine.subflows[s].path {
+                subflows[usize::from(path)] = Some(s);
+            }
+        }
+        let policy = setup.policy().to_owned();
+        Ok(Session {
+            engine,
+            scenario,
+            policy,
+            seed,
+            options,
+            subflows,
+            reading: EnergyReading::default(),
+            used: None,
+        })
+    }
+
+    /// Simulated time.
+    pub fn now(&self) -> Nanos {
+        Nanos(self.engine.now_ns)
+    }
+
+    /// Whether the run is over: nothing happens any more.
+    pub fn is_over(&self) -> bool {
+        self.engine.unfinished == 0 || self.engine.now_ns >= self.engine.end_ns
+    }
+
+    /// The greatest smoothed RTT of a path that is open; none before the first sample.
+    pub fn longest_rtt(&self) -> Option<Nanos> {
+        let rtt = |&s: &usize| {
+            let is_open = self.engine.senders[s].phase == Phase::Established;
+            let srtt_us = self.engine.senders[s].rtt.srtt_us();
+            (is_open && srtt_us > 0).then(|| Nanos::from_micros(srtt_us.into()))
+        };
+        self.subflows.iter().flatten().filter_map(rtt).max()
+    }
+
+    /// Lets the run go on until this instant, or its end if that comes first. Time does not go back.
+    ///
+    /// # Errors
+    /// [`RunError::Cancelled`] soon after the token of the options has been set.
+    pub fn advance(&mut self, until: Nanos) -> Result<(), RunError> {
+        if self.is_over() {
+            return Ok(());
+        }
+        if self.used.is_some() {
+            self.carry_out();
+        }
+        let until_ns = until.0.clamp(self.engine.now_ns, self.engine.end_ns);
+        self.engine.run_until(until_ns, &self.options.cancel)?;
+        // The end may have come nearer: with the last connection that is done.
+        self.engine.now_ns = until_ns.min(self.engine.end_ns);
+        Ok(())
+    }
+
+    /// What the run has come to, in the memory of an earlier status.
+    pub fn status(&mut self, status: &mut Status) {
+        let over = self.is_over();
+        self.engine.settle();
+        let now = self.now();
+        let connection = &self.engine.connections[0];
+        let (receiver, windows) = (&connection.receiver, &connection.sender.cc.subflows);
+        let warm = now >= self.scenario.warm_up;
+        status.now = now;
+        status.over = over;
+        status.done = receiver.done;
+        status.delivered_bytes = if warm { receiver.data.delivered_bytes - receiver.before_bytes } else { 0 };
+        status.paths.clear();
+        status.paths.resize(self.subflows.len(), PathStatus::default());
+        for (path, s) in status.paths.iter_mut().zip(&self.subflows) {
+            let Some(s) = *s else { continue };
+            let (sender, window) = (&self.engine.senders[s], &windows[self.engine.senders[s].id.index()]);
+            let known = |rtt_us: u32| (rtt_us > 0).then(|| Nanos::from_micros(rtt_us.into()));
+            *path = PathStatus {
+                open: sender.phase == Phase::Established,
+                delivered_bytes: self.engine.receivers[s].first_copy_bytes,
+                segments: sender.stats.segments,
+                retransmissions: sender.stats.retransmissions,
+                srtt: known(window.srtt_us),
+                min_rtt: known(window.own.base_rtt_us),
+                in_flight: sender.board.in_flight(),
+                cwnd: window.cwnd,
+                energy_j: 0.0,
+            };
+        }
+        let Some(device) = &mut self.engine.devices[0] else { return };
+        match device.finished_ns {
+            _ if !warm => return,
+            Some(at_ns) => self.reading = device.meter.clone().finish_with_tails(Nanos(at_ns)),
+            None if over => self.reading = device.meter.clone().finish(now),
+            None => device.meter.snapshot_into(now, &mut self.reading),
+        }
+        status.energy_j = self.reading.total_j();
+        for (&path, split) in device.paths.iter().zip(&self.reading.interfaces) {
+            status.paths[path].energy_j = split.total_j();
+        }
+    }
+
+    /// Tells the subflow on a path what window or rate to keep, from now on. Returns whether there is one,
+    /// under a controller that can be told ([`Controller::commanded`]).
+    pub fn steer(&mut self, path: PathIndex, command: Command) -> bool {
+        let Some(&Some(s)) = self.subflows.get(path) else { return false };
+        let i = self.engine.senders[s].id.index();
+        let told = self.engine.endpoints(0).command(i, command);
+        debug_assert_eq!(told, self.engine.connections[0].sender.controller == Controller::commanded());
+        told
+    }
+
+    /// Says which paths shall carry data, by the scenario's index: what has to be opened or closed for that
+    /// is done now and, where it gets lost, again at each step. No subflow is closed before another one that
+    /// shall carry is open. Where all are false nothing changes. The policy must have no selector.
+    pub fn use_paths(&mut self, used: &[bool]) {
+        let mut wanted = vec![false; self.engine.connections[0].n];
+        for (&s, &used) in self.subflows.iter().zip(used) {
+            if let Some(s) = s {
+                wanted[self.engine.senders[s].id.index()] = used;
+            }
+        }
+        if wanted.contains(&true) {
+            self.used = Some(wanted);
+        }
+    }
+
+    fn carry_out(&mut self) {
+        let Some(used) = &self.used else { return };
+        self.engine.endpoints(0).use_subflows(used);
+    }
+
+    /// Runs to the end.
+    ///
+    /// # Errors
+    /// As [`Session::advance`].
+    pub fn finish(mut self) -> Result<RunResult, RunError> {
+        self.advance(Nanos(self.engine.end_ns))?;
+        Ok(self.engine.result(&self.scenario, &self.policy, self.seed))
+    }
+}
+
+impl Endpoints<'_> {
+    /// Tells subflow `i` what to keep; returns whether its controller can be told.
+    fn command(&mut self, i: usize, command: Command) -> bool {
+        let is_open = self.senders[i].phase == Phase::Established;
+        let end = &mut self.connection.sender;
+        let told = end.controller.command(&mut end.cc, i, command);
+        if told && is_open && !self.connection.receiver.done {
+            self.sender().obey(i);
+        }
+        told
+    }
+
+    /// Brings it about that the subflows in `used` carry data and the others do not.
+    fn use_subflows(&mut self, used: &[bool]) {
+        if self.connection.receiver.done {
+            return;
+        }
+        if !self.connection.joined {
+            self.choose_opener(used);
+        }
+        let mut uses = [Use::Closed; MAX_SUBFLOWS];
+        for (i, &used) in used.iter().enumerate() {
+            if used {
+                uses[i] = Use::Regular;
+            } else if self.senders[i].phase == Phase::Closed && self.subflows[i].wanted {
+                // It would open as soon as the server has answered.
+                self.subflows[i].wanted = false;
+                self.senders[i].timer.clear();
+            }
+        }
+        let snapshot = |counters: &Counters| PathSnapshot {
+            state: counters.state,
+            backup: counters.backup,
+            usable: !counters.stalled,
+            ..PathSnapshot::default()
+        };
+        let paths: Vec<PathSnapshot> = self.counters().iter().map(snapshot).collect();
+        for action in differences(&paths, &uses) {
+            self.carry_out(action);
+        }
+    }
+
+    /// Before the connection opens: the first subflow that is used carries MP_CAPABLE.
+    fn choose_opener(&mut self, used: &[bool]) {
+        let Some(opener) = self.connection.opener else { return };
+        let has_begun = self.senders[opener].phase != Phase::Closed || self.senders[opener].id.epoch > 0;
+        let Some(first) = used.iter().position(|&used| used) else { return };
+        if has_begun || used[opener] {
+            return;
+        }
+        self.senders[opener].timer.clear();
+        self.connection.opener = Some(first);
+        let at_ns = self.connection.starts_at_ns.max(self.subflows[first].opens_at_ns);
+        let source = self.cx.config.sources.rto(self.cx.global(first));
+        self.senders[first].timer.set(at_ns.max(self.cx.now_ns), source, &mut self.cx.net.queue);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! What happens when a timer expires.
+
+use crate::connection::subflow::Phase;
+use crate::event::Source;
+use crate::event::sources::Timer;
+use crate::run::engine::Engine;
+use crate::sender::Fate;
+
+impl Engine {
+    /// Handles the timer of subflow `s`, number `i` of connection `c`.
+    fn subflow_timer(&mut self, s: usize, c: usize, i: usize) {
+        if self.senders[s].phase != Phase::Established {
+            return self.endpoints(c).subflow_timer(i);
+        }
+        match self.sender(c).on_timer(i) {
+            Fate::GivenUp => self.endpoints(c).kill(i),
+            Fate::Lives => self.note_doomed(s),
+        }
+    }
+
+    /// Whether subflow `s` will be given up if its timer expires once more.
+    pub(crate) fn is_doomed(&self, s: usize) -> bool {
+        self.senders[s].rtt.timeouts_in_a_row() >= self.config.transport.max_retries
+    }
+
+    /// Lets the other parts know if the next timeout of subflow `s` will concern both of its ends.
+    fn note_doomed(&mut self, s: usize) {
+        if self.is_doomed(s)
+            && let Some(border) = &mut self.net.border
+        {
+            border.doomed.push(s as u32);
+        }
+    }
+
+    /// Handles the timer of a source, if it is due: some are put off without a new event.
+    #[cold]
+    pub(crate) fn expire(&mut self, source: Source) {
+        let now_ns = self.now_ns;
+        let queue = &mut self.net.queue;
+        match self.config.sources.timer(source) {
+            Timer::Rto(s) => {
+                let sender = &mut self.senders[s];
+                let id = sender.id;
+                if sender.timer.fires(now_ns, source, queue) {
+                    self.subflow_timer(s, id.connection as usize, id.index());
+                }
+            }
+            Timer::DelayedAck(s) => {
+                let receiver = &mut self.receivers[s];
+                let id = receiver.id;
+                if receiver.delayed_ack.fires(now_ns, source, queue) {
+                    self.receiver(id.connection as usize).send_pending_ack(id.index());
+                }
+            }
+            Timer::Application(c) => {
+                if self.connections[c].application_timer.fires(now_ns, source, queue) {
+                    self.endpoints(c).wake_application();
+                }
+            }
+            Timer::Control(c) => {
+                if self.connections[c].control_timer.fires(now_ns, source, queue) {
+                    self.endpoints(c).control_tick();
+                }
+            }
+            Timer::Look(c) => {
+                if self.connections[c].look_timer.fires(now_ns, source, queue) {
+                    self.endpoints(c).look();
+                }
+            }
+            Timer::Data(c) => {
+                if self.connections.sending(c).data_timer.fires(now_ns, source, queue) {
+                    self.sender(c).retransmit_data();
+                }
+            }
+            Timer::Slot(c) => {
+                if self.connections[c].slot_timer.fires(now_ns, source, queue) {
+                    self.endpoints(c).slot();
+                }
+            }
+            Timer::Cross(i) => self.send_cross(i),
+            Timer::Channel(i) => {
+                if self.net.channels[i].timer.fires(now_ns, source, queue) {
+                    self.end_transmission(i);
+                }
+            }
+            Timer::Held(i) => {
+                if self.net.held[i].timer.fires(now_ns, source, queue) {
+                    self.net.release(i, now_ns);
+                }
+            }
+            Timer::Release(s) => {
+                let owned = self.senders[s].owned.as_mut();
+                if owned.is_some_and(|owned| owned.timer_fires(now_ns, source, queue)) {
+                    self.release(s);
+                }
+            }
+            Timer::WarmUp => self.begin_measurement(),
+            Timer::Sample => self.sample(),
+            Timer::Fabric => self.look_at_fabric(),
+            Timer::Queues => self.look_at_queues(),
+        }
+    }
+}
