@@ -6,49 +6,48 @@
 JP_EXPORT(MPCC_CONTROLLERS)
 
 /*
- * The books for a controller of the program itself (src/hosted.rs), whose ops are known when the
- * program runs.
+ * The books for a controller whose ops the program makes (src/hosted.rs, src/commanded.rs), so that they are
+ * known when it runs.
  */
-void jp_hosted_init(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self);
-void jp_hosted_ack(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self, u32 acked,
-                   u32 rtt_us, u32 flags);
-u32 jp_hosted_ssthresh(const struct mpcc_ops *ops, const struct mpcc_conn *conn, u32 self,
-                       u32 kind);
-u32 jp_hosted_loss(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self, u32 kind);
-void jp_hosted_restart(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self);
-void jp_hosted_control(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self,
-                       const struct mpcc_event *event, struct mpcc_area *area);
+void jp_books_init(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self);
+void jp_books_ack(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self, u32 acked,
+                  u32 rtt_us, u32 flags);
+u32 jp_books_ssthresh(const struct mpcc_ops *ops, const struct mpcc_conn *conn, u32 self, u32 kind);
+u32 jp_books_loss(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self, u32 kind);
+void jp_books_restart(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self);
+void jp_books_control(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self,
+                      const struct mpcc_event *event, struct mpcc_area *area);
 
-void jp_hosted_init(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self)
+void jp_books_init(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self)
 {
 	mpcc_init(ops, conn, self);
 }
 
-void jp_hosted_ack(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self, u32 acked,
-                   u32 rtt_us, u32 flags)
+void jp_books_ack(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self, u32 acked,
+                  u32 rtt_us, u32 flags)
 {
 	struct mpcc_event event = { .acked = acked, .rtt_us = rtt_us, .flags = flags };
 
 	mpcc_ack(ops, conn, self, &event);
 }
 
-u32 jp_hosted_ssthresh(const struct mpcc_ops *ops, const struct mpcc_conn *conn, u32 self, u32 kind)
+u32 jp_books_ssthresh(const struct mpcc_ops *ops, const struct mpcc_conn *conn, u32 self, u32 kind)
 {
 	return mpcc_ssthresh(ops, conn, self, (enum mpcc_loss_kind)kind);
 }
 
-u32 jp_hosted_loss(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self, u32 kind)
+u32 jp_books_loss(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self, u32 kind)
 {
 	return mpcc_loss(ops, conn, self, (enum mpcc_loss_kind)kind);
 }
 
-void jp_hosted_restart(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self)
+void jp_books_restart(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self)
 {
 	mpcc_restart(ops, conn, self);
 }
 
-void jp_hosted_control(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self,
-                       const struct mpcc_event *event, struct mpcc_area *area)
+void jp_books_control(const struct mpcc_ops *ops, struct mpcc_conn *conn, u32 self,
+                      const struct mpcc_event *event, struct mpcc_area *area)
 {
 	mpcc_control(ops, conn, self, event, area);
 }

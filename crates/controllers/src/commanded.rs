@@ -11,13 +11,14 @@
 //! what a path that does not answer can take is bounded. A timeout leaves one packet until the next ACK.
 //! Before the first command a subflow keeps the window with which it was established.
 
+use std::ffi::c_void;
 use std::ptr::null;
 
 use crate::capability::Capability;
 use crate::event::{AckFlags, Area, Event};
-use crate::native::{NativeController, Ops};
+use crate::native::{NativeController, Ops, books};
 use crate::registry::Controller;
-use crate::state::{Connection, LossKind, Subflow};
+use crate::state::Connection;
 use crate::{CWND_MAX, MAX_SUBFLOWS, SSTHRESH_NONE};
 
 /// What a subflow is told.
@@ -51,7 +52,7 @@ static OPS: Ops = Ops {
     round: null(),
     loss: null(),
     restart: null(),
-    control: null(),
+    control: keep as *const () as *const c_void,
 };
 
 static COMMANDED: NativeController = NativeController {
@@ -78,10 +79,12 @@ pub(crate) fn command(connection: &mut Connection, i: usize, command: Command) {
     let own = &mut connection.subflows[i].own;
     match command {
         Command::Window(packets) => {
-            (own.word[0], own.cached_step) = (packets.clamp(1, CWND_MAX), 0);
+            own.word[0] = packets.clamp(1, CWND_MAX);
+            own.set_pacing_rate_bytes_per_s(0);
         }
         Command::Rate(bytes_per_s) => {
-            (own.word[0], own.cached_step) = (0, bytes_per_s.clamp(1, i64::MAX as u64).cast_signed());
+            own.word[0] = 0;
+            own.set_pacing_rate_bytes_per_s(bytes_per_s.clamp(1, i64::MAX as u64));
         }
     }
 }
@@ -92,72 +95,53 @@ fn window_of(rate: u64, srtt_us: u32, mss: u32) -> u32 {
     packets.clamp(LEAST_WINDOW, CWND_MAX.into()) as u32
 }
 
-/// Notes RTT and losses, as `mpcc_control` of `cc/mpcc_run.h` does for every controller.
-fn note(subflow: &mut Subflow, event: &Event) {
-    if event.flags.has(AckFlags::EPISODE | AckFlags::TIMED_OUT) {
-        subflow.own.acked_between_losses = std::mem::take(&mut subflow.own.acked_since_loss);
-    }
-    if event.rtt_us > 0 {
-        subflow.observe(event.acked, event.rtt_us);
-    } else {
-        subflow.own.acked_since_loss = subflow.own.acked_since_loss.saturating_add(event.acked);
-    }
-}
-
-/// Sets the window that has been told, or that belongs to the rate.
-fn keep(subflow: &mut Subflow, event: &Event) {
+/// The hook `control`: sets the window that has been told, or that belongs to the rate.
+unsafe extern "C" fn keep(connection: *mut Connection, i: u32, event: *const Event, _: *mut Area) {
+    // SAFETY: `mpcc_control` calls it, with the connection and the event that `Controller` was given.
+    let (connection, event) = unsafe { (&mut *connection, &*event) };
+    let subflow = &mut connection.subflows[i as usize % MAX_SUBFLOWS];
     if event.flags.has(AckFlags::TIMED_OUT) {
         return;
     }
-    let own = &subflow.own;
-    match (own.word[0], own.cached_step) {
+    match (subflow.own.word[0], subflow.own.pacing_rate_bytes_per_s()) {
         (0, 0) => {}
         (0, _) if subflow.srtt_us == 0 => {}
-        (0, rate) => subflow.cwnd = window_of(rate.cast_unsigned(), subflow.srtt_us, event.mss),
+        (0, rate) => subflow.cwnd = window_of(rate, subflow.srtt_us, event.mss),
         (window, _) => subflow.cwnd = window,
     }
     subflow.ssthresh = SSTHRESH_NONE;
 }
 
-/// The subflow that a function of the table is for.
-///
-/// # Safety
-/// `connection` may be written.
-unsafe fn subflow<'a>(connection: *mut Connection, i: u32) -> &'a mut Subflow {
-    // SAFETY: the caller promises it, and the index is bounded.
-    unsafe { &mut (&mut (*connection).subflows)[i as usize % MAX_SUBFLOWS] }
-}
-
+/// A command that came before the subflow starts holds, so a start clears nothing.
 unsafe extern "C" fn init(_: *mut Connection, _: u32) {}
 
-unsafe extern "C" fn ack(connection: *mut Connection, i: u32, acked: u32, rtt_us: u32, _: u32) {
-    if rtt_us > 0 {
-        // SAFETY: only `Controller` calls it, with a connection that it may write.
-        unsafe { subflow(connection, i) }.observe(acked, rtt_us);
-    }
+unsafe extern "C" fn ack(connection: *mut Connection, i: u32, acked: u32, rtt_us: u32, flags: u32) {
+    // SAFETY: only `Controller` calls it, with a connection that it may write and an index in it.
+    unsafe { books::ack(&OPS, connection, i, acked, rtt_us, flags) }
 }
 
 unsafe extern "C" fn increase(_: *const Connection, _: u32) -> i64 {
     0
 }
 
-unsafe extern "C" fn ssthresh(connection: *const Connection, i: u32, _: u32) -> u32 {
-    // SAFETY: only `Controller` calls it, with a connection that it may read; the index is bounded.
-    unsafe { (&(*connection).subflows)[i as usize % MAX_SUBFLOWS].cwnd }
+unsafe extern "C" fn ssthresh(connection: *const Connection, i: u32, kind: u32) -> u32 {
+    // SAFETY: as in `ack`.
+    unsafe { books::ssthresh(&OPS, connection, i, kind) }
 }
 
-unsafe extern "C" fn loss(connection: *mut Connection, i: u32, _: u32) -> u32 {
-    // SAFETY: as in `ssthresh`.
-    unsafe { ssthresh(connection, i, LossKind::FastRetransmit as u32) }
+unsafe extern "C" fn loss(connection: *mut Connection, i: u32, kind: u32) -> u32 {
+    // SAFETY: as in `ack`.
+    unsafe { books::loss(&OPS, connection, i, kind) }
 }
 
-unsafe extern "C" fn restart(_: *mut Connection, _: u32) {}
+unsafe extern "C" fn restart(connection: *mut Connection, i: u32) {
+    // SAFETY: as in `ack`.
+    unsafe { books::restart(&OPS, connection, i) }
+}
 
-unsafe extern "C" fn control(connection: *mut Connection, i: u32, event: *const Event, _: *mut Area) {
-    // SAFETY: only `Controller` calls it, with a connection that it may write and an event.
-    let (subflow, event) = unsafe { (subflow(connection, i), &*event) };
-    note(subflow, event);
-    keep(subflow, event);
+unsafe extern "C" fn control(connection: *mut Connection, i: u32, event: *const Event, area: *mut Area) {
+    // SAFETY: as in `ack`, with an event and an area of the caller's.
+    unsafe { books::control(&OPS, connection, i, event, area) }
 }
 
 impl Controller {

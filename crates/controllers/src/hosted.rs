@@ -16,7 +16,7 @@ use std::ptr::{NonNull, null};
 use crate::adopted::{AdoptError, adopt};
 use crate::capability::Capability;
 use crate::event::{Area, Event};
-use crate::native::{NativeController, Ops};
+use crate::native::{NativeController, Ops, books};
 use crate::registry::Controller;
 use crate::state::{Connection, LossKind, PACKET};
 
@@ -143,41 +143,19 @@ fn lent<R>(otherwise: R, act: impl FnOnce(&mut Hosting) -> R) -> R {
 }
 
 // The books of mpcc_run.h for an ops table that is known when the program runs (native.c).
-unsafe extern "C" {
-    fn jp_hosted_init(ops: *const Ops, connection: *mut Connection, i: u32);
-    fn jp_hosted_ack(
-        ops: *const Ops,
-        connection: *mut Connection,
-        i: u32,
-        acked: u32,
-        rtt_us: u32,
-        flags: u32,
-    );
-    fn jp_hosted_ssthresh(ops: *const Ops, connection: *const Connection, i: u32, kind: u32) -> u32;
-    fn jp_hosted_loss(ops: *const Ops, connection: *mut Connection, i: u32, kind: u32) -> u32;
-    fn jp_hosted_restart(ops: *const Ops, connection: *mut Connection, i: u32);
-    fn jp_hosted_control(
-        ops: *const Ops,
-        connection: *mut Connection,
-        i: u32,
-        event: *const Event,
-        area: *mut Area,
-    );
-}
-
 /// The table that is lent, if one is.
 fn ops() -> Option<&'static Ops> {
     lent(None, |hosting| Some(hosting.ops))
 }
 
 /// The functions of a `struct jp_controller`, which are the same for all hosted controllers.
-mod books {
+mod table {
     use super::*;
 
     pub(super) unsafe extern "C" fn init(connection: *mut Connection, i: u32) {
         if let Some(ops) = ops() {
             // SAFETY: only `Controller` calls it, with a connection that it may write and an index in it.
-            unsafe { jp_hosted_init(ops, connection, i) }
+            unsafe { books::init(ops, connection, i) }
         }
     }
 
@@ -190,7 +168,7 @@ mod books {
     ) {
         if let Some(ops) = ops() {
             // SAFETY: as in `init`.
-            unsafe { jp_hosted_ack(ops, connection, i, acked, rtt_us, flags) }
+            unsafe { books::ack(ops, connection, i, acked, rtt_us, flags) }
         }
     }
 
@@ -201,18 +179,18 @@ mod books {
 
     pub(super) unsafe extern "C" fn ssthresh(connection: *const Connection, i: u32, kind: u32) -> u32 {
         // SAFETY: as in `init`.
-        ops().map_or(1, |ops| unsafe { jp_hosted_ssthresh(ops, connection, i, kind) })
+        ops().map_or(1, |ops| unsafe { books::ssthresh(ops, connection, i, kind) })
     }
 
     pub(super) unsafe extern "C" fn loss(connection: *mut Connection, i: u32, kind: u32) -> u32 {
         // SAFETY: as in `init`.
-        ops().map_or(1, |ops| unsafe { jp_hosted_loss(ops, connection, i, kind) })
+        ops().map_or(1, |ops| unsafe { books::loss(ops, connection, i, kind) })
     }
 
     pub(super) unsafe extern "C" fn restart(connection: *mut Connection, i: u32) {
         if let Some(ops) = ops() {
             // SAFETY: as in `init`.
-            unsafe { jp_hosted_restart(ops, connection, i) }
+            unsafe { books::restart(ops, connection, i) }
         }
     }
 
@@ -224,7 +202,7 @@ mod books {
     ) {
         if let Some(ops) = ops() {
             // SAFETY: as in `init`, with an event and an area of the caller's.
-            unsafe { jp_hosted_control(ops, connection, i, event, area) }
+            unsafe { books::control(ops, connection, i, event, area) }
         }
     }
 }
@@ -334,13 +312,13 @@ impl Controller {
             ops: &raw const hosted.ops,
             params: null(),
             param_count: 0,
-            init: books::init,
-            ack: books::ack,
-            increase: books::increase,
-            ssthresh: books::ssthresh,
-            loss: books::loss,
-            restart: books::restart,
-            control: books::control,
+            init: table::init,
+            ack: table::ack,
+            increase: table::increase,
+            ssthresh: table::ssthresh,
+            loss: table::loss,
+            restart: table::restart,
+            control: table::control,
             hosted: std::ptr::from_ref(hosted).cast(),
         }));
         adopt(native)?;

@@ -2,7 +2,6 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
-use crate::capability::Capability;
 use crate::event::{Area, Event};
 use crate::state::Connection;
 
@@ -20,24 +19,12 @@ pub(crate) struct Ops {
     pub(crate) increase: *const c_void,
     pub(crate) ssthresh: *const c_void,
     pub(crate) init: *const c_void,
-    /// Null if the controller does nothing of its own at an RTT sample, an ACK, or the end of a round.
     pub(crate) sample: *const c_void,
     pub(crate) ack: *const c_void,
     pub(crate) round: *const c_void,
     pub(crate) loss: *const c_void,
     pub(crate) restart: *const c_void,
     pub(crate) control: *const c_void,
-}
-
-impl Ops {
-    /// Whether the controller does nothing of its own at an ACK, nor at the end of a round.
-    #[inline(always)]
-    pub(crate) fn has_no_hooks(&self) -> bool {
-        self.sample.is_null()
-            && self.ack.is_null()
-            && self.round.is_null()
-            && self.capabilities & Capability::OwnsWindow as u32 == 0
-    }
 }
 
 /// `struct jp_param`.
@@ -87,6 +74,43 @@ pub struct Table {
 unsafe extern "C" {
     static jp_controllers_table: Table;
     static jp_layout_table: Table;
+}
+
+/// `cc/mpcc_run.h` for controllers whose table this program makes (native/native.c).
+///
+/// All of these functions are unsafe: the table and the state must be valid, and `i` below [`MAX_SUBFLOWS`].
+///
+/// [`MAX_SUBFLOWS`]: crate::MAX_SUBFLOWS
+pub(crate) mod books {
+    use super::{Area, Connection, Event, Ops};
+
+    unsafe extern "C" {
+        #[link_name = "jp_books_init"]
+        pub(crate) fn init(ops: *const Ops, connection: *mut Connection, i: u32);
+        #[link_name = "jp_books_ack"]
+        pub(crate) fn ack(
+            ops: *const Ops,
+            connection: *mut Connection,
+            i: u32,
+            acked: u32,
+            rtt_us: u32,
+            flags: u32,
+        );
+        #[link_name = "jp_books_ssthresh"]
+        pub(crate) fn ssthresh(ops: *const Ops, connection: *const Connection, i: u32, kind: u32) -> u32;
+        #[link_name = "jp_books_loss"]
+        pub(crate) fn loss(ops: *const Ops, connection: *mut Connection, i: u32, kind: u32) -> u32;
+        #[link_name = "jp_books_restart"]
+        pub(crate) fn restart(ops: *const Ops, connection: *mut Connection, i: u32);
+        #[link_name = "jp_books_control"]
+        pub(crate) fn control(
+            ops: *const Ops,
+            connection: *mut Connection,
+            i: u32,
+            event: *const Event,
+            area: *mut Area,
+        );
+    }
 }
 
 /// Every controller, in the order of `cc/all.h`.

@@ -3,13 +3,13 @@
 use std::fmt;
 
 use crate::{
-    CWND_MAX, MAX_SUBFLOWS,
+    MAX_SUBFLOWS,
     adopted::{self, AdoptError, adopted},
     capability::Capability,
     event::{AckFlags, Area, Event},
     native::{NativeController, Table, controllers, text},
     param::{Param, ParamError, ParamValue},
-    state::{Connection, LossKind, PACKET, PACKET_BITS, Subflow},
+    state::{Connection, LossKind, PACKET},
 };
 
 /// How well a definition is known.
@@ -42,20 +42,7 @@ pub struct UnknownController {
 /// Functions take the index `i` of the subflow that they are for and panic if it is not below
 /// [`MAX_SUBFLOWS`].
 #[derive(Clone, Copy)]
-pub struct Controller(&'static NativeController, Habits);
-
-/// What an ACK need not ask the controller's tables.
-#[derive(Clone, Copy)]
-struct Habits {
-    /// Whether it does nothing of its own at an ACK, nor at the end of a round.
-    has_no_hooks: bool,
-    /// Whether besides it stores its increase for some time.
-    stores_steps: bool,
-    /// For how many packets it stores it, where an ACK need not go through C; 0 elsewhere.
-    alone_for: u32,
-    /// Whether it reads the RTTs of a round.
-    keeps_rtts: bool,
-}
+pub struct Controller(&'static NativeController);
 
 impl Controller {
     /// The controller of this name, for example `lia`.
@@ -78,17 +65,7 @@ impl Controller {
     }
 
     pub(crate) fn of_native(native: &'static NativeController) -> Self {
-        let (has_no_hooks, cache_acks) = (native.ops().has_no_hooks(), native.ops().cache_acks);
-        let is_alone = has_no_hooks && native.hosted.is_null();
-        Self(
-            native,
-            Habits {
-                has_no_hooks,
-                stores_steps: has_no_hooks && cache_acks != 0,
-                alone_for: if is_alone { cache_acks } else { 0 },
-                keeps_rtts: native.ops().capabilities & Capability::ReadsDelay as u32 != 0,
-            },
-        )
+        Self(native)
     }
 
     /// All controllers of this crate, baselines first.
@@ -246,129 +223,11 @@ impl Controller {
     ///
     /// A controller that [owns its window](Capability::OwnsWindow) acts on [`control`](Self::control)
     /// instead. Here only the RTT and loss statistics are kept for it.
-    #[inline(always)]
+    #[inline]
     pub fn on_ack(&self, connection: &mut Connection, i: usize, acked: u32, rtt_us: u32, flags: AckFlags) {
-        self.on_ack_at(|connection| connection.now_us, connection, i, acked, rtt_us, flags);
-    }
-
-    /// As [`Self::on_ack`], but `now_us` is only found out, with `clock`, if the controller may read it.
-    #[inline(always)]
-    pub fn on_ack_at(
-        &self,
-        clock: impl FnOnce(&Connection) -> u64,
-        connection: &mut Connection,
-        i: usize,
-        acked: u32,
-        rtt_us: u32,
-        flags: AckFlags,
-    ) {
-        if self.reuses_step(connection, i, acked, rtt_us, flags)
-            || self.only_observes(connection, i, acked, rtt_us, flags)
-        {
-            return;
-        }
-        connection.now_us = clock(connection);
-        self.take_ack(connection, i, acked, rtt_us, flags);
-    }
-
-    /// Takes any ACK. For a controller without hooks that stores its increase this is `mpcc_ack` of
-    /// `cc/mpcc_run.h` once more: small windows grow by a packet every few ACKs, and then only the new
-    /// increase is a call into C.
-    #[inline(never)]
-    fn take_ack(&self, connection: &mut Connection, i: usize, acked: u32, rtt_us: u32, flags: AckFlags) {
-        if self.1.alone_for == 0 || rtt_us == 0 {
-            // SAFETY: as in `init`.
-            return unsafe { (self.0.ack)(connection, index(i), acked, rtt_us, flags.0) };
-        }
-        let subflow = &mut connection.subflows[i];
-        self.observe(subflow, acked, rtt_us, flags);
-        if subflow.flags & Subflow::RECOVERY != 0 || flags.0 & AckFlags::CWND_LIMITED.0 == 0 {
-            return;
-        }
-        let room = subflow.ssthresh.min(CWND_MAX).saturating_sub(subflow.cwnd);
-        let used = room.min(acked);
-        subflow.cwnd += used;
-        let packets = (acked - used).min(CWND_MAX);
-        if packets == 0 {
-            return;
-        }
-        if subflow.own.cache_left < packets || subflow.own.cached_cwnd != subflow.cwnd {
-            // SAFETY: as in `init`.
-            let step = unsafe { (self.0.increase)(connection, index(i)) };
-            let subflow = &mut connection.subflows[i];
-            (subflow.own.cached_step, subflow.own.cached_cwnd) = (step, subflow.cwnd);
-            subflow.own.cache_left = self.1.alone_for;
-        }
-        let subflow = &mut connection.subflows[i];
-        subflow.own.cache_left = subflow.own.cache_left.saturating_sub(packets);
-        subflow.grow(packets, self.0.ops().min_cwnd);
-    }
-
-    /// What `mpcc_observe` of `cc/mpcc_run.h` notes of an ACK with an RTT sample.
-    #[inline(always)]
-    fn observe(&self, subflow: &mut Subflow, acked: u32, rtt_us: u32, flags: AckFlags) {
-        subflow.observe(acked, rtt_us);
-        if self.1.keeps_rtts {
-            subflow.observe_round(rtt_us, flags);
-        }
-    }
-
-    /// Takes an ACK in congestion avoidance for which the increase that the controller has stored still
-    /// holds, and which moves no whole packet into the window: what `mpcc_ack` of `cc/mpcc_run.h` comes to
-    /// then, without the call. Returns false, and leaves everything as it is, for any other ACK.
-    #[inline(always)]
-    fn reuses_step(
-        &self,
-        connection: &mut Connection,
-        i: usize,
-        acked: u32,
-        rtt_us: u32,
-        flags: AckFlags,
-    ) -> bool {
-        let Some(subflow) = connection.subflows.get_mut(i) else { return false };
-        let own = &subflow.own;
-        if own.cached_cwnd != subflow.cwnd
-            || own.cache_left < acked
-            || acked == 0
-            || !self.1.stores_steps
-            || rtt_us == 0
-            || subflow.cwnd < subflow.ssthresh
-            || subflow.flags & (Subflow::RECOVERY | Subflow::LOSS) != 0
-            || acked > CWND_MAX
-        {
-            return false;
-        }
-        let grown = own.acc.wrapping_add(own.cached_step.wrapping_mul(acked.into()));
-        if grown.unsigned_abs() >= PACKET_BITS {
-            return false;
-        }
-        self.observe(subflow, acked, rtt_us, flags);
-        if flags.0 & AckFlags::CWND_LIMITED.0 != 0 {
-            subflow.own.cache_left -= acked;
-            subflow.own.acc = grown;
-        }
-        true
-    }
-
-    /// Takes an ACK in fast recovery, where no window grows, for a controller without a hook: what
-    /// `mpcc_observe` of `cc/mpcc_run.h` comes to then, without the call. Returns false, and leaves
-    /// everything as it is, for any other ACK.
-    #[inline(always)]
-    fn only_observes(
-        &self,
-        connection: &mut Connection,
-        i: usize,
-        acked: u32,
-        rtt_us: u32,
-        flags: AckFlags,
-    ) -> bool {
-        let Some(subflow) = connection.subflows.get_mut(i) else { return false };
-        let recovers = subflow.flags & Subflow::RECOVERY != 0;
-        if !recovers || rtt_us == 0 || !self.1.has_no_hooks {
-            return false;
-        }
-        self.observe(subflow, acked, rtt_us, flags);
-        true
+        let i = index(i);
+        // SAFETY: as in `init`.
+        unsafe { (self.0.ack)(connection, i, acked, rtt_us, flags.0) }
     }
 
     /// Tells a controller that owns its window what has happened to subflow `i`: an ACK, in whatever state,
@@ -387,39 +246,38 @@ impl Controller {
     /// does not pace it.
     #[inline]
     pub fn pacing_rate_bytes_per_s(&self, connection: &Connection, i: usize) -> Option<u64> {
-        let rate = connection.subflows[i].own.cached_step.cast_unsigned();
+        let rate = connection.subflows[i].own.pacing_rate;
         (rate > 0 && self.has(Capability::OwnsWindow)).then_some(rate)
     }
 
-    /// The control plane tells that subflow `i` shares a bottleneck with the others of the same `group`; 0:
-    /// no bottleneck is known. Only controllers that own their window can be told; returns whether this one
-    /// was.
+    /// Declares that subflow `i` shares a bottleneck with the others of the same `group`; 0: no bottleneck is
+    /// known. Returns false, without effect, unless the controller owns its window.
     pub fn set_group(&self, connection: &mut Connection, i: usize, group: u32) -> bool {
-        let told = self.has(Capability::OwnsWindow);
-        if told {
-            connection.subflows[i].own.cached_cwnd = group;
+        let owns = self.has(Capability::OwnsWindow);
+        if owns {
+            connection.subflows[i].own.group = group;
         }
-        told
+        owns
     }
 
-    /// What [`set_group`](Self::set_group) has told, 0 if nothing.
+    /// The group that [`set_group`](Self::set_group) set, 0 if none.
     pub fn group(&self, connection: &Connection, i: usize) -> u32 {
-        if self.has(Capability::OwnsWindow) { connection.subflows[i].own.cached_cwnd } else { 0 }
+        if self.has(Capability::OwnsWindow) { connection.subflows[i].own.group } else { 0 }
     }
 
-    /// The control plane tells the least RTT that has ever been seen on the path of subflow `i`, µs; 0:
-    /// unknown. Only controllers that own their window can be told; returns whether this one was.
+    /// Sets the least RTT that has ever been seen on the path of subflow `i`, µs; 0: unknown. Returns false,
+    /// without effect, unless the controller owns its window.
     pub fn set_history_rtt_us(&self, connection: &mut Connection, i: usize, rtt_us: u32) -> bool {
-        let told = self.has(Capability::OwnsWindow);
-        if told {
-            connection.subflows[i].own.cache_left = rtt_us;
+        let owns = self.has(Capability::OwnsWindow);
+        if owns {
+            connection.subflows[i].own.history_rtt_us = rtt_us;
         }
-        told
+        owns
     }
 
-    /// What [`set_history_rtt_us`](Self::set_history_rtt_us) has told, µs; 0 if nothing.
+    /// The RTT that [`set_history_rtt_us`](Self::set_history_rtt_us) set, µs; 0 if none.
     pub fn history_rtt_us(&self, connection: &Connection, i: usize) -> u32 {
-        if self.has(Capability::OwnsWindow) { connection.subflows[i].own.cache_left } else { 0 }
+        if self.has(Capability::OwnsWindow) { connection.subflows[i].own.history_rtt_us } else { 0 }
     }
 
     /// The window change for one newly acknowledged packet in congestion avoidance, packets; 0 for a
@@ -485,69 +343,5 @@ impl fmt::Debug for Controller {
 impl fmt::Display for Controller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.display_name())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Numbers from 0 to below `most`, small ones as often as large ones.
-    fn draw(state: &mut u64, most: u32) -> u32 {
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let (value, shift) = ((*state >> 32) as u32, (*state >> 27) as u32 % 32);
-        (value >> shift) % most
-    }
-
-    /// Every controller, with windows, thresholds, flags, losses and ACKs as they come: with the short cut
-    /// and without it the state is the same to the last bit.
-    #[test]
-    fn a_step_that_is_reused_is_what_c_does() {
-        let (mut reused, mut observed) = (0, 0);
-        for controller in Controller::all() {
-            for seed in 0..20 {
-                let mut state = seed;
-                let mut quick = Connection::new(2);
-                for i in 0..2 {
-                    let flags = Subflow::ESTABLISHED;
-                    let own = quick.subflows[i].own;
-                    quick.subflows[i] = Subflow { cwnd: 10, ssthresh: 5, srtt_us: 40_000, flags, own };
-                    controller.init(&mut quick, i);
-                }
-                let mut through_c = quick;
-                for step in 0..3_000 {
-                    let i = draw(&mut state, 2) as usize;
-                    if step % 50 == 0 {
-                        let (cwnd, ssthresh) = (1 + draw(&mut state, 1 << 21), draw(&mut state, 1 << 21));
-                        let flags = draw(&mut state, 8);
-                        for connection in [&mut quick, &mut through_c] {
-                            let subflow = &mut connection.subflows[i];
-                            (subflow.cwnd, subflow.ssthresh, subflow.flags) = (cwnd, ssthresh, flags);
-                        }
-                    }
-                    if step % 90 == 0 {
-                        let kind = [LossKind::FastRetransmit, LossKind::Timeout][i];
-                        controller.on_loss(&mut quick, i, kind);
-                        controller.on_loss(&mut through_c, i, kind);
-                    }
-                    let acked = if step % 3 == 0 { draw(&mut state, 1 << 21) } else { 1 };
-                    let rtt_us = draw(&mut state, 20_000_000);
-                    let flags = AckFlags(draw(&mut state, 8));
-                    for connection in [&mut quick, &mut through_c] {
-                        connection.now_us += 1_000;
-                        connection.subflows[i].srtt_us = rtt_us;
-                    }
-                    let mut trial = quick;
-                    reused += u64::from(controller.reuses_step(&mut trial, i, acked, rtt_us, flags));
-                    observed += u64::from(controller.only_observes(&mut trial, i, acked, rtt_us, flags));
-                    controller.on_ack(&mut quick, i, acked, rtt_us, flags);
-                    // SAFETY: as in `Controller::init`.
-                    unsafe { (controller.0.ack)(&mut through_c, i as u32, acked, rtt_us, flags.0) };
-                    assert_eq!(quick, through_c, "{controller:?}, seed {seed}, step {step}");
-                }
-            }
-        }
-        assert!(reused > 10_000, "only {reused} steps were reused");
-        assert!(observed > 10_000, "only {observed} ACKs of a recovery were only observed");
     }
 }

@@ -1,7 +1,6 @@
 //! The state of a connection, laid out as in `cc/mpcc.h`.
 
-use crate::event::AckFlags;
-use crate::{CWND_MAX, MAX_PARAMS, MAX_SUBFLOWS, SSTHRESH_NONE};
+use crate::{MAX_PARAMS, MAX_SUBFLOWS, SSTHRESH_NONE};
 
 /// State of a subflow that its siblings may read (`struct mpcc_own`, 104 bytes).
 ///
@@ -11,8 +10,9 @@ use crate::{CWND_MAX, MAX_PARAMS, MAX_SUBFLOWS, SSTHRESH_NONE};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Own {
     pub(crate) acc: i64,
-    /// Where a controller owns the window: its pacing rate, bytes/s.
-    pub(crate) cached_step: i64,
+    /// Bytes of payload per second, 0 = not paced. Only for a controller that owns its window, as are `group`
+    /// and `history_rtt_us`: where the runner keeps the window, C caches the increase in their places.
+    pub(crate) pacing_rate: u64,
     pub(crate) rtt_sum_us: u64,
     pub(crate) rtt_count: u32,
     pub(crate) rtt_min_us: u32,
@@ -20,10 +20,10 @@ pub struct Own {
     pub base_rtt_us: u32,
     /// Where the present RTT round ends. The engine that runs the controller may use it as it likes.
     pub round_end: u32,
-    /// Where a controller owns the window: the group of subflows that share a bottleneck.
-    pub(crate) cached_cwnd: u32,
-    /// Where a controller owns the window: the least RTT known of the path, µs.
-    pub(crate) cache_left: u32,
+    /// Subflows of one group share a bottleneck; 0 = none is known.
+    pub(crate) group: u32,
+    /// Least RTT known of the path, µs; 0 = unknown.
+    pub(crate) history_rtt_us: u32,
     wide: [u64; 1],
     /// Latest RTT, µs; 0 = no sample.
     pub last_rtt_us: u32,
@@ -47,15 +47,6 @@ const LOSS_ONE: f64 = (1u64 << 30) as f64;
 pub(crate) const PACKET_BITS: u64 = 1 << 32;
 /// The same as a number.
 pub(crate) const PACKET: f64 = PACKET_BITS as f64;
-/// RTTs above this count as this, µs (`MPCC_RTT_MAX_US`).
-const RTT_MAX_US: u32 = 10_000_000;
-
-/// The least RTT so far, of which 0 is none, and of one more sample.
-#[inline(always)]
-fn least_rtt(so_far: u32, rtt_us: u32) -> u32 {
-    if so_far == 0 { rtt_us } else { so_far.min(rtt_us) }
-}
-
 impl Own {
     /// Energy per delivered bit of this path, up to 65 535, in any unit that all subflows share; 0 = unknown.
     pub fn energy_cost(&self) -> f64 {
@@ -111,13 +102,13 @@ impl Own {
 
     /// Where a controller owns the window: its pacing rate, bytes of payload per second; 0 = not paced.
     pub fn pacing_rate_bytes_per_s(&self) -> u64 {
-        self.cached_step.cast_unsigned()
+        self.pacing_rate
     }
 
     /// Sets [`pacing_rate_bytes_per_s`](Self::pacing_rate_bytes_per_s), for a hosted controller that owns its
     /// window.
     pub fn set_pacing_rate_bytes_per_s(&mut self, rate: u64) {
-        self.cached_step = rate.cast_signed();
+        self.pacing_rate = rate;
     }
 
     /// A state with this content. Real ones start with [`Own::default`]; tests try others, because a
@@ -166,44 +157,6 @@ impl Subflow {
     pub const RECOVERY: u32 = 2;
     /// Flag: the subflow recovers from a timeout.
     pub const LOSS: u32 = 4;
-
-    /// What `mpcc_observe` of `cc/mpcc_run.h` notes of an ACK with an RTT sample, for a controller without
-    /// hooks, but for the RTTs of a round.
-    #[inline(always)]
-    pub(crate) fn observe(&mut self, acked: u32, rtt_us: u32) {
-        let (own, rtt_us) = (&mut self.own, rtt_us.min(RTT_MAX_US));
-        own.last_rtt_us = rtt_us;
-        own.base_rtt_us = least_rtt(own.base_rtt_us, rtt_us);
-        own.acked_since_loss = own.acked_since_loss.saturating_add(acked);
-    }
-
-    /// What it notes of the RTTs of a round, for a controller that reads them.
-    #[inline(always)]
-    pub(crate) fn observe_round(&mut self, rtt_us: u32, flags: AckFlags) {
-        let (own, rtt_us) = (&mut self.own, rtt_us.min(RTT_MAX_US));
-        if flags.0 & AckFlags::ROUND_END.0 != 0 {
-            (own.rtt_min_us, own.rtt_sum_us, own.rtt_count) = (0, 0, 0);
-        } else if self.flags & (Self::RECOVERY | Self::LOSS) == 0 {
-            own.rtt_min_us = least_rtt(own.rtt_min_us, rtt_us);
-            own.rtt_sum_us = own.rtt_sum_us.wrapping_add(rtt_us.into());
-            own.rtt_count = own.rtt_count.wrapping_add(1);
-        }
-    }
-
-    /// What `mpcc_add` of `cc/mpcc_run.h` does with the stored increase for `packets` packets.
-    #[inline(always)]
-    pub(crate) fn grow(&mut self, packets: u32, min_cwnd: u32) {
-        const ONE: i64 = PACKET_BITS.cast_signed();
-        let grown = self.own.acc.wrapping_add(self.own.cached_step.wrapping_mul(packets.into()));
-        let whole = grown / ONE;
-        self.own.acc = grown % ONE;
-        if whole > 0 {
-            self.cwnd = whole.saturating_add(self.cwnd.into()).min(CWND_MAX.into()) as u32;
-        } else if whole < 0 {
-            let left = whole.saturating_add(self.cwnd.into());
-            self.cwnd = if left > min_cwnd.into() { left as u32 } else { self.cwnd.min(min_cwnd) };
-        }
-    }
 }
 
 /// A connection (`struct mpcc_conn`). It has no pointers and a fixed size; all zeros are a valid start.
@@ -265,15 +218,15 @@ mod tests {
             size_of::<Connection>(),
             size_of::<Event>(),
             size_of::<Area>(),
-            offset_of!(Own, cached_step),
+            offset_of!(Own, pacing_rate),
             offset_of!(Own, wide),
             offset_of!(Own, last_rtt_us),
             offset_of!(Own, acked_since_loss),
             offset_of!(Own, energy_cost),
             offset_of!(Own, loss),
             offset_of!(Own, round_end),
-            offset_of!(Own, cached_cwnd),
-            offset_of!(Own, cache_left),
+            offset_of!(Own, group),
+            offset_of!(Own, history_rtt_us),
             offset_of!(Own, word),
             offset_of!(Subflow, flags),
             offset_of!(Subflow, own),

@@ -231,7 +231,8 @@ impl SubflowSender {
             end.cc.now_us = now_ns / 1_000;
             end.tell_hosted(i, acked, rtt_us, flags);
         } else {
-            end.controller.on_ack_at(|_| now_ns / 1_000, &mut end.cc, i, acked, rtt_us, flags);
+            end.cc.now_us = now_ns / 1_000;
+            end.controller.on_ack(&mut end.cc, i, acked, rtt_us, flags);
         }
         if end.cc.subflows[i].cwnd != before {
             self.integrate_cwnd(before, now_ns);

@@ -118,7 +118,8 @@ impl SubflowSender {
         debug_assert!(before > 0 && self.board.una() <= end.cc.subflows[i].own.round_end);
         end.cc.subflows[i].srtt_us = self.rtt.srtt_us();
         let (rtt_us, flags) = (saturated_us(rtt_ns), AckFlags::NONE);
-        end.controller.on_ack_at(|_| now_ns / 1_000, &mut end.cc, i, delivered, rtt_us, flags);
+        end.cc.now_us = now_ns / 1_000;
+        end.controller.on_ack(&mut end.cc, i, delivered, rtt_us, flags);
         let window = &mut end.cc.subflows[i];
         if window.cwnd != before {
             self.integrate_cwnd(before, now_ns);
