@@ -49,6 +49,12 @@ impl<'a> Clock<'a> {
         Clock { now_ns, config, source: config.sources.rto(s), queue }
     }
 
+    /// The same clock for a shorter time.
+    #[inline(always)]
+    pub(crate) fn reborrow(&mut self) -> Clock<'_> {
+        Clock { now_ns: self.now_ns, config: self.config, source: self.source, queue: self.queue }
+    }
+
     /// The clock of the next departure on subflow `s` of the engine.
     #[inline(always)]
     pub(crate) fn of_release(s: usize, config: &'a Config, now_ns: u64, queue: &'a mut EventQueue) -> Self {

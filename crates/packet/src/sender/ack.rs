@@ -1,5 +1,17 @@
-//! What an ACK does: RTT, window and loss recovery of one subflow (RFC 5681, 6298, 6582, 6675; with `rack`
-//! RFC 8985, 9937).
+//! What an ACK does to one subflow.
+//!
+//! [`SubflowSender::take_ack`] has each step once. It is compiled three times, for what a caller may know of
+//! an ACK beforehand (an [`AckCase`]): the steps that a case rules out are not in its copy.
+//!
+//! | step | where |
+//! |---|---|
+//! | RTT sample, retransmission timer | RFC 6298, sections 2 and 5 |
+//! | use of the window | RFC 7661, [`usage`](super::usage) |
+//! | cumulative ACK, SACK blocks | RFC 2018, 6675, [`scoreboard`](super::scoreboard) |
+//! | losses | RFC 8985, section 6, [`rack`](super::rack); RFC 6675, section 4; RFC 6582, section 3.2 |
+//! | reductions that were for nothing | RFC 3522, 4015, [`spurious`](super::spurious) |
+//! | congestion state | RFC 5681, section 3.2; RFC 6675, section 5, [`recovery`](super::recovery) |
+//! | window | the controller, RFC 9937 while it is reduced |
 
 use joulepath_controllers::AckFlags;
 use joulepath_model::energy::Traffic;
@@ -8,11 +20,116 @@ use joulepath_model::scenario::Recovery;
 use super::connection::{Sender, SenderEnd};
 use super::rtt::saturated_us;
 use super::subflow::{Congestion, SubflowSender};
-use crate::connection::context::Context;
+use crate::connection::context::{Clock, Context};
 use crate::connection::subflow::Phase;
 use crate::path::packet::{ECE, Packet, Stamp};
 use crate::path::sack::SackBlocks;
 use crate::run::config::Config;
+
+/// What the caller of [`SubflowSender::take_ack`] knows of an ACK, and what it lends for it.
+pub(crate) trait AckCase<'a> {
+    /// Nothing is known. If false, no controller is hosted, and either `IN_ORDER` holds or the ACK echoes
+    /// no mark, RACK recovers the losses, and the subflow is in Open or Recovery without a probe.
+    const IS_GENERAL: bool;
+    /// The ACK is for new data and carries nothing else, and the subflow [is plain](SubflowSender::is_plain).
+    const IN_ORDER: bool;
+    /// Whether the controller owns the window; `None` if that is not known.
+    const OWNS_WINDOW: Option<bool>;
+
+    fn config(&self) -> &'a Config;
+    fn now_ns(&self) -> u64;
+    /// The clock of the subflow.
+    fn clock(&mut self) -> Clock<'_>;
+    /// Sends segment `ssn` again, which only the general case has to.
+    fn retransmit(&mut self, subflow: &mut SubflowSender, end: &mut SenderEnd, ssn: u32);
+}
+
+/// Any ACK, for subflow `i` of its connection.
+pub(super) struct Any<'c, 'a> {
+    pub(super) cx: &'c mut Context<'a>,
+    pub(super) i: usize,
+}
+
+/// An ACK in order on a plain subflow, whose controller may own the window.
+pub(crate) struct InOrder<'a, const OWNS_WINDOW: bool>(pub(crate) Clock<'a>);
+
+/// An ACK for which [`SubflowSender::may_have_gaps`] holds, with RACK and a controller that does not own the
+/// window.
+pub(crate) struct WithGaps<'a>(pub(crate) Clock<'a>);
+
+impl<'a> AckCase<'a> for Any<'_, 'a> {
+    const IS_GENERAL: bool = true;
+    const IN_ORDER: bool = false;
+    const OWNS_WINDOW: Option<bool> = None;
+
+    #[inline(always)]
+    fn config(&self) -> &'a Config {
+        self.cx.config
+    }
+
+    #[inline(always)]
+    fn now_ns(&self) -> u64 {
+        self.cx.now_ns
+    }
+
+    #[inline(always)]
+    fn clock(&mut self) -> Clock<'_> {
+        self.cx.clock(self.i)
+    }
+
+    fn retransmit(&mut self, subflow: &mut SubflowSender, end: &mut SenderEnd, ssn: u32) {
+        subflow.retransmit(self.cx, end, ssn);
+    }
+}
+
+/// The cases that are known beforehand have a clock and send nothing.
+macro_rules! known_case {
+    ($case:ty, [$($generics:tt)*], $in_order:expr, $owns_window:expr) => {
+        impl<'a, $($generics)*> AckCase<'a> for $case {
+            const IS_GENERAL: bool = false;
+            const IN_ORDER: bool = $in_order;
+            const OWNS_WINDOW: Option<bool> = Some($owns_window);
+
+            #[inline(always)]
+            fn config(&self) -> &'a Config {
+                self.0.config
+            }
+
+            #[inline(always)]
+            fn now_ns(&self) -> u64 {
+                self.0.now_ns
+            }
+
+            #[inline(always)]
+            fn clock(&mut self) -> Clock<'_> {
+                self.0.reborrow()
+            }
+
+            fn retransmit(&mut self, _: &mut SubflowSender, _: &mut SenderEnd, _: u32) {
+                debug_assert!(false, "RACK retransmits what the window admits, after the ACK");
+            }
+        }
+    };
+}
+
+known_case!(InOrder<'a, OWNS_WINDOW>, [const OWNS_WINDOW: bool], true, OWNS_WINDOW);
+known_case!(WithGaps<'a>, [], false, false);
+
+/// What an ACK reports, after the scoreboard has taken it in.
+pub(super) struct AckReport {
+    pub(super) rtt_ns: u64,
+    /// Segments in flight before it.
+    pub(super) prior_in_flight: u32,
+    /// Segments that it acknowledges cumulatively; 0 for a duplicate ACK.
+    pub(super) acked: u32,
+    /// Segments of which it is the first to tell that they have arrived. If it fills a hole, it covers others
+    /// that SACKs have told of before.
+    pub(super) delivered: u32,
+    /// Whether it echoes a congestion mark.
+    pub(super) echo: bool,
+    /// Whether it shows that a segment was lost.
+    pub(super) newly_lost: bool,
+}
 
 /// What is left to be done after an ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,10 +147,8 @@ impl Sender<'_> {
     /// Takes an ACK for subflow `i`.
     #[inline(always)]
     pub(crate) fn receive_ack(&mut self, i: usize, packet: Packet) -> Progress {
+        let blocks = (packet.aux() != 0).then(|| *self.cx.net.sacks.take(packet.aux()));
         if !matches!(self.subflows[i].phase, Phase::Established | Phase::Closing) {
-            if packet.aux() != 0 {
-                self.cx.net.sacks.take(packet.aux());
-            }
             return Progress::Ignored;
         }
         if !self.cx.downloads {
@@ -46,7 +161,14 @@ impl Sender<'_> {
             }
         }
         let (subflow, cx, end) = self.split(i);
-        subflow.receive_ack(cx, end, &packet);
+        subflow.take_ack(&mut Any { cx, i }, end, i, &packet, blocks.as_ref());
+        subflow.refresh_view(cx, end);
+        if subflow.congestion != Congestion::Open {
+            subflow.repair(cx, end);
+        }
+        if subflow.probe.is_some() {
+            subflow.weigh_probe(cx, end, &packet);
+        }
         if subflow.phase == Phase::Closing && subflow.board.is_empty() {
             return Progress::Drained;
         }
@@ -66,72 +188,101 @@ impl Sender<'_> {
 }
 
 impl SubflowSender {
+    /// Takes an ACK for this subflow, number `i` of its connection. The caller brings the scheduler's view up
+    /// to date and sends what the window admits.
     #[inline(always)]
-    fn receive_ack(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, packet: &Packet) {
-        let rtt_ns = packet.sent().elapsed_ns(cx.now_ns);
-        self.rtt.sample(rtt_ns);
+    pub(crate) fn take_ack<'a, C: AckCase<'a>>(
+        &mut self,
+        case: &mut C,
+        end: &mut SenderEnd,
+        i: usize,
+        packet: &Packet,
+        blocks: Option<&SackBlocks>,
+    ) {
+        let (config, now_ns) = (case.config(), case.now_ns());
+        let owns_window = C::OWNS_WINDOW.unwrap_or(self.owned.is_some());
+        let rtt_ns = packet.sent().elapsed_ns(now_ns);
+        // Not one after the other: compilers would put both counters into one vector, which takes longer.
         self.stats.rtt_samples += 1;
+        self.rtt.sample(rtt_ns);
         self.stats.rtt_sum_ns += rtt_ns;
 
-        let prior_in_flight = self.board.in_flight();
-        self.note_usage(end.cc.subflows[self.id.index()].cwnd, prior_in_flight);
+        let prior_in_flight = if C::IN_ORDER { self.board.outstanding() } else { self.board.in_flight() };
+        self.note_usage(end.cc.subflows[i].cwnd, prior_in_flight);
         let (before, una) = (self.board.delivered(), self.board.una());
-        let acked = self.board.advance(packet.ssn());
-        if acked > 0 {
+        let acked = if C::IN_ORDER {
+            self.board.advance_plain(packet.ssn())
+        } else {
+            self.board.advance(packet.ssn())
+        };
+        if C::IN_ORDER || acked > 0 {
             self.rtt.progress();
-            self.arm(&mut cx.clock(self.id.index()));
-            if self.owned.is_some() {
+            if C::IN_ORDER {
+                self.arm_plain(&mut case.clock());
+            } else {
+                self.arm(&mut case.clock());
+            }
+            if owns_window {
                 self.note_advance(una);
             }
         }
-        if packet.aux() == 0 && cx.config.is_rack() {
+        match blocks {
+            Some(blocks) => self.note_blocks(blocks, packet.sent(), config, now_ns),
             // The segment is one of those that the ACK covers. All below the last of them has arrived.
-            self.board.arrived(packet.sent(), packet.ssn().saturating_sub(1), cx.now_ns);
+            None if config.is_rack() => {
+                self.board.arrived(packet.sent(), packet.ssn().saturating_sub(1), now_ns);
+            }
+            None => {}
         }
-        let in_order = packet.aux() == 0 && acked > 0 && self.congestion == Congestion::Open;
-        let mut newly_lost = !in_order && self.note_gaps(cx, end, packet, acked);
-        if self.undo.is_some()
-            && (packet.aux() != 0 || self.congestion != Congestion::Open)
-            && self.undo_if_spurious(cx, end, packet.sent(), acked)
-        {
-            newly_lost = self.judge_by_time(&mut cx.clock(self.id.index()), end);
+        let mut report = AckReport {
+            rtt_ns,
+            prior_in_flight,
+            acked,
+            delivered: acked,
+            echo: C::IS_GENERAL && packet.flags() & ECE != 0,
+            newly_lost: false,
+        };
+        if !C::IN_ORDER {
+            let has_blocks = blocks.is_some();
+            if has_blocks || acked == 0 || self.congestion != Congestion::Open {
+                report.newly_lost = self.find_losses(case, end, has_blocks, acked);
+            }
+            if (has_blocks || self.congestion != Congestion::Open)
+                && self.undo_if_spurious(config, now_ns, end, packet.sent(), acked)
+            {
+                report.newly_lost = self.judge_by_time(&mut case.clock(), end);
+            }
+            report.delivered = self.board.delivered().saturating_sub(before);
+            if self.congestion != Congestion::Open || report.newly_lost || report.echo {
+                self.turn_congestion_state(case, end, &report);
+            }
         }
-        // An ACK that fills a hole covers segments that SACKs have told of before. Only those that are news
-        // make the window grow.
-        let delivered = self.board.delivered().saturating_sub(before);
-        let echo = packet.flags() & ECE != 0;
-        if self.congestion != Congestion::Open || newly_lost || echo {
-            self.turn_congestion_state(cx, end, acked, newly_lost, echo);
-        }
-        if self.owned.is_some() {
-            let (config, now_ns) = (cx.config, cx.now_ns);
-            let rtt_us = saturated_us(rtt_ns);
-            self.tell_owner_of_ack(config, end, (delivered, echo), rtt_us, prior_in_flight, now_ns);
-            self.refresh_view(cx, end);
+        if owns_window {
+            self.tell_owner_of_ack(config, end, &report, now_ns);
         } else {
-            // Duplicate ACKs do not let the window grow, although their SACKs tell of segments that have
-            // arrived (RFC 5681, section 3.2, step 1; Linux: `tcp_may_raise_cwnd`).
-            self.control_congestion(cx, end, (echo, delivered), rtt_ns, acked > 0);
+            self.tell_controller(end, i, &report, now_ns, C::IS_GENERAL);
         }
-        if self.congestion != Congestion::Open {
-            self.reduce_proportionally(cx, end, delivered, acked > 0 && !newly_lost);
-            self.repair(cx, end);
-        }
-        if self.probe.is_some() {
-            self.weigh_probe(cx, end, packet);
+        if !C::IN_ORDER && !owns_window && self.is_reducing() && config.is_rack() {
+            let safe = report.acked > 0 && !report.newly_lost;
+            self.reduce_proportionally(&mut end.cc.subflows[i], report.delivered, safe, now_ns);
         }
     }
 
-    /// Notes what an ACK says about segments above a hole. Returns whether a segment was judged lost.
+    /// Finds the segments that an ACK shows to be lost, for which `acked` segments and whether it has SACK
+    /// blocks are known. Returns whether there are any.
     #[inline(always)]
-    fn note_gaps(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, packet: &Packet, acked: u32) -> bool {
-        if packet.aux() != 0 {
-            let blocks = cx.net.sacks.take(packet.aux());
-            self.note_blocks(blocks, packet.sent(), cx.config, cx.now_ns);
-        }
-        match cx.config.transport.recovery {
-            Recovery::Rack => return self.judge_by_time(&mut cx.clock(self.id.index()), end),
-            Recovery::Sack => return packet.aux() != 0 && self.board.judge() > 0,
+    fn find_losses<'a, C: AckCase<'a>>(
+        &mut self,
+        case: &mut C,
+        end: &SenderEnd,
+        has_blocks: bool,
+        acked: u32,
+    ) -> bool {
+        let config = case.config();
+        match config.transport.recovery {
+            _ if !C::IS_GENERAL => return self.judge_by_time(&mut case.clock(), end),
+            Recovery::Rack => return self.judge_by_time(&mut case.clock(), end),
+            Recovery::Sack => return has_blocks && self.board.judge() > 0,
             Recovery::NewReno => {}
         }
         if acked > 0 || self.board.is_empty() {
@@ -143,7 +294,7 @@ impl SubflowSender {
         if over && self.recover > 0 && self.board.una() <= self.recover {
             return false;
         }
-        self.board.duplicate_ack() >= cx.config.transport.dup_threshold
+        self.board.duplicate_ack() >= config.transport.dup_threshold
     }
 
     /// Notes what the SACK blocks of an ACK tell that echoes `echo`.
@@ -187,118 +338,38 @@ impl SubflowSender {
         self.usage.note((self.board.una(), self.board.next()), in_flight, cwnd);
     }
 
-    /// Tells the controller about the ACK.
-    #[inline]
-    fn control_congestion(
-        &mut self,
-        cx: &mut Context<'_>,
-        end: &mut SenderEnd,
-        news: (bool, u32),
-        rtt_ns: u64,
-        advances: bool,
-    ) {
-        let i = self.id.index();
-        self.tell_controller((end, i), news, rtt_ns, advances, cx.now_ns, true);
-        self.refresh_view(cx, end);
-    }
-
-    /// Tells the controller about an ACK for `acked` packets, which `advances` if it is no duplicate.
-    /// `i` is the subflow's index in the connection. Whether the controller may be hosted the caller knows.
+    /// Tells the controller of an ACK. Duplicate ACKs do not let the window grow, although they may report
+    /// segments that have arrived above a hole (RFC 5681, section 3.2, step 1; Linux: `tcp_may_raise_cwnd`).
     #[inline(always)]
-    pub(super) fn tell_controller(
+    fn tell_controller(
         &mut self,
-        (end, i): (&mut SenderEnd, usize),
-        (echo, acked): (bool, u32),
-        rtt_ns: u64,
-        advances: bool,
+        end: &mut SenderEnd,
+        i: usize,
+        report: &AckReport,
         now_ns: u64,
         may_be_hosted: bool,
     ) {
         let window = &mut end.cc.subflows[i];
         let before = window.cwnd;
         window.srtt_us = self.rtt.srtt_us();
-        let limited = advances && self.usage.admits_growth(window);
+        let limited = report.acked > 0 && self.usage.admits_growth(window);
         let round_ends = self.board.una() > window.own.round_end;
         if round_ends {
             window.own.round_end = self.board.next();
         }
         let flags = AckFlags::NONE
-            .with(AckFlags::ECE, echo)
+            .with(AckFlags::ECE, report.echo)
             .with(AckFlags::CWND_LIMITED, limited)
             .with(AckFlags::ROUND_END, round_ends);
-        let rtt_us = saturated_us(rtt_ns);
+        let rtt_us = saturated_us(report.rtt_ns);
+        end.cc.now_us = now_ns / 1_000;
         if may_be_hosted && end.hosting.is_some() {
-            end.cc.now_us = now_ns / 1_000;
-            end.tell_hosted(i, acked, rtt_us, flags);
+            end.tell_hosted(i, report.delivered, rtt_us, flags);
         } else {
-            end.cc.now_us = now_ns / 1_000;
-            end.controller.on_ack(&mut end.cc, i, acked, rtt_us, flags);
+            end.controller.on_ack(&mut end.cc, i, report.delivered, rtt_us, flags);
         }
         if end.cc.subflows[i].cwnd != before {
             self.integrate_cwnd(before, now_ns);
-        }
-    }
-
-    /// Brings the scheduler's view of the subflow up to date, where a scheduler is asked.
-    #[inline(always)]
-    pub(crate) fn refresh_view(&self, cx: &Context<'_>, end: &mut SenderEnd) {
-        self.refresh_view_at(cx.config, end, cx.now_ns);
-    }
-
-    /// The same for who has no context.
-    #[inline(always)]
-    pub(crate) fn refresh_view_at(&self, config: &Config, end: &mut SenderEnd, now_ns: u64) {
-        if end.is_scheduled {
-            self.show_all(config, end, now_ns);
-        }
-    }
-
-    /// Brings the scheduler's view of the subflow up to date.
-    #[inline(never)]
-    fn show_all(&self, config: &Config, end: &mut SenderEnd, now_ns: u64) {
-        let i = self.id.index();
-        self.show((&mut *end, i), self.board.in_flight(), self.congestion, self.is_held(now_ns));
-        end.note_space(i);
-        if end.queues_ahead {
-            self.show_queued(config, end);
-        }
-    }
-
-    /// Brings up to date what only a scheduler is shown that looks ahead of the windows.
-    #[inline(always)]
-    pub(super) fn show_queued(&self, config: &Config, end: &mut SenderEnd) {
-        let i = self.id.index();
-        let packets = self.board.outstanding() + end.committed[i].len() as u32;
-        end.views[i].queued_bytes = packets.saturating_mul(config.transport.mss.0 as u32);
-        end.views[i].stale = self.is_stale();
-    }
-
-    /// Brings the scheduler's view of the subflow, number `i` of its connection, up to date, except for what
-    /// only matters ahead of the windows. The caller says what it may know anyhow: how much is in flight, the
-    /// congestion state, and whether the pacing rate holds the next segment. It has to note whether there is
-    /// space.
-    #[inline(always)]
-    pub(super) fn show(
-        &self,
-        (end, i): (&mut SenderEnd, usize),
-        in_flight: u32,
-        congestion: Congestion,
-        is_held: bool,
-    ) {
-        let window = &end.cc.subflows[i];
-        let view = &mut end.views[i];
-        let room = if is_held { 0 } else { self.window_end.saturating_sub(self.board.next()) };
-        view.cwnd = window.cwnd.min(in_flight.saturating_add(room));
-        view.ssthresh = window.ssthresh;
-        view.srtt_us = window.srtt_us;
-        view.in_flight = in_flight;
-        view.in_loss = congestion == Congestion::Loss;
-        view.in_recovery = congestion.is_reducing();
-        if end.features.watches_rtt {
-            view.rtt.last_us = window.own.last_rtt_us;
-            view.rtt.min_us = window.own.base_rtt_us;
-            view.rtt.max_us = view.rtt.max_us.max(window.own.last_rtt_us);
-            view.rtt.var_us = self.rtt.variation_us();
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use joulepath_controllers::{AckFlags, Event, within};
 
+use super::ack::AckReport;
 use super::connection::{Sender, SenderEnd};
+use super::rtt::saturated_us;
 use super::subflow::{Congestion, SubflowSender};
 use crate::connection::context::{Clock, Context};
 use crate::run::config::Config;
@@ -72,22 +74,22 @@ impl SubflowSender {
         }
     }
 
-    /// Tells the controller about an ACK for `acked` segments. The caller brings the scheduler's view up to
+    /// Tells the controller of an ACK. The caller brings the scheduler's view up to
     /// date.
     #[inline(never)]
     pub(super) fn tell_owner_of_ack(
         &mut self,
         config: &Config,
         end: &mut SenderEnd,
-        (acked, echo): (u32, bool),
-        rtt_us: u32,
-        prior_in_flight: u32,
+        report: &AckReport,
         now_ns: u64,
     ) {
         let window = &mut end.cc.subflows[self.id.index()];
         window.srtt_us = self.rtt.srtt_us();
         let least_rtt_us = window.own.base_rtt_us;
         let Some(owned) = &mut self.owned else { return };
+        let &AckReport { delivered: acked, echo, prior_in_flight, .. } = report;
+        let rtt_us = saturated_us(report.rtt_ns);
         let mut event = owned.take_sample(acked, least_rtt_us, now_ns);
         let marked = if owned.each_mark { echo } else { std::mem::take(&mut owned.marked) };
         event.marked = if marked { acked.max(1) } else { 0 };

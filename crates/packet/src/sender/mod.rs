@@ -32,8 +32,9 @@ mod subflow;
 mod transmit;
 mod undo;
 mod usage;
+mod view;
 
-pub(crate) use ack::Progress;
+pub(crate) use ack::{InOrder, Progress, WithGaps};
 pub(crate) use connection::{Sender, SenderEnd, SenderSpec};
 pub(crate) use gaps::Departing;
 pub(crate) use owned::owned;

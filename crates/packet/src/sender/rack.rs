@@ -7,6 +7,7 @@
 
 use joulepath_controllers::{LossKind, Subflow as Window};
 
+use super::ack::Any;
 use super::connection::{Sender, SenderEnd};
 use super::subflow::{Congestion, Probe, Reduction, SubflowSender, Waiting};
 use crate::connection::context::{Clock, Context};
@@ -26,8 +27,11 @@ impl Sender<'_> {
         let (subflow, cx, end) = self.split(i);
         if subflow.judge_by_time(&mut cx.clock(i), end) {
             if subflow.congestion != Congestion::Recovery {
-                subflow.enter_recovery(cx, end);
-                subflow.reduce_proportionally(cx, end, 1, false);
+                subflow.enter_recovery(&mut Any { cx, i }, end);
+                if subflow.owned.is_none() {
+                    subflow.reduce_proportionally(&mut end.cc.subflows[i], 1, false, cx.now_ns);
+                    subflow.refresh_view(cx, end);
+                }
             }
             subflow.repair(cx, end);
         }
@@ -70,16 +74,30 @@ impl SubflowSender {
         }
     }
 
+    /// [`Self::arm`] for a subflow that [is plain](Self::is_plain).
+    #[inline(always)]
+    pub(super) fn arm_plain(&mut self, clock: &mut Clock<'_>) {
+        if let Some(deadline_ns) = self.next_deadline(clock.config, clock.now_ns, true) {
+            clock.queue.push(deadline_ns, clock.source);
+        }
+    }
+
     /// [`Self::arm`] but for the event that the caller has to ask for, if there is an instant.
     #[inline(never)]
     fn rearm(&mut self, config: &Config, now_ns: u64) -> Option<u64> {
+        let calm =
+            self.phase == Phase::Established && matches!(self.congestion, Congestion::Open | Congestion::Cwr);
+        let may_probe = calm && self.probe.is_none() && !self.board.has_gaps();
+        self.next_deadline(config, now_ns, may_probe)
+    }
+
+    /// Moves the timer. Returns the deadline if there is no earlier event that could move on to it.
+    #[inline(always)]
+    fn next_deadline(&mut self, config: &Config, now_ns: u64, may_probe: bool) -> Option<u64> {
         if self.board.is_empty() {
             self.timer.clear();
             return None;
         }
-        let calm =
-            self.phase == Phase::Established && matches!(self.congestion, Congestion::Open | Congestion::Cwr);
-        let may_probe = calm && self.probe.is_none() && !self.board.has_gaps();
         let delay_ns;
         (self.waiting, delay_ns) = self.patience(config, may_probe);
         let deadline_ns = now_ns + delay_ns;
@@ -88,7 +106,7 @@ impl SubflowSender {
 
     /// What the timer waits for, and how long; a probe only if that may be sent.
     #[inline(always)]
-    pub(super) fn patience(&self, config: &Config, may_probe: bool) -> (Waiting, u64) {
+    fn patience(&self, config: &Config, may_probe: bool) -> (Waiting, u64) {
         let (rto_ns, srtt_us) = (self.rtt.rto_ns(), self.rtt.srtt_us());
         if may_probe && config.is_rack() && srtt_us > 0 {
             let lone_ns = if self.board.outstanding() == 1 { ACK_DELAY_NS } else { 0 };
@@ -170,34 +188,20 @@ impl SubflowSender {
     }
 
     /// PRR with the slow start bound (RFC 9937, section 5; `tcp_cwnd_reduction`): sets the window so that it
-    /// admits what may be sent in answer to an ACK for `delivered` packets. A `safe` ACK advances and tells
-    /// of no loss.
+    /// admits what may be sent in answer to an ACK that reports `delivered` segments. A `safe` ACK advances
+    /// and reports no loss.
     #[inline(always)]
     pub(super) fn reduce_proportionally(
         &mut self,
-        cx: &Context<'_>,
-        end: &mut SenderEnd,
+        window: &mut Window,
         delivered: u32,
         safe: bool,
-    ) {
-        if !cx.config.is_rack() || !self.is_reducing() || delivered == 0 || self.owned.is_some() {
-            return;
-        }
-        let window = &mut end.cc.subflows[self.id.index()];
-        self.admit_proportionally(window, self.board.in_flight(), (delivered, safe), cx.now_ns);
-        self.refresh_view(cx, end);
-    }
-
-    /// Sets the window so that PRR admits what an ACK for `delivered` packets, at least one, allows.
-    #[inline(always)]
-    pub(super) fn admit_proportionally(
-        &mut self,
-        window: &mut Window,
-        in_flight: u32,
-        (delivered, safe): (u32, bool),
         now_ns: u64,
     ) {
-        let ssthresh = window.ssthresh;
+        if delivered == 0 {
+            return;
+        }
+        let (in_flight, ssthresh) = (self.board.in_flight(), window.ssthresh);
         let reduction = &mut self.reduction;
         reduction.delivered += delivered;
         let quota = if in_flight > ssthresh {

@@ -11,6 +11,7 @@
 use joulepath_controllers::{AckFlags, LossKind, Subflow as Window, within};
 use joulepath_model::scenario::Recovery;
 
+use super::ack::{AckCase, AckReport};
 use super::connection::{Sender, SenderEnd};
 use super::subflow::{Congestion, SubflowSender, Waiting};
 use crate::connection::context::Context;
@@ -79,28 +80,27 @@ impl SubflowSender {
 
     /// Moves between the congestion states Open, CWR, Recovery and Loss.
     #[inline(always)]
-    pub(super) fn turn_congestion_state(
+    pub(super) fn turn_congestion_state<'a, C: AckCase<'a>>(
         &mut self,
-        cx: &mut Context<'_>,
+        case: &mut C,
         end: &mut SenderEnd,
-        acked: u32,
-        newly_lost: bool,
-        echo: bool,
+        report: &AckReport,
     ) {
+        let (config, now_ns) = (case.config(), case.now_ns());
         // The receiver echoes the mark until it gets the first segment after `recover`, which tells it of the
         // reduction (CWR). The ACK of that segment is the first one whose echo tells of another mark.
         let una = self.board.una();
         let over = if self.congestion == Congestion::Cwr { una > self.recover } else { una >= self.recover };
         if self.congestion != Congestion::Open && over {
-            self.leave_recovery(cx.config, cx.now_ns, end);
+            self.leave_recovery(config, now_ns, end);
         }
         // If a segment that was sent in recovery is lost, another recovery starts.
-        let newly_lost = newly_lost || (cx.config.is_rack() && self.board.lost() > 0);
+        let newly_lost = report.newly_lost || (config.is_rack() && self.board.lost() > 0);
         match self.congestion {
-            Congestion::Open | Congestion::Cwr if newly_lost => self.enter_recovery(cx, end),
-            Congestion::Open if echo => self.reduce_for_mark(cx, end),
+            Congestion::Open | Congestion::Cwr if newly_lost => self.enter_recovery(case, end),
+            Congestion::Open if report.echo => self.reduce_for_mark(config, now_ns, end),
             // After a partial ACK the next hole is lost, too (RFC 6582, section 3.2).
-            Congestion::Recovery if acked > 0 && cx.config.transport.recovery == Recovery::NewReno => {
+            Congestion::Recovery if report.acked > 0 && config.transport.recovery == Recovery::NewReno => {
                 self.board.mark_head_lost();
             }
             _ => {}
@@ -127,26 +127,27 @@ impl SubflowSender {
     }
 
     #[cold]
-    pub(super) fn enter_recovery(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd) {
-        self.begin_recovery(cx.config, cx.now_ns, end);
-        if self.leaves_probing(cx.config) {
-            self.arm(&mut cx.clock(self.id.index()));
+    pub(super) fn enter_recovery<'a, C: AckCase<'a>>(&mut self, case: &mut C, end: &mut SenderEnd) {
+        let config = case.config();
+        self.begin_recovery(config, case.now_ns(), end);
+        if self.leaves_probing(config) {
+            self.arm(&mut case.clock());
         }
-        if cx.config.is_rack() {
+        if !C::IS_GENERAL || config.is_rack() {
             return; // PRR admits the first retransmission
         }
-        if cx.config.transport.recovery == Recovery::NewReno {
+        if config.transport.recovery == Recovery::NewReno {
             self.board.mark_head_lost();
         }
         // Fast retransmit does not depend on the pipe (RFC 6675, section 5, step 4.3).
         if let Some(ssn) = self.board.next_repair() {
-            self.retransmit(cx, end, ssn);
+            case.retransmit(self, end, ssn);
         }
     }
 
     /// Enters Recovery; the caller sets the timer and sends the first retransmission.
     #[inline(never)]
-    pub(super) fn begin_recovery(&mut self, config: &Config, now_ns: u64, end: &mut SenderEnd) {
+    fn begin_recovery(&mut self, config: &Config, now_ns: u64, end: &mut SenderEnd) {
         let is_rack = config.is_rack();
         let window = &end.cc.subflows[self.id.index()];
         let prior = if self.congestion == Congestion::Cwr { (0, 0) } else { prior_window(window) };
@@ -165,13 +166,13 @@ impl SubflowSender {
 
     /// Whether the timer has to be set anew when a recovery begins, because it waits for something else.
     #[inline(always)]
-    pub(super) fn leaves_probing(&self, config: &Config) -> bool {
+    fn leaves_probing(&self, config: &Config) -> bool {
         config.is_rack() && self.waiting != Waiting::Retransmission
     }
 
     #[cold]
-    fn reduce_for_mark(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd) {
-        self.begin_reduction(cx.config, cx.now_ns, end, LossKind::Ecn);
+    fn reduce_for_mark(&mut self, config: &Config, now_ns: u64, end: &mut SenderEnd) {
+        self.begin_reduction(config, now_ns, end, LossKind::Ecn);
         end.cc.subflows[self.id.index()].flags |= Window::RECOVERY;
         self.congestion = Congestion::Cwr;
         self.recover = self.board.next();
@@ -179,7 +180,7 @@ impl SubflowSender {
     }
 
     #[inline(never)]
-    pub(super) fn leave_recovery(&mut self, config: &Config, now_ns: u64, end: &mut SenderEnd) {
+    fn leave_recovery(&mut self, config: &Config, now_ns: u64, end: &mut SenderEnd) {
         let window = &mut end.cc.subflows[self.id.index()];
         self.integrate_cwnd(window.cwnd, now_ns);
         if self.is_recovering() {

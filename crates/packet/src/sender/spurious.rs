@@ -13,8 +13,8 @@ use joulepath_controllers::{AckFlags, Subflow as Window};
 use super::connection::SenderEnd;
 use super::subflow::{Congestion, SubflowSender};
 use super::undo::Undo;
-use crate::connection::context::Context;
 use crate::path::packet::Stamp;
+use crate::run::config::Config;
 
 impl SubflowSender {
     /// Notes that the receiver has had a segment twice.
@@ -44,15 +44,16 @@ impl SubflowSender {
     #[inline(always)]
     pub(super) fn undo_if_spurious(
         &mut self,
-        cx: &Context<'_>,
+        config: &Config,
+        now_ns: u64,
         end: &mut SenderEnd,
         echo: Stamp,
         acked: u32,
     ) -> bool {
         let spurious = self.is_spurious(echo, acked);
         if spurious {
-            self.take_back(cx.now_ns, end);
-            self.refresh_view(cx, end);
+            self.take_back(now_ns, end);
+            self.refresh_view_at(config, end, now_ns);
         }
         spurious
     }
@@ -60,7 +61,7 @@ impl SubflowSender {
     /// Whether an ACK, which echoes `echo` and acknowledges `acked` more segments, shows that the latest
     /// reduction was for nothing.
     #[inline(always)]
-    pub(super) fn is_spurious(&self, echo: Stamp, acked: u32) -> bool {
+    fn is_spurious(&self, echo: Stamp, acked: u32) -> bool {
         let Some(undo) = &self.undo else { return false };
         let may_tell = match self.congestion {
             Congestion::Open | Congestion::Cwr => false,
@@ -73,7 +74,7 @@ impl SubflowSender {
 
     /// Takes the latest reduction back.
     #[cold]
-    pub(super) fn take_back(&mut self, now_ns: u64, end: &mut SenderEnd) {
+    fn take_back(&mut self, now_ns: u64, end: &mut SenderEnd) {
         let Some(undo) = self.undo.take() else { return };
         if self.congestion != Congestion::Loss {
             // A segment that was overtaken has been sent again too early: RACK has to wait longer

@@ -7,7 +7,7 @@ use crate::connection::context::Clock;
 use crate::path::packet::{Packet, Usual};
 use crate::run::engine::Engine;
 use crate::run::fast::in_order::{may_sleep, radio, send};
-use crate::sender::FastPath;
+use crate::sender::{FastPath, WithGaps};
 
 impl Engine {
     /// Takes an ACK on a subflow that has gaps, and sends what it admits.
@@ -51,8 +51,9 @@ impl Engine {
             end.writer.forget(packet.dsn());
         }
         let blocks = if packet.aux() == 0 { None } else { Some(net.sacks.take(packet.aux())) };
-        let mut clock = Clock::of(s, config, now_ns, &mut net.queue);
-        let mut space = subflow.take_ack_with_gaps((&mut *end, i), packet, blocks, &mut clock);
+        let clock = Clock::of(s, config, now_ns, &mut net.queue);
+        subflow.take_ack(&mut WithGaps(clock), end, i, packet, blocks);
+        let mut space = end.cc.subflows[i].cwnd.saturating_sub(subflow.board.in_flight());
         if subflow.board.is_empty() {
             if !ALONE {
                 subflow.show_gaps(end, i);

@@ -11,6 +11,7 @@
 //! [`Context`]: crate::connection::context::Context
 
 use crate::application::Next;
+use crate::connection::context::Clock;
 use crate::connection::device::Interface;
 use crate::parallel::shared::Shared;
 use crate::path::network::Network;
@@ -18,7 +19,7 @@ use crate::path::packet::{CE, CWR, ECE, ECT, Kind, Packet, Stamp, Usual};
 use crate::receiver::Arrival;
 use crate::run::config::Config;
 use crate::run::engine::Engine;
-use crate::sender::{Departing, FastPath, SenderEnd, SubflowSender};
+use crate::sender::{Congestion, Departing, FastPath, InOrder, SenderEnd, SubflowSender};
 
 /// The interface of subflow `s` at an end where its radio matters.
 #[inline(always)]
@@ -193,8 +194,12 @@ impl Engine {
         if end.data.acknowledge(packet.dsn()) {
             end.writer.forget(packet.dsn());
         }
-        let outstanding =
-            subflow.take_plain_ack::<false>((end, i), packet, (config, s), now_ns, &mut net.queue);
+        let clock = Clock::of(s, config, now_ns, &mut net.queue);
+        subflow.take_ack(&mut InOrder::<false>(clock), end, i, packet, None);
+        let outstanding = subflow.board.outstanding();
+        if end.is_scheduled {
+            subflow.show((&mut *end, i), outstanding, Congestion::Open, false);
+        }
         let has_choice = end.is_scheduled && end.has_choice_after(i);
         // From here on: what `Sender::push` does. The timer has been set, and setting it anew for each
         // segment would change nothing as long as two segments are outstanding.

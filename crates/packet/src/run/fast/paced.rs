@@ -8,7 +8,7 @@ use crate::connection::context::Clock;
 use crate::path::packet::{Back, Front, Packet};
 use crate::run::engine::Engine;
 use crate::run::fast::in_order::{may_sleep, radio, send};
-use crate::sender::{Departing, FastPath};
+use crate::sender::{Congestion, Departing, FastPath, InOrder};
 
 impl Engine {
     /// A plain ACK has arrived, where the controller owns its window or the scheduler looks ahead of it.
@@ -38,15 +38,19 @@ impl Engine {
         }
         if end.queues_ahead {
             let mut sender = self.sender_as_plain(c);
-            sender.take_ack_ahead(i, packet, s);
+            sender.take_ack_ahead(i, packet);
             sender.push_after(i);
             return FastPath::Done;
         }
         if end.data.acknowledge(packet.dsn()) {
             end.writer.forget(packet.dsn());
         }
-        let outstanding =
-            subflow.take_plain_ack::<true>((end, i), packet, (config, s), now_ns, &mut net.queue);
+        let clock = Clock::of(s, config, now_ns, &mut net.queue);
+        subflow.take_ack(&mut InOrder::<true>(clock), end, i, packet, None);
+        let outstanding = subflow.board.outstanding();
+        if end.is_scheduled {
+            subflow.show((&mut *end, i), outstanding, Congestion::Open, subflow.is_held(now_ns));
+        }
         let has_choice = end.is_scheduled && end.has_choice_after(i);
         // With fewer than two segments the timer has to be set anew for each that is sent.
         if has_choice || outstanding < 2 {
@@ -102,7 +106,7 @@ impl Engine {
         let mut interface = radio(&mut self.interfaces, s, subflow.has_radio);
         let mut left = end.may_send_new_now().min(subflow.owned_space(end, i, outstanding, now_ns));
         if left > 0 && !is_armed {
-            subflow.arm_for_new((config, s), now_ns, &mut net.queue);
+            subflow.arm_for_new(&mut Clock::of(s, config, now_ns, &mut net.queue));
         }
         while left > 0 {
             let len = end.writer.segment_len(end.data.next());
