@@ -28,7 +28,7 @@ use crate::receiver::{Receiver, SubflowReceiver};
 use crate::run::config::Config;
 use crate::run::error::RunError;
 use crate::run::recorder::Recorder;
-use crate::sender::{FastPath, Progress, Sender, SubflowSender};
+use crate::sender::{Sender, SubflowSender};
 
 /// Number of events between two looks at the token that may cancel a run: about ten milliseconds of work.
 const EVENTS_PER_LOOK: u64 = 1 << 15;
@@ -262,7 +262,7 @@ impl Engine {
         match packet.kind() {
             _ if hop.is_some() => self.forward(hop, packet, size),
             Kind::Data => self.data_arrives_anyhow((front, back)),
-            _ => self.ack_arrives_anyhow((front, back)),
+            _ => self.ack_arrives(&packet),
         }
     }
 
@@ -313,63 +313,6 @@ impl Engine {
         let next = self.receiver(c).receive_data(id.index(), packet);
         if next != Next::Nothing {
             self.endpoints(c).follow(next);
-        }
-    }
-
-    #[inline(always)]
-    fn ack_arrives(&mut self, packet: &Packet) {
-        match self.take_ack(packet) {
-            FastPath::Done => self.count_fast_path(),
-            FastPath::Push => {
-                self.count_fast_path();
-                self.push_after(packet.subflow());
-            }
-            FastPath::Paced => self.ack_arrives_apart(packet.apart()),
-            FastPath::Declined => self.ack_arrives_anyhow(packet.apart()),
-        }
-    }
-
-    /// Sends what an ACK for subflow `s` admits.
-    #[inline(never)]
-    fn push_after(&mut self, s: u32) {
-        let id = self.senders[s as usize].id;
-        self.sender_as_plain(id.connection as usize).push_after(id.index());
-    }
-
-    /// An ACK has arrived, a plain one or not.
-    #[inline(never)]
-    fn ack_arrives_anyhow(&mut self, (front, back): (Front, Back)) {
-        let packet = Packet::joined(front, back);
-        let short = self.take_ack_with_gaps(&packet);
-        self.finish_ack(short, packet);
-    }
-
-    /// Does what the last fast path that was tried has left of an ACK.
-    #[inline(always)]
-    pub(crate) fn finish_ack(&mut self, short: FastPath, packet: Packet) {
-        match short {
-            FastPath::Done => self.count_fast_path(),
-            FastPath::Push => {
-                self.count_fast_path();
-                self.push_after(packet.subflow());
-            }
-            FastPath::Paced | FastPath::Declined => self.ack_arrives_unusually(packet),
-        }
-    }
-
-    /// An ACK has arrived that no fast path is for.
-    #[inline(never)]
-    fn ack_arrives_unusually(&mut self, packet: Packet) {
-        let id = self.senders[packet.subflow() as usize].id;
-        if packet.epoch() != id.epoch {
-            return self.net.discard(packet.kind(), packet.aux());
-        }
-        let (c, i) = (id.connection as usize, id.index());
-        let mut sender = self.sender(c);
-        match sender.receive_ack(i, packet) {
-            Progress::Taken => sender.push_after(i),
-            Progress::Drained => self.endpoints(c).close_drained(i),
-            Progress::Ignored => {}
         }
     }
 

@@ -91,7 +91,7 @@ impl Engine {
             Timer::Release(s) => {
                 let owned = self.senders[s].owned.as_mut();
                 if owned.is_some_and(|owned| owned.timer_fires(now_ns, source, queue)) {
-                    self.release(s);
+                    self.release(s as u32);
                 }
             }
             Timer::WarmUp => self.begin_measurement(),

@@ -17,103 +17,14 @@ use joulepath_controllers::AckFlags;
 use joulepath_model::energy::Traffic;
 use joulepath_model::scenario::Recovery;
 
+use super::cases::{AckCase, Any, InOrder};
 use super::connection::{Sender, SenderEnd};
 use super::rtt::saturated_us;
 use super::subflow::{Congestion, SubflowSender};
-use crate::connection::context::{Clock, Context};
 use crate::connection::subflow::Phase;
 use crate::path::packet::{ECE, Packet, Stamp};
 use crate::path::sack::SackBlocks;
 use crate::run::config::Config;
-
-/// What the caller of [`SubflowSender::take_ack`] knows of an ACK, and what it lends for it.
-pub(crate) trait AckCase<'a> {
-    /// Nothing is known. If false, no controller is hosted, and either `IN_ORDER` holds or the ACK echoes
-    /// no mark, RACK recovers the losses, and the subflow is in Open or Recovery without a probe.
-    const IS_GENERAL: bool;
-    /// The ACK is for new data and carries nothing else, and the subflow [is plain](SubflowSender::is_plain).
-    const IN_ORDER: bool;
-    /// Whether the controller owns the window; `None` if that is not known.
-    const OWNS_WINDOW: Option<bool>;
-
-    fn config(&self) -> &'a Config;
-    fn now_ns(&self) -> u64;
-    /// The clock of the subflow.
-    fn clock(&mut self) -> Clock<'_>;
-    /// Sends segment `ssn` again, which only the general case has to.
-    fn retransmit(&mut self, subflow: &mut SubflowSender, end: &mut SenderEnd, ssn: u32);
-}
-
-/// Any ACK, for subflow `i` of its connection.
-pub(super) struct Any<'c, 'a> {
-    pub(super) cx: &'c mut Context<'a>,
-    pub(super) i: usize,
-}
-
-/// An ACK in order on a plain subflow, whose controller may own the window.
-pub(crate) struct InOrder<'a, const OWNS_WINDOW: bool>(pub(crate) Clock<'a>);
-
-/// An ACK for which [`SubflowSender::may_have_gaps`] holds, with RACK and a controller that does not own the
-/// window.
-pub(crate) struct WithGaps<'a>(pub(crate) Clock<'a>);
-
-impl<'a> AckCase<'a> for Any<'_, 'a> {
-    const IS_GENERAL: bool = true;
-    const IN_ORDER: bool = false;
-    const OWNS_WINDOW: Option<bool> = None;
-
-    #[inline(always)]
-    fn config(&self) -> &'a Config {
-        self.cx.config
-    }
-
-    #[inline(always)]
-    fn now_ns(&self) -> u64 {
-        self.cx.now_ns
-    }
-
-    #[inline(always)]
-    fn clock(&mut self) -> Clock<'_> {
-        self.cx.clock(self.i)
-    }
-
-    fn retransmit(&mut self, subflow: &mut SubflowSender, end: &mut SenderEnd, ssn: u32) {
-        subflow.retransmit(self.cx, end, ssn);
-    }
-}
-
-/// The cases that are known beforehand have a clock and send nothing.
-macro_rules! known_case {
-    ($case:ty, [$($generics:tt)*], $in_order:expr, $owns_window:expr) => {
-        impl<'a, $($generics)*> AckCase<'a> for $case {
-            const IS_GENERAL: bool = false;
-            const IN_ORDER: bool = $in_order;
-            const OWNS_WINDOW: Option<bool> = Some($owns_window);
-
-            #[inline(always)]
-            fn config(&self) -> &'a Config {
-                self.0.config
-            }
-
-            #[inline(always)]
-            fn now_ns(&self) -> u64 {
-                self.0.now_ns
-            }
-
-            #[inline(always)]
-            fn clock(&mut self) -> Clock<'_> {
-                self.0.reborrow()
-            }
-
-            fn retransmit(&mut self, _: &mut SubflowSender, _: &mut SenderEnd, _: u32) {
-                debug_assert!(false, "RACK retransmits what the window admits, after the ACK");
-            }
-        }
-    };
-}
-
-known_case!(InOrder<'a, OWNS_WINDOW>, [const OWNS_WINDOW: bool], true, OWNS_WINDOW);
-known_case!(WithGaps<'a>, [], false, false);
 
 /// What an ACK reports, after the scoreboard has taken it in.
 pub(super) struct AckReport {
@@ -154,11 +65,8 @@ impl Sender<'_> {
         if !self.cx.downloads {
             self.cx.meter(i, self.cx.config.sizes.ack, Traffic::Down);
         }
-        if self.end.data.acknowledge(packet.dsn()) {
-            self.end.writer.forget(packet.dsn());
-            if self.end.queues_ahead {
-                self.arm_data();
-            }
+        if self.end.acknowledge(packet.dsn()) && self.end.queues_ahead {
+            self.arm_data();
         }
         let (subflow, cx, end) = self.split(i);
         subflow.take_ack(&mut Any { cx, i }, end, i, &packet, blocks.as_ref());
@@ -173,6 +81,22 @@ impl Sender<'_> {
             return Progress::Drained;
         }
         Progress::Taken
+    }
+
+    /// Takes an ACK in order for subflow `i`, which is plain, where the scheduler queues ahead of the
+    /// windows. The caller sends what it admits, with [`Self::push_after`].
+    #[inline(always)]
+    pub(crate) fn take_ack_ahead(&mut self, i: usize, packet: &Packet) {
+        if self.end.acknowledge(packet.dsn()) {
+            self.arm_data();
+        }
+        let (subflow, cx, end) = self.split(i);
+        if end.owns_window {
+            subflow.take_ack(&mut InOrder::<true>(cx.clock(i)), end, i, packet, None);
+        } else {
+            subflow.take_ack(&mut InOrder::<false>(cx.clock(i)), end, i, packet, None);
+        }
+        subflow.refresh_view(cx, end);
     }
 
     /// Sends what the ACK for subflow `i` admits.

@@ -112,6 +112,16 @@ impl SenderEnd {
         }
     }
 
+    /// Takes a DATA_ACK. Returns whether it is news.
+    #[inline(always)]
+    pub(crate) fn acknowledge(&mut self, dsn: u32) -> bool {
+        let is_news = self.data.acknowledge(dsn);
+        if is_news {
+            self.writer.forget(dsn);
+        }
+        is_news
+    }
+
     /// Tells a hosted controller of an ACK. Apart from the usual case, whose values then stay in registers.
     #[cold]
     #[inline(never)]

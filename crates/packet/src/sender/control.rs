@@ -6,26 +6,27 @@ use super::ack::AckReport;
 use super::connection::{Sender, SenderEnd};
 use super::rtt::saturated_us;
 use super::subflow::{Congestion, SubflowSender};
+use super::transmit::Departing;
 use crate::connection::context::{Clock, Context};
 use crate::run::config::Config;
 
 impl SubflowSender {
-    /// Notes that segment `ssn` of `bytes` of payload leaves, and holds the next one if the controller paces.
+    /// Notes that a segment leaves, and holds the next one if the controller paces.
     /// `first` if no other one is outstanding.
     #[inline(always)]
     pub(crate) fn note_departure(
         &mut self,
         config: &Config,
         end: &mut SenderEnd,
-        (ssn, bytes): (u32, u16),
+        departing: Departing,
         first: bool,
         now_ns: u64,
     ) {
         let Some(owned) = &mut self.owned else { return };
-        owned.departs(ssn, self.board.room(), first, now_ns);
+        owned.departs(departing.ssn, self.board.room(), first, now_ns);
         let rate = end.controller.pacing_rate_bytes_per_s(&end.cc, self.id.index());
         self.held_until_ns = match rate {
-            Some(rate) => owned.pace(bytes.into(), rate, config.transport.mss.0, now_ns),
+            Some(rate) => owned.pace(departing.len.into(), rate, config.transport.mss.0, now_ns),
             None => 0,
         };
         if self.is_held(now_ns) {

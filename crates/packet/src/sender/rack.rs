@@ -7,7 +7,7 @@
 
 use joulepath_controllers::{LossKind, Subflow as Window};
 
-use super::ack::Any;
+use super::cases::Any;
 use super::connection::{Sender, SenderEnd};
 use super::subflow::{Congestion, Probe, Reduction, SubflowSender, Waiting};
 use crate::connection::context::{Clock, Context};

@@ -11,7 +11,8 @@
 use joulepath_controllers::{AckFlags, LossKind, Subflow as Window, within};
 use joulepath_model::scenario::Recovery;
 
-use super::ack::{AckCase, AckReport};
+use super::ack::AckReport;
+use super::cases::AckCase;
 use super::connection::{Sender, SenderEnd};
 use super::subflow::{Congestion, SubflowSender, Waiting};
 use crate::connection::context::Context;

@@ -15,8 +15,7 @@ impl Sender<'_> {
 
     /// Takes a DATA_ACK of the device.
     pub(crate) fn receive_data_ack(&mut self, dsn: u32) {
-        if self.end.data.acknowledge(dsn) {
-            self.end.writer.forget(dsn);
+        if self.end.acknowledge(dsn) {
             if self.end.queues_ahead {
                 self.arm_data();
             } else {

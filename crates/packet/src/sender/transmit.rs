@@ -10,8 +10,36 @@ use super::subflow::{Congestion, SubflowSender, Waiting};
 use crate::connection::context::{Clock, Context};
 use crate::connection::subflow::Phase;
 use crate::path::packet::{CWR, ECT, Kind, Packet, RETRANSMISSION, Stamp};
+use crate::run::config::Config;
+
+/// A segment that leaves: its SSN, and what its packet carries.
+#[derive(Clone, Copy)]
+pub(crate) struct Departing {
+    pub(crate) ssn: u32,
+    pub(crate) dsn: u32,
+    /// Payload, bytes.
+    pub(crate) len: u16,
+    is_copy: bool,
+}
 
 impl SubflowSender {
+    /// How many more segments may be sent on a subflow that [is plain](Self::is_plain) and of which so many
+    /// segments are outstanding.
+    #[inline(always)]
+    pub(crate) fn plain_space(&self, end: &SenderEnd, i: usize, outstanding: u32) -> u32 {
+        let room = self.window_end.saturating_sub(self.board.next());
+        end.cc.subflows[i].cwnd.saturating_sub(outstanding).min(room)
+    }
+
+    /// The same where the controller owns the window: none while the pacing rate holds the next one.
+    #[inline(always)]
+    pub(crate) fn owned_space(&self, end: &SenderEnd, now_ns: u64) -> u32 {
+        if self.is_held(now_ns) {
+            return 0;
+        }
+        self.plain_space(end, self.id.index(), self.board.outstanding())
+    }
+
     /// Whether one more segment may be sent.
     #[inline]
     pub(super) fn has_space(&self, end: &SenderEnd, now_ns: u64) -> bool {
@@ -54,19 +82,19 @@ impl SubflowSender {
 
     #[inline(never)]
     pub(super) fn retransmit(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, ssn: u32) {
-        let segment = self.note_repeated(ssn, cx.now_ns);
-        self.transmit(cx, ssn, segment, RETRANSMISSION);
+        let departing = self.repeat(ssn, cx.now_ns);
+        self.transmit(cx, departing);
         if self.owned.is_some() {
-            self.note_departure(cx.config, end, (ssn, segment.len), false, cx.now_ns);
+            self.note_departure(cx.config, end, departing, false, cx.now_ns);
         }
-        end.copy_repair(segment.dsn, self.stats.retransmissions, self.stats.segments);
+        end.copy_repair(departing.dsn, self.stats.retransmissions, self.stats.segments);
         self.refresh_view(cx, end);
     }
 
-    /// Notes that segment `ssn` is sent again.
+    /// Takes segment `ssn` to be sent again.
     #[inline(always)]
-    pub(super) fn note_repeated(&mut self, ssn: u32, now_ns: u64) -> Segment {
-        let segment = self.board.retransmit(ssn, Stamp::at(now_ns));
+    pub(crate) fn repeat(&mut self, ssn: u32, now_ns: u64) -> Departing {
+        let Segment { dsn, len, .. } = self.board.retransmit(ssn, Stamp::at(now_ns));
         self.stats.retransmissions += 1;
         if let Some(undo) = &mut self.undo {
             undo.retransmitted(ssn, Stamp::at(now_ns));
@@ -76,15 +104,28 @@ impl SubflowSender {
             // step 3; Linux).
             self.timer.clear();
         }
-        segment
+        Departing { ssn, dsn, len, is_copy: true }
     }
 
-    /// Notes that a segment or a copy of one leaves, and sets the timer if need be.
+    /// Takes the next new segment of the connection.
     #[inline(always)]
-    pub(super) fn note_departed(&mut self, clock: &mut Clock<'_>) {
-        self.stats.segments += 1;
-        self.last_send_ns = clock.now_ns;
-        self.reduction.out += 1;
+    pub(crate) fn next_new(&mut self, end: &mut SenderEnd, now_ns: u64) -> Departing {
+        let len = end.writer.segment_len(end.data.next());
+        let dsn = end.data.take_new(self.id.index());
+        self.add(end, dsn, len, now_ns)
+    }
+
+    /// Adds a segment that this subflow has not carried.
+    #[inline(always)]
+    fn add(&mut self, end: &mut SenderEnd, dsn: u32, len: u16, now_ns: u64) -> Departing {
+        let ssn = self.board.push(Segment::new(dsn, len, Stamp::at(now_ns)));
+        end.note_new_in_flight(self.id.index());
+        Departing { ssn, dsn, len, is_copy: false }
+    }
+
+    /// Sets the timer if a segment that leaves needs that.
+    #[inline(always)]
+    pub(crate) fn arm_for_departure(&mut self, clock: &mut Clock<'_>) {
         if !self.timer.is_set() || self.waiting == Waiting::Probe {
             self.arm(clock);
         }
@@ -92,11 +133,12 @@ impl SubflowSender {
 
     /// Sends a second copy of a segment that may still be on its way.
     pub(super) fn copy(&mut self, cx: &mut Context<'_>, end: &mut SenderEnd, ssn: u32) {
-        let segment = self.board.copy(ssn, Stamp::at(cx.now_ns));
+        let Segment { dsn, len, .. } = self.board.copy(ssn, Stamp::at(cx.now_ns));
         self.stats.retransmissions += 1;
-        self.transmit(cx, ssn, segment, RETRANSMISSION);
+        let departing = Departing { ssn, dsn, len, is_copy: true };
+        self.transmit(cx, departing);
         if self.owned.is_some() {
-            self.note_departure(cx.config, end, (ssn, segment.len), false, cx.now_ns);
+            self.note_departure(cx.config, end, departing, false, cx.now_ns);
         }
         self.refresh_view(cx, end);
     }
@@ -109,13 +151,11 @@ impl SubflowSender {
         {
             self.restart_after_idle(cx, end);
         }
-        let segment = Segment::new(dsn, len, Stamp::at(cx.now_ns));
-        let ssn = self.board.push(segment);
-        end.note_new_in_flight(self.id.index());
-        self.transmit(cx, ssn, segment, 0);
+        let departing = self.add(end, dsn, len, cx.now_ns);
+        self.transmit(cx, departing);
         if self.owned.is_some() {
             let first = self.board.outstanding() == 1;
-            self.note_departure(cx.config, end, (ssn, len), first, cx.now_ns);
+            self.note_departure(cx.config, end, departing, first, cx.now_ns);
         }
     }
 
@@ -148,22 +188,29 @@ impl SubflowSender {
         self.refresh_view(cx, end);
     }
 
+    /// The packet of a segment that leaves. Subflow `s` of the engine is this one.
     #[inline(always)]
-    fn transmit(&mut self, cx: &mut Context<'_>, ssn: u32, segment: Segment, mut flags: u8) {
+    pub(crate) fn depart(&mut self, config: &Config, s: usize, departing: Departing, now_ns: u64) -> Packet {
+        self.stats.segments += 1;
+        self.last_send_ns = now_ns;
+        self.reduction.out += 1;
+        let mut flags = if departing.is_copy { RETRANSMISSION } else { 0 };
         // Retransmissions are not ECN-capable (RFC 3168, section 6.1.5).
-        if cx.config.transport.ecn && flags & RETRANSMISSION == 0 {
-            flags |= ECT;
-            if std::mem::take(&mut self.cwr_pending) {
-                flags |= CWR;
-            }
+        if config.transport.ecn && !departing.is_copy {
+            flags = if std::mem::take(&mut self.cwr_pending) { ECT | CWR } else { ECT };
         }
+        Packet::new(Kind::Data, s as u32, self.id.epoch, Stamp::at(now_ns))
+            .numbered(departing.ssn, departing.dsn)
+            .with_aux(u32::from(departing.len))
+            .with_flags(flags)
+    }
+
+    #[inline(always)]
+    fn transmit(&mut self, cx: &mut Context<'_>, departing: Departing) {
         let i = self.id.index();
-        self.note_departed(&mut cx.clock(i));
-        let packet = Packet::new(Kind::Data, cx.global(i) as u32, self.id.epoch, Stamp::at(cx.now_ns))
-            .numbered(ssn, segment.dsn)
-            .with_aux(u32::from(segment.len))
-            .with_flags(flags);
-        let size = u32::from(segment.len) + cx.config.sizes.header;
+        self.arm_for_departure(&mut cx.clock(i));
+        let packet = self.depart(cx.config, cx.global(i), departing, cx.now_ns);
+        let size = u32::from(departing.len) + cx.config.sizes.header;
         cx.send(i, self.first_hop, packet, size);
         if !cx.downloads {
             cx.meter(i, size, Traffic::Up);

@@ -24,11 +24,18 @@ impl SubflowSender {
     #[inline(never)]
     fn show_all(&self, config: &Config, end: &mut SenderEnd, now_ns: u64) {
         let i = self.id.index();
-        self.show((&mut *end, i), self.board.in_flight(), self.congestion, self.is_held(now_ns));
+        self.show(end, i, self.board.in_flight(), self.congestion, self.is_held(now_ns));
         end.note_space(i);
         if end.queues_ahead {
             self.show_queued(config, end);
         }
+    }
+
+    /// Brings the view of a subflow with gaps up to date, number `i` of its connection, which is not paced.
+    #[inline(always)]
+    pub(crate) fn show_gaps(&self, end: &mut SenderEnd, i: usize) {
+        self.show(end, i, self.board.in_flight(), self.congestion, false);
+        end.note_space(i);
     }
 
     /// Brings up to date what only a scheduler is shown that looks ahead of the windows.
@@ -47,7 +54,8 @@ impl SubflowSender {
     #[inline(always)]
     pub(crate) fn show(
         &self,
-        (end, i): (&mut SenderEnd, usize),
+        end: &mut SenderEnd,
+        i: usize,
         in_flight: u32,
         congestion: Congestion,
         is_held: bool,

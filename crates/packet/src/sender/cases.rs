@@ -1,0 +1,139 @@
+//! The cases of ACKs that [`SubflowSender::take_ack`] is compiled for.
+
+use super::connection::SenderEnd;
+use super::subflow::{Congestion, SubflowSender};
+use crate::connection::context::{Clock, Context};
+use crate::connection::subflow::Phase;
+use crate::path::packet::{ECE, Packet, Usual};
+use crate::run::config::Config;
+
+/// What the caller of [`SubflowSender::take_ack`] knows of an ACK, and what it lends for it.
+pub(crate) trait AckCase<'a> {
+    /// Nothing is known. If false, no controller is hosted, and either `IN_ORDER` holds or the ACK echoes
+    /// no mark, RACK recovers the losses, and the subflow is in Open or Recovery without a probe.
+    const IS_GENERAL: bool;
+    /// The ACK is for new data and carries nothing else, and the subflow [is plain](SubflowSender::is_plain).
+    const IN_ORDER: bool;
+    /// Whether the controller owns the window; `None` if that is not known.
+    const OWNS_WINDOW: Option<bool>;
+
+    fn config(&self) -> &'a Config;
+    fn now_ns(&self) -> u64;
+    /// The clock of the subflow.
+    fn clock(&mut self) -> Clock<'_>;
+    /// Sends segment `ssn` again, which only the general case has to.
+    fn retransmit(&mut self, subflow: &mut SubflowSender, end: &mut SenderEnd, ssn: u32);
+}
+
+/// Any ACK, for subflow `i` of its connection.
+pub(super) struct Any<'c, 'a> {
+    pub(super) cx: &'c mut Context<'a>,
+    pub(super) i: usize,
+}
+
+/// An ACK in order on a plain subflow, whose controller may own the window.
+pub(crate) struct InOrder<'a, const OWNS_WINDOW: bool>(pub(crate) Clock<'a>);
+
+/// An ACK for which [`SubflowSender::may_have_gaps`] holds, with RACK and a controller that does not own the
+/// window.
+pub(crate) struct WithGaps<'a>(pub(crate) Clock<'a>);
+
+impl<'a> AckCase<'a> for Any<'_, 'a> {
+    const IS_GENERAL: bool = true;
+    const IN_ORDER: bool = false;
+    const OWNS_WINDOW: Option<bool> = None;
+
+    #[inline(always)]
+    fn config(&self) -> &'a Config {
+        self.cx.config
+    }
+
+    #[inline(always)]
+    fn now_ns(&self) -> u64 {
+        self.cx.now_ns
+    }
+
+    #[inline(always)]
+    fn clock(&mut self) -> Clock<'_> {
+        self.cx.clock(self.i)
+    }
+
+    fn retransmit(&mut self, subflow: &mut SubflowSender, end: &mut SenderEnd, ssn: u32) {
+        subflow.retransmit(self.cx, end, ssn);
+    }
+}
+
+/// The cases that are known beforehand have a clock and send nothing.
+macro_rules! known_case {
+    ($case:ty, [$($generics:tt)*], $in_order:expr, $owns_window:expr) => {
+        impl<'a, $($generics)*> AckCase<'a> for $case {
+            const IS_GENERAL: bool = false;
+            const IN_ORDER: bool = $in_order;
+            const OWNS_WINDOW: Option<bool> = Some($owns_window);
+
+            #[inline(always)]
+            fn config(&self) -> &'a Config {
+                self.0.config
+            }
+
+            #[inline(always)]
+            fn now_ns(&self) -> u64 {
+                self.0.now_ns
+            }
+
+            #[inline(always)]
+            fn clock(&mut self) -> Clock<'_> {
+                self.0.reborrow()
+            }
+
+            fn retransmit(&mut self, _: &mut SubflowSender, _: &mut SenderEnd, _: u32) {
+                debug_assert!(false, "RACK retransmits what the window admits, after the ACK");
+            }
+        }
+    };
+}
+
+known_case!(InOrder<'a, OWNS_WINDOW>, [const OWNS_WINDOW: bool], true, OWNS_WINDOW);
+known_case!(WithGaps<'a>, [], false, false);
+
+impl SubflowSender {
+    /// Whether the subflow neither recovers nor reduces its window nor probes.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.phase == Phase::Established
+            && self.congestion == Congestion::Open
+            && self.probe.is_none()
+            && self.board.is_plain()
+    }
+
+    /// Whether an ACK is for new data, tells nothing else, and comes while the subflow
+    /// [is plain](Self::is_plain).
+    #[inline(always)]
+    pub(crate) fn takes_plainly(&mut self, packet: &Packet) -> bool {
+        let is_usual = packet.is_usual_ack(self.usual) || self.becomes_plain(packet);
+        if !is_usual {
+            return false;
+        }
+        debug_assert!(self.is_plain() && packet.epoch() == self.id.epoch);
+        debug_assert!(packet.aux() == 0 && packet.flags() & ECE == 0);
+        packet.ssn() > self.board.una() && packet.ssn() <= self.board.next()
+    }
+
+    /// Looks whether the subflow is plain now, and an ACK usual.
+    #[inline(never)]
+    fn becomes_plain(&mut self, packet: &Packet) -> bool {
+        self.usual = if self.is_plain() { Packet::usual(self.id.epoch) } else { Usual::NONE };
+        packet.is_usual_ack(self.usual)
+    }
+
+    /// Whether an ACK tells of no mark, and comes while the subflow neither probes nor reduces its window but
+    /// for a loss that RACK has found.
+    #[inline(always)]
+    pub(crate) fn may_have_gaps(&self, packet: &Packet) -> bool {
+        packet.epoch() == self.id.epoch
+            && packet.flags() & ECE == 0
+            && packet.ssn() <= self.board.next()
+            && self.phase == Phase::Established
+            && matches!(self.congestion, Congestion::Open | Congestion::Recovery)
+            && self.probe.is_none()
+    }
+}
