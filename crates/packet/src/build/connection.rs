@@ -62,9 +62,9 @@ impl<'a> Builder<'a> {
         let first = self.subflows.len() as u32;
         let has_relays = self.add_subflows(&tested, &meter);
         let (sender, receiver) = self.ends(&tested, cc, has_relays);
-        let of_group = (first, tested.paths.len());
+        let n = tested.paths.len();
         let mut connection =
-            Connection::new(of_group, group.direction, tested.starts_at_ns, sender, receiver);
+            Connection::new(first, n, group.direction, tested.starts_at_ns, sender, receiver);
         (connection.control, connection.selection) = (control, selection);
         self.connections.push(connection);
         self.devices.push(Some(Device::new(meter, group.paths.clone())));
@@ -214,7 +214,7 @@ impl<'a> Builder<'a> {
             has_relays: false,
         });
         let receiver = ReceiverEnd::new(reader, None, controller.has(Capability::ReadsMarks));
-        let connection = Connection::new((first, 1), Direction::Download, starts_at_ns, sender, receiver);
+        let connection = Connection::new(first, 1, Direction::Download, starts_at_ns, sender, receiver);
         self.connections.push(connection);
         self.devices.push(None);
         Ok(())

@@ -40,7 +40,8 @@ pub(crate) struct Connection {
 impl Connection {
     /// A connection over `n` subflows from `first` on, without a control plane.
     pub(crate) fn new(
-        (first, n): (u32, usize),
+        first: u32,
+        n: usize,
         direction: Direction,
         starts_at_ns: u64,
         sender: SenderEnd,

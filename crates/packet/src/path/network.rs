@@ -253,7 +253,7 @@ impl Network {
                 enter(link, packet, &mut wire.ring, &mut self.queue);
             }
             Outcome::Delivered { at, marked } => {
-                self.note_delivery(now_ns, hop, packet.apart(), (at.0, marked));
+                self.note_delivery(now_ns, hop, packet.apart(), at, marked);
             }
             Outcome::QueueDrop => self.note_rare(now_ns, hop, packet.apart(), Outcome::QueueDrop),
             Outcome::WireLoss => self.note_rare(now_ns, hop, packet.apart(), Outcome::WireLoss),
@@ -285,8 +285,15 @@ impl Network {
     /// The same for a delivery that is marked, or counted.
     #[cold]
     #[inline(never)]
-    fn note_delivery(&mut self, now_ns: u64, hop: Hop, (front, back): (Front, Back), at: (u64, bool)) {
-        let outcome = Outcome::Delivered { at: Nanos(at.0), marked: at.1 };
+    fn note_delivery(
+        &mut self,
+        now_ns: u64,
+        hop: Hop,
+        (front, back): (Front, Back),
+        at: Nanos,
+        marked: bool,
+    ) {
+        let outcome = Outcome::Delivered { at, marked };
         self.note_and_settle(now_ns, hop, Packet::joined(front, back), outcome);
     }
 

@@ -16,7 +16,6 @@ mod relaying;
 mod subflow;
 
 pub(crate) use connection::{Receiver, ReceiverEnd};
-pub(crate) use reassembly::Arrival;
 pub(crate) use reception::{Reception, block_series, blocks, held};
 pub(crate) use relay::{Relay, RelayRoutes};
 pub(crate) use subflow::SubflowReceiver;

@@ -4,8 +4,8 @@ use joulepath_link::circular::Circular;
 
 use crate::path::sack::{BLOCKS, SackBlocks};
 
-/// The number of a segment that the subflow has. Only [`Reassembly::accept`] makes one, so that a SACK cannot
-/// name a segment that has not arrived.
+/// The number of a segment that the subflow has. Only [`Reassembly`] makes one, so that a SACK cannot name a
+/// segment that has not arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received(u32);
 
@@ -57,8 +57,8 @@ impl Reassembly {
         self.held_count > 0
     }
 
-    /// Takes a segment. If it is in order, the caller delivers it, and after it what [`Self::next_in_order`]
-    /// yields.
+    /// Takes a segment in. If it is in order, the caller delivers it, and after it what
+    /// [`Self::next_in_order`] yields.
     #[inline]
     pub(crate) fn accept(&mut self, ssn: u32, dsn: u32, len: u16) -> (Arrival, Received) {
         let arrival = if ssn == self.next {
@@ -72,12 +72,12 @@ impl Reassembly {
         (arrival, Received(ssn))
     }
 
-    /// Takes the segment that is expected, while no other one waits. Returns the next SSN expected.
+    /// [`Self::accept`] for the segment that is expected, while no other one waits.
     #[inline(always)]
-    pub(crate) fn accept_next(&mut self) -> u32 {
+    pub(crate) fn accept_next(&mut self) -> Received {
         debug_assert!(!self.has_holes());
         self.next += 1;
-        self.next
+        Received(self.next - 1)
     }
 
     #[inline(always)]

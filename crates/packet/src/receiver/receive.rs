@@ -30,26 +30,12 @@ impl Receiver<'_> {
         if cx.downloads {
             cx.meter(i, packet.aux() + cx.config.sizes.header, Traffic::Down);
         }
-        let held = subflow.order.held();
-        let had_holes = held > 0;
-        let (arrival, received) = subflow.order.accept(packet.ssn(), packet.dsn(), packet.aux() as u16);
-        let mut next = Next::Nothing;
-        if arrival == Arrival::Duplicate {
-            subflow.duplicate = Some(packet.ssn());
-        }
-        if arrival == Arrival::InOrder {
-            subflow.deliver(end, packet.dsn(), packet.aux() as u16);
-            next = end.reader.delivered(end.data.next(), cx.now_ns);
-        }
-        if let Some(reception) = &mut end.reception {
-            reception.arrive(packet.dsn(), cx.now_ns);
-            let gained = subflow.order.held().wrapping_sub(held);
-            reception.held_by_subflows = reception.held_by_subflows.wrapping_add(gained);
-            reception.settle(end.data.next(), end.data.held(), cx.now_ns);
-        }
-        let at_once = subflow.note_mark(end, &packet) || arrival != Arrival::InOrder || had_holes;
-        subflow.acknowledge(cx, end, &packet, received, at_once);
-        next
+        let had_holes = subflow.order.has_holes();
+        let taken = subflow.take_in::<false>(end, &packet, cx.now_ns);
+        // RFC 5681, section 4.2: an ACK is not delayed if a segment is out of order or fills a hole.
+        let at_once = subflow.note_mark(end, &packet) || taken.arrival != Arrival::InOrder || had_holes;
+        subflow.acknowledge(cx, end, &packet, taken.received, at_once);
+        if taken.completes { end.reader.delivered(end.data.next(), cx.now_ns) } else { Next::Nothing }
     }
 
     /// Sends the delayed ACK of subflow `i`, whose timer has expired.
@@ -60,6 +46,14 @@ impl Receiver<'_> {
             subflow.send_ack(&mut self.cx, self.end, echo, None);
         }
     }
+}
+
+/// A segment that a subflow has taken in.
+pub(crate) struct TakenIn {
+    pub(crate) arrival: Arrival,
+    pub(crate) received: Received,
+    /// Whether the application has all that it waited for.
+    pub(crate) completes: bool,
 }
 
 impl SubflowReceiver {
@@ -86,6 +80,45 @@ impl SubflowReceiver {
         packet.ssn() == self.order.next()
     }
 
+    /// Whether a segment may be taken beside a hole, a second time, or while others wait for it.
+    #[inline(always)]
+    pub(crate) fn may_have_gaps(&self, packet: &Packet) -> bool {
+        packet.epoch() == self.id.epoch && self.is_open && self.relay.is_none()
+    }
+
+    /// Takes in a segment: reassembly by SSN on the subflow, then by DSN (RFC 8684, section 3.3.1).
+    /// `IN_ORDER` if it [is taken plainly](Self::takes_plainly): the compiler leaves out what it rules out.
+    #[inline(always)]
+    pub(crate) fn take_in<const IN_ORDER: bool>(
+        &mut self,
+        end: &mut ReceiverEnd,
+        packet: &Packet,
+        now_ns: u64,
+    ) -> TakenIn {
+        let (dsn, len, held) = (packet.dsn(), packet.aux() as u16, self.order.held());
+        let (arrival, received) = if IN_ORDER {
+            (Arrival::InOrder, self.order.accept_next())
+        } else {
+            self.order.accept(packet.ssn(), dsn, len)
+        };
+        match arrival {
+            Arrival::InOrder if IN_ORDER => self.deliver_one(end, dsn, len),
+            Arrival::InOrder => self.deliver(end, dsn, len),
+            Arrival::Duplicate => self.duplicate = Some(packet.ssn()),
+            Arrival::OutOfOrder => {}
+        }
+        let completes = arrival == Arrival::InOrder && end.reader.is_complete(end.data.next());
+        if let Some(reception) = &mut end.reception {
+            reception.arrive(dsn, now_ns);
+            if !IN_ORDER {
+                let gained = self.order.held().wrapping_sub(held);
+                reception.held_by_subflows = reception.held_by_subflows.wrapping_add(gained);
+            }
+            reception.settle(end.data.next(), end.data.held(), now_ns);
+        }
+        TakenIn { arrival, received, completes }
+    }
+
     /// Looks whether this end is plain now, and a segment usual.
     #[inline(never)]
     fn becomes_plain(&mut self, packet: &Packet) -> bool {
@@ -95,15 +128,17 @@ impl SubflowReceiver {
 
     /// Delivers a segment that is in order on its subflow, and after it those that waited for it.
     #[inline]
-    pub(crate) fn deliver(&mut self, end: &mut ReceiverEnd, mut dsn: u32, mut len: u16) {
-        loop {
-            if end.data.accept(dsn, len) {
-                self.first_copy_bytes += u64::from(len);
-            }
-            match self.order.next_in_order() {
-                Some(held) => (dsn, len) = held,
-                None => break,
-            }
+    fn deliver(&mut self, end: &mut ReceiverEnd, dsn: u32, len: u16) {
+        self.deliver_one(end, dsn, len);
+        while let Some((dsn, len)) = self.order.next_in_order() {
+            self.deliver_one(end, dsn, len);
+        }
+    }
+
+    #[inline(always)]
+    fn deliver_one(&mut self, end: &mut ReceiverEnd, dsn: u32, len: u16) {
+        if end.data.accept(dsn, len) {
+            self.first_copy_bytes += u64::from(len);
         }
     }
 
@@ -147,14 +182,26 @@ impl SubflowReceiver {
         }
     }
 
+    /// Adds to an ACK the next numbers that are expected, SACK blocks and the echo of marks. `trigger` is the
+    /// segment that causes it.
+    #[inline(always)]
+    pub(crate) fn complete_ack(
+        &mut self,
+        ack: Packet,
+        end: &ReceiverEnd,
+        config: &Config,
+        sacks: &mut SackArena,
+        trigger: Option<Received>,
+    ) -> Packet {
+        ack.numbered(self.order.next(), end.data.next())
+            .with_aux(self.sack(config, sacks, trigger))
+            .with_flags(if self.ece { ECE } else { 0 })
+    }
+
     /// A reference to the SACK blocks of an ACK, 0 if there are none. `trigger` is the segment that causes
     /// the ACK.
     #[inline(always)]
-    pub(crate) fn sack(
-        &mut self,
-        (config, sacks): (&Config, &mut SackArena),
-        trigger: Option<Received>,
-    ) -> u32 {
+    pub(super) fn sack(&mut self, config: &Config, sacks: &mut SackArena, trigger: Option<Received>) -> u32 {
         let duplicate = self.duplicate.take();
         if (self.order.has_holes() || duplicate.is_some()) && config.transport.recovery.has_sack() {
             let (reference, place) = sacks.place();
@@ -171,10 +218,8 @@ impl SubflowReceiver {
         let i = self.id.index();
         self.unacknowledged = 0;
         self.delayed_ack.clear();
-        let packet = Packet::new(Kind::Ack, cx.global(i) as u32, self.id.epoch, echo)
-            .numbered(self.order.next(), end.data.next())
-            .with_aux(self.sack((cx.config, &mut cx.net.sacks), trigger))
-            .with_flags(if self.ece { ECE } else { 0 });
+        let ack = Packet::new(Kind::Ack, cx.global(i) as u32, self.id.epoch, echo);
+        let packet = self.complete_ack(ack, end, cx.config, &mut cx.net.sacks, trigger);
         let size = cx.config.sizes.ack;
         cx.send(i, self.first_hop, packet, size);
         if cx.downloads {

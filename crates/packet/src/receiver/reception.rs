@@ -125,15 +125,6 @@ impl Reception {
         }
     }
 
-    /// As [`Self::settle`], where the number of waiting segments nearly always changes.
-    #[inline(always)]
-    pub(crate) fn settle_changed(&mut self, next: u32, held: u32, now_ns: u64) {
-        self.change_held(held + self.held_by_subflows, now_ns);
-        while next >= self.block_end {
-            self.complete(next + self.held, now_ns);
-        }
-    }
-
     #[inline(never)]
     fn note_held(&mut self, held: u32, now_ns: u64) {
         self.change_held(held, now_ns);

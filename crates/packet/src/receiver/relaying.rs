@@ -134,7 +134,7 @@ impl SubflowReceiver {
 
     /// Sends a RelayAck. `trigger` is the segment that causes it, if that segment was taken.
     fn acknowledge_as_relay(&mut self, cx: &mut Context<'_>, echo: Stamp, trigger: Option<Received>) {
-        let aux = self.sack((cx.config, &mut cx.net.sacks), trigger);
+        let aux = self.sack(cx.config, &mut cx.net.sacks, trigger);
         self.send_relay_ack(cx, echo, aux, 0);
     }
 

@@ -11,7 +11,6 @@
 use joulepath_link::cross::CrossSource;
 use joulepath_model::cancel::Cancel;
 
-use crate::application::Next;
 use crate::connection::context::Context;
 use crate::connection::device::{Device, Interface};
 use crate::connection::endpoints::Endpoints;
@@ -261,8 +260,8 @@ impl Engine {
         let packet = Packet::joined(front, back);
         match packet.kind() {
             _ if hop.is_some() => self.forward(hop, packet, size),
-            Kind::Data => self.data_arrives_anyhow((front, back)),
-            _ => self.ack_arrives(&packet),
+            Kind::Data => self.data_arrives_with_gaps((front, back)),
+            _ => self.ack_arrives_with_gaps((front, back)),
         }
     }
 
@@ -281,38 +280,6 @@ impl Engine {
         if self.now_ns >= self.interfaces[s as usize].awake_until_ns {
             let id = self.senders[s as usize].id;
             self.endpoints(id.connection as usize).cx.rouse_radio(id.index(), hop);
-        }
-    }
-
-    #[inline(always)]
-    fn data_arrives(&mut self, packet: &Packet) {
-        if !self.take_segment(packet) {
-            return self.data_arrives_anyhow(packet.apart());
-        }
-        self.count_fast_path();
-    }
-
-    /// Data has arrived, in order or not.
-    #[inline(never)]
-    fn data_arrives_anyhow(&mut self, (front, back): (Front, Back)) {
-        let packet = Packet::joined(front, back);
-        if self.take_segment_beside_hole(&packet) {
-            return self.count_fast_path();
-        }
-        self.data_arrives_unusually(packet);
-    }
-
-    /// Data has arrived that no fast path is for.
-    #[inline(never)]
-    fn data_arrives_unusually(&mut self, packet: Packet) {
-        let id = self.receivers[packet.subflow() as usize].id;
-        if packet.epoch() != id.epoch {
-            return;
-        }
-        let c = id.connection as usize;
-        let next = self.receiver(c).receive_data(id.index(), packet);
-        if next != Next::Nothing {
-            self.endpoints(c).follow(next);
         }
     }
 

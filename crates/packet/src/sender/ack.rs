@@ -17,7 +17,7 @@ use joulepath_controllers::AckFlags;
 use joulepath_model::energy::Traffic;
 use joulepath_model::scenario::Recovery;
 
-use super::cases::{AckCase, Any, InOrder};
+use super::cases::{AckCase, General, InOrder};
 use super::connection::{Sender, SenderEnd};
 use super::rtt::saturated_us;
 use super::subflow::{Congestion, SubflowSender};
@@ -33,8 +33,8 @@ pub(super) struct AckReport {
     pub(super) prior_in_flight: u32,
     /// Segments that it acknowledges cumulatively; 0 for a duplicate ACK.
     pub(super) acked: u32,
-    /// Segments of which it is the first to tell that they have arrived. If it fills a hole, it covers others
-    /// that SACKs have told of before.
+    /// Segments that it is the first to report. If it fills a hole, it also covers segments that were SACKed
+    /// before.
     pub(super) delivered: u32,
     /// Whether it echoes a congestion mark.
     pub(super) echo: bool,
@@ -69,7 +69,7 @@ impl Sender<'_> {
             self.arm_data();
         }
         let (subflow, cx, end) = self.split(i);
-        subflow.take_ack(&mut Any { cx, i }, end, i, &packet, blocks.as_ref());
+        subflow.take_ack(&mut General { cx, i }, end, i, &packet, blocks.as_ref());
         subflow.refresh_view(cx, end);
         if subflow.congestion != Congestion::Open {
             subflow.repair(cx, end);
@@ -92,9 +92,9 @@ impl Sender<'_> {
         }
         let (subflow, cx, end) = self.split(i);
         if end.owns_window {
-            subflow.take_ack(&mut InOrder::<true>(cx.clock(i)), end, i, packet, None);
+            subflow.take_ack(&mut InOrder::<true> { clock: cx.clock(i) }, end, i, packet, None);
         } else {
-            subflow.take_ack(&mut InOrder::<false>(cx.clock(i)), end, i, packet, None);
+            subflow.take_ack(&mut InOrder::<false> { clock: cx.clock(i) }, end, i, packet, None);
         }
         subflow.refresh_view(cx, end);
     }
@@ -125,6 +125,7 @@ impl SubflowSender {
     ) {
         let (config, now_ns) = (case.config(), case.now_ns());
         let owns_window = C::OWNS_WINDOW.unwrap_or(self.owned.is_some());
+        // RFC 6298, section 2, with the timestamp that the ACK echoes.
         let rtt_ns = packet.sent().elapsed_ns(now_ns);
         // Not one after the other: compilers would put both counters into one vector, which takes longer.
         self.stats.rtt_samples += 1;
@@ -133,6 +134,7 @@ impl SubflowSender {
 
         let prior_in_flight = if C::IN_ORDER { self.board.outstanding() } else { self.board.in_flight() };
         self.note_usage(end.cc.subflows[i].cwnd, prior_in_flight);
+        // The cumulative ACK. The timer starts anew if it advances (RFC 6298, section 5.3).
         let (before, una) = (self.board.delivered(), self.board.una());
         let acked = if C::IN_ORDER {
             self.board.advance_plain(packet.ssn())
@@ -150,9 +152,10 @@ impl SubflowSender {
                 self.note_advance(una);
             }
         }
+        // SACK blocks, or the segment that RACK learns of without (RFC 8985, section 6.2, step 2).
         match blocks {
             Some(blocks) => self.note_blocks(blocks, packet.sent(), config, now_ns),
-            // The segment is one of those that the ACK covers. All below the last of them has arrived.
+            // The segment that caused the ACK is one of those it covers, at most the last one.
             None if config.is_rack() => {
                 self.board.arrived(packet.sent(), packet.ssn().saturating_sub(1), now_ns);
             }
@@ -168,6 +171,7 @@ impl SubflowSender {
         };
         if !C::IN_ORDER {
             let has_blocks = blocks.is_some();
+            // Segments that were lost, reductions that were for nothing, the congestion state.
             if has_blocks || acked == 0 || self.congestion != Congestion::Open {
                 report.newly_lost = self.find_losses(case, end, has_blocks, acked);
             }
@@ -181,6 +185,7 @@ impl SubflowSender {
                 self.turn_congestion_state(case, end, &report);
             }
         }
+        // The window.
         if owns_window {
             self.tell_owner_of_ack(config, end, &report, now_ns);
         } else {
@@ -221,7 +226,7 @@ impl SubflowSender {
         self.board.duplicate_ack() >= config.transport.dup_threshold
     }
 
-    /// Notes what the SACK blocks of an ACK tell that echoes `echo`.
+    /// Takes in the SACK blocks of an ACK that echoes `echo`.
     #[inline(always)]
     pub(super) fn note_blocks(&mut self, blocks: &SackBlocks, echo: Stamp, config: &Config, now_ns: u64) {
         if let Some(trigger) = blocks.trigger {
@@ -238,7 +243,7 @@ impl SubflowSender {
         self.sack_serial = blocks.serial.wrapping_add(1);
     }
 
-    /// Notes what an ACK was to tell that was lost on its way: it is in the ranges of the next one.
+    /// Takes in all ranges of SACK blocks: the ACK before was lost, so the trigger alone is not enough.
     #[inline(never)]
     fn sack_all(&mut self, ranges: &[(u32, u32)]) {
         for &(start, until) in ranges {
@@ -259,7 +264,7 @@ impl SubflowSender {
     /// Notes how far a window of `cwnd` packets, of which `in_flight` are in flight, is used.
     #[inline(always)]
     pub(super) fn note_usage(&mut self, cwnd: u32, in_flight: u32) {
-        self.usage.note((self.board.una(), self.board.next()), in_flight, cwnd);
+        self.usage.note(self.board.una()..self.board.next(), in_flight, cwnd);
     }
 
     /// Tells the controller of an ACK. Duplicate ACKs do not let the window grow, although they may report

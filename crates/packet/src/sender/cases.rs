@@ -9,8 +9,8 @@ use crate::run::config::Config;
 
 /// What the caller of [`SubflowSender::take_ack`] knows of an ACK, and what it lends for it.
 pub(crate) trait AckCase<'a> {
-    /// Nothing is known. If false, no controller is hosted, and either `IN_ORDER` holds or the ACK echoes
-    /// no mark, RACK recovers the losses, and the subflow is in Open or Recovery without a probe.
+    /// Nothing is known. Otherwise the controller is not hosted, and either `IN_ORDER` holds, or the ACK
+    /// echoes no mark, RACK recovers the losses, and the subflow is in Open or Recovery without a probe.
     const IS_GENERAL: bool;
     /// The ACK is for new data and carries nothing else, and the subflow [is plain](SubflowSender::is_plain).
     const IN_ORDER: bool;
@@ -21,24 +21,29 @@ pub(crate) trait AckCase<'a> {
     fn now_ns(&self) -> u64;
     /// The clock of the subflow.
     fn clock(&mut self) -> Clock<'_>;
-    /// Sends segment `ssn` again, which only the general case has to.
+    /// Sends segment `ssn` again at once, which only the general case needs.
     fn retransmit(&mut self, subflow: &mut SubflowSender, end: &mut SenderEnd, ssn: u32);
 }
 
 /// Any ACK, for subflow `i` of its connection.
-pub(super) struct Any<'c, 'a> {
+pub(super) struct General<'c, 'a> {
     pub(super) cx: &'c mut Context<'a>,
     pub(super) i: usize,
 }
 
-/// An ACK in order on a plain subflow, whose controller may own the window.
-pub(crate) struct InOrder<'a, const OWNS_WINDOW: bool>(pub(crate) Clock<'a>);
+/// An ACK of a known case, with the clock of the subflow.
+pub(crate) struct Known<'a, const IN_ORDER: bool, const OWNS_WINDOW: bool> {
+    pub(crate) clock: Clock<'a>,
+}
+
+/// An ACK in order on a plain subflow.
+pub(crate) type InOrder<'a, const OWNS_WINDOW: bool> = Known<'a, true, OWNS_WINDOW>;
 
 /// An ACK for which [`SubflowSender::may_have_gaps`] holds, with RACK and a controller that does not own the
 /// window.
-pub(crate) struct WithGaps<'a>(pub(crate) Clock<'a>);
+pub(crate) type WithGaps<'a> = Known<'a, false, false>;
 
-impl<'a> AckCase<'a> for Any<'_, 'a> {
+impl<'a> AckCase<'a> for General<'_, 'a> {
     const IS_GENERAL: bool = true;
     const IN_ORDER: bool = false;
     const OWNS_WINDOW: Option<bool> = None;
@@ -63,38 +68,30 @@ impl<'a> AckCase<'a> for Any<'_, 'a> {
     }
 }
 
-/// The cases that are known beforehand have a clock and send nothing.
-macro_rules! known_case {
-    ($case:ty, [$($generics:tt)*], $in_order:expr, $owns_window:expr) => {
-        impl<'a, $($generics)*> AckCase<'a> for $case {
-            const IS_GENERAL: bool = false;
-            const IN_ORDER: bool = $in_order;
-            const OWNS_WINDOW: Option<bool> = Some($owns_window);
+impl<'a, const IN_ORDER: bool, const OWNS_WINDOW: bool> AckCase<'a> for Known<'a, IN_ORDER, OWNS_WINDOW> {
+    const IS_GENERAL: bool = false;
+    const IN_ORDER: bool = IN_ORDER;
+    const OWNS_WINDOW: Option<bool> = Some(OWNS_WINDOW);
 
-            #[inline(always)]
-            fn config(&self) -> &'a Config {
-                self.0.config
-            }
+    #[inline(always)]
+    fn config(&self) -> &'a Config {
+        self.clock.config
+    }
 
-            #[inline(always)]
-            fn now_ns(&self) -> u64 {
-                self.0.now_ns
-            }
+    #[inline(always)]
+    fn now_ns(&self) -> u64 {
+        self.clock.now_ns
+    }
 
-            #[inline(always)]
-            fn clock(&mut self) -> Clock<'_> {
-                self.0.reborrow()
-            }
+    #[inline(always)]
+    fn clock(&mut self) -> Clock<'_> {
+        self.clock.reborrow()
+    }
 
-            fn retransmit(&mut self, _: &mut SubflowSender, _: &mut SenderEnd, _: u32) {
-                debug_assert!(false, "RACK retransmits what the window admits, after the ACK");
-            }
-        }
-    };
+    fn retransmit(&mut self, _: &mut SubflowSender, _: &mut SenderEnd, _: u32) {
+        debug_assert!(false, "RACK retransmits what the window admits, after the ACK");
+    }
 }
-
-known_case!(InOrder<'a, OWNS_WINDOW>, [const OWNS_WINDOW: bool], true, OWNS_WINDOW);
-known_case!(WithGaps<'a>, [], false, false);
 
 impl SubflowSender {
     /// Whether the subflow neither recovers nor reduces its window nor probes.
@@ -105,7 +102,7 @@ impl SubflowSender {
             && self.board.is_plain()
     }
 
-    /// Whether an ACK is for new data, tells nothing else, and comes while the subflow
+    /// Whether an ACK is for new data, carries nothing else, and comes while the subflow
     /// [is plain](Self::is_plain).
     #[inline(always)]
     pub(crate) fn takes_plainly(&mut self, packet: &Packet) -> bool {
@@ -118,15 +115,14 @@ impl SubflowSender {
         packet.ssn() > self.board.una() && packet.ssn() <= self.board.next()
     }
 
-    /// Looks whether the subflow is plain now, and an ACK usual.
+    /// Checks anew whether the subflow is plain, and an ACK usual.
     #[inline(never)]
     fn becomes_plain(&mut self, packet: &Packet) -> bool {
         self.usual = if self.is_plain() { Packet::usual(self.id.epoch) } else { Usual::NONE };
         packet.is_usual_ack(self.usual)
     }
 
-    /// Whether an ACK tells of no mark, and comes while the subflow neither probes nor reduces its window but
-    /// for a loss that RACK has found.
+    /// Whether an ACK echoes no mark and comes while the subflow is in Open or Recovery without a probe.
     #[inline(always)]
     pub(crate) fn may_have_gaps(&self, packet: &Packet) -> bool {
         packet.epoch() == self.id.epoch

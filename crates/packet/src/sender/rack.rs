@@ -7,7 +7,7 @@
 
 use joulepath_controllers::{LossKind, Subflow as Window};
 
-use super::cases::Any;
+use super::cases::General;
 use super::connection::{Sender, SenderEnd};
 use super::subflow::{Congestion, Probe, Reduction, SubflowSender, Waiting};
 use crate::connection::context::{Clock, Context};
@@ -27,7 +27,7 @@ impl Sender<'_> {
         let (subflow, cx, end) = self.split(i);
         if subflow.judge_by_time(&mut cx.clock(i), end) {
             if subflow.congestion != Congestion::Recovery {
-                subflow.enter_recovery(&mut Any { cx, i }, end);
+                subflow.enter_recovery(&mut General { cx, i }, end);
                 if subflow.owned.is_none() {
                     subflow.reduce_proportionally(&mut end.cc.subflows[i], 1, false, cx.now_ns);
                     subflow.refresh_view(cx, end);

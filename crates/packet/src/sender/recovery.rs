@@ -15,6 +15,7 @@ use super::ack::AckReport;
 use super::cases::AckCase;
 use super::connection::{Sender, SenderEnd};
 use super::subflow::{Congestion, SubflowSender, Waiting};
+use super::undo::PriorWindow;
 use crate::connection::context::Context;
 use crate::run::config::Config;
 
@@ -67,10 +68,10 @@ impl Sender<'_> {
 
 /// The window before a reduction, packets, and the ssthresh that it had (`tcp_current_ssthresh`: three
 /// quarters of a window that is above it).
-fn prior_window(window: &Window) -> (u32, u32) {
+fn prior_window(window: &Window) -> PriorWindow {
     let reducing = window.flags & (Window::RECOVERY | Window::LOSS) != 0;
     let ssthresh = if reducing { window.ssthresh } else { window.ssthresh.max(window.cwnd / 4 * 3) };
-    (window.cwnd, ssthresh)
+    PriorWindow { cwnd: window.cwnd, ssthresh }
 }
 
 impl SubflowSender {
@@ -151,9 +152,10 @@ impl SubflowSender {
     fn begin_recovery(&mut self, config: &Config, now_ns: u64, end: &mut SenderEnd) {
         let is_rack = config.is_rack();
         let window = &end.cc.subflows[self.id.index()];
-        let prior = if self.congestion == Congestion::Cwr { (0, 0) } else { prior_window(window) };
+        let reduced = self.congestion == Congestion::Cwr;
+        let prior = if reduced { PriorWindow::default() } else { prior_window(window) };
         if is_rack {
-            self.remember(prior.0, prior.1);
+            self.remember(prior);
         }
         if self.congestion != Congestion::Cwr {
             self.begin_reduction(config, now_ns, end, LossKind::FastRetransmit);
@@ -207,8 +209,7 @@ impl SubflowSender {
         let first = !reduced && (self.congestion != Congestion::Loss || self.rtt.timeouts_in_a_row() == 0);
         self.rtt.back_off();
         if first && cx.config.is_rack() {
-            let (cwnd, ssthresh) = prior_window(&end.cc.subflows[self.id.index()]);
-            self.remember(cwnd, ssthresh);
+            self.remember(prior_window(&end.cc.subflows[self.id.index()]));
         }
         if first && self.rtt.timeouts_in_a_row() <= cx.config.transport.max_retries {
             self.reduce(cx.now_ns, end, LossKind::Timeout);

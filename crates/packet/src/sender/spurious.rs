@@ -12,7 +12,7 @@ use joulepath_controllers::{AckFlags, Subflow as Window};
 
 use super::connection::SenderEnd;
 use super::subflow::{Congestion, SubflowSender};
-use super::undo::Undo;
+use super::undo::{EarlierCopies, PriorWindow, Undo};
 use crate::path::packet::Stamp;
 use crate::run::config::Config;
 
@@ -33,10 +33,9 @@ impl SubflowSender {
     }
 
     /// Remembers the window before a reduction, which begins now.
-    pub(super) fn remember(&mut self, cwnd: u32, ssthresh: u32) {
-        let outstanding = (self.board.una(), self.board.next());
-        let copies = (self.board.retransmitted(), self.board.first_copy());
-        self.undo = Some(Undo::new(outstanding, copies, (cwnd, ssthresh)));
+    pub(super) fn remember(&mut self, prior: PriorWindow) {
+        let copies = EarlierCopies { in_flight: self.board.retransmitted(), first: self.board.first_copy() };
+        self.undo = Some(Undo::new(self.board.una()..self.board.next(), copies, prior));
     }
 
     /// Takes the latest reduction back if an ACK, which echoes `echo` and acknowledges `acked` more segments,
@@ -86,8 +85,8 @@ impl SubflowSender {
         match &mut self.owned {
             Some(owned) => owned.note(AckFlags::IN_VAIN),
             None => {
-                window.cwnd = window.cwnd.max(undo.cwnd);
-                window.ssthresh = window.ssthresh.max(undo.ssthresh);
+                window.cwnd = window.cwnd.max(undo.prior.cwnd);
+                window.ssthresh = window.ssthresh.max(undo.prior.ssthresh);
             }
         }
         if self.is_recovering() {

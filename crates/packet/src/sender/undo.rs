@@ -1,5 +1,7 @@
 //! What has to be known to take a reduction back, and RACK's reordering window. `spurious` acts on them.
 
+use std::ops::Range;
+
 use crate::path::packet::Stamp;
 
 /// RACK.reo_wnd_persist: recoveries without a DSACK after which the reordering window is as at first.
@@ -19,22 +21,33 @@ pub(crate) struct Undo {
     in_doubt: Option<u32>,
     /// When the first copy left, of those of earlier reductions, too, that may still be acknowledged.
     first: Option<Stamp>,
-    /// The window and ssthresh before it, packets; 0 if there was no reduction of its own.
+    pub(super) prior: PriorWindow,
+}
+
+/// The window before a reduction, packets; all 0 if the window was not reduced.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PriorWindow {
     pub(super) cwnd: u32,
     pub(super) ssthresh: u32,
 }
 
+/// The copies that may still be acknowledged when a reduction begins, of probes and earlier reductions too.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct EarlierCopies {
+    pub(super) in_flight: u32,
+    /// When the first of them left.
+    pub(super) first: Option<Stamp>,
+}
+
 impl Undo {
-    /// A reduction begins at a window of `cwnd` packets. The segments from `marker` up to `next` are
-    /// outstanding, and `in_flight` copies of them are under way. The first of all copies that may still be
-    /// acknowledged, those of probes and of earlier reductions among them, left at `first`.
-    pub(super) fn new(
-        (marker, next): (u32, u32),
-        (in_flight, first): (u32, Option<Stamp>),
-        (cwnd, ssthresh): (u32, u32),
-    ) -> Self {
-        let (end, in_doubt) = if in_flight == 0 { (marker, None) } else { (next, Some(in_flight)) };
-        Undo { marker, end, in_doubt, first, cwnd, ssthresh }
+    /// A reduction begins while the segments of these SSNs are outstanding.
+    pub(super) fn new(outstanding: Range<u32>, copies: EarlierCopies, prior: PriorWindow) -> Self {
+        let Range { start: marker, end: next } = outstanding;
+        let (end, in_doubt) = match copies.in_flight {
+            0 => (marker, None),
+            in_flight => (next, Some(in_flight)),
+        };
+        Undo { marker, end, in_doubt, first: copies.first, prior }
     }
 
     /// Notes that segment `ssn` is sent again.
@@ -106,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_reduction_was_for_nothing_when_every_copy_came_twice() {
-        let mut undo = Undo::new((10, 20), (0, None), (40, 100));
+        let mut undo = Undo::new(10..20, EarlierCopies::default(), PriorWindow { cwnd: 40, ssthresh: 100 });
         assert!(!undo.was_all_in_vain(), "nothing was sent again");
         undo.retransmitted(10, AT(5));
         undo.retransmitted(12, AT(6));
@@ -121,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_left_before_the_first_copy_came_late() {
-        let mut undo = Undo::new((10, 20), (0, None), (40, 100));
+        let mut undo = Undo::new(10..20, EarlierCopies::default(), PriorWindow { cwnd: 40, ssthresh: 100 });
         assert!(undo.came_late(AT(7)), "there is no copy");
         undo.retransmitted(10, AT(5));
         undo.retransmitted(11, AT(9));
@@ -132,7 +145,8 @@ mod tests {
     /// way. When one of those fills the hole, nothing came late.
     #[test]
     fn a_copy_of_the_recovery_before_is_no_original() {
-        let mut undo = Undo::new((15, 30), (1, Some(AT(5))), (20, 20));
+        let copies = EarlierCopies { in_flight: 1, first: Some(AT(5)) };
+        let mut undo = Undo::new(15..30, copies, PriorWindow { cwnd: 20, ssthresh: 20 });
         undo.retransmitted(22, AT(9));
         assert!(!undo.came_late(AT(7)) && undo.came_late(AT(4)));
     }

@@ -1,5 +1,7 @@
 //! How far a subflow uses its window (`tcp_cwnd_validate` and `tcp_is_cwnd_limited` of Linux; RFC 7661).
 
+use std::ops::Range;
+
 use joulepath_controllers::Subflow as Window;
 
 /// What is known of the use of the window in the present round.
@@ -14,11 +16,12 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// Notes that the segments from `una` up to `next` are outstanding, of which `in_flight` count against a
-    /// window of `cwnd` packets. Linux looks when it has sent something. Before the next ACK changes anything
+    /// Notes that the segments of these SSNs are outstanding, of which `in_flight` count against a window of
+    /// `cwnd` packets. Linux looks when it has sent something. Looking before the next ACK changes anything
     /// is the same: until then no fewer are in flight.
     #[inline(always)]
-    pub(super) fn note(&mut self, (una, next): (u32, u32), in_flight: u32, cwnd: u32) {
+    pub(super) fn note(&mut self, outstanding: Range<u32>, in_flight: u32, cwnd: u32) {
+        let Range { start: una, end: next } = outstanding;
         let (is_full, out) = (in_flight >= cwnd, next - una);
         if is_full || una >= self.until || (!self.was_full && out > self.most_out) {
             *self = Usage { was_full: is_full, most_out: out, until: next };
@@ -53,14 +56,14 @@ mod tests {
     #[test]
     fn a_window_that_was_full_counts_until_its_last_segment_is_acknowledged() {
         let mut usage = Usage::default();
-        usage.note((0, 10), 10, 10);
+        usage.note(0..10, 10, 10);
         // The application is silent: its last answer drains.
         for una in 1..10 {
-            usage.note((una, 10), 10 - una, 10);
+            usage.note(una..10, 10 - una, 10);
             assert!(usage.admits_growth(&window()), "{una}");
         }
         // The next answer has four segments.
-        usage.note((10, 14), 4, 10);
+        usage.note(10..14, 4, 10);
         assert!(!usage.admits_growth(&window()));
     }
 
@@ -68,9 +71,9 @@ mod tests {
     fn slow_start_grows_the_window_to_twice_what_was_outstanding() {
         let (mut usage, mut window) = (Usage::default(), window());
         window.ssthresh = 100;
-        usage.note((0, 6), 6, 10);
+        usage.note(0..6, 6, 10);
         assert!(usage.admits_growth(&window));
-        usage.note((5, 6), 1, 10);
+        usage.note(5..6, 1, 10);
         window.cwnd = 11;
         assert!(usage.admits_growth(&window), "most of the round counts");
         window.cwnd = 12;

@@ -61,7 +61,7 @@ impl Engine {
 
     /// An ACK has arrived that is not in order, or while segments are missing.
     #[inline(never)]
-    fn ack_arrives_with_gaps(&mut self, (front, back): (Front, Back)) {
+    pub(in crate::run) fn ack_arrives_with_gaps(&mut self, (front, back): (Front, Back)) {
         let packet = Packet::joined(front, back);
         let is_enabled = self.may_use_fast_paths();
         let mut side = SendingSide::of(self, packet.subflow());
@@ -128,7 +128,7 @@ impl SendingSide<'_> {
         let (subflow, end) = (&mut *self.subflow, &mut *self.end);
         let i = subflow.id.index();
         let clock = Clock::of(self.s, self.config, self.now_ns, &mut self.net.queue);
-        subflow.take_ack(&mut InOrder::<false>(clock), end, i, packet, None);
+        subflow.take_ack(&mut InOrder::<false> { clock }, end, i, packet, None);
         let outstanding = subflow.board.outstanding();
         if end.is_scheduled {
             subflow.show(end, i, outstanding, Congestion::Open, false);
@@ -156,7 +156,7 @@ impl SendingSide<'_> {
         let (subflow, end) = (&mut *self.subflow, &mut *self.end);
         let i = subflow.id.index();
         let clock = Clock::of(self.s, self.config, self.now_ns, &mut self.net.queue);
-        subflow.take_ack(&mut InOrder::<true>(clock), end, i, packet, None);
+        subflow.take_ack(&mut InOrder::<true> { clock }, end, i, packet, None);
         let outstanding = subflow.board.outstanding();
         if end.is_scheduled {
             subflow.show(end, i, outstanding, Congestion::Open, subflow.is_held(self.now_ns));
@@ -173,7 +173,7 @@ impl SendingSide<'_> {
         self.subflow.usual = Usual::NONE;
         let blocks = if packet.aux() == 0 { None } else { Some(self.net.sacks.take(packet.aux())) };
         let clock = Clock::of(self.s, self.config, self.now_ns, &mut self.net.queue);
-        self.subflow.take_ack(&mut WithGaps(clock), self.end, i, packet, blocks);
+        self.subflow.take_ack(&mut WithGaps { clock }, self.end, i, packet, blocks);
         let mut space = self.end.cc.subflows[i].cwnd.saturating_sub(self.subflow.board.in_flight());
         if self.subflow.board.is_empty() {
             space = 0; // the window may have to be restarted
