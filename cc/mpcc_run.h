@@ -122,13 +122,19 @@ MPCC_INLINE s64 mpcc_step(const struct mpcc_ops *ops, struct mpcc_conn *conn, u3
 	return own->cached_step;
 }
 
+/* Q32 packets: the fraction of a packet after `packets` increases by `step`, whole packets included. */
+MPCC_INLINE s64 mpcc_grown(const struct mpcc_own *own, s64 step, u32 packets)
+{
+	return own->acc + step * (s64)packets;
+}
+
 /* Adds `packets` increases to the fraction and moves whole packets into cwnd. */
 MPCC_INLINE void mpcc_add(const struct mpcc_ops *ops, struct mpcc_subflow *sub, s64 step,
                           u32 packets)
 {
 	struct mpcc_own *own = &sub->own;
 
-	own->acc += step * (s64)packets;
+	own->acc = mpcc_grown(own, step, packets);
 	if (own->acc >= MPCC_PACKET) {
 		u64 whole = (u64)own->acc >> MPCC_PACKET_BITS;
 

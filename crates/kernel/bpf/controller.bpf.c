@@ -144,7 +144,7 @@ enum jp_way {
 MPCC_INLINE enum jp_way jp_short_avoid(struct tcp_sock *tp, struct mpcc_own *own, u32 acked,
                                        bool decides)
 {
-	s64 acc = own->acc + own->cached_step * acked;
+	s64 acc = mpcc_grown(own, own->cached_step, acked);
 	u32 cwnd = tp->snd_cwnd;
 
 	if (own->cached_cwnd != cwnd)
