@@ -135,7 +135,8 @@ impl SubflowSender {
         let prior_in_flight = if C::IN_ORDER { self.board.outstanding() } else { self.board.in_flight() };
         self.note_usage(end.cc.subflows[i].cwnd, prior_in_flight);
         // The cumulative ACK. The timer starts anew if it advances (RFC 6298, section 5.3).
-        let (before, una) = (self.board.delivered(), self.board.una());
+        let una = self.board.una();
+        let before = if C::IN_ORDER { una } else { self.board.delivered() };
         let acked = if C::IN_ORDER {
             self.board.advance_plain(packet.ssn())
         } else {
