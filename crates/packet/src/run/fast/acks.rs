@@ -31,7 +31,7 @@ impl Engine {
             return self.ack_arrives_with_gaps(packet.apart());
         }
         side.note_ack(packet);
-        let rest = side.take_ack_in_order(packet);
+        let rest = side.take_ack_in_order::<false>(packet);
         self.finish_ack(packet.subflow(), rest);
     }
 
@@ -54,8 +54,7 @@ impl Engine {
             return self.count_fast_path();
         }
         side.note_ack(&packet);
-        let rest = side.take_ack_of_owner(&packet);
-        let rest = if rest == Rest::Nothing { self.send_at_pace(s, true) } else { rest };
+        let rest = side.take_ack_in_order::<true>(&packet);
         self.finish_ack(s, rest);
     }
 
@@ -97,6 +96,7 @@ impl Engine {
         match rest {
             Rest::Nothing => {}
             Rest::Send(segments) => self.send_several(s, segments),
+            Rest::Pace => self.send_at_pace(s, true),
             Rest::Push => self.push_after(s),
         }
     }
@@ -122,22 +122,26 @@ impl Engine {
 }
 
 impl SendingSide<'_> {
-    /// Takes an ACK in order, and sends what it admits if that is easy to say.
+    /// Takes an ACK in order, and sends a segment if it admits one and there is no choice of subflows. If the
+    /// controller owns the window, the caller sends.
     #[inline(always)]
-    fn take_ack_in_order(&mut self, packet: &Packet) -> Rest {
+    fn take_ack_in_order<const OWNS_WINDOW: bool>(&mut self, packet: &Packet) -> Rest {
         let (subflow, end) = (&mut *self.subflow, &mut *self.end);
         let i = subflow.id.index();
         let clock = Clock::of(self.s, self.config, self.now_ns, &mut self.net.queue);
-        subflow.take_ack(&mut InOrder::<false> { clock }, end, i, packet, None);
+        subflow.take_ack(&mut InOrder::<OWNS_WINDOW> { clock }, end, i, packet, None);
         let outstanding = subflow.board.outstanding();
         if end.is_scheduled {
-            subflow.show(end, i, outstanding, Congestion::Open, false);
+            subflow.show(end, i, outstanding, Congestion::Open, OWNS_WINDOW && subflow.is_held(self.now_ns));
         }
         let has_choice = end.is_scheduled && end.has_choice_after(i);
         // The timer has been set, and setting it anew for each segment would change nothing as long as two
         // segments are outstanding.
         if has_choice || outstanding < 2 {
             return Rest::Push;
+        }
+        if OWNS_WINDOW {
+            return Rest::Pace;
         }
         let segments = end.may_send_new_now().min(subflow.plain_space(end, i, outstanding));
         if segments > 1 {
@@ -147,22 +151,6 @@ impl SendingSide<'_> {
             self.send_new();
         }
         if self.must_ask_scheduler() { Rest::Push } else { Rest::Nothing }
-    }
-
-    /// Takes an ACK in order where the controller owns the window. Segments may leave at the pacing rate if
-    /// nothing else is left to be done.
-    #[inline(always)]
-    fn take_ack_of_owner(&mut self, packet: &Packet) -> Rest {
-        let (subflow, end) = (&mut *self.subflow, &mut *self.end);
-        let i = subflow.id.index();
-        let clock = Clock::of(self.s, self.config, self.now_ns, &mut self.net.queue);
-        subflow.take_ack(&mut InOrder::<true> { clock }, end, i, packet, None);
-        let outstanding = subflow.board.outstanding();
-        if end.is_scheduled {
-            subflow.show(end, i, outstanding, Congestion::Open, subflow.is_held(self.now_ns));
-        }
-        let has_choice = end.is_scheduled && end.has_choice_after(i);
-        if has_choice || outstanding < 2 { Rest::Push } else { Rest::Nothing }
     }
 
     /// Takes an ACK on a subflow that has gaps, and sends what it admits; new segments only if the subflow

@@ -15,6 +15,8 @@ pub(super) enum Rest {
     Nothing,
     /// So many new segments leave, at least two.
     Send(u32),
+    /// New segments leave at the pacing rate.
+    Pace,
     /// The scheduler is asked, or the timer has to be set for each segment that leaves.
     Push,
 }
@@ -149,16 +151,14 @@ impl Engine {
                 return false;
             }
         }
-        if self.send_at_pace(s, false) == Rest::Push {
-            self.push_after(s);
-        }
+        self.send_at_pace(s, false);
         true
     }
 
     /// Sends the new segments that windows and pacing admit on subflow `s`, which is plain, has two segments
     /// outstanding at least, and is the only one that may send. `is_armed` if its timer has just been set.
     #[inline(always)]
-    pub(super) fn send_at_pace(&mut self, s: u32, is_armed: bool) -> Rest {
+    pub(super) fn send_at_pace(&mut self, s: u32, is_armed: bool) {
         let mut side = SendingSide::of(self, s);
         let now_ns = side.now_ns;
         let id = side.subflow.id;
@@ -173,7 +173,7 @@ impl Engine {
             left = if side.subflow.is_held(now_ns) { 0 } else { left - 1 };
         }
         if side.must_ask_scheduler() {
-            return Rest::Push;
+            return self.push_after(s);
         }
         let subflows = self.connections.subflows(id.connection as usize);
         let end = self.connections.sending(id.connection as usize);
@@ -181,6 +181,5 @@ impl Engine {
             let mut clock = Clock::of_release(s, &self.config, now_ns, &mut self.net.queue);
             self.senders[s].wait_for_release(end, &mut clock);
         }
-        Rest::Nothing
     }
 }
