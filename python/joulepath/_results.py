@@ -12,7 +12,7 @@ from joulepath import _joulepath
 from joulepath._table import Table
 
 _ALL_COLUMNS = 1 << 30
-_WIDER = "`.text(width=None)` shows all."
+_WIDER = "`.text(width=None)` shows them."
 
 
 class FailedRun(NamedTuple):

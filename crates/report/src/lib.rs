@@ -2,7 +2,8 @@
 //!
 //! | module | of what |
 //! |---|---|
-//! | `summary`, `table`, `machine`, `notebook`, `html` | a comparison of policies |
+//! | [`mod@table`] | any report: one table in all forms |
+//! | `summary`, `compared`, `machine`, `notebook`, `html` | a comparison of policies |
 //! | [`gap`] | simulator and kernel, side by side |
 //! | [`league`] | all policies on families of scenarios, at equal work, in tiers |
 //! | [`gauntlet`] | policies on families of drawn scenarios, by median, worst tenth and worst |
@@ -19,6 +20,7 @@
 
 pub mod advice;
 mod bootstrap;
+mod compared;
 pub mod gap;
 pub mod gauntlet;
 mod html;
@@ -35,10 +37,11 @@ mod sheet;
 mod student;
 pub mod study;
 mod summary;
-mod table;
+pub mod table;
 mod text;
 
 pub use bootstrap::{CONFIDENCE, RESAMPLES, estimate, median, ratio_estimate, resample};
+pub use compared::{table, table_with};
 pub use html::advice::{AdvicePage, AdviceRange, AdviceTable, AdviceWay, advice_html};
 pub use html::html;
 pub use html::map::{MapAxis, MapPage, map_html};
@@ -57,4 +60,3 @@ pub use reproduction::{
 pub use scale::rounded;
 pub use student::{interval, prediction, ratio_interval, student, student_ratio, wilson};
 pub use summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, PolicyRuns, summarise, summarise_on};
-pub use table::{table, table_with};

@@ -218,7 +218,7 @@ pub fn run_record(run: &RunResult) -> Record {
 }
 
 /// The first record's names, then everyone's values; empty without records.
-fn write_records(records: &[Record]) -> Result<String, ReportError> {
+pub(crate) fn write_records(records: &[Record]) -> Result<String, ReportError> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     if let Some(first) = records.first() {
         writer.write_record(first.fields.iter().map(|(name, _)| name))?;

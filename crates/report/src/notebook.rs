@@ -3,9 +3,9 @@
 use askama::Template;
 use joulepath_model::result::Comparison;
 
+use crate::compared::{remarks, title};
 use crate::machine::ReportError;
 use crate::sheet::{PARTIAL, Sheet};
-use crate::table::{remarks, title};
 
 /// A `<table>` with everything that the widest table of the terminal shows, without scripts, and with styles
 /// only in attributes: notebooks show it in the midst of other pages. Texts are escaped.
@@ -18,12 +18,12 @@ pub fn notebook(comparison: &Comparison) -> Result<String, ReportError> {
         name: name.clone(),
         is_best: sheet.best == Some(line),
         is_limit: line >= sheet.policies,
-        cells: sheet.columns.iter().map(|column| column.cells[line].with_interval()).collect(),
+        cells: sheet.columns.iter().map(|column| column.column.with_interval(&column.cells[line])).collect(),
     };
     let page = Page {
         title: title(comparison),
         warning: comparison.partial.then_some(PARTIAL),
-        heads: sheet.columns.iter().map(|column| (column.title.clone(), column.unit.clone())).collect(),
+        heads: sheet.columns.iter().map(|column| column.column.titles()).collect(),
         lines: sheet.lines.iter().enumerate().map(line).collect(),
         remarks: remarks(comparison),
     };

@@ -2,6 +2,8 @@
 
 use joulepath_model::result::{Estimate, Row};
 
+use crate::table::{Cell, Column, Decimals};
+
 /// What a column measures. Values are in SI base units (bit/s, W, J, bit/J, J/bit, s) or plain ratios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quantity {
@@ -55,6 +57,13 @@ impl Value {
     pub(crate) fn of(estimate: Estimate, row: &Row, runs: u32) -> Self {
         let varies = runs > 1 && !row.deterministic;
         Value { mean: estimate.mean, interval: varies.then_some((estimate.lo, estimate.hi)) }
+    }
+
+    pub(crate) fn cell(self) -> Cell {
+        match self.interval {
+            Some((lo, hi)) => Cell::number(self.mean).with_interval(lo, hi),
+            None => Cell::number(self.mean),
+        }
     }
 
     fn half_width(self) -> Option<f64> {
@@ -113,6 +122,11 @@ impl Scale {
         let (largest, smallest) = (digits().max().unwrap_or(1), digits().min().unwrap_or(1));
         let decimals = (3 - largest).max(1 - smallest).clamp(0, 2) as usize;
         Scale { unit: "%", factor: 1.0, decimals }
+    }
+
+    /// A column of numbers that are written so.
+    pub(crate) fn column(&self, name: &str, unit: &str) -> Column {
+        Column::numbers(name, unit).factor(self.factor).decimals(Decimals::Fixed(self.decimals))
     }
 
     /// The number without its unit.

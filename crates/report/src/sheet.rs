@@ -5,6 +5,12 @@ use joulepath_model::result::{Comparison, Estimate, Limit, Row};
 
 use crate::scale::{Quantity, Scale, Value};
 use crate::summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY};
+use crate::table::{Cell, Column, Line, Rank, Table, Tone};
+
+/// Widest policy name before it is broken, with and without room.
+const NAME_WIDTH: (usize, usize) = (32, 20);
+/// When names are broken earlier.
+const NARROW_NAMES: Rank = Rank(12);
 
 /// What a column shows, in the order of the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +106,30 @@ impl Metric {
         }
     }
 
+    /// When the column is hidden, and when its intervals are, the least important first.
+    fn ranks(self) -> (Rank, Rank) {
+        let (hidden, plain) = match self {
+            Metric::RunEnergy => (7, 0),
+            Metric::Power => (14, 1),
+            Metric::Retransmissions => (8, 2),
+            Metric::Ratio => return (Rank::NEVER, Rank(3)),
+            Metric::Competitors => (19, 4),
+            Metric::TcpShare => (20, 5),
+            Metric::Network => (21, 6),
+            Metric::DelayP95 => (17, 9),
+            Metric::Goodput => (23, 10),
+            Metric::Delay => return (Rank::NEVER, Rank(13)),
+            Metric::Completion => return (Rank::NEVER, Rank(15)),
+            Metric::Energy => return (Rank::NEVER, Rank(16)),
+            Metric::OfLinkLimit => return (Rank(11), Rank::NEVER),
+            Metric::Shares => return (Rank(18), Rank::NEVER),
+            Metric::OfLimit => return (Rank(22), Rank::NEVER),
+            Metric::Completed => return (Rank(24), Rank::NEVER),
+            Metric::Efficiency => return (Rank::NEVER, Rank(25)),
+        };
+        (Rank(hidden), Rank(plain))
+    }
+
     fn of_row(self, row: &Row) -> Option<Value> {
         let value = |estimate: Estimate| Value::of(estimate, row, row.n);
         match self {
@@ -163,36 +193,11 @@ impl Metric {
     }
 }
 
-/// One number as it is shown.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Cell {
-    pub(crate) text: String,
-    /// Half of the 95 % interval's width, without sign.
-    pub(crate) half_width: Option<String>,
-    /// The number in SI base units; none if there is no single one.
-    pub(crate) value: Option<Value>,
-}
-
-impl Cell {
-    /// A policy's number that is not known, as opposed to a cell that makes no sense.
-    fn unknown() -> Cell {
-        Cell { text: "–".into(), ..Cell::default() }
-    }
-
-    /// `175 ±3`.
-    pub(crate) fn with_interval(&self) -> String {
-        self.half_width.as_ref().map_or_else(|| self.text.clone(), |half| format!("{} ±{half}", self.text))
-    }
-}
-
 /// One metric over all policies, then over all limits.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Column {
+pub(crate) struct MetricColumn {
     pub(crate) metric: Metric,
-    pub(crate) title: String,
-    pub(crate) unit: String,
-    /// The unit in SI base units.
-    pub(crate) factor: f64,
+    pub(crate) column: Column,
     pub(crate) cells: Vec<Cell>,
 }
 
@@ -203,7 +208,7 @@ pub(crate) struct Sheet {
     pub(crate) lines: Vec<String>,
     /// How many of the lines are policies.
     pub(crate) policies: usize,
-    pub(crate) columns: Vec<Column>,
+    pub(crate) columns: Vec<MetricColumn>,
     /// The policy with the highest efficiency, if there are two or more.
     pub(crate) best: Option<usize>,
 }
@@ -219,6 +224,25 @@ impl Sheet {
             columns: metrics.map(|metric| column(metric, comparison)).collect(),
             best: if rows.len() < 2 { None } else { best(rows) },
         }
+    }
+}
+
+impl Sheet {
+    /// With the columns of the sheet in the order of `columns`. What `adorn` adds to a line is for pages.
+    pub(crate) fn table(&self, columns: &[&MetricColumn], adorn: impl Fn(usize, Line) -> Line) -> Table {
+        let names = Column::words("policy").fold(NAME_WIDTH.0).narrow(NARROW_NAMES, NAME_WIDTH.1).indent(2);
+        let heads = columns.iter().map(|column| column.column.clone());
+        let line = |(line, name): (usize, &String)| {
+            let cells = columns.iter().map(|column| column.cells[line].clone());
+            let cells = std::iter::once(Cell::text(name)).chain(cells);
+            let tone = match line {
+                _ if Some(line) == self.best => Tone::Best,
+                _ if line >= self.policies => Tone::Dim,
+                _ => Tone::Plain,
+            };
+            adorn(line, Line::new(cells).tone(tone))
+        };
+        Table::new(std::iter::once(names).chain(heads)).with(self.lines.iter().enumerate().map(line))
     }
 }
 
@@ -243,7 +267,7 @@ fn best(rows: &[Row]) -> Option<usize> {
     finite.rev().max_by(|a, b| efficiency(a).total_cmp(&efficiency(b)))
 }
 
-fn column(metric: Metric, comparison: &Comparison) -> Column {
+fn column(metric: Metric, comparison: &Comparison) -> MetricColumn {
     match metric {
         Metric::Shares => shares(comparison),
         Metric::Completed => completed(comparison),
@@ -251,33 +275,29 @@ fn column(metric: Metric, comparison: &Comparison) -> Column {
     }
 }
 
-fn numbers(metric: Metric, comparison: &Comparison) -> Column {
+fn numbers(metric: Metric, comparison: &Comparison) -> MetricColumn {
     let first = comparison.rows.first().map_or(f64::NAN, |row| row.bits_per_joule.mean);
     let of_limits = comparison.limits.iter().map(|limit| metric.of_limit(limit, first));
     let values: Vec<_> = comparison.rows.iter().map(|row| metric.of_row(row)).chain(of_limits).collect();
     // The policies choose the unit: a limit far away must not blur them.
     let shown = if comparison.rows.is_empty() { &values[..] } else { &values[..comparison.rows.len()] };
     let scale = Scale::of(metric.quantity(), &shown.iter().flatten().copied().collect::<Vec<_>>());
-    let cell = |(line, value): (usize, Option<Value>)| {
-        let empty = || if line < comparison.rows.len() { Cell::unknown() } else { Cell::default() };
-        value.map_or_else(empty, |value| Cell {
-            text: scale.number(value.mean),
-            half_width: scale.half_width(value),
-            value: value.mean.is_finite().then_some(value),
-        })
+    let cell = |(line, value): (usize, Option<Value>)| match value {
+        Some(value) => value.cell(),
+        None if line < comparison.rows.len() => Cell::unknown(),
+        None => Cell::empty(),
     };
     let (title, unit) = metric.heading(scale);
-    Column {
+    let (hidden, plain) = metric.ranks();
+    MetricColumn {
         metric,
-        title: title.into(),
-        unit: unit.into(),
-        factor: scale.factor,
+        column: scale.column(title, unit).hidden(hidden).plain(plain),
         cells: values.into_iter().enumerate().map(cell).collect(),
     }
 }
 
 /// `62 / 30 /  8`, in the order of the scenario's paths.
-fn shares(comparison: &Comparison) -> Column {
+fn shares(comparison: &Comparison) -> MetricColumn {
     let of_row = |row: &Row| row.paths.iter().map(|path| path.share).collect::<Vec<_>>();
     let of_limit =
         |limit: &Limit| limit.rates_bps.iter().map(|rate| rate / limit.goodput_bps).collect::<Vec<_>>();
@@ -295,30 +315,26 @@ fn shares(comparison: &Comparison) -> Column {
         });
         parts.collect::<Vec<_>>().join("/")
     };
-    Column {
+    MetricColumn {
         metric: Metric::Shares,
-        title: comparison.scenario.paths.join("/"),
-        unit: "% of data".into(),
-        factor: 1.0,
-        cells: lines.iter().map(|line| Cell { text: text(line), ..Cell::default() }).collect(),
+        column: Column::numbers(&comparison.scenario.paths.join("/"), "% of data")
+            .hidden(Metric::Shares.ranks().0),
+        cells: lines.iter().map(|line| Cell::text(text(line))).collect(),
     }
 }
 
 /// `28/30`: runs in which every file was complete.
-fn completed(comparison: &Comparison) -> Column {
+fn completed(comparison: &Comparison) -> MetricColumn {
     let of_row = |row: &Row| {
-        row.completed.map_or_else(Cell::default, |completed| Cell {
-            text: format!("{completed}/{}", row.n),
-            half_width: None,
-            value: Some(Value::exact(f64::from(completed) / f64::from(row.n))),
+        row.completed.map_or_else(Cell::empty, |completed| {
+            let part = f64::from(completed) / f64::from(row.n);
+            Cell::number(part).shown(format!("{completed}/{}", row.n))
         })
     };
-    let of_limits = comparison.limits.iter().map(|_| Cell::default());
-    Column {
+    let of_limits = comparison.limits.iter().map(|_| Cell::empty());
+    MetricColumn {
         metric: Metric::Completed,
-        title: Metric::Completed.name().into(),
-        unit: "of runs".into(),
-        factor: 1.0,
+        column: Column::numbers(Metric::Completed.name(), "of runs").hidden(Metric::Completed.ranks().0),
         cells: comparison.rows.iter().map(of_row).chain(of_limits).collect(),
     }
 }

@@ -53,14 +53,14 @@ impl Answer<'_> {
     /// `175 ±3 kbit/J`.
     fn shown(&self, metric: Metric, row: usize) -> Option<String> {
         let column = self.sheet.columns.iter().find(|column| column.metric == metric)?;
-        let cell = column.cells.get(row).filter(|cell| cell.value.is_some())?;
+        let cell = column.cells.get(row).filter(|cell| cell.value().is_some())?;
         let unit = match metric {
             Metric::OfLimit | Metric::OfLinkLimit => "%",
             Metric::TcpShare => "",
-            _ => column.unit.as_str(),
+            _ => column.column.unit(),
         };
         // A number is not broken from its unit.
-        Some(format!("{} {unit}", cell.with_interval()).trim_end().replace(' ', "\u{a0}"))
+        Some(format!("{} {unit}", column.column.with_interval(cell)).trim_end().replace(' ', "\u{a0}"))
     }
 
     fn which(&self) -> Fact {

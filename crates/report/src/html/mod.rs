@@ -20,12 +20,13 @@ use answer::{Fact, facts};
 use askama::Template;
 use assets::Assets;
 use chart::{Chart, Field, Stack};
-use joulepath_model::result::{Comparison, Limit, OverTime, PathRow};
+use joulepath_model::result::{Comparison, OverTime, PathRow};
 use measure::Measure;
 
 use crate::machine::ReportError;
 use crate::scale::{Quantity, Scale, Value};
-use crate::sheet::{Cell, Column, Metric, Sheet, costs_energy, limit_name, notes};
+use crate::sheet::{Metric, MetricColumn, Sheet, costs_energy, limit_name, notes};
+use crate::table::{Cell, Column, Line, Table};
 
 /// The page's scripts, in the order in which they need each other.
 const SCRIPTS: [&str; 8] = [
@@ -48,17 +49,15 @@ pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
     let assets = Assets::new(&[], &SCRIPTS, &payload::payload(comparison, &order))?;
     let page = Page {
         comparison,
-        heads: heads(&sheet),
-        policies: order.iter().map(|&row| policy_row(comparison, &sheet, row)).collect(),
-        limits: limit_rows(comparison, &sheet),
+        overview: overview(comparison, &sheet, &order)?,
         facts: facts(comparison, &sheet, &order),
         charts: charts(&field),
         stacks: stacks(&field),
         over_time: comparison.rows.iter().find_map(|row| row.over_time.as_ref()),
         notes: notes(comparison),
         seeds: ranges(&comparison.manifest.seeds),
-        path_table: path_table(comparison, &order),
-        limit_table: limit_table(comparison),
+        path_table: path_table(comparison, &order).labelled_html("Paths of every policy")?,
+        limit_table: limit_table(comparison).labelled_html("Rates behind the limits")?,
         assets,
     };
     Ok(page.render()?)
@@ -69,10 +68,7 @@ pub fn html(comparison: &Comparison) -> Result<String, ReportError> {
 #[template(path = "report.html")]
 struct Page<'a> {
     comparison: &'a Comparison,
-    /// Title and unit of the overview's columns.
-    heads: Vec<(String, String)>,
-    policies: Vec<OverviewRow>,
-    limits: Vec<OverviewRow>,
+    overview: String,
     facts: Vec<Fact>,
     charts: Vec<Chart>,
     stacks: Vec<Stack>,
@@ -80,8 +76,8 @@ struct Page<'a> {
     over_time: Option<&'a OverTime>,
     notes: Vec<String>,
     seeds: String,
-    path_table: Grid,
-    limit_table: Grid,
+    path_table: String,
+    limit_table: String,
     assets: Assets,
 }
 
@@ -150,20 +146,9 @@ fn stacks(field: &Field<'_>) -> Vec<Stack> {
     shares.into_iter().chain(causes).collect()
 }
 
-/// A row of the overview.
-struct OverviewRow {
-    name: String,
-    /// Shown on hovering: a policy's parts, a limit's rates.
-    hint: String,
-    is_best: bool,
-    /// Whether ratios refer to it.
-    is_first: bool,
-    cells: Vec<Cell>,
-}
-
 /// What the page is about stands first: on a narrow screen the rest has to be scrolled to.
-fn by_importance(sheet: &Sheet) -> Vec<&Column> {
-    let rank = |column: &&Column| match column.metric {
+fn by_importance(sheet: &Sheet) -> Vec<&MetricColumn> {
+    let rank = |column: &&MetricColumn| match column.metric {
         Metric::Efficiency => 0,
         Metric::Ratio => 1,
         Metric::OfLimit => 2,
@@ -176,48 +161,30 @@ fn by_importance(sheet: &Sheet) -> Vec<&Column> {
         Metric::Retransmissions => 9,
         Metric::Energy | Metric::RunEnergy | Metric::Power | Metric::Network => 10,
     };
-    let mut columns: Vec<&Column> = sheet.columns.iter().collect();
+    let mut columns: Vec<&MetricColumn> = sheet.columns.iter().collect();
     columns.sort_by_key(rank);
     columns
 }
 
-fn heads(sheet: &Sheet) -> Vec<(String, String)> {
-    by_importance(sheet).into_iter().map(|column| (column.title.clone(), column.unit.clone())).collect()
-}
-
-fn cells(sheet: &Sheet, line: usize) -> Vec<Cell> {
-    by_importance(sheet).into_iter().map(|column| column.cells[line].clone()).collect()
-}
-
-fn policy_row(comparison: &Comparison, sheet: &Sheet, row: usize) -> OverviewRow {
-    OverviewRow {
-        name: comparison.rows[row].label.clone(),
-        hint: comparison.rows[row].parts.clone(),
-        is_best: sheet.best == Some(row),
-        is_first: row == 0 && comparison.rows.len() > 1,
-        cells: cells(sheet, row),
-    }
-}
-
-fn limit_rows(comparison: &Comparison, sheet: &Sheet) -> Vec<OverviewRow> {
-    let line = |(index, limit): (usize, &Limit)| OverviewRow {
-        name: limit_name(&limit.kind),
-        hint: limit.label.clone(),
-        is_best: false,
-        is_first: false,
-        cells: cells(sheet, sheet.policies + index),
+/// The policies by efficiency, then the limits.
+fn overview(comparison: &Comparison, sheet: &Sheet, order: &[usize]) -> Result<String, ReportError> {
+    let rows = &comparison.rows;
+    let adorn = |line: usize, of: Line| match rows.get(line) {
+        None => of.hint(&comparison.limits[line - rows.len()].label),
+        Some(row) => {
+            let of = of.hint(&row.parts);
+            let of = if sheet.best == Some(line) { of.badge("best", false) } else { of };
+            // Ratios refer to it.
+            if line == 0 && rows.len() > 1 { of.badge("first", true) } else { of }
+        }
     };
-    comparison.limits.iter().enumerate().map(line).collect()
-}
-
-/// A table without sorting.
-struct Grid {
-    heads: Vec<(&'static str, &'static str)>,
-    rows: Vec<(String, Vec<String>)>,
+    let order = order.iter().copied().chain(rows.len()..sheet.lines.len());
+    let table = sheet.table(&by_importance(sheet), adorn).ordered(order);
+    if rows.len() > 1 { table.sorted_html("overview", 1) } else { table.html("overview") }
 }
 
 /// Every policy's paths, one line each.
-fn path_table(comparison: &Comparison, order: &[usize]) -> Grid {
+fn path_table(comparison: &Comparison, order: &[usize]) -> Table {
     type Get = fn(&PathRow) -> Option<f64>;
     let columns: [(&str, Quantity, Get); 6] = [
         ("share of data", Quantity::Share, |path| Some(path.share)),
@@ -232,43 +199,34 @@ fn path_table(comparison: &Comparison, order: &[usize]) -> Grid {
         Scale::of(quantity, &paths().filter_map(get).map(Value::exact).collect::<Vec<_>>())
     });
     let unit = |name: &str, scale: &Scale| if name == "mean cwnd" { "packets" } else { scale.unit };
-    let line = |path: &PathRow| {
-        let cell = |((_, _, get), scale): (&(&str, Quantity, Get), &Scale)| {
-            get(path).map_or_else(|| "–".into(), |value| scale.number(value))
-        };
-        columns.iter().zip(&scales).map(cell).collect::<Vec<_>>()
-    };
-    let name = |policy: &str, path: &PathRow| format!("{policy} · {}", path.name);
-    let rows = order
-        .iter()
-        .map(|&row| &comparison.rows[row])
-        .flat_map(|row| row.paths.iter().map(|path| (name(&row.label, path), line(path))));
-    Grid {
-        heads: columns.iter().zip(&scales).map(|(&(name, ..), scale)| (name, unit(name, scale))).collect(),
-        rows: rows.collect(),
-    }
+    let cells = |path: &PathRow| columns.map(|(.., get)| get(path).map_or_else(Cell::unknown, Cell::number));
+    let lines = order.iter().map(|&row| &comparison.rows[row]).flat_map(|row| {
+        let name = move |path: &PathRow| Cell::text(format!("{} · {}", row.label, path.name));
+        row.paths.iter().map(move |path| Line::new(std::iter::once(name(path)).chain(cells(path))))
+    });
+    let heads = columns.iter().zip(&scales).map(|(&(name, ..), scale)| scale.column(name, unit(name, scale)));
+    Table::new(std::iter::once(Column::words("policy · path")).chain(heads)).with(lines)
 }
 
 /// Every limit's rates beside the capacities that it assumes, one line a path.
-fn limit_table(comparison: &Comparison) -> Grid {
+fn limit_table(comparison: &Comparison) -> Table {
     let limits = &comparison.limits;
     let rates = limits.iter().flat_map(|limit| limit.rates_bps.iter().chain(&limit.capacities_bps));
     let scale = Scale::of(Quantity::Rate, &rates.copied().map(Value::exact).collect::<Vec<_>>());
-    let line = |limit: &Limit, path: usize| {
-        let number = |rates: &[f64]| rates.get(path).map_or_else(|| "–".into(), |rate| scale.number(*rate));
-        vec![number(&limit.rates_bps), number(&limit.capacities_bps)]
-    };
-    let lines = |limit| {
-        let names = comparison.scenario.paths.iter().enumerate();
-        names.map(move |(path, name)| (path, name, limit))
-    };
-    let rows = limits.iter().flat_map(lines).map(|(path, name, limit): (usize, &String, &Limit)| {
-        (format!("{} · {name}", limit_name(&limit.kind)), line(limit, path))
+    let cell =
+        |rates: &[f64], path: usize| rates.get(path).map_or_else(Cell::unknown, |&rate| Cell::number(rate));
+    let lines = limits.iter().flat_map(|limit| {
+        comparison.scenario.paths.iter().enumerate().map(move |(path, name)| {
+            let name = Cell::text(format!("{} · {name}", limit_name(&limit.kind)));
+            Line::new([name, cell(&limit.rates_bps, path), cell(&limit.capacities_bps, path)])
+        })
     });
-    Grid {
-        rows: rows.collect(),
-        heads: vec![("rate in the optimum", scale.unit), ("capacity assumed", scale.unit)],
-    }
+    Table::new([
+        Column::words("limit · path"),
+        scale.column("rate in the optimum", scale.unit),
+        scale.column("capacity assumed", scale.unit),
+    ])
+    .with(lines)
 }
 
 /// `1–30`, `1–3, 7`.

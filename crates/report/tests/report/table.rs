@@ -22,7 +22,7 @@ fn a_download_reads_well_at_120_columns() {
 #[test]
 fn wide_shows_everything() {
     let text = table(&Fake::default().comparison(), usize::MAX, false);
-    assert!(!text.contains("Left out"), "{text}");
+    assert!(!text.contains("hidden"), "{text}");
     insta::assert_snapshot!(text);
 }
 
@@ -109,11 +109,16 @@ fn the_efficiency_is_shown_at_any_width() {
 }
 
 #[test]
-fn what_is_left_out_is_said_and_what_is_shown_is_not() {
-    let text = table(&Fake::default().comparison(), 80, false);
-    let (shown, left_out) = text.split_once("Left out at this width: ").unwrap();
-    assert!(left_out.contains("retrans") && !shown.contains("retrans"), "{text}");
-    assert!(shown.contains("goodput") && left_out.contains("± of goodput"), "{text}");
+fn what_is_hidden_is_counted() {
+    let comparison = Fake::default().comparison();
+    let units = |text: &str| text.lines().nth(3).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    let intervals = |text: &str| text.lines().nth(5).unwrap().matches('±').count();
+    let (wide, text) = (table(&comparison, usize::MAX, false), table(&comparison, 80, false));
+    assert_eq!(units(&wide), "Mbit/s W J Mbit/J % of data TCP, % links, % %");
+    assert_eq!(units(&text), "Mbit/s W Mbit/J % of data TCP, %");
+    // The first policy has none for × first, and the columns that are hidden had two.
+    assert_eq!((intervals(&wide), intervals(&text)), (5, 1));
+    assert!(text.ends_with("3 columns and 3 intervals hidden; `--wide` shows them.\n"), "{text}");
 }
 
 #[test]

@@ -1,0 +1,266 @@
+//! The table as text, at most so many characters wide.
+
+use std::collections::BTreeSet;
+
+use super::{Align, Cell, Column, Line, Rank, Table, Tone};
+
+/// Between columns.
+const GAP: usize = 2;
+/// Under the head.
+const RULE: &str = "─";
+const RESET: &str = "\u{1b}[0m";
+
+/// How a terminal shows a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct View {
+    /// Most characters of a line; `usize::MAX` shows everything.
+    pub width: usize,
+    /// Whether tones have colours. Whether there is a terminal and whether NO_COLOR is set, the caller knows.
+    pub color: bool,
+}
+
+/// What a narrow terminal gives up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    /// Lines of at least so many characters.
+    Narrow(usize, usize),
+    Plain(usize),
+    Hidden(usize),
+}
+
+impl Table {
+    /// Head, rule and lines without a line's end at the end, and what is hidden in words:
+    /// `2 columns and 1 interval hidden`. What has a rank is given up by rank; what a later step made
+    /// unnecessary is shown after all.
+    pub fn text(&self, view: View) -> (String, Option<String>) {
+        let mut steps: Vec<(Rank, Step)> = self.steps().collect();
+        steps.sort();
+        let mut given_up = BTreeSet::new();
+        let fits = |given_up: &BTreeSet<Step>| self.draft(given_up).width() <= view.width;
+        let mut taken = Vec::new();
+        for (_, step) in steps {
+            if fits(&given_up) {
+                break;
+            }
+            given_up.insert(step);
+            taken.push(step);
+        }
+        for step in taken.into_iter().rev() {
+            given_up.remove(&step);
+            if !fits(&given_up) {
+                given_up.insert(step);
+            }
+        }
+        (self.draft(&given_up).widened(view.width).drawn(view.color), hidden(&given_up))
+    }
+
+    fn steps(&self) -> impl Iterator<Item = (Rank, Step)> {
+        self.columns.iter().enumerate().flat_map(|(place, column)| {
+            let has_intervals = self.lines.iter().any(|line| column.half_width(&line.cells[place]).is_some());
+            let narrow = column.folds.iter().map(move |&(rank, least)| (rank, Step::Narrow(place, least)));
+            let plain = has_intervals.then_some((column.plain, Step::Plain(place)));
+            let rest = plain.into_iter().chain([(column.hidden, Step::Hidden(place))]);
+            narrow.chain(rest).filter(|(rank, _)| *rank != Rank::NEVER)
+        })
+    }
+
+    fn draft(&self, given_up: &BTreeSet<Step>) -> Draft<'_> {
+        let shown = |(place, _): &(usize, &Column)| !given_up.contains(&Step::Hidden(*place));
+        let columns = self.columns.iter().enumerate().filter(shown).map(|(place, column)| {
+            let narrow = given_up.iter().filter_map(|step| match step {
+                Step::Narrow(of, least) if *of == place => Some(*least),
+                _ => None,
+            });
+            Drawn::of(self, place, column, narrow.min(), !given_up.contains(&Step::Plain(place)))
+        });
+        Draft { table: self, columns: columns.collect() }
+    }
+}
+
+/// What is hidden, a column with its intervals counting once.
+fn hidden(given_up: &BTreeSet<Step>) -> Option<String> {
+    let is_hidden = |place: usize| given_up.contains(&Step::Hidden(place));
+    let columns = given_up.iter().filter(|step| matches!(step, Step::Hidden(_))).count();
+    let plain = |step: &&Step| matches!(step, Step::Plain(place) if !is_hidden(*place));
+    let intervals = given_up.iter().filter(plain).count();
+    let counted = |n: usize, of: &str| format!("{n} {of}{}", if n == 1 { "" } else { "s" });
+    match (counted(columns, "column"), counted(intervals, "interval")) {
+        _ if columns + intervals == 0 => None,
+        (columns, _) if intervals == 0 => Some(format!("{columns} hidden")),
+        (_, intervals) if columns == 0 => Some(format!("{intervals} hidden")),
+        (columns, intervals) => Some(format!("{columns} and {intervals} hidden")),
+    }
+}
+
+/// A column as it is drawn: texts, and the width to which they are broken.
+struct Drawn<'a> {
+    column: &'a Column,
+    head: Vec<String>,
+    /// One for each line of the table, not broken yet.
+    texts: Vec<String>,
+    place: usize,
+    /// Most characters of a line of a cell, and as many as it could take.
+    fold: Option<usize>,
+    wish: usize,
+}
+
+impl<'a> Drawn<'a> {
+    fn of(
+        table: &'a Table,
+        place: usize,
+        column: &'a Column,
+        narrow: Option<usize>,
+        with_intervals: bool,
+    ) -> Self {
+        let head = match (table.has_units(), column.unit.is_empty()) {
+            (true, false) => vec![column.name.clone(), column.unit.clone()],
+            (true, true) => vec![column.name.clone(), String::new()],
+            (false, _) => vec![column.name.clone()],
+        };
+        let texts = texts(table, place, column, with_intervals);
+        Drawn {
+            column,
+            head,
+            texts,
+            place,
+            fold: narrow.or(column.fold),
+            wish: column.fold.unwrap_or(usize::MAX),
+        }
+    }
+
+    fn lines_of(&self, text: &str) -> Vec<String> {
+        let Some(fold) = self.fold else { return text.lines().map(str::to_owned).collect() };
+        let indent = " ".repeat(self.column.indent);
+        let options = textwrap::Options::new(fold).subsequent_indent(&indent);
+        textwrap::wrap(text, options).into_iter().map(|line| line.replace(KEPT, " ")).collect()
+    }
+
+    fn width(&self) -> usize {
+        let cells = self.texts.iter().flat_map(|text| self.lines_of(text));
+        cells.chain(self.head.iter().cloned()).map(|line| display_width(&line)).max().unwrap_or(0)
+    }
+}
+
+/// A blank at which no line is broken.
+const KEPT: char = '\u{a0}';
+
+struct Draft<'a> {
+    table: &'a Table,
+    columns: Vec<Drawn<'a>>,
+}
+
+impl Draft<'_> {
+    fn width(&self) -> usize {
+        let columns: usize = self.columns.iter().map(Drawn::width).sum();
+        columns + GAP * self.columns.len().saturating_sub(1)
+    }
+
+    /// Broken cells get what is left of `width`, the first columns first.
+    fn widened(mut self, width: usize) -> Self {
+        for place in 0..self.columns.len() {
+            let Some(fold) = self.columns[place].fold else { continue };
+            let (own, all) = (self.columns[place].width(), self.width());
+            let room = width.saturating_sub(all.saturating_sub(own));
+            let column = &mut self.columns[place];
+            column.fold = Some(room.min(column.wish).max(fold));
+        }
+        self
+    }
+
+    fn drawn(&self, color: bool) -> String {
+        let widths: Vec<usize> = self.columns.iter().map(Drawn::width).collect();
+        let mut lines = Vec::new();
+        let heads = if self.table.has_units() { 2 } else { 1 };
+        let of_head = |line: usize| self.columns.iter().map(|column| column.head[line].as_str()).collect();
+        lines.extend((0..heads).map(|line| self.joined(&widths, of_head(line), |_| Tone::Plain, color)));
+        lines.push(RULE.repeat(widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)));
+        for (place, line) in self.table.lines.iter().enumerate() {
+            if line.apart {
+                lines.push(String::new());
+            }
+            lines.extend(self.line(&widths, place, line, color));
+        }
+        lines.join("\n")
+    }
+
+    fn line(&self, widths: &[usize], place: usize, line: &Line, color: bool) -> Vec<String> {
+        let cells: Vec<Vec<String>> =
+            self.columns.iter().map(|column| column.lines_of(&column.texts[place])).collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        let tone = |column: usize| match line.cells[self.columns[column].place].tone {
+            Tone::Plain => line.tone,
+            tone => tone,
+        };
+        let part = |at: usize| cells.iter().map(|cell| cell.get(at).map_or("", String::as_str)).collect();
+        (0..height).map(|at| self.joined(widths, part(at), tone, color)).collect()
+    }
+
+    /// One line of text. Only texts are coloured, so that no line is wider for it.
+    fn joined(
+        &self,
+        widths: &[usize],
+        cells: Vec<&str>,
+        tone: impl Fn(usize) -> Tone,
+        color: bool,
+    ) -> String {
+        let mut line = String::new();
+        let mut blanks = 0;
+        for (place, text) in cells.into_iter().enumerate() {
+            let fill = widths[place] - display_width(text);
+            let (before, after) = match self.columns[place].column.align {
+                Align::Left => (0, fill),
+                Align::Right => (fill, 0),
+            };
+            let (shown, end) = (text.trim_end(), display_width(text) - display_width(text.trim_end()));
+            blanks += before;
+            if !shown.is_empty() {
+                line += &" ".repeat(blanks);
+                line += &painted(shown, if color { tone(place) } else { Tone::Plain });
+                blanks = 0;
+            }
+            blanks += end + after + GAP;
+        }
+        line
+    }
+}
+
+fn painted(text: &str, tone: Tone) -> String {
+    let code = match tone {
+        Tone::Plain => return text.to_owned(),
+        Tone::Best => "\u{1b}[1m\u{1b}[32m",
+        Tone::Good => "\u{1b}[32m",
+        Tone::Fair => "\u{1b}[33m",
+        Tone::Bad => "\u{1b}[1m\u{1b}[31m",
+        Tone::Note => "\u{1b}[36m",
+        Tone::Dim => "\u{1b}[2m",
+    };
+    format!("{code}{text}{RESET}")
+}
+
+fn display_width(text: &str) -> usize {
+    textwrap::core::display_width(text)
+}
+
+/// The column's cells, ± aligned.
+fn texts(table: &Table, place: usize, column: &Column, with_intervals: bool) -> Vec<String> {
+    let cells = || table.lines.iter().map(|line| &line.cells[place]);
+    let halves: Vec<Option<String>> = cells().map(|cell| column.half_width(cell)).collect();
+    let widest = halves.iter().flatten().map(|half| display_width(half)).max().filter(|_| with_intervals);
+    let text = |(cell, half): (&Cell, &Option<String>)| {
+        let text = column.shown(cell).replace('`', "");
+        match (widest, half) {
+            (None, _) => text,
+            (Some(widest), Some(half)) => format!("{text} ±{half:<widest$}"),
+            (Some(widest), None) => format!("{text}{}", " ".repeat(widest + 2)),
+        }
+    };
+    let mut texts: Vec<String> = cells().zip(&halves).map(text).collect();
+    if column.once {
+        for line in (1..texts.len()).rev() {
+            if texts[line] == texts[line - 1] {
+                texts[line].clear();
+            }
+        }
+    }
+    texts
+}
