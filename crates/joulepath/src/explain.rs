@@ -3,10 +3,10 @@
 use std::io::{self, Read};
 use std::path::Path;
 
-use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use joulepath_control::policy;
 use joulepath_controllers::Controller;
-use joulepath_controllers::explain::{self, ExplainError, Explanation, State};
+use joulepath_controllers::explain::{self, ExplainError, Explanation, State, SubflowState};
+use joulepath_report::table::{Cell, Column, Line, Table, View};
 use joulepath_study::files;
 use serde::Serialize;
 
@@ -98,21 +98,18 @@ fn page(
     explanation: &Explanation,
 ) -> String {
     let formula = &explanation.formula;
-    let mut table = Table::new();
-    let rule = LineStyle::none().fill('─').junction('─');
-    table.load_style(TableStyle::new().header_separator(rule)).force_no_tty();
-    table.set_header([
-        "sub-\nflow",
-        "cwnd",
-        "srtt\nms",
-        "increase\nby code",
-        "increase\nby formula",
-        "diff.\n%",
-        "after loss\nby code",
-        "after loss\nby formula",
-    ]);
-    for (i, subflow) in state.subflows.iter().enumerate() {
-        table.add_row([
+    let columns = [
+        ("sub-", "flow"),
+        ("cwnd", ""),
+        ("srtt", "ms"),
+        ("increase", "by code"),
+        ("increase", "by formula"),
+        ("diff.", "%"),
+        ("after loss", "by code"),
+        ("after loss", "by formula"),
+    ];
+    let line = |(i, subflow): (usize, &SubflowState)| {
+        let cells = [
             i.to_string(),
             subflow.cwnd.to_string(),
             (f64::from(subflow.srtt_us) / 1e3).to_string(),
@@ -121,13 +118,12 @@ fn page(
             difference(explanation.increase[i], formula.increase[i]),
             explanation.window_after_loss[i].to_string(),
             packets(formula.window_after_loss[i]),
-        ]);
-    }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 1));
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    let rows: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+        ];
+        Line::new(cells.map(Cell::text))
+    };
+    let table = Table::new(columns.map(|(name, unit)| Column::numbers(name, unit)))
+        .with(state.subflows.iter().enumerate().map(line));
+    let (rows, _) = table.text(View { width: usize::MAX, color: false });
     let params: String = params.iter().map(|(name, value)| format!(", {name} = {value}")).collect();
     let title =
         format!("{} ({}{params}), {}", controller.display_name(), controller.name(), controller.paper());
@@ -138,7 +134,7 @@ fn page(
     format!(
         "{}\n\n{}\n\n{}\n{}\n",
         terminal::wrapped(&title, "  "),
-        rows.join("\n"),
+        rows,
         terminal::wrapped(&formula, "  "),
         terminal::wrapped(legend, "")
     )

@@ -62,5 +62,5 @@ fn tell(options: &GapOptions, gap: &Gap) -> Result<(), Failure> {
     if options.json {
         return print_json(gap).map(drop);
     }
-    terminal::print(&table(gap)).map(drop)
+    terminal::print(&table(gap, terminal::view())).map(drop)
 }

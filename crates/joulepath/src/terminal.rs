@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use joulepath_model::visible::{Colors, visible};
+use joulepath_report::table::View;
 use terminal_size::terminal_size_of;
 
 use crate::failure::{Exit, Failure};
@@ -16,6 +17,12 @@ const LEAST_WIDTH: usize = 40;
 /// Width of stdout in characters, and whether it takes colours (NO_COLOR, CLICOLOR_FORCE, terminal).
 pub(crate) fn stdout() -> (usize, bool) {
     (width(terminal_size_of(io::stdout())), colored(AutoStream::choice(&io::stdout())))
+}
+
+/// The same for tables.
+pub(crate) fn view() -> View {
+    let (width, color) = stdout();
+    View { width, color }
 }
 
 /// Width of stderr in characters, and whether it takes colours.

@@ -42,7 +42,7 @@ mod text;
 
 pub use bootstrap::{CONFIDENCE, RESAMPLES, estimate, median, ratio_estimate, resample};
 pub use compared::{table, table_with};
-pub use html::advice::{AdvicePage, AdviceRange, AdviceTable, AdviceWay, advice_html};
+pub use html::advice::{AdvicePage, AdviceRange, AdviceWay, advice_html};
 pub use html::html;
 pub use html::map::{MapAxis, MapPage, map_html};
 pub use html::reproduction::reproduction_html;

@@ -9,6 +9,7 @@ use crate::html::figures::{Drawn, drawn};
 use crate::machine::ReportError;
 use crate::reproduction::{Bars, Figure, Line, Plot};
 use crate::scale::{Quantity, Scale, Value};
+use crate::table::{Cell, Column, Line as TableLine, Table, Tone};
 
 /// The page's scripts, in the order in which they need each other.
 const SCRIPTS: [&str; 11] = [
@@ -127,7 +128,8 @@ pub fn html(study: &Study) -> Result<String, ReportError> {
     let payload: Vec<Drawn<'_>> = figures.iter().map(drawn).collect();
     let assets = Assets::new(&STYLES, &SCRIPTS, &payload)?;
     let groups = groups(&figures, study);
-    Ok(Page { study, table: Table::of(study), groups, assets }.render()?)
+    let (policies, failures) = (policies(study).html("policies")?, failures(study).html("failures")?);
+    Ok(Page { study, policies, failures, groups, assets }.render()?)
 }
 
 /// What the template shows. Text is escaped by the template unless it says `safe`.
@@ -135,7 +137,8 @@ pub fn html(study: &Study) -> Result<String, ReportError> {
 #[template(path = "study.html")]
 struct Page<'a> {
     study: &'a Study,
-    table: Table,
+    policies: String,
+    failures: String,
     /// Figures of one axis in one engine, with their places in the payload.
     groups: Vec<(String, Vec<(usize, String)>)>,
     assets: Assets,
@@ -154,67 +157,51 @@ impl Page<'_> {
     }
 }
 
-/// The table of policies: heads with units, and lines of a name and cells.
-struct Table {
-    heads: Vec<(&'static str, &'static str)>,
-    lines: Vec<TableLine>,
+/// Policies over all points.
+fn policies(study: &Study) -> Table {
+    type Get = fn(&StudyRow) -> Option<Estimate>;
+    let all: [(&'static str, Quantity, Get); 4] = [
+        ("energy per bit", Quantity::EnergyPerBit, |row| row.joules_per_bit),
+        ("efficiency", Quantity::Efficiency, |row| row.bits_per_joule),
+        ("goodput", Quantity::Rate, |row| row.goodput_bps),
+        ("completion", Quantity::Time, |row| row.completion_s),
+    ];
+    let shown = all.into_iter().filter(|(_, _, get)| study.rows.iter().any(|row| get(row).is_some()));
+    let shown: Vec<_> = shown.collect();
+    let value = |of: Estimate| Value { mean: of.mean, interval: (of.lo < of.hi).then_some((of.lo, of.hi)) };
+    let column = |&(name, quantity, get): &(&str, Quantity, Get)| {
+        let scale = Scale::of(quantity, &study.rows.iter().filter_map(get).map(value).collect::<Vec<_>>());
+        scale.column(name, scale.unit)
+    };
+    let ratio = Scale::of(Quantity::Ratio, &[Value::exact(1.0)]).column("× first", "efficiency");
+    let counts = [Column::numbers("runs", ""), Column::numbers("failed", "")];
+    let names = [Column::words("policy")].into_iter();
+    let columns = names.chain(shown.iter().map(column)).chain([ratio]).chain(counts);
+    let several = study.rows.iter().any(|row| row.engine != study.rows[0].engine);
+    let line = |row: &StudyRow| {
+        let name = if several { format!("{} · {}", row.policy, row.engine) } else { row.policy.clone() };
+        let cell = |of: Option<Value>| of.map_or_else(Cell::unknown, Value::cell);
+        let ratio = row.ratio.map(|(mean, of)| Value { mean, interval: of.map(|of| (of.lo, of.hi)) });
+        let cells = shown.iter().map(|(.., get)| cell(get(row).map(value)));
+        let cells = [Cell::text(name)].into_iter().chain(cells).chain([cell(ratio)]);
+        let line = TableLine::new(cells.chain([row.runs, row.failed].map(Cell::count)));
+        if is_best(study, row) { line.tone(Tone::Best).badge("best", false) } else { line }
+    };
+    Table::new(columns).with(study.rows.iter().map(line))
 }
 
-struct TableLine {
-    name: String,
-    /// Whether it is the best of its engine.
-    is_best: bool,
-    /// A number, and half of its interval.
-    cells: Vec<(String, Option<String>)>,
+/// Whether it has the most bits for each joule in its engine, where there is another one.
+fn is_best(study: &Study, row: &StudyRow) -> bool {
+    let of_engine = study.rows.iter().filter(|other| other.engine == row.engine);
+    let efficiency = |row: &StudyRow| row.bits_per_joule.map_or(f64::NEG_INFINITY, |of| of.mean);
+    let most = of_engine.clone().map(efficiency).fold(f64::NEG_INFINITY, f64::max);
+    of_engine.count() > 1 && most.is_finite() && efficiency(row) == most
 }
 
-impl Table {
-    fn of(study: &Study) -> Self {
-        type Get = fn(&StudyRow) -> Option<Estimate>;
-        let all: [(&'static str, Quantity, Get); 4] = [
-            ("energy per bit", Quantity::EnergyPerBit, |row| row.joules_per_bit),
-            ("efficiency", Quantity::Efficiency, |row| row.bits_per_joule),
-            ("goodput", Quantity::Rate, |row| row.goodput_bps),
-            ("completion", Quantity::Time, |row| row.completion_s),
-        ];
-        let shown = all.into_iter().filter(|(_, _, get)| study.rows.iter().any(|row| get(row).is_some()));
-        let columns: Vec<_> = shown.collect();
-        let value =
-            |of: Estimate| Value { mean: of.mean, interval: (of.lo < of.hi).then_some((of.lo, of.hi)) };
-        let scale = |quantity: Quantity, get: &Get| {
-            Scale::of(quantity, &study.rows.iter().filter_map(get).map(value).collect::<Vec<_>>())
-        };
-        let scales: Vec<Scale> = columns.iter().map(|(_, quantity, get)| scale(*quantity, get)).collect();
-        let ratios = Scale::of(Quantity::Ratio, &[Value::exact(1.0)]);
-        let several = study.rows.iter().any(|row| row.engine != study.rows[0].engine);
-        let cell = |of: Option<Estimate>, scale: &Scale| match of.map(value) {
-            Some(of) => (scale.number(of.mean), scale.half_width(of)),
-            None => ("–".to_owned(), None),
-        };
-        let best = |row: &StudyRow| {
-            let of_engine = study.rows.iter().filter(|other| other.engine == row.engine);
-            let efficiency = |row: &StudyRow| row.bits_per_joule.map_or(f64::NEG_INFINITY, |of| of.mean);
-            let most = of_engine.clone().map(efficiency).fold(f64::NEG_INFINITY, f64::max);
-            of_engine.count() > 1 && most.is_finite() && efficiency(row) == most
-        };
-        let line = |row: &StudyRow| {
-            let mut cells: Vec<_> =
-                columns.iter().zip(&scales).map(|((_, _, get), scale)| cell(get(row), scale)).collect();
-            let ratio = row.ratio.map(|(mean, of)| Value { mean, interval: of.map(|of| (of.lo, of.hi)) });
-            cells.push(match ratio {
-                Some(ratio) => (ratios.number(ratio.mean), ratios.half_width(ratio)),
-                None => ("–".to_owned(), None),
-            });
-            cells.push((row.runs.to_string(), None));
-            cells.push((row.failed.to_string(), None));
-            let name = if several { format!("{} · {}", row.policy, row.engine) } else { row.policy.clone() };
-            TableLine { name, is_best: best(row), cells }
-        };
-        let mut heads: Vec<_> =
-            columns.iter().zip(&scales).map(|((name, ..), scale)| (*name, scale.unit)).collect();
-        heads.extend([("× first", "efficiency"), ("runs", ""), ("failed", "")]);
-        Table { heads, lines: study.rows.iter().map(line).collect() }
-    }
+/// Reasons and how many runs have failed for each.
+fn failures(study: &Study) -> Table {
+    let line = |(reason, count): &(String, u64)| TableLine::new([Cell::text(reason), Cell::count(*count)]);
+    Table::new([Column::words("reason"), Column::numbers("runs", "")]).with(study.failures.iter().map(line))
 }
 
 /// Energy and goodput along each axis in each engine; what has no value is left out.

@@ -16,9 +16,10 @@ use joulepath_report::league::{
     self, Cell, FamilyRow, League, Played, Player, ScenarioResult, ScenarioRow, Singles, Task, Yardstick,
 };
 use joulepath_report::study::{self, Along, AlongLine, Places, Study, StudyRow};
+use joulepath_report::table::{self, Column, Line, Table};
 use joulepath_report::{
-    AdvicePage, AdviceRange, AdviceTable, AdviceWay, MapAxis, MapPage, PolicyRuns, Reproduction, advice_html,
-    html, map_html, reproduction_html, summarise,
+    AdvicePage, AdviceRange, AdviceWay, MapAxis, MapPage, PolicyRuns, Reproduction, advice_html, html,
+    map_html, reproduction_html, summarise,
 };
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde::Deserialize;
@@ -442,13 +443,22 @@ fn map() -> MapPage {
         clear: (0..points).map(|i| i % 3 != 0).collect(),
         all_tie: (0..points).map(|i| i == 6).collect(),
         checked: vec![(1, Some(2)), (3, None)],
-        regions: (0..POLICIES).map(|_| ["9".into(), "9".into(), "12.3".into()]).collect(),
+        regions: regions(),
         notes: vec!["Capital: the best.".into()],
         command: "joulepath map quick".into(),
         version: "0.1.0".into(),
         commit: "33b56abc0ffee".into(),
         partial: false,
     }
+}
+
+/// A line for each policy.
+fn regions() -> Table {
+    let line = |policy: u32| {
+        let cells = [table::Cell::text(format!("policy {policy}")), table::Cell::count(9)];
+        Line::new(cells).swatch("policy", policy as usize).mark("letter", policy as usize)
+    };
+    Table::new([Column::words("policy"), Column::numbers("best", "%")]).with((0..POLICIES).map(line))
 }
 
 /// More sets of interfaces than colours.
@@ -471,10 +481,8 @@ fn advice() -> AdvicePage {
         line: (0..10).map(|set| [f64::from(2 + set), f64::from(30 - set)]).collect(),
         deadline_s: Some(5.0),
         ranges: vec![AdviceRange { sizes: "any".into(), interfaces: "wifi + lte".into() }],
-        paths: AdviceTable {
-            heads: vec![("rate", "Mbit/s"), ("energy", "")],
-            rows: vec![("wifi".into(), vec!["20.0".into(), "137.01 mW/Mbps down, 283.17 mW/Mbps up".into()])],
-        },
+        paths: Table::new([Column::words("path"), Column::words("energy")])
+            .with([Line::new(["wifi", "137.01 mW/Mbps down, 283.17 mW/Mbps up"].map(table::Cell::text))]),
         notes: vec!["Joules are modelled, not measured.".into()],
         command: "joulepath advise --size 10MB ".to_owned() + &"--path wifi ".repeat(30),
         version: "0.1.0".into(),

@@ -69,6 +69,6 @@ fn tell(options: &JudgeOptions, judged: &Judged) -> Result<(), Failure> {
                 serde_json::to_string_pretty(judged).expect("numbers and texts can be written as JSON");
             Ok(files::write(file, &(text + "\n"))?)
         }
-        None => terminal::print(&table(judged)).map(drop),
+        None => terminal::print(&table(judged, terminal::view())).map(drop),
     }
 }

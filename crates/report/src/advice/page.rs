@@ -5,8 +5,9 @@ use joulepath_control::limit::Capacity;
 use joulepath_model::result::Provenance;
 
 use super::table;
-use crate::html::advice::{AdvicePage, AdviceRange, AdviceTable, AdviceWay, advice_html};
+use crate::html::advice::{AdvicePage, AdviceRange, AdviceWay, advice_html};
 use crate::machine::ReportError;
+use crate::table::{Cell, Column, Line, Table};
 
 /// One self-contained page, as [`crate::html`].
 ///
@@ -69,17 +70,19 @@ fn ranges(question: &Question, advice: &Advice) -> Vec<AdviceRange> {
     ranges.into_iter().map(|(sizes, interfaces)| AdviceRange { sizes, interfaces }).collect()
 }
 
-fn paths(question: &Question) -> AdviceTable {
-    let cells = |path: &Path| {
-        vec![
-            significant(path.rate.bps() as f64 / 1e6),
-            significant(path.rtt.as_secs_f64() * 1e3),
-            significant(path.loss.get() * 100.0),
-            path.energy.to_string(),
-        ]
+fn paths(question: &Question) -> Table {
+    let columns = [
+        Column::words("path"),
+        Column::numbers("rate", "Mbit/s"),
+        Column::numbers("RTT", "ms"),
+        Column::numbers("loss", "%"),
+        Column::words("energy"),
+    ];
+    let line = |path: &Path| {
+        let numbers = [path.rate.bps() as f64 / 1e6, path.rtt.as_secs_f64() * 1e3, path.loss.get() * 100.0];
+        let numbers = numbers.map(|number| Cell::number(number).shown(significant(number)));
+        let energy = Cell::text(path.energy.to_string());
+        Line::new([Cell::text(&path.name)].into_iter().chain(numbers).chain([energy]))
     };
-    AdviceTable {
-        heads: vec![("rate", "Mbit/s"), ("RTT", "ms"), ("loss", "%"), ("energy", "")],
-        rows: question.paths.iter().map(|path| (path.name.clone(), cells(path))).collect(),
-    }
+    Table::new(columns).with(question.paths.iter().map(line))
 }

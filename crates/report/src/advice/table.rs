@@ -1,9 +1,9 @@
 //! The answer for a terminal.
 
-use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use joulepath_control::advise::{Advice, BreakEven, Plan, Question, significant};
 use joulepath_control::limit::Capacity;
 
+use crate::table::{Cell, Column, Line, Table, View};
 use crate::text::wrapped;
 
 /// Reason, front, break-even sizes, and what the numbers rest on; sentences are at most `width` characters
@@ -18,22 +18,19 @@ pub fn table(question: &Question, advice: &Advice, width: usize) -> String {
 
 /// The front, with the advice among it.
 fn plans(question: &Question, advice: &Advice) -> String {
-    let mut table = Table::new();
-    let rule = LineStyle::none().fill('─').junction('─');
-    table.load_style(TableStyle::new().header_separator(rule)).force_no_tty();
-    table.set_header(["", "interfaces", "share\n%", "rate\nMbit/s", "time\ns", "energy\nJ"]);
-    for (plan, is_best) in rows(advice) {
-        let best = if is_best { "best" } else { "" }.to_owned();
-        table.add_row([[best].as_slice(), &cells(question, plan)].concat());
-    }
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if index >= 2 {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
-    lines.join("\n")
+    let columns = [
+        Column::words(""),
+        Column::words("interfaces"),
+        Column::numbers("share", "%"),
+        Column::numbers("rate", "Mbit/s"),
+        Column::numbers("time", "s"),
+        Column::numbers("energy", "J"),
+    ];
+    let lines = rows(advice).into_iter().map(|(plan, is_best)| {
+        let best = Cell::text(if is_best { "best" } else { "" });
+        Line::new([best].into_iter().chain(cells(question, plan).map(Cell::text)))
+    });
+    Table::new(columns).with(lines).text(View { width: usize::MAX, color: false }).0
 }
 
 /// Interfaces, shares in %, rates in Mbit/s, seconds and joules.

@@ -2,97 +2,79 @@
 
 use joulepath_model::units::Nanos;
 
-use super::{Case, FULL, Gap, Quantity, Summary};
-use crate::text::{cut, seeds};
+use super::{Case, FULL, Gap, Means, Quantity};
+use crate::table::{Align, Cell, Column, Decimals, Line, Rank, Table, View};
+use crate::text::seeds;
 
-/// Longest names of scenarios and policies: the table has 80 columns.
-const SCENARIO: usize = 15;
-const POLICY: usize = 20;
-const PLACE: usize = 27;
 /// Below this rate, bit/s, two decimals of Mbit/s say too little.
 const SLOW_BPS: f64 = 1e6;
+/// Widest names of scenarios and policies before they are broken, with and without room.
+const SCENARIO: (usize, usize) = (24, 15);
+const POLICY: (usize, usize) = (32, 15);
 
-/// For a terminal: 80 columns.
-pub fn table(gap: &Gap) -> String {
-    let mut text = format!("{}\n{}\n", title(gap), lateness(gap));
-    text += &format!(
-        "{:SCENARIO$} {:POLICY$} {:>8} {:>8}{:>6}{:>6}{:>6}{:>7}\n",
-        "", "", "packet", "kernel", "good", "share", "RTT", "energy"
-    );
-    text += &format!(
-        "{:SCENARIO$} {:POLICY$} {:>8} {:>8}{:>6}{:>6}{:>6}{:>7}\n{}\n",
-        "scenario",
-        "policy",
-        "Mbit/s",
-        "Mbit/s",
-        "%",
-        "pts",
-        "%",
-        "%",
-        "─".repeat(79)
-    );
-    let mut last = "";
-    for case in &gap.cases {
-        let scenario = if case.scenario == last { "" } else { &case.scenario };
-        let [goodput, share, rtt, energy] = case.differences.map(percent);
-        text += &format!(
-            "{:SCENARIO$} {:POLICY$} {:>8} {:>8}{goodput:>6}{share:>6}{rtt:>6}{energy:>7}\n",
-            cut(scenario, SCENARIO),
-            cut(&(case.policy.clone() + if case.full { " =" } else { "" }), POLICY),
-            mbps(case, case.packet.goodput_bps),
-            mbps(case, case.kernel.goodput_bps),
-        );
-        last = &case.scenario;
-    }
-    text += "\n";
+/// For a terminal.
+pub fn table(gap: &Gap, view: View) -> String {
+    let (cases, _) = cases(gap, false).text(view);
+    let mut text = format!("{}\n{}\n{cases}\n\n", title(gap), lateness(gap));
     if gap.hard < gap.cases.len() {
         text += &format!("= both engines carry at least {} of all that can be carried\n\n", full());
     }
-    text += &format!("{:9} {:>13} {:>13} {:>13}  where\n", "", "median of all", "of hard cells", "worst");
-    for summary in &gap.summary {
-        text += &format!("{}\n", row(summary));
-    }
-    text
+    text + &summary(gap, Align::Right).text(view).0 + "\n"
 }
 
 /// For docs/fidelity.md.
 pub fn markdown(gap: &Gap) -> String {
-    let mut text = format!(
-        "{}.\n{}\n| | median of all | of hard ones | worst | where |\n|---|---|---|---|---|\n",
+    format!(
+        "{}.\n{}\n{}\nIn a cell that is full (=) both engines carry at least {} of all that links and \
+         application let through; the others are hard.\n\n{}",
         title(gap),
-        lateness(gap)
-    );
-    for summary in &gap.summary {
-        text += &format!(
-            "| {} | {} | {} | {} | {}, `{}` |\n",
-            summary.quantity.name(),
-            with_unit(summary.quantity, summary.median, false),
-            of_hard(summary),
-            with_unit(summary.quantity, summary.worst, true),
-            summary.scenario,
-            summary.policy
-        );
-    }
-    text += &format!(
-        "\nIn a cell that is full (=) both engines carry at least {} of all that links and application let \
-         through; the others are hard.\n",
-        full()
-    );
-    text += "\n| scenario | policy | packet, Mbit/s | kernel, Mbit/s | goodput, % | share, points | mean \
-             RTT, % | energy, % |\n";
-    text += "|---|---|---:|---:|---:|---:|---:|---:|\n";
-    for case in &gap.cases {
-        let [goodput, share, rtt, energy] = case.differences.map(percent);
-        text += &format!(
-            "| {} | `{}`{} | {} | {} | {goodput} | {share} | {rtt} | {energy} |\n",
-            case.scenario,
-            case.policy,
-            if case.full { " =" } else { "" },
-            with_spread(case, true),
-            with_spread(case, false),
-        );
-    }
-    text
+        lateness(gap),
+        summary(gap, Align::Left).markdown(),
+        full(),
+        cases(gap, true).markdown()
+    )
+}
+
+/// The quantities over all cases.
+fn summary(gap: &Gap, align: Align) -> Table {
+    let numbers = ["median of all", "of hard ones", "worst"];
+    let numbers = numbers.map(|name| Column::numbers(name, "").align(align));
+    let place = Column::words("where").fold(POLICY.0).narrow(Rank(0), POLICY.1).indent(2);
+    let columns = [Column::words("")].into_iter().chain(numbers).chain([place]);
+    Table::new(columns).with(gap.summary.iter().map(|summary| {
+        let quantity = summary.quantity;
+        let number = |value: f64, signed| Cell::number(value).shown(with_unit(quantity, value, signed));
+        Line::new([
+            Cell::text(quantity.name()),
+            number(summary.median, false),
+            summary.median_hard.map_or_else(Cell::unknown, |median| number(median, false)),
+            number(summary.worst, true),
+            Cell::text(format!("{}, `{}`", summary.scenario, summary.policy)),
+        ])
+    }))
+}
+
+/// Every case; with what chance had to do with it, where there is room for it.
+fn cases(gap: &Gap, with_spread: bool) -> Table {
+    let difference = |name, unit| Column::numbers(name, unit).factor(0.01).decimals(Decimals::Signed(1));
+    let columns = [
+        Column::words("scenario").once().fold(SCENARIO.0).narrow(Rank(1), SCENARIO.1),
+        Column::words("policy").fold(POLICY.0).narrow(Rank(0), POLICY.1).indent(2),
+        Column::numbers("packet", "Mbit/s"),
+        Column::numbers("kernel", "Mbit/s"),
+        difference("goodput", "%"),
+        difference("share", "points"),
+        difference("mean RTT", "%").short("RTT"),
+        difference("energy", "%"),
+    ];
+    let line = |case: &Case| {
+        let rate = |means: &Means| Cell::number(means.goodput_bps).shown(rate(case, means, with_spread));
+        let policy = format!("`{}`{}", case.policy, if case.full { " =" } else { "" });
+        let names = [Cell::text(&case.scenario), Cell::text(policy)];
+        let rates = [rate(&case.packet), rate(&case.kernel)];
+        Line::new(names.into_iter().chain(rates).chain(case.differences.map(Cell::number)))
+    };
+    Table::new(columns).with(gap.cases.iter().map(line))
 }
 
 fn title(gap: &Gap) -> String {
@@ -111,27 +93,19 @@ fn full() -> String {
     format!("{:.0} %", FULL * 100.0)
 }
 
-fn of_hard(summary: &Summary) -> String {
-    let hard = summary.median_hard.map(|median| with_unit(summary.quantity, median, false));
-    hard.unwrap_or_else(|| "–".to_owned())
-}
-
 /// A line for the lateness that was allowed.
 fn lateness(gap: &Gap) -> String {
     let told = |bound| format!("Emulated links were allowed to be {} late.\n", Nanos::from_secs_f64(bound));
     gap.max_lateness_s.map(told).unwrap_or_default()
 }
 
-fn with_spread(case: &Case, packet: bool) -> String {
-    let means = if packet { &case.packet } else { &case.kernel };
+fn rate(case: &Case, means: &Means, with_spread: bool) -> String {
+    let mean = mbps(case, means.goodput_bps);
     match means.runs {
-        1 => mbps(case, means.goodput_bps),
-        _ if means.deterministic => format!("{}, no chance in it", mbps(case, means.goodput_bps)),
-        _ => format!(
-            "{} ± {}",
-            mbps(case, means.goodput_bps),
-            mbps(case, means.goodput_bps * means.goodput_spread)
-        ),
+        _ if !with_spread => mean,
+        1 => mean,
+        _ if means.deterministic => format!("{mean}, no chance in it"),
+        _ => format!("{mean} ± {}", mbps(case, means.goodput_bps * means.goodput_spread)),
     }
 }
 
@@ -141,24 +115,8 @@ fn mbps(case: &Case, bps: f64) -> String {
     format!("{:.decimals$}", bps / 1e6)
 }
 
-fn row(summary: &Summary) -> String {
-    let place = format!("{}, {}", summary.scenario, summary.policy);
-    format!(
-        "{:9} {:>13} {:>13} {:>13}  {}",
-        summary.quantity.name(),
-        with_unit(summary.quantity, summary.median, false),
-        of_hard(summary),
-        with_unit(summary.quantity, summary.worst, true),
-        cut(&place, PLACE)
-    )
-}
-
 fn with_unit(quantity: Quantity, difference: f64, signed: bool) -> String {
     let unit = if quantity == Quantity::Share { "points" } else { "%" };
     let value = difference * 100.0;
     if signed { format!("{value:+.1} {unit}") } else { format!("{value:.1} {unit}") }
-}
-
-fn percent(difference: f64) -> String {
-    format!("{:+.1}", difference * 100.0)
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::assets::Assets;
 use crate::machine::ReportError;
+use crate::table::{Cell, Column, Line, Table, Tone};
 
 /// The page's scripts, in the order in which they need each other.
 const SCRIPTS: [&str; 8] = [
@@ -36,7 +37,7 @@ pub struct AdvicePage {
     /// Ranges of sizes, ascending.
     pub ranges: Vec<AdviceRange>,
     /// What was asked of each path.
-    pub paths: AdviceTable,
+    pub paths: Table,
     /// What the numbers rest on.
     pub notes: Vec<String>,
     /// The command line.
@@ -77,23 +78,44 @@ pub struct AdviceRange {
     pub interfaces: String,
 }
 
-/// A table whose first column is names.
-#[derive(Clone, Debug)]
-pub struct AdviceTable {
-    /// Title and unit of the columns after the name.
-    pub heads: Vec<(&'static str, &'static str)>,
-    /// Names and cells.
-    pub rows: Vec<(String, Vec<String>)>,
-}
-
 /// One self-contained page, as [`crate::html`].
 ///
 /// # Errors
 /// If a number fits no JSON.
 pub fn advice_html(advice: &AdvicePage) -> Result<String, ReportError> {
     let drawn = Drawn { ways: &advice.ways, line: &advice.line, deadline_s: advice.deadline_s };
-    let page = Page { advice, assets: Assets::new(&[], &SCRIPTS, &drawn)? };
+    let page = Page {
+        advice,
+        ways: ways(&advice.ways).html("ways")?,
+        changes: changes(&advice.ranges).html("changes")?,
+        paths: advice.paths.labelled_html("The paths")?,
+        assets: Assets::new(&[], &SCRIPTS, &drawn)?,
+    };
     Ok(page.render()?)
+}
+
+/// The corners of the front, with the colours of the plot.
+fn ways(ways: &[AdviceWay]) -> Table {
+    let columns = [
+        Column::words("interfaces"),
+        Column::numbers("energy", "J"),
+        Column::numbers("time", "s"),
+        Column::numbers("share", "%"),
+        Column::numbers("rate", "Mbit/s"),
+    ];
+    Table::new(columns).with(ways.iter().enumerate().map(|(place, way)| {
+        let numbers =
+            [Cell::number(way.joules).shown(&way.energy), Cell::number(way.seconds).shown(&way.time)];
+        let words = [&way.split, &way.rates].map(Cell::text);
+        let cells = [Cell::text(&way.interfaces)].into_iter().chain(numbers).chain(words);
+        let line = Line::new(cells).swatch("way", place);
+        if way.is_best { line.tone(Tone::Best).badge("best", false) } else { line }
+    }))
+}
+
+fn changes(ranges: &[AdviceRange]) -> Table {
+    let line = |range: &AdviceRange| Line::new([&range.sizes, &range.interfaces].map(Cell::text));
+    Table::new([Column::words("size"), Column::words("use")]).with(ranges.iter().map(line))
 }
 
 /// What the page's scripts draw.
@@ -109,6 +131,9 @@ struct Drawn<'a> {
 #[template(path = "advice.html")]
 struct Page<'a> {
     advice: &'a AdvicePage,
+    ways: String,
+    changes: String,
+    paths: String,
     assets: Assets,
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::assets::Assets;
 use crate::machine::ReportError;
 use crate::scale::rounded;
+use crate::table::Table;
 
 /// The page's scripts, in the order in which they need each other.
 const SCRIPTS: [&str; 5] = [
@@ -49,7 +50,7 @@ pub struct MapPage {
     /// Points that the packet engine ran, and whom it names.
     pub checked: Vec<(usize, Option<usize>)>,
     /// By policy: best and tied in percent of the points, behind the best at most, in percent.
-    pub regions: Vec<[String; 3]>,
+    pub regions: Table,
     /// How to read it, and what the spot check says.
     pub notes: Vec<String>,
     /// The command line.
@@ -90,11 +91,8 @@ pub fn map_html(map: &MapPage) -> Result<String, ReportError> {
         all_tie: &map.all_tie,
         checked: &map.checked,
     };
-    let page = Page {
-        map,
-        lines: map.policies.iter().zip(&map.regions).collect(),
-        assets: Assets::new(&STYLES, &SCRIPTS, &drawn)?,
-    };
+    let page =
+        Page { map, regions: map.regions.html("regions")?, assets: Assets::new(&STYLES, &SCRIPTS, &drawn)? };
     Ok(page.render()?)
 }
 
@@ -118,6 +116,6 @@ struct Drawn<'a> {
 #[template(path = "map.html")]
 struct Page<'a> {
     map: &'a MapPage,
-    lines: Vec<(&'a String, &'a [String; 3])>,
+    regions: String,
     assets: Assets,
 }

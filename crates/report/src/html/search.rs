@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::assets::Assets;
 use crate::machine::ReportError;
-use crate::search::{Claim, Count, Holds, Search, SearchedBox, region_svg};
+use crate::search::{Claim, Count, Holds, Search, region_svg};
 
 /// The page's scripts, in the order in which they need each other.
 const SCRIPTS: [&str; 3] = [
@@ -19,10 +19,15 @@ const SCRIPTS: [&str; 3] = [
 /// If a number fits no JSON.
 pub fn search_html(all: &Search) -> Result<String, ReportError> {
     let styles = [include_str!("../../assets/reproduction.css"), include_str!("../../assets/search.css")];
-    let section = |claim| Section { claim, searched: all.box_of(claim), picture: region_svg(all, claim) };
+    let section = |claim| {
+        let open = all.box_of(claim).filter(|searched| !searched.parameters.is_empty());
+        let label = format!("The box of {}", claim.id);
+        let open = open.map(|searched| searched.what_was_open().labelled_html(&label)).transpose()?;
+        Ok(Section { claim, open, picture: region_svg(all, claim) })
+    };
     let page = Page {
         all,
-        sections: all.claims.iter().map(section).collect(),
+        sections: all.claims.iter().map(section).collect::<Result<_, ReportError>>()?,
         assets: Assets::new(&styles, &SCRIPTS, &())?,
     };
     Ok(page.render()?)
@@ -40,7 +45,8 @@ struct Page<'a> {
 /// One claim.
 struct Section<'a> {
     claim: &'a Claim,
-    searched: Option<&'a SearchedBox>,
+    /// What the paper leaves open, as a table.
+    open: Option<String>,
     /// As SVG; its texts are escaped.
     picture: Option<String>,
 }

@@ -1,105 +1,125 @@
 //! Judged cases as text and as Markdown.
 
-use std::fmt::Write as _;
-
 use super::{Case, Chooser, Contender, Judged, OF_BEST, TOLERANCE, Verdict};
-use crate::text::{cut, seeds};
+use crate::table::{Align, Cell, Column, Decimals, Line, Rank, Table, Tone, View};
+use crate::text::{seeds, wrapped};
 
-/// Longest names of a contender in a table of 80 columns.
-const NAME: usize = 24;
+/// Widest name of a contender before it is broken, with and without room.
+const NAME: (usize, usize) = (40, 14);
 
-/// For a terminal: 80 columns.
-pub fn table(judged: &Judged) -> String {
+/// For a terminal.
+pub fn table(judged: &Judged, view: View) -> String {
     let mut text = title(judged) + "\n";
     for case in &judged.cases {
-        let (scenario, intent) = (&case.scenario, case.intent.word());
-        let _ = write!(text, "\n{}: {intent}\n{}\n", cut(scenario, 40), case.title);
-        let _ = writeln!(
-            text,
-            "{:NAME$} {:>8} {:>8} {:>8} {:>8} {:>8}  {}",
-            "",
-            "J",
-            "Mbit/J",
-            "Mbit/s",
-            "done, s",
-            "p95, ms",
-            case.paths.join("/")
-        );
+        let name = Column::words("").fold(NAME.0).narrow(Rank(0), NAME.1).indent(2);
+        let bytes = Column::words(&case.paths.join("/")).align(Align::Right);
+        let mut table = Table::new([name].into_iter().chain(numbers()).chain([bytes]));
         for one in &case.contenders {
-            let _ = writeln!(
-                text,
-                "{:NAME$} {:>8} {:>8} {:>8} {:>8} {:>8}  {}",
-                cut(&one.name, NAME),
-                number(one.energy_j),
-                number(one.bits_per_joule / 1e6),
-                number(one.goodput_bps / 1e6),
-                one.completion_s.map_or_else(String::new, number),
-                one.delay_p95_s.map_or_else(String::new, |delay| number(delay * 1e3)),
-                megabytes(one)
-            );
+            let line =
+                Line::new([Cell::text(&one.name)].into_iter().chain(cells(one)).chain([megabytes(one)]));
+            let is_best = case.verdict.as_ref().is_some_and(|verdict| verdict.best == one.name);
+            table.push(if is_best { line.tone(Tone::Best) } else { line });
         }
         if let Some(limit) = case.limit_bits_per_joule {
-            let _ = writeln!(text, "{:NAME$} {:>8} {:>8}", "limit of the links", "", number(limit / 1e6));
+            let empty = || Cell::empty();
+            let cells = [empty(), Cell::number(limit), empty(), empty(), empty(), empty()];
+            let name = Cell::text("limit of the links");
+            table.push(Line::new([name].into_iter().chain(cells)).tone(Tone::Dim));
         }
-        match &case.verdict {
-            Some(verdict) => text += &(in_words(verdict) + "\n"),
-            None => text += "no verdict: runs are missing\n",
-        }
+        let heading = format!("{}: {}", case.scenario, case.intent.word());
+        let verdict =
+            case.verdict.as_ref().map_or_else(|| "no verdict: runs are missing".to_owned(), in_words);
+        let [heading, title, verdict] =
+            [&heading, &case.title, &verdict].map(|text| wrapped(text, view.width, "  "));
+        text += &format!("\n{heading}\n{title}\n{}\n{verdict}\n", table.text(view).0);
     }
     text
 }
 
 /// For docs/live-results.md.
 pub fn markdown(judged: &Judged) -> String {
-    let mut text = format!(
+    format!(
         "{}. Joules for each bit relative to plain MPTCP with all endpoints: goal at most 100 %. Bits for \
          each joule relative to the best contender that does the work: goal at least {:.0} % for `frugal`. \
          Goodput relative to the best single path: goal at least 100 % for `interactive` and `aggregate`. \
-         Differences up to {:.0} % are not told apart.\n\n",
+         Differences up to {:.0} % are not told apart.\n\n{}\n{}",
         title(judged),
         OF_BEST * 100.0,
-        TOLERANCE * 100.0
-    );
-    text += "| scenario | intent | joules of plain's, % | of the best, % | best | of the limit, % | goodput \
-             of the best single, % | reached |\n|---|---|---:|---:|---|---:|---:|---|\n";
-    for case in &judged.cases {
-        let Some(verdict) = &case.verdict else { continue };
+        TOLERANCE * 100.0,
+        verdicts(judged).markdown(),
+        contenders(judged).markdown()
+    )
+}
+
+/// How the daemon stands in each case that has a verdict.
+fn verdicts(judged: &Judged) -> Table {
+    let percent = |name| Column::numbers(name, "%").factor(0.01).decimals(Decimals::Fixed(0));
+    let columns = [
+        Column::words("scenario"),
+        Column::words("intent"),
+        percent("joules of plain's"),
+        percent("of the best"),
+        Column::words("best"),
+        percent("of the limit"),
+        percent("goodput of the best single"),
+        Column::words("reached"),
+    ];
+    let line = |(case, verdict): (&Case, &Verdict)| {
         let daemon = case.contenders.iter().find(|one| one.chooser == Chooser::Daemon);
-        let of_limit = case
-            .limit_bits_per_joule
-            .zip(daemon)
-            .map_or_else(String::new, |(limit, daemon)| percent(daemon.bits_per_joule / limit));
-        let _ = writeln!(
-            text,
-            "| {} | `{}` | {} | {} | `{}` | {of_limit} | {} | {} |",
-            case.scenario,
-            case.intent.word(),
-            percent(verdict.energy_of_plain),
-            percent(verdict.efficiency_of_best),
-            verdict.best,
-            verdict.goodput_of_single.map_or_else(String::new, percent),
-            if is_reached(verdict) { "yes" } else { "**no**" }
-        );
-    }
-    text += "\n| scenario | who chooses | J | Mbit/J | Mbit/s | done, s | delay p95, ms | MB by path |\n\
-             |---|---|---:|---:|---:|---:|---:|---|\n";
-    for case in &judged.cases {
-        for (place, one) in case.contenders.iter().enumerate() {
-            let _ = writeln!(
-                text,
-                "| {} | `{}` | {} | {} | {} | {} | {} | {} |",
-                if place == 0 { &case.scenario } else { "" },
-                one.name,
-                number(one.energy_j),
-                number(one.bits_per_joule / 1e6),
-                number(one.goodput_bps / 1e6),
-                one.completion_s.map_or_else(String::new, number),
-                one.delay_p95_s.map_or_else(String::new, |delay| number(delay * 1e3)),
-                by_path(case, one)
-            );
-        }
-    }
-    text
+        let of_limit = case.limit_bits_per_joule.zip(daemon);
+        let reached = match is_reached(verdict) {
+            true => Cell::text("yes").tone(Tone::Good),
+            false => Cell::text("no").tone(Tone::Bad),
+        };
+        Line::new([
+            Cell::text(&case.scenario),
+            Cell::text(format!("`{}`", case.intent.word())),
+            Cell::number(verdict.energy_of_plain),
+            Cell::number(verdict.efficiency_of_best),
+            Cell::text(format!("`{}`", verdict.best)),
+            known(of_limit.map(|(limit, daemon)| daemon.bits_per_joule / limit)),
+            known(verdict.goodput_of_single),
+            reached,
+        ])
+    };
+    let judged = judged.cases.iter().filter_map(|case| Some((case, case.verdict.as_ref()?)));
+    Table::new(columns).with(judged.map(line))
+}
+
+/// All contenders of all cases.
+fn contenders(judged: &Judged) -> Table {
+    let names = [Column::words("scenario"), Column::words("who chooses")];
+    let columns = names.into_iter().chain(numbers()).chain([Column::words("MB by path")]);
+    let lines = judged.cases.iter().flat_map(|case| {
+        case.contenders.iter().enumerate().map(move |(place, one)| {
+            let scenario = if place == 0 { Cell::text(&case.scenario) } else { Cell::empty() };
+            let names = [scenario, Cell::text(format!("`{}`", one.name))];
+            Line::new(names.into_iter().chain(cells(one)).chain([by_path(case, one)]))
+        })
+    });
+    Table::new(columns).with(lines)
+}
+
+/// What every contender is measured by.
+fn numbers() -> [Column; 5] {
+    let numbers = |name, factor| Column::numbers(name, "").factor(factor).decimals(Decimals::UpTo(2));
+    [
+        numbers("J", 1.0),
+        numbers("Mbit/J", 1e6),
+        numbers("Mbit/s", 1e6),
+        numbers("done, s", 1.0),
+        numbers("delay p95, ms", 1e-3).short("p95, ms"),
+    ]
+}
+
+/// Under [`numbers`].
+fn cells(one: &Contender) -> [Cell; 5] {
+    let [energy, efficiency, goodput] = [one.energy_j, one.bits_per_joule, one.goodput_bps].map(Cell::number);
+    [energy, efficiency, goodput, known(one.completion_s), known(one.delay_p95_s)]
+}
+
+fn known(value: Option<f64>) -> Cell {
+    value.map_or_else(Cell::empty, Cell::number)
 }
 
 fn title(judged: &Judged) -> String {
@@ -127,12 +147,8 @@ fn in_words(verdict: &Verdict) -> String {
     format!("{reached}: {}", parts.join("; "))
 }
 
-fn percent(part: f64) -> String {
-    format!("{:.0}", part * 100.0)
-}
-
 fn percent_sign(part: f64) -> String {
-    percent(part) + " %"
+    format!("{:.0} %", part * 100.0)
 }
 
 /// Three significant digits.
@@ -145,11 +161,11 @@ fn number(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-fn megabytes(one: &Contender) -> String {
-    one.bytes.iter().map(|bytes| number(bytes / 1e6)).collect::<Vec<_>>().join("/")
+fn megabytes(one: &Contender) -> Cell {
+    Cell::text(one.bytes.iter().map(|bytes| number(bytes / 1e6)).collect::<Vec<_>>().join("/"))
 }
 
-fn by_path(case: &Case, one: &Contender) -> String {
+fn by_path(case: &Case, one: &Contender) -> Cell {
     let part = |(name, bytes): (&String, &f64)| format!("{name} {}", number(bytes / 1e6));
-    case.paths.iter().zip(&one.bytes).map(part).collect::<Vec<_>>().join(", ")
+    Cell::text(case.paths.iter().zip(&one.bytes).map(part).collect::<Vec<_>>().join(", "))
 }

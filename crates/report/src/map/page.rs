@@ -1,6 +1,6 @@
 //! The map as an HTML page.
 
-use super::table::notes;
+use super::table::{notes, regions};
 use super::{Axis, Map};
 use crate::html::map::{MapAxis, MapPage, map_html};
 use crate::machine::ReportError;
@@ -19,12 +19,6 @@ fn page(map: &Map) -> MapPage {
         title: axis.title(),
         values: (0..axis.numbers.len()).map(|index| axis.value(index)).collect(),
     };
-    let points = map.points() as f64;
-    let part = |count: usize| format!("{:.0}", count as f64 / points * 100.0);
-    let regions =
-        map.winners.regions.iter().map(|region| {
-            [part(region.clear), part(region.tied), format!("{:.1}", region.shortfall * 100.0)]
-        });
     let set = map.set.iter().map(|(key, value)| format!("{key} = {value}"));
     let mut chips =
         vec![map.scenario.clone(), format!("{} engine", map.engine), map.metric.title().to_owned()];
@@ -46,7 +40,7 @@ fn page(map: &Map) -> MapPage {
             .iter()
             .flat_map(|spot| spot.points.iter().map(|c| (c.point, c.packet.best)))
             .collect(),
-        regions: regions.collect(),
+        regions: regions(map),
         notes: notes(map),
         command: map.provenance.command.clone(),
         version: map.provenance.version.clone(),

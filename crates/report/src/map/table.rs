@@ -3,10 +3,13 @@
 use std::fmt::Write;
 
 use super::{Map, Policy, SpotCheck, TIE, Verdict};
+use crate::table::{Cell, Column, Decimals, Line, Table, Tone, View};
 use crate::text::wrapped;
 
 /// Characters of the map's rows.
 const WIDTH: usize = 64;
+/// Widest label of a policy before it is broken.
+const POLICY: usize = 34;
 /// Where all policies tie.
 const ALL_TIE: char = '·';
 /// Where no policy has a value.
@@ -24,7 +27,7 @@ pub fn table(map: &Map, width: usize, color: bool) -> String {
     let mut text = format!("{}\n\n", title(map));
     text += &plane(map, color);
     text += "\n";
-    text += &legend(map, color);
+    text += &format!("{}\n\n", legend(map).text(View { width, color }).0);
     for note in notes(map) {
         text += &format!("{}\n", wrapped(&note, width, "  "));
     }
@@ -83,26 +86,33 @@ fn painted(text: &str, policy: usize) -> String {
 }
 
 /// Which letter stands for which policy, and how much of the plane each holds.
-fn legend(map: &Map, color: bool) -> String {
-    let points = map.points() as f64;
-    let names = map.policies.iter().map(|policy| policy.label.chars().count());
-    let width = names.max().unwrap_or(0).clamp(6, 34);
-    let mut text = format!("  {:width$} {:>12} {:>12} {:>16}\n", "policy", "best", "tied", "behind, at most");
-    for (policy, (Policy { label, .. }, region)) in map.policies.iter().zip(&map.winners.regions).enumerate()
-    {
-        let mark = letter(policy).to_string();
-        let mark = if color { painted(&mark, policy) } else { mark };
-        let part = |count: usize| format!("{:.0} %", count as f64 / points * 100.0);
-        let label: String = label.chars().take(width).collect();
-        let _ = writeln!(
-            text,
-            "{mark} {label:width$} {:>12} {:>12} {:>16}",
-            part(region.clear),
-            part(region.tied),
-            format!("{:.1} %", region.shortfall * 100.0)
-        );
-    }
-    text
+fn legend(map: &Map) -> Table {
+    let line = |(policy, cells): (usize, [Cell; 4])| {
+        let mark = Cell::text(letter(policy)).tone(Tone::On(COLOURS[policy % COLOURS.len()]));
+        Line::new([mark].into_iter().chain(cells))
+    };
+    let columns = [Column::words("")].into_iter().chain(columns());
+    Table::new(columns).with(cells(map).enumerate().map(line))
+}
+
+/// The regions for a page, whose scripts fill in colours and letters.
+pub(super) fn regions(map: &Map) -> Table {
+    let line = |(policy, cells)| Line::new(cells).swatch("policy", policy).mark("letter", policy);
+    Table::new(columns()).with(cells(map).enumerate().map(line))
+}
+
+fn columns() -> [Column; 4] {
+    let part = |name, decimals| Column::numbers(name, "%").factor(0.01).decimals(Decimals::Fixed(decimals));
+    let policy = Column::words("policy").fold(POLICY).indent(2);
+    [policy, part("best", 0), part("tied", 0), part("behind, at most", 1)]
+}
+
+/// Policies with the part of the points that each holds.
+fn cells(map: &Map) -> impl Iterator<Item = [Cell; 4]> {
+    let part = |count: usize| Cell::number(count as f64 / map.points() as f64);
+    map.policies.iter().zip(&map.winners.regions).map(move |(Policy { label, .. }, region)| {
+        [Cell::text(label), part(region.clear), part(region.tied), Cell::number(region.shortfall)]
+    })
 }
 
 /// How to read it, and what the packet engine says.

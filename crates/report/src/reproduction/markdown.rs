@@ -1,6 +1,7 @@
 //! Results of one paper, for its page in `docs/papers`.
 
 use super::{Finding, Report, Reproduction, Verdict};
+use crate::table::{Cell, Column, Line, Table};
 
 /// The tables of the experiments whose id starts with `paper`; empty if there are none.
 pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
@@ -10,15 +11,16 @@ pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
         return String::new();
     }
     let mut text = format!(
-        "`{}`, {} runs, {:.0} minutes of one core. Intervals are 95 %, by bootstrap over seeds.\n\n\
-         | experiment | claim | verdict |\n|---|---|---|\n",
+        "`{}`, {} runs, {:.0} minutes of one core. Intervals are 95 %, by bootstrap over seeds.\n\n",
         all.command,
         all.runs,
         (all.run_s / 60.0).ceil()
     );
-    for report in &reports {
-        text += &format!("| `{}` | {} | {} |\n", cell(&report.id), cell(&report.claim), verdict(report));
-    }
+    let line = |report: &&Report| {
+        Line::new([format!("`{}`", report.id), report.claim.clone(), verdict(report)].map(Cell::text))
+    };
+    let columns = ["experiment", "claim", "verdict"].map(Column::words);
+    text += &Table::new(columns).with(reports.iter().map(line)).markdown();
     for report in reports {
         text += &section(report);
     }
@@ -28,52 +30,55 @@ pub fn reproduction_markdown(all: &Reproduction, paper: &str) -> String {
 /// All experiments by paper: how many have which verdict, and each with its claim. Links lead to the papers'
 /// pages.
 pub fn reproduction_summary(all: &Reproduction) -> String {
-    let mut text = format!(
-        "`{}`: {} runs, {:.0} minutes of one core.\n\n| paper | {} |\n|---|{}\n",
+    format!(
+        "`{}`: {} runs, {:.0} minutes of one core.\n\n{}\n{}",
         all.command,
         all.runs,
         (all.run_s / 60.0).ceil(),
-        Verdict::ALL.map(Verdict::name).join(" | "),
-        "---:|".repeat(Verdict::ALL.len())
-    );
+        counts(all).markdown(),
+        scoreboard(all).markdown()
+    )
+}
+
+/// How many experiments of each paper have which verdict; this project's own statements do not count.
+fn counts(all: &Reproduction) -> Table {
+    let verdicts = Verdict::ALL.map(|verdict| Column::numbers(verdict.name(), ""));
+    let mut table = Table::new([Column::words("paper")].into_iter().chain(verdicts));
+    let mut push = |name: String, counts: [usize; Verdict::ALL.len()]| {
+        let counts = counts.map(|count| Cell::count(count as u64));
+        table.push(Line::new([Cell::text(name)].into_iter().chain(counts)));
+    };
     let count = |wanted: Option<&str>| {
         let of_paper =
             |report: &&Report| !report.is_ours && wanted.is_none_or(|wanted| report.paper() == wanted);
-        let many = |verdict| {
-            all.experiments
-                .iter()
-                .filter(of_paper)
-                .filter(|report| report.verdict == verdict)
-                .count()
-                .to_string()
-        };
-        Verdict::ALL.map(many).join(" | ")
+        let of_paper = || all.experiments.iter().filter(of_paper);
+        Verdict::ALL.map(|verdict| of_paper().filter(|report| report.verdict == verdict).count())
     };
     for name in all.papers() {
         let page = if name == "claim" { "claims" } else { name };
-        text += &format!("| [{page}]({page}.md) | {} |\n", count(Some(name)));
+        push(format!("[{page}]({page}.md)"), count(Some(name)));
     }
-    let causes = Verdict::ALL.map(|verdict| all.causes(verdict).to_string()).join(" | ");
-    text += &format!(
-        "| all | {} |\n| independent causes | {causes} |\n\n| experiment | claim | verdict | kernel |\n\
-         |---|---|---|---|\n",
-        count(None)
-    );
-    for report in &all.experiments {
+    push("all".to_owned(), count(None));
+    push("independent causes".to_owned(), Verdict::ALL.map(|verdict| all.causes(verdict)));
+    table
+}
+
+/// Every experiment with its verdict, and what the kernel says.
+fn scoreboard(all: &Reproduction) -> Table {
+    let columns = ["experiment", "claim", "verdict", "kernel"].map(Column::words);
+    let line = |report: &Report| {
         let kernel = report.kernel.as_ref().map_or(String::new(), |second| {
-            let far =
-                second.farthest.as_ref().map_or(String::new(), |far| format!(" ({})", cell(&far.words())));
+            let far = second.farthest.as_ref().map_or(String::new(), |far| format!(" ({})", far.words()));
             format!("{}{far}", second.agreement.name())
         });
-        let (id, claim) = (cell(&report.id), cell(&report.claim));
-        text += &format!("| `{id}` | {claim} | {} | {kernel} |\n", verdict(report));
-    }
-    text
+        Line::new([format!("`{}`", report.id), report.claim.clone(), verdict(report), kernel].map(Cell::text))
+    };
+    Table::new(columns).with(all.experiments.iter().map(line))
 }
 
 /// With the reading that has it, and whether it is no paper's.
 fn verdict(report: &Report) -> String {
-    let reading = report.reading.as_ref().map_or(String::new(), |reading| format!(" ({})", cell(reading)));
+    let reading = report.reading.as_ref().map_or(String::new(), |reading| format!(" ({reading})"));
     let ours = if report.is_ours { ", our own statement" } else { "" };
     format!("{}{reading}{ours}", report.verdict.name())
 }
@@ -93,11 +98,11 @@ fn section(report: &Report) -> String {
         text += &format!("\n{} of its runs are missing.\n", report.missing);
     }
     if !report.findings.is_empty() {
-        text += "\n| | stated | measured | n | verdict |\n|---|---|---|---|---|\n";
-        text.extend(report.findings.iter().map(|finding| row(finding, "")));
-        if let Some(kernel) = &report.kernel {
-            text.extend(kernel.findings.iter().map(|finding| row(finding, " (kernel)")));
-        }
+        let columns = ["", "stated", "measured", "n", "verdict"].map(Column::words);
+        let kernel = report.kernel.iter().flat_map(|kernel| &kernel.findings);
+        let findings = report.findings.iter().map(|finding| line(finding, ""));
+        let lines = findings.chain(kernel.map(|finding| line(finding, " (kernel)")));
+        text += &format!("\n{}", Table::new(columns).with(lines).markdown());
     }
     if let Some(kernel) = &report.kernel {
         let far =
@@ -111,21 +116,17 @@ fn section(report: &Report) -> String {
     text
 }
 
-fn row(finding: &Finding, where_from: &str) -> String {
-    let unit = if finding.unit.is_empty() { String::new() } else { format!(", {}", cell(&finding.unit)) };
+fn line(finding: &Finding, where_from: &str) -> Line {
+    let unit = if finding.unit.is_empty() { String::new() } else { format!(", {}", finding.unit) };
     let verdict = finding.verdict.map_or("not judged", Verdict::name);
     let shown = finding.shown();
-    format!(
-        "| {}{unit}{where_from} | {} | {} | {} | {verdict} |\n",
-        cell(&finding.what_and_where()),
-        shown.stated,
-        shown.measured(" "),
-        finding.n,
-    )
-}
-
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|")
+    Line::new([
+        Cell::text(format!("{}{unit}{where_from}", finding.what_and_where())),
+        Cell::text(&shown.stated),
+        Cell::text(shown.measured(" ")),
+        Cell::text(finding.n.to_string()),
+        Cell::text(verdict),
+    ])
 }
 
 fn sentence(text: &str) -> String {

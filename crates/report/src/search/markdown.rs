@@ -2,7 +2,8 @@
 
 use super::picture::has_region;
 use super::table::counts;
-use super::{Claim, Fit, Holds, Search};
+use super::{Claim, Fit, Holds, Search, SearchedBox};
+use crate::table::{Cell, Column, Line, Table};
 
 /// One sentence a claim of one paper, and the pictures of the regions, which lie in the folder `pictures`
 /// beside the page; empty if the search has none of its claims.
@@ -67,25 +68,25 @@ fn what_was_open(all: &Search, paper: &str) -> String {
             continue;
         }
         text += &format!(
-            "\n<details><summary>The box of {}: {} points, {} seeds each</summary>\n\n\
-             | open | from … to | as usual | why |\n|---|---|---|---|\n",
+            "\n<details><summary>The box of {}: {} points, {} seeds each</summary>\n\n{}\n</details>\n",
             searched.name,
             searched.points.len(),
-            searched.seeds
+            searched.seeds,
+            searched.what_was_open().markdown()
         );
-        for open in &searched.parameters {
-            let cell = |text: &str| text.replace('|', "\\|");
-            text += &format!(
-                "| `{}` | {} | {} | {} |\n",
-                open.key,
-                cell(&open.values),
-                cell(&open.usual),
-                cell(&open.reason)
-            );
-        }
-        text += "\n</details>\n";
     }
     text
+}
+
+impl SearchedBox {
+    /// What the paper leaves open, with the reasons of the ranges.
+    pub(crate) fn what_was_open(&self) -> Table {
+        let columns = ["open", "from … to", "as usual", "why"].map(Column::words);
+        Table::new(columns).with(self.parameters.iter().map(|open| {
+            let key = format!("`{}`", open.key);
+            Line::new([&key, &open.values, &open.usual, &open.reason].map(Cell::text))
+        }))
+    }
 }
 
 /// The id as a name of a file: `002-fig5a/6` has a slash.

@@ -10,7 +10,8 @@ impl Table {
             Align::Left => "---|",
             Align::Right => "---:|",
         });
-        let mut text = row(&heads);
+        // A head without a name takes one blank, a cell without a value two.
+        let mut text = row(&heads).replace("|  |", "| |");
         text.push('|');
         text.extend(rules);
         text.push('\n');
@@ -27,12 +28,12 @@ impl Table {
     }
 }
 
-/// `| a | b |`; an empty cell takes one blank.
+/// `| a | b |`.
 fn row(cells: &[String]) -> String {
     let mut text = String::from("|");
     for cell in cells {
         let cell = cell.replace('|', "\\|").replace('\n', " ");
-        text += &if cell.is_empty() { " |".to_owned() } else { format!(" {cell} |") };
+        text += &format!(" {cell} |");
     }
     text + "\n"
 }

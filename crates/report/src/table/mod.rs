@@ -69,6 +69,8 @@ pub enum Tone {
     Note,
     /// For reference: limits, what has no verdict.
     Dim,
+    /// Black on a colour of the palette of 256: regions of a map.
+    On(u8),
 }
 
 /// One number, name or sentence.
@@ -138,6 +140,8 @@ impl Cell {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
     name: String,
+    /// In place of the name in a terminal, if it is not empty.
+    short: String,
     unit: String,
     /// Name for programs, with the base unit; empty if the column is for people alone.
     key: String,
@@ -161,6 +165,7 @@ impl Column {
     fn of(name: &str, unit: &str, align: Align) -> Self {
         Column {
             name: name.to_owned(),
+            short: String::new(),
             unit: unit.to_owned(),
             key: String::new(),
             align,
@@ -188,6 +193,11 @@ impl Column {
     /// For programs: `key` names the value and its SI base unit.
     pub fn key(self, key: &str) -> Self {
         Column { key: key.to_owned(), ..self }
+    }
+
+    /// The name in a terminal.
+    pub fn short(self, name: &str) -> Self {
+        Column { short: name.to_owned(), ..self }
     }
 
     /// Against the default of [`Column::words`] and [`Column::numbers`].

@@ -34,7 +34,7 @@ struct ShownCell {
 }
 
 impl Table {
-    /// With the identity `id`, named by the element `ID-title`. Numbers carry what they are sorted by.
+    /// With the identity `id`, named by the element `ID-title`.
     ///
     /// # Errors
     /// If the template fails.
@@ -42,7 +42,8 @@ impl Table {
         self.page(id, Some(&format!("{id}-title")), "", None)
     }
 
-    /// As [`Table::html`]; the lines stand sorted by a column, the largest first.
+    /// As [`Table::html`]; the lines stand sorted by a column, the largest first. Numbers carry their value,
+    /// by which scripts sort.
     ///
     /// # Errors
     /// As there.
@@ -66,20 +67,20 @@ impl Table {
         sorted: Option<usize>,
     ) -> Result<String, ReportError> {
         let is_limit = |line: &&Line| line.tone == Tone::Dim;
-        let shown = |line| Shown { line, cells: self.shown_cells(line) };
+        let shown = |line| Shown { line, cells: self.shown_cells(line, sorted.is_some()) };
         let lines = self.lines.iter().filter(|line| !is_limit(line)).map(shown).collect();
         let groups = [("", lines), ("limits", self.lines.iter().filter(is_limit).map(shown).collect())];
         let heads = self.columns.iter().enumerate().map(|(place, column)| (column, sorted == Some(place)));
         Ok(Page { heads: heads.collect(), id, named_by, label, groups }.render()?)
     }
 
-    fn shown_cells(&self, line: &Line) -> Vec<ShownCell> {
+    fn shown_cells(&self, line: &Line, is_sortable: bool) -> Vec<ShownCell> {
         let shown = |(column, cell): (&Column, &Cell)| {
             let text = column.shown(cell);
             let parts = text.split('`').enumerate().filter(|(_, text)| !text.is_empty());
             ShownCell {
                 class: cell.class(column.align),
-                value: cell.value(),
+                value: cell.value().filter(|_| is_sortable),
                 parts: parts.map(|(part, text)| (part % 2 == 1, text.to_owned())).collect(),
                 half_width: column.half_width(cell),
             }
@@ -100,7 +101,7 @@ impl Cell {
     fn class(&self, align: Align) -> &'static str {
         match self.tone {
             Tone::Plain if align == Align::Left => "text",
-            Tone::Plain => "",
+            Tone::Plain | Tone::On(_) => "",
             Tone::Best => "best",
             Tone::Good => "good",
             Tone::Fair => "fair",

@@ -112,11 +112,9 @@ impl<'a> Drawn<'a> {
         narrow: Option<usize>,
         with_intervals: bool,
     ) -> Self {
-        let head = match (table.has_units(), column.unit.is_empty()) {
-            (true, false) => vec![column.name.clone(), column.unit.clone()],
-            (true, true) => vec![column.name.clone(), String::new()],
-            (false, _) => vec![column.name.clone()],
-        };
+        let name = if column.short.is_empty() { &column.name } else { &column.short };
+        let units = table.has_units().then_some(&column.unit);
+        let head = std::iter::once(name).chain(units).cloned().collect();
         let texts = texts(table, place, column, with_intervals);
         Drawn {
             column,
@@ -131,7 +129,9 @@ impl<'a> Drawn<'a> {
     fn lines_of(&self, text: &str) -> Vec<String> {
         let Some(fold) = self.fold else { return text.lines().map(str::to_owned).collect() };
         let indent = " ".repeat(self.column.indent);
-        let options = textwrap::Options::new(fold).subsequent_indent(&indent);
+        let options = textwrap::Options::new(fold)
+            .subsequent_indent(&indent)
+            .word_separator(textwrap::WordSeparator::Custom(words));
         textwrap::wrap(text, options).into_iter().map(|line| line.replace(KEPT, " ")).collect()
     }
 
@@ -139,6 +139,21 @@ impl<'a> Drawn<'a> {
         let cells = self.texts.iter().flat_map(|text| self.lines_of(text));
         cells.chain(self.head.iter().cloned()).map(|line| display_width(&line)).max().unwrap_or(0)
     }
+}
+
+/// The parts of a line between which it may be broken: at blanks, and after commas between letters.
+fn words(line: &str) -> Box<dyn Iterator<Item = textwrap::core::Word<'_>> + '_> {
+    let mut rest = line;
+    Box::new(std::iter::from_fn(move || {
+        let breaks = rest
+            .char_indices()
+            .find(|&(at, letter)| letter == ' ' || (letter == ',' && !rest[at + 1..].starts_with(KEPT)));
+        let end = breaks.map_or(rest.len(), |(at, _)| at + 1);
+        let end = rest.len() - rest[end..].trim_start_matches(' ').len();
+        let (word, after) = rest.split_at(end);
+        rest = after;
+        (!word.is_empty()).then(|| textwrap::core::Word::from(word))
+    }))
 }
 
 /// A blank at which no line is broken.
@@ -233,6 +248,7 @@ fn painted(text: &str, tone: Tone) -> String {
         Tone::Bad => "\u{1b}[1m\u{1b}[31m",
         Tone::Note => "\u{1b}[36m",
         Tone::Dim => "\u{1b}[2m",
+        Tone::On(color) => return format!("\u{1b}[30;48;5;{color}m{text}{RESET}"),
     };
     format!("{code}{text}{RESET}")
 }

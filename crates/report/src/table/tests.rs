@@ -91,7 +91,7 @@ fn markdown_has_units_alignment_and_bold_for_what_is_bad() {
         "| policy | goodput, Mbit/s | change, % | reached |",
         "|---|---:|---:|---|",
         "| `mptcp` with olia | 2.50 ±0.10 | +12.5 | yes |",
-        "| a\\|b | – | | **no** |",
+        "| a\\|b | – |  | **no** |",
         "",
     ];
     assert_eq!(table().markdown(), expected.join("\n"));
@@ -109,7 +109,7 @@ fn programs_get_base_units_and_null_for_what_is_unknown() {
 
 #[test]
 fn a_page_has_what_it_sorts_by_and_escapes_texts() {
-    let html = table().html("policies").unwrap();
+    let html = table().sorted_html("policies", 1).unwrap();
     assert!(html.contains("aria-labelledby=\"policies-title\"") && html.contains("tabindex=\"0\""), "{html}");
     assert!(html.contains("<code>mptcp</code> with olia"), "{html}");
     assert!(html.contains("data-sort=\"2500000\">2.50 <span class=\"pm\">±0.10</span>"), "{html}");

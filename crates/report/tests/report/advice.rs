@@ -1,7 +1,8 @@
 //! The page of an advice.
 
 use crate::markup::assert_well_formed;
-use joulepath_report::{AdvicePage, AdviceRange, AdviceTable, AdviceWay, advice_html};
+use joulepath_report::table::{Cell, Column, Line, Table};
+use joulepath_report::{AdvicePage, AdviceRange, AdviceWay, advice_html};
 
 fn way(interfaces: &str, split: &str, seconds: f64, joules: f64, is_best: bool) -> AdviceWay {
     AdviceWay {
@@ -14,6 +15,11 @@ fn way(interfaces: &str, split: &str, seconds: f64, joules: f64, is_best: bool) 
         joules,
         is_best,
     }
+}
+
+fn paths(name: &str, rate: &str) -> Table {
+    let columns = [Column::words("path"), Column::numbers("rate", "Mbit/s")];
+    Table::new(columns).with([Line::new([name, rate].map(Cell::text))])
 }
 
 fn advice() -> AdvicePage {
@@ -32,10 +38,7 @@ fn advice() -> AdvicePage {
             AdviceRange { sizes: "below 7.14 MB".into(), interfaces: "wifi alone".into() },
             AdviceRange { sizes: "above".into(), interfaces: "wifi + lte".into() },
         ],
-        paths: AdviceTable {
-            heads: vec![("rate", "Mbit/s")],
-            rows: vec![("wifi".into(), vec!["20.0".into()])],
-        },
+        paths: paths("wifi", "20.0"),
         notes: vec!["Joules are modelled, not measured.".into()],
         command: "joulepath advise --size 10MB".into(),
         version: "0.1.0".into(),
@@ -70,7 +73,10 @@ fn reason_ways_ranges_and_command_are_there_without_scripts() {
         assert!(page.contains(&cells), "{cells}");
     }
     for range in &advice.ranges {
-        assert!(page.contains(&format!("{}</th><td>{}</td>", range.sizes, range.interfaces)), "{range:?}");
+        assert!(
+            page.contains(&format!("{}</th><td class=\"text\">{}</td>", range.sizes, range.interfaces)),
+            "{range:?}"
+        );
     }
     assert_eq!(page.matches("<tr class=\"best\">").count(), 1, "the advice is marked, and it alone");
 }
@@ -99,8 +105,7 @@ fn hostile_names_stay_texts() {
     advice.reason = hostile.into();
     advice.ways[0].interfaces = hostile.into();
     advice.ranges[0].interfaces = hostile.into();
-    advice.paths.rows[0].0 = hostile.into();
-    advice.paths.rows[0].1[0] = hostile.into();
+    advice.paths = paths(hostile, hostile);
     advice.notes[0] = hostile.into();
     advice.command = hostile.into();
     let page = advice_html(&advice).unwrap();

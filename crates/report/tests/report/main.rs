@@ -3,7 +3,9 @@
 mod advice;
 mod answer;
 mod common;
+mod gap;
 mod html;
+mod live;
 mod machine;
 mod map;
 mod markup;

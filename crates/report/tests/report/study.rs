@@ -81,7 +81,7 @@ fn the_numbers_stand_in_the_table_without_scripts() {
     // The best of its engine; an engine with one policy has no best.
     assert_eq!(page.matches(">best<").count(), 1);
     assert!(page.contains("single:&#60;wifi&#62; · packet <span class=\"badge\">best"));
-    assert!(page.contains("`fish` is not a unit of probability"));
+    assert!(page.contains("<code>fish</code> is not a unit of probability"));
 }
 
 #[test]
