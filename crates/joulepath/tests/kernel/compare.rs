@@ -137,7 +137,7 @@ fn the_gap_is_shown_kept_and_written_into_a_page() {
     let first = gap().ok();
     assert!(first.contains("allowed to be 10 s late"), "{first}");
     assert!(
-        first.contains("of hard cells") && first.lines().all(|line| line.chars().count() <= 80),
+        first.contains("of hard ones") && first.lines().all(|line| line.chars().count() <= 80),
         "{first}"
     );
     let page = fs::read_to_string(folder.path().join("page.md")).unwrap();
