@@ -72,10 +72,22 @@ def runs() -> Path:
 
 
 def write_json(path: Path, data: object) -> None:
-    """One line for each list of numbers, so that changes can be read."""
-    text = json.dumps(data, indent=1, ensure_ascii=False, sort_keys=True)
-    flat = re.sub(r"\[[^\[\]{}]*\]", lambda found: " ".join(found[0].split()), text)
-    path.write_text(flat + "\n")
+    """One line for each record, so that changes can be read."""
+    path.write_text(by_lines(data) + "\n")
+
+
+def by_lines(value: object, most: int = 2000) -> str:
+    """JSON in which what fits into `most` characters stands on one line."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True)
+    if len(text) <= most:
+        return text
+    match value:
+        case dict():
+            fields = (f"{json.dumps(key)}: {by_lines(its, most)}" for key, its in sorted(value.items()))
+            return "{\n" + ",\n".join(fields) + "\n}"
+        case list():
+            return "[\n" + ",\n".join(by_lines(its, most) for its in value) + "\n]"
+    return text
 
 
 def rounded(value: float) -> float:

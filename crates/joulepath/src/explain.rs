@@ -6,7 +6,7 @@ use std::path::Path;
 use joulepath_control::policy;
 use joulepath_controllers::Controller;
 use joulepath_controllers::explain::{self, ExplainError, Explanation, State, SubflowState};
-use joulepath_report::table::{Cell, Column, Line, Table, View};
+use joulepath_report::table::{Cell, Column, Line, Table};
 use joulepath_study::files;
 use serde::Serialize;
 
@@ -98,16 +98,6 @@ fn page(
     explanation: &Explanation,
 ) -> String {
     let formula = &explanation.formula;
-    let columns = [
-        ("sub-", "flow"),
-        ("cwnd", ""),
-        ("srtt", "ms"),
-        ("increase", "by code"),
-        ("increase", "by formula"),
-        ("diff.", "%"),
-        ("after loss", "by code"),
-        ("after loss", "by formula"),
-    ];
     let line = |(i, subflow): (usize, &SubflowState)| {
         let cells = [
             i.to_string(),
@@ -121,9 +111,10 @@ fn page(
         ];
         Line::new(cells.map(Cell::text))
     };
-    let table = Table::new(columns.map(|(name, unit)| Column::numbers(name, unit)))
-        .with(state.subflows.iter().enumerate().map(line));
-    let (rows, _) = table.text(View { width: usize::MAX, color: false });
+    let names = ["sub-", "cwnd", "srtt", "increase", "increase", "diff.", "after loss", "after loss"];
+    let units = ["flow", "", "ms", "by code", "by formula", "%", "by code", "by formula"];
+    let columns = names.into_iter().zip(units).map(|(name, unit)| Column::numbers(name, unit));
+    let rows = Table::new(columns).with(state.subflows.iter().enumerate().map(line)).whole();
     let params: String = params.iter().map(|(name, value)| format!(", {name} = {value}")).collect();
     let title =
         format!("{} ({}{params}), {}", controller.display_name(), controller.name(), controller.paper());

@@ -3,11 +3,11 @@
 mod claims;
 mod pages;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use joulepath_report::{
     Reproduction, reproduction_html, reproduction_json, reproduction_markdown, reproduction_summary,
-    reproduction_table,
+    reproduction_table, stored_page,
 };
 use joulepath_study::event::Event;
 use joulepath_study::files;
@@ -25,6 +25,8 @@ use crate::provenance::provenance;
 use crate::show::print_json;
 use crate::terminal;
 
+/// Longest results that are read, bytes.
+const MAX_STORED_BYTES: u64 = 256 << 20;
 /// Name of the marks between which the results stand in the papers' pages.
 const MARKS: &str = "results";
 
@@ -35,6 +37,9 @@ const MARKS: &str = "results";
 pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
     if options.list {
         return list(&describe(&options.ids)?, options.json);
+    }
+    if let Some(stored) = &options.from {
+        return page(stored, options);
     }
     if options.search {
         return claims::search(options);
@@ -81,6 +86,20 @@ pub(crate) fn reproduce(options: &ReproduceOptions) -> Result<Exit, Failure> {
         None => {}
     }
     Ok(if cancel.is_set() || reproduction.partial { Exit::Partial } else { Exit::Ok })
+}
+
+/// Writes the page of stored results.
+fn page(file: &Path, options: &ReproduceOptions) -> Result<Exit, Failure> {
+    let text = files::read_text(file, MAX_STORED_BYTES)
+        .map_err(|error| Failure::io(format!("cannot read {}", file.display()), error))?;
+    let (extent, html) = stored_page(&text).map_err(|error| {
+        let text = format!("{}: no results of `joulepath reproduce`: {error}", file.display());
+        Failure::message(Exit::Failed, text).help("name a full.json, quick.json or claims.json")
+    })?;
+    let page = options.out.join(format!("{extent}.html"));
+    files::prepare(&page)?;
+    files::write(&page, &html)?;
+    terminal::print(&format!("report: {}\n", page.display()))
 }
 
 fn list(experiments: &[Description], json: bool) -> Result<Exit, Failure> {

@@ -12,6 +12,7 @@
 //! | [`advice`] | which interfaces for a transfer |
 //! | `reproduction` | the papers' claims |
 //! | [`search`] | where they hold |
+//! | `stored` | pages of the last two from JSON |
 //! | [`study`] | many points of a scenario |
 //!
 //! Every function is pure: it takes results and returns data or text. Writing files is the caller's business.
@@ -34,6 +35,7 @@ mod reproduction;
 mod scale;
 pub mod search;
 mod sheet;
+mod stored;
 mod student;
 pub mod study;
 mod summary;
@@ -58,5 +60,6 @@ pub use reproduction::{
     reproduction_summary, reproduction_table, shown,
 };
 pub use scale::rounded;
+pub use stored::stored_page;
 pub use student::{interval, prediction, ratio_interval, student, student_ratio, wilson};
 pub use summary::{LIMIT_LINK, LIMIT_TCP_FRIENDLY, PolicyRuns, summarise, summarise_on};

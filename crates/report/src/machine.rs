@@ -41,9 +41,15 @@ pub fn runs_to_csv(comparison: &Comparison) -> Result<String, ReportError> {
 /// # Errors
 /// If a number fits no JSON.
 pub(crate) fn by_lines(value: &impl serde::Serialize) -> Result<String, ReportError> {
-    let serde_json::Value::Object(whole) = serde_json::to_value(value)? else {
-        unreachable!("a struct is an object")
-    };
+    Ok(in_lines(serde_json::to_value(value)?))
+}
+
+/// An object with one line for each element of its lists.
+///
+/// # Panics
+/// If it is no object.
+pub(crate) fn in_lines(whole: serde_json::Value) -> String {
+    let serde_json::Value::Object(whole) = whole else { unreachable!("a struct is an object") };
     let field = |(name, value): (String, serde_json::Value)| match value {
         serde_json::Value::Array(items) if !items.is_empty() => {
             let items: Vec<String> = items.iter().map(|item| format!("  {item}")).collect();
@@ -51,7 +57,7 @@ pub(crate) fn by_lines(value: &impl serde::Serialize) -> Result<String, ReportEr
         }
         value => format!("\"{name}\": {value}"),
     };
-    Ok(format!("{{\n{}\n}}\n", whole.into_iter().map(field).collect::<Vec<_>>().join(",\n")))
+    format!("{{\n{}\n}}\n", whole.into_iter().map(field).collect::<Vec<_>>().join(",\n"))
 }
 
 /// One line of a table for programs: names and values. Units stand in the names.

@@ -27,7 +27,7 @@ const JUDGE_HELP: &str = "\
 Examples:
   sudo joulepath live judge live/file
   sudo joulepath live judge home.toml --seeds 3 --logs said
-  sudo joulepath live judge --runs judge.jsonl --json results/live.json --markdown docs/live-results.md
+  sudo joulepath live judge --runs judge.jsonl --json judge.json --markdown docs/live-results.md
 
 Beside the daemon run: plain MPTCP with all paths, the endpoints that NetworkManager and mptcpd set by \
 default, and the policies of the scenario's [compare]. In real time: a run takes as long as its scenario. \

@@ -15,6 +15,7 @@ Examples:
   joulepath reproduce --full --docs docs/papers
   joulepath reproduce --search --out results --docs docs/papers --markdown README.md
   joulepath reproduce 004-fig5 --at queue='200 packets' --at scheduler=minrtt
+  joulepath reproduce --from results/reproduction/full.json
 
 ID is an experiment, or how its name begins: `000`, `002-fig1`. Each has a claim, a rule that was fixed \
 before anything ran, and a verdict: reproduced, direction only, not reproduced, cannot be. The same \
@@ -68,6 +69,11 @@ pub(crate) struct ReproduceOptions {
     /// Name the experiments with claim and source, and run nothing.
     #[arg(long)]
     pub(crate) list: bool,
+    /// Write the page of results that are stored, full.json or claims.json, into the folder --out, and run
+    /// nothing.
+    #[arg(long, value_name = "FILE")]
+    #[arg(conflicts_with_all = ["ids", "quick", "full", "search", "at", "list", "docs"])]
+    pub(crate) from: Option<PathBuf>,
     /// Simulated runs at a time; all cores if absent.
     #[arg(short, long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,

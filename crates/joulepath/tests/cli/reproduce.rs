@@ -116,6 +116,24 @@ fn results_stand_between_the_marks_of_the_papers_pages() {
     assert!(said.stderr.contains("000.md"), "{}", said.stderr);
 }
 
+#[test]
+fn the_page_of_stored_results_is_made_without_a_run() {
+    let folder = folder();
+    joulepath_in(folder.path(), &["reproduce", "004-dT"]).ok();
+    let written = fs::read_to_string(folder.path().join("joulepath-reproduction/quick.html")).unwrap();
+    let stored = ["reproduce", "--from", "joulepath-reproduction/quick.json", "--out", "page"];
+    assert_eq!(joulepath_in(folder.path(), &stored).ok(), "report: page/quick.html\n");
+    // Seconds of one core are stored with six digits.
+    let page = fs::read_to_string(folder.path().join("page/quick.html")).unwrap();
+    assert_eq!(page.lines().count(), written.lines().count());
+    assert!(page.contains("id=\"004-dT\""));
+    assert!(!folder.path().join("page/quick.runs.jsonl").exists());
+    fs::write(folder.path().join("other.json"), "{}").unwrap();
+    let said = joulepath_in(folder.path(), &["reproduce", "--from", "other.json"]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.stderr.contains("other.json") && said.stderr.contains("claims.json"), "{}", said.stderr);
+}
+
 /// What the search prints as JSON; it is what stands in `claims.json`.
 fn search(folder: &Path, more: &[&str]) -> Value {
     let printed =

@@ -3,7 +3,7 @@
 use joulepath_control::advise::{Advice, BreakEven, Plan, Question, significant};
 use joulepath_control::limit::Capacity;
 
-use crate::table::{Cell, Column, Line, Table, View};
+use crate::table::{Cell, Column, Line, Table};
 use crate::text::wrapped;
 
 /// Reason, front, break-even sizes, and what the numbers rest on; sentences are at most `width` characters
@@ -30,7 +30,7 @@ fn plans(question: &Question, advice: &Advice) -> String {
         let best = Cell::text(if is_best { "best" } else { "" });
         Line::new([best].into_iter().chain(cells(question, plan).map(Cell::text)))
     });
-    Table::new(columns).with(lines).text(View { width: usize::MAX, color: false }).0
+    Table::new(columns).with(lines).whole()
 }
 
 /// Interfaces, shares in %, rates in Mbit/s, seconds and joules.

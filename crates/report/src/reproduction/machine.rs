@@ -4,11 +4,11 @@ use serde::Serialize;
 use serde_json::{Number, Value};
 
 use super::Reproduction;
-use crate::machine::ReportError;
+use crate::machine::{ReportError, in_lines};
 use crate::scale::rounded;
 
-/// As JSON in one line. Numbers have six significant digits: more than any interval supports, and a file that
-/// a repository can hold.
+/// As JSON, with one line for each experiment. Numbers have six significant digits: more than any interval
+/// supports, and a file that a repository can hold.
 ///
 /// # Errors
 /// If a number fits no JSON.
@@ -20,7 +20,7 @@ pub fn reproduction_json(all: &Reproduction) -> Result<String, ReportError> {
 pub(crate) fn short_json(results: &impl Serialize) -> Result<String, ReportError> {
     let mut json = serde_json::to_value(results)?;
     round(&mut json);
-    Ok(format!("{json}\n"))
+    Ok(in_lines(json))
 }
 
 fn round(json: &mut Value) {

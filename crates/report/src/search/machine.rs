@@ -4,7 +4,7 @@ use super::Search;
 use crate::machine::ReportError;
 use crate::reproduction::short_json;
 
-/// As JSON in one line, as [`crate::reproduction_json`].
+/// As JSON, as [`crate::reproduction_json`], with one line for each claim.
 ///
 /// # Errors
 /// If a number fits no JSON.

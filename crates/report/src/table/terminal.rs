@@ -54,6 +54,11 @@ impl Table {
         (self.draft(&given_up).widened(view.width).drawn(view.color), hidden(&given_up))
     }
 
+    /// All of it, without colours.
+    pub fn whole(&self) -> String {
+        self.draft(&BTreeSet::new()).drawn(false)
+    }
+
     fn steps(&self) -> impl Iterator<Item = (Rank, Step)> {
         self.columns.iter().enumerate().flat_map(|(place, column)| {
             let has_intervals = self.lines.iter().any(|line| column.half_width(&line.cells[place]).is_some());
