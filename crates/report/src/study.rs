@@ -152,6 +152,18 @@ impl Page<'_> {
         vec![scenario.clone(), of_design, many(*runs, "run"), "joules are modelled, not measured".to_owned()]
     }
 
+    /// The best policy of each engine that has several, in a sentence.
+    fn answers(&self) -> Vec<String> {
+        let best = self.study.rows.iter().filter(|row| is_best(self.study, row));
+        let answer = |row: &StudyRow| {
+            let ratio = row.ratio.filter(|(ratio, _)| *ratio != 1.0);
+            let ratio =
+                ratio.map_or(String::new(), |(ratio, _)| format!(", {ratio:.2} × the first policy's"));
+            format!("{} has the most data per joule in the {} engine{ratio}.", row.policy, row.engine)
+        };
+        best.map(answer).collect()
+    }
+
     fn missing(&self) -> u64 {
         self.study.runs - self.study.done.min(self.study.runs)
     }

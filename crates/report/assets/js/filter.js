@@ -4,17 +4,19 @@
 function filter(form) {
   const items = [...document.querySelectorAll(".experiment")];
   const papers = [...document.querySelectorAll(".paper")];
-  const { text, paper, verdict, kind, engine, figures } = form.elements;
+  const { text, paper, verdict, engine } = form.elements;
+  const lists = [...form.querySelectorAll("select")].filter(list => list !== engine);
+  const what = form.dataset.what ?? "experiments";
   const texts = new Map(items.map(item => [item, item.querySelector("summary").textContent.toLowerCase()]));
   const apply = () => {
     const words = text.value.toLowerCase().split(/\s+/).filter(word => word);
-    const fits = item => [paper, verdict, kind, figures].every(list => !list.value || item.dataset[list.name] === list.value)
-      && (!engine.value || item.dataset.engine.split(" ").includes(engine.value))
+    const fits = item => lists.every(list => !list.value || item.dataset[list.name] === list.value)
+      && (!engine?.value || item.dataset.engine.split(" ").includes(engine.value))
       && words.every(word => texts.get(item).includes(word));
     for (const item of items) item.hidden = !fits(item);
     for (const group of papers) group.hidden = !group.querySelector(".experiment:not([hidden])");
     const count = items.filter(item => !item.hidden).length;
-    form.querySelector("output").textContent = count === items.length ? "" : `${count} of ${items.length} experiments`;
+    form.querySelector("output").textContent = count === items.length ? "" : `${count} of ${items.length} ${what}`;
   };
   form.hidden = false;
   form.addEventListener("input", apply);

@@ -5,7 +5,9 @@ const columns = data.x.values.length;
 const rows = data.y.values.length;
 /** Size of a cell and width of the margins, in the units of the drawing. */
 const CELL = 360 / Math.max(columns, rows);
-const [LEFT, BOTTOM, EDGE] = [64, 34, 8];
+const [BOTTOM, EDGE] = [34, 8];
+/** The longest value of the vertical axis fits. */
+const LEFT = Math.max(64, 14 + 6.4 * Math.max(...data.y.values.map(value => value.length)));
 
 /** Places in the palette: who is the best somewhere comes first, so that no two of them look alike. */
 const palette = [...data.policies.keys()].sort((a, b) => data.best.includes(b) - data.best.includes(a) || a - b);
@@ -119,7 +121,9 @@ function labels(drawing, width, height) {
 const percent = ratio => `${ratio >= 1 ? "+" : "−"}${compact(Math.abs(ratio - 1) * 100)} %`;
 
 function winners() {
-  const fill = point => data.best[point] == null ? ["var(--line)", 1] : [policyFill(data.best[point]), data.clear[point] ? 1 : 0.45];
+  // Where all tie, nobody has the point.
+  const isOpen = point => data.best[point] == null || data.all_tie[point];
+  const fill = point => isOpen(point) ? ["var(--line)", 1] : [policyFill(data.best[point]), data.clear[point] ? 1 : 0.45];
   const tell = point => data.policies.map((policy, i) => {
     const [value, first] = [data.values[i][point], data.values[0][point]];
     const beside = i > 0 && value != null && first ? ` (${percent(value / first)})` : "";
@@ -129,13 +133,13 @@ function winners() {
     const best = data.best[point];
     if (best == null) return { letter: "?", tied: true };
     const letter = data.clear[point] ? letterOf(best) : letterOf(best).toLowerCase();
-    return { letter: data.all_tie[point] ? "·" : letter, tied: !data.clear[point], hatched: isHatched(best) };
+    return { letter: data.all_tie[point] ? "·" : letter, tied: !data.clear[point], hatched: !isOpen(point) && isHatched(best) };
   };
-  const hint = data.checked.length ? "pale and small: a tie; dots: whom the packet engine names" : "pale and small: a tie";
-  const count = policy => data.best.filter(best => best === policy).length;
-  const present = [...data.policies.keys()].filter(policy => data.best.includes(policy));
+  const hint = data.checked.length ? "pale and small: a tie; grey: all tie; dots: whom the packet engine names" : "pale and small: a tie; grey: all tie";
+  const count = policy => data.best.filter((best, point) => best === policy && !isOpen(point)).length;
+  const present = [...data.policies.keys()].filter(count);
   const words = present.map(policy => `${data.policies[policy]} at ${count(policy)} of ${data.best.length} points`).join(", ");
-  const node = drawMap({ title: `Best ${data.metric}`, hint, fill, tell, mark, checked: data.checked, words: words || "nobody" });
+  const node = drawMap({ title: `Best ${data.metric}`, hint, fill, tell, mark, checked: data.checked, words: words || "all tie" });
   const items = legend(node, present.map(policy => [policyFill(policy), `${letterOf(policy)} ${data.policies[policy]}`]));
   present.forEach((policy, i) => items[i].firstChild.classList.toggle("hatched", isHatched(policy)));
 }
@@ -144,19 +148,34 @@ function winners() {
 function relatives() {
   const ratio = (i, point) => data.values[i][point] != null && data.values[0][point] ? data.values[i][point] / data.values[0][point] : null;
   const span = Math.max(0.01, ...data.policies.flatMap((_, i) => data.best.map((_, point) => Math.abs(Math.log(ratio(i, point) || 1)))));
+  const same = [];
   for (let i = 1; i < data.policies.length; i += 1) {
+    const all = data.best.map((_, point) => ratio(i, point)).filter(r => r != null);
+    // A map on which nothing differs says less than a sentence.
+    if (all.length && all.every(r => Math.abs(r - 1) < 0.001)) { same.push(data.policies[i]); continue; }
     const fill = point => {
       const r = ratio(i, point);
       if (r == null || r <= 0) return ["var(--line)", 1];
-      return [(r > 1) === data.more_is_better ? "var(--policy-0)" : "var(--policy-1)", Math.min(1, Math.abs(Math.log(r)) / span)];
+      return [(r > 1) === data.more_is_better ? "var(--better)" : "var(--worse)", Math.min(1, Math.abs(Math.log(r)) / span)];
     };
     const tell = point => [`${data.policies[i]}: ${ratio(i, point) == null ? "–" : percent(ratio(i, point))}`];
-    const all = data.best.map((_, point) => ratio(i, point)).filter(r => r != null);
     const hint = `${data.metric} against ${data.policies[0]}`;
     const range = all.length ? `from ${percent(Math.min(...all))} to ${percent(Math.max(...all))}` : "no value";
     const node = drawMap({ title: data.policies[i], hint, fill, tell, words: range });
-    if (all.length) legend(node, [["var(--policy-0)", "better"], ["var(--policy-1)", "worse"], ["transparent", range]]);
+    if (all.length) scale(node, span, range);
   }
+  if (same.length) {
+    const text = `The same as ${data.policies[0]} to a thousandth at all points: ${same.join(", ")}.`;
+    document.getElementById("maps").after(element("p", "notes", text));
+  }
+}
+
+/** From the full colour of what is worse over what is the same to that of what is better; the same on all maps. */
+function scale(node, span, range) {
+  const line = node.appendChild(element("p", "scale"));
+  const [worse, better] = [-span, span].map(log => percent(Math.exp(data.more_is_better ? log : -log)));
+  const [left, right] = [`worse, ${worse}`, `better, ${better}`].map(text => element("span", null, text));
+  line.append(left, element("i"), right, element("span", "dim", `here ${range}`));
 }
 
 theme(() => {});

@@ -2,3 +2,6 @@
 
 theme(() => {});
 scrollHints();
+const form = document.getElementById("filter");
+filter(form);
+followAddress(form);

@@ -27,6 +27,8 @@ const DIGITS: usize = 5;
 pub struct MapPage {
     /// Title of the scenario.
     pub title: String,
+    /// Who is the best where, in a sentence.
+    pub answer: String,
     /// Scenario, engine, changes, one each.
     pub chips: Vec<String>,
     /// What is compared.

@@ -4,12 +4,13 @@ use askama::Template;
 
 use super::assets::Assets;
 use crate::machine::ReportError;
-use crate::search::{Claim, Count, Holds, Search, region_svg};
+use crate::search::{Claim, Count, Holds, Search, counts, region_svg};
 
 /// The page's scripts, in the order in which they need each other.
-const SCRIPTS: [&str; 3] = [
+const SCRIPTS: [&str; 4] = [
     include_str!("../../assets/js/theme.js"),
     include_str!("../../assets/js/scroll.js"),
+    include_str!("../../assets/js/filter.js"),
     include_str!("../../assets/js/search.js"),
 ];
 
@@ -27,7 +28,7 @@ pub fn search_html(all: &Search) -> Result<String, ReportError> {
     };
     let page = Page {
         all,
-        sections: all.claims.iter().map(section).collect::<Result<_, ReportError>>()?,
+        groups: groups(all.claims.iter().map(section).collect::<Result<_, ReportError>>()?),
         assets: Assets::new(&styles, &SCRIPTS, &())?,
     };
     Ok(page.render()?)
@@ -38,8 +39,40 @@ pub fn search_html(all: &Search) -> Result<String, ReportError> {
 #[template(path = "search.html")]
 struct Page<'a> {
     all: &'a Search,
-    sections: Vec<Section<'a>>,
+    groups: Vec<Group<'a>>,
     assets: Assets,
+}
+
+/// The claims of one paper.
+struct Group<'a> {
+    paper: &'a str,
+    sections: Vec<Section<'a>>,
+}
+
+impl Group<'_> {
+    /// By verdict: how many, and the first of them.
+    fn counts(&self) -> [(Holds, usize, Option<&str>); Holds::ALL.len()] {
+        Holds::ALL.map(|verdict| {
+            let of = || self.sections.iter().filter(|section| section.claim.verdict == verdict);
+            (verdict, of().count(), of().next().map(|section| section.claim.id.as_str()))
+        })
+    }
+}
+
+fn groups(sections: Vec<Section<'_>>) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for section in sections {
+        match groups.last_mut() {
+            Some(group) if group.paper == section.claim.paper() => group.sections.push(section),
+            _ => groups.push(Group { paper: section.claim.paper(), sections: vec![section] }),
+        }
+    }
+    groups
+}
+
+/// For headings.
+fn name(paper: &str) -> String {
+    if paper == "claim" { "Headline claims".into() } else { format!("Paper {paper}") }
 }
 
 /// One claim.
@@ -61,6 +94,11 @@ impl Page<'_> {
             // A commit is known by its first digits.
             format!("commit {}", all.commit.chars().take(12).collect::<String>()),
         ]
+    }
+
+    /// How many claims there are, and how many have which verdict.
+    fn answer(&self) -> String {
+        format!("Of {} claims: {}.", self.all.claims.len(), counts(self.all))
     }
 
     fn counts(&self) -> Vec<(Holds, Count)> {

@@ -25,6 +25,7 @@ fn page(map: &Map) -> MapPage {
     chips.extend(set);
     MapPage {
         title: map.title.clone(),
+        answer: answer(map),
         chips,
         metric: map.metric.title().to_owned(),
         more_is_better: map.metric.is_gain(),
@@ -46,5 +47,26 @@ fn page(map: &Map) -> MapPage {
         version: map.provenance.version.clone(),
         commit: map.provenance.commit.clone(),
         partial: map.partial,
+    }
+}
+
+/// Which policies are the best without a tie, and at how many of the points.
+fn answer(map: &Map) -> String {
+    let policies = map.policies.iter().zip(&map.winners.regions);
+    let mut winners: Vec<_> = policies.filter(|(_, region)| region.clear > 0).collect();
+    winners.sort_by_key(|(_, region)| std::cmp::Reverse(region.clear));
+    let part = |count: usize| count as f64 / map.points() as f64 * 100.0;
+    let named: Vec<String> = winners
+        .iter()
+        .take(3)
+        .map(|(policy, at)| format!("{} at {:.0} %", policy.label, part(at.clear)))
+        .collect();
+    let others = match winners.len().saturating_sub(named.len()) {
+        0 => String::new(),
+        others => format!("; {others} more elsewhere"),
+    };
+    match named.is_empty() {
+        true => format!("No policy has the best {} alone at any point.", map.metric.title()),
+        false => format!("Best {}: {} of the points{others}.", map.metric.title(), named.join(", ")),
     }
 }

@@ -23,6 +23,7 @@ pub use machine::search_json;
 pub use markdown::{search_markdown, search_short_markdown, search_summary};
 pub use picture::region_svg;
 pub use sentence::sentence;
+pub(crate) use table::counts;
 pub use table::search_table;
 
 /// Results of a search: `results/claims.json`.

@@ -37,7 +37,7 @@ pub fn search_table(all: &Search, width: usize, color: bool) -> String {
 }
 
 /// `3 hold throughout, 25 hold in a part of their box (19 independent causes), …`.
-pub(super) fn counts(all: &Search) -> String {
+pub(crate) fn counts(all: &Search) -> String {
     let count = |verdict: Holds| {
         let count = all.counts.get(verdict.name()).copied().unwrap_or_default();
         let causes = match count.causes {

@@ -73,3 +73,14 @@ fn attributes(mut text: &str) -> (Vec<(&str, &str)>, &str) {
         }
     }
 }
+
+/// Nothing of the page comes from elsewhere: all links stay in it, and the browser would refuse the rest.
+pub(crate) fn assert_loads_nothing(page: &str) {
+    for loads in ["src=", "@import", "url(", "fetch(", "XMLHttpRequest", "import("] {
+        assert!(!page.contains(loads), "{loads}");
+    }
+    for link in page.split("href=").skip(1) {
+        assert!(link.starts_with("\"#"), "{}", &link[..40]);
+    }
+    assert!(page.contains("default-src 'none'"), "the browser would refuse, too");
+}
